@@ -1,0 +1,35 @@
+"""The PyTorch models Tenon is tested and measured on: one file a family, listed here and nowhere else."""
+
+from importlib import import_module
+
+import torch
+
+from models.common import Example
+
+NAMES = [
+    "mlp",
+    "resnet9",
+    "resnet50",
+    "unet",
+    "minilm",
+    "transformer",
+    "lstm",
+    "vit_b16",
+    "bert_large",
+    "xml_cnn",
+    "gcn",
+    "silero_vad",
+]
+
+
+def load(name: str, tiny: bool = False) -> Example:
+    """The model and its sample inputs, the same numbers on every call; in eval mode, on one thread.
+
+    `tiny` keeps the architecture and shrinks its widths, so that the file stays below 200 kB.
+    """
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    with torch.no_grad():
+        example = import_module(f"models.{name}").make(tiny)
+    example.model.eval()
+    return example

@@ -1,0 +1,69 @@
+"""What the models share: the example a model is exported with, and weights that keep activations near 1."""
+
+from dataclasses import dataclass, field
+from importlib.metadata import distribution
+from pathlib import Path
+
+import torch
+from torch import nn
+
+
+@dataclass
+class Example:
+    """A model and the inputs it is exported with."""
+
+    model: nn.Module
+    inputs: dict[str, torch.Tensor | int]  # by name, in the order of forward's arguments
+    free: dict[str, dict[int, str]] = field(default_factory=dict)  # input → {axis: symbol}, axes that may vary
+    source: Path | None = None  # a TorchScript file to copy instead of exporting `model`
+    notes: dict[str, object] = field(default_factory=dict)  # copied into meta.json
+
+
+def package_file(package: str, path: str) -> Path:
+    """A data file of an installed package, without importing the package."""
+    return Path(str(distribution(package).locate_file(path)))
+
+
+def randomise(model: nn.Module, gain: float = 1.0) -> None:
+    """Seeded weights: each layer keeps the scale of its input, and every bias and norm is non-trivial.
+
+    `gain` is for linear layers: 2**0.5 where a ReLU follows, else 1.
+    """
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm2d, nn.LayerNorm)):
+            nn.init.uniform_(module.weight, 0.5, 1.5)
+            nn.init.normal_(module.bias, std=0.2)
+        elif isinstance(module, (nn.Conv1d, nn.Conv2d)):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+            small(module.bias)
+        elif isinstance(module, nn.ConvTranspose2d):
+            nn.init.normal_(module.weight, std=module.in_channels**-0.5)
+            small(module.bias)
+        elif isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, std=gain * module.in_features**-0.5)
+            small(module.bias)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight)
+        elif isinstance(module, nn.LSTM):
+            for name, parameter in module.named_parameters():
+                nn.init.normal_(parameter, std=parameter.shape[-1] ** -0.5 if "weight" in name else 0.1)
+
+
+def small(bias: torch.Tensor | None) -> None:
+    if bias is not None:
+        nn.init.normal_(bias, std=0.1)
+
+
+def calibrate(model: nn.Module, *shape: int, batches: int = 3) -> None:
+    """Fills the running statistics of every BatchNorm by training-mode passes over seeded noise."""
+    norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
+    momenta = [norm.momentum for norm in norms]
+    for norm in norms:
+        norm.reset_running_stats()
+        norm.momentum = None  # the plain average over all batches
+    model.train()
+    for _ in range(batches):
+        model(torch.randn(*shape))
+    model.eval()
+    for norm, momentum in zip(norms, momenta):
+        norm.momentum = momentum
