@@ -1,0 +1,120 @@
+// The pool: one 64-bit word holds loop number and unclaimed chunks, so a late worker cannot claim from a later loop.
+#include "kernels/thread_pool.h"
+
+#include <sched.h>
+
+#include <limits>
+
+#include "base/error.h"
+
+namespace tenon {
+namespace {
+
+constexpr std::uint64_t unclaimed_mask = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t one_loop = unclaimed_mask + 1;
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// The caller spins about 10 us and then yields: the scheduler may have put the woken worker on the caller's core.
+constexpr int caller_spins = 400;
+// Without a session a worker spins about 50 us before it parks.
+constexpr int worker_spins = 2000;
+
+}  // namespace
+
+ThreadPool::ThreadPool(int threads) {
+  TENON_CHECK(threads >= 1);
+  workers_.reserve(static_cast<std::size_t>(threads) - 1);
+  for (int i = 1; i < threads; i++) workers_.emplace_back([this, i] { work(i); });
+}
+
+ThreadPool::~ThreadPool() {
+  stop_.store(true);
+  wake();
+  for (std::thread& t : workers_) t.join();
+}
+
+void ThreadPool::parallel_for(long chunks, Body body) {
+  const bool alone = chunks <= 1 || workers_.empty() || chunks >= static_cast<long>(unclaimed_mask) ||
+                     owned_.exchange(true, std::memory_order_acquire);
+  if (alone) {
+    for (long c = 0; c < chunks; c++) body(c, 0);
+    return;
+  }
+  body_ = &body;
+  chunks_ = chunks;
+  finished_.store(0, std::memory_order_relaxed);
+  const std::uint64_t loop = (state_.load(std::memory_order_relaxed) & ~unclaimed_mask) + one_loop;
+  state_.store(loop | static_cast<std::uint64_t>(chunks), std::memory_order_seq_cst);
+  if (parked_.load(std::memory_order_seq_cst) > 0) wake();
+  run_claimed_chunks(0);
+  for (int spins = 0; finished_.load(std::memory_order_acquire) != chunks; spins++) {
+    if (spins < caller_spins) {
+      pause();
+    } else {
+      sched_yield();
+    }
+  }
+  owned_.store(false, std::memory_order_release);
+}
+
+bool ThreadPool::claim(std::uint64_t& state) {
+  state = state_.load(std::memory_order_relaxed);
+  while ((state & unclaimed_mask) != 0) {
+    if (state_.compare_exchange_weak(state, state - 1, std::memory_order_acquire, std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void ThreadPool::run_claimed_chunks(int worker) {
+  long done = 0;
+  for (std::uint64_t state; claim(state); done++) {
+    const long unclaimed = static_cast<long>(state & unclaimed_mask);
+    (*body_)(chunks_ - unclaimed, worker);
+  }
+  if (done > 0) finished_.fetch_add(done, std::memory_order_release);
+}
+
+bool ThreadPool::has_work() const {
+  return (state_.load(std::memory_order_seq_cst) & unclaimed_mask) != 0 || stop_.load(std::memory_order_seq_cst);
+}
+
+void ThreadPool::work(int worker) {
+  while (!stop_.load(std::memory_order_relaxed)) {
+    for (int spins = 0; !has_work();) {
+      pause();
+      if (sessions_.load(std::memory_order_relaxed) > 0) continue;
+      if (++spins >= worker_spins) park();
+    }
+    run_claimed_chunks(worker);
+  }
+}
+
+void ThreadPool::park() {
+  parked_.fetch_add(1, std::memory_order_seq_cst);
+  const std::uint32_t seen = wake_count_.load(std::memory_order_seq_cst);
+  if (!has_work() && sessions_.load(std::memory_order_seq_cst) == 0) wake_count_.wait(seen);
+  parked_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void ThreadPool::wake() {
+  wake_count_.fetch_add(1, std::memory_order_seq_cst);
+  wake_count_.notify_all();
+}
+
+ThreadPool::Session::Session(ThreadPool& pool) : pool_(pool) {
+  pool_.sessions_.fetch_add(1, std::memory_order_seq_cst);
+  if (pool_.parked_.load(std::memory_order_seq_cst) > 0) pool_.wake();
+}
+
+ThreadPool::Session::~Session() { pool_.sessions_.fetch_sub(1, std::memory_order_relaxed); }
+
+}  // namespace tenon

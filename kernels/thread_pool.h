@@ -1,0 +1,69 @@
+// Threads that share loops: chunks are claimed from an atomic counter, the caller works too.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "kernels/function_ref.h"
+
+namespace tenon {
+
+/// A pool of `threads - 1` workers plus whoever calls parallel_for.
+///
+/// Use from several threads at once is safe: one caller has the workers, the others meanwhile run their loops
+/// alone, as does a parallel_for inside a parallel_for. Chunks are claimed in order by whoever is free, so a
+/// busy machine delays a loop by one chunk at most. Which thread runs a chunk changes from run to run; a body
+/// whose chunks are independent therefore computes the same numbers every time.
+class ThreadPool {
+ public:
+  /// threads >= 1. With 1 there are no workers and parallel_for is a plain loop.
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  /// body(chunk, worker) for every chunk in [0, chunks); returns when all are done. `worker` < threads() is
+  /// unique among the bodies that run at the same time in this call (the caller is 0): an index for scratch.
+  /// body must not throw. Costs 0.2-0.5 us while a Session is open, about 25 us if the workers are parked.
+  void parallel_for(long chunks, FunctionRef<void(long chunk, int worker)> body);
+
+  /// While a Session lives, idle workers spin instead of parking: open one around a whole inference.
+  class Session {
+   public:
+    explicit Session(ThreadPool& pool);
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+   private:
+    ThreadPool& pool_;
+  };
+
+ private:
+  using Body = FunctionRef<void(long chunk, int worker)>;
+
+  void work(int worker);
+  void run_claimed_chunks(int worker);
+  bool has_work() const;
+  bool claim(std::uint64_t& state);
+  void park();
+  void wake();
+
+  // High half: number of the loop. Low half: its chunks nobody has claimed. Chunks are counted in 32 bits.
+  alignas(64) std::atomic<std::uint64_t> state_{0};
+  // Written by the owner before state_, read only by those who hold a claimed chunk.
+  const Body* body_ = nullptr;
+  long chunks_ = 0;
+  alignas(64) std::atomic<long> finished_{0};
+  alignas(64) std::atomic<bool> owned_{false};
+  std::atomic<int> sessions_{0};
+  std::atomic<bool> stop_{false};
+  alignas(64) std::atomic<int> parked_{0};
+  std::atomic<std::uint32_t> wake_count_{0};
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace tenon

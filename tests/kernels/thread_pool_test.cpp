@@ -1,0 +1,87 @@
+// A pool runs every chunk exactly once, also when it is shared, nested, or asleep.
+#include "kernels/thread_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <numeric>
+
+namespace tenon {
+namespace {
+
+std::vector<int> counts_after(ThreadPool& pool, long chunks) {
+  std::vector<int> counts(static_cast<std::size_t>(chunks));
+  pool.parallel_for(chunks, [&](long c, int) { counts[static_cast<std::size_t>(c)]++; });
+  return counts;
+}
+
+TEST(ThreadPool, RunsEveryChunkOnce) {
+  for (const int threads : {1, 2, 5}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.threads(), threads);
+    for (const long chunks : {0L, 1L, 2L, 3L, 64L, 1000L}) {
+      EXPECT_EQ(counts_after(pool, chunks), std::vector<int>(static_cast<std::size_t>(chunks), 1));
+    }
+  }
+}
+
+TEST(ThreadPool, SurvivesManyShortLoops) {
+  ThreadPool pool(3);
+  const ThreadPool::Session session(pool);
+  std::atomic<long> sum{0};
+  for (int i = 0; i < 20000; i++) {
+    pool.parallel_for(4, [&](long c, int) { sum.fetch_add(c + 1, std::memory_order_relaxed); });
+  }
+  EXPECT_EQ(sum.load(), 200000);
+}
+
+TEST(ThreadPool, WakesParkedWorkers) {
+  ThreadPool pool(2);
+  for (int i = 0; i < 20; i++) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(counts_after(pool, 50), std::vector<int>(50, 1));
+  }
+}
+
+TEST(ThreadPool, WorkerIndicesAreNeverSharedAtTheSameTime) {
+  ThreadPool pool(4);
+  std::vector<std::atomic<int>> inside(4);
+  std::atomic<bool> clash{false};
+  pool.parallel_for(500, [&](long, int worker) {
+    if (inside[static_cast<std::size_t>(worker)].fetch_add(1) != 0) clash = true;
+    inside[static_cast<std::size_t>(worker)].fetch_sub(1);
+  });
+  EXPECT_FALSE(clash);
+}
+
+TEST(ThreadPool, MayBeUsedInsideItsOwnLoop) {
+  ThreadPool pool(3);
+  std::atomic<long> sum{0};
+  pool.parallel_for(10, [&](long, int) {
+    pool.parallel_for(10, [&](long, int inner_worker) {
+      EXPECT_EQ(inner_worker, 0);
+      sum++;
+    });
+  });
+  EXPECT_EQ(sum.load(), 100);
+}
+
+TEST(ThreadPool, MayBeSharedByCallersAndPoolsMayCoexist) {
+  ThreadPool shared(2);
+  ThreadPool other(2);
+  std::atomic<long> sum{0};
+  std::vector<std::thread> callers;
+  for (int t = 0; t < 4; t++) {
+    callers.emplace_back([&] {
+      for (int i = 0; i < 300; i++) {
+        shared.parallel_for(7, [&](long, int) { sum++; });
+        other.parallel_for(5, [&](long, int) { sum++; });
+      }
+    });
+  }
+  for (std::thread& t : callers) t.join();
+  EXPECT_EQ(sum.load(), 4 * 300 * 12);
+}
+
+}  // namespace
+}  // namespace tenon
