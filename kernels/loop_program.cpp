@@ -1,0 +1,255 @@
+// Building, checking and printing of loop programs.
+#include "kernels/loop_program.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace tenon {
+namespace {
+
+constexpr std::array<std::string_view, 8> reduce_names = {"sum", "prod", "min",    "max",
+                                                          "any", "all",  "argmin", "argmax"};
+
+Reg append(LoopProgram& program, const Instruction& instruction) {
+  program.code.push_back(instruction);
+  return static_cast<Reg>(program.code.size()) - 1;
+}
+
+int add_operand(LoopProgram& program, Operand operand) {
+  const auto found = std::find(program.operands.begin(), program.operands.end(), operand);
+  const auto index = static_cast<int>(found - program.operands.begin());
+  if (found == program.operands.end()) program.operands.push_back(std::move(operand));
+  return index;
+}
+
+const Operand& operand_of(const LoopProgram& program, const Instruction& i) {
+  return program.operands[static_cast<std::size_t>(i.operand)];
+}
+
+int arg_count(const Instruction& i) {
+  if (i.op == LoopOp::prim) return arity(i.prim);
+  return i.op == LoopOp::reduce || i.op == LoopOp::store ? 1 : 0;
+}
+
+DType result_type(Prim p, DType first, DType second) {
+  switch (info(p).kind) {
+    case PrimKind::test: return DType::boolean;
+    case PrimKind::select: return second;
+    default: return first;
+  }
+}
+
+bool varies(const Operand& operand, const LoopProgram& program) {
+  for (std::size_t d = program.dims.size() - static_cast<std::size_t>(program.reduced);
+       d < program.dims.size(); ++d)
+    if (operand.strides[d] != 0 && program.dims[d] != 1) return true;
+  return false;
+}
+
+}  // namespace
+
+std::string_view name(Reduce r) { return reduce_names[static_cast<std::size_t>(r)]; }
+
+Reg LoopProgram::load(Operand from) {
+  const DType type = compute_type(from.dtype);
+  return append(*this, {.op = LoopOp::load, .type = type, .operand = add_operand(*this, std::move(from))});
+}
+Reg LoopProgram::tile() { return append(*this, {.op = LoopOp::tile, .type = DType::f32}); }
+Reg LoopProgram::constant(double value, DType type) {
+  return append(*this, {.op = LoopOp::constant, .type = type, .value = value});
+}
+Reg LoopProgram::constant_int(std::int64_t value, DType type) {
+  return append(*this, {.op = LoopOp::constant, .type = type, .integer = value});
+}
+Reg LoopProgram::iota(int dim) { return append(*this, {.op = LoopOp::iota, .type = DType::i64, .dim = dim}); }
+Reg LoopProgram::prim(Prim p, Reg a, Reg b, Reg c) {
+  TENON_CHECK(p != Prim::cast);
+  const DType type = result_type(p, type_of(a), b >= 0 ? type_of(b) : type_of(a));
+  return append(*this, {.op = LoopOp::prim, .type = type, .prim = p, .args = {a, b, c}});
+}
+Reg LoopProgram::cast(DType to, Reg a) {
+  return append(*this, {.op = LoopOp::prim, .type = to, .prim = Prim::cast, .args = {a, -1, -1}});
+}
+Reg LoopProgram::reduce(Reduce kind, Reg a) {
+  const bool position = kind == Reduce::argmin || kind == Reduce::argmax;
+  const DType type = position ? DType::i64 : type_of(a);
+  return append(*this, {.op = LoopOp::reduce, .type = type, .reduce = kind, .args = {a, -1, -1}});
+}
+void LoopProgram::store(Operand to, Reg value) {
+  const DType type = compute_type(to.dtype);
+  append(*this, {.op = LoopOp::store,
+                 .type = type,
+                 .args = {value, -1, -1},
+                 .operand = add_operand(*this, std::move(to))});
+}
+
+DType LoopProgram::type_of(Reg r) const {
+  TENON_CHECK(r >= 0 && r < static_cast<Reg>(code.size()));
+  return compute_type(code[static_cast<std::size_t>(r)].type);
+}
+
+int LoopProgram::buffer_count() const {
+  int count = 0;
+  for (const Operand& operand : operands) count = std::max(count, operand.buffer + 1);
+  return count;
+}
+
+std::vector<bool> varies_over_row(const LoopProgram& program) {
+  std::vector<bool> result(program.code.size(), false);
+  if (program.reduced == 0) return result;
+  for (std::size_t i = 0; i < program.code.size(); ++i) {
+    const Instruction& instruction = program.code[i];
+    switch (instruction.op) {
+      case LoopOp::load: result[i] = varies(operand_of(program, instruction), program); break;
+      case LoopOp::tile: result[i] = true; break;
+      case LoopOp::iota:
+        result[i] = instruction.dim >= static_cast<int>(program.dims.size()) - program.reduced;
+        break;
+      case LoopOp::constant:
+      case LoopOp::reduce: break;
+      case LoopOp::prim:
+        for (int a = 0; a < arity(instruction.prim); ++a)
+          if (result[static_cast<std::size_t>(instruction.args[static_cast<std::size_t>(a)])])
+            result[i] = true;
+        break;
+      case LoopOp::store:
+        result[i] = result[static_cast<std::size_t>(instruction.args[0])] ||
+                    varies(operand_of(program, instruction), program);
+    }
+  }
+  return result;
+}
+
+namespace {
+
+[[noreturn]] void malformed(const LoopProgram& program, std::size_t at, std::string_view what) {
+  throw InternalError(fmt::format("loop program {}: instruction {}: {}", program.name, at, what));
+}
+
+void verify_prim(const LoopProgram& program, std::size_t at) {
+  const Instruction& i = program.code[at];
+  const DType first = program.type_of(i.args[0]);
+  switch (info(i.prim).kind) {
+    case PrimKind::cast: return;
+    case PrimKind::select:
+      if (!is_bool(first)) malformed(program, at, "the condition of select is not bool");
+      if (program.type_of(i.args[1]) != program.type_of(i.args[2]))
+        malformed(program, at, "select of two types");
+      if (i.type != program.type_of(i.args[1])) malformed(program, at, "wrong result type");
+      return;
+    case PrimKind::real:
+      if (!is_float(first)) malformed(program, at, "a function of real numbers needs a float");
+      break;
+    case PrimKind::bits:
+      if (is_float(first)) malformed(program, at, "a bit operation needs an integer or bool");
+      break;
+    default: break;
+  }
+  if (arity(i.prim) == 2 && program.type_of(i.args[1]) != first)
+    malformed(program, at, "operands of two types");
+  if (i.type != result_type(i.prim, first, first)) malformed(program, at, "wrong result type");
+}
+
+void verify_reduce(const LoopProgram& program, std::size_t at) {
+  const Instruction& i = program.code[at];
+  const bool logical = i.reduce == Reduce::any || i.reduce == Reduce::all;
+  if (program.reduced == 0) malformed(program, at, "reduce in a program without row dims");
+  if (is_bool(program.type_of(i.args[0])) != logical)
+    malformed(program, at, "any and all reduce bools, the others numbers");
+}
+
+void verify_store(const LoopProgram& program, std::size_t at, const std::vector<bool>& varying) {
+  const Instruction& i = program.code[at];
+  const Operand& operand = operand_of(program, i);
+  if (program.type_of(i.args[0]) != compute_type(operand.dtype))
+    malformed(program, at, "store of another type");
+  const std::size_t kept = program.dims.size() - static_cast<std::size_t>(program.reduced);
+  const std::size_t written = varying[at] ? program.dims.size() : kept;
+  for (std::size_t d = 0; d < written; ++d)
+    if (operand.strides[d] == 0 && program.dims[d] > 1)
+      malformed(program, at, "store writes one element twice");
+}
+
+}  // namespace
+
+void verify(const LoopProgram& program) {
+  const auto rank = static_cast<int>(program.dims.size());
+  TENON_CHECK(program.reduced >= 0 && program.reduced <= rank);
+  for (const std::int64_t extent : program.dims) TENON_CHECK(extent >= 0);
+  for (const Operand& operand : program.operands) {
+    TENON_CHECK(operand.buffer >= 0);
+    TENON_CHECK(static_cast<int>(operand.strides.size()) == rank);
+    TENON_CHECK(!is_complex(operand.dtype));
+  }
+  for (std::size_t at = 0; at < program.code.size(); ++at) {
+    const Instruction& i = program.code[at];
+    for (int a = 0; a < arg_count(i); ++a) {
+      const Reg r = i.args[static_cast<std::size_t>(a)];
+      if (r < 0 || r >= static_cast<Reg>(at)) malformed(program, at, "an argument is not defined before");
+      if (program.code[static_cast<std::size_t>(r)].op == LoopOp::store)
+        malformed(program, at, "a store defines no register");
+    }
+    const bool memory = i.op == LoopOp::load || i.op == LoopOp::store;
+    if (memory && (i.operand < 0 || i.operand >= static_cast<int>(program.operands.size())))
+      malformed(program, at, "no such operand");
+    if (i.op == LoopOp::iota && (i.dim < 0 || i.dim >= rank)) malformed(program, at, "no such dim");
+    if (i.op == LoopOp::prim) verify_prim(program, at);
+    if (i.op == LoopOp::reduce) verify_reduce(program, at);
+  }
+  const std::vector<bool> varying = varies_over_row(program);
+  for (std::size_t at = 0; at < program.code.size(); ++at)
+    if (program.code[at].op == LoopOp::store) verify_store(program, at, varying);
+}
+
+namespace {
+
+std::string join(const std::vector<std::int64_t>& numbers, int reduced) {
+  const std::size_t kept = numbers.size() - static_cast<std::size_t>(reduced);
+  std::string text;
+  for (std::size_t d = 0; d < numbers.size(); ++d) {
+    if (d > 0) text += d == kept ? " " : ", ";
+    if (d == kept) text += "| ";
+    text += std::to_string(numbers[d]);
+  }
+  return text;
+}
+
+std::string text_of(const Operand& operand, int reduced) {
+  const std::string offset = operand.offset != 0 ? fmt::format("+{}", operand.offset) : "";
+  return fmt::format("b{}{}: {} ({})", operand.buffer, offset, name(operand.dtype),
+                     join(operand.strides, reduced));
+}
+
+std::string text_of(const LoopProgram& program, const Instruction& i) {
+  switch (i.op) {
+    case LoopOp::load: return fmt::format("load {}", text_of(operand_of(program, i), program.reduced));
+    case LoopOp::tile: return "tile : f32";
+    case LoopOp::constant:
+      return is_float(i.type) ? fmt::format("constant {} : {}", i.value, name(i.type))
+                              : fmt::format("constant {} : {}", i.integer, name(i.type));
+    case LoopOp::iota: return fmt::format("iota {} : i64", i.dim);
+    case LoopOp::store:
+      return fmt::format("store {}, %{}", text_of(operand_of(program, i), program.reduced), i.args[0]);
+    case LoopOp::reduce: return fmt::format("reduce {} %{} : {}", name(i.reduce), i.args[0], name(i.type));
+    case LoopOp::prim: break;
+  }
+  std::string text(name(i.prim));
+  for (int a = 0; a < arity(i.prim); ++a)
+    text += fmt::format("{} %{}", a > 0 ? "," : "", i.args[static_cast<std::size_t>(a)]);
+  return text + fmt::format(" : {}", name(i.type));
+}
+
+}  // namespace
+
+std::string to_string(const LoopProgram& program) {
+  std::string text = fmt::format("loop {} [{}] {{\n", program.name, join(program.dims, program.reduced));
+  for (std::size_t at = 0; at < program.code.size(); ++at) {
+    const Instruction& i = program.code[at];
+    const std::string target = i.op == LoopOp::store ? "" : fmt::format("%{} = ", at);
+    text += fmt::format("  {}{}\n", target, text_of(program, i));
+  }
+  return text + "}\n";
+}
+
+}  // namespace tenon

@@ -1,0 +1,116 @@
+// The register program a fused region is lowered to: loads, scalar operations, row reductions and stores over
+// an iteration space. Plain data: the CPU executes it in blocks (cpu/loop_kernel.h), a GPU back end prints it
+// as source.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/scalar.h"
+
+namespace tenon {
+
+/// How an instruction addresses memory: element (i0, i1, ...) of the loop is at
+/// buffer[offset + i0 * strides[0] + i1 * strides[1] + ...]. Strides count elements; 0 broadcasts, negative
+/// is fine.
+struct Operand {
+  int buffer = 0;  // index into the buffers given when the program runs
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> strides;  // one per dim of the loop
+  std::int64_t offset = 0;
+
+  bool operator==(const Operand&) const = default;
+};
+
+/// Reductions over the row. argmin and argmax give the position in the row (row-major over the reduced dims)
+/// of the first extreme element. NaN wins in min, max, argmin and argmax. Of an empty row: sum 0, prod 1, min
+/// and max the largest and smallest value of the type (±inf), any false, all true, argmin and argmax 0.
+enum class Reduce : std::uint8_t { sum, prod, min, max, any, all, argmin, argmax };
+std::string_view name(Reduce r);
+
+/// A register: the index of the instruction that defines it.
+using Reg = int;
+
+enum class LoopOp : std::uint8_t {
+  load,      // operand
+  tile,      // the value an anchor (matmul, convolution) hands in; only in programs run on a tile
+  constant,  // value or integer
+  iota,      // the index along `dim`
+  prim,      // prim(args...)
+  reduce,    // reduce(args[0]) over the row
+  store,     // operand = args[0]; defines no register
+};
+
+struct Instruction {
+  LoopOp op = LoopOp::constant;
+  DType type = DType::f32;  // the register's compute type; for Prim::cast the dtype to go through
+  Prim prim = Prim::add;
+  Reduce reduce = Reduce::sum;
+  std::array<Reg, 3> args = {-1, -1, -1};
+  int operand = -1;          // load, store: index into operands
+  int dim = -1;              // iota
+  double value = 0;          // constant of type f32 or f64
+  std::int64_t integer = 0;  // constant of type i64 or bool
+
+  bool operator==(const Instruction&) const = default;
+};
+
+/// Straight-line code in SSA form, run once for every point of `dims` (row-major).
+///
+/// The last `reduced` dims are the row: reduce() folds a register over them, and its result is one value per
+/// row. A register that depends on no row dim (constants, loads with zero row strides, reductions, and what
+/// is computed from them) is a row value too. Row values meet element values freely: they are broadcast over
+/// the row. Registers have the compute types f32, f64, i64 and bool; loads and stores convert between them
+/// and the operand's dtype (f16, bf16, f32 <-> f32; all integers <-> i64). Integers narrower than 64 bits
+/// therefore wrap when stored, or where a cast to their dtype stands. u64 is held as the i64 of the same
+/// bits.
+///
+/// A buffer that is stored to may also be loaded from only with the same strides and offset (an in-place
+/// update).
+struct LoopProgram {
+  std::string name;
+  std::vector<std::int64_t> dims;
+  int reduced = 0;
+  std::vector<Operand> operands;
+  std::vector<Instruction> code;
+
+  /// Builders: append an instruction and return its register.
+  Reg load(Operand from);
+  Reg tile();
+  Reg constant(double value, DType type = DType::f32);
+  Reg constant_int(std::int64_t value, DType type = DType::i64);
+  Reg iota(int dim);
+  Reg prim(Prim p, Reg a, Reg b = -1, Reg c = -1);
+  Reg cast(DType to, Reg a);
+  Reg reduce(Reduce kind, Reg a);
+  void store(Operand to, Reg value);
+
+  /// The compute type of a register.
+  DType type_of(Reg r) const;
+  /// 1 + the largest buffer index.
+  int buffer_count() const;
+
+  bool operator==(const LoopProgram&) const = default;
+};
+
+/// For each instruction: does its register (for a store, its operand or value) vary over the row?
+/// All false when nothing is reduced and `reduced` is 0.
+std::vector<bool> varies_over_row(const LoopProgram& program);
+
+/// Throws InternalError naming the instruction, if the program is malformed: an argument that is not defined
+/// before, types that do not agree, strides of the wrong rank, a store that would write one element twice.
+void verify(const LoopProgram& program);
+
+/// The text form, for tests and --print-ir=planned:
+///   loop softmax [8 | 128] {
+///     %0 = load b0: f32 (128 | 1)
+///     %1 = reduce max %0 : f32
+///     ...
+///     store b1: f32 (128 | 1), %5
+///   }
+std::string to_string(const LoopProgram& program);
+
+}  // namespace tenon
