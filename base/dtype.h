@@ -1,0 +1,54 @@
+// Element types: their names, sizes, and the C++ type that holds one element.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/half.h"
+
+namespace tenon {
+
+enum class DType : std::uint8_t {
+  boolean, u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64, c64, c128,
+};
+
+/// The name used in the IR text: "f32", "i64", "bool".
+std::string_view name(DType t);
+/// The dtype with this IR name, or nullopt.
+std::optional<DType> dtype_from_name(std::string_view name);
+/// Bytes per element.
+std::size_t size_of(DType t);
+
+constexpr bool is_bool(DType t) { return t == DType::boolean; }
+constexpr bool is_integral(DType t) { return t >= DType::u8 && t <= DType::i64; }
+constexpr bool is_float(DType t) { return t >= DType::f16 && t <= DType::f64; }
+constexpr bool is_complex(DType t) { return t == DType::c64 || t == DType::c128; }
+
+template <class T>
+struct dtype_tag {
+  using type = T;
+};
+
+/// Calls f(dtype_tag<T>{}) with the C++ element type of a real dtype (bool, integers, floats).
+/// f must return the same type for all of them. Complex is not dispatched here.
+template <class F>
+decltype(auto) dispatch_real(DType t, F&& f) {
+  switch (t) {
+    case DType::boolean: return f(dtype_tag<bool>{});
+    case DType::u8: return f(dtype_tag<std::uint8_t>{});
+    case DType::i8: return f(dtype_tag<std::int8_t>{});
+    case DType::u16: return f(dtype_tag<std::uint16_t>{});
+    case DType::i16: return f(dtype_tag<std::int16_t>{});
+    case DType::u32: return f(dtype_tag<std::uint32_t>{});
+    case DType::i32: return f(dtype_tag<std::int32_t>{});
+    case DType::u64: return f(dtype_tag<std::uint64_t>{});
+    case DType::i64: return f(dtype_tag<std::int64_t>{});
+    case DType::f16: return f(dtype_tag<Half>{});
+    case DType::bf16: return f(dtype_tag<BFloat16>{});
+    case DType::f64: return f(dtype_tag<double>{});
+    default: return f(dtype_tag<float>{});
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,58 @@
+// The one error a user sees: what is wrong, where, and what to do about it.
+#pragma once
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace tenon {
+
+/// Exit codes of the command line (docs/cli.md).
+enum class Exit : int { done = 0, differs = 1, bad_input = 2, unsupported = 3 };
+
+/// A mistake in the input, or something Tenon does not support. The message is a full sentence with
+/// names and values. `where` is a file, module path or source line; `hint` says what to do.
+class Error : public std::runtime_error {
+ public:
+  explicit Error(std::string message, Exit code = Exit::bad_input)
+      : std::runtime_error(message), message_(std::move(message)), code_(code) {}
+
+  Error& at(std::string where) & { return where_ = std::move(where), *this; }
+  Error&& at(std::string where) && { return where_ = std::move(where), std::move(*this); }
+  Error& hint(std::string what_to_do) & { return hint_ = std::move(what_to_do), *this; }
+  Error&& hint(std::string what_to_do) && { return hint_ = std::move(what_to_do), std::move(*this); }
+
+  const std::string& message() const { return message_; }
+  const std::string& where() const { return where_; }
+  const std::string& hint() const { return hint_; }
+  Exit code() const { return code_; }
+
+ private:
+  std::string message_, where_, hint_;
+  Exit code_;
+};
+
+/// throw error("dim {} is {}", 0, 5).at("model.pt").hint("give --input");
+template <class... Args>
+Error error(fmt::format_string<Args...> text, Args&&... args) {
+  return Error(fmt::format(text, std::forward<Args>(args)...));
+}
+template <class... Args>
+Error unsupported(fmt::format_string<Args...> text, Args&&... args) {
+  return Error(fmt::format(text, std::forward<Args>(args)...), Exit::unsupported);
+}
+
+/// A broken invariant of ours: never the user's fault. Thrown by TENON_CHECK.
+class InternalError : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+[[noreturn]] inline void check_failed(const char* what, const char* file, int line) {
+  throw InternalError(fmt::format("internal error: {} does not hold ({}:{})", what, file, line));
+}
+
+}  // namespace tenon
+
+#define TENON_CHECK(condition) \
+  ((condition) ? void() : ::tenon::check_failed(#condition, __FILE_NAME__, __LINE__))

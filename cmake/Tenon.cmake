@@ -1,0 +1,30 @@
+# The flags every target shares, and the two ways a target is made here.
+
+add_library(tenon_flags INTERFACE)
+target_include_directories(tenon_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(tenon_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror -fno-math-errno)
+if(TENON_SANITIZE)
+  target_compile_options(tenon_flags INTERFACE
+    -fsanitize=${TENON_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(tenon_flags INTERFACE -fsanitize=${TENON_SANITIZE})
+else()
+  target_link_options(tenon_flags INTERFACE -static-libstdc++ -static-libgcc)
+endif()
+
+# tenon_library(NAME SOURCES... DEPENDS...): one folder of the house, with the folders below it.
+function(tenon_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(tenon_${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(tenon_${name} PUBLIC tenon_flags ${ARG_DEPENDS})
+endfunction()
+
+# tenon_test(NAME SOURCES... DEPENDS...): one test program; each TEST becomes a CTest case.
+function(tenon_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(test_${name} ${ARG_SOURCES})
+  target_link_libraries(test_${name} PRIVATE ${ARG_DEPENDS} GTest::gtest_main)
+  target_compile_definitions(test_${name} PRIVATE TENON_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  include(GoogleTest)
+  gtest_discover_tests(test_${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60)
+endfunction()

@@ -1,0 +1,33 @@
+#include "ir/build.h"
+
+#include "base/error.h"
+
+namespace tenon {
+
+Ref Ref::literal(double number, DType dtype) const {
+  return Ref(place_->region->literal(dtype, number), *place_);
+}
+
+std::vector<Ref> apply_all(Op op, std::span<const Ref> inputs, const Place& place) {
+  std::vector<Value*> values;
+  for (const Ref& r : inputs) values.push_back(r.value());
+  Node* node = place.region->insert(std::move(op), std::move(values), place.before, place.source);
+  std::vector<Ref> out;
+  for (std::size_t i = 0; i < node->num_outputs(); ++i) out.emplace_back(node->output(i), place);
+  return out;
+}
+
+std::vector<Ref> apply_all(Op op, std::span<const Ref> inputs) {
+  TENON_CHECK(!inputs.empty());
+  return apply_all(std::move(op), inputs, inputs[0].place());
+}
+
+Ref apply(Op op, std::span<const Ref> inputs) { return apply_all(std::move(op), inputs)[0]; }
+
+Ref apply(Op op, std::initializer_list<Ref> inputs) {
+  return apply(std::move(op), std::span<const Ref>(inputs.begin(), inputs.size()));
+}
+
+Ref apply(Op op, const Place& place) { return apply_all(std::move(op), {}, place)[0]; }
+
+}  // namespace tenon

@@ -1,0 +1,188 @@
+// How an operator is defined: the bases its struct derives from, and how OpInfo is read off the struct.
+// Included by the operator families only; users of operators need ir/op.h and the family's header.
+#pragma once
+#include <array>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "ir/build.h"
+#include "ir/op.h"
+
+namespace tenon {
+
+/// An attribute: field("slope", &LeakyRelu::slope). The initialiser of the member is the default.
+template <class T, class C>
+struct Field {
+  std::string_view name;
+  T C::*member;
+};
+template <class T, class C>
+constexpr Field<T, C> field(std::string_view name, T C::*member) {
+  return {name, member};
+}
+
+/// What a struct may leave out.
+struct Operator {
+  static constexpr std::tuple<> fields{};
+  static constexpr std::array<Mapping, 0> from{};
+  static constexpr int regions = 0;
+  static constexpr bool real_operands = false;
+};
+
+/// Add `Expr value(Expr...) const`: the type rule, the reference, kernels and the gradient follow from it.
+template <int N>
+struct Pointwise : Operator {
+  static constexpr Meaning meaning = Meaning::pointwise;
+  static constexpr int min_inputs = N, max_inputs = N;
+};
+
+/// Add `std::vector<Ref> decompose(std::span<const Ref>) const`, or for a fixed number of operands and one
+/// result `Ref decompose(Ref...) const`; and infer (see Kernel).
+template <int Min, int Max = Min>
+struct Composite : Operator {
+  static constexpr Meaning meaning = Meaning::composite;
+  static constexpr int min_inputs = Min, max_inputs = Max;
+};
+
+/// Add `std::vector<Type> infer(std::span<const Type>) const` (or `Type infer(const Type&...) const`) and
+/// `void reference(std::span<const Tensor>, std::span<Tensor>) const`; and if it is differentiable
+/// `std::vector<Ref> gradient(inputs, outputs, grads) const`.
+template <int Min, int Max = Min>
+struct Kernel : Operator {
+  static constexpr Meaning meaning = Meaning::kernel;
+  static constexpr int min_inputs = Min, max_inputs = Max;
+};
+
+/// A family: struct types in the order `tenon ops` shows them.
+template <class... T>
+struct OpList {};
+
+namespace define_detail {
+
+template <class T, class F, std::size_t... I>
+auto call(const T& op, F f, auto inputs, std::index_sequence<I...>) {
+  return f(op, inputs[I]...);
+}
+
+template <class T>
+Expr make_expr(const T& op) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return op.value(Expr::input(static_cast<int>(I))...);
+  }(std::make_index_sequence<T::min_inputs>{});
+}
+
+std::vector<Type> infer_pointwise(const Expr&, std::span<const Type> inputs);
+
+template <class T, std::size_t... I>
+constexpr bool fixed_infer(std::index_sequence<I...>) {
+  return requires(const T& op, const Type& t) { op.infer(((void)I, t)...); };
+}
+template <class T, std::size_t... I>
+constexpr bool fixed_decompose(std::index_sequence<I...>) {
+  return requires(const T& op, Ref r) { op.decompose(((void)I, r)...); };
+}
+template <class T>
+constexpr auto operands = std::make_index_sequence<static_cast<std::size_t>(T::min_inputs)>{};
+
+template <class T>
+std::vector<Type> infer(const Op& op, std::span<const Type> in) {
+  const T& self = *static_cast<const T*>(op.self());
+  if constexpr (T::meaning == Meaning::pointwise) {
+    return infer_pointwise(make_expr(self), in);
+  } else if constexpr (T::min_inputs == T::max_inputs && fixed_infer<T>(operands<T>)) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) -> std::vector<Type> {
+      return {self.infer(in[I]...)};
+    }(operands<T>);
+  } else {
+    return self.infer(in);
+  }
+}
+
+template <class T>
+std::vector<Ref> decompose(const void* op, std::span<const Ref> in) {
+  const T& self = *static_cast<const T*>(op);
+  if constexpr (T::min_inputs == T::max_inputs && fixed_decompose<T>(operands<T>)) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) -> std::vector<Ref> {
+      return {self.decompose(in[I]...)};
+    }(operands<T>);
+  } else {
+    return self.decompose(in);
+  }
+}
+
+template <class T>
+std::vector<FieldInfo> field_infos() {
+  std::vector<FieldInfo> out;
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (out.push_back({std::get<I>(T::fields).name,
+                    [](const void* op) {
+                      return to_attr(static_cast<const T*>(op)->*(std::get<I>(T::fields).member));
+                    },
+                    [](void* op, const Attr& a) {
+                      auto& member = static_cast<T*>(op)->*(std::get<I>(T::fields).member);
+                      member = from_attr<std::remove_reference_t<decltype(member)>>(a);
+                    }}),
+     ...);
+  }(std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(T::fields)>>>{});
+  return out;
+}
+
+template <class T>
+bool equal(const void* a, const void* b) {
+  return std::apply(
+      [&](auto... f) {
+        return ((static_cast<const T*>(a)->*(f.member) == static_cast<const T*>(b)->*(f.member)) && ...);
+      },
+      T::fields);
+}
+
+template <class T>
+OpInfo make_info() {
+  OpInfo info{};
+  info.name = T::name;
+  info.meaning = T::meaning;
+  info.min_inputs = T::min_inputs;
+  info.max_inputs = T::max_inputs;
+  info.regions = T::regions;
+  info.fields = field_infos<T>();
+  info.from = T::from;
+  info.make = [] { return Op(T{}); };
+  info.equal = equal<T>;
+  info.copy = [](const void* op) -> std::shared_ptr<void> {
+    return std::make_shared<T>(*static_cast<const T*>(op));
+  };
+  info.infer = infer<T>;
+  if constexpr (T::meaning == Meaning::pointwise) {
+    info.expr = [](const void* op) { return make_expr(*static_cast<const T*>(op)); };
+    info.real_operands = T::real_operands || needs_real(make_expr(T{}));
+  }
+  if constexpr (T::meaning == Meaning::kernel)
+    info.reference = [](const void* op, std::span<const Tensor> in, std::span<Tensor> out) {
+      static_cast<const T*>(op)->reference(in, out);
+    };
+  if constexpr (T::meaning == Meaning::composite) info.decompose = decompose<T>;
+  if constexpr (requires { &T::gradient; })
+    info.gradient = [](const void* op, std::span<const Ref> in, std::span<const Ref> out,
+                       std::span<const Ref> grads) {
+      return static_cast<const T*>(op)->gradient(in, out, grads);
+    };
+  info.has_gradient = info.gradient != nullptr || T::meaning != Meaning::kernel;
+  return info;
+}
+
+}  // namespace define_detail
+
+template <class T>
+[[gnu::used, gnu::noinline]] const OpInfo& op_info() {
+  static const OpInfo info = define_detail::make_info<T>();
+  return info;
+}
+
+/// The definitions of a family: what a family's .cpp gives to ir/ops/all.cpp.
+template <class... T>
+std::vector<const OpInfo*> family(OpList<T...>) {
+  return {&op_info<T>()...};
+}
+
+}  // namespace tenon

@@ -1,0 +1,75 @@
+// The inside of a Dim, shared by the files that implement its algebra.
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "ir/dim.h"
+
+namespace tenon {
+
+enum class AtomKind : std::uint8_t { symbol, floor_div, mod, min, max };
+
+/// What a polynomial treats as a variable. `args` are the operands (none for a symbol; two for floor_div
+/// and mod; two or more for min and max). `text` identifies the atom: equal texts are equal atoms.
+struct Dim::Atom {
+  AtomKind kind;
+  std::string text;
+  std::vector<Dim> args;
+};
+
+/// The terms besides the constant, leading term first (graded lexicographic order), none with coefficient 0.
+struct Dim::Terms {
+  struct Term {
+    std::int64_t coefficient;
+    std::vector<std::shared_ptr<const Atom>> atoms;  // sorted by text; a power repeats its atom
+  };
+  std::vector<Term> list;
+};
+
+/// Access to the parts of a Dim, and the operations on monomials.
+struct DimParts {
+  using Atom = Dim::Atom;
+  using Term = Dim::Terms::Term;
+  using Monomial = decltype(Term::atoms);
+
+  static std::int64_t constant(const Dim& d) { return d.constant_; }
+  static std::span<const Term> terms(const Dim& d);
+  static bool same_terms(const Dim& a, const Dim& b) { return a.terms_ == b.terms_; }
+  /// The Dim of these terms in any order; equal monomials are merged.
+  static Dim build(std::int64_t constant, std::vector<Term> terms);
+  static Dim of(Term term);
+  /// A Dim of one atom that is not simplified further.
+  static Dim atom(AtomKind kind, std::vector<Dim> args);
+  /// The atom when d is exactly one atom, else null.
+  static const Atom* as_atom(const Dim& d);
+
+  static std::strong_ordering compare(const Monomial& a, const Monomial& b);
+  /// a / b, or nullopt when b does not divide a.
+  static std::optional<Monomial> divide(const Monomial& a, const Monomial& b);
+  static Monomial multiply(const Monomial& a, const Monomial& b);
+  static Monomial common(const Monomial& a, const Monomial& b);
+};
+
+/// Characters of a symbol's name: letters, digits, '_' and '.'.
+bool is_symbol_character(char c);
+
+std::int64_t checked_add(std::int64_t a, std::int64_t b);
+std::int64_t checked_multiply(std::int64_t a, std::int64_t b);
+
+/// Python's // and % of integers; b is not 0.
+std::int64_t floor_quotient(std::int64_t a, std::int64_t b);
+std::int64_t floor_remainder(std::int64_t a, std::int64_t b);
+
+
+/// The bounds of a // b and a % b for operands within these bounds.
+DimRange floor_div_range(const DimRange& a, const DimRange& b);
+DimRange mod_range(const DimRange& a, const DimRange& b);
+
+}  // namespace tenon

@@ -1,0 +1,216 @@
+#include "ir/graph.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "base/error.h"
+
+namespace tenon {
+namespace {
+
+void drop_use(std::vector<Use>& uses, const Use& use) {
+  const auto it = std::find(uses.begin(), uses.end(), use);
+  TENON_CHECK(it != uses.end());
+  uses.erase(it);
+}
+
+bool same_data(const Tensor& a, const Tensor& b) {
+  if (!a.defined() || !b.defined()) return a.defined() == b.defined();
+  return a.dtype() == b.dtype() && a.shape() == b.shape() && a.strides() == b.strides() && a.bytes() == b.bytes();
+}
+
+}  // namespace
+
+void Node::set_input(std::size_t i, Value* value) {
+  drop_use(inputs_.at(i)->uses_, {this, nullptr, i});
+  inputs_[i] = value;
+  value->uses_.push_back({this, nullptr, i});
+}
+
+void Node::add_input(Value* value) {
+  value->uses_.push_back({this, nullptr, inputs_.size()});
+  inputs_.push_back(value);
+}
+
+std::vector<Type> Node::input_types() const {
+  std::vector<Type> types;
+  for (const Value* v : inputs_) types.push_back(v->type());
+  return types;
+}
+
+Value* Region::add_parameter(Type type, std::string name) {
+  parameters_.emplace_back(new Value(Value::Kind::parameter, std::move(type), std::move(name)));
+  parameters_.back()->index_ = parameters_.size() - 1;
+  return parameters_.back().get();
+}
+
+void Region::erase_parameter(std::size_t i) {
+  TENON_CHECK(parameters_.at(i)->uses_.empty());
+  parameters_.erase(parameters_.begin() + static_cast<std::ptrdiff_t>(i));
+  for (std::size_t j = i; j < parameters_.size(); ++j) parameters_[j]->index_ = j;
+}
+
+void Region::add_result(Value* value) {
+  value->uses_.push_back({nullptr, this, results_.size()});
+  results_.push_back(value);
+}
+
+void Region::set_result(std::size_t i, Value* value) {
+  drop_use(results_.at(i)->uses_, {nullptr, this, i});
+  results_[i] = value;
+  value->uses_.push_back({nullptr, this, i});
+}
+
+void Region::clear_results() {
+  for (std::size_t i = 0; i < results_.size(); ++i) drop_use(results_[i]->uses_, {nullptr, this, i});
+  results_.clear();
+}
+
+Value* Region::literal(Tensor value) {
+  TENON_CHECK(value.rank() == 0);
+  literals_.emplace_back(new Value(Value::Kind::literal, Type{value.dtype(), {}}, {}));
+  literals_.back()->tensor_ = std::move(value);
+  return literals_.back().get();
+}
+
+Node* Region::insert(Op op, std::vector<Value*> inputs, Node* before, Source source) {
+  std::vector<Type> types;
+  for (const Value* v : inputs) types.push_back(v->type());
+  try {
+    std::vector<Type> outputs = op.infer(types);
+    const auto regions = static_cast<std::size_t>(op.info().regions);
+    return insert_typed(std::move(op), std::move(inputs), std::move(outputs), regions, before, std::move(source));
+  } catch (Error& e) {
+    if (e.where().empty()) e.at(source.str());
+    throw;
+  }
+}
+
+Node* Region::insert_typed(Op op, std::vector<Value*> inputs, std::vector<Type> outputs, std::size_t regions,
+                           Node* before, Source source) {
+  const auto place = before ? before->place_ : nodes_.end();
+  const auto it = nodes_.emplace(place, std::unique_ptr<Node>(new Node(std::move(op), *this)));
+  Node* node = it->get();
+  node->place_ = it;
+  node->source = std::move(source);
+  for (Value* v : inputs) node->add_input(v);
+  for (Type& t : outputs) {
+    node->outputs_.emplace_back(new Value(Value::Kind::result, std::move(t), {}));
+    node->outputs_.back()->node_ = node;
+    node->outputs_.back()->index_ = node->outputs_.size() - 1;
+  }
+  for (std::size_t i = 0; i < regions; ++i) node->regions_.push_back(std::make_unique<Region>(*graph_, node));
+  return node;
+}
+
+void Region::erase_unused_literals() {
+  std::erase_if(literals_, [](const auto& l) { return l->uses_.empty(); });
+}
+
+void Region::erase(Node* node) {
+  for (const auto& out : node->outputs_) TENON_CHECK(out->uses_.empty());
+  for (const auto& region : node->regions_) {
+    region->clear_results();
+    while (!region->nodes_.empty()) region->erase(region->nodes_.back().get());
+  }
+  for (std::size_t i = 0; i < node->inputs_.size(); ++i) drop_use(node->inputs_[i]->uses_, {node, nullptr, i});
+  nodes_.erase(node->place_);
+}
+
+void Region::move_before(Node* node, Node* before) {
+  TENON_CHECK(node->parent_ == this);
+  nodes_.splice(before ? before->place_ : nodes_.end(), nodes_, node->place_);
+}
+
+Node* Region::next(const Node* node) const {
+  const auto it = std::next(node->place_);
+  return it == nodes_.end() ? nullptr : it->get();
+}
+
+void replace_all_uses(Value* from, Value* to) {
+  TENON_CHECK(from != to);
+  while (!from->uses().empty()) {
+    const Use use = from->uses().back();
+    if (use.node) use.node->set_input(use.index, to);
+    else use.region->set_result(use.index, to);
+  }
+}
+
+Value* Graph::add_weight(std::string_view wanted, Tensor data) {
+  std::string unique(wanted);
+  for (int i = 1;; ++i) {
+    Value* taken = find_weight(unique);
+    if (!taken) break;
+    if (same_data(taken->tensor_, data)) return taken;
+    unique = fmt::format("{}.{}", wanted, i);
+  }
+  Value* value = add_weight(unique, Type{data.dtype(), to_shape(data.shape())});
+  value->tensor_ = std::move(data);
+  return value;
+}
+
+Value* Graph::add_weight(std::string_view wanted, Type type) {
+  if (find_weight(wanted)) throw error("weight @{} is declared twice", wanted);
+  weights_.emplace_back(new Value(Value::Kind::weight, std::move(type), std::string(wanted)));
+  return weight_by_name_[std::string(wanted)] = weights_.back().get();
+}
+
+Value* Graph::find_weight(std::string_view wanted) const {
+  const auto it = weight_by_name_.find(wanted);
+  return it == weight_by_name_.end() ? nullptr : it->second;
+}
+
+void Graph::erase_unused_weights() {
+  std::erase_if(weights_, [&](const auto& w) {
+    if (!w->uses_.empty()) return false;
+    weight_by_name_.erase(w->name_);
+    return true;
+  });
+}
+
+std::string output_name(const Graph& graph, std::size_t i) {
+  if (i < graph.output_names.size()) return graph.output_names[i];
+  return graph.body().results().size() == 1 ? "out" : fmt::format("out.{}", i);
+}
+
+namespace {
+
+using ValueMap = std::unordered_map<const Value*, Value*>;
+
+void clone_region(const Region& from, Region& to, ValueMap& values) {
+  for (const auto& p : from.parameters()) values[p.get()] = to.add_parameter(p->type(), p->name());
+  const auto mapped = [&](const Value* v) {
+    if (v->kind() == Value::Kind::literal) return to.literal(v->tensor());
+    return values.at(v);
+  };
+  for (const auto& node : from.nodes()) {
+    std::vector<Value*> inputs;
+    for (const Value* v : node->inputs()) inputs.push_back(mapped(v));
+    std::vector<Type> types;
+    for (std::size_t i = 0; i < node->num_outputs(); ++i) types.push_back(node->output(i)->type());
+    Node* copy = to.insert_typed(node->op(), std::move(inputs), std::move(types), node->regions().size(), nullptr,
+                                 node->source);
+    for (std::size_t i = 0; i < node->num_outputs(); ++i) values[node->output(i)] = copy->output(i);
+    for (std::size_t i = 0; i < node->regions().size(); ++i) clone_region(node->region(i), copy->region(i), values);
+  }
+  for (const Value* v : from.results()) to.add_result(mapped(v));
+}
+
+}  // namespace
+
+std::unique_ptr<Graph> clone(const Graph& graph) {
+  auto copy = std::make_unique<Graph>(graph.name);
+  copy->output_names = graph.output_names;
+  copy->symbols = graph.symbols;
+  ValueMap values;
+  for (const auto& w : graph.weights()) {
+    Value* c = copy->add_weight(w->name(), w->type());
+    copy->set_weight_data(c, w->tensor());
+    values[w.get()] = c;
+  }
+  clone_region(graph.body(), copy->body(), values);
+  return copy;
+}
+
+}  // namespace tenon

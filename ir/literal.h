@@ -1,0 +1,13 @@
+// Numbers and strings as the IR text writes them, exact in both directions.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace tenon {
+
+/// Shortest decimal text that reads back to the same double; always has a '.', an exponent, inf or nan.
+std::string number_text(double value);
+/// "double-quoted", with backslash escapes for quotes, backslashes and control characters.
+std::string quoted_text(std::string_view s);
+
+}  // namespace tenon

@@ -1,0 +1,120 @@
+// A typed operator as the graph holds it: a value of any operator struct, with what its definition says.
+#pragma once
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/attr.h"
+#include "ir/expr.h"
+#include "ir/tensor.h"
+#include "ir/type.h"
+
+namespace tenon {
+
+class Op;
+class Node;
+class Ref;
+
+/// How an operator's meaning is given.
+enum class Meaning : std::uint8_t {
+  pointwise,  // a scalar expression, applied to each element of the broadcast operands
+  composite,  // a decomposition into other operators
+  kernel,     // a reference function
+};
+
+/// What another framework calls the operator: "leaky_relu(x, slope=negative_slope)".
+/// Positional names are the operands in order, name=name pairs are attribute=argument.
+struct Mapping {
+  enum class Framework : std::uint8_t { aten, onnx } framework;
+  std::string_view signature;
+};
+constexpr Mapping aten(std::string_view signature) { return {Mapping::Framework::aten, signature}; }
+constexpr Mapping onnx(std::string_view signature) { return {Mapping::Framework::onnx, signature}; }
+
+/// One attribute of an operator.
+struct FieldInfo {
+  std::string_view name;
+  Attr (*get)(const void* op);
+  /// Throws Error when the attribute does not convert.
+  void (*set)(void* op, const Attr&);
+};
+
+/// Everything a definition says, in a form that needs no template. See ir/define.h for how it is made.
+struct OpInfo {
+  std::string_view name;
+  Meaning meaning;
+  int min_inputs;
+  int max_inputs;  // -1: any number
+  int regions;     // nested regions it carries
+  std::vector<FieldInfo> fields;
+  std::span<const Mapping> from;
+  /// Pointwise with real_operands: integers are to be cast to a float first (true division, exp).
+  bool real_operands;
+  bool has_gradient;
+  Op (*make)();  // all attributes at their defaults
+  bool (*equal)(const void*, const void*);
+  std::shared_ptr<void> (*copy)(const void*);
+  /// Types of the outputs. Throws Error when the inputs do not fit.
+  std::vector<Type> (*infer)(const Op&, std::span<const Type> inputs);
+  /// The scalar expression; pointwise only, null otherwise.
+  Expr (*expr)(const void*);
+  /// Computes outputs (allocated by the caller, dense) from inputs; kernels only, null otherwise. When an
+  /// output's size depends on data it replaces the tensor.
+  void (*reference)(const void*, std::span<const Tensor> inputs, std::span<Tensor> outputs);
+  /// Builds the operator from smaller ones; composites only, null otherwise.
+  std::vector<Ref> (*decompose)(const void*, std::span<const Ref> inputs);
+  /// Gradients of the inputs (an empty Ref where there is none) from those of the outputs; null when there is
+  /// none of its own. Pointwise operators derive theirs, composites inherit that of the parts.
+  std::vector<Ref> (*gradient)(const void*, std::span<const Ref> inputs, std::span<const Ref> outputs,
+                               std::span<const Ref> grads);
+};
+
+/// The definition of operator struct T. Defined by the family that lists T (ir/ops/*.cpp).
+template <class T>
+const OpInfo& op_info();
+
+/// An immutable operator value. Copies share it.
+class Op {
+ public:
+  template <class T>
+    requires requires { T::name; }
+  Op(T op) : info_(&op_info<T>()), self_(std::make_shared<const T>(std::move(op))) {}
+  Op(const OpInfo& info, std::shared_ptr<const void> self) : info_(&info), self_(std::move(self)) {}
+
+  const OpInfo& info() const { return *info_; }
+  std::string_view name() const { return info_->name; }
+  const void* self() const { return self_.get(); }
+  template <class T>
+  const T* as() const { return info_ == &op_info<T>() ? static_cast<const T*>(self_.get()) : nullptr; }
+  template <class T>
+  bool is() const { return info_ == &op_info<T>(); }
+  bool is_pointwise() const { return info_->meaning == Meaning::pointwise; }
+
+  /// Same operator, same attributes.
+  bool operator==(const Op& other) const {
+    return info_ == other.info_ && (self_ == other.self_ || info_->equal(self_.get(), other.self_.get()));
+  }
+  /// A copy with attributes set by name. Throws Error naming the operator's attributes for an unknown one.
+  Op with(std::span<const std::pair<std::string, Attr>> attributes) const;
+  /// Attributes that differ from their defaults.
+  std::vector<std::pair<std::string_view, Attr>> attributes() const;
+
+  std::vector<Type> infer(std::span<const Type> inputs) const;
+
+ private:
+  const OpInfo* info_;
+  std::shared_ptr<const void> self_;
+};
+
+/// The expression of a pointwise operator.
+inline Expr expr_of(const Op& op) { return op.info().expr(op.self()); }
+
+/// Every operator, in the order of the families (ir/ops/all.cpp).
+const std::vector<const OpInfo*>& all_ops();
+/// The operator with this name, or null.
+const OpInfo* find_op(std::string_view name);
+
+}  // namespace tenon

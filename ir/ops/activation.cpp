@@ -1,0 +1,7 @@
+#include "ir/ops/activation.h"
+
+#include "ir/ops/families.h"
+
+namespace tenon {
+std::vector<const OpInfo*> activation_ops() { return family(Activation{}); }
+}  // namespace tenon

@@ -1,0 +1,27 @@
+#include <unordered_map>
+
+#include "ir/ops/families.h"
+
+namespace tenon {
+
+const std::vector<const OpInfo*>& all_ops() {
+  static const std::vector<const OpInfo*> ops = [] {
+    std::vector<const OpInfo*> all;
+    for (const auto& family : families)
+      for (const OpInfo* op : family()) all.push_back(op);
+    return all;
+  }();
+  return ops;
+}
+
+const OpInfo* find_op(std::string_view name) {
+  static const auto index = [] {
+    std::unordered_map<std::string_view, const OpInfo*> map;
+    for (const OpInfo* op : all_ops()) map.emplace(op->name, op);
+    return map;
+  }();
+  const auto it = index.find(name);
+  return it == index.end() ? nullptr : it->second;
+}
+
+}  // namespace tenon
