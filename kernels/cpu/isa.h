@@ -31,13 +31,13 @@ class ForceIsa {
 
 /// One function, one build per ISA (null where not built). Calling it calls the build for isa().
 template <class Signature>
-struct PerIsa {
-  Signature* build[isa_count];
+struct PerIsa;
 
-  template <class... Args>
-  decltype(auto) operator()(Args&&... args) const {
-    return build[static_cast<std::size_t>(isa())](std::forward<Args>(args)...);
-  }
+template <class R, class... Args>
+struct PerIsa<R(Args...)> {
+  R (*build[isa_count])(Args...);
+
+  R operator()(Args... args) const { return build[static_cast<std::size_t>(isa())](std::forward<Args>(args)...); }
 };
 
 }  // namespace tenon::cpu

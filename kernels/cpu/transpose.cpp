@@ -32,6 +32,11 @@ void transpose_copy(const TransposeCopy& t, ThreadPool& pool) {
   });
 }
 
+void transpose_on_this_thread(long rows, long cols, const float* source, long source_stride, float* target,
+                              long target_stride) {
+  transpose_block(rows, cols, source, source_stride, target, target_stride);
+}
+
 void nchw_to_nhwc(long N, long C, long HW, const float* nchw, float* nhwc, long pixel_stride, ThreadPool& pool) {
   transpose_copy({.batch = N,
                   .rows = C,

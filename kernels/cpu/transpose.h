@@ -20,6 +20,10 @@ struct TransposeCopy {
 /// target[b][c][r] = source[b][r][c]. Source and target must not overlap.
 void transpose_copy(const TransposeCopy& copy, ThreadPool& pool);
 
+/// One matrix, without a pool: target[c * target_stride + r] = source[r * source_stride + c].
+void transpose_on_this_thread(long rows, long cols, const float* source, long source_stride, float* target,
+                              long target_stride);
+
 /// NCHW (dense) to NHWC with a stride of pixel_stride >= C floats between pixels.
 void nchw_to_nhwc(long N, long C, long HW, const float* nchw, float* nhwc, long pixel_stride, ThreadPool& pool);
 void nhwc_to_nchw(long N, long C, long HW, const float* nhwc, long pixel_stride, float* nchw, ThreadPool& pool);

@@ -1,0 +1,122 @@
+// Packing of B, and matrix products on top of RowGemm.
+#include "kernels/cpu/gemm.h"
+
+#include <algorithm>
+
+#include "kernels/cpu/row_gemm_parallel.h"
+#include "kernels/cpu/transpose.h"
+
+namespace tenon::cpu {
+namespace {
+
+struct Panel {
+  long K;
+  long cols;   // of the matrix
+  long width;  // of the panel: zeros from cols on
+};
+
+void pack_panel(const Panel& p, const MatrixB& b, float* packed) {
+  if (p.cols < p.width) std::fill_n(packed, p.K * p.width, 0.0f);
+  if (b.k_stride == 1) {
+    transpose_on_this_thread(p.cols, p.K, b.data, b.n_stride, packed, p.width);
+    return;
+  }
+  for (long k = 0; k < p.K; k++) {
+    const float* row = b.data + k * b.k_stride;
+    float* out = packed + k * p.width;
+    if (b.n_stride == 1) {
+      std::copy_n(row, p.cols, out);
+    } else {
+      for (long n = 0; n < p.cols; n++) out[n] = row[n * b.n_stride];
+    }
+  }
+}
+
+// A run-time B is read where it lies if its panels are whole and so few rows use it that packing would not pay.
+bool reads_b_in_place(const BatchedGemm& g) {
+  constexpr long few_rows = 96;
+  return g.b.n_stride == 1 && g.one.N % row_gemm_tile().cols == 0 && g.one.M <= few_rows;
+}
+
+RowGemm row_gemm_of(const Gemm& g) {
+  const long panel = row_gemm_tile().cols;
+  RowGemm r;
+  r.rows = g.M;
+  r.cols = g.N;
+  r.a = g.a;
+  r.a_rows.x_stride = g.a_stride;
+  r.run_length = g.K;
+  r.b = g.packed_b;
+  r.b_row_stride = panel;
+  r.b_panel_stride = g.K * panel;
+  r.c = g.c;
+  r.c_stride = g.c_stride;
+  r.c_rows.x_stride = 1;
+  r.epilogue = g.epilogue;
+  return r;
+}
+
+// The hook of a batched product sees rows counted over the whole batch.
+struct BatchHook {
+  const Epilogue* epilogue;
+  long first_row;
+
+  static void call(const void* self, float* tile, long stride, long row0, long rows, long col0, long cols) {
+    const auto& h = *static_cast<const BatchHook*>(self);
+    h.epilogue->hook(h.epilogue->context, tile, stride, h.first_row + row0, rows, col0, cols);
+  }
+};
+
+}  // namespace
+
+long packed_b_size(long K, long N) { return packed_panels_size(K, N); }
+
+void pack_b(long K, long N, const MatrixB& b, float* packed, ThreadPool& pool) {
+  const long width = row_gemm_tile().cols;
+  pool.parallel_for((N + width - 1) / width, [&](long p, int) {
+    const long n = p * width;
+    pack_panel({K, std::min(width, N - n), width}, {b.data + n * b.n_stride, b.k_stride, b.n_stride},
+               packed + n * K);
+  });
+}
+
+void gemm(const Gemm& g, ThreadPool& pool) { run_row_gemm(row_gemm_of(g), pool); }
+
+long batched_gemm_scratch_size(const BatchedGemm& g, int threads) {
+  if (reads_b_in_place(g)) return 0;
+  return packed_b_size(g.one.K, g.one.N) * std::min<long>(threads, g.batch);
+}
+
+void batched_gemm(const BatchedGemm& g, float* scratch, ThreadPool& pool) {
+  const bool in_place = reads_b_in_place(g);
+  const auto run = [&](long i, float* packed) {
+    RowGemm r = row_gemm_of(g.one);
+    r.a += i * g.a_batch_stride;
+    r.c += i * g.c_batch_stride;
+    if (r.epilogue.residual) r.epilogue.residual += i * g.one.M * r.epilogue.residual_stride;
+    BatchHook hook{&g.one.epilogue, i * g.one.M};
+    if (r.epilogue.hook) {
+      r.epilogue.hook = BatchHook::call;
+      r.epilogue.context = &hook;
+    }
+    const MatrixB b{g.b.data + i * g.b_batch_stride, g.b.k_stride, g.b.n_stride};
+    if (in_place) {
+      r.b = b.data;
+      r.b_row_stride = b.k_stride;
+      r.b_panel_stride = row_gemm_tile().cols;
+    } else {
+      pack_b(g.one.K, g.one.N, b, packed, pool);
+      r.b = packed;
+    }
+    run_row_gemm(r, pool);
+  };
+  if (g.batch < 2 * pool.threads()) {  // too few products to share out: share out each
+    for (long i = 0; i < g.batch; i++) run(i, scratch);
+    return;
+  }
+  const long packed_size = in_place ? 0 : packed_b_size(g.one.K, g.one.N);
+  // A loop of the pool inside a loop of the pool runs on the calling thread.
+  pool.parallel_for(g.batch, [&](long i, int worker) { run(i, scratch + worker * packed_size); });
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,47 @@
+// Matrix products C = A * B in float32, with an epilogue. Matrices are row-major; strides count floats.
+#pragma once
+#include "kernels/cpu/epilogue.h"
+#include "kernels/thread_pool.h"
+
+namespace tenon::cpu {
+
+/// B of shape [K, N]: element (k, n) lies at data + k * k_stride + n * n_stride. A Linear weight [N, K] has k_stride 1.
+struct MatrixB {
+  const float* data = nullptr;
+  long k_stride = 0;
+  long n_stride = 1;
+};
+
+/// Floats that pack_b writes for a [K, N] matrix. Packed data are for the ISA they were packed under.
+long packed_b_size(long K, long N);
+void pack_b(long K, long N, const MatrixB& b, float* packed, ThreadPool& pool);
+
+struct Gemm {
+  long M = 0;
+  long N = 0;
+  long K = 0;
+  const float* a = nullptr;
+  long a_stride = 0;               // floats between rows of A; 0 repeats one row
+  const float* packed_b = nullptr;  // from pack_b
+  float* c = nullptr;
+  long c_stride = 0;  // floats between rows of C: more than N writes into columns of a larger matrix
+  Epilogue epilogue = {};
+};
+/// C[M, N] = epilogue(A[M, K] * B[K, N]). C must not overlap A or B.
+void gemm(const Gemm& g, ThreadPool& pool);
+
+/// `batch` products with a B that is only known at run time; packed_b and c_stride etc. as in `one`.
+struct BatchedGemm {
+  long batch = 1;
+  Gemm one = {};  // pointers of the first product; packed_b is not used
+  MatrixB b = {};
+  long a_batch_stride = 0;
+  long b_batch_stride = 0;
+  long c_batch_stride = 0;
+  // The residual moves with C's rows (epilogue rows count batch * M + row); so do the rows the hook sees.
+};
+/// Floats of scratch that batched_gemm needs.
+long batched_gemm_scratch_size(const BatchedGemm& g, int threads);
+void batched_gemm(const BatchedGemm& g, float* scratch, ThreadPool& pool);
+
+}  // namespace tenon::cpu

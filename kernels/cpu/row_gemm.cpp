@@ -1,0 +1,265 @@
+// Loops over register tiles: order, cache blocks, tails and the tile hook. Built once per ISA.
+#include "kernels/cpu/row_gemm.h"
+
+#include "kernels/cpu/tile_kernel.h"
+
+namespace tenon::cpu::TENON_ISA {
+namespace {
+
+// Rows of A that stay in the L2 cache while all panels pass over them; floats.
+constexpr long a_block = 65536;
+// B small enough to stay in L2 itself: then a row tile of A takes all panels, and C is written row by row.
+constexpr long small_b = 16384;
+// Depths above this are cut into blocks of k; the partial sums wait in C.
+constexpr long max_depth = 4096;
+constexpr long block_depth = 2048;
+constexpr long max_block_rows = 240;
+// The hot tile that a hook sees: this many panels by about this many rows.
+constexpr long hook_panels = 4;
+constexpr long hook_rows = tile_rows > 8 ? tile_rows : 4 * tile_rows;
+constexpr long hook_cols = hook_panels * panel_cols;
+
+constexpr long smaller(long a, long b) { return a < b ? a : b; }
+constexpr long larger(long a, long b) { return a > b ? a : b; }
+
+// Walks through the offsets of a RowMap row by row, without a division a row.
+class RowWalk {
+ public:
+  RowWalk(const RowMap& map, long row)
+      : map_(map),
+        x_(row % map.width),
+        y_(row / map.width % map.height),
+        offset_(x_ * map.x_stride + y_ * map.y_stride + row / map.width / map.height * map.n_stride) {}
+  long next() {
+    const long here = offset_;
+    offset_ += map_.x_stride;
+    if (++x_ == map_.width) {
+      x_ = 0;
+      offset_ += map_.y_stride - map_.width * map_.x_stride;
+      if (++y_ == map_.height) {
+        y_ = 0;
+        offset_ += map_.n_stride - map_.height * map_.y_stride;
+      }
+    }
+    return here;
+  }
+
+ private:
+  const RowMap& map_;
+  long x_;
+  long y_;
+  long offset_;
+};
+
+// A block of k: runs [run, run + runs), each cut to [start, start + length).
+struct DepthBlock {
+  long run;
+  long runs;
+  long start;
+  long length;
+  bool first;
+  bool last;
+};
+
+// Offsets of one block of rows.
+struct BlockRows {
+  long a[max_block_rows];
+  long c[max_block_rows];
+  long residual[max_block_rows];
+};
+
+struct Columns {
+  long first;
+  long count;
+};
+
+class Block {
+ public:
+  Block(const RowGemm& g, const RowTiles& tiles, long tile_begin, long tile_end)
+      : g_(g), tiles_(tiles), first_row_(tiles.first(tile_begin)) {
+    const long rows = tiles.first(tile_end) - first_row_;
+    RowWalk a(g.a_rows, first_row_);
+    RowWalk c(g.c_rows, first_row_);
+    for (long i = 0; i < rows; i++) {
+      offsets_.a[i] = a.next();
+      const long row = c.next();
+      offsets_.c[i] = row * g.c_stride;
+      offsets_.residual[i] = row * g.epilogue.residual_stride;
+    }
+    uniform_stride_ = g.a_rows.linear() ? g.a_rows.x_stride : 0;
+  }
+
+  // Row tile t x `panels` panels from `panel`, written to `out` (null: to C) with row stride out_stride.
+  void run(long t, long panel, bool several_panels, const DepthBlock& k, float* out, long out_stride) const {
+    const long row = tiles_.first(t) - first_row_;
+    const int rows = static_cast<int>(tiles_.first(t + 1) - tiles_.first(t));
+    const long col = panel * panel_cols;
+    const Epilogue& e = g_.epilogue;
+    long out_row[tile_rows];
+    if (out) {
+      for (int i = 0; i < rows; i++) out_row[i] = i * out_stride;
+    }
+    Tile tile{};
+    tile.a = g_.a + k.start;
+    tile.a_row = offsets_.a + row;
+    tile.a_stride = uniform_stride_;
+    tile.runs = k.runs;
+    tile.run_offsets = g_.run_offsets ? g_.run_offsets + k.run : nullptr;
+    tile.run_length = k.length;
+    tile.b = g_.b + panel * g_.b_panel_stride + (k.run * g_.run_length + k.start) * g_.b_row_stride;
+    tile.b_row_stride = g_.b_row_stride;
+    tile.b_panel_stride = g_.b_panel_stride;
+    tile.c = out ? out : g_.c + col;
+    tile.c_row = out ? out_row : offsets_.c + row;
+    if (!k.first) {
+      tile.partial = g_.c + col;
+      tile.partial_row = offsets_.c + row;
+    }
+    if (k.last) {
+      tile.bias = e.bias ? e.bias + col : nullptr;
+      tile.residual = e.residual ? e.residual + col : nullptr;
+      tile.residual_row = offsets_.residual + row;
+      tile.relu = e.activation == Activation::relu;
+    }
+    const TileKernel kernel = tile_kernel(rows, several_panels, uniform_stride_ != 0);
+    const long cols = g_.cols - col;
+    if (cols >= panel_cols * (several_panels ? panels_at_once(rows) : 1)) {
+      kernel(tile);
+    } else {
+      run_tail(kernel, tile, rows, cols);
+    }
+  }
+
+  // Runs the hook over the hot tile and stores it.
+  void finish_hot_tile(float* hot, long t_begin, long t_end, Columns cols) const {
+    const long row = tiles_.first(t_begin);
+    const long rows = tiles_.first(t_end) - row;
+    g_.epilogue.hook(g_.epilogue.context, hot, hook_cols, row, rows, cols.first, cols.count);
+    for (long i = 0; i < rows; i++) {
+      float* c = g_.c + offsets_.c[row - first_row_ + i] + cols.first;
+      const float* h = hot + i * hook_cols;
+      long j = 0;
+      for (; j + VL <= cols.count; j += VL) store(c + j, load(h + j));
+      const int tail = static_cast<int>(cols.count - j);
+      if (tail > 0) store_partial(c + j, load_partial(h + j, tail), tail);
+    }
+  }
+
+ private:
+  // The last panel has fewer than panel_cols columns: the kernel sums into a buffer, the rest is done with masks.
+  static void run_tail(TileKernel kernel, const Tile& wanted, int rows, long cols) {
+    alignas(64) float sums[tile_rows * panel_cols];
+    long sums_row[tile_rows];
+    for (int i = 0; i < rows; i++) sums_row[i] = i * panel_cols;
+    Tile t = wanted;
+    t.c = sums;
+    t.c_row = sums_row;
+    t.partial = nullptr;
+    t.bias = nullptr;
+    t.residual = nullptr;
+    t.relu = false;
+    kernel(t);
+    for (long j = 0; j < cols; j += VL) {
+      const int n = static_cast<int>(smaller(VL, cols - j));
+      const vf bias = wanted.bias ? load_partial(wanted.bias + j, n) : vf{};
+      for (int i = 0; i < rows; i++) {
+        vf v = load(sums + sums_row[i] + j);
+        if (wanted.partial) v += load_partial(wanted.partial + wanted.partial_row[i] + j, n);
+        v += bias;
+        if (wanted.residual) v += load_partial(wanted.residual + wanted.residual_row[i] + j, n);
+        if (wanted.relu) v = max_or_b(vf{}, v);
+        store_partial(wanted.c + wanted.c_row[i] + j, v, n);
+      }
+    }
+  }
+
+  const RowGemm& g_;
+  const RowTiles& tiles_;
+  long first_row_;
+  long uniform_stride_;
+  BlockRows offsets_;
+};
+
+// Panels [p, end) of row tile t, several at once where the kernel can.
+void run_panels(const RowGemm& g, const Block& block, const RowTiles& tiles, long t, long p, long end,
+                const DepthBlock& k, float* out, long out_stride) {
+  const int at_once = panels_at_once(static_cast<int>(tiles.first(t + 1) - tiles.first(t)));
+  while (p < end) {
+    const bool several = at_once > 1 && p + at_once <= end && (p + at_once) * panel_cols <= g.cols;
+    block.run(t, p, several, k, out, out_stride);
+    if (out) out += (several ? at_once : 1) * panel_cols;
+    p += several ? at_once : 1;
+  }
+}
+
+void run_block(const RowGemm& g, const RowTiles& tiles, const RowGemmPart& part, long t_begin, long t_end,
+               const DepthBlock& k) {
+  const Block block(g, tiles, t_begin, t_end);
+  if (!g.epilogue.hook || !k.last) {
+    const bool rows_outside = t_end == t_begin + 1 || k.runs * k.length * g.cols <= small_b;
+    const long step = rows_outside ? part.panel_end - part.panel_begin : 1;
+    for (long p = part.panel_begin; p < part.panel_end; p += step) {
+      for (long t = t_begin; t < t_end; t++) {
+        run_panels(g, block, tiles, t, p, smaller(p + step, part.panel_end), k, nullptr, 0);
+      }
+    }
+    return;
+  }
+  alignas(64) float hot[hook_rows * hook_cols];
+  constexpr long group = hook_rows / tile_rows;
+  for (long p = part.panel_begin; p < part.panel_end; p += hook_panels) {
+    const long p_end = smaller(p + hook_panels, part.panel_end);
+    const Columns cols{p * panel_cols, smaller(g.cols, p_end * panel_cols) - p * panel_cols};
+    for (long t = t_begin; t < t_end; t += group) {
+      const long g_end = smaller(t + group, t_end);
+      for (long i = t; i < g_end; i++) {
+        float* out = hot + (tiles.first(i) - tiles.first(t)) * hook_cols;
+        run_panels(g, block, tiles, i, p, p_end, k, out, hook_cols);
+      }
+      block.finish_hot_tile(hot, t, g_end, cols);
+    }
+  }
+}
+
+// Row tiles in an M-block.
+long tiles_in_block(const RowGemm& g, const RowTiles& tiles, long depth) {
+  const long tile_height = (tiles.rows + tiles.count - 1) / tiles.count;
+  const long rows = depth * g.cols <= small_b ? max_block_rows : smaller(a_block / depth, max_block_rows);
+  return larger(1, rows / tile_height);
+}
+
+}  // namespace
+
+TileShape row_gemm_tile() { return {tile_rows, panel_cols}; }
+
+void row_gemm(const RowGemm& g, const RowGemmPart& part) {
+  const RowTiles tiles(g.rows, tile_rows);
+  const bool cut = g.depth() > max_depth && tiles.count > 1;
+  // Blocks of whole runs, or, of a single run, of block_depth floats.
+  const long runs_at_once = !cut || g.runs == 1 ? g.runs : larger(1, block_depth / g.run_length);
+  const long pieces = cut && g.runs == 1 ? (g.run_length + block_depth - 1) / block_depth : 1;
+  const long length_at_once = (g.run_length + pieces - 1) / pieces;
+  const long step = tiles_in_block(g, tiles, larger(1, runs_at_once * length_at_once));
+  for (long t = part.tile_begin; t < part.tile_end; t += step) {
+    const long t_end = smaller(t + step, part.tile_end);
+    long run = 0;
+    do {
+      const long runs = smaller(runs_at_once, g.runs - run);
+      long start = 0;
+      do {
+        const long length = smaller(length_at_once, g.run_length - start);
+        const DepthBlock k{.run = run,
+                           .runs = runs,
+                           .start = start,
+                           .length = length,
+                           .first = run == 0 && start == 0,
+                           .last = run + runs == g.runs && start + length == g.run_length};
+        run_block(g, tiles, part, t, t_end, k);
+        start += length;
+      } while (start < g.run_length);
+      run += runs;
+    } while (run < g.runs);
+  }
+}
+
+}  // namespace tenon::cpu::TENON_ISA

@@ -1,0 +1,75 @@
+// The one matrix product behind GEMM, convolutions and transposed convolutions: rows of A and C may lie anywhere.
+#pragma once
+#include "kernels/cpu/epilogue.h"
+#include "kernels/cpu/isa.h"
+
+namespace tenon::cpu {
+
+/// Where row m lies. m counts pixels: x fastest, then y, then n. A plain matrix has one endless line.
+struct RowMap {
+  long width = 1L << 60;
+  long height = 1;
+  long x_stride = 0;
+  long y_stride = 0;
+  long n_stride = 0;
+
+  bool linear() const { return width == 1L << 60; }
+};
+
+/// C[m][n] = epilogue(sum over k of A[m][k] * B[k][n]).
+struct RowGemm {
+  long rows = 0;
+  long cols = 0;
+  // Row m of A starts at a + a_rows(m) and consists of `runs` runs of run_length contiguous floats each;
+  // run s lies run_offsets[s] floats after the start of the row.
+  const float* a = nullptr;
+  RowMap a_rows;
+  long runs = 1;
+  const long* run_offsets = nullptr;  // null: one run at 0
+  long run_length = 0;
+  // Column panels of TileShape::cols each. Packed: row stride = TileShape::cols, panel stride = depth * that.
+  const float* b = nullptr;
+  long b_row_stride = 0;
+  long b_panel_stride = 0;
+  // Row m of C, and of the residual, is row c_rows(m) of the buffer (strides of c_rows count rows of the buffer).
+  float* c = nullptr;
+  long c_stride = 0;
+  RowMap c_rows;
+  Epilogue epilogue = {};
+
+  long depth() const { return runs * run_length; }
+};
+
+/// Rows and columns of the register tile of an ISA.
+struct TileShape {
+  long rows;
+  long cols;
+};
+using TileShapeOf = TileShape();
+TENON_PER_ISA(TileShapeOf, row_gemm_tile, row_gemm_tile)
+
+/// Number of row tiles for M rows, and the first row of tile t: rows are split evenly over the tiles.
+struct RowTiles {
+  long rows;
+  long count;
+
+  RowTiles(long all_rows, long tile_rows) : rows(all_rows), count((all_rows + tile_rows - 1) / tile_rows) {}
+  long first(long t) const {
+    const long extra = rows % count;
+    return t * (rows / count) + (t < extra ? t : extra);
+  }
+};
+
+/// Computes row tiles [tile_begin, tile_end) x column panels [panel_begin, panel_end) on the calling thread.
+/// Each element is one chain of multiply-adds over k (over each block of k where the depth is above 4096),
+/// whatever the cut into tiles and panels.
+struct RowGemmPart {
+  long tile_begin;
+  long tile_end;
+  long panel_begin;
+  long panel_end;
+};
+using RowGemmRun = void(const RowGemm&, const RowGemmPart&);
+TENON_PER_ISA(RowGemmRun, row_gemm, row_gemm)
+
+}  // namespace tenon::cpu

@@ -1,0 +1,44 @@
+// Cuts a RowGemm into chunks of row tiles x column panels for the pool.
+#include "kernels/cpu/row_gemm_parallel.h"
+
+#include <algorithm>
+
+namespace tenon::cpu {
+namespace {
+
+long cut(long whole, long pieces) { return (whole + pieces - 1) / pieces; }
+
+// A chunk is worth claiming from about 3 us of work on.
+constexpr double min_chunk_flops = 0.3e6;
+// Several chunks a thread, so that a thread that is interrupted leaves its share to the others.
+constexpr long chunks_per_thread = 4;
+
+}  // namespace
+
+long packed_panels_size(long K, long N) {
+  const long panel = row_gemm_tile().cols;
+  return cut(N, panel) * panel * K;
+}
+
+void run_row_gemm(const RowGemm& g, ThreadPool& pool) {
+  if (g.rows == 0 || g.cols == 0) return;
+  const TileShape shape = row_gemm_tile();
+  const long tiles = RowTiles(g.rows, shape.rows).count;
+  const long panels = cut(g.cols, shape.cols);
+  const double flops = 2.0 * static_cast<double>(g.rows) * static_cast<double>(g.cols) *
+                       static_cast<double>(std::max(1L, g.depth()));
+  const long useful = static_cast<long>(std::min(flops / min_chunk_flops, 1e6));
+  const long wanted = pool.threads() == 1 ? 1 : std::clamp(useful, 1L, chunks_per_thread * pool.threads());
+  // Rows first: a thread then has its own part of A and C, and shares B. Few rows: columns as well.
+  const long tile_chunk = cut(tiles, std::min(wanted, tiles));
+  const long row_chunks = cut(tiles, tile_chunk);
+  const long panel_chunk = cut(panels, std::min(cut(wanted, row_chunks), panels));
+  const long col_chunks = cut(panels, panel_chunk);
+  pool.parallel_for(row_chunks * col_chunks, [&](long chunk, int) {
+    const long t = chunk / col_chunks * tile_chunk;
+    const long p = chunk % col_chunks * panel_chunk;
+    row_gemm(g, {t, std::min(tiles, t + tile_chunk), p, std::min(panels, p + panel_chunk)});
+  });
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,260 @@
+// Matrix products of any shape, stride and epilogue equal a plain double-precision loop.
+#include "kernels/cpu/gemm.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tests/kernels/every_isa.h"
+#include "tests/kernels/numbers.h"
+
+namespace tenon::cpu {
+namespace {
+
+// c = relu?((a * b + bias) + residual), in doubles; b is K x N.
+struct Reference {
+  long M, N, K;
+  const Numbers &a, &b;
+  long a_stride;
+  const Numbers* bias = nullptr;
+  const Numbers* residual = nullptr;
+  bool relu = false;
+
+  double at(long m, long n) const {
+    double sum = 0;
+    for (long k = 0; k < K; k++) sum += double{a[m * a_stride + k]} * double{b[k * N + n]};
+    if (bias) sum += double{(*bias)[n]};
+    if (residual) sum += double{(*residual)[m * N + n]};
+    return relu ? std::max(sum, 0.0) : sum;
+  }
+};
+
+void expect_equal(const Reference& expected, const Numbers& c, long c_stride, double offset = 0) {
+  const double tolerance = 1e-5 * std::sqrt(static_cast<double>(expected.K + 1));
+  for (long m = 0; m < expected.M; m++) {
+    for (long n = 0; n < expected.N; n++) {
+      ASSERT_NEAR(c[m * c_stride + n], expected.at(m, n) + offset, tolerance)
+          << "at " << m << "," << n << " of " << expected.M << " x " << expected.N << " x " << expected.K;
+    }
+    for (long n = expected.N; n < c_stride; n++) ASSERT_EQ(c[m * c_stride + n], untouched) << "wrote past row " << m;
+  }
+}
+
+class GemmTest : public OnEveryIsa {
+ protected:
+  Numbers packed(long K, long N, const MatrixB& b) {
+    Numbers p(packed_b_size(K, N));
+    pack_b(K, N, b, p.data(), pool_);
+    return p;
+  }
+  ThreadPool pool_{2};
+};
+TENON_EVERY_ISA(GemmTest);
+
+TEST_P(GemmTest, AnyShape) {
+  for (const long M : {1, 2, 3, 4, 5, 6, 7, 11, 13, 14, 15, 28, 29, 33, 131, 500}) {
+    for (const long N : {1, 5, 8, 16, 31, 32, 33, 64, 129}) {
+      for (const long K : {1, 2, 7, 16, 65, 300}) {
+        const Numbers a = random_numbers(M * (K + 3), 1);
+        const Numbers b = random_numbers(K * N, 2);
+        const Numbers bias = random_numbers(N, 3);
+        Numbers c(M * (N + 2), untouched);
+        gemm({.M = M,
+              .N = N,
+              .K = K,
+              .a = a.data(),
+              .a_stride = K + 3,
+              .packed_b = packed(K, N, {b.data(), N, 1}).data(),
+              .c = c.data(),
+              .c_stride = N + 2,
+              .epilogue = {.bias = bias.data()}},
+             pool_);
+        expect_equal({M, N, K, a, b, K + 3, &bias}, c, N + 2);
+      }
+    }
+  }
+}
+
+TEST_P(GemmTest, VeryLargeDepth) {
+  for (const long K : {4097, 10000}) {
+    for (const long M : {1, 9, 40}) {
+      const long N = 40;
+      const Numbers a = random_numbers(M * K, 1);
+      const Numbers b = random_numbers(K * N, 2);
+      const Numbers residual = random_numbers(M * N, 3);
+      Numbers c(M * N, untouched);
+      gemm({.M = M,
+            .N = N,
+            .K = K,
+            .a = a.data(),
+            .a_stride = K,
+            .packed_b = packed(K, N, {b.data(), N, 1}).data(),
+            .c = c.data(),
+            .c_stride = N,
+            .epilogue = {.residual = residual.data(), .residual_stride = N, .activation = Activation::relu}},
+           pool_);
+      expect_equal({M, N, K, a, b, K, nullptr, &residual, true}, c, N);
+    }
+  }
+}
+
+TEST_P(GemmTest, PacksLinearWeightsAndAnyStrides) {
+  const long M = 9, N = 37, K = 50;
+  const Numbers a = random_numbers(M * K, 1);
+  const Numbers b = random_numbers(K * N, 2);
+  Numbers transposed(K * N);
+  Numbers spread(K * N * 3);
+  for (long k = 0; k < K; k++) {
+    for (long n = 0; n < N; n++) {
+      transposed[n * K + k] = b[k * N + n];
+      spread[(n * K + k) * 3] = b[k * N + n];
+    }
+  }
+  for (const MatrixB& view : {MatrixB{transposed.data(), 1, K}, MatrixB{spread.data(), 3, 3 * K}}) {
+    Numbers c(M * N, untouched);
+    gemm({.M = M,
+          .N = N,
+          .K = K,
+          .a = a.data(),
+          .a_stride = K,
+          .packed_b = packed(K, N, view).data(),
+          .c = c.data(),
+          .c_stride = N},
+         pool_);
+    expect_equal({M, N, K, a, b, K}, c, N);
+  }
+}
+
+// A hook that adds 1000 * row + col, so that every element shows that it was called once with its own place.
+void add_place(const void* calls, float* tile, long stride, long row0, long rows, long col0, long cols) {
+  ASSERT_EQ(*static_cast<const int*>(calls), 42);
+  for (long r = 0; r < rows; r++) {
+    for (long c = 0; c < cols; c++) {
+      tile[r * stride + c] += static_cast<float>(1000 * (row0 + r) + col0 + c);
+    }
+  }
+}
+
+TEST_P(GemmTest, HookSeesEveryElementOnceAfterBiasResidualAndRelu) {
+  constexpr int context = 42;
+  for (const long M : {1, 3, 7, 29, 60}) {
+    for (const long N : {3, 16, 70, 200}) {
+      const long K = 40;
+      const Numbers a = random_numbers(M * K, 1);
+      const Numbers b = random_numbers(K * N, 2);
+      const Numbers bias = random_numbers(N, 3);
+      const Numbers residual = random_numbers(M * N, 4);
+      Numbers c(M * N, untouched);
+      gemm({.M = M,
+            .N = N,
+            .K = K,
+            .a = a.data(),
+            .a_stride = K,
+            .packed_b = packed(K, N, {b.data(), N, 1}).data(),
+            .c = c.data(),
+            .c_stride = N,
+            .epilogue = {bias.data(), residual.data(), N, Activation::relu, add_place, &context}},
+           pool_);
+      const Reference expected{M, N, K, a, b, K, &bias, &residual, true};
+      for (long m = 0; m < M; m++) {
+        for (long n = 0; n < N; n++) {
+          ASSERT_NEAR(c[m * N + n], expected.at(m, n) + static_cast<double>(1000 * m + n), 1e-2) << m << "," << n;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(GemmTest, ResidualMayBeTheResultItself) {
+  const long M = 20, N = 50, K = 30;
+  const Numbers a = random_numbers(M * K, 1);
+  const Numbers b = random_numbers(K * N, 2);
+  const Numbers before = random_numbers(M * N, 3);
+  Numbers c = before;
+  gemm({.M = M,
+        .N = N,
+        .K = K,
+        .a = a.data(),
+        .a_stride = K,
+        .packed_b = packed(K, N, {b.data(), N, 1}).data(),
+        .c = c.data(),
+        .c_stride = N,
+        .epilogue = {.residual = c.data(), .residual_stride = N}},
+       pool_);
+  expect_equal({M, N, K, a, b, K, nullptr, &before}, c, N);
+}
+
+TEST_P(GemmTest, ReluKeepsNaN) {
+  const Numbers a = {std::numeric_limits<float>::quiet_NaN(), -1.0f};
+  const Numbers b(16 + 3, 1.0f);
+  Numbers c(2 * 19);
+  gemm({.M = 2,
+        .N = 19,
+        .K = 1,
+        .a = a.data(),
+        .a_stride = 1,
+        .packed_b = packed(1, 19, {b.data(), 19, 1}).data(),
+        .c = c.data(),
+        .c_stride = 19,
+        .epilogue = {.activation = Activation::relu}},
+       pool_);
+  for (long n = 0; n < 19; n++) {
+    EXPECT_TRUE(std::isnan(c[n]));
+    EXPECT_EQ(c[19 + n], 0.0f);
+  }
+}
+
+TEST_P(GemmTest, BatchedWithRunTimeB) {
+  for (const long batch : {1, 3, 9}) {
+    for (const long N : {10, 32, 64}) {
+      for (const long M : {1, 17, 130}) {
+        const long K = 33;
+        const Numbers a = random_numbers(batch * M * K, 1);
+        const Numbers b = random_numbers(batch * K * N, 2);
+        const Numbers residual = random_numbers(batch * M * N, 3);
+        Numbers c(batch * M * N, untouched);
+        const BatchedGemm g{
+            .batch = batch,
+            .one = {.M = M,
+                    .N = N,
+                    .K = K,
+                    .a = a.data(),
+                    .a_stride = K,
+                    .c = c.data(),
+                    .c_stride = N,
+                    .epilogue = {.residual = residual.data(), .residual_stride = N}},
+            .b = {b.data(), N, 1},
+            .a_batch_stride = M * K,
+            .b_batch_stride = K * N,
+            .c_batch_stride = M * N};
+        Numbers scratch(batched_gemm_scratch_size(g, pool_.threads()));
+        batched_gemm(g, scratch.data(), pool_);
+        for (long i = 0; i < batch; i++) {
+          const Numbers ai = a.from(i * M * K);
+          const Numbers bi = b.from(i * K * N);
+          const Numbers ri = residual.from(i * M * N);
+          expect_equal({M, N, K, ai, bi, K, nullptr, &ri}, c.from(i * M * N), N);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(GemmTest, SameNumbersForAnyNumberOfThreads) {
+  const long M = 75, N = 200, K = 129;
+  const Numbers a = random_numbers(M * K, 1);
+  const Numbers b = random_numbers(K * N, 2);
+  const Numbers p = packed(K, N, {b.data(), N, 1});
+  const auto with_threads = [&](int threads) {
+    ThreadPool pool(threads);
+    Numbers c(M * N);
+    gemm({.M = M, .N = N, .K = K, .a = a.data(), .a_stride = K, .packed_b = p.data(), .c = c.data(), .c_stride = N},
+         pool);
+    return c;
+  };
+  EXPECT_EQ(with_threads(1), with_threads(3));
+}
+
+}  // namespace
+}  // namespace tenon::cpu
