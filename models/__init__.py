@@ -25,7 +25,7 @@ NAMES = [
 def load(name: str, tiny: bool = False) -> Example:
     """The model and its sample inputs, the same numbers on every call; in eval mode, on one thread.
 
-    `tiny` keeps the architecture and shrinks its widths, so that the file stays below 200 kB.
+    `tiny` keeps the architecture and shrinks its widths, so that a file stays below 300 kB.
     """
     torch.set_num_threads(1)
     torch.manual_seed(0)

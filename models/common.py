@@ -54,8 +54,13 @@ def small(bias: torch.Tensor | None) -> None:
         nn.init.normal_(bias, std=0.1)
 
 
-def calibrate(model: nn.Module, *shape: int, batches: int = 3) -> None:
-    """Fills the running statistics of every BatchNorm by training-mode passes over seeded noise."""
+def images(count: int, size: int) -> torch.Tensor:
+    """f32[count,3,size,size]: noise with a cast of colour, so that no channel has the mean 0."""
+    return torch.randn(count, 3, size, size) + torch.tensor([0.5, 0.2, -0.3]).view(3, 1, 1)
+
+
+def calibrate(model: nn.Module, count: int, size: int, batches: int = 3) -> None:
+    """Fills the running statistics of every BatchNorm by training-mode passes over seeded images."""
     norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
     momenta = [norm.momentum for norm in norms]
     for norm in norms:
@@ -63,7 +68,7 @@ def calibrate(model: nn.Module, *shape: int, batches: int = 3) -> None:
         norm.momentum = None  # the plain average over all batches
     model.train()
     for _ in range(batches):
-        model(torch.randn(*shape))
+        model(images(count, size))
     model.eval()
     for norm, momentum in zip(norms, momenta):
         norm.momentum = momentum

@@ -8,7 +8,9 @@ those of eager PyTorch in float32 on one thread; each exported file is loaded ag
 import argparse
 import io
 import json
+import logging
 import multiprocessing
+import os
 import shutil
 import sys
 import time
@@ -99,6 +101,7 @@ def export(name: str, out: Path, tiny: bool, forms: list[str]) -> None:
     """Writes one model; `forms` names what: trace, script, onnx, pt2."""
     start = time.perf_counter()
     warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
     example = models.load(name, tiny)
     inputs = tuple(example.inputs.values())
     folder = out / name
@@ -115,6 +118,12 @@ def export(name: str, out: Path, tiny: bool, forms: list[str]) -> None:
     write_meta(name, tiny, example, outputs, folder)
     size = (folder / "model.pt").stat().st_size if (folder / "model.pt").exists() else 0
     print(f"{name:12} {size / 1e6:8.2f} MB  {time.perf_counter() - start:6.1f} s  {folder}", flush=True)
+
+
+def fix_hash_seed() -> None:
+    """Starts this script again with a fixed order of sets: torch.jit.script writes constants in that order."""
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {"PYTHONHASHSEED": "0"})
 
 
 def main() -> int:
@@ -150,4 +159,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    fix_hash_seed()
     sys.exit(main())

@@ -16,8 +16,8 @@ TINY = Config(vocabulary=64, hidden=16, layers=2, heads=2, intermediate=32, posi
 
 SENTENCES = [
     "The cat sits outside.",
+    "A cat is sitting in the garden.",
     "A man is playing guitar on a small stage in the old town.",
-    "The new movie is awesome.",
     "A compiler turns a program into another program that means the same and runs faster.",
 ]
 

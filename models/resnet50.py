@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from models.common import Example, calibrate, randomise
+from models.common import Example, calibrate, images, randomise
 
 
 class Bottleneck(nn.Module):
@@ -68,5 +68,5 @@ def make(tiny: bool) -> Example:
     model = ResNet([2, 1, 1, 1], 4, 10) if tiny else ResNet([3, 4, 6, 3], 64, 1000)
     size = 64 if tiny else 224
     randomise(model)
-    calibrate(model, 4, 3, size, size)
-    return Example(model, {"x": torch.randn(1, 3, size, size)}, {"x": {0: "N"}})
+    calibrate(model, 4, size)
+    return Example(model, {"x": images(1, size)}, {"x": {0: "N"}})

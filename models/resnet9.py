@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from models.common import Example, calibrate, randomise
+from models.common import Example, calibrate, images, randomise
 
 
 class ConvBlock(nn.Sequential):
@@ -50,5 +50,5 @@ class ResNet9(nn.Module):
 def make(tiny: bool) -> Example:
     model = ResNet9(4 if tiny else 64)
     randomise(model)
-    calibrate(model, 8, 3, 32, 32)
-    return Example(model, {"x": torch.randn(4, 3, 32, 32)}, {"x": {0: "N"}})
+    calibrate(model, 8, 32)
+    return Example(model, {"x": images(4, 32)}, {"x": {0: "N"}})

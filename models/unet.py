@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from models.common import Example, calibrate, randomise
+from models.common import Example, calibrate, images, randomise
 
 
 class DoubleConv(nn.Sequential):
@@ -54,5 +54,5 @@ def make(tiny: bool) -> Example:
     model = UNet(2 if tiny else 32)
     size = 32 if tiny else 256
     randomise(model)
-    calibrate(model, 2, 3, size, size)
-    return Example(model, {"x": torch.randn(1, 3, size, size)}, {"x": {0: "N"}})
+    calibrate(model, 2, size)
+    return Example(model, {"x": images(1, size)}, {"x": {0: "N"}})

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from models.common import Example, randomise
+from models.common import Example, images, randomise
 
 
 class Attention(nn.Module):
@@ -75,4 +75,4 @@ def make(tiny: bool) -> Example:
     size = 32 if tiny else 224
     model = ViT(size, 8, 16, 2, 2, 10) if tiny else ViT(size, 16, 768, 12, 12, 1000)
     randomise(model)
-    return Example(model, {"x": torch.randn(1, 3, size, size)}, {"x": {0: "N"}})
+    return Example(model, {"x": images(1, size)}, {"x": {0: "N"}})

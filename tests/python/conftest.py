@@ -1,0 +1,49 @@
+"""What the Python tests share: the tenon binary under test, and the exported models."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+
+@pytest.fixture(scope="session")
+def tenon() -> Path:
+    """The binary: $TENON, else build/release/tenon."""
+    binary = Path(os.environ.get("TENON", ROOT / "build/release/tenon"))
+    assert binary.exists(), f"there is no {binary}: run ./dev build, or set TENON"
+    return binary
+
+
+@pytest.fixture(scope="session")
+def exported():
+    """exported(NAME): the folder of a full-size model."""
+    return lambda name: existing(ROOT / "build/models" / name, "")
+
+
+@pytest.fixture(scope="session")
+def exported_tiny():
+    """exported_tiny(NAME): the folder of a model with tiny widths."""
+    return lambda name: existing(ROOT / "build/models/tiny" / name, " --tiny")
+
+
+def existing(folder: Path, option: str) -> Path:
+    assert folder.exists(), f"there is no {folder}: run python models/export.py{option} {folder.name}"
+    return folder
+
+
+@pytest.fixture(scope="session")
+def script():
+    """script("models/export.py", ...) runs a script of the repository and returns what it printed."""
+
+    def run(path: str, *arguments: object) -> str:
+        command = [sys.executable, str(ROOT / path), *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        assert done.returncode == 0, f"{path} exited with {done.returncode}:\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    return run
