@@ -19,18 +19,23 @@ struct Attr {
 
   Attr() = default;
   template <class T>
-    requires(!std::is_same_v<std::remove_cvref_t<T>, Attr>)
-  Attr(T&& v) {
+  requires(!std::is_same_v<std::remove_cvref_t<T>, Attr>) Attr(T&& v) {
     using U = std::remove_cvref_t<T>;
-    if constexpr (std::is_same_v<U, int>) value = static_cast<std::int64_t>(v);
+    if constexpr (std::is_same_v<U, int>)
+      value = static_cast<std::int64_t>(v);
     else if constexpr (std::is_same_v<U, Dim>) {
-      if (v.is_known()) value = v.value();
-      else value = std::forward<T>(v);
-    } else value = std::forward<T>(v);
+      if (v.is_known())
+        value = v.value();
+      else
+        value = std::forward<T>(v);
+    } else
+      value = std::forward<T>(v);
   }
 
   template <class T>
-  const T* get() const { return std::get_if<T>(&value); }
+  const T* get() const {
+    return std::get_if<T>(&value);
+  }
   bool is_none() const { return std::holds_alternative<std::monostate>(value); }
   bool operator==(const Attr&) const = default;
 

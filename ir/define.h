@@ -69,7 +69,8 @@ template <class T>
 Expr make_expr(const T& op) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return op.value(Expr::input(static_cast<int>(I))...);
-  }(std::make_index_sequence<T::min_inputs>{});
+  }
+  (std::make_index_sequence<T::min_inputs>{});
 }
 
 std::vector<Type> infer_pointwise(const Expr&, std::span<const Type> inputs);
@@ -91,9 +92,10 @@ std::vector<Type> infer(const Op& op, std::span<const Type> in) {
   if constexpr (T::meaning == Meaning::pointwise) {
     return infer_pointwise(make_expr(self), in);
   } else if constexpr (T::min_inputs == T::max_inputs && fixed_infer<T>(operands<T>)) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) -> std::vector<Type> {
+    return [&]<std::size_t... I>(std::index_sequence<I...>)->std::vector<Type> {
       return {self.infer(in[I]...)};
-    }(operands<T>);
+    }
+    (operands<T>);
   } else {
     return self.infer(in);
   }
@@ -103,9 +105,10 @@ template <class T>
 std::vector<Ref> decompose(const void* op, std::span<const Ref> in) {
   const T& self = *static_cast<const T*>(op);
   if constexpr (T::min_inputs == T::max_inputs && fixed_decompose<T>(operands<T>)) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) -> std::vector<Ref> {
+    return [&]<std::size_t... I>(std::index_sequence<I...>)->std::vector<Ref> {
       return {self.decompose(in[I]...)};
-    }(operands<T>);
+    }
+    (operands<T>);
   } else {
     return self.decompose(in);
   }
@@ -115,16 +118,16 @@ template <class T>
 std::vector<FieldInfo> field_infos() {
   std::vector<FieldInfo> out;
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (out.push_back({std::get<I>(T::fields).name,
-                    [](const void* op) {
-                      return to_attr(static_cast<const T*>(op)->*(std::get<I>(T::fields).member));
-                    },
-                    [](void* op, const Attr& a) {
-                      auto& member = static_cast<T*>(op)->*(std::get<I>(T::fields).member);
-                      member = from_attr<std::remove_reference_t<decltype(member)>>(a);
-                    }}),
+    (out.push_back(
+         {std::get<I>(T::fields).name,
+          [](const void* op) { return to_attr(static_cast<const T*>(op)->*(std::get<I>(T::fields).member)); },
+          [](void* op, const Attr& a) {
+            auto& member = static_cast<T*>(op)->*(std::get<I>(T::fields).member);
+            member = from_attr<std::remove_reference_t<decltype(member)>>(a);
+          }}),
      ...);
-  }(std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(T::fields)>>>{});
+  }
+  (std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(T::fields)>>>{});
   return out;
 }
 

@@ -73,14 +73,16 @@ class Flattener {
     if (n.kind == Expr::Kind::constant)
       return push({.kind = n.kind, .type = wanted, .number = n.number, .args = {}});
     if (const auto it = steps_.find(&n); it != steps_.end()) return it->second;
-    ScalarStep step{.kind = n.kind, .prim = n.prim, .type = type_of(e).value_or(wanted), .input = n.input, .args = {}};
+    ScalarStep step{
+        .kind = n.kind, .prim = n.prim, .type = type_of(e).value_or(wanted), .input = n.input, .args = {}};
     if (n.kind == Expr::Kind::prim) {
       const PrimKind kind = info(n.prim).kind;
       if (kind == PrimKind::real && !is_float(step.type))
         throw error("{} takes floats, not {}", name(n.prim), name(step.type));
       if (kind == PrimKind::bits && is_float(step.type))
         throw error("{} takes integers, not {}", name(n.prim), name(step.type));
-      const DType operand = kind == PrimKind::test || kind == PrimKind::cast ? common(n, 0).value_or(wanted) : step.type;
+      const DType operand =
+          kind == PrimKind::test || kind == PrimKind::cast ? common(n, 0).value_or(wanted) : step.type;
       for (std::size_t i = 0; i < n.args.size(); ++i)
         step.args.push_back(visit(n.args[i], kind == PrimKind::select && i == 0 ? DType::boolean : operand));
     }

@@ -15,11 +15,11 @@ class Expr {
   enum class Kind : std::uint8_t { input, constant, prim };
   struct Node {
     Kind kind;
-    Prim prim{};                       // kind prim
-    DType to{};                        // Prim::cast: the target
-    int input = 0;                     // kind input: operand number
-    double number = 0;                 // kind constant
-    std::vector<Expr> args;            // kind prim
+    Prim prim{};             // kind prim
+    DType to{};              // Prim::cast: the target
+    int input = 0;           // kind input: operand number
+    double number = 0;       // kind constant
+    std::vector<Expr> args;  // kind prim
   };
 
   Expr(double constant);

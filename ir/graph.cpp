@@ -17,7 +17,8 @@ void drop_use(std::vector<Use>& uses, const Use& use) {
 
 bool same_data(const Tensor& a, const Tensor& b) {
   if (!a.defined() || !b.defined()) return a.defined() == b.defined();
-  return a.dtype() == b.dtype() && a.shape() == b.shape() && a.strides() == b.strides() && a.bytes() == b.bytes();
+  return a.dtype() == b.dtype() && a.shape() == b.shape() && a.strides() == b.strides() &&
+         a.bytes() == b.bytes();
 }
 
 }  // namespace
@@ -31,6 +32,14 @@ void Node::set_input(std::size_t i, Value* value) {
 void Node::add_input(Value* value) {
   value->uses_.push_back({this, nullptr, inputs_.size()});
   inputs_.push_back(value);
+}
+
+void Node::add_outputs(std::vector<Type> types) {
+  for (Type& t : types) {
+    outputs_.emplace_back(new Value(Value::Kind::result, std::move(t), {}));
+    outputs_.back()->node_ = this;
+    outputs_.back()->index_ = outputs_.size() - 1;
+  }
 }
 
 std::vector<Type> Node::input_types() const {
@@ -80,7 +89,8 @@ Node* Region::insert(Op op, std::vector<Value*> inputs, Node* before, Source sou
   try {
     std::vector<Type> outputs = op.infer(types);
     const auto regions = static_cast<std::size_t>(op.info().regions);
-    return insert_typed(std::move(op), std::move(inputs), std::move(outputs), regions, before, std::move(source));
+    return insert_typed(std::move(op), std::move(inputs), std::move(outputs), regions, before,
+                        std::move(source));
   } catch (Error& e) {
     if (e.where().empty()) e.at(source.str());
     throw;
@@ -95,11 +105,7 @@ Node* Region::insert_typed(Op op, std::vector<Value*> inputs, std::vector<Type> 
   node->place_ = it;
   node->source = std::move(source);
   for (Value* v : inputs) node->add_input(v);
-  for (Type& t : outputs) {
-    node->outputs_.emplace_back(new Value(Value::Kind::result, std::move(t), {}));
-    node->outputs_.back()->node_ = node;
-    node->outputs_.back()->index_ = node->outputs_.size() - 1;
-  }
+  node->add_outputs(std::move(outputs));
   for (std::size_t i = 0; i < regions; ++i) node->regions_.push_back(std::make_unique<Region>(*graph_, node));
   return node;
 }
@@ -114,7 +120,8 @@ void Region::erase(Node* node) {
     region->clear_results();
     while (!region->nodes_.empty()) region->erase(region->nodes_.back().get());
   }
-  for (std::size_t i = 0; i < node->inputs_.size(); ++i) drop_use(node->inputs_[i]->uses_, {node, nullptr, i});
+  for (std::size_t i = 0; i < node->inputs_.size(); ++i)
+    drop_use(node->inputs_[i]->uses_, {node, nullptr, i});
   nodes_.erase(node->place_);
 }
 
@@ -132,8 +139,10 @@ void replace_all_uses(Value* from, Value* to) {
   TENON_CHECK(from != to);
   while (!from->uses().empty()) {
     const Use use = from->uses().back();
-    if (use.node) use.node->set_input(use.index, to);
-    else use.region->set_result(use.index, to);
+    if (use.node)
+      use.node->set_input(use.index, to);
+    else
+      use.region->set_result(use.index, to);
   }
 }
 
@@ -189,10 +198,11 @@ void clone_region(const Region& from, Region& to, ValueMap& values) {
     for (const Value* v : node->inputs()) inputs.push_back(mapped(v));
     std::vector<Type> types;
     for (std::size_t i = 0; i < node->num_outputs(); ++i) types.push_back(node->output(i)->type());
-    Node* copy = to.insert_typed(node->op(), std::move(inputs), std::move(types), node->regions().size(), nullptr,
-                                 node->source);
+    Node* copy = to.insert_typed(node->op(), std::move(inputs), std::move(types), node->regions().size(),
+                                 nullptr, node->source);
     for (std::size_t i = 0; i < node->num_outputs(); ++i) values[node->output(i)] = copy->output(i);
-    for (std::size_t i = 0; i < node->regions().size(); ++i) clone_region(node->region(i), copy->region(i), values);
+    for (std::size_t i = 0; i < node->regions().size(); ++i)
+      clone_region(node->region(i), copy->region(i), values);
   }
   for (const Value* v : from.results()) to.add_result(mapped(v));
 }

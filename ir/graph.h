@@ -58,7 +58,8 @@ class Value {
   friend class Graph;
   friend class Region;
   friend class Node;
-  Value(Kind kind, Type type, std::string name) : kind_(kind), type_(std::move(type)), name_(std::move(name)) {}
+  Value(Kind kind, Type type, std::string name)
+      : kind_(kind), type_(std::move(type)), name_(std::move(name)) {}
 
   Kind kind_;
   Type type_;
@@ -73,9 +74,13 @@ class Node {
  public:
   const Op& op() const { return op_; }
   template <class T>
-  const T* as() const { return op_.as<T>(); }
+  const T* as() const {
+    return op_.as<T>();
+  }
   template <class T>
-  bool is() const { return op_.is<T>(); }
+  bool is() const {
+    return op_.is<T>();
+  }
 
   const std::vector<Value*>& inputs() const { return inputs_; }
   Value* input(std::size_t i = 0) const { return inputs_.at(i); }
@@ -87,6 +92,8 @@ class Node {
 
   void set_input(std::size_t i, Value* value);
   void add_input(Value* value);
+  /// For nodes with regions, whose types are known once the regions are there.
+  void add_outputs(std::vector<Type> types);
   std::vector<Type> input_types() const;
 
   Source source;

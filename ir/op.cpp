@@ -20,9 +20,7 @@ Op Op::with(std::span<const std::pair<std::string, Attr>> attributes) const {
           .hint(known.empty() ? "it has none" : "it has " + known);
     try {
       found->set(copy.get(), attr);
-    } catch (const Error& e) {
-      throw error("{}: attribute {}: {}", info_->name, name, e.message());
-    }
+    } catch (const Error& e) { throw error("{}: attribute {}: {}", info_->name, name, e.message()); }
   }
   return Op(*info_, std::move(copy));
 }
@@ -47,9 +45,7 @@ std::vector<Type> Op::infer(std::span<const Type> inputs) const {
                 n);
   try {
     return info_->infer(*this, inputs);
-  } catch (const Error& e) {
-    throw error("{}: {}", name(), e.message()).at(e.where()).hint(e.hint());
-  }
+  } catch (const Error& e) { throw error("{}: {}", name(), e.message()).at(e.where()).hint(e.hint()); }
 }
 
 namespace define_detail {

@@ -80,7 +80,7 @@ const OpInfo& op_info();
 class Op {
  public:
   template <class T>
-    requires requires { T::name; }
+  requires requires { T::name; }
   Op(T op) : info_(&op_info<T>()), self_(std::make_shared<const T>(std::move(op))) {}
   Op(const OpInfo& info, std::shared_ptr<const void> self) : info_(&info), self_(std::move(self)) {}
 
@@ -88,9 +88,13 @@ class Op {
   std::string_view name() const { return info_->name; }
   const void* self() const { return self_.get(); }
   template <class T>
-  const T* as() const { return info_ == &op_info<T>() ? static_cast<const T*>(self_.get()) : nullptr; }
+  const T* as() const {
+    return info_ == &op_info<T>() ? static_cast<const T*>(self_.get()) : nullptr;
+  }
   template <class T>
-  bool is() const { return info_ == &op_info<T>(); }
+  bool is() const {
+    return info_ == &op_info<T>();
+  }
   bool is_pointwise() const { return info_->meaning == Meaning::pointwise; }
 
   /// Same operator, same attributes.

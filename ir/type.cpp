@@ -20,7 +20,8 @@ Type Type::parse(std::string_view text) {
     throw error("'{}' is not a type", text).hint("write a dtype and a shape, such as f32[N,3,224,224]");
   const auto dtype = dtype_from_name(text.substr(0, open));
   if (!dtype)
-    throw error("'{}' is not a dtype", text.substr(0, open)).hint("use one of f32, f64, f16, bf16, i64, i32, i16, i8, u8, bool");
+    throw error("'{}' is not a dtype", text.substr(0, open))
+        .hint("use one of f32, f64, f16, bf16, i64, i32, i16, i8, u8, bool");
   Type type{*dtype, {}};
   std::string_view dims = text.substr(open + 1, text.size() - open - 2);
   std::size_t begin = 0;
@@ -51,7 +52,8 @@ Index eval(const Shape& shape, const Bindings& bindings) {
 Shape to_shape(std::span<const std::int64_t> sizes) { return Shape(sizes.begin(), sizes.end()); }
 
 std::optional<Index> known_sizes(const Shape& shape) {
-  if (!std::all_of(shape.begin(), shape.end(), [](const Dim& d) { return d.is_known(); })) return std::nullopt;
+  if (!std::all_of(shape.begin(), shape.end(), [](const Dim& d) { return d.is_known(); }))
+    return std::nullopt;
   return eval(shape, {});
 }
 

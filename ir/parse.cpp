@@ -1,0 +1,345 @@
+#include "ir/parse.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "ir/lex.h"
+#include "ir/ops/control.h"
+
+namespace tenon {
+namespace {
+
+constexpr int max_depth = 200;  // nested regions and lists
+
+struct Operand {
+  Value* value = nullptr;
+  Attr number;                 // a literal whose dtype may come from a sibling
+  std::optional<DType> dtype;  // written behind the literal
+};
+
+struct Call {
+  Op op;
+  std::vector<Operand> operands;
+};
+
+/// Names in scope. A fused body sees the names around it: they become its parameters as they are used.
+struct Scope {
+  Scope* outer = nullptr;
+  bool captures = false;
+  Region* region = nullptr;
+  std::vector<Value*> captured = {};  // outer values, one per parameter of a fused body
+  std::unordered_map<std::string, Value*> names = {};
+};
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : lex_(text) {}
+
+  std::unique_ptr<Graph> run();
+
+ private:
+  // Errors of inference and attributes get the place in the text.
+  template <class F>
+  decltype(auto) guard(F&& f) {
+    const Lexer::Mark mark = lex_.mark();
+    try {
+      return f();
+    } catch (Error& e) {
+      if (e.where().rfind("line ", 0) != 0) e.at(lex_.place(mark));
+      throw;
+    }
+  }
+
+  Type type() {
+    const std::string_view text = lex_.type_text();
+    return guard([&] { return Type::parse(text); });
+  }
+
+  void parameters(Scope& scope) {
+    lex_.expect('(');
+    while (lex_.peek() != ')') {
+      if (!scope.region->parameters().empty()) lex_.expect(',');
+      lex_.expect('%');
+      std::string name = lex_.peek() == '"' ? lex_.string() : lex_.name();
+      lex_.expect(':');
+      Value* v = scope.region->add_parameter(type(), name);
+      define(scope, std::move(name), v);
+    }
+    lex_.expect(')');
+  }
+
+  void symbols() {
+    do {
+      const std::string symbol = lex_.name();
+      lex_.expect_word("in");
+      SymbolInfo info;
+      info.min = lex_.integer();
+      lex_.expect('.');
+      lex_.expect('.');
+      if (lex_.at_digit()) info.max = lex_.integer();
+      if (lex_.peek() == '"') info.note = lex_.string();
+      graph_->symbols[symbol] = info;
+    } while (lex_.try_char(','));
+  }
+
+  void define(Scope& scope, std::string name, Value* value) {
+    if (!scope.names.emplace(name, value).second) lex_.fail("%{} is defined twice", name);
+  }
+
+  Value* find(Scope& scope, const std::string& name) {
+    if (const auto it = scope.names.find(name); it != scope.names.end()) return it->second;
+    if (!scope.captures || !scope.outer) return nullptr;
+    Value* outer = find(*scope.outer, name);
+    return outer ? scope.names[name] = capture(scope, outer) : nullptr;
+  }
+
+  Value* weight(Scope& scope, const std::string& name) {
+    Value* w = graph_->find_weight(name);
+    if (!w) lex_.fail("weight @{} is not declared", name);
+    if (!scope.captures) return w;
+    Value*& inside = scope.names["@" + name];
+    if (!inside) inside = capture(scope, w);
+    return inside;
+  }
+
+  Value* capture(Scope& scope, Value* outer) {
+    scope.captured.push_back(outer);
+    return scope.region->add_parameter(outer->type());
+  }
+
+  void region(Scope& scope, int depth) {
+    if (depth > max_depth) lex_.fail("regions are nested more than {} deep", max_depth);
+    while (!lex_.try_word("return")) statement(scope, depth);
+    while (lex_.peek() == '%' || lex_.peek() == '@' || !scope.region->results().empty()) {
+      if (!scope.region->results().empty() && !lex_.try_char(',')) break;
+      scope.region->add_result(value(scope));
+      if (lex_.try_word("as")) graph_->output_names.push_back(lex_.string());
+    }
+    lex_.expect('}');
+  }
+
+  Value* value(Scope& scope) {
+    if (lex_.try_char('@')) return weight(scope, lex_.peek() == '"' ? lex_.string() : lex_.name());
+    lex_.expect('%');
+    const std::string name = lex_.peek() == '"' ? lex_.string() : lex_.name();
+    Value* v = find(scope, name);
+    if (!v) lex_.fail("%{} is not defined above", name);
+    return v;
+  }
+
+  std::vector<std::string> result_names() {
+    std::vector<std::string> names;
+    if (lex_.peek() != '%') return names;
+    do {
+      lex_.expect('%');
+      names.push_back(lex_.name());
+    } while (lex_.try_char(','));
+    lex_.expect('=');
+    return names;
+  }
+
+  void statement(Scope& scope, int depth) {
+    const std::vector<std::string> names = result_names();
+    const Lexer::Mark mark = lex_.mark();
+    Node* node = lex_.try_word("fused") ? fused(scope) : plain(scope, depth);
+    if (names.size() != node->num_outputs())
+      lex_.fail_at(mark, "{} has {} results, not {}", node->op().name(), node->num_outputs(), names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      lex_.expect(i ? ',' : ':');
+      const Lexer::Mark at = lex_.mark();
+      const Type written = type();
+      if (node->regions().empty() || node->is<Fused>()) {
+        if (written != node->output(i)->type())
+          lex_.fail_at(at, "%{} is written as {} but {} gives {}", names[i], written.str(), node->op().name(),
+                       node->output(i)->type().str());
+      } else {
+        node->output(i)->set_type(written);
+      }
+      define(scope, names[i], node->output(i));
+    }
+    if (const auto comment = lex_.comment()) source(node->source, *comment);
+  }
+
+  static void source(Source& s, std::string_view text) {
+    if (text.ends_with(')')) {
+      const auto open = text.rfind('(');
+      const auto colon = text.rfind(':');
+      if (open != std::string_view::npos && colon != std::string_view::npos && colon > open) {
+        s.file = text.substr(open + 1, colon - open - 1);
+        std::from_chars(text.data() + colon + 1, text.data() + text.size() - 1, s.line);
+        text = text.substr(0, open);
+        while (text.ends_with(' ')) text.remove_suffix(1);
+      }
+    }
+    s.modules = Source::parse_modules(text);
+  }
+
+  Node* insert(Scope& scope, Call call) {
+    std::vector<Value*> inputs = resolve(scope, call);
+    return guard([&] { return scope.region->insert(std::move(call.op), std::move(inputs)); });
+  }
+
+  Node* plain(Scope& scope, int depth) {
+    Call c = call(scope, nullptr);
+    if (c.op.info().regions == 0) return insert(scope, std::move(c));
+    std::vector<Value*> inputs = resolve(scope, c);
+    const auto regions = static_cast<std::size_t>(c.op.info().regions);
+    // Outputs are declared after the regions; their number is that of the first region's results.
+    Node* node = scope.region->insert_typed(c.op, inputs, {}, regions);
+    for (const auto& r : node->regions()) {
+      Scope inner{.region = r.get()};
+      parameters(inner);
+      lex_.expect('{');
+      region(inner, depth + 1);
+    }
+    std::vector<Type> types;
+    for (const Value* v : node->region().results()) types.push_back(v->type());
+    node->add_outputs(std::move(types));
+    return node;
+  }
+
+  Node* fused(Scope& scope) {
+    Node* node = scope.region->insert_typed(Op(Fused{}), {}, {}, 1);
+    Scope inner{.outer = &scope, .captures = true, .region = &node->region()};
+    Value* previous = nullptr;
+    if (lex_.peek() != '{') previous = step(inner, nullptr);
+    bool returned = false;
+    lex_.expect('{');
+    do {
+      returned = lex_.try_word("return");
+      if (returned) break;
+      previous = step(inner, previous);
+    } while (lex_.try_char(';'));
+    if (returned) {
+      do node->region().add_result(value(inner));
+      while (lex_.try_char(','));
+    } else {
+      if (!previous) lex_.fail("a fused body ends with the value it returns");
+      node->region().add_result(previous);
+    }
+    lex_.expect('}');
+    for (Value* v : inner.captured) node->add_input(v);
+    std::vector<Type> types;
+    for (const Value* v : node->region().results()) types.push_back(v->type());
+    node->add_outputs(std::move(types));
+    return node;
+  }
+
+  // One step of a fused body. Its value when it is not named: what `_` means in the next step.
+  Value* step(Scope& scope, Value* previous) {
+    const std::vector<std::string> names = result_names();
+    Node* node = insert(scope, call(scope, previous));
+    if (!names.empty() && names.size() != node->num_outputs())
+      lex_.fail("{} has {} results, not {}", node->op().name(), node->num_outputs(), names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) define(scope, names[i], node->output(i));
+    return names.empty() && node->num_outputs() == 1 ? node->output() : nullptr;
+  }
+
+  Call call(Scope& scope, Value* previous) {
+    const Lexer::Mark mark = lex_.mark();
+    const std::string name = lex_.name();
+    const OpInfo* info = find_op(name);
+    if (!info) lex_.fail_at(mark, "there is no operator '{}'", name);
+    Call c{info->make(), {}};
+    if (!lex_.try_char('(')) {
+      if (!previous) lex_.fail("operands of {} are missing", name);
+      c.operands.push_back({.value = previous, .number = {}, .dtype = {}});
+      return c;
+    }
+    std::vector<std::pair<std::string, Attr>> attributes;
+    bool first = true;
+    while (!lex_.try_char(')')) {
+      if (!std::exchange(first, false)) lex_.expect(',');
+      if (const auto field = lex_.try_field())
+        attributes.emplace_back(*field, attribute(0));
+      else
+        c.operands.push_back(operand(scope, previous));
+    }
+    guard([&] { c.op = c.op.with(attributes); });
+    return c;
+  }
+
+  Operand operand(Scope& scope, Value* previous) {
+    if (lex_.peek() == '%' || lex_.peek() == '@') return {.value = value(scope), .number = {}, .dtype = {}};
+    if (lex_.peek() == '_') {
+      lex_.expect('_');
+      if (!previous) lex_.fail("_ is the value of the step before; here is none");
+      return {.value = previous, .number = {}, .dtype = {}};
+    }
+    Operand o{.value = nullptr, .number = lex_.number(), .dtype = {}};
+    if (lex_.try_char(':')) {
+      const std::string word = lex_.name();
+      o.dtype = dtype_from_name(word);
+      if (!o.dtype) lex_.fail("'{}' is not a dtype", word);
+    }
+    return o;
+  }
+
+  std::vector<Value*> resolve(Scope& scope, const Call& c) {
+    std::optional<DType> sibling;
+    for (const Operand& o : c.operands)
+      if (o.value && !sibling) sibling = o.value->dtype();
+    std::vector<Value*> values;
+    for (const Operand& o : c.operands) {
+      if (o.value) {
+        values.push_back(o.value);
+        continue;
+      }
+      const auto dtype = o.dtype ? o.dtype : sibling;
+      if (!dtype)
+        lex_.fail("the dtype of the literal {} is missing: write {}:f32", o.number.str(), o.number.str());
+      const auto* integer = o.number.get<std::int64_t>();
+      values.push_back(scope.region->literal(integer ? Tensor::scalar(*dtype, *integer)
+                                                     : Tensor::scalar(*dtype, from_attr<double>(o.number))));
+    }
+    return values;
+  }
+
+  Attr attribute(int depth) {
+    if (depth > max_depth) lex_.fail("lists are nested more than {} deep", max_depth);
+    if (lex_.peek() == '"') return lex_.string();
+    if (lex_.try_char('[')) {
+      Attr::List list;
+      while (!lex_.try_char(']')) {
+        if (!list.empty()) lex_.expect(',');
+        list.push_back(attribute(depth + 1));
+      }
+      return list;
+    }
+    if (lex_.try_word("none")) return {};
+    if (auto number = lex_.try_number()) return *number;
+    const std::string_view text = lex_.dim_text();
+    if (const auto dtype = dtype_from_name(text)) return *dtype;
+    return guard([&] { return Attr(Dim::parse(text)); });
+  }
+
+  Lexer lex_;
+  std::unique_ptr<Graph> graph_;
+};
+
+std::unique_ptr<Graph> Parser::run() {
+  lex_.expect_word("graph");
+  graph_ = std::make_unique<Graph>(lex_.peek() == '"' ? lex_.string() : lex_.name());
+  Scope scope{.region = &graph_->body()};
+  parameters(scope);
+  if (lex_.try_word("where")) symbols();
+  lex_.expect('{');
+  while (lex_.peek() == '@') {
+    lex_.expect('@');
+    const std::string weight = lex_.peek() == '"' ? lex_.string() : lex_.name();
+    lex_.expect(':');
+    guard([&] { graph_->add_weight(weight, type()); });
+  }
+  region(scope, 1);
+  lex_.expect_end();
+  return std::move(graph_);
+}
+
+}  // namespace
+
+std::unique_ptr<Graph> parse(std::string_view text) { return Parser(text).run(); }
+
+}  // namespace tenon

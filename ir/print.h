@@ -1,0 +1,25 @@
+// The text form of a graph. ir/parse.h reads it back; docs/ir.md describes it.
+#pragma once
+#include <string>
+#include <unordered_map>
+
+#include "ir/graph.h"
+
+namespace tenon {
+
+struct PrintOptions {
+  bool weights = true;  // the declarations of the weights; without them the text is for reading only
+  bool sources = true;  // module paths behind '#'
+  bool lines = false;   // and the Python line
+};
+
+/// The whole graph.
+std::string print(const Graph&, PrintOptions = {});
+/// One node as it stands in the graph's text (names of results are taken from their order in the graph).
+std::string print(const Graph&, const Node&, PrintOptions = {});
+/// The operator with its attributes: "conv(stride=2, pad=3)".
+std::string print(const Op&);
+/// Names of the graph's values as print() writes them: "%x", "%12", "@fc.weight".
+std::unordered_map<const Value*, std::string> value_names(const Graph&);
+
+}  // namespace tenon

@@ -1,0 +1,105 @@
+#include "ir/verify.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "ir/ops/control.h"
+#include "ir/print.h"
+
+namespace tenon {
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const Graph& graph) : graph_(graph) {
+    for (const auto& w : graph.weights()) visible_.insert(w.get());
+  }
+
+  void run() {
+    region(graph_.body());
+    const std::size_t results = graph_.body().results().size();
+    if (!graph_.output_names.empty() && graph_.output_names.size() != results)
+      fail(nullptr, fmt::format("{} output names for {} results", graph_.output_names.size(), results));
+  }
+
+ private:
+  [[noreturn]] void fail(const Node* node, const std::string& what) const {
+    throw InternalError(node ? fmt::format("broken graph at {}: {}", node->op().name(), what)
+                             : fmt::format("broken graph: {}", what));
+  }
+
+  void region(const Region& r) {
+    std::vector<const Value*> own;
+    const auto define = [&](const Value* v) {
+      own.push_back(v);
+      visible_.insert(v);
+    };
+    for (const auto& p : r.parameters()) define(p.get());
+    for (const auto& n : r.nodes()) {
+      node(*n, r);
+      for (std::size_t i = 0; i < n->num_outputs(); ++i) define(n->output(i));
+    }
+    for (std::size_t i = 0; i < r.results().size(); ++i)
+      use(r.results()[i], Use{nullptr, const_cast<Region*>(&r), i});
+    for (const Value* v : own) visible_.erase(v);
+  }
+
+  void use(const Value* v, const Use& use) const {
+    if (v->kind() != Value::Kind::literal && !visible_.contains(v))
+      fail(use.node, fmt::format("operand {} is not defined above its use in this region", use.index));
+    if (std::find(v->uses().begin(), v->uses().end(), use) == v->uses().end())
+      fail(use.node, fmt::format("operand {} does not know of this use", use.index));
+  }
+
+  void node(const Node& n, const Region& r) {
+    if (&n.parent() != &r) fail(&n, "the node stands in another region than it says");
+    for (std::size_t i = 0; i < n.inputs().size(); ++i)
+      use(n.input(i), Use{const_cast<Node*>(&n), nullptr, i});
+    if (n.regions().size() != static_cast<std::size_t>(n.op().info().regions))
+      fail(&n, "wrong number of regions");
+    // Regions see the weights and their own values only.
+    std::unordered_set<const Value*> outside;
+    if (!n.regions().empty()) {
+      outside.swap(visible_);
+      for (const auto& w : graph_.weights()) visible_.insert(w.get());
+    }
+    for (const auto& inner : n.regions()) region(*inner);
+    if (!n.regions().empty()) visible_.swap(outside);
+    n.is<Fused>() ? fused(n) : types(n);
+  }
+
+  void fused(const Node& n) const {
+    const Region& body = n.region();
+    if (body.nodes().empty()) fail(&n, "an empty body");
+    if (body.parameters().size() != n.inputs().size())
+      fail(&n, "operands and parameters of the body differ in number");
+    for (std::size_t i = 0; i < n.inputs().size(); ++i)
+      if (body.parameter(i)->type() != n.input(i)->type())
+        fail(&n, fmt::format("operand {} has another type than its parameter", i));
+    if (body.results().size() != n.num_outputs())
+      fail(&n, "outputs and results of the body differ in number");
+    for (std::size_t i = 0; i < n.num_outputs(); ++i)
+      if (body.results()[i]->type() != n.output(i)->type())
+        fail(&n, fmt::format("output {} has another type than the body's result", i));
+  }
+
+  void types(const Node& n) const {
+    if (!n.regions().empty()) return;
+    const std::vector<Type> inferred = n.op().infer(n.input_types());
+    if (inferred.size() != n.num_outputs()) fail(&n, "wrong number of outputs");
+    for (std::size_t i = 0; i < inferred.size(); ++i)
+      if (inferred[i] != n.output(i)->type())
+        fail(&n, fmt::format("output {} is {}, inference gives {}", i, n.output(i)->type().str(),
+                             inferred[i].str()));
+  }
+
+  const Graph& graph_;
+  std::unordered_set<const Value*> visible_;
+};
+
+}  // namespace
+
+void verify(const Graph& graph) { Verifier(graph).run(); }
+
+}  // namespace tenon

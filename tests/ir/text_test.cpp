@@ -1,0 +1,110 @@
+// The text form: what prints parses back to the same text, and what is wrong is said with its place.
+#include <gtest/gtest.h>
+
+#include "ir/graph.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+
+namespace tenon {
+namespace {
+
+std::string round_trip(const std::string& text) {
+  const auto graph = parse(text);
+  verify(*graph);
+  const std::string again = print(*graph);
+  const auto copy = clone(*graph);
+  verify(*copy);
+  EXPECT_EQ(print(*copy), again);
+  return again;
+}
+
+TEST(Text, ReadsBackWhatItPrints) {
+  const std::string texts[] = {
+      R"(graph empty() {
+  return
+}
+)",
+      R"(graph mlp(%x: f32[N,784]) {
+  @fc.bias : f32[784]
+  %1 = add(%x, @fc.bias) : f32[N,784]  # fc
+  %2 = relu(%1) : f32[N,784]  # act
+  return %2
+}
+)",
+      R"(graph literals(%x: f32[2], %n: i64[]) {
+  %1 = mul(%x, 0.5) : f32[2]
+  %2 = leaky_relu(%1, slope=0.2) : f32[2]
+  %3 = add(2, %n) : i64[]
+  %4 = maximum(-inf:f32, 1e-05:f32) : f32[]
+  return %2 as "y", %3 as "count", %4 as "odd name"
+}
+)",
+      R"(graph fused_chain(%x: f32[N,4], %r: f32[N,4]) {
+  @b : f32[4]
+  %1 = fused { add(%x, @b); gelu(_, approximate="tanh"); add(_, %r); relu } : f32[N,4]  # layer.{fc,act,add}
+  return %1
+}
+)",
+      R"(graph fused_diamond(%x: f32[N,4]) {
+  %1, %2 = fused { %1.1 = mul(%x, 2.0); sigmoid(%1.1); %1.3 = mul(%1.1, _); return %1.1, %1.3 } : f32[N,4], f32[N,4]
+  return %1, %2
+}
+)",
+      R"(graph symbols(%x: f32[N,2*seq+1]) where N in 1..64 "dim 0 of x", seq in 2.. {
+  %1 = relu(%x) : f32[N,2*seq+1]
+  return %1
+}
+)",
+  };
+  for (const std::string& text : texts) EXPECT_EQ(round_trip(text), text);
+}
+
+TEST(Text, QuotesNamesThatAreNoWords) {
+  const std::string text = "graph \"a b\"(%\"in-0\": f32[2]) {\n  %1 = relu(%\"in-0\") : f32[2]\n  return %1\n}\n";
+  EXPECT_EQ(round_trip(text), text);
+}
+
+struct Wrong {
+  const char* text;
+  const char* where;
+  const char* message;
+};
+
+TEST(Text, SaysWhatIsWrongAndWhere) {
+  const Wrong cases[] = {
+      {"", "line 1, column 1", "'graph' is expected here"},
+      {"graph g(%x: f32[2]) {\n  return %y\n}", "line 2", "%y is not defined above"},
+      {"graph g(%x: f32[2]) {\n  %1 = frob(%x) : f32[2]\n  return %1\n}", "line 2, column 8",
+       "there is no operator 'frob'"},
+      {"graph g(%x: f32[2]) {\n  %1 = relu(%x) : f32[3]\n  return %1\n}", "line 2",
+       "%1 is written as f32[3] but relu gives f32[2]"},
+      {"graph g(%x: f32[2]) {\n  %1 = relu(%x, slope=1) : f32[2]", "line 2", "relu has no attribute 'slope'"},
+      {"graph g(%x: f32[2], %y: i64[2]) {\n  %1 = add(%x, %y) : f32[2]", "line 2",
+       "add: add takes operands of one dtype, not f32 and i64"},
+      {"graph g(%x: f32[2]) {\n  %1 = add(%x, @w) : f32[2]", "line 2", "weight @w is not declared"},
+      {"graph g(%x: f32[2], %x: f32[2]) {", "line 1", "%x is defined twice"},
+      {"graph g(%x: q32[2]) {", "line 1", "'q32' is not a dtype"},
+      {"graph g(%x: f32[2]) {\n  %1 = relu(%x", "line 2", "the text ends where ',' is expected"},
+  };
+  for (const Wrong& c : cases) {
+    try {
+      parse(c.text);
+      ADD_FAILURE() << "accepted: " << c.text;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.where().rfind(c.where, 0), 0u) << e.where() << " for " << c.text;
+      EXPECT_NE(e.message().find(c.message), std::string::npos) << e.message();
+    }
+  }
+}
+
+TEST(Text, SourceKeepsModulesAndLine) {
+  const auto graph = parse("graph g(%x: f32[2]) {\n  %1 = relu(%x) : f32[2]  # a.{b,c}, d.e (net.py:12)\n  return %1\n}\n");
+  const Source& s = graph->body().nodes().front()->source;
+  EXPECT_EQ(s.modules, (std::vector<std::string>{"a.b", "a.c", "d.e"}));
+  EXPECT_EQ(s.str(), "a.{b,c}, d.e (net.py:12)");
+  EXPECT_NE(print(*graph, {.lines = true}).find("# a.{b,c}, d.e (net.py:12)"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tenon
