@@ -24,8 +24,23 @@ struct Function;
 /// A type as TorchScript writes it.
 struct Type {
   enum class Kind {
-    tensor, integer, real, boolean, string, none, complex, number, device, optional, list, tuple, dict,
-    object, function, any, other,  // `number` is Scalar (int | float | complex); `other` has only `text`
+    tensor,
+    integer,
+    real,
+    boolean,
+    string,
+    none,
+    complex,
+    number,
+    device,
+    optional,
+    list,
+    tuple,
+    dict,
+    object,
+    function,
+    any,
+    other,  // `number` is Scalar (int | float | complex); `other` has only `text`
   };
   Kind kind = Kind::other;
   std::string text;                 // "Optional[Tensor]", "__torch__.model.Block"
@@ -54,7 +69,7 @@ struct Tensor {
   std::int64_t numel() const;
   bool is_contiguous() const;
   /// The first element. Every element reached by sizes and strides lies inside the storage.
-  const std::byte* data() const { return storage->bytes.data() + offset * static_cast<std::int64_t>(size_of(dtype)); }
+  const std::byte* data() const;
   /// The elements in row-major order, whatever the strides.
   std::vector<std::byte> packed() const;
 };
@@ -79,9 +94,9 @@ struct Unsupported {
 
 /// One value of the object graph, or a constant of the code.
 /// dtypes, layouts and memory formats are int64_t with c10's numbers, as TorchScript has them.
-using IValue = std::variant<None, bool, std::int64_t, double, std::complex<double>, std::string, Device,
-                            const Tensor*, const List*, const Tuple*, const Dict*, const Instance*,
-                            const Function*, Unsupported>;
+using IValue =
+    std::variant<None, bool, std::int64_t, double, std::complex<double>, std::string, Device, const Tensor*,
+                 const List*, const Tuple*, const Dict*, const Instance*, const Function*, Unsupported>;
 
 struct List {
   const Type* element = nullptr;
@@ -130,7 +145,7 @@ struct Instance {
 
 /// Where the author wrote it. `line` 0: not known.
 struct Source {
-  std::string_view file;      // a path on the machine that exported the model
+  std::string_view file;  // a path on the machine that exported the model
   int line = 0;
   std::string_view function;  // "forward", where the file says so
   std::string_view text;      // the line itself; scripted code only
@@ -147,11 +162,11 @@ struct Argument {
 
 /// An operator's signature, held once per overload.
 struct Schema {
-  std::string key;             // "aten::add.Tensor", "aten::relu"
-  std::string_view kind;       // "aten::add"
-  std::string_view overload;   // "Tensor", or ""
+  std::string key;            // "aten::add.Tensor", "aten::relu"
+  std::string_view kind;      // "aten::add"
+  std::string_view overload;  // "Tensor", or ""
   std::vector<Argument> arguments, returns;
-  bool is_vararg = false;      // takes any number of inputs: aten::format
+  bool is_vararg = false;  // takes any number of inputs: aten::format
 
   /// The place of an argument, or nullopt.
   std::optional<std::size_t> index_of(std::string_view argument) const;
@@ -188,20 +203,19 @@ struct Node {
 
 /// A method or a free function, as the file holds it: nothing inlined, nothing folded.
 struct Function {
-  std::string name;                        // unqualified: "forward"
-  std::string qualified_name;              // "__torch__.model.Net.forward"
-  std::vector<Argument> arguments;         // with defaults; a method's first one is self
-  std::vector<const Type*> returns;        // one; a tuple for several
-  std::vector<ValueInfo> values;           // by ValueId
-  Block body;                              // inputs as `arguments`
+  std::string name;                  // unqualified: "forward"
+  std::string qualified_name;        // "__torch__.model.Net.forward"
+  std::vector<Argument> arguments;   // with defaults; a method's first one is self
+  std::vector<const Type*> returns;  // one; a tuple for several
+  std::vector<ValueInfo> values;     // by ValueId
+  Block body;                        // inputs as `arguments`
 };
-
 
 struct Program {
   std::string path;
-  const Instance* root = nullptr;             // the saved module
-  std::vector<std::string> traced_methods;    // entry methods that carry the trace's input shapes
-  std::vector<std::string> extra_files;       // names given to _extra_files
+  const Instance* root = nullptr;                     // the saved module
+  std::vector<std::string> traced_methods;            // entry methods that carry the trace's input shapes
+  std::vector<std::string> extra_files;               // names given to _extra_files
   std::vector<std::string> modules_in_training_mode;  // paths of modules saved with training=True; "" is root
   int format_version = 0;
 
@@ -215,7 +229,7 @@ struct Program {
   std::deque<Class> classes;
   std::deque<Function> functions;
   std::deque<Schema> schemas;
-  std::deque<std::string> strings;  // behind every string_view
+  std::deque<std::string> strings;   // behind every string_view
   std::shared_ptr<const void> file;  // keeps the bytes of `storages` mapped
 
   Program() = default;

@@ -1,0 +1,44 @@
+// A file mapped read-only into memory.
+#include "converter/archive/mapping.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace tenon {
+
+std::shared_ptr<const Mapping> Mapping::open(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) throw error("the file cannot be opened: {}", std::strerror(errno)).at(path.string());
+  struct Closer {
+    int fd;
+    ~Closer() { ::close(fd); }
+  } closer{fd};
+
+  struct stat info = {};
+  if (::fstat(fd, &info) != 0)
+    throw error("the file cannot be read: {}", std::strerror(errno)).at(path.string());
+  if (S_ISDIR(info.st_mode)) throw error("this is a folder, not a file").at(path.string());
+  if (!S_ISREG(info.st_mode)) {
+    throw error("this is not a regular file").at(path.string()).hint("copy it to disk first");
+  }
+  const auto size = static_cast<std::size_t>(info.st_size);
+  if (size == 0) return std::shared_ptr<const Mapping>(new Mapping({}));
+
+  void* start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (start == MAP_FAILED)
+    throw error("the file cannot be mapped: {}", std::strerror(errno)).at(path.string());
+  return std::shared_ptr<const Mapping>(new Mapping({static_cast<const std::byte*>(start), size}));
+}
+
+Mapping::~Mapping() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+}  // namespace tenon

@@ -1,0 +1,167 @@
+// What a file is, from its bytes alone.
+#include "converter/archive/sniff.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "base/error.h"
+#include "converter/archive/pickle.h"
+#include "converter/archive/zip.h"
+
+namespace tenon {
+namespace {
+
+constexpr std::string_view kExport =
+    "export the model itself: torch.export.save(torch.export.export(model, args), 'model.pt2'), or "
+    "torch.jit.script(model).save('model.pt')";
+constexpr std::string_view kWrapWeights =
+    "build the model in Python, load these weights into it, then "
+    "torch.export.save(torch.export.export(model, "
+    "args), 'model.pt2') or torch.jit.script(model).save('model.pt')";
+constexpr std::size_t kLargestPickle = 64u << 20;
+
+Sniffed make(FileKind kind, std::string_view what, std::string_view hint = {}) {
+  return {kind, std::string(what), std::string(hint)};
+}
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// A pickle of tensors only names these modules; anything else is a class of the user's code.
+bool is_weights_only(const PickleSummary& summary) {
+  return std::all_of(summary.globals.begin(), summary.globals.end(), [](std::string_view global) {
+    const bool is_container = global.starts_with("collections.");
+    const bool is_rebuild = global.starts_with("torch._utils.") || global.starts_with("torch._tensor.");
+    const bool is_storage = global.starts_with("torch.") && global.ends_with("Storage");
+    const bool is_flat_name = global.starts_with("torch.") && global.find('.', 6) == std::string_view::npos;
+    return is_container || is_rebuild || is_storage || is_flat_name;
+  });
+}
+
+Sniffed sniff_saved_pickle(const Zip& zip, const ZipEntry& pickle) {
+  try {
+    if (!is_weights_only(scan_pickle(zip.read(pickle, kLargestPickle)))) {
+      return make(
+          FileKind::pickled_module,
+          "a Python object saved by torch.save (a pickled module): it needs the Python code it came from",
+          kExport);
+    }
+  } catch (const Error& e) {
+    return make(FileKind::damaged_zip, "a torch.save archive whose pickle is damaged: " + e.message(),
+                "copy or download the file again");
+  }
+  return make(FileKind::state_dict, "a state_dict or tensors saved by torch.save: weights without a graph",
+              kWrapWeights);
+}
+
+Sniffed sniff_entries(const Zip& zip) {
+  const ZipEntry* pickle = nullptr;
+  bool has_constants = false, has_code = false, has_model_json = false, has_compiled = false;
+  bool has_exported_program = false, has_pickled_weights = false, has_arrays = false;
+  for (const ZipEntry& entry : zip.entries()) {
+    const std::string_view name = inside_root(entry.name);
+    if (name == "data.pkl") pickle = &entry;
+    has_constants |= name == "constants.pkl";
+    has_code |= name.starts_with("code/");
+    has_model_json |= name.starts_with("models/") && name.ends_with(".json");
+    has_compiled |= name.starts_with("data/aotinductor/");
+    has_exported_program |= entry.name == "serialized_exported_program.json";
+    has_pickled_weights |= name.starts_with("data/weights/") && name.ends_with(".pt");
+    has_arrays |= entry.name.ends_with(".npy");
+  }
+  if (has_model_json && has_pickled_weights) {
+    return make(FileKind::pt2_before_2_9, "a .pt2 written by torch.export.save of PyTorch 2.8", "");
+  }
+  if (has_model_json) return make(FileKind::pt2, "a .pt2 written by torch.export.save");
+  if (has_exported_program) {
+    return make(FileKind::pt2_before_2_9, "a .pt2 written by torch.export.save of PyTorch 2.7 or older");
+  }
+  if (has_compiled) {
+    return make(FileKind::aot_inductor, "an AOTInductor package: machine code without a graph", kExport);
+  }
+  if (pickle && has_constants) return make(FileKind::torchscript, "TorchScript");
+  if (pickle && has_code) {
+    return make(FileKind::damaged_zip,
+                "a TorchScript archive without constants.pkl, as PyTorch before 1.4 wrote it",
+                "load it in Python with torch.jit.load and save it again");
+  }
+  if (pickle) return sniff_saved_pickle(zip, *pickle);
+  if (has_arrays) return make(FileKind::npz, "an .npz of NumPy arrays: data, not a model", kExport);
+  return make(FileKind::zip, "a zip archive, but of nothing PyTorch or ONNX wrote", kExport);
+}
+
+Sniffed sniff_zip(std::span<const std::byte> file) {
+  try {
+    return sniff_entries(Zip(file));
+  } catch (const Error& e) { return make(FileKind::damaged_zip, e.message(), e.hint()); }
+}
+
+/// u64 length of a JSON header, then the header.
+std::optional<Sniffed> sniff_safetensors(std::string_view text) {
+  if (text.size() < 10 || text[8] != '{') return std::nullopt;
+  std::uint64_t header = 0;
+  std::memcpy(&header, text.data(), sizeof header);
+  if (header > text.size() - 8) return std::nullopt;
+  if (text.substr(8, header).find("\"tenon.") != std::string_view::npos) {
+    return make(FileKind::tenon, "a .tenon artifact");
+  }
+  return make(FileKind::safetensors, "a safetensors file: weights without a graph", kWrapWeights);
+}
+
+/// An ONNX ModelProto begins with field 1, ir_version, a small varint; then come strings and messages.
+bool looks_like_onnx(std::string_view text) {
+  if (text.size() < 8 || text[0] != '\x08' || static_cast<unsigned char>(text[1]) > 32) return false;
+  const auto tag = static_cast<unsigned char>(text[2]);
+  const unsigned field = tag >> 3, wire = tag & 7;
+  return (field >= 2 && field <= 25) && (wire == 2 || wire == 0);
+}
+
+bool looks_like_text(std::string_view text) {
+  const auto head = text.substr(0, 4096);
+  return std::none_of(head.begin(), head.end(), [](unsigned char c) {
+    const bool is_space = c == '\n' || c == '\r' || c == '\t';
+    return (c < 0x20 && !is_space) || c == 0x7f;
+  });
+}
+
+}  // namespace
+
+std::string_view inside_root(std::string_view entry_name) {
+  const auto slash = entry_name.find('/');
+  return slash == std::string_view::npos ? entry_name : entry_name.substr(slash + 1);
+}
+
+Sniffed sniff(std::span<const std::byte> file) {
+  constexpr std::string_view kLegacyMagic = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
+  const std::string_view text = as_text(file);
+  if (text.empty()) return make(FileKind::empty, "an empty file", "copy or download the file again");
+  if (looks_like_zip(file)) return sniff_zip(file);
+  if (text.starts_with("\x93NUMPY"))
+    return make(FileKind::numpy, "a NumPy array: data, not a model", kExport);
+  if (text.starts_with(kLegacyMagic)) {
+    return make(FileKind::legacy_torch, "a torch.save file of the format before PyTorch 1.6: no graph in it",
+                kWrapWeights);
+  }
+  if (text.size() > 262 && text.substr(257, 5) == "ustar") {
+    return make(FileKind::legacy_torch, "a tar archive, as torch.save wrote before PyTorch 0.4",
+                kWrapWeights);
+  }
+  if (const auto safetensors = sniff_safetensors(text)) return *safetensors;
+  if (text.size() > 2 && text[0] == '\x80' && text[1] >= 2 && text[1] <= 5) {
+    return make(FileKind::pickle, "a Python pickle: it needs the Python code it came from", kExport);
+  }
+  if (looks_like_onnx(text)) return make(FileKind::onnx, "an ONNX model");
+  if (looks_like_text(text)) {
+    if (text.starts_with("version https://git-lfs")) {
+      return make(FileKind::text, "a Git LFS pointer, not the model itself",
+                  "fetch the model with git lfs pull");
+    }
+    return make(FileKind::text, "a text file, not a model", kExport);
+  }
+  return make(FileKind::unknown, "not a model file Tenon knows", kExport);
+}
+
+}  // namespace tenon

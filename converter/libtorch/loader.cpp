@@ -1,0 +1,78 @@
+// Loading a TorchScript file with LibTorch through a stream that remembers what was read where.
+#include "converter/libtorch/loader.h"
+
+#include <torch/csrc/jit/serialization/import.h>
+
+#include <cstring>
+#include <istream>
+#include <streambuf>
+
+#include "converter/archive/sniff.h"
+
+namespace tenon::libtorch {
+namespace {
+
+constexpr std::uint64_t kWorthSkipping = 64 << 10;
+
+class FileStream : public std::streambuf {
+ public:
+  FileStream(LoadedModule& loaded, Weights weights) : loaded_(loaded), bytes_(loaded.file->bytes()) {
+    if (weights == Weights::read) return;
+    for (const ZipEntry& entry : loaded.zip->entries()) {
+      const bool is_weight = inside_root(entry.name).starts_with("data/");
+      if (is_weight && entry.size >= kWorthSkipping) skipped_[entry.data_offset] = entry.size;
+    }
+  }
+
+ protected:
+  pos_type seekoff(off_type offset, std::ios_base::seekdir from, std::ios_base::openmode) override {
+    const off_type base = from == std::ios_base::beg   ? 0
+                          : from == std::ios_base::cur ? static_cast<off_type>(at_)
+                                                       : static_cast<off_type>(bytes_.size());
+    return seekpos(base + offset, std::ios_base::in);
+  }
+  pos_type seekpos(pos_type position, std::ios_base::openmode) override {
+    if (position < 0 || position > static_cast<off_type>(bytes_.size())) return pos_type(off_type(-1));
+    at_ = static_cast<std::uint64_t>(position);
+    return position;
+  }
+  std::streamsize xsgetn(char* to, std::streamsize count) override {
+    const auto size = std::min<std::uint64_t>(static_cast<std::uint64_t>(count), bytes_.size() - at_);
+    const auto skipped = skipped_.find(at_);
+    const bool is_skipped = skipped != skipped_.end() && skipped->second == size;
+    if (!is_skipped && size > 0) std::memcpy(to, bytes_.data() + at_, size);
+    loaded_.reads[to] = {at_, size};
+    at_ += size;
+    return static_cast<std::streamsize>(size);
+  }
+
+ private:
+  LoadedModule& loaded_;
+  std::span<const std::byte> bytes_;
+  std::map<std::uint64_t, std::uint64_t> skipped_;  // offset → size
+  std::uint64_t at_ = 0;
+};
+
+}  // namespace
+
+LoadedModule load_module(const std::string& path, Weights weights) {
+  LoadedModule loaded;
+  loaded.file = Mapping::open(path);
+  loaded.zip = std::make_unique<Zip>(loaded.file->bytes());
+  loaded.unit = std::make_shared<torch::jit::CompilationUnit>();
+  FileStream buffer(loaded, weights);
+  std::istream stream(&buffer);
+  torch::jit::ExtraFilesMap no_extra_files;
+  loaded.module = torch::jit::import_ir_module(loaded.unit, stream, c10::Device(c10::kCPU), no_extra_files,
+                                               /*load_debug_files=*/true, /*restore_shapes=*/true);
+  return loaded;
+}
+
+void set_eval(const torch::jit::Module& module) {
+  for (const torch::jit::Module& part : module.modules()) {
+    const auto slot = part._ivalue()->type()->findAttributeSlot("training");
+    if (slot) part._ivalue()->setSlot(*slot, false);
+  }
+}
+
+}  // namespace tenon::libtorch

@@ -1,0 +1,39 @@
+// Loading a TorchScript file with LibTorch, and knowing where in the file each storage came from.
+#pragma once
+#include <torch/csrc/jit/api/module.h>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "converter/archive/mapping.h"
+#include "converter/archive/zip.h"
+
+namespace tenon::libtorch {
+
+/// Where in the file the bytes at an address came from.
+struct ReadRecord {
+  std::uint64_t offset = 0, size = 0;
+};
+
+struct LoadedModule {
+  std::shared_ptr<const Mapping> file;
+  std::unique_ptr<Zip> zip;
+  std::shared_ptr<torch::jit::CompilationUnit> unit;
+  torch::jit::Module module;
+  std::map<const void*, ReadRecord> reads;  // the last read into each address
+};
+
+enum class Weights { read, skip };
+
+/// Loads the module onto the CPU, with the input shapes of traces restored. Runs none of its methods.
+/// With Weights::skip the tensors of the module (not the constants of its code) have undefined content
+/// when they are larger than a page or so: for looking at the program only.
+LoadedModule load_module(const std::string& path, Weights weights);
+
+/// Sets `training` to false in every module, as module.eval() does.
+void set_eval(const torch::jit::Module& module);
+
+}  // namespace tenon::libtorch

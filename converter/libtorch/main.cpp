@@ -1,0 +1,56 @@
+// tenon-torch: LibTorch in a process of its own, so that a hostile or damaged file cannot harm tenon.
+//   tenon-torch read FILE    the program of a TorchScript file as JSON on standard output
+// Started by tenon, not by users. Exit codes: 0 done, 2 failed (standard output holds {"error": "…"}).
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "converter/libtorch/commands.h"
+#include "converter/libtorch/sandbox.h"
+
+namespace {
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+std::string error_json() {
+  const nlohmann::json record{{"error", tenon::libtorch::describe_current_exception()}};
+  return record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("LibTorch for tenon");
+  app.require_subcommand(1);
+  std::string path;
+  tenon::libtorch::Limits limits;
+  CLI::App* read = app.add_subcommand("read", "the program as JSON");
+  read->add_option("file", path)->required();
+  read->add_option("--memory", limits.memory, "bytes beyond LibTorch itself");
+  read->add_option("--cpu-seconds", limits.cpu_seconds, "0: no limit");
+  CLI11_PARSE(app, argc, argv);
+
+  // What the model or LibTorch prints must not end up in the answer.
+  const int out = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  try {
+    tenon::libtorch::enter_sandbox(limits);
+    const bool is_written = write_all(out, tenon::libtorch::read_command(path));
+    ::_exit(is_written ? 0 : 2);  // LibTorch's destructors have nothing to say
+  } catch (...) {
+    write_all(out, error_json());
+    return 2;
+  }
+}

@@ -1,0 +1,20 @@
+// What a tenon-torch process may take and do, set before it looks at a file.
+#pragma once
+#include <cstdint>
+#include <functional>
+
+namespace tenon::libtorch {
+
+struct Limits {
+  std::uint64_t memory = std::uint64_t{4} << 30;  // address space beyond what is taken already, in bytes
+  std::uint64_t cpu_seconds = 120;                // 0: no limit
+};
+
+/// No files can be written, no processes started, no core dumped; the process dies with its parent.
+/// Called after LibTorch is loaded and before a file is read.
+void enter_sandbox(const Limits& limits);
+
+/// Runs `work` on a thread with a 512 MB stack: LibTorch's parser and unpickler recurse.
+void on_big_stack(const std::function<void()>& work);
+
+}  // namespace tenon::libtorch

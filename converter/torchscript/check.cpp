@@ -1,0 +1,152 @@
+// The checks a TorchScript archive passes before LibTorch sees it.
+#include "converter/torchscript/check.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "converter/archive/pickle.h"
+#include "converter/archive/sniff.h"
+
+namespace tenon::torchscript {
+namespace {
+
+constexpr std::uint64_t kLargestText = 256u << 20;    // one file of code, or one pickle
+constexpr std::uint64_t kLargestTotal = 1024u << 20;  // all of them together
+constexpr std::uint64_t kSmallEnough = 16u << 20;     // below this no compression ratio is suspicious
+constexpr std::uint64_t kLargestRatio = 200;
+constexpr std::size_t kDeepestCode = 3000, kDeepestPickle = 10000;
+
+void check_sizes(const Zip& zip) {
+  std::uint64_t total = 0;
+  for (const ZipEntry& entry : zip.entries()) {
+    const bool is_tensor =
+        inside_root(entry.name).starts_with("data/") || inside_root(entry.name).starts_with("constants/");
+    if (is_tensor) {
+      zip.stored(entry);
+      continue;
+    }
+    if (inside_root(entry.name).starts_with("extra/")) continue;  // never read
+    total += entry.size;
+    const bool is_bomb = entry.size > kSmallEnough && entry.size / kLargestRatio > entry.compressed_size;
+    if (is_bomb || entry.size > kLargestText || total > kLargestTotal) {
+      throw error("the archive entry '{}' would inflate from {} to {} bytes: this looks like a zip bomb",
+                  entry.name, entry.compressed_size, entry.size);
+    }
+  }
+}
+
+/// Python source, as far as nesting goes: strings and comments are skipped. Indentation nests too.
+class CodeScanner {
+ public:
+  CodeScanner(std::string_view name, std::string_view code) : name_(name), code_(code) {}
+
+  void run() {
+    while (at_ < code_.size()) {
+      const char c = code_[at_];
+      if (c == '"' || c == '\'') {
+        skip_string(c);
+      } else if (c == '#') {
+        at_ = std::min(code_.find('\n', at_), code_.size());
+      } else if (c == '\n') {
+        ++at_, run_of_prefixes_ = 0;
+        measure_indentation();
+      } else {
+        count(c);
+        ++at_;
+      }
+    }
+  }
+
+ private:
+  void skip_string(char quote) {
+    const std::string triple(3, quote);
+    if (code_.substr(at_, 3) == triple) {
+      const auto end = code_.find(triple, at_ + 3);
+      at_ = end == std::string_view::npos ? code_.size() : end + 3;
+      return;
+    }
+    for (++at_; at_ < code_.size() && code_[at_] != quote; ++at_) {
+      if (code_[at_] == '\\') ++at_;
+    }
+    ++at_;
+  }
+  void measure_indentation() {
+    const auto text = std::min(code_.find_first_not_of(' ', at_), code_.size());
+    need_shallow((text - at_) / 2);
+    at_ = text;
+  }
+  void count(char c) {
+    if (c == '(' || c == '[' || c == '{') need_shallow(++depth_);
+    if ((c == ')' || c == ']' || c == '}') && depth_ > 0) --depth_;
+    if (c == '-' || c == '~') {
+      need_shallow(++run_of_prefixes_);
+    } else if (c != ' ') {
+      run_of_prefixes_ = 0;
+    }
+  }
+  void need_shallow(std::size_t depth) const {
+    if (depth > kDeepestCode) {
+      throw error("the code in '{}' nests more than {} levels deep", name_, kDeepestCode)
+          .hint("no exported model does this: the file is damaged or hostile");
+    }
+  }
+
+  std::string_view name_, code_;
+  std::size_t at_ = 0, depth_ = 0, run_of_prefixes_ = 0;
+};
+
+/// Whether `code` defines a function of this name.
+bool defines(std::string_view code, std::string_view function) {
+  for (auto at = code.find(function); at != std::string_view::npos; at = code.find(function, at + 1)) {
+    const auto before = code.substr(0, at).find_last_not_of(" \t");
+    if (before != std::string_view::npos && before >= 2 && code.substr(before - 2, 3) == "def") return true;
+  }
+  return false;
+}
+
+void check_code(const std::string& name, std::string_view code) {
+  if (defines(code, "__setstate__")) {
+    throw unsupported("'{}' defines __setstate__, code that runs while the file is loaded", name)
+        .hint(
+            "remove __getstate__ and __setstate__ from the module (quantised modules have them: export the "
+            "float model), then save it again");
+  }
+  CodeScanner(name, code).run();
+}
+
+void check_pickle(const std::string& name, std::string_view pickle) {
+  if (pickle.empty())
+    throw error("the archive entry '{}' is empty", name).hint("copy or download the file again");
+  if (scan_pickle(pickle).depth > kDeepestPickle) {
+    throw error("the pickle '{}' nests more than {} levels deep", name, kDeepestPickle)
+        .hint("no exported model does this: the file is damaged or hostile");
+  }
+}
+
+bool is_blank(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
+
+}  // namespace
+
+void check_archive(const Zip& zip) {
+  check_sizes(zip);
+  for (const ZipEntry& entry : zip.entries()) {
+    const std::string_view name = inside_root(entry.name);
+    if (name == "byteorder") {
+      std::string order = zip.read(entry, 64);
+      std::erase_if(order, is_blank);
+      if (order != "little") {
+        throw unsupported("the file was written on a {}-endian machine", order)
+            .hint("save it again on a little-endian one");
+      }
+    }
+    const bool is_code = name.starts_with("code/") && name.ends_with(".py");
+    if (is_code) check_code(entry.name, zip.read(entry, kLargestText));
+    if (name.ends_with(".pkl") || name.ends_with(".debug_pkl"))
+      check_pickle(entry.name, zip.read(entry, kLargestText));
+  }
+}
+
+}  // namespace tenon::torchscript

@@ -1,0 +1,104 @@
+// Reading a TorchScript file: sniffed and checked here, parsed by LibTorch in a process of its own.
+#include "converter/torchscript/load.h"
+
+#include <charconv>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "converter/archive/mapping.h"
+#include "converter/archive/sniff.h"
+#include "converter/archive/zip.h"
+#include "converter/process.h"
+#include "converter/torchscript/check.h"
+
+namespace tenon::torchscript {
+namespace {
+
+constexpr std::size_t kLargestProgram = std::size_t{1} << 30;  // JSON; real models need a few MB
+constexpr int kFailed = 2;  // exit code of tenon-torch with an error record
+
+void check_kind(std::span<const std::byte> file) {
+  const Sniffed found = sniff(file);
+  if (found.kind == FileKind::torchscript) return;
+  if (found.kind == FileKind::damaged_zip) throw Error(found.what).hint(found.hint);
+  throw error("not a TorchScript file but {}", found.what).hint(found.hint);
+}
+
+Error failure(ChildProcess& child, ChildProcess::Io io, const ChildProcess::Status& status,
+              const std::string& answer, const LoadOptions& options) {
+  if (io == ChildProcess::Io::timed_out) {
+    return error("LibTorch was still reading the file after {} s", options.timeout.count())
+        .hint("the file is hostile, or the machine is too busy");
+  }
+  if (io == ChildProcess::Io::done)
+    return error("the program of the file is larger than {} bytes", kLargestProgram);
+  if (status.crashed) {
+    return error("LibTorch crashed while reading the file ({}): the file is damaged or hostile",
+                 ::strsignal(status.code))
+        .hint("copy or export the file again");
+  }
+  const auto record = nlohmann::json::parse(answer, nullptr, /*allow_exceptions=*/false);
+  if (status.code == kFailed && record.is_object() && record.contains("error")) {
+    return error("{}", record["error"].get<std::string>()).hint("copy or export the file again");
+  }
+  return error("tenon-torch failed with exit code {}: {}", status.code, child.complaints());
+}
+
+std::string run_reader(const std::filesystem::path& path, std::uint64_t file_size,
+                       const LoadOptions& options) {
+  const auto deadline = ChildProcess::Clock::now() + options.timeout;
+  ChildProcess child(find_tenon_torch(), {"read", std::filesystem::absolute(path).string(), "--memory",
+                                          std::to_string(options.memory_limit + 2 * file_size),
+                                          "--cpu-seconds", std::to_string(options.timeout.count() + 1)});
+  std::string answer;
+  const auto io = child.read_all(answer, kLargestProgram, deadline);
+  if (io != ChildProcess::Io::closed) child.kill();
+  const auto status = child.wait(deadline);
+  if (io != ChildProcess::Io::closed || status.crashed || status.code != 0) {
+    throw failure(child, io, status, answer, options);
+  }
+  return answer;
+}
+
+int format_version(const Zip& zip) {
+  int version = 0;
+  for (const ZipEntry& entry : zip.entries()) {
+    if (inside_root(entry.name) != "version") continue;
+    const std::string text = zip.read(entry, 64);
+    std::from_chars(text.data(), text.data() + text.size(), version);
+  }
+  return version;
+}
+
+std::vector<std::string> extra_files(const Zip& zip) {
+  constexpr std::string_view kFolder = "extra/";
+  std::vector<std::string> names;
+  for (const ZipEntry& entry : zip.entries()) {
+    const std::string_view name = inside_root(entry.name);
+    if (name.starts_with(kFolder)) names.emplace_back(name.substr(kFolder.size()));
+  }
+  return names;
+}
+
+}  // namespace
+
+Program load(const std::filesystem::path& path, const LoadOptions& options) {
+  try {
+    const auto mapping = Mapping::open(path);
+    check_kind(mapping->bytes());
+    const Zip zip(mapping->bytes());
+    check_archive(zip);
+    Program program = decode(run_reader(path, mapping->bytes().size(), options), mapping->bytes());
+    program.path = path.string();
+    program.file = mapping;
+    program.format_version = format_version(zip);
+    program.extra_files = extra_files(zip);
+    return program;
+  } catch (Error& e) {
+    if (e.where().empty()) e.at(path.string());
+    throw;
+  }
+}
+
+}  // namespace tenon::torchscript
