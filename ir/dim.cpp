@@ -68,7 +68,8 @@ std::optional<DimParts::Monomial> DimParts::divide(const Monomial& a, const Mono
 }
 
 DimParts::Monomial DimParts::multiply(const Monomial& a, const Monomial& b) {
-  if (a.size() + b.size() > max_degree) throw error("a dimension multiplies more than {} factors", max_degree);
+  if (a.size() + b.size() > max_degree)
+    throw error("a dimension multiplies more than {} factors", max_degree);
   Monomial product;
   std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(product), by_text);
   return product;
@@ -81,7 +82,8 @@ DimParts::Monomial DimParts::common(const Monomial& a, const Monomial& b) {
 }
 
 Dim DimParts::build(std::int64_t constant, std::vector<Term> terms) {
-  std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return compare(a.atoms, b.atoms) > 0; });
+  std::sort(terms.begin(), terms.end(),
+            [](const Term& a, const Term& b) { return compare(a.atoms, b.atoms) > 0; });
   auto merged = std::make_shared<Dim::Terms>();
   for (Term& term : terms) {
     auto& list = merged->list;
@@ -92,7 +94,8 @@ Dim DimParts::build(std::int64_t constant, std::vector<Term> terms) {
     }
   }
   std::erase_if(merged->list, [](const Term& t) { return t.coefficient == 0; });
-  if (merged->list.size() > max_terms) throw error("a dimension expression has more than {} terms", max_terms);
+  if (merged->list.size() > max_terms)
+    throw error("a dimension expression has more than {} terms", max_terms);
   Dim result(constant);
   if (!merged->list.empty()) result.terms_ = std::move(merged);
   return result;

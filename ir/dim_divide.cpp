@@ -166,7 +166,9 @@ Dim mod(const Dim& a, const Dim& b) {
   const Factor factor = common_factor(rest, b);
   const Dim over(floor_remainder(DimParts::constant(rest), factor.number));
   if (!factor.is_one() && (over == Dim(0) || is_positive(b)))
-    return DimParts::of({factor.number, factor.atoms}) * mod(divide_all(rest, factor), divide_all(b, factor)) + over;
+    return DimParts::of({factor.number, factor.atoms}) *
+               mod(divide_all(rest, factor), divide_all(b, factor)) +
+           over;
   return DimParts::atom(AtomKind::mod, {rest, b});
 }
 

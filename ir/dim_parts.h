@@ -67,7 +67,6 @@ std::int64_t checked_multiply(std::int64_t a, std::int64_t b);
 std::int64_t floor_quotient(std::int64_t a, std::int64_t b);
 std::int64_t floor_remainder(std::int64_t a, std::int64_t b);
 
-
 /// The bounds of a // b and a % b for operands within these bounds.
 DimRange floor_div_range(const DimRange& a, const DimRange& b);
 DimRange mod_range(const DimRange& a, const DimRange& b);

@@ -23,7 +23,8 @@ struct Interval {
       : min(low < lowest ? -infinite : std::min(low, highest)),
         max(high > highest ? infinite : std::max(high, lowest)) {}
   explicit Interval(std::int64_t value) : Interval(value, value) {}
-  explicit Interval(const DimRange& r) : Interval(r.min ? Wide(*r.min) : -infinite, r.max ? Wide(*r.max) : infinite) {}
+  explicit Interval(const DimRange& r)
+      : Interval(r.min ? Wide(*r.min) : -infinite, r.max ? Wide(*r.max) : infinite) {}
 
   DimRange range() const {
     DimRange r;
@@ -49,14 +50,20 @@ Interval operator*(const Interval& a, const Interval& b) {
   return {low, high};
 }
 
-Interval lesser(const Interval& a, const Interval& b) { return {std::min(a.min, b.min), std::min(a.max, b.max)}; }
-Interval greater(const Interval& a, const Interval& b) { return {std::max(a.min, b.min), std::max(a.max, b.max)}; }
+Interval lesser(const Interval& a, const Interval& b) {
+  return {std::min(a.min, b.min), std::min(a.max, b.max)};
+}
+Interval greater(const Interval& a, const Interval& b) {
+  return {std::max(a.min, b.min), std::max(a.max, b.max)};
+}
 
 // What the finer methods below take on: their arithmetic then stays far inside 64 bits.
 bool is_small(const Dim& d) {
   const auto within = [](std::int64_t x, std::int64_t limit) { return -limit <= x && x <= limit; };
   const auto terms = DimParts::terms(d);
-  const auto is_small_term = [&](const Term& t) { return within(t.coefficient, 1 << 20) && t.atoms.size() <= 4; };
+  const auto is_small_term = [&](const Term& t) {
+    return within(t.coefficient, 1 << 20) && t.atoms.size() <= 4;
+  };
   return terms.size() <= 8 && within(DimParts::constant(d), std::int64_t{1} << 40) &&
          std::all_of(terms.begin(), terms.end(), is_small_term);
 }
@@ -145,7 +152,8 @@ class Bounds {
     best = std::max(best, lower_by_excess(d));
     if (depth == 0) return best;
     for (const Term& term : DimParts::terms(d))
-      for (std::size_t i = 0; i < term.atoms.size(); ++i) best = std::max(best, lower_around(d, term, i, depth));
+      for (std::size_t i = 0; i < term.atoms.size(); ++i)
+        best = std::max(best, lower_around(d, term, i, depth));
     return best;
   }
 
@@ -161,14 +169,17 @@ class Bounds {
     const bool wants_upper = term.coefficient < 0;
     const auto bound = [&](const Dim& by, std::int64_t scale = 1) {
       const Wide low = lower(Dim(scale) * rest + factor * by, depth - 1);
-      return is_infinite(low) ? low : -Wide(floor_quotient(static_cast<std::int64_t>(-std::max(low, lowest + 1)), scale));
+      return is_infinite(low)
+                 ? low
+                 : -Wide(floor_quotient(static_cast<std::int64_t>(-std::max(low, lowest + 1)), scale));
     };
     if (a.kind == AtomKind::floor_div) return lower_around_division(a, wants_upper, bound);
     if (a.kind == AtomKind::mod) return wants_upper ? lower_around_mod(a, bound) : -infinite;
     // A minimum is <= each operand and equal to one of them; a maximum likewise.
     const bool each_bounds = wants_upper == (a.kind == AtomKind::min);
     Wide best = each_bounds ? -infinite : infinite;
-    for (const Dim& arg : a.args) best = each_bounds ? std::max(best, bound(arg)) : std::min(best, bound(arg));
+    for (const Dim& arg : a.args)
+      best = each_bounds ? std::max(best, bound(arg)) : std::min(best, bound(arg));
     return best;
   }
 

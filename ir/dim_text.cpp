@@ -14,12 +14,12 @@ std::string operand(const Dim& d) {
   const bool is_call = atom && (atom->kind == AtomKind::min || atom->kind == AtomKind::max);
   const bool is_name = atom && atom->kind == AtomKind::symbol;
   if (is_call || is_name || (d.is_known() && d.value() >= 0)) return d.str();
-  return "(" + d.str() + ")";
+  return fmt::format("({})", d.str());
 }
 
 std::string atom_text(AtomKind kind, const std::vector<Dim>& args) {
-  if (kind == AtomKind::floor_div) return operand(args[0]) + "//" + operand(args[1]);
-  if (kind == AtomKind::mod) return operand(args[0]) + "%" + operand(args[1]);
+  if (kind == AtomKind::floor_div) return fmt::format("{}//{}", operand(args[0]), operand(args[1]));
+  if (kind == AtomKind::mod) return fmt::format("{}%{}", operand(args[0]), operand(args[1]));
   std::string text = kind == AtomKind::min ? "min(" : "max(";
   for (const Dim& arg : args) text += arg.str() + ",";
   text.back() = ')';
@@ -28,15 +28,17 @@ std::string atom_text(AtomKind kind, const std::vector<Dim>& args) {
 
 void append_term(std::string& text, const DimParts::Term& term) {
   const bool first = text.empty();
-  if (term.coefficient < 0) text += "-";
-  else if (!first) text += "+";
+  if (term.coefficient < 0)
+    text += "-";
+  else if (!first)
+    text += "+";
   const bool alone = term.atoms.size() == 1 && (term.coefficient == 1 || (term.coefficient == -1 && !first));
   if (term.coefficient != 1 && term.coefficient != -1)
     text += fmt::format("{}*", term.coefficient < 0 ? 0 - static_cast<std::uint64_t>(term.coefficient)
                                                     : static_cast<std::uint64_t>(term.coefficient));
   for (const auto& atom : term.atoms) {
     const bool binary = atom->kind == AtomKind::floor_div || atom->kind == AtomKind::mod;
-    text += binary && !alone ? "(" + atom->text + ")*" : atom->text + "*";
+    text += binary && !alone ? fmt::format("({})*", atom->text) : fmt::format("{}*", atom->text);
   }
   text.pop_back();
 }
@@ -76,19 +78,26 @@ class Parser {
   Dim sum() {
     Dim result = product();
     while (true) {
-      if (accept("+")) result = result + product();
-      else if (accept("-")) result = result - product();
-      else return result;
+      if (accept("+"))
+        result = result + product();
+      else if (accept("-"))
+        result = result - product();
+      else
+        return result;
     }
   }
 
   Dim product() {
     Dim result = factor();
     while (true) {
-      if (accept("*")) result = result * factor();
-      else if (accept("//")) result = floor_div(result, factor());
-      else if (accept("%")) result = mod(result, factor());
-      else return result;
+      if (accept("*"))
+        result = result * factor();
+      else if (accept("//"))
+        result = floor_div(result, factor());
+      else if (accept("%"))
+        result = mod(result, factor());
+      else
+        return result;
     }
   }
 

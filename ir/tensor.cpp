@@ -28,7 +28,8 @@ std::shared_ptr<const Storage> allocate(DType dtype, std::span<const std::int64_
   auto storage = std::make_shared<Storage>();
   void* data = ::operator new(std::max<std::size_t>(bytes, 1), alignment, std::nothrow);
   if (!data) throw error("there is no memory for a tensor {} of {} bytes", text_of(dtype, shape), bytes);
-  storage->owner = std::shared_ptr<const void>(data, [](const void* p) { ::operator delete(const_cast<void*>(p), alignment); });
+  storage->owner = std::shared_ptr<const void>(
+      data, [](const void* p) { ::operator delete(const_cast<void*>(p), alignment); });
   storage->data = static_cast<std::byte*>(data);
   storage->bytes = bytes;
   return storage;
@@ -127,10 +128,11 @@ Tensor Tensor::view_of(std::shared_ptr<const Storage> storage, DType dtype, Inde
   const bool has_elements = tenon::numel(shape) > 0;
   const auto reached = has_elements ? extent(shape, strides, offset) : std::pair{offset, offset - 1};
   if (offset < 0 || !reached || reached->first < 0 || reached->second >= available)
-    throw error("a tensor {} with strides [{}] at element {} reaches beyond its {} bytes", text_of(dtype, shape),
-                fmt::join(strides, ","), offset, storage->bytes);
+    throw error("a tensor {} with strides [{}] at element {} reaches beyond its {} bytes",
+                text_of(dtype, shape), fmt::join(strides, ","), offset, storage->bytes);
   if (has_elements && reinterpret_cast<std::uintptr_t>(storage->data) % std::min<std::size_t>(size, 8) != 0)
-    throw error("the bytes of a tensor {} do not begin at a multiple of its element size", text_of(dtype, shape));
+    throw error("the bytes of a tensor {} do not begin at a multiple of its element size",
+                text_of(dtype, shape));
   Tensor t;
   t.dtype_ = dtype;
   t.shape_ = std::move(shape);
@@ -183,7 +185,8 @@ Tensor Tensor::slice(std::int64_t axis, std::int64_t start, std::int64_t end, st
   TENON_CHECK(start >= lowest && start <= highest && end >= lowest && end <= highest);
   Tensor t = *this;
   const std::int64_t distance = step > 0 ? end - start : start - end;
-  const std::uint64_t stride = step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
+  const std::uint64_t stride =
+      step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
   const std::int64_t count =
       distance <= 0 ? 0 : static_cast<std::int64_t>((static_cast<std::uint64_t>(distance) - 1) / stride) + 1;
   t.shape_[at] = count;
@@ -225,7 +228,8 @@ bool Tensor::can_view_as(const Index& shape, Index* strides) const {
     if (strides) *strides = shape == shape_ ? strides_ : std::move(result);
     return true;
   }
-  // Walks the old axes from the last, in runs that one stride steps through; the new axes must split each run.
+  // Walks the old axes from the last, in runs that one stride steps through; the new axes must split each
+  // run.
   std::size_t next = shape.size();
   for (std::size_t axis = rank(); axis-- > 0;) {
     std::int64_t run = shape_[axis];
@@ -250,7 +254,9 @@ bool Tensor::can_view_as(const Index& shape, Index* strides) const {
 }
 
 double Tensor::get_double(std::span<const std::int64_t> index) const { return get<double>(*this, index); }
-std::int64_t Tensor::get_int(std::span<const std::int64_t> index) const { return get<std::int64_t>(*this, index); }
+std::int64_t Tensor::get_int(std::span<const std::int64_t> index) const {
+  return get<std::int64_t>(*this, index);
+}
 void Tensor::set_double(std::span<const std::int64_t> index, double value) { set(*this, index, value); }
 void Tensor::set_int(std::span<const std::int64_t> index, std::int64_t value) { set(*this, index, value); }
 
