@@ -3,7 +3,9 @@
 add_library(tenon_flags INTERFACE)
 target_include_directories(tenon_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(tenon_flags INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror -fno-math-errno)
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror
+  -Wno-restrict # g++ 12 warns falsely on std::string + (GCC bug 105651)
+  -fno-math-errno)
 if(TENON_SANITIZE)
   target_compile_options(tenon_flags INTERFACE
     -fsanitize=${TENON_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
