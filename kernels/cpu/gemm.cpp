@@ -56,17 +56,6 @@ RowGemm row_gemm_of(const Gemm& g) {
   return r;
 }
 
-// The hook of a batched product sees rows counted over the whole batch.
-struct BatchHook {
-  const Epilogue* epilogue;
-  long first_row;
-
-  static void call(const void* self, float* tile, long stride, long row0, long rows, long col0, long cols) {
-    const auto& h = *static_cast<const BatchHook*>(self);
-    h.epilogue->hook(h.epilogue->context, tile, stride, h.first_row + row0, rows, col0, cols);
-  }
-};
-
 }  // namespace
 
 long packed_b_size(long K, long N) { return packed_panels_size(K, N); }
@@ -94,11 +83,7 @@ void batched_gemm(const BatchedGemm& g, float* scratch, ThreadPool& pool) {
     r.a += i * g.a_batch_stride;
     r.c += i * g.c_batch_stride;
     if (r.epilogue.residual) r.epilogue.residual += i * g.one.M * r.epilogue.residual_stride;
-    BatchHook hook{&g.one.epilogue, i * g.one.M};
-    if (r.epilogue.hook) {
-      r.epilogue.hook = BatchHook::call;
-      r.epilogue.context = &hook;
-    }
+    r.hook_row = i * g.one.M;
     const MatrixB b{g.b.data + i * g.b_batch_stride, g.b.k_stride, g.b.n_stride};
     if (in_place) {
       r.b = b.data;

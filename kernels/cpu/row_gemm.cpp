@@ -86,7 +86,6 @@ class Block {
       offsets_.c[i] = row * g.c_stride;
       offsets_.residual[i] = row * g.epilogue.residual_stride;
     }
-    uniform_stride_ = g.a_rows.linear() ? g.a_rows.x_stride : 0;
   }
 
   // Row tile t x `panels` panels from `panel`, written to `out` (null: to C) with row stride out_stride.
@@ -102,7 +101,7 @@ class Block {
     Tile tile{};
     tile.a = g_.a + k.start;
     tile.a_row = offsets_.a + row;
-    tile.a_stride = uniform_stride_;
+    tile.a_stride = common_stride(tile.a_row, rows);
     tile.runs = k.runs;
     tile.run_offsets = g_.run_offsets ? g_.run_offsets + k.run : nullptr;
     tile.run_length = k.length;
@@ -121,7 +120,7 @@ class Block {
       tile.residual_row = offsets_.residual + row;
       tile.relu = e.activation == Activation::relu;
     }
-    const TileKernel kernel = tile_kernel(rows, several_panels, uniform_stride_ != 0);
+    const TileKernel kernel = tile_kernel(rows, several_panels, tile.a_stride != 0);
     const long cols = g_.cols - col;
     if (cols >= panel_cols * (several_panels ? panels_at_once(rows) : 1)) {
       kernel(tile);
@@ -134,7 +133,8 @@ class Block {
   void finish_hot_tile(float* hot, long t_begin, long t_end, Columns cols) const {
     const long row = tiles_.first(t_begin);
     const long rows = tiles_.first(t_end) - row;
-    g_.epilogue.hook(g_.epilogue.context, hot, hook_cols, row, rows, cols.first, cols.count);
+    g_.epilogue.hook(g_.epilogue.context, hot, hook_cols, g_.hook_row + row, rows, g_.hook_col + cols.first,
+                     cols.count);
     for (long i = 0; i < rows; i++) {
       float* c = g_.c + offsets_.c[row - first_row_ + i] + cols.first;
       const float* h = hot + i * hook_cols;
@@ -146,6 +146,16 @@ class Block {
   }
 
  private:
+  // The distance of the rows where it is the same for all and the kernels make use of that, else 0.
+  static long common_stride(const long* row, int rows) {
+    if (tile_rows <= 8 || rows == 1) return 0;
+    const long stride = row[1] - row[0];
+    for (int i = 2; i < rows; i++) {
+      if (row[i] - row[i - 1] != stride) return 0;
+    }
+    return stride;
+  }
+
   // The last panel has fewer than panel_cols columns: the kernel sums into a buffer, the rest is done with masks.
   static void run_tail(TileKernel kernel, const Tile& wanted, int rows, long cols) {
     alignas(64) float sums[tile_rows * panel_cols];
@@ -176,7 +186,6 @@ class Block {
   const RowGemm& g_;
   const RowTiles& tiles_;
   long first_row_;
-  long uniform_stride_;
   BlockRows offsets_;
 };
 

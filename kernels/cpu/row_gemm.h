@@ -36,6 +36,9 @@ struct RowGemm {
   long c_stride = 0;
   RowMap c_rows;
   Epilogue epilogue = {};
+  // What the hook is told for row 0 and column 0. A hook needs c_rows to be linear.
+  long hook_row = 0;
+  long hook_col = 0;
 
   long depth() const { return runs * run_length; }
 };

@@ -1,0 +1,157 @@
+// Convolution as a matrix product: row m of A is output pixel m, its depth the taps it reads, run by run, in place.
+#include "kernels/cpu/conv_gemm.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "kernels/cpu/conv_halo.h"
+#include "kernels/cpu/row_gemm_parallel.h"
+#include "kernels/cpu/transpose.h"
+
+namespace tenon::cpu {
+namespace {
+
+// Groups narrower than a column panel are merged: several of them make one product with block-diagonal weights.
+// That costs nothing (the panel's lanes would be empty) and saves products.
+struct Groups {
+  long merged;  // original groups in one product
+  long count;   // products
+  long in;      // channels of one product
+  long out;
+
+  explicit Groups(const ConvShape& s) {
+    const long out_each = s.Cout / s.groups;
+    merged = std::clamp(row_gemm_tile().cols / out_each, 1L, s.groups);
+    while (s.groups % merged != 0) merged--;
+    count = s.groups / merged;
+    in = s.Cin / s.groups * merged;
+    out = out_each * merged;
+  }
+};
+
+Halo halo_of(const ConvShape& s, long images) {
+  const bool flat = s.d.trivial();
+  return {.planes = flat ? images : s.d.in,
+          .height = s.h.in,
+          .width = s.w.in,
+          .channels = s.Cin,
+          .d = {s.d.pad_before, s.d.pad_after},
+          .h = {s.h.pad_before, s.h.pad_after},
+          .w = {s.w.pad_before, s.w.pad_after}};
+}
+
+// The runs of contiguous floats that one output pixel reads, in the order of the packed weights.
+struct Runs {
+  long count = 0;
+  long length = 0;
+  long offsets[max_conv_taps];
+
+  Runs(const ConvShape& s, const Groups& groups, const ImageView& view) {
+    const bool row_is_one_run = s.w.dilation == 1 && view.pixel_stride == groups.in;
+    const long steps_w = row_is_one_run ? 1 : s.w.kernel;
+    length = row_is_one_run ? s.w.kernel * groups.in : groups.in;
+    for (long z = 0; z < s.d.kernel; z++) {
+      for (long y = 0; y < s.h.kernel; y++) {
+        for (long x = 0; x < steps_w; x++) {
+          offsets[count++] = z * s.d.dilation * view.plane_stride + y * s.h.dilation * view.row_stride +
+                             x * s.w.dilation * view.pixel_stride;
+        }
+      }
+    }
+  }
+};
+
+bool reads_pixels_in_order(const ConvShape& s, const Halo& halo) {
+  return s.taps() == 1 && halo.empty() && s.w.stride == 1 && s.h.stride == 1 && s.d.stride == 1;
+}
+
+long packed_group_size(const ConvShape& s, const Groups& g) { return packed_panels_size(s.taps() * g.in, g.out); }
+
+}  // namespace
+
+long conv_gemm_packed_size(const ConvShape& s) {
+  const Groups g(s);
+  return g.count * packed_group_size(s, g);
+}
+
+void pack_conv_gemm(const ConvShape& s, const float* weights, float* packed, ThreadPool& pool) {
+  const Groups groups(s);
+  const long taps = s.taps();
+  const long in_each = s.Cin / s.groups;
+  const long out_each = s.Cout / s.groups;
+  const long width = row_gemm_tile().cols;
+  const long panels = (groups.out + width - 1) / width;
+  const long panel_size = taps * groups.in * width;
+  pool.parallel_for(groups.count * panels, [&](long i, int) {
+    const long first = i % panels * width;  // column of the product
+    const long cols = std::min(width, groups.out - first);
+    float* panel = packed + i * panel_size;
+    if (cols < width || groups.merged > 1) std::fill_n(panel, panel_size, 0.0f);
+    // Columns of one original group: all there are, unless groups are merged (then there is only one panel).
+    const long step = groups.merged > 1 ? out_each : cols;
+    for (long c = 0; c < cols; c += step) {
+      const long out_channel = i / panels * groups.out + first + c;
+      const long first_in = groups.merged > 1 ? c / out_each * in_each : 0;
+      for (long k = 0; k < in_each; k++) {
+        transpose_on_this_thread(step, taps, weights + (out_channel * in_each + k) * taps, in_each * taps,
+                                 panel + (first_in + k) * width + c, groups.in * width);
+      }
+    }
+  });
+}
+
+long conv_gemm_scratch_size(const ConvShape& s) { return halo_of(s, std::min(s.N, images_per_pass(s))).size(); }
+
+void conv_gemm(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
+  TENON_CHECK(s.taps() <= max_conv_taps);
+  const Groups groups(s);
+  const bool flat = s.d.trivial();
+  const bool in_order = reads_pixels_in_order(s, halo_of(s, 1));
+  const long step = in_order ? s.N : std::min(s.N, images_per_pass(s));
+  for (long n = 0; n < s.N; n += step) {
+    const long images = std::min(step, s.N - n);
+    const ImageView view = with_halo(halo_of(s, images), run.in + n * s.in_pixels() * run.in_stride, run.in_stride,
+                                     run.scratch, pool);
+    const Runs runs(s, groups, view);
+    const long first_pixel = n * s.out_pixels();
+    RowGemm g;
+    g.rows = images * s.out_pixels();
+    g.cols = groups.out;
+    if (in_order) {
+      g.a_rows.x_stride = view.pixel_stride;
+    } else {
+      g.a_rows = {.width = s.out(s.w),
+                  .height = s.out(s.h),
+                  .x_stride = s.w.stride * view.pixel_stride,
+                  .y_stride = s.h.stride * view.row_stride,
+                  .n_stride = (flat ? 1 : s.d.stride) * view.plane_stride};
+    }
+    g.runs = runs.count;
+    g.run_offsets = runs.offsets;
+    g.run_length = runs.length;
+    g.b_row_stride = row_gemm_tile().cols;
+    g.b_panel_stride = g.depth() * g.b_row_stride;
+    g.c_stride = run.out_stride;
+    g.c_rows.x_stride = 1;
+    g.hook_row = first_pixel;
+    const auto run_group = [&](long i) {
+      RowGemm one = g;
+      const long channel = i * groups.out;
+      one.a = view.data + i * groups.in;
+      one.b = run.packed + i * packed_group_size(s, groups);
+      one.c = run.out + first_pixel * run.out_stride + channel;
+      one.epilogue = run.epilogue;
+      if (one.epilogue.bias) one.epilogue.bias += channel;
+      if (one.epilogue.residual) one.epilogue.residual += first_pixel * run.epilogue.residual_stride + channel;
+      one.hook_col = channel;
+      run_row_gemm(one, pool);
+    };
+    if (groups.count >= pool.threads()) {
+      pool.parallel_for(groups.count, [&](long i, int) { run_group(i); });
+    } else {
+      for (long i = 0; i < groups.count; i++) run_group(i);
+    }
+  }
+}
+
+}  // namespace tenon::cpu

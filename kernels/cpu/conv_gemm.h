@@ -1,0 +1,28 @@
+// Convolutions as matrix products over runs of contiguous input, and transposed ones as one product per phase.
+#pragma once
+#include "kernels/cpu/conv.h"
+
+namespace tenon::cpu {
+
+long conv_gemm_packed_size(const ConvShape& s);
+void pack_conv_gemm(const ConvShape& s, const float* weights, float* packed, ThreadPool& pool);
+long conv_gemm_scratch_size(const ConvShape& s);
+void conv_gemm(const ConvShape& s, const ConvRun& run, ThreadPool& pool);
+
+long conv_transposed_packed_size(const ConvShape& s);
+void pack_conv_transposed(const ConvShape& s, const float* weights, float* packed, ThreadPool& pool);
+long conv_transposed_scratch_size(const ConvShape& s);
+void conv_transposed(const ConvShape& s, const ConvRun& run, ThreadPool& pool);
+
+/// Taps of one convolution at most (a limit of the fixed-size tables of a run).
+inline constexpr long max_conv_taps = 4096;
+
+/// Images of one pass: the padded copy of a whole batch would be large.
+inline long images_per_pass(const ConvShape& s) {
+  constexpr long floats = 1 << 20;
+  if (!s.d.trivial()) return 1;
+  const long image = s.in_pixels() * s.Cin;
+  return image >= floats ? 1 : image == 0 ? s.N : floats / image;
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,202 @@
+// Transposed convolution: outputs at the same position modulo the stride use the same taps, so each such phase is a
+// stride-1 convolution of the input whose results are scattered over the output with the stride.
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "kernels/cpu/conv_gemm.h"
+#include "kernels/cpu/conv_halo.h"
+#include "kernels/cpu/row_gemm_parallel.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr long max_axis_taps = 512;
+
+long positive_mod(long a, long b) { return (a % b + b) % b; }
+
+// One phase of one axis: outputs first, first + stride, ... (count of them); output j reads input j + offset[t]
+// with tap[t].
+struct AxisPhase {
+  long first = 0;
+  long count = 0;
+  long taps = 0;
+  std::array<long, max_axis_taps> tap;
+  std::array<long, max_axis_taps> offset;
+
+  AxisPhase(const ConvAxis& a, long out, long phase) {
+    // Output o and tap k meet input i where o + pad = i * stride + k * dilation.
+    first = positive_mod(phase - a.pad_before, a.stride);
+    count = out > first ? (out - first + a.stride - 1) / a.stride : 0;
+    for (long k = 0; k < a.kernel; k++) {
+      const long reach = first + a.pad_before - k * a.dilation;
+      if (positive_mod(reach, a.stride) != 0) continue;
+      tap[static_cast<std::size_t>(taps)] = k;
+      offset[static_cast<std::size_t>(taps)] = (reach - positive_mod(reach, a.stride)) / a.stride;
+      taps++;
+    }
+  }
+};
+
+// The padding that lets every phase of the axis read without bounds checks.
+Padding padding_of(const ConvAxis& a, long out) {
+  Padding p;
+  for (long phase = 0; phase < a.stride; phase++) {
+    const AxisPhase f(a, out, phase);
+    for (long t = 0; t < f.taps && f.count > 0; t++) {
+      const long offset = f.offset[static_cast<std::size_t>(t)];
+      p.before = std::max(p.before, -offset);
+      p.after = std::max(p.after, f.count - 1 + offset - (a.in - 1));
+    }
+  }
+  return p;
+}
+
+Halo halo_of(const ConvShape& s, long images) {
+  const bool flat = s.d.trivial();
+  return {.planes = flat ? images : s.d.in,
+          .height = s.h.in,
+          .width = s.w.in,
+          .channels = s.Cin,
+          .d = flat ? Padding{} : padding_of(s.d, s.out(s.d)),
+          .h = padding_of(s.h, s.out(s.h)),
+          .w = padding_of(s.w, s.out(s.w))};
+}
+
+struct Phase {
+  AxisPhase d;
+  AxisPhase h;
+  AxisPhase w;
+
+  long taps() const { return d.taps * h.taps * w.taps; }
+  // body(tap of the weights, t_d, t_h, t_w)
+  template <class Body>
+  void each_tap(const ConvShape& s, Body body) const {
+    for (long z = 0; z < d.taps; z++) {
+      for (long y = 0; y < h.taps; y++) {
+        for (long x = 0; x < w.taps; x++) {
+          const auto i = static_cast<std::size_t>(z);
+          const auto j = static_cast<std::size_t>(y);
+          const auto k = static_cast<std::size_t>(x);
+          body((d.tap[i] * s.h.kernel + h.tap[j]) * s.w.kernel + w.tap[k], d.offset[i], h.offset[j], w.offset[k]);
+        }
+      }
+    }
+  }
+};
+
+long group_in(const ConvShape& s) { return s.Cin / s.groups; }
+long group_out(const ConvShape& s) { return s.Cout / s.groups; }
+
+// body(phase, floats of packed weights before it)
+template <class Body>
+void each_phase(const ConvShape& s, Body body) {
+  long packed = 0;
+  for (long z = 0; z < s.d.stride; z++) {
+    const AxisPhase d(s.d, s.out(s.d), z);
+    for (long y = 0; y < s.h.stride; y++) {
+      const AxisPhase h(s.h, s.out(s.h), y);
+      for (long x = 0; x < s.w.stride; x++) {
+        const Phase phase{d, h, AxisPhase(s.w, s.out(s.w), x)};
+        body(phase, packed);
+        packed += s.groups * packed_panels_size(phase.taps() * group_in(s), group_out(s));
+      }
+    }
+  }
+}
+
+void apply_hook(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
+  constexpr long floats_per_chunk = 2048;
+  const long rows = s.N * s.out_pixels();
+  const long step = std::max(1L, floats_per_chunk / s.Cout);
+  pool.parallel_for((rows + step - 1) / step, [&](long chunk, int) {
+    const long row = chunk * step;
+    run.epilogue.hook(run.epilogue.context, run.out + row * run.out_stride, run.out_stride, row,
+                      std::min(step, rows - row), 0, s.Cout);
+  });
+}
+
+}  // namespace
+
+long conv_transposed_packed_size(const ConvShape& s) {
+  long size = 0;
+  each_phase(s, [&](const Phase& phase, long before) {
+    size = before + s.groups * packed_panels_size(phase.taps() * group_in(s), group_out(s));
+  });
+  return size;
+}
+
+void pack_conv_transposed(const ConvShape& s, const float* weights, float* packed, ThreadPool& pool) {
+  TENON_CHECK(std::max({s.d.kernel, s.h.kernel, s.w.kernel}) <= max_axis_taps);
+  const long in = group_in(s);
+  const long out = group_out(s);
+  const long taps = s.taps();
+  const long width = row_gemm_tile().cols;
+  const long panels = (out + width - 1) / width;
+  each_phase(s, [&](const Phase& phase, long before) {
+    const long panel_size = phase.taps() * in * width;
+    pool.parallel_for(s.groups * panels, [&](long i, int) {
+      float* p = packed + before + i * panel_size;
+      const long first = i % panels * width;
+      const long cols = std::min(width, out - first);
+      phase.each_tap(s, [&](long tap, long, long, long) {
+        for (long k = 0; k < in; k++) {
+          const float* w = weights + ((i / panels * in + k) * out + first) * taps + tap;
+          for (long c = 0; c < width; c++) *p++ = c < cols ? w[c * taps] : 0.0f;
+        }
+      });
+    });
+  });
+}
+
+long conv_transposed_scratch_size(const ConvShape& s) { return halo_of(s, std::min(s.N, images_per_pass(s))).size(); }
+
+void conv_transposed(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
+  TENON_CHECK(s.taps() <= max_conv_taps);
+  const long out_h = s.out(s.h);
+  const long out_w = s.out(s.w);
+  const bool flat = s.d.trivial();
+  const long step = std::min(s.N, images_per_pass(s));
+  for (long n = 0; n < s.N; n += step) {
+    const Halo halo = halo_of(s, std::min(step, s.N - n));
+    const ImageView view =
+        with_halo(halo, run.in + n * s.in_pixels() * run.in_stride, run.in_stride, run.scratch, pool);
+    const float* origin = view.data + halo.d.before * view.plane_stride + halo.h.before * view.row_stride +
+                          halo.w.before * view.pixel_stride;
+    each_phase(s, [&](const Phase& phase, long packed_before) {
+      long offsets[max_conv_taps];
+      long count = 0;
+      phase.each_tap(s, [&](long, long z, long y, long x) {
+        offsets[count++] = z * view.plane_stride + y * view.row_stride + x * view.pixel_stride;
+      });
+      const long first_pixel =
+          n * s.out_pixels() + (phase.d.first * out_h + phase.h.first) * out_w + phase.w.first;
+      RowGemm g;
+      g.rows = (flat ? halo.planes : phase.d.count) * phase.h.count * phase.w.count;
+      g.cols = group_out(s);
+      g.a_rows = {phase.w.count, phase.h.count, view.pixel_stride, view.row_stride, view.plane_stride};
+      g.runs = count;
+      g.run_offsets = offsets;
+      g.run_length = group_in(s);
+      g.b_row_stride = row_gemm_tile().cols;
+      g.b_panel_stride = g.depth() * g.b_row_stride;
+      g.c_stride = run.out_stride;
+      g.c_rows = {phase.w.count, phase.h.count, s.w.stride, s.h.stride * out_w,
+                  flat ? s.out_pixels() : s.d.stride * out_h * out_w};
+      for (long i = 0; i < s.groups; i++) {
+        const long channel = i * g.cols;
+        g.a = origin + i * group_in(s);
+        g.b = run.packed + packed_before + i * packed_panels_size(g.depth(), g.cols);
+        g.c = run.out + first_pixel * run.out_stride + channel;
+        g.epilogue = run.epilogue;
+        g.epilogue.hook = nullptr;
+        if (g.epilogue.bias) g.epilogue.bias += channel;
+        if (g.epilogue.residual) g.epilogue.residual += first_pixel * run.epilogue.residual_stride + channel;
+        run_row_gemm(g, pool);
+      }
+    });
+  }
+  if (run.epilogue.hook) apply_hook(s, run, pool);
+}
+
+}  // namespace tenon::cpu

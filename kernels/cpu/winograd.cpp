@@ -1,0 +1,317 @@
+// Winograd convolution of a block of tiles: transform, multiply, transform back. Built once per ISA.
+#include "kernels/cpu/winograd.h"
+
+#include "kernels/cpu/row_gemm.h"
+#include "kernels/cpu/tile_kernel.h"
+#include "kernels/cpu/winograd_transform.h"
+
+namespace tenon::cpu::TENON_ISA {
+namespace {
+
+constexpr long smaller(long a, long b) { return a < b ? a : b; }
+constexpr long larger(long a, long b) { return a > b ? a : b; }
+
+template <bool Whole>
+TENON_INLINE vf get(const float* p, int lanes) {
+  if constexpr (Whole) return load(p);
+  return load_partial(p, lanes);
+}
+template <bool Whole>
+TENON_INLINE void put(float* p, vf v, int lanes) {
+  if constexpr (Whole) {
+    store(p, v);
+  } else {
+    store_partial(p, v, lanes);
+  }
+}
+
+// Where a tile lies in the output image.
+struct TilePlace {
+  long image;
+  long y;
+  long x;
+
+  TilePlace(const ConvShape& s, long tile, long index) {
+    const long across = (s.out(s.w) + tile - 1) / tile;
+    const long down = (s.out(s.h) + tile - 1) / tile;
+    image = index / (across * down);
+    y = index / across % down * tile;
+    x = index % across * tile;
+  }
+};
+
+// Reads (tile + 2)^2 pixels: rows [y_begin, y_end) and columns [x_begin, x_end) of them lie inside the image.
+struct Patch {
+  const float* origin;  // may lie outside the image
+  long row_stride;
+  long pixel_stride;
+  int y_begin;
+  int y_end;
+  int x_begin;
+  int x_end;
+};
+
+template <int Tile, bool Inside, bool Whole>
+TENON_INLINE void transform_patch(const Patch& p, long c, int lanes, float* out, long point_stride) {
+  using Transform = WinogradTransform<Tile>;
+  constexpr int n = Transform::points;
+  vf columns[n][n];
+  for (int x = 0; x < n; x++) {
+    vf d[n];
+    if (!Inside && (x < p.x_begin || x >= p.x_end)) {
+      TENON_UNROLL
+      for (int y = 0; y < n; y++) columns[y][x] = vf{};
+      continue;
+    }
+    const float* in = p.origin + x * p.pixel_stride + c;
+    TENON_UNROLL
+    for (int y = 0; y < n; y++) {
+      d[y] = Inside || (y >= p.y_begin && y < p.y_end) ? get<Whole>(in + y * p.row_stride, lanes) : vf{};
+    }
+    Transform::input(d);
+    TENON_UNROLL
+    for (int y = 0; y < n; y++) columns[y][x] = d[y];
+  }
+  for (int y = 0; y < n; y++) {
+    vf d[n];
+    TENON_UNROLL
+    for (int x = 0; x < n; x++) d[x] = columns[y][x];
+    Transform::input(d);
+    TENON_UNROLL
+    for (int x = 0; x < n; x++) store(out + (y * n + x) * point_stride + c, d[x]);
+  }
+}
+
+template <int Tile, bool Inside>
+void transform_channels(const Patch& p, long channels, float* out, long point_stride) {
+  long c = 0;
+  for (; c + VL <= channels; c += VL) transform_patch<Tile, Inside, true>(p, c, VL, out, point_stride);
+  if (c < channels) {
+    transform_patch<Tile, Inside, false>(p, c, static_cast<int>(channels - c), out, point_stride);
+  }
+}
+
+template <int Tile>
+void input(const WinogradBlock& b, WinogradRange tiles) {
+  constexpr long n = Tile + 2;
+  const ConvShape& s = *b.shape;
+  for (long t = tiles.begin; t < tiles.end; t++) {
+    const TilePlace place(s, Tile, b.first_tile + t);
+    const long y = place.y - s.h.pad_before;
+    const long x = place.x - s.w.pad_before;
+    const long pixel = (place.image * s.h.in + y) * s.w.in + x;
+    const Patch patch{.origin = b.run->in + pixel * b.run->in_stride,
+                      .row_stride = s.w.in * b.run->in_stride,
+                      .pixel_stride = b.run->in_stride,
+                      .y_begin = static_cast<int>(larger(0, -y)),
+                      .y_end = static_cast<int>(smaller(n, s.h.in - y)),
+                      .x_begin = static_cast<int>(larger(0, -x)),
+                      .x_end = static_cast<int>(smaller(n, s.w.in - x))};
+    float* out = b.transformed_in + t * b.in_tile_stride;
+    const bool inside = patch.y_begin == 0 && patch.x_begin == 0 && patch.y_end == n && patch.x_end == n;
+    if (inside) {
+      transform_channels<Tile, true>(patch, s.Cin, out, b.in_point_stride);
+    } else {
+      transform_channels<Tile, false>(patch, s.Cin, out, b.in_point_stride);
+    }
+  }
+}
+
+// Where the results of one tile go: the image, or a hot tile for the hook.
+struct Target {
+  float* out;
+  long row_stride;
+  long pixel_stride;
+  const float* residual;
+  long residual_row_stride;
+  int rows;
+  int cols;
+};
+
+template <int Tile, bool Whole>
+TENON_INLINE void transform_back(const WinogradBlock& b, const float* products, const Target& target, long c,
+                                 int lanes) {
+  using Transform = WinogradTransform<Tile>;
+  constexpr int n = Transform::points;
+  const Epilogue& e = b.run->epilogue;
+  vf columns[Tile][n];
+  for (int x = 0; x < n; x++) {
+    vf m[n];
+    vf y[Tile];
+    TENON_UNROLL
+    for (int i = 0; i < n; i++) m[i] = load(products + (i * n + x) * b.out_point_stride + c);
+    Transform::output(m, y);
+    TENON_UNROLL
+    for (int i = 0; i < Tile; i++) columns[i][x] = y[i];
+  }
+  const vf bias = e.bias ? get<Whole>(e.bias + c, lanes) : vf{};
+  for (int y = 0; y < target.rows; y++) {
+    vf v[Tile];
+    Transform::output(columns[y], v);
+    float* out = target.out + y * target.row_stride;
+    const float* residual = target.residual ? target.residual + y * target.residual_row_stride + c : nullptr;
+    TENON_UNROLL
+    for (int x = 0; x < Tile; x++) {
+      if (x >= target.cols) break;
+      vf r = v[x] + bias;
+      if (residual) r += get<Whole>(residual + x * e.residual_stride, lanes);
+      if (e.activation == Activation::relu) r = max_or_b(vf{}, r);
+      put<Whole>(out + x * target.pixel_stride, r, lanes);
+    }
+  }
+}
+
+// Channels [c, c + channels) of one tile; out of the target is that of channel c.
+template <int Tile>
+void output_channels(const WinogradBlock& b, const float* products, Target target, long c, long channels) {
+  const long end = c + channels;
+  for (; c + VL <= end; c += VL, target.out += VL) transform_back<Tile, true>(b, products, target, c, VL);
+  if (c < end) transform_back<Tile, false>(b, products, target, c, static_cast<int>(end - c));
+}
+
+// The hook sees a row of the tile at a time: cols pixels x a chunk of channels.
+template <int Tile>
+void output_with_hook(const WinogradBlock& b, const float* products, const Target& target, long first_pixel) {
+  constexpr long chunk = Tile == 4 ? 128 : 64;
+  alignas(64) float hot[Tile * Tile * chunk];
+  const ConvShape& s = *b.shape;
+  const Epilogue& e = b.run->epilogue;
+  Target to_hot = target;
+  to_hot.out = hot;
+  to_hot.row_stride = Tile * chunk;
+  to_hot.pixel_stride = chunk;
+  for (long c = 0; c < s.Cout; c += chunk) {
+    const long channels = smaller(chunk, s.Cout - c);
+    output_channels<Tile>(b, products, to_hot, c, channels);
+    for (int y = 0; y < target.rows; y++) {
+      float* row = hot + y * Tile * chunk;
+      e.hook(e.context, row, chunk, first_pixel + y * s.out(s.w), target.cols, c, channels);
+      for (int x = 0; x < target.cols; x++) {
+        float* out = target.out + y * target.row_stride + x * target.pixel_stride + c;
+        long i = 0;
+        for (; i + VL <= channels; i += VL) store(out + i, load(row + x * chunk + i));
+        const int tail = static_cast<int>(channels - i);
+        if (tail > 0) store_partial(out + i, load_partial(row + x * chunk + i, tail), tail);
+      }
+    }
+  }
+}
+
+template <int Tile>
+void output(const WinogradBlock& b, WinogradRange tiles) {
+  const ConvShape& s = *b.shape;
+  const Epilogue& e = b.run->epilogue;
+  const long height = s.out(s.h);
+  const long width = s.out(s.w);
+  for (long t = tiles.begin; t < tiles.end; t++) {
+    const TilePlace place(s, Tile, b.first_tile + t);
+    const long pixel = (place.image * height + place.y) * width + place.x;
+    const Target target{.out = b.run->out + pixel * b.run->out_stride,
+                        .row_stride = width * b.run->out_stride,
+                        .pixel_stride = b.run->out_stride,
+                        .residual = e.residual ? e.residual + pixel * e.residual_stride : nullptr,
+                        .residual_row_stride = width * e.residual_stride,
+                        .rows = static_cast<int>(smaller(Tile, height - place.y)),
+                        .cols = static_cast<int>(smaller(Tile, width - place.x))};
+    const float* products = b.products + t * b.out_tile_stride;
+    if (e.hook) {
+      output_with_hook<Tile>(b, products, target, pixel);
+    } else {
+      output_channels<Tile>(b, products, target, 0, s.Cout);
+    }
+  }
+}
+
+// Weights of input channel k and one panel of outputs: 3x3 -> points x points, in doubles.
+template <int Tile>
+void transform_weights(const ConvShape& s, const float* weights, float* packed, long k, long panel) {
+  constexpr int n = Tile + 2;
+  static constexpr WinogradFilter<Tile> filter{};
+  const long first = panel * panel_cols;
+  const long cols = smaller(panel_cols, s.Cout - first);
+  double w[9][panel_cols] = {};
+  for (long o = 0; o < cols; o++) {
+    for (int tap = 0; tap < 9; tap++) w[tap][o] = double{weights[((first + o) * s.Cin + k) * 9 + tap]};
+  }
+  double rows[n][3][panel_cols];
+  for (int i = 0; i < n; i++) {
+    for (int x = 0; x < 3; x++) {
+      for (int o = 0; o < panel_cols; o++) {
+        rows[i][x][o] = filter.g[i][0] * w[x][o] + filter.g[i][1] * w[3 + x][o] + filter.g[i][2] * w[6 + x][o];
+      }
+    }
+  }
+  const long panels = (s.Cout + panel_cols - 1) / panel_cols;
+  for (int i = 0; i < n; i++) {
+    for (int j = 0; j < n; j++) {
+      float* out = packed + (((i * n + j) * panels + panel) * s.Cin + k) * panel_cols;
+      for (int o = 0; o < panel_cols; o++) {
+        out[o] = static_cast<float>(filter.g[j][0] * rows[i][0][o] + filter.g[j][1] * rows[i][1][o] +
+                                    filter.g[j][2] * rows[i][2][o]);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+long winograd_block_tiles(const ConvShape& s, long tile) {
+  const long all = s.N * ((s.out(s.w) + tile - 1) / tile) * ((s.out(s.h) + tile - 1) / tile);
+  // Few tiles: all at once, so that the weights are read once.
+  if (all <= 16) return all;
+  return VL == 16 ? tile_rows : 2 * tile_rows;
+}
+
+void winograd_input(const WinogradBlock& b, WinogradRange tiles) {
+  b.tile == 4 ? input<4>(b, tiles) : input<6>(b, tiles);
+}
+
+void winograd_output(const WinogradBlock& b, WinogradRange tiles) {
+  b.tile == 4 ? output<4>(b, tiles) : output<6>(b, tiles);
+}
+
+void winograd_multiply(const WinogradBlock& b, WinogradRange products) {
+  const ConvShape& s = *b.shape;
+  const long panels = (s.Cout + panel_cols - 1) / panel_cols;
+  const RowTiles rows(b.tiles, tile_rows);
+  long in_row[tile_rows];
+  long out_row[tile_rows];
+  for (int i = 0; i < tile_rows; i++) {
+    in_row[i] = i * b.in_tile_stride;
+    out_row[i] = i * b.out_tile_stride;
+  }
+  Tile t{};
+  t.a_row = in_row;
+  t.a_stride = b.in_tile_stride;
+  t.runs = 1;
+  t.run_length = s.Cin;
+  t.b_row_stride = panel_cols;
+  t.b_panel_stride = s.Cin * panel_cols;
+  t.c_row = out_row;
+  for (long i = products.begin; i < products.end; i++) {
+    const long point = i / panels;
+    const long panel = i % panels;
+    t.b = b.run->packed + i * t.b_panel_stride;
+    for (long r = 0; r < rows.count; r++) {
+      const long first = rows.first(r);
+      t.a = b.transformed_in + point * b.in_point_stride + first * b.in_tile_stride;
+      t.c = b.products + point * b.out_point_stride + first * b.out_tile_stride + panel * panel_cols;
+      tile_kernel(static_cast<int>(rows.first(r + 1) - first), false, true)(t);
+    }
+  }
+}
+
+void winograd_pack(const ConvShape& s, long tile, const float* weights, float* packed, WinogradRange channels) {
+  const long panels = (s.Cout + panel_cols - 1) / panel_cols;
+  for (long panel = 0; panel < panels; panel++) {
+    for (long k = channels.begin; k < channels.end; k++) {
+      if (tile == 4) {
+        transform_weights<4>(s, weights, packed, k, panel);
+      } else {
+        transform_weights<6>(s, weights, packed, k, panel);
+      }
+    }
+  }
+}
+
+}  // namespace tenon::cpu::TENON_ISA

@@ -1,0 +1,123 @@
+// The one-dimensional transforms of F(4,3) and F(6,3). Per-ISA code.
+//
+// With points p_i (and infinity) and n = tile + 2: output = A^T [(G w) * (B^T d)]. Even and odd parts of the
+// symmetric points are shared. Points 0, +-2/3, +-4/3 give F(4,3) a quarter of the error of the usual 0, +-1, +-2.
+#pragma once
+#include "kernels/cpu/simd.h"
+
+namespace tenon::cpu::TENON_ISA {
+
+template <int Tile>
+struct WinogradTransform;
+
+template <>
+struct WinogradTransform<4> {
+  static constexpr int points = 6;
+  static constexpr double a = 2.0 / 3;
+  static constexpr double b = 4.0 / 3;
+  static constexpr double point[points - 1] = {0, a, -a, b, -b};
+
+  /// B^T d, in place.
+  static TENON_INLINE void input(vf* d) {
+    constexpr float a1 = a;
+    constexpr float b1 = b;
+    constexpr float a2 = a * a;
+    constexpr float b2 = b * b;
+    constexpr float a2b2 = a * a * b * b;
+    constexpr float sum = a * a + b * b;
+    const vf even_a = d[4] - b2 * d[2];
+    const vf odd_a = a1 * (d[3] - b2 * d[1]);
+    const vf even_b = d[4] - a2 * d[2];
+    const vf odd_b = b1 * (d[3] - a2 * d[1]);
+    d[0] = a2b2 * d[0] + (d[4] - sum * d[2]);
+    d[5] = a2b2 * d[1] + (d[5] - sum * d[3]);
+    d[1] = even_a + odd_a;
+    d[2] = even_a - odd_a;
+    d[3] = even_b + odd_b;
+    d[4] = even_b - odd_b;
+  }
+  /// y = A^T m.
+  static TENON_INLINE void output(const vf* m, vf* y) {
+    constexpr float a1 = a;
+    constexpr float b1 = b;
+    constexpr float a2 = a * a;
+    constexpr float b2 = b * b;
+    constexpr float a3 = a * a * a;
+    constexpr float b3 = b * b * b;
+    const vf even_a = m[1] + m[2];
+    const vf odd_a = m[1] - m[2];
+    const vf even_b = m[3] + m[4];
+    const vf odd_b = m[3] - m[4];
+    y[0] = m[0] + even_a + even_b;
+    y[1] = a1 * odd_a + b1 * odd_b;
+    y[2] = a2 * even_a + b2 * even_b;
+    y[3] = a3 * odd_a + (b3 * odd_b + m[5]);
+  }
+};
+
+template <>
+struct WinogradTransform<6> {
+  static constexpr int points = 8;
+  static constexpr double point[points - 1] = {0, 1, -1, 2, -2, 0.5, -0.5};
+
+  /// d6 - (q + r) d4 + q r d2: the even (or odd) part of the polynomial without the factors of squares q and r.
+  static TENON_INLINE vf part(float q, float r, vf d6, vf d4, vf d2) { return (q * r) * d2 + (d6 - (q + r) * d4); }
+
+  static TENON_INLINE void input(vf* d) {
+    constexpr float sum = 1.0f + 4.0f + 0.25f;
+    constexpr float pairs = 1.0f * 4.0f + 1.0f * 0.25f + 4.0f * 0.25f;
+    const vf first = (d[6] - d[0]) + (pairs * d[2] - sum * d[4]);
+    const vf last = (d[7] - d[1]) + (pairs * d[3] - sum * d[5]);
+    const vf even_1 = part(4.0f, 0.25f, d[6], d[4], d[2]);
+    const vf odd_1 = part(4.0f, 0.25f, d[5], d[3], d[1]);
+    const vf even_2 = part(1.0f, 0.25f, d[6], d[4], d[2]);
+    const vf odd_2 = 2.0f * part(1.0f, 0.25f, d[5], d[3], d[1]);
+    const vf even_half = part(1.0f, 4.0f, d[6], d[4], d[2]);
+    const vf odd_half = 0.5f * part(1.0f, 4.0f, d[5], d[3], d[1]);
+    d[0] = first;
+    d[1] = even_1 + odd_1;
+    d[2] = even_1 - odd_1;
+    d[3] = even_2 + odd_2;
+    d[4] = even_2 - odd_2;
+    d[5] = even_half + odd_half;
+    d[6] = even_half - odd_half;
+    d[7] = last;
+  }
+  static TENON_INLINE void output(const vf* m, vf* y) {
+    const vf even_1 = m[1] + m[2];
+    const vf odd_1 = m[1] - m[2];
+    const vf even_2 = m[3] + m[4];
+    const vf odd_2 = m[3] - m[4];
+    const vf even_half = m[5] + m[6];
+    const vf odd_half = m[5] - m[6];
+    y[0] = m[0] + even_1 + (even_2 + even_half);
+    y[1] = odd_1 + (2.0f * odd_2 + 0.5f * odd_half);
+    y[2] = even_1 + (4.0f * even_2 + 0.25f * even_half);
+    y[3] = odd_1 + (8.0f * odd_2 + 0.125f * odd_half);
+    y[4] = even_1 + (16.0f * even_2 + 0.0625f * even_half);
+    y[5] = odd_1 + (32.0f * odd_2 + (0.03125f * odd_half + m[7]));
+  }
+};
+
+/// Row i of G times (w0, w1, w2): the filter's polynomial at point i over the product of its distances.
+template <int Tile>
+struct WinogradFilter {
+  static constexpr int points = WinogradTransform<Tile>::points;
+  double g[points][3];
+
+  constexpr WinogradFilter() : g{} {
+    const double* p = WinogradTransform<Tile>::point;
+    for (int i = 0; i < points - 1; i++) {
+      double scale = 1;
+      for (int j = 0; j < points - 1; j++) {
+        if (j != i) scale *= p[i] - p[j];
+      }
+      g[i][0] = 1 / scale;
+      g[i][1] = p[i] / scale;
+      g[i][2] = p[i] * p[i] / scale;
+    }
+    g[points - 1][2] = 1;
+  }
+};
+
+}  // namespace tenon::cpu::TENON_ISA

@@ -1,0 +1,251 @@
+// Convolutions of any shape, algorithm, stride and epilogue equal a plain double-precision loop.
+#include "kernels/cpu/conv.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <vector>
+
+#include "tests/kernels/every_isa.h"
+#include "tests/kernels/numbers.h"
+
+namespace tenon::cpu {
+
+std::ostream& operator<<(std::ostream& out, const ConvAxis& a) {
+  return out << a.in << " k" << a.kernel << " s" << a.stride << " p" << a.pad_before << "," << a.pad_after << " d"
+             << a.dilation << " op" << a.output_padding;
+}
+std::ostream& operator<<(std::ostream& out, const ConvShape& s) {
+  return out << (s.transposed ? "transposed " : "") << "N" << s.N << " " << s.Cin << "->" << s.Cout << " d(" << s.d
+             << ") h(" << s.h << ") w(" << s.w << ") groups " << s.groups;
+}
+
+namespace {
+
+// [N, D, H, W, Cout] in doubles, from a dense channels-last input and PyTorch's weights.
+std::vector<double> reference(const ConvShape& s, const Numbers& in, const Numbers& weights) {
+  const long in_each = s.Cin / s.groups;
+  const long out_each = s.Cout / s.groups;
+  const long out_d = s.out(s.d), out_h = s.out(s.h), out_w = s.out(s.w);
+  std::vector<double> out(static_cast<std::size_t>(s.N * s.out_pixels() * s.Cout));
+  const auto at = [&](long n, long z, long y, long x, long o) -> double& {
+    return out[static_cast<std::size_t>((((n * out_d + z) * out_h + y) * out_w + x) * s.Cout + o)];
+  };
+  // For a forward convolution i is the output position and o the input position; for a transposed one the reverse.
+  const auto other = [](const ConvAxis& a, long i, long k) { return i * a.stride - a.pad_before + k * a.dilation; };
+  const auto inside = [](long i, long size) { return i >= 0 && i < size; };
+  const long from_d = s.transposed ? s.d.in : out_d, from_h = s.transposed ? s.h.in : out_h,
+             from_w = s.transposed ? s.w.in : out_w;
+  const long to_d = s.transposed ? out_d : s.d.in, to_h = s.transposed ? out_h : s.h.in,
+             to_w = s.transposed ? out_w : s.w.in;
+  for (long n = 0; n < s.N; n++)
+    for (long z = 0; z < from_d; z++)
+      for (long y = 0; y < from_h; y++)
+        for (long x = 0; x < from_w; x++)
+          for (long kz = 0; kz < s.d.kernel; kz++)
+            for (long ky = 0; ky < s.h.kernel; ky++)
+              for (long kx = 0; kx < s.w.kernel; kx++) {
+                const long oz = other(s.d, z, kz), oy = other(s.h, y, ky), ox = other(s.w, x, kx);
+                if (!inside(oz, to_d) || !inside(oy, to_h) || !inside(ox, to_w)) continue;
+                const long tap = (kz * s.h.kernel + ky) * s.w.kernel + kx;
+                for (long o = 0; o < s.Cout; o++) {
+                  const long g = o / out_each;
+                  for (long i = 0; i < in_each; i++) {
+                    const long c = g * in_each + i;
+                    if (s.transposed) {
+                      at(n, oz, oy, ox, o) +=
+                          double{in[(((n * s.d.in + z) * s.h.in + y) * s.w.in + x) * s.Cin + c]} *
+                          double{weights[(c * out_each + o % out_each) * s.taps() + tap]};
+                    } else {
+                      at(n, z, y, x, o) +=
+                          double{in[(((n * s.d.in + oz) * s.h.in + oy) * s.w.in + ox) * s.Cin + c]} *
+                          double{weights[(o * in_each + i) * s.taps() + tap]};
+                    }
+                  }
+                }
+              }
+  return out;
+}
+
+void add_place(const void*, float* tile, long stride, long row0, long rows, long col0, long cols) {
+  for (long r = 0; r < rows; r++) {
+    for (long c = 0; c < cols; c++) tile[r * stride + c] += static_cast<float>((row0 + r) % 97 * 100 + col0 + c);
+  }
+}
+
+// Runs every algorithm that supports the shape, with dense and strided pixels, plain and with each epilogue.
+void expect_right(const ConvShape& s) {
+  SCOPED_TRACE(testing::PrintToString(s));
+  const long weight_size = s.Cin * s.Cout / s.groups * s.taps();
+  const long out_pixels = s.N * s.out_pixels();
+  const Numbers in = random_numbers(s.N * s.in_pixels() * s.Cin, 1);
+  const Numbers weights = random_numbers(weight_size, 2);
+  const Numbers bias = random_numbers(s.Cout, 3);
+  const std::vector<double> sums = reference(s, in, weights);
+  const double depth = static_cast<double>(s.Cin / s.groups * s.taps());
+  for (const auto algorithm : {ConvAlgorithm::gemm, ConvAlgorithm::winograd4, ConvAlgorithm::winograd6,
+                               ConvAlgorithm::depthwise, ConvAlgorithm::transposed}) {
+    if (!conv_supports(s, algorithm)) continue;
+    const double loss = algorithm == ConvAlgorithm::winograd6 ? 2e-5 : 5e-6;
+    for (const int threads : {1, 3}) {
+      for (const bool fancy : {false, true}) {
+        SCOPED_TRACE(std::string(name(algorithm)) + (fancy ? ", strided, all epilogues" : ""));
+        ThreadPool pool(threads);
+        const long in_stride = s.Cin + (fancy ? 5 : 0);
+        const long out_stride = s.Cout + (fancy ? 3 : 0);
+        Numbers input(s.N * s.in_pixels() * in_stride, untouched);
+        for (long i = 0; i < s.N * s.in_pixels(); i++) {
+          for (long c = 0; c < s.Cin; c++) input[i * in_stride + c] = in[i * s.Cin + c];
+        }
+        const Numbers residual = random_numbers(out_pixels * s.Cout, 4);
+        Numbers packed(conv_packed_size(s, algorithm));
+        pack_conv(s, algorithm, weights.data(), packed.data(), pool);
+        Numbers scratch(conv_scratch_size(s, algorithm, threads), untouched);
+        Numbers out(out_pixels * out_stride, untouched);
+        ConvRun run{.in = input.data(),
+                    .in_stride = in_stride,
+                    .packed = packed.data(),
+                    .out = out.data(),
+                    .out_stride = out_stride,
+                    .scratch = scratch.data()};
+        if (fancy) run.epilogue = {bias.data(), residual.data(), s.Cout, Activation::relu, add_place, nullptr};
+        conv(s, algorithm, run, pool);
+        for (long i = 0; i < out_pixels; i++) {
+          for (long o = 0; o < s.Cout; o++) {
+            double expected = sums[static_cast<std::size_t>(i * s.Cout + o)];
+            if (fancy) {
+              expected = std::max(0.0, expected + double{bias[o]} + double{residual[i * s.Cout + o]}) +
+                         static_cast<double>(i % 97 * 100 + o);
+            }
+            ASSERT_NEAR(out[i * out_stride + o], expected, loss * std::sqrt(depth) + 1e-6 * expected)
+                << "pixel " << i << " channel " << o;
+          }
+          for (long o = s.Cout; o < out_stride; o++) ASSERT_EQ(out[i * out_stride + o], untouched);
+        }
+      }
+    }
+  }
+}
+
+ConvAxis axis(long in, long kernel, long stride = 1, long pad = 0, long dilation = 1) {
+  return {.in = in, .kernel = kernel, .stride = stride, .pad_before = pad, .pad_after = pad, .dilation = dilation};
+}
+
+class ConvTest : public OnEveryIsa {};
+TENON_EVERY_ISA(ConvTest);
+
+TEST_P(ConvTest, Pointwise) {
+  for (const long channels : {1, 3, 16, 33, 64}) {
+    for (const long out : {1, 5, 16, 40}) {
+      expect_right({.Cin = channels, .Cout = out, .h = axis(7, 1), .w = axis(7, 1)});
+      expect_right({.N = 2, .Cin = channels, .Cout = out, .h = axis(7, 1, 2), .w = axis(6, 1, 2)});
+    }
+  }
+  expect_right({.Cin = 8, .Cout = 8, .h = axis(4, 1, 1, 1), .w = axis(4, 1, 2, 1)});
+}
+
+TEST_P(ConvTest, ThreeByThree) {
+  for (const long size : {1, 2, 4, 5, 7, 13, 14, 28}) {
+    for (const auto& [in, out] : {std::pair{3L, 5L}, std::pair{16L, 16L}, std::pair{20L, 37L}, std::pair{64L, 32L}}) {
+      expect_right({.Cin = in, .Cout = out, .h = axis(size, 3, 1, 1), .w = axis(size, 3, 1, 1)});
+    }
+  }
+  expect_right({.N = 3, .Cin = 8, .Cout = 24, .h = axis(9, 3), .w = axis(17, 3)});
+  expect_right({.Cin = 8, .Cout = 8, .h = axis(6, 3, 1, 2), .w = axis(6, 3, 1, 3)});
+  expect_right({.N = 2, .Cin = 9, .Cout = 130, .h = axis(11, 3, 2, 1), .w = axis(10, 3, 2, 1)});
+}
+
+TEST_P(ConvTest, PaddingOnOneSideOnly) {
+  expect_right({.Cin = 5,
+                .Cout = 6,
+                .h = {.in = 6, .kernel = 3, .pad_before = 2},
+                .w = {.in = 8, .kernel = 3, .stride = 2, .pad_after = 1}});
+  expect_right({.Cin = 16,
+                .Cout = 16,
+                .h = {.in = 9, .kernel = 3, .pad_after = 1},
+                .w = {.in = 9, .kernel = 3, .pad_before = 1, .pad_after = 2}});
+}
+
+TEST_P(ConvTest, OtherKernelsStridesAndDilations) {
+  expect_right({.Cin = 3, .Cout = 64, .h = axis(33, 7, 2, 3), .w = axis(31, 7, 2, 3)});
+  expect_right({.Cin = 12, .Cout = 20, .h = axis(12, 5, 1, 2), .w = axis(10, 5, 3, 2)});
+  expect_right({.Cin = 12, .Cout = 20, .h = axis(12, 3, 1, 2, 2), .w = axis(15, 3, 2, 4, 4)});
+  expect_right({.Cin = 4, .Cout = 7, .h = axis(9, 1), .w = axis(9, 5, 1, 2)});
+  expect_right({.Cin = 4, .Cout = 7, .h = axis(9, 4, 4), .w = axis(9, 4, 4)});
+  expect_right({.Cin = 600, .Cout = 18, .h = axis(8, 3, 2, 1), .w = axis(8, 3, 2, 1)});
+}
+
+TEST_P(ConvTest, Groups) {
+  for (const long groups : {2, 4, 8}) {
+    expect_right({.Cin = 16, .Cout = 32, .h = axis(7, 3, 1, 1), .w = axis(9, 3, 1, 1), .groups = groups});
+    expect_right({.Cin = 64, .Cout = 160, .h = axis(5, 1), .w = axis(5, 1), .groups = groups});
+  }
+  expect_right({.N = 2, .Cin = 12, .Cout = 24, .h = axis(6, 3, 2, 1), .w = axis(6, 3, 1, 1, 1), .groups = 12});
+}
+
+TEST_P(ConvTest, Depthwise) {
+  for (const long channels : {2, 5, 16, 35}) {
+    expect_right({.Cin = channels, .Cout = channels, .h = axis(9, 3, 1, 1), .w = axis(13, 3, 1, 1), .groups = channels});
+    expect_right({.N = 2,
+                  .Cin = channels,
+                  .Cout = channels,
+                  .h = axis(9, 5, 2, 2),
+                  .w = axis(14, 5, 2, 2),
+                  .groups = channels});
+  }
+  expect_right({.Cin = 8, .Cout = 8, .h = axis(7, 3, 1, 3, 3), .w = axis(20, 3, 1, 3, 3), .groups = 8});
+  expect_right({.Cin = 8, .Cout = 8, .h = axis(2, 5, 1, 4), .w = axis(2, 5, 1, 4), .groups = 8});
+}
+
+TEST_P(ConvTest, OneDimension) {
+  expect_right({.N = 2, .Cin = 10, .Cout = 20, .w = axis(50, 5, 2, 2)});
+  expect_right({.Cin = 1, .Cout = 16, .w = axis(90, 10, 5, 0)});
+  expect_right({.Cin = 6, .Cout = 6, .w = axis(40, 7, 1, 3), .groups = 6});
+}
+
+TEST_P(ConvTest, ThreeDimensions) {
+  expect_right({.N = 2, .Cin = 5, .Cout = 9, .h = axis(6, 3, 1, 1), .w = axis(7, 3, 2, 1), .d = axis(5, 3, 2, 1)});
+  expect_right({.Cin = 3, .Cout = 4, .h = axis(4, 2, 2), .w = axis(4, 2, 2), .d = axis(4, 2, 2)});
+  expect_right({.Cin = 4, .Cout = 8, .h = axis(4, 1), .w = axis(4, 1), .d = axis(3, 3, 1, 2, 2), .groups = 2});
+}
+
+TEST_P(ConvTest, Transposed) {
+  const auto up = [](long in, long kernel, long stride, long pad = 0, long dilation = 1, long output_padding = 0) {
+    ConvAxis a = axis(in, kernel, stride, pad, dilation);
+    a.output_padding = output_padding;
+    return a;
+  };
+  expect_right({.Cin = 16, .Cout = 20, .h = up(7, 2, 2), .w = up(5, 2, 2), .transposed = true});
+  expect_right({.N = 2, .Cin = 8, .Cout = 5, .h = up(6, 4, 2, 1), .w = up(7, 3, 2, 1, 1, 1), .transposed = true});
+  expect_right({.Cin = 3, .Cout = 33, .h = up(5, 3, 1, 1), .w = up(5, 3, 1, 0), .transposed = true});
+  expect_right({.Cin = 4, .Cout = 4, .h = up(5, 3, 2, 2, 2, 1), .w = up(5, 2, 3, 0, 1, 2), .transposed = true});
+  expect_right({.Cin = 8, .Cout = 12, .h = up(4, 3, 2, 1), .w = up(4, 3, 2, 1), .groups = 4, .transposed = true});
+  expect_right({.Cin = 6, .Cout = 3, .w = up(20, 16, 8, 4), .transposed = true});
+  expect_right(
+      {.N = 2, .Cin = 3, .Cout = 4, .h = up(3, 2, 2), .w = up(3, 3, 2, 1), .d = up(3, 3, 2, 1), .transposed = true});
+}
+
+TEST(ConvChoice, FollowsTheShape) {
+  const auto square = [](long channels, long size, long kernel, long stride) {
+    return ConvShape{.Cin = channels,
+                     .Cout = channels,
+                     .h = axis(size, kernel, stride, kernel / 2),
+                     .w = axis(size, kernel, stride, kernel / 2)};
+  };
+  EXPECT_EQ(choose_conv(square(64, 56, 1, 1), 1), ConvAlgorithm::gemm);
+  EXPECT_EQ(choose_conv(square(64, 56, 3, 2), 1), ConvAlgorithm::gemm);
+  EXPECT_EQ(choose_conv(square(64, 60, 3, 1), 1), ConvAlgorithm::winograd6);
+  EXPECT_EQ(choose_conv(square(512, 7, 3, 1), 1), ConvAlgorithm::winograd4);
+  EXPECT_EQ(choose_conv(square(3, 60, 3, 1), 1), ConvAlgorithm::gemm);
+  ConvShape depthwise = square(32, 56, 3, 1);
+  depthwise.groups = 32;
+  EXPECT_EQ(choose_conv(depthwise, 1), ConvAlgorithm::depthwise);
+}
+
+TEST(ConvChoice, AlgorithmsHaveNames) {
+  EXPECT_EQ(conv_algorithm_from_name(name(ConvAlgorithm::winograd6)), ConvAlgorithm::winograd6);
+  EXPECT_EQ(conv_algorithm_from_name("strassen"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace tenon::cpu
