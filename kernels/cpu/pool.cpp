@@ -1,0 +1,118 @@
+// Pooling: finds the window of every output pixel and calls the window kernel of the ISA.
+#include "kernels/cpu/pool.h"
+
+#include <algorithm>
+
+namespace tenon::cpu {
+namespace {
+
+// The part of a window inside the image, in input positions: first, first + step, ...
+struct Span {
+  long first;
+  long count;
+  long step;
+};
+
+// The window of one output pixel.
+struct Box {
+  Span d;
+  Span h;
+  Span w;
+};
+
+// pixel(window, z, y, x) for every output pixel, shared out by rows.
+template <class BoxOf, class Pixel>
+void each_pixel(const PoolShape& s, const long (&out)[3], const PoolRun& run, BoxOf box_of, Pixel pixel,
+                ThreadPool& pool) {
+  const long rows = s.N * out[0] * out[1];
+  constexpr long floats_per_chunk = 16384;
+  const long row_floats = std::max(1L, s.w.in * std::max(1L, s.h.in / std::max(1L, out[1])) * s.C);
+  const long step = std::max(1L, floats_per_chunk / row_floats);
+  pool.parallel_for((rows + step - 1) / step, [&](long chunk, int) {
+    for (long r = chunk * step; r < std::min(rows, (chunk + 1) * step); r++) {
+      const long y = r % out[1];
+      const long z = r / out[1] % out[0];
+      const long n = r / (out[0] * out[1]);
+      for (long x = 0; x < out[2]; x++) {
+        const Box b = box_of(z, y, x);
+        const long first = (b.d.first * s.h.in + b.h.first) * s.w.in + b.w.first;
+        const PoolWindow window{
+            .in = run.in + (n * s.in_pixels() + first) * run.in_stride,
+            .counts = {b.d.count, b.h.count, b.w.count},
+            .strides = {b.d.step * s.h.in * s.w.in * run.in_stride, b.h.step * s.w.in * run.in_stride,
+                        b.w.step * run.in_stride},
+            .out = run.out + (r * out[2] + x) * run.out_stride,
+            .scale = 1};
+        pixel(window, z, y, x);
+      }
+    }
+  });
+}
+
+Span span(const PoolAxis& a, long o) {
+  long first = o * a.stride - a.pad;
+  const long skipped = first < 0 ? (-first + a.dilation - 1) / a.dilation : 0;
+  first += skipped * a.dilation;
+  const long inside = first < a.in ? (a.in - first + a.dilation - 1) / a.dilation : 0;
+  return {first, std::clamp(a.kernel - skipped, 0L, inside), a.dilation};
+}
+
+Span adaptive_span(long in, long out, long o) {
+  const long first = o * in / out;
+  const long end = ((o + 1) * in + out - 1) / out;
+  return {first, end - first, 1};
+}
+
+// Positions of a window that count for the divisor if padding counts: PyTorch cuts them at the padded image.
+long padded_count(const PoolAxis& a, long o) {
+  const long first = o * a.stride - a.pad;
+  return std::min(first + a.kernel, a.in + a.pad) - first;
+}
+
+}  // namespace
+
+long PoolAxis::out() const {
+  const long span = in + 2 * pad - dilation * (kernel - 1) - 1;
+  long count = (span + (ceil_mode ? stride - 1 : 0)) / stride + 1;
+  if (ceil_mode && (count - 1) * stride >= in + pad) count--;
+  return count;
+}
+
+void max_pool(const PoolShape& s, const PoolRun& run, ThreadPool& pool) {
+  const auto box = [&](long z, long y, long x) { return Box{span(s.d, z), span(s.h, y), span(s.w, x)}; };
+  const auto pixel = [&](const PoolWindow& w, long, long, long) { max_of_window(w, s.C); };
+  each_pixel(s, {s.d.out(), s.h.out(), s.w.out()}, run, box, pixel, pool);
+}
+
+void avg_pool(const PoolShape& s, const AvgPoolOptions& options, const PoolRun& run, ThreadPool& pool) {
+  const auto box = [&](long z, long y, long x) { return Box{span(s.d, z), span(s.h, y), span(s.w, x)}; };
+  const auto pixel = [&](PoolWindow w, long z, long y, long x) {
+    long divisor = w.counts[0] * w.counts[1] * w.counts[2];
+    if (options.count_include_pad) divisor = padded_count(s.d, z) * padded_count(s.h, y) * padded_count(s.w, x);
+    if (options.divisor_override != 0) divisor = options.divisor_override;
+    w.scale = 1.0f / static_cast<float>(divisor);
+    mean_of_window(w, s.C);
+  };
+  each_pixel(s, {s.d.out(), s.h.out(), s.w.out()}, run, box, pixel, pool);
+}
+
+void adaptive_avg_pool(const PoolShape& s, long out_d, long out_h, long out_w, const PoolRun& run, ThreadPool& pool) {
+  const auto box = [&](long z, long y, long x) {
+    return Box{adaptive_span(s.d.in, out_d, z), adaptive_span(s.h.in, out_h, y), adaptive_span(s.w.in, out_w, x)};
+  };
+  const auto pixel = [&](PoolWindow w, long, long, long) {
+    w.scale = 1.0f / static_cast<float>(w.counts[0] * w.counts[1] * w.counts[2]);
+    mean_of_window(w, s.C);
+  };
+  each_pixel(s, {out_d, out_h, out_w}, run, box, pixel, pool);
+}
+
+void adaptive_max_pool(const PoolShape& s, long out_d, long out_h, long out_w, const PoolRun& run, ThreadPool& pool) {
+  const auto box = [&](long z, long y, long x) {
+    return Box{adaptive_span(s.d.in, out_d, z), adaptive_span(s.h.in, out_h, y), adaptive_span(s.w.in, out_w, x)};
+  };
+  const auto pixel = [&](const PoolWindow& w, long, long, long) { max_of_window(w, s.C); };
+  each_pixel(s, {out_d, out_h, out_w}, run, box, pixel, pool);
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,69 @@
+// Pooling on channels-last images: [N, (D,) H, W, C] with any stride between pixels.
+#pragma once
+#include "kernels/cpu/isa.h"
+#include "kernels/thread_pool.h"
+
+namespace tenon::cpu {
+
+/// One spatial axis; unused axes stay as they are.
+struct PoolAxis {
+  long in = 1;
+  long kernel = 1;
+  long stride = 1;
+  long pad = 0;  // on both sides
+  long dilation = 1;
+  bool ceil_mode = false;
+
+  /// PyTorch's rule: in ceil_mode the last window must start inside the image or its left padding.
+  long out() const;
+};
+
+struct PoolShape {
+  long N = 1;
+  long C = 1;
+  PoolAxis h = {};
+  PoolAxis w = {};
+  PoolAxis d = {};
+
+  long in_pixels() const { return d.in * h.in * w.in; }
+  long out_pixels() const { return d.out() * h.out() * w.out(); }
+};
+
+struct PoolRun {
+  const float* in = nullptr;
+  long in_stride = 0;  // floats between pixels
+  float* out = nullptr;
+  long out_stride = 0;
+};
+
+/// Maximum of each window; padding never wins; NaN does.
+void max_pool(const PoolShape& shape, const PoolRun& run, ThreadPool& pool);
+
+struct AvgPoolOptions {
+  bool count_include_pad = true;
+  long divisor_override = 0;  // 0: none
+};
+/// Mean of each window, divided as PyTorch does.
+void avg_pool(const PoolShape& shape, const AvgPoolOptions& options, const PoolRun& run, ThreadPool& pool);
+
+/// Mean over windows that divide the image as evenly as they can; out_* = 1 is the global mean.
+/// Kernel, stride and padding of the shape are not used.
+void adaptive_avg_pool(const PoolShape& shape, long out_d, long out_h, long out_w, const PoolRun& run,
+                       ThreadPool& pool);
+/// Maximum over the same windows.
+void adaptive_max_pool(const PoolShape& shape, long out_d, long out_h, long out_w, const PoolRun& run,
+                       ThreadPool& pool);
+
+/// One output pixel: a box of input pixels. Strides count floats.
+struct PoolWindow {
+  const float* in;
+  long counts[3];
+  long strides[3];
+  float* out;
+  float scale;  // of the sum, for means
+};
+using PoolPixel = void(const PoolWindow& window, long channels);
+TENON_PER_ISA(PoolPixel, max_of_window, max_of_window)
+TENON_PER_ISA(PoolPixel, mean_of_window, mean_of_window)
+
+}  // namespace tenon::cpu

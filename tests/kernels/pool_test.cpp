@@ -1,0 +1,181 @@
+// Pooling of any window equals a plain loop that follows PyTorch's rules.
+#include "kernels/cpu/pool.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tests/kernels/every_isa.h"
+#include "tests/kernels/numbers.h"
+
+namespace tenon::cpu {
+namespace {
+
+class Pool : public OnEveryIsa {
+ protected:
+  // A random image with stride C + 2, and the result of `run_kernel` with stride C + 3, compared with
+  // expected(n, c, z, y, x) for every output element.
+  template <class Kernel, class Expected>
+  void compare(const PoolShape& s, long out_d, long out_h, long out_w, Kernel run_kernel, Expected expected) {
+    for (const int threads : {1, 2}) {
+      ThreadPool pool(threads);
+      in_stride_ = s.C + 2;
+      in_ = random_numbers(s.N * s.in_pixels() * in_stride_, 1);
+      const long out_stride = s.C + 3;
+      Numbers out(s.N * out_d * out_h * out_w * out_stride, untouched);
+      run_kernel(PoolRun{in_.data(), in_stride_, out.data(), out_stride}, pool);
+      for (long i = 0; i < out.size(); i++) {
+        const long c = i % out_stride;
+        const long x = i / out_stride % out_w;
+        const long y = i / out_stride / out_w % out_h;
+        const long z = i / out_stride / out_w / out_h % out_d;
+        const long n = i / out_stride / out_w / out_h / out_d;
+        const double wanted = c < s.C ? expected(n, c, z, y, x) : double{untouched};
+        ASSERT_NEAR(out[i], wanted, 1e-6) << "n " << n << " c " << c << " at " << z << "," << y << "," << x;
+      }
+    }
+  }
+  double at(const PoolShape& s, long n, long c, long z, long y, long x) const {
+    return double{in_[(((n * s.d.in + z) * s.h.in + y) * s.w.in + x) * in_stride_ + c]};
+  }
+
+ private:
+  Numbers in_;
+  long in_stride_ = 0;
+};
+TENON_EVERY_ISA(Pool);
+
+struct Tap {
+  bool inside;
+  bool padded;  // inside the padded image
+  long at;
+};
+Tap tap(const PoolAxis& a, long o, long k) {
+  const long i = o * a.stride - a.pad + k * a.dilation;
+  return {i >= 0 && i < a.in, i < a.in + a.pad, i};
+}
+
+// The shapes of both kinds of pooling.
+std::vector<PoolShape> shapes() {
+  std::vector<PoolShape> all;
+  for (const long channels : {1, 5, 16, 67}) {
+    all.push_back({.C = channels, .h = {.in = 8, .kernel = 2, .stride = 2}, .w = {.in = 8, .kernel = 2, .stride = 2}});
+    all.push_back({.N = 2,
+                   .C = channels,
+                   .h = {.in = 9, .kernel = 3, .stride = 2, .pad = 1},
+                   .w = {.in = 12, .kernel = 3, .stride = 2, .pad = 1}});
+    all.push_back({.C = channels,
+                   .h = {.in = 8, .kernel = 3, .stride = 2, .pad = 1, .ceil_mode = true},
+                   .w = {.in = 7, .kernel = 2, .stride = 3, .ceil_mode = true}});
+    all.push_back({.C = channels, .w = {.in = 11, .kernel = 4, .stride = 3, .pad = 2, .ceil_mode = true}});
+    all.push_back({.N = 2,
+                   .C = channels,
+                   .h = {.in = 5, .kernel = 2, .stride = 1},
+                   .w = {.in = 4, .kernel = 3, .stride = 1, .pad = 1},
+                   .d = {.in = 6, .kernel = 2, .stride = 2}});
+  }
+  return all;
+}
+
+TEST_P(Pool, MaxTakesTheLargestInsideTheImage) {
+  std::vector<PoolShape> all = shapes();
+  all.push_back({.C = 9,
+                 .h = {.in = 10, .kernel = 3, .stride = 1, .pad = 1, .dilation = 2},
+                 .w = {.in = 10, .kernel = 2, .stride = 2, .dilation = 3}});
+  for (const PoolShape& s : all) {
+    compare(
+        s, s.d.out(), s.h.out(), s.w.out(), [&](const PoolRun& run, ThreadPool& pool) { max_pool(s, run, pool); },
+        [&](long n, long c, long z, long y, long x) {
+          double best = -std::numeric_limits<double>::infinity();
+          for (long i = 0; i < s.d.kernel; i++) {
+            for (long j = 0; j < s.h.kernel; j++) {
+              for (long k = 0; k < s.w.kernel; k++) {
+                const Tap d = tap(s.d, z, i), h = tap(s.h, y, j), w = tap(s.w, x, k);
+                if (d.inside && h.inside && w.inside) best = std::max(best, at(s, n, c, d.at, h.at, w.at));
+              }
+            }
+          }
+          return best;
+        });
+  }
+}
+
+TEST_P(Pool, AverageDividesAsPyTorchDoes) {
+  for (const PoolShape& s : shapes()) {
+    for (const AvgPoolOptions options : {AvgPoolOptions{true, 0}, AvgPoolOptions{false, 0}, AvgPoolOptions{true, 7}}) {
+      compare(
+          s, s.d.out(), s.h.out(), s.w.out(),
+          [&](const PoolRun& run, ThreadPool& pool) { avg_pool(s, options, run, pool); },
+          [&](long n, long c, long z, long y, long x) {
+            double sum = 0;
+            long inside = 0, padded = 0;
+            for (long i = 0; i < s.d.kernel; i++) {
+              for (long j = 0; j < s.h.kernel; j++) {
+                for (long k = 0; k < s.w.kernel; k++) {
+                  const Tap d = tap(s.d, z, i), h = tap(s.h, y, j), w = tap(s.w, x, k);
+                  padded += d.padded && h.padded && w.padded;
+                  if (!(d.inside && h.inside && w.inside)) continue;
+                  inside++;
+                  sum += at(s, n, c, d.at, h.at, w.at);
+                }
+              }
+            }
+            const long divisor = options.divisor_override != 0 ? options.divisor_override
+                                 : options.count_include_pad   ? padded
+                                                               : inside;
+            return sum / static_cast<double>(divisor);
+          });
+    }
+  }
+}
+
+TEST_P(Pool, AdaptiveWindowsDivideTheImage) {
+  const PoolShape s{.N = 2, .C = 20, .h = {.in = 7}, .w = {.in = 10}, .d = {.in = 3}};
+  for (const long out : {1L, 3L, 4L}) {
+    const auto window = [](long in, long count, long o) {
+      return std::pair{static_cast<long>(std::floor(static_cast<double>(o * in) / static_cast<double>(count))),
+                       static_cast<long>(std::ceil(static_cast<double>((o + 1) * in) / static_cast<double>(count)))};
+    };
+    const auto each = [&](long n, long c, long z, long y, long x, auto body) {
+      const auto [z0, z1] = window(3, 2, z);
+      const auto [y0, y1] = window(7, out, y);
+      const auto [x0, x1] = window(10, out, x);
+      for (long i = z0; i < z1; i++) {
+        for (long j = y0; j < y1; j++) {
+          for (long k = x0; k < x1; k++) body(at(s, n, c, i, j, k));
+        }
+      }
+    };
+    compare(
+        s, 2, out, out,
+        [&](const PoolRun& run, ThreadPool& pool) { adaptive_avg_pool(s, 2, out, out, run, pool); },
+        [&](long n, long c, long z, long y, long x) {
+          double sum = 0;
+          long count = 0;
+          each(n, c, z, y, x, [&](double v) { sum += v, count++; });
+          return sum / static_cast<double>(count);
+        });
+    compare(
+        s, 2, out, out,
+        [&](const PoolRun& run, ThreadPool& pool) { adaptive_max_pool(s, 2, out, out, run, pool); },
+        [&](long n, long c, long z, long y, long x) {
+          double best = -2;
+          each(n, c, z, y, x, [&](double v) { best = std::max(best, v); });
+          return best;
+        });
+  }
+}
+
+TEST_P(Pool, MaxKeepsNaNWhereverItStands) {
+  ThreadPool pool(1);
+  for (long place = 0; place < 4; place++) {
+    Numbers in(4 * 17, 1.0f);
+    for (long c = 0; c < 17; c++) in[place * 17 + c] = std::numeric_limits<float>::quiet_NaN();
+    Numbers out(17);
+    max_pool({.C = 17, .h = {.in = 2, .kernel = 2}, .w = {.in = 2, .kernel = 2}}, {in.data(), 17, out.data(), 17}, pool);
+    for (long c = 0; c < 17; c++) EXPECT_TRUE(std::isnan(out[c]));
+  }
+}
+
+}  // namespace
+}  // namespace tenon::cpu
