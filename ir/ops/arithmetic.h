@@ -1,5 +1,7 @@
 // Arithmetic on numbers: operands of one dtype, broadcast.
 #pragma once
+#include <optional>
+
 #include "ir/define.h"
 
 namespace tenon {
@@ -47,7 +49,7 @@ struct TruncDiv : Pointwise<2> {
 struct Remainder : Pointwise<2> {
   static constexpr std::string_view name = "remainder";
   Expr value(Expr a, Expr b) const { return remainder(a, b); }
-  static constexpr std::array from = {aten("remainder(self, other)")};
+  static constexpr std::array from = {aten("remainder(self, other)"), onnx("Mod(a, b)")};
 };
 
 /// Remainder with the sign of the dividend (C's fmod).
@@ -60,6 +62,7 @@ struct Fmod : Pointwise<2> {
 struct Pow : Pointwise<2> {
   static constexpr std::string_view name = "pow";
   Expr value(Expr a, Expr b) const { return pow(a, b); }
+  static constexpr std::array from = {aten("pow(self, exponent)")};
 };
 
 struct Neg : Pointwise<1> {
@@ -108,8 +111,24 @@ struct Fmax : Pointwise<2> {
   static constexpr std::array from = {aten("fmax(self, other)")};
 };
 
-using Arithmetic = OpList<Add, Sub, Mul, Div, FloorDiv, TruncDiv, Remainder, Fmod, Pow, Neg, Abs, Sign, Minimum,
-                          Maximum, Fmin, Fmax>;
+/// Into [min, max]; a bound that is none does not hold. NaN stays. With min > max the result is max.
+struct Clamp : Pointwise<1> {
+  static constexpr std::string_view name = "clamp";
+  std::optional<double> min, max;
+  static constexpr auto fields = std::tuple{field("min", &Clamp::min), field("max", &Clamp::max)};
+  Expr value(Expr x) const {
+    if (min) x = tenon::max(x, *min);
+    if (max) x = tenon::min(x, *max);
+    return x;
+  }
+  static constexpr std::array from = {aten("clamp(self, min=min, max=max)"),
+                                      aten("clip(self, min=min, max=max)"), aten("clamp_min(self, min=min)"),
+                                      aten("clamp_max(self, max=max)"),
+                                      aten("hardtanh(self, min=min_val, max=max_val)")};
+};
+
+using Arithmetic = OpList<Add, Sub, Mul, Div, FloorDiv, TruncDiv, Remainder, Fmod, Pow, Neg, Abs, Sign,
+                          Minimum, Maximum, Fmin, Fmax, Clamp>;
 
 inline Ref operator+(const Ref& a, const Ref& b) { return apply(Add{}, {a, b}); }
 inline Ref operator-(const Ref& a, const Ref& b) { return apply(Sub{}, {a, b}); }
@@ -120,5 +139,11 @@ inline Ref operator+(const Ref& a, double b) { return a + a.literal(b); }
 inline Ref operator-(const Ref& a, double b) { return a - a.literal(b); }
 inline Ref operator*(const Ref& a, double b) { return a * a.literal(b); }
 inline Ref operator/(const Ref& a, double b) { return a / a.literal(b); }
+inline Ref operator-(double a, const Ref& b) { return b.literal(a) - b; }
+inline Ref pow(const Ref& a, const Ref& b) { return apply(Pow{}, {a, b}); }
+inline Ref abs(const Ref& x) { return apply(Abs{}, {x}); }
+inline Ref sign(const Ref& x) { return apply(Sign{}, {x}); }
+inline Ref minimum(const Ref& a, const Ref& b) { return apply(Minimum{}, {a, b}); }
+inline Ref maximum(const Ref& a, const Ref& b) { return apply(Maximum{}, {a, b}); }
 
 }  // namespace tenon

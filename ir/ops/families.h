@@ -8,9 +8,27 @@
 namespace tenon {
 
 std::vector<const OpInfo*> arithmetic_ops();
+std::vector<const OpInfo*> math_ops();
+std::vector<const OpInfo*> logic_ops();
+std::vector<const OpInfo*> cast_ops();
 std::vector<const OpInfo*> activation_ops();
+std::vector<const OpInfo*> create_ops();
+std::vector<const OpInfo*> shape_ops();
+std::vector<const OpInfo*> index_ops();
+std::vector<const OpInfo*> reduce_ops();
+std::vector<const OpInfo*> sort_ops();
+std::vector<const OpInfo*> linear_ops();
+std::vector<const OpInfo*> conv_ops();
+std::vector<const OpInfo*> pool_ops();
+std::vector<const OpInfo*> norm_ops();
+std::vector<const OpInfo*> softmax_ops();
+std::vector<const OpInfo*> attention_ops();
+std::vector<const OpInfo*> interpolate_ops();
 std::vector<const OpInfo*> control_ops();
 
-inline constexpr std::array families = {arithmetic_ops, activation_ops, control_ops};
+inline constexpr std::array families = {
+    arithmetic_ops, math_ops,  logic_ops,   cast_ops,      activation_ops,  create_ops,
+    shape_ops,      index_ops, reduce_ops,  sort_ops,      linear_ops,      conv_ops,
+    pool_ops,       norm_ops,  softmax_ops, attention_ops, interpolate_ops, control_ops};
 
 }  // namespace tenon

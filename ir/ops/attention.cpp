@@ -1,0 +1,80 @@
+#include "ir/ops/attention.h"
+
+#include <cmath>
+#include <limits>
+
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/create.h"
+#include "ir/ops/families.h"
+#include "ir/ops/linear.h"
+#include "ir/ops/logic.h"
+#include "ir/ops/math.h"
+#include "ir/ops/reduce.h"
+#include "ir/ops/rules.h"
+#include "ir/ops/shape.h"
+#include "ir/ops/softmax.h"
+#include "ir/ops/working_dtype.h"
+
+namespace tenon {
+namespace {
+
+constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+
+// bool [L, S]: key j is not after query i.
+Ref causal_mask(const Dim& queries, const Dim& keys, const Place& place) {
+  const Ref i = reshape(iota(queries, place), {queries, 1});
+  return i >= iota(keys, place);
+}
+
+}  // namespace
+
+std::vector<Type> Attention::infer(TypeSpan in) const {
+  const Type &q = in[0], &k = in[1], &v = in[2];
+  check_float("the query", q);
+  check_same_dtype("the query", q, "the key", k);
+  check_same_dtype("the query", q, "the value", v);
+  for (const Type& t : in.first(3))
+    if (t.rank() < 2) throw error("{} must have at least 2 axes", t.str());
+  check_same_size("the width of the query", q.shape.back(), "that of the key", k.shape.back());
+  check_same_size("the number of keys", k.shape[k.rank() - 2], "that of the values", v.shape[v.rank() - 2]);
+  const auto leading = [](const Type& t) { return Shape(t.shape.begin(), t.shape.end() - 2); };
+  Shape out = broadcast(broadcast(leading(q), leading(k)), leading(v));
+  if (in.size() > 3) {
+    Shape scores = broadcast(leading(q), leading(k));
+    scores.push_back(q.shape[q.rank() - 2]);
+    scores.push_back(k.shape[k.rank() - 2]);
+    if (!is_bool(in[3].dtype)) check_same_dtype("the query", q, "the mask", in[3]);
+    if (broadcast(in[3].shape, scores) != scores)
+      throw error("the mask {} does not broadcast to the scores {}", in[3].str(), str(scores));
+  }
+  out.push_back(q.shape[q.rank() - 2]);
+  out.push_back(v.shape.back());
+  return {Type{q.dtype, std::move(out)}};
+}
+
+std::vector<Ref> Attention::decompose(RefSpan in) const {
+  const Ref q = working(in[0]), k = working(in[1]), v = working(in[2]);
+  const Dim width = q.shape().back();
+  Ref scores = matmul(q, transpose(k, -2, -1));
+  if (scale)
+    scores = scores * *scale;
+  else if (width.is_known())
+    scores = scores * (1 / std::sqrt(static_cast<double>(width.value())));
+  else
+    scores = scores * rsqrt(dim_value(width, scores));
+  if (causal)
+    scores = where(causal_mask(q.shape()[q.rank() - 2], k.shape()[k.rank() - 2], q.place()), scores,
+                   minus_infinity);
+  if (in.size() < 4)
+    return {cast(in[0].dtype(), matmul(softmax(scores, static_cast<std::int64_t>(scores.rank()) - 1), v))};
+
+  scores = is_bool(in[3].dtype()) ? where(in[3], scores, minus_infinity) : scores + working(in[3]);
+  const auto last = static_cast<std::int64_t>(scores.rank()) - 1;
+  const Ref nothing = all(equal(scores, scores.literal(minus_infinity)), {last}, true);
+  const Ref probabilities = where(nothing, scores.literal(0), softmax(scores, last));
+  return {cast(in[0].dtype(), matmul(probabilities, v))};
+}
+
+std::vector<const OpInfo*> attention_ops() { return family(Attentions{}); }
+
+}  // namespace tenon

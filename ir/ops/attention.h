@@ -1,0 +1,24 @@
+// Scaled dot-product attention. 16-bit floats are computed in f32.
+#pragma once
+#include <optional>
+
+#include "ir/ops/spans.h"
+
+namespace tenon {
+
+/// softmax(q k^T * scale + mask) v with q[..., L, E], k[..., S, E], v[..., S, Ev], leading axes broadcast.
+/// The scale is 1 / sqrt(E) when none. A bool mask keeps where true, a float mask is added. `causal` keeps
+/// key j for query i when j <= i. A row of which the mask keeps nothing gives 0.
+struct Attention : Composite<3, 4> {
+  static constexpr std::string_view name = "attention";
+  std::optional<double> scale;
+  bool causal = false;
+  static constexpr auto fields =
+      std::tuple{field("scale", &Attention::scale), field("causal", &Attention::causal)};
+  std::vector<Type> infer(TypeSpan in) const;
+  std::vector<Ref> decompose(RefSpan in) const;
+};
+
+using Attentions = OpList<Attention>;
+
+}  // namespace tenon

@@ -1,0 +1,7 @@
+#include "ir/ops/cast.h"
+
+#include "ir/ops/families.h"
+
+namespace tenon {
+std::vector<const OpInfo*> cast_ops() { return family(Casts{}); }
+}  // namespace tenon

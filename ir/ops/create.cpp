@@ -1,0 +1,15 @@
+#include "ir/ops/create.h"
+
+#include "ir/ops/cast.h"
+#include "ir/ops/families.h"
+
+namespace tenon {
+
+Ref dim_value(const Dim& size, const Ref& like) {
+  if (size.is_known()) return like.literal(static_cast<double>(size.value()));
+  return cast(like.dtype(), apply(DimValue{.value = size}, like.place()));
+}
+
+std::vector<const OpInfo*> create_ops() { return family(Create{}); }
+
+}  // namespace tenon

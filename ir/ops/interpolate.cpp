@@ -1,0 +1,25 @@
+#include "ir/ops/interpolate.h"
+
+#include "ir/ops/families.h"
+
+namespace tenon {
+
+Type Interpolate::infer(const Type& x) const {
+  if (x.rank() < 3 || x.rank() > 5)
+    throw error("the input {} has {} axes; N, C and 1, 2 or 3 spatial ones are needed", x.str(), x.rank());
+  const std::size_t dims = x.rank() - 2;
+  if (output.size() != dims) throw error("output has {} values for {} spatial dims", output.size(), dims);
+  if (!scales.empty() && scales.size() != dims)
+    throw error("scales has {} values for {} spatial dims", scales.size(), dims);
+  const bool nearest = mode == InterpolateMode::nearest || mode == InterpolateMode::nearest_exact;
+  if (mode == InterpolateMode::cubic && dims != 2) throw error("cubic takes 2 spatial dims, not {}", dims);
+  if (nearest && align_corners) throw error("align_corners is for linear and cubic");
+  if (!nearest) check_float("the operand", x);
+  Type out = x;
+  for (std::size_t i = 0; i < dims; ++i) out.shape[2 + i] = output[i];
+  return out;
+}
+
+std::vector<const OpInfo*> interpolate_ops() { return family(Interpolation{}); }
+
+}  // namespace tenon

@@ -1,0 +1,45 @@
+#include "ir/ops/linear.h"
+
+#include "ir/ops/families.h"
+#include "ir/ops/rules.h"
+
+namespace tenon {
+namespace {
+
+void check_inner(const Dim& a, const Dim& b, const Type& ta, const Type& tb) {
+  if (a == b) return;
+  throw error("{} and {} do not multiply: their inner sizes {} and {} {}", ta.str(), tb.str(), a.str(),
+              b.str(), a.is_known() && b.is_known() ? "differ" : "are not known to be equal");
+}
+
+}  // namespace
+
+Type MatMul::infer(const Type& a, const Type& b) const {
+  check_same_dtype("the left operand", a, "the right operand", b);
+  if (a.rank() < 2 || b.rank() < 2) throw error("{} and {} must have at least 2 axes", a.str(), b.str());
+  check_inner(a.shape.back(), b.shape[b.rank() - 2], a, b);
+  Shape out = broadcast(Shape(a.shape.begin(), a.shape.end() - 2), Shape(b.shape.begin(), b.shape.end() - 2));
+  out.push_back(a.shape[a.rank() - 2]);
+  out.push_back(b.shape.back());
+  return {a.dtype, std::move(out)};
+}
+
+std::vector<Type> Linear::infer(TypeSpan in) const {
+  const Type &x = in[0], &weight = in[1];
+  check_same_dtype("the input", x, "the weight", weight);
+  check_rank("the weight", weight, 2);
+  if (x.rank() < 1) throw error("the input {} has no axis", x.str());
+  check_inner(x.shape.back(), weight.shape[1], x, weight);
+  if (in.size() > 2) {
+    check_same_dtype("the input", x, "the bias", in[2]);
+    check_rank("the bias", in[2], 1);
+    check_same_size("the bias", in[2].shape[0], "the number of outputs", weight.shape[0]);
+  }
+  Type out = x;
+  out.shape.back() = weight.shape[0];
+  return {out};
+}
+
+std::vector<const OpInfo*> linear_ops() { return family(LinearOps{}); }
+
+}  // namespace tenon

@@ -1,0 +1,33 @@
+// Matrix products.
+#pragma once
+#include "ir/ops/spans.h"
+
+namespace tenon {
+
+/// a[..., M, K] times b[..., K, N]; the leading axes broadcast. Ranks are at least 2.
+struct MatMul : Kernel<2> {
+  static constexpr std::string_view name = "matmul";
+  Type infer(const Type& a, const Type& b) const;
+  void reference(InSpan in, OutSpan out) const;
+  std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
+  static constexpr std::array from = {onnx("MatMul(a, b)")};
+};
+
+/// x[..., K] times weight[N, K] transposed, plus bias[N].
+struct Linear : Kernel<2, 3> {
+  static constexpr std::string_view name = "linear";
+  std::vector<Type> infer(TypeSpan in) const;
+  void reference(InSpan in, OutSpan out) const;
+  std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
+  static constexpr std::array from = {aten("linear(input, weight, bias)")};
+};
+
+using LinearOps = OpList<MatMul, Linear>;
+
+inline Ref matmul(const Ref& a, const Ref& b) { return apply(MatMul{}, {a, b}); }
+inline Ref linear(const Ref& x, const Ref& weight) { return apply(Linear{}, {x, weight}); }
+inline Ref linear(const Ref& x, const Ref& weight, const Ref& bias) {
+  return apply(Linear{}, {x, weight, bias});
+}
+
+}  // namespace tenon

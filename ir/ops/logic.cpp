@@ -1,0 +1,7 @@
+#include "ir/ops/logic.h"
+
+#include "ir/ops/families.h"
+
+namespace tenon {
+std::vector<const OpInfo*> logic_ops() { return family(Logic{}); }
+}  // namespace tenon

@@ -1,0 +1,7 @@
+#include "ir/ops/math.h"
+
+#include "ir/ops/families.h"
+
+namespace tenon {
+std::vector<const OpInfo*> math_ops() { return family(Math{}); }
+}  // namespace tenon

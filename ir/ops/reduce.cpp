@@ -1,0 +1,109 @@
+// Type rules of the reductions, and those that are made of others.
+#include "ir/ops/reduce.h"
+
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/create.h"
+#include "ir/ops/families.h"
+#include "ir/ops/logic.h"
+#include "ir/ops/math.h"
+#include "ir/ops/shape.h"
+
+namespace tenon {
+namespace {
+
+void check_number(const Type& x) {
+  if (is_bool(x.dtype)) throw error("the operand is {}: cast it to i64 first", x.str());
+}
+
+// A largest element of nothing does not exist.
+void check_not_empty(const Type& x, const Axes& axes) {
+  for (const std::int64_t axis : axes)
+    if (x.shape[static_cast<std::size_t>(axis)] == 0) throw error("axis {} of {} is empty", axis, x.str());
+}
+
+Type with_dtype(Type x, DType dtype) {
+  x.dtype = dtype;
+  return x;
+}
+
+Type place_type(const Type& x, std::int64_t axis, bool keepdim) {
+  check_axis(axis, x);
+  check_not_empty(x, {axis});
+  return with_dtype(reduced(x, {axis}, keepdim), DType::i64);
+}
+
+Type extremum_type(const Type& x, const Axes& axes, bool keepdim) {
+  Type out = reduced(x, axes, keepdim);
+  check_not_empty(x, axes);
+  return out;
+}
+
+Type running_type(const Type& x, std::int64_t axis) {
+  check_axis(axis, x);
+  check_number(x);
+  return x;
+}
+
+}  // namespace
+
+Type Sum::infer(const Type& x) const {
+  check_number(x);
+  return reduced(x, axes, keepdim);
+}
+Type Mean::infer(const Type& x) const {
+  check_float("the operand", x);
+  return reduced(x, axes, keepdim);
+}
+Type Prod::infer(const Type& x) const {
+  check_number(x);
+  return reduced(x, axes, keepdim);
+}
+Type Amax::infer(const Type& x) const { return extremum_type(x, axes, keepdim); }
+Type Amin::infer(const Type& x) const { return extremum_type(x, axes, keepdim); }
+Type Any::infer(const Type& x) const { return with_dtype(reduced(x, axes, keepdim), DType::boolean); }
+Type All::infer(const Type& x) const { return with_dtype(reduced(x, axes, keepdim), DType::boolean); }
+Type ArgMax::infer(const Type& x) const { return place_type(x, axis, keepdim); }
+Type ArgMin::infer(const Type& x) const { return place_type(x, axis, keepdim); }
+Type CumSum::infer(const Type& x) const { return running_type(x, axis); }
+Type CumProd::infer(const Type& x) const { return running_type(x, axis); }
+
+Type LogSumExp::infer(const Type& x) const {
+  check_float("the operand", x);
+  return reduced(x, axes, keepdim);
+}
+
+Ref LogSumExp::decompose(Ref x) const {
+  const Ref largest = amax(x, axes, true);
+  const Ref shift = where(apply(IsInf{}, {largest}), largest.literal(0), largest);
+  const Ref total = log(tenon::sum(exp(x - shift), axes, true)) + shift;
+  return keepdim ? total : reshape(total, reduced(x.type(), axes, false).shape);
+}
+
+Type Variance::infer(const Type& x) const {
+  check_float("the operand", x);
+  return reduced(x, axes, keepdim);
+}
+
+Ref Variance::decompose(Ref x) const {
+  Dim count = 1;
+  for (const std::int64_t axis : axes) count = count * x.shape()[static_cast<std::size_t>(axis)];
+  const Ref centred = x - mean(x, axes, true);
+  const Ref total = sum(centred * centred, axes, keepdim);
+  if (count.is_known()) return total / std::max(static_cast<double>(count.value()) - correction, 0.0);
+  return total / maximum(dim_value(count, x) - correction, x.literal(0));
+}
+
+Ref sum_to(const Ref& x, const Shape& shape) {
+  if (x.shape() == shape) return x;
+  Axes axes;
+  const std::size_t added = x.rank() - shape.size();
+  for (std::size_t i = 0; i < x.rank(); ++i)
+    if (i < added || (shape[i - added] == 1 && x.shape()[i] != 1))
+      axes.push_back(static_cast<std::int64_t>(i));
+  const Ref total = axes.empty() ? x : sum(x, axes, true);
+  return total.shape() == shape ? total : reshape(total, shape);
+}
+
+std::vector<const OpInfo*> reduce_ops() { return family(Reductions{}); }
+
+}  // namespace tenon

@@ -1,0 +1,182 @@
+// Reductions over axes, and running sums.
+#pragma once
+#include "ir/ops/rules.h"
+#include "ir/ops/spans.h"
+
+namespace tenon {
+
+/// In the dtype of the operand; bool is to be cast first. Over axes of size 0 it is 0.
+struct Sum : Kernel<1> {
+  static constexpr std::string_view name = "sum";
+  Axes axes;
+  bool keepdim = false;
+  static constexpr auto fields = std::tuple{field("axes", &Sum::axes), field("keepdim", &Sum::keepdim)};
+  Type infer(const Type& x) const;
+  void reference(InSpan in, OutSpan out) const;
+  std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
+  static constexpr std::array from = {aten("sum.dim_IntList(self, axes=dim, keepdim=keepdim)")};
+};
+
+struct Mean : Kernel<1> {
+  static constexpr std::string_view name = "mean";
+  Axes axes;
+  bool keepdim = false;
+  static constexpr auto fields = std::tuple{field("axes", &Mean::axes), field("keepdim", &Mean::keepdim)};
+  Type infer(const Type& x) const;
+  void reference(InSpan in, OutSpan out) const;
+  std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
+  static constexpr std::array from = {aten("mean.dim(self, axes=dim, keepdim=keepdim)")};
+};
+
+/// In the dtype of the operand; bool is to be cast first. Over axes of size 0 it is 1.
+struct Prod : Kernel<1> {
+  static constexpr std::string_view name = "prod";
+  Axes axes;
+  bool keepdim = false;
+  static constexpr auto fields = std::tuple{field("axes", &Prod::axes), field("keepdim", &Prod::keepdim)};
+  Type infer(const Type& x) const;
+  void reference(InSpan in, OutSpan out) const;
+  std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
+};
+
+/// NaN when one of them is.
+struct Amax : Kernel<1> {
+  static constexpr std::string_view name = "amax";
+  Axes axes;
+  bool keepdim = false;
+  static constexpr auto fields = std::tuple{field("axes", &Amax::axes), field("keepdim", &Amax::keepdim)};
+  Type infer(const Type& x) const;
+  void reference(InSpan in, OutSpan out) const;
+  std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
+  static constexpr std::array from = {aten("amax(self, axes=dim, keepdim=keepdim)")};
+};
+
+/// NaN when one of them is.
+struct Amin : Kernel<1> {
+  static constexpr std::string_view name = "amin";
+  Axes axes;
+  bool keepdim = false;
+  static constexpr auto fields = std::tuple{field("axes", &Amin::axes), field("keepdim", &Amin::keepdim)};
+  Type infer(const Type& x) const;
+  void reference(InSpan in, OutSpan out) const;
+  std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
+  static constexpr std::array from = {aten("amin(self, axes=dim, keepdim=keepdim)")};
+};
+
+/// bool, from any dtype: not zero.
+struct Any : Kernel<1> {
+  static constexpr std::string_view name = "any";
+  Axes axes;
+  bool keepdim = false;
+  static constexpr auto fields = std::tuple{field("axes", &Any::axes), field("keepdim", &Any::keepdim)};
+  Type infer(const Type& x) const;
+  void reference(InSpan in, OutSpan out) const;
+};
+
+/// bool, from any dtype: not zero.
+struct All : Kernel<1> {
+  static constexpr std::string_view name = "all";
+  Axes axes;
+  bool keepdim = false;
+  static constexpr auto fields = std::tuple{field("axes", &All::axes), field("keepdim", &All::keepdim)};
+  Type infer(const Type& x) const;
+  void reference(InSpan in, OutSpan out) const;
+};
+
+/// The first place (i64); NaN counts as the largest.
+struct ArgMax : Kernel<1> {
+  static constexpr std::string_view name = "argmax";
+  std::int64_t axis = 0;
+  bool keepdim = false;
+  static constexpr auto fields = std::tuple{field("axis", &ArgMax::axis), field("keepdim", &ArgMax::keepdim)};
+  Type infer(const Type& x) const;
+  void reference(InSpan in, OutSpan out) const;
+  static constexpr std::array from = {aten("argmax(self, axis=dim, keepdim=keepdim)")};
+};
+
+/// The first place (i64); NaN counts as the smallest.
+struct ArgMin : Kernel<1> {
+  static constexpr std::string_view name = "argmin";
+  std::int64_t axis = 0;
+  bool keepdim = false;
+  static constexpr auto fields = std::tuple{field("axis", &ArgMin::axis), field("keepdim", &ArgMin::keepdim)};
+  Type infer(const Type& x) const;
+  void reference(InSpan in, OutSpan out) const;
+  static constexpr std::array from = {aten("argmin(self, axis=dim, keepdim=keepdim)")};
+};
+
+struct CumSum : Kernel<1> {
+  static constexpr std::string_view name = "cumsum";
+  std::int64_t axis = 0;
+  static constexpr auto fields = std::tuple{field("axis", &CumSum::axis)};
+  Type infer(const Type& x) const;
+  void reference(InSpan in, OutSpan out) const;
+  std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
+  static constexpr std::array from = {aten("cumsum(self, axis=dim)")};
+};
+
+struct CumProd : Kernel<1> {
+  static constexpr std::string_view name = "cumprod";
+  std::int64_t axis = 0;
+  static constexpr auto fields = std::tuple{field("axis", &CumProd::axis)};
+  Type infer(const Type& x) const;
+  void reference(InSpan in, OutSpan out) const;
+  static constexpr std::array from = {aten("cumprod(self, axis=dim)")};
+};
+
+struct LogSumExp : Composite<1> {
+  static constexpr std::string_view name = "logsumexp";
+  Axes axes;
+  bool keepdim = false;
+  static constexpr auto fields =
+      std::tuple{field("axes", &LogSumExp::axes), field("keepdim", &LogSumExp::keepdim)};
+  Type infer(const Type& x) const;
+  Ref decompose(Ref x) const;
+  static constexpr std::array from = {aten("logsumexp(self, axes=dim, keepdim=keepdim)")};
+};
+
+/// sum((x - mean(x))^2) / max(count - correction, 0).
+struct Variance : Composite<1> {
+  static constexpr std::string_view name = "variance";
+  Axes axes;
+  double correction = 1;
+  bool keepdim = false;
+  static constexpr auto fields =
+      std::tuple{field("axes", &Variance::axes), field("correction", &Variance::correction),
+                 field("keepdim", &Variance::keepdim)};
+  Type infer(const Type& x) const;
+  Ref decompose(Ref x) const;
+  static constexpr std::array from = {
+      aten("var.correction(self, axes=dim, correction=correction, keepdim=keepdim)")};
+};
+
+using Reductions =
+    OpList<Sum, Mean, Prod, Amax, Amin, Any, All, ArgMax, ArgMin, CumSum, CumProd, LogSumExp, Variance>;
+
+inline Ref sum(const Ref& x, Axes axes, bool keepdim = false) {
+  return apply(Sum{.axes = std::move(axes), .keepdim = keepdim}, {x});
+}
+inline Ref mean(const Ref& x, Axes axes, bool keepdim = false) {
+  return apply(Mean{.axes = std::move(axes), .keepdim = keepdim}, {x});
+}
+inline Ref prod(const Ref& x, Axes axes, bool keepdim = false) {
+  return apply(Prod{.axes = std::move(axes), .keepdim = keepdim}, {x});
+}
+inline Ref amax(const Ref& x, Axes axes, bool keepdim = false) {
+  return apply(Amax{.axes = std::move(axes), .keepdim = keepdim}, {x});
+}
+inline Ref amin(const Ref& x, Axes axes, bool keepdim = false) {
+  return apply(Amin{.axes = std::move(axes), .keepdim = keepdim}, {x});
+}
+inline Ref any(const Ref& x, Axes axes, bool keepdim = false) {
+  return apply(Any{.axes = std::move(axes), .keepdim = keepdim}, {x});
+}
+inline Ref all(const Ref& x, Axes axes, bool keepdim = false) {
+  return apply(All{.axes = std::move(axes), .keepdim = keepdim}, {x});
+}
+inline Ref cumsum(const Ref& x, std::int64_t axis) { return apply(CumSum{.axis = axis}, {x}); }
+inline Ref cumprod(const Ref& x, std::int64_t axis) { return apply(CumProd{.axis = axis}, {x}); }
+/// Undoes broadcasting: sums x over the axes that were stretched from `shape`.
+Ref sum_to(const Ref& x, const Shape& shape);
+
+}  // namespace tenon

@@ -1,0 +1,109 @@
+// Operators that move elements and compute nothing.
+#pragma once
+#include "ir/ops/rules.h"
+#include "ir/ops/spans.h"
+
+namespace tenon {
+
+/// The same elements in row-major order. The numbers of elements must be known to be equal.
+struct Reshape : Kernel<1> {
+  static constexpr std::string_view name = "reshape";
+  Shape shape;
+  static constexpr auto fields = std::tuple{field("shape", &Reshape::shape)};
+  Type infer(const Type& x) const;
+  void reference(InSpan in, OutSpan out) const;
+  std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
+};
+
+/// Axis i of the result is axis axes[i] of x.
+struct Permute : Kernel<1> {
+  static constexpr std::string_view name = "permute";
+  Axes axes;
+  static constexpr auto fields = std::tuple{field("axes", &Permute::axes)};
+  Type infer(const Type& x) const;
+  void reference(InSpan in, OutSpan out) const;
+  std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
+  static constexpr std::array from = {aten("permute(self, axes=dims)"), onnx("Transpose(x, axes=perm)")};
+};
+
+/// Elements start, start + step, ... before end. Bounds lie in [0, size]; with a negative step in [-1, size -
+/// 1], and end -1 is before the first element.
+struct Slice : Kernel<1> {
+  static constexpr std::string_view name = "slice";
+  std::int64_t axis = 0;
+  Dim start = 0, end = 0;
+  std::int64_t step = 1;
+  static constexpr auto fields = std::tuple{field("axis", &Slice::axis), field("start", &Slice::start),
+                                            field("end", &Slice::end), field("step", &Slice::step)};
+  Type infer(const Type& x) const;
+  void reference(InSpan in, OutSpan out) const;
+  std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
+};
+
+/// Axes of size 1 repeated; new axes come in front.
+struct Expand : Kernel<1> {
+  static constexpr std::string_view name = "expand";
+  Shape shape;
+  static constexpr auto fields = std::tuple{field("shape", &Expand::shape)};
+  Type infer(const Type& x) const;
+  void reference(InSpan in, OutSpan out) const;
+  std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
+};
+
+struct Concat : Kernel<1, -1> {
+  static constexpr std::string_view name = "concat";
+  std::int64_t axis = 0;
+  static constexpr auto fields = std::tuple{field("axis", &Concat::axis)};
+  std::vector<Type> infer(TypeSpan x) const;
+  void reference(InSpan in, OutSpan out) const;
+  std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
+  static constexpr std::array from = {onnx("Concat(x..., axis=axis)")};
+};
+
+enum class PadMode : std::uint8_t { constant, reflect, replicate, circular };
+template <>
+struct EnumNames<PadMode> {
+  static constexpr std::array names = {"constant", "reflect", "replicate", "circular"};
+};
+
+/// `pads` lists the amounts before every axis, then those after every axis. Negative amounts crop (mode
+/// constant).
+struct Pad : Kernel<1> {
+  static constexpr std::string_view name = "pad";
+  Shape pads;
+  PadMode mode = PadMode::constant;
+  double value = 0;
+  static constexpr auto fields =
+      std::tuple{field("pads", &Pad::pads), field("mode", &Pad::mode), field("value", &Pad::value)};
+  Type infer(const Type& x) const;
+  void reference(InSpan in, OutSpan out) const;
+  std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
+};
+
+struct Flip : Kernel<1> {
+  static constexpr std::string_view name = "flip";
+  Axes axes;
+  static constexpr auto fields = std::tuple{field("axes", &Flip::axes)};
+  Type infer(const Type& x) const;
+  void reference(InSpan in, OutSpan out) const;
+  std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
+  static constexpr std::array from = {aten("flip(self, axes=dims)")};
+};
+
+using ShapeOps = OpList<Reshape, Permute, Slice, Expand, Concat, Pad, Flip>;
+
+inline Ref reshape(const Ref& x, Shape shape) { return apply(Reshape{.shape = std::move(shape)}, {x}); }
+inline Ref permute(const Ref& x, Axes axes) { return apply(Permute{.axes = std::move(axes)}, {x}); }
+inline Ref expand(const Ref& x, Shape shape) { return apply(Expand{.shape = std::move(shape)}, {x}); }
+inline Ref flip(const Ref& x, Axes axes) { return apply(Flip{.axes = std::move(axes)}, {x}); }
+inline Ref slice(const Ref& x, std::int64_t axis, Dim start, Dim end, std::int64_t step = 1) {
+  return apply(Slice{.axis = axis, .start = std::move(start), .end = std::move(end), .step = step}, {x});
+}
+inline Ref concat(RefSpan parts, std::int64_t axis) { return tenon::apply(Concat{.axis = axis}, parts); }
+inline Ref pad(const Ref& x, Shape pads, double value = 0) {
+  return apply(Pad{.pads = std::move(pads), .value = value}, {x});
+}
+/// Swaps two axes; negative ones count from the end.
+Ref transpose(const Ref& x, std::int64_t a, std::int64_t b);
+
+}  // namespace tenon

@@ -1,0 +1,35 @@
+#include "ir/ops/softmax.h"
+
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/families.h"
+#include "ir/ops/math.h"
+#include "ir/ops/reduce.h"
+#include "ir/ops/working_dtype.h"
+
+namespace tenon {
+namespace {
+Type softmax_type(const Type& x, std::int64_t axis) {
+  check_axis(axis, x);
+  check_float("the operand", x);
+  return x;
+}
+}  // namespace
+
+Type Softmax::infer(const Type& x) const { return softmax_type(x, axis); }
+Type LogSoftmax::infer(const Type& x) const { return softmax_type(x, axis); }
+
+Ref Softmax::decompose(Ref x) const {
+  const Ref wide = working(x);
+  const Ref e = exp(wide - amax(wide, {axis}, true));
+  return cast(x.dtype(), e / sum(e, {axis}, true));
+}
+
+Ref LogSoftmax::decompose(Ref x) const {
+  const Ref wide = working(x);
+  const Ref shifted = wide - amax(wide, {axis}, true);
+  return cast(x.dtype(), shifted - log(sum(exp(shifted), {axis}, true)));
+}
+
+std::vector<const OpInfo*> softmax_ops() { return family(Softmaxes{}); }
+
+}  // namespace tenon

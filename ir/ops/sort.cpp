@@ -1,0 +1,24 @@
+#include "ir/ops/sort.h"
+
+#include "ir/ops/families.h"
+
+namespace tenon {
+
+std::vector<Type> Sort::infer(TypeSpan x) const {
+  check_axis(axis, x[0]);
+  return {x[0], Type{DType::i64, x[0].shape}};
+}
+
+std::vector<Type> TopK::infer(TypeSpan x) const {
+  check_axis(axis, x[0]);
+  Type out = x[0];
+  Dim& size = out.shape[static_cast<std::size_t>(axis)];
+  if (known_less(size, k).value_or(false) || known_less(k, 0).value_or(false))
+    throw error("k is {}, axis {} of {} has {} elements", k.str(), axis, x[0].str(), size.str());
+  size = k;
+  return {out, Type{DType::i64, out.shape}};
+}
+
+std::vector<const OpInfo*> sort_ops() { return family(Sorting{}); }
+
+}  // namespace tenon

@@ -1,0 +1,41 @@
+// Sorting along an axis.
+#pragma once
+#include "ir/ops/rules.h"
+#include "ir/ops/spans.h"
+
+namespace tenon {
+
+/// Values and their places (i64). NaN is larger than every number. Equal values keep their order in any case;
+/// `stable` says whether a kernel must.
+struct Sort : Kernel<1> {
+  static constexpr std::string_view name = "sort";
+  std::int64_t axis = 0;
+  bool descending = false, stable = true;
+  static constexpr auto fields = std::tuple{
+      field("axis", &Sort::axis), field("descending", &Sort::descending), field("stable", &Sort::stable)};
+  std::vector<Type> infer(TypeSpan x) const;
+  void reference(InSpan in, OutSpan out) const;
+  std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
+  static constexpr std::array from = {
+      aten("sort(self, axis=dim, descending=descending)"),
+      aten("sort.stable(self, axis=dim, descending=descending, stable=stable)")};
+};
+
+/// The k largest (or smallest) values and their places (i64); of equal values the first. NaN is larger than
+/// every number.
+struct TopK : Kernel<1> {
+  static constexpr std::string_view name = "topk";
+  Dim k = 1;
+  std::int64_t axis = 0;
+  bool largest = true, sorted = true;
+  static constexpr auto fields = std::tuple{field("k", &TopK::k), field("axis", &TopK::axis),
+                                            field("largest", &TopK::largest), field("sorted", &TopK::sorted)};
+  std::vector<Type> infer(TypeSpan x) const;
+  void reference(InSpan in, OutSpan out) const;
+  std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
+  static constexpr std::array from = {aten("topk(self, k=k, axis=dim, largest=largest, sorted=sorted)")};
+};
+
+using Sorting = OpList<Sort, TopK>;
+
+}  // namespace tenon

@@ -1,0 +1,14 @@
+// Short names for the argument lists in operator definitions.
+#pragma once
+#include <span>
+
+#include "ir/define.h"
+
+namespace tenon {
+
+using TypeSpan = std::span<const Type>;
+using RefSpan = std::span<const Ref>;
+using InSpan = std::span<const Tensor>;
+using OutSpan = std::span<Tensor>;
+
+}  // namespace tenon
