@@ -13,7 +13,14 @@ namespace {
 constexpr std::size_t max_terms = 1024;
 constexpr std::size_t max_degree = 64;
 
-constexpr auto by_text = [](const auto& a, const auto& b) { return a->text < b->text; };
+// Symbols before other atoms, which reads better: N-H//2.
+std::strong_ordering order(const DimParts::Atom& a, const DimParts::Atom& b) {
+  const bool a_is_symbol = a.kind == AtomKind::symbol, b_is_symbol = b.kind == AtomKind::symbol;
+  if (a_is_symbol != b_is_symbol) return b_is_symbol <=> a_is_symbol;
+  return a.text <=> b.text;
+}
+
+constexpr auto before = [](const auto& a, const auto& b) { return order(*a, *b) < 0; };
 
 Error overflow() { return error("a dimension expression leaves the range of 64-bit integers"); }
 }  // namespace
@@ -54,16 +61,16 @@ std::strong_ordering DimParts::compare(const Monomial& a, const Monomial& b) {
   if (a.size() != b.size()) return a.size() <=> b.size();
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i] == b[i]) continue;
-    const auto order = b[i]->text <=> a[i]->text;
-    if (order != 0) return order;
+    const auto result = order(*b[i], *a[i]);
+    if (result != 0) return result;
   }
   return std::strong_ordering::equal;
 }
 
 std::optional<DimParts::Monomial> DimParts::divide(const Monomial& a, const Monomial& b) {
-  if (!std::includes(a.begin(), a.end(), b.begin(), b.end(), by_text)) return std::nullopt;
+  if (!std::includes(a.begin(), a.end(), b.begin(), b.end(), before)) return std::nullopt;
   Monomial quotient;
-  std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(quotient), by_text);
+  std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(quotient), before);
   return quotient;
 }
 
@@ -71,13 +78,13 @@ DimParts::Monomial DimParts::multiply(const Monomial& a, const Monomial& b) {
   if (a.size() + b.size() > max_degree)
     throw error("a dimension multiplies more than {} factors", max_degree);
   Monomial product;
-  std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(product), by_text);
+  std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(product), before);
   return product;
 }
 
 DimParts::Monomial DimParts::common(const Monomial& a, const Monomial& b) {
   Monomial shared;
-  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(shared), by_text);
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(shared), before);
   return shared;
 }
 
@@ -87,7 +94,9 @@ Dim DimParts::build(std::int64_t constant, std::vector<Term> terms) {
   auto merged = std::make_shared<Dim::Terms>();
   for (Term& term : terms) {
     auto& list = merged->list;
-    if (!list.empty() && compare(list.back().atoms, term.atoms) == 0) {
+    if (term.atoms.empty()) {
+      constant = checked_add(constant, term.coefficient);
+    } else if (!list.empty() && compare(list.back().atoms, term.atoms) == 0) {
       list.back().coefficient = checked_add(list.back().coefficient, term.coefficient);
     } else {
       list.push_back(std::move(term));
@@ -102,7 +111,6 @@ Dim DimParts::build(std::int64_t constant, std::vector<Term> terms) {
 }
 
 Dim DimParts::of(Term term) {
-  if (term.atoms.empty()) return Dim(term.coefficient);
   std::vector<Term> one;
   one.push_back(std::move(term));
   return build(0, std::move(one));

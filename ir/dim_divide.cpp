@@ -36,8 +36,8 @@ std::optional<Dim> exact_quotient(Dim a, const Dim& b) {
   return quotient;
 }
 
-// Takes out of each term the multiples of one monomial. Coefficients keep their sign (3*N-(N) stays
-// small), the constant leaves a remainder in [0, coefficient), so that (H-1)//2+1 becomes (H+1)//2.
+// Takes out of each term the multiples of one monomial. Coefficients are cut towards zero, so that (-N)//4
+// stays and keeps its bounds; the constant is cut downwards, so that (H-1)//2+1 becomes (H+1)//2.
 Split split_by_monomial(const Dim& a, std::int64_t coefficient, const Monomial& atoms) {
   Dim quotient;
   for (const Term& term : DimParts::terms(a)) {

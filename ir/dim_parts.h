@@ -28,7 +28,7 @@ struct Dim::Atom {
 struct Dim::Terms {
   struct Term {
     std::int64_t coefficient;
-    std::vector<std::shared_ptr<const Atom>> atoms;  // sorted by text; a power repeats its atom
+    std::vector<std::shared_ptr<const Atom>> atoms;  // symbols first, then by text; a power repeats its atom
   };
   std::vector<Term> list;
 };
@@ -42,7 +42,7 @@ struct DimParts {
   static std::int64_t constant(const Dim& d) { return d.constant_; }
   static std::span<const Term> terms(const Dim& d);
   static bool same_terms(const Dim& a, const Dim& b) { return a.terms_ == b.terms_; }
-  /// The Dim of these terms in any order; equal monomials are merged.
+  /// The Dim of these terms in any order; equal monomials are merged, empty ones add to the constant.
   static Dim build(std::int64_t constant, std::vector<Term> terms);
   static Dim of(Term term);
   /// A Dim of one atom that is not simplified further.
