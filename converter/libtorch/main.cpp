@@ -1,5 +1,6 @@
 // tenon-torch: LibTorch in a process of its own, so that a hostile or damaged file cannot harm tenon.
 //   tenon-torch read FILE    the program of a TorchScript file as JSON on standard output
+//   tenon-torch serve FILE   runs the model for the requests on standard input (oracle_protocol.h)
 // Started by tenon, not by users. Exit codes: 0 done, 2 failed (standard output holds {"error": "…"}).
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 
 #include "converter/libtorch/commands.h"
 #include "converter/libtorch/sandbox.h"
+#include "converter/libtorch/server.h"
 
 namespace {
 
@@ -35,11 +37,16 @@ int main(int argc, char** argv) {
   CLI::App app("LibTorch for tenon");
   app.require_subcommand(1);
   std::string path;
-  tenon::libtorch::Limits limits;
+  int threads = 1;
+  tenon::libtorch::Limits limits{.memory = 0, .cpu_seconds = 0};
   CLI::App* read = app.add_subcommand("read", "the program as JSON");
-  read->add_option("file", path)->required();
-  read->add_option("--memory", limits.memory, "bytes beyond LibTorch itself");
-  read->add_option("--cpu-seconds", limits.cpu_seconds, "0: no limit");
+  CLI::App* serve = app.add_subcommand("serve", "run the model on request");
+  for (CLI::App* command : {read, serve}) {
+    command->add_option("file", path)->required();
+    command->add_option("--memory", limits.memory, "bytes beyond LibTorch itself; 0: no limit");
+    command->add_option("--cpu-seconds", limits.cpu_seconds, "0: no limit");
+  }
+  serve->add_option("--threads", threads);
   CLI11_PARSE(app, argc, argv);
 
   // What the model or LibTorch prints must not end up in the answer.
@@ -47,8 +54,12 @@ int main(int argc, char** argv) {
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   try {
     tenon::libtorch::enter_sandbox(limits);
+    if (*serve) {
+      tenon::libtorch::serve(path, threads, STDIN_FILENO, out);
+      ::_exit(0);  // LibTorch's destructors have nothing to add
+    }
     const bool is_written = write_all(out, tenon::libtorch::read_command(path));
-    ::_exit(is_written ? 0 : 2);  // LibTorch's destructors have nothing to say
+    ::_exit(is_written ? 0 : 2);
   } catch (...) {
     write_all(out, error_json());
     return 2;

@@ -39,7 +39,7 @@ void enter_sandbox(const Limits& limits) {
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, 0);
   limit(RLIMIT_NOFILE, 64);
-  limit(RLIMIT_AS, address_space_in_use() + kStack + limits.memory);
+  if (limits.memory > 0) limit(RLIMIT_AS, address_space_in_use() + kStack + limits.memory);
   if (limits.cpu_seconds > 0) limit(RLIMIT_CPU, limits.cpu_seconds);
 }
 

@@ -6,8 +6,8 @@
 namespace tenon::libtorch {
 
 struct Limits {
-  std::uint64_t memory = std::uint64_t{4} << 30;  // address space beyond what is taken already, in bytes
-  std::uint64_t cpu_seconds = 120;                // 0: no limit
+  std::uint64_t memory = 0;       // bytes of address space beyond what is taken already; 0: no limit
+  std::uint64_t cpu_seconds = 0;  // 0: no limit
 };
 
 /// No files can be written, no processes started, no core dumped; the process dies with its parent.

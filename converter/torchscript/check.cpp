@@ -126,6 +126,13 @@ void check_pickle(const std::string& name, std::string_view pickle) {
   }
 }
 
+void check_kind(std::span<const std::byte> file) {
+  const Sniffed found = sniff(file);
+  if (found.kind == FileKind::torchscript) return;
+  if (found.kind == FileKind::damaged_zip) throw Error(found.what).hint(found.hint);
+  throw error("not a TorchScript file but {}", found.what).hint(found.hint);
+}
+
 bool is_blank(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 
 }  // namespace
@@ -146,6 +153,18 @@ void check_archive(const Zip& zip) {
     if (is_code) check_code(entry.name, zip.read(entry, kLargestText));
     if (name.ends_with(".pkl") || name.ends_with(".debug_pkl"))
       check_pickle(entry.name, zip.read(entry, kLargestText));
+  }
+}
+
+std::shared_ptr<const Mapping> open_checked(const std::filesystem::path& path) {
+  try {
+    auto mapping = Mapping::open(path);
+    check_kind(mapping->bytes());
+    check_archive(Zip(mapping->bytes()));
+    return mapping;
+  } catch (Error& e) {
+    if (e.where().empty()) e.at(path.string());
+    throw;
   }
 }
 

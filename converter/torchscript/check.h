@@ -1,5 +1,9 @@
 // The checks a TorchScript archive passes before LibTorch sees it.
 #pragma once
+#include <filesystem>
+#include <memory>
+
+#include "converter/archive/mapping.h"
 #include "converter/archive/zip.h"
 
 namespace tenon::torchscript {
@@ -8,5 +12,8 @@ namespace tenon::torchscript {
 /// deep, code that runs during loading (`__setstate__`), bombs, compressed weights, big-endian files.
 /// Throws Error on the first one.
 void check_archive(const Zip& zip);
+
+/// Opens a file that sniffs as TorchScript and passes check_archive; throws Error, with the path, when not.
+std::shared_ptr<const Mapping> open_checked(const std::filesystem::path& path);
 
 }  // namespace tenon::torchscript

@@ -18,13 +18,6 @@ namespace {
 constexpr std::size_t kLargestProgram = std::size_t{1} << 30;  // JSON; real models need a few MB
 constexpr int kFailed = 2;  // exit code of tenon-torch with an error record
 
-void check_kind(std::span<const std::byte> file) {
-  const Sniffed found = sniff(file);
-  if (found.kind == FileKind::torchscript) return;
-  if (found.kind == FileKind::damaged_zip) throw Error(found.what).hint(found.hint);
-  throw error("not a TorchScript file but {}", found.what).hint(found.hint);
-}
-
 Error failure(ChildProcess& child, ChildProcess::Io io, const ChildProcess::Status& status,
               const std::string& answer, const LoadOptions& options) {
   if (io == ChildProcess::Io::timed_out) {
@@ -85,10 +78,8 @@ std::vector<std::string> extra_files(const Zip& zip) {
 
 Program load(const std::filesystem::path& path, const LoadOptions& options) {
   try {
-    const auto mapping = Mapping::open(path);
-    check_kind(mapping->bytes());
+    const auto mapping = open_checked(path);
     const Zip zip(mapping->bytes());
-    check_archive(zip);
     Program program = decode(run_reader(path, mapping->bytes().size(), options), mapping->bytes());
     program.path = path.string();
     program.file = mapping;

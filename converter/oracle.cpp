@@ -1,0 +1,168 @@
+// The parent's side of `tenon-torch serve`.
+#include "converter/oracle.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+#include "converter/oracle_protocol.h"
+#include "converter/process.h"
+#include "converter/torchscript/check.h"
+
+namespace tenon {
+namespace {
+
+using nlohmann::json;
+namespace protocol = oracle_protocol;
+
+constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+
+std::span<const std::byte> bytes_of(const auto& value) { return std::as_bytes(std::span(&value, 1)); }
+
+struct Message {
+  json header;
+  std::vector<NamedTensor> tensors;
+};
+
+std::size_t byte_count(DType dtype, std::span<const std::int64_t> shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape) {
+    if (size < 0 || __builtin_mul_overflow(count, size, &count) || count > kMostElements) {
+      throw error("tenon-torch answered with a tensor of absurd size");
+    }
+  }
+  return static_cast<std::size_t>(count) * size_of(dtype);
+}
+
+}  // namespace
+
+class TorchOracle::Impl {
+ public:
+  Impl(const std::filesystem::path& path, const OracleOptions& options)
+      : path_(path.string()),
+        timeout_(options.timeout),
+        child_(find_tenon_torch(),
+               {"serve", std::filesystem::absolute(path).string(), "--threads",
+                std::to_string(options.threads), "--memory", std::to_string(options.memory_limit)}) {}
+
+  void ask(json header, std::span<const NamedTensor> inputs) {
+    deadline_ = ChildProcess::Clock::now() + timeout_;
+    json list = json::array();
+    for (const NamedTensor& input : inputs) {
+      const RawTensor& t = input.tensor;
+      if (t.bytes.size() != byte_count(t.dtype, t.shape)) {
+        throw error("the input '{}' does not hold as many bytes as its shape says", input.name);
+      }
+      list.push_back(json::array({input.name, name(t.dtype), t.shape}));
+    }
+    header["tensors"] = std::move(list);
+    const std::string text = header.dump();
+    send(bytes_of(protocol::Prefix{protocol::kMagic, static_cast<std::uint32_t>(text.size())}));
+    send(std::as_bytes(std::span(text)));
+    for (const NamedTensor& input : inputs) send(input.tensor.bytes);
+  }
+
+  Message answer() {
+    protocol::Prefix prefix;
+    receive(std::as_writable_bytes(std::span(&prefix, 1)));
+    if (prefix.magic != protocol::kMagic || prefix.header_size > protocol::kLargestHeader) {
+      throw error("tenon-torch answered with something else than a message").at(path_);
+    }
+    std::string text(prefix.header_size, '\0');
+    receive(std::as_writable_bytes(std::span(text)));
+    Message message{json::parse(text), {}};
+    if (message.header.contains("error"))
+      throw error("{}", message.header["error"].get<std::string>()).at(path_);
+    for (const json& record : message.header.at("tensors")) message.tensors.push_back(receive_tensor(record));
+    return message;
+  }
+
+  void reply(char byte) {
+    deadline_ = ChildProcess::Clock::now() + timeout_;
+    send(bytes_of(byte));
+  }
+
+ private:
+  NamedTensor receive_tensor(const json& record) {
+    NamedTensor result{record.at(0).get<std::string>(), {}};
+    const auto dtype = dtype_from_name(record.at(1).get<std::string>());
+    if (!dtype) throw error("tenon-torch answered with an unknown dtype");
+    result.tensor.dtype = *dtype;
+    result.tensor.shape = record.at(2).get<std::vector<std::int64_t>>();
+    result.tensor.bytes.resize(byte_count(*dtype, result.tensor.shape));
+    receive(result.tensor.bytes);
+    return result;
+  }
+
+  void send(std::span<const std::byte> bytes) { need(child_.write(bytes, deadline_)); }
+  void receive(std::span<std::byte> bytes) { need(child_.read(bytes, deadline_)); }
+
+  void need(ChildProcess::Io result) {
+    if (result == ChildProcess::Io::done) return;
+    if (result == ChildProcess::Io::timed_out) {
+      child_.kill();
+      throw error("LibTorch was still running the model after {} s", timeout_.count()).at(path_);
+    }
+    const auto status = child_.wait(deadline_);
+    if (status.crashed) {
+      throw error("LibTorch crashed while running the model ({})", ::strsignal(status.code)).at(path_);
+    }
+    throw error("tenon-torch ended with exit code {}: {}", status.code, child_.complaints()).at(path_);
+  }
+
+  std::string path_;
+  std::chrono::seconds timeout_;
+  ChildProcess::Clock::time_point deadline_;
+  ChildProcess child_;
+};
+
+TorchOracle::TorchOracle(const std::filesystem::path& path, const OracleOptions& options) {
+  torchscript::open_checked(path);
+  impl_ = std::make_unique<Impl>(path, options);
+}
+TorchOracle::~TorchOracle() = default;
+TorchOracle::TorchOracle(TorchOracle&&) noexcept = default;
+TorchOracle& TorchOracle::operator=(TorchOracle&&) noexcept = default;
+
+std::vector<NamedTensor> TorchOracle::run(std::span<const NamedTensor> inputs, const OracleCall& call) {
+  impl_->ask({{"do", "run"}, {"method", call.method}, {"stateful", call.stateful}}, inputs);
+  return impl_->answer().tensors;
+}
+
+std::vector<NamedTensor> TorchOracle::taps(std::span<const NamedTensor> inputs,
+                                           const std::function<bool(const Tap&)>& on_tap,
+                                           const OracleCall& call) {
+  impl_->ask({{"do", "taps"}, {"method", call.method}, {"stateful", call.stateful}}, inputs);
+  while (true) {
+    Message message = impl_->answer();
+    if (!message.header.contains("tap")) return std::move(message.tensors);
+    const json& record = message.header["tap"];
+    Tap tap;
+    tap.ordinal = record.at("ordinal").get<std::size_t>();
+    tap.module = record.at("module").get<std::string>();
+    tap.op = record.at("op").get<std::string>();
+    tap.value = record.at("value").get<std::string>();
+    tap.file = record.at("file").get<std::string>();
+    tap.function = record.at("function").get<std::string>();
+    tap.line = record.at("line").get<int>();
+    tap.tensor = std::move(message.tensors.at(0).tensor);
+    impl_->reply(on_tap(tap) ? protocol::kGoOn : protocol::kStop);
+  }
+}
+
+std::vector<double> TorchOracle::time(std::span<const NamedTensor> inputs, int warmup, int iterations,
+                                      TorchMode mode, const OracleCall& call) {
+  impl_->ask({{"do", "time"},
+              {"method", call.method},
+              {"stateful", call.stateful},
+              {"warmup", warmup},
+              {"iterations", iterations},
+              {"optimized", mode == TorchMode::optimized}},
+             inputs);
+  return impl_->answer().header.at("milliseconds").get<std::vector<double>>();
+}
+
+}  // namespace tenon
