@@ -166,6 +166,8 @@ void verify_store(const LoopProgram& program, std::size_t at, const std::vector<
     malformed(program, at, "store of another type");
   const std::size_t kept = program.dims.size() - static_cast<std::size_t>(program.reduced);
   const std::size_t written = varying[at] ? program.dims.size() : kept;
+  const auto end = program.dims.begin() + static_cast<std::ptrdiff_t>(written);
+  if (std::find(program.dims.begin(), end, 0) != end) return;  // writes nothing
   for (std::size_t d = 0; d < written; ++d)
     if (operand.strides[d] == 0 && program.dims[d] > 1)
       malformed(program, at, "store writes one element twice");

@@ -1,0 +1,102 @@
+"""Fits the coefficients in math.h: prints them. Own fits: least squares on Chebyshev points, reweighted until the
+largest relative error is (almost) minimal, then rounded to float from the highest degree down."""
+
+import math
+
+import numpy as np
+
+
+def points(low, high, count=6000):
+    return 0.5 * (low + high) + 0.5 * (high - low) * np.cos(np.pi * (np.arange(count) + 0.5) / count)
+
+
+def fit(f, low, high, p, q=0, weight=None, steps=80):
+    """f(s) ~ P(s) / Q(s) with degrees p, q and Q(0) = 1, minimising the largest |error| * weight (default 1 / |f|)."""
+    s = points(low, high)
+    y = f(s)
+    w = 1 / np.abs(y) if weight is None else weight(s)
+    lawson = np.ones_like(s)
+    scale = max(abs(low), abs(high))
+    powers = np.vander(s / scale, max(p, q) + 1, increasing=True)
+    denominator = np.ones_like(s)
+    best = (math.inf, None)
+    for step in range(steps):
+        base = w * lawson / np.abs(denominator)
+        matrix = np.concatenate([powers[:, : p + 1], -(y[:, None] * powers[:, 1 : q + 1])], 1) * base[:, None]
+        c, *_ = np.linalg.lstsq(matrix, y * base, rcond=None)
+        denominator = 1 + powers[:, 1 : q + 1] @ c[p + 1 :]
+        error = np.abs(powers[:, : p + 1] @ c[: p + 1] / denominator - y) * w
+        if error.max() < best[0]:
+            best = (error.max(), c.copy())
+        if step > 5:
+            lawson *= (error / error.max() + 0.02) ** 0.5
+            lawson /= lawson.max()
+    c = best[1]
+    numerator = [c[i] / scale**i for i in range(p + 1)]
+    return best[0], numerator, [1.0] + [c[p + 1 + i] / scale ** (i + 1) for i in range(q)]
+
+
+def show(name, error, *polynomials):
+    print(f"// {name}: error of the fit {error:.1e}")
+    for c in polynomials:
+        print("  {" + ", ".join(f"{np.float32(k)!s}f" for k in reversed(c)) + "}")
+
+
+def ratio(numerator, s, small, at_zero):
+    return np.where(np.abs(s) < small, at_zero, numerator / np.where(s == 0, 1, s))
+
+
+def root(f, at_zero):
+    """f odd: f(sqrt s) / sqrt s."""
+    return lambda s: np.where(s < 1e-9, at_zero, f(np.sqrt(s)) / np.sqrt(np.maximum(s, 1e-300)))
+
+
+half_ln2 = 0.5 * math.log(2) + 1e-4
+erf = np.vectorize(math.erf)
+
+
+def exp_tail(r):  # (e^r - 1 - r) / r^2
+    series = sum(r**k / math.factorial(k + 2) for k in range(14))
+    return series
+
+
+def log_tail(f):  # (log(1 + f) - f + f^2 / 2) / f^3
+    series = sum((-1) ** k * f**k / (k + 3) for k in range(30))
+    return np.where(np.abs(f) < 0.05, series, (np.log1p(f) - f + f * f / 2) / np.where(f == 0, 1, f) ** 3)
+
+
+def sin_tail(s):  # (sin r - r) / r^3, s = r^2
+    return sum((-1) ** (k + 1) * s**k / math.factorial(2 * k + 3) for k in range(10))
+
+
+def cos_tail(s):  # (cos r - 1 + r^2 / 2) / r^4
+    return sum((-1) ** k * s**k / math.factorial(2 * k + 4) for k in range(10))
+
+
+e, p, _ = fit(exp_tail, -half_ln2, half_ln2, 4, weight=lambda r: r * r)
+show("exp: (e^r - 1 - r) / r^2 on |r| <= ln(2) / 2", e, p)
+e, p, _ = fit(log_tail, math.sqrt(0.5) - 1, math.sqrt(2) - 1, 7, weight=lambda f: np.abs(f**3 / np.log1p(f)))
+show("log: (log(1 + f) - f + f^2 / 2) / f^3 on [sqrt(1/2), sqrt(2)] - 1", e, p)
+quarter = (math.pi / 4 + 1e-3) ** 2
+e, p, _ = fit(sin_tail, 1e-9, quarter, 3, weight=lambda s: s)
+show("sin: (sin r - r) / r^3 in r^2, |r| <= pi / 4", e, p)
+e, p, _ = fit(cos_tail, 1e-9, quarter, 2, weight=lambda s: s * s)
+show("cos: (cos r - 1 + r^2 / 2) / r^4 in r^2, |r| <= pi / 4", e, p)
+e, p, q = fit(root(np.tanh, 1.0), 0, 9.02**2, 5, 4)
+show("tanh: tanh(x) / x in x^2, |x| <= 9.02", e, p, q)
+e, p, q = fit(root(erf, 2 / math.sqrt(math.pi)), 0, 3.95**2, 5, 5)
+show("erf: erf(x) / x in x^2, |x| <= 3.95", e, p, q)
+
+# pi / 2 in pieces of 11 bits, so that n times a piece is exact for n < 2^13, and a rest.
+rest = math.pi / 2
+rest_low = 6.123233995736766e-17  # what the double leaves out
+pieces = []
+for _ in range(3):
+    exponent = math.frexp(rest)[1]
+    piece = math.floor(math.ldexp(rest, 11 - exponent)) / 2.0 ** (11 - exponent)
+    pieces.append(piece)
+    rest -= piece
+print("// pi / 2 =", " + ".join(f"{np.float32(x)!s}f" for x in [*pieces, rest + rest_low]))
+for name, constant in (("ln 2", math.log(2)), ("log10 2", math.log10(2))):
+    piece = math.floor(constant * 2**15) / 2.0**15  # exact times any exponent of a float
+    print(f"// {name} =", f"{np.float32(piece)!s}f + {np.float32(constant - piece)!s}f")

@@ -1,0 +1,159 @@
+// Recognises chains of float primitives that have a loop of their own.
+#include <cmath>
+#include <optional>
+
+#include "kernels/cpu/loop_plan.h"
+
+namespace tenon::cpu {
+namespace {
+
+class Chains {
+ public:
+  explicit Chains(const LoopProgram& program) : program_(program), uses_(program.code.size(), 0) {
+    for (const Instruction& i : program.code)
+      for (const Reg r : i.args)
+        if (r >= 0) ++uses_[static_cast<std::size_t>(r)];
+  }
+
+  /// The fused loop for instruction r, or nothing.
+  std::optional<LoopNode> match(Reg r) const {
+    const Instruction& root = at(r);
+    if (root.op == LoopOp::reduce) return sum_squares(r);
+    if (root.op != LoopOp::prim || root.type != DType::f32 || root.prim == Prim::cast) return std::nullopt;
+    for (const auto rule : {&Chains::gelu, &Chains::silu, &Chains::relu, &Chains::exp_sub,
+                            &Chains::mul_add_or_sub, &Chains::sub_mul}) {
+      if (auto found = (this->*rule)(r)) return found;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  using Match = std::optional<LoopNode>;
+
+  const Instruction& at(Reg r) const { return program_.code[static_cast<std::size_t>(r)]; }
+  bool is(Reg r, Prim p) const {
+    return at(r).op == LoopOp::prim && at(r).prim == p && at(r).type == DType::f32;
+  }
+  /// The same, and nobody else reads it.
+  bool owns(Reg r, Prim p) const { return is(r, p) && uses_[static_cast<std::size_t>(r)] == 1; }
+  bool is_constant(Reg r, double value) const {
+    return at(r).op == LoopOp::constant && std::fabs(at(r).value - value) <= 1e-6 * std::fabs(value);
+  }
+  static Match fused(Fused f, Reg a, Reg b = -1, Reg c = -1) {
+    LoopNode node;
+    node.instruction = {.op = LoopOp::prim, .type = DType::f32, .args = {a, b, c}};
+    node.fused = static_cast<int>(f);
+    node.arg_count = c >= 0 ? 3 : b >= 0 ? 2 : 1;
+    return node;
+  }
+
+  void factors(Reg r, bool root, std::vector<Reg>& out) const {
+    if (root ? is(r, Prim::mul) : owns(r, Prim::mul)) {
+      factors(at(r).args[0], false, out);
+      factors(at(r).args[1], false, out);
+    } else {
+      out.push_back(r);
+    }
+  }
+  bool is_scaled(Reg r, Reg x, double scale) const {
+    const auto& args = at(r).args;
+    if (is(r, Prim::mul))
+      return (args[0] == x && is_constant(args[1], scale)) || (args[1] == x && is_constant(args[0], scale));
+    return is(r, Prim::div) && args[0] == x && is_constant(args[1], 1 / scale);
+  }
+  bool is_one_plus_erf(Reg r, Reg x) const {
+    if (!owns(r, Prim::add)) return false;
+    const Reg a = at(r).args[0];
+    const Reg b = at(r).args[1];
+    const Reg e = is_constant(a, 1) ? b : a;
+    return is_constant(e == b ? a : b, 1) && owns(e, Prim::erf) &&
+           is_scaled(at(e).args[0], x, std::sqrt(0.5));
+  }
+
+  Match gelu(Reg r) const {  // x * 0.5 * (1 + erf(x / sqrt 2)), the factors in any order
+    std::vector<Reg> f;
+    if (is(r, Prim::mul)) factors(r, true, f);
+    if (f.size() != 3) return std::nullopt;
+    for (int half = 0; half < 3; ++half) {
+      const Reg a = f[static_cast<std::size_t>((half + 1) % 3)];
+      const Reg b = f[static_cast<std::size_t>((half + 2) % 3)];
+      if (!is_constant(f[static_cast<std::size_t>(half)], 0.5)) continue;
+      if (is_one_plus_erf(b, a)) return fused(Fused::gelu, a);
+      if (is_one_plus_erf(a, b)) return fused(Fused::gelu, b);
+    }
+    return std::nullopt;
+  }
+  Match silu(Reg r) const {  // x * sigmoid(x)
+    if (!is(r, Prim::mul)) return std::nullopt;
+    const Reg a = at(r).args[0];
+    const Reg b = at(r).args[1];
+    if (owns(b, Prim::sigmoid) && at(b).args[0] == a) return fused(Fused::silu, a);
+    if (owns(a, Prim::sigmoid) && at(a).args[0] == b) return fused(Fused::silu, b);
+    return std::nullopt;
+  }
+  Match relu(Reg r) const {  // max(a, 0), max(a + b, 0)
+    if (!is(r, Prim::max)) return std::nullopt;
+    const bool zero_first = at(at(r).args[0]).op == LoopOp::constant && at(at(r).args[0]).value == 0;
+    const Reg zero = at(r).args[zero_first ? 0 : 1];
+    const Reg a = at(r).args[zero_first ? 1 : 0];
+    if (at(zero).op != LoopOp::constant || at(zero).value != 0) return std::nullopt;
+    if (owns(a, Prim::add)) return fused(Fused::add_relu, at(a).args[0], at(a).args[1]);
+    return fused(Fused::relu, a);
+  }
+  Match exp_sub(Reg r) const {
+    if (!is(r, Prim::exp) || !owns(at(r).args[0], Prim::sub)) return std::nullopt;
+    const Instruction& difference = at(at(r).args[0]);
+    return fused(Fused::exp_sub, difference.args[0], difference.args[1]);
+  }
+  Match mul_add_or_sub(Reg r) const {  // a * b + c, c + a * b, a * b - c
+    if (!is(r, Prim::add) && !is(r, Prim::sub)) return std::nullopt;
+    const Reg left = at(r).args[0];
+    const Reg right = at(r).args[1];
+    const Fused f = is(r, Prim::add) ? Fused::mul_add : Fused::mul_sub;
+    if (owns(left, Prim::mul)) return fused(f, at(left).args[0], at(left).args[1], right);
+    if (f == Fused::mul_add && owns(right, Prim::mul))
+      return fused(f, at(right).args[0], at(right).args[1], left);
+    return std::nullopt;
+  }
+  Match sub_mul(Reg r) const {  // (a - b) * c
+    if (!is(r, Prim::mul)) return std::nullopt;
+    const Reg left = at(r).args[0];
+    const Reg right = at(r).args[1];
+    if (owns(left, Prim::sub)) return fused(Fused::sub_mul, at(left).args[0], at(left).args[1], right);
+    if (owns(right, Prim::sub)) return fused(Fused::sub_mul, at(right).args[0], at(right).args[1], left);
+    return std::nullopt;
+  }
+
+  Match sum_squares(Reg r) const {  // sum(a * a)
+    const Reg square = at(r).args[0];
+    if (at(r).reduce != Reduce::sum || !is(square, Prim::mul) || at(square).args[0] != at(square).args[1])
+      return std::nullopt;
+    LoopNode node;
+    node.instruction = at(r);
+    node.instruction.args[0] = at(square).args[0];
+    node.squares = true;
+    node.arg_count = 1;
+    return node;
+  }
+
+  const LoopProgram& program_;
+  std::vector<int> uses_;
+};
+
+}  // namespace
+
+std::vector<LoopNode> recognise_chains(const LoopProgram& program) {
+  const Chains chains(program);
+  std::vector<LoopNode> nodes;
+  for (Reg r = 0; r < static_cast<Reg>(program.code.size()); ++r) {
+    const Instruction& i = program.code[static_cast<std::size_t>(r)];
+    LoopNode plain;
+    plain.instruction = i;
+    if (i.op == LoopOp::prim) plain.arg_count = arity(i.prim);
+    if (i.op == LoopOp::reduce || i.op == LoopOp::store) plain.arg_count = 1;
+    nodes.push_back(chains.match(r).value_or(plain));
+  }
+  return nodes;
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,498 @@
+// From a loop program to steps: which values exist once per item and which per block, in how many walks over
+// the row, and where each of them lies.
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "base/error.h"
+#include "kernels/cpu/loop_plan.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr long whole_row_budget = 256 << 10;  // bytes of a worker's scratch for values kept from walk to walk
+
+long stored_size(DType type) { return static_cast<long>(size_of(type)); }
+
+/// What is known of a register before any step exists.
+struct Value {
+  bool has_p = false;
+  bool has_q = false;
+  bool in_block = false;  // varies over the reduced row: computed block by block
+  int stage = 0;          // how many reductions come before it
+};
+
+bool is_heavy(Prim p) {
+  switch (p) {
+    case Prim::div:
+    case Prim::sqrt:
+    case Prim::neg:
+    case Prim::abs:
+    case Prim::sign: return false;
+    default:
+      return info(p).kind == PrimKind::real || p == Prim::pow || p == Prim::fmod || p == Prim::remainder;
+  }
+}
+
+class Compiler {
+ public:
+  Compiler(const LoopProgram& program, LoopSpace space)
+      : program_(program), nodes_(recognise_chains(program)) {
+    plan_.space = std::move(space);
+    for (const Operand& operand : program.operands) {
+      plan_.operand_buffers.push_back(operand.buffer);
+      plan_.operand_sizes.push_back(stored_size(operand.dtype));
+    }
+    // The worker's scratch begins with the operands' addresses, for the item and for the block.
+    plan_.scratch_bytes = (program.operands.size() * 2 * sizeof(std::byte*) + 63) / 64 * 64;
+  }
+
+  LoopPlan compile() {
+    describe_values();
+    find_needed();
+    places_.assign(nodes_.size(), Place{});
+    plan_.stages.resize(static_cast<std::size_t>(last_stage_) + 1);
+    if (single_pass()) {
+      compile_single_pass();
+    } else {
+      compile_stages();
+    }
+    estimate_cost();
+    return std::move(plan_);
+  }
+
+ private:
+  const Instruction& at(Reg r) const { return nodes_[static_cast<std::size_t>(r)].instruction; }
+  Value& value(Reg r) { return values_[static_cast<std::size_t>(r)]; }
+  Place& place(Reg r) { return places_[static_cast<std::size_t>(r)]; }
+  int arg_count(Reg r) const { return nodes_[static_cast<std::size_t>(r)].arg_count; }
+  Reg arg(Reg r, int i) const { return at(r).args[static_cast<std::size_t>(i)]; }
+  Reg end() const { return static_cast<Reg>(nodes_.size()); }
+  const LoopSpace& space() const { return plan_.space; }
+
+  // One block covers the whole reduced row, so that everything runs in program order.
+  bool single_pass() const {
+    switch (space().mode) {
+      case LoopMode::map: return true;
+      case LoopMode::rows: return space().q_count > 0 && space().q_block >= space().q_count;
+      case LoopMode::columns:
+        return space().p > 0 && space().p_block >= space().p && space().reduced_outer.empty();
+    }
+    return false;
+  }
+
+  Value shape_of(const Access& access) const {
+    Value v;
+    v.has_p = access.p != 0 && space().p != 1;
+    for (std::size_t d = 0; d < access.q.size(); ++d)
+      v.has_q = v.has_q || (access.q[d] != 0 && space().q[d] != 1);
+    bool outside = false;
+    for (std::size_t d = 0; d < access.reduced_outer.size(); ++d)
+      outside = outside || (access.reduced_outer[d] != 0 && space().reduced_outer[d] != 1);
+    if (space().mode == LoopMode::rows) v.in_block = v.has_q;
+    if (space().mode == LoopMode::columns) v.in_block = v.has_p || outside;
+    return v;
+  }
+
+  void describe_values() {
+    values_.resize(nodes_.size());
+    for (Reg r = 0; r < end(); ++r) {
+      const Instruction& i = at(r);
+      Value v;
+      if (i.op == LoopOp::load || i.op == LoopOp::store) v = shape_of(space().operands[operand(r)]);
+      if (i.op == LoopOp::iota) v = shape_of(space().iotas[static_cast<std::size_t>(r)]);
+      if (i.op == LoopOp::tile) v = {.has_p = true, .has_q = true};
+      for (int a = 0; a < arg_count(r); ++a) {
+        const Value& from = value(arg(r, a));
+        v.stage = std::max(v.stage, from.stage);
+        if (i.op == LoopOp::reduce) continue;
+        v.has_p = v.has_p || from.has_p;
+        v.has_q = v.has_q || from.has_q;
+        v.in_block = v.in_block || from.in_block;
+      }
+      if (i.op == LoopOp::reduce) {
+        v.has_p = space().mode == LoopMode::rows && space().p != 1;
+        v.has_q = space().mode == LoopMode::columns && space().q_count != 1;
+        v.stage += 1;
+      }
+      value(r) = v;
+    }
+  }
+  std::size_t operand(Reg r) const { return static_cast<std::size_t>(at(r).operand); }
+
+  void find_needed() {
+    needed_.assign(nodes_.size(), false);
+    for (Reg r = end(); r-- > 0;) {
+      if (at(r).op == LoopOp::store) needed_[static_cast<std::size_t>(r)] = true;
+      if (!needed_[static_cast<std::size_t>(r)]) continue;
+      for (int a = 0; a < arg_count(r); ++a) needed_[static_cast<std::size_t>(arg(r, a))] = true;
+      if (at(r).op == LoopOp::reduce) last_stage_ = std::max(last_stage_, value(r).stage - 1);
+      if (at(r).op == LoopOp::store && value(r).in_block) last_stage_ = std::max(last_stage_, value(r).stage);
+    }
+  }
+
+  // ---- one walk: program order, stores last ----
+
+  void compile_single_pass() {
+    plan_.stages.resize(1);
+    std::vector<Reg> order;
+    for (Reg r = 0; r < end(); ++r)
+      if (needed_[static_cast<std::size_t>(r)] && at(r).op != LoopOp::store) order.push_back(r);
+    for (Reg r = 0; r < end(); ++r)
+      if (at(r).op == LoopOp::store) order.push_back(r);
+    emit_list(order, plan_.stages[0].block, &plan_.stages[0].block);
+  }
+
+  // ---- several walks over the row ----
+
+  void compile_stages() {
+    emit_row_values(0, plan_.before);
+    for (int s = 0; s <= last_stage_; ++s) {
+      Stage& stage = plan_.stages[static_cast<std::size_t>(s)];
+      emit_list(block_order(s), stage.block, &stage.after);
+      emit_row_values(s + 1, stage.after);
+    }
+    std::vector<Reg> stores;
+    for (Reg r = 0; r < end(); ++r)
+      if (at(r).op == LoopOp::store && !value(r).in_block) stores.push_back(r);
+    emit_list(stores, plan_.stages.back().after, nullptr);
+  }
+
+  /// The values of one per row that become known after `stage` reductions (the reductions themselves are
+  /// finished already).
+  void emit_row_values(int stage, Steps& steps) {
+    std::vector<Reg> order;
+    for (Reg r = 0; r < end(); ++r) {
+      const LoopOp op = at(r).op;
+      if (op == LoopOp::reduce || op == LoopOp::store || value(r).in_block || value(r).stage != stage)
+        continue;
+      if (needed_[static_cast<std::size_t>(r)]) order.push_back(r);
+    }
+    emit_list(order, steps, nullptr);
+  }
+
+  /// What walk s computes block by block: its reductions, in the last walk the stores, and all they need that
+  /// is not kept from an earlier walk.
+  std::vector<Reg> block_order(int s) {
+    std::vector<bool> wanted(nodes_.size(), false);
+    std::vector<Reg> result;
+    for (Reg r = end(); r-- > 0;) {
+      const LoopOp op = at(r).op;
+      const bool folds =
+          op == LoopOp::reduce && value(r).stage == s + 1 && needed_[static_cast<std::size_t>(r)];
+      const bool stores = op == LoopOp::store && value(r).in_block && s == last_stage_;
+      if (!folds && !stores && !wanted[static_cast<std::size_t>(r)]) continue;
+      if (!folds && !stores && (!value(r).in_block || is_kept(r))) continue;
+      result.push_back(r);
+      for (int a = 0; a < arg_count(r); ++a) wanted[static_cast<std::size_t>(arg(r, a))] = true;
+    }
+    std::reverse(result.begin(), result.end());
+    std::stable_partition(result.begin(), result.end(), [&](Reg r) { return at(r).op != LoopOp::store; });
+    keep_for_later(s, result);
+    return result;
+  }
+  bool is_kept(Reg r) { return place(r).where == Place::Where::whole_row; }
+
+  /// Of what walk s computes, keeps the values that later walks need and that cost more than a load.
+  void keep_for_later(int s, const std::vector<Reg>& computed) {
+    for (const Reg r : computed) {
+      const Instruction& i = at(r);
+      const bool full = value(r).has_q && (value(r).has_p || space().p == 1);
+      if (i.op == LoopOp::store || i.op == LoopOp::reduce || !full || is_direct_load(r)) continue;
+      if (!is_used_after(r, s)) continue;
+      const long bytes = row_values() * stored_size(program_.type_of(r));
+      if (kept_bytes_ + bytes > whole_row_budget) continue;
+      kept_bytes_ += bytes;
+      place(r) = new_place(r, Place::Where::whole_row, bytes);
+    }
+  }
+  bool is_used_after(Reg r, int s) {
+    for (Reg user = r + 1; user < end(); ++user) {
+      if (!needed_[static_cast<std::size_t>(user)]) continue;
+      for (int a = 0; a < arg_count(user); ++a) {
+        if (arg(user, a) != r) continue;
+        const bool reduces = at(user).op == LoopOp::reduce;
+        const int when = at(user).op == LoopOp::store ? last_stage_ : value(user).stage - (reduces ? 1 : 0);
+        if (when > s) return true;
+      }
+    }
+    return false;
+  }
+  /// How many values a register has that is kept for all blocks of an item.
+  long row_values() const {
+    if (space().mode == LoopMode::rows) return space().q_count * space().p_block;
+    long count = space().p * space().q_block;
+    for (const long extent : space().reduced_outer) count *= extent;
+    return count;
+  }
+
+  // ---- steps ----
+
+  bool is_direct(const Access& access, DType dtype, const Value& v) const {
+    if (compute_type(dtype) != dtype || is_bool(dtype)) return false;
+    if (v.has_q) return space().q.size() == 1 && access.q[0] == 1;
+    return !v.has_p || access.p == 1;
+  }
+  bool is_direct_load(Reg r) {
+    return at(r).op == LoopOp::load &&
+           is_direct(space().operands[operand(r)], program_.operands[operand(r)].dtype, value(r));
+  }
+
+  Place new_place(Reg r, Place::Where where, long bytes) {
+    Place p{.where = where, .size = stored_size(program_.type_of(r))};
+    p.has_p = value(r).has_p;
+    p.has_q = value(r).has_q;
+    p.offset = allocate(bytes);
+    return p;
+  }
+  long allocate(long bytes) {
+    const long offset = static_cast<long>(plan_.scratch_bytes);
+    // The extra lines keep registers of a power of two from sharing L1 sets and from false store forwarding.
+    plan_.scratch_bytes += static_cast<std::size_t>((bytes + 63) / 64 * 64 + 192);
+    return offset;
+  }
+  long values_in(bool has_p, bool has_q) const {
+    return (has_p ? space().p_block : 1) * (has_q ? space().q_block : 1);
+  }
+
+  void emit_list(const std::vector<Reg>& order, Steps& steps, Steps* after_folds) {
+    std::vector<int> last_use(nodes_.size(), -1);
+    for (std::size_t n = 0; n < order.size(); ++n)
+      for (int a = 0; a < arg_count(order[n]); ++a)
+        last_use[static_cast<std::size_t>(arg(order[n], a))] = static_cast<int>(n);
+    for (std::size_t n = 0; n < order.size(); ++n) {
+      const Reg r = order[n];
+      if (value(r).in_block || space().mode == LoopMode::map) release(static_cast<int>(n), last_use);
+      emit(r, order, n, steps, after_folds);
+    }
+    release(static_cast<int>(order.size()), last_use);
+  }
+  /// Frees the scratch of values that no step after `now` reads.
+  void release(int now, const std::vector<int>& last_use) {
+    std::erase_if(live_, [&](Reg r) {
+      // A value read for the last time in this very step gives its place to the result: loops allow that.
+      if (last_use[static_cast<std::size_t>(r)] > now) return false;
+      free_[{place(r).size, values_in(place(r).has_p, place(r).has_q)}].push_back(place(r).offset);
+      return true;
+    });
+  }
+
+  Place scratch_for(Reg r) {
+    Place p{.where = Place::Where::scratch, .size = stored_size(program_.type_of(r))};
+    p.has_p = value(r).has_p;
+    p.has_q = value(r).has_q;
+    const long count = values_in(p.has_p, p.has_q);
+    const bool reusable = value(r).in_block || space().mode == LoopMode::map;
+    auto& free = free_[{p.size, count}];
+    if (reusable && !free.empty()) {
+      p.offset = free.back();
+      free.pop_back();
+    } else {
+      p.offset = allocate(count * p.size);
+    }
+    if (reusable) live_.push_back(r);
+    return p;
+  }
+
+  void emit(Reg r, const std::vector<Reg>& order, std::size_t n, Steps& steps, Steps* after_folds) {
+    switch (at(r).op) {
+      case LoopOp::constant: place(r) = constant_place(at(r)); return;
+      case LoopOp::tile:
+        place(r) = {.where = Place::Where::tile, .size = 4, .has_p = true, .has_q = true};
+        return;
+      case LoopOp::load: emit_load(r, steps); return;
+      case LoopOp::iota: emit_iota(r, steps); return;
+      case LoopOp::prim: emit_prim(r, order, n, steps); return;
+      case LoopOp::reduce: emit_reduce(r, steps, *after_folds); return;
+      case LoopOp::store: emit_store(r, steps); return;
+    }
+  }
+
+  Step step_for(Reg r, Step::Kind kind) {
+    Step step;
+    step.kind = kind;
+    step.has_p = value(r).has_p;
+    step.has_q = value(r).has_q;
+    return step;
+  }
+  void set_out(Reg r) {
+    if (!is_kept(r)) place(r) = scratch_for(r);
+  }
+
+  Place constant_place(const Instruction& i) {
+    Place p{.where = Place::Where::constant, .offset = static_cast<long>(plan_.constants.size())};
+    p.size = stored_size(i.type);
+    plan_.constants.resize(plan_.constants.size() + 8);
+    std::byte* data = plan_.constants.data() + p.offset;
+    const auto put = [&](auto x) { std::memcpy(data, &x, sizeof x); };
+    if (i.type == DType::f32) put(static_cast<float>(i.value));
+    if (i.type == DType::f64) put(i.value);
+    if (i.type == DType::i64) put(i.integer);
+    if (i.type == DType::boolean) put(static_cast<std::uint8_t>(i.integer != 0));
+    return p;
+  }
+
+  void emit_load(Reg r, Steps& steps) {
+    if (is_direct_load(r)) {
+      place(r) = {
+          .where = Place::Where::memory, .offset = at(r).operand, .size = stored_size(program_.type_of(r))};
+      place(r).has_p = value(r).has_p;
+      place(r).has_q = value(r).has_q;
+      return;
+    }
+    Step step = step_for(r, Step::Kind::load);
+    step.access = at(r).operand;
+    step.transfer = load_op(program_.operands[operand(r)].dtype);
+    set_out(r);
+    step.out = place(r);
+    steps.push_back(step);
+  }
+  void emit_iota(Reg r, Steps& steps) {
+    Step step = step_for(r, Step::Kind::iota);
+    step.access = r;
+    set_out(r);
+    step.out = place(r);
+    steps.push_back(step);
+  }
+
+  OpFn op_of(Reg r) {
+    const LoopNode& node = nodes_[static_cast<std::size_t>(r)];
+    if (node.fused >= 0) return simd_ops().fused[node.fused];
+    const Instruction& i = node.instruction;
+    const DType from = program_.type_of(i.args[i.prim == Prim::select ? 1 : 0]);
+    if (i.prim == Prim::cast) return cast_op(from, i.type);
+    const OpFn simd = from == DType::f32 ? simd_ops().prim[static_cast<std::size_t>(i.prim)] : nullptr;
+    return simd != nullptr ? simd : generic_op(i.prim, from);
+  }
+
+  void emit_prim(Reg r, const std::vector<Reg>& order, std::size_t n, Steps& steps) {
+    Step step = step_for(r, Step::Kind::op);
+    step.op = op_of(r);
+    step.in_count = arg_count(r);
+    for (int a = 0; a < step.in_count; ++a) step.in[a] = place(arg(r, a));
+    const Reg target = is_kept(r) ? -1 : direct_store(r, order, n);
+    if (target >= 0) {
+      place(r) = {.where = Place::Where::memory, .offset = at(target).operand};
+      place(r).size = stored_size(program_.type_of(r));
+      place(r).has_p = value(r).has_p;
+      place(r).has_q = value(r).has_q;
+    } else {
+      set_out(r);
+    }
+    step.out = place(r);
+    steps.push_back(step);
+  }
+
+  /// The store that this result may be written to at once, or -1. Not if something after it still reads
+  /// memory: the target may be the same memory as an input.
+  Reg direct_store(Reg r, const std::vector<Reg>& order, std::size_t n) {
+    Reg target = -1;
+    for (std::size_t later = n + 1; later < order.size(); ++later) {
+      const Reg user = order[later];
+      if (at(user).op == LoopOp::load) return -1;
+      if (at(user).op != LoopOp::store && reads_memory(user)) return -1;
+      if (at(user).op == LoopOp::store && arg(user, 0) != r && reads_memory(user)) return -1;
+      if (at(user).op == LoopOp::store && arg(user, 0) == r && target < 0 && can_write_directly(user, r))
+        target = user;
+    }
+    return target;
+  }
+  bool reads_memory(Reg user) {
+    for (int a = 0; a < arg_count(user); ++a) {
+      const Reg from = arg(user, a);
+      if (is_direct_load(from) || at(from).op == LoopOp::tile) return true;
+    }
+    return false;
+  }
+  bool can_write_directly(Reg store, Reg r) {
+    const Value& s = value(store);
+    if (s.has_p != value(r).has_p || s.has_q != value(r).has_q) return false;
+    return is_direct(space().operands[operand(store)], program_.operands[operand(store)].dtype, s);
+  }
+
+  void emit_reduce(Reg r, Steps& steps, Steps& after) {
+    Step init = step_for(r, Step::Kind::init);
+    init.reduce = nodes_[static_cast<std::size_t>(r)].squares
+                      ? reduce_squares_ops()
+                      : reduce_ops(at(r).reduce, program_.type_of(arg(r, 0)));
+    init.out = {.where = Place::Where::scratch, .size = static_cast<long>(init.reduce.size)};
+    init.out.has_p = value(r).has_p;
+    init.out.has_q = value(r).has_q;
+    init.out.offset = allocate(values_in(value(r).has_p, value(r).has_q) * init.out.size);
+    (single_pass() ? steps : plan_.before).push_back(init);
+
+    Step fold = init;
+    fold.kind = Step::Kind::fold;
+    fold.in_count = 1;
+    fold.in[0] = fill_columns(arg(r, 0), steps);
+    steps.push_back(fold);
+
+    Step finish = init;
+    finish.kind = Step::Kind::finish;
+    finish.in[0] = init.out;
+    place(r) = scratch_for(r);
+    finish.out = place(r);
+    after.push_back(finish);
+  }
+
+  /// Folds need one value per column: repeats a value that has none.
+  Place fill_columns(Reg r, Steps& steps) {
+    if (value(r).has_q || space().q_count == 1) return place(r);
+    Step copy = step_for(r, Step::Kind::op);
+    const DType type = program_.type_of(r);
+    copy.op = cast_op(type, type);
+    copy.has_q = true;
+    copy.in_count = 1;
+    copy.in[0] = place(r);
+    copy.out = place(r);
+    copy.out.where = Place::Where::scratch;
+    copy.out.size = stored_size(type);
+    copy.out.has_q = true;
+    copy.out.offset = allocate(values_in(copy.has_p, true) * copy.out.size);
+    steps.push_back(copy);
+    return copy.out;
+  }
+
+  void emit_store(Reg r, Steps& steps) {
+    const Place& from = place(arg(r, 0));
+    if (from.where == Place::Where::memory && from.offset == at(r).operand &&
+        at(arg(r, 0)).op == LoopOp::prim)
+      return;
+    Step step = step_for(r, Step::Kind::store);
+    step.access = at(r).operand;
+    step.transfer = store_op(program_.operands[operand(r)].dtype);
+    step.in_count = 1;
+    step.in[0] = from;
+    steps.push_back(step);
+  }
+
+  void estimate_cost() {
+    long per_point = 1;
+    for (Reg r = 0; r < end(); ++r)
+      if (needed_[static_cast<std::size_t>(r)] && at(r).op == LoopOp::prim)
+        per_point += nodes_[static_cast<std::size_t>(r)].fused < 0 && is_heavy(at(r).prim) ? 8 : 1;
+    long points = space().p_block * space().q_block;
+    if (space().mode == LoopMode::rows) points = space().p_block * std::max(1L, space().q_count);
+    if (space().mode == LoopMode::columns) points = std::max(1L, row_values());
+    plan_.item_cost = per_point * points;
+  }
+
+  const LoopProgram& program_;
+  LoopPlan plan_;
+  std::vector<LoopNode> nodes_;
+  std::vector<Value> values_;
+  std::vector<Place> places_;
+  std::vector<bool> needed_;
+  std::vector<Reg> live_;
+  std::map<std::pair<long, long>, std::vector<long>> free_;  // scratch offsets by value size and count
+  int last_stage_ = 0;
+  long kept_bytes_ = 0;
+};
+
+}  // namespace
+
+LoopPlan make_plan(const LoopProgram& program, LoopSpace space) {
+  return Compiler(program, std::move(space)).compile();
+}
+
+}  // namespace tenon::cpu

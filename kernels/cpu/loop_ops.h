@@ -1,0 +1,95 @@
+// What the steps of a compiled loop program call: loops over a tile of rows x cols values in L1, one per
+// primitive and type. Internal to the loop kernels.
+#pragma once
+#include <cstddef>
+
+#include "base/scalar.h"
+#include "kernels/loop_program.h"
+
+namespace tenon::cpu {
+
+/// One call: out[r][c] = op(in0[r][c], in1[r][c], in2[r][c]) for r < rows, c < cols. Pitches count elements
+/// from row to row (0: the same row each time). A splat input has one value per row, at in[r * pitch]. Bools
+/// are bytes of 0 or 1. out may be one of the inputs.
+struct OpArgs {
+  void* out = nullptr;
+  const void* in[3] = {};
+  long out_pitch = 0;
+  long in_pitch[3] = {};
+  bool splat[3] = {};
+  long rows = 0;
+  long cols = 0;
+};
+using OpFn = void (*)(const OpArgs&);
+
+/// The loop of p on operands of compute type `type` (for select, the type of its two values).
+OpFn generic_op(Prim p, DType type);
+/// The loop of a cast from a compute type through the dtype `to`.
+OpFn cast_op(DType from, DType to);
+
+/// Folds a tile into accumulators: one per row, or one per column. `index` is the position in the reduced row
+/// of the tile's first column (row), for argmin and argmax.
+using FoldFn = void (*)(void* accumulators, const OpArgs& tile, long index);
+
+/// How one reduction of one type works: n accumulators of `size` bytes are set to the identity, tiles are
+/// folded in, and finished into registers.
+struct ReduceOps {
+  std::size_t size = 0;
+  void (*init)(void* accumulators, long n) = nullptr;
+  FoldFn fold_rows = nullptr;
+  FoldFn fold_columns = nullptr;
+  void (*finish)(void* out, const void* accumulators, long n) = nullptr;
+};
+ReduceOps reduce_ops(Reduce kind, DType type);
+/// The sum of the squares of floats.
+ReduceOps reduce_squares_ops();
+
+/// Copies rows x cols elements from memory into dense values of the dtype's compute type, or back.
+/// Strides count elements. `values_pitch` and `splat` as in OpArgs.
+struct Transfer {
+  std::byte* memory = nullptr;
+  long row_stride = 0;
+  long col_stride = 0;
+  void* values = nullptr;
+  long values_pitch = 0;
+  bool splat = false;
+  long rows = 0;
+  long cols = 0;
+};
+using TransferFn = void (*)(const Transfer&);
+TransferFn load_op(DType dtype);
+TransferFn store_op(DType dtype);
+
+/// Loops over chains of float primitives that are worth one pass.
+enum class Fused {
+  mul_add,   // a * b + c
+  mul_sub,   // a * b - c
+  relu,      // max(a, 0)
+  add_relu,  // max(a + b, 0)
+  gelu,      // a / 2 * (1 + erf(a / sqrt 2))
+  silu,      // a * sigmoid(a)
+  exp_sub,   // exp(a - b)
+  sub_mul,   // (a - b) * c
+};
+inline constexpr int fused_count = static_cast<int>(Fused::sub_mul) + 1;
+
+/// The float loops that are built per ISA; null where the generic one serves.
+struct SimdOps {
+  OpFn prim[prim_count];
+  OpFn fused[fused_count];
+  FoldFn fold_rows_sum;  // sums are held in double
+  FoldFn fold_rows_sum_squares;
+  FoldFn fold_rows_max;
+  FoldFn fold_rows_min;
+  FoldFn fold_columns_sum;
+  FoldFn fold_columns_sum_squares;
+  TransferFn load_f32;
+  TransferFn load_f16;
+  TransferFn load_bf16;
+  TransferFn store_f16;
+  TransferFn store_bf16;
+};
+/// The table of the ISA in use.
+const SimdOps& simd_ops();
+
+}  // namespace tenon::cpu

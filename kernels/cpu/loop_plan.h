@@ -1,0 +1,75 @@
+// A loop program compiled to steps over tiles. Internal to the loop kernels.
+#pragma once
+#include <cstddef>
+#include <vector>
+
+#include "kernels/cpu/loop_ops.h"
+#include "kernels/cpu/loop_space.h"
+
+namespace tenon::cpu {
+
+/// Where the values of a register lie while a tile is worked on.
+struct Place {
+  enum class Where {
+    none,
+    scratch,    // offset: bytes into the worker's scratch; dense
+    whole_row,  // the same, but holding all blocks of the reduced row
+    constant,   // offset: bytes into LoopPlan::constants
+    memory,     // offset: index of an operand, read or written in place
+    tile,       // the tile that the anchor handed in
+  };
+  Where where = Where::none;
+  long offset = 0;
+  long size = 0;       // bytes of one value
+  bool has_p = false;  // one value per tile row?
+  bool has_q = false;  // one value per tile column?
+};
+
+/// What one step does, on all values of its shape: rows x cols (has_p and has_q), a row, a column or a single
+/// value.
+struct Step {
+  enum class Kind { op, load, iota, init, fold, finish, store };
+  Kind kind = Kind::op;
+  bool has_p = false;
+  bool has_q = false;
+  Place out;
+  Place in[3];
+  int in_count = 0;
+  int access = -1;  // load, store: operand; iota: instruction
+  OpFn op = nullptr;
+  TransferFn transfer = nullptr;
+  ReduceOps reduce;
+};
+using Steps = std::vector<Step>;
+
+/// One walk over the reduced row: `block` runs for every block of it, then `after` once.
+struct Stage {
+  Steps block;
+  Steps after;
+};
+
+struct LoopPlan {
+  LoopSpace space;
+  std::vector<int> operand_buffers;
+  std::vector<long> operand_sizes;  // bytes of one element
+  std::vector<std::byte> constants;
+  Steps before;  // once per item
+  std::vector<Stage> stages;
+  std::size_t scratch_bytes = 0;  // of one worker
+  long item_cost = 1;             // in element operations, to share out the work
+};
+
+/// Compiles a verified program for the space.
+LoopPlan make_plan(const LoopProgram& program, LoopSpace space);
+
+/// Single float operations, or the fused loops that stand for several instructions: what is left of a program
+/// after its chains were recognised. The indices are those of the instructions.
+struct LoopNode {
+  Instruction instruction;
+  int fused = -1;        // a Fused, which replaces instruction.prim
+  bool squares = false;  // a reduction that sums the squares of its argument
+  int arg_count = 0;
+};
+std::vector<LoopNode> recognise_chains(const LoopProgram& program);
+
+}  // namespace tenon::cpu

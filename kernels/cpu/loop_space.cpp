@@ -1,0 +1,229 @@
+// Ordering, merging and tiling of the dims of a loop program.
+#include "kernels/cpu/loop_space.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr long block_elements = 1024;   // a register of floats is 4 KiB: a handful stay in L1
+constexpr long whole_row_limit = 2048;  // rows up to here are held whole in registers
+constexpr long transposed_block = 32;   // side of the tile where an operand is read across its rows
+constexpr long tiny_inner = 32;         // inner extents below this are joined with the next dims
+
+/// A dim with the strides of all accesses along it.
+struct Dim {
+  long extent = 1;
+  std::vector<long> strides;  // operands, then iotas
+};
+
+std::vector<Dim> dims_of(const LoopProgram& program) {
+  std::vector<Dim> dims(program.dims.size());
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    dims[d].extent = program.dims[d];
+    for (const Operand& operand : program.operands) dims[d].strides.push_back(operand.strides[d]);
+    for (const Instruction& i : program.code)
+      dims[d].strides.push_back(i.op == LoopOp::iota && i.dim == static_cast<int>(d) ? 1 : 0);
+  }
+  return dims;
+}
+
+/// The operands whose layout decides the order of the dims: what is stored, or, where the program reduces,
+/// what is loaded along the row.
+std::vector<std::size_t> leading_operands(const LoopProgram& program) {
+  const std::vector<bool> varying = varies_over_row(program);
+  std::vector<std::size_t> result;
+  const LoopOp wanted = program.reduced > 0 ? LoopOp::load : LoopOp::store;
+  for (std::size_t i = 0; i < program.code.size(); ++i)
+    if (program.code[i].op == wanted && (program.reduced == 0 || varying[i]))
+      result.push_back(static_cast<std::size_t>(program.code[i].operand));
+  return result;
+}
+
+void sort_by_memory(std::vector<Dim>& dims, const std::vector<std::size_t>& leading) {
+  const auto weight = [&](const Dim& dim) {
+    long sum = 0;
+    for (const std::size_t operand : leading) sum += std::labs(dim.strides[operand]);
+    return sum;
+  };
+  std::stable_sort(dims.begin(), dims.end(),
+                   [&](const Dim& a, const Dim& b) { return weight(a) > weight(b); });
+}
+
+void drop_and_merge(std::vector<Dim>& dims) {
+  std::erase_if(dims, [](const Dim& d) { return d.extent == 1; });
+  for (std::size_t d = dims.size(); d-- > 1;) {
+    const Dim& inner = dims[d];
+    Dim& outer = dims[d - 1];
+    bool mergeable = true;
+    for (std::size_t a = 0; a < inner.strides.size(); ++a)
+      mergeable = mergeable && outer.strides[a] == inner.strides[a] * inner.extent;
+    if (!mergeable) continue;
+    outer.extent *= inner.extent;
+    outer.strides = inner.strides;
+    dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(d));
+  }
+}
+
+bool prefers_columns(const std::vector<Dim>& kept, const std::vector<Dim>& row,
+                     const std::vector<std::size_t>& leading) {
+  if (kept.empty() || row.empty() || kept.back().extent < 4) return false;
+  long rows_votes = 0;
+  long columns_votes = 0;
+  for (const std::size_t operand : leading) {
+    if (std::labs(row.back().strides[operand]) == 1) {
+      ++rows_votes;
+    } else if (std::labs(kept.back().strides[operand]) == 1) {
+      ++columns_votes;
+    }
+  }
+  return columns_votes > rows_votes;
+}
+
+bool has_positions(const LoopProgram& program) {
+  return std::any_of(program.code.begin(), program.code.end(), [](const Instruction& i) {
+    return i.op == LoopOp::reduce && (i.reduce == Reduce::argmin || i.reduce == Reduce::argmax);
+  });
+}
+
+/// Assigns dims to the parts of the space, and cuts the accesses accordingly.
+struct Parts {
+  std::vector<Dim> outer, reduced_outer, p, q;
+};
+
+Dim take_back(std::vector<Dim>& dims) {
+  Dim dim = std::move(dims.back());
+  dims.pop_back();
+  return dim;
+}
+
+Parts split_map(std::vector<Dim> kept) {
+  Parts parts;
+  long count = 1;
+  while (!kept.empty() && (parts.q.empty() || count < tiny_inner)) {
+    count *= kept.back().extent;
+    parts.q.insert(parts.q.begin(), take_back(kept));
+  }
+  if (!kept.empty()) parts.p.push_back(take_back(kept));
+  parts.outer = std::move(kept);
+  return parts;
+}
+
+Parts split_rows(std::vector<Dim> kept, std::vector<Dim> row) {
+  Parts parts;
+  if (!kept.empty()) parts.p.push_back(take_back(kept));
+  parts.outer = std::move(kept);
+  parts.q = std::move(row);
+  return parts;
+}
+
+Parts split_columns(std::vector<Dim> kept, std::vector<Dim> row) {
+  Parts parts;
+  parts.q.push_back(take_back(kept));
+  parts.outer = std::move(kept);
+  parts.p.push_back(take_back(row));
+  parts.reduced_outer = std::move(row);
+  return parts;
+}
+
+std::vector<long> extents(const std::vector<Dim>& dims) {
+  std::vector<long> result;
+  for (const Dim& dim : dims) result.push_back(dim.extent);
+  return result;
+}
+std::vector<long> strides(const std::vector<Dim>& dims, std::size_t access) {
+  std::vector<long> result;
+  for (const Dim& dim : dims) result.push_back(dim.strides[access]);
+  return result;
+}
+
+void fill(LoopSpace& space, const Parts& parts, const LoopProgram& program) {
+  space.outer = extents(parts.outer);
+  space.reduced_outer = extents(parts.reduced_outer);
+  space.p = parts.p.empty() ? 1 : parts.p[0].extent;
+  space.q = extents(parts.q);
+  if (space.q.empty()) space.q.push_back(1);
+  space.q_count = std::accumulate(space.q.begin(), space.q.end(), 1L, std::multiplies<>());
+  const auto access = [&](std::size_t index, long offset) {
+    Access a;
+    a.offset = offset;
+    a.outer = strides(parts.outer, index);
+    a.reduced_outer = strides(parts.reduced_outer, index);
+    a.p = parts.p.empty() ? 0 : parts.p[0].strides[index];
+    a.q = strides(parts.q, index);
+    if (a.q.empty()) a.q.push_back(0);
+    return a;
+  };
+  for (std::size_t i = 0; i < program.operands.size(); ++i)
+    space.operands.push_back(access(i, program.operands[i].offset));
+  for (std::size_t i = 0; i < program.code.size(); ++i)
+    space.iotas.push_back(program.code[i].op == LoopOp::iota ? access(program.operands.size() + i, 0)
+                                                             : Access{});
+}
+
+/// Is there an operand whose memory runs along the rows of tiles? Then square tiles use whole cache lines.
+bool reads_transposed(const LoopSpace& space) {
+  return std::any_of(space.operands.begin(), space.operands.end(),
+                     [](const Access& a) { return std::labs(a.p) == 1 && std::labs(a.q.back()) > 1; });
+}
+
+long clamp_block(long wanted, long extent) { return std::max(1L, std::min(wanted, extent)); }
+
+void choose_blocks(LoopSpace& space) {
+  switch (space.mode) {
+    case LoopMode::map:
+      space.q_block = clamp_block(reads_transposed(space) ? transposed_block : block_elements, space.q_count);
+      space.p_block = clamp_block(block_elements / space.q_block, space.p);
+      return;
+    case LoopMode::rows:
+      space.q_block =
+          clamp_block(space.q_count <= whole_row_limit ? whole_row_limit : block_elements, space.q_count);
+      space.p_block = clamp_block(block_elements / space.q_block, space.p);
+      return;
+    case LoopMode::columns:
+      space.q_block = clamp_block(128, space.q_count);
+      if (space.p * space.q_block <= whole_row_limit && space.reduced_outer.empty()) {
+        space.p_block = std::max(1L, space.p);
+      } else {
+        space.p_block = clamp_block(block_elements / space.q_block, space.p);
+      }
+  }
+}
+
+}  // namespace
+
+LoopSpace plan_space(const LoopProgram& program, bool on_tile) {
+  std::vector<Dim> kept = dims_of(program);
+  LoopSpace space;
+  if (on_tile) {
+    TENON_CHECK(kept.size() == 2 && program.reduced == 0);
+    fill(space, {.outer = {}, .reduced_outer = {}, .p = {kept[0]}, .q = {kept[1]}}, program);
+    space.p_block = space.p;
+    space.q_block = space.q_count;
+    return space;
+  }
+  std::vector<Dim> row(kept.end() - program.reduced, kept.end());
+  kept.resize(kept.size() - row.size());
+  const std::vector<std::size_t> leading = leading_operands(program);
+  sort_by_memory(kept, leading);
+  if (!has_positions(program)) sort_by_memory(row, leading);
+  drop_and_merge(kept);
+  drop_and_merge(row);
+  if (program.reduced == 0) {
+    fill(space, split_map(kept), program);
+  } else if (prefers_columns(kept, row, leading)) {
+    space.mode = LoopMode::columns;
+    fill(space, split_columns(kept, row), program);
+  } else {
+    space.mode = LoopMode::rows;
+    fill(space, split_rows(kept, row), program);
+  }
+  choose_blocks(space);
+  return space;
+}
+
+}  // namespace tenon::cpu

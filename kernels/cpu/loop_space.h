@@ -1,0 +1,44 @@
+// The iteration space of a loop program, put into the form that is run: dims of extent 1 dropped, dims
+// ordered by memory and merged, and one rows x cols tile chosen. Internal to the loop kernels.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "kernels/loop_program.h"
+
+namespace tenon::cpu {
+
+/// How the space is walked.
+///   map:      nothing is reduced; every tile is independent.
+///   rows:     tile rows are kept, tile columns are the reduced row (a row of x is contiguous).
+///   columns:  tile rows are reduced, tile columns are kept (the kept dim is contiguous).
+enum class LoopMode { map, rows, columns };
+
+/// The address of one operand (or the value of one iota) as an affine function of the space.
+struct Access {
+  long offset = 0;
+  std::vector<long> outer;
+  std::vector<long> reduced_outer;
+  long p = 0;
+  std::vector<long> q;
+};
+
+/// Points of the space: outer x reduced_outer x p x q. An item of work is one point of `outer` and one block
+/// of the kept tile dims; it walks through all of the reduced ones.
+struct LoopSpace {
+  LoopMode mode = LoopMode::map;
+  std::vector<long> outer;          // kept dims outside of the tile
+  std::vector<long> reduced_outer;  // reduced dims outside of the tile (columns only)
+  long p = 1;                       // the dim the rows of tiles run over
+  std::vector<long> q;              // the dims the columns of tiles run over; more than one cannot be merged
+  long q_count = 1;                 // their product
+  long p_block = 1;                 // largest tile
+  long q_block = 1;
+  std::vector<Access> operands;  // as in the program
+  std::vector<Access> iotas;     // one per instruction; empty where the instruction is no iota
+};
+
+/// `on_tile`: keep (rows, cols) as they are, for programs that run on a tile an anchor hands in.
+LoopSpace plan_space(const LoopProgram& program, bool on_tile);
+
+}  // namespace tenon::cpu

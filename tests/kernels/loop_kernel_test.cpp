@@ -1,0 +1,326 @@
+// Loop programs give what their plain reading gives, whatever the shapes, strides, dtypes, ISA and threads.
+#include "kernels/cpu/loop_kernel.h"
+
+#include <numeric>
+
+#include "tests/kernels/every_isa.h"
+#include "tests/kernels/loop_buffers.h"
+
+namespace tenon::cpu {
+namespace {
+
+class Loop : public OnEveryIsa {};
+TENON_EVERY_ISA(Loop);
+
+using Dims = std::vector<std::int64_t>;
+
+Dims row_major(const Dims& dims) {
+  Dims strides(dims.size());
+  std::int64_t stride = 1;
+  for (std::size_t d = dims.size(); d-- > 0; stride *= dims[d]) strides[d] = stride;
+  return strides;
+}
+LoopProgram program_over(Dims dims, int reduced = 0) {
+  LoopProgram p;
+  p.name = "test";
+  p.dims = std::move(dims);
+  p.reduced = reduced;
+  return p;
+}
+Operand dense(const LoopProgram& p, int buffer, DType dtype = DType::f32) {
+  return {buffer, dtype, row_major(p.dims)};
+}
+
+LoopProgram softmax(std::int64_t rows, std::int64_t length) {
+  LoopProgram p = program_over({rows, length}, 1);
+  const Reg x = p.load(dense(p, 0));
+  const Reg e = p.prim(Prim::exp, p.prim(Prim::sub, x, p.reduce(Reduce::max, x)));
+  p.store(dense(p, 1), p.prim(Prim::div, e, p.reduce(Reduce::sum, e)));
+  return p;
+}
+
+// y = layer_norm(x + residual) * gamma + beta, and the sum itself.
+LoopProgram layer_norm(std::int64_t rows, std::int64_t length) {
+  LoopProgram p = program_over({rows, length}, 1);
+  const Reg scale = p.constant(1.0 / static_cast<double>(length));
+  const Reg x = p.prim(Prim::add, p.load(dense(p, 0)), p.load(dense(p, 1)));
+  const Reg mean = p.prim(Prim::mul, p.reduce(Reduce::sum, x), scale);
+  const Reg d = p.prim(Prim::sub, x, mean);
+  const Reg variance = p.prim(Prim::mul, p.reduce(Reduce::sum, p.prim(Prim::mul, d, d)), scale);
+  const Reg rstd = p.prim(Prim::rsqrt, p.prim(Prim::add, variance, p.constant(1e-5)));
+  const Reg scaled = p.prim(Prim::mul, p.prim(Prim::mul, d, rstd), p.load({2, DType::f32, {0, 1}}));
+  p.store(dense(p, 4), x);
+  p.store(dense(p, 5), p.prim(Prim::add, scaled, p.load({3, DType::f32, {0, 1}})));
+  return p;
+}
+
+TEST_P(Loop, SoftmaxOfAnyRowLength) {
+  for (const std::int64_t length : {1, 2, 3, 15, 16, 17, 128, 1000, 1025, 2048, 2049, 5000, 70000})
+    for (const std::int64_t rows : {1, 3, 9})
+      if (rows * length <= 70000) expect_matches_reference(softmax(rows, length));
+}
+
+TEST_P(Loop, LayerNormOfAnyRowLength) {
+  for (const std::int64_t length : {1, 2, 15, 16, 17, 384, 1000, 1025, 3000, 50000})
+    for (const std::int64_t rows : {1, 5, 33})
+      if (rows * length <= 100000) expect_matches_reference(layer_norm(rows, length));
+}
+
+TEST_P(Loop, RmsNormWithPrologueAndEpilogue) {
+  for (const std::int64_t length : {7, 64, 3000}) {
+    LoopProgram p = program_over({6, length}, 1);
+    const Reg x = p.prim(Prim::mul, p.load(dense(p, 0)), p.prim(Prim::sigmoid, p.load(dense(p, 0))));
+    const Reg mean = p.prim(Prim::mul, p.reduce(Reduce::sum, p.prim(Prim::mul, x, x)),
+                            p.constant(1.0 / static_cast<double>(length)));
+    const Reg y = p.prim(Prim::mul, x, p.prim(Prim::rsqrt, p.prim(Prim::add, mean, p.constant(1e-6))));
+    p.store(dense(p, 1), p.prim(Prim::tanh, y));
+    expect_matches_reference(p);
+  }
+}
+
+TEST_P(Loop, PointwiseOfAnySize) {
+  for (const std::int64_t n : {0, 1, 3, 15, 16, 17, 1023, 1024, 1025, 100000}) {
+    LoopProgram p = program_over({n});
+    const Reg sum = p.prim(Prim::add, p.load(dense(p, 0)), p.load(dense(p, 1)));
+    p.store(dense(p, 2), p.prim(Prim::max, sum, p.constant(0)));
+    expect_matches_reference(p);
+  }
+}
+
+TEST_P(Loop, KnownChainsHaveTheMeaningOfTheirParts) {
+  LoopProgram p = program_over({3, 100});
+  const Reg x = p.load(dense(p, 0));
+  const Reg y = p.load({1, DType::f32, {0, 1}});
+  const Reg s = p.load({2, DType::f32, {1, 0}});
+  const Reg one = p.constant(1);
+  const Reg half = p.constant(0.5);
+  const Reg cdf = p.prim(Prim::add, one, p.prim(Prim::erf, p.prim(Prim::mul, x, p.constant(std::sqrt(0.5)))));
+  const Reg gelu = p.prim(Prim::mul, p.prim(Prim::mul, half, cdf), x);
+  const Reg silu = p.prim(Prim::mul, p.prim(Prim::sigmoid, y), y);
+  const Reg fma = p.prim(Prim::add, s, p.prim(Prim::mul, x, y));
+  const Reg fms = p.prim(Prim::sub, p.prim(Prim::mul, x, y), s);
+  const Reg sub_mul = p.prim(Prim::mul, y, p.prim(Prim::sub, x, s));
+  const Reg relu = p.prim(Prim::max, p.constant(0), p.prim(Prim::add, x, s));
+  const Reg exp = p.prim(Prim::exp, p.prim(Prim::sub, s, y));
+  int buffer = 3;
+  for (const Reg r : {gelu, silu, fma, fms, sub_mul, relu, exp}) p.store(dense(p, buffer++), r);
+  expect_matches_reference(p);
+}
+
+TEST_P(Loop, BroadcastsInEveryDirection) {
+  for (const Dims& dims :
+       {Dims{5, 7}, Dims{40, 33}, Dims{3, 1100}, Dims{2, 3, 4}, Dims{6, 1, 50}, Dims{300, 3}}) {
+    LoopProgram p = program_over(dims);
+    Reg sum = p.load(dense(p, 0));
+    int buffer = 1;
+    for (std::size_t kept = 0; kept < dims.size(); ++kept) {
+      Dims strides(dims.size(), 0);
+      strides[kept] = 1;
+      sum = p.prim(Prim::add, p.prim(Prim::mul, sum, p.load({buffer++, DType::f32, strides})),
+                   p.load({buffer, DType::f32, Dims(dims.size(), 0)}));
+    }
+    p.store(dense(p, ++buffer), sum);
+    expect_matches_reference(p);
+  }
+}
+
+TEST_P(Loop, PermutedAndReversedOperands) {
+  const Dims dims = {6, 40, 35};
+  LoopProgram p = program_over(dims);
+  const Reg swapped = p.load({0, DType::f32, {40 * 35, 1, 40}});
+  const Reg outermost = p.load({1, DType::f32, {1, 6, 6 * 40}});
+  const Reg reversed = p.load({2, DType::f32, {-40 * 35, -35, -1}, 6 * 40 * 35 - 1});
+  const Reg strided = p.load({3, DType::f32, {40 * 70, 70, 2}, 1});
+  const Reg sum =
+      p.prim(Prim::add, p.prim(Prim::add, swapped, outermost), p.prim(Prim::add, reversed, strided));
+  p.store({4, DType::f32, {40 * 35, 1, 40}}, sum);
+  p.store({5, DType::f32, {-40 * 35, -35, -1}, 6 * 40 * 35 - 1}, p.prim(Prim::neg, sum));
+  p.store(dense(p, 6), p.prim(Prim::abs, sum));
+  expect_matches_reference(p);
+}
+
+TEST_P(Loop, InPlaceUpdateReadsBeforeItWrites) {
+  LoopProgram p = program_over({2000});
+  const Reg x = p.load(dense(p, 0));
+  const Reg y = p.prim(Prim::add, x, p.constant(1));
+  p.store(dense(p, 0), y);
+  p.store(dense(p, 1), p.prim(Prim::mul, x, y));
+  expect_matches_reference(p);
+}
+
+TEST_P(Loop, StoresBroadcastAndRepeatedValues) {
+  LoopProgram p = program_over({20, 30});
+  const Reg row = p.load({0, DType::f32, {1, 0}});
+  const Reg column = p.prim(Prim::exp, p.load({1, DType::f32, {0, 1}}));
+  p.store(dense(p, 2), row);
+  p.store(dense(p, 3), column);
+  p.store(dense(p, 4), column);
+  p.store(dense(p, 5), p.constant(7));
+  expect_matches_reference(p);
+}
+
+TEST_P(Loop, ConvertsWhereItLoadsAndStores) {
+  for (const DType in : {DType::boolean, DType::u8, DType::i8, DType::i16, DType::i32, DType::u32, DType::i64,
+                         DType::f16, DType::bf16, DType::f32, DType::f64}) {
+    for (const DType out : {DType::boolean, DType::u8, DType::i16, DType::i64, DType::f16, DType::bf16,
+                            DType::f32, DType::f64}) {
+      LoopProgram p = program_over({3, 37});
+      p.store(dense(p, 1, out), p.cast(out, p.load(dense(p, 0, in))));
+      p.store({2, out, {1, 3}}, p.cast(out, p.load({0, in, {-37, -1}, 110})));
+      expect_matches_reference(p);
+    }
+  }
+}
+
+TEST_P(Loop, ReducesEveryKindAlongRowsAndColumns) {
+  for (const auto& [rows, columns] : {std::pair{5, 9}, {40, 130}, {3, 2500}, {2500, 6}, {130, 300}}) {
+    for (const DType type : {DType::f32, DType::f64, DType::i64, DType::i32, DType::f16}) {
+      for (const bool along_columns : {false, true}) {
+        LoopProgram p = along_columns ? program_over({columns, rows}, 1) : program_over({rows, columns}, 1);
+        const Operand from = {0, type, along_columns ? Dims{1, columns} : Dims{columns, 1}};
+        const bool real = is_float(type);
+        const Reg loaded = p.load(from);
+        // Scaled, so that sums stay near 1, where the tolerance is relative to.
+        const Reg x = real ? p.prim(Prim::mul, loaded, p.constant(1.0 / 64, compute_type(type))) : loaded;
+        int buffer = 1;
+        for (const Reduce kind : {Reduce::sum, Reduce::min, Reduce::max}) {
+          const Reg r = p.reduce(kind, x);
+          p.store({buffer++, compute_type(type), {1, 0}}, r);
+        }
+        for (const Reduce kind : {Reduce::argmin, Reduce::argmax}) {
+          p.store({buffer++, DType::i64, {1, 0}}, p.reduce(kind, x));
+        }
+        const Reg zero = real ? p.constant(0, compute_type(type)) : p.constant_int(0);
+        p.store({buffer++, DType::boolean, {1, 0}}, p.reduce(Reduce::any, p.prim(Prim::gt, x, zero)));
+        p.store({buffer++, DType::boolean, {1, 0}}, p.reduce(Reduce::all, p.prim(Prim::gt, x, zero)));
+        expect_matches_reference(p);
+      }
+    }
+  }
+}
+
+TEST_P(Loop, MeanOverHeightAndWidthOfPaddedNhwc) {
+  for (const auto& [h, w, c] : {std::tuple{7, 7, 64}, {14, 13, 130}, {3, 50, 5}, {1, 1, 8}, {60, 60, 3}}) {
+    const std::int64_t pixel = c + 16;
+    const std::int64_t line = w * pixel + 32;
+    LoopProgram p = program_over({2, c, h, w}, 2);
+    const Reg x = p.load({0, DType::f32, {h * line, 1, line, pixel}});
+    const Reg mean = p.prim(Prim::mul, p.reduce(Reduce::sum, x), p.constant(1.0 / (h * w)));
+    const Reg d = p.prim(Prim::sub, x, mean);
+    const Reg variance =
+        p.prim(Prim::mul, p.reduce(Reduce::sum, p.prim(Prim::mul, d, d)), p.constant(1.0 / (h * w)));
+    p.store({1, DType::f32, {c, 1, 0, 0}}, mean);
+    p.store({2, DType::f32, {h * line, 1, line, pixel}}, p.prim(Prim::mul, d, p.prim(Prim::rsqrt, variance)));
+    expect_matches_reference(p, [](LoopBuffers& b) { b.as<float>(2)[0] = 0; });
+  }
+}
+
+TEST_P(Loop, SoftmaxAlongADimThatIsNotTheLast) {
+  for (const auto& [outer, length, inner] : {std::tuple{3, 17, 40}, {2, 300, 5}, {1, 3000, 33}, {2, 4, 2}}) {
+    LoopProgram p = program_over({outer, inner, length}, 1);
+    const Operand in = {0, DType::f32, {length * inner, 1, inner}};
+    Operand out = in;
+    out.buffer = 1;
+    const Reg x = p.load(in);
+    const Reg e = p.prim(Prim::exp, p.prim(Prim::sub, x, p.reduce(Reduce::max, x)));
+    p.store(out, p.prim(Prim::mul, e, p.prim(Prim::recip, p.reduce(Reduce::sum, e))));
+    expect_matches_reference(p);
+  }
+}
+
+TEST_P(Loop, ReducesEverythingToOneNumber) {
+  for (const std::int64_t n : {1, 1000, 300000}) {
+    LoopProgram p = program_over({n}, 1);
+    const Reg x = p.load(dense(p, 0));
+    p.store({1, DType::f32, {0}},
+            p.prim(Prim::mul, p.reduce(Reduce::sum, x), p.constant(1.0 / static_cast<double>(n))));
+    p.store({2, DType::i64, {0}}, p.reduce(Reduce::argmax, x));
+    expect_matches_reference(p);
+  }
+}
+
+TEST_P(Loop, ReductionsOfRowValuesAndOfEmptyRows) {
+  LoopProgram p = program_over({3, 12}, 1);
+  const Reg row = p.load({0, DType::f32, {1, 0}});
+  p.store({1, DType::f32, {1, 0}}, p.reduce(Reduce::sum, row));
+  p.store({2, DType::f32, {1, 0}}, p.reduce(Reduce::sum, p.constant(2)));
+  p.store({3, DType::f32, {1, 0}}, p.reduce(Reduce::sum, p.load({4, DType::f32, {0, 1}})));
+  expect_matches_reference(p);
+
+  LoopProgram empty = program_over({3, 0}, 1);
+  const Reg x = empty.load(dense(empty, 0));
+  empty.store({1, DType::f32, {1, 0}}, empty.reduce(Reduce::sum, x));
+  empty.store({2, DType::f32, {1, 0}}, empty.reduce(Reduce::max, x));
+  empty.store({3, DType::f32, {1, 0}}, empty.prim(Prim::exp, empty.reduce(Reduce::prod, x)));
+  empty.store(dense(empty, 4), x);
+  expect_matches_reference(empty);
+
+  LoopProgram no_rows = softmax(0, 16);
+  expect_matches_reference(no_rows);
+}
+
+TEST_P(Loop, NanWinsInMaxAndMin) {
+  for (const std::int64_t length : {5, 40, 3000}) {
+    LoopProgram p = program_over({4, length}, 1);
+    const Reg x = p.load(dense(p, 0));
+    p.store({1, DType::f32, {1, 0}}, p.reduce(Reduce::max, x));
+    p.store({2, DType::f32, {1, 0}}, p.reduce(Reduce::min, x));
+    p.store({3, DType::i64, {1, 0}}, p.reduce(Reduce::argmax, x));
+    expect_matches_reference(p, [&](LoopBuffers& b) {
+      b.as<float>(0)[0] = NAN;
+      b.as<float>(0)[static_cast<std::size_t>(2 * length - 1)] = NAN;
+      b.as<float>(0)[static_cast<std::size_t>(2 * length + 3)] = NAN;
+    });
+  }
+}
+
+TEST_P(Loop, IotaCountsAlongItsDim) {
+  for (const Dims& dims : {Dims{4, 5}, Dims{3, 1500}, Dims{30, 40, 2}}) {
+    LoopProgram p = program_over(dims);
+    Reg sum = p.constant_int(0);
+    for (std::size_t d = 0; d < dims.size(); ++d)
+      sum = p.prim(Prim::add, p.prim(Prim::mul, sum, p.constant_int(100)), p.iota(static_cast<int>(d)));
+    p.store(dense(p, 0, DType::i64), sum);
+    p.store(dense(p, 1), p.cast(DType::f32, p.iota(0)));
+    expect_matches_reference(p);
+  }
+  LoopProgram causal = program_over({9, 9}, 1);
+  const Reg masked = causal.prim(Prim::gt, causal.iota(1), causal.iota(0));
+  const Reg x = causal.prim(Prim::select, masked, causal.constant(-INFINITY), causal.load(dense(causal, 0)));
+  const Reg e = causal.prim(Prim::exp, causal.prim(Prim::sub, x, causal.reduce(Reduce::max, x)));
+  causal.store(dense(causal, 1), causal.prim(Prim::div, e, causal.reduce(Reduce::sum, e)));
+  expect_matches_reference(causal);
+}
+
+TEST_P(Loop, EpilogueRunsOnATileAnywhereInTheOutput) {
+  constexpr std::int64_t M = 50;
+  constexpr std::int64_t N = 90;
+  LoopProgram p = program_over({M, N});
+  const Reg biased = p.prim(Prim::add, p.tile(), p.load({0, DType::f32, {0, 1}}));
+  const Reg scaled = p.prim(Prim::mul, biased, p.load({1, DType::f32, {1, 0}}));
+  const Reg sum = p.prim(Prim::add, scaled, p.load({2, DType::f32, {N + 5, 1}}));
+  p.store({3, DType::f32, {N, 1}}, sum);
+  p.store({4, DType::f16, {N, 1}}, p.prim(Prim::max, sum, p.constant(0)));
+  std::vector<float> values(static_cast<std::size_t>(M * N));
+  std::iota(values.begin(), values.end(), -1000.0f);
+  LoopBuffers expected(p);
+  LoopBuffers actual(p);
+  run_reference(p, expected.pointers(), values.data());
+  const LoopKernel kernel = LoopKernel::compile_epilogue(p, 14, 32);
+  std::vector<std::byte> scratch(kernel.scratch_bytes(1) + 64);
+  for (long r = 0; r < M; r += 14) {
+    for (long c = 0; c < N; c += 32) {
+      const long rows = std::min(14L, M - r);
+      const long cols = std::min(32L, N - c);
+      std::vector<float> tile(14 * 40);
+      for (long i = 0; i < rows * cols; ++i)
+        tile[static_cast<std::size_t>(i / cols * 40 + i % cols)] =
+            values[static_cast<std::size_t>((r + i / cols) * N + c + i % cols)];
+      kernel.run_on_tile({tile.data(), 40, r, c, rows, cols}, actual.pointers(), LoopBuffers::align(scratch));
+    }
+  }
+  expect_close(actual, expected, p);
+}
+
+}  // namespace
+}  // namespace tenon::cpu
