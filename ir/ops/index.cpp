@@ -17,15 +17,24 @@ void check_fits(const char* what, const Type& x, const Type& indices, std::int64
 
 }  // namespace
 
-Shape indexed_shape(const Shape& x, const Axes& axes, const Shape& places) {
-  std::size_t front = static_cast<std::size_t>(axes[0]);
+std::size_t places_front(const Axes& axes) {
   for (std::size_t i = 1; i < axes.size(); ++i)
-    if (axes[i] != axes[i - 1] + 1) front = 0;
+    if (axes[i] != axes[i - 1] + 1) return 0;
+  return static_cast<std::size_t>(axes[0]);
+}
+
+Shape indexed_shape(const Shape& x, const Axes& axes, const Shape& places) {
   Shape out;
   for (std::size_t i = 0; i < x.size(); ++i)
     if (std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) == axes.end()) out.push_back(x[i]);
-  out.insert(out.begin() + static_cast<std::ptrdiff_t>(front), places.begin(), places.end());
+  out.insert(out.begin() + static_cast<std::ptrdiff_t>(places_front(axes)), places.begin(), places.end());
   return out;
+}
+
+Index places_of(InSpan indices) {
+  Shape places;
+  for (const Tensor& t : indices) places = broadcast(places, to_shape(t.shape()));
+  return eval(places, {});
 }
 
 Shape index_places(const Type& x, const Axes& axes, TypeSpan indices) {

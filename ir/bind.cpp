@@ -1,0 +1,131 @@
+#include "ir/bind.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace tenon {
+namespace {
+
+std::vector<std::string> unbound(const Dim& dim, const Bindings& bindings) {
+  std::vector<std::string> names = dim.symbols();
+  std::erase_if(names, [&](const std::string& name) { return bindings.contains(name); });
+  return names;
+}
+
+// The value of the one unbound symbol that makes the dim equal to size, where the dim is linear in it.
+std::optional<std::int64_t> solve(const Dim& dim, const std::string& symbol, std::int64_t size,
+                                  Bindings bindings) {
+  const auto at = [&](std::int64_t value) {
+    bindings[symbol] = value;
+    return dim.eval(bindings);
+  };
+  const std::int64_t slope = at(2) - at(1);
+  if (slope == 0) return std::nullopt;
+  const std::int64_t value = 1 + (size - at(1)) / slope;
+  return at(value) == size ? std::optional(value) : std::nullopt;
+}
+
+class Binder {
+ public:
+  Binder(const Graph& graph, std::span<const Index> shapes) : graph_(graph), shapes_(shapes) {}
+
+  Bindings run() {
+    check_ranks();
+    // Symbols that stand alone first: expressions may hold them.
+    each_dim([&](std::size_t, std::size_t, const Dim& dim, std::int64_t size) {
+      const auto symbols = dim.symbols();
+      if (symbols.size() == 1 && dim == Dim::symbol(symbols[0])) bindings_.emplace(symbols[0], size);
+    });
+    each_dim([&](std::size_t, std::size_t, const Dim& dim, std::int64_t size) {
+      const auto symbols = unbound(dim, bindings_);
+      if (symbols.size() != 1) return;
+      if (const auto value = solve(dim, symbols[0], size, bindings_)) bindings_.emplace(symbols[0], *value);
+    });
+    each_dim([&](std::size_t i, std::size_t axis, const Dim& dim, std::int64_t size) {
+      check(i, axis, dim, size);
+    });
+    check_bounds();
+    return std::move(bindings_);
+  }
+
+ private:
+  const Value& parameter(std::size_t i) const { return *graph_.body().parameter(i); }
+
+  template <class F>
+  void each_dim(F&& f) const {
+    for (std::size_t i = 0; i < shapes_.size(); ++i)
+      for (std::size_t axis = 0; axis < shapes_[i].size(); ++axis)
+        f(i, axis, parameter(i).shape()[axis], shapes_[i][axis]);
+  }
+
+  Error mismatch(std::size_t i, const std::string& what) const {
+    const std::string& name = parameter(i).name();
+    return error("input {} has shape {}, the graph expects {}: {}", name.empty() ? std::to_string(i) : name,
+                 str(to_shape(shapes_[i])), str(parameter(i).shape()), what);
+  }
+
+  void check_ranks() const {
+    const std::size_t expected = graph_.body().parameters().size();
+    if (shapes_.size() != expected)
+      throw error("{} inputs are given, the graph has {}", shapes_.size(), expected);
+    for (std::size_t i = 0; i < expected; ++i)
+      if (shapes_[i].size() != parameter(i).rank())
+        throw mismatch(i, fmt::format("its rank is {}, not {}", shapes_[i].size(), parameter(i).rank()));
+  }
+
+  void check(std::size_t i, std::size_t axis, const Dim& dim, std::int64_t size) const {
+    const auto missing = unbound(dim, bindings_);
+    if (!missing.empty())
+      throw mismatch(i, fmt::format("dim {} is {}, which gives no {}", axis, size, missing[0]));
+    const std::int64_t expected = dim.eval(bindings_);
+    if (expected == size) return;
+    std::string reason;
+    for (const std::string& symbol : dim.symbols())
+      reason += fmt::format(" ({} is {})", symbol, bindings_.find(symbol)->second);
+    throw mismatch(i, fmt::format("dim {} is {}, not {}{}", axis, size, expected, reason));
+  }
+
+  void check_bounds() const {
+    for (const auto& [name, info] : graph_.symbols) {
+      const auto bound = bindings_.find(name);
+      if (bound == bindings_.end() || (bound->second >= info.min && bound->second <= info.max)) continue;
+      throw error("{}{} is {}, the graph allows {} to {}", name,
+                  info.note.empty() ? "" : " (" + info.note + ")", bound->second, info.min, info.max);
+    }
+  }
+
+  const Graph& graph_;
+  std::span<const Index> shapes_;
+  Bindings bindings_;
+};
+
+// Replaces symbolic sizes; true when there was one.
+bool evaluate_in_place(Attr& attr, const Bindings& bindings) {
+  if (const Dim* dim = attr.get<Dim>()) {
+    attr = Attr{dim->eval(bindings)};
+    return true;
+  }
+  auto* list = std::get_if<Attr::List>(&attr.value);
+  bool changed = false;
+  if (list)
+    for (Attr& a : *list) changed = evaluate_in_place(a, bindings) || changed;
+  return changed;
+}
+
+}  // namespace
+
+Bindings bind_symbols(const Graph& graph, std::span<const Index> shapes) {
+  return Binder(graph, shapes).run();
+}
+
+Op bind(const Op& op, const Bindings& bindings) {
+  std::vector<std::pair<std::string, Attr>> known;
+  for (const FieldInfo& field : op.info().fields) {
+    Attr attr = field.get(op.self());
+    if (evaluate_in_place(attr, bindings)) known.emplace_back(field.name, std::move(attr));
+  }
+  return op.with(known);
+}
+
+}  // namespace tenon

@@ -1,0 +1,128 @@
+#include "ir/evaluate.h"
+
+#include <unordered_map>
+
+#include "base/error.h"
+#include "ir/bind.h"
+#include "ir/build.h"
+#include "ir/evaluate_pointwise.h"
+
+namespace tenon {
+namespace {
+
+std::vector<Type> types_of(std::span<const Tensor> tensors) {
+  std::vector<Type> types;
+  for (const Tensor& t : tensors) types.push_back({t.dtype(), to_shape(t.shape())});
+  return types;
+}
+
+std::vector<Tensor> run_composite(const Op& op, std::span<const Tensor> inputs) {
+  Graph graph;
+  const Place place{&graph.body()};
+  std::vector<Ref> operands;
+  for (Type& t : types_of(inputs)) operands.emplace_back(graph.body().add_parameter(std::move(t)), place);
+  for (const Ref& r : op.info().decompose(op.self(), operands)) graph.body().add_result(r.value());
+  return evaluate(graph.body(), inputs, {});
+}
+
+std::vector<Tensor> run_kernel(const Op& op, std::span<const Tensor> inputs, const std::vector<Type>& types) {
+  std::vector<Tensor> outputs;
+  for (const Type& t : types) outputs.push_back(Tensor::empty(t.dtype, eval(t.shape, {})));
+  try {
+    op.info().reference(op.self(), inputs, outputs);
+  } catch (const Error& e) { throw error("{}: {}", op.name(), e.message()).hint(e.hint()); }
+  return outputs;
+}
+
+// Evaluates a region; holds each value until its last use.
+class Frame {
+ public:
+  Frame(const Region& region, const Bindings& bindings, const Observer& observer)
+      : region_(region), bindings_(bindings), observer_(observer) {}
+
+  std::vector<Tensor> run(std::span<const Tensor> inputs) {
+    TENON_CHECK(inputs.size() == region_.parameters().size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) hold(region_.parameter(i), inputs[i]);
+    for (const auto& node : region_.nodes()) {
+      try {
+        step(*node);
+      } catch (Error& e) {
+        if (e.where().empty()) e.at(node->source.str());
+        throw;
+      }
+    }
+    std::vector<Tensor> results;
+    for (const Value* v : region_.results()) results.push_back(get(v));
+    return results;
+  }
+
+ private:
+  struct Held {
+    Tensor tensor;
+    std::size_t uses;
+  };
+
+  void hold(const Value* v, Tensor t) {
+    if (!v->uses().empty()) held_.insert_or_assign(v, Held{std::move(t), v->uses().size()});
+  }
+
+  Tensor get(const Value* v) const { return v->is_constant() ? constant(v) : held_.at(v).tensor; }
+
+  static Tensor constant(const Value* v) {
+    if (!v->tensor().defined()) throw error("weight @{} has no data", v->name());
+    return v->tensor();
+  }
+
+  void release(const Value* v) {
+    const auto it = held_.find(v);
+    if (it != held_.end() && --it->second.uses == 0) held_.erase(it);
+  }
+
+  void step(const Node& node) {
+    std::vector<Tensor> inputs;
+    for (const Value* v : node.inputs()) inputs.push_back(get(v));
+    for (const Value* v : node.inputs()) release(v);
+    const std::vector<Tensor> outputs = node.regions().empty()
+                                            ? evaluate(bind(node.op(), bindings_), inputs)
+                                            : Frame(node.region(), bindings_, observer_).run(inputs);
+    TENON_CHECK(outputs.size() == node.num_outputs());
+    for (std::size_t i = 0; i < outputs.size(); ++i) hold(node.output(i), outputs[i]);
+    if (observer_) observer_(node, outputs);
+  }
+
+  const Region& region_;
+  const Bindings& bindings_;
+  const Observer& observer_;
+  std::unordered_map<const Value*, Held> held_;
+};
+
+}  // namespace
+
+std::vector<Tensor> evaluate(const Op& op, std::span<const Tensor> inputs) {
+  const std::vector<Type> types = op.infer(types_of(inputs));
+  switch (op.info().meaning) {
+    case Meaning::pointwise: return {evaluate_pointwise(expr_of(op), inputs, eval(types[0].shape, {}))};
+    case Meaning::composite: return run_composite(op, inputs);
+    default: return run_kernel(op, inputs, types);
+  }
+}
+
+std::vector<Tensor> evaluate(const Region& region, std::span<const Tensor> inputs, const Bindings& bindings,
+                             const Observer& observer) {
+  return Frame(region, bindings, observer).run(inputs);
+}
+
+std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs, const Observer& observer) {
+  std::vector<Index> shapes;
+  for (const Tensor& t : inputs) shapes.push_back(t.shape());
+  const Bindings bindings = bind_symbols(graph, shapes);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Value& wanted = *graph.body().parameter(i);
+    if (inputs[i].dtype() != wanted.dtype())
+      throw error("input {} is {}, the graph expects {}", wanted.name(), inputs[i].type_string(),
+                  wanted.type().str());
+  }
+  return evaluate(graph.body(), inputs, bindings, observer);
+}
+
+}  // namespace tenon

@@ -1,0 +1,28 @@
+// The reference interpreter: plain, slow, obviously right. The oracle of every faster way to run a graph.
+#pragma once
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace tenon {
+
+/// Called after each node with its outputs.
+using Observer = std::function<void(const Node&, std::span<const Tensor>)>;
+
+/// The outputs of a graph for inputs in the order of its parameters. Symbols are bound from the inputs'
+/// shapes. Tensors are freed after their last use. Throws Error when the inputs do not fit the graph, and for
+/// what depends on the data (an index out of range), with the node's source.
+std::vector<Tensor> evaluate(const Graph&, std::span<const Tensor> inputs, const Observer& = {});
+
+/// The results of a region for values of its parameters, under bindings of the symbols.
+std::vector<Tensor> evaluate(const Region&, std::span<const Tensor> inputs, const Bindings&,
+                             const Observer& = {});
+
+/// The outputs of one operator: kernels by their reference, pointwise operators by their expression,
+/// composites by their decomposition. The operator's attributes must be known. Not for operators with
+/// regions.
+std::vector<Tensor> evaluate(const Op&, std::span<const Tensor> inputs);
+
+}  // namespace tenon

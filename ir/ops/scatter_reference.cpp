@@ -1,0 +1,136 @@
+// References of the operators that write at places a tensor names.
+#include <cmath>
+#include <limits>
+
+#include "ir/ops/index.h"
+#include "ir/ops/index_places.h"
+#include "ir/ops/reference.h"
+
+namespace tenon {
+namespace {
+
+template <class T>
+T identity(Reduce reduce) {
+  using Limits = std::numeric_limits<T>;
+  switch (reduce) {
+    case Reduce::prod: return 1;
+    case Reduce::amax: return Limits::has_infinity ? -Limits::infinity() : Limits::min();
+    case Reduce::amin: return Limits::has_infinity ? Limits::infinity() : Limits::max();
+    default: return 0;
+  }
+}
+
+template <class T>
+bool is_nan(T x) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::isnan(x);
+  else
+    return false;
+}
+
+template <class T>
+T joined(Reduce reduce, T a, T b) {
+  switch (reduce) {
+    case Reduce::none: return b;
+    case Reduce::sum:
+    case Reduce::mean: return a + b;
+    case Reduce::prod: return a * b;
+    case Reduce::amax: return a > b || is_nan(a) ? a : b;
+    case Reduce::amin: return a < b || is_nan(a) ? a : b;
+  }
+  return b;
+}
+
+template <class T>
+T divided(T total, std::int64_t count) {
+  if constexpr (std::is_floating_point_v<T>)
+    return total / static_cast<T>(count);
+  else
+    return total / count - (total % count < 0 ? 1 : 0);
+}
+
+// The places of the data that the elements of `indices` name, in row-major order.
+std::vector<std::int64_t> targets(const Tensor& x, const Tensor& indices, std::int64_t axis) {
+  const Index strides = contiguous_strides(x.shape());
+  const auto at = static_cast<std::size_t>(axis);
+  const Tensor dense = indices.to(DType::i64).contiguous();
+  const std::int64_t* index = dense.data<std::int64_t>();
+  std::vector<std::int64_t> out;
+  for_each_index(indices.shape(), [&](std::span<const std::int64_t> place) {
+    std::int64_t to = checked_index(*index++, x.shape()[at], axis) * strides[at];
+    for (std::size_t i = 0; i < place.size(); ++i)
+      if (i != at) to += place[i] * strides[i];
+    out.push_back(to);
+  });
+  return out;
+}
+
+// The part of src that the indices cover.
+Tensor covered(Tensor src, const Index& shape) {
+  for (std::size_t i = 0; i < shape.size(); ++i) src = src.slice(static_cast<std::int64_t>(i), 0, shape[i]);
+  return widened(src);
+}
+
+}  // namespace
+
+void Scatter::reference(InSpan in, OutSpan out) const {
+  Tensor wide = widened(in[0]).clone();
+  const Tensor src = covered(in[2], in[1].shape());
+  const std::vector<std::int64_t> to = targets(in[0], in[1], axis);
+  std::vector<std::int64_t> count(static_cast<std::size_t>(wide.numel()), include_self ? 1 : 0);
+  dispatch_wide(in[0].dtype(), [&]<class T>(dtype_tag<T>) {
+    T* y = wide.mutable_data<T>();
+    const T* source = src.data<T>();
+    if (!include_self && reduce != Reduce::none)
+      for (const std::int64_t place : to) y[place] = identity<T>(reduce);
+    for (const std::int64_t place : to) {
+      y[place] = joined(reduce, y[place], *source++);
+      ++count[static_cast<std::size_t>(place)];
+    }
+    if (reduce != Reduce::mean) return;
+    for (std::size_t i = 0; i < count.size(); ++i)
+      if (count[i] > 1) y[i] = divided(y[i], count[i]);
+  });
+  out[0].copy_from(wide);
+}
+
+void IndexPut::reference(InSpan in, OutSpan out) const {
+  const Axes order = listed_first(in[0].rank(), axes);
+  Tensor wide = widened(in[0].permute(order)).clone();
+  const Index places = places_of(in.subspan(2));
+  const PlaceList list(in[0], axes, in.subspan(2), places);
+  const std::size_t front = places_front(axes);
+  Index target(wide.shape().begin() + static_cast<std::ptrdiff_t>(axes.size()), wide.shape().end());
+  const std::int64_t width = numel(target);
+  target.insert(target.begin() + static_cast<std::ptrdiff_t>(front), places.begin(), places.end());
+  const Tensor values =
+      widened(in[1].expand(target).permute(places_first(target.size(), front, places.size())));
+  dispatch_wide(in[0].dtype(), [&]<class T>(dtype_tag<T>) {
+    const T* source = values.data<T>();
+    for (const std::int64_t row : list.row) {
+      T* to = wide.mutable_data<T>() + row * width;
+      for (std::int64_t i = 0; i < width; ++i, ++source) to[i] = accumulate ? to[i] + *source : *source;
+    }
+  });
+  out[0].copy_from(wide.permute(inverse(order)));
+}
+
+void IndexAdd::reference(InSpan in, OutSpan out) const {
+  Tensor wide = widened(in[0]).clone();
+  const Tensor indices = in[1].to(DType::i64).contiguous();
+  const Tensor src = widened(in[2]);
+  for (std::int64_t i = 0; i < indices.numel(); ++i) {
+    const std::int64_t size = wide.shape()[static_cast<std::size_t>(axis)];
+    const std::int64_t row = checked_index(indices.data<std::int64_t>()[i], size, axis);
+    const Tensor source = src.slice(axis, i, i + 1).contiguous();
+    Tensor to = wide.slice(axis, row, row + 1);
+    Tensor total = to.clone();
+    dispatch_wide(in[0].dtype(), [&]<class T>(dtype_tag<T>) {
+      for (std::int64_t j = 0; j < total.numel(); ++j) total.mutable_data<T>()[j] += source.data<T>()[j];
+    });
+    to.copy_from(total);
+  }
+  out[0].copy_from(wide);
+}
+
+}  // namespace tenon

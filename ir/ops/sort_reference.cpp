@@ -1,0 +1,55 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "ir/ops/reference.h"
+#include "ir/ops/sort.h"
+
+namespace tenon {
+namespace {
+
+// NaN is larger than every number.
+template <class T>
+bool less(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a < b || (std::isnan(b) && !std::isnan(a));
+  else
+    return a < b;
+}
+
+// The first k of each line along the axis in sorted order, equal values in their order.
+void sort_lines(const Tensor& x, std::int64_t axis, bool descending, std::int64_t k, OutSpan out) {
+  const Axes order = moved_last(x.rank(), {axis});
+  const Tensor lines = widened(x.permute(order));
+  const std::int64_t length = x.shape()[static_cast<std::size_t>(axis)];
+  Index shape = lines.shape();
+  shape.back() = k;
+  Tensor values = Tensor::empty(lines.dtype(), shape), places = Tensor::empty(DType::i64, shape);
+  std::vector<std::int64_t> place(static_cast<std::size_t>(length));
+  dispatch_wide(x.dtype(), [&]<class T>(dtype_tag<T>) {
+    const std::int64_t count = length == 0 ? 0 : x.numel() / length;
+    for (std::int64_t line = 0; line < count; ++line) {
+      const T* from = lines.data<T>() + line * length;
+      std::iota(place.begin(), place.end(), 0);
+      std::stable_sort(place.begin(), place.end(), [&](std::int64_t a, std::int64_t b) {
+        return descending ? less(from[b], from[a]) : less(from[a], from[b]);
+      });
+      for (std::int64_t i = 0; i < k; ++i) {
+        values.mutable_data<T>()[line * k + i] = from[place[static_cast<std::size_t>(i)]];
+        places.mutable_data<std::int64_t>()[line * k + i] = place[static_cast<std::size_t>(i)];
+      }
+    }
+  });
+  out[0].copy_from(values.permute(inverse(order)));
+  out[1].copy_from(places.permute(inverse(order)));
+}
+
+}  // namespace
+
+void Sort::reference(InSpan in, OutSpan out) const {
+  sort_lines(in[0], axis, descending, in[0].shape()[static_cast<std::size_t>(axis)], out);
+}
+
+void TopK::reference(InSpan in, OutSpan out) const { sort_lines(in[0], axis, largest, k.value(), out); }
+
+}  // namespace tenon
