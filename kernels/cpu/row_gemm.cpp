@@ -8,8 +8,9 @@ namespace {
 
 // Rows of A that stay in the L2 cache while all panels pass over them; floats.
 constexpr long a_block = 65536;
-// B small enough to stay in L2 itself: then a row tile of A takes all panels, and C is written row by row.
-constexpr long small_b = 16384;
+// B small enough to stay in L2, or to stream from L3 at a dozen bytes a cycle: then a row tile of A takes all
+// panels in one call of the kernel, and C is written row by row.
+constexpr long small_b = 262144;
 // Depths above this are cut into blocks of k; the partial sums wait in C.
 constexpr long max_depth = 4096;
 constexpr long block_depth = 2048;
@@ -88,10 +89,10 @@ class Block {
     }
   }
 
-  // Row tile t x `panels` panels from `panel`, written to `out` (null: to C) with row stride out_stride.
-  void run(long t, long panel, bool several_panels, const DepthBlock& k, float* out, long out_stride) const {
+  // Row tile t x panels [panel, panel_end), written to `out` (null: to C) with row stride out_stride.
+  void run(long t, long panel, long panel_end, const DepthBlock& k, float* out, long out_stride) const {
     const long row = tiles_.first(t) - first_row_;
-    const int rows = static_cast<int>(tiles_.first(t + 1) - tiles_.first(t));
+    const int rows = static_cast<int>(tiles_.rows_of(t));
     const long col = panel * panel_cols;
     const Epilogue& e = g_.epilogue;
     long out_row[tile_rows];
@@ -120,12 +121,14 @@ class Block {
       tile.residual_row = offsets_.residual + row;
       tile.relu = e.activation == Activation::relu;
     }
-    const TileKernel kernel = tile_kernel(rows, several_panels, tile.a_stride != 0);
-    const long cols = g_.cols - col;
-    if (cols >= panel_cols * (several_panels ? panels_at_once(rows) : 1)) {
-      kernel(tile);
-    } else {
-      run_tail(kernel, tile, rows, cols);
+    // Whole panels, as many at once as the kernel takes; then those one by one; then a last narrow one.
+    const long whole = smaller(panel_end, g_.cols / panel_cols) - panel;
+    const long together = whole - whole % panels_at_once(rows);
+    run_whole(tile, rows, together);
+    if (together < whole) run_whole(tile, rows, whole - together);
+    if (whole < panel_end - panel) {
+      tile.panels = 1;
+      run_tail(tile_kernel(rows, false, tile.a_stride != 0), tile, rows, g_.cols % panel_cols);
     }
   }
 
@@ -154,6 +157,19 @@ class Block {
       if (row[i] - row[i - 1] != stride) return 0;
     }
     return stride;
+  }
+
+  // Runs `panels` whole panels and moves the tile on past them.
+  static void run_whole(Tile& tile, int rows, long panels) {
+    if (panels == 0) return;
+    tile.panels = panels;
+    tile_kernel(rows, panels % panels_at_once(rows) == 0, tile.a_stride != 0)(tile);
+    const long cols = panels * panel_cols;
+    tile.b += panels * tile.b_panel_stride;
+    tile.c += cols;
+    if (tile.partial) tile.partial += cols;
+    if (tile.bias) tile.bias += cols;
+    if (tile.residual) tile.residual += cols;
   }
 
   // The last panel has fewer than panel_cols columns: the kernel sums into a buffer, the rest is done with masks.
@@ -189,18 +205,6 @@ class Block {
   BlockRows offsets_;
 };
 
-// Panels [p, end) of row tile t, several at once where the kernel can.
-void run_panels(const RowGemm& g, const Block& block, const RowTiles& tiles, long t, long p, long end,
-                const DepthBlock& k, float* out, long out_stride) {
-  const int at_once = panels_at_once(static_cast<int>(tiles.first(t + 1) - tiles.first(t)));
-  while (p < end) {
-    const bool several = at_once > 1 && p + at_once <= end && (p + at_once) * panel_cols <= g.cols;
-    block.run(t, p, several, k, out, out_stride);
-    if (out) out += (several ? at_once : 1) * panel_cols;
-    p += several ? at_once : 1;
-  }
-}
-
 void run_block(const RowGemm& g, const RowTiles& tiles, const RowGemmPart& part, long t_begin, long t_end,
                const DepthBlock& k) {
   const Block block(g, tiles, t_begin, t_end);
@@ -209,7 +213,7 @@ void run_block(const RowGemm& g, const RowTiles& tiles, const RowGemmPart& part,
     const long step = rows_outside ? part.panel_end - part.panel_begin : 1;
     for (long p = part.panel_begin; p < part.panel_end; p += step) {
       for (long t = t_begin; t < t_end; t++) {
-        run_panels(g, block, tiles, t, p, smaller(p + step, part.panel_end), k, nullptr, 0);
+        block.run(t, p, smaller(p + step, part.panel_end), k, nullptr, 0);
       }
     }
     return;
@@ -223,7 +227,7 @@ void run_block(const RowGemm& g, const RowTiles& tiles, const RowGemmPart& part,
       const long g_end = smaller(t + group, t_end);
       for (long i = t; i < g_end; i++) {
         float* out = hot + (tiles.first(i) - tiles.first(t)) * hook_cols;
-        run_panels(g, block, tiles, i, p, p_end, k, out, hook_cols);
+        block.run(i, p, p_end, k, out, hook_cols);
       }
       block.finish_hot_tile(hot, t, g_end, cols);
     }
@@ -232,7 +236,7 @@ void run_block(const RowGemm& g, const RowTiles& tiles, const RowGemmPart& part,
 
 // Row tiles in an M-block.
 long tiles_in_block(const RowGemm& g, const RowTiles& tiles, long depth) {
-  const long tile_height = (tiles.rows + tiles.count - 1) / tiles.count;
+  const long tile_height = tiles.rows_of(0);
   const long rows = depth * g.cols <= small_b ? max_block_rows : smaller(a_block / depth, max_block_rows);
   return larger(1, rows / tile_height);
 }

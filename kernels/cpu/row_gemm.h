@@ -53,14 +53,14 @@ TENON_PER_ISA(TileShapeOf, row_gemm_tile, row_gemm_tile)
 
 /// Number of row tiles for M rows, and the first row of tile t: rows are split evenly over the tiles.
 struct RowTiles {
-  long rows;
   long count;
+  long height;  // of all tiles; the first `taller` ones have one row more
+  long taller;
 
-  RowTiles(long all_rows, long tile_rows) : rows(all_rows), count((all_rows + tile_rows - 1) / tile_rows) {}
-  long first(long t) const {
-    const long extra = rows % count;
-    return t * (rows / count) + (t < extra ? t : extra);
-  }
+  RowTiles(long rows, long tile_rows)
+      : count((rows + tile_rows - 1) / tile_rows), height(rows / count), taller(rows % count) {}
+  long first(long t) const { return t * height + (t < taller ? t : taller); }
+  long rows_of(long t) const { return height + (t < taller); }
 };
 
 /// Computes row tiles [tile_begin, tile_end) x column panels [panel_begin, panel_end) on the calling thread.

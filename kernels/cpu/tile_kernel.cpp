@@ -25,73 +25,78 @@ struct RowPointers<Rows, true> {
   TENON_INLINE float at(int i, long k) const { return third[i / 3][i % 3 * stride + k]; }
 };
 
+// Adds a row of `vectors` vectors, which moves with the rows, to the sums.
+template <int Rows, int Vectors>
+static TENON_INLINE void add_rows(vf (&sum)[Rows][Vectors], const float* from, const long* row) {
+  TENON_UNROLL
+  for (int i = 0; i < Rows; i++) {
+    TENON_UNROLL
+    for (int j = 0; j < Vectors; j++) sum[i][j] += load(from + row[i] + j * VL);
+  }
+}
+
 template <int Rows, int Panels, bool Uniform>
 static __attribute__((noinline)) void run_tile(const Tile& t) {
   constexpr int vectors = Panels * panel_vectors;
   constexpr int prefetch_ahead = 24;  // rows of B
-  vf sum[Rows][vectors];
-  TENON_UNROLL
-  for (int i = 0; i < Rows; i++) {
+  for (long panel = 0; panel < t.panels; panel += Panels) {
+    const long col = panel * panel_cols;
+    float* c = t.c + col;
+    vf sum[Rows][vectors];
     TENON_UNROLL
-    for (int j = 0; j < vectors; j++) sum[i][j] = vf{};
-    __builtin_prefetch(t.c + t.c_row[i], 1);
-    if (t.residual) __builtin_prefetch(t.residual + t.residual_row[i]);
-  }
-  const float* b = t.b;
-  for (long s = 0; s < t.runs; s++) {
-    const RowPointers<Rows, Uniform> a(t, t.a + (t.run_offsets ? t.run_offsets[s] : 0));
-    for (long k = 0; k < t.run_length; k++) {
-      vf factor[vectors];
+    for (int i = 0; i < Rows; i++) {
+      TENON_UNROLL
+      for (int j = 0; j < vectors; j++) sum[i][j] = vf{};
+      __builtin_prefetch(c + t.c_row[i], 1);
+    }
+    if (t.residual) {
+      TENON_UNROLL
+      for (int i = 0; i < Rows; i++) __builtin_prefetch(t.residual + col + t.residual_row[i]);
+    }
+    const float* b = t.b + panel * t.b_panel_stride;
+    for (long s = 0; s < t.runs; s++) {
+      const RowPointers<Rows, Uniform> a(t, t.a + (t.run_offsets ? t.run_offsets[s] : 0));
+      for (long k = 0; k < t.run_length; k++) {
+        vf factor[vectors];
+        TENON_UNROLL
+        for (int j = 0; j < vectors; j++) {
+          factor[j] = load(b + j / panel_vectors * t.b_panel_stride + j % panel_vectors * VL);
+        }
+        if constexpr (Panels == 1) {
+          __builtin_prefetch(b + prefetch_ahead * t.b_row_stride);
+          if constexpr (panel_cols > 16) __builtin_prefetch(b + prefetch_ahead * t.b_row_stride + 16);
+        }
+        TENON_UNROLL
+        for (int i = 0; i < Rows; i++) {
+          const vf x = broadcast(a.at(i, k));
+          TENON_UNROLL
+          for (int j = 0; j < vectors; j++) sum[i][j] += x * factor[j];
+        }
+        b += t.b_row_stride;
+      }
+    }
+    if (t.partial) add_rows(sum, t.partial + col, t.partial_row);
+    if (t.bias) {
       TENON_UNROLL
       for (int j = 0; j < vectors; j++) {
-        factor[j] = load(b + j / panel_vectors * t.b_panel_stride + j % panel_vectors * VL);
+        const vf bias = load(t.bias + col + j * VL);
+        TENON_UNROLL
+        for (int i = 0; i < Rows; i++) sum[i][j] += bias;
       }
-      if constexpr (Panels == 1) {
-        __builtin_prefetch(b + prefetch_ahead * t.b_row_stride);
-        if constexpr (panel_cols > 16) __builtin_prefetch(b + prefetch_ahead * t.b_row_stride + 16);
-      }
+    }
+    if (t.residual) add_rows(sum, t.residual + col, t.residual_row);
+    if (t.relu) {
       TENON_UNROLL
       for (int i = 0; i < Rows; i++) {
-        const vf x = broadcast(a.at(i, k));
         TENON_UNROLL
-        for (int j = 0; j < vectors; j++) sum[i][j] += x * factor[j];
+        for (int j = 0; j < vectors; j++) sum[i][j] = max_or_b(vf{}, sum[i][j]);
       }
-      b += t.b_row_stride;
     }
-  }
-  if (t.partial) {
     TENON_UNROLL
     for (int i = 0; i < Rows; i++) {
       TENON_UNROLL
-      for (int j = 0; j < vectors; j++) sum[i][j] += load(t.partial + t.partial_row[i] + j * VL);
+      for (int j = 0; j < vectors; j++) store(c + t.c_row[i] + j * VL, sum[i][j]);
     }
-  }
-  if (t.bias) {
-    TENON_UNROLL
-    for (int j = 0; j < vectors; j++) {
-      const vf bias = load(t.bias + j * VL);
-      TENON_UNROLL
-      for (int i = 0; i < Rows; i++) sum[i][j] += bias;
-    }
-  }
-  if (t.residual) {
-    TENON_UNROLL
-    for (int i = 0; i < Rows; i++) {
-      TENON_UNROLL
-      for (int j = 0; j < vectors; j++) sum[i][j] += load(t.residual + t.residual_row[i] + j * VL);
-    }
-  }
-  if (t.relu) {
-    TENON_UNROLL
-    for (int i = 0; i < Rows; i++) {
-      TENON_UNROLL
-      for (int j = 0; j < vectors; j++) sum[i][j] = max_or_b(vf{}, sum[i][j]);
-    }
-  }
-  TENON_UNROLL
-  for (int i = 0; i < Rows; i++) {
-    TENON_UNROLL
-    for (int j = 0; j < vectors; j++) store(t.c + t.c_row[i] + j * VL, sum[i][j]);
   }
 }
 

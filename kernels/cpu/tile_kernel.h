@@ -13,7 +13,8 @@ inline constexpr int tile_rows = 8;
 inline constexpr int tile_rows = VL == 16 ? 14 : 6;
 #endif
 
-/// One tile's operands. Row offsets count floats from the pointer they belong to.
+/// The operands of one row tile and some consecutive column panels. Row offsets count floats from the pointer they
+/// belong to; c, partial, residual and bias move on by panel_cols with each panel.
 struct Tile {
   const float* a;
   const long* a_row;
@@ -24,6 +25,7 @@ struct Tile {
   const float* b;
   long b_row_stride;
   long b_panel_stride;
+  long panels;
   float* c;
   const long* c_row;
   // Added to the sums: partial sums of earlier blocks of k, and the residual. Null: nothing.
@@ -39,7 +41,7 @@ struct Tile {
 constexpr int panels_at_once(int rows) { return rows == 1 ? 4 : rows <= 3 ? 2 : 1; }
 
 using TileKernel = void (*)(const Tile&);
-/// The kernel for 1 <= rows <= tile_rows; several_panels: takes panels_at_once(rows) of them, else one.
+/// The kernel for 1 <= rows <= tile_rows. several_panels: Tile::panels is a multiple of panels_at_once(rows).
 TileKernel tile_kernel(int rows, bool several_panels, bool uniform_a_stride);
 
 }  // namespace tenon::cpu::TENON_ISA

@@ -288,15 +288,19 @@ void winograd_multiply(const WinogradBlock& b, WinogradRange products) {
   t.b_row_stride = panel_cols;
   t.b_panel_stride = s.Cin * panel_cols;
   t.c_row = out_row;
-  for (long i = products.begin; i < products.end; i++) {
+  // Weights of one point that stay in L2 are passed over by each row tile; larger ones panel by panel.
+  constexpr long small_weights = 65536;
+  const bool rows_outside = s.Cin * panels * panel_cols <= small_weights;
+  for (long i = products.begin; i < products.end; i += t.panels) {
     const long point = i / panels;
     const long panel = i % panels;
+    t.panels = rows_outside ? smaller(panels - panel, products.end - i) : 1;
     t.b = b.run->packed + i * t.b_panel_stride;
     for (long r = 0; r < rows.count; r++) {
       const long first = rows.first(r);
       t.a = b.transformed_in + point * b.in_point_stride + first * b.in_tile_stride;
       t.c = b.products + point * b.out_point_stride + first * b.out_tile_stride + panel * panel_cols;
-      tile_kernel(static_cast<int>(rows.first(r + 1) - first), false, true)(t);
+      tile_kernel(static_cast<int>(rows.rows_of(r)), false, true)(t);
     }
   }
 }

@@ -1,0 +1,104 @@
+// Convolution layers of ResNet-50 and a U-Net, each with every algorithm: GFLOP/s and percent of the FMA peak.
+// Run one thread on a quiet core: conv_bench --benchmark_filter=resnet/.*chosen
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "kernels/bench/fma_peak.h"
+#include "kernels/cpu/conv.h"
+#include "kernels/cpu/isa.h"
+
+namespace tenon::cpu {
+namespace {
+
+struct Layer {
+  const char* net;
+  long in;
+  long out;
+  long size;
+  long kernel;
+  long stride;
+  bool residual = false;
+};
+
+constexpr Layer layers[] = {
+    {"resnet", 3, 64, 224, 7, 2},    {"resnet", 64, 64, 56, 1, 1},     {"resnet", 64, 64, 56, 3, 1},
+    {"resnet", 64, 256, 56, 1, 1},   {"resnet", 64, 256, 56, 1, 1, true}, {"resnet", 256, 64, 56, 1, 1},
+    {"resnet", 256, 128, 56, 1, 1},  {"resnet", 128, 128, 56, 3, 2},   {"resnet", 256, 512, 56, 1, 2},
+    {"resnet", 128, 512, 28, 1, 1, true}, {"resnet", 512, 128, 28, 1, 1}, {"resnet", 128, 128, 28, 3, 1},
+    {"resnet", 512, 256, 28, 1, 1},  {"resnet", 256, 256, 28, 3, 2},   {"resnet", 512, 1024, 28, 1, 2},
+    {"resnet", 256, 1024, 14, 1, 1, true}, {"resnet", 1024, 256, 14, 1, 1}, {"resnet", 256, 256, 14, 3, 1},
+    {"resnet", 1024, 512, 14, 1, 1}, {"resnet", 512, 512, 14, 3, 2},   {"resnet", 1024, 2048, 14, 1, 2},
+    {"resnet", 512, 2048, 7, 1, 1, true}, {"resnet", 2048, 512, 7, 1, 1}, {"resnet", 512, 512, 7, 3, 1},
+    {"unet", 3, 32, 256, 3, 1},      {"unet", 32, 32, 256, 3, 1},      {"unet", 64, 64, 128, 3, 1},
+    {"unet", 128, 128, 64, 3, 1},    {"unet", 256, 256, 32, 3, 1},     {"unet", 512, 512, 16, 3, 1},
+    {"unet", 64, 32, 256, 3, 1},
+};
+
+ConvShape shape_of(const Layer& l) {
+  const ConvAxis axis{.in = l.size,
+                      .kernel = l.kernel,
+                      .stride = l.stride,
+                      .pad_before = l.kernel / 2,
+                      .pad_after = l.kernel / 2};
+  return {.Cin = l.in, .Cout = l.out, .h = axis, .w = axis};
+}
+
+void run_layer(benchmark::State& state, const Layer& layer, ConvAlgorithm algorithm) {
+  const ConvShape s = shape_of(layer);
+  ThreadPool pool(1);
+  const auto floats = [](long n) { return std::vector<float>(static_cast<std::size_t>(n), 0.5f); };
+  const std::vector<float> in = floats(s.in_pixels() * s.Cin);
+  const std::vector<float> weights = floats(s.Cin * s.Cout * s.taps());
+  const std::vector<float> bias = floats(s.Cout);
+  const std::vector<float> residual = floats(s.out_pixels() * s.Cout);
+  std::vector<float> packed = floats(conv_packed_size(s, algorithm));
+  std::vector<float> scratch = floats(conv_scratch_size(s, algorithm, 1));
+  std::vector<float> out = floats(s.out_pixels() * s.Cout);
+  pack_conv(s, algorithm, weights.data(), packed.data(), pool);
+  const ConvRun run{.in = in.data(),
+                    .in_stride = s.Cin,
+                    .packed = packed.data(),
+                    .out = out.data(),
+                    .out_stride = s.Cout,
+                    .epilogue = {.bias = bias.data(),
+                                 .residual = layer.residual ? residual.data() : nullptr,
+                                 .residual_stride = s.Cout,
+                                 .activation = Activation::relu},
+                    .scratch = scratch.data()};
+  double best = 1e9;
+  for (auto _ : state) {
+    const auto start = std::chrono::steady_clock::now();
+    conv(s, algorithm, run, pool);
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  // Of the fastest run: the others were disturbed.
+  state.counters["us"] = best * 1e6;
+  state.counters["GFLOP/s"] = s.flops() / best * 1e-9;
+  state.counters["%peak"] = s.flops() / best * 1e-7 / fma_peak_gflops();
+}
+
+}  // namespace
+}  // namespace tenon::cpu
+
+int main(int argc, char** argv) {
+  using namespace tenon::cpu;
+  benchmark::Initialize(&argc, argv);
+  benchmark::AddCustomContext("isa", std::string(name(isa())));
+  benchmark::AddCustomContext("FMA peak, GFLOP/s", std::to_string(fma_peak_gflops()));
+  for (const Layer& l : layers) {
+    for (const auto a : {ConvAlgorithm::gemm, ConvAlgorithm::winograd4, ConvAlgorithm::winograd6}) {
+      if (!conv_supports(shape_of(l), a)) continue;
+      std::string label = std::string(l.net) + "/" + std::to_string(l.in) + "-" + std::to_string(l.out) + "_" +
+                          std::to_string(l.size) + "x" + std::to_string(l.size) + "_k" + std::to_string(l.kernel) +
+                          "s" + std::to_string(l.stride) + (l.residual ? "_residual" : "") + "/" +
+                          std::string(name(a)) + (choose_conv(shape_of(l), 1) == a ? "_chosen" : "");
+      benchmark::RegisterBenchmark(label.c_str(), [&l, a](benchmark::State& state) { run_layer(state, l, a); })
+          ->MinTime(0.1);
+    }
+  }
+  benchmark::RunSpecifiedBenchmarks();
+}
