@@ -1,6 +1,8 @@
 #include "ir/ops/sort.h"
 
+#include "ir/ops/create.h"
 #include "ir/ops/families.h"
+#include "ir/ops/index.h"
 
 namespace tenon {
 
@@ -17,6 +19,14 @@ std::vector<Type> TopK::infer(TypeSpan x) const {
     throw error("k is {}, axis {} of {} has {} elements", k.str(), axis, x[0].str(), size.str());
   size = k;
   return {out, Type{DType::i64, out.shape}};
+}
+
+// Each value's gradient goes back to its place.
+std::vector<Ref> Sort::gradient(RefSpan in, RefSpan out, RefSpan grads) const {
+  return {scatter_sum(zeros_like(in[0]), axis, out[1], grads[0])};
+}
+std::vector<Ref> TopK::gradient(RefSpan in, RefSpan out, RefSpan grads) const {
+  return {scatter_sum(zeros_like(in[0]), axis, out[1], grads[0])};
 }
 
 std::vector<const OpInfo*> sort_ops() { return family(Sorting{}); }
