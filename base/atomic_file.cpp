@@ -1,0 +1,145 @@
+// Temporary file, fsync, rename; and the list of temporary files that a signal handler removes.
+#include "base/atomic_file.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+
+namespace tenon {
+
+/// An entry of the list that the signal handler walks. Entries are never freed, because a handler may be
+/// reading them at any moment; a process writes few files.
+struct AtomicFile::Pending {
+  const std::string path;
+  const pid_t process;
+  std::atomic<bool> exists{true};
+  Pending* next = nullptr;
+
+  static std::atomic<Pending*> head;
+
+  static Pending* add(std::string path) {
+    auto* entry = new Pending{std::move(path), ::getpid()};
+    entry->next = head.load();
+    while (!head.compare_exchange_weak(entry->next, entry)) {}
+    return entry;
+  }
+
+  // Async-signal-safe. A forked child leaves its parent's files alone.
+  static void remove_all() {
+    for (const Pending* entry = head.load(); entry; entry = entry->next)
+      if (entry->exists.load() && entry->process == ::getpid()) ::unlink(entry->path.c_str());
+  }
+
+  static void on_signal(int number) {
+    remove_all();
+    ::raise(number);  // delivered, with its default action, when this handler returns
+  }
+};
+
+std::atomic<AtomicFile::Pending*> AtomicFile::Pending::head{nullptr};
+
+namespace {
+Error cannot_write(const std::filesystem::path& target, int reason) {
+  return error("the file cannot be written: {}", std::strerror(reason)).at(target.string());
+}
+
+// The file behind a symbolic link is replaced, not the link.
+std::filesystem::path resolved(const std::filesystem::path& path) {
+  std::error_code failed;
+  if (!std::filesystem::is_symlink(path, failed)) return path;
+  const auto target = std::filesystem::weakly_canonical(path, failed);
+  return failed ? path : target;
+}
+}  // namespace
+
+AtomicFile::AtomicFile(std::filesystem::path target) : target_(resolved(target)) {
+  struct stat info = {};
+  const bool exists = ::stat(target_.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) throw error("this is a folder, not a file").at(target_.string());
+  if (exists && !S_ISREG(info.st_mode)) {
+    file_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file_ < 0) throw cannot_write(target_, errno);
+    return;
+  }
+  if (exists && ::access(target_.c_str(), W_OK) != 0) throw cannot_write(target_, errno);
+  open_temporary();
+  if (exists) static_cast<void>(::fchmod(file_, info.st_mode & 07777));
+}
+
+void AtomicFile::open_temporary() {
+  static std::atomic<unsigned> counter{0};
+  const std::string name =
+      fmt::format(".{:.200}.{}-{}.tmp", target_.filename().string(), ::getpid(), counter++);
+  temporary_ = Pending::add((target_.parent_path() / name).string());
+  file_ = ::open(temporary_->path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file_ >= 0) return;
+  const int reason = errno;
+  temporary_->exists = false;
+  throw cannot_write(target_, reason);
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_ >= 0) ::close(file_);
+  if (!temporary_) return;
+  ::unlink(temporary_->path.c_str());
+  temporary_->exists = false;
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  TENON_CHECK(file_ >= 0);
+  constexpr std::size_t most_at_once = std::size_t{1} << 30;
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file_, bytes.data(), std::min(bytes.size(), most_at_once));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw cannot_write(target_, errno);
+    size_ += static_cast<std::size_t>(written);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void AtomicFile::close() {
+  const int result = ::close(std::exchange(file_, -1));
+  if (result != 0 && errno != EINTR) throw cannot_write(target_, errno);
+}
+
+void AtomicFile::commit() {
+  TENON_CHECK(file_ >= 0);
+  const bool flushed = ::fsync(file_) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS;
+  if (!flushed) throw cannot_write(target_, errno);
+  close();
+  if (!temporary_) return;
+  if (::rename(temporary_->path.c_str(), target_.c_str()) != 0) throw cannot_write(target_, errno);
+  temporary_->exists = false;
+  temporary_ = nullptr;
+  // The rename itself becomes durable with the folder; where a folder cannot be synced, it stands anyway.
+  const auto folder_path = target_.has_parent_path() ? target_.parent_path() : std::filesystem::path(".");
+  const int folder = ::open(folder_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;
+  ::fsync(folder);
+  ::close(folder);
+}
+
+void remove_temporary_files_on_signals() {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before = {};
+    ::sigaction(number, nullptr, &before);
+    if (before.sa_handler == SIG_IGN) continue;
+    struct sigaction action = {};
+    action.sa_handler = AtomicFile::Pending::on_signal;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    ::sigemptyset(&action.sa_mask);
+    ::sigaction(number, &action, nullptr);
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,44 @@
+// A file that appears whole or not at all: written beside its target, then renamed.
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+namespace tenon {
+
+/// Installs handlers for SIGINT, SIGTERM and SIGHUP that remove the temporary files of this process and
+/// then let the signal end it. Signals that are ignored stay ignored. Tools call it once, at the start.
+void remove_temporary_files_on_signals();
+
+/// Writes to a temporary file in the target's folder; commit() makes it the target. Without commit() the
+/// target stays as it was and the temporary file is removed. A target that is not a regular file
+/// (/dev/stdout, a pipe) is written directly. Every failure throws Error with the target's path.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path target);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  /// Bytes written so far.
+  std::size_t size() const { return size_; }
+
+  /// Makes the bytes durable and renames. Nothing may be written afterwards.
+  void commit();
+
+ private:
+  friend void remove_temporary_files_on_signals();
+  struct Pending;
+  void open_temporary();
+  void close();
+
+  std::filesystem::path target_;
+  Pending* temporary_ = nullptr;  // null when the target is written directly, and after commit
+  int file_ = -1;
+  std::size_t size_ = 0;
+};
+
+}  // namespace tenon

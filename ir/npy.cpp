@@ -1,0 +1,123 @@
+// Loading and saving .npy and .npz files.
+#include "ir/npy.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <set>
+
+#include "base/atomic_file.h"
+#include "base/input_file.h"
+#include "base/zip.h"
+#include "ir/npy_header.h"
+
+namespace tenon {
+namespace {
+// Where an array comes from: so many bytes, any part of which can be copied out.
+struct Source {
+  std::uint64_t size;
+  std::function<void(std::uint64_t offset, std::span<std::byte> to)> read;
+};
+
+NpyHeader read_header(const Source& source, std::uint64_t& data_offset) {
+  std::array<std::byte, longest_npy_prefix> begin;
+  const std::span<std::byte> prefix(begin.data(), std::min<std::uint64_t>(source.size, begin.size()));
+  source.read(0, prefix);
+  const NpyTextPlace place = npy_text_place(prefix);
+  if (source.size - place.offset < place.size) throw error("the .npy file ends in its header");
+  std::string text(place.size, '\0');
+  source.read(place.offset, std::as_writable_bytes(std::span(text)));
+  data_offset = place.offset + place.size;
+  return parse_npy_header(text);
+}
+
+// NumPy's bools are 0 and 1; other bytes would be no values of C++'s bool.
+void normalise_bools(std::span<std::byte> bytes) {
+  for (std::byte& b : bytes) b = std::byte{b != std::byte{0}};
+}
+
+Tensor load(const Source& source) {
+  std::uint64_t offset = 0;
+  NpyHeader header = read_header(source, offset);
+  const std::uint64_t available = (source.size - offset) / size_of(header.dtype);
+  const std::uint64_t needed = static_cast<std::uint64_t>(numel(header.shape));
+  if (needed > available)
+    throw error("the shape ({}) needs {} elements, and the file holds {}", fmt::join(header.shape, ", "),
+                needed, available)
+        .hint("copy or download the file again");
+  if (header.fortran_order) std::reverse(header.shape.begin(), header.shape.end());
+  Tensor tensor = Tensor::empty(header.dtype, header.shape);
+  const std::span<std::byte> bytes(tensor.mutable_bytes(), needed * size_of(header.dtype));
+  source.read(offset, bytes);
+  if (is_bool(header.dtype)) normalise_bools(bytes);
+  if (!header.fortran_order) return tensor;
+  Index axes(tensor.rank());
+  std::iota(axes.rbegin(), axes.rend(), 0);
+  return tensor.permute(axes);
+}
+
+std::span<const std::byte> dense_bytes(const Tensor& dense) {
+  return {dense.bytes(), static_cast<std::size_t>(dense.numel()) * size_of(dense.dtype())};
+}
+
+Tensor load_member(const ZipReader& zip, const ZipMember& member) {
+  const std::vector<std::byte> content = zip.read(member);
+  const auto read = [&](std::uint64_t offset, std::span<std::byte> to) {
+    if (!to.empty()) std::memcpy(to.data(), content.data() + offset, to.size());
+  };
+  return load({content.size(), read});
+}
+}  // namespace
+
+Tensor load_npy(const std::filesystem::path& path) {
+  const InputFile file(path);
+  try {
+    return load({file.size(), [&](std::uint64_t offset, std::span<std::byte> to) { file.read(offset, to); }});
+  } catch (Error& e) { throw e.at(path.string()); }
+}
+
+void save_npy(const std::filesystem::path& path, const Tensor& tensor) {
+  const Tensor dense = tensor.contiguous();
+  AtomicFile file(path);
+  file.write(npy_header(dense.dtype(), dense.shape()));
+  file.write(dense_bytes(dense));
+  file.commit();
+}
+
+NamedTensors load_npz(const std::filesystem::path& path) {
+  const std::vector<std::byte> bytes = InputFile(path).read_all();
+  constexpr std::string_view suffix = ".npy";
+  std::string where = path.string();
+  try {
+    const ZipReader zip(bytes);
+    NamedTensors arrays;
+    for (const ZipMember& member : zip.members()) {
+      where = fmt::format("{}: {}", path.string(), member.name);
+      const bool is_array = member.name.ends_with(suffix);
+      if (!is_array) throw error("this is not an array").hint("an .npz file holds .npy files only");
+      arrays.emplace_back(member.name.substr(0, member.name.size() - suffix.size()),
+                          load_member(zip, member));
+    }
+    return arrays;
+  } catch (Error& e) { throw e.at(where); }
+}
+
+void save_npz(const std::filesystem::path& path, std::span<const std::pair<std::string, Tensor>> arrays) {
+  std::set<std::string_view> names;
+  for (const auto& [name, tensor] : arrays)
+    if (!names.insert(name).second) throw error("two arrays are named '{}'", name).at(path.string());
+  AtomicFile file(path);
+  ZipWriter zip(file);
+  for (const auto& [name, tensor] : arrays) {
+    const Tensor dense = tensor.contiguous();
+    const std::string header = npy_header(dense.dtype(), dense.shape());
+    const std::array parts = {std::as_bytes(std::span(header)), dense_bytes(dense)};
+    zip.add(fmt::format("{}.npy", name), parts);
+  }
+  zip.finish();
+  file.commit();
+}
+
+}  // namespace tenon
