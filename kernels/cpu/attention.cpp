@@ -1,0 +1,40 @@
+// Shares the heads and query rows of attention out over the threads.
+#include "kernels/cpu/attention.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "kernels/cpu/attention_rows.h"
+
+namespace tenon::cpu {
+namespace {
+
+// A chunk packs the keys and values of its head for itself: with so many rows that costs a few percent.
+constexpr long rows_per_chunk = 112;
+
+std::size_t worker_bytes(const Attention& a) {
+  return static_cast<std::size_t>((attention_floats(a) * 4 + 63) / 64 * 64 + 192);
+}
+
+}  // namespace
+
+std::size_t attention_scratch_bytes(const Attention& a, int threads) {
+  return worker_bytes(a) * static_cast<std::size_t>(threads);
+}
+
+void attention(const Attention& a, void* scratch, ThreadPool& pool) {
+  TENON_CHECK(a.kv_heads > 0 && a.heads % a.kv_heads == 0);
+  TENON_CHECK(a.float_mask == nullptr || a.bool_mask == nullptr);
+  if (a.queries == 0) return;
+  const long parts = (a.queries + rows_per_chunk - 1) / rows_per_chunk;
+  pool.parallel_for(a.batch * a.heads * parts, [&](long chunk, int worker) {
+    const long part = chunk % parts;
+    const long head = chunk / parts;
+    const AttentionRows rows = {head / a.heads, head % a.heads, a.queries * part / parts,
+                                a.queries * (part + 1) / parts};
+    auto* const bytes = static_cast<std::byte*>(scratch) + worker_bytes(a) * static_cast<std::size_t>(worker);
+    attention_rows(a, rows, reinterpret_cast<float*>(bytes));
+  });
+}
+
+}  // namespace tenon::cpu

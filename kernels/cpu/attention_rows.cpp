@@ -1,0 +1,250 @@
+// Attention for some query rows of one head: a few rows times all keys at a time, which stay in L1 and L2.
+// Built once per ISA.
+#include "kernels/cpu/attention_rows.h"
+
+#include "kernels/cpu/math.h"
+#include "kernels/cpu/tile_kernel.h"
+
+namespace tenon::cpu::TENON_ISA {
+namespace {
+
+long round_up(long n, long step) { return (n + step - 1) / step * step; }
+
+struct Head {
+  const float* q;
+  const float* k;
+  const float* v;
+  float* out;
+  long mask_offset;
+};
+Head head_of(const Attention& a, const AttentionRows& rows) {
+  const long kv = rows.head / (a.heads / a.kv_heads);
+  return {a.q + rows.batch * a.q_strides.batch + rows.head * a.q_strides.head,
+          a.k + rows.batch * a.k_strides.batch + kv * a.k_strides.head,
+          a.v + rows.batch * a.v_strides.batch + kv * a.v_strides.head,
+          a.out + rows.batch * a.out_strides.batch + rows.head * a.out_strides.head,
+          rows.batch * a.mask_strides.batch + rows.head * a.mask_strides.head};
+}
+
+/// packed[panel][d][c] = k[panel * panel_cols + c][d]; columns beyond the keys are zero.
+void pack_keys(const Attention& a, const float* k, long keys, float* packed) {
+  for (long key = 0; key < round_up(keys, panel_cols); key += VL) {
+    float* const panel = packed + key / panel_cols * panel_cols * a.size + key % panel_cols;
+    for (long d = 0; d < a.size; d += VL) {
+      const int count = static_cast<int>(a.size - d < VL ? a.size - d : VL);
+      vf rows[VL];
+      TENON_UNROLL
+      for (int i = 0; i < VL; i++) {
+        const float* const from = k + (key + i) * a.k_strides.row + d;
+        rows[i] = key + i >= keys ? vf{} : count == VL ? load(from) : load_partial(from, count);
+      }
+      transpose(rows);
+      TENON_UNROLL
+      for (int i = 0; i < VL; i++) {
+        if (i < count) store(panel + (d + i) * panel_cols, rows[i]);
+      }
+    }
+  }
+}
+
+/// packed[panel][key][c] = v[key][panel * panel_cols + c]; columns beyond the values are zero.
+void pack_values(const Attention& a, const float* v, long keys, float* packed) {
+  for (long c = 0; c < round_up(a.value_size, panel_cols); c += VL) {
+    float* const panel = packed + c / panel_cols * panel_cols * keys + c % panel_cols;
+    const long rest = a.value_size - c;
+    const int count = static_cast<int>(rest < 0 ? 0 : rest < VL ? rest : VL);
+    for (long key = 0; key < keys; key++) {
+      store(panel + key * panel_cols, load_partial(v + key * a.v_strides.row + c, count));
+    }
+  }
+}
+
+/// scores += the mask of query i, for the first `keys` keys.
+void add_mask(const Attention& a, const Head& head, long i, long keys, float* scores) {
+  const long offset = head.mask_offset + i * a.mask_strides.row;
+  const long step = a.mask_key_stride;
+  if (a.float_mask && step == 1) {
+    for (long j = 0; j < keys; j++) scores[j] += a.float_mask[offset + j];
+  } else if (a.float_mask) {
+    for (long j = 0; j < keys; j++) scores[j] += a.float_mask[offset + j * step];
+  } else if (a.bool_mask) {
+    for (long j = 0; j < keys; j++) scores[j] = a.bool_mask[offset + j * step] ? scores[j] : -infinity;
+  }
+}
+
+/// Turns the first `keys` scores into exp(score - max), zeroes what follows up to `depth`, and returns 1 /
+/// sum; 0 if all are -inf. scores may be written up to a multiple of VL.
+float softmax_row(float* scores, long keys, long depth) {
+  const long padded = round_up(keys, VL);
+  for (long j = keys; j < padded; j++) scores[j] = -infinity;
+  vf largest[2] = {broadcast(-infinity), broadcast(-infinity)};
+  long j = 0;
+  for (; j + 2 * VL <= padded; j += 2 * VL) {
+    largest[0] = max(largest[0], load(scores + j));
+    largest[1] = max(largest[1], load(scores + j + VL));
+  }
+  if (j < padded) largest[0] = max(largest[0], load(scores + j));
+  const float top = hmax(max(largest[0], largest[1]));
+  if (top == -infinity) {
+    for (long i = 0; i < depth; i++) scores[i] = 0;
+    return 0;
+  }
+  const vf shift = broadcast(top);
+  vf sum[2] = {};
+  for (j = 0; j + 2 * VL <= padded; j += 2 * VL) {
+    const vf e0 = vexp_nonpositive(load(scores + j) - shift);
+    const vf e1 = vexp_nonpositive(load(scores + j + VL) - shift);
+    store(scores + j, e0);
+    store(scores + j + VL, e1);
+    sum[0] += e0;
+    sum[1] += e1;
+  }
+  if (j < padded) {
+    const vf e = vexp_nonpositive(load(scores + j) - shift);
+    store(scores + j, e);
+    sum[0] += e;
+  }
+  for (long i = padded; i < depth; i++) scores[i] = 0;
+  return 1.0f / hsum(sum[0] + sum[1]);
+}
+
+/// c[rows x panels * panel_cols] = a[rows x depth] * b (packed panels of `b_depth` rows).
+void multiply(int rows, const float* a, long a_stride, long depth, const float* b, long b_depth, long panels,
+              float* c, long c_stride) {
+  long a_row[attention_tile_rows];
+  long c_row[attention_tile_rows];
+  for (int i = 0; i < rows; i++) {
+    a_row[i] = i * a_stride;
+    c_row[i] = i * c_stride;
+  }
+  Tile tile = {};
+  tile.a = a;
+  tile.a_row = a_row;
+  tile.a_stride = a_stride;
+  tile.runs = 1;
+  tile.run_length = depth;
+  tile.b = b;
+  tile.b_row_stride = panel_cols;
+  tile.b_panel_stride = b_depth * panel_cols;
+  tile.panels = panels;
+  tile.c = c;
+  tile.c_row = c_row;
+  tile_kernel(rows, false, true)(tile);
+}
+
+void scale_row(const float* from, long n, float factor, float* to) {
+  long c = 0;
+  for (; c + VL <= n; c += VL) store(to + c, load(from + c) * factor);
+  const int rest = static_cast<int>(n - c);
+  if (rest > 0) store_partial(to + c, load_partial(from + c, rest) * factor, rest);
+}
+
+long keys_of_query(const Attention& a, long i) { return a.causal && i + 1 < a.keys ? i + 1 : a.keys; }
+
+/// Many rows: K and V are packed once, rows go through the register tile.
+void tiled(const Attention& a, const Head& head, const AttentionRows& rows, float* scratch) {
+  const long padded_keys = attention_padded(a.keys);
+  const long score_stride = padded_keys + 16;
+  const long out_stride = attention_padded(a.value_size);
+  float* const scores = scratch;
+  float* const queries = scores + attention_tile_rows * score_stride;
+  float* const result = queries + attention_tile_rows * a.size;
+  float* const k = result + attention_tile_rows * out_stride;
+  float* const v = k + padded_keys * a.size;
+  const long all_keys = keys_of_query(a, rows.end - 1);
+  pack_keys(a, head.k, all_keys, k);
+  pack_values(a, head.v, all_keys, v);
+  const long count = rows.end - rows.begin;
+  const long tiles = (count + tile_rows - 1) / tile_rows;
+  for (long t = 0; t < tiles; t++) {
+    const long first = rows.begin + count * t / tiles;
+    const int height = static_cast<int>(rows.begin + count * (t + 1) / tiles - first);
+    const long keys = keys_of_query(a, first + height - 1);
+    for (int i = 0; i < height; i++) {
+      scale_row(head.q + (first + i) * a.q_strides.row, a.size, a.scale, queries + i * a.size);
+    }
+    multiply(height, queries, a.size, a.size, k, a.size, round_up(keys, panel_cols) / panel_cols, scores,
+             score_stride);
+    float inverse[attention_tile_rows];
+    for (int i = 0; i < height; i++) {
+      const long visible = keys_of_query(a, first + i);
+      add_mask(a, head, first + i, visible, scores + i * score_stride);
+      inverse[i] = softmax_row(scores + i * score_stride, visible, keys);
+    }
+    multiply(height, scores, score_stride, keys, v, all_keys, round_up(a.value_size, panel_cols) / panel_cols,
+             result, out_stride);
+    for (int i = 0; i < height; i++) {
+      scale_row(result + i * out_stride, a.value_size, inverse[i],
+                head.out + (first + i) * a.out_strides.row);
+    }
+  }
+}
+
+/// <q, k> for VL rows of K at once.
+vf dot_rows(const float* q, const float* k, long k_stride, long count, long size) {
+  vf rows[VL];
+  TENON_UNROLL
+  for (int i = 0; i < VL; i++) rows[i] = vf{};
+  for (long i = 0; i < count; i++) {
+    const float* const from = k + i * k_stride;
+    long d = 0;
+    for (; d + VL <= size; d += VL) rows[i] += load(q + d) * load(from + d);
+    const int rest = static_cast<int>(size - d);
+    if (rest > 0) rows[i] += load_partial(q + d, rest) * load_partial(from + d, rest);
+  }
+  transpose(rows);
+  vf sum{};
+  TENON_UNROLL
+  for (int i = 0; i < VL; i++) sum += rows[i];
+  return sum;
+}
+
+/// Few rows (a decoding step): K and V are read where they lie, once each.
+void direct(const Attention& a, const Head& head, const AttentionRows& rows, float* scratch) {
+  constexpr int vectors = 4;
+  for (long i = rows.begin; i < rows.end; i++) {
+    const long keys = keys_of_query(a, i);
+    float* const q = scratch + a.keys + 2 * VL;
+    scale_row(head.q + i * a.q_strides.row, a.size, a.scale, q);
+    for (long j = 0; j < keys; j += VL) {
+      const long count = keys - j < VL ? keys - j : VL;
+      store(scratch + j, dot_rows(q, head.k + j * a.k_strides.row, a.k_strides.row, count, a.size));
+    }
+    add_mask(a, head, i, keys, scratch);
+    const float inverse = softmax_row(scratch, keys, keys);
+    float* const out = head.out + i * a.out_strides.row;
+    for (long c = 0; c < a.value_size; c += vectors * VL) {
+      vf sum[vectors] = {};
+      int width[vectors];
+      for (int u = 0; u < vectors; u++) {
+        const long rest = a.value_size - c - u * VL;
+        width[u] = static_cast<int>(rest < 0 ? 0 : rest < VL ? rest : VL);
+      }
+      for (long j = 0; j < keys; j++) {
+        const float* const from = head.v + j * a.v_strides.row + c;
+        const vf weight = broadcast(scratch[j]);
+        TENON_UNROLL
+        for (int u = 0; u < vectors; u++) {
+          sum[u] += weight * (width[u] == VL ? load(from + u * VL) : load_partial(from + u * VL, width[u]));
+        }
+      }
+      for (int u = 0; u < vectors; u++) store_partial(out + c + u * VL, sum[u] * inverse, width[u]);
+    }
+  }
+}
+
+}  // namespace
+
+void attention_rows(const Attention& a, const AttentionRows& rows, float* scratch) {
+  const Head head = head_of(a, rows);
+  if (a.keys == 0) {
+    for (long i = rows.begin; i < rows.end; i++)
+      for (long c = 0; c < a.value_size; c++) head.out[i * a.out_strides.row + c] = 0;
+  } else if (rows.end - rows.begin <= 2) {
+    direct(a, head, rows, scratch);
+  } else {
+    tiled(a, head, rows, scratch);
+  }
+}
+
+}  // namespace tenon::cpu::TENON_ISA
