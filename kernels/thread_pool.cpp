@@ -1,4 +1,5 @@
-// The pool: one 64-bit word holds loop number and unclaimed chunks, so a late worker cannot claim from a later loop.
+// The pool: one 64-bit word holds loop number and unclaimed chunks, so a late worker cannot claim from a
+// later loop.
 #include "kernels/thread_pool.h"
 
 #include <sched.h>
@@ -21,7 +22,8 @@ void pause() {
 #endif
 }
 
-// The caller spins about 10 us and then yields: the scheduler may have put the woken worker on the caller's core.
+// The caller spins about 10 us and then yields: the scheduler may have put the woken worker on the caller's
+// core.
 constexpr int caller_spins = 400;
 // Without a session a worker spins about 50 us before it parks.
 constexpr int worker_spins = 2000;
@@ -67,7 +69,8 @@ void ThreadPool::parallel_for(long chunks, Body body) {
 bool ThreadPool::claim(std::uint64_t& state) {
   state = state_.load(std::memory_order_relaxed);
   while ((state & unclaimed_mask) != 0) {
-    if (state_.compare_exchange_weak(state, state - 1, std::memory_order_acquire, std::memory_order_relaxed)) {
+    if (state_.compare_exchange_weak(state, state - 1, std::memory_order_acquire,
+                                     std::memory_order_relaxed)) {
       return true;
     }
   }
@@ -84,7 +87,8 @@ void ThreadPool::run_claimed_chunks(int worker) {
 }
 
 bool ThreadPool::has_work() const {
-  return (state_.load(std::memory_order_seq_cst) & unclaimed_mask) != 0 || stop_.load(std::memory_order_seq_cst);
+  return (state_.load(std::memory_order_seq_cst) & unclaimed_mask) != 0 ||
+         stop_.load(std::memory_order_seq_cst);
 }
 
 void ThreadPool::work(int worker) {

@@ -1,5 +1,5 @@
-// Convolution layers of ResNet-50 and a U-Net, each with every algorithm: GFLOP/s and percent of the FMA peak.
-// Run one thread on a quiet core: conv_bench --benchmark_filter=resnet/.*chosen
+// Convolution layers of ResNet-50 and a U-Net, each with every algorithm: GFLOP/s and percent of the FMA
+// peak. Run one thread on a quiet core: conv_bench --benchmark_filter=resnet/.*chosen
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -25,16 +25,21 @@ struct Layer {
 };
 
 constexpr Layer layers[] = {
-    {"resnet", 3, 64, 224, 7, 2},    {"resnet", 64, 64, 56, 1, 1},     {"resnet", 64, 64, 56, 3, 1},
-    {"resnet", 64, 256, 56, 1, 1},   {"resnet", 64, 256, 56, 1, 1, true}, {"resnet", 256, 64, 56, 1, 1},
-    {"resnet", 256, 128, 56, 1, 1},  {"resnet", 128, 128, 56, 3, 2},   {"resnet", 256, 512, 56, 1, 2},
-    {"resnet", 128, 512, 28, 1, 1, true}, {"resnet", 512, 128, 28, 1, 1}, {"resnet", 128, 128, 28, 3, 1},
-    {"resnet", 512, 256, 28, 1, 1},  {"resnet", 256, 256, 28, 3, 2},   {"resnet", 512, 1024, 28, 1, 2},
-    {"resnet", 256, 1024, 14, 1, 1, true}, {"resnet", 1024, 256, 14, 1, 1}, {"resnet", 256, 256, 14, 3, 1},
-    {"resnet", 1024, 512, 14, 1, 1}, {"resnet", 512, 512, 14, 3, 2},   {"resnet", 1024, 2048, 14, 1, 2},
-    {"resnet", 512, 2048, 7, 1, 1, true}, {"resnet", 2048, 512, 7, 1, 1}, {"resnet", 512, 512, 7, 3, 1},
-    {"unet", 3, 32, 256, 3, 1},      {"unet", 32, 32, 256, 3, 1},      {"unet", 64, 64, 128, 3, 1},
-    {"unet", 128, 128, 64, 3, 1},    {"unet", 256, 256, 32, 3, 1},     {"unet", 512, 512, 16, 3, 1},
+    {"resnet", 3, 64, 224, 7, 2},        {"resnet", 64, 64, 56, 1, 1},
+    {"resnet", 64, 64, 56, 3, 1},        {"resnet", 64, 256, 56, 1, 1},
+    {"resnet", 64, 256, 56, 1, 1, true}, {"resnet", 256, 64, 56, 1, 1},
+    {"resnet", 256, 128, 56, 1, 1},      {"resnet", 128, 128, 56, 3, 2},
+    {"resnet", 256, 512, 56, 1, 2},      {"resnet", 128, 512, 28, 1, 1, true},
+    {"resnet", 512, 128, 28, 1, 1},      {"resnet", 128, 128, 28, 3, 1},
+    {"resnet", 512, 256, 28, 1, 1},      {"resnet", 256, 256, 28, 3, 2},
+    {"resnet", 512, 1024, 28, 1, 2},     {"resnet", 256, 1024, 14, 1, 1, true},
+    {"resnet", 1024, 256, 14, 1, 1},     {"resnet", 256, 256, 14, 3, 1},
+    {"resnet", 1024, 512, 14, 1, 1},     {"resnet", 512, 512, 14, 3, 2},
+    {"resnet", 1024, 2048, 14, 1, 2},    {"resnet", 512, 2048, 7, 1, 1, true},
+    {"resnet", 2048, 512, 7, 1, 1},      {"resnet", 512, 512, 7, 3, 1},
+    {"unet", 3, 32, 256, 3, 1},          {"unet", 32, 32, 256, 3, 1},
+    {"unet", 64, 64, 128, 3, 1},         {"unet", 128, 128, 64, 3, 1},
+    {"unet", 256, 256, 32, 3, 1},        {"unet", 512, 512, 16, 3, 1},
     {"unet", 64, 32, 256, 3, 1},
 };
 
@@ -92,12 +97,14 @@ int main(int argc, char** argv) {
   for (const Layer& l : layers) {
     for (const auto a : {ConvAlgorithm::gemm, ConvAlgorithm::winograd4, ConvAlgorithm::winograd6}) {
       if (!conv_supports(shape_of(l), a)) continue;
-      std::string label = std::string(l.net) + "/" + std::to_string(l.in) + "-" + std::to_string(l.out) + "_" +
-                          std::to_string(l.size) + "x" + std::to_string(l.size) + "_k" + std::to_string(l.kernel) +
-                          "s" + std::to_string(l.stride) + (l.residual ? "_residual" : "") + "/" +
-                          std::string(name(a)) + (choose_conv(shape_of(l), 1) == a ? "_chosen" : "");
-      benchmark::RegisterBenchmark(label.c_str(), [&l, a](benchmark::State& state) { run_layer(state, l, a); })
-          ->MinTime(0.1);
+      std::string label = std::string(l.net) + "/" + std::to_string(l.in) + "-" + std::to_string(l.out) +
+                          "_" + std::to_string(l.size) + "x" + std::to_string(l.size) + "_k" +
+                          std::to_string(l.kernel) + "s" + std::to_string(l.stride) +
+                          (l.residual ? "_residual" : "") + "/" + std::string(name(a)) +
+                          (choose_conv(shape_of(l), 1) == a ? "_chosen" : "");
+      benchmark::RegisterBenchmark(label.c_str(), [&l, a](benchmark::State& state) {
+        run_layer(state, l, a);
+      })->MinTime(0.1);
     }
   }
   benchmark::RunSpecifiedBenchmarks();

@@ -12,7 +12,8 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr std::array<std::string_view, 5> names = {"gemm", "winograd4", "winograd6", "depthwise", "transposed"};
+constexpr std::array<std::string_view, 5> names = {"gemm", "winograd4", "winograd6", "depthwise",
+                                                   "transposed"};
 
 long winograd_tile(ConvAlgorithm a) { return a == ConvAlgorithm::winograd4 ? 4 : 6; }
 
@@ -28,7 +29,8 @@ void depthwise(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
   const long rows = s.N * s.out(s.h);
   constexpr double flops_per_chunk = 0.2e6;
   const double flops_per_row = std::max(1.0, s.flops() / static_cast<double>(std::max(1L, rows)));
-  const long step = pool.threads() == 1 ? std::max(1L, rows) : static_cast<long>(flops_per_chunk / flops_per_row) + 1;
+  const long step =
+      pool.threads() == 1 ? std::max(1L, rows) : static_cast<long>(flops_per_chunk / flops_per_row) + 1;
   pool.parallel_for((rows + step - 1) / step, [&](long chunk, int) {
     depthwise_rows(s, run, chunk * step, std::min(rows, (chunk + 1) * step));
   });
@@ -60,7 +62,8 @@ ConvAlgorithm choose_conv(const ConvShape& s, int) {
   if (s.transposed) return ConvAlgorithm::transposed;
   if (conv_supports(s, ConvAlgorithm::depthwise)) return ConvAlgorithm::depthwise;
   if (!winograd_supports(s) || s.Cin < 16 || s.Cout < 16) return ConvAlgorithm::gemm;
-  // Multiplications saved, after the outputs of the tiles that fall outside the image: at most 4 and 5.06 times.
+  // Multiplications saved, after the outputs of the tiles that fall outside the image: at most 4 and 5.06
+  // times.
   const double gain4 = 4.0 * tile_use(s, 4);
   const double gain6 = 81.0 / 16.0 * tile_use(s, 6);
   // F(6,3) has 1.8 times the weights of F(4,3): with few pixels to use them for, reading them costs more.
@@ -80,7 +83,8 @@ long conv_packed_size(const ConvShape& s, ConvAlgorithm algorithm) {
   return 0;
 }
 
-void pack_conv(const ConvShape& s, ConvAlgorithm algorithm, const float* weights, float* packed, ThreadPool& pool) {
+void pack_conv(const ConvShape& s, ConvAlgorithm algorithm, const float* weights, float* packed,
+               ThreadPool& pool) {
   TENON_CHECK(conv_supports(s, algorithm));
   switch (algorithm) {
     case ConvAlgorithm::gemm: return pack_conv_gemm(s, weights, packed, pool);

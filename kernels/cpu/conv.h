@@ -18,7 +18,9 @@ struct ConvAxis {
   long dilation = 1;
   long output_padding = 0;  // transposed only
 
-  bool trivial() const { return in == 1 && kernel == 1 && pad_before == 0 && pad_after == 0 && output_padding == 0; }
+  bool trivial() const {
+    return in == 1 && kernel == 1 && pad_before == 0 && pad_after == 0 && output_padding == 0;
+  }
 };
 
 /// Weights are PyTorch's: [Cout, Cin / groups, (kd,) kh, kw], transposed [Cin, Cout / groups, (kd,) kh, kw].
@@ -49,10 +51,11 @@ struct ConvShape {
 
 /// How a convolution is computed.
 enum class ConvAlgorithm {
-  gemm,        // matrix product over runs of contiguous input: 1x1 in place, others with zero-padded rows; any shape
-  winograd4,   // 3x3, stride 1: 4x4 outputs a tile (error about 4 times that of gemm)
-  winograd6,   // 3x3, stride 1: 6x6 outputs a tile (error about 10 times that of gemm)
-  depthwise,   // groups == Cin == Cout
+  gemm,       // matrix product over runs of contiguous input: 1x1 in place, others with zero-padded rows; any
+              // shape
+  winograd4,  // 3x3, stride 1: 4x4 outputs a tile (error about 4 times that of gemm)
+  winograd6,  // 3x3, stride 1: 6x6 outputs a tile (error about 10 times that of gemm)
+  depthwise,  // groups == Cin == Cout
   transposed,  // one matrix product for each of the stride x stride output phases
 };
 std::string_view name(ConvAlgorithm algorithm);

@@ -1,4 +1,5 @@
-// Convolution as a matrix product: row m of A is output pixel m, its depth the taps it reads, run by run, in place.
+// Convolution as a matrix product: row m of A is output pixel m, its depth the taps it reads, run by run, in
+// place.
 #include "kernels/cpu/conv_gemm.h"
 
 #include <algorithm>
@@ -11,8 +12,8 @@
 namespace tenon::cpu {
 namespace {
 
-// Groups narrower than a column panel are merged: several of them make one product with block-diagonal weights.
-// That costs nothing (the panel's lanes would be empty) and saves products.
+// Groups narrower than a column panel are merged: several of them make one product with block-diagonal
+// weights. That costs nothing (the panel's lanes would be empty) and saves products.
 struct Groups {
   long merged;  // original groups in one product
   long count;   // products
@@ -65,7 +66,9 @@ bool reads_pixels_in_order(const ConvShape& s, const Halo& halo) {
   return s.taps() == 1 && halo.empty() && s.w.stride == 1 && s.h.stride == 1 && s.d.stride == 1;
 }
 
-long packed_group_size(const ConvShape& s, const Groups& g) { return packed_panels_size(s.taps() * g.in, g.out); }
+long packed_group_size(const ConvShape& s, const Groups& g) {
+  return packed_panels_size(s.taps() * g.in, g.out);
+}
 
 }  // namespace
 
@@ -100,7 +103,9 @@ void pack_conv_gemm(const ConvShape& s, const float* weights, float* packed, Thr
   });
 }
 
-long conv_gemm_scratch_size(const ConvShape& s) { return halo_of(s, std::min(s.N, images_per_pass(s))).size(); }
+long conv_gemm_scratch_size(const ConvShape& s) {
+  return halo_of(s, std::min(s.N, images_per_pass(s))).size();
+}
 
 void conv_gemm(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
   TENON_CHECK(s.taps() <= max_conv_taps);
@@ -110,8 +115,8 @@ void conv_gemm(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
   const long step = in_order ? s.N : std::min(s.N, images_per_pass(s));
   for (long n = 0; n < s.N; n += step) {
     const long images = std::min(step, s.N - n);
-    const ImageView view = with_halo(halo_of(s, images), run.in + n * s.in_pixels() * run.in_stride, run.in_stride,
-                                     run.scratch, pool);
+    const ImageView view = with_halo(halo_of(s, images), run.in + n * s.in_pixels() * run.in_stride,
+                                     run.in_stride, run.scratch, pool);
     const Runs runs(s, groups, view);
     const long first_pixel = n * s.out_pixels();
     RowGemm g;
@@ -142,7 +147,8 @@ void conv_gemm(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
       one.c = run.out + first_pixel * run.out_stride + channel;
       one.epilogue = run.epilogue;
       if (one.epilogue.bias) one.epilogue.bias += channel;
-      if (one.epilogue.residual) one.epilogue.residual += first_pixel * run.epilogue.residual_stride + channel;
+      if (one.epilogue.residual)
+        one.epilogue.residual += first_pixel * run.epilogue.residual_stride + channel;
       one.hook_col = channel;
       run_row_gemm(one, pool);
     };

@@ -1,4 +1,5 @@
-// Convolutions as matrix products over runs of contiguous input, and transposed ones as one product per phase.
+// Convolutions as matrix products over runs of contiguous input, and transposed ones as one product per
+// phase.
 #pragma once
 #include "kernels/cpu/conv.h"
 

@@ -4,7 +4,8 @@
 
 namespace tenon::cpu {
 
-/// How an image, or its padded copy, lies in memory; strides count floats. `plane` is depth, or the batch in 2-d.
+/// How an image, or its padded copy, lies in memory; strides count floats. `plane` is depth, or the batch in
+/// 2-d.
 struct ImageView {
   const float* data = nullptr;  // the pixel at the padded origin
   long pixel_stride = 0;

@@ -1,5 +1,5 @@
-// Transposed convolution: outputs at the same position modulo the stride use the same taps, so each such phase is a
-// stride-1 convolution of the input whose results are scattered over the output with the stride.
+// Transposed convolution: outputs at the same position modulo the stride use the same taps, so each such
+// phase is a stride-1 convolution of the input whose results are scattered over the output with the stride.
 #include <algorithm>
 #include <array>
 
@@ -15,8 +15,8 @@ constexpr long max_axis_taps = 512;
 
 long positive_mod(long a, long b) { return (a % b + b) % b; }
 
-// One phase of one axis: outputs first, first + stride, ... (count of them); output j reads input j + offset[t]
-// with tap[t].
+// One phase of one axis: outputs first, first + stride, ... (count of them); output j reads input j +
+// offset[t] with tap[t].
 struct AxisPhase {
   long first = 0;
   long count = 0;
@@ -78,7 +78,8 @@ struct Phase {
           const auto i = static_cast<std::size_t>(z);
           const auto j = static_cast<std::size_t>(y);
           const auto k = static_cast<std::size_t>(x);
-          body((d.tap[i] * s.h.kernel + h.tap[j]) * s.w.kernel + w.tap[k], d.offset[i], h.offset[j], w.offset[k]);
+          body((d.tap[i] * s.h.kernel + h.tap[j]) * s.w.kernel + w.tap[k], d.offset[i], h.offset[j],
+               w.offset[k]);
         }
       }
     }
@@ -149,7 +150,9 @@ void pack_conv_transposed(const ConvShape& s, const float* weights, float* packe
   });
 }
 
-long conv_transposed_scratch_size(const ConvShape& s) { return halo_of(s, std::min(s.N, images_per_pass(s))).size(); }
+long conv_transposed_scratch_size(const ConvShape& s) {
+  return halo_of(s, std::min(s.N, images_per_pass(s))).size();
+}
 
 void conv_transposed(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
   TENON_CHECK(s.taps() <= max_conv_taps);

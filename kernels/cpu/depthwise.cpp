@@ -1,5 +1,5 @@
-// Depthwise convolution rows: vectors over channels, several pixels at once where no tap falls outside the image.
-// Built once per ISA.
+// Depthwise convolution rows: vectors over channels, several pixels at once where no tap falls outside the
+// image. Built once per ISA.
 #include "kernels/cpu/depthwise.h"
 
 #include "kernels/cpu/simd.h"
@@ -39,8 +39,8 @@ TENON_INLINE vf get(const float* p, int lanes) {
 
 // Pixels x .. x + Pixels of channels c .. c + VL. `taps` holds for all of them.
 template <int Pixels, bool Whole>
-TENON_INLINE void pixels(const ConvShape& s, const ConvRun& run, const Row& row, TapRange taps, long x, long c,
-                         int lanes) {
+TENON_INLINE void pixels(const ConvShape& s, const ConvRun& run, const Row& row, TapRange taps, long x,
+                         long c, int lanes) {
   const Epilogue& e = run.epilogue;
   vf sum[Pixels];
   const vf bias = e.bias ? get<Whole>(e.bias + c, lanes) : vf{};
@@ -48,8 +48,8 @@ TENON_INLINE void pixels(const ConvShape& s, const ConvRun& run, const Row& row,
   for (int i = 0; i < Pixels; i++) sum[i] = vf{};
   const long step = s.w.stride * run.in_stride;
   for (long ky = row.ky_begin; ky < row.ky_end; ky++) {
-    const float* in = row.in + c +
-                      ((row.y + ky * s.h.dilation) * s.w.in + x * s.w.stride - s.w.pad_before) * run.in_stride;
+    const float* in =
+        row.in + c + ((row.y + ky * s.h.dilation) * s.w.in + x * s.w.stride - s.w.pad_before) * run.in_stride;
     const float* w = run.packed + ky * s.w.kernel * s.Cin + c;
     for (long kx = taps.begin; kx < taps.end; kx++) {
       const vf weight = get<Whole>(w + kx * s.Cin, lanes);
@@ -78,8 +78,9 @@ void row_of_channels(const ConvShape& s, const ConvRun& run, const Row& row, lon
   const long out_w = s.out(s.w);
   for (long x = 0; x < out_w;) {
     const TapRange taps = taps_inside(x * s.w.stride - s.w.pad_before, s.w);
-    const bool inside = x + block <= out_w && taps.begin == 0 &&
-                        ((x + block - 1) * s.w.stride - s.w.pad_before) + (s.w.kernel - 1) * s.w.dilation < s.w.in;
+    const bool inside =
+        x + block <= out_w && taps.begin == 0 &&
+        ((x + block - 1) * s.w.stride - s.w.pad_before) + (s.w.kernel - 1) * s.w.dilation < s.w.in;
     if (inside) {
       pixels<block, Whole>(s, run, row, {0, s.w.kernel}, x, c, lanes);
       x += block;

@@ -32,7 +32,8 @@ void pack_panel(const Panel& p, const MatrixB& b, float* packed) {
   }
 }
 
-// A run-time B is read where it lies if its panels are whole and so few rows use it that packing would not pay.
+// A run-time B is read where it lies if its panels are whole and so few rows use it that packing would not
+// pay.
 bool reads_b_in_place(const BatchedGemm& g) {
   constexpr long few_rows = 96;
   return g.b.n_stride == 1 && g.one.N % row_gemm_tile().cols == 0 && g.one.M <= few_rows;

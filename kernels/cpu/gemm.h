@@ -5,7 +5,8 @@
 
 namespace tenon::cpu {
 
-/// B of shape [K, N]: element (k, n) lies at data + k * k_stride + n * n_stride. A Linear weight [N, K] has k_stride 1.
+/// B of shape [K, N]: element (k, n) lies at data + k * k_stride + n * n_stride. A Linear weight [N, K] has
+/// k_stride 1.
 struct MatrixB {
   const float* data = nullptr;
   long k_stride = 0;
@@ -21,7 +22,7 @@ struct Gemm {
   long N = 0;
   long K = 0;
   const float* a = nullptr;
-  long a_stride = 0;               // floats between rows of A; 0 repeats one row
+  long a_stride = 0;                // floats between rows of A; 0 repeats one row
   const float* packed_b = nullptr;  // from pack_b
   float* c = nullptr;
   long c_stride = 0;  // floats between rows of C: more than N writes into columns of a larger matrix

@@ -20,7 +20,8 @@ bool runs_here(Isa isa) {
     case Isa::avx512:
       return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-             __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+             __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("fma") &&
+             __builtin_cpu_supports("bmi2");
 #endif
 #if defined(TENON_ISA_WIDE)
     case Isa::wide: return runs_here(wide_is_built_for);

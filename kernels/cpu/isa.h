@@ -14,7 +14,8 @@ inline constexpr std::size_t isa_count = 4;
 std::string_view name(Isa isa);
 /// The best ISA that this program holds and this CPU runs, or the one a test has forced.
 Isa isa();
-/// All ISAs that this program holds and this CPU runs (`wide` included where the program is built with tests).
+/// All ISAs that this program holds and this CPU runs (`wide` included where the program is built with
+/// tests).
 std::vector<Isa> runnable_isas();
 
 /// Forces an ISA while it lives. Data packed under one ISA must be used under the same one. For tests.
@@ -37,7 +38,9 @@ template <class R, class... Args>
 struct PerIsa<R(Args...)> {
   R (*build[isa_count])(Args...);
 
-  R operator()(Args... args) const { return build[static_cast<std::size_t>(isa())](std::forward<Args>(args)...); }
+  R operator()(Args... args) const {
+    return build[static_cast<std::size_t>(isa())](std::forward<Args>(args)...);
+  }
 };
 
 }  // namespace tenon::cpu
@@ -61,11 +64,13 @@ struct PerIsa<R(Args...)> {
   Signature function;                               \
   }
 
-/// In namespace tenon::cpu: TENON_PER_ISA(Signature, function, name) declares tenon::cpu::<isa>::function for every
-/// ISA and defines the constant `name`, which calls the right one. Signature is an alias such as void(const Args&).
-#define TENON_PER_ISA(Signature, function, name)                                                        \
-  TENON_ISA_DECLARE(baseline, Signature, function)                                                      \
-  TENON_ISA_X86(TENON_ISA_DECLARE, Signature, function)                                                 \
-  TENON_ISA_TEST(TENON_ISA_DECLARE, Signature, function)                                                \
-  inline constexpr PerIsa<Signature> name{{baseline::function, TENON_ISA_X86_ENTRY(avx2, function),     \
-                                           TENON_ISA_X86_ENTRY(avx512, function), TENON_ISA_TEST_ENTRY(function)}};
+/// In namespace tenon::cpu: TENON_PER_ISA(Signature, function, name) declares tenon::cpu::<isa>::function for
+/// every ISA and defines the constant `name`, which calls the right one. Signature is an alias such as
+/// void(const Args&).
+#define TENON_PER_ISA(Signature, function, name)                                                    \
+  TENON_ISA_DECLARE(baseline, Signature, function)                                                  \
+  TENON_ISA_X86(TENON_ISA_DECLARE, Signature, function)                                             \
+  TENON_ISA_TEST(TENON_ISA_DECLARE, Signature, function)                                            \
+  inline constexpr PerIsa<Signature> name{{baseline::function, TENON_ISA_X86_ENTRY(avx2, function), \
+                                           TENON_ISA_X86_ENTRY(avx512, function),                   \
+                                           TENON_ISA_TEST_ENTRY(function)}};

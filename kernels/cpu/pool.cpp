@@ -36,13 +36,12 @@ void each_pixel(const PoolShape& s, const long (&out)[3], const PoolRun& run, Bo
       for (long x = 0; x < out[2]; x++) {
         const Box b = box_of(z, y, x);
         const long first = (b.d.first * s.h.in + b.h.first) * s.w.in + b.w.first;
-        const PoolWindow window{
-            .in = run.in + (n * s.in_pixels() + first) * run.in_stride,
-            .counts = {b.d.count, b.h.count, b.w.count},
-            .strides = {b.d.step * s.h.in * s.w.in * run.in_stride, b.h.step * s.w.in * run.in_stride,
-                        b.w.step * run.in_stride},
-            .out = run.out + (r * out[2] + x) * run.out_stride,
-            .scale = 1};
+        const PoolWindow window{.in = run.in + (n * s.in_pixels() + first) * run.in_stride,
+                                .counts = {b.d.count, b.h.count, b.w.count},
+                                .strides = {b.d.step * s.h.in * s.w.in * run.in_stride,
+                                            b.h.step * s.w.in * run.in_stride, b.w.step * run.in_stride},
+                                .out = run.out + (r * out[2] + x) * run.out_stride,
+                                .scale = 1};
         pixel(window, z, y, x);
       }
     }
@@ -88,7 +87,8 @@ void avg_pool(const PoolShape& s, const AvgPoolOptions& options, const PoolRun& 
   const auto box = [&](long z, long y, long x) { return Box{span(s.d, z), span(s.h, y), span(s.w, x)}; };
   const auto pixel = [&](PoolWindow w, long z, long y, long x) {
     long divisor = w.counts[0] * w.counts[1] * w.counts[2];
-    if (options.count_include_pad) divisor = padded_count(s.d, z) * padded_count(s.h, y) * padded_count(s.w, x);
+    if (options.count_include_pad)
+      divisor = padded_count(s.d, z) * padded_count(s.h, y) * padded_count(s.w, x);
     if (options.divisor_override != 0) divisor = options.divisor_override;
     w.scale = 1.0f / static_cast<float>(divisor);
     mean_of_window(w, s.C);
@@ -96,9 +96,11 @@ void avg_pool(const PoolShape& s, const AvgPoolOptions& options, const PoolRun& 
   each_pixel(s, {s.d.out(), s.h.out(), s.w.out()}, run, box, pixel, pool);
 }
 
-void adaptive_avg_pool(const PoolShape& s, long out_d, long out_h, long out_w, const PoolRun& run, ThreadPool& pool) {
+void adaptive_avg_pool(const PoolShape& s, long out_d, long out_h, long out_w, const PoolRun& run,
+                       ThreadPool& pool) {
   const auto box = [&](long z, long y, long x) {
-    return Box{adaptive_span(s.d.in, out_d, z), adaptive_span(s.h.in, out_h, y), adaptive_span(s.w.in, out_w, x)};
+    return Box{adaptive_span(s.d.in, out_d, z), adaptive_span(s.h.in, out_h, y),
+               adaptive_span(s.w.in, out_w, x)};
   };
   const auto pixel = [&](PoolWindow w, long, long, long) {
     w.scale = 1.0f / static_cast<float>(w.counts[0] * w.counts[1] * w.counts[2]);
@@ -107,9 +109,11 @@ void adaptive_avg_pool(const PoolShape& s, long out_d, long out_h, long out_w, c
   each_pixel(s, {out_d, out_h, out_w}, run, box, pixel, pool);
 }
 
-void adaptive_max_pool(const PoolShape& s, long out_d, long out_h, long out_w, const PoolRun& run, ThreadPool& pool) {
+void adaptive_max_pool(const PoolShape& s, long out_d, long out_h, long out_w, const PoolRun& run,
+                       ThreadPool& pool) {
   const auto box = [&](long z, long y, long x) {
-    return Box{adaptive_span(s.d.in, out_d, z), adaptive_span(s.h.in, out_h, y), adaptive_span(s.w.in, out_w, x)};
+    return Box{adaptive_span(s.d.in, out_d, z), adaptive_span(s.h.in, out_h, y),
+               adaptive_span(s.w.in, out_w, x)};
   };
   const auto pixel = [&](const PoolWindow& w, long, long, long) { max_of_window(w, s.C); };
   each_pixel(s, {out_d, out_h, out_w}, run, box, pixel, pool);

@@ -1,4 +1,5 @@
-// One pooling window: vectors over channels, several of them at once so that sums overlap. Built once per ISA.
+// One pooling window: vectors over channels, several of them at once so that sums overlap. Built once per
+// ISA.
 #include "kernels/cpu/pool.h"
 #include "kernels/cpu/simd.h"
 

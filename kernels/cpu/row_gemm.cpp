@@ -172,7 +172,8 @@ class Block {
     if (tile.residual) tile.residual += cols;
   }
 
-  // The last panel has fewer than panel_cols columns: the kernel sums into a buffer, the rest is done with masks.
+  // The last panel has fewer than panel_cols columns: the kernel sums into a buffer, the rest is done with
+  // masks.
   static void run_tail(TileKernel kernel, const Tile& wanted, int rows, long cols) {
     alignas(64) float sums[tile_rows * panel_cols];
     long sums_row[tile_rows];

@@ -1,4 +1,5 @@
-// The one matrix product behind GEMM, convolutions and transposed convolutions: rows of A and C may lie anywhere.
+// The one matrix product behind GEMM, convolutions and transposed convolutions: rows of A and C may lie
+// anywhere.
 #pragma once
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/isa.h"
@@ -31,7 +32,8 @@ struct RowGemm {
   const float* b = nullptr;
   long b_row_stride = 0;
   long b_panel_stride = 0;
-  // Row m of C, and of the residual, is row c_rows(m) of the buffer (strides of c_rows count rows of the buffer).
+  // Row m of C, and of the residual, is row c_rows(m) of the buffer (strides of c_rows count rows of the
+  // buffer).
   float* c = nullptr;
   long c_stride = 0;
   RowMap c_rows;

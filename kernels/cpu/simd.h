@@ -1,4 +1,5 @@
-// The SIMD layer: one vector of floats as wide as the ISA this source is compiled for, on GCC vector extensions.
+// The SIMD layer: one vector of floats as wide as the ISA this source is compiled for, on GCC vector
+// extensions.
 //
 // Include it only from sources that are built once per ISA (TENON_ISA_SOURCES in kernels/CMakeLists.txt).
 // Everything lives in tenon::cpu::<isa>, so the builds of one source link together. Put your code there too.
@@ -17,7 +18,8 @@
 #endif
 
 #define TENON_INLINE inline __attribute__((always_inline))
-/// Put before a loop over an array of vectors: the array stays in registers only if every such loop is unrolled.
+/// Put before a loop over an array of vectors: the array stays in registers only if every such loop is
+/// unrolled.
 #define TENON_UNROLL _Pragma("GCC unroll 32")
 
 namespace tenon::cpu::TENON_ISA {
@@ -31,7 +33,8 @@ inline constexpr int vector_registers = 32;
 inline constexpr int vector_registers = 16;
 #endif
 
-/// Vectors support + - * / & | ^ ~ << >>, comparisons (a vi of 0 / -1), `mask ? a : b`, v[i], and mixing with scalars.
+/// Vectors support + - * / & | ^ ~ << >>, comparisons (a vi of 0 / -1), `mask ? a : b`, v[i], and mixing with
+/// scalars.
 typedef float vf __attribute__((vector_size(VL * 4)));
 typedef std::int32_t vi __attribute__((vector_size(VL * 4)));
 typedef float vf_unaligned __attribute__((vector_size(VL * 4), aligned(4), may_alias));
@@ -80,7 +83,8 @@ static TENON_INLINE void store_partial(float* p, vf v, int n) {
 #endif
 }
 
-/// One instruction; where either lane is NaN the result is b. So max_or_b(0, x) is PyTorch's relu (NaN stays NaN).
+/// One instruction; where either lane is NaN the result is b. So max_or_b(0, x) is PyTorch's relu (NaN stays
+/// NaN).
 static TENON_INLINE vf max_or_b(vf a, vf b) {
 #if defined(__AVX512F__)
   return reinterpret_cast<vf>(_mm512_max_ps(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b)));

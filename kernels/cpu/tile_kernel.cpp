@@ -3,8 +3,8 @@
 
 namespace tenon::cpu::TENON_ISA {
 
-// Addresses of the rows of A at one run. Rows at equal distances share pointers (base + 0, 1, 2 strides), which
-// keeps 14 of them in registers; up to 8 rows fit anyway.
+// Addresses of the rows of A at one run. Rows at equal distances share pointers (base + 0, 1, 2 strides),
+// which keeps 14 of them in registers; up to 8 rows fit anyway.
 template <int Rows, bool Uniform>
 struct RowPointers {
   const float* row[Rows];

@@ -4,7 +4,8 @@
 
 namespace tenon::cpu::TENON_ISA {
 
-/// Vectors in a column panel, and rows and columns of the tile: sums + one panel row + one factor fit the registers.
+/// Vectors in a column panel, and rows and columns of the tile: sums + one panel row + one factor fit the
+/// registers.
 inline constexpr int panel_vectors = 2;
 inline constexpr int panel_cols = panel_vectors * VL;
 #if defined(__aarch64__) && TENON_VL == 4
@@ -13,8 +14,8 @@ inline constexpr int tile_rows = 8;
 inline constexpr int tile_rows = VL == 16 ? 14 : 6;
 #endif
 
-/// The operands of one row tile and some consecutive column panels. Row offsets count floats from the pointer they
-/// belong to; c, partial, residual and bias move on by panel_cols with each panel.
+/// The operands of one row tile and some consecutive column panels. Row offsets count floats from the pointer
+/// they belong to; c, partial, residual and bias move on by panel_cols with each panel.
 struct Tile {
   const float* a;
   const long* a_row;
@@ -37,7 +38,8 @@ struct Tile {
   bool relu;
 };
 
-/// Panels that the kernel for `rows` rows takes at once: few rows need more columns to hide the latency of the FMA.
+/// Panels that the kernel for `rows` rows takes at once: few rows need more columns to hide the latency of
+/// the FMA.
 constexpr int panels_at_once(int rows) { return rows == 1 ? 4 : rows <= 3 ? 2 : 1; }
 
 using TileKernel = void (*)(const Tile&);

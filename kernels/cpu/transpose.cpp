@@ -37,7 +37,8 @@ void transpose_on_this_thread(long rows, long cols, const float* source, long so
   transpose_block(rows, cols, source, source_stride, target, target_stride);
 }
 
-void nchw_to_nhwc(long N, long C, long HW, const float* nchw, float* nhwc, long pixel_stride, ThreadPool& pool) {
+void nchw_to_nhwc(long N, long C, long HW, const float* nchw, float* nhwc, long pixel_stride,
+                  ThreadPool& pool) {
   transpose_copy({.batch = N,
                   .rows = C,
                   .cols = HW,
@@ -50,7 +51,8 @@ void nchw_to_nhwc(long N, long C, long HW, const float* nchw, float* nhwc, long 
                  pool);
 }
 
-void nhwc_to_nchw(long N, long C, long HW, const float* nhwc, long pixel_stride, float* nchw, ThreadPool& pool) {
+void nhwc_to_nchw(long N, long C, long HW, const float* nhwc, long pixel_stride, float* nchw,
+                  ThreadPool& pool) {
   transpose_copy({.batch = N,
                   .rows = HW,
                   .cols = C,

@@ -25,7 +25,9 @@ void transpose_on_this_thread(long rows, long cols, const float* source, long so
                               long target_stride);
 
 /// NCHW (dense) to NHWC with a stride of pixel_stride >= C floats between pixels.
-void nchw_to_nhwc(long N, long C, long HW, const float* nchw, float* nhwc, long pixel_stride, ThreadPool& pool);
-void nhwc_to_nchw(long N, long C, long HW, const float* nhwc, long pixel_stride, float* nchw, ThreadPool& pool);
+void nchw_to_nhwc(long N, long C, long HW, const float* nchw, float* nhwc, long pixel_stride,
+                  ThreadPool& pool);
+void nhwc_to_nchw(long N, long C, long HW, const float* nhwc, long pixel_stride, float* nchw,
+                  ThreadPool& pool);
 
 }  // namespace tenon::cpu

@@ -3,8 +3,8 @@
 
 namespace tenon::cpu::TENON_ISA {
 
-static TENON_INLINE void transpose_tile(int rows, int cols, const float* source, long source_stride, float* target,
-                                        long target_stride) {
+static TENON_INLINE void transpose_tile(int rows, int cols, const float* source, long source_stride,
+                                        float* target, long target_stride) {
   vf r[VL];
   TENON_UNROLL
   for (int i = 0; i < VL; i++) {

@@ -237,7 +237,8 @@ void transform_weights(const ConvShape& s, const float* weights, float* packed, 
   for (int i = 0; i < n; i++) {
     for (int x = 0; x < 3; x++) {
       for (int o = 0; o < panel_cols; o++) {
-        rows[i][x][o] = filter.g[i][0] * w[x][o] + filter.g[i][1] * w[3 + x][o] + filter.g[i][2] * w[6 + x][o];
+        rows[i][x][o] =
+            filter.g[i][0] * w[x][o] + filter.g[i][1] * w[3 + x][o] + filter.g[i][2] * w[6 + x][o];
       }
     }
   }
@@ -259,7 +260,7 @@ long winograd_block_tiles(const ConvShape& s, long tile) {
   const long all = s.N * ((s.out(s.w) + tile - 1) / tile) * ((s.out(s.h) + tile - 1) / tile);
   // Few tiles: all at once, so that the weights are read once.
   if (all <= 16) return all;
-  return VL == 16 ? tile_rows : 2 * tile_rows;
+  return VL == 16 ? tile_rows : 3 * tile_rows;
 }
 
 void winograd_input(const WinogradBlock& b, WinogradRange tiles) {
@@ -305,7 +306,8 @@ void winograd_multiply(const WinogradBlock& b, WinogradRange products) {
   }
 }
 
-void winograd_pack(const ConvShape& s, long tile, const float* weights, float* packed, WinogradRange channels) {
+void winograd_pack(const ConvShape& s, long tile, const float* weights, float* packed,
+                   WinogradRange channels) {
   const long panels = (s.Cout + panel_cols - 1) / panel_cols;
   for (long panel = 0; panel < panels; panel++) {
     for (long k = channels.begin; k < channels.end; k++) {

@@ -1,4 +1,5 @@
-// Winograd convolution: 3x3, stride 1, computed as (tile + 2)^2 matrix products over transformed tiles of the image.
+// Winograd convolution: 3x3, stride 1, computed as (tile + 2)^2 matrix products over transformed tiles of the
+// image.
 #pragma once
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/isa.h"
@@ -30,7 +31,8 @@ struct WinogradRange {
 using WinogradInput = void(const WinogradBlock& block, WinogradRange tiles);
 TENON_PER_ISA(WinogradInput, winograd_input, winograd_input)
 
-/// Products [begin, end) of the block, counted over points and column panels: transformed_in * weights -> products.
+/// Products [begin, end) of the block, counted over points and column panels: transformed_in * weights ->
+/// products.
 using WinogradMultiply = void(const WinogradBlock& block, WinogradRange products);
 TENON_PER_ISA(WinogradMultiply, winograd_multiply, winograd_multiply)
 
@@ -38,7 +40,8 @@ TENON_PER_ISA(WinogradMultiply, winograd_multiply, winograd_multiply)
 using WinogradOutput = void(const WinogradBlock& block, WinogradRange tiles);
 TENON_PER_ISA(WinogradOutput, winograd_output, winograd_output)
 
-/// Transforms the weights that meet input channels [begin, end): packed is [points][panels][Cin][panel columns].
+/// Transforms the weights that meet input channels [begin, end): packed is [points][panels][Cin][panel
+/// columns].
 using WinogradPack = void(const ConvShape& shape, long tile, const float* weights, float* packed,
                           WinogradRange channels);
 TENON_PER_ISA(WinogradPack, winograd_pack, winograd_pack)

@@ -1,4 +1,5 @@
-// Winograd convolution on the threads of a pool: whole blocks of tiles side by side, or the steps of one block.
+// Winograd convolution on the threads of a pool: whole blocks of tiles side by side, or the steps of one
+// block.
 #include <algorithm>
 
 #include "kernels/cpu/row_gemm.h"

@@ -1,7 +1,8 @@
 // The one-dimensional transforms of F(4,3) and F(6,3). Per-ISA code.
 //
 // With points p_i (and infinity) and n = tile + 2: output = A^T [(G w) * (B^T d)]. Even and odd parts of the
-// symmetric points are shared. Points 0, +-2/3, +-4/3 give F(4,3) a quarter of the error of the usual 0, +-1, +-2.
+// symmetric points are shared. Points 0, +-2/3, +-4/3 give F(4,3) a quarter of the error of the usual 0, +-1,
+// +-2.
 #pragma once
 #include "kernels/cpu/simd.h"
 
@@ -60,8 +61,11 @@ struct WinogradTransform<6> {
   static constexpr int points = 8;
   static constexpr double point[points - 1] = {0, 1, -1, 2, -2, 0.5, -0.5};
 
-  /// d6 - (q + r) d4 + q r d2: the even (or odd) part of the polynomial without the factors of squares q and r.
-  static TENON_INLINE vf part(float q, float r, vf d6, vf d4, vf d2) { return (q * r) * d2 + (d6 - (q + r) * d4); }
+  /// d6 - (q + r) d4 + q r d2: the even (or odd) part of the polynomial without the factors of squares q and
+  /// r.
+  static TENON_INLINE vf part(float q, float r, vf d6, vf d4, vf d2) {
+    return (q * r) * d2 + (d6 - (q + r) * d4);
+  }
 
   static TENON_INLINE void input(vf* d) {
     constexpr float sum = 1.0f + 4.0f + 0.25f;

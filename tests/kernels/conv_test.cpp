@@ -12,12 +12,12 @@
 namespace tenon::cpu {
 
 std::ostream& operator<<(std::ostream& out, const ConvAxis& a) {
-  return out << a.in << " k" << a.kernel << " s" << a.stride << " p" << a.pad_before << "," << a.pad_after << " d"
-             << a.dilation << " op" << a.output_padding;
+  return out << a.in << " k" << a.kernel << " s" << a.stride << " p" << a.pad_before << "," << a.pad_after
+             << " d" << a.dilation << " op" << a.output_padding;
 }
 std::ostream& operator<<(std::ostream& out, const ConvShape& s) {
-  return out << (s.transposed ? "transposed " : "") << "N" << s.N << " " << s.Cin << "->" << s.Cout << " d(" << s.d
-             << ") h(" << s.h << ") w(" << s.w << ") groups " << s.groups;
+  return out << (s.transposed ? "transposed " : "") << "N" << s.N << " " << s.Cin << "->" << s.Cout << " d("
+             << s.d << ") h(" << s.h << ") w(" << s.w << ") groups " << s.groups;
 }
 
 namespace {
@@ -31,8 +31,11 @@ std::vector<double> reference(const ConvShape& s, const Numbers& in, const Numbe
   const auto at = [&](long n, long z, long y, long x, long o) -> double& {
     return out[static_cast<std::size_t>((((n * out_d + z) * out_h + y) * out_w + x) * s.Cout + o)];
   };
-  // For a forward convolution i is the output position and o the input position; for a transposed one the reverse.
-  const auto other = [](const ConvAxis& a, long i, long k) { return i * a.stride - a.pad_before + k * a.dilation; };
+  // For a forward convolution i is the output position and o the input position; for a transposed one the
+  // reverse.
+  const auto other = [](const ConvAxis& a, long i, long k) {
+    return i * a.stride - a.pad_before + k * a.dilation;
+  };
   const auto inside = [](long i, long size) { return i >= 0 && i < size; };
   const long from_d = s.transposed ? s.d.in : out_d, from_h = s.transposed ? s.h.in : out_h,
              from_w = s.transposed ? s.w.in : out_w;
@@ -69,7 +72,8 @@ std::vector<double> reference(const ConvShape& s, const Numbers& in, const Numbe
 
 void add_place(const void*, float* tile, long stride, long row0, long rows, long col0, long cols) {
   for (long r = 0; r < rows; r++) {
-    for (long c = 0; c < cols; c++) tile[r * stride + c] += static_cast<float>((row0 + r) % 97 * 100 + col0 + c);
+    for (long c = 0; c < cols; c++)
+      tile[r * stride + c] += static_cast<float>((row0 + r) % 97 * 100 + col0 + c);
   }
 }
 
@@ -108,7 +112,8 @@ void expect_right(const ConvShape& s) {
                     .out = out.data(),
                     .out_stride = out_stride,
                     .scratch = scratch.data()};
-        if (fancy) run.epilogue = {bias.data(), residual.data(), s.Cout, Activation::relu, add_place, nullptr};
+        if (fancy)
+          run.epilogue = {bias.data(), residual.data(), s.Cout, Activation::relu, add_place, nullptr};
         conv(s, algorithm, run, pool);
         for (long i = 0; i < out_pixels; i++) {
           for (long o = 0; o < s.Cout; o++) {
@@ -128,7 +133,12 @@ void expect_right(const ConvShape& s) {
 }
 
 ConvAxis axis(long in, long kernel, long stride = 1, long pad = 0, long dilation = 1) {
-  return {.in = in, .kernel = kernel, .stride = stride, .pad_before = pad, .pad_after = pad, .dilation = dilation};
+  return {.in = in,
+          .kernel = kernel,
+          .stride = stride,
+          .pad_before = pad,
+          .pad_after = pad,
+          .dilation = dilation};
 }
 
 class ConvTest : public OnEveryIsa {};
@@ -146,7 +156,8 @@ TEST_P(ConvTest, Pointwise) {
 
 TEST_P(ConvTest, ThreeByThree) {
   for (const long size : {1, 2, 4, 5, 7, 13, 14, 28}) {
-    for (const auto& [in, out] : {std::pair{3L, 5L}, std::pair{16L, 16L}, std::pair{20L, 37L}, std::pair{64L, 32L}}) {
+    for (const auto& [in, out] :
+         {std::pair{3L, 5L}, std::pair{16L, 16L}, std::pair{20L, 37L}, std::pair{64L, 32L}}) {
       expect_right({.Cin = in, .Cout = out, .h = axis(size, 3, 1, 1), .w = axis(size, 3, 1, 1)});
     }
   }
@@ -180,12 +191,17 @@ TEST_P(ConvTest, Groups) {
     expect_right({.Cin = 16, .Cout = 32, .h = axis(7, 3, 1, 1), .w = axis(9, 3, 1, 1), .groups = groups});
     expect_right({.Cin = 64, .Cout = 160, .h = axis(5, 1), .w = axis(5, 1), .groups = groups});
   }
-  expect_right({.N = 2, .Cin = 12, .Cout = 24, .h = axis(6, 3, 2, 1), .w = axis(6, 3, 1, 1, 1), .groups = 12});
+  expect_right(
+      {.N = 2, .Cin = 12, .Cout = 24, .h = axis(6, 3, 2, 1), .w = axis(6, 3, 1, 1, 1), .groups = 12});
 }
 
 TEST_P(ConvTest, Depthwise) {
   for (const long channels : {2, 5, 16, 35}) {
-    expect_right({.Cin = channels, .Cout = channels, .h = axis(9, 3, 1, 1), .w = axis(13, 3, 1, 1), .groups = channels});
+    expect_right({.Cin = channels,
+                  .Cout = channels,
+                  .h = axis(9, 3, 1, 1),
+                  .w = axis(13, 3, 1, 1),
+                  .groups = channels});
     expect_right({.N = 2,
                   .Cin = channels,
                   .Cout = channels,
@@ -204,25 +220,36 @@ TEST_P(ConvTest, OneDimension) {
 }
 
 TEST_P(ConvTest, ThreeDimensions) {
-  expect_right({.N = 2, .Cin = 5, .Cout = 9, .h = axis(6, 3, 1, 1), .w = axis(7, 3, 2, 1), .d = axis(5, 3, 2, 1)});
+  expect_right(
+      {.N = 2, .Cin = 5, .Cout = 9, .h = axis(6, 3, 1, 1), .w = axis(7, 3, 2, 1), .d = axis(5, 3, 2, 1)});
   expect_right({.Cin = 3, .Cout = 4, .h = axis(4, 2, 2), .w = axis(4, 2, 2), .d = axis(4, 2, 2)});
-  expect_right({.Cin = 4, .Cout = 8, .h = axis(4, 1), .w = axis(4, 1), .d = axis(3, 3, 1, 2, 2), .groups = 2});
+  expect_right(
+      {.Cin = 4, .Cout = 8, .h = axis(4, 1), .w = axis(4, 1), .d = axis(3, 3, 1, 2, 2), .groups = 2});
 }
 
 TEST_P(ConvTest, Transposed) {
-  const auto up = [](long in, long kernel, long stride, long pad = 0, long dilation = 1, long output_padding = 0) {
+  const auto up = [](long in, long kernel, long stride, long pad = 0, long dilation = 1,
+                     long output_padding = 0) {
     ConvAxis a = axis(in, kernel, stride, pad, dilation);
     a.output_padding = output_padding;
     return a;
   };
   expect_right({.Cin = 16, .Cout = 20, .h = up(7, 2, 2), .w = up(5, 2, 2), .transposed = true});
-  expect_right({.N = 2, .Cin = 8, .Cout = 5, .h = up(6, 4, 2, 1), .w = up(7, 3, 2, 1, 1, 1), .transposed = true});
-  expect_right({.Cin = 3, .Cout = 33, .h = up(5, 3, 1, 1), .w = up(5, 3, 1, 0), .transposed = true});
-  expect_right({.Cin = 4, .Cout = 4, .h = up(5, 3, 2, 2, 2, 1), .w = up(5, 2, 3, 0, 1, 2), .transposed = true});
-  expect_right({.Cin = 8, .Cout = 12, .h = up(4, 3, 2, 1), .w = up(4, 3, 2, 1), .groups = 4, .transposed = true});
-  expect_right({.Cin = 6, .Cout = 3, .w = up(20, 16, 8, 4), .transposed = true});
   expect_right(
-      {.N = 2, .Cin = 3, .Cout = 4, .h = up(3, 2, 2), .w = up(3, 3, 2, 1), .d = up(3, 3, 2, 1), .transposed = true});
+      {.N = 2, .Cin = 8, .Cout = 5, .h = up(6, 4, 2, 1), .w = up(7, 3, 2, 1, 1, 1), .transposed = true});
+  expect_right({.Cin = 3, .Cout = 33, .h = up(5, 3, 1, 1), .w = up(5, 3, 1, 0), .transposed = true});
+  expect_right(
+      {.Cin = 4, .Cout = 4, .h = up(5, 3, 2, 2, 2, 1), .w = up(5, 2, 3, 0, 1, 2), .transposed = true});
+  expect_right(
+      {.Cin = 8, .Cout = 12, .h = up(4, 3, 2, 1), .w = up(4, 3, 2, 1), .groups = 4, .transposed = true});
+  expect_right({.Cin = 6, .Cout = 3, .w = up(20, 16, 8, 4), .transposed = true});
+  expect_right({.N = 2,
+                .Cin = 3,
+                .Cout = 4,
+                .h = up(3, 2, 2),
+                .w = up(3, 3, 2, 1),
+                .d = up(3, 3, 2, 1),
+                .transposed = true});
 }
 
 TEST(ConvChoice, FollowsTheShape) {

@@ -18,6 +18,6 @@ inline std::string isa_name(const testing::TestParamInfo<Isa>& info) { return st
 
 }  // namespace tenon::cpu
 
-#define TENON_EVERY_ISA(Fixture)                                                               \
-  INSTANTIATE_TEST_SUITE_P(On, Fixture, testing::ValuesIn(::tenon::cpu::runnable_isas()),      \
+#define TENON_EVERY_ISA(Fixture)                                                          \
+  INSTANTIATE_TEST_SUITE_P(On, Fixture, testing::ValuesIn(::tenon::cpu::runnable_isas()), \
                            ::tenon::cpu::isa_name)

@@ -37,7 +37,8 @@ void expect_equal(const Reference& expected, const Numbers& c, long c_stride, do
       ASSERT_NEAR(c[m * c_stride + n], expected.at(m, n) + offset, tolerance)
           << "at " << m << "," << n << " of " << expected.M << " x " << expected.N << " x " << expected.K;
     }
-    for (long n = expected.N; n < c_stride; n++) ASSERT_EQ(c[m * c_stride + n], untouched) << "wrote past row " << m;
+    for (long n = expected.N; n < c_stride; n++)
+      ASSERT_EQ(c[m * c_stride + n], untouched) << "wrote past row " << m;
   }
 }
 
@@ -159,7 +160,8 @@ TEST_P(GemmTest, HookSeesEveryElementOnceAfterBiasResidualAndRelu) {
       const Reference expected{M, N, K, a, b, K, &bias, &residual, true};
       for (long m = 0; m < M; m++) {
         for (long n = 0; n < N; n++) {
-          ASSERT_NEAR(c[m * N + n], expected.at(m, n) + static_cast<double>(1000 * m + n), 1e-2) << m << "," << n;
+          ASSERT_NEAR(c[m * N + n], expected.at(m, n) + static_cast<double>(1000 * m + n), 1e-2)
+              << m << "," << n;
         }
       }
     }
@@ -214,20 +216,19 @@ TEST_P(GemmTest, BatchedWithRunTimeB) {
         const Numbers b = random_numbers(batch * K * N, 2);
         const Numbers residual = random_numbers(batch * M * N, 3);
         Numbers c(batch * M * N, untouched);
-        const BatchedGemm g{
-            .batch = batch,
-            .one = {.M = M,
-                    .N = N,
-                    .K = K,
-                    .a = a.data(),
-                    .a_stride = K,
-                    .c = c.data(),
-                    .c_stride = N,
-                    .epilogue = {.residual = residual.data(), .residual_stride = N}},
-            .b = {b.data(), N, 1},
-            .a_batch_stride = M * K,
-            .b_batch_stride = K * N,
-            .c_batch_stride = M * N};
+        const BatchedGemm g{.batch = batch,
+                            .one = {.M = M,
+                                    .N = N,
+                                    .K = K,
+                                    .a = a.data(),
+                                    .a_stride = K,
+                                    .c = c.data(),
+                                    .c_stride = N,
+                                    .epilogue = {.residual = residual.data(), .residual_stride = N}},
+                            .b = {b.data(), N, 1},
+                            .a_batch_stride = M * K,
+                            .b_batch_stride = K * N,
+                            .c_batch_stride = M * N};
         Numbers scratch(batched_gemm_scratch_size(g, pool_.threads()));
         batched_gemm(g, scratch.data(), pool_);
         for (long i = 0; i < batch; i++) {
@@ -249,7 +250,14 @@ TEST_P(GemmTest, SameNumbersForAnyNumberOfThreads) {
   const auto with_threads = [&](int threads) {
     ThreadPool pool(threads);
     Numbers c(M * N);
-    gemm({.M = M, .N = N, .K = K, .a = a.data(), .a_stride = K, .packed_b = p.data(), .c = c.data(), .c_stride = N},
+    gemm({.M = M,
+          .N = N,
+          .K = K,
+          .a = a.data(),
+          .a_stride = K,
+          .packed_b = p.data(),
+          .c = c.data(),
+          .c_stride = N},
          pool);
     return c;
   };

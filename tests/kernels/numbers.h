@@ -8,7 +8,8 @@ namespace tenon::cpu {
 /// A value no kernel computes: marks memory that must stay as it is.
 inline constexpr float untouched = -12345.75f;
 
-/// A vector of floats that is indexed by long. Exactly as long as asked, so that the sanitizer sees a read past it.
+/// A vector of floats that is indexed by long. Exactly as long as asked, so that the sanitizer sees a read
+/// past it.
 class Numbers {
  public:
   Numbers() = default;

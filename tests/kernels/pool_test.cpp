@@ -59,7 +59,8 @@ Tap tap(const PoolAxis& a, long o, long k) {
 std::vector<PoolShape> shapes() {
   std::vector<PoolShape> all;
   for (const long channels : {1, 5, 16, 67}) {
-    all.push_back({.C = channels, .h = {.in = 8, .kernel = 2, .stride = 2}, .w = {.in = 8, .kernel = 2, .stride = 2}});
+    all.push_back(
+        {.C = channels, .h = {.in = 8, .kernel = 2, .stride = 2}, .w = {.in = 8, .kernel = 2, .stride = 2}});
     all.push_back({.N = 2,
                    .C = channels,
                    .h = {.in = 9, .kernel = 3, .stride = 2, .pad = 1},
@@ -84,7 +85,8 @@ TEST_P(Pool, MaxTakesTheLargestInsideTheImage) {
                  .w = {.in = 10, .kernel = 2, .stride = 2, .dilation = 3}});
   for (const PoolShape& s : all) {
     compare(
-        s, s.d.out(), s.h.out(), s.w.out(), [&](const PoolRun& run, ThreadPool& pool) { max_pool(s, run, pool); },
+        s, s.d.out(), s.h.out(), s.w.out(),
+        [&](const PoolRun& run, ThreadPool& pool) { max_pool(s, run, pool); },
         [&](long n, long c, long z, long y, long x) {
           double best = -std::numeric_limits<double>::infinity();
           for (long i = 0; i < s.d.kernel; i++) {
@@ -102,7 +104,8 @@ TEST_P(Pool, MaxTakesTheLargestInsideTheImage) {
 
 TEST_P(Pool, AverageDividesAsPyTorchDoes) {
   for (const PoolShape& s : shapes()) {
-    for (const AvgPoolOptions options : {AvgPoolOptions{true, 0}, AvgPoolOptions{false, 0}, AvgPoolOptions{true, 7}}) {
+    for (const AvgPoolOptions options :
+         {AvgPoolOptions{true, 0}, AvgPoolOptions{false, 0}, AvgPoolOptions{true, 7}}) {
       compare(
           s, s.d.out(), s.h.out(), s.w.out(),
           [&](const PoolRun& run, ThreadPool& pool) { avg_pool(s, options, run, pool); },
@@ -133,8 +136,9 @@ TEST_P(Pool, AdaptiveWindowsDivideTheImage) {
   const PoolShape s{.N = 2, .C = 20, .h = {.in = 7}, .w = {.in = 10}, .d = {.in = 3}};
   for (const long out : {1L, 3L, 4L}) {
     const auto window = [](long in, long count, long o) {
-      return std::pair{static_cast<long>(std::floor(static_cast<double>(o * in) / static_cast<double>(count))),
-                       static_cast<long>(std::ceil(static_cast<double>((o + 1) * in) / static_cast<double>(count)))};
+      return std::pair{
+          static_cast<long>(std::floor(static_cast<double>(o * in) / static_cast<double>(count))),
+          static_cast<long>(std::ceil(static_cast<double>((o + 1) * in) / static_cast<double>(count)))};
     };
     const auto each = [&](long n, long c, long z, long y, long x, auto body) {
       const auto [z0, z1] = window(3, 2, z);
@@ -172,7 +176,8 @@ TEST_P(Pool, MaxKeepsNaNWhereverItStands) {
     Numbers in(4 * 17, 1.0f);
     for (long c = 0; c < 17; c++) in[place * 17 + c] = std::numeric_limits<float>::quiet_NaN();
     Numbers out(17);
-    max_pool({.C = 17, .h = {.in = 2, .kernel = 2}, .w = {.in = 2, .kernel = 2}}, {in.data(), 17, out.data(), 17}, pool);
+    max_pool({.C = 17, .h = {.in = 2, .kernel = 2}, .w = {.in = 2, .kernel = 2}},
+             {in.data(), 17, out.data(), 17}, pool);
     for (long c = 0; c < 17; c++) EXPECT_TRUE(std::isnan(out[c]));
   }
 }
