@@ -180,18 +180,27 @@ void tiled(const Attention& a, const Head& head, const AttentionRows& rows, floa
   }
 }
 
-/// <q, k> for VL rows of K at once.
+/// The lanes of <q, k>.
+TENON_INLINE vf dot_lanes(const float* q, const float* k, long size) {
+  vf sum[2] = {};
+  long d = 0;
+  for (; d + 2 * VL <= size; d += 2 * VL) {
+    sum[0] += load(q + d) * load(k + d);
+    sum[1] += load(q + d + VL) * load(k + d + VL);
+  }
+  for (; d < size; d += VL) {
+    const int count = static_cast<int>(size - d < VL ? size - d : VL);
+    sum[0] += load_partial(q + d, count) * load_partial(k + d, count);
+  }
+  return sum[0] + sum[1];
+}
+
+/// <q, k> for up to VL rows of K at once.
 vf dot_rows(const float* q, const float* k, long k_stride, long count, long size) {
   vf rows[VL];
   TENON_UNROLL
   for (int i = 0; i < VL; i++) rows[i] = vf{};
-  for (long i = 0; i < count; i++) {
-    const float* const from = k + i * k_stride;
-    long d = 0;
-    for (; d + VL <= size; d += VL) rows[i] += load(q + d) * load(from + d);
-    const int rest = static_cast<int>(size - d);
-    if (rest > 0) rows[i] += load_partial(q + d, rest) * load_partial(from + d, rest);
-  }
+  for (long i = 0; i < count; i++) rows[i] = dot_lanes(q, k + i * k_stride, size);
   transpose(rows);
   vf sum{};
   TENON_UNROLL
@@ -199,9 +208,26 @@ vf dot_rows(const float* q, const float* k, long k_stride, long count, long size
   return sum;
 }
 
+/// out[0 .. vectors * VL) = factor * sum over the keys of weights[j] * v[j]; a last vector may be partial.
+template <int Vectors>
+void weighted_sum(const float* weights, long keys, const float* v, long v_stride, float factor, int last,
+                  float* out) {
+  vf sum[Vectors] = {};
+  for (long j = 0; j < keys; j++) {
+    const float* const from = v + j * v_stride;
+    const vf weight = broadcast(weights[j]);
+    TENON_UNROLL
+    for (int u = 0; u + 1 < Vectors; u++) sum[u] += weight * load(from + u * VL);
+    constexpr int end = Vectors - 1;
+    sum[end] += weight * (last == VL ? load(from + end * VL) : load_partial(from + end * VL, last));
+  }
+  TENON_UNROLL
+  for (int u = 0; u < Vectors; u++) store_partial(out + u * VL, sum[u] * factor, u + 1 < Vectors ? VL : last);
+}
+
 /// Few rows (a decoding step): K and V are read where they lie, once each.
 void direct(const Attention& a, const Head& head, const AttentionRows& rows, float* scratch) {
-  constexpr int vectors = 4;
+  constexpr int vectors = 8;
   for (long i = rows.begin; i < rows.end; i++) {
     const long keys = keys_of_query(a, i);
     float* const q = scratch + a.keys + 2 * VL;
@@ -213,22 +239,13 @@ void direct(const Attention& a, const Head& head, const AttentionRows& rows, flo
     add_mask(a, head, i, keys, scratch);
     const float inverse = softmax_row(scratch, keys, keys);
     float* const out = head.out + i * a.out_strides.row;
-    for (long c = 0; c < a.value_size; c += vectors * VL) {
-      vf sum[vectors] = {};
-      int width[vectors];
-      for (int u = 0; u < vectors; u++) {
-        const long rest = a.value_size - c - u * VL;
-        width[u] = static_cast<int>(rest < 0 ? 0 : rest < VL ? rest : VL);
-      }
-      for (long j = 0; j < keys; j++) {
-        const float* const from = head.v + j * a.v_strides.row + c;
-        const vf weight = broadcast(scratch[j]);
-        TENON_UNROLL
-        for (int u = 0; u < vectors; u++) {
-          sum[u] += weight * (width[u] == VL ? load(from + u * VL) : load_partial(from + u * VL, width[u]));
-        }
-      }
-      for (int u = 0; u < vectors; u++) store_partial(out + c + u * VL, sum[u] * inverse, width[u]);
+    for (long c = 0; c < a.value_size;) {
+      const long rest = a.value_size - c;
+      const bool wide = rest >= vectors * VL;
+      const int last = static_cast<int>(rest < VL ? rest : VL);
+      const auto sum = wide ? weighted_sum<vectors> : weighted_sum<1>;
+      sum(scratch, keys, head.v + c, a.v_strides.row, inverse, last, out + c);
+      c += wide ? vectors * VL : VL;
     }
   }
 }
