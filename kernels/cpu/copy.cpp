@@ -1,0 +1,199 @@
+// Strided copies: dims are ordered and merged when planned; rows or square blocks are shared out when run.
+#include "kernels/cpu/copy.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.h"
+#include "kernels/cpu/isa.h"
+
+namespace tenon::cpu {
+
+using TransposeBlock = void(long rows, long cols, const float* source, long source_stride, float* target,
+                            long target_stride);
+TENON_PER_ISA(TransposeBlock, transpose_block, copy_transpose_block)
+
+namespace {
+
+constexpr long block = 64;  // side of a transposed block
+constexpr long bytes_per_chunk = 1 << 16;
+
+struct Wide {
+  std::uint64_t half[2];
+};
+
+/// Calls f with a value of the element's size.
+template <class F>
+void dispatch_size(long size, F&& f) {
+  switch (size) {
+    case 1: f(std::uint8_t{}); return;
+    case 2: f(std::uint16_t{}); return;
+    case 4: f(std::uint32_t{}); return;
+    case 8: f(std::uint64_t{}); return;
+    default: f(Wide{}); return;
+  }
+}
+
+template <class T>
+void copy_row(const std::byte* source, long source_step, std::byte* target, long target_step, long count) {
+  const auto* const from = reinterpret_cast<const T*>(source);
+  auto* const to = reinterpret_cast<T*>(target);
+  if (source_step == 0 && target_step == 1) {
+    std::fill_n(to, count, *from);
+  } else if (target_step == 1) {
+    for (long i = 0; i < count; ++i) to[i] = from[i * source_step];
+  } else {
+    for (long i = 0; i < count; ++i) to[i * target_step] = from[i * source_step];
+  }
+}
+
+/// target[c][r] = source[r][c]: rows of the source are contiguous, so are columns of the target.
+template <class T>
+void transpose_any(long rows, long cols, const std::byte* source, long source_stride, std::byte* target,
+                   long target_stride) {
+  const auto* const from = reinterpret_cast<const T*>(source);
+  auto* const to = reinterpret_cast<T*>(target);
+  for (long c = 0; c < cols; ++c)
+    for (long r = 0; r < rows; ++r) to[c * target_stride + r] = from[r * source_stride + c];
+}
+
+long blocks_of(long extent) { return (extent + block - 1) / block; }
+
+}  // namespace
+
+StridedCopy::StridedCopy(std::size_t element_size, std::span<const std::int64_t> dims,
+                         std::span<const std::int64_t> source_strides,
+                         std::span<const std::int64_t> target_strides)
+    : element_size_(static_cast<long>(element_size)) {
+  TENON_CHECK(element_size == 1 || element_size == 2 || element_size == 4 || element_size == 8 ||
+              element_size == 16);
+  TENON_CHECK(dims.size() == source_strides.size() && dims.size() == target_strides.size());
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    empty_ = empty_ || dims[d] == 0;
+    if (dims[d] != 1) outer_.push_back({dims[d], source_strides[d], target_strides[d]});
+  }
+  std::stable_sort(outer_.begin(), outer_.end(),
+                   [](const Dim& a, const Dim& b) { return std::labs(a.target) > std::labs(b.target); });
+  for (std::size_t d = outer_.size(); d-- > 1;) {
+    Dim& outside = outer_[d - 1];
+    const Dim& inside = outer_[d];
+    if (outside.source != inside.source * inside.extent || outside.target != inside.target * inside.extent)
+      continue;
+    outside = {outside.extent * inside.extent, inside.source, inside.target};
+    outer_.erase(outer_.begin() + static_cast<std::ptrdiff_t>(d));
+  }
+  if (outer_.empty()) return;
+  inner_ = outer_.back();
+  outer_.pop_back();
+  const auto contiguous =
+      std::find_if(outer_.begin(), outer_.end(), [](const Dim& d) { return d.source == 1; });
+  transposes_ = inner_.target == 1 && inner_.source != 1 && inner_.source != 0 && contiguous != outer_.end();
+  if (!transposes_) return;
+  swapped_ = *contiguous;
+  outer_.erase(contiguous);
+}
+
+void StridedCopy::run(const void* source, void* target, ThreadPool& pool) const {
+  if (empty_) return;
+  const auto* const from = static_cast<const std::byte*>(source);
+  auto* const to = static_cast<std::byte*>(target);
+  long outer = 1;
+  for (const Dim& d : outer_) outer *= d.extent;
+  // Long contiguous rows are cut too, so that a plain copy is shared out.
+  const long pieces = transposes_ ? outer * blocks_of(inner_.extent) * blocks_of(swapped_.extent) : outer;
+  const long piece_bytes = element_size_ * (transposes_ ? block * block : inner_.extent);
+  if (!transposes_ && outer == 1 && piece_bytes > bytes_per_chunk) {
+    const long step = std::max(1L, bytes_per_chunk / element_size_);
+    pool.parallel_for((inner_.extent + step - 1) / step, [&](long chunk, int) {
+      const long first = chunk * step;
+      const long count = std::min(step, inner_.extent - first);
+      dispatch_size(element_size_, [&](auto element) {
+        copy_row<decltype(element)>(from + first * inner_.source * element_size_, inner_.source,
+                                    to + first * inner_.target * element_size_, inner_.target, count);
+      });
+    });
+    return;
+  }
+  const long per_chunk = std::max(1L, bytes_per_chunk / std::max(1L, piece_bytes));
+  pool.parallel_for((pieces + per_chunk - 1) / per_chunk, [&](long chunk, int) {
+    const long first = chunk * per_chunk;
+    const long last = std::min(pieces, first + per_chunk);
+    transposes_ ? run_blocks(from, to, first, last) : run_rows(from, to, first, last);
+  });
+}
+
+void StridedCopy::run_rows(const std::byte* source, std::byte* target, long first, long last) const {
+  for (long row = first; row < last; ++row) {
+    long from = 0;
+    long to = 0;
+    long rest = row;
+    for (std::size_t d = outer_.size(); d-- > 0; rest /= outer_[d].extent) {
+      from += rest % outer_[d].extent * outer_[d].source;
+      to += rest % outer_[d].extent * outer_[d].target;
+    }
+    const std::byte* const s = source + from * element_size_;
+    std::byte* const t = target + to * element_size_;
+    if (inner_.source == 1 && inner_.target == 1) {
+      std::memcpy(t, s, static_cast<std::size_t>(inner_.extent * element_size_));
+      continue;
+    }
+    dispatch_size(element_size_, [&](auto element) {
+      copy_row<decltype(element)>(s, inner_.source, t, inner_.target, inner_.extent);
+    });
+  }
+}
+
+void StridedCopy::run_blocks(const std::byte* source, std::byte* target, long first, long last) const {
+  const long inner_blocks = blocks_of(inner_.extent);
+  const long swapped_blocks = blocks_of(swapped_.extent);
+  for (long piece = first; piece < last; ++piece) {
+    const long r = piece % inner_blocks * block;
+    const long c = piece / inner_blocks % swapped_blocks * block;
+    long from = r * inner_.source + c * swapped_.source;
+    long to = r * inner_.target + c * swapped_.target;
+    long rest = piece / inner_blocks / swapped_blocks;
+    for (std::size_t d = outer_.size(); d-- > 0; rest /= outer_[d].extent) {
+      from += rest % outer_[d].extent * outer_[d].source;
+      to += rest % outer_[d].extent * outer_[d].target;
+    }
+    const long rows = std::min(block, inner_.extent - r);
+    const long cols = std::min(block, swapped_.extent - c);
+    const std::byte* const s = source + from * element_size_;
+    std::byte* const t = target + to * element_size_;
+    if (element_size_ == 4) {
+      copy_transpose_block(rows, cols, reinterpret_cast<const float*>(s), inner_.source,
+                           reinterpret_cast<float*>(t), swapped_.target);
+      continue;
+    }
+    dispatch_size(element_size_, [&](auto element) {
+      transpose_any<decltype(element)>(rows, cols, s, inner_.source, t, swapped_.target);
+    });
+  }
+}
+
+void fill(void* target, const void* value, std::size_t element_size, long count, ThreadPool& pool) {
+  const auto size = static_cast<long>(element_size);
+  const long step = bytes_per_chunk / size;
+  pool.parallel_for((count + step - 1) / step, [&](long chunk, int) {
+    std::byte* const to = static_cast<std::byte*>(target) + chunk * step * size;
+    dispatch_size(size, [&](auto element) {
+      copy_row<decltype(element)>(static_cast<const std::byte*>(value), 0, to, 1,
+                                  std::min(step, count - chunk * step));
+    });
+  });
+}
+
+LoopProgram converting_copy(DType from, DType to, std::span<const std::int64_t> dims,
+                            std::span<const std::int64_t> source_strides,
+                            std::span<const std::int64_t> target_strides) {
+  LoopProgram program;
+  program.name = "convert";
+  program.dims.assign(dims.begin(), dims.end());
+  const Reg x = program.load({0, from, {source_strides.begin(), source_strides.end()}});
+  program.store({1, to, {target_strides.begin(), target_strides.end()}},
+                from == to ? x : program.cast(to, x));
+  return program;
+}
+
+}  // namespace tenon::cpu
