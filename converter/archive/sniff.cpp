@@ -89,7 +89,7 @@ Sniffed sniff_entries(const Zip& zip) {
                 "load it in Python with torch.jit.load and save it again");
   }
   if (pickle) return sniff_saved_pickle(zip, *pickle);
-  if (has_arrays) return make(FileKind::npz, "an .npz of NumPy arrays: data, not a model", kExport);
+  if (has_arrays) return make(FileKind::npz, "an .npz of NumPy arrays: data without a model", kExport);
   return make(FileKind::zip, "a zip archive, but of nothing PyTorch or ONNX wrote", kExport);
 }
 
@@ -105,7 +105,7 @@ std::optional<Sniffed> sniff_safetensors(std::string_view text) {
   std::uint64_t header = 0;
   std::memcpy(&header, text.data(), sizeof header);
   if (header > text.size() - 8) return std::nullopt;
-  if (text.substr(8, header).find("\"tenon.") != std::string_view::npos) {
+  if (text.substr(8, header).find("\"tenon") != std::string_view::npos) {
     return make(FileKind::tenon, "a .tenon artifact");
   }
   return make(FileKind::safetensors, "a safetensors file: weights without a graph", kWrapWeights);
@@ -140,7 +140,7 @@ Sniffed sniff(std::span<const std::byte> file) {
   if (text.empty()) return make(FileKind::empty, "an empty file", "copy or download the file again");
   if (looks_like_zip(file)) return sniff_zip(file);
   if (text.starts_with("\x93NUMPY"))
-    return make(FileKind::numpy, "a NumPy array: data, not a model", kExport);
+    return make(FileKind::numpy, "a NumPy array: data without a model", kExport);
   if (text.starts_with(kLegacyMagic)) {
     return make(FileKind::legacy_torch, "a torch.save file of the format before PyTorch 1.6: no graph in it",
                 kWrapWeights);
@@ -156,12 +156,12 @@ Sniffed sniff(std::span<const std::byte> file) {
   if (looks_like_onnx(text)) return make(FileKind::onnx, "an ONNX model");
   if (looks_like_text(text)) {
     if (text.starts_with("version https://git-lfs")) {
-      return make(FileKind::text, "a Git LFS pointer, not the model itself",
+      return make(FileKind::text, "a Git LFS pointer instead of the model itself",
                   "fetch the model with git lfs pull");
     }
-    return make(FileKind::text, "a text file, not a model", kExport);
+    return make(FileKind::text, "a text file", kExport);
   }
-  return make(FileKind::unknown, "not a model file Tenon knows", kExport);
+  return make(FileKind::unknown, "a file of a kind Tenon does not know", kExport);
 }
 
 }  // namespace tenon

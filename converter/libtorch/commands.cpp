@@ -6,6 +6,7 @@
 
 #include <exception>
 #include <new>
+#include <string_view>
 
 #include "base/error.h"
 #include "converter/libtorch/program_writer.h"
@@ -16,19 +17,29 @@ namespace {
 
 constexpr std::size_t kLongestMessage = 2000;
 
-std::string shortened(std::string text) {
+/// LibTorch's sentence without where in LibTorch it was thrown.
+std::string plain(std::string text) {
   const auto backtrace = text.find("\nException raised from");
   if (backtrace != std::string::npos) text.resize(backtrace);
+  const auto assertion = text.find(" INTERNAL ASSERT FAILED");
+  if (assertion != std::string::npos) text = "its own check '" + text.substr(0, assertion) + "' fails";
+  constexpr std::string_view kEnforce = "[enforce fail at ";
+  if (text.starts_with(kEnforce)) text.erase(0, text.find("] . ") + 4);
   if (text.size() > kLongestMessage) text = text.substr(0, kLongestMessage) + " …";
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  return text;
+  const auto first = text.find_first_not_of(" \n");
+  const auto last = text.find_last_not_of(" \n");
+  return first == std::string::npos ? "an error without a message" : text.substr(first, last - first + 1);
 }
 
 }  // namespace
 
 std::string read_command(const std::string& path) {
   std::string program;
-  on_big_stack([&] { program = write_program(load_module(path, Weights::skip)); });
+  on_big_stack([&] {
+    // Never freed: the process ends next, and taking large graphs apart takes long.
+    const auto* loaded = new LoadedModule(load_module(path, Weights::skip));
+    program = write_program(*loaded);
+  });
   return program;
 }
 
@@ -36,11 +47,11 @@ std::string describe_current_exception() {
   try {
     throw;
   } catch (const tenon::Error& e) { return e.message(); } catch (const c10::Error& e) {
-    return "LibTorch: " + shortened(e.what_without_backtrace());
+    return "LibTorch: " + plain(e.what_without_backtrace());
   } catch (const torch::jit::ErrorReport& e) {
-    return "LibTorch: " + shortened(e.what());
+    return "LibTorch: " + plain(e.what());
   } catch (const std::bad_alloc&) { return "the memory limit is reached"; } catch (const std::exception& e) {
-    return "LibTorch: " + shortened(e.what());
+    return "LibTorch: " + plain(e.what());
   } catch (...) { return "LibTorch threw an unknown exception"; }
 }
 

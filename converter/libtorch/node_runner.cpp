@@ -159,7 +159,8 @@ bool NodeRunner::run_structural(Node& node, Frame& frame) {
       return true;
     case prim::RaiseException: {
       const c10::IValue& message = input(node, 0, frame);
-      C10_THROW_ERROR(Error, "the model raised: " + (message.isString() ? message.toStringRef() : "an exception"));
+      C10_THROW_ERROR(Error,
+                      "the model raised: " + (message.isString() ? message.toStringRef() : "an exception"));
     }
     default: return false;
   }

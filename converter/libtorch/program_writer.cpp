@@ -166,7 +166,9 @@ class ProgramWriter {
     const auto read = loaded_.reads.find(data);
     if (read == loaded_.reads.end()) {
       throw tenon::unsupported(
-          "a tensor of {} bytes is not stored in the file but computed while it is loaded", size);
+          "a tensor of {} bytes is not stored in the file: its record is empty, or it is computed while the "
+          "file is loaded",
+          size);
     }
     const auto here = entries_.find(read->second.offset);
     if (here == entries_.end()) throw tenon::error("a tensor does not begin where its archive entry does");
