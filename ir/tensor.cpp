@@ -11,6 +11,7 @@
 namespace tenon {
 namespace {
 constexpr std::align_val_t alignment{64};
+constexpr std::size_t address_space = std::size_t{1} << 47;
 
 std::string text_of(DType dtype, std::span<const std::int64_t> shape) {
   return fmt::format("{}[{}]", name(dtype), fmt::join(shape, ","));
@@ -18,7 +19,9 @@ std::string text_of(DType dtype, std::span<const std::int64_t> shape) {
 
 std::size_t bytes_of(DType dtype, std::span<const std::int64_t> shape) {
   std::size_t bytes;
-  if (__builtin_mul_overflow(static_cast<std::size_t>(numel(shape)), size_of(dtype), &bytes))
+  const bool overflows =
+      __builtin_mul_overflow(static_cast<std::size_t>(numel(shape)), size_of(dtype), &bytes);
+  if (overflows || bytes > address_space)
     throw error("a tensor {} is larger than the address space", text_of(dtype, shape));
   return bytes;
 }
