@@ -1,0 +1,51 @@
+#include "converter/model.h"
+
+#include <chrono>
+
+#include "base/error.h"
+#include "converter/archive/mapping.h"
+#include "converter/torchscript/load.h"
+
+namespace tenon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+Model import_torchscript(const std::filesystem::path& path, const OpenOptions& options) {
+  Model model{.path = path, .kind = FileKind::torchscript};
+  options.progress("reading " + path.filename().string());
+  auto begin = Clock::now();
+  const torchscript::Program program = torchscript::load(path);
+  model.read_ms = ms_since(begin);
+  options.progress("converting");
+  begin = Clock::now();
+  ConvertOptions convert = options.convert;
+  convert.notes = &model.notes;
+  model.imported = convert_torchscript(program, convert);
+  model.import_ms = ms_since(begin);
+  return model;
+}
+
+}  // namespace
+
+Model open_model(const std::filesystem::path& path, const OpenOptions& options) {
+  const Sniffed what = sniff(Mapping::open(path)->bytes());
+  if (what.kind == FileKind::tenon) {
+    Artifact artifact = load_artifact(path);
+    return {.path = path, .kind = what.kind, .graph = artifact.graph, .info = std::move(artifact.info)};
+  }
+  if (what.kind != FileKind::torchscript)
+    throw error("this is {}", what.what).at(path.string()).hint(what.hint);
+  Model model = import_torchscript(path, options);
+  options.progress("fusing");
+  std::shared_ptr<Graph> graph = clone(*model.imported);
+  model.fusion = fuse(*graph, options.fuse);
+  model.graph = std::move(graph);
+  return model;
+}
+
+}  // namespace tenon

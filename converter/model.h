@@ -1,0 +1,36 @@
+// A model as every verb takes it: a source file, converted and fused, or an artifact.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+#include "converter/archive/sniff.h"
+#include "converter/convert.h"
+#include "fusion/fuse.h"
+#include "runtime/artifact.h"
+
+namespace tenon {
+
+struct OpenOptions {
+  ConvertOptions convert;
+  FuseOptions fuse;
+  std::function<void(std::string_view)> progress = [](std::string_view) {};
+};
+
+struct Model {
+  std::filesystem::path path;
+  FileKind kind = FileKind::unknown;
+  std::shared_ptr<const Graph> imported;  // before fusion; null for an artifact
+  std::shared_ptr<const Graph> graph;     // what runs
+  FuseReport fusion;
+  ConvertNotes notes;
+  ArtifactInfo info;
+  double read_ms = 0, import_ms = 0;
+
+  bool is_source() const { return imported != nullptr; }
+};
+
+/// Throws Error: no such file, a file of another kind (the hint says what to do), unsupported operators.
+Model open_model(const std::filesystem::path& path, const OpenOptions& options = {});
+
+}  // namespace tenon

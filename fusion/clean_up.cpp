@@ -1,0 +1,67 @@
+#include <unordered_map>
+
+#include "fusion/fuse.h"
+#include "ir/print.h"
+
+namespace tenon {
+namespace {
+
+bool unused(const Node& n) {
+  for (std::size_t i = 0; i < n.num_outputs(); ++i)
+    if (!n.output(i)->uses().empty()) return false;
+  return true;
+}
+
+void erase_dead(Region& region) {
+  for (auto it = region.nodes().rbegin(); it != region.nodes().rend();) {
+    Node* node = it->get();
+    ++it;
+    if (!unused(*node)) continue;
+    region.erase(node);
+    it = region.nodes().rbegin();
+    while (it != region.nodes().rend() && !unused(**it)) ++it;
+  }
+}
+
+// Two nodes compute the same when operator, attributes and operands are the same. Literals compare by value.
+std::string key(const Node& n) {
+  std::string k = print(n.op());
+  for (const Value* v : n.inputs()) {
+    if (v->kind() == Value::Kind::literal)
+      k += fmt::format("|{}:{:a}:{}", name(v->dtype()), v->tensor().get_double(), v->tensor().get_int());
+    else
+      k += fmt::format("|{}", static_cast<const void*>(v));
+  }
+  return k;
+}
+
+void merge_common(Region& region) {
+  std::unordered_map<std::string, Node*> seen;
+  for (auto it = region.nodes().begin(); it != region.nodes().end();) {
+    Node* node = (it++)->get();
+    if (!node->regions().empty()) continue;
+    const auto [first, fresh] = seen.try_emplace(key(*node), node);
+    if (fresh) continue;
+    for (std::size_t i = 0; i < node->num_outputs(); ++i)
+      replace_all_uses(node->output(i), first->second->output(i));
+    first->second->source.merge(node->source);
+    region.erase(node);
+  }
+}
+
+void clean_region(Region& region) {
+  for (const auto& node : region.nodes())
+    for (const auto& inner : node->regions()) clean_region(*inner);
+  merge_common(region);
+  erase_dead(region);
+  region.erase_unused_literals();
+}
+
+}  // namespace
+
+void clean_up(Graph& graph) {
+  clean_region(graph.body());
+  graph.erase_unused_weights();
+}
+
+}  // namespace tenon

@@ -1,0 +1,18 @@
+// Turning nodes of a region into one fused node, and looking into it.
+#pragma once
+#include <span>
+#include <string>
+
+#include "ir/graph.h"
+
+namespace tenon {
+
+/// Replaces members (nodes of one region, in order) by one fused node at the place of the last. Operands are
+/// the outside values in the order of their first use; literals move into the body; outputs are the members'
+/// results used outside, in order. No outside node between the members may use a member's result.
+Node* outline(std::span<Node* const> members);
+
+/// The operators of a fused body: "conv+add+relu".
+std::string group_text(const Node& fused);
+
+}  // namespace tenon

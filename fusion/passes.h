@@ -1,0 +1,22 @@
+// The passes of the pipeline; each is defined in fusion/passes/NAME.cpp, where its rules are listed.
+#pragma once
+#include "fusion/pass.h"
+
+namespace tenon {
+
+/// Views and copies that do nothing disappear, adjacent ones merge, division by a number is multiplication,
+/// a matmul with a transposed weight is a linear.
+Pass canonicalise();
+/// Nodes whose operands are all constant become weights.
+Pass fold_constants();
+/// Batch norm, and any scale or shift per channel, folds into the weights of the convolution, transposed
+/// convolution or linear before it.
+Pass fold_affine();
+/// Spelled-out operators become the operator: fusion/rules/*.
+Pass raise();
+/// Convolutions, linears and matmuls take the pointwise operators behind them as epilogue.
+Pass fuse_anchors();
+/// Pointwise operators and row reductions group into loop regions.
+Pass fuse_loops();
+
+}  // namespace tenon

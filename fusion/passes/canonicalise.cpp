@@ -1,0 +1,160 @@
+// One spelling for one meaning.
+#include <numeric>
+
+#include "fusion/passes.h"
+#include "fusion/rule.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/linear.h"
+#include "ir/ops/math.h"
+#include "ir/ops/shape.h"
+
+namespace tenon {
+namespace {
+
+const Pattern x = hole("x");
+
+bool same_type(const Match& m) { return m["x"]->type() == m.root()->output()->type(); }
+Ref keep_x(const Match& m, const Place& place) { return Ref(m["x"], place); }
+
+// An operator that gives back its operand.
+template <class T>
+Rule identity(std::string_view name) {
+  return {.name = name, .patterns = {op<T>(x)}, .when = same_type, .build = keep_x};
+}
+
+Rule identity_permute() {
+  return {.name = "identity_permute",
+          .patterns = {op<Permute>(x)},
+          .when =
+              [](const Match& m) {
+                return std::is_sorted(m.op<Permute>().axes.begin(), m.op<Permute>().axes.end());
+              },
+          .build = keep_x};
+}
+
+Rule reshape_reshape() {
+  return {.name = "reshape_reshape",
+          .patterns = {op<Reshape>(op<Reshape>(x))},
+          .build = [](const Match& m, const Place& place) {
+            return reshape(Ref(m["x"], place), m.op<Reshape>().shape);
+          }};
+}
+
+Rule permute_permute() {
+  return {.name = "permute_permute",
+          .patterns = {op<Permute>(op<Permute>(x))},
+          .build = [](const Match& m, const Place& place) {
+            Axes axes = m.op<Permute>(0).axes;
+            for (auto& a : axes) a = m.op<Permute>(1).axes[static_cast<std::size_t>(a)];
+            return permute(Ref(m["x"], place), axes);
+          }};
+}
+
+// x / c == x * (1/c), up to one rounding.
+Rule divide_by_number() {
+  return {
+      .name = "divide_by_number",
+      .patterns = {x / number("c")},
+      .when = [](const Match& m) { return m.number("c") != 0; },
+      .build = [](const Match& m, const Place& place) { return Ref(m["x"], place) * (1 / m.number("c")); }};
+}
+
+// The powers that PyTorch's own kernel computes without pow.
+Rule special_power() {
+  static const auto known = [](double p) {
+    return p == 1 || p == 2 || p == 3 || p == 0.5 || p == -0.5 || p == -1;
+  };
+  return {.name = "special_power",
+          .patterns = {op<Pow>(x, number("p"))},
+          .when =
+              [](const Match& m) {
+                const double p = m.number("p");
+                return known(p) && (is_float(m["x"]->dtype()) || p >= 1);
+              },
+          .build =
+              [](const Match& m, const Place& place) {
+                const Ref base(m["x"], place);
+                const double p = m.number("p");
+                if (p == 1) return base;
+                if (p == 2) return base * base;
+                if (p == 3) return base * base * base;
+                return p == 0.5 ? sqrt(base) : p == -0.5 ? rsqrt(base) : reciprocal(base);
+              }};
+}
+
+bool swaps_last_two(const Axes& axes) {
+  const std::size_t n = axes.size();
+  if (n < 2 || !std::is_sorted(axes.begin(), axes.end() - 2)) return false;
+  const auto last = static_cast<std::int64_t>(n) - 1;
+  return axes[n - 2] == last && axes[n - 1] == last - 1;
+}
+
+// x w^T is a linear layer; so is x w, with the weight transposed once.
+Rule matmul_to_linear() {
+  return {.name = "matmul_to_linear",
+          .patterns = {op<MatMul>(x, op<Permute>(hole("w")))},
+          .when =
+              [](const Match& m) {
+                return m["w"]->kind() == Value::Kind::weight && m["w"]->rank() == 2 &&
+                       swaps_last_two(m.op<Permute>().axes);
+              },
+          .build = [](const Match& m,
+                      const Place& place) { return linear(Ref(m["x"], place), Ref(m["w"], place)); }};
+}
+
+Rule matmul_weight_to_linear() {
+  return {.name = "matmul_weight_to_linear",
+          .patterns = {op<MatMul>(x, hole("w"))},
+          .when = [](const Match& m) { return m["w"]->kind() == Value::Kind::weight && m["w"]->rank() == 2; },
+          .build =
+              [](const Match& m, const Place& place) {
+                return linear(Ref(m["x"], place), permute(Ref(m["w"], place), {1, 0}));
+              }};
+}
+
+// Pointwise operators broadcast by themselves.
+void drop_broadcasts(Rewriter& rewriter) {
+  for (const auto& node : rewriter.graph().body().nodes()) {
+    if (!node->op().is_pointwise() || node->inputs().size() < 2) continue;
+    for (std::size_t i = 0; i < node->inputs().size(); ++i) {
+      const Node* def = node->input(i)->node();
+      if (!def || !def->is<Expand>()) continue;
+      std::vector<Type> types = node->input_types();
+      types[i] = def->input()->type();
+      if (node->op().infer(types)[0] != node->output()->type() || !rewriter.may("broadcast_operand", *node))
+        continue;
+      node->set_input(i, def->input());
+      rewriter.did("broadcast_operand", node->source, node.get());
+    }
+  }
+}
+
+const std::vector<Rule>& rules() {
+  static const std::vector<Rule> list = {
+      identity<Reshape>("identity_reshape"),
+      identity<Expand>("identity_expand"),
+      identity<Cast>("identity_cast"),
+      identity<Concat>("identity_concat"),
+      identity_permute(),
+      reshape_reshape(),
+      permute_permute(),
+      divide_by_number(),
+      special_power(),
+      matmul_to_linear(),
+      matmul_weight_to_linear(),
+  };
+  return list;
+}
+
+}  // namespace
+
+Pass canonicalise() {
+  std::vector<std::string_view> all = names(rules());
+  all.push_back("broadcast_operand");
+  return {"canonicalise", std::move(all), [](Rewriter& rewriter) {
+            apply_rules(rewriter, rules());
+            drop_broadcasts(rewriter);
+          }};
+}
+
+}  // namespace tenon

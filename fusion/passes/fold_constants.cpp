@@ -1,0 +1,66 @@
+// Nodes whose operands are all constant become weights.
+#include <algorithm>
+
+#include "fusion/passes.h"
+#include "ir/evaluate.h"
+
+namespace tenon {
+namespace {
+
+// A result may be as large as the operands it came from; what is made from nothing stays small.
+constexpr std::size_t free_bytes = 64 << 10;
+
+std::optional<std::size_t> bytes_of(const Type& t) {
+  const auto sizes = known_sizes(t.shape);
+  if (!sizes) return std::nullopt;
+  return static_cast<std::size_t>(numel(*sizes)) * size_of(t.dtype);
+}
+
+bool is_symbolic(const Attr& a) {
+  if (const auto* list = a.get<Attr::List>()) return std::any_of(list->begin(), list->end(), is_symbolic);
+  return a.get<Dim>() != nullptr;
+}
+
+bool foldable(const Node& node) {
+  if (!node.regions().empty() || node.num_outputs() != 1) return false;
+  for (const auto& [name, value] : node.op().attributes())
+    if (is_symbolic(value)) return false;
+  std::size_t in = 0;
+  for (const Value* v : node.inputs()) {
+    if (!v->is_constant() || !v->tensor().defined()) return false;
+    in += *bytes_of(v->type());
+  }
+  const auto out = bytes_of(node.output()->type());
+  return out && *out <= std::max(in, free_bytes);
+}
+
+void fold(Rewriter& rewriter) {
+  Graph& graph = rewriter.graph();
+  Region& body = graph.body();
+  for (auto it = body.nodes().begin(); it != body.nodes().end();) {
+    Node* node = (it++)->get();
+    if (!foldable(*node) || !rewriter.may("fold_constant", *node)) continue;
+    std::vector<Tensor> inputs;
+    for (const Value* v : node->inputs()) inputs.push_back(v->tensor());
+    Tensor result = evaluate(node->op(), inputs)[0].contiguous();
+    Value* constant = nullptr;
+    if (result.rank() == 0) {
+      constant = body.literal(std::move(result));
+    } else {
+      const auto named = std::find_if(node->inputs().begin(), node->inputs().end(),
+                                      [](const Value* v) { return v->kind() == Value::Kind::weight; });
+      const std::string name =
+          named != node->inputs().end() ? (*named)->name() + "'" : std::string(node->op().name());
+      constant = graph.add_weight(name, std::move(result));
+    }
+    replace_all_uses(node->output(), constant);
+    rewriter.did("fold_constant", node->source, nullptr);
+    body.erase(node);
+  }
+}
+
+}  // namespace
+
+Pass fold_constants() { return {"fold_constants", {"fold_constant"}, fold}; }
+
+}  // namespace tenon

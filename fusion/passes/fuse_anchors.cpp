@@ -1,0 +1,108 @@
+// An anchor takes the pointwise operators behind it: they run on each tile of its result while it is hot.
+#include <algorithm>
+#include <unordered_set>
+
+#include "fusion/outline.h"
+#include "fusion/passes.h"
+#include "ir/ops/conv.h"
+#include "ir/ops/linear.h"
+
+namespace tenon {
+namespace {
+
+bool is_anchor(const Node& n) {
+  return n.is<Conv>() || n.is<ConvTranspose>() || n.is<Linear>() || n.is<MatMul>();
+}
+
+constexpr std::size_t max_group = 32;
+
+// A growing set of nodes, in graph order.
+class Epilogue {
+ public:
+  explicit Epilogue(Node& anchor) : anchor_(anchor) { add(anchor); }
+
+  /// Grows while a set with one live result can be reached; keeps the largest such set.
+  void grow() {
+    while (members_.size() < max_group) {
+      Node* next = next_user();
+      if (!next) break;
+      if (!joins(*next)) {
+        reason_ = reason_of(*next);
+        break;
+      }
+      add(*next);
+      if (live_results() == 1) complete_ = members_.size();
+    }
+    members_.resize(complete_);
+  }
+
+  const std::vector<Node*>& members() const { return members_; }
+  const std::string& reason() const { return reason_; }
+
+ private:
+  void add(Node& n) {
+    members_.push_back(&n);
+    inside_.insert(&n);
+  }
+
+  // The first node, in graph order, that uses a member's result and is no member.
+  Node* next_user() const {
+    std::unordered_set<const Node*> users;
+    for (const Node* m : members_)
+      for (const Use& u : m->output()->uses()) {
+        if (!u.node) return nullptr;
+        if (!inside_.contains(u.node)) users.insert(u.node);
+      }
+    for (Node* n = members_.back(); n && !users.empty(); n = n->parent().next(n))
+      if (users.contains(n)) return n;
+    return nullptr;
+  }
+
+  bool joins(const Node& n) const { return reason_of(n).empty(); }
+
+  std::string reason_of(const Node& n) const {
+    const std::string what(n.op().name());
+    if (!n.op().is_pointwise()) return what + " is not pointwise";
+    if (n.output()->shape() != anchor_.output()->shape()) return what + " changes the shape";
+    if (size_of(n.output()->dtype()) != size_of(anchor_.output()->dtype()))
+      return what + " changes the dtype";
+    return {};
+  }
+
+  std::size_t live_results() const {
+    return static_cast<std::size_t>(std::count_if(members_.begin(), members_.end(), [&](const Node* m) {
+      const auto& uses = m->output()->uses();
+      return std::any_of(uses.begin(), uses.end(), [&](const Use& u) { return !inside_.contains(u.node); });
+    }));
+  }
+
+  Node& anchor_;
+  std::vector<Node*> members_;
+  std::unordered_set<const Node*> inside_;
+  std::size_t complete_ = 1;
+  std::string reason_;
+};
+
+void fuse(Rewriter& rewriter) {
+  constexpr std::string_view rule = "epilogue";
+  const auto& nodes = rewriter.graph().body().nodes();
+  for (auto it = nodes.begin(); it != nodes.end();) {
+    Node& anchor = **it;
+    ++it;
+    if (!is_anchor(anchor)) continue;
+    Epilogue epilogue(anchor);
+    epilogue.grow();
+    if (!epilogue.reason().empty()) rewriter.refuse(rule, anchor, epilogue.reason());
+    const auto& members = epilogue.members();
+    if (members.size() == 1 || !rewriter.may(rule, anchor)) continue;
+    while (it != nodes.end() && std::find(members.begin(), members.end(), it->get()) != members.end()) ++it;
+    const Node* fused = outline(members);
+    rewriter.did(rule, fused->source, fused);
+  }
+}
+
+}  // namespace
+
+Pass fuse_anchors() { return {.name = "fuse_anchors", .rules = {"epilogue"}, .run = fuse, .groups = true}; }
+
+}  // namespace tenon

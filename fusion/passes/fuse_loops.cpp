@@ -1,0 +1,155 @@
+// Pointwise operators and row reductions that run over the same elements become one loop.
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "fusion/outline.h"
+#include "fusion/passes.h"
+#include "ir/ops/norm.h"
+#include "ir/ops/reduce.h"
+#include "ir/ops/softmax.h"
+
+namespace tenon {
+namespace {
+
+// What a node does to the elements it runs over: the shape it iterates and the axes it reduces (none for
+// pointwise operators).
+struct Loop {
+  Shape space;
+  Axes reduced;
+};
+
+template <class T>
+std::optional<Loop> reduction(const Node& n) {
+  const T* op = n.as<T>();
+  if (!op) return std::nullopt;
+  return Loop{n.input()->shape(), op->axes};
+}
+
+Axes last_axes(std::int64_t count, std::size_t rank) {
+  Axes axes;
+  for (std::int64_t i = 0; i < count; ++i) axes.push_back(static_cast<std::int64_t>(rank) - count + i);
+  return axes;
+}
+
+std::optional<Loop> loop_of(const Node& n) {
+  if (n.op().is_pointwise()) return Loop{n.output()->shape(), {}};
+  if (auto r = reduction<Sum>(n)) return r;
+  if (auto r = reduction<Mean>(n)) return r;
+  if (auto r = reduction<Prod>(n)) return r;
+  if (auto r = reduction<Amax>(n)) return r;
+  if (auto r = reduction<Amin>(n)) return r;
+  const std::size_t rank = n.inputs().empty() ? 0 : n.input()->rank();
+  if (const auto* s = n.as<Softmax>()) return Loop{n.input()->shape(), {s->axis}};
+  if (const auto* s = n.as<LogSoftmax>()) return Loop{n.input()->shape(), {s->axis}};
+  if (const auto* s = n.as<LayerNorm>()) return Loop{n.input()->shape(), last_axes(s->rank, rank)};
+  if (const auto* s = n.as<RmsNorm>()) return Loop{n.input()->shape(), last_axes(s->rank, rank)};
+  return std::nullopt;
+}
+
+Shape reduced_shape(const Shape& space, const Axes& axes) {
+  Shape s = space;
+  for (const auto a : axes) s[static_cast<std::size_t>(a)] = 1;
+  return s;
+}
+
+constexpr std::size_t max_group = 48;
+
+struct Group {
+  std::vector<Node*> members;
+  Shape space;
+  Axes reduced;
+};
+
+class Grouper {
+ public:
+  explicit Grouper(Rewriter& rewriter) : rewriter_(rewriter) {}
+
+  void run() {
+    int position = 0;
+    for (const auto& n : rewriter_.graph().body().nodes()) position_[n.get()] = position++;
+    for (const auto& n : rewriter_.graph().body().nodes()) place(*n);
+    for (Group& g : groups_) finish(g);
+  }
+
+ private:
+  static constexpr std::string_view rule = "loop";
+
+  void place(Node& n) {
+    const auto loop = loop_of(n);
+    if (!loop || n.num_outputs() != 1) return;
+    for (const Value* v : n.inputs()) {
+      const auto it = v->node() ? group_of_.find(v->node()) : group_of_.end();
+      if (it == group_of_.end()) continue;
+      Group& g = groups_[it->second];
+      if (const std::string why = refusal(g, n, *loop); !why.empty()) {
+        rewriter_.refuse(rule, n, why);
+        continue;
+      }
+      join(it->second, n, *loop);
+      return;
+    }
+    groups_.push_back({{}, loop->space, {}});
+    join(groups_.size() - 1, n, *loop);
+  }
+
+  void join(std::size_t g, Node& n, const Loop& loop) {
+    groups_[g].members.push_back(&n);
+    if (!loop.reduced.empty()) groups_[g].reduced = loop.reduced;
+    group_of_[&n] = g;
+  }
+
+  std::string refusal(const Group& g, const Node& n, const Loop& loop) const {
+    if (g.members.size() >= max_group) return "the group is full";
+    const bool same = loop.space == g.space;
+    const bool of_rows =
+        !g.reduced.empty() && loop.reduced.empty() && loop.space == reduced_shape(g.space, g.reduced);
+    if (!same && !of_rows)
+      return std::string(n.op().name()) + " runs over " + str(loop.space) + ", the group over " +
+             str(g.space);
+    if (!loop.reduced.empty() && !g.reduced.empty() && loop.reduced != g.reduced)
+      return "it reduces other axes than the group";
+    // The group runs where its last member stood: its results must not be needed before that.
+    for (const Node* m : g.members)
+      for (const Use& u : m->output()->uses())
+        if (u.node && position_.at(u.node) < position_.at(&n) && group_index(u.node) != group_index(m))
+          return "a result of the group is needed before";
+    // A reduction that drops its axes can only be a result.
+    for (const Value* v : n.inputs())
+      if (v->node() && group_index(v->node()) == group_index(g.members[0]) && drops_axes(*v->node()))
+        return "the reduced axes are dropped";
+    return {};
+  }
+
+  static bool drops_axes(const Node& n) {
+    const auto loop = loop_of(n);
+    return loop && n.output()->rank() != loop->space.size();
+  }
+
+  std::size_t group_index(const Node* n) const {
+    const auto it = group_of_.find(n);
+    return it == group_of_.end() ? static_cast<std::size_t>(-1) : it->second;
+  }
+
+  void finish(const Group& g) {
+    if (g.members.size() == 1 || !rewriter_.may(rule, *g.members.back())) return;
+    const Node* fused = outline(g.members);
+    rewriter_.did(rule, fused->source, fused);
+  }
+
+  Rewriter& rewriter_;
+  std::vector<Group> groups_;
+  std::unordered_map<const Node*, std::size_t> group_of_;
+  std::unordered_map<const Node*, int> position_;
+};
+
+}  // namespace
+
+Pass fuse_loops() {
+  return {.name = "fuse_loops",
+          .rules = {"loop"},
+          .run = [](Rewriter& rewriter) { Grouper(rewriter).run(); },
+          .groups = true};
+}
+
+}  // namespace tenon

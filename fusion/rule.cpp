@@ -1,0 +1,69 @@
+#include "fusion/rule.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace tenon {
+namespace {
+
+// The node and what was computed for it alone.
+void erase_dead(Node* node) {
+  for (std::size_t i = 0; i < node->num_outputs(); ++i)
+    if (!node->output(i)->uses().empty()) return;
+  std::vector<Node*> producers;
+  for (Value* v : node->inputs())
+    if (v->node() && std::find(producers.begin(), producers.end(), v->node()) == producers.end())
+      producers.push_back(v->node());
+  node->parent().erase(node);
+  for (Node* p : producers) erase_dead(p);
+}
+
+bool apply_one(Rewriter& rewriter, const Rule& rule, Node& node) {
+  for (const Pattern& pattern : rule.patterns) {
+    const std::optional<Match> m = match(pattern, node);
+    if (!m || !rule.when(*m)) continue;
+    if (std::string why = rule.refuse(*m); !why.empty()) {
+      rewriter.refuse(rule.name, node, std::move(why));
+      continue;
+    }
+    if (!rewriter.may(rule.name, node)) return false;
+    const Place place{&node.parent(), &node, m->source()};
+    const Ref result = rule.build(*m, place);
+    TENON_CHECK(result.type() == node.output()->type());
+    replace_all_uses(node.output(), result.value());
+    rewriter.did(rule.name, place.source, result.value()->node());
+    erase_dead(&node);
+    return true;
+  }
+  return false;
+}
+
+bool sweep(Rewriter& rewriter, std::span<const Rule> rules) {
+  bool changed = false;
+  const auto& nodes = rewriter.graph().body().nodes();
+  for (auto it = nodes.begin(); it != nodes.end();) {
+    Node& node = **it++;
+    if (node.num_outputs() != 1 || node.output()->uses().empty()) continue;
+    for (const Rule& rule : rules) {
+      if (!apply_one(rewriter, rule, node)) continue;
+      changed = true;
+      break;
+    }
+  }
+  return changed;
+}
+
+}  // namespace
+
+std::vector<std::string_view> names(std::span<const Rule> rules) {
+  std::vector<std::string_view> out;
+  for (const Rule& r : rules) out.push_back(r.name);
+  return out;
+}
+
+void apply_rules(Rewriter& rewriter, std::span<const Rule> rules) {
+  while (sweep(rewriter, rules)) {}
+}
+
+}  // namespace tenon

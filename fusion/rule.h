@@ -1,0 +1,30 @@
+// A rewrite rule: before, condition, after.
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fusion/pass.h"
+#include "fusion/pattern.h"
+#include "ir/build.h"
+
+namespace tenon {
+
+struct Rule {
+  std::string_view name;
+  /// Spellings of the same computation.
+  std::vector<Pattern> patterns;
+  /// False: not what the rule is about.
+  std::function<bool(const Match&)> when = [](const Match&) { return true; };
+  /// Empty when the rule applies, else why not: said by --explain-fusion.
+  std::function<std::string(const Match&)> refuse = [](const Match&) { return std::string(); };
+  /// The replacement of the root's value.
+  std::function<Ref(const Match&, const Place&)> build;
+};
+
+std::vector<std::string_view> names(std::span<const Rule> rules);
+/// Sweeps over the nodes, first to last, until no rule applies. Replaced nodes are erased.
+void apply_rules(Rewriter&, std::span<const Rule> rules);
+
+}  // namespace tenon

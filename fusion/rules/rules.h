@@ -1,0 +1,15 @@
+// The operators that are raised from their spelled-out form; each is defined in the file of its name.
+#pragma once
+#include "fusion/rule.h"
+
+namespace tenon {
+
+Rule raise_gelu();
+Rule raise_gelu_tanh();
+Rule raise_silu();
+Rule raise_softmax();
+Rule raise_layer_norm();
+Rule raise_rms_norm();
+Rule raise_attention();
+
+}  // namespace tenon

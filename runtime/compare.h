@@ -1,0 +1,27 @@
+// How far two tensors are apart.
+#pragma once
+#include <string>
+
+#include "ir/tensor.h"
+
+namespace tenon {
+
+struct Difference {
+  bool comparable = true;          // same shape
+  double max_error = 0;            // largest |a - b|; infinity where only one is NaN or an infinity differs
+  double scale = 0;                // largest |b| among finite elements
+  Index worst;                     // where the largest error is
+  double value = 0, expected = 0;  // the elements there
+  double cosine = 1;               // of the two as vectors
+
+  /// max_error as a share of scale; absolute when the reference is all zero.
+  double relative() const;
+  bool within(double tolerance) const { return comparable && relative() <= tolerance; }
+  /// "max error 1.2e-06 of 12.3 (relative 9.8e-08) at [0,5]"
+  std::string str() const;
+};
+
+/// a against the reference b, in double. NaN equals NaN, an infinity equals the same infinity.
+Difference compare(const Tensor& a, const Tensor& b);
+
+}  // namespace tenon

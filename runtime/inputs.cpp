@@ -1,0 +1,116 @@
+#include "runtime/inputs.h"
+
+#include <algorithm>
+#include <random>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "ir/ops/index.h"
+
+namespace tenon {
+namespace {
+
+constexpr std::int64_t default_bound = 10;
+constexpr std::int64_t default_size = 16;
+
+// The size of the axis that a value indexes, following it through operators that only move or convert it.
+std::optional<std::int64_t> indexed_size(const Value& v, std::unordered_set<const Value*>& seen) {
+  if (!seen.insert(&v).second) return std::nullopt;
+  std::optional<std::int64_t> least;
+  const auto take = [&](std::optional<std::int64_t> size) {
+    if (size && (!least || *size < *least)) least = size;
+  };
+  for (const Use& u : v.uses()) {
+    if (!u.node) continue;
+    const Node& n = *u.node;
+    const auto axis_size = [&](std::int64_t axis) -> std::optional<std::int64_t> {
+      const Dim& d = n.input()->shape().at(static_cast<std::size_t>(axis));
+      return d.is_known() ? std::optional(d.value()) : std::nullopt;
+    };
+    if (const auto* op = n.as<IndexSelect>(); op && u.index == 1)
+      take(axis_size(op->axis));
+    else if (const auto* gather = n.as<Gather>(); gather && u.index == 1)
+      take(axis_size(gather->axis));
+    else if (!n.regions().empty() && u.index < n.region().parameters().size())
+      take(indexed_size(*n.region().parameter(u.index), seen));
+    else if (n.inputs().size() == 1 && n.num_outputs() == 1)
+      take(indexed_size(*n.output(), seen));
+  }
+  return least;
+}
+
+void bind(const Shape& shape, const Tensor& value, Bindings& bindings) {
+  for (std::size_t i = 0; i < shape.size() && i < value.rank(); ++i)
+    if (const auto symbols = shape[i].symbols(); symbols.size() == 1 && shape[i] == Dim::symbol(symbols[0]))
+      bindings.emplace(symbols[0], value.shape()[i]);
+}
+
+}  // namespace
+
+std::int64_t index_bound(const Value& input) {
+  std::unordered_set<const Value*> seen;
+  return indexed_size(input, seen).value_or(default_bound);
+}
+
+Tensor random_tensor(DType dtype, const Index& sizes, std::int64_t bound, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Tensor t = Tensor::empty(is_float(dtype) ? DType::f32 : DType::i64, sizes);
+  if (is_float(dtype)) {
+    std::normal_distribution<float> normal;
+    std::generate_n(t.mutable_data<float>(), t.numel(), [&] { return normal(random); });
+  } else {
+    std::uniform_int_distribution<std::int64_t> uniform(
+        0, (is_bool(dtype) ? 2 : std::max<std::int64_t>(bound, 1)) - 1);
+    std::generate_n(t.mutable_data<std::int64_t>(), t.numel(), [&] { return uniform(random); });
+  }
+  return t.to(dtype);
+}
+
+std::vector<Tensor> input_values(const Graph& graph, std::vector<GivenInput> given, std::uint64_t seed,
+                                 const Bindings& sizes) {
+  const auto& parameters = graph.body().parameters();
+  std::vector<Tensor> values(parameters.size());
+  std::string known;
+  for (const auto& p : parameters) known += (known.empty() ? "" : ", ") + p->name();
+  const auto place = [&](std::size_t i, GivenInput& g) {
+    if (values[i].defined()) throw error("input {} is given twice", parameters[i]->name());
+    values[i] = g.value.rank() == 0 ? g.value.to(parameters[i]->dtype()) : g.value;
+  };
+  for (GivenInput& g : given) {
+    if (g.name.empty()) continue;
+    const auto it = std::find_if(parameters.begin(), parameters.end(),
+                                 [&](const auto& p) { return p->name() == g.name; });
+    if (it == parameters.end())
+      throw error("the model has no input '{}'", g.name)
+          .hint(known.empty() ? "it has no inputs" : "its inputs: " + known);
+    place(static_cast<std::size_t>(it - parameters.begin()), g);
+  }
+  std::size_t next = 0;
+  for (GivenInput& g : given) {
+    if (!g.name.empty()) continue;
+    while (next < values.size() && values[next].defined()) ++next;
+    if (next == values.size())
+      throw error("{} inputs are given, the model takes {}", given.size(), values.size())
+          .hint(known.empty() ? "it has no inputs" : "its inputs: " + known);
+    place(next, g);
+  }
+  Bindings bindings;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i].defined()) bind(parameters[i]->shape(), values[i], bindings);
+  for (const auto& [symbol, size] : sizes) bindings.emplace(symbol, size);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].defined()) continue;
+    const Value& p = *parameters[i];
+    for (std::size_t axis = 0; axis < p.rank(); ++axis)
+      for (const std::string& symbol : p.shape()[axis].symbols()) {
+        const auto info = graph.symbols.find(symbol);
+        const SymbolInfo limits = info == graph.symbols.end() ? SymbolInfo{} : info->second;
+        bindings.emplace(symbol,
+                         std::clamp<std::int64_t>(axis == 0 ? 1 : default_size, limits.min, limits.max));
+      }
+    values[i] = random_tensor(p.dtype(), eval(p.shape(), bindings), index_bound(p), seed + i);
+  }
+  return values;
+}
+
+}  // namespace tenon

@@ -1,0 +1,32 @@
+// Values for the inputs of a graph: given ones by name or order, random ones for the rest.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace tenon {
+
+/// A value for an input; without a name it takes the next input that has none.
+struct GivenInput {
+  std::string name;
+  Tensor value;
+};
+
+/// Bounds within which random integers for an input stay valid: the size of the axis they index, when they
+/// reach an index operator, else 10.
+std::int64_t index_bound(const Value& input);
+
+/// Seeded: floats from the standard normal distribution, integers from [0, bound), bools by coin.
+Tensor random_tensor(DType, const Index& sizes, std::int64_t bound, std::uint64_t seed);
+
+/// One tensor per input of the graph. Numbers given as rank-0 tensors are converted to the input's dtype.
+/// Inputs without a value are random; their symbols take the sizes of the given inputs, then `sizes`, then 1
+/// for the first axis and 16 for the others (within the symbol's bounds).
+/// Throws Error for an unknown name, too many values or two for one input.
+std::vector<Tensor> input_values(const Graph&, std::vector<GivenInput> given, std::uint64_t seed,
+                                 const Bindings& sizes = {});
+
+}  // namespace tenon

@@ -1,0 +1,132 @@
+// Convolutions, linears and matmuls take what follows them.
+#include "tests/fusion/rewriting.h"
+
+namespace tenon::testing {
+namespace {
+
+TEST(Epilogue, ConvolutionTakesBatchNormResidualAndRelu) {
+  expect_fused(R"(graph block(%x: f32[N,8,6,6]) {
+  @conv.weight : f32[8,8,3,3]
+  @bn.mean : f32[8]
+  @bn.var : f32[8]
+  @bn.weight : f32[8]
+  @bn.bias : f32[8]
+  %1 = conv(%x, @conv.weight, pad=1) : f32[N,8,6,6]  # conv
+  %2 = batch_norm(%1, @bn.mean, @bn.var, @bn.weight, @bn.bias) : f32[N,8,6,6]  # bn
+  %3 = add(%2, %x) : f32[N,8,6,6]
+  %4 = relu(%3) : f32[N,8,6,6]  # relu
+  return %4
+}
+)",
+               R"(graph block(%x: f32[N,8,6,6]) {
+  %1 = fused conv(%x, @conv.weight', @conv.weight.bias', pad=1) { add(_, %x); relu } : f32[N,8,6,6]
+  return %1
+}
+)");
+}
+
+TEST(Epilogue, FoldsBatchNormIntoTransposedAndGroupedConvolutions) {
+  expect_fused(R"(graph up(%x: f32[2,4,5,5]) {
+  @up.weight : f32[4,3,2,2]
+  @up.bias : f32[6]
+  @m : f32[6]
+  @v : f32[6]
+  @w : f32[6]
+  @b : f32[6]
+  %1 = conv_transpose(%x, @up.weight, @up.bias, stride=2, groups=2) : f32[2,6,10,10]
+  %2 = batch_norm(%1, @m, @v, @w, @b, eps=0.001) : f32[2,6,10,10]
+  return %2
+}
+)",
+               R"(graph up(%x: f32[2,4,5,5]) {
+  %1 = conv_transpose(%x, @up.weight', @up.bias'', stride=2, groups=2) : f32[2,6,10,10]
+  return %1
+}
+)");
+}
+
+TEST(Epilogue, LinearTakesAnActivationWithTwoUses) {
+  expect_fused(R"(graph swish(%x: f32[N,4]) {
+  @w : f32[4,4]
+  @b : f32[4]
+  %1 = linear(%x, @w) : f32[N,4]
+  %2 = add(%1, @b) : f32[N,4]
+  %3 = sigmoid(%2) : f32[N,4]
+  %4 = mul(%2, %3) : f32[N,4]
+  return %4
+}
+)",
+               R"(graph swish(%x: f32[N,4]) {
+  %1 = fused linear(%x, @w, @w.bias') { silu } : f32[N,4]
+  return %1
+}
+)");
+}
+
+TEST(Epilogue, KeepsAResultThatIsUsedElsewhere) {
+  const std::string text = R"(graph two_uses(%x: f32[N,4]) {
+  @w : f32[4,4]
+  @b : f32[4]
+  %1 = linear(%x, @w) : f32[N,4]
+  %2 = add(%1, @b) : f32[N,4]
+  return %1, %2
+}
+)";
+  expect_refused(text, "fold_shift", "the result of the linear is used more than once");
+}
+
+TEST(Epilogue, SaysWhyItStops) {
+  expect_refused(R"(graph stops(%x: f32[N,4]) {
+  @w : f32[4,4]
+  %1 = linear(%x, @w) : f32[N,4]
+  %2 = softmax(%1, axis=1) : f32[N,4]
+  return %2
+}
+)",
+                 "epilogue", "softmax is not pointwise");
+}
+
+TEST(Epilogue, ATransposedWeightMakesALinear) {
+  expect_same({R"(graph g(%x: f32[N,4]) {
+  @w : f32[3,4]
+  %1 = linear(%x, @w) : f32[N,3]
+  return %1
+}
+)",
+               R"(graph g(%x: f32[N,4]) {
+  @w : f32[3,4]
+  %1 = permute(@w, axes=[1,0]) : f32[4,3]
+  %2 = matmul(%x, %1) : f32[N,3]
+  return %2
+}
+)"});
+}
+
+TEST(Rewrites, AreNumberedLimitedAndSwitchedOff) {
+  const std::string text = R"(graph g(%x: f32[N,4]) {
+  @w : f32[4,4]
+  @b : f32[4]
+  %1 = linear(%x, @w) : f32[N,4]
+  %2 = add(%1, @b) : f32[N,4]
+  %3 = relu(%2) : f32[N,4]
+  return %3
+}
+)";
+  const auto all = graph_with_data(text);
+  const FuseReport report = fuse(*all);
+  ASSERT_EQ(report.rewrites.size(), 2u);
+  EXPECT_EQ(report.rewrites[0].rule, "fold_shift");
+  EXPECT_EQ(report.rewrites[1].rule, "epilogue");
+  EXPECT_EQ(report.rewrites[1].text, "linear+relu");
+  for (int n = 0; n <= 2; ++n) {
+    const auto graph = graph_with_data(text);
+    EXPECT_EQ(fuse(*graph, {.stop_after = n}).rewrites.size(), static_cast<std::size_t>(n));
+    expect_equal_results(*all, *graph);
+  }
+  const auto off = graph_with_data(text);
+  EXPECT_EQ(fuse(*off, {.off = {"fold_shift", "fuse_anchors"}}).rewrites.size(), 1u);
+  EXPECT_THROW(fuse(*off, {.off = {"no_such_rule"}}), Error);
+}
+
+}  // namespace
+}  // namespace tenon::testing

@@ -1,0 +1,65 @@
+// What no anchor takes groups into loops.
+#include "tests/fusion/rewriting.h"
+
+namespace tenon::testing {
+namespace {
+
+TEST(Loops, PointwiseChainsAndRowReductionsAreOneRegion) {
+  expect_fused(R"(graph g(%x: f32[N,6], %y: f32[N,6]) {
+  %1 = add(%x, %y) : f32[N,6]
+  %2 = softmax(%1, axis=1) : f32[N,6]
+  %3 = exp(%2) : f32[N,6]
+  return %3
+}
+)",
+               R"(graph g(%x: f32[N,6], %y: f32[N,6]) {
+  %1 = fused { add(%x, %y); softmax(_, axis=1); exp } : f32[N,6]
+  return %1
+}
+)");
+}
+
+TEST(Loops, AResultUsedOutsideComesOutToo) {
+  expect_fused(R"(graph g(%x: f32[N,6]) {
+  %1 = exp(%x) : f32[N,6]
+  %2 = neg(%1) : f32[N,6]
+  return %1, %2
+}
+)",
+               R"(graph g(%x: f32[N,6]) {
+  %1, %2 = fused { %1.1 = exp(%x); %1.2 = neg(%1.1); return %1.1, %1.2 } : f32[N,6], f32[N,6]
+  return %1, %2
+}
+)");
+}
+
+TEST(Loops, AGroupDoesNotReachOverWhatNeedsItsResult) {
+  expect_refused(R"(graph g(%x: f32[4,4], %y: f32[4,4]) {
+  %1 = exp(%x) : f32[4,4]
+  %2 = cumsum(%1, axis=1) : f32[4,4]
+  %3 = add(%1, %2) : f32[4,4]
+  return %3
+}
+)",
+                 "loop", "a result of the group is needed before");
+}
+
+TEST(CleanUp, MergesEqualNodesAndDropsDeadOnes) {
+  expect_fused(R"(graph g(%x: f32[N,6]) {
+  %1 = cumsum(%x, axis=1) : f32[N,6]
+  %2 = cumsum(%x, axis=1) : f32[N,6]
+  %3 = cumsum(%2, axis=0) : f32[N,6]
+  %4 = concat(%1, %2, axis=1) : f32[N,12]
+  return %4
+}
+)",
+               R"(graph g(%x: f32[N,6]) {
+  %1 = cumsum(%x, axis=1) : f32[N,6]
+  %2 = concat(%1, %1, axis=1) : f32[N,12]
+  return %2
+}
+)");
+}
+
+}  // namespace
+}  // namespace tenon::testing

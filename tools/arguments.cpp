@@ -1,0 +1,125 @@
+#include "tools/arguments.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "base/error.h"
+#include "ir/npy.h"
+
+namespace tenon::tools {
+namespace {
+
+// "name=rest" when what stands before '=' is a name.
+std::pair<std::string, std::string> split_name(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) return {"", text};
+  const std::string name = text.substr(0, equals);
+  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ':' || c == '-';
+  });
+  return plain ? std::pair{name, text.substr(equals + 1)} : std::pair{std::string(), text};
+}
+
+std::optional<Tensor> number(const std::string& text) {
+  if (text == "true" || text == "false") return Tensor::scalar(DType::boolean, std::int64_t{text == "true"});
+  std::int64_t integer = 0;
+  const char* end = text.data() + text.size();
+  if (const auto r = std::from_chars(text.data(), end, integer); r.ec == std::errc() && r.ptr == end)
+    return Tensor::scalar(DType::i64, integer);
+  double real = 0;
+  if (const auto r = std::from_chars(text.data(), end, real); r.ec == std::errc() && r.ptr == end)
+    return Tensor::scalar(DType::f64, real);
+  return std::nullopt;
+}
+
+std::string without_blanks(std::string text) {
+  std::erase_if(text, [](char c) { return c == ' '; });
+  return text;
+}
+
+}  // namespace
+
+std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts) {
+  std::vector<InputArgument> out;
+  for (const std::string& text : texts) {
+    const auto [name, value] = split_name(text);
+    const std::string extension = std::filesystem::path(value).extension();
+    try {
+      if (extension == ".npy")
+        out.push_back({name, load_npy(value)});
+      else if (extension == ".npz")
+        for (auto& [key, tensor] : load_npz(value))
+          out.push_back({name.empty() ? key : name + "." + key, std::move(tensor)});
+      else if (auto n = number(value))
+        out.push_back({name, *n});
+      else if (value.find('[') != std::string::npos)
+        out.push_back({name, Type::parse(without_blanks(value))});
+      else
+        throw error("'{}' is no type, file or number", value)
+            .hint("write --input x=f32[1,3,224,224], --input x=image.npy or --input n=5");
+    } catch (Error& e) {
+      if (e.where().empty()) e.at("--input " + text);
+      throw;
+    }
+  }
+  return out;
+}
+
+std::vector<GivenInput> given_values(const std::vector<InputArgument>& arguments) {
+  std::vector<GivenInput> out;
+  for (const InputArgument& a : arguments)
+    if (const auto* tensor = std::get_if<Tensor>(&a.value)) out.push_back({a.name, *tensor});
+  return out;
+}
+
+std::map<std::string, std::vector<std::int64_t>> parse_sizes(const std::vector<std::string>& texts) {
+  std::map<std::string, std::vector<std::int64_t>> out;
+  for (const std::string& text : texts) {
+    const auto [symbol, list] = split_name(text);
+    std::size_t begin = 0;
+    while (!symbol.empty() && begin <= list.size()) {
+      const std::size_t comma = std::min(list.find(',', begin), list.size());
+      const auto n = number(list.substr(begin, comma - begin));
+      if (!n || n->dtype() != DType::i64 || n->get_int() < 0) break;
+      out[symbol].push_back(n->get_int());
+      begin = comma + 1;
+    }
+    if (symbol.empty() || begin <= list.size())
+      throw error("'{}' gives no size", text)
+          .at("--shape")
+          .hint("write a symbol and its size, such as N=8 or N=1,8,32");
+  }
+  return out;
+}
+
+void write_outputs(const Graph& graph, const std::vector<Tensor>& outputs,
+                   const std::vector<std::string>& targets) {
+  std::vector<std::pair<std::size_t, std::string>> writes;
+  std::string known;
+  for (std::size_t i = 0; i < outputs.size(); ++i) known += (i ? ", " : "") + output_name(graph, i);
+  std::size_t next = 0;
+  for (const std::string& target : targets) {
+    const auto [name, file] = split_name(target);
+    if (std::filesystem::path(file).extension() == ".npz") {
+      std::vector<std::pair<std::string, Tensor>> all;
+      for (std::size_t i = 0; i < outputs.size(); ++i) all.emplace_back(output_name(graph, i), outputs[i]);
+      save_npz(file, all);
+      continue;
+    }
+    std::size_t index = next;
+    if (!name.empty()) {
+      for (index = 0; index < outputs.size() && output_name(graph, index) != name; ++index) {}
+    } else {
+      ++next;
+    }
+    if (index >= outputs.size())
+      throw error(
+          "{}", name.empty() ? "more --output than the model has outputs" : "the model has no output " + name)
+          .hint("its outputs: " + known);
+    writes.emplace_back(index, file);
+  }
+  for (const auto& [index, file] : writes) save_npy(file, outputs[index]);
+}
+
+}  // namespace tenon::tools

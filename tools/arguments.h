@@ -1,0 +1,30 @@
+// What the verbs' arguments mean: inputs, outputs, sizes of symbols.
+#pragma once
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ir/type.h"
+#include "runtime/inputs.h"
+
+namespace tenon::tools {
+
+/// One --input: "[name=]VALUE", where VALUE is a type (f32[N,3,224,224]), a file (.npy, .npz) or a number.
+struct InputArgument {
+  std::string name;
+  std::variant<Type, Tensor> value;
+};
+
+/// An .npz gives one argument per array. Throws Error naming the argument and what it could be.
+std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts);
+/// Those that are values.
+std::vector<GivenInput> given_values(const std::vector<InputArgument>&);
+
+/// "N=8" or "N=1,8,32": the sizes for each symbol.
+std::map<std::string, std::vector<std::int64_t>> parse_sizes(const std::vector<std::string>& texts);
+
+/// Writes outputs to "[name=]file.npy" (in order, or by name) or one .npz for all. Throws Error before
+/// writing anything when a name is unknown.
+void write_outputs(const Graph&, const std::vector<Tensor>& outputs, const std::vector<std::string>& targets);
+
+}  // namespace tenon::tools

@@ -1,0 +1,89 @@
+// tenon doctor: what this machine has and whether Tenon works on it.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "converter/process.h"
+#include "ir/evaluate.h"
+#include "ir/parse.h"
+#include "kernels/cpu/isa.h"
+#include "runtime/compare.h"
+#include "runtime/session.h"
+#include "tools/terminal.h"
+#include "tools/verbs.h"
+
+namespace tenon::tools {
+namespace {
+
+std::string cpu_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  return "unknown";
+}
+
+struct Check {
+  std::string name, result;
+  bool ok = true;
+};
+
+// A small graph through planning and kernels, against the reference.
+Check self_test() {
+  const std::shared_ptr<const Graph> graph = parse(R"(graph self_test(%x: f32[N,64], %w: f32[64,48]) {
+  %1 = matmul(%x, %w) : f32[N,48]
+  %2 = gelu(%1) : f32[N,48]
+  %3 = softmax(%2, axis=1) : f32[N,48]
+  return %3
+}
+)");
+  const std::vector<Tensor> inputs = input_values(*graph, {}, 0, {{"N", 7}});
+  const Difference d = compare(Session(graph).run(inputs)[0], evaluate(*graph, inputs)[0]);
+  return {"kernels", d.within(1e-5) ? "equal the reference" : d.str(), d.within(1e-5)};
+}
+
+Check torch_reader() {
+  const std::filesystem::path reader = find_tenon_torch();
+  const bool found = std::filesystem::exists(reader);
+  return {"tenon-torch", found ? reader.string() : "not found: .pt files cannot be read; artifacts can",
+          found};
+}
+
+int examine(bool json) {
+  std::vector<Check> checks = {
+      {"version", TENON_VERSION, true},
+      {"cpu", cpu_name(), true},
+      {"threads", std::to_string(std::thread::hardware_concurrency()), true},
+      {"memory",
+       fmt::format("{:.1f} GiB", static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+                                     static_cast<double>(sysconf(_SC_PAGE_SIZE)) / (1 << 30)),
+       true},
+      {"kernels built for", std::string(cpu::name(cpu::isa())), true},
+      torch_reader(),
+      self_test(),
+  };
+  bool ok = true;
+  Table table({"", ""});
+  nlohmann::ordered_json out;
+  for (const Check& c : checks) {
+    ok = ok && c.ok;
+    table.add({c.name, (c.ok ? "" : "FAILED: ") + c.result});
+    out[c.name] = {{"ok", c.ok}, {"result", c.result}};
+  }
+  fmt::print("{}", json ? out.dump(2) + "\n" : table.str().substr(1));
+  return ok ? 0 : 1;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, int& exit_code) {
+  auto* verb = app.add_subcommand("doctor", "Say what this machine has and whether Tenon works on it");
+  auto* json = verb->add_flag("--json", "As JSON");
+  verb->footer("Example: tenon doctor");
+  verb->callback([&exit_code, json] { exit_code = examine(json->count() > 0); });
+}
+
+}  // namespace tenon::tools

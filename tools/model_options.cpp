@@ -1,0 +1,68 @@
+#include "tools/model_options.h"
+
+namespace tenon::tools {
+namespace {
+
+InputLiteral literal(const Tensor& t) {
+  if (t.dtype() == DType::boolean) return t.get_int() != 0;
+  if (t.dtype() == DType::i64) return t.get_int();
+  return t.get_double();
+}
+
+// A file gives the type of its tensor, a number written out fixes the argument.
+InputSpec spec(const InputArgument& argument) {
+  if (const auto* type = std::get_if<Type>(&argument.value)) return {argument.name, *type};
+  const Tensor& t = std::get<Tensor>(argument.value);
+  if (t.rank() == 0) return {argument.name, literal(t)};
+  return {argument.name, Type{t.dtype(), to_shape(t.shape())}};
+}
+
+}  // namespace
+
+void ModelOptions::add_model(CLI::App& verb) {
+  verb.add_option("model", path, "A source file (.pt) or an artifact (.tenon)")->required();
+  verb.add_option("-i,--input", inputs,
+                  "[name=]VALUE: a type (x=f32[N,3,224,224]), a file (x=image.npy, .npz) or a number (n=5)")
+      ->type_name("INPUT")
+      ->allow_extra_args(false);
+  verb.add_option("--method", method, "The method of the module to convert")->capture_default_str();
+  verb.add_flag("--no-fuse", no_fuse, "Group nothing: one step per operator");
+  verb.add_option("--off", off, "A pass or rule to leave out")->type_name("NAME")->allow_extra_args(false);
+  verb.add_option("--stop-after-rewrite", stop_after, "Apply only the first N rewrites")->type_name("N");
+}
+
+void ModelOptions::add_run(CLI::App& verb) {
+  verb.add_option("-t,--threads", threads, "Threads to compute with")->capture_default_str()->check(CLI::Range(1, 1024));
+  verb.add_option("--seed", seed, "Of the random inputs")->capture_default_str();
+  verb.add_option("--shape", sizes, "Sizes of symbols for random inputs: N=8")->type_name("N=SIZE")->allow_extra_args(false);
+}
+
+OpenOptions ModelOptions::open_options() const {
+  OpenOptions options;
+  for (const InputArgument& a : parse_inputs(inputs)) options.convert.inputs.push_back(spec(a));
+  options.convert.method = method;
+  options.fuse = {.fuse = !no_fuse, .stop_after = stop_after, .off = off};
+  return options;
+}
+
+std::vector<Tensor> ModelOptions::values(const Graph& graph) const {
+  Bindings bindings;
+  for (const auto& [symbol, list] : parse_sizes(sizes)) bindings[symbol] = list.front();
+  std::vector<GivenInput> given;
+  for (GivenInput& g : given_values(parse_inputs(inputs))) {
+    const auto& parameters = graph.body().parameters();
+    const bool fixed = g.value.rank() == 0 && std::none_of(parameters.begin(), parameters.end(), [&](const auto& p) {
+                         return p->name() == g.name;
+                       });
+    if (!fixed) given.push_back(std::move(g));  // a number fixed by the conversion is no input any more
+  }
+  return input_values(graph, std::move(given), seed, bindings);
+}
+
+Model ModelOptions::open(const std::function<void(std::string_view)>& progress) const {
+  OpenOptions options = open_options();
+  options.progress = progress;
+  return open_model(path, options);
+}
+
+}  // namespace tenon::tools

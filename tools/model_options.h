@@ -1,0 +1,33 @@
+// The options that every verb opening a model shares.
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include "converter/model.h"
+#include "tools/arguments.h"
+
+namespace tenon::tools {
+
+struct ModelOptions {
+  std::string path;
+  std::vector<std::string> inputs;
+  std::vector<std::string> sizes;
+  std::string method = "forward";
+  std::vector<std::string> off;
+  bool no_fuse = false;
+  int stop_after = -1;
+  int threads = 1;
+  std::uint64_t seed = 0;
+
+  /// MODEL, --input, --method, --no-fuse, --off, --stop-after-rewrite.
+  void add_model(CLI::App& verb);
+  /// --threads, --seed, --shape.
+  void add_run(CLI::App& verb);
+
+  /// What --input says of types and fixed arguments, and the rest as open_model wants it.
+  OpenOptions open_options() const;
+  /// Values for the graph's inputs: given ones, random for the others.
+  std::vector<Tensor> values(const Graph&) const;
+  Model open(const std::function<void(std::string_view)>& progress) const;
+};
+
+}  // namespace tenon::tools

@@ -1,0 +1,73 @@
+// tenon ops: the table of operators, read off their definitions.
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "ir/op.h"
+#include "runtime/steps/table.h"
+#include "tools/terminal.h"
+#include "tools/verbs.h"
+
+namespace tenon::tools {
+namespace {
+
+constexpr const char* meanings[] = {"pointwise", "composite", "kernel"};
+
+std::string names_in(const OpInfo& op, Mapping::Framework framework) {
+  std::string out;
+  for (const Mapping& m : op.from)
+    if (m.framework == framework)
+      out += (out.empty() ? "" : " ") + std::string(m.signature.substr(0, m.signature.find('(')));
+  return out;
+}
+
+// What runs the operator: a kernel of its own, the loop executor, its parts, or the reference.
+std::string cpu_column(const OpInfo& op) {
+  for (const MakerEntry& e : maker_table())
+    if (e.op == &op) return "kernel";
+  if (op.meaning == Meaning::pointwise) return "loop";
+  return op.meaning == Meaning::composite ? "parts" : "reference";
+}
+
+std::string attributes(const OpInfo& op) {
+  std::string out;
+  const Op defaults = op.make();
+  for (const FieldInfo& f : op.fields)
+    out += fmt::format("{}{}={}", out.empty() ? "" : ", ", f.name, f.get(defaults.self()).str());
+  return out;
+}
+
+int list(bool json) {
+  if (json) {
+    auto rows = nlohmann::ordered_json::array();
+    for (const OpInfo* op : all_ops())
+      rows.push_back({{"name", op->name},
+                      {"meaning", meanings[static_cast<int>(op->meaning)]},
+                      {"attributes", attributes(*op)},
+                      {"pytorch", names_in(*op, Mapping::Framework::aten)},
+                      {"onnx", names_in(*op, Mapping::Framework::onnx)},
+                      {"cpu", cpu_column(*op)},
+                      {"gradient", op->has_gradient}});
+    fmt::print("{}\n", rows.dump(2));
+    return 0;
+  }
+  Table table({"operator", "meaning", "PyTorch", "ONNX", "CPU", "gradient", "attributes"});
+  for (const OpInfo* op : all_ops())
+    table.add({std::string(op->name), meanings[static_cast<int>(op->meaning)],
+               names_in(*op, Mapping::Framework::aten), names_in(*op, Mapping::Framework::onnx),
+               cpu_column(*op), op->has_gradient ? "yes" : "", attributes(*op)});
+  fmt::print("{}{} operators\n", table.str(), all_ops().size());
+  return 0;
+}
+
+}  // namespace
+
+void add_ops(CLI::App& app, int& exit_code) {
+  auto* verb =
+      app.add_subcommand("ops", "List the operators: what they are called elsewhere and what runs them");
+  auto* json = verb->add_flag("--json", "As JSON");
+  verb->footer("Example: tenon ops | grep norm");
+  verb->callback([&exit_code, json] { exit_code = list(json->count() > 0); });
+}
+
+}  // namespace tenon::tools

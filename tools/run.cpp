@@ -1,0 +1,81 @@
+// tenon run: compute outputs for inputs.
+#include <fmt/core.h>
+
+#include "base/error.h"
+#include "converter/check.h"
+#include "runtime/session.h"
+#include "tools/model_options.h"
+#include "tools/terminal.h"
+#include "tools/verbs.h"
+
+namespace tenon::tools {
+namespace {
+
+struct RunOptions {
+  ModelOptions model;
+  std::vector<std::string> outputs;
+  bool check = false;
+  double tolerance = 1e-4;
+};
+
+std::string summary(const Tensor& t) {
+  double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0;
+  std::int64_t nan = 0;
+  const Tensor values = t.to(DType::f64).contiguous();
+  for (std::int64_t i = 0; i < values.numel(); ++i) {
+    const double v = values.data<double>()[i];
+    if (std::isnan(v)) ++nan;
+    low = std::min(low, v);
+    high = std::max(high, v);
+    sum += v;
+  }
+  std::string text = t.type_string();
+  if (t.numel() == 1) return text + fmt::format(" = {:.8g}", sum);
+  if (t.numel() > 0) text += fmt::format(" min {:.6g} max {:.6g} mean {:.6g}", low, high, sum / static_cast<double>(t.numel()));
+  return nan ? text + fmt::format(" ({} NaN)", nan) : text;
+}
+
+// The artifact's goldens, replayed.
+int replay(const Model& model, const RunOptions& o) {
+  if (model.info.goldens.empty())
+    throw error("the model holds no goldens").at(model.path.string()).hint("convert it without --no-verify");
+  Session session(model.graph, {.threads = o.model.threads});
+  bool ok = true;
+  for (std::size_t k = 0; k < model.info.goldens.size(); ++k) {
+    const Sample& golden = model.info.goldens[k];
+    for (const OutputCheck& c : check_outputs(*model.graph, session.run(golden.inputs), golden.outputs, o.tolerance)) {
+      fmt::print("golden {} {}: {} {}\n", k, c.name, c.ok ? "ok" : "DIFFERS", c.difference.str());
+      ok = ok && c.ok;
+    }
+  }
+  return ok ? 0 : static_cast<int>(Exit::differs);
+}
+
+int run(const RunOptions& o) {
+  Progress progress;
+  const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
+  if (o.check) return replay(model, o);
+  const std::vector<Tensor> inputs = o.model.values(*model.graph);
+  progress.say("running");
+  Session session(model.graph, {.threads = o.model.threads});
+  const std::vector<Tensor> outputs = session.run(inputs);
+  write_outputs(*model.graph, outputs, o.outputs);
+  for (std::size_t i = 0; i < outputs.size(); ++i) fmt::print("{}: {}\n", output_name(*model.graph, i), summary(outputs[i]));
+  return 0;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+  auto* verb = app.add_subcommand("run", "Compute the outputs for given or random inputs");
+  auto o = std::make_shared<RunOptions>();
+  o->model.add_model(*verb);
+  o->model.add_run(*verb);
+  verb->add_option("-o,--output", o->outputs, "[name=]FILE.npy, or one FILE.npz for all")->type_name("OUTPUT")->allow_extra_args(false);
+  verb->add_flag("--check", o->check, "Replay the goldens that the artifact holds");
+  verb->add_option("--tolerance", o->tolerance, "Of --check, as a share of the largest value")->capture_default_str();
+  verb->footer("Example: tenon run resnet50.tenon --input x=image.npy --output scores.npy");
+  verb->callback([&exit_code, o] { exit_code = run(*o); });
+}
+
+}  // namespace tenon::tools

@@ -1,0 +1,22 @@
+// The verbs of the command line: each is defined in the file of its name and adds itself to the app.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace tenon::tools {
+
+/// Adds a sub-command; `exit_code` is what main returns when the verb ran.
+using AddVerb = void (*)(CLI::App& app, int& exit_code);
+
+void add_convert(CLI::App&, int&);
+void add_run(CLI::App&, int&);
+void add_inspect(CLI::App&, int&);
+void add_verify(CLI::App&, int&);
+void add_profile(CLI::App&, int&);
+void add_ops(CLI::App&, int&);
+void add_doctor(CLI::App&, int&);
+
+inline constexpr AddVerb verbs[] = {add_convert, add_run, add_inspect, add_verify,
+                                    add_profile, add_ops, add_doctor};
+
+}  // namespace tenon::tools
