@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from models.common import Example, calibrate, images, randomise
+from models.common import Example, calibrate, damp, images, randomise
 
 
 class Bottleneck(nn.Module):
@@ -68,5 +68,8 @@ def make(tiny: bool) -> Example:
     model = ResNet([2, 1, 1, 1], 4, 10) if tiny else ResNet([3, 4, 6, 3], 64, 1000)
     size = 64 if tiny else 224
     randomise(model)
+    for module in model.modules():
+        if isinstance(module, Bottleneck):
+            damp(module.bn3)
     calibrate(model, 4, size)
     return Example(model, {"x": images(1, size)}, {"x": {0: "N"}})

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from models.common import Example, calibrate, images, randomise
+from models.common import Example, calibrate, damp, images, randomise
 
 
 class ConvBlock(nn.Sequential):
@@ -50,5 +50,7 @@ class ResNet9(nn.Module):
 def make(tiny: bool) -> Example:
     model = ResNet9(4 if tiny else 64)
     randomise(model)
+    damp(model.residual1.conv2[1])
+    damp(model.residual3.conv2[1])
     calibrate(model, 8, 32)
     return Example(model, {"x": images(4, 32)}, {"x": {0: "N"}})

@@ -26,6 +26,9 @@ sys.path[0] = str(ROOT)
 TENON = ROOT / "build/release/tenon"
 
 
+TOLERANCE = 1e-3  # of the largest value; a peer that is further off is not timed
+
+
 class Absent(Exception):
     """This peer cannot run this model; the text says why."""
 
@@ -53,6 +56,18 @@ def torch_sample(folder: Path) -> list:
     import torch
 
     return [torch.from_numpy(value) if value.ndim else value.item() for value in sample(folder)]
+
+
+def check(result, folder: Path) -> None:
+    """Refuses a peer that computes something else than the export did."""
+    import numpy
+
+    values = result if isinstance(result, (tuple, list)) else [result]
+    for index, value in enumerate(values):
+        want = numpy.load(folder / f"out_{index}.npy")
+        error = abs(numpy.asarray(value) - want).max() / abs(want).max()
+        if not error <= TOLERANCE:
+            raise Absent(f"output {index} is wrong by {error:.2g} of its largest value")
 
 
 def existing(file: Path) -> Path:
@@ -103,16 +118,16 @@ PEERS = {"PyTorch eager": eager, "TorchScript": torchscript, "ONNX Runtime": onn
 
 def serve(pipe, peer: str, folder: Path, threads: int) -> None:
     """A peer's process: answers each turn of so many seconds with the (least, median) milliseconds of a call."""
-    try:
-        call = PEERS[peer](folder, threads)
-    except Absent as reason:
-        pipe.send(str(reason))
-        return
     import torch
 
     with torch.inference_mode():
-        for _ in range(3):
-            call()
+        try:
+            call = PEERS[peer](folder, threads)
+            for _ in range(3):
+                check(call(), folder)
+        except Absent as reason:
+            pipe.send(str(reason))
+            return
         pipe.send(None)
         while seconds := pipe.recv():
             pipe.send(measure(call, seconds))

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Adds up JUnit reports: summary.py NAME=EXITCODE:FILE... Names what failed; ends with `N passed, N failed`.
+
+A runner that failed without naming a test (it crashed, found none or could not start one) counts as one failure.
+"""
+
+import sys
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+
+def outcome(case: xml.Element) -> str:
+    if case.find("failure") is not None or case.find("error") is not None:
+        return "failed"
+    if case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
+        return "skipped"
+    return "passed"
+
+
+def read(file: Path) -> list[tuple[str, str]]:
+    """(test, outcome) of each test in a report; none where the runner left no report that can be read."""
+    try:
+        cases = xml.parse(file).getroot().iter("testcase")
+    except (OSError, xml.ParseError):
+        return []
+    return [(f"{case.get('classname', '')} {case.get('name', '')}", outcome(case)) for case in cases]
+
+
+def main() -> int:
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    for argument in sys.argv[1:]:
+        runner, _, rest = argument.partition("=")
+        code, _, file = rest.partition(":")
+        tests = read(Path(file))
+        if not any(result == "passed" for _, result in tests):
+            tests.append((f"{runner}: no test passed", "failed"))
+        if code != "0" and not any(result == "failed" for _, result in tests):
+            tests.append((f"{runner}: exit code {code}", "failed"))
+        for test, result in tests:
+            counts[result] += 1
+            if result == "failed":
+                print(f"failed: {test}")
+    skipped = f", {counts['skipped']} skipped" if counts["skipped"] else ""
+    print(f"{counts['passed']} passed, {counts['failed']} failed{skipped}")
+    return int(counts["failed"] > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
