@@ -70,8 +70,9 @@ std::vector<Ref> Attention::decompose(RefSpan in) const {
 
   scores = is_bool(in[3].dtype()) ? where(in[3], scores, minus_infinity) : scores + working(in[3]);
   const auto last = static_cast<std::int64_t>(scores.rank()) - 1;
+  const Ref zero = scores.literal(0);
   const Ref nothing = all(equal(scores, scores.literal(minus_infinity)), {last}, true);
-  const Ref probabilities = where(nothing, scores.literal(0), softmax(scores, last));
+  const Ref probabilities = where(nothing, zero, softmax(where(nothing, zero, scores), last));
   return {cast(in[0].dtype(), matmul(probabilities, v))};
 }
 
