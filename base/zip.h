@@ -39,6 +39,9 @@ class ZipReader {
   /// The content of a member, inflated if need be and checked against its CRC. Throws Error when it is
   /// larger than `limit`, damaged, or compressed by another method than deflate.
   std::vector<std::byte> read(const ZipMember& member, std::uint64_t limit = UINT64_MAX) const;
+  /// The same without a copy of a stored member: in place, or inflated into `buffer`.
+  std::span<const std::byte> read_into(std::vector<std::byte>& buffer, const ZipMember& member,
+                                       std::uint64_t limit = UINT64_MAX) const;
 
  private:
   std::span<const std::byte> bytes_;

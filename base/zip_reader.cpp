@@ -199,7 +199,8 @@ std::span<const std::byte> ZipReader::stored(const ZipMember& member) const {
   return bytes_.subspan(member.data_offset, member.size);
 }
 
-std::vector<std::byte> ZipReader::read(const ZipMember& member, std::uint64_t limit) const {
+std::span<const std::byte> ZipReader::read_into(std::vector<std::byte>& buffer, const ZipMember& member,
+                                                std::uint64_t limit) const {
   if (member.size > limit)
     throw error("'{}' in the archive has {} bytes; at most {} are expected", member.name, member.size, limit);
   if (member.method != ZipMember::stored && member.method != ZipMember::deflated)
@@ -208,15 +209,21 @@ std::vector<std::byte> ZipReader::read(const ZipMember& member, std::uint64_t li
   // Deflate shrinks by at most 1032 to 1, so a larger claim is wrong before memory is asked for.
   if (member.size / 1040 > member.compressed_size)
     throw damaged(fmt::format("'{}' claims more bytes than it can hold", member.name));
-  const auto packed = bytes_.subspan(member.data_offset, member.compressed_size);
-  std::vector<std::byte> content = allocate(member);
-  if (member.method == ZipMember::stored) {
-    std::copy(packed.begin(), packed.end(), content.begin());
-  } else if (!inflate_all(packed, content)) {
-    throw damaged(fmt::format("'{}' does not inflate", member.name));
+  std::span<const std::byte> content = bytes_.subspan(member.data_offset, member.compressed_size);
+  if (member.method == ZipMember::deflated) {
+    buffer = allocate(member);
+    if (!inflate_all(content, buffer)) throw damaged(fmt::format("'{}' does not inflate", member.name));
+    content = buffer;
   }
   if (checksum(content) != member.crc) throw damaged(fmt::format("'{}' has a wrong checksum", member.name));
   return content;
+}
+
+std::vector<std::byte> ZipReader::read(const ZipMember& member, std::uint64_t limit) const {
+  std::vector<std::byte> buffer;
+  const auto content = read_into(buffer, member, limit);
+  if (member.method == ZipMember::stored) buffer.assign(content.begin(), content.end());
+  return buffer;
 }
 
 }  // namespace tenon

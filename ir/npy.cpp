@@ -63,7 +63,8 @@ std::span<const std::byte> dense_bytes(const Tensor& dense) {
 }
 
 Tensor load_member(const ZipReader& zip, const ZipMember& member) {
-  const std::vector<std::byte> content = zip.read(member);
+  std::vector<std::byte> buffer;
+  const std::span<const std::byte> content = zip.read_into(buffer, member);
   const auto read = [&](std::uint64_t offset, std::span<std::byte> to) {
     if (!to.empty()) std::memcpy(to.data(), content.data() + offset, to.size());
   };
