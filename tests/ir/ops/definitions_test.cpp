@@ -1,0 +1,135 @@
+// What every definition promises to the tables made from it, and the interpreter to its callers.
+#include <regex>
+#include <set>
+
+#include "ir/bind.h"
+#include "ir/build.h"
+#include "tests/ir/ops/cases.h"
+
+namespace tenon::test {
+namespace {
+
+TEST(Definitions, HaveUniqueNames) {
+  std::set<std::string_view> names;
+  for (const OpInfo* op : all_ops()) {
+    EXPECT_TRUE(names.insert(op->name).second) << op->name;
+    EXPECT_EQ(find_op(op->name), op);
+  }
+  EXPECT_EQ(find_op("frobnicate"), nullptr);
+}
+
+TEST(Definitions, KeepEveryAttributeThroughItsTextForm) {
+  for (const OpInfo* op : all_ops()) {
+    const Op defaults = op->make();
+    EXPECT_TRUE(defaults.attributes().empty()) << op->name;
+    std::set<std::string_view> names;
+    std::vector<std::pair<std::string, Attr>> same;
+    for (const FieldInfo& f : op->fields) {
+      EXPECT_TRUE(names.insert(f.name).second) << op->name << " " << f.name;
+      same.emplace_back(f.name, f.get(defaults.self()));
+    }
+    EXPECT_EQ(defaults.with(same), defaults) << op->name;
+  }
+}
+
+// "name(operand, ..., attribute=argument, ...)"
+TEST(Definitions, MapNamesOfOtherFrameworksToTheirOwn) {
+  const std::regex form(R"(([\w.]+)\(((?:[\w.]+(?:=\w+)?(?:, )?)*)\))");
+  for (const OpInfo* op : all_ops())
+    for (const Mapping& mapping : op->from) {
+      const std::string text(mapping.signature);
+      std::smatch parts;
+      ASSERT_TRUE(std::regex_match(text, parts, form)) << text;
+      std::istringstream words(parts[2].str());
+      int operands = 0;
+      for (std::string word; words >> word;) {
+        if (word.back() == ',') word.pop_back();
+        const auto equals = word.find('=');
+        if (equals == std::string::npos) ++operands;
+        const auto known = [&](const FieldInfo& f) { return f.name == word.substr(0, equals); };
+        EXPECT_TRUE(equals == std::string::npos || std::any_of(op->fields.begin(), op->fields.end(), known))
+            << text;
+      }
+      const bool any_number = op->max_inputs < 0;
+      EXPECT_GE(operands, any_number ? 1 : op->min_inputs) << text;
+      EXPECT_TRUE(any_number || operands <= op->max_inputs) << text;
+    }
+}
+
+TEST(Emit, GivesEveryPrimitiveItsOperator) {
+  for (const PrimInfo& row : prim_table) {
+    Graph graph;
+    const Place place{&graph.body()};
+    std::vector<Ref> operands;
+    std::vector<Expr> args;
+    for (int i = 0; i < row.arity; ++i) {
+      const bool condition = row.kind == PrimKind::select && i == 0;
+      const DType dtype = condition ? DType::boolean : row.kind == PrimKind::bits ? DType::i64 : DType::f32;
+      operands.emplace_back(graph.body().add_parameter({dtype, {}}), place);
+      args.push_back(Expr::input(i));
+    }
+    const Expr e = row.prim == Prim::cast ? cast(DType::f16, args[0]) : Expr::of(row.prim, args);
+    const Ref result = emit(e, operands);
+    ASSERT_TRUE(result.value()->node()) << row.name;
+    const Expr back = expr_of(result.value()->node()->op());
+    EXPECT_EQ(back.node().prim, row.prim) << row.name;
+    EXPECT_EQ(back.node().args.size(), static_cast<std::size_t>(row.arity)) << row.name;
+  }
+}
+
+TEST(Evaluate, BindsSymbolsFromTheInputs) {
+  const auto graph = parse(R"(graph g(%x: f32[2*N+1,seq], %y: f32[N]) where N in 2..8 {
+  %1 = reshape(%x, shape=[seq,2*N+1]) : f32[seq,2*N+1]
+  return %1
+})");
+  const auto out = evaluate(*graph, std::vector{tensor("f32[5,2] 0"), tensor("f32[2] 0")});
+  EXPECT_EQ(out[0].type_string(), "f32[2,5]");
+  const auto message = [&](const std::vector<Tensor>& inputs) {
+    try {
+      evaluate(*graph, inputs);
+    } catch (const Error& e) { return e.message(); }
+    return std::string("no error");
+  };
+  EXPECT_EQ(message({tensor("f32[6,2] 0"), tensor("f32[2] 0")}),
+            "input x has shape [6,2], the graph expects [2*N+1,seq]: dim 0 is 6, not 5 (N is 2)");
+  EXPECT_EQ(message({tensor("f32[5] 0"), tensor("f32[2] 0")}),
+            "input x has shape [5], the graph expects [2*N+1,seq]: its rank is 1, not 2");
+  EXPECT_EQ(message({tensor("f32[19,2] 0"), tensor("f32[9] 0")}), "N is 9, the graph allows 2 to 8");
+  EXPECT_EQ(message({tensor("f64[5,2] 0"), tensor("f32[2] 0")}),
+            "input x is f64[5,2], the graph expects f32[2*N+1,seq]");
+  EXPECT_EQ(message({tensor("f32[5,2] 0")}), "1 inputs are given, the graph has 2");
+}
+
+TEST(Evaluate, ShowsEachNodeToTheObserver) {
+  const auto graph = parse(R"(graph g(%x: f32[2]) {
+  %1 = neg(%x) : f32[2]
+  %2 = fused { relu(%1); add(_, %x) } : f32[2]
+  return %2
+})");
+  std::vector<std::string> seen;
+  const auto out =
+      evaluate(*graph, std::vector{tensor("f32[2] 1 -2")}, [&](const Node& n, std::span<const Tensor> t) {
+        seen.push_back(fmt::format("{} {}", n.op().name(), t[0].get_double(std::vector<std::int64_t>{1})));
+      });
+  EXPECT_EQ(seen, (std::vector<std::string>{"neg 2", "relu 2", "add 0", "fused 0"}));
+  expect_near(out[0], tensor("f32[2] 1 0"), 0, "fused");
+}
+
+TEST(Evaluate, FreesTensorsAfterTheirLastUse) {
+  const auto graph = parse(R"(graph g(%x: f32[2]) {
+  %1 = neg(%x) : f32[2]
+  %2 = relu(%1) : f32[2]
+  %3 = neg(%2) : f32[2]
+  return %3
+})");
+  std::weak_ptr<const Storage> first;
+  std::vector<bool> alive;
+  evaluate(*graph, std::vector{tensor("f32[2] 1 -2")}, [&](const Node&, std::span<const Tensor> t) {
+    if (alive.empty()) first = t[0].storage();
+    alive.push_back(!first.expired());
+  });
+  EXPECT_EQ(alive, (std::vector<bool>{true, true, false}));
+}
+
+}  // namespace
+}  // namespace tenon::test

@@ -1,0 +1,195 @@
+// References of the kernels on small examples. What is not plain arithmetic was computed with PyTorch.
+#include "tests/ir/ops/cases.h"
+
+namespace tenon::test {
+namespace {
+
+const std::string matrix = "f32[2,3] 1 2 3 4 5 6";
+
+TEST(Kernels, MoveElements) {
+  expect_all({
+      {"reshape(%0, shape=[3,2])", {matrix}, {"f32[3,2] 1 2 3 4 5 6"}},
+      {"permute(%0, axes=[1,0])", {matrix}, {"f32[3,2] 1 4 2 5 3 6"}},
+      {"slice(%0, axis=1, start=2, end=-1, step=-2)", {matrix}, {"f32[2,2] 3 1 6 4"}},
+      {"expand(%0, shape=[2,2,1])", {"i64[2,1] 7 8"}, {"i64[2,2,1] 7 8 7 8"}},
+      {"concat(%0, %1, %0, axis=1)", {matrix, "f32[2,1] 8 9"}, {"f32[2,7] 1 2 3 8 1 2 3 4 5 6 9 4 5 6"}},
+      {"flip(%0, axes=[0,1])", {matrix}, {"f32[2,3] 6 5 4 3 2 1"}},
+      {"pad(%0, pads=[1,-1,0,2], value=9.0)", {matrix}, {"f32[3,4] 9 9 9 9 2 3 9 9 5 6 9 9"}},
+      {"pad(%0, pads=[0,2,0,1], mode=\"reflect\")", {matrix}, {"f32[2,6] 3 2 1 2 3 2 6 5 4 5 6 5"}},
+      {"pad(%0, pads=[0,1,1,0], mode=\"replicate\")", {matrix}, {"f32[3,4] 1 1 2 3 4 4 5 6 4 4 5 6"}},
+      {"pad(%0, pads=[0,1,0,2], mode=\"circular\")", {matrix}, {"f32[2,6] 3 1 2 3 1 2 6 4 5 6 4 5"}},
+  });
+}
+
+TEST(Kernels, Reduce) {
+  expect_all({
+      {"sum(%0, axes=[1])", {matrix}, {"f32[2] 6 15"}},
+      {"sum(%0, axes=[0], keepdim=true)", {matrix}, {"f32[1,3] 5 7 9"}},
+      {"sum(%0, axes=[0])", {"i8[2] 100 100"}, {"i8[] -56"}},
+      {"mean(%0, axes=[0,1])", {matrix}, {"f32[] 3.5"}},
+      {"mean(%0, axes=[0])", {"f32[0,2] 0"}, {"f32[2] nan nan"}},
+      {"prod(%0, axes=[1])", {matrix}, {"f32[2] 6 120"}},
+      {"amax(%0, axes=[0])", {"f32[2,2] 1 nan 3 2"}, {"f32[2] 3 nan"}},
+      {"amin(%0, axes=[0])", {"bool[2,2] 1 1 0 1"}, {"bool[2] 0 1"}},
+      {"any(%0, axes=[1])", {"f32[2,2] 0 nan 0 0"}, {"bool[2] 1 0"}},
+      {"all(%0, axes=[1])", {"i64[2,2] 1 2 0 3"}, {"bool[2] 1 0"}},
+      {"argmax(%0)", {"f32[4] 1 3 3 2"}, {"i64[] 1"}},
+      {"argmin(%0)", {"f32[4] 1 nan -1 nan"}, {"i64[] 1"}},
+      {"cumsum(%0)", {"f32[3,2] 1 2 3 4 5 6"}, {"f32[3,2] 1 2 4 6 9 12"}},
+      {"cumprod(%0, axis=1)", {matrix}, {"f32[2,3] 1 2 6 4 20 120"}},
+  });
+}
+
+TEST(Kernels, SumManyHalvesWithoutLosingThem) {
+  expect_all({{"sum(%0, axes=[0])", {"f16[4096] 1"}, {"f16[] 4096"}},
+              {"mean(%0, axes=[0])", {"f16[70000] 2"}, {"f16[] 2"}}});
+}
+
+TEST(Kernels, SortWithNanLast) {
+  expect_all({
+      {"sort(%0)", {"f32[5] 2 nan 1 2 0"}, {"f32[5] 0 1 2 2 nan", "i64[5] 4 2 0 3 1"}},
+      {"sort(%0, descending=true)", {"f32[5] 2 nan 1 2 0"}, {"f32[5] nan 2 2 1 0", "i64[5] 1 0 3 2 4"}},
+      {"topk(%0, k=2, axis=1)", {"i64[2,3] 1 3 2 9 9 7"}, {"i64[2,2] 3 2 9 9", "i64[2,2] 1 2 0 1"}},
+      {"topk(%0, k=1, largest=false)", {"f32[3] nan 4 5"}, {"f32[1] 4", "i64[1] 1"}},
+  });
+}
+
+TEST(Kernels, ReadByIndex) {
+  expect_all({
+      {"index_select(%0, %1)", {matrix, "i64[2,1] 1 0"}, {"f32[2,1,3] 4 5 6 1 2 3"}},
+      {"index_select(%0, %1, axis=1)", {matrix, "i32[2] 2 2"}, {"f32[2,2] 3 3 6 6"}},
+      {"gather(%0, %1, axis=1)", {matrix, "i64[2,2] 0 2 1 1"}, {"f32[2,2] 1 3 5 5"}},
+      {"index(%0, %1, %2, axes=[0,1])", {matrix, "i64[2,1] 0 -1", "i64[2] 0 -1"}, {"f32[2,2] 1 3 4 6"}},
+      // Axes that are not adjacent: the places come in front.
+      {"index(%0, %1, %2, axes=[0,2])",
+       {"f32[2,2,2] 1 2 3 4 5 6 7 8", "i64[3] 0 1 1", "i64[3] 1 0 1"},
+       {"f32[3,2] 2 4 5 7 6 8"}},
+      {"index(%0, %1, axes=[1])", {matrix, "i64[2] 2 0"}, {"f32[2,2] 3 1 6 4"}},
+      {"one_hot(%0, classes=3)", {"i64[2] 2 0"}, {"i64[2,3] 0 0 1 1 0 0"}},
+  });
+}
+
+TEST(Kernels, WriteByIndex) {
+  const std::vector<std::string> operands = {"f32[4] 1 2 3 4", "i64[3] 1 3 1", "f32[3] 10 20 30"};
+  const auto scatter = [&](const std::string& how, const std::string& expected) {
+    expect_all({{"scatter(%0, %1, %2" + how + ")", operands, {expected}}});
+  };
+  scatter("", "f32[4] 1 30 3 20");
+  scatter(", reduce=\"sum\"", "f32[4] 1 42 3 24");
+  scatter(", reduce=\"sum\", include_self=false", "f32[4] 1 40 3 20");
+  scatter(", reduce=\"prod\"", "f32[4] 1 600 3 80");
+  scatter(", reduce=\"amax\"", "f32[4] 1 30 3 20");
+  scatter(", reduce=\"amin\"", "f32[4] 1 2 3 4");
+  scatter(", reduce=\"mean\"", "f32[4] 1 14 3 12");
+  expect_all({
+      {"scatter(%0, %1, %2, reduce=\"mean\")", {"i64[1] -4", "i64[1] 0", "i64[1] 1"}, {"i64[1] -2"}},
+      {"index_put(%0, %1, %2, axes=[1])", {matrix, "f32[2,1] 8 9", "i64[2] 0 -1"}, {"f32[2,3] 8 2 8 9 5 9"}},
+      {"index_put(%0, %1, %2, axes=[1], accumulate=true)",
+       {matrix, "f32[] 1", "i64[2] 0 0"},
+       {"f32[2,3] 3 2 3 6 5 6"}},
+      {"index_add(%0, %1, %2, axis=1)",
+       {matrix, "i64[2] 2 2", "f32[2,2] 1 2 3 4"},
+       {"f32[2,3] 1 2 6 4 5 13"}},
+  });
+}
+
+TEST(Kernels, SayWhichIndexIsOutOfRange) {
+  const auto message = [](const std::string& call, const std::vector<std::string>& operands,
+                          const char* result) {
+    try {
+      run(call, operands, {result});
+    } catch (const Error& e) { return e.message(); }
+    return std::string("no error");
+  };
+  EXPECT_EQ(message("index_select(%0, %1)", {"f32[10,2] 0", "i64[1] 10"}, "f32[1,2]"),
+            "index_select: index 10 is out of range for axis 0 of size 10");
+  EXPECT_EQ(message("index_select(%0, %1)", {"f32[10,2] 0", "i64[1] -1"}, "f32[1,2]"),
+            "index_select: index -1 is out of range for axis 0 of size 10");
+  EXPECT_EQ(message("index(%0, %1, axes=[1])", {"f32[10,2] 0", "i64[1] -3"}, "f32[10,1]"),
+            "index: index -3 is out of range for axis 1 of size 2");
+  EXPECT_EQ(message("one_hot(%0, classes=3)", {"i64[1] 3"}, "i64[1,3]"),
+            "one_hot: index 3 is out of range for 3 classes");
+}
+
+TEST(Kernels, MultiplyMatrices) {
+  expect_all({
+      {"matmul(%0, %1)", {matrix, "f32[3,2] 1 0 0 1 1 1"}, {"f32[2,2] 4 5 10 11"}},
+      {"matmul(%0, %1)", {"i32[2,1,2] 1 2 3 4", "i32[2,1] 10 1"}, {"i32[2,1,1] 12 34"}},
+      {"linear(%0, %1, %2)", {matrix, "f32[2,3] 1 0 0 0 1 1", "f32[2] 10 20"}, {"f32[2,2] 11 25 14 31"}},
+      {"linear(%0, %1)", {"f32[3] 1 2 3", "f32[1,3] 1 1 1"}, {"f32[1] 6"}},
+  });
+}
+
+TEST(Kernels, Convolve) {
+  expect_all({
+      {"conv(%0, %1, %2)", {"f32[1,1,4] 1 2 3 4", "f32[1,1,2] 1 -1", "f32[1] 10"}, {"f32[1,1,3] 9 9 9"}},
+      {"conv(%0, %1, stride=2, pad=1, dilation=2)",
+       {"f32[1,1,4] 1 2 3 4", "f32[1,1,2] 1 10"},
+       {"f32[1,1,2] 20 42"}},
+      {"conv(%0, %1, pad=[0,1])", {"f32[1,1,2] 1 2", "f32[1,1,2] 1 10"}, {"f32[1,1,2] 21 2"}},
+      {"conv(%0, %1, groups=2)", {"f32[1,2,2] 1 2 3 4", "f32[2,1,1] 10 100"}, {"f32[1,2,2] 10 20 300 400"}},
+      {"conv(%0, %1, pad=1)", {"f32[1,1,2,2] 1 2 3 4", "f32[1,1,3,3] 1"}, {"f32[1,1,2,2] 10 10 10 10"}},
+      {"conv(%0, %1)", {"f32[1,1,2,2,2] 1", "f32[1,1,2,2,2] 3"}, {"f32[1,1,1,1,1] 24"}},
+      {"conv_transpose(%0, %1, stride=2)",
+       {"f32[1,1,2] 1 2", "f32[1,1,3] 1 10 100"},
+       {"f32[1,1,5] 1 10 102 20 200"}},
+      {"conv_transpose(%0, %1, stride=2, pad=1, output_pad=1)",
+       {"f32[1,1,2] 1 2", "f32[1,1,3] 1 10 100"},
+       {"f32[1,1,4] 10 102 20 200"}},
+      {"conv_transpose(%0, %1, %2, groups=2)",
+       {"f32[1,2,1] 1 2", "f32[2,1,2] 1 2 3 4", "f32[2] 10 20"},
+       {"f32[1,2,2] 11 12 26 28"}},
+  });
+}
+
+TEST(Kernels, Pool) {
+  const std::string line = "f32[1,1,5] 1 5 2 nan 3";
+  expect_all({
+      {"max_pool(%0, kernel=2, stride=2)", {line}, {"f32[1,1,2] 5 nan"}},
+      {"max_pool(%0, kernel=2, stride=2, ceil=true)", {line}, {"f32[1,1,3] 5 nan 3"}},
+      {"max_pool(%0, kernel=2, stride=2, pad=1)", {"f32[1,1,3] -1 -2 -3"}, {"f32[1,1,2] -1 -2"}},
+      {"max_pool(%0, kernel=2, dilation=2)", {"i64[1,1,4] 1 2 0 4"}, {"i64[1,1,2] 1 4"}},
+      {"max_pool_indices(%0, kernel=[1,2], stride=1)",
+       {"f32[1,1,2,3] 1 2 3 6 6 4"},
+       {"f32[1,1,2,2] 2 3 6 6", "i64[1,1,2,2] 1 2 3 4"}},
+      {"avg_pool(%0, kernel=2, pad=1)", {"f32[1,1,2] 2 4"}, {"f32[1,1,3] 1 3 2"}},
+      {"avg_pool(%0, kernel=2, pad=1, count_include_pad=false)", {"f32[1,1,2] 2 4"}, {"f32[1,1,3] 2 3 4"}},
+      {"avg_pool(%0, kernel=2, pad=1, divisor=1)", {"f32[1,1,2] 2 4"}, {"f32[1,1,3] 2 6 4"}},
+      // The last window reaches beyond the padding: what lies there does not count.
+      {"avg_pool(%0, kernel=3, stride=2, pad=1, ceil=true)", {"f32[1,1,4] 3 6 9 12"}, {"f32[1,1,3] 3 9 6"}},
+      {"adaptive_avg_pool(%0, output=3)", {"f32[1,1,5] 1 2 3 4 5"}, {"f32[1,1,3] 1.5 3 4.5"}},
+      {"adaptive_max_pool(%0, output=2)", {"f32[1,1,3] 1 9 2"}, {"f32[1,1,2] 9 9"}},
+  });
+}
+
+TEST(Kernels, Interpolate) {
+  const std::string line = "f32[1,1,3] 0 10 40";
+  expect_all(
+      {
+          {"interpolate(%0, output=5)", {line}, {"f32[1,1,5] 0 0 10 10 40"}},
+          {"interpolate(%0, output=5, mode=\"nearest_exact\")", {line}, {"f32[1,1,5] 0 0 10 40 40"}},
+          {"interpolate(%0, output=6, mode=\"linear\")", {line}, {"f32[1,1,6] 0 2.5 7.5 17.5 32.5 40"}},
+          {"interpolate(%0, output=5, mode=\"linear\", align_corners=true)",
+           {line},
+           {"f32[1,1,5] 0 5 10 25 40"}},
+          // The given factor 2.5 sets the places, not 7 / 3.
+          {"interpolate(%0, output=7, mode=\"linear\", scales=2.5)", {line}, {"f32[1,1,7] 0 1 5 9 19 31 40"}},
+          {"interpolate(%0, output=[2,4], mode=\"cubic\")",
+           {"f32[1,1,2,2] 0 1 2 3"},
+           {"f32[1,1,2,4] -0.10546875 0.2265625 0.7734375 1.10546875 1.89453125 2.2265625 2.7734375 3.10546875"}},
+      },
+      1e-5);
+}
+
+TEST(Kernels, CreateTensors) {
+  expect_all({
+      {"full(shape=[2], value=3.0, dtype=i64)", {"f32[] 0"}, {"i64[2] 3 3"}},
+      {"iota(size=4, dtype=f32)", {"f32[] 0"}, {"f32[4] 0 1 2 3"}},
+  });
+  const auto sizes =
+      evaluate(*graph_of("dim_value(value=3*N+1)", {"f32[N]"}, {"i64[]"}), std::vector{tensor("f32[5] 0")});
+  EXPECT_EQ(sizes[0].get_int(), 16);
+}
+
+}  // namespace
+}  // namespace tenon::test
