@@ -9,10 +9,16 @@ namespace {
 
 class Chains {
  public:
-  explicit Chains(const LoopProgram& program) : program_(program), uses_(program.code.size(), 0) {
+  Chains(const LoopProgram& program, LoopMode mode)
+      : program_(program), varies_(varies_over_row(program)), by_rows_(mode == LoopMode::rows) {
+    uses_.resize(program.code.size(), 0);
     for (const Instruction& i : program.code)
       for (const Reg r : i.args)
         if (r >= 0) ++uses_[static_cast<std::size_t>(r)];
+    // A difference whose squares are summed is computed there once more, and not read from a register.
+    for (const Instruction& i : program.code)
+      if (i.op == LoopOp::reduce && is_sum_of_squared_differences(i))
+        uses_[index(at(i.args[0]).args[0])] -= 2;
   }
 
   /// The fused loop for instruction r, or nothing.
@@ -30,6 +36,7 @@ class Chains {
  private:
   using Match = std::optional<LoopNode>;
 
+  static std::size_t index(Reg r) { return static_cast<std::size_t>(r); }
   const Instruction& at(Reg r) const { return program_.code[static_cast<std::size_t>(r)]; }
   bool is(Reg r, Prim p) const {
     return at(r).op == LoopOp::prim && at(r).prim == p && at(r).type == DType::f32;
@@ -78,8 +85,24 @@ class Chains {
       const Reg a = f[static_cast<std::size_t>((half + 1) % 3)];
       const Reg b = f[static_cast<std::size_t>((half + 2) % 3)];
       if (!is_constant(f[static_cast<std::size_t>(half)], 0.5)) continue;
-      if (is_one_plus_erf(b, a)) return fused(Fused::gelu, a);
-      if (is_one_plus_erf(a, b)) return fused(Fused::gelu, b);
+      if (!is_one_plus_erf(b, a) && !is_one_plus_erf(a, b)) continue;
+      const Reg x = is_one_plus_erf(b, a) ? a : b;
+      if (is(x, Prim::add) && uses_[index(x)] == 2)
+        return fused(Fused::add_gelu, at(x).args[0], at(x).args[1]);
+      return fused(Fused::gelu, x);
+    }
+    return std::nullopt;
+  }
+  Match silu_mul(Reg r) const {  // x * sigmoid(x) * y, the factors in any order
+    std::vector<Reg> f;
+    if (is(r, Prim::mul)) factors(r, true, f);
+    if (f.size() != 3) return std::nullopt;
+    for (std::size_t s = 0; s < 3; ++s) {
+      const Reg a = f[(s + 1) % 3];
+      const Reg b = f[(s + 2) % 3];
+      if (!owns(f[s], Prim::sigmoid)) continue;
+      if (at(f[s]).args[0] == a) return fused(Fused::silu_mul, a, b);
+      if (at(f[s]).args[0] == b) return fused(Fused::silu_mul, b, a);
     }
     return std::nullopt;
   }
@@ -103,7 +126,18 @@ class Chains {
   Match exp_sub(Reg r) const {
     if (!is(r, Prim::exp) || !owns(at(r).args[0], Prim::sub)) return std::nullopt;
     const Instruction& difference = at(at(r).args[0]);
-    return fused(Fused::exp_sub, difference.args[0], difference.args[1]);
+    const Fused f =
+        is_reduce(difference.args[1], Reduce::max, difference.args[0]) ? Fused::exp_below : Fused::exp_sub;
+    return fused(f, difference.args[0], difference.args[1]);
+  }
+  bool is_reduce(Reg r, Reduce kind, Reg of) const {
+    return at(r).op == LoopOp::reduce && at(r).reduce == kind && at(r).args[0] == of;
+  }
+  Match softmax_quotient(Reg r) const {  // e / sum(e), e = exp(x - max(x)): the sum is at least 1
+    if (!is(r, Prim::div) || !is_reduce(at(r).args[1], Reduce::sum, at(r).args[0])) return std::nullopt;
+    const Match e = is(at(r).args[0], Prim::exp) ? exp_sub(at(r).args[0]) : std::nullopt;
+    if (!e || e->fused != static_cast<int>(Fused::exp_below)) return std::nullopt;
+    return fused(Fused::div_by_row_sum, at(r).args[0], at(r).args[1]);
   }
   Match mul_add_or_sub(Reg r) const {  // a * b + c, c + a * b, a * b - c
     if (!is(r, Prim::add) && !is(r, Prim::sub)) return std::nullopt;
@@ -124,26 +158,37 @@ class Chains {
     return std::nullopt;
   }
 
-  Match sum_squares(Reg r) const {  // sum(a * a)
+  /// sum(d * d) with d = x - m, where m is one value a row and x is not, and a walk along rows.
+  bool is_sum_of_squared_differences(const Instruction& i) const {
+    const Reg square = i.args[0];
+    if (!by_rows_ || i.reduce != Reduce::sum || !owns(square, Prim::mul)) return false;
+    const Reg d = at(square).args[0];
+    return d == at(square).args[1] && is(d, Prim::sub) && varies_[index(at(d).args[0])] &&
+           !varies_[index(at(d).args[1])];
+  }
+  Match sum_squares(Reg r) const {  // sum(a * a), sum((a - b) * (a - b))
     const Reg square = at(r).args[0];
     if (at(r).reduce != Reduce::sum || !is(square, Prim::mul) || at(square).args[0] != at(square).args[1])
       return std::nullopt;
+    const Reg base = at(square).args[0];
     LoopNode node;
     node.instruction = at(r);
-    node.instruction.args[0] = at(square).args[0];
     node.squares = true;
-    node.arg_count = 1;
+    node.arg_count = is_sum_of_squared_differences(at(r)) ? 2 : 1;
+    node.instruction.args = node.arg_count == 2 ? at(base).args : std::array{base, -1, -1};
     return node;
   }
 
   const LoopProgram& program_;
+  std::vector<bool> varies_;
+  bool by_rows_;
   std::vector<int> uses_;
 };
 
 }  // namespace
 
-std::vector<LoopNode> recognise_chains(const LoopProgram& program) {
-  const Chains chains(program);
+std::vector<LoopNode> recognise_chains(const LoopProgram& program, LoopMode mode) {
+  const Chains chains(program, mode);
   std::vector<LoopNode> nodes;
   for (Reg r = 0; r < static_cast<Reg>(program.code.size()); ++r) {
     const Instruction& i = program.code[static_cast<std::size_t>(r)];

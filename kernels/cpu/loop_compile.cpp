@@ -14,14 +14,6 @@ constexpr long whole_row_budget = 256 << 10;  // bytes of a worker's scratch for
 
 long stored_size(DType type) { return static_cast<long>(size_of(type)); }
 
-/// What is known of a register before any step exists.
-struct Value {
-  bool has_p = false;
-  bool has_q = false;
-  bool in_block = false;  // varies over the reduced row: computed block by block
-  int stage = 0;          // how many reductions come before it
-};
-
 bool is_heavy(Prim p) {
   switch (p) {
     case Prim::div:
@@ -37,7 +29,7 @@ bool is_heavy(Prim p) {
 class Compiler {
  public:
   Compiler(const LoopProgram& program, LoopSpace space)
-      : program_(program), nodes_(recognise_chains(program)) {
+      : program_(program), nodes_(recognise_chains(program, space.mode)) {
     plan_.space = std::move(space);
     for (const Operand& operand : program.operands) {
       plan_.operand_buffers.push_back(operand.buffer);
@@ -48,8 +40,8 @@ class Compiler {
   }
 
   LoopPlan compile() {
-    describe_values();
-    find_needed();
+    values_ = describe_values(nodes_, plan_.space);
+    last_stage_ = last_walk(nodes_, values_);
     places_.assign(nodes_.size(), Place{});
     plan_.stages.resize(static_cast<std::size_t>(last_stage_) + 1);
     if (single_pass()) {
@@ -62,8 +54,9 @@ class Compiler {
   }
 
  private:
+  std::size_t operand(Reg r) const { return static_cast<std::size_t>(at(r).operand); }
   const Instruction& at(Reg r) const { return nodes_[static_cast<std::size_t>(r)].instruction; }
-  Value& value(Reg r) { return values_[static_cast<std::size_t>(r)]; }
+  LoopValue& value(Reg r) { return values_[static_cast<std::size_t>(r)]; }
   Place& place(Reg r) { return places_[static_cast<std::size_t>(r)]; }
   int arg_count(Reg r) const { return nodes_[static_cast<std::size_t>(r)].arg_count; }
   Reg arg(Reg r, int i) const { return at(r).args[static_cast<std::size_t>(i)]; }
@@ -81,63 +74,13 @@ class Compiler {
     return false;
   }
 
-  Value shape_of(const Access& access) const {
-    Value v;
-    v.has_p = access.p != 0 && space().p != 1;
-    for (std::size_t d = 0; d < access.q.size(); ++d)
-      v.has_q = v.has_q || (access.q[d] != 0 && space().q[d] != 1);
-    bool outside = false;
-    for (std::size_t d = 0; d < access.reduced_outer.size(); ++d)
-      outside = outside || (access.reduced_outer[d] != 0 && space().reduced_outer[d] != 1);
-    if (space().mode == LoopMode::rows) v.in_block = v.has_q;
-    if (space().mode == LoopMode::columns) v.in_block = v.has_p || outside;
-    return v;
-  }
-
-  void describe_values() {
-    values_.resize(nodes_.size());
-    for (Reg r = 0; r < end(); ++r) {
-      const Instruction& i = at(r);
-      Value v;
-      if (i.op == LoopOp::load || i.op == LoopOp::store) v = shape_of(space().operands[operand(r)]);
-      if (i.op == LoopOp::iota) v = shape_of(space().iotas[static_cast<std::size_t>(r)]);
-      if (i.op == LoopOp::tile) v = {.has_p = true, .has_q = true};
-      for (int a = 0; a < arg_count(r); ++a) {
-        const Value& from = value(arg(r, a));
-        v.stage = std::max(v.stage, from.stage);
-        if (i.op == LoopOp::reduce) continue;
-        v.has_p = v.has_p || from.has_p;
-        v.has_q = v.has_q || from.has_q;
-        v.in_block = v.in_block || from.in_block;
-      }
-      if (i.op == LoopOp::reduce) {
-        v.has_p = space().mode == LoopMode::rows && space().p != 1;
-        v.has_q = space().mode == LoopMode::columns && space().q_count != 1;
-        v.stage += 1;
-      }
-      value(r) = v;
-    }
-  }
-  std::size_t operand(Reg r) const { return static_cast<std::size_t>(at(r).operand); }
-
-  void find_needed() {
-    needed_.assign(nodes_.size(), false);
-    for (Reg r = end(); r-- > 0;) {
-      if (at(r).op == LoopOp::store) needed_[static_cast<std::size_t>(r)] = true;
-      if (!needed_[static_cast<std::size_t>(r)]) continue;
-      for (int a = 0; a < arg_count(r); ++a) needed_[static_cast<std::size_t>(arg(r, a))] = true;
-      if (at(r).op == LoopOp::reduce) last_stage_ = std::max(last_stage_, value(r).stage - 1);
-      if (at(r).op == LoopOp::store && value(r).in_block) last_stage_ = std::max(last_stage_, value(r).stage);
-    }
-  }
-
   // ---- one walk: program order, stores last ----
 
   void compile_single_pass() {
     plan_.stages.resize(1);
     std::vector<Reg> order;
     for (Reg r = 0; r < end(); ++r)
-      if (needed_[static_cast<std::size_t>(r)] && at(r).op != LoopOp::store) order.push_back(r);
+      if (value(r).needed && at(r).op != LoopOp::store) order.push_back(r);
     for (Reg r = 0; r < end(); ++r)
       if (at(r).op == LoopOp::store) order.push_back(r);
     emit_list(order, plan_.stages[0].block, &plan_.stages[0].block);
@@ -166,7 +109,7 @@ class Compiler {
       const LoopOp op = at(r).op;
       if (op == LoopOp::reduce || op == LoopOp::store || value(r).in_block || value(r).stage != stage)
         continue;
-      if (needed_[static_cast<std::size_t>(r)]) order.push_back(r);
+      if (value(r).needed) order.push_back(r);
     }
     emit_list(order, steps, nullptr);
   }
@@ -178,8 +121,7 @@ class Compiler {
     std::vector<Reg> result;
     for (Reg r = end(); r-- > 0;) {
       const LoopOp op = at(r).op;
-      const bool folds =
-          op == LoopOp::reduce && value(r).stage == s + 1 && needed_[static_cast<std::size_t>(r)];
+      const bool folds = op == LoopOp::reduce && value(r).stage == s + 1 && value(r).needed;
       const bool stores = op == LoopOp::store && value(r).in_block && s == last_stage_;
       if (!folds && !stores && !wanted[static_cast<std::size_t>(r)]) continue;
       if (!folds && !stores && (!value(r).in_block || is_kept(r))) continue;
@@ -208,7 +150,7 @@ class Compiler {
   }
   bool is_used_after(Reg r, int s) {
     for (Reg user = r + 1; user < end(); ++user) {
-      if (!needed_[static_cast<std::size_t>(user)]) continue;
+      if (!value(user).needed) continue;
       for (int a = 0; a < arg_count(user); ++a) {
         if (arg(user, a) != r) continue;
         const bool reduces = at(user).op == LoopOp::reduce;
@@ -228,7 +170,7 @@ class Compiler {
 
   // ---- steps ----
 
-  bool is_direct(const Access& access, DType dtype, const Value& v) const {
+  bool is_direct(const Access& access, DType dtype, const LoopValue& v) const {
     if (compute_type(dtype) != dtype || is_bool(dtype)) return false;
     if (v.has_q) return space().q.size() == 1 && access.q[0] == 1;
     return !v.has_p || access.p == 1;
@@ -405,16 +347,20 @@ class Compiler {
     return false;
   }
   bool can_write_directly(Reg store, Reg r) {
-    const Value& s = value(store);
+    const LoopValue& s = value(store);
     if (s.has_p != value(r).has_p || s.has_q != value(r).has_q) return false;
     return is_direct(space().operands[operand(store)], program_.operands[operand(store)].dtype, s);
   }
 
+  ReduceOps reduce_of(Reg r) const {
+    const LoopNode& node = nodes_[static_cast<std::size_t>(r)];
+    if (!node.squares) return reduce_ops(at(r).reduce, program_.type_of(arg(r, 0)));
+    return node.arg_count == 2 ? reduce_squared_differences_ops() : reduce_squares_ops();
+  }
+
   void emit_reduce(Reg r, Steps& steps, Steps& after) {
     Step init = step_for(r, Step::Kind::init);
-    init.reduce = nodes_[static_cast<std::size_t>(r)].squares
-                      ? reduce_squares_ops()
-                      : reduce_ops(at(r).reduce, program_.type_of(arg(r, 0)));
+    init.reduce = reduce_of(r);
     init.out = {.where = Place::Where::scratch, .size = static_cast<long>(init.reduce.size)};
     init.out.has_p = value(r).has_p;
     init.out.has_q = value(r).has_q;
@@ -425,6 +371,7 @@ class Compiler {
     fold.kind = Step::Kind::fold;
     fold.in_count = 1;
     fold.in[0] = fill_columns(arg(r, 0), steps);
+    if (arg_count(r) == 2) fold.in[1] = place(arg(r, 1));
     steps.push_back(fold);
 
     Step finish = init;
@@ -469,7 +416,7 @@ class Compiler {
   void estimate_cost() {
     long per_point = 1;
     for (Reg r = 0; r < end(); ++r)
-      if (needed_[static_cast<std::size_t>(r)] && at(r).op == LoopOp::prim)
+      if (value(r).needed && at(r).op == LoopOp::prim)
         per_point += nodes_[static_cast<std::size_t>(r)].fused < 0 && is_heavy(at(r).prim) ? 8 : 1;
     long points = space().p_block * space().q_block;
     if (space().mode == LoopMode::rows) points = space().p_block * std::max(1L, space().q_count);
@@ -480,9 +427,8 @@ class Compiler {
   const LoopProgram& program_;
   LoopPlan plan_;
   std::vector<LoopNode> nodes_;
-  std::vector<Value> values_;
+  std::vector<LoopValue> values_;
   std::vector<Place> places_;
-  std::vector<bool> needed_;
   std::vector<Reg> live_;
   std::map<std::pair<long, long>, std::vector<long>> free_;  // scratch offsets by value size and count
   int last_stage_ = 0;

@@ -41,8 +41,9 @@ struct ReduceOps {
   void (*finish)(void* out, const void* accumulators, long n) = nullptr;
 };
 ReduceOps reduce_ops(Reduce kind, DType type);
-/// The sum of the squares of floats.
+/// The sum of the squares of floats, or of the squared differences between two (rows only).
 ReduceOps reduce_squares_ops();
+ReduceOps reduce_squared_differences_ops();
 
 /// Copies rows x cols elements from memory into dense values of the dtype's compute type, or back.
 /// Strides count elements. `values_pitch` and `splat` as in OpArgs.
@@ -62,16 +63,20 @@ TransferFn store_op(DType dtype);
 
 /// Loops over chains of float primitives that are worth one pass.
 enum class Fused {
-  mul_add,   // a * b + c
-  mul_sub,   // a * b - c
-  relu,      // max(a, 0)
-  add_relu,  // max(a + b, 0)
-  gelu,      // a / 2 * (1 + erf(a / sqrt 2))
-  silu,      // a * sigmoid(a)
-  exp_sub,   // exp(a - b)
-  sub_mul,   // (a - b) * c
+  mul_add,         // a * b + c
+  mul_sub,         // a * b - c
+  sub_mul,         // (a - b) * c
+  relu,            // max(a, 0)
+  add_relu,        // max(a + b, 0)
+  gelu,            // a / 2 * (1 + erf(a / sqrt 2))
+  add_gelu,        // gelu(a + b)
+  silu,            // a * sigmoid(a)
+  silu_mul,        // silu(a) * b
+  exp_sub,         // exp(a - b)
+  exp_below,       // exp(a - b) where b is the row's maximum of a
+  div_by_row_sum,  // a / b where b >= 1: one division a row
 };
-inline constexpr int fused_count = static_cast<int>(Fused::sub_mul) + 1;
+inline constexpr int fused_count = static_cast<int>(Fused::div_by_row_sum) + 1;
 
 /// The float loops that are built per ISA; null where the generic one serves.
 struct SimdOps {
@@ -81,6 +86,7 @@ struct SimdOps {
   FoldFn fold_rows_sum_squares;
   FoldFn fold_rows_max;
   FoldFn fold_rows_min;
+  FoldFn fold_rows_sum_squared_differences;  // of in[0] and in[1], which is splat
   FoldFn fold_columns_sum;
   FoldFn fold_columns_sum_squares;
   TransferFn load_f32;

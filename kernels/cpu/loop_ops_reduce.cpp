@@ -163,4 +163,11 @@ ReduceOps reduce_squares_ops() {
   return result;
 }
 
+ReduceOps reduce_squared_differences_ops() {
+  ReduceOps result = number_ops<float>(Reduce::sum);
+  result.fold_rows = simd_ops().fold_rows_sum_squared_differences;
+  result.fold_columns = nullptr;
+  return result;
+}
+
 }  // namespace tenon::cpu

@@ -1,20 +1,15 @@
 // The float loops of the loop kernels on vectors. Built once per ISA.
 #include "kernels/cpu/loop_ops.h"
+#include "kernels/cpu/loop_simd_folds.h"
+#include "kernels/cpu/loop_simd_memory.h"
 #include "kernels/cpu/math.h"
 
 namespace tenon::cpu::TENON_ISA {
-
-/// Of transpose_block.cpp.
-void transpose_block(long rows, long cols, const float* source, long source_stride, float* target,
-                     long target_stride);
 
 namespace {
 
 // ---- what one lane computes ----
 
-struct Add {
-  static TENON_INLINE vf run(vf a, vf b) { return a + b; }
-};
 struct Sub {
   static TENON_INLINE vf run(vf a, vf b) { return a - b; }
 };
@@ -24,17 +19,20 @@ struct Mul {
 struct Div {
   static TENON_INLINE vf run(vf a, vf b) { return a / b; }
 };
-struct Min {
-  static TENON_INLINE vf run(vf a, vf b) { return min(a, b); }
-};
-struct Max {
-  static TENON_INLINE vf run(vf a, vf b) { return max(a, b); }
-};
 struct AddRelu {
   static TENON_INLINE vf run(vf a, vf b) { return max_or_b(vf{}, a + b); }
 };
 struct ExpSub {
   static TENON_INLINE vf run(vf a, vf b) { return vexp(a - b); }
+};
+struct ExpBelow {
+  static TENON_INLINE vf run(vf a, vf b) { return vexp_nonpositive(a - b); }
+};
+struct AddGelu {
+  static TENON_INLINE vf run(vf a, vf b) { return vgelu(a + b); }
+};
+struct SiluMul {
+  static TENON_INLINE vf run(vf a, vf b) { return vsilu(a) * b; }
 };
 struct MulAdd {
   static TENON_INLINE vf run(vf a, vf b, vf c) { return a * b + c; }
@@ -105,12 +103,6 @@ struct Gelu {
 struct Silu {
   static TENON_INLINE vf run(vf x) { return vsilu(x); }
 };
-struct Same {
-  static TENON_INLINE vf run(vf x) { return x; }
-};
-struct Square {
-  static TENON_INLINE vf run(vf x) { return x * x; }
-};
 
 // ---- loops ----
 
@@ -159,6 +151,16 @@ void binary(const OpArgs& args) {
     args.splat[1] ? binary_rows<F, true, true>(args) : binary_rows<F, true, false>(args);
   } else {
     args.splat[1] ? binary_rows<F, false, true>(args) : binary_rows<F, false, false>(args);
+  }
+}
+
+void div_by_row_sum(const OpArgs& args) {
+  if (!args.splat[1]) return binary<Div>(args);
+  for (long r = 0; r < args.rows; r++) {
+    Row<true> factor(args, 1, r);
+    factor.value = 1.0f / factor.value;
+    row_loop<Mul>(static_cast<float*>(args.out) + r * args.out_pitch, args.cols, Row<false>(args, 0, r),
+                  factor);
   }
 }
 
@@ -243,187 +245,6 @@ void select(const OpArgs& args) {
   }
 }
 
-// ---- folds ----
-
-/// The lanes of row sums (or maxima ...) in four chains, so that latency does not count.
-template <class Combine, class Map>
-TENON_INLINE vf fold_row(const float* row, long cols, vf identity) {
-  vf acc[4] = {identity, identity, identity, identity};
-  long c = 0;
-  for (; c + 4 * VL <= cols; c += 4 * VL) {
-    TENON_UNROLL
-    for (int u = 0; u < 4; u++) acc[u] = Combine::run(acc[u], Map::run(load(row + c + u * VL)));
-  }
-  for (; c + VL <= cols; c += VL) acc[0] = Combine::run(acc[0], Map::run(load(row + c)));
-  const int rest = static_cast<int>(cols - c);
-  if (rest > 0) {
-    const vf last = Map::run(load_partial(row + c, rest));
-    acc[1] = Combine::run(acc[1], iota() < rest ? last : identity);
-  }
-  return Combine::run(Combine::run(acc[0], acc[1]), Combine::run(acc[2], acc[3]));
-}
-
-/// Folds the lanes of VL rows at once: lane i of the result belongs to rows[i]. The order is that of one row.
-template <class Combine>
-TENON_INLINE vf fold_lanes(vf* rows) {
-  transpose(rows);
-  TENON_UNROLL
-  for (int half = VL / 2; half > 0; half /= 2) {
-    TENON_UNROLL
-    for (int i = 0; i < half; i++) rows[i] = Combine::run(rows[i], rows[i + half]);
-  }
-  return rows[0];
-}
-
-TENON_INLINE double combine(Add, double acc, float x) { return acc + static_cast<double>(x); }
-TENON_INLINE float combine(Max, float acc, float x) { return acc > x || acc != acc ? acc : x; }
-TENON_INLINE float combine(Min, float acc, float x) { return acc < x || acc != acc ? acc : x; }
-
-template <class Combine, class Map, class Accumulator>
-TENON_INLINE void fold_rows(void* accumulators, const OpArgs& tile, vf identity) {
-  auto* const acc = static_cast<Accumulator*>(accumulators);
-  const float* const data = static_cast<const float*>(tile.in[0]);
-  for (long r = 0; r < tile.rows; r += VL) {
-    const long count = tile.rows - r < VL ? tile.rows - r : VL;
-    vf lanes[VL];
-    TENON_UNROLL
-    for (int i = 0; i < VL; i++) lanes[i] = identity;
-    for (long i = 0; i < count; i++) {
-      lanes[i] = fold_row<Combine, Map>(data + (r + i) * tile.in_pitch[0], tile.cols, identity);
-    }
-    const vf result = fold_lanes<Combine>(lanes);
-    for (long i = 0; i < count; i++) acc[r + i] = combine(Combine{}, acc[r + i], result[i]);
-  }
-}
-
-void fold_rows_sum(void* acc, const OpArgs& tile, long) { fold_rows<Add, Same, double>(acc, tile, vf{}); }
-void fold_rows_sum_squares(void* acc, const OpArgs& tile, long) {
-  fold_rows<Add, Square, double>(acc, tile, vf{});
-}
-void fold_rows_max(void* acc, const OpArgs& tile, long) {
-  fold_rows<Max, Same, float>(acc, tile, broadcast(-infinity));
-}
-void fold_rows_min(void* acc, const OpArgs& tile, long) {
-  fold_rows<Min, Same, float>(acc, tile, broadcast(infinity));
-}
-
-typedef double vd __attribute__((vector_size(VL * 8)));
-typedef double vd_unaligned __attribute__((vector_size(VL * 8), aligned(8), may_alias));
-
-template <class Map>
-TENON_INLINE void fold_columns(void* accumulators, const OpArgs& tile) {
-  auto* const acc = static_cast<double*>(accumulators);
-  const float* const data = static_cast<const float*>(tile.in[0]);
-  const long pitch = tile.in_pitch[0];
-  long c = 0;
-  for (; c + VL <= tile.cols; c += VL) {
-    vf sum[2] = {};
-    long r = 0;
-    for (; r + 2 <= tile.rows; r += 2) {
-      sum[0] += Map::run(load(data + r * pitch + c));
-      sum[1] += Map::run(load(data + (r + 1) * pitch + c));
-    }
-    if (r < tile.rows) sum[0] += Map::run(load(data + r * pitch + c));
-    auto* const to = reinterpret_cast<vd_unaligned*>(acc + c);
-    *to = *to + __builtin_convertvector(sum[0] + sum[1], vd);
-  }
-  const int rest = static_cast<int>(tile.cols - c);
-  if (rest == 0) return;
-  vf sum{};
-  for (long r = 0; r < tile.rows; r++) sum += Map::run(load_partial(data + r * pitch + c, rest));
-  for (int i = 0; i < rest; i++) acc[c + i] += static_cast<double>(sum[i]);
-}
-void fold_columns_sum(void* acc, const OpArgs& tile, long) { fold_columns<Same>(acc, tile); }
-void fold_columns_sum_squares(void* acc, const OpArgs& tile, long) { fold_columns<Square>(acc, tile); }
-
-// ---- memory ----
-
-void load_f32(const Transfer& t) {
-  const float* const memory = reinterpret_cast<const float*>(t.memory);
-  float* const values = static_cast<float*>(t.values);
-  if (t.col_stride == 1) {
-    for (long r = 0; r < t.rows; r++) {
-      const float* const from = memory + r * t.row_stride;
-      float* const to = values + r * t.values_pitch;
-      for (long c = 0; c < t.cols; c++) to[c] = from[c];
-    }
-  } else if (t.row_stride == 1 && t.rows >= VL) {
-    transpose_block(t.cols, t.rows, memory, t.col_stride, values, t.values_pitch);
-  } else {
-    for (long r = 0; r < t.rows; r++) {
-      const float* const from = memory + r * t.row_stride;
-      float* const to = values + r * t.values_pitch;
-      for (long c = 0; c < t.cols; c++) to[c] = from[c * t.col_stride];
-    }
-  }
-}
-
-typedef std::uint16_t vh __attribute__((vector_size(VL * 2)));
-typedef std::uint16_t vh_unaligned __attribute__((vector_size(VL * 2), aligned(2), may_alias));
-typedef std::uint32_t vu __attribute__((vector_size(VL * 4)));
-
-struct F16 {
-  static TENON_INLINE vf widen(vu h) {
-    const vu sign = (h & 0x8000u) << 16;
-    const vu magnitude = (h & 0x7fffu) << 13;
-    const vu finite = reinterpret_cast<vu>(reinterpret_cast<vf>(magnitude) * 0x1p112f);
-    return reinterpret_cast<vf>(sign | ((h & 0x7c00u) == 0x7c00u ? magnitude | 0x7f800000u : finite));
-  }
-  static TENON_INLINE vu narrow(vf f) {
-    const vu x = reinterpret_cast<vu>(f);
-    const vu magnitude = x & 0x7fffffffu;
-    const vu subnormal = reinterpret_cast<vu>(reinterpret_cast<vf>(magnitude) + 0.5f) - 0x3f000000u;
-    const vu normal = (magnitude + 0xfffu + ((magnitude >> 13) & 1u) - 0x38000000u) >> 13;
-    vu result = magnitude < 0x38800000u ? subnormal : normal;
-    result = magnitude >= 0x477ff000u ? vu{} + 0x7c00u : result;
-    result = magnitude > 0x7f800000u ? vu{} + 0x7e00u : result;
-    return result | ((x >> 16) & 0x8000u);
-  }
-};
-struct BF16 {
-  static TENON_INLINE vf widen(vu h) { return reinterpret_cast<vf>(h << 16); }
-  static TENON_INLINE vu narrow(vf f) {
-    const vu x = reinterpret_cast<vu>(f);
-    const vu rounded = (x + 0x7fffu + ((x >> 16) & 1u)) >> 16;
-    return (x & 0x7fffffffu) > 0x7f800000u ? (x >> 16) | 0x40u : rounded;
-  }
-};
-
-template <class Format>
-void load_16_bit(const Transfer& t) {
-  for (long r = 0; r < t.rows; r++) {
-    const auto* const from = reinterpret_cast<const std::uint16_t*>(t.memory) + r * t.row_stride;
-    float* const to = static_cast<float*>(t.values) + r * t.values_pitch;
-    for (long c = 0; c < t.cols; c += VL) {
-      const int count = static_cast<int>(t.cols - c < VL ? t.cols - c : VL);
-      vh h{};
-      if (count == VL && t.col_stride == 1) {
-        h = *reinterpret_cast<const vh_unaligned*>(from + c);
-      } else {
-        for (int i = 0; i < count; i++) h[i] = from[(c + i) * t.col_stride];
-      }
-      store_partial(to + c, Format::widen(__builtin_convertvector(h, vu)), count);
-    }
-  }
-}
-template <class Format>
-void store_16_bit(const Transfer& t) {
-  for (long r = 0; r < t.rows; r++) {
-    const float* const from = static_cast<const float*>(t.values) + r * t.values_pitch;
-    auto* const to = reinterpret_cast<std::uint16_t*>(t.memory) + r * t.row_stride;
-    for (long c = 0; c < t.cols; c += VL) {
-      const int count = static_cast<int>(t.cols - c < VL ? t.cols - c : VL);
-      const vf values = t.splat ? broadcast(*from) : load_partial(from + c, count);
-      const vh h = __builtin_convertvector(Format::narrow(values), vh);
-      if (count == VL && t.col_stride == 1) {
-        *reinterpret_cast<vh_unaligned*>(to + c) = h;
-      } else {
-        for (int i = 0; i < count; i++) to[(c + i) * t.col_stride] = h[i];
-      }
-    }
-  }
-}
-
 constexpr SimdOps make_ops() {
   SimdOps ops{};
   const auto prim = [&](Prim p, OpFn f) { ops.prim[static_cast<int>(p)] = f; };
@@ -466,8 +287,13 @@ constexpr SimdOps make_ops() {
   fused(Fused::gelu, unary<Gelu>);
   fused(Fused::silu, unary<Silu>);
   fused(Fused::exp_sub, binary<ExpSub>);
+  fused(Fused::exp_below, binary<ExpBelow>);
+  fused(Fused::add_gelu, binary<AddGelu>);
+  fused(Fused::silu_mul, binary<SiluMul>);
+  fused(Fused::div_by_row_sum, div_by_row_sum);
   ops.fold_rows_sum = fold_rows_sum;
   ops.fold_rows_sum_squares = fold_rows_sum_squares;
+  ops.fold_rows_sum_squared_differences = fold_rows_sum_squared_differences;
   ops.fold_rows_max = fold_rows_max;
   ops.fold_rows_min = fold_rows_min;
   ops.fold_columns_sum = fold_columns_sum;

@@ -67,9 +67,21 @@ LoopPlan make_plan(const LoopProgram& program, LoopSpace space);
 struct LoopNode {
   Instruction instruction;
   int fused = -1;        // a Fused, which replaces instruction.prim
-  bool squares = false;  // a reduction that sums the squares of its argument
+  bool squares = false;  // a reduction that sums the squares of its argument, or of the difference of two
   int arg_count = 0;
 };
-std::vector<LoopNode> recognise_chains(const LoopProgram& program);
+std::vector<LoopNode> recognise_chains(const LoopProgram& program, LoopMode mode);
+
+/// What is known of an instruction before any step exists.
+struct LoopValue {
+  bool has_p = false;     // varies over the rows of a tile
+  bool has_q = false;     // varies over the columns of a tile
+  bool in_block = false;  // varies over the reduced row: computed block by block
+  int stage = 0;          // how many reductions come before it
+  bool needed = false;    // does a store depend on it?
+};
+std::vector<LoopValue> describe_values(const std::vector<LoopNode>& nodes, const LoopSpace& space);
+/// The number of the last walk over the row that is needed, counted from 0.
+int last_walk(const std::vector<LoopNode>& nodes, const std::vector<LoopValue>& values);
 
 }  // namespace tenon::cpu

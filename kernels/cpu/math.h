@@ -1,6 +1,7 @@
 // Float math on vectors. The coefficients come from fit_math.py.
 //
-// Largest errors over the whole range, in units of the last place, against double (tests/kernels/prims_test.cpp):
+// Largest errors over the whole range, in units of the last place, against double
+// (tests/kernels/prims_test.cpp):
 //   exp, exp2 1.3 · expm1 1.6 · log 0.9 · log2 1.4 · log10 1.8 · log1p 1.5 · sin, cos 1.7 · sigmoid 2.6
 //   tanh 4.6 · erf 5.1 · gelu 2e-6 absolute for |x| <= 10
 // sin and cos of |x| > 12000 come from the C library.

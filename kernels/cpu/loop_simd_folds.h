@@ -1,0 +1,124 @@
+// Row and column reductions of floats on vectors. Part of loop_ops_simd.cpp, built once per ISA.
+#pragma once
+#include "kernels/cpu/loop_ops.h"
+#include "kernels/cpu/math.h"
+
+namespace tenon::cpu::TENON_ISA {
+
+namespace {
+
+struct Add {
+  static TENON_INLINE vf run(vf a, vf b) { return a + b; }
+};
+struct Min {
+  static TENON_INLINE vf run(vf a, vf b) { return min(a, b); }
+};
+struct Max {
+  static TENON_INLINE vf run(vf a, vf b) { return max(a, b); }
+};
+
+/// The lanes of row sums (or maxima ...) in four chains, so that latency does not count.
+template <class Combine, class Map>
+TENON_INLINE vf fold_row(const float* row, long cols, vf identity, Map map) {
+  vf acc[4] = {identity, identity, identity, identity};
+  long c = 0;
+  for (; c + 4 * VL <= cols; c += 4 * VL) {
+    TENON_UNROLL
+    for (int u = 0; u < 4; u++) acc[u] = Combine::run(acc[u], map(load(row + c + u * VL)));
+  }
+  for (; c + VL <= cols; c += VL) acc[0] = Combine::run(acc[0], map(load(row + c)));
+  const int rest = static_cast<int>(cols - c);
+  if (rest > 0) {
+    const vf last = map(load_partial(row + c, rest));
+    acc[1] = Combine::run(acc[1], iota() < rest ? last : identity);
+  }
+  return Combine::run(Combine::run(acc[0], acc[1]), Combine::run(acc[2], acc[3]));
+}
+
+/// Folds the lanes of VL rows at once: lane i of the result belongs to rows[i]. The order is that of one row.
+template <class Combine>
+TENON_INLINE vf fold_lanes(vf* rows) {
+  transpose(rows);
+  TENON_UNROLL
+  for (int half = VL / 2; half > 0; half /= 2) {
+    TENON_UNROLL
+    for (int i = 0; i < half; i++) rows[i] = Combine::run(rows[i], rows[i + half]);
+  }
+  return rows[0];
+}
+
+TENON_INLINE double combine(Add, double acc, float x) { return acc + static_cast<double>(x); }
+TENON_INLINE float combine(Max, float acc, float x) { return acc > x || acc != acc ? acc : x; }
+TENON_INLINE float combine(Min, float acc, float x) { return acc < x || acc != acc ? acc : x; }
+
+/// map_of(r) is what is done to the values of row r before they are folded.
+template <class Combine, class Accumulator, class MapOf>
+TENON_INLINE void fold_rows(void* accumulators, const OpArgs& tile, vf identity, MapOf map_of) {
+  auto* const acc = static_cast<Accumulator*>(accumulators);
+  const float* const data = static_cast<const float*>(tile.in[0]);
+  for (long r = 0; r < tile.rows; r += VL) {
+    const long count = tile.rows - r < VL ? tile.rows - r : VL;
+    vf lanes[VL];
+    TENON_UNROLL
+    for (int i = 0; i < VL; i++) lanes[i] = identity;
+    for (long i = 0; i < count; i++) {
+      const float* const row = data + (r + i) * tile.in_pitch[0];
+      lanes[i] = fold_row<Combine>(row, tile.cols, identity, map_of(r + i));
+    }
+    const vf result = fold_lanes<Combine>(lanes);
+    for (long i = 0; i < count; i++) acc[r + i] = combine(Combine{}, acc[r + i], result[i]);
+  }
+}
+
+constexpr auto same = [](long) { return [](vf x) { return x; }; };
+constexpr auto square = [](long) { return [](vf x) { return x * x; }; };
+
+void fold_rows_sum(void* acc, const OpArgs& tile, long) { fold_rows<Add, double>(acc, tile, vf{}, same); }
+void fold_rows_sum_squares(void* acc, const OpArgs& tile, long) {
+  fold_rows<Add, double>(acc, tile, vf{}, square);
+}
+void fold_rows_sum_squared_differences(void* acc, const OpArgs& tile, long) {
+  const auto* const shifts = static_cast<const float*>(tile.in[1]);
+  fold_rows<Add, double>(acc, tile, vf{}, [&](long r) {
+    const vf shift = broadcast(shifts[r * tile.in_pitch[1]]);
+    return [shift](vf x) { return (x - shift) * (x - shift); };
+  });
+}
+void fold_rows_max(void* acc, const OpArgs& tile, long) {
+  fold_rows<Max, float>(acc, tile, broadcast(-infinity), same);
+}
+void fold_rows_min(void* acc, const OpArgs& tile, long) {
+  fold_rows<Min, float>(acc, tile, broadcast(infinity), same);
+}
+
+typedef double vd __attribute__((vector_size(VL * 8)));
+typedef double vd_unaligned __attribute__((vector_size(VL * 8), aligned(8), may_alias));
+
+template <class Map>
+TENON_INLINE void fold_columns(void* accumulators, const OpArgs& tile, Map map) {
+  auto* const acc = static_cast<double*>(accumulators);
+  const float* const data = static_cast<const float*>(tile.in[0]);
+  const long pitch = tile.in_pitch[0];
+  long c = 0;
+  for (; c + VL <= tile.cols; c += VL) {
+    vf sum[2] = {};
+    long r = 0;
+    for (; r + 2 <= tile.rows; r += 2) {
+      sum[0] += map(load(data + r * pitch + c));
+      sum[1] += map(load(data + (r + 1) * pitch + c));
+    }
+    if (r < tile.rows) sum[0] += map(load(data + r * pitch + c));
+    auto* const to = reinterpret_cast<vd_unaligned*>(acc + c);
+    *to = *to + __builtin_convertvector(sum[0] + sum[1], vd);
+  }
+  const int rest = static_cast<int>(tile.cols - c);
+  if (rest == 0) return;
+  vf sum{};
+  for (long r = 0; r < tile.rows; r++) sum += map(load_partial(data + r * pitch + c, rest));
+  for (int i = 0; i < rest; i++) acc[c + i] += static_cast<double>(sum[i]);
+}
+void fold_columns_sum(void* acc, const OpArgs& tile, long) { fold_columns(acc, tile, same(0)); }
+void fold_columns_sum_squares(void* acc, const OpArgs& tile, long) { fold_columns(acc, tile, square(0)); }
+
+}  // namespace
+}  // namespace tenon::cpu::TENON_ISA
