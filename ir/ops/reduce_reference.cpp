@@ -1,7 +1,7 @@
 // References of the reductions: the reduced axes are moved to the end, and each row is reduced.
 #include <cmath>
-#include <limits>
 
+#include "base/scalar.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/reference.h"
 
@@ -50,13 +50,13 @@ void map_rows(const Tensor& x, std::int64_t axis, Tensor& out, F&& f) {
 
 constexpr auto total = []<class T>(Row<T> row) {
   T sum = 0;
-  for (const T v : row) sum += v;
+  for (const T v : row) sum = apply(Prim::add, sum, v);
   return sum;
 };
 
 constexpr auto product = []<class T>(Row<T> row) {
   T result = 1;
-  for (const T v : row) result *= v;
+  for (const T v : row) result = apply(Prim::mul, result, v);
   return result;
 };
 
@@ -113,12 +113,12 @@ void ArgMin::reference(InSpan in, OutSpan out) const {
 
 void CumSum::reference(InSpan in, OutSpan out) const {
   map_rows(in[0], axis, out[0], []<class T>(std::span<T> row) {
-    for (std::size_t i = 1; i < row.size(); ++i) row[i] += row[i - 1];
+    for (std::size_t i = 1; i < row.size(); ++i) row[i] = apply(Prim::add, row[i - 1], row[i]);
   });
 }
 void CumProd::reference(InSpan in, OutSpan out) const {
   map_rows(in[0], axis, out[0], []<class T>(std::span<T> row) {
-    for (std::size_t i = 1; i < row.size(); ++i) row[i] *= row[i - 1];
+    for (std::size_t i = 1; i < row.size(); ++i) row[i] = apply(Prim::mul, row[i - 1], row[i]);
   });
 }
 

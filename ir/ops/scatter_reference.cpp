@@ -1,7 +1,7 @@
 // References of the operators that write at places a tensor names.
-#include <cmath>
 #include <limits>
 
+#include "base/scalar.h"
 #include "ir/ops/index.h"
 #include "ir/ops/index_places.h"
 #include "ir/ops/reference.h"
@@ -21,22 +21,14 @@ T identity(Reduce reduce) {
 }
 
 template <class T>
-bool is_nan(T x) {
-  if constexpr (std::is_floating_point_v<T>)
-    return std::isnan(x);
-  else
-    return false;
-}
-
-template <class T>
 T joined(Reduce reduce, T a, T b) {
   switch (reduce) {
     case Reduce::none: return b;
     case Reduce::sum:
-    case Reduce::mean: return a + b;
-    case Reduce::prod: return a * b;
-    case Reduce::amax: return a > b || is_nan(a) ? a : b;
-    case Reduce::amin: return a < b || is_nan(a) ? a : b;
+    case Reduce::mean: return apply(Prim::add, a, b);
+    case Reduce::prod: return apply(Prim::mul, a, b);
+    case Reduce::amax: return apply(Prim::max, a, b);
+    case Reduce::amin: return apply(Prim::min, a, b);
   }
   return b;
 }
@@ -109,7 +101,8 @@ void IndexPut::reference(InSpan in, OutSpan out) const {
     const T* source = values.data<T>();
     for (const std::int64_t row : list.row) {
       T* to = wide.mutable_data<T>() + row * width;
-      for (std::int64_t i = 0; i < width; ++i, ++source) to[i] = accumulate ? to[i] + *source : *source;
+      for (std::int64_t i = 0; i < width; ++i, ++source)
+        to[i] = accumulate ? apply(Prim::add, to[i], *source) : *source;
     }
   });
   out[0].copy_from(wide.permute(inverse(order)));
@@ -126,7 +119,8 @@ void IndexAdd::reference(InSpan in, OutSpan out) const {
     Tensor to = wide.slice(axis, row, row + 1);
     Tensor total = to.clone();
     dispatch_wide(in[0].dtype(), [&]<class T>(dtype_tag<T>) {
-      for (std::int64_t j = 0; j < total.numel(); ++j) total.mutable_data<T>()[j] += source.data<T>()[j];
+      for (std::int64_t j = 0; j < total.numel(); ++j)
+        total.mutable_data<T>()[j] = apply(Prim::add, total.data<T>()[j], source.data<T>()[j]);
     });
     to.copy_from(total);
   }
