@@ -182,7 +182,7 @@ void choose_blocks(LoopSpace& space) {
     case LoopMode::rows:
       space.q_block =
           clamp_block(space.q_count <= whole_row_limit ? whole_row_limit : block_elements, space.q_count);
-      space.p_block = clamp_block(block_elements / space.q_block, space.p);
+      space.p_block = clamp_block(whole_row_limit / space.q_block, space.p);
       return;
     case LoopMode::columns:
       space.q_block = clamp_block(128, space.q_count);
