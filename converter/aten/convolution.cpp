@@ -1,0 +1,169 @@
+// Convolutions and resizing.
+#include <algorithm>
+
+#include "base/error.h"
+#include "converter/aten/shapes.h"
+#include "converter/aten/table.h"
+#include "ir/ops/conv.h"
+#include "ir/ops/interpolate.h"
+#include "ir/ops/shape.h"
+
+namespace tenon::converter {
+
+namespace {
+
+/// One value stands for all when they agree.
+std::vector<std::int64_t> canonical(std::vector<std::int64_t> values) {
+  const bool uniform = std::all_of(values.begin(), values.end(), [&](auto v) { return v == values[0]; });
+  if (uniform && values.size() > 1) values.erase(values.begin() + 1, values.end());
+  return values;
+}
+
+/// A convolution of a sample without a batch axis.
+template <class F>
+Ref with_batch(const Ref& x, std::size_t rank, F&& f) {
+  if (x.rank() == rank) return f(x);
+  if (x.rank() + 1 != rank)
+    throw error("a tensor of rank {} where {} or {} is needed", x.rank(), rank, rank - 1);
+  Shape batched = x.shape();
+  batched.insert(batched.begin(), Dim(1));
+  const Ref y = f(reshape(x, batched));
+  return reshape(y, Shape(y.shape().begin() + 1, y.shape().end()));
+}
+
+std::vector<Ref> operands(const Ref& x, const Ref& weight, const Ref& bias) {
+  std::vector<Ref> out = {x, weight};
+  if (bias) out.push_back(bias);
+  return out;
+}
+
+/// padding="same": the output has the size of the input; what is odd goes to the end.
+std::vector<std::int64_t> same_padding(const Ref& weight, const std::vector<std::int64_t>& dilation) {
+  std::vector<std::int64_t> begin, end;
+  for (std::size_t i = 2; i < weight.rank(); ++i) {
+    const std::int64_t by = dilation.size() == 1 ? dilation[0] : dilation.at(i - 2);
+    const std::int64_t total = by * (weight.shape()[i].value() - 1);
+    begin.push_back(total / 2);
+    end.push_back(total - total / 2);
+  }
+  if (begin == end) return begin;
+  begin.insert(begin.end(), end.begin(), end.end());
+  return begin;
+}
+
+std::vector<std::int64_t> padding_of(Call& call, const Ref& weight,
+                                     const std::vector<std::int64_t>& dilation) {
+  if (!call.has("padding")) return {0};
+  const auto* word = call.datum("padding").get<std::string>();
+  if (!word) return call.integers("padding");
+  if (*word == "valid") return {0};
+  if (*word == "same") return same_padding(weight, dilation);
+  throw unsupported("padding '{}'", *word);
+}
+
+Results forward(Call& call) {
+  const Ref weight = call.tensor("weight");
+  const Ref bias = call.optional_tensor("bias");
+  Conv op;
+  op.stride = canonical(call.integers("stride", {1}));
+  op.dilation = canonical(call.integers("dilation", {1}));
+  op.pad = canonical(padding_of(call, weight, op.dilation));
+  op.groups = call.integer("groups", 1);
+  return with_batch(call.tensor("input"), weight.rank(),
+                    [&](const Ref& x) { return tenon::apply(op, operands(x, weight, bias)); });
+}
+
+Results transposed(Call& call) {
+  const Ref weight = call.tensor("weight");
+  const Ref bias = call.optional_tensor("bias");
+  ConvTranspose op;
+  op.stride = canonical(call.integers("stride", {1}));
+  op.dilation = canonical(call.integers("dilation", {1}));
+  op.pad = canonical(call.integers("padding", {0}));
+  op.output_pad = canonical(call.integers("output_padding", {0}));
+  op.groups = call.integer("groups", 1);
+  return with_batch(call.tensor("input"), weight.rank(),
+                    [&](const Ref& x) { return tenon::apply(op, operands(x, weight, bias)); });
+}
+
+/// Any of them: how traces write a convolution.
+Results general(Call& call) {
+  call.ignore({"benchmark", "deterministic", "cudnn_enabled", "allow_tf32"});
+  if (call.flag("transposed", false)) return transposed(call);
+  call.ignore({"output_padding"});
+  return forward(call);
+}
+
+/// The target size of a resize: sizes, or factors on the sizes there are.
+Shape target_size(Call& call, const Ref& x, std::vector<double>& scales) {
+  const std::size_t dims = x.rank() - 2;
+  Shape out;
+  if (call.has("output_size")) out = call.sizes("output_size");
+  if (call.has("scale_factors")) {
+    const Datum factors = call.datum("scale_factors");
+    for (const Datum& d : *items_of(factors)) scales.push_back(*d.get<double>());
+  }
+  constexpr const char* by_axis[] = {"scales_d", "scales_h", "scales_w"};
+  if (scales.empty() && call.has("scales")) scales.push_back(call.number("scales"));
+  for (std::size_t i = 3 - dims; i < 3; ++i)
+    if (call.has(by_axis[i])) scales.push_back(call.number(by_axis[i]));
+  if (!scales.empty() && scales.size() != dims)
+    throw unsupported("{} scales for {} axes", scales.size(), dims);
+  for (std::size_t i = out.size(); i < scales.size(); ++i) {
+    const double scale = scales[i];
+    const Dim size = x.shape()[i + 2];
+    if (size.is_known()) {
+      out.emplace_back(static_cast<std::int64_t>(static_cast<double>(size.value()) * scale));
+    } else if (scale == static_cast<double>(static_cast<std::int64_t>(scale))) {
+      out.push_back(size * Dim(static_cast<std::int64_t>(scale)));
+    } else {
+      const auto inverse = static_cast<std::int64_t>(1 / scale);
+      if (inverse < 1 || 1 / scale != static_cast<double>(inverse))
+        throw unsupported("resizing an axis of size {} by {}", size.str(), scale)
+            .hint("give that dimension of the input a number");
+      out.push_back(floor_div(size, Dim(inverse)));
+    }
+  }
+  return out;
+}
+
+Results resized(Call& call, InterpolateMode mode, bool takes_corners) {
+  const Ref x = call.tensor(call.find("input") ? "input" : "self");
+  Interpolate op{.mode = mode};
+  op.output = target_size(call, x, op.scales);
+  if (takes_corners) op.align_corners = call.flag("align_corners", false);
+  if (op.align_corners) op.scales.clear();
+  return apply(op, {x});
+}
+Results nearest(Call& call) { return resized(call, InterpolateMode::nearest, false); }
+Results nearest_exact(Call& call) { return resized(call, InterpolateMode::nearest_exact, false); }
+Results linear(Call& call) { return resized(call, InterpolateMode::linear, true); }
+Results cubic(Call& call) { return resized(call, InterpolateMode::cubic, true); }
+
+constexpr Entry entries[] = {
+    {"conv1d", forward},
+    {"conv2d", forward},
+    {"conv3d", forward},
+    {"conv_transpose1d", transposed},
+    {"conv_transpose2d", transposed},
+    {"conv_transpose3d", transposed},
+    {"convolution", general},
+    {"_convolution", general},
+    {"_convolution_mode", forward},
+    {"upsample_nearest1d", nearest},
+    {"upsample_nearest2d", nearest},
+    {"upsample_nearest3d", nearest},
+    {"_upsample_nearest_exact1d", nearest_exact},
+    {"_upsample_nearest_exact2d", nearest_exact},
+    {"_upsample_nearest_exact3d", nearest_exact},
+    {"upsample_linear1d", linear},
+    {"upsample_bilinear2d", linear},
+    {"upsample_trilinear3d", linear},
+    {"upsample_bicubic2d", cubic},
+};
+
+}  // namespace
+
+std::span<const Entry> convolution_entries() { return entries; }
+
+}  // namespace tenon::converter

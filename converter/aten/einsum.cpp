@@ -1,0 +1,186 @@
+#include "converter/aten/einsum.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/linear.h"
+#include "ir/ops/reduce.h"
+#include "ir/ops/shape.h"
+
+namespace tenon::converter {
+
+namespace {
+
+/// A tensor whose axes have one-letter names. Axes under an ellipsis are named '0', '1', ... from the last
+/// on.
+struct Named {
+  std::string axes;
+  Ref value;
+
+  std::size_t place(char axis) const { return axes.find(axis); }
+  bool has(char axis) const { return place(axis) != std::string::npos; }
+  Dim size(char axis) const { return value.shape()[place(axis)]; }
+};
+
+std::string without_spaces(std::string_view text) {
+  std::string out;
+  for (char c : text)
+    if (c != ' ') out += c;
+  return out;
+}
+
+std::vector<std::string> split_terms(const std::string& text) {
+  std::vector<std::string> out(1);
+  for (char c : text) {
+    if (c == ',')
+      out.emplace_back();
+    else
+      out.back() += c;
+  }
+  return out;
+}
+
+std::string ellipsis_axes(std::size_t count) {
+  std::string out;
+  for (std::size_t i = count; i-- > 0;) out += static_cast<char>('0' + i);
+  return out;
+}
+
+std::string named_axes(std::string term, std::size_t rank) {
+  const std::size_t dots = term.find("...");
+  if (dots != std::string::npos) term.replace(dots, 3, ellipsis_axes(rank + 3 - term.size()));
+  if (term.size() != rank)
+    throw error("einsum: '{}' names {} axes of a tensor of rank {}", term, term.size(), rank);
+  for (std::size_t i = 0; i < term.size(); ++i)
+    if (term.find(term[i], i + 1) != std::string::npos)
+      throw unsupported("einsum with index '{}' twice in one operand", term[i])
+          .hint("take torch.diagonal first");
+  return term;
+}
+
+/// Without "->": ellipsis axes, then the indices that stand once, in alphabetical order.
+std::string implied_result(const std::vector<Named>& operands) {
+  std::string all;
+  for (const Named& n : operands) all += n.axes;
+  std::sort(all.begin(), all.end());
+  std::string once, ellipsis;
+  for (char c : all) {
+    if (c >= '0' && c <= '9') {
+      if (ellipsis.find(c) == std::string::npos) ellipsis.insert(ellipsis.begin(), c);
+    } else if (std::count(all.begin(), all.end(), c) == 1) {
+      once += c;
+    }
+  }
+  return ellipsis + once;
+}
+
+Named reordered(const Named& n, const std::string& axes) {
+  std::vector<std::int64_t> order;
+  bool moves = false;
+  for (char c : axes) {
+    moves |= n.place(c) != order.size();
+    order.push_back(static_cast<std::int64_t>(n.place(c)));
+  }
+  return {axes, moves ? permute(n.value, order) : n.value};
+}
+
+/// Sums over the axes that are not wanted any more.
+Named summed(const Named& n, const std::string& wanted) {
+  Named out;
+  std::vector<std::int64_t> gone;
+  for (std::size_t i = 0; i < n.axes.size(); ++i) {
+    if (wanted.find(n.axes[i]) == std::string::npos)
+      gone.push_back(static_cast<std::int64_t>(i));
+    else
+      out.axes += n.axes[i];
+  }
+  out.value = gone.empty() ? n.value : sum(n.value, gone);
+  return out;
+}
+
+Dim product(const Shape& shape) { return numel(shape); }
+
+Shape sizes(const Named& n, const std::string& axes) {
+  Shape out;
+  for (char c : axes) out.push_back(n.size(c));
+  return out;
+}
+
+Ref grouped(const Named& n, const std::string& batch, const std::string& first, const std::string& second) {
+  Shape shape = sizes(n, batch);
+  shape.push_back(product(sizes(n, first)));
+  shape.push_back(product(sizes(n, second)));
+  return reshape(reordered(n, batch + first + second).value, shape);
+}
+
+/// Elementwise, each operand with axes of size 1 where it has none.
+Named multiplied(const Named& a, const Named& b) {
+  std::string axes = a.axes;
+  for (char c : b.axes)
+    if (!a.has(c)) axes += c;
+  const auto spread = [&](const Named& n) {
+    std::string own;
+    Shape shape;
+    for (char c : axes) {
+      if (n.has(c)) own += c;
+      shape.push_back(n.has(c) ? n.size(c) : Dim(1));
+    }
+    return reshape(reordered(n, own).value, shape);
+  };
+  return {axes, spread(a) * spread(b)};
+}
+
+/// The product of two operands, summed over what neither the result nor a later operand needs.
+Named contracted(const Named& left, const Named& right, const std::string& needed) {
+  const Named a = summed(left, needed + right.axes);
+  const Named b = summed(right, needed + left.axes);
+  std::string batch, inner, of_a, of_b;
+  for (char c : a.axes) (!b.has(c) ? of_a : needed.find(c) != std::string::npos ? batch : inner) += c;
+  for (char c : b.axes)
+    if (!a.has(c)) of_b += c;
+  if (inner.empty()) return multiplied(a, b);
+  for (char c : inner)
+    if (known_equal(a.size(c), b.size(c)) == false && (a.size(c) == Dim(1) || b.size(c) == Dim(1)))
+      return summed(multiplied(a, b), needed);
+  const Ref y = matmul(grouped(a, batch, of_a, inner), grouped(b, batch, inner, of_b));
+  Shape shape(y.shape().begin(), y.shape().begin() + static_cast<std::ptrdiff_t>(batch.size()));
+  for (char c : of_a) shape.push_back(a.size(c));
+  for (char c : of_b) shape.push_back(b.size(c));
+  return {batch + of_a + of_b, reshape(y, shape)};
+}
+
+}  // namespace
+
+Ref einsum(std::string_view equation, std::span<const Ref> operands) {
+  const std::string text = without_spaces(equation);
+  const std::size_t arrow = text.find("->");
+  const auto terms = split_terms(text.substr(0, arrow));
+  if (terms.size() != operands.size()) throw error("einsum '{}' with {} operands", equation, operands.size());
+  std::vector<Named> named;
+  std::size_t ellipsis = 0;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    named.push_back({named_axes(terms[i], operands[i].rank()), operands[i]});
+    if (terms[i].find("...") != std::string::npos)
+      ellipsis = std::max(ellipsis, operands[i].rank() + 3 - terms[i].size());
+  }
+  std::string result;
+  if (arrow == std::string::npos) {
+    result = implied_result(named);
+  } else {
+    result = text.substr(arrow + 2);
+    const std::size_t dots = result.find("...");
+    if (dots != std::string::npos) result.replace(dots, 3, ellipsis_axes(ellipsis));
+  }
+  Named y = named[0];
+  for (std::size_t i = 1; i < named.size(); ++i) {
+    std::string needed = result;
+    for (std::size_t later = i + 1; later < named.size(); ++later) needed += named[later].axes;
+    y = contracted(y, named[i], needed);
+  }
+  return reordered(summed(y, result), result).value;
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,127 @@
+// Matrix products.
+#include "base/error.h"
+#include "converter/aten/promote.h"
+#include "converter/aten/table.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/linear.h"
+#include "ir/ops/reduce.h"
+#include "ir/ops/shape.h"
+
+namespace tenon::converter {
+
+namespace {
+
+Ref with_axis(const Ref& x, std::size_t axis) {
+  Shape shape = x.shape();
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), Dim(1));
+  return reshape(x, shape);
+}
+
+Ref without_axis(const Ref& x, std::size_t axis) {
+  Shape shape = x.shape();
+  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  return reshape(x, shape);
+}
+
+/// torch.matmul: vectors become a row or a column, and lose that axis again.
+Ref product(const Ref& a, const Ref& b) {
+  if (a.rank() == 0 || b.rank() == 0) throw error("matmul of a rank-0 tensor");
+  const bool row = a.rank() == 1;
+  const bool column = b.rank() == 1;
+  Ref y = tenon::matmul(row ? with_axis(a, 0) : a, column ? with_axis(b, 1) : b);
+  if (column) y = without_axis(y, y.rank() - 1);
+  if (row) y = without_axis(y, column ? y.rank() - 1 : y.rank() - 2);
+  return y;
+}
+
+Results matmul(Call& call) {
+  return product(call.tensor("self"), call.tensor(call.find("mat2") ? "mat2" : "other"));
+}
+Results mv(Call& call) { return product(call.tensor("self"), call.tensor("vec")); }
+Results dot(Call& call) {
+  const Ref a = call.tensor("self");
+  return sum(a * call.tensor(call.find("tensor") ? "tensor" : "other"), {0});
+}
+Results outer(Call& call) { return with_axis(call.tensor("self"), 1) * with_axis(call.tensor("vec2"), 0); }
+
+/// Over the last axes of both.
+Results inner(Call& call) {
+  const Ref a = call.tensor("self");
+  const Ref b = call.tensor("other");
+  if (a.rank() == 0 || b.rank() == 0) return a * b;
+  if (b.rank() == 1) return product(a, b);
+  if (b.rank() > 2)
+    throw unsupported("inner with a right operand of rank {}", b.rank())
+        .hint("use torch.tensordot or einsum");
+  return product(a, transpose(b, 0, 1));
+}
+
+Ref scaled(Call& call, const Ref& x, std::string_view factor) {
+  if (!call.has(factor)) return x;
+  const Datum& f = call.datum(factor);
+  const auto* dim = f.get<Dim>();
+  const auto* real = f.get<double>();
+  if ((dim && *dim == Dim(1)) || (real && *real == 1)) return x;
+  return x * call.build.literal(f, x.dtype());
+}
+
+/// beta * self + alpha * product; self is not read when beta is 0.
+Ref added(Call& call, const Ref& x) {
+  const Ref scaled_product = scaled(call, x, "alpha");
+  if (call.has("beta") && call.number("beta") == 0) return call.ignore({"self"}), scaled_product;
+  return scaled(call, call.tensor("self"), "beta") + scaled_product;
+}
+
+Results addmm(Call& call) { return added(call, product(call.tensor("mat1"), call.tensor("mat2"))); }
+Results baddbmm(Call& call) { return added(call, product(call.tensor("batch1"), call.tensor("batch2"))); }
+Results addbmm(Call& call) {
+  return added(call, sum(product(call.tensor("batch1"), call.tensor("batch2")), {0}));
+}
+Results addmv(Call& call) { return added(call, product(call.tensor("mat"), call.tensor("vec"))); }
+Results addr(Call& call) {
+  return added(call, with_axis(call.tensor("vec1"), 1) * with_axis(call.tensor("vec2"), 0));
+}
+
+Results linear(Call& call) {
+  const Ref x = call.tensor("input");
+  const Ref weight = call.tensor("weight");
+  const Ref bias = call.optional_tensor("bias");
+  if (weight.rank() == 1) {
+    const Ref y = product(x, weight);
+    return bias ? y + bias : y;
+  }
+  if (x.rank() == 1) {
+    const Ref row = with_axis(x, 0);
+    return without_axis(bias ? tenon::linear(row, weight, bias) : tenon::linear(row, weight), 0);
+  }
+  return bias ? tenon::linear(x, weight, bias) : tenon::linear(x, weight);
+}
+
+Results bilinear(Call& call) {
+  const Ref a = call.tensor("input1");
+  const Ref b = call.tensor("input2");
+  const Ref weight = call.tensor("weight");
+  const Ref bias = call.optional_tensor("bias");
+  // y[..., o] = sum over i, j of a[..., i] weight[o, i, j] b[..., j]
+  const Shape& w = weight.shape();
+  const Ref flat = reshape(permute(weight, {1, 0, 2}), {w[1], w[0] * w[2]});
+  Shape split(a.shape().begin(), a.shape().end() - 1);
+  split.push_back(w[0]);
+  split.push_back(w[2]);
+  const Ref left = reshape(product(a, flat), split);
+  const Ref y = sum(left * with_axis(b, b.rank() - 1), {static_cast<std::int64_t>(split.size()) - 1});
+  return bias ? y + bias : y;
+}
+
+constexpr Entry entries[] = {
+    {"matmul", matmul}, {"mm", matmul},   {"bmm", matmul},      {"mv", mv},
+    {"dot", dot},       {"vdot", dot},    {"inner", inner},     {"outer", outer},
+    {"ger", outer},     {"addmm", addmm}, {"baddbmm", baddbmm}, {"addbmm", addbmm},
+    {"addmv", addmv},   {"addr", addr},   {"linear", linear},   {"bilinear", bilinear},
+};
+
+}  // namespace
+
+std::span<const Entry> matrix_entries() { return entries; }
+
+}  // namespace tenon::converter

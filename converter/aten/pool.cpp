@@ -1,0 +1,110 @@
+// Pooling.
+#include "ir/ops/pool.h"
+
+#include "base/error.h"
+#include "converter/aten/table.h"
+#include "ir/ops/reduce.h"
+#include "ir/ops/shape.h"
+
+namespace tenon::converter {
+
+namespace {
+
+/// The number at the end of "max_pool2d", "adaptive_avg_pool1d", "max_pool3d_with_indices".
+std::size_t spatial_dims(const Call& call) {
+  const std::size_t place = call.name.find("pool");
+  return static_cast<std::size_t>(call.name.at(place + 4) - '0');
+}
+
+/// The results for a sample without a batch axis lose the axis again.
+template <class F>
+std::vector<Ref> with_batch(Call& call, F&& f) {
+  const Ref x = call.tensor("self");
+  const std::size_t rank = spatial_dims(call) + 2;
+  if (x.rank() == rank) return f(x);
+  if (x.rank() + 1 != rank)
+    throw error("a tensor of rank {} where {} or {} is needed", x.rank(), rank, rank - 1);
+  Shape batched = x.shape();
+  batched.insert(batched.begin(), Dim(1));
+  std::vector<Ref> out = f(reshape(x, batched));
+  for (Ref& y : out) y = reshape(y, Shape(y.shape().begin() + 1, y.shape().end()));
+  return out;
+}
+
+/// An empty stride is the kernel size.
+template <class Pool>
+Pool windows(Call& call) {
+  Pool op;
+  op.kernel = call.integers("kernel_size");
+  op.stride = call.integers("stride", {});
+  if (op.stride.empty()) op.stride = op.kernel;
+  op.pad = call.integers("padding", {0});
+  op.ceil = call.flag("ceil_mode", false);
+  return op;
+}
+
+template <class Pool>
+Results max_pool(Call& call) {
+  Pool op = windows<Pool>(call);
+  op.dilation = call.integers("dilation", {1});
+  return with_batch(call, [&](const Ref& x) { return apply_all(op, std::array{x}); });
+}
+
+Results avg_pool(Call& call) {
+  AvgPool op = windows<AvgPool>(call);
+  op.count_include_pad = call.flag("count_include_pad", true);
+  if (call.has("divisor_override")) op.divisor = call.integer("divisor_override");
+  return with_batch(call, [&](const Ref& x) { return apply_all(op, std::array{x}); });
+}
+
+/// None in the output size keeps the size of the input.
+Shape output_size(Call& call, const Ref& x) {
+  const std::size_t dims = spatial_dims(call);
+  const Datum given = call.datum("output_size");
+  std::vector<Datum> items = items_of(given) ? *items_of(given) : std::vector<Datum>(dims, given);
+  if (items.size() == 1) items.resize(dims, items[0]);
+  Shape out;
+  for (std::size_t i = 0; i < dims; ++i) {
+    const auto* size = items.at(i).get<Dim>();
+    out.push_back(size ? *size : x.shape()[i + 2]);
+  }
+  return out;
+}
+
+Results adaptive_avg_pool(Call& call) {
+  return with_batch(call, [&](const Ref& x) {
+    return std::vector{apply(AdaptiveAvgPool{.output = output_size(call, x)}, {x})};
+  });
+}
+
+/// The indices are a second result, which hardly any model reads.
+Results adaptive_max_pool(Call& call) {
+  const auto values = with_batch(call, [&](const Ref& x) {
+    return std::vector{apply(AdaptiveMaxPool{.output = output_size(call, x)}, {x})};
+  });
+  return Results::many({Datum(call.build.tensor(values[0])), Datum(Poison{})});
+}
+
+constexpr Entry entries[] = {
+    {"max_pool1d", max_pool<MaxPool>},
+    {"max_pool2d", max_pool<MaxPool>},
+    {"max_pool3d", max_pool<MaxPool>},
+    {"max_pool1d_with_indices", max_pool<MaxPoolIndices>},
+    {"max_pool2d_with_indices", max_pool<MaxPoolIndices>},
+    {"max_pool3d_with_indices", max_pool<MaxPoolIndices>},
+    {"avg_pool1d", avg_pool},
+    {"avg_pool2d", avg_pool},
+    {"avg_pool3d", avg_pool},
+    {"adaptive_avg_pool1d", adaptive_avg_pool},
+    {"adaptive_avg_pool2d", adaptive_avg_pool},
+    {"adaptive_avg_pool3d", adaptive_avg_pool},
+    {"adaptive_max_pool1d", adaptive_max_pool},
+    {"adaptive_max_pool2d", adaptive_max_pool},
+    {"adaptive_max_pool3d", adaptive_max_pool},
+};
+
+}  // namespace
+
+std::span<const Entry> pool_entries() { return entries; }
+
+}  // namespace tenon::converter

@@ -1,0 +1,98 @@
+#include "converter/aten/promote.h"
+
+#include <optional>
+
+#include "base/error.h"
+#include "ir/ops/cast.h"
+
+namespace tenon::converter {
+
+namespace {
+
+using MaybeType = std::optional<DType>;
+
+bool is_signed(DType t) { return t == DType::i8 || t == DType::i16 || t == DType::i32 || t == DType::i64; }
+
+DType promote_integers(DType a, DType b) {
+  if (is_signed(a) == is_signed(b)) return size_of(a) >= size_of(b) ? a : b;
+  const DType s = is_signed(a) ? a : b;
+  const DType u = is_signed(a) ? b : a;
+  if (u == DType::u64 || u == DType::u32 || u == DType::u16) {
+    throw unsupported("promotion of {} with {}", name(a), name(b)).hint("cast one of them");
+  }
+  return size_of(s) > size_of(u) ? s : DType::i16;
+}
+
+MaybeType promote(MaybeType a, MaybeType b) {
+  if (!a) return b;
+  if (!b) return a;
+  return promote_types(*a, *b);
+}
+
+MaybeType combine(MaybeType higher, MaybeType lower) {
+  if (higher && is_complex(*higher)) return higher;
+  if (higher && is_float(*higher)) return lower && is_complex(*lower) ? promote(higher, DType::c64) : higher;
+  if (higher == DType::boolean || (lower && (is_float(*lower) || is_complex(*lower))))
+    return promote(higher, lower);
+  return higher ? higher : lower;
+}
+
+}  // namespace
+
+DType promote_types(DType a, DType b) {
+  if (a == b) return a;
+  if (is_complex(a) || is_complex(b)) {
+    const bool wide = a == DType::c128 || b == DType::c128 || a == DType::f64 || b == DType::f64;
+    return wide ? DType::c128 : DType::c64;
+  }
+  if (is_float(a) && is_float(b)) {
+    if (size_of(a) == size_of(b)) return DType::f32;
+    return size_of(a) > size_of(b) ? a : b;
+  }
+  if (is_float(a)) return a;
+  if (is_float(b)) return b;
+  if (is_bool(a)) return b;
+  if (is_bool(b)) return a;
+  return promote_integers(a, b);
+}
+
+bool is_python_number(const Datum& d) {
+  if (d.is_number()) return true;
+  const auto* t = d.get<TensorPtr>();
+  return t && (*t)->is_scalar;
+}
+
+DType result_type(std::span<const Datum> operands) {
+  MaybeType with_dims, rank_0, numbers;
+  for (const Datum& d : operands) {
+    if (d.is<bool>())
+      numbers = promote(numbers, DType::boolean);
+    else if (d.is<Dim>())
+      numbers = promote(numbers, DType::i64);
+    else if (is_python_number(d))
+      numbers = promote(numbers, DType::f32);
+    else if (const auto* t = d.get<TensorPtr>()) {
+      MaybeType& category = (*t)->rank() > 0 ? with_dims : rank_0;
+      category = promote(category, (*t)->dtype());
+    } else {
+      throw unsupported("{} as an operand", kind_name(d));
+    }
+  }
+  return *combine(with_dims, combine(rank_0, numbers));
+}
+
+Ref operand(Builder& build, const Datum& d, DType dtype) {
+  if (const auto* t = d.get<TensorPtr>()) return cast(dtype, build.read(*t));
+  return build.literal(d, dtype);
+}
+
+std::vector<Ref> promoted(Builder& build, std::span<const Datum> operands, bool real) {
+  DType dtype = result_type(operands);
+  if (is_complex(dtype)) throw unsupported("complex numbers");
+  if (real && !is_float(dtype)) dtype = DType::f32;
+  std::vector<Ref> out;
+  for (const Datum& d : operands) out.push_back(operand(build, d, dtype));
+  return out;
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,22 @@
+// PyTorch's type promotion.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "converter/aten/call.h"
+
+namespace tenon::converter {
+
+/// dtype that two dtypes have in common.
+DType promote_types(DType, DType);
+/// The dtype in which operands meet: tensors with dimensions come first, then rank-0 tensors, then Python
+/// numbers; a later one decides only when it is of a higher kind (bool < int < float).
+DType result_type(std::span<const Datum> operands);
+/// The operand as a value of a dtype: a tensor is cast, a number becomes a literal.
+Ref operand(Builder&, const Datum&, DType);
+/// The operands in their common dtype; when `real`, integers and bools become f32.
+std::vector<Ref> promoted(Builder&, std::span<const Datum> operands, bool real = false);
+/// True when the datum is a Python number or stands for one.
+bool is_python_number(const Datum&);
+
+}  // namespace tenon::converter

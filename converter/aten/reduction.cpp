@@ -1,0 +1,186 @@
+// Reductions, sorting and running sums.
+#include "base/error.h"
+#include "converter/aten/promote.h"
+#include "converter/aten/table.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/create.h"
+#include "ir/ops/index.h"
+#include "ir/ops/logic.h"
+#include "ir/ops/math.h"
+#include "ir/ops/reduce.h"
+#include "ir/ops/shape.h"
+#include "ir/ops/sort.h"
+
+namespace tenon::converter {
+
+namespace {
+
+/// Sums of integers and bools are i64 unless a dtype is asked for.
+Ref summand(Call& call) {
+  const Ref x = call.tensor("self");
+  return cast(call.dtype("dtype").value_or(is_float(x.dtype()) ? x.dtype() : DType::i64), x);
+}
+/// Means are floats.
+Ref averaged(Call& call) {
+  const Ref x = call.tensor("self");
+  const DType dtype = call.dtype("dtype").value_or(x.dtype());
+  if (!is_float(dtype)) throw error("a mean of {} numbers", name(dtype)).hint("call .float() first");
+  return cast(dtype, x);
+}
+
+template <class Reduction>
+Ref reduced(Call& call, const Ref& x) {
+  Reduction op;
+  op.axes = call.axes("dim", x.rank());
+  op.keepdim = call.flag("keepdim", false);
+  return apply(op, {x});
+}
+
+Results sum_op(Call& call) { return reduced<Sum>(call, summand(call)); }
+Results prod_op(Call& call) { return reduced<Prod>(call, summand(call)); }
+Results mean_op(Call& call) { return reduced<Mean>(call, averaged(call)); }
+Results any_op(Call& call) { return reduced<Any>(call, call.tensor("self")); }
+Results all_op(Call& call) { return reduced<All>(call, call.tensor("self")); }
+Results amax_op(Call& call) { return reduced<Amax>(call, call.tensor("self")); }
+Results amin_op(Call& call) { return reduced<Amin>(call, call.tensor("self")); }
+Results logsumexp(Call& call) {
+  const Ref x = call.tensor("self");
+  return reduced<LogSumExp>(call, is_float(x.dtype()) ? x : cast(DType::f32, x));
+}
+
+Ref flat(const Ref& x) { return reshape(x, {numel(x.shape())}); }
+
+template <class Arg>
+Results arg_extreme(Call& call) {
+  const Ref x = call.tensor("self");
+  Arg op;
+  op.keepdim = call.flag("keepdim", false);
+  if (!call.has("dim")) {
+    const Ref y = apply(Arg{.axis = 0}, {flat(x)});
+    return op.keepdim ? reshape(y, Shape(x.rank(), Dim(1))) : y;
+  }
+  if (x.rank() == 0) return call.build.literal(0.0, DType::i64);
+  op.axis = call.axis("dim", x.rank());
+  return apply(op, {x});
+}
+
+/// max(x), or with a dim (values, indices).
+template <class Value, class Arg>
+Results extreme(Call& call) {
+  const Ref x = call.tensor("self");
+  if (!call.has("dim")) return reduced<Value>(call, x);
+  const std::int64_t axis = call.axis("dim", x.rank());
+  const bool keepdim = call.flag("keepdim", false);
+  if (x.rank() == 0) return std::vector{x, call.build.literal(0.0, DType::i64)};
+  Value value;
+  value.axes = {axis};
+  value.keepdim = keepdim;
+  return std::vector{apply(value, {x}), apply(Arg{.axis = axis, .keepdim = keepdim}, {x})};
+}
+
+double correction_of(Call& call) {
+  if (call.find("correction")) return call.number("correction", 1);
+  return call.flag("unbiased", true) ? 1 : 0;
+}
+Ref variance_of(Call& call, const Ref& x) {
+  Variance op{.correction = correction_of(call)};
+  op.axes = call.axes("dim", x.rank());
+  op.keepdim = call.flag("keepdim", false);
+  return apply(op, {x});
+}
+Results var(Call& call) { return variance_of(call, call.tensor("self")); }
+Results std_op(Call& call) { return sqrt(variance_of(call, call.tensor("self"))); }
+Results var_mean(Call& call) {
+  const Ref x = call.tensor("self");
+  return std::vector{variance_of(call, x), reduced<Mean>(call, x)};
+}
+Results std_mean(Call& call) {
+  const Ref x = call.tensor("self");
+  return std::vector{sqrt(variance_of(call, x)), reduced<Mean>(call, x)};
+}
+
+Results cumsum_op(Call& call) {
+  const Ref x = summand(call);
+  return x.rank() == 0 ? x : apply(CumSum{.axis = call.axis("dim", x.rank())}, {x});
+}
+Results cumprod_op(Call& call) {
+  const Ref x = summand(call);
+  return x.rank() == 0 ? x : apply(CumProd{.axis = call.axis("dim", x.rank())}, {x});
+}
+
+Results topk(Call& call) {
+  const Ref x = call.tensor("self");
+  TopK op{.k = call.size("k"), .axis = call.axis("dim", x.rank(), -1)};
+  op.largest = call.flag("largest", true);
+  op.sorted = call.flag("sorted", true);
+  return apply_all(op, std::array{x});
+}
+Sort sort_of(Call& call, const Ref& x) {
+  return Sort{.axis = call.axis("dim", x.rank(), -1),
+              .descending = call.flag("descending", false),
+              .stable = call.flag("stable", false)};
+}
+Results sort_op(Call& call) {
+  const Ref x = call.tensor("self");
+  return apply_all(sort_of(call, x), std::array{x});
+}
+Results argsort(Call& call) {
+  const Ref x = call.tensor("self");
+  return apply_all(sort_of(call, x), std::array{x})[1];
+}
+Results msort(Call& call) { return apply_all(Sort{.axis = 0}, std::array{call.tensor("self")})[0]; }
+
+Results trace(Call& call) {
+  const Ref x = call.tensor("self");
+  const Dim n = min(x.shape().at(0), x.shape().at(1));
+  const Ref i = reshape(iota(n, call.build.place()), {n, Dim(1)});
+  const Ref square = slice(slice(x, 0, 0, n), 1, 0, n);
+  const Ref diagonal = where(equal(i, iota(n, call.build.place())), square, square.literal(0));
+  return sum(is_float(x.dtype()) ? diagonal : cast(DType::i64, diagonal), {0, 1});
+}
+
+Results count_nonzero(Call& call) {
+  const Ref x = call.tensor("self");
+  return sum(cast(DType::i64, not_equal(x, x.literal(0))), call.axes("dim", x.rank()));
+}
+
+Results aminmax(Call& call) {
+  const Ref x = call.tensor("self");
+  return std::vector{reduced<Amin>(call, x), reduced<Amax>(call, x)};
+}
+
+constexpr Entry entries[] = {
+    {"sum", sum_op},
+    {"prod", prod_op},
+    {"mean", mean_op},
+    {"any", any_op},
+    {"all", all_op},
+    {"amax", amax_op},
+    {"amin", amin_op},
+    {"aminmax", aminmax},
+    {"max", extreme<Amax, ArgMax>},
+    {"min", extreme<Amin, ArgMin>},
+    {"argmax", arg_extreme<ArgMax>},
+    {"argmin", arg_extreme<ArgMin>},
+    {"logsumexp", logsumexp},
+    {"special_logsumexp", logsumexp},
+    {"var", var},
+    {"std", std_op},
+    {"var_mean", var_mean},
+    {"std_mean", std_mean},
+    {"cumsum", cumsum_op},
+    {"cumprod", cumprod_op},
+    {"topk", topk},
+    {"sort", sort_op},
+    {"argsort", argsort},
+    {"msort", msort},
+    {"trace", trace},
+    {"count_nonzero", count_nonzero},
+};
+
+}  // namespace
+
+std::span<const Entry> reduction_entries() { return entries; }
+
+}  // namespace tenon::converter

@@ -1,0 +1,214 @@
+// Recurrent layers, written out step by step over a known length.
+#include <array>
+
+#include "base/error.h"
+#include "converter/aten/table.h"
+#include "ir/ops/activation.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/linear.h"
+#include "ir/ops/math.h"
+#include "ir/ops/shape.h"
+
+namespace tenon::converter {
+
+namespace {
+
+/// The parameters of one direction of one layer.
+struct Weights {
+  Ref input, hidden, input_bias, hidden_bias, projection;
+};
+
+Ref affine(const Ref& x, const Ref& weight, const Ref& bias) {
+  return bias ? linear(x, weight, bias) : linear(x, weight);
+}
+
+Ref gate(const Ref& gates, std::int64_t i, std::int64_t count) {
+  const auto axis = static_cast<std::int64_t>(gates.rank()) - 1;
+  const Dim size = floor_div(gates.shape().back(), Dim(count));
+  return slice(gates, axis, Dim(i) * size, Dim(i + 1) * size);
+}
+
+/// h, and c for an LSTM.
+using State = std::vector<Ref>;
+/// The next state from the input's part of the gates and the state.
+using Cell = State (*)(const Ref& from_input, const State&, const Weights&);
+
+State lstm_step(const Ref& from_input, const State& state, const Weights& w) {
+  const Ref gates = from_input + affine(state[0], w.hidden, w.hidden_bias);
+  const Ref input = sigmoid(gate(gates, 0, 4));
+  const Ref forget = sigmoid(gate(gates, 1, 4));
+  const Ref candidate = tanh(gate(gates, 2, 4));
+  const Ref output = sigmoid(gate(gates, 3, 4));
+  const Ref c = forget * state[1] + input * candidate;
+  Ref h = output * tanh(c);
+  if (w.projection) h = linear(h, w.projection);
+  return {h, c};
+}
+
+State gru_step(const Ref& from_input, const State& state, const Weights& w) {
+  const Ref from_hidden = affine(state[0], w.hidden, w.hidden_bias);
+  const Ref reset = sigmoid(gate(from_input, 0, 3) + gate(from_hidden, 0, 3));
+  const Ref update = sigmoid(gate(from_input, 1, 3) + gate(from_hidden, 1, 3));
+  const Ref candidate = tanh(gate(from_input, 2, 3) + reset * gate(from_hidden, 2, 3));
+  return {candidate + update * (state[0] - candidate)};
+}
+
+State tanh_step(const Ref& from_input, const State& state, const Weights& w) {
+  return {tanh(from_input + affine(state[0], w.hidden, w.hidden_bias))};
+}
+State relu_step(const Ref& from_input, const State& state, const Weights& w) {
+  return {relu(from_input + affine(state[0], w.hidden, w.hidden_bias))};
+}
+
+/// x[i] along an axis, without the axis.
+Ref step_of(const Ref& x, std::int64_t axis, std::int64_t i) {
+  Shape shape = x.shape();
+  shape.erase(shape.begin() + axis);
+  return reshape(slice(x, axis, Dim(i), Dim(i + 1)), shape);
+}
+
+Ref stacked(const std::vector<Ref>& parts, std::int64_t axis) {
+  std::vector<Ref> out;
+  for (const Ref& part : parts) {
+    Shape shape = part.shape();
+    shape.insert(shape.begin() + axis, Dim(1));
+    out.push_back(reshape(part, shape));
+  }
+  return out.size() == 1 ? out[0] : concat(out, axis);
+}
+
+struct Layer {
+  std::vector<Ref> outputs;  // one a step, in the order of the input
+  State last;
+};
+
+Layer run_layer(Cell cell, const Ref& x, std::int64_t time, std::int64_t steps, bool backward, State state,
+                const Weights& w) {
+  const Ref from_input = affine(x, w.input, w.input_bias);
+  Layer out;
+  out.outputs.resize(static_cast<std::size_t>(steps));
+  for (std::int64_t n = 0; n < steps; ++n) {
+    const std::int64_t i = backward ? steps - 1 - n : n;
+    state = cell(step_of(from_input, time, i), state, w);
+    out.outputs[static_cast<std::size_t>(i)] = state[0];
+  }
+  out.last = std::move(state);
+  return out;
+}
+
+struct Layers {
+  std::vector<Weights> weights;  // layer by layer, forward before backward
+  bool bidirectional = false;
+  bool batch_first = false;
+};
+
+Layers layers_of(Call& call) {
+  if (!call.find("has_biases")) throw unsupported("a packed sequence").hint("pass a padded tensor");
+  const bool biases = call.flag("has_biases", true);
+  Layers out{{}, call.flag("bidirectional", false), call.flag("batch_first", false)};
+  const auto layers = static_cast<std::size_t>(call.integer("num_layers"));
+  if (call.number("dropout", 0) != 0 && call.flag("train", false))
+    throw unsupported("dropout in training mode").hint("call model.eval()");
+  call.ignore({"train"});
+  const auto params = call.tensors("params");
+  const std::size_t count = layers * (out.bidirectional ? 2 : 1);
+  const std::size_t plain = biases ? 4 : 2;
+  const bool projected = params.size() == count * (plain + 1);
+  if (!projected && params.size() != count * plain)
+    throw error("{} parameters for {} layers", params.size(), layers);
+  auto next = params.begin();
+  const auto take = [&] { return call.build.read(*next++); };
+  for (std::size_t i = 0; i < count; ++i) {
+    Weights w;
+    w.input = take();
+    w.hidden = take();
+    if (biases) w.input_bias = take();
+    if (biases) w.hidden_bias = take();
+    if (projected) w.projection = take();
+    out.weights.push_back(w);
+  }
+  return out;
+}
+
+/// All layers; `initial` holds h (and c), each [layers * directions, batch, size].
+Results run(Call& call, Cell cell, const std::vector<Ref>& initial) {
+  const Layers layers = layers_of(call);
+  Ref x = call.tensor("input");
+  const std::int64_t time = layers.batch_first ? 1 : 0;
+  const Dim length = x.shape().at(static_cast<std::size_t>(time));
+  if (!length.is_known()) {
+    throw unsupported("a recurrent layer over an unknown number of steps ({})", length.str())
+        .hint("give that dimension of the input a number");
+  }
+  const std::size_t directions = layers.bidirectional ? 2 : 1;
+  std::vector<std::vector<Ref>> last(initial.size());
+  for (std::size_t i = 0; i < layers.weights.size(); i += directions) {
+    std::vector<Ref> sides;
+    for (std::size_t side = 0; side < directions; ++side) {
+      State state;
+      for (const Ref& h : initial) state.push_back(step_of(h, 0, static_cast<std::int64_t>(i + side)));
+      const Layer layer =
+          run_layer(cell, x, time, length.value(), side == 1, state, layers.weights[i + side]);
+      sides.push_back(stacked(layer.outputs, time));
+      for (std::size_t s = 0; s < last.size(); ++s) last[s].push_back(layer.last[s]);
+    }
+    x = sides.size() == 1 ? sides[0] : concat(sides, 2);
+  }
+  std::vector<Ref> results = {x};
+  for (const auto& states : last) results.push_back(stacked(states, 0));
+  return results;
+}
+
+std::vector<Ref> initial_states(Call& call) {
+  std::vector<Ref> out;
+  for (const TensorPtr& t : call.tensors("hx")) out.push_back(call.build.read(t));
+  return out;
+}
+
+void check_not_packed(Call& call) {
+  if (call.overload == "data") throw unsupported("a packed sequence").hint("pass a padded tensor");
+}
+
+Results lstm(Call& call) {
+  check_not_packed(call);
+  return run(call, lstm_step, initial_states(call));
+}
+template <Cell cell>
+Results simple(Call& call) {
+  check_not_packed(call);
+  return run(call, cell, {call.tensor("hx")});
+}
+
+Weights cell_weights(Call& call) {
+  return {call.tensor("w_ih"),
+          call.tensor("w_hh"),
+          call.optional_tensor("b_ih"),
+          call.optional_tensor("b_hh"),
+          {}};
+}
+Results lstm_cell(Call& call) {
+  const Weights w = cell_weights(call);
+  return lstm_step(affine(call.tensor("input"), w.input, w.input_bias), initial_states(call), w);
+}
+template <Cell cell>
+Results simple_cell(Call& call) {
+  const Weights w = cell_weights(call);
+  return cell(affine(call.tensor("input"), w.input, w.input_bias), {call.tensor("hx")}, w);
+}
+
+constexpr Entry entries[] = {
+    {"lstm", lstm},
+    {"gru", simple<gru_step>},
+    {"rnn_tanh", simple<tanh_step>},
+    {"rnn_relu", simple<relu_step>},
+    {"lstm_cell", lstm_cell},
+    {"gru_cell", simple_cell<gru_step>},
+    {"rnn_tanh_cell", simple_cell<tanh_step>},
+    {"rnn_relu_cell", simple_cell<relu_step>},
+};
+
+}  // namespace
+
+std::span<const Entry> rnn_entries() { return entries; }
+
+}  // namespace tenon::converter

@@ -1,0 +1,324 @@
+// Operators that copy elements to other places.
+#include "ir/ops/shape.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "converter/aten/promote.h"
+#include "converter/aten/shapes.h"
+#include "converter/aten/table.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/create.h"
+#include "ir/ops/index.h"
+
+namespace tenon::converter {
+
+namespace {
+
+std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
+
+/// The tensors of a list in their common dtype.
+std::vector<Ref> promoted_list(Call& call, std::string_view argument) {
+  std::vector<Datum> given;
+  for (const TensorPtr& t : call.tensors(argument)) given.emplace_back(t);
+  if (given.empty()) throw error("an empty list of tensors");
+  return promoted(call.build, given);
+}
+
+Results cat(Call& call) {
+  std::vector<Ref> parts = promoted_list(call, "tensors");
+  // PyTorch skips empty vectors whatever the shape of the others.
+  const auto is_empty_vector = [](const Ref& x) { return x.rank() == 1 && x.shape()[0] == Dim(0); };
+  if (!std::all_of(parts.begin(), parts.end(), is_empty_vector)) std::erase_if(parts, is_empty_vector);
+  const std::int64_t axis = call.axis("dim", parts[0].rank(), 0);
+  return parts.size() == 1 ? parts[0] : concat(parts, axis);
+}
+
+Ref stacked(std::vector<Ref> parts, std::int64_t axis) {
+  for (Ref& part : parts) {
+    Shape shape = part.shape();
+    shape.insert(shape.begin() + axis, Dim(1));
+    part = reshape(part, shape);
+  }
+  return parts.size() == 1 ? parts[0] : concat(parts, axis);
+}
+
+Results stack(Call& call) {
+  const std::vector<Ref> parts = promoted_list(call, "tensors");
+  return stacked(parts, call.axis("dim", parts[0].rank() + 1, 0));
+}
+
+/// vstack, hstack, dstack: at least as many axes, then joined along one.
+Ref at_least(const Ref& x, std::size_t rank) {
+  if (x.rank() >= rank) return x;
+  Shape shape = x.shape();
+  if (rank == 3 && shape.size() == 2)
+    shape.push_back(Dim(1));
+  else if (rank == 3 && shape.size() == 1)
+    shape = {Dim(1), shape[0], Dim(1)};
+  else
+    shape.insert(shape.begin(), rank - shape.size(), Dim(1));
+  return reshape(x, shape);
+}
+template <int rank>
+Results joined(Call& call) {
+  std::vector<Ref> parts = promoted_list(call, "tensors");
+  for (Ref& part : parts) part = at_least(part, rank);
+  const bool vectors = parts[0].rank() == 1;
+  const std::int64_t axis = rank == 2 ? 0 : rank == 3 ? 2 : vectors ? 0 : 1;
+  return parts.size() == 1 ? parts[0] : concat(parts, axis);
+}
+
+Ref repeated(const Ref& x, std::vector<Dim> repeats) {
+  while (repeats.size() < x.rank()) repeats.insert(repeats.begin(), Dim(1));
+  Shape from(repeats.size() - x.rank(), Dim(1));
+  from.insert(from.end(), x.shape().begin(), x.shape().end());
+  Shape single, wide, result;
+  for (std::size_t i = 0; i < repeats.size(); ++i) {
+    single.push_back(Dim(1));
+    single.push_back(from[i]);
+    wide.push_back(repeats[i]);
+    wide.push_back(from[i]);
+    result.push_back(repeats[i] * from[i]);
+  }
+  return reshape(expand(reshape(x, single), wide), result);
+}
+
+Results repeat(Call& call) {
+  const Ref x = call.tensor("self");
+  auto repeats = call.sizes("repeats");
+  if (repeats.size() < x.rank()) throw error("repeat of {} axes by {} counts", x.rank(), repeats.size());
+  return repeated(x, std::move(repeats));
+}
+Results tile(Call& call) { return repeated(call.tensor("self"), call.sizes("dims")); }
+
+Results repeat_interleave(Call& call) {
+  if (call.overload == "Tensor" || call.overload == "self_Tensor")
+    throw unsupported("repeat_interleave by a tensor: the size of the result depends on its data")
+        .hint("give an int");
+  Ref x = call.tensor("self");
+  const Dim repeats = call.size("repeats");
+  call.ignore({"output_size"});
+  if (!call.has("dim")) x = reshape(x, {numel(x.shape())});
+  const std::int64_t axis = call.axis("dim", x.rank(), 0);
+  Shape single = x.shape();
+  single.insert(single.begin() + axis + 1, Dim(1));
+  Shape wide = single;
+  wide[at(axis) + 1] = repeats;
+  Shape result = x.shape();
+  result[at(axis)] = result[at(axis)] * repeats;
+  return reshape(expand(reshape(x, single), wide), result);
+}
+
+Results flip(Call& call) {
+  const Ref x = call.tensor("self");
+  auto axes = call.integers("dims");
+  for (auto& a : axes) a = normalize_axis(a, x.rank());
+  std::sort(axes.begin(), axes.end());
+  return axes.empty() ? x : tenon::flip(x, axes);
+}
+
+Ref rolled(const Ref& x, std::int64_t axis, const Dim& shift) {
+  const Dim size = x.shape()[at(axis)];
+  const Dim cut = mod(size - mod(shift, size), size);
+  if (cut == Dim(0)) return x;
+  const std::array parts = {slice(x, axis, cut, size), slice(x, axis, 0, cut)};
+  return concat(parts, axis);
+}
+
+Results roll(Call& call) {
+  const Ref x = call.tensor("self");
+  const auto shifts = call.sizes("shifts");
+  const auto dims = call.integers("dims", {});
+  if (dims.empty()) return reshape(rolled(reshape(x, {numel(x.shape())}), 0, shifts.at(0)), x.shape());
+  Ref y = x;
+  for (std::size_t i = 0; i < dims.size(); ++i)
+    y = rolled(y, normalize_axis(dims[i], x.rank()), shifts.at(i));
+  return y;
+}
+
+/// PyTorch lists (begin, end) from the last axis on; Pad lists all begins, then all ends.
+Ref padded(const Ref& x, const std::vector<Dim>& pads, PadMode mode, double value) {
+  const std::size_t rank = x.rank();
+  if (pads.size() % 2 != 0 || pads.size() / 2 > rank)
+    throw error("{} paddings for a tensor of rank {}", pads.size(), rank);
+  Shape amounts(2 * rank, Dim(0));
+  for (std::size_t i = 0; i < pads.size() / 2; ++i) {
+    amounts[rank - 1 - i] = pads[2 * i];
+    amounts[2 * rank - 1 - i] = pads[2 * i + 1];
+  }
+  return apply(Pad{.pads = std::move(amounts), .mode = mode, .value = value}, {x});
+}
+
+Results constant_pad(Call& call) {
+  return padded(call.tensor("self"), call.sizes("pad"), PadMode::constant, call.number("value", 0));
+}
+Results pad_op(Call& call) {
+  const std::string mode = call.word("mode", "constant");
+  const double value = call.number("value", 0);
+  const Ref x = call.tensor("self");
+  const auto pads = call.sizes("pad");
+  for (std::size_t i = 0; i < EnumNames<PadMode>::names.size(); ++i)
+    if (mode == EnumNames<PadMode>::names[i]) return padded(x, pads, static_cast<PadMode>(i), value);
+  throw unsupported("padding of mode '{}'", mode);
+}
+template <PadMode mode>
+Results pad_with(Call& call) {
+  return padded(call.tensor("self"), call.sizes("padding"), mode, 0);
+}
+
+Results pixel_shuffle(Call& call) {
+  const Ref x = call.tensor("self");
+  const Dim r(call.integer("upscale_factor"));
+  const std::size_t lead = x.rank() - 3;
+  const Shape& s = x.shape();
+  const Dim channels = floor_div(s[lead], r * r);
+  Shape split(s.begin(), s.begin() + static_cast<std::ptrdiff_t>(lead));
+  Shape result = split;
+  std::vector<std::int64_t> axes(lead);
+  std::iota(axes.begin(), axes.end(), 0);
+  for (std::int64_t a : {0, 3, 1, 4, 2}) axes.push_back(static_cast<std::int64_t>(lead) + a);
+  for (const Dim& d : {channels, r, r, s[lead + 1], s[lead + 2]}) split.push_back(d);
+  for (const Dim& d : {channels, s[lead + 1] * r, s[lead + 2] * r}) result.push_back(d);
+  return reshape(permute(reshape(x, split), axes), result);
+}
+
+Results pixel_unshuffle(Call& call) {
+  const Ref x = call.tensor("self");
+  const Dim r(call.integer("downscale_factor"));
+  const std::size_t lead = x.rank() - 3;
+  const Shape& s = x.shape();
+  const Dim height = floor_div(s[lead + 1], r);
+  const Dim width = floor_div(s[lead + 2], r);
+  Shape split(s.begin(), s.begin() + static_cast<std::ptrdiff_t>(lead));
+  Shape result = split;
+  std::vector<std::int64_t> axes(lead);
+  std::iota(axes.begin(), axes.end(), 0);
+  for (std::int64_t a : {0, 2, 4, 1, 3}) axes.push_back(static_cast<std::int64_t>(lead) + a);
+  for (const Dim& d : {s[lead], height, r, width, r}) split.push_back(d);
+  for (const Dim& d : {s[lead] * r * r, height, width}) result.push_back(d);
+  return reshape(permute(reshape(x, split), axes), result);
+}
+
+Results channel_shuffle(Call& call) {
+  const Ref x = call.tensor("self");
+  const Dim groups(call.integer("groups"));
+  Shape split = x.shape();
+  split[1] = floor_div(split[1], groups);
+  split.insert(split.begin() + 1, groups);
+  std::vector<std::int64_t> axes(split.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  std::swap(axes[1], axes[2]);
+  return reshape(permute(reshape(x, split), axes), x.shape());
+}
+
+/// a[i] and b[j] for all i, j: each vector along an axis of its own.
+Results meshgrid(Call& call) {
+  const std::string indexing = call.word("indexing", "ij");
+  std::vector<Ref> vectors;
+  Shape shape;
+  for (const TensorPtr& t : call.tensors("tensors")) {
+    vectors.push_back(call.build.read(t));
+    shape.push_back(numel(t->shape()));
+  }
+  if (indexing == "xy" && shape.size() >= 2) std::swap(shape[0], shape[1]);
+  std::vector<Datum> out;
+  for (std::size_t i = 0; i < vectors.size(); ++i) {
+    const std::size_t axis = indexing == "xy" && i < 2 && vectors.size() >= 2 ? 1 - i : i;
+    Shape row(shape.size(), Dim(1));
+    row[axis] = shape[axis];
+    out.emplace_back(call.build.tensor(expand(reshape(vectors[i], row), shape), false));
+  }
+  return list_of(std::move(out));
+}
+
+Results broadcast_tensors(Call& call) {
+  Shape shape;
+  const auto given = call.tensors("tensors");
+  for (const TensorPtr& t : given) shape = broadcast(shape, t->shape());
+  std::vector<Datum> out;
+  for (const TensorPtr& t : given) out.emplace_back(call.build.view(t, Expand{.shape = shape}));
+  return list_of(std::move(out));
+}
+
+/// Patches of an image as columns: [N, C*kh*kw, L].
+Results im2col(Call& call) {
+  Ref x = call.tensor("self");
+  const auto kernel = call.integers("kernel_size");
+  const auto dilation = call.integers("dilation");
+  const auto pads = call.sizes("padding");
+  const auto stride = call.integers("stride");
+  if (x.rank() != 4) throw unsupported("im2col of a tensor of rank {}", x.rank());
+  x = padded(x, {pads.at(1), pads.at(1), pads.at(0), pads.at(0)}, PadMode::constant, 0);
+  Dim count[2];
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::int64_t axis = static_cast<std::int64_t>(i == 0 ? 2 : 4);
+    const Dim size = x.shape()[at(axis)];
+    count[i] = floor_div(size - Dim(dilation[i] * (kernel[i] - 1) + 1), Dim(stride[i])) + 1;
+    const Place& place = call.build.place();
+    const Ref steps = apply(Iota{.size = Dim(kernel[i])}, place);
+    const Ref starts = apply(Iota{.size = count[i]}, place);
+    const Ref rows =
+        reshape(steps, {Dim(kernel[i]), Dim(1)}) * steps.literal(static_cast<double>(dilation[i]));
+    x = index_select(x, axis, rows + starts * starts.literal(static_cast<double>(stride[i])));
+  }
+  const Shape& s = x.shape();  // N, C, kh, H, kw, W
+  const Dim columns = s[1] * s[2] * s[4];
+  return reshape(permute(x, {0, 1, 2, 4, 3, 5}), {s[0], columns, count[0] * count[1]});
+}
+
+Results diff(Call& call) {
+  Ref x = call.tensor("self");
+  const std::int64_t axis = call.axis("dim", x.rank(), -1);
+  std::vector<Ref> parts;
+  if (const Ref before = call.optional_tensor("prepend")) parts.push_back(cast(x.dtype(), before));
+  parts.push_back(x);
+  if (const Ref after = call.optional_tensor("append")) parts.push_back(cast(x.dtype(), after));
+  if (parts.size() > 1) x = concat(parts, axis);
+  if (is_bool(x.dtype())) throw unsupported("diff of bool tensors");
+  for (std::int64_t n = call.integer("n", 1); n > 0; --n) {
+    const Dim size = x.shape()[at(axis)];
+    x = slice(x, axis, 1, size) - slice(x, axis, 0, size - 1);
+  }
+  return x;
+}
+
+constexpr Entry entries[] = {
+    {"cat", cat},
+    {"concat", cat},
+    {"concatenate", cat},
+    {"stack", stack},
+    {"hstack", joined<1>},
+    {"vstack", joined<2>},
+    {"row_stack", joined<2>},
+    {"dstack", joined<3>},
+    {"repeat", repeat},
+    {"tile", tile},
+    {"repeat_interleave", repeat_interleave},
+    {"flip", flip},
+    {"roll", roll},
+    {"constant_pad_nd", constant_pad},
+    {"pad", pad_op},
+    {"reflection_pad1d", pad_with<PadMode::reflect>},
+    {"reflection_pad2d", pad_with<PadMode::reflect>},
+    {"reflection_pad3d", pad_with<PadMode::reflect>},
+    {"replication_pad1d", pad_with<PadMode::replicate>},
+    {"replication_pad2d", pad_with<PadMode::replicate>},
+    {"replication_pad3d", pad_with<PadMode::replicate>},
+    {"pixel_shuffle", pixel_shuffle},
+    {"pixel_unshuffle", pixel_unshuffle},
+    {"channel_shuffle", channel_shuffle},
+    {"native_channel_shuffle", channel_shuffle},
+    {"meshgrid", meshgrid},
+    {"broadcast_tensors", broadcast_tensors},
+    {"im2col", im2col},
+    {"diff", diff},
+};
+
+}  // namespace
+
+std::span<const Entry> shape_entries() { return entries; }
+
+}  // namespace tenon::converter

@@ -1,0 +1,28 @@
+// Sizes and places as PyTorch's arguments give them: -1, negative axes, open ends.
+#pragma once
+#include <vector>
+
+#include "converter/aten/call.h"
+#include "ir/type.h"
+
+namespace tenon::converter {
+
+/// A size list with at most one -1, which takes what is left of `count` elements.
+Shape resolved_shape(std::vector<Dim> sizes, const Dim& count);
+/// Bounds of x[start:end:step] as Slice wants them: inside [0, size], end >= start, 0 < step.
+struct Bounds {
+  Dim start, end;
+};
+Bounds slice_bounds(const Datum* start, const Datum* end, const Dim& size);
+/// The sizes of an expand: -1 keeps the size that is there.
+Shape expanded_shape(std::vector<Dim> sizes, const Shape& from);
+/// x.select(axis, index): the axis goes.
+TensorPtr select(Builder&, const TensorPtr& x, std::int64_t axis, const Dim& index);
+/// A view of another shape with the same elements.
+TensorPtr reshaped(Builder&, const TensorPtr& x, Shape shape);
+/// A slice of one axis.
+TensorPtr sliced(Builder&, const TensorPtr& x, std::int64_t axis, Dim start, Dim end, std::int64_t step = 1);
+/// A view with axes in another order.
+TensorPtr permuted(Builder&, const TensorPtr& x, std::vector<std::int64_t> axes);
+
+}  // namespace tenon::converter

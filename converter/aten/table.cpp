@@ -1,0 +1,128 @@
+#include "converter/aten/table.h"
+
+#include <unordered_map>
+
+#include "base/error.h"
+#include "converter/aten/mapping.h"
+#include "converter/aten/promote.h"
+#include "ir/ops/cast.h"
+
+namespace tenon::converter {
+
+namespace {
+
+constexpr std::array families = {
+    arithmetic_entries, attention_entries, convolution_entries, creation_entries,  index_entries,
+    matrix_entries,     norm_entries,      pool_entries,        reduction_entries, rnn_entries,
+    shape_entries,      tensor_entries,    view_entries,
+};
+
+/// "relu_" → "relu"; empty when the name is not that of an in-place operator.
+std::string_view pure_name(std::string_view name) {
+  if (name.size() < 2 || name.back() != '_' || name.ends_with("__")) return {};
+  return name.substr(0, name.size() - 1);
+}
+
+/// "__iadd__" and its like: Python's in-place operators on tensors.
+std::string_view python_in_place(std::string_view name) {
+  if (name == "__iand__") return "__and__";
+  if (name == "__ior__") return "__or__";
+  if (name == "__ixor__") return "__xor__";
+  if (name == "__ilshift__") return "__lshift__";
+  if (name == "__irshift__") return "__rshift__";
+  return {};
+}
+
+bool serves(std::string_view name, std::string_view overload) {
+  return find_handler(name, overload) || find_mapping(name, overload);
+}
+
+Results run_pure(Call& call) {
+  if (const Handler handler = find_handler(call.name, call.overload)) return handler(call);
+  if (const AtenMapping* mapping = find_mapping(call.name, call.overload)) return run_mapping(*mapping, call);
+  throw unsupported("the operator is not implemented");
+}
+
+bool operands_are_dense(const Call& call) {
+  for (const Argument& a : call.arguments()) {
+    if (const auto* t = a.value.get<TensorPtr>(); t && !(*t)->dense) return false;
+    if (const auto* items = items_of(a.value))
+      for (const Datum& item : *items)
+        if (const auto* t = item.get<TensorPtr>(); t && !(*t)->dense) return false;
+  }
+  return true;
+}
+
+bool operands_are_scalars(const Call& call) {
+  bool any = false;
+  for (const Argument& a : call.arguments()) {
+    if (a.value.is_tensor() && !is_python_number(a.value)) return false;
+    any |= a.value.is_tensor();
+  }
+  return any;
+}
+
+std::vector<Datum> to_datums(Call& call, Results results) {
+  if (results.fresh.empty()) return std::move(results.values);
+  const bool dense = operands_are_dense(call);
+  const bool scalar = operands_are_scalars(call);
+  std::vector<Datum> out;
+  for (const Ref& r : results.fresh) {
+    TensorPtr t = call.build.tensor(r, dense || r.rank() < 2);
+    t->is_scalar = scalar && r.rank() == 0;
+    out.emplace_back(std::move(t));
+  }
+  return out;
+}
+
+void store(Builder& build, const TensorPtr& target, const Datum& result) {
+  const auto* t = result.get<TensorPtr>();
+  if (!t) throw unsupported("an in-place write of {}", kind_name(result));
+  if (*t == target) return;
+  const auto& number = (*t)->buffer->number;
+  if (number && (*t)->steps.empty() && target->buffer->number && target->steps.empty()) {
+    build.write_number(target, *number);
+    return;
+  }
+  const Ref value = build.read(*t);
+  if (is_float(value.dtype()) && !is_float(target->dtype())) {
+    throw error("a {} result does not fit into the {} tensor it is written to", name(value.dtype()),
+                name(target->dtype()));
+  }
+  build.write(target, cast(target->dtype(), value));
+}
+
+}  // namespace
+
+Handler find_handler(std::string_view name, std::string_view overload) {
+  static const auto index = [] {
+    std::unordered_map<std::string_view, Handler> all;
+    for (const auto& family : families)
+      for (const Entry& entry : family()) TENON_CHECK(all.emplace(entry.name, entry.handler).second);
+    return all;
+  }();
+  auto it = index.find(std::string(name) + "." + std::string(overload));
+  if (it == index.end()) it = index.find(name);
+  return it == index.end() ? nullptr : it->second;
+}
+
+std::vector<Datum> run_aten(Builder& build, std::string_view name, std::string_view overload,
+                            std::vector<Argument> arguments) {
+  Datum target;
+  std::string pure(name);
+  if (!serves(name, overload)) {
+    if (!pure_name(name).empty()) pure = pure_name(name);
+    if (!python_in_place(name).empty()) pure = python_in_place(name);
+    if (pure != name && !arguments.empty()) target = arguments[0].value;
+  }
+  Call call(build, pure, std::string(overload), std::move(arguments));
+  if (const Datum* out = call.find("out"); out && out->is_tensor()) target = *out;
+  std::vector<Datum> results = to_datums(call, run_pure(call));
+  call.check_all_used();
+  if (!target.is_tensor()) return results;
+  if (results.size() != 1) throw unsupported("an in-place operator with several results");
+  store(build, *target.get<TensorPtr>(), results[0]);
+  return {target};
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,212 @@
+// What a tensor is (size, dtype) and copies of it: to, contiguous, clone, fill, copy.
+#include "base/error.h"
+#include "converter/aten/promote.h"
+#include "converter/aten/shapes.h"
+#include "converter/aten/table.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/create.h"
+#include "ir/ops/shape.h"
+
+namespace tenon::converter {
+
+namespace {
+
+Results size(Call& call) {
+  const TensorPtr x = call.tensor_ptr("self");
+  if (call.has("dim")) return Datum(x->shape()[static_cast<std::size_t>(call.axis("dim", x->rank()))]);
+  std::vector<Datum> sizes(x->shape().begin(), x->shape().end());
+  return list_of(std::move(sizes));
+}
+
+Results dim(Call& call) { return Datum(call.tensor_ptr("self")->rank()); }
+Results numel_op(Call& call) { return Datum(numel(call.tensor_ptr("self")->shape())); }
+Results len(Call& call) {
+  const TensorPtr x = call.tensor_ptr(call.find("t") ? "t" : "self");
+  if (x->rank() == 0) throw error("len() of a rank-0 tensor");
+  return Datum(x->shape()[0]);
+}
+Results is_floating_point(Call& call) { return Datum(is_float(call.tensor_ptr("self")->dtype())); }
+Results is_complex_op(Call& call) { return Datum(is_complex(call.tensor_ptr("self")->dtype())); }
+Results no(Call&) { return Datum(false); }
+Results is_same_size(Call& call) {
+  return Datum(call.tensor_ptr("self")->shape() == call.tensor_ptr("other")->shape());
+}
+Results is_contiguous(Call& call) {
+  call.ignore({"memory_format"});
+  if (call.tensor_ptr("self")->dense) return Datum(true);
+  return Datum(Undecided{"whether a tensor is contiguous"});
+}
+
+/// The tensor in a dtype: itself when it has that dtype and no copy is asked for.
+Results converted(Call& call, DType dtype) {
+  const TensorPtr x = call.tensor_ptr("self");
+  const bool copies = call.flag("copy", false);
+  call.ignore({"device", "layout", "pin_memory", "non_blocking", "memory_format", "other"});
+  if (is_complex(dtype)) throw unsupported("complex numbers");
+  if (x->dtype() == dtype && !copies) return x;
+  if (x->buffer->number && x->steps.empty() && dtype == DType::i64)
+    return call.build.number(*x->buffer->number);
+  return cast(dtype, call.build.read(x));
+}
+
+Results to(Call& call) {
+  const TensorPtr x = call.tensor_ptr("self");
+  if (call.has("other")) return converted(call, call.tensor_ptr("other")->dtype());
+  return converted(call, call.dtype("dtype").value_or(x->dtype()));
+}
+Results type_as(Call& call) { return converted(call, call.tensor_ptr("other")->dtype()); }
+template <DType dtype>
+Results to_dtype(Call& call) {
+  return converted(call, dtype);
+}
+Results same_tensor(Call& call) {
+  call.ignore({"memory_format", "device", "non_blocking"});
+  return call.tensor_ptr("self");
+}
+
+Results contiguous(Call& call) {
+  const TensorPtr x = call.tensor_ptr("self");
+  call.ignore({"memory_format"});
+  return x->dense ? x : call.build.maybe_view(x, call.build.read(x), true);
+}
+
+Results clone(Call& call) {
+  const TensorPtr x = call.tensor_ptr("self");
+  call.ignore({"memory_format"});
+  if (x->buffer->number && x->steps.empty()) return call.build.number(*x->buffer->number);
+  TensorPtr copy = call.build.tensor(call.build.read(x), x->dense);
+  copy->is_scalar = x->is_scalar;
+  return copy;
+}
+
+Results fill(Call& call) {
+  const TensorPtr x = call.tensor_ptr("self");
+  const Datum& value = call.datum("value");
+  if (value.is_number() && x->dtype() == DType::i64 && x->rank() == 0 && value.is<Dim>())
+    return call.build.number(*value.get<Dim>());
+  return expand(operand(call.build, value, x->dtype()), x->shape());
+}
+Results zero(Call& call) {
+  const TensorPtr x = call.tensor_ptr("self");
+  return expand(call.build.literal(0.0, x->dtype()), x->shape());
+}
+Results copy(Call& call) {
+  call.ignore({"non_blocking"});
+  const TensorPtr x = call.tensor_ptr("self");
+  const Ref source = cast(x->dtype(), call.tensor("src"));
+  return source.shape() == x->shape() ? source : expand(source, x->shape());
+}
+
+/// A Python number from a rank-0 or one-element tensor.
+Results item(Call& call) {
+  const TensorPtr x = call.tensor_ptr(call.find("self") ? "self" : "a");
+  if (const auto number = call.build.known_number(x)) return *number;
+  throw unsupported("a number taken from a tensor depends on its data")
+      .hint("keep it a tensor; if it is a constant, pass it as a Python number");
+}
+Results to_int(Call& call) {
+  const Datum number = item(call).values.at(0);
+  if (const auto* real = number.get<double>()) return Datum(static_cast<std::int64_t>(*real));
+  if (const auto* flag = number.get<bool>()) return Datum(std::int64_t{*flag});
+  return number;
+}
+Results to_float(Call& call) {
+  const Datum number = item(call).values.at(0);
+  if (const auto* dim = number.get<Dim>()) {
+    if (!dim->is_known()) {
+      TensorPtr t = call.build.tensor(cast(DType::f64, call.build.size(*dim)));
+      t->is_scalar = true;
+      return t;
+    }
+    return Datum(static_cast<double>(dim->value()));
+  }
+  if (const auto* flag = number.get<bool>()) return Datum(*flag ? 1.0 : 0.0);
+  return number;
+}
+Results to_bool(Call& call) {
+  const TensorPtr x = call.tensor_ptr(call.find("self") ? "self" : "a");
+  const auto number = call.build.known_number(x);
+  if (!number) return Datum(Undecided{"the data of a tensor"});
+  if (const auto* real = number->get<double>()) return Datum(*real != 0);
+  if (const auto* dim = number->get<Dim>()) {
+    const auto zero = known_equal(*dim, Dim(0));
+    return zero ? Datum(!*zero) : Datum(Undecided{dim->str() + " != 0"});
+  }
+  return *number;
+}
+
+/// In eval mode dropout hands its argument through.
+Results dropout(Call& call) {
+  if (call.number("p", 0.5) != 0 && call.flag("train", false)) {
+    throw unsupported("dropout in training mode").hint("call model.eval() before tracing");
+  }
+  return call.tensor_ptr("input");
+}
+Results native_dropout(Call& call) {
+  if (call.number("p", 0.5) != 0 && call.flag("train", false)) {
+    throw unsupported("dropout in training mode").hint("call model.eval() before exporting");
+  }
+  const TensorPtr x = call.tensor_ptr("input");
+  const Ref mask = full(x->shape(), 1, DType::boolean, call.build.place());
+  return Results::many({Datum(x), Datum(call.build.tensor(mask))});
+}
+
+constexpr Entry entries[] = {
+    {"size", size},
+    {"sym_size", size},
+    {"dim", dim},
+    {"numel", numel_op},
+    {"sym_numel", numel_op},
+    {"len", len},
+    {"is_floating_point", is_floating_point},
+    {"is_complex", is_complex_op},
+    {"is_nonzero", to_bool},
+    {"is_same_size", is_same_size},
+    {"is_contiguous", is_contiguous},
+    {"is_inference", no},
+    {"is_conj", no},
+    {"is_neg", no},
+    {"to", to},
+    {"_to_copy", to},
+    {"type_as", type_as},
+    {"_cast_Float", to_dtype<DType::f32>},
+    {"_cast_Long", to_dtype<DType::i64>},
+    {"float", to_dtype<DType::f32>},
+    {"double", to_dtype<DType::f64>},
+    {"half", to_dtype<DType::f16>},
+    {"long", to_dtype<DType::i64>},
+    {"int", to_dtype<DType::i32>},
+    {"bool", to_dtype<DType::boolean>},
+    {"cpu", same_tensor},
+    {"cuda", same_tensor},
+    {"requires_grad_", same_tensor},
+    {"detach_", same_tensor},
+    {"lift", same_tensor},
+    {"lift_fresh", same_tensor},
+    {"contiguous", contiguous},
+    {"clone", clone},
+    {"lift_fresh_copy", clone},
+    {"alias_copy", clone},
+    {"detach_copy", clone},
+    {"fill", fill},
+    {"zero", zero},
+    {"copy", copy},
+    {"item", item},
+    {"Int", to_int},
+    {"IntImplicit", to_int},
+    {"Float", to_float},
+    {"FloatImplicit", to_float},
+    {"ScalarImplicit", item},
+    {"Bool", to_bool},
+    {"dropout", dropout},
+    {"feature_dropout", dropout},
+    {"alpha_dropout", dropout},
+    {"feature_alpha_dropout", dropout},
+    {"native_dropout", native_dropout},
+};
+
+}  // namespace
+
+std::span<const Entry> tensor_entries() { return entries; }
+
+}  // namespace tenon::converter

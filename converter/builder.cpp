@@ -1,0 +1,249 @@
+#include "converter/builder.h"
+
+#include <array>
+
+#include "base/error.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/create.h"
+#include "ir/ops/index.h"
+#include "ir/ops/shape.h"
+
+namespace tenon::converter {
+
+namespace {
+
+bool keeps_rows_dense(const AbstractTensor& of, const Op& op) {
+  if (!of.dense) return false;
+  if (op.is<Reshape>()) return true;
+  const auto* slice = op.as<Slice>();
+  if (!slice || slice->step != 1) return false;
+  for (std::int64_t axis = 0; axis < slice->axis; ++axis)
+    if (of.type.shape[static_cast<std::size_t>(axis)] != Dim(1)) return false;
+  return true;
+}
+
+}  // namespace
+
+Ref Builder::literal(double value, DType dtype) const { return ref(place_.region->literal(dtype, value)); }
+
+Ref Builder::literal(std::int64_t value, DType dtype) const {
+  return ref(place_.region->literal(Tensor::scalar(dtype, value)));
+}
+
+Ref Builder::literal(const Datum& number, DType dtype) const {
+  if (const auto* flag = number.get<bool>()) return literal(std::int64_t{*flag}, dtype);
+  if (const auto* real = number.get<double>()) return literal(*real, dtype);
+  if (const auto* integer = number.get<Dim>()) {
+    if (integer->is_known()) return literal(integer->value(), dtype);
+    return cast(dtype, size(*integer));
+  }
+  throw unsupported("{} where a number is needed", kind_name(number));
+}
+
+Ref Builder::size(const Dim& value) const {
+  if (value.is_known()) return literal(value.value(), DType::i64);
+  return apply(DimValue{.value = value}, place_);
+}
+
+TensorPtr Builder::tensor(Ref value, bool dense) {
+  auto t = std::make_shared<AbstractTensor>();
+  t->buffer = std::make_shared<Buffer>();
+  t->buffer->value = value.value();
+  t->type = value.type();
+  t->dense = dense;
+  return t;
+}
+
+TensorPtr Builder::number(Dim value) {
+  auto t = std::make_shared<AbstractTensor>();
+  t->buffer = std::make_shared<Buffer>();
+  t->buffer->number = std::move(value);
+  t->type = Type{DType::i64, {}};
+  t->dense = true;
+  return t;
+}
+
+TensorPtr Builder::state(Value* value, std::string name, bool dense) {
+  TensorPtr t = tensor(ref(value), dense);
+  t->buffer->state = std::move(name);
+  return t;
+}
+
+Ref Builder::read(const TensorPtr& t) {
+  Buffer& buffer = *t->buffer;
+  if (!buffer.unreadable.empty()) {
+    throw unsupported("{}", buffer.unreadable)
+        .hint("call .clone() before the in-place write, or write the result to a new variable");
+  }
+  if (!buffer.value) buffer.value = size(*buffer.number).value();
+  if (t->cached_ && t->cached_version_ == buffer.version) return ref(t->cached_);
+  Ref value = ref(buffer.value);
+  for (const ViewStep& step : t->steps) value = apply(step.op, {value});
+  t->cached_ = value.value();
+  t->cached_version_ = buffer.version;
+  return value;
+}
+
+TensorPtr Builder::view(const TensorPtr& of, Op op) {
+  auto t = std::make_shared<AbstractTensor>();
+  t->buffer = of->buffer;
+  t->steps = of->steps;
+  const std::array<Type, 1> before = {of->type};
+  t->type = op.infer(before).at(0);
+  if (t->type == of->type && (op.is<Reshape>() || op.is<Expand>() || op.is<Slice>())) {
+    const auto* slice = op.as<Slice>();
+    if (!slice || slice->step == 1) {
+      t->dense = of->dense;
+      return t;
+    }
+  }
+  t->dense = keeps_rows_dense(*of, op);
+  t->steps.push_back({std::move(op), of->type});
+  if (of->buffer->value && of->buffer->unreadable.empty()) {
+    t->cached_ = apply(t->steps.back().op, {read(of)}).value();
+    t->cached_version_ = of->buffer->version;
+  }
+  return t;
+}
+
+TensorPtr Builder::maybe_view(const TensorPtr& of, Ref value, bool dense) {
+  TensorPtr t = tensor(value, dense);
+  t->buffer->number = of->buffer->number;
+  std::vector<std::weak_ptr<Buffer>> others = of->buffer->maybe_shared;
+  others.push_back(of->buffer);
+  for (const auto& weak : others) {
+    const auto other = weak.lock();
+    if (!other) continue;
+    t->buffer->maybe_shared.push_back(other);
+    other->maybe_shared.push_back(t->buffer);
+  }
+  return t;
+}
+
+void Builder::before_write(const TensorPtr& t) {
+  Buffer& buffer = *t->buffer;
+  if (!buffer.state.empty()) {
+    throw unsupported("an in-place write to {}, which the model keeps between calls", buffer.state)
+        .hint("return the new state as an output and pass it in as an input");
+  }
+  for (const auto& shared : buffer.maybe_shared) {
+    const auto other = shared.lock();
+    if (!other) continue;
+    if (!other->state.empty()) {
+      throw unsupported("an in-place write that may change {}, which the model keeps between calls",
+                        other->state)
+          .hint("call .clone() first");
+    }
+    other->unreadable =
+        "a tensor is read after an in-place write to another one that may or may not share its memory "
+        "(reshape, flatten and contiguous copy or not, depending on strides)";
+  }
+}
+
+void Builder::after_write(Buffer& buffer, Value* value) {
+  buffer.value = value;
+  buffer.number.reset();
+  ++buffer.version;
+}
+
+Ref Builder::write_back(const ViewStep& step, Ref before, Ref value) {
+  if (step.op.is<Reshape>()) return apply(Reshape{.shape = step.before.shape}, {value});
+  if (const auto* permute = step.op.as<Permute>()) {
+    std::vector<std::int64_t> inverse(permute->axes.size());
+    for (std::size_t i = 0; i < inverse.size(); ++i)
+      inverse[static_cast<std::size_t>(permute->axes[i])] = static_cast<std::int64_t>(i);
+    return apply(Permute{.axes = inverse}, {value});
+  }
+  if (const auto* slice = step.op.as<Slice>()) {
+    const Dim& size = step.before.shape[static_cast<std::size_t>(slice->axis)];
+    if (slice->step != 1) {
+      const Dim& count = value.shape()[static_cast<std::size_t>(slice->axis)];
+      const Ref steps = apply(Iota{.size = count, .dtype = DType::i64}, place_);
+      const Ref scaled = apply(Mul{}, {steps, literal(slice->step, DType::i64)});
+      const Ref indices = apply(Add{}, {scaled, this->size(slice->start)});
+      return apply(IndexPut{.axes = {slice->axis}}, {before, value, indices});
+    }
+    std::vector<Ref> parts;
+    if (slice->start != Dim(0))
+      parts.push_back(apply(Slice{.axis = slice->axis, .start = 0, .end = slice->start}, {before}));
+    parts.push_back(value);
+    if (slice->end != size)
+      parts.push_back(apply(Slice{.axis = slice->axis, .start = slice->end, .end = size}, {before}));
+    return parts.size() == 1 ? value : concat(parts, slice->axis);
+  }
+  throw unsupported("an in-place write through a view made by {}", step.op.name())
+      .hint("call .clone() first");
+}
+
+void Builder::write(const TensorPtr& t, Ref value) {
+  before_write(t);
+  if (value.shape() != t->shape()) value = apply(Expand{.shape = t->shape()}, {value});
+  TENON_CHECK(value.dtype() == t->dtype());
+  const Ref written = value;
+  Buffer& buffer = *t->buffer;
+  if (!t->steps.empty()) {
+    if (!buffer.value) buffer.value = size(*buffer.number).value();
+    std::vector<Ref> before = {ref(buffer.value)};
+    for (std::size_t i = 0; i + 1 < t->steps.size(); ++i)
+      before.push_back(apply(t->steps[i].op, {before.back()}));
+    for (std::size_t i = t->steps.size(); i-- > 0;) value = write_back(t->steps[i], before[i], value);
+  }
+  after_write(buffer, value.value());
+  t->cached_ = written.value();
+  t->cached_version_ = buffer.version;
+}
+
+void Builder::write_number(const TensorPtr& t, Dim value) {
+  TENON_CHECK(t->steps.empty() && t->rank() == 0);
+  before_write(t);
+  after_write(*t->buffer, nullptr);
+  t->buffer->number = std::move(value);
+}
+
+void Builder::poison(const TensorPtr& t) {
+  t->buffer->poisoned = true;
+  for (const auto& shared : t->buffer->maybe_shared)
+    if (const auto other = shared.lock()) other->poisoned = true;
+}
+
+std::optional<Datum> Builder::known_number(const TensorPtr& t) {
+  if (t->rank() != 0 || !t->buffer->unreadable.empty()) return std::nullopt;
+  if (t->buffer->number && t->steps.empty()) return Datum(*t->buffer->number);
+  const Value* value = read(t).value();
+  if (!value->is_constant() || !value->tensor().defined()) return std::nullopt;
+  const Tensor& data = value->tensor();
+  if (is_bool(data.dtype())) return Datum(data.get_int() != 0);
+  if (is_integral(data.dtype())) return Datum(Dim(data.get_int()));
+  if (is_float(data.dtype())) return Datum(data.get_double());
+  return std::nullopt;
+}
+
+std::optional<DType> dtype_from_c10(std::int64_t code) {
+  switch (code) {
+    case 0: return DType::u8;
+    case 1: return DType::i8;
+    case 2: return DType::i16;
+    case 3: return DType::i32;
+    case 4: return DType::i64;
+    case 5: return DType::f16;
+    case 6: return DType::f32;
+    case 7: return DType::f64;
+    case 9: return DType::c64;
+    case 10: return DType::c128;
+    case 11: return DType::boolean;
+    case 15: return DType::bf16;
+    case 27: return DType::u16;
+    case 28: return DType::u32;
+    case 29: return DType::u64;
+    default: return std::nullopt;
+  }
+}
+
+std::int64_t c10_code(DType t) {
+  for (std::int64_t code = 0; code < 30; ++code)
+    if (dtype_from_c10(code) == t) return code;
+  throw InternalError("a dtype without a c10 number");
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,283 @@
+#include "converter/convert.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "converter/interpreter/interpreter.h"
+#include "converter/interpreter/scalars.h"
+#include "ir/verify.h"
+
+namespace tenon {
+
+namespace {
+
+using converter::Builder;
+using converter::Datum;
+using converter::Interpreter;
+namespace ts = torchscript;
+
+Datum datum_of(const InputLiteral& literal) {
+  return std::visit(
+      [](const auto& v) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(v)>, std::monostate>)
+          return Datum();
+        else
+          return Datum(v);
+      },
+      literal);
+}
+
+/// The arguments of the entry method, from what is given, traced or declared.
+class Inputs {
+ public:
+  Inputs(const ts::Function& method, const std::vector<InputSpec>& specs, Graph& graph,
+         Interpreter& interpreter)
+      : method_(method),
+        specs_(specs),
+        graph_(graph),
+        interpreter_(interpreter),
+        used_(specs.size(), false) {}
+
+  std::vector<Datum> arguments() {
+    std::vector<Datum> out;
+    for (std::size_t i = 1; i < method_.arguments.size(); ++i) out.push_back(argument(method_.arguments[i]));
+    if (!missing_.empty()) {
+      std::string flags;
+      for (const std::string& flag : missing_) flags += " --input " + flag;
+      throw error("the types of {} are not known: the file does not say them",
+                  missing_.size() == 1 ? "an input" : fmt::format("{} inputs", missing_.size()))
+          .hint("add" + flags + ", with a number or a name (a size that may vary) for every '?'");
+    }
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      if (used_[i]) continue;
+      if (specs_[i].name.empty()) throw error("more inputs are given than {} takes", method_.name);
+      throw error("{} has no input '{}'", method_.name, specs_[i].name)
+          .hint("its inputs are " + argument_names());
+    }
+    return out;
+  }
+
+ private:
+  std::string argument_names() const {
+    std::string out;
+    for (std::size_t i = 1; i < method_.arguments.size(); ++i) {
+      if (i > 1) out += ", ";
+      out += method_.arguments[i].name;
+    }
+    return out;
+  }
+
+  const InputSpec* spec_for(const std::string& name, bool by_position) {
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      if (used_[i] || specs_[i].name != name) continue;
+      used_[i] = true;
+      return &specs_[i];
+    }
+    if (!by_position) return nullptr;
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      if (used_[i] || !specs_[i].name.empty()) continue;
+      used_[i] = true;
+      return &specs_[i];
+    }
+    return nullptr;
+  }
+
+  bool has_inner_specs(const std::string& name) const {
+    return std::any_of(specs_.begin(), specs_.end(),
+                       [&](const InputSpec& s) { return s.name.starts_with(name + "."); });
+  }
+
+  Datum argument(const ts::Argument& a) {
+    return value(std::string(a.name), *a.type, a.default_value ? &*a.default_value : nullptr, true);
+  }
+
+  Datum value(const std::string& name, const ts::Type& type, const ts::IValue* fallback, bool by_position) {
+    if (has_inner_specs(name) || type.kind == ts::Type::Kind::tuple) {
+      if (auto parts = container(name, type)) return *parts;
+    }
+    if (const InputSpec* spec = spec_for(name, by_position)) {
+      if (const auto* literal = std::get_if<InputLiteral>(&spec->value))
+        return literal_for(name, type, *literal);
+      return parameter(name, type, std::get<tenon::Type>(spec->value));
+    }
+    if (type.dtype && type.sizes) return parameter(name, type, {*type.dtype, to_shape(*type.sizes)});
+    if (fallback) return interpreter_.objects().constant(*fallback);
+    return ask(name, type);
+  }
+
+  std::optional<Datum> container(const std::string& name, const ts::Type& type) {
+    std::vector<Datum> items;
+    if (type.kind == ts::Type::Kind::tuple) {
+      for (std::size_t i = 0; i < type.inner.size(); ++i)
+        items.push_back(value(fmt::format("{}.{}", name, i), *type.inner[i], nullptr, false));
+      auto tuple = std::make_shared<converter::Tuple>();
+      tuple->items = std::move(items);
+      tuple->fields = type.fields;
+      return Datum(converter::TuplePtr(tuple));
+    }
+    if (type.kind == ts::Type::Kind::list) {
+      for (std::size_t i = 0; has_inner_specs(name); ++i) {
+        const std::string inner = fmt::format("{}.{}", name, i);
+        const bool given =
+            std::any_of(specs_.begin(), specs_.end(), [&](const InputSpec& s) { return s.name == inner; });
+        if (!given) break;
+        items.push_back(value(inner, *type.inner.at(0), nullptr, false));
+      }
+      return converter::list_of(std::move(items));
+    }
+    if (type.kind == ts::Type::Kind::dict) {
+      auto dict = std::make_shared<converter::Dict>();
+      for (const InputSpec& s : specs_) {
+        if (!s.name.starts_with(name + ".")) continue;
+        const std::string key = s.name.substr(name.size() + 1);
+        dict->items.emplace_back(Datum(key), value(s.name, *type.inner.at(1), nullptr, false));
+      }
+      return Datum(converter::DictPtr(dict));
+    }
+    return std::nullopt;
+  }
+
+  Datum literal_for(const std::string& name, const ts::Type& type, const InputLiteral& literal) const {
+    Datum d = datum_of(literal);
+    const ts::Type& inner = type.kind == ts::Type::Kind::optional && !d.is_none() ? *type.inner.at(0) : type;
+    if (inner.kind == ts::Type::Kind::real && d.is<Dim>())
+      d = Datum(static_cast<double>(d.get<Dim>()->value()));
+    if (!converter::has_type(d, type))
+      throw error("input {} is {}, but the model takes {}", name, converter::kind_name(d), type.text);
+    return d;
+  }
+
+  Datum parameter(const std::string& name, const ts::Type& declared, const tenon::Type& type) {
+    using Kind = ts::Type::Kind;
+    const ts::Type& inner = declared.kind == Kind::optional ? *declared.inner.at(0) : declared;
+    if (inner.kind != Kind::tensor && inner.kind != Kind::any) {
+      throw error("input {} is given a tensor type, but the model takes {}", name, declared.text)
+          .hint(fmt::format("give its value: --input {}=…", name));
+    }
+    if (declared.sizes && declared.sizes->size() != type.rank() && declared.dtype) {
+      throw error("input {} is {}, but the model was traced with rank {}", name, type.str(),
+                  declared.sizes->size());
+    }
+    for (std::size_t i = 0; i < type.rank(); ++i)
+      for (const std::string& symbol : type.shape[i].symbols())
+        graph_.symbols.try_emplace(symbol, SymbolInfo{.note = fmt::format("dim {} of input {}", i, name)});
+    Value* v = graph_.body().add_parameter(type, name);
+    return Datum(interpreter_.builder().tensor(interpreter_.builder().ref(v)));
+  }
+
+  Datum ask(const std::string& name, const ts::Type& type) {
+    using Kind = ts::Type::Kind;
+    const ts::Type& inner = type.kind == Kind::optional ? *type.inner.at(0) : type;
+    switch (inner.kind) {
+      case Kind::tensor: missing_.push_back(name + "=f32[?,?]"); break;
+      case Kind::list: missing_.push_back(name + ".0=f32[?,?]"); break;
+      case Kind::dict: missing_.push_back(name + ".KEY=f32[?,?]"); break;
+      default: missing_.push_back(name + "=?"); break;
+    }
+    return Datum(converter::Poison{});
+  }
+
+  const ts::Function& method_;
+  const std::vector<InputSpec>& specs_;
+  Graph& graph_;
+  Interpreter& interpreter_;
+  std::vector<bool> used_;
+  std::vector<std::string> missing_;
+};
+
+/// The results of the graph, with the path of each in what the method returns.
+class Outputs {
+ public:
+  Outputs(Graph& graph, Builder& builder, UnsupportedReport& report)
+      : graph_(graph), build_(builder), report_(report) {}
+
+  void add(const Datum& d, const std::string& path) {
+    if (d.is_none()) return;
+    if (const auto* t = d.get<converter::TensorPtr>()) return result(build_.read(*t), path);
+    if (const auto* items = converter::items_of(d)) {
+      const auto* tuple = d.get<converter::TuplePtr>();
+      for (std::size_t i = 0; i < items->size(); ++i) {
+        const bool named = tuple && i < (*tuple)->fields.size();
+        add((*items)[i], path + "." + (named ? (*tuple)->fields[i] : std::to_string(i)));
+      }
+      return;
+    }
+    if (const auto* dict = d.get<converter::DictPtr>()) {
+      for (const auto& [key, item] : (*dict)->items) add(item, path + "." + converter::text_of(key));
+      return;
+    }
+    if (const auto* dim = d.get<Dim>()) return result(build_.size(*dim), path);
+    if (d.is_number()) return result(build_.literal(d, d.is<bool>() ? DType::boolean : DType::f64), path);
+    if (converter::is_poisoned(d)) return;
+    report_.add("output", fmt::format("{} is {}", path, converter::kind_name(d)), "return tensors", {});
+  }
+
+ private:
+  void result(Ref value, const std::string& path) {
+    graph_.body().add_result(value.value());
+    graph_.output_names.push_back(path);
+  }
+
+  Graph& graph_;
+  Builder& build_;
+  UnsupportedReport& report_;
+};
+
+/// Drops nodes nobody reads: lengths that were asked for, views that were not used.
+void erase_dead_nodes(Region& body) {
+  std::vector<Node*> nodes;
+  for (const auto& node : body.nodes()) nodes.push_back(node.get());
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+    bool used = false;
+    for (std::size_t i = 0; i < (*it)->num_outputs(); ++i) used |= !(*it)->output(i)->uses().empty();
+    if (!used) body.erase(*it);
+  }
+}
+
+const ts::Function& entry_method(const ts::Program& program, const std::string& name) {
+  if (const ts::Function* f = program.root->type->method(name)) return *f;
+  std::string known;
+  for (const ts::Function* f : program.root->type->methods) known += (known.empty() ? "" : ", ") + f->name;
+  throw error("the model has no method '{}'", name).at(program.path).hint("its methods are " + known);
+}
+
+void note_training_mode(const ts::Program& program, ConvertNotes& notes) {
+  if (program.modules_in_training_mode.empty()) return;
+  notes.push_back({ConvertNote::Kind::training,
+                   fmt::format("{} modules were saved in training mode and are converted in eval mode",
+                               program.modules_in_training_mode.size())});
+}
+
+}  // namespace
+
+std::unique_ptr<Graph> convert_torchscript(const ts::Program& program, const ConvertOptions& options) {
+  const ts::Function& method = entry_method(program, options.method);
+  auto graph = std::make_unique<Graph>(options.method == "forward" ? "main" : options.method);
+  UnsupportedReport report;
+  ConvertNotes notes;
+  note_training_mode(program, notes);
+  Interpreter interpreter(program, *graph, report, notes);
+  std::optional<Error> failure;
+  try {
+    std::vector<Datum> arguments = Inputs(method, options.inputs, *graph, interpreter).arguments();
+    arguments.insert(arguments.begin(), interpreter.objects().module(program.root, ""));
+    const Datum result = interpreter.call(method, std::move(arguments), "");
+    for (const std::string& path : interpreter.objects().changed_state()) {
+      report.add("state", fmt::format("the attribute {} changes from call to call", path),
+                 "return the new state as an output and pass it in as an input", {});
+    }
+    if (report.empty()) Outputs(*graph, interpreter.builder(), report).add(result, "out");
+  } catch (const Error& e) { failure = e; }
+  if (options.report) *options.report = report;
+  if (options.notes) *options.notes = notes;
+  if (!report.empty()) throw report.to_error().at(program.path);
+  if (failure) throw *failure;
+  erase_dead_nodes(graph->body());
+  graph->body().erase_unused_literals();
+  graph->erase_unused_weights();
+  verify(*graph);
+  return graph;
+}
+
+}  // namespace tenon

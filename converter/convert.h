@@ -1,0 +1,36 @@
+// From a model file to a graph.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "converter/report.h"
+#include "converter/torchscript/program.h"
+#include "ir/graph.h"
+
+namespace tenon {
+
+/// A number, string or None given for an argument that is not a tensor. It is fixed in the graph.
+using InputLiteral = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
+
+/// What is known of one input: "x=f32[N,3,224,224]" or "sr=16000".
+struct InputSpec {
+  std::string name;  // empty: the next argument that no other spec names
+  std::variant<tenon::Type, InputLiteral> value;
+};
+
+struct ConvertOptions {
+  std::vector<InputSpec> inputs;
+  std::string method = "forward";
+  UnsupportedReport* report = nullptr;  // receives what the Error lists
+  ConvertNotes* notes = nullptr;
+};
+
+/// Runs the method on abstract tensors and returns what it computes. Weights stay in the mapped file.
+/// Input types that are not given are those of the trace, if the method was traced.
+/// Throws Error: bad input when an input type is missing or does not fit; unsupported with one complete list.
+std::unique_ptr<Graph> convert_torchscript(const torchscript::Program&, const ConvertOptions& = {});
+
+}  // namespace tenon

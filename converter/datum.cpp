@@ -1,0 +1,62 @@
+#include "converter/datum.h"
+
+#include "converter/tensor.h"
+
+namespace tenon::converter {
+
+Datum list_of(std::vector<Datum> items) {
+  auto list = std::make_shared<List>();
+  list->items = std::move(items);
+  return list;
+}
+
+Datum tuple_of(std::vector<Datum> items) {
+  auto tuple = std::make_shared<Tuple>();
+  tuple->items = std::move(items);
+  return TuplePtr(tuple);
+}
+
+const std::vector<Datum>* items_of(const Datum& d) {
+  if (const auto* list = d.get<ListPtr>()) return &(*list)->items;
+  if (const auto* tuple = d.get<TuplePtr>()) return &(*tuple)->items;
+  return nullptr;
+}
+
+bool is_poisoned(const Datum& d) {
+  if (d.is<Poison>()) return true;
+  if (const auto* tensor = d.get<TensorPtr>()) return (*tensor)->buffer->poisoned;
+  const auto* items = items_of(d);
+  if (!items) return false;
+  for (const Datum& item : *items)
+    if (is_poisoned(item)) return true;
+  return false;
+}
+
+bool holds_tensor(const Datum& d) {
+  if (d.is_tensor()) return true;
+  const auto* items = items_of(d);
+  if (!items) return false;
+  for (const Datum& item : *items)
+    if (holds_tensor(item)) return true;
+  return false;
+}
+
+std::string kind_name(const Datum& d) {
+  static constexpr const char* names[] = {"None",
+                                          "an unsupported value",
+                                          "an uninitialized value",
+                                          "a bool",
+                                          "an undecided bool",
+                                          "an int",
+                                          "a float",
+                                          "a string",
+                                          "a device",
+                                          "a tensor",
+                                          "a list",
+                                          "a dict",
+                                          "a tuple",
+                                          "an object"};
+  return names[d.value.index()];
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,401 @@
+// Lists, dicts, tuples and strings.
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "converter/interpreter/scalars.h"
+
+namespace tenon::converter {
+
+namespace {
+
+using Arguments = std::span<const Datum>;
+using Function = Datum (*)(Arguments);
+
+/// The items of a list that is about to change.
+std::vector<Datum>& writable(const Datum& d) {
+  const auto* list = d.get<ListPtr>();
+  if (!list) throw unsupported("a change of {}", kind_name(d));
+  if (!(*list)->state.empty()) {
+    throw unsupported("a change of the list {}, which the model keeps between calls", (*list)->state)
+        .hint("build a new list in forward()");
+  }
+  return (*list)->items;
+}
+
+Dict& dict_of(const Datum& d) {
+  const auto* dict = d.get<DictPtr>();
+  if (!dict) throw unsupported("{} where a dict is needed", kind_name(d));
+  return **dict;
+}
+Dict& writable_dict(const Datum& d) {
+  Dict& dict = dict_of(d);
+  if (!dict.state.empty())
+    throw unsupported("a change of the dict {}, which the model keeps between calls", dict.state);
+  return dict;
+}
+
+std::int64_t known(const Datum& d) {
+  if (const auto* dim = d.get<Dim>(); dim && dim->is_known()) return dim->value();
+  throw unsupported("a list index that is not known ({})", text_of(d))
+      .hint("give the input size it depends on a number");
+}
+
+std::size_t place(const Datum& index, std::size_t size) {
+  const std::int64_t i = known(index);
+  const std::int64_t n = static_cast<std::int64_t>(size);
+  if (i < -n || i >= n) throw error("index {} is out of range for a list of {}", i, n);
+  return static_cast<std::size_t>(i < 0 ? i + n : i);
+}
+
+bool is_same(const Datum& a, const Datum& b) {
+  const Datum same = equal(a, b);
+  if (const auto* flag = same.get<bool>()) return *flag;
+  throw unsupported("a search that depends on {}",
+                    same.is<Undecided>() ? same.get<Undecided>()->why : "unknown values");
+}
+
+auto find_key(Dict& dict, const Datum& key) {
+  return std::find_if(dict.items.begin(), dict.items.end(),
+                      [&](const auto& item) { return is_same(item.first, key); });
+}
+
+const std::vector<Datum>& items(const Datum& d) {
+  if (const auto* found = items_of(d)) return *found;
+  throw unsupported("{} where a list is needed", kind_name(d));
+}
+
+Datum get_item(Arguments a) {
+  if (a[0].is<DictPtr>()) {
+    Dict& dict = dict_of(a[0]);
+    const auto it = find_key(dict, a[1]);
+    if (it == dict.items.end()) throw error("the key {} is not in the dict", text_of(a[1]));
+    return it->second;
+  }
+  if (const auto* s = a[0].get<std::string>()) return Datum(std::string(1, (*s)[place(a[1], s->size())]));
+  const auto& list = items(a[0]);
+  return list[place(a[1], list.size())];
+}
+
+Datum set_item(Arguments a) {
+  if (a[0].is<DictPtr>()) {
+    Dict& dict = writable_dict(a[0]);
+    const auto it = find_key(dict, a[1]);
+    if (it == dict.items.end())
+      dict.items.emplace_back(a[1], a[2]);
+    else
+      it->second = a[2];
+    return {};
+  }
+  auto& list = writable(a[0]);
+  list[place(a[1], list.size())] = a[2];
+  return a[0];
+}
+
+Datum delete_item(Arguments a) {
+  if (a[0].is<DictPtr>()) {
+    Dict& dict = writable_dict(a[0]);
+    const auto it = find_key(dict, a[1]);
+    if (it != dict.items.end()) dict.items.erase(it);
+    return {};
+  }
+  auto& list = writable(a[0]);
+  list.erase(list.begin() + static_cast<std::ptrdiff_t>(place(a[1], list.size())));
+  return {};
+}
+
+Datum append(Arguments a) {
+  writable(a[0]).push_back(a[1]);
+  return a[0];
+}
+Datum extend(Arguments a) {
+  const std::vector<Datum> more = items(a[1]);
+  auto& list = writable(a[0]);
+  list.insert(list.end(), more.begin(), more.end());
+  return a[0];
+}
+Datum insert(Arguments a) {
+  auto& list = writable(a[0]);
+  const auto n = static_cast<std::int64_t>(list.size());
+  const std::int64_t i = known(a[1]);
+  list.insert(list.begin() + std::clamp<std::int64_t>(i < 0 ? i + n : i, 0, n), a[2]);
+  return {};
+}
+Datum pop(Arguments a) {
+  if (a[0].is<DictPtr>()) {
+    Dict& dict = writable_dict(a[0]);
+    const auto it = find_key(dict, a[1]);
+    if (it == dict.items.end()) {
+      if (a.size() > 2) return a[2];
+      throw error("the key {} is not in the dict", text_of(a[1]));
+    }
+    Datum value = it->second;
+    dict.items.erase(it);
+    return value;
+  }
+  auto& list = writable(a[0]);
+  const std::size_t i = place(a.size() > 1 ? a[1] : Datum(-1), list.size());
+  Datum value = list[i];
+  list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
+  return value;
+}
+Datum clear(Arguments a) {
+  if (a[0].is<DictPtr>())
+    writable_dict(a[0]).items.clear();
+  else
+    writable(a[0]).clear();
+  return {};
+}
+Datum reverse(Arguments a) {
+  auto& list = writable(a[0]);
+  std::reverse(list.begin(), list.end());
+  return {};
+}
+bool before(const Datum& a, const Datum& b) {
+  const std::array both = {a, b};
+  const auto less = run_scalar("lt", "", both);
+  if (less && less->is<bool>()) return *less->get<bool>();
+  throw unsupported("sorting of values that are not known");
+}
+Datum sort(Arguments a) {
+  auto& list = writable(a[0]);
+  const bool descending = a.size() > 1 && a[1].is<bool>() && *a[1].get<bool>();
+  std::stable_sort(list.begin(), list.end(),
+                   [&](const Datum& x, const Datum& y) { return descending ? before(y, x) : before(x, y); });
+  return {};
+}
+Datum sorted(Arguments a) {
+  std::vector<Datum> copy = items(a[0]);
+  std::stable_sort(copy.begin(), copy.end(), before);
+  return list_of(std::move(copy));
+}
+Datum remove(Arguments a) {
+  auto& list = writable(a[0]);
+  const auto it = std::find_if(list.begin(), list.end(), [&](const Datum& d) { return is_same(d, a[1]); });
+  if (it == list.end()) throw error("{} is not in the list", text_of(a[1]));
+  list.erase(it);
+  return {};
+}
+Datum count(Arguments a) {
+  const auto& list = items(a[0]);
+  return Datum(static_cast<std::int64_t>(
+      std::count_if(list.begin(), list.end(), [&](const Datum& d) { return is_same(d, a[1]); })));
+}
+Datum index(Arguments a) {
+  const auto& list = items(a[0]);
+  const auto it = std::find_if(list.begin(), list.end(), [&](const Datum& d) { return is_same(d, a[1]); });
+  if (it == list.end()) throw error("{} is not in the list", text_of(a[1]));
+  return Datum(it - list.begin());
+}
+
+Datum length(Arguments a) {
+  if (a[0].is<DictPtr>()) return Datum(dict_of(a[0]).items.size());
+  if (const auto* s = a[0].get<std::string>()) return Datum(s->size());
+  return Datum(items(a[0]).size());
+}
+Datum contains(Arguments a) {
+  if (a[0].is<DictPtr>()) {
+    Dict& dict = dict_of(a[0]);
+    return Datum(find_key(dict, a[1]) != dict.items.end());
+  }
+  if (const auto* s = a[0].get<std::string>())
+    return Datum(s->find(*a[1].get<std::string>()) != std::string::npos);
+  const auto& list = items(a[0]);
+  return Datum(std::any_of(list.begin(), list.end(), [&](const Datum& d) { return is_same(d, a[1]); }));
+}
+
+/// list[start:end:step], with Python's rules for negative and missing bounds.
+Datum slice(Arguments a) {
+  const auto* s = a[0].get<std::string>();
+  const auto n = static_cast<std::int64_t>(s ? s->size() : items(a[0]).size());
+  const std::int64_t step = a.size() > 3 ? known(a[3]) : 1;
+  if (step == 0) throw error("a slice with a step of 0");
+  const std::int64_t low = step > 0 ? 0 : -1;
+  const std::int64_t high = step > 0 ? n : n - 1;
+  const auto bound = [&](std::size_t i, std::int64_t missing) {
+    if (a.size() <= i || a[i].is_none()) return missing;
+    const std::int64_t b = known(a[i]);
+    return std::clamp(b < 0 ? b + n : b, low, high);
+  };
+  const std::int64_t start = bound(1, step > 0 ? low : high);
+  const std::int64_t end = bound(2, step > 0 ? high : low);
+  std::vector<Datum> out;
+  std::string text;
+  for (std::int64_t i = start; step > 0 ? i < end : i > end; i += step) {
+    if (s)
+      text += (*s)[static_cast<std::size_t>(i)];
+    else
+      out.push_back(items(a[0])[static_cast<std::size_t>(i)]);
+  }
+  if (s) return Datum(text);
+  return a[0].is<TuplePtr>() ? tuple_of(std::move(out)) : list_of(std::move(out));
+}
+
+Datum copy(Arguments a) {
+  if (a[0].is<DictPtr>()) {
+    auto dict = std::make_shared<Dict>();
+    dict->items = dict_of(a[0]).items;
+    return DictPtr(dict);
+  }
+  if (const auto* s = a[0].get<std::string>()) {
+    std::vector<Datum> letters;
+    for (char c : *s) letters.emplace_back(std::string(1, c));
+    return list_of(std::move(letters));
+  }
+  return list_of(items(a[0]));
+}
+Datum joined(Arguments a) {
+  std::vector<Datum> out = items(a[0]);
+  const auto& more = items(a[1]);
+  out.insert(out.end(), more.begin(), more.end());
+  return list_of(std::move(out));
+}
+Datum repeated(Arguments a) {
+  std::vector<Datum> out;
+  const auto& list = items(a[0]);
+  for (std::int64_t i = known(a[1]); i > 0; --i) out.insert(out.end(), list.begin(), list.end());
+  return list_of(std::move(out));
+}
+Datum keys(Arguments a) {
+  std::vector<Datum> out;
+  for (const auto& item : dict_of(a[0]).items) out.push_back(item.first);
+  return list_of(std::move(out));
+}
+Datum values(Arguments a) {
+  std::vector<Datum> out;
+  for (const auto& item : dict_of(a[0]).items) out.push_back(item.second);
+  return list_of(std::move(out));
+}
+Datum pairs(Arguments a) {
+  std::vector<Datum> out;
+  for (const auto& item : dict_of(a[0]).items) out.push_back(tuple_of({item.first, item.second}));
+  return list_of(std::move(out));
+}
+Datum get(Arguments a) {
+  Dict& dict = dict_of(a[0]);
+  const auto it = find_key(dict, a[1]);
+  if (it != dict.items.end()) return it->second;
+  return a.size() > 2 ? a[2] : Datum();
+}
+Datum update(Arguments a) {
+  for (const auto& [key, value] : dict_of(a[1]).items) {
+    const std::array one = {a[0], key, value};
+    set_item(one);
+  }
+  return {};
+}
+
+Datum extreme(const std::vector<Datum>& list, bool largest) {
+  if (list.empty()) throw error("min() or max() of an empty list");
+  Datum best = list[0];
+  for (const Datum& d : list) {
+    const std::array both = {best, d};
+    const auto next = run_scalar(largest ? "max" : "min", "", both);
+    if (!next) throw unsupported("min() or max() of {}", kind_name(d));
+    best = *next;
+  }
+  return best;
+}
+Datum smallest(Arguments a) { return extreme(items(a[0]), false); }
+Datum largest(Arguments a) { return extreme(items(a[0]), true); }
+Datum total(Arguments a) {
+  Datum sum{0};
+  for (const Datum& d : items(a[0])) {
+    const std::array both = {sum, d};
+    const auto next = run_scalar("add", "", both);
+    if (!next) throw unsupported("sum() of {}", kind_name(d));
+    sum = *next;
+  }
+  return sum;
+}
+bool is_true(const Datum& d) {
+  if (const auto* flag = d.get<bool>()) return *flag;
+  throw unsupported("any() or all() of values that are not known");
+}
+Datum all(Arguments a) {
+  const auto& list = items(a[0]);
+  return Datum(std::all_of(list.begin(), list.end(), is_true));
+}
+Datum any(Arguments a) {
+  const auto& list = items(a[0]);
+  return Datum(std::any_of(list.begin(), list.end(), is_true));
+}
+
+// Of strings.
+const std::string& text(const Datum& d) {
+  if (const auto* s = d.get<std::string>()) return *s;
+  throw unsupported("{} where a string is needed", kind_name(d));
+}
+Datum starts_with(Arguments a) { return Datum(text(a[0]).starts_with(text(a[1]))); }
+Datum ends_with(Arguments a) { return Datum(text(a[0]).ends_with(text(a[1]))); }
+Datum join(Arguments a) {
+  std::string out;
+  const auto& list = items(a[1]);
+  for (std::size_t i = 0; i < list.size(); ++i) out += (i > 0 ? text(a[0]) : "") + text(list[i]);
+  return Datum(out);
+}
+Datum lower(Arguments a) {
+  std::string out = text(a[0]);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return Datum(out);
+}
+
+const std::unordered_map<std::string_view, Function>& functions() {
+  static const std::unordered_map<std::string_view, Function> all_functions = {
+      {"__getitem__", get_item},
+      {"_set_item", set_item},
+      {"__setitem__", set_item},
+      {"Delete", delete_item},
+      {"__delitem__", delete_item},
+      {"append", append},
+      {"extend", extend},
+      {"insert", insert},
+      {"pop", pop},
+      {"popitem", pop},
+      {"clear", clear},
+      {"reverse", reverse},
+      {"sort", sort},
+      {"sorted", sorted},
+      {"remove", remove},
+      {"count", count},
+      {"index", index},
+      {"len", length},
+      {"__contains__", contains},
+      {"slice", slice},
+      {"copy", copy},
+      {"list", copy},
+      {"dict", copy},
+      {"add", joined},
+      {"add_", extend},
+      {"mul", repeated},
+      {"keys", keys},
+      {"values", values},
+      {"items", pairs},
+      {"get", get},
+      {"update", update},
+      {"min", smallest},
+      {"max", largest},
+      {"sum", total},
+      {"all", all},
+      {"any", any},
+      {"startswith", starts_with},
+      {"endswith", ends_with},
+      {"join", join},
+      {"lower", lower},
+  };
+  return all_functions;
+}
+
+}  // namespace
+
+std::optional<Datum> run_container(std::string_view name, std::span<const Datum> arguments) {
+  if (arguments.empty()) return std::nullopt;
+  const Datum& first = arguments[0];
+  const bool text_argument = first.is<std::string>();
+  if (!items_of(first) && !first.is<DictPtr>() && !text_argument) return std::nullopt;
+  if (text_argument && (name == "add" || name == "mul" || name == "dict")) return std::nullopt;
+  const auto it = functions().find(name);
+  return it == functions().end() ? std::nullopt : std::optional(it->second(arguments));
+}
+
+}  // namespace tenon::converter

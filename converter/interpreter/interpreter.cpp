@@ -1,0 +1,277 @@
+#include "converter/interpreter/interpreter.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "converter/aten/call.h"
+#include "converter/interpreter/scalars.h"
+#include "ir/ops/cast.h"
+
+namespace tenon::converter {
+
+namespace {
+
+constexpr std::int64_t max_steps = 100'000;
+constexpr int max_depth = 500;
+
+/// A block that only raises: a check of the author's.
+bool raises(const ts::Block& block) {
+  return std::any_of(block.nodes.begin(), block.nodes.end(),
+                     [](const ts::Node& n) { return n.kind == "prim::RaiseException"; });
+}
+
+bool equals_default(const Datum& value, const ts::IValue& given) {
+  if (std::holds_alternative<ts::None>(given)) return value.is_none();
+  if (const auto* flag = std::get_if<bool>(&given)) return value.is<bool>() && *value.get<bool>() == *flag;
+  if (const auto* i = std::get_if<std::int64_t>(&given)) {
+    const auto* dim = value.get<Dim>();
+    const auto* real = value.get<double>();
+    return (dim && *dim == Dim(*i)) || (real && *real == static_cast<double>(*i));
+  }
+  if (const auto* x = std::get_if<double>(&given)) return value.is<double>() && *value.get<double>() == *x;
+  if (const auto* s = std::get_if<std::string>(&given))
+    return value.is<std::string>() && *value.get<std::string>() == *s;
+  if (const auto* list = std::get_if<const ts::List*>(&given)) {
+    const auto* items = items_of(value);
+    if (!items || items->size() != (*list)->items.size()) return false;
+    for (std::size_t i = 0; i < items->size(); ++i)
+      if (!equals_default((*items)[i], (*list)->items[i])) return false;
+    return true;
+  }
+  return false;
+}
+
+std::string_view without_namespace(std::string_view kind) {
+  const std::size_t colons = kind.find("::");
+  return colons == std::string_view::npos ? kind : kind.substr(colons + 2);
+}
+
+std::string operator_name(const ts::Node& node) {
+  std::string out(node.kind);
+  if (node.schema && !node.schema->overload.empty()) out += "." + std::string(node.schema->overload);
+  return out;
+}
+
+}  // namespace
+
+Source Interpreter::source_of(const ts::Node& node, const Frame& frame) const {
+  Source out;
+  if (!frame.path.empty()) out.modules.push_back(frame.path);
+  if (node.source.line > 0) {
+    out.file = std::filesystem::path(node.source.file).filename().string();
+    out.line = node.source.line;
+  } else if (!callers_.empty()) {
+    out.file = callers_.back().first;
+    out.line = callers_.back().second;
+  }
+  return out;
+}
+
+std::vector<Datum> Interpreter::inputs_of(const ts::Node& node, const Frame& frame) const {
+  std::vector<Datum> out;
+  out.reserve(node.inputs.size());
+  for (ts::ValueId id : node.inputs) out.push_back(frame.values.at(id));
+  return out;
+}
+
+void Interpreter::note(ConvertNote::Kind kind, std::string text) {
+  const ConvertNote n{kind, std::move(text)};
+  if (std::find(notes_.begin(), notes_.end(), n) == notes_.end()) notes_.push_back(n);
+}
+
+void Interpreter::count_step() {
+  if (++steps_ > max_steps)
+    throw unsupported("more than {} loop steps", max_steps)
+        .hint("use tensor operators instead of a Python loop");
+}
+
+Datum Interpreter::call(const ts::Function& function, std::vector<Datum> arguments, const std::string& path) {
+  if (depth_ >= max_depth) throw unsupported("more than {} calls inside each other", max_depth);
+  if (arguments.size() != function.body.inputs.size())
+    throw error("{} called with {} arguments instead of {}", function.name, arguments.size(),
+                function.body.inputs.size());
+  Frame frame{function, path, std::vector<Datum>(function.values.size(), Datum(Uninitialized{}))};
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    frame.values.at(function.body.inputs[i]) = std::move(arguments[i]);
+  ++depth_;
+  try {
+    run_block(function.body, frame);
+  } catch (...) {
+    --depth_;
+    throw;
+  }
+  --depth_;
+  if (function.body.outputs.empty()) return {};
+  return frame.values.at(function.body.outputs[0]);
+}
+
+void Interpreter::run_block(const ts::Block& block, Frame& frame) {
+  for (const ts::Node& node : block.nodes) run_node(node, frame);
+}
+
+void Interpreter::run_node(const ts::Node& node, Frame& frame) {
+  build_.set_source(source_of(node, frame));
+  Outputs outputs;
+  try {
+    outputs = evaluate(node, frame);
+  } catch (const Error& e) {
+    report(node, frame, e);
+    poison_written(node, inputs_of(node, frame));
+    outputs.assign(node.outputs.size(), Datum(Poison{}));
+  }
+  if (outputs.size() < node.outputs.size()) outputs.resize(node.outputs.size());
+  for (std::size_t i = 0; i < node.outputs.size(); ++i)
+    frame.values.at(node.outputs[i]) = std::move(outputs[i]);
+}
+
+void Interpreter::report(const ts::Node& node, const Frame& frame, const Error& e) {
+  const Source where = source_of(node, frame);
+  if (e.code() == Exit::unsupported) {
+    report_.add(operator_name(node), e.message(), e.hint(), where);
+    return;
+  }
+  if (failed_) throw e;
+  failed_ = true;
+  throw Error(fmt::format("{}: {}", operator_name(node), e.message()), e.code())
+      .at(where.str())
+      .hint(e.hint());
+}
+
+/// What an operator would have written is no longer known.
+void Interpreter::poison_written(const ts::Node& node, const std::vector<Datum>& inputs) {
+  if (!node.schema) return;
+  for (std::size_t i = 0; i < std::min(inputs.size(), node.schema->arguments.size()); ++i) {
+    if (!node.schema->arguments[i].is_written) continue;
+    if (const auto* t = inputs[i].get<TensorPtr>()) build_.poison(*t);
+  }
+}
+
+Interpreter::Outputs Interpreter::evaluate(const ts::Node& node, Frame& frame) {
+  if (node.kind.starts_with("prim::")) return evaluate_prim(node, frame);
+  return evaluate_operator(node, inputs_of(node, frame));
+}
+
+Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const std::vector<Datum>& inputs) {
+  const std::string_view name = without_namespace(node.kind);
+  const std::string_view overload = node.schema ? node.schema->overload : std::string_view();
+  if (!node.kind.starts_with("aten::"))
+    throw unsupported("a custom operator").hint("write it with PyTorch's own operators");
+  const bool known_container =
+      !inputs.empty() && (items_of(inputs[0]) || inputs[0].is<DictPtr>() || inputs[0].is<std::string>());
+  if (known_container) {
+    // A list may hold poison and still be appended to.
+    if (auto result = run_container(name, inputs)) return {std::move(*result)};
+  }
+  if (std::any_of(inputs.begin(), inputs.end(), is_poisoned)) {
+    poison_written(node, inputs);
+    return Outputs(node.outputs.size(), Datum(Poison{}));
+  }
+  if (name == "__is__" || name == "__isnot__" || !std::any_of(inputs.begin(), inputs.end(), holds_tensor)) {
+    if (auto result = run_scalar(name, overload, inputs)) return {std::move(*result)};
+    const bool numbers = !inputs.empty() && std::all_of(inputs.begin(), inputs.end(), [](const Datum& d) {
+      return d.is_number() || d.is_none();
+    });
+    if (numbers && run_scalar(name, overload, std::vector<Datum>(inputs.size(), Datum(1.0))))
+      return run_scalars_as_tensors(node, name, inputs);
+  }
+  return run_tensor_operator(node, name, overload, inputs);
+}
+
+/// A float that depends on symbolic sizes is a rank-0 tensor that counts as a Python number.
+Interpreter::Outputs Interpreter::run_scalars_as_tensors(const ts::Node&, std::string_view name,
+                                                         const std::vector<Datum>& inputs) {
+  std::vector<Argument> arguments;
+  constexpr const char* names[] = {"self", "other"};
+  if (inputs.size() > 2) throw unsupported("a float that depends on input sizes");
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Datum d = inputs[i];
+    if (const auto* dim = d.get<Dim>()) {
+      TensorPtr t = build_.tensor(cast(DType::f64, build_.size(*dim)));
+      t->is_scalar = true;
+      d = t;
+    }
+    arguments.push_back({name == "pow" && i == 1 ? "exponent" : names[i], std::move(d)});
+  }
+  if (name == "Float") return {arguments[0].value};
+  return run_aten(build_, name, "", std::move(arguments));
+}
+
+Interpreter::Outputs Interpreter::run_tensor_operator(const ts::Node& node, std::string_view name,
+                                                      std::string_view overload,
+                                                      const std::vector<Datum>& inputs) {
+  if (!node.schema) throw unsupported("an operator without a signature");
+  std::vector<Argument> arguments;
+  for (std::size_t i = 0; i < inputs.size() && i < node.schema->arguments.size(); ++i) {
+    const ts::Argument& a = node.schema->arguments[i];
+    const bool is_default = a.default_value && equals_default(inputs[i], *a.default_value);
+    arguments.push_back({std::string(a.name), inputs[i], is_default});
+  }
+  return run_aten(build_, name, overload, std::move(arguments));
+}
+
+Interpreter::Outputs Interpreter::run_if(const ts::Node& node, Frame& frame) {
+  const Datum condition = frame.values.at(node.inputs.at(0));
+  const ts::Block* taken = nullptr;
+  if (condition.is<Poison>()) return Outputs(node.outputs.size(), Datum(Poison{}));
+  if (const auto* flag = condition.get<bool>()) {
+    taken = &node.blocks.at(*flag ? 0 : 1);
+  } else {
+    const auto* undecided = condition.get<Undecided>();
+    const std::string why = undecided ? undecided->why : kind_name(condition);
+    const bool first = raises(node.blocks.at(0));
+    const bool second = raises(node.blocks.at(1));
+    if (first == second) {
+      Error e = unsupported("an if on {}, which is not known before the model runs", why);
+      const bool data = why.find("data") != std::string::npos;
+      e.hint(data ? "use torch.where" : "give the input size it depends on a number instead of a symbol");
+      report_.add("if", e.message(), e.hint(), source_of(node, frame));
+      return Outputs(node.outputs.size(), Datum(Poison{}));
+    }
+    note(ConvertNote::Kind::assumption,
+         fmt::format("the model raises an error {} {}; it is assumed not to ({})", first ? "when" : "unless",
+                     why, source_of(node, frame).str()));
+    taken = &node.blocks.at(first ? 1 : 0);
+  }
+  run_block(*taken, frame);
+  Outputs out;
+  for (ts::ValueId id : taken->outputs) out.push_back(frame.values.at(id));
+  return out;
+}
+
+Interpreter::Outputs Interpreter::run_loop(const ts::Node& node, Frame& frame) {
+  const ts::Block& body = node.blocks.at(0);
+  const std::vector<Datum> inputs = inputs_of(node, frame);
+  Outputs carried(inputs.begin() + 2, inputs.end());
+  const auto unknown = [&](const std::string& what, const std::string& hint) {
+    report_.add("loop", what, hint, source_of(node, frame));
+    return Outputs(node.outputs.size(), Datum(Poison{}));
+  };
+  if (inputs[0].is<Poison>()) return Outputs(node.outputs.size(), Datum(Poison{}));
+  const auto* trips = inputs[0].get<Dim>();
+  if (!trips || !trips->is_known()) {
+    return unknown(fmt::format("a loop of an unknown number of steps ({})", text_of(inputs[0])),
+                   "give the input size it depends on a number instead of a symbol");
+  }
+  Datum go_on = inputs[1];
+  for (std::int64_t i = 0; i < trips->value(); ++i) {
+    const auto* flag = go_on.get<bool>();
+    if (go_on.is<Poison>()) return Outputs(node.outputs.size(), Datum(Poison{}));
+    if (!flag) {
+      const auto* undecided = go_on.get<Undecided>();
+      return unknown(fmt::format("a loop while {}, which is not known before the model runs",
+                                 undecided ? undecided->why : kind_name(go_on)),
+                     "loop a fixed number of times");
+    }
+    if (!*flag) break;
+    count_step();
+    frame.values.at(body.inputs.at(0)) = Datum(i);
+    for (std::size_t c = 0; c < carried.size(); ++c) frame.values.at(body.inputs.at(c + 1)) = carried[c];
+    run_block(body, frame);
+    go_on = frame.values.at(body.outputs.at(0));
+    for (std::size_t c = 0; c < carried.size(); ++c) carried[c] = frame.values.at(body.outputs.at(c + 1));
+  }
+  return carried;
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,66 @@
+// Runs a TorchScript method on abstract values: what is known runs, tensors become graph nodes.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "converter/interpreter/objects.h"
+#include "converter/report.h"
+
+namespace tenon::converter {
+
+class Interpreter {
+ public:
+  Interpreter(const ts::Program& program, Graph& graph, UnsupportedReport& report, ConvertNotes& notes)
+      : build_(graph), objects_(program, build_), report_(report), notes_(notes) {}
+
+  Builder& builder() { return build_; }
+  ObjectStore& objects() { return objects_; }
+
+  /// Calls a function; `path` is that of the module it belongs to. What is unsupported goes into the report
+  /// and gives Poison; Error is thrown for what is wrong in any case (shapes that do not fit, a raised
+  /// exception).
+  Datum call(const ts::Function&, std::vector<Datum> arguments, const std::string& path);
+
+ private:
+  struct Frame {
+    const ts::Function& function;
+    std::string path;
+    std::vector<Datum> values;
+  };
+
+  using Outputs = std::vector<Datum>;
+
+  void run_block(const ts::Block&, Frame&);
+  void run_node(const ts::Node&, Frame&);
+  Outputs evaluate(const ts::Node&, Frame&);
+  Outputs evaluate_prim(const ts::Node&, Frame&);
+  Outputs evaluate_operator(const ts::Node&, const std::vector<Datum>& inputs);
+  Outputs run_if(const ts::Node&, Frame&);
+  Outputs run_loop(const ts::Node&, Frame&);
+  Outputs run_scalars_as_tensors(const ts::Node&, std::string_view name, const std::vector<Datum>& inputs);
+  Outputs run_tensor_operator(const ts::Node&, std::string_view name, std::string_view overload,
+                              const std::vector<Datum>& inputs);
+
+  void poison_written(const ts::Node&, const std::vector<Datum>& inputs);
+  /// Notes what is unsupported; throws what is wrong, with the place.
+  void report(const ts::Node&, const Frame&, const Error&);
+  Outputs call_node(const ts::Node&, Frame&, std::vector<Datum> inputs);
+  Source source_of(const ts::Node&, const Frame&) const;
+  std::vector<Datum> inputs_of(const ts::Node&, const Frame&) const;
+  void note(ConvertNote::Kind, std::string text);
+  void count_step();
+
+  Builder build_;
+  ObjectStore objects_;
+  UnsupportedReport& report_;
+  ConvertNotes& notes_;
+  bool failed_ = false;                               // an Error with its place is on its way out
+  std::vector<std::pair<std::string, int>> callers_;  // file and line of the calls under way
+  std::int64_t steps_ = 0;
+  int depth_ = 0;
+};
+
+/// True when a value has the type, as isinstance() and Optional refinement ask.
+bool has_type(const Datum&, const ts::Type&);
+
+}  // namespace tenon::converter

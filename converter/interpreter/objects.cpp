@@ -1,0 +1,175 @@
+#include "converter/interpreter/objects.h"
+
+#include "base/error.h"
+
+namespace tenon::converter {
+
+namespace {
+
+std::string joined(const std::string& path, std::string_view name) {
+  return path.empty() ? std::string(name) : path + "." + std::string(name);
+}
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+
+}  // namespace
+
+bool same_value(const Datum& a, const Datum& b) {
+  if (a.value.index() != b.value.index()) return false;
+  if (a.is_none()) return true;
+  if (const auto* x = a.get<bool>()) return *x == *b.get<bool>();
+  if (const auto* x = a.get<Dim>()) return *x == *b.get<Dim>();
+  if (const auto* x = a.get<double>()) return *x == *b.get<double>();
+  if (const auto* x = a.get<std::string>()) return *x == *b.get<std::string>();
+  if (const auto* x = a.get<TensorPtr>()) return *x == *b.get<TensorPtr>();
+  if (const auto* x = a.get<ListPtr>()) return *x == *b.get<ListPtr>();
+  if (const auto* x = a.get<DictPtr>()) return *x == *b.get<DictPtr>();
+  if (const auto* x = a.get<ObjectPtr>()) return *x == *b.get<ObjectPtr>();
+  return false;
+}
+
+Datum ObjectStore::module(const ts::Instance* instance, std::string path) {
+  auto object = std::make_shared<ModuleObject>();
+  object->instance = instance;
+  object->path = std::move(path);
+  return ObjectPtr(object);
+}
+
+ObjectStore::Slot& ObjectStore::slot(const ModuleObject& object, std::string_view name) {
+  const auto place = object.instance->type->slot(name);
+  if (!place) throw error("{} has no attribute '{}'", object.instance->type->name, name);
+  const auto [it, is_new] = slots_.try_emplace({object.instance, *place});
+  if (is_new) {
+    it->second.path = joined(object.path, name);
+    it->second.initial = from_ivalue(object.instance->values.at(*place), it->second.path);
+    it->second.current = it->second.initial;
+  }
+  return it->second;
+}
+
+Datum ObjectStore::get_attribute(const ModuleObject& object, std::string_view name) {
+  const ts::IValue* plain = object.instance->find(name);
+  if (plain) {
+    if (const auto* child = std::get_if<const ts::Instance*>(plain))
+      return module(*child, joined(object.path, name));
+  }
+  Slot& s = slot(object, name);
+  s.read_first |= !s.written;
+  return s.current;
+}
+
+void ObjectStore::set_attribute(const ModuleObject& object, std::string_view name, Datum value) {
+  Slot& s = slot(object, name);
+  s.written = true;
+  s.current = std::move(value);
+}
+
+Datum ObjectStore::create(const ts::Class& type) {
+  ts::Instance& instance = created_.emplace_back();
+  instance.type = &type;
+  instance.values.resize(type.attributes.size());
+  created_set_.insert(&instance);
+  return module(&instance, "");
+}
+
+std::vector<std::string> ObjectStore::changed_state() const {
+  std::vector<std::string> out;
+  for (const auto& [key, s] : slots_) {
+    if (created_set_.contains(key.first) || !s.written || !s.read_first) continue;
+    if (!same_value(s.initial, s.current)) out.push_back(s.path);
+  }
+  return out;
+}
+
+Datum ObjectStore::constant(const ts::IValue& v) {
+  const auto* tensor_value = std::get_if<const ts::Tensor*>(&v);
+  if (!tensor_value) return from_ivalue(v, "constant");
+  const auto known = tensors_.find(*tensor_value);
+  if (known != tensors_.end()) return known->second;
+  if (!(*tensor_value)->sizes.empty()) return tensor(**tensor_value, fmt::format("const.{}", constants_++));
+  const tenon::Tensor data = data_of(**tensor_value);
+  TensorPtr t = build_.state(build_.place().region->literal(data.clone()), "a constant of the code", true);
+  if (data.dtype() == DType::i64) t->buffer->number = Dim(data.get_int());
+  t->constant = build_.known_number(t);
+  return tensors_[*tensor_value] = t;
+}
+
+Datum ObjectStore::from_ivalue(const ts::IValue& v, const std::string& path) {
+  return std::visit(
+      Overloaded{
+          [](const ts::None&) { return Datum(); },
+          [](const std::complex<double>&) -> Datum { throw unsupported("complex numbers"); },
+          [](const ts::Device& d) { return Datum(Device{d.name}); },
+          [&](const ts::Tensor* t) { return Datum(tensor(*t, path)); },
+          [&](const ts::Instance* child) { return module(child, path); },
+          [](const ts::Function* f) {
+            auto object = std::make_shared<FunctionObject>();
+            object->function = f;
+            return Datum(ObjectPtr(object));
+          },
+          [](const ts::Unsupported& u) -> Datum { throw unsupported("{}", u.what); },
+          [&](const ts::Tuple* tuple) {
+            auto out = std::make_shared<Tuple>();
+            for (std::size_t i = 0; i < tuple->items.size(); ++i)
+              out->items.push_back(from_ivalue(tuple->items[i], joined(path, std::to_string(i))));
+            if (tuple->type) out->fields = tuple->type->fields;
+            return Datum(TuplePtr(out));
+          },
+          [&](const ts::List* list) {
+            const auto known = containers_.find(list);
+            if (known != containers_.end()) return known->second;
+            auto out = std::make_shared<List>();
+            out->state = path;
+            for (std::size_t i = 0; i < list->items.size(); ++i)
+              out->items.push_back(from_ivalue(list->items[i], joined(path, std::to_string(i))));
+            return containers_[list] = Datum(out);
+          },
+          [&](const ts::Dict* dict) {
+            const auto known = containers_.find(dict);
+            if (known != containers_.end()) return known->second;
+            auto out = std::make_shared<Dict>();
+            out->state = path;
+            for (std::size_t i = 0; i < dict->items.size(); ++i) {
+              const auto* key = std::get_if<std::string>(&dict->items[i].first);
+              const std::string inner = joined(path, key ? *key : std::to_string(i));
+              out->items.emplace_back(from_ivalue(dict->items[i].first, path),
+                                      from_ivalue(dict->items[i].second, inner));
+            }
+            return containers_[dict] = Datum(out);
+          },
+          [](const auto& plain) { return Datum(plain); },
+      },
+      v);
+}
+
+TensorPtr ObjectStore::tensor(const ts::Tensor& t, const std::string& path) {
+  const auto known = tensors_.find(&t);
+  if (known != tensors_.end()) return known->second;
+  Value* weight = build_.graph().add_weight(path, data_of(t));
+  return tensors_[&t] = build_.state(weight, path, t.is_contiguous());
+}
+
+tenon::Tensor ObjectStore::data_of(const ts::Tensor& t) {
+  if (t.numel() == 0) return tenon::Tensor::empty(t.dtype, t.sizes);
+  auto& storage = storages_[t.storage];
+  if (!storage) {
+    tenon::Storage mapped;
+    mapped.owner = program_.file;
+    mapped.data = const_cast<std::byte*>(t.storage->bytes.data());  // never written: see writable
+    mapped.bytes = t.storage->bytes.size();
+    mapped.writable = false;
+    storage = std::make_shared<const tenon::Storage>(mapped);
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(t.data());
+  if (address % size_of(t.dtype) == 0)
+    return tenon::Tensor::view_of(storage, t.dtype, t.sizes, t.strides, t.offset);
+  const auto bytes = std::make_shared<std::vector<std::byte>>(t.packed());
+  tenon::Storage copy{bytes, bytes->data(), bytes->size(), false};
+  return tenon::Tensor::view_of(std::make_shared<const tenon::Storage>(copy), t.dtype, t.sizes,
+                                contiguous_strides(t.sizes), 0);
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,67 @@
+// Modules, functions and their data as the interpreter holds them.
+#pragma once
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "converter/builder.h"
+#include "converter/torchscript/program.h"
+
+namespace tenon::converter {
+
+namespace ts = torchscript;
+
+/// A module, or a plain object, with the path of attributes that led to it ("layer3.0.conv2").
+struct ModuleObject : Object {
+  const ts::Instance* instance = nullptr;
+  std::string path;
+};
+struct FunctionObject : Object {
+  const ts::Function* function = nullptr;
+};
+
+/// The attributes of all objects during one call, and the weights they turn into.
+class ObjectStore {
+ public:
+  ObjectStore(const ts::Program& program, Builder& builder) : program_(program), build_(builder) {}
+
+  Datum module(const ts::Instance*, std::string path);
+  Datum get_attribute(const ModuleObject&, std::string_view name);
+  void set_attribute(const ModuleObject&, std::string_view name, Datum value);
+  /// A new object of a class of the file (a context manager, a helper).
+  Datum create(const ts::Class&);
+  /// A constant of the code.
+  Datum constant(const ts::IValue&);
+  /// Attributes that were read, then left with another value: what the next call would see.
+  std::vector<std::string> changed_state() const;
+
+ private:
+  struct Slot {
+    Datum initial, current;
+    std::string path;
+    bool read_first = false;
+    bool written = false;
+  };
+
+  Slot& slot(const ModuleObject&, std::string_view name);
+  Datum from_ivalue(const ts::IValue&, const std::string& path);
+  TensorPtr tensor(const ts::Tensor&, const std::string& path);
+  tenon::Tensor data_of(const ts::Tensor&);
+
+  const ts::Program& program_;
+  Builder& build_;
+  std::map<std::pair<const ts::Instance*, std::size_t>, Slot> slots_;
+  std::unordered_map<const ts::Tensor*, TensorPtr> tensors_;
+  std::unordered_map<const void*, Datum> containers_;
+  std::unordered_map<const ts::Storage*, std::shared_ptr<const tenon::Storage>> storages_;
+  std::deque<ts::Instance> created_;
+  std::set<const ts::Instance*> created_set_;
+  int constants_ = 0;
+};
+
+/// True when two datums are the same Python value; Undecided turns into false.
+bool same_value(const Datum&, const Datum&);
+
+}  // namespace tenon::converter
