@@ -39,7 +39,7 @@ std::optional<std::int64_t> indexed_size(const Value& v, std::unordered_set<cons
   return least;
 }
 
-void bind(const Shape& shape, const Tensor& value, Bindings& bindings) {
+void bind_sizes(const Shape& shape, const Tensor& value, Bindings& bindings) {
   for (std::size_t i = 0; i < shape.size() && i < value.rank(); ++i)
     if (const auto symbols = shape[i].symbols(); symbols.size() == 1 && shape[i] == Dim::symbol(symbols[0]))
       bindings.emplace(symbols[0], value.shape()[i]);
@@ -96,7 +96,7 @@ std::vector<Tensor> input_values(const Graph& graph, std::vector<GivenInput> giv
   }
   Bindings bindings;
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (values[i].defined()) bind(parameters[i]->shape(), values[i], bindings);
+    if (values[i].defined()) bind_sizes(parameters[i]->shape(), values[i], bindings);
   for (const auto& [symbol, size] : sizes) bindings.emplace(symbol, size);
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i].defined()) continue;

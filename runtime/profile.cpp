@@ -54,7 +54,8 @@ Profile profile(Session& session, std::span<const Tensor> inputs, const ProfileO
     by_step.resize(times.size());
     for (std::size_t s = 0; s < times.size(); ++s) by_step[s].push_back(times[s].milliseconds);
   }
-  for (std::size_t s = 0; s < by_step.size(); ++s) result.steps.push_back({times[s].step, median(by_step[s])});
+  for (std::size_t s = 0; s < by_step.size(); ++s)
+    result.steps.push_back({times[s].step, median(by_step[s])});
   return result;
 }
 

@@ -1,0 +1,36 @@
+// model.tenon: a graph with its weights, goldens and notes, in one safetensors file.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "ir/graph.h"
+#include "runtime/safetensors.h"
+
+namespace tenon {
+
+/// Inputs and the outputs that the source model gave for them, in the graph's order.
+struct Golden {
+  std::vector<Tensor> inputs, outputs;
+};
+
+struct Artifact {
+  std::shared_ptr<const Graph> graph;
+  std::vector<Golden> goldens;
+  TextMap notes;  // whatever the tools want to keep: "source", "verified", "precision"...
+
+  /// Compares all data with their checksums; only for loaded artifacts. Throws Error naming what is damaged.
+  std::function<void()> verify_checksums;
+};
+
+/// Weights are tensors under their names, goldens are tensors golden.K.in.NAME and golden.K.out.NAME (bool, complex
+/// and all other dtypes of the format), the IR text and everything else is metadata. Weights are written one by one.
+void save_artifact(const Artifact& artifact, const std::filesystem::path& path);
+
+/// Maps the file; weights are views of it. Nothing in it is trusted: throws Error naming the file and what is
+/// wrong: not an artifact, a newer version, damaged, a weight that the graph does not declare or lacks.
+Artifact load_artifact(const std::filesystem::path& path);
+
+/// True when the file begins as an artifact does (a cheap look; load_artifact decides).
+bool looks_like_artifact(const std::filesystem::path& path);
+
+}  // namespace tenon

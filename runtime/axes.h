@@ -1,0 +1,28 @@
+// Which axes of a group's values run together: the loop dims of its loop program.
+#pragma once
+#include <optional>
+#include <unordered_map>
+
+#include "runtime/group.h"
+
+namespace tenon {
+
+/// Axes that broadcasting, reductions, permutes and squeezes make equal form one class; a class is a dim of
+/// the loop. Reduced dims come last. An axis of size 1 belongs to no dim.
+struct LoopAxes {
+  Index sizes;      // of the dims
+  int reduced = 0;  // how many of the last dims the group's reductions run over
+  std::unordered_map<const Value*, std::vector<int>> dims;  // for each axis of a value its dim, or -1
+
+  /// The stride of each dim for a value that lies at `place`.
+  Index strides(const Value* value, const Tensor& place) const;
+};
+
+/// The axes of reduce operators; nullopt for any other operator.
+std::optional<Index> reduced_axes(const Op& op);
+
+/// nullopt, with the reason in `why`, when the group is not one loop: it holds an operator that is not
+/// pointwise, a row reduction or a change of axes, or values that would be computed again and again.
+std::optional<LoopAxes> find_loop_axes(const Group& group, std::string& why);
+
+}  // namespace tenon

@@ -1,0 +1,42 @@
+#include "runtime/group.h"
+
+#include <algorithm>
+
+#include "ir/ops/control.h"
+
+namespace tenon {
+
+Group::Group(const Node& node) : node_(&node) {
+  if (!node.is<Fused>()) {
+    members_.push_back(&node);
+    for (std::size_t i = 0; i < node.num_outputs(); ++i) results_.push_back(node.output(i));
+    return;
+  }
+  for (const auto& member : node.region().nodes()) members_.push_back(member.get());
+  for (const Value* result : node.region().results()) results_.push_back(result);
+}
+
+bool Group::contains(const Value* value) const {
+  return value->node() && std::find(members_.begin(), members_.end(), value->node()) != members_.end();
+}
+
+const Value* Group::outer(const Value* inner) const {
+  const bool of_body = node_->is<Fused>() && inner->kind() == Value::Kind::parameter;
+  return of_body ? node_->input(inner->index()) : inner;
+}
+
+std::vector<const Value*> Group::operands() const {
+  std::vector<const Value*> found;
+  for (const Node* member : members_)
+    for (const Value* v : member->inputs())
+      if (!contains(v) && std::find(found.begin(), found.end(), v) == found.end()) found.push_back(v);
+  return found;
+}
+
+std::string Group::ops() const {
+  std::string text;
+  for (const Node* member : members_) text += (text.empty() ? "" : "+") + std::string(member->op().name());
+  return text;
+}
+
+}  // namespace tenon

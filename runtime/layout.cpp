@@ -1,0 +1,64 @@
+#include "runtime/layout.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tenon {
+
+Order row_major(std::size_t rank) {
+  Order order(rank);
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  return order;
+}
+
+Order channels_last(std::size_t rank) {
+  Order order = row_major(rank);
+  if (rank >= 3) std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  return order;
+}
+
+Order order_of(const Tensor& tensor) {
+  Order order = row_major(tensor.rank());
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return tensor.strides()[static_cast<std::size_t>(a)] > tensor.strides()[static_cast<std::size_t>(b)];
+  });
+  return order;
+}
+
+bool is_channels_last(const Tensor& tensor) {
+  if (tensor.rank() < 3 || tensor.shape()[1] == 1) return false;
+  return tensor.strides()[1] == 1 && !tensor.is_contiguous();
+}
+
+bool last_axis_is_contiguous(const Tensor& tensor) {
+  return tensor.rank() == 0 || tensor.shape().back() == 1 || tensor.strides().back() == 1;
+}
+
+Index strides_in(const Order& order, const Index& sizes, DType dtype) {
+  constexpr std::int64_t set_period = 2048;
+  constexpr std::int64_t gap = 16;
+  Index strides(sizes.size());
+  std::int64_t stride = 1;
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const auto axis = static_cast<std::size_t>(order[i]);
+    strides[axis] = stride;
+    stride *= std::max<std::int64_t>(sizes[axis], 1);
+    const bool row_ends = i + 1 == order.size() && order != row_major(order.size());
+    if (row_ends && stride * static_cast<std::int64_t>(size_of(dtype)) % set_period == 0) stride += gap;
+  }
+  return strides;
+}
+
+std::optional<std::int64_t> row_stride(const Tensor& tensor, const Order& order) {
+  if (order.empty()) return 1;
+  const Tensor ordered = tensor.permute(order);
+  const std::int64_t columns = ordered.shape().back();
+  const std::int64_t rows = columns == 0 ? 0 : ordered.numel() / columns;
+  Index strides;
+  if (!ordered.can_view_as({rows, columns}, &strides)) return std::nullopt;
+  if (columns > 1 && strides[1] != 1) return std::nullopt;
+  if (rows > 1 && strides[0] < columns) return std::nullopt;
+  return std::max(strides[0], columns);
+}
+
+}  // namespace tenon

@@ -1,0 +1,161 @@
+#include "runtime/lower.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "ir/ops/create.h"
+#include "ir/ops/reduce.h"
+#include "ir/ops/shape.h"
+
+namespace tenon {
+namespace {
+
+// Which reduction of the loop program an operator is; a mean is a sum that is divided afterwards.
+std::optional<Reduce> reduction_of(const Op& op) {
+  if (op.is<Sum>() || op.is<Mean>()) return Reduce::sum;
+  if (op.is<Prod>()) return Reduce::prod;
+  if (op.is<Amax>()) return Reduce::max;
+  if (op.is<Amin>()) return Reduce::min;
+  if (op.is<Any>()) return Reduce::any;
+  if (op.is<All>()) return Reduce::all;
+  if (op.is<ArgMax>()) return Reduce::argmax;
+  if (op.is<ArgMin>()) return Reduce::argmin;
+  return std::nullopt;
+}
+
+bool is_view(const Op& op) { return op.is<Permute>() || op.is<Expand>() || op.is<Reshape>(); }
+
+// Results of operators on narrow types are rounded to them, as if they had been stored.
+Reg narrowed(LoopProgram& program, DType dtype, Reg r) {
+  return dtype == compute_type(dtype) ? r : program.cast(dtype, r);
+}
+
+}  // namespace
+
+Reg emit_constant(LoopProgram& program, DType dtype, double value) {
+  const DType type = compute_type(dtype);
+  if (is_float(type)) return program.constant(value, type);
+  return program.constant_int(is_bool(type) ? value != 0 : convert<std::int64_t>(value), type);
+}
+
+Reg emit_literal(LoopProgram& program, const Tensor& scalar) {
+  const DType type = compute_type(scalar.dtype());
+  if (is_float(type)) return program.constant(scalar.get_double(), type);
+  return program.constant_int(scalar.get_int(), type);
+}
+
+bool has_loop_types(const Group& group) {
+  const auto fits = [](const Value* v) { return !is_complex(v->dtype()); };
+  const auto operands = group.operands();
+  return std::all_of(operands.begin(), operands.end(), fits) &&
+         std::all_of(group.members().begin(), group.members().end(), [&](const Node* n) {
+           for (std::size_t i = 0; i < n->num_outputs(); ++i)
+             if (!fits(n->output(i))) return false;
+           return true;
+         });
+}
+
+Reg LoopBuilder::reg(const Value* value) {
+  const auto it = regs_.find(value);
+  if (it != regs_.end()) return it->second;
+  return regs_[value] = value->kind() == Value::Kind::literal ? emit_literal(program_, value->tensor())
+                                                              : operand_(value);
+}
+
+void LoopBuilder::emit(const Node& member) {
+  const Value* out = member.output();
+  if (member.op().is_pointwise()) {
+    regs_[out] = emit_pointwise(member);
+  } else if (is_view(member.op())) {
+    regs_[out] = reg(member.input());
+  } else if (const auto* full = member.as<Full>()) {
+    regs_[out] = narrowed(program_, full->dtype, emit_constant(program_, full->dtype, full->value));
+  } else if (const auto* iota = member.as<Iota>()) {
+    const int dim = axes_->dims.at(out)[0];
+    const Reg index = dim < 0 ? program_.constant_int(0) : program_.iota(dim);
+    regs_[out] = iota->dtype == DType::i64 ? index : program_.cast(iota->dtype, index);
+  } else {
+    regs_[out] = emit_reduction(member);
+  }
+}
+
+Reg LoopBuilder::emit_pointwise(const Node& member) {
+  std::vector<DType> dtypes;
+  for (const Value* v : member.inputs()) dtypes.push_back(v->dtype());
+  std::vector<Reg> steps;
+  for (const ScalarStep& step : flatten(expr_of(member.op()), dtypes).steps) {
+    const auto arg = [&](std::size_t i) {
+      return i < step.args.size() ? steps[static_cast<std::size_t>(step.args[i])] : -1;
+    };
+    Reg r = -1;
+    if (step.kind == Expr::Kind::input) {
+      r = reg(member.input(static_cast<std::size_t>(step.input)));
+    } else if (step.kind == Expr::Kind::constant) {
+      r = emit_constant(program_, step.type, step.number);
+    } else if (step.prim == Prim::cast) {
+      r = program_.cast(step.type, arg(0));
+    } else {
+      r = program_.prim(step.prim, arg(0), arg(1), arg(2));
+      ++primitives_;
+    }
+    steps.push_back(r);
+  }
+  return narrowed(program_, member.output()->dtype(), steps.back());
+}
+
+Reg LoopBuilder::emit_reduction(const Node& member) {
+  const Value* in = member.input();
+  const auto kind = reduction_of(member.op());
+  TENON_CHECK(kind.has_value());
+  Reg x = reg(in);
+  const bool logical = *kind == Reduce::any || *kind == Reduce::all;
+  if (logical && !is_bool(in->dtype()))
+    x = program_.prim(Prim::ne, x, emit_constant(program_, in->dtype(), 0));
+  ++primitives_;
+  std::int64_t count = 1;
+  const Axes axes = *reduced_axes(member.op());
+  for (const std::int64_t axis : axes) count *= in->shape()[static_cast<std::size_t>(axis)].value();
+  Reg result;
+  if (count == 1) {  // nothing to fold
+    const bool position = *kind == Reduce::argmax || *kind == Reduce::argmin;
+    result = position ? program_.constant_int(0) : x;
+  } else {
+    result = program_.reduce(*kind, x);
+  }
+  if (member.is<Mean>() && count != 1)
+    result = program_.prim(Prim::div, result,
+                           program_.constant(static_cast<double>(count), program_.type_of(result)));
+  return narrowed(program_, member.output()->dtype(), result);
+}
+
+Loop lower(const Group& group, const LoopAxes& axes,
+           const std::function<const Tensor&(const Value* inner)>& place) {
+  Loop loop;
+  LoopProgram& program = loop.program;
+  program.name = group.ops();
+  program.dims = axes.sizes;
+  program.reduced = axes.reduced;
+  if (program.dims.empty()) program.dims = {1};
+  const auto operand = [&](const Value* value, const Tensor& at) {
+    const auto same = [&](const Tensor& t) {
+      return t.storage() == at.storage() && t.offset() == at.offset() && t.strides() == at.strides();
+    };
+    const auto found = std::find_if(loop.buffers.begin(), loop.buffers.end(), same);
+    const auto buffer = static_cast<int>(found - loop.buffers.begin());
+    if (found == loop.buffers.end()) loop.buffers.push_back(at);
+    Index strides = axes.strides(value, at);
+    strides.resize(program.dims.size(), 0);
+    return Operand{.buffer = buffer, .dtype = at.dtype(), .strides = std::move(strides)};
+  };
+  LoopBuilder builder(program, &axes,
+                      [&](const Value* value) { return program.load(operand(value, place(value))); });
+  for (const Node* member : group.members()) builder.emit(*member);
+  for (const Value* result : group.results()) {
+    const Reg r = builder.reg(result);
+    program.store(operand(result, place(result)), r);
+  }
+  loop.flops = static_cast<double>(builder.primitives()) * static_cast<double>(numel(axes.sizes));
+  return loop;
+}
+
+}  // namespace tenon

@@ -1,0 +1,53 @@
+// Lowers a group of pointwise operators and row reductions to a loop program.
+#pragma once
+#include <functional>
+#include <optional>
+
+#include "kernels/loop_program.h"
+#include "runtime/axes.h"
+
+namespace tenon {
+
+/// A program and the tensors its buffers stand for.
+struct Loop {
+  LoopProgram program;
+  std::vector<Tensor> buffers;
+  double flops = 0;
+};
+
+/// Emits the operators of a group into a program. How values from outside come in is the caller's affair.
+class LoopBuilder {
+ public:
+  /// `operand` gives the register of a value that no member computes.
+  LoopBuilder(LoopProgram& program, const LoopAxes* axes, std::function<Reg(const Value*)> operand)
+      : program_(program), axes_(axes), operand_(std::move(operand)) {}
+
+  void emit(const Node& member);
+  /// The register of a value; loads it when it comes from outside.
+  Reg reg(const Value* value);
+  void set(const Value* value, Reg reg) { regs_[value] = reg; }
+  int primitives() const { return primitives_; }
+
+ private:
+  Reg emit_pointwise(const Node& member);
+  Reg emit_reduction(const Node& member);
+
+  LoopProgram& program_;
+  const LoopAxes* axes_;
+  std::function<Reg(const Value*)> operand_;
+  std::unordered_map<const Value*, Reg> regs_;
+  int primitives_ = 0;
+};
+
+/// True when every value of the group has a dtype that loop programs compute with.
+bool has_loop_types(const Group& group);
+
+/// The register of a constant of a dtype.
+Reg emit_constant(LoopProgram& program, DType dtype, double value);
+Reg emit_literal(LoopProgram& program, const Tensor& scalar);
+
+/// The loop of a group whose axes are known. `place` gives the place of every operand and result.
+Loop lower(const Group& group, const LoopAxes& axes,
+           const std::function<const Tensor&(const Value* inner)>& place);
+
+}  // namespace tenon

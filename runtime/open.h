@@ -1,0 +1,13 @@
+// Opens nodes that no kernel computes as a whole.
+#pragma once
+#include "ir/graph.h"
+
+namespace tenon {
+
+/// Replaces a fused group by its members, a composite operator by a fused group of its parts. Returns the
+/// first of the new nodes (or the next one, when there are none). Throws Error for any other node.
+Node* open_node(Node& node);
+/// Replaces the composite operators of a region by their parts, down to operators that are none.
+void open_composites(Region& region);
+
+}  // namespace tenon

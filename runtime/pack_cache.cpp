@@ -1,0 +1,28 @@
+#include "runtime/pack_cache.h"
+
+#include "runtime/memory.h"
+
+namespace tenon {
+
+Tensor PackCache::get(const Tensor& weight, const std::string& form, std::int64_t floats,
+                      FunctionRef<void(float* target)> fill) {
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entries_[{weight.bytes(), form}];
+  if (!entry.packed.defined()) {
+    const std::size_t bytes = static_cast<std::size_t>(floats) * sizeof(float);
+    auto memory = std::make_shared<Memory>(bytes);
+    auto storage = std::make_shared<const Storage>(Storage{memory, memory->data(), bytes, false});
+    fill(reinterpret_cast<float*>(memory->data()));
+    entry = {weight, Tensor::view_of(std::move(storage), DType::f32, {floats}, {1}, 0)};
+  }
+  return entry.packed;
+}
+
+std::size_t PackCache::bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t sum = 0;
+  for (const auto& [key, entry] : entries_) sum += entry.packed.storage()->bytes;
+  return sum;
+}
+
+}  // namespace tenon

@@ -1,0 +1,33 @@
+// Weights in the form kernels read them: packed once, shared by every plan that uses the same form.
+#pragma once
+#include <map>
+#include <mutex>
+
+#include "ir/tensor.h"
+#include "kernels/function_ref.h"
+
+namespace tenon {
+
+/// Identified by the weight's first byte and a text that says everything else the packed form depends on.
+class PackCache {
+ public:
+  /// The packed floats, made by fill(target) when they are not there yet. Safe from several threads.
+  Tensor get(const Tensor& weight, const std::string& form, std::int64_t floats,
+             FunctionRef<void(float* target)> fill);
+  std::size_t bytes() const;
+
+ private:
+  struct Key {
+    const std::byte* weight;
+    std::string form;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Entry {
+    Tensor weight;  // kept, so that no other weight takes its address
+    Tensor packed;
+  };
+  mutable std::mutex mutex_;
+  std::map<Key, Entry> entries_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,163 @@
+#include "runtime/places.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "ir/ops/control.h"
+#include "ir/ops/shape.h"
+
+namespace tenon {
+namespace {
+
+Index sizes_of(const Value* value) { return eval(value->shape(), {}); }
+
+Axes inverse(const Axes& axes) {
+  Axes result(axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    result[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
+  return result;
+}
+
+}  // namespace
+
+Places::Places(const Graph& graph, Buffers& buffers) : graph_(graph), buffers_(buffers) {
+  const auto& parameters = graph.body().parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    bind(parameters[i].get(),
+         buffers.external(Buffer::Kind::input, i, parameters[i]->dtype(), sizes_of(parameters[i].get())));
+  const auto& results = graph.body().results();
+  for (std::size_t i = 0; i < results.size(); ++i)
+    outputs_.push_back(buffers.external(Buffer::Kind::output, i, results[i]->dtype(), sizes_of(results[i])));
+}
+
+bool Places::known(const Value* value) const { return value->is_constant() || places_.contains(value); }
+
+const Tensor& Places::at(const Value* value) const {
+  if (const auto it = places_.find(value); it != places_.end()) return it->second;
+  TENON_CHECK(value->is_constant());
+  return value->tensor();
+}
+
+const Tensor* Places::constant(const Value* value) const {
+  if (!known(value)) return nullptr;
+  const Tensor& place = at(value);
+  return place.storage()->data ? &place : nullptr;
+}
+
+void Places::bind(const Value* value, Tensor tensor) {
+  values_in_[tensor.storage().get()].push_back(value);
+  places_[value] = std::move(tensor);
+}
+
+// Where a value should be written so that nobody has to move it: an output of the graph, or its part of a
+// concatenation; through views, where the value's axes can be found again in the memory behind them.
+std::optional<Tensor> Places::destination(const Value* value) {
+  for (const Use& use : value->uses())
+    if (use.region == &graph_.body()) return outputs_[use.index];
+  for (const Use& use : value->uses()) {
+    if (!use.node || !use.node->is<Concat>() || finished_.contains(use.node)) continue;
+    const auto& operands = use.node->inputs();
+    if (std::count(operands.begin(), operands.end(), value) == 1) return concat_slice(*use.node, use.index);
+  }
+  if (value->uses().size() != 1) return std::nullopt;
+  const Node* user = value->uses()[0].node;
+  const auto* permute = user->as<Permute>();
+  if (!permute && !user->is<Reshape>()) return std::nullopt;
+  const auto target = destination(user->output());
+  if (!target) return std::nullopt;
+  if (permute) return target->permute(inverse(permute->axes));
+  const Index sizes = sizes_of(value);
+  if (!target->can_view_as(sizes)) return std::nullopt;
+  return target->reshape(sizes);
+}
+
+Tensor Places::place(const Value* value, const Order& order, FunctionRef<bool(const Tensor&)> fits) {
+  TENON_CHECK(!places_.contains(value));
+  const auto target = destination(value);
+  const bool use_target = target && fits(*target);
+  bind(value, use_target ? *target : buffers_.arena(value->dtype(), sizes_of(value), order));
+  return at(value);
+}
+
+Tensor Places::place(const Value* value, const Order& order) {
+  return place(value, order, [](const Tensor&) { return true; });
+}
+
+Tensor Places::place_rows(const Value* value, const Order& order) {
+  return place(value, order, [&](const Tensor& target) { return row_stride(target, order).has_value(); });
+}
+
+std::optional<Tensor> Places::place_over(const Value* value, const Value* operand, const Node& reader) {
+  if (!known(operand) || constant(operand) || operand->type() != value->type()) return std::nullopt;
+  const Tensor place = at(operand);
+  const auto& strides = place.strides();
+  for (std::size_t i = 0; i < strides.size(); ++i)
+    if (strides[i] <= 0 && place.shape()[i] > 1) return std::nullopt;
+  if (!dies_at(place, reader) || destination(value)) return std::nullopt;
+  bind(value, place);
+  return place;
+}
+
+bool Places::dies_at(const Tensor& place, const Node& reader) {
+  if (buffers_[buffers_.number(place)].kind != Buffer::Kind::arena) return false;
+  const auto used_up = [&](const Use& use) {
+    return use.node && (use.node == &reader || finished_.contains(use.node));
+  };
+  const auto& values = values_in_[place.storage().get()];
+  return std::all_of(values.begin(), values.end(), [&](const Value* v) {
+    return std::all_of(v->uses().begin(), v->uses().end(), used_up);
+  });
+}
+
+Order Places::order_for_reader(const Value* value) const {
+  const Node* reader = value->uses().size() == 1 ? value->uses()[0].node : nullptr;
+  const auto* permute = reader ? reader->as<Permute>() : nullptr;
+  return permute ? permute->axes : row_major(value->rank());
+}
+
+const Tensor& Places::concat_place(const Node& concat) {
+  const Value* whole = concat.output();
+  if (!places_.contains(whole))
+    place(whole, made_channels_last(whole) ? channels_last(whole->rank()) : row_major(whole->rank()));
+  return at(whole);
+}
+
+Tensor Places::concat_slice(const Node& concat, std::size_t operand) {
+  const std::int64_t axis = concat.as<Concat>()->axis;
+  const auto extent = [&](std::size_t i) {
+    return sizes_of(concat.input(i))[static_cast<std::size_t>(axis)];
+  };
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < operand; ++i) begin += extent(i);
+  return concat_place(concat).slice(axis, begin, begin + extent(operand));
+}
+
+bool Places::is_channels_last_kernel(const Node& node) const {
+  if (!node.is<Fused>()) return works_channels_last(node.op());
+  const auto& members = node.region().nodes();
+  return std::any_of(members.begin(), members.end(),
+                     [&](const auto& m) { return works_channels_last(m->op()); });
+}
+
+bool Places::read_channels_last(const Value* value) const {
+  if (value->rank() < 3) return false;
+  return std::any_of(value->uses().begin(), value->uses().end(),
+                     [&](const Use& use) { return use.node && is_channels_last_kernel(*use.node); });
+}
+
+bool Places::made_channels_last(const Value* value) {
+  if (value->rank() < 3 || value->is_constant()) return false;
+  if (const auto it = places_.find(value); it != places_.end()) return is_channels_last(it->second);
+  if (const auto it = channels_last_.find(value); it != channels_last_.end()) return it->second;
+  const Node* node = value->node();
+  if (!node) return false;
+  bool wanted = is_channels_last_kernel(*node);
+  const bool keeps_axes = node->op().info().meaning != Meaning::kernel || node->is<Fused>() ||
+                          node->is<Concat>() || node->is<Pad>() || node->is<Slice>();
+  if (keeps_axes)
+    for (const Value* input : node->inputs())
+      wanted = wanted || (input->rank() == value->rank() && made_channels_last(input));
+  return channels_last_[value] = wanted;
+}
+
+}  // namespace tenon

@@ -1,0 +1,43 @@
+#include "runtime/plan.h"
+
+#include <algorithm>
+
+#include "ir/print.h"
+
+namespace tenon {
+namespace {
+
+std::string place_text(const Plan& plan, const Tensor& tensor) {
+  const auto owner = std::find_if(plan.buffers.begin(), plan.buffers.end(),
+                                  [&](const Buffer& b) { return b.storage == tensor.storage(); });
+  const auto element = static_cast<std::int64_t>(size_of(tensor.dtype()));
+  std::string where = "constant";
+  if (owner->kind == Buffer::Kind::arena)
+    where = fmt::format("arena+{}", static_cast<std::int64_t>(owner->offset) + tensor.offset() * element);
+  if (owner->kind == Buffer::Kind::input) where = fmt::format("input {}", owner->index);
+  if (owner->kind == Buffer::Kind::output) where = fmt::format("output {}", owner->index);
+  const bool dense = tensor.is_contiguous();
+  return dense ? where : fmt::format("{} strides [{}]", where, fmt::join(tensor.strides(), ","));
+}
+
+}  // namespace
+
+std::string Plan::text() const {
+  std::string text = fmt::format("plan {}: {} steps, {} copies, arena {} bytes, scratch {} bytes\n",
+                                 graph->name, steps.size(), copies(), arena_bytes, scratch_bytes);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const StepInfo& info = steps[i]->info;
+    const std::string node = nodes[i] ? print(*graph, *nodes[i]) : "";
+    text += fmt::format("  {:3} {}\n        [{}] {}", i, node.empty() ? info.op : node, info.kernel, info.op);
+    for (const Tensor& t : steps[i]->writes) text += " -> " + place_text(*this, t);
+    text += "\n";
+  }
+  return text;
+}
+
+int Plan::copies() const {
+  return static_cast<int>(std::count_if(steps.begin(), steps.end(),
+                                        [](const auto& step) { return step->info.kernel == "copy"; }));
+}
+
+}  // namespace tenon

@@ -1,0 +1,27 @@
+// A plan: the steps of a graph for one signature, over one arena.
+#pragma once
+#include <memory>
+
+#include "ir/graph.h"
+#include "runtime/buffers.h"
+#include "runtime/step.h"
+
+namespace tenon {
+
+/// Immutable. Runs of one plan at the same time need an arena each.
+struct Plan {
+  std::unique_ptr<const Graph> graph;  // of known sizes, opened as far as the steps are
+  std::vector<Buffer> buffers;
+  std::vector<std::unique_ptr<Step>> steps;
+  std::vector<const Node*> nodes;  // of each step; null for copies of results
+  std::vector<Type> inputs, outputs;
+  std::size_t arena_bytes = 0;
+  std::size_t scratch_bytes = 0;  // behind the arena
+
+  /// The planned stage: a line for each step, with kernel, places and arena offsets.
+  std::string text() const;
+  /// Steps whose kernel is a plain copy.
+  int copies() const;
+};
+
+}  // namespace tenon

@@ -1,0 +1,144 @@
+#include "runtime/planner.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "ir/evaluate.h"
+#include "ir/ops/control.h"
+#include "ir/ops/shape.h"
+#include "runtime/arena.h"
+#include "runtime/open.h"
+#include "runtime/steps/makers.h"
+#include "runtime/steps/table.h"
+
+namespace tenon {
+namespace {
+constexpr std::size_t max_folded_bytes = std::size_t{64} << 20;
+}  // namespace
+
+Planner::Planner(std::unique_ptr<Graph> graph, ThreadPool& pool, PackCache& packs)
+    : graph_(std::move(graph)), pool_(pool), packs_(packs), places_(*graph_, buffers_) {
+  places_.works_channels_last = works_channels_last;
+}
+
+std::unique_ptr<const Plan> Planner::plan() {
+  const auto& nodes = graph_->body().nodes();
+  Node* node = nodes.empty() ? nullptr : nodes.front().get();
+  while (node) {
+    current_ = node;
+    if (!fold(*node) && !try_makers(*node)) {
+      node = open_node(*node);
+      continue;
+    }
+    places_.finish(*node);
+    node = graph_->body().next(node);
+  }
+  copy_results();
+
+  auto plan = std::make_unique<Plan>();
+  std::vector<Lifetime> lifetimes;
+  for (const Buffer& b : buffers_.list()) {
+    const bool used = b.kind == Buffer::Kind::arena && b.first >= 0;
+    lifetimes.push_back(used ? Lifetime{b.storage->bytes, b.first, b.last} : Lifetime{});
+  }
+  const ArenaLayout layout = lay_out(lifetimes);
+  for (std::size_t i = 0; i < lifetimes.size(); ++i) buffers_.list()[i].offset = layout.offsets[i];
+  plan->arena_bytes = (layout.bytes + 63) / 64 * 64;
+  plan->scratch_bytes = scratch_bytes_;
+  plan->buffers = buffers_.list();
+  plan->steps = std::move(steps_);
+  plan->nodes = std::move(step_nodes_);
+  for (const auto& parameter : graph_->body().parameters()) plan->inputs.push_back(parameter->type());
+  for (const Value* result : graph_->body().results()) plan->outputs.push_back(result->type());
+  plan->graph = std::move(graph_);
+  return plan;
+}
+
+// What depends on weights and sizes alone is computed now.
+bool Planner::fold(const Node& node) {
+  const auto constant = [&](const Value* v) { return places_.constant(v) != nullptr; };
+  if (node.op().info().regions > 0 || node.is<Permute>() || node.is<Slice>() || node.is<Expand>()) return false;
+  if (!std::all_of(node.inputs().begin(), node.inputs().end(), constant)) return false;
+  for (std::size_t i = 0; i < node.num_outputs(); ++i) {
+    const Type& type = node.output(i)->type();
+    if (static_cast<std::size_t>(numel(type.shape).value()) * size_of(type.dtype) > max_folded_bytes) return false;
+  }
+  std::vector<Tensor> inputs;
+  for (const Value* v : node.inputs()) inputs.push_back(places_.at(v));
+  const std::vector<Tensor> outputs = evaluate(node.op(), inputs);
+  for (std::size_t i = 0; i < outputs.size(); ++i) places_.bind(node.output(i), outputs[i].contiguous());
+  return true;
+}
+
+bool Planner::try_makers(Node& node) {
+  const auto concerns = [&](const MakerEntry& entry, const Group& group) {
+    return std::any_of(group.members().begin(), group.members().end(),
+                       [&](const Node* n) { return &n->op().info() == entry.op; });
+  };
+  bool has_kernel = false;
+  for (const MakerEntry& entry : maker_table()) {
+    const Group group(node);
+    if (!concerns(entry, group)) continue;
+    has_kernel = true;
+    if (entry.make(*this, group)) return true;
+  }
+  if (node.is<Fused>() && !has_kernel) open_composites(node.region());
+  const Group group(node);
+  return std::any_of(general_makers().begin(), general_makers().end(),
+                     [&](Maker make) { return make(*this, group); });
+}
+
+Tensor Planner::copied(const Value* value, const Order& order, FunctionRef<bool(const Tensor&)> fits) {
+  const Tensor& place = places_.at(value);
+  if (fits(place)) return place;
+  for (const Tensor& copy : copies_[value])
+    if (fits(copy)) return copy;
+  const Tensor target = buffers_.arena(value->dtype(), place.shape(), order);
+  copy(place, target, current_);
+  copies_[value].push_back(target);
+  return target;
+}
+
+Tensor Planner::rows(const Value* value, const Order& order) {
+  return copied(value, order, [&](const Tensor& t) { return row_stride(t, order).has_value(); });
+}
+
+Tensor Planner::dense(const Value* value) {
+  return copied(value, row_major(value->rank()), [](const Tensor& t) { return t.is_contiguous(); });
+}
+
+void Planner::emit(std::unique_ptr<Step> step, const Node* node, std::vector<Tensor> reads,
+                   std::vector<Tensor> writes) {
+  const auto at = static_cast<int>(steps_.size());
+  for (const Tensor& t : reads) buffers_.touch(t, at);
+  for (const Tensor& t : writes) buffers_.touch(t, at);
+  for (const auto* tensors : {&reads, &writes})
+    for (const Tensor& t : *tensors)
+      step->info.bytes += static_cast<double>(t.numel()) * static_cast<double>(size_of(t.dtype()));
+  if (node) {
+    if (step->info.op.empty()) step->info.op = Group(*node).ops();
+    step->info.source = node->source;
+  }
+  step->reads = std::move(reads);
+  step->writes = std::move(writes);
+  scratch_bytes_ = std::max(scratch_bytes_, step->scratch_bytes);
+  steps_.push_back(std::move(step));
+  step_nodes_.push_back(node);
+}
+
+void Planner::copy(const Tensor& from, const Tensor& to, const Node* node) {
+  const bool same = from.storage() == to.storage() && from.offset() == to.offset() && [&] {
+    for (std::size_t i = 0; i < from.rank(); ++i)
+      if (from.shape()[i] > 1 && from.strides()[i] != to.strides()[i]) return false;
+    return true;
+  }();
+  if (same || from.numel() == 0) return;
+  emit(make_copy(*this, from, to), node, {from}, {to});
+}
+
+void Planner::copy_results() {
+  const auto& results = graph_->body().results();
+  for (std::size_t i = 0; i < results.size(); ++i) copy(places_.at(results[i]), places_.output(i), nullptr);
+}
+
+}  // namespace tenon

@@ -1,0 +1,52 @@
+// Turns a graph of known sizes into steps over planned memory.
+#pragma once
+#include "runtime/group.h"
+#include "runtime/pack_cache.h"
+#include "runtime/places.h"
+#include "runtime/plan.h"
+
+namespace tenon {
+
+/// Walks the graph once in order. Each node becomes steps through the first maker that takes it
+/// (runtime/steps/table.h); what none takes is opened: fused groups into their members, composite operators
+/// into their parts; the rest runs its reference.
+class Planner {
+ public:
+  /// The graph's sizes must be known (specialize); the planner opens nodes in it.
+  Planner(std::unique_ptr<Graph> graph, ThreadPool& pool, PackCache& packs);
+  std::unique_ptr<const Plan> plan();
+
+  // What makers of steps use.
+  Places& places() { return places_; }
+  ThreadPool& pool() { return pool_; }
+  PackCache& packs() { return packs_; }
+  Address address(const Tensor& tensor) { return buffers_.address(tensor); }
+  /// The value's place if its rows in this order are evenly spaced, else a copy of it that has such rows.
+  Tensor rows(const Value* value, const Order& order);
+  /// The value in dense row-major memory, copied there if need be.
+  Tensor dense(const Value* value);
+  /// Adds a step that reads and writes these places. The node is null for copies of results.
+  void emit(std::unique_ptr<Step> step, const Node* node, std::vector<Tensor> reads,
+            std::vector<Tensor> writes);
+  /// Adds a copy, unless both are the same memory.
+  void copy(const Tensor& from, const Tensor& to, const Node* node);
+
+ private:
+  bool fold(const Node& node);
+  bool try_makers(Node& node);
+  void copy_results();
+  Tensor copied(const Value* value, const Order& order, FunctionRef<bool(const Tensor&)> fits);
+
+  std::unique_ptr<Graph> graph_;
+  ThreadPool& pool_;
+  PackCache& packs_;
+  Buffers buffers_;
+  Places places_;
+  std::vector<std::unique_ptr<Step>> steps_;
+  std::vector<const Node*> step_nodes_;
+  std::unordered_map<const Value*, std::vector<Tensor>> copies_;
+  std::size_t scratch_bytes_ = 0;
+  const Node* current_ = nullptr;  // being planned
+};
+
+}  // namespace tenon

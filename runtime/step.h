@@ -1,0 +1,35 @@
+// One step of a plan: a kernel call with everything decided.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "ir/source.h"
+#include "ir/tensor.h"
+#include "runtime/frame.h"
+
+namespace tenon {
+
+/// What is known of a step without running it: for --print-ir=planned and for profiles.
+struct StepInfo {
+  std::string op;      // operators it computes: "conv+add+relu"
+  std::string kernel;  // "winograd f6x6", "gemm", "loop"
+  std::string text;    // the node in the IR's text form
+  Source source;
+  double flops = 0;
+  double bytes = 0;  // read and written
+};
+
+/// Immutable once planned; run() may be called from several threads at once on different frames.
+/// It allocates nothing, except where the kernel says "reference".
+class Step {
+ public:
+  virtual ~Step() = default;
+  virtual void run(const Frame&) const = 0;
+
+  StepInfo info;
+  std::size_t scratch_bytes = 0;  // that run() needs of the frame
+  /// The places it reads and writes: tensors over the plan's buffers.
+  std::vector<Tensor> reads, writes;
+};
+
+}  // namespace tenon

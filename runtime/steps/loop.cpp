@@ -1,0 +1,79 @@
+// Pointwise operators, row reductions and groups of them: one loop program each.
+#include <algorithm>
+#include <array>
+
+#include "ir/ops/control.h"
+#include "runtime/steps/loop_step.h"
+#include "runtime/steps/makers.h"
+
+namespace tenon {
+
+LoopStep::LoopStep(Planner& planner, const Loop& loop, std::string kernel_name)
+    : kernel_(cpu::LoopKernel::compile(loop.program)) {
+  info.kernel = std::move(kernel_name);
+  info.flops = loop.flops;
+  scratch_bytes = kernel_.scratch_bytes(planner.pool().threads());
+  for (const Tensor& t : loop.buffers) buffers_.push_back(planner.address(t));
+}
+
+void LoopStep::run(const Frame& frame) const {
+  std::array<void*, max_loop_buffers> buffers;
+  for (std::size_t i = 0; i < buffers_.size(); ++i) buffers[i] = frame.at<void>(buffers_[i]);
+  kernel_.run({buffers.data(), buffers_.size()}, frame.scratch, frame.pool);
+}
+
+namespace {
+
+// The axis order of the first operand of the result's shape; a channels-last one goes first.
+Order order_like(Planner& planner, const Group& group, const Value* result) {
+  const Tensor* model = nullptr;
+  for (const Value* inner : group.operands()) {
+    const Value* operand = group.outer(inner);
+    if (operand->is_constant() || operand->shape() != result->shape()) continue;
+    const Tensor& place = planner.places().at(operand);
+    if (!model || (is_channels_last(place) && !is_channels_last(*model))) model = &place;
+  }
+  if (planner.places().read_channels_last(result)) return channels_last(result->rank());
+  return model ? order_of(*model) : row_major(result->rank());
+}
+
+// Over an operand that nobody else needs, else where it is wanted.
+void place_result(Planner& planner, const Group& group, std::size_t i) {
+  const Value* result = group.node().output(i);
+  for (const Value* inner : group.operands()) {
+    const Value* operand = group.outer(inner);
+    const auto& inputs = group.node().inputs();
+    if (std::count(inputs.begin(), inputs.end(), operand) != 1) continue;
+    if (planner.places().place_over(result, operand, group.node())) return;
+  }
+  planner.places().place(result, order_like(planner, group, result));
+}
+
+bool has_duplicates(const std::vector<const Value*>& values) {
+  return std::unordered_set<const Value*>(values.begin(), values.end()).size() != values.size();
+}
+
+}  // namespace
+
+bool make_loop(Planner& planner, const Group& group) {
+  const Node& node = group.node();
+  std::string why;
+  if (!has_loop_types(group)) return false;
+  const auto axes = find_loop_axes(group, why);
+  const auto operands = group.operands();
+  if (!axes || has_duplicates(group.results()) || operands.size() + node.num_outputs() > max_loop_buffers)
+    return false;
+
+  for (std::size_t i = 0; i < node.num_outputs(); ++i) place_result(planner, group, i);
+  std::vector<Tensor> reads, writes;
+  std::unordered_map<const Value*, Tensor> at;
+  for (const Value* v : operands) reads.push_back(at[v] = planner.places().at(group.outer(v)));
+  for (std::size_t i = 0; i < node.num_outputs(); ++i)
+    writes.push_back(at[group.results()[i]] = planner.places().at(node.output(i)));
+  const Loop loop = lower(group, *axes, [&](const Value* v) -> const Tensor& { return at.at(v); });
+  auto step = std::make_unique<LoopStep>(planner, loop, axes->reduced > 0 ? "row loop" : "loop");
+  planner.emit(std::move(step), &node, std::move(reads), std::move(writes));
+  return true;
+}
+
+}  // namespace tenon

@@ -1,0 +1,21 @@
+// The step that runs a loop program.
+#pragma once
+#include "kernels/cpu/loop_kernel.h"
+#include "runtime/lower.h"
+#include "runtime/planner.h"
+
+namespace tenon {
+
+inline constexpr std::size_t max_loop_buffers = 64;
+
+class LoopStep : public Step {
+ public:
+  LoopStep(Planner& planner, const Loop& loop, std::string kernel_name);
+  void run(const Frame& frame) const override;
+
+ private:
+  cpu::LoopKernel kernel_;
+  std::vector<Address> buffers_;
+};
+
+}  // namespace tenon

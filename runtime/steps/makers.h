@@ -1,0 +1,22 @@
+// The makers of steps: one file of this folder for each family of kernels.
+#pragma once
+#include "runtime/planner.h"
+
+namespace tenon {
+
+bool make_view(Planner&, const Group&);       // view.cpp: reshape, permute, slice, expand, flip
+bool make_concat(Planner&, const Group&);     // concat.cpp
+bool make_conv(Planner&, const Group&);       // conv.cpp
+bool make_conv_transpose(Planner&, const Group&);
+bool make_pool(Planner&, const Group&);       // pool.cpp
+bool make_linear(Planner&, const Group&);     // matmul.cpp: linear, and matmul with a constant matrix
+bool make_matmul(Planner&, const Group&);     // batched_matmul.cpp
+bool make_attention(Planner&, const Group&);  // attention.cpp
+bool make_gather(Planner&, const Group&);     // gather.cpp: index_select
+bool make_loop(Planner&, const Group&);       // loop.cpp: pointwise operators and row reductions
+bool make_reference(Planner&, const Group&);  // reference.cpp: any operator with a reference
+
+/// copy.cpp: copies elements between places of one type and shape.
+std::unique_ptr<Step> make_copy(Planner&, const Tensor& from, const Tensor& to);
+
+}  // namespace tenon

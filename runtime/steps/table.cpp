@@ -1,0 +1,45 @@
+#include "runtime/steps/table.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ir/ops/attention.h"
+#include "ir/ops/conv.h"
+#include "ir/ops/index.h"
+#include "ir/ops/linear.h"
+#include "ir/ops/pool.h"
+#include "ir/ops/shape.h"
+#include "runtime/steps/makers.h"
+
+namespace tenon {
+
+std::span<const MakerEntry> maker_table() {
+  static const std::array table = {
+      MakerEntry{&op_info<Conv>(), make_conv, true},
+      MakerEntry{&op_info<ConvTranspose>(), make_conv_transpose, true},
+      MakerEntry{&op_info<MaxPool>(), make_pool, true},
+      MakerEntry{&op_info<AvgPool>(), make_pool, true},
+      MakerEntry{&op_info<AdaptiveAvgPool>(), make_pool, true},
+      MakerEntry{&op_info<AdaptiveMaxPool>(), make_pool, true},
+      MakerEntry{&op_info<Linear>(), make_linear},
+      MakerEntry{&op_info<Linear>(), make_matmul},
+      MakerEntry{&op_info<MatMul>(), make_linear},
+      MakerEntry{&op_info<MatMul>(), make_matmul},
+      MakerEntry{&op_info<Attention>(), make_attention},
+      MakerEntry{&op_info<IndexSelect>(), make_gather},
+      MakerEntry{&op_info<Concat>(), make_concat},
+  };
+  return table;
+}
+
+std::span<const Maker> general_makers() {
+  static constexpr std::array<Maker, 3> makers = {make_view, make_loop, make_reference};
+  return makers;
+}
+
+bool works_channels_last(const Op& op) {
+  return std::any_of(maker_table().begin(), maker_table().end(),
+                     [&](const MakerEntry& e) { return e.op == &op.info() && e.channels_last; });
+}
+
+}  // namespace tenon

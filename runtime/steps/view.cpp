@@ -1,0 +1,50 @@
+// Operators that only look at memory differently: no step, or one copy where strides cannot say it.
+#include "ir/ops/control.h"
+#include "ir/ops/shape.h"
+#include "runtime/steps/makers.h"
+
+namespace tenon {
+namespace {
+
+Tensor flipped(Tensor t, const Axes& axes) {
+  for (const std::int64_t axis : axes) {
+    const std::int64_t size = t.shape()[static_cast<std::size_t>(axis)];
+    if (size > 0) t = t.slice(axis, size - 1, -1, -1);
+  }
+  return t;
+}
+
+void make_reshape(Planner& planner, const Node& node) {
+  const Value* out = node.output();
+  const Index sizes = eval(out->shape(), {});
+  const Tensor& in = planner.places().at(node.input());
+  if (in.can_view_as(sizes)) return planner.places().bind(out, in.reshape(sizes));
+  const Tensor target = planner.places().place(out, row_major(out->rank()),
+                                               [&](const Tensor& t) { return t.can_view_as(in.shape()); });
+  planner.copy(in, target.reshape(in.shape()), &node);
+}
+
+}  // namespace
+
+bool make_view(Planner& planner, const Group& group) {
+  const Node& node = group.node();
+  if (node.is<Fused>() || node.inputs().size() != 1) return false;
+  Places& places = planner.places();
+  const Tensor in = places.at(node.input());
+  if (node.is<Reshape>()) {
+    make_reshape(planner, node);
+  } else if (const auto* permute = node.as<Permute>()) {
+    places.bind(node.output(), in.permute(permute->axes));
+  } else if (const auto* slice = node.as<Slice>()) {
+    places.bind(node.output(), in.slice(slice->axis, slice->start.value(), slice->end.value(), slice->step));
+  } else if (const auto* expand = node.as<Expand>()) {
+    places.bind(node.output(), in.expand(eval(expand->shape, {})));
+  } else if (const auto* flip = node.as<Flip>()) {
+    places.bind(node.output(), flipped(in, flip->axes));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace tenon

@@ -1,0 +1,40 @@
+// Buffers in the arena never share memory while both live, and take little more than what lives at once.
+#include "runtime/arena.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace tenon {
+namespace {
+
+TEST(Arena, LiveBuffersNeverOverlap) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Lifetime> lives;
+    for (int i = 0; i < 40; ++i) {
+      const int first = static_cast<int>(random() % 30);
+      lives.push_back({random() % 20000, first, first + static_cast<int>(random() % 6)});
+    }
+    const ArenaLayout layout = lay_out(lives);
+    for (std::size_t a = 0; a < lives.size(); ++a) {
+      EXPECT_EQ(layout.offsets[a] % 64, 0u);
+      EXPECT_LE(layout.offsets[a] + lives[a].bytes, layout.bytes);
+      for (std::size_t b = 0; b < a; ++b) {
+        const bool meet = lives[a].first <= lives[b].last && lives[b].first <= lives[a].last;
+        const bool apart = layout.offsets[a] + lives[a].bytes <= layout.offsets[b] ||
+                           layout.offsets[b] + lives[b].bytes <= layout.offsets[a];
+        EXPECT_TRUE(apart || !meet);
+      }
+    }
+  }
+}
+
+TEST(Arena, AChainTakesTwoBuffers) {
+  std::vector<Lifetime> chain;
+  for (int i = 0; i < 10; ++i) chain.push_back({1 << 16, i, i + 1});
+  EXPECT_LE(lay_out(chain).bytes, 2u * (1 << 16) + 4096);
+}
+
+}  // namespace
+}  // namespace tenon

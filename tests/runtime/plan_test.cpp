@@ -1,0 +1,138 @@
+// What a plan avoids: steps for views, copies for concatenations and layouts, memory for dead values.
+#include "tests/runtime/graphs.h"
+#include "tests/runtime/reference.h"
+
+namespace tenon::testing {
+namespace {
+
+using Kernels = std::vector<std::string>;
+
+TEST(Plan, ViewsAreNoSteps) {
+  const auto plan = plan_of(R"(graph g(%x: f32[N,6,4]) {
+  %1 = exp(%x) : f32[N,6,4]
+  %2 = reshape(%1, shape=[N,2,3,4]) : f32[N,2,3,4]
+  %3 = permute(%2, axes=[0,2,1,3]) : f32[N,3,2,4]
+  %4 = slice(%3, axis=1, start=1, end=3) : f32[N,2,2,4]
+  %5 = expand(%4, shape=[5,N,2,2,4]) : f32[5,N,2,2,4]
+  %6 = relu(%5) : f32[5,N,2,2,4]
+  return %6
+}
+)",
+                            {{"N", 2}});
+  EXPECT_EQ(kernels_of(*plan), (Kernels{"loop", "loop"})) << plan->text();
+}
+
+TEST(Plan, SkipConnectionsAreConcatenatedInPlace) {
+  const auto plan = plan_of(u_net, {{"N", 2}});
+  EXPECT_EQ(plan->copies(), 1) << plan->text();  // the input, to channels-last
+  EXPECT_EQ(plan->steps[0]->info.kernel, "copy");
+}
+
+TEST(Plan, ConvolutionNetsCopyTheInputAndNothingElse) {
+  const auto plan = plan_of(residual_net, {{"N", 2}});
+  EXPECT_EQ(plan->copies(), 1) << plan->text();
+  const Tensor& pooled = plan->steps[plan->steps.size() - 2]->writes[0];
+  EXPECT_EQ(plan->steps.back()->reads.size(), 3u);
+  EXPECT_EQ(plan->steps.back()->reads[1].storage(), pooled.storage()) << "flatten should be a view";
+}
+
+TEST(Plan, HeadsAreReadAndWrittenWhereTheyLie) {
+  const auto plan = plan_of(transformer, {{"N", 2}, {"seq", 6}});
+  EXPECT_EQ(plan->copies(), 0) << plan->text();
+}
+
+TEST(Plan, NestedConcatenationsAreWrittenOnce) {
+  const auto plan = plan_of(R"(graph g(%x: f32[N,4]) {
+  %1 = exp(%x) : f32[N,4]
+  %2 = relu(%x) : f32[N,4]
+  %3 = concat(%1, %2, axis=1) : f32[N,8]
+  %4 = neg(%x) : f32[N,4]
+  %5 = concat(%3, %4, axis=1) : f32[N,12]
+  return %5
+}
+)",
+                            {{"N", 3}});
+  EXPECT_EQ(kernels_of(*plan), (Kernels{"loop", "loop", "loop"})) << plan->text();
+}
+
+TEST(Plan, WhatIsConcatenatedTwiceIsCopiedOnce) {
+  const auto plan = plan_of(R"(graph g(%x: f32[N,4]) {
+  %1 = exp(%x) : f32[N,4]
+  %2 = concat(%1, %x, axis=1) : f32[N,8]
+  %3 = concat(%1, %1, axis=0) : f32[2*N,4]
+  return %2, %3
+}
+)",
+                            {{"N", 3}});
+  EXPECT_EQ(plan->copies(), 3) << plan->text();  // x, and both parts of the second one
+}
+
+TEST(Plan, PointwiseOperatorsWriteOverWhatDies) {
+  const auto plan = plan_of(R"(graph g(%x: f32[N,1024], %y: f32[N,1024]) {
+  %1 = cumsum(%x, axis=1) : f32[N,1024]
+  %2 = mul(%1, %y) : f32[N,1024]
+  %3 = exp(%2) : f32[N,1024]
+  %4 = cumsum(%3, axis=1) : f32[N,1024]
+  return %4
+}
+)",
+                            {{"N", 4}});
+  EXPECT_EQ(plan->arena_bytes, 4u * 1024 * 4) << plan->text();
+}
+
+TEST(Plan, AValueThatIsStillNeededIsNotOverwritten) {
+  const char* text = R"(graph g(%x: f32[N,8]) {
+  %1 = cumsum(%x, axis=1) : f32[N,8]
+  %2 = exp(%1) : f32[N,8]
+  %3 = permute(%1, axes=[1,0]) : f32[8,N]
+  %4 = neg(%2) : f32[N,8]
+  %5 = matmul(%4, %3) : f32[N,N]
+  return %5
+}
+)";
+  expect_same_as_reference(text, {{{"N", 4}}});
+}
+
+TEST(Plan, SoftmaxIsOneLoop) {
+  const auto plan = plan_of(R"(graph g(%x: f32[N,6]) {
+  %1 = softmax(%x, axis=1) : f32[N,6]
+  return %1
+}
+)",
+                            {{"N", 4}});
+  EXPECT_EQ(kernels_of(*plan), Kernels{"row loop"}) << plan->text();
+}
+
+TEST(Plan, EpiloguesRunInRegistersOrOnTheTile) {
+  const auto plan = plan_of(R"(graph g(%x: f32[N,16], %r: f32[N,24]) {
+  @w : f32[24,16]
+  @b : f32[24]
+  %1 = fused linear(%x, @w) { add(_, @b); add(_, %r); relu } : f32[N,24]
+  %2 = fused linear(%x, @w, @b) { gelu; mul(_, %r); add(_, @b) } : f32[N,24]
+  return %1, %2
+}
+)",
+                            {{"N", 4}});
+  EXPECT_EQ(kernels_of(*plan), (Kernels{"gemm+bias+residual+relu", "gemm+bias+tile"})) << plan->text();
+}
+
+TEST(Plan, FusedGroupsThatNoKernelTakesAreOpened) {
+  const char* text = R"(graph g(%x: f32[N,4], %y: f32[N,6]) {
+  @w : f32[6,4]
+  %1 = fused { %1.1 = exp(%x); %1.2 = sum(%1.1, axes=[1]); %1.3 = amax(%y, axes=[1]); %1.4 = add(%1.2, %1.3); return %1.4 } : f32[N]
+  %2 = fused linear(%x, @w) { softmax(_, axis=1) } : f32[N,6]
+  return %1, %2
+}
+)";
+  expect_same_as_reference(text, {{{"N", 5}}});
+}
+
+TEST(Plan, TextNamesKernelsAndPlaces) {
+  const std::string text = plan_of(u_net, {{"N", 1}})->text();
+  EXPECT_NE(text.find("arena+"), std::string::npos) << text;
+  EXPECT_NE(text.find("[copy]"), std::string::npos) << text;
+  EXPECT_NE(text.find("output 0"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace tenon::testing

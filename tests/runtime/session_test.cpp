@@ -1,0 +1,207 @@
+// A session computes what the reference interpreter computes, for every signature, from any thread.
+#include <thread>
+
+#include "tests/runtime/graphs.h"
+#include "tests/runtime/reference.h"
+
+namespace tenon::testing {
+namespace {
+
+TEST(Session, RunsConvolutionNets) {
+  expect_same_as_reference(residual_net, {{{"N", 1}}, {{"N", 3}}});
+  expect_same_as_reference(u_net, {{{"N", 1}}, {{"N", 2}}});
+}
+
+TEST(Session, RunsTransformers) {
+  expect_same_as_reference(transformer, {{{"N", 1}, {"seq", 5}}, {{"N", 2}, {"seq", 17}}});
+}
+
+TEST(Session, RunsProductsOfAnyStrides) {
+  expect_same_as_reference(R"(graph g(%a: f32[2,3,5,7], %b: f32[3,7,6], %c: f32[5,6]) {
+  %1 = matmul(%a, %b) : f32[2,3,5,6]
+  %2 = permute(%1, axes=[0,1,3,2]) : f32[2,3,6,5]
+  %3 = matmul(%2, %c) : f32[2,3,6,6]
+  %4 = permute(%b, axes=[0,2,1]) : f32[3,6,7]
+  %5 = fused matmul(%3, %4) { mul(_, 2.0); relu } : f32[2,3,6,7]
+  return %5
+}
+)");
+}
+
+TEST(Session, RunsReductionsOverAnyAxes) {
+  expect_same_as_reference(R"(graph g(%x: f32[N,6,5]) {
+  %1 = sum(%x, axes=[0,2]) : f32[6]
+  %2 = amax(%x, axes=[1], keepdim=true) : f32[N,1,5]
+  %3 = sub(%x, %2) : f32[N,6,5]
+  %4 = softmax(%3, axis=1) : f32[N,6,5]
+  %5 = argmax(%4, axis=2) : i64[N,6]
+  %6 = variance(%x, axes=[1,2]) : f32[N]
+  %7 = logsumexp(%x, axes=[0]) : f32[6,5]
+  return %1, %4, %5, %6, %7
+}
+)",
+                           {{{"N", 1}}, {{"N", 4}}});
+}
+
+TEST(Session, RunsNormalisations) {
+  expect_same_as_reference(R"(graph g(%x: f32[N,8,4,4], %w: f32[8], %b: f32[8]) {
+  %1 = group_norm(%x, %w, %b, groups=2) : f32[N,8,4,4]
+  %2 = reshape(%1, shape=[N,8,16]) : f32[N,8,16]
+  %3 = permute(%2, axes=[0,2,1]) : f32[N,16,8]
+  %4 = rms_norm(%3, %w) : f32[N,16,8]
+  %5 = log_softmax(%4, axis=2) : f32[N,16,8]
+  return %5
+}
+)",
+                           {{{"N", 1}}, {{"N", 3}}});
+}
+
+TEST(Session, RunsEveryDtypeOfPointwiseOperators) {
+  expect_same_as_reference(R"(graph g(%x: f16[N,4], %i: i32[N,4], %d: f64[4], %b: bool[N,1]) {
+  %1 = mul(%x, %x) : f16[N,4]
+  %2 = add(%i, %i) : i32[N,4]
+  %3 = cast(%2, to=f64) : f64[N,4]
+  %4 = add(%3, %d) : f64[N,4]
+  %5 = less(%4, 1.0:f64) : bool[N,4]
+  %6 = logical_and(%5, %b) : bool[N,4]
+  %7 = where(%6, %1, %x) : f16[N,4]
+  return %7, %4, %6
+}
+)",
+                           {{{"N", 3}}});
+}
+
+TEST(Session, RunsOperatorsWithoutAKernel) {
+  expect_same_as_reference(R"(graph g(%x: f32[N,6], %i: i64[N,6]) {
+  %1 = cumsum(%x, axis=1) : f32[N,6]
+  %2 = gather(%1, %i, axis=1) : f32[N,6]
+  %3, %4 = sort(%2, axis=1) : f32[N,6], i64[N,6]
+  %5 = flip(%3, axes=[1]) : f32[N,6]
+  %6 = pad(%5, pads=[0,1,0,2]) : f32[N,9]
+  return %6, %4
+}
+)",
+                           {{{"N", 2}}, {{"N", 5}}});
+}
+
+TEST(Session, ReturnsInputsWeightsAndTheSameValueTwice) {
+  expect_same_as_reference(R"(graph g(%x: f32[N,2]) {
+  @w : f32[3]
+  %1 = permute(%x, axes=[1,0]) : f32[2,N]
+  %2 = exp(%x) : f32[N,2]
+  %3 = relu(%2) : f32[N,2]
+  return %x, @w, %1, %2, %2, %3
+}
+)",
+                           {{{"N", 3}}});
+}
+
+TEST(Session, ComputesSizesAtPlanTime) {
+  const char* text = R"(graph g(%x: f32[N,S]) {
+  %1 = iota(size=S) : i64[S]
+  %2 = dim_value(value=S) : i64[]
+  %3 = sub(%2, %1) : i64[S]
+  %4 = cast(%3, to=f32) : f32[S]
+  %5 = mul(%x, %4) : f32[N,S]
+  return %5
+}
+)";
+  expect_same_as_reference(text, {{{"N", 2}, {"S", 3}}, {{"N", 1}, {"S", 8}}});
+  EXPECT_EQ(plan_of(text, {{"N", 2}, {"S", 3}})->steps.size(), 1u);
+}
+
+TEST(Session, RunsAtTheSameTimeFromSeveralThreads) {
+  const auto graph = graph_of(u_net);
+  Session session(graph, {.threads = 2});
+  std::vector<std::vector<Tensor>> inputs, expected;
+  for (const int n : {1, 2, 3}) {
+    inputs.push_back(inputs_of(*graph, {{"N", n}}, 7));
+    expected.push_back(evaluate(*graph, inputs.back()));
+  }
+  std::vector<std::vector<Tensor>> got(6);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < got.size(); ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 5; ++i) got[t] = session.run(inputs[t % inputs.size()]);
+    });
+  for (auto& thread : threads) thread.join();
+  for (std::size_t t = 0; t < got.size(); ++t) expect_close(got[t][0], expected[t % expected.size()][0]);
+}
+
+TEST(Session, GivesTheSameBitsEveryTime) {
+  const auto graph = graph_of(transformer);
+  const auto inputs = inputs_of(*graph, {{"N", 2}, {"seq", 9}});
+  Session session(graph, {.threads = 2});
+  const auto first = session.run(inputs);
+  for (int i = 0; i < 3; ++i) {
+    const auto again = session.run(inputs);
+    EXPECT_EQ(std::memcmp(first[0].bytes(), again[0].bytes(), 2 * 9 * 32 * sizeof(float)), 0);
+  }
+}
+
+TEST(Session, KeepsThePlansUsedLast) {
+  const auto graph = graph_of(u_net);
+  Session session(graph, {.max_plans = 2});
+  const auto one = inputs_of(*graph, {{"N", 1}}), two = inputs_of(*graph, {{"N", 2}}), three = inputs_of(*graph, {{"N", 3}});
+  const auto plan = session.plan_for(one);
+  EXPECT_EQ(session.plan_for(one), plan);
+  session.plan_for(two);
+  session.plan_for(one);
+  session.plan_for(three);  // in place of the plan for two
+  EXPECT_EQ(session.plan_for(one), plan);
+}
+
+TEST(Session, SharesPackedWeightsBetweenSignatures) {
+  const auto graph = graph_of(transformer);
+  Session session(graph);
+  session.plan_for(inputs_of(*graph, {{"N", 1}, {"seq", 4}}));
+  const std::size_t packed = session.packed_bytes();
+  session.plan_for(inputs_of(*graph, {{"N", 2}, {"seq", 7}}));
+  EXPECT_EQ(session.packed_bytes(), packed);
+}
+
+TEST(Session, ProfilesEachStep) {
+  const auto graph = graph_of(residual_net);
+  Session session(graph);
+  const auto inputs = inputs_of(*graph, {{"N", 1}});
+  auto outputs = session.run(inputs);
+  std::vector<StepTime> times;
+  session.profile_run(inputs, outputs, times);
+  EXPECT_EQ(times.size(), session.plan_for(inputs)->steps.size());
+}
+
+void expect_refused(Session& session, std::span<const Tensor> inputs, std::string_view message) {
+  try {
+    session.run(inputs);
+    FAIL() << "was not refused";
+  } catch (const Error& e) {
+    EXPECT_NE(e.message().find(message), std::string::npos) << e.message();
+  }
+}
+
+TEST(Session, RefusesInputsThatDoNotFit) {
+  Session session(graph_of(R"(graph g(%x: f32[N,3], %y: f32[N,2*N]) where N in 1..8 "dim 0 of x" {
+  %1 = exp(%x) : f32[N,3]
+  %2 = exp(%y) : f32[N,2*N]
+  return %1, %2
+}
+)"));
+  const auto f = [](Index shape) { return Tensor::zeros(DType::f32, std::move(shape)); };
+  expect_refused(session, std::vector{f({2, 3})}, "1 inputs are given, the graph has 2");
+  expect_refused(session, std::vector{f({2, 3}), Tensor::zeros(DType::f64, {2, 4})}, "input y is f64[2,4]");
+  expect_refused(session, std::vector{f({2, 4}), f({2, 4})}, "dim 1 is 4, not 3");
+  expect_refused(session, std::vector{f({2, 3}), f({2, 5})}, "dim 1 is 5, not 4");
+  expect_refused(session, std::vector{f({9, 3}), f({9, 18})}, "the graph allows 1 to 8");
+  expect_refused(session, std::vector{f({2, 3, 1}), f({2, 4})}, "rank is 3, not 2");
+}
+
+TEST(Session, RefusesIndicesOutOfRange) {
+  const auto graph = graph_of(transformer);
+  Session session(graph);
+  auto inputs = inputs_of(*graph, {{"N", 1}, {"seq", 4}});
+  inputs[0].set_int(Index{0, 2}, 11);
+  expect_refused(session, inputs, "index 11 is outside of [0, 11)");
+}
+
+}  // namespace
+}  // namespace tenon::testing
