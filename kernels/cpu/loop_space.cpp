@@ -10,10 +10,11 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr long block_elements = 1024;   // a register of floats is 4 KiB: a handful stay in L1
-constexpr long whole_row_limit = 2048;  // rows up to here are held whole in registers
-constexpr long transposed_block = 32;   // side of the tile where an operand is read across its rows
-constexpr long tiny_inner = 32;         // inner extents below this are joined with the next dims
+constexpr long block_elements = 1024;  // a register of floats is 4 KiB: a handful stay in L1
+constexpr long whole_row_limit =
+    2048;  // rows up to here are held whole in registers, several if they are short
+constexpr long transposed_block = 32;  // side of the tile where an operand is read across its rows
+constexpr long tiny_inner = 32;        // inner extents below this are joined with the next dims
 
 /// A dim with the strides of all accesses along it.
 struct Dim {
@@ -180,9 +181,13 @@ void choose_blocks(LoopSpace& space) {
       space.p_block = clamp_block(block_elements / space.q_block, space.p);
       return;
     case LoopMode::rows:
-      space.q_block =
-          clamp_block(space.q_count <= whole_row_limit ? whole_row_limit : block_elements, space.q_count);
-      space.p_block = clamp_block(whole_row_limit / space.q_block, space.p);
+      if (space.q_count <= whole_row_limit) {
+        space.q_block = std::max(1L, space.q_count);
+        space.p_block = clamp_block(whole_row_limit / space.q_block, space.p);
+      } else {
+        space.q_block = block_elements;
+        space.p_block = 1;
+      }
       return;
     case LoopMode::columns:
       space.q_block = clamp_block(128, space.q_count);
