@@ -102,8 +102,13 @@ TEST_P(Loop, KnownChainsHaveTheMeaningOfTheirParts) {
   const Reg sub_mul = p.prim(Prim::mul, y, p.prim(Prim::sub, x, s));
   const Reg relu = p.prim(Prim::max, p.constant(0), p.prim(Prim::add, x, s));
   const Reg exp = p.prim(Prim::exp, p.prim(Prim::sub, s, y));
+  const Reg silu_mul = p.prim(Prim::mul, p.prim(Prim::mul, p.prim(Prim::sigmoid, x), s), x);
+  const Reg biased = p.prim(Prim::add, x, y);
+  const Reg erf = p.prim(Prim::erf, p.prim(Prim::div, biased, p.constant(std::sqrt(2.0))));
+  const Reg add_gelu = p.prim(Prim::mul, half, p.prim(Prim::mul, p.prim(Prim::add, erf, one), biased));
   int buffer = 3;
-  for (const Reg r : {gelu, silu, fma, fms, sub_mul, relu, exp}) p.store(dense(p, buffer++), r);
+  for (const Reg r : {silu_mul, add_gelu, gelu, silu, fma, fms, sub_mul, relu, exp})
+    p.store(dense(p, buffer++), r);
   expect_matches_reference(p);
 }
 
