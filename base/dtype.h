@@ -10,7 +10,21 @@
 namespace tenon {
 
 enum class DType : std::uint8_t {
-  boolean, u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64, c64, c128,
+  boolean,
+  u8,
+  i8,
+  u16,
+  i16,
+  u32,
+  i32,
+  u64,
+  i64,
+  f16,
+  bf16,
+  f32,
+  f64,
+  c64,
+  c128,
 };
 
 /// The name used in the IR text: "f32", "i64", "bool".

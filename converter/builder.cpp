@@ -1,8 +1,10 @@
 #include "converter/builder.h"
 
 #include <array>
+#include <limits>
 
 #include "base/error.h"
+#include "converter/constants.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
@@ -70,6 +72,12 @@ TensorPtr Builder::state(Value* value, std::string name, bool dense) {
   return t;
 }
 
+TensorPtr Builder::input(Value* parameter) {
+  TensorPtr t = tensor(ref(parameter));
+  t->buffer->input = parameter->name();
+  return t;
+}
+
 Ref Builder::read(const TensorPtr& t) {
   Buffer& buffer = *t->buffer;
   if (!buffer.unreadable.empty()) {
@@ -127,9 +135,11 @@ void Builder::before_write(const TensorPtr& t) {
     throw unsupported("an in-place write to {}, which the model keeps between calls", buffer.state)
         .hint("return the new state as an output and pass it in as an input");
   }
+  if (!buffer.input.empty()) written_inputs_.insert(buffer.input);
   for (const auto& shared : buffer.maybe_shared) {
     const auto other = shared.lock();
     if (!other) continue;
+    if (!other->input.empty()) written_inputs_.insert(other->input);
     if (!other->state.empty()) {
       throw unsupported("an in-place write that may change {}, which the model keeps between calls",
                         other->state)
@@ -210,13 +220,38 @@ void Builder::poison(const TensorPtr& t) {
 std::optional<Datum> Builder::known_number(const TensorPtr& t) {
   if (t->rank() != 0 || !t->buffer->unreadable.empty()) return std::nullopt;
   if (t->buffer->number && t->steps.empty()) return Datum(*t->buffer->number);
-  const Value* value = read(t).value();
-  if (!value->is_constant() || !value->tensor().defined()) return std::nullopt;
-  const Tensor& data = value->tensor();
+  const auto known = constant_value(read(t).value());
+  if (!known) return std::nullopt;
+  const Tensor& data = *known;
   if (is_bool(data.dtype())) return Datum(data.get_int() != 0);
   if (is_integral(data.dtype())) return Datum(Dim(data.get_int()));
   if (is_float(data.dtype())) return Datum(data.get_double());
   return std::nullopt;
+}
+
+std::map<std::string, DimRange, std::less<>> Builder::ranges() const {
+  std::map<std::string, DimRange, std::less<>> out;
+  for (const auto& [name, info] : graph_.symbols) {
+    out[name] = {info.min, std::nullopt};
+    if (info.max != std::numeric_limits<std::int64_t>::max()) out[name].max = info.max;
+  }
+  return out;
+}
+
+std::optional<bool> Builder::known_less(const Dim& a, const Dim& b) const {
+  const DimRange difference = (b - a).range(ranges());
+  if (difference.min && *difference.min > 0) return true;
+  if (difference.max && *difference.max <= 0) return false;
+  return tenon::known_less(a, b);
+}
+
+Dim Builder::limited(const Dim& size, const Dim& limit) {
+  if (known_less(limit, size) == false) return size;
+  const Dim out = min(size, limit);
+  const auto symbols = size.symbols();
+  if (limit.is_known() && symbols.size() == 1 && size == Dim::symbol(symbols[0]))
+    limits_.push_back({symbols[0], limit.value(), out.str(), place_.source.str()});
+  return out;
 }
 
 std::optional<DType> dtype_from_c10(std::int64_t code) {

@@ -1,6 +1,7 @@
 // Writes the graph while the program is interpreted: tensors, views of them, and writes through views.
 #pragma once
 #include <map>
+#include <set>
 
 #include "converter/tensor.h"
 #include "ir/graph.h"
@@ -32,6 +33,9 @@ class Builder {
   /// Data of the model.
   TensorPtr state(Value* value, std::string name, bool dense);
 
+  /// An input of the model.
+  TensorPtr input(Value* parameter);
+
   /// The tensor's value now. Throws Error when it cannot be known (see maybe_view).
   Ref read(const TensorPtr&);
   /// A view. `op` is slice, permute, reshape or expand.
@@ -45,16 +49,35 @@ class Builder {
   void write_number(const TensorPtr&, Dim value);
   void poison(const TensorPtr&);
 
-  /// The rank-0 tensor's value when it is known: an int (perhaps symbolic), float or bool.
+  /// The rank-0 tensor's value when it is known: an int (perhaps symbolic), float or bool. What depends on
+  /// constants alone is computed.
   std::optional<Datum> known_number(const TensorPtr&);
+
+  /// What bounds of the symbols say: true, false, or nullopt when they do not decide.
+  std::optional<bool> known_less(const Dim& a, const Dim& b) const;
+  /// min(size, limit), remembered: if the model only fits together with size <= limit, that can be assumed.
+  Dim limited(const Dim& size, const Dim& limit);
+
+  struct Limit {
+    std::string symbol;
+    std::int64_t max;
+    std::string text;  // of the Dim it makes: "min(S,512)"
+    std::string where;
+  };
+  const std::vector<Limit>& limits() const { return limits_; }
+  const std::set<std::string>& written_inputs() const { return written_inputs_; }
 
  private:
   void before_write(const TensorPtr&);
   void after_write(Buffer&, Value* value);
   Ref write_back(const ViewStep&, Ref before, Ref value);
 
+  std::map<std::string, DimRange, std::less<>> ranges() const;
+
   Graph& graph_;
   Place place_;
+  std::vector<Limit> limits_;
+  std::set<std::string> written_inputs_;
 };
 
 /// The dtype with c10's number, or nullopt when there is none here.

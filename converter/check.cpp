@@ -24,9 +24,10 @@ RawTensor to_raw(const Tensor& tensor) {
 
 namespace {
 
-std::vector<NamedTensor> named_inputs(const Graph& graph, std::span<const Tensor> inputs) {
-  std::vector<NamedTensor> named;
-  for (std::size_t i = 0; i < inputs.size(); ++i) named.push_back({graph.body().parameter(i)->name(), to_raw(inputs[i])});
+std::vector<NamedRawTensor> named_inputs(const Graph& graph, std::span<const Tensor> inputs) {
+  std::vector<NamedRawTensor> named;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    named.push_back({graph.body().parameter(i)->name(), to_raw(inputs[i])});
   return named;
 }
 
@@ -34,11 +35,12 @@ std::vector<NamedTensor> named_inputs(const Graph& graph, std::span<const Tensor
 
 std::vector<Tensor> torch_outputs(TorchOracle& torch, const Graph& graph, std::span<const Tensor> inputs,
                                   const std::string& method) {
-  const std::vector<NamedTensor> outputs = torch.run(named_inputs(graph, inputs), {.method = method});
+  const std::vector<NamedRawTensor> outputs = torch.run(named_inputs(graph, inputs), {.method = method});
   std::vector<Tensor> ordered;
   for (std::size_t i = 0; i < graph.body().results().size(); ++i) {
     const std::string name = output_name(graph, i);
-    const auto it = std::find_if(outputs.begin(), outputs.end(), [&](const NamedTensor& o) { return o.name == name; });
+    const auto it =
+        std::find_if(outputs.begin(), outputs.end(), [&](const NamedRawTensor& o) { return o.name == name; });
     if (it == outputs.end()) throw error("LibTorch's result has no output '{}'", name);
     ordered.push_back(to_tensor(it->tensor));
   }
@@ -88,8 +90,8 @@ class Taps {
 
 std::string module_of(const Node& node) { return node.source.modules.empty() ? "" : node.source.modules[0]; }
 
-std::optional<Divergence> first_wrong_import(const Model& model, TorchOracle& torch, std::span<const Tensor> inputs,
-                                             double tolerance) {
+std::optional<Divergence> first_wrong_import(const Model& model, TorchOracle& torch,
+                                             std::span<const Tensor> inputs, double tolerance) {
   Taps taps;
   torch.taps(named_inputs(*model.imported, inputs), [&](const Tap& tap) {
     taps.add(tap);
@@ -106,7 +108,8 @@ std::optional<Divergence> first_wrong_import(const Model& model, TorchOracle& to
 }
 
 std::optional<Divergence> first_wrong_rewrite(const Model& model, std::span<const Tensor> inputs,
-                                              std::span<const Tensor> expected, double tolerance, FuseOptions options) {
+                                              std::span<const Tensor> expected, double tolerance,
+                                              FuseOptions options) {
   const auto differs = [&](int rewrites) -> std::optional<Difference> {
     const auto graph = clone(*model.imported);
     options.stop_after = rewrites;
@@ -129,12 +132,14 @@ std::optional<Divergence> first_wrong_rewrite(const Model& model, std::span<cons
     }
   }
   const Rewrite& r = model.fusion.rewrites[static_cast<std::size_t>(bad) - 1];
-  return Divergence{Divergence::Stage::fusion, fmt::format("rewrite {} ({}/{}): {}", r.number, r.pass, r.rule, r.text),
-                    r.place, *difference};
+  return Divergence{Divergence::Stage::fusion,
+                    fmt::format("rewrite {} ({}/{}): {}", r.number, r.pass, r.rule, r.text), r.place,
+                    *difference};
 }
 
 // Every node's value becomes an output, so that kernels can be compared one by one.
-std::optional<Divergence> first_wrong_kernel(const Graph& fused, std::span<const Tensor> inputs, double tolerance) {
+std::optional<Divergence> first_wrong_kernel(const Graph& fused, std::span<const Tensor> inputs,
+                                             double tolerance) {
   const std::shared_ptr<Graph> graph = clone(fused);
   graph->output_names.clear();
   graph->body().clear_results();

@@ -12,8 +12,8 @@ namespace tenon {
 Tensor to_tensor(const RawTensor&);
 RawTensor to_raw(const Tensor&);
 
-/// The source model's outputs in LibTorch, in the graph's order. Throws Error when the outputs do not match the
-/// graph's by name.
+/// The source model's outputs in LibTorch, in the graph's order. Throws Error when the outputs do not match
+/// the graph's by name.
 std::vector<Tensor> torch_outputs(TorchOracle&, const Graph&, std::span<const Tensor> inputs,
                                   const std::string& method = "forward");
 
@@ -40,8 +40,8 @@ struct Divergence {
   Difference difference;
 };
 
-/// The first of: an imported node whose value LibTorch does not have, a rewrite after which the outputs differ, a
-/// node whose kernel differs from the reference. nullopt when none is found.
+/// The first of: an imported node whose value LibTorch does not have, a rewrite after which the outputs
+/// differ, a node whose kernel differs from the reference. nullopt when none is found.
 std::optional<Divergence> bisect(const Model&, TorchOracle&, std::span<const Tensor> inputs, double tolerance,
                                  const FuseOptions& fuse_options);
 

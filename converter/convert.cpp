@@ -159,11 +159,19 @@ class Inputs {
       throw error("input {} is {}, but the model was traced with rank {}", name, type.str(),
                   declared.sizes->size());
     }
-    for (std::size_t i = 0; i < type.rank(); ++i)
-      for (const std::string& symbol : type.shape[i].symbols())
-        graph_.symbols.try_emplace(symbol, SymbolInfo{.note = fmt::format("dim {} of input {}", i, name)});
+    for (std::size_t i = 0; i < type.rank(); ++i) {
+      const std::string place = fmt::format("dim {} of input {}", i, name);
+      for (const std::string& symbol : type.shape[i].symbols()) note_symbol(symbol, place);
+      const bool was_known = declared.sizes && declared.sizes->at(i) > 1;
+      if (was_known && !type.shape[i].is_known()) interpreter_.watch_size(declared.sizes->at(i), place);
+    }
     Value* v = graph_.body().add_parameter(type, name);
-    return Datum(interpreter_.builder().tensor(interpreter_.builder().ref(v)));
+    return Datum(interpreter_.builder().input(v));
+  }
+
+  void note_symbol(const std::string& symbol, const std::string& place) {
+    std::string& text = graph_.symbols[symbol].note;
+    if (text.empty()) text = place;
   }
 
   Datum ask(const std::string& name, const ts::Type& type) {
@@ -249,35 +257,73 @@ void note_training_mode(const ts::Program& program, ConvertNotes& notes) {
                                program.modules_in_training_mode.size())});
 }
 
+/// The graph, or what stands in its way.
+struct Attempt {
+  std::unique_ptr<Graph> graph;
+  UnsupportedReport report;
+  ConvertNotes notes;
+  std::vector<Builder::Limit> limits;
+  std::optional<Error> failure;
+};
+
+Attempt attempt(const ts::Program& program, const ts::Function& method, const ConvertOptions& options) {
+  Attempt out;
+  out.graph = std::make_unique<Graph>(options.method == "forward" ? "main" : options.method);
+  out.graph->symbols = options.symbols;
+  note_training_mode(program, out.notes);
+  Interpreter interpreter(program, *out.graph, out.report, out.notes);
+  try {
+    std::vector<Datum> arguments = Inputs(method, options.inputs, *out.graph, interpreter).arguments();
+    arguments.insert(arguments.begin(), interpreter.objects().module(program.root, ""));
+    const Datum result = interpreter.call(method, std::move(arguments), "");
+    for (const std::string& path : interpreter.objects().changed_state()) {
+      out.report.add("state", fmt::format("the attribute {} changes from call to call", path),
+                     "return the new state as an output and pass it in as an input", {});
+    }
+    if (out.report.empty()) Outputs(*out.graph, interpreter.builder(), out.report).add(result, "out");
+  } catch (const Error& e) {
+    out.failure = e;
+  }
+  for (const std::string& name : interpreter.builder().written_inputs()) {
+    out.notes.push_back({ConvertNote::Kind::input, fmt::format("the model writes into its input {}; the caller's tensor stays as it is", name)});
+  }
+  out.limits = interpreter.builder().limits();
+  return out;
+}
+
+/// The limit without which the shapes do not fit together: x + table[:S] works for S up to the table's size only.
+const Builder::Limit* missing_limit(const Attempt& failed) {
+  if (!failed.failure || !failed.report.empty()) return nullptr;
+  const std::string& message = failed.failure->message();
+  if (message.find("not known to be equal") == std::string::npos) return nullptr;
+  for (const Builder::Limit& limit : failed.limits)
+    if (message.find(limit.text) != std::string::npos) return &limit;
+  return nullptr;
+}
+
 }  // namespace
 
 std::unique_ptr<Graph> convert_torchscript(const ts::Program& program, const ConvertOptions& options) {
   const ts::Function& method = entry_method(program, options.method);
-  auto graph = std::make_unique<Graph>(options.method == "forward" ? "main" : options.method);
-  UnsupportedReport report;
-  ConvertNotes notes;
-  note_training_mode(program, notes);
-  Interpreter interpreter(program, *graph, report, notes);
-  std::optional<Error> failure;
-  try {
-    std::vector<Datum> arguments = Inputs(method, options.inputs, *graph, interpreter).arguments();
-    arguments.insert(arguments.begin(), interpreter.objects().module(program.root, ""));
-    const Datum result = interpreter.call(method, std::move(arguments), "");
-    for (const std::string& path : interpreter.objects().changed_state()) {
-      report.add("state", fmt::format("the attribute {} changes from call to call", path),
-                 "return the new state as an output and pass it in as an input", {});
-    }
-    if (report.empty()) Outputs(*graph, interpreter.builder(), report).add(result, "out");
-  } catch (const Error& e) { failure = e; }
-  if (options.report) *options.report = report;
-  if (options.notes) *options.notes = notes;
-  if (!report.empty()) throw report.to_error().at(program.path);
-  if (failure) throw *failure;
-  erase_dead_nodes(graph->body());
-  graph->body().erase_unused_literals();
-  graph->erase_unused_weights();
-  verify(*graph);
-  return graph;
+  ConvertOptions assumed = options;
+  ConvertNotes assumptions;
+  Attempt result = attempt(program, method, assumed);
+  while (const Builder::Limit* limit = missing_limit(result)) {
+    assumptions.push_back({ConvertNote::Kind::assumption, fmt::format("{} is at most {} ({})", limit->symbol, limit->max, limit->where)});
+    assumed.symbols[limit->symbol].max = limit->max;
+    result = attempt(program, method, assumed);
+  }
+  result.notes.insert(result.notes.end(), assumptions.begin(), assumptions.end());
+  if (options.report) *options.report = result.report;
+  if (options.notes) *options.notes = result.notes;
+  if (!result.report.empty()) throw result.report.to_error().at(program.path);
+  if (result.failure) throw *result.failure;
+  Graph& graph = *result.graph;
+  erase_dead_nodes(graph.body());
+  graph.body().erase_unused_literals();
+  graph.erase_unused_weights();
+  verify(graph);
+  return std::move(result.graph);
 }
 
 }  // namespace tenon

@@ -1,5 +1,6 @@
 // From a model file to a graph.
 #pragma once
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@ struct InputSpec {
 struct ConvertOptions {
   std::vector<InputSpec> inputs;
   std::string method = "forward";
+  std::map<std::string, SymbolInfo, std::less<>> symbols;  // bounds of symbols in `inputs`
   UnsupportedReport* report = nullptr;  // receives what the Error lists
   ConvertNotes* notes = nullptr;
 };

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "base/error.h"
-#include "converter/archive/mapping.h"
+#include "base/mapped_file.h"
 #include "converter/torchscript/load.h"
 
 namespace tenon {
@@ -33,10 +33,14 @@ Model import_torchscript(const std::filesystem::path& path, const OpenOptions& o
 }  // namespace
 
 Model open_model(const std::filesystem::path& path, const OpenOptions& options) {
-  const Sniffed what = sniff(Mapping::open(path)->bytes());
+  const Sniffed what = sniff(MappedFile::open(path)->bytes());
   if (what.kind == FileKind::tenon) {
     Artifact artifact = load_artifact(path);
-    return {.path = path, .kind = what.kind, .graph = artifact.graph, .info = std::move(artifact.info)};
+    return {.path = path,
+            .kind = what.kind,
+            .graph = artifact.graph,
+            .goldens = std::move(artifact.goldens),
+            .facts = std::move(artifact.notes)};
   }
   if (what.kind != FileKind::torchscript)
     throw error("this is {}", what.what).at(path.string()).hint(what.hint);

@@ -24,7 +24,9 @@ struct Model {
   std::shared_ptr<const Graph> graph;     // what runs
   FuseReport fusion;
   ConvertNotes notes;
-  ArtifactInfo info;
+  std::vector<Golden> goldens;
+  /// What an artifact keeps beside the graph: "source", "verified" (the relative error, or "no"), "note.K".
+  TextMap facts;
   double read_ms = 0, import_ms = 0;
 
   bool is_source() const { return imported != nullptr; }

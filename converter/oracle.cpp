@@ -24,7 +24,7 @@ std::span<const std::byte> bytes_of(const auto& value) { return std::as_bytes(st
 
 struct Message {
   json header;
-  std::vector<NamedTensor> tensors;
+  std::vector<NamedRawTensor> tensors;
 };
 
 std::size_t byte_count(DType dtype, std::span<const std::int64_t> shape) {
@@ -48,10 +48,10 @@ class TorchOracle::Impl {
                {"serve", std::filesystem::absolute(path).string(), "--threads",
                 std::to_string(options.threads), "--memory", std::to_string(options.memory_limit)}) {}
 
-  void ask(json header, std::span<const NamedTensor> inputs) {
+  void ask(json header, std::span<const NamedRawTensor> inputs) {
     deadline_ = ChildProcess::Clock::now() + timeout_;
     json list = json::array();
-    for (const NamedTensor& input : inputs) {
+    for (const NamedRawTensor& input : inputs) {
       const RawTensor& t = input.tensor;
       if (t.bytes.size() != byte_count(t.dtype, t.shape)) {
         throw error("the input '{}' does not hold as many bytes as its shape says", input.name);
@@ -62,7 +62,7 @@ class TorchOracle::Impl {
     const std::string text = header.dump();
     send(bytes_of(protocol::Prefix{protocol::kMagic, static_cast<std::uint32_t>(text.size())}));
     send(std::as_bytes(std::span(text)));
-    for (const NamedTensor& input : inputs) send(input.tensor.bytes);
+    for (const NamedRawTensor& input : inputs) send(input.tensor.bytes);
   }
 
   Message answer() {
@@ -86,8 +86,8 @@ class TorchOracle::Impl {
   }
 
  private:
-  NamedTensor receive_tensor(const json& record) {
-    NamedTensor result{record.at(0).get<std::string>(), {}};
+  NamedRawTensor receive_tensor(const json& record) {
+    NamedRawTensor result{record.at(0).get<std::string>(), {}};
     const auto dtype = dtype_from_name(record.at(1).get<std::string>());
     if (!dtype) throw error("tenon-torch answered with an unknown dtype");
     result.tensor.dtype = *dtype;
@@ -127,12 +127,12 @@ TorchOracle::~TorchOracle() = default;
 TorchOracle::TorchOracle(TorchOracle&&) noexcept = default;
 TorchOracle& TorchOracle::operator=(TorchOracle&&) noexcept = default;
 
-std::vector<NamedTensor> TorchOracle::run(std::span<const NamedTensor> inputs, const OracleCall& call) {
+std::vector<NamedRawTensor> TorchOracle::run(std::span<const NamedRawTensor> inputs, const OracleCall& call) {
   impl_->ask({{"do", "run"}, {"method", call.method}, {"stateful", call.stateful}}, inputs);
   return impl_->answer().tensors;
 }
 
-std::vector<NamedTensor> TorchOracle::taps(std::span<const NamedTensor> inputs,
+std::vector<NamedRawTensor> TorchOracle::taps(std::span<const NamedRawTensor> inputs,
                                            const std::function<bool(const Tap&)>& on_tap,
                                            const OracleCall& call) {
   impl_->ask({{"do", "taps"}, {"method", call.method}, {"stateful", call.stateful}}, inputs);
@@ -153,7 +153,7 @@ std::vector<NamedTensor> TorchOracle::taps(std::span<const NamedTensor> inputs,
   }
 }
 
-std::vector<double> TorchOracle::time(std::span<const NamedTensor> inputs, int warmup, int iterations,
+std::vector<double> TorchOracle::time(std::span<const NamedRawTensor> inputs, int warmup, int iterations,
                                       TorchMode mode, const OracleCall& call) {
   impl_->ask({{"do", "time"},
               {"method", call.method},

@@ -21,7 +21,7 @@ struct RawTensor {
   std::vector<std::byte> bytes;
 };
 
-struct NamedTensor {
+struct NamedRawTensor {
   std::string name;
   RawTensor tensor;
 };
@@ -71,15 +71,15 @@ class TorchOracle {
   TorchOracle(TorchOracle&&) noexcept;
   TorchOracle& operator=(TorchOracle&&) noexcept;
 
-  std::vector<NamedTensor> run(std::span<const NamedTensor> inputs, const OracleCall& call = {});
+  std::vector<NamedRawTensor> run(std::span<const NamedRawTensor> inputs, const OracleCall& call = {});
 
   /// Runs node by node and hands over each tensor as it was right after its node. `on_tap` returns false to
   /// stop: then the result is empty. Results equal `run` bit for bit.
-  std::vector<NamedTensor> taps(std::span<const NamedTensor> inputs,
+  std::vector<NamedRawTensor> taps(std::span<const NamedRawTensor> inputs,
                                 const std::function<bool(const Tap&)>& on_tap, const OracleCall& call = {});
 
   /// Milliseconds of each of `iterations` calls after `warmup` unmeasured ones.
-  std::vector<double> time(std::span<const NamedTensor> inputs, int warmup, int iterations, TorchMode mode,
+  std::vector<double> time(std::span<const NamedRawTensor> inputs, int warmup, int iterations, TorchMode mode,
                            const OracleCall& call = {});
 
  private:

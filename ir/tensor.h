@@ -47,7 +47,8 @@ class Tensor {
   static Tensor of(DType, Index shape, std::initializer_list<T> values);
   /// Bytes someone else keeps (a mapped file). Throws Error when shape, strides and offset reach beyond, or
   /// the bytes are not aligned to the elements.
-  static Tensor view_of(std::shared_ptr<const Storage>, DType, Index shape, Index strides, std::int64_t offset);
+  static Tensor view_of(std::shared_ptr<const Storage>, DType, Index shape, Index strides,
+                        std::int64_t offset);
 
   bool defined() const { return storage_ != nullptr; }
   DType dtype() const { return dtype_; }
@@ -63,9 +64,13 @@ class Tensor {
   const std::byte* bytes() const;
   std::byte* mutable_bytes();
   template <class T>
-  const T* data() const { return reinterpret_cast<const T*>(bytes()); }
+  const T* data() const {
+    return reinterpret_cast<const T*>(bytes());
+  }
   template <class T>
-  T* mutable_data() { return reinterpret_cast<T*>(mutable_bytes()); }
+  T* mutable_data() {
+    return reinterpret_cast<T*>(mutable_bytes());
+  }
 
   // Views: no element is copied.
   Tensor permute(std::span<const std::int64_t> axes) const;
@@ -123,8 +128,10 @@ Tensor Tensor::of(DType dtype, Index shape, std::initializer_list<T> values) {
   TENON_CHECK(static_cast<std::int64_t>(values.size()) == t.numel());
   auto it = values.begin();
   for_each_index(t.shape(), [&](std::span<const std::int64_t> i) {
-    if constexpr (std::is_floating_point_v<T>) t.set_double(i, *it++);
-    else t.set_int(i, static_cast<std::int64_t>(*it++));
+    if constexpr (std::is_floating_point_v<T>)
+      t.set_double(i, *it++);
+    else
+      t.set_int(i, static_cast<std::int64_t>(*it++));
   });
   return t;
 }

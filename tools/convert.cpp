@@ -25,12 +25,15 @@ void print_stage(const Model& model, const std::string& stage, const ModelOption
   if (stage == "imported") fmt::print("{}", print(*model.imported, {.weights = false, .lines = true}));
   if (stage == "fused") fmt::print("{}", print(*model.graph, {.weights = false}));
   if (stage == "planned")
-    fmt::print("{}", Session(model.graph, {.threads = options.threads}).plan_for(options.values(*model.graph))->text());
+    fmt::print(
+        "{}",
+        Session(model.graph, {.threads = options.threads}).plan_for(options.values(*model.graph))->text());
 }
 
 void explain(const FuseReport& report) {
   for (const Rewrite& r : report.rewrites)
-    fmt::print("{:>5}  {:<14} {:<22} {}  {}\n", r.number, r.pass, r.rule, r.text, r.place.empty() ? "" : "# " + r.place);
+    fmt::print("{:>5}  {:<14} {:<22} {}  {}\n", r.number, r.pass, r.rule, r.text,
+               r.place.empty() ? "" : "# " + r.place);
   for (const Refusal& r : report.refusals)
     fmt::print("    -  {:<37} {}  {}\n", r.rule, r.reason, r.place.empty() ? "" : "# " + r.place);
 }
@@ -41,61 +44,74 @@ void check_against_source(const ConvertVerb& o, Model& model) {
   const std::vector<Tensor> inputs = o.model.values(*model.graph);
   TorchOracle torch(model.path);
   const std::vector<Tensor> expected = torch_outputs(torch, *model.graph, inputs, o.model.method);
-  const auto checks = check_outputs(*model.graph, Session(model.graph, {.threads = o.model.threads}).run(inputs), expected, o.tolerance);
+  const auto checks = check_outputs(
+      *model.graph, Session(model.graph, {.threads = o.model.threads}).run(inputs), expected, o.tolerance);
   for (const OutputCheck& c : checks)
     if (!c.ok) {
-      Error e(fmt::format("output {} differs from LibTorch's: {}", c.name, c.difference.str()), Exit::differs);
-      e.at(model.path.string()).hint(fmt::format("find where: tenon verify {} --bisect", model.path.string()));
+      Error e(fmt::format("output {} differs from LibTorch's: {}", c.name, c.difference.str()),
+              Exit::differs);
+      e.at(model.path.string())
+          .hint(fmt::format("find where: tenon verify {} --bisect", model.path.string()));
       throw e;
     }
   std::size_t bytes = 0;
   for (const auto* list : {&inputs, &expected})
     for (const Tensor& t : *list) bytes += static_cast<std::size_t>(t.numel()) * size_of(t.dtype());
-  model.info.verified = true;
-  for (const OutputCheck& c : checks) model.info.max_error = std::max(model.info.max_error, c.difference.relative());
-  if (bytes <= golden_bytes) model.info.goldens.push_back({inputs, expected});
+  double error = 0;
+  for (const OutputCheck& c : checks) error = std::max(error, c.difference.relative());
+  model.facts["verified"] = fmt::format("{:.1e}", error);
+  if (bytes <= golden_bytes) model.goldens.push_back({inputs, expected});
 }
 
 std::string output_path(const ConvertVerb& o) {
-  return o.output.empty() ? std::filesystem::path(o.model.path).replace_extension(".tenon").string() : o.output;
+  return o.output.empty() ? std::filesystem::path(o.model.path).replace_extension(".tenon").string()
+                          : o.output;
 }
 
 int convert(const ConvertVerb& o) {
   const std::string target = output_path(o);
   Progress progress;
   Model model = o.model.open([&](std::string_view what) { progress.say(what); });
-  if (!model.is_source()) throw error("this is an artifact already").at(o.model.path).hint("give the source model");
+  if (!model.is_source())
+    throw error("this is an artifact already").at(o.model.path).hint("give the source model");
   progress.say("");
   if (!o.print_ir.empty()) print_stage(model, o.print_ir, o.model);
   if (o.explain) explain(model.fusion);
   if (o.output.empty() && (o.explain || !o.print_ir.empty())) return 0;
+  model.facts["verified"] = "no";
   if (!o.no_verify) {
     progress.say("verifying against LibTorch");
     check_against_source(o, model);
   }
   progress.say("writing " + target);
-  model.info.source = std::filesystem::path(o.model.path).filename().string();
-  for (const ConvertNote& n : model.notes) model.info.notes.push_back(n.text);
-  save_artifact(target, *model.graph, model.info);
+  model.facts["source"] = std::filesystem::path(o.model.path).filename().string();
+  for (std::size_t i = 0; i < model.notes.size(); ++i)
+    model.facts[fmt::format("note.{}", i)] = model.notes[i].text;
+  save_artifact({.graph = model.graph, .goldens = model.goldens, .notes = model.facts}, target);
   progress.say("");
   for (const ConvertNote& n : model.notes) fmt::print("note: {}\n", n.text);
-  fmt::print("{}: {} nodes, {} rewrites, {}\n", target, model.graph->body().nodes().size(), model.fusion.rewrites.size(),
-             model.info.verified ? fmt::format("equal to LibTorch (relative error {:.1e})", model.info.max_error) : "not verified");
+  fmt::print(
+      "{}: {} nodes, {} rewrites, {}\n", target, model.graph->body().nodes().size(),
+      model.fusion.rewrites.size(),
+      o.no_verify ? "not verified" : "equal to LibTorch (relative error " + model.facts["verified"] + ")");
   return 0;
 }
 
 }  // namespace
 
 void add_convert(CLI::App& app, int& exit_code) {
-  auto* verb = app.add_subcommand("convert", "Convert a model, fuse it, check it against the source, write an artifact");
+  auto* verb = app.add_subcommand("convert",
+                                  "Convert a model, fuse it, check it against the source, write an artifact");
   auto o = std::make_shared<ConvertVerb>();
   o->model.add_model(*verb);
   o->model.add_run(*verb);
   verb->add_option("-o,--output", o->output, "The artifact (default: the model's name with .tenon)");
-  verb->add_option("--print-ir", o->print_ir, "Show the graph at a stage")->check(CLI::IsMember({"imported", "fused", "planned"}));
+  verb->add_option("--print-ir", o->print_ir, "Show the graph at a stage")
+      ->check(CLI::IsMember({"imported", "fused", "planned"}));
   verb->add_flag("--explain-fusion", o->explain, "Say what fused, what did not and why");
   verb->add_flag("--no-verify", o->no_verify, "Do not run the source model; the artifact says so");
-  verb->add_option("--tolerance", o->tolerance, "Largest error allowed, as a share of the largest value")->capture_default_str();
+  verb->add_option("--tolerance", o->tolerance, "Largest error allowed, as a share of the largest value")
+      ->capture_default_str();
   verb->footer("Example: tenon convert resnet50.pt -o resnet50.tenon --input x=f32[N,3,224,224]");
   verb->callback([&exit_code, o] { exit_code = convert(*o); });
 }

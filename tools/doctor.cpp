@@ -12,6 +12,7 @@
 #include "ir/parse.h"
 #include "kernels/cpu/isa.h"
 #include "runtime/compare.h"
+#include "runtime/inputs.h"
 #include "runtime/session.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
@@ -81,9 +82,10 @@ int examine(bool json) {
 
 void add_doctor(CLI::App& app, int& exit_code) {
   auto* verb = app.add_subcommand("doctor", "Say what this machine has and whether Tenon works on it");
-  auto* json = verb->add_flag("--json", "As JSON");
+  auto json = std::make_shared<bool>(false);
+  verb->add_flag("--json", *json, "As JSON");
   verb->footer("Example: tenon doctor");
-  verb->callback([&exit_code, json] { exit_code = examine(json->count() > 0); });
+  verb->callback([&exit_code, json] { exit_code = examine(*json); });
 }
 
 }  // namespace tenon::tools

@@ -26,7 +26,8 @@ std::size_t bytes_of(const Value& weight) {
 
 // "fused conv+add+relu" counts apart from "conv".
 std::string kind_of(const Node& n) {
-  return n.regions().empty() ? std::string(n.op().name()) : fmt::format("{} {}", n.op().name(), group_text(n));
+  return n.regions().empty() ? std::string(n.op().name())
+                             : fmt::format("{} {}", n.op().name(), group_text(n));
 }
 
 std::map<std::string, int> count_ops(const Graph& graph) {
@@ -41,7 +42,8 @@ void print_json(const Model& model) {
   for (const auto& p : model.graph->body().parameters())
     out["inputs"].push_back({{"name", p->name()}, {"type", p->type().str()}});
   for (std::size_t i = 0; i < model.graph->body().results().size(); ++i)
-    out["outputs"].push_back({{"name", output_name(*model.graph, i)}, {"type", model.graph->body().results()[i]->type().str()}});
+    out["outputs"].push_back(
+        {{"name", output_name(*model.graph, i)}, {"type", model.graph->body().results()[i]->type().str()}});
   std::int64_t parameters = 0;
   std::size_t bytes = 0;
   for (const auto& w : model.graph->weights()) {
@@ -52,8 +54,8 @@ void print_json(const Model& model) {
   out["weight_bytes"] = bytes;
   out["nodes"] = model.graph->body().nodes().size();
   out["operators"] = count_ops(*model.graph);
-  out["verified"] = model.info.verified;
-  for (const std::string& n : model.info.notes) out["notes"].push_back(n);
+  out["goldens"] = model.goldens.size();
+  for (const auto& [key, text] : model.facts) out[key] = text;
   fmt::print("{}\n", out.dump(2));
 }
 
@@ -75,13 +77,10 @@ void print_summary(const Model& model) {
              static_cast<double>(bytes) / (1 << 20));
   fmt::print("nodes    {}\n", graph.body().nodes().size());
   if (!model.is_source()) {
-    fmt::print("source   {}\n", model.info.source);
-    fmt::print("verified {}\n", model.info.verified ? fmt::format("against LibTorch, relative error {:.1e}, {} goldens inside",
-                                                                  model.info.max_error, model.info.goldens.size())
-                                                    : "no");
+    for (const auto& [key, text] : model.facts) fmt::print("{:<8} {}\n", key, text);
+    fmt::print("goldens  {}\n", model.goldens.size());
   }
   for (const ConvertNote& n : model.notes) fmt::print("note     {}\n", n.text);
-  for (const std::string& n : model.info.notes) fmt::print("note     {}\n", n);
 }
 
 int inspect(const InspectOptions& o) {
@@ -96,15 +95,19 @@ int inspect(const InspectOptions& o) {
     if (o.ir == "imported" && !model.is_source())
       throw error("an artifact holds the fused graph only").at(o.model.path).hint("inspect the source model");
     if (o.ir == "planned")
-      fmt::print("{}", Session(model.graph, {.threads = o.model.threads}).plan_for(o.model.values(*model.graph))->text());
+      fmt::print(
+          "{}",
+          Session(model.graph, {.threads = o.model.threads}).plan_for(o.model.values(*model.graph))->text());
     else
-      fmt::print("{}", print(o.ir == "imported" ? *model.imported : *model.graph, {.weights = false, .lines = o.ir == "imported"}));
+      fmt::print("{}", print(o.ir == "imported" ? *model.imported : *model.graph,
+                             {.weights = false, .lines = o.ir == "imported"}));
     return 0;
   }
   if (o.weights) {
     Table table({"weight", "type", "KiB"});
     for (const auto& w : model.graph->weights())
-      table.add({w->name(), w->type().str(), fmt::format("{:.1f}", static_cast<double>(bytes_of(*w)) / 1024)});
+      table.add(
+          {w->name(), w->type().str(), fmt::format("{:.1f}", static_cast<double>(bytes_of(*w)) / 1024)});
     fmt::print("{}", table.str());
     return 0;
   }
@@ -120,11 +123,13 @@ int inspect(const InspectOptions& o) {
 }  // namespace
 
 void add_inspect(CLI::App& app, int& exit_code) {
-  auto* verb = app.add_subcommand("inspect", "Show what a model is: inputs, outputs, weights, operators, its graph");
+  auto* verb =
+      app.add_subcommand("inspect", "Show what a model is: inputs, outputs, weights, operators, its graph");
   auto o = std::make_shared<InspectOptions>();
   o->model.add_model(*verb);
   o->model.add_run(*verb);
-  verb->add_option("--ir", o->ir, "The graph at a stage")->check(CLI::IsMember({"imported", "fused", "planned"}));
+  verb->add_option("--ir", o->ir, "The graph at a stage")
+      ->check(CLI::IsMember({"imported", "fused", "planned"}));
   verb->add_flag("--ops", o->ops, "Operators by count");
   verb->add_flag("--weights", o->weights, "Names, types and sizes of the weights");
   verb->add_flag("--json", o->json, "As JSON");

@@ -32,9 +32,13 @@ void ModelOptions::add_model(CLI::App& verb) {
 }
 
 void ModelOptions::add_run(CLI::App& verb) {
-  verb.add_option("-t,--threads", threads, "Threads to compute with")->capture_default_str()->check(CLI::Range(1, 1024));
+  verb.add_option("-t,--threads", threads, "Threads to compute with")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
   verb.add_option("--seed", seed, "Of the random inputs")->capture_default_str();
-  verb.add_option("--shape", sizes, "Sizes of symbols for random inputs: N=8")->type_name("N=SIZE")->allow_extra_args(false);
+  verb.add_option("--shape", sizes, "Sizes of symbols for random inputs: N=8")
+      ->type_name("N=SIZE")
+      ->allow_extra_args(false);
 }
 
 OpenOptions ModelOptions::open_options() const {
@@ -51,9 +55,9 @@ std::vector<Tensor> ModelOptions::values(const Graph& graph) const {
   std::vector<GivenInput> given;
   for (GivenInput& g : given_values(parse_inputs(inputs))) {
     const auto& parameters = graph.body().parameters();
-    const bool fixed = g.value.rank() == 0 && std::none_of(parameters.begin(), parameters.end(), [&](const auto& p) {
-                         return p->name() == g.name;
-                       });
+    const bool fixed =
+        g.value.rank() == 0 && std::none_of(parameters.begin(), parameters.end(),
+                                            [&](const auto& p) { return p->name() == g.name; });
     if (!fixed) given.push_back(std::move(g));  // a number fixed by the conversion is no input any more
   }
   return input_values(graph, std::move(given), seed, bindings);

@@ -65,9 +65,10 @@ int list(bool json) {
 void add_ops(CLI::App& app, int& exit_code) {
   auto* verb =
       app.add_subcommand("ops", "List the operators: what they are called elsewhere and what runs them");
-  auto* json = verb->add_flag("--json", "As JSON");
+  auto json = std::make_shared<bool>(false);
+  verb->add_flag("--json", *json, "As JSON");
   verb->footer("Example: tenon ops | grep norm");
-  verb->callback([&exit_code, json] { exit_code = list(json->count() > 0); });
+  verb->callback([&exit_code, json] { exit_code = list(*json); });
 }
 
 }  // namespace tenon::tools

@@ -31,19 +31,22 @@ std::string summary(const Tensor& t) {
   }
   std::string text = t.type_string();
   if (t.numel() == 1) return text + fmt::format(" = {:.8g}", sum);
-  if (t.numel() > 0) text += fmt::format(" min {:.6g} max {:.6g} mean {:.6g}", low, high, sum / static_cast<double>(t.numel()));
+  if (t.numel() > 0)
+    text +=
+        fmt::format(" min {:.6g} max {:.6g} mean {:.6g}", low, high, sum / static_cast<double>(t.numel()));
   return nan ? text + fmt::format(" ({} NaN)", nan) : text;
 }
 
 // The artifact's goldens, replayed.
 int replay(const Model& model, const RunOptions& o) {
-  if (model.info.goldens.empty())
+  if (model.goldens.empty())
     throw error("the model holds no goldens").at(model.path.string()).hint("convert it without --no-verify");
   Session session(model.graph, {.threads = o.model.threads});
   bool ok = true;
-  for (std::size_t k = 0; k < model.info.goldens.size(); ++k) {
-    const Sample& golden = model.info.goldens[k];
-    for (const OutputCheck& c : check_outputs(*model.graph, session.run(golden.inputs), golden.outputs, o.tolerance)) {
+  for (std::size_t k = 0; k < model.goldens.size(); ++k) {
+    const Golden& golden = model.goldens[k];
+    for (const OutputCheck& c :
+         check_outputs(*model.graph, session.run(golden.inputs), golden.outputs, o.tolerance)) {
       fmt::print("golden {} {}: {} {}\n", k, c.name, c.ok ? "ok" : "DIFFERS", c.difference.str());
       ok = ok && c.ok;
     }
@@ -60,7 +63,8 @@ int run(const RunOptions& o) {
   Session session(model.graph, {.threads = o.model.threads});
   const std::vector<Tensor> outputs = session.run(inputs);
   write_outputs(*model.graph, outputs, o.outputs);
-  for (std::size_t i = 0; i < outputs.size(); ++i) fmt::print("{}: {}\n", output_name(*model.graph, i), summary(outputs[i]));
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    fmt::print("{}: {}\n", output_name(*model.graph, i), summary(outputs[i]));
   return 0;
 }
 
@@ -71,9 +75,12 @@ void add_run(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<RunOptions>();
   o->model.add_model(*verb);
   o->model.add_run(*verb);
-  verb->add_option("-o,--output", o->outputs, "[name=]FILE.npy, or one FILE.npz for all")->type_name("OUTPUT")->allow_extra_args(false);
+  verb->add_option("-o,--output", o->outputs, "[name=]FILE.npy, or one FILE.npz for all")
+      ->type_name("OUTPUT")
+      ->allow_extra_args(false);
   verb->add_flag("--check", o->check, "Replay the goldens that the artifact holds");
-  verb->add_option("--tolerance", o->tolerance, "Of --check, as a share of the largest value")->capture_default_str();
+  verb->add_option("--tolerance", o->tolerance, "Of --check, as a share of the largest value")
+      ->capture_default_str();
   verb->footer("Example: tenon run resnet50.tenon --input x=image.npy --output scores.npy");
   verb->callback([&exit_code, o] { exit_code = run(*o); });
 }

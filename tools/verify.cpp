@@ -29,7 +29,10 @@ int verify(const VerifyOptions& o) {
     throw error("an artifact alone cannot be compared with LibTorch")
         .at(o.model.path)
         .hint("give the source model too: --source model.pt, or compare with --against reference");
-  const auto torch = o.against == "torch" ? std::make_unique<TorchOracle>(o.source.empty() ? model.path : std::filesystem::path(o.source)) : nullptr;
+  const auto torch =
+      o.against == "torch"
+          ? std::make_unique<TorchOracle>(o.source.empty() ? model.path : std::filesystem::path(o.source))
+          : nullptr;
   Session session(model.graph, {.threads = o.model.threads});
   Table table({"sample", "output", "max error", "relative", "cosine", ""});
   bool ok = true;
@@ -39,8 +42,9 @@ int verify(const VerifyOptions& o) {
     sample.seed += static_cast<std::uint64_t>(s) * 1000;
     const std::vector<Tensor> inputs = sample.values(*model.graph);
     progress.say(fmt::format("sample {} of {}", s + 1, o.samples));
-    const std::vector<Tensor> expected = torch ? torch_outputs(*torch, *model.graph, inputs, o.model.method)
-                                               : evaluate(model.is_source() ? *model.imported : *model.graph, inputs);
+    const std::vector<Tensor> expected =
+        torch ? torch_outputs(*torch, *model.graph, inputs, o.model.method)
+              : evaluate(model.is_source() ? *model.imported : *model.graph, inputs);
     const std::vector<Tensor> outputs = session.run(inputs);
     for (const OutputCheck& c : check_outputs(*model.graph, outputs, expected, o.tolerance)) {
       table.add({std::to_string(s), c.name, fmt::format("{:.3g}", c.difference.max_error),
@@ -54,10 +58,11 @@ int verify(const VerifyOptions& o) {
   fmt::print("{}", table.str());
   if (o.bisect) {
     if (!torch || !model.is_source()) throw error("--bisect needs the source model and --against torch");
-    const auto where = bisect(model, *torch, failed.empty() ? o.model.values(*model.graph) : failed, o.tolerance, o.model.open_options().fuse);
+    const auto where = bisect(model, *torch, failed.empty() ? o.model.values(*model.graph) : failed,
+                              o.tolerance, o.model.open_options().fuse);
     if (where)
-      fmt::print("first difference: {}\n  {}\n  at: {}\n  {}\n", stages[static_cast<int>(where->stage)], where->what,
-                 where->place, where->difference.str());
+      fmt::print("first difference: {}\n  {}\n  at: {}\n  {}\n", stages[static_cast<int>(where->stage)],
+                 where->what, where->place, where->difference.str());
     else
       fmt::print("no node differs\n");
   }
@@ -68,15 +73,21 @@ int verify(const VerifyOptions& o) {
 }  // namespace
 
 void add_verify(CLI::App& app, int& exit_code) {
-  auto* verb = app.add_subcommand("verify", "Compare with the source model in LibTorch, or with the reference");
+  auto* verb =
+      app.add_subcommand("verify", "Compare with the source model in LibTorch, or with the reference");
   auto o = std::make_shared<VerifyOptions>();
   o->model.add_model(*verb);
   o->model.add_run(*verb);
-  verb->add_option("--against", o->against, "What to compare with")->check(CLI::IsMember({"torch", "reference"}))->capture_default_str();
+  verb->add_option("--against", o->against, "What to compare with")
+      ->check(CLI::IsMember({"torch", "reference"}))
+      ->capture_default_str();
   verb->add_option("--source", o->source, "The source model of an artifact");
   verb->add_flag("--bisect", o->bisect, "Name the first node, rewrite or kernel whose value differs");
-  verb->add_option("--samples", o->samples, "How many random samples")->capture_default_str()->check(CLI::Range(1, 10000));
-  verb->add_option("--tolerance", o->tolerance, "Largest error allowed, as a share of the largest value")->capture_default_str();
+  verb->add_option("--samples", o->samples, "How many random samples")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000));
+  verb->add_option("--tolerance", o->tolerance, "Largest error allowed, as a share of the largest value")
+      ->capture_default_str();
   verb->footer("Example: tenon verify resnet50.pt --samples 3 --bisect");
   verb->callback([&exit_code, o] { exit_code = verify(*o); });
 }

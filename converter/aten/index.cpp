@@ -5,6 +5,7 @@
 #include "converter/aten/promote.h"
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
+#include "converter/constants.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
@@ -24,6 +25,22 @@ struct Indices {
   std::vector<Ref> values;
 };
 
+/// Where a mask is true: one vector of places for each axis.
+std::vector<tenon::Tensor> places_of(const tenon::Tensor& mask) {
+  std::vector<std::vector<std::int64_t>> found(mask.rank());
+  for_each_index(mask.shape(), [&](std::span<const std::int64_t> i) {
+    if (mask.get_int(i) == 0) return;
+    for (std::size_t axis = 0; axis < found.size(); ++axis) found[axis].push_back(i[axis]);
+  });
+  std::vector<tenon::Tensor> out;
+  for (const auto& places : found) {
+    tenon::Tensor t = tenon::Tensor::empty(DType::i64, {static_cast<std::int64_t>(places.size())});
+    std::copy(places.begin(), places.end(), t.mutable_data<std::int64_t>());
+    out.push_back(std::move(t));
+  }
+  return out;
+}
+
 /// The entries of x[i, :, j]: None leaves an axis alone.
 Indices indices_of(Call& call, std::string_view argument) {
   const Datum list = call.datum(argument);
@@ -32,6 +49,14 @@ Indices indices_of(Call& call, std::string_view argument) {
   for (const Datum& d : *items_of(list)) {
     if (const auto* t = d.get<TensorPtr>()) {
       if (is_mask(*t)) {
+        const auto mask = constant_value(call.build.read(*t).value());
+        if (mask) {
+          for (const tenon::Tensor& places : places_of(*mask)) {
+            out.axes.push_back(axis++);
+            out.values.push_back(call.build.ref(call.build.graph().add_weight("const.places", places)));
+          }
+          continue;
+        }
         throw unsupported("indexing by a mask: the size of the result depends on the data of a tensor")
             .hint("multiply by the mask, or use torch.where with three arguments");
       }
@@ -180,7 +205,7 @@ TensorPtr fresh_copy(Call& call) { return call.build.tensor(call.tensor("self"))
 Results slice_scatter(Call& call) {
   const TensorPtr x = fresh_copy(call);
   const std::int64_t axis = call.axis("dim", x->rank(), 0);
-  const auto bounds = slice_bounds(call.find("start"), call.find("end"), x->shape()[at(axis)]);
+  const auto bounds = slice_bounds(call.build, call.find("start"), call.find("end"), x->shape()[at(axis)]);
   const TensorPtr part = sliced(call.build, x, axis, bounds.start, bounds.end, call.integer("step", 1));
   call.build.write(part, cast(x->dtype(), call.tensor("src")));
   return x;

@@ -13,7 +13,7 @@ bool known_negative(const Dim& d) { return d.range().max.value_or(0) < 0; }
 bool known_not_negative(const Dim& d) { return d.range().min.value_or(-1) >= 0; }
 
 /// A bound counted from the end when negative, moved into [0, size].
-Dim resolved_bound(const Dim& bound, const Dim& size) {
+Dim resolved_bound(Builder& build, const Dim& bound, const Dim& size) {
   if (bound.is_known() && bound.value() == std::numeric_limits<std::int64_t>::max()) return size;
   if (bound == size) return size;
   Dim b = bound;
@@ -23,9 +23,8 @@ Dim resolved_bound(const Dim& bound, const Dim& size) {
     throw unsupported("a slice bound ({}) that may be negative or not", bound.str())
         .hint("give the input size it depends on a number instead of a symbol");
   }
-  if (known_less(b, Dim(0)).value_or(true)) b = max(b, Dim(0));
-  if (known_less(size, b).value_or(true)) b = min(b, size);
-  return b;
+  if (build.known_less(b, Dim(0)).value_or(true)) b = max(b, Dim(0));
+  return build.limited(b, size);
 }
 
 }  // namespace
@@ -50,16 +49,16 @@ Shape resolved_shape(std::vector<Dim> sizes, const Dim& count) {
   return sizes;
 }
 
-Bounds slice_bounds(const Datum* start, const Datum* end, const Dim& size) {
+Bounds slice_bounds(Builder& build, const Datum* start, const Datum* end, const Dim& size) {
   const auto given = [](const Datum* d) { return d && !d->is_none(); };
   const auto dim = [](const Datum* d) {
     if (const auto* known = d->get<Dim>()) return *known;
     throw unsupported("a slice bound that depends on the data of a tensor");
   };
   Bounds b{Dim(0), size};
-  if (given(start)) b.start = resolved_bound(dim(start), size);
-  if (given(end)) b.end = resolved_bound(dim(end), size);
-  if (known_less(b.end, b.start).value_or(true)) b.end = max(b.start, b.end);
+  if (given(start)) b.start = resolved_bound(build, dim(start), size);
+  if (given(end)) b.end = resolved_bound(build, dim(end), size);
+  if (build.known_less(b.end, b.start).value_or(true)) b.end = max(b.start, b.end);
   return b;
 }
 

@@ -13,7 +13,7 @@ Shape resolved_shape(std::vector<Dim> sizes, const Dim& count);
 struct Bounds {
   Dim start, end;
 };
-Bounds slice_bounds(const Datum* start, const Datum* end, const Dim& size);
+Bounds slice_bounds(Builder&, const Datum* start, const Datum* end, const Dim& size);
 /// The sizes of an expand: -1 keeps the size that is there.
 Shape expanded_shape(std::vector<Dim> sizes, const Shape& from);
 /// x.select(axis, index): the axis goes.

@@ -170,7 +170,7 @@ Results slice_op(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
   const std::int64_t axis = call.axis("dim", x->rank(), 0);
   const Dim& size = x->shape()[at(axis)];
-  const auto bounds = slice_bounds(call.find("start"), call.find("end"), size);
+  const auto bounds = slice_bounds(call.build, call.find("start"), call.find("end"), size);
   return sliced(call.build, x, axis, bounds.start, bounds.end, call.integer("step", 1));
 }
 
@@ -179,7 +179,7 @@ Results narrow(Call& call) {
   const std::int64_t axis = call.axis("dim", x->rank());
   const Datum start = call.size("start");
   const Dim size = x->shape()[at(axis)];
-  const Dim begin = slice_bounds(&start, nullptr, size).start;
+  const Dim begin = slice_bounds(call.build, &start, nullptr, size).start;
   return sliced(call.build, x, axis, begin, begin + call.size("length"));
 }
 

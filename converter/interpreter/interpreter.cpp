@@ -111,7 +111,8 @@ void Interpreter::run_block(const ts::Block& block, Frame& frame) {
 }
 
 void Interpreter::run_node(const ts::Node& node, Frame& frame) {
-  build_.set_source(source_of(node, frame));
+  here_ = source_of(node, frame);
+  build_.set_source(here_);
   Outputs outputs;
   try {
     outputs = evaluate(node, frame);
@@ -201,6 +202,7 @@ Interpreter::Outputs Interpreter::run_tensor_operator(const ts::Node& node, std:
                                                       std::string_view overload,
                                                       const std::vector<Datum>& inputs) {
   if (!node.schema) throw unsupported("an operator without a signature");
+  note_baked_sizes(node, name, inputs);
   std::vector<Argument> arguments;
   for (std::size_t i = 0; i < inputs.size() && i < node.schema->arguments.size(); ++i) {
     const ts::Argument& a = node.schema->arguments[i];
@@ -208,6 +210,23 @@ Interpreter::Outputs Interpreter::run_tensor_operator(const ts::Node& node, std:
     arguments.push_back({std::string(a.name), inputs[i], is_default});
   }
   return run_aten(build_, name, overload, std::move(arguments));
+}
+
+/// A size of the trace may stand in the file as a plain number: that cannot be known, only noted.
+void Interpreter::note_baked_sizes(const ts::Node& node, std::string_view name, const std::vector<Datum>& inputs) {
+  if (watched_.empty()) return;
+  for (std::size_t i = 0; i < inputs.size() && i < node.schema->arguments.size(); ++i) {
+    const std::string_view argument = node.schema->arguments[i].name;
+    if (argument != "size" && argument != "shape" && argument != "sizes" && argument != "end" && argument != "length") continue;
+    const auto* items = items_of(inputs[i]);
+    for (const Datum& d : items ? *items : std::vector<Datum>{inputs[i]}) {
+      const auto* dim = d.get<Dim>();
+      const auto watched = dim && dim->is_known() ? watched_.find(dim->value()) : watched_.end();
+      if (watched == watched_.end()) continue;
+      note(ConvertNote::Kind::baked_size, fmt::format("{} has the number {} for its {}, which was {} in the trace; if it is that size, it is fixed ({})", name,
+                                                      watched->first, argument, watched->second, here_.str()));
+    }
+  }
 }
 
 Interpreter::Outputs Interpreter::run_if(const ts::Node& node, Frame& frame) {

@@ -16,6 +16,9 @@ class Interpreter {
   Builder& builder() { return build_; }
   ObjectStore& objects() { return objects_; }
 
+  /// A size of the trace that the conversion has as a symbol: literals of that value are noted.
+  void watch_size(std::int64_t size, std::string description) { watched_.emplace(size, std::move(description)); }
+
   /// Calls a function; `path` is that of the module it belongs to. What is unsupported goes into the report
   /// and gives Poison; Error is thrown for what is wrong in any case (shapes that do not fit, a raised
   /// exception).
@@ -48,6 +51,7 @@ class Interpreter {
   Source source_of(const ts::Node&, const Frame&) const;
   std::vector<Datum> inputs_of(const ts::Node&, const Frame&) const;
   void note(ConvertNote::Kind, std::string text);
+  void note_baked_sizes(const ts::Node&, std::string_view name, const std::vector<Datum>& inputs);
   void count_step();
 
   Builder build_;
@@ -56,6 +60,8 @@ class Interpreter {
   ConvertNotes& notes_;
   bool failed_ = false;                               // an Error with its place is on its way out
   std::vector<std::pair<std::string, int>> callers_;  // file and line of the calls under way
+  std::map<std::int64_t, std::string> watched_;
+  Source here_;  // of the node that runs
   std::int64_t steps_ = 0;
   int depth_ = 0;
 };

@@ -57,7 +57,7 @@ class FileStream : public std::streambuf {
 
 LoadedModule load_module(const std::string& path, Weights weights) {
   LoadedModule loaded;
-  loaded.file = Mapping::open(path);
+  loaded.file = MappedFile::open(path);
   loaded.zip = std::make_unique<Zip>(loaded.file->bytes());
   loaded.unit = std::make_shared<torch::jit::CompilationUnit>();
   FileStream buffer(loaded, weights);

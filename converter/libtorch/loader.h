@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "converter/archive/mapping.h"
+#include "base/mapped_file.h"
 #include "converter/archive/zip.h"
 
 namespace tenon::libtorch {
@@ -19,7 +19,7 @@ struct ReadRecord {
 };
 
 struct LoadedModule {
-  std::shared_ptr<const Mapping> file;
+  std::shared_ptr<const MappedFile> file;
   std::unique_ptr<Zip> zip;
   std::shared_ptr<torch::jit::CompilationUnit> unit;
   torch::jit::Module module;

@@ -156,9 +156,9 @@ void check_archive(const Zip& zip) {
   }
 }
 
-std::shared_ptr<const Mapping> open_checked(const std::filesystem::path& path) {
+std::shared_ptr<const MappedFile> open_checked(const std::filesystem::path& path) {
   try {
-    auto mapping = Mapping::open(path);
+    auto mapping = MappedFile::open(path);
     check_kind(mapping->bytes());
     check_archive(Zip(mapping->bytes()));
     return mapping;

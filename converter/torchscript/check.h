@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "converter/archive/mapping.h"
+#include "base/mapped_file.h"
 #include "converter/archive/zip.h"
 
 namespace tenon::torchscript {
@@ -14,6 +14,6 @@ namespace tenon::torchscript {
 void check_archive(const Zip& zip);
 
 /// Opens a file that sniffs as TorchScript and passes check_archive; throws Error, with the path, when not.
-std::shared_ptr<const Mapping> open_checked(const std::filesystem::path& path);
+std::shared_ptr<const MappedFile> open_checked(const std::filesystem::path& path);
 
 }  // namespace tenon::torchscript

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "converter/archive/mapping.h"
+#include "base/mapped_file.h"
 #include "converter/archive/sniff.h"
 #include "converter/archive/zip.h"
 #include "converter/process.h"

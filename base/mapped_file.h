@@ -8,19 +8,22 @@
 namespace tenon {
 
 /// The bytes of a file, without reading them. The file must not be cut while it is mapped.
-class Mapping {
+class MappedFile {
  public:
   /// Throws Error when the path is missing, a folder, or may not be read.
-  static std::shared_ptr<const Mapping> open(const std::filesystem::path& path);
+  static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
 
-  ~Mapping();
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
 
+  const std::filesystem::path& path() const { return path_; }
   std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
-  explicit Mapping(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  MappedFile(std::filesystem::path path, std::span<const std::byte> bytes)
+      : path_(std::move(path)), bytes_(bytes) {}
+  std::filesystem::path path_;
   std::span<const std::byte> bytes_;
 };
 

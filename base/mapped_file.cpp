@@ -1,5 +1,5 @@
 // A file mapped read-only into memory.
-#include "converter/archive/mapping.h"
+#include "base/mapped_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 
 namespace tenon {
 
-std::shared_ptr<const Mapping> Mapping::open(const std::filesystem::path& path) {
+std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) throw error("the file cannot be opened: {}", std::strerror(errno)).at(path.string());
   struct Closer {
@@ -29,15 +29,15 @@ std::shared_ptr<const Mapping> Mapping::open(const std::filesystem::path& path) 
     throw error("this is not a regular file").at(path.string()).hint("copy it to disk first");
   }
   const auto size = static_cast<std::size_t>(info.st_size);
-  if (size == 0) return std::shared_ptr<const Mapping>(new Mapping({}));
+  if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(path, {}));
 
   void* start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (start == MAP_FAILED)
     throw error("the file cannot be mapped: {}", std::strerror(errno)).at(path.string());
-  return std::shared_ptr<const Mapping>(new Mapping({static_cast<const std::byte*>(start), size}));
+  return std::shared_ptr<const MappedFile>(new MappedFile(path, {static_cast<const std::byte*>(start), size}));
 }
 
-Mapping::~Mapping() {
+MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 

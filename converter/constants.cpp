@@ -1,0 +1,55 @@
+#include "converter/constants.h"
+
+#include <unordered_map>
+
+#include "ir/evaluate.h"
+
+namespace tenon::converter {
+
+namespace {
+
+constexpr std::int64_t max_elements = 1'000'000;
+constexpr int max_nodes = 1000;
+
+class Folder {
+ public:
+  std::optional<Tensor> value(const Value* v) {
+    if (v->is_constant()) return v->tensor().defined() ? std::optional(v->tensor()) : std::nullopt;
+    const Node* node = v->node();
+    if (!node || !is_small(*node)) return std::nullopt;
+    const auto known = results_.find(node);
+    const auto& results = known != results_.end() ? known->second : results_.emplace(node, run(*node)).first->second;
+    return results.empty() ? std::nullopt : std::optional(results[v->index()]);
+  }
+
+ private:
+  static bool is_small(const Node& node) {
+    for (std::size_t i = 0; i < node.num_outputs(); ++i) {
+      const auto sizes = known_sizes(node.output(i)->shape());
+      if (!sizes || tenon::numel(*sizes) > max_elements) return false;
+    }
+    return node.regions().empty();
+  }
+
+  std::vector<Tensor> run(const Node& node) {
+    if (++nodes_ > max_nodes) return {};
+    for (const auto& [name, attribute] : node.op().attributes())
+      if (attribute.get<Dim>()) return {};
+    std::vector<Tensor> inputs;
+    for (const Value* input : node.inputs()) {
+      auto data = value(input);
+      if (!data) return {};
+      inputs.push_back(std::move(*data));
+    }
+    return evaluate(node.op(), inputs);
+  }
+
+  std::unordered_map<const Node*, std::vector<Tensor>> results_;
+  int nodes_ = 0;
+};
+
+}  // namespace
+
+std::optional<Tensor> constant_value(const Value* v) { return Folder().value(v); }
+
+}  // namespace tenon::converter
