@@ -1,3 +1,4 @@
+// Binding symbols: stand-alone symbols first, then expressions, then the checks.
 #include "ir/bind.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The reference interpreter: one node after the other.
 #include "ir/evaluate.h"
 
 #include <unordered_map>

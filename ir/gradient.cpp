@@ -1,3 +1,4 @@
+// Reverse-mode differentiation over the values that the results depend on.
 #include "ir/gradient.h"
 
 #include <unordered_map>

@@ -1,3 +1,4 @@
+// The family of activation functions: everything is in the header.
 #include "ir/ops/activation.h"
 
 #include "ir/ops/families.h"

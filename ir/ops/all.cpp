@@ -1,3 +1,4 @@
+// Every operator, and the lookup by name.
 #include <unordered_map>
 
 #include "ir/ops/families.h"

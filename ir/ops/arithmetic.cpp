@@ -1,3 +1,4 @@
+// The family of arithmetic: everything is in the header.
 #include "ir/ops/arithmetic.h"
 
 #include "ir/ops/families.h"

@@ -1,3 +1,4 @@
+// The type rule of attention and what it is made of.
 #include "ir/ops/attention.h"
 
 #include <cmath>

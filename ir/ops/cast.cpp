@@ -1,3 +1,4 @@
+// The family of casts: everything is in the header.
 #include "ir/ops/cast.h"
 
 #include "ir/ops/families.h"

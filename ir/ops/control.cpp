@@ -1,3 +1,4 @@
+// The type rules of operators that carry regions.
 #include "ir/ops/control.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+// Type rules of the convolutions.
 #include "ir/ops/conv.h"
 
 #include "ir/ops/families.h"

@@ -1,3 +1,4 @@
+// The family of operators without operands.
 #include "ir/ops/create.h"
 
 #include "ir/ops/cast.h"

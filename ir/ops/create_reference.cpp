@@ -1,3 +1,4 @@
+// References of the operators without operands.
 #include "ir/ops/create.h"
 #include "ir/ops/reference.h"
 

@@ -1,3 +1,4 @@
+// Gradients of indexing: what was read is written, what was written is read.
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/create.h"
 #include "ir/ops/index.h"

@@ -1,3 +1,4 @@
+// The type rule of resizing.
 #include "ir/ops/interpolate.h"
 
 #include "ir/ops/families.h"

@@ -1,3 +1,4 @@
+// Type rules of the matrix products.
 #include "ir/ops/linear.h"
 
 #include "ir/ops/families.h"

@@ -1,3 +1,4 @@
+// Gradients of the matrix products.
 #include "ir/ops/linear.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"

@@ -1,3 +1,4 @@
+// References of the matrix products.
 #include "ir/ops/linear.h"
 #include "ir/ops/reference.h"
 

@@ -1,3 +1,4 @@
+// The family of comparisons and choices: everything is in the header.
 #include "ir/ops/logic.h"
 
 #include "ir/ops/families.h"

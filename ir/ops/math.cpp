@@ -1,3 +1,4 @@
+// The family of functions of real numbers: everything is in the header.
 #include "ir/ops/math.h"
 
 #include "ir/ops/families.h"

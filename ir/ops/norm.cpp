@@ -1,3 +1,4 @@
+// Type rules of the normalisations and what they are made of.
 #include "ir/ops/norm.h"
 
 #include <numeric>

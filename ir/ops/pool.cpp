@@ -1,3 +1,4 @@
+// Type rules of the poolings.
 #include "ir/ops/pool.h"
 
 #include "ir/ops/families.h"

@@ -1,3 +1,4 @@
+// Gradients of the poolings.
 #include <algorithm>
 
 #include "ir/ops/arithmetic.h"

@@ -1,3 +1,4 @@
+// References of the poolings: loops over outputs and windows.
 #include <cmath>
 #include <limits>
 

@@ -1,3 +1,4 @@
+// Gradients of the reductions.
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"

@@ -1,3 +1,4 @@
+// The matrix product of the references, and small helpers.
 #include "ir/ops/reference.h"
 
 #include <algorithm>

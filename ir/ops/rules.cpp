@@ -56,13 +56,6 @@ Type reduced(const Type& x, const Axes& axes, bool keepdim) {
   return out;
 }
 
-Axes other_axes(const Type& x, const Axes& axes) {
-  Axes rest;
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(x.rank()); ++i)
-    if (std::find(axes.begin(), axes.end(), i) == axes.end()) rest.push_back(i);
-  return rest;
-}
-
 Axes spatial(std::string_view what, const Axes& values, std::size_t dims) {
   if (values.size() == dims) return values;
   if (values.size() == 1) return Axes(dims, values[0]);

@@ -24,9 +24,6 @@ void check_same_size(std::string_view what_a, const Dim& a, std::string_view wha
 
 /// Type of a reduction over axes.
 Type reduced(const Type& x, const Axes& axes, bool keepdim);
-/// The axes of x that are not listed, in order.
-Axes other_axes(const Type& x, const Axes& axes);
-
 /// One value per spatial dim from an attribute that holds one for all, or one each.
 Axes spatial(std::string_view what, const Axes& values, std::size_t dims);
 /// Padding before and after each spatial dim, from 1, n or 2n values.

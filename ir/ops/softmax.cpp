@@ -1,3 +1,4 @@
+// Type rules of softmax and what it is made of.
 #include "ir/ops/softmax.h"
 
 #include "ir/ops/arithmetic.h"

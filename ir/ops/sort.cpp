@@ -1,3 +1,4 @@
+// Type rules and gradients of sorting.
 #include "ir/ops/sort.h"
 
 #include "ir/ops/create.h"

@@ -1,3 +1,4 @@
+// References of sorting: each line is sorted through its places.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
