@@ -12,9 +12,11 @@ from pathlib import Path
 def outcome(case: xml.Element) -> str:
     if case.find("failure") is not None or case.find("error") is not None:
         return "failed"
-    if case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
-        return "skipped"
-    return "passed"
+    skipped = case.find("skipped")
+    if skipped is None:
+        return "skipped" if case.get("status") == "disabled" else "passed"
+    # CTest also says "skipped" of a program that it could not start.
+    return "failed" if skipped.get("message", "").startswith(("Unable to find", "Unable to start")) else "skipped"
 
 
 def read(file: Path) -> list[tuple[str, str]]:
