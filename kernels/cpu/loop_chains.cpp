@@ -27,7 +27,7 @@ class Chains {
     if (root.op == LoopOp::reduce) return sum_squares(r);
     if (root.op != LoopOp::prim || root.type != DType::f32 || root.prim == Prim::cast) return std::nullopt;
     for (const auto rule : {&Chains::gelu, &Chains::silu, &Chains::relu, &Chains::exp_sub,
-                            &Chains::mul_add_or_sub, &Chains::sub_mul}) {
+                            &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::constant_power}) {
       if (auto found = (this->*rule)(r)) return found;
     }
     return std::nullopt;
@@ -156,6 +156,24 @@ class Chains {
     if (owns(left, Prim::sub)) return fused(Fused::sub_mul, at(left).args[0], at(left).args[1], right);
     if (owns(right, Prim::sub)) return fused(Fused::sub_mul, at(right).args[0], at(right).args[1], left);
     return std::nullopt;
+  }
+
+  Match constant_power(Reg r) const {  // the exponents that PyTorch treats specially, too
+    if (!is(r, Prim::pow) || at(at(r).args[1]).op != LoopOp::constant) return std::nullopt;
+    const Reg x = at(r).args[0];
+    const double exponent = at(at(r).args[1]).value;
+    if (exponent == 3) return fused(Fused::cube, x);
+    if (exponent == 2) return plain(Prim::mul, {x, x, -1});
+    if (exponent == 0.5) return plain(Prim::sqrt, {x, -1, -1});
+    if (exponent == -0.5) return plain(Prim::rsqrt, {x, -1, -1});
+    if (exponent == -1) return plain(Prim::recip, {x, -1, -1});
+    return std::nullopt;
+  }
+  static Match plain(Prim p, std::array<Reg, 3> args) {
+    LoopNode node;
+    node.instruction = {.op = LoopOp::prim, .type = DType::f32, .prim = p, .args = args};
+    node.arg_count = arity(p);
+    return node;
   }
 
   /// sum(d * d) with d = x - m, where m is one value a row and x is not, and a walk along rows.

@@ -66,6 +66,7 @@ enum class Fused {
   mul_add,         // a * b + c
   mul_sub,         // a * b - c
   sub_mul,         // (a - b) * c
+  cube,            // a * a * a
   relu,            // max(a, 0)
   add_relu,        // max(a + b, 0)
   gelu,            // a / 2 * (1 + erf(a / sqrt 2))

@@ -94,6 +94,9 @@ struct Erf {
 struct Sigmoid {
   static TENON_INLINE vf run(vf x) { return vsigmoid(x); }
 };
+struct Cube {
+  static TENON_INLINE vf run(vf x) { return x * x * x; }
+};
 struct Relu {
   static TENON_INLINE vf run(vf x) { return max_or_b(vf{}, x); }
 };
@@ -282,6 +285,7 @@ constexpr SimdOps make_ops() {
   fused(Fused::mul_add, ternary<MulAdd>);
   fused(Fused::mul_sub, ternary<MulSub>);
   fused(Fused::sub_mul, ternary<SubMul>);
+  fused(Fused::cube, unary<Cube>);
   fused(Fused::relu, unary<Relu>);
   fused(Fused::add_relu, binary<AddRelu>);
   fused(Fused::gelu, unary<Gelu>);

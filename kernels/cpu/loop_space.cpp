@@ -174,6 +174,10 @@ bool reads_transposed(const LoopSpace& space) {
 
 long clamp_block(long wanted, long extent) { return std::max(1L, std::min(wanted, extent)); }
 
+long outer_points(const LoopSpace& space) {
+  return std::accumulate(space.outer.begin(), space.outer.end(), 1L, std::multiplies<>());
+}
+
 void choose_blocks(LoopSpace& space) {
   switch (space.mode) {
     case LoopMode::map:
@@ -190,7 +194,8 @@ void choose_blocks(LoopSpace& space) {
       }
       return;
     case LoopMode::columns:
-      space.q_block = clamp_block(128, space.q_count);
+      // Narrow blocks where there are few, so that several threads find work.
+      space.q_block = clamp_block(outer_points(space) * space.q_count >= 1024 ? 128 : 32, space.q_count);
       if (space.p * space.q_block <= whole_row_limit && space.reduced_outer.empty()) {
         space.p_block = std::max(1L, space.p);
       } else {

@@ -112,6 +112,15 @@ TEST_P(Loop, KnownChainsHaveTheMeaningOfTheirParts) {
   expect_matches_reference(p);
 }
 
+TEST_P(Loop, PowersWithAConstantExponent) {
+  for (const double exponent : {2.0, 0.5, -0.5, -1.0, 3.0, 1.7}) {
+    LoopProgram p = program_over({200});
+    const Reg x = p.prim(Prim::add, p.load(dense(p, 0)), p.constant(2.5));
+    p.store(dense(p, 1), p.prim(Prim::pow, x, p.constant(exponent)));
+    expect_matches_reference(p);
+  }
+}
+
 TEST_P(Loop, BroadcastsInEveryDirection) {
   for (const Dims& dims :
        {Dims{5, 7}, Dims{40, 33}, Dims{3, 1100}, Dims{2, 3, 4}, Dims{6, 1, 50}, Dims{300, 3}}) {
