@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 
+#include "ir/literal.h"
+
 namespace tenon {
 
 class Matcher {
@@ -70,7 +72,10 @@ class Matcher {
   Match match_;
 };
 
-double Match::number(const std::string& hole) const { return values_.at(hole)->tensor().get_double(); }
+double Match::number(const std::string& hole) const {
+  const Tensor& t = values_.at(hole)->tensor();
+  return t.dtype() == DType::f32 ? shortest(static_cast<float>(t.get_double())) : t.get_double();
+}
 
 Node* Match::find(const OpInfo& info, std::size_t index) const {
   for (Node* n : nodes_)

@@ -15,6 +15,15 @@ std::string number_text(double value) {
   return text;
 }
 
+double shortest(float value) {
+  if (!std::isfinite(value)) return value;
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  double read = 0;
+  std::from_chars(buffer, end, read);
+  return read;
+}
+
 std::string quoted_text(std::string_view s) {
   std::string out = "\"";
   for (const char c : s) {

@@ -7,6 +7,8 @@ namespace tenon {
 
 /// Shortest decimal text that reads back to the same double; always has a '.', an exponent, inf or nan.
 std::string number_text(double value);
+/// The shortest decimal that reads back to the same float, as a double: 1e-06 for the float next to it.
+double shortest(float value);
 /// "double-quoted", with backslash escapes for quotes, backslashes and control characters.
 std::string quoted_text(std::string_view s);
 

@@ -123,10 +123,11 @@ class Parser {
 
   Value* value(Scope& scope) {
     if (lex_.try_char('@')) return weight(scope, lex_.peek() == '"' ? lex_.string() : lex_.name());
+    const Lexer::Mark mark = lex_.mark();
     lex_.expect('%');
     const std::string name = lex_.peek() == '"' ? lex_.string() : lex_.name();
     Value* v = find(scope, name);
-    if (!v) lex_.fail("%{} is not defined above", name);
+    if (!v) lex_.fail_at(mark, "%{} is not defined above", name);
     return v;
   }
 

@@ -26,7 +26,8 @@ std::string sigil_name(char sigil, std::string_view name) {
 
 std::string literal_text(const Tensor& t) {
   if (t.dtype() == DType::boolean) return t.get_int() ? "true" : "false";
-  return is_float(t.dtype()) ? number_text(t.get_double()) : std::to_string(t.get_int());
+  if (!is_float(t.dtype())) return std::to_string(t.get_int());
+  return number_text(t.dtype() == DType::f64 ? t.get_double() : shortest(static_cast<float>(t.get_double())));
 }
 
 class Printer {

@@ -72,8 +72,14 @@ std::string Source::str() const {
 }
 
 void Source::merge(const Source& other) {
-  for (const std::string& m : other.modules)
-    if (std::find(modules.begin(), modules.end(), m) == modules.end()) modules.push_back(m);
+  const auto inside = [](const std::string& part, const std::string& whole) {
+    return whole.empty() || part == whole || (part.starts_with(whole) && part[whole.size()] == '.');
+  };
+  for (const std::string& m : other.modules) {
+    if (std::any_of(modules.begin(), modules.end(), [&](const std::string& own) { return inside(own, m); })) continue;
+    std::erase_if(modules, [&](const std::string& own) { return inside(m, own); });
+    modules.push_back(m);
+  }
   if (file.empty()) {
     file = other.file;
     line = other.line;

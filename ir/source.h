@@ -18,7 +18,8 @@ struct Source {
   static std::vector<std::string> parse_modules(std::string_view text);
   /// "layer1.0.conv1 (resnet.py:57)": for messages.
   std::string str() const;
-  /// Adds the modules of another source; keeps the own line unless it has none.
+  /// Adds the modules of another source, but none that holds one already there; keeps the own line unless it
+  /// has none.
   void merge(const Source& other);
   bool operator==(const Source&) const = default;
 };

@@ -15,6 +15,7 @@ double Difference::relative() const {
 
 std::string Difference::str() const {
   if (!comparable) return "the shapes differ";
+  if (!meaningful) return "nothing to compare: every expected value is NaN or infinite";
   if (max_error == 0) return "equal";
   return fmt::format("max error {:.2g} of {:.4g} (relative {:.2g}) at [{}]: {:.8g}, expected {:.8g}",
                      max_error, scale, relative(), fmt::join(worst, ","), value, expected);
@@ -27,9 +28,13 @@ Difference compare(const Tensor& a, const Tensor& b) {
   const Tensor x = a.to(DType::f64).contiguous(), y = b.to(DType::f64).contiguous();
   const double *p = x.data<double>(), *q = y.data<double>();
   double xx = 0, yy = 0, xy = 0;
+  d.meaningful = y.numel() == 0;
   std::int64_t worst = -1;
   for (std::int64_t i = 0; i < x.numel(); ++i) {
-    if (std::isfinite(q[i])) d.scale = std::max(d.scale, std::abs(q[i]));
+    if (std::isfinite(q[i])) {
+      d.meaningful = true;
+      d.scale = std::max(d.scale, std::abs(q[i]));
+    }
     const bool same = p[i] == q[i] || (std::isnan(p[i]) && std::isnan(q[i]));
     const double error = same ? 0 : std::abs(p[i] - q[i]);
     const double counted = std::isnan(error) ? std::numeric_limits<double>::infinity() : error;

@@ -10,7 +10,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::int64_t default_bound = 10;
+constexpr std::int64_t default_bound = 2;
 constexpr std::int64_t default_size = 16;
 
 // The size of the axis that a value indexes, following it through operators that only move or convert it.

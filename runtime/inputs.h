@@ -16,7 +16,7 @@ struct GivenInput {
 };
 
 /// Bounds within which random integers for an input stay valid: the size of the axis they index, when they
-/// reach an index operator, else 10.
+/// reach an index operator, else 2: a mask.
 std::int64_t index_bound(const Value& input);
 
 /// Seeded: floats from the standard normal distribution, integers from [0, bound), bools by coin.

@@ -59,11 +59,15 @@ std::optional<Tensor> Places::destination(const Value* value) {
     const auto& operands = use.node->inputs();
     if (std::count(operands.begin(), operands.end(), value) == 1) return concat_slice(*use.node, use.index);
   }
-  if (value->uses().size() != 1) return std::nullopt;
-  const Node* user = value->uses()[0].node;
-  const auto* permute = user->as<Permute>();
-  if (!permute && !user->is<Reshape>()) return std::nullopt;
-  const auto target = destination(user->output());
+  for (const Use& use : value->uses())
+    if (auto target = destination_of_view(value, *use.node)) return target;
+  return std::nullopt;
+}
+
+std::optional<Tensor> Places::destination_of_view(const Value* value, const Node& view) {
+  const auto* permute = view.as<Permute>();
+  if (!permute && !view.is<Reshape>()) return std::nullopt;
+  const auto target = destination(view.output());
   if (!target) return std::nullopt;
   if (permute) return target->permute(inverse(permute->axes));
   const Index sizes = sizes_of(value);

@@ -53,6 +53,7 @@ class Places {
 
  private:
   std::optional<Tensor> destination(const Value* value);
+  std::optional<Tensor> destination_of_view(const Value* value, const Node& view);
   bool is_channels_last_kernel(const Node& node) const;
   bool dies_at(const Tensor& place, const Node& reader);
 

@@ -157,7 +157,10 @@ Results tensor_op(Call& call) {
                                 : call.find("s")  ? "s"
                                                   : "self");
   const auto dtype = call.dtype("dtype");
-  if (const auto* t = data.get<TensorPtr>()) return cast(dtype.value_or((*t)->dtype()), call.build.read(*t));
+  if (const auto* t = data.get<TensorPtr>()) {
+    const DType own = (*t)->is_scalar ? DType::f32 : (*t)->dtype();
+    return call.build.tensor(cast(dtype.value_or(own), call.build.read(*t)));
+  }
   Shape shape;
   std::vector<Datum> numbers;
   collect(data, 0, shape, numbers);

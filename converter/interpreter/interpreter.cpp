@@ -160,15 +160,17 @@ Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const 
     throw unsupported("a custom operator").hint("write it with PyTorch's own operators");
   const bool known_container =
       !inputs.empty() && (items_of(inputs[0]) || inputs[0].is<DictPtr>() || inputs[0].is<std::string>());
-  if (known_container) {
-    // A list may hold poison and still be appended to.
+  const bool has_poison = std::any_of(inputs.begin(), inputs.end(), [](const Datum& d) { return d.is<Poison>(); });
+  const bool takes_anything = name == "append" || name == "insert" || name == "_set_item";
+  if (known_container && (!has_poison || takes_anything)) {
     if (auto result = run_container(name, inputs)) return {std::move(*result)};
   }
   if (std::any_of(inputs.begin(), inputs.end(), is_poisoned)) {
     poison_written(node, inputs);
     return Outputs(node.outputs.size(), Datum(Poison{}));
   }
-  if (name == "__is__" || name == "__isnot__" || !std::any_of(inputs.begin(), inputs.end(), holds_tensor)) {
+  const bool on_any_value = name == "__is__" || name == "__isnot__" || name == "format" || name == "warn";
+  if (on_any_value || !std::any_of(inputs.begin(), inputs.end(), holds_tensor)) {
     if (auto result = run_scalar(name, overload, inputs)) return {std::move(*result)};
     const bool numbers = !inputs.empty() && std::all_of(inputs.begin(), inputs.end(), [](const Datum& d) {
       return d.is_number() || d.is_none();

@@ -123,6 +123,12 @@ bool folds(const Match& m) {
   return p && per_channel(m["c"], *p, m["y"]->rank()) && m.root()->output()->type() == m["y"]->type();
 }
 
+// "conv1.weight'" -> "conv1.bias"
+std::string bias_of(const std::string& weight) {
+  const auto dot = weight.rfind('.');
+  return (dot == std::string::npos ? weight : weight.substr(0, dot)) + ".bias";
+}
+
 // The producer again with scaled weight and shifted bias.
 Ref with_affine(const Match& m, const Place& place, std::optional<std::vector<double>> scale,
                 std::optional<std::vector<double>> shift) {
@@ -134,7 +140,7 @@ Ref with_affine(const Match& m, const Place& place, std::optional<std::vector<do
   const std::string weight_name = inputs[1]->name();
   std::vector<double> bias(static_cast<std::size_t>(p.channels), 0.0);
   if (inputs.size() > 2) bias = numbers(inputs[2]->tensor());
-  const std::string bias_name = inputs.size() > 2 ? inputs[2]->name() : weight_name + ".bias";
+  const std::string bias_name = inputs.size() > 2 ? inputs[2]->name() : bias_of(weight_name);
   const DType dtype = inputs[1]->dtype();
   if (scale) {
     inputs[1] = graph.add_weight(weight_name + "'", scaled(*p.node, inputs[1]->tensor(), *scale));

@@ -23,7 +23,7 @@ struct Permute : Kernel<1> {
   Type infer(const Type& x) const;
   void reference(InSpan in, OutSpan out) const;
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
-  static constexpr std::array from = {aten("permute(self, axes=dims)"), onnx("Transpose(x, axes=perm)")};
+  static constexpr std::array from = {aten("permute(self, axes=dims)")};
 };
 
 /// Elements start, start + step, ... before end. Bounds lie in [0, size]; with a negative step in [-1, size -

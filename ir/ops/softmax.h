@@ -10,8 +10,7 @@ struct Softmax : Composite<1> {
   static constexpr auto fields = std::tuple{field("axis", &Softmax::axis)};
   Type infer(const Type& x) const;
   Ref decompose(Ref x) const;
-  static constexpr std::array from = {aten("softmax.int(self, axis=dim)"), aten("_softmax(self, axis=dim)"),
-                                      onnx("Softmax(x, axis=axis)")};
+  static constexpr std::array from = {aten("softmax.int(self, axis=dim)"), aten("_softmax(self, axis=dim)")};
 };
 
 struct LogSoftmax : Composite<1> {
@@ -21,7 +20,7 @@ struct LogSoftmax : Composite<1> {
   Type infer(const Type& x) const;
   Ref decompose(Ref x) const;
   static constexpr std::array from = {aten("log_softmax.int(self, axis=dim)"),
-                                      aten("_log_softmax(self, axis=dim)"), onnx("LogSoftmax(x, axis=axis)")};
+                                      aten("_log_softmax(self, axis=dim)")};
 };
 
 using Softmaxes = OpList<Softmax, LogSoftmax>;

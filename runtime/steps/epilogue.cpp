@@ -15,6 +15,8 @@ namespace {
 constexpr long piece_rows = 16;
 constexpr long piece_cols = 128;
 constexpr std::size_t stack_bytes = 128 << 10;
+// On fewer columns than this, the program costs more for each tile than in a pass of its own.
+constexpr std::int64_t fewest_columns = 16;
 
 }  // namespace
 
@@ -101,10 +103,11 @@ bool GroupEpilogue::take(Planner& planner, const Group& group, const Node& membe
 
 bool GroupEpilogue::compile_rest(Planner& planner, const Group& group, const std::vector<const Node*>& rest,
                                  const Value* current) {
+  const std::int64_t columns = shape_[static_cast<std::size_t>(order_.back())];
+  if (columns < fewest_columns) return false;
   LoopProgram program;
   program.name = group.ops();
-  const std::int64_t columns = shape_[static_cast<std::size_t>(order_.back())];
-  program.dims = {numel(shape_) / std::max<std::int64_t>(columns, 1), columns};
+  program.dims = {numel(shape_) / columns, columns};
   bool fits = true;
   const auto load = [&](const Value* inner) -> Reg {
     const Tensor& place = planner.places().at(group.outer(inner));

@@ -27,6 +27,7 @@ std::span<const MakerEntry> maker_table() {
       MakerEntry{&op_info<MatMul>(), make_matmul},
       MakerEntry{&op_info<Attention>(), make_attention},
       MakerEntry{&op_info<IndexSelect>(), make_gather},
+      MakerEntry{&op_info<IndexAdd>(), make_index_add},
       MakerEntry{&op_info<Concat>(), make_concat},
   };
   return table;

@@ -50,7 +50,7 @@ std::string error_of(const auto& action) {
   return "no error";
 }
 
-void expect_same(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b) {
+void expect_same(const std::vector<NamedRawTensor>& a, const std::vector<NamedRawTensor>& b) {
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
     EXPECT_EQ(a[i].name, b[i].name);
@@ -62,7 +62,7 @@ void expect_same(const std::vector<NamedTensor>& a, const std::vector<NamedTenso
 
 TEST(TorchOracle, RunsAModel) {
   TorchOracle oracle(model("traced.pt"));
-  const std::vector<NamedTensor> inputs{{"", ramp({1, 3, 8, 8})}};
+  const std::vector<NamedRawTensor> inputs{{"", ramp({1, 3, 8, 8})}};
   const auto outputs = oracle.run(inputs);
   ASSERT_EQ(outputs.size(), 1u);
   EXPECT_EQ(outputs[0].name, "out");
@@ -72,20 +72,20 @@ TEST(TorchOracle, RunsAModel) {
 
 TEST(TorchOracle, AnswersTheSameTwice) {
   TorchOracle oracle(model("traced.pt"));
-  const std::vector<NamedTensor> inputs{{"", ramp({1, 3, 8, 8})}};
+  const std::vector<NamedRawTensor> inputs{{"", ramp({1, 3, 8, 8})}};
   expect_same(oracle.run(inputs), oracle.run(inputs));
 }
 
 TEST(TorchOracle, TakesNumbersByTheParametersType) {
   TorchOracle oracle(model("control_flow.pt"));
-  const auto by_order = oracle.run(std::vector<NamedTensor>{{"", ramp({2, 4})}, {"", number(3)}});
-  const auto by_name = oracle.run(std::vector<NamedTensor>{{"n", number(3)}, {"x", ramp({2, 4})}});
+  const auto by_order = oracle.run(std::vector<NamedRawTensor>{{"", ramp({2, 4})}, {"", number(3)}});
+  const auto by_name = oracle.run(std::vector<NamedRawTensor>{{"n", number(3)}, {"x", ramp({2, 4})}});
   expect_same(by_order, by_name);
 }
 
 TEST(TorchOracle, CallsOtherMethods) {
   TorchOracle oracle(model("control_flow.pt"));
-  const auto outputs = oracle.run(std::vector<NamedTensor>{{"x", ramp({2, 4})}}, {.method = "twice"});
+  const auto outputs = oracle.run(std::vector<NamedRawTensor>{{"x", ramp({2, 4})}}, {.method = "twice"});
   EXPECT_EQ(outputs.at(0).tensor.shape, (std::vector<std::int64_t>{2, 4}));
   EXPECT_NE(error_of([&] { oracle.run({}, {.method = "thrice"}); }).find("no method 'thrice'"),
             std::string::npos);
@@ -93,7 +93,7 @@ TEST(TorchOracle, CallsOtherMethods) {
 
 TEST(TorchOracle, NamesTheLeavesOfInputsAndOutputs) {
   TorchOracle oracle(model("structured.pt"));
-  const std::vector<NamedTensor> inputs{
+  const std::vector<NamedRawTensor> inputs{
       {"pair.0", f32({1}, {1})}, {"pair.1", f32({1}, {2})}, {"xs.0", f32({1}, {3})}, {"xs.1", f32({1}, {4})}};
   std::map<std::string, RawTensor> outputs;
   for (auto& output : oracle.run(inputs)) outputs[output.name] = output.tensor;
@@ -107,14 +107,14 @@ TEST(TorchOracle, NamesTheLeavesOfInputsAndOutputs) {
 TEST(TorchOracle, NamesDictEntriesByKey) {
   TorchOracle oracle(model("attributes.pt"));
   std::set<std::string> names;
-  for (const auto& output : oracle.run(std::vector<NamedTensor>{{"x", ramp({1, 3})}}))
+  for (const auto& output : oracle.run(std::vector<NamedRawTensor>{{"x", ramp({1, 3})}}))
     names.insert(output.name);
   EXPECT_EQ(names, (std::set<std::string>{"out.y", "out.k", "out.c"}));
 }
 
 TEST(TorchOracle, EveryCallSeesTheModuleAsSavedUnlessToldOtherwise) {
   TorchOracle oracle(model("counter.pt"));
-  const std::vector<NamedTensor> one{{"", f32({2}, {1, 1})}};
+  const std::vector<NamedRawTensor> one{{"", f32({2}, {1, 1})}};
   const OracleCall stateful{.stateful = true};
   EXPECT_EQ(floats(oracle.run(one)[0].tensor), (std::vector<float>{1, 1}));
   EXPECT_EQ(floats(oracle.run(one)[0].tensor), (std::vector<float>{1, 1}));
@@ -126,31 +126,31 @@ TEST(TorchOracle, EveryCallSeesTheModuleAsSavedUnlessToldOtherwise) {
 TEST(TorchOracle, PassesOnWhatTheModelRaisesAndGoesOn) {
   TorchOracle oracle(model("raises.pt"));
   EXPECT_NE(error_of([&] {
-              oracle.run(std::vector<NamedTensor>{{"", f32({1}, {1})}});
+              oracle.run(std::vector<NamedRawTensor>{{"", f32({1}, {1})}});
             }).find("only matrices"),
             std::string::npos);
-  EXPECT_EQ(oracle.run(std::vector<NamedTensor>{{"", f32({1, 1}, {1})}}).size(), 1u);
+  EXPECT_EQ(oracle.run(std::vector<NamedRawTensor>{{"", f32({1, 1}, {1})}}).size(), 1u);
 }
 
 TEST(TorchOracle, SaysWhichInputIsMissingOrTooMany) {
   TorchOracle oracle(model("control_flow.pt"));
   EXPECT_NE(error_of([&] {
-              oracle.run(std::vector<NamedTensor>{{"", ramp({2, 4})}});
+              oracle.run(std::vector<NamedRawTensor>{{"", ramp({2, 4})}});
             }).find("'n'"),
             std::string::npos);
-  const std::vector<NamedTensor> misspelt{{"x", ramp({2, 4})}, {"n", number(1)}, {"bais", ramp({4})}};
+  const std::vector<NamedRawTensor> misspelt{{"x", ramp({2, 4})}, {"n", number(1)}, {"bais", ramp({4})}};
   EXPECT_NE(error_of([&] { oracle.run(misspelt); }).find("'bais'"), std::string::npos);
 }
 
 TEST(TorchOracle, AnEndlessModelIsAnError) {
   TorchOracle oracle(model("endless_forward.pt"), {.timeout = std::chrono::seconds(3)});
-  const auto said = error_of([&] { oracle.run(std::vector<NamedTensor>{{"", f32({1}, {1})}}); });
+  const auto said = error_of([&] { oracle.run(std::vector<NamedRawTensor>{{"", f32({1}, {1})}}); });
   EXPECT_NE(said.find("still running the model after 3 s"), std::string::npos) << said;
 }
 
 TEST(TorchOracle, KeepsTheStateOfAStreamWhenAsked) {
   TorchOracle oracle(model("silero_vad.pt"));
-  const std::vector<NamedTensor> inputs{{"x", ramp({1, 512})}, {"sr", number(16000)}};
+  const std::vector<NamedRawTensor> inputs{{"x", ramp({1, 512})}, {"sr", number(16000)}};
   const OracleCall stateful{.stateful = true};
   const auto first = oracle.run(inputs, stateful), second = oracle.run(inputs, stateful);
   EXPECT_NE(first.at(0).tensor.bytes, second.at(0).tensor.bytes) << "the second chunk has a context";
@@ -158,7 +158,7 @@ TEST(TorchOracle, KeepsTheStateOfAStreamWhenAsked) {
 }
 
 TEST(TorchTaps, FollowAStream) {
-  const std::vector<NamedTensor> inputs{{"x", ramp({1, 512})}, {"sr", number(16000)}};
+  const std::vector<NamedRawTensor> inputs{{"x", ramp({1, 512})}, {"sr", number(16000)}};
   const OracleCall stateful{.stateful = true};
   TorchOracle by_run(model("silero_vad.pt")), by_taps(model("silero_vad.pt"));
   for (int call = 0; call < 3; ++call) {
@@ -169,7 +169,7 @@ TEST(TorchTaps, FollowAStream) {
 }
 
 TEST(TorchTaps, EndWithTheResultsOfRun) {
-  const std::map<std::string, std::vector<NamedTensor>> cases{
+  const std::map<std::string, std::vector<NamedRawTensor>> cases{
       {"traced.pt", {{"", ramp({1, 3, 8, 8})}}},
       {"control_flow.pt", {{"", ramp({2, 4})}, {"", number(5)}, {"", ramp({4})}}},
       {"attributes.pt", {{"", ramp({2, 3})}}},
@@ -188,7 +188,7 @@ TEST(TorchTaps, EndWithTheResultsOfRun) {
 TEST(TorchTaps, NameModuleOperatorAndSource) {
   TorchOracle oracle(model("traced.pt"));
   std::vector<Tap> taps;
-  oracle.taps(std::vector<NamedTensor>{{"", ramp({1, 3, 8, 8})}}, [&](const Tap& tap) {
+  oracle.taps(std::vector<NamedRawTensor>{{"", ramp({1, 3, 8, 8})}}, [&](const Tap& tap) {
     taps.push_back(tap);
     return true;
   });
@@ -206,7 +206,7 @@ TEST(TorchTaps, NameModuleOperatorAndSource) {
 TEST(TorchTaps, KnowModulesInsideContainers) {
   TorchOracle oracle(model("control_flow.pt"));
   std::set<std::string> modules;
-  oracle.taps(std::vector<NamedTensor>{{"", ramp({2, 4})}, {"", number(0)}}, [&](const Tap& tap) {
+  oracle.taps(std::vector<NamedRawTensor>{{"", ramp({2, 4})}, {"", number(0)}}, [&](const Tap& tap) {
     modules.insert(tap.module);
     return true;
   });
@@ -216,7 +216,7 @@ TEST(TorchTaps, KnowModulesInsideContainers) {
 TEST(TorchTaps, ShowValuesAsTheyWereBeforeLaterWrites) {
   TorchOracle oracle(model("in_place.pt"));
   std::vector<std::vector<float>> seen;
-  oracle.taps(std::vector<NamedTensor>{{"", f32({2, 1}, {-3, 1})}}, [&](const Tap& tap) {
+  oracle.taps(std::vector<NamedRawTensor>{{"", f32({2, 1}, {-3, 1})}}, [&](const Tap& tap) {
     if (tap.tensor.shape.size() == 2) seen.push_back(floats(tap.tensor));
     return true;
   });
@@ -228,7 +228,7 @@ TEST(TorchTaps, ShowValuesAsTheyWereBeforeLaterWrites) {
 TEST(TorchTaps, AConstantOnTheRightIsAPythonScalar) {
   TorchOracle oracle(model("int_times_half.pt"));
   DType dtype = DType::f64;
-  oracle.taps(std::vector<NamedTensor>{{"", tensor<std::int64_t>(DType::i64, {1}, {3})}},
+  oracle.taps(std::vector<NamedRawTensor>{{"", tensor<std::int64_t>(DType::i64, {1}, {3})}},
               [&](const Tap& tap) {
                 dtype = tap.tensor.dtype;
                 return true;
@@ -238,7 +238,7 @@ TEST(TorchTaps, AConstantOnTheRightIsAPythonScalar) {
 
 TEST(TorchTaps, StopWhenToldToAndTheOracleGoesOn) {
   TorchOracle oracle(model("traced.pt"));
-  const std::vector<NamedTensor> inputs{{"", ramp({1, 3, 8, 8})}};
+  const std::vector<NamedRawTensor> inputs{{"", ramp({1, 3, 8, 8})}};
   int count = 0;
   EXPECT_TRUE(oracle.taps(inputs, [&](const Tap&) { return ++count < 2; }).empty());
   EXPECT_EQ(count, 2);
@@ -247,7 +247,7 @@ TEST(TorchTaps, StopWhenToldToAndTheOracleGoesOn) {
 
 TEST(TorchTime, MeasuresEachIterationInBothModes) {
   TorchOracle oracle(model("traced.pt"));
-  const std::vector<NamedTensor> inputs{{"", ramp({1, 3, 8, 8})}};
+  const std::vector<NamedRawTensor> inputs{{"", ramp({1, 3, 8, 8})}};
   for (const TorchMode mode : {TorchMode::module, TorchMode::optimized}) {
     const auto milliseconds = oracle.time(inputs, 2, 5, mode);
     ASSERT_EQ(milliseconds.size(), 5u);

@@ -19,7 +19,7 @@ TEST(Epilogue, ConvolutionTakesBatchNormResidualAndRelu) {
 }
 )",
                R"(graph block(%x: f32[N,8,6,6]) {
-  %1 = fused conv(%x, @conv.weight', @conv.weight.bias', pad=1) { add(_, %x); relu } : f32[N,8,6,6]
+  %1 = fused conv(%x, @conv.weight', @conv.bias', pad=1) { add(_, %x); relu } : f32[N,8,6,6]
   return %1
 }
 )");

@@ -61,7 +61,8 @@ TEST(Text, ReadsBackWhatItPrints) {
 }
 
 TEST(Text, QuotesNamesThatAreNoWords) {
-  const std::string text = "graph \"a b\"(%\"in-0\": f32[2]) {\n  %1 = relu(%\"in-0\") : f32[2]\n  return %1\n}\n";
+  const std::string text =
+      "graph \"a b\"(%\"in-0\": f32[2]) {\n  %1 = relu(%\"in-0\") : f32[2]\n  return %1\n}\n";
   EXPECT_EQ(round_trip(text), text);
 }
 
@@ -99,7 +100,8 @@ TEST(Text, SaysWhatIsWrongAndWhere) {
 }
 
 TEST(Text, SourceKeepsModulesAndLine) {
-  const auto graph = parse("graph g(%x: f32[2]) {\n  %1 = relu(%x) : f32[2]  # a.{b,c}, d.e (net.py:12)\n  return %1\n}\n");
+  const auto graph =
+      parse("graph g(%x: f32[2]) {\n  %1 = relu(%x) : f32[2]  # a.{b,c}, d.e (net.py:12)\n  return %1\n}\n");
   const Source& s = graph->body().nodes().front()->source;
   EXPECT_EQ(s.modules, (std::vector<std::string>{"a.b", "a.c", "d.e"}));
   EXPECT_EQ(s.str(), "a.{b,c}, d.e (net.py:12)");

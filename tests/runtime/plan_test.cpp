@@ -55,6 +55,21 @@ TEST(Plan, NestedConcatenationsAreWrittenOnce) {
   EXPECT_EQ(kernels_of(*plan), (Kernels{"loop", "loop", "loop"})) << plan->text();
 }
 
+TEST(Plan, StackedStepsOfARecurrenceAreWrittenInPlace) {
+  const auto plan = plan_of(R"(graph g(%x: f32[N,8]) {
+  @w : f32[8,8]
+  %1 = fused linear(%x, @w) { tanh } : f32[N,8]
+  %2 = fused linear(%1, @w) { tanh } : f32[N,8]
+  %3 = reshape(%1, shape=[N,1,8]) : f32[N,1,8]
+  %4 = reshape(%2, shape=[N,1,8]) : f32[N,1,8]
+  %5 = concat(%3, %4, axis=1) : f32[N,2,8]
+  return %5
+}
+)",
+                            {{"N", 3}});
+  EXPECT_EQ(plan->copies(), 0) << plan->text();
+}
+
 TEST(Plan, WhatIsConcatenatedTwiceIsCopiedOnce) {
   const auto plan = plan_of(R"(graph g(%x: f32[N,4]) {
   %1 = exp(%x) : f32[N,4]

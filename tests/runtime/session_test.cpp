@@ -84,6 +84,18 @@ TEST(Session, RunsOperatorsWithoutAKernel) {
                            {{{"N", 2}}, {{"N", 5}}});
 }
 
+TEST(Session, SumsRowsByIndex) {
+  expect_same_as_reference(R"(graph g(%x: f32[4,6], %w: f32[E,1], %from: i64[E], %to: i64[E], %start: f32[4,6]) {
+  %1 = fused { index_select(%x, %from, axis=0); mul(_, %w); index_add(%start, %to, _, axis=0) } : f32[4,6]
+  %2 = index_select(%1, %from, axis=0) : f32[E,6]
+  %3 = full(shape=[4,6]) : f32[4,6]
+  %4 = index_add(%3, %to, %2, axis=0) : f32[4,6]
+  return %4
+}
+)",
+                           {{{"E", 1}}, {{"E", 9}}});
+}
+
 TEST(Session, ReturnsInputsWeightsAndTheSameValueTwice) {
   expect_same_as_reference(R"(graph g(%x: f32[N,2]) {
   @w : f32[3]

@@ -1,0 +1,159 @@
+// Sums of rows by index: index_add, alone or behind the gather and weighting of a graph network's edges.
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/index.h"
+#include "kernels/cpu/spmm.h"
+#include "runtime/steps/makers.h"
+
+namespace tenon {
+namespace {
+
+// out[target] = start[target] + sum of weight * x[source] over the edges. Values of the graph's body.
+struct Aggregation {
+  const Value* start = nullptr;
+  const Value* targets = nullptr;
+  const Value* x = nullptr;
+  const Value* sources = nullptr;  // null: edge i takes row i
+  const Value* weights = nullptr;  // null: 1
+};
+
+class AggregateStep : public Step {
+ public:
+  AggregateStep(const cpu::Coo& coo, const cpu::Spmm& product) : coo_(coo), product_(product) {}
+
+  void run(const Frame& frame) const override {
+    cpu::Coo coo = coo_;
+    coo.row = frame.at<const void>(targets);
+    coo.col = frame.at<const void>(sources);
+    if (weights) coo.weight = frame.at<const float>(*weights);
+    const cpu::CsrResult sorted = cpu::csr_from_coo(coo, frame.scratch, frame.pool);
+    if (sorted.bad_edge >= 0)
+      throw error("edge {} has an index outside of [0, {}) or [0, {})", sorted.bad_edge, coo.rows, coo.cols)
+          .at(info.source.str());
+    cpu::Spmm product = product_;
+    product.matrix = sorted.csr;
+    product.x = frame.at<const float>(x);
+    product.out = frame.at<float>(out);
+    cpu::spmm(product, frame.pool);
+    if (start) add_start(frame.at<const float>(*start), product, frame.pool);
+  }
+
+  Address targets, sources, x, out;
+  std::optional<Address> weights, start;
+  long start_stride = 0;
+
+ private:
+  void add_start(const float* from, const cpu::Spmm& product, ThreadPool& pool) const {
+    constexpr long rows_at_once = 64;
+    pool.parallel_for((product.matrix.rows + rows_at_once - 1) / rows_at_once, [&](long chunk, int) {
+      const long end = std::min(product.matrix.rows, (chunk + 1) * rows_at_once);
+      for (long r = chunk * rows_at_once; r < end; ++r)
+        for (long f = 0; f < product.features; ++f)
+          product.out[r * product.out_stride + f] += from[r * start_stride + f];
+    });
+  }
+
+  cpu::Coo coo_;
+  cpu::Spmm product_;
+};
+
+std::optional<Aggregation> match(const Group& group) {
+  const Node* add = group.members().back();
+  const auto* op = add->as<IndexAdd>();
+  if (!op || op->axis != 0) return std::nullopt;
+  Aggregation a{.start = group.outer(add->input(0)), .targets = group.outer(add->input(1)), .x = add->input(2)};
+  std::size_t matched = 1;
+  const auto inside = [&](const Value* v) { return group.contains(v) && v->uses().size() == 1; };
+  if (inside(a.x) && a.x->node()->is<Mul>()) {  // x * weight[edge, 1]
+    const Node& mul = *a.x->node();
+    const bool first = inside(mul.input(0));
+    const Value* weight = mul.input(first ? 1 : 0);
+    if (group.contains(weight) || numel(weight->shape()) != a.x->shape()[0] || weight->rank() != a.x->rank())
+      return std::nullopt;
+    a.weights = group.outer(weight);
+    a.x = mul.input(first ? 0 : 1);
+    ++matched;
+  }
+  if (inside(a.x) && a.x->node()->is<IndexSelect>()) {
+    const Node& select = *a.x->node();
+    if (select.as<IndexSelect>()->axis != 0 || select.input(1)->rank() != 1) return std::nullopt;
+    a.sources = group.outer(select.input(1));
+    a.x = select.input(0);
+    ++matched;
+  }
+  if (matched != group.members().size() || group.contains(a.x)) return std::nullopt;
+  a.x = group.outer(a.x);
+  return a;
+}
+
+bool is_zero(const Tensor* t) {
+  if (!t) return false;
+  const Tensor dense = t->contiguous();
+  const auto* bytes = dense.bytes();
+  return std::all_of(bytes, bytes + static_cast<std::size_t>(dense.numel()) * size_of(dense.dtype()),
+                     [](std::byte b) { return b == std::byte{0}; });
+}
+
+// 0, 1, ..., count - 1
+Tensor each_row(std::int64_t count, DType dtype) {
+  Tensor rows = Tensor::empty(DType::i64, {count});
+  std::iota(rows.mutable_data<std::int64_t>(), rows.mutable_data<std::int64_t>() + count, std::int64_t{0});
+  return rows.to(dtype);
+}
+
+}  // namespace
+
+bool make_index_add(Planner& planner, const Group& group) {
+  const auto a = match(group);
+  const Value* result = group.node().output();
+  if (!a || group.results().size() != 1 || result->dtype() != DType::f32) return false;
+  const DType index = a->targets->dtype();
+  const bool indices_fit = (index == DType::i64 || index == DType::i32) && (!a->sources || a->sources->dtype() == index);
+  constexpr std::int64_t limit = std::int64_t{1} << 31;
+  const std::int64_t rows = result->shape()[0].value(), edges = numel(a->targets->shape()).value();
+  const std::int64_t cols = a->x->shape()[0].value();
+  if (!indices_fit || rows == 0 || edges == 0 || numel(result->shape()) == 0) return false;
+  if (rows >= limit || edges >= limit || cols >= limit) return false;
+
+  // Rows are what lies behind the first axis.
+  const std::int64_t features = numel(result->shape()).value() / rows;
+  const auto as_rows = [&](const Tensor& t) -> std::optional<std::int64_t> {
+    Index strides;
+    const bool fits = t.can_view_as({t.shape()[0], features}, &strides) && (features == 1 || strides[1] == 1);
+    return fits ? std::optional(strides[0]) : std::nullopt;
+  };
+  const auto in_rows = [&](const Value* v) { return as_rows(planner.places().at(v)) ? planner.places().at(v) : planner.dense(v); };
+  const Tensor x = in_rows(a->x);
+  const Tensor targets = planner.dense(a->targets);
+  const Tensor sources = a->sources ? planner.dense(a->sources) : each_row(edges, index);
+  const Tensor out = planner.places().place(result, row_major(result->rank()),
+                                            [&](const Tensor& t) { return as_rows(t).has_value(); });
+
+  const cpu::Coo coo{.rows = rows, .cols = cols, .edges = edges, .index_dtype = index};
+  const cpu::Spmm product{.features = features, .x_stride = *as_rows(x), .out_stride = *as_rows(out)};
+  auto step = std::make_unique<AggregateStep>(coo, product);
+  std::vector<Tensor> reads{x, targets, sources};
+  step->x = planner.address(x);
+  step->targets = planner.address(targets);
+  step->sources = planner.address(sources);
+  step->out = planner.address(out);
+  if (a->weights) {
+    reads.push_back(planner.dense(a->weights));
+    step->weights = planner.address(reads.back());
+  }
+  if (!is_zero(planner.places().constant(a->start))) {
+    reads.push_back(in_rows(a->start));
+    step->start = planner.address(reads.back());
+    step->start_stride = *as_rows(reads.back());
+  }
+  step->scratch_bytes = cpu::csr_bytes(rows, edges, planner.pool().threads());
+  step->info.kernel = "sparse sum";
+  step->info.flops = 2.0 * static_cast<double>(edges) * static_cast<double>(features);
+  planner.emit(std::move(step), &group.node(), std::move(reads), {out});
+  return true;
+}
+
+}  // namespace tenon

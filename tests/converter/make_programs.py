@@ -1,0 +1,461 @@
+"""Writes small TorchScript programs with their results: make_programs.py FOLDER.
+
+FOLDER/NAME/model.pt, inputs.txt (specs as for --input) and for every set K of sample inputs K/in_I.npy and
+K/out_I.npy, what torch.jit.load(model.pt) returns for them. FOLDER/refused/NAME.pt are programs that cannot be
+converted.
+"""
+
+import shutil
+import sys
+import warnings
+from pathlib import Path
+from typing import Dict, List, Optional, Tuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+CASES = {}
+REFUSED = {}
+
+
+def randn(*shape: int) -> Tensor:
+    return torch.randn(*shape)
+
+
+def arange(*shape: int, dtype=torch.int64) -> Tensor:
+    return torch.arange(int(np.prod(shape))).reshape(shape).to(dtype)
+
+
+def case(*samples, specs: str = "", script: bool = False):
+    """Registers a function or module class; samples are tuples of inputs, specs are those that vary in size."""
+
+    def register(thing):
+        CASES[thing.__name__] = (thing, samples, specs, script)
+        return thing
+
+    return register
+
+
+def refused(*sample, script: bool = False):
+    def register(thing):
+        REFUSED[thing.__name__] = (thing, sample, script)
+        return thing
+
+    return register
+
+
+class Wrapper(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *arguments):
+        return self.function(*arguments)
+
+
+class ScriptedWrapper(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.function(x)
+
+
+# ---- type promotion ----
+
+
+@case((arange(2, 3), randn(2, 3), arange(2, 3, dtype=torch.int32), arange(2, 3) > 2))
+def promotion(i, f, j, b):
+    return (
+        i * 0.5, i + 1, f * 2, i / 2, i // 2, i % 2, b + 1, b * f, i + f, i + j, j * 2.5, b & (i > 1), i == f,
+        f > 1, f.sum() * i, i.sum() + f, torch.true_divide(i, j + 1), f.double() * f, 2 - i, 1.5 - j, b | b, ~b, -i,
+        i.float() ** 2, i**2, f**3, torch.exp(i), torch.sqrt(j), b.sum(), b.float().mean(), i.sum(1), j.sum(),
+        j.cumsum(0), i.max(), f.clamp(min=0), i.clamp(min=0.5), torch.where(b, i, f), torch.where(b, f, 0.0),
+        f.masked_fill(b, -1e9), i.masked_fill(b, 7), torch.maximum(f, f.new_zeros(1)), i.to(f), torch.atan2(f, f + 3),
+    )  # fmt: skip
+
+
+@case((arange(6), torch.tensor(0.5, dtype=torch.float64), torch.tensor(2)))
+def rank_0_operands(i, d, k):
+    f = i.float()
+    return i * d, f * d, f * k, i * k, d * k, f + d.float(), i.float() + k / 3
+
+
+@case((arange(2, 3), randn(2, 3)))
+def constant_tensors_as_numbers(i, f):
+    half = torch.tensor(0.5)
+    return i * 0.5, i + half, f + torch.tensor(0.5, dtype=torch.float64), i - 2.5, i * 3, f.add(i, alpha=2)
+
+
+# ---- views and in-place writes ----
+
+
+@case((randn(4, 6),))
+def writes_through_views(x):
+    a = x.clone()
+    row = a[1]
+    row.fill_(7.0)
+    a[:, 2:4] = 1.0
+    a[0, 1] += 5
+    a.t()[3].mul_(2.0)
+    column = a[:, 0]
+    column.add_(x[:, 5])
+    b = a.view(2, 12)
+    b[1, ::3] = -1.0
+    return a, row, column, b
+
+
+@case((randn(2, 8),))
+def in_place_chain(x):
+    y = x + 1
+    z = y
+    y.relu_()
+    y.mul_(2).add_(x, alpha=0.5)
+    y[y > 3] = 0.25
+    w = y.unsqueeze(0).expand(3, 2, 8)
+    y.sub_(1)
+    return z, w
+
+
+@case((randn(3, 5),))
+def in_place_on_input(x):
+    x = x.relu_()
+    return x + 1
+
+
+@case((randn(2, 3, 4),))
+def parts_of_one(x):
+    y = x * 1
+    a, b, c = y.unbind(1)
+    a.zero_()
+    p, q = y.split([1, 3], dim=2)
+    q.clamp_(min=-0.5)
+    return y, a, b, c, p, q, y.chunk(2, dim=2)[1], torch.stack([a, b])
+
+
+@case((randn(2, 6, 4, 4),))
+def reshape_then_write(x):
+    y = x * 2
+    z = y.reshape(2, 24, 4)
+    z[:, 0] = 3
+    return y, z, y.flatten(1), y.transpose(1, 2).reshape(2, -1)
+
+
+# ---- lists, dicts, strings, control flow ----
+
+
+@case((randn(2, 3),), script=True)
+class Lists(nn.Module):
+    def forward(self, x: Tensor) -> Tuple[Tensor, Dict[str, Tensor], List[Tensor]]:
+        parts: List[Tensor] = []
+        for i in range(4):
+            if i % 2 == 0:
+                parts.append(x * i)
+            else:
+                parts.insert(0, x + i)
+        parts.extend([x, -x])
+        last = parts.pop()
+        alias = parts
+        alias[0] = last
+        named: Dict[str, Tensor] = {"a": x}
+        named["b"] = torch.cat(parts[1:], 0)
+        if "a" in named and len(named) == 2:
+            named["c"] = named["a"] + 1
+        sizes = [len(parts), x.size(0), x.dim()]
+        total = 0
+        for s in sizes:
+            total += s
+        return torch.stack(parts) * total, named, [x, parts[-1]]
+
+
+@case((randn(2, 4),), specs="x=f32[2,4]", script=True)
+class OptionalArgument(nn.Module):
+    def forward(self, x: Tensor, bias: Optional[Tensor] = None) -> Tensor:
+        y = x
+        if bias is not None:
+            y = y + bias
+        name = "mode_{}".format(2)
+        if name == "mode_2" and not self.training:
+            y = y * 2
+        while y.dim() < 4:
+            y = y.unsqueeze(0)
+        return y
+
+
+class Gate(nn.Module):
+    def __init__(self, dim: int):
+        super().__init__()
+        self.linear = nn.Linear(dim, dim)
+        self.scale = 0.5
+        self.mode = "tanh"
+
+    def forward(self, x: Tensor, steps: int = 2) -> Tensor:
+        for _ in range(steps):
+            x = self.linear(x) * self.scale
+            if self.mode == "tanh":
+                x = x.tanh()
+            elif self.mode == "relu":
+                x = x.relu()
+            else:
+                raise ValueError("unknown mode")
+        return x
+
+
+@case((randn(5, 8),), specs="x=f32[N,8]", script=True)
+class Modules(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gates = nn.ModuleList([Gate(8) for _ in range(3)])
+        self.norm = nn.Sequential(nn.LayerNorm(8), nn.Dropout(0.1), nn.GELU())
+        self.register_buffer("offset", torch.arange(8).float())
+
+    def forward(self, x: Tensor) -> Tensor:
+        for i, gate in enumerate(self.gates):
+            x = x + gate(x, i)
+        if x.size(1) != 8:
+            raise ValueError("eight features")
+        return self.norm(x) + self.offset
+
+
+# ---- shapes with symbols ----
+
+
+@case((randn(2, 6, 5),), (randn(3, 4, 5),), specs="x=f32[N,2*T,5]")
+def dynamic_shapes(x):
+    n, t, c = x.shape
+    heads = x.view(n, t // 2, 2, c).permute(0, 2, 1, 3)
+    pos = torch.arange(t, device=x.device)
+    mask = pos[None, :] <= pos[:, None]
+    scores = (x @ x.transpose(1, 2) / (c**0.5)).masked_fill(~mask, float("-inf")).softmax(-1)
+    return (
+        heads.reshape(n * 2, -1), scores @ x, x[:, 1:].mean(1), x[:, -1], torch.zeros(n, t, 2) + pos[:, None],
+        x.flatten(0, 1), torch.cat([x, x[:, :1]], 1), x.new_ones(n, t * 2).cumsum(1), x.expand(2, n, t, c),
+        torch.ones(t, t).tril() * (t - 1), F.pad(x, (1, 2, 0, 1)), x.roll(1, 1), x.repeat(1, 2, 1), pos + n,
+    )  # fmt: skip
+
+
+@case((randn(2, 3, 8, 8),), (randn(1, 3, 16, 8),), specs="x=f32[N,3,2*H,2*W]")
+class DynamicImage(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3, padding=1, stride=2)
+        self.up = nn.ConvTranspose2d(4, 3, 2, stride=2)
+        self.bn = nn.BatchNorm2d(4)
+
+    def forward(self, x):
+        y = F.relu(self.bn(self.conv(x)), inplace=True)
+        z = self.up(y)
+        pooled = F.adaptive_avg_pool2d(y, 1).flatten(1)
+        return z + x, pooled, F.interpolate(y, scale_factor=2.0), F.max_pool2d(x, 3, 2, 1), F.pixel_shuffle(y, 2)
+
+
+# ---- operators that are not one operator ----
+
+
+@case((randn(2, 3, 4), randn(2, 4, 5), randn(4), randn(3, 4)))
+def products(a, b, v, m):
+    return (
+        torch.matmul(a, b), a @ v, v @ b, m @ v, v @ v, torch.einsum("bik,bkj->bij", a, b),
+        torch.einsum("bik,jk->bj", a, m), torch.einsum("...k,k->...", a, v), torch.einsum("bik->kib", a),
+        torch.einsum("ik,jk,j->i", m, m, m.sum(1)), torch.einsum("i,j->ij", v, v), torch.einsum("ij", m),
+        torch.addmm(m[:, :1], m, m.t(), beta=0.5, alpha=2), torch.baddbmm(a[:, :, :1], a, b), torch.bmm(a, b),
+        F.linear(a, m, m[:, 0]), torch.outer(v, v), torch.tensordot(a, b, dims=([2], [1])),
+    )  # fmt: skip
+
+
+@case((randn(3, 4, 5), torch.tensor([[2, 0], [1, 1]]), torch.tensor([0, 2])))
+def indexing(x, i, j):
+    picked = x.gather(1, torch.tensor([[[0, 1, 2, 3, 0]], [[3, 2, 1, 0, 3]], [[1, 1, 1, 1, 1]]]))
+    written = torch.zeros(3, 5).scatter(0, torch.tensor([[0, 1, 2, 0, 1]]), 1.0)
+    put = x.clone()
+    put[j, :, j] = 0.5
+    return (
+        x[i], x[:, i], x[i, j], x[j, :, j], x[:, j, j], x.index_select(1, j), picked, written, put, x[..., None, 0],
+        torch.zeros(3, 4).index_add(0, j, x[:2, :, 0]), x.flip(0, 2), F.embedding(i, x[:, :, 0]), x[:, ::2], x[-1],
+        torch.zeros(4, 5).scatter_add(0, j[None].expand(2, 2), x[0, :2, :2]), F.one_hot(i, 4), x.take_along_dim(picked.long() * 0, 1),
+    )  # fmt: skip
+
+
+@case((randn(2, 4, 6),))
+def reductions(x):
+    values, places = x.max(dim=1)
+    top = x.topk(2, dim=-1)
+    ordered = x.sort(dim=1, descending=True)
+    return (
+        x.sum((0, 2)), x.mean(-1, keepdim=True), x.var(1), x.std(dim=2, unbiased=False), x.norm(dim=1), values, places,
+        x.argmax(), x.argmin(1), x.amax((1, 2)), x.prod(2), (x > 0).any(1), (x > 0).all(), x.logsumexp(1), top[0],
+        top[1], ordered[0], ordered[1], x.cumsum(1), F.softmax(x, 1), F.log_softmax(x, -1), F.normalize(x, dim=2),
+        x.var(), torch.linalg.vector_norm(x, 1, dim=0), F.cosine_similarity(x[:, 0], x[:, 1]),
+    )  # fmt: skip
+
+
+@case((randn(2, 4, 6),))
+def activations(x):
+    return (
+        F.relu6(x * 4), F.hardtanh(x), F.leaky_relu(x, 0.2), F.elu(x, 1.5), F.selu(x), F.celu(x), F.gelu(x),
+        F.gelu(x, approximate="tanh"), F.silu(x), F.mish(x), F.softplus(x), F.hardsigmoid(x), F.hardswish(x),
+        F.softsign(x), F.logsigmoid(x), F.tanhshrink(x), F.softshrink(x), F.hardshrink(x), F.glu(x, 1), x.sigmoid(),
+        F.prelu(x, torch.tensor([0.1, 0.2, 0.3, 0.4])), F.threshold(x, 0.1, 20.0), F.hardswish(x.clone(), inplace=True),
+        torch.lerp(x, x + 1, 0.3), torch.addcmul(x, x, x, value=0.5), torch.addcdiv(x, x, x + 9), x.frac(), x.round(),
+        torch.logaddexp(x, -x), x.nan_to_num(), torch.erf(x), x.rsqrt(), x.sign(), x.floor(), torch.fmod(x, 0.7),
+        x % 0.7, torch.remainder(x, -0.7), torch.div(x, 0.3, rounding_mode="floor"), x.trunc(), x.logit(0.1),
+    )  # fmt: skip
+
+
+@case((randn(2, 6, 9),))
+def norms_1d(x):
+    return (
+        F.layer_norm(x, (9,)), F.group_norm(x, 3), F.instance_norm(x), F.rms_norm(x, (9,)),
+        F.avg_pool1d(x, 3, 2), F.max_pool1d(x, 3, 2, 1), F.conv1d(x, x[:, :3, :3].clone(), padding="same", groups=2, dilation=2),
+        F.interpolate(x, size=5, mode="linear"), x.unfold(2, 3, 2), F.pad(x, (2, 1), mode="reflect"),
+        F.adaptive_avg_pool1d(x, 3), x.diff(), torch.linspace(0, 1, 7), torch.arange(1, 10, 3), torch.eye(3),
+        torch.triu(x, 1), x.diagonal(0, 1, 2), torch.meshgrid(x[0, 0], x[0, 1], indexing="ij")[0], x.movedim(0, 2),
+    )  # fmt: skip
+
+
+@case((randn(2, 2, 5, 8), randn(2, 2, 7, 8), torch.rand(5, 7) > 0.4))
+def attention(q, k, mask):
+    return (
+        F.scaled_dot_product_attention(q, k, k), F.scaled_dot_product_attention(q, k, k, attn_mask=mask | (mask.sum(1, keepdim=True) == 0)),
+        F.scaled_dot_product_attention(q, q, q, is_causal=True), F.scaled_dot_product_attention(q, k, k, scale=0.3),
+        F.scaled_dot_product_attention(q, k, k, attn_mask=mask.float()),
+    )  # fmt: skip
+
+
+@case((randn(4, 2, 3),))
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(3, 5, num_layers=2, bidirectional=True)
+        self.gru = nn.GRU(3, 4, batch_first=True)
+        self.rnn = nn.RNN(3, 4)
+
+    def forward(self, x):
+        y, (h, c) = self.lstm(x)
+        return y, h, c, self.gru(x)[0], self.rnn(x)[1]
+
+
+@case((torch.tensor([[1, 2, 3]]),), (torch.tensor([[1, 2, 3, 0], [3, 2, 1, 1]]),), specs="x=i64[B,S]")
+class PositionTable(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(5, 4)
+        self.positions = nn.Embedding(6, 4)
+        self.register_buffer("ids", torch.arange(6)[None])
+
+    def forward(self, x):
+        return self.words(x) + self.positions(self.ids[:, : x.shape[1]])
+
+
+@case((randn(2, 3),))
+class SharedWeight(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(3, 3)
+        self.second = nn.Linear(3, 3)
+        self.second.weight = self.first.weight
+        self.scale = nn.Parameter(torch.tensor(0.5))
+
+    def forward(self, x):
+        keep = torch.tensor([True, False, True])
+        return self.second(self.first(x)) * self.scale, x[:, keep], x * torch.linspace(0, 1, 5)[2].item()
+
+
+# ---- what cannot be converted ----
+
+
+@refused(randn(4, 3))
+def several_unsupported(x):
+    a = torch.nonzero(x > 0)
+    b = torch.linalg.svd(x)[1]
+    c = torch.nonzero(x < 0)
+    return a.float().sum() + b.sum(), c, torch.fft.fft(x).real
+
+
+@refused(randn(4), script=True)
+def if_on_data(x: Tensor) -> Tensor:
+    if x.sum() > 0:
+        x = x + 1
+    return x
+
+
+@refused(randn(2, 3))
+class WritesBuffer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(3))
+
+    def forward(self, x):
+        self.total.add_(x.sum(0))
+        return x + self.total
+
+
+@refused(randn(2, 3, 4))
+def may_share_memory(x):
+    y = (x * 2).transpose(1, 2)
+    z = y.reshape(2, 12)
+    z.add_(1)
+    return y
+
+
+@refused(randn(4, 3))
+def training_dropout(x):
+    return F.dropout(x, 0.5, training=True)
+
+
+def program(thing, script: bool, samples):
+    if script and not isinstance(thing, type):
+        return torch.jit.script(ScriptedWrapper(torch.jit.script(thing))).eval()
+    module = (thing() if isinstance(thing, type) else Wrapper(thing)).eval()
+    if script:
+        return torch.jit.script(module)
+    return torch.jit.trace(module, tuple(x.clone() for x in samples[0]), check_trace=False)
+
+
+def flat(value) -> List[Tensor]:
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = value.values()
+    return [t for part in value for t in flat(part)]
+
+
+def write(name: str, folder: Path) -> None:
+    thing, samples, specs, script = CASES[name]
+    folder.mkdir(parents=True)
+    file = folder / "model.pt"
+    program(thing, script, samples).save(str(file))
+    described = specs
+    if not described and script:
+        names = [a.name for a in torch.jit.load(str(file)).forward.schema.arguments[1:]]
+        described = " ".join(f"{n}=f32{list(x.shape)}".replace(", ", ",") for n, x in zip(names, samples[0]))
+    (folder / "inputs.txt").write_text(described + "\n")
+    for index, sample in enumerate(samples):
+        part = folder / str(index)
+        part.mkdir()
+        for i, x in enumerate(sample):
+            np.save(part / f"in_{i}.npy", x.numpy())
+        outputs = flat(torch.jit.load(str(file))(*[x.clone() for x in sample]))
+        for i, y in enumerate(outputs):
+            np.save(part / f"out_{i}.npy", y.numpy())
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    folder = Path(sys.argv[1])
+    shutil.rmtree(folder, ignore_errors=True)
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
+    for name in CASES:
+        write(name, folder / name)
+    (folder / "refused").mkdir()
+    for name, (thing, sample, script) in REFUSED.items():
+        program(thing, script, [sample]).save(str(folder / "refused" / f"{name}.pt"))
+
+
+if __name__ == "__main__":
+    main()
