@@ -16,7 +16,9 @@ struct Slot {
   int first, last;
 };
 
-std::size_t round_up(std::size_t offset, std::size_t multiple) { return (offset + multiple - 1) / multiple * multiple; }
+std::size_t round_up(std::size_t offset, std::size_t multiple) {
+  return (offset + multiple - 1) / multiple * multiple;
+}
 
 // The next place at another distance from page boundaries than that of the buffer before.
 std::size_t skewed(std::size_t offset, std::size_t bytes, std::size_t turn) {

@@ -19,8 +19,8 @@ struct ArenaLayout {
 };
 
 /// Buffers that live at the same time never overlap. Largest first, each into the tightest gap that holds it.
-/// New memory for buffers of a page and more begins at changing distances from page boundaries, so that streams
-/// over several of them do not meet in the same L1 sets.
+/// New memory for buffers of a page and more begins at changing distances from page boundaries, so that
+/// streams over several of them do not meet in the same L1 sets.
 ArenaLayout lay_out(std::span<const Lifetime> lifetimes);
 
 }  // namespace tenon

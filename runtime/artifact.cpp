@@ -51,7 +51,8 @@ class Loader {
     for (const auto& weight : graph->weights()) {
       const Tensor& data = take(weight->name(), "weight " + weight->name());
       if (weight->type() != Type{data.dtype(), to_shape(data.shape())})
-        throw error("weight {} is {}, the graph declares {}", weight->name(), data.type_string(), weight->type().str());
+        throw error("weight {} is {}, the graph declares {}", weight->name(), data.type_string(),
+                    weight->type().str());
       graph->set_weight_data(weight.get(), data);
     }
     verify(*graph);
@@ -136,7 +137,9 @@ Artifact load_artifact(const std::filesystem::path& path) {
   try {
     return Loader(std::make_shared<Safetensors>(read_safetensors(path))).load();
   } catch (Error& e) {
-    throw Error(e.message(), e.code()).at(e.where().empty() ? path.string() : path.string() + ", " + e.where()).hint(e.hint());
+    throw Error(e.message(), e.code())
+        .at(e.where().empty() ? path.string() : path.string() + ", " + e.where())
+        .hint(e.hint());
   } catch (const InternalError& e) {
     throw error("its graph is inconsistent: {}", e.what()).at(path.string());
   }

@@ -57,11 +57,13 @@ std::unique_ptr<const Plan> Planner::plan() {
 // What depends on weights and sizes alone is computed now.
 bool Planner::fold(const Node& node) {
   const auto constant = [&](const Value* v) { return places_.constant(v) != nullptr; };
-  if (node.op().info().regions > 0 || node.is<Permute>() || node.is<Slice>() || node.is<Expand>()) return false;
+  if (node.op().info().regions > 0 || node.is<Permute>() || node.is<Slice>() || node.is<Expand>())
+    return false;
   if (!std::all_of(node.inputs().begin(), node.inputs().end(), constant)) return false;
   for (std::size_t i = 0; i < node.num_outputs(); ++i) {
     const Type& type = node.output(i)->type();
-    if (static_cast<std::size_t>(numel(type.shape).value()) * size_of(type.dtype) > max_folded_bytes) return false;
+    if (static_cast<std::size_t>(numel(type.shape).value()) * size_of(type.dtype) > max_folded_bytes)
+      return false;
   }
   std::vector<Tensor> inputs;
   for (const Value* v : node.inputs()) inputs.push_back(places_.at(v));

@@ -29,8 +29,8 @@ struct Safetensors {
   std::filesystem::path path;
 };
 
-/// Checks the header against its checksum (where there is one) and every length, offset, dtype and shape against the
-/// file. Throws Error naming the file and what is damaged.
+/// Checks the header against its checksum (where there is one) and every length, offset, dtype and shape
+/// against the file. Throws Error naming the file and what is damaged.
 Safetensors read_safetensors(const std::filesystem::path& path);
 
 /// Compares the data of every tensor with the checksums. Throws Error naming the first damaged tensor.

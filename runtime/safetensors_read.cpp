@@ -32,9 +32,7 @@ json parse_header(std::string_view text) {
     json header = json::parse(text, watch);
     if (!header.is_object()) throw error("its header is not a JSON object");
     return header;
-  } catch (const json::exception& e) {
-    throw error("its header is not JSON: {}", e.what());
-  }
+  } catch (const json::exception& e) { throw error("its header is not JSON: {}", e.what()); }
 }
 
 class Reader {
@@ -84,8 +82,9 @@ class Reader {
   void read_tensor(const std::string& name, const json& entry) {
     const auto damaged = [&](const std::string& what) { return error("tensor {}: {}", name, what); };
     const bool complete = entry.is_object() && entry.contains("dtype") && entry.contains("shape") &&
-                          entry.contains("data_offsets") && entry["dtype"].is_string() && entry["shape"].is_array() &&
-                          entry["data_offsets"].is_array() && entry["data_offsets"].size() == 2;
+                          entry.contains("data_offsets") && entry["dtype"].is_string() &&
+                          entry["shape"].is_array() && entry["data_offsets"].is_array() &&
+                          entry["data_offsets"].size() == 2;
     if (!complete) throw damaged("the entry lacks its dtype, shape or data_offsets");
     const auto dtype = dtype_of(entry["dtype"].get<std::string>());
     if (!dtype) throw damaged(fmt::format("{} is not a dtype", entry["dtype"].get<std::string>()));
@@ -99,7 +98,8 @@ class Reader {
     const auto begin = entry["data_offsets"][0].get<std::uint64_t>();
     const auto end = entry["data_offsets"][1].get<std::uint64_t>();
     if (begin > end || end > data_.size())
-      throw damaged(fmt::format("bytes {} to {} lie outside of the {} bytes of data", begin, end, data_.size()));
+      throw damaged(
+          fmt::format("bytes {} to {} lie outside of the {} bytes of data", begin, end, data_.size()));
     const std::uint64_t wanted = bytes_of(*dtype, shape, damaged);
     if (wanted != end - begin)
       throw damaged(fmt::format("it has {} bytes, its shape takes {}", end - begin, wanted));
@@ -126,7 +126,8 @@ class Reader {
     const std::string written = fmt::format("\"{}\":\"{}\"", header_checksum_key, found->second);
     const std::size_t at = blank.find(written);
     const bool plain = at != std::string::npos && found->second.size() == blank_checksum.size();
-    if (plain) blank.replace(at + written.size() - 1 - blank_checksum.size(), blank_checksum.size(), blank_checksum);
+    if (plain)
+      blank.replace(at + written.size() - 1 - blank_checksum.size(), blank_checksum.size(), blank_checksum);
     if (!plain || checksum(std::as_bytes(std::span(blank))) != found->second)
       throw error("its header does not agree with its checksum: the file is damaged");
   }

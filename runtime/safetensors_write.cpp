@@ -30,7 +30,8 @@ std::string header_text(const std::vector<NamedTensor>& tensors, const TextMap& 
   std::size_t offset = 0;
   for (const auto& [name, tensor] : tensors) {
     const auto dtype = dtype_name(tensor.dtype());
-    if (!dtype) throw unsupported("tensor {} is {}, which safetensors cannot hold", name, tenon::name(tensor.dtype()));
+    if (!dtype)
+      throw unsupported("tensor {} is {}, which safetensors cannot hold", name, tenon::name(tensor.dtype()));
     if (header.contains(name)) throw error("two tensors are named {}", name);
     const std::size_t bytes = byte_count(tensor);
     header[name] = {{"dtype", *dtype}, {"shape", tensor.shape()}, {"data_offsets", {offset, offset + bytes}}};
@@ -52,11 +53,13 @@ std::string header_text(const std::vector<NamedTensor>& tensors, const TextMap& 
 
 }  // namespace
 
-void write_safetensors(const std::filesystem::path& path, std::vector<NamedTensor> tensors, TextMap metadata) {
+void write_safetensors(const std::filesystem::path& path, std::vector<NamedTensor> tensors,
+                       TextMap metadata) {
   std::sort(tensors.begin(), tensors.end(), goes_before);
   const std::string header = header_text(tensors, metadata);
   if (header.size() > max_header_bytes)
-    throw unsupported("the header takes {} bytes, more than the {} that readers accept", header.size(), max_header_bytes)
+    throw unsupported("the header takes {} bytes, more than the {} that readers accept", header.size(),
+                      max_header_bytes)
         .at(path.string());
   AtomicFile file(path);
   const std::uint64_t length = header.size();

@@ -64,7 +64,8 @@ std::optional<Aggregation> match(const Group& group) {
   const Node* add = group.members().back();
   const auto* op = add->as<IndexAdd>();
   if (!op || op->axis != 0) return std::nullopt;
-  Aggregation a{.start = group.outer(add->input(0)), .targets = group.outer(add->input(1)), .x = add->input(2)};
+  Aggregation a{
+      .start = group.outer(add->input(0)), .targets = group.outer(add->input(1)), .x = add->input(2)};
   std::size_t matched = 1;
   const auto inside = [&](const Value* v) { return group.contains(v) && v->uses().size() == 1; };
   if (inside(a.x) && a.x->node()->is<Mul>()) {  // x * weight[edge, 1]
@@ -111,7 +112,8 @@ bool make_index_add(Planner& planner, const Group& group) {
   const Value* result = group.node().output();
   if (!a || group.results().size() != 1 || result->dtype() != DType::f32) return false;
   const DType index = a->targets->dtype();
-  const bool indices_fit = (index == DType::i64 || index == DType::i32) && (!a->sources || a->sources->dtype() == index);
+  const bool indices_fit =
+      (index == DType::i64 || index == DType::i32) && (!a->sources || a->sources->dtype() == index);
   constexpr std::int64_t limit = std::int64_t{1} << 31;
   const std::int64_t rows = result->shape()[0].value(), edges = numel(a->targets->shape()).value();
   const std::int64_t cols = a->x->shape()[0].value();
@@ -125,7 +127,9 @@ bool make_index_add(Planner& planner, const Group& group) {
     const bool fits = t.can_view_as({t.shape()[0], features}, &strides) && (features == 1 || strides[1] == 1);
     return fits ? std::optional(strides[0]) : std::nullopt;
   };
-  const auto in_rows = [&](const Value* v) { return as_rows(planner.places().at(v)) ? planner.places().at(v) : planner.dense(v); };
+  const auto in_rows = [&](const Value* v) {
+    return as_rows(planner.places().at(v)) ? planner.places().at(v) : planner.dense(v);
+  };
   const Tensor x = in_rows(a->x);
   const Tensor targets = planner.dense(a->targets);
   const Tensor sources = a->sources ? planner.dense(a->sources) : each_row(edges, index);

@@ -88,7 +88,8 @@ bool make_matmul(Planner& planner, const Group& group) {
   if (!anchor || anchor->output()->rank() < 2) return false;
   const Value* left = group.outer(anchor->input(0));
   const Value* right = group.outer(anchor->input(1));
-  if (left->dtype() != DType::f32 || numel(anchor->output()->shape()) == 0 || left->shape().back() == 0) return false;
+  if (left->dtype() != DType::f32 || numel(anchor->output()->shape()) == 0 || left->shape().back() == 0)
+    return false;
   const Value* bias = anchor->inputs().size() > 2 ? anchor->input(2) : nullptr;
   const Order order = row_major(anchor->output()->rank());
   auto epilogue = GroupEpilogue::find(planner, group, *anchor, bias, order);
@@ -101,7 +102,7 @@ bool make_matmul(Planner& planner, const Group& group) {
   const Order wished = planner.places().order_for_reader(group.node().output());
   const bool keeps_rows = wished.back() == static_cast<std::int64_t>(order.size()) - 1;
   const Tensor c = epilogue->place_result(planner, group, keeps_rows ? wished : order,
-                                         [](const Tensor& t) { return last_axis_is_contiguous(t); });
+                                          [](const Tensor& t) { return last_axis_is_contiguous(t); });
   const Tensor a = with_batch(a_own, c.shape()), b = with_batch(b_own, c.shape());
 
   std::vector<BatchAxis> axes = batch_axes(a, b, c);
@@ -113,7 +114,8 @@ bool make_matmul(Planner& planner, const Group& group) {
   if (!axes.empty()) {
     const BatchAxis inner = axes.back();
     axes.pop_back();
-    const bool one_matrix = inner.b == 0 && inner.a == g.one.M * g.one.a_stride && inner.c == g.one.M * g.one.c_stride;
+    const bool one_matrix =
+        inner.b == 0 && inner.a == g.one.M * g.one.a_stride && inner.c == g.one.M * g.one.c_stride;
     if (one_matrix) {
       g.one.M *= inner.size;
     } else {

@@ -24,8 +24,8 @@ class CopyStep : public Step {
 
 std::unique_ptr<Step> make_copy(Planner& planner, const Tensor& from, const Tensor& to) {
   return std::make_unique<CopyStep>(
-      cpu::StridedCopy(size_of(from.dtype()), from.shape(), from.strides(), to.strides()), planner.address(from),
-      planner.address(to));
+      cpu::StridedCopy(size_of(from.dtype()), from.shape(), from.strides(), to.strides()),
+      planner.address(from), planner.address(to));
 }
 
 }  // namespace tenon

@@ -56,12 +56,13 @@ bool make_gather(Planner& planner, const Group& group) {
   Tensor x = planner.places().at(node.input(0));
   if (!as_three(x, x_view)) x = planner.dense(node.input(0));
   const Tensor indices = planner.dense(index);
-  const Tensor out = planner.places().place(node.output(), row_major(node.output()->rank()), [&](const Tensor& t) {
-    return as_three(t, out_view).has_value();
-  });
+  const Tensor out =
+      planner.places().place(node.output(), row_major(node.output()->rank()),
+                             [&](const Tensor& t) { return as_three(t, out_view).has_value(); });
   const Index x_strides = *as_three(x, x_view), out_strides = *as_three(out, out_view);
   const auto element = static_cast<std::int64_t>(size_of(x.dtype()));
-  cpu::GatherRows gather{.outer = outer, .count = count, .table_rows = sizes[axis], .row_bytes = row * element};
+  cpu::GatherRows gather{
+      .outer = outer, .count = count, .table_rows = sizes[axis], .row_bytes = row * element};
   gather.table_outer_stride = x_strides[0] * element;
   gather.table_stride = x_strides[1] * element;
   gather.out_outer_stride = out_strides[0] * element;

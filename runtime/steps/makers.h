@@ -4,9 +4,9 @@
 
 namespace tenon {
 
-bool make_view(Planner&, const Group&);       // view.cpp: reshape, permute, slice, expand, flip
-bool make_concat(Planner&, const Group&);     // concat.cpp
-bool make_conv(Planner&, const Group&);       // conv.cpp
+bool make_view(Planner&, const Group&);    // view.cpp: reshape, permute, slice, expand, flip
+bool make_concat(Planner&, const Group&);  // concat.cpp
+bool make_conv(Planner&, const Group&);    // conv.cpp
 bool make_conv_transpose(Planner&, const Group&);
 bool make_pool(Planner&, const Group&);       // pool.cpp
 bool make_linear(Planner&, const Group&);     // matmul.cpp: linear, and matmul with a constant matrix

@@ -57,9 +57,8 @@ bool make_linear(Planner& planner, const Group& group) {
   if (M == 0 || N == 0 || K == 0) return false;
   const cpu::MatrixB b = matrix_of(*anchor, *weight);
   const std::string form = fmt::format("gemm {}x{} strides {} {}", K, N, b.k_stride, b.n_stride);
-  const Tensor packed = planner.packs().get(*weight, form, cpu::packed_b_size(K, N), [&](float* to) {
-    cpu::pack_b(K, N, b, to, planner.pool());
-  });
+  const Tensor packed = planner.packs().get(*weight, form, cpu::packed_b_size(K, N),
+                                            [&](float* to) { cpu::pack_b(K, N, b, to, planner.pool()); });
 
   const Tensor a = planner.rows(x, row_major(x->rank()));
   const Tensor c = epilogue->place_result(planner, group, order,
@@ -74,7 +73,8 @@ bool make_linear(Planner& planner, const Group& group) {
   step->packed = planner.address(packed);
   step->c = planner.address(c);
   step->info.kernel = "gemm" + epilogue->text();
-  step->info.flops = 2.0 * static_cast<double>(M) * static_cast<double>(N) * static_cast<double>(K) + epilogue->flops();
+  step->info.flops =
+      2.0 * static_cast<double>(M) * static_cast<double>(N) * static_cast<double>(K) + epilogue->flops();
   std::vector<Tensor> reads = epilogue->reads();
   reads.push_back(a);
   reads.push_back(packed);

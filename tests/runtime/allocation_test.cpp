@@ -1,7 +1,8 @@
 // After its first run, a signature allocates nothing. A program of its own: it counts every allocation.
+#include <dlfcn.h>
+
 #include <atomic>
 #include <cstdlib>
-#include <dlfcn.h>
 #include <new>
 
 #include "tests/runtime/graphs.h"

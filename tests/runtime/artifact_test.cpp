@@ -87,7 +87,8 @@ TEST_F(ArtifactFile, KeepsEveryDtypeAndEmptyTensors) {
 }
 
 TEST_F(ArtifactFile, LargeTensorsAreAligned) {
-  write_safetensors(path, {{"a", Tensor::zeros(DType::f32, {16, 16})}, {"odd", Tensor::zeros(DType::u8, {3})}}, {});
+  write_safetensors(path,
+                    {{"a", Tensor::zeros(DType::f32, {16, 16})}, {"odd", Tensor::zeros(DType::u8, {3})}}, {});
   const Safetensors file = read_safetensors(path);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(file.tensors.at("a").bytes()) % 64, 0u);
 }
@@ -95,7 +96,8 @@ TEST_F(ArtifactFile, LargeTensorsAreAligned) {
 TEST_F(ArtifactFile, EveryCutIsRefused) {
   saved();
   const std::string whole = bytes();
-  for (const std::size_t size : {std::size_t{0}, std::size_t{7}, std::size_t{8}, std::size_t{100}, whole.size() / 2, whole.size() - 1}) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{7}, std::size_t{8}, std::size_t{100},
+                                 whole.size() / 2, whole.size() - 1}) {
     write(whole.substr(0, size));
     EXPECT_THROW(load_artifact(path), Error) << size;
   }
@@ -139,23 +141,25 @@ TEST_F(ArtifactFile, HostileHeadersAreRefused) {
     const char* message;
   } cases[] = {
       {R"([1])", 0, "not a JSON object"},
-      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8,
-       "names a twice"},
+      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
+       8, "names a twice"},
       {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,16]}})", 8, "lie outside of the 8 bytes"},
       {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8, "lie outside of"},
       {R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8, "it has 8 bytes, its shape takes 12"},
-      {R"({"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,8]}})", 8, "larger than any file"},
+      {R"({"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,8]}})", 8,
+       "larger than any file"},
       {R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8, "not a whole number"},
       {R"({"a":{"dtype":"Q9","shape":[2],"data_offsets":[0,8]}})", 8, "Q9 is not a dtype"},
-      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", 12,
-       "begins at byte 4 of the data, expected 8"},
+      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
+       12, "begins at byte 4 of the data, expected 8"},
       {R"({"a":{"dtype":"F32","shape":[2]}})", 8, "lacks its dtype, shape or data_offsets"},
       {R"({"__metadata__":{"x":3}})", 0, "metadata x is not a string"},
       {R"({"a":[[[[[[1]]]]]]})", 0, "nested too deeply"},
       {R"({"a":)", 0, "not JSON"},
       {R"({"__metadata__":{"format":"pt"}})", 0, "no model that tenon wrote"},
       {R"({"__metadata__":{"format":"tenon","version":"99"}})", 0, "it has version 99"},
-      {R"({"__metadata__":{"format":"tenon","version":"1","graph":"graph g() {"}})", 0, "lack 'header_checksum'"},
+      {R"({"__metadata__":{"format":"tenon","version":"1","graph":"graph g() {"}})", 0,
+       "lack 'header_checksum'"},
   };
   for (const auto& c : cases) {
     write(file_of(c.header, c.data));

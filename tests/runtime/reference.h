@@ -60,7 +60,8 @@ inline void expect_close(const Tensor& got, const Tensor& expected, double toler
   EXPECT_LE(worst, tolerance * scale);
 }
 
-/// Plans and the interpreter agree for every signature, on one thread and on two, at the first run and the next.
+/// Plans and the interpreter agree for every signature, on one thread and on two, at the first run and the
+/// next.
 inline void expect_same_as_reference(std::string_view text, std::vector<Bindings> signatures = {{}}) {
   const auto graph = graph_of(text);
   for (const int threads : {1, 2}) {

@@ -85,7 +85,8 @@ TEST(Session, RunsOperatorsWithoutAKernel) {
 }
 
 TEST(Session, SumsRowsByIndex) {
-  expect_same_as_reference(R"(graph g(%x: f32[4,6], %w: f32[E,1], %from: i64[E], %to: i64[E], %start: f32[4,6]) {
+  expect_same_as_reference(
+      R"(graph g(%x: f32[4,6], %w: f32[E,1], %from: i64[E], %to: i64[E], %start: f32[4,6]) {
   %1 = fused { index_select(%x, %from, axis=0); mul(_, %w); index_add(%start, %to, _, axis=0) } : f32[4,6]
   %2 = index_select(%1, %from, axis=0) : f32[E,6]
   %3 = full(shape=[4,6]) : f32[4,6]
@@ -93,7 +94,7 @@ TEST(Session, SumsRowsByIndex) {
   return %4
 }
 )",
-                           {{{"E", 1}}, {{"E", 9}}});
+      {{{"E", 1}}, {{"E", 9}}});
 }
 
 TEST(Session, ReturnsInputsWeightsAndTheSameValueTwice) {
@@ -154,7 +155,8 @@ TEST(Session, GivesTheSameBitsEveryTime) {
 TEST(Session, KeepsThePlansUsedLast) {
   const auto graph = graph_of(u_net);
   Session session(graph, {.max_plans = 2});
-  const auto one = inputs_of(*graph, {{"N", 1}}), two = inputs_of(*graph, {{"N", 2}}), three = inputs_of(*graph, {{"N", 3}});
+  const auto one = inputs_of(*graph, {{"N", 1}}), two = inputs_of(*graph, {{"N", 2}}),
+             three = inputs_of(*graph, {{"N", 3}});
   const auto plan = session.plan_for(one);
   EXPECT_EQ(session.plan_for(one), plan);
   session.plan_for(two);
@@ -186,9 +188,7 @@ void expect_refused(Session& session, std::span<const Tensor> inputs, std::strin
   try {
     session.run(inputs);
     FAIL() << "was not refused";
-  } catch (const Error& e) {
-    EXPECT_NE(e.message().find(message), std::string::npos) << e.message();
-  }
+  } catch (const Error& e) { EXPECT_NE(e.message().find(message), std::string::npos) << e.message(); }
 }
 
 TEST(Session, RefusesInputsThatDoNotFit) {
