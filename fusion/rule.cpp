@@ -1,22 +1,31 @@
 #include "fusion/rule.h"
 
-#include <algorithm>
+#include <unordered_set>
 
 #include "base/error.h"
 
 namespace tenon {
 namespace {
 
+bool unused(const Node& node) {
+  for (std::size_t i = 0; i < node.num_outputs(); ++i)
+    if (!node.output(i)->uses().empty()) return false;
+  return true;
+}
+
 // The node and what was computed for it alone.
-void erase_dead(Node* node) {
-  for (std::size_t i = 0; i < node->num_outputs(); ++i)
-    if (!node->output(i)->uses().empty()) return;
-  std::vector<Node*> producers;
-  for (Value* v : node->inputs())
-    if (v->node() && std::find(producers.begin(), producers.end(), v->node()) == producers.end())
-      producers.push_back(v->node());
-  node->parent().erase(node);
-  for (Node* p : producers) erase_dead(p);
+void erase_dead(Node* root) {
+  std::vector<Node*> candidates = {root};
+  std::unordered_set<const Node*> erased;
+  while (!candidates.empty()) {
+    Node* node = candidates.back();
+    candidates.pop_back();
+    if (erased.contains(node) || !unused(*node)) continue;
+    for (const Value* v : node->inputs())
+      if (v->node()) candidates.push_back(v->node());
+    erased.insert(node);
+    node->parent().erase(node);
+  }
 }
 
 bool apply_one(Rewriter& rewriter, const Rule& rule, Node& node) {

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import shutil
 from pathlib import Path
 
 import numpy
@@ -140,3 +141,20 @@ def test_times_reports_each_peer(script, tiny, tmp_path):
     rows = json.loads(report.read_text())["models"]["mlp"]
     assert {row["peer"] for row in rows} == {"PyTorch eager", "TorchScript"}
     assert all(0 < row["min_ms"] <= row["median_ms"] for row in rows)
+
+
+def test_times_gives_tenon_the_inputs_of_the_others(script, tiny, tmp_path):
+    """An artifact may leave its dims open; with inputs of its own choice tenon would be timed on another problem."""
+    calls, fake = tmp_path / "calls", tmp_path / "tenon"
+    fake.write_text(
+        f'#!/bin/sh\necho "$@" >> {calls}\n'
+        'while [ "$1" != --json ]; do shift; done\n'
+        """echo '{"latency_ms": {"min": 1, "median": 2}}' > "$2"\n"""
+    )
+    fake.chmod(0o755)
+    folder = tmp_path / "minilm"
+    shutil.copytree(tiny / "minilm", folder)
+    (folder / "model.tenon").touch()
+    assert "tenon" in script("models/times.py", folder, "--rounds", 1, "--seconds", 0.01, "--tenon", fake)
+    for call in calls.read_text().splitlines():
+        assert f"--input input_ids={folder}/in_0.npy --input attention_mask={folder}/in_1.npy" in call
