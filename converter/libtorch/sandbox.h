@@ -10,7 +10,7 @@ struct Limits {
   std::uint64_t cpu_seconds = 0;  // 0: no limit
 };
 
-/// No files can be written, no processes started, no core dumped; the process dies with its parent.
+/// No file can be written or grow, no core is dumped, privileges cannot rise; the process dies with its parent.
 /// Called after LibTorch is loaded and before a file is read.
 void enter_sandbox(const Limits& limits);
 
