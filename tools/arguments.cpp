@@ -66,13 +66,6 @@ std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts) {
   return out;
 }
 
-std::vector<GivenInput> given_values(const std::vector<InputArgument>& arguments) {
-  std::vector<GivenInput> out;
-  for (const InputArgument& a : arguments)
-    if (const auto* tensor = std::get_if<Tensor>(&a.value)) out.push_back({a.name, *tensor});
-  return out;
-}
-
 std::map<std::string, std::vector<std::int64_t>> parse_sizes(const std::vector<std::string>& texts) {
   std::map<std::string, std::vector<std::int64_t>> out;
   for (const std::string& text : texts) {

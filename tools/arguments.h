@@ -17,8 +17,6 @@ struct InputArgument {
 
 /// An .npz gives one argument per array. Throws Error naming the argument and what it could be.
 std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts);
-/// Those that are values.
-std::vector<GivenInput> given_values(const std::vector<InputArgument>&);
 
 /// "N=8" or "N=1,8,32": the sizes for each symbol.
 std::map<std::string, std::vector<std::int64_t>> parse_sizes(const std::vector<std::string>& texts);

@@ -25,9 +25,8 @@ void print_stage(const Model& model, const std::string& stage, const ModelOption
   if (stage == "imported") fmt::print("{}", print(*model.imported, {.weights = false, .lines = true}));
   if (stage == "fused") fmt::print("{}", print(*model.graph, {.weights = false}));
   if (stage == "planned")
-    fmt::print(
-        "{}",
-        Session(model.graph, {.threads = options.threads}).plan_for(options.values(*model.graph))->text());
+    fmt::print("{}",
+               Session(model.graph, {.threads = options.threads}).plan_for(options.values(model))->text());
 }
 
 void explain(const FuseReport& report) {
@@ -41,7 +40,7 @@ void explain(const FuseReport& report) {
 // Runs source and result on one seeded sample. The sample becomes a golden when it is small.
 void check_against_source(const ConvertVerb& o, Model& model) {
   constexpr std::size_t golden_bytes = 8 << 20;
-  const std::vector<Tensor> inputs = o.model.values(*model.graph);
+  const std::vector<Tensor> inputs = o.model.values(model);
   TorchOracle torch(model.path);
   const std::vector<Tensor> expected = torch_outputs(torch, *model.graph, inputs, o.model.method);
   const auto checks = check_outputs(

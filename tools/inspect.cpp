@@ -95,9 +95,8 @@ int inspect(const InspectOptions& o) {
     if (o.ir == "imported" && !model.is_source())
       throw error("an artifact holds the fused graph only").at(o.model.path).hint("inspect the source model");
     if (o.ir == "planned")
-      fmt::print(
-          "{}",
-          Session(model.graph, {.threads = o.model.threads}).plan_for(o.model.values(*model.graph))->text());
+      fmt::print("{}",
+                 Session(model.graph, {.threads = o.model.threads}).plan_for(o.model.values(model))->text());
     else
       fmt::print("{}", print(o.ir == "imported" ? *model.imported : *model.graph,
                              {.weights = false, .lines = o.ir == "imported"}));

@@ -1,5 +1,7 @@
 #include "tools/model_options.h"
 
+#include <algorithm>
+
 namespace tenon::tools {
 namespace {
 
@@ -49,18 +51,32 @@ OpenOptions ModelOptions::open_options() const {
   return options;
 }
 
-std::vector<Tensor> ModelOptions::values(const Graph& graph) const {
+std::vector<Tensor> ModelOptions::values(const Model& model) const {
+  const auto& parameters = model.graph->body().parameters();
   Bindings bindings;
   for (const auto& [symbol, list] : parse_sizes(sizes)) bindings[symbol] = list.front();
   std::vector<GivenInput> given;
-  for (GivenInput& g : given_values(parse_inputs(inputs))) {
-    const auto& parameters = graph.body().parameters();
-    const bool fixed =
-        g.value.rank() == 0 && std::none_of(parameters.begin(), parameters.end(),
-                                            [&](const auto& p) { return p->name() == g.name; });
-    if (!fixed) given.push_back(std::move(g));  // a number fixed by the conversion is no input any more
+  std::size_t position = 0;
+  for (InputArgument& a : parse_inputs(inputs)) {
+    const std::size_t place = position++;
+    const auto it = std::find_if(parameters.begin(), parameters.end(),
+                                 [&](const auto& p) { return p->name() == a.name; });
+    // What the conversion fixed is no input any more.
+    if (model.is_source() && !a.name.empty() && it == parameters.end()) continue;
+    if (auto* tensor = std::get_if<Tensor>(&a.value)) {
+      given.push_back({a.name, std::move(*tensor)});
+      continue;
+    }
+    const Type& type = std::get<Type>(a.value);
+    const auto known = known_sizes(type.shape);
+    if (!known) continue;
+    const Value* parameter = it != parameters.end()      ? it->get()
+                             : place < parameters.size() ? parameters[place].get()
+                                                         : nullptr;
+    given.push_back(
+        {a.name, random_tensor(type.dtype, *known, parameter ? index_bound(*parameter) : 2, seed + place)});
   }
-  return input_values(graph, std::move(given), seed, bindings);
+  return input_values(*model.graph, std::move(given), seed, bindings);
 }
 
 Model ModelOptions::open(const std::function<void(std::string_view)>& progress) const {

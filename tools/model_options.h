@@ -25,8 +25,8 @@ struct ModelOptions {
 
   /// What --input says of types and fixed arguments, and the rest as open_model wants it.
   OpenOptions open_options() const;
-  /// Values for the graph's inputs: given ones, random for the others.
-  std::vector<Tensor> values(const Graph&) const;
+  /// Values for the graph's inputs: given ones, random of given types, random for the others.
+  std::vector<Tensor> values(const Model&) const;
   Model open(const std::function<void(std::string_view)>& progress) const;
 };
 

@@ -69,7 +69,7 @@ void print_steps(const Profile& p, int top) {
 int run_profile(const ProfileVerb& o) {
   Progress progress;
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
-  const std::vector<Tensor> inputs = o.model.values(*model.graph);
+  const std::vector<Tensor> inputs = o.model.values(model);
   progress.say("profiling");
   Session session(model.graph, {.threads = o.model.threads});
   const Profile p = profile(session, inputs, o.runs);

@@ -58,7 +58,7 @@ int run(const RunOptions& o) {
   Progress progress;
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
   if (o.check) return replay(model, o);
-  const std::vector<Tensor> inputs = o.model.values(*model.graph);
+  const std::vector<Tensor> inputs = o.model.values(model);
   progress.say("running");
   Session session(model.graph, {.threads = o.model.threads});
   const std::vector<Tensor> outputs = session.run(inputs);

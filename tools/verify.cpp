@@ -40,7 +40,7 @@ int verify(const VerifyOptions& o) {
   for (int s = 0; s < o.samples; ++s) {
     ModelOptions sample = o.model;
     sample.seed += static_cast<std::uint64_t>(s) * 1000;
-    const std::vector<Tensor> inputs = sample.values(*model.graph);
+    const std::vector<Tensor> inputs = sample.values(model);
     progress.say(fmt::format("sample {} of {}", s + 1, o.samples));
     const std::vector<Tensor> expected =
         torch ? torch_outputs(*torch, *model.graph, inputs, o.model.method)
@@ -58,8 +58,8 @@ int verify(const VerifyOptions& o) {
   fmt::print("{}", table.str());
   if (o.bisect) {
     if (!torch || !model.is_source()) throw error("--bisect needs the source model and --against torch");
-    const auto where = bisect(model, *torch, failed.empty() ? o.model.values(*model.graph) : failed,
-                              o.tolerance, o.model.open_options().fuse);
+    const auto where = bisect(model, *torch, failed.empty() ? o.model.values(model) : failed, o.tolerance,
+                              o.model.open_options().fuse);
     if (where)
       fmt::print("first difference: {}\n  {}\n  at: {}\n  {}\n", stages[static_cast<int>(where->stage)],
                  where->what, where->place, where->difference.str());

@@ -109,6 +109,8 @@ def test_inputs_are_checked(cli, mlp, tmp_path):
     assert_error(cli("run", "mlp.tenon", "--input", "double.npy"), "f64", "f32")
     assert_error(cli("run", "mlp.tenon", "--input", "y=narrow.npy"), "'y'")
     assert_error(cli("run", "mlp.tenon", "--input", "x=what"), "what")
+    assert_error(cli("run", "mlp.tenon", "--input", "x=f32[2]"), "x")
+    assert_error(cli("run", "mlp.tenon", "--input", "n=5"), "'n'")
     numpy.save(tmp_path / "nan.npy", numpy.full_like(good, numpy.nan))
     done = cli("run", "mlp.tenon", "--input", "nan.npy")
     assert done.returncode == DONE and "NaN" in done.stdout
