@@ -42,12 +42,16 @@ class ZipReader {
   /// The same without a copy of a stored member: in place, or inflated into `buffer`.
   std::span<const std::byte> read_into(std::vector<std::byte>& buffer, const ZipMember& member,
                                        std::uint64_t limit = UINT64_MAX) const;
+  std::string read_text(const ZipMember& member, std::uint64_t limit) const;
 
  private:
   std::span<const std::byte> bytes_;
   std::vector<ZipMember> members_;
   std::unordered_map<std::string_view, std::size_t> by_name_;
 };
+
+/// Whether the bytes begin as a zip does.
+bool looks_like_zip(std::span<const std::byte> bytes);
 
 /// Appends stored members to a file and ends it with the directory. Times are left at the format's zero, so
 /// equal contents give equal files.

@@ -226,4 +226,14 @@ std::vector<std::byte> ZipReader::read(const ZipMember& member, std::uint64_t li
   return buffer;
 }
 
+std::string ZipReader::read_text(const ZipMember& member, std::uint64_t limit) const {
+  std::vector<std::byte> buffer;
+  const auto content = read_into(buffer, member, limit);
+  return std::string(reinterpret_cast<const char*>(content.data()), content.size());
+}
+
+bool looks_like_zip(std::span<const std::byte> bytes) {
+  return bytes.size() >= 4 && std::memcmp(bytes.data(), "PK\x03\x04", 4) == 0;
+}
+
 }  // namespace tenon

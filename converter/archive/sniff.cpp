@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "converter/archive/pickle.h"
-#include "converter/archive/zip.h"
+#include "base/zip.h"
 
 namespace tenon {
 namespace {
@@ -41,9 +41,9 @@ bool is_weights_only(const PickleSummary& summary) {
   });
 }
 
-Sniffed sniff_saved_pickle(const Zip& zip, const ZipEntry& pickle) {
+Sniffed sniff_saved_pickle(const ZipReader& zip, const ZipMember& pickle) {
   try {
-    if (!is_weights_only(scan_pickle(zip.read(pickle, kLargestPickle)))) {
+    if (!is_weights_only(scan_pickle(zip.read_text(pickle, kLargestPickle)))) {
       return make(
           FileKind::pickled_module,
           "a Python object saved by torch.save (a pickled module): it needs the Python code it came from",
@@ -57,11 +57,11 @@ Sniffed sniff_saved_pickle(const Zip& zip, const ZipEntry& pickle) {
               kWrapWeights);
 }
 
-Sniffed sniff_entries(const Zip& zip) {
-  const ZipEntry* pickle = nullptr;
+Sniffed sniff_entries(const ZipReader& zip) {
+  const ZipMember* pickle = nullptr;
   bool has_constants = false, has_code = false, has_model_json = false, has_compiled = false;
   bool has_exported_program = false, has_pickled_weights = false, has_arrays = false;
-  for (const ZipEntry& entry : zip.entries()) {
+  for (const ZipMember& entry : zip.members()) {
     const std::string_view name = inside_root(entry.name);
     if (name == "data.pkl") pickle = &entry;
     has_constants |= name == "constants.pkl";
@@ -95,7 +95,7 @@ Sniffed sniff_entries(const Zip& zip) {
 
 Sniffed sniff_zip(std::span<const std::byte> file) {
   try {
-    return sniff_entries(Zip(file));
+    return sniff_entries(ZipReader(file));
   } catch (const Error& e) { return make(FileKind::damaged_zip, e.message(), e.hint()); }
 }
 

@@ -18,7 +18,7 @@ class FileStream : public std::streambuf {
  public:
   FileStream(LoadedModule& loaded, Weights weights) : loaded_(loaded), bytes_(loaded.file->bytes()) {
     if (weights == Weights::read) return;
-    for (const ZipEntry& entry : loaded.zip->entries()) {
+    for (const ZipMember& entry : loaded.zip->members()) {
       const bool is_weight = inside_root(entry.name).starts_with("data/");
       if (is_weight && entry.size >= kWorthSkipping) skipped_[entry.data_offset] = entry.size;
     }
@@ -58,7 +58,7 @@ class FileStream : public std::streambuf {
 LoadedModule load_module(const std::string& path, Weights weights) {
   LoadedModule loaded;
   loaded.file = MappedFile::open(path);
-  loaded.zip = std::make_unique<Zip>(loaded.file->bytes());
+  loaded.zip = std::make_unique<ZipReader>(loaded.file->bytes());
   loaded.unit = std::make_shared<torch::jit::CompilationUnit>();
   FileStream buffer(loaded, weights);
   std::istream stream(&buffer);

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/mapped_file.h"
-#include "converter/archive/zip.h"
+#include "base/zip.h"
 
 namespace tenon::libtorch {
 
@@ -20,7 +20,7 @@ struct ReadRecord {
 
 struct LoadedModule {
   std::shared_ptr<const MappedFile> file;
-  std::unique_ptr<Zip> zip;
+  std::unique_ptr<ZipReader> zip;
   std::shared_ptr<torch::jit::CompilationUnit> unit;
   torch::jit::Module module;
   std::map<const void*, ReadRecord> reads;  // the last read into each address

@@ -19,9 +19,9 @@ constexpr std::uint64_t kSmallEnough = 16u << 20;     // below this no compressi
 constexpr std::uint64_t kLargestRatio = 200;
 constexpr std::size_t kDeepestCode = 3000, kDeepestPickle = 10000;
 
-void check_sizes(const Zip& zip) {
+void check_sizes(const ZipReader& zip) {
   std::uint64_t total = 0;
-  for (const ZipEntry& entry : zip.entries()) {
+  for (const ZipMember& entry : zip.members()) {
     const bool is_tensor =
         inside_root(entry.name).starts_with("data/") || inside_root(entry.name).starts_with("constants/");
     if (is_tensor) {
@@ -137,12 +137,12 @@ bool is_blank(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0;
 
 }  // namespace
 
-void check_archive(const Zip& zip) {
+void check_archive(const ZipReader& zip) {
   check_sizes(zip);
-  for (const ZipEntry& entry : zip.entries()) {
+  for (const ZipMember& entry : zip.members()) {
     const std::string_view name = inside_root(entry.name);
     if (name == "byteorder") {
-      std::string order = zip.read(entry, 64);
+      std::string order = zip.read_text(entry, 64);
       std::erase_if(order, is_blank);
       if (order != "little") {
         throw unsupported("the file was written on a {}-endian machine", order)
@@ -150,9 +150,9 @@ void check_archive(const Zip& zip) {
       }
     }
     const bool is_code = name.starts_with("code/") && name.ends_with(".py");
-    if (is_code) check_code(entry.name, zip.read(entry, kLargestText));
+    if (is_code) check_code(entry.name, zip.read_text(entry, kLargestText));
     if (name.ends_with(".pkl") || name.ends_with(".debug_pkl"))
-      check_pickle(entry.name, zip.read(entry, kLargestText));
+      check_pickle(entry.name, zip.read_text(entry, kLargestText));
   }
 }
 
@@ -160,7 +160,7 @@ std::shared_ptr<const MappedFile> open_checked(const std::filesystem::path& path
   try {
     auto mapping = MappedFile::open(path);
     check_kind(mapping->bytes());
-    check_archive(Zip(mapping->bytes()));
+    check_archive(ZipReader(mapping->bytes()));
     return mapping;
   } catch (Error& e) {
     if (e.where().empty()) e.at(path.string());

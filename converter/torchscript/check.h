@@ -4,14 +4,14 @@
 #include <memory>
 
 #include "base/mapped_file.h"
-#include "converter/archive/zip.h"
+#include "base/zip.h"
 
 namespace tenon::torchscript {
 
 /// What LibTorch would crash on, execute, or read past its end: parentheses and pickles nested thousands
 /// deep, code that runs during loading (`__setstate__`), bombs, compressed weights, big-endian files.
 /// Throws Error on the first one.
-void check_archive(const Zip& zip);
+void check_archive(const ZipReader& zip);
 
 /// Opens a file that sniffs as TorchScript and passes check_archive; throws Error, with the path, when not.
 std::shared_ptr<const MappedFile> open_checked(const std::filesystem::path& path);

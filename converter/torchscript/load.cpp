@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "converter/archive/sniff.h"
-#include "converter/archive/zip.h"
+#include "base/zip.h"
 #include "converter/process.h"
 #include "converter/torchscript/check.h"
 
@@ -54,20 +54,20 @@ std::string run_reader(const std::filesystem::path& path, std::uint64_t file_siz
   return answer;
 }
 
-int format_version(const Zip& zip) {
+int format_version(const ZipReader& zip) {
   int version = 0;
-  for (const ZipEntry& entry : zip.entries()) {
+  for (const ZipMember& entry : zip.members()) {
     if (inside_root(entry.name) != "version") continue;
-    const std::string text = zip.read(entry, 64);
+    const std::string text = zip.read_text(entry, 64);
     std::from_chars(text.data(), text.data() + text.size(), version);
   }
   return version;
 }
 
-std::vector<std::string> extra_files(const Zip& zip) {
+std::vector<std::string> extra_files(const ZipReader& zip) {
   constexpr std::string_view kFolder = "extra/";
   std::vector<std::string> names;
-  for (const ZipEntry& entry : zip.entries()) {
+  for (const ZipMember& entry : zip.members()) {
     const std::string_view name = inside_root(entry.name);
     if (name.starts_with(kFolder)) names.emplace_back(name.substr(kFolder.size()));
   }
@@ -79,7 +79,7 @@ std::vector<std::string> extra_files(const Zip& zip) {
 Program load(const std::filesystem::path& path, const LoadOptions& options) {
   try {
     const auto mapping = open_checked(path);
-    const Zip zip(mapping->bytes());
+    const ZipReader zip(mapping->bytes());
     Program program = decode(run_reader(path, mapping->bytes().size(), options), mapping->bytes());
     program.path = path.string();
     program.file = mapping;
