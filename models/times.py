@@ -169,10 +169,13 @@ class Peer:
 
 
 class Tenon:
-    """`tenon profile` on the artifact, one process a turn."""
+    """`tenon profile` on the artifact with the inputs that the others get, one process a turn."""
 
-    def __init__(self, binary: Path, artifact: Path, threads: int):
-        self.command = [str(existing(binary)), "profile", str(existing(artifact)), "--threads", str(threads)]
+    def __init__(self, binary: Path, folder: Path, threads: int):
+        artifact = existing(folder / "model.tenon")
+        self.command = [str(existing(binary)), "profile", str(artifact), "--threads", str(threads)]
+        for index, entry in enumerate(json.loads((folder / "meta.json").read_text())["inputs"]):
+            self.command += ["--input", f"{entry['name']}={folder / f'in_{index}.npy'}"]
         self.latency = self.profile(3)[1]
 
     def profile(self, iterations: int) -> tuple[float, float]:
@@ -191,7 +194,7 @@ class Tenon:
 
 def start_peers(folder: Path, binary: Path, threads: int) -> dict[str, Peer | Tenon]:
     peers: dict[str, Peer | Tenon] = {}
-    starts = {"tenon": lambda: Tenon(binary, folder / "model.tenon", threads)}
+    starts = {"tenon": lambda: Tenon(binary, folder, threads)}
     for name in PEERS:
         starts[name] = lambda name=name: Peer(name, folder, threads)
     for name, start in starts.items():
