@@ -1,5 +1,7 @@
 // Functions of real numbers, and rounding.
 #pragma once
+#include <numbers>
+
 #include "ir/define.h"
 
 namespace tenon {
@@ -197,6 +199,16 @@ struct Atan2 : Pointwise<2> {
   static constexpr std::array from = {aten("atan2(self, other)"), aten("arctan2(self, other)")};
 };
 
+/// sin(pi x) / (pi x), and 1 at 0.
+struct Sinc : Pointwise<1> {
+  static constexpr std::string_view name = "sinc";
+  Expr value(Expr x) const {
+    const Expr t = x * std::numbers::pi;
+    return select(x == 0, 1, sin(t) / t);
+  }
+  static constexpr std::array from = {aten("sinc(self)"), aten("special_sinc(self)")};
+};
+
 struct Hypot : Pointwise<2> {
   static constexpr std::string_view name = "hypot";
   Expr value(Expr a, Expr b) const { return hypot(a, b); }
@@ -224,7 +236,7 @@ struct Ldexp : Pointwise<2> {
 
 using Math = OpList<Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sqrt, Rsqrt, Reciprocal, Sin, Cos, Tan, Asin,
                     Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Erf, Erfc, Erfinv, Lgamma, Digamma,
-                    Floor, Ceil, Trunc, Round, Atan2, Hypot, Copysign, Nextafter, Ldexp>;
+                    Floor, Ceil, Trunc, Round, Atan2, Hypot, Copysign, Nextafter, Ldexp, Sinc>;
 
 inline Ref exp(const Ref& x) { return apply(Exp{}, {x}); }
 inline Ref exp2(const Ref& x) { return apply(Exp2{}, {x}); }
