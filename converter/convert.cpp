@@ -202,7 +202,7 @@ class Outputs {
 
   void add(const Datum& d, const std::string& path) {
     if (d.is_none()) return;
-    if (const auto* t = d.get<converter::TensorPtr>()) return result(build_.read(*t), path);
+    if (const auto* t = d.get<converter::TensorPtr>()) return tensor(*t, path);
     if (const auto* items = converter::items_of(d)) {
       const auto* tuple = d.get<converter::TuplePtr>();
       for (std::size_t i = 0; i < items->size(); ++i) {
@@ -222,6 +222,15 @@ class Outputs {
   }
 
  private:
+  void tensor(const converter::TensorPtr& t, const std::string& path) {
+    try {
+      result(build_.read(t), path);
+    } catch (const Error& e) {
+      if (e.code() != Exit::unsupported) throw;
+      report_.add("output", fmt::format("{}: {}", path, e.message()), e.hint(), {});
+    }
+  }
+
   void result(Ref value, const std::string& path) {
     graph_.body().add_result(value.value());
     graph_.output_names.push_back(path);

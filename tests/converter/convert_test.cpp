@@ -77,9 +77,9 @@ INSTANTIATE_TEST_SUITE_P(Convert, Program,
 
 TEST(Convert, NamesWeightsByAttributePathAndSharesThem) {
   const auto graph = convert("SharedWeight");
-  EXPECT_NE(graph->find_weight("second.weight"), nullptr);
+  EXPECT_NE(graph->find_weight("first.weight"), nullptr);
   EXPECT_NE(graph->find_weight("second.bias"), nullptr);
-  EXPECT_EQ(graph->find_weight("first.weight"), nullptr) << "the shared weight stands twice";
+  EXPECT_EQ(graph->find_weight("second.weight"), nullptr) << "the shared weight stands twice";
 }
 
 TEST(Convert, NodesKeepModulePathAndLine) {
