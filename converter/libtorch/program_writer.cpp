@@ -72,7 +72,7 @@ bool is_utf8(const std::string& text) {
 class ProgramWriter {
  public:
   explicit ProgramWriter(const LoadedModule& loaded) : loaded_(loaded) {
-    for (const ZipEntry& entry : loaded.zip->entries()) entries_[entry.data_offset].push_back(&entry);
+    for (const ZipMember& entry : loaded.zip->members()) entries_[entry.data_offset].push_back(&entry);
   }
 
   std::string write() {
@@ -172,7 +172,7 @@ class ProgramWriter {
     }
     const auto here = entries_.find(read->second.offset);
     if (here == entries_.end()) throw tenon::error("a tensor does not begin where its archive entry does");
-    for (const ZipEntry* entry : here->second) {
+    for (const ZipMember* entry : here->second) {
       if (entry->size == 0) continue;
       if (entry->size < size || read->second.size < size) {
         throw tenon::error("the archive entry '{}' holds {} bytes, but its tensor claims {}", entry->name,
@@ -430,7 +430,7 @@ class ProgramWriter {
   }
 
   const LoadedModule& loaded_;
-  std::map<std::uint64_t, std::vector<const ZipEntry*>> entries_;  // by data offset
+  std::map<std::uint64_t, std::vector<const ZipMember*>> entries_;  // by data offset
   std::unordered_set<const void*> training_;
   std::vector<c10::TypePtr> kept_types_, classes_;
   std::vector<c10::IValue> kept_values_;
