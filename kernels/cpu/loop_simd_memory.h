@@ -1,7 +1,7 @@
 // Loads of strided floats, and of and to the 16-bit formats. Part of loop_ops_simd.cpp, built once per ISA.
 #pragma once
 #include "kernels/cpu/loop_ops.h"
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/math.h"
 
 namespace tenon::cpu::TENON_ISA {
 
@@ -33,7 +33,6 @@ void load_f32(const Transfer& t) {
 
 typedef std::uint16_t vh __attribute__((vector_size(VL * 2)));
 typedef std::uint16_t vh_unaligned __attribute__((vector_size(VL * 2), aligned(2), may_alias));
-typedef std::uint32_t vu __attribute__((vector_size(VL * 4)));
 
 struct F16 {
   static TENON_INLINE vf widen(vu h) {

@@ -12,6 +12,8 @@
 
 namespace tenon::cpu::TENON_ISA {
 
+typedef std::uint32_t vu __attribute__((vector_size(VL * 4)));
+
 inline constexpr float infinity = __builtin_inff();
 
 static TENON_INLINE vf vabs(vf x) { return from_bits(bits(x) & 0x7fffffff); }
@@ -92,7 +94,7 @@ static TENON_INLINE vf vexpm1(vf x) {
   const vf y = clamp(x, -20.0f, 89.0f);
   const ExpParts e = exp_parts(y);
   const vf q = e.tail * (e.r * e.r) + e.r;
-  const vf scale = power_of_two(to_int(e.n) - 1);  // half of 2^n, which itself may overflow
+  const vf scale = power_of_two(to_int(e.n - 1.0f));  // half of 2^n, which itself may overflow
   const vf result = (scale * q + (scale - 0.5f)) * 2.0f;
   return x == 0.0f ? x : result;  // keeps -0
 }
@@ -105,7 +107,8 @@ struct LogParts {
 static TENON_INLINE LogParts log_parts(vf x) {
   const vi is_subnormal = x < 1.17549435e-38f;
   const vf scaled = is_subnormal ? x * 8388608.0f : x;
-  const vi shifted = bits(scaled) - 0x3f3504f3;  // sqrt(1/2)
+  // Less sqrt(1/2), in unsigned arithmetic: the bits of negative numbers may wrap.
+  const vi shifted = reinterpret_cast<vi>(reinterpret_cast<vu>(scaled) - 0x3f3504f3u);
   const vi exponent = shifted >> 23;
   const vf f = from_bits((shifted & 0x007fffff) + 0x3f3504f3) - 1.0f;
   vf tail = broadcast(-0.07634453f);
