@@ -9,16 +9,15 @@
 #include "runtime/arena.h"
 #include "runtime/open.h"
 #include "runtime/steps/makers.h"
-#include "runtime/steps/table.h"
 
 namespace tenon {
 namespace {
 constexpr std::size_t max_folded_bytes = std::size_t{64} << 20;
 }  // namespace
 
-Planner::Planner(std::unique_ptr<Graph> graph, ThreadPool& pool, PackCache& packs)
-    : graph_(std::move(graph)), pool_(pool), packs_(packs), places_(*graph_, buffers_) {
-  places_.works_channels_last = works_channels_last;
+Planner::Planner(std::unique_ptr<Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs)
+    : graph_(std::move(graph)), device_(device), pool_(pool), packs_(packs), places_(*graph_, buffers_) {
+  places_.works_channels_last = [&device](const Op& op) { return device.works_channels_last(op); };
 }
 
 std::unique_ptr<const Plan> Planner::plan() {
@@ -78,7 +77,7 @@ bool Planner::try_makers(Node& node) {
                        [&](const Node* n) { return &n->op().info() == entry.op; });
   };
   bool has_kernel = false;
-  for (const MakerEntry& entry : maker_table()) {
+  for (const MakerEntry& entry : device_.makers) {
     const Group group(node);
     if (!concerns(entry, group)) continue;
     has_kernel = true;
@@ -86,7 +85,7 @@ bool Planner::try_makers(Node& node) {
   }
   if (node.is<Fused>() && !has_kernel) open_composites(node.region());
   const Group group(node);
-  return std::any_of(general_makers().begin(), general_makers().end(),
+  return std::any_of(device_.general.begin(), device_.general.end(),
                      [&](Maker make) { return make(*this, group); });
 }
 

@@ -1,5 +1,6 @@
 // Turns a graph of known sizes into steps over planned memory.
 #pragma once
+#include "runtime/device.h"
 #include "runtime/group.h"
 #include "runtime/pack_cache.h"
 #include "runtime/places.h"
@@ -8,12 +9,12 @@
 namespace tenon {
 
 /// Walks the graph once in order. Each node becomes steps through the first maker that takes it
-/// (runtime/steps/table.h); what none takes is opened: fused groups into their members, composite operators
+/// (Device::makers); what none takes is opened: fused groups into their members, composite operators
 /// into their parts; the rest runs its reference.
 class Planner {
  public:
   /// The graph's sizes must be known (specialize); the planner opens nodes in it.
-  Planner(std::unique_ptr<Graph> graph, ThreadPool& pool, PackCache& packs);
+  Planner(std::unique_ptr<Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs);
   std::unique_ptr<const Plan> plan();
 
   // What makers of steps use.
@@ -38,6 +39,7 @@ class Planner {
   Tensor copied(const Value* value, const Order& order, FunctionRef<bool(const Tensor&)> fits);
 
   std::unique_ptr<Graph> graph_;
+  const Device& device_;
   ThreadPool& pool_;
   PackCache& packs_;
   Buffers buffers_;

@@ -107,7 +107,8 @@ std::shared_ptr<const Plan> Session::plan_for(std::span<const Tensor> inputs) {
   const std::lock_guard planning(planning_);
   if (auto plan = find_plan(inputs)) return plan;
   const Bindings bindings = bind_inputs(*graph_, inputs);
-  std::shared_ptr<const Plan> plan = Planner(specialize(*graph_, bindings), pool_, packs_).plan();
+  std::shared_ptr<const Plan> plan =
+      Planner(specialize(*graph_, bindings), cpu_device(), pool_, packs_).plan();
   const std::lock_guard lock(mutex_);
   if (plans_.size() >= options_.max_plans) plans_.pop_back();
   plans_.insert(plans_.begin(), plan);

@@ -1,5 +1,6 @@
 // Operators without a kernel of their own run their reference: right, slow, and allocating.
 #include "base/error.h"
+#include "ir/evaluate.h"
 #include "runtime/steps/makers.h"
 
 namespace tenon {
@@ -19,7 +20,10 @@ class ReferenceStep : public Step {
     for (std::size_t i = 0; i < in_.size(); ++i) in.push_back(bound(in_[i], in_at_[i], frame));
     for (std::size_t i = 0; i < out_.size(); ++i) out.push_back(bound(out_[i], out_at_[i], frame));
     std::vector<Tensor> results = out;
-    op_.info().reference(op_.self(), in, results);
+    if (op_.info().reference)
+      op_.info().reference(op_.self(), in, results);
+    else
+      results = evaluate(op_, in);
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (results[i].shape() != out[i].shape())
         throw unsupported("{} gave a result {} whose size depends on the data; {} was planned", op_.name(),
@@ -48,7 +52,7 @@ class ReferenceStep : public Step {
 bool make_reference(Planner& planner, const Group& group) {
   const Node& node = group.node();
   if (group.members().size() != 1 || group.members()[0] != &node) return false;
-  if (!node.op().info().reference || node.op().info().regions > 0) return false;
+  if (node.op().info().meaning == Meaning::composite || node.op().info().regions > 0) return false;
   std::vector<Tensor> reads, writes;
   for (const Value* v : node.inputs()) reads.push_back(planner.places().at(v));
   for (std::size_t i = 0; i < node.num_outputs(); ++i) {

@@ -1,19 +1,20 @@
-#include "runtime/steps/table.h"
-
+// Which makers plan which operators on the CPU.
 #include <algorithm>
 #include <array>
 
 #include "ir/ops/attention.h"
 #include "ir/ops/conv.h"
 #include "ir/ops/index.h"
+#include "ir/ops/interpolate.h"
 #include "ir/ops/linear.h"
 #include "ir/ops/pool.h"
 #include "ir/ops/shape.h"
+#include "runtime/device.h"
 #include "runtime/steps/makers.h"
 
 namespace tenon {
 
-std::span<const MakerEntry> maker_table() {
+const Device& cpu_device() {
   static const std::array table = {
       MakerEntry{&op_info<Conv>(), make_conv, true},
       MakerEntry{&op_info<ConvTranspose>(), make_conv_transpose, true},
@@ -26,20 +27,19 @@ std::span<const MakerEntry> maker_table() {
       MakerEntry{&op_info<MatMul>(), make_linear},
       MakerEntry{&op_info<MatMul>(), make_matmul},
       MakerEntry{&op_info<Attention>(), make_attention},
-      MakerEntry{&op_info<IndexSelect>(), make_gather},
       MakerEntry{&op_info<IndexAdd>(), make_index_add},
+      MakerEntry{&op_info<IndexSelect>(), make_gather},
       MakerEntry{&op_info<Concat>(), make_concat},
+      MakerEntry{&op_info<Pad>(), make_pad},
+      MakerEntry{&op_info<Interpolate>(), make_repeat},
   };
-  return table;
+  static constexpr std::array<Maker, 3> general = {make_view, make_loop, make_reference};
+  static const Device device{"cpu", table, general};
+  return device;
 }
 
-std::span<const Maker> general_makers() {
-  static constexpr std::array<Maker, 3> makers = {make_view, make_loop, make_reference};
-  return makers;
-}
-
-bool works_channels_last(const Op& op) {
-  return std::any_of(maker_table().begin(), maker_table().end(),
+bool Device::works_channels_last(const Op& op) const {
+  return std::any_of(makers.begin(), makers.end(),
                      [&](const MakerEntry& e) { return e.op == &op.info() && e.channels_last; });
 }
 

@@ -97,6 +97,19 @@ TEST(Session, SumsRowsByIndex) {
       {{{"E", 1}}, {{"E", 9}}});
 }
 
+TEST(Session, PadsCropsAndRepeats) {
+  expect_same_as_reference(R"(graph g(%x: f32[N,3,4,4]) {
+  @w : f32[5,3,1,1]
+  %1 = conv(%x, @w) : f32[N,5,4,4]
+  %2 = pad(%1, pads=[0,0,1,-1,0,0,2,0], value=0.5) : f32[N,5,7,3]
+  %3 = interpolate(%2, output=[14,12]) : f32[N,5,14,12]
+  %4 = interpolate(%3, mode="linear", output=[7,6]) : f32[N,5,7,6]
+  return %3, %4
+}
+)",
+                           {{{"N", 1}}, {{"N", 2}}});
+}
+
 TEST(Session, ReturnsInputsWeightsAndTheSameValueTwice) {
   expect_same_as_reference(R"(graph g(%x: f32[N,2]) {
   @w : f32[3]

@@ -1,0 +1,35 @@
+// What plans need to know of a device: how its operators become steps.
+#pragma once
+#include <span>
+#include <string_view>
+
+#include "ir/op.h"
+
+namespace tenon {
+
+class Group;
+class Planner;
+
+/// Plans a group: gives its results places and emits its steps. Returns false, having done neither, when the
+/// group is not what it handles.
+using Maker = bool (*)(Planner&, const Group&);
+
+/// An operator with kernels of its own. A fused group belongs to the entries of its anchor.
+struct MakerEntry {
+  const OpInfo* op;
+  Maker make;
+  bool channels_last = false;  // its kernels read and write N, spatial axes, C
+};
+
+/// Another device is another value of this type, with steps and an arena of its own.
+struct Device {
+  std::string_view name;
+  std::span<const MakerEntry> makers;  // in order of preference; several may name one operator
+  std::span<const Maker> general;      // look at any group; tried afterwards
+
+  bool works_channels_last(const Op& op) const;
+};
+
+const Device& cpu_device();
+
+}  // namespace tenon

@@ -1,0 +1,71 @@
+// Padding with a constant, and resizing by whole factors: copies from broadcast sources.
+#include "ir/ops/interpolate.h"
+#include "ir/ops/shape.h"
+#include "runtime/steps/makers.h"
+
+namespace tenon {
+namespace {
+
+Order order_like(const Tensor& tensor) {
+  return is_channels_last(tensor) ? channels_last(tensor.rank()) : row_major(tensor.rank());
+}
+
+bool is_power_of_two(std::int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
+
+// The factors that a nearest-neighbour resize repeats each spatial place by. Only powers of two: their
+// reciprocals are exact, so that every rounding rule names the same source.
+std::optional<Index> repeats(const Interpolate& op, const Index& in) {
+  if (op.mode != InterpolateMode::nearest || op.align_corners) return std::nullopt;
+  Index factors;
+  for (std::size_t i = 0; i < op.output.size(); ++i) {
+    const std::int64_t factor = in[2 + i] > 0 ? op.output[i].value() / in[2 + i] : 0;
+    if (!is_power_of_two(factor) || factor * in[2 + i] != op.output[i].value()) return std::nullopt;
+    const bool given = i < op.scales.size() && op.scales[i] > 0;
+    if (given && op.scales[i] != static_cast<double>(factor)) return std::nullopt;
+    factors.push_back(factor);
+  }
+  return factors;
+}
+
+}  // namespace
+
+bool make_pad(Planner& planner, const Group& group) {
+  const auto* op = group.node().as<Pad>();
+  if (!op || op->mode != PadMode::constant) return false;
+  const Value* out = group.node().output();
+  const Tensor in = planner.places().at(group.node().input());
+  const std::size_t rank = in.rank();
+  const Tensor whole = planner.places().place(out, order_like(in));
+  planner.copy(Tensor::scalar(out->dtype(), op->value).expand(whole.shape()), whole, &group.node());
+  Tensor from = in, to = whole;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const auto axis = static_cast<std::int64_t>(i);
+    const std::int64_t before = op->pads[i].value(), after = op->pads[rank + i].value();
+    const std::int64_t kept =
+        in.shape()[i] + std::min<std::int64_t>(before, 0) + std::min<std::int64_t>(after, 0);
+    if (kept <= 0) return true;
+    from = from.slice(axis, std::max<std::int64_t>(-before, 0), std::max<std::int64_t>(-before, 0) + kept);
+    to = to.slice(axis, std::max<std::int64_t>(before, 0), std::max<std::int64_t>(before, 0) + kept);
+  }
+  planner.copy(from, to, &group.node());
+  return true;
+}
+
+bool make_repeat(Planner& planner, const Group& group) {
+  const auto* op = group.node().as<Interpolate>();
+  if (!op) return false;
+  const Tensor in = planner.places().at(group.node().input());
+  const auto factors = repeats(*op, in.shape());
+  if (!factors) return false;
+  const Tensor out = planner.places().place(group.node().output(), order_like(in));
+  // Each spatial axis as [place, repeat]: the source does not move along the repeats.
+  Index split{in.shape()[0], in.shape()[1]}, single = split;
+  for (std::size_t i = 0; i < factors->size(); ++i) {
+    split.insert(split.end(), {in.shape()[2 + i], (*factors)[i]});
+    single.insert(single.end(), {in.shape()[2 + i], 1});
+  }
+  planner.copy(in.reshape(single).expand(split), out.reshape(split), &group.node());
+  return true;
+}
+
+}  // namespace tenon
