@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ir/op.h"
-#include "runtime/steps/table.h"
+#include "runtime/device.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
 
@@ -23,7 +23,7 @@ std::string names_in(const OpInfo& op, Mapping::Framework framework) {
 
 // What runs the operator: a kernel of its own, the loop executor, its parts, or the reference.
 std::string cpu_column(const OpInfo& op) {
-  for (const MakerEntry& e : maker_table())
+  for (const MakerEntry& e : cpu_device().makers)
     if (e.op == &op) return "kernel";
   if (op.meaning == Meaning::pointwise) return "loop";
   return op.meaning == Meaning::composite ? "parts" : "reference";
