@@ -217,7 +217,6 @@ class Outputs {
     }
     if (const auto* dim = d.get<Dim>()) return result(build_.size(*dim), path);
     if (d.is_number()) return result(build_.literal(d, d.is<bool>() ? DType::boolean : DType::f64), path);
-    if (converter::is_poisoned(d)) return;
     report_.add("output", fmt::format("{} is {}", path, converter::kind_name(d)), "return tensors", {});
   }
 
@@ -290,17 +289,18 @@ Attempt attempt(const ts::Program& program, const ts::Function& method, const Co
                      "return the new state as an output and pass it in as an input", {});
     }
     if (out.report.empty()) Outputs(*out.graph, interpreter.builder(), out.report).add(result, "out");
-  } catch (const Error& e) {
-    out.failure = e;
-  }
+  } catch (const Error& e) { out.failure = e; }
   for (const std::string& name : interpreter.builder().written_inputs()) {
-    out.notes.push_back({ConvertNote::Kind::input, fmt::format("the model writes into its input {}; the caller's tensor stays as it is", name)});
+    out.notes.push_back(
+        {ConvertNote::Kind::input,
+         fmt::format("the model writes into its input {}; the caller's tensor stays as it is", name)});
   }
   out.limits = interpreter.builder().limits();
   return out;
 }
 
-/// The limit without which the shapes do not fit together: x + table[:S] works for S up to the table's size only.
+/// The limit without which the shapes do not fit together: x + table[:S] works for S up to the table's size
+/// only.
 const Builder::Limit* missing_limit(const Attempt& failed) {
   if (!failed.failure || !failed.report.empty()) return nullptr;
   const std::string& message = failed.failure->message();
@@ -318,7 +318,8 @@ std::unique_ptr<Graph> convert_torchscript(const ts::Program& program, const Con
   ConvertNotes assumptions;
   Attempt result = attempt(program, method, assumed);
   while (const Builder::Limit* limit = missing_limit(result)) {
-    assumptions.push_back({ConvertNote::Kind::assumption, fmt::format("{} is at most {} ({})", limit->symbol, limit->max, limit->where)});
+    assumptions.push_back({ConvertNote::Kind::assumption,
+                           fmt::format("{} is at most {} ({})", limit->symbol, limit->max, limit->where)});
     assumed.symbols[limit->symbol].max = limit->max;
     result = attempt(program, method, assumed);
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numbers>
 
 #include "base/error.h"
 #include "converter/aten/promote.h"
@@ -297,6 +298,26 @@ Results logaddexp(Call& call) {
   const Ref sum = maximum(x[0], x[1]) + log1p(exp(-abs(x[0] - x[1])));
   return where(equal(x[0], x[1]), x[0] + x[0].literal(0.6931471805599453), sum);
 }
+Results logaddexp2(Call& call) {
+  const std::array given = {call.datum("self"), call.datum("other")};
+  const auto x = promoted(call.build, given);
+  const Ref sum = maximum(x[0], x[1]) + log2(exp2(-abs(x[0] - x[1])) + 1.0);
+  return where(equal(x[0], x[1]), x[0] + 1.0, sum);
+}
+template <int sign>
+Results is_infinity(Call& call) {
+  const Ref x = real(call);
+  return equal(x, x.literal(sign * std::numeric_limits<double>::infinity()));
+}
+Results heaviside(Call& call) {
+  const std::array given = {call.datum("self"), call.datum("values")};
+  const auto x = promoted(call.build, given);
+  const Ref zero = x[0].literal(0);
+  const Ref step = where(x[0] > zero, x[0].literal(1), zero);
+  return where(equal(x[0], zero), x[1], where(apply(IsNan{}, {x[0]}), x[0], step));
+}
+Results deg2rad(Call& call) { return real(call) * (std::numbers::pi / 180); }
+Results rad2deg(Call& call) { return real(call) * (180 / std::numbers::pi); }
 Results xlogy(Call& call) {
   const std::array given = {call.datum("self"), call.datum("other")};
   const auto x = promoted(call.build, given, true);
@@ -379,6 +400,12 @@ constexpr Entry entries[] = {
     {"logit", logit},
     {"special_logit", logit},
     {"logaddexp", logaddexp},
+    {"logaddexp2", logaddexp2},
+    {"isposinf", is_infinity<1>},
+    {"isneginf", is_infinity<-1>},
+    {"heaviside", heaviside},
+    {"deg2rad", deg2rad},
+    {"rad2deg", rad2deg},
     {"xlogy", xlogy},
     {"special_xlogy", xlogy},
     {"nan_to_num", nan_to_num},

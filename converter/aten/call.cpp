@@ -137,10 +137,11 @@ std::optional<DType> Call::dtype(std::string_view argument) {
 }
 
 std::int64_t Call::axis(std::string_view argument, std::size_t rank) {
-  return normalize_axis(integer(argument), std::max<std::size_t>(rank, 1));
+  if (rank == 0) throw unsupported("an axis of a rank-0 tensor");
+  return normalize_axis(integer(argument), rank);
 }
 std::int64_t Call::axis(std::string_view argument, std::size_t rank, std::int64_t fallback) {
-  return normalize_axis(integer(argument, fallback), std::max<std::size_t>(rank, 1));
+  return has(argument) ? axis(argument, rank) : normalize_axis(fallback, std::max<std::size_t>(rank, 1));
 }
 
 std::vector<std::int64_t> Call::axes(std::string_view argument, std::size_t rank) {

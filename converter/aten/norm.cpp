@@ -58,7 +58,7 @@ Results group_norm(Call& call) {
   call.ignore({"cudnn_enabled"});
   const Ref x = call.tensor("input");
   return tenon::apply(GroupNorm{.groups = call.integer("num_groups"), .eps = call.number("eps", 1e-5)},
-               with_affine(call, x));
+                      with_affine(call, x));
 }
 
 /// Each channel of each sample is a group of its own.
@@ -78,7 +78,8 @@ Results instance_norm(Call& call) {
   const Dim& channels = x.shape().at(1);
   if (!channels.is_known())
     throw unsupported("instance_norm over an unknown number of channels ({})", channels.str());
-  return tenon::apply(GroupNorm{.groups = channels.value(), .eps = call.number("eps", 1e-5)}, with_affine(call, x));
+  return tenon::apply(GroupNorm{.groups = channels.value(), .eps = call.number("eps", 1e-5)},
+                      with_affine(call, x));
 }
 
 Results rms_norm(Call& call) {
@@ -99,12 +100,12 @@ Ref soft_operand(Call& call) {
 }
 Results softmax(Call& call) {
   const Ref x = soft_operand(call);
-  if (x.rank() == 0) return x.literal(1);
+  if (x.rank() == 0) return call.ignore({"dim"}), Results(x.literal(1));
   return apply(Softmax{.axis = call.axis("dim", x.rank())}, {x});
 }
 Results log_softmax(Call& call) {
   const Ref x = soft_operand(call);
-  if (x.rank() == 0) return x.literal(0);
+  if (x.rank() == 0) return call.ignore({"dim"}), Results(x.literal(0));
   return apply(LogSoftmax{.axis = call.axis("dim", x.rank())}, {x});
 }
 Results softmin(Call& call) {

@@ -77,12 +77,12 @@ Results adaptive_avg_pool(Call& call) {
   });
 }
 
-/// The indices are a second result, which hardly any model reads.
+/// The places of the maxima, a second result, may not be read.
 Results adaptive_max_pool(Call& call) {
   const auto values = with_batch(call, [&](const Ref& x) {
     return std::vector{apply(AdaptiveMaxPool{.output = output_size(call, x)}, {x})};
   });
-  return Results::many({Datum(call.build.tensor(values[0])), Datum(Poison{})});
+  return Results::many({Datum(call.build.tensor(values[0])), Datum(Uninitialized{})});
 }
 
 constexpr Entry entries[] = {

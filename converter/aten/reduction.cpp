@@ -38,6 +38,16 @@ Ref reduced(Call& call, const Ref& x) {
 }
 
 Results sum_op(Call& call) { return reduced<Sum>(call, summand(call)); }
+/// The numbers of x with NaN replaced.
+Ref without_nan(const Ref& x) {
+  return is_float(x.dtype()) ? where(apply(IsNan{}, {x}), x.literal(0), x) : x;
+}
+Results nansum(Call& call) { return reduced<Sum>(call, without_nan(summand(call))); }
+Results nanmean(Call& call) {
+  const Ref x = averaged(call);
+  const Ref count = reduced<Sum>(call, cast(x.dtype(), logical_not(apply(IsNan{}, {x}))));
+  return reduced<Sum>(call, without_nan(x)) / count;
+}
 Results prod_op(Call& call) { return reduced<Prod>(call, summand(call)); }
 Results mean_op(Call& call) { return reduced<Mean>(call, averaged(call)); }
 Results any_op(Call& call) { return reduced<Any>(call, call.tensor("self")); }
@@ -60,7 +70,7 @@ Results arg_extreme(Call& call) {
     const Ref y = apply(Arg{.axis = 0}, {flat(x)});
     return op.keepdim ? reshape(y, Shape(x.rank(), Dim(1))) : y;
   }
-  if (x.rank() == 0) return call.build.literal(0.0, DType::i64);
+  if (x.rank() == 0) return call.ignore({"dim"}), Results(call.build.literal(0.0, DType::i64));
   op.axis = call.axis("dim", x.rank());
   return apply(op, {x});
 }
@@ -70,9 +80,10 @@ template <class Value, class Arg>
 Results extreme(Call& call) {
   const Ref x = call.tensor("self");
   if (!call.has("dim")) return reduced<Value>(call, x);
-  const std::int64_t axis = call.axis("dim", x.rank());
   const bool keepdim = call.flag("keepdim", false);
-  if (x.rank() == 0) return std::vector{x, call.build.literal(0.0, DType::i64)};
+  if (x.rank() == 0)
+    return call.ignore({"dim"}), Results(std::vector{x, call.build.literal(0.0, DType::i64)});
+  const std::int64_t axis = call.axis("dim", x.rank());
   Value value;
   value.axes = {axis};
   value.keepdim = keepdim;
@@ -102,11 +113,13 @@ Results std_mean(Call& call) {
 
 Results cumsum_op(Call& call) {
   const Ref x = summand(call);
-  return x.rank() == 0 ? x : apply(CumSum{.axis = call.axis("dim", x.rank())}, {x});
+  if (x.rank() == 0) return call.ignore({"dim"}), Results(x);
+  return apply(CumSum{.axis = call.axis("dim", x.rank())}, {x});
 }
 Results cumprod_op(Call& call) {
   const Ref x = summand(call);
-  return x.rank() == 0 ? x : apply(CumProd{.axis = call.axis("dim", x.rank())}, {x});
+  if (x.rank() == 0) return call.ignore({"dim"}), Results(x);
+  return apply(CumProd{.axis = call.axis("dim", x.rank())}, {x});
 }
 
 Results topk(Call& call) {
@@ -152,6 +165,8 @@ Results aminmax(Call& call) {
 
 constexpr Entry entries[] = {
     {"sum", sum_op},
+    {"nansum", nansum},
+    {"nanmean", nanmean},
     {"prod", prod_op},
     {"mean", mean_op},
     {"any", any_op},

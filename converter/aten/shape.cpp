@@ -62,6 +62,12 @@ Ref at_least(const Ref& x, std::size_t rank) {
     shape.insert(shape.begin(), rank - shape.size(), Dim(1));
   return reshape(x, shape);
 }
+Results column_stack(Call& call) {
+  std::vector<Ref> parts = promoted_list(call, "tensors");
+  for (Ref& part : parts)
+    if (part.rank() < 2) part = reshape(part, {numel(part.shape()), Dim(1)});
+  return parts.size() == 1 ? parts[0] : concat(parts, 1);
+}
 template <int rank>
 Results joined(Call& call) {
   std::vector<Ref> parts = promoted_list(call, "tensors");
@@ -120,6 +126,11 @@ Results flip(Call& call) {
   return axes.empty() ? x : tenon::flip(x, axes);
 }
 
+template <std::int64_t axis>
+Results flip_axis(Call& call) {
+  return tenon::flip(call.tensor("self"), {axis});
+}
+
 Ref rolled(const Ref& x, std::int64_t axis, const Dim& shift) {
   const Dim size = x.shape()[at(axis)];
   const Dim cut = mod(size - mod(shift, size), size);
@@ -145,11 +156,28 @@ Ref padded(const Ref& x, const std::vector<Dim>& pads, PadMode mode, double valu
   if (pads.size() % 2 != 0 || pads.size() / 2 > rank)
     throw error("{} paddings for a tensor of rank {}", pads.size(), rank);
   Shape amounts(2 * rank, Dim(0));
+  Shape kept = x.shape();  // what a negative padding leaves
   for (std::size_t i = 0; i < pads.size() / 2; ++i) {
-    amounts[rank - 1 - i] = pads[2 * i];
-    amounts[2 * rank - 1 - i] = pads[2 * i + 1];
+    const std::size_t axis = rank - 1 - i;
+    amounts[axis] = pads[2 * i];
+    amounts[rank + axis] = pads[2 * i + 1];
+    kept[axis] = kept[axis] + amounts[axis] + amounts[rank + axis];
   }
-  return apply(Pad{.pads = std::move(amounts), .mode = mode, .value = value}, {x});
+  const auto is_negative = [](const Dim& d) { return d.range().max.value_or(0) < 0; };
+  if (mode == PadMode::constant || std::none_of(amounts.begin(), amounts.end(), is_negative))
+    return apply(Pad{.pads = std::move(amounts), .mode = mode, .value = value}, {x});
+
+  // The other modes repeat what is there before anything is cut off.
+  Shape added = amounts;
+  for (Dim& d : added)
+    if (is_negative(d)) d = Dim(0);
+  Ref y = apply(Pad{.pads = added, .mode = mode}, {x});
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    const Dim start = is_negative(amounts[axis]) ? -amounts[axis] : Dim(0);
+    if (kept[axis] != y.shape()[axis])
+      y = slice(y, static_cast<std::int64_t>(axis), start, start + kept[axis]);
+  }
+  return y;
 }
 
 Results constant_pad(Call& call) {
@@ -294,10 +322,13 @@ constexpr Entry entries[] = {
     {"vstack", joined<2>},
     {"row_stack", joined<2>},
     {"dstack", joined<3>},
+    {"column_stack", column_stack},
     {"repeat", repeat},
     {"tile", tile},
     {"repeat_interleave", repeat_interleave},
     {"flip", flip},
+    {"flipud", flip_axis<0>},
+    {"fliplr", flip_axis<1>},
     {"roll", roll},
     {"constant_pad_nd", constant_pad},
     {"pad", pad_op},

@@ -23,6 +23,22 @@ std::string_view pure_name(std::string_view name) {
   return name.substr(0, name.size() - 1);
 }
 
+/// "permute_copy" → "permute": a view's copy; empty when the name is not of that kind.
+std::string_view view_name(std::string_view name) {
+  constexpr std::string_view suffix = "_copy";
+  return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : std::string_view();
+}
+
+/// The same values in memory of their own.
+Datum copied(Builder& build, const Datum& d) {
+  if (const auto* t = d.get<TensorPtr>()) return build.tensor(build.read(*t));
+  const auto* items = items_of(d);
+  if (!items) return d;
+  std::vector<Datum> out;
+  for (const Datum& item : *items) out.push_back(copied(build, item));
+  return list_of(std::move(out));
+}
+
 /// "__iadd__" and its like: Python's in-place operators on tensors.
 std::string_view python_in_place(std::string_view name) {
   if (name == "__iand__") return "__and__";
@@ -110,7 +126,11 @@ std::vector<Datum> run_aten(Builder& build, std::string_view name, std::string_v
                             std::vector<Argument> arguments) {
   Datum target;
   std::string pure(name);
-  if (!serves(name, overload)) {
+  const bool copies =
+      !serves(name, overload) && !view_name(name).empty() && serves(view_name(name), overload);
+  if (copies) {
+    pure = view_name(name);
+  } else if (!serves(name, overload)) {
     if (!pure_name(name).empty()) pure = pure_name(name);
     if (!python_in_place(name).empty()) pure = python_in_place(name);
     if (pure != name && !arguments.empty()) target = arguments[0].value;
@@ -119,6 +139,8 @@ std::vector<Datum> run_aten(Builder& build, std::string_view name, std::string_v
   if (const Datum* out = call.find("out"); out && out->is_tensor()) target = *out;
   std::vector<Datum> results = to_datums(call, run_pure(call));
   call.check_all_used();
+  if (copies)
+    for (Datum& d : results) d = copied(build, d);
   if (!target.is_tensor()) return results;
   if (results.size() != 1) throw unsupported("an in-place operator with several results");
   store(build, *target.get<TensorPtr>(), results[0]);

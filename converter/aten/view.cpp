@@ -81,6 +81,7 @@ Results unflatten(Call& call) {
 Results squeeze(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
   const bool all = !call.has("dim");
+  if (!all && call.integers("dim").empty()) return reshaped(call.build, x, x->shape());
   const auto axes = all ? identity_axes(x->rank()) : call.axes("dim", x->rank());
   Shape shape;
   for (std::size_t i = 0; i < x->rank(); ++i) {
@@ -350,6 +351,10 @@ constexpr Entry entries[] = {
     {"numpy_T", reversed_axes},
     {"mT", last_two_swapped},
     {"adjoint", last_two_swapped},
+    {"mH", last_two_swapped},
+    {"H", reversed_axes},
+    {"matrix_H", reversed_axes},
+    {"_conj", same},
     {"permute", permute_op},
     {"movedim", movedim},
     {"moveaxis", movedim},

@@ -160,7 +160,8 @@ Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const 
     throw unsupported("a custom operator").hint("write it with PyTorch's own operators");
   const bool known_container =
       !inputs.empty() && (items_of(inputs[0]) || inputs[0].is<DictPtr>() || inputs[0].is<std::string>());
-  const bool has_poison = std::any_of(inputs.begin(), inputs.end(), [](const Datum& d) { return d.is<Poison>(); });
+  const bool has_poison =
+      std::any_of(inputs.begin(), inputs.end(), [](const Datum& d) { return d.is<Poison>(); });
   const bool takes_anything = name == "append" || name == "insert" || name == "_set_item";
   if (known_container && (!has_poison || takes_anything)) {
     if (auto result = run_container(name, inputs)) return {std::move(*result)};
@@ -215,18 +216,24 @@ Interpreter::Outputs Interpreter::run_tensor_operator(const ts::Node& node, std:
 }
 
 /// A size of the trace may stand in the file as a plain number: that cannot be known, only noted.
-void Interpreter::note_baked_sizes(const ts::Node& node, std::string_view name, const std::vector<Datum>& inputs) {
+void Interpreter::note_baked_sizes(const ts::Node& node, std::string_view name,
+                                   const std::vector<Datum>& inputs) {
   if (watched_.empty()) return;
   for (std::size_t i = 0; i < inputs.size() && i < node.schema->arguments.size(); ++i) {
     const std::string_view argument = node.schema->arguments[i].name;
-    if (argument != "size" && argument != "shape" && argument != "sizes" && argument != "end" && argument != "length") continue;
+    if (argument != "size" && argument != "shape" && argument != "sizes" && argument != "end" &&
+        argument != "length")
+      continue;
     const auto* items = items_of(inputs[i]);
     for (const Datum& d : items ? *items : std::vector<Datum>{inputs[i]}) {
       const auto* dim = d.get<Dim>();
       const auto watched = dim && dim->is_known() ? watched_.find(dim->value()) : watched_.end();
       if (watched == watched_.end()) continue;
-      note(ConvertNote::Kind::baked_size, fmt::format("{} has the number {} for its {}, which was {} in the trace; if it is that size, it is fixed ({})", name,
-                                                      watched->first, argument, watched->second, here_.str()));
+      if (!baked_.insert(fmt::format("{} {} {}", name, argument, watched->first)).second) continue;
+      note(ConvertNote::Kind::baked_size,
+           fmt::format("{} has the number {} for its {}, which was {} in the trace; if it is that size, it "
+                       "is fixed ({})",
+                       name, watched->first, argument, watched->second, here_.str()));
     }
   }
 }

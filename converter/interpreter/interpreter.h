@@ -17,7 +17,9 @@ class Interpreter {
   ObjectStore& objects() { return objects_; }
 
   /// A size of the trace that the conversion has as a symbol: literals of that value are noted.
-  void watch_size(std::int64_t size, std::string description) { watched_.emplace(size, std::move(description)); }
+  void watch_size(std::int64_t size, std::string description) {
+    watched_.emplace(size, std::move(description));
+  }
 
   /// Calls a function; `path` is that of the module it belongs to. What is unsupported goes into the report
   /// and gives Poison; Error is thrown for what is wrong in any case (shapes that do not fit, a raised
@@ -61,7 +63,8 @@ class Interpreter {
   bool failed_ = false;                               // an Error with its place is on its way out
   std::vector<std::pair<std::string, int>> callers_;  // file and line of the calls under way
   std::map<std::int64_t, std::string> watched_;
-  Source here_;  // of the node that runs
+  std::set<std::string> baked_;  // what was noted of them: operator, argument, number
+  Source here_;                  // of the node that runs
   std::int64_t steps_ = 0;
   int depth_ = 0;
 };
