@@ -167,7 +167,8 @@ Results pow(Call& call) {
 }
 
 Results square(Call& call) {
-  const Ref x = call.tensor("self");
+  Ref x = call.tensor("self");
+  if (is_bool(x.dtype())) x = cast(DType::i64, x);
   return x * x;
 }
 
@@ -343,7 +344,7 @@ Results float_power(Call& call) {
 }
 Results isclose(Call& call) {
   const std::array given = {call.datum("self"), call.datum("other")};
-  const auto x = promoted(call.build, given);
+  const auto x = promoted(call.build, given, true);
   const Ref near = abs(x[0] - x[1]) <= abs(x[1]) * call.number("rtol", 1e-5) + call.number("atol", 1e-8);
   const Ref finite = apply(IsFinite{}, {x[0] - x[1]});
   Ref close = logical_or(equal(x[0], x[1]), logical_and(near, finite));

@@ -153,6 +153,20 @@ Interpreter::Outputs Interpreter::evaluate(const ts::Node& node, Frame& frame) {
   return evaluate_operator(node, inputs_of(node, frame));
 }
 
+namespace {
+
+/// Overloads on Python numbers name their operands a, b: mul.float(float a, float b).
+bool takes_python_numbers(const ts::Node& node) {
+  return node.schema && !node.schema->arguments.empty() && node.schema->arguments[0].name == "a";
+}
+
+bool is_python_number(const Datum& d) {
+  const auto* tensor = d.get<TensorPtr>();
+  return d.is_number() || (tensor && (*tensor)->is_scalar);
+}
+
+}  // namespace
+
 Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const std::vector<Datum>& inputs) {
   const std::string_view name = without_namespace(node.kind);
   const std::string_view overload = node.schema ? node.schema->overload : std::string_view();
@@ -173,17 +187,15 @@ Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const 
   const bool on_any_value = name == "__is__" || name == "__isnot__" || name == "format" || name == "warn";
   if (on_any_value || !std::any_of(inputs.begin(), inputs.end(), holds_tensor)) {
     if (auto result = run_scalar(name, overload, inputs)) return {std::move(*result)};
-    const bool numbers = !inputs.empty() && std::all_of(inputs.begin(), inputs.end(), [](const Datum& d) {
-      return d.is_number() || d.is_none();
-    });
-    if (numbers && run_scalar(name, overload, std::vector<Datum>(inputs.size(), Datum(1.0))))
-      return run_scalars_as_tensors(node, name, inputs);
   }
+  if (takes_python_numbers(node) && std::all_of(inputs.begin(), inputs.end(), is_python_number) &&
+      run_scalar(name, overload, std::vector<Datum>(inputs.size(), Datum(1.0))))
+    return run_scalars_as_tensors(name, inputs);
   return run_tensor_operator(node, name, overload, inputs);
 }
 
 /// A float that depends on symbolic sizes is a rank-0 tensor that counts as a Python number.
-Interpreter::Outputs Interpreter::run_scalars_as_tensors(const ts::Node&, std::string_view name,
+Interpreter::Outputs Interpreter::run_scalars_as_tensors(std::string_view name,
                                                          const std::vector<Datum>& inputs) {
   std::vector<Argument> arguments;
   constexpr const char* names[] = {"self", "other"};

@@ -62,17 +62,19 @@ TEST_P(Program, ComputesWhatPyTorchComputes) {
     const auto got = evaluate(*graph, load_all(folder, "in_"));
     const auto want = load_all(folder, "out_");
     ASSERT_EQ(got.size(), want.size());
-    for (std::size_t i = 0; i < got.size(); ++i) expect_close(got[i], want[i], folder.string() + " output " + std::to_string(i));
+    for (std::size_t i = 0; i < got.size(); ++i)
+      expect_close(got[i], want[i], folder.string() + " output " + std::to_string(i));
   }
   EXPECT_GT(sets, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Convert, Program,
-                         testing::Values("promotion", "rank_0_operands", "constant_tensors_as_numbers", "writes_through_views",
-                                         "in_place_chain", "in_place_on_input", "parts_of_one", "reshape_then_write", "Lists",
-                                         "OptionalArgument", "Modules", "dynamic_shapes", "DynamicImage", "products", "indexing",
-                                         "reductions", "activations", "norms_1d", "attention", "Recurrent", "PositionTable",
-                                         "SharedWeight"),
+                         testing::Values("promotion", "rank_0_operands", "constant_tensors_as_numbers",
+                                         "writes_through_views", "in_place_chain", "in_place_on_input",
+                                         "parts_of_one", "reshape_then_write", "Lists", "OptionalArgument",
+                                         "Modules", "dynamic_shapes", "DynamicImage", "products", "indexing",
+                                         "reductions", "activations", "norms_1d", "attention", "Recurrent",
+                                         "PositionTable", "SharedWeight", "corners", "floats_of_sizes"),
                          [](const auto& test) { return test.param; });
 
 TEST(Convert, NamesWeightsByAttributePathAndSharesThem) {
@@ -94,7 +96,8 @@ TEST(Convert, NodesKeepModulePathAndLine) {
 
 TEST(Convert, OutputsAreNamedByTheirPath) {
   EXPECT_EQ(convert("PositionTable")->output_names, (std::vector<std::string>{"out"}));
-  EXPECT_EQ(convert("Lists")->output_names, (std::vector<std::string>{"out.0", "out.1.a", "out.1.b", "out.1.c", "out.2.0", "out.2.1"}));
+  EXPECT_EQ(convert("Lists")->output_names,
+            (std::vector<std::string>{"out.0", "out.1.a", "out.1.b", "out.1.c", "out.2.0", "out.2.1"}));
 }
 
 TEST(Convert, ATableBoundsTheSizeThatIndexesIt) {
@@ -123,9 +126,7 @@ TEST(Convert, SaysWhichInputsThereAre) {
   try {
     convert_torchscript(torchscript::load(programs / "PositionTable" / "model.pt"), options);
     FAIL();
-  } catch (const Error& e) {
-    EXPECT_NE(e.message().find("no input 'y'"), std::string::npos) << e.message();
-  }
+  } catch (const Error& e) { EXPECT_NE(e.message().find("no input 'y'"), std::string::npos) << e.message(); }
 }
 
 UnsupportedReport refusal(const std::string& name, const char* input) {
@@ -136,9 +137,7 @@ UnsupportedReport refusal(const std::string& name, const char* input) {
   try {
     convert_torchscript(torchscript::load(programs / "refused" / (name + ".pt")), options);
     ADD_FAILURE() << name << " was converted";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), Exit::unsupported) << e.message();
-  }
+  } catch (const Error& e) { EXPECT_EQ(e.code(), Exit::unsupported) << e.message(); }
   return report;
 }
 
@@ -170,6 +169,12 @@ TEST(ConvertRefuses, ReadingWhatAWriteMayHaveChanged) {
   const UnsupportedReport report = refusal("may_share_memory", nullptr);
   ASSERT_FALSE(report.empty());
   EXPECT_NE(report.uses[0].reason.find("may or may not share"), std::string::npos) << report.uses[0].reason;
+}
+
+TEST(ConvertRefuses, AResultThatIsNotComputed) {
+  const UnsupportedReport report = refusal("places_of_maxima", nullptr);
+  ASSERT_EQ(report.uses.size(), 1u);
+  EXPECT_EQ(report.uses[0].what, "output");
 }
 
 TEST(ConvertRefuses, DropoutInTrainingMode) {

@@ -5,6 +5,7 @@ K/out_I.npy, what torch.jit.load(model.pt) returns for them. FOLDER/refused/NAME
 converted.
 """
 
+import math
 import shutil
 import sys
 import warnings
@@ -364,6 +365,22 @@ class SharedWeight(nn.Module):
         return self.second(self.first(x)) * self.scale, x[:, keep], x * torch.linspace(0, 1, 5)[2].item()
 
 
+@case((randn(2, 1, 4), arange(2, 3) > 2))
+def corners(x, b):
+    scalar = x.sum()
+    return (
+        torch.squeeze(x, ()), x.squeeze(), F.pad(x, (-1, 2), mode="replicate"), torch.permute_copy(x, (2, 0, 1)),
+        b.square(), scalar.cumsum(0), F.softmax(scalar, 0), F.adaptive_max_pool1d(x, 2), scalar.max(0)[0], x[:0],
+        torch.isclose(b, ~b), x.masked_fill(torch.tensor(True), 1.0), torch.cat([x, torch.empty(0)]), torch.std_mean(x),
+    )  # fmt: skip
+
+
+@case((randn(2, 3),), (randn(4, 7),), specs="x=f32[N,M]", script=True)
+def floats_of_sizes(x: Tensor) -> Tensor:
+    scale = math.sqrt(x.size(1)) + float(x.size(0)) * 0.5
+    return x / scale + x.size(0) / 3 + x.numel() * 1.5
+
+
 # ---- what cannot be converted ----
 
 
@@ -399,6 +416,11 @@ def may_share_memory(x):
     z = y.reshape(2, 12)
     z.add_(1)
     return y
+
+
+@refused(randn(2, 3, 8))
+def places_of_maxima(x):
+    return F.adaptive_max_pool1d(x, 2, return_indices=True)
 
 
 @refused(randn(4, 3))
