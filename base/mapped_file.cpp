@@ -34,7 +34,8 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
   void* start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (start == MAP_FAILED)
     throw error("the file cannot be mapped: {}", std::strerror(errno)).at(path.string());
-  return std::shared_ptr<const MappedFile>(new MappedFile(path, {static_cast<const std::byte*>(start), size}));
+  return std::shared_ptr<const MappedFile>(
+      new MappedFile(path, {static_cast<const std::byte*>(start), size}));
 }
 
 MappedFile::~MappedFile() {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "ir/clone.h"
 #include "ir/evaluate.h"
 #include "ir/print.h"
 #include "runtime/session.h"

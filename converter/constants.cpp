@@ -18,7 +18,8 @@ class Folder {
     const Node* node = v->node();
     if (!node || !is_small(*node)) return std::nullopt;
     const auto known = results_.find(node);
-    const auto& results = known != results_.end() ? known->second : results_.emplace(node, run(*node)).first->second;
+    const auto& results =
+        known != results_.end() ? known->second : results_.emplace(node, run(*node)).first->second;
     return results.empty() ? std::nullopt : std::optional(results[v->index()]);
   }
 

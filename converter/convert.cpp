@@ -333,6 +333,7 @@ std::unique_ptr<Graph> convert_torchscript(const ts::Program& program, const Con
   graph.body().erase_unused_literals();
   graph.erase_unused_weights();
   verify(graph);
+  number_origins(graph);
   return std::move(result.graph);
 }
 

@@ -26,7 +26,7 @@ struct ConvertOptions {
   std::vector<InputSpec> inputs;
   std::string method = "forward";
   std::map<std::string, SymbolInfo, std::less<>> symbols;  // bounds of symbols in `inputs`
-  UnsupportedReport* report = nullptr;  // receives what the Error lists
+  UnsupportedReport* report = nullptr;                     // receives what the Error lists
   ConvertNotes* notes = nullptr;
 };
 

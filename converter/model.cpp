@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "converter/torchscript/load.h"
+#include "ir/clone.h"
 
 namespace tenon {
 namespace {

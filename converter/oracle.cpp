@@ -133,8 +133,8 @@ std::vector<NamedRawTensor> TorchOracle::run(std::span<const NamedRawTensor> inp
 }
 
 std::vector<NamedRawTensor> TorchOracle::taps(std::span<const NamedRawTensor> inputs,
-                                           const std::function<bool(const Tap&)>& on_tap,
-                                           const OracleCall& call) {
+                                              const std::function<bool(const Tap&)>& on_tap,
+                                              const OracleCall& call) {
   impl_->ask({{"do", "taps"}, {"method", call.method}, {"stateful", call.stateful}}, inputs);
   while (true) {
     Message message = impl_->answer();

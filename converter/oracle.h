@@ -76,7 +76,8 @@ class TorchOracle {
   /// Runs node by node and hands over each tensor as it was right after its node. `on_tap` returns false to
   /// stop: then the result is empty. Results equal `run` bit for bit.
   std::vector<NamedRawTensor> taps(std::span<const NamedRawTensor> inputs,
-                                const std::function<bool(const Tap&)>& on_tap, const OracleCall& call = {});
+                                   const std::function<bool(const Tap&)>& on_tap,
+                                   const OracleCall& call = {});
 
   /// Milliseconds of each of `iterations` calls after `warmup` unmeasured ones.
   std::vector<double> time(std::span<const NamedRawTensor> inputs, int warmup, int iterations, TorchMode mode,

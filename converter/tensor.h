@@ -18,7 +18,7 @@ struct Buffer {
   std::uint64_t version = 0;  // counts the writes
   bool poisoned = false;      // holds the result of something unsupported
   std::string state;       // not empty: data of the model ("layer1.weight"); a write would outlive the call
-  std::string input;            // not empty: an input of the model, whose memory is the caller's
+  std::string input;       // not empty: an input of the model, whose memory is the caller's
   std::string unreadable;  // not empty: why the content is no longer known
   std::vector<std::weak_ptr<Buffer>> maybe_shared;  // PyTorch may or may not share memory with these
 };

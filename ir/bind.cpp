@@ -120,6 +120,20 @@ Bindings bind_symbols(const Graph& graph, std::span<const Index> shapes) {
   return Binder(graph, shapes).run();
 }
 
+Bindings bind_inputs(const Graph& graph, std::span<const Tensor> inputs) {
+  std::vector<Index> shapes;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto& parameters = graph.body().parameters();
+    const std::string name = i < parameters.size() ? parameters[i]->name() : "";
+    if (!inputs[i].defined()) throw error("input {} {} is missing", i, name);
+    if (i < parameters.size() && inputs[i].dtype() != parameters[i]->dtype())
+      throw error("input {} is {}, the graph expects {}", name.empty() ? std::to_string(i) : name,
+                  inputs[i].type_string(), parameters[i]->type().str());
+    shapes.push_back(inputs[i].shape());
+  }
+  return bind_symbols(graph, shapes);
+}
+
 Op bind(const Op& op, const Bindings& bindings) {
   std::vector<std::pair<std::string, Attr>> known;
   for (const FieldInfo& field : op.info().fields) {

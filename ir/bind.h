@@ -12,6 +12,9 @@ namespace tenon {
 /// 1 is 4, not 3".
 Bindings bind_symbols(const Graph&, std::span<const Index> shapes);
 
+/// The same for whole inputs, with their dtypes checked.
+Bindings bind_inputs(const Graph&, std::span<const Tensor> inputs);
+
 /// The operator with every symbolic attribute replaced by its value.
 Op bind(const Op&, const Bindings&);
 

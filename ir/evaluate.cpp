@@ -114,16 +114,7 @@ std::vector<Tensor> evaluate(const Region& region, std::span<const Tensor> input
 }
 
 std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs, const Observer& observer) {
-  std::vector<Index> shapes;
-  for (const Tensor& t : inputs) shapes.push_back(t.shape());
-  const Bindings bindings = bind_symbols(graph, shapes);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Value& wanted = *graph.body().parameter(i);
-    if (inputs[i].dtype() != wanted.dtype())
-      throw error("input {} is {}, the graph expects {}", wanted.name(), inputs[i].type_string(),
-                  wanted.type().str());
-  }
-  return evaluate(graph.body(), inputs, bindings, observer);
+  return evaluate(graph.body(), inputs, bind_inputs(graph, inputs), observer);
 }
 
 }  // namespace tenon

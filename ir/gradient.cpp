@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "ir/clone.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_map>
 
 #include "base/error.h"
 
@@ -137,6 +136,7 @@ Node* Region::next(const Node* node) const {
 
 void replace_all_uses(Value* from, Value* to) {
   TENON_CHECK(from != to);
+  if (to->origin < 0) to->origin = from->origin;
   while (!from->uses().empty()) {
     const Use use = from->uses().back();
     if (use.node)
@@ -183,44 +183,10 @@ std::string output_name(const Graph& graph, std::size_t i) {
   return graph.body().results().size() == 1 ? "out" : fmt::format("out.{}", i);
 }
 
-namespace {
-
-using ValueMap = std::unordered_map<const Value*, Value*>;
-
-void clone_region(const Region& from, Region& to, ValueMap& values) {
-  for (const auto& p : from.parameters()) values[p.get()] = to.add_parameter(p->type(), p->name());
-  const auto mapped = [&](const Value* v) {
-    if (v->kind() == Value::Kind::literal) return to.literal(v->tensor());
-    return values.at(v);
-  };
-  for (const auto& node : from.nodes()) {
-    std::vector<Value*> inputs;
-    for (const Value* v : node->inputs()) inputs.push_back(mapped(v));
-    std::vector<Type> types;
-    for (std::size_t i = 0; i < node->num_outputs(); ++i) types.push_back(node->output(i)->type());
-    Node* copy = to.insert_typed(node->op(), std::move(inputs), std::move(types), node->regions().size(),
-                                 nullptr, node->source);
-    for (std::size_t i = 0; i < node->num_outputs(); ++i) values[node->output(i)] = copy->output(i);
-    for (std::size_t i = 0; i < node->regions().size(); ++i)
-      clone_region(node->region(i), copy->region(i), values);
-  }
-  for (const Value* v : from.results()) to.add_result(mapped(v));
-}
-
-}  // namespace
-
-std::unique_ptr<Graph> clone(const Graph& graph) {
-  auto copy = std::make_unique<Graph>(graph.name);
-  copy->output_names = graph.output_names;
-  copy->symbols = graph.symbols;
-  ValueMap values;
-  for (const auto& w : graph.weights()) {
-    Value* c = copy->add_weight(w->name(), w->type());
-    copy->set_weight_data(c, w->tensor());
-    values[w.get()] = c;
-  }
-  clone_region(graph.body(), copy->body(), values);
-  return copy;
+void number_origins(Graph& graph) {
+  int next = 0;
+  for (const auto& node : graph.body().nodes())
+    for (std::size_t i = 0; i < node->num_outputs(); ++i) node->output(i)->origin = next++;
 }
 
 }  // namespace tenon

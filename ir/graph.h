@@ -54,6 +54,10 @@ class Value {
   void set_type(Type type) { type_ = std::move(type); }
   void set_name(std::string name) { name_ = std::move(name); }
 
+  /// The number of the converted graph's value that this one equals, whatever was rewritten since; -1: of
+  /// none.
+  int origin = -1;
+
  private:
   friend class Graph;
   friend class Region;
@@ -158,7 +162,7 @@ class Region {
   std::list<std::unique_ptr<Node>> nodes_;
 };
 
-/// Points every use of `from` to `to`.
+/// Points every use of `from` to `to`, which equals it.
 void replace_all_uses(Value* from, Value* to);
 
 /// What is known of a symbol: its bounds and where it came from.
@@ -204,7 +208,7 @@ class Graph {
 /// Name of the i-th output.
 std::string output_name(const Graph&, std::size_t i);
 
-/// A deep copy: nodes, regions, symbols; weight data is shared.
-std::unique_ptr<Graph> clone(const Graph&);
+/// Numbers the values that the body's nodes compute, in order: each becomes its own origin.
+void number_origins(Graph&);
 
 }  // namespace tenon

@@ -76,7 +76,8 @@ void Source::merge(const Source& other) {
     return whole.empty() || part == whole || (part.starts_with(whole) && part[whole.size()] == '.');
   };
   for (const std::string& m : other.modules) {
-    if (std::any_of(modules.begin(), modules.end(), [&](const std::string& own) { return inside(own, m); })) continue;
+    if (std::any_of(modules.begin(), modules.end(), [&](const std::string& own) { return inside(own, m); }))
+      continue;
     std::erase_if(modules, [&](const std::string& own) { return inside(m, own); });
     modules.push_back(m);
   }

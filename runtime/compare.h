@@ -10,7 +10,7 @@ struct Difference {
   bool comparable = true;          // same shape
   double max_error = 0;            // largest |a - b|; infinity where only one is NaN or an infinity differs
   double scale = 0;                // largest |b| among finite elements
-  bool meaningful = true;  // b is empty or has a finite element
+  bool meaningful = true;          // b is empty or has a finite element
   Index worst;                     // where the largest error is
   double value = 0, expected = 0;  // the elements there
   double cosine = 1;               // of the two as vectors

@@ -4,8 +4,9 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "ir/bind.h"
+#include "ir/clone.h"
 #include "runtime/planner.h"
-#include "runtime/specialize.h"
 
 namespace tenon {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "converter/archive/pickle.h"
 #include "base/zip.h"
+#include "converter/archive/pickle.h"
 
 namespace tenon {
 namespace {

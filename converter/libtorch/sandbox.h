@@ -10,8 +10,8 @@ struct Limits {
   std::uint64_t cpu_seconds = 0;  // 0: no limit
 };
 
-/// No file can be written or grow, no core is dumped, privileges cannot rise; the process dies with its parent.
-/// Called after LibTorch is loaded and before a file is read.
+/// No file can be written or grow, no core is dumped, privileges cannot rise; the process dies with its
+/// parent. Called after LibTorch is loaded and before a file is read.
 void enter_sandbox(const Limits& limits);
 
 /// Runs `work` on a thread with a 512 MB stack: LibTorch's parser and unpickler recurse.

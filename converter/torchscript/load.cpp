@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
-#include "converter/archive/sniff.h"
 #include "base/zip.h"
+#include "converter/archive/sniff.h"
 #include "converter/process.h"
 #include "converter/torchscript/check.h"
 

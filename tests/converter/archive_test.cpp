@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/zip.h"
 #include "converter/archive/pickle.h"
 #include "converter/archive/sniff.h"
-#include "base/zip.h"
 
 namespace tenon {
 namespace {

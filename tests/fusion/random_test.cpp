@@ -1,6 +1,8 @@
-// Fusing any graph of pointwise operators, reductions and matmuls keeps its results, at every number of rewrites.
+// Fusing any graph of pointwise operators, reductions and matmuls keeps its results, at every number of
+// rewrites.
 #include <random>
 
+#include "ir/clone.h"
 #include "tests/fusion/rewriting.h"
 
 namespace tenon::testing {
@@ -13,9 +15,15 @@ std::string random_text(unsigned seed) {
   const auto any = [&] { return names[random() % names.size()]; };
   for (int i = 1; i <= 10; ++i) {
     const std::string calls[] = {
-        "add(" + any() + ", @b)",    "mul(" + any() + ", " + any() + ")", "relu(" + any() + ")",
-        "linear(" + any() + ", @w)", "softmax(" + any() + ", axis=1)",    "layer_norm(" + any() + ")",
-        "mul(" + any() + ", 0.5)",   "tanh(" + any() + ")",               "sub(" + any() + ", " + any() + ")",
+        "add(" + any() + ", @b)",
+        "mul(" + any() + ", " + any() + ")",
+        "relu(" + any() + ")",
+        "linear(" + any() + ", @w)",
+        "softmax(" + any() + ", axis=1)",
+        "layer_norm(" + any() + ")",
+        "mul(" + any() + ", 0.5)",
+        "tanh(" + any() + ")",
+        "sub(" + any() + ", " + any() + ")",
     };
     text += "  %" + std::to_string(i) + " = " + calls[random() % std::size(calls)] + " : f32[N,4]\n";
     names.push_back("%" + std::to_string(i));

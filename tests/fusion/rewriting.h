@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "fusion/fuse.h"
+#include "ir/clone.h"
 #include "ir/evaluate.h"
 #include "ir/parse.h"
 #include "ir/print.h"

@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "ir/clone.h"
 #include "ir/define.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
@@ -69,7 +70,8 @@ TEST(RandomGraph, TextReadsBack) {
 
 TEST(RandomGraph, EveryCutTextIsAnError) {
   const std::string text = print(*random_graph(1));
-  for (std::size_t n = 0; n + 2 < text.size(); ++n) EXPECT_THROW(parse(text.substr(0, n)), Error) << text.substr(0, n);
+  for (std::size_t n = 0; n + 2 < text.size(); ++n)
+    EXPECT_THROW(parse(text.substr(0, n)), Error) << text.substr(0, n);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The text form: what prints parses back to the same text, and what is wrong is said with its place.
 #include <gtest/gtest.h>
 
+#include "ir/clone.h"
 #include "ir/graph.h"
 #include "ir/parse.h"
 #include "ir/print.h"
