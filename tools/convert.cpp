@@ -4,12 +4,12 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "converter/check.h"
 #include "ir/print.h"
 #include "runtime/session.h"
 #include "tools/model_options.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
+#include "verify/check.h"
 
 namespace tenon::tools {
 namespace {

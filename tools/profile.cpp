@@ -1,10 +1,9 @@
 // tenon profile: where the time goes.
-#include "runtime/profile.h"
+#include "report/profile.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
 #include "tools/model_options.h"
@@ -20,30 +19,6 @@ struct ProfileVerb {
   std::string json;
   int top = 20;
 };
-
-nlohmann::ordered_json to_json(const Profile& p, const ProfileVerb& o) {
-  nlohmann::ordered_json out;
-  out["model"] = o.model.path;
-  out["device"] = "cpu";
-  out["threads"] = o.model.threads;
-  out["iterations"] = o.runs.iterations;
-  out["plan_ms"] = p.plan_ms;
-  out["latency_ms"] = {{"min", p.latency_ms.front()},
-                       {"median", p.percentile(0.5)},
-                       {"mean", p.mean()},
-                       {"p90", p.percentile(0.9)},
-                       {"p99", p.percentile(0.99)}};
-  out["peak_arena_bytes"] = p.plan->arena_bytes;
-  for (const StepProfile& s : p.steps)
-    out["steps"].push_back({{"name", s.info->text},
-                            {"op", s.info->op},
-                            {"kernel", s.info->kernel},
-                            {"module", s.info->source.modules_text()},
-                            {"ms", s.ms},
-                            {"flops", s.info->flops},
-                            {"bytes", s.info->bytes}});
-  return out;
-}
 
 void print_steps(const Profile& p, int top) {
   std::vector<const StepProfile*> slowest;
@@ -84,7 +59,7 @@ int run_profile(const ProfileVerb& o) {
              static_cast<double>(session.packed_bytes()) / (1 << 20));
   if (!o.json.empty()) {
     AtomicFile file(o.json);
-    file.write(to_json(p, o).dump(2) + "\n");
+    file.write(to_json(p, {o.model.path, o.model.threads, o.runs.iterations}).dump(2) + "\n");
     file.commit();
   }
   return 0;

@@ -2,12 +2,12 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
-#include "converter/check.h"
 #include "ir/evaluate.h"
 #include "runtime/session.h"
 #include "tools/model_options.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
+#include "verify/check.h"
 
 namespace tenon::tools {
 namespace {

@@ -31,6 +31,18 @@ std::string random_text(unsigned seed) {
   return text + "  return %10, " + any() + "\n}\n";
 }
 
+/// What the body's nodes compute, by origin.
+std::map<int, Tensor> values_by_origin(const Graph& graph) {
+  std::map<int, Tensor> values;
+  evaluate(graph, input_values(graph, {}, 7, {{"N", 3}}),
+           [&](const Node& node, std::span<const Tensor> outputs) {
+             if (&node.parent() != &graph.body()) return;
+             for (std::size_t i = 0; i < outputs.size(); ++i)
+               if (node.output(i)->origin >= 0) values[node.output(i)->origin] = outputs[i].clone();
+           });
+  return values;
+}
+
 TEST(RandomFusion, KeepsResults) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(random_text(seed));
@@ -41,6 +53,24 @@ TEST(RandomFusion, KeepsResults) {
     const auto part = clone(*original);
     fuse(*part, {.stop_after = total / 2});
     expect_equal_results(*original, *part, 1e-5);
+  }
+}
+
+TEST(RandomFusion, KeepsTrackOfTheValuesItKeeps) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(random_text(seed));
+    const auto original = graph_with_data(random_text(seed));
+    number_origins(*original);
+    const auto fused = clone(*original);
+    fuse(*fused);
+    const auto before = values_by_origin(*original);
+    for (const auto& [origin, value] : values_by_origin(*fused))
+      EXPECT_TRUE(compare(value, before.at(origin)).within(1e-5)) << "value " << origin;
+    for (const Value* result : fused->body().results()) {
+      if (result->kind() == Value::Kind::result) {
+        EXPECT_GE(result->origin, 0);
+      }
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-#include "converter/check.h"
+#include "verify/check.h"
 
 #include <algorithm>
 #include <cstring>
