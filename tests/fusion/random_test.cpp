@@ -67,9 +67,7 @@ TEST(RandomFusion, KeepsTrackOfTheValuesItKeeps) {
     for (const auto& [origin, value] : values_by_origin(*fused))
       EXPECT_TRUE(compare(value, before.at(origin)).within(1e-5)) << "value " << origin;
     for (const Value* result : fused->body().results()) {
-      if (result->kind() == Value::Kind::result) {
-        EXPECT_GE(result->origin, 0);
-      }
+      if (result->kind() == Value::Kind::result) { EXPECT_GE(result->origin, 0); }
     }
   }
 }
