@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
   const int out = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   try {
-    tenon::libtorch::enter_sandbox(limits);
+    tenon::libtorch::enter_sandbox(limits, path);
     if (*serve) {
       tenon::libtorch::serve(path, threads, STDIN_FILENO, out);
       ::_exit(0);  // LibTorch's destructors have nothing to add

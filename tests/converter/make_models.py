@@ -113,6 +113,11 @@ class Raises(nn.Module):
         return x
 
 
+class ReadsAFile(nn.Module):
+    def forward(self) -> Tensor:
+        return torch.from_file("/etc/os-release", False, 8, dtype=torch.uint8)
+
+
 class InPlace(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         y = x + 1
@@ -164,6 +169,7 @@ def write_models(folder: Path):
         "structured": Structured(),
         "counter": Counter(),
         "raises": Raises(),
+        "reads_a_file": ReadsAFile(),
         "in_place": InPlace(),
         "endless_forward": EndlessForward(),
         "deep": Deep(400),

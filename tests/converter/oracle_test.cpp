@@ -2,6 +2,9 @@
 #include "converter/oracle.h"
 
 #include <gtest/gtest.h>
+#include <linux/landlock.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
@@ -121,6 +124,14 @@ TEST(TorchOracle, EveryCallSeesTheModuleAsSavedUnlessToldOtherwise) {
   EXPECT_EQ(floats(oracle.run(one, stateful)[0].tensor), (std::vector<float>{1, 1}));
   EXPECT_EQ(floats(oracle.run(one, stateful)[0].tensor), (std::vector<float>{4, 4}));  // 2 · (1 + 1)
   EXPECT_EQ(floats(oracle.run(one)[0].tensor), (std::vector<float>{1, 1}));
+}
+
+TEST(TorchOracle, LetsTheModelOpenNoOtherFile) {
+  if (syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION) < 1)
+    GTEST_SKIP() << "this kernel has no Landlock";
+  TorchOracle oracle(model("reads_a_file.pt"));
+  const std::string said = error_of([&] { oracle.run({}); });
+  EXPECT_NE(said.find("Permission denied"), std::string::npos) << said;
 }
 
 TEST(TorchOracle, PassesOnWhatTheModelRaisesAndGoesOn) {
