@@ -53,10 +53,16 @@ Error cannot_write(const std::filesystem::path& target, int reason) {
   return error("the file cannot be written: {}", std::strerror(reason)).at(target.string());
 }
 
+// Of a device's name: what it stands for (a redirected standard output) belongs to somebody else.
+bool is_device_name(const std::filesystem::path& path) {
+  const std::string text = path.lexically_normal().string();
+  return text.starts_with("/dev/") || text.starts_with("/proc/");
+}
+
 // The file behind a symbolic link is replaced, not the link.
 std::filesystem::path resolved(const std::filesystem::path& path) {
   std::error_code failed;
-  if (!std::filesystem::is_symlink(path, failed)) return path;
+  if (is_device_name(path) || !std::filesystem::is_symlink(path, failed)) return path;
   const auto target = std::filesystem::weakly_canonical(path, failed);
   return failed ? path : target;
 }
@@ -66,7 +72,7 @@ AtomicFile::AtomicFile(std::filesystem::path target) : target_(resolved(target))
   struct stat info = {};
   const bool exists = ::stat(target_.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) throw error("this is a folder, not a file").at(target_.string());
-  if (exists && !S_ISREG(info.st_mode)) {
+  if (exists && (!S_ISREG(info.st_mode) || is_device_name(target_))) {
     file_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
     if (file_ < 0) throw cannot_write(target_, errno);
     return;

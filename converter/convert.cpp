@@ -261,7 +261,7 @@ const ts::Function& entry_method(const ts::Program& program, const std::string& 
 void note_training_mode(const ts::Program& program, ConvertNotes& notes) {
   if (program.modules_in_training_mode.empty()) return;
   notes.push_back({ConvertNote::Kind::training,
-                   fmt::format("{} modules were saved in training mode and are converted in eval mode",
+                   fmt::format("{} of the modules saved in training mode, converted in eval mode",
                                program.modules_in_training_mode.size())});
 }
 

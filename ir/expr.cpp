@@ -79,6 +79,9 @@ class Flattener {
       const PrimKind kind = info(n.prim).kind;
       if (kind == PrimKind::real && !is_float(step.type))
         throw error("{} takes floats, not {}", name(n.prim), name(step.type));
+      const auto condition = kind == PrimKind::select ? type_of(n.args[0]) : std::nullopt;
+      if (condition && !is_bool(*condition))
+        throw error("{} decides by a bool, not by {}", name(n.prim), name(*condition));
       if (kind == PrimKind::bits && is_float(step.type))
         throw error("{} takes integers, not {}", name(n.prim), name(step.type));
       const DType operand =

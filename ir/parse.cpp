@@ -113,9 +113,9 @@ class Parser {
   void region(Scope& scope, int depth) {
     if (depth > max_depth) lex_.fail("regions are nested more than {} deep", max_depth);
     while (!lex_.try_word("return")) statement(scope, depth);
-    while (lex_.peek() == '%' || lex_.peek() == '@' || !scope.region->results().empty()) {
-      if (!scope.region->results().empty() && !lex_.try_char(',')) break;
-      scope.region->add_result(value(scope));
+    while (lex_.peek() != '}') {
+      if (!scope.region->results().empty()) lex_.expect(',');
+      scope.region->add_result(literal_or_value(scope));
       if (lex_.try_word("as")) graph_->output_names.push_back(lex_.string());
     }
     lex_.expect('}');
@@ -179,14 +179,14 @@ class Parser {
   }
 
   Node* insert(Scope& scope, Call call) {
-    std::vector<Value*> inputs = resolve(scope, call);
+    std::vector<Value*> inputs = resolve(scope, call.operands);
     return guard([&] { return scope.region->insert(std::move(call.op), std::move(inputs)); });
   }
 
   Node* plain(Scope& scope, int depth) {
     Call c = call(scope, nullptr);
     if (c.op.info().regions == 0) return insert(scope, std::move(c));
-    std::vector<Value*> inputs = resolve(scope, c);
+    std::vector<Value*> inputs = resolve(scope, c.operands);
     const auto regions = static_cast<std::size_t>(c.op.info().regions);
     // Outputs are declared after the regions; their number is that of the first region's results.
     Node* node = scope.region->insert_typed(c.op, inputs, {}, regions);
@@ -279,12 +279,14 @@ class Parser {
     return o;
   }
 
-  std::vector<Value*> resolve(Scope& scope, const Call& c) {
+  Value* literal_or_value(Scope& scope) { return resolve(scope, {operand(scope, nullptr)})[0]; }
+
+  std::vector<Value*> resolve(Scope& scope, const std::vector<Operand>& operands) {
     std::optional<DType> sibling;
-    for (const Operand& o : c.operands)
+    for (const Operand& o : operands)
       if (o.value && !sibling) sibling = o.value->dtype();
     std::vector<Value*> values;
-    for (const Operand& o : c.operands) {
+    for (const Operand& o : operands) {
       if (o.value) {
         values.push_back(o.value);
         continue;

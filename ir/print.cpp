@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -28,6 +29,13 @@ std::string literal_text(const Tensor& t) {
   if (t.dtype() == DType::boolean) return t.get_int() ? "true" : "false";
   if (!is_float(t.dtype())) return std::to_string(t.get_int());
   return number_text(t.dtype() == DType::f64 ? t.get_double() : shortest(static_cast<float>(t.get_double())));
+}
+
+// A comment ends with its line.
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' '; }, '?');
+  return text;
 }
 
 class Printer {
@@ -173,9 +181,9 @@ class Printer {
     for (std::size_t i = 0; i < n.num_outputs(); ++i)
       out_ += fmt::format("{}{}", i ? ", " : " : ", n.output(i)->type().str());
     if (options_.sources && !n.source.empty()) {
-      out_ += "  # " + n.source.modules_text();
+      out_ += "  # " + one_line(n.source.modules_text());
       if (options_.lines && !n.source.file.empty())
-        out_ += fmt::format(" ({}:{})", n.source.file, n.source.line);
+        out_ += fmt::format(" ({}:{})", one_line(n.source.file), n.source.line);
     }
   }
 

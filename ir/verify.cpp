@@ -79,6 +79,8 @@ class Verifier {
         fail(&n, fmt::format("operand {} has another type than its parameter", i));
     if (body.results().size() != n.num_outputs())
       fail(&n, "outputs and results of the body differ in number");
+    for (const Value* result : body.results())
+      if (!result->node()) fail(&n, "a result of the body is computed by none of its nodes");
     for (std::size_t i = 0; i < n.num_outputs(); ++i)
       if (body.results()[i]->type() != n.output(i)->type())
         fail(&n, fmt::format("output {} has another type than the body's result", i));

@@ -13,51 +13,73 @@ double Difference::relative() const {
   return max_error == 0 ? 0 : scale > 0 ? max_error / scale : max_error;
 }
 
+bool Difference::within(double tolerance) const {
+  if (!comparable) return false;
+  return max_error == 0 || (!exact && meaningful && relative() <= tolerance);
+}
+
 std::string Difference::str() const {
   if (!comparable) return "the shapes differ";
-  if (!meaningful) return "nothing to compare: every expected value is NaN or infinite";
-  if (max_error == 0) return "equal";
-  return fmt::format("max error {:.2g} of {:.4g} (relative {:.2g}) at [{}]: {:.8g}, expected {:.8g}",
-                     max_error, scale, relative(), fmt::join(worst, ","), value, expected);
+  const std::string nothing = meaningful ? "" : " (every expected value is NaN or infinite)";
+  if (max_error == 0) return "equal" + nothing;
+  return fmt::format("max error {:.2g} of {:.4g} (relative {:.2g}) at [{}]: {:.8g}, expected {:.8g}{}",
+                     max_error, scale, relative(), fmt::join(worst, ","), value, expected, nothing);
 }
+
+namespace {
+
+double error_between(double x, double y) {
+  if (x == y || (std::isnan(x) && std::isnan(y))) return 0;
+  const double error = std::abs(x - y);
+  return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+}
+double error_between(std::int64_t x, std::int64_t y) {
+  return x == y ? 0 : std::max(1.0, std::abs(static_cast<double>(x) - static_cast<double>(y)));
+}
+
+template <class T>
+void compare_elements(const Tensor& a, const Tensor& b, Difference& d) {
+  const T *p = a.data<T>(), *q = b.data<T>();
+  double xx = 0, yy = 0, xy = 0;
+  std::int64_t worst = -1;
+  d.meaningful = a.numel() == 0;
+  for (std::int64_t i = 0; i < a.numel(); ++i) {
+    const auto x = static_cast<double>(p[i]), y = static_cast<double>(q[i]);
+    if (std::isfinite(y)) {
+      d.meaningful = true;
+      d.scale = std::max(d.scale, std::abs(y));
+    }
+    if (const double error = error_between(p[i], q[i]); error > d.max_error) {
+      d.max_error = error;
+      worst = i;
+    }
+    if (std::isfinite(x) && std::isfinite(y)) {
+      xx += x * x;
+      yy += y * y;
+      xy += x * y;
+    }
+  }
+  if (xx > 0 && yy > 0) d.cosine = xy / std::sqrt(xx * yy);
+  if (worst < 0) return;
+  d.value = static_cast<double>(p[worst]);
+  d.expected = static_cast<double>(q[worst]);
+  d.worst.resize(a.rank());
+  for (std::size_t axis = a.rank(); axis-- > 0;) {
+    d.worst[axis] = worst % a.shape()[axis];
+    worst /= a.shape()[axis];
+  }
+}
+
+}  // namespace
 
 Difference compare(const Tensor& a, const Tensor& b) {
   Difference d;
   d.comparable = a.shape() == b.shape();
   if (!d.comparable) return d;
-  const Tensor x = a.to(DType::f64).contiguous(), y = b.to(DType::f64).contiguous();
-  const double *p = x.data<double>(), *q = y.data<double>();
-  double xx = 0, yy = 0, xy = 0;
-  d.meaningful = y.numel() == 0;
-  std::int64_t worst = -1;
-  for (std::int64_t i = 0; i < x.numel(); ++i) {
-    if (std::isfinite(q[i])) {
-      d.meaningful = true;
-      d.scale = std::max(d.scale, std::abs(q[i]));
-    }
-    const bool same = p[i] == q[i] || (std::isnan(p[i]) && std::isnan(q[i]));
-    const double error = same ? 0 : std::abs(p[i] - q[i]);
-    const double counted = std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
-    if (counted > d.max_error) {
-      d.max_error = counted;
-      worst = i;
-    }
-    if (std::isfinite(p[i]) && std::isfinite(q[i])) {
-      xx += p[i] * p[i];
-      yy += q[i] * q[i];
-      xy += p[i] * q[i];
-    }
-  }
-  if (xx > 0 && yy > 0) d.cosine = xy / std::sqrt(xx * yy);
-  if (worst >= 0) {
-    d.value = p[worst];
-    d.expected = q[worst];
-    d.worst.resize(a.rank());
-    for (std::size_t axis = a.rank(); axis-- > 0;) {
-      d.worst[axis] = worst % a.shape()[axis];
-      worst /= a.shape()[axis];
-    }
-  }
+  d.exact = !is_float(a.dtype()) && !is_float(b.dtype());
+  const DType common = d.exact ? DType::i64 : DType::f64;
+  const Tensor x = a.to(common).contiguous(), y = b.to(common).contiguous();
+  d.exact ? compare_elements<std::int64_t>(x, y, d) : compare_elements<double>(x, y, d);
   return d;
 }
 

@@ -11,18 +11,19 @@ struct Difference {
   double max_error = 0;            // largest |a - b|; infinity where only one is NaN or an infinity differs
   double scale = 0;                // largest |b| among finite elements
   bool meaningful = true;          // b is empty or has a finite element
+  bool exact = false;              // both are integers or bools: any difference counts
   Index worst;                     // where the largest error is
   double value = 0, expected = 0;  // the elements there
   double cosine = 1;               // of the two as vectors
 
   /// max_error as a share of scale; absolute when the reference is all zero.
   double relative() const;
-  bool within(double tolerance) const { return comparable && meaningful && relative() <= tolerance; }
+  bool within(double tolerance) const;
   /// "max error 1.2e-06 of 12.3 (relative 9.8e-08) at [0,5]"
   std::string str() const;
 };
 
-/// a against the reference b, in double. NaN equals NaN, an infinity equals the same infinity.
+/// a against the reference b, floats in double. NaN equals NaN, an infinity equals the same infinity.
 Difference compare(const Tensor& a, const Tensor& b);
 
 }  // namespace tenon

@@ -39,6 +39,16 @@ std::optional<std::int64_t> indexed_size(const Value& v, std::unordered_set<cons
   return least;
 }
 
+// A float takes any number, rounded; an integer takes what it can hold; a bool takes true, false, 0 and 1.
+Tensor as_number(const Tensor& number, const Value& input) {
+  Tensor converted = number.to(input.dtype());
+  const bool exact = converted.to(number.dtype()).get_double() == number.get_double();
+  if (!is_float(input.dtype()) && !exact)
+    throw error("input {} is {}, which {} cannot hold", input.name(), number.get_double(),
+                name(input.dtype()));
+  return converted;
+}
+
 void bind_sizes(const Shape& shape, const Tensor& value, Bindings& bindings) {
   for (std::size_t i = 0; i < shape.size() && i < value.rank(); ++i)
     if (const auto symbols = shape[i].symbols(); symbols.size() == 1 && shape[i] == Dim::symbol(symbols[0]))
@@ -74,7 +84,7 @@ std::vector<Tensor> input_values(const Graph& graph, std::vector<GivenInput> giv
   for (const auto& p : parameters) known += (known.empty() ? "" : ", ") + p->name();
   const auto place = [&](std::size_t i, GivenInput& g) {
     if (values[i].defined()) throw error("input {} is given twice", parameters[i]->name());
-    values[i] = g.value.rank() == 0 ? g.value.to(parameters[i]->dtype()) : g.value;
+    values[i] = g.is_number ? as_number(g.value, *parameters[i]) : g.value;
   };
   for (GivenInput& g : given) {
     if (g.name.empty()) continue;

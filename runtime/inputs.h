@@ -13,6 +13,7 @@ namespace tenon {
 struct GivenInput {
   std::string name;
   Tensor value;
+  bool is_number = false;  // written out: takes the input's dtype, if it can hold the number
 };
 
 /// Bounds within which random integers for an input stay valid: the size of the axis they index, when they
@@ -22,10 +23,10 @@ std::int64_t index_bound(const Value& input);
 /// Seeded: floats from the standard normal distribution, integers from [0, bound), bools by coin.
 Tensor random_tensor(DType, const Index& sizes, std::int64_t bound, std::uint64_t seed);
 
-/// One tensor per input of the graph. Numbers given as rank-0 tensors are converted to the input's dtype.
+/// One tensor per input of the graph.
 /// Inputs without a value are random; their symbols take the sizes of the given inputs, then `sizes`, then 1
 /// for the first axis and 16 for the others (within the symbol's bounds).
-/// Throws Error for an unknown name, too many values or two for one input.
+/// Throws Error for an unknown name, too many values, two for one input, a number that its dtype cannot hold.
 std::vector<Tensor> input_values(const Graph&, std::vector<GivenInput> given, std::uint64_t seed,
                                  const Bindings& sizes = {});
 

@@ -105,9 +105,14 @@ Reg LoopBuilder::emit_pointwise(const Node& member) {
 
 Reg LoopBuilder::emit_reduction(const Node& member) {
   const Value* in = member.input();
-  const auto kind = reduction_of(member.op());
+  auto kind = reduction_of(member.op());
   TENON_CHECK(kind.has_value());
   Reg x = reg(in);
+  if (is_bool(in->dtype())) {  // order among bools
+    if (kind == Reduce::max) kind = Reduce::any;
+    if (kind == Reduce::min) kind = Reduce::all;
+    if (kind == Reduce::argmax || kind == Reduce::argmin) x = program_.cast(DType::i64, x);
+  }
   const bool logical = *kind == Reduce::any || *kind == Reduce::all;
   if (logical && !is_bool(in->dtype()))
     x = program_.prim(Prim::ne, x, emit_constant(program_, in->dtype(), 0));

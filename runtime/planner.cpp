@@ -25,7 +25,7 @@ std::unique_ptr<const Plan> Planner::plan() {
   Node* node = nodes.empty() ? nullptr : nodes.front().get();
   while (node) {
     current_ = node;
-    if (!fold(*node) && !try_makers(*node)) {
+    if (!fold(*node) && !computes_nothing(*node) && !try_makers(*node)) {
       node = open_node(*node);
       continue;
     }
@@ -68,6 +68,15 @@ bool Planner::fold(const Node& node) {
   for (const Value* v : node.inputs()) inputs.push_back(places_.at(v));
   const std::vector<Tensor> outputs = evaluate(node.op(), inputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) places_.bind(node.output(i), outputs[i].contiguous());
+  return true;
+}
+
+// Results without elements need a place, but no step.
+bool Planner::computes_nothing(const Node& node) {
+  for (std::size_t i = 0; i < node.num_outputs(); ++i)
+    if (numel(node.output(i)->shape()).value() != 0) return false;
+  for (std::size_t i = 0; i < node.num_outputs(); ++i)
+    places_.place(node.output(i), row_major(node.output(i)->rank()));
   return true;
 }
 

@@ -34,6 +34,7 @@ class Planner {
 
  private:
   bool fold(const Node& node);
+  bool computes_nothing(const Node& node);
   bool try_makers(Node& node);
   void copy_results();
   Tensor copied(const Value* value, const Order& order, FunctionRef<bool(const Tensor&)> fits);

@@ -111,7 +111,7 @@ std::shared_ptr<const Plan> Session::plan_for(std::span<const Tensor> inputs) {
   std::shared_ptr<const Plan> plan =
       Planner(specialize(*graph_, bindings), cpu_device(), pool_, packs_).plan();
   const std::lock_guard lock(mutex_);
-  if (plans_.size() >= options_.max_plans) plans_.pop_back();
+  if (!plans_.empty() && plans_.size() >= options_.max_plans) plans_.pop_back();
   plans_.insert(plans_.begin(), plan);
   return plan;
 }

@@ -11,7 +11,7 @@ namespace tenon {
 
 struct SessionOptions {
   int threads = 1;
-  std::size_t max_plans = 32;  // of those used last
+  std::size_t max_plans = 32;  // of those used last; at least one is kept
 };
 
 struct StepTime {

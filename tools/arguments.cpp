@@ -52,7 +52,7 @@ std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts) {
         for (auto& [key, tensor] : load_npz(value))
           out.push_back({name.empty() ? key : name + "." + key, std::move(tensor)});
       else if (auto n = number(value))
-        out.push_back({name, *n});
+        out.push_back({name, *n, true});
       else if (value.find('[') != std::string::npos)
         out.push_back({name, Type::parse(without_blanks(value))});
       else
@@ -89,15 +89,14 @@ std::map<std::string, std::vector<std::int64_t>> parse_sizes(const std::vector<s
 void write_outputs(const Graph& graph, const std::vector<Tensor>& outputs,
                    const std::vector<std::string>& targets) {
   std::vector<std::pair<std::size_t, std::string>> writes;
+  std::vector<std::string> archives;
   std::string known;
   for (std::size_t i = 0; i < outputs.size(); ++i) known += (i ? ", " : "") + output_name(graph, i);
   std::size_t next = 0;
   for (const std::string& target : targets) {
     const auto [name, file] = split_name(target);
     if (std::filesystem::path(file).extension() == ".npz") {
-      std::vector<std::pair<std::string, Tensor>> all;
-      for (std::size_t i = 0; i < outputs.size(); ++i) all.emplace_back(output_name(graph, i), outputs[i]);
-      save_npz(file, all);
+      archives.push_back(file);
       continue;
     }
     std::size_t index = next;
@@ -113,6 +112,9 @@ void write_outputs(const Graph& graph, const std::vector<Tensor>& outputs,
     writes.emplace_back(index, file);
   }
   for (const auto& [index, file] : writes) save_npy(file, outputs[index]);
+  std::vector<std::pair<std::string, Tensor>> all;
+  for (std::size_t i = 0; i < outputs.size(); ++i) all.emplace_back(output_name(graph, i), outputs[i]);
+  for (const std::string& file : archives) save_npz(file, all);
 }
 
 }  // namespace tenon::tools

@@ -13,6 +13,7 @@ namespace tenon::tools {
 struct InputArgument {
   std::string name;
   std::variant<Type, Tensor> value;
+  bool is_number = false;  // written out, not from a file
 };
 
 /// An .npz gives one argument per array. Throws Error naming the argument and what it could be.

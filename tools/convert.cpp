@@ -69,6 +69,9 @@ std::string output_path(const ConvertVerb& o) {
 
 int convert(const ConvertVerb& o) {
   const std::string target = output_path(o);
+  std::error_code missing;
+  if (std::filesystem::equivalent(target, o.model.path, missing))
+    throw error("the artifact would replace the model it is made from").at(target).hint("give another -o");
   Progress progress;
   Model model = o.model.open([&](std::string_view what) { progress.say(what); });
   if (!model.is_source())

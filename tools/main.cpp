@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <new>
+#include <system_error>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
@@ -23,6 +24,13 @@ int report(const Error& e) {
   return static_cast<int>(e.code());
 }
 
+Error unknown_verb(const CLI::App& app, std::string_view word) {
+  std::string known;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
+    known += (known.empty() ? "" : ", ") + verb->get_name();
+  return tenon::error("there is no verb '{}'", word).hint("the verbs: " + known);
+}
+
 int run(int argc, char** argv) {
   int exit_code = 0;
   CLI::App app(
@@ -38,6 +46,7 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    if (app.get_subcommands().empty() && argc > 1 && argv[1][0] != '-') throw unknown_verb(app, argv[1]);
     fmt::print(stderr, "error: {}\n  try: tenon {}--help\n", e.what(),
                app.get_subcommands().empty() ? "" : app.get_subcommands()[0]->get_name() + " ");
     return static_cast<int>(Exit::bad_input);
@@ -55,6 +64,8 @@ int main(int argc, char** argv) {
     return code;
   } catch (const Error& e) { return report(e); } catch (const std::bad_alloc&) {
     return report(tenon::error("there is not enough memory"));
+  } catch (const std::system_error& e) {  // from printing
+    return report(tenon::error("the output cannot be written: {}", e.code().message()).at("standard output"));
   } catch (const std::exception& e) {
     return report(tenon::error("{}", e.what())
                       .hint("this is a bug in tenon: please report it with the command you ran"));

@@ -1,6 +1,11 @@
 #include "tools/model_options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
+
+#include "base/error.h"
 
 namespace tenon::tools {
 namespace {
@@ -15,8 +20,20 @@ InputLiteral literal(const Tensor& t) {
 InputSpec spec(const InputArgument& argument) {
   if (const auto* type = std::get_if<Type>(&argument.value)) return {argument.name, *type};
   const Tensor& t = std::get<Tensor>(argument.value);
-  if (t.rank() == 0) return {argument.name, literal(t)};
+  if (argument.is_number) return {argument.name, literal(t)};
   return {argument.name, Type{t.dtype(), to_shape(t.shape())}};
+}
+
+void check_symbol(const Graph& graph, const std::string& wanted) {
+  std::set<std::string> symbols;
+  for (const auto& p : graph.body().parameters())
+    for (const Dim& d : p->shape())
+      for (const std::string& symbol : d.symbols()) symbols.insert(symbol);
+  if (symbols.contains(wanted)) return;
+  throw error("the model has no symbol '{}'", wanted)
+      .at("--shape")
+      .hint(symbols.empty() ? "its sizes are all fixed; convert it with --input x=f32[N,...]"
+                            : fmt::format("its symbols: {}", fmt::join(symbols, ", ")));
 }
 
 }  // namespace
@@ -37,7 +54,9 @@ void ModelOptions::add_run(CLI::App& verb) {
   verb.add_option("-t,--threads", threads, "Threads to compute with")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
-  verb.add_option("--seed", seed, "Of the random inputs")->capture_default_str();
+  verb.add_option("--seed", seed, "Of the random inputs")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   verb.add_option("--shape", sizes, "Sizes of symbols for random inputs: N=8")
       ->type_name("N=SIZE")
       ->allow_extra_args(false);
@@ -54,7 +73,10 @@ OpenOptions ModelOptions::open_options() const {
 std::vector<Tensor> ModelOptions::values(const Model& model) const {
   const auto& parameters = model.graph->body().parameters();
   Bindings bindings;
-  for (const auto& [symbol, list] : parse_sizes(sizes)) bindings[symbol] = list.front();
+  for (const auto& [symbol, list] : parse_sizes(sizes)) {
+    check_symbol(*model.graph, symbol);
+    bindings[symbol] = list.front();
+  }
   std::vector<GivenInput> given;
   std::size_t position = 0;
   for (InputArgument& a : parse_inputs(inputs)) {
@@ -64,7 +86,7 @@ std::vector<Tensor> ModelOptions::values(const Model& model) const {
     // What the conversion fixed is no input any more.
     if (model.is_source() && !a.name.empty() && it == parameters.end()) continue;
     if (auto* tensor = std::get_if<Tensor>(&a.value)) {
-      given.push_back({a.name, std::move(*tensor)});
+      given.push_back({a.name, std::move(*tensor), a.is_number});
       continue;
     }
     const Type& type = std::get<Type>(a.value);
@@ -82,7 +104,15 @@ std::vector<Tensor> ModelOptions::values(const Model& model) const {
 Model ModelOptions::open(const std::function<void(std::string_view)>& progress) const {
   OpenOptions options = open_options();
   options.progress = progress;
-  return open_model(path, options);
+  Model model = open_model(path, options);
+  const bool asks_for_conversion = no_fuse || stop_after >= 0 || !off.empty() || method != "forward";
+  if (!model.is_source() && asks_for_conversion)
+    throw error(
+        "an artifact is converted and fused already: --method, --no-fuse, --off and "
+        "--stop-after-rewrite do nothing")
+        .at(path)
+        .hint("give the source model");
+  return model;
 }
 
 }  // namespace tenon::tools

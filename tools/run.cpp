@@ -24,16 +24,19 @@ std::string summary(const Tensor& t) {
   const Tensor values = t.to(DType::f64).contiguous();
   for (std::int64_t i = 0; i < values.numel(); ++i) {
     const double v = values.data<double>()[i];
-    if (std::isnan(v)) ++nan;
+    if (std::isnan(v)) {
+      ++nan;
+      continue;
+    }
     low = std::min(low, v);
     high = std::max(high, v);
     sum += v;
   }
   std::string text = t.type_string();
-  if (t.numel() == 1) return text + fmt::format(" = {:.8g}", sum);
-  if (t.numel() > 0)
-    text +=
-        fmt::format(" min {:.6g} max {:.6g} mean {:.6g}", low, high, sum / static_cast<double>(t.numel()));
+  if (t.numel() == 1) return text + fmt::format(" = {:.8g}", values.data<double>()[0]);
+  if (t.numel() > nan)
+    text += fmt::format(" min {:.6g} max {:.6g} mean {:.6g}", low, high,
+                        sum / static_cast<double>(t.numel() - nan));
   return nan ? text + fmt::format(" ({} NaN)", nan) : text;
 }
 

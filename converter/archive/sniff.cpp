@@ -96,7 +96,7 @@ Sniffed sniff_entries(const ZipReader& zip) {
 Sniffed sniff_zip(std::span<const std::byte> file) {
   try {
     return sniff_entries(ZipReader(file));
-  } catch (const Error& e) { return make(FileKind::damaged_zip, e.message(), e.hint()); }
+  } catch (const Error& e) { return make(FileKind::damaged_zip, "a broken file: " + e.message(), e.hint()); }
 }
 
 /// u64 length of a JSON header, then the header.

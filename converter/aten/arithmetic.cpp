@@ -102,7 +102,8 @@ Results floor_divide(Call& call) {
 
 Results div(Call& call) {
   const std::string rounding = call.word("rounding_mode", "");
-  const std::array given = {call.datum("self"), right_operand(call, "other")};
+  const Datum& other = call.datum("other");
+  const std::array given = {call.datum("self"), rounding.empty() ? right_operand(call, "other") : other};
   if (rounding.empty()) return tenon::apply(Div{}, promoted(call.build, given, true));
   if (rounding != "floor" && rounding != "trunc") throw error("rounding_mode is '{}'", rounding);
   const bool floor = rounding == "floor";
@@ -314,8 +315,7 @@ Results heaviside(Call& call) {
   const std::array given = {call.datum("self"), call.datum("values")};
   const auto x = promoted(call.build, given);
   const Ref zero = x[0].literal(0);
-  const Ref step = where(x[0] > zero, x[0].literal(1), zero);
-  return where(equal(x[0], zero), x[1], where(apply(IsNan{}, {x[0]}), x[0], step));
+  return where(equal(x[0], zero), x[1], where(x[0] > zero, x[0].literal(1), zero));
 }
 Results deg2rad(Call& call) { return real(call) * (std::numbers::pi / 180); }
 Results rad2deg(Call& call) { return real(call) * (180 / std::numbers::pi); }

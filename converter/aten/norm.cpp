@@ -50,7 +50,19 @@ std::vector<Ref> with_affine(Call& call, const Ref& x) {
 Results layer_norm(Call& call) {
   call.ignore({"cudnn_enable"});
   const Ref x = call.tensor("input");
-  const auto rank = static_cast<std::int64_t>(call.sizes("normalized_shape").size());
+  const std::vector<Dim> normalized = call.sizes("normalized_shape");
+  const auto rank = static_cast<std::int64_t>(normalized.size());
+  if (normalized.size() > x.rank())
+    throw error("normalized_shape has {} sizes, the input {}", rank, x.rank());
+  for (std::size_t i = 0; i < normalized.size(); ++i) {
+    const Dim& size = x.shape()[x.rank() - normalized.size() + i];
+    const auto equal = known_equal(size, normalized[i]);
+    if (!equal)
+      throw unsupported("layer_norm over {} where normalized_shape says {}", size.str(), normalized[i].str())
+          .hint("give the input size it depends on a number instead of a symbol");
+    if (!*equal)
+      throw error("normalized_shape is {} where the input has {}", normalized[i].str(), size.str());
+  }
   return tenon::apply(LayerNorm{.rank = rank, .eps = call.number("eps", 1e-5)}, with_affine(call, x));
 }
 

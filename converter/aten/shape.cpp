@@ -156,28 +156,29 @@ Ref padded(const Ref& x, const std::vector<Dim>& pads, PadMode mode, double valu
   if (pads.size() % 2 != 0 || pads.size() / 2 > rank)
     throw error("{} paddings for a tensor of rank {}", pads.size(), rank);
   Shape amounts(2 * rank, Dim(0));
-  Shape kept = x.shape();  // what a negative padding leaves
   for (std::size_t i = 0; i < pads.size() / 2; ++i) {
     const std::size_t axis = rank - 1 - i;
     amounts[axis] = pads[2 * i];
     amounts[rank + axis] = pads[2 * i + 1];
-    kept[axis] = kept[axis] + amounts[axis] + amounts[rank + axis];
   }
   const auto is_negative = [](const Dim& d) { return d.range().max.value_or(0) < 0; };
   if (mode == PadMode::constant || std::none_of(amounts.begin(), amounts.end(), is_negative))
     return apply(Pad{.pads = std::move(amounts), .mode = mode, .value = value}, {x});
 
-  // The other modes repeat what is there before anything is cut off.
-  Shape added = amounts;
-  for (Dim& d : added)
-    if (is_negative(d)) d = Dim(0);
-  Ref y = apply(Pad{.pads = added, .mode = mode}, {x});
-  for (std::size_t axis = 0; axis < rank; ++axis) {
-    const Dim start = is_negative(amounts[axis]) ? -amounts[axis] : Dim(0);
-    if (kept[axis] != y.shape()[axis])
-      y = slice(y, static_cast<std::int64_t>(axis), start, start + kept[axis]);
+  Shape added = amounts, removed = amounts;
+  for (std::size_t i = 0; i < amounts.size(); ++i) {
+    (is_negative(amounts[i]) ? added : removed)[i] = Dim(0);
+    removed[i] = -removed[i];
   }
-  return y;
+  const auto grow = [&](const Ref& y) { return apply(Pad{.pads = added, .mode = mode}, {y}); };
+  const auto cut = [&](Ref y) {
+    for (std::size_t axis = 0; axis < rank; ++axis)
+      if (removed[axis] != Dim(0) || removed[rank + axis] != Dim(0))
+        y = slice(y, static_cast<std::int64_t>(axis), removed[axis], y.shape()[axis] - removed[rank + axis]);
+    return y;
+  };
+  // What is cut off does not come back on the other side; it is reflected, though.
+  return mode == PadMode::circular ? grow(cut(x)) : cut(grow(x));
 }
 
 Results constant_pad(Call& call) {

@@ -237,6 +237,7 @@ Results chunk(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
   const std::int64_t axis = call.axis("dim", x->rank(), 0);
   const std::int64_t chunks = call.integer("chunks");
+  if (x->shape()[at(axis)] == Dim(0)) return parts(call.build, x, axis, std::vector<Dim>(at(chunks), Dim(0)));
   return even_parts(call.build, x, axis, ceil_div(x->shape()[at(axis)], Dim(chunks)));
 }
 

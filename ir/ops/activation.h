@@ -125,7 +125,9 @@ struct Softshrink : Pointwise<1> {
   static constexpr std::string_view name = "softshrink";
   double lambda = 0.5;
   static constexpr auto fields = std::tuple{field("lambda", &Softshrink::lambda)};
-  Expr value(Expr x) const { return select(x > lambda, x - lambda, select(x < -lambda, x + lambda, x * 0)); }
+  Expr value(Expr x) const {
+    return select(x > lambda, x - lambda, select(x < -lambda, x + lambda, x * 0 + 0));
+  }
   static constexpr std::array from = {aten("softshrink(self, lambda=lambd)")};
 };
 

@@ -152,8 +152,9 @@ static TENON_INLINE vf vlog1p(vf x) {
 
 static TENON_INLINE vf vsigmoid(vf x) { return 1.0f / (1.0f + vexp(-x)); }
 static TENON_INLINE vf vsilu(vf x) { return x / (1.0f + vexp(-x)); }
-static TENON_INLINE vf vtanh(vf x) {
-  x = clamp(x, -9.02f, 9.02f);
+static TENON_INLINE vf vtanh(vf whole) {
+  constexpr float saturated = 9.02f;  // beyond it the result rounds to 1
+  const vf x = clamp(whole, -saturated, saturated);
   const vf s = x * x;
   vf p = broadcast(-1.2203437e-11f);
   p = p * s + 3.0584978e-08f;
@@ -166,10 +167,11 @@ static TENON_INLINE vf vtanh(vf x) {
   q = q * s + 0.027245834f;
   q = q * s + 0.47013247f;
   q = q * s + 1.0f;
-  return clamp(x * p / q, -1.0f, 1.0f);
+  return vabs(whole) > saturated ? with_sign_of(broadcast(1.0f), whole) : clamp(x * p / q, -1.0f, 1.0f);
 }
-static TENON_INLINE vf verf(vf x) {
-  x = clamp(x, -3.95f, 3.95f);
+static TENON_INLINE vf verf(vf whole) {
+  constexpr float saturated = 3.95f;  // beyond it the result rounds to 1
+  const vf x = clamp(whole, -saturated, saturated);
   const vf s = x * x;
   vf p = broadcast(2.0259101e-06f);
   p = p * s + 0.0002846882f;
@@ -183,7 +185,7 @@ static TENON_INLINE vf verf(vf x) {
   q = q * s + 0.1145597f;
   q = q * s + 0.50308985f;
   q = q * s + 1.0f;
-  return clamp(x * p / q, -1.0f, 1.0f);
+  return vabs(whole) > saturated ? with_sign_of(broadcast(1.0f), whole) : clamp(x * p / q, -1.0f, 1.0f);
 }
 static TENON_INLINE vf vgelu(vf x) {
   const vf half = 0.5f * x;

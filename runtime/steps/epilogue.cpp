@@ -87,12 +87,13 @@ bool GroupEpilogue::take(Planner& planner, const Group& group, const Node& membe
   const Value* outer = group.outer(other);
   const auto matrix = as_matrix(planner.places().at(outer), shape_, order_);
   if (!matrix || matrix->column_stride != 1) return false;
-  if (matrix->row_stride == 0 && !bias_) {
+  const bool one_row = shape_[static_cast<std::size_t>(order_.back())] == numel(shape_);
+  if ((matrix->row_stride == 0 || one_row) && !bias_) {
     bias_ = planner.address(matrix->place);
   } else if (matrix->row_stride > 0 && !residual_) {
     residual_ = planner.address(matrix->place);
     residual_stride_ = matrix->row_stride;
-    residual_value_ = outer;
+    if (matrix->place.rank() == shape_.size()) residual_value_ = outer;
   } else {
     return false;
   }

@@ -371,6 +371,8 @@ def corners(x, b):
     return (
         torch.squeeze(x, ()), x.squeeze(), F.pad(x, (-1, 2), mode="replicate"), torch.permute_copy(x, (2, 0, 1)),
         b.square(), scalar.cumsum(0), F.softmax(scalar, 0), F.adaptive_max_pool1d(x, 2), scalar.max(0)[0], x[:0],
+        F.pad(x, (2, -1), mode="circular"), F.softmax(x[:, :, :0], 2), x[:, :0].chunk(2, 1)[1], torch.zeros(()),
+        torch.heaviside(x * float("nan"), x), torch.div(b.long(), 2.0, rounding_mode="floor"),
         torch.isclose(b, ~b), x.masked_fill(torch.tensor(True), 1.0), torch.cat([x, torch.empty(0)]), torch.std_mean(x),
     )  # fmt: skip
 

@@ -100,6 +100,18 @@ TEST(Text, SaysWhatIsWrongAndWhere) {
   }
 }
 
+TEST(Text, ResultsMayBeLiterals) {
+  const std::string text =
+      "graph g(%x: f32[2]) {\n  return 0.0:f32 as \"zero\", %x as \"x\", true:bool as \"yes\"\n}\n";
+  EXPECT_EQ(print(*parse(text)), text);
+}
+
+TEST(Text, ASourceNameCannotBreakItsLine) {
+  const auto graph = parse("graph g(%x: f32[2]) {\n  %1 = relu(%x) : f32[2]\n  return %1\n}\n");
+  graph->body().nodes().front()->source = {{"a\nb"}, "evil\n  %2 = exp(%x)", 3};
+  EXPECT_NO_THROW(parse(print(*graph)));
+}
+
 TEST(Text, SourceKeepsModulesAndLine) {
   const auto graph =
       parse("graph g(%x: f32[2]) {\n  %1 = relu(%x) : f32[2]  # a.{b,c}, d.e (net.py:12)\n  return %1\n}\n");

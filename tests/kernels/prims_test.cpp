@@ -115,6 +115,14 @@ TEST_P(Prims, GeluIsWithinTwoMillionthsOfTheTruth) {
   }
 }
 
+TEST_P(Prims, TanhAndErfReachOne) {
+  for (const Prim p : {Prim::tanh, Prim::erf}) {
+    const std::vector<float> x = {10, -10, 2000, -2000, 1e38f, -1e38f, inf, -inf};
+    const std::vector<float> y = run_unary(p, x);
+    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(y[i], x[i] > 0 ? 1 : -1) << name(p) << x[i];
+  }
+}
+
 TEST_P(Prims, SineAndCosineOfHugeAnglesAndOfInfinity) {
   for (const Prim p : {Prim::sin, Prim::cos}) {
     const std::vector<float> x = {1e5f, -3e7f, 1e30f, inf, -inf, 12000.5f, 0.5f, 1.0f, 2.0f};

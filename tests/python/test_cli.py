@@ -20,6 +20,7 @@ def cli(tenon, tmp_path):
             stdin=subprocess.DEVNULL, **options,
         )
 
+    run.tenon = tenon
     return run
 
 
@@ -40,7 +41,7 @@ def test_every_help_has_an_example(cli, verb):
 
 
 def test_unknown_verb_and_flag(cli):
-    assert_error(cli("convrt"), "try:")
+    assert_error(cli("convrt"), "'convrt'", "try:", "convert")
     assert_error(cli("ops", "--jsno"), "--jsno")
     assert_error(cli())
 
@@ -114,6 +115,26 @@ def test_inputs_are_checked(cli, mlp, tmp_path):
     numpy.save(tmp_path / "nan.npy", numpy.full_like(good, numpy.nan))
     done = cli("run", "mlp.tenon", "--input", "nan.npy")
     assert done.returncode == DONE and "NaN" in done.stdout
+
+
+def test_options_that_can_do_nothing_are_errors(cli, mlp):
+    for option in (["--no-fuse"], ["--off", "raise"], ["--stop-after-rewrite", "3"], ["--method", "other"]):
+        assert_error(cli("inspect", "mlp.tenon", *option), "source model")
+    assert_error(cli("run", "mlp.tenon", "--shape", "Q=3"), "'Q'")
+    assert_error(cli("run", "mlp.tenon", "--seed", "-1"), "--seed")
+
+
+def test_the_source_is_not_overwritten(cli, mlp, tmp_path):
+    source = tmp_path / "copy.pt"
+    source.write_bytes((mlp / "model.pt").read_bytes())
+    assert_error(cli("convert", "copy.pt", "-o", "copy.pt"), "replace")
+    assert source.read_bytes() == (mlp / "model.pt").read_bytes()
+
+
+def test_unwritable_standard_output(cli):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([cli.tenon, "ops"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert_error(done, "standard output")
 
 
 def test_unwritable_output(cli, mlp, tmp_path):

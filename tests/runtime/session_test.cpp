@@ -28,6 +28,38 @@ TEST(Session, RunsProductsOfAnyStrides) {
 )");
 }
 
+TEST(Session, AddsVectorsToAProductOfOneRow) {
+  expect_same_as_reference(R"(graph g(%x: f32[N,3], %w: f32[3,5], %t: f32[5,3], %v: f32[5], %y: f32[N,5]) {
+  %1 = fused matmul(%x, %w) { add(_, %v); relu } : f32[N,5]
+  %2 = fused linear(%x, %t, %v) { add(_, %v) } : f32[N,5]
+  %3 = fused matmul(%x, %w) { add(_, %v); add(_, %y) } : f32[N,5]
+  return %1, %2, %3
+}
+)",
+                           {{{"N", 1}}, {{"N", 2}}});
+}
+
+TEST(Session, OrdersBools) {
+  expect_same_as_reference(R"(graph g(%b: bool[N,4]) {
+  %1 = amax(%b, axes=[1]) : bool[N]
+  %2 = amin(%b, axes=[0]) : bool[4]
+  %3 = argmax(%b, axis=1) : i64[N]
+  return %1, %2, %3
+}
+)",
+                           {{{"N", 1}}, {{"N", 3}}});
+}
+
+TEST(Session, ComputesNothingWhereThereAreNoElements) {
+  expect_same_as_reference(R"(graph g(%x: f32[N,M]) {
+  %1 = softmax(%x, axis=1) : f32[N,M]
+  %2 = layer_norm(%1) : f32[N,M]
+  return %2
+}
+)",
+                           {{{"N", 3}, {"M", 0}}, {{"N", 0}, {"M", 3}}});
+}
+
 TEST(Session, RunsReductionsOverAnyAxes) {
   expect_same_as_reference(R"(graph g(%x: f32[N,6,5]) {
   %1 = sum(%x, axes=[0,2]) : f32[6]
