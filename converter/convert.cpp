@@ -42,6 +42,7 @@ class Inputs {
   std::vector<Datum> arguments() {
     std::vector<Datum> out;
     for (std::size_t i = 1; i < method_.arguments.size(); ++i) out.push_back(argument(method_.arguments[i]));
+    check_names();
     if (!missing_.empty()) {
       std::string flags;
       for (const std::string& flag : missing_) flags += " --input " + flag;
@@ -49,16 +50,22 @@ class Inputs {
                   missing_.size() == 1 ? "an input" : fmt::format("{} inputs", missing_.size()))
           .hint("add" + flags + ", with a number or a name (a size that may vary) for every '?'");
     }
-    for (std::size_t i = 0; i < specs_.size(); ++i) {
-      if (used_[i]) continue;
-      if (specs_[i].name.empty()) throw error("more inputs are given than {} takes", method_.name);
-      throw error("{} has no input '{}'", method_.name, specs_[i].name)
-          .hint("its inputs are " + argument_names());
-    }
     return out;
   }
 
  private:
+  void check_names() const {
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      if (used_[i]) continue;
+      if (specs_[i].name.empty()) throw error("more inputs are given than {} takes", method_.name);
+      const bool twice = std::any_of(specs_.begin(), specs_.begin() + static_cast<std::ptrdiff_t>(i),
+                                     [&](const InputSpec& s) { return s.name == specs_[i].name; });
+      if (twice) throw error("input {} is given twice", specs_[i].name);
+      throw error("{} has no input '{}'", method_.name, specs_[i].name)
+          .hint("its inputs are " + argument_names());
+    }
+  }
+
   std::string argument_names() const {
     std::string out;
     for (std::size_t i = 1; i < method_.arguments.size(); ++i) {
@@ -258,13 +265,6 @@ const ts::Function& entry_method(const ts::Program& program, const std::string& 
   throw error("the model has no method '{}'", name).at(program.path).hint("its methods are " + known);
 }
 
-void note_training_mode(const ts::Program& program, ConvertNotes& notes) {
-  if (program.modules_in_training_mode.empty()) return;
-  notes.push_back({ConvertNote::Kind::training,
-                   fmt::format("{} of the modules saved in training mode, converted in eval mode",
-                               program.modules_in_training_mode.size())});
-}
-
 /// The graph, or what stands in its way.
 struct Attempt {
   std::unique_ptr<Graph> graph;
@@ -278,7 +278,6 @@ Attempt attempt(const ts::Program& program, const ts::Function& method, const Co
   Attempt out;
   out.graph = std::make_unique<Graph>(options.method == "forward" ? "main" : options.method);
   out.graph->symbols = options.symbols;
-  note_training_mode(program, out.notes);
   Interpreter interpreter(program, *out.graph, out.report, out.notes);
   try {
     std::vector<Datum> arguments = Inputs(method, options.inputs, *out.graph, interpreter).arguments();

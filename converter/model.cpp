@@ -43,8 +43,14 @@ Model open_model(const std::filesystem::path& path, const OpenOptions& options) 
             .goldens = std::move(artifact.goldens),
             .facts = std::move(artifact.notes)};
   }
-  if (what.kind != FileKind::torchscript)
-    throw error("this is {}", what.what).at(path.string()).hint(what.hint);
+  if (what.kind != FileKind::torchscript) {
+    const bool is_model = what.kind == FileKind::pt2 || what.kind == FileKind::pt2_before_2_9 ||
+                          what.kind == FileKind::onnx || what.kind == FileKind::aot_inductor;
+    throw Error(fmt::format("this is {}{}", what.what, is_model ? ", which Tenon does not read" : ""),
+                is_model ? Exit::unsupported : Exit::bad_input)
+        .at(path.string())
+        .hint(what.hint);
+  }
   Model model = import_torchscript(path, options);
   options.progress("fusing");
   std::shared_ptr<Graph> graph = clone(*model.imported);

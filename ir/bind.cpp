@@ -91,8 +91,10 @@ class Binder {
     for (const auto& [name, info] : graph_.symbols) {
       const auto bound = bindings_.find(name);
       if (bound == bindings_.end() || (bound->second >= info.min && bound->second <= info.max)) continue;
-      throw error("{}{} is {}, the graph allows {} to {}", name,
-                  info.note.empty() ? "" : " (" + info.note + ")", bound->second, info.min, info.max);
+      const bool has_max = info.max != std::numeric_limits<std::int64_t>::max();
+      throw error("{}{} is {}, the graph allows {}{}", name, info.note.empty() ? "" : " (" + info.note + ")",
+                  bound->second, has_max ? "" : "at least ",
+                  has_max ? fmt::format("{} to {}", info.min, info.max) : std::to_string(info.min));
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "base/error.h"
 #include "ir/bind.h"
 
 namespace tenon {
@@ -29,6 +30,17 @@ class Cloner {
   Type type(const Value& value) const {
     return bindings_ ? Type{value.dtype(), to_shape(eval(value.shape(), *bindings_))} : value.type();
   }
+  std::vector<Type> output_types(const Node& node) const {
+    std::vector<Type> types;
+    for (std::size_t i = 0; i < node.num_outputs(); ++i) {
+      types.push_back(type(*node.output(i)));
+      for (const Dim& d : types.back().shape)
+        if (d.is_known() && d.value() < 0)
+          throw error("an input is too small: {} would give {}", node.op().name(), types.back().str())
+              .at(node.source.str());
+    }
+    return types;
+  }
   Op op(const Op& op) const { return bindings_ ? bind(op, *bindings_) : op; }
 
   void note(const Value& from, Value* to) {
@@ -44,8 +56,7 @@ class Cloner {
     for (const auto& node : from.nodes()) {
       std::vector<Value*> inputs;
       for (const Value* v : node->inputs()) inputs.push_back(mapped(v));
-      std::vector<Type> types;
-      for (std::size_t i = 0; i < node->num_outputs(); ++i) types.push_back(type(*node->output(i)));
+      const std::vector<Type> types = output_types(*node);
       Node* made = to.insert_typed(op(node->op()), std::move(inputs), std::move(types),
                                    node->regions().size(), nullptr, node->source);
       for (std::size_t i = 0; i < node->num_outputs(); ++i) {

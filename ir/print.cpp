@@ -180,11 +180,11 @@ class Printer {
     }
     for (std::size_t i = 0; i < n.num_outputs(); ++i)
       out_ += fmt::format("{}{}", i ? ", " : " : ", n.output(i)->type().str());
-    if (options_.sources && !n.source.empty()) {
-      out_ += "  # " + one_line(n.source.modules_text());
-      if (options_.lines && !n.source.file.empty())
-        out_ += fmt::format(" ({}:{})", one_line(n.source.file), n.source.line);
-    }
+    if (!options_.sources) return;
+    std::string place = n.source.modules_text();
+    if (options_.lines && !n.source.file.empty())
+      place += fmt::format("{}({}:{})", place.empty() ? "" : " ", n.source.file, n.source.line);
+    if (!place.empty()) out_ += "  # " + one_line(std::move(place));
   }
 
   // fused conv(%x, @w, @b, pad=1) { add(_, %5); relu }

@@ -47,6 +47,7 @@ class Loader {
   Artifact load() {
     check_format();
     text(std::string(safetensors::header_checksum_key));  // was compared if it is there
+    verify_checksums(*file_);
     std::unique_ptr<Graph> graph = parse(text(graph_key));
     for (const auto& weight : graph->weights()) {
       const Tensor& data = take(weight->name(), "weight " + weight->name());
@@ -63,7 +64,6 @@ class Loader {
     for (const auto& [key, value] : file_->metadata)
       if (key.starts_with(note_prefix)) artifact.notes[key.substr(note_prefix.size())] = value;
     artifact.graph = std::move(graph);
-    artifact.verify_checksums = [file = file_] { tenon::verify_checksums(*file); };
     return artifact;
   }
 
@@ -137,8 +137,11 @@ Artifact load_artifact(const std::filesystem::path& path) {
   try {
     return Loader(std::make_shared<Safetensors>(read_safetensors(path))).load();
   } catch (Error& e) {
+    const bool has_path = e.where().starts_with(path.string());
     throw Error(e.message(), e.code())
-        .at(e.where().empty() ? path.string() : path.string() + ", " + e.where())
+        .at(has_path            ? e.where()
+            : e.where().empty() ? path.string()
+                                : path.string() + ", " + e.where())
         .hint(e.hint());
   } catch (const InternalError& e) {
     throw error("its graph is inconsistent: {}", e.what()).at(path.string());

@@ -1,6 +1,5 @@
 // model.tenon: a graph with its weights, goldens and notes, in one safetensors file.
 #pragma once
-#include <functional>
 #include <memory>
 
 #include "ir/graph.h"
@@ -17,9 +16,6 @@ struct Artifact {
   std::shared_ptr<const Graph> graph;
   std::vector<Golden> goldens;
   TextMap notes;  // whatever the tools want to keep: "source", "verified", "precision"...
-
-  /// Compares all data with their checksums; only for loaded artifacts. Throws Error naming what is damaged.
-  std::function<void()> verify_checksums;
 };
 
 /// Weights are tensors under their names, goldens are tensors golden.K.in.NAME and golden.K.out.NAME (bool,
@@ -28,7 +24,8 @@ struct Artifact {
 void save_artifact(const Artifact& artifact, const std::filesystem::path& path);
 
 /// Maps the file; weights are views of it. Nothing in it is trusted: throws Error naming the file and what is
-/// wrong: not an artifact, a newer version, damaged, a weight that the graph does not declare or lacks.
+/// wrong: not an artifact, a newer version, data that do not agree with their checksums, a weight that the
+/// graph does not declare or lacks.
 Artifact load_artifact(const std::filesystem::path& path);
 
 /// True when the file begins as an artifact does (a cheap look; load_artifact decides).

@@ -11,7 +11,11 @@ namespace tenon {
 namespace {
 
 constexpr std::int64_t default_bound = 2;
-constexpr std::int64_t default_size = 16;
+
+std::int64_t default_size(std::size_t axis, std::size_t rank) {
+  if (axis == 0) return 1;
+  return rank >= 4 && axis + 2 >= rank ? 64 : 16;
+}
 
 // The size of the axis that a value indexes, following it through operators that only move or convert it.
 std::optional<std::int64_t> indexed_size(const Value& v, std::unordered_set<const Value*>& seen) {
@@ -115,8 +119,7 @@ std::vector<Tensor> input_values(const Graph& graph, std::vector<GivenInput> giv
       for (const std::string& symbol : p.shape()[axis].symbols()) {
         const auto info = graph.symbols.find(symbol);
         const SymbolInfo limits = info == graph.symbols.end() ? SymbolInfo{} : info->second;
-        bindings.emplace(symbol,
-                         std::clamp<std::int64_t>(axis == 0 ? 1 : default_size, limits.min, limits.max));
+        bindings.emplace(symbol, std::clamp(default_size(axis, p.rank()), limits.min, limits.max));
       }
     values[i] = random_tensor(p.dtype(), eval(p.shape(), bindings), index_bound(p), seed + i);
   }

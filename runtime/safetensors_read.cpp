@@ -32,7 +32,7 @@ json parse_header(std::string_view text) {
     json header = json::parse(text, watch);
     if (!header.is_object()) throw error("its header is not a JSON object");
     return header;
-  } catch (const json::exception& e) { throw error("its header is not JSON: {}", e.what()); }
+  } catch (const json::exception&) { throw error("its header is not JSON: the file is damaged"); }
 }
 
 class Reader {

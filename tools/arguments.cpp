@@ -33,6 +33,15 @@ std::optional<Tensor> number(const std::string& text) {
   return std::nullopt;
 }
 
+// The arrays of a file given for one input are that input, or its parts.
+void add_arrays(const std::string& name, std::vector<std::pair<std::string, Tensor>> arrays,
+                std::vector<InputArgument>& out) {
+  for (auto& [key, tensor] : arrays) {
+    const std::string whole = arrays.size() == 1 ? name : name + "." + key;
+    out.push_back({name.empty() ? key : whole, std::move(tensor)});
+  }
+}
+
 std::string without_blanks(std::string text) {
   std::erase_if(text, [](char c) { return c == ' '; });
   return text;
@@ -49,8 +58,7 @@ std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts) {
       if (extension == ".npy")
         out.push_back({name, load_npy(value)});
       else if (extension == ".npz")
-        for (auto& [key, tensor] : load_npz(value))
-          out.push_back({name.empty() ? key : name + "." + key, std::move(tensor)});
+        add_arrays(name, load_npz(value), out);
       else if (auto n = number(value))
         out.push_back({name, *n, true});
       else if (value.find('[') != std::string::npos)
@@ -95,7 +103,10 @@ void write_outputs(const Graph& graph, const std::vector<Tensor>& outputs,
   std::size_t next = 0;
   for (const std::string& target : targets) {
     const auto [name, file] = split_name(target);
-    if (std::filesystem::path(file).extension() == ".npz") {
+    const std::string extension = std::filesystem::path(file).extension();
+    if (extension != ".npy" && extension != ".npz" && !file.starts_with("/dev/"))
+      throw error("'{}' is no name for arrays", file).at("--output " + target).hint("end it in .npy or .npz");
+    if (extension == ".npz") {
       archives.push_back(file);
       continue;
     }

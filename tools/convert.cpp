@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "ir/bind.h"
 #include "ir/print.h"
 #include "runtime/session.h"
 #include "tools/model_options.h"
@@ -37,12 +38,34 @@ void explain(const FuseReport& report) {
     fmt::print("    -  {:<37} {}  {}\n", r.rule, r.reason, r.place.empty() ? "" : "# " + r.place);
 }
 
+std::string sizes_text(const Graph& graph, std::span<const Tensor> inputs) {
+  std::string text;
+  for (const auto& [symbol, size] : bind_inputs(graph, inputs))
+    text += fmt::format("{}{}={}", text.empty() ? " at " : ", ", symbol, size);
+  return text;
+}
+
+// LibTorch may refuse inputs that were made up.
+std::vector<Tensor> source_outputs(TorchOracle& torch, const Model& model, const std::vector<Tensor>& inputs,
+                                   const std::string& method) {
+  try {
+    return torch_outputs(torch, *model.graph, inputs, method);
+  } catch (Error& e) {
+    if (e.hint().empty())
+      e.hint(
+          fmt::format("if the model needs other inputs than random ones{}: --input x=sample.npy, --shape N=8",
+                      sizes_text(*model.graph, inputs)));
+    throw;
+  }
+}
+
 // Runs source and result on one seeded sample. The sample becomes a golden when it is small.
 void check_against_source(const ConvertVerb& o, Model& model) {
   constexpr std::size_t golden_bytes = 8 << 20;
-  const std::vector<Tensor> inputs = o.model.values(model);
+  constexpr std::int64_t batch = 2;  // what goes wrong between samples shows
+  const std::vector<Tensor> inputs = o.model.values(model, batch);
   TorchOracle torch(model.path);
-  const std::vector<Tensor> expected = torch_outputs(torch, *model.graph, inputs, o.model.method);
+  const std::vector<Tensor> expected = source_outputs(torch, model, inputs, o.model.method);
   const auto checks = check_outputs(
       *model.graph, Session(model.graph, {.threads = o.model.threads}).run(inputs), expected, o.tolerance);
   for (const OutputCheck& c : checks)
@@ -58,7 +81,7 @@ void check_against_source(const ConvertVerb& o, Model& model) {
     for (const Tensor& t : *list) bytes += static_cast<std::size_t>(t.numel()) * size_of(t.dtype());
   double error = 0;
   for (const OutputCheck& c : checks) error = std::max(error, c.difference.relative());
-  model.facts["verified"] = fmt::format("{:.1e}", error);
+  model.facts["verified"] = fmt::format("relative error {:.1e}{}", error, sizes_text(*model.graph, inputs));
   if (bytes <= golden_bytes) model.goldens.push_back({inputs, expected});
 }
 
@@ -92,10 +115,9 @@ int convert(const ConvertVerb& o) {
   save_artifact({.graph = model.graph, .goldens = model.goldens, .notes = model.facts}, target);
   progress.say("");
   for (const ConvertNote& n : model.notes) fmt::print("note: {}\n", n.text);
-  fmt::print(
-      "{}: {} nodes, {} rewrites, {}\n", target, model.graph->body().nodes().size(),
-      model.fusion.rewrites.size(),
-      o.no_verify ? "not verified" : "equal to LibTorch (relative error " + model.facts["verified"] + ")");
+  fmt::print("{}: {} nodes, {} rewrites, {}\n", target, model.graph->body().nodes().size(),
+             model.fusion.rewrites.size(),
+             o.no_verify ? "not verified" : "equal to LibTorch (" + model.facts["verified"] + ")");
   return 0;
 }
 
@@ -113,7 +135,8 @@ void add_convert(CLI::App& app, int& exit_code) {
   verb->add_flag("--explain-fusion", o->explain, "Say what fused, what did not and why");
   verb->add_flag("--no-verify", o->no_verify, "Do not run the source model; the artifact says so");
   verb->add_option("--tolerance", o->tolerance, "Largest error allowed, as a share of the largest value")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   verb->footer("Example: tenon convert resnet50.pt -o resnet50.tenon --input x=f32[N,3,224,224]");
   verb->callback([&exit_code, o] { exit_code = convert(*o); });
 }

@@ -70,13 +70,16 @@ OpenOptions ModelOptions::open_options() const {
   return options;
 }
 
-std::vector<Tensor> ModelOptions::values(const Model& model) const {
+std::vector<Tensor> ModelOptions::values(const Model& model, std::int64_t batch) const {
   const auto& parameters = model.graph->body().parameters();
   Bindings bindings;
   for (const auto& [symbol, list] : parse_sizes(sizes)) {
     check_symbol(*model.graph, symbol);
     bindings[symbol] = list.front();
   }
+  for (const auto& p : parameters)
+    if (p->rank() > 0 && !p->shape()[0].is_known())
+      for (const std::string& symbol : p->shape()[0].symbols()) bindings.emplace(symbol, batch);
   std::vector<GivenInput> given;
   std::size_t position = 0;
   for (InputArgument& a : parse_inputs(inputs)) {

@@ -25,8 +25,9 @@ struct ModelOptions {
 
   /// What --input says of types and fixed arguments, and the rest as open_model wants it.
   OpenOptions open_options() const;
-  /// Values for the graph's inputs: given ones, random of given types, random for the others.
-  std::vector<Tensor> values(const Model&) const;
+  /// Values for the graph's inputs: given ones, random of given types, random for the others. A first axis
+  /// whose size nothing says has `batch`.
+  std::vector<Tensor> values(const Model&, std::int64_t batch = 1) const;
   Model open(const std::function<void(std::string_view)>& progress) const;
 };
 

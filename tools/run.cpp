@@ -83,7 +83,8 @@ void add_run(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false);
   verb->add_flag("--check", o->check, "Replay the goldens that the artifact holds");
   verb->add_option("--tolerance", o->tolerance, "Of --check, as a share of the largest value")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   verb->footer("Example: tenon run resnet50.tenon --input x=image.npy --output scores.npy");
   verb->callback([&exit_code, o] { exit_code = run(*o); });
 }

@@ -14,12 +14,11 @@ namespace tenon {
 namespace {
 
 constexpr std::string_view kExport =
-    "export the model itself: torch.export.save(torch.export.export(model, args), 'model.pt2'), or "
+    "export the model itself: torch.jit.trace(model, inputs).save('model.pt'), or "
     "torch.jit.script(model).save('model.pt')";
 constexpr std::string_view kWrapWeights =
-    "build the model in Python, load these weights into it, then "
-    "torch.export.save(torch.export.export(model, "
-    "args), 'model.pt2') or torch.jit.script(model).save('model.pt')";
+    "build the model in Python, load these weights into it, then torch.jit.trace(model, "
+    "inputs).save('model.pt') or torch.jit.script(model).save('model.pt')";
 constexpr std::size_t kLargestPickle = 64u << 20;
 
 Sniffed make(FileKind kind, std::string_view what, std::string_view hint = {}) {
@@ -73,11 +72,12 @@ Sniffed sniff_entries(const ZipReader& zip) {
     has_arrays |= entry.name.ends_with(".npy");
   }
   if (has_model_json && has_pickled_weights) {
-    return make(FileKind::pt2_before_2_9, "a .pt2 written by torch.export.save of PyTorch 2.8", "");
+    return make(FileKind::pt2_before_2_9, "a .pt2 written by torch.export.save of PyTorch 2.8", kExport);
   }
-  if (has_model_json) return make(FileKind::pt2, "a .pt2 written by torch.export.save");
+  if (has_model_json) return make(FileKind::pt2, "a .pt2 written by torch.export.save", kExport);
   if (has_exported_program) {
-    return make(FileKind::pt2_before_2_9, "a .pt2 written by torch.export.save of PyTorch 2.7 or older");
+    return make(FileKind::pt2_before_2_9, "a .pt2 written by torch.export.save of PyTorch 2.7 or older",
+                kExport);
   }
   if (has_compiled) {
     return make(FileKind::aot_inductor, "an AOTInductor package: machine code without a graph", kExport);
@@ -153,7 +153,7 @@ Sniffed sniff(std::span<const std::byte> file) {
   if (text.size() > 2 && text[0] == '\x80' && text[1] >= 2 && text[1] <= 5) {
     return make(FileKind::pickle, "a Python pickle: it needs the Python code it came from", kExport);
   }
-  if (looks_like_onnx(text)) return make(FileKind::onnx, "an ONNX model");
+  if (looks_like_onnx(text)) return make(FileKind::onnx, "an ONNX model", kExport);
   if (looks_like_text(text)) {
     if (text.starts_with("version https://git-lfs")) {
       return make(FileKind::text, "a Git LFS pointer instead of the model itself",

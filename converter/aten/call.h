@@ -97,6 +97,9 @@ class Call {
   std::vector<std::string> used_;
 };
 
+/// True when run_aten has a form for the operator, given the right arguments.
+bool is_aten_implemented(std::string_view name, std::string_view overload);
+
 /// Runs the operator. Throws Error: unsupported when Tenon has no form for it, else when the arguments are
 /// wrong.
 std::vector<Datum> run_aten(Builder&, std::string_view name, std::string_view overload,

@@ -1,5 +1,6 @@
 #include "converter/aten/table.h"
 
+#include <optional>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -53,10 +54,24 @@ bool serves(std::string_view name, std::string_view overload) {
   return find_handler(name, overload) || find_mapping(name, overload);
 }
 
+/// The operator of the tables that a name is a form of.
+struct Form {
+  std::string_view pure;
+  enum Kind { itself, copy, in_place } kind;
+};
+
+std::optional<Form> form_of(std::string_view name, std::string_view overload) {
+  if (serves(name, overload)) return Form{name, Form::itself};
+  if (const auto view = view_name(name); !view.empty() && serves(view, overload))
+    return Form{view, Form::copy};
+  for (const std::string_view pure : {pure_name(name), python_in_place(name)})
+    if (!pure.empty() && serves(pure, overload)) return Form{pure, Form::in_place};
+  return std::nullopt;
+}
+
 Results run_pure(Call& call) {
   if (const Handler handler = find_handler(call.name, call.overload)) return handler(call);
-  if (const AtenMapping* mapping = find_mapping(call.name, call.overload)) return run_mapping(*mapping, call);
-  throw unsupported("the operator is not implemented");
+  return run_mapping(*find_mapping(call.name, call.overload), call);
 }
 
 bool operands_are_dense(const Call& call) {
@@ -122,24 +137,21 @@ Handler find_handler(std::string_view name, std::string_view overload) {
   return it == index.end() ? nullptr : it->second;
 }
 
+bool is_aten_implemented(std::string_view name, std::string_view overload) {
+  return form_of(name, overload).has_value();
+}
+
 std::vector<Datum> run_aten(Builder& build, std::string_view name, std::string_view overload,
                             std::vector<Argument> arguments) {
+  const auto form = form_of(name, overload);
+  if (!form) throw unsupported("the operator is not implemented");
   Datum target;
-  std::string pure(name);
-  const bool copies =
-      !serves(name, overload) && !view_name(name).empty() && serves(view_name(name), overload);
-  if (copies) {
-    pure = view_name(name);
-  } else if (!serves(name, overload)) {
-    if (!pure_name(name).empty()) pure = pure_name(name);
-    if (!python_in_place(name).empty()) pure = python_in_place(name);
-    if (pure != name && !arguments.empty()) target = arguments[0].value;
-  }
-  Call call(build, pure, std::string(overload), std::move(arguments));
+  if (form->kind == Form::in_place && !arguments.empty()) target = arguments[0].value;
+  Call call(build, std::string(form->pure), std::string(overload), std::move(arguments));
   if (const Datum* out = call.find("out"); out && out->is_tensor()) target = *out;
   std::vector<Datum> results = to_datums(call, run_pure(call));
   call.check_all_used();
-  if (copies)
+  if (form->kind == Form::copy)
     for (Datum& d : results) d = copied(build, d);
   if (!target.is_tensor()) return results;
   if (results.size() != 1) throw unsupported("an in-place operator with several results");

@@ -388,6 +388,8 @@ const std::unordered_map<std::string_view, Function>& functions() {
 
 }  // namespace
 
+bool is_container_function(std::string_view name) { return functions().contains(name); }
+
 std::optional<Datum> run_container(std::string_view name, std::span<const Datum> arguments) {
   if (arguments.empty()) return std::nullopt;
   const Datum& first = arguments[0];

@@ -155,6 +155,15 @@ Interpreter::Outputs Interpreter::evaluate(const ts::Node& node, Frame& frame) {
 
 namespace {
 
+/// False when no value of its inputs would help.
+bool is_implemented(const ts::Node& node) {
+  if (!node.kind.starts_with("aten::")) return true;
+  const std::string_view name = without_namespace(node.kind);
+  const std::string_view overload = node.schema ? node.schema->overload : std::string_view();
+  return is_scalar_function(name, overload) || is_container_function(name) ||
+         is_aten_implemented(name, overload);
+}
+
 /// Overloads on Python numbers name their operands a, b: mul.float(float a, float b).
 bool takes_python_numbers(const ts::Node& node) {
   return node.schema && !node.schema->arguments.empty() && node.schema->arguments[0].name == "a";
@@ -181,6 +190,7 @@ Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const 
     if (auto result = run_container(name, inputs)) return {std::move(*result)};
   }
   if (std::any_of(inputs.begin(), inputs.end(), is_poisoned)) {
+    if (!is_implemented(node)) throw unsupported("the operator is not implemented");
     poison_written(node, inputs);
     return Outputs(node.outputs.size(), Datum(Poison{}));
   }
@@ -250,10 +260,21 @@ void Interpreter::note_baked_sizes(const ts::Node& node, std::string_view name,
   }
 }
 
+/// What depends on something unsupported cannot run, but what it lacks itself belongs into the report.
+Interpreter::Outputs Interpreter::skip(const ts::Node& node, const Frame& frame) {
+  for (const ts::Block& block : node.blocks)
+    for (const ts::Node& inner : block.nodes) {
+      if (!is_implemented(inner))
+        report_.add(operator_name(inner), "the operator is not implemented", "", source_of(inner, frame));
+      skip(inner, frame);
+    }
+  return Outputs(node.outputs.size(), Datum(Poison{}));
+}
+
 Interpreter::Outputs Interpreter::run_if(const ts::Node& node, Frame& frame) {
   const Datum condition = frame.values.at(node.inputs.at(0));
   const ts::Block* taken = nullptr;
-  if (condition.is<Poison>()) return Outputs(node.outputs.size(), Datum(Poison{}));
+  if (condition.is<Poison>()) return skip(node, frame);
   if (const auto* flag = condition.get<bool>()) {
     taken = &node.blocks.at(*flag ? 0 : 1);
   } else {
@@ -287,7 +308,7 @@ Interpreter::Outputs Interpreter::run_loop(const ts::Node& node, Frame& frame) {
     report_.add("loop", what, hint, source_of(node, frame));
     return Outputs(node.outputs.size(), Datum(Poison{}));
   };
-  if (inputs[0].is<Poison>()) return Outputs(node.outputs.size(), Datum(Poison{}));
+  if (inputs[0].is<Poison>()) return skip(node, frame);
   const auto* trips = inputs[0].get<Dim>();
   if (!trips || !trips->is_known()) {
     return unknown(fmt::format("a loop of an unknown number of steps ({})", text_of(inputs[0])),
@@ -296,7 +317,7 @@ Interpreter::Outputs Interpreter::run_loop(const ts::Node& node, Frame& frame) {
   Datum go_on = inputs[1];
   for (std::int64_t i = 0; i < trips->value(); ++i) {
     const auto* flag = go_on.get<bool>();
-    if (go_on.is<Poison>()) return Outputs(node.outputs.size(), Datum(Poison{}));
+    if (go_on.is<Poison>()) return skip(node, frame);
     if (!flag) {
       const auto* undecided = go_on.get<Undecided>();
       return unknown(fmt::format("a loop while {}, which is not known before the model runs",

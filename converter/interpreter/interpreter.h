@@ -42,6 +42,7 @@ class Interpreter {
   Outputs evaluate_operator(const ts::Node&, const std::vector<Datum>& inputs);
   Outputs run_if(const ts::Node&, Frame&);
   Outputs run_loop(const ts::Node&, Frame&);
+  Outputs skip(const torchscript::Node&, const Frame&);
   Outputs run_scalars_as_tensors(std::string_view name, const std::vector<Datum>& inputs);
   Outputs run_tensor_operator(const ts::Node&, std::string_view name, std::string_view overload,
                               const std::vector<Datum>& inputs);

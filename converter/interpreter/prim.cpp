@@ -150,7 +150,12 @@ Interpreter::Outputs Interpreter::evaluate_prim(const ts::Node& node, Frame& fra
       for (std::size_t i = 0; i < (*tuple)->fields.size(); ++i)
         if ((*tuple)->fields[i] == node.name) return {(*tuple)->items.at(i)};
     }
-    return {objects_.get_attribute(module_of(in.at(0)), node.name)};
+    const auto& module = module_of(in.at(0));
+    if (node.name == "training" && module.instance->saved_in_training_mode)
+      note(ConvertNote::Kind::training,
+           fmt::format("{} was saved in training mode and is converted in eval mode",
+                       module.path.empty() ? "the model" : module.path));
+    return {objects_.get_attribute(module, node.name)};
   }
   if (kind == "prim::TupleUnpack" || kind == "prim::ListUnpack") {
     const auto& items = elements(in.at(0));

@@ -384,13 +384,25 @@ std::string text_of(const Datum& d) {
   return kind_name(d);
 }
 
+namespace {
+
+Function find_function(std::string_view name, std::string_view overload) {
+  const auto& all = functions();
+  auto it = all.find(std::string(name) + "." + std::string(overload));
+  if (it == all.end()) it = all.find(name);
+  return it == all.end() ? nullptr : it->second;
+}
+
+}  // namespace
+
+bool is_scalar_function(std::string_view name, std::string_view overload) {
+  return find_function(name, overload) != nullptr;
+}
+
 std::optional<Datum> run_scalar(std::string_view name, std::string_view overload,
                                 std::span<const Datum> arguments) {
-  const auto& all = functions();
-  const std::string full = std::string(name) + "." + std::string(overload);
-  auto it = all.find(full);
-  if (it == all.end()) it = all.find(name);
-  return it == all.end() ? std::nullopt : it->second(arguments);
+  const Function function = find_function(name, overload);
+  return function ? function(arguments) : std::nullopt;
 }
 
 }  // namespace tenon::converter

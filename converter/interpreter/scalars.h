@@ -12,9 +12,11 @@ namespace tenon::converter {
 /// that name, or when a float would depend on symbolic sizes (a tensor function must do it then).
 std::optional<Datum> run_scalar(std::string_view name, std::string_view overload,
                                 std::span<const Datum> arguments);
+bool is_scalar_function(std::string_view name, std::string_view overload);
 
 /// A function whose first argument is a list, tuple, dict or string ("append", "__getitem__", "len").
 std::optional<Datum> run_container(std::string_view name, std::span<const Datum> arguments);
+bool is_container_function(std::string_view name);
 
 /// a == b as Python has it for numbers, strings, None and lists of them: a bool, or Undecided.
 Datum equal(const Datum& a, const Datum& b);

@@ -21,6 +21,11 @@ constexpr std::size_t kLongestMessage = 2000;
 std::string plain(std::string text) {
   const auto backtrace = text.find("\nException raised from");
   if (backtrace != std::string::npos) text.resize(backtrace);
+  // The interpreter's traceback ends with the cause.
+  constexpr std::string_view kCause = "RuntimeError: ";
+  const auto cause = text.rfind(kCause);
+  if (cause != std::string::npos && text.find("Traceback of TorchScript") < cause)
+    text.erase(0, cause + kCause.size());
   const auto assertion = text.find(" INTERNAL ASSERT FAILED");
   if (assertion != std::string::npos) text = "its own check '" + text.substr(0, assertion) + "' fails";
   constexpr std::string_view kEnforce = "[enforce fail at ";

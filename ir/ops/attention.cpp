@@ -66,10 +66,11 @@ std::vector<Ref> Attention::decompose(RefSpan in) const {
   if (causal)
     scores = where(causal_mask(q.shape()[q.rank() - 2], k.shape()[k.rank() - 2], q.place()), scores,
                    minus_infinity);
-  if (in.size() < 4)
+  if (in.size() > 3)
+    scores = is_bool(in[3].dtype()) ? where(in[3], scores, minus_infinity) : scores + working(in[3]);
+  if (in.size() < 4 || nan_rows)
     return {cast(in[0].dtype(), matmul(softmax(scores, static_cast<std::int64_t>(scores.rank()) - 1), v))};
 
-  scores = is_bool(in[3].dtype()) ? where(in[3], scores, minus_infinity) : scores + working(in[3]);
   const auto last = static_cast<std::int64_t>(scores.rank()) - 1;
   const Ref zero = scores.literal(0);
   const Ref nothing = all(equal(scores, scores.literal(minus_infinity)), {last}, true);

@@ -13,8 +13,11 @@ struct Attention : Composite<3, 4> {
   static constexpr std::string_view name = "attention";
   std::optional<double> scale;
   bool causal = false;
+  /// A query whose keys are all masked gives NaN, as a softmax written out does, instead of 0.
+  bool nan_rows = false;
   static constexpr auto fields =
-      std::tuple{field("scale", &Attention::scale), field("causal", &Attention::causal)};
+      std::tuple{field("scale", &Attention::scale), field("causal", &Attention::causal),
+                 field("nan_rows", &Attention::nan_rows)};
   std::vector<Type> infer(TypeSpan in) const;
   std::vector<Ref> decompose(RefSpan in) const;
 };

@@ -18,8 +18,9 @@ struct HeadStrides {
 /// out[b,h,i] = sum_j softmax_j(scale * <q[b,h,i], k[b,g,j]> + mask[b,h,i,j]) * v[b,g,j], g = h * kv_heads /
 /// heads.
 ///
-/// The result for a row is exact softmax over all its keys. As in PyTorch, a row all of whose keys are masked
-/// (by false, -inf or causality) is zero, and causal means that query i sees keys 0..i.
+/// The result for a row is exact softmax over all its keys. A row all of whose keys are masked (by false,
+/// -inf or causality) is zero, as in PyTorch's operator, unless nan_rows is set. Causal means that query i
+/// sees keys 0..i.
 struct Attention {
   long batch = 1;
   long heads = 1;
@@ -35,6 +36,7 @@ struct Attention {
   HeadStrides q_strides, k_strides, v_strides, out_strides;
   float scale = 1.0f;
   bool causal = false;
+  bool nan_rows = false;  // a row all of whose keys are masked is NaN
   // At most one of the masks; strides of 0 broadcast. bool_mask: bytes, not zero where a key takes part.
   const float* float_mask = nullptr;
   const std::uint8_t* bool_mask = nullptr;

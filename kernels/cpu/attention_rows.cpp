@@ -72,9 +72,11 @@ void add_mask(const Attention& a, const Head& head, long i, long keys, float* sc
   }
 }
 
+float scale_if_masked(const Attention& a) { return a.nan_rows ? __builtin_nanf("") : 0.0f; }
+
 /// Turns the first `keys` scores into exp(score - max), zeroes what follows up to `depth`, and returns 1 /
-/// sum; 0 if all are -inf. scores may be written up to a multiple of VL.
-float softmax_row(float* scores, long keys, long depth) {
+/// sum; `if_masked` if all are -inf. scores may be written up to a multiple of VL.
+float softmax_row(float* scores, long keys, long depth, float if_masked) {
   const long padded = round_up(keys, VL);
   for (long j = keys; j < padded; j++) scores[j] = -infinity;
   vf largest[2] = {broadcast(-infinity), broadcast(-infinity)};
@@ -87,7 +89,7 @@ float softmax_row(float* scores, long keys, long depth) {
   const float top = hmax(max(largest[0], largest[1]));
   if (top == -infinity) {
     for (long i = 0; i < depth; i++) scores[i] = 0;
-    return 0;
+    return if_masked;
   }
   const vf shift = broadcast(top);
   vf sum[2] = {};
@@ -169,7 +171,7 @@ void tiled(const Attention& a, const Head& head, const AttentionRows& rows, floa
     for (int i = 0; i < height; i++) {
       const long visible = keys_of_query(a, first + i);
       add_mask(a, head, first + i, visible, scores + i * score_stride);
-      inverse[i] = softmax_row(scores + i * score_stride, visible, keys);
+      inverse[i] = softmax_row(scores + i * score_stride, visible, keys, scale_if_masked(a));
     }
     multiply(height, scores, score_stride, keys, v, all_keys, round_up(a.value_size, panel_cols) / panel_cols,
              result, out_stride);
@@ -237,7 +239,7 @@ void direct(const Attention& a, const Head& head, const AttentionRows& rows, flo
       store(scratch + j, dot_rows(q, head.k + j * a.k_strides.row, a.k_strides.row, count, a.size));
     }
     add_mask(a, head, i, keys, scratch);
-    const float inverse = softmax_row(scratch, keys, keys);
+    const float inverse = softmax_row(scratch, keys, keys, scale_if_masked(a));
     float* const out = head.out + i * a.out_strides.row;
     for (long c = 0; c < a.value_size;) {
       const long rest = a.value_size - c;

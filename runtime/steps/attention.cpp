@@ -84,6 +84,7 @@ bool make_attention(Planner& planner, const Group& group) {
   call.out_strides = strides_of(heads);
   call.scale = static_cast<float>(op->scale.value_or(1 / std::sqrt(static_cast<double>(call.size))));
   call.causal = op->causal;
+  call.nan_rows = op->nan_rows;
   std::optional<Address> float_mask, bool_mask;
   if (node.inputs().size() > 3) {
     reads.push_back(planner.places().at(node.input(3)));

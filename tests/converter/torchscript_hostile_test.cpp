@@ -75,7 +75,7 @@ TEST_P(OtherFormat, IsNamedWithWhatToDo) {
 INSTANTIATE_TEST_SUITE_P(Files, OtherFormat,
                          testing::Values(Case{"state_dict.pt", "torch.jit.script(model).save"},
                                          Case{"state_dict.pt", "weights without a graph"},
-                                         Case{"pickled_module.pt", "torch.export.save"},
+                                         Case{"pickled_module.pt", "torch.jit.trace"},
                                          Case{"legacy.pt", "before PyTorch 1.6"},
                                          Case{"exported.pt2", "a .pt2"}, Case{"array.npy", "NumPy"},
                                          Case{"arrays.npz", ".npz"}, Case{"empty.pt", "an empty file"},

@@ -86,10 +86,37 @@ TEST(Raise, AttentionWithScaleAndMask) {
 }
 )",
                R"(graph g(%q: f32[2,3,5,4], %k: f32[2,3,7,4], %v: f32[2,3,7,4], %mask: f32[2,1,1,7]) {
-  %1 = attention(%q, %k, %v, %mask, scale=0.5) : f32[2,3,5,4]
+  %1 = attention(%q, %k, %v, %mask, scale=0.5, nan_rows=true) : f32[2,3,5,4]
   return %1
 }
 )");
+}
+
+TEST(Raise, AttentionWithFilledScores) {
+  expect_fused(R"(graph g(%q: f32[2,3,5,4], %k: f32[2,3,7,4], %v: f32[2,3,7,4], %m: bool[5,7]) {
+  %1 = permute(%k, axes=[0,1,3,2]) : f32[2,3,4,7]
+  %2 = matmul(%q, %1) : f32[2,3,5,7]
+  %3 = mul(%2, 0.5) : f32[2,3,5,7]
+  %4 = where(%m, %3, -inf:f32) : f32[2,3,5,7]
+  %5 = softmax(%4, axis=3) : f32[2,3,5,7]
+  %6 = matmul(%5, %v) : f32[2,3,5,4]
+  return %6
+}
+)",
+               R"(graph g(%q: f32[2,3,5,4], %k: f32[2,3,7,4], %v: f32[2,3,7,4], %m: bool[5,7]) {
+  %1 = attention(%q, %k, %v, %m, scale=0.5, nan_rows=true) : f32[2,3,5,4]
+  return %1
+}
+)");
+  expect_refused(R"(graph g(%q: f32[2,5,4], %k: f32[2,4,7], %v: f32[2,7,4], %m: bool[5,7]) {
+  %1 = matmul(%q, %k) : f32[2,5,7]
+  %2 = where(%m, -10000.0:f32, %1) : f32[2,5,7]
+  %3 = softmax(%2, axis=2) : f32[2,5,7]
+  %4 = matmul(%3, %v) : f32[2,5,4]
+  return %4
+}
+)",
+                 "attention", "minus infinity");
 }
 
 TEST(Raise, DeclinesWhatIsNotTheOperator) {

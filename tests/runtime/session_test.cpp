@@ -39,6 +39,18 @@ TEST(Session, AddsVectorsToAProductOfOneRow) {
                            {{{"N", 1}}, {{"N", 2}}});
 }
 
+TEST(Session, GivesRowsWithoutKeysWhatIsAskedFor) {
+  expect_same_as_reference(
+      R"(graph g(%q: f32[N,2,3,8], %k: f32[N,2,5,8], %v: f32[N,2,5,8], %x: bool[N,1,3,5]) {
+  %1 = logical_and(%x, false) : bool[N,1,3,5]
+  %2 = attention(%q, %k, %v, %1, nan_rows=true) : f32[N,2,3,8]
+  %3 = attention(%q, %k, %v, %1) : f32[N,2,3,8]
+  return %2, %3
+}
+)",
+      {{{"N", 1}}, {{"N", 2}}});
+}
+
 TEST(Session, OrdersBools) {
   expect_same_as_reference(R"(graph g(%b: bool[N,4]) {
   %1 = amax(%b, axes=[1]) : bool[N]
