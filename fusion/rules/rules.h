@@ -1,4 +1,4 @@
-// The operators that are raised from their spelled-out form; each is defined in the file of its name.
+// The operators that are raised from their spelled-out form; relatives share a file.
 #pragma once
 #include "fusion/rule.h"
 
