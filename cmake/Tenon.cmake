@@ -4,7 +4,7 @@ add_library(tenon_flags INTERFACE)
 target_include_directories(tenon_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(tenon_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror
-  -Wno-restrict # g++ 12 warns falsely on std::string + (GCC bug 105651)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> # g++ 12 warns falsely on std::string + (GCC bug 105651)
   -Wno-missing-field-initializers # MaxPool{.kernel = {2}}: the other attributes have defaults
   -fno-math-errno)
 if(TENON_SANITIZE)

@@ -34,14 +34,15 @@ std::uint64_t address_space_in_use() {
 }
 
 // Landlock, for this thread and those it starts; kernels before 5.13 have none.
-void allow_reading_only(const std::string& path) {
+void allow_reading_only(std::initializer_list<std::string> paths) {
   const std::uint64_t everything = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // of the first version
   const landlock_ruleset_attr attributes{.handled_access_fs = everything};
   const auto ruleset =
       static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0));
   if (ruleset < 0) return;
-  const int file = open(path.c_str(), O_PATH | O_CLOEXEC);
-  if (file >= 0) {
+  for (const std::string& path : paths) {
+    const int file = open(path.c_str(), O_PATH | O_CLOEXEC);
+    if (file < 0) continue;
     const landlock_path_beneath_attr rule{.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE, .parent_fd = file};
     syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
     close(file);
@@ -61,7 +62,8 @@ void enter_sandbox(const Limits& limits, const std::string& model) {
   limit(RLIMIT_NOFILE, 64);
   if (limits.memory > 0) limit(RLIMIT_AS, address_space_in_use() + kStack + limits.memory);
   if (limits.cpu_seconds > 0) limit(RLIMIT_CPU, limits.cpu_seconds);
-  allow_reading_only(model);
+  // LibTorch chooses its kernels by the caches it finds.
+  allow_reading_only({model, "/proc/cpuinfo", "/sys/devices/system/cpu"});
 }
 
 void on_big_stack(const std::function<void()>& work) {

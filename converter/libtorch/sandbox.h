@@ -11,7 +11,8 @@ struct Limits {
   std::uint64_t cpu_seconds = 0;  // 0: no limit
 };
 
-/// No file can be written or grow and, where the kernel has Landlock, none can be opened but the model's; no
+/// No file can be written or grow and, where the kernel has Landlock, none can be opened but the model's and
+/// those that describe the processor; no
 /// core is dumped, privileges cannot rise; the process dies with its parent. Called after LibTorch is loaded
 /// and before a file is read.
 void enter_sandbox(const Limits& limits, const std::string& model);
