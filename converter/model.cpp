@@ -36,12 +36,14 @@ Model import_torchscript(const std::filesystem::path& path, const OpenOptions& o
 Model open_model(const std::filesystem::path& path, const OpenOptions& options) {
   const Sniffed what = sniff(MappedFile::open(path)->bytes());
   if (what.kind == FileKind::tenon) {
+    const auto begin = Clock::now();
     Artifact artifact = load_artifact(path);
     return {.path = path,
             .kind = what.kind,
             .graph = artifact.graph,
             .goldens = std::move(artifact.goldens),
-            .facts = std::move(artifact.notes)};
+            .facts = std::move(artifact.notes),
+            .read_ms = ms_since(begin)};
   }
   if (what.kind != FileKind::torchscript) {
     const bool is_model = what.kind == FileKind::pt2 || what.kind == FileKind::pt2_before_2_9 ||

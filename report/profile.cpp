@@ -1,29 +1,154 @@
+// Puts together what a profile says.
 #include "report/profile.h"
 
-namespace tenon {
+#include <algorithm>
+#include <thread>
 
-nlohmann::ordered_json to_json(const Profile& p, const ProfileSetting& setting) {
-  nlohmann::ordered_json out;
-  out["model"] = setting.model;
-  out["device"] = "cpu";
-  out["threads"] = setting.threads;
-  out["iterations"] = setting.iterations;
-  out["plan_ms"] = p.plan_ms;
-  out["latency_ms"] = {{"min", p.latency_ms.front()},
-                       {"median", p.percentile(0.5)},
-                       {"mean", p.mean()},
-                       {"p90", p.percentile(0.9)},
-                       {"p99", p.percentile(0.99)}};
-  out["peak_arena_bytes"] = p.plan->arena_bytes;
-  for (const StepProfile& s : p.steps)
-    out["steps"].push_back({{"name", s.info->text},
-                            {"op", s.info->op},
-                            {"kernel", s.info->kernel},
-                            {"module", s.info->source.modules_text()},
-                            {"ms", s.ms},
-                            {"flops", s.info->flops},
-                            {"bytes", s.info->bytes}});
-  return out;
+#include "ir/bind.h"
+#include "ir/print.h"
+#include "kernels/cpu/isa.h"
+
+namespace tenon {
+namespace {
+
+std::size_t live_bytes(const Plan& plan, int step) {
+  std::size_t bytes = 0;
+  for (const Buffer& b : plan.buffers)
+    if (b.kind == Buffer::Kind::arena && b.first >= 0 && b.first <= step && step <= b.last)
+      bytes += b.storage->bytes;
+  return bytes;
 }
+
+/// Adds shares of steps under names.
+class Sums {
+ public:
+  void add(const std::string& name, const StepRow& step, double share, bool estimated) {
+    const auto [it, first] = index_.emplace(name, rows_.size());
+    if (first) rows_.push_back({.name = name});
+    TimeRow& row = rows_[it->second];
+    row.ms += share * step.ms;
+    row.share += share * step.share;
+    row.flops += share * step.flops;
+    row.bytes += share * step.bytes;
+    ++row.steps;
+    row.estimated = row.estimated || estimated;
+  }
+  std::vector<TimeRow> sorted() && {
+    std::stable_sort(rows_.begin(), rows_.end(),
+                     [](const TimeRow& a, const TimeRow& b) { return a.ms > b.ms; });
+    return std::move(rows_);
+  }
+
+ private:
+  std::map<std::string, std::size_t> index_;
+  std::vector<TimeRow> rows_;
+};
+
+std::vector<TimeRow> by(std::span<const StepRow> steps, const std::string StepRow::*name) {
+  Sums sums;
+  for (const StepRow& s : steps) sums.add(s.*name, s, 1, false);
+  return std::move(sums).sorted();
+}
+
+}  // namespace
+
+ModelFacts facts_of(const Model& model) {
+  ModelFacts facts{.path = model.path.string(), .kind = model.is_source() ? "torchscript" : "tenon"};
+  const Graph& graph = *model.graph;
+  for (const auto& p : graph.body().parameters()) facts.inputs.push_back({p->name(), p->type().str()});
+  for (std::size_t i = 0; i < graph.body().results().size(); ++i)
+    facts.outputs.push_back({output_name(graph, i), graph.body().results()[i]->type().str()});
+  for (const auto& w : graph.weights()) {
+    const std::int64_t count = numel(eval(w->shape(), {}));
+    facts.parameters += count;
+    facts.weight_bytes += static_cast<std::size_t>(count) * size_of(w->dtype());
+  }
+  return facts;
+}
+
+MachineFacts machine_facts() {
+  return {.cpu = cpu_name(),
+          .isa = std::string(cpu::name(cpu::isa())),
+          .cores = static_cast<int>(std::thread::hardware_concurrency())};
+}
+
+std::vector<Stage> stages_of(const Model& model) {
+  std::vector<Stage> stages{{"read", model.read_ms, {}}};
+  if (!model.is_source()) return stages;
+  stages.push_back({"import", model.import_ms, {}});
+  double fuse = 0;
+  for (const PassTime& p : model.fusion.passes) fuse += p.ms;
+  stages.push_back({"fuse", fuse, model.fusion.passes});
+  return stages;
+}
+
+SizedRun sized_run(const Profile& p, const Session& session, std::span<const Tensor> inputs) {
+  SizedRun run{.sizes = bind_inputs(session.graph(), inputs),
+               .latency = summarise(p.latency_ms),
+               .samples_ms = p.latency_ms,
+               .plan_ms = p.plan_ms,
+               .pack_ms = p.pack_ms,
+               .arena_bytes = p.plan->arena_bytes,
+               .scratch_bytes = p.plan->scratch_bytes,
+               .packed_bytes = session.packed_bytes(),
+               .steps = p.plan->steps.size()};
+  run.throughput_per_s = 1000 / run.latency.median;
+  const auto& parameters = session.graph().body().parameters();
+  const bool batched =
+      !parameters.empty() && parameters[0]->rank() > 0 && !parameters[0]->shape()[0].is_known();
+  run.items_per_s = run.throughput_per_s * (batched ? static_cast<double>(inputs[0].shape()[0]) : 1.0);
+  return run;
+}
+
+std::vector<StepRow> step_rows(const Profile& p, const std::optional<cpu::Peak>& peak) {
+  // Shares of parts need some machine; which one matters little.
+  const cpu::Peak weights = peak.value_or(cpu::Peak{.gflops = 50, .gbs = 10});
+  const RunSamples samples = samples_of(p.runs);
+  std::vector<StepRow> rows;
+  double total = 0;
+  for (std::size_t i = 0; i < p.plan->steps.size(); ++i) {
+    const StepInfo& info = p.plan->steps[i]->info;
+    const Node* node = p.plan->nodes[i];
+    StepRow row{.index = i,
+                .name = node ? print(*p.plan->graph, *node) : "copy of a result",
+                .op = info.kernel == "copy" ? "copy" : info.op,
+                .kernel = info.kernel,
+                .module = info.source.modules_text(),
+                .modules = info.source.modules,
+                .samples_ms = samples.step_ms[i],
+                .ms = median(samples.step_ms[i]),
+                .flops = info.flops,
+                .bytes = info.bytes,
+                .live_bytes = live_bytes(*p.plan, static_cast<int>(i)),
+                .parts = parts_of(*p.plan, i, weights)};
+    const double per_ms = row.ms > 0 ? 1e-6 / row.ms : 0;
+    row.gflops = row.flops * per_ms;
+    row.gbs = row.bytes * per_ms;
+    if (peak) {
+      row.roofline = row.ms > 0 ? least_ms(*peak, row.flops, row.bytes) / row.ms : 0;
+      row.memory_bound = bound_by_memory(*peak, row.flops, row.bytes);
+    }
+    for (std::size_t o = 0; node && o < node->num_outputs(); ++o)
+      if (node->output(o)->origin >= 0) row.origins.push_back(node->output(o)->origin);
+    total += row.ms;
+    rows.push_back(std::move(row));
+  }
+  for (StepRow& row : rows) row.share = total > 0 ? row.ms / total : 0;
+  return rows;
+}
+
+std::vector<TimeRow> by_module(std::span<const StepRow> steps, int depth) {
+  Sums sums;
+  for (const StepRow& s : steps) {
+    std::map<std::string, double> shares;
+    for (const StepPart& p : s.parts) shares[module_at_depth(p.module, depth)] += p.share;
+    if (s.parts.empty()) shares[""] = 1;
+    for (const auto& [module, share] : shares) sums.add(module, s, share, shares.size() > 1);
+  }
+  return std::move(sums).sorted();
+}
+
+std::vector<TimeRow> by_op(std::span<const StepRow> steps) { return by(steps, &StepRow::op); }
+std::vector<TimeRow> by_kernel(std::span<const StepRow> steps) { return by(steps, &StepRow::kernel); }
 
 }  // namespace tenon

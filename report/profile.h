@@ -1,17 +1,111 @@
-// A profile as JSON.
+// Everything a profile says, ready to be written as text, JSON, a trace or a page.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <map>
+#include <optional>
 
+#include "base/statistics.h"
+#include "converter/model.h"
+#include "report/compare.h"
+#include "runtime/attribution.h"
 #include "runtime/profile.h"
 
 namespace tenon {
 
-struct ProfileSetting {
-  std::string model;
-  int threads = 1;
-  int iterations = 0;
+struct ModelFacts {
+  struct Slot {
+    std::string name, type;
+  };
+  std::string path, kind;  // kind: "torchscript", "tenon"
+  std::vector<Slot> inputs, outputs;
+  std::int64_t parameters = 0;
+  std::size_t weight_bytes = 0;
 };
 
-nlohmann::ordered_json to_json(const Profile&, const ProfileSetting&);
+struct MachineFacts {
+  std::string cpu, isa;
+  int cores = 0;
+  std::optional<cpu::Peak> peak;  // for the number of threads used
+};
+
+/// One phase from the file to the first result.
+struct Stage {
+  std::string name;  // read, import, fuse, plan, pack, first_run
+  double ms = 0;
+  std::vector<PassTime> passes;  // of fuse
+};
+
+struct StepRow {
+  std::size_t index = 0;
+  std::string name;  // the node in the IR's text form
+  std::string op, kernel, module;
+  std::vector<std::string> modules;
+  std::vector<double> samples_ms;
+  double ms = 0;     // median
+  double share = 0;  // of all steps
+  double flops = 0, bytes = 0;
+  double gflops = 0, gbs = 0;      // achieved
+  std::optional<double> roofline;  // share of what the machine could reach; above 1: from caches, or Winograd
+  bool memory_bound = false;       // which roof is the lower one; meaningful with `roofline`
+  std::vector<int> origins;        // of its outputs: values of the imported graph
+  std::size_t live_bytes = 0;      // of the arena while it runs
+  std::vector<StepPart> parts;
+};
+
+/// A line of a table of times: a module, an operator or a kernel.
+struct TimeRow {
+  std::string name;  // empty: not attributed
+  double ms = 0, share = 0;
+  double flops = 0, bytes = 0;
+  int steps = 0;
+  bool estimated = false;  // has parts of steps, divided by an estimate
+};
+
+/// What is known of a model at one set of sizes.
+struct SizedRun {
+  Bindings sizes;
+  Summary latency;                 // ms
+  std::vector<double> samples_ms;  // in order
+  double throughput_per_s = 0;     // runs
+  double items_per_s = 0;          // runs times the first axis of the first input, where that is a symbol
+  double plan_ms = 0, pack_ms = 0;
+  std::size_t arena_bytes = 0, scratch_bytes = 0, packed_bytes = 0;
+  std::size_t steps = 0;
+};
+
+struct Unfused {
+  SizedRun run;
+  double ratio = 0;  // unfused time over fused time, from interleaved runs
+  Interval ratio_ci95;
+  double fused_ms = 0;                // in those runs
+  double bytes = 0, fused_bytes = 0;  // moved by all steps
+};
+
+struct ProfileReport {
+  std::vector<std::string> command;
+  ModelFacts model;
+  MachineFacts machine;
+  std::string device = "cpu";
+  int threads = 1, warmup = 0;
+  std::vector<Stage> stages;
+  SizedRun run;
+  double overhead = 0;
+  std::vector<StepRow> steps;
+  std::optional<Unfused> unfused;
+  std::vector<SizedRun> sweep;
+  std::optional<Comparison> comparison;
+  std::vector<std::vector<StepTime>> timeline;  // of the runs with timers
+};
+
+ModelFacts facts_of(const Model&);
+MachineFacts machine_facts();
+/// read to fuse, of opening the model.
+std::vector<Stage> stages_of(const Model&);
+SizedRun sized_run(const Profile&, const Session&, std::span<const Tensor> inputs);
+std::vector<StepRow> step_rows(const Profile&, const std::optional<cpu::Peak>&);
+
+/// Sums, the largest first. Modules down to `depth` names (0: all).
+std::vector<TimeRow> by_module(std::span<const StepRow>, int depth = 0);
+std::vector<TimeRow> by_op(std::span<const StepRow>);
+std::vector<TimeRow> by_kernel(std::span<const StepRow>);
 
 }  // namespace tenon

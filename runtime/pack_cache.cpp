@@ -1,5 +1,7 @@
 #include "runtime/pack_cache.h"
 
+#include <chrono>
+
 #include "runtime/memory.h"
 
 namespace tenon {
@@ -9,11 +11,14 @@ Tensor PackCache::get(const Tensor& weight, const std::string& form, std::int64_
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[{weight.bytes(), form}];
   if (!entry.packed.defined()) {
+    const auto begin = std::chrono::steady_clock::now();
     const std::size_t bytes = static_cast<std::size_t>(floats) * sizeof(float);
     auto memory = std::make_shared<Memory>(bytes);
     auto storage = std::make_shared<const Storage>(Storage{memory, memory->data(), bytes, false});
     fill(reinterpret_cast<float*>(memory->data()));
     entry = {weight, Tensor::view_of(std::move(storage), DType::f32, {floats}, {1}, 0)};
+    packing_ms_ +=
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   }
   return entry.packed;
 }
@@ -23,6 +28,11 @@ std::size_t PackCache::bytes() const {
   std::size_t sum = 0;
   for (const auto& [key, entry] : entries_) sum += entry.packed.storage()->bytes;
   return sum;
+}
+
+double PackCache::packing_ms() const {
+  const std::lock_guard lock(mutex_);
+  return packing_ms_;
 }
 
 }  // namespace tenon

@@ -15,6 +15,8 @@ class PackCache {
   Tensor get(const Tensor& weight, const std::string& form, std::int64_t floats,
              FunctionRef<void(float* target)> fill);
   std::size_t bytes() const;
+  /// Time spent making packed forms.
+  double packing_ms() const;
 
  private:
   struct Key {
@@ -28,6 +30,7 @@ class PackCache {
   };
   mutable std::mutex mutex_;
   std::map<Key, Entry> entries_;
+  double packing_ms_ = 0;
 };
 
 }  // namespace tenon

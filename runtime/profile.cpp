@@ -1,62 +1,139 @@
+// Loops of timed runs.
 #include "runtime/profile.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <numeric>
+
+#include "base/statistics.h"
 
 namespace tenon {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-template <class F>
-double ms(F&& f) {
-  const auto begin = Clock::now();
-  f();
+double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-double median(std::vector<double>& values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+double total_ms(const std::vector<StepTime>& run) {
+  return run.empty() ? 0 : StepTime{run.front().begin, run.back().end}.ms();
 }
+
+void add(RunSamples& samples, double total, std::span<const double> steps) {
+  samples.total_ms.push_back(total);
+  samples.step_ms.resize(steps.size());
+  for (std::size_t s = 0; s < steps.size(); ++s) samples.step_ms[s].push_back(steps[s]);
+}
+
+/// One side's memory and how it takes a turn.
+class Player {
+ public:
+  Player(const Contender& c, const InterleaveOptions& options)
+      : contender_(c), outputs_(c.session.run(c.inputs)) {
+    std::vector<double> warm;
+    for (int i = 0; i < std::max(options.warmup, 1); ++i) {
+      const auto begin = Clock::now();
+      c.session.run_into(c.inputs, outputs_);
+      warm.push_back(ms_since(begin));
+    }
+    const double once = *std::min_element(warm.begin(), warm.end());
+    repeats_ = std::clamp(static_cast<int>(std::ceil(options.turn_ms / std::max(once, 1e-4))), 1, 10000);
+  }
+
+  /// Medians over its runs: of the steps, then of the whole.
+  std::vector<double> turn() {
+    std::vector<std::vector<double>> times;
+    for (int i = 0; i < repeats_; ++i) {
+      contender_.session.profile_run(contender_.inputs, outputs_, run_);
+      times.resize(run_.size() + 1);
+      for (std::size_t s = 0; s < run_.size(); ++s) times[s].push_back(run_[s].ms());
+      times.back().push_back(total_ms(run_));
+    }
+    std::vector<double> medians;
+    for (const auto& t : times) medians.push_back(median(t));
+    return medians;
+  }
+
+ private:
+  Contender contender_;
+  std::vector<Tensor> outputs_;
+  std::vector<StepTime> run_;
+  int repeats_ = 1;
+};
 
 }  // namespace
 
-double Profile::percentile(double share) const {
-  const double at = share * static_cast<double>(latency_ms.size() - 1);
-  const auto low = static_cast<std::size_t>(at);
-  const std::size_t high = std::min(low + 1, latency_ms.size() - 1);
-  return std::lerp(latency_ms[low], latency_ms[high], at - static_cast<double>(low));
-}
-
-double Profile::mean() const {
-  return std::accumulate(latency_ms.begin(), latency_ms.end(), 0.0) / static_cast<double>(latency_ms.size());
-}
-
 Profile profile(Session& session, std::span<const Tensor> inputs, const ProfileOptions& options) {
   Profile result;
-  result.plan_ms = ms([&] { result.plan = session.plan_for(inputs); });
+  const double packed_before = session.packing_ms();
+  auto begin = Clock::now();
+  result.plan = session.plan_for(inputs);
+  result.plan_ms = ms_since(begin);
+  result.pack_ms = session.packing_ms() - packed_before;
+  result.plan_ms -= result.pack_ms;
+  begin = Clock::now();
   std::vector<Tensor> outputs = session.run(inputs);
+  result.first_run_ms = ms_since(begin);
   for (int i = 0; i < options.warmup; ++i) session.run_into(inputs, outputs);
-  for (int i = 0; i < options.iterations; ++i)
-    result.latency_ms.push_back(ms([&] { session.run_into(inputs, outputs); }));
-  std::sort(result.latency_ms.begin(), result.latency_ms.end());
 
-  std::vector<StepTime> times;
-  std::vector<std::vector<double>> by_step;
-  for (int i = 0; i < options.iterations; ++i) {
-    times.clear();
-    session.profile_run(inputs, outputs, times);
-    by_step.resize(times.size());
-    for (std::size_t s = 0; s < times.size(); ++s) by_step[s].push_back(times[s].milliseconds);
+  const auto plain = [&] {
+    const auto start = Clock::now();
+    session.run_into(inputs, outputs);
+    result.latency_ms.push_back(ms_since(start));
+  };
+  std::vector<double> overheads;
+  const auto timed = [&] {
+    const auto start = Clock::now();
+    session.profile_run(inputs, outputs, result.runs.emplace_back());
+    return ms_since(start);
+  };
+  begin = Clock::now();
+  const auto more = [&](int done) {
+    return options.seconds > 0 ? done < 2 || ms_since(begin) < options.seconds * 1000
+                               : done < options.iterations;
+  };
+  for (int i = 0; more(i); ++i) {
+    if (result.runs.size() == Profile::max_step_runs) {
+      plain();
+      continue;
+    }
+    if (i % 2 == 0) plain();
+    const double with = timed();
+    if (i % 2 == 1) plain();
+    overheads.push_back(with / result.latency_ms.back() - 1);
   }
-  for (std::size_t s = 0; s < by_step.size(); ++s)
-    result.steps.push_back({times[s].step, median(by_step[s])});
+  result.overhead = median(overheads);
   return result;
+}
+
+RunSamples samples_of(std::span<const std::vector<StepTime>> runs) {
+  RunSamples samples;
+  for (const auto& run : runs) {
+    std::vector<double> steps;
+    for (const StepTime& t : run) steps.push_back(t.ms());
+    add(samples, total_ms(run), steps);
+  }
+  return samples;
+}
+
+std::array<RunSamples, 2> interleave(const Contender& a, const Contender& b,
+                                     const InterleaveOptions& options) {
+  std::array players{Player(a, options), Player(b, options)};
+  std::array<RunSamples, 2> samples;
+  for (int block = 0; block < options.blocks; ++block) {
+    const std::size_t first = block % 2 == 0 ? 0 : 1;
+    std::array<std::vector<double>, 2> sums;
+    for (const std::size_t side : {first, 1 - first, 1 - first, first}) {
+      const std::vector<double> turn = players[side].turn();
+      sums[side].resize(turn.size());
+      for (std::size_t i = 0; i < turn.size(); ++i) sums[side][i] += turn[i] / 2;
+    }
+    for (const std::size_t side : {0, 1}) {
+      const std::span<const double> means = sums[side];
+      add(samples[side], means.back(), means.first(means.size() - 1));
+    }
+  }
+  return samples;
 }
 
 }  // namespace tenon

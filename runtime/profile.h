@@ -1,5 +1,7 @@
-// Repeated runs of a session, timed.
+// Repeated runs of a session, timed: whole runs, steps, and two sessions in turns.
 #pragma once
+#include <array>
+
 #include "runtime/session.h"
 
 namespace tenon {
@@ -7,24 +9,47 @@ namespace tenon {
 struct ProfileOptions {
   int warmup = 3;
   int iterations = 20;
+  double seconds = 0;  // above 0: as many iterations as fit, instead of `iterations`
 };
 
-struct StepProfile {
-  const StepInfo* info = nullptr;
-  double ms = 0;  // median over the iterations
+/// Times of runs of one plan, a sample each.
+struct RunSamples {
+  std::vector<double> total_ms;
+  std::vector<std::vector<double>> step_ms;  // [step][sample]
 };
 
 struct Profile {
   std::shared_ptr<const Plan> plan;
-  double plan_ms = 0;              // the first run's planning and packing
-  std::vector<double> latency_ms;  // of each iteration, sorted; without timing of steps
-  std::vector<StepProfile> steps;  // from as many runs more, with it
+  double plan_ms = 0, pack_ms = 0;          // choosing kernels and laying out memory; packing weights
+  double first_run_ms = 0;                  // with the arena's first touch
+  std::vector<double> latency_ms;           // of each run, in order, without timers around steps
+  std::vector<std::vector<StepTime>> runs;  // as many with them, between those; at most max_step_runs
+  double overhead = 0;  // what the timers added, as a share: the median over pairs of runs
 
-  /// The latency that a share of the runs stays below: percentile(0.5) is the median.
-  double percentile(double share) const;
-  double mean() const;
+  static constexpr std::size_t max_step_runs = 1000;
 };
 
+/// Plans (if the session has no plan yet), warms up, then runs with and without timers by turns.
 Profile profile(Session&, std::span<const Tensor> inputs, const ProfileOptions& = {});
+
+/// The times of each step in each run.
+RunSamples samples_of(std::span<const std::vector<StepTime>> runs);
+
+/// One side of a comparison.
+struct Contender {
+  Session& session;
+  std::span<const Tensor> inputs;
+};
+
+struct InterleaveOptions {
+  int warmup = 3;
+  int blocks = 20;
+  double turn_ms = 10;  // a turn repeats short models until it lasts so long
+};
+
+/// Runs both by turns, in blocks ABBA and BAAB, so that a disturbance or a drift of the machine meets both
+/// alike. A sample is a block: the mean of the side's two turns; a turn is the median of its runs. Sample i
+/// of one side belongs to sample i of the other. Both are timed step by step.
+std::array<RunSamples, 2> interleave(const Contender& a, const Contender& b, const InterleaveOptions& = {});
 
 }  // namespace tenon

@@ -109,7 +109,7 @@ std::shared_ptr<const Plan> Session::plan_for(std::span<const Tensor> inputs) {
   if (auto plan = find_plan(inputs)) return plan;
   const Bindings bindings = bind_inputs(*graph_, inputs);
   std::shared_ptr<const Plan> plan =
-      Planner(specialize(*graph_, bindings), cpu_device(), pool_, packs_).plan();
+      Planner(specialize(*graph_, bindings), *options_.device, pool_, packs_).plan();
   const std::lock_guard lock(mutex_);
   if (!plans_.empty() && plans_.size() >= options_.max_plans) plans_.pop_back();
   plans_.insert(plans_.begin(), plan);
@@ -132,10 +132,12 @@ void Session::execute(const Plan& plan, std::span<const Tensor> inputs, std::spa
   }
   times->clear();
   times->reserve(plan.steps.size());
+  auto begin = Clock::now();
   for (const auto& step : plan.steps) {
-    const auto start = Clock::now();
     step->run(frame);
-    times->push_back({&step->info, std::chrono::duration<double, std::milli>(Clock::now() - start).count()});
+    const auto end = Clock::now();
+    times->push_back({begin, end});
+    begin = end;
   }
 }
 

@@ -1,8 +1,10 @@
 // Runs a graph: makes a plan for each new signature of inputs, keeps it, and runs it.
 #pragma once
+#include <chrono>
 #include <memory>
 #include <mutex>
 
+#include "runtime/device.h"
 #include "runtime/memory.h"
 #include "runtime/pack_cache.h"
 #include "runtime/plan.h"
@@ -12,11 +14,13 @@ namespace tenon {
 struct SessionOptions {
   int threads = 1;
   std::size_t max_plans = 32;  // of those used last; at least one is kept
+  const Device* device = &cpu_device();
 };
 
+/// When a step of a plan ran.
 struct StepTime {
-  const StepInfo* step = nullptr;
-  double milliseconds = 0;
+  std::chrono::steady_clock::time_point begin, end;
+  double ms() const { return std::chrono::duration<double, std::milli>(end - begin).count(); }
 };
 
 /// Safe to use from several threads at once: each run has memory of its own, weights and plans are shared,
@@ -32,12 +36,15 @@ class Session {
   /// Writes into dense tensors of the outputs' types that overlap neither each other nor the inputs. After
   /// the first run of a signature it allocates nothing (dense inputs, no step that says "reference").
   void run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs);
-  /// As run_into; `times` receives the time of each step of the plan.
+  /// As run_into; `times` receives a time for each step of the plan.
   void profile_run(std::span<const Tensor> inputs, std::span<Tensor> outputs, std::vector<StepTime>& times);
 
   /// The plan for inputs of these types (made if there is none).
   std::shared_ptr<const Plan> plan_for(std::span<const Tensor> inputs);
   std::size_t packed_bytes() const { return packs_.bytes(); }
+  /// Time spent packing weights so far.
+  double packing_ms() const { return packs_.packing_ms(); }
+  int threads() const { return pool_.threads(); }
 
  private:
   struct Context;

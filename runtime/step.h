@@ -13,7 +13,6 @@ namespace tenon {
 struct StepInfo {
   std::string op;      // operators it computes: "conv+add+relu"
   std::string kernel;  // "winograd f6x6", "gemm", "loop"
-  std::string text;    // the node in the IR's text form
   Source source;
   double flops = 0;
   double bytes = 0;  // read and written

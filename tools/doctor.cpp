@@ -3,29 +3,24 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
+#include "base/version.h"
 #include "converter/process.h"
 #include "ir/evaluate.h"
 #include "ir/parse.h"
 #include "kernels/cpu/isa.h"
 #include "runtime/compare.h"
 #include "runtime/inputs.h"
+#include "runtime/roofline.h"
 #include "runtime/session.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
 
 namespace tenon::tools {
 namespace {
-
-std::string cpu_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
-  return "unknown";
-}
 
 struct Check {
   std::string name, result;
@@ -53,9 +48,40 @@ Check torch_reader() {
           found};
 }
 
+int show_roofline(bool json) {
+  Progress progress;
+  const RooflineCache cache;
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  Table table({"isa", "threads", "GFLOP/s", "memory GB/s", "L3 GB/s", "L2 GB/s"});
+  nlohmann::ordered_json out{{"cpu", cpu_name()}, {"cache", cache.file().string()}};
+  for (const cpu::Isa isa : cpu::runnable_isas()) {
+    if (isa == cpu::Isa::wide) continue;
+    const cpu::ForceIsa forced(isa);
+    for (const int threads : std::set<int>{1, cores}) {
+      progress.say(fmt::format("measuring {}, {} threads", cpu::name(isa), threads));
+      const cpu::Peak peak = cache.measure(threads);
+      const auto number = [](double x) { return fmt::format("{:.1f}", x); };
+      table.add({std::string(cpu::name(isa)), std::to_string(threads), number(peak.gflops), number(peak.gbs),
+                 number(peak.l3_gbs), number(peak.l2_gbs)});
+      out["peaks"].push_back({{"isa", cpu::name(isa)},
+                              {"threads", threads},
+                              {"gflops", peak.gflops},
+                              {"gbs", peak.gbs},
+                              {"l3_gbs", peak.l3_gbs},
+                              {"l2_gbs", peak.l2_gbs}});
+    }
+  }
+  progress.say("");
+  if (json)
+    fmt::print("{}\n", out.dump(2));
+  else
+    fmt::print("{}\n{}profiles use it from {}\n", cpu_name(), table.str(), cache.file().string());
+  return 0;
+}
+
 int examine(bool json) {
   std::vector<Check> checks = {
-      {"version", TENON_VERSION, true},
+      {"version", std::string(version()), true},
       {"cpu", cpu_name(), true},
       {"threads", std::to_string(std::thread::hardware_concurrency()), true},
       {"memory",
@@ -82,10 +108,12 @@ int examine(bool json) {
 
 void add_doctor(CLI::App& app, int& exit_code) {
   auto* verb = app.add_subcommand("doctor", "Say what this machine has and whether Tenon works on it");
-  auto json = std::make_shared<bool>(false);
+  auto json = std::make_shared<bool>(false), roofline = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, "As JSON");
-  verb->footer("Example: tenon doctor");
-  verb->callback([&exit_code, json] { exit_code = examine(*json); });
+  verb->add_flag("--roofline", *roofline, "Measure the most this machine can do, and keep it for profiles");
+  verb->footer("Example: tenon doctor --roofline");
+  verb->callback(
+      [&exit_code, json, roofline] { exit_code = *roofline ? show_roofline(*json) : examine(*json); });
 }
 
 }  // namespace tenon::tools

@@ -8,6 +8,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/version.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
 
@@ -38,7 +39,7 @@ int run(int argc, char** argv) {
       "Every verb takes a source file (model.pt) or an artifact (model.tenon).\n"
       "Exit codes: 0 done, 1 results differ, 2 wrong usage or bad input, 3 not supported.",
       "tenon");
-  app.set_version_flag("--version", std::string("tenon ") + TENON_VERSION);
+  app.set_version_flag("--version", fmt::format("tenon {}", tenon::version()));
   app.require_subcommand(1);
   app.footer("Example: tenon convert resnet50.pt -o resnet50.tenon && tenon run resnet50.tenon");
   for (const auto add : tenon::tools::verbs) add(app, exit_code);

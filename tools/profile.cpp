@@ -1,11 +1,17 @@
-// tenon profile: where the time goes.
-#include "report/profile.h"
-
+// tenon profile: where the time goes, and whether it became more.
 #include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
-#include <algorithm>
+#include <fstream>
 
 #include "base/atomic_file.h"
+#include "base/error.h"
+#include "report/compare_runs.h"
+#include "report/profile_json.h"
+#include "report/profile_text.h"
+#include "report/trace.h"
+#include "report/unfused.h"
 #include "tools/model_options.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
@@ -15,74 +21,216 @@ namespace {
 
 struct ProfileVerb {
   ModelOptions model;
+  std::string other, versus, stored, device = "cpu", json, trace;
   ProfileOptions runs;
-  std::string json;
-  int top = 20;
+  TextOptions text;
+  double max_slowdown = 0;
+  bool unfused = false, no_roofline = false;
 };
 
-void print_steps(const Profile& p, int top) {
-  std::vector<const StepProfile*> slowest;
-  double total = 0;
-  for (const StepProfile& s : p.steps) {
-    slowest.push_back(&s);
-    total += s.ms;
+const std::map<std::string, TimesBy> times_by = {
+    {"step", TimesBy::step}, {"module", TimesBy::module}, {"op", TimesBy::op}, {"kernel", TimesBy::kernel}};
+
+std::vector<std::string> command_line() {
+  std::ifstream in("/proc/self/cmdline");
+  std::vector<std::string> words;
+  for (std::string word; std::getline(in, word, '\0');) words.push_back(word);
+  return words;
+}
+
+void write(const std::string& path, const std::string& text) {
+  AtomicFile file(path == "-" ? "/dev/stdout" : path);
+  file.write(text);
+  file.commit();
+}
+
+std::size_t columns_of_terminal() {
+  winsize size{};
+  const bool known =
+      isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 60;
+  return known ? size.ws_col : 100;
+}
+
+std::optional<cpu::Peak> roofline(const ProfileVerb& o, Progress& progress) {
+  if (o.no_roofline) return std::nullopt;
+  const RooflineCache cache;
+  if (const auto kept = cache.find(o.model.threads)) return kept;
+  progress.say("measuring what this machine can do (once)");
+  return cache.measure(o.model.threads);
+}
+
+/// Every combination of the sizes given: options with one size for each symbol.
+std::vector<ModelOptions> swept(const ModelOptions& options) {
+  std::vector<ModelOptions> all{options};
+  all[0].sizes.clear();
+  for (const auto& [symbol, list] : parse_sizes(options.sizes)) {
+    std::vector<ModelOptions> next;
+    for (const ModelOptions& o : all)
+      for (const std::int64_t size : list) {
+        next.push_back(o);
+        next.back().sizes.push_back(fmt::format("{}={}", symbol, size));
+      }
+    all = std::move(next);
   }
-  std::stable_sort(slowest.begin(), slowest.end(),
-                   [](const auto* a, const auto* b) { return a->ms > b->ms; });
-  Table table({"ms", "share", "GFLOP/s", "GB/s", "op", "kernel", "module"});
-  for (std::size_t i = 0; i < slowest.size() && (top == 0 || i < static_cast<std::size_t>(top)); ++i) {
-    const StepProfile& s = *slowest[i];
-    const double per_ms = s.ms > 0 ? 1e-6 / s.ms : 0;
-    table.add({fmt::format("{:.3f}", s.ms), fmt::format("{:.1f}%", 100 * s.ms / total),
-               s.info->flops > 0 ? fmt::format("{:.1f}", s.info->flops * per_ms) : "",
-               fmt::format("{:.1f}", s.info->bytes * per_ms), s.info->op, s.info->kernel,
-               s.info->source.modules_text()});
+  return all;
+}
+
+ProfileReport measure(const ProfileVerb& o, const Model& model, const std::optional<cpu::Peak>& peak,
+                      Progress& progress) {
+  ProfileReport report{.command = command_line(),
+                       .model = facts_of(model),
+                       .machine = machine_facts(),
+                       .device = o.device,
+                       .threads = o.model.threads,
+                       .warmup = o.runs.warmup,
+                       .stages = stages_of(model)};
+  report.machine.peak = peak;
+  Session session(model.graph, {.threads = o.model.threads});
+  const std::vector<ModelOptions> sweep = swept(o.model);
+  for (const ModelOptions& at : sweep) {
+    const std::vector<Tensor> inputs = at.values(model);
+    progress.say("profiling " + fmt::format("{}", fmt::join(at.sizes, " ")));
+    Profile p = profile(session, inputs, o.runs);
+    const SizedRun run = sized_run(p, session, inputs);
+    if (sweep.size() > 1) report.sweep.push_back(run);
+    if (&at != &sweep.front()) continue;
+    report.run = run;
+    report.overhead = p.overhead;
+    report.steps = step_rows(p, peak);
+    report.stages.push_back({"plan", p.plan_ms, {}});
+    report.stages.push_back({"pack", p.pack_ms, {}});
+    report.stages.push_back({"first_run", p.first_run_ms, {}});
+    report.timeline = std::move(p.runs);
+    if (!o.unfused) continue;
+    progress.say("running it unfused and fused by turns");
+    report.unfused = measure_unfused(model, session, inputs);
   }
-  fmt::print("{}{} steps, {:.3f} ms in all\n\n", table.str(), p.steps.size(), total);
+  return report;
+}
+
+/// The options of the other side: the same, but for another model or what --vs says.
+ModelOptions other_side(const ProfileVerb& o) {
+  ModelOptions other = o.model;
+  if (!o.other.empty()) other.path = o.other;
+  if (o.versus.empty()) return other;
+  CLI::App parser("options of --vs");
+  parser.set_help_flag();
+  const std::string path = other.path;
+  other.add_model(parser);
+  other.add_run(parser);
+  parser.get_option("model")->required(false);
+  try {
+    parser.parse(o.versus);
+  } catch (const CLI::ParseError& e) { throw error("{}", e.what()).at("--vs=" + o.versus); }
+  if (parser.count("model") > 0)
+    throw error("this is no option: '{}'", other.path)
+        .at("--vs=" + o.versus)
+        .hint("name the other model before the options");
+  other.path = path;
+  return other;
+}
+
+Comparison compare_sides(const ProfileVerb& o, const Model& before, Progress& progress) {
+  const ModelOptions options = other_side(o);
+  const Model after = options.open([&](std::string_view what) { progress.say(what); });
+  const auto side = [](std::string label, const ModelOptions& m, const Model& model) {
+    return CompareSide{std::move(label), model.graph, m.values(model), {.threads = m.threads}};
+  };
+  progress.say("running both by turns");
+  CompareOptions limits;
+  if (o.max_slowdown > 0) limits.max_slowdown = o.max_slowdown;
+  return compare_running(side(o.model.path, o.model, before),
+                         side(options.path + (o.versus.empty() ? "" : " " + o.versus), options, after),
+                         {.warmup = o.runs.warmup, .blocks = std::max(o.runs.iterations, 12)}, limits);
+}
+
+Comparison compare_with_stored(const ProfileVerb& o, const ProfileReport& now) {
+  const Recording before = load_recording(o.stored);
+  if (before.threads != o.model.threads)
+    throw error("the stored profile is of {} threads, this one of {}", before.threads, o.model.threads)
+        .at(o.stored)
+        .hint(fmt::format("give --threads {}", before.threads));
+  Recording after{.label = o.model.path, .threads = now.threads, .samples = samples_of(now.timeline)};
+  for (const StepRow& s : now.steps) after.steps.push_back({s.op, s.module, s.modules});
+  CompareOptions limits;
+  if (o.max_slowdown > 0) limits.max_slowdown = o.max_slowdown;
+  return compare_stored(before, after, limits);
 }
 
 int run_profile(const ProfileVerb& o) {
+  if (o.device != "cpu")
+    throw unsupported("there is no device '{}'", o.device).at("--device").hint("this build has: cpu");
+  if (!o.stored.empty()) load_recording(o.stored);  // before minutes of work
   Progress progress;
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
-  const std::vector<Tensor> inputs = o.model.values(model);
-  progress.say("profiling");
-  Session session(model.graph, {.threads = o.model.threads});
-  const Profile p = profile(session, inputs, o.runs);
+  if (o.unfused && !model.is_source())
+    throw error("an artifact holds the fused graph only")
+        .at(o.model.path)
+        .hint("give the source model for --unfused");
+  ProfileReport report = measure(o, model, roofline(o, progress), progress);
+  const bool sides = !o.other.empty() || !o.versus.empty();
+  if (sides) report.comparison = compare_sides(o, model, progress);
+  if (!o.stored.empty()) report.comparison = compare_with_stored(o, report);
   progress.say("");
-  print_steps(p, o.top);
-  fmt::print(
-      "latency ms: min {:.3f}  median {:.3f}  mean {:.3f}  p90 {:.3f}  p99 {:.3f}  ({} runs, {} thread{})\n",
-      p.latency_ms.front(), p.percentile(0.5), p.mean(), p.percentile(0.9), p.percentile(0.99),
-      o.runs.iterations, o.model.threads, o.model.threads == 1 ? "" : "s");
-  fmt::print("plan and pack {:.1f} ms, arena {:.1f} MiB, packed weights {:.1f} MiB\n", p.plan_ms,
-             static_cast<double>(p.plan->arena_bytes) / (1 << 20),
-             static_cast<double>(session.packed_bytes()) / (1 << 20));
-  if (!o.json.empty()) {
-    AtomicFile file(o.json);
-    file.write(to_json(p, {o.model.path, o.model.threads, o.runs.iterations}).dump(2) + "\n");
-    file.commit();
-  }
-  return 0;
+  TextOptions text = o.text;
+  text.width = columns_of_terminal();
+  if (o.json != "-" && o.trace != "-")
+    fmt::print("{}", sides ? to_text(*report.comparison, text) : to_text(report, text));
+  if (!o.json.empty()) write(o.json, to_json(report).dump(2) + "\n");
+  if (!o.trace.empty()) write(o.trace, to_trace(report).dump() + "\n");
+  const bool regression = o.max_slowdown > 0 && report.comparison && report.comparison->slower();
+  return static_cast<int>(regression ? Exit::differs : Exit::done);
 }
 
 }  // namespace
 
 void add_profile(CLI::App& app, int& exit_code) {
-  auto* verb = app.add_subcommand("profile", "Time a model, step by step");
+  auto* verb = app.add_subcommand("profile", "Time a model, step by step and module by module; compare two");
   auto o = std::make_shared<ProfileVerb>();
   o->model.add_model(*verb);
   o->model.add_run(*verb);
+  verb->get_option("--shape")->description(
+      "Sizes of symbols: N=8; several (N=1,8,32) are run one after another");
+  auto* other = verb->add_option("other", o->other, "A second model, run by turns with the first");
+  auto* versus =
+      verb->add_option("--vs", o->versus, "Compare with these options: --vs=\"--threads 2\", --vs=--no-fuse")
+          ->type_name("OPTIONS");
+  verb->add_option("--compare", o->stored, "Compare with a profile that --json wrote")
+      ->type_name("FILE")
+      ->excludes(other)
+      ->excludes(versus);
+  verb->add_option("--max-slowdown", o->max_slowdown,
+                   "Exit with 1 when the total or a step takes more than this many times as long as before")
+      ->check(CLI::Range(1.0, 1000.0));
+  verb->add_option("--device", o->device, "Where to run")->capture_default_str();
   verb->add_option("--warmup", o->runs.warmup, "Runs before the timed ones")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
-  verb->add_option("--iters", o->runs.iterations, "Timed runs")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--top", o->top, "Show the N slowest steps (0: all)")
+  auto* iterations =
+      verb->add_option("--iters", o->runs.iterations, "Timed runs (comparisons: blocks of runs)")
+          ->capture_default_str()
+          ->check(CLI::PositiveNumber);
+  verb->add_option("--seconds", o->runs.seconds, "Time runs for so long instead")
+      ->check(CLI::PositiveNumber)
+      ->excludes(iterations);
+  verb->add_option("--by", o->text.by, "What a line of the table is: step, module, op or kernel")
+      ->transform(CLI::CheckedTransformer(times_by))
+      ->type_name("WHAT")
+      ->default_str("step");
+  verb->add_option("--depth", o->text.depth, "Names of a module path for --by module (0: all)")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
-  verb->add_option("--json", o->json, "Write the profile as JSON")->type_name("FILE");
-  verb->footer("Example: tenon profile resnet50.tenon --threads 1 --iters 50");
+  verb->add_option("--top", o->text.top, "Lines of the table (0: all)")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  verb->add_flag("--unfused", o->unfused, "Beside the same model without fused groups, by turns");
+  verb->add_flag("--no-roofline", o->no_roofline, "Do not measure, or use, what this machine can do at most");
+  verb->add_option("--json", o->json, "Write the profile as JSON (-: to standard output, without the text)")
+      ->type_name("FILE");
+  verb->add_option("--trace", o->trace, "Write a trace for Perfetto or chrome://tracing")->type_name("FILE");
+  verb->footer(
+      "Example: tenon profile resnet50.pt --by module --depth 1\n"
+      "         tenon profile old.tenon new.tenon --max-slowdown 1.05");
   verb->callback([&exit_code, o] { exit_code = run_profile(*o); });
 }
 

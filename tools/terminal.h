@@ -1,9 +1,9 @@
-// What goes to a terminal: colours, progress, aligned tables.
+// What goes to a terminal: colours, progress (tables are report/table.h).
 #pragma once
 #include <cstdio>
-#include <string>
 #include <string_view>
-#include <vector>
+
+#include "report/table.h"
 
 namespace tenon::tools {
 
@@ -22,17 +22,6 @@ class Progress {
 
  private:
   bool terminal_;
-};
-
-/// Columns padded to their widest cell; numeric columns are right-aligned. The first row is the head.
-class Table {
- public:
-  explicit Table(std::vector<std::string> head) : rows_{std::move(head)} {}
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  std::string str() const;
-
- private:
-  std::vector<std::vector<std::string>> rows_;
 };
 
 }  // namespace tenon::tools

@@ -7,12 +7,21 @@
 #include <string>
 #include <vector>
 
-#include "kernels/bench/fma_peak.h"
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/isa.h"
+#include "kernels/cpu/peak.h"
 
 namespace tenon::cpu {
 namespace {
+
+// Of one core.
+double peak_gflops() {
+  static const double peak = [] {
+    ThreadPool alone(1);
+    return measure_gflops(alone);
+  }();
+  return peak;
+}
 
 struct Layer {
   const char* net;
@@ -83,7 +92,7 @@ void run_layer(benchmark::State& state, const Layer& layer, ConvAlgorithm algori
   // Of the fastest run: the others were disturbed.
   state.counters["us"] = best * 1e6;
   state.counters["GFLOP/s"] = s.flops() / best * 1e-9;
-  state.counters["%peak"] = s.flops() / best * 1e-7 / fma_peak_gflops();
+  state.counters["%peak"] = s.flops() / best * 1e-7 / peak_gflops();
 }
 
 }  // namespace
@@ -93,7 +102,7 @@ int main(int argc, char** argv) {
   using namespace tenon::cpu;
   benchmark::Initialize(&argc, argv);
   benchmark::AddCustomContext("isa", std::string(name(isa())));
-  benchmark::AddCustomContext("FMA peak, GFLOP/s", std::to_string(fma_peak_gflops()));
+  benchmark::AddCustomContext("FMA peak, GFLOP/s", std::to_string(peak_gflops()));
   for (const Layer& l : layers) {
     for (const auto a : {ConvAlgorithm::gemm, ConvAlgorithm::winograd4, ConvAlgorithm::winograd6}) {
       if (!conv_supports(shape_of(l), a)) continue;

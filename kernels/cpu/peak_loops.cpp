@@ -1,5 +1,6 @@
-// Independent chains of multiply-adds in registers. Built once per ISA.
-#include "kernels/bench/fma_peak.h"
+// Independent chains of multiply-adds in registers, and streams over memory. Built once per ISA.
+#include "kernels/cpu/peak_loops.h"
+
 #include "kernels/cpu/simd.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -22,6 +23,24 @@ double fma_chains() {
   for (int i = 0; i < chains; i++) sink = sum[i][0];
   static_cast<void>(sink);
   return 2.0 * VL * chains * steps;
+}
+
+float read_stream(const float* p, long n) {
+  constexpr int streams = 8;
+  vf sum[streams] = {};
+  for (long i = 0; i < n; i += streams * VL) {
+    TENON_UNROLL
+    for (int s = 0; s < streams; s++) sum[s] += load(p + i + s * VL);
+  }
+  vf total{};
+  TENON_UNROLL
+  for (int s = 0; s < streams; s++) total += sum[s];
+  return hsum(total);
+}
+
+void triad(float* a, const float* b, const float* c, long n) {
+  const vf scale = broadcast(0.5f);
+  for (long i = 0; i < n; i += VL) store(a + i, load(b + i) + scale * load(c + i));
 }
 
 }  // namespace tenon::cpu::TENON_ISA

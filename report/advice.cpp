@@ -1,0 +1,86 @@
+// One rule for each sentence.
+#include "report/advice.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tenon {
+namespace {
+
+using Advice = std::optional<std::string>;
+
+template <class Condition>
+std::pair<std::size_t, double> steps_where(const ProfileReport& p, Condition holds) {
+  std::pair<std::size_t, double> found{0, 0};
+  for (const StepRow& s : p.steps)
+    if (holds(s)) {
+      ++found.first;
+      found.second += s.share;
+    }
+  return found;
+}
+
+Advice reference_kernels(const ProfileReport& p) {
+  std::string names;
+  const auto [count, share] = steps_where(p, [&](const StepRow& s) {
+    if (s.kernel.find("reference") == std::string::npos) return false;
+    if (names.find(s.op) == std::string::npos) names += (names.empty() ? "" : ", ") + s.op;
+    return true;
+  });
+  if (count == 0) return {};
+  return fmt::format("{} of {} steps run the plain reference, {:.0f}% of the time: {}", count, p.steps.size(),
+                     100 * share, names);
+}
+
+Advice furthest_below_roof(const ProfileReport& p) {
+  const StepRow* worst = nullptr;
+  const auto lost = [](const StepRow& s) { return s.share * (1 - std::min(1.0, s.roofline.value_or(1))); };
+  for (const StepRow& s : p.steps)
+    if (!worst || lost(s) > lost(*worst)) worst = &s;
+  if (!worst || lost(*worst) < 0.1) return {};
+  return fmt::format("step {} ({}) takes {:.0f}% of the time and reaches {:.0f}% of the roofline",
+                     worst->index, worst->op, 100 * worst->share, 100 * worst->roofline.value_or(0));
+}
+
+Advice bound_by_memory(const ProfileReport& p) {
+  const auto [count, share] = steps_where(p, [](const StepRow& s) { return s.roofline && s.memory_bound; });
+  if (share < 0.3) return {};
+  return fmt::format("{:.0f}% of the time is in {} of {} steps that memory bounds, not arithmetic",
+                     100 * share, count, p.steps.size());
+}
+
+Advice copies(const ProfileReport& p) {
+  const auto [count, share] = steps_where(p, [](const StepRow& s) { return s.kernel == "copy"; });
+  if (share < 0.03) return {};
+  return fmt::format("{} copies take {:.0f}% of the time", count, 100 * share);
+}
+
+Advice threads(const ProfileReport& p) {
+  if (p.machine.cores <= p.threads) return {};
+  return fmt::format("{} of {} cores used: --threads {}", p.threads, p.machine.cores, p.machine.cores);
+}
+
+Advice noise(const ProfileReport& p) {
+  const Summary& l = p.run.latency;
+  if (l.p90 < 1.2 * l.median) return {};
+  return fmt::format(
+      "the slowest tenth of the runs took {:.1f} times the median and more: this machine is busy",
+      l.p90 / l.median);
+}
+
+Advice heavy_timers(const ProfileReport& p) {
+  if (p.overhead < 0.02) return {};
+  return "the step timers weigh more than 2% of a run: read step times as shares";
+}
+
+}  // namespace
+
+std::vector<std::string> advice_for(const ProfileReport& p) {
+  std::vector<std::string> lines;
+  for (const auto rule :
+       {reference_kernels, furthest_below_roof, bound_by_memory, copies, threads, noise, heavy_timers})
+    if (Advice line = rule(p)) lines.push_back(std::move(*line));
+  return lines;
+}
+
+}  // namespace tenon

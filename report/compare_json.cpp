@@ -1,0 +1,67 @@
+// Comparisons as JSON, and stored profiles read back.
+#include <fstream>
+
+#include "base/error.h"
+#include "report/compare.h"
+
+namespace tenon {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+ordered_json to_json(const Change& c) {
+  return {{"name", c.name},
+          {"steps", {c.steps_before, c.steps_after}},
+          {"before_ms", c.before_ms},
+          {"after_ms", c.after_ms},
+          {"ratio", c.ratio},
+          {"ratio_ci95", {c.ci95.low, c.ci95.high}},
+          {"p", c.p},
+          {"slower", c.slower}};
+}
+
+}  // namespace
+
+ordered_json to_json(const Comparison& c) {
+  ordered_json out{{"before", c.before},
+                   {"after", c.after},
+                   {"interleaved", c.interleaved},
+                   {"rounds", c.rounds},
+                   {"max_slowdown", c.max_slowdown},
+                   {"slower", c.slower()},
+                   {"total", to_json(c.total)},
+                   {"steps", ordered_json::array()},
+                   {"unmatched_before", c.unmatched_before},
+                   {"unmatched_after", c.unmatched_after}};
+  for (const Change& s : c.steps) out["steps"].push_back(to_json(s));
+  return out;
+}
+
+Recording load_recording(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  if (!in) throw error("the file cannot be read").at(path.string());
+  const auto not_ours = [&](std::string_view why) {
+    return error("this is no profile: {}", why)
+        .at(path.string())
+        .hint("write one with: tenon profile model.pt --json " + path.string());
+  };
+  const json j = json::parse(in, nullptr, false);
+  if (!j.is_object()) throw not_ours("it is not a JSON object");
+  if (j.value("schema", json()) != "tenon.profile/1") throw not_ours("its schema is not tenon.profile/1");
+  try {
+    Recording r{.label = path.string(), .threads = j.at("threads").get<int>()};
+    for (const json& s : j.at("steps")) {
+      r.steps.push_back({s.at("op").get<std::string>(), s.at("module").get<std::string>(),
+                         s.at("modules").get<std::vector<std::string>>()});
+      r.samples.step_ms.push_back(s.at("samples_ms").get<std::vector<double>>());
+    }
+    r.samples.total_ms = j.at("step_runs_ms").get<std::vector<double>>();
+    for (const auto& samples : r.samples.step_ms)
+      if (samples.size() != r.samples.total_ms.size()) throw not_ours("its steps have samples of other runs");
+    if (r.samples.total_ms.empty()) throw not_ours("it has no samples");
+    return r;
+  } catch (const json::exception& e) { throw not_ours(e.what()); }
+}
+
+}  // namespace tenon

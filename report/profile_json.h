@@ -1,0 +1,11 @@
+// A profile as JSON: schema tenon.profile/1, described in docs/profile.md.
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include "report/profile.h"
+
+namespace tenon {
+
+nlohmann::ordered_json to_json(const ProfileReport&);
+
+}  // namespace tenon

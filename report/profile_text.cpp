@@ -1,0 +1,211 @@
+// Tables and sentences of a profile.
+#include "report/profile_text.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "report/advice.h"
+#include "report/table.h"
+
+namespace tenon {
+namespace {
+
+constexpr double mib = 1 << 20;
+
+std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
+std::string ms_text(double ms) {
+  return ms >= 100  ? fmt::format("{:.1f}", ms)
+         : ms >= 10 ? fmt::format("{:.2f}", ms)
+                    : fmt::format("{:.3f}", ms);
+}
+std::string plural(std::size_t n, const char* what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+std::string number(double x) {
+  return x <= 0 ? "" : x >= 100 ? fmt::format("{:.0f}", x) : fmt::format("{:.1f}", x);
+}
+std::string sizes_text(const Bindings& sizes) {
+  std::string text;
+  for (const auto& [symbol, size] : sizes)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", symbol, size);
+  return text;
+}
+
+std::string header(const ProfileReport& p) {
+  std::string text = fmt::format("{} on {}, {} of {}", p.model.path, p.device,
+                                 plural(static_cast<std::size_t>(p.threads), "thread"), p.machine.cpu);
+  if (p.machine.peak)
+    text += fmt::format(" ({}: {:.0f} GFLOP/s, {:.1f} GB/s)", p.machine.isa, p.machine.peak->gflops,
+                        p.machine.peak->gbs);
+  text += "\n";
+  for (const auto& input : p.model.inputs) text += fmt::format("  {}: {}", input.name, input.type);
+  if (!p.run.sizes.empty()) text += "  with " + sizes_text(p.run.sizes);
+  return text + "\n\n";
+}
+
+std::string pipeline(const ProfileReport& p) {
+  Table table({"stage", "ms", ""});
+  for (const Stage& s : p.stages) {
+    std::string passes;
+    for (const PassTime& pass : s.passes)
+      passes +=
+          fmt::format("{}{} {:.1f} ({})", passes.empty() ? "" : ", ", pass.pass, pass.ms, pass.rewrites);
+    // The passes take two lines where one is too long.
+    const std::size_t cut = passes.size() > 76 ? passes.rfind(", ", 76) : std::string::npos;
+    table.add(
+        {s.name == "first_run" ? "first run" : s.name, fmt::format("{:.1f}", s.ms), passes.substr(0, cut)});
+    if (cut != std::string::npos) table.add({"", "", passes.substr(cut + 2)});
+  }
+  table.add({"run", fmt::format("{:.1f}", p.run.latency.median), "median"});
+  return table.str() + "\n";
+}
+
+std::string step_table(const ProfileReport& p, const TextOptions& o) {
+  std::vector<const StepRow*> slowest;
+  for (const StepRow& s : p.steps) slowest.push_back(&s);
+  std::stable_sort(slowest.begin(), slowest.end(),
+                   [](const auto* a, const auto* b) { return a->ms > b->ms; });
+  const std::size_t shown =
+      o.top == 0 ? slowest.size() : std::min<std::size_t>(slowest.size(), static_cast<std::size_t>(o.top));
+  const std::size_t words = o.width > 90 ? o.width - 64 : 26;  // for op, kernel and module
+  Table table(
+      {"#", "ms", "share", "MFLOP", "MiB", "GFLOP/s", "GB/s", "roof", "by", "op", "kernel", "module"});
+  for (std::size_t i = 0; i < shown; ++i) {
+    const StepRow& s = *slowest[i];
+    table.add({std::to_string(s.index), ms_text(s.ms), percent(s.share), number(s.flops * 1e-6),
+               number(s.bytes / mib), number(s.gflops), number(s.gbs),
+               s.roofline ? fmt::format("{:.0f}%", 100 * *s.roofline) : "",
+               s.roofline ? (s.memory_bound ? "mem" : "flop") : "", shorten(s.op, words * 10 / 36),
+               shorten(s.kernel.substr(0, s.kernel.find('+')), words * 9 / 36),
+               shorten(s.module, words * 17 / 36)});
+  }
+  return table.str();
+}
+
+std::string time_table(const char* head, const std::vector<TimeRow>& rows, const TextOptions& o) {
+  Table table({"ms", "share", "MFLOP", "MiB", "GFLOP/s", "GB/s", "steps", head});
+  for (std::size_t i = 0; i < rows.size() && (o.top == 0 || i < static_cast<std::size_t>(o.top)); ++i) {
+    const TimeRow& r = rows[i];
+    const double per_ms = r.ms > 0 ? 1e-6 / r.ms : 0;
+    table.add({(r.estimated ? "~" : "") + ms_text(r.ms), percent(r.share), number(r.flops * 1e-6),
+               number(r.bytes / mib), number(r.flops * per_ms), number(r.bytes * per_ms),
+               std::to_string(r.steps), r.name.empty() ? "(not attributed)" : shorten(r.name, o.width - 56)});
+  }
+  return table.str();
+}
+
+std::string times(const ProfileReport& p, const TextOptions& o) {
+  const auto rest = [&](std::size_t rows, const char* what) {
+    const double total = std::accumulate(p.steps.begin(), p.steps.end(), 0.0,
+                                         [](double sum, const StepRow& s) { return sum + s.ms; });
+    const bool cut = o.top > 0 && rows > static_cast<std::size_t>(o.top);
+    return fmt::format("{}, {} ms in all{}\n\n", plural(rows, what), ms_text(total),
+                       cut ? fmt::format("; the {} slowest are shown (--top 0: all)", o.top) : "");
+  };
+  const auto table = [&](const char* what, const std::vector<TimeRow>& rows) {
+    return time_table(what, rows, o) + rest(rows.size(), what);
+  };
+  switch (o.by) {
+    case TimesBy::module: return table("module", by_module(p.steps, o.depth));
+    case TimesBy::op: return table("operator", by_op(p.steps));
+    case TimesBy::kernel: return table("kernel", by_kernel(p.steps));
+    case TimesBy::step: break;
+  }
+  return step_table(p, o) + rest(p.steps.size(), "step");
+}
+
+std::string summary(const ProfileReport& p) {
+  const Summary& l = p.run.latency;
+  std::string text =
+      fmt::format("latency ms   median {} (95% CI {} to {}), mean {}, stddev {}\n", ms_text(l.median),
+                  ms_text(l.ci95.low), ms_text(l.ci95.high), ms_text(l.mean), ms_text(l.stddev));
+  text += fmt::format("             min {}, p50 {}, p90 {}, p99 {}, max {}; {} after {} to warm up\n",
+                      ms_text(l.min), ms_text(l.p50), ms_text(l.p90), ms_text(l.p99), ms_text(l.max),
+                      plural(p.run.samples_ms.size(), "run"), p.warmup);
+  text += fmt::format("throughput   {:.1f} runs/s", p.run.throughput_per_s);
+  if (p.run.items_per_s > p.run.throughput_per_s * 1.001)
+    text += fmt::format(", {:.1f} items/s", p.run.items_per_s);
+  text += fmt::format(
+      "\nmemory       arena {:.1f} MiB, scratch {:.1f}, weights {:.1f}, packed weights {:.1f}\n",
+      static_cast<double>(p.run.arena_bytes) / mib, static_cast<double>(p.run.scratch_bytes) / mib,
+      static_cast<double>(p.model.weight_bytes) / mib, static_cast<double>(p.run.packed_bytes) / mib);
+  return text + fmt::format(
+                    "step timers  change a run by {:+.2f}% (median over {} in turns with and without them)\n",
+                    100 * p.overhead, plural(p.timeline.size(), "pair"));
+}
+
+std::string unfused(const ProfileReport& p) {
+  const Unfused& u = *p.unfused;
+  Table table({"", "steps", "ms", "MiB moved", "arena MiB"});
+  const auto row = [&](const char* name, const SizedRun& r, double ms, double bytes) {
+    table.add({name, std::to_string(r.steps), ms_text(ms), fmt::format("{:.1f}", bytes / mib),
+               fmt::format("{:.1f}", static_cast<double>(r.arena_bytes) / mib)});
+  };
+  row("unfused", u.run, u.run.latency.median, u.bytes);
+  row("fused", p.run, u.fused_ms, u.fused_bytes);
+  return fmt::format("\n{}fusion makes it {:.2f} times as fast (95% CI {:.2f} to {:.2f}, interleaved runs)\n",
+                     table.str(), u.ratio, u.ratio_ci95.low, u.ratio_ci95.high);
+}
+
+std::string sweep(const ProfileReport& p) {
+  Table table({"sizes", "median ms", "95% CI", "p99", "runs/s", "items/s", "arena MiB", "plan ms"});
+  for (const SizedRun& r : p.sweep)
+    table.add({sizes_text(r.sizes), ms_text(r.latency.median),
+               ms_text(r.latency.ci95.low) + " to " + ms_text(r.latency.ci95.high), ms_text(r.latency.p99),
+               fmt::format("{:.1f}", r.throughput_per_s), fmt::format("{:.1f}", r.items_per_s),
+               fmt::format("{:.1f}", static_cast<double>(r.arena_bytes) / mib),
+               fmt::format("{:.1f}", r.plan_ms)});
+  return "\n" + table.str();
+}
+
+}  // namespace
+
+std::string to_text(const ProfileReport& p, const TextOptions& o) {
+  std::string text = header(p) + pipeline(p) + times(p, o) + summary(p);
+  if (p.unfused) text += unfused(p);
+  if (p.sweep.size() > 1) text += sweep(p);
+  const std::vector<std::string> advice = advice_for(p);
+  if (!advice.empty()) text += "\n";
+  for (const std::string& line : advice) text += "note  " + line + "\n";
+  if (p.comparison) text += "\n" + to_text(*p.comparison, o);
+  return text;
+}
+
+std::string to_text(const Comparison& c, const TextOptions& o) {
+  std::string text = fmt::format("before  {}\nafter   {}\n", c.before, c.after);
+  std::vector<const Change*> changes;
+  for (const Change& s : c.steps) changes.push_back(&s);
+  // Alarms first, then what changed most, in milliseconds.
+  std::stable_sort(changes.begin(), changes.end(), [](const Change* a, const Change* b) {
+    if (a->slower != b->slower) return a->slower;
+    return std::abs(a->after_ms - a->before_ms) > std::abs(b->after_ms - b->before_ms);
+  });
+  if (o.top > 0 && changes.size() > static_cast<std::size_t>(o.top))
+    changes.resize(static_cast<std::size_t>(o.top));
+  Table table({"before ms", "after ms", "ratio", "95% CI", "steps", "", "module"});
+  const auto row = [&](const Change& s, const std::string& steps) {
+    table.add({ms_text(s.before_ms), ms_text(s.after_ms), fmt::format("{:.3f}", s.ratio),
+               fmt::format("{:.3f} to {:.3f}", s.ci95.low, s.ci95.high), steps, s.slower ? "SLOWER" : "",
+               shorten(s.name, o.width - 62)});
+  };
+  row(c.total, "");
+  for (const Change* s : changes)
+    row(*s, s->steps_before == s->steps_after ? std::to_string(s->steps_before)
+                                              : fmt::format("{} -> {}", s->steps_before, s->steps_after));
+  text += "\n" + table.str();
+  if (c.steps.size() > changes.size())
+    text += fmt::format("{} more changed less (--top 0: all)\n", c.steps.size() - changes.size());
+  text += fmt::format("not matched: {} of the time before, {} after\n", percent(c.unmatched_before),
+                      percent(c.unmatched_after));
+  if (!c.interleaved)
+    text += "the two were measured apart: only differences that noise hardly explains count as slower\n";
+  const auto alarms = std::count_if(c.steps.begin(), c.steps.end(), [](const Change& s) { return s.slower; });
+  if (!c.slower())
+    return text + fmt::format("nothing is slower than {:.2f} times with significance\n", c.max_slowdown);
+  return text + fmt::format("SLOWER than {:.2f} times: {}{}{}{}\n", c.max_slowdown,
+                            c.total.slower ? "the total" : "", c.total.slower && alarms > 0 ? " and " : "",
+                            alarms > 0 ? plural(static_cast<std::size_t>(alarms), "step") : "",
+                            c.rounds > 1 ? fmt::format(", in each of {} measurements", c.rounds) : "");
+}
+
+}  // namespace tenon

@@ -1,0 +1,21 @@
+// A profile as people read it.
+#pragma once
+#include "report/profile.h"
+
+namespace tenon {
+
+enum class TimesBy : std::uint8_t { step, module, op, kernel };
+
+struct TextOptions {
+  TimesBy by = TimesBy::step;
+  int depth = 0;  // of module paths; 0: all names
+  int top = 20;   // lines of the table; 0: all
+  std::size_t width = 100;
+};
+
+/// The pipeline, the table of times, latency, memory, and advice where there is something to say. Estimates
+/// are marked "~".
+std::string to_text(const ProfileReport&, const TextOptions& = {});
+std::string to_text(const Comparison&, const TextOptions& = {});
+
+}  // namespace tenon

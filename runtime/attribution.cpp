@@ -1,0 +1,88 @@
+// Estimates of what each operator of a step costs.
+#include "runtime/attribution.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "runtime/group.h"
+
+namespace tenon {
+namespace {
+
+int primitives(const Expr& e) {
+  int count = e.node().kind == Expr::Kind::prim ? 1 : 0;
+  for (const Expr& argument : e.node().args) count += primitives(argument);
+  return count;
+}
+
+double elements(const Value* v) { return static_cast<double>(numel(v->shape()).value()); }
+double bytes(const Value* v) { return elements(v) * static_cast<double>(size_of(v->dtype())); }
+
+/// Operations of each member: of pointwise ones by their expression; the rest of the step's for the others.
+std::vector<double> flops_of(const Group& group, double step_flops) {
+  std::vector<double> flops;
+  for (const Node* m : group.members())
+    flops.push_back(m->op().is_pointwise() ? primitives(expr_of(m->op())) * elements(m->output()) : -1);
+  const auto others = static_cast<double>(std::count(flops.begin(), flops.end(), -1.0));
+  const double known = std::accumulate(flops.begin(), flops.end(), others);
+  const double rest = others > 0 ? std::max(step_flops - known, 0.0) / others : 0;
+  std::replace(flops.begin(), flops.end(), -1.0, rest);
+  return flops;
+}
+
+/// Bytes of each member: operands from outside are read by whoever uses them first.
+std::vector<double> bytes_of(const Group& group) {
+  std::vector<double> moved;
+  std::set<const Value*> seen;
+  for (const Node* m : group.members()) {
+    double sum = 0;
+    for (const Value* v : m->inputs())
+      if (!group.contains(v) && seen.insert(group.outer(v)).second) sum += bytes(v);
+    for (const Value* result : group.results())
+      if (result->node() == m) sum += bytes(result);
+    moved.push_back(sum);
+  }
+  return moved;
+}
+
+// What a convolution took in (a batch_norm) stands behind its own module and costs nothing. What was raised
+// from operators of several modules belongs to all of them.
+std::string module_of(const Node& node) {
+  if (node.source.modules.empty()) return "";
+  return node.op().info().meaning == Meaning::kernel ? node.source.modules.front()
+                                                     : node.source.modules_text();
+}
+
+}  // namespace
+
+std::vector<StepPart> parts_of(const Plan& plan, std::size_t step, const cpu::Peak& peak) {
+  if (!plan.nodes[step]) return {};
+  const Group group(*plan.nodes[step]);
+  const StepInfo& info = plan.steps[step]->info;
+  const auto module = [&](const Node& member) {
+    return module_of(member.source.modules.empty() ? group.node() : member);
+  };
+  if (info.kernel == "copy") return {{module(*group.members().front()), "copy", 1}};
+  const std::vector<double> flops = flops_of(group, info.flops), moved = bytes_of(group);
+  std::vector<StepPart> parts;
+  double sum = 0;
+  for (std::size_t i = 0; i < group.members().size(); ++i) {
+    const Node& member = *group.members()[i];
+    parts.push_back({module(member), std::string(member.op().name()), least_ms(peak, flops[i], moved[i])});
+    sum += parts.back().share;
+  }
+  for (StepPart& p : parts) p.share = sum > 0 ? p.share / sum : 1 / static_cast<double>(parts.size());
+  return parts;
+}
+
+std::string module_at_depth(std::string_view module, int depth) {
+  std::size_t end = 0;
+  for (int i = 0; i < depth && end != std::string_view::npos; ++i)
+    end = module.find_first_of(".,{", i == 0 ? 0 : end + 1);
+  std::string path(depth == 0 ? module : module.substr(0, end));
+  if (path.ends_with('.')) path.pop_back();
+  return path;
+}
+
+}  // namespace tenon

@@ -1,0 +1,98 @@
+// The cache of measured peaks.
+#include "runtime/roofline.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+#include "base/version.h"
+#include "kernels/cpu/isa.h"
+
+namespace tenon {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* schema = "tenon.roofline/1";
+
+std::filesystem::path default_file() {
+  const auto variable = [](const char* name) -> std::filesystem::path {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+  };
+  const std::filesystem::path cache = variable("XDG_CACHE_HOME"), home = variable("HOME");
+  if (!cache.empty()) return cache / "tenon/roofline.json";
+  return home.empty() ? home : home / ".cache/tenon/roofline.json";
+}
+
+std::string key(int threads) {
+  return fmt::format("{} | {} | tenon {} | threads {}", cpu_name(), cpu::name(cpu::isa()), version(),
+                     threads);
+}
+
+// Anything but an object of this schema counts as empty: a cache may be thrown away.
+json read(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  const json found = in ? json::parse(in, nullptr, false) : json();
+  const bool ours = found.is_object() && found.value("schema", json()) == schema &&
+                    found.value("peaks", json()).is_object();
+  return ours ? found : json{{"schema", schema}, {"peaks", json::object()}};
+}
+
+}  // namespace
+
+std::string cpu_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name") && line.find(": ") != std::string::npos)
+      return line.substr(line.find(": ") + 2);
+  return "unknown";
+}
+
+double least_ms(const cpu::Peak& peak, double flops, double bytes) {
+  return 1e-6 * std::max(flops / peak.gflops, bytes / peak.gbs);
+}
+
+bool bound_by_memory(const cpu::Peak& peak, double flops, double bytes) {
+  return bytes / peak.gbs > flops / peak.gflops;
+}
+
+RooflineCache::RooflineCache() : file_(default_file()) {}
+
+std::optional<cpu::Peak> RooflineCache::find(int threads) const {
+  const json peaks = read(file_)["peaks"];
+  const auto it = peaks.find(key(threads));
+  if (it == peaks.end() || !it->is_object()) return std::nullopt;
+  const auto number = [&](const char* name) {
+    const auto found = it->find(name);
+    return found != it->end() && found->is_number() ? found->get<double>() : 0.0;
+  };
+  const cpu::Peak peak{number("gflops"), number("gbs"), number("l2_gbs"), number("l3_gbs")};
+  return peak.gflops > 0 && peak.gbs > 0 ? std::optional(peak) : std::nullopt;
+}
+
+cpu::Peak RooflineCache::measure(int threads) const {
+  ThreadPool pool(threads);
+  cpu::Peak peak = cpu::measure_peak(pool);
+  if (file_.empty()) return peak;
+  if (const auto before = find(threads))
+    for (double cpu::Peak::*rate :
+         {&cpu::Peak::gflops, &cpu::Peak::gbs, &cpu::Peak::l2_gbs, &cpu::Peak::l3_gbs})
+      peak.*rate = std::max(peak.*rate, (*before).*rate);
+  json all = read(file_);
+  all["peaks"][key(threads)] = {
+      {"gflops", peak.gflops}, {"gbs", peak.gbs}, {"l2_gbs", peak.l2_gbs}, {"l3_gbs", peak.l3_gbs}};
+  try {
+    std::error_code ignored;
+    std::filesystem::create_directories(file_.parent_path(), ignored);
+    AtomicFile out(file_);
+    out.write(all.dump(2) + "\n");
+    out.commit();
+  } catch (const Error&) {}  // it is only a cache
+  return peak;
+}
+
+}  // namespace tenon
