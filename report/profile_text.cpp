@@ -2,6 +2,7 @@
 #include "report/profile_text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "report/advice.h"
@@ -13,10 +14,9 @@ namespace {
 constexpr double mib = 1 << 20;
 
 std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
+// Four digits that count, as long as they are not below 0.1 us.
 std::string ms_text(double ms) {
-  return ms >= 100  ? fmt::format("{:.1f}", ms)
-         : ms >= 10 ? fmt::format("{:.2f}", ms)
-                    : fmt::format("{:.3f}", ms);
+  return fmt::format("{:.{}f}", ms, ms >= 100 ? 1 : ms >= 10 ? 2 : ms >= 0.1 ? 3 : 4);
 }
 std::string plural(std::size_t n, const char* what) {
   return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
@@ -43,18 +43,30 @@ std::string header(const ProfileReport& p) {
   return text + "\n\n";
 }
 
+// Lines of at most `width` characters, broken behind commas.
+std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
+  std::vector<std::string> lines;
+  std::size_t begin = 0;
+  while (text.size() - begin > width) {
+    const std::size_t comma = text.rfind(", ", begin + width);
+    if (comma == std::string::npos || comma <= begin) break;
+    lines.push_back(text.substr(begin, comma + 1 - begin));
+    begin = comma + 2;
+  }
+  lines.push_back(text.substr(begin));
+  return lines;
+}
+
 std::string pipeline(const ProfileReport& p) {
-  Table table({"stage", "ms", ""});
+  Table table({"stage", "ms", "passes: ms (rewrites)"});
   for (const Stage& s : p.stages) {
     std::string passes;
     for (const PassTime& pass : s.passes)
       passes +=
           fmt::format("{}{} {:.1f} ({})", passes.empty() ? "" : ", ", pass.pass, pass.ms, pass.rewrites);
-    // The passes take two lines where one is too long.
-    const std::size_t cut = passes.size() > 76 ? passes.rfind(", ", 76) : std::string::npos;
-    table.add(
-        {s.name == "first_run" ? "first run" : s.name, fmt::format("{:.1f}", s.ms), passes.substr(0, cut)});
-    if (cut != std::string::npos) table.add({"", "", passes.substr(cut + 2)});
+    const std::vector<std::string> lines = wrapped(passes, 76);
+    table.add({s.name == "first_run" ? "first run" : s.name, fmt::format("{:.1f}", s.ms), lines[0]});
+    for (std::size_t i = 1; i < lines.size(); ++i) table.add({"", "", lines[i]});
   }
   table.add({"run", fmt::format("{:.1f}", p.run.latency.median), "median"});
   return table.str() + "\n";
@@ -67,17 +79,23 @@ std::string step_table(const ProfileReport& p, const TextOptions& o) {
                    [](const auto* a, const auto* b) { return a->ms > b->ms; });
   const std::size_t shown =
       o.top == 0 ? slowest.size() : std::min<std::size_t>(slowest.size(), static_cast<std::size_t>(o.top));
-  const std::size_t words = o.width > 90 ? o.width - 64 : 26;  // for op, kernel and module
-  Table table(
-      {"#", "ms", "share", "MFLOP", "MiB", "GFLOP/s", "GB/s", "roof", "by", "op", "kernel", "module"});
+  const bool kernels = o.width >= 110;
+  const std::size_t words = o.width - (kernels ? 70 : 68);  // for op, kernel and module
+  std::vector<std::string> head{"#", "ms", "share", "MFLOP", "MiB", "GFLOP/s", "GB/s", "roofline", "op"};
+  if (kernels) head.push_back("kernel");
+  head.push_back("module");
+  Table table(head);
   for (std::size_t i = 0; i < shown; ++i) {
     const StepRow& s = *slowest[i];
-    table.add({std::to_string(s.index), ms_text(s.ms), percent(s.share), number(s.flops * 1e-6),
-               number(s.bytes / mib), number(s.gflops), number(s.gbs),
-               s.roofline ? fmt::format("{:.0f}%", 100 * *s.roofline) : "",
-               s.roofline ? (s.memory_bound ? "mem" : "flop") : "", shorten(s.op, words * 10 / 36),
-               shorten(s.kernel.substr(0, s.kernel.find('+')), words * 9 / 36),
-               shorten(s.module, words * 17 / 36)});
+    std::vector<std::string> row{
+        std::to_string(s.index), ms_text(s.ms),    percent(s.share), number(s.flops * 1e-6),
+        number(s.bytes / mib),   number(s.gflops), number(s.gbs)};
+    row.push_back(s.roofline ? fmt::format("{:.0f}% {}", 100 * *s.roofline, s.memory_bound ? "mem" : "flop")
+                             : "");
+    row.push_back(shorten(s.op, words / 3));
+    if (kernels) row.push_back(shorten(s.kernel, words / 4));
+    row.push_back(shorten(s.module, words - words / 3 - (kernels ? words / 4 : 0)));
+    table.add(row);
   }
   return table.str();
 }

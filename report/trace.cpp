@@ -6,9 +6,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int pipeline_process = 1, run_process = 2;           // processes
-constexpr int stages_track = 1, passes_track = 2;  // threads of the first
-constexpr int runs_track = 1, steps_track = 2;     // threads of the second
+constexpr int pipeline_process = 1, run_process = 2;  // processes
+constexpr int stages_track = 1, passes_track = 2;     // threads of the first
+constexpr int runs_track = 1, steps_track = 2;        // threads of the second
 
 class Trace {
  public:
@@ -47,7 +47,8 @@ double add_stages(Trace& trace, const std::vector<Stage>& stages) {
     trace.span(stage.name, pipeline_process, stages_track, at, stage.ms * 1000, ordered_json::object());
     double pass_at = at;
     for (const PassTime& pass : stage.passes) {
-      trace.span(pass.pass, pipeline_process, passes_track, pass_at, pass.ms * 1000, {{"rewrites", pass.rewrites}});
+      trace.span(pass.pass, pipeline_process, passes_track, pass_at, pass.ms * 1000,
+                 {{"rewrites", pass.rewrites}});
       pass_at += pass.ms * 1000;
     }
     at += stage.ms * 1000;

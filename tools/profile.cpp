@@ -47,7 +47,7 @@ void write(const std::string& path, const std::string& text) {
 std::size_t columns_of_terminal() {
   winsize size{};
   const bool known =
-      isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 60;
+      isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 100;
   return known ? size.ws_col : 100;
 }
 

@@ -1,0 +1,188 @@
+"""What readers of a profile are promised: the schema, a trace by the format's rules, comparisons with exit codes."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+DONE, DIFFERS, BAD_INPUT, UNSUPPORTED = 0, 1, 2, 3
+
+
+@pytest.fixture
+def profile(tenon, tmp_path):
+    def run(*arguments, **environment):
+        return subprocess.run([tenon, "profile", *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True,
+                              timeout=300, env=os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")} | environment)
+
+    return run
+
+
+@pytest.fixture
+def model(exported_tiny):
+    return exported_tiny("resnet9") / "model.pt"
+
+
+@pytest.fixture
+def profiled(profile, model, tmp_path):
+    done = profile(model, "--iters", 6, "--json", "p.json", "--trace", "t.json", "--unfused")
+    assert done.returncode == DONE, done.stderr
+    return json.loads((tmp_path / "p.json").read_text()), json.loads((tmp_path / "t.json").read_text()), done.stdout
+
+
+NUMBER = (int, float)
+SCHEMA = {
+    "schema": str, "tenon": str, "command": list, "device": str, "threads": int, "warmup": int, "iterations": int,
+    "samples_ms": list, "throughput_per_s": NUMBER, "peak_arena_bytes": int, "packed_bytes": int, "overhead": NUMBER,
+    "sizes": dict, "modules": list,
+    "model": {"path": str, "kind": str, "inputs": list, "outputs": list, "parameters": int, "weight_bytes": int},
+    "machine": {"cpu": str, "cores": int, "isa": str, "peak_gflops": NUMBER, "peak_gbs": NUMBER},
+    "latency_ms": {"min": NUMBER, "median": NUMBER, "mean": NUMBER, "max": NUMBER, "stddev": NUMBER, "p50": NUMBER,
+                   "p90": NUMBER, "p99": NUMBER, "ci95": list},
+    "stages": [{"name": str, "ms": NUMBER}],
+    "steps": [{"index": int, "name": str, "op": str, "kernel": str, "module": str, "modules": list, "ms": NUMBER,
+               "share": NUMBER, "flops": NUMBER, "bytes": NUMBER, "gflops": NUMBER, "gbs": NUMBER,
+               "roofline": NUMBER, "bound": str, "origins": list, "live_bytes": int, "parts": list}],
+}
+
+
+def assert_schema(value, schema, where="profile"):
+    if isinstance(schema, dict):
+        assert isinstance(value, dict), where
+        for key, inner in schema.items():
+            assert key in value, f"{where} has no {key}"
+            assert_schema(value[key], inner, f"{where}.{key}")
+    elif isinstance(schema, list):
+        assert isinstance(value, list) and value, where
+        for item in value:
+            assert_schema(item, schema[0], where + "[]")
+    else:
+        assert isinstance(value, schema) and not isinstance(value, bool), f"{where} is {value!r}"
+
+
+def test_json_has_the_schema(profiled):
+    p, _, _ = profiled
+    assert p["schema"] == "tenon.profile/1"
+    assert_schema(p, SCHEMA)
+    assert [s["name"] for s in p["stages"]] == ["read", "import", "fuse", "plan", "pack", "first_run"]
+    assert p["stages"][2]["passes"][0].keys() == {"name", "ms", "rewrites"}
+    assert len(p["samples_ms"]) == p["iterations"] == 6
+
+
+def test_json_agrees_with_itself(profiled):
+    p, _, _ = profiled
+    assert sum(s["share"] for s in p["steps"]) == pytest.approx(1)
+    assert sum(m["share"] for m in p["modules"]) == pytest.approx(1)
+    low, high = p["latency_ms"]["ci95"]
+    assert p["latency_ms"]["min"] <= low <= p["latency_ms"]["median"] <= high <= p["latency_ms"]["max"]
+    for step in p["steps"]:
+        assert sum(part["share"] for part in step["parts"]) == pytest.approx(1 if step["parts"] else 0)
+        assert step["live_bytes"] <= p["peak_arena_bytes"]
+    assert p["unfused"]["steps"] > len(p["steps"])
+    assert p["unfused"]["ratio_ci95"][0] <= p["unfused"]["ratio"] <= p["unfused"]["ratio_ci95"][1]
+
+
+def test_trace_follows_the_format(profiled):
+    """The documented Trace Event Format: phases X, C and M; complete events of one track nest or stand apart."""
+    p, trace, _ = profiled
+    assert set(trace) == {"displayTimeUnit", "traceEvents"}
+    tracks, processes, threads = {}, set(), set()
+    for event in trace["traceEvents"]:
+        assert event["ph"] in ("X", "C", "M")
+        assert isinstance(event["pid"], int) and isinstance(event["tid"], int) and isinstance(event["name"], str)
+        if event["ph"] == "M":
+            assert event["name"] in ("process_name", "thread_name") and event["args"]["name"]
+            processes.add(event["pid"])
+            threads.add((event["pid"], event["tid"]))
+            continue
+        assert event["ts"] >= 0
+        if event["ph"] == "C":
+            assert all(isinstance(v, int) for v in event["args"].values())
+        else:
+            assert event["dur"] >= 0
+            tracks.setdefault((event["pid"], event["tid"]), []).append(event)
+    assert set(tracks) <= threads and {pid for pid, _ in tracks} <= processes
+    for events in tracks.values():
+        events.sort(key=lambda e: (e["ts"], -e["dur"]))
+        end = 0
+        for event in events:
+            assert event["ts"] >= end - 0.01, "events of a track overlap"
+            end = event["ts"] + event["dur"]
+    steps = [e for e in trace["traceEvents"] if e["ph"] == "X" and "kernel" in e["args"]]
+    assert len(steps) == 6 * len(p["steps"])
+    assert steps[0]["args"].keys() >= {"kernel", "module", "flops", "bytes"}
+
+
+def test_text_fits_a_hundred_columns(profile, model, profiled):
+    assert max(map(len, profiled[2].splitlines()[1:])) <= 100
+    for by in ("step", "module", "op", "kernel"):
+        done = profile(model, "--iters", 3, "--by", by)
+        assert done.returncode == DONE and "latency ms" in done.stdout
+
+
+def test_sweep_has_a_line_for_each_size(profile, exported_tiny, tmp_path):
+    done = profile(exported_tiny("mlp") / "model.pt", "--input", "x=f32[N,1,28,28]", "--iters", 3,
+                   "--shape", "N=1,4", "--json", "p.json")
+    assert done.returncode == DONE, done.stderr
+    sweep = json.loads((tmp_path / "p.json").read_text())["sweep"]
+    assert [s["sizes"] for s in sweep] == [{"N": 1}, {"N": 4}]
+    assert "N=4" in done.stdout
+
+
+def test_an_unwritable_cache_is_no_error(profile, model):
+    assert profile(model, "--iters", 2, XDG_CACHE_HOME="/proc/none").returncode == DONE
+
+
+def test_json_alone_on_standard_output(profile, model):
+    done = profile(model, "--iters", 2, "--no-roofline", "--json", "-")
+    p = json.loads(done.stdout)
+    assert p["machine"]["peak_gflops"] is None and p["steps"][0]["roofline"] is None
+
+
+def test_a_slower_side_is_caught(profile, exported_tiny, tmp_path):
+    model = exported_tiny("mlp") / "model.pt"
+    one, many = "x=f32[2,1,28,28]", "--input x=f32[64,1,28,28]"
+    done = profile(model, "--input", one, "--vs=" + many, "--max-slowdown", "1.05", "--json", "p.json")
+    assert done.returncode == DIFFERS and "SLOWER" in done.stdout, done.stdout
+    comparison = json.loads((tmp_path / "p.json").read_text())["comparison"]
+    assert comparison["interleaved"] and comparison["slower"] and comparison["rounds"] == 3
+    assert profile(model, "--input", one, "--vs=" + many).returncode == DONE, "without a limit nothing fails"
+
+
+def test_stored_profiles_are_compared(profile, model, tmp_path):
+    assert profile(model, "--iters", 6, "--json", "old.json").returncode == DONE
+    done = profile(model, "--iters", 6, "--compare", "old.json")
+    assert done.returncode == DONE and "measured apart" in done.stdout
+    stored = json.loads((tmp_path / "old.json").read_text())
+    for samples in [stored["step_runs_ms"]] + [s["samples_ms"] for s in stored["steps"]]:
+        samples[:] = [ms / 100 for ms in samples]
+    (tmp_path / "fast.json").write_text(json.dumps(stored))
+    done = profile(model, "--iters", 6, "--compare", "fast.json", "--max-slowdown", 1.5)
+    assert done.returncode == DIFFERS and "SLOWER" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments, code, words",
+    [
+        (["--device", "cuda"], UNSUPPORTED, ["cuda"]),
+        (["--compare", "none.json"], BAD_INPUT, ["none.json"]),
+        (["--vs=--nonsense"], BAD_INPUT, ["nonsense"]),
+        (["--vs=other.pt"], BAD_INPUT, ["--vs"]),
+        (["--iters", "0"], BAD_INPUT, ["--iters"]),
+        (["--by", "nothing"], BAD_INPUT, ["--by"]),
+        (["--shape", "Q=1,2"], BAD_INPUT, ["Q"]),
+        (["--json", "no/such/folder.json", "--iters", "1"], BAD_INPUT, ["no/such"]),
+    ],
+)
+def test_wrong_usage(profile, model, arguments, code, words):
+    done = profile(model, *arguments)
+    assert done.returncode == code, done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+def test_another_json_is_refused(profile, model, tmp_path):
+    for text in ("", "[]", "{}", '{"schema": "tenon.profile/1"}'):
+        (tmp_path / "other.json").write_text(text)
+        done = profile(model, "--compare", "other.json")
+        assert done.returncode == BAD_INPUT and "no profile" in done.stderr

@@ -1,0 +1,89 @@
+// The time of fused steps goes back to the modules they came from.
+#include <fstream>
+
+#include "report/profile.h"
+#include "tests/runtime/graphs.h"
+#include "tests/runtime/reference.h"
+
+namespace tenon::testing {
+namespace {
+
+constexpr cpu::Peak peak{.gflops = 100, .gbs = 10};
+
+Profile profile_of(const char* graph_text) {
+  const auto graph = graph_of(graph_text);
+  Session session(graph);
+  const auto inputs = inputs_of(*graph, {{"N", 1}});
+  return profile(session, inputs, {.warmup = 1, .iterations = 4});
+}
+
+TEST(Attribution, PartsSumToTheStep) {
+  for (const char* graph : {residual_net, u_net}) {
+    const Profile p = profile_of(graph);
+    for (std::size_t i = 0; i < p.plan->steps.size(); ++i) {
+      double sum = 0;
+      for (const StepPart& part : parts_of(*p.plan, i, peak)) sum += part.share;
+      if (p.plan->nodes[i]) { EXPECT_NEAR(sum, 1, 1e-9) << i; }
+    }
+  }
+}
+
+TEST(Attribution, TheConvolutionOutweighsItsActivation) {
+  const Profile p = profile_of(residual_net);
+  int seen = 0;
+  for (std::size_t i = 0; i < p.plan->steps.size(); ++i) {
+    const auto of = parts_of(*p.plan, i, peak);
+    if (of.size() < 2 || of[0].op != "conv") continue;
+    EXPECT_GT(of[0].share, of[1].share);
+    ++seen;
+  }
+  EXPECT_GT(seen, 0);
+}
+
+TEST(Attribution, ModulesSumToAllSteps) {
+  const Profile p = profile_of(u_net);
+  const auto rows = step_rows(p, peak);
+  double shares = 0, steps = 0;
+  for (const TimeRow& m : by_module(rows)) shares += m.share;
+  for (const StepRow& s : rows) steps += s.share;
+  EXPECT_NEAR(shares, 1, 1e-9);
+  EXPECT_NEAR(steps, 1, 1e-9);
+}
+
+TEST(Attribution, PathsAreCutAtADepth) {
+  EXPECT_EQ(module_at_depth("layer3.0.conv2", 0), "layer3.0.conv2");
+  EXPECT_EQ(module_at_depth("layer3.0.conv2", 2), "layer3.0");
+  EXPECT_EQ(module_at_depth("layer3.0.{conv2,bn2}", 3), "layer3.0");
+  EXPECT_EQ(module_at_depth("fc", 3), "fc");
+  EXPECT_EQ(module_at_depth("", 1), "");
+}
+
+TEST(StepRows, RooflineFollowsFromTimesAndPeaks) {
+  const auto rows = step_rows(profile_of(residual_net), peak);
+  for (const StepRow& s : rows) {
+    EXPECT_GT(s.ms, 0);
+    EXPECT_NEAR(*s.roofline * s.ms, least_ms(peak, s.flops, s.bytes), 1e-9);
+    EXPECT_EQ(s.memory_bound, s.bytes / peak.gbs > s.flops / peak.gflops);
+    EXPECT_EQ(s.samples_ms.size(), 4u);
+  }
+}
+
+TEST(Roofline, IsKeptAndSurvivesADamagedCache) {
+  const auto folder = std::filesystem::temp_directory_path() / "tenon_roofline_test";
+  std::filesystem::remove_all(folder);
+  const RooflineCache cache(folder / "roofline.json");
+  EXPECT_FALSE(cache.find(1));
+  const cpu::Peak measured = cache.measure(1);
+  ASSERT_TRUE(cache.find(1));
+  EXPECT_EQ(cache.find(1)->gflops, measured.gflops);
+  EXPECT_FALSE(cache.find(2));
+  for (const char* damage : {"", "[1]", "{\"schema\": 3}", "{\"schema\":\"tenon.roofline/1\",\"peaks\":7}"}) {
+    std::ofstream(cache.file(), std::ios::trunc) << damage;
+    EXPECT_FALSE(cache.find(1)) << damage;
+  }
+  EXPECT_GT(RooflineCache("/proc/no/such/folder.json").measure(1).gflops, 0);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace tenon::testing
