@@ -7,7 +7,7 @@
 #include "tools/model_options.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
-#include "verify/check.h"
+#include "verify/bisect.h"
 
 namespace tenon::tools {
 namespace {
@@ -58,8 +58,11 @@ int verify(const VerifyOptions& o) {
   fmt::print("{}", table.str());
   if (o.bisect) {
     if (!torch || !model.is_source()) throw error("--bisect needs the source model and --against torch");
-    const auto where = bisect(model, *torch, failed.empty() ? o.model.values(model) : failed, o.tolerance,
-                              o.model.open_options().fuse);
+    const auto where = bisect(model, {failed.empty() ? o.model.values(model) : failed},
+                              {.tolerance = o.tolerance,
+                               .fuse = o.model.open_options().fuse,
+                               .method = o.model.method,
+                               .torch = torch.get()});
     if (where)
       fmt::print("first difference: {}\n  {}\n  at: {}\n  {}\n", stages[static_cast<int>(where->stage)],
                  where->what, where->place, where->difference.str());

@@ -1,68 +1,11 @@
-#include "verify/check.h"
+#include "verify/bisect.h"
 
-#include <algorithm>
-#include <cstring>
-
-#include "base/error.h"
 #include "ir/clone.h"
 #include "ir/evaluate.h"
 #include "ir/print.h"
 #include "runtime/session.h"
 
 namespace tenon {
-
-Tensor to_tensor(const RawTensor& raw) {
-  Tensor t = Tensor::empty(raw.dtype, raw.shape);
-  if (!raw.bytes.empty()) std::memcpy(t.mutable_bytes(), raw.bytes.data(), raw.bytes.size());
-  return t;
-}
-
-RawTensor to_raw(const Tensor& tensor) {
-  const Tensor dense = tensor.contiguous();
-  const std::size_t bytes = static_cast<std::size_t>(dense.numel()) * size_of(dense.dtype());
-  return {dense.dtype(), dense.shape(), std::vector<std::byte>(dense.bytes(), dense.bytes() + bytes)};
-}
-
-namespace {
-
-std::vector<NamedRawTensor> named_inputs(const Graph& graph, std::span<const Tensor> inputs) {
-  std::vector<NamedRawTensor> named;
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    named.push_back({graph.body().parameter(i)->name(), to_raw(inputs[i])});
-  return named;
-}
-
-}  // namespace
-
-std::vector<Tensor> torch_outputs(TorchOracle& torch, const Graph& graph, std::span<const Tensor> inputs,
-                                  const std::string& method) {
-  const std::vector<NamedRawTensor> outputs = torch.run(named_inputs(graph, inputs), {.method = method});
-  std::vector<Tensor> ordered;
-  for (std::size_t i = 0; i < graph.body().results().size(); ++i) {
-    const std::string name = output_name(graph, i);
-    const auto it =
-        std::find_if(outputs.begin(), outputs.end(), [&](const NamedRawTensor& o) { return o.name == name; });
-    if (it == outputs.end()) throw error("LibTorch's result has no output '{}'", name);
-    ordered.push_back(to_tensor(it->tensor));
-  }
-  return ordered;
-}
-
-std::vector<OutputCheck> check_outputs(const Graph& graph, std::span<const Tensor> outputs,
-                                       std::span<const Tensor> expected, double tolerance) {
-  std::vector<OutputCheck> checks;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    OutputCheck c{output_name(graph, i), compare(outputs[i], expected[i]), false};
-    c.ok = c.difference.within(tolerance) && outputs[i].dtype() == expected[i].dtype();
-    checks.push_back(std::move(c));
-  }
-  return checks;
-}
-
-bool all_ok(std::span<const OutputCheck> checks) {
-  return std::all_of(checks.begin(), checks.end(), [](const OutputCheck& c) { return c.ok; });
-}
-
 namespace {
 
 // LibTorch's values by module, in order; each is matched at most once.
@@ -162,12 +105,19 @@ std::optional<Divergence> first_wrong_kernel(const Graph& fused, std::span<const
 
 }  // namespace
 
-std::optional<Divergence> bisect(const Model& model, TorchOracle& torch, std::span<const Tensor> inputs,
-                                 double tolerance, const FuseOptions& fuse_options) {
-  if (auto d = first_wrong_import(model, torch, inputs, tolerance)) return d;
-  const std::vector<Tensor> expected = evaluate(*model.imported, inputs);
-  if (auto d = first_wrong_rewrite(model, inputs, expected, tolerance, fuse_options)) return d;
-  return first_wrong_kernel(*model.graph, inputs, tolerance);
+std::optional<Divergence> bisect(const Model& model, const std::vector<Inputs>& samples,
+                                 const BisectOptions& options) {
+  const double tolerance = options.tolerance.share;
+  for (const Inputs& inputs : samples) {
+    if (options.torch)
+      if (auto d = first_wrong_import(model, *options.torch, inputs, tolerance)) return d;
+    if (model.is_source())
+      if (auto d =
+              first_wrong_rewrite(model, inputs, evaluate(*model.imported, inputs), tolerance, options.fuse))
+        return d;
+    if (auto d = first_wrong_kernel(*model.graph, inputs, tolerance)) return d;
+  }
+  return std::nullopt;
 }
 
 }  // namespace tenon
