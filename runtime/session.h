@@ -3,14 +3,15 @@
 #include <memory>
 #include <mutex>
 
-#include "runtime/memory.h"
+#include "runtime/context.h"
+#include "runtime/device.h"
 #include "runtime/pack_cache.h"
-#include "runtime/plan.h"
 
 namespace tenon {
 
 struct SessionOptions {
   int threads = 1;
+  const Device* device = &cpu_device();
   std::size_t max_plans = 32;  // of those used last; at least one is kept
 };
 
@@ -40,7 +41,6 @@ class Session {
   std::size_t packed_bytes() const { return packs_.bytes(); }
 
  private:
-  struct Context;
   class Lease;
   void execute(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs,
                std::vector<StepTime>* times);

@@ -1,39 +1,29 @@
-// Where results part: the first value, or the rewrite, that is wrong.
+// Where a model's results part: conversion, fusion and kernels searched in turn, on many samples.
 #pragma once
-#include <functional>
-#include <optional>
-
 #include "converter/model.h"
-#include "runtime/device.h"
-#include "verify/outputs.h"
-#include "verify/torch.h"
+#include "verify/search.h"
 
 namespace tenon {
 
-/// Inputs of one run, in the graph's order.
-using Inputs = std::vector<Tensor>;
-
-/// Where results part.
-struct Divergence {
-  enum class Stage : std::uint8_t {
-    conversion,  // an imported node differs from LibTorch's
-    fusion,      // a rewrite changes the result
-    kernel,      // a step differs from the reference
-  } stage;
-  std::string what;   // the node or rewrite
-  std::string place;  // module and source line
-  Difference difference;
-};
-
 struct BisectOptions {
-  Tolerance tolerance;
-  FuseOptions fuse;  // as the model was fused
+  Tolerance tolerance = {};
   std::string method = "forward";
   TorchOracle* torch = nullptr;  // null: the conversion is taken to be right
+  const Device& device = cpu_device();
+  int threads = 1;
+  std::function<void(std::string_view)> progress = [](std::string_view) {};
 };
 
-/// The first of: an imported node whose value LibTorch does not have, a rewrite after which the outputs
-/// differ, a node whose kernel differs from the reference. nullopt when none is found.
-std::optional<Divergence> bisect(const Model&, const std::vector<Inputs>& samples, const BisectOptions&);
+struct Bisection {
+  std::optional<Divergence> first;
+  std::vector<Divergence> largest;  // of each stage and sample that was searched, when there is no first
+
+  explicit operator bool() const { return first.has_value(); }
+  const Divergence* operator->() const { return &*first; }
+};
+
+/// The first wrong value of the first sample that has one. An artifact holds no imported graph: only its
+/// kernels are searched.
+Bisection bisect(const Model&, const std::vector<Inputs>& samples, const BisectOptions& = {});
 
 }  // namespace tenon
