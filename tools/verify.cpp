@@ -36,7 +36,7 @@ struct VerifyOptions {
   }
 };
 
-/// A value of this column of the samples.
+// The inputs of the seed that belongs to this sample.
 Sample sample_of(const VerifyOptions& o, const Model& model, int number) {
   ModelOptions options = o.model;
   options.seed += static_cast<std::uint64_t>(number) * 1000;
@@ -140,7 +140,6 @@ json compare_samples(const VerifyOptions& o, const Model& model, const Reference
 void print_divergence(const Divergence& d) {
   fmt::print("  {}\n", d.what);
   if (!d.place.empty()) fmt::print("  at: {}\n", d.place);
-  for (const std::string& node : d.replaced) fmt::print("  stands for: {}\n", node);
   fmt::print("  {}\n", d.str());
 }
 
@@ -158,6 +157,7 @@ json bisect_values(const VerifyOptions& o, const Model& model, const Reference& 
   if (found) {
     fmt::print("first difference: {}\n", name(found->stage));
     print_divergence(*found.first);
+    for (const std::string& node : found->replaced) fmt::print("  stands for: {}\n", node);
     return {{"first", to_json(*found.first)}, {"largest", largest}};
   }
   fmt::print("no node differs by more than the tolerance and rounding\n");

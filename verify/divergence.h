@@ -1,6 +1,7 @@
 // A place where numbers part, and whether rounding explains it.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,8 +38,14 @@ std::string_view name(Divergence::Stage);
 struct Search {
   std::optional<Divergence> first;    // beyond tolerance, and more than rounding explains
   std::optional<Divergence> largest;  // of all, where none is
-  void add(Divergence, const Tolerance&);
+
+  /// Takes a difference and how much of it is rounding, when it is the first error or the largest so far;
+  /// then asks where it is.
+  void add(const Difference&, double rounding, const Tolerance&, const std::function<Divergence()>& where);
 };
+
+/// Stage, node, place and, where the imported graph is known, what the node replaced.
+Divergence at_node(Divergence::Stage, const Graph&, const Node&, const Graph* imported);
 
 /// A difference is an error when it is beyond the tolerance and ten times what rounding explains.
 bool is_error(const Difference&, double rounding, const Tolerance&);

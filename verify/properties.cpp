@@ -85,25 +85,29 @@ class Checker {
     Walk a(graph_, trial.a, options_.device), b(graph_, trial.b, options_.device);
     const std::string node = first_difference(a, b, relation);
     const auto x = a.walk.finish(), y = b.walk.finish();
+    std::vector<std::optional<Difference>> differences;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      differences.push_back(relation(x[i], y[i], trial.rows_a.empty() || batch_.output_has_rows[i]));
+    if (!trial.rows_a.empty() &&
+        std::any_of(differences.begin(), differences.end(), [&](const auto& d) { return differs(d); })) {
+      const std::string mixing = excuse(trial, relation, differences);
+      if (std::none_of(differences.begin(), differences.end(), [](const auto& d) { return d.has_value(); })) {
+        result.verdict = Verdict::not_applicable;
+        result.detail = "the model itself mixes rows, first at " + mixing;
+        return result;
+      }
+    }
     std::string output;
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const auto d = relation(x[i], y[i], trial.rows_a.empty() || batch_.output_has_rows[i]);
-      if (!d || d->relative() <= result.difference.relative()) continue;
+      const auto& d = differences[i];
+      if (!d || (d->comparable && d->max_error <= result.difference.max_error)) continue;
       result.difference = *d;
       output = output_name(graph_, i);
     }
-    if (result.difference.max_error == 0) return result;
-    if (result.difference.within(options_.tolerance.share)) {
-      result.verdict = Verdict::rounding;
-      return result;
-    }
-    if (const std::string mixing = trial.rows_a.empty() ? "" : mixes_rows(trial, relation); !mixing.empty()) {
-      result.verdict = Verdict::not_applicable;
-      result.detail = "the model itself mixes rows, first at " + mixing;
-      return result;
-    }
-    result.verdict = Verdict::broken;
-    result.detail = fmt::format("{}: {}; first at {}", output, result.difference.str(), node);
+    if (output.empty()) return result;
+    const bool holds = result.difference.within(options_.tolerance.share);
+    result.verdict = holds ? Verdict::rounding : Verdict::broken;
+    if (!holds) result.detail = fmt::format("{}: {}; first at {}", output, result.difference.str(), node);
     return result;
   }
 
@@ -131,8 +135,9 @@ class Checker {
     return found.empty() ? "the copy of the output" : found;
   }
 
-  // Where the reference relates rows to each other; empty when it does not.
-  std::string mixes_rows(const Trial& trial, const Relation& relation) const {
+  // Takes away the outputs whose rows the reference mixes as well. Where it does so first.
+  std::string excuse(const Trial& trial, const Relation& relation,
+                     std::vector<std::optional<Difference>>& differences) const {
     std::vector<std::vector<Tensor>> values;
     const auto x = evaluate(reference_, trial.a.inputs, [&](const Node&, std::span<const Tensor> outputs) {
       values.emplace_back(outputs.begin(), outputs.end());
@@ -146,9 +151,8 @@ class Checker {
             if (differs(relation(twin[i], outputs[i], true))) found = text(reference_, node);
         });
     for (std::size_t i = 0; i < x.size(); ++i)
-      if (differs(relation(x[i], y[i], batch_.output_has_rows[i])))
-        return found.empty() ? "an output" : found;
-    return "";
+      if (differs(relation(x[i], y[i], batch_.output_has_rows[i]))) differences[i].reset();
+    return found;
   }
 
   const Graph& graph_;

@@ -6,8 +6,9 @@ namespace tenon {
 
 std::vector<const Node*> replaced_nodes(const Graph& imported, const Node& node) {
   std::unordered_set<int> known;
-  for (const Value* v : node.inputs())
-    if (v->origin >= 0) known.insert(v->origin);
+  for (const auto& other : node.parent().nodes())
+    for (std::size_t i = 0; other.get() != &node && i < other->num_outputs(); ++i)
+      if (other->output(i)->origin >= 0) known.insert(other->output(i)->origin);
   std::unordered_set<int> wanted;
   for (std::size_t i = 0; i < node.num_outputs(); ++i)
     if (node.output(i)->origin >= 0) wanted.insert(node.output(i)->origin);

@@ -6,8 +6,8 @@
 
 namespace tenon {
 
-/// The imported nodes between the origins of the node's inputs and those of its outputs, in order. Empty when
-/// the outputs equal no imported value.
+/// The imported nodes, in order, that lead to the origins of the node's outputs from values that other nodes
+/// of its region still compute. Empty when the outputs equal no imported value.
 std::vector<const Node*> replaced_nodes(const Graph& imported, const Node& node);
 
 }  // namespace tenon

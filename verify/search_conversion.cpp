@@ -1,7 +1,6 @@
 #include <map>
 #include <unordered_map>
 
-#include "ir/print.h"
 #include "verify/search.h"
 #include "verify/torch.h"
 
@@ -71,12 +70,8 @@ Search search_conversion(const Graph& imported, const ImportedValues& exact, Tor
   for (const auto& node : nodes) {
     const auto found = compared.find(node.get());
     if (found == compared.end() || (leads_to_match[node.get()] && !matches(node.get()))) continue;
-    search.add({.stage = Divergence::Stage::conversion,
-                .what = print(imported, *node, {.sources = false}),
-                .place = node->source.str(),
-                .difference = found->second,
-                .rounding = exact.find(node->output()->origin)->rounding},
-               tolerance);
+    search.add(found->second, exact.find(node->output()->origin)->rounding, tolerance,
+               [&] { return at_node(Divergence::Stage::conversion, imported, *node, nullptr); });
   }
   return search;
 }

@@ -1,6 +1,4 @@
 #include "ir/clone.h"
-#include "ir/print.h"
-#include "verify/replaced.h"
 #include "verify/search.h"
 
 namespace tenon {
@@ -9,19 +7,15 @@ Search search_fusion(const Graph& imported, const ImportedValues& exact, const G
                      std::span<const Tensor> inputs, const Tolerance& tolerance) {
   Search search;
   const auto wide = in_float64(fused);
+  auto next = fused.body().nodes().begin();
   evaluate(*wide, in_float64(inputs), [&](const Node& node, std::span<const Tensor> outputs) {
     if (&node.parent() != &wide->body()) return;
+    const Node& original = **next++;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const ExactValue* expected = exact.find(node.output(i)->origin);
       if (!expected) continue;
-      Divergence d{.stage = Divergence::Stage::fusion,
-                   .what = print(*wide, node, {.sources = false}),
-                   .place = node.source.str(),
-                   .difference = compare(outputs[i].to(expected->value.dtype()), expected->value),
-                   .rounding = expected->rounding};
-      for (const Node* n : replaced_nodes(imported, node))
-        d.replaced.push_back(print(imported, *n, {.sources = false}));
-      search.add(std::move(d), tolerance);
+      search.add(compare(outputs[i].to(expected->value.dtype()), expected->value), expected->rounding,
+                 tolerance, [&] { return at_node(Divergence::Stage::fusion, fused, original, &imported); });
     }
   });
   return search;

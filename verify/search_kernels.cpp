@@ -1,9 +1,7 @@
 #include "ir/bind.h"
 #include "ir/clone.h"
-#include "ir/print.h"
 #include "runtime/planner.h"
 #include "runtime/walk.h"
-#include "verify/replaced.h"
 #include "verify/search.h"
 
 namespace tenon {
@@ -44,7 +42,7 @@ class KernelSearch {
       if (!value) continue;
       const double error = compare(*value, expected[i]).relative();
       const double worst = search_.largest ? search_.largest->difference.relative() : 0;
-      if (!(error <= worst)) judge(node, i, *value, expected[i], evaluate_node(wide, inputs)[i]);
+      if (!(error <= worst)) judge(node, *value, expected[i], evaluate_node(wide, inputs)[i]);
       walk_.replace(node.output(i), expected[i]);
     }
   }
@@ -60,18 +58,10 @@ class KernelSearch {
     return inputs;
   }
 
-  void judge(const Node& node, std::size_t output, const Tensor& value, const Tensor& expected,
-             const Tensor& wide) {
+  void judge(const Node& node, const Tensor& value, const Tensor& expected, const Tensor& wide) {
     const Tensor exact = wide.to(expected.dtype());
-    Divergence d{.stage = Divergence::Stage::kernel,
-                 .what = print(*plan_.graph, node, {.sources = false}),
-                 .place = node.source.str(),
-                 .difference = compare(value, exact),
-                 .rounding = compare(expected, exact).relative()};
-    if (imported_ && node.output(output)->origin >= 0)
-      for (const Node* n : replaced_nodes(*imported_, node))
-        d.replaced.push_back(print(*imported_, *n, {.sources = false}));
-    search_.add(std::move(d), tolerance_);
+    search_.add(compare(value, exact), compare(expected, exact).relative(), tolerance_,
+                [&] { return at_node(Divergence::Stage::kernel, *plan_.graph, node, imported_); });
   }
 
   const Plan& plan_;
