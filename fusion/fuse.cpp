@@ -9,11 +9,11 @@
 namespace tenon {
 namespace {
 
-void check_names(const std::vector<std::string>& names) {
+void check_names(const std::vector<std::string>& names, std::span<const Pass> passes) {
   for (const std::string& name : names) {
     std::string known;
     bool found = false;
-    for (const Pass& pass : pipeline()) {
+    for (const Pass& pass : passes) {
       found = found || pass.name == name;
       known += (known.empty() ? "" : ", ") + std::string(pass.name);
       for (const auto rule : pass.rules) {
@@ -46,12 +46,12 @@ std::span<const Pass> pipeline() {
   return passes;
 }
 
-FuseReport fuse(Graph& graph, const FuseOptions& options) {
+FuseReport fuse(Graph& graph, const FuseOptions& options, std::span<const Pass> passes) {
   FuseReport report;
-  check_names(options.off);
+  check_names(options.off, passes);
   clean_up(graph);
   verify(graph);
-  for (const Pass& pass : pipeline()) {
+  for (const Pass& pass : passes) {
     if (pass.groups && !options.fuse) continue;
     const auto begin = std::chrono::steady_clock::now();
     const std::size_t before = report.rewrites.size();

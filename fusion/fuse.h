@@ -12,7 +12,7 @@ std::span<const Pass> pipeline();
 /// Rewrites the graph in place: constants folded, operators raised, groups fused. Results stay equal up to
 /// rounding. Every change is numbered in the report; between passes the graph is cleaned and verified.
 /// Throws Error when `off` names no pass or rule.
-FuseReport fuse(Graph&, const FuseOptions& = {});
+FuseReport fuse(Graph&, const FuseOptions& = {}, std::span<const Pass> passes = pipeline());
 
 /// Dead code, common subexpressions and unused weights away. The driver's duty between passes.
 void clean_up(Graph&);

@@ -8,10 +8,20 @@
 namespace tenon {
 namespace {
 
+DType widened(DType t) { return is_float(t) ? DType::f64 : is_complex(t) ? DType::c128 : t; }
+
+Op widened(const Op& op) {
+  std::vector<std::pair<std::string, Attr>> attributes;
+  for (const FieldInfo& field : op.info().fields)
+    if (const Attr attr = field.get(op.self()); const DType* dtype = attr.get<DType>())
+      attributes.emplace_back(field.name, Attr{widened(*dtype)});
+  return op.with(attributes);
+}
+
 class Cloner {
  public:
   /// Without bindings, symbols stay.
-  explicit Cloner(const Bindings* bindings) : bindings_(bindings) {}
+  explicit Cloner(const Bindings* bindings, bool widen = false) : bindings_(bindings), widen_(widen) {}
 
   std::unique_ptr<Graph> copy(const Graph& graph) {
     auto result = std::make_unique<Graph>(graph.name);
@@ -19,7 +29,7 @@ class Cloner {
     if (!bindings_) result->symbols = graph.symbols;
     for (const auto& weight : graph.weights()) {
       Value* value = result->add_weight(weight->name(), type(*weight));
-      result->set_weight_data(value, weight->tensor());
+      result->set_weight_data(value, data(weight->tensor()));
       note(*weight, value);
     }
     copy(graph.body(), result->body());
@@ -28,7 +38,12 @@ class Cloner {
 
  private:
   Type type(const Value& value) const {
-    return bindings_ ? Type{value.dtype(), to_shape(eval(value.shape(), *bindings_))} : value.type();
+    return {widen_ ? widened(value.dtype()) : value.dtype(),
+            bindings_ ? to_shape(eval(value.shape(), *bindings_)) : value.shape()};
+  }
+  Op op(const Op& op) const { return bindings_ ? bind(op, *bindings_) : widen_ ? widened(op) : op; }
+  Tensor data(const Tensor& t) const {
+    return widen_ && t.defined() && widened(t.dtype()) != t.dtype() ? t.to(widened(t.dtype())) : t;
   }
   std::vector<Type> output_types(const Node& node) const {
     std::vector<Type> types;
@@ -41,7 +56,6 @@ class Cloner {
     }
     return types;
   }
-  Op op(const Op& op) const { return bindings_ ? bind(op, *bindings_) : op; }
 
   void note(const Value& from, Value* to) {
     to->origin = from.origin;
@@ -51,7 +65,7 @@ class Cloner {
   void copy(const Region& from, Region& to) {
     for (const auto& p : from.parameters()) note(*p, to.add_parameter(type(*p), p->name()));
     const auto mapped = [&](const Value* v) {
-      return v->kind() == Value::Kind::literal ? to.literal(v->tensor()) : values_.at(v);
+      return v->kind() == Value::Kind::literal ? to.literal(data(v->tensor())) : values_.at(v);
     };
     for (const auto& node : from.nodes()) {
       std::vector<Value*> inputs;
@@ -69,6 +83,7 @@ class Cloner {
   }
 
   const Bindings* bindings_;
+  bool widen_;
   std::unordered_map<const Value*, Value*> values_;
 };
 
@@ -79,5 +94,7 @@ std::unique_ptr<Graph> clone(const Graph& graph) { return Cloner(nullptr).copy(g
 std::unique_ptr<Graph> specialize(const Graph& graph, const Bindings& bindings) {
   return Cloner(&bindings).copy(graph);
 }
+
+std::unique_ptr<Graph> in_float64(const Graph& graph) { return Cloner(nullptr, true).copy(graph); }
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Deep copies of graphs, as they are or for known sizes.
+// Deep copies of graphs, as they are, for known sizes or in double precision.
 #pragma once
 #include <memory>
 
@@ -11,5 +11,9 @@ std::unique_ptr<Graph> clone(const Graph&);
 
 /// The same with every dim of types and attributes known: symbols take their values and are gone.
 std::unique_ptr<Graph> specialize(const Graph&, const Bindings&);
+
+/// The same computed in double precision: every float type, weight, literal and dtype attribute is f64
+/// (complex: c128), casts between floats are none. What rounding does to a graph is how far it is from this.
+std::unique_ptr<Graph> in_float64(const Graph&);
 
 }  // namespace tenon

@@ -17,6 +17,7 @@ class Places {
   bool known(const Value* value) const;
   /// The place of a planned value. Weights and literals lie in their own bytes.
   const Tensor& at(const Value* value) const;
+  const std::unordered_map<const Value*, Tensor>& all() const { return places_; }
   /// The data of a weight, or of what is computed from weights alone; null for any other value.
   const Tensor* constant(const Value* value) const;
   /// Says where a value lies: a view of another, or a constant.

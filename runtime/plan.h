@@ -1,6 +1,7 @@
 // A plan: the steps of a graph for one signature, over one arena.
 #pragma once
 #include <memory>
+#include <unordered_map>
 
 #include "ir/graph.h"
 #include "runtime/buffers.h"
@@ -13,7 +14,8 @@ struct Plan {
   std::unique_ptr<const Graph> graph;  // of known sizes, opened as far as the steps are
   std::vector<Buffer> buffers;
   std::vector<std::unique_ptr<Step>> steps;
-  std::vector<const Node*> nodes;  // of each step; null for copies of results
+  std::vector<const Node*> nodes;                   // of each step; null for copies of results
+  std::unordered_map<const Value*, Tensor> places;  // of the graph's values, over the buffers
   std::vector<Type> inputs, outputs;
   std::size_t arena_bytes = 0;
   std::size_t scratch_bytes = 0;  // behind the arena

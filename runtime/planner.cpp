@@ -47,6 +47,7 @@ std::unique_ptr<const Plan> Planner::plan() {
   plan->buffers = buffers_.list();
   plan->steps = std::move(steps_);
   plan->nodes = std::move(step_nodes_);
+  plan->places = places_.all();
   for (const auto& parameter : graph_->body().parameters()) plan->inputs.push_back(parameter->type());
   for (const Value* result : graph_->body().results()) plan->outputs.push_back(result->type());
   plan->graph = std::move(graph_);

@@ -37,32 +37,6 @@ void check_outputs(const Plan& plan, std::span<const Tensor> outputs) {
 
 }  // namespace
 
-/// The memory of one run.
-struct Session::Context {
-  Memory arena;
-  std::vector<std::byte*> buffers;
-
-  void fit(const Plan& plan) {
-    const std::size_t bytes = plan.arena_bytes + plan.scratch_bytes;
-    if (arena.size() < bytes) {
-      arena = Memory();
-      arena = Memory(bytes);
-    }
-    buffers.resize(plan.buffers.size());
-  }
-  void bind(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
-    for (std::size_t i = 0; i < buffers.size(); ++i) {
-      const Buffer& b = plan.buffers[i];
-      switch (b.kind) {
-        case Buffer::Kind::arena: buffers[i] = arena.data() + b.offset; break;
-        case Buffer::Kind::input: buffers[i] = const_cast<std::byte*>(inputs[b.index].bytes()); break;
-        case Buffer::Kind::output: buffers[i] = outputs[b.index].mutable_bytes(); break;
-        case Buffer::Kind::constant: buffers[i] = b.storage->data; break;
-      }
-    }
-  }
-};
-
 /// A context taken from the idle ones, and given back at the end.
 class Session::Lease {
  public:
@@ -124,7 +98,7 @@ void Session::execute(const Plan& plan, std::span<const Tensor> inputs, std::spa
   Context& context = lease.context();
   context.fit(plan);
   context.bind(plan, inputs, outputs);
-  const Frame frame{context.buffers, context.arena.data() + plan.arena_bytes, pool_};
+  const Frame frame = context.frame(plan, pool_);
   const ThreadPool::Session spinning(pool_);
   if (!times) {
     for (const auto& step : plan.steps) step->run(frame);

@@ -4,17 +4,16 @@
 #include <memory>
 #include <mutex>
 
+#include "runtime/context.h"
 #include "runtime/device.h"
-#include "runtime/memory.h"
 #include "runtime/pack_cache.h"
-#include "runtime/plan.h"
 
 namespace tenon {
 
 struct SessionOptions {
   int threads = 1;
-  std::size_t max_plans = 32;  // of those used last; at least one is kept
   const Device* device = &cpu_device();
+  std::size_t max_plans = 32;  // of those used last; at least one is kept
 };
 
 /// When a step of a plan ran.
@@ -47,7 +46,6 @@ class Session {
   int threads() const { return pool_.threads(); }
 
  private:
-  struct Context;
   class Lease;
   void execute(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs,
                std::vector<StepTime>* times);

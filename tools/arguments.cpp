@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "ir/npy.h"
+#include "ir/tensor_proto.h"
 
 namespace tenon::tools {
 namespace {
@@ -59,6 +60,8 @@ std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts) {
         out.push_back({name, load_npy(value)});
       else if (extension == ".npz")
         add_arrays(name, load_npz(value), out);
+      else if (extension == ".pb")
+        out.push_back({name, load_tensor_proto(value).tensor});
       else if (auto n = number(value))
         out.push_back({name, *n, true});
       else if (value.find('[') != std::string::npos)

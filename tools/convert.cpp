@@ -10,7 +10,8 @@
 #include "tools/model_options.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
-#include "verify/check.h"
+#include "verify/outputs.h"
+#include "verify/torch.h"
 
 namespace tenon::tools {
 namespace {

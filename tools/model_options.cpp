@@ -40,8 +40,9 @@ void check_symbol(const Graph& graph, const std::string& wanted) {
 
 void ModelOptions::add_model(CLI::App& verb) {
   verb.add_option("model", path, "A source file (.pt) or an artifact (.tenon)")->required();
-  verb.add_option("-i,--input", inputs,
-                  "[name=]VALUE: a type (x=f32[N,3,224,224]), a file (x=image.npy, .npz) or a number (n=5)")
+  verb.add_option(
+          "-i,--input", inputs,
+          "[name=]VALUE: a type (x=f32[N,3,224,224]), a file (x=image.npy, .npz, .pb) or a number (n=5)")
       ->type_name("INPUT")
       ->allow_extra_args(false);
   verb.add_option("--method", method, "The method of the module to convert")->capture_default_str();

@@ -6,7 +6,7 @@
 #include "tools/model_options.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
-#include "verify/check.h"
+#include "verify/outputs.h"
 
 namespace tenon::tools {
 namespace {

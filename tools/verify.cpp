@@ -1,5 +1,6 @@
-// tenon verify: is the result what the source model computes?
+// tenon verify: is the result what the source model computes, and if not, where does it part?
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "ir/evaluate.h"
@@ -7,65 +8,239 @@
 #include "tools/model_options.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
-#include "verify/check.h"
+#include "verify/json.h"
+#include "verify/onnxruntime.h"
+#include "verify/samples.h"
+#include "verify/torch.h"
 
 namespace tenon::tools {
 namespace {
 
+using nlohmann::json;
+
 struct VerifyOptions {
   ModelOptions model;
-  std::string against = "torch", source;
-  bool bisect = false;
+  std::string against = "torch", source, bisect, json;
+  bool properties = false;
   int samples = 1;
-  double tolerance = 1e-4;
+  std::optional<double> share;
+  double rtol = 0, atol = 0;
+
+  /// Elementwise limits alone, where only they are given.
+  Tolerance tolerance() const {
+    const bool elementwise = rtol > 0 || atol > 0;
+    Tolerance t(share.value_or(elementwise ? std::numeric_limits<double>::infinity() : Tolerance().share));
+    t.rtol = rtol;
+    t.atol = atol;
+    return t;
+  }
 };
 
-constexpr const char* stages[] = {"the conversion", "a rewrite", "a kernel"};
+// The inputs of the seed that belongs to this sample.
+Sample sample_of(const VerifyOptions& o, const Model& model, int number) {
+  ModelOptions options = o.model;
+  options.seed += static_cast<std::uint64_t>(number) * 1000;
+  return {.name = fmt::format("seed {}", options.seed), .inputs = options.values(model)};
+}
+
+// What the results are compared with.
+class Reference {
+ public:
+  Reference(const VerifyOptions& o, const Model& model) : options_(o), model_(model) {
+    const auto need_source = [&](const char* what, const char* hint) {
+      throw error("{} needs the source model", what).at(o.model.path).hint(hint);
+    };
+    if (o.against == "torch") {
+      if (!model.is_source() && o.source.empty())
+        need_source("an artifact compared with LibTorch",
+                    "give it: --source model.pt, or compare with --against reference");
+      torch_ = std::make_unique<TorchOracle>(o.source.empty() ? model.path : std::filesystem::path(o.source));
+    } else if (o.against == "onnxruntime") {
+      if (o.source.empty()) need_source("ONNX Runtime", "give it as ONNX: --source model.onnx");
+    } else if (o.against != "reference" && !std::filesystem::is_directory(o.against)) {
+      throw error("'{}' is nothing to compare with", o.against)
+          .at("--against")
+          .hint("write torch, reference, onnxruntime, or a folder with in_0.npy, out_0.npy ...");
+    }
+  }
+
+  std::vector<Sample> samples() const {
+    if (std::filesystem::is_directory(options_.against))
+      return stored_samples(options_.against, *model_.graph);
+    std::vector<Sample> samples;
+    for (int s = 0; s < options_.samples; ++s) samples.push_back(sample_of(options_, model_, s));
+    return samples;
+  }
+
+  std::vector<Tensor> expected(const Sample& sample) const {
+    if (!sample.expected.empty()) return sample.expected;
+    if (torch_) return torch_outputs(*torch_, *model_.graph, sample.inputs, options_.model.method);
+    if (options_.against == "onnxruntime")
+      return onnxruntime_outputs(options_.source, *model_.graph, sample.inputs);
+    return evaluate(model_.is_source() ? *model_.imported : *model_.graph, sample.inputs);
+  }
+
+  TorchOracle* torch() const { return torch_.get(); }
+
+ private:
+  const VerifyOptions& options_;
+  const Model& model_;
+  std::unique_ptr<TorchOracle> torch_;
+};
+
+// What an output that differs needs said.
+void explain(const std::string& sample, const OutputCheck& c) {
+  fmt::print("{} {}: {}\n", sample, c.name, c.difference.str());
+  if (c.dtype != c.expected_dtype)
+    fmt::print("  it is {}, expected is {}\n", name(c.dtype), name(c.expected_dtype));
+  if (!c.difference.comparable) return;
+  const ErrorSpread& e = c.spread;
+  fmt::print("  mean error {:.3g}, {} of {} elements exact", e.mean, e.exact, e.elements);
+  if (e.infinite) fmt::print(", {} NaN or infinite on one side only", e.infinite);
+  fmt::print("\n  needed: --tolerance {:.2g}, or --rtol {:.2g}\n", c.needed_tolerance(), e.needed_rtol);
+  std::int64_t most = 1;
+  for (const auto& bucket : e.buckets) most = std::max(most, bucket.count);
+  constexpr std::int64_t width = 40;
+  for (const auto& bucket : e.buckets)
+    fmt::print("  errors below {:>6.0e} of the largest value: {:>9}  {}\n", bucket.below, bucket.count,
+               std::string(static_cast<std::size_t>((bucket.count * width + most - 1) / most), '#'));
+}
+
+json compare_samples(const VerifyOptions& o, const Model& model, const Reference& reference,
+                     std::vector<Inputs>& failed, std::vector<Inputs>& all, Progress& progress) {
+  Session session(model.graph, {.threads = o.model.threads});
+  Table table({"sample", "output", "max error", "relative", "mean error", "cosine", "worst at", ""});
+  json records = json::array();
+  std::vector<std::pair<std::string, OutputCheck>> wrong;
+  double needed = 0;
+  for (const Sample& sample : reference.samples()) {
+    progress.say(sample.name);
+    const std::vector<Tensor> expected = reference.expected(sample);
+    const auto checks = check_outputs(*model.graph, session.run(sample.inputs), expected, o.tolerance());
+    for (const OutputCheck& c : checks) {
+      table.add({sample.name, c.name, fmt::format("{:.3g}", c.difference.max_error),
+                 fmt::format("{:.3g}", c.difference.relative()), fmt::format("{:.3g}", c.spread.mean),
+                 fmt::format("{:.9f}", c.difference.cosine),
+                 fmt::format("[{}]", fmt::join(c.difference.worst, ",")), c.ok ? "ok" : "DIFFERS"});
+      needed = std::max(needed, c.needed_tolerance());
+      if (!c.ok) wrong.emplace_back(sample.name, c);
+      records.push_back(to_json(c));
+      records.back()["sample"] = sample.name;
+    }
+    all.push_back(sample.inputs);
+    if (!all_ok(checks)) failed.push_back(sample.inputs);
+  }
+  progress.say("");
+  fmt::print("{}", table.str());
+  for (const auto& [sample, check] : wrong) explain(sample, check);
+  fmt::print("least tolerance that passes: {:.2g}\n", needed);
+  return records;
+}
+
+void print_divergence(const Divergence& d) {
+  fmt::print("  {}\n", d.what);
+  if (!d.place.empty()) fmt::print("  at: {}\n", d.place);
+  fmt::print("  {}\n", d.str());
+}
+
+json bisect_values(const VerifyOptions& o, const Model& model, const Reference& reference,
+                   const std::vector<Inputs>& samples, Progress& progress) {
+  const Bisection found = bisect(model, samples,
+                                 {.tolerance = o.tolerance(),
+                                  .method = o.model.method,
+                                  .torch = reference.torch(),
+                                  .threads = o.model.threads,
+                                  .progress = [&](std::string_view what) { progress.say(what); }});
+  progress.say("");
+  json largest = json::array();
+  for (const Divergence& d : found.largest) largest.push_back(to_json(d));
+  if (found) {
+    fmt::print("first difference: {}\n", name(found->stage));
+    print_divergence(*found.first);
+    for (const std::string& node : found->replaced) fmt::print("  stands for: {}\n", node);
+    return {{"first", to_json(*found.first)}, {"largest", largest}};
+  }
+  fmt::print("no node differs by more than the tolerance and rounding\n");
+  for (const Divergence& d : found.largest)
+    if (d.difference.max_error > 0) {
+      fmt::print("largest difference in {}:\n", name(d.stage));
+      print_divergence(d);
+    }
+  return {{"first", nullptr}, {"largest", largest}};
+}
+
+json bisect_rewrites(const VerifyOptions& o, const Model& model, const std::vector<Inputs>& samples,
+                     Progress& progress) {
+  if (!model.is_source())
+    throw error("an artifact is fused already: its rewrites cannot be bisected")
+        .at(o.model.path)
+        .hint("give the source model");
+  progress.say("bisecting the rewrites");
+  const RewriteSearch found = search_rewrites(
+      {.imported = *model.imported, .options = o.model.open_options().fuse, .threads = o.model.threads},
+      samples, o.tolerance());
+  progress.say("");
+  if (found.without_any)
+    fmt::print("the result differs before the first rewrite: {}\n  find the node: --bisect=values\n",
+               found.without_any->str());
+  if (!found.wrong && !found.without_any) fmt::print("no rewrite changes the result\n");
+  if (found.wrong) {
+    const WrongRewrite& w = *found.wrong;
+    fmt::print("the result changes with {}\n", w.str());
+    if (!w.rewrite.place.empty()) fmt::print("  at: {}\n", w.rewrite.place);
+    fmt::print("  with it: {}\n  before it: {}\n", w.difference.str(), w.before.str());
+    fmt::print("  with --off {}: {} ({})\n", w.rewrite.rule,
+               w.right_when_off ? "right" : "still different, so another rewrite is wrong as well",
+               w.off.str());
+  }
+  return to_json(found);
+}
+
+bool check_properties_of(const VerifyOptions& o, const Model& model, json& record, Progress& progress) {
+  std::vector<Inputs> samples;
+  for (int s = 0; s < std::max(o.samples, 5); ++s) samples.push_back(sample_of(o, model, s).inputs);
+  progress.say("checking properties");
+  const auto found =
+      check_properties(*model.graph, model.is_source() ? *model.imported : *model.graph, samples,
+                       {.tolerance = o.tolerance(), .threads = std::max(2, o.model.threads)});
+  progress.say("");
+  Table table({"property", "", "relative"});
+  bool ok = true;
+  record = json::array();
+  for (const Property& p : found) {
+    table.add({p.name, std::string(name(p.verdict)),
+               p.verdict == Property::Verdict::not_applicable
+                   ? p.detail
+                   : fmt::format("{:.3g}", p.difference.relative())});
+    ok = ok && p.ok();
+    record.push_back(to_json(p));
+  }
+  fmt::print("{}", table.str());
+  for (const Property& p : found)
+    if (!p.ok()) fmt::print("{}: {}\n", p.name, p.detail);
+  return ok;
+}
 
 int verify(const VerifyOptions& o) {
   Progress progress;
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
-  if (o.against == "torch" && !model.is_source() && o.source.empty())
-    throw error("an artifact alone cannot be compared with LibTorch")
-        .at(o.model.path)
-        .hint("give the source model too: --source model.pt, or compare with --against reference");
-  const auto torch =
-      o.against == "torch"
-          ? std::make_unique<TorchOracle>(o.source.empty() ? model.path : std::filesystem::path(o.source))
-          : nullptr;
-  Session session(model.graph, {.threads = o.model.threads});
-  Table table({"sample", "output", "max error", "relative", "cosine", ""});
+  json record = {{"model", o.model.path}};
   bool ok = true;
-  std::vector<Tensor> failed;
-  for (int s = 0; s < o.samples; ++s) {
-    ModelOptions sample = o.model;
-    sample.seed += static_cast<std::uint64_t>(s) * 1000;
-    const std::vector<Tensor> inputs = sample.values(model);
-    progress.say(fmt::format("sample {} of {}", s + 1, o.samples));
-    const std::vector<Tensor> expected =
-        torch ? torch_outputs(*torch, *model.graph, inputs, o.model.method)
-              : evaluate(model.is_source() ? *model.imported : *model.graph, inputs);
-    const std::vector<Tensor> outputs = session.run(inputs);
-    for (const OutputCheck& c : check_outputs(*model.graph, outputs, expected, o.tolerance)) {
-      table.add({std::to_string(s), c.name, fmt::format("{:.3g}", c.difference.max_error),
-                 fmt::format("{:.3g}", c.difference.relative()), fmt::format("{:.9f}", c.difference.cosine),
-                 c.ok ? "ok" : "DIFFERS"});
-      ok = ok && c.ok;
-    }
-    if (!ok && failed.empty()) failed = inputs;
+  if (o.properties) {
+    ok = check_properties_of(o, model, record["properties"], progress);
+  } else {
+    const Reference reference(o, model);
+    std::vector<Inputs> failed, all;
+    record["against"] = o.against;
+    record["outputs"] = compare_samples(o, model, reference, failed, all, progress);
+    ok = failed.empty();
+    if (o.bisect == "values")
+      record["bisect"] = bisect_values(o, model, reference, ok ? all : failed, progress);
+    if (o.bisect == "rewrites")
+      record["bisect_rewrites"] = bisect_rewrites(o, model, ok ? all : failed, progress);
   }
-  progress.say("");
-  fmt::print("{}", table.str());
-  if (o.bisect) {
-    if (!torch || !model.is_source()) throw error("--bisect needs the source model and --against torch");
-    const auto where = bisect(model, *torch, failed.empty() ? o.model.values(model) : failed, o.tolerance,
-                              o.model.open_options().fuse);
-    if (where)
-      fmt::print("first difference: {}\n  {}\n  at: {}\n  {}\n", stages[static_cast<int>(where->stage)],
-                 where->what, where->place, where->difference.str());
-    else
-      fmt::print("no node differs\n");
-  }
+  record["ok"] = ok;
+  if (!o.json.empty()) save_json(o.json, record);
   fmt::print("{}\n", ok ? "verified" : "DIFFERS");
   return ok ? 0 : static_cast<int>(Exit::differs);
 }
@@ -73,21 +248,35 @@ int verify(const VerifyOptions& o) {
 }  // namespace
 
 void add_verify(CLI::App& app, int& exit_code) {
-  auto* verb =
-      app.add_subcommand("verify", "Compare with the source model in LibTorch, or with the reference");
+  auto* verb = app.add_subcommand(
+      "verify",
+      "Compare with LibTorch, ONNX Runtime, stored outputs or the reference; find where results part");
   auto o = std::make_shared<VerifyOptions>();
   o->model.add_model(*verb);
   o->model.add_run(*verb);
-  verb->add_option("--against", o->against, "What to compare with")
-      ->check(CLI::IsMember({"torch", "reference"}))
+  verb->add_option("--against", o->against,
+                   "torch, reference, onnxruntime, or a folder of in_K.npy and out_K.npy or of "
+                   "test_data_set_N/{input,output}_K.pb")
+      ->type_name("WHAT")
       ->capture_default_str();
-  verb->add_option("--source", o->source, "The source model of an artifact");
-  verb->add_flag("--bisect", o->bisect, "Name the first node, rewrite or kernel whose value differs");
+  verb->add_option("--source", o->source, "The source model of an artifact; for onnxruntime model.onnx")
+      ->type_name("FILE");
+  verb->add_option("--bisect", o->bisect,
+                   "Name the first node or fused region whose value differs, or the one rewrite")
+      ->expected(0, 1)
+      ->default_str("values")
+      ->check(CLI::IsMember({"values", "rewrites"}));
+  verb->add_flag("--properties", o->properties,
+                 "Check what needs no reference: repeated runs, threads, rows of a batch");
   verb->add_option("--samples", o->samples, "How many random samples")
       ->capture_default_str()
       ->check(CLI::Range(1, 10000));
-  verb->add_option("--tolerance", o->tolerance, "Largest error allowed, as a share of the largest value")
-      ->capture_default_str();
+  verb->add_option("--tolerance", o->share,
+                   "Largest error allowed, as a share of the largest value (default 1e-4)");
+  verb->add_option("--rtol", o->rtol, "Each element: |error| <= atol + rtol * |expected|")
+      ->check(CLI::NonNegativeNumber);
+  verb->add_option("--atol", o->atol, "See --rtol")->check(CLI::NonNegativeNumber);
+  verb->add_option("--json", o->json, "Write what was found")->type_name("FILE");
   verb->footer("Example: tenon verify resnet50.pt --samples 3 --bisect");
   verb->callback([&exit_code, o] { exit_code = verify(*o); });
 }

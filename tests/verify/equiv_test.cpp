@@ -1,0 +1,84 @@
+// Graphs are the same up to names and the order of independent nodes; where they are not, the first node says
+// so.
+#include "verify/equiv.h"
+
+#include "base/error.h"
+#include "tests/verify/suspects.h"
+
+namespace tenon {
+namespace {
+
+using namespace testing;
+
+std::unique_ptr<Graph> known(const std::string& text) {
+  return specialize(*imported_graph(text), {{"N", 2}, {"batch", 2}});
+}
+
+std::optional<GraphDifference> difference(const std::string& a, const std::string& b) {
+  const auto x = known(a), y = known(b);
+  return first_difference(*x, *y, match_inputs(*x, *y), match_outputs(*x, *y));
+}
+
+const std::string two_branches = R"(graph a(%x: f32[N,8]) {
+  @w : f32[8,8]
+  @v : f32[8,8]
+  %1 = linear(%x, @w) : f32[N,8] # left
+  %2 = linear(%x, @v) : f32[N,8] # right
+  %3 = fused sub(%1, %2) { relu } : f32[N,8] # out
+  return %3
+}
+)";
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+TEST(Equiv, NamesAndTheOrderOfNodesDoNotMatter) {
+  EXPECT_FALSE(difference(two_branches, two_branches));
+  EXPECT_FALSE(difference(two_branches, R"(graph b(%input: f32[batch,8]) {
+  @first : f32[8,8]
+  @second : f32[8,8]
+  %1 = linear(%input, @second) : f32[batch,8]
+  %2 = linear(%input, @first) : f32[batch,8]
+  %3 = fused sub(%2, %1) { relu } : f32[batch,8]
+  return %3
+}
+)"));
+}
+
+TEST(Equiv, TheFirstNodeThatDiffersIsNamed) {
+  const auto inside = difference(two_branches, replaced(two_branches, "relu", "tanh"));
+  ASSERT_TRUE(inside);
+  EXPECT_EQ(inside->why, "the operators differ");
+  EXPECT_NE(inside->a.find("relu"), std::string::npos);
+  EXPECT_NE(inside->b.find("tanh"), std::string::npos);
+  EXPECT_EQ(inside->place_a, "out");
+  const auto operand = difference(two_branches, replaced(two_branches, "linear(%x, @v)", "linear(%1, @v)"));
+  ASSERT_TRUE(operand);
+  EXPECT_EQ(operand->place_a, "right");
+}
+
+TEST(Equiv, WeightsAreComparedByContent) {
+  const auto swapped = difference(two_branches, replaced(two_branches, "sub(%1, %2)", "sub(%2, %1)"));
+  ASSERT_TRUE(swapped);
+  EXPECT_EQ(swapped->why, "the weights @w and @v differ");
+  EXPECT_EQ(swapped->place_a, "left");
+  EXPECT_EQ(swapped->place_b, "right");
+}
+
+TEST(Equiv, InputsAreMatchedByNameElseInOrder) {
+  const auto graph = [](const std::string& inputs) {
+    return parse("graph g(" + inputs + ") {\n  return %a\n}\n");
+  };
+  const auto ab = graph("%a: f32[N,2], %b: f32[N,3]");
+  EXPECT_EQ(match_inputs(*ab, *graph("%b: f32[N,3], %a: f32[N,2]")), (std::vector<std::size_t>{1, 0}));
+  EXPECT_EQ(match_inputs(*ab, *graph("%a: f32[4,2], %c: f32[4,3]")), (std::vector<std::size_t>{0, 1}));
+  EXPECT_THROW(match_inputs(*ab, *graph("%a: f32[N,2]")), Error);
+  EXPECT_THROW(match_inputs(*ab, *graph("%a: f32[N,2], %b: f32[N,4]")), Error);
+  EXPECT_THROW(match_inputs(*ab, *graph("%a: f32[N,2], %b: f64[N,3]")), Error);
+}
+
+}  // namespace
+}  // namespace tenon

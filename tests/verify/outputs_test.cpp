@@ -1,0 +1,70 @@
+// When an output counts as equal, and what is said when it does not.
+#include "verify/outputs.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "ir/parse.h"
+
+namespace tenon {
+namespace {
+
+Tensor of(std::initializer_list<double> values) {
+  return Tensor::of(DType::f32, {static_cast<std::int64_t>(values.size())}, values);
+}
+
+OutputCheck check(const Tensor& value, const Tensor& expected, const Tolerance& tolerance = {}) {
+  static const auto graph = parse("graph g(%x: f32[N]) {\n  return %x\n}\n");
+  return check_outputs(*graph, std::vector{value}, std::vector{expected}, tolerance)[0];
+}
+
+Tolerance elementwise(double rtol, double atol) {
+  Tolerance t(INFINITY);
+  t.rtol = rtol;
+  t.atol = atol;
+  return t;
+}
+
+TEST(Outputs, TheToleranceIsAShareOfTheLargestValue) {
+  EXPECT_TRUE(check(of({100, 0.005}), of({100, 0})).ok);
+  EXPECT_FALSE(check(of({100, 0.02}), of({100, 0})).ok);
+  EXPECT_NEAR(check(of({100, 0.02}), of({100, 0})).needed_tolerance(), 2e-4, 1e-8);
+}
+
+TEST(Outputs, ElementsMayBeJudgedOneByOne) {
+  EXPECT_FALSE(check(of({100, 0.02}), of({100, 0.01}), elementwise(0.1, 0)).ok);
+  EXPECT_TRUE(check(of({100, 0.02}), of({100, 0.01}), elementwise(0.1, 0.01)).ok);
+  EXPECT_NEAR(check(of({100, 0.02}), of({100, 0.01}), elementwise(0.1, 0)).spread.needed_rtol, 1, 1e-6);
+}
+
+TEST(Outputs, ErrorsAreCountedByDecades) {
+  const ErrorSpread s = check(of({1, 0.5 + 3e-3, 0.25 + 3e-5, 0}), of({1, 0.5, 0.25, 0})).spread;
+  EXPECT_EQ(s.elements, 4);
+  EXPECT_EQ(s.exact, 2);
+  ASSERT_EQ(s.buckets.size(), 3u);
+  EXPECT_DOUBLE_EQ(s.buckets[0].below, 1e-4);
+  EXPECT_EQ(s.buckets[0].count, 1);
+  EXPECT_EQ(s.buckets[1].count, 0);
+  EXPECT_EQ(s.buckets[2].count, 1);
+  EXPECT_NEAR(s.mean, (3e-3 + 3e-5) / 4, 1e-7);
+}
+
+TEST(Outputs, NaNOnOneSideIsNoNumber) {
+  const OutputCheck c = check(of({NAN, 1}), of({0, 1}));
+  EXPECT_FALSE(c.ok);
+  EXPECT_EQ(c.spread.infinite, 1);
+  EXPECT_TRUE(std::isinf(c.needed_tolerance()));
+  EXPECT_TRUE(check(of({NAN, 1}), of({NAN, 1})).ok);
+}
+
+TEST(Outputs, DtypeShapeAndNumberMustAgree) {
+  EXPECT_FALSE(check(of({1, 2}), of({1, 2}).to(DType::f64)).ok);
+  EXPECT_FALSE(check(of({1, 2}), of({1, 2, 3})).ok);
+  const auto graph = parse("graph g(%x: f32[N]) {\n  return %x\n}\n");
+  EXPECT_THROW(check_outputs(*graph, std::vector{of({1})}, {}), Error);
+}
+
+}  // namespace
+}  // namespace tenon

@@ -1,0 +1,77 @@
+// Stored samples: which files make one, and what is wrong with a folder.
+#include "verify/samples.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/error.h"
+#include "ir/npy.h"
+#include "ir/parse.h"
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Samples : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "tenon-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  void npy(const std::string& name, double value) const {
+    save_npy(folder / name, Tensor::scalar(DType::f32, value));
+  }
+  // An f32 scalar: data_type, name, raw_data.
+  void proto(const std::string& set, const std::string& file, const std::string& name, float value) const {
+    fs::create_directories(folder / set);
+    std::string bytes = "\x10\x01\x42" + std::string(1, static_cast<char>(name.size())) + name + "\x4a\x04";
+    bytes.append(reinterpret_cast<const char*>(&value), 4);
+    std::ofstream(folder / set / file, std::ios::binary) << bytes;
+  }
+  std::string message() const {
+    try {
+      stored_samples(folder, *graph);
+    } catch (const Error& e) { return e.message(); }
+    return "nothing is wrong";
+  }
+
+  fs::path folder;
+  std::unique_ptr<Graph> graph = parse("graph g(%x: f32[], %y: f32[]) {\n  return %x as \"sum\"\n}\n");
+};
+
+TEST_F(Samples, ComeFromNpyFilesInOrder) {
+  npy("in_0.npy", 1), npy("in_1.npy", 2), npy("out_0.npy", 3);
+  const auto samples = stored_samples(folder, *graph);
+  ASSERT_EQ(samples.size(), 1u);
+  EXPECT_EQ(samples[0].inputs[1].get_double(), 2);
+  EXPECT_EQ(samples[0].expected[0].get_double(), 3);
+}
+
+TEST_F(Samples, ComeFromEachTestDataSetByName) {
+  for (const char* set : {"test_data_set_0", "test_data_set_1"}) {
+    proto(set, "input_0.pb", "y", 1), proto(set, "input_1.pb", "x", 2), proto(set, "output_0.pb", "sum", 3);
+  }
+  const auto samples = stored_samples(folder, *graph);
+  ASSERT_EQ(samples.size(), 2u);
+  EXPECT_EQ(samples[1].name, "test_data_set_1");
+  EXPECT_EQ(samples[1].inputs[0].get_double(), 2) << "x";
+}
+
+TEST_F(Samples, SayWhatIsMissing) {
+  EXPECT_EQ(message(), "the folder holds no sample");
+  npy("in_0.npy", 1), npy("out_0.npy", 3);
+  EXPECT_EQ(message(), "the folder holds 1 inputs, the model has 2");
+  npy("in_2.npy", 2);
+  EXPECT_EQ(message(), "there is in_2.npy, but no in_1.npy");
+  folder /= "nowhere";
+  EXPECT_EQ(message(), "there is no such folder");
+}
+
+}  // namespace
+}  // namespace tenon

@@ -1,0 +1,170 @@
+#include "verify/equiv.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "ir/print.h"
+
+namespace tenon {
+namespace {
+
+struct Port {
+  std::string name;
+  Type type;
+};
+
+std::vector<Port> inputs_of(const Graph& graph) {
+  std::vector<Port> ports;
+  for (const auto& p : graph.body().parameters()) ports.push_back({p->name(), p->type()});
+  return ports;
+}
+
+std::vector<Port> outputs_of(const Graph& graph) {
+  std::vector<Port> ports;
+  for (std::size_t i = 0; i < graph.body().results().size(); ++i)
+    ports.push_back({output_name(graph, i), graph.body().results()[i]->type()});
+  return ports;
+}
+
+std::string text(const std::vector<Port>& ports) {
+  std::string out;
+  for (const Port& p : ports) out += fmt::format("{}{}: {}", out.empty() ? "" : ", ", p.name, p.type.str());
+  return out;
+}
+
+// A symbol may take the size that the other model fixed.
+bool fits(const Type& a, const Type& b) {
+  return a.dtype == b.dtype && a.rank() == b.rank() &&
+         std::equal(a.shape.begin(), a.shape.end(), b.shape.begin(),
+                    [](const Dim& x, const Dim& y) { return !x.is_known() || !y.is_known() || x == y; });
+}
+
+std::vector<std::size_t> match(const std::vector<Port>& a, const std::vector<Port>& b, const char* what) {
+  const auto place = [&](const Port& port) {
+    return static_cast<std::size_t>(
+        std::find_if(a.begin(), a.end(), [&](const Port& p) { return p.name == port.name; }) - a.begin());
+  };
+  std::vector<std::size_t> from(b.size());
+  std::iota(from.begin(), from.end(), 0);
+  if (std::all_of(b.begin(), b.end(), [&](const Port& p) { return place(p) < a.size(); }))
+    std::transform(b.begin(), b.end(), from.begin(), place);
+  bool same = a.size() == b.size();
+  for (std::size_t i = 0; same && i < b.size(); ++i) same = fits(a[from[i]].type, b[i].type);
+  if (!same) throw error("the models have other {}: {}; and {}", what, text(a), text(b));
+  return from;
+}
+
+bool same_content(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  const Tensor x = a.contiguous(), y = b.contiguous();
+  return x.bytes() == y.bytes() ||
+         std::memcmp(x.bytes(), y.bytes(), static_cast<std::size_t>(x.numel()) * size_of(x.dtype())) == 0;
+}
+
+class Comparison {
+ public:
+  Comparison(const Graph& a, const Graph& b) : graph_a_(a), graph_b_(b) {}
+
+  void pair(const Value* a, const Value* b) { twins_[a] = b; }
+
+  // Operands before the node: what is reported lies nearest to the inputs.
+  bool same(const Value* a, const Value* b, const Node* user_a, const Node* user_b) {
+    if (const auto known = twins_.find(a); known != twins_.end() && known->second == b) return true;
+    if (a->kind() == Value::Kind::result && b->kind() == Value::Kind::result)
+      return same(*a->node(), *b->node()) && a->index() == b->index();
+    if (a->is_constant() && b->is_constant()) {
+      if (same_content(a->tensor(), b->tensor())) return pair(a, b), true;
+      return differ(constants(*a, *b), user_a, user_b);
+    }
+    return differ("the operands differ", user_a, user_b);
+  }
+
+  bool same(const Region& a, const Region& b, const Node* owner_a, const Node* owner_b) {
+    if (a.results().size() != b.results().size() || a.parameters().size() != b.parameters().size())
+      return differ("the operands differ", owner_a, owner_b);
+    for (std::size_t i = 0; i < a.results().size(); ++i)
+      if (!same(a.results()[i], b.results()[i], owner_a, owner_b)) return false;
+    return true;
+  }
+
+  std::optional<GraphDifference> found;
+
+ private:
+  bool same(const Node& a, const Node& b) {
+    if (const auto known = nodes_.find(&a); known != nodes_.end())
+      return known->second == &b || differ("one value is used where the other has two", &a, &b);
+    nodes_[&a] = &b;
+    if (a.inputs().size() != b.inputs().size() || a.num_outputs() != b.num_outputs())
+      return differ(operators(a, b), &a, &b);
+    for (std::size_t i = 0; i < a.inputs().size(); ++i)
+      if (!same(a.input(i), b.input(i), &a, &b)) return false;
+    if (!(a.op() == b.op()) || a.regions().size() != b.regions().size())
+      return differ(operators(a, b), &a, &b);
+    for (std::size_t r = 0; r < a.regions().size(); ++r) {
+      const auto &x = a.region(r).parameters(), &y = b.region(r).parameters();
+      for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) pair(x[i].get(), y[i].get());
+      if (!same(a.region(r), b.region(r), &a, &b)) return false;
+    }
+    for (std::size_t i = 0; i < a.num_outputs(); ++i)
+      if (a.output(i)->type() != b.output(i)->type()) return differ("the types differ", &a, &b);
+    return true;
+  }
+
+  static std::string operators(const Node& a, const Node& b) {
+    return a.op().name() == b.op().name() ? "the attributes or operands differ" : "the operators differ";
+  }
+
+  static std::string constants(const Value& a, const Value& b) {
+    if (a.kind() == Value::Kind::literal || b.kind() == Value::Kind::literal) return "the constants differ";
+    return fmt::format("the weights @{} and @{} differ", a.name(), b.name());
+  }
+
+  bool differ(std::string why, const Node* a, const Node* b) {
+    if (found) return false;
+    found = GraphDifference{.why = std::move(why)};
+    // Nodes inside a fused one are printed as part of it.
+    const auto outer = [](const Node* n) {
+      while (n && n->parent().owner()) n = n->parent().owner();
+      return n;
+    };
+    if ((a = outer(a))) {
+      found->a = print(graph_a_, *a, {.sources = false});
+      found->place_a = a->source.str();
+    }
+    if ((b = outer(b))) {
+      found->b = print(graph_b_, *b, {.sources = false});
+      found->place_b = b->source.str();
+    }
+    return false;
+  }
+
+  const Graph &graph_a_, &graph_b_;
+  std::unordered_map<const Value*, const Value*> twins_;
+  std::unordered_map<const Node*, const Node*> nodes_;
+};
+
+}  // namespace
+
+std::vector<std::size_t> match_inputs(const Graph& a, const Graph& b) {
+  return match(inputs_of(a), inputs_of(b), "inputs");
+}
+
+std::vector<std::size_t> match_outputs(const Graph& a, const Graph& b) {
+  return match(outputs_of(a), outputs_of(b), "outputs");
+}
+
+std::optional<GraphDifference> first_difference(const Graph& a, const Graph& b,
+                                                const std::vector<std::size_t>& inputs,
+                                                const std::vector<std::size_t>& outputs) {
+  Comparison comparison(a, b);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    comparison.pair(a.body().parameter(inputs[i]), b.body().parameter(i));
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (!comparison.same(a.body().results()[outputs[i]], b.body().results()[i], nullptr, nullptr)) break;
+  return comparison.found;
+}
+
+}  // namespace tenon

@@ -1,0 +1,80 @@
+#include "verify/json.h"
+
+#include "base/atomic_file.h"
+
+namespace tenon {
+
+using nlohmann::json;
+
+json to_json(const Difference& d) {
+  if (!d.comparable) return {{"comparable", false}};
+  return {{"comparable", true}, {"max_error", d.max_error}, {"relative", d.relative()}, {"largest", d.scale},
+          {"worst", d.worst},   {"value", d.value},         {"expected", d.expected},   {"cosine", d.cosine}};
+}
+
+json to_json(const OutputCheck& c) {
+  json histogram = json::array();
+  for (const auto& bucket : c.spread.buckets)
+    histogram.push_back({{"below", bucket.below}, {"count", bucket.count}});
+  json out = to_json(c.difference);
+  out.update({{"name", c.name},
+              {"ok", c.ok},
+              {"dtype", name(c.dtype)},
+              {"expected_dtype", name(c.expected_dtype)},
+              {"mean_error", c.spread.mean},
+              {"elements", c.spread.elements},
+              {"exact", c.spread.exact},
+              {"infinite", c.spread.infinite},
+              {"beyond", c.spread.beyond},
+              {"needed_tolerance", c.needed_tolerance()},
+              {"needed_rtol", c.spread.needed_rtol},
+              {"histogram", histogram}});
+  return out;
+}
+
+json to_json(const Divergence& d) {
+  return {{"stage", name(d.stage)},
+          {"node", d.what},
+          {"place", d.place},
+          {"replaced", d.replaced},
+          {"rounding", d.rounding},
+          {"sample", d.sample},
+          {"difference", to_json(d.difference)}};
+}
+
+json to_json(const RewriteSearch& search) {
+  if (search.without_any) return {{"without_any_rewrite", to_json(*search.without_any)}};
+  if (!search.wrong) return nullptr;
+  const WrongRewrite& w = *search.wrong;
+  return {{"number", w.rewrite.number},
+          {"of", w.rewrites},
+          {"pass", w.rewrite.pass},
+          {"rule", w.rewrite.rule},
+          {"text", w.rewrite.text},
+          {"place", w.rewrite.place},
+          {"sample", w.sample},
+          {"with", to_json(w.difference)},
+          {"before", to_json(w.before)},
+          {"off", to_json(w.off)},
+          {"right_when_off", w.right_when_off}};
+}
+
+json to_json(const Property& p) {
+  return {{"name", p.name},
+          {"verdict", name(p.verdict)},
+          {"ok", p.ok()},
+          {"detail", p.detail},
+          {"difference", to_json(p.difference)}};
+}
+
+json to_json(const GraphDifference& d) {
+  return {{"why", d.why}, {"a", d.a}, {"place_a", d.place_a}, {"b", d.b}, {"place_b", d.place_b}};
+}
+
+void save_json(const std::filesystem::path& path, const json& record) {
+  AtomicFile file(path);
+  file.write(record.dump(1) + "\n");
+  file.commit();
+}
+
+}  // namespace tenon

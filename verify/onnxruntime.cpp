@@ -1,0 +1,100 @@
+#include "verify/onnxruntime.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "converter/process.h"
+#include "ir/npy.h"
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::chrono::minutes timeout{10};
+
+constexpr const char* script = R"(
+import json, sys
+try:
+    import numpy, onnxruntime
+except ImportError as e:
+    sys.exit(f"this Python has no package {e.name}")
+model, folder, names = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+try:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    wanted = [i.name for i in session.get_inputs()]
+    if len(wanted) != len(names):
+        sys.exit(f"the ONNX model takes {len(wanted)} inputs ({', '.join(wanted)}), not {len(names)}")
+    if set(wanted) != set(names):
+        names = wanted
+    given = numpy.load(folder + "/in.npz")
+    outputs = session.run(None, {name: given[f"in_{k}"] for k, name in enumerate(names)})
+    numpy.savez(folder + "/out.npz", **{f"out_{k}": value for k, value in enumerate(outputs)})
+except Exception as e:
+    sys.exit(str(e).strip().replace("\n", " "))
+)";
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (fs::temp_directory_path() / "tenon-XXXXXX").string();
+    if (!::mkdtemp(pattern.data())) throw error("no temporary folder can be made").at(pattern);
+    path_ = pattern;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+}  // namespace
+
+std::vector<Tensor> onnxruntime_outputs(const fs::path& model, const Graph& graph,
+                                        std::span<const Tensor> inputs) {
+  if (!fs::is_regular_file(model)) throw error("there is no such file").at(model.string());
+  const TemporaryFolder folder;
+  nlohmann::json names = nlohmann::json::array();
+  NamedTensors arrays;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    names.push_back(graph.body().parameter(i)->name());
+    arrays.emplace_back(fmt::format("in_{}", i), inputs[i]);
+  }
+  save_npz(folder.path() / "in.npz", arrays);
+  const char* chosen = std::getenv("TENON_PYTHON");
+  const std::string python = chosen && *chosen ? chosen : "python3";
+  ChildProcess child("/usr/bin/env",
+                     {python, "-c", script, fs::absolute(model), folder.path().string(), names.dump()});
+  const auto deadline = ChildProcess::Clock::now() + timeout;
+  std::string printed;
+  child.read_all(printed, std::size_t{1} << 16, deadline);
+  const ChildProcess::Status status = child.wait(deadline);
+  if (status.crashed || status.code != 0) {
+    std::string why = child.complaints();
+    while (!why.empty() && why.back() == '\n') why.pop_back();
+    throw error("ONNX Runtime gives no result: {}",
+                why.empty() ? fmt::format("{} {} {}", python,
+                                          status.crashed ? "was ended by signal" : "ended with", status.code)
+                            : why)
+        .at(model.string())
+        .hint("the package is pip install onnxruntime; TENON_PYTHON names the Python that has it");
+  }
+  std::vector<Tensor> outputs;
+  for (auto& [key, tensor] : load_npz(folder.path() / "out.npz")) outputs.push_back(std::move(tensor));
+  if (outputs.size() != graph.body().results().size())
+    throw error("the ONNX model has {} outputs, the model has {}", outputs.size(),
+                graph.body().results().size())
+        .at(model.string());
+  return outputs;
+}
+
+}  // namespace tenon

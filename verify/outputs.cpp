@@ -1,0 +1,76 @@
+#include "verify/outputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "base/error.h"
+
+namespace tenon {
+namespace {
+
+constexpr int smallest_decade = -12;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+ErrorSpread spread_of_errors(const Tensor& value, const Tensor& expected, double scale,
+                             const Tolerance& tolerance) {
+  const Tensor x = value.to(DType::f64).contiguous(), y = expected.to(DType::f64).contiguous();
+  const double *p = x.data<double>(), *q = y.data<double>();
+  ErrorSpread spread{.elements = x.numel()};
+  std::map<int, std::int64_t> decades;  // 10^d is the upper bound
+  double sum = 0;
+  for (std::int64_t i = 0; i < x.numel(); ++i) {
+    if (p[i] == q[i] || (std::isnan(p[i]) && std::isnan(q[i]))) {
+      ++spread.exact;
+      continue;
+    }
+    const double error = std::abs(p[i] - q[i]);
+    if (!std::isfinite(error)) {
+      ++spread.infinite;
+      ++spread.beyond;
+      spread.needed_rtol = infinity;
+      continue;
+    }
+    sum += error;
+    if (error > tolerance.atol + tolerance.rtol * std::abs(q[i])) ++spread.beyond;
+    if (error > tolerance.atol)
+      spread.needed_rtol =
+          std::max(spread.needed_rtol, q[i] == 0 ? infinity : (error - tolerance.atol) / std::abs(q[i]));
+    const double share = scale > 0 ? error / scale : error;
+    ++decades[std::max(smallest_decade, static_cast<int>(std::floor(std::log10(share))) + 1)];
+  }
+  if (const std::int64_t finite = spread.elements - spread.infinite; finite > 0)
+    spread.mean = sum / static_cast<double>(finite);
+  if (!decades.empty())
+    for (int d = decades.begin()->first; d <= decades.rbegin()->first; ++d)
+      spread.buckets.push_back({std::pow(10.0, d), decades.contains(d) ? decades.at(d) : 0});
+  return spread;
+}
+
+std::vector<OutputCheck> check_outputs(const Graph& graph, std::span<const Tensor> outputs,
+                                       std::span<const Tensor> expected, const Tolerance& tolerance) {
+  if (outputs.size() != expected.size())
+    throw error("the model has {} outputs, {} are expected", outputs.size(), expected.size());
+  std::vector<OutputCheck> checks;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    OutputCheck c{.name = output_name(graph, i),
+                  .difference = compare(outputs[i], expected[i]),
+                  .dtype = outputs[i].dtype(),
+                  .expected_dtype = expected[i].dtype()};
+    if (c.difference.comparable)
+      c.spread = spread_of_errors(outputs[i], expected[i], c.difference.scale, tolerance);
+    c.ok = c.difference.within(tolerance.share) && c.dtype == c.expected_dtype &&
+           (!tolerance.elementwise() || c.spread.beyond == 0);
+    checks.push_back(std::move(c));
+  }
+  return checks;
+}
+
+bool all_ok(std::span<const OutputCheck> checks) {
+  return std::all_of(checks.begin(), checks.end(), [](const OutputCheck& c) { return c.ok; });
+}
+
+}  // namespace tenon

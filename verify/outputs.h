@@ -1,0 +1,57 @@
+// Whether outputs are what was expected, and how their errors are spread.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "runtime/compare.h"
+
+namespace tenon {
+
+/// What counts as equal.
+struct Tolerance {
+  Tolerance(double share_of_largest = 1e-4) : share(share_of_largest) {}
+
+  double share;               // the largest error allowed, as a share of the largest expected value
+  double rtol = 0, atol = 0;  // unless both are 0, of each element: |error| <= atol + rtol * |expected|
+
+  bool elementwise() const { return rtol > 0 || atol > 0; }
+};
+
+/// The errors |value - expected| of one tensor.
+struct ErrorSpread {
+  struct Bucket {
+    double below;  // errors from the last bucket's bound to this share of the largest expected value
+    std::int64_t count;
+  };
+  std::int64_t elements = 0, exact = 0;
+  std::int64_t infinite = 0;    // where only one side is NaN, or an infinity differs; in no bucket
+  std::int64_t beyond = 0;      // elements beyond rtol and atol
+  double mean = 0;              // of the finite errors
+  double needed_rtol = 0;       // the least rtol with which no element is beyond, under the atol asked for
+  std::vector<Bucket> buckets;  // of inexact elements, by decades, those at both ends not empty
+};
+
+struct OutputCheck {
+  std::string name;
+  Difference difference;
+  bool ok = false;
+  ErrorSpread spread;
+  DType dtype = DType::f32, expected_dtype = DType::f32;
+
+  /// The least Tolerance::share that accepts the output; infinity when none does.
+  double needed_tolerance() const { return difference.relative(); }
+};
+
+/// One check per output. Outputs beyond those expected, and the reverse, are an Error.
+std::vector<OutputCheck> check_outputs(const Graph&, std::span<const Tensor> outputs,
+                                       std::span<const Tensor> expected, const Tolerance& tolerance = {});
+bool all_ok(std::span<const OutputCheck>);
+
+/// The errors of b's elements against a (same shape). `scale` is the largest expected value.
+ErrorSpread spread_of_errors(const Tensor& value, const Tensor& expected, double scale,
+                             const Tolerance& tolerance = {});
+
+}  // namespace tenon

@@ -1,0 +1,91 @@
+#include "verify/rewrites.h"
+
+#include "ir/clone.h"
+#include "runtime/session.h"
+#include "verify/imported_values.h"
+
+namespace tenon {
+namespace {
+
+class Trial {
+ public:
+  Trial(const FusionUnderTest& fusion, const Inputs& inputs, const Tolerance& tolerance)
+      : fusion_(fusion), inputs_(inputs), tolerance_(tolerance), exact_(fusion.imported, inputs) {}
+
+  struct Outcome {
+    bool wrong = false;
+    Difference difference;  // the largest
+    FuseReport report;
+  };
+
+  Outcome with(const FuseOptions& options) const {
+    Outcome outcome;
+    std::shared_ptr<Graph> graph = clone(fusion_.imported);
+    outcome.report = fuse(*graph, options, fusion_.passes);
+    const auto outputs = Session(graph, {.threads = fusion_.threads, .device = &fusion_.device}).run(inputs_);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const ExactValue& exact = exact_.outputs()[i];
+      Difference d = compare(outputs[i], exact.value);
+      outcome.wrong = outcome.wrong || is_error(d, exact.rounding, tolerance_);
+      if (i == 0 || d.relative() > outcome.difference.relative()) outcome.difference = std::move(d);
+    }
+    return outcome;
+  }
+
+  Outcome first(int rewrites) const {
+    FuseOptions options = fusion_.options;
+    options.stop_after = rewrites;
+    return with(options);
+  }
+
+ private:
+  const FusionUnderTest& fusion_;
+  const Inputs& inputs_;
+  const Tolerance& tolerance_;
+  ImportedValues exact_;
+};
+
+WrongRewrite bisect(const FusionUnderTest& fusion, const Trial& trial, Trial::Outcome all,
+                    Trial::Outcome none) {
+  WrongRewrite found{.rewrites = static_cast<int>(all.report.rewrites.size()),
+                     .difference = all.difference,
+                     .before = none.difference};
+  int good = 0, bad = found.rewrites;
+  while (bad - good > 1) {
+    const int middle = (good + bad) / 2;
+    Trial::Outcome outcome = trial.first(middle);
+    (outcome.wrong ? bad : good) = middle;
+    (outcome.wrong ? found.difference : found.before) = std::move(outcome.difference);
+  }
+  found.rewrite = all.report.rewrites[static_cast<std::size_t>(bad) - 1];
+  FuseOptions off = fusion.options;
+  off.off.push_back(found.rewrite.rule);
+  Trial::Outcome outcome = trial.with(off);
+  found.right_when_off = !outcome.wrong;
+  found.off = std::move(outcome.difference);
+  return found;
+}
+
+}  // namespace
+
+std::string WrongRewrite::str() const {
+  return fmt::format("rewrite {} of {} ({}/{}): {}", rewrite.number, rewrites, rewrite.pass, rewrite.rule,
+                     rewrite.text);
+}
+
+RewriteSearch search_rewrites(const FusionUnderTest& fusion, const std::vector<Inputs>& samples,
+                              const Tolerance& tolerance) {
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    const Trial trial(fusion, samples[s], tolerance);
+    Trial::Outcome all = trial.with(fusion.options);
+    if (!all.wrong) continue;
+    Trial::Outcome none = trial.first(0);
+    if (none.wrong || all.report.rewrites.empty()) return {.without_any = none.difference};
+    WrongRewrite found = bisect(fusion, trial, std::move(all), std::move(none));
+    found.sample = s;
+    return {.wrong = std::move(found)};
+  }
+  return {};
+}
+
+}  // namespace tenon

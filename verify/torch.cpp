@@ -1,0 +1,43 @@
+#include "verify/torch.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace tenon {
+
+Tensor to_tensor(const RawTensor& raw) {
+  Tensor t = Tensor::empty(raw.dtype, raw.shape);
+  if (!raw.bytes.empty()) std::memcpy(t.mutable_bytes(), raw.bytes.data(), raw.bytes.size());
+  return t;
+}
+
+RawTensor to_raw(const Tensor& tensor) {
+  const Tensor dense = tensor.contiguous();
+  const std::size_t bytes = static_cast<std::size_t>(dense.numel()) * size_of(dense.dtype());
+  return {dense.dtype(), dense.shape(), std::vector<std::byte>(dense.bytes(), dense.bytes() + bytes)};
+}
+
+std::vector<NamedRawTensor> named_inputs(const Graph& graph, std::span<const Tensor> inputs) {
+  std::vector<NamedRawTensor> named;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    named.push_back({graph.body().parameter(i)->name(), to_raw(inputs[i])});
+  return named;
+}
+
+std::vector<Tensor> torch_outputs(TorchOracle& torch, const Graph& graph, std::span<const Tensor> inputs,
+                                  const std::string& method) {
+  const std::vector<NamedRawTensor> outputs = torch.run(named_inputs(graph, inputs), {.method = method});
+  std::vector<Tensor> ordered;
+  for (std::size_t i = 0; i < graph.body().results().size(); ++i) {
+    const std::string name = output_name(graph, i);
+    const auto it =
+        std::find_if(outputs.begin(), outputs.end(), [&](const NamedRawTensor& o) { return o.name == name; });
+    if (it == outputs.end()) throw error("LibTorch's result has no output '{}'", name);
+    ordered.push_back(to_tensor(it->tensor));
+  }
+  return ordered;
+}
+
+}  // namespace tenon

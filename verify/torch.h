@@ -1,0 +1,19 @@
+// The source model in LibTorch, asked with our tensors.
+#pragma once
+#include "converter/oracle.h"
+#include "ir/graph.h"
+
+namespace tenon {
+
+Tensor to_tensor(const RawTensor&);
+RawTensor to_raw(const Tensor&);
+
+/// The inputs under the names that the graph gives them.
+std::vector<NamedRawTensor> named_inputs(const Graph&, std::span<const Tensor> inputs);
+
+/// The source model's outputs in LibTorch, in the graph's order. Throws Error when the outputs do not match
+/// the graph's by name.
+std::vector<Tensor> torch_outputs(TorchOracle&, const Graph&, std::span<const Tensor> inputs,
+                                  const std::string& method = "forward");
+
+}  // namespace tenon
