@@ -44,12 +44,15 @@ class TorchOracle::Impl {
   Impl(const std::filesystem::path& path, const OracleOptions& options)
       : path_(path.string()),
         timeout_(options.timeout),
+        fixed_(options.fixed),
         child_(find_tenon_torch(),
                {"serve", std::filesystem::absolute(path).string(), "--threads",
                 std::to_string(options.threads), "--memory", std::to_string(options.memory_limit)}) {}
 
-  void ask(json header, std::span<const NamedRawTensor> inputs) {
+  void ask(json header, std::span<const NamedRawTensor> given) {
     deadline_ = ChildProcess::Clock::now() + timeout_;
+    std::vector<NamedRawTensor> inputs(given.begin(), given.end());
+    inputs.insert(inputs.end(), fixed_.begin(), fixed_.end());
     json list = json::array();
     for (const NamedRawTensor& input : inputs) {
       const RawTensor& t = input.tensor;
@@ -115,6 +118,7 @@ class TorchOracle::Impl {
 
   std::string path_;
   std::chrono::seconds timeout_;
+  std::vector<NamedRawTensor> fixed_;
   ChildProcess::Clock::time_point deadline_;
   ChildProcess child_;
 };

@@ -41,6 +41,7 @@ struct OracleOptions {
   int threads = 1;                    // results differ in the last bits between thread counts
   std::chrono::seconds timeout{600};  // for starting, and for each call
   std::uint64_t memory_limit = 0;     // bytes beyond LibTorch itself; 0: no limit
+  std::vector<NamedRawTensor> fixed;  // what every call gets besides its inputs
 };
 
 struct OracleCall {

@@ -65,13 +65,16 @@ void check_against_source(const ConvertVerb& o, Model& model) {
   constexpr std::size_t golden_bytes = 8 << 20;
   constexpr std::int64_t batch = 2;  // what goes wrong between samples shows
   const std::vector<Tensor> inputs = o.model.values(model, batch);
-  TorchOracle torch(model.path);
+  TorchOracle torch(model.path, {.fixed = fixed_numbers(o.model.open_options().convert.inputs)});
   const std::vector<Tensor> expected = source_outputs(torch, model, inputs, o.model.method);
   const auto checks = check_outputs(
       *model.graph, Session(model.graph, {.threads = o.model.threads}).run(inputs), expected, o.tolerance);
   for (const OutputCheck& c : checks)
     if (!c.ok) {
-      Error e(fmt::format("output {} differs from LibTorch's: {}", c.name, c.difference.str()),
+      Error e(c.dtype == c.expected_dtype
+                  ? fmt::format("output {} differs from LibTorch's: {}", c.name, c.difference.str())
+                  : fmt::format("output {} is {}, LibTorch's is {}", c.name, name(c.dtype),
+                                name(c.expected_dtype)),
               Exit::differs);
       e.at(model.path.string())
           .hint(fmt::format("find where: tenon verify {} --bisect", model.path.string()));

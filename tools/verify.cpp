@@ -54,7 +54,9 @@ class Reference {
       if (!model.is_source() && o.source.empty())
         need_source("an artifact compared with LibTorch",
                     "give it: --source model.pt, or compare with --against reference");
-      torch_ = std::make_unique<TorchOracle>(o.source.empty() ? model.path : std::filesystem::path(o.source));
+      torch_ = std::make_unique<TorchOracle>(
+          o.source.empty() ? model.path : std::filesystem::path(o.source),
+          OracleOptions{.fixed = fixed_numbers(o.model.open_options().convert.inputs)});
     } else if (o.against == "onnxruntime") {
       if (o.source.empty()) need_source("ONNX Runtime", "give it as ONNX: --source model.onnx");
     } else if (o.against != "reference" && !std::filesystem::is_directory(o.against)) {

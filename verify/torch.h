@@ -1,5 +1,6 @@
 // The source model in LibTorch, asked with our tensors.
 #pragma once
+#include "converter/convert.h"
 #include "converter/oracle.h"
 #include "ir/graph.h"
 
@@ -10,6 +11,9 @@ RawTensor to_raw(const Tensor&);
 
 /// The inputs under the names that the graph gives them.
 std::vector<NamedRawTensor> named_inputs(const Graph&, std::span<const Tensor> inputs);
+
+/// The numbers among the inputs, which the conversion fixed and LibTorch must be given too.
+std::vector<NamedRawTensor> fixed_numbers(std::span<const InputSpec>);
 
 /// The source model's outputs in LibTorch, in the graph's order. Throws Error when the outputs do not match
 /// the graph's by name.

@@ -117,6 +117,21 @@ def test_inputs_are_checked(cli, mlp, tmp_path):
     assert done.returncode == DONE and "NaN" in done.stdout
 
 
+def test_a_number_is_fixed_for_tenon_and_for_the_source(cli, tmp_path):
+    torch = pytest.importorskip("torch")
+
+    class Scaled(torch.nn.Module):
+        def forward(self, x, n: int = 2, f: float = 1.0, up: bool = False):
+            return x * n * f + 1 if up else x * n * f
+
+    torch.jit.script(Scaled()).save(tmp_path / "scaled.pt")
+    for numbers in (["n=3"], ["n=3", "f=2", "up=true"], []):
+        flags = [flag for number in numbers for flag in ("--input", number)]
+        done = cli("convert", "scaled.pt", "--input", "x=f32[B,3]", *flags)
+        assert done.returncode == DONE, done.stderr
+        assert "B=2" in done.stdout
+
+
 def test_options_that_can_do_nothing_are_errors(cli, mlp):
     for option in (["--no-fuse"], ["--off", "raise"], ["--stop-after-rewrite", "3"], ["--method", "other"]):
         assert_error(cli("inspect", "mlp.tenon", *option), "source model")
