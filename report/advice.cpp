@@ -62,6 +62,11 @@ Advice threads(const ProfileReport& p) {
 
 Advice noise(const ProfileReport& p) {
   const Summary& l = p.run.latency;
+  const double steps = std::accumulate(p.steps.begin(), p.steps.end(), 0.0,
+                                       [](double sum, const StepRow& s) { return sum + s.ms; });
+  if (steps < 0.8 * l.median)
+    return fmt::format("the medians of the steps sum to {:.0f}% of the median run: this machine is busy",
+                       100 * steps / l.median);
   if (l.p90 < 1.2 * l.median) return {};
   return fmt::format(
       "the slowest tenth of the runs took {:.1f} times the median and more: this machine is busy",

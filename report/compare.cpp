@@ -27,13 +27,15 @@ class Sets {
 
 std::string name_of(const Recording::Step& step) { return step.module.empty() ? step.op : step.module; }
 
+// Of all the names, the longest says the most.
 std::string name_of(const StepMatch& m, std::span<const Recording::Step> before,
                     std::span<const Recording::Step> after) {
-  const auto steps = m.before.empty() ? after : before;
-  const auto& list = m.before.empty() ? m.after : m.before;
-  std::string name = name_of(steps[list.front()]);
-  for (const std::size_t i : list)  // the longest says the most
-    if (name_of(steps[i]).size() > name.size()) name = name_of(steps[i]);
+  std::string name;
+  const auto offer = [&](const Recording::Step& step) {
+    if (name_of(step).size() > name.size()) name = name_of(step);
+  };
+  for (const std::size_t i : m.before) offer(before[i]);
+  for (const std::size_t i : m.after) offer(after[i]);
   return name;
 }
 

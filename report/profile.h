@@ -88,7 +88,8 @@ struct ProfileReport {
   int threads = 1, warmup = 0;
   std::vector<Stage> stages;
   SizedRun run;
-  double overhead = 0;
+  double overhead = 0;  // of the step timers, as a share
+  Interval overhead_ci95;
   std::vector<StepRow> steps;
   std::optional<Unfused> unfused;
   std::vector<SizedRun> sweep;

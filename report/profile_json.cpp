@@ -88,6 +88,7 @@ ordered_json to_json(const ProfileReport& p) {
   out["warmup"] = p.warmup;
   put(out, p.run);
   out["overhead"] = p.overhead;
+  out["overhead_ci95"] = {p.overhead_ci95.low, p.overhead_ci95.high};
   const RunSamples samples = samples_of(p.timeline);
   out["step_runs_ms"] = samples.total_ms;
   out["steps"] = ordered_json::array();

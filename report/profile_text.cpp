@@ -147,9 +147,11 @@ std::string summary(const ProfileReport& p) {
       "\nmemory       arena {:.1f} MiB, scratch {:.1f}, weights {:.1f}, packed weights {:.1f}\n",
       static_cast<double>(p.run.arena_bytes) / mib, static_cast<double>(p.run.scratch_bytes) / mib,
       static_cast<double>(p.model.weight_bytes) / mib, static_cast<double>(p.run.packed_bytes) / mib);
-  return text + fmt::format(
-                    "step timers  change a run by {:+.2f}% (median over {} in turns with and without them)\n",
-                    100 * p.overhead, plural(p.timeline.size(), "pair"));
+  return text +
+         fmt::format(
+             "step timers  add {:+.2f}% to a run (95% CI {:+.2f}% to {:+.2f}%, {} in turns without them)\n",
+             100 * p.overhead, 100 * p.overhead_ci95.low, 100 * p.overhead_ci95.high,
+             plural(p.timeline.size(), "run"));
 }
 
 std::string unfused(const ProfileReport& p) {

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/statistics.h"
-
 namespace tenon {
 namespace {
 
@@ -103,6 +101,7 @@ Profile profile(Session& session, std::span<const Tensor> inputs, const ProfileO
     overheads.push_back(with / result.latency_ms.back() - 1);
   }
   result.overhead = median(overheads);
+  result.overhead_ci95 = median_interval(overheads);
   return result;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 
+#include "base/statistics.h"
 #include "runtime/session.h"
 
 namespace tenon {
@@ -25,6 +26,7 @@ struct Profile {
   std::vector<double> latency_ms;           // of each run, in order, without timers around steps
   std::vector<std::vector<StepTime>> runs;  // as many with them, between those; at most max_step_runs
   double overhead = 0;  // what the timers added, as a share: the median over pairs of runs
+  Interval overhead_ci95;
 
   static constexpr std::size_t max_step_runs = 1000;
 };

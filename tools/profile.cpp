@@ -96,6 +96,7 @@ ProfileReport measure(const ProfileVerb& o, const Model& model, const std::optio
     if (&at != &sweep.front()) continue;
     report.run = run;
     report.overhead = p.overhead;
+    report.overhead_ci95 = p.overhead_ci95;
     report.steps = step_rows(p, peak);
     report.stages.push_back({"plan", p.plan_ms, {}});
     report.stages.push_back({"pack", p.pack_ms, {}});

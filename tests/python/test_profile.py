@@ -150,14 +150,14 @@ def test_a_slower_side_is_caught(profile, exported_tiny, tmp_path):
 
 
 def test_stored_profiles_are_compared(profile, model, tmp_path):
-    assert profile(model, "--iters", 6, "--json", "old.json").returncode == DONE
-    done = profile(model, "--iters", 6, "--compare", "old.json")
+    assert profile(model, "--iters", 20, "--json", "old.json").returncode == DONE
+    done = profile(model, "--iters", 20, "--compare", "old.json")
     assert done.returncode == DONE and "measured apart" in done.stdout
     stored = json.loads((tmp_path / "old.json").read_text())
     for samples in [stored["step_runs_ms"]] + [s["samples_ms"] for s in stored["steps"]]:
         samples[:] = [ms / 100 for ms in samples]
     (tmp_path / "fast.json").write_text(json.dumps(stored))
-    done = profile(model, "--iters", 6, "--compare", "fast.json", "--max-slowdown", 1.5)
+    done = profile(model, "--iters", 20, "--compare", "fast.json", "--max-slowdown", 1.5)
     assert done.returncode == DIFFERS and "SLOWER" in done.stdout
 
 

@@ -136,10 +136,7 @@ TEST(Compare, ASlowKernelIsCaughtAndNamed) {
   const Comparison c = compare_running({"now", graph, inputs, {}},
                                        {"slowed", graph, inputs, {.device = &slowed}}, {.turn_ms = 2});
   EXPECT_TRUE(c.total.slower);
-  ASSERT_EQ(c.steps.size(), 2u);
-  EXPECT_FALSE(c.steps[0].slower) << c.steps[0].ratio;
-  EXPECT_TRUE(c.steps[1].slower) << c.steps[1].ratio;
-  EXPECT_EQ(c.steps[1].name, "layer1.conv");
+  for (const Change& s : c.steps) EXPECT_EQ(s.slower, s.name == "layer1.conv") << s.name << " " << s.ratio;
   EXPECT_GT(c.rounds, 1);
 }
 
