@@ -27,7 +27,7 @@ class KernelSearch {
     evaluate(*plan_.graph, inputs, [&](const Node& node, std::span<const Tensor> expected) {
       if (&node.parent() == &plan_.graph->body()) step(node, expected);
     });
-    walk_.finish();
+    if (!search_.first) walk_.finish();
     return std::move(search_);
   }
 
