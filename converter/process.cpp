@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -70,7 +71,13 @@ ChildProcess::ChildProcess(const std::filesystem::path& program, const std::vect
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 
+  // A limit that this process set for its own data is not the child's.
+  rlimit own = {};
+  ::getrlimit(RLIMIT_DATA, &own);
+  const rlimit childs{own.rlim_max, own.rlim_max};
+  ::setrlimit(RLIMIT_DATA, &childs);
   const int failure = ::posix_spawn(&pid_, argv[0], &files, &attributes, argv.data(), environ);
+  ::setrlimit(RLIMIT_DATA, &own);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   ::close(ends[1]);
@@ -147,6 +154,11 @@ void ChildProcess::kill() {
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
   status_ = {true, SIGKILL};
   pid_ = -1;
+}
+
+void ChildProcess::stop() {
+  if (pid_ > 0) ::kill(pid_, SIGTERM);
+  wait(Clock::now() + std::chrono::seconds(1));
 }
 
 std::string ChildProcess::complaints() const {

@@ -38,6 +38,8 @@ class ChildProcess {
   /// Waits for the end; kills the child when `deadline` passes first.
   Status wait(Clock::time_point deadline);
   void kill();
+  /// Asks the child to end (SIGTERM) and kills it when it has not after a second.
+  void stop();
   /// The end of what the child wrote on standard error.
   std::string complaints() const;
 

@@ -63,4 +63,15 @@ std::string group_text(const Node& fused) {
   return text;
 }
 
+std::string kind_of(const Node& node) {
+  return node.regions().empty() ? std::string(node.op().name())
+                                : fmt::format("{} {}", node.op().name(), group_text(node));
+}
+
+std::map<std::string, int> count_kinds(const Graph& graph) {
+  std::map<std::string, int> counts;
+  for (const auto& n : graph.body().nodes()) ++counts[kind_of(*n)];
+  return counts;
+}
+
 }  // namespace tenon

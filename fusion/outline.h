@@ -1,5 +1,6 @@
 // Turning nodes of a region into one fused node, and looking into it.
 #pragma once
+#include <map>
 #include <span>
 #include <string>
 
@@ -14,5 +15,10 @@ Node* outline(std::span<Node* const> members);
 
 /// The operators of a fused body: "conv+add+relu".
 std::string group_text(const Node& fused);
+
+/// What a node is, for counting: "conv", and apart from it "fused conv+add+relu".
+std::string kind_of(const Node&);
+/// How many nodes of each kind the graph's body has.
+std::map<std::string, int> count_kinds(const Graph&);
 
 }  // namespace tenon

@@ -112,7 +112,7 @@ class Loader {
 
 }  // namespace
 
-void save_artifact(const Artifact& artifact, const std::filesystem::path& path) {
+std::size_t save_artifact(const Artifact& artifact, const std::filesystem::path& path) {
   const Graph& graph = *artifact.graph;
   std::vector<NamedTensor> tensors;
   for (const auto& weight : graph.weights()) tensors.push_back({weight->name(), weight->tensor()});
@@ -130,7 +130,7 @@ void save_artifact(const Artifact& artifact, const std::filesystem::path& path) 
                    {graph_key, print(graph, {.weights = true, .sources = true, .lines = true})},
                    {golden_key, std::to_string(artifact.goldens.size())}};
   for (const auto& [key, value] : artifact.notes) metadata[note_prefix + key] = value;
-  write_safetensors(path, std::move(tensors), std::move(metadata));
+  return write_safetensors(path, std::move(tensors), std::move(metadata));
 }
 
 Artifact load_artifact(const std::filesystem::path& path) {

@@ -20,8 +20,10 @@ struct NamedTensor {
 /// Layout: u64 length of the header, the header, the data from a multiple of 64 on. Tensors whose size is a
 /// multiple of 64 bytes come first, so that they are 64-byte aligned; the others are aligned to their
 /// elements. The metadata gains "checksums" (CRC-32 of each tensor) and "header_checksum".
-/// The file appears whole or not at all. Throws Error for a dtype the format does not know (c128).
-void write_safetensors(const std::filesystem::path& path, std::vector<NamedTensor> tensors, TextMap metadata);
+/// The file appears whole or not at all. Throws Error for a dtype the format does not know (c128). Returns
+/// the file's size.
+std::size_t write_safetensors(const std::filesystem::path& path, std::vector<NamedTensor> tensors,
+                              TextMap metadata);
 
 struct Safetensors {
   std::map<std::string, Tensor> tensors;  // views of the mapped file

@@ -53,8 +53,8 @@ std::string header_text(const std::vector<NamedTensor>& tensors, const TextMap& 
 
 }  // namespace
 
-void write_safetensors(const std::filesystem::path& path, std::vector<NamedTensor> tensors,
-                       TextMap metadata) {
+std::size_t write_safetensors(const std::filesystem::path& path, std::vector<NamedTensor> tensors,
+                              TextMap metadata) {
   std::sort(tensors.begin(), tensors.end(), goes_before);
   const std::string header = header_text(tensors, metadata);
   if (header.size() > max_header_bytes)
@@ -67,6 +67,7 @@ void write_safetensors(const std::filesystem::path& path, std::vector<NamedTenso
   file.write(header);
   for (const auto& [name, tensor] : tensors) file.write({tensor.contiguous().bytes(), byte_count(tensor)});
   file.commit();
+  return file.size();
 }
 
 }  // namespace tenon

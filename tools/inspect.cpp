@@ -1,7 +1,6 @@
 // tenon inspect: what a model is.
 #include <fmt/core.h>
 
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "fusion/outline.h"
@@ -24,18 +23,6 @@ std::size_t bytes_of(const Value& weight) {
   return static_cast<std::size_t>(numel(eval(weight.shape(), {}))) * size_of(weight.dtype());
 }
 
-// "fused conv+add+relu" counts apart from "conv".
-std::string kind_of(const Node& n) {
-  return n.regions().empty() ? std::string(n.op().name())
-                             : fmt::format("{} {}", n.op().name(), group_text(n));
-}
-
-std::map<std::string, int> count_ops(const Graph& graph) {
-  std::map<std::string, int> counts;
-  for (const auto& n : graph.body().nodes()) ++counts[kind_of(*n)];
-  return counts;
-}
-
 void print_json(const Model& model) {
   nlohmann::ordered_json out;
   out["model"] = model.path.string();
@@ -53,7 +40,7 @@ void print_json(const Model& model) {
   out["parameters"] = parameters;
   out["weight_bytes"] = bytes;
   out["nodes"] = model.graph->body().nodes().size();
-  out["operators"] = count_ops(*model.graph);
+  out["operators"] = count_kinds(*model.graph);
   out["goldens"] = model.goldens.size();
   for (const auto& [key, text] : model.facts) out[key] = text;
   fmt::print("{}\n", out.dump(2));
@@ -113,7 +100,7 @@ int inspect(const InspectOptions& o) {
   print_summary(model);
   if (o.ops) {
     Table table({"operator", "count"});
-    for (const auto& [name, count] : count_ops(*model.graph)) table.add({name, std::to_string(count)});
+    for (const auto& [name, count] : count_kinds(*model.graph)) table.add({name, std::to_string(count)});
     fmt::print("\n{}", table.str());
   }
   return 0;

@@ -28,7 +28,7 @@ int report(const Error& e) {
 Error unknown_verb(const CLI::App& app, std::string_view word) {
   std::string known;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
-    known += (known.empty() ? "" : ", ") + verb->get_name();
+    if (!verb->get_group().empty()) known += (known.empty() ? "" : ", ") + verb->get_name();
   return tenon::error("there is no verb '{}'", word).hint("the verbs: " + known);
 }
 

@@ -50,22 +50,25 @@ ErrorSpread spread_of_errors(const Tensor& value, const Tensor& expected, double
   return spread;
 }
 
+OutputCheck check_output(std::string name, const Tensor& value, const Tensor& expected,
+                         const Tolerance& tolerance) {
+  OutputCheck c{.name = std::move(name),
+                .difference = compare(value, expected),
+                .dtype = value.dtype(),
+                .expected_dtype = expected.dtype()};
+  if (c.difference.comparable) c.spread = spread_of_errors(value, expected, c.difference.scale, tolerance);
+  c.ok = c.difference.within(tolerance.share) && c.dtype == c.expected_dtype &&
+         (!tolerance.elementwise() || c.spread.beyond == 0);
+  return c;
+}
+
 std::vector<OutputCheck> check_outputs(const Graph& graph, std::span<const Tensor> outputs,
                                        std::span<const Tensor> expected, const Tolerance& tolerance) {
   if (outputs.size() != expected.size())
     throw error("the model has {} outputs, {} are expected", outputs.size(), expected.size());
   std::vector<OutputCheck> checks;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    OutputCheck c{.name = output_name(graph, i),
-                  .difference = compare(outputs[i], expected[i]),
-                  .dtype = outputs[i].dtype(),
-                  .expected_dtype = expected[i].dtype()};
-    if (c.difference.comparable)
-      c.spread = spread_of_errors(outputs[i], expected[i], c.difference.scale, tolerance);
-    c.ok = c.difference.within(tolerance.share) && c.dtype == c.expected_dtype &&
-           (!tolerance.elementwise() || c.spread.beyond == 0);
-    checks.push_back(std::move(c));
-  }
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    checks.push_back(check_output(output_name(graph, i), outputs[i], expected[i], tolerance));
   return checks;
 }
 

@@ -45,6 +45,9 @@ struct OutputCheck {
   double needed_tolerance() const { return difference.relative(); }
 };
 
+OutputCheck check_output(std::string name, const Tensor& value, const Tensor& expected,
+                         const Tolerance& tolerance = {});
+
 /// One check per output. Outputs beyond those expected, and the reverse, are an Error.
 std::vector<OutputCheck> check_outputs(const Graph&, std::span<const Tensor> outputs,
                                        std::span<const Tensor> expected, const Tolerance& tolerance = {});

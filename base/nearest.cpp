@@ -1,0 +1,34 @@
+#include "base/nearest.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace tenon {
+namespace {
+
+// Levenshtein's distance, row by row.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string_view nearest(std::string_view word, std::span<const std::string_view> known) {
+  const auto best = std::min_element(known.begin(), known.end(), [&](std::string_view a, std::string_view b) {
+    return distance(word, a) < distance(word, b);
+  });
+  return best == known.end() ? std::string_view{} : *best;
+}
+
+}  // namespace tenon

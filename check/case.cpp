@@ -1,0 +1,90 @@
+#include "check/case.h"
+
+#include <algorithm>
+#include <set>
+#include <system_error>
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view model_names[] = {"model.pt", "model.pt2", "model.onnx", "model.tenon"};
+
+std::vector<std::string_view> models_in(const fs::path& folder) {
+  std::vector<std::string_view> found;
+  for (const std::string_view name : model_names)
+    if (fs::exists(folder / name)) found.push_back(name);
+  return found;
+}
+
+bool is_case(const fs::path& folder) {
+  return fs::exists(folder / settings_file) || !models_in(folder).empty();
+}
+
+class Search {
+ public:
+  void folder(const fs::path& path, const std::string& name) {
+    if (!seen_.insert(fs::canonical(path)).second) return;  // a link that leads back
+    if (is_case(path)) {
+      cases.push_back(read_case(path, name.empty() ? "." : name));
+      return;
+    }
+    for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+      const std::string child = entry.path().filename();
+      std::error_code broken_link;
+      if (child.starts_with('.') || !entry.is_directory(broken_link)) continue;
+      folder(entry.path(), name.empty() ? child : name + "/" + child);
+    }
+  }
+
+  std::vector<Case> cases;
+
+ private:
+  std::set<fs::path> seen_;
+};
+
+}  // namespace
+
+Case read_case(const fs::path& folder, std::string name) {
+  Case c{.name = std::move(name), .folder = folder};
+  if (fs::exists(c.file(settings_file))) c.settings = read_settings(c.file(settings_file));
+  if (!c.settings.model.empty()) {
+    c.model = c.file(c.settings.model);
+    if (!fs::exists(c.model))
+      throw error("case.toml names the model {}, which is not there", c.settings.model).at(folder.string());
+    return c;
+  }
+  const auto models = models_in(folder);
+  if (models.empty())
+    throw error("the case holds no model")
+        .at(folder.string())
+        .hint(fmt::format("a model is called {}, or named by model = in case.toml",
+                          fmt::join(model_names, ", ")));
+  if (models.size() > 1)
+    throw error("the case holds {} models: {}", models.size(), fmt::join(models, ", "))
+        .at(folder.string())
+        .hint("name one in case.toml, such as model = \"model.pt\", or give each a folder of its own");
+  c.model = c.file(models.front());
+  return c;
+}
+
+std::vector<Case> find_cases(const fs::path& folder) {
+  if (!fs::is_directory(folder))
+    throw error("there is no such folder").at(folder.string()).hint("give a folder of cases: docs/check.md");
+  Search search;
+  try {
+    search.folder(folder, "");
+  } catch (const fs::filesystem_error& e) {
+    throw error("the folder cannot be read: {}", e.code().message()).at(e.path1().string());
+  }
+  if (search.cases.empty())
+    throw error("no case is here")
+        .at(folder.string())
+        .hint("a case is a folder with model.pt or model.tenon in it: docs/check.md");
+  std::sort(search.cases.begin(), search.cases.end(),
+            [](const Case& a, const Case& b) { return a.name < b.name; });
+  return std::move(search.cases);
+}
+
+}  // namespace tenon

@@ -1,0 +1,103 @@
+#include "check/mismatch.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+namespace tenon {
+namespace {
+
+std::string bar(std::int64_t count, std::int64_t of) {
+  constexpr double width = 40;
+  const double share = static_cast<double>(count) / static_cast<double>(of);
+  return std::string(static_cast<std::size_t>(std::ceil(width * share)), '#');
+}
+
+// One line for each decade of errors.
+std::string histogram(const ErrorSpread& s) {
+  std::string text = "errors, as a share of the largest value\n";
+  const auto line = [&](std::string_view label, std::int64_t count) {
+    text += fmt::format("  {:<12} {:>10}  {}", label, count, bar(count, s.elements));
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
+  };
+  line("none", s.exact);
+  for (const ErrorSpread::Bucket& b : s.buckets) line(fmt::format("to {:.0e}", b.below), b.count);
+  if (s.infinite) line("NaN or Inf", s.infinite);
+  return text;
+}
+
+// "rtol 0.001, atol 1e-07", "0.0001 of the largest value"
+std::string str(const Tolerance& t) {
+  if (!t.elementwise()) return fmt::format("{:g} of the largest value", t.share);
+  std::string text = fmt::format("rtol {:g} and atol {:g}", t.rtol, t.atol);
+  return std::isinf(t.share) ? text : text + fmt::format(" or {:g} of the largest value", t.share);
+}
+
+// The least tolerance that accepts the values.
+std::string enough(const Tolerance& t, const OutputCheck& c) {
+  const bool shares = !t.elementwise() || c.difference.relative() > t.share;
+  const double needed = shares ? c.difference.relative() : c.spread.needed_rtol;
+  if (c.difference.exact) return "integers and bools are to be equal\n";
+  if (std::isinf(needed)) return "no tolerance accepts NaN or Inf, or an error where zero is expected\n";
+  // Rounded up, so that what is printed is enough.
+  const double unit = std::pow(10, std::floor(std::log10(needed)) - 1);
+  return fmt::format("it would pass with {} = {:.1e}\n", shares ? "tolerance" : "rtol",
+                     std::ceil(needed / unit) * unit);
+}
+
+}  // namespace
+
+std::optional<Failure> compare_output(const std::string& sample, const std::string& output,
+                                      const Tensor& value, const Tensor& expected,
+                                      const Tolerance& tolerance) {
+  const OutputCheck c = check_output(output, value, expected, tolerance);
+  if (c.ok) return std::nullopt;
+  const Difference& d = c.difference;
+  Failure f{.kind = failure::outputs};
+  f.data = {{"sample", sample},
+            {"output", output},
+            {"type", value.type_string()},
+            {"expected_type", expected.type_string()}};
+  const std::string where = fmt::format("output {} of {}", output, sample);
+  if (!d.comparable || c.dtype != c.expected_dtype) {
+    f.message = fmt::format("{} is {}, stored is {}", where, value.type_string(), expected.type_string());
+    return f;
+  }
+  if (!d.meaningful) {
+    f.message = fmt::format("{}: {}", where, d.str());
+    return f;
+  }
+  // With the share of the largest value as bound of each element, for counting.
+  Tolerance bound = d.exact ? Tolerance(0) : tolerance;
+  if (!bound.elementwise()) bound.atol = bound.share * d.scale;
+  const ErrorSpread s = spread_of_errors(value, expected, d.scale, bound);
+  f.message = fmt::format("{} differs: {} of {} elements{}", where, s.beyond, s.elements,
+                          d.exact ? "" : " by more than " + str(tolerance));
+  f.details =
+      fmt::format("{} at [{}]: {:.8g}, expected {:.8g}\n",
+                  s.infinite ? "the first NaN or infinity" : fmt::format("largest error {:.4g}", d.max_error),
+                  fmt::join(d.worst, ","), d.value, d.expected);
+  if (s.infinite)
+    f.details += fmt::format("{} elements are NaN or infinite on one side only\n", s.infinite);
+  else
+    f.details += fmt::format("relative {:.3g} of the largest value {:.4g}\n", d.relative(), d.scale);
+  f.details += fmt::format("mean error {:.3g}, cosine {:.9f}\n", s.mean, d.cosine);
+  f.details += enough(tolerance, c) + histogram(s);
+  f.data.update({{"elements", s.elements},
+                 {"differing", s.beyond},
+                 {"not_finite", s.infinite},
+                 {"max_error", d.max_error},
+                 {"relative_error", d.relative()},
+                 {"mean_error", s.mean},
+                 {"cosine", d.cosine},
+                 {"index", d.worst},
+                 {"value", d.value},
+                 {"expected", d.expected}});
+  for (const ErrorSpread::Bucket& b : s.buckets)
+    f.data["histogram"].push_back({{"below", b.below}, {"count", b.count}});
+  return f;
+}
+
+}  // namespace tenon

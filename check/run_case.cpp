@@ -1,0 +1,343 @@
+#include "check/run_case.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+#include "base/input_file.h"
+#include "check/golden_graph.h"
+#include "check/mismatch.h"
+#include "check/record.h"
+#include "check/samples.h"
+#include "converter/model.h"
+#include "fusion/outline.h"
+#include "ir/parse.h"
+#include "runtime/inputs.h"
+#include "runtime/session.h"
+#include "verify/bisect.h"
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+
+Failure failure_of(const Error& e) {
+  Failure f{.kind = e.code() == Exit::unsupported ? failure::unsupported : failure::error};
+  const auto first = std::min(e.message().find('\n'), e.message().size());
+  f.message = e.message().substr(0, first);
+  if (first < e.message().size()) f.details = e.message().substr(first + 1) + "\n";
+  if (!e.where().empty()) f.details += "at: " + e.where() + "\n";
+  if (!e.hint().empty()) f.details += "try: " + e.hint() + "\n";
+  return f;
+}
+
+// What ONNX's own runner allows for its test data.
+Tolerance onnx_tolerance() { return ToleranceSetting{.rtol = 1e-3, .atol = 1e-7}.resolved(); }
+
+// What an artifact without goldens would be on disk.
+std::int64_t artifact_bytes(const Model& model) {
+  if (!model.is_source()) return static_cast<std::int64_t>(fs::file_size(model.path));
+  return static_cast<std::int64_t>(save_artifact({.graph = model.graph}, "/dev/null"));
+}
+
+// The goldens of an artifact.
+std::vector<StoredSample> golden_samples(const Graph& graph, const std::vector<Golden>& goldens) {
+  std::vector<StoredSample> samples;
+  for (std::size_t k = 0; k < goldens.size(); ++k) {
+    StoredSample s{.name = fmt::format("golden {}", k)};
+    for (std::size_t i = 0; i < goldens[k].inputs.size(); ++i)
+      s.inputs.push_back({"", i, graph.body().parameter(i)->name(), goldens[k].inputs[i]});
+    for (std::size_t i = 0; i < goldens[k].outputs.size(); ++i)
+      s.outputs.push_back({"", i, output_name(graph, i), goldens[k].outputs[i]});
+    samples.push_back(std::move(s));
+  }
+  return samples;
+}
+
+class CaseRun {
+ public:
+  CaseRun(const Case& c, Update update, const CaseEvents& events)
+      : case_(c), settings_(c.settings), update_(update), events_(events) {
+    result_ = {.name = c.name, .model = c.model.string()};
+    options_.fuse = {.fuse = settings_.fuse, .off = settings_.off};
+    options_.convert.method = settings_.method;
+    options_.convert.inputs = settings_.inputs;
+    options_.progress = events.stage;
+  }
+
+  CaseResult run() {
+    guarded([&] {
+      open();
+      if (settings_.expect) return accepted();
+      check_graph();
+      for (const StoredSample& sample : samples_) run_sample(sample);
+      check_limits();
+      record();
+    });
+    if (first_wrong_) {
+      events_.verdict(result_);
+      guarded([&] { locate(); });
+    }
+    return std::move(result_);
+  }
+
+ private:
+  // An output that differs, and what is needed to find out where that begins.
+  struct WrongOutput {
+    std::vector<Tensor> inputs;
+    std::size_t output;
+    Tensor value;
+    Tolerance tolerance;
+    std::size_t failure;  // its place in result_.failures
+  };
+
+  template <class Work>
+  void guarded(Work work) {
+    try {
+      work();
+    } catch (const Error& e) {
+      if (settings_.expect) return refused(e);
+      result_.fail(failure_of(e));
+    } catch (const std::bad_alloc&) {
+      const auto limit = settings_.memory_bytes;
+      result_.fail({.kind = failure::memory,
+                    .message = limit ? fmt::format("out of memory: the limit is {} MiB", *limit >> 20)
+                                     : "out of memory"});
+    } catch (const std::exception& e) {
+      result_.fail({.kind = failure::error, .message = fmt::format("a bug in tenon: {}", e.what())});
+    }
+  }
+
+  void refused(const Error& e) {
+    const Failure f = failure_of(e);
+    const std::string text = f.message + "\n" + f.details;
+    if (e.code() == *settings_.expect && text.find(settings_.message) != std::string::npos) return;
+    Failure wrong = f;
+    wrong.message = "the model is refused, but not as case.toml expects: " + f.message;
+    wrong.file = settings_file;
+    result_.fail(std::move(wrong));
+  }
+
+  void accepted() {
+    result_.fail({.kind = failure::accepted,
+                  .message = "the model is accepted, case.toml expects a refusal",
+                  .file = settings_file});
+  }
+
+  void open() {
+    events_.stage("reading the samples");
+    samples_ = read_samples(case_.folder);
+    if (options_.convert.inputs.empty() && !samples_.empty()) take_types(samples_.front());
+    model_ = open_model(case_.model, options_);
+    if (!model_.is_source() && (!settings_.fuse || !settings_.off.empty() || !settings_.inputs.empty() ||
+                                settings_.method != "forward"))
+      throw error("an artifact is converted and fused already: inputs, method, fuse and off do nothing")
+          .at(case_.file(settings_file).string());
+    result_.measures.nodes = static_cast<std::int64_t>(model_.graph->body().nodes().size());
+    result_.measures.operators = count_kinds(*model_.graph);
+    if (samples_.empty()) samples_ = golden_samples(*model_.graph, model_.goldens);
+    if (samples_.empty() && update_.outputs) samples_.push_back({.name = "sample", .folder = case_.folder});
+    has_graph_ = fs::exists(case_.file(graph_file));
+    const Limits& l = settings_.limits;
+    const bool limited = l.nodes || l.steps || l.arena_bytes || l.artifact_bytes;
+    if (samples_.empty() && !has_graph_ && !limited && settings_.operators.empty() && !update_.any() &&
+        !settings_.expect)
+      throw error("the case has nothing to compare with: no out_0.npy, no {}, no limits", graph_file)
+          .at(case_.folder.string())
+          .hint("record what there is: tenon check " + case_.folder.string() + " --update");
+    session_ = std::make_unique<Session>(model_.graph, SessionOptions{.threads = settings_.threads});
+  }
+
+  // A source without stored types gets those of the first sample, in the order of its files.
+  void take_types(const StoredSample& sample) {
+    std::vector<const StoredTensor*> in_order;
+    for (const StoredTensor& t : sample.inputs) in_order.push_back(&t);
+    std::sort(in_order.begin(), in_order.end(),
+              [](const auto* a, const auto* b) { return a->index < b->index; });
+    for (const StoredTensor* t : in_order)
+      options_.convert.inputs.push_back({t->name, Type{t->tensor.dtype(), to_shape(t->tensor.shape())}});
+  }
+
+  void check_graph() {
+    const auto fail = [&](std::optional<Failure> f, const char* file) {
+      if (!f) return;
+      f->file = file;
+      result_.fail(std::move(*f));
+    };
+    if (has_graph_ && !update_.graph) fail(against_recorded(), graph_file);
+    fail(compare_counts(settings_.operators, *model_.graph, model_.fusion, options_.fuse), settings_file);
+  }
+
+  std::optional<Failure> against_recorded() {
+    const std::vector<std::byte> bytes = InputFile(case_.file(graph_file)).read_all();
+    try {
+      const auto golden = parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      return compare_graphs(*golden, *model_.graph, model_.fusion, options_.fuse);
+    } catch (const Error& e) {
+      Failure f = failure_of(e);
+      f.kind = failure::graph;
+      f.message = fmt::format("{} cannot be read: {}", graph_file, f.message);
+      f.details += "try: record it anew with --update=graph\n";
+      return f;
+    }
+  }
+
+  void run_sample(const StoredSample& sample) {
+    events_.stage("running " + sample.name);
+    const Graph& graph = *model_.graph;
+    BoundSample bound = bind_or_make(sample);
+    const auto plan = session_->plan_for(bound.inputs);
+    Measures& m = result_.measures;
+    m.steps = std::max(m.steps, static_cast<std::int64_t>(plan->steps.size()));
+    m.arena_bytes = std::max(m.arena_bytes, static_cast<std::int64_t>(plan->arena_bytes));
+    const std::vector<Tensor> outputs = session_->run(bound.inputs);
+    std::vector<Tensor> truth;
+    if (update_.outputs && !sample.folder.empty()) {
+      truth = model_.kind == FileKind::torchscript
+                  ? torch_outputs(torch(), graph, bound.inputs, settings_.method)
+                  : outputs;
+      to_record_.push_back({&sample, bound, truth});
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const Tensor& expected = !truth.empty()     ? truth[i]
+                               : bound.outputs[i] ? bound.outputs[i]->tensor
+                                                  : Tensor();
+      const fs::path file = bound.outputs[i] ? bound.outputs[i]->file : fs::path();
+      compare_with(expected, outputs[i], i, sample.name, file, bound.inputs);
+    }
+    ++m.samples;
+  }
+
+  // While recording, a sample without inputs gets random ones.
+  BoundSample bind_or_make(const StoredSample& sample) {
+    if (!update_.outputs || !sample.inputs.empty() || !sample.named.empty())
+      return bind(*model_.graph, sample);
+    return {.inputs = input_values(*model_.graph, {}, 0),
+            .outputs = std::vector<const StoredTensor*>(model_.graph->body().results().size())};
+  }
+
+  void compare_with(const Tensor& expected, const Tensor& value, std::size_t i, const std::string& sample,
+                    const fs::path& file, const std::vector<Tensor>& inputs) {
+    const std::string name = output_name(*model_.graph, i);
+    if (!expected.defined()) {
+      result_.fail({.kind = failure::outputs,
+                    .message = fmt::format("output {} of {} is not stored", name, sample),
+                    .details = fmt::format("try: record it with --update=outputs, as out_{}.npy\n", i)});
+      return;
+    }
+    const Tolerance tolerance =
+        settings_.tolerance_for(name, file.extension() == ".pb" ? onnx_tolerance() : Tolerance());
+    double& largest = result_.measures.relative_error;
+    largest = std::max(largest, compare(value, expected).relative());
+    auto wrong = compare_output(sample, name, value, expected, tolerance);
+    if (!wrong) return;
+    wrong->file = file.empty() ? "" : fs::relative(file, case_.folder).string();
+    result_.fail(std::move(*wrong));
+    if (!first_wrong_) first_wrong_ = {inputs, i, value, tolerance, result_.failures.size() - 1};
+  }
+
+  void check_limits() {
+    Measures& m = result_.measures;
+    const Limits& limits = settings_.limits;
+    if (limits.artifact_bytes || !model_.is_source()) m.artifact_bytes = artifact_bytes(model_);
+    if (samples_.empty() && (limits.steps || limits.arena_bytes)) {
+      const auto plan = session_->plan_for(input_values(*model_.graph, {}, 0));
+      m.steps = static_cast<std::int64_t>(plan->steps.size());
+      m.arena_bytes = static_cast<std::int64_t>(plan->arena_bytes);
+    }
+    const auto check = [&](std::string_view what, std::int64_t is, std::optional<std::int64_t> most) {
+      if (!most || is <= *most) return;
+      Failure f{.kind = failure::limit,
+                .message = fmt::format("{} {}, case.toml allows {} ({:+.1f}%)", is, what, *most,
+                                       100.0 * static_cast<double>(is - *most) /
+                                           static_cast<double>(std::max<std::int64_t>(*most, 1))),
+                .file = settings_file};
+      f.data = {{"what", what}, {"value", is}, {"limit", *most}};
+      result_.fail(std::move(f));
+    };
+    check("nodes", m.nodes, limits.nodes);
+    check("steps", m.steps, limits.steps);
+    check("bytes of arena", m.arena_bytes, limits.arena_bytes);
+    check("bytes of artifact", m.artifact_bytes, limits.artifact_bytes);
+  }
+
+  void record() {
+    if (!update_.any()) return;
+    events_.stage("recording");
+    const auto add = [&](std::vector<std::string> lines) {
+      result_.recorded.insert(result_.recorded.end(), lines.begin(), lines.end());
+    };
+    for (const Recording& r : to_record_) add(record_sample(*model_.graph, *r.sample, r.bound, r.outputs));
+    if (update_.graph) add(record_graph(case_, *model_.graph));
+  }
+
+  // Adds to the first wrong output where in the model it goes wrong.
+  void locate() {
+    events_.stage("looking for the first difference");
+    const WrongOutput& wrong = *first_wrong_;
+    Failure& f = result_.failures.at(wrong.failure);
+    const bool has_torch = model_.kind == FileKind::torchscript;
+    if (has_torch && agrees_with_torch(wrong)) {
+      f.details += "LibTorch gives what Tenon gives: the stored output is not this model's\n";
+      return;
+    }
+    BisectOptions options{.tolerance = wrong.tolerance,
+                          .method = settings_.method,
+                          .threads = settings_.threads,
+                          .progress = events_.stage};
+    options.tolerance.share = std::min(options.tolerance.share, Tolerance().share);
+    if (has_torch) options.torch = &torch();
+    const Bisection found = bisect(model_, {wrong.inputs}, options);
+    if (!found) {
+      f.details += fmt::format("no step of the model differs from {} by more than rounding explains\n",
+                               has_torch ? "LibTorch" : "the reference");
+      return;
+    }
+    const std::string_view stage = tenon::name(found->stage);
+    f.details += fmt::format("first difference: {}\n  {}\n  at: {}\n", stage, found->what, found->place);
+    if (!found->replaced.empty()) f.details += fmt::format("  for: {}\n", fmt::join(found->replaced, "; "));
+    f.details += fmt::format("  {}\n", found->str());
+    f.data["first_difference"] = {{"stage", stage}, {"what", found->what}, {"place", found->place}};
+  }
+
+  bool agrees_with_torch(const WrongOutput& wrong) {
+    const auto truth = torch_outputs(torch(), *model_.graph, wrong.inputs, settings_.method);
+    return check_output("", wrong.value, truth[wrong.output], wrong.tolerance).ok;
+  }
+
+  TorchOracle& torch() {
+    if (!torch_)
+      torch_ = std::make_unique<TorchOracle>(
+          case_.model,
+          OracleOptions{.threads = settings_.threads, .memory_limit = settings_.memory_bytes.value_or(0)});
+    return *torch_;
+  }
+
+  struct Recording {
+    const StoredSample* sample;
+    BoundSample bound;
+    std::vector<Tensor> outputs;
+  };
+
+  const Case& case_;
+  const CaseSettings& settings_;
+  Update update_;
+  const CaseEvents& events_;
+  OpenOptions options_;
+  CaseResult result_;
+  Model model_;
+  bool has_graph_ = false;
+  std::vector<StoredSample> samples_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<TorchOracle> torch_;
+  std::vector<Recording> to_record_;
+  std::optional<WrongOutput> first_wrong_;
+};
+
+}  // namespace
+
+CaseResult run_case(const Case& c, Update update, const CaseEvents& events) {
+  return CaseRun(c, update, events).run();
+}
+
+}  // namespace tenon

@@ -1,0 +1,128 @@
+#include "check/samples.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "base/error.h"
+#include "ir/npy.h"
+#include "ir/tensor_proto.h"
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "in_12" with the prefix "in_": 12.
+std::optional<std::size_t> index_behind(std::string_view stem, std::string_view prefix) {
+  std::size_t index = 0;
+  if (!stem.starts_with(prefix) || stem.size() == prefix.size()) return std::nullopt;
+  const char* end = stem.data() + stem.size();
+  const auto r = std::from_chars(stem.data() + prefix.size(), end, index);
+  return r.ec == std::errc() && r.ptr == end ? std::optional(index) : std::nullopt;
+}
+
+void add_arrays(std::vector<StoredTensor>& to, const fs::path& file) {
+  for (auto& [name, tensor] : load_npz(file)) to.push_back({file, std::nullopt, name, std::move(tensor)});
+}
+
+// A TensorProto has a name and a number.
+StoredTensor load_proto(const fs::path& file, std::optional<std::size_t> index) {
+  NamedTensor read = load_tensor_proto(file);
+  return {file, index, std::move(read.name), std::move(read.tensor)};
+}
+
+StoredSample read_folder(const fs::path& folder, std::string name) {
+  StoredSample sample{.name = std::move(name), .folder = folder};
+  std::set<fs::path> files;  // in order of their names
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (entry.is_regular_file() && !entry.path().filename().string().starts_with('.'))
+      files.insert(entry.path());
+  for (const fs::path& file : files) {
+    const std::string stem = file.stem(), extension = file.extension();
+    if (extension == ".npy") {
+      if (const auto in = index_behind(stem, "in_"))
+        sample.inputs.push_back({file, in, "", load_npy(file)});
+      else if (const auto out = index_behind(stem, "out_"))
+        sample.outputs.push_back({file, out, "", load_npy(file)});
+      else
+        sample.named.push_back({file, std::nullopt, stem, load_npy(file)});
+    } else if (extension == ".pb") {
+      const auto in = index_behind(stem, "input_"), out = index_behind(stem, "output_");
+      if (in || out) (in ? sample.inputs : sample.outputs).push_back(load_proto(file, in ? in : out));
+    } else if (extension == ".npz") {
+      if (stem != "in" && stem != "out")
+        throw error("{} belongs to nothing", file.filename().string())
+            .at(folder.string())
+            .hint("call it in.npz or out.npz");
+      add_arrays(stem == "in" ? sample.inputs : sample.outputs, file);
+    }
+  }
+  return sample;
+}
+
+// By name where the model has it, else by number.
+template <class Name>
+std::size_t place_of(const StoredTensor& t, std::size_t count, std::string_view what, Name name) {
+  std::string known;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (name(i) == t.name) return i;
+    known += (i ? ", " : "") + name(i);
+  }
+  if (t.index && *t.index < count) return *t.index;
+  throw error("the model has no {} {}", what, t.index ? fmt::format("number {}", *t.index) : t.name)
+      .at(t.file.string())
+      .hint(known.empty() ? "it has none" : fmt::format("it has {}", known));
+}
+
+}  // namespace
+
+std::vector<StoredSample> read_samples(const fs::path& folder) {
+  std::vector<StoredSample> samples;
+  const auto add = [&](StoredSample sample) {
+    if (!sample.empty()) samples.push_back(std::move(sample));
+  };
+  add(read_folder(folder, "sample"));
+  std::set<fs::path> sets;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_"))
+      sets.insert(entry.path());
+  for (const fs::path& set : sets) add(read_folder(set, set.filename()));
+  return samples;
+}
+
+BoundSample bind(const Graph& graph, const StoredSample& sample) {
+  const auto& parameters = graph.body().parameters();
+  const std::size_t results = graph.body().results().size();
+  const auto input_name = [&](std::size_t i) { return parameters[i]->name(); };
+  const auto result_name = [&](std::size_t i) { return output_name(graph, i); };
+  BoundSample bound{.inputs = std::vector<Tensor>(parameters.size()),
+                    .outputs = std::vector<const StoredTensor*>(results)};
+  const auto set_input = [&](std::size_t i, const StoredTensor& t) {
+    if (bound.inputs[i].defined()) throw error("input {} is stored twice", input_name(i)).at(t.file.string());
+    bound.inputs[i] = t.tensor;
+  };
+  const auto set_output = [&](std::size_t i, const StoredTensor& t) {
+    if (bound.outputs[i]) throw error("output {} is stored twice", result_name(i)).at(t.file.string());
+    bound.outputs[i] = &t;
+  };
+  for (const StoredTensor& t : sample.inputs)
+    set_input(place_of(t, parameters.size(), "input", input_name), t);
+  for (const StoredTensor& t : sample.outputs) set_output(place_of(t, results, "output", result_name), t);
+  for (const StoredTensor& t : sample.named) {
+    const bool is_input =
+        std::any_of(parameters.begin(), parameters.end(), [&](const auto& p) { return p->name() == t.name; });
+    if (is_input)
+      set_input(place_of(t, parameters.size(), "input", input_name), t);
+    else
+      set_output(place_of(t, results, "input or output", result_name), t);
+  }
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (!bound.inputs[i].defined())
+      throw error("there is no value for input {}: {}", input_name(i), parameters[i]->type().str())
+          .at(sample.folder.string())
+          .hint(fmt::format("store it as in_{}.npy or {}.npy", i, input_name(i)));
+  return bound;
+}
+
+}  // namespace tenon

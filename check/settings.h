@@ -1,0 +1,59 @@
+// case.toml: what a case asks for beside its files.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "converter/convert.h"
+#include "verify/outputs.h"
+
+namespace tenon {
+
+/// What an output may differ by; what is not given is taken from the case, then from the default.
+struct ToleranceSetting {
+  std::optional<double> share, rtol, atol;
+
+  bool given() const { return share || rtol || atol; }
+  /// rtol and atol replace the share unless it is given too.
+  Tolerance resolved() const;
+};
+
+/// Largest sizes allowed.
+struct Limits {
+  std::optional<std::int64_t> nodes, steps, arena_bytes, artifact_bytes;
+};
+
+struct CaseSettings {
+  std::string model;           // the file's name, where the folder holds several
+  std::string skip;            // the reason
+  std::optional<Exit> expect;  // the case passes when the model is refused in this way
+  std::string message;         // and the refusal says this, among others
+  std::string method = "forward";
+  std::vector<InputSpec> inputs;
+  int threads = 1;
+  bool fuse = true;
+  std::vector<std::string> off;
+  ToleranceSetting tolerance;
+  std::map<std::string, ToleranceSetting> outputs;  // by name
+  Limits limits;
+  std::map<std::string, int> operators;  // how many there are, by kind: "fused conv+relu"
+  std::optional<std::chrono::milliseconds> timeout;
+  std::optional<std::uint64_t> memory_bytes;
+
+  /// The output's own tolerance, else the case's, else `otherwise`.
+  Tolerance tolerance_for(const std::string& output, const Tolerance& otherwise) const;
+};
+
+/// Throws Error naming file, line and key: no TOML, an unknown key (with the nearest known one), a value of
+/// another kind.
+CaseSettings read_settings(const std::filesystem::path& file);
+
+/// "512 MiB", "2GB", "4096": bytes. nullopt for anything else.
+std::optional<std::uint64_t> parse_bytes(std::string_view text);
+
+}  // namespace tenon
