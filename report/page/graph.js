@@ -141,15 +141,19 @@ class Pane {
   draw() {
     const {lines, regions} = this.drawing;
     this.regions = new Map();
-    const regionLayer = el("svg:g"), edgeLayer = el("svg:g"), nodeLayer = el("svg:g");
+    this.bands = [];
+    const [regionLayer, edgeLayer, nodeLayer] = [0, 1, 2].map(() => this.layer());
     for (const box of regions) {
       const g = el("svg:g.region", {"data-fused": box.fused},
         el("svg:rect", {x: box.x, y: box.y, width: box.w, height: box.h, rx: 9}));
       this.regions.set(box.fused, g);
-      regionLayer.append(g);
+      regionLayer(g, box.y, box.y + box.h);
     }
     this.lines = lines.map(d => el("svg:path.edge", {d}));
-    edgeLayer.append(...this.lines);
+    this.graph.edges.forEach(([a, b], i) => {
+      const [from, to] = [this.graph.nodes[a], this.graph.nodes[b]];
+      edgeLayer(this.lines[i], Math.min(from.y, to.y), Math.max(from.y + from.h, to.y + to.h));
+    });
     for (const node of this.graph.nodes) {
       node.element = el(node.io ? "svg:g.node.io" : "svg:g.node", {"data-index": node.index,
         transform: `translate(${node.x.toFixed(1)},${node.y.toFixed(1)})`, style: `--h:${heat(node.share).toFixed(3)}`},
@@ -157,9 +161,26 @@ class Pane {
         el("svg:text.name", {x: 9, y: node.sub ? 16 : 17}, node.name));
       if (node.sub) node.element.append(el("svg:text.sub", {x: 9, y: 30}, node.sub));
       if (node.badge) node.element.append(el("svg:text.share", {x: node.w - 8, y: 16}, node.badge));
-      nodeLayer.append(node.element);
+      nodeLayer(node.element, node.y, node.y + node.h);
     }
-    this.view.append(regionLayer, edgeLayer, nodeLayer);
+  }
+  /** A layer in bands from top to bottom, of which only those in sight are drawn; long lines are bands of their own. */
+  layer() {
+    const layer = el("svg:g"), bands = new Map(), tall = 800;
+    this.view.append(layer);
+    return (element, top, bottom) => {
+      const key = bottom - top > 2 * tall ? element : Math.floor(top / tall);
+      if (!bands.has(key)) {
+        const band = {group: el("svg:g"), top, bottom, shown: true};
+        layer.append(band.group);
+        bands.set(key, band);
+        this.bands.push(band);
+      }
+      const band = bands.get(key);
+      band.top = Math.min(band.top, top);
+      band.bottom = Math.max(band.bottom, bottom);
+      band.group.append(element);
+    };
   }
 
   nodeOf(event) {
@@ -260,6 +281,10 @@ class Pane {
   apply() {
     this.view.setAttribute("transform", `translate(${this.x},${this.y}) scale(${this.k})`);
     this.svg.classList.toggle("far", this.k < 0.42);
+    for (const band of this.bands) {
+      const shown = band.bottom * this.k + this.y >= 0 && band.top * this.k + this.y <= this.height;
+      if (shown !== band.shown) band.group.setAttribute("display", (band.shown = shown) ? "inline" : "none");
+    }
     if (!this.queued) this.queued = requestAnimationFrame(() => { this.queued = 0; this.paintStrip(); });
   }
   /** Moves until the node (with its group) is well inside. */

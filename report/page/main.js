@@ -13,7 +13,7 @@ function drawHeader() {
     model.model.inputs.map(i => `${i.name}: ${i.type}`).join(", "), `tenon ${model.tenon}`].filter(Boolean).join("  ·  ");
   const figure = (value, unit, text, title) => byId("figures").append(el("div.figure", {title: title ?? null},
     el("b", {}, value, unit ? el("small", {}, ` ${unit}`) : ""), el("span", {}, text)));
-  const split = text => text.split(" ");
+  const split = text => [text.split(" ")[0], text.split(" ")[1] ?? ""];
   if (profile) {
     const t = profile.latency_ms;
     figure(format.ms(t.median), "ms", t.ci95 ? `median latency (95%: ${format.ms(t.ci95[0])} to ${format.ms(t.ci95[1])})` : "median latency");
@@ -26,7 +26,7 @@ function drawHeader() {
     figure(...split(format.bytes(profile.peak_arena_bytes)), "arena for intermediate values");
     figure(...split(format.bytes(model.model.weight_bytes)), `weights${profile.packed_bytes ? `, ${format.bytes(profile.packed_bytes)} packed` : ""}`);
   } else {
-    figure(...split(`${format.count(model.model.parameters)} `), "parameters");
+    figure(...split(format.count(model.model.parameters)), "numbers in its weights");
     figure(...split(format.bytes(model.model.weight_bytes)), "weights");
     figure(...split(format.flops(model.flops)), "a run");
     if (model.plan) figure(...split(format.bytes(model.plan.arena_bytes)), "arena for intermediate values");
@@ -101,6 +101,8 @@ function showDetails(node, fused) {
     if (node.steps.length > 1) parts.push(el("h4", {}, `Step ${s.index}: ${s.op}`));
     parts.push(stepFacts(s));
   }
+  if (graph === graphs.fused && !node.io && steps.length && !node.steps.length)
+    parts.push(el("p.muted", {}, "No step: it is read where it lies, or was computed while planning."));
   parts.push(el("pre", {}, node.text));
   const list = (title, nodes) => {
     if (nodes.length) parts.push(el("h4", {}, title), el("ol", {}, ...nodes.map(n => el("li", {}, link(n)))));

@@ -66,15 +66,15 @@ function linkSteps() {
     for (const v of [...node.outputs, ...(node.members ?? []).flatMap(m => m.outputs)])
       if (v.origin >= 0) owner.set(v.origin, node);
   }
-  const named = new Map();  // for values that no imported one equals: by operators and modules
-  for (const node of graphs.fused.nodes) if (!node.io) named.set(`${node.title} ${node.module}`, node);
+  // Of values that no imported one equals: the node of the same module with all these operators.
+  const similar = step => graphs.fused.nodes.find(node => !node.io && node.module === step.module &&
+    step.op.split("+").every(op => node.title.split(" + ").includes(op)));
   const weight = step => timed ? step.ms : step.flops;
   const total = steps.reduce((sum, s) => sum + weight(s), 0) || 1;
   steps.forEach((step, i) => {
     step.index = i;
     step.weight = weight(step) / total;
-    step.node = owner.get((step.origins ?? []).find(o => owner.has(o))) ??
-      named.get(`${(step.op ?? "").split("+").join(" + ")} ${step.module}`);
+    step.node = owner.get(step.origins.find(o => owner.has(o))) ?? similar(step);
     if (!step.node) return;
     step.node.steps.push(step);
     step.node.share += step.weight;
