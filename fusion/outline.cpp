@@ -43,6 +43,7 @@ Node* outline(std::span<Node* const> members) {
     Node* copy = body.insert(m->op(), std::move(inputs), nullptr, m->source);
     for (std::size_t i = 0; i < m->num_outputs(); ++i) {
       inside[m->output(i)] = copy->output(i);
+      copy->output(i)->origin = m->output(i)->origin;
       if (!used_outside(m->output(i), members)) continue;
       escaping.push_back(m->output(i));
       types.push_back(m->output(i)->type());

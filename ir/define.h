@@ -47,7 +47,8 @@ struct Composite : Operator {
 
 /// Add `std::vector<Type> infer(std::span<const Type>) const` (or `Type infer(const Type&...) const`) and
 /// `void reference(std::span<const Tensor>, std::span<Tensor>) const`; and if it is differentiable
-/// `std::vector<Ref> gradient(inputs, outputs, grads) const`.
+/// `std::vector<Ref> gradient(inputs, outputs, grads) const`; and if it does arithmetic
+/// `double flops(TypeSpan inputs, TypeSpan outputs) const` (a multiply-add counts two).
 template <int Min, int Max = Min>
 struct Kernel : Operator {
   static constexpr Meaning meaning = Meaning::kernel;
@@ -165,6 +166,10 @@ OpInfo make_info() {
       static_cast<const T*>(op)->reference(in, out);
     };
   if constexpr (T::meaning == Meaning::composite) info.decompose = decompose<T>;
+  if constexpr (requires { &T::flops; })
+    info.flops = [](const void* op, std::span<const Type> in, std::span<const Type> out) {
+      return static_cast<const T*>(op)->flops(in, out);
+    };
   if constexpr (requires { &T::gradient; })
     info.gradient = [](const void* op, std::span<const Ref> in, std::span<const Ref> out,
                        std::span<const Ref> grads) {

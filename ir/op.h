@@ -64,6 +64,9 @@ struct OpInfo {
   /// Computes outputs (allocated by the caller, dense) from inputs; kernels only, null otherwise. When an
   /// output's size depends on data it replaces the tensor.
   void (*reference)(const void*, std::span<const Tensor> inputs, std::span<Tensor> outputs);
+  /// Arithmetic operations between operands and results of known sizes; null for kernels that do none.
+  /// Pointwise operators and composites have none of their own either: see ir/flops.h.
+  double (*flops)(const void*, std::span<const Type> inputs, std::span<const Type> outputs);
   /// Builds the operator from smaller ones; composites only, null otherwise.
   std::vector<Ref> (*decompose)(const void*, std::span<const Ref> inputs);
   /// Gradients of the inputs (an empty Ref where there is none) from those of the outputs; null when there is

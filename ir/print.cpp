@@ -61,7 +61,7 @@ class Printer {
 
   std::string one(const Node& n) {
     node(n, 0);
-    return std::move(out_);
+    return std::exchange(out_, {});
   }
 
   Names names() && { return std::move(names_); }
@@ -240,6 +240,13 @@ std::string print(const Graph& graph, PrintOptions options) { return Printer(gra
 
 std::string print(const Graph& graph, const Node& node, PrintOptions options) {
   return Printer(graph, options).one(node);
+}
+
+std::vector<std::string> print_nodes(const Graph& graph, PrintOptions options) {
+  Printer printer(graph, options);
+  std::vector<std::string> texts;
+  for (const auto& node : graph.body().nodes()) texts.push_back(printer.one(*node));
+  return texts;
 }
 
 std::unordered_map<const Value*, std::string> value_names(const Graph& graph) {

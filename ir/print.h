@@ -17,6 +17,8 @@ struct PrintOptions {
 std::string print(const Graph&, PrintOptions = {});
 /// One node as it stands in the graph's text (names of results are taken from their order in the graph).
 std::string print(const Graph&, const Node&, PrintOptions = {});
+/// The same for each node of the body, in order.
+std::vector<std::string> print_nodes(const Graph&, PrintOptions = {});
 /// The operator with its attributes: "conv(stride=2, pad=3)".
 std::string print(const Op&);
 /// Names of the graph's values as print() writes them: "%x", "%12", "@fc.weight".

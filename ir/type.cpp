@@ -43,6 +43,8 @@ Dim numel(const Shape& shape) {
   return n;
 }
 
+double elements(const Type& type) { return static_cast<double>(numel(type.shape).value()); }
+
 Index eval(const Shape& shape, const Bindings& bindings) {
   Index sizes(shape.size());
   std::transform(shape.begin(), shape.end(), sizes.begin(), [&](const Dim& d) { return d.eval(bindings); });

@@ -26,6 +26,8 @@ struct Type {
 
 /// Product of the sizes.
 Dim numel(const Shape&);
+/// The same as a number; sizes must be known.
+double elements(const Type&);
 /// Sizes under bindings. Throws Error naming the first unbound symbol.
 Index eval(const Shape&, const Bindings&);
 Shape to_shape(std::span<const std::int64_t> sizes);

@@ -11,14 +11,6 @@
 namespace tenon {
 namespace {
 
-std::size_t live_bytes(const Plan& plan, int step) {
-  std::size_t bytes = 0;
-  for (const Buffer& b : plan.buffers)
-    if (b.kind == Buffer::Kind::arena && b.first >= 0 && b.first <= step && step <= b.last)
-      bytes += b.storage->bytes;
-  return bytes;
-}
-
 /// Adds shares of steps under names.
 class Sums {
  public:
@@ -104,6 +96,7 @@ std::vector<StepRow> step_rows(const Profile& p, const std::optional<cpu::Peak>&
   // Shares of parts need some machine; which one matters little.
   const cpu::Peak weights = peak.value_or(cpu::Peak{.gflops = 50, .gbs = 10});
   const RunSamples samples = samples_of(p.runs);
+  const std::vector<std::size_t> live = p.plan->live_bytes();
   std::vector<StepRow> rows;
   double total = 0;
   for (std::size_t i = 0; i < p.plan->steps.size(); ++i) {
@@ -119,7 +112,7 @@ std::vector<StepRow> step_rows(const Profile& p, const std::optional<cpu::Peak>&
                 .ms = median(samples.step_ms[i]),
                 .flops = info.flops,
                 .bytes = info.bytes,
-                .live_bytes = live_bytes(*p.plan, static_cast<int>(i)),
+                .live_bytes = live[i],
                 .parts = parts_of(*p.plan, i, weights)};
     const double per_ms = row.ms > 0 ? 1e-6 / row.ms : 0;
     row.gflops = row.flops * per_ms;

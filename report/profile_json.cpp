@@ -4,15 +4,8 @@
 #include "base/version.h"
 
 namespace tenon {
-namespace {
 
 using nlohmann::ordered_json;
-
-ordered_json to_json(const Summary& s) {
-  return {{"min", s.min}, {"median", s.median}, {"mean", s.mean},
-          {"max", s.max}, {"stddev", s.stddev}, {"p50", s.p50},
-          {"p90", s.p90}, {"p99", s.p99},       {"ci95", {s.ci95.low, s.ci95.high}}};
-}
 
 ordered_json to_json(const ModelFacts& m) {
   const auto slots = [](const std::vector<ModelFacts::Slot>& list) {
@@ -26,6 +19,14 @@ ordered_json to_json(const ModelFacts& m) {
           {"outputs", slots(m.outputs)},
           {"parameters", m.parameters},
           {"weight_bytes", m.weight_bytes}};
+}
+
+namespace {
+
+ordered_json to_json(const Summary& s) {
+  return {{"min", s.min}, {"median", s.median}, {"mean", s.mean},
+          {"max", s.max}, {"stddev", s.stddev}, {"p50", s.p50},
+          {"p90", s.p90}, {"p99", s.p99},       {"ci95", {s.ci95.low, s.ci95.high}}};
 }
 
 ordered_json to_json(const MachineFacts& m) {

@@ -7,5 +7,7 @@
 namespace tenon {
 
 nlohmann::ordered_json to_json(const ProfileReport&);
+/// The field "model".
+nlohmann::ordered_json to_json(const ModelFacts&);
 
 }  // namespace tenon

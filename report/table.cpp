@@ -36,6 +36,23 @@ std::string Table::str() const {
   return out;
 }
 
+namespace {
+
+std::string scaled(double value, double base, std::initializer_list<const char*> units) {
+  const char* const* unit = units.begin();
+  while (value >= base && unit + 1 != units.end()) {
+    value /= base;
+    ++unit;
+  }
+  const int digits = unit == units.begin() || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f}{}", value, digits, *unit);
+}
+
+}  // namespace
+
+std::string count_text(double value) { return scaled(value, 1000, {"", " K", " M", " G", " T"}); }
+std::string bytes_text(double value) { return scaled(value, 1024, {" B", " KiB", " MiB", " GiB", " TiB"}); }
+
 std::string shorten(const std::string& text, std::size_t width) {
   if (text.size() <= width) return text;
   const std::size_t head = (width - 2) / 2, tail = width - 2 - head;

@@ -16,6 +16,11 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// A number to three digits: "25.6 M", "8.18 G".
+std::string count_text(double);
+/// "97.5 MiB"
+std::string bytes_text(double);
+
 /// At most `width` characters: the beginning and the end, with ".." for what is left out.
 std::string shorten(const std::string& text, std::size_t width);
 

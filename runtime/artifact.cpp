@@ -57,6 +57,7 @@ class Loader {
       graph->set_weight_data(weight.get(), data);
     }
     verify(*graph);
+    number_origins(*graph);
     Artifact artifact;
     load_goldens(*graph, artifact.goldens);
     for (const auto& [name, tensor] : file_->tensors)

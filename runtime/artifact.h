@@ -23,9 +23,9 @@ struct Artifact {
 /// written one by one. Returns the file's size.
 std::size_t save_artifact(const Artifact& artifact, const std::filesystem::path& path);
 
-/// Maps the file; weights are views of it. Nothing in it is trusted: throws Error naming the file and what is
-/// wrong: not an artifact, a newer version, data that do not agree with their checksums, a weight that the
-/// graph does not declare or lacks.
+/// Maps the file; weights are views of it, and its values their own origins. Nothing in it is trusted: throws
+/// Error naming the file and what is wrong: not an artifact, a newer version, data that do not agree with
+/// their checksums, a weight that the graph does not declare or lacks.
 Artifact load_artifact(const std::filesystem::path& path);
 
 /// True when the file begins as an artifact does (a cheap look; load_artifact decides).

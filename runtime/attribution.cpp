@@ -1,35 +1,15 @@
 // Estimates of what each operator of a step costs.
 #include "runtime/attribution.h"
 
-#include <algorithm>
-#include <numeric>
 #include <set>
 
+#include "ir/flops.h"
 #include "runtime/group.h"
 
 namespace tenon {
 namespace {
 
-int primitives(const Expr& e) {
-  int count = e.node().kind == Expr::Kind::prim ? 1 : 0;
-  for (const Expr& argument : e.node().args) count += primitives(argument);
-  return count;
-}
-
-double elements(const Value* v) { return static_cast<double>(numel(v->shape()).value()); }
-double bytes(const Value* v) { return elements(v) * static_cast<double>(size_of(v->dtype())); }
-
-/// Operations of each member: of pointwise ones by their expression; the rest of the step's for the others.
-std::vector<double> flops_of(const Group& group, double step_flops) {
-  std::vector<double> flops;
-  for (const Node* m : group.members())
-    flops.push_back(m->op().is_pointwise() ? primitives(expr_of(m->op())) * elements(m->output()) : -1);
-  const auto others = static_cast<double>(std::count(flops.begin(), flops.end(), -1.0));
-  const double known = std::accumulate(flops.begin(), flops.end(), others);
-  const double rest = others > 0 ? std::max(step_flops - known, 0.0) / others : 0;
-  std::replace(flops.begin(), flops.end(), -1.0, rest);
-  return flops;
-}
+double bytes(const Value* v) { return elements(v->type()) * static_cast<double>(size_of(v->dtype())); }
 
 /// Bytes of each member: operands from outside are read by whoever uses them first.
 std::vector<double> bytes_of(const Group& group) {
@@ -59,17 +39,17 @@ std::string module_of(const Node& node) {
 std::vector<StepPart> parts_of(const Plan& plan, std::size_t step, const cpu::Peak& peak) {
   if (!plan.nodes[step]) return {};
   const Group group(*plan.nodes[step]);
-  const StepInfo& info = plan.steps[step]->info;
   const auto module = [&](const Node& member) {
     return module_of(member.source.modules.empty() ? group.node() : member);
   };
-  if (info.kernel == "copy") return {{module(*group.members().front()), "copy", 1}};
-  const std::vector<double> flops = flops_of(group, info.flops), moved = bytes_of(group);
+  if (plan.steps[step]->info.kernel == "copy") return {{module(*group.members().front()), "copy", 1}};
+  const std::vector<double> moved = bytes_of(group);
   std::vector<StepPart> parts;
   double sum = 0;
   for (std::size_t i = 0; i < group.members().size(); ++i) {
     const Node& member = *group.members()[i];
-    parts.push_back({module(member), std::string(member.op().name()), least_ms(peak, flops[i], moved[i])});
+    parts.push_back(
+        {module(member), std::string(member.op().name()), least_ms(peak, flops(member), moved[i])});
     sum += parts.back().share;
   }
   for (StepPart& p : parts) p.share = sum > 0 ? p.share / sum : 1 / static_cast<double>(parts.size());

@@ -96,7 +96,6 @@ Reg LoopBuilder::emit_pointwise(const Node& member) {
       r = program_.cast(step.type, arg(0));
     } else {
       r = program_.prim(step.prim, arg(0), arg(1), arg(2));
-      ++primitives_;
     }
     steps.push_back(r);
   }
@@ -116,7 +115,6 @@ Reg LoopBuilder::emit_reduction(const Node& member) {
   const bool logical = *kind == Reduce::any || *kind == Reduce::all;
   if (logical && !is_bool(in->dtype()))
     x = program_.prim(Prim::ne, x, emit_constant(program_, in->dtype(), 0));
-  ++primitives_;
   std::int64_t count = 1;
   const Axes axes = *reduced_axes(member.op());
   for (const std::int64_t axis : axes) count *= in->shape()[static_cast<std::size_t>(axis)].value();
@@ -159,7 +157,6 @@ Loop lower(const Group& group, const LoopAxes& axes,
     const Reg r = builder.reg(result);
     program.store(operand(result, place(result)), r);
   }
-  loop.flops = static_cast<double>(builder.primitives()) * static_cast<double>(numel(axes.sizes));
   return loop;
 }
 

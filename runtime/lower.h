@@ -12,7 +12,6 @@ namespace tenon {
 struct Loop {
   LoopProgram program;
   std::vector<Tensor> buffers;
-  double flops = 0;
 };
 
 /// Emits the operators of a group into a program. How values from outside come in is the caller's affair.
@@ -26,7 +25,6 @@ class LoopBuilder {
   /// The register of a value; loads it when it comes from outside.
   Reg reg(const Value* value);
   void set(const Value* value, Reg reg) { regs_[value] = reg; }
-  int primitives() const { return primitives_; }
 
  private:
   Reg emit_pointwise(const Node& member);
@@ -36,7 +34,6 @@ class LoopBuilder {
   const LoopAxes* axes_;
   std::function<Reg(const Value*)> operand_;
   std::unordered_map<const Value*, Reg> regs_;
-  int primitives_ = 0;
 };
 
 /// True when every value of the group has a dtype that loop programs compute with.

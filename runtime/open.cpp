@@ -25,7 +25,10 @@ Node* inline_group(Node& node) {
     for (std::size_t i = 0; i < member->num_outputs(); ++i) types.push_back(member->output(i)->type());
     Node* copy = body.insert_typed(member->op(), std::move(inputs), std::move(types), 0, &node,
                                    member->source.empty() ? node.source : member->source);
-    for (std::size_t i = 0; i < member->num_outputs(); ++i) values[member->output(i)] = copy->output(i);
+    for (std::size_t i = 0; i < member->num_outputs(); ++i) {
+      values[member->output(i)] = copy->output(i);
+      copy->output(i)->origin = member->output(i)->origin;
+    }
     if (!first) first = copy;
   }
   for (std::size_t i = 0; i < node.num_outputs(); ++i)

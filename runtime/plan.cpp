@@ -35,6 +35,14 @@ std::string Plan::text() const {
   return text;
 }
 
+std::vector<std::size_t> Plan::live_bytes() const {
+  std::vector<std::size_t> live(steps.size(), 0);
+  for (const Buffer& b : buffers)
+    if (b.kind == Buffer::Kind::arena && b.first >= 0)
+      for (int i = b.first; i <= b.last; ++i) live[static_cast<std::size_t>(i)] += b.storage->bytes;
+  return live;
+}
+
 int Plan::copies() const {
   return static_cast<int>(std::count_if(steps.begin(), steps.end(),
                                         [](const auto& step) { return step->info.kernel == "copy"; }));

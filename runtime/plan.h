@@ -22,6 +22,8 @@ struct Plan {
 
   /// The planned stage: a line for each step, with kernel, places and arena offsets.
   std::string text() const;
+  /// Bytes of the arena's buffers that are alive during each step.
+  std::vector<std::size_t> live_bytes() const;
   /// Steps whose kernel is a plain copy.
   int copies() const;
 };

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "ir/evaluate.h"
+#include "ir/flops.h"
 #include "ir/ops/control.h"
 #include "ir/ops/shape.h"
 #include "runtime/arena.h"
@@ -118,18 +119,22 @@ Tensor Planner::dense(const Value* value) {
   return copied(value, row_major(value->rank()), [](const Tensor& t) { return t.is_contiguous(); });
 }
 
-void Planner::emit(std::unique_ptr<Step> step, const Node* node, std::vector<Tensor> reads,
+void Planner::emit(std::unique_ptr<Step> step, const Node& node, std::vector<Tensor> reads,
                    std::vector<Tensor> writes) {
+  step->info.op = Group(node).ops();
+  step->info.flops = flops(node);
+  add(std::move(step), &node, std::move(reads), std::move(writes));
+}
+
+void Planner::add(std::unique_ptr<Step> step, const Node* node, std::vector<Tensor> reads,
+                  std::vector<Tensor> writes) {
   const auto at = static_cast<int>(steps_.size());
   for (const Tensor& t : reads) buffers_.touch(t, at);
   for (const Tensor& t : writes) buffers_.touch(t, at);
   for (const auto* tensors : {&reads, &writes})
     for (const Tensor& t : *tensors)
       step->info.bytes += static_cast<double>(t.numel()) * static_cast<double>(size_of(t.dtype()));
-  if (node) {
-    if (step->info.op.empty()) step->info.op = Group(*node).ops();
-    step->info.source = node->source;
-  }
+  if (node) step->info.source = node->source;
   step->reads = std::move(reads);
   step->writes = std::move(writes);
   scratch_bytes_ = std::max(scratch_bytes_, step->scratch_bytes);
@@ -144,7 +149,7 @@ void Planner::copy(const Tensor& from, const Tensor& to, const Node* node) {
     return true;
   }();
   if (same || from.numel() == 0) return;
-  emit(make_copy(*this, from, to), node, {from}, {to});
+  add(make_copy(*this, from, to), node, {from}, {to});
 }
 
 void Planner::copy_results() {

@@ -26,13 +26,15 @@ class Planner {
   Tensor rows(const Value* value, const Order& order);
   /// The value in dense row-major memory, copied there if need be.
   Tensor dense(const Value* value);
-  /// Adds a step that reads and writes these places. The node is null for copies of results.
-  void emit(std::unique_ptr<Step> step, const Node* node, std::vector<Tensor> reads,
+  /// Adds the step that computes a node, which reads and writes these places.
+  void emit(std::unique_ptr<Step> step, const Node& node, std::vector<Tensor> reads,
             std::vector<Tensor> writes);
-  /// Adds a copy, unless both are the same memory.
+  /// Adds a copy on behalf of a node (null: of the graph's result), unless both are the same memory.
   void copy(const Tensor& from, const Tensor& to, const Node* node);
 
  private:
+  void add(std::unique_ptr<Step> step, const Node* node, std::vector<Tensor> reads,
+           std::vector<Tensor> writes);
   bool fold(const Node& node);
   bool computes_nothing(const Node& node);
   bool try_makers(Node& node);

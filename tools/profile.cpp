@@ -8,8 +8,10 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "report/compare_runs.h"
+#include "report/html.h"
 #include "report/profile_json.h"
 #include "report/profile_text.h"
+#include "report/summary.h"
 #include "report/trace.h"
 #include "report/unfused.h"
 #include "tools/model_options.h"
@@ -21,7 +23,7 @@ namespace {
 
 struct ProfileVerb {
   ModelOptions model;
-  std::string other, versus, stored, device = "cpu", json, trace;
+  std::string other, versus, stored, device = "cpu", json, trace, html;
   ProfileOptions runs;
   TextOptions text;
   double max_slowdown = 0;
@@ -158,6 +160,13 @@ Comparison compare_with_stored(const ProfileVerb& o, const ProfileReport& now) {
   return compare_stored(before, after, limits);
 }
 
+/// Of the first sizes, as all that a profile says step by step.
+std::string page(const ProfileVerb& o, const Model& model, const ProfileReport& report) {
+  Session session(model.graph, {.threads = o.model.threads});
+  const ModelSummary summary = summarize(model, session, swept(o.model).front().values(model));
+  return html(to_json(model, summary), to_json(report));
+}
+
 int run_profile(const ProfileVerb& o) {
   if (o.device != "cpu")
     throw unsupported("there is no device '{}'", o.device).at("--device").hint("this build has: cpu");
@@ -179,6 +188,7 @@ int run_profile(const ProfileVerb& o) {
     fmt::print("{}", sides ? to_text(*report.comparison, text) : to_text(report, text));
   if (!o.json.empty()) write(o.json, to_json(report).dump(2) + "\n");
   if (!o.trace.empty()) write(o.trace, to_trace(report).dump() + "\n");
+  if (!o.html.empty()) write(o.html, page(o, model, report));
   const bool regression = o.max_slowdown > 0 && report.comparison && report.comparison->slower();
   return static_cast<int>(regression ? Exit::differs : Exit::done);
 }
@@ -229,6 +239,9 @@ void add_profile(CLI::App& app, int& exit_code) {
   verb->add_option("--json", o->json, "Write the profile as JSON (-: to standard output, without the text)")
       ->type_name("FILE");
   verb->add_option("--trace", o->trace, "Write a trace for Perfetto or chrome://tracing")->type_name("FILE");
+  verb->add_option("--html", o->html,
+                   "Write a page: the graph before and after fusion, steps, roofline, memory over time")
+      ->type_name("FILE");
   verb->footer(
       "Example: tenon profile resnet50.pt --by module --depth 1\n"
       "         tenon profile old.tenon new.tenon --max-slowdown 1.05");

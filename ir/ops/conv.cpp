@@ -24,7 +24,16 @@ void check_bias(TypeSpan in, const Dim& channels) {
   check_same_size("the bias", in[2].shape[0], "the number of output channels", channels);
 }
 
+// Each point (of the result; transposed: of the input) meets every tap of its group, padding or not.
+double conv_flops(TypeSpan in, const Type& out, const Type& points) {
+  const double taps = elements(in[1]) / static_cast<double>(in[1].shape[0].value());
+  return 2 * elements(points) * taps + (in.size() > 2 ? elements(out) : 0);
+}
+
 }  // namespace
+
+double Conv::flops(TypeSpan in, TypeSpan out) const { return conv_flops(in, out[0], out[0]); }
+double ConvTranspose::flops(TypeSpan in, TypeSpan out) const { return conv_flops(in, out[0], in[0]); }
 
 std::vector<Type> Conv::infer(TypeSpan in) const {
   const Type &x = in[0], &weight = in[1];

@@ -17,6 +17,7 @@ struct Conv : Kernel<2, 3> {
                  field("groups", &Conv::groups)};
   std::vector<Type> infer(TypeSpan in) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
   static constexpr std::array from = {
       aten("conv1d(input, weight, bias, stride=stride, pad=padding, dilation=dilation, groups=groups)"),
@@ -37,6 +38,7 @@ struct ConvTranspose : Kernel<2, 3> {
                  field("groups", &ConvTranspose::groups)};
   std::vector<Type> infer(TypeSpan in) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
   static constexpr std::array from = {
       aten("conv_transpose1d(input, weight, bias, stride=stride, pad=padding, output_pad=output_padding, "

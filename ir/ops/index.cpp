@@ -109,6 +109,16 @@ Type OneHot::infer(const Type& indices) const {
   return out;
 }
 
+double Scatter::flops(TypeSpan in, TypeSpan) const { return reduce == Reduce::none ? 0 : elements(in[1]); }
+
+double IndexPut::flops(TypeSpan in, TypeSpan) const {
+  if (!accumulate) return 0;
+  const Shape places = index_places(in[0], axes, in.subspan(2));
+  return elements({in[0].dtype, indexed_shape(in[0].shape, axes, places)});
+}
+
+double IndexAdd::flops(TypeSpan in, TypeSpan) const { return elements(in[2]); }
+
 std::vector<const OpInfo*> index_ops() { return family(Indexing{}); }
 
 }  // namespace tenon

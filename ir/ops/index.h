@@ -61,6 +61,7 @@ struct Scatter : Kernel<3> {
                                             field("include_self", &Scatter::include_self)};
   Type infer(const Type& x, const Type& indices, const Type& src) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
   static constexpr std::array from = {aten("scatter_add(self, index, src, axis=dim)"),
                                       aten("scatter.src(self, index, src, axis=dim)")};
@@ -76,6 +77,7 @@ struct IndexPut : Kernel<3, -1> {
       std::tuple{field("axes", &IndexPut::axes), field("accumulate", &IndexPut::accumulate)};
   std::vector<Type> infer(TypeSpan in) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
 };
 
@@ -86,6 +88,7 @@ struct IndexAdd : Kernel<3> {
   static constexpr auto fields = std::tuple{field("axis", &IndexAdd::axis)};
   Type infer(const Type& x, const Type& indices, const Type& src) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
   static constexpr std::array from = {aten("index_add(self, index, source, axis=dim)")};
 };

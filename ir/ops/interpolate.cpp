@@ -21,6 +21,13 @@ Type Interpolate::infer(const Type& x) const {
   return out;
 }
 
+double Interpolate::flops(TypeSpan in, TypeSpan out) const {
+  double taps = 1;  // of an element of the result, each a multiply-add
+  for (std::size_t i = 2; i < in[0].rank(); ++i) taps *= mode == InterpolateMode::cubic ? 4 : 2;
+  const bool nearest = mode == InterpolateMode::nearest || mode == InterpolateMode::nearest_exact;
+  return nearest ? 0 : 2 * taps * elements(out[0]);
+}
+
 std::vector<const OpInfo*> interpolate_ops() { return family(Interpolation{}); }
 
 }  // namespace tenon

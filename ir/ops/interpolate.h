@@ -25,6 +25,7 @@ struct Interpolate : Kernel<1> {
                  field("align_corners", &Interpolate::align_corners), field("scales", &Interpolate::scales)};
   Type infer(const Type& x) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
 };
 
 using Interpolation = OpList<Interpolate>;

@@ -41,6 +41,15 @@ std::vector<Type> Linear::infer(TypeSpan in) const {
   return {out};
 }
 
+double MatMul::flops(TypeSpan in, TypeSpan out) const {
+  return 2 * elements(out[0]) * static_cast<double>(in[0].shape.back().value());
+}
+
+double Linear::flops(TypeSpan in, TypeSpan out) const {
+  const double bias = in.size() > 2 ? 1 : 0;
+  return elements(out[0]) * (2 * static_cast<double>(in[0].shape.back().value()) + bias);
+}
+
 std::vector<const OpInfo*> linear_ops() { return family(LinearOps{}); }
 
 }  // namespace tenon

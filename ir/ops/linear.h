@@ -9,6 +9,7 @@ struct MatMul : Kernel<2> {
   static constexpr std::string_view name = "matmul";
   Type infer(const Type& a, const Type& b) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
   static constexpr std::array from = {onnx("MatMul(a, b)")};
 };
@@ -18,6 +19,7 @@ struct Linear : Kernel<2, 3> {
   static constexpr std::string_view name = "linear";
   std::vector<Type> infer(TypeSpan in) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
   static constexpr std::array from = {aten("linear(input, weight, bias)")};
 };

@@ -39,7 +39,18 @@ Type adapted(const Type& x, const Shape& output) {
   return out;
 }
 
+// One operation for each element of each window.
+double window_flops(const Axes& kernel, const Type& out) {
+  double size = 1;
+  for (const std::int64_t k : spatial("kernel", kernel, spatial_dims(out))) size *= static_cast<double>(k);
+  return size * elements(out);
+}
+
 }  // namespace
+
+double MaxPool::flops(TypeSpan, TypeSpan out) const { return window_flops(kernel, out[0]); }
+double MaxPoolIndices::flops(TypeSpan, TypeSpan out) const { return window_flops(kernel, out[0]); }
+double AvgPool::flops(TypeSpan, TypeSpan out) const { return window_flops(kernel, out[0]); }
 
 Type MaxPool::infer(const Type& x) const { return pooled(x, kernel, stride, pad, dilation, ceil); }
 

@@ -19,6 +19,7 @@ struct MaxPool : Kernel<1> {
       field("dilation", &MaxPool::dilation), field("ceil", &MaxPool::ceil)};
   Type infer(const Type& x) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
   static constexpr std::array from = {aten("max_pool1d(self, kernel=kernel_size, stride=stride, pad=padding, "
                                            "dilation=dilation, ceil=ceil_mode)"),
@@ -39,6 +40,7 @@ struct MaxPoolIndices : Kernel<1> {
                  field("ceil", &MaxPoolIndices::ceil)};
   std::vector<Type> infer(TypeSpan x) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
   static constexpr std::array from = {aten("max_pool1d_with_indices(self, kernel=kernel_size, stride=stride, "
                                            "pad=padding, dilation=dilation, ceil=ceil_mode)"),
@@ -63,6 +65,7 @@ struct AvgPool : Kernel<1> {
                                             field("divisor", &AvgPool::divisor)};
   Type infer(const Type& x) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
   static constexpr std::array from = {
       aten("avg_pool1d(self, kernel=kernel_size, stride=stride, pad=padding, ceil=ceil_mode, "
@@ -74,7 +77,7 @@ struct AvgPool : Kernel<1> {
 };
 
 /// Window i of n covers [i * size // n, ceil((i + 1) * size / n)).
-struct AdaptiveAvgPool : Kernel<1> {
+struct AdaptiveAvgPool : Folding {
   static constexpr std::string_view name = "adaptive_avg_pool";
   Shape output;
   static constexpr auto fields = std::tuple{field("output", &AdaptiveAvgPool::output)};
@@ -87,7 +90,7 @@ struct AdaptiveAvgPool : Kernel<1> {
 };
 
 /// Windows as in AdaptiveAvgPool.
-struct AdaptiveMaxPool : Kernel<1> {
+struct AdaptiveMaxPool : Folding {
   static constexpr std::string_view name = "adaptive_max_pool";
   Shape output;
   static constexpr auto fields = std::tuple{field("output", &AdaptiveMaxPool::output)};

@@ -6,7 +6,7 @@
 namespace tenon {
 
 /// In the dtype of the operand; bool is to be cast first. Over axes of size 0 it is 0.
-struct Sum : Kernel<1> {
+struct Sum : Folding {
   static constexpr std::string_view name = "sum";
   Axes axes;
   bool keepdim = false;
@@ -17,7 +17,7 @@ struct Sum : Kernel<1> {
   static constexpr std::array from = {aten("sum.dim_IntList(self, axes=dim, keepdim=keepdim)")};
 };
 
-struct Mean : Kernel<1> {
+struct Mean : Folding {
   static constexpr std::string_view name = "mean";
   Axes axes;
   bool keepdim = false;
@@ -29,7 +29,7 @@ struct Mean : Kernel<1> {
 };
 
 /// In the dtype of the operand; bool is to be cast first. Over axes of size 0 it is 1.
-struct Prod : Kernel<1> {
+struct Prod : Folding {
   static constexpr std::string_view name = "prod";
   Axes axes;
   bool keepdim = false;
@@ -40,7 +40,7 @@ struct Prod : Kernel<1> {
 };
 
 /// NaN when one of them is.
-struct Amax : Kernel<1> {
+struct Amax : Folding {
   static constexpr std::string_view name = "amax";
   Axes axes;
   bool keepdim = false;
@@ -52,7 +52,7 @@ struct Amax : Kernel<1> {
 };
 
 /// NaN when one of them is.
-struct Amin : Kernel<1> {
+struct Amin : Folding {
   static constexpr std::string_view name = "amin";
   Axes axes;
   bool keepdim = false;
@@ -64,7 +64,7 @@ struct Amin : Kernel<1> {
 };
 
 /// bool, from any dtype: not zero.
-struct Any : Kernel<1> {
+struct Any : Folding {
   static constexpr std::string_view name = "any";
   Axes axes;
   bool keepdim = false;
@@ -74,7 +74,7 @@ struct Any : Kernel<1> {
 };
 
 /// bool, from any dtype: not zero.
-struct All : Kernel<1> {
+struct All : Folding {
   static constexpr std::string_view name = "all";
   Axes axes;
   bool keepdim = false;
@@ -84,7 +84,7 @@ struct All : Kernel<1> {
 };
 
 /// The first place (i64); NaN counts as the largest.
-struct ArgMax : Kernel<1> {
+struct ArgMax : Folding {
   static constexpr std::string_view name = "argmax";
   std::int64_t axis = 0;
   bool keepdim = false;
@@ -95,7 +95,7 @@ struct ArgMax : Kernel<1> {
 };
 
 /// The first place (i64); NaN counts as the smallest.
-struct ArgMin : Kernel<1> {
+struct ArgMin : Folding {
   static constexpr std::string_view name = "argmin";
   std::int64_t axis = 0;
   bool keepdim = false;
@@ -105,7 +105,7 @@ struct ArgMin : Kernel<1> {
   static constexpr std::array from = {aten("argmin(self, axis=dim, keepdim=keepdim)")};
 };
 
-struct CumSum : Kernel<1> {
+struct CumSum : Folding {
   static constexpr std::string_view name = "cumsum";
   std::int64_t axis = 0;
   static constexpr auto fields = std::tuple{field("axis", &CumSum::axis)};
@@ -115,7 +115,7 @@ struct CumSum : Kernel<1> {
   static constexpr std::array from = {aten("cumsum(self, axis=dim)")};
 };
 
-struct CumProd : Kernel<1> {
+struct CumProd : Folding {
   static constexpr std::string_view name = "cumprod";
   std::int64_t axis = 0;
   static constexpr auto fields = std::tuple{field("axis", &CumProd::axis)};

@@ -155,8 +155,7 @@ bool make_index_add(Planner& planner, const Group& group) {
   }
   step->scratch_bytes = cpu::csr_bytes(rows, edges, planner.pool().threads());
   step->info.kernel = "sparse sum";
-  step->info.flops = 2.0 * static_cast<double>(edges) * static_cast<double>(features);
-  planner.emit(std::move(step), &group.node(), std::move(reads), {out});
+  planner.emit(std::move(step), group.node(), std::move(reads), {out});
   return true;
 }
 

@@ -104,9 +104,7 @@ bool make_attention(Planner& planner, const Group& group) {
   step->bool_mask = bool_mask;
   step->scratch_bytes = cpu::attention_scratch_bytes(call, planner.pool().threads());
   step->info.kernel = "attention";
-  step->info.flops = 2.0 * static_cast<double>(call.batch * call.heads * call.queries) *
-                     static_cast<double>(call.keys * (call.size + call.value_size));
-  planner.emit(std::move(step), &node, std::move(reads), {out});
+  planner.emit(std::move(step), node, std::move(reads), {out});
   return true;
 }
 

@@ -132,11 +132,10 @@ bool make_matmul(Planner& planner, const Group& group) {
   step->scratch_bytes =
       static_cast<std::size_t>(cpu::batched_gemm_scratch_size(g, planner.pool().threads())) * sizeof(float);
   step->info.kernel = "batched gemm" + epilogue->text();
-  step->info.flops = 2.0 * static_cast<double>(c.numel()) * static_cast<double>(g.one.K) + epilogue->flops();
   std::vector<Tensor> reads = epilogue->reads();
   reads.push_back(a_own);
   reads.push_back(b_own);
-  planner.emit(std::move(step), &group.node(), std::move(reads), {c});
+  planner.emit(std::move(step), group.node(), std::move(reads), {c});
   return true;
 }
 

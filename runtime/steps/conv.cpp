@@ -103,11 +103,10 @@ bool make(Planner& planner, const Group& group) {
   step->scratch_bytes =
       static_cast<std::size_t>(cpu::conv_scratch_size(shape, algorithm, threads)) * sizeof(float);
   step->info.kernel = std::string(cpu::name(algorithm)) + epilogue->text();
-  step->info.flops = shape.flops() + epilogue->flops();
   std::vector<Tensor> reads = epilogue->reads();
   reads.push_back(in);
   reads.push_back(packed);
-  planner.emit(std::move(step), &group.node(), std::move(reads), {out});
+  planner.emit(std::move(step), group.node(), std::move(reads), {out});
   return true;
 }
 

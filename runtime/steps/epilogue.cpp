@@ -131,7 +131,6 @@ bool GroupEpilogue::compile_rest(Planner& planner, const Group& group, const std
   program.store({.buffer = static_cast<int>(buffers_.size()), .strides = {piece_cols, 1}},
                 builder.reg(result));
   program_ = cpu::LoopKernel::compile_epilogue(program, piece_rows, piece_cols);
-  flops_ = builder.primitives() * static_cast<double>(numel(shape_));
   return program_->scratch_bytes(1) <= stack_bytes;
 }
 

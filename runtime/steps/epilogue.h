@@ -25,7 +25,6 @@ class GroupEpilogue {
                       FunctionRef<bool(const Tensor&)> fits) const;
   /// What the epilogue reads.
   const std::vector<Tensor>& reads() const { return reads_; }
-  double flops() const { return flops_; }
   /// "+bias+residual+relu", "+tile"
   std::string text() const;
 
@@ -60,7 +59,6 @@ class GroupEpilogue {
   std::optional<cpu::LoopKernel> program_;
   std::vector<Address> buffers_;  // of the program; the result's follows
   std::vector<Tensor> reads_;
-  double flops_ = 0;
 };
 
 /// The group's one member with this operator, if none of its operands is computed in the group; null

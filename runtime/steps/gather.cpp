@@ -72,7 +72,7 @@ bool make_gather(Planner& planner, const Group& group) {
   step->table = planner.address(x);
   step->indices = planner.address(indices);
   step->out = planner.address(out);
-  planner.emit(std::move(step), &node, {x, indices}, {out});
+  planner.emit(std::move(step), node, {x, indices}, {out});
   return true;
 }
 

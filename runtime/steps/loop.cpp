@@ -11,7 +11,6 @@ namespace tenon {
 LoopStep::LoopStep(Planner& planner, const Loop& loop, std::string kernel_name)
     : kernel_(cpu::LoopKernel::compile(loop.program)) {
   info.kernel = std::move(kernel_name);
-  info.flops = loop.flops;
   scratch_bytes = kernel_.scratch_bytes(planner.pool().threads());
   for (const Tensor& t : loop.buffers) buffers_.push_back(planner.address(t));
 }
@@ -72,7 +71,7 @@ bool make_loop(Planner& planner, const Group& group) {
     writes.push_back(at[group.results()[i]] = planner.places().at(node.output(i)));
   const Loop loop = lower(group, *axes, [&](const Value* v) -> const Tensor& { return at.at(v); });
   auto step = std::make_unique<LoopStep>(planner, loop, axes->reduced > 0 ? "row loop" : "loop");
-  planner.emit(std::move(step), &node, std::move(reads), std::move(writes));
+  planner.emit(std::move(step), node, std::move(reads), std::move(writes));
   return true;
 }
 

@@ -73,12 +73,10 @@ bool make_linear(Planner& planner, const Group& group) {
   step->packed = planner.address(packed);
   step->c = planner.address(c);
   step->info.kernel = "gemm" + epilogue->text();
-  step->info.flops =
-      2.0 * static_cast<double>(M) * static_cast<double>(N) * static_cast<double>(K) + epilogue->flops();
   std::vector<Tensor> reads = epilogue->reads();
   reads.push_back(a);
   reads.push_back(packed);
-  planner.emit(std::move(step), &group.node(), std::move(reads), {c});
+  planner.emit(std::move(step), group.node(), std::move(reads), {c});
   return true;
 }
 

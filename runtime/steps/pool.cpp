@@ -112,8 +112,7 @@ bool make_pool(Planner& planner, const Group& group) {
   step->out = planner.address(out);
   step->out_stride = *row_stride(out, order);
   step->info.kernel = "pool";
-  step->info.flops = static_cast<double>(in.numel());
-  planner.emit(std::move(step), &node, {in}, {out});
+  planner.emit(std::move(step), node, {in}, {out});
   return true;
 }
 

@@ -60,7 +60,7 @@ bool make_reference(Planner& planner, const Group& group) {
     writes.push_back(planner.places().place(out, row_major(out->rank()),
                                             [](const Tensor& t) { return t.is_contiguous(); }));
   }
-  planner.emit(std::make_unique<ReferenceStep>(planner, node.op(), reads, writes), &node, reads, writes);
+  planner.emit(std::make_unique<ReferenceStep>(planner, node.op(), reads, writes), node, reads, writes);
   return true;
 }
 

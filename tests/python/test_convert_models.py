@@ -16,7 +16,8 @@ def run(tenon, *arguments):
 
 
 def operators(tenon, artifact):
-    return json.loads(run(tenon, "inspect", artifact, "--json"))["operators"]
+    listed = json.loads(run(tenon, "inspect", artifact, "--json"))["operators"]
+    return {entry["op"]: entry["count"] for entry in listed}
 
 
 def count(ops, name):

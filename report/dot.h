@@ -1,0 +1,13 @@
+// A graph in Graphviz's language.
+#pragma once
+#include <string>
+
+#include "ir/graph.h"
+
+namespace tenon {
+
+/// Boxes are nodes, arrows values. With `fused`, what one of its nodes replaced stands in a cluster under the
+/// name of its operators; without, fused nodes are the clusters and their members the boxes.
+std::string dot(const Graph&, const Graph* fused = nullptr);
+
+}  // namespace tenon
