@@ -15,6 +15,7 @@
 #include "runtime/inputs.h"
 #include "runtime/session.h"
 #include "verify/bisect.h"
+#include "verify/torch.h"
 
 namespace tenon {
 namespace {

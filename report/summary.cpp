@@ -20,11 +20,6 @@ std::size_t bytes_of(const Value& weight) {
   return static_cast<std::size_t>(elements(weight.type())) * size_of(weight.dtype());
 }
 
-std::string kind_of(const Node& n) {
-  return n.regions().empty() ? std::string(n.op().name())
-                             : fmt::format("{} {}", n.op().name(), group_text(n));
-}
-
 std::vector<OperatorCost> operators_of(const Graph& known) {
   std::vector<OperatorCost> list;
   for (const auto& node : known.body().nodes()) {
