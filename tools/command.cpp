@@ -13,7 +13,8 @@ std::vector<std::string> choices_in(std::string_view type) {
   std::string_view list = type.substr(open + 1, close - open - 1);
   while (!list.empty()) {
     const auto comma = std::min(list.find(','), list.size());
-    choices.emplace_back(list.substr(0, comma));
+    const std::string_view choice = list.substr(0, comma);
+    choices.emplace_back(choice.substr(0, choice.find("->")));  // "word->value" where words stand for values
     list.remove_prefix(std::min(comma + 1, list.size()));
   }
   return choices;

@@ -67,12 +67,13 @@ _tenon() {{
       "tenon\n");
 }
 
-std::string quoted(std::string text, std::string_view escaped) {
+// With a backslash before each of these characters, a quote as the shell has it inside of quotes.
+std::string quoted(std::string_view text, std::string_view escaped, std::string_view quote = "'\\''") {
   std::string out;
   for (const char c : text) {
     if (escaped.find(c) != std::string_view::npos) out += '\\';
     if (c == '\'')
-      out += "'\\''";
+      out += quote;
     else
       out += c;
   }
@@ -106,13 +107,14 @@ void zsh(const CommandText& tenon) {
       "  esac\n}}\nif [[ $funcstack[1] == _tenon ]]; then _tenon \"$@\"; else compdef _tenon tenon; fi\n");
 }
 
+std::string in_fish(std::string_view text) { return quoted(text, "\\", "\\'"); }
+
 void fish(const CommandText& tenon) {
   fmt::print(
       "# tenon completion fish > ~/.config/fish/completions/tenon.fish\ncomplete -c tenon -n "
       "__fish_use_subcommand -f\n");
   for (const CommandText& c : tenon.commands)
-    fmt::print("complete -c tenon -n __fish_use_subcommand -a {} -d '{}'\n", c.name,
-               quoted(c.description, ""));
+    fmt::print("complete -c tenon -n __fish_use_subcommand -a {} -d '{}'\n", c.name, in_fish(c.description));
   for (const CommandText& c : tenon.commands)
     for (const OptionText& o : c.options) {
       const std::string when = fmt::format("complete -c tenon -n '__fish_seen_subcommand_from {}'", c.name);
@@ -125,7 +127,7 @@ void fish(const CommandText& tenon) {
                  o.value.empty()     ? ""
                  : o.choices.empty() ? " -r"
                                      : " -x -a '" + words(o.choices) + "'",
-                 quoted(o.description, ""));
+                 in_fish(o.description));
     }
 }
 

@@ -114,7 +114,7 @@ class BusyStep : public Step {
 bool make_slow_conv(Planner& planner, const Group& group) {
   if (!make_conv(planner, group)) return false;
   if (group.node().output()->shape()[1].value() == 24)
-    planner.emit(std::make_unique<BusyStep>(), &group.node(), {}, {});
+    planner.emit(std::make_unique<BusyStep>(), group.node(), {}, {});
   return true;
 }
 

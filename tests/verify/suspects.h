@@ -88,8 +88,7 @@ bool spoiled(Planner& planner, const Group& group) {
   for (const MakerEntry& entry : cpu_device().makers) {
     if (entry.op != &op_info<T>() || !entry.make(planner, group)) continue;
     const Tensor place = planner.places().at(group.node().output());
-    planner.emit(std::make_unique<Spoil>(planner.address(place), spoiled_by), &group.node(), {place},
-                 {place});
+    planner.emit(std::make_unique<Spoil>(planner.address(place), spoiled_by), group.node(), {place}, {place});
     return true;
   }
   return false;
