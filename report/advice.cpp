@@ -74,7 +74,7 @@ Advice noise(const ProfileReport& p) {
 }
 
 Advice heavy_timers(const ProfileReport& p) {
-  if (p.overhead < 0.02) return {};
+  if (p.overhead_ci95.low < 0.02) return {};
   return "the step timers weigh more than 2% of a run: read step times as shares";
 }
 
