@@ -2,6 +2,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "ir/evaluate.h"
 #include "runtime/session.h"
@@ -90,6 +92,13 @@ class Reference {
   std::unique_ptr<TorchOracle> torch_;
 };
 
+// A limit that admits the value: two digits, the last one rounded up.
+std::string limit_text(double value) {
+  if (value <= 0 || !std::isfinite(value)) return fmt::format("{}", value);
+  const double unit = std::pow(10.0, std::floor(std::log10(value)) - 1);
+  return fmt::format("{:.2g}", std::ceil(value / unit) * unit);
+}
+
 // What an output that differs needs said.
 void explain(const std::string& sample, const OutputCheck& c) {
   fmt::print("{} {}: {}\n", sample, c.name, c.difference.str());
@@ -99,12 +108,14 @@ void explain(const std::string& sample, const OutputCheck& c) {
   const ErrorSpread& e = c.spread;
   fmt::print("  mean error {:.3g}, {} of {} elements exact", e.mean, e.exact, e.elements);
   if (e.infinite) fmt::print(", {} NaN or infinite on one side only", e.infinite);
-  fmt::print("\n  needed: --tolerance {:.2g}, or --rtol {:.2g}\n", c.needed_tolerance(), e.needed_rtol);
+  fmt::print("\n  needed: --tolerance {}, or --rtol {}\n", limit_text(c.needed_tolerance()),
+             limit_text(e.needed_rtol));
   std::int64_t most = 1;
   for (const auto& bucket : e.buckets) most = std::max(most, bucket.count);
   constexpr std::int64_t width = 40;
   for (const auto& bucket : e.buckets)
-    fmt::print("  errors below {:>6.0e} of the largest value: {:>9}  {}\n", bucket.below, bucket.count,
+    fmt::print("  errors below {:>6.0e} of the largest value: {:>9}{}{}\n", bucket.below, bucket.count,
+               bucket.count ? "  " : "",
                std::string(static_cast<std::size_t>((bucket.count * width + most - 1) / most), '#'));
 }
 
@@ -135,7 +146,7 @@ json compare_samples(const VerifyOptions& o, const Model& model, const Reference
   progress.say("");
   fmt::print("{}", table.str());
   for (const auto& [sample, check] : wrong) explain(sample, check);
-  fmt::print("least tolerance that passes: {:.2g}\n", needed);
+  fmt::print("least tolerance that passes: {}\n", limit_text(needed));
   return records;
 }
 
