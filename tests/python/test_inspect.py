@@ -41,7 +41,7 @@ def test_summary(inspect, exported):
     assert lines["arithmetic"].startswith("8.")
     assert "GFLOP" in lines["arithmetic"].replace(" ", "")
     assert "fixed" in lines["sizes"]
-    assert "175 nodes imported" in lines["graph"] and "56 after fusion" in lines["graph"]
+    assert "175 nodes imported" in lines["graph"] and "57 after fusion" in lines["graph"]
 
 
 def test_symbols_and_sizes(inspect, exported):
@@ -109,7 +109,13 @@ def test_weight_statistics_are_numpy_s(inspect, saved):
 
 def test_dot_is_what_graphviz_reads(inspect, exported, tmp_path):
     assert shutil.which("dot"), "Graphviz is missing: Debian's package is graphviz"
-    for stage, nodes, clusters in (("imported", 175, 52), ("fused", 109, 52)):
+    graphs = json.loads(inspect(exported("resnet50") / "model.pt", "--json"))["graphs"]
+    imported, fused = graphs["imported"]["nodes"], graphs["fused"]["nodes"]
+    owners = [node["fused"] for node in imported]
+    groups = sum(owners.count(owner) > 1 for owner in set(owners) - {None})
+    members = [len(node["members"]) for node in fused if node["op"] == "fused"]
+    singles = len(fused) - len(members)
+    for stage, nodes, clusters in (("imported", len(imported), groups), ("fused", sum(members) + singles, len(members))):
         target = tmp_path / f"{stage}.dot"
         inspect(exported("resnet50") / "model.pt", "--dot", target, "--ir", stage)
         svg = subprocess.run(["dot", "-Tsvg", target], capture_output=True, text=True, timeout=300)
@@ -134,7 +140,7 @@ def test_wrong_use_is_one_clear_error(inspect, tenon, exported_tiny, tmp_path):
     subprocess.run([tenon, "convert", model, "-o", artifact], check=True, capture_output=True)
     assert "nowhere" in inspect(model, "--html", tmp_path / "nowhere/x.html", code=2)
     assert "nowhere" in inspect(model, "--dot", tmp_path / "nowhere/x.dot", code=2)
-    assert "planned" in inspect(model, "--dot", tmp_path / "x.dot", "--ir", "planned", code=2)
+    assert "--ir imported" in inspect(model, "--dot", tmp_path / "x.dot", "--ir", "planned", code=2)
     assert "source model" in inspect(artifact, "--ir", "imported", code=2)
     assert "source model" in inspect(artifact, "--ir", "imported", "--dot", tmp_path / "x.dot", code=2)
     inspect(model, "--ir", "everything", code=2)
