@@ -85,7 +85,8 @@ int equiv(const EquivOptions& o) {
 }  // namespace
 
 void add_equiv(CLI::App& app, int& exit_code) {
-  auto* verb = app.add_subcommand("equiv", "Tell whether two models compute the same numbers, by the same fused graph");
+  auto* verb = app.add_subcommand(
+      "equiv", "Tell whether two models compute the same numbers, by the same fused graph");
   auto o = std::make_shared<EquivOptions>();
   o->a.add_model(*verb);
   verb->add_option("other", o->b, "The model to compare it with")->required();
