@@ -5,14 +5,9 @@
 #include <span>
 #include <string>
 
-#include "ir/tensor.h"
+#include "ir/named_tensor.h"
 
 namespace tenon {
-
-struct NamedTensor {
-  std::string name;  // empty where the file gives none
-  Tensor tensor;
-};
 
 /// Reads raw and typed data of every dtype that Tenon has. Throws Error when the bytes are damaged or do not
 /// fill the shape; unsupported for strings, float8, 4-bit types and data kept in another file.

@@ -6,16 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "ir/tensor.h"
+#include "ir/named_tensor.h"
 
 namespace tenon {
 
 using TextMap = std::map<std::string, std::string>;
-
-struct NamedTensor {
-  std::string name;
-  Tensor tensor;
-};
 
 /// Layout: u64 length of the header, the header, the data from a multiple of 64 on. Tensors whose size is a
 /// multiple of 64 bytes come first, so that they are 64-byte aligned; the others are aligned to their
