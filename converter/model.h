@@ -25,7 +25,8 @@ struct Model {
   FuseReport fusion;
   ConvertNotes notes;
   std::vector<Golden> goldens;
-  /// What an artifact keeps beside the graph: "source", "verified" (the relative error and the sizes, or "no"), "note.K".
+  /// What an artifact keeps beside the graph: "source", "verified" (the relative error and the sizes, or
+  /// "no"), "note.K".
   TextMap facts;
   double read_ms = 0, import_ms = 0;
 

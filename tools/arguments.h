@@ -9,7 +9,8 @@
 
 namespace tenon::tools {
 
-/// One --input: "[name=]VALUE", where VALUE is a type (f32[N,3,224,224]), a file (.npy, .npz, .pb) or a number.
+/// One --input: "[name=]VALUE", where VALUE is a type (f32[N,3,224,224]), a file (.npy, .npz, .pb) or a
+/// number.
 struct InputArgument {
   std::string name;
   std::variant<Type, Tensor> value;
