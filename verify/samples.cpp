@@ -1,7 +1,8 @@
-#include "verify/samples.h"
+#include "check/samples.h"
 
 #include <algorithm>
-#include <optional>
+#include <charconv>
+#include <set>
 
 #include "base/error.h"
 #include "ir/npy.h"
@@ -12,88 +13,116 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The number in "PREFIX<number>SUFFIX".
-std::optional<std::size_t> number_in(const std::string& name, std::string_view prefix,
-                                     std::string_view suffix) {
-  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size())
-    return std::nullopt;
-  const std::string digits = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
-  if (digits.size() > 6 ||
-      !std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; }))
-    return std::nullopt;
-  return std::stoul(digits);
+// "in_12" with the prefix "in_": 12.
+std::optional<std::size_t> index_behind(std::string_view stem, std::string_view prefix) {
+  std::size_t index = 0;
+  if (!stem.starts_with(prefix) || stem.size() == prefix.size()) return std::nullopt;
+  const char* end = stem.data() + stem.size();
+  const auto r = std::from_chars(stem.data() + prefix.size(), end, index);
+  return r.ec == std::errc() && r.ptr == end ? std::optional(index) : std::nullopt;
 }
 
-// PREFIX0SUFFIX, PREFIX1SUFFIX, ... of a folder.
-std::vector<fs::path> numbered(const fs::path& folder, std::string_view prefix, std::string_view suffix) {
-  std::vector<std::pair<std::size_t, fs::path>> found;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (const auto n = number_in(entry.path().filename().string(), prefix, suffix))
-      found.emplace_back(*n, entry.path());
-  std::sort(found.begin(), found.end());
-  std::vector<fs::path> paths;
-  for (const auto& [n, path] : found) {
-    if (n != paths.size())
-      throw error("there is {}, but no {}{}{}", path.filename().string(), prefix, paths.size(), suffix)
-          .at(folder.string());
-    paths.push_back(path);
+void add_arrays(std::vector<StoredTensor>& to, const fs::path& file) {
+  for (auto& [name, tensor] : load_npz(file)) to.push_back({file, std::nullopt, name, std::move(tensor)});
+}
+
+// A TensorProto has a name and a number.
+StoredTensor load_proto(const fs::path& file, std::optional<std::size_t> index) {
+  NamedTensor read = load_tensor_proto(file);
+  return {file, index, std::move(read.name), std::move(read.tensor)};
+}
+
+StoredSample read_folder(const fs::path& folder, std::string name) {
+  StoredSample sample{.name = std::move(name), .folder = folder};
+  std::set<fs::path> files;  // in order of their names
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (entry.is_regular_file() && !entry.path().filename().string().starts_with('.'))
+      files.insert(entry.path());
+  for (const fs::path& file : files) {
+    const std::string stem = file.stem(), extension = file.extension();
+    if (extension == ".npy") {
+      if (const auto in = index_behind(stem, "in_"))
+        sample.inputs.push_back({file, in, "", load_npy(file)});
+      else if (const auto out = index_behind(stem, "out_"))
+        sample.outputs.push_back({file, out, "", load_npy(file)});
+      else
+        sample.named.push_back({file, std::nullopt, stem, load_npy(file)});
+    } else if (extension == ".pb") {
+      const auto in = index_behind(stem, "input_"), out = index_behind(stem, "output_");
+      if (in || out) (in ? sample.inputs : sample.outputs).push_back(load_proto(file, in ? in : out));
+    } else if (extension == ".npz") {
+      if (stem != "in" && stem != "out")
+        throw error("{} belongs to nothing", file.filename().string())
+            .at(folder.string())
+            .hint("call it in.npz or out.npz");
+      add_arrays(stem == "in" ? sample.inputs : sample.outputs, file);
+    }
   }
-  return paths;
+  return sample;
 }
 
-// In the order of `names`: a tensor whose own name is among them goes there, the others keep their number.
-std::vector<Tensor> in_order(std::vector<NamedTensor> tensors, const std::vector<std::string>& names,
-                             std::string_view what, const fs::path& folder) {
-  if (tensors.size() != names.size())
-    throw error("the folder holds {} {}, the model has {}", tensors.size(), what, names.size())
-        .at(folder.string())
-        .hint(fmt::format("its {}: {}", what, fmt::join(names, ", ")));
-  const bool by_name = std::all_of(tensors.begin(), tensors.end(), [&](const NamedTensor& t) {
-    return std::count(names.begin(), names.end(), t.name) == 1;
-  });
-  std::vector<Tensor> ordered(names.size());
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const auto place = by_name ? std::find(names.begin(), names.end(), tensors[i].name) - names.begin()
-                               : static_cast<std::ptrdiff_t>(i);
-    ordered[static_cast<std::size_t>(place)] = std::move(tensors[i].tensor);
+// By name where the model has it, else by number.
+template <class Name>
+std::size_t place_of(const StoredTensor& t, std::size_t count, std::string_view what, Name name) {
+  std::string known;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (name(i) == t.name) return i;
+    known += (i ? ", " : "") + name(i);
   }
-  if (std::any_of(ordered.begin(), ordered.end(), [](const Tensor& t) { return !t.defined(); }))
-    throw error("two of the {} have one name", what).at(folder.string());
-  return ordered;
-}
-
-std::vector<NamedTensor> load_all(const std::vector<fs::path>& paths) {
-  std::vector<NamedTensor> tensors;
-  for (const fs::path& path : paths)
-    tensors.push_back(path.extension() == ".pb" ? load_tensor_proto(path) : NamedTensor{"", load_npy(path)});
-  return tensors;
-}
-
-Sample sample(const std::string& name, const fs::path& folder, const Graph& graph,
-              const std::vector<fs::path>& inputs, const std::vector<fs::path>& outputs) {
-  std::vector<std::string> input_names, output_names;
-  for (const auto& p : graph.body().parameters()) input_names.push_back(p->name());
-  for (std::size_t i = 0; i < graph.body().results().size(); ++i)
-    output_names.push_back(output_name(graph, i));
-  return {name, in_order(load_all(inputs), input_names, "inputs", folder),
-          in_order(load_all(outputs), output_names, "outputs", folder)};
+  if (t.index && *t.index < count) return *t.index;
+  throw error("the model has no {} {}", what, t.index ? fmt::format("number {}", *t.index) : t.name)
+      .at(t.file.string())
+      .hint(known.empty() ? "it has none" : fmt::format("it has {}", known));
 }
 
 }  // namespace
 
-std::vector<Sample> stored_samples(const fs::path& folder, const Graph& graph) {
-  if (!fs::is_directory(folder)) throw error("there is no such folder").at(folder.string());
-  std::vector<Sample> samples;
-  if (const auto outputs = numbered(folder, "out_", ".npy"); !outputs.empty())
-    samples.push_back(sample("npy", folder, graph, numbered(folder, "in_", ".npy"), outputs));
-  for (const fs::path& set : numbered(folder, "test_data_set_", ""))
-    samples.push_back(sample(set.filename().string(), set, graph, numbered(set, "input_", ".pb"),
-                             numbered(set, "output_", ".pb")));
-  if (samples.empty())
-    throw error("the folder holds no sample")
-        .at(folder.string())
-        .hint("put in_0.npy, out_0.npy ... into it, or test_data_set_0/input_0.pb, output_0.pb ...");
+std::vector<StoredSample> read_samples(const fs::path& folder) {
+  std::vector<StoredSample> samples;
+  const auto add = [&](StoredSample sample) {
+    if (!sample.empty()) samples.push_back(std::move(sample));
+  };
+  add(read_folder(folder, "sample"));
+  std::set<fs::path> sets;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_"))
+      sets.insert(entry.path());
+  for (const fs::path& set : sets) add(read_folder(set, set.filename()));
   return samples;
+}
+
+BoundSample bind(const Graph& graph, const StoredSample& sample) {
+  const auto& parameters = graph.body().parameters();
+  const std::size_t results = graph.body().results().size();
+  const auto input_name = [&](std::size_t i) { return parameters[i]->name(); };
+  const auto result_name = [&](std::size_t i) { return output_name(graph, i); };
+  BoundSample bound{.inputs = std::vector<Tensor>(parameters.size()),
+                    .outputs = std::vector<const StoredTensor*>(results)};
+  const auto set_input = [&](std::size_t i, const StoredTensor& t) {
+    if (bound.inputs[i].defined()) throw error("input {} is stored twice", input_name(i)).at(t.file.string());
+    bound.inputs[i] = t.tensor;
+  };
+  const auto set_output = [&](std::size_t i, const StoredTensor& t) {
+    if (bound.outputs[i]) throw error("output {} is stored twice", result_name(i)).at(t.file.string());
+    bound.outputs[i] = &t;
+  };
+  for (const StoredTensor& t : sample.inputs)
+    set_input(place_of(t, parameters.size(), "input", input_name), t);
+  for (const StoredTensor& t : sample.outputs) set_output(place_of(t, results, "output", result_name), t);
+  for (const StoredTensor& t : sample.named) {
+    const bool is_input =
+        std::any_of(parameters.begin(), parameters.end(), [&](const auto& p) { return p->name() == t.name; });
+    if (is_input)
+      set_input(place_of(t, parameters.size(), "input", input_name), t);
+    else
+      set_output(place_of(t, results, "input or output", result_name), t);
+  }
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (!bound.inputs[i].defined())
+      throw error("there is no value for input {}: {}", input_name(i), parameters[i]->type().str())
+          .at(sample.folder.string())
+          .hint(fmt::format("store it as in_{}.npy or {}.npy", i, input_name(i)));
+  return bound;
 }
 
 }  // namespace tenon

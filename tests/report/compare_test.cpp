@@ -5,7 +5,7 @@
 
 #include "ir/ops/conv.h"
 #include "report/compare_runs.h"
-#include "runtime/steps/makers.h"
+#include "tests/faults.h"
 #include "tests/runtime/graphs.h"
 #include "tests/runtime/reference.h"
 
@@ -101,21 +101,8 @@ TEST(Compare, AnAlarmMustBeConfirmed) {
   EXPECT_EQ(first.rounds, 2);
 }
 
-// A device whose convolutions to 24 channels take longer: a busy step follows each.
-class BusyStep : public Step {
- public:
-  BusyStep() { info.kernel = "busy"; }
-  void run(const Frame&) const override {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(300);
-    while (std::chrono::steady_clock::now() < end) {}
-  }
-};
-
-bool make_slow_conv(Planner& planner, const Group& group) {
-  if (!make_conv(planner, group)) return false;
-  if (group.node().output()->shape()[1].value() == 24)
-    planner.emit(std::make_unique<BusyStep>(), group.node(), {}, {});
-  return true;
+void delay_layer1(Planner& planner, const Group& group) {
+  delay(planner, group, "layer1", std::chrono::microseconds(300));
 }
 
 constexpr const char* two_convs = R"(graph g(%x: f32[N,3,20,20]) {
@@ -128,9 +115,7 @@ constexpr const char* two_convs = R"(graph g(%x: f32[N,3,20,20]) {
 )";
 
 TEST(Compare, ASlowKernelIsCaughtAndNamed) {
-  std::vector<MakerEntry> makers(cpu_device().makers.begin(), cpu_device().makers.end());
-  makers.insert(makers.begin(), {&op_info<Conv>(), make_slow_conv, true});
-  const Device slowed{"cpu", makers, cpu_device().general};
+  const Device& slowed = faulty_device<Conv, delay_layer1>();
   const auto graph = graph_of(two_convs);
   const auto inputs = inputs_of(*graph, {{"N", 1}});
   const Comparison c = compare_running({"now", graph, inputs, {}},

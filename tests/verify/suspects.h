@@ -1,5 +1,4 @@
-// A small residual network, and things that are wrong on purpose: a device with a wrong kernel, a pipeline
-// with a wrong rule.
+// A small residual network, and a pipeline with a wrong rule.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -9,7 +8,7 @@
 #include "ir/ops/linear.h"
 #include "ir/parse.h"
 #include "runtime/inputs.h"
-#include "runtime/planner.h"
+#include "tests/faults.h"
 
 namespace tenon::testing {
 
@@ -67,45 +66,6 @@ inline std::shared_ptr<Graph> fused_graph(const Graph& imported, std::span<const
 
 inline std::vector<Tensor> inputs_for(const Graph& graph, std::int64_t rows, std::uint64_t seed = 7) {
   return input_values(graph, {}, seed, {{"N", rows}});
-}
-
-/// Adds to one element of a value.
-class Spoil : public Step {
- public:
-  Spoil(Address at, float by) : at_(at), by_(by) { info.kernel = "spoil"; }
-  void run(const Frame& frame) const override { *frame.at<float>(at_) += by_; }
-
- private:
-  Address at_;
-  float by_;
-};
-
-inline float spoiled_by = 0.5f;
-
-/// The CPU's kernel for T, and then its first element is wrong.
-template <class T>
-bool spoiled(Planner& planner, const Group& group) {
-  for (const MakerEntry& entry : cpu_device().makers) {
-    if (entry.op != &op_info<T>() || !entry.make(planner, group)) continue;
-    const Tensor place = planner.places().at(group.node().output());
-    planner.emit(std::make_unique<Spoil>(planner.address(place), spoiled_by), group.node(), {place}, {place});
-    return true;
-  }
-  return false;
-}
-
-/// The CPU with a wrong kernel for T.
-template <class T>
-const Device& device_with_wrong() {
-  static const std::vector<MakerEntry> makers = [] {
-    const auto right = cpu_device().makers;
-    std::vector<MakerEntry> list(right.begin(), right.end());
-    for (MakerEntry& entry : list)
-      if (entry.op == &op_info<T>()) entry.make = spoiled<T>;
-    return list;
-  }();
-  static const Device device{"a CPU with a wrong kernel", makers, cpu_device().general};
-  return device;
 }
 
 /// Takes silu for relu, which it nearly is.

@@ -1,0 +1,76 @@
+// Devices that are wrong or slow on purpose.
+#pragma once
+#include <chrono>
+#include <vector>
+
+#include "runtime/planner.h"
+
+namespace tenon::testing {
+
+/// What is planned behind an operator's own steps.
+using Fault = void (*)(Planner&, const Group&);
+
+/// A device whose kernels for T have a fault.
+template <class T, Fault fault>
+const Device& faulty_device(const Device& right = cpu_device()) {
+  static const Device* const sound = &right;
+  static const Maker make = [](Planner& planner, const Group& group) {
+    for (const MakerEntry& entry : sound->makers) {
+      if (entry.op != &op_info<T>() || !entry.make(planner, group)) continue;
+      fault(planner, group);
+      return true;
+    }
+    return false;
+  };
+  static const std::vector<MakerEntry> makers = [] {
+    std::vector<MakerEntry> list(sound->makers.begin(), sound->makers.end());
+    for (MakerEntry& entry : list)
+      if (entry.op == &op_info<T>()) entry.make = make;
+    return list;
+  }();
+  static const Device device{sound->name, makers, sound->general};
+  return device;
+}
+
+/// Adds to one element of a value.
+class Spoil : public Step {
+ public:
+  explicit Spoil(Address at) : at_(at) { info.kernel = "spoil"; }
+  void run(const Frame& frame) const override { *frame.at<float>(at_) += 0.5f; }
+
+ private:
+  Address at_;
+};
+
+inline void spoil(Planner& planner, const Group& group) {
+  const Tensor place = planner.places().at(group.node().output());
+  planner.emit(std::make_unique<Spoil>(planner.address(place)), group.node(), {place}, {place});
+}
+
+/// Keeps the CPU busy.
+class Delay : public Step {
+ public:
+  explicit Delay(std::chrono::microseconds time) : time_(time) { info.kernel = "delay"; }
+  void run(const Frame&) const override {
+    const auto end = std::chrono::steady_clock::now() + time_;
+    while (std::chrono::steady_clock::now() < end) {}
+  }
+
+ private:
+  std::chrono::microseconds time_;
+};
+
+/// Delays the operators of modules whose path has `part` in it.
+inline void delay(Planner& planner, const Group& group, std::string_view part,
+                  std::chrono::microseconds time) {
+  if (group.node().source.modules_text().find(part) != std::string::npos)
+    planner.emit(std::make_unique<Delay>(time), group.node(), {}, {});
+}
+
+/// The CPU with a wrong kernel for T.
+template <class T>
+const Device& device_with_wrong() {
+  return faulty_device<T, spoil>();
+}
+
+}  // namespace tenon::testing
