@@ -32,6 +32,7 @@ constexpr int worker_spins = 2000;
 
 ThreadPool::ThreadPool(int threads) {
   TENON_CHECK(threads >= 1);
+  record_.resize(static_cast<std::size_t>(threads));
   workers_.reserve(static_cast<std::size_t>(threads) - 1);
   for (int i = 1; i < threads; i++) workers_.emplace_back([this, i] { work(i); });
 }
@@ -78,12 +79,27 @@ bool ThreadPool::claim(std::uint64_t& state) {
 }
 
 void ThreadPool::run_claimed_chunks(int worker) {
+  const bool recording = recording_.load(std::memory_order_relaxed);
+  std::chrono::steady_clock::time_point begin;
   long done = 0;
   for (std::uint64_t state; claim(state); done++) {
+    if (recording && done == 0) begin = std::chrono::steady_clock::now();
     const long unclaimed = static_cast<long>(state & unclaimed_mask);
     (*body_)(chunks_ - unclaimed, worker);
   }
-  if (done > 0) finished_.fetch_add(done, std::memory_order_release);
+  if (done == 0) return;
+  if (recording)
+    record_[static_cast<std::size_t>(worker)].push_back({worker, begin, std::chrono::steady_clock::now()});
+  finished_.fetch_add(done, std::memory_order_release);
+}
+
+std::vector<WorkSpan> ThreadPool::take_record() {
+  std::vector<WorkSpan> all;
+  for (std::vector<WorkSpan>& spans : record_) {
+    all.insert(all.end(), spans.begin(), spans.end());
+    spans.clear();
+  }
+  return all;
 }
 
 bool ThreadPool::has_work() const {

@@ -1,6 +1,7 @@
 // Threads that share loops: chunks are claimed from an atomic counter, the caller works too.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <thread>
 #include <vector>
@@ -8,6 +9,12 @@
 #include "kernels/function_ref.h"
 
 namespace tenon {
+
+/// When a thread of a pool worked on a loop; the caller is thread 0.
+struct WorkSpan {
+  int thread = 0;
+  std::chrono::steady_clock::time_point begin, end;
+};
 
 /// A pool of `threads - 1` workers plus whoever calls parallel_for.
 ///
@@ -29,6 +36,12 @@ class ThreadPool {
   /// unique among the bodies that run at the same time in this call (the caller is 0): an index for scratch.
   /// body must not throw. Costs 0.2-0.5 us while a Session is open, about 25 us if the workers are parked.
   void parallel_for(long chunks, FunctionRef<void(long chunk, int worker)> body);
+
+  /// From now on, each thread's part in loops that are shared is written down (or no longer). To be called
+  /// between loops.
+  void record(bool on) { recording_.store(on, std::memory_order_relaxed); }
+  /// What was written down since the last call, in no order. To be called between loops.
+  std::vector<WorkSpan> take_record();
 
   /// While a Session lives, idle workers spin instead of parking: open one around a whole inference.
   class Session {
@@ -61,6 +74,8 @@ class ThreadPool {
   alignas(64) std::atomic<bool> owned_{false};
   std::atomic<int> sessions_{0};
   std::atomic<bool> stop_{false};
+  std::atomic<bool> recording_{false};
+  std::vector<std::vector<WorkSpan>> record_;  // of each thread
   alignas(64) std::atomic<int> parked_{0};
   std::atomic<std::uint32_t> wake_count_{0};
   std::vector<std::thread> workers_;

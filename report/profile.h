@@ -94,15 +94,18 @@ struct ProfileReport {
   std::optional<Unfused> unfused;
   std::vector<SizedRun> sweep;
   std::optional<Comparison> comparison;
-  std::vector<std::vector<StepTime>> timeline;  // of the runs with timers
+  std::vector<RunTimes> timeline;  // of the runs with timers
 };
 
 ModelFacts facts_of(const Model&);
 MachineFacts machine_facts();
-/// read to fuse, of opening the model.
-std::vector<Stage> stages_of(const Model&);
 SizedRun sized_run(const Profile&, const Session&, std::span<const Tensor> inputs);
 std::vector<StepRow> step_rows(const Profile&, const std::optional<cpu::Peak>&);
+/// Times a model with one set of inputs, by itself: the pipeline, runs, steps.
+ProfileReport profile_report(const Model&, Session&, std::span<const Tensor> inputs, const ProfileOptions&,
+                             const std::optional<cpu::Peak>&);
+/// Its runs with timers, to be compared.
+Recording recording_of(const ProfileReport&);
 
 /// Sums, the largest first. Modules down to `depth` names (0: all).
 std::vector<TimeRow> by_module(std::span<const StepRow>, int depth = 0);

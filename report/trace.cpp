@@ -8,7 +8,7 @@ using nlohmann::ordered_json;
 
 constexpr int pipeline_process = 1, run_process = 2;  // processes
 constexpr int stages_track = 1, passes_track = 2;     // threads of the first
-constexpr int runs_track = 1, steps_track = 2;        // threads of the second
+constexpr int runs_track = 1, steps_track = 2;        // threads of the second; behind them the workers
 
 class Trace {
  public:
@@ -57,9 +57,10 @@ double add_stages(Trace& trace, const std::vector<Stage>& stages) {
 }
 
 void add_run(Trace& trace, const ProfileReport& p, std::size_t number, double offset) {
-  const auto& run = p.timeline[number];
+  const RunTimes& times = p.timeline[number];
+  const std::vector<StepTime>& run = times.steps;
   const auto us = [&](std::chrono::steady_clock::time_point t) {
-    return offset + std::chrono::duration<double, std::micro>(t - p.timeline[0][0].begin).count();
+    return offset + std::chrono::duration<double, std::micro>(t - p.timeline[0].steps[0].begin).count();
   };
   trace.span("run " + std::to_string(number + 1), run_process, runs_track, us(run.front().begin),
              us(run.back().end) - us(run.front().begin), {{"threads", p.threads}});
@@ -75,6 +76,14 @@ void add_run(Trace& trace, const ProfileReport& p, std::size_t number, double of
     trace.counter("live arena", us(run[i].begin), s.live_bytes);
   }
   trace.counter("live arena", us(run.back().end), 0);
+  std::size_t step = 0;
+  for (const WorkSpan& span : times.threads) {
+    if (span.thread == 0) continue;  // the steps themselves
+    while (step + 1 < run.size() && run[step + 1].begin <= span.begin) ++step;
+    while (step > 0 && run[step].begin > span.begin) --step;
+    trace.span(p.steps[step].op, run_process, steps_track + span.thread, us(span.begin),
+               us(span.end) - us(span.begin), {{"step", step}});
+  }
 }
 
 }  // namespace
@@ -88,9 +97,11 @@ ordered_json to_trace(const ProfileReport& p) {
              "run on " + p.device + ", " + std::to_string(p.threads) + " threads");
   trace.name("thread_name", run_process, runs_track, "runs");
   trace.name("thread_name", run_process, steps_track, "steps (main thread)");
+  for (int worker = 1; worker < p.threads; ++worker)
+    trace.name("thread_name", run_process, steps_track + worker, "worker " + std::to_string(worker));
   const double begin = add_stages(trace, p.stages);
   for (std::size_t i = 0; i < p.timeline.size(); ++i)
-    if (!p.timeline[i].empty()) add_run(trace, p, i, begin);
+    if (!p.timeline[i].steps.empty()) add_run(trace, p, i, begin);
   return {{"displayTimeUnit", "ms"}, {"traceEvents", trace.take()}};
 }
 

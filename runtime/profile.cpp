@@ -13,10 +13,6 @@ double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-double total_ms(const std::vector<StepTime>& run) {
-  return run.empty() ? 0 : StepTime{run.front().begin, run.back().end}.ms();
-}
-
 void add(RunSamples& samples, double total, std::span<const double> steps) {
   samples.total_ms.push_back(total);
   samples.step_ms.resize(steps.size());
@@ -43,9 +39,9 @@ class Player {
     std::vector<std::vector<double>> times;
     for (int i = 0; i < repeats_; ++i) {
       contender_.session.profile_run(contender_.inputs, outputs_, run_);
-      times.resize(run_.size() + 1);
-      for (std::size_t s = 0; s < run_.size(); ++s) times[s].push_back(run_[s].ms());
-      times.back().push_back(total_ms(run_));
+      times.resize(run_.steps.size() + 1);
+      for (std::size_t s = 0; s < run_.steps.size(); ++s) times[s].push_back(run_.steps[s].ms());
+      times.back().push_back(run_.ms());
     }
     std::vector<double> medians;
     for (const auto& t : times) medians.push_back(median(t));
@@ -55,7 +51,7 @@ class Player {
  private:
   Contender contender_;
   std::vector<Tensor> outputs_;
-  std::vector<StepTime> run_;
+  RunTimes run_;
   int repeats_ = 1;
 };
 
@@ -105,12 +101,12 @@ Profile profile(Session& session, std::span<const Tensor> inputs, const ProfileO
   return result;
 }
 
-RunSamples samples_of(std::span<const std::vector<StepTime>> runs) {
+RunSamples samples_of(std::span<const RunTimes> runs) {
   RunSamples samples;
-  for (const auto& run : runs) {
+  for (const RunTimes& run : runs) {
     std::vector<double> steps;
-    for (const StepTime& t : run) steps.push_back(t.ms());
-    add(samples, total_ms(run), steps);
+    for (const StepTime& t : run.steps) steps.push_back(t.ms());
+    add(samples, run.ms(), steps);
   }
   return samples;
 }

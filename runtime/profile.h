@@ -21,11 +21,11 @@ struct RunSamples {
 
 struct Profile {
   std::shared_ptr<const Plan> plan;
-  double plan_ms = 0, pack_ms = 0;          // choosing kernels and laying out memory; packing weights
-  double first_run_ms = 0;                  // with the arena's first touch
-  std::vector<double> latency_ms;           // of each run, in order, without timers around steps
-  std::vector<std::vector<StepTime>> runs;  // as many with them, between those; at most max_step_runs
-  double overhead = 0;  // what the timers added, as a share: the median over pairs of runs
+  double plan_ms = 0, pack_ms = 0;  // choosing kernels and laying out memory; packing weights
+  double first_run_ms = 0;          // with the arena's first touch
+  std::vector<double> latency_ms;   // of each run, in order, without timers around steps
+  std::vector<RunTimes> runs;       // as many with them, between those; at most max_step_runs
+  double overhead = 0;              // what the timers added, as a share: the median over pairs of runs
   Interval overhead_ci95;
 
   static constexpr std::size_t max_step_runs = 1000;
@@ -35,7 +35,7 @@ struct Profile {
 Profile profile(Session&, std::span<const Tensor> inputs, const ProfileOptions& = {});
 
 /// The times of each step in each run.
-RunSamples samples_of(std::span<const std::vector<StepTime>> runs);
+RunSamples samples_of(std::span<const RunTimes> runs);
 
 /// One side of a comparison.
 struct Contender {

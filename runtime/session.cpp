@@ -91,7 +91,7 @@ std::shared_ptr<const Plan> Session::plan_for(std::span<const Tensor> inputs) {
 }
 
 void Session::execute(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs,
-                      std::vector<StepTime>* times) {
+                      RunTimes* times) {
   using Clock = std::chrono::steady_clock;
   check_outputs(plan, outputs);
   Lease lease(*this);
@@ -104,15 +104,18 @@ void Session::execute(const Plan& plan, std::span<const Tensor> inputs, std::spa
     for (const auto& step : plan.steps) step->run(frame);
     return;
   }
-  times->clear();
-  times->reserve(plan.steps.size());
+  times->steps.clear();
+  times->steps.reserve(plan.steps.size());
+  pool_.record(true);
   auto begin = Clock::now();
   for (const auto& step : plan.steps) {
     step->run(frame);
     const auto end = Clock::now();
-    times->push_back({begin, end});
+    times->steps.push_back({begin, end});
     begin = end;
   }
+  pool_.record(false);
+  times->threads = pool_.take_record();
 }
 
 void Session::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
@@ -125,8 +128,7 @@ void Session::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs
   execute(*plan, copies, outputs, nullptr);
 }
 
-void Session::profile_run(std::span<const Tensor> inputs, std::span<Tensor> outputs,
-                          std::vector<StepTime>& times) {
+void Session::profile_run(std::span<const Tensor> inputs, std::span<Tensor> outputs, RunTimes& times) {
   std::vector<Tensor> dense;
   for (const Tensor& t : inputs) dense.push_back(t.contiguous());
   execute(*plan_for(dense), dense, outputs, &times);

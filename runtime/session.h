@@ -22,6 +22,14 @@ struct StepTime {
   double ms() const { return std::chrono::duration<double, std::milli>(end - begin).count(); }
 };
 
+/// A run with timers.
+struct RunTimes {
+  std::vector<StepTime> steps;    // of the plan
+  std::vector<WorkSpan> threads;  // what the pool's threads did in shared loops
+  /// From the begin of the first step to the end of the last one.
+  double ms() const { return steps.empty() ? 0 : StepTime{steps.front().begin, steps.back().end}.ms(); }
+};
+
 /// Safe to use from several threads at once: each run has memory of its own, weights and plans are shared,
 /// and one run at a time has the worker threads. Outputs are the same bits for the same inputs and options.
 class Session {
@@ -35,8 +43,8 @@ class Session {
   /// Writes into dense tensors of the outputs' types that overlap neither each other nor the inputs. After
   /// the first run of a signature it allocates nothing (dense inputs, no step that says "reference").
   void run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs);
-  /// As run_into; `times` receives a time for each step of the plan.
-  void profile_run(std::span<const Tensor> inputs, std::span<Tensor> outputs, std::vector<StepTime>& times);
+  /// As run_into, with times. Loops of other runs at the same time are among those of the threads.
+  void profile_run(std::span<const Tensor> inputs, std::span<Tensor> outputs, RunTimes& times);
 
   /// The plan for inputs of these types (made if there is none).
   std::shared_ptr<const Plan> plan_for(std::span<const Tensor> inputs);
@@ -47,8 +55,7 @@ class Session {
 
  private:
   class Lease;
-  void execute(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs,
-               std::vector<StepTime>* times);
+  void execute(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs, RunTimes* times);
   std::shared_ptr<const Plan> find_plan(std::span<const Tensor> inputs);
 
   std::shared_ptr<const Graph> graph_;

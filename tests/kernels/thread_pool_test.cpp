@@ -54,6 +54,28 @@ TEST(ThreadPool, WorkerIndicesAreNeverSharedAtTheSameTime) {
   EXPECT_FALSE(clash);
 }
 
+// Every thread that ran a chunk of a recorded loop has one span in that loop; they end before the loop does.
+TEST(ThreadPool, RecordsWhoWorkedWhen) {
+  ThreadPool pool(3);
+  pool.parallel_for(100, [](long, int) {});
+  EXPECT_TRUE(pool.take_record().empty());
+  pool.record(true);
+  std::array<std::atomic<bool>, 3> worked{};
+  pool.parallel_for(100, [&](long, int worker) {
+    worked[static_cast<std::size_t>(worker)] = true;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  });
+  const auto after = std::chrono::steady_clock::now();
+  pool.record(false);
+  const auto spans = pool.take_record();
+  for (int thread = 0; thread < 3; ++thread)
+    EXPECT_EQ(
+        std::count_if(spans.begin(), spans.end(), [&](const WorkSpan& s) { return s.thread == thread; }),
+        worked[static_cast<std::size_t>(thread)] ? 1 : 0);
+  for (const WorkSpan& s : spans) EXPECT_TRUE(s.begin <= s.end && s.end <= after);
+  EXPECT_TRUE(pool.take_record().empty());
+}
+
 TEST(ThreadPool, MayBeUsedInsideItsOwnLoop) {
   ThreadPool pool(3);
   std::atomic<long> sum{0};

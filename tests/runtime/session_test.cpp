@@ -236,9 +236,9 @@ TEST(Session, ProfilesEachStep) {
   Session session(graph);
   const auto inputs = inputs_of(*graph, {{"N", 1}});
   auto outputs = session.run(inputs);
-  std::vector<StepTime> times;
+  RunTimes times;
   session.profile_run(inputs, outputs, times);
-  EXPECT_EQ(times.size(), session.plan_for(inputs)->steps.size());
+  EXPECT_EQ(times.steps.size(), session.plan_for(inputs)->steps.size());
 }
 
 void expect_refused(Session& session, std::span<const Tensor> inputs, std::string_view message) {
