@@ -105,9 +105,10 @@ CaseResult run_in_process(const Case& c, const SuiteOptions& options) {
   const auto begin = ChildProcess::Clock::now();
   const auto timeout = c.settings.timeout.value_or(options.timeout);
   const auto memory = c.settings.memory_bytes.value_or(options.memory_bytes);
-  ChildProcess child(options.program,
-                     {"check-case", c.folder.string(), c.name, std::to_string(memory),
-                      options.update.outputs ? "outputs" : "-", options.update.graph ? "graph" : "-"});
+  std::vector<std::string> arguments{"check-case", c.folder.string(), c.name, std::to_string(memory)};
+  for (const auto& [name, kind] : update_kinds)
+    if (options.update.*kind) arguments.emplace_back(name);
+  ChildProcess child(options.program, arguments);
   std::string text;
   const auto io = child.read_all(text, longest_answer, begin + timeout);
   if (io != ChildProcess::Io::closed) child.stop();

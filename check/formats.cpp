@@ -110,7 +110,8 @@ std::string to_text(const CaseResult& r) {
   else
     out += fmt::format("  {:.1f} s", r.seconds);
   out += '\n';
-  for (const std::string& line : r.recorded) out += fmt::format("    {}\n", line);
+  for (const auto* lines : {&r.recorded, &r.notes})
+    for (const std::string& line : *lines) out += fmt::format("    {}\n", line);
   for (const Failure& f : r.failures)
     out += fmt::format("  {}: {}\n{}", f.kind, f.message, indented(f.details, "    "));
   return out;

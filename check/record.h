@@ -1,7 +1,7 @@
 // What --update writes.
 #pragma once
 #include "check/case.h"
-#include "check/samples.h"
+#include "verify/samples.h"
 
 namespace tenon {
 

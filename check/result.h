@@ -21,6 +21,7 @@ namespace failure {
 inline constexpr const char* outputs = "outputs";      // a stored output differs
 inline constexpr const char* graph = "graph";          // the fused graph is another
 inline constexpr const char* limit = "limit";          // something is larger than case.toml allows
+inline constexpr const char* slower = "slower";        // it takes longer than case.toml allows
 inline constexpr const char* error = "error";          // the model or the case cannot be read or run
 inline constexpr const char* unsupported = "refused";  // the model is not supported
 inline constexpr const char* accepted = "accepted";    // the model is supported, and should not be
@@ -47,6 +48,7 @@ struct CaseResult {
   double seconds = 0;
   std::vector<Failure> failures;
   std::vector<std::string> recorded;  // what --update wrote: "out_0.npy: new"
+  std::vector<std::string> notes;     // what could not be checked here
   Measures measures;
 
   void fail(Failure failure) {

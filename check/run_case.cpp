@@ -8,7 +8,8 @@
 #include "check/golden_graph.h"
 #include "check/mismatch.h"
 #include "check/record.h"
-#include "check/samples.h"
+#include "verify/samples.h"
+#include "check/speed.h"
 #include "converter/model.h"
 #include "fusion/outline.h"
 #include "ir/parse.h"
@@ -73,6 +74,7 @@ class CaseRun {
       check_graph();
       for (const StoredSample& sample : samples_) run_sample(sample);
       check_limits();
+      check_speed();
       record();
     });
     if (first_wrong_) {
@@ -141,8 +143,8 @@ class CaseRun {
     has_graph_ = fs::exists(case_.file(graph_file));
     const Limits& l = settings_.limits;
     const bool limited = l.nodes || l.steps || l.arena_bytes || l.artifact_bytes;
-    if (samples_.empty() && !has_graph_ && !limited && settings_.operators.empty() && !update_.any() &&
-        !settings_.expect)
+    if (samples_.empty() && !has_graph_ && !limited && settings_.operators.empty() &&
+        !settings_.speed.given() && !update_.any() && !settings_.expect)
       throw error("the case has nothing to compare with: no out_0.npy, no {}, no limits", graph_file)
           .at(case_.folder.string())
           .hint("record what there is: tenon check " + case_.folder.string() + " --update");
@@ -262,6 +264,20 @@ class CaseRun {
     check("bytes of artifact", m.artifact_bytes, limits.artifact_bytes);
   }
 
+  // The inputs of the first sample, random ones where there is none.
+  std::vector<Tensor> inputs_to_time() {
+    if (samples_.empty()) return input_values(*model_.graph, {}, 0);
+    return bind_or_make(samples_.front()).inputs;
+  }
+
+  void check_speed() {
+    if (!settings_.speed.given() || update_.speed) return;
+    events_.stage("timing it");
+    SpeedVerdict verdict = tenon::check_speed(case_, model_, options_, inputs_to_time());
+    for (Failure& f : verdict.failures) result_.fail(std::move(f));
+    result_.notes = std::move(verdict.notes);
+  }
+
   void record() {
     if (!update_.any()) return;
     events_.stage("recording");
@@ -270,6 +286,7 @@ class CaseRun {
     };
     for (const Recording& r : to_record_) add(record_sample(*model_.graph, *r.sample, r.bound, r.outputs));
     if (update_.graph) add(record_graph(case_, *model_.graph));
+    if (update_.speed) add(record_speed(case_, model_, inputs_to_time()));
   }
 
   // Adds to the first wrong output where in the model it goes wrong.

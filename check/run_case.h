@@ -9,10 +9,14 @@ namespace tenon {
 
 /// What a run records instead of comparing.
 struct Update {
-  bool outputs = false, graph = false;
+  bool outputs = false, graph = false, speed = false;
 
-  bool any() const { return outputs || graph; }
+  bool any() const { return outputs || graph || speed; }
 };
+
+/// What --update can be told to record, by name.
+inline constexpr std::pair<const char*, bool Update::*> update_kinds[] = {
+    {"outputs", &Update::outputs}, {"graph", &Update::graph}, {"speed", &Update::speed}};
 
 /// What a run says while it goes on, so that its end can be told when it does not return.
 struct CaseEvents {

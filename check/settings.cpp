@@ -40,6 +40,13 @@ bool number(std::optional<double>& target, const toml::node& node) {
   return value && *value >= 0;
 }
 
+bool factor(double& target, const toml::node& node) {
+  std::optional<double> value;
+  if (!number(value, node) || *value < 1) return false;
+  target = *value;
+  return true;
+}
+
 bool count(std::optional<std::int64_t>& target, const toml::node& node) {
   const auto value = node.value_exact<std::int64_t>();
   if (value && *value >= 0) target = value;
@@ -173,6 +180,12 @@ constexpr Key<Limits> limit_keys[] = {
     {"artifact", wants_bytes, into<&Limits::artifact_bytes, bytes<std::int64_t>>},
 };
 
+constexpr Key<SpeedSettings> speed_keys[] = {
+    {"baseline", "a file's name", into<&SpeedSettings::baseline, text>},
+    {"max_slowdown", "a number from 1 on", into<&SpeedSettings::max_slowdown, factor>},
+    {"over_unfused", "a number", into<&SpeedSettings::over_unfused, number>},
+};
+
 bool inputs(CaseSettings& s, const toml::node& node, const Reader& reader) {
   return reader.named(node, "a type such as \"f32[N,3,224,224]\", or a number",
                       [&](std::string name, const toml::node& value) { return input(s, name, value); });
@@ -187,6 +200,10 @@ bool outputs(CaseSettings& s, const toml::node& node, const Reader& reader) {
 
 bool limits(CaseSettings& s, const toml::node& node, const Reader& reader) {
   return reader.keys<Limits>(s.limits, node, limit_keys);
+}
+
+bool speed(CaseSettings& s, const toml::node& node, const Reader& reader) {
+  return reader.keys<SpeedSettings>(s.speed, node, speed_keys);
 }
 
 bool operators(CaseSettings& s, const toml::node& node, const Reader& reader) {
@@ -217,6 +234,7 @@ constexpr Key<CaseSettings> case_keys[] = {
     {"atol", "a number", tolerance_part<&ToleranceSetting::atol>},
     {"outputs", "a table of outputs", outputs},
     {"limits", "a table", limits},
+    {"speed", "a table", speed},
     {"operators", "a table of counts", operators},
     {"timeout", "a number of seconds", into<&CaseSettings::timeout, seconds>},
     {"memory", wants_bytes, into<&CaseSettings::memory_bytes, bytes<std::uint64_t>>},
@@ -254,6 +272,10 @@ CaseSettings read_settings(const std::filesystem::path& file) {
   Reader(file.string()).keys<CaseSettings>(settings, parse_file(file), case_keys);
   if (!settings.message.empty() && !settings.expect)
     throw error("message is given without expect").at(file.string()).hint("write expect = \"not supported\"");
+  if (settings.speed.baseline.empty() && settings.speed.max_slowdown != SpeedSettings().max_slowdown)
+    throw error("max_slowdown is given without a baseline")
+        .at(file.string())
+        .hint("write baseline = \"old.tenon\"");
   return settings;
 }
 

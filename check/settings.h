@@ -28,6 +28,15 @@ struct Limits {
   std::optional<std::int64_t> nodes, steps, arena_bytes, artifact_bytes;
 };
 
+/// How long it may take.
+struct SpeedSettings {
+  std::string baseline;       // a model, an artifact or a stored profile, in the case's folder; empty: none
+  double max_slowdown = 1.1;  // times as long as the baseline
+  std::optional<double> over_unfused;  // how many times as fast fusion is to make it at least
+
+  bool given() const { return !baseline.empty() || over_unfused; }
+};
+
 struct CaseSettings {
   std::string model;           // the file's name, where the folder holds several
   std::string skip;            // the reason
@@ -41,6 +50,7 @@ struct CaseSettings {
   ToleranceSetting tolerance;
   std::map<std::string, ToleranceSetting> outputs;  // by name
   Limits limits;
+  SpeedSettings speed;
   std::map<std::string, int> operators;  // how many there are, by kind: "fused conv+relu"
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<std::uint64_t> memory_bytes;

@@ -139,6 +139,8 @@ bool Comparison::slower() const {
   return total.slower || std::any_of(steps.begin(), steps.end(), [](const Change& c) { return c.slower; });
 }
 
+std::string machine_name(const std::string& cpu, const std::string& isa) { return cpu + " (" + isa + ")"; }
+
 Recording recording_of(std::string label, const Plan& plan, RunSamples samples) {
   Recording r{.label = std::move(label), .samples = std::move(samples)};
   for (const auto& step : plan.steps)

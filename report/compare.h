@@ -8,6 +8,9 @@
 
 namespace tenon {
 
+/// "AMD EPYC (avx2)"
+std::string machine_name(const std::string& cpu, const std::string& isa);
+
 /// One side: its steps and how long they took.
 struct Recording {
   struct Step {
@@ -16,6 +19,7 @@ struct Recording {
     std::vector<std::string> modules;
   };
   std::string label;
+  std::string machine;  // CPU and instruction set; empty: this one
   int threads = 1;
   std::vector<Step> steps;
   RunSamples samples;

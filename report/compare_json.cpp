@@ -50,7 +50,9 @@ Recording load_recording(const std::filesystem::path& path) {
   if (!j.is_object()) throw not_ours("it is not a JSON object");
   if (j.value("schema", json()) != "tenon.profile/1") throw not_ours("its schema is not tenon.profile/1");
   try {
-    Recording r{.label = path.string(), .threads = j.at("threads").get<int>()};
+    Recording r{.label = path.string(),
+                .machine = machine_name(j.at("machine").at("cpu"), j.at("machine").at("isa")),
+                .threads = j.at("threads").get<int>()};
     for (const json& s : j.at("steps")) {
       r.steps.push_back({s.at("op").get<std::string>(), s.at("module").get<std::string>(),
                          s.at("modules").get<std::vector<std::string>>()});

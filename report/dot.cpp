@@ -6,7 +6,7 @@
 
 #include "fusion/outline.h"
 #include "ir/print.h"
-#include "report/regions.h"
+#include "fusion/replaced.h"
 
 namespace tenon {
 namespace {

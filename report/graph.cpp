@@ -4,7 +4,7 @@
 #include "ir/clone.h"
 #include "ir/flops.h"
 #include "ir/print.h"
-#include "report/regions.h"
+#include "fusion/replaced.h"
 
 namespace tenon {
 namespace {

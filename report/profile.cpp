@@ -42,6 +42,17 @@ std::vector<TimeRow> by(std::span<const StepRow> steps, const std::string StepRo
   return std::move(sums).sorted();
 }
 
+// read to fuse, of opening the model.
+std::vector<Stage> stages_of(const Model& model) {
+  std::vector<Stage> stages{{"read", model.read_ms, {}}};
+  if (!model.is_source()) return stages;
+  stages.push_back({"import", model.import_ms, {}});
+  double fuse = 0;
+  for (const PassTime& p : model.fusion.passes) fuse += p.ms;
+  stages.push_back({"fuse", fuse, model.fusion.passes});
+  return stages;
+}
+
 }  // namespace
 
 ModelFacts facts_of(const Model& model) {
@@ -62,16 +73,6 @@ MachineFacts machine_facts() {
   return {.cpu = cpu_name(),
           .isa = std::string(cpu::name(cpu::isa())),
           .cores = static_cast<int>(std::thread::hardware_concurrency())};
-}
-
-std::vector<Stage> stages_of(const Model& model) {
-  std::vector<Stage> stages{{"read", model.read_ms, {}}};
-  if (!model.is_source()) return stages;
-  stages.push_back({"import", model.import_ms, {}});
-  double fuse = 0;
-  for (const PassTime& p : model.fusion.passes) fuse += p.ms;
-  stages.push_back({"fuse", fuse, model.fusion.passes});
-  return stages;
 }
 
 SizedRun sized_run(const Profile& p, const Session& session, std::span<const Tensor> inputs) {
@@ -128,6 +129,35 @@ std::vector<StepRow> step_rows(const Profile& p, const std::optional<cpu::Peak>&
   }
   for (StepRow& row : rows) row.share = total > 0 ? row.ms / total : 0;
   return rows;
+}
+
+ProfileReport profile_report(const Model& model, Session& session, std::span<const Tensor> inputs,
+                             const ProfileOptions& options, const std::optional<cpu::Peak>& peak) {
+  Profile p = profile(session, inputs, options);
+  ProfileReport report{.model = facts_of(model),
+                       .machine = machine_facts(),
+                       .threads = session.threads(),
+                       .warmup = options.warmup,
+                       .stages = stages_of(model),
+                       .run = sized_run(p, session, inputs),
+                       .overhead = p.overhead,
+                       .overhead_ci95 = p.overhead_ci95,
+                       .steps = step_rows(p, peak)};
+  report.machine.peak = peak;
+  report.stages.push_back({"plan", p.plan_ms, {}});
+  report.stages.push_back({"pack", p.pack_ms, {}});
+  report.stages.push_back({"first_run", p.first_run_ms, {}});
+  report.timeline = std::move(p.runs);
+  return report;
+}
+
+Recording recording_of(const ProfileReport& report) {
+  Recording r{.label = report.model.path,
+              .machine = machine_name(report.machine.cpu, report.machine.isa),
+              .threads = report.threads,
+              .samples = samples_of(report.timeline)};
+  for (const StepRow& s : report.steps) r.steps.push_back({s.op, s.module, s.modules});
+  return r;
 }
 
 std::vector<TimeRow> by_module(std::span<const StepRow> steps, int depth) {

@@ -46,8 +46,7 @@ SuiteOptions suite_options(const CheckVerb& o) {
       throw error("'{}' is no amount of memory", o.memory).at("--memory").hint("write 512MiB or 2GiB");
     options.memory_bytes = *bytes;
   }
-  options.update = {.outputs = o.update == "outputs" || o.update == "all",
-                    .graph = o.update == "graph" || o.update == "all"};
+  for (const auto& [name, kind] : update_kinds) options.update.*kind = o.update == name || o.update == "all";
   return options;
 }
 
@@ -121,20 +120,23 @@ int check(const CheckVerb& o) {
 
 void add_check_case(CLI::App& app) {
   struct Arguments {
-    std::string folder, name, outputs, graph;
+    std::string folder, name;
     std::uint64_t memory_bytes = 0;
+    std::vector<std::string> update;
   };
   auto* verb = app.add_subcommand("check-case", "One case, for check itself")->group("");
   auto a = std::make_shared<Arguments>();
   verb->add_option("folder", a->folder)->required();
   verb->add_option("name", a->name)->required();
   verb->add_option("memory", a->memory_bytes)->required();
-  verb->add_option("outputs", a->outputs)->required();
-  verb->add_option("graph", a->graph)->required();
+  verb->add_option("update", a->update);
   verb->callback([a] {
     Case c = read_case(a->folder, a->name);
     if (a->memory_bytes > 0) c.settings.memory_bytes = a->memory_bytes;
-    serve_case(c, {.outputs = a->outputs == "outputs", .graph = a->graph == "graph"});
+    Update update;
+    for (const auto& [kind_name, kind] : update_kinds)
+      update.*kind = std::find(a->update.begin(), a->update.end(), kind_name) != a->update.end();
+    serve_case(c, update);
   });
 }
 
@@ -148,7 +150,7 @@ void add_check(CLI::App& app, int& exit_code) {
   verb->add_option("--update", o->update, "Record what there is now, and say what changes")
       ->expected(0, 1)
       ->default_str("all")
-      ->check(CLI::IsMember({"outputs", "graph", "all"}));
+      ->check(CLI::IsMember({"outputs", "graph", "speed", "all"}));
   verb->add_option("-j,--jobs", o->jobs, "Cases at a time")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));

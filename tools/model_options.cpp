@@ -76,6 +76,10 @@ std::vector<Tensor> ModelOptions::values(const Model& model, std::int64_t batch)
   Bindings bindings;
   for (const auto& [symbol, list] : parse_sizes(sizes)) {
     check_symbol(*model.graph, symbol);
+    if (list.size() > 1)
+      throw error("symbol {} is given {} sizes, and this verb runs one", symbol, list.size())
+          .at("--shape")
+          .hint("tenon profile runs a model at several");
     bindings[symbol] = list.front();
   }
   for (const auto& p : parameters)

@@ -79,35 +79,21 @@ std::vector<ModelOptions> swept(const ModelOptions& options) {
 
 ProfileReport measure(const ProfileVerb& o, const Model& model, const std::optional<cpu::Peak>& peak,
                       Progress& progress) {
-  ProfileReport report{.command = command_line(),
-                       .model = facts_of(model),
-                       .machine = machine_facts(),
-                       .device = o.device,
-                       .threads = o.model.threads,
-                       .warmup = o.runs.warmup,
-                       .stages = stages_of(model)};
-  report.machine.peak = peak;
   Session session(model.graph, {.threads = o.model.threads});
   const std::vector<ModelOptions> sweep = swept(o.model);
-  for (const ModelOptions& at : sweep) {
-    const std::vector<Tensor> inputs = at.values(model);
+  const auto profile_at = [&](const ModelOptions& at) {
     progress.say("profiling " + fmt::format("{}", fmt::join(at.sizes, " ")));
-    Profile p = profile(session, inputs, o.runs);
-    const SizedRun run = sized_run(p, session, inputs);
-    if (sweep.size() > 1) report.sweep.push_back(run);
-    if (&at != &sweep.front()) continue;
-    report.run = run;
-    report.overhead = p.overhead;
-    report.overhead_ci95 = p.overhead_ci95;
-    report.steps = step_rows(p, peak);
-    report.stages.push_back({"plan", p.plan_ms, {}});
-    report.stages.push_back({"pack", p.pack_ms, {}});
-    report.stages.push_back({"first_run", p.first_run_ms, {}});
-    report.timeline = std::move(p.runs);
-    if (!o.unfused) continue;
+    return profile_report(model, session, at.values(model), o.runs, peak);
+  };
+  ProfileReport report = profile_at(sweep.front());
+  report.command = command_line();
+  report.device = o.device;
+  if (o.unfused) {
     progress.say("running it unfused and fused by turns");
-    report.unfused = measure_unfused(model, session, inputs);
+    report.unfused = measure_unfused(model, session, sweep.front().values(model));
   }
+  if (sweep.size() > 1) report.sweep.push_back(report.run);
+  for (std::size_t i = 1; i < sweep.size(); ++i) report.sweep.push_back(profile_at(sweep[i]).run);
   return report;
 }
 
@@ -153,8 +139,11 @@ Comparison compare_with_stored(const ProfileVerb& o, const ProfileReport& now) {
     throw error("the stored profile is of {} threads, this one of {}", before.threads, o.model.threads)
         .at(o.stored)
         .hint(fmt::format("give --threads {}", before.threads));
-  Recording after{.label = o.model.path, .threads = now.threads, .samples = samples_of(now.timeline)};
-  for (const StepRow& s : now.steps) after.steps.push_back({s.op, s.module, s.modules});
+  const Recording after = recording_of(now);
+  if (before.machine != after.machine)
+    throw error("the stored profile is of another machine, {}: this is {}", before.machine, after.machine)
+        .at(o.stored)
+        .hint("store one on this machine, or compare two models by turns: tenon profile OLD NEW");
   CompareOptions limits;
   if (o.max_slowdown > 0) limits.max_slowdown = o.max_slowdown;
   return compare_stored(before, after, limits);

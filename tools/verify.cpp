@@ -70,7 +70,7 @@ class Reference {
 
   std::vector<Sample> samples() const {
     if (std::filesystem::is_directory(options_.against))
-      return stored_samples(options_.against, *model_.graph);
+      return whole_samples(options_.against, *model_.graph);
     std::vector<Sample> samples;
     for (int s = 0; s < options_.samples; ++s) samples.push_back(sample_of(options_, model_, s));
     return samples;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "fusion/replaced.h"
 #include "ir/print.h"
-#include "verify/replaced.h"
 
 namespace tenon {
 namespace {

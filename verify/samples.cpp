@@ -1,4 +1,4 @@
-#include "check/samples.h"
+#include "verify/samples.h"
 
 #include <algorithm>
 #include <charconv>
@@ -123,6 +123,27 @@ BoundSample bind(const Graph& graph, const StoredSample& sample) {
           .at(sample.folder.string())
           .hint(fmt::format("store it as in_{}.npy or {}.npy", i, input_name(i)));
   return bound;
+}
+
+std::vector<Sample> whole_samples(const fs::path& folder, const Graph& graph) {
+  if (!fs::is_directory(folder)) throw error("there is no such folder").at(folder.string());
+  std::vector<Sample> samples;
+  for (const StoredSample& stored : read_samples(folder)) {
+    BoundSample bound = bind(graph, stored);
+    Sample& sample = samples.emplace_back(Sample{stored.name, std::move(bound.inputs), {}});
+    for (std::size_t i = 0; i < bound.outputs.size(); ++i) {
+      if (!bound.outputs[i])
+        throw error("there is no value for output {}", output_name(graph, i))
+            .at(stored.folder.string())
+            .hint(fmt::format("store it as out_{}.npy", i));
+      sample.expected.push_back(bound.outputs[i]->tensor);
+    }
+  }
+  if (samples.empty())
+    throw error("the folder holds no sample")
+        .at(folder.string())
+        .hint("put in_0.npy, out_0.npy ... into it, or test_data_set_0/input_0.pb, output_0.pb ...");
+  return samples;
 }
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// The stored inputs and outputs of a case.
+// Inputs and expected outputs, as folders hold them.
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -33,12 +33,22 @@ struct BoundSample {
   std::vector<const StoredTensor*> outputs;  // null: not stored
 };
 
-/// Those of the case's folder itself (in_K.npy, out_K.npy, NAME.npy, in.npz, out.npz) and of its
+/// Those of the folder itself (in_K.npy, out_K.npy, NAME.npy, in.npz, out.npz) and of its
 /// folders test_data_set_N (these, or input_K.pb and output_K.pb). Throws Error when a file cannot be read.
 std::vector<StoredSample> read_samples(const std::filesystem::path& folder);
 
 /// Throws Error when an input is missing or given twice, or a file belongs to neither an input nor an output.
 /// The result points into the sample.
 BoundSample bind(const Graph&, const StoredSample&);
+
+/// Inputs of one run and, where they are known, the outputs expected of it.
+struct Sample {
+  std::string name;
+  std::vector<Tensor> inputs, expected;
+};
+
+/// The folder's samples with all their outputs. Throws Error as above, and when there is no such folder, no
+/// sample in it, or an output is missing.
+std::vector<Sample> whole_samples(const std::filesystem::path& folder, const Graph&);
 
 }  // namespace tenon

@@ -1,5 +1,5 @@
 // Which imported nodes a fused node replaced.
-#include "report/regions.h"
+#include "fusion/replaced.h"
 
 #include <gtest/gtest.h>
 

@@ -36,7 +36,7 @@ class Samples : public testing::Test {
   }
   std::string message() const {
     try {
-      stored_samples(folder, *graph);
+      whole_samples(folder, *graph);
     } catch (const Error& e) { return e.message(); }
     return "nothing is wrong";
   }
@@ -47,7 +47,7 @@ class Samples : public testing::Test {
 
 TEST_F(Samples, ComeFromNpyFilesInOrder) {
   npy("in_0.npy", 1), npy("in_1.npy", 2), npy("out_0.npy", 3);
-  const auto samples = stored_samples(folder, *graph);
+  const auto samples = whole_samples(folder, *graph);
   ASSERT_EQ(samples.size(), 1u);
   EXPECT_EQ(samples[0].inputs[1].get_double(), 2);
   EXPECT_EQ(samples[0].expected[0].get_double(), 3);
@@ -57,7 +57,7 @@ TEST_F(Samples, ComeFromEachTestDataSetByName) {
   for (const char* set : {"test_data_set_0", "test_data_set_1"}) {
     proto(set, "input_0.pb", "y", 1), proto(set, "input_1.pb", "x", 2), proto(set, "output_0.pb", "sum", 3);
   }
-  const auto samples = stored_samples(folder, *graph);
+  const auto samples = whole_samples(folder, *graph);
   ASSERT_EQ(samples.size(), 2u);
   EXPECT_EQ(samples[1].name, "test_data_set_1");
   EXPECT_EQ(samples[1].inputs[0].get_double(), 2) << "x";
@@ -65,10 +65,12 @@ TEST_F(Samples, ComeFromEachTestDataSetByName) {
 
 TEST_F(Samples, SayWhatIsMissing) {
   EXPECT_EQ(message(), "the folder holds no sample");
-  npy("in_0.npy", 1), npy("out_0.npy", 3);
-  EXPECT_EQ(message(), "the folder holds 1 inputs, the model has 2");
+  npy("in_0.npy", 1);
+  EXPECT_EQ(message(), "there is no value for input y: f32[]");
+  npy("in_1.npy", 2);
+  EXPECT_EQ(message(), "there is no value for output sum");
   npy("in_2.npy", 2);
-  EXPECT_EQ(message(), "there is in_2.npy, but no in_1.npy");
+  EXPECT_EQ(message(), "the model has no input number 2");
   folder /= "nowhere";
   EXPECT_EQ(message(), "there is no such folder");
 }

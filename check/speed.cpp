@@ -1,0 +1,115 @@
+#include "check/speed.h"
+
+#include <fmt/format.h>
+
+#include "base/atomic_file.h"
+#include "report/compare_runs.h"
+#include "report/profile_json.h"
+#include "report/profile_text.h"
+#include "report/unfused.h"
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_stored_profile(const fs::path& baseline) { return baseline.extension() == ".json"; }
+
+ProfileReport profile_of(const Case& c, const Model& model, std::span<const Tensor> inputs) {
+  Session session(model.graph, {.threads = c.settings.threads});
+  return profile_report(model, session, inputs, {}, std::nullopt);
+}
+
+Comparison by_turns(const Case& c, const Model& model, const OpenOptions& options,
+                    std::span<const Tensor> inputs, const CompareOptions& limits) {
+  const SessionOptions session{.threads = c.settings.threads};
+  const std::vector<Tensor> same(inputs.begin(), inputs.end());
+  const fs::path path = c.file(c.settings.speed.baseline);
+  const Model baseline = open_model(path, options);
+  return compare_running({c.settings.speed.baseline, baseline.graph, same, session},
+                         {c.model.filename().string(), model.graph, same, session}, {}, limits);
+}
+
+Failure slower(const Case& c, const Comparison& comparison) {
+  std::string what = "the total";
+  double ratio = comparison.total.ratio;
+  for (const Change& step : comparison.steps) {
+    if (comparison.total.slower || !step.slower) continue;
+    what = step.name;
+    ratio = step.ratio;
+    break;
+  }
+  return {.kind = failure::slower,
+          .message = fmt::format("{} takes {:.2f} times as long as {}, case.toml allows {}", what, ratio,
+                                 c.settings.speed.baseline, comparison.max_slowdown),
+          .details = to_text(comparison, {.top = 10}),
+          .file = settings_file,
+          .data = to_json(comparison)};
+}
+
+std::optional<Failure> fusion_gain(const Model& model, std::span<const Tensor> inputs,
+                                   const CaseSettings& settings) {
+  const double least = *settings.speed.over_unfused;
+  Session session(model.graph, {.threads = settings.threads});
+  const Unfused unfused = measure_unfused(model, session, inputs);
+  if (unfused.ratio_ci95.high >= least) return std::nullopt;
+  return Failure{
+      .kind = failure::slower,
+      .message = fmt::format("fusion makes it {:.2f} times as fast (95% CI {:.2f} to {:.2f}), "
+                             "case.toml wants {}",
+                             unfused.ratio, unfused.ratio_ci95.low, unfused.ratio_ci95.high, least),
+      .details = {},
+      .file = settings_file,
+      .data = {{"over_unfused", unfused.ratio},
+               {"ci95", {unfused.ratio_ci95.low, unfused.ratio_ci95.high}},
+               {"limit", least}}};
+}
+
+}  // namespace
+
+SpeedVerdict check_speed(const Case& c, const Model& model, const OpenOptions& options,
+                         std::span<const Tensor> inputs) {
+  const SpeedSettings& speed = c.settings.speed;
+  SpeedVerdict verdict;
+  if (!speed.baseline.empty()) {
+    const CompareOptions limits{.max_slowdown = speed.max_slowdown};
+    Comparison comparison;
+    if (!fs::exists(c.file(speed.baseline)))
+      throw error("the baseline is not there")
+          .at(c.file(speed.baseline).string())
+          .hint(is_stored_profile(speed.baseline)
+                    ? "record it: tenon check " + c.folder.string() + " --update=speed"
+                    : "put a model or an artifact there");
+    if (is_stored_profile(speed.baseline)) {
+      const Recording before = load_recording(c.file(speed.baseline));
+      const Recording after = recording_of(profile_of(c, model, inputs));
+      if (before.machine != after.machine) {
+        verdict.notes.push_back(fmt::format("speed not compared: {} was recorded on {}, this is {}",
+                                            speed.baseline, before.machine, after.machine));
+      } else {
+        comparison = compare_stored(before, after, limits);
+      }
+    } else {
+      comparison = by_turns(c, model, options, inputs, limits);
+    }
+    if (comparison.slower()) verdict.failures.push_back(slower(c, comparison));
+  }
+  if (speed.over_unfused && !model.is_source())
+    throw error("over_unfused needs the source model: an artifact holds the fused graph only")
+        .at(c.file(settings_file).string());
+  if (speed.over_unfused)
+    if (auto failed = fusion_gain(model, inputs, c.settings)) verdict.failures.push_back(std::move(*failed));
+  return verdict;
+}
+
+std::vector<std::string> record_speed(const Case& c, const Model& model, std::span<const Tensor> inputs) {
+  const std::string& baseline = c.settings.speed.baseline;
+  if (!is_stored_profile(baseline)) return {};
+  const ProfileReport report = profile_of(c, model, inputs);
+  AtomicFile file(c.file(baseline));
+  file.write(to_json(report).dump(2) + "\n");
+  file.commit();
+  return {fmt::format("{}: {:.3f} ms", baseline, report.run.latency.median)};
+}
+
+}  // namespace tenon
