@@ -1,8 +1,10 @@
 #include "fusion/fuse.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "fusion/passes.h"
 #include "ir/verify.h"
 
@@ -10,19 +12,18 @@ namespace tenon {
 namespace {
 
 void check_names(const std::vector<std::string>& names, std::span<const Pass> passes) {
-  for (const std::string& name : names) {
-    std::string known;
-    bool found = false;
-    for (const Pass& pass : passes) {
-      found = found || pass.name == name;
-      known += (known.empty() ? "" : ", ") + std::string(pass.name);
-      for (const auto rule : pass.rules) {
-        found = found || rule == name;
-        known += ", " + std::string(rule);
-      }
-    }
-    if (!found) throw error("no pass or rule is called '{}'", name).hint("there are " + known);
+  std::vector<std::string_view> known;
+  const auto add = [&](std::string_view name) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
+  };
+  for (const Pass& pass : passes) {
+    add(pass.name);
+    for (const auto rule : pass.rules) add(rule);
   }
+  for (const std::string& name : names)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw error("no pass or rule is called '{}'", name)
+          .hint(fmt::format("did you mean {}? there are {}", nearest(name, known), fmt::join(known, ", ")));
 }
 
 }  // namespace

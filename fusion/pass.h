@@ -25,7 +25,7 @@ struct Refusal {
 };
 
 struct FuseOptions {
-  bool fuse = true;              // false: clean up and fold nothing
+  bool fuse = true;              // false: the passes that group are left out
   int stop_after = -1;           // apply only the first n rewrites; -1: all
   std::vector<std::string> off;  // names of passes or rules that stay switched off
   std::function<void(std::string_view pass, const Graph&)> after_pass;  // observer: printing, checking

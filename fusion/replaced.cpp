@@ -1,4 +1,4 @@
-#include "report/regions.h"
+#include "fusion/replaced.h"
 
 #include <unordered_set>
 
@@ -38,6 +38,15 @@ std::unordered_map<const Node*, const Node*> replaced_nodes(const Graph& importe
     }
   }
   return owner;
+}
+
+std::vector<const Node*> replaced_nodes(const Graph& imported, const Node& fused) {
+  const auto owners = replaced_nodes(imported, fused.parent().graph());
+  std::vector<const Node*> found;
+  for (const auto& node : imported.body().nodes())
+    if (const auto owner = owners.find(node.get()); owner != owners.end() && owner->second == &fused)
+      found.push_back(node.get());
+  return found;
 }
 
 }  // namespace tenon

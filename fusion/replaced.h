@@ -12,4 +12,7 @@ namespace tenon {
 /// it.
 std::unordered_map<const Node*, const Node*> replaced_nodes(const Graph& imported, const Graph& fused);
 
+/// The imported nodes in whose place one node of the fused body computes, in order.
+std::vector<const Node*> replaced_nodes(const Graph& imported, const Node& fused);
+
 }  // namespace tenon

@@ -91,17 +91,19 @@ Tensor scaled(const Node& node, const Tensor& weight, const std::vector<double>&
   Tensor out = Tensor::empty(weight.dtype(), weight.shape());
   const auto* transposed = node.as<ConvTranspose>();
   const std::int64_t rows = weight.shape()[0], columns = weight.shape()[1];
-  const std::int64_t inner = rows * columns == 0 ? 0 : weight.numel() / (rows * columns);
+  const auto channel_of = [&](std::int64_t block) {
+    return transposed ? block / columns / (rows / transposed->groups) * columns + block % columns : block;
+  };
+  const std::int64_t blocks = transposed ? rows * columns : rows;
+  const std::int64_t inner = blocks == 0 ? 0 : weight.numel() / blocks;
   dispatch_real(weight.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* from = dense.data<T>();
     T* to = out.mutable_data<T>();
-    for (std::int64_t r = 0; r < rows; ++r)
-      for (std::int64_t c = 0; c < columns; ++c) {
-        const std::int64_t channel = transposed ? r / (rows / transposed->groups) * columns + c : r;
-        const double factor = scale[static_cast<std::size_t>(channel)];
-        for (std::int64_t k = 0; k < inner; ++k) *to++ = convert<T>(convert<double>(*from++) * factor);
-      }
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      const double factor = scale[static_cast<std::size_t>(channel_of(b))];
+      for (std::int64_t k = 0; k < inner; ++k) *to++ = convert<T>(convert<double>(*from++) * factor);
+    }
   });
   return out;
 }
