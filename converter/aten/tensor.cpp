@@ -137,15 +137,17 @@ Results to_bool(Call& call) {
 
 /// In eval mode dropout hands its argument through.
 Results dropout(Call& call) {
-  if (call.number("p", 0.5) != 0 && call.flag("train", false)) {
+  const bool train = call.flag("train", false);
+  const double p = call.number("p", 0.5);
+  if (train && p != 0)
     throw unsupported("dropout in training mode").hint("call model.eval() before tracing");
-  }
   return call.tensor_ptr("input");
 }
 Results native_dropout(Call& call) {
-  if (call.number("p", 0.5) != 0 && call.flag("train", false)) {
+  const bool train = call.flag("train", false);
+  const double p = call.number("p", 0.5);
+  if (train && p != 0)
     throw unsupported("dropout in training mode").hint("call model.eval() before exporting");
-  }
   const TensorPtr x = call.tensor_ptr("input");
   const Ref mask = full(x->shape(), 1, DType::boolean, call.build.place());
   return Results::many({Datum(x), Datum(call.build.tensor(mask))});
