@@ -1,6 +1,7 @@
 #include <unordered_map>
 
 #include "fusion/fuse.h"
+#include "ir/ops/control.h"
 #include "ir/print.h"
 
 namespace tenon {
@@ -9,7 +10,7 @@ namespace {
 bool unused(const Node& n) {
   for (std::size_t i = 0; i < n.num_outputs(); ++i)
     if (!n.output(i)->uses().empty()) return false;
-  return true;
+  return !has_effect(n);
 }
 
 void erase_dead(Region& region) {

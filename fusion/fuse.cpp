@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "fusion/passes.h"
+#include "ir/ops/control.h"
 #include "ir/verify.h"
 
 namespace tenon {
@@ -56,8 +57,10 @@ FuseReport fuse(Graph& graph, const FuseOptions& options, std::span<const Pass> 
     if (pass.groups && !options.fuse) continue;
     const auto begin = std::chrono::steady_clock::now();
     const std::size_t before = report.rewrites.size();
-    Rewriter rewriter(graph, options, report, pass.name);
-    pass.run(rewriter);
+    for (Region* region : program_regions(graph)) {
+      Rewriter rewriter(*region, options, report, pass.name);
+      pass.run(rewriter);
+    }
     clean_up(graph);
     verify(graph);
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;

@@ -65,13 +65,14 @@ std::string group_text(const Node& fused) {
 }
 
 std::string kind_of(const Node& node) {
-  return node.regions().empty() ? std::string(node.op().name())
-                                : fmt::format("{} {}", node.op().name(), group_text(node));
+  return node.is<Fused>() ? fmt::format("{} {}", node.op().name(), group_text(node))
+                          : std::string(node.op().name());
 }
 
 std::map<std::string, int> count_kinds(const Graph& graph) {
   std::map<std::string, int> counts;
-  for (const auto& n : graph.body().nodes()) ++counts[kind_of(*n)];
+  for (const Region* region : program_regions(graph))
+    for (const auto& n : region->nodes()) ++counts[kind_of(*n)];
   return counts;
 }
 

@@ -18,7 +18,7 @@ std::string group_text(const Node& fused);
 
 /// What a node is, for counting: "conv", and apart from it "fused conv+add+relu".
 std::string kind_of(const Node&);
-/// How many nodes of each kind the graph's body has.
+/// How many nodes of each kind the graph has, in its body and in the regions of if and loop.
 std::map<std::string, int> count_kinds(const Graph&);
 
 }  // namespace tenon

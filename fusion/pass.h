@@ -43,13 +43,15 @@ struct FuseReport {
   std::vector<PassTime> passes;
 };
 
-/// Numbers, logs and permits the changes of one pass.
+/// Numbers, logs and permits the changes of one pass to one region.
 class Rewriter {
  public:
-  Rewriter(Graph& graph, const FuseOptions& options, FuseReport& report, std::string_view pass)
-      : graph_(graph), options_(options), report_(report), pass_(pass) {}
+  Rewriter(Region& region, const FuseOptions& options, FuseReport& report, std::string_view pass)
+      : region_(region), options_(options), report_(report), pass_(pass) {}
 
-  Graph& graph() const { return graph_; }
+  /// What the pass works on: the body, or a region of an if or loop.
+  Region& region() const { return region_; }
+  Graph& graph() const { return region_.graph(); }
 
   /// To be asked before a change at `node`: false when the rule is off or the limit is reached.
   bool may(std::string_view rule, const Node& node);
@@ -59,7 +61,7 @@ class Rewriter {
   void refuse(std::string_view rule, const Node& node, std::string reason);
 
  private:
-  Graph& graph_;
+  Region& region_;
   const FuseOptions& options_;
   FuseReport& report_;
   std::string_view pass_;

@@ -50,7 +50,7 @@ bool apply_one(Rewriter& rewriter, const Rule& rule, Node& node) {
 
 bool sweep(Rewriter& rewriter, std::span<const Rule> rules) {
   bool changed = false;
-  const auto& nodes = rewriter.graph().body().nodes();
+  const auto& nodes = rewriter.region().nodes();
   for (auto it = nodes.begin(); it != nodes.end();) {
     Node& node = **it++;
     if (node.num_outputs() != 1 || node.output()->uses().empty()) continue;

@@ -1,6 +1,7 @@
 #include "ir/clone.h"
 
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "ir/bind.h"
@@ -27,16 +28,38 @@ class Cloner {
     auto result = std::make_unique<Graph>(graph.name);
     result->output_names = graph.output_names;
     if (!bindings_) result->symbols = graph.symbols;
-    for (const auto& weight : graph.weights()) {
-      Value* value = result->add_weight(weight->name(), type(*weight));
-      result->set_weight_data(value, data(weight->tensor()));
-      note(*weight, value);
-    }
+    for (const auto& weight : graph.weights()) add_weight(*weight, *result);
     copy(graph.body(), result->body());
     return result;
   }
 
+  std::unique_ptr<Graph> copy_alone(const Region& region) {
+    auto result = std::make_unique<Graph>(region.graph().name);
+    std::unordered_set<const Value*> used;
+    find_weights(region, used);
+    for (const auto& weight : region.graph().weights())
+      if (used.contains(weight.get())) add_weight(*weight, *result);
+    copy(region, result->body());
+    return result;
+  }
+
  private:
+  void add_weight(const Value& weight, Graph& to) {
+    Value* value = to.add_weight(weight.name(), type(weight));
+    to.set_weight_data(value, data(weight.tensor()));
+    note(weight, value);
+  }
+
+  static void find_weights(const Region& region, std::unordered_set<const Value*>& found) {
+    for (const auto& node : region.nodes()) {
+      for (const Value* v : node->inputs())
+        if (v->kind() == Value::Kind::weight) found.insert(v);
+      for (const auto& inner : node->regions()) find_weights(*inner, found);
+    }
+    for (const Value* v : region.results())
+      if (v->kind() == Value::Kind::weight) found.insert(v);
+  }
+
   Type type(const Value& value) const {
     return {widen_ ? widened(value.dtype()) : value.dtype(),
             bindings_ ? to_shape(eval(value.shape(), *bindings_)) : value.shape()};
@@ -90,6 +113,8 @@ class Cloner {
 }  // namespace
 
 std::unique_ptr<Graph> clone(const Graph& graph) { return Cloner(nullptr).copy(graph); }
+
+std::unique_ptr<Graph> region_graph(const Region& region) { return Cloner(nullptr).copy_alone(region); }
 
 std::unique_ptr<Graph> specialize(const Graph& graph, const Bindings& bindings) {
   return Cloner(&bindings).copy(graph);

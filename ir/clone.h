@@ -9,6 +9,9 @@ namespace tenon {
 /// Nodes, regions, symbols, origins; weight data is shared.
 std::unique_ptr<Graph> clone(const Graph&);
 
+/// A region alone: its parameters are the inputs, with the weights that it uses.
+std::unique_ptr<Graph> region_graph(const Region&);
+
 /// The same with every dim of types and attributes known: symbols take their values and are gone.
 std::unique_ptr<Graph> specialize(const Graph&, const Bindings&);
 

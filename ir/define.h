@@ -55,6 +55,18 @@ struct Kernel : Operator {
   static constexpr int min_inputs = Min, max_inputs = Max;
 };
 
+/// Add `std::vector<Type> infer(TypeSpan inputs, std::span<const RegionType> regions) const`,
+/// `std::vector<Tensor> evaluate(std::span<const Tensor> inputs, std::span<const RegionFunction> regions,
+/// TypeSpan outputs) const`,
+/// `double flops(std::span<const double> regions) const` and
+/// `std::optional<std::size_t> input_of(std::size_t parameter) const` (see RegionRules).
+template <int Regions, int MinInputs>
+struct WithRegions : Operator {
+  static constexpr Meaning meaning = Meaning::kernel;
+  static constexpr int regions = Regions;
+  static constexpr int min_inputs = MinInputs, max_inputs = -1;
+};
+
 /// A family: struct types in the order `tenon ops` shows them.
 template <class... T>
 struct OpList {};
@@ -142,20 +154,20 @@ bool equal(const void* a, const void* b) {
 }
 
 template <class T>
-OpInfo make_info() {
-  OpInfo info{};
-  info.name = T::name;
-  info.meaning = T::meaning;
-  info.min_inputs = T::min_inputs;
-  info.max_inputs = T::max_inputs;
-  info.regions = T::regions;
-  info.fields = field_infos<T>();
-  info.from = T::from;
-  info.make = [] { return Op(T{}); };
-  info.equal = equal<T>;
-  info.copy = [](const void* op) -> std::shared_ptr<void> {
-    return std::make_shared<T>(*static_cast<const T*>(op));
+RegionRules region_rules() {
+  return {
+      .infer = [](const void* op, std::span<const Type> in,
+                  std::span<const RegionType> r) { return static_cast<const T*>(op)->infer(in, r); },
+      .evaluate = [](const void* op, std::span<const Tensor> in, std::span<const RegionFunction> r,
+                     std::span<const Type> out) { return static_cast<const T*>(op)->evaluate(in, r, out); },
+      .flops = [](const void* op, std::span<const double> r) { return static_cast<const T*>(op)->flops(r); },
+      .input_of = [](const void* op, std::size_t i) { return static_cast<const T*>(op)->input_of(i); },
   };
+}
+
+/// What operators without regions say.
+template <class T>
+void set_rules(OpInfo& info) {
   info.infer = infer<T>;
   if constexpr (T::meaning == Meaning::pointwise) {
     info.expr = [](const void* op) { return make_expr(*static_cast<const T*>(op)); };
@@ -176,6 +188,27 @@ OpInfo make_info() {
       return static_cast<const T*>(op)->gradient(in, out, grads);
     };
   info.has_gradient = info.gradient != nullptr || T::meaning != Meaning::kernel;
+}
+
+template <class T>
+OpInfo make_info() {
+  OpInfo info{};
+  info.name = T::name;
+  info.meaning = T::meaning;
+  info.min_inputs = T::min_inputs;
+  info.max_inputs = T::max_inputs;
+  info.regions = T::regions;
+  info.fields = field_infos<T>();
+  info.from = T::from;
+  info.make = [] { return Op(T{}); };
+  info.equal = equal<T>;
+  info.copy = [](const void* op) -> std::shared_ptr<void> {
+    return std::make_shared<T>(*static_cast<const T*>(op));
+  };
+  if constexpr (T::regions > 0)
+    info.region_rules = region_rules<T>();
+  else
+    set_rules<T>(info);
   return info;
 }
 

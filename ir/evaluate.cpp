@@ -91,9 +91,7 @@ class Frame {
     std::vector<Tensor> inputs;
     for (const Value* v : node.inputs()) inputs.push_back(get(v));
     for (const Value* v : node.inputs()) release(v);
-    const std::vector<Tensor> outputs = node.regions().empty()
-                                            ? evaluate(bind(node.op(), bindings_), inputs)
-                                            : Frame(node.region(), bindings_, observer_).run(inputs);
+    const std::vector<Tensor> outputs = evaluate(node, inputs, bindings_, observer_);
     TENON_CHECK(outputs.size() == node.num_outputs());
     for (std::size_t i = 0; i < outputs.size(); ++i) hold(node.output(i), outputs[i]);
     if (observer_) observer_(node, outputs);
@@ -116,6 +114,21 @@ std::vector<Tensor> evaluate(const Op& op, std::span<const Tensor> inputs) {
     case Meaning::composite: return run_composite(op, inputs);
     default: return run_kernel(op, inputs, types);
   }
+}
+
+std::vector<Tensor> evaluate(const Node& node, std::span<const Tensor> inputs, const Bindings& bindings,
+                             const Observer& observer) {
+  const Op op = bind(node.op(), bindings);
+  if (node.regions().empty()) return evaluate(op, inputs);
+  std::vector<RegionFunction> regions;
+  for (const auto& region : node.regions())
+    regions.emplace_back([&, inner = region.get()](std::span<const Tensor> in) {
+      return evaluate(*inner, in, bindings, observer);
+    });
+  std::vector<Type> outputs;
+  for (std::size_t i = 0; i < node.num_outputs(); ++i)
+    outputs.push_back({node.output(i)->dtype(), to_shape(eval(node.output(i)->shape(), bindings))});
+  return op.info().region_rules->evaluate(op.self(), inputs, regions, outputs);
 }
 
 std::vector<Tensor> evaluate(const Region& region, std::span<const Tensor> inputs, const Bindings& bindings,

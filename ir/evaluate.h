@@ -22,7 +22,11 @@ std::vector<Tensor> evaluate(const Region&, std::span<const Tensor> inputs, cons
 
 /// The outputs of one operator: kernels by their reference, pointwise operators by their expression,
 /// composites by their decomposition. The operator's attributes must be known. Not for operators with
-/// regions.
+/// regions: see the next.
 std::vector<Tensor> evaluate(const Op&, std::span<const Tensor> inputs);
+
+/// The outputs of one node, with its regions, under bindings of the symbols.
+std::vector<Tensor> evaluate(const Node&, std::span<const Tensor> inputs, const Bindings& = {},
+                             const Observer& = {});
 
 }  // namespace tenon

@@ -35,15 +35,18 @@ double composite_flops(const Op& op, std::span<const Type> in) {
 }  // namespace
 
 double flops(const Node& node) {
-  double sum = 0;
-  for (const auto& region : node.regions()) sum += flops(*region);
   const Op& op = node.op();
+  if (op.info().region_rules) {
+    std::vector<double> regions;
+    for (const auto& region : node.regions()) regions.push_back(flops(*region));
+    return op.info().region_rules->flops(op.self(), regions);
+  }
   const std::vector<Type> in = node.input_types();
   std::vector<Type> out;
   for (std::size_t i = 0; i < node.num_outputs(); ++i) out.push_back(node.output(i)->type());
-  if (op.is_pointwise()) return sum + pointwise_flops(op, in, out[0]);
-  if (op.info().meaning == Meaning::composite) return sum + composite_flops(op, in);
-  return sum + (op.info().flops ? op.info().flops(op.self(), in, out) : 0);
+  if (op.is_pointwise()) return pointwise_flops(op, in, out[0]);
+  if (op.info().meaning == Meaning::composite) return composite_flops(op, in);
+  return op.info().flops ? op.info().flops(op.self(), in, out) : 0;
 }
 
 }  // namespace tenon

@@ -47,6 +47,16 @@ std::vector<Type> Node::input_types() const {
   return types;
 }
 
+std::vector<Type> Node::infer() const {
+  std::vector<RegionType> types;
+  for (const auto& region : regions_) {
+    RegionType& type = types.emplace_back();
+    for (const auto& p : region->parameters()) type.parameters.push_back(p->type());
+    for (const Value* v : region->results()) type.results.push_back(v->type());
+  }
+  return op_.infer(input_types(), types);
+}
+
 Value* Region::add_parameter(Type type, std::string name) {
   parameters_.emplace_back(new Value(Value::Kind::parameter, std::move(type), std::move(name)));
   parameters_.back()->index_ = parameters_.size() - 1;
@@ -122,6 +132,27 @@ void Region::erase(Node* node) {
   for (std::size_t i = 0; i < node->inputs_.size(); ++i)
     drop_use(node->inputs_[i]->uses_, {node, nullptr, i});
   nodes_.erase(node->place_);
+}
+
+Node* Region::dissolve(Node* node, std::size_t index) {
+  Region& inner = node->region(index);
+  const RegionRules& rules = *node->op().info().region_rules;
+  for (const auto& p : inner.parameters_)
+    if (!p->uses().empty())
+      replace_all_uses(p.get(), node->input(rules.input_of(node->op().self(), p->index()).value()));
+  for (std::size_t i = 0; i < node->num_outputs(); ++i)
+    if (!node->output(i)->uses().empty()) replace_all_uses(node->output(i), inner.results_[i]);
+  inner.clear_results();
+  for (const auto& moved : inner.nodes_) {
+    moved->parent_ = this;
+    if (moved->source.empty()) moved->source = node->source;
+  }
+  std::move(inner.literals_.begin(), inner.literals_.end(), std::back_inserter(literals_));
+  inner.literals_.clear();
+  Node* first = inner.nodes_.empty() ? next(node) : inner.nodes_.front().get();
+  nodes_.splice(node->place_, inner.nodes_);
+  erase(node);
+  return first;
 }
 
 void Region::move_before(Node* node, Node* before) {

@@ -99,6 +99,8 @@ class Node {
   /// For nodes with regions, whose types are known once the regions are there.
   void add_outputs(std::vector<Type> types);
   std::vector<Type> input_types() const;
+  /// The types that its inputs and regions give the outputs. Throws Error when they do not fit.
+  std::vector<Type> infer() const;
 
   Source source;
 
@@ -150,6 +152,10 @@ class Region {
                      Node* before = nullptr, Source source = {});
   /// Removes a node whose outputs are unused.
   void erase(Node*);
+  /// Puts the nodes of a region of `node`, a node of this region, in its place: the region's parameters
+  /// become the inputs that they stand for, the outputs its results. Returns the first of the nodes, or what
+  /// followed; null at the end.
+  Node* dissolve(Node* node, std::size_t region);
   /// Moves a node of this region before another one (to the end when null).
   void move_before(Node* node, Node* before);
   Node* next(const Node*) const;

@@ -35,7 +35,7 @@ std::vector<std::pair<std::string_view, Attr>> Op::attributes() const {
   return out;
 }
 
-std::vector<Type> Op::infer(std::span<const Type> inputs) const {
+std::vector<Type> Op::infer(std::span<const Type> inputs, std::span<const RegionType> regions) const {
   const int n = static_cast<int>(inputs.size());
   if (n < info_->min_inputs || (info_->max_inputs >= 0 && n > info_->max_inputs))
     throw error("{} takes {} operands, not {}", name(),
@@ -44,6 +44,7 @@ std::vector<Type> Op::infer(std::span<const Type> inputs) const {
                                         : fmt::format("{} to {}", info_->min_inputs, info_->max_inputs),
                 n);
   try {
+    if (info_->region_rules) return info_->region_rules->infer(self(), inputs, regions);
     return info_->infer(*this, inputs);
   } catch (const Error& e) { throw error("{}: {}", name(), e.message()).at(e.where()).hint(e.hint()); }
 }

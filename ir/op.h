@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,26 @@ struct Mapping {
 constexpr Mapping aten(std::string_view signature) { return {Mapping::Framework::aten, signature}; }
 constexpr Mapping onnx(std::string_view signature) { return {Mapping::Framework::onnx, signature}; }
 
+/// The types of a region's parameters and results.
+struct RegionType {
+  std::vector<Type> parameters, results;
+};
+/// Computes a region's results from values of its parameters.
+using RegionFunction = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
+
+/// What the definition of an operator that carries regions says.
+struct RegionRules {
+  /// Types of the outputs. Throws Error when the regions do not fit the inputs or each other.
+  std::vector<Type> (*infer)(const void*, std::span<const Type> inputs, std::span<const RegionType> regions);
+  /// The outputs, of these types (of known sizes).
+  std::vector<Tensor> (*evaluate)(const void*, std::span<const Tensor> inputs,
+                                  std::span<const RegionFunction> regions, std::span<const Type> outputs);
+  /// From the arithmetic of one evaluation of each region.
+  double (*flops)(const void*, std::span<const double> regions);
+  /// The input whose value a parameter takes, at first; nullopt: none.
+  std::optional<std::size_t> (*input_of)(const void*, std::size_t parameter);
+};
+
 /// One attribute of an operator.
 struct FieldInfo {
   std::string_view name;
@@ -57,8 +78,10 @@ struct OpInfo {
   Op (*make)();  // all attributes at their defaults
   bool (*equal)(const void*, const void*);
   std::shared_ptr<void> (*copy)(const void*);
-  /// Types of the outputs. Throws Error when the inputs do not fit.
+  /// Types of the outputs. Throws Error when the inputs do not fit. Null for operators with regions.
   std::vector<Type> (*infer)(const Op&, std::span<const Type> inputs);
+  /// Set for operators with regions.
+  std::optional<RegionRules> region_rules;
   /// The scalar expression; pointwise only, null otherwise.
   Expr (*expr)(const void*);
   /// Computes outputs (allocated by the caller, dense) from inputs; kernels only, null otherwise. When an
@@ -109,7 +132,7 @@ class Op {
   /// Attributes that differ from their defaults.
   std::vector<std::pair<std::string_view, Attr>> attributes() const;
 
-  std::vector<Type> infer(std::span<const Type> inputs) const;
+  std::vector<Type> infer(std::span<const Type> inputs, std::span<const RegionType> regions = {}) const;
 
  private:
   const OpInfo* info_;

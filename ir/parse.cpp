@@ -152,13 +152,9 @@ class Parser {
       lex_.expect(i ? ',' : ':');
       const Lexer::Mark at = lex_.mark();
       const Type written = type();
-      if (node->regions().empty() || node->is<Fused>()) {
-        if (written != node->output(i)->type())
-          lex_.fail_at(at, "%{} is written as {} but {} gives {}", names[i], written.str(), node->op().name(),
-                       node->output(i)->type().str());
-      } else {
-        node->output(i)->set_type(written);
-      }
+      if (written != node->output(i)->type())
+        lex_.fail_at(at, "%{} is written as {} but {} gives {}", names[i], written.str(), node->op().name(),
+                     node->output(i)->type().str());
       define(scope, names[i], node->output(i));
     }
     if (const auto comment = lex_.comment()) source(node->source, *comment);
@@ -188,7 +184,6 @@ class Parser {
     if (c.op.info().regions == 0) return insert(scope, std::move(c));
     std::vector<Value*> inputs = resolve(scope, c.operands);
     const auto regions = static_cast<std::size_t>(c.op.info().regions);
-    // Outputs are declared after the regions; their number is that of the first region's results.
     Node* node = scope.region->insert_typed(c.op, inputs, {}, regions);
     for (const auto& r : node->regions()) {
       Scope inner{.region = r.get()};
@@ -196,9 +191,7 @@ class Parser {
       lex_.expect('{');
       region(inner, depth + 1);
     }
-    std::vector<Type> types;
-    for (const Value* v : node->region().results()) types.push_back(v->type());
-    node->add_outputs(std::move(types));
+    guard([&] { node->add_outputs(node->infer()); });
     return node;
   }
 
@@ -223,9 +216,7 @@ class Parser {
     }
     lex_.expect('}');
     for (Value* v : inner.captured) node->add_input(v);
-    std::vector<Type> types;
-    for (const Value* v : node->region().results()) types.push_back(v->type());
-    node->add_outputs(std::move(types));
+    node->add_outputs(node->infer());
     return node;
   }
 

@@ -66,29 +66,31 @@ class Verifier {
     }
     for (const auto& inner : n.regions()) region(*inner);
     if (!n.regions().empty()) visible_.swap(outside);
-    n.is<Fused>() ? fused(n) : types(n);
+    types(n);
+    if (n.is<Fused>()) fused(n);
+    if (n.is<Loop>()) loop(n);
   }
 
   void fused(const Node& n) const {
-    const Region& body = n.region();
-    if (body.nodes().empty()) fail(&n, "an empty body");
-    if (body.parameters().size() != n.inputs().size())
-      fail(&n, "operands and parameters of the body differ in number");
-    for (std::size_t i = 0; i < n.inputs().size(); ++i)
-      if (body.parameter(i)->type() != n.input(i)->type())
-        fail(&n, fmt::format("operand {} has another type than its parameter", i));
-    if (body.results().size() != n.num_outputs())
-      fail(&n, "outputs and results of the body differ in number");
-    for (const Value* result : body.results())
+    if (n.region().nodes().empty()) fail(&n, "an empty body");
+    for (const Value* result : n.region().results())
       if (!result->node()) fail(&n, "a result of the body is computed by none of its nodes");
-    for (std::size_t i = 0; i < n.num_outputs(); ++i)
-      if (body.results()[i]->type() != n.output(i)->type())
-        fail(&n, fmt::format("output {} has another type than the body's result", i));
+  }
+
+  void loop(const Node& n) const {
+    const auto is_true = [](const Value* v) {
+      return v->kind() == Value::Kind::literal && v->tensor().get_int() != 0;
+    };
+    const bool stacks = n.num_outputs() > static_cast<std::size_t>(n.as<Loop>()->carried);
+    if (stacks && !(is_true(n.input()) && is_true(n.region().results()[0])))
+      fail(&n, "slices are stacked, but the loop may stop early");
   }
 
   void types(const Node& n) const {
-    if (!n.regions().empty()) return;
-    const std::vector<Type> inferred = n.op().infer(n.input_types());
+    std::vector<Type> inferred;
+    try {
+      inferred = n.infer();
+    } catch (const Error& e) { fail(&n, e.message()); }
     if (inferred.size() != n.num_outputs()) fail(&n, "wrong number of outputs");
     for (std::size_t i = 0; i < inferred.size(); ++i)
       if (inferred[i] != n.output(i)->type())

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "fusion/outline.h"
+#include "ir/ops/control.h"
 #include "ir/print.h"
 #include "fusion/replaced.h"
 
@@ -67,7 +68,7 @@ class Writer {
 
   // A fused node is a cluster of its members, whose values stand for the node's.
   void own_group(const Node& n) {
-    if (n.regions().empty()) return node(n);
+    if (!n.is<Fused>()) return node(n);
     open_cluster(n.source.modules_text());
     const Region& body = n.region();
     for (const auto& member : body.nodes()) node(*member);
@@ -85,7 +86,8 @@ class Writer {
         node(*n);
     for (const auto& owner : fused.body().nodes()) {
       const auto& list = members[owner.get()];
-      if (list.size() > 1) open_cluster(owner->regions().empty() ? owner->op().name() : group_text(*owner));
+      if (list.size() > 1)
+        open_cluster(owner->is<Fused>() ? group_text(*owner) : std::string(owner->op().name()));
       for (const Node* n : list) node(*n);
       if (list.size() > 1) out_ += "  }\n";
     }

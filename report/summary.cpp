@@ -35,6 +35,14 @@ std::vector<OperatorCost> operators_of(const Graph& known) {
   return list;
 }
 
+// What a parameter of a region stands for: the owner's operand.
+const Value* outside(const Value* v, const Node& user) {
+  const Node* owner = user.parent().owner();
+  if (!owner || v->kind() != Value::Kind::parameter) return v;
+  const auto input = owner->op().info().region_rules->input_of(owner->op().self(), v->index());
+  return input ? owner->input(*input) : v;
+}
+
 // Adds up what the operators of each module cost.
 class Modules {
  public:
@@ -47,8 +55,7 @@ class Modules {
     ++module.operators;
     module.flops += flops(node);
     for (const Value* v : node.inputs()) {
-      const Node* group = node.parent().owner();
-      if (group && v->kind() == Value::Kind::parameter) v = group->input(v->index());
+      v = outside(v, node);
       if (v->kind() != Value::Kind::weight || !seen_.insert(v).second) continue;
       module.numbers += static_cast<std::int64_t>(elements(v->type()));
       module.bytes += bytes_of(*v);

@@ -47,4 +47,18 @@ void Buffers::touch(const Tensor& tensor, int step) {
   buffer.last = step;
 }
 
+void bind_buffers(std::span<const Buffer> buffers, FunctionRef<const std::byte*(std::size_t)> input,
+                  FunctionRef<std::byte*(std::size_t)> output, std::byte* arena,
+                  std::span<std::byte*> places) {
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const Buffer& b = buffers[i];
+    switch (b.kind) {
+      case Buffer::Kind::arena: places[i] = arena + b.offset; break;
+      case Buffer::Kind::input: places[i] = const_cast<std::byte*>(input(b.index)); break;
+      case Buffer::Kind::output: places[i] = output(b.index); break;
+      case Buffer::Kind::constant: places[i] = b.storage->data; break;
+    }
+  }
+}
+
 }  // namespace tenon

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir/tensor.h"
+#include "kernels/function_ref.h"
 #include "runtime/frame.h"
 #include "runtime/layout.h"
 
@@ -46,5 +47,10 @@ class Buffers {
   std::vector<Buffer> list_;
   std::unordered_map<const Storage*, std::size_t> numbers_;
 };
+
+/// Fills `places`, one per buffer, for a run: where inputs and outputs lie, and the arena.
+void bind_buffers(std::span<const Buffer> buffers, FunctionRef<const std::byte*(std::size_t)> input,
+                  FunctionRef<std::byte*(std::size_t)> output, std::byte* arena,
+                  std::span<std::byte*> places);
 
 }  // namespace tenon

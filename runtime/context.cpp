@@ -12,15 +12,9 @@ void Context::fit(const Plan& plan) {
 }
 
 void Context::bind(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    const Buffer& b = plan.buffers[i];
-    switch (b.kind) {
-      case Buffer::Kind::arena: buffers[i] = arena.data() + b.offset; break;
-      case Buffer::Kind::input: buffers[i] = const_cast<std::byte*>(inputs[b.index].bytes()); break;
-      case Buffer::Kind::output: buffers[i] = outputs[b.index].mutable_bytes(); break;
-      case Buffer::Kind::constant: buffers[i] = b.storage->data; break;
-    }
-  }
+  bind_buffers(
+      plan.buffers, [&](std::size_t i) { return inputs[i].bytes(); },
+      [&](std::size_t i) { return outputs[i].mutable_bytes(); }, arena.data(), buffers);
 }
 
 }  // namespace tenon

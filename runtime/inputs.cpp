@@ -35,8 +35,11 @@ std::optional<std::int64_t> indexed_size(const Value& v, std::unordered_set<cons
       take(axis_size(op->axis));
     else if (const auto* gather = n.as<Gather>(); gather && u.index == 1)
       take(axis_size(gather->axis));
-    else if (!n.regions().empty() && u.index < n.region().parameters().size())
-      take(indexed_size(*n.region().parameter(u.index), seen));
+    else if (const auto& rules = n.op().info().region_rules)
+      for (const auto& region : n.regions())
+        for (const auto& p : region->parameters()) {
+          if (rules->input_of(n.op().self(), p->index()) == u.index) take(indexed_size(*p, seen));
+        }
     else if (n.inputs().size() == 1 && n.num_outputs() == 1)
       take(indexed_size(*n.output(), seen));
   }

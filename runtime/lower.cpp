@@ -131,9 +131,9 @@ Reg LoopBuilder::emit_reduction(const Node& member) {
   return narrowed(program_, member.output()->dtype(), result);
 }
 
-Loop lower(const Group& group, const LoopAxes& axes,
-           const std::function<const Tensor&(const Value* inner)>& place) {
-  Loop loop;
+LoweredLoop lower(const Group& group, const LoopAxes& axes,
+                  const std::function<const Tensor&(const Value* inner)>& place) {
+  LoweredLoop loop;
   LoopProgram& program = loop.program;
   program.name = group.ops();
   program.dims = axes.sizes;

@@ -9,7 +9,7 @@
 namespace tenon {
 
 /// A program and the tensors its buffers stand for.
-struct Loop {
+struct LoweredLoop {
   LoopProgram program;
   std::vector<Tensor> buffers;
 };
@@ -44,7 +44,7 @@ Reg emit_constant(LoopProgram& program, DType dtype, double value);
 Reg emit_literal(LoopProgram& program, const Tensor& scalar);
 
 /// The loop of a group whose axes are known. `place` gives the place of every operand and result.
-Loop lower(const Group& group, const LoopAxes& axes,
-           const std::function<const Tensor&(const Value* inner)>& place);
+LoweredLoop lower(const Group& group, const LoopAxes& axes,
+                  const std::function<const Tensor&(const Value* inner)>& place);
 
 }  // namespace tenon

@@ -1,42 +1,11 @@
 #include "runtime/open.h"
 
-#include <unordered_map>
-
 #include "base/error.h"
 #include "ir/build.h"
 #include "ir/ops/control.h"
 
 namespace tenon {
 namespace {
-
-Node* inline_group(Node& node) {
-  Region& body = node.parent();
-  std::unordered_map<const Value*, Value*> values;
-  for (std::size_t i = 0; i < node.inputs().size(); ++i) values[node.region().parameter(i)] = node.input(i);
-  const auto mapped = [&](Value* v) {
-    if (v->kind() == Value::Kind::literal) return body.literal(v->tensor());
-    return v->kind() == Value::Kind::weight ? v : values.at(v);
-  };
-  Node* first = nullptr;
-  for (const auto& member : node.region().nodes()) {
-    std::vector<Value*> inputs;
-    for (Value* v : member->inputs()) inputs.push_back(mapped(v));
-    std::vector<Type> types;
-    for (std::size_t i = 0; i < member->num_outputs(); ++i) types.push_back(member->output(i)->type());
-    Node* copy = body.insert_typed(member->op(), std::move(inputs), std::move(types), 0, &node,
-                                   member->source.empty() ? node.source : member->source);
-    for (std::size_t i = 0; i < member->num_outputs(); ++i) {
-      values[member->output(i)] = copy->output(i);
-      copy->output(i)->origin = member->output(i)->origin;
-    }
-    if (!first) first = copy;
-  }
-  for (std::size_t i = 0; i < node.num_outputs(); ++i)
-    if (!node.output(i)->uses().empty()) replace_all_uses(node.output(i), mapped(node.region().results()[i]));
-  Node* next = first ? first : body.next(&node);
-  body.erase(&node);
-  return next;
-}
 
 // A composite operator becomes a fused group of its parts, so that they can still become one loop.
 Node* open_composite(Node& node) {
@@ -60,7 +29,7 @@ Node* open_composite(Node& node) {
 }  // namespace
 
 Node* open_node(Node& node) {
-  if (node.is<Fused>()) return inline_group(node);
+  if (node.is<Fused>()) return node.parent().dissolve(&node, 0);
   if (node.op().info().meaning == Meaning::composite) return open_composite(node);
   throw unsupported("{} cannot be planned: it has neither a kernel nor a reference for {}", node.op().name(),
                     node.output()->type().str())

@@ -20,6 +20,16 @@ std::string place_text(const Plan& plan, const Tensor& tensor) {
   return dense ? where : fmt::format("{} strides [{}]", where, fmt::join(tensor.strides(), ","));
 }
 
+std::string indented(const std::string& lines) {
+  std::string out;
+  for (std::size_t at = 0; at < lines.size();) {
+    const std::size_t end = lines.find('\n', at) + 1;
+    out += "      " + lines.substr(at, end - at);
+    at = end;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string Plan::text() const {
@@ -31,6 +41,7 @@ std::string Plan::text() const {
     text += fmt::format("  {:3} {}\n        [{}] {}", i, node.empty() ? info.op : node, info.kernel, info.op);
     for (const Tensor& t : steps[i]->writes) text += " -> " + place_text(*this, t);
     text += "\n";
+    for (const Plan* inner : steps[i]->plans()) text += indented(inner->text());
   }
   return text;
 }

@@ -26,6 +26,10 @@ std::unique_ptr<const Plan> Planner::plan() {
   Node* node = nodes.empty() ? nullptr : nodes.front().get();
   while (node) {
     current_ = node;
+    if (const auto taken = known_branch(*node)) {
+      node = graph_->body().dissolve(node, *taken);
+      continue;
+    }
     if (!fold(*node) && !computes_nothing(*node) && !try_makers(*node)) {
       node = open_node(*node);
       continue;
@@ -73,8 +77,16 @@ bool Planner::fold(const Node& node) {
   return true;
 }
 
+// Which region an if on sizes or weights alone takes.
+std::optional<std::size_t> Planner::known_branch(const Node& node) const {
+  const Tensor* condition = node.is<If>() ? places_.constant(node.input()) : nullptr;
+  if (!condition) return std::nullopt;
+  return condition->get_int() != 0 ? 0 : 1;
+}
+
 // Results without elements need a place, but no step.
 bool Planner::computes_nothing(const Node& node) {
+  if (node.num_outputs() == 0) return false;
   for (std::size_t i = 0; i < node.num_outputs(); ++i)
     if (numel(node.output(i)->shape()).value() != 0) return false;
   for (std::size_t i = 0; i < node.num_outputs(); ++i)

@@ -19,6 +19,7 @@ class Planner {
 
   // What makers of steps use.
   Places& places() { return places_; }
+  const Device& device() const { return device_; }
   ThreadPool& pool() { return pool_; }
   PackCache& packs() { return packs_; }
   Address address(const Tensor& tensor) { return buffers_.address(tensor); }
@@ -35,6 +36,7 @@ class Planner {
  private:
   void add(std::unique_ptr<Step> step, const Node* node, std::vector<Tensor> reads,
            std::vector<Tensor> writes);
+  std::optional<std::size_t> known_branch(const Node& node) const;
   bool fold(const Node& node);
   bool computes_nothing(const Node& node);
   bool try_makers(Node& node);

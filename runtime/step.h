@@ -9,6 +9,8 @@
 
 namespace tenon {
 
+struct Plan;
+
 /// What is known of a step without running it: for --print-ir=planned and for profiles.
 struct StepInfo {
   std::string op;      // operators it computes: "conv+add+relu"
@@ -24,6 +26,9 @@ class Step {
  public:
   virtual ~Step() = default;
   virtual void run(const Frame&) const = 0;
+
+  /// Of a step that runs regions: their plans.
+  virtual std::vector<const Plan*> plans() const { return {}; }
 
   StepInfo info;
   std::size_t scratch_bytes = 0;  // that run() needs of the frame

@@ -7,11 +7,6 @@
 namespace tenon {
 namespace {
 
-// A node of a graph of known sizes, alone.
-std::vector<Tensor> evaluate_node(const Node& node, std::span<const Tensor> inputs) {
-  return node.regions().empty() ? evaluate(node.op(), inputs) : evaluate(node.region(), inputs, {});
-}
-
 class KernelSearch {
  public:
   KernelSearch(const Plan& plan, const Graph* imported, ThreadPool& pool, std::span<const Tensor> inputs,
@@ -42,7 +37,7 @@ class KernelSearch {
       if (!value) continue;
       const double error = compare(*value, expected[i]).relative();
       const double worst = search_.largest ? search_.largest->difference.relative() : 0;
-      if (!(error <= worst)) judge(node, *value, expected[i], evaluate_node(wide, inputs)[i]);
+      if (!(error <= worst)) judge(node, *value, expected[i], evaluate(wide, inputs)[i]);
       walk_.replace(node.output(i), expected[i]);
     }
   }

@@ -114,7 +114,7 @@ Rule matmul_weight_to_linear() {
 
 // Pointwise operators broadcast by themselves.
 void drop_broadcasts(Rewriter& rewriter) {
-  for (const auto& node : rewriter.graph().body().nodes()) {
+  for (const auto& node : rewriter.region().nodes()) {
     if (!node->op().is_pointwise() || node->inputs().size() < 2) continue;
     for (std::size_t i = 0; i < node->inputs().size(); ++i) {
       const Node* def = node->input(i)->node();

@@ -35,8 +35,7 @@ bool foldable(const Node& node) {
 }
 
 void fold(Rewriter& rewriter) {
-  Graph& graph = rewriter.graph();
-  Region& body = graph.body();
+  Region& body = rewriter.region();
   for (auto it = body.nodes().begin(); it != body.nodes().end();) {
     Node* node = (it++)->get();
     if (!foldable(*node) || !rewriter.may("fold_constant", *node)) continue;
@@ -51,7 +50,7 @@ void fold(Rewriter& rewriter) {
                                       [](const Value* v) { return v->kind() == Value::Kind::weight; });
       const std::string name =
           named != node->inputs().end() ? (*named)->name() + "'" : std::string(node->op().name());
-      constant = graph.add_weight(name, std::move(result));
+      constant = rewriter.graph().add_weight(name, std::move(result));
     }
     replace_all_uses(node->output(), constant);
     rewriter.did("fold_constant", node->source, nullptr);

@@ -85,7 +85,7 @@ class Epilogue {
 
 void fuse(Rewriter& rewriter) {
   constexpr std::string_view rule = "epilogue";
-  const auto& nodes = rewriter.graph().body().nodes();
+  const auto& nodes = rewriter.region().nodes();
   for (auto it = nodes.begin(); it != nodes.end();) {
     Node& anchor = **it;
     ++it;

@@ -67,8 +67,8 @@ class Grouper {
 
   void run() {
     int position = 0;
-    for (const auto& n : rewriter_.graph().body().nodes()) position_[n.get()] = position++;
-    for (const auto& n : rewriter_.graph().body().nodes()) place(*n);
+    for (const auto& n : rewriter_.region().nodes()) position_[n.get()] = position++;
+    for (const auto& n : rewriter_.region().nodes()) place(*n);
     for (Group& g : groups_) finish(g);
   }
 

@@ -8,7 +8,7 @@
 
 namespace tenon {
 
-LoopStep::LoopStep(Planner& planner, const Loop& loop, std::string kernel_name)
+LoopStep::LoopStep(Planner& planner, const LoweredLoop& loop, std::string kernel_name)
     : kernel_(cpu::LoopKernel::compile(loop.program)) {
   info.kernel = std::move(kernel_name);
   scratch_bytes = kernel_.scratch_bytes(planner.pool().threads());
@@ -57,7 +57,7 @@ bool has_duplicates(const std::vector<const Value*>& values) {
 bool make_loop(Planner& planner, const Group& group) {
   const Node& node = group.node();
   std::string why;
-  if (!has_loop_types(group)) return false;
+  if (group.results().empty() || !has_loop_types(group)) return false;
   const auto axes = find_loop_axes(group, why);
   const auto operands = group.operands();
   if (!axes || has_duplicates(group.results()) || operands.size() + node.num_outputs() > max_loop_buffers)
@@ -69,7 +69,7 @@ bool make_loop(Planner& planner, const Group& group) {
   for (const Value* v : operands) reads.push_back(at[v] = planner.places().at(group.outer(v)));
   for (std::size_t i = 0; i < node.num_outputs(); ++i)
     writes.push_back(at[group.results()[i]] = planner.places().at(node.output(i)));
-  const Loop loop = lower(group, *axes, [&](const Value* v) -> const Tensor& { return at.at(v); });
+  const LoweredLoop loop = lower(group, *axes, [&](const Value* v) -> const Tensor& { return at.at(v); });
   auto step = std::make_unique<LoopStep>(planner, loop, axes->reduced > 0 ? "row loop" : "loop");
   planner.emit(std::move(step), node, std::move(reads), std::move(writes));
   return true;

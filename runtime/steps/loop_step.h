@@ -10,7 +10,7 @@ inline constexpr std::size_t max_loop_buffers = 64;
 
 class LoopStep : public Step {
  public:
-  LoopStep(Planner& planner, const Loop& loop, std::string kernel_name);
+  LoopStep(Planner& planner, const LoweredLoop& loop, std::string kernel_name);
   void run(const Frame& frame) const override;
 
  private:

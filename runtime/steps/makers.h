@@ -16,6 +16,8 @@ bool make_gather(Planner&, const Group&);     // gather.cpp: index_select
 bool make_index_add(Planner&, const Group&);  // aggregate.cpp: sums of rows by index, as sparse times dense
 bool make_pad(Planner&, const Group&);        // pad.cpp: pad, and interpolate by whole factors
 bool make_repeat(Planner&, const Group&);
+bool make_if(Planner&, const Group&);         // control.cpp
+bool make_iteration(Planner&, const Group&);  // control.cpp: loop
 bool make_loop(Planner&, const Group&);       // loop.cpp: pointwise operators and row reductions
 bool make_reference(Planner&, const Group&);  // reference.cpp: any operator with a reference
 

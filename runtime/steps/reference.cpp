@@ -19,11 +19,7 @@ class ReferenceStep : public Step {
     std::vector<Tensor> in, out;
     for (std::size_t i = 0; i < in_.size(); ++i) in.push_back(bound(in_[i], in_at_[i], frame));
     for (std::size_t i = 0; i < out_.size(); ++i) out.push_back(bound(out_[i], out_at_[i], frame));
-    std::vector<Tensor> results = out;
-    if (op_.info().reference)
-      op_.info().reference(op_.self(), in, results);
-    else
-      results = evaluate(op_, in);
+    const std::vector<Tensor> results = computed(in, out);
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (results[i].shape() != out[i].shape())
         throw unsupported("{} gave a result {} whose size depends on the data; {} was planned", op_.name(),
@@ -33,6 +29,17 @@ class ReferenceStep : public Step {
   }
 
  private:
+  std::vector<Tensor> computed(const std::vector<Tensor>& in, std::vector<Tensor> out) const {
+    try {
+      if (!op_.info().reference) return evaluate(op_, in);
+      op_.info().reference(op_.self(), in, out);
+      return out;
+    } catch (Error& e) {
+      if (e.where().empty()) e.at(info.source.str());
+      throw;
+    }
+  }
+
   // The planned tensor over its bytes of this run.
   static Tensor bound(const Tensor& planned, const Address& at, const Frame& frame) {
     const Storage& s = *planned.storage();

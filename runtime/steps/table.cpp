@@ -3,6 +3,7 @@
 #include <array>
 
 #include "ir/ops/attention.h"
+#include "ir/ops/control.h"
 #include "ir/ops/conv.h"
 #include "ir/ops/index.h"
 #include "ir/ops/interpolate.h"
@@ -32,6 +33,8 @@ const Device& cpu_device() {
       MakerEntry{&op_info<Concat>(), make_concat},
       MakerEntry{&op_info<Pad>(), make_pad},
       MakerEntry{&op_info<Interpolate>(), make_repeat},
+      MakerEntry{&op_info<If>(), make_if},
+      MakerEntry{&op_info<Loop>(), make_iteration},
   };
   static constexpr std::array<Maker, 3> general = {make_view, make_loop, make_reference};
   static const Device device{"cpu", table, general};
