@@ -111,14 +111,16 @@ class Block {
     tile.b_panel_stride = g_.b_panel_stride;
     tile.c = out ? out : g_.c + col;
     tile.c_row = out ? out_row : offsets_.c + row;
-    if (!k.first) {
+    // The residual may be C's own memory, which the first block writes.
+    if (k.first) {
+      tile.residual = e.residual ? e.residual + col : nullptr;
+      tile.residual_row = offsets_.residual + row;
+    } else {
       tile.partial = g_.c + col;
       tile.partial_row = offsets_.c + row;
     }
     if (k.last) {
       tile.bias = e.bias ? e.bias + col : nullptr;
-      tile.residual = e.residual ? e.residual + col : nullptr;
-      tile.residual_row = offsets_.residual + row;
       tile.relu = e.activation == Activation::relu;
     }
     // Whole panels, as many at once as the kernel takes; then those one by one; then a last narrow one.
