@@ -98,6 +98,9 @@ std::optional<Tensor> Places::place_over(const Value* value, const Value* operan
   for (std::size_t i = 0; i < strides.size(); ++i)
     if (strides[i] <= 0 && place.shape()[i] > 1) return std::nullopt;
   if (!dies_at(place, reader) || destination(value)) return std::nullopt;
+  // Another view of the same memory (x[1:] beside x[:-1]) would see what was written already.
+  for (const Value* other : reader.inputs())
+    if (other != operand && known(other) && at(other).storage() == place.storage()) return std::nullopt;
   bind(value, place);
   return place;
 }

@@ -89,8 +89,10 @@ bool Planner::computes_nothing(const Node& node) {
   if (node.num_outputs() == 0) return false;
   for (std::size_t i = 0; i < node.num_outputs(); ++i)
     if (numel(node.output(i)->shape()).value() != 0) return false;
-  for (std::size_t i = 0; i < node.num_outputs(); ++i)
-    places_.place(node.output(i), row_major(node.output(i)->rank()));
+  for (std::size_t i = 0; i < node.num_outputs(); ++i) {
+    const Value* out = node.output(i);  // a concatenation has its place since its first part
+    if (!places_.known(out)) places_.place(out, row_major(out->rank()));
+  }
   return true;
 }
 

@@ -11,8 +11,10 @@
 #include "converter/aten/table.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/cast.h"
+#include "ir/ops/create.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/math.h"
+#include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
 
 namespace tenon::converter {
@@ -353,6 +355,47 @@ Results isclose(Call& call) {
   }
   return close;
 }
+/// pi for negative numbers, 0 for the others, NaN for NaN.
+Results angle(Call& call) {
+  const Ref x = real(call);
+  const Ref of_number = where(x < x.literal(0), x.literal(std::numbers::pi), x.literal(0));
+  return where(apply(IsNan{}, {x}), x, of_number);
+}
+Results isreal(Call& call) {
+  return full(call.tensor("self").shape(), 1, DType::boolean, call.build.place());
+}
+/// x / 2^e, in two steps: 2^-e alone may be too large.
+Ref without_exponent(const Ref& x, const Ref& e) {
+  const Ref half = trunc(e * 0.5);
+  return x * exp2(-half) * exp2(half - e);
+}
+/// x = mantissa * 2^exponent with 0.5 <= |mantissa| < 1.
+Results frexp(Call& call) {
+  const Ref x = call.tensor("self");
+  if (!is_float(x.dtype())) throw error("frexp of {} numbers", name(x.dtype()));
+  const Ref wide = cast(DType::f64, x);
+  const Ref plain = logical_and(apply(IsFinite{}, {wide}), not_equal(wide, wide.literal(0)));
+  const Ref size = where(plain, abs(wide), 1);
+  const Ref guess = floor(apply(Log2{}, {size}));
+  const Ref scaled = without_exponent(size, guess);  // the logarithm may be off by one at powers of two
+  const Ref above = where(scaled >= scaled.literal(2), guess + 1.0, guess);
+  const Ref exponent = where(scaled < scaled.literal(1), guess - 1.0, above) + 1.0;
+  const Ref mantissa = where(plain, without_exponent(wide, exponent), wide);
+  return std::vector{cast(x.dtype(), mantissa), cast(DType::i32, where(plain, exponent, 0))};
+}
+/// Whether each element is among the others.
+Results isin(Call& call) {
+  const std::array given = {call.datum(call.find("elements") ? "elements" : "element"),
+                            call.datum(call.find("test_elements") ? "test_elements" : "test_element")};
+  call.ignore({"assume_unique"});
+  const auto x = promoted(call.build, given);
+  Shape column = x[0].shape();
+  column.push_back(Dim(1));
+  const Ref same = equal(reshape(x[0], column), reshape(x[1], {numel(x[1].shape())}));
+  const Ref found = any(same, {static_cast<std::int64_t>(x[0].rank())});
+  return call.flag("invert", false) ? logical_not(found) : found;
+}
+
 Results relu(Call& call) { return tenon::relu(call.tensor("self")); }
 Results handed_through(Call& call) { return call.datum("self"); }
 
@@ -371,11 +414,16 @@ constexpr Entry entries[] = {
     {"neg", neg},
     {"negative", neg},
     {"positive", handed_through},
+    {"conj_physical", handed_through},
+    {"angle", angle},
+    {"isreal", isreal},
+    {"frexp", frexp},
+    {"isin", isin},
     {"minimum", smaller},
     {"maximum", larger},
     {"min.other", smaller},
     {"max.other", larger},
-    {"pow", pow},
+    {"pow", pow, Halves::in_f32},
     {"float_power", float_power},
     {"square", square},
     {"clamp", clamp},
@@ -385,30 +433,30 @@ constexpr Entry entries[] = {
     {"hardtanh", hardtanh},
     {"relu", relu},
     {"relu6", relu6},
-    {"addcmul", addcmul},
-    {"addcdiv", addcdiv},
-    {"lerp", lerp},
+    {"addcmul", addcmul, Halves::in_f32},
+    {"addcdiv", addcdiv, Halves::in_f32},
+    {"lerp", lerp, Halves::in_f32},
     {"where", where_op},
     {"masked_fill", masked_fill},
     {"prelu", prelu},
-    {"glu", glu},
-    {"round", round_op},
+    {"glu", glu, Halves::in_f32},
+    {"round", round_op, Halves::in_f32},
     {"floor", rounded<Floor>},
     {"ceil", rounded<Ceil>},
     {"trunc", rounded<Trunc>},
     {"fix", rounded<Trunc>},
     {"frac", frac},
-    {"logit", logit},
-    {"special_logit", logit},
-    {"logaddexp", logaddexp},
-    {"logaddexp2", logaddexp2},
+    {"logit", logit, Halves::in_f32},
+    {"special_logit", logit, Halves::in_f32},
+    {"logaddexp", logaddexp, Halves::in_f32},
+    {"logaddexp2", logaddexp2, Halves::in_f32},
     {"isposinf", is_infinity<1>},
     {"isneginf", is_infinity<-1>},
     {"heaviside", heaviside},
-    {"deg2rad", deg2rad},
-    {"rad2deg", rad2deg},
-    {"xlogy", xlogy},
-    {"special_xlogy", xlogy},
+    {"deg2rad", deg2rad, Halves::in_f32},
+    {"rad2deg", rad2deg, Halves::in_f32},
+    {"xlogy", xlogy, Halves::in_f32},
+    {"special_xlogy", xlogy, Halves::in_f32},
     {"nan_to_num", nan_to_num},
     {"isclose", isclose},
 };

@@ -4,8 +4,12 @@
 #include "base/error.h"
 #include "converter/aten/einsum.h"
 #include "converter/aten/table.h"
+#include "ir/ops/activation.h"
+#include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/linear.h"
+#include "ir/ops/logic.h"
+#include "ir/ops/norm.h"
 #include "ir/ops/shape.h"
 
 namespace tenon::converter {
@@ -45,6 +49,73 @@ Results scaled_dot_product_attention(Call& call) {
   return tenon::apply(op, operands);
 }
 
+/// x[N, L, E] as heads: [N, H, L, E / H].
+Ref as_heads(const Ref& x, std::int64_t heads) {
+  const Shape& s = x.shape();
+  return permute(reshape(x, {s[0], s[1], Dim(heads), floor_div(s[2], Dim(heads))}), {0, 2, 1, 3});
+}
+
+/// What PyTorch's fast path does inside one operator: self-attention with the projections of query, key and
+/// value in one weight. The mask is true (or not 0) where nothing is to be seen; `mask_type` says whether it
+/// is [L, L] (0), one of the keys, [N, L] (1), or [N, H, L, L] (2).
+Ref self_attention(Call& call, const Ref& x, std::int64_t heads) {
+  const Ref projected = tenon::linear(x, call.tensor("qkv_weight"), call.tensor("qkv_bias"));
+  const Dim width = x.shape()[2];
+  const auto part = [&](std::int64_t i) {
+    return as_heads(slice(projected, 2, width * i, width * (i + 1)), heads);
+  };
+  std::vector<Ref> operands = {part(0), part(1), part(2)};
+  const std::int64_t mask_type = call.integer("mask_type", 2);
+  if (Ref mask = call.optional_tensor("mask")) {
+    mask = logical_not(cast(DType::boolean, mask));
+    if (mask_type == 1) mask = reshape(mask, {mask.shape()[0], Dim(1), Dim(1), mask.shape()[1]});
+    operands.push_back(mask);
+  }
+  const Ref seen = tenon::apply(Attention{}, operands);
+  const Ref joined = reshape(permute(seen, {0, 2, 1, 3}), x.shape());
+  return tenon::linear(joined, call.tensor("proj_weight"), call.tensor("proj_bias"));
+}
+
+Ref batch_first(Call& call, std::string_view argument) {
+  const Ref x = call.tensor(argument);
+  if (x.rank() != 3) throw unsupported("{} of {}: [N, L, E] is needed", call.name, x.type().str());
+  return x;
+}
+
+Results native_multi_head_attention(Call& call) {
+  const Ref x = batch_first(call, "query");
+  const bool same = call.tensor("key").value() == x.value() && call.tensor("value").value() == x.value();
+  if (!same) throw unsupported("_native_multi_head_attention of different query, key and value");
+  if (call.flag("need_weights", true))
+    throw unsupported("attention weights as a result of _native_multi_head_attention")
+        .hint("use need_weights=False");
+  call.ignore({"embed_dim", "average_attn_weights"});
+  return Results::many(
+      {Datum(call.build.tensor(self_attention(call, x, call.integer("num_head")))), Datum(None{})});
+}
+
+Results transformer_encoder_layer(Call& call) {
+  call.ignore({"embed_dim"});
+  const Ref x = batch_first(call, "src");
+  const bool first = call.flag("norm_first", false);
+  const LayerNorm norm{.rank = 1, .eps = call.number("eps", 1e-5)};
+  const auto normed = [&](const Ref& y, const std::string& which) {
+    return apply(norm, {y, call.tensor("norm_weight_" + which), call.tensor("norm_bias_" + which)});
+  };
+  const auto feed_forward = [&](const Ref& y) {
+    const Ref hidden = tenon::linear(y, call.tensor("ffn_weight_1"), call.tensor("ffn_bias_1"));
+    const Ref active = call.flag("use_gelu", false) ? apply(Gelu{}, {hidden}) : relu(hidden);
+    return tenon::linear(active, call.tensor("ffn_weight_2"), call.tensor("ffn_bias_2"));
+  };
+  const std::int64_t heads = call.integer("num_heads");
+  if (first) {
+    const Ref y = x + self_attention(call, normed(x, "1"), heads);
+    return y + feed_forward(normed(y, "2"));
+  }
+  const Ref y = normed(x + self_attention(call, x, heads), "1");
+  return normed(y + feed_forward(y), "2");
+}
+
 Results einsum_op(Call& call) {
   call.ignore({"path"});
   std::vector<Ref> operands;
@@ -73,6 +144,8 @@ Results tensordot(Call& call) {
 
 constexpr Entry entries[] = {
     {"scaled_dot_product_attention", scaled_dot_product_attention},
+    {"_native_multi_head_attention", native_multi_head_attention},
+    {"_transformer_encoder_layer_fwd", transformer_encoder_layer},
     {"einsum", einsum_op},
     {"tensordot", tensordot},
 };

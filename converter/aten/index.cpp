@@ -10,7 +10,10 @@
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
 #include "ir/ops/logic.h"
+#include "ir/ops/math.h"
+#include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
+#include "ir/ops/sort.h"
 
 namespace tenon::converter {
 
@@ -81,18 +84,41 @@ Results index(Call& call) {
   return tenon::apply(IndexAt{.axes = i.axes}, operands);
 }
 
-/// x[mask] = value, for a value that is one number.
-std::optional<Ref> put_by_mask(Call& call, const Ref& x, const Ref& value) {
+/// x where the mask is true set to the values, one after the other.
+Ref filled_in_order(const Ref& x, const Ref& given, const Ref& values) {
+  const Ref mask = reshape(expand(given, x.shape()), {numel(x.shape())});
+  const Ref flat = reshape(x, {numel(x.shape())}), source = reshape(values, {numel(values.shape())});
+  const Ref order = cumsum(cast(DType::i64, mask), 0) - 1.0;
+  const Ref taken = index_select(source, 0, where(mask, order, 0));
+  return reshape(where(mask, taken, flat), x.shape());
+}
+Results masked_scatter(Call& call) {
+  const Ref x = call.tensor("self"), mask = call.tensor("mask");
+  const Ref source = call.tensor("source");
+  const Ref wide = expand(x, broadcast(x.shape(), mask.shape()));
+  if (numel(source.shape()) == Dim(0)) return wide;
+  return filled_in_order(wide, cast(DType::boolean, mask), source);
+}
+
+/// x[mask] = value, or += value with `accumulate`.
+std::optional<Ref> put_by_mask(Call& call, const Ref& x, const Ref& value, bool accumulate) {
   const Datum list = call.datum("indices");
   const auto& items = *items_of(list);
   if (items.size() != 1 || !items[0].is_tensor() || !is_mask(*items[0].get<TensorPtr>())) return std::nullopt;
-  if (numel(value.shape()) != Dim(1))
-    throw unsupported("an assignment of several values under a mask").hint("use torch.where");
-  Ref mask = cast(DType::boolean, call.build.read(*items[0].get<TensorPtr>()));
-  Shape shape = mask.shape();
+  const Ref given = cast(DType::boolean, call.build.read(*items[0].get<TensorPtr>()));
+  const std::size_t behind = x.rank() - given.rank();  // axes that the mask does not cover
+  Shape shape = given.shape();
   shape.resize(x.rank(), Dim(1));
-  mask = reshape(mask, shape);
-  return where(mask, reshape(value, {}), x);
+  const Ref mask = reshape(given, shape);
+  Shape of_value = value.shape();
+  while (of_value.size() > behind && of_value.front() == Dim(1)) of_value.erase(of_value.begin());
+  if (of_value.size() <= behind) {
+    const Ref each = reshape(value, of_value);
+    return where(mask, accumulate ? x + each : expand(each, x.shape()), x);
+  }
+  if (behind > 0 || of_value.size() != 1)
+    throw unsupported("an assignment of several values under a mask").hint("use torch.where");
+  return accumulate ? x + filled_in_order(zeros_like(x), given, value) : filled_in_order(x, given, value);
 }
 
 Results index_put(Call& call) {
@@ -101,9 +127,7 @@ Results index_put(Call& call) {
   IndexPut op;
   op.accumulate = call.flag("accumulate", false);
   call.ignore({"unsafe"});
-  if (!op.accumulate) {
-    if (auto masked = put_by_mask(call, x, value)) return *masked;
-  }
+  if (auto masked = put_by_mask(call, x, value, op.accumulate)) return *masked;
   const Indices i = indices_of(call, "indices");
   op.axes = i.axes;
   std::vector<Ref> operands = {x, value};
@@ -120,11 +144,23 @@ Results index_select_op(Call& call) {
 Results gather_op(Call& call) {
   const Ref x = call.tensor("self");
   call.flag("sparse_grad", false);
-  return gather(x, call.axis("dim", x.rank()), call.tensor("index"));
+  const Ref places = call.tensor("index");
+  if (numel(places.shape()) == Dim(0)) {
+    call.ignore({"dim"});
+    return full(places.shape(), 0, x.dtype(), call.build.place());
+  }
+  if (x.rank() > 0) return gather(x, call.axis("dim", x.rank()), places);
+  call.ignore({"dim"});
+  return reshape(gather(reshape(x, {Dim(1)}), 0, reshape(places, {numel(places.shape())})), places.shape());
+}
+/// Places counted from the end when negative.
+Ref from_start(const Ref& places, const Dim& size) {
+  return where(places < places.literal(0), places + dim_value(size, places), places);
 }
 Results take_along_dim(Call& call) {
   const Ref x = call.tensor("self");
-  const Ref places = call.tensor("indices");
+  const Dim size = call.has("dim") ? x.shape()[at(call.axis("dim", x.rank()))] : numel(x.shape());
+  const Ref places = from_start(call.tensor("indices"), size);
   if (!call.has("dim"))
     return gather(reshape(x, {numel(x.shape())}), 0, reshape(places, {numel(places.shape())}));
   const std::int64_t axis = call.axis("dim", x.rank());
@@ -217,6 +253,77 @@ Results select_scatter(Call& call) {
   return x;
 }
 
+Results put(Call& call) {
+  const Ref x = call.tensor("self"), places = call.tensor("index");
+  const Dim count = numel(places.shape());
+  IndexPut op{.axes = {0}};
+  op.accumulate = call.flag("accumulate", false);
+  const Ref values = reshape(cast(x.dtype(), call.tensor("source")), {count});
+  return reshape(apply(op, {reshape(x, {numel(x.shape())}), values, reshape(places, {count})}), x.shape());
+}
+
+/// Slices joined into those of self that a vector of places names.
+Results index_reduce(Call& call) {
+  const Ref x = call.tensor("self"), source = cast(x.dtype(), call.tensor("source"));
+  const std::int64_t axis = call.axis("dim", x.rank());
+  Shape column(x.rank(), Dim(1));
+  column[at(axis)] = source.shape()[at(axis)];
+  const Ref places = expand(reshape(call.tensor("index"), column), source.shape());
+  return apply(Scatter{.axis = axis,
+                       .reduce = reduce_from(call.word("reduce", "")),
+                       .include_self = call.flag("include_self", true)},
+               {x, places, source});
+}
+
+/// The places of the first `size` elements that are not zero, one row for each.
+Results nonzero_static(Call& call) {
+  const Ref x = call.tensor("self");
+  const std::int64_t fill = call.integer("fill_value", -1);
+  const Dim count = numel(x.shape()), size = call.size("size");
+  if (count == Dim(0) || x.rank() == 0) throw unsupported("nonzero_static of {}", x.type().str());
+  const Ref found = cast(DType::i64, not_equal(reshape(x, {count}), x.literal(0)));
+  const Ref order = apply_all(Sort{.axis = 0, .descending = true}, std::array{found})[1];
+  const Ref i = iota(size, call.build.place());
+  const Ref valid = i < sum(found, {0});
+  Ref place = index_select(order, 0, minimum(i, dim_value(count - 1, i)));
+  std::vector<Ref> columns;
+  for (std::size_t axis = x.rank(); axis-- > 0;) {
+    const Ref length = dim_value(x.shape()[axis], place);
+    const Ref along = apply(Remainder{}, {place, length});
+    columns.insert(columns.begin(), reshape(where(valid, along, static_cast<double>(fill)), {size, Dim(1)}));
+    place = apply(FloorDiv{}, {place, length});
+  }
+  return columns.size() == 1 ? columns[0] : concat(columns, 1);
+}
+
+/// x[indices] where the mask holds, else a number: out-of-range indices count only under the mask.
+std::vector<Ref> masked_indices(Call& call, const Ref& mask, std::vector<std::int64_t>& axes) {
+  const Indices i = indices_of(call, "indices");
+  axes = i.axes;
+  std::vector<Ref> out;
+  for (const Ref& r : i.values) out.push_back(where(mask, r, 0));
+  return out;
+}
+Results unsafe_masked_index(Call& call) {
+  const Ref x = call.tensor("self"), mask = call.tensor("mask");
+  std::vector<std::int64_t> axes;
+  const auto places = masked_indices(call, mask, axes);
+  if (axes.size() != x.rank()) throw unsupported("_unsafe_masked_index of some axes");
+  std::vector<Ref> operands = {x};
+  operands.insert(operands.end(), places.begin(), places.end());
+  return where(mask, tenon::apply(IndexAt{.axes = axes}, operands),
+               operand(call.build, call.datum("fill"), x.dtype()));
+}
+Results unsafe_masked_index_put(Call& call) {
+  const Ref x = call.tensor("self"), mask = call.tensor("mask");
+  std::vector<std::int64_t> axes;
+  const auto places = masked_indices(call, mask, axes);
+  if (axes.size() != x.rank()) throw unsupported("_unsafe_masked_index_put_accumulate of some axes");
+  std::vector<Ref> operands = {x, where(mask, cast(x.dtype(), call.tensor("values")), 0)};
+  operands.insert(operands.end(), places.begin(), places.end());
+  return tenon::apply(IndexPut{.axes = axes, .accumulate = true}, operands);
+}
+
 Results one_hot(Call& call) {
   const std::int64_t classes = call.integer("num_classes", -1);
   if (classes < 0) throw unsupported("one_hot without a number of classes").hint("give num_classes");
@@ -234,25 +341,32 @@ constexpr Entry entries[] = {
     {"index_put", index_put},
     {"_index_put_impl", index_put},
     {"_unsafe_index_put", index_put},
-    {"index_select", index_select_op},
+    {"index_select", with_axes<index_select_op>},
     {"gather", gather_op},
     {"take_along_dim", take_along_dim},
     {"take", take},
     {"embedding", embedding},
-    {"scatter", scatter},
-    {"scatter_add", scatter_add},
-    {"scatter_reduce", scatter_reduce},
-    {"index_add", index_add_op},
-    {"index_copy", index_copy},
-    {"index_fill", index_fill},
+    {"scatter", with_axes<scatter>},
+    {"scatter_add", with_axes<scatter_add>},
+    {"scatter_reduce", with_axes<scatter_reduce>},
+    {"index_add", with_axes<index_add_op>},
+    {"index_copy", with_axes<index_copy>},
+    {"index_fill", with_axes<index_fill>},
     {"slice_scatter", slice_scatter},
     {"select_scatter", select_scatter},
+    {"masked_scatter", masked_scatter},
+    {"put", put},
+    {"index_reduce", with_axes<index_reduce>},
+    {"nonzero_static", nonzero_static},
+    {"_unsafe_masked_index", unsafe_masked_index},
+    {"_unsafe_masked_index_put_accumulate", unsafe_masked_index_put},
     {"one_hot", one_hot},
     {"nonzero", depends_on_data},
     {"nonzero_numpy", depends_on_data},
     {"argwhere", depends_on_data},
     {"masked_select", depends_on_data},
     {"_unique2", depends_on_data},
+    {"unique_dim", depends_on_data},
     {"unique_consecutive", depends_on_data},
 };
 

@@ -114,10 +114,22 @@ Results bilinear(Call& call) {
 }
 
 constexpr Entry entries[] = {
-    {"matmul", matmul}, {"mm", matmul},   {"bmm", matmul},      {"mv", mv},
-    {"dot", dot},       {"vdot", dot},    {"inner", inner},     {"outer", outer},
-    {"ger", outer},     {"addmm", addmm}, {"baddbmm", baddbmm}, {"addbmm", addbmm},
-    {"addmv", addmv},   {"addr", addr},   {"linear", linear},   {"bilinear", bilinear},
+    {"matmul", matmul},
+    {"mm", matmul},
+    {"bmm", matmul},
+    {"mv", mv},
+    {"dot", dot, Halves::in_f32},
+    {"vdot", dot, Halves::in_f32},
+    {"inner", inner},
+    {"outer", outer},
+    {"ger", outer},
+    {"addmm", addmm, Halves::in_f32},
+    {"baddbmm", baddbmm, Halves::in_f32},
+    {"addbmm", addbmm, Halves::in_f32},
+    {"addmv", addmv, Halves::in_f32},
+    {"addr", addr, Halves::in_f32},
+    {"linear", linear},
+    {"bilinear", bilinear, Halves::in_f32},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "converter/aten/table.h"
+#include "ir/ops/cast.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
 
@@ -54,7 +55,11 @@ Results avg_pool(Call& call) {
   AvgPool op = windows<AvgPool>(call);
   op.count_include_pad = call.flag("count_include_pad", true);
   if (call.has("divisor_override")) op.divisor = call.integer("divisor_override");
-  return with_batch(call, [&](const Ref& x) { return apply_all(op, std::array{x}); });
+  return with_batch(call, [&](const Ref& x) {
+    if (is_float(x.dtype())) return apply_all(op, std::array{x});
+    return std::vector{
+        cast(x.dtype(), apply(op, {cast(DType::f64, x)}))};  // casts truncate, as PyTorch's division
+  });
 }
 
 /// None in the output size keeps the size of the input.
@@ -77,12 +82,13 @@ Results adaptive_avg_pool(Call& call) {
   });
 }
 
-/// The places of the maxima, a second result, may not be read.
+/// Models that do not read the places lose the operator that finds them.
 Results adaptive_max_pool(Call& call) {
-  const auto values = with_batch(call, [&](const Ref& x) {
-    return std::vector{apply(AdaptiveMaxPool{.output = output_size(call, x)}, {x})};
+  return with_batch(call, [&](const Ref& x) {
+    const Shape size = output_size(call, x);
+    return std::vector{apply(AdaptiveMaxPool{.output = size}, {x}),
+                       apply_all(AdaptiveMaxPoolIndices{.output = size}, std::array{x})[1]};
   });
-  return Results::many({Datum(call.build.tensor(values[0])), Datum(Uninitialized{})});
 }
 
 constexpr Entry entries[] = {

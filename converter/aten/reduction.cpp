@@ -144,15 +144,6 @@ Results argsort(Call& call) {
 }
 Results msort(Call& call) { return apply_all(Sort{.axis = 0}, std::array{call.tensor("self")})[0]; }
 
-Results trace(Call& call) {
-  const Ref x = call.tensor("self");
-  const Dim n = min(x.shape().at(0), x.shape().at(1));
-  const Ref i = reshape(iota(n, call.build.place()), {n, Dim(1)});
-  const Ref square = slice(slice(x, 0, 0, n), 1, 0, n);
-  const Ref diagonal = where(equal(i, iota(n, call.build.place())), square, square.literal(0));
-  return sum(is_float(x.dtype()) ? diagonal : cast(DType::i64, diagonal), {0, 1});
-}
-
 Results count_nonzero(Call& call) {
   const Ref x = call.tensor("self");
   return sum(cast(DType::i64, not_equal(x, x.literal(0))), call.axes("dim", x.rank()));
@@ -186,11 +177,10 @@ constexpr Entry entries[] = {
     {"std_mean", std_mean},
     {"cumsum", cumsum_op},
     {"cumprod", cumprod_op},
-    {"topk", topk},
+    {"topk", with_axes<topk>},
     {"sort", sort_op},
     {"argsort", argsort},
     {"msort", msort},
-    {"trace", trace},
     {"count_nonzero", count_nonzero},
 };
 

@@ -12,6 +12,8 @@
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
 #include "ir/ops/index.h"
+#include "ir/ops/logic.h"
+#include "ir/ops/reduce.h"
 
 namespace tenon::converter {
 
@@ -133,6 +135,7 @@ Results flip_axis(Call& call) {
 
 Ref rolled(const Ref& x, std::int64_t axis, const Dim& shift) {
   const Dim size = x.shape()[at(axis)];
+  if (size == Dim(0)) return x;
   const Dim cut = mod(size - mod(shift, size), size);
   if (cut == Dim(0)) return x;
   const std::array parts = {slice(x, axis, cut, size), slice(x, axis, 0, cut)};
@@ -279,7 +282,9 @@ Results im2col(Call& call) {
   const auto dilation = call.integers("dilation");
   const auto pads = call.sizes("padding");
   const auto stride = call.integers("stride");
-  if (x.rank() != 4) throw unsupported("im2col of a tensor of rank {}", x.rank());
+  const bool batched = x.rank() == 4;
+  if (x.rank() == 3) x = reshape(x, {Dim(1), x.shape()[0], x.shape()[1], x.shape()[2]});
+  if (x.rank() != 4) throw error("im2col of a tensor of rank {}", x.rank());
   x = padded(x, {pads.at(1), pads.at(1), pads.at(0), pads.at(0)}, PadMode::constant, 0);
   Dim count[2];
   for (std::size_t i = 0; i < 2; ++i) {
@@ -295,23 +300,91 @@ Results im2col(Call& call) {
   }
   const Shape& s = x.shape();  // N, C, kh, H, kw, W
   const Dim columns = s[1] * s[2] * s[4];
-  return reshape(permute(x, {0, 1, 2, 4, 3, 5}), {s[0], columns, count[0] * count[1]});
+  Shape shape = {s[0], columns, count[0] * count[1]};
+  if (!batched) shape.erase(shape.begin());
+  return reshape(permute(x, {0, 1, 2, 4, 3, 5}), shape);
 }
 
 Results diff(Call& call) {
   Ref x = call.tensor("self");
+  if (call.integer("n", 1) == 0) return call.ignore({"dim", "prepend", "append"}), Results(x);
   const std::int64_t axis = call.axis("dim", x.rank(), -1);
   std::vector<Ref> parts;
   if (const Ref before = call.optional_tensor("prepend")) parts.push_back(cast(x.dtype(), before));
   parts.push_back(x);
   if (const Ref after = call.optional_tensor("append")) parts.push_back(cast(x.dtype(), after));
   if (parts.size() > 1) x = concat(parts, axis);
-  if (is_bool(x.dtype())) throw unsupported("diff of bool tensors");
   for (std::int64_t n = call.integer("n", 1); n > 0; --n) {
     const Dim size = x.shape()[at(axis)];
-    x = slice(x, axis, 1, size) - slice(x, axis, 0, size - 1);
+    if (size == Dim(0)) break;
+    const Ref after = slice(x, axis, 1, size), before = slice(x, axis, 0, size - 1);
+    x = is_bool(x.dtype()) ? not_equal(after, before) : after - before;
   }
   return x;
+}
+
+/// The distances between neighbours along an axis: the same everywhere, or those of a tensor x.
+Ref steps_of(Call& call, const Ref& y, std::int64_t axis) {
+  const Ref x = call.optional_tensor("x");
+  if (!x) return y.literal(call.number("dx", 1));
+  const Ref at_y = is_float(y.dtype()) ? cast(y.dtype(), x) : x;
+  if (x.rank() == 1) {
+    const Ref d = slice(at_y, 0, 1, x.shape()[0]) - slice(at_y, 0, 0, x.shape()[0] - 1);
+    Shape row(y.rank(), Dim(1));
+    row[at(axis)] = d.shape()[0];
+    return reshape(d, row);
+  }
+  const std::int64_t own = axis - static_cast<std::int64_t>(y.rank()) + static_cast<std::int64_t>(x.rank());
+  const Dim size = x.shape().at(at(own));
+  return slice(at_y, own, 1, size) - slice(at_y, own, 0, size - 1);
+}
+
+/// The areas between neighbours, of the trapezoidal rule.
+Ref trapezoids(Call& call, std::int64_t& axis) {
+  Ref y = call.tensor("y");
+  axis = call.axis("dim", y.rank(), -1);
+  if (!is_float(y.dtype())) y = cast(DType::f32, y);
+  const Dim size = y.shape()[at(axis)];
+  const Ref sums = slice(y, axis, 1, size) + slice(y, axis, 0, size - 1);
+  return sums * cast(y.dtype(), steps_of(call, y, axis)) / 2.0;
+}
+Results trapezoid(Call& call) {
+  std::int64_t axis = 0;
+  const Ref areas = trapezoids(call, axis);
+  return sum(areas, {axis});
+}
+Results cumulative_trapezoid(Call& call) {
+  std::int64_t axis = 0;
+  const Ref areas = trapezoids(call, axis);
+  return cumsum(areas, axis);
+}
+
+Results sum_to_size(Call& call) {
+  const Ref x = call.tensor("self");
+  const Shape size = call.sizes("size");
+  if (size == x.shape() && !size.empty()) return x;
+  return sum_to(is_float(x.dtype()) ? x : cast(DType::i64, x), size);
+}
+
+/// Each tensor padded with zeros to a multiple of num_chunks along an axis, cut into chunks, and chunk i of
+/// all joined as row i.
+Results chunk_cat(Call& call) {
+  const std::int64_t chunks = call.integer("num_chunks");
+  std::vector<Ref> parts = promoted_list(call, "tensors");
+  const std::int64_t axis = call.axis("dim", parts[0].rank());
+  for (Ref& x : parts) {
+    const Dim size = x.shape()[at(axis)];
+    const Dim length = ceil_div(size, Dim(chunks));
+    Shape pads(2 * x.rank(), Dim(0));
+    pads[x.rank() + at(axis)] = length * Dim(chunks) - size;
+    const Ref padded = pad(x, pads);
+    Shape rows(padded.shape().begin(), padded.shape().begin() + axis);
+    rows.emplace_back(chunks);
+    rows.push_back(numel(Shape(padded.shape().begin() + axis, padded.shape().end())));
+    rows.back() = floor_div(rows.back(), Dim(chunks));
+    x = reshape(padded, rows);
+  }
+  return parts.size() == 1 ? parts[0] : concat(parts, axis + 1);
 }
 
 constexpr Entry entries[] = {
@@ -347,6 +420,11 @@ constexpr Entry entries[] = {
     {"broadcast_tensors", broadcast_tensors},
     {"im2col", im2col},
     {"diff", diff},
+    {"trapezoid", trapezoid, Halves::in_f32},
+    {"trapz", trapezoid, Halves::in_f32},
+    {"cumulative_trapezoid", cumulative_trapezoid, Halves::in_f32},
+    {"sum_to_size", sum_to_size},
+    {"_chunk_cat", chunk_cat},
 };
 
 }  // namespace

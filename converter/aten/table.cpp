@@ -7,15 +7,17 @@
 #include "converter/aten/mapping.h"
 #include "converter/aten/promote.h"
 #include "ir/ops/cast.h"
+#include "ir/ops/shape.h"
 
 namespace tenon::converter {
 
 namespace {
 
 constexpr std::array families = {
-    arithmetic_entries, attention_entries, convolution_entries, creation_entries,  index_entries,
-    matrix_entries,     norm_entries,      pool_entries,        reduction_entries, rnn_entries,
-    shape_entries,      tensor_entries,    view_entries,
+    arithmetic_entries, attention_entries,  convolution_entries, creation_entries, diagonal_entries,
+    distance_entries,   index_entries,      loss_entries,        matrix_entries,   norm_entries,
+    pool_entries,       reduction_entries,  rnn_entries,         sampling_entries, shape_entries,
+    special_entries,    statistics_entries, tensor_entries,      view_entries,
 };
 
 /// "relu_" → "relu"; empty when the name is not that of an in-place operator.
@@ -51,7 +53,7 @@ std::string_view python_in_place(std::string_view name) {
 }
 
 bool serves(std::string_view name, std::string_view overload) {
-  return find_handler(name, overload) || find_mapping(name, overload);
+  return find_entry(name, overload) || find_mapping(name, overload);
 }
 
 /// The operator of the tables that a name is a form of.
@@ -69,9 +71,42 @@ std::optional<Form> form_of(std::string_view name, std::string_view overload) {
   return std::nullopt;
 }
 
+bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
+
+/// The datum with 16-bit floats in it as f32; `found` gathers their dtypes and those of other tensors.
+Datum widened(Builder& build, const Datum& d, std::vector<Datum>& found) {
+  if (const auto* t = d.get<TensorPtr>()) {
+    found.push_back(d);
+    return is_half((*t)->dtype()) ? Datum(build.tensor(cast(DType::f32, build.read(*t)))) : d;
+  }
+  const auto* list = d.get<ListPtr>();
+  if (!list) return d;
+  std::vector<Datum> items;
+  for (const Datum& item : (*list)->items) items.push_back(widened(build, item, found));
+  return list_of(std::move(items));
+}
+
+Results run_in_f32(Handler handler, Call& call) {
+  std::vector<Datum> found;
+  std::vector<Argument> arguments = call.arguments();
+  for (Argument& a : arguments) a.value = widened(call.build, a.value, found);
+  std::erase_if(found, [](const Datum& d) { return !is_float((*d.get<TensorPtr>())->dtype()); });
+  if (found.empty() || call.has("dtype") || !is_half(result_type(found))) return handler(call);
+  const DType half = result_type(found);
+  Call wide(call.build, call.name, call.overload, std::move(arguments));
+  Results results = handler(wide);
+  wide.check_all_used();
+  for (const Argument& a : call.arguments()) call.ignore({a.name});
+  for (Ref& r : results.fresh)
+    if (r.dtype() == DType::f32) r = cast(half, r);
+  TENON_CHECK(!results.fresh.empty());
+  return results;
+}
+
 Results run_pure(Call& call) {
-  if (const Handler handler = find_handler(call.name, call.overload)) return handler(call);
-  return run_mapping(*find_mapping(call.name, call.overload), call);
+  const Entry* entry = find_entry(call.name, call.overload);
+  if (!entry) return run_mapping(*find_mapping(call.name, call.overload), call);
+  return entry->halves == Halves::in_f32 ? run_in_f32(entry->handler, call) : entry->handler(call);
 }
 
 bool operands_are_dense(const Call& call) {
@@ -125,11 +160,25 @@ void store(Builder& build, const TensorPtr& target, const Datum& result) {
 
 }  // namespace
 
-Handler find_handler(std::string_view name, std::string_view overload) {
+Results run_with_axes(Handler handler, Call& call) {
+  if (call.tensor("self").rank() > 0) return handler(call);
+  std::vector<Argument> arguments = call.arguments();
+  for (Argument& a : arguments)
+    if (const auto* t = a.value.get<TensorPtr>(); t && (*t)->rank() == 0)
+      a.value = call.build.tensor(reshape(call.build.read(*t), {Dim(1)}));
+  Call vectors(call.build, call.name, call.overload, std::move(arguments));
+  Results results = handler(vectors);
+  vectors.check_all_used();
+  for (const Argument& a : call.arguments()) call.ignore({a.name});
+  for (Ref& r : results.fresh) r = reshape(r, {});
+  return results;
+}
+
+const Entry* find_entry(std::string_view name, std::string_view overload) {
   static const auto index = [] {
-    std::unordered_map<std::string_view, Handler> all;
+    std::unordered_map<std::string_view, const Entry*> all;
     for (const auto& family : families)
-      for (const Entry& entry : family()) TENON_CHECK(all.emplace(entry.name, entry.handler).second);
+      for (const Entry& entry : family()) TENON_CHECK(all.emplace(entry.name, &entry).second);
     return all;
   }();
   auto it = index.find(std::string(name) + "." + std::string(overload));

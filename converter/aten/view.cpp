@@ -6,8 +6,10 @@
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
 #include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
 #include "ir/ops/create.h"
 #include "ir/ops/index.h"
+#include "ir/ops/logic.h"
 #include "ir/ops/shape.h"
 
 namespace tenon::converter {
@@ -106,6 +108,10 @@ Results unsqueeze(Call& call) {
   return reshaped(call.build, x, shape);
 }
 
+Results same(Call& call) {
+  return call.build.view(call.tensor_ptr("self"), Reshape{.shape = call.tensor_ptr("self")->shape()});
+}
+
 TensorPtr transposed(Builder& build, const TensorPtr& x, std::int64_t a, std::int64_t b) {
   auto axes = identity_axes(x->rank());
   if (!axes.empty()) std::swap(axes[at(a)], axes[at(b)]);
@@ -116,6 +122,7 @@ Results transpose_op(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
   const std::string_view first = call.find("dim0") ? "dim0" : "axis0";
   const std::string_view second = call.find("dim1") ? "dim1" : "axis1";
+  if (x->rank() == 0) return call.ignore({first, second}), same(call);
   return transposed(call.build, x, call.axis(first, x->rank()), call.axis(second, x->rank()));
 }
 
@@ -175,9 +182,20 @@ Results slice_op(Call& call) {
   return sliced(call.build, x, axis, bounds.start, bounds.end, call.integer("step", 1));
 }
 
+/// x.narrow(dim, start, length) whose start is a tensor.
+Results narrow_at(Call& call, const TensorPtr& x, std::int64_t axis, const Ref& start) {
+  const Ref begin = cast(DType::i64, start);
+  const Ref size = dim_value(x->shape()[at(axis)], begin);
+  const Ref from = where(begin < begin.literal(0), begin + size, begin);
+  return index_select(call.build.read(x), axis,
+                      apply(Iota{.size = call.size("length")}, call.build.place()) + from);
+}
+
 Results narrow(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
   const std::int64_t axis = call.axis("dim", x->rank());
+  if (const auto* t = call.datum("start").get<TensorPtr>(); t && !call.build.known_number(*t))
+    return narrow_at(call, x, axis, call.build.read(*t));
   const Datum start = call.size("start");
   const Dim size = x->shape()[at(axis)];
   const Dim begin = slice_bounds(call.build, &start, nullptr, size).start;
@@ -241,25 +259,46 @@ Results chunk(Call& call) {
   return even_parts(call.build, x, axis, ceil_div(x->shape()[at(axis)], Dim(chunks)));
 }
 
+/// Parts that end at the listed places.
+Datum parts_up_to(Builder& build, const TensorPtr& x, std::int64_t axis, std::vector<std::int64_t> ends,
+                  std::int64_t total) {
+  std::vector<Datum> out;
+  std::int64_t start = 0;
+  ends.push_back(total);
+  for (std::int64_t end : ends) {
+    end = std::clamp<std::int64_t>(end < 0 ? end + total : end, 0, total);
+    out.emplace_back(sliced(build, x, axis, start, std::max(start, end)));
+    start = end;
+  }
+  return list_of(std::move(out));
+}
+
 Results tensor_split(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
   const std::int64_t axis = call.axis("dim", x->rank(), 0);
   const std::int64_t total = known_size(x, axis);
+  if (call.find("tensor_indices_or_sections"))
+    throw unsupported("tensor_split by a tensor: the sizes of the results depend on its data")
+        .hint("give ints");
+  if (!call.has("sections")) return parts_up_to(call.build, x, axis, call.integers("indices"), total);
   std::vector<Dim> sizes;
+  const std::int64_t n = call.integer("sections");
+  for (std::int64_t i = 0; i < n; ++i) sizes.emplace_back(total / n + (i < total % n ? 1 : 0));
+  return parts(call.build, x, axis, sizes);
+}
+
+/// hsplit, vsplit, dsplit: along axis 1 (0 of a vector), 0 and 2.
+template <std::int64_t which>
+Results split_named(Call& call) {
+  const TensorPtr x = call.tensor_ptr("self");
+  const std::int64_t axis = which == 1 && x->rank() == 1 ? 0 : which;
+  const std::int64_t total = known_size(x, axis);
   if (call.has("sections")) {
     const std::int64_t n = call.integer("sections");
-    for (std::int64_t i = 0; i < n; ++i) sizes.emplace_back(total / n + (i < total % n ? 1 : 0));
-  } else {
-    std::int64_t start = 0;
-    auto ends = call.integers("indices");
-    ends.push_back(total);
-    for (std::int64_t end : ends) {
-      end = std::clamp(end < 0 ? end + total : end, start, total);
-      sizes.emplace_back(end - start);
-      start = end;
-    }
+    if (n <= 0 || total % n != 0) throw error("an axis of {} elements does not split into {}", total, n);
+    return parts(call.build, x, axis, std::vector<Dim>(at(n), Dim(total / n)));
   }
-  return parts(call.build, x, axis, sizes);
+  return parts_up_to(call.build, x, axis, call.integers("indices"), total);
 }
 
 Results unbind(Call& call) {
@@ -269,6 +308,57 @@ Results unbind(Call& call) {
   for (std::int64_t i = 0; i < known_size(x, axis); ++i)
     out.emplace_back(select(call.build, x, axis, Dim(i)));
   return list_of(std::move(out));
+}
+
+/// atleast_1d, _2d, _3d of a tensor or of each in a list.
+TensorPtr at_least(Builder& build, const TensorPtr& x, std::size_t rank) {
+  Shape shape = x->shape();
+  if (shape.size() >= rank) return x;
+  if (shape.empty()) shape.push_back(Dim(1));
+  if (rank >= 2 && shape.size() == 1) shape.insert(shape.begin(), Dim(1));
+  if (rank == 3 && shape.size() == 2) shape.push_back(Dim(1));
+  return reshaped(build, x, shape);
+}
+template <int rank>
+Results at_least_op(Call& call) {
+  if (!call.find("tensors")) return at_least(call.build, call.tensor_ptr("self"), rank);
+  std::vector<Datum> out;
+  for (const TensorPtr& t : call.tensors("tensors")) out.emplace_back(at_least(call.build, t, rank));
+  return list_of(std::move(out));
+}
+
+/// The places in the flat buffer that as_strided(sizes, strides, offset) reads; refused where the layout of
+/// the tensor in memory is not known.
+struct Strided {
+  Ref flat, places;
+
+  explicit Strided(Call& call) {
+    const TensorPtr x = call.tensor_ptr("self");
+    for (const ViewStep& step : x->steps)
+      if (!step.op.is<Reshape>()) throw unsupported("as_strided of a view");
+    if (!x->dense) throw unsupported("as_strided of a tensor whose strides are not known");
+    flat = tenon::reshape(call.build.read(x), {numel(x->shape())});
+    const auto sizes = call.sizes("size");
+    const auto strides = call.integers("stride");
+    const Place& place = call.build.place();
+    places = call.build.literal(Dim(call.integer("storage_offset", 0)), DType::i64);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      Shape column(sizes.size() - i, Dim(1));
+      column[0] = sizes[i];
+      const Ref along = apply(Iota{.size = sizes[i]}, place);
+      places = places + tenon::reshape(along * static_cast<double>(strides.at(i)), column);
+    }
+  }
+};
+Results as_strided(Call& call) {
+  const Strided s(call);
+  return call.build.maybe_view(call.tensor_ptr("self"), apply(IndexAt{.axes = {0}}, {s.flat, s.places}));
+}
+Results as_strided_scatter(Call& call) {
+  const Strided s(call);
+  const Ref written =
+      apply(IndexPut{.axes = {0}}, {s.flat, cast(s.flat.dtype(), call.tensor("src")), s.places});
+  return tenon::reshape(written, call.tensor_ptr("self")->shape());
 }
 
 Results expand_op(Call& call) {
@@ -281,42 +371,13 @@ Results expand_as(Call& call) {
   return call.build.view(call.tensor_ptr("self"), Expand{.shape = call.tensor_ptr("other")->shape()});
 }
 
-Results same(Call& call) {
-  return call.build.view(call.tensor_ptr("self"), Reshape{.shape = call.tensor_ptr("self")->shape()});
-}
-
-/// Elements i of the axes a and b as the last axis: read through a flat axis.
-Results diagonal(Call& call) {
-  const TensorPtr x = call.tensor_ptr("self");
-  const std::int64_t a = call.axis("dim1", x->rank(), 0);
-  const std::int64_t b = call.axis("dim2", x->rank(), 1);
-  const Dim offset = call.size("offset", 0);
-  const Dim rows = x->shape()[at(a)];
-  const Dim columns = x->shape()[at(b)];
-  if (!offset.is_known()) throw unsupported("a diagonal at an unknown offset ({})", offset.str());
-  const bool above = offset.value() >= 0;
-  const Dim length =
-      above ? min(rows, max(columns - offset, Dim(0))) : min(max(rows + offset, Dim(0)), columns);
-  auto axes = identity_axes(x->rank());
-  std::erase_if(axes, [&](std::int64_t axis) { return axis == a || axis == b; });
-  axes.push_back(a);
-  axes.push_back(b);
-  Ref flat = permute(call.build.read(x), axes);
-  Shape shape(flat.shape().begin(), flat.shape().end() - 2);
-  const auto last = static_cast<std::int64_t>(shape.size());
-  shape.push_back(rows * columns);
-  flat = tenon::reshape(flat, shape);
-  const Dim start = above ? offset : -offset * columns;
-  if (!columns.is_known())
-    throw unsupported("a diagonal of a matrix with an unknown number of columns ({})", columns.str());
-  const std::int64_t step = columns.value() + 1;
-  const Dim end = start + (length - 1) * Dim(step) + 1;
-  return call.build.maybe_view(x, slice(flat, last, start, end, step));
-}
-
 /// Windows of `size` elements every `step`, as a new last axis.
 Results unfold(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
+  if (x->rank() == 0) {
+    call.ignore({"dimension", "step"});
+    return sliced(call.build, reshaped(call.build, x, {Dim(1)}), 0, 0, call.size("size"));
+  }
   const std::int64_t axis = call.axis("dimension", x->rank());
   const Dim size = call.size("size");
   const std::int64_t step = call.integer("step");
@@ -369,6 +430,14 @@ constexpr Entry entries[] = {
     {"chunk", chunk},
     {"unsafe_chunk", chunk},
     {"tensor_split", tensor_split},
+    {"hsplit", split_named<1>},
+    {"vsplit", split_named<0>},
+    {"dsplit", split_named<2>},
+    {"atleast_1d", at_least_op<1>},
+    {"atleast_2d", at_least_op<2>},
+    {"atleast_3d", at_least_op<3>},
+    {"as_strided", as_strided},
+    {"as_strided_scatter", as_strided_scatter},
     {"unbind", unbind},
     {"expand", expand_op},
     {"expand_as", expand_as},
@@ -378,7 +447,6 @@ constexpr Entry entries[] = {
     {"real", same},
     {"resolve_conj", same},
     {"resolve_neg", same},
-    {"diagonal", diagonal},
     {"unfold", unfold},
 };
 

@@ -72,6 +72,10 @@ Type AdaptiveAvgPool::infer(const Type& x) const {
 }
 
 Type AdaptiveMaxPool::infer(const Type& x) const { return adapted(x, output); }
+std::vector<Type> AdaptiveMaxPoolIndices::infer(TypeSpan x) const {
+  const Type values = adapted(x[0], output);
+  return {values, Type{DType::i64, values.shape}};
+}
 
 std::vector<const OpInfo*> pool_ops() { return family(Pooling{}); }
 

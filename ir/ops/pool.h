@@ -98,6 +98,16 @@ struct AdaptiveMaxPool : Folding {
   void reference(InSpan in, OutSpan out) const;
 };
 
-using Pooling = OpList<MaxPool, MaxPoolIndices, AvgPool, AdaptiveAvgPool, AdaptiveMaxPool>;
+/// AdaptiveMaxPool, and the place of each maximum (i64) in the flattened spatial dims of the input.
+struct AdaptiveMaxPoolIndices : Folding {
+  static constexpr std::string_view name = "adaptive_max_pool_indices";
+  Shape output;
+  static constexpr auto fields = std::tuple{field("output", &AdaptiveMaxPoolIndices::output)};
+  std::vector<Type> infer(TypeSpan x) const;
+  void reference(InSpan in, OutSpan out) const;
+};
+
+using Pooling =
+    OpList<MaxPool, MaxPoolIndices, AvgPool, AdaptiveAvgPool, AdaptiveMaxPool, AdaptiveMaxPoolIndices>;
 
 }  // namespace tenon

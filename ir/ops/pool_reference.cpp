@@ -81,6 +81,23 @@ void each_in_window(const Span3& w, const Spatial& in, F&& f) {
   });
 }
 
+void adaptive_max_pool(const Tensor& input, Tensor& values, Tensor* places) {
+  const Tensor x = widened(input);
+  const Geometry g = adaptive_geometry(x, values);
+  Tensor wide = Tensor::empty(x.dtype(), values.shape());
+  dispatch_wide(x.dtype(), [&]<class T>(dtype_tag<T>) {
+    std::int64_t i = 0;
+    each_output<T>(x, g.in, g.out, [&](const T* plane, const Spatial& at) {
+      Largest<T> largest;
+      each_in_window(adaptive_window(at, g.in, g.out), g.in,
+                     [&](std::int64_t place) { largest.meet(plane[place], place); });
+      if (places) places->mutable_data<std::int64_t>()[i] = largest.place;
+      wide.mutable_data<T>()[i++] = largest.value;
+    });
+  });
+  values.copy_from(wide);
+}
+
 }  // namespace
 
 void MaxPool::reference(InSpan in, OutSpan out) const {
@@ -130,20 +147,9 @@ void AdaptiveAvgPool::reference(InSpan in, OutSpan out) const {
   out[0].copy_from(wide);
 }
 
-void AdaptiveMaxPool::reference(InSpan in, OutSpan out) const {
-  const Tensor x = widened(in[0]);
-  const Geometry g = adaptive_geometry(x, out[0]);
-  Tensor wide = Tensor::empty(x.dtype(), out[0].shape());
-  dispatch_wide(x.dtype(), [&]<class T>(dtype_tag<T>) {
-    T* y = wide.mutable_data<T>();
-    each_output<T>(x, g.in, g.out, [&](const T* plane, const Spatial& at) {
-      Largest<T> largest;
-      each_in_window(adaptive_window(at, g.in, g.out), g.in,
-                     [&](std::int64_t place) { largest.meet(plane[place], place); });
-      *y++ = largest.value;
-    });
-  });
-  out[0].copy_from(wide);
+void AdaptiveMaxPool::reference(InSpan in, OutSpan out) const { adaptive_max_pool(in[0], out[0], nullptr); }
+void AdaptiveMaxPoolIndices::reference(InSpan in, OutSpan out) const {
+  adaptive_max_pool(in[0], out[0], &out[1]);
 }
 
 }  // namespace tenon

@@ -66,6 +66,20 @@ Type ArgMax::infer(const Type& x) const { return place_type(x, axis, keepdim); }
 Type ArgMin::infer(const Type& x) const { return place_type(x, axis, keepdim); }
 Type CumSum::infer(const Type& x) const { return running_type(x, axis); }
 Type CumProd::infer(const Type& x) const { return running_type(x, axis); }
+Type LogCumSumExp::infer(const Type& x) const {
+  check_float("the operand", x);
+  return running_type(x, axis);
+}
+
+namespace {
+std::vector<Type> running_best_types(const Type& x, std::int64_t axis) {
+  check_axis(axis, x);
+  return {x, Type{DType::i64, x.shape}};
+}
+}  // namespace
+
+std::vector<Type> CumMax::infer(TypeSpan x) const { return running_best_types(x[0], axis); }
+std::vector<Type> CumMin::infer(TypeSpan x) const { return running_best_types(x[0], axis); }
 
 Type LogSumExp::infer(const Type& x) const {
   check_float("the operand", x);

@@ -124,6 +124,33 @@ struct CumProd : Folding {
   static constexpr std::array from = {aten("cumprod(self, axis=dim)")};
 };
 
+/// The largest element so far and its last place (i64); NaN counts as the largest.
+struct CumMax : Folding {
+  static constexpr std::string_view name = "cummax";
+  std::int64_t axis = 0;
+  static constexpr auto fields = std::tuple{field("axis", &CumMax::axis)};
+  std::vector<Type> infer(TypeSpan x) const;
+  void reference(InSpan in, OutSpan out) const;
+};
+
+/// The smallest element so far and its last place (i64); NaN counts as the smallest.
+struct CumMin : Folding {
+  static constexpr std::string_view name = "cummin";
+  std::int64_t axis = 0;
+  static constexpr auto fields = std::tuple{field("axis", &CumMin::axis)};
+  std::vector<Type> infer(TypeSpan x) const;
+  void reference(InSpan in, OutSpan out) const;
+};
+
+/// log(cumsum(exp(x))) without overflow; of floats.
+struct LogCumSumExp : Folding {
+  static constexpr std::string_view name = "logcumsumexp";
+  std::int64_t axis = 0;
+  static constexpr auto fields = std::tuple{field("axis", &LogCumSumExp::axis)};
+  Type infer(const Type& x) const;
+  void reference(InSpan in, OutSpan out) const;
+};
+
 struct LogSumExp : Composite<1> {
   static constexpr std::string_view name = "logsumexp";
   Axes axes;
@@ -150,8 +177,8 @@ struct Variance : Composite<1> {
       aten("var.correction(self, axes=dim, correction=correction, keepdim=keepdim)")};
 };
 
-using Reductions =
-    OpList<Sum, Mean, Prod, Amax, Amin, Any, All, ArgMax, ArgMin, CumSum, CumProd, LogSumExp, Variance>;
+using Reductions = OpList<Sum, Mean, Prod, Amax, Amin, Any, All, ArgMax, ArgMin, CumSum, CumProd, CumMax,
+                          CumMin, LogCumSumExp, LogSumExp, Variance>;
 
 inline Ref sum(const Ref& x, Axes axes, bool keepdim = false) {
   return apply(Sum{.axes = std::move(axes), .keepdim = keepdim}, {x});

@@ -69,6 +69,33 @@ std::int64_t extreme_place(Row<T> row, bool largest) {
   return static_cast<std::int64_t>(best);
 }
 
+// The best element so far of each row and its place: of equal ones the last; NaN is better than every number.
+template <class Better>
+void running_best(const Tensor& x, std::int64_t axis, OutSpan out, Better better) {
+  const Axes order = moved_last(x.rank(), {axis});
+  Tensor rows = widened(x.permute(order)).clone();
+  Tensor places = Tensor::empty(DType::i64, rows.shape());
+  const std::int64_t length = x.shape()[static_cast<std::size_t>(axis)];
+  dispatch_wide(x.dtype(), [&]<class T>(dtype_tag<T>) {
+    T* value = rows.mutable_data<T>();
+    auto* place = places.mutable_data<std::int64_t>();
+    for (std::int64_t i = 0; i < x.numel(); ++i) {
+      const bool kept =
+          i % length != 0 && !is_nan(value[i]) && (is_nan(value[i - 1]) || better(value[i - 1], value[i]));
+      place[i] = kept ? place[i - 1] : i % length;
+      if (kept) value[i] = value[i - 1];
+    }
+  });
+  out[0].copy_from(rows.permute(inverse(order)));
+  out[1].copy_from(places.permute(inverse(order)));
+}
+
+double log_of_sum(double a, double b) {
+  const double high = std::max(a, b), low = std::min(a, b);
+  if (std::isnan(a) || std::isnan(b)) return a + b;
+  return low == high && std::isinf(high) ? high : high + std::log1p(std::exp(low - high));
+}
+
 }  // namespace
 
 void Sum::reference(InSpan in, OutSpan out) const { each_row(in[0], axes, out[0], total); }
@@ -119,6 +146,19 @@ void CumSum::reference(InSpan in, OutSpan out) const {
 void CumProd::reference(InSpan in, OutSpan out) const {
   map_rows(in[0], axis, out[0], []<class T>(std::span<T> row) {
     for (std::size_t i = 1; i < row.size(); ++i) row[i] = apply(Prim::mul, row[i - 1], row[i]);
+  });
+}
+
+void CumMax::reference(InSpan in, OutSpan out) const {
+  running_best(in[0], axis, out, [](auto before, auto now) { return before > now; });
+}
+void CumMin::reference(InSpan in, OutSpan out) const {
+  running_best(in[0], axis, out, [](auto before, auto now) { return before < now; });
+}
+void LogCumSumExp::reference(InSpan in, OutSpan out) const {
+  map_rows(in[0], axis, out[0], []<class T>(std::span<T> row) {
+    for (std::size_t i = 1; i < row.size(); ++i)
+      row[i] = static_cast<T>(log_of_sum(static_cast<double>(row[i - 1]), static_cast<double>(row[i])));
   });
 }
 

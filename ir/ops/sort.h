@@ -36,6 +36,26 @@ struct TopK : Kernel<1> {
   static constexpr std::array from = {aten("topk(self, k=k, axis=dim, largest=largest, sorted=sorted)")};
 };
 
-using Sorting = OpList<Sort, TopK>;
+/// Where each value would be put into a sorted row so that it stays sorted (i64): before equal elements, or
+/// with `right` behind them. Operands: rows sorted along their last axis, of the values' leading shape or of
+/// rank 1, and values of the same dtype. NaN is larger than every number.
+struct SearchSorted : Kernel<2> {
+  static constexpr std::string_view name = "search_sorted";
+  bool right = false;
+  static constexpr auto fields = std::tuple{field("right", &SearchSorted::right)};
+  Type infer(const Type& rows, const Type& values) const;
+  void reference(InSpan in, OutSpan out) const;
+};
+
+/// The most frequent value along an axis, of several the smallest, and its last place (i64).
+struct Mode : Kernel<1> {
+  static constexpr std::string_view name = "mode";
+  std::int64_t axis = 0;
+  static constexpr auto fields = std::tuple{field("axis", &Mode::axis)};
+  std::vector<Type> infer(TypeSpan x) const;
+  void reference(InSpan in, OutSpan out) const;
+};
+
+using Sorting = OpList<Sort, TopK, SearchSorted, Mode>;
 
 }  // namespace tenon

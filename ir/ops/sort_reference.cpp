@@ -53,4 +53,48 @@ void Sort::reference(InSpan in, OutSpan out) const {
 
 void TopK::reference(InSpan in, OutSpan out) const { sort_lines(in[0], axis, largest, k.value(), out); }
 
+void SearchSorted::reference(InSpan in, OutSpan out) const {
+  const Tensor rows = widened(in[0]), values = widened(in[1]);
+  const std::int64_t length = rows.shape().back();
+  const std::int64_t per_row = rows.rank() == 1 ? values.numel() : values.shape().back();
+  Tensor places = Tensor::empty(DType::i64, values.shape());
+  dispatch_wide(in[0].dtype(), [&]<class T>(dtype_tag<T>) {
+    for (std::int64_t i = 0; i < values.numel(); ++i) {
+      const T* first = rows.data<T>() + i / per_row * length;
+      const T value = values.data<T>()[i];
+      const T* at = right ? std::upper_bound(first, first + length, value, less<T>)
+                          : std::lower_bound(first, first + length, value, less<T>);
+      places.mutable_data<std::int64_t>()[i] = at - first;
+    }
+  });
+  out[0].copy_from(places);
+}
+
+void Mode::reference(InSpan in, OutSpan out) const {
+  const std::int64_t length = in[0].shape()[static_cast<std::size_t>(axis)];
+  const Tensor lines = widened(in[0].permute(moved_last(in[0].rank(), {axis})));
+  Tensor values = Tensor::empty(lines.dtype(), out[0].shape());
+  Tensor places = Tensor::empty(DType::i64, out[0].shape());
+  std::vector<std::int64_t> place(static_cast<std::size_t>(length));
+  dispatch_wide(in[0].dtype(), [&]<class T>(dtype_tag<T>) {
+    for (std::int64_t line = 0; line < values.numel(); ++line) {
+      const T* element = lines.data<T>() + line * length;
+      std::iota(place.begin(), place.end(), 0);
+      std::stable_sort(place.begin(), place.end(),
+                       [&](std::int64_t a, std::int64_t b) { return less(element[a], element[b]); });
+      std::size_t most = 0, best = 0, run = 0;
+      for (std::size_t i = 0; i < place.size(); ++i) {
+        run = i > 0 && element[place[i]] == element[place[i - 1]] ? run + 1 : 1;
+        if (run <= most) continue;
+        most = run;
+        best = i;
+      }
+      values.mutable_data<T>()[line] = element[place[best]];
+      places.mutable_data<std::int64_t>()[line] = place[best];
+    }
+  });
+  out[0].copy_from(values);
+  out[1].copy_from(places);
+}
+
 }  // namespace tenon

@@ -48,6 +48,13 @@ void place_result(Planner& planner, const Group& group, std::size_t i) {
   planner.places().place(result, order_like(planner, group, result));
 }
 
+/// A reduction over nothing: the reference knows what it gives.
+bool reads_nothing(const Group& group) {
+  const auto& inputs = group.node().inputs();
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [](const Value* v) { return numel(v->shape()) == Dim(0); });
+}
+
 bool has_duplicates(const std::vector<const Value*>& values) {
   return std::unordered_set<const Value*>(values.begin(), values.end()).size() != values.size();
 }
@@ -57,7 +64,7 @@ bool has_duplicates(const std::vector<const Value*>& values) {
 bool make_loop(Planner& planner, const Group& group) {
   const Node& node = group.node();
   std::string why;
-  if (group.results().empty() || !has_loop_types(group)) return false;
+  if (group.results().empty() || !has_loop_types(group) || reads_nothing(group)) return false;
   const auto axes = find_loop_axes(group, why);
   const auto operands = group.operands();
   if (!axes || has_duplicates(group.results()) || operands.size() + node.num_outputs() > max_loop_buffers)

@@ -172,7 +172,7 @@ TEST(ConvertRefuses, ReadingWhatAWriteMayHaveChanged) {
 }
 
 TEST(ConvertRefuses, AResultThatIsNotComputed) {
-  const UnsupportedReport report = refusal("places_of_maxima", nullptr);
+  const UnsupportedReport report = refusal("sizes_of_bags", nullptr);
   ASSERT_EQ(report.uses.size(), 1u);
   EXPECT_EQ(report.uses[0].what, "output");
 }

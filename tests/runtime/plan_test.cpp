@@ -108,6 +108,33 @@ TEST(Plan, AValueThatIsStillNeededIsNotOverwritten) {
   expect_same_as_reference(text, {{{"N", 4}}});
 }
 
+TEST(Plan, AnotherViewOfTheSameMemoryIsNotOverwritten) {
+  const char* text = R"(graph g(%x: f32[N,8]) {
+  %1 = cumsum(%x, axis=1) : f32[N,8]
+  %2 = slice(%1, axis=1, start=1, end=8) : f32[N,7]
+  %3 = slice(%1, axis=1, start=0, end=7) : f32[N,7]
+  %4 = sub(%2, %3) : f32[N,7]
+  return %4
+}
+)";
+  expect_same_as_reference(text, {{{"N", 4}}});
+}
+
+TEST(Plan, TensorsWithoutElementsAreConcatenatedAndReduced) {
+  const char* text = R"(graph g(%x: f32[N,0], %y: f32[N,0]) {
+  %1 = reshape(%x, shape=[N,0,1]) : f32[N,0,1]
+  %2 = reshape(%y, shape=[N,0,1]) : f32[N,0,1]
+  %3 = concat(%1, %2, axis=2) : f32[N,0,2]
+  %4 = mean(%x, axes=[1], keepdim=true) : f32[N,1]
+  %5 = sub(%x, %4) : f32[N,0]
+  %6 = sum(%5, axes=[1]) : f32[N]
+  %7 = div(%6, 0.0) : f32[N]
+  return %3, %7
+}
+)";
+  expect_same_as_reference(text, {{{"N", 4}}});
+}
+
 TEST(Plan, SoftmaxIsOneLoop) {
   const auto plan = plan_of(R"(graph g(%x: f32[N,6]) {
   %1 = softmax(%x, axis=1) : f32[N,6]

@@ -54,6 +54,61 @@ TEST(Kernels, SortWithNanLast) {
   });
 }
 
+TEST(Kernels, RunningExtremesNameTheLastPlace) {
+  expect_all({
+      {"cummax(%0)", {"f32[5] 1 3 3 nan 4"}, {"f32[5] 1 3 3 nan nan", "i64[5] 0 1 2 3 3"}},
+      {"cummin(%0, axis=1)", {"i64[2,3] 2 1 3 5 5 4"}, {"i64[2,3] 2 1 1 5 5 4", "i64[2,3] 0 1 1 0 1 2"}},
+      {"logcumsumexp(%0)", {"f64[3] 0 0 1000"}, {"f64[3] 0 0.6931471805599453 1000"}},
+  });
+}
+
+TEST(Kernels, SearchSortedRows) {
+  expect_all({
+      {"search_sorted(%0, %1)", {"f32[4] 1 2 2 3", "f32[5] 0 2 2.5 9 nan"}, {"i64[5] 0 1 3 4 4"}},
+      {"search_sorted(%0, %1, right=true)", {"i64[2,2] 1 3 2 4", "i64[2,1] 3 1"}, {"i64[2,1] 2 0"}},
+  });
+}
+
+TEST(Kernels, ModeIsTheSmallestOfTheMostFrequent) {
+  expect_all({
+      {"mode(%0, axis=1)", {"i64[2,5] 2 1 2 1 3 4 5 6 6 6"}, {"i64[2] 1 6", "i64[2] 3 4"}},
+      {"mode(%0)", {"f32[3] nan 2 nan"}, {"f32[] 2", "i64[] 1"}},
+  });
+}
+
+// Values computed with SciPy.
+TEST(Kernels, SpecialFunctions) {
+  const auto of = [](const std::string& function, const std::string& x, const std::string& expected) {
+    expect_all({{"special(%0, function=\"" + function + "\")", {"f64[2] " + x}, {"f64[2] " + expected}}});
+  };
+  of("airy_ai", "1 -3", "0.13529241631288147 -0.37881429367765806");
+  of("bessel_j0", "0.5 12", "0.938469807240813 0.047689310796833536");
+  of("bessel_y1", "0.5 12", "-1.4714723926702433 -0.05709921826089652");
+  of("i0e", "-2 800", "0.308508322553671 0.014106945005869183");
+  of("i1", "-2 0", "-1.5906368546373288 0");
+  of("k0e", "0.25 800", "1.9793338485985683 0.04430442748664601");
+  of("erfcx", "-1 30", "5.008980080762283 0.018795888861416754");
+  of("log_ndtr", "-40 1", "-804.6084420137539 -0.17275377902344988");
+  of("ndtri", "1e-300 0.7", "-37.0470962993612 0.5244005127080407");
+  of("trigamma", "0.25 -1.5", "17.197329154507113 9.379246644989124");
+}
+
+TEST(Kernels, SpecialFunctionsOfTwoOperands) {
+  const auto of = [](const std::string& function, const std::string& x, const std::string& y,
+                     const std::string& expected) {
+    expect_all({{"special(%0, %1, function=\"" + function + "\")",
+                 {"f64[2] " + x, "f64[2] " + y},
+                 {"f64[2] " + expected}}});
+  };
+  of("chebyshev_t", "0.5 2", "3 4", "-1 97");
+  of("shifted_chebyshev_u", "0.25 1", "2 2", "0 3");
+  of("hermite_h", "1 2", "3 -1", "-4 0");
+  of("legendre_p", "0.5 3", "2 0", "-0.125 1");
+  of("zeta", "2 3", "1 0.5", "1.6449340668482264 8.414398322117159");
+  of("gammainc", "0.5 30", "2 25", "0.9544997361036415 0.1821039159774551");
+  of("gammaincc", "0.5 0", "2 1", "0.04550026389635842 0");
+}
+
 TEST(Kernels, ReadByIndex) {
   expect_all({
       {"index_select(%0, %1)", {matrix, "i64[2,1] 1 0"}, {"f32[2,1,3] 4 5 6 1 2 3"}},

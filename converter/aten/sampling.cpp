@@ -1,0 +1,259 @@
+// Reading and writing at computed places of images: grid_sampler, unpooling, fold, bags of embeddings.
+#include <array>
+#include <numeric>
+
+#include "base/error.h"
+#include "converter/aten/promote.h"
+#include "converter/aten/table.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/create.h"
+#include "ir/ops/index.h"
+#include "ir/ops/logic.h"
+#include "ir/ops/math.h"
+#include "ir/ops/reduce.h"
+#include "ir/ops/shape.h"
+#include "ir/ops/sort.h"
+
+namespace tenon::converter {
+
+namespace {
+
+/// grid_sampler's numbers for its modes.
+enum Interpolation : std::int64_t { linear = 0, nearest = 1, cubic = 2 };
+enum Outside : std::int64_t { zeros = 0, border = 1, reflection = 2 };
+
+/// One spatial axis of the image and where the grid looks along it.
+struct Along {
+  Ref size;  // as a number of the grid's dtype
+  Outside outside;
+  bool align_corners;
+
+  Ref last() const { return size - 1.0; }
+
+  /// From [-1, 1] to places.
+  Ref place(const Ref& grid) const {
+    return align_corners ? (grid + 1.0) / 2.0 * last() : ((grid + 1.0) * size - 1.0) / 2.0;
+  }
+
+  Ref inside(const Ref& place) const {
+    if (outside == zeros) return place;
+    const Ref p = outside == reflection ? reflected(place) : place;
+    return minimum(maximum(p, p.literal(0)), last());
+  }
+
+  /// Mirrored at the centres of the border's pixels or at their outer edges.
+  Ref reflected(const Ref& place) const {
+    const double low = align_corners ? 0 : -0.5;
+    const Ref span = align_corners ? last() : size;
+    const Ref from_low = abs(place - low);
+    const Ref rest = apply(Fmod{}, {from_low, span});
+    const Ref flips = apply(Fmod{}, {floor(from_low / span), span.literal(2)});
+    const Ref mirrored = where(equal(flips, flips.literal(0)), rest + low, span - rest + low);
+    return where(equal(span, span.literal(0)), span.literal(0), mirrored);
+  }
+};
+
+/// What stands at whole places (one Ref for each axis) of x[N, C, P]; 0 outside.
+Ref read_at(const Ref& x, const std::vector<Ref>& at, const std::vector<Along>& axes) {
+  Ref flat, inside;
+  for (std::size_t d = 0; d < axes.size(); ++d) {
+    const Ref valid = logical_and(at[d] >= at[d].literal(0), at[d] <= axes[d].last());
+    const Ref place = where(valid, at[d], 0);
+    inside = d == 0 ? valid : logical_and(inside, valid);
+    const Ref whole = cast(DType::i64, place);
+    flat = d == 0 ? whole : flat * cast(DType::i64, axes[d].size) + whole;
+  }
+  const Dim count = floor_div(numel(flat.shape()), flat.shape()[0]);
+  const Shape wide = {x.shape()[0], x.shape()[1], count};
+  const Ref values = gather(x, 2, expand(reshape(flat, {flat.shape()[0], Dim(1), count}), wide));
+  return where(reshape(inside, {flat.shape()[0], Dim(1), count}), values, 0);
+}
+
+/// As the weights of read_at's values.
+Ref as_weight(const Ref& w) {
+  return reshape(w, {w.shape()[0], Dim(1), floor_div(numel(w.shape()), w.shape()[0])});
+}
+
+Ref sample_linear(const Ref& x, const std::vector<Ref>& places, const std::vector<Along>& axes) {
+  Ref total;
+  for (unsigned corner = 0; corner < 1U << axes.size(); ++corner) {
+    std::vector<Ref> at;
+    Ref weight;
+    for (std::size_t d = 0; d < axes.size(); ++d) {
+      const Ref place = axes[d].inside(places[d]);
+      const Ref low = floor(place);
+      const bool upper = corner >> d & 1;
+      at.push_back(upper ? low + 1.0 : low);
+      const Ref share = upper ? place - low : low + 1.0 - place;
+      weight = d == 0 ? share : weight * share;
+    }
+    const Ref part = read_at(x, at, axes) * as_weight(weight);
+    total = corner == 0 ? part : total + part;
+  }
+  return total;
+}
+
+Ref sample_nearest(const Ref& x, const std::vector<Ref>& places, const std::vector<Along>& axes) {
+  std::vector<Ref> at;
+  for (std::size_t d = 0; d < axes.size(); ++d) at.push_back(round(axes[d].inside(places[d])));
+  return read_at(x, at, axes);
+}
+
+/// Keys' weights (a = -0.75) of the four places around one that is t behind the second.
+std::array<Ref, 4> cubic_weights(const Ref& t) {
+  constexpr double a = -0.75;
+  const auto near = [](const Ref& d) { return ((d * (a + 2) - (a + 3)) * d * d) + 1.0; };
+  const auto far = [](const Ref& d) { return ((d * a - 5 * a) * d + 8 * a) * d - 4 * a; };
+  return {far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)};
+}
+
+Ref sample_cubic(const Ref& x, const std::vector<Ref>& places, const std::vector<Along>& axes) {
+  const Ref top = floor(places[0]), left = floor(places[1]);
+  const auto down = cubic_weights(places[0] - top), right = cubic_weights(places[1] - left);
+  Ref total;
+  for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t j = 0; j < 4; ++j) {
+      const std::vector<Ref> at = {axes[0].inside(top + (static_cast<double>(i) - 1)),
+                                   axes[1].inside(left + (static_cast<double>(j) - 1))};
+      const Ref part = read_at(x, at, axes) * as_weight(down[i] * right[j]);
+      total = i + j == 0 ? part : total + part;
+    }
+  return total;
+}
+
+Results grid_sampler(Call& call) {
+  const Ref x = call.tensor("input"), grid = call.tensor("grid");
+  const auto mode = static_cast<Interpolation>(call.integer("interpolation_mode"));
+  const auto outside = static_cast<Outside>(call.integer("padding_mode"));
+  const bool corners = call.flag("align_corners", false);
+  const std::size_t dims = x.rank() - 2;
+  if (grid.rank() != x.rank() || grid.shape().back() != Dim(dims) || mode > cubic || outside > reflection)
+    throw unsupported("grid_sampler of {} at {}", x.type().str(), grid.type().str());
+  if (mode == cubic && dims != 2) throw error("bicubic sampling takes 2 spatial axes, not {}", dims);
+  std::vector<Along> axes;
+  std::vector<Ref> places;
+  const Shape points(grid.shape().begin(), grid.shape().end() - 1);
+  Dim pixels(1);
+  for (std::size_t d = 0; d < dims; ++d) {
+    const Dim size = x.shape()[d + 2];
+    pixels = pixels * size;
+    axes.push_back({dim_value(size, grid), outside, corners});
+    const auto k = static_cast<std::int64_t>(dims - 1 - d);  // the grid lists x before y
+    places.push_back(
+        axes[d].place(reshape(slice(grid, static_cast<std::int64_t>(dims) + 1, k, k + 1), points)));
+  }
+  const Ref image = reshape(x, {x.shape()[0], x.shape()[1], pixels});
+  const Ref y = mode == linear    ? sample_linear(image, places, axes)
+                : mode == nearest ? sample_nearest(image, places, axes)
+                                  : sample_cubic(image, places, axes);
+  Shape shape = points;
+  shape.insert(shape.begin() + 1, x.shape()[1]);
+  return reshape(y, shape);
+}
+
+/// Values put back to the places that a max pooling took them from.
+Results max_unpool(Call& call) {
+  call.ignore({"stride", "padding"});
+  const Ref x = call.tensor("self");
+  const std::vector<Dim> sizes = call.sizes("output_size");
+  const auto lead = static_cast<std::ptrdiff_t>(x.rank() - sizes.size());
+  Shape shape(x.shape().begin(), x.shape().begin() + lead);
+  Shape rows = shape, out = shape;
+  rows.push_back(numel(Shape(x.shape().begin() + lead, x.shape().end())));
+  out.push_back(numel(sizes));
+  shape.insert(shape.end(), sizes.begin(), sizes.end());
+  const Ref zero = full(out, 0, x.dtype(), call.build.place());
+  const Ref places = reshape(call.tensor("indices"), rows);
+  return reshape(apply(Scatter{.axis = lead}, {zero, places, reshape(x, rows)}), shape);
+}
+
+/// Places of a sliding window's elements along one axis of a padded image: [kernel, count].
+Ref window_places(Call& call, std::int64_t kernel, std::int64_t dilation, const Dim& count,
+                  std::int64_t stride) {
+  const Place& place = call.build.place();
+  const Ref taps = reshape(iota(Dim(kernel), place), {Dim(kernel), Dim(1)});
+  return taps * static_cast<double>(dilation) + iota(count, place) * static_cast<double>(stride);
+}
+
+/// Columns of patches [N, C*kh*kw, L] summed into an image: torch.nn.functional.fold.
+Results col2im(Call& call) {
+  const Ref given = call.tensor("self");
+  const auto size = call.sizes("output_size"), pads = call.sizes("padding");
+  const auto kernel = call.integers("kernel_size"), dilation = call.integers("dilation");
+  const auto stride = call.integers("stride");
+  const bool batched = given.rank() == 3;
+  const Dim samples = batched ? given.shape()[0] : Dim(1);
+  const Dim channels = floor_div(given.shape()[given.rank() - 2], Dim(kernel.at(0) * kernel.at(1)));
+  Dim padded[2], count[2];
+  for (std::size_t i = 0; i < 2; ++i) {
+    padded[i] = size.at(i) + pads.at(i) * 2;
+    count[i] = floor_div(padded[i] - Dim(dilation.at(i) * (kernel[i] - 1) + 1), Dim(stride.at(i))) + 1;
+  }
+  const Ref down = window_places(call, kernel[0], dilation[0], count[0], stride[0]);
+  const Ref right = window_places(call, kernel[1], dilation[1], count[1], stride[1]);
+  const Ref rows = reshape(down, {Dim(kernel[0]), Dim(1), count[0], Dim(1)}) * dim_value(padded[1], down);
+  const Ref places = rows + reshape(right, {Dim(kernel[1]), Dim(1), count[1]});
+  const Ref columns = reshape(given, {samples, channels, numel(places.shape())});
+  const Ref zero = full({samples, channels, padded[0] * padded[1]}, 0, given.dtype(), call.build.place());
+  Ref y = index_add(zero, 2, reshape(places, {numel(places.shape())}), columns);
+  y = reshape(y, {samples, channels, padded[0], padded[1]});
+  for (std::size_t i = 0; i < 2; ++i)
+    y = slice(y, static_cast<std::int64_t>(i) + 2, pads[i], pads[i] + size[i]);
+  return batched ? y : reshape(y, {channels, size[0], size[1]});
+}
+
+/// Sums, means or maxima of the embeddings in each bag. The other results, which training needs, may not be
+/// read.
+Results embedding_bag(Call& call) {
+  call.ignore({"scale_grad_by_freq", "sparse"});
+  const Ref weight = call.tensor("weight");
+  const Ref indices = cast(DType::i64, call.tensor("indices"));
+  Ref offsets = cast(DType::i64, call.tensor("offsets"));
+  if (call.flag("include_last_offset", false)) offsets = slice(offsets, 0, 0, offsets.shape()[0] - 1);
+  const Dim bags = offsets.shape()[0], count = indices.shape()[0];
+  const Place& place = call.build.place();
+  const Ref bag = apply(SearchSorted{.right = true}, {offsets, iota(count, place)}) - 1.0;
+  const Ref each = full({count}, 1, DType::boolean, place);
+  const std::int64_t padding = call.integer("padding_idx", -1);
+  const Ref padding_index = indices.literal(static_cast<double>(padding));
+  const Ref counted = padding < 0 ? each : not_equal(indices, padding_index);
+  const Ref column = reshape(counted, {count, Dim(1)});
+  Ref rows = index_select(weight, 0, indices);
+  if (const Ref w = call.optional_tensor("per_sample_weights")) rows = rows * reshape(w, {count, Dim(1)});
+  const Ref zero = full({bags, weight.shape()[1]}, 0, weight.dtype(), place);
+  const Ref sizes = index_add(full({bags}, 0, DType::i64, place), 0, bag, cast(DType::i64, counted));
+  const Ref filled = reshape(sizes, {bags, Dim(1)});
+  Ref y;
+  if (call.integer("mode", 0) == 2) {
+    const double lowest = -std::numeric_limits<double>::infinity();
+    const Ref places = expand(reshape(bag, {count, Dim(1)}), rows.shape());
+    const Scatter largest{.axis = 0, .reduce = Reduce::amax, .include_self = false};
+    y = apply(largest, {zero, places, where(column, rows, lowest)});
+    y = where(filled > filled.literal(0), y, 0);
+  } else {
+    y = index_add(zero, 0, bag, where(column, rows, 0));
+    if (call.integer("mode", 0) == 1) y = y / cast(y.dtype(), maximum(filled, filled.literal(1)));
+  }
+  std::vector<Datum> results = {Datum(call.build.tensor(y))};
+  results.resize(4, Datum(Uninitialized{}));
+  return Results::many(std::move(results));
+}
+
+constexpr Entry entries[] = {
+    {"grid_sampler", grid_sampler, Halves::in_f32},
+    {"grid_sampler_2d", grid_sampler, Halves::in_f32},
+    {"grid_sampler_3d", grid_sampler, Halves::in_f32},
+    {"max_unpool2d", max_unpool},
+    {"max_unpool3d", max_unpool},
+    {"col2im", col2im},
+    {"embedding_bag", embedding_bag},
+    {"_embedding_bag", embedding_bag},
+    {"_embedding_bag_forward_only", embedding_bag},
+};
+
+}  // namespace
+
+std::span<const Entry> sampling_entries() { return entries; }
+
+}  // namespace tenon::converter

@@ -1,0 +1,22 @@
+// The type rule of the special functions.
+#include "ir/ops/special.h"
+
+#include "ir/ops/families.h"
+#include "ir/ops/rules.h"
+
+namespace tenon {
+
+std::vector<Type> Special::infer(TypeSpan in) const {
+  const std::size_t wanted = function < SpecialFunction::chebyshev_t ? 1 : 2;
+  if (in.size() != wanted)
+    throw error("{} takes {} operand(s), not {}",
+                EnumNames<SpecialFunction>::names[static_cast<std::size_t>(function)], wanted, in.size());
+  check_float("the operand", in[0]);
+  if (wanted == 1) return {in[0]};
+  check_same_dtype("the first operand", in[0], "the second", in[1]);
+  return {{in[0].dtype, broadcast(in[0].shape, in[1].shape)}};
+}
+
+std::vector<const OpInfo*> special_ops() { return family(SpecialOps{}); }
+
+}  // namespace tenon

@@ -1,0 +1,151 @@
+"""The cases: sample inputs of PyTorch's operator database as functions of tensors, with the results PyTorch gives."""
+
+import fnmatch
+import itertools
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.opinfo.core import BinaryUfuncInfo, OpInfo, UnaryUfuncInfo
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+DTYPES = (torch.float32, torch.int64, torch.bool, torch.float16, torch.bfloat16, torch.float64)
+
+# Their results are random, or are whatever memory holds.
+NO_RESULT = ("empty*", "new_empty*", "*dropout*", "nn.functional.rrelu", "bernoulli", "multinomial", "normal*", "rand*",
+             "uniform", "cauchy", "exponential", "geometric", "log_normal", "nn.functional.gumbel_softmax",
+             "nn.functional.fractional_max_pool*", "pca_lowrank", "svd_lowrank")  # fmt: skip
+# What belongs to sparse, nested or complex tensors, or to training alone.
+OTHER_KINDS = ("sparse.*", "to_sparse", "*_backward*", "*jagged*", "view_as_complex", "view_as_real", "polar", "complex",
+               "resize_*", "item", "equal", "allclose", "_segment_reduce*", "is_*")  # fmt: skip
+LINEAR_ALGEBRA = ("linalg.*", "fft.*", "stft", "istft", "cholesky*", "lu*", "geqrf", "qr", "svd", "symeig", "ormqr",
+                  "triangular_solve", "inverse", "logdet", "pinverse", "matrix_exp", "cdist_", "tensorinv",
+                  "torch.linalg*", "ops.aten.linalg*")  # fmt: skip
+
+# PyTorch does not say which place of equal values it gives: what stands there is compared.
+UNSTABLE = {"argsort": 0, "sort": 0, "topk": 1, "kthvalue": 1}  # where the axis stands among the arguments
+
+
+def family(op: OpInfo) -> str:
+    """"main", "linalg" (with fft), or "" for what is not measured."""
+    name = op.name
+    if any(fnmatch.fnmatch(name, p) for p in NO_RESULT + OTHER_KINDS):
+        return ""
+    return "linalg" if any(fnmatch.fnmatch(name, p) for p in LINEAR_ALGEBRA) else "main"
+
+
+@dataclass
+class Case:
+    operator: str
+    family: str
+    dtype: torch.dtype
+    number: int  # of the sample
+    function: Callable  # of the tensors, to a list of tensors
+    inputs: list[torch.Tensor]
+    reference: Callable | None = None  # the same in NumPy or SciPy, of arrays
+    expected: list[torch.Tensor] = field(default_factory=list)
+    arguments: str = ""  # for people
+
+    @property
+    def name(self) -> str:
+        return f"{self.operator} {str(self.dtype).removeprefix('torch.')} {self.number}"
+
+
+def operators(pattern: str = "*") -> list[OpInfo]:
+    chosen = [op for op in op_db if family(op) and fnmatch.fnmatch(full_name(op), pattern)]
+    return sorted(chosen, key=full_name)
+
+
+def full_name(op: OpInfo) -> str:
+    return op.name + (f".{op.variant_test_name}" if op.variant_test_name else "")
+
+
+def is_measured(t: torch.Tensor) -> bool:
+    return t.layout == torch.strided and not t.is_complex() and not t.is_quantized and t.device.type == "cpu"
+
+
+def spread(samples: Iterable, limit: int) -> list[tuple[int, object]]:
+    """At most `limit` of the samples with their numbers, evenly over all of them; a single one is the first."""
+    numbered = list(itertools.islice(enumerate(samples), 1 if limit == 1 else None))
+    if len(numbered) <= limit:
+        return numbered
+    return [numbered[i * len(numbered) // limit] for i in range(limit)]
+
+
+def cases_of(op: OpInfo, limit: int, dtypes=DTYPES) -> list[Case]:
+    """The cases of an operator; those that PyTorch cannot run are left out."""
+    out = []
+    supported = op.supported_dtypes("cpu")
+    for dtype in dtypes:
+        if dtype not in supported:
+            continue
+        torch.manual_seed(0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                share = limit if dtype == torch.float32 else max(1, limit // 2)
+                samples = spread(op.sample_inputs("cpu", dtype, requires_grad=False), share)
+            except Exception:
+                continue
+            for number, sample in samples:
+                case = make_case(op, dtype, number, sample)
+                if case:
+                    out.append(case)
+    return out
+
+
+def make_case(op: OpInfo, dtype: torch.dtype, number: int, sample) -> Case | None:
+    leaves, tree = tree_flatten((sample.input, tuple(sample.args), dict(sample.kwargs)))
+    if any(isinstance(x, torch.Generator) or callable(x) and not isinstance(x, torch.Tensor) for x in leaves):
+        return None
+    places = [i for i, x in enumerate(leaves) if isinstance(x, torch.Tensor)]
+    tensors = [leaves[i].detach() for i in places]
+    if not tensors or not all(is_measured(t) for t in tensors):
+        return None
+    baked = [None if isinstance(x, torch.Tensor) else x for x in leaves]
+    function_of_op = op.op
+
+    def function(*given):
+        filled = list(baked)
+        for i, t in zip(places, given):
+            filled[i] = t
+        x, args, kwargs = tree_unflatten(filled, tree)
+        result = function_of_op(x, *args, **kwargs)
+        tensors = [t for t in tree_flatten(result)[0] if isinstance(t, torch.Tensor)]
+        if op.name in UNSTABLE and not kwargs.get("stable"):
+            tensors[-1] = selected(x, tensors[-1], kwargs.get("dim", (*args, -1, -1)[UNSTABLE[op.name]]))
+        return tensors
+
+    plain = len(tensors) == len(leaves) and isinstance(op, (UnaryUfuncInfo, BinaryUfuncInfo))
+    reference = op.ref if plain else None
+    case = Case(full_name(op), family(op), dtype, number, function, tensors, reference, arguments=describe(leaves))
+    try:
+        case.expected = run_eager(case)
+    except Exception:
+        return None
+    if not case.expected or not all(is_measured(t) for t in case.expected):
+        return None
+    return case
+
+
+def selected(x: torch.Tensor, places: torch.Tensor, dim: int) -> torch.Tensor:
+    """What stands at places along an axis, which may have lost that axis."""
+    if x.dim() == 0:
+        return x[None][places]
+    return torch.take_along_dim(x, places if places.dim() == x.dim() else places.unsqueeze(dim), dim)
+
+
+def run_eager(case: Case) -> list[torch.Tensor]:
+    with torch.no_grad():
+        return [t.clone() for t in case.function(*(t.clone() for t in case.inputs))]
+
+
+def describe(leaves: list) -> str:
+    def word(x):
+        if isinstance(x, torch.Tensor):
+            return f"{str(x.dtype).removeprefix('torch.')}{list(x.shape)}"
+        return str(x)
+
+    return ", ".join(map(word, leaves))

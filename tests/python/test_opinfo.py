@@ -1,0 +1,18 @@
+"""One float32 and one int64 sample of every operator in PyTorch's database: equal to PyTorch or refused, never wrong. The whole
+is ./dev opinfo."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "opinfo"))
+
+
+def test_no_operator_gives_a_wrong_result(tenon):
+    import torch
+    from opinfo import measure_all  # takes seconds: PyTorch's database
+
+    records = measure_all(tenon, "pt", "*", limit=1, jobs=2, dtypes=(torch.float32, torch.int64))
+    amiss = [r for r in records if r["verdict"] in ("wrong", "crash")]
+    assert not amiss, "\n".join(f"{r['verdict']} {r['operator']} {r['dtype']} ({r['arguments']}): {r['reason']}" for r in amiss)
+    verdicts = [r["verdict"] for r in records if r["family"] == "main"]
+    assert verdicts.count("refused") < 0.05 * len(verdicts)
