@@ -77,6 +77,7 @@ AtomicFile::AtomicFile(std::filesystem::path target) : target_(resolved(target))
     if (file_ < 0) throw cannot_write(target_, errno);
     return;
   }
+  if (is_device_name(target_)) throw cannot_write(target_, ENOENT);  // closed
   if (exists && ::access(target_.c_str(), W_OK) != 0) throw cannot_write(target_, errno);
   open_temporary();
   if (exists) static_cast<void>(::fchmod(file_, info.st_mode & 07777));

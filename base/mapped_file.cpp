@@ -14,7 +14,8 @@
 namespace tenon {
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd =
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer opens too
   if (fd < 0) throw error("the file cannot be opened: {}", std::strerror(errno)).at(path.string());
   struct Closer {
     int fd;

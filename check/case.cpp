@@ -26,16 +26,17 @@ class Search {
  public:
   void folder(const fs::path& path, const std::string& name) {
     if (!seen_.insert(fs::canonical(path)).second) return;  // a link that leads back
-    if (is_case(path)) {
-      cases.push_back(read_case(path, name.empty() ? "." : name));
-      return;
-    }
-    for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
-      const std::string child = entry.path().filename();
-      std::error_code broken_link;
-      if (child.starts_with('.') || !entry.is_directory(broken_link)) continue;
-      folder(entry.path(), name.empty() ? child : name + "/" + child);
-    }
+    if (is_case(path)) cases.push_back(read_case(path, name.empty() ? "." : name));
+    // Folders before links to them, which would give them another name.
+    for (const bool links : {false, true})
+      for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+        const std::string child = entry.path().filename();
+        std::error_code broken_link;
+        if (child.starts_with('.') || child.starts_with("test_data_set_") || entry.is_symlink() != links ||
+            !entry.is_directory(broken_link))
+          continue;
+        folder(entry.path(), name.empty() ? child : name + "/" + child);
+      }
   }
 
   std::vector<Case> cases;

@@ -31,7 +31,7 @@ std::string histogram(const ErrorSpread& s) {
 // "rtol 0.001, atol 1e-07", "0.0001 of the largest value"
 std::string str(const Tolerance& t) {
   if (!t.elementwise()) return fmt::format("{:g} of the largest value", t.share);
-  std::string text = fmt::format("rtol {:g} and atol {:g}", t.rtol, t.atol);
+  std::string text = fmt::format("rtol {:g} and atol {:g}", t.rtol.value_or(0), t.atol.value_or(0));
   return std::isinf(t.share) ? text : text + fmt::format(" or {:g} of the largest value", t.share);
 }
 
@@ -61,8 +61,8 @@ std::optional<Failure> compare_output(const std::string& sample, const std::stri
             {"type", value.type_string()},
             {"expected_type", expected.type_string()}};
   const std::string where = fmt::format("output {} of {}", output, sample);
-  if (!d.comparable || c.dtype != c.expected_dtype) {
-    f.message = fmt::format("{} is {}, stored is {}", where, value.type_string(), expected.type_string());
+  if (!c.same_type()) {
+    f.message = fmt::format("{} is {}, stored is {}", where, c.type, c.expected_type);
     return f;
   }
   if (!d.meaningful) {

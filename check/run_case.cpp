@@ -8,7 +8,6 @@
 #include "check/golden_graph.h"
 #include "check/mismatch.h"
 #include "check/record.h"
-#include "verify/samples.h"
 #include "check/speed.h"
 #include "converter/model.h"
 #include "fusion/outline.h"
@@ -16,6 +15,7 @@
 #include "runtime/inputs.h"
 #include "runtime/session.h"
 #include "verify/bisect.h"
+#include "verify/samples.h"
 #include "verify/torch.h"
 
 namespace tenon {
@@ -148,7 +148,19 @@ class CaseRun {
       throw error("the case has nothing to compare with: no out_0.npy, no {}, no limits", graph_file)
           .at(case_.folder.string())
           .hint("record what there is: tenon check " + case_.folder.string() + " --update");
+    check_output_names();
     session_ = std::make_unique<Session>(model_.graph, SessionOptions{.threads = settings_.threads});
+  }
+
+  void check_output_names() const {
+    std::vector<std::string> known;
+    for (std::size_t i = 0; i < model_.graph->body().results().size(); ++i)
+      known.push_back(output_name(*model_.graph, i));
+    for (const auto& [name, tolerance] : settings_.outputs)
+      if (std::find(known.begin(), known.end(), name) == known.end())
+        throw error("the model has no output '{}'", name)
+            .at(case_.file(settings_file).string())
+            .hint(fmt::format("its outputs: {}", fmt::join(known, ", ")));
   }
 
   // A source without stored types gets those of the first sample, in the order of its files.
@@ -286,7 +298,8 @@ class CaseRun {
     };
     for (const Recording& r : to_record_) add(record_sample(*model_.graph, *r.sample, r.bound, r.outputs));
     if (update_.graph) add(record_graph(case_, *model_.graph));
-    if (update_.speed) add(record_speed(case_, model_, inputs_to_time()));
+    if (update_.speed && (settings_.speed.given() || !update_.graph))
+      add(record_speed(case_, model_, inputs_to_time()));
   }
 
   // Adds to the first wrong output where in the model it goes wrong.

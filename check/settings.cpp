@@ -34,17 +34,17 @@ bool text(std::string& target, const toml::node& node) {
   return value.has_value();
 }
 
+bool some_text(std::string& target, const toml::node& node) { return text(target, node) && !target.empty(); }
+
 bool number(std::optional<double>& target, const toml::node& node) {
   const auto value = node.is_number() ? node.value<double>() : std::nullopt;
-  if (value && *value >= 0) target = value;
-  return value && *value >= 0;
+  if (!value || *value < 0 || !std::isfinite(*value)) return false;
+  target = value;
+  return true;
 }
 
-bool factor(double& target, const toml::node& node) {
-  std::optional<double> value;
-  if (!number(value, node) || *value < 1) return false;
-  target = *value;
-  return true;
+bool factor(std::optional<double>& target, const toml::node& node) {
+  return number(target, node) && *target >= 1;
 }
 
 bool count(std::optional<std::int64_t>& target, const toml::node& node) {
@@ -63,6 +63,10 @@ bool bytes(std::optional<Integer>& target, const toml::node& node) {
   const auto parsed = parse_bytes(node.value_or(std::string_view()));
   if (parsed) target = static_cast<Integer>(*parsed);
   return parsed.has_value();
+}
+
+bool some_bytes(std::optional<std::uint64_t>& target, const toml::node& node) {
+  return bytes(target, node) && *target > 0;
 }
 
 bool positive(int& target, const toml::node& node) {
@@ -181,7 +185,7 @@ constexpr Key<Limits> limit_keys[] = {
 };
 
 constexpr Key<SpeedSettings> speed_keys[] = {
-    {"baseline", "a file's name", into<&SpeedSettings::baseline, text>},
+    {"baseline", "a file's name", into<&SpeedSettings::baseline, some_text>},
     {"max_slowdown", "a number from 1 on", into<&SpeedSettings::max_slowdown, factor>},
     {"over_unfused", "a number", into<&SpeedSettings::over_unfused, number>},
 };
@@ -203,7 +207,7 @@ bool limits(CaseSettings& s, const toml::node& node, const Reader& reader) {
 }
 
 bool speed(CaseSettings& s, const toml::node& node, const Reader& reader) {
-  return reader.keys<SpeedSettings>(s.speed, node, speed_keys);
+  return reader.keys<SpeedSettings>(s.speed, node, speed_keys) && s.speed.given();
 }
 
 bool operators(CaseSettings& s, const toml::node& node, const Reader& reader) {
@@ -234,10 +238,10 @@ constexpr Key<CaseSettings> case_keys[] = {
     {"atol", "a number", tolerance_part<&ToleranceSetting::atol>},
     {"outputs", "a table of outputs", outputs},
     {"limits", "a table", limits},
-    {"speed", "a table", speed},
+    {"speed", "a table with baseline or over_unfused", speed},
     {"operators", "a table of counts", operators},
     {"timeout", "a number of seconds", into<&CaseSettings::timeout, seconds>},
-    {"memory", wants_bytes, into<&CaseSettings::memory_bytes, bytes<std::uint64_t>>},
+    {"memory", wants_bytes, into<&CaseSettings::memory_bytes, some_bytes>},
 };
 
 toml::table parse_file(const std::filesystem::path& file) {
@@ -256,8 +260,8 @@ Tolerance ToleranceSetting::resolved() const {
   Tolerance t;
   if (rtol || atol) t.share = std::numeric_limits<double>::infinity();
   if (share) t.share = *share;
-  t.rtol = rtol.value_or(0);
-  t.atol = atol.value_or(0);
+  t.rtol = rtol;
+  t.atol = atol;
   return t;
 }
 
@@ -272,7 +276,7 @@ CaseSettings read_settings(const std::filesystem::path& file) {
   Reader(file.string()).keys<CaseSettings>(settings, parse_file(file), case_keys);
   if (!settings.message.empty() && !settings.expect)
     throw error("message is given without expect").at(file.string()).hint("write expect = \"not supported\"");
-  if (settings.speed.baseline.empty() && settings.speed.max_slowdown != SpeedSettings().max_slowdown)
+  if (settings.speed.max_slowdown && settings.speed.baseline.empty())
     throw error("max_slowdown is given without a baseline")
         .at(file.string())
         .hint("write baseline = \"old.tenon\"");

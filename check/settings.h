@@ -30,8 +30,8 @@ struct Limits {
 
 /// How long it may take.
 struct SpeedSettings {
-  std::string baseline;       // a model, an artifact or a stored profile, in the case's folder; empty: none
-  double max_slowdown = 1.1;  // times as long as the baseline
+  std::string baseline;  // a model, an artifact or a stored profile, in the case's folder; empty: none
+  std::optional<double> max_slowdown;  // times as long as the baseline; 1.1 where it is not given
   std::optional<double> over_unfused;  // how many times as fast fusion is to make it at least
 
   bool given() const { return !baseline.empty() || over_unfused; }

@@ -72,7 +72,7 @@ SpeedVerdict check_speed(const Case& c, const Model& model, const OpenOptions& o
   const SpeedSettings& speed = c.settings.speed;
   SpeedVerdict verdict;
   if (!speed.baseline.empty()) {
-    const CompareOptions limits{.max_slowdown = speed.max_slowdown};
+    const CompareOptions limits{.max_slowdown = speed.max_slowdown.value_or(1.1)};
     Comparison comparison;
     if (!fs::exists(c.file(speed.baseline)))
       throw error("the baseline is not there")
@@ -83,6 +83,11 @@ SpeedVerdict check_speed(const Case& c, const Model& model, const OpenOptions& o
     if (is_stored_profile(speed.baseline)) {
       const Recording before = load_recording(c.file(speed.baseline));
       const Recording after = recording_of(profile_of(c, model, inputs));
+      if (before.threads != after.threads)
+        throw error("the baseline was recorded with {} threads, the case has {}", before.threads,
+                    after.threads)
+            .at(c.file(speed.baseline).string())
+            .hint("record it anew: tenon check " + c.folder.string() + " --update=speed");
       if (before.machine != after.machine) {
         verdict.notes.push_back(fmt::format("speed not compared: {} was recorded on {}, this is {}",
                                             speed.baseline, before.machine, after.machine));
@@ -104,10 +109,11 @@ SpeedVerdict check_speed(const Case& c, const Model& model, const OpenOptions& o
 
 std::vector<std::string> record_speed(const Case& c, const Model& model, std::span<const Tensor> inputs) {
   const std::string& baseline = c.settings.speed.baseline;
-  if (!is_stored_profile(baseline)) return {};
+  if (!is_stored_profile(baseline))
+    return {"speed: case.toml names no stored profile (baseline = \"speed.json\")"};
   const ProfileReport report = profile_of(c, model, inputs);
   AtomicFile file(c.file(baseline));
-  file.write(to_json(report).dump(2) + "\n");
+  file.write(to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   file.commit();
   return {fmt::format("{}: {:.3f} ms", baseline, report.run.latency.median)};
 }

@@ -18,8 +18,7 @@ struct SpeedVerdict {
 /// where it was taken on such a machine. Throws Error when the baseline cannot be read.
 SpeedVerdict check_speed(const Case&, const Model&, const OpenOptions&, std::span<const Tensor> inputs);
 
-/// Times the case and writes its stored profile. Returns the line that says so; none when the baseline is no
-/// stored profile.
+/// Times the case and writes its stored profile. Returns the line that says so.
 std::vector<std::string> record_speed(const Case&, const Model&, std::span<const Tensor> inputs);
 
 }  // namespace tenon

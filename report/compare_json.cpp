@@ -1,7 +1,6 @@
 // Comparisons as JSON, and stored profiles read back.
-#include <fstream>
-
 #include "base/error.h"
+#include "base/input_file.h"
 #include "report/compare.h"
 
 namespace tenon {
@@ -39,14 +38,14 @@ ordered_json to_json(const Comparison& c) {
 }
 
 Recording load_recording(const std::filesystem::path& path) {
-  std::ifstream in(path);
-  if (!in) throw error("the file cannot be read").at(path.string());
+  const std::vector<std::byte> bytes = InputFile(path).read_all();
   const auto not_ours = [&](std::string_view why) {
     return error("this is no profile: {}", why)
         .at(path.string())
         .hint("write one with: tenon profile model.pt --json " + path.string());
   };
-  const json j = json::parse(in, nullptr, false);
+  const char* text = reinterpret_cast<const char*>(bytes.data());
+  const json j = json::parse(text, text + bytes.size(), nullptr, false);
   if (!j.is_object()) throw not_ours("it is not a JSON object");
   if (j.value("schema", json()) != "tenon.profile/1") throw not_ours("its schema is not tenon.profile/1");
   try {

@@ -15,7 +15,7 @@ double Difference::relative() const {
 
 bool Difference::within(double tolerance) const {
   if (!comparable) return false;
-  return max_error == 0 || (!exact && meaningful && relative() <= tolerance);
+  return max_error == 0 || (!exact && meaningful && std::isfinite(max_error) && relative() <= tolerance);
 }
 
 std::string Difference::str() const {

@@ -18,6 +18,7 @@ struct Difference {
 
   /// max_error as a share of scale; absolute when the reference is all zero.
   double relative() const;
+  /// Never for an infinite error.
   bool within(double tolerance) const;
   /// "max error 1.2e-06 of 12.3 (relative 9.8e-08) at [0,5]"
   std::string str() const;

@@ -7,10 +7,11 @@
 #include <random>
 #include <set>
 
-#include "base/atomic_file.h"
 #include "base/error.h"
 #include "check/case_process.h"
 #include "check/formats.h"
+#include "tools/output.h"
+#include "tools/ranges.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
 
@@ -86,13 +87,6 @@ class Narrator {
   Progress line_;
 };
 
-void write_file(const std::string& path, const std::string& text) {
-  if (path.empty()) return;
-  AtomicFile file(path);
-  file.write(text);
-  file.commit();
-}
-
 bool in_github_actions() {
   const char* value = std::getenv("GITHUB_ACTIONS");
   return value && std::string_view(value) == "true";
@@ -104,15 +98,19 @@ int check(const CheckVerb& o) {
     for (const Case& c : cases) fmt::print("{}\n", c.name);
     return 0;
   }
+  for (const std::string& path : {o.junit, o.json}) check_is_file(path);
+  check_outputs_apart({o.junit, o.json});
   const SuiteOptions options = suite_options(o);
   SuiteResult result;
   {
     Narrator narrator(cases.size());
     result = run_suite(cases, options, narrator.events());
   }
-  write_file(o.junit, to_junit(result, o.folder));
-  write_file(o.json,
-             to_json(result, o.folder).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  if (!o.junit.empty()) write_text(o.junit, to_junit(result, o.folder));
+  if (!o.json.empty())
+    write_text(
+        o.json,
+        to_json(result, o.folder).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   if (o.annotations || in_github_actions()) fmt::print("{}", to_annotations(result));
   fmt::print("\n{}\n", result.summary());
   return result.ok() ? 0 : static_cast<int>(Exit::differs);
@@ -157,10 +155,12 @@ void add_check(CLI::App& app, int& exit_code) {
   verb->add_option("--filter", o->filter, "Only cases whose name matches: 'vision/*'")->type_name("GLOB");
   verb->add_flag("--list", o->list, "Print the cases' names and end");
   verb->add_flag("--fail-fast", o->fail_fast, "Start no further case after a failed one");
-  verb->add_option("--shuffle", o->shuffle, "Run the cases in a random order")->type_name("SEED");
+  verb->add_option("--shuffle", o->shuffle, "Run the cases in a random order")
+      ->type_name("SEED")
+      ->check(integer_from(0));
   verb->add_option("--timeout", o->timeout, "Seconds a case may take, unless its case.toml says otherwise")
       ->capture_default_str()
-      ->check(CLI::Range(0.001, 1e6));
+      ->check(number_from(0.001));
   verb->add_option("--memory", o->memory, "The same for memory: 2GiB")->type_name("BYTES");
   verb->add_option("--junit", o->junit, "Write JUnit XML")->type_name("FILE");
   verb->add_option("--json", o->json, "Write the results as JSON")->type_name("FILE");

@@ -8,6 +8,7 @@
 #include "ir/print.h"
 #include "runtime/session.h"
 #include "tools/model_options.h"
+#include "tools/ranges.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
 #include "verify/outputs.h"
@@ -71,10 +72,9 @@ void check_against_source(const ConvertVerb& o, Model& model) {
       *model.graph, Session(model.graph, {.threads = o.model.threads}).run(inputs), expected, o.tolerance);
   for (const OutputCheck& c : checks)
     if (!c.ok) {
-      Error e(c.dtype == c.expected_dtype
+      Error e(c.same_type()
                   ? fmt::format("output {} differs from LibTorch's: {}", c.name, c.difference.str())
-                  : fmt::format("output {} is {}, LibTorch's is {}", c.name, name(c.dtype),
-                                name(c.expected_dtype)),
+                  : fmt::format("output {} is {}, LibTorch's is {}", c.name, c.type, c.expected_type),
               Exit::differs);
       e.at(model.path.string())
           .hint(fmt::format("find where: tenon verify {} --bisect", model.path.string()));
@@ -140,7 +140,7 @@ void add_convert(CLI::App& app, int& exit_code) {
   verb->add_flag("--no-verify", o->no_verify, "Do not run the source model; the artifact says so");
   verb->add_option("--tolerance", o->tolerance, "Largest error allowed, as a share of the largest value")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(number_from(0));
   verb->footer("Example: tenon convert resnet50.pt -o resnet50.tenon --input x=f32[N,3,224,224]");
   verb->callback([&exit_code, o] { exit_code = convert(*o); });
 }

@@ -75,7 +75,9 @@ int show_roofline(bool json) {
   if (json)
     fmt::print("{}\n", out.dump(2));
   else
-    fmt::print("{}\n{}profiles use it from {}\n", cpu_name(), table.str(), cache.file().string());
+    fmt::print("{}\n{}{} {}\n", cpu_name(), table.str(),
+               cache.find(1) ? "profiles use it from" : "profiles measure it again, it cannot be kept in",
+               cache.file().string());
   return 0;
 }
 

@@ -6,6 +6,8 @@
 #include "ir/clone.h"
 #include "runtime/session.h"
 #include "tools/model_options.h"
+#include "tools/output.h"
+#include "tools/ranges.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
 #include "verify/json.h"
@@ -36,6 +38,8 @@ void print_node(const char* side, const std::string& node, const std::string& pl
 }
 
 int equiv(const EquivOptions& o) {
+  check_is_file(o.json);
+  check_outputs_apart({o.json});
   Progress progress;
   const auto say = [&](std::string_view what) { progress.say(what); };
   ModelOptions other = o.a;
@@ -59,7 +63,7 @@ int equiv(const EquivOptions& o) {
                  fmt::format("{:.3g}", c.difference.relative()), c.ok ? "ok" : "DIFFERS"});
       same_numbers = same_numbers && c.ok;
       record["outputs"].push_back(to_json(c));
-      record["outputs"].back()["sample"] = sample.seed;
+      record["outputs"].back()["sample"] = fmt::format("seed {}", sample.seed);
     }
     if (s == 0)
       graphs =
@@ -76,7 +80,7 @@ int equiv(const EquivOptions& o) {
   const bool ok = same_numbers && !(o.strict && graphs);
   record.update({{"same_numbers", same_numbers}, {"same_graph", !graphs}, {"ok", ok}});
   record["graph_difference"] = graphs ? to_json(*graphs) : json();
-  if (!o.json.empty()) save_json(o.json, record);
+  if (!o.json.empty()) write_text(o.json, json_text(record));
   fmt::print("{}, {}\n", same_numbers ? "same numbers" : "the numbers DIFFER",
              graphs ? "another fused graph" : "same fused graph");
   return ok ? 0 : static_cast<int>(Exit::differs);
@@ -95,7 +99,8 @@ void add_equiv(CLI::App& app, int& exit_code) {
       ->capture_default_str()
       ->check(CLI::Range(1, 10000));
   verb->add_option("--tolerance", o->tolerance, "Largest error allowed, as a share of the largest value")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(number_from(0));
   verb->add_flag("--strict", o->strict, "Fail when the fused graphs differ, too");
   verb->add_option("--json", o->json, "Write what was found")->type_name("FILE");
   verb->footer("Example: tenon equiv traced.pt exported.pt --samples 5");

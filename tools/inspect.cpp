@@ -1,7 +1,6 @@
 // tenon inspect: what a model is.
 #include <fmt/core.h>
 
-#include "base/atomic_file.h"
 #include "ir/print.h"
 #include "report/dot.h"
 #include "report/html.h"
@@ -9,6 +8,8 @@
 #include "report/table.h"
 #include "report/weights.h"
 #include "tools/model_options.h"
+#include "tools/output.h"
+#include "tools/ranges.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
 
@@ -90,7 +91,8 @@ void print_summary(const Model& model, const ModelSummary& s) {
   print_lines("output", output_lines(*model.graph));
   print_lines("sizes", explain_sizes(model));
   print_lines("weights", {weights_line(model, s)});
-  print_lines("arithmetic", {fmt::format("{}FLOP a run{}", count_text(s.flops), sizes_text(s))});
+  print_lines("arithmetic", {fmt::format("{}{}FLOP a run{}", count_text(s.flops), s.flops < 1000 ? " " : "",
+                                         sizes_text(s))});
   if (s.plan)
     print_lines("memory", {fmt::format("arena {}, packed weights {}{}",
                                        bytes_text(static_cast<double>(s.plan->arena_bytes)),
@@ -168,15 +170,9 @@ nlohmann::ordered_json weights_json(const Model& model) {
   return list;
 }
 
-void write(const std::string& path, std::string_view text) {
-  AtomicFile file(path == "-" ? "/dev/stdout" : path);
-  file.write(text);
-  file.commit();
-}
-
 void write_dot(const Model& model, const InspectOptions& o) {
   const bool imported = o.ir.empty() ? model.is_source() : o.ir == "imported";
-  write(o.dot, imported ? dot(*model.imported, model.graph.get()) : dot(*model.graph));
+  write_text(o.dot, imported ? dot(*model.imported, model.graph.get()) : dot(*model.graph));
 }
 
 void print_ir(const Model& model, const InspectOptions& o) {
@@ -189,6 +185,7 @@ void print_ir(const Model& model, const InspectOptions& o) {
 }
 
 int inspect(const InspectOptions& o) {
+  check_outputs_apart({o.html, o.dot, o.json ? "-" : ""});
   Progress progress;
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
   progress.say("");
@@ -202,27 +199,28 @@ int inspect(const InspectOptions& o) {
     print_ir(model, o);
     return 0;
   }
-  if (o.weights && !o.json && o.html.empty()) {
-    print_weights(model);
+  const bool tables = o.ops || o.modules || o.weights;
+  const bool needs_summary = o.json || !o.html.empty() || o.ops || o.modules || (o.dot.empty() && !tables);
+  if (!needs_summary) {
+    if (o.weights) print_weights(model);
     return 0;
   }
-  if (!o.dot.empty() && !o.json && o.html.empty()) return 0;
-
   Session session(model.graph, {.threads = o.model.threads});
   const ModelSummary summary = summarize(model, session, o.model.values(model));
-  if (!o.html.empty()) write(o.html, html(to_json(model, summary)));
+  if (!o.html.empty()) write_text(o.html, html(to_json(model, summary)));
   if (o.json) {
     auto json = to_json(model, summary);
     if (o.weights) json["tensors"] = weights_json(model);
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    return 0;
   }
-  if (o.json || !o.html.empty()) return 0;
-  print_summary(model, summary);
+  if (o.ops || o.modules || (o.html.empty() && o.dot.empty())) print_summary(model, summary);
   if (o.ops) {
     print_operators("fused", summary.operators);
     if (model.imported) print_operators("imported", summary.imported);
   }
   if (o.modules) print_modules(summary, o.depth);
+  if (o.weights) print_weights(model);
   return 0;
 }
 
@@ -234,15 +232,18 @@ void add_inspect(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<InspectOptions>();
   o->model.add_model(*verb);
   o->model.add_run(*verb);
-  verb->add_option("--ir", o->ir, "The graph at a stage, as text (with --dot: which graph to draw)")
-      ->check(CLI::IsMember({"imported", "fused", "planned"}));
-  verb->add_flag("--ops", o->ops, "Operators by cost and count, after and before fusion");
-  verb->add_flag("--modules", o->modules, "Modules of the source by cost and weights, as a tree");
+  auto* ir =
+      verb->add_option("--ir", o->ir, "The graph at a stage, as text (with --dot: which graph to draw)")
+          ->check(CLI::IsMember({"imported", "fused", "planned"}));
+  verb->add_flag("--ops", o->ops, "Operators by cost and count, after and before fusion")->excludes(ir);
+  verb->add_flag("--modules", o->modules, "Modules of the source by cost and weights, as a tree")
+      ->excludes(ir);
   verb->add_option("--depth", o->depth, "Names in the paths that --modules shows")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  verb->add_flag("--weights", o->weights, "Each weight's range, mean, deviation, zeros, NaN and infinities");
-  verb->add_flag("--json", o->json, "All of it as JSON (with --weights: their statistics too)");
+      ->check(integer_from(1));
+  verb->add_flag("--weights", o->weights, "Each weight's range, mean, deviation, zeros, NaN and infinities")
+      ->excludes(ir);
+  verb->add_flag("--json", o->json, "All of it as JSON (with --weights: their statistics too)")->excludes(ir);
   verb->add_option("--html", o->html, "Write a page: graph before and after fusion, steps, memory")
       ->type_name("FILE");
   verb->add_option("--dot", o->dot, "Write the graph for Graphviz, what was fused in clusters")

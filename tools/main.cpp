@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <new>
 #include <system_error>
 
@@ -65,6 +66,8 @@ int main(int argc, char** argv) {
     return code;
   } catch (const Error& e) { return report(e); } catch (const std::bad_alloc&) {
     return report(tenon::error("there is not enough memory"));
+  } catch (const std::filesystem::filesystem_error& e) {
+    return report(tenon::error("this cannot be read: {}", e.code().message()).at(e.path1().string()));
   } catch (const std::system_error& e) {  // from printing
     return report(tenon::error("the output cannot be written: {}", e.code().message()).at("standard output"));
   } catch (const std::exception& e) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "tools/ranges.h"
 
 namespace tenon::tools {
 namespace {
@@ -48,16 +49,16 @@ void ModelOptions::add_model(CLI::App& verb) {
   verb.add_option("--method", method, "The method of the module to convert")->capture_default_str();
   verb.add_flag("--no-fuse", no_fuse, "Group nothing: one step per operator");
   verb.add_option("--off", off, "A pass or rule to leave out")->type_name("NAME")->allow_extra_args(false);
-  verb.add_option("--stop-after-rewrite", stop_after, "Apply only the first N rewrites")->type_name("N");
+  verb.add_option("--stop-after-rewrite", stop_after, "Apply only the first N rewrites")
+      ->type_name("N")
+      ->check(integer_from(0));
 }
 
 void ModelOptions::add_run(CLI::App& verb) {
   verb.add_option("-t,--threads", threads, "Threads to compute with")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
-  verb.add_option("--seed", seed, "Of the random inputs")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+  verb.add_option("--seed", seed, "Of the random inputs")->capture_default_str()->check(integer_from(0));
   verb.add_option("--shape", sizes, "Sizes of symbols for random inputs: N=8")
       ->type_name("N=SIZE")
       ->allow_extra_args(false);

@@ -5,7 +5,6 @@
 
 #include <fstream>
 
-#include "base/atomic_file.h"
 #include "base/error.h"
 #include "report/compare_runs.h"
 #include "report/html.h"
@@ -15,6 +14,8 @@
 #include "report/trace.h"
 #include "report/unfused.h"
 #include "tools/model_options.h"
+#include "tools/output.h"
+#include "tools/ranges.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
 
@@ -28,7 +29,11 @@ struct ProfileVerb {
   TextOptions text;
   double max_slowdown = 0;
   bool unfused = false, no_roofline = false;
+
+  bool compares_sides() const { return !other.empty() || !versus.empty(); }
 };
+
+constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
 
 const std::map<std::string, TimesBy> times_by = {
     {"step", TimesBy::step}, {"module", TimesBy::module}, {"op", TimesBy::op}, {"kernel", TimesBy::kernel}};
@@ -38,12 +43,6 @@ std::vector<std::string> command_line() {
   std::vector<std::string> words;
   for (std::string word; std::getline(in, word, '\0');) words.push_back(word);
   return words;
-}
-
-void write(const std::string& path, const std::string& text) {
-  AtomicFile file(path == "-" ? "/dev/stdout" : path);
-  file.write(text);
-  file.commit();
 }
 
 std::size_t columns_of_terminal() {
@@ -156,10 +155,24 @@ std::string page(const ProfileVerb& o, const Model& model, const ProfileReport& 
   return html(to_json(model, summary), to_json(report));
 }
 
+/// Before minutes of work.
+void check_options(const ProfileVerb& o) {
+  check_outputs_apart({o.json, o.trace, o.html});
+  if (!o.stored.empty()) load_recording(o.stored);
+  if (o.max_slowdown > 0 && !o.compares_sides() && o.stored.empty())
+    throw error("there is nothing to compare with")
+        .at("--max-slowdown")
+        .hint("name a second model, or give --vs=\"OPTIONS\" or --compare old.json");
+  if (o.compares_sides() && swept(o.model).size() > 1)
+    throw error("two models are compared at one size").at("--shape").hint("give each symbol one size");
+  if (o.unfused && o.model.no_fuse)
+    throw error("--unfused shows the fused model beside the unfused one: --no-fuse leaves nothing to show");
+}
+
 int run_profile(const ProfileVerb& o) {
   if (o.device != "cpu")
     throw unsupported("there is no device '{}'", o.device).at("--device").hint("this build has: cpu");
-  if (!o.stored.empty()) load_recording(o.stored);  // before minutes of work
+  check_options(o);
   Progress progress;
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
   if (o.unfused && !model.is_source())
@@ -167,17 +180,17 @@ int run_profile(const ProfileVerb& o) {
         .at(o.model.path)
         .hint("give the source model for --unfused");
   ProfileReport report = measure(o, model, roofline(o, progress), progress);
-  const bool sides = !o.other.empty() || !o.versus.empty();
+  const bool sides = o.compares_sides();
   if (sides) report.comparison = compare_sides(o, model, progress);
   if (!o.stored.empty()) report.comparison = compare_with_stored(o, report);
   progress.say("");
   TextOptions text = o.text;
   text.width = columns_of_terminal();
-  if (o.json != "-" && o.trace != "-")
+  if (o.json != "-" && o.trace != "-" && o.html != "-")
     fmt::print("{}", sides ? to_text(*report.comparison, text) : to_text(report, text));
-  if (!o.json.empty()) write(o.json, to_json(report).dump(2) + "\n");
-  if (!o.trace.empty()) write(o.trace, to_trace(report).dump() + "\n");
-  if (!o.html.empty()) write(o.html, page(o, model, report));
+  if (!o.json.empty()) write_text(o.json, to_json(report).dump(2, ' ', false, replace) + "\n");
+  if (!o.trace.empty()) write_text(o.trace, to_trace(report).dump(-1, ' ', false, replace) + "\n");
+  if (!o.html.empty()) write_text(o.html, page(o, model, report));
   const bool regression = o.max_slowdown > 0 && report.comparison && report.comparison->slower();
   return static_cast<int>(regression ? Exit::differs : Exit::done);
 }
@@ -191,38 +204,43 @@ void add_profile(CLI::App& app, int& exit_code) {
   o->model.add_run(*verb);
   verb->get_option("--shape")->description(
       "Sizes of symbols: N=8; several (N=1,8,32) are run one after another");
-  auto* other = verb->add_option("other", o->other, "A second model, run by turns with the first");
+  auto* other =
+      verb->add_option("other", o->other, "A second model, run by turns with the first")->check(not_empty());
   auto* versus =
       verb->add_option("--vs", o->versus, "Compare with these options: --vs=\"--threads 2\", --vs=--no-fuse")
-          ->type_name("OPTIONS");
+          ->type_name("OPTIONS")
+          ->check(not_empty());
   verb->add_option("--compare", o->stored, "Compare with a profile that --json wrote")
       ->type_name("FILE")
       ->excludes(other)
-      ->excludes(versus);
+      ->excludes(versus)
+      ->check(not_empty());
   verb->add_option("--max-slowdown", o->max_slowdown,
                    "Exit with 1 when the total or a step takes more than this many times as long as before")
-      ->check(CLI::Range(1.0, 1000.0));
+      ->check(number_from(1));
   verb->add_option("--device", o->device, "Where to run")->capture_default_str();
   verb->add_option("--warmup", o->runs.warmup, "Runs before the timed ones")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(integer_from(0));
   auto* iterations =
       verb->add_option("--iters", o->runs.iterations, "Timed runs (comparisons: blocks of runs)")
           ->capture_default_str()
-          ->check(CLI::PositiveNumber);
+          ->check(integer_from(1));
   verb->add_option("--seconds", o->runs.seconds, "Time runs for so long instead")
-      ->check(CLI::PositiveNumber)
+      ->check(number_from(0.001))
       ->excludes(iterations);
-  verb->add_option("--by", o->text.by, "What a line of the table is: step, module, op or kernel")
-      ->transform(CLI::CheckedTransformer(times_by))
+  verb->add_option_function<std::string>(
+          "--by", [o](const std::string& what) { o->text.by = times_by.at(what); },
+          "What a line of the table is: step, module, op or kernel")
+      ->check(CLI::IsMember(times_by))
       ->type_name("WHAT")
       ->default_str("step");
   verb->add_option("--depth", o->text.depth, "Names of a module path for --by module (0: all)")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(integer_from(0));
   verb->add_option("--top", o->text.top, "Lines of the table (0: all)")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(integer_from(0));
   verb->add_flag("--unfused", o->unfused, "Beside the same model without fused groups, by turns");
   verb->add_flag("--no-roofline", o->no_roofline, "Do not measure, or use, what this machine can do at most");
   verb->add_option("--json", o->json, "Write the profile as JSON (-: to standard output, without the text)")

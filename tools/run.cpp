@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "runtime/session.h"
 #include "tools/model_options.h"
+#include "tools/ranges.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
 #include "verify/outputs.h"
@@ -84,7 +85,7 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_flag("--check", o->check, "Replay the goldens that the artifact holds");
   verb->add_option("--tolerance", o->tolerance, "Of --check, as a share of the largest value")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(number_from(0));
   verb->footer("Example: tenon run resnet50.tenon --input x=image.npy --output scores.npy");
   verb->callback([&exit_code, o] { exit_code = run(*o); });
 }

@@ -8,6 +8,8 @@
 #include "ir/evaluate.h"
 #include "runtime/session.h"
 #include "tools/model_options.h"
+#include "tools/output.h"
+#include "tools/ranges.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
 #include "verify/json.h"
@@ -24,13 +26,13 @@ struct VerifyOptions {
   ModelOptions model;
   std::string against = "torch", source, bisect, json;
   bool properties = false;
-  int samples = 1;
+  int samples = 0;  // 0: one, or those of a folder
   std::optional<double> share;
-  double rtol = 0, atol = 0;
+  std::optional<double> rtol, atol;
 
   /// Elementwise limits alone, where only they are given.
   Tolerance tolerance() const {
-    const bool elementwise = rtol > 0 || atol > 0;
+    const bool elementwise = rtol || atol;
     Tolerance t(share.value_or(elementwise ? std::numeric_limits<double>::infinity() : Tolerance().share));
     t.rtol = rtol;
     t.atol = atol;
@@ -72,7 +74,7 @@ class Reference {
     if (std::filesystem::is_directory(options_.against))
       return whole_samples(options_.against, *model_.graph);
     std::vector<Sample> samples;
-    for (int s = 0; s < options_.samples; ++s) samples.push_back(sample_of(options_, model_, s));
+    for (int s = 0; s < std::max(options_.samples, 1); ++s) samples.push_back(sample_of(options_, model_, s));
     return samples;
   }
 
@@ -92,6 +94,8 @@ class Reference {
   std::unique_ptr<TorchOracle> torch_;
 };
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
 // A limit that admits the value: two digits, the last one rounded up.
 std::string limit_text(double value) {
   if (value <= 0 || !std::isfinite(value)) return fmt::format("{}", value);
@@ -102,21 +106,34 @@ std::string limit_text(double value) {
 // What an output that differs needs said.
 void explain(const std::string& sample, const OutputCheck& c) {
   fmt::print("{} {}: {}\n", sample, c.name, c.difference.str());
-  if (c.dtype != c.expected_dtype)
-    fmt::print("  it is {}, expected is {}\n", name(c.dtype), name(c.expected_dtype));
+  if (!c.same_type()) fmt::print("  it is {}, expected is {}\n", c.type, c.expected_type);
   if (!c.difference.comparable) return;
   const ErrorSpread& e = c.spread;
   fmt::print("  mean error {:.3g}, {} of {} elements exact", e.mean, e.exact, e.elements);
   if (e.infinite) fmt::print(", {} NaN or infinite on one side only", e.infinite);
-  fmt::print("\n  needed: --tolerance {}, or --rtol {}\n", limit_text(c.needed_tolerance()),
-             limit_text(e.needed_rtol));
+  if (std::isfinite(c.needed_tolerance()))
+    fmt::print("\n  needed: --tolerance {}", limit_text(c.needed_tolerance()));
+  if (std::isfinite(e.needed_rtol)) fmt::print(", or --rtol {}", limit_text(e.needed_rtol));
+  fmt::print("\n");
   std::int64_t most = 1;
   for (const auto& bucket : e.buckets) most = std::max(most, bucket.count);
   constexpr std::int64_t width = 40;
   for (const auto& bucket : e.buckets)
-    fmt::print("  errors below {:>6.0e} of the largest value: {:>9}{}{}\n", bucket.below, bucket.count,
+    fmt::print("  errors up to {:>6.0e} of the largest value: {:>9}{}{}\n", bucket.below, bucket.count,
                bucket.count ? "  " : "",
                std::string(static_cast<std::size_t>((bucket.count * width + most - 1) / most), '#'));
+}
+
+void add_row(Table& table, const std::string& sample, const OutputCheck& c) {
+  const Difference& d = c.difference;
+  if (!d.comparable) {
+    table.add({sample, c.name, "", "", "", "", "", "DIFFERS"});
+    return;
+  }
+  const std::string verdict = !c.ok ? "DIFFERS" : d.meaningful ? "ok" : "ok, but nothing expected is finite";
+  table.add({sample, c.name, fmt::format("{:.3g}", d.max_error), fmt::format("{:.3g}", d.relative()),
+             fmt::format("{:.3g}", c.spread.mean), fmt::format("{:.9f}", d.cosine),
+             fmt::format("[{}]", fmt::join(d.worst, ",")), verdict});
 }
 
 json compare_samples(const VerifyOptions& o, const Model& model, const Reference& reference,
@@ -131,11 +148,8 @@ json compare_samples(const VerifyOptions& o, const Model& model, const Reference
     const std::vector<Tensor> expected = reference.expected(sample);
     const auto checks = check_outputs(*model.graph, session.run(sample.inputs), expected, o.tolerance());
     for (const OutputCheck& c : checks) {
-      table.add({sample.name, c.name, fmt::format("{:.3g}", c.difference.max_error),
-                 fmt::format("{:.3g}", c.difference.relative()), fmt::format("{:.3g}", c.spread.mean),
-                 fmt::format("{:.9f}", c.difference.cosine),
-                 fmt::format("[{}]", fmt::join(c.difference.worst, ",")), c.ok ? "ok" : "DIFFERS"});
-      needed = std::max(needed, c.needed_tolerance());
+      add_row(table, sample.name, c);
+      needed = std::max(needed, c.same_type() ? c.needed_tolerance() : infinity);
       if (!c.ok) wrong.emplace_back(sample.name, c);
       records.push_back(to_json(c));
       records.back()["sample"] = sample.name;
@@ -146,7 +160,7 @@ json compare_samples(const VerifyOptions& o, const Model& model, const Reference
   progress.say("");
   fmt::print("{}", table.str());
   for (const auto& [sample, check] : wrong) explain(sample, check);
-  fmt::print("least tolerance that passes: {}\n", limit_text(needed));
+  if (std::isfinite(needed)) fmt::print("least tolerance that passes: {}\n", limit_text(needed));
   return records;
 }
 
@@ -235,6 +249,10 @@ bool check_properties_of(const VerifyOptions& o, const Model& model, json& recor
 }
 
 int verify(const VerifyOptions& o) {
+  check_is_file(o.json);
+  check_outputs_apart({o.json});
+  if (o.samples > 0 && std::filesystem::is_directory(o.against))
+    throw error("a folder brings its own samples: --samples does nothing").at(o.against);
   Progress progress;
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
   json record = {{"model", o.model.path}};
@@ -253,7 +271,7 @@ int verify(const VerifyOptions& o) {
       record["bisect_rewrites"] = bisect_rewrites(o, model, ok ? all : failed, progress);
   }
   record["ok"] = ok;
-  if (!o.json.empty()) save_json(o.json, record);
+  if (!o.json.empty()) write_text(o.json, json_text(record));
   fmt::print("{}\n", ok ? "verified" : "DIFFERS");
   return ok ? 0 : static_cast<int>(Exit::differs);
 }
@@ -267,28 +285,32 @@ void add_verify(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<VerifyOptions>();
   o->model.add_model(*verb);
   o->model.add_run(*verb);
-  verb->add_option("--against", o->against,
-                   "torch, reference, onnxruntime, or a folder of in_K.npy and out_K.npy or of "
-                   "test_data_set_N/{input,output}_K.pb")
-      ->type_name("WHAT")
-      ->capture_default_str();
+  auto* against =
+      verb->add_option("--against", o->against,
+                       "torch, reference, onnxruntime, or a folder of in_K.npy and out_K.npy or of "
+                       "test_data_set_N/{input,output}_K.pb")
+          ->type_name("WHAT")
+          ->capture_default_str();
   verb->add_option("--source", o->source, "The source model of an artifact; for onnxruntime model.onnx")
       ->type_name("FILE");
-  verb->add_option("--bisect", o->bisect,
-                   "Name the first node or fused region whose value differs, or the one rewrite")
-      ->expected(0, 1)
-      ->default_str("values")
-      ->check(CLI::IsMember({"values", "rewrites"}));
+  auto* bisect =
+      verb->add_option("--bisect", o->bisect,
+                       "Name the first node or fused region whose value differs, or the one rewrite")
+          ->expected(0, 1)
+          ->default_str("values")
+          ->check(CLI::IsMember({"values", "rewrites"}));
   verb->add_flag("--properties", o->properties,
-                 "Check what needs no reference: repeated runs, threads, rows of a batch");
-  verb->add_option("--samples", o->samples, "How many random samples")
-      ->capture_default_str()
+                 "Check what needs no reference: repeated runs, threads, rows of a batch")
+      ->excludes(against)
+      ->excludes(bisect);
+  verb->add_option("--samples", o->samples, "How many random samples (default 1; 5 for --properties)")
       ->check(CLI::Range(1, 10000));
   verb->add_option("--tolerance", o->share,
-                   "Largest error allowed, as a share of the largest value (default 1e-4)");
+                   "Largest error allowed, as a share of the largest value (default 1e-4)")
+      ->check(number_from(0));
   verb->add_option("--rtol", o->rtol, "Each element: |error| <= atol + rtol * |expected|")
-      ->check(CLI::NonNegativeNumber);
-  verb->add_option("--atol", o->atol, "See --rtol")->check(CLI::NonNegativeNumber);
+      ->check(number_from(0));
+  verb->add_option("--atol", o->atol, "See --rtol")->check(number_from(0));
   verb->add_option("--json", o->json, "Write what was found")->type_name("FILE");
   verb->footer("Example: tenon verify resnet50.pt --samples 3 --bisect");
   verb->callback([&exit_code, o] { exit_code = verify(*o); });

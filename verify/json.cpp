@@ -1,7 +1,5 @@
 #include "verify/json.h"
 
-#include "base/atomic_file.h"
-
 namespace tenon {
 
 using nlohmann::json;
@@ -19,6 +17,8 @@ json to_json(const OutputCheck& c) {
   json out = to_json(c.difference);
   out.update({{"name", c.name},
               {"ok", c.ok},
+              {"type", c.type},
+              {"expected_type", c.expected_type},
               {"dtype", name(c.dtype)},
               {"expected_dtype", name(c.expected_dtype)},
               {"mean_error", c.spread.mean},
@@ -71,10 +71,8 @@ json to_json(const GraphDifference& d) {
   return {{"why", d.why}, {"a", d.a}, {"place_a", d.place_a}, {"b", d.b}, {"place_b", d.place_b}};
 }
 
-void save_json(const std::filesystem::path& path, const json& record) {
-  AtomicFile file(path);
-  file.write(record.dump(1) + "\n");
-  file.commit();
+std::string json_text(const json& record) {
+  return record.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace tenon

@@ -16,6 +16,6 @@ nlohmann::json to_json(const RewriteSearch&);
 nlohmann::json to_json(const Property&);
 nlohmann::json to_json(const GraphDifference&);
 
-void save_json(const std::filesystem::path&, const nlohmann::json&);
+std::string json_text(const nlohmann::json&);
 
 }  // namespace tenon

@@ -21,6 +21,7 @@ ErrorSpread spread_of_errors(const Tensor& value, const Tensor& expected, double
   const double *p = x.data<double>(), *q = y.data<double>();
   ErrorSpread spread{.elements = x.numel()};
   std::map<int, std::int64_t> decades;  // 10^d is the upper bound
+  const double rtol = tolerance.rtol.value_or(0), atol = tolerance.atol.value_or(0);
   double sum = 0;
   for (std::int64_t i = 0; i < x.numel(); ++i) {
     if (p[i] == q[i] || (std::isnan(p[i]) && std::isnan(q[i]))) {
@@ -35,12 +36,12 @@ ErrorSpread spread_of_errors(const Tensor& value, const Tensor& expected, double
       continue;
     }
     sum += error;
-    if (error > tolerance.atol + tolerance.rtol * std::abs(q[i])) ++spread.beyond;
-    if (error > tolerance.atol)
+    if (error > atol + rtol * std::abs(q[i])) ++spread.beyond;
+    if (error > atol)
       spread.needed_rtol =
-          std::max(spread.needed_rtol, q[i] == 0 ? infinity : (error - tolerance.atol) / std::abs(q[i]));
+          std::max(spread.needed_rtol, q[i] == 0 ? infinity : (error - atol) / std::abs(q[i]));
     const double share = scale > 0 ? error / scale : error;
-    ++decades[std::max(smallest_decade, static_cast<int>(std::floor(std::log10(share))) + 1)];
+    ++decades[std::max(smallest_decade, static_cast<int>(std::ceil(std::log10(share))))];
   }
   if (const std::int64_t finite = spread.elements - spread.infinite; finite > 0)
     spread.mean = sum / static_cast<double>(finite);
@@ -55,9 +56,11 @@ OutputCheck check_output(std::string name, const Tensor& value, const Tensor& ex
   OutputCheck c{.name = std::move(name),
                 .difference = compare(value, expected),
                 .dtype = value.dtype(),
-                .expected_dtype = expected.dtype()};
+                .expected_dtype = expected.dtype(),
+                .type = value.type_string(),
+                .expected_type = expected.type_string()};
   if (c.difference.comparable) c.spread = spread_of_errors(value, expected, c.difference.scale, tolerance);
-  c.ok = c.difference.within(tolerance.share) && c.dtype == c.expected_dtype &&
+  c.ok = c.difference.within(tolerance.share) && c.same_type() &&
          (!tolerance.elementwise() || c.spread.beyond == 0);
   return c;
 }

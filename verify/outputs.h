@@ -1,6 +1,7 @@
 // Whether outputs are what was expected, and how their errors are spread.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,10 +15,11 @@ namespace tenon {
 struct Tolerance {
   Tolerance(double share_of_largest = 1e-4) : share(share_of_largest) {}
 
-  double share;               // the largest error allowed, as a share of the largest expected value
-  double rtol = 0, atol = 0;  // unless both are 0, of each element: |error| <= atol + rtol * |expected|
+  double share;  // the largest error allowed, as a share of the largest expected value
+  std::optional<double> rtol,
+      atol;  // where one is given, of each element: |error| <= atol + rtol * |expected|
 
-  bool elementwise() const { return rtol > 0 || atol > 0; }
+  bool elementwise() const { return rtol || atol; }
 };
 
 /// The errors |value - expected| of one tensor.
@@ -40,6 +42,9 @@ struct OutputCheck {
   bool ok = false;
   ErrorSpread spread;
   DType dtype = DType::f32, expected_dtype = DType::f32;
+  std::string type, expected_type;  // "f32[2,3]"
+
+  bool same_type() const { return difference.comparable && dtype == expected_dtype; }
 
   /// The least Tolerance::share that accepts the output; infinity when none does.
   double needed_tolerance() const { return difference.relative(); }

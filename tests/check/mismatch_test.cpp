@@ -44,7 +44,10 @@ TEST(Mismatch, WhatItSaysIsEnoughIsEnough) {
     ASSERT_NE(at, std::string::npos);
     const double enough = std::stod(f.details.substr(f.details.find('=', at) + 1));
     Tolerance wider = t;
-    (t.elementwise() ? wider.rtol : wider.share) = enough;
+    if (t.elementwise())
+      wider.rtol = enough;
+    else
+      wider.share = enough;
     EXPECT_FALSE(compare_output("s", "y", value, expected, wider));
   }
 }

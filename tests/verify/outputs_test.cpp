@@ -39,6 +39,15 @@ TEST(Outputs, ElementsMayBeJudgedOneByOne) {
   EXPECT_NEAR(check(of({100, 0.02}), of({100, 0.01}), elementwise(0.1, 0)).spread.needed_rtol, 1, 1e-6);
 }
 
+TEST(Outputs, LimitsOfZeroAreLimits) {
+  EXPECT_FALSE(check(of({1, 2}), of({1, 2.5}), elementwise(0, 0)).ok);
+  EXPECT_TRUE(check(of({1, 2}), of({1, 2}), elementwise(0, 0)).ok);
+}
+
+TEST(Outputs, NoToleranceAcceptsNaNForANumber) {
+  EXPECT_FALSE(check(of({NAN, 2}), of({1, 2}), Tolerance(INFINITY)).ok);
+}
+
 TEST(Outputs, ErrorsAreCountedByDecades) {
   const ErrorSpread s = check(of({1, 0.5 + 3e-3, 0.25 + 3e-5, 0}), of({1, 0.5, 0.25, 0})).spread;
   EXPECT_EQ(s.elements, 4);
