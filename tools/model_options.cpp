@@ -39,7 +39,7 @@ void check_symbol(const Graph& graph, const std::string& wanted) {
 }  // namespace
 
 void ModelOptions::add_model(CLI::App& verb) {
-  verb.add_option("model", path, "A source file (.pt) or an artifact (.tenon)")->required();
+  verb.add_option("model", path, "A source file (.pt, .pt2) or an artifact (.tenon)")->required();
   verb.add_option(
           "-i,--input", inputs,
           "[name=]VALUE: a type (x=f32[N,3,224,224]), a file (x=image.npy, .npz, .pb) or a number (n=5)")

@@ -17,7 +17,8 @@ class ArgumentBuilder {
   }
 
   c10::IValue argument(const c10::Argument& a) {
-    if (has_any(a.name())) return build(a.type(), a.name());
+    const bool is_fixed = a.type()->kind() == c10::TypeKind::NoneType;
+    if (is_fixed || has_any(a.name())) return build(a.type(), a.name());
     if (a.default_value()) return *a.default_value();
     TORCH_CHECK(a.type()->kind() == c10::TypeKind::OptionalType, "the input '", a.name(), "' (",
                 a.type()->annotation_str(), ") is missing");
@@ -52,10 +53,17 @@ class ArgumentBuilder {
     TORCH_CHECK(false, "the input '", path, "' is missing");
   }
 
+  /// An input that an exported program has fixed: it may be given, and is not used.
+  c10::IValue take_none(const std::string& path) {
+    if (by_name_ && has_any(path)) take(path);
+    return {};
+  }
+
   c10::IValue build(const c10::TypePtr& type, const std::string& path) {
     switch (type->kind()) {
       case c10::TypeKind::OptionalType:
         return build(type->expectRef<c10::OptionalType>().getElementType(), path);
+      case c10::TypeKind::NoneType: return take_none(path);
       case c10::TypeKind::IntType: return take(path).item().toLong();
       case c10::TypeKind::FloatType: return take(path).item().toDouble();
       case c10::TypeKind::BoolType: return take(path).item().toBool();
