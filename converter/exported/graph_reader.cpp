@@ -280,6 +280,11 @@ ts::Source GraphReader::source_of(const json& node) {
     source = line_of(out_, trace->get_ref<const std::string&>());
   if (const auto stack = metadata.find("nn_module_stack"); stack != metadata.end())
     source.module = out_.keep(std::string(module_of(stack->get_ref<const std::string&>())));
+  if (source.line > 0) return source;
+  // An operator that carries graphs stands where these do.
+  for (const json& input : node.at("inputs"))
+    if (input.at("arg").contains("as_graph"))
+      for (const json& inner : input["arg"]["as_graph"].at("graph").at("nodes")) return source_of(inner);
   return source;
 }
 

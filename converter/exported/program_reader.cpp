@@ -71,8 +71,8 @@ class ProgramReader {
 
   TupleFields tuple_fields() const {
     TupleFields fields;
-    for (const auto& [name, record] :
-         graph_module_.value("treespec_namedtuple_fields", json::object()).items())
+    const json records = graph_module_.value("treespec_namedtuple_fields", json::object());
+    for (const auto& [name, record] : records.items())
       fields[name] = record.at("field_names").get<std::vector<std::string>>();
     return fields;
   }

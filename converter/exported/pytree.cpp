@@ -42,8 +42,12 @@ Tree tree(const json& node, const TupleFields& fields, int depth) {
   out.is_leaf = false;
   out.type = node.at("type").get<std::string>();
   for (const json& child : node.at("children_spec")) out.children.push_back(tree(child, fields, depth + 1));
-  const json& text = node.at("context");
-  const json context = text.is_string() ? json::parse(text.get<std::string>()) : text;
+  // JSON in a string, or the plain name of a NamedTuple class.
+  json context = node.at("context");
+  if (context.is_string()) {
+    json inner = json::parse(context.get<std::string>(), nullptr, /*allow_exceptions=*/false);
+    if (!inner.is_discarded()) context = std::move(inner);
+  }
   const bool has_no_names = out.type == "builtins.tuple" || out.type == "builtins.list";
   if (has_no_names) return out;
   const auto named = context.is_string() ? fields.find(context.get<std::string>()) : fields.end();

@@ -114,6 +114,7 @@ c10::IValue constant(const ts::IValue& v, const c10::Type& wanted) {
     case c10::TypeKind::FloatType: return scalar(v).toDouble();
     case c10::TypeKind::BoolType: return scalar(v).toBool();
     case c10::TypeKind::IntType: return scalar(v).toLong();
+    case c10::TypeKind::AnyType: return c10::IValue(scalar(v));
     default: return scalar(v).isBoolean() ? c10::IValue(scalar(v).toLong()) : c10::IValue(scalar(v));
   }
 }

@@ -69,7 +69,7 @@ class ArgumentBuilder {
       case c10::TypeKind::BoolType: return take(path).item().toBool();
       case c10::TypeKind::NumberType: return take(path).item();
       case c10::TypeKind::TensorType: return take(path).clone();
-      case c10::TypeKind::TupleType: return build_tuple(type->expectRef<c10::TupleType>(), path);
+      case c10::TypeKind::TupleType: return build_tuple(type->expect<c10::TupleType>(), path);
       case c10::TypeKind::ListType: return build_list(type->expectRef<c10::ListType>(), path);
       case c10::TypeKind::DictType: return build_dict(type->expectRef<c10::DictType>(), path);
       default:
@@ -78,13 +78,14 @@ class ArgumentBuilder {
     }
   }
 
-  c10::IValue build_tuple(const c10::TupleType& type, const std::string& path) {
+  c10::IValue build_tuple(const c10::TupleTypePtr& type, const std::string& path) {
     std::vector<c10::IValue> items;
-    const auto names = type.names();
-    for (std::size_t i = 0; i < type.elements().size(); ++i) {
+    const auto names = type->names();
+    for (std::size_t i = 0; i < type->elements().size(); ++i) {
       const std::string step = names ? std::string((*names)[i]) : std::to_string(i);
-      items.push_back(build(type.elements()[i], path + "." + step));
+      items.push_back(build(type->elements()[i], path + "." + step));
     }
+    if (type->name()) return c10::ivalue::Tuple::createNamed(std::move(items), type);
     return c10::ivalue::Tuple::create(std::move(items));
   }
   c10::IValue build_list(const c10::ListType& type, const std::string& path) {

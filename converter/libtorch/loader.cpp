@@ -63,6 +63,7 @@ LoadedModule load_module(const std::string& path, Weights weights) {
   loaded.unit = std::make_shared<torch::jit::CompilationUnit>();
   if (sniff(loaded.file->bytes()).kind == FileKind::pt2) {
     loaded.module = load_exported(path, loaded.unit);
+    loaded.is_exported = true;
     return loaded;
   }
   FileStream buffer(loaded, weights);

@@ -23,6 +23,7 @@ struct LoadedModule {
   std::unique_ptr<ZipReader> zip;
   std::shared_ptr<torch::jit::CompilationUnit> unit;
   torch::jit::Module module;
+  bool is_exported = false;  // made from a .pt2: run node by node, as LibTorch's own passes would change it
   std::map<const void*, ReadRecord> reads;  // the last read into each address
 };
 

@@ -121,7 +121,9 @@ TEST(Exported, ArgumentsThatTheFileLeavesOutHaveTheirDefaults) {
   const ts::Node& add = last_call(p);
   ASSERT_EQ(add.inputs.size(), 3u);  // self, other, alpha
   for (const ts::Node& node : p.root->type->method("forward")->body.nodes)
-    if (node.outputs == std::vector{add.inputs[2]}) EXPECT_EQ(std::get<std::int64_t>(node.constant), 1);
+    if (node.outputs == std::vector{add.inputs[2]}) {
+      EXPECT_EQ(std::get<std::int64_t>(node.constant), 1);
+    }
 }
 
 TEST(Exported, NodesSayWhereTheyComeFrom) {
@@ -241,7 +243,7 @@ INSTANTIATE_TEST_SUITE_P(
                [](Files& f) {
                  f.program["range_constraints"]["s0"] = {{"min_val", 9}, {"max_val", 3}};
                }}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& damage) { return damage.param.name; });
 
 TEST(SizeText, IsReadFromSymPysForm) {
   const std::map<std::string, std::string> sizes = {
@@ -274,7 +276,7 @@ TEST(Tree, NamesTheItemsOfDictsAndNamedTuples) {
       {});
   EXPECT_EQ(dict.names, (std::vector<std::string>{"b", "3"}));
   const exported::Tree tuple = exported::read_tree(
-      R"([1, {"type": "collections.namedtuple", "context": "\"net.Pair\"", "children_spec": [
+      R"([1, {"type": "collections.namedtuple", "context": "net.Pair", "children_spec": [
         {"type": null, "context": null, "children_spec": []}, {"type": null, "context": null, "children_spec": []}]}])",
       {{"net.Pair", {"left", "right"}}});
   EXPECT_EQ(tuple.names, (std::vector<std::string>{"left", "right"}));
