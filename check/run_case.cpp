@@ -208,9 +208,7 @@ class CaseRun {
     const std::vector<Tensor> outputs = session_->run(bound.inputs);
     std::vector<Tensor> truth;
     if (update_.outputs && !sample.folder.empty()) {
-      truth = model_.kind == FileKind::torchscript
-                  ? torch_outputs(torch(), graph, bound.inputs, settings_.method)
-                  : outputs;
+      truth = model_.is_source() ? torch_outputs(torch(), graph, bound.inputs, settings_.method) : outputs;
       to_record_.push_back({&sample, bound, truth});
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -307,7 +305,7 @@ class CaseRun {
     events_.stage("looking for the first difference");
     const WrongOutput& wrong = *first_wrong_;
     Failure& f = result_.failures.at(wrong.failure);
-    const bool has_torch = model_.kind == FileKind::torchscript;
+    const bool has_torch = model_.is_source();
     if (has_torch && agrees_with_torch(wrong)) {
       f.details += "LibTorch gives what Tenon gives: the stored output is not this model's\n";
       return;

@@ -31,3 +31,13 @@ function(tenon_test name)
   include(GoogleTest)
   gtest_discover_tests(test_${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60)
 endfunction()
+
+# tenon_embed(OUT NAMESPACE HEADER FILES...): OUT, a source file with the text of each file as a string.
+function(tenon_embed out namespace header)
+  add_custom_command(
+    OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} "-DFILES=${ARGN}" -DOUT=${out} -DNAMESPACE=${namespace} -DHEADER=${header}
+      -P ${PROJECT_SOURCE_DIR}/cmake/Embed.cmake
+    DEPENDS ${ARGN} ${PROJECT_SOURCE_DIR}/cmake/Embed.cmake
+    VERBATIM)
+endfunction()

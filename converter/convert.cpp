@@ -31,18 +31,26 @@ Datum datum_of(const InputLiteral& literal) {
 /// The arguments of the entry method, from what is given, traced or declared.
 class Inputs {
  public:
-  Inputs(const ts::Function& method, const std::vector<InputSpec>& specs, Graph& graph,
-         Interpreter& interpreter)
+  Inputs(const ts::Program& program, const ts::Function& method, const std::vector<InputSpec>& specs,
+         Graph& graph, Interpreter& interpreter)
       : method_(method),
         specs_(specs),
         graph_(graph),
         interpreter_(interpreter),
+        promises_(program.symbols),
         used_(specs.size(), false) {}
 
+  /// In two rounds: what is given of one input may fix the sizes of another.
   std::vector<Datum> arguments() {
-    std::vector<Datum> out;
-    for (std::size_t i = 1; i < method_.arguments.size(); ++i) out.push_back(argument(method_.arguments[i]));
+    is_narrowing_ = true;
+    each_argument();
     check_names();
+    promises_.settle();
+    is_narrowing_ = false;
+    missing_.clear();
+    used_.assign(specs_.size(), false);
+    std::vector<Datum> out = each_argument();
+    interpreter_.set_promises(promises_);
     if (!missing_.empty()) {
       std::string flags;
       for (const std::string& flag : missing_) flags += " --input " + flag;
@@ -54,6 +62,12 @@ class Inputs {
   }
 
  private:
+  std::vector<Datum> each_argument() {
+    std::vector<Datum> out;
+    for (std::size_t i = 1; i < method_.arguments.size(); ++i) out.push_back(argument(method_.arguments[i]));
+    return out;
+  }
+
   void check_names() const {
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       if (used_[i]) continue;
@@ -67,12 +81,20 @@ class Inputs {
   }
 
   std::string argument_names() const {
-    std::string out;
-    for (std::size_t i = 1; i < method_.arguments.size(); ++i) {
-      if (i > 1) out += ", ";
-      out += method_.arguments[i].name;
-    }
-    return out;
+    std::vector<std::string> names;
+    for (std::size_t i = 1; i < method_.arguments.size(); ++i)
+      append_names(names, std::string(method_.arguments[i].name), *method_.arguments[i].type);
+    return fmt::format("{}", fmt::join(names, ", "));
+  }
+
+  static void append_names(std::vector<std::string>& names, const std::string& path, const ts::Type& type) {
+    if (type.kind != ts::Type::Kind::tuple) return names.push_back(path);
+    for (std::size_t i = 0; i < type.inner.size(); ++i)
+      append_names(names, item_path(path, type, i), *type.inner[i]);
+  }
+
+  static std::string item_path(const std::string& path, const ts::Type& tuple, std::size_t i) {
+    return fmt::format("{}.{}", path, tuple.fields.empty() ? std::to_string(i) : tuple.fields[i]);
   }
 
   const InputSpec* spec_for(const std::string& name, bool by_position) {
@@ -108,6 +130,8 @@ class Inputs {
         return literal_for(name, type, *literal);
       return parameter(name, type, std::get<tenon::Type>(spec->value));
     }
+    if (type.fixed) return interpreter_.objects().constant(*type.fixed);
+    if (type.promised) return is_narrowing_ ? Datum() : promised_parameter(name, type);
     if (type.dtype && type.sizes) return parameter(name, type, {*type.dtype, to_shape(*type.sizes)});
     if (fallback) return interpreter_.objects().constant(*fallback);
     return ask(name, type);
@@ -117,7 +141,7 @@ class Inputs {
     std::vector<Datum> items;
     if (type.kind == ts::Type::Kind::tuple) {
       for (std::size_t i = 0; i < type.inner.size(); ++i)
-        items.push_back(value(fmt::format("{}.{}", name, i), *type.inner[i], nullptr, false));
+        items.push_back(value(item_path(name, type, i), *type.inner[i], nullptr, false));
       auto tuple = std::make_shared<converter::Tuple>();
       tuple->items = std::move(items);
       tuple->fields = type.fields;
@@ -150,9 +174,19 @@ class Inputs {
     const ts::Type& inner = type.kind == ts::Type::Kind::optional && !d.is_none() ? *type.inner.at(0) : type;
     if (inner.kind == ts::Type::Kind::real && d.is<Dim>())
       d = Datum(static_cast<double>(d.get<Dim>()->value()));
-    if (!converter::has_type(d, type))
+    if (!type.fixed && !converter::has_type(d, type))
       throw error("input {} is {}, but the model takes {}", name, converter::kind_name(d), type.text);
+    if (const Datum fixed = type.fixed ? interpreter_.objects().constant(*type.fixed) : d;
+        !converter::same_value(d, fixed))
+      throw error("input {} is given as {}, but the file was exported for {} alone", name,
+                  converter::text_of(d), converter::text_of(fixed))
+          .hint("leave it out, or export the model again with that value");
     return d;
+  }
+
+  Datum promised_parameter(const std::string& name, const ts::Type& declared) {
+    const tenon::Type type = promises_.input_type(name, declared, graph_);
+    return Datum(interpreter_.builder().input(graph_.body().add_parameter(type, name)));
   }
 
   Datum parameter(const std::string& name, const ts::Type& declared, const tenon::Type& type) {
@@ -162,6 +196,11 @@ class Inputs {
       throw error("input {} is given a tensor type, but the model takes {}", name, declared.text)
           .hint(fmt::format("give its value: --input {}=…", name));
     }
+    if (declared.promised) {
+      if (!is_narrowing_) return promised_parameter(name, declared);
+      promises_.narrow(name, declared, type, graph_);
+    }
+    if (is_narrowing_) return Datum();
     if (declared.sizes && declared.sizes->size() != type.rank() && declared.dtype) {
       throw error("input {} is {}, but the model was traced with rank {}", name, type.str(),
                   declared.sizes->size());
@@ -197,6 +236,8 @@ class Inputs {
   const std::vector<InputSpec>& specs_;
   Graph& graph_;
   Interpreter& interpreter_;
+  converter::Promises promises_;
+  bool is_narrowing_ = false;
   std::vector<bool> used_;
   std::vector<std::string> missing_;
 };
@@ -280,7 +321,8 @@ Attempt attempt(const ts::Program& program, const ts::Function& method, const Co
   out.graph->symbols = options.symbols;
   Interpreter interpreter(program, *out.graph, out.report, out.notes);
   try {
-    std::vector<Datum> arguments = Inputs(method, options.inputs, *out.graph, interpreter).arguments();
+    std::vector<Datum> arguments =
+        Inputs(program, method, options.inputs, *out.graph, interpreter).arguments();
     arguments.insert(arguments.begin(), interpreter.objects().module(program.root, ""));
     const Datum result = interpreter.call(method, std::move(arguments), "");
     for (const std::string& path : interpreter.objects().changed_state()) {

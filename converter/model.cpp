@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "converter/exported/load.h"
 #include "converter/torchscript/load.h"
 #include "ir/clone.h"
 
@@ -16,11 +17,11 @@ double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-Model import_torchscript(const std::filesystem::path& path, const OpenOptions& options) {
-  Model model{.path = path, .kind = FileKind::torchscript};
+Model import_source(const std::filesystem::path& path, FileKind kind, const OpenOptions& options) {
+  Model model{.path = path, .kind = kind};
   options.progress("reading " + path.filename().string());
   auto begin = Clock::now();
-  const torchscript::Program program = torchscript::load(path);
+  const torchscript::Program program = kind == FileKind::pt2 ? exported::load(path) : torchscript::load(path);
   model.read_ms = ms_since(begin);
   options.progress("converting");
   begin = Clock::now();
@@ -32,6 +33,11 @@ Model import_torchscript(const std::filesystem::path& path, const OpenOptions& o
 }
 
 }  // namespace
+
+std::string_view Model::format() const {
+  if (!is_source()) return "artifact";
+  return kind == FileKind::pt2 ? "torch.export" : "TorchScript";
+}
 
 Model open_model(const std::filesystem::path& path, const OpenOptions& options) {
   const Sniffed what = sniff(MappedFile::open(path)->bytes());
@@ -45,15 +51,15 @@ Model open_model(const std::filesystem::path& path, const OpenOptions& options) 
             .facts = std::move(artifact.notes),
             .read_ms = ms_since(begin)};
   }
-  if (what.kind != FileKind::torchscript) {
-    const bool is_model = what.kind == FileKind::pt2 || what.kind == FileKind::pt2_before_2_9 ||
-                          what.kind == FileKind::onnx || what.kind == FileKind::aot_inductor;
+  if (what.kind != FileKind::torchscript && what.kind != FileKind::pt2) {
+    const bool is_model = what.kind == FileKind::pt2_before_2_9 || what.kind == FileKind::onnx ||
+                          what.kind == FileKind::aot_inductor;
     throw Error(fmt::format("this is {}{}", what.what, is_model ? ", which Tenon does not read" : ""),
                 is_model ? Exit::unsupported : Exit::bad_input)
         .at(path.string())
         .hint(what.hint);
   }
-  Model model = import_torchscript(path, options);
+  Model model = import_source(path, what.kind, options);
   options.progress("fusing");
   std::shared_ptr<Graph> graph = clone(*model.imported);
   model.fusion = fuse(*graph, options.fuse);

@@ -31,6 +31,8 @@ struct Model {
   double read_ms = 0, import_ms = 0;
 
   bool is_source() const { return imported != nullptr; }
+  /// "TorchScript", "torch.export" or "artifact".
+  std::string_view format() const;
 };
 
 /// Throws Error: no such file, a file of another kind (the hint says what to do), unsupported operators.

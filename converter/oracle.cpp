@@ -8,6 +8,8 @@
 #include <optional>
 
 #include "base/error.h"
+#include "converter/archive/sniff.h"
+#include "converter/exported/archive.h"
 #include "converter/oracle_protocol.h"
 #include "converter/process.h"
 #include "converter/torchscript/check.h"
@@ -124,7 +126,10 @@ class TorchOracle::Impl {
 };
 
 TorchOracle::TorchOracle(const std::filesystem::path& path, const OracleOptions& options) {
-  torchscript::open_checked(path);
+  if (sniff(MappedFile::open(path)->bytes()).kind == FileKind::pt2)
+    exported::Archive check(path);
+  else
+    torchscript::open_checked(path);
   impl_ = std::make_unique<Impl>(path, options);
 }
 TorchOracle::~TorchOracle() = default;

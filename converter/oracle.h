@@ -57,8 +57,8 @@ enum class TorchMode {
   optimized,  // after torch::jit::freeze and optimize_for_inference
 };
 
-/// A TorchScript model in a tenon-torch process: eval mode, no gradients. The process ends with this object,
-/// and a crash, an endless loop or an exception of the model is an Error that says so.
+/// A TorchScript or exported model in a tenon-torch process: eval mode, no gradients. The process ends with
+/// this object, and a crash, an endless loop or an exception of the model is an Error that says so.
 ///
 /// Inputs are leaves in the order of the method's parameters: a tuple takes its elements, a number its
 /// 0-dim tensor (by the parameter's type), a missing optional its default. A list or dict parameter `xs`
@@ -66,7 +66,7 @@ enum class TorchMode {
 /// Outputs are leaves as well: "out", or "out.0", "out.logits" inside tuples, lists and dicts.
 class TorchOracle {
  public:
-  /// Throws Error when the file is not TorchScript (as load() does) or tenon-torch is missing.
+  /// Throws Error when the file is neither TorchScript nor an exported program, or tenon-torch is missing.
   explicit TorchOracle(const std::filesystem::path& path, const OracleOptions& options = {});
   ~TorchOracle();
   TorchOracle(TorchOracle&&) noexcept;

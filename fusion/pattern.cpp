@@ -66,7 +66,7 @@ class Matcher {
   static bool is_literal(const Value* v, double wanted) {
     if (v->kind() != Value::Kind::literal) return false;
     const double is = v->tensor().get_double();
-    return std::abs(is - wanted) <= 1e-6 * std::abs(wanted);
+    return is == wanted || std::abs(is - wanted) <= 1e-6 * std::abs(wanted);
   }
 
   Match match_;

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Exports models: python models/export.py NAME... → DIR/NAME/{model.pt, in_K.npy, out_K.npy, meta.json, …}.
 
-Without --trace and --script both are written: model.pt is traced, model.scripted.pt scripted. The outputs are
-those of eager PyTorch in float32 on one thread; each exported file is loaded again and compared with them.
+Without options three forms are written: model.pt is traced, model.scripted.pt scripted, model.pt2 exported by
+torch.export. The outputs are those of eager PyTorch in float32 on one thread; each TorchScript file is loaded again
+and compared with them.
 """
 
 import argparse
@@ -143,7 +144,7 @@ def main() -> int:
     unknown = sorted(set(names) - set(models.NAMES))
     if unknown or not names:
         parser.error(f"unknown model: {', '.join(unknown)}" if unknown else "name a model, or --all")
-    forms = list(arguments.forms or [])
+    forms = list(arguments.forms or ["trace", "script", "pt2"])
     if not {"trace", "script"} & set(forms):
         forms += ["trace", "script"]
     out = arguments.out or ROOT / "build/models" / ("tiny" if arguments.tiny else "")

@@ -56,7 +56,9 @@ std::vector<Stage> stages_of(const Model& model) {
 }  // namespace
 
 ModelFacts facts_of(const Model& model) {
-  ModelFacts facts{.path = model.path.string(), .kind = model.is_source() ? "torchscript" : "tenon"};
+  ModelFacts facts{
+      .path = model.path.string(),
+      .kind = std::string(model.is_source() ? model.kind == FileKind::pt2 ? "pt2" : "torchscript" : "tenon")};
   const Graph& graph = *model.graph;
   for (const auto& p : graph.body().parameters()) facts.inputs.push_back({p->name(), p->type().str()});
   for (std::size_t i = 0; i < graph.body().results().size(); ++i)

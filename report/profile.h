@@ -15,7 +15,7 @@ struct ModelFacts {
   struct Slot {
     std::string name, type;
   };
-  std::string path, kind;  // kind: "torchscript", "tenon"
+  std::string path, kind;  // kind: "torchscript", "pt2", "tenon"
   std::vector<Slot> inputs, outputs;
   std::int64_t parameters = 0;
   std::size_t weight_bytes = 0;

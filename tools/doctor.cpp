@@ -44,7 +44,8 @@ Check self_test() {
 Check torch_reader() {
   const std::filesystem::path reader = find_tenon_torch();
   const bool found = std::filesystem::exists(reader);
-  return {"tenon-torch", found ? reader.string() : "not found: .pt files cannot be read; artifacts can",
+  return {"tenon-torch",
+          found ? reader.string() : "not found: .pt files cannot be read; .pt2 files and artifacts can",
           found};
 }
 

@@ -85,8 +85,7 @@ std::string operators_line(const ModelSummary& s) {
 }
 
 void print_summary(const Model& model, const ModelSummary& s) {
-  print_lines("model",
-              {fmt::format("{} ({})", model.path.string(), model.is_source() ? "TorchScript" : "artifact")});
+  print_lines("model", {fmt::format("{} ({})", model.path.string(), model.format())});
   print_lines("input", input_lines(*model.graph));
   print_lines("output", output_lines(*model.graph));
   print_lines("sizes", explain_sizes(model));

@@ -37,10 +37,15 @@ void check_symbol(const Graph& graph, const std::string& wanted) {
                             : fmt::format("its symbols: {}", fmt::join(symbols, ", ")));
 }
 
+std::int64_t within_range(const Graph& graph, const std::string& symbol, std::int64_t size) {
+  const auto info = graph.symbols.find(symbol);
+  return info == graph.symbols.end() ? size : std::clamp(size, info->second.min, info->second.max);
+}
+
 }  // namespace
 
 void ModelOptions::add_model(CLI::App& verb) {
-  verb.add_option("model", path, "A source file (.pt) or an artifact (.tenon)")->required();
+  verb.add_option("model", path, "A source file (.pt, .pt2) or an artifact (.tenon)")->required();
   verb.add_option(
           "-i,--input", inputs,
           "[name=]VALUE: a type (x=f32[N,3,224,224]), a file (x=image.npy, .npz, .pb) or a number (n=5)")
@@ -85,7 +90,8 @@ std::vector<Tensor> ModelOptions::values(const Model& model, std::int64_t batch)
   }
   for (const auto& p : parameters)
     if (p->rank() > 0 && !p->shape()[0].is_known())
-      for (const std::string& symbol : p->shape()[0].symbols()) bindings.emplace(symbol, batch);
+      for (const std::string& symbol : p->shape()[0].symbols())
+        bindings.emplace(symbol, within_range(*model.graph, symbol, batch));
   std::vector<GivenInput> given;
   std::size_t position = 0;
   for (InputArgument& a : parse_inputs(inputs)) {

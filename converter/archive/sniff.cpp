@@ -16,6 +16,12 @@ namespace {
 constexpr std::string_view kExport =
     "export the model itself: torch.jit.trace(model, inputs).save('model.pt'), or "
     "torch.jit.script(model).save('model.pt')";
+constexpr std::string_view kExportAgain =
+    "export the model again with PyTorch 2.9 or later: torch.export.save(torch.export.export(model, inputs), "
+    "'model.pt2'); or trace it: torch.jit.trace(model, inputs).save('model.pt')";
+constexpr std::string_view kExportGraph =
+    "save the program it was compiled from: torch.export.save(torch.export.export(model, inputs), "
+    "'model.pt2')";
 constexpr std::string_view kWrapWeights =
     "build the model in Python, load these weights into it, then torch.jit.trace(model, "
     "inputs).save('model.pt') or torch.jit.script(model).save('model.pt')";
@@ -72,15 +78,15 @@ Sniffed sniff_entries(const ZipReader& zip) {
     has_arrays |= entry.name.ends_with(".npy");
   }
   if (has_model_json && has_pickled_weights) {
-    return make(FileKind::pt2_before_2_9, "a .pt2 written by torch.export.save of PyTorch 2.8", kExport);
+    return make(FileKind::pt2_before_2_9, "a .pt2 written by torch.export.save of PyTorch 2.8", kExportAgain);
   }
-  if (has_model_json) return make(FileKind::pt2, "a .pt2 written by torch.export.save", kExport);
+  if (has_model_json) return make(FileKind::pt2, "a .pt2 written by torch.export.save");
   if (has_exported_program) {
     return make(FileKind::pt2_before_2_9, "a .pt2 written by torch.export.save of PyTorch 2.7 or older",
-                kExport);
+                kExportAgain);
   }
   if (has_compiled) {
-    return make(FileKind::aot_inductor, "an AOTInductor package: machine code without a graph", kExport);
+    return make(FileKind::aot_inductor, "an AOTInductor package: machine code without a graph", kExportGraph);
   }
   if (pickle && has_constants) return make(FileKind::torchscript, "TorchScript");
   if (pickle && has_code) {

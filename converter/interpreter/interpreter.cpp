@@ -57,7 +57,8 @@ std::string operator_name(const ts::Node& node) {
 
 Source Interpreter::source_of(const ts::Node& node, const Frame& frame) const {
   Source out;
-  if (!frame.path.empty()) out.modules.push_back(frame.path);
+  const std::string path = node.source.module.empty() ? frame.path : std::string(node.source.module);
+  if (!path.empty()) out.modules.push_back(path);
   if (node.source.line > 0) {
     out.file = std::filesystem::path(node.source.file).filename().string();
     out.line = node.source.line;
@@ -122,8 +123,21 @@ void Interpreter::run_node(const ts::Node& node, Frame& frame) {
     outputs.assign(node.outputs.size(), Datum(Poison{}));
   }
   if (outputs.size() < node.outputs.size()) outputs.resize(node.outputs.size());
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) check_promise(node, i, outputs[i], frame);
   for (std::size_t i = 0; i < node.outputs.size(); ++i)
     frame.values.at(node.outputs[i]) = std::move(outputs[i]);
+}
+
+/// An exported program says what type each value has: ours must be the same.
+void Interpreter::check_promise(const ts::Node& node, std::size_t i, const Datum& d, const Frame& frame) {
+  const ts::Type* type = frame.function.values.at(node.outputs[i]).type;
+  const auto* tensor = d.get<TensorPtr>();
+  if (!tensor || !type || !type->promised || (*tensor)->buffer->poisoned) return;
+  if (const auto difference = promises_.difference((*tensor)->type, *type, build_.graph())) {
+    throw Error(fmt::format("{}: {}", operator_name(node), *difference))
+        .at(source_of(node, frame).str())
+        .hint("this is a mistake in Tenon: please report it, with the model if you can");
+  }
 }
 
 void Interpreter::report(const ts::Node& node, const Frame& frame, const Error& e) {
@@ -179,6 +193,7 @@ bool is_python_number(const Datum& d) {
 Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const std::vector<Datum>& inputs) {
   const std::string_view name = without_namespace(node.kind);
   const std::string_view overload = node.schema ? node.schema->overload : std::string_view();
+  if (const auto* u = std::get_if<ts::Unsupported>(&node.constant)) throw unsupported("{}", u->what);
   if (!node.kind.starts_with("aten::"))
     throw unsupported("a custom operator").hint("write it with PyTorch's own operators");
   const bool known_container =

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "converter/interpreter/objects.h"
+#include "converter/promises.h"
 #include "converter/report.h"
 
 namespace tenon::converter {
@@ -20,6 +21,9 @@ class Interpreter {
   void watch_size(std::int64_t size, std::string description) {
     watched_.emplace(size, std::move(description));
   }
+
+  /// What the symbols of an exported program are here: the sizes it promises are checked.
+  void set_promises(Promises promises) { promises_ = std::move(promises); }
 
   /// Calls a function; `path` is that of the module it belongs to. What is unsupported goes into the report
   /// and gives Poison; Error is thrown for what is wrong in any case (shapes that do not fit, a raised
@@ -47,6 +51,7 @@ class Interpreter {
   Outputs run_tensor_operator(const ts::Node&, std::string_view name, std::string_view overload,
                               const std::vector<Datum>& inputs);
 
+  void check_promise(const ts::Node&, std::size_t output, const Datum&, const Frame&);
   void poison_written(const ts::Node&, const std::vector<Datum>& inputs);
   /// Notes what is unsupported; throws what is wrong, with the place.
   void report(const ts::Node&, const Frame&, const Error&);
@@ -61,6 +66,7 @@ class Interpreter {
   ObjectStore objects_;
   UnsupportedReport& report_;
   ConvertNotes& notes_;
+  Promises promises_;
   bool failed_ = false;                               // an Error with its place is on its way out
   std::vector<std::pair<std::string, int>> callers_;  // file and line of the calls under way
   std::map<std::int64_t, std::string> watched_;

@@ -121,6 +121,8 @@ Interpreter::Outputs Interpreter::evaluate_prim(const ts::Node& node, Frame& fra
   if (kind == "prim::TupleConstruct") {
     auto tuple = std::make_shared<Tuple>();
     tuple->items = std::move(in);
+    if (const ts::Type* type = frame.function.values.at(node.outputs.at(0)).type)
+      tuple->fields = type->fields;
     return {Datum(TuplePtr(tuple))};
   }
   if (kind == "prim::DictConstruct") {

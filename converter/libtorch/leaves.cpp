@@ -17,7 +17,8 @@ class ArgumentBuilder {
   }
 
   c10::IValue argument(const c10::Argument& a) {
-    if (has_any(a.name())) return build(a.type(), a.name());
+    const bool is_fixed = a.type()->kind() == c10::TypeKind::NoneType;
+    if (is_fixed || has_any(a.name())) return build(a.type(), a.name());
     if (a.default_value()) return *a.default_value();
     TORCH_CHECK(a.type()->kind() == c10::TypeKind::OptionalType, "the input '", a.name(), "' (",
                 a.type()->annotation_str(), ") is missing");
@@ -52,16 +53,23 @@ class ArgumentBuilder {
     TORCH_CHECK(false, "the input '", path, "' is missing");
   }
 
+  /// An input that an exported program has fixed: it may be given, and is not used.
+  c10::IValue take_none(const std::string& path) {
+    if (by_name_ && has_any(path)) take(path);
+    return {};
+  }
+
   c10::IValue build(const c10::TypePtr& type, const std::string& path) {
     switch (type->kind()) {
       case c10::TypeKind::OptionalType:
         return build(type->expectRef<c10::OptionalType>().getElementType(), path);
+      case c10::TypeKind::NoneType: return take_none(path);
       case c10::TypeKind::IntType: return take(path).item().toLong();
       case c10::TypeKind::FloatType: return take(path).item().toDouble();
       case c10::TypeKind::BoolType: return take(path).item().toBool();
       case c10::TypeKind::NumberType: return take(path).item();
       case c10::TypeKind::TensorType: return take(path).clone();
-      case c10::TypeKind::TupleType: return build_tuple(type->expectRef<c10::TupleType>(), path);
+      case c10::TypeKind::TupleType: return build_tuple(type->expect<c10::TupleType>(), path);
       case c10::TypeKind::ListType: return build_list(type->expectRef<c10::ListType>(), path);
       case c10::TypeKind::DictType: return build_dict(type->expectRef<c10::DictType>(), path);
       default:
@@ -70,13 +78,14 @@ class ArgumentBuilder {
     }
   }
 
-  c10::IValue build_tuple(const c10::TupleType& type, const std::string& path) {
+  c10::IValue build_tuple(const c10::TupleTypePtr& type, const std::string& path) {
     std::vector<c10::IValue> items;
-    const auto names = type.names();
-    for (std::size_t i = 0; i < type.elements().size(); ++i) {
+    const auto names = type->names();
+    for (std::size_t i = 0; i < type->elements().size(); ++i) {
       const std::string step = names ? std::string((*names)[i]) : std::to_string(i);
-      items.push_back(build(type.elements()[i], path + "." + step));
+      items.push_back(build(type->elements()[i], path + "." + step));
     }
+    if (type->name()) return c10::ivalue::Tuple::createNamed(std::move(items), type);
     return c10::ivalue::Tuple::create(std::move(items));
   }
   c10::IValue build_list(const c10::ListType& type, const std::string& path) {

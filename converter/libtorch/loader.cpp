@@ -1,4 +1,4 @@
-// Loading a TorchScript file with LibTorch through a stream that remembers what was read where.
+// Loading a model file with LibTorch: TorchScript through a stream that remembers what was read where.
 #include "converter/libtorch/loader.h"
 
 #include <torch/csrc/jit/serialization/import.h>
@@ -8,6 +8,7 @@
 #include <streambuf>
 
 #include "converter/archive/sniff.h"
+#include "converter/libtorch/exported_module.h"
 
 namespace tenon::libtorch {
 namespace {
@@ -60,6 +61,11 @@ LoadedModule load_module(const std::string& path, Weights weights) {
   loaded.file = MappedFile::open(path);
   loaded.zip = std::make_unique<ZipReader>(loaded.file->bytes());
   loaded.unit = std::make_shared<torch::jit::CompilationUnit>();
+  if (sniff(loaded.file->bytes()).kind == FileKind::pt2) {
+    loaded.module = load_exported(path, loaded.unit);
+    loaded.is_exported = true;
+    return loaded;
+  }
   FileStream buffer(loaded, weights);
   std::istream stream(&buffer);
   torch::jit::ExtraFilesMap no_extra_files;

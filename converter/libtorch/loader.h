@@ -1,4 +1,4 @@
-// Loading a TorchScript file with LibTorch, and knowing where in the file each storage came from.
+// Loading a model file with LibTorch, and knowing where in the file each storage came from.
 #pragma once
 #include <torch/csrc/jit/api/module.h>
 
@@ -23,14 +23,16 @@ struct LoadedModule {
   std::unique_ptr<ZipReader> zip;
   std::shared_ptr<torch::jit::CompilationUnit> unit;
   torch::jit::Module module;
+  bool is_exported = false;  // made from a .pt2: run node by node, as LibTorch's own passes would change it
   std::map<const void*, ReadRecord> reads;  // the last read into each address
 };
 
 enum class Weights { read, skip };
 
-/// Loads the module onto the CPU, with the input shapes of traces restored. Runs none of its methods.
-/// With Weights::skip the tensors of the module (not the constants of its code) have undefined content
-/// when they are larger than a page or so: for looking at the program only.
+/// Loads the module of a TorchScript file or an exported program onto the CPU, with the input shapes of
+/// traces restored. Runs none of its methods. With Weights::skip the tensors of the module (not the constants
+/// of its code) have undefined content when they are larger than a page or so: for looking at the program
+/// only.
 LoadedModule load_module(const std::string& path, Weights weights);
 
 /// Sets `training` to false in every module, as module.eval() does.

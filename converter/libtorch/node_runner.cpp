@@ -94,7 +94,9 @@ void NodeRunner::set(const Node& node, std::size_t output, c10::IValue value, Fr
 
 void NodeRunner::produce(const Node& node, std::size_t output, c10::IValue value, Frame& frame) {
   if (value.isTensor() && value.toTensor().defined()) {
-    const NodeResult result{&node, node.outputs()[output], *frame.module, value.toTensor()};
+    const std::string own = node.scopeName();  // exported programs say it of each node
+    const NodeResult result{&node, node.outputs()[output], own.empty() ? *frame.module : own,
+                            value.toTensor()};
     if (!watcher_(result)) throw Stopped{};
   }
   set(node, output, std::move(value), frame);

@@ -1,8 +1,11 @@
-// A TorchScript file as plain data: objects, classes, functions and their graphs. No LibTorch behind it.
+// A TorchScript or torch.export program as plain data: objects, classes, functions and their graphs. No
+// LibTorch behind it.
 #pragma once
 #include <complex>
 #include <cstdint>
 #include <deque>
+#include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,37 +23,7 @@ namespace tenon::torchscript {
 
 struct Class;
 struct Function;
-
-/// A type as TorchScript writes it.
-struct Type {
-  enum class Kind {
-    tensor,
-    integer,
-    real,
-    boolean,
-    string,
-    none,
-    complex,
-    number,
-    device,
-    optional,
-    list,
-    tuple,
-    dict,
-    object,
-    function,
-    any,
-    other,  // `number` is Scalar (int | float | complex); `other` has only `text`
-  };
-  Kind kind = Kind::other;
-  std::string text;                 // "Optional[Tensor]", "__torch__.model.Block"
-  std::vector<const Type*> inner;   // optional, list: 1; dict: key, value; tuple: its elements
-  const Class* object = nullptr;    // Kind::object: the class
-  std::vector<std::string> fields;  // NamedTuple: the names of its elements; else empty
-  // Kind::tensor on the inputs of a traced entry method: what the trace was made with. Else absent.
-  std::optional<DType> dtype;
-  std::optional<std::vector<std::int64_t>> sizes;
-};
+struct Type;
 
 /// The bytes behind one or more tensors: a range of the mapped file.
 struct Storage {
@@ -97,6 +70,41 @@ struct Unsupported {
 using IValue =
     std::variant<None, bool, std::int64_t, double, std::complex<double>, std::string, Device, const Tensor*,
                  const List*, const Tuple*, const Dict*, const Instance*, const Function*, Unsupported>;
+
+/// A type as TorchScript writes it.
+struct Type {
+  enum class Kind {
+    tensor,
+    integer,
+    real,
+    boolean,
+    string,
+    none,
+    complex,
+    number,
+    device,
+    optional,
+    list,
+    tuple,
+    dict,
+    object,
+    function,
+    any,
+    other,  // `number` is Scalar (int | float | complex); `other` has only `text`
+  };
+  Kind kind = Kind::other;
+  std::string text;                 // "Optional[Tensor]", "__torch__.model.Block"
+  std::vector<const Type*> inner;   // optional, list: 1; dict: key, value; tuple: its elements
+  const Class* object = nullptr;    // Kind::object: the class
+  std::vector<std::string> fields;  // NamedTuple: the names of its elements; else empty
+  // Kind::tensor on the inputs of a traced entry method: what the trace was made with. Else absent.
+  std::optional<DType> dtype;
+  std::optional<std::vector<std::int64_t>> sizes;
+  // Kind::tensor in an exported program, with dtype: the shape it promises, each size in the text form of
+  // ir/dim.h ("8", "2*s0+1"); empty where the promise has no such form. No other shape is allowed.
+  std::optional<std::vector<std::string>> promised;
+  std::optional<IValue> fixed;  // an input of an exported program: the only value it takes
+};
 
 struct List {
   const Type* element = nullptr;
@@ -149,6 +157,7 @@ struct Source {
   int line = 0;
   std::string_view function;  // "forward", where the file says so
   std::string_view text;      // the line itself; scripted code only
+  std::string_view module;    // exported programs: the path of the module it stands in
 };
 
 /// A parameter of an operator or a function.
@@ -194,7 +203,7 @@ struct Node {
   std::string_view kind;           // "aten::add", "prim::If"
   const Schema* schema = nullptr;  // aten operators and some prim ones
   std::vector<ValueId> inputs, outputs;
-  IValue constant;                 // prim::Constant
+  IValue constant;                 // prim::Constant; Unsupported on a node that the reader has no form for
   std::string_view name;           // prim::GetAttr, SetAttr, CallMethod: the attribute or method
   std::vector<const Type*> types;  // prim::isinstance: the types asked for
   std::vector<Block> blocks;       // prim::If: then, else; prim::Loop: body
@@ -211,6 +220,11 @@ struct Function {
   Block body;                        // inputs as `arguments`
 };
 
+/// What an exported program promises of a symbol.
+struct SizeRange {
+  std::int64_t min = 1, max = std::numeric_limits<std::int64_t>::max();
+};
+
 struct Program {
   std::string path;
   const Instance* root = nullptr;                     // the saved module
@@ -218,6 +232,7 @@ struct Program {
   std::vector<std::string> extra_files;               // names given to _extra_files
   std::vector<std::string> modules_in_training_mode;  // paths of modules saved with training=True; "" is root
   int format_version = 0;
+  std::map<std::string, SizeRange> symbols;  // exported programs: of the sizes that may vary
 
   std::deque<Type> types;
   std::deque<Storage> storages;

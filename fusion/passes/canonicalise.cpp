@@ -3,7 +3,9 @@
 
 #include "fusion/passes.h"
 #include "fusion/rule.h"
+#include "fusion/rules/rules.h"
 #include "ir/ops/cast.h"
+#include "ir/ops/create.h"
 #include "ir/ops/linear.h"
 #include "ir/ops/math.h"
 #include "ir/ops/shape.h"
@@ -92,14 +94,18 @@ bool swaps_last_two(const Axes& axes) {
 // x w^T is a linear layer; so is x w, with the weight transposed once.
 Rule matmul_to_linear() {
   return {.name = "matmul_to_linear",
-          .patterns = {op<MatMul>(x, op<Permute>(hole("w")))},
+          .patterns = {op<MatMul>(x, hole("w^T"))},
           .when =
               [](const Match& m) {
-                return m["w"]->kind() == Value::Kind::weight && m["w"]->rank() == 2 &&
-                       swaps_last_two(m.op<Permute>().axes);
+                const Node* turned = m["w^T"]->node();
+                const auto* permute = turned ? turned->as<Permute>() : nullptr;
+                return permute && turned->input()->kind() == Value::Kind::weight &&
+                       turned->input()->rank() == 2 && swaps_last_two(permute->axes);
               },
-          .build = [](const Match& m,
-                      const Place& place) { return linear(Ref(m["x"], place), Ref(m["w"], place)); }};
+          .build =
+              [](const Match& m, const Place& place) {
+                return linear(Ref(m["x"], place), Ref(m["w^T"]->node()->input(), place));
+              }};
 }
 
 Rule matmul_weight_to_linear() {
@@ -112,18 +118,27 @@ Rule matmul_weight_to_linear() {
               }};
 }
 
+// What an operand repeats: the value before an expand, the number of a full; null for others.
+Value* repeated(const Value* operand) {
+  const Node* def = operand->node();
+  if (!def) return nullptr;
+  if (def->is<Expand>()) return def->input();
+  const auto* full = def->as<Full>();
+  return full ? def->parent().literal(full->dtype, full->value) : nullptr;
+}
+
 // Pointwise operators broadcast by themselves.
 void drop_broadcasts(Rewriter& rewriter) {
   for (const auto& node : rewriter.region().nodes()) {
     if (!node->op().is_pointwise() || node->inputs().size() < 2) continue;
     for (std::size_t i = 0; i < node->inputs().size(); ++i) {
-      const Node* def = node->input(i)->node();
-      if (!def || !def->is<Expand>()) continue;
+      Value* value = repeated(node->input(i));
+      if (!value) continue;
       std::vector<Type> types = node->input_types();
-      types[i] = def->input()->type();
+      types[i] = value->type();
       if (node->op().infer(types)[0] != node->output()->type() || !rewriter.may("broadcast_operand", *node))
         continue;
-      node->set_input(i, def->input());
+      node->set_input(i, value);
       rewriter.did("broadcast_operand", node->source, node.get());
     }
   }
@@ -142,6 +157,10 @@ const std::vector<Rule>& rules() {
       special_power(),
       matmul_to_linear(),
       matmul_weight_to_linear(),
+      linear_of_merged_rows(),
+      bias_of_merged_rows(),
+      matmul_of_merged_batches(),
+      max_pool_of_row(),
   };
   return list;
 }
@@ -150,8 +169,9 @@ const std::vector<Rule>& rules() {
 
 Pass canonicalise() {
   std::vector<std::string_view> all = names(rules());
-  all.push_back("broadcast_operand");
+  all.insert(all.end(), {"broadcast_operand", "pool_indices_not_read"});
   return {"canonicalise", std::move(all), [](Rewriter& rewriter) {
+            drop_pool_indices(rewriter);
             apply_rules(rewriter, rules());
             drop_broadcasts(rewriter);
           }};

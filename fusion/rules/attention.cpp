@@ -1,13 +1,16 @@
-// attention(q, k, v) = softmax(q k^T * scale + mask) v, the mask added or filled in
+// attention(q, k, v) = softmax(q k^T * scale + mask) v, the mask added or filled in. As PyTorch decomposes
+// its own attention, queries and keys are both scaled, and rows whose keys are all masked give 0.
 #include "ir/ops/attention.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "fusion/rules/rules.h"
 #include "ir/ops/linear.h"
 #include "ir/ops/logic.h"
+#include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
 #include "ir/ops/softmax.h"
 
@@ -24,17 +27,60 @@ Ref swap_last_two(const Ref& x) {
 std::vector<Pattern> spellings() {
   const Pattern q = hole("q"), kt = hole("kt"), v = hole("v"), scale = number("scale");
   const Pattern mask = hole("mask"), kept = hole("kept"), dropped = hole("dropped"), low = number("low");
-  const Pattern scores = op<MatMul>(q, kt);
+  const Pattern scores = op<MatMul>(q, kt), scaled_twice = op<MatMul>(q * scale, kt * number("key_scale"));
   std::vector<Pattern> all;
-  for (const Pattern& s : {op<MatMul>(q * scale, kt), op<MatMul>(q, kt * scale), scores * scale, scores})
-    for (const Pattern& masked : {s + mask, op<Where>(dropped, low, s), op<Where>(kept, s, low), s})
+  for (const Pattern& s :
+       {scaled_twice, op<MatMul>(q * scale, kt), op<MatMul>(q, kt * scale), scores * scale, scores})
+    for (const Pattern& masked : {s + mask, op<Where>(dropped, low, s), op<Where>(kept, s, low), s}) {
+      const Pattern masked_out = op<Equal>(masked, -std::numeric_limits<double>::infinity());
+      const Pattern empty = op<LogicalNot>(op<Any>(op<LogicalNot>(masked_out)));
       all.push_back(op<MatMul>(op<Softmax>(masked), v));
+      all.push_back(op<MatMul>(op<Where>(empty, 0.0, op<Softmax>(masked)), v));
+    }
   return all;
 }
 
 constexpr std::array masks = {"mask", "kept", "dropped"};
 
+/// The factor of the scores; nullopt when it is attention's own, 1 / sqrt(size of a head).
+std::optional<double> scale_of(const Match& m) {
+  const double scale =
+      (m.has("scale") ? m.number("scale") : 1) * (m.has("key_scale") ? m.number("key_scale") : 1);
+  const Dim& size = m["q"]->shape().back();
+  constexpr double rounding = 1e-7;
+  const bool is_default =
+      size.is_known() && std::abs(scale * std::sqrt(static_cast<double>(size.value())) - 1) < rounding;
+  return is_default ? std::nullopt : std::optional(scale);
+}
+
+/// A mask that lets each query see the keys up to its own place: 0 or true there, minus infinity or false
+/// after it.
+bool is_causal(const Value& mask) {
+  if (mask.kind() != Value::Kind::weight || !mask.tensor().defined() || mask.rank() < 2) return false;
+  const Tensor& t = mask.tensor();
+  for (std::size_t axis = 0; axis + 2 < t.rank(); ++axis)
+    if (t.shape()[axis] != 1) return false;
+  const double seen = is_bool(t.dtype()) ? 1 : 0;
+  const double hidden = is_bool(t.dtype()) ? 0 : -std::numeric_limits<double>::infinity();
+  bool causal = true;
+  for_each_index(t.shape(), [&](std::span<const std::int64_t> i) {
+    causal = causal && t.get_double(i) == (i[i.size() - 1] <= i[i.size() - 2] ? seen : hidden);
+  });
+  return causal;
+}
+
 }  // namespace
+
+Rule causal_attention() {
+  return {.name = "causal_attention",
+          .patterns = {op<Attention>(hole("q"), hole("k"), hole("v"), hole("mask"))},
+          .when = [](const Match& m) { return !m.op<Attention>().causal && is_causal(*m["mask"]); },
+          .build =
+              [](const Match& m, const Place& place) {
+                const Attention attention{.scale = m.op<Attention>().scale, .causal = true};
+                return apply(attention, {Ref(m["q"], place), Ref(m["k"], place), Ref(m["v"], place)});
+              }};
+}
 
 Rule raise_attention() {
   return {.name = "attention",
@@ -44,6 +90,9 @@ Rule raise_attention() {
             if (m.op<Softmax>().axis != static_cast<std::int64_t>(probabilities->rank()) - 1)
               return "the softmax does not run over the keys";
             if (m["q"]->rank() < 3) return "queries have no batch axis";
+            if (const Node* any = m.find(op_info<Any>()))
+              if (any->as<Any>()->axes != Axes{m.op<Softmax>().axis} || !any->as<Any>()->keepdim)
+                return "the check for masked rows does not run over the keys";
             for (const char* mask : masks)
               if (m.has(mask) && m[mask]->rank() > probabilities->rank())
                 return "the mask has more axes than the scores";
@@ -54,8 +103,8 @@ Rule raise_attention() {
           .build =
               [](const Match& m, const Place& place) {
                 const bool masked = std::any_of(masks.begin(), masks.end(), [&](auto n) { return m.has(n); });
-                const Attention attention{.scale = m.has("scale") ? m.number("scale") : 1.0,
-                                          .nan_rows = masked};
+                const bool zero_rows = m.find(op_info<Any>()) != nullptr;
+                const Attention attention{.scale = scale_of(m), .nan_rows = masked && !zero_rows};
                 std::vector<Ref> inputs = {Ref(m["q"], place), swap_last_two(Ref(m["kt"], place)),
                                            Ref(m["v"], place)};
                 if (m.has("mask")) inputs.emplace_back(m["mask"], place);

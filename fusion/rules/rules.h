@@ -1,4 +1,5 @@
-// The operators that are raised from their spelled-out form; relatives share a file.
+// The operators that are raised from their spelled-out form, and what is brought into one form; relatives
+// share a file.
 #pragma once
 #include "fusion/rule.h"
 
@@ -11,5 +12,13 @@ Rule raise_softmax();
 Rule raise_layer_norm();
 Rule raise_rms_norm();
 Rule raise_attention();
+Rule causal_attention();
+
+Rule linear_of_merged_rows();
+Rule bias_of_merged_rows();
+Rule matmul_of_merged_batches();
+Rule max_pool_of_row();
+/// Not a Rule: the operator has two results.
+void drop_pool_indices(Rewriter&);
 
 }  // namespace tenon

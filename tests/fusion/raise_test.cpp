@@ -86,7 +86,7 @@ TEST(Raise, AttentionWithScaleAndMask) {
 }
 )",
                R"(graph g(%q: f32[2,3,5,4], %k: f32[2,3,7,4], %v: f32[2,3,7,4], %mask: f32[2,1,1,7]) {
-  %1 = attention(%q, %k, %v, %mask, scale=0.5, nan_rows=true) : f32[2,3,5,4]
+  %1 = attention(%q, %k, %v, %mask, nan_rows=true) : f32[2,3,5,4]
   return %1
 }
 )");
@@ -104,7 +104,7 @@ TEST(Raise, AttentionWithFilledScores) {
 }
 )",
                R"(graph g(%q: f32[2,3,5,4], %k: f32[2,3,7,4], %v: f32[2,3,7,4], %m: bool[5,7]) {
-  %1 = attention(%q, %k, %v, %m, scale=0.5, nan_rows=true) : f32[2,3,5,4]
+  %1 = attention(%q, %k, %v, %m, nan_rows=true) : f32[2,3,5,4]
   return %1
 }
 )");
@@ -130,6 +130,99 @@ TEST(Raise, DeclinesWhatIsNotTheOperator) {
 }
 )",
                  "rms_norm", "eps must be positive");
+}
+
+TEST(Canonicalise, LinearOverMergedRows) {
+  expect_same({R"(graph g(%x: f32[2,N,6]) {
+  @w : f32[4,6]
+  %1 = linear(%x, @w) : f32[2,N,4]
+  return %1
+}
+)",
+               R"(graph g(%x: f32[2,N,6]) {
+  @w : f32[4,6]
+  %1 = reshape(%x, shape=[2*N,6]) : f32[2*N,6]
+  %2 = permute(@w, axes=[1,0]) : f32[6,4]
+  %3 = matmul(%1, %2) : f32[2*N,4]
+  %4 = reshape(%3, shape=[2,N,4]) : f32[2,N,4]
+  return %4
+}
+)"});
+}
+
+TEST(Canonicalise, BiasOverMergedRows) {
+  expect_fused(R"(graph g(%x: f32[2,N,6]) {
+  @w : f32[4,6]
+  @b : f32[4]
+  %1 = reshape(%x, shape=[2*N,6]) : f32[2*N,6]
+  %2 = permute(@w, axes=[1,0]) : f32[6,4]
+  %3 = matmul(%1, %2) : f32[2*N,4]
+  %4 = add(@b, %3) : f32[2*N,4]
+  %5 = reshape(%4, shape=[2,N,4]) : f32[2,N,4]
+  return %5
+}
+)",
+               R"(graph g(%x: f32[2,N,6]) {
+  %1 = linear(%x, @w, @b) : f32[2,N,4]
+  return %1
+}
+)");
+}
+
+TEST(Canonicalise, MatMulOverMergedBatches) {
+  expect_same({R"(graph g(%a: f32[2,N,4,6], %b: f32[2,N,6,5]) {
+  %1 = matmul(%a, %b) : f32[2,N,4,5]
+  return %1
+}
+)",
+               R"(graph g(%a: f32[2,N,4,6], %b: f32[2,N,6,5]) {
+  %1 = reshape(%a, shape=[2*N,4,6]) : f32[2*N,4,6]
+  %2 = reshape(%b, shape=[2*N,6,5]) : f32[2*N,6,5]
+  %3 = matmul(%1, %2) : f32[2*N,4,5]
+  %4 = reshape(%3, shape=[2,N,4,5]) : f32[2,N,4,5]
+  return %4
+}
+)"});
+}
+
+TEST(Canonicalise, MaxPoolsWithoutIndicesAndRows) {
+  expect_same({R"(graph g(%x: f32[N,3,9]) {
+  %1 = max_pool(%x, kernel=2, stride=2) : f32[N,3,4]
+  return %1
+}
+)",
+               R"(graph g(%x: f32[N,3,9]) {
+  %1 = reshape(%x, shape=[N,3,1,9]) : f32[N,3,1,9]
+  %2, %3 = max_pool_indices(%1, kernel=[1,2], stride=[1,2], pad=[0,0], dilation=[1,1]) : f32[N,3,1,4], i64[N,3,1,4]
+  %4 = reshape(%2, shape=[N,3,4]) : f32[N,3,4]
+  return %4
+}
+)"});
+}
+
+TEST(Raise, AttentionAsPyTorchDecomposesIt) {
+  expect_same({R"(graph g(%q: f32[2,3,5,4], %k: f32[2,3,7,4], %v: f32[2,3,7,4], %mask: f32[2,1,5,7]) {
+  %1 = attention(%q, %k, %v, %mask) : f32[2,3,5,4]
+  return %1
+}
+)",
+               R"(graph g(%q: f32[2,3,5,4], %k: f32[2,3,7,4], %v: f32[2,3,7,4], %mask: f32[2,1,5,7]) {
+  %1 = mul(%q, 0.70710678118654757) : f32[2,3,5,4]
+  %2 = permute(%k, axes=[0,1,3,2]) : f32[2,3,4,7]
+  %3 = mul(%2, 0.70710678118654757) : f32[2,3,4,7]
+  %4 = matmul(%1, %3) : f32[2,3,5,7]
+  %5 = add(%4, %mask) : f32[2,3,5,7]
+  %6 = softmax(%5, axis=3) : f32[2,3,5,7]
+  %7 = equal(%5, -inf:f32) : bool[2,3,5,7]
+  %8 = logical_not(%7) : bool[2,3,5,7]
+  %9 = any(%8, axes=3, keepdim=true) : bool[2,3,5,1]
+  %10 = logical_not(%9) : bool[2,3,5,1]
+  %11 = full(shape=[2,3,5,7]) : f32[2,3,5,7]
+  %12 = where(%10, %11, %6) : f32[2,3,5,7]
+  %13 = matmul(%12, %v) : f32[2,3,5,4]
+  return %13
+}
+)"});
 }
 
 }  // namespace

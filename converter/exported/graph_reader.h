@@ -1,0 +1,86 @@
+// The nodes of an exported graph, one after the other.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "converter/exported/graph_writer.h"
+
+namespace tenon::exported {
+
+using nlohmann::json;
+
+[[noreturn]] void malformed_program(std::string_view what);
+
+/// What a record is: {"as_int": 3} is of the kind as_int.
+struct Entry {
+  std::string kind;
+  const json& value;
+};
+Entry entry_of(const json& one_of);
+
+/// A value that is written out, by the key it stands under: "as_int", "as_string", "as_scalar_type"; nullopt
+/// for keys of other things.
+std::optional<ts::IValue> plain_value(const std::string& kind, const json& v);
+
+/// Names belong to the graph they stand in: a graph inside a higher-order operator sees its own inputs only.
+class GraphReader {
+ public:
+  explicit GraphReader(GraphWriter& out) : out_(out) {}
+
+  /// Begins a graph whose inputs are bound next; `leave` ends it.
+  void enter(const json& graph);
+  void leave() { scopes_.pop_back(); }
+  void bind(const std::string& name, ts::ValueId);
+  ts::ValueId find(const std::string& name) const;
+
+  /// Writes the nodes of the graph that was entered last.
+  void read_nodes();
+  /// The value of an argument: {"as_tensor": {"name": "x"}}, {"as_ints": [1, 2]}, …
+  ts::ValueId argument(const json& argument);
+  /// What the graph promises of a value's type.
+  const ts::Type* promised_type(const std::string& name);
+
+ private:
+  struct Scope {
+    const json* graph;
+    std::unordered_map<std::string, ts::ValueId> names;
+  };
+  /// The results of a node under way: lists among them are taken apart afterwards.
+  struct Outputs {
+    std::vector<ts::ValueId> ids;
+    std::vector<std::pair<ts::ValueId, std::vector<ts::ValueId>>> lists;
+  };
+
+  void read_node(const json& node);
+  ts::Source source_of(const json& node);
+  void read_aten(const json& node, const std::string& key);
+  bool read_symbolic(const json& node, const std::string& target);
+  void read_higher_order(const json& node, const std::string& name);
+  void refuse(const json& node, std::string why);
+
+  ts::ValueId define(const std::string& name, const ts::Type*);
+  Outputs outputs_of(const json& node);
+  void unpack(const Outputs&);
+  ts::ValueId optional_tensor(const json& record);
+  ts::ValueId symbol_or_number(const json& record);
+  const ts::Type* number_type(ts::Type::Kind kind);
+
+  // higher_order.cpp
+  std::vector<ts::ValueId> inlined(const json& graph, const std::vector<ts::ValueId>& operands);
+  std::vector<ts::ValueId> operands_of(const json& argument);
+  ts::ValueId as_bool(ts::ValueId);
+  void bind_outputs(const json& node, const std::vector<ts::ValueId>& ids);
+  void read_inlined(const json& node, std::size_t graph_at);
+  void read_cond(const json& node);
+  void read_while(const json& node);
+  void read_scan(const json& node);
+
+  GraphWriter& out_;
+  std::vector<Scope> scopes_;
+  std::unordered_map<int, const ts::Type*> number_types_;
+};
+
+}  // namespace tenon::exported

@@ -1,0 +1,164 @@
+#include "converter/promises.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/error.h"
+
+namespace tenon::converter {
+namespace {
+
+namespace ts = torchscript;
+
+constexpr const char* kExportAgain =
+    "export the model again with another dynamic_shapes: a torch.export.Dim where a size may vary";
+
+std::string place_of(std::size_t axis, const std::string& input) {
+  return fmt::format("dim {} of input {}", axis, input);
+}
+
+std::string text_of(const ts::SizeRange& range) {
+  return range.max == ts::SizeRange{}.max ? fmt::format("at least {}", range.min)
+                                          : fmt::format("{} to {}", range.min, range.max);
+}
+
+bool is_symbol(const Dim& d) {
+  const auto symbols = d.symbols();
+  return symbols.size() == 1 && d == Dim::symbol(symbols[0]);
+}
+
+/// Where k*s+c is `value`; nullopt when nowhere, or when the expression is not linear.
+std::optional<std::int64_t> solved(const Dim& expression, const std::string& symbol, std::int64_t value) {
+  const auto at = [&](std::int64_t s) { return expression.eval({{symbol, s}}); };
+  const std::int64_t slope = at(2) - at(1), offset = at(1) - slope;
+  if (slope == 0 || at(3) != 3 * slope + offset || (value - offset) % slope != 0) return std::nullopt;
+  return (value - offset) / slope;
+}
+
+/// A size within the range that many numbers divide, since a file may promise that they do.
+std::int64_t sample(const SymbolInfo& info, std::size_t round) {
+  constexpr std::array<std::int64_t, 10> sizes = {48, 720, 240, 360, 24, 96, 12, 6, 4, 2};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::int64_t size = sizes[(i + round) % sizes.size()];
+    if (size >= info.min && size <= info.max) return size;
+  }
+  return info.max;
+}
+
+/// Whether two sizes are the same wherever both can be computed.
+bool equal_in_value(const Dim& a, const Dim& b, const Graph& graph) {
+  if (a == b) return true;
+  if (a.is_known() && b.is_known()) return false;
+  std::set<std::string> symbols;
+  for (const Dim* d : {&a, &b})
+    for (std::string& name : d->symbols()) symbols.insert(std::move(name));
+  constexpr std::size_t rounds = 4;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    Bindings bindings;
+    std::size_t at = round;
+    for (const std::string& name : symbols) {
+      const auto info = graph.symbols.find(name);
+      bindings[name] = sample(info == graph.symbols.end() ? SymbolInfo{} : info->second, at++);
+    }
+    if (a.eval(bindings) != b.eval(bindings)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+ts::SizeRange Promises::range_of(const std::string& symbol) const {
+  const auto found = ranges_.find(symbol);
+  return found == ranges_.end() ? ts::SizeRange{} : found->second;
+}
+
+void Promises::take(const std::string& symbol, const Dim& size, const std::string& place, Graph& graph) {
+  const ts::SizeRange range = range_of(symbol);
+  if (size.is_known()) {
+    if (size.value() < range.min || size.value() > range.max)
+      throw error("{} is {}, but the file was exported for {}", place, size.value(), text_of(range))
+          .hint(kExportAgain);
+  } else if (is_symbol(size)) {
+    SymbolInfo& info = graph.symbols[size.str()];
+    info.min = std::max(info.min, range.min);
+    info.max = std::min(info.max, range.max);
+    if (info.note.empty()) info.note = place;
+  } else {
+    throw error("{} is given as {}", place, size.str()).hint("give it a number or a name");
+  }
+  sizes_.emplace(symbol, size);
+}
+
+void Promises::narrow(const std::string& input, const ts::Type& promised, const Type& given, Graph& graph) {
+  const auto& sizes = *promised.promised;
+  if (given.dtype != *promised.dtype || given.rank() != sizes.size())
+    throw error("input {} is given as {}, but the file was exported for {} of rank {}", input, given.str(),
+                name(*promised.dtype), sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i].empty()) continue;
+    const Dim wanted = Dim::parse(sizes[i]);
+    const std::string place = place_of(i, input);
+    if (is_symbol(wanted) && !sizes_.contains(sizes[i])) {
+      take(wanted.str(), given.shape[i], place, graph);
+    } else if (wanted.is_known() && wanted != given.shape[i]) {
+      throw error("{} is given as {}, but the file was exported with {} there", place, given.shape[i].str(),
+                  wanted.value())
+          .hint(kExportAgain);
+    } else if (!wanted.is_known()) {
+      equations_.push_back({place, wanted, given.shape[i]});
+    }
+  }
+}
+
+void Promises::settle() {
+  for (const Equation& e : equations_) {
+    const auto symbols = e.promised.symbols();
+    if (symbols.size() != 1 || sizes_.contains(symbols[0]) || !e.given.is_known()) continue;
+    const auto size = solved(e.promised, symbols[0], e.given.value());
+    const ts::SizeRange range = range_of(symbols[0]);
+    if (size && *size >= range.min && *size <= range.max) sizes_.emplace(symbols[0], Dim(*size));
+  }
+  for (const Equation& e : equations_) {
+    if (e.promised.substitute(sizes_) == e.given) continue;
+    throw error("{} is given as {}, but the file was exported with {} there, which is {}", e.place,
+                e.given.str(), e.promised.str(), e.promised.substitute(sizes_).str())
+        .hint("give sizes that fit together, or leave --input out");
+  }
+}
+
+Type Promises::input_type(const std::string& input, const ts::Type& promised, Graph& graph) {
+  Type type{*promised.dtype, {}};
+  for (std::size_t i = 0; i < promised.promised->size(); ++i) {
+    const std::string& size = (*promised.promised)[i];
+    if (size.empty()) throw unsupported("{} has a size that has no form here", place_of(i, input));
+    const Dim dim = Dim::parse(size);
+    for (const std::string& symbol : dim.symbols())
+      if (!sizes_.contains(symbol)) take(symbol, Dim::symbol(symbol), place_of(i, input), graph);
+    type.shape.push_back(dim.substitute(sizes_));
+  }
+  return type;
+}
+
+std::optional<Dim> Promises::known_size(const std::string& promised) const {
+  if (promised.empty()) return std::nullopt;
+  const Dim dim = Dim::parse(promised);
+  for (const std::string& symbol : dim.symbols())
+    if (!sizes_.contains(symbol)) return std::nullopt;
+  return dim.substitute(sizes_);
+}
+
+std::optional<std::string> Promises::difference(const Type& got, const ts::Type& promised,
+                                                const Graph& graph) const {
+  const auto& sizes = *promised.promised;
+  bool equal = got.dtype == *promised.dtype && got.rank() == sizes.size();
+  for (std::size_t i = 0; equal && i < sizes.size(); ++i) {
+    const auto wanted = known_size(sizes[i]);
+    equal = !wanted || equal_in_value(got.shape[i], *wanted, graph);
+  }
+  if (equal) return std::nullopt;
+  return fmt::format("a result is {} here, but {}[{}] in the file", got.str(), name(*promised.dtype),
+                     fmt::join(sizes, ","));
+}
+
+}  // namespace tenon::converter

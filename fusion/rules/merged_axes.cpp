@@ -1,0 +1,77 @@
+// Exporters merge the leading axes around matrix products: a batch of rows becomes one long matrix.
+//   linear(reshape(x, [M,K]), w) = reshape(linear(x, w), [M,D])
+//   matmul(reshape(a, [B,m,k]), reshape(b, [B,k,n])) = reshape(matmul(a, b), [B,m,n])
+// Without the merging, one spelling is left, and the reshapes meet and vanish.
+#include "fusion/rules/rules.h"
+#include "ir/ops/linear.h"
+#include "ir/ops/shape.h"
+
+namespace tenon {
+namespace {
+
+/// What a value merges the leading axes of, keeping the last ones; null: nothing.
+Value* unmerged(const Value* merged, std::size_t kept) {
+  if (!merged->node() || !merged->node()->is<Reshape>()) return nullptr;
+  Value* from = merged->node()->input();
+  const auto last = static_cast<std::ptrdiff_t>(kept);
+  const bool merges =
+      from->rank() > merged->rank() && merged->rank() >= kept &&
+      std::equal(from->shape().end() - last, from->shape().end(), merged->shape().end() - last);
+  return merges ? from : nullptr;
+}
+
+Ref with_leading(const Ref& x, Shape lead) {
+  lead.insert(lead.end(), x.shape().end() - 2, x.shape().end());
+  return reshape(x, lead);
+}
+
+}  // namespace
+
+Rule linear_of_merged_rows() {
+  return {.name = "linear_of_merged_rows",
+          .patterns = {op<Linear>(hole("rows"), hole("w"))},
+          .when = [](const Match& m) { return unmerged(m["rows"], 1) != nullptr; },
+          .build =
+              [](const Match& m, const Place& place) {
+                const Ref x(unmerged(m["rows"], 1), place);
+                return reshape(linear(x, Ref(m["w"], place)), m.root()->output()->shape());
+              }};
+}
+
+Rule bias_of_merged_rows() {
+  return {.name = "bias_of_merged_rows",
+          .patterns = {op<Reshape>(op<Linear>(hole("x"), hole("w"))) + hole("b")},
+          .when =
+              [](const Match& m) {
+                const Shape& rows = m.find(op_info<Linear>())->output()->shape();
+                const Shape& merged = m.op<Reshape>().shape;
+                return m["b"]->kind() == Value::Kind::weight && m["b"]->rank() == 1 && !merged.empty() &&
+                       rows.back() == merged.back() && m.root()->output()->shape() == merged;
+              },
+          .build =
+              [](const Match& m, const Place& place) {
+                const Ref y = linear(Ref(m["x"], place), Ref(m["w"], place)) + Ref(m["b"], place);
+                return reshape(y, m.op<Reshape>().shape);
+              }};
+}
+
+Rule matmul_of_merged_batches() {
+  return {.name = "matmul_of_merged_batches",
+          .patterns = {op<MatMul>(hole("a"), hole("b"))},
+          .when =
+              [](const Match& m) {
+                const Value &a = *m["a"], &b = *m["b"];
+                return a.rank() == 3 && b.rank() == 3 && a.shape()[0] == b.shape()[0] &&
+                       (unmerged(&a, 2) || unmerged(&b, 2));
+              },
+          .build =
+              [](const Match& m, const Place& place) {
+                const Ref a(m["a"], place), b(m["b"], place);
+                const Value* whole = unmerged(m["a"], 2) ? unmerged(m["a"], 2) : unmerged(m["b"], 2);
+                const Shape lead(whole->shape().begin(), whole->shape().end() - 2);
+                return reshape(matmul(with_leading(a, lead), with_leading(b, lead)),
+                               m.root()->output()->shape());
+              }};
+}
+
+}  // namespace tenon
