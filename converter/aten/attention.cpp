@@ -7,10 +7,14 @@
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
+#include "ir/ops/create.h"
 #include "ir/ops/linear.h"
 #include "ir/ops/logic.h"
+#include "ir/ops/math.h"
 #include "ir/ops/norm.h"
+#include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
+#include "ir/ops/softmax.h"
 
 namespace tenon::converter {
 
@@ -58,22 +62,36 @@ Ref as_heads(const Ref& x, std::int64_t heads) {
 /// What PyTorch's fast path does inside one operator: self-attention with the projections of query, key and
 /// value in one weight. The mask is true (or not 0) where nothing is to be seen; `mask_type` says whether it
 /// is [L, L] (0), one of the keys, [N, L] (1), or [N, H, L, L] (2).
-Ref self_attention(Call& call, const Ref& x, std::int64_t heads) {
+struct SelfAttention {
+  Ref y, weights;  // weights [N, H, L, L] where they are asked for
+};
+
+SelfAttention self_attention(Call& call, const Ref& x, std::int64_t heads, bool need_weights = false) {
   const Ref projected = tenon::linear(x, call.tensor("qkv_weight"), call.tensor("qkv_bias"));
   const Dim width = x.shape()[2];
   const auto part = [&](std::int64_t i) {
     return as_heads(slice(projected, 2, width * i, width * (i + 1)), heads);
   };
-  std::vector<Ref> operands = {part(0), part(1), part(2)};
+  const Ref query = part(0), key = part(1), value = part(2);
   const std::int64_t mask_type = call.integer("mask_type", 2);
-  if (Ref mask = call.optional_tensor("mask")) {
-    mask = logical_not(cast(DType::boolean, mask));
-    if (mask_type == 1) mask = reshape(mask, {mask.shape()[0], Dim(1), Dim(1), mask.shape()[1]});
-    operands.push_back(mask);
+  Ref seen = call.optional_tensor("mask");
+  if (seen) {
+    seen = logical_not(cast(DType::boolean, seen));
+    if (mask_type == 1) seen = reshape(seen, {seen.shape()[0], Dim(1), Dim(1), seen.shape()[1]});
   }
-  const Ref seen = tenon::apply(Attention{}, operands);
-  const Ref joined = reshape(permute(seen, {0, 2, 1, 3}), x.shape());
-  return tenon::linear(joined, call.tensor("proj_weight"), call.tensor("proj_bias"));
+  SelfAttention out;
+  if (need_weights) {
+    Ref scores = matmul(query, transpose(key, -1, -2)) / sqrt(dim_value(query.shape()[3], query));
+    if (seen) scores = where(seen, scores, -std::numeric_limits<double>::infinity());
+    out.weights = apply(Softmax{.axis = 3}, {scores});
+    out.y = matmul(out.weights, value);
+  } else {
+    const Attention op{.nan_rows = true};
+    out.y = seen ? apply(op, {query, key, value, seen}) : apply(op, {query, key, value});
+  }
+  const Ref joined = reshape(permute(out.y, {0, 2, 1, 3}), x.shape());
+  out.y = tenon::linear(joined, call.tensor("proj_weight"), call.tensor("proj_bias"));
+  return out;
 }
 
 Ref batch_first(Call& call, std::string_view argument) {
@@ -86,12 +104,13 @@ Results native_multi_head_attention(Call& call) {
   const Ref x = batch_first(call, "query");
   const bool same = call.tensor("key").value() == x.value() && call.tensor("value").value() == x.value();
   if (!same) throw unsupported("_native_multi_head_attention of different query, key and value");
-  if (call.flag("need_weights", true))
-    throw unsupported("attention weights as a result of _native_multi_head_attention")
-        .hint("use need_weights=False");
-  call.ignore({"embed_dim", "average_attn_weights"});
-  return Results::many(
-      {Datum(call.build.tensor(self_attention(call, x, call.integer("num_head")))), Datum(None{})});
+  call.ignore({"embed_dim"});
+  const bool need_weights = call.flag("need_weights", true);
+  const SelfAttention found = self_attention(call, x, call.integer("num_head"), need_weights);
+  std::vector<Datum> results = {Datum(call.build.tensor(found.y)), Datum(None{})};
+  const bool average = call.flag("average_attn_weights", true);
+  if (need_weights) results[1] = call.build.tensor(average ? mean(found.weights, {1}) : found.weights);
+  return Results::many(std::move(results));
 }
 
 Results transformer_encoder_layer(Call& call) {
@@ -109,10 +128,10 @@ Results transformer_encoder_layer(Call& call) {
   };
   const std::int64_t heads = call.integer("num_heads");
   if (first) {
-    const Ref y = x + self_attention(call, normed(x, "1"), heads);
+    const Ref y = x + self_attention(call, normed(x, "1"), heads).y;
     return y + feed_forward(normed(y, "2"));
   }
-  const Ref y = normed(x + self_attention(call, x, heads), "1");
+  const Ref y = normed(x + self_attention(call, x, heads).y, "1");
   return normed(y + feed_forward(y), "2");
 }
 

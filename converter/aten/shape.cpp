@@ -153,6 +153,18 @@ Results roll(Call& call) {
   return y;
 }
 
+/// The zero frequency moved to the middle of the axes, or back.
+template <bool back>
+Results fft_shift(Call& call) {
+  const Ref x = call.tensor("self");
+  Ref y = x;
+  for (const std::int64_t axis : call.axes("dim", x.rank())) {
+    const Dim size = x.shape()[at(axis)];
+    y = rolled(y, axis, floor_div(back ? size + 1 : size, Dim(2)));
+  }
+  return y;
+}
+
 /// PyTorch lists (begin, end) from the last axis on; Pad lists all begins, then all ends.
 Ref padded(const Ref& x, const std::vector<Dim>& pads, PadMode mode, double value) {
   const std::size_t rank = x.rank();
@@ -419,6 +431,8 @@ constexpr Entry entries[] = {
     {"meshgrid", meshgrid},
     {"broadcast_tensors", broadcast_tensors},
     {"im2col", im2col},
+    {"fft_fftshift", fft_shift<false>},
+    {"fft_ifftshift", fft_shift<true>},
     {"diff", diff},
     {"trapezoid", trapezoid, Halves::in_f32},
     {"trapz", trapezoid, Halves::in_f32},

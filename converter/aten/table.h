@@ -30,6 +30,7 @@ std::span<const Entry> creation_entries();
 std::span<const Entry> diagonal_entries();
 std::span<const Entry> distance_entries();
 std::span<const Entry> index_entries();
+std::span<const Entry> linalg_entries();
 std::span<const Entry> loss_entries();
 std::span<const Entry> matrix_entries();
 std::span<const Entry> norm_entries();

@@ -91,6 +91,34 @@ def constant_tensors_as_numbers(i, f):
     return i * 0.5, i + half, f + torch.tensor(0.5, dtype=torch.float64), i - 2.5, i * 3, f.add(i, alpha=2)
 
 
+# ---- PyTorch's fast paths ----
+
+
+class EncoderLayers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        forms = [(False, "relu"), (True, "gelu")]
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(8, 2, 16, activation=act, norm_first=first, batch_first=True) for first, act in forms
+        )
+
+    def forward(self, x, padding):
+        return [layer(x, src_key_padding_mask=padding) for layer in self.layers] + [self.layers[0](x)]
+
+
+@case((randn(2, 4, 8), torch.tensor([[False] * 4, [False, False, True, True]])))
+def transformer_encoder_layers(x, padding):
+    torch.manual_seed(0)
+    return EncoderLayers().eval()(x, padding)
+
+
+@case((randn(2, 4, 8),))
+def attention_with_weights(x):
+    torch.manual_seed(0)
+    attention = nn.MultiheadAttention(8, 2, batch_first=True).eval()
+    return attention(x, x, x), attention(x, x, x, average_attn_weights=False)[1]
+
+
 # ---- views and in-place writes ----
 
 

@@ -58,7 +58,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pattern", nargs="?", default="*", help="operators, as in 'nn.functional.*' (default: all)")
     parser.add_argument("--format", choices=("pt", "pt2"), default="pt")
-    parser.add_argument("--limit", type=int, default=20, help="float32 cases an operator; half of it for other dtypes")
+    parser.add_argument("--limit", type=int, default=8, help="float32 cases an operator; half of it for other dtypes")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--table", type=Path, help="write the table here, as Markdown")
     parser.add_argument("--json", type=Path, help="write every verdict here")

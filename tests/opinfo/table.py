@@ -7,7 +7,7 @@ from verdict import Kind
 
 HEAD = """# Operator coverage
 
-Written by `./dev opinfo`. Cases are sample inputs of PyTorch's own operator database (`op_db`), up to 20 for float32 and 10 for
+Written by `./dev opinfo`. Cases are sample inputs of PyTorch's own operator database (`op_db`), up to 8 for float32 and 4 for
 each of int64, bool, float16, bfloat16 and float64 where the operator has them. Every case is traced, converted and run by `tenon`, and
 compared with eager PyTorch by the tolerances of `torch.testing.assert_close`; integers, bools, NaN, dtypes and shapes are to be
 equal, and so is the sign of a zero. What PyTorch itself cannot export is not counted. Random operators, those of sparse or complex tensors and

@@ -76,6 +76,25 @@ TEST(Kernels, ModeIsTheSmallestOfTheMostFrequent) {
   });
 }
 
+TEST(Kernels, LinearEquations) {
+  const std::string a = "f64[2,2] 4 2 2 5";
+  expect_all({
+      {"cholesky(%0)", {a}, {"f64[2,2] 2 0 1 2"}},
+      {"solve(%0, %1)", {"f64[2,2] 0 2 1 1", "f64[2,1] 4 5"}, {"f64[2,1] 3 2"}},
+      {"triangular_solve(%0, %1, upper=true)", {"f64[2,2] 2 1 9 4", "f64[2,1] 4 8"}, {"f64[2,1] 1 2"}},
+      {"triangular_solve(%0, %1, unit=true)", {"f64[2,2] 9 9 2 9", "f64[2,1] 1 5"}, {"f64[2,1] 1 3"}},
+      {"determinant(%0)", {"f64[2,2] 0 2 3 4"}, {"f64[] -6", "f64[] -1", "f64[] 1.791759469228055"}},
+      {"qr(%0)", {"f64[2,1] 3 4"}, {"f64[2,1] -0.6 -0.8", "f64[1,1] -5"}},
+      {"qr(%0, complete=true)", {"f64[2,1] 3 4"}, {"f64[2,2] -0.6 -0.8 -0.8 0.6", "f64[2,1] -5 0"}},
+  });
+}
+
+TEST(Kernels, AdaptiveMaximaNameTheirPlaces) {
+  expect_all({{"adaptive_max_pool_indices(%0, output=[2])",
+               {"f32[1,1,4] 1 3 2 nan"},
+               {"f32[1,1,2] 3 nan", "i64[1,1,2] 1 3"}}});
+}
+
 // Values computed with SciPy.
 TEST(Kernels, SpecialFunctions) {
   const auto of = [](const std::string& function, const std::string& x, const std::string& expected) {
