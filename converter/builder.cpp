@@ -27,6 +27,17 @@ bool keeps_rows_dense(const AbstractTensor& of, const Op& op) {
 
 }  // namespace
 
+Builder::Inside::Inside(Builder& builder, Region& region)
+    : builder_(builder), outer_(builder.place_.region), outer_number_(builder.region_number_) {
+  builder.place_.region = &region;
+  builder.region_number_ = ++builder.regions_;
+}
+
+Builder::Inside::~Inside() {
+  builder_.place_.region = outer_;
+  builder_.region_number_ = outer_number_;
+}
+
 Ref Builder::literal(double value, DType dtype) const { return ref(place_.region->literal(dtype, value)); }
 
 Ref Builder::literal(std::int64_t value, DType dtype) const {
@@ -45,7 +56,14 @@ Ref Builder::literal(const Datum& number, DType dtype) const {
 
 Ref Builder::size(const Dim& value) const {
   if (value.is_known()) return literal(value.value(), DType::i64);
-  return apply(DimValue{.value = value}, place_);
+  return tenon::apply(DimValue{.value = value}, place_);
+}
+
+TensorPtr Builder::python_number(Ref value) {
+  TENON_CHECK(value.rank() == 0 && (value.dtype() == DType::i64 || value.dtype() == DType::f64));
+  TensorPtr t = tensor(value);
+  t->is_scalar = true;
+  return t;
 }
 
 TensorPtr Builder::tensor(Ref value, bool dense) {
@@ -84,20 +102,27 @@ Ref Builder::read(const TensorPtr& t) {
     throw unsupported("{}", buffer.unreadable)
         .hint("call .clone() before the in-place write, or write the result to a new variable");
   }
-  if (!buffer.value) buffer.value = size(*buffer.number).value();
-  if (t->cached_ && t->cached_version_ == buffer.version) return ref(t->cached_);
-  Ref value = ref(buffer.value);
-  for (const ViewStep& step : t->steps) value = apply(step.op, {value});
-  t->cached_ = value.value();
-  t->cached_version_ = buffer.version;
+  const auto& cached = t->cached_;
+  if (cached.value && cached.version == buffer.version && cached.region == region_number_)
+    return ref(cached.value);
+  Ref value = content(buffer);
+  for (const ViewStep& step : t->steps) value = apply(step, value);
+  t->cached_ = {value.value(), buffer.version, region_number_};
   return value;
 }
 
-TensorPtr Builder::view(const TensorPtr& of, Op op) {
+Ref Builder::content(Buffer& buffer) { return buffer.value ? ref(buffer.value) : size(*buffer.number); }
+
+Ref Builder::apply(const ViewStep& step, const Ref& value) const {
+  return step.index ? tenon::apply(step.op, {value, ref(step.index)}) : tenon::apply(step.op, {value});
+}
+
+TensorPtr Builder::view(const TensorPtr& of, Op op, Ref index) {
   auto t = std::make_shared<AbstractTensor>();
   t->buffer = of->buffer;
   t->steps = of->steps;
-  const std::array<Type, 1> before = {of->type};
+  std::vector<Type> before = {of->type};
+  if (index) before.push_back(index.type());
   t->type = op.infer(before).at(0);
   if (t->type == of->type && (op.is<Reshape>() || op.is<Expand>() || op.is<Slice>())) {
     const auto* slice = op.as<Slice>();
@@ -107,11 +132,9 @@ TensorPtr Builder::view(const TensorPtr& of, Op op) {
     }
   }
   t->dense = keeps_rows_dense(*of, op);
-  t->steps.push_back({std::move(op), of->type});
-  if (of->buffer->value && of->buffer->unreadable.empty()) {
-    t->cached_ = apply(t->steps.back().op, {read(of)}).value();
-    t->cached_version_ = of->buffer->version;
-  }
+  t->steps.push_back({std::move(op), of->type, index.value()});
+  if (of->buffer->value && of->buffer->unreadable.empty())
+    t->cached_ = {apply(t->steps.back(), read(of)).value(), of->buffer->version, region_number_};
   return t;
 }
 
@@ -123,18 +146,21 @@ TensorPtr Builder::maybe_view(const TensorPtr& of, Ref value, bool dense) {
   for (const auto& weak : others) {
     const auto other = weak.lock();
     if (!other) continue;
-    t->buffer->maybe_shared.push_back(other);
-    other->maybe_shared.push_back(t->buffer);
+    share_maybe(t->buffer, other);
   }
   return t;
 }
 
+void Builder::share_maybe(const std::shared_ptr<Buffer>& a, const std::shared_ptr<Buffer>& b) {
+  if (a == b) return;
+  a->maybe_shared.push_back(b);
+  b->maybe_shared.push_back(a);
+}
+
 void Builder::before_write(const TensorPtr& t) {
   Buffer& buffer = *t->buffer;
-  if (!buffer.state.empty()) {
-    throw unsupported("an in-place write to {}, which the model keeps between calls", buffer.state)
-        .hint("return the new state as an output and pass it in as an input");
-  }
+  if (!buffer.fixed.empty()) throw unsupported("an in-place write to {}", buffer.fixed);
+  if (!buffer.state.empty()) written_states_.insert(buffer.state);
   if (!buffer.input.empty()) written_inputs_.insert(buffer.input);
   for (const auto& shared : buffer.maybe_shared) {
     const auto other = shared.lock();
@@ -151,35 +177,37 @@ void Builder::before_write(const TensorPtr& t) {
   }
 }
 
-void Builder::after_write(Buffer& buffer, Value* value) {
+void Builder::set_content(Buffer& buffer, Value* value) {
   buffer.value = value;
   buffer.number.reset();
-  ++buffer.version;
+  buffer.version = ++versions_;
 }
 
 Ref Builder::write_back(const ViewStep& step, Ref before, Ref value) {
-  if (step.op.is<Reshape>()) return apply(Reshape{.shape = step.before.shape}, {value});
+  if (step.op.is<Reshape>()) return tenon::apply(Reshape{.shape = step.before.shape}, {value});
   if (const auto* permute = step.op.as<Permute>()) {
     std::vector<std::int64_t> inverse(permute->axes.size());
     for (std::size_t i = 0; i < inverse.size(); ++i)
       inverse[static_cast<std::size_t>(permute->axes[i])] = static_cast<std::int64_t>(i);
-    return apply(Permute{.axes = inverse}, {value});
+    return tenon::apply(Permute{.axes = inverse}, {value});
   }
+  if (const auto* at = step.op.as<IndexSelect>())
+    return tenon::apply(IndexPut{.axes = {at->axis}}, {before, value, ref(step.index)});
   if (const auto* slice = step.op.as<Slice>()) {
     const Dim& size = step.before.shape[static_cast<std::size_t>(slice->axis)];
     if (slice->step != 1) {
       const Dim& count = value.shape()[static_cast<std::size_t>(slice->axis)];
-      const Ref steps = apply(Iota{.size = count, .dtype = DType::i64}, place_);
-      const Ref scaled = apply(Mul{}, {steps, literal(slice->step, DType::i64)});
-      const Ref indices = apply(Add{}, {scaled, this->size(slice->start)});
-      return apply(IndexPut{.axes = {slice->axis}}, {before, value, indices});
+      const Ref steps = tenon::apply(Iota{.size = count, .dtype = DType::i64}, place_);
+      const Ref scaled = tenon::apply(Mul{}, {steps, literal(slice->step, DType::i64)});
+      const Ref indices = tenon::apply(Add{}, {scaled, this->size(slice->start)});
+      return tenon::apply(IndexPut{.axes = {slice->axis}}, {before, value, indices});
     }
     std::vector<Ref> parts;
     if (slice->start != Dim(0))
-      parts.push_back(apply(Slice{.axis = slice->axis, .start = 0, .end = slice->start}, {before}));
+      parts.push_back(tenon::apply(Slice{.axis = slice->axis, .start = 0, .end = slice->start}, {before}));
     parts.push_back(value);
     if (slice->end != size)
-      parts.push_back(apply(Slice{.axis = slice->axis, .start = slice->end, .end = size}, {before}));
+      parts.push_back(tenon::apply(Slice{.axis = slice->axis, .start = slice->end, .end = size}, {before}));
     return parts.size() == 1 ? value : concat(parts, slice->axis);
   }
   throw unsupported("an in-place write through a view made by {}", step.op.name())
@@ -188,26 +216,23 @@ Ref Builder::write_back(const ViewStep& step, Ref before, Ref value) {
 
 void Builder::write(const TensorPtr& t, Ref value) {
   before_write(t);
-  if (value.shape() != t->shape()) value = apply(Expand{.shape = t->shape()}, {value});
+  if (value.shape() != t->shape()) value = tenon::apply(Expand{.shape = t->shape()}, {value});
   TENON_CHECK(value.dtype() == t->dtype());
   const Ref written = value;
   Buffer& buffer = *t->buffer;
   if (!t->steps.empty()) {
-    if (!buffer.value) buffer.value = size(*buffer.number).value();
-    std::vector<Ref> before = {ref(buffer.value)};
-    for (std::size_t i = 0; i + 1 < t->steps.size(); ++i)
-      before.push_back(apply(t->steps[i].op, {before.back()}));
+    std::vector<Ref> before = {content(buffer)};
+    for (std::size_t i = 0; i + 1 < t->steps.size(); ++i) before.push_back(apply(t->steps[i], before.back()));
     for (std::size_t i = t->steps.size(); i-- > 0;) value = write_back(t->steps[i], before[i], value);
   }
-  after_write(buffer, value.value());
-  t->cached_ = written.value();
-  t->cached_version_ = buffer.version;
+  set_content(buffer, value.value());
+  t->cached_ = {written.value(), buffer.version, region_number_};
 }
 
 void Builder::write_number(const TensorPtr& t, Dim value) {
   TENON_CHECK(t->steps.empty() && t->rank() == 0);
   before_write(t);
-  after_write(*t->buffer, nullptr);
+  set_content(*t->buffer, nullptr);
   t->buffer->number = std::move(value);
 }
 

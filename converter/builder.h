@@ -26,11 +26,30 @@ class Builder {
   /// A size as a rank-0 i64.
   Ref size(const Dim&) const;
 
+  Region& region() const { return *place_.region; }
+  /// Nodes go to the end of this region, until the result ends.
+  class Inside {
+   public:
+    ~Inside();
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+   private:
+    friend class Builder;
+    Inside(Builder& builder, Region& region);
+    Builder& builder_;
+    Region* outer_;
+    std::uint64_t outer_number_;
+  };
+  [[nodiscard]] Inside enter(Region& region) { return Inside(*this, region); }
+
+  /// A Python number that is not known: an i64 or f64 of rank 0.
+  TensorPtr python_number(Ref value);
   /// A tensor with memory of its own.
   TensorPtr tensor(Ref value, bool dense = true);
   /// A rank-0 i64 with this value; becomes a node only when an operator needs it.
   TensorPtr number(Dim value);
-  /// Data of the model.
+  /// Data of the model; `name` is its path.
   TensorPtr state(Value* value, std::string name, bool dense);
 
   /// An input of the model.
@@ -38,8 +57,9 @@ class Builder {
 
   /// The tensor's value now. Throws Error when it cannot be known (see maybe_view).
   Ref read(const TensorPtr&);
-  /// A view. `op` is slice, permute, reshape or expand.
-  TensorPtr view(const TensorPtr& of, Op op);
+  /// A view. `op` is slice, permute, reshape or expand; or index_select, with a rank-0 index that lies in
+  /// [0, size).
+  TensorPtr view(const TensorPtr& of, Op op, Ref index = {});
   /// A tensor that PyTorch makes a view or a copy depending on strides. It may be read freely until one of
   /// the two is written; then reading the other is unsupported.
   TensorPtr maybe_view(const TensorPtr& of, Ref value, bool dense = false);
@@ -48,6 +68,12 @@ class Builder {
   void write(const TensorPtr&, Ref value);
   void write_number(const TensorPtr&, Dim value);
   void poison(const TensorPtr&);
+  /// Two tensors that may or may not share memory.
+  static void share_maybe(const std::shared_ptr<Buffer>& a, const std::shared_ptr<Buffer>& b);
+  /// Says what a buffer holds from now on.
+  void set_content(Buffer& buffer, Value* value);
+  /// What a buffer holds.
+  Ref content(Buffer& buffer);
 
   /// The rank-0 tensor's value when it is known: an int (perhaps symbolic), float or bool. What depends on
   /// constants alone is computed.
@@ -66,18 +92,21 @@ class Builder {
   };
   const std::vector<Limit>& limits() const { return limits_; }
   const std::set<std::string>& written_inputs() const { return written_inputs_; }
+  /// Data of the model that was written: the next call would see it.
+  const std::set<std::string>& written_states() const { return written_states_; }
 
  private:
   void before_write(const TensorPtr&);
-  void after_write(Buffer&, Value* value);
+  Ref apply(const ViewStep& step, const Ref& value) const;
   Ref write_back(const ViewStep&, Ref before, Ref value);
 
   std::map<std::string, DimRange, std::less<>> ranges() const;
 
   Graph& graph_;
   Place place_;
+  std::uint64_t region_number_ = 0, regions_ = 0, versions_ = 0;
   std::vector<Limit> limits_;
-  std::set<std::string> written_inputs_;
+  std::set<std::string> written_inputs_, written_states_;
 };
 
 /// The dtype with c10's number, or nullopt when there is none here.

@@ -5,7 +5,10 @@
 
 #include "base/error.h"
 #include "converter/interpreter/interpreter.h"
+#include "converter/interpreter/numbers.h"
 #include "converter/interpreter/scalars.h"
+#include "converter/interpreter/states.h"
+#include "ir/ops/control.h"
 #include "ir/verify.h"
 
 namespace tenon {
@@ -264,14 +267,24 @@ class Outputs {
       return;
     }
     if (const auto* dim = d.get<Dim>()) return result(build_.size(*dim), path);
+    if (d.is<converter::Undecided>()) return undecided(d, path);
     if (d.is_number()) return result(build_.literal(d, d.is<bool>() ? DType::boolean : DType::f64), path);
     report_.add("output", fmt::format("{} is {}", path, converter::kind_name(d)), "return tensors", {});
   }
 
  private:
   void tensor(const converter::TensorPtr& t, const std::string& path) {
+    computed([&] { return build_.read(t); }, path);
+  }
+
+  void undecided(const Datum& d, const std::string& path) {
+    computed([&] { return converter::condition_value(build_, d); }, path);
+  }
+
+  template <class F>
+  void computed(F&& value, const std::string& path) {
     try {
-      result(build_.read(t), path);
+      result(value(), path);
     } catch (const Error& e) {
       if (e.code() != Exit::unsupported) throw;
       report_.add("output", fmt::format("{}: {}", path, e.message()), e.hint(), {});
@@ -289,13 +302,13 @@ class Outputs {
 };
 
 /// Drops nodes nobody reads: lengths that were asked for, views that were not used.
-void erase_dead_nodes(Region& body) {
+void erase_dead_nodes(Region& region) {
   std::vector<Node*> nodes;
-  for (const auto& node : body.nodes()) nodes.push_back(node.get());
+  for (const auto& node : region.nodes()) nodes.push_back(node.get());
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
-    bool used = false;
+    bool used = has_effect(**it);
     for (std::size_t i = 0; i < (*it)->num_outputs(); ++i) used |= !(*it)->output(i)->uses().empty();
-    if (!used) body.erase(*it);
+    if (!used) region.erase(*it);
   }
 }
 
@@ -313,9 +326,11 @@ struct Attempt {
   ConvertNotes notes;
   std::vector<Builder::Limit> limits;
   std::optional<Error> failure;
+  bool has_states = false;  // attributes change from call to call, and `with_states` was false
 };
 
-Attempt attempt(const ts::Program& program, const ts::Function& method, const ConvertOptions& options) {
+Attempt attempt(const ts::Program& program, const ts::Function& method, const ConvertOptions& options,
+                bool with_states) {
   Attempt out;
   out.graph = std::make_unique<Graph>(options.method == "forward" ? "main" : options.method);
   out.graph->symbols = options.symbols;
@@ -324,12 +339,12 @@ Attempt attempt(const ts::Program& program, const ts::Function& method, const Co
     std::vector<Datum> arguments =
         Inputs(program, method, options.inputs, *out.graph, interpreter).arguments();
     arguments.insert(arguments.begin(), interpreter.objects().module(program.root, ""));
-    const Datum result = interpreter.call(method, std::move(arguments), "");
-    for (const std::string& path : interpreter.objects().changed_state()) {
-      out.report.add("state", fmt::format("the attribute {} changes from call to call", path),
-                     "return the new state as an output and pass it in as an input", {});
-    }
+    converter::States states(interpreter, method, arguments);
+    const Datum result = with_states ? states.run() : interpreter.call(method, std::move(arguments), "");
+    out.has_states = !with_states && (interpreter.objects().state_changed() ||
+                                      !interpreter.builder().written_states().empty());
     if (out.report.empty()) Outputs(*out.graph, interpreter.builder(), out.report).add(result, "out");
+    if (out.report.empty() && with_states) states.add_results();
   } catch (const Error& e) { out.failure = e; }
   for (const std::string& name : interpreter.builder().written_inputs()) {
     out.notes.push_back(
@@ -357,12 +372,14 @@ std::unique_ptr<Graph> convert_torchscript(const ts::Program& program, const Con
   const ts::Function& method = entry_method(program, options.method);
   ConvertOptions assumed = options;
   ConvertNotes assumptions;
-  Attempt result = attempt(program, method, assumed);
+  Attempt result = attempt(program, method, assumed, false);
+  const bool with_states = result.has_states && result.report.empty();
+  if (with_states) result = attempt(program, method, assumed, true);
   while (const Builder::Limit* limit = missing_limit(result)) {
     assumptions.push_back({ConvertNote::Kind::assumption,
                            fmt::format("{} is at most {} ({})", limit->symbol, limit->max, limit->where)});
     assumed.symbols[limit->symbol].max = limit->max;
-    result = attempt(program, method, assumed);
+    result = attempt(program, method, assumed, with_states);
   }
   result.notes.insert(result.notes.end(), assumptions.begin(), assumptions.end());
   if (options.report) *options.report = result.report;
@@ -370,8 +387,10 @@ std::unique_ptr<Graph> convert_torchscript(const ts::Program& program, const Con
   if (!result.report.empty()) throw result.report.to_error().at(program.path);
   if (result.failure) throw *result.failure;
   Graph& graph = *result.graph;
-  erase_dead_nodes(graph.body());
-  graph.body().erase_unused_literals();
+  for (Region* region : program_regions(graph)) {
+    erase_dead_nodes(*region);
+    region->erase_unused_literals();
+  }
   graph.erase_unused_weights();
   verify(graph);
   number_origins(graph);

@@ -4,6 +4,12 @@
 
 namespace tenon::converter {
 
+Undecided undecided(std::string why, std::string op, std::vector<Datum> operands) {
+  return {std::move(why), std::make_shared<const Comparison>(Comparison{std::move(op), std::move(operands)})};
+}
+
+const Series* List::series() const { return items.empty() ? nullptr : items.back().get<Series>(); }
+
 Datum list_of(std::vector<Datum> items) {
   auto list = std::make_shared<List>();
   list->items = std::move(items);
@@ -33,7 +39,7 @@ bool is_poisoned(const Datum& d) {
 }
 
 bool holds_tensor(const Datum& d) {
-  if (d.is_tensor()) return true;
+  if (d.is_tensor() || d.is<Series>()) return true;
   const auto* items = items_of(d);
   if (!items) return false;
   for (const Datum& item : *items)
@@ -42,6 +48,7 @@ bool holds_tensor(const Datum& d) {
 }
 
 std::string kind_name(const Datum& d) {
+  if (const auto* mixed = d.get<Mixed>()) return mixed->why;
   static constexpr const char* names[] = {"None",
                                           "an unsupported value",
                                           "an uninitialized value",
@@ -55,7 +62,9 @@ std::string kind_name(const Datum& d) {
                                           "a list",
                                           "a dict",
                                           "a tuple",
-                                          "an object"};
+                                          "an object",
+                                          "one thing or another",
+                                          "items of a loop of unknown length"};
   return names[d.value.index()];
 }
 

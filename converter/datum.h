@@ -25,9 +25,20 @@ struct None {};
 struct Poison {};
 /// A variable the program promises not to read.
 struct Uninitialized {};
+struct Comparison;
 /// A bool that is not known while the model is read.
 struct Undecided {
-  std::string why;  // "N > 3"
+  std::string why;                       // "N > 3"
+  std::shared_ptr<const Comparison> of;  // how the model computes it; null: it cannot be computed
+};
+/// A value that is one thing or another, depending on what is not known while the model is read: it may be
+/// handed on, but not used.
+struct Mixed {
+  std::string why;
+};
+/// In a list, as the last item: one tensor for each step of a loop, slices of `stack` along its first axis.
+struct Series {
+  TensorPtr stack;
 };
 struct Device {
   std::string name;  // "cpu", "cuda:0"
@@ -42,7 +53,7 @@ using ObjectPtr = std::shared_ptr<Object>;
 /// integers with c10's numbers.
 struct Datum {
   std::variant<None, Poison, Uninitialized, bool, Undecided, Dim, double, std::string, Device, TensorPtr,
-               ListPtr, DictPtr, TuplePtr, ObjectPtr>
+               ListPtr, DictPtr, TuplePtr, ObjectPtr, Mixed, Series>
       value;
 
   Datum() = default;
@@ -74,10 +85,20 @@ struct Datum {
   bool is_number() const { return is<bool>() || is<Dim>() || is<double>(); }
 };
 
+/// A function of numbers, bools and tensors: "lt", "le", "gt", "ge", "eq", "ne", "not", "and", "or", "truth".
+struct Comparison {
+  std::string op;
+  std::vector<Datum> operands;
+};
+
 /// Shared by identity: an append is seen through every variable that holds the list.
 struct List {
   std::vector<Datum> items;
-  std::string state;  // not empty: an attribute of the model ("blocks.sizes"), which must not change
+  std::string state;   // not empty: an attribute of the model ("blocks.sizes"), which must not change
+  bool grows = false;  // while a loop of unknown length appends to it: nothing else may be done with it
+
+  /// The series at its end, or null.
+  const Series* series() const;
 };
 struct Dict {
   std::vector<std::pair<Datum, Datum>> items;  // in insertion order
@@ -87,6 +108,9 @@ struct Tuple {
   std::vector<Datum> items;
   std::vector<std::string> fields;  // of a NamedTuple
 };
+
+/// What `op` gives for the operands, when the model runs.
+Undecided undecided(std::string why, std::string op, std::vector<Datum> operands);
 
 Datum list_of(std::vector<Datum> items);
 Datum tuple_of(std::vector<Datum> items);

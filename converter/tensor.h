@@ -15,18 +15,21 @@ namespace tenon::converter {
 struct Buffer {
   Value* value = nullptr;     // null: `number` says it
   std::optional<Dim> number;  // a rank-0 i64 whose value is known, perhaps as a symbol
-  std::uint64_t version = 0;  // counts the writes
+  std::uint64_t version = 0;  // of the content: no other content of any buffer has the same, but 0
   bool poisoned = false;      // holds the result of something unsupported
-  std::string state;       // not empty: data of the model ("layer1.weight"); a write would outlive the call
-  std::string input;       // not empty: an input of the model, whose memory is the caller's
-  std::string unreadable;  // not empty: why the content is no longer known
+  std::string state;          // not empty: data of the model ("layer1.weight"); a write outlives the call
+  std::string fixed;          // not empty: what it is that may not be written
+  std::string input;          // not empty: an input of the model, whose memory is the caller's
+  std::string unreadable;     // not empty: why the content is no longer known
   std::vector<std::weak_ptr<Buffer>> maybe_shared;  // PyTorch may or may not share memory with these
 };
 
-/// One step from a buffer to a view of it: slice, permute, reshape, expand.
+/// One step from a buffer to a view of it: slice, permute, reshape, expand, or index_select by a rank-0
+/// index.
 struct ViewStep {
   Op op;
   Type before;
+  Value* index = nullptr;
 };
 
 class AbstractTensor {
@@ -35,7 +38,7 @@ class AbstractTensor {
   std::vector<ViewStep> steps;
   Type type;
   bool dense = false;      // known to be contiguous in memory; false: not known
-  bool is_scalar = false;  // stands for a Python float that depends on symbolic sizes
+  bool is_scalar = false;  // stands for a Python number (i64 or f64) that is not known
   /// Set on a rank-0 constant written in the code: PyTorch's executor treats it as a Python number where it
   /// is the right operand of add, sub, mul or div.
   std::optional<Datum> constant;
@@ -46,8 +49,11 @@ class AbstractTensor {
 
  private:
   friend class Builder;
-  Value* cached_ = nullptr;
-  std::uint64_t cached_version_ = 0;
+  struct Cached {
+    Value* value = nullptr;
+    std::uint64_t version = 0, region = 0;  // of the buffer; of the region it was read in
+  };
+  Cached cached_;
 };
 
 }  // namespace tenon::converter

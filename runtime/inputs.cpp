@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "ir/ops/index.h"
+#include "runtime/stream.h"
 
 namespace tenon {
 namespace {
@@ -124,7 +125,9 @@ std::vector<Tensor> input_values(const Graph& graph, std::vector<GivenInput> giv
         const SymbolInfo limits = info == graph.symbols.end() ? SymbolInfo{} : info->second;
         bindings.emplace(symbol, std::clamp(default_size(axis, p.rank()), limits.min, limits.max));
       }
-    values[i] = random_tensor(p.dtype(), eval(p.shape(), bindings), index_bound(p), seed + i);
+    const Index shape = eval(p.shape(), bindings);
+    values[i] = is_state(graph, p) ? Tensor::zeros(p.dtype(), shape)
+                                   : random_tensor(p.dtype(), shape, index_bound(p), seed + i);
   }
   return values;
 }

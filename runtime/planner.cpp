@@ -65,6 +65,8 @@ bool Planner::fold(const Node& node) {
   if (node.op().info().regions > 0 || node.is<Permute>() || node.is<Slice>() || node.is<Expand>())
     return false;
   if (!std::all_of(node.inputs().begin(), node.inputs().end(), constant)) return false;
+  // One that fails fails when it is reached.
+  if (node.is<Check>()) return places_.at(node.input()).get_int() != 0;
   for (std::size_t i = 0; i < node.num_outputs(); ++i) {
     const Type& type = node.output(i)->type();
     if (static_cast<std::size_t>(numel(type.shape).value()) * size_of(type.dtype) > max_folded_bytes)

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "ir/bind.h"
 #include "ir/print.h"
-#include "runtime/session.h"
+#include "runtime/stream.h"
 #include "tools/model_options.h"
 #include "tools/ranges.h"
 #include "tools/terminal.h"
@@ -61,15 +61,7 @@ std::vector<Tensor> source_outputs(TorchOracle& torch, const Model& model, const
   }
 }
 
-// Runs source and result on one seeded sample. The sample becomes a golden when it is small.
-void check_against_source(const ConvertVerb& o, Model& model) {
-  constexpr std::size_t golden_bytes = 8 << 20;
-  constexpr std::int64_t batch = 2;  // what goes wrong between samples shows
-  const std::vector<Tensor> inputs = o.model.values(model, batch);
-  TorchOracle torch(model.path, {.fixed = fixed_numbers(o.model.open_options().convert.inputs)});
-  const std::vector<Tensor> expected = source_outputs(torch, model, inputs, o.model.method);
-  const auto checks = check_outputs(
-      *model.graph, Session(model.graph, {.threads = o.model.threads}).run(inputs), expected, o.tolerance);
+void check_equal(const Model& model, std::span<const OutputCheck> checks) {
   for (const OutputCheck& c : checks)
     if (!c.ok) {
       Error e(c.same_type()
@@ -80,14 +72,84 @@ void check_against_source(const ConvertVerb& o, Model& model) {
           .hint(fmt::format("find where: tenon verify {} --bisect", model.path.string()));
       throw e;
     }
-  std::size_t bytes = 0;
-  for (const auto* list : {&inputs, &expected})
-    for (const Tensor& t : *list) bytes += static_cast<std::size_t>(t.numel()) * size_of(t.dtype());
-  double error = 0;
-  for (const OutputCheck& c : checks) error = std::max(error, c.difference.relative());
-  model.facts["verified"] = fmt::format("relative error {:.1e}{}", error, sizes_text(*model.graph, inputs));
-  if (bytes <= golden_bytes) model.goldens.push_back({inputs, expected});
 }
+
+// Compares source and result, call by call; small samples become goldens.
+class SourceCheck {
+ public:
+  SourceCheck(const ConvertVerb& o, Model& model)
+      : options_(o),
+        model_(model),
+        torch_(model.path, {.fixed = fixed_numbers(o.model.open_options().convert.inputs)}),
+        session_(model.graph, {.threads = o.model.threads}),
+        stream_(session_) {}
+
+  /// One seeded sample; a stream of some where the model keeps state. Where sizes may vary, others too.
+  void run() {
+    constexpr std::int64_t batch = 2;  // what goes wrong between samples shows
+    constexpr int calls = 4;           // of a stream
+    const bool has_states = !states_of(*model_.graph).empty();
+    std::vector<Tensor> inputs;
+    for (int call = 0; call < (has_states ? calls : 1); ++call) {
+      ModelOptions options = options_.model;
+      options.seed += static_cast<std::uint64_t>(call) * 1000;
+      inputs = stream_.with_states(options.values(model_, batch));
+      compare(inputs, source_outputs(torch_, model_, inputs, options_.model.method), true);
+    }
+    sizes_ = sizes_text(*model_.graph, inputs);
+    if (!has_states) run_other_sizes(inputs);
+    model_.facts["verified"] = fmt::format("relative error {:.1e}{}", error_, sizes_);
+  }
+
+ private:
+  void compare(const std::vector<Tensor>& inputs, std::vector<Tensor> expected, bool keep) {
+    constexpr std::size_t golden_bytes = 8 << 20;
+    const std::vector<Tensor> outputs = stream_.run(inputs);
+    const auto checks = check_outputs(*model_.graph, outputs, expected, options_.tolerance);
+    check_equal(model_, checks);
+    for (const OutputCheck& c : checks) error_ = std::max(error_, c.difference.relative());
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (!expected[i].defined()) expected[i] = outputs[i];  // a state
+    for (const auto* list : {&inputs, &std::as_const(expected)})
+      for (const Tensor& t : *list) bytes += static_cast<std::size_t>(t.numel()) * size_of(t.dtype());
+    if (keep && bytes <= golden_bytes) model_.goldens.push_back({inputs, expected});
+  }
+
+  // A size that the trace wrote down as a number shows where the source fails at another one.
+  void run_other_sizes(const std::vector<Tensor>& first) {
+    ModelOptions options = options_.model;
+    if (!options.sizes.empty()) return;  // the user's
+    for (const auto& [symbol, size] : bind_inputs(*model_.graph, first)) {
+      const auto info = model_.graph->symbols.find(symbol);
+      const std::int64_t other = size < 8 ? size + 1 : size + size / 2;
+      const bool allowed = info == model_.graph->symbols.end() || other <= info->second.max;
+      options.sizes.push_back(fmt::format("{}={}", symbol, allowed ? other : size));
+    }
+    const std::vector<Tensor> inputs = options.values(model_, 1);
+    const std::string sizes = sizes_text(*model_.graph, inputs);
+    if (sizes == sizes_) return;
+    std::vector<Tensor> expected;
+    try {
+      expected = torch_outputs(torch_, *model_.graph, inputs, options_.model.method);
+    } catch (const Error& e) {
+      model_.notes.push_back({ConvertNote::Kind::baked_size,
+                              fmt::format("the source runs{}, but not{}: a size may be fixed in it ({})",
+                                          sizes_, sizes, e.message())});
+      return;
+    }
+    compare(inputs, std::move(expected), false);
+    sizes_ += " and" + sizes.substr(3);
+  }
+
+  const ConvertVerb& options_;
+  Model& model_;
+  TorchOracle torch_;
+  Session session_;
+  Stream stream_;
+  double error_ = 0;
+  std::string sizes_;
+};
 
 std::string output_path(const ConvertVerb& o) {
   return o.output.empty() ? std::filesystem::path(o.model.path).replace_extension(".tenon").string()
@@ -110,7 +172,7 @@ int convert(const ConvertVerb& o) {
   model.facts["verified"] = "no";
   if (!o.no_verify) {
     progress.say("verifying against LibTorch");
-    check_against_source(o, model);
+    SourceCheck(o, model).run();
   }
   progress.say("writing " + target);
   model.facts["source"] = std::filesystem::path(o.model.path).filename().string();

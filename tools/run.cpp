@@ -2,7 +2,7 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
-#include "runtime/session.h"
+#include "runtime/stream.h"
 #include "tools/model_options.h"
 #include "tools/ranges.h"
 #include "tools/terminal.h"
@@ -15,7 +15,7 @@ namespace {
 struct RunOptions {
   ModelOptions model;
   std::vector<std::string> outputs;
-  bool check = false;
+  bool check = false, stream = false;
   double tolerance = 1e-4;
 };
 
@@ -58,14 +58,63 @@ int replay(const Model& model, const RunOptions& o) {
   return ok ? 0 : static_cast<int>(Exit::differs);
 }
 
+// One call for each index of the inputs' first axis, which is one more than the model's.
+std::vector<std::vector<GivenInput>> calls_of(const RunOptions& o, const Model& model) {
+  const auto& parameters = model.graph->body().parameters();
+  std::vector<std::vector<GivenInput>> calls;
+  for (const InputArgument& a : parse_inputs(o.model.inputs)) {
+    const auto* tensor = std::get_if<Tensor>(&a.value);
+    const bool is_input = std::any_of(parameters.begin(), parameters.end(),
+                                      [&](const auto& p) { return a.name.empty() || p->name() == a.name; });
+    if (!is_input && model.is_source()) continue;  // fixed by the conversion
+    if (!tensor || a.is_number || tensor->rank() == 0)
+      throw error("--stream needs files whose first axis counts the calls").at("--input " + a.name);
+    const auto count = static_cast<std::size_t>(tensor->shape()[0]);
+    if (!calls.empty() && calls.size() != count)
+      throw error("one input holds {} calls, another {}", calls.size(), count).at("--input " + a.name);
+    calls.resize(count);
+    const Index shape(tensor->shape().begin() + 1, tensor->shape().end());
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto at = static_cast<std::int64_t>(k);
+      calls[k].push_back({a.name, tensor->slice(0, at, at + 1).reshape(shape), false});
+    }
+  }
+  if (calls.empty()) throw error("--stream needs inputs").hint("give --input x=calls.npy");
+  return calls;
+}
+
+std::vector<Tensor> run_stream(const RunOptions& o, const Model& model) {
+  Session session(model.graph, {.threads = o.model.threads});
+  Stream stream(session);
+  const auto states = states_of(*model.graph);
+  const auto calls = calls_of(o, model);
+  std::vector<Tensor> outputs;
+  for (std::size_t k = 0; k < calls.size(); ++k) {
+    const std::vector<Tensor> results = stream.run(input_values(*model.graph, calls[k], o.model.seed));
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      Index shape = results[i].shape();
+      shape.insert(shape.begin(), static_cast<std::int64_t>(calls.size()));
+      const bool is_state =
+          std::any_of(states.begin(), states.end(), [&](const State& s) { return s.output == i; });
+      if (k == 0) outputs.push_back(is_state ? Tensor() : Tensor::empty(results[i].dtype(), shape));
+      const auto at = static_cast<std::int64_t>(k);
+      if (is_state)
+        outputs[i] = results[i];
+      else
+        outputs[i].slice(0, at, at + 1).reshape(results[i].shape()).copy_from(results[i]);
+    }
+  }
+  return outputs;
+}
+
 int run(const RunOptions& o) {
   Progress progress;
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
   if (o.check) return replay(model, o);
-  const std::vector<Tensor> inputs = o.model.values(model);
   progress.say("running");
-  Session session(model.graph, {.threads = o.model.threads});
-  const std::vector<Tensor> outputs = session.run(inputs);
+  const std::vector<Tensor> outputs =
+      o.stream ? run_stream(o, model)
+               : Session(model.graph, {.threads = o.model.threads}).run(o.model.values(model));
   write_outputs(*model.graph, outputs, o.outputs);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     fmt::print("{}: {}\n", output_name(*model.graph, i), summary(outputs[i]));
@@ -82,6 +131,8 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_option("-o,--output", o->outputs, "[name=]FILE.npy, or one FILE.npz for all")
       ->type_name("OUTPUT")
       ->allow_extra_args(false);
+  verb->add_flag("--stream", o->stream,
+                 "Inputs have one axis more than the model's: one call after the other, state is kept");
   verb->add_flag("--check", o->check, "Replay the goldens that the artifact holds");
   verb->add_option("--tolerance", o->tolerance, "Of --check, as a share of the largest value")
       ->capture_default_str()

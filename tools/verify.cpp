@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "ir/evaluate.h"
-#include "runtime/session.h"
+#include "runtime/stream.h"
 #include "tools/model_options.h"
 #include "tools/output.h"
 #include "tools/ranges.h"
@@ -139,14 +139,16 @@ void add_row(Table& table, const std::string& sample, const OutputCheck& c) {
 json compare_samples(const VerifyOptions& o, const Model& model, const Reference& reference,
                      std::vector<Inputs>& failed, std::vector<Inputs>& all, Progress& progress) {
   Session session(model.graph, {.threads = o.model.threads});
+  Stream stream(session);
   Table table({"sample", "output", "max error", "relative", "mean error", "cosine", "worst at", ""});
   json records = json::array();
   std::vector<std::pair<std::string, OutputCheck>> wrong;
   double needed = 0;
-  for (const Sample& sample : reference.samples()) {
+  for (Sample& sample : reference.samples()) {
     progress.say(sample.name);
+    sample.inputs = stream.with_states(std::move(sample.inputs));
     const std::vector<Tensor> expected = reference.expected(sample);
-    const auto checks = check_outputs(*model.graph, session.run(sample.inputs), expected, o.tolerance());
+    const auto checks = check_outputs(*model.graph, stream.run(sample.inputs), expected, o.tolerance());
     for (const OutputCheck& c : checks) {
       add_row(table, sample.name, c);
       needed = std::max(needed, c.same_type() ? c.needed_tolerance() : infinity);

@@ -71,7 +71,8 @@ std::vector<OutputCheck> check_outputs(const Graph& graph, std::span<const Tenso
     throw error("the model has {} outputs, {} are expected", outputs.size(), expected.size());
   std::vector<OutputCheck> checks;
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    checks.push_back(check_output(output_name(graph, i), outputs[i], expected[i], tolerance));
+    if (expected[i].defined())
+      checks.push_back(check_output(output_name(graph, i), outputs[i], expected[i], tolerance));
   return checks;
 }
 

@@ -53,7 +53,8 @@ struct OutputCheck {
 OutputCheck check_output(std::string name, const Tensor& value, const Tensor& expected,
                          const Tolerance& tolerance = {});
 
-/// One check per output. Outputs beyond those expected, and the reverse, are an Error.
+/// One check per output whose expected value is defined. Outputs beyond those expected, and the reverse, are
+/// an Error.
 std::vector<OutputCheck> check_outputs(const Graph&, std::span<const Tensor> outputs,
                                        std::span<const Tensor> expected, const Tolerance& tolerance = {});
 bool all_ok(std::span<const OutputCheck>);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "runtime/stream.h"
 
 namespace tenon {
 
@@ -22,7 +23,8 @@ RawTensor to_raw(const Tensor& tensor) {
 std::vector<NamedRawTensor> named_inputs(const Graph& graph, std::span<const Tensor> inputs) {
   std::vector<NamedRawTensor> named;
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    named.push_back({graph.body().parameter(i)->name(), to_raw(inputs[i])});
+    if (!is_state(graph, *graph.body().parameter(i)))
+      named.push_back({graph.body().parameter(i)->name(), to_raw(inputs[i])});
   return named;
 }
 
@@ -43,10 +45,16 @@ std::vector<NamedRawTensor> fixed_numbers(std::span<const InputSpec> inputs) {
 
 std::vector<Tensor> torch_outputs(TorchOracle& torch, const Graph& graph, std::span<const Tensor> inputs,
                                   const std::string& method) {
-  const std::vector<NamedRawTensor> outputs = torch.run(named_inputs(graph, inputs), {.method = method});
+  const std::vector<State> states = states_of(graph);
+  const std::vector<NamedRawTensor> outputs =
+      torch.run(named_inputs(graph, inputs), {.method = method, .stateful = !states.empty()});
   std::vector<Tensor> ordered;
   for (std::size_t i = 0; i < graph.body().results().size(); ++i) {
     const std::string name = output_name(graph, i);
+    if (std::any_of(states.begin(), states.end(), [&](const State& s) { return s.output == i; })) {
+      ordered.emplace_back();
+      continue;
+    }
     const auto it =
         std::find_if(outputs.begin(), outputs.end(), [&](const NamedRawTensor& o) { return o.name == name; });
     if (it == outputs.end()) throw error("LibTorch's result has no output '{}'", name);

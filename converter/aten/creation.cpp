@@ -158,7 +158,7 @@ Results tensor_op(Call& call) {
                                                   : "self");
   const auto dtype = call.dtype("dtype");
   if (const auto* t = data.get<TensorPtr>()) {
-    const DType own = (*t)->is_scalar ? DType::f32 : (*t)->dtype();
+    const DType own = (*t)->is_scalar && is_float((*t)->dtype()) ? DType::f32 : (*t)->dtype();
     return call.build.tensor(cast(dtype.value_or(own), call.build.read(*t)));
   }
   Shape shape;

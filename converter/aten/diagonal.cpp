@@ -23,6 +23,7 @@ std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 struct Diagonal {
   Dim start, length;
   std::int64_t step;  // in the flattened matrix
+  Dim end() const { return length == Dim(0) ? start : start + (length - 1) * Dim(step) + 1; }
 };
 
 Diagonal diagonal_of(const Dim& rows, const Dim& columns, const Dim& offset) {
@@ -43,8 +44,7 @@ Ref diagonal_of_last(const Ref& x, const Dim& offset) {
   Shape shape(x.shape().begin(), x.shape().end() - 2);
   const auto last = static_cast<std::int64_t>(shape.size());
   shape.push_back(rows * columns);
-  const Dim end = d.length == Dim(0) ? d.start : d.start + (d.length - 1) * Dim(d.step) + 1;
-  return slice(reshape(x, shape), last, d.start, end, d.step);
+  return slice(reshape(x, shape), last, d.start, d.end(), d.step);
 }
 
 std::vector<std::int64_t> moved_to_end(std::size_t rank, std::int64_t a, std::int64_t b) {
@@ -67,8 +67,13 @@ Results diagonal(Call& call) {
   const TensorPtr x = call.tensor_ptr(linalg ? "A" : "self");
   const std::int64_t a = call.axis("dim1", x->rank(), linalg ? -2 : 0);
   const std::int64_t b = call.axis("dim2", x->rank(), linalg ? -1 : 1);
-  const Ref last = permute(call.build.read(x), moved_to_end(x->rank(), a, b));
-  return call.build.maybe_view(x, diagonal_of_last(last, call.size("offset", 0)));
+  const Diagonal d = diagonal_of(x->shape()[at(a)], x->shape()[at(b)], call.size("offset", 0));
+  TensorPtr flat = permuted(call.build, x, moved_to_end(x->rank(), a, b));
+  Shape shape(flat->shape().begin(), flat->shape().end() - 2);
+  const auto last = static_cast<std::int64_t>(shape.size());
+  shape.push_back(x->shape()[at(a)] * x->shape()[at(b)]);
+  flat = reshaped(call.build, flat, shape);
+  return sliced(call.build, flat, last, d.start, d.end(), d.step);
 }
 
 /// Rows of values written along the diagonals of the last two axes of a matrix.

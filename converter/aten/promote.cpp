@@ -69,8 +69,10 @@ DType result_type(std::span<const Datum> operands) {
       numbers = promote(numbers, DType::boolean);
     else if (d.is<Dim>())
       numbers = promote(numbers, DType::i64);
-    else if (is_python_number(d))
+    else if (d.is<double>() || (is_python_number(d) && is_float((*d.get<TensorPtr>())->dtype())))
       numbers = promote(numbers, DType::f32);
+    else if (is_python_number(d))
+      numbers = promote(numbers, (*d.get<TensorPtr>())->dtype());
     else if (const auto* t = d.get<TensorPtr>()) {
       MaybeType& category = (*t)->rank() > 0 ? with_dims : rank_0;
       category = promote(category, (*t)->dtype());

@@ -3,6 +3,10 @@
 #include <limits>
 
 #include "base/error.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/index.h"
+#include "ir/ops/logic.h"
 #include "ir/ops/shape.h"
 
 namespace tenon::converter {
@@ -82,6 +86,12 @@ TensorPtr select(Builder& build, const TensorPtr& x, std::int64_t axis, const Di
   Shape shape = x->shape();
   shape.erase(shape.begin() + axis);
   return reshaped(build, sliced(build, x, axis, start, start + 1), shape);
+}
+
+TensorPtr select_unknown(Builder& build, const TensorPtr& x, std::int64_t axis, const Ref& index) {
+  const Ref place = cast(DType::i64, index);
+  const Ref from_end = place + build.size(x->shape()[static_cast<std::size_t>(axis)]);
+  return build.view(x, IndexSelect{.axis = axis}, where(place < place.literal(0), from_end, place));
 }
 
 TensorPtr reshaped(Builder& build, const TensorPtr& x, Shape shape) {

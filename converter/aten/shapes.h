@@ -18,6 +18,8 @@ Bounds slice_bounds(Builder&, const Datum* start, const Datum* end, const Dim& s
 Shape expanded_shape(std::vector<Dim> sizes, const Shape& from);
 /// x.select(axis, index): the axis goes.
 TensorPtr select(Builder&, const TensorPtr& x, std::int64_t axis, const Dim& index);
+/// The same for a rank-0 index that is not known; negative ones count from the end.
+TensorPtr select_unknown(Builder&, const TensorPtr& x, std::int64_t axis, const Ref& index);
 /// A view of another shape with the same elements.
 TensorPtr reshaped(Builder&, const TensorPtr& x, Shape shape);
 /// A slice of one axis.

@@ -3,6 +3,8 @@
 #include "converter/aten/promote.h"
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
+#include "converter/interpreter/numbers.h"
+#include "converter/interpreter/scalars.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
 #include "ir/ops/shape.h"
@@ -34,7 +36,7 @@ Results is_same_size(Call& call) {
 Results is_contiguous(Call& call) {
   call.ignore({"memory_format"});
   if (call.tensor_ptr("self")->dense) return Datum(true);
-  return Datum(Undecided{"whether a tensor is contiguous"});
+  return Datum(Undecided{"whether a tensor is contiguous", nullptr});
 }
 
 /// The tensor in a dtype: itself when it has that dtype and no copy is asked for.
@@ -98,42 +100,22 @@ Results copy(Call& call) {
 }
 
 /// A Python number from a rank-0 or one-element tensor.
-Results item(Call& call) {
+Datum item_of(Call& call) {
   const TensorPtr x = call.tensor_ptr(call.find("self") ? "self" : "a");
-  if (const auto number = call.build.known_number(x)) return *number;
-  throw unsupported("a number taken from a tensor depends on its data")
-      .hint("keep it a tensor; if it is a constant, pass it as a Python number");
+  if (auto number = call.build.known_number(x)) return *number;
+  return python_scalar(call.build, x);
 }
-Results to_int(Call& call) {
-  const Datum number = item(call).values.at(0);
-  if (const auto* real = number.get<double>()) return Datum(static_cast<std::int64_t>(*real));
-  if (const auto* flag = number.get<bool>()) return Datum(std::int64_t{*flag});
-  return number;
+Results item(Call& call) { return item_of(call); }
+/// A function of Python numbers, of a tensor's element.
+template <const char* name>
+Results of_item(Call& call) {
+  const Datum number = item_of(call);
+  const auto arguments = std::span(&number, 1);
+  if (!is_unknown_scalar(number))
+    if (auto known = run_scalar(name, "", arguments)) return *known;
+  return *run_unknown_scalar(call.build, name, arguments);
 }
-Results to_float(Call& call) {
-  const Datum number = item(call).values.at(0);
-  if (const auto* dim = number.get<Dim>()) {
-    if (!dim->is_known()) {
-      TensorPtr t = call.build.tensor(cast(DType::f64, call.build.size(*dim)));
-      t->is_scalar = true;
-      return t;
-    }
-    return Datum(static_cast<double>(dim->value()));
-  }
-  if (const auto* flag = number.get<bool>()) return Datum(*flag ? 1.0 : 0.0);
-  return number;
-}
-Results to_bool(Call& call) {
-  const TensorPtr x = call.tensor_ptr(call.find("self") ? "self" : "a");
-  const auto number = call.build.known_number(x);
-  if (!number) return Datum(Undecided{"the data of a tensor"});
-  if (const auto* real = number->get<double>()) return Datum(*real != 0);
-  if (const auto* dim = number->get<Dim>()) {
-    const auto zero = known_equal(*dim, Dim(0));
-    return zero ? Datum(!*zero) : Datum(Undecided{dim->str() + " != 0"});
-  }
-  return *number;
-}
+constexpr char int_name[] = "Int", float_name[] = "Float", bool_name[] = "Bool";
 
 /// In eval mode dropout hands its argument through.
 Results dropout(Call& call) {
@@ -162,7 +144,7 @@ constexpr Entry entries[] = {
     {"len", len},
     {"is_floating_point", is_floating_point},
     {"is_complex", is_complex_op},
-    {"is_nonzero", to_bool},
+    {"is_nonzero", of_item<bool_name>},
     {"is_same_size", is_same_size},
     {"is_contiguous", is_contiguous},
     {"is_inference", no},
@@ -194,12 +176,12 @@ constexpr Entry entries[] = {
     {"zero", zero},
     {"copy", copy},
     {"item", item},
-    {"Int", to_int},
-    {"IntImplicit", to_int},
-    {"Float", to_float},
-    {"FloatImplicit", to_float},
+    {"Int", of_item<int_name>},
+    {"IntImplicit", of_item<int_name>},
+    {"Float", of_item<float_name>},
+    {"FloatImplicit", of_item<float_name>},
     {"ScalarImplicit", item},
-    {"Bool", to_bool},
+    {"Bool", of_item<bool_name>},
     {"dropout", dropout},
     {"feature_dropout", dropout},
     {"alpha_dropout", dropout},

@@ -168,9 +168,8 @@ Results select_op(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
   const std::int64_t axis = call.axis("dim", x->rank());
   const Datum& index = call.datum("index");
-  if (const auto* t = index.get<TensorPtr>(); t && !call.build.known_number(*t)) {
-    return index_select(call.build.read(x), axis, call.build.read(*t));
-  }
+  if (const auto* t = index.get<TensorPtr>(); t && !call.build.known_number(*t))
+    return select_unknown(call.build, x, axis, reshape(call.build.read(*t), {}));
   return select(call.build, x, axis, call.size("index"));
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "converter/interpreter/scalars.h"
+#include "converter/tensor.h"
 
 namespace tenon::converter {
 
@@ -104,6 +105,18 @@ Datum delete_item(Arguments a) {
   return {};
 }
 
+/// A list of unknown length takes part in few functions.
+void check_length(const Datum& d, std::string_view function) {
+  const auto* list = d.get<ListPtr>();
+  if (!list) return;
+  if ((*list)->grows && function != "append")
+    throw unsupported("{} of a list that a loop of unknown length appends to", function)
+        .hint("use the list after the loop: torch.stack(list)");
+  if ((*list)->series() && function != "len")
+    throw unsupported("{} of a list of unknown length", function)
+        .hint("use torch.stack(list) or torch.cat(list)");
+}
+
 Datum append(Arguments a) {
   writable(a[0]).push_back(a[1]);
   return a[0];
@@ -191,7 +204,10 @@ Datum index(Arguments a) {
 Datum length(Arguments a) {
   if (a[0].is<DictPtr>()) return Datum(dict_of(a[0]).items.size());
   if (const auto* s = a[0].get<std::string>()) return Datum(s->size());
-  return Datum(items(a[0]).size());
+  const auto& list = items(a[0]);
+  const Series* series = a[0].is<ListPtr>() ? (*a[0].get<ListPtr>())->series() : nullptr;
+  if (series) return Datum(Dim(list.size() - 1) + series->stack->shape()[0]);
+  return Datum(list.size());
 }
 Datum contains(Arguments a) {
   if (a[0].is<DictPtr>()) {
@@ -397,7 +413,9 @@ std::optional<Datum> run_container(std::string_view name, std::span<const Datum>
   if (!items_of(first) && !first.is<DictPtr>() && !text_argument) return std::nullopt;
   if (text_argument && (name == "add" || name == "mul" || name == "dict")) return std::nullopt;
   const auto it = functions().find(name);
-  return it == functions().end() ? std::nullopt : std::optional(it->second(arguments));
+  if (it == functions().end()) return std::nullopt;
+  for (const Datum& d : arguments) check_length(d, name);
+  return it->second(arguments);
 }
 
 }  // namespace tenon::converter

@@ -5,8 +5,9 @@
 
 #include "base/error.h"
 #include "converter/aten/call.h"
+#include "converter/interpreter/numbers.h"
 #include "converter/interpreter/scalars.h"
-#include "ir/ops/cast.h"
+#include "converter/interpreter/series.h"
 
 namespace tenon::converter {
 
@@ -14,12 +15,6 @@ namespace {
 
 constexpr std::int64_t max_steps = 100'000;
 constexpr int max_depth = 500;
-
-/// A block that only raises: a check of the author's.
-bool raises(const ts::Block& block) {
-  return std::any_of(block.nodes.begin(), block.nodes.end(),
-                     [](const ts::Node& n) { return n.kind == "prim::RaiseException"; });
-}
 
 bool equals_default(const Datum& value, const ts::IValue& given) {
   if (std::holds_alternative<ts::None>(given)) return value.is_none();
@@ -96,13 +91,16 @@ Datum Interpreter::call(const ts::Function& function, std::vector<Datum> argumen
   for (std::size_t i = 0; i < arguments.size(); ++i)
     frame.values.at(function.body.inputs[i]) = std::move(arguments[i]);
   ++depth_;
+  frames_.push_back(&frame.values);
   try {
     run_block(function.body, frame);
   } catch (...) {
     --depth_;
+    frames_.pop_back();
     throw;
   }
   --depth_;
+  frames_.pop_back();
   if (function.body.outputs.empty()) return {};
   return frame.values.at(function.body.outputs[0]);
 }
@@ -117,7 +115,7 @@ void Interpreter::run_node(const ts::Node& node, Frame& frame) {
   Outputs outputs;
   try {
     outputs = evaluate(node, frame);
-  } catch (const Error& e) {
+  } catch (const ModelRaised&) { throw; } catch (const Error& e) {
     report(node, frame, e);
     poison_written(node, inputs_of(node, frame));
     outputs.assign(node.outputs.size(), Datum(Poison{}));
@@ -178,14 +176,14 @@ bool is_implemented(const ts::Node& node) {
          is_aten_implemented(name, overload);
 }
 
-/// Overloads on Python numbers name their operands a, b: mul.float(float a, float b).
-bool takes_python_numbers(const ts::Node& node) {
-  return node.schema && !node.schema->arguments.empty() && node.schema->arguments[0].name == "a";
-}
-
-bool is_python_number(const Datum& d) {
-  const auto* tensor = d.get<TensorPtr>();
-  return d.is_number() || (tensor && (*tensor)->is_scalar);
+/// An overload on Python numbers and bools alone: mul.float(float a, float b).
+bool takes_python_scalars(const ts::Node& node) {
+  using Kind = ts::Type::Kind;
+  if (!node.schema || node.schema->arguments.empty()) return false;
+  return std::all_of(node.schema->arguments.begin(), node.schema->arguments.end(), [](const ts::Argument& a) {
+    const Kind kind = a.type->kind;
+    return kind == Kind::integer || kind == Kind::real || kind == Kind::boolean || kind == Kind::number;
+  });
 }
 
 }  // namespace
@@ -196,6 +194,11 @@ Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const 
   if (const auto* u = std::get_if<ts::Unsupported>(&node.constant)) throw unsupported("{}", u->what);
   if (!node.kind.starts_with("aten::"))
     throw unsupported("a custom operator").hint("write it with PyTorch's own operators");
+  for (const Datum& d : inputs)
+    if (d.is<Mixed>()) throw unsupported("{}", kind_name(d));
+  if (name == "__getitem__") {
+    if (auto result = run_series(build_, name, inputs)) return {std::move(*result)};
+  }
   const bool known_container =
       !inputs.empty() && (items_of(inputs[0]) || inputs[0].is<DictPtr>() || inputs[0].is<std::string>());
   const bool has_poison =
@@ -213,29 +216,11 @@ Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const 
   if (on_any_value || !std::any_of(inputs.begin(), inputs.end(), holds_tensor)) {
     if (auto result = run_scalar(name, overload, inputs)) return {std::move(*result)};
   }
-  if (takes_python_numbers(node) && std::all_of(inputs.begin(), inputs.end(), is_python_number) &&
-      run_scalar(name, overload, std::vector<Datum>(inputs.size(), Datum(1.0))))
-    return run_scalars_as_tensors(name, inputs);
-  return run_tensor_operator(node, name, overload, inputs);
-}
-
-/// A float that depends on symbolic sizes is a rank-0 tensor that counts as a Python number.
-Interpreter::Outputs Interpreter::run_scalars_as_tensors(std::string_view name,
-                                                         const std::vector<Datum>& inputs) {
-  std::vector<Argument> arguments;
-  constexpr const char* names[] = {"self", "other"};
-  if (inputs.size() > 2) throw unsupported("a float that depends on input sizes");
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    Datum d = inputs[i];
-    if (const auto* dim = d.get<Dim>()) {
-      TensorPtr t = build_.tensor(cast(DType::f64, build_.size(*dim)));
-      t->is_scalar = true;
-      d = t;
-    }
-    arguments.push_back({name == "pow" && i == 1 ? "exponent" : names[i], std::move(d)});
+  if (takes_python_scalars(node) && std::all_of(inputs.begin(), inputs.end(), is_python_scalar)) {
+    if (auto result = run_unknown_scalar(build_, name, inputs)) return {std::move(*result)};
   }
-  if (name == "Float") return {arguments[0].value};
-  return run_aten(build_, name, "", std::move(arguments));
+  if (auto result = run_series(build_, name, inputs)) return {std::move(*result)};
+  return run_tensor_operator(node, name, overload, inputs);
 }
 
 Interpreter::Outputs Interpreter::run_tensor_operator(const ts::Node& node, std::string_view name,
@@ -288,66 +273,45 @@ Interpreter::Outputs Interpreter::skip(const ts::Node& node, const Frame& frame)
 
 Interpreter::Outputs Interpreter::run_if(const ts::Node& node, Frame& frame) {
   const Datum condition = frame.values.at(node.inputs.at(0));
-  const ts::Block* taken = nullptr;
   if (condition.is<Poison>()) return skip(node, frame);
-  if (const auto* flag = condition.get<bool>()) {
-    taken = &node.blocks.at(*flag ? 0 : 1);
-  } else {
-    const auto* undecided = condition.get<Undecided>();
-    const std::string why = undecided ? undecided->why : kind_name(condition);
-    const bool first = raises(node.blocks.at(0));
-    const bool second = raises(node.blocks.at(1));
-    if (first == second) {
-      Error e = unsupported("an if on {}, which is not known before the model runs", why);
-      const bool data = why.find("data") != std::string::npos;
-      e.hint(data ? "use torch.where" : "give the input size it depends on a number instead of a symbol");
-      report_.add("if", e.message(), e.hint(), source_of(node, frame));
-      return Outputs(node.outputs.size(), Datum(Poison{}));
-    }
-    note(ConvertNote::Kind::assumption,
-         fmt::format("the model raises an error {} {}; it is assumed not to ({})", first ? "when" : "unless",
-                     why, source_of(node, frame).str()));
-    taken = &node.blocks.at(first ? 1 : 0);
-  }
-  run_block(*taken, frame);
+  if (const auto* flag = condition.get<bool>()) return run_branch(node.blocks.at(*flag ? 0 : 1), frame);
+  return run_unknown_if(node, frame, condition);
+}
+
+Interpreter::Outputs Interpreter::run_branch(const ts::Block& block, Frame& frame) {
+  run_block(block, frame);
   Outputs out;
-  for (ts::ValueId id : taken->outputs) out.push_back(frame.values.at(id));
+  for (ts::ValueId id : block.outputs) out.push_back(frame.values.at(id));
   return out;
 }
 
 Interpreter::Outputs Interpreter::run_loop(const ts::Node& node, Frame& frame) {
   const ts::Block& body = node.blocks.at(0);
   const std::vector<Datum> inputs = inputs_of(node, frame);
-  Outputs carried(inputs.begin() + 2, inputs.end());
-  const auto unknown = [&](const std::string& what, const std::string& hint) {
-    report_.add("loop", what, hint, source_of(node, frame));
-    return Outputs(node.outputs.size(), Datum(Poison{}));
-  };
-  if (inputs[0].is<Poison>()) return skip(node, frame);
-  const auto* trips = inputs[0].get<Dim>();
-  if (!trips || !trips->is_known()) {
-    return unknown(fmt::format("a loop of an unknown number of steps ({})", text_of(inputs[0])),
-                   "give the input size it depends on a number instead of a symbol");
-  }
-  Datum go_on = inputs[1];
-  for (std::int64_t i = 0; i < trips->value(); ++i) {
-    const auto* flag = go_on.get<bool>();
-    if (go_on.is<Poison>()) return skip(node, frame);
-    if (!flag) {
-      const auto* undecided = go_on.get<Undecided>();
-      return unknown(fmt::format("a loop while {}, which is not known before the model runs",
-                                 undecided ? undecided->why : kind_name(go_on)),
-                     "loop a fixed number of times");
-    }
+  LoopState state{
+      .trips = inputs[0], .go_on = inputs[1], .carried = Outputs(inputs.begin() + 2, inputs.end())};
+  if (state.trips.is<Poison>()) return skip(node, frame);
+  const auto* trips = state.trips.get<Dim>();
+  if (!trips || !trips->is_known()) return run_unknown_loop(node, frame, state);
+  for (; state.step < trips->value(); ++state.step) {
+    if (state.go_on.is<Poison>()) return skip(node, frame);
+    const auto* flag = state.go_on.get<bool>();
+    if (!flag) return run_unknown_loop(node, frame, state);
     if (!*flag) break;
     count_step();
-    frame.values.at(body.inputs.at(0)) = Datum(i);
-    for (std::size_t c = 0; c < carried.size(); ++c) frame.values.at(body.inputs.at(c + 1)) = carried[c];
-    run_block(body, frame);
-    go_on = frame.values.at(body.outputs.at(0));
-    for (std::size_t c = 0; c < carried.size(); ++c) carried[c] = frame.values.at(body.outputs.at(c + 1));
+    run_step(body, frame, Datum(state.step), state);
   }
-  return carried;
+  return state.carried;
+}
+
+void Interpreter::run_step(const ts::Block& body, Frame& frame, const Datum& step, LoopState& state) {
+  frame.values.at(body.inputs.at(0)) = step;
+  for (std::size_t c = 0; c < state.carried.size(); ++c)
+    frame.values.at(body.inputs.at(c + 1)) = state.carried[c];
+  run_block(body, frame);
+  state.go_on = frame.values.at(body.outputs.at(0));
+  for (std::size_t c = 0; c < state.carried.size(); ++c)
+    state.carried[c] = frame.values.at(body.outputs.at(c + 1));
 }
 
 }  // namespace tenon::converter

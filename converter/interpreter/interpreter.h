@@ -1,13 +1,24 @@
 // Runs a TorchScript method on abstract values: what is known runs, tensors become graph nodes.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "converter/interpreter/loop_writer.h"
 #include "converter/interpreter/objects.h"
+#include "converter/interpreter/world.h"
 #include "converter/promises.h"
 #include "converter/report.h"
 
 namespace tenon::converter {
+
+/// An exception of the model's code. Where it is not known whether the code runs, it becomes a check.
+class ModelRaised : public Error {
+ public:
+  explicit ModelRaised(const std::string& text)
+      : Error("the model raises an error for this input: " + text, Exit::bad_input), said(text) {}
+  std::string said;
+};
 
 class Interpreter {
  public:
@@ -30,6 +41,10 @@ class Interpreter {
   /// exception).
   Datum call(const ts::Function&, std::vector<Datum> arguments, const std::string& path);
 
+  /// Runs in a region that is thrown away, with what was said; then all is as it was before. The world that
+  /// the run left: its values are gone, their types are not.
+  World on_trial(const World& before, const std::function<void(Region&)>& run);
+
  private:
   struct Frame {
     const ts::Function& function;
@@ -45,9 +60,24 @@ class Interpreter {
   Outputs evaluate_prim(const ts::Node&, Frame&);
   Outputs evaluate_operator(const ts::Node&, const std::vector<Datum>& inputs);
   Outputs run_if(const ts::Node&, Frame&);
+  Outputs run_branch(const ts::Block&, Frame&);
   Outputs run_loop(const ts::Node&, Frame&);
+  void run_step(const ts::Block& body, Frame&, const Datum& step, LoopState&);
+  /// unknown_if.cpp: runs both blocks; what they leave behind is joined.
+  Outputs run_unknown_if(const ts::Node&, Frame&, const Datum& condition);
+  /// unknown_loop.cpp: from where the number of the remaining steps is not known.
+  Outputs run_unknown_loop(const ts::Node&, Frame&, const LoopState&);
+
+  /// What a run reports and notes, to be taken back when it was a trial.
+  struct Remarks {
+    UnsupportedReport report;
+    ConvertNotes notes;
+    std::set<std::string> baked;
+    std::size_t callers;
+  };
+  Remarks remarks() const { return {report_, notes_, baked_, callers_.size()}; }
+  void take_back(const Remarks&);
   Outputs skip(const torchscript::Node&, const Frame&);
-  Outputs run_scalars_as_tensors(std::string_view name, const std::vector<Datum>& inputs);
   Outputs run_tensor_operator(const ts::Node&, std::string_view name, std::string_view overload,
                               const std::vector<Datum>& inputs);
 
@@ -69,6 +99,7 @@ class Interpreter {
   Promises promises_;
   bool failed_ = false;                               // an Error with its place is on its way out
   std::vector<std::pair<std::string, int>> callers_;  // file and line of the calls under way
+  std::vector<std::vector<Datum>*> frames_;           // the variables of the calls under way
   std::map<std::int64_t, std::string> watched_;
   std::set<std::string> baked_;  // what was noted of them: operator, argument, number
   Source here_;                  // of the node that runs

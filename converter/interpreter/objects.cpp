@@ -1,5 +1,7 @@
 #include "converter/interpreter/objects.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace tenon::converter {
@@ -41,13 +43,27 @@ Datum ObjectStore::module(const ts::Instance* instance, std::string path) {
 ObjectStore::Slot& ObjectStore::slot(const ModuleObject& object, std::string_view name) {
   const auto place = object.instance->type->slot(name);
   if (!place) throw error("{} has no attribute '{}'", object.instance->type->name, name);
-  const auto [it, is_new] = slots_.try_emplace({object.instance, *place});
-  if (is_new) {
-    it->second.path = joined(object.path, name);
-    it->second.initial = from_ivalue(object.instance->values.at(*place), it->second.path);
-    it->second.current = it->second.initial;
+  const auto known = slots_.find({object.instance, *place});
+  if (known != slots_.end()) return known->second;
+  Slot made{.path = joined(object.path, name)};
+  made.initial = made.current = from_ivalue(object.instance->values.at(*place), made.path);
+  return slots_[{object.instance, *place}] = std::move(made);
+}
+
+void ObjectStore::touch(const ts::Instance* instance, const std::string& path) {
+  if (!touched_.insert(instance).second) return;
+  ModuleObject object;
+  object.instance = instance;
+  object.path = path;
+  for (std::size_t i = 0; i < instance->values.size(); ++i) {
+    const std::string_view name = instance->type->attributes.at(i).name;
+    if (const auto* child = std::get_if<const ts::Instance*>(&instance->values[i]))
+      touch(*child, joined(path, name));
+    else
+      try {
+        slot(object, name);
+      } catch (const Error&) { continue; }  // what the model holds but does not use
   }
-  return it->second;
 }
 
 Datum ObjectStore::get_attribute(const ModuleObject& object, std::string_view name) {
@@ -75,13 +91,11 @@ Datum ObjectStore::create(const ts::Class& type) {
   return module(&instance, "");
 }
 
-std::vector<std::string> ObjectStore::changed_state() const {
-  std::vector<std::string> out;
-  for (const auto& [key, s] : slots_) {
-    if (created_set_.contains(key.first) || !s.written || !s.read_first) continue;
-    if (!same_value(s.initial, s.current)) out.push_back(s.path);
-  }
-  return out;
+bool ObjectStore::state_changed() const {
+  return std::any_of(slots_.begin(), slots_.end(), [&](const auto& entry) {
+    const auto& [key, s] = entry;
+    return !is_created(key.first) && s.written && s.read_first && !same_value(s.initial, s.current);
+  });
 }
 
 Datum ObjectStore::constant(const ts::IValue& v) {
@@ -89,9 +103,15 @@ Datum ObjectStore::constant(const ts::IValue& v) {
   if (!tensor_value) return from_ivalue(v, "constant");
   const auto known = tensors_.find(*tensor_value);
   if (known != tensors_.end()) return known->second;
-  if (!(*tensor_value)->sizes.empty()) return tensor(**tensor_value, fmt::format("const.{}", constants_++));
+  if (!(*tensor_value)->sizes.empty()) {
+    TensorPtr t = tensor(**tensor_value, fmt::format("const.{}", constants_++));
+    t->buffer->state.clear();
+    t->buffer->fixed = "a constant of the code";
+    return t;
+  }
   const tenon::Tensor data = data_of(**tensor_value);
-  TensorPtr t = build_.state(build_.place().region->literal(data.clone()), "a constant of the code", true);
+  TensorPtr t = build_.tensor(build_.ref(build_.graph().body().literal(data.clone())));
+  t->buffer->fixed = "a constant of the code";
   if (data.dtype() == DType::i64) t->buffer->number = Dim(data.get_int());
   t->constant = build_.known_number(t);
   return tensors_[*tensor_value] = t;

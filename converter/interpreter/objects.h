@@ -34,17 +34,25 @@ class ObjectStore {
   Datum create(const ts::Class&);
   /// A constant of the code.
   Datum constant(const ts::IValue&);
-  /// Attributes that were read, then left with another value: what the next call would see.
-  std::vector<std::string> changed_state() const;
-
- private:
   struct Slot {
     Datum initial, current;
     std::string path;
     bool read_first = false;
     bool written = false;
   };
+  using Slots = std::map<std::pair<const ts::Instance*, std::size_t>, Slot>;
+  /// The attributes that were touched so far.
+  Slots& slots() { return slots_; }
+  /// Touches all attributes of the model.
+  void touch_all() { touch(program_.root, ""); }
 
+  /// True when an attribute was read, then left with another value, which the next call would see.
+  bool state_changed() const;
+  /// An object that the code made, not one of the model.
+  bool is_created(const ts::Instance* instance) const { return created_set_.contains(instance); }
+
+ private:
+  void touch(const ts::Instance*, const std::string& path);
   Slot& slot(const ModuleObject&, std::string_view name);
   Datum from_ivalue(const ts::IValue&, const std::string& path);
   TensorPtr tensor(const ts::Tensor&, const std::string& path);
@@ -52,7 +60,8 @@ class ObjectStore {
 
   const ts::Program& program_;
   Builder& build_;
-  std::map<std::pair<const ts::Instance*, std::size_t>, Slot> slots_;
+  Slots slots_;
+  std::set<const ts::Instance*> touched_;
   std::unordered_map<const ts::Tensor*, TensorPtr> tensors_;
   std::unordered_map<const void*, Datum> containers_;
   std::unordered_map<const ts::Storage*, std::shared_ptr<const tenon::Storage>> storages_;

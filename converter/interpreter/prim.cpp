@@ -57,6 +57,8 @@ const ts::Function& method_of(const ModuleObject& object, std::string_view name)
 }
 
 const std::vector<Datum>& elements(const Datum& d) {
+  if (const auto* list = d.get<ListPtr>(); list && ((*list)->series() || (*list)->grows))
+    throw unsupported("a list of unknown length is unpacked");
   if (const auto* items = items_of(d)) return *items;
   throw unsupported("{} where a tuple or list is needed", kind_name(d));
 }
@@ -138,6 +140,9 @@ Interpreter::Outputs Interpreter::evaluate_prim(const ts::Node& node, Frame& fra
   }
   if (kind == "prim::CreateObject")
     return {objects_.create(*frame.function.values.at(node.outputs.at(0)).type->object)};
+  if (!in.empty() && in[0].is<Mixed>() && kind != "prim::unchecked_cast" &&
+      kind != "prim::unchecked_unwrap_optional")
+    throw unsupported("{}", kind_name(in[0]));
   if (!in.empty() && in[0].is<Poison>()) return Outputs(node.outputs.size(), Datum(Poison{}));
   if (kind == "prim::CallMethod" || kind == "prim::CallFunction")
     return call_node(node, frame, std::move(in));
@@ -182,8 +187,11 @@ Interpreter::Outputs Interpreter::evaluate_prim(const ts::Node& node, Frame& fra
       if (has_type(in.at(0), *type)) return {Datum(true)};
     return {Datum(false)};
   }
-  if (kind == "prim::RaiseException")
-    throw error("the model raises an error for this input: {}", text_of(in.at(0)));
+  if (kind == "prim::RaiseException") {
+    ModelRaised raised(text_of(in.at(0)));
+    raised.at(source_of(node, frame).str());
+    throw raised;
+  }
   if (kind == "prim::tolist") throw unsupported("tolist(), which turns tensor data into Python numbers");
   if (const auto* t = in.empty() ? nullptr : in[0].get<TensorPtr>()) {
     if (auto property = tensor_property(kind, *t, build_)) return {std::move(*property)};

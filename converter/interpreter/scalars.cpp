@@ -48,17 +48,21 @@ std::optional<Datum> math(Arguments a) {
   return real_function(a, f);
 }
 
-Datum decided(std::optional<bool> known, const Datum& a, const char* op, const Datum& b) {
+/// How a comparison is written, and what it is called.
+struct Sign {
+  const char *text, *name;
+};
+
+Datum decided(std::optional<bool> known, const Datum& a, Sign sign, const Datum& b) {
   if (known) return Datum(*known);
-  return Datum(Undecided{text_of(a) + " " + op + " " + text_of(b)});
+  return Datum(undecided(text_of(a) + " " + sign.text + " " + text_of(b), sign.name, {a, b}));
 }
 
-std::optional<Datum> compare(Arguments a, const char* op,
-                             std::optional<bool> (*on_ints)(const Dim&, const Dim&),
+std::optional<Datum> compare(Arguments a, Sign sign, std::optional<bool> (*on_ints)(const Dim&, const Dim&),
                              bool (*on_reals)(double, double)) {
   const auto i = integer(a[0]);
   const auto j = integer(a[1]);
-  if (i && j) return decided(on_ints(*i, *j), a[0], op, a[1]);
+  if (i && j) return decided(on_ints(*i, *j), a[0], sign, a[1]);
   const auto x = real(a[0]);
   const auto y = real(a[1]);
   if (x && y) return Datum(on_reals(*x, *y));
@@ -70,21 +74,21 @@ std::optional<Datum> compare(Arguments a, const char* op,
 std::optional<bool> negated(std::optional<bool> b) { return b ? std::optional(!*b) : std::nullopt; }
 
 std::optional<Datum> lt(Arguments a) {
-  return compare(a, "<", known_less, [](double x, double y) { return x < y; });
+  return compare(a, {"<", "lt"}, known_less, [](double x, double y) { return x < y; });
 }
 std::optional<Datum> gt(Arguments a) {
   return compare(
-      a, ">", [](const Dim& x, const Dim& y) { return known_less(y, x); },
+      a, {">", "gt"}, [](const Dim& x, const Dim& y) { return known_less(y, x); },
       [](double x, double y) { return x > y; });
 }
 std::optional<Datum> le(Arguments a) {
   return compare(
-      a, "<=", [](const Dim& x, const Dim& y) { return negated(known_less(y, x)); },
+      a, {"<=", "le"}, [](const Dim& x, const Dim& y) { return negated(known_less(y, x)); },
       [](double x, double y) { return x <= y; });
 }
 std::optional<Datum> ge(Arguments a) {
   return compare(
-      a, ">=", [](const Dim& x, const Dim& y) { return negated(known_less(x, y)); },
+      a, {">=", "ge"}, [](const Dim& x, const Dim& y) { return negated(known_less(x, y)); },
       [](double x, double y) { return x >= y; });
 }
 
@@ -93,7 +97,7 @@ std::optional<Datum> truth(const Datum& d) {
   if (const auto* x = d.get<double>()) return Datum(*x != 0);
   if (const auto* dim = d.get<Dim>()) {
     if (const auto zero = known_equal(*dim, Dim(0))) return Datum(!*zero);
-    return Datum(Undecided{dim->str() + " != 0"});
+    return Datum(undecided(dim->str() + " != 0", "truth", {d}));
   }
   if (const auto* s = d.get<std::string>()) return Datum(!s->empty());
   return std::nullopt;
@@ -102,19 +106,23 @@ std::optional<Datum> truth(const Datum& d) {
 std::optional<Datum> logical_not(Arguments a) {
   const auto t = truth(a[0]);
   if (!t) return std::nullopt;
-  if (const auto* undecided = t->get<Undecided>()) return Datum(Undecided{"not " + undecided->why});
+  if (const auto* u = t->get<Undecided>()) return Datum(undecided("not " + u->why, "not", {*t}));
   return Datum(!*t->get<bool>());
 }
 
 std::optional<Datum> bitwise(Arguments a, bool (*on_bools)(bool, bool),
                              std::int64_t (*on_ints)(std::int64_t, std::int64_t),
-                             std::optional<bool> absorbing) {
+                             std::optional<bool> absorbing, const char* word) {
   const auto* p = a[0].get<bool>();
   const auto* q = a[1].get<bool>();
   if (p && q) return Datum(on_bools(*p, *q));
   if (a[0].is<Undecided>() || a[1].is<Undecided>()) {
     if (absorbing && ((p && *p == *absorbing) || (q && *q == *absorbing))) return Datum(*absorbing);
-    return a[0].is<Undecided>() ? a[0] : a[1];
+    if (!word) return Datum(Undecided{"a bool that is not known", nullptr});
+    if (p || q) return p ? a[1] : a[0];
+    const auto& why = a[0].get<Undecided>()->why;
+    return Datum(
+        undecided(fmt::format("{} {} {}", why, word, a[1].get<Undecided>()->why), word, {a[0], a[1]}));
   }
   const auto i = integer(a[0]);
   const auto j = integer(a[1]);
@@ -214,16 +222,18 @@ std::optional<Datum> is_not(Arguments a) { return Datum(!identical(a[0], a[1]));
 
 std::optional<Datum> bit_and(Arguments a) {
   return bitwise(
-      a, [](bool p, bool q) { return p && q; }, [](std::int64_t x, std::int64_t y) { return x & y; }, false);
+      a, [](bool p, bool q) { return p && q; }, [](std::int64_t x, std::int64_t y) { return x & y; }, false,
+      "and");
 }
 std::optional<Datum> bit_or(Arguments a) {
   return bitwise(
-      a, [](bool p, bool q) { return p || q; }, [](std::int64_t x, std::int64_t y) { return x | y; }, true);
+      a, [](bool p, bool q) { return p || q; }, [](std::int64_t x, std::int64_t y) { return x | y; }, true,
+      "or");
 }
 std::optional<Datum> bit_xor(Arguments a) {
   return bitwise(
       a, [](bool p, bool q) { return p != q; }, [](std::int64_t x, std::int64_t y) { return x ^ y; },
-      std::nullopt);
+      std::nullopt, nullptr);
 }
 
 /// range(low, high, step): how many steps, and the value at step i.
@@ -350,16 +360,24 @@ Datum equal(const Datum& a, const Datum& b) {
   }
   const auto i = integer(a);
   const auto j = integer(b);
-  if (i && j) return decided(known_equal(*i, *j), a, "==", b);
+  if (i && j) return decided(known_equal(*i, *j), a, {"==", "eq"}, b);
   const auto u = real(a);
   const auto v = real(b);
   if (u && v) return Datum(*u == *v);
+  if (a.is<Mixed>() || b.is<Mixed>()) throw unsupported("{}", kind_name(a.is<Mixed>() ? a : b));
+  if (a.is<Undecided>() || b.is<Undecided>())
+    return Datum(undecided("a bool that is not known", "eq", {a, b}));
+  if (holds_tensor(a) && holds_tensor(b) && !same_value(a, b))
+    return Datum(Undecided{"whether two tensors are equal", nullptr});
+  if (holds_tensor(a) != holds_tensor(b) && !a.is_none() && !b.is_none())
+    return Datum(Undecided{"whether a number that depends on data is equal to another", nullptr});
   if (const auto* d = a.get<Device>())
     if (const auto* e = b.get<Device>()) return Datum(d->name == e->name);
   return Datum(same_value(a, b));
 }
 
 bool identical(const Datum& a, const Datum& b) {
+  if (a.is<Mixed>() || b.is<Mixed>()) throw unsupported("{}", kind_name(a.is<Mixed>() ? a : b));
   if (const auto* x = a.get<ObjectPtr>()) {
     const auto* y = b.get<ObjectPtr>();
     const auto* m = dynamic_cast<const ModuleObject*>(x->get());

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -74,7 +75,8 @@ INSTANTIATE_TEST_SUITE_P(Convert, Program,
                                          "parts_of_one", "reshape_then_write", "Lists", "OptionalArgument",
                                          "Modules", "dynamic_shapes", "DynamicImage", "products", "indexing",
                                          "reductions", "activations", "norms_1d", "attention", "Recurrent",
-                                         "PositionTable", "SharedWeight", "corners", "floats_of_sizes"),
+                                         "PositionTable", "SharedWeight", "corners", "floats_of_sizes",
+                                         "if_on_data"),
                          [](const auto& test) { return test.param; });
 
 TEST(Convert, NamesWeightsByAttributePathAndSharesThem) {
@@ -153,16 +155,16 @@ TEST(ConvertRefuses, EverythingUnsupportedInOneReport) {
   EXPECT_EQ(report.uses[2].what, "aten::fft_fft");
 }
 
-TEST(ConvertRefuses, AnIfOnTensorData) {
-  const UnsupportedReport report = refusal("if_on_data", "f32[4]");
-  ASSERT_EQ(report.uses.size(), 1u);
-  EXPECT_EQ(report.uses[0].what, "if");
+TEST(Convert, AnIfOnTensorDataIsANode) {
+  const auto graph = convert("if_on_data");
+  const auto& nodes = graph->body().nodes();
+  EXPECT_TRUE(std::any_of(nodes.begin(), nodes.end(), [](const auto& n) { return n->op().name() == "if"; }));
 }
 
-TEST(ConvertRefuses, AWriteThatOutlivesTheCall) {
-  const UnsupportedReport report = refusal("WritesBuffer", nullptr);
-  ASSERT_EQ(report.uses.size(), 1u);
-  EXPECT_NE(report.uses[0].reason.find("total"), std::string::npos);
+TEST(Convert, AWriteThatOutlivesTheCallIsAState) {
+  const auto graph = convert("WritesBuffer");
+  EXPECT_EQ(graph->body().parameter(1)->name(), "state.total");
+  EXPECT_EQ(graph->output_names, (std::vector<std::string>{"out", "state.total", "state.started"}));
 }
 
 TEST(ConvertRefuses, ReadingWhatAWriteMayHaveChanged) {

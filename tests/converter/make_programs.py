@@ -411,6 +411,24 @@ def floats_of_sizes(x: Tensor) -> Tensor:
     return x / scale + x.size(0) / 3 + x.numel() * 1.5
 
 
+@case((randn(4),), (-randn(4).abs(),), specs="x=f32[4]", script=True)
+def if_on_data(x: Tensor) -> Tensor:
+    if x.sum() > 0:
+        x = x + 1
+    return x
+
+
+@case((randn(2, 3),))
+class WritesBuffer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(3))
+
+    def forward(self, x):
+        self.total.add_(x.sum(0))
+        return x + self.total
+
+
 # ---- what cannot be converted ----
 
 
@@ -420,24 +438,6 @@ def several_unsupported(x):
     b = torch.linalg.svd(x)[1]
     c = torch.nonzero(x < 0)
     return a.float().sum() + b.sum(), c, torch.fft.fft(x).real
-
-
-@refused(randn(4), script=True)
-def if_on_data(x: Tensor) -> Tensor:
-    if x.sum() > 0:
-        x = x + 1
-    return x
-
-
-@refused(randn(2, 3))
-class WritesBuffer(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.register_buffer("total", torch.zeros(3))
-
-    def forward(self, x):
-        self.total.add_(x.sum(0))
-        return x + self.total
 
 
 @refused(randn(2, 3, 4))

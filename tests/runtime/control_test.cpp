@@ -124,5 +124,31 @@ TEST(PlanControl, ACheckStopsTheRun) {
   EXPECT_THROW(run(false), Error);
 }
 
+constexpr const char* check_in_a_branch = R"(graph check_in_a_branch(%x: f32[N], %go: bool[]) {
+  %1 = if(%go, %x) (%a: f32[N]) {
+    %2 = dim_value(value=N) : i64[]
+    %3 = less(%2, 4) : bool[]
+    check(%3, message="too long")
+    return %a
+  } (%b: f32[N]) {
+    %4 = neg(%b) : f32[N]
+    return %4
+  } : f32[N]
+  return %1
+}
+)";
+
+TEST(PlanControl, ACheckOnASizeFailsWhereItIsReached) {
+  const auto graph = graph_of(check_in_a_branch);
+  Session session(graph);
+  const auto run = [&](std::int64_t n, bool go) {
+    return session.run(
+        std::vector{Tensor::zeros(DType::f32, {n}), Tensor::scalar(DType::boolean, std::int64_t{go})});
+  };
+  EXPECT_NO_THROW(run(3, true));
+  EXPECT_NO_THROW(run(4, false)) << "the branch is not taken";
+  EXPECT_THROW(run(4, true), Error);
+}
+
 }  // namespace
 }  // namespace tenon::testing

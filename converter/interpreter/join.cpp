@@ -1,0 +1,178 @@
+#include "converter/interpreter/join.h"
+
+#include "base/error.h"
+#include "converter/interpreter/numbers.h"
+#include "converter/interpreter/regions.h"
+#include "ir/ops/cast.h"
+
+namespace tenon::converter {
+
+Join::Join(Builder& builder, Node& node, const World& before, std::array<const World*, 2> after,
+           std::string why)
+    : build_(builder), node_(node), before_(before), after_(after), why_(std::move(why)) {}
+
+Datum Join::mixed(std::string what) const {
+  return Datum(Mixed{fmt::format("{}, depending on {}", what, why_)});
+}
+
+Datum Join::datum(const Datum& a, const Datum& b) {
+  if (a.is<Uninitialized>()) return b;
+  if (b.is<Uninitialized>() || is_same_thing(a, b)) return a;
+  if (a.is<Poison>() || b.is<Poison>()) return Datum(Poison{});
+  const bool scalars = is_python_scalar(a) && is_python_scalar(b);
+  const auto is_bool_datum = [](const Datum& d) { return d.is<bool>() || d.is<Undecided>(); };
+  if (scalars && is_bool_datum(a) && is_bool_datum(b)) {
+    const TensorPtr t = output(
+        {DType::boolean, {}}, [this, a] { return condition_value(build_, a); },
+        [this, b] { return condition_value(build_, b); });
+    return Datum(undecided("a bool that depends on " + why_, "truth", {Datum(t)}));
+  }
+  if (scalars && !is_bool_datum(a) && !is_bool_datum(b)) {
+    const auto is_real = [](const Datum& d) {
+      return d.is<double>() || (d.is_tensor() && is_float((*d.get<TensorPtr>())->dtype()));
+    };
+    const DType dtype = is_real(a) || is_real(b) ? DType::f64 : DType::i64;
+    const TensorPtr t = output(
+        {dtype, {}}, [this, a, dtype] { return cast(dtype, number_value(build_, a)); },
+        [this, b, dtype] { return cast(dtype, number_value(build_, b)); });
+    t->is_scalar = true;
+    return Datum(t);
+  }
+  if (a.is_tensor() && b.is_tensor() && !scalars) return tensors(*a.get<TensorPtr>(), *b.get<TensorPtr>());
+  if (a.is<ListPtr>() && b.is<ListPtr>()) return lists(*a.get<ListPtr>(), *b.get<ListPtr>());
+  if (a.is<TuplePtr>() && b.is<TuplePtr>()) {
+    const Tuple &x = **a.get<TuplePtr>(), &y = **b.get<TuplePtr>();
+    if (x.items.size() != y.items.size()) return mixed("a tuple of another length");
+    auto tuple = std::make_shared<Tuple>(x);
+    tuple->items = items(x.items, y.items);
+    return Datum(TuplePtr(tuple));
+  }
+  if (a.is<DictPtr>() && b.is<DictPtr>() && !before_.dicts.contains(*a.get<DictPtr>()) &&
+      !before_.dicts.contains(*b.get<DictPtr>())) {
+    const Dict &x = **a.get<DictPtr>(), &y = **b.get<DictPtr>();
+    const bool same_keys =
+        std::equal(x.items.begin(), x.items.end(), y.items.begin(), y.items.end(),
+                   [](const auto& p, const auto& q) { return is_same_thing(p.first, q.first); });
+    if (!same_keys) return mixed("a dict with other keys");
+    auto dict = std::make_shared<Dict>(x);
+    for (std::size_t i = 0; i < x.items.size(); ++i)
+      dict->items[i].second = datum(x.items[i].second, y.items[i].second);
+    return Datum(dict);
+  }
+  return mixed(kind_name(a) + (kind_name(a) == kind_name(b) ? "" : " or " + kind_name(b)));
+}
+
+std::vector<Datum> Join::items(const std::vector<Datum>& a, const std::vector<Datum>& b) {
+  std::vector<Datum> out;
+  for (std::size_t i = 0; i < a.size(); ++i) out.push_back(datum(a[i], b[i]));
+  return out;
+}
+
+Datum Join::lists(const ListPtr& a, const ListPtr& b) {
+  if (before_.lists.contains(a) || before_.lists.contains(b)) return mixed("one list or another");
+  if (a->items.size() != b->items.size()) return mixed("a list of another length");
+  return list_of(items(a->items, b->items));
+}
+
+Datum Join::tensors(const TensorPtr& a, const TensorPtr& b) {
+  if (a->type != b->type) return mixed(fmt::format("a tensor {} or {}", a->type.str(), b->type.str()));
+  const TensorPtr t = output(
+      a->type, [this, a] { return build_.read(a); }, [this, b] { return build_.read(b); });
+  t->dense = a->dense && b->dense;
+  aliases(t, a);
+  aliases(t, b);
+  return Datum(t);
+}
+
+/// Where PyTorch has one memory, the joined tensor has its own: then neither may be written and read.
+void Join::aliases(const TensorPtr& joined, const TensorPtr& from) {
+  if (before_.holds(from->buffer))
+    changes_.push_back([joined, from] { Builder::share_maybe(joined->buffer, from->buffer); });
+  auto& others = made_[from->buffer];
+  for (const auto& other : others) Builder::share_maybe(joined->buffer, other);
+  others.push_back(joined->buffer);
+}
+
+TensorPtr Join::output(Type type, Reader a, Reader b) {
+  auto t = std::make_shared<AbstractTensor>();
+  t->buffer = std::make_shared<Buffer>();
+  t->type = std::move(type);
+  t->dense = true;
+  outputs_.push_back({{std::move(a), std::move(b)},
+                      [this, buffer = t->buffer](Value* v) { build_.set_content(*buffer, v); }});
+  return t;
+}
+
+void Join::buffers() {
+  for (const auto& [buffer, before] : before_.buffers) {
+    const Buffer &a = after_[0]->buffers.at(buffer), &b = after_[1]->buffers.at(buffer);
+    if (is_same_content(a, before) && is_same_content(b, before)) continue;
+    changes_.push_back([buffer = buffer, a, b] {
+      buffer->poisoned = a.poisoned || b.poisoned;
+      buffer->unreadable = a.unreadable.empty() ? b.unreadable : a.unreadable;
+      buffer->maybe_shared = a.maybe_shared;
+      buffer->maybe_shared.insert(buffer->maybe_shared.end(), b.maybe_shared.begin(), b.maybe_shared.end());
+    });
+    if (a.version == before.version && b.version == before.version) continue;
+    const Reader read = [this, buffer = buffer] { return build_.content(*buffer); };
+    outputs_.push_back({{read, read}, [this, buffer = buffer](Value* v) { build_.set_content(*buffer, v); }});
+  }
+}
+
+void Join::containers() {
+  for (const auto& [list, before] : before_.lists) {
+    const auto &a = after_[0]->lists.at(list).items, &b = after_[1]->lists.at(list).items;
+    const auto same = [&](const std::vector<Datum>& now) {
+      return std::equal(now.begin(), now.end(), before.items.begin(), before.items.end(), is_same_thing);
+    };
+    if (same(a) && same(b)) continue;
+    if (a.size() != b.size()) throw unsupported("a list that gets another length, depending on {}", why_);
+    auto joined = items(a, b);
+    changes_.push_back([list = list, joined = std::move(joined)] { list->items = joined; });
+  }
+  for (const auto& [dict, before] : before_.dicts) {
+    const auto &a = after_[0]->dicts.at(dict).items, &b = after_[1]->dicts.at(dict).items;
+    const auto same = [](const auto& x, const auto& y, auto equal) {
+      return std::equal(x.begin(), x.end(), y.begin(), y.end(), equal);
+    };
+    const auto same_item = [](const auto& p, const auto& q) {
+      return is_same_thing(p.first, q.first) && is_same_thing(p.second, q.second);
+    };
+    const auto same_key = [](const auto& p, const auto& q) { return is_same_thing(p.first, q.first); };
+    if (same(a, before.items, same_item) && same(b, before.items, same_item)) continue;
+    if (!same(a, b, same_key)) throw unsupported("a dict that gets other keys, depending on {}", why_);
+    auto joined = a;
+    for (std::size_t i = 0; i < a.size(); ++i) joined[i].second = datum(a[i].second, b[i].second);
+    changes_.push_back([dict = dict, joined = std::move(joined)] { dict->items = joined; });
+  }
+}
+
+void Join::attributes() {
+  for (const auto& [key, before] : before_.slots) {
+    const auto &a = after_[0]->slots.at(key), &b = after_[1]->slots.at(key);
+    auto joined = before_.slots.at(key);
+    joined.read_first = a.read_first || b.read_first;
+    joined.written = a.written || b.written;
+    joined.current = datum(a.current, b.current);
+    changes_.push_back(
+        [this, key = key, joined = std::move(joined)] { before_.objects().slots().at(key) = joined; });
+  }
+}
+
+void Join::finish() {
+  buffers();
+  containers();
+  attributes();
+  for (std::size_t k = 0; k < 2; ++k) {
+    after_[k]->restore();
+    const auto inside = build_.enter(node_.region(k));
+    for (const Output& o : outputs_) node_.region(k).add_result(o.read[k]().value());
+  }
+  before_.restore();
+  capture(node_);
+  node_.add_outputs(node_.infer());
+  for (const auto& change : changes_) change();
+  for (std::size_t i = 0; i < outputs_.size(); ++i) outputs_[i].set(node_.output(i));
+}
+
+}  // namespace tenon::converter

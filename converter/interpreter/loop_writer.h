@@ -1,0 +1,74 @@
+// A loop of the graph, written from one run of its body.
+#pragma once
+#include <functional>
+
+#include "converter/interpreter/world.h"
+
+namespace tenon::converter {
+
+/// A loop of the program between two steps.
+struct LoopState {
+  Datum trips, go_on;  // how many steps there are at most, and whether there is another
+  std::vector<Datum> carried;
+  std::int64_t step = 0;
+};
+
+/// The body runs once, in a region, with unknown values for all that changes from step to step. What that is
+/// is found by trial: an attempt assumes that what it does not know of stays as it is.
+class LoopWriter {
+ public:
+  /// Runs the body for a step with this number.
+  using Body = std::function<void(const Datum& number, LoopState&)>;
+
+  /// From here on the number of steps is not known. Throws Error(unsupported) when it cannot be computed.
+  LoopWriter(Builder& builder, const World& before, LoopState start, Source source);
+
+  /// True when the loop is written; else what it did is to be taken back, and another attempt knows more.
+  /// Throws Error(unsupported) for what a loop cannot carry.
+  bool attempt(const Body& body);
+  /// Takes the attempt's node away.
+  void discard();
+  /// What holds after the loop, in the world before.
+  std::vector<Datum> finish();
+
+ private:
+  /// What a step changes, by where it stands.
+  struct Changing {
+    std::set<std::size_t> variables;
+    std::set<std::shared_ptr<Buffer>> buffers;
+    std::set<ObjectStore::Slots::key_type> slots;
+    std::set<std::pair<ListPtr, std::size_t>> items;
+    std::set<ListPtr> growing;
+    bool operator==(const Changing&) const = default;
+  };
+  /// A value that goes from step to step.
+  struct Carried {
+    Ref initial;
+    std::function<void(Ref)> set;            // to what a step begins with
+    std::function<Ref()> read;               // what a step leaves
+    std::function<Datum*()> place;           // the variable; null for the memory of a tensor
+    Datum form;                              // of the variable
+    std::shared_ptr<Buffer> last = nullptr;  // the memory of the tensor that a step leaves in the variable
+  };
+
+  void set_limit();
+  std::vector<Carried> carried();
+  Carried variable(const std::string& what, std::function<Datum*()> place);
+  void find_changes(const LoopState& began, const LoopState& ended);
+  void write_results(std::vector<Carried>& all);
+  void write_slices();
+  Ref go_on();
+
+  Builder& build_;
+  const World& before_;
+  LoopState start_, state_;
+  Source source_;
+  std::optional<Dim> limit_;
+  Ref first_, count_;  // whether there is a first step; the number of steps where it depends on data
+  Changing changing_;
+  std::vector<std::pair<TensorPtr, Value*>> begun_;  // what variables held at the begin of the step
+  std::vector<Carried> all_;
+  Node* node_ = nullptr;
+};
+
+}  // namespace tenon::converter

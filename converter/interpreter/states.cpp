@@ -1,0 +1,282 @@
+#include "converter/interpreter/states.h"
+
+#include "base/error.h"
+#include "converter/interpreter/join.h"
+#include "converter/interpreter/numbers.h"
+#include "ir/ops/control.h"
+#include "ir/ops/logic.h"
+
+namespace tenon::converter {
+
+namespace {
+
+constexpr int max_trials = 5;
+
+/// Calls f for each item of nested tuples and lists; what f returns takes its place.
+Datum rebuilt(const Datum& d, const std::function<Datum(const Datum&)>& f) {
+  const auto* items = items_of(d);
+  if (!items) return f(d);
+  std::vector<Datum> out;
+  for (const Datum& item : *items) out.push_back(rebuilt(item, f));
+  if (d.is<ListPtr>()) return list_of(std::move(out));
+  auto tuple = std::make_shared<Tuple>(**d.get<TuplePtr>());
+  tuple->items = std::move(out);
+  return Datum(TuplePtr(tuple));
+}
+
+bool is_bool_datum(const Datum& d) { return d.is<bool>() || d.is<Undecided>(); }
+
+Type type_of(const Datum& d) {
+  if (is_bool_datum(d)) return {DType::boolean, {}};
+  if (const auto* t = d.get<TensorPtr>()) return (*t)->type;
+  return {d.is<double>() ? DType::f64 : DType::i64, {}};
+}
+
+bool all_zero(const Value* v) {
+  if (!v->is_constant() || !v->tensor().defined()) return false;
+  bool zero = true;
+  for_each_index(v->tensor().shape(),
+                 [&](std::span<const std::int64_t> i) { zero &= v->tensor().get_double(i) == 0; });
+  return zero;
+}
+
+}  // namespace
+
+States::States(Interpreter& interpreter, const ts::Function& method, std::vector<Datum> arguments)
+    : interpreter_(interpreter),
+      build_(interpreter.builder()),
+      objects_(interpreter.objects()),
+      method_(method),
+      arguments_(std::move(arguments)) {}
+
+Datum States::call() { return interpreter_.call(method_, arguments_, ""); }
+
+Datum States::run() {
+  objects_.touch_all();
+  const std::array variables = {&arguments_};
+  before_.emplace(variables, objects_);
+  find_cells();
+  const bool conform =
+      std::all_of(cells_.begin(), cells_.end(), [&](const Cell& c) { return conforms(c, current(c)); });
+  add_inputs();
+  return conform ? run_after_initial_values() : run_first_or_later();
+}
+
+// Calls on trial until a call leaves what it found, up to the values of its inputs.
+void States::find_cells() {
+  for (int trial = 0; trial < max_trials; ++trial) {
+    std::optional<World> start;
+    const World after = interpreter_.on_trial(*before_, [&](Region& region) {
+      for (const Cell& cell : cells_) {
+        std::vector<Ref> values;
+        for (const Type& type : leaf_types(cell)) values.push_back(build_.ref(region.add_parameter(type)));
+        begin(cell, std::move(values));
+      }
+      start = before_->now();
+      call();
+    });
+    if (!add_changed(*start, after)) return;
+  }
+  throw unsupported("the attributes of the model take another form in each call");
+}
+
+bool States::add_changed(const World& start, const World& after) {
+  bool changed = false;
+  for (Cell& cell : cells_)
+    if (!cell.buffer) changed |= update(cell, after.slots.at(cell.slot).current);
+  for (const auto& [key, now] : after.slots) {
+    const auto known = [&, key = key](const Cell& c) { return !c.buffer && c.slot == key; };
+    if (objects_.is_created(key.first) || !now.written || !now.read_first ||
+        is_same_thing(start.slots.at(key).current, now.current) ||
+        std::any_of(cells_.begin(), cells_.end(), known))
+      continue;
+    cells_.push_back({.path = now.path, .slot = key, .form = now.current});
+    rebuilt(now.current, [&](const Datum& d) {
+      if (d.is_tensor()) cells_.back().shared |= before_->holds((*d.get<TensorPtr>())->buffer);
+      return d;
+    });
+    changed = true;
+  }
+  for (const auto& [buffer, now] : after.buffers) {
+    const auto known = [&, buffer = buffer](const Cell& c) { return c.buffer == buffer; };
+    if (buffer->state.empty() || is_same_content(start.buffers.at(buffer), now) ||
+        std::any_of(cells_.begin(), cells_.end(), known))
+      continue;
+    auto tensor = std::make_shared<AbstractTensor>();
+    tensor->type = buffer->value ? buffer->value->type() : Type{DType::i64, {}};
+    cells_.push_back({.path = buffer->state, .buffer = buffer, .form = Datum(tensor)});
+    changed = true;
+  }
+  return changed;
+}
+
+// A constant that changed becomes a value; true when the form of the cell is another now.
+bool States::update(Cell& cell, const Datum& now) {
+  const auto differs = [&](const char* what) {
+    return unsupported("the attribute {} {} from call to call", cell.path, what)
+        .hint("return the new state as an output and pass it in as an input");
+  };
+  const auto *was = items_of(cell.form), *is = items_of(now);
+  if ((was == nullptr) != (is == nullptr) || (was && was->size() != is->size()))
+    throw differs("changes its form");
+  bool changed = false;
+  std::vector<Datum> old, fresh;
+  const auto collect = [](std::vector<Datum>& into) {
+    return [&into](const Datum& d) {
+      into.push_back(d);
+      return d;
+    };
+  };
+  rebuilt(cell.form, collect(old));
+  rebuilt(now, collect(fresh));
+  if (old.size() != fresh.size()) throw differs("changes its form");
+  for (std::size_t i = 0; i < old.size(); ++i) {
+    const bool tensors = old[i].is_tensor() && fresh[i].is_tensor();
+    if (tensors && type_of(old[i]) != type_of(fresh[i]))
+      throw differs(
+          fmt::format("changes from {} to {}", type_of(old[i]).str(), type_of(fresh[i]).str()).c_str());
+    if (tensors || is_same_thing(old[i], fresh[i])) continue;
+    if (!is_python_scalar(old[i]) || !is_python_scalar(fresh[i]) ||
+        is_bool_datum(old[i]) != is_bool_datum(fresh[i]))
+      throw differs("changes its form");
+    if (cell.numbers_vary) continue;
+    cell.numbers_vary = true;
+    changed = true;
+  }
+  return changed;
+}
+
+bool States::is_leaf(const Cell& cell, const Datum& d) const {
+  return d.is_tensor() || d.is<Undecided>() || (cell.numbers_vary && d.is_number());
+}
+
+std::vector<Type> States::leaf_types(const Cell& cell) const {
+  std::vector<Type> types;
+  rebuilt(cell.form, [&](const Datum& d) {
+    if (is_leaf(cell, d)) types.push_back(type_of(d));
+    return d;
+  });
+  return types;
+}
+
+// What the file holds can stand where a later call's value stands.
+bool States::conforms(const Cell& cell, const Datum& initial) const {
+  if (cell.buffer) return true;
+  std::vector<Datum> old, fresh;
+  rebuilt(cell.form, [&](const Datum& d) { return old.push_back(d), d; });
+  rebuilt(initial, [&](const Datum& d) { return fresh.push_back(d), d; });
+  if (old.size() != fresh.size()) return false;
+  for (std::size_t i = 0; i < old.size(); ++i) {
+    const bool leaf = is_leaf(cell, old[i]);
+    const bool kinds = old[i].is_tensor() ? fresh[i].is_tensor() || is_python_scalar(fresh[i])
+                                          : is_python_scalar(old[i]) == is_python_scalar(fresh[i]);
+    if (leaf ? !kinds || type_of(old[i]) != type_of(fresh[i]) : !is_same_thing(old[i], fresh[i]))
+      return false;
+  }
+  return true;
+}
+
+Datum States::current(const Cell& cell) const {
+  return cell.buffer ? Datum() : objects_.slots().at(cell.slot).current;
+}
+
+void States::begin(const Cell& cell, std::vector<Ref> values) {
+  if (cell.buffer) return build_.set_content(*cell.buffer, values.at(0).value());
+  std::size_t next = 0;
+  objects_.slots().at(cell.slot).current = rebuilt(cell.form, [&](const Datum& d) {
+    if (!is_leaf(cell, d)) return d;
+    const Ref value = values.at(next++);
+    if (is_bool_datum(d))
+      return Datum(undecided("the attribute " + cell.path, "truth", {Datum(build_.tensor(value))}));
+    if (is_python_scalar(d)) return Datum(build_.python_number(value));
+    const TensorPtr t = build_.tensor(value, false);
+    if (cell.shared)
+      t->buffer->fixed = fmt::format("the attribute {}, which may share its memory", cell.path);
+    return Datum(t);
+  });
+}
+
+std::vector<Ref> States::values(const Cell& cell, const Datum& now) {
+  if (cell.buffer) return {build_.content(*cell.buffer)};
+  std::vector<Datum> forms;
+  rebuilt(cell.form, [&](const Datum& d) { return forms.push_back(d), d; });
+  std::vector<Ref> out;
+  std::size_t next = 0;
+  rebuilt(now, [&](const Datum& d) {
+    if (!is_leaf(cell, forms.at(next++))) return d;
+    out.push_back(is_bool_datum(d)                        ? condition_value(build_, d)
+                  : is_python_scalar(d) || !d.is_tensor() ? number_value(build_, d)
+                                                          : build_.read(*d.get<TensorPtr>()));
+    return d;
+  });
+  return out;
+}
+
+void States::add_inputs() {
+  Region& body = build_.graph().body();
+  for (Cell& cell : cells_) {
+    const std::vector<Type> types = leaf_types(cell);
+    for (std::size_t i = 0; i < types.size(); ++i)
+      cell.inputs.push_back(body.add_parameter(
+          types[i], "state." + cell.path + (types.size() > 1 ? fmt::format(".{}", i) : "")));
+  }
+}
+
+// The first call differs from the others in values only.
+Datum States::run_after_initial_values() {
+  for (const Cell& cell : cells_) {
+    std::vector<Ref> start;
+    const std::vector<Ref> initial = values(cell, current(cell));
+    for (std::size_t i = 0; i < cell.inputs.size(); ++i) {
+      const Ref input = build_.ref(cell.inputs[i]);
+      if (all_zero(initial[i].value())) {
+        start.push_back(input);
+        continue;
+      }
+      if (!started_) started_ = build_.graph().body().add_parameter({DType::boolean, {}}, "state.started");
+      start.push_back(where(build_.ref(started_), input, initial[i]));
+    }
+    begin(cell, std::move(start));
+  }
+  return call();
+}
+
+Datum States::run_first_or_later() {
+  Region& body = build_.graph().body();
+  started_ = body.add_parameter({DType::boolean, {}}, "state.started");
+  Node* made = body.insert_typed(If{}, {started_}, {}, 2);
+  std::vector<Datum> results(2);
+  std::vector<World> after;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const auto inside = build_.enter(made->region(k));
+    if (k == 0)
+      for (const Cell& cell : cells_) {
+        std::vector<Ref> inputs;
+        for (Value* v : cell.inputs) inputs.push_back(build_.ref(v));
+        begin(cell, std::move(inputs));
+      }
+    results[k] = call();
+    after.push_back(before_->now());
+    before_->restore();
+  }
+  Join join(build_, *made, *before_, {&after[0], &after[1]}, "whether it is the first call");
+  const Datum result = join.datum(results[0], results[1]);
+  join.finish();
+  return result;
+}
+
+void States::add_results() {
+  Graph& graph = build_.graph();
+  for (const Cell& cell : cells_) {
+    const std::vector<Ref> next = values(cell, current(cell));
+    for (std::size_t i = 0; i < cell.inputs.size(); ++i) {
+      graph.body().add_result(next.at(i).value());
+      graph.output_names.push_back(cell.inputs[i]->name());
+    }
+  }
+  if (!started_) return;
+  graph.body().add_result(build_.literal(std::int64_t{1}, DType::boolean).value());
+  graph.output_names.push_back(started_->name());
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,100 @@
+// An if whose condition is not known before the model runs: both blocks run, each in a region.
+#include "base/error.h"
+#include "converter/interpreter/interpreter.h"
+#include "converter/interpreter/join.h"
+#include "converter/interpreter/numbers.h"
+#include "ir/ops/control.h"
+#include "ir/ops/logic.h"
+
+namespace tenon::converter {
+
+namespace {
+
+std::string reason_of(const Datum& condition) {
+  const auto* undecided = condition.get<Undecided>();
+  return undecided ? undecided->why : kind_name(condition);
+}
+
+/// What one block did.
+struct Branch {
+  std::vector<Datum> outputs;
+  std::optional<World> after;
+  std::optional<ModelRaised> raised;
+};
+
+}  // namespace
+
+void Interpreter::take_back(const Remarks& before) {
+  report_ = before.report;
+  notes_ = before.notes;
+  baked_ = before.baked;
+  callers_.resize(before.callers);
+}
+
+World Interpreter::on_trial(const World& before, const std::function<void(Region&)>& run) {
+  const Remarks said = remarks();
+  Region& around = build_.region();
+  Node* made = around.insert_typed(If{}, {build_.literal(std::int64_t{1}, DType::boolean).value()}, {}, 2);
+  std::optional<World> after;
+  {
+    const auto inside = build_.enter(made->region());
+    run(made->region());
+    after = before.now();
+  }
+  before.restore();
+  take_back(said);
+  around.erase(made);
+  return *after;
+}
+
+Interpreter::Outputs Interpreter::run_unknown_if(const ts::Node& node, Frame& frame, const Datum& condition) {
+  const Source source = source_of(node, frame);
+  const std::string why = reason_of(condition);
+  Ref holds;
+  try {
+    holds = condition_value(build_, condition);
+  } catch (const Error& e) {
+    report_.add("if", fmt::format("an if on {}", e.message()), "", source);
+    return Outputs(node.outputs.size(), Datum(Poison{}));
+  }
+  objects_.touch_all();
+  const World before(frames_, objects_);
+  const Remarks said = remarks();
+  Region& around = build_.region();
+  Node* made = around.insert_typed(If{}, {holds.value()}, {}, 2, nullptr, source);
+  std::array<Branch, 2> branches;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const auto inside = build_.enter(made->region(k));
+    try {
+      branches[k].outputs = run_branch(node.blocks.at(k), frame);
+    } catch (const ModelRaised& e) { branches[k].raised = e; } catch (...) {
+      before.restore();
+      throw;
+    }
+    branches[k].after = before.now();
+    before.restore();
+  }
+  build_.set_source(source);
+  if (branches[0].raised || branches[1].raised) {
+    take_back(said);
+    around.erase(made);
+    if (branches[0].raised && branches[1].raised) throw *branches[0].raised;
+    const std::size_t raising = branches[0].raised ? 0 : 1;
+    tenon::apply_all(Check{.message = branches[raising].raised->said},
+                     std::array{raising == 0 ? logical_not(holds) : holds}, build_.place());
+    return run_branch(node.blocks.at(1 - raising), frame);
+  }
+  Join join(build_, *made, before, {&*branches[0].after, &*branches[1].after}, why);
+  Outputs out;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i)
+    out.push_back(join.datum(branches[0].outputs.at(i), branches[1].outputs.at(i)));
+  try {
+    join.finish();
+  } catch (...) {
+    before.restore();
+    throw;
+  }
+  return out;
+}
+
+}  // namespace tenon::converter

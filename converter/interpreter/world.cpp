@@ -1,0 +1,79 @@
+#include "converter/interpreter/world.h"
+
+#include "converter/tensor.h"
+
+namespace tenon::converter {
+
+World::World(std::span<std::vector<Datum>* const> variables, ObjectStore& objects) : objects_(&objects) {
+  for (std::vector<Datum>* frame : variables) {
+    variables_.emplace_back(frame, *frame);
+    for (const Datum& d : *frame) visit(d);
+  }
+  slots = objects.slots();
+  for (const auto& [key, slot] : slots) {
+    visit(slot.initial);
+    visit(slot.current);
+  }
+}
+
+void World::visit(const Datum& d) {
+  if (const auto* tensor = d.get<TensorPtr>()) {
+    buffers.emplace((*tensor)->buffer, *(*tensor)->buffer);
+  } else if (const auto* list = d.get<ListPtr>()) {
+    if (!lists.emplace(*list, **list).second) return;
+    for (const Datum& item : (*list)->items) visit(item);
+  } else if (const auto* dict = d.get<DictPtr>()) {
+    if (!dicts.emplace(*dict, **dict).second) return;
+    for (const auto& [key, value] : (*dict)->items) visit(value);
+  } else if (const auto* tuple = d.get<TuplePtr>()) {
+    if (!seen_.insert(tuple->get()).second) return;
+    for (const Datum& item : (*tuple)->items) visit(item);
+  } else if (const auto* series = d.get<Series>()) {
+    visit(Datum(series->stack));
+  } else if (const auto* undecided = d.get<Undecided>(); undecided && undecided->of) {
+    for (const Datum& operand : undecided->of->operands) visit(operand);
+  }
+}
+
+World World::now() const {
+  World out(*this);
+  for (auto& [buffer, content] : out.buffers) content = *buffer;
+  for (auto& [list, content] : out.lists) content = *list;
+  for (auto& [dict, content] : out.dicts) content = *dict;
+  for (auto& [variables, content] : out.variables_) content = *variables;
+  out.slots = objects_->slots();
+  return out;
+}
+
+void World::restore() const {
+  for (const auto& [buffer, content] : buffers) *buffer = content;
+  for (const auto& [list, content] : lists) *list = content;
+  for (const auto& [dict, content] : dicts) *dict = content;
+  for (const auto& [variables, content] : variables_) *variables = content;
+  objects_->slots() = slots;
+}
+
+bool is_same_thing(const Datum& a, const Datum& b) {
+  if (a.value.index() != b.value.index()) return false;
+  if (const auto* t = a.get<TuplePtr>()) {
+    const auto &x = (*t)->items, &y = (*b.get<TuplePtr>())->items;
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), is_same_thing);
+  }
+  if (const auto* object = a.get<ObjectPtr>()) {
+    const auto* m = dynamic_cast<const ModuleObject*>(object->get());
+    const auto* n = dynamic_cast<const ModuleObject*>(b.get<ObjectPtr>()->get());
+    return *object == *b.get<ObjectPtr>() || (m && n && m->instance == n->instance);
+  }
+  if (const auto* u = a.get<Undecided>()) return u->of && u->of == b.get<Undecided>()->of;
+  if (const auto* device = a.get<Device>()) return device->name == b.get<Device>()->name;
+  if (const auto* series = a.get<Series>()) return series->stack == b.get<Series>()->stack;
+  if (a.is<Uninitialized>() || a.is<Poison>()) return true;
+  return same_value(a, b);
+}
+
+bool is_same_content(const Buffer& a, const Buffer& b) {
+  return a.version == b.version && a.value == b.value && a.number == b.number && a.poisoned == b.poisoned &&
+         a.unreadable == b.unreadable;
+}
+
+}  // namespace tenon::converter

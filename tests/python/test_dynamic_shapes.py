@@ -1,0 +1,102 @@
+"""One artifact, many shapes: every size equals PyTorch's, and sizes out of range are an error that says so."""
+
+import subprocess
+
+import pytest
+import torch
+from torch import nn
+
+from tests.python.compared import assert_equal, convert, run
+
+torch.manual_seed(0)
+
+
+class Blocks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3, stride=2, padding=1)
+        self.norm = nn.BatchNorm2d(8)
+        self.head = nn.Linear(8, 5)
+
+    def forward(self, x):
+        y = torch.relu(self.norm(self.conv(x)))
+        y = torch.nn.functional.adaptive_avg_pool2d(y, 1).flatten(1)
+        return self.head(y)
+
+
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(50, 16)
+        self.qkv, self.out = nn.Linear(16, 48), nn.Linear(16, 16)
+        self.norm = nn.LayerNorm(16)
+
+    def forward(self, ids):
+        x = self.embed(ids) + torch.arange(ids.size(1)).unsqueeze(0).unsqueeze(-1) / 100
+        q, k, v = self.qkv(x).view(x.size(0), x.size(1), 3, 4, 4).permute(2, 0, 3, 1, 4).unbind(0)
+        y = torch.nn.functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(x.size(0), x.size(1), 16)
+        return self.norm(x + self.out(y)).mean(1)
+
+
+class Lstm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(6, 8, 2, batch_first=True)
+
+    def forward(self, x):
+        y, (h, c) = self.lstm(x)
+        return y, h
+
+
+class Unet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.down = nn.Conv2d(1, 4, 3, padding=1)
+        self.up = nn.ConvTranspose2d(4, 4, 2, stride=2)
+        self.out = nn.Conv2d(8, 1, 1)
+
+    def forward(self, x):
+        y = torch.relu(self.down(x))
+        z = self.up(torch.nn.functional.max_pool2d(y, 2))
+        return self.out(torch.cat([y, z], 1))
+
+
+CASES = [
+    (Blocks(), ["x=f32[N,3,H,W]"], [torch.randn(n, 3, h, w) for n, h, w in ((1, 32, 32), (5, 17, 40), (64, 8, 9))]),
+    (Encoder(), ["ids=i64[N,seq]"], [torch.randint(0, 50, (n, s)) for n, s in ((1, 1), (64, 3), (2, 512), (3, 77))]),
+    (Lstm(), ["x=f32[N,7,6]"], [torch.randn(n, 7, 6) for n in (1, 2, 64)]),
+    (Unet(), ["x=f32[N,1,2*h,2*w]"], [torch.randn(n, 1, h, w) for n, h, w in ((1, 8, 8), (3, 30, 6))]),
+]
+
+
+@pytest.mark.parametrize("model, specs, samples", CASES, ids=lambda v: type(v).__name__ if isinstance(v, nn.Module) else "")
+@pytest.mark.parametrize("kind", ["traced", "scripted"])
+def test_one_artifact_runs_every_size(tenon, tmp_path, kind, model, specs, samples):
+    model.eval()
+    source = torch.jit.script(model) if kind == "scripted" else torch.jit.trace(model, samples[-1], check_trace=False)
+    artifact = convert(tenon, source, specs, tmp_path)
+    for sample in samples:
+        with torch.no_grad():
+            assert_equal(run(tenon, artifact, [sample], tmp_path), model(sample), f"{list(sample.shape)}")
+
+
+class Baked(nn.Module):
+    """A trace writes int(x.shape[0]) down as a number."""
+
+    def forward(self, x):
+        return x + torch.ones(int(x.shape[0]), 1)
+
+
+def test_a_size_that_a_trace_wrote_down_is_said(tenon, tmp_path):
+    torch.jit.trace(Baked(), torch.randn(4, 3)).save(str(tmp_path / "model.pt"))
+    arguments = [tenon, "convert", tmp_path / "model.pt", "-o", tmp_path / "m.tenon", "--input", "x=f32[N,3]"]
+    done = subprocess.run(arguments, capture_output=True, text=True)
+    assert done.returncode != 0 or "fixed" in done.stdout, done.stdout + done.stderr
+    assert "4" in done.stdout + done.stderr
+
+
+def test_a_size_out_of_range_is_an_error(tenon, tmp_path):
+    source = torch.jit.trace(Blocks().eval(), torch.randn(1, 3, 8, 8))
+    artifact = convert(tenon, source, ["x=f32[N,3,8,8]"], tmp_path)
+    with pytest.raises(AssertionError, match=r"x has shape \[1,4,8,8\], the graph expects \[N,3,8,8\]: dim 1 is 4"):
+        run(tenon, artifact, [torch.randn(1, 4, 8, 8)], tmp_path)
