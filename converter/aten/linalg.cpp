@@ -198,7 +198,7 @@ Results matrix_norm(Call& call) {
 
 /// Powers 0, 1, ..., N - 1 of each element.
 Results vander(Call& call) {
-  const Ref given = call.tensor("x");
+  const Ref given = call.tensor("x").rank() == 0 ? reshape(call.tensor("x"), {Dim(1)}) : call.tensor("x");
   const Ref x = is_float(given.dtype()) ? given : cast(DType::i64, given);
   const Dim count = call.size("N", x.shape().back());
   Shape column = x.shape(), shape = x.shape();

@@ -117,7 +117,7 @@ Results native_batch_norm(Call& call) {
     return out;
   }
   call.ignore({"momentum"});
-  const Ref none = full({Dim(0)}, 0, working_dtype(x.dtype()), call.build.place());
+  const Ref none = full({Dim(0)}, 0, x.dtype(), call.build.place());
   return std::vector{batch_normed(call, x, eps), none, none};
 }
 

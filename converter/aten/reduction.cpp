@@ -37,7 +37,10 @@ Ref reduced(Call& call, const Ref& x) {
   return apply(op, {x});
 }
 
-Results sum_op(Call& call) { return reduced<Sum>(call, summand(call)); }
+Results sum_op(Call& call) {
+  const Ref x = summand(call);
+  return is_bool(x.dtype()) ? reduced<Any>(call, x) : reduced<Sum>(call, x);
+}
 /// The numbers of x with NaN replaced.
 Ref without_nan(const Ref& x) {
   return is_float(x.dtype()) ? where(apply(IsNan{}, {x}), x.literal(0), x) : x;
@@ -48,7 +51,10 @@ Results nanmean(Call& call) {
   const Ref count = reduced<Sum>(call, cast(x.dtype(), logical_not(apply(IsNan{}, {x}))));
   return reduced<Sum>(call, without_nan(x)) / count;
 }
-Results prod_op(Call& call) { return reduced<Prod>(call, summand(call)); }
+Results prod_op(Call& call) {
+  const Ref x = summand(call);
+  return is_bool(x.dtype()) ? reduced<All>(call, x) : reduced<Prod>(call, x);
+}
 Results mean_op(Call& call) { return reduced<Mean>(call, averaged(call)); }
 Results any_op(Call& call) { return reduced<Any>(call, call.tensor("self")); }
 Results all_op(Call& call) { return reduced<All>(call, call.tensor("self")); }

@@ -203,6 +203,15 @@ Results col2im(Call& call) {
   return batched ? y : reshape(y, {channels, size[0], size[1]});
 }
 
+/// Which indices count: not those of the padding, which `_embedding_bag` has none of when it is negative, and
+/// `embedding_bag` counts from the end.
+Ref bag_counts(Call& call, const Ref& indices, const Dim& rows) {
+  const bool counts_from_end = call.name == "embedding_bag" && call.has("padding_idx");
+  const std::int64_t padding = call.integer("padding_idx", -1);
+  if (padding < 0 && !counts_from_end) return full(indices.shape(), 1, DType::boolean, indices.place());
+  return not_equal(indices, dim_value(padding < 0 ? rows + padding : Dim(padding), indices));
+}
+
 /// Sums, means or maxima of the embeddings in each bag. The other results, which training needs, may not be
 /// read.
 Results embedding_bag(Call& call) {
@@ -214,10 +223,7 @@ Results embedding_bag(Call& call) {
   const Dim bags = offsets.shape()[0], count = indices.shape()[0];
   const Place& place = call.build.place();
   const Ref bag = apply(SearchSorted{.right = true}, {offsets, iota(count, place)}) - 1.0;
-  const Ref each = full({count}, 1, DType::boolean, place);
-  const std::int64_t padding = call.integer("padding_idx", -1);
-  const Ref padding_index = indices.literal(static_cast<double>(padding));
-  const Ref counted = padding < 0 ? each : not_equal(indices, padding_index);
+  const Ref counted = bag_counts(call, indices, weight.shape()[0]);
   const Ref column = reshape(counted, {count, Dim(1)});
   Ref rows = index_select(weight, 0, indices);
   if (const Ref w = call.optional_tensor("per_sample_weights")) rows = rows * reshape(w, {count, Dim(1)});

@@ -45,6 +45,7 @@ class Case:
     function: Callable  # of the tensors, to a list of tensors
     inputs: list[torch.Tensor]
     reference: Callable | None = None  # the same in NumPy or SciPy, of arrays
+    signed_zeros: bool = False  # the sign of a zero is a part of the result
     expected: list[torch.Tensor] = field(default_factory=list)
     arguments: str = ""  # for people
 
@@ -118,9 +119,11 @@ def make_case(op: OpInfo, dtype: torch.dtype, number: int, sample) -> Case | Non
             tensors[-1] = selected(x, tensors[-1], kwargs.get("dim", (*args, -1, -1)[UNSTABLE[op.name]]))
         return tensors
 
-    plain = len(tensors) == len(leaves) and isinstance(op, (UnaryUfuncInfo, BinaryUfuncInfo))
+    pointwise = isinstance(op, (UnaryUfuncInfo, BinaryUfuncInfo))
+    plain = len(tensors) == len(leaves) and pointwise
     reference = op.ref if plain else None
-    case = Case(full_name(op), family(op), dtype, number, function, tensors, reference, arguments=describe(leaves))
+    case = Case(full_name(op), family(op), dtype, number, function, tensors, reference,
+                signed_zeros=pointwise and not op.name.startswith("special."), arguments=describe(leaves))  # fmt: skip
     try:
         case.expected = run_eager(case)
     except Exception:
