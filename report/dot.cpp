@@ -5,9 +5,9 @@
 #include <map>
 
 #include "fusion/outline.h"
+#include "fusion/replaced.h"
 #include "ir/ops/control.h"
 #include "ir/print.h"
-#include "fusion/replaced.h"
 
 namespace tenon {
 namespace {

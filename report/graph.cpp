@@ -1,10 +1,10 @@
 #include "report/graph.h"
 
 #include "fusion/outline.h"
+#include "fusion/replaced.h"
 #include "ir/clone.h"
 #include "ir/flops.h"
 #include "ir/print.h"
-#include "fusion/replaced.h"
 
 namespace tenon {
 namespace {

@@ -121,8 +121,7 @@ constexpr char int_name[] = "Int", float_name[] = "Float", bool_name[] = "Bool";
 Results dropout(Call& call) {
   const bool train = call.flag("train", false);
   const double p = call.number("p", 0.5);
-  if (train && p != 0)
-    throw unsupported("dropout in training mode").hint("call model.eval() before tracing");
+  if (train && p != 0) throw unsupported("dropout in training mode").hint("call model.eval() before tracing");
   return call.tensor_ptr("input");
 }
 Results native_dropout(Call& call) {

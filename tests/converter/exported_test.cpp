@@ -121,9 +121,7 @@ TEST(Exported, ArgumentsThatTheFileLeavesOutHaveTheirDefaults) {
   const ts::Node& add = last_call(p);
   ASSERT_EQ(add.inputs.size(), 3u);  // self, other, alpha
   for (const ts::Node& node : p.root->type->method("forward")->body.nodes)
-    if (node.outputs == std::vector{add.inputs[2]}) {
-      EXPECT_EQ(std::get<std::int64_t>(node.constant), 1);
-    }
+    if (node.outputs == std::vector{add.inputs[2]}) { EXPECT_EQ(std::get<std::int64_t>(node.constant), 1); }
 }
 
 TEST(Exported, NodesSayWhereTheyComeFrom) {
