@@ -22,6 +22,7 @@ using nlohmann::json;
 
 /// An archive of y = x + w with x f32[s0,2] and w f32[2].
 struct Files {
+  // clang-format off: it takes JSON for C++.
   json program = json::parse(R"json({
     "schema_version": {"major": 8, "minor": 20}, "torch_version": "2.13.0",
     "opset_version": {"aten": 10}, "verifiers": ["TRAINING"],
@@ -38,38 +39,20 @@ struct Files {
                                 "nn_module_stack": "L__self__,,net.Net;L__self___block,block@1,net.Block"}}],
         "tensor_values": {
           "p_w": {"dtype": 7, "sizes": [{"as_int": 2}]},
-          "x": {"dtype": 7, "sizes": [{"as_expr": {"expr_str": "Symbol('s0', positive=True, integer=True)"
-}
-},
-                                      {"as_int": 2}]
-}
-, "add" : {
-  "dtype" : 7,
-      "sizes" : [ {"as_expr" : {"expr_str" : "Symbol('s0', positive=True, integer=True)"}}, {"as_int" : 2} ]
-}
-}
-}
-, "signature" : {
-  "input_specs" : [
-    {"parameter" : {"arg" : {"name" : "p_w"}, "parameter_name" : "block.w"}},
-    {"user_input" : {"arg" : {"as_tensor" : {"name" : "x"}}}}
-  ],
-  "output_specs" : [ {"user_output" : {"arg" : {"as_tensor" : {"name" : "add"}}}} ]
-},
-                "module_call_graph"
-    : [ {
-      "fqn" : "",
-      "signature" : {
-        "in_spec" : "[1, {\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": "
-                    "[{\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [{\"type\": "
-                    "null, \"context\": null, \"children_spec\": []}]}, {\"type\": \"builtins.dict\", "
-                    "\"context\": \"[]\", \"children_spec\": []}]}]",
-        "out_spec" : "[1, {\"type\": null, \"context\": null, \"children_spec\": []}]",
-        "forward_arg_names" : ["x"]
-      }
-    } ]
-}
-})json");
+          "x": {"dtype": 7, "sizes": [{"as_expr": {"expr_str": "Symbol('s0', positive=True, integer=True)"}}, {"as_int": 2}]},
+          "add": {"dtype": 7, "sizes": [{"as_expr": {"expr_str": "Symbol('s0', positive=True, integer=True)"}}, {"as_int": 2}]}}
+      },
+      "signature": {
+        "input_specs": [{"parameter": {"arg": {"name": "p_w"}, "parameter_name": "block.w"}},
+                        {"user_input": {"arg": {"as_tensor": {"name": "x"}}}}],
+        "output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "add"}}}}]},
+      "module_call_graph": [{"fqn": "", "signature": {
+        "in_spec": "[1, {\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [{\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [{\"type\": null, \"context\": null, \"children_spec\": []}]}, {\"type\": \"builtins.dict\", \"context\": \"[]\", \"children_spec\": []}]}]",
+        "out_spec": "[1, {\"type\": null, \"context\": null, \"children_spec\": []}]",
+        "forward_arg_names": ["x"]}}]
+    }
+  })json");
+  // clang-format on
   json weights = json::parse(R"({"config": {"block.w": {
     "path_name": "weight_0", "is_param": true, "use_pickle": false,
     "tensor_meta": {"dtype": 7, "sizes": [{"as_int": 2}], "strides": [{"as_int": 1}],

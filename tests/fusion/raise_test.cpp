@@ -163,7 +163,7 @@ TEST(Canonicalise, BiasOverMergedRows) {
 }
 )",
                R"(graph g(%x: f32[2,N,6]) {
-  %1 = linear(%x, @w, @b) : f32[2,N,4]
+  %1 = linear(%x, @w, @w.bias') : f32[2,N,4]
   return %1
 }
 )");
