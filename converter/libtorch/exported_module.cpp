@@ -108,6 +108,7 @@ c10::IValue constant(const ts::IValue& v, const c10::Type& wanted) {
   }
   if (const auto* text = std::get_if<std::string>(&v)) return *text;
   if (std::holds_alternative<ts::Device>(v)) return c10::Device(c10::kCPU);
+  if (const auto* flag = std::get_if<bool>(&v); flag && wanted.kind() == c10::TypeKind::AnyType) return *flag;
   TORCH_CHECK(is_number(v), "an argument of a kind that LibTorch's operators do not take");
   switch (wanted.kind()) {
     case c10::TypeKind::TensorType: return wrapped_number(v);
