@@ -1,6 +1,8 @@
 #include "check/settings.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -8,7 +10,7 @@ namespace tenon {
 namespace {
 
 CaseSettings read(const std::string& toml) {
-  const auto file = std::filesystem::path(::testing::TempDir()) / "case.toml";
+  const auto file = std::filesystem::path(::testing::TempDir()) / fmt::format("{}-case.toml", ::getpid());
   std::ofstream(file) << toml;
   return read_settings(file);
 }
@@ -41,6 +43,10 @@ scale = 0.5
 flag = true
 [outputs.logits]
 rtol = 1e-2
+[speed]
+baseline = "old.tenon"
+max_slowdown = 1.2
+over_unfused = 1.05
 [limits]
 nodes = 7
 steps = 8
@@ -64,6 +70,9 @@ artifact = 4096
   EXPECT_EQ(s.limits.steps, 8);
   EXPECT_EQ(s.limits.arena_bytes, 1024);
   EXPECT_EQ(s.limits.artifact_bytes, 4096);
+  EXPECT_EQ(s.speed.baseline, "old.tenon");
+  EXPECT_EQ(s.speed.max_slowdown, 1.2);
+  EXPECT_EQ(s.speed.over_unfused, 1.05);
   EXPECT_EQ(s.operators.at("fused conv+relu"), 3);
 }
 

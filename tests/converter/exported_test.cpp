@@ -1,6 +1,8 @@
 // Exported programs: archives written here, as torch.export.save writes them, and what may be wrong with
 // them.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <functional>
@@ -64,7 +66,8 @@ struct Files {
   json& weight() { return weights["config"]["block.w"]; }
 
   ts::Program load() const {
-    const auto path = std::filesystem::path(testing::TempDir()) / "exported_test.pt2";
+    const auto path =
+        std::filesystem::path(testing::TempDir()) / fmt::format("{}-exported_test.pt2", ::getpid());
     AtomicFile file(path);
     ZipWriter zip(file);
     const auto add = [&](const std::string& name, const std::string& content) {
@@ -77,6 +80,10 @@ struct Files {
     for (const auto& [name, content] : more) add(name, content);
     zip.finish();
     file.commit();
+    struct Removed {
+      const std::filesystem::path& path;
+      ~Removed() { std::filesystem::remove(path); }
+    } removed{path};
     return exported::load(path);
   }
 };
