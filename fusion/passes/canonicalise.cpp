@@ -160,6 +160,7 @@ const std::vector<Rule>& rules() {
       linear_of_merged_rows(),
       bias_of_merged_rows(),
       matmul_of_merged_batches(),
+      matmul_of_repeated_matrix(),
       max_pool_of_row(),
   };
   return list;

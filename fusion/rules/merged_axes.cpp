@@ -1,6 +1,7 @@
 // Exporters merge the leading axes around matrix products: a batch of rows becomes one long matrix.
 //   linear(reshape(x, [M,K]), w) = reshape(linear(x, w), [M,D])
 //   matmul(reshape(a, [B,m,k]), reshape(b, [B,k,n])) = reshape(matmul(a, b), [B,m,n])
+//   matmul(a, expand(b, [B,k,n])) = matmul(a, b)        for a of B matrices
 // Without the merging, one spelling is left, and the reshapes meet and vanish.
 #include "fusion/rules/rules.h"
 #include "ir/ops/linear.h"
@@ -9,15 +10,19 @@
 namespace tenon {
 namespace {
 
+Shape leading(const Value* v, std::size_t kept) {
+  return Shape(v->shape().begin(), v->shape().end() - static_cast<std::ptrdiff_t>(kept));
+}
+
 /// What a value merges the leading axes of, keeping the last ones; null: nothing.
 Value* unmerged(const Value* merged, std::size_t kept) {
   if (!merged->node() || !merged->node()->is<Reshape>()) return nullptr;
   Value* from = merged->node()->input();
+  if (from->rank() <= merged->rank() || merged->rank() < kept) return nullptr;
   const auto last = static_cast<std::ptrdiff_t>(kept);
-  const bool merges =
-      from->rank() > merged->rank() && merged->rank() >= kept &&
+  const bool keeps =
       std::equal(from->shape().end() - last, from->shape().end(), merged->shape().end() - last);
-  return merges ? from : nullptr;
+  return keeps && numel(leading(from, kept)) == numel(leading(merged, kept)) ? from : nullptr;
 }
 
 Ref with_leading(const Ref& x, Shape lead) {
@@ -55,6 +60,19 @@ Rule bias_of_merged_rows() {
               }};
 }
 
+Rule matmul_of_repeated_matrix() {
+  const auto matrix = [](const Match& m) -> Value* {
+    const Node* repeats = m["b"]->node();
+    return repeats && repeats->is<Expand>() && repeats->input()->rank() == 2 ? repeats->input() : nullptr;
+  };
+  return {
+      .name = "matmul_of_repeated_matrix",
+      .patterns = {op<MatMul>(hole("a"), hole("b"))},
+      .when = [matrix](const Match& m) { return matrix(m) && m["a"]->rank() == m["b"]->rank(); },
+      .build = [matrix](const Match& m,
+                        const Place& place) { return matmul(Ref(m["a"], place), Ref(matrix(m), place)); }};
+}
+
 Rule matmul_of_merged_batches() {
   return {.name = "matmul_of_merged_batches",
           .patterns = {op<MatMul>(hole("a"), hole("b"))},
@@ -68,7 +86,7 @@ Rule matmul_of_merged_batches() {
               [](const Match& m, const Place& place) {
                 const Ref a(m["a"], place), b(m["b"], place);
                 const Value* whole = unmerged(m["a"], 2) ? unmerged(m["a"], 2) : unmerged(m["b"], 2);
-                const Shape lead(whole->shape().begin(), whole->shape().end() - 2);
+                const Shape lead = leading(whole, 2);
                 return reshape(matmul(with_leading(a, lead), with_leading(b, lead)),
                                m.root()->output()->shape());
               }};

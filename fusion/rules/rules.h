@@ -17,6 +17,7 @@ Rule causal_attention();
 Rule linear_of_merged_rows();
 Rule bias_of_merged_rows();
 Rule matmul_of_merged_batches();
+Rule matmul_of_repeated_matrix();
 Rule max_pool_of_row();
 /// Not a Rule: the operator has two results.
 void drop_pool_indices(Rewriter&);

@@ -301,6 +301,10 @@ class Attends(nn.Module):
 
 
 BLOCKS = {
+    "conv-bn-relu": (nn.Sequential(nn.Conv2d(3, 4, 3, bias=False), nn.BatchNorm2d(4), nn.ReLU(inplace=True)), (2, 3, 8, 8)),
+    "layer norm": (nn.Sequential(nn.Linear(6, 8), nn.LayerNorm(8)), (2, 5, 6)),
+    "group norm": (nn.Sequential(nn.Conv1d(4, 6, 3, padding=1), nn.GroupNorm(2, 6), nn.SiLU()), (2, 4, 9)),
+    "transformer layer": (nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), (2, 5, 16)),
     "gelu": (nn.Sequential(nn.Linear(6, 8), nn.GELU(), nn.Linear(8, 6), nn.GELU("tanh")), (2, 5, 6)),
     "attention": (Attends(False), (2, 5, 16)),
     "causal attention": (Attends(True), (2, 5, 16)),
@@ -315,7 +319,7 @@ def test_a_decomposed_block_gives_the_same_graph(call, tmp_path, block):
     assert "same numbers, same fused graph" in call(0, "equiv", whole, core, "--samples", 1)
 
 
-@pytest.mark.parametrize("name", ["mlp", "xml_cnn"])
+@pytest.mark.parametrize("name", ["mlp", "resnet9", "unet", "transformer", "xml_cnn"])
 def test_a_decomposed_model_gives_the_same_graph(call, exported_tiny, tmp_path, name):
     program = torch.export.load(exported_tiny(name) / "model.pt2")
     torch.export.save(program.run_decompositions(), tmp_path / "core.pt2")
