@@ -42,7 +42,7 @@ Failure slower(const Case& c, const Comparison& comparison) {
   return {.kind = failure::slower,
           .message = fmt::format("{} takes {:.2f} times as long as {}, case.toml allows {}", what, ratio,
                                  c.settings.speed.baseline, comparison.max_slowdown),
-          .details = to_text(comparison, {.top = 10}),
+          .details = to_text(comparison, {.top = 10, .show_all = ""}),
           .file = settings_file,
           .data = to_json(comparison)};
 }

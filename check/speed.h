@@ -4,7 +4,7 @@
 
 #include "check/case.h"
 #include "check/result.h"
-#include "converter/model.h"
+#include "pipeline/model.h"
 
 namespace tenon {
 

@@ -1,4 +1,4 @@
-#include "converter/model.h"
+#include "pipeline/model.h"
 
 #include <chrono>
 

@@ -1,4 +1,4 @@
-// A model as every verb takes it: a source file, converted and fused, or an artifact.
+// A model as every verb takes it: a source file, read, converted and fused, or an artifact.
 #pragma once
 #include <filesystem>
 #include <functional>

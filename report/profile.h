@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/statistics.h"
-#include "converter/model.h"
+#include "pipeline/model.h"
 #include "report/compare.h"
 #include "runtime/attribution.h"
 #include "runtime/profile.h"

@@ -118,7 +118,7 @@ std::string times(const ProfileReport& p, const TextOptions& o) {
                                          [](double sum, const StepRow& s) { return sum + s.ms; });
     const bool cut = o.top > 0 && rows > static_cast<std::size_t>(o.top);
     return fmt::format("{}, {} ms in all{}\n\n", plural(rows, what), ms_text(total),
-                       cut ? fmt::format("; the {} slowest are shown (--top 0: all)", o.top) : "");
+                       cut ? fmt::format("; the {} slowest are shown{}", o.top, o.show_all) : "");
   };
   const auto table = [&](const char* what, const std::vector<TimeRow>& rows) {
     return time_table(what, rows, o) + rest(rows.size(), what);
@@ -214,7 +214,7 @@ std::string to_text(const Comparison& c, const TextOptions& o) {
                                               : fmt::format("{} -> {}", s->steps_before, s->steps_after));
   text += "\n" + table.str();
   if (c.steps.size() > changes.size())
-    text += fmt::format("{} more changed less (--top 0: all)\n", c.steps.size() - changes.size());
+    text += fmt::format("{} more changed less{}\n", c.steps.size() - changes.size(), o.show_all);
   text += fmt::format("not matched: {} of the time before, {} after\n", percent(c.unmatched_before),
                       percent(c.unmatched_after));
   if (!c.interleaved)

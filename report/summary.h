@@ -2,7 +2,7 @@
 #pragma once
 #include <nlohmann/json.hpp>
 
-#include "converter/model.h"
+#include "pipeline/model.h"
 #include "runtime/session.h"
 
 namespace tenon {

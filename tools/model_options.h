@@ -2,7 +2,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 
-#include "converter/model.h"
+#include "pipeline/model.h"
 #include "tools/arguments.h"
 
 namespace tenon::tools {

@@ -1,6 +1,6 @@
 // Where a model's results part: conversion, fusion and kernels searched in turn, on many samples.
 #pragma once
-#include "converter/model.h"
+#include "pipeline/model.h"
 #include "verify/search.h"
 
 namespace tenon {

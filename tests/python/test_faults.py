@@ -4,29 +4,11 @@
 """
 
 import json
-import os
 import shutil
-import subprocess
 
 import pytest
 
 DONE, DIFFERS, BAD_INPUT = 0, 1, 2
-
-
-@pytest.fixture
-def run(tenon, tmp_path):
-    """run("verify", ..., fault="wrong conv", module="layer2"): the command, on a CPU with that fault."""
-
-    def run(*arguments, code, fault="", module=""):
-        binary = tenon.parent / "faulty_tenon" if fault else tenon
-        environment = {**os.environ, "TENON_FAULT": fault, "TENON_SLOW_MODULE": module}
-        environment.pop("GITHUB_ACTIONS", None)
-        done = subprocess.run([binary, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True,
-                              timeout=600, stdin=subprocess.DEVNULL, env=environment)
-        assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout + done.stderr
-
-    return run
 
 
 @pytest.fixture

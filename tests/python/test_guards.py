@@ -16,18 +16,6 @@ def model(exported_tiny):
 
 
 @pytest.fixture
-def run(tenon, tmp_path):
-    def run(*arguments, code):
-        environment = {k: v for k, v in os.environ.items() if k != "GITHUB_ACTIONS"}
-        done = subprocess.run([tenon, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, timeout=300,
-                              stdin=subprocess.DEVNULL, env=environment)
-        assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout + done.stderr
-
-    return run
-
-
-@pytest.fixture
 def case(run, model, tmp_path):
     """A recorded case; case("...") writes its case.toml, case.spoil() its stored output."""
     folder = tmp_path / "cases" / "m"

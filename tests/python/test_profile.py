@@ -113,14 +113,14 @@ def test_trace_follows_the_format(profiled):
     assert steps[0]["args"].keys() >= {"kernel", "module", "flops", "bytes"}
 
 
-def test_a_trace_of_two_threads_has_a_track_of_the_worker(profile, exported_tiny, tmp_path):
-    assert profile(exported_tiny("unet") / "model.pt", "--threads", 2, "--iters", 3, "--trace", "t.json").returncode == DONE
+def test_a_trace_of_two_threads_has_a_track_of_the_worker(profile, exported, tmp_path):
+    assert profile(exported("resnet9") / "model.pt", "--threads", 2, "--iters", 3, "--trace", "t.json").returncode == DONE
     events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
     [track] = [e["tid"] for e in events if e["ph"] == "M" and e["args"]["name"] == "worker 1"]
     run = [e for e in events if e["ph"] == "X" and e["cat"] == "run"]
     steps = {e["args"]["step"]: e["name"] for e in run if "kernel" in e["args"]}
     spans = [e for e in run if e["tid"] == track]
-    assert all(steps[e["args"]["step"]] == e["name"] for e in spans)  # none where the machine left the worker no time
+    assert spans and all(steps[e["args"]["step"]] == e["name"] for e in spans)
 
 
 def test_text_fits_a_hundred_columns(profile, model, profiled):

@@ -1,10 +1,10 @@
 // A wrong conversion of a real model is found beside LibTorch's values, at the module where it is.
 #include <gtest/gtest.h>
 
-#include "converter/model.h"
 #include "ir/clone.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/conv.h"
+#include "pipeline/model.h"
 #include "runtime/inputs.h"
 #include "verify/search.h"
 
