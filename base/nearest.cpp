@@ -5,10 +5,9 @@
 #include <vector>
 
 namespace tenon {
-namespace {
 
 // Levenshtein's distance, row by row.
-std::size_t distance(std::string_view a, std::string_view b) {
+std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -22,11 +21,9 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-}  // namespace
-
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known) {
   const auto best = std::min_element(known.begin(), known.end(), [&](std::string_view a, std::string_view b) {
-    return distance(word, a) < distance(word, b);
+    return edit_distance(word, a) < edit_distance(word, b);
   });
   return best == known.end() ? std::string_view{} : *best;
 }

@@ -1,10 +1,14 @@
 // "did you mean": the known word closest to a mistyped one.
 #pragma once
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace tenon {
+
+/// Insertions, deletions and replacements that make one word the other.
+std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// The word with the fewest insertions, deletions and replacements to `word`; the first of equals; empty when
 /// `known` is empty.

@@ -10,6 +10,7 @@
 #include "check/record.h"
 #include "check/speed.h"
 #include "fusion/outline.h"
+#include "ir/operator_library.h"
 #include "ir/parse.h"
 #include "pipeline/model.h"
 #include "runtime/inputs.h"
@@ -131,6 +132,7 @@ class CaseRun {
     events_.stage("reading the samples");
     samples_ = read_samples(case_.folder);
     if (options_.convert.inputs.empty() && !samples_.empty()) take_types(samples_.front());
+    for (const std::string& library : settings_.libraries) load_operator_library(case_.file(library));
     model_ = open_model(case_.model, options_);
     if (!model_.is_source() && (!settings_.fuse || !settings_.off.empty() || !settings_.inputs.empty() ||
                                 settings_.method != "forward"))

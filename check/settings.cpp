@@ -233,6 +233,7 @@ constexpr Key<CaseSettings> case_keys[] = {
     {"threads", "a number from 1 to 1024", into<&CaseSettings::threads, positive>},
     {"fuse", "true or false", into<&CaseSettings::fuse, yes_or_no>},
     {"off", "a list of passes or rules", into<&CaseSettings::off, names>},
+    {"libraries", "a list of operator libraries", into<&CaseSettings::libraries, names>},
     {"tolerance", "a number", tolerance_part<&ToleranceSetting::share>},
     {"rtol", "a number", tolerance_part<&ToleranceSetting::rtol>},
     {"atol", "a number", tolerance_part<&ToleranceSetting::atol>},

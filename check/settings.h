@@ -47,6 +47,7 @@ struct CaseSettings {
   int threads = 1;
   bool fuse = true;
   std::vector<std::string> off;
+  std::vector<std::string> libraries;  // with operators of the user's own; relative to the case's folder
   ToleranceSetting tolerance;
   std::map<std::string, ToleranceSetting> outputs;  // by name
   Limits limits;

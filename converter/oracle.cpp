@@ -47,9 +47,7 @@ class TorchOracle::Impl {
       : path_(path.string()),
         timeout_(options.timeout),
         fixed_(options.fixed),
-        child_(find_tenon_torch(),
-               {"serve", std::filesystem::absolute(path).string(), "--threads",
-                std::to_string(options.threads), "--memory", std::to_string(options.memory_limit)}) {}
+        child_(find_tenon_torch(), arguments(path, options)) {}
 
   void ask(json header, std::span<const NamedRawTensor> given) {
     deadline_ = ChildProcess::Clock::now() + timeout_;
@@ -91,6 +89,18 @@ class TorchOracle::Impl {
   }
 
  private:
+  static std::vector<std::string> arguments(const std::filesystem::path& path, const OracleOptions& options) {
+    std::vector<std::string> list = {"serve",     std::filesystem::absolute(path).string(),
+                                     "--threads", std::to_string(options.threads),
+                                     "--memory",  std::to_string(options.memory_limit)};
+    add_operator_libraries(list);
+    if (!options.weights.empty()) {
+      list.emplace_back("--weights");
+      list.push_back(std::filesystem::absolute(options.weights).string());
+    }
+    return list;
+  }
+
   NamedRawTensor receive_tensor(const json& record) {
     NamedRawTensor result{record.at(0).get<std::string>(), {}};
     const auto dtype = dtype_from_name(record.at(1).get<std::string>());

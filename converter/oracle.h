@@ -42,6 +42,7 @@ struct OracleOptions {
   std::chrono::seconds timeout{600};  // for starting, and for each call
   std::uint64_t memory_limit = 0;     // bytes beyond LibTorch itself; 0: no limit
   std::vector<NamedRawTensor> fixed;  // what every call gets besides its inputs
+  std::filesystem::path weights;      // of a .pt2: a .safetensors file beside it
 };
 
 struct OracleCall {

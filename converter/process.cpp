@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "ir/operator_library.h"
 
 namespace tenon {
 namespace {
@@ -187,6 +188,13 @@ std::filesystem::path find_tenon_torch() {
               places[0].string(), places[1].string())
       .hint(
           "build Tenon with -DTENON_TORCH=ON and the torch wheel in build/venv, or export the model as .pt2");
+}
+
+void add_operator_libraries(std::vector<std::string>& arguments) {
+  for (const std::filesystem::path& library : operator_libraries()) {
+    arguments.emplace_back("--operators");
+    arguments.push_back(library.string());
+  }
 }
 
 }  // namespace tenon

@@ -54,4 +54,7 @@ class ChildProcess {
 /// Throws Error when there is none.
 std::filesystem::path find_tenon_torch();
 
+/// Has tenon-torch load the operator libraries that this process has loaded.
+void add_operator_libraries(std::vector<std::string>& arguments);
+
 }  // namespace tenon

@@ -11,9 +11,11 @@ namespace tenon {
 
 /// One kind of thing that Tenon does not support, and everywhere the model does it.
 struct UnsupportedUse {
-  std::string what;    // "aten::nonzero", "if", "state"
-  std::string reason;  // a sentence
-  std::string hint;    // what to write instead; may be empty
+  std::string what;          // "aten::nonzero", "if", "state"
+  std::string reason;        // a sentence
+  std::string hint;          // what to write instead; may be empty
+  std::string nearest;       // an operator of a similar name that is supported; may be empty
+  bool is_operator = false;  // a user may bring it: docs/custom_operators.md
   int count = 0;
   std::vector<std::string> places;  // "encoder.layer.0 (net.py:57)", each once
   bool operator==(const UnsupportedUse&) const = default;
@@ -24,8 +26,13 @@ struct UnsupportedReport {
 
   bool empty() const { return uses.empty(); }
   void add(std::string_view what, std::string_view reason, std::string_view hint, const Source& where);
+  /// An operator that is not implemented: looks up what to write instead.
+  void add_operator(std::string_view name, std::string_view reason, const Source& where);
   /// The one Error that lists them all.
   Error to_error() const;
+
+ private:
+  UnsupportedUse& use(std::string_view what, std::string_view reason, const Source& where);
 };
 
 /// What holds for the converted graph but not, or not visibly, for the model.
@@ -34,6 +41,8 @@ struct ConvertNote {
     assumption,  // "N == 8 is assumed" where the model would raise otherwise
     baked_size,  // a number in a traced file that equals a size of the trace
     input,       // an in-place write to an input, which the caller will not see
+    custom,      // an operator of a library: verification uses the same library
+    weights,     // given weights that the program does not use
     training,    // a module saved in training mode, converted in eval mode
   } kind;
   std::string text;

@@ -1,5 +1,7 @@
 #include "pipeline/model.h"
 
+#include <fmt/ranges.h>
+
 #include <chrono>
 
 #include "base/error.h"
@@ -18,16 +20,26 @@ double ms_since(Clock::time_point begin) {
 }
 
 Model import_source(const std::filesystem::path& path, FileKind kind, const OpenOptions& options) {
+  if (!options.weights.empty() && kind != FileKind::pt2)
+    throw error("weights beside a model are read for .pt2 files")
+        .at(options.weights.string())
+        .hint("a .pt file holds its weights");
   Model model{.path = path, .kind = kind};
   options.progress("reading " + path.filename().string());
   auto begin = Clock::now();
-  const torchscript::Program program = kind == FileKind::pt2 ? exported::load(path) : torchscript::load(path);
+  const torchscript::Program program =
+      kind == FileKind::pt2 ? exported::load(path, options.weights) : torchscript::load(path);
   model.read_ms = ms_since(begin);
   options.progress("converting");
   begin = Clock::now();
   ConvertOptions convert = options.convert;
   convert.notes = &model.notes;
   model.imported = convert_torchscript(program, convert);
+  if (!program.unused_weights.empty())
+    model.notes.push_back({ConvertNote::Kind::weights,
+                           fmt::format("{} names {} weights that the model does not use: {}",
+                                       options.weights.filename().string(), program.unused_weights.size(),
+                                       fmt::join(program.unused_weights, ", "))});
   model.import_ms = ms_since(begin);
   return model;
 }

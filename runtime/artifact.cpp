@@ -9,8 +9,8 @@
 #include "base/input_file.h"
 #include "ir/parse.h"
 #include "ir/print.h"
+#include "ir/safetensors_format.h"
 #include "ir/verify.h"
-#include "runtime/safetensors_format.h"
 
 namespace tenon {
 namespace {

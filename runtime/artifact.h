@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "ir/graph.h"
-#include "runtime/safetensors.h"
+#include "ir/safetensors.h"
 
 namespace tenon {
 

@@ -6,11 +6,14 @@
 #include "base/error.h"
 #include "ir/bind.h"
 #include "ir/print.h"
+#include "report/conversion.h"
 #include "runtime/stream.h"
 #include "tools/model_options.h"
+#include "tools/output.h"
 #include "tools/ranges.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
+#include "verify/json.h"
 #include "verify/outputs.h"
 #include "verify/torch.h"
 
@@ -19,8 +22,8 @@ namespace {
 
 struct ConvertVerb {
   ModelOptions model;
-  std::string output, print_ir;
-  bool explain = false, no_verify = false, json = false;
+  std::string output, print_ir, json;
+  bool explain = false, report = false, no_verify = false;
   double tolerance = 1e-4;
 };
 
@@ -80,7 +83,8 @@ class SourceCheck {
   SourceCheck(const ConvertVerb& o, Model& model)
       : options_(o),
         model_(model),
-        torch_(model.path, {.fixed = fixed_numbers(o.model.open_options().convert.inputs)}),
+        torch_(model.path,
+               {.fixed = fixed_numbers(o.model.open_options().convert.inputs), .weights = o.model.weights}),
         session_(model.graph, {.threads = o.model.threads}),
         stream_(session_) {}
 
@@ -156,19 +160,37 @@ std::string output_path(const ConvertVerb& o) {
                           : o.output;
 }
 
+// What stands in the way is written before the error that lists it goes on.
+Model opened(const ConvertVerb& o, Progress& progress) {
+  UnsupportedReport unsupported;
+  try {
+    return o.model.open([&](std::string_view what) { progress.say(what); }, &unsupported);
+  } catch (const Error& e) {
+    if (!o.json.empty()) write_text(o.json, json_text(conversion_json(o.model.path, unsupported, e)));
+    throw;
+  }
+}
+
 int convert(const ConvertVerb& o) {
   const std::string target = output_path(o);
   std::error_code missing;
   if (std::filesystem::equivalent(target, o.model.path, missing))
     throw error("the artifact would replace the model it is made from").at(target).hint("give another -o");
   Progress progress;
-  Model model = o.model.open([&](std::string_view what) { progress.say(what); });
+  check_is_file(o.json);
+  check_outputs_apart({o.json, target});
+  Model model = opened(o, progress);
   if (!model.is_source())
     throw error("this is an artifact already").at(o.model.path).hint("give the source model");
   progress.say("");
   if (!o.print_ir.empty()) print_stage(model, o.print_ir, o.model);
   if (o.explain) explain(model.fusion);
-  if (o.output.empty() && (o.explain || !o.print_ir.empty())) return 0;
+  if (o.report) fmt::print("{}", conversion_text(model));
+  const bool only_shows = o.explain || o.report || !o.print_ir.empty();
+  if (o.output.empty() && only_shows) {
+    if (!o.json.empty()) write_text(o.json, json_text(conversion_json(model)));
+    return 0;
+  }
   model.facts["verified"] = "no";
   if (!o.no_verify) {
     progress.say("verifying against LibTorch");
@@ -179,6 +201,7 @@ int convert(const ConvertVerb& o) {
   for (std::size_t i = 0; i < model.notes.size(); ++i)
     model.facts[fmt::format("note.{}", i)] = model.notes[i].text;
   save_artifact({.graph = model.graph, .goldens = model.goldens, .notes = model.facts}, target);
+  if (!o.json.empty()) write_text(o.json, json_text(conversion_json(model)));
   progress.say("");
   for (const ConvertNote& n : model.notes) fmt::print("note: {}\n", n.text);
   fmt::print("{}: {} nodes, {} rewrites, {}\n", target, model.graph->body().nodes().size(),
@@ -199,6 +222,8 @@ void add_convert(CLI::App& app, int& exit_code) {
   verb->add_option("--print-ir", o->print_ir, "Show the graph at a stage")
       ->check(CLI::IsMember({"imported", "fused", "planned"}));
   verb->add_flag("--explain-fusion", o->explain, "Say what fused, what did not and why");
+  verb->add_flag("--report", o->report, "Say what was folded, raised and fused, and where sizes come from");
+  verb->add_option("--json", o->json, "Write that, and what is unsupported")->type_name("FILE");
   verb->add_flag("--no-verify", o->no_verify, "Do not run the source model; the artifact says so");
   verb->add_option("--tolerance", o->tolerance, "Largest error allowed, as a share of the largest value")
       ->capture_default_str()

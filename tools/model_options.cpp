@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "ir/operator_library.h"
 #include "tools/ranges.h"
 
 namespace tenon::tools {
@@ -51,6 +52,11 @@ void ModelOptions::add_model(CLI::App& verb) {
           "[name=]VALUE: a type (x=f32[N,3,224,224]), a file (x=image.npy, .npz, .pb) or a number (n=5)")
       ->type_name("INPUT")
       ->allow_extra_args(false);
+  verb.add_option("--operators", operators, "A library with operators of your own (docs/custom_operators.md)")
+      ->type_name("LIBRARY")
+      ->allow_extra_args(false);
+  verb.add_option("--weights-from", weights, "The weights of a .pt2, by name, in a .safetensors file")
+      ->type_name("FILE");
   verb.add_option("--method", method, "The method of the module to convert")->capture_default_str();
   verb.add_flag("--no-fuse", no_fuse, "Group nothing: one step per operator");
   verb.add_option("--off", off, "A pass or rule to leave out")->type_name("NAME")->allow_extra_args(false);
@@ -73,6 +79,7 @@ OpenOptions ModelOptions::open_options() const {
   OpenOptions options;
   for (const InputArgument& a : parse_inputs(inputs)) options.convert.inputs.push_back(spec(a));
   options.convert.method = method;
+  options.weights = weights;
   options.fuse = {.fuse = !no_fuse, .stop_after = stop_after, .off = off};
   return options;
 }
@@ -116,15 +123,19 @@ std::vector<Tensor> ModelOptions::values(const Model& model, std::int64_t batch)
   return input_values(*model.graph, std::move(given), seed, bindings);
 }
 
-Model ModelOptions::open(const std::function<void(std::string_view)>& progress) const {
+Model ModelOptions::open(const std::function<void(std::string_view)>& progress,
+                         UnsupportedReport* unsupported) const {
+  for (const std::string& library : operators) load_operator_library(library);
   OpenOptions options = open_options();
   options.progress = progress;
+  options.convert.report = unsupported;
   Model model = open_model(path, options);
-  const bool asks_for_conversion = no_fuse || stop_after >= 0 || !off.empty() || method != "forward";
+  const bool asks_for_conversion =
+      no_fuse || stop_after >= 0 || !off.empty() || method != "forward" || !weights.empty();
   if (!model.is_source() && asks_for_conversion)
     throw error(
-        "an artifact is converted and fused already: --method, --no-fuse, --off and "
-        "--stop-after-rewrite do nothing")
+        "an artifact is converted and fused already: --method, --weights-from, --no-fuse, --off "
+        "and --stop-after-rewrite do nothing")
         .at(path)
         .hint("give the source model");
   return model;

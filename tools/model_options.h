@@ -11,6 +11,8 @@ struct ModelOptions {
   std::string path;
   std::vector<std::string> inputs;
   std::vector<std::string> sizes;
+  std::vector<std::string> operators;
+  std::string weights;
   std::string method = "forward";
   std::vector<std::string> off;
   bool no_fuse = false;
@@ -18,7 +20,7 @@ struct ModelOptions {
   int threads = 1;
   std::uint64_t seed = 0;
 
-  /// MODEL, --input, --method, --no-fuse, --off, --stop-after-rewrite.
+  /// MODEL, --input, --operators, --weights-from, --method, --no-fuse, --off, --stop-after-rewrite.
   void add_model(CLI::App& verb);
   /// --threads, --seed, --shape.
   void add_run(CLI::App& verb);
@@ -28,7 +30,9 @@ struct ModelOptions {
   /// Values for the graph's inputs: given ones, random of given types, random for the others. A first axis
   /// whose size nothing says has `batch`.
   std::vector<Tensor> values(const Model&, std::int64_t batch = 1) const;
-  Model open(const std::function<void(std::string_view)>& progress) const;
+  /// `unsupported` receives what an Error lists.
+  Model open(const std::function<void(std::string_view)>& progress,
+             UnsupportedReport* unsupported = nullptr) const;
 };
 
 }  // namespace tenon::tools

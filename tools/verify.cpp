@@ -60,7 +60,8 @@ class Reference {
                     "give it: --source model.pt, or compare with --against reference");
       torch_ = std::make_unique<TorchOracle>(
           o.source.empty() ? model.path : std::filesystem::path(o.source),
-          OracleOptions{.fixed = fixed_numbers(o.model.open_options().convert.inputs)});
+          OracleOptions{.fixed = fixed_numbers(o.model.open_options().convert.inputs),
+                        .weights = o.model.weights});
     } else if (o.against == "onnxruntime") {
       if (o.source.empty()) need_source("ONNX Runtime", "give it as ONNX: --source model.onnx");
     } else if (o.against != "reference" && !std::filesystem::is_directory(o.against)) {

@@ -84,6 +84,12 @@ const AtenMapping* find_mapping(std::string_view name, std::string_view overload
   return it == all.end() ? nullptr : &it->second;
 }
 
+std::vector<std::string_view> mapped_names() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, mapping] : mappings()) names.emplace_back(name);
+  return names;
+}
+
 Results run_mapping(const AtenMapping& mapping, Call& call) {
   std::vector<Ref> operands;
   if (mapping.op->meaning == Meaning::pointwise) {

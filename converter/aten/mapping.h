@@ -13,6 +13,8 @@ struct AtenMapping {
 
 /// The definition that names "name.overload", or else "name"; null when there is none.
 const AtenMapping* find_mapping(std::string_view name, std::string_view overload);
+/// The names that definitions give, with overloads.
+std::vector<std::string_view> mapped_names();
 /// Pointwise operands are promoted as PyTorch does; axes are normalised.
 Results run_mapping(const AtenMapping&, Call&);
 

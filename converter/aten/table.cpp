@@ -1,10 +1,12 @@
 #include "converter/aten/table.h"
 
+#include <algorithm>
 #include <optional>
 #include <unordered_map>
 
 #include "base/error.h"
 #include "converter/aten/mapping.h"
+#include "converter/aten/names.h"
 #include "converter/aten/promote.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/shape.h"
@@ -184,6 +186,19 @@ const Entry* find_entry(std::string_view name, std::string_view overload) {
   auto it = index.find(std::string(name) + "." + std::string(overload));
   if (it == index.end()) it = index.find(name);
   return it == index.end() ? nullptr : it->second;
+}
+
+std::span<const std::string_view> implemented_operators() {
+  static const auto names = [] {
+    std::vector<std::string_view> all = mapped_names();
+    for (const auto& family : families)
+      for (const Entry& entry : family()) all.push_back(entry.name);
+    for (std::string_view& name : all) name = name.substr(0, name.find('.'));
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  }();
+  return names;
 }
 
 bool is_aten_implemented(std::string_view name, std::string_view overload) {

@@ -88,6 +88,20 @@ void check_inside(const ts::Tensor& t, const std::string& name) {
   if (count > 0 && last >= held) malformed(fmt::format("the tensor {} reaches outside its bytes", name));
 }
 
+/// Tied weights share an entry; a file beside the archive names one of them.
+void add_twins(const json& config, std::map<std::string, ts::IValue>& given) {
+  std::map<std::string, ts::IValue> by_entry;
+  const auto key = [](const json& record) {
+    return record.at("path_name").get<std::string>() + record.at("tensor_meta").dump();
+  };
+  for (const auto& [name, record] : config.items())
+    if (const auto found = given.find(name); found != given.end())
+      by_entry.emplace(key(record), found->second);
+  for (const auto& [name, record] : config.items())
+    if (const auto twin = by_entry.find(key(record)); twin != by_entry.end())
+      given.emplace(name, twin->second);
+}
+
 }  // namespace
 
 Archive::Archive(const std::filesystem::path& path) : file_(opened(path)), zip_(file_->bytes()) {
@@ -104,7 +118,8 @@ std::string Archive::program() const {
   return zip_.read_text(*find(fmt::format("{}{}{}", kModels, model_, kJson)), kLargestText);
 }
 
-std::map<std::string, ts::IValue> Archive::read_tensors(ts::Program& p) const {
+std::map<std::string, ts::IValue> Archive::read_tensors(ts::Program& p,
+                                                        std::map<std::string, ts::IValue> given) const {
   std::map<std::string, ts::IValue> by_name;
   std::map<const ZipMember*, const ts::Storage*> storages;
   std::map<std::pair<const ZipMember*, std::string>, const ts::Tensor*> tensors;
@@ -119,6 +134,7 @@ std::map<std::string, ts::IValue> Archive::read_tensors(ts::Program& p) const {
     if (meta.at("layout").get<std::int64_t>() != kStrided) return ts::Unsupported{"a sparse tensor"};
     const std::string path = record.at("path_name").get<std::string>();
     const ZipMember* entry = find(fmt::format("data/{}/{}", folder, path));
+    if (!entry && folder == "weights") return ts::None{};  // the program's reader lists them all
     if (!entry) malformed(fmt::format("the bytes of {} ({}) are missing", name, path));
     const auto [known, is_new] = tensors.try_emplace({entry, meta.dump()}, nullptr);
     if (!is_new) return known->second;
@@ -137,10 +153,14 @@ std::map<std::string, ts::IValue> Archive::read_tensors(ts::Program& p) const {
     const ZipMember* entry = find(fmt::format("data/{}/{}_{}_config.json", folder, model_, folder));
     if (!entry) continue;
     const json config = json::parse(zip_.read_text(*entry, kLargestText));
-    for (const auto& [name, record] : config.at("config").items())
-      if (!by_name.emplace(name, read(folder, name, record)).second)
+    if (folder == "weights") add_twins(config.at("config"), given);
+    for (const auto& [name, record] : config.at("config").items()) {
+      const auto beside = given.find(name);
+      if (!by_name.emplace(name, beside != given.end() ? beside->second : read(folder, name, record)).second)
         malformed(fmt::format("two tensors are called {}", name));
+    }
   }
+  by_name.merge(given);
   return by_name;
 }
 

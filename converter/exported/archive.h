@@ -24,8 +24,9 @@ class Archive {
   std::string program() const;
   /// Puts weights and constants into the Program as ranges of the file; nothing is copied, and what shares
   /// an entry shares a storage. By name: "layer1.weight", "lifted_tensor_0". What has no form here is
-  /// Unsupported.
-  std::map<std::string, torchscript::IValue> read_tensors(torchscript::Program&) const;
+  /// Unsupported. `given` takes the place of what the archive holds, or should hold.
+  std::map<std::string, torchscript::IValue> read_tensors(
+      torchscript::Program&, std::map<std::string, torchscript::IValue> given = {}) const;
 
  private:
   const ZipMember* find(const std::string& inside) const;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "converter/exported/dtypes.h"
 #include "converter/exported/size_text.h"
+#include "ir/operator_library.h"
 
 namespace tenon::exported {
 namespace {
@@ -298,13 +299,13 @@ void GraphReader::read_node(const json& node) {
   const std::string target = node.at("target").get<std::string>();
   const std::string key = key_of(target);
   if (is_assertion(key)) return;
-  if (key.starts_with("aten::")) return read_aten(node, key);
+  if (key.starts_with("aten::") || find_library_operator(key)) return read_operator(node, key);
   if (key.starts_with("higher_order::")) return read_higher_order(node, key.substr(14));
   if (!key.empty()) return refuse(node, "a custom operator");
   if (!read_symbolic(node, target)) refuse(node, "a function on sizes that is not implemented");
 }
 
-void GraphReader::read_aten(const json& node, const std::string& key) {
+void GraphReader::read_operator(const json& node, const std::string& key) {
   const ts::Schema* schema = out_.schemas().find(key);
   if (!schema) return refuse(node, "the operator is not one that Tenon knows of PyTorch");
   std::unordered_map<std::string_view, const json*> given;

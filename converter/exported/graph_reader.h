@@ -56,7 +56,7 @@ class GraphReader {
 
   void read_node(const json& node);
   ts::Source source_of(const json& node);
-  void read_aten(const json& node, const std::string& key);
+  void read_operator(const json& node, const std::string& key);
   bool read_symbolic(const json& node, const std::string& target);
   void read_higher_order(const json& node, const std::string& name);
   void refuse(const json& node, std::string why);

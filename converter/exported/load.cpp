@@ -5,16 +5,21 @@
 #include "base/error.h"
 #include "converter/exported/archive.h"
 #include "converter/exported/program_reader.h"
+#include "converter/exported/weights.h"
 
 namespace tenon::exported {
 
-torchscript::Program load(const std::filesystem::path& path) {
+torchscript::Program load(const std::filesystem::path& path, const std::filesystem::path& weights) {
   try {
     const Archive archive(path);
     torchscript::Program program;
     program.path = path.string();
     program.file = archive.file();
-    read_program(archive.program(), archive.read_tensors(program), program);
+    std::map<std::string, torchscript::IValue> given;
+    if (!weights.empty()) given = read_weights(weights, program);
+    read_program(archive.program(), archive.read_tensors(program, given), program);
+    for (const auto& [name, tensor] : given)
+      if (!program.root->find(name)) program.unused_weights.push_back(name);
     return program;
   } catch (const nlohmann::json::exception& e) {
     throw error("the archive does not hold together: {}", e.what())

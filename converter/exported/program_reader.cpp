@@ -1,10 +1,14 @@
 #include "converter/exported/program_reader.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "converter/exported/graph_reader.h"
 #include "converter/exported/pytree.h"
+#include "converter/exported/weights.h"
 
 namespace tenon::exported {
 namespace {
@@ -50,6 +54,7 @@ class ProgramReader {
     self_ = add_argument("self", self);
     reader_.enter(graph_module_.at("graph"));
     read_inputs();
+    check_missing();
     reader_.read_nodes();
     out_.set_source({});
     read_results();
@@ -123,8 +128,14 @@ class ProgramReader {
 
   void attribute(const std::string& value, const std::string& name, bool is_parameter) {
     const auto data = tensors_.find(name);
-    if (data == tensors_.end()) malformed_program(fmt::format("the data of {} is missing", name));
     const auto* type = reader_.promised_type(value);
+    const bool is_there = data != tensors_.end() && !std::holds_alternative<ts::None>(data->second);
+    if (!is_there) {
+      missing_.push_back(name);
+      return;
+    }
+    if (const auto* tensor = std::get_if<const ts::Tensor*>(&data->second); tensor && type->promised)
+      check_weight(name, **tensor, *type);
     const std::string_view kept = out_.keep(name);
     if (!class_.slot(kept)) {
       class_.attributes.push_back({kept, type, is_parameter, !is_parameter});
@@ -133,6 +144,16 @@ class ProgramReader {
     const ts::ValueId id = out_.value(out_.keep(value), type);
     out_.add("prim::GetAttr", {self_}, {id}).name = kept;
     reader_.bind(value, id);
+  }
+
+  void check_missing() const {
+    constexpr std::size_t shown = 5;
+    if (missing_.empty()) return;
+    const std::vector<std::string> some(
+        missing_.begin(), missing_.begin() + static_cast<std::ptrdiff_t>(std::min(shown, missing_.size())));
+    throw error("the data of {} weights are missing: {}{}", missing_.size(), fmt::join(some, ", "),
+                some.size() < missing_.size() ? ", ..." : "")
+        .hint("give them: --weights-from FILE.safetensors, with the names of the model's state dict");
   }
 
   Leaf user_input(const json& arg) {
@@ -275,6 +296,7 @@ class ProgramReader {
   GraphReader reader_;
   ts::ValueId self_ = 0;
   std::vector<Leaf> leaves_;
+  std::vector<std::string> missing_;
   std::size_t next_leaf_ = 0;
 };
 

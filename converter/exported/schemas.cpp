@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "ir/operator_library.h"
 
 namespace tenon::exported {
 namespace {
@@ -165,6 +166,9 @@ class Reader {
 const ts::Schema* Schemas::find(const std::string& key) {
   const auto [known, is_new] = known_.try_emplace(key, nullptr);
   if (!is_new) return known->second;
+  if (const LibraryOperator* custom = find_library_operator(key))
+    return known->second = &p_.schemas.emplace_back(
+               Reader(p_).schema(p_.strings.emplace_back(custom->signature.torch_schema(key))));
   const auto found =
       std::lower_bound(lines().begin(), lines().end(), std::string_view(key),
                        [](std::string_view line, std::string_view k) { return key_of(line) < k; });

@@ -16,7 +16,7 @@ class Schemas {
  public:
   explicit Schemas(torchscript::Program& program) : p_(program) {}
 
-  /// Of "aten::add.Tensor" or "aten::relu"; null when PyTorch has no such operator.
+  /// Of "aten::add.Tensor", "aten::relu", or of an operator of a loaded library; null when there is none.
   const torchscript::Schema* find(const std::string& key);
 
  private:

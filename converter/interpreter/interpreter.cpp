@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "converter/aten/call.h"
+#include "converter/custom.h"
 #include "converter/interpreter/numbers.h"
 #include "converter/interpreter/scalars.h"
 #include "converter/interpreter/series.h"
@@ -46,6 +47,22 @@ std::string operator_name(const ts::Node& node) {
   std::string out(node.kind);
   if (node.schema && !node.schema->overload.empty()) out += "." + std::string(node.schema->overload);
   return out;
+}
+
+/// An operator that PyTorch does not bring: "mylib::myop".
+bool is_custom(const ts::Node& node) {
+  return node.kind.find("::") != std::string_view::npos && !node.kind.starts_with("aten::") &&
+         !node.kind.starts_with("prim::") && !node.kind.starts_with("higher_order::");
+}
+
+/// False when no value of its inputs would help.
+bool is_implemented(const ts::Node& node) {
+  if (is_custom(node)) return find_library_operator(operator_name(node));
+  if (!node.kind.starts_with("aten::")) return true;
+  const std::string_view name = without_namespace(node.kind);
+  const std::string_view overload = node.schema ? node.schema->overload : std::string_view();
+  return is_scalar_function(name, overload) || is_container_function(name) ||
+         is_aten_implemented(name, overload);
 }
 
 }  // namespace
@@ -141,7 +158,10 @@ void Interpreter::check_promise(const ts::Node& node, std::size_t i, const Datum
 void Interpreter::report(const ts::Node& node, const Frame& frame, const Error& e) {
   const Source where = source_of(node, frame);
   if (e.code() == Exit::unsupported) {
-    report_.add(operator_name(node), e.message(), e.hint(), where);
+    if (is_implemented(node))
+      report_.add(operator_name(node), e.message(), e.hint(), where);
+    else
+      report_.add_operator(operator_name(node), e.message(), where);
     return;
   }
   if (failed_) throw e;
@@ -167,15 +187,6 @@ Interpreter::Outputs Interpreter::evaluate(const ts::Node& node, Frame& frame) {
 
 namespace {
 
-/// False when no value of its inputs would help.
-bool is_implemented(const ts::Node& node) {
-  if (!node.kind.starts_with("aten::")) return true;
-  const std::string_view name = without_namespace(node.kind);
-  const std::string_view overload = node.schema ? node.schema->overload : std::string_view();
-  return is_scalar_function(name, overload) || is_container_function(name) ||
-         is_aten_implemented(name, overload);
-}
-
 /// An overload on Python numbers and bools alone: mul.float(float a, float b).
 bool takes_python_scalars(const ts::Node& node) {
   using Kind = ts::Type::Kind;
@@ -192,8 +203,7 @@ Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const 
   const std::string_view name = without_namespace(node.kind);
   const std::string_view overload = node.schema ? node.schema->overload : std::string_view();
   if (const auto* u = std::get_if<ts::Unsupported>(&node.constant)) throw unsupported("{}", u->what);
-  if (!node.kind.starts_with("aten::"))
-    throw unsupported("a custom operator").hint("write it with PyTorch's own operators");
+  if (!is_implemented(node) && is_custom(node)) throw unsupported("a custom operator");
   for (const Datum& d : inputs)
     if (d.is<Mixed>()) throw unsupported("{}", kind_name(d));
   if (name == "__getitem__") {
@@ -211,6 +221,12 @@ Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const 
     if (!is_implemented(node)) throw unsupported("the operator is not implemented");
     poison_written(node, inputs);
     return Outputs(node.outputs.size(), Datum(Poison{}));
+  }
+  if (const LibraryOperator* custom = find_library_operator(operator_name(node))) {
+    note(ConvertNote::Kind::custom,
+         fmt::format("{} is computed by {} on both sides: verifying does not check it", custom->name,
+                     custom->library.filename().string()));
+    return run_library_operator(build_, *custom, inputs);
   }
   const bool on_any_value = name == "__is__" || name == "__isnot__" || name == "format" || name == "warn";
   if (on_any_value || !std::any_of(inputs.begin(), inputs.end(), holds_tensor)) {
@@ -265,7 +281,8 @@ Interpreter::Outputs Interpreter::skip(const ts::Node& node, const Frame& frame)
   for (const ts::Block& block : node.blocks)
     for (const ts::Node& inner : block.nodes) {
       if (!is_implemented(inner))
-        report_.add(operator_name(inner), "the operator is not implemented", "", source_of(inner, frame));
+        report_.add_operator(operator_name(inner), "the operator is not implemented",
+                             source_of(inner, frame));
       skip(inner, frame);
     }
   return Outputs(node.outputs.size(), Datum(Poison{}));

@@ -303,8 +303,9 @@ class GraphMaker {
 
 }  // namespace
 
-torch::jit::Module load_exported(const std::string& path, std::shared_ptr<torch::jit::CompilationUnit> unit) {
-  const ts::Program program = exported::load(path);
+torch::jit::Module load_exported(const std::string& path, const std::string& weights,
+                                 std::shared_ptr<torch::jit::CompilationUnit> unit) {
+  const ts::Program program = exported::load(path, weights);
   const ts::Instance& root = *program.root;
   const c10::QualifiedName class_name("__torch__.exported.Model");
   torch::jit::Module module(class_name, unit);

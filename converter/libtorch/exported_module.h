@@ -9,6 +9,7 @@ namespace tenon::libtorch {
 
 /// A module whose `forward` calls the operators of the `.pt2` one by one. Its tensors are copies.
 /// Throws when an operator is not one of LibTorch's.
-torch::jit::Module load_exported(const std::string& path, std::shared_ptr<torch::jit::CompilationUnit> unit);
+torch::jit::Module load_exported(const std::string& path, const std::string& weights,
+                                 std::shared_ptr<torch::jit::CompilationUnit> unit);
 
 }  // namespace tenon::libtorch

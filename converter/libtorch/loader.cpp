@@ -9,6 +9,7 @@
 
 #include "converter/archive/sniff.h"
 #include "converter/libtorch/exported_module.h"
+#include "converter/libtorch/operators.h"
 
 namespace tenon::libtorch {
 namespace {
@@ -56,16 +57,17 @@ class FileStream : public std::streambuf {
 
 }  // namespace
 
-LoadedModule load_module(const std::string& path, Weights weights) {
+LoadedModule load_module(const std::string& path, Weights weights, const std::string& weights_file) {
   LoadedModule loaded;
   loaded.file = MappedFile::open(path);
   loaded.zip = std::make_unique<ZipReader>(loaded.file->bytes());
   loaded.unit = std::make_shared<torch::jit::CompilationUnit>();
   if (sniff(loaded.file->bytes()).kind == FileKind::pt2) {
-    loaded.module = load_exported(path, loaded.unit);
+    loaded.module = load_exported(path, weights_file, loaded.unit);
     loaded.is_exported = true;
     return loaded;
   }
+  declare_unknown_operators(*loaded.zip);
   FileStream buffer(loaded, weights);
   std::istream stream(&buffer);
   torch::jit::ExtraFilesMap no_extra_files;

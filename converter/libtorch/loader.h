@@ -33,7 +33,8 @@ enum class Weights { read, skip };
 /// traces restored. Runs none of its methods. With Weights::skip the tensors of the module (not the constants
 /// of its code) have undefined content when they are larger than a page or so: for looking at the program
 /// only.
-LoadedModule load_module(const std::string& path, Weights weights);
+/// `weights_file`: see exported::load.
+LoadedModule load_module(const std::string& path, Weights weights, const std::string& weights_file = {});
 
 /// Sets `training` to false in every module, as module.eval() does.
 void set_eval(const torch::jit::Module& module);

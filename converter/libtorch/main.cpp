@@ -10,8 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "converter/libtorch/commands.h"
+#include "converter/libtorch/operators.h"
 #include "converter/libtorch/sandbox.h"
 #include "converter/libtorch/server.h"
 
@@ -38,6 +40,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   std::string path;
   int threads = 1;
+  std::string weights;
+  std::vector<std::string> libraries;
   tenon::libtorch::Limits limits{.memory = 0, .cpu_seconds = 0};
   CLI::App* read = app.add_subcommand("read", "the program as JSON");
   CLI::App* serve = app.add_subcommand("serve", "run the model on request");
@@ -45,17 +49,20 @@ int main(int argc, char** argv) {
     command->add_option("file", path)->required();
     command->add_option("--memory", limits.memory, "bytes beyond LibTorch itself; 0: no limit");
     command->add_option("--cpu-seconds", limits.cpu_seconds, "0: no limit");
+    command->add_option("--operators", libraries, "operator libraries (include/tenon/operator.h)");
   }
   serve->add_option("--threads", threads);
+  serve->add_option("--weights", weights, "a .safetensors file beside a .pt2");
   CLI11_PARSE(app, argc, argv);
 
   // What the model or LibTorch prints must not end up in the answer.
   const int out = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   try {
-    tenon::libtorch::enter_sandbox(limits, path);
+    tenon::libtorch::register_operators(libraries);
+    tenon::libtorch::enter_sandbox(limits, {path, weights});
     if (*serve) {
-      tenon::libtorch::serve(path, threads, STDIN_FILENO, out);
+      tenon::libtorch::serve(path, weights, threads, STDIN_FILENO, out);
       ::_exit(0);  // LibTorch's destructors have nothing to add
     }
     const bool is_written = write_all(out, tenon::libtorch::read_command(path));

@@ -34,7 +34,7 @@ std::uint64_t address_space_in_use() {
 }
 
 // Landlock, for this thread and those it starts; kernels before 5.13 have none.
-void allow_reading_only(std::initializer_list<std::string> paths) {
+void allow_reading_only(const std::vector<std::string>& paths) {
   const std::uint64_t everything = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // of the first version
   const landlock_ruleset_attr attributes{.handled_access_fs = everything};
   const auto ruleset =
@@ -53,7 +53,7 @@ void allow_reading_only(std::initializer_list<std::string> paths) {
 
 }  // namespace
 
-void enter_sandbox(const Limits& limits, const std::string& model) {
+void enter_sandbox(const Limits& limits, const std::vector<std::string>& files) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   std::signal(SIGXFSZ, SIG_IGN);
@@ -63,7 +63,9 @@ void enter_sandbox(const Limits& limits, const std::string& model) {
   if (limits.memory > 0) limit(RLIMIT_AS, address_space_in_use() + kStack + limits.memory);
   if (limits.cpu_seconds > 0) limit(RLIMIT_CPU, limits.cpu_seconds);
   // LibTorch chooses its kernels by the caches it finds.
-  allow_reading_only({model, "/proc/cpuinfo", "/sys/devices/system/cpu"});
+  std::vector<std::string> readable = files;
+  readable.insert(readable.end(), {"/proc/cpuinfo", "/sys/devices/system/cpu"});
+  allow_reading_only(readable);
 }
 
 void on_big_stack(const std::function<void()>& work) {

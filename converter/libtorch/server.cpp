@@ -57,7 +57,8 @@ bool may_change(const Module& module) {
 
 class Server {
  public:
-  Server(std::string path, Channel channel) : path_(std::move(path)), channel_(channel) {}
+  Server(std::string path, std::string weights, Channel channel)
+      : path_(std::move(path)), weights_(std::move(weights)), channel_(channel) {}
 
   void run() {
     while (auto request = channel_.receive()) {
@@ -82,7 +83,7 @@ class Server {
   void prepare_module(bool is_stateful) {
     const bool is_used_up = is_changed_ && !(is_stateful && was_stateful_);
     if (!loaded_ || is_used_up) {
-      loaded_.emplace(load_module(path_, Weights::read));
+      loaded_.emplace(load_module(path_, Weights::read, weights_));
       set_eval(loaded_->module);
       may_change_ = may_change(loaded_->module);
     }
@@ -148,7 +149,7 @@ class Server {
     channel_.send({{"milliseconds", milliseconds}}, {});
   }
 
-  std::string path_;
+  std::string path_, weights_;
   Channel channel_;
   std::optional<LoadedModule> loaded_;
   bool may_change_ = false, is_changed_ = false, was_stateful_ = false;
@@ -156,12 +157,12 @@ class Server {
 
 }  // namespace
 
-void serve(const std::string& path, int threads, int in, int out) {
+void serve(const std::string& path, const std::string& weights, int threads, int in, int out) {
   on_big_stack([&] {
     at::set_num_interop_threads(1);
     at::set_num_threads(threads);
     c10::NoGradGuard no_grad;
-    Server(path, Channel(in, out)).run();
+    Server(path, weights, Channel(in, out)).run();
   });
 }
 

@@ -6,6 +6,6 @@ namespace tenon::libtorch {
 
 /// Serves until `in` ends. A request that fails is answered with its error; a file that cannot be loaded
 /// answers every request so.
-void serve(const std::string& path, int threads, int in, int out);
+void serve(const std::string& path, const std::string& weights, int threads, int in, int out);
 
 }  // namespace tenon::libtorch

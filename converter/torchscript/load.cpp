@@ -41,9 +41,11 @@ Error failure(ChildProcess& child, ChildProcess::Io io, const ChildProcess::Stat
 std::string run_reader(const std::filesystem::path& path, std::uint64_t file_size,
                        const LoadOptions& options) {
   const auto deadline = ChildProcess::Clock::now() + options.timeout;
-  ChildProcess child(find_tenon_torch(), {"read", std::filesystem::absolute(path).string(), "--memory",
-                                          std::to_string(options.memory_limit + 2 * file_size),
-                                          "--cpu-seconds", std::to_string(options.timeout.count() + 1)});
+  std::vector<std::string> arguments = {"read",          std::filesystem::absolute(path).string(),
+                                        "--memory",      std::to_string(options.memory_limit + 2 * file_size),
+                                        "--cpu-seconds", std::to_string(options.timeout.count() + 1)};
+  add_operator_libraries(arguments);
+  ChildProcess child(find_tenon_torch(), arguments);
   std::string answer;
   const auto io = child.read_all(answer, kLargestProgram, deadline);
   if (io != ChildProcess::Io::closed) child.kill();

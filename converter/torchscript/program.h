@@ -233,6 +233,7 @@ struct Program {
   std::vector<std::string> modules_in_training_mode;  // paths of modules saved with training=True; "" is root
   int format_version = 0;
   std::map<std::string, SizeRange> symbols;  // exported programs: of the sizes that may vary
+  std::vector<std::string> unused_weights;   // that were given beside the file
 
   std::deque<Type> types;
   std::deque<Storage> storages;

@@ -1,6 +1,7 @@
 // Operators without a kernel of their own run their reference: right, slow, and allocating.
 #include "base/error.h"
 #include "ir/evaluate.h"
+#include "ir/ops/custom.h"
 #include "runtime/steps/makers.h"
 
 namespace tenon {
@@ -60,6 +61,7 @@ bool make_reference(Planner& planner, const Group& group) {
   const Node& node = group.node();
   if (group.members().size() != 1 || group.members()[0] != &node) return false;
   if (node.op().info().meaning == Meaning::composite || node.op().info().regions > 0) return false;
+  if (const auto* custom = node.as<Custom>()) custom->loaded();  // before anything is computed
   std::vector<Tensor> reads, writes;
   for (const Value* v : node.inputs()) reads.push_back(planner.places().at(v));
   for (std::size_t i = 0; i < node.num_outputs(); ++i) {

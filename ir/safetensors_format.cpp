@@ -1,4 +1,4 @@
-#include "runtime/safetensors_format.h"
+#include "ir/safetensors_format.h"
 
 #include <fmt/format.h>
 #include <zlib.h>

@@ -4,8 +4,8 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
-#include "runtime/safetensors.h"
-#include "runtime/safetensors_format.h"
+#include "ir/safetensors.h"
+#include "ir/safetensors_format.h"
 
 namespace tenon {
 namespace {

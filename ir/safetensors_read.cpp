@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
-#include "runtime/safetensors.h"
-#include "runtime/safetensors_format.h"
+#include "ir/safetensors.h"
+#include "ir/safetensors_format.h"
 
 namespace tenon {
 namespace {
