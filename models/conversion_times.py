@@ -4,8 +4,8 @@
 Two tables: converting model.pt (tenon convert --no-verify; OpenVINO's convert_model and compile_model), and the first
 result from what that left (tenon run model.tenon; a session on model.onnx and one run in ONNX Runtime; read_model,
 compile_model and one run in OpenVINO). Every measurement is a process of its own; the peers take turns. A row shows the
-least and the median wall time and the largest peak of resident memory, children included. Peers that are not installed
-are left out.
+least and the median wall time, the least processor time (which a busy machine disturbs less) and the largest peak of
+resident memory, children included. Peers that are not installed are left out.
 """
 
 import argparse
@@ -47,8 +47,8 @@ session.run(None, {n: numpy.load(f"{folder}/in_{i}.npy") for i, n in enumerate(n
 """
 
 
-def run(command: list[str]) -> tuple[float, int]:
-    """Wall seconds, and the most bytes that the process and its children had resident at once (looked at every 10 ms)."""
+def run(command: list[str]) -> tuple[float, float, int]:
+    """Wall seconds, processor seconds, and the most bytes that the process and its children had resident at once (looked at every 10 ms)."""
     begin = time.perf_counter()
     pid = os.posix_spawn(command[0], command, os.environ, file_actions=[
         (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)])
@@ -62,7 +62,7 @@ def run(command: list[str]) -> tuple[float, int]:
     seconds = time.perf_counter() - begin
     if status != 0:
         raise SystemExit(f"{' '.join(command[:3])} failed")
-    return seconds, max(peak, usage.ru_maxrss * 1024)
+    return seconds, usage.ru_utime + usage.ru_stime, max(peak, usage.ru_maxrss * 1024)
 
 
 def resident(pid: int) -> int:
@@ -89,16 +89,19 @@ def has(module: str) -> bool:
 
 
 def table(title: str, peers: dict[str, list[str]], rounds: int, file_bytes: int) -> dict:
-    print(f"\n{title}\n\n| | least s | median s | peak memory | of the file |\n| --- | ---: | ---: | ---: | ---: |")
+    print(f"\n{title}\n\n| | least s | median s | processor s | peak memory | of the file |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
     taken = {name: [] for name in peers}
     for _ in range(rounds):
         for name, command in peers.items():
             taken[name].append(run(command))
     record = {}
     for name, runs in taken.items():
-        seconds, peak = [s for s, _ in runs], max(p for _, p in runs)
-        record[name] = {"seconds": seconds, "peak_bytes": peak}
-        print(f"| {name} | {min(seconds):.2f} | {median(seconds):.2f} | {peak / 2**30:.2f} GiB | {peak / file_bytes:.2f} x |")
+        seconds, processor, peaks = (list(column) for column in zip(*runs))
+        record[name] = {"seconds": seconds, "processor_seconds": processor, "peak_bytes": max(peaks)}
+        cells = [min(seconds), median(seconds), min(processor)]
+        print(f"| {name} | {' | '.join(f'{c:.2f}' for c in cells)} | {max(peaks) / 2**30:.2f} GiB |"
+              f" {max(peaks) / file_bytes:.2f} x |")
     return record
 
 

@@ -36,10 +36,10 @@ Model import_source(const std::filesystem::path& path, FileKind kind, const Open
   convert.notes = &model.notes;
   model.imported = convert_torchscript(program, convert);
   if (!program.unused_weights.empty())
-    model.notes.push_back({ConvertNote::Kind::weights,
-                           fmt::format("{} names {} weights that the model does not use: {}",
-                                       options.weights.filename().string(), program.unused_weights.size(),
-                                       fmt::join(program.unused_weights, ", "))});
+    model.notes.push_back(
+        {ConvertNote::Kind::weights,
+         fmt::format("{} names weights that the model does not use: {}", options.weights.filename().string(),
+                     fmt::join(program.unused_weights, ", "))});
   model.import_ms = ms_since(begin);
   return model;
 }

@@ -151,8 +151,9 @@ class ProgramReader {
     if (missing_.empty()) return;
     const std::vector<std::string> some(
         missing_.begin(), missing_.begin() + static_cast<std::ptrdiff_t>(std::min(shown, missing_.size())));
-    throw error("the data of {} weights are missing: {}{}", missing_.size(), fmt::join(some, ", "),
-                some.size() < missing_.size() ? ", ..." : "")
+    throw error("the data of {} are missing: {}{}",
+                missing_.size() == 1 ? "a weight" : fmt::format("{} weights", missing_.size()),
+                fmt::join(some, ", "), some.size() < missing_.size() ? ", ..." : "")
         .hint("give them: --weights-from FILE.safetensors, with the names of the model's state dict");
   }
 

@@ -38,8 +38,8 @@ typedef struct tenon_tensor {
   const int64_t* sizes;
 } tenon_tensor;
 
-/* An argument that is no tensor. The signature says which member holds it: `integer` an int and a bool (0 or 1),
-   `real` a float, `text` a str, `integers` and `reals` the `count` elements of an int[] and a float[]. */
+/* An argument that is no tensor. The signature says which member holds it: `integer` an int and a bool (0 or
+   1), `real` a float, `text` a str, `integers` and `reals` the `count` elements of an int[] and a float[]. */
 typedef struct tenon_argument {
   int64_t integer;
   double real;
@@ -49,10 +49,10 @@ typedef struct tenon_argument {
   size_t count;
 } tenon_argument;
 
-/* Computes the outputs, which are allocated, of the shapes that the signature gives. `inputs` must not be written;
-   `inputs` and `arguments` stand in the signature's order. A pure function: called from several threads at once, and
-   as often as Tenon likes. Returns 0, or anything else after writing a sentence into `message` (`message_size` bytes
-   with the final zero). C++ exceptions must not leave it. */
+/* Computes the outputs, which are allocated, of the shapes that the signature gives. `inputs` must not be
+   written; `inputs` and `arguments` stand in the signature's order. A pure function: called from several
+   threads at once, and as often as Tenon likes. Returns 0, or anything else after writing a sentence into
+   `message` (`message_size` bytes with the final zero). C++ exceptions must not leave it. */
 typedef int (*tenon_compute)(const tenon_tensor* inputs, const tenon_tensor* outputs,
                              const tenon_argument* arguments, char* message, size_t message_size);
 
@@ -60,8 +60,10 @@ typedef struct tenon_operator {
   const char* name; /* as PyTorch has it: "mylib::scaled_add", with an overload "mylib::scaled_add.Tensor" */
   /* Arguments and results with their types:
        "(x: T[...,C], bias: T[C], alpha: float = 1.0, k: int) -> T[...,C], i64[k,2*C]"
-     Tensors: a dtype (f32) or a name that stands for any dtype, sizes as numbers, names or (in results) expressions,
-     "..." for any axes in front. Others: int, float, bool, str, int[], float[]; an int can be used as a size. */
+     Tensors: a dtype (f32) or a name that stands for any dtype, sizes as numbers, names or (in results)
+     expressions,
+     "..." for any axes in front. Others: int, float, bool, str, int[], float[]; an int can be used as a size.
+   */
   const char* signature;
   tenon_compute compute;
 } tenon_operator;
