@@ -5,7 +5,6 @@
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
 #include "ir/ops/conv.h"
-#include "ir/ops/interpolate.h"
 #include "ir/ops/shape.h"
 
 namespace tenon::converter {
@@ -94,52 +93,6 @@ Results general(Call& call) {
   return forward(call);
 }
 
-/// The target size of a resize: sizes, or factors on the sizes there are.
-Shape target_size(Call& call, const Ref& x, std::vector<double>& scales) {
-  const std::size_t dims = x.rank() - 2;
-  Shape out;
-  if (call.has("output_size")) out = call.sizes("output_size");
-  if (call.has("scale_factors")) {
-    const Datum factors = call.datum("scale_factors");
-    for (const Datum& d : *items_of(factors)) scales.push_back(*d.get<double>());
-  }
-  constexpr const char* by_axis[] = {"scales_d", "scales_h", "scales_w"};
-  if (scales.empty() && call.has("scales")) scales.push_back(call.number("scales"));
-  for (std::size_t i = 3 - dims; i < 3; ++i)
-    if (call.has(by_axis[i])) scales.push_back(call.number(by_axis[i]));
-  if (!scales.empty() && scales.size() != dims)
-    throw unsupported("{} scales for {} axes", scales.size(), dims);
-  for (std::size_t i = out.size(); i < scales.size(); ++i) {
-    const double scale = scales[i];
-    const Dim size = x.shape()[i + 2];
-    if (size.is_known()) {
-      out.emplace_back(static_cast<std::int64_t>(static_cast<double>(size.value()) * scale));
-    } else if (scale == static_cast<double>(static_cast<std::int64_t>(scale))) {
-      out.push_back(size * Dim(static_cast<std::int64_t>(scale)));
-    } else {
-      const auto inverse = static_cast<std::int64_t>(1 / scale);
-      if (inverse < 1 || 1 / scale != static_cast<double>(inverse))
-        throw unsupported("resizing an axis of size {} by {}", size.str(), scale)
-            .hint("give that dimension of the input a number");
-      out.push_back(floor_div(size, Dim(inverse)));
-    }
-  }
-  return out;
-}
-
-Results resized(Call& call, InterpolateMode mode, bool takes_corners) {
-  const Ref x = call.tensor(call.find("input") ? "input" : "self");
-  Interpolate op{.mode = mode};
-  op.output = target_size(call, x, op.scales);
-  if (takes_corners) op.align_corners = call.flag("align_corners", false);
-  if (op.align_corners) op.scales.clear();
-  return apply(op, {x});
-}
-Results nearest(Call& call) { return resized(call, InterpolateMode::nearest, false); }
-Results nearest_exact(Call& call) { return resized(call, InterpolateMode::nearest_exact, false); }
-Results linear(Call& call) { return resized(call, InterpolateMode::linear, true); }
-Results cubic(Call& call) { return resized(call, InterpolateMode::cubic, true); }
-
 constexpr Entry entries[] = {
     {"conv1d", forward},
     {"conv2d", forward},
@@ -150,16 +103,6 @@ constexpr Entry entries[] = {
     {"convolution", general},
     {"_convolution", general},
     {"_convolution_mode", forward},
-    {"upsample_nearest1d", nearest},
-    {"upsample_nearest2d", nearest},
-    {"upsample_nearest3d", nearest},
-    {"_upsample_nearest_exact1d", nearest_exact},
-    {"_upsample_nearest_exact2d", nearest_exact},
-    {"_upsample_nearest_exact3d", nearest_exact},
-    {"upsample_linear1d", linear},
-    {"upsample_bilinear2d", linear},
-    {"upsample_trilinear3d", linear},
-    {"upsample_bicubic2d", cubic},
 };
 
 }  // namespace

@@ -93,23 +93,38 @@ Results arange(Call& call) {
   return cast(dtype, steps * by + first);
 }
 
+/// `steps` numbers from start to end in a float dtype. PyTorch counts the second half from the end.
+Ref spaced(const Ref& start, const Ref& end, std::int64_t steps) {
+  const Place& place = start.place();
+  if (steps == 1) return reshape(start, {Dim(1)});
+  const double last = static_cast<double>(steps - 1);
+  const Ref i = iota(Dim(steps), place, start.dtype());
+  const Ref step = (end - start) / last;
+  return where(i < i.literal(static_cast<double>(steps / 2)), start + step * i, end - step * (last - i));
+}
+
+/// The numbers of linspace in their dtype, or for integers as the f64 numbers that are cut to them.
+Ref linear_steps(Call& call, DType dtype) {
+  const DType working = is_float(dtype) ? dtype : DType::f64;
+  const auto bound = [&](std::string_view name) {
+    const Ref x = operand(call.build, call.datum(name), dtype);
+    return cast(working, x.rank() == 0 ? x : reshape(x, {}));
+  };
+  return spaced(bound("start"), bound("end"), call.integer("steps", 100));
+}
+
 Results linspace(Call& call) {
   ignore_place(call);
-  const double start = call.number("start"), end = call.number("end");
-  const std::int64_t steps = call.integer("steps", 100);
   const DType dtype = call.dtype("dtype").value_or(DType::f32);
-  const Place& place = call.build.place();
-  if (steps == 1) return full({Dim(1)}, start, dtype, place);
-  if (!is_float(dtype)) throw unsupported("an integer linspace");
-  const Ref i = iota(Dim(steps), place, dtype);
-  // PyTorch counts the second half from the end, in the dtype of the result.
-  const double step = dtype == DType::f64
-                          ? (end - start) / static_cast<double>(steps - 1)
-                          : static_cast<double>((static_cast<float>(end) - static_cast<float>(start)) /
-                                                static_cast<float>(steps - 1));
-  const Ref from_start = i * step + start;
-  const Ref from_end = i.literal(end) - (i.literal(static_cast<double>(steps - 1)) - i) * step;
-  return where(i < i.literal(static_cast<double>(steps / 2)), from_start, from_end);
+  return cast(dtype, linear_steps(call, dtype));
+}
+
+Results logspace(Call& call) {
+  ignore_place(call);
+  const DType dtype = call.dtype("dtype").value_or(DType::f32);
+  if (!is_float(dtype)) throw unsupported("an integer logspace").hint("make one of floats and round it");
+  const Ref x = linear_steps(call, dtype);
+  return pow(x.literal(call.number("base", 10)), x);
 }
 
 Results eye(Call& call) {
@@ -200,6 +215,7 @@ constexpr Entry entries[] = {
     {"full_like", full_like},
     {"arange", arange},
     {"linspace", linspace},
+    {"logspace", logspace},
     {"eye", eye},
     {"tril", keep_triangle<true>},
     {"triu", keep_triangle<false>},

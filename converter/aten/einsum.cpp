@@ -49,15 +49,40 @@ std::string ellipsis_axes(std::size_t count) {
   return out;
 }
 
+/// Of the last of two axes of one name there is only the diagonal left, in the place of the first.
+Named on_diagonals(Named n) {
+  for (std::size_t i = 0; i < n.axes.size(); ++i) {
+    const std::size_t j = n.axes.find(n.axes[i], i + 1);
+    if (j == std::string::npos) continue;
+    const Dim size = n.value.shape()[i];
+    std::vector<std::int64_t> order;
+    std::string axes;
+    Shape shape;
+    for (std::size_t k = 0; k < n.axes.size(); ++k) {
+      if (k == i || k == j) continue;
+      order.push_back(static_cast<std::int64_t>(k));
+      axes += n.axes[k];
+      shape.push_back(n.value.shape()[k]);
+    }
+    if (known_equal(size, n.value.shape()[j]) != true)
+      throw error("einsum: index '{}' is {} and {}", n.axes[i], size.str(), n.value.shape()[j].str());
+    if (!size.is_known()) throw unsupported("einsum with index '{}' of an unknown size twice", n.axes[i]);
+    axes += n.axes[i];
+    order.push_back(static_cast<std::int64_t>(i));
+    order.push_back(static_cast<std::int64_t>(j));
+    const auto last = static_cast<std::int64_t>(shape.size());
+    shape.push_back(size * size);
+    n = {axes, slice(reshape(permute(n.value, order), shape), last, Dim(0), size * size, size.value() + 1)};
+    i = static_cast<std::size_t>(-1);
+  }
+  return n;
+}
+
 std::string named_axes(std::string term, std::size_t rank) {
   const std::size_t dots = term.find("...");
   if (dots != std::string::npos) term.replace(dots, 3, ellipsis_axes(rank + 3 - term.size()));
   if (term.size() != rank)
     throw error("einsum: '{}' names {} axes of a tensor of rank {}", term, term.size(), rank);
-  for (std::size_t i = 0; i < term.size(); ++i)
-    if (term.find(term[i], i + 1) != std::string::npos)
-      throw unsupported("einsum with index '{}' twice in one operand", term[i])
-          .hint("take torch.diagonal first");
   return term;
 }
 
@@ -162,7 +187,7 @@ Ref einsum(std::string_view equation, std::span<const Ref> operands) {
   std::vector<Named> named;
   std::size_t ellipsis = 0;
   for (std::size_t i = 0; i < terms.size(); ++i) {
-    named.push_back({named_axes(terms[i], operands[i].rank()), operands[i]});
+    named.push_back(on_diagonals({named_axes(terms[i], operands[i].rank()), operands[i]}));
     if (terms[i].find("...") != std::string::npos)
       ellipsis = std::max(ellipsis, operands[i].rank() + 3 - terms[i].size());
   }

@@ -2,6 +2,7 @@
 #include "ir/ops/index.h"
 
 #include "base/error.h"
+#include "converter/aten/p_norm.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
@@ -179,6 +180,19 @@ Results take(Call& call) {
   return apply(IndexAt{.axes = {0}}, {reshape(x, {numel(x.shape())}), call.tensor("index")});
 }
 
+/// Rows that the indices name, shortened where they are longer than max_norm.
+Results embedding_renorm(Call& call) {
+  const Ref weight = call.tensor("self"), indices = call.tensor("indices");
+  const Ref flat = reshape(indices, {numel(indices.shape())});
+  const double most = call.number("max_norm");
+  const Dim rows = weight.shape().at(0);
+  const Ref length = p_norm(weight, call.number("norm_type"), {1}, true);
+  const Ref ones = full(flat.shape(), 1, DType::i64, call.build.place());
+  const Ref named = index_add(full({rows}, 0, DType::i64, call.build.place()), 0, flat, ones);
+  const Ref used = reshape(named > named.literal(0), {rows, Dim(1)});
+  const Ref shorter = logical_and(used, length > length.literal(most));
+  return where(shorter, weight * (length.literal(most) / (length + 1e-7)), weight);
+}
 Results embedding(Call& call) {
   call.ignore({"padding_idx", "scale_grad_by_freq", "sparse"});
   return index_select(call.tensor("weight"), 0, call.tensor("indices"));
@@ -280,7 +294,8 @@ Results nonzero_static(Call& call) {
   const Ref x = call.tensor("self");
   const std::int64_t fill = call.integer("fill_value", -1);
   const Dim count = numel(x.shape()), size = call.size("size");
-  if (count == Dim(0) || x.rank() == 0) throw unsupported("nonzero_static of {}", x.type().str());
+  if (count == Dim(0))
+    return full({size, Dim(x.rank())}, static_cast<double>(fill), DType::i64, call.build.place());
   const Ref found = cast(DType::i64, not_equal(reshape(x, {count}), x.literal(0)));
   const Ref order = apply_all(Sort{.axis = 0, .descending = true}, std::array{found})[1];
   const Ref i = iota(size, call.build.place());
@@ -293,6 +308,7 @@ Results nonzero_static(Call& call) {
     columns.insert(columns.begin(), reshape(where(valid, along, static_cast<double>(fill)), {size, Dim(1)}));
     place = apply(FloorDiv{}, {place, length});
   }
+  if (columns.empty()) return full({size, Dim(0)}, 0, DType::i64, call.build.place());
   return columns.size() == 1 ? columns[0] : concat(columns, 1);
 }
 
@@ -346,6 +362,7 @@ constexpr Entry entries[] = {
     {"take_along_dim", take_along_dim},
     {"take", take},
     {"embedding", embedding},
+    {"embedding_renorm", embedding_renorm, Halves::in_f32},
     {"scatter", with_axes<scatter>},
     {"scatter_add", with_axes<scatter_add>},
     {"scatter_reduce", with_axes<scatter_reduce>},

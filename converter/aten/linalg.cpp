@@ -1,20 +1,22 @@
 // Linear algebra beyond products: systems of equations, inverses, determinants, factorisations.
 #include "ir/ops/linalg.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
-#include "converter/aten/p_norm.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
+#include "ir/ops/index.h"
 #include "ir/ops/linear.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/math.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
+#include "ir/ops/sort.h"
 
 namespace tenon::converter {
 
@@ -169,31 +171,132 @@ Results multi_dot(Call& call) {
   return reshape(y, shape);
 }
 
-/// Norms that need no singular values: Frobenius, and the largest or smallest sum of a row or column.
-Results matrix_norm(Call& call) {
-  const Ref given = call.tensor("self");
-  const Ref x = cast(call.dtype("dtype").value_or(given.dtype()), given);
-  auto dims = call.integers("dim", {-2, -1});
-  for (auto& d : dims) d = normalize_axis(d, x.rank());
-  const bool keepdim = call.flag("keepdim", false);
-  const Datum ord = call.find("ord") ? call.datum("ord") : Datum(std::string("fro"));
-  if (const auto* word = ord.get<std::string>()) {
-    if (*word == "fro") return p_norm(x, 2, dims, keepdim);
-    throw unsupported("the matrix norm '{}', which needs singular values", *word);
+Ref rows_along(const Ref& b, const Ref& rows) {
+  Shape column = rows.shape();
+  column.push_back(Dim(1));
+  return gather(b, static_cast<std::int64_t>(b.rank()) - 2, expand(reshape(rows, column), b.shape()));
+}
+
+Ref row_numbers(const Dim& rows, const Ref& like) { return reshape(iota(rows, like.place()), {rows, Dim(1)}); }
+
+void check_pivoted(Call& call) {
+  if (!call.flag("pivot", true)) throw unsupported("LU without pivoting");
+}
+std::vector<Ref> factored(Call& call, const Ref& a) {
+  check_pivoted(call);
+  call.ignore({"check_errors"});
+  return apply_all(Lu{}, std::array{a});
+}
+Results lu_factor(Call& call) { return factored(call, call.tensor("A")); }
+Results lu_factor_ex(Call& call) {
+  const Ref a = matrix_of(call);
+  auto results = factored(call, a);
+  results.push_back(no_complaint(a));
+  return results;
+}
+
+Ref permutation_of(const Ref& packed, const Ref& pivots) {
+  const Dim rows = packed.shape()[packed.rank() - 2];
+  const Ref places = apply(PivotRows{.rows = rows}, {pivots});
+  Shape row = batch_of(packed);
+  row.push_back(Dim(1));
+  row.push_back(rows);
+  return cast(packed.dtype(), equal(reshape(places, row), row_numbers(rows, packed)));
+}
+std::vector<Ref> unpacked(const Ref& packed) {
+  const Dim rows = packed.shape()[packed.rank() - 2], columns = packed.shape().back();
+  const Dim inner = min(rows, columns);
+  const auto row_axis = static_cast<std::int64_t>(packed.rank()) - 2;
+  const Ref left = slice(packed, row_axis + 1, Dim(0), inner), right = slice(packed, row_axis, Dim(0), inner);
+  const Ref i = row_numbers(rows, packed), j = iota(inner, packed.place());
+  const Ref unit = cast(packed.dtype(), equal(i, j));
+  return {where(j < i, left, unit), where(row_numbers(inner, packed) <= iota(columns, packed.place()), right, 0)};
+}
+Results lu(Call& call) {
+  const auto packed = factored(call, call.tensor("A"));
+  const auto parts = unpacked(packed[0]);
+  return std::vector{permutation_of(packed[0], packed[1]), parts[0], parts[1]};
+}
+Results lu_unpack(Call& call) {
+  const Ref packed = call.tensor("LU_data"), none = full({Dim(0)}, 0, packed.dtype(), packed.place());
+  std::vector<Ref> results = {none, none, none};
+  const Ref pivots = call.tensor("LU_pivots");
+  if (call.flag("unpack_pivots", true)) results[0] = permutation_of(packed, pivots);
+  if (!call.flag("unpack_data", true)) return results;
+  const auto parts = unpacked(packed);
+  return std::vector{results[0], parts[0], parts[1]};
+}
+
+/// A X = B from the factors of A = P L U, or A^T X = B when `transposes`.
+Ref solved_by_lu(const Ref& lu, const Ref& pivots, const Ref& b, bool transposes) {
+  const Shape batch = broadcast(batch_of(lu), batch_of(b));
+  const Ref packed = with_batch(lu, batch), right = with_batch(b, batch);
+  Shape lists = batch;
+  lists.push_back(pivots.shape().back());
+  const Ref rows = apply(PivotRows{.rows = lu.shape().back()}, {expand(pivots, lists)});
+  const TriangularSolve lower{.unit = true}, upper{.upper = true};
+  if (!transposes) return apply(upper, {packed, apply(lower, {packed, rows_along(right, rows)})});
+  const TriangularSolve first{.upper = false}, second{.upper = true, .unit = true};
+  const Ref y = apply(second, {transposed(packed), apply(first, {transposed(packed), right})});
+  const auto last = static_cast<std::int64_t>(rows.rank()) - 1;
+  return rows_along(y, apply_all(Sort{.axis = last}, std::array{rows})[1]);
+}
+Results linalg_lu_solve(Call& call) {
+  const Ref lu = call.tensor("LU"), pivots = call.tensor("pivots"), b = call.tensor("B");
+  const bool adjoint = call.flag("adjoint", false);
+  if (call.flag("left", true)) return solved_by_lu(lu, pivots, b, adjoint);
+  return transposed(solved_by_lu(lu, pivots, transposed(b), !adjoint));
+}
+Results lu_solve(Call& call) {
+  return solved_by_lu(call.tensor("LU_data"), call.tensor("LU_pivots"), call.tensor("self"), false);
+}
+
+Results geqrf(Call& call) { return apply_all(Reflections{}, std::array{call.tensor("self")}); }
+Results householder_product(Call& call) {
+  return apply(ReflectionProduct{}, {call.tensor("input"), call.tensor("tau")});
+}
+/// The product of reflections times a matrix, or the other way round.
+Results ormqr(Call& call) {
+  Ref q = apply(ReflectionProduct{.complete = true}, {call.tensor("self"), call.tensor("input2")});
+  if (call.flag("transpose", false)) q = transposed(q);
+  const Ref other = call.tensor("input3");
+  return call.flag("left", true) ? matmul(q, other) : matmul(other, q);
+}
+
+Results tensorinv(Call& call) {
+  const Ref a = call.tensor("self");
+  const auto split = static_cast<std::ptrdiff_t>(call.integer("ind", 2));
+  if (split < 1 || split >= static_cast<std::ptrdiff_t>(a.rank())) throw error("tensorinv with ind={}", split);
+  const Shape front(a.shape().begin(), a.shape().begin() + split), back(a.shape().begin() + split, a.shape().end());
+  Shape shape = back;
+  shape.insert(shape.end(), front.begin(), front.end());
+  return reshape(inverse_of(reshape(a, {numel(front), numel(back)})), shape);
+}
+Results tensorsolve(Call& call) {
+  Ref a = call.tensor("self");
+  const Ref b = call.tensor("other");
+  if (call.has("dims")) {
+    auto moved = call.integers("dims");
+    for (auto& d : moved) d = normalize_axis(d, a.rank());
+    std::vector<std::int64_t> order;
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(a.rank()); ++i)
+      if (std::find(moved.begin(), moved.end(), i) == moved.end()) order.push_back(i);
+    order.insert(order.end(), moved.begin(), moved.end());
+    a = permute(a, order);
   }
-  const double p = call.number("ord");
-  if (std::abs(p) == 2) throw unsupported("the matrix norm {}, which needs singular values", p);
-  const bool rows = std::isinf(p);
-  if (!rows && std::abs(p) != 1) throw error("there is no matrix norm {}", p);
-  const std::int64_t summed = rows ? dims.at(1) : dims.at(0), other = rows ? dims.at(0) : dims.at(1);
-  const Ref sums = sum(abs(x), {summed}, true);
-  const Ref y = p > 0 ? amax(sums, {other}, true) : amin(sums, {other}, true);
-  if (keepdim) return y;
-  Shape shape;
-  for (std::size_t i = 0; i < x.rank(); ++i)
-    if (static_cast<std::int64_t>(i) != summed && static_cast<std::int64_t>(i) != other)
-      shape.push_back(x.shape()[i]);
-  return reshape(y, shape);
+  if (b.rank() > a.rank()) throw error("tensorsolve of {} and {}", a.type().str(), b.type().str());
+  const Shape shape(a.shape().begin() + static_cast<std::ptrdiff_t>(b.rank()), a.shape().end());
+  const Dim size = numel(b.shape());
+  return reshape(apply(Solve{}, {reshape(a, {size, numel(shape)}), reshape(b, {size, Dim(1)})}), shape);
+}
+
+Results matrix_exp(Call& call) { return apply(MatrixExp{}, {call.tensor("self")}); }
+
+Results vecdot(Call& call) {
+  const std::array given = {call.datum("x"), call.datum("y")};
+  const auto x = promoted(call.build, given);
+  const Ref product = x[0] * x[1];
+  return sum(product, {call.axis("dim", product.rank(), -1)});
 }
 
 /// Powers 0, 1, ..., N - 1 of each element.
@@ -230,8 +333,22 @@ constexpr Entry entries[] = {
     {"matrix_power", matrix_power},
     {"linalg_matrix_power", matrix_power},
     {"linalg_multi_dot", multi_dot},
-    {"linalg_matrix_norm", matrix_norm},
     {"linalg_vander", vander},
+    {"linalg_lu_factor", lu_factor},
+    {"linalg_lu_factor_ex", lu_factor_ex},
+    {"_lu_with_info", lu_factor_ex},
+    {"linalg_lu", lu},
+    {"lu_unpack", lu_unpack},
+    {"linalg_lu_solve", linalg_lu_solve},
+    {"lu_solve", lu_solve},
+    {"geqrf", geqrf},
+    {"linalg_householder_product", householder_product},
+    {"ormqr", ormqr},
+    {"linalg_tensorinv", tensorinv},
+    {"linalg_tensorsolve", tensorsolve},
+    {"matrix_exp", matrix_exp},
+    {"linalg_matrix_exp", matrix_exp},
+    {"linalg_vecdot", vecdot, Halves::in_f32},
 };
 
 }  // namespace

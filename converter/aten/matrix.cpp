@@ -3,9 +3,14 @@
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
 #include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/create.h"
+#include "ir/ops/index.h"
 #include "ir/ops/linear.h"
+#include "ir/ops/logic.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
+#include "ir/ops/sort.h"
 
 namespace tenon::converter {
 
@@ -113,7 +118,26 @@ Results bilinear(Call& call) {
   return bias ? y + bias : y;
 }
 
+/// Rows of x[S, K] in groups, each with a matrix of its own from w[G, K, N]; offs holds the groups' ends. All rows
+/// are multiplied with all matrices, since the sizes of the groups are data.
+Results grouped_mm(Call& call) {
+  const Ref x = call.tensor("self"), w = call.tensor("mat2");
+  if (call.has("bias")) throw unsupported("_grouped_mm with a bias");
+  const DType dtype = call.dtype("out_dtype").value_or(x.dtype());
+  if (x.rank() == 3 && w.rank() == 3 && !call.has("offs")) return cast(dtype, tenon::matmul(x, w));
+  if (x.rank() != 2 || w.rank() != 3 || !call.has("offs"))
+    throw unsupported("_grouped_mm of {} and {}", x.type().str(), w.type().str());
+  const Ref ends = cast(DType::i64, call.tensor("offs"));
+  const Dim rows = x.shape()[0], columns = w.shape()[2];
+  const Ref group = apply(SearchSorted{.right = true}, {ends, iota(rows, x.place())});
+  const Ref last = dim_value(w.shape()[0] - 1, group);
+  const Ref places = reshape(minimum(group, last), {Dim(1), rows, Dim(1)});
+  const Ref y = gather(tenon::matmul(x, w), 0, expand(places, {Dim(1), rows, columns}));
+  return cast(dtype, where(reshape(group <= last, {rows, Dim(1)}), without_axis(y, 0), 0));
+}
+
 constexpr Entry entries[] = {
+    {"_grouped_mm", grouped_mm},
     {"matmul", matmul},
     {"mm", matmul},
     {"bmm", matmul},

@@ -279,7 +279,9 @@ Results frobenius_norm(Call& call) {
 Results cosine_similarity(Call& call) {
   const std::array given = {call.datum("x1"), call.datum("x2")};
   const auto x = promoted(call.build, given, true);
-  const Shape shape = broadcast(x[0].shape(), x[1].shape());
+  Shape shape = broadcast(x[0].shape(), x[1].shape());
+  const bool scalar = shape.empty();
+  if (scalar) shape = {Dim(1)};
   const std::int64_t axis = call.axis("dim", shape.size(), 1);
   const Ref a = expand(x[0], shape);
   const Ref b = expand(x[1], shape);
@@ -287,7 +289,8 @@ Results cosine_similarity(Call& call) {
   const Clamp bounded{.min = eps};
   const Ref la = apply(bounded, {p_norm(a, 2, {axis}, true)});
   const Ref lb = apply(bounded, {p_norm(b, 2, {axis}, true)});
-  return sum((a / la) * (b / lb), {axis});
+  const Ref y = sum((a / la) * (b / lb), {axis});
+  return scalar ? reshape(y, {}) : y;
 }
 
 constexpr Entry entries[] = {

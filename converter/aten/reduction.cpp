@@ -184,8 +184,8 @@ constexpr Entry entries[] = {
     {"cumsum", cumsum_op},
     {"cumprod", cumprod_op},
     {"topk", with_axes<topk>},
-    {"sort", sort_op},
-    {"argsort", argsort},
+    {"sort", with_axes<sort_op>},
+    {"argsort", with_axes<argsort>},
     {"msort", msort},
     {"count_nonzero", count_nonzero},
 };

@@ -71,7 +71,21 @@ Results xlog1py(Call& call) {
   return where(apply(IsNan{}, {x[1]}), x[1], where(equal(x[0], zero), zero, x[0] * log1p(x[1])));
 }
 
+std::vector<Ref> integers_of(Call& call) {
+  const std::array given = {call.datum("self"), call.datum("other")};
+  return promoted(call.build, given);
+}
+Results gcd(Call& call) { return tenon::apply(Gcd{}, integers_of(call)); }
+Results lcm(Call& call) {
+  const auto x = integers_of(call);
+  const Ref divisor = tenon::apply(Gcd{}, x);
+  const Ref none = equal(divisor, divisor.literal(0));
+  return abs(apply(FloorDiv{}, {x[0], where(none, divisor.literal(1), divisor)}) * x[1]);
+}
+
 constexpr Entry entries[] = {
+    {"gcd", gcd},
+    {"lcm", lcm},
     {"special_airy_ai", of_one<airy_ai>},
     {"special_bessel_j0", of_one<bessel_j0>},
     {"special_bessel_j1", of_one<bessel_j1>},

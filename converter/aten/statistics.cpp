@@ -180,30 +180,6 @@ Results logcumsumexp(Call& call) {
   return apply(LogCumSumExp{.axis = call.axis("dim", x.rank())}, {x});
 }
 
-/// Each bin's sum of weights; `inside` says which elements count.
-Ref counted(const Ref& bin, const Ref& inside, const Ref& weight, const Dim& bins) {
-  const Ref zero = full({bins}, 0, weight.dtype(), bin.place());
-  return index_add(zero, 0, where(inside, bin, 0), where(inside, weight, 0));
-}
-
-Results histc(Call& call) {
-  const Ref x = flat(call.tensor("self"));
-  const std::int64_t bins = call.integer("bins", 100);
-  Ref low = x.literal(call.number("min", 0)), high = x.literal(call.number("max", 0));
-  if (call.number("min", 0) == call.number("max", 0)) {
-    if (numel(x.shape()) == Dim(0)) return full({Dim(bins)}, 0, x.dtype(), call.build.place());
-    low = amin(x, {0});
-    high = amax(x, {0});
-  }
-  const Ref same = equal(low, high);
-  low = where(same, low - 1.0, low);
-  high = where(same, high + 1.0, high);
-  const Ref bin = cast(DType::i64, (x - low) * static_cast<double>(bins) / (high - low));
-  const Ref inside = logical_and(x >= low, x <= high);
-  const Ref ones = full(x.shape(), 1, x.dtype(), call.build.place());
-  return counted(minimum(bin, bin.literal(static_cast<double>(bins - 1))), inside, ones, Dim(bins));
-}
-
 Results bincount(Call&) {
   throw unsupported("bincount: the number of bins depends on the data of a tensor")
       .hint("use torch.histc or scatter_add with a known number of bins");
@@ -252,7 +228,6 @@ constexpr Entry entries[] = {
     {"cummax", running_extreme<CumMax>},
     {"cummin", running_extreme<CumMin>},
     {"logcumsumexp", logcumsumexp},
-    {"histc", histc},
     {"bincount", bincount},
     {"cov", cov, Halves::in_f32},
     {"corrcoef", corrcoef, Halves::in_f32},

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "converter/aten/complex.h"
 #include "converter/aten/mapping.h"
 #include "converter/aten/names.h"
 #include "converter/aten/promote.h"
@@ -16,10 +17,10 @@ namespace tenon::converter {
 namespace {
 
 constexpr std::array families = {
-    arithmetic_entries, attention_entries, convolution_entries, creation_entries, diagonal_entries,
-    distance_entries,   index_entries,     linalg_entries,      loss_entries,     matrix_entries,
-    norm_entries,       pool_entries,      reduction_entries,   rnn_entries,      sampling_entries,
-    shape_entries,      special_entries,   statistics_entries,  tensor_entries,   view_entries,
+    arithmetic_entries, attention_entries, convolution_entries, creation_entries, ctc_entries, diagonal_entries,
+    distance_entries,   fourier_entries, gradient_entries, histogram_entries, index_entries,     linalg_entries,      loss_entries,     matrix_entries,
+    norm_entries,       pool_entries,      reduction_entries, resize_entries, rnn_entries,      sampling_entries,
+    shape_entries,      special_entries,   spectral_entries, statistics_entries,  tensor_entries,   view_entries,
 };
 
 /// "relu_" → "relu"; empty when the name is not that of an in-place operator.
@@ -106,7 +107,8 @@ Results run_in_f32(Handler handler, Call& call) {
 }
 
 Results run_pure(Call& call) {
-  const Entry* entry = find_entry(call.name, call.overload);
+  const Entry* complex = has_complex_operand(call) ? find_complex_entry(call) : nullptr;
+  const Entry* entry = complex ? complex : find_entry(call.name, call.overload);
   if (!entry) return run_mapping(*find_mapping(call.name, call.overload), call);
   return entry->halves == Halves::in_f32 ? run_in_f32(entry->handler, call) : entry->handler(call);
 }

@@ -16,6 +16,16 @@ void check_square(const Type& x) {
   check_same_size("the number of rows", x.shape[x.rank() - 2], "the number of columns", x.shape.back());
 }
 
+Dim rows_of(const Type& x) { return x.shape[x.rank() - 2]; }
+Dim shorter_side(const Type& x) { return min(rows_of(x), x.shape.back()); }
+
+/// One list of numbers for each matrix.
+Type per_matrix(const Type& x, const Dim& size, DType dtype) {
+  Type t{dtype, Shape(x.shape.begin(), x.shape.end() - 1)};
+  t.shape.back() = size;
+  return t;
+}
+
 Type solution(const Type& a, const Type& b) {
   check_square(a);
   check_matrices(b);
@@ -43,12 +53,59 @@ std::vector<Type> Determinant::infer(TypeSpan in) const {
 
 std::vector<Type> Qr::infer(TypeSpan in) const {
   check_matrices(in[0]);
-  const Dim rows = in[0].shape[in[0].rank() - 2], columns = in[0].shape.back();
-  const Dim inner = complete ? rows : min(rows, columns);
+  const Dim inner = complete ? rows_of(in[0]) : shorter_side(in[0]);
   Type q = in[0], r = in[0];
   q.shape.back() = inner;
   r.shape[r.rank() - 2] = inner;
   return {q, r};
+}
+
+std::vector<Type> Lu::infer(TypeSpan in) const {
+  check_matrices(in[0]);
+  return {in[0], per_matrix(in[0], shorter_side(in[0]), DType::i32)};
+}
+
+Type PivotRows::infer(const Type& pivots) const {
+  check_integer("the pivots", pivots);
+  if (pivots.rank() < 1) throw error("{} holds no list of pivots", pivots.str());
+  Type t{DType::i64, pivots.shape};
+  t.shape.back() = rows;
+  return t;
+}
+
+std::vector<Type> Reflections::infer(TypeSpan in) const {
+  check_matrices(in[0]);
+  return {in[0], per_matrix(in[0], shorter_side(in[0]), in[0].dtype)};
+}
+
+Type ReflectionProduct::infer(const Type& x, const Type& factors) const {
+  check_matrices(x);
+  check_same_dtype("the vectors", x, "the factors", factors);
+  check_rank("the list of factors", factors, x.rank() - 1);
+  for (std::size_t i = 0; i + 2 < x.rank(); ++i)
+    check_same_size("a size of the matrix", x.shape[i], "that of the factors", factors.shape[i]);
+  Type q = x;
+  if (complete) q.shape.back() = rows_of(x);
+  return q;
+}
+
+std::vector<Type> Svd::infer(TypeSpan in) const {
+  check_matrices(in[0]);
+  const Dim inner = shorter_side(in[0]);
+  Type u = in[0], v = in[0];
+  u.shape.back() = complete ? rows_of(in[0]) : inner;
+  v.shape[v.rank() - 2] = complete ? in[0].shape.back() : inner;
+  return {u, per_matrix(in[0], inner, in[0].dtype), v};
+}
+
+std::vector<Type> Eigh::infer(TypeSpan in) const {
+  check_square(in[0]);
+  return {per_matrix(in[0], in[0].shape.back(), in[0].dtype), in[0]};
+}
+
+Type MatrixExp::infer(const Type& x) const {
+  check_square(x);
+  return x;
 }
 
 std::vector<const OpInfo*> linalg_ops() { return family(LinearAlgebra{}); }

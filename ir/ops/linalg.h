@@ -47,6 +47,67 @@ struct Qr : Kernel<1> {
   void reference(InSpan in, OutSpan out) const;
 };
 
-using LinearAlgebra = OpList<Cholesky, Solve, TriangularSolve, Determinant, Qr>;
+/// Gaussian elimination with partial pivoting of x[..., m, n]: the unit lower L below the diagonal and the upper
+/// U in one matrix, and for each column the row (counted from 1, i32) that was exchanged with its diagonal's.
+struct Lu : Kernel<1> {
+  static constexpr std::string_view name = "lu";
+  std::vector<Type> infer(TypeSpan in) const;
+  void reference(InSpan in, OutSpan out) const;
+};
+
+/// Which row of x stands in each of the `rows` rows (i64) after the exchanges that Lu lists.
+struct PivotRows : Kernel<1> {
+  static constexpr std::string_view name = "pivot_rows";
+  Dim rows = 0;
+  static constexpr auto fields = std::tuple{field("rows", &PivotRows::rows)};
+  Type infer(const Type& pivots) const;
+  void reference(InSpan in, OutSpan out) const;
+};
+
+/// Householder's reflections with LAPACK's signs: R in the upper triangle, the reflections' vectors (whose first
+/// element is 1) below it, and their factors.
+struct Reflections : Kernel<1> {
+  static constexpr std::string_view name = "reflections";
+  std::vector<Type> infer(TypeSpan in) const;
+  void reference(InSpan in, OutSpan out) const;
+};
+
+/// The product of the reflections whose vectors stand in the columns of x[..., m, n] and whose factors are
+/// given: its first n columns, or with `complete` all m.
+struct ReflectionProduct : Kernel<2> {
+  static constexpr std::string_view name = "reflection_product";
+  bool complete = false;
+  static constexpr auto fields = std::tuple{field("complete", &ReflectionProduct::complete)};
+  Type infer(const Type& x, const Type& factors) const;
+  void reference(InSpan in, OutSpan out) const;
+};
+
+/// x = U diag(S) V^T: U and V^T with orthonormal columns and rows, S descending. U is [m, k] and V^T [k, n] for
+/// k = min(m, n); with `complete` both are square.
+struct Svd : Kernel<1> {
+  static constexpr std::string_view name = "svd";
+  bool complete = false;
+  static constexpr auto fields = std::tuple{field("complete", &Svd::complete)};
+  std::vector<Type> infer(TypeSpan in) const;
+  void reference(InSpan in, OutSpan out) const;
+};
+
+/// Eigenvalues, ascending, and orthonormal eigenvectors (columns) of a symmetric matrix, of which the lower
+/// triangle is read.
+struct Eigh : Kernel<1> {
+  static constexpr std::string_view name = "eigh";
+  std::vector<Type> infer(TypeSpan in) const;
+  void reference(InSpan in, OutSpan out) const;
+};
+
+/// The exponential of square matrices.
+struct MatrixExp : Kernel<1> {
+  static constexpr std::string_view name = "matrix_exp";
+  Type infer(const Type& x) const;
+  void reference(InSpan in, OutSpan out) const;
+};
+
+using LinearAlgebra = OpList<Cholesky, Solve, TriangularSolve, Determinant, Qr, Lu, PivotRows, Reflections,
+                             ReflectionProduct, Svd, Eigh, MatrixExp>;
 
 }  // namespace tenon

@@ -1,57 +1,52 @@
 // The textbook algorithms in f64 (Golub and Van Loan, Matrix Computations).
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "ir/ops/linalg.h"
+#include "ir/ops/matrix.h"
 #include "ir/ops/reference.h"
 
 namespace tenon {
 namespace {
-
-/// A row-major matrix in someone else's memory.
-struct Matrix {
-  double* data;
-  std::int64_t rows, columns;
-  double& operator()(std::int64_t i, std::int64_t j) const { return data[i * columns + j]; }
-};
-
-std::int64_t from_end(const Tensor& t, std::size_t axis) { return t.shape()[t.rank() - axis]; }
-std::int64_t matrices(const Tensor& t) {
-  std::int64_t count = 1;
-  for (std::size_t i = 0; i + 2 < t.rank(); ++i) count *= t.shape()[i];
-  return count;
-}
-Matrix matrix(Tensor& t, std::int64_t k) {
-  const std::int64_t rows = from_end(t, 2), columns = from_end(t, 1);
-  return {t.mutable_data<double>() + k * rows * columns, rows, columns};
-}
 
 void swap_rows(const Matrix& m, std::int64_t i, std::int64_t k) {
   if (i == k) return;
   for (std::int64_t j = 0; j < m.columns; ++j) std::swap(m(i, j), m(k, j));
 }
 
-/// Gaussian elimination with partial pivoting: U in the upper triangle, b changed along with it. Returns the
-/// sign of the row exchanges.
-double eliminate(const Matrix& a, const Matrix* b) {
-  double sign = 1;
-  for (std::int64_t k = 0; k < a.rows; ++k) {
+/// Gaussian elimination with partial pivoting: U in the upper triangle, L's factors below it, b changed along
+/// with it. Returns the row that each column's was exchanged with.
+std::vector<std::int64_t> eliminate(const Matrix& a, const Matrix* b) {
+  std::vector<std::int64_t> pivots;
+  for (std::int64_t k = 0; k < std::min(a.rows, a.columns); ++k) {
     std::int64_t pivot = k;
     for (std::int64_t i = k + 1; i < a.rows; ++i)
       if (std::fabs(a(i, k)) > std::fabs(a(pivot, k))) pivot = i;
-    if (pivot != k) sign = -sign;
+    pivots.push_back(pivot);
     swap_rows(a, k, pivot);
     if (b) swap_rows(*b, k, pivot);
     if (a(k, k) == 0) continue;
     for (std::int64_t i = k + 1; i < a.rows; ++i) {
       const double factor = a(i, k) / a(k, k);
-      for (std::int64_t j = k; j < a.columns; ++j) a(i, j) -= factor * a(k, j);
+      a(i, k) = factor;
+      for (std::int64_t j = k + 1; j < a.columns; ++j) a(i, j) -= factor * a(k, j);
       if (!b) continue;
       for (std::int64_t j = 0; j < b->columns; ++j) (*b)(i, j) -= factor * (*b)(k, j);
     }
   }
+  return pivots;
+}
+
+/// Of the row exchanges.
+double sign_of(const std::vector<std::int64_t>& pivots) {
+  double sign = 1;
+  for (std::size_t k = 0; k < pivots.size(); ++k)
+    if (pivots[k] != static_cast<std::int64_t>(k)) sign = -sign;
   return sign;
 }
 
@@ -68,28 +63,37 @@ void substitute(const Matrix& a, const Matrix& b, bool upper, bool unit) {
   }
 }
 
-/// x becomes R below zeros; q, an identity, becomes Q.
-void householder(const Matrix& x, const Matrix& q) {
-  std::vector<double> v(static_cast<std::size_t>(x.rows));
-  const auto reflect = [&](const Matrix& m, std::int64_t k, double scale) {
-    for (std::int64_t j = 0; j < m.columns; ++j) {
-      double dot = 0;
-      for (std::int64_t i = k; i < x.rows; ++i) dot += v[static_cast<std::size_t>(i)] * m(i, j);
-      for (std::int64_t i = k; i < x.rows; ++i) m(i, j) -= scale * dot * v[static_cast<std::size_t>(i)];
-    }
-  };
-  for (std::int64_t k = 0; k < std::min(x.rows - 1, x.columns); ++k) {
+/// m becomes H m for the reflection H of column k.
+void reflect(const Matrix& vectors, std::int64_t k, double factor, const Matrix& m) {
+  const auto v = [&](std::int64_t i) { return i == k ? 1 : vectors(i, k); };
+  for (std::int64_t j = 0; j < m.columns; ++j) {
+    double dot = 0;
+    for (std::int64_t i = k; i < m.rows; ++i) dot += v(i) * m(i, j);
+    for (std::int64_t i = k; i < m.rows; ++i) m(i, j) -= factor * dot * v(i);
+  }
+}
+
+/// x becomes R and, below it, the vectors; returns their factors.
+std::vector<double> householder(const Matrix& x) {
+  std::vector<double> factors(static_cast<std::size_t>(std::min(x.rows, x.columns)));
+  for (std::int64_t k = 0; k < static_cast<std::int64_t>(factors.size()); ++k) {
     double below = 0;
     for (std::int64_t i = k + 1; i < x.rows; ++i) below += x(i, k) * x(i, k);
     if (below == 0) continue;
     const double beta = -std::copysign(std::sqrt(x(k, k) * x(k, k) + below), x(k, k));
-    double squares = below;
-    for (std::int64_t i = k; i < x.rows; ++i) v[static_cast<std::size_t>(i)] = x(i, k);
-    v[static_cast<std::size_t>(k)] -= beta;
-    squares += v[static_cast<std::size_t>(k)] * v[static_cast<std::size_t>(k)];
-    reflect(x, k, 2 / squares);
-    reflect(q, k, 2 / squares);  // q holds Q^T
+    const double factor = factors[static_cast<std::size_t>(k)] = (beta - x(k, k)) / beta;
+    for (std::int64_t i = k + 1; i < x.rows; ++i) x(i, k) /= x(k, k) - beta;
+    x(k, k) = beta;
+    const Matrix rest{x.data + k + 1, x.rows, x.columns - k - 1, x.stride};
+    reflect(x, k, factor, rest);
   }
+  return factors;
+}
+
+/// q, the identity's first columns, becomes those of the product of the reflections.
+void multiply_reflections(const Matrix& vectors, std::span<const double> factors, const Matrix& q) {
+  for (std::int64_t i = 0; i < std::min(q.rows, q.columns); ++i) q(i, i) = 1;
+  for (std::size_t k = factors.size(); k-- > 0;) reflect(vectors, static_cast<std::int64_t>(k), factors[k], q);
 }
 
 }  // namespace
@@ -134,7 +138,7 @@ void Determinant::reference(InSpan in, OutSpan out) const {
   Tensor sign = Tensor::empty(DType::f64, value.shape()), size = Tensor::empty(DType::f64, value.shape());
   for (std::int64_t k = 0; k < value.numel(); ++k) {
     const Matrix m = matrix(a, k);
-    double det = eliminate(m, nullptr), negative = det, log_size = 0;
+    double det = sign_of(eliminate(m, nullptr)), negative = det, log_size = 0;
     for (std::int64_t i = 0; i < m.rows; ++i) {
       det *= m(i, i);
       negative *= m(i, i) == 0 ? 0 : std::copysign(1, m(i, i));
@@ -151,22 +155,63 @@ void Determinant::reference(InSpan in, OutSpan out) const {
 
 void Qr::reference(InSpan in, OutSpan out) const {
   Tensor x = widened(in[0]).clone();
-  Index square = x.shape();
-  square.back() = from_end(x, 2);
-  Tensor q = Tensor::zeros(DType::f64, square);
+  Tensor q = Tensor::zeros(DType::f64, out[0].shape());
   for (std::int64_t k = 0; k < matrices(x); ++k) {
-    const Matrix factor = matrix(q, k), r = matrix(x, k);
-    for (std::int64_t i = 0; i < factor.rows; ++i) factor(i, i) = 1;
-    householder(r, factor);
+    const Matrix r = matrix(x, k);
+    multiply_reflections(r, householder(r), matrix(q, k));
     for (std::int64_t i = 0; i < r.rows; ++i)
       for (std::int64_t j = 0; j < std::min(i, r.columns); ++j) r(i, j) = 0;
   }
-  Axes swapped(x.rank());
-  for (std::size_t i = 0; i < swapped.size(); ++i) swapped[i] = static_cast<std::int64_t>(i);
-  std::swap(swapped[x.rank() - 1], swapped[x.rank() - 2]);
-  const auto last = static_cast<std::int64_t>(x.rank()) - 1;
-  out[0].copy_from(q.permute(swapped).slice(last, 0, from_end(out[0], 1)));
-  out[1].copy_from(x.slice(last - 1, 0, from_end(out[1], 2)));
+  out[0].copy_from(q);
+  out[1].copy_from(x.slice(static_cast<std::int64_t>(x.rank()) - 2, 0, from_end(out[1], 2)));
+}
+
+void Lu::reference(InSpan in, OutSpan out) const {
+  Tensor x = widened(in[0]).clone();
+  Tensor pivots = Tensor::empty(DType::i64, out[1].shape());
+  auto* next = pivots.mutable_data<std::int64_t>();
+  for (std::int64_t k = 0; k < matrices(x); ++k)
+    for (const std::int64_t pivot : eliminate(matrix(x, k), nullptr)) *next++ = pivot + 1;
+  out[0].copy_from(x);
+  out[1].copy_from(pivots);
+}
+
+void PivotRows::reference(InSpan in, OutSpan out) const {
+  const Tensor pivots = widened(in[0]);
+  const std::int64_t count = pivots.shape().back(), size = out[0].shape().back();
+  Tensor places = Tensor::empty(DType::i64, out[0].shape());
+  for (std::int64_t list = 0; size > 0 && list < places.numel() / size; ++list) {
+    auto* place = places.mutable_data<std::int64_t>() + list * size;
+    std::iota(place, place + size, 0);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t other = pivots.data<std::int64_t>()[list * count + i] - 1;
+      if (i >= size || other < 0 || other >= size) throw error("pivot {} of {} rows", other + 1, size);
+      std::swap(place[i], place[other]);
+    }
+  }
+  out[0].copy_from(places);
+}
+
+void Reflections::reference(InSpan in, OutSpan out) const {
+  Tensor x = widened(in[0]).clone();
+  Tensor factors = Tensor::empty(DType::f64, out[1].shape());
+  auto* next = factors.mutable_data<double>();
+  for (std::int64_t k = 0; k < matrices(x); ++k)
+    for (const double factor : householder(matrix(x, k))) *next++ = factor;
+  out[0].copy_from(x);
+  out[1].copy_from(factors);
+}
+
+void ReflectionProduct::reference(InSpan in, OutSpan out) const {
+  Tensor x = widened(in[0]).clone();
+  const Tensor factors = widened(in[1]);
+  const std::int64_t count = factors.shape().back();
+  if (count > from_end(x, 1)) throw error("{} factors for {} vectors", count, from_end(x, 1));
+  Tensor q = Tensor::zeros(DType::f64, out[0].shape());
+  for (std::int64_t k = 0; k < matrices(x); ++k)
+    multiply_reflections(matrix(x, k), {factors.data<double>() + k * count, static_cast<std::size_t>(count)},
+                         matrix(q, k));
+  out[0].copy_from(q);
 }
 
 }  // namespace tenon

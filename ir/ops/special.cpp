@@ -17,6 +17,12 @@ std::vector<Type> Special::infer(TypeSpan in) const {
   return {{in[0].dtype, broadcast(in[0].shape, in[1].shape)}};
 }
 
+Type Gcd::infer(const Type& a, const Type& b) const {
+  check_integer("the operand", a);
+  check_same_dtype("the first operand", a, "the second", b);
+  return {a.dtype, broadcast(a.shape, b.shape)};
+}
+
 std::vector<const OpInfo*> special_ops() { return family(SpecialOps{}); }
 
 }  // namespace tenon

@@ -90,6 +90,13 @@ struct Special : Kernel<1, 2> {
   void reference(InSpan in, OutSpan out) const;
 };
 
-using SpecialOps = OpList<Special>;
+/// The greatest common divisor of integers, not negative; operands broadcast.
+struct Gcd : Kernel<2> {
+  static constexpr std::string_view name = "gcd";
+  Type infer(const Type& a, const Type& b) const;
+  void reference(InSpan in, OutSpan out) const;
+};
+
+using SpecialOps = OpList<Special, Gcd>;
 
 }  // namespace tenon

@@ -1,6 +1,7 @@
 // What the special functions are, in f64. Formulas: NIST Digital Library of Mathematical Functions (DLMF);
 // values at poles and outside of the domain are torch.special's.
 #include <cmath>
+#include <numeric>
 #include <limits>
 #include <numbers>
 
@@ -244,6 +245,15 @@ void Special::reference(InSpan in, OutSpan out) const {
   Tensor result = Tensor::empty(DType::f64, shape);
   for (std::int64_t i = 0; i < result.numel(); ++i)
     result.mutable_data<double>()[i] = value(function, x.data<double>()[i], y.data<double>()[i]);
+  out[0].copy_from(result);
+}
+
+void Gcd::reference(InSpan in, OutSpan out) const {
+  const Index& shape = out[0].shape();
+  const Tensor a = widened(in[0].expand(shape)), b = widened(in[1].expand(shape));
+  Tensor result = Tensor::empty(DType::i64, shape);
+  for (std::int64_t i = 0; i < result.numel(); ++i)
+    result.mutable_data<std::int64_t>()[i] = std::gcd(a.data<std::int64_t>()[i], b.data<std::int64_t>()[i]);
   out[0].copy_from(result);
 }
 

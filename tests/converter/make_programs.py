@@ -334,6 +334,60 @@ def activations(x):
     )  # fmt: skip
 
 
+@case((randn(2, 400),))
+def spectrograms(x):
+    window = torch.hann_window(64)
+    z = torch.stft(x, 64, 16, window=window, return_complex=True)
+    half = torch.fft.rfft(x, norm="ortho")
+    whole = torch.fft.fft2(x.reshape(2, 20, 20), norm="forward")
+    return (
+        z[..., :-1].abs() ** 2, torch.view_as_real(z), torch.istft(z, 64, 16, window=window, length=400), half.angle(),
+        torch.fft.irfft(half * 2, n=399, norm="ortho"), torch.fft.fftshift(whole).real, torch.fft.ifft(whole).imag,
+        torch.fft.irfftn(whole, dim=(1, 2)), (half * half.conj()).real, torch.fft.hfft(x[:, :9]), half.mean(1).imag,
+        torch.stft(x[0], 50, 20, win_length=40, center=False, normalized=True, onesided=False, return_complex=True).real,
+    )  # fmt: skip
+
+
+@case((randn(2, 6, 8),))
+def rotary_by_complex_numbers(x):
+    angles = torch.outer(torch.arange(6.0), 100 ** -(torch.arange(4) / 4))
+    turns = torch.polar(torch.ones_like(angles), angles)
+    z = torch.view_as_complex(x.reshape(2, 6, 4, 2))
+    turned = torch.cat([z * turns, z.flip(-1) / turns], -1)
+    return torch.view_as_real(turned).flatten(2), turned.transpose(0, 1).abs(), torch.exp(z - 1).real, (2 - z).imag
+
+
+@case((randn(3, 4, 4), randn(3, 4, 2)))
+def matrices(x, b):
+    symmetric = x @ x.mT + torch.eye(4)
+    u, s, vh = torch.linalg.svd(x[:, :3])
+    values, vectors = torch.linalg.eigh(symmetric)
+    factors, pivots = torch.linalg.lu_factor(x)
+    reflections, scales = torch.geqrf(x)
+    return (
+        (u * s[..., None, :]) @ vh[:, :3], vh @ vh.mT, s, (vectors * values[..., None, :]) @ vectors.mT, values,
+        torch.linalg.pinv(b), torch.linalg.matrix_rank(b @ b.mT), torch.linalg.cond(symmetric), torch.linalg.norm(x, "nuc", (1, 2)),
+        factors, pivots, *torch.linalg.lu(x[:, :, :3]), torch.linalg.lu_solve(factors, pivots, b),
+        torch.linalg.lu_solve(factors, pivots, b.mT, left=False, adjoint=True), torch.linalg.lstsq(x[:, :, :2], b).solution,
+        torch.linalg.matrix_exp(x), torch.linalg.householder_product(reflections, scales), torch.ormqr(reflections, scales, b),
+    )  # fmt: skip
+
+
+@case((randn(2, 3, 8, 10), randn(6, 2, 5)))
+def images_and_signals(x, scores):
+    places = torch.tensor([0.0, 1.0, 1.5, 3.0, 4.0, 4.5, 7.0, 8.0])
+    targets, sizes = torch.tensor([[1, 2, 2], [3, 0, 0]]), torch.tensor([3, 1])
+    log_p = scores.log_softmax(-1)
+    counts, edges = torch.histogram(x, 5, weight=x.abs(), density=True)
+    return (
+        F.interpolate(x, (3, 17), mode="bilinear", antialias=True), F.interpolate(x, (5, 4), mode="bicubic", antialias=True),
+        *torch.gradient(x, spacing=0.5, dim=(2, 3), edge_order=2), *torch.gradient(x, spacing=[places], dim=2), counts, edges,
+        F.ctc_loss(log_p, targets, torch.tensor([6, 4]), sizes), F.ctc_loss(log_p, targets, [6, 5], [3, 1], reduction="none"),
+        torch.gcd(x.mul(9).long(), torch.tensor(6)), torch.lcm(x.mul(9).int(), torch.tensor(4, dtype=torch.int32)),
+        torch.einsum("biaa->ib", x[..., :8]), torch.logspace(-1, 2, 5), torch.linspace(3, 40, 6, dtype=torch.int64),
+    )  # fmt: skip
+
+
 @case((randn(2, 6, 9),))
 def norms_1d(x):
     return (
@@ -435,9 +489,9 @@ class WritesBuffer(nn.Module):
 @refused(randn(4, 3))
 def several_unsupported(x):
     a = torch.nonzero(x > 0)
-    b = torch.linalg.svd(x)[1]
+    b = torch.linalg.ldl_factor(x[:3])[0]
     c = torch.nonzero(x < 0)
-    return a.float().sum() + b.sum(), c, torch.fft.fft(x).real
+    return a.float().sum() + b.sum(), c, torch.linalg.eigvals(x[:3]).real
 
 
 @refused(randn(2, 3, 4))

@@ -19,13 +19,32 @@ NO_RESULT = ("empty*", "new_empty*", "*dropout*", "nn.functional.rrelu", "bernou
              "nn.functional.fractional_max_pool*", "pca_lowrank", "svd_lowrank")  # fmt: skip
 # What belongs to sparse, nested or complex tensors, or to training alone.
 OTHER_KINDS = ("sparse.*", "to_sparse", "*_backward*", "*jagged*", "view_as_complex", "view_as_real", "polar", "complex",
-               "resize_*", "item", "equal", "allclose", "_segment_reduce*", "is_*")  # fmt: skip
+               "cfloat", "cdouble", "chalf", "resize_*", "item", "equal", "allclose", "_segment_reduce*", "is_*")  # fmt: skip
 LINEAR_ALGEBRA = ("linalg.*", "fft.*", "stft", "istft", "cholesky*", "lu*", "geqrf", "qr", "svd", "symeig", "ormqr",
                   "triangular_solve", "inverse", "logdet", "pinverse", "matrix_exp", "cdist_", "tensorinv",
                   "torch.linalg*", "ops.aten.linalg*")  # fmt: skip
 
 # PyTorch does not say which place of equal values it gives: what stands there is compared.
 UNSTABLE = {"argsort": 0, "sort": 0, "topk": 1, "kthvalue": 1}  # where the axis stands among the arguments
+
+
+def of_svd(u, s, vh):
+    """Singular vectors have open signs, or are any basis: what they multiply to, and that they are orthonormal."""
+    count = s.shape[-1]
+    product = (u[..., :count] * s.unsqueeze(-2)) @ vh[..., :count, :]
+    return [s, product, u.mT @ u, vh @ vh.mT]
+
+
+def of_eigh(values, vectors):
+    return [values, (vectors * values.unsqueeze(-2)) @ vectors.mT, vectors.mT @ vectors]
+
+
+# What is defined of their results.
+DEFINED = {
+    "linalg.svd": of_svd,
+    "svd": lambda u, s, v: of_svd(u, s, v.mT),
+    "linalg.eigh": of_eigh,
+}
 
 
 def family(op: OpInfo) -> str:
@@ -98,6 +117,8 @@ def cases_of(op: OpInfo, limit: int, dtypes=DTYPES) -> list[Case]:
 
 
 def make_case(op: OpInfo, dtype: torch.dtype, number: int, sample) -> Case | None:
+    if sample.kwargs.get("dropout_p"):  # random
+        return None
     leaves, tree = tree_flatten((sample.input, tuple(sample.args), dict(sample.kwargs)))
     if any(isinstance(x, torch.Generator) or callable(x) and not isinstance(x, torch.Tensor) for x in leaves):
         return None
@@ -117,7 +138,9 @@ def make_case(op: OpInfo, dtype: torch.dtype, number: int, sample) -> Case | Non
         tensors = [t for t in tree_flatten(result)[0] if isinstance(t, torch.Tensor)]
         if op.name in UNSTABLE and not kwargs.get("stable"):
             tensors[-1] = selected(x, tensors[-1], kwargs.get("dim", (*args, -1, -1)[UNSTABLE[op.name]]))
-        return tensors
+        if op.name in DEFINED:
+            tensors = DEFINED[op.name](*tensors)
+        return [torch.view_as_real(t) if t.is_complex() else t for t in tensors]
 
     pointwise = isinstance(op, (UnaryUfuncInfo, BinaryUfuncInfo))
     plain = len(tensors) == len(leaves) and pointwise

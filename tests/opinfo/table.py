@@ -12,8 +12,9 @@ each of int64, bool, float16, bfloat16 and float64 where the operator has them. 
 compared with eager PyTorch by the tolerances of `torch.testing.assert_close`; integers, bools, NaN, dtypes and shapes are to be
 equal, and so is the sign of a zero of pointwise operators. Floats beyond the tolerance count as equal when their largest error against the
 result in float64 (for float64 itself: of NumPy or SciPy) is at most twice PyTorch's own, or four units in the last place of a 16-bit
-float. Where PyTorch leaves open which of equal values comes first (sort, topk), the values are compared, not their places. What PyTorch itself cannot export is not counted. Random operators, those of sparse or complex tensors and
-backward operators are left out.
+float. Where PyTorch leaves open which of equal values comes first (sort, topk), the values are compared, not their places; of singular
+vectors and eigenvectors, what they multiply to. Complex results are compared as pairs of real numbers. What PyTorch itself cannot export
+is not counted. Random operators, those that take sparse or complex tensors and backward operators are left out.
 """
 KINDS = (Kind.EQUAL, Kind.REFUSED, Kind.WRONG, Kind.CRASH, Kind.NOT_EXPORTABLE)
 

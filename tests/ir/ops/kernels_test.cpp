@@ -1,4 +1,9 @@
 // References of the kernels on small examples. What is not plain arithmetic was computed with PyTorch.
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
 #include "tests/ir/ops/cases.h"
 
 namespace tenon::test {
@@ -87,6 +92,50 @@ TEST(Kernels, LinearEquations) {
       {"qr(%0)", {"f64[2,1] 3 4"}, {"f64[2,1] -0.6 -0.8", "f64[1,1] -5"}},
       {"qr(%0, complete=true)", {"f64[2,1] 3 4"}, {"f64[2,2] -0.6 -0.8 -0.8 0.6", "f64[2,1] -5 0"}},
   });
+}
+
+// By hand, with NumPy and with SciPy.
+TEST(Kernels, Factorisations) {
+  const std::string a = "f64[2,2] 1 2 4 6", tall = "f64[2,1] 3 4";
+  expect_all({
+      {"lu(%0)", {a}, {"f64[2,2] 4 6 0.25 0.5", "i32[2] 2 2"}},
+      {"lu(%0)", {"f64[2,2] 0 0 0 0"}, {"f64[2,2] 0 0 0 0", "i32[2] 1 2"}},
+      {"pivot_rows(%0, rows=3)", {"i32[2] 3 3"}, {"i64[3] 2 0 1"}},
+      {"reflections(%0)", {tall}, {"f64[2,1] -5 0.5", "f64[1] 1.6"}},
+      {"reflection_product(%0, %1)", {"f64[2,1] -5 0.5", "f64[1] 1.6"}, {"f64[2,1] -0.6 -0.8"}},
+      {"reflection_product(%0, %1, complete=true)",
+       {"f64[2,1] -5 0.5", "f64[1] 1.6"},
+       {"f64[2,2] -0.6 -0.8 -0.8 0.6"}},
+      {"svd(%0)", {tall}, {"f64[2,1] 0.6 0.8", "f64[1] 5", "f64[1,1] 1"}},
+      {"svd(%0)", {"f64[2,2] 0 0 0 0"}, {"f64[2,2] 1 0 0 1", "f64[2] 0 0", "f64[2,2] 1 0 0 1"}},
+      {"eigh(%0)", {"f64[2,2] 2 9 0 1"}, {"f64[2] 1 2", "f64[2,2] 0 1 1 0"}},
+      {"matrix_exp(%0)", {"f64[2,2] 0 3 0 0"}, {"f64[2,2] 1 3 0 1"}},
+      {"matrix_exp(%0)",
+       {"f64[2,2] 1 2 3 4"},
+       {"f64[2,2] 51.968956198705 74.73656456700328 112.10484685050491 164.07380304920997"}},
+      {"gcd(%0, %1)", {"i64[4] 12 -8 0 7", "i64[] 6"}, {"i64[4] 6 2 6 1"}},
+  });
+}
+
+TEST(Kernels, FourierTransformOfAnyLength) {
+  const auto transformed = [](const std::string& call, const std::string& shape, const std::string& real,
+                              const std::string& imag) {
+    const auto graph = parse(fmt::format(
+        "graph t(%a: f64{0}, %b: f64{0}) {{\n  %1 = complex(%a, %b) : c128{0}\n  %2 = {1} : c128{0}\n"
+        "  %3 = real(%2) : f64{0}\n  %4 = imag(%2) : f64{0}\n  return %3, %4\n}}\n",
+        shape, call));
+    const std::vector<Tensor> inputs = {tensor("f64" + shape + " " + real), tensor("f64" + shape + " " + imag)};
+    return evaluate(*graph, inputs);
+  };
+  const auto odd = transformed("fft(%1)", "[3]", "1 2 -1", "0 1 3");
+  expect_near(odd[0], tensor("f64[3] 2.0 -1.2320508075688772 2.232050807568877"), 1e-14, "odd");
+  expect_near(odd[1], tensor("f64[3] 4.0 -4.598076211353316 0.598076211353316"), 1e-14, "odd");
+  const auto even = transformed("fft(%1, inverse=true)", "[4]", "1 2 -1 5", "0");
+  expect_near(even[0], tensor("f64[4] 7.0 2.0 -7.0 2.0"), 1e-14, "even");
+  expect_near(even[1], tensor("f64[4] 0.0 -3.0 0.0 3.0"), 1e-14, "even");
+  const auto real = transformed("fft(%1)", "[1,6]", "-1 2 -3 1 5 -7", "0");
+  EXPECT_EQ(real[1].get_double(std::array<std::int64_t, 2>{0, 0}), 0);
+  EXPECT_FALSE(std::signbit(real[1].get_double(std::array<std::int64_t, 2>{0, 3})));
 }
 
 TEST(Kernels, AdaptiveMaximaNameTheirPlaces) {

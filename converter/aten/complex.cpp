@@ -1,0 +1,259 @@
+// Arithmetic of complex tensors, on their parts.
+#include "converter/aten/complex.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "converter/aten/promote.h"
+#include "converter/aten/shapes.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/complex.h"
+#include "ir/ops/create.h"
+#include "ir/ops/index.h"
+#include "ir/ops/linear.h"
+#include "ir/ops/logic.h"
+#include "ir/ops/math.h"
+#include "ir/ops/reduce.h"
+#include "ir/ops/shape.h"
+
+namespace tenon::converter {
+
+namespace {
+
+/// An operator whose operand 0 is moved about, by attributes or by places in the other operands.
+bool moves_its_operand(const Op& op) {
+  return op.is<Reshape>() || op.is<Permute>() || op.is<Expand>() || op.is<Slice>() || op.is<Flip>() ||
+         op.is<IndexSelect>() || op.is<Gather>();
+}
+
+Parts joined(const Place& place, const Node& concat, const Op& op) {
+  std::vector<Ref> real, imag;
+  for (Value* input : concat.inputs()) {
+    const Parts p = parts_of(Ref(input, place));
+    real.push_back(p.real);
+    imag.push_back(p.imag);
+  }
+  return {tenon::apply(op, real), tenon::apply(op, imag)};
+}
+
+Parts operator+(const Parts& a, const Parts& b) { return {a.real + b.real, a.imag + b.imag}; }
+Parts operator-(const Parts& a, const Parts& b) { return {a.real - b.real, a.imag - b.imag}; }
+Parts operator*(const Parts& a, const Parts& b) {
+  return {a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real};
+}
+Parts operator*(const Parts& a, const Ref& b) { return {a.real * b, a.imag * b}; }
+Parts operator/(const Parts& a, const Ref& b) { return {a.real / b, a.imag / b}; }
+Parts conjugate(const Parts& z) { return {z.real, -z.imag}; }
+Ref size_of(const Parts& z) { return apply(Hypot{}, {z.real, z.imag}); }
+Parts operator/(const Parts& a, const Parts& b) {
+  const Ref size = size_of(b);
+  const Parts direction = conjugate(b) / size;
+  return a * direction / size;
+}
+
+/// The operands of a call as parts of one dtype; which of them are real.
+struct Operands {
+  std::vector<Parts> parts;
+  std::vector<bool> real;
+  DType dtype;
+
+  Operands(Call& call, std::initializer_list<std::string_view> names) {
+    std::vector<Datum> given;
+    for (const auto name : names) given.push_back(call.datum(name));
+    dtype = real_dtype(result_type(given));
+    for (const Datum& d : given) {
+      const auto* t = d.get<TensorPtr>();
+      const Ref value = t ? call.build.read(*t) : call.build.literal(d, dtype);
+      parts.push_back(parts_in(value, dtype));
+      real.push_back(!is_complex(value.dtype()));
+    }
+  }
+};
+
+Parts self_of(Call& call) { return parts_of(call.tensor("self")); }
+
+Results real(Call& call) { return self_of(call).real; }
+Results imag(Call& call) { return self_of(call).imag; }
+Results abs_op(Call& call) { return size_of(self_of(call)); }
+Results angle(Call& call) {
+  const Parts z = self_of(call);
+  return atan2(z.imag, z.real);
+}
+Results conj(Call& call) { return complex(conjugate(self_of(call))); }
+Results same(Call& call) { return call.tensor_ptr("self"); }
+Results neg(Call& call) {
+  const Parts z = self_of(call);
+  return complex({-z.real, -z.imag});
+}
+Results view_as_real(Call& call) {
+  const Parts z = self_of(call);
+  Shape shape = z.real.shape();
+  shape.emplace_back(1);
+  const std::array parts = {reshape(z.real, shape), reshape(z.imag, shape)};
+  return concat(parts, static_cast<std::int64_t>(shape.size()) - 1);
+}
+
+Parts scaled(Call& call, const Parts& z) {
+  const double alpha = call.number("alpha", 1);
+  return alpha == 1 ? z : z * z.real.literal(alpha);
+}
+Results add(Call& call) {
+  const Operands x(call, {"self", "other"});
+  return complex(x.parts[0] + scaled(call, x.parts[1]));
+}
+Results sub(Call& call) {
+  const Operands x(call, {"self", "other"});
+  return complex(x.parts[0] - scaled(call, x.parts[1]));
+}
+Results rsub(Call& call) {
+  const Operands x(call, {"self", "other"});
+  return complex(x.parts[1] - scaled(call, x.parts[0]));
+}
+Results mul(Call& call) {
+  const Operands x(call, {"self", "other"});
+  if (x.real[0]) return complex(x.parts[1] * x.parts[0].real);
+  return complex(x.real[1] ? x.parts[0] * x.parts[1].real : x.parts[0] * x.parts[1]);
+}
+Results div(Call& call) {
+  const Operands x(call, {"self", "other"});
+  return complex(x.real[1] ? x.parts[0] / x.parts[1].real : x.parts[0] / x.parts[1]);
+}
+Results square(Call& call) {
+  const Parts z = self_of(call);
+  return complex(z * z);
+}
+Results pow_op(Call& call) {
+  if (call.datum("exponent").is_tensor() || call.number("exponent") != 2)
+    throw unsupported("a power of complex numbers that is not 2");
+  return square(call);
+}
+Results reciprocal_op(Call& call) {
+  const Parts z = self_of(call);
+  return complex(Parts{full(z.real.shape(), 1, z.real.dtype(), z.real.place()), zeros_like(z.real)} / z);
+}
+Results exp_op(Call& call) {
+  const Parts z = self_of(call);
+  const Ref size = exp(z.real);
+  return complex({size * cos(z.imag), size * sin(z.imag)});
+}
+template <class Reduction>
+Results reduced(Call& call) {
+  const Parts z = self_of(call);
+  Reduction op;
+  op.axes = call.axes("dim", z.real.rank());
+  op.keepdim = call.flag("keepdim", false);
+  return complex({apply(op, {z.real}), apply(op, {z.imag})});
+}
+Results matmul_op(Call& call) {
+  const Operands x(call, {"self", call.find("mat2") ? "mat2" : "other"});
+  const Parts &a = x.parts[0], &b = x.parts[1];
+  if (a.real.rank() < 2 || b.real.rank() < 2) throw unsupported("a product of complex vectors");
+  return complex({matmul(a.real, b.real) - matmul(a.imag, b.imag), matmul(a.real, b.imag) + matmul(a.imag, b.real)});
+}
+Results where_op(Call& call) {
+  const Ref condition = call.tensor("condition");
+  const Operands x(call, {"self", "other"});
+  const auto chosen = [&](const Ref& a, const Ref& b) { return where(condition, a, b); };
+  return complex({chosen(x.parts[0].real, x.parts[1].real), chosen(x.parts[0].imag, x.parts[1].imag)});
+}
+
+constexpr Entry entries[] = {
+    {"real", real},
+    {"imag", imag},
+    {"abs", abs_op},
+    {"angle", angle},
+    {"conj", conj},
+    {"_conj", conj},
+    {"conj_physical", conj},
+    {"_conj_physical", conj},
+    {"resolve_conj", same},
+    {"resolve_neg", same},
+    {"neg", neg},
+    {"view_as_real", view_as_real},
+    {"add", add},
+    {"sub", sub},
+    {"rsub", rsub},
+    {"mul", mul},
+    {"div", div},
+    {"square", square},
+    {"pow", pow_op},
+    {"reciprocal", reciprocal_op},
+    {"exp", exp_op},
+    {"sum", reduced<Sum>},
+    {"mean", reduced<Mean>},
+    {"matmul", matmul_op},
+    {"mm", matmul_op},
+    {"bmm", matmul_op},
+    {"where", where_op},
+};
+
+/// Operators that move elements or ask for sizes.
+constexpr std::string_view movers[] = {
+    "size", "sym_size", "dim", "numel", "sym_numel", "len", "is_floating_point", "is_complex", "is_same_size",
+    "is_contiguous", "is_conj", "is_neg", "contiguous", "clone", "detach", "alias", "lift_fresh", "view",
+    "_unsafe_view", "_reshape_alias", "view_as", "reshape", "reshape_as", "ravel", "flatten", "unflatten", "squeeze",
+    "unsqueeze", "transpose", "swapaxes", "swapdims", "t", "numpy_T", "mT", "permute", "movedim", "moveaxis",
+    "select", "slice", "narrow", "split", "split_with_sizes", "chunk", "tensor_split", "unbind", "expand",
+    "expand_as", "broadcast_to", "flip", "roll", "cat", "concat", "concatenate", "stack", "index_select", "gather",
+    "fft_fft", "fft_ifft", "fft_fft2", "fft_ifft2", "fft_fftn", "fft_ifftn", "fft_irfft", "fft_irfft2",
+    "fft_irfftn", "fft_hfft", "fft_hfft2", "fft_hfftn", "fft_fftshift", "fft_ifftshift", "_fft_c2c", "_fft_c2r",
+    "stft", "istft",
+};
+
+}  // namespace
+
+DType real_dtype(DType d) { return d == DType::c128 || d == DType::f64 ? DType::f64 : DType::f32; }
+
+Parts parts_of(const Ref& z) {
+  const Node* node = z.value()->node();
+  if (node && node->is<Complex>()) return {Ref(node->input(0), z.place()), Ref(node->input(1), z.place())};
+  if (node && node->is<Concat>()) return joined(z.place(), *node, node->op());
+  if (node && moves_its_operand(node->op())) {
+    const Parts before = parts_of(Ref(node->input(0), z.place()));
+    const auto moved = [&](const Ref& part) {
+      std::vector<Ref> operands = {part};
+      for (std::size_t i = 1; i < node->inputs().size(); ++i) operands.emplace_back(node->input(i), z.place());
+      return tenon::apply(node->op(), operands);
+    };
+    return {moved(before.real), moved(before.imag)};
+  }
+  return {apply(Real{}, {z}), apply(Imag{}, {z})};
+}
+
+Parts parts_in(const Ref& x, DType real) {
+  if (!is_complex(x.dtype())) {
+    const Ref r = cast(real, x);
+    return {r, r.rank() == 0 ? r.literal(0) : zeros_like(r)};
+  }
+  const Parts p = parts_of(x);
+  return {cast(real, p.real), cast(real, p.imag)};
+}
+
+Ref complex(const Parts& p) {
+  const Shape shape = broadcast(p.real.shape(), p.imag.shape());
+  const auto spread = [&](const Ref& r) { return r.shape() == shape ? r : expand(r, shape); };
+  return apply(Complex{}, {spread(p.real), spread(p.imag)});
+}
+
+bool has_complex_operand(const Call& call) {
+  const auto is_complex_tensor = [](const Datum& d) {
+    const auto* t = d.get<TensorPtr>();
+    return t && is_complex((*t)->dtype());
+  };
+  for (const Argument& a : call.arguments()) {
+    if (is_complex_tensor(a.value)) return true;
+    const auto* items = items_of(a.value);
+    if (items && std::any_of(items->begin(), items->end(), is_complex_tensor)) return true;
+  }
+  return false;
+}
+
+const Entry* find_complex_entry(const Call& call) {
+  for (const Entry& entry : entries)
+    if (entry.name == call.name) return &entry;
+  if (std::find(std::begin(movers), std::end(movers), call.name) != std::end(movers)) return nullptr;
+  throw unsupported("{} of complex numbers", call.name);
+}
+
+}  // namespace tenon::converter
