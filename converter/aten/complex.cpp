@@ -158,7 +158,30 @@ Results where_op(Call& call) {
   return complex({chosen(x.parts[0].real, x.parts[1].real), chosen(x.parts[0].imag, x.parts[1].imag)});
 }
 
+/// Tensors put together along an axis, or with `stacks` along a new one.
+template <bool stacks>
+Results cat_op(Call& call) {
+  const auto tensors = call.tensors("tensors");
+  std::vector<Datum> given(tensors.begin(), tensors.end());
+  const DType dtype = real_dtype(result_type(given));
+  const std::size_t rank = tensors.at(0)->rank() + (stacks ? 1 : 0);
+  const std::int64_t axis = call.axis("dim", rank, 0);
+  std::vector<Ref> real, imag;
+  for (const TensorPtr& t : tensors) {
+    const Parts p = parts_in(call.build.read(t), dtype);
+    Shape shape = p.real.shape();
+    if (stacks) shape.insert(shape.begin() + axis, Dim(1));
+    real.push_back(reshape(p.real, shape));
+    imag.push_back(reshape(p.imag, shape));
+  }
+  return complex({concat(real, axis), concat(imag, axis)});
+}
+
 constexpr Entry entries[] = {
+    {"cat", cat_op<false>},
+    {"concat", cat_op<false>},
+    {"concatenate", cat_op<false>},
+    {"stack", cat_op<true>},
     {"real", real},
     {"imag", imag},
     {"abs", abs_op},
@@ -195,7 +218,7 @@ constexpr std::string_view movers[] = {
     "_unsafe_view", "_reshape_alias", "view_as", "reshape", "reshape_as", "ravel", "flatten", "unflatten", "squeeze",
     "unsqueeze", "transpose", "swapaxes", "swapdims", "t", "numpy_T", "mT", "permute", "movedim", "moveaxis",
     "select", "slice", "narrow", "split", "split_with_sizes", "chunk", "tensor_split", "unbind", "expand",
-    "expand_as", "broadcast_to", "flip", "roll", "cat", "concat", "concatenate", "stack", "index_select", "gather",
+    "expand_as", "broadcast_to", "flip", "roll", "index_select", "gather",
     "fft_fft", "fft_ifft", "fft_fft2", "fft_ifft2", "fft_fftn", "fft_ifftn", "fft_irfft", "fft_irfft2",
     "fft_irfftn", "fft_hfft", "fft_hfft2", "fft_hfftn", "fft_fftshift", "fft_ifftshift", "_fft_c2c", "_fft_c2r",
     "stft", "istft",

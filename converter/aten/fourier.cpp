@@ -1,6 +1,8 @@
 // Fourier transforms, and making complex tensors.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numbers>
 
 #include "base/error.h"
 #include "converter/aten/complex.h"
@@ -214,6 +216,23 @@ Results frequencies(Call& call) {
   return numbers / (dim_value(n, numbers) * d);
 }
 
+/// A sum of cosines over one period: the first factor, minus the second times cos(t), plus the third times
+/// cos(2 t); made for one number more when it is periodic.
+Ref cosine_window(Call& call, std::array<double, 3> factors) {
+  call.ignore({"layout", "device", "pin_memory"});
+  const std::int64_t length = call.integer("window_length");
+  const DType dtype = call.dtype("dtype").value_or(DType::f32);
+  if (length <= 1) return full({Dim(length)}, 1, dtype, call.build.place());
+  const auto intervals = static_cast<double>(call.flag("periodic", true) ? length : length - 1);
+  const Ref t = iota(Dim(length), call.build.place(), DType::f64) * (2 * std::numbers::pi / intervals);
+  return cast(dtype, cos(t) * -factors[1] + cos(t * 2.0) * factors[2] + factors[0]);
+}
+Results hann_window(Call& call) { return cosine_window(call, {0.5, 0.5, 0}); }
+Results hamming_window(Call& call) {
+  return cosine_window(call, {call.number("alpha", 0.54), call.number("beta", 0.46), 0});
+}
+Results blackman_window(Call& call) { return cosine_window(call, {0.42, 0.5, 0.08}); }
+
 /// A window of n_fft numbers: that of the call, zeros around it, or ones.
 Ref window_of(Call& call, std::int64_t n_fft, DType dtype) {
   const std::int64_t length = call.has("win_length") ? call.integer("win_length") : n_fft;
@@ -321,6 +340,8 @@ Results view_as_complex(Call& call) {
   return complex({reshape(slice(x, last, Dim(0), Dim(1)), shape), reshape(slice(x, last, Dim(1), Dim(2)), shape)});
 }
 
+Results of_complex_numbers(Call& call) { throw error("{} of a real tensor", call.name); }
+
 constexpr Entry entries[] = {
     {"fft_fft", complex_to_complex<false>},
     {"fft_ifft", complex_to_complex<true>},
@@ -345,11 +366,16 @@ constexpr Entry entries[] = {
     {"_fft_c2r", fft_c2r},
     {"fft_fftfreq", frequencies<false>},
     {"fft_rfftfreq", frequencies<true>},
+    {"hann_window", hann_window},
+    {"hamming_window", hamming_window},
+    {"blackman_window", blackman_window},
     {"stft", stft},
     {"istft", istft},
     {"complex", complex_op},
     {"polar", polar},
     {"view_as_complex", view_as_complex},
+    {"view_as_real", of_complex_numbers},
+    {"imag", of_complex_numbers},
 };
 
 }  // namespace

@@ -214,6 +214,8 @@ Ref matrix_norm_of(const Ref& x, const Datum& order, std::vector<std::int64_t> d
     axes.insert(axes.end(), dims.begin(), dims.end());
     return singular_values(permute(x, axes));
   };
+  const auto size = [&](std::int64_t axis) { return x.shape()[static_cast<std::size_t>(axis)]; };
+  if (size(dims[0]) == Dim(0) || size(dims[1]) == Dim(0)) return p_norm(x, 2, dims, keepdim);
   const auto last = static_cast<std::int64_t>(x.rank()) - 2;
   double p = 0;
   if (const auto* word = order.get<std::string>()) {
