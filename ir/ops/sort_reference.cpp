@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include "ir/ops/reference.h"
 #include "ir/ops/sort.h"
@@ -45,6 +47,23 @@ void sort_lines(const Tensor& x, std::int64_t axis, bool descending, std::int64_
   out[1].copy_from(places.permute(inverse(order)));
 }
 
+/// The places of a line in the order in which PyTorch counts equal values: that of std::sort, which moves equal
+/// ones about. It wants an order, so lines with NaN, which equals nothing, are sorted by a stable one.
+template <class T>
+std::vector<std::int64_t> counted_order(const T* line, std::int64_t length) {
+  std::vector<std::pair<T, std::int64_t>> elements;
+  for (std::int64_t i = 0; i < length; ++i) elements.emplace_back(line[i], i);
+  const bool ordered = std::all_of(line, line + length, [](T x) { return x == x; });
+  if (ordered)
+    std::sort(elements.begin(), elements.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  else
+    std::stable_sort(elements.begin(), elements.end(),
+                     [](const auto& a, const auto& b) { return less(a.first, b.first); });
+  std::vector<std::int64_t> places;
+  for (const auto& e : elements) places.push_back(e.second);
+  return places;
+}
+
 }  // namespace
 
 void Sort::reference(InSpan in, OutSpan out) const {
@@ -75,13 +94,10 @@ void Mode::reference(InSpan in, OutSpan out) const {
   const Tensor lines = widened(in[0].permute(moved_last(in[0].rank(), {axis})));
   Tensor values = Tensor::empty(lines.dtype(), out[0].shape());
   Tensor places = Tensor::empty(DType::i64, out[0].shape());
-  std::vector<std::int64_t> place(static_cast<std::size_t>(length));
   dispatch_wide(in[0].dtype(), [&]<class T>(dtype_tag<T>) {
     for (std::int64_t line = 0; line < values.numel(); ++line) {
       const T* element = lines.data<T>() + line * length;
-      std::iota(place.begin(), place.end(), 0);
-      std::stable_sort(place.begin(), place.end(),
-                       [&](std::int64_t a, std::int64_t b) { return less(element[a], element[b]); });
+      const std::vector<std::int64_t> place = counted_order(element, length);
       std::size_t most = 0, best = 0, run = 0;
       for (std::size_t i = 0; i < place.size(); ++i) {
         run = i > 0 && element[place[i]] == element[place[i - 1]] ? run + 1 : 1;
