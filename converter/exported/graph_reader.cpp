@@ -300,17 +300,22 @@ void GraphReader::read_node(const json& node) {
   const std::string key = key_of(target);
   if (is_assertion(key)) return;
   if (key.starts_with("aten::") || find_library_operator(key)) return read_operator(node, key);
+  if (key == "transformers::grouped_mm_fallback")  // what Transformers calls on the CPU for the same
+    return read_operator(node, "aten::_grouped_mm", {"self", "mat2", "offs"});
   if (key.starts_with("higher_order::")) return read_higher_order(node, key.substr(14));
   if (!key.empty()) return refuse(node, "a custom operator");
   if (!read_symbolic(node, target)) refuse(node, "a function on sizes that is not implemented");
 }
 
-void GraphReader::read_operator(const json& node, const std::string& key) {
+void GraphReader::read_operator(const json& node, const std::string& key,
+                                const std::vector<std::string_view>& names) {
   const ts::Schema* schema = out_.schemas().find(key);
   if (!schema) return refuse(node, "the operator is not one that Tenon knows of PyTorch");
   std::unordered_map<std::string_view, const json*> given;
-  for (const json& input : node.at("inputs"))
-    given.emplace(input.at("name").get_ref<const std::string&>(), &input.at("arg"));
+  for (const json& input : node.at("inputs")) {
+    const std::string_view own = input.at("name").get_ref<const std::string&>();
+    given.emplace(given.size() < names.size() ? names[given.size()] : own, &input.at("arg"));
+  }
   std::vector<ts::ValueId> inputs;
   std::size_t used = 0;
   for (const ts::Argument& a : schema->arguments) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -56,7 +57,9 @@ class GraphReader {
 
   void read_node(const json& node);
   ts::Source source_of(const json& node);
-  void read_operator(const json& node, const std::string& key);
+  /// Arguments go by their names, or by `names` in their order.
+  void read_operator(const json& node, const std::string& key,
+                     const std::vector<std::string_view>& names = {});
   bool read_symbolic(const json& node, const std::string& target);
   void read_higher_order(const json& node, const std::string& name);
   void refuse(const json& node, std::string why);
