@@ -1,6 +1,7 @@
 """Writes cases as one model file: each case a module of its own, `case_N`, its results among the model's outputs."""
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -43,15 +44,15 @@ def inputs_of(cases: list[Case]) -> tuple[torch.Tensor, ...]:
     return tuple(t.clone() for c in cases for t in c.inputs)
 
 
-def write(cases: list[Case], path: Path, form: str) -> nn.Module:
-    """Returns what PyTorch runs for the file. Raises what PyTorch raises."""
+def write(cases: list[Case], path: Path, form: str) -> Callable:
+    """Returns what PyTorch runs for the file, while it is there. Raises what PyTorch raises."""
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         model = Batch(cases).eval()
         if form == "pt":
             module = torch.jit.trace(model, inputs_of(cases), check_trace=False, strict=False)
             torch.jit.save(module, path)
-            return module
+            return lambda *inputs: torch.jit.load(path)(*inputs)  # which may differ from the traced module itself
         program = torch.export.export(model, inputs_of(cases), strict=False)
         torch.export.save(program, path)
         return program.module()
