@@ -149,7 +149,8 @@ Results matmul_op(Call& call) {
   const Operands x(call, {"self", call.find("mat2") ? "mat2" : "other"});
   const Parts &a = x.parts[0], &b = x.parts[1];
   if (a.real.rank() < 2 || b.real.rank() < 2) throw unsupported("a product of complex vectors");
-  return complex({matmul(a.real, b.real) - matmul(a.imag, b.imag), matmul(a.real, b.imag) + matmul(a.imag, b.real)});
+  return complex(
+      {matmul(a.real, b.real) - matmul(a.imag, b.imag), matmul(a.real, b.imag) + matmul(a.imag, b.real)});
 }
 Results where_op(Call& call) {
   const Ref condition = call.tensor("condition");
@@ -213,15 +214,76 @@ constexpr Entry entries[] = {
 
 /// Operators that move elements or ask for sizes.
 constexpr std::string_view movers[] = {
-    "size", "sym_size", "dim", "numel", "sym_numel", "len", "is_floating_point", "is_complex", "is_same_size",
-    "is_contiguous", "is_conj", "is_neg", "contiguous", "clone", "detach", "alias", "lift_fresh", "view",
-    "_unsafe_view", "_reshape_alias", "view_as", "reshape", "reshape_as", "ravel", "flatten", "unflatten", "squeeze",
-    "unsqueeze", "transpose", "swapaxes", "swapdims", "t", "numpy_T", "mT", "permute", "movedim", "moveaxis",
-    "select", "slice", "narrow", "split", "split_with_sizes", "chunk", "tensor_split", "unbind", "expand",
-    "expand_as", "broadcast_to", "flip", "roll", "index_select", "gather",
-    "fft_fft", "fft_ifft", "fft_fft2", "fft_ifft2", "fft_fftn", "fft_ifftn", "fft_irfft", "fft_irfft2",
-    "fft_irfftn", "fft_hfft", "fft_hfft2", "fft_hfftn", "fft_fftshift", "fft_ifftshift", "_fft_c2c", "_fft_c2r",
-    "stft", "istft",
+    "size",
+    "sym_size",
+    "dim",
+    "numel",
+    "sym_numel",
+    "len",
+    "is_floating_point",
+    "is_complex",
+    "is_same_size",
+    "is_contiguous",
+    "is_conj",
+    "is_neg",
+    "contiguous",
+    "clone",
+    "detach",
+    "alias",
+    "lift_fresh",
+    "view",
+    "_unsafe_view",
+    "_reshape_alias",
+    "view_as",
+    "reshape",
+    "reshape_as",
+    "ravel",
+    "flatten",
+    "unflatten",
+    "squeeze",
+    "unsqueeze",
+    "transpose",
+    "swapaxes",
+    "swapdims",
+    "t",
+    "numpy_T",
+    "mT",
+    "permute",
+    "movedim",
+    "moveaxis",
+    "select",
+    "slice",
+    "narrow",
+    "split",
+    "split_with_sizes",
+    "chunk",
+    "tensor_split",
+    "unbind",
+    "expand",
+    "expand_as",
+    "broadcast_to",
+    "flip",
+    "roll",
+    "index_select",
+    "gather",
+    "fft_fft",
+    "fft_ifft",
+    "fft_fft2",
+    "fft_ifft2",
+    "fft_fftn",
+    "fft_ifftn",
+    "fft_irfft",
+    "fft_irfft2",
+    "fft_irfftn",
+    "fft_hfft",
+    "fft_hfft2",
+    "fft_hfftn",
+    "fft_fftshift",
+    "fft_ifftshift",
+    "_fft_c2c",
+    "_fft_c2r",
+    "stft",
+    "istft",
 };
 
 }  // namespace
@@ -236,7 +298,8 @@ Parts parts_of(const Ref& z) {
     const Parts before = parts_of(Ref(node->input(0), z.place()));
     const auto moved = [&](const Ref& part) {
       std::vector<Ref> operands = {part};
-      for (std::size_t i = 1; i < node->inputs().size(); ++i) operands.emplace_back(node->input(i), z.place());
+      for (std::size_t i = 1; i < node->inputs().size(); ++i)
+        operands.emplace_back(node->input(i), z.place());
       return tenon::apply(node->op(), operands);
     };
     return {moved(before.real), moved(before.imag)};

@@ -16,8 +16,8 @@ Ref complex(const Parts&);
 /// f32 for c64, f64 for c128.
 DType real_dtype(DType complex_dtype);
 
-/// The handler for a call with complex operands; null when the operator's ordinary one serves them too, because it
-/// only moves elements. Throws Error(unsupported) for the others.
+/// The handler for a call with complex operands; null when the operator's ordinary one serves them too,
+/// because it only moves elements. Throws Error(unsupported) for the others.
 const Entry* find_complex_entry(const Call&);
 /// True when an operand is complex.
 bool has_complex_operand(const Call&);

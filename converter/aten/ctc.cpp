@@ -29,7 +29,8 @@ Ref lengths(Call& call, std::string_view argument) {
     return reshape(x, {numel(x.shape())});
   }
   std::vector<Ref> parts;
-  for (const Datum& d : *items_of(given)) parts.push_back(reshape(operand(call.build, d, DType::i64), {Dim(1)}));
+  for (const Datum& d : *items_of(given))
+    parts.push_back(reshape(operand(call.build, d, DType::i64), {Dim(1)}));
   if (parts.empty()) throw error("ctc_loss of no samples");
   return parts.size() == 1 ? parts[0] : concat(parts, 0);
 }
@@ -85,7 +86,8 @@ Ref losses_of(const Ref& log_p, const Ref& rows, const Ref& steps, const Ref& si
   for (std::int64_t t = 0; t < length.value(); ++t) {
     Ref next;
     if (t == 0) {
-      next = where(logical_or(equal(i, i.literal(0)), logical_and(equal(i, i.literal(1)), used)), emitted(0), nowhere);
+      next = where(logical_or(equal(i, i.literal(0)), logical_and(equal(i, i.literal(1)), used)), emitted(0),
+                   nowhere);
     } else {
       std::vector<Ref> from = {alpha};
       if (states != Dim(1)) {

@@ -25,7 +25,8 @@ using Axes = std::vector<std::int64_t>;
 std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
 Ref as_real(const Ref& x) {
-  if (x.dtype() == DType::f16 || x.dtype() == DType::bf16) throw unsupported("a Fourier transform of {}", x.type().str());
+  if (x.dtype() == DType::f16 || x.dtype() == DType::bf16)
+    throw unsupported("a Fourier transform of {}", x.type().str());
   return is_float(x.dtype()) ? x : cast(DType::f32, x);
 }
 Ref as_complex(const Ref& x) {
@@ -185,7 +186,8 @@ Dim sizes_product(const Ref& x, const Axes& axes) {
 Results fft_c2c(Call& call) {
   const Ref z = call.tensor("self");
   const Axes axes = axes_of(call, z);
-  return scaled(transformed_all(z, axes, !call.flag("forward", true)), scale_number(call), sizes_product(z, axes));
+  return scaled(transformed_all(z, axes, !call.flag("forward", true)), scale_number(call),
+                sizes_product(z, axes));
 }
 Results fft_r2c(Call& call) {
   const Ref x = call.tensor("self");
@@ -197,7 +199,8 @@ Results fft_r2c(Call& call) {
 Results fft_c2r(Call& call) {
   const Ref z = call.tensor("self");
   const Axes axes = axes_of(call, z), others(axes.begin(), axes.end() - 1);
-  const Ref y = real_transform(transformed_all(z, others, true), axes.back(), call.size("last_dim_size"), true);
+  const Ref y =
+      real_transform(transformed_all(z, others, true), axes.back(), call.size("last_dim_size"), true);
   return scaled(y, scale_number(call), sizes_product(y, axes));
 }
 
@@ -239,7 +242,8 @@ Ref window_of(Call& call, std::int64_t n_fft, DType dtype) {
   const Ref given = call.optional_tensor("window");
   if (given && is_complex(given.dtype())) throw unsupported("a complex window");
   const Ref window = given ? cast(dtype, given) : full({Dim(length)}, 1, dtype, call.build.place());
-  if (window.shape()[0] != Dim(length)) throw error("a window of {} instead of {}", window.shape()[0].str(), length);
+  if (window.shape()[0] != Dim(length))
+    throw error("a window of {} instead of {}", window.shape()[0].str(), length);
   if (length == n_fft) return window;
   const std::int64_t before = (n_fft - length) / 2;
   return pad(window, {Dim(before), Dim(n_fft - length - before)});
@@ -295,8 +299,8 @@ Ref overlapped(const Ref& frames, std::int64_t hop) {
   return index_add(zero, 1, places, reshape(frames, {frames.shape()[0], count * n_fft}));
 }
 
-/// The signal whose stft is nearest: the frames' inverse transforms, windowed and added up, over the sum of the
-/// squared windows.
+/// The signal whose stft is nearest: the frames' inverse transforms, windowed and added up, over the sum of
+/// the squared windows.
 Results istft(Call& call) {
   Ref z = as_complex(call.tensor("self"));
   const bool batched = z.rank() == 3;
@@ -337,7 +341,8 @@ Results view_as_complex(Call& call) {
   if (x.rank() == 0 || x.shape().back() != Dim(2)) throw error("view_as_complex of {}", x.type().str());
   const auto last = static_cast<std::int64_t>(x.rank()) - 1;
   const Shape shape(x.shape().begin(), x.shape().end() - 1);
-  return complex({reshape(slice(x, last, Dim(0), Dim(1)), shape), reshape(slice(x, last, Dim(1), Dim(2)), shape)});
+  return complex(
+      {reshape(slice(x, last, Dim(0), Dim(1)), shape), reshape(slice(x, last, Dim(1), Dim(2)), shape)});
 }
 
 Results of_complex_numbers(Call& call) { throw error("{} of a real tensor", call.name); }

@@ -45,7 +45,8 @@ Ref uneven_slope(const Samples& s, const Samples& steps, std::int64_t edge_order
                     s.range(1, n - 1) * ((after - before) / (before * after)) +
                     s.range(2, n) * (before / (after * both));
   if (edge_order == 1)
-    return joined((s.one(1) - s.one(0)) / steps.one(0), inner, (s.one(-1) - s.one(-2)) / steps.one(-1), s.axis);
+    return joined((s.one(1) - s.one(0)) / steps.one(0), inner, (s.one(-1) - s.one(-2)) / steps.one(-1),
+                  s.axis);
   const auto end = [](const Ref& a, const Ref& b, const Ref& x, const Ref& y, const Ref& z) {
     return x * (-(a * 2.0 + b) / (a * (a + b))) + y * ((a + b) / (a * b)) - z * (a / (b * (a + b)));
   };
@@ -88,9 +89,9 @@ Results gradient(Call& call) {
     const auto x = promoted(call.build, given, true);
     const Samples samples{x[0], order[i]};
     const bool places = spacing[i].is_tensor() && x[1].rank() > 0;
-    out.emplace_back(call.build.tensor(
-        places ? uneven_slope(samples, distances(x[1], rank, order[i]), edge_order)
-               : even_slope(samples, x[1], edge_order)));
+    out.emplace_back(
+        call.build.tensor(places ? uneven_slope(samples, distances(x[1], rank, order[i]), edge_order)
+                                 : even_slope(samples, x[1], edge_order)));
   }
   return Datum(list_of(std::move(out)));
 }

@@ -75,7 +75,8 @@ std::vector<Bins> bins_of(Call& call, const Ref& x) {
   const auto columns = static_cast<std::size_t>(variables.value());
   const Datum given = call.datum("bins");
   const auto* items = items_of(given);
-  if (items && items->size() != columns) throw error("{} numbers of bins for {} variables", items->size(), columns);
+  if (items && items->size() != columns)
+    throw error("{} numbers of bins for {} variables", items->size(), columns);
   std::vector<Datum> range;
   if (call.has("range")) range = *items_of(call.datum("range"));
   if (!range.empty() && range.size() != 2 * columns) throw error("a range of {} numbers", range.size());
@@ -87,7 +88,8 @@ std::vector<Bins> bins_of(Call& call, const Ref& x) {
       continue;
     }
     const auto* count = bins.get<Dim>();
-    if (!count || !count->is_known() || count->value() < 1) throw unsupported("a number of bins that is not known");
+    if (!count || !count->is_known() || count->value() < 1)
+      throw unsupported("a number of bins that is not known");
     Ref low = x.literal(0), high = x.literal(1);
     if (!range.empty()) {
       low = operand(call.build, range[2 * k], x.dtype());

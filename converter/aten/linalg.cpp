@@ -177,7 +177,9 @@ Ref rows_along(const Ref& b, const Ref& rows) {
   return gather(b, static_cast<std::int64_t>(b.rank()) - 2, expand(reshape(rows, column), b.shape()));
 }
 
-Ref row_numbers(const Dim& rows, const Ref& like) { return reshape(iota(rows, like.place()), {rows, Dim(1)}); }
+Ref row_numbers(const Dim& rows, const Ref& like) {
+  return reshape(iota(rows, like.place()), {rows, Dim(1)});
+}
 
 void check_pivoted(Call& call) {
   if (!call.flag("pivot", true)) throw unsupported("LU without pivoting");
@@ -210,7 +212,8 @@ std::vector<Ref> unpacked(const Ref& packed) {
   const Ref left = slice(packed, row_axis + 1, Dim(0), inner), right = slice(packed, row_axis, Dim(0), inner);
   const Ref i = row_numbers(rows, packed), j = iota(inner, packed.place());
   const Ref unit = cast(packed.dtype(), equal(i, j));
-  return {where(j < i, left, unit), where(row_numbers(inner, packed) <= iota(columns, packed.place()), right, 0)};
+  return {where(j < i, left, unit),
+          where(row_numbers(inner, packed) <= iota(columns, packed.place()), right, 0)};
 }
 Results lu(Call& call) {
   const auto packed = factored(call, call.tensor("A"));
@@ -266,8 +269,10 @@ Results ormqr(Call& call) {
 Results tensorinv(Call& call) {
   const Ref a = call.tensor("self");
   const auto split = static_cast<std::ptrdiff_t>(call.integer("ind", 2));
-  if (split < 1 || split >= static_cast<std::ptrdiff_t>(a.rank())) throw error("tensorinv with ind={}", split);
-  const Shape front(a.shape().begin(), a.shape().begin() + split), back(a.shape().begin() + split, a.shape().end());
+  if (split < 1 || split >= static_cast<std::ptrdiff_t>(a.rank()))
+    throw error("tensorinv with ind={}", split);
+  const Shape front(a.shape().begin(), a.shape().begin() + split),
+      back(a.shape().begin() + split, a.shape().end());
   Shape shape = back;
   shape.insert(shape.end(), front.begin(), front.end());
   return reshape(inverse_of(reshape(a, {numel(front), numel(back)})), shape);
@@ -292,7 +297,8 @@ Results tensorsolve(Call& call) {
 
 Results matrix_exp(Call& call) {
   const Ref x = call.tensor("self");
-  if (size_of(x.dtype()) < 4) throw unsupported("matrix_exp of {}, whose intermediate products overflow", x.type().str());
+  if (size_of(x.dtype()) < 4)
+    throw unsupported("matrix_exp of {}, whose intermediate products overflow", x.type().str());
   return apply(MatrixExp{}, {x});
 }
 

@@ -118,8 +118,8 @@ Results bilinear(Call& call) {
   return bias ? y + bias : y;
 }
 
-/// Rows of x[S, K] in groups, each with a matrix of its own from w[G, K, N]; offs holds the groups' ends. All rows
-/// are multiplied with all matrices, since the sizes of the groups are data.
+/// Rows of x[S, K] in groups, each with a matrix of its own from w[G, K, N]; offs holds the groups' ends. All
+/// rows are multiplied with all matrices, since the sizes of the groups are data.
 Results grouped_mm(Call& call) {
   const Ref x = call.tensor("self"), w = call.tensor("mat2");
   if (call.has("bias")) throw unsupported("_grouped_mm with a bias");

@@ -89,7 +89,8 @@ Ref antialiased(const Filter& filter, const Dim& in, const Dim& out, double scal
   const Place& place = like.place();
   const Ref i = reshape(iota(out, place, DType::f64), {out, Dim(1)}), j = iota(in, place, DType::f64);
   const Ref sizes = dim_value(in, i), wanted = dim_value(out, i);
-  const Ref step = align_corners ? where(wanted > wanted.literal(1), (sizes - 1.0) / maximum(wanted - 1.0, i.literal(1)), 0)
+  const Ref step = align_corners ? where(wanted > wanted.literal(1),
+                                         (sizes - 1.0) / maximum(wanted - 1.0, i.literal(1)), 0)
                    : scale > 0   ? i.literal(1 / scale)
                                  : sizes / wanted;
   const Ref spread = maximum(step, step.literal(1));
@@ -109,7 +110,8 @@ Results resized_antialiased(Call& call, const Filter& filter) {
   const Shape size = target_size(call, x, scales);
   const bool corners = call.flag("align_corners", false);
   const auto matrix = [&](std::size_t axis) {
-    return antialiased(filter, x.shape()[axis + 2], size[axis], axis < scales.size() ? scales[axis] : 0, corners, x);
+    return antialiased(filter, x.shape()[axis + 2], size[axis], axis < scales.size() ? scales[axis] : 0,
+                       corners, x);
   };
   return matmul(matrix(0), matmul(x, transpose(matrix(1), 0, 1)));
 }

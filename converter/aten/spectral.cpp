@@ -146,9 +146,7 @@ Ref pseudo_inverse(Call& call, const Ref& x, bool hermitian) {
   const Ref bound = cutoff(call, x, largest_of(parts[1]));
   return matmul(transposed(parts[2]) * as_row(inverted(parts[1], bound)), transposed(parts[0]));
 }
-Results pinv(Call& call) {
-  return pseudo_inverse(call, matrix_of(call), call.flag("hermitian", false));
-}
+Results pinv(Call& call) { return pseudo_inverse(call, matrix_of(call), call.flag("hermitian", false)); }
 Results pinverse(Call& call) {
   const Ref x = call.tensor("self");
   if (call.find("rcond")) return pseudo_inverse(call, x, false);
@@ -171,7 +169,8 @@ Results lstsq(Call& call) {
   const Ref bound = largest_of(parts[1]) * (dim_value(max(rows_of(a), columns_of(a)), a) * epsilon);
   const Ref inverse = matmul(transposed(parts[2]) * as_row(inverted(parts[1], bound)), transposed(parts[0]));
   const Ref x = matmul(inverse, right);
-  const Ref rank = sum(cast(DType::i64, parts[1] > as_column(bound)), {static_cast<std::int64_t>(a.rank()) - 2});
+  const Ref rank =
+      sum(cast(DType::i64, parts[1] > as_column(bound)), {static_cast<std::int64_t>(a.rank()) - 2});
   const auto fresh = [&](const Ref& r) { return Datum(call.build.tensor(r)); };
   Datum residuals = Uninitialized{};
   const auto tall = call.build.known_less(columns_of(a), rows_of(a));
@@ -192,8 +191,8 @@ Ref with_dtype(Call& call) {
   return cast(call.dtype("dtype").value_or(x.dtype()), x);
 }
 
-/// Of the matrices in two axes: "fro", "nuc" (the sum of the singular values), 2 (the largest), 1 (the largest
-/// sum of a column), infinity (of a row); negative ones take the smallest.
+/// Of the matrices in two axes: "fro", "nuc" (the sum of the singular values), 2 (the largest), 1 (the
+/// largest sum of a column), infinity (of a row); negative ones take the smallest.
 Ref matrix_norm_of(const Ref& x, const Datum& order, std::vector<std::int64_t> dims, bool keepdim) {
   if (dims.size() != 2) throw error("a matrix norm over {} axes", dims.size());
   for (auto& d : dims) d = normalize_axis(d, x.rank());

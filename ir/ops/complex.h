@@ -24,8 +24,8 @@ struct Imag : Kernel<1> {
   void reference(InSpan in, OutSpan out) const;
 };
 
-/// The discrete Fourier transform of complex numbers along the last axis: the sums of z[j] exp(-2 pi i j k / n),
-/// or with `inverse` of the conjugate factors; neither is scaled.
+/// The discrete Fourier transform of complex numbers along the last axis: the sums of z[j] exp(-2 pi i j k /
+/// n), or with `inverse` of the conjugate factors; neither is scaled.
 struct Fft : Kernel<1> {
   static constexpr std::string_view name = "fft";
   bool inverse = false;

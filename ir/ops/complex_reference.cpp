@@ -61,7 +61,8 @@ void transform(Numbers& z, double sign) {
   for (std::size_t k = 0; k < n; ++k) z[k] = a[k] * chirp[k] / static_cast<double>(padded);
 }
 
-/// Of real numbers, the first and (of an even number) the middle result are real: exactly, as their angle shows.
+/// Of real numbers, the first and (of an even number) the middle result are real: exactly, as their angle
+/// shows.
 void transform_line(Numbers& z, double sign) {
   const bool real = std::all_of(z.begin(), z.end(), [](const Number& x) { return x.imag() == 0; });
   transform(z, sign);

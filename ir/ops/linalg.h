@@ -47,8 +47,9 @@ struct Qr : Kernel<1> {
   void reference(InSpan in, OutSpan out) const;
 };
 
-/// Gaussian elimination with partial pivoting of x[..., m, n]: the unit lower L below the diagonal and the upper
-/// U in one matrix, and for each column the row (counted from 1, i32) that was exchanged with its diagonal's.
+/// Gaussian elimination with partial pivoting of x[..., m, n]: the unit lower L below the diagonal and the
+/// upper U in one matrix, and for each column the row (counted from 1, i32) that was exchanged with its
+/// diagonal's.
 struct Lu : Kernel<1> {
   static constexpr std::string_view name = "lu";
   std::vector<Type> infer(TypeSpan in) const;
@@ -64,8 +65,8 @@ struct PivotRows : Kernel<1> {
   void reference(InSpan in, OutSpan out) const;
 };
 
-/// Householder's reflections with LAPACK's signs: R in the upper triangle, the reflections' vectors (whose first
-/// element is 1) below it, and their factors.
+/// Householder's reflections with LAPACK's signs: R in the upper triangle, the reflections' vectors (whose
+/// first element is 1) below it, and their factors.
 struct Reflections : Kernel<1> {
   static constexpr std::string_view name = "reflections";
   std::vector<Type> infer(TypeSpan in) const;
@@ -82,8 +83,8 @@ struct ReflectionProduct : Kernel<2> {
   void reference(InSpan in, OutSpan out) const;
 };
 
-/// x = U diag(S) V^T: U and V^T with orthonormal columns and rows, S descending. U is [m, k] and V^T [k, n] for
-/// k = min(m, n); with `complete` both are square.
+/// x = U diag(S) V^T: U and V^T with orthonormal columns and rows, S descending. U is [m, k] and V^T [k, n]
+/// for k = min(m, n); with `complete` both are square.
 struct Svd : Kernel<1> {
   static constexpr std::string_view name = "svd";
   bool complete = false;

@@ -93,7 +93,8 @@ std::vector<double> householder(const Matrix& x) {
 /// q, the identity's first columns, becomes those of the product of the reflections.
 void multiply_reflections(const Matrix& vectors, std::span<const double> factors, const Matrix& q) {
   for (std::int64_t i = 0; i < std::min(q.rows, q.columns); ++i) q(i, i) = 1;
-  for (std::size_t k = factors.size(); k-- > 0;) reflect(vectors, static_cast<std::int64_t>(k), factors[k], q);
+  for (std::size_t k = factors.size(); k-- > 0;)
+    reflect(vectors, static_cast<std::int64_t>(k), factors[k], q);
 }
 
 }  // namespace

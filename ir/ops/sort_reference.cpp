@@ -47,15 +47,16 @@ void sort_lines(const Tensor& x, std::int64_t axis, bool descending, std::int64_
   out[1].copy_from(places.permute(inverse(order)));
 }
 
-/// The places of a line in the order in which PyTorch counts equal values: that of std::sort, which moves equal
-/// ones about. It wants an order, so lines with NaN, which equals nothing, are sorted by a stable one.
+/// The places of a line in the order in which PyTorch counts equal values: that of std::sort, which moves
+/// equal ones about. It wants an order, so lines with NaN, which equals nothing, are sorted by a stable one.
 template <class T>
 std::vector<std::int64_t> counted_order(const T* line, std::int64_t length) {
   std::vector<std::pair<T, std::int64_t>> elements;
   for (std::int64_t i = 0; i < length; ++i) elements.emplace_back(line[i], i);
   const bool ordered = std::all_of(line, line + length, [](T x) { return x == x; });
   if (ordered)
-    std::sort(elements.begin(), elements.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::sort(elements.begin(), elements.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
   else
     std::stable_sort(elements.begin(), elements.end(),
                      [](const auto& a, const auto& b) { return less(a.first, b.first); });

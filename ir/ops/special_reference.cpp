@@ -1,9 +1,9 @@
 // What the special functions are, in f64. Formulas: NIST Digital Library of Mathematical Functions (DLMF);
 // values at poles and outside of the domain are torch.special's.
 #include <cmath>
-#include <numeric>
 #include <limits>
 #include <numbers>
+#include <numeric>
 
 #include "base/scalar.h"
 #include "ir/ops/reference.h"

@@ -1,4 +1,5 @@
-// Singular values, eigenvalues and functions of matrices: Jacobi's rotations and a scaled power series, in f64.
+// Singular values, eigenvalues and functions of matrices: Jacobi's rotations and a scaled power series, in
+// f64.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -168,7 +169,8 @@ void exponentiate(const Matrix& x, const Matrix& y) {
     for (std::int64_t j = 0; j < n; ++j) sum += std::fabs(x(i, j));
     norm = std::max(norm, sum);
   }
-  const int squarings = norm > 0.5 && std::isfinite(norm) ? static_cast<int>(std::ceil(std::log2(norm))) + 1 : 0;
+  const int squarings =
+      norm > 0.5 && std::isfinite(norm) ? static_cast<int>(std::ceil(std::log2(norm))) + 1 : 0;
   Owned term(n, n), product(n, n);
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) x(i, j) = std::ldexp(x(i, j), -squarings);

@@ -124,7 +124,8 @@ TEST(Kernels, FourierTransformOfAnyLength) {
         "graph t(%a: f64{0}, %b: f64{0}) {{\n  %1 = complex(%a, %b) : c128{0}\n  %2 = {1} : c128{0}\n"
         "  %3 = real(%2) : f64{0}\n  %4 = imag(%2) : f64{0}\n  return %3, %4\n}}\n",
         shape, call));
-    const std::vector<Tensor> inputs = {tensor("f64" + shape + " " + real), tensor("f64" + shape + " " + imag)};
+    const std::vector<Tensor> inputs = {tensor("f64" + shape + " " + real),
+                                        tensor("f64" + shape + " " + imag)};
     return evaluate(*graph, inputs);
   };
   const auto odd = transformed("fft(%1)", "[3]", "1 2 -1", "0 1 3");
