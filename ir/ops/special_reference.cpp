@@ -141,14 +141,29 @@ double trigamma(double x) {
   return zeta(2, x);
 }
 
+/// The same for large a, to about 1 / a (DLMF 8.12.3 and 8.12.4, the first term of the series).
+double incomplete_gamma_large(double a, double x, bool upper) {
+  const double mu = (x - a) / a;
+  const bool near = std::fabs(mu) < 1e-3;
+  const double half_square =
+      near ? mu * mu * (0.5 - mu * (1.0 / 3 - mu * (0.25 - mu * (0.2 - mu / 6)))) : mu - std::log1p(mu);
+  const double eta = std::copysign(std::sqrt(2 * half_square), mu);
+  const double first = near ? eta / 12 - 1.0 / 3 : 1 / mu - 1 / eta;
+  const double rest = std::exp(-a * half_square) / std::sqrt(2 * std::numbers::pi * a) * first;
+  const double side = eta * std::sqrt(a / 2);
+  return upper ? std::erfc(side) / 2 + rest : std::erfc(-side) / 2 - rest;
+}
+
 /// The regularised incomplete gamma functions (DLMF 8.7.1 and 8.9.2); `upper` gives 1 minus the lower one.
 double incomplete_gamma(double a, double x, bool upper) {
   const double none = upper ? 1 : 0;
-  if (!(a >= 0) || !(x >= 0)) return nan;
+  if (a < 0 || x < 0) return nan;
   if (a == 0) return x > 0 ? 1 - none : nan;
   if (x == 0) return none;
   if (std::isinf(a)) return std::isinf(x) ? nan : none;
   if (std::isinf(x)) return 1 - none;
+  if (std::isnan(a) || std::isnan(x)) return nan;
+  if (a > 1e7) return incomplete_gamma_large(a, x, upper);
   int sign = 0;
   const double scale = std::exp(a * std::log(x) - x - ::lgamma_r(a, &sign));
   if (x < a + 1) {
