@@ -227,16 +227,16 @@ Ref as_rows(const Ref& x) {
 }
 
 Results multi_margin_loss(Call& call) {
-  const Ref given = call.tensor("self");
-  const Ref x = as_rows(given);
-  const Ref target = reshape(call.tensor("target"), {x.shape()[0], Dim(1)});
+  const Ref x = as_rows(call.tensor("self"));
+  const Ref given = call.tensor("target");
+  const Ref target = reshape(given, {x.shape()[0], Dim(1)});
   Ref beyond = not_negative(call.number("margin", 1) - gather(x, 1, target) + x);
   if (call.integer("p", 1) == 2) beyond = beyond * beyond;
   if (const Ref weight = call.optional_tensor("weight"))
     beyond = beyond * index_select(cast(x.dtype(), weight), 0, target);
   const Ref others = not_equal(iota(x.shape()[1], call.build.place()), target);
   const Ref losses = sum(where(others, beyond, 0), {1}) / dim_value(x.shape()[1], x);
-  return reduced(call, given.rank() < 2 ? reshape(losses, {}) : losses);
+  return reduced(call, reshape(losses, given.shape()));
 }
 
 /// The classes of a row stand in front of its first negative target.

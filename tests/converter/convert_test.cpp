@@ -76,7 +76,8 @@ INSTANTIATE_TEST_SUITE_P(Convert, Program,
                                          "Modules", "dynamic_shapes", "DynamicImage", "products", "indexing",
                                          "reductions", "activations", "norms_1d", "attention", "Recurrent",
                                          "PositionTable", "SharedWeight", "corners", "floats_of_sizes",
-                                         "if_on_data"),
+                                         "if_on_data", "spectrograms", "rotary_by_complex_numbers",
+                                         "matrices", "images_and_signals"),
                          [](const auto& test) { return test.param; });
 
 TEST(Convert, NamesWeightsByAttributePathAndSharesThem) {
