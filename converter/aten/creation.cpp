@@ -103,27 +103,21 @@ Ref spaced(const Ref& start, const Ref& end, std::int64_t steps) {
   return where(i < i.literal(static_cast<double>(steps / 2)), start + step * i, end - step * (last - i));
 }
 
-/// The numbers of linspace in their dtype, or for integers as the f64 numbers that are cut to them.
-Ref linear_steps(Call& call, DType dtype) {
-  const DType working = is_float(dtype) ? dtype : DType::f64;
+Ref linear_steps(Call& call) {
+  ignore_place(call);
+  const DType dtype = call.dtype("dtype").value_or(DType::f32);
+  if (!is_float(dtype))
+    throw unsupported("{} of integers, which are cut where a last bit decides", call.name)
+        .hint("make one of floats and round it");
   const auto bound = [&](std::string_view name) {
     const Ref x = operand(call.build, call.datum(name), dtype);
-    return cast(working, x.rank() == 0 ? x : reshape(x, {}));
+    return x.rank() == 0 ? x : reshape(x, {});
   };
   return spaced(bound("start"), bound("end"), call.integer("steps", 100));
 }
-
-Results linspace(Call& call) {
-  ignore_place(call);
-  const DType dtype = call.dtype("dtype").value_or(DType::f32);
-  return cast(dtype, linear_steps(call, dtype));
-}
-
+Results linspace(Call& call) { return linear_steps(call); }
 Results logspace(Call& call) {
-  ignore_place(call);
-  const DType dtype = call.dtype("dtype").value_or(DType::f32);
-  if (!is_float(dtype)) throw unsupported("an integer logspace").hint("make one of floats and round it");
-  const Ref x = linear_steps(call, dtype);
+  const Ref x = linear_steps(call);
   return pow(x.literal(call.number("base", 10)), x);
 }
 

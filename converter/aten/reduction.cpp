@@ -61,8 +61,10 @@ Results all_op(Call& call) { return reduced<All>(call, call.tensor("self")); }
 Results amax_op(Call& call) { return reduced<Amax>(call, call.tensor("self")); }
 Results amin_op(Call& call) { return reduced<Amin>(call, call.tensor("self")); }
 Results logsumexp(Call& call) {
-  const Ref x = call.tensor("self");
-  return reduced<LogSumExp>(call, is_float(x.dtype()) ? x : cast(DType::f32, x));
+  const Ref given = call.tensor("self");
+  const Ref x = is_float(given.dtype()) ? given : cast(DType::f32, given);
+  if (numel(x.shape()) == Dim(0)) return log(reduced<Sum>(call, x));
+  return reduced<LogSumExp>(call, x);
 }
 
 Ref flat(const Ref& x) { return reshape(x, {numel(x.shape())}); }

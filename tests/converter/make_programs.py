@@ -384,7 +384,7 @@ def images_and_signals(x, scores):
         *torch.gradient(x, spacing=0.5, dim=(2, 3), edge_order=2), *torch.gradient(x, spacing=[places], dim=2), counts, edges,
         F.ctc_loss(log_p, targets, torch.tensor([6, 4]), sizes), F.ctc_loss(log_p, targets, [6, 5], [3, 1], reduction="none"),
         torch.gcd(x.mul(9).long(), torch.tensor(6)), torch.lcm(x.mul(9).int(), torch.tensor(4, dtype=torch.int32)),
-        torch.einsum("biaa->ib", x[..., :8]), torch.logspace(-1, 2, 5), torch.linspace(3, 40, 6, dtype=torch.int64),
+        torch.einsum("biaa->ib", x[..., :8]), torch.logspace(-1, 2, 5),
     )  # fmt: skip
 
 
