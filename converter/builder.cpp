@@ -5,11 +5,14 @@
 
 #include "base/error.h"
 #include "converter/constants.h"
+#include "ir/evaluate.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
+#include "ir/ops/data_size.h"
 #include "ir/ops/index.h"
 #include "ir/ops/shape.h"
+#include "ir/print.h"
 
 namespace tenon::converter {
 
@@ -57,6 +60,43 @@ Ref Builder::literal(const Datum& number, DType dtype) const {
 Ref Builder::size(const Dim& value) const {
   if (value.is_known()) return literal(value.value(), DType::i64);
   return tenon::apply(DimValue{.value = value}, place_);
+}
+
+std::vector<Ref> Builder::sized(const Op& op, const std::vector<Ref>& operands) {
+  std::vector<Tensor> constants;
+  std::string key = fmt::format("{}|{}", region_number_, print(op));
+  for (const Ref& r : operands) {
+    key += fmt::format("|{}", static_cast<const void*>(r.value()));
+    if (auto known = constant_value(r.value())) constants.push_back(std::move(*known));
+  }
+  std::vector<Ref> results;
+  if (constants.size() == operands.size()) {
+    for (const Tensor& t : tenon::evaluate(op, constants))
+      results.push_back(ref(graph_.add_weight(fmt::format("const.{}", op.name()), t)));
+    return results;
+  }
+  auto [known, fresh] = sized_.try_emplace(std::move(key));
+  if (fresh) {
+    const std::pair<std::string, Attr> count = {"count", Dim::symbol(fmt::format("?{}", data_sizes_++))};
+    for (const Ref& r : apply_all(op.with({&count, 1}), operands, place_)) known->second.push_back(r.value());
+  }
+  for (Value* v : known->second) results.push_back(ref(v));
+  return results;
+}
+
+Dim Builder::data_size(const Ref& number) {
+  if (const auto known = constant_value(number.value())) return known->get_int();
+  const Node* node = number.value()->node();
+  const auto operand = [&](std::size_t i) { return data_size(ref(node->input(i))); };
+  if (node && is_integral(node->output()->dtype())) {
+    if (const auto* size = node->as<DimValue>()) return size->value;
+    if (node->is<Cast>() && is_integral(node->input()->dtype())) return operand(0);
+    if (node->is<Add>()) return operand(0) + operand(1);
+    if (node->is<Mul>()) return operand(0) * operand(1);
+    if (node->is<FloorDiv>() && operand(1).range().min.value_or(0) > 0)
+      return floor_div(operand(0), operand(1));
+  }
+  return sized(CountUp{}, {reshape(number, {})})[0].shape()[0];
 }
 
 TensorPtr Builder::python_number(Ref value) {
@@ -274,7 +314,7 @@ Dim Builder::limited(const Dim& size, const Dim& limit) {
   if (known_less(limit, size) == false) return size;
   const Dim out = min(size, limit);
   const auto symbols = size.symbols();
-  if (limit.is_known() && symbols.size() == 1 && size == Dim::symbol(symbols[0]))
+  if (limit.is_known() && symbols.size() == 1 && size == Dim::symbol(symbols[0]) && !is_data_size(symbols[0]))
     limits_.push_back({symbols[0], limit.value(), out.str(), place_.source.str()});
   return out;
 }

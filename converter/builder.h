@@ -26,6 +26,12 @@ class Builder {
   /// A size as a rank-0 i64.
   Ref size(const Dim&) const;
 
+  /// The results of an operator that gives a size (ir/data_size.h), under a new symbol; for the same operands
+  /// the same ones. What depends on constants alone is computed.
+  std::vector<Ref> sized(const Op& op, const std::vector<Ref>& operands);
+  /// A number that the model computes, as a size. Negative ones will stop the run.
+  Dim data_size(const Ref& number);
+
   Region& region() const { return *place_.region; }
   /// Nodes go to the end of this region, until the result ends.
   class Inside {
@@ -105,6 +111,8 @@ class Builder {
   Graph& graph_;
   Place place_;
   std::uint64_t region_number_ = 0, regions_ = 0, versions_ = 0;
+  std::map<std::string, std::vector<Value*>> sized_;  // by region, operator and operands
+  std::size_t data_sizes_ = 0;
   std::vector<Limit> limits_;
   std::set<std::string> written_inputs_, written_states_;
 };

@@ -305,11 +305,8 @@ class Outputs {
 void erase_dead_nodes(Region& region) {
   std::vector<Node*> nodes;
   for (const auto& node : region.nodes()) nodes.push_back(node.get());
-  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
-    bool used = has_effect(**it);
-    for (std::size_t i = 0; i < (*it)->num_outputs(); ++i) used |= !(*it)->output(i)->uses().empty();
-    if (!used) region.erase(*it);
-  }
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it)
+    if (is_dead(**it)) region.erase(*it);
 }
 
 const ts::Function& entry_method(const ts::Program& program, const std::string& name) {

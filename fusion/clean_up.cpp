@@ -7,20 +7,14 @@
 namespace tenon {
 namespace {
 
-bool unused(const Node& n) {
-  for (std::size_t i = 0; i < n.num_outputs(); ++i)
-    if (!n.output(i)->uses().empty()) return false;
-  return !has_effect(n);
-}
-
 void erase_dead(Region& region) {
   for (auto it = region.nodes().rbegin(); it != region.nodes().rend();) {
     Node* node = it->get();
     ++it;
-    if (!unused(*node)) continue;
+    if (!is_dead(*node)) continue;
     region.erase(node);
     it = region.nodes().rbegin();
-    while (it != region.nodes().rend() && !unused(**it)) ++it;
+    while (it != region.nodes().rend() && !is_dead(**it)) ++it;
   }
 }
 

@@ -3,15 +3,10 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "ir/ops/control.h"
 
 namespace tenon {
 namespace {
-
-bool unused(const Node& node) {
-  for (std::size_t i = 0; i < node.num_outputs(); ++i)
-    if (!node.output(i)->uses().empty()) return false;
-  return true;
-}
 
 // The node and what was computed for it alone.
 void erase_dead(Node* root) {
@@ -20,7 +15,7 @@ void erase_dead(Node* root) {
   while (!candidates.empty()) {
     Node* node = candidates.back();
     candidates.pop_back();
-    if (erased.contains(node) || !unused(*node)) continue;
+    if (erased.contains(node) || !is_dead(*node)) continue;
     for (const Value* v : node->inputs())
       if (v->node()) candidates.push_back(v->node());
     erased.insert(node);

@@ -106,7 +106,7 @@ class Binder {
 // Replaces symbolic sizes; true when there was one.
 bool evaluate_in_place(Attr& attr, const Bindings& bindings) {
   if (const Dim* dim = attr.get<Dim>()) {
-    attr = Attr{dim->eval(bindings)};
+    attr = Attr{bind(*dim, bindings)};
     return true;
   }
   auto* list = std::get_if<Attr::List>(&attr.value);
@@ -134,6 +134,14 @@ Bindings bind_inputs(const Graph& graph, std::span<const Tensor> inputs) {
     shapes.push_back(inputs[i].shape());
   }
   return bind_symbols(graph, shapes);
+}
+
+Dim bind(const Dim& dim, const Bindings& bindings) {
+  if (!has_data_size(dim)) return dim.eval(bindings);
+  std::map<std::string, Dim, std::less<>> known;
+  for (const std::string& symbol : dim.symbols())
+    if (const auto at = bindings.find(symbol); at != bindings.end()) known.emplace(symbol, at->second);
+  return dim.substitute(known);
 }
 
 Op bind(const Op& op, const Bindings& bindings) {

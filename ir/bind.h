@@ -15,7 +15,10 @@ Bindings bind_symbols(const Graph&, std::span<const Index> shapes);
 /// The same for whole inputs, with their dtypes checked.
 Bindings bind_inputs(const Graph&, std::span<const Tensor> inputs);
 
-/// The operator with every symbolic attribute replaced by its value.
+/// The operator with every symbolic attribute replaced by its value. Sizes that a node gives stay symbols
+/// where the bindings do not have them.
 Op bind(const Op&, const Bindings&);
+/// The same for a dim.
+Dim bind(const Dim&, const Bindings&);
 
 }  // namespace tenon

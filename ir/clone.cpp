@@ -37,9 +37,23 @@ class Cloner {
     auto result = std::make_unique<Graph>(region.graph().name);
     std::unordered_set<const Value*> used;
     find_weights(region, used);
-    for (const auto& weight : region.graph().weights())
-      if (used.contains(weight.get())) add_weight(*weight, *result);
+    add_weights(region.graph(), used, *result);
     copy(region, result->body());
+    return result;
+  }
+
+  std::unique_ptr<Graph> copy_part(const Graph& graph, std::span<const Node* const> nodes,
+                                   std::span<const Value* const> inputs,
+                                   std::span<const Value* const> outputs) {
+    auto result = std::make_unique<Graph>(graph.name);
+    std::unordered_set<const Value*> used;
+    for (const Node* node : nodes) find_weights(*node, used);
+    add_weights(graph, used, *result);
+    Region& body = result->body();
+    for (const Value* v : inputs)
+      note(*v, body.add_parameter(type(*v), std::to_string(body.parameters().size())));
+    for (const Node* node : nodes) copy(*node, body);
+    for (const Value* v : outputs) body.add_result(mapped(v, body));
     return result;
   }
 
@@ -50,21 +64,30 @@ class Cloner {
     note(weight, value);
   }
 
+  void add_weights(const Graph& from, const std::unordered_set<const Value*>& used, Graph& to) {
+    for (const auto& weight : from.weights())
+      if (used.contains(weight.get())) add_weight(*weight, to);
+  }
+
+  static void find_weights(const Node& node, std::unordered_set<const Value*>& found) {
+    for (const Value* v : node.inputs())
+      if (v->kind() == Value::Kind::weight) found.insert(v);
+    for (const auto& inner : node.regions()) find_weights(*inner, found);
+  }
+
   static void find_weights(const Region& region, std::unordered_set<const Value*>& found) {
-    for (const auto& node : region.nodes()) {
-      for (const Value* v : node->inputs())
-        if (v->kind() == Value::Kind::weight) found.insert(v);
-      for (const auto& inner : node->regions()) find_weights(*inner, found);
-    }
+    for (const auto& node : region.nodes()) find_weights(*node, found);
     for (const Value* v : region.results())
       if (v->kind() == Value::Kind::weight) found.insert(v);
   }
 
   Type type(const Value& value) const {
-    return {widen_ ? widened(value.dtype()) : value.dtype(),
-            bindings_ ? to_shape(eval(value.shape(), *bindings_)) : value.shape()};
+    Type type{widen_ ? widened(value.dtype()) : value.dtype(), value.shape()};
+    if (bindings_)
+      for (Dim& d : type.shape) d = tenon::bind(d, *bindings_);
+    return type;
   }
-  Op op(const Op& op) const { return bindings_ ? bind(op, *bindings_) : widen_ ? widened(op) : op; }
+  Op op(const Op& op) const { return bindings_ ? tenon::bind(op, *bindings_) : widen_ ? widened(op) : op; }
   Tensor data(const Tensor& t) const {
     return widen_ && t.defined() && widened(t.dtype()) != t.dtype() ? t.to(widened(t.dtype())) : t;
   }
@@ -85,24 +108,26 @@ class Cloner {
     values_[&from] = to;
   }
 
+  Value* mapped(const Value* v, Region& to) const {
+    return v->kind() == Value::Kind::literal ? to.literal(data(v->tensor())) : values_.at(v);
+  }
+
   void copy(const Region& from, Region& to) {
     for (const auto& p : from.parameters()) note(*p, to.add_parameter(type(*p), p->name()));
-    const auto mapped = [&](const Value* v) {
-      return v->kind() == Value::Kind::literal ? to.literal(data(v->tensor())) : values_.at(v);
-    };
-    for (const auto& node : from.nodes()) {
-      std::vector<Value*> inputs;
-      for (const Value* v : node->inputs()) inputs.push_back(mapped(v));
-      const std::vector<Type> types = output_types(*node);
-      Node* made = to.insert_typed(op(node->op()), std::move(inputs), std::move(types),
-                                   node->regions().size(), nullptr, node->source);
-      for (std::size_t i = 0; i < node->num_outputs(); ++i) {
-        made->output(i)->set_name(node->output(i)->name());
-        note(*node->output(i), made->output(i));
-      }
-      for (std::size_t i = 0; i < node->regions().size(); ++i) copy(node->region(i), made->region(i));
+    for (const auto& node : from.nodes()) copy(*node, to);
+    for (const Value* v : from.results()) to.add_result(mapped(v, to));
+  }
+
+  void copy(const Node& node, Region& to) {
+    std::vector<Value*> inputs;
+    for (const Value* v : node.inputs()) inputs.push_back(mapped(v, to));
+    Node* made = to.insert_typed(op(node.op()), std::move(inputs), output_types(node), node.regions().size(),
+                                 nullptr, node.source);
+    for (std::size_t i = 0; i < node.num_outputs(); ++i) {
+      made->output(i)->set_name(node.output(i)->name());
+      note(*node.output(i), made->output(i));
     }
-    for (const Value* v : from.results()) to.add_result(mapped(v));
+    for (std::size_t i = 0; i < node.regions().size(); ++i) copy(node.region(i), made->region(i));
   }
 
   const Bindings* bindings_;
@@ -115,6 +140,12 @@ class Cloner {
 std::unique_ptr<Graph> clone(const Graph& graph) { return Cloner(nullptr).copy(graph); }
 
 std::unique_ptr<Graph> region_graph(const Region& region) { return Cloner(nullptr).copy_alone(region); }
+
+std::unique_ptr<Graph> part_graph(const Graph& graph, std::span<const Node* const> nodes,
+                                  std::span<const Value* const> inputs,
+                                  std::span<const Value* const> outputs) {
+  return Cloner(nullptr).copy_part(graph, nodes, inputs, outputs);
+}
 
 std::unique_ptr<Graph> specialize(const Graph& graph, const Bindings& bindings) {
   return Cloner(&bindings).copy(graph);

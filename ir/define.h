@@ -28,6 +28,7 @@ struct Operator {
   static constexpr std::array<Mapping, 0> from{};
   static constexpr int regions = 0;
   static constexpr bool real_operands = false;
+  static constexpr bool gives_size = false;
 };
 
 /// Add `Expr value(Expr...) const`: the type rule, the reference, kernels and the gradient follow from it.
@@ -200,6 +201,7 @@ OpInfo make_info() {
   info.regions = T::regions;
   info.fields = field_infos<T>();
   info.from = T::from;
+  info.gives_size = T::gives_size;
   info.make = [] { return Op(T{}); };
   info.equal = equal<T>;
   info.copy = [](const void* op) -> std::shared_ptr<void> {

@@ -124,8 +124,10 @@ const DimParts::Atom* DimParts::as_atom(const Dim& d) {
 }
 
 Dim Dim::symbol(std::string_view name) {
-  const bool starts_well = !name.empty() && name[0] != '.' && !(name[0] >= '0' && name[0] <= '9');
-  if (!starts_well || !std::all_of(name.begin(), name.end(), is_symbol_character))
+  const std::string_view word = is_data_size(name) ? name.substr(1) : name;
+  const bool starts_well =
+      !word.empty() && word[0] != '.' && (word != name || !(word[0] >= '0' && word[0] <= '9'));
+  if (!starts_well || !std::all_of(word.begin(), word.end(), is_symbol_character))
     throw error("'{}' is not a name for a dimension", name).hint("use letters, digits and '_'");
   auto atom = std::make_shared<const Atom>(Atom{AtomKind::symbol, std::string(name), {}});
   return DimParts::of({1, {std::move(atom)}});
@@ -250,6 +252,12 @@ std::vector<std::string> Dim::symbols() const {
   std::set<std::string> names;
   collect_symbols(*this, names);
   return {names.begin(), names.end()};
+}
+
+bool has_data_size(const Dim& d) {
+  if (d.is_known()) return false;
+  const auto symbols = d.symbols();
+  return std::any_of(symbols.begin(), symbols.end(), is_data_size);
 }
 
 }  // namespace tenon

@@ -22,12 +22,14 @@ struct DimRange {
 
 /// An integer polynomial over atoms. An atom is a symbol, or a floor division, remainder, minimum or
 /// maximum of two Dims that does not simplify further. Immutable; known integers cost no allocation.
-/// Symbols stand for sizes: unless a range says otherwise they are >= 1, and simplification relies on it.
+/// Symbols stand for sizes: unless a range says otherwise they are >= 1, or >= 0 when is_data_size() says so;
+/// simplification relies on it.
 /// Arithmetic that leaves 64 bits, or makes an expression too large to be a size, throws Error.
 class Dim {
  public:
   Dim(std::int64_t value = 0) : constant_(value) {}
-  /// Letters, digits, '_' and '.', not beginning with a digit or '.'. Throws Error on other names.
+  /// Letters, digits, '_' and '.', not beginning with a digit or '.'; before them perhaps a '?'. Throws Error
+  /// on other names.
   static Dim symbol(std::string_view name);
   /// Reads the text form. Throws Error with the position of the first wrong character.
   static Dim parse(std::string_view text);
@@ -71,6 +73,11 @@ class Dim {
   std::int64_t constant_;
   std::shared_ptr<const Terms> terms_;  // null when the dim is a known integer
 };
+
+/// True for the symbols of sizes that no input's shape tells: "?0". A node gives them when it runs.
+inline bool is_data_size(std::string_view symbol) { return symbol.starts_with('?'); }
+/// True when one of its symbols is such.
+bool has_data_size(const Dim&);
 
 /// True or false when the ranges decide it, nullopt when they do not.
 std::optional<bool> known_less(const Dim& a, const Dim& b);

@@ -97,7 +97,8 @@ class Bounds {
   Interval atom_afresh(const Atom& a) {
     if (a.kind == AtomKind::symbol) {
       const auto it = symbols_.find(a.text);
-      return Interval(it == symbols_.end() ? DimRange{1, std::nullopt} : it->second);
+      return Interval(it != symbols_.end() ? it->second
+                                           : DimRange{is_data_size(a.text) ? 0 : 1, std::nullopt});
     }
     Interval result = of(a.args[0]);
     for (std::size_t i = 1; i < a.args.size(); ++i) {

@@ -119,8 +119,10 @@ class Parser {
     }
     if (at_digit()) return number("");
     const std::size_t begin = at_;
+    if (at_ < text_.size() && text_[at_] == '?') ++at_;
+    const std::size_t word = at_;
     while (at_ < text_.size() && is_symbol_character(text_[at_])) ++at_;
-    if (at_ == begin || text_[begin] == '.') {
+    if (at_ == word || text_[word] == '.') {
       at_ = begin;
       throw wrong("a name, a number or '('");
     }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "ir/bind.h"
 #include "ir/build.h"
+#include "ir/data_size.h"
 #include "ir/evaluate_pointwise.h"
 
 namespace tenon {
@@ -36,7 +37,7 @@ std::vector<Tensor> run_composite(const Op& op, std::span<const Tensor> inputs) 
 }
 
 std::vector<Tensor> run_kernel(const Op& op, std::span<const Tensor> inputs, const std::vector<Type>& types) {
-  std::vector<Tensor> outputs = tensors_of(types);
+  std::vector<Tensor> outputs = op.info().gives_size ? std::vector<Tensor>(types.size()) : tensors_of(types);
   try {
     op.info().reference(op.self(), inputs, outputs);
   } catch (const Error& e) { throw error("{}: {}", op.name(), e.message()).hint(e.hint()); }
@@ -46,8 +47,8 @@ std::vector<Tensor> run_kernel(const Op& op, std::span<const Tensor> inputs, con
 // Evaluates a region; holds each value until its last use.
 class Frame {
  public:
-  Frame(const Region& region, const Bindings& bindings, const Observer& observer)
-      : region_(region), bindings_(bindings), observer_(observer) {}
+  Frame(const Region& region, Bindings bindings, const Observer& observer)
+      : region_(region), bindings_(std::move(bindings)), observer_(observer) {}
 
   std::vector<Tensor> run(std::span<const Tensor> inputs) {
     TENON_CHECK(inputs.size() == region_.parameters().size());
@@ -93,12 +94,13 @@ class Frame {
     for (const Value* v : node.inputs()) release(v);
     const std::vector<Tensor> outputs = evaluate(node, inputs, bindings_, observer_);
     TENON_CHECK(outputs.size() == node.num_outputs());
+    if (const auto size = given_size(node.op())) bindings_.insert_or_assign(*size, outputs[0].shape()[0]);
     for (std::size_t i = 0; i < outputs.size(); ++i) hold(node.output(i), outputs[i]);
     if (observer_) observer_(node, outputs);
   }
 
   const Region& region_;
-  const Bindings& bindings_;
+  Bindings bindings_;
   const Observer& observer_;
   std::unordered_map<const Value*, Held> held_;
 };
@@ -118,7 +120,7 @@ std::vector<Tensor> evaluate(const Op& op, std::span<const Tensor> inputs) {
 
 std::vector<Tensor> evaluate(const Node& node, std::span<const Tensor> inputs, const Bindings& bindings,
                              const Observer& observer) {
-  const Op op = bind(node.op(), bindings);
+  const Op op = node.op().info().gives_size ? node.op() : bind(node.op(), bindings);
   if (node.regions().empty()) return evaluate(op, inputs);
   std::vector<RegionFunction> regions;
   for (const auto& region : node.regions())
@@ -134,6 +136,16 @@ std::vector<Tensor> evaluate(const Node& node, std::span<const Tensor> inputs, c
 std::vector<Tensor> evaluate(const Region& region, std::span<const Tensor> inputs, const Bindings& bindings,
                              const Observer& observer) {
   return Frame(region, bindings, observer).run(inputs);
+}
+
+Bindings bind_all(const Graph& graph, std::span<const Tensor> inputs) {
+  Bindings bindings = bind_inputs(graph, inputs);
+  if (!gives_sizes(graph.body())) return bindings;
+  evaluate(graph.body(), inputs, bindings, [&](const Node& node, std::span<const Tensor> outputs) {
+    const auto size = given_size(node.op());
+    if (size && &node.parent() == &graph.body()) bindings.insert_or_assign(*size, outputs[0].shape()[0]);
+  });
+  return bindings;
 }
 
 std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs, const Observer& observer) {

@@ -16,6 +16,10 @@ using Observer = std::function<void(const Node&, std::span<const Tensor>)>;
 /// what depends on the data (an index out of range), with the node's source.
 std::vector<Tensor> evaluate(const Graph&, std::span<const Tensor> inputs, const Observer& = {});
 
+/// The values of all symbols when the graph runs on these inputs: bind_inputs', and the sizes that nodes of
+/// its body give, for which it is evaluated.
+Bindings bind_all(const Graph&, std::span<const Tensor> inputs);
+
 /// The results of a region for values of its parameters, under bindings of the symbols.
 std::vector<Tensor> evaluate(const Region&, std::span<const Tensor> inputs, const Bindings&,
                              const Observer& = {});

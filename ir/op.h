@@ -75,6 +75,9 @@ struct OpInfo {
   /// Pointwise with real_operands: integers are to be cast to a float first (true division, exp).
   bool real_operands;
   bool has_gradient;
+  /// Its attribute `count` is a symbol: the size of the first axis of its first result, which is known when
+  /// it has run (see is_data_size).
+  bool gives_size;
   Op (*make)();  // all attributes at their defaults
   bool (*equal)(const void*, const void*);
   std::shared_ptr<void> (*copy)(const void*);
@@ -84,8 +87,8 @@ struct OpInfo {
   std::optional<RegionRules> region_rules;
   /// The scalar expression; pointwise only, null otherwise.
   Expr (*expr)(const void*);
-  /// Computes outputs (allocated by the caller, dense) from inputs; kernels only, null otherwise. When an
-  /// output's size depends on data it replaces the tensor.
+  /// Computes outputs (allocated by the caller, dense) from inputs; kernels only, null otherwise. One that
+  /// gives a size replaces the tensors.
   void (*reference)(const void*, std::span<const Tensor> inputs, std::span<Tensor> outputs);
   /// Arithmetic operations between operands and results of known sizes; null for kernels that do none.
   /// Pointwise operators and composites have none of their own either: see ir/flops.h.

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "ir/data_size.h"
 #include "ir/ops/control.h"
 #include "ir/print.h"
 
@@ -67,6 +68,7 @@ class Verifier {
     for (const auto& inner : n.regions()) region(*inner);
     if (!n.regions().empty()) visible_.swap(outside);
     types(n);
+    sizes(n);
     if (n.is<Fused>()) fused(n);
     if (n.is<Loop>()) loop(n);
   }
@@ -98,8 +100,19 @@ class Verifier {
                              inferred[i].str()));
   }
 
+  // Sizes are given once, before they are needed.
+  void sizes(const Node& n) {
+    std::set<std::string> needed;
+    needed_sizes(n, needed);
+    for (const std::string& size : needed)
+      if (!given_.contains(size)) fail(&n, fmt::format("no node above gives the size {}", size));
+    if (const auto size = given_size(n.op()); size && !given_.insert(*size).second)
+      fail(&n, fmt::format("the size {} is given twice", *size));
+  }
+
   const Graph& graph_;
   std::unordered_set<const Value*> visible_;
+  std::set<std::string> given_;
 };
 
 }  // namespace

@@ -106,7 +106,9 @@ std::vector<StepRow> step_rows(const Profile& p, const std::optional<cpu::Peak>&
     const StepInfo& info = p.plan->steps[i]->info;
     const Node* node = p.plan->nodes[i];
     StepRow row{.index = i,
-                .name = node ? print(*p.plan->graph, *node) : "copy of a result",
+                .name = node                    ? print(*p.plan->graph, *node)
+                        : info.kernel == "copy" ? "copy of a result"
+                                                : fmt::format("{} of {}", info.op, info.kernel),
                 .op = info.kernel == "copy" ? "copy" : info.op,
                 .kernel = info.kernel,
                 .module = info.source.modules_text(),

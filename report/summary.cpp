@@ -5,8 +5,8 @@
 
 #include "base/version.h"
 #include "fusion/outline.h"
-#include "ir/bind.h"
 #include "ir/clone.h"
+#include "ir/evaluate.h"
 #include "ir/flops.h"
 #include "report/graph.h"
 #include "report/profile_json.h"
@@ -113,7 +113,7 @@ Json symbols_json(const Graph& graph) {
 }  // namespace
 
 ModelSummary summarize(const Model& model, Session& session, std::span<const Tensor> inputs) {
-  ModelSummary s{.sizes = bind_inputs(*model.graph, inputs)};
+  ModelSummary s{.sizes = bind_all(*model.graph, inputs)};
   count_weights(*model.graph, s);
   const auto known = specialize(*model.graph, s.sizes);
   s.operators = operators_of(*known);

@@ -15,6 +15,9 @@ void Context::bind(const Plan& plan, std::span<const Tensor> inputs, std::span<T
   bind_buffers(
       plan.buffers, [&](std::size_t i) { return inputs[i].bytes(); },
       [&](std::size_t i) { return outputs[i].mutable_bytes(); }, arena.data(), buffers);
+  if (!plan.takes_values()) return;
+  values.assign(inputs.begin(), inputs.end());
+  values.resize(plan.values);
 }
 
 }  // namespace tenon

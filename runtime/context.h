@@ -12,12 +12,13 @@ namespace tenon {
 struct Context {
   Memory arena;
   std::vector<std::byte*> buffers;  // of the plan that was bound last, by number
+  std::vector<Tensor> values;       // of a run, by number
 
   void fit(const Plan& plan);
   /// Says where each of the plan's buffers lies. Inputs and outputs are dense.
   void bind(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs);
-  Frame frame(const Plan& plan, ThreadPool& pool) const {
-    return {buffers, arena.data() + plan.arena_bytes, pool};
+  Frame frame(const Plan& plan, ThreadPool& pool) {
+    return {buffers, arena.data() + plan.arena_bytes, pool, values};
   }
 };
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <span>
 
+#include "ir/tensor.h"
 #include "kernels/thread_pool.h"
 
 namespace tenon {
@@ -17,6 +18,7 @@ struct Frame {
   std::span<std::byte* const> buffers;  // by number; read-only ones (inputs, constants) are not written to
   std::byte* scratch = nullptr;         // 64-byte aligned, as large as the plan's steps asked for
   ThreadPool& pool;
+  std::span<Tensor> values = {};  // of plans whose sizes are given while they run
 
   template <class T>
   T* at(const Address& address) const {

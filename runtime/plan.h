@@ -9,6 +9,15 @@
 
 namespace tenon {
 
+/// A value in a table of tensors, or a constant.
+struct Slot {
+  std::size_t number = 0;
+  Tensor constant;
+  const Tensor& of(std::span<const Tensor> values) const {
+    return constant.defined() ? constant : values[number];
+  }
+};
+
 /// Immutable. Runs of one plan at the same time need an arena each.
 struct Plan {
   std::unique_ptr<const Graph> graph;  // of known sizes, opened as far as the steps are
@@ -19,6 +28,11 @@ struct Plan {
   std::vector<Type> inputs, outputs;
   std::size_t arena_bytes = 0;
   std::size_t scratch_bytes = 0;  // behind the arena
+  /// Where sizes are given while the plan runs, its steps exchange tensors: in a table of so many, the inputs
+  /// first, among which are the results.
+  std::size_t values = 0;
+  std::vector<Slot> results;
+  bool takes_values() const { return values > 0; }
 
   /// The planned stage: a line for each step, with kernel, places and arena offsets.
   std::string text() const;

@@ -2,8 +2,8 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
-#include "ir/bind.h"
 #include "ir/clone.h"
+#include "ir/evaluate.h"
 #include "runtime/session.h"
 #include "tools/model_options.h"
 #include "tools/output.h"
@@ -67,8 +67,8 @@ int equiv(const EquivOptions& o) {
     }
     if (s == 0)
       graphs =
-          first_difference(*specialize(*a.graph, bind_inputs(*a.graph, inputs)),
-                           *specialize(*b.graph, bind_inputs(*b.graph, inputs_b)), inputs_from, outputs_from);
+          first_difference(*specialize(*a.graph, bind_all(*a.graph, inputs)),
+                           *specialize(*b.graph, bind_all(*b.graph, inputs_b)), inputs_from, outputs_from);
   }
   progress.say("");
   fmt::print("{}", table.str());

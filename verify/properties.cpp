@@ -6,7 +6,6 @@
 #include <limits>
 #include <numeric>
 
-#include "ir/bind.h"
 #include "ir/clone.h"
 #include "ir/evaluate.h"
 #include "ir/print.h"
@@ -66,7 +65,7 @@ class Relation {
 struct Walk {
   Walk(const Graph& graph, const Run& run, const Device& device)
       : pool(run.threads),
-        plan(Planner(specialize(graph, bind_inputs(graph, run.inputs)), device, pool, packs).plan()),
+        plan(Planner(specialize(graph, bind_all(graph, run.inputs)), device, pool, packs).plan()),
         walk(*plan, pool, run.inputs) {}
   ThreadPool pool;
   PackCache packs;

@@ -1,5 +1,5 @@
-#include "ir/bind.h"
 #include "ir/clone.h"
+#include "ir/evaluate.h"
 #include "runtime/planner.h"
 #include "runtime/walk.h"
 #include "verify/search.h"
@@ -74,7 +74,7 @@ Search search_kernels(const Graph& graph, const Graph* imported, const Device& d
                       std::span<const Tensor> inputs, const Tolerance& tolerance) {
   ThreadPool pool(threads);
   PackCache packs;
-  const auto plan = Planner(specialize(graph, bind_inputs(graph, inputs)), device, pool, packs).plan();
+  const auto plan = Planner(specialize(graph, bind_all(graph, inputs)), device, pool, packs).plan();
   return KernelSearch(*plan, imported, pool, inputs, tolerance).run(inputs);
 }
 

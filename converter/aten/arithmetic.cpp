@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "converter/aten/promote.h"
+#include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/cast.h"
@@ -234,9 +235,7 @@ Results lerp(Call& call) {
 }
 
 Results where_op(Call& call) {
-  if (!call.find("self"))
-    throw unsupported("the number of results depends on the data of a tensor")
-        .hint("use torch.where with three arguments");
+  if (!call.find("self")) return list_of_places(call.build, call.tensor("condition"));
   Ref condition = call.tensor("condition");
   if (!is_bool(condition.dtype())) condition = not_equal(condition, condition.literal(0));
   const std::array given = {call.datum("self"), call.datum("other")};

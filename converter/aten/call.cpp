@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ir/ops/shape.h"
 
 namespace tenon::converter {
 
@@ -59,6 +60,9 @@ Dim Call::to_size(std::string_view argument, const Datum& d) {
   if (const auto* t = d.get<TensorPtr>()) {
     const auto number = build.known_number(*t);
     if (number && number->is<Dim>()) return *number->get<Dim>();
+    const Ref value = build.read(*t);
+    if (is_integral(value.dtype()) && numel(value.shape()) == Dim(1))
+      return build.data_size(reshape(value, {}));
     throw unsupported("argument {} depends on the data of a tensor", argument);
   }
   throw wrong(argument, "an int", d);
@@ -66,6 +70,7 @@ Dim Call::to_size(std::string_view argument, const Datum& d) {
 
 std::int64_t Call::known(std::string_view argument, const Dim& dim) const {
   if (dim.is_known()) return dim.value();
+  if (has_data_size(dim)) throw unsupported("argument {} depends on the data of a tensor", argument);
   throw unsupported("argument {} depends on an input size ({}), which must be known here", argument,
                     dim.str())
       .hint("give that dimension of the input a number instead of a symbol");

@@ -4,9 +4,11 @@
 #include "base/error.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
+#include "converter/interpreter/numbers.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
+#include "ir/ops/data_size.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/shape.h"
 
@@ -59,6 +61,15 @@ Results full_like(Call& call) {
 }
 
 /// start + step * (0, 1, ...) up to end.
+/// low, low + step, ... before high, for integers that the model computes.
+Ref computed_range(Call& call, const Ref& low, const Ref& high, std::int64_t step) {
+  const Ref span = step > 0 ? high - low : low - high;
+  const Ref count = apply(FloorDiv{}, {span + static_cast<double>(std::abs(step) - 1),
+                                       call.build.literal(std::abs(step), DType::i64)});
+  const Ref i = call.build.sized(CountUp{}, {count})[0];
+  return cast(call.dtype("dtype").value_or(DType::i64), i * static_cast<double>(step) + low);
+}
+
 Results arange(Call& call) {
   ignore_place(call);
   const Datum start = call.has("start") ? call.datum("start") : Datum(Dim(0));
@@ -70,8 +81,17 @@ Results arange(Call& call) {
     const auto known = t ? call.build.known_number(*t) : std::nullopt;
     return known && known->is<Dim>() ? std::optional(*known->get<Dim>()) : std::nullopt;
   };
-  const auto a = to_dim(start), b = to_dim(end), s = to_dim(step);
+  auto a = to_dim(start), b = to_dim(end);
+  const auto s = to_dim(step);
   const Place& place = call.build.place();
+  const auto is_computed_int = [&](const Datum& d) {
+    const auto* t = d.get<TensorPtr>();
+    return t && is_integral((*t)->dtype());
+  };
+  const bool computed = (!a && is_computed_int(start)) || (!b && is_computed_int(end));
+  if (computed && a == Dim(0) && s == Dim(1)) b = call.size("end");
+  if (computed && !(a && b) && s && s->is_known() && s->value() != 0)
+    return computed_range(call, number_value(call.build, start), number_value(call.build, end), s->value());
   if (a && b && s) {
     const DType dtype = call.dtype("dtype").value_or(DType::i64);
     if (!s->is_known() || s->value() == 0) throw unsupported("arange with a step of {}", s->str());

@@ -6,7 +6,6 @@
 #include "converter/aten/promote.h"
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
-#include "converter/constants.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
@@ -29,22 +28,6 @@ struct Indices {
   std::vector<Ref> values;
 };
 
-/// Where a mask is true: one vector of places for each axis.
-std::vector<tenon::Tensor> places_of(const tenon::Tensor& mask) {
-  std::vector<std::vector<std::int64_t>> found(mask.rank());
-  for_each_index(mask.shape(), [&](std::span<const std::int64_t> i) {
-    if (mask.get_int(i) == 0) return;
-    for (std::size_t axis = 0; axis < found.size(); ++axis) found[axis].push_back(i[axis]);
-  });
-  std::vector<tenon::Tensor> out;
-  for (const auto& places : found) {
-    tenon::Tensor t = tenon::Tensor::empty(DType::i64, {static_cast<std::int64_t>(places.size())});
-    std::copy(places.begin(), places.end(), t.mutable_data<std::int64_t>());
-    out.push_back(std::move(t));
-  }
-  return out;
-}
-
 /// The entries of x[i, :, j]: None leaves an axis alone.
 Indices indices_of(Call& call, std::string_view argument) {
   const Datum list = call.datum(argument);
@@ -53,16 +36,13 @@ Indices indices_of(Call& call, std::string_view argument) {
   for (const Datum& d : *items_of(list)) {
     if (const auto* t = d.get<TensorPtr>()) {
       if (is_mask(*t)) {
-        const auto mask = constant_value(call.build.read(*t).value());
-        if (mask) {
-          for (const tenon::Tensor& places : places_of(*mask)) {
-            out.axes.push_back(axis++);
-            out.values.push_back(call.build.ref(call.build.graph().add_weight("const.places", places)));
-          }
-          continue;
+        const Ref mask = call.build.read(*t);
+        if (mask.rank() == 0) throw unsupported("a mask of rank 0 as an index");
+        for (const Ref& places : true_places(call.build, mask)) {
+          out.axes.push_back(axis++);
+          out.values.push_back(places);
         }
-        throw unsupported("indexing by a mask: the size of the result depends on the data of a tensor")
-            .hint("multiply by the mask, or use torch.where with three arguments");
+        continue;
       }
       out.axes.push_back(axis);
       out.values.push_back(call.build.read(*t));
@@ -117,8 +97,7 @@ std::optional<Ref> put_by_mask(Call& call, const Ref& x, const Ref& value, bool 
     const Ref each = reshape(value, of_value);
     return where(mask, accumulate ? x + each : expand(each, x.shape()), x);
   }
-  if (behind > 0 || of_value.size() != 1)
-    throw unsupported("an assignment of several values under a mask").hint("use torch.where");
+  if (behind > 0 || of_value.size() != 1 || has_data_size(of_value[0])) return std::nullopt;
   return accumulate ? x + filled_in_order(zeros_like(x), given, value) : filled_in_order(x, given, value);
 }
 
@@ -341,14 +320,11 @@ Results unsafe_masked_index_put(Call& call) {
 }
 
 Results one_hot(Call& call) {
+  const Ref x = call.tensor("self");
   const std::int64_t classes = call.integer("num_classes", -1);
-  if (classes < 0) throw unsupported("one_hot without a number of classes").hint("give num_classes");
-  return apply(OneHot{.classes = Dim(classes)}, {call.tensor("self")});
-}
-
-Results depends_on_data(Call&) {
-  throw unsupported("the size of the result depends on the data of a tensor")
-      .hint("use torch.where with three arguments, masked_fill or topk");
+  const Dim count =
+      classes < 0 ? call.build.data_size(amax(reshape(x, {numel(x.shape())}), {0}) + 1.0) : classes;
+  return apply(OneHot{.classes = count}, {x});
 }
 
 constexpr Entry entries[] = {
@@ -378,13 +354,6 @@ constexpr Entry entries[] = {
     {"_unsafe_masked_index", unsafe_masked_index},
     {"_unsafe_masked_index_put_accumulate", unsafe_masked_index_put},
     {"one_hot", one_hot},
-    {"nonzero", depends_on_data},
-    {"nonzero_numpy", depends_on_data},
-    {"argwhere", depends_on_data},
-    {"masked_select", depends_on_data},
-    {"_unique2", depends_on_data},
-    {"unique_dim", depends_on_data},
-    {"unique_consecutive", depends_on_data},
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
+#include "ir/ops/data_size.h"
 #include "ir/ops/index.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/reduce.h"
@@ -102,10 +103,21 @@ Results repeat(Call& call) {
 }
 Results tile(Call& call) { return repeated(call.tensor("self"), call.sizes("dims")); }
 
+/// Each slice as often as a tensor says.
+Results repeat_each(Call& call) {
+  const bool places_alone = call.overload == "Tensor";
+  Ref repeats = call.tensor("repeats");
+  call.ignore({"output_size"});
+  if (places_alone) return call.build.sized(RepeatEach{}, {repeats})[0];
+  Ref x = call.tensor("self");
+  if (!call.has("dim")) x = reshape(x, {numel(x.shape())});
+  const std::int64_t axis = call.axis("dim", x.rank(), 0);
+  repeats = expand(reshape(repeats, {numel(repeats.shape())}), {x.shape()[at(axis)]});
+  return index_select(x, axis, call.build.sized(RepeatEach{}, {repeats})[0]);
+}
+
 Results repeat_interleave(Call& call) {
-  if (call.overload == "Tensor" || call.overload == "self_Tensor")
-    throw unsupported("repeat_interleave by a tensor: the size of the result depends on its data")
-        .hint("give an int");
+  if (call.overload == "Tensor" || call.overload == "self_Tensor") return repeat_each(call);
   Ref x = call.tensor("self");
   const Dim repeats = call.size("repeats");
   call.ignore({"output_size"});

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
+#include "ir/ops/data_size.h"
 #include "ir/ops/index.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/shape.h"
@@ -64,6 +65,41 @@ Bounds slice_bounds(Builder& build, const Datum* start, const Datum* end, const 
   if (given(end)) b.end = resolved_bound(build, dim(end), size);
   if (build.known_less(b.end, b.start).value_or(true)) b.end = max(b.start, b.end);
   return b;
+}
+
+std::vector<Ref> true_places(Builder& build, const Ref& mask) {
+  const Ref places = build.sized(NonZero{}, {mask})[0];
+  std::vector<Ref> columns;
+  for (std::size_t i = 0; i < mask.rank(); ++i) {
+    const auto axis = static_cast<std::int64_t>(i);
+    columns.push_back(reshape(slice(places, 1, axis, axis + 1), {places.shape()[0]}));
+  }
+  return columns;
+}
+
+Datum list_of_places(Builder& build, const Ref& mask) {
+  std::vector<Datum> columns;
+  for (const Ref& places : true_places(build, mask.rank() == 0 ? reshape(mask, {Dim(1)}) : mask))
+    columns.emplace_back(build.tensor(places));
+  return list_of(std::move(columns));
+}
+
+TensorPtr sliced_unknown(Builder& build, const TensorPtr& x, std::int64_t axis, const Ref& start,
+                         const Ref& end, std::int64_t step) {
+  const Ref size = build.size(x->shape()[static_cast<std::size_t>(axis)]);
+  const Ref zero = build.literal(std::int64_t{0}, DType::i64);
+  const auto bound = [&](const Ref& given, const Ref& open) {
+    if (!given) return open;
+    const Ref from_start = where(given < zero, given + size, given);
+    return minimum(maximum(from_start, zero), size);
+  };
+  const Ref first = bound(start, zero), last = maximum(bound(end, size), first);
+  const Ref length = step == 1 ? last - first
+                               : apply(FloorDiv{}, {last - first + static_cast<double>(step - 1),
+                                                    build.literal(step, DType::i64)});
+  const Ref steps = build.sized(CountUp{}, {length})[0];
+  const Ref places = (step == 1 ? steps : steps * static_cast<double>(step)) + first;
+  return build.maybe_view(x, index_select(build.read(x), axis, places));
 }
 
 Shape expanded_shape(std::vector<Dim> sizes, const Shape& from) {

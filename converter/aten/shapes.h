@@ -16,6 +16,14 @@ struct Bounds {
 Bounds slice_bounds(Builder&, const Datum* start, const Datum* end, const Dim& size);
 /// The sizes of an expand: -1 keeps the size that is there.
 Shape expanded_shape(std::vector<Dim> sizes, const Shape& from);
+/// Where a mask (or anything else) is not zero: for each axis the places of those elements, in row-major
+/// order.
+std::vector<Ref> true_places(Builder&, const Ref& mask);
+/// The same as a list of tensors; a rank-0 tensor counts as a vector of one element.
+Datum list_of_places(Builder&, const Ref& mask);
+/// x[start:end:step] whose bounds are numbers that the model computes (an empty Ref: open).
+TensorPtr sliced_unknown(Builder&, const TensorPtr& x, std::int64_t axis, const Ref& start, const Ref& end,
+                         std::int64_t step);
 /// x.select(axis, index): the axis goes.
 TensorPtr select(Builder&, const TensorPtr& x, std::int64_t axis, const Dim& index);
 /// The same for a rank-0 index that is not known; negative ones count from the end.

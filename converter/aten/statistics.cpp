@@ -1,4 +1,5 @@
 // Order statistics, counts of values, running extremes, covariance.
+#include <array>
 #include <cmath>
 
 #include "base/error.h"
@@ -180,9 +181,18 @@ Results logcumsumexp(Call& call) {
   return apply(LogCumSumExp{.axis = call.axis("dim", x.rank())}, {x});
 }
 
-Results bincount(Call&) {
-  throw unsupported("bincount: the number of bins depends on the data of a tensor")
-      .hint("use torch.histc or scatter_add with a known number of bins");
+/// How often each number occurs, or the sum of the weights where it does: as many bins as the largest number
+/// needs.
+Results bincount(Call& call) {
+  const Ref x = cast(DType::i64, call.tensor("self"));
+  const Ref weights = call.optional_tensor("weights");
+  const DType dtype = !weights ? DType::i64 : weights.dtype() == DType::f32 ? DType::f32 : DType::f64;
+  const Ref least = call.build.literal(call.integer("minlength", 0), DType::i64);
+  const std::array all = {x, expand(x.literal(-1), {Dim(1)})};
+  const Ref count = maximum(amax(concat(all, 0), {0}) + 1.0, least);
+  const Ref bins = full({call.build.data_size(count)}, 0, dtype, call.build.place());
+  const Ref each = weights ? cast(dtype, weights) : full(x.shape(), 1, dtype, call.build.place());
+  return scatter_sum(bins, 0, x, each);
 }
 
 /// x[variables, observations] of at most two axes.

@@ -28,6 +28,7 @@ std::span<const Entry> attention_entries();
 std::span<const Entry> convolution_entries();
 std::span<const Entry> creation_entries();
 std::span<const Entry> ctc_entries();
+std::span<const Entry> data_size_entries();
 std::span<const Entry> diagonal_entries();
 std::span<const Entry> distance_entries();
 std::span<const Entry> fourier_entries();

@@ -175,6 +175,7 @@ constexpr Entry entries[] = {
     {"zero", zero},
     {"copy", copy},
     {"item", item},
+    {"_local_scalar_dense", item},
     {"Int", of_item<int_name>},
     {"IntImplicit", of_item<int_name>},
     {"Float", of_item<float_name>},

@@ -173,10 +173,27 @@ Results select_op(Call& call) {
   return select(call.build, x, axis, call.size("index"));
 }
 
+/// A number among the arguments that the model computes; empty when it is known or absent.
+Ref computed_number(Call& call, std::string_view argument) {
+  const auto* d = call.find(argument);
+  const auto* t = d ? d->get<TensorPtr>() : nullptr;
+  if (!t || call.build.known_number(*t)) return {};
+  return cast(DType::i64, reshape(call.build.read(*t), {}));
+}
+/// An argument that is known, as a number; empty when it is absent.
+Ref known_bound(Call& call, std::string_view argument) {
+  if (!call.has(argument)) return {};
+  return call.build.size(call.size(argument));
+}
+
 Results slice_op(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
   const std::int64_t axis = call.axis("dim", x->rank(), 0);
   const Dim& size = x->shape()[at(axis)];
+  const Ref start = computed_number(call, "start"), end = computed_number(call, "end");
+  if (start || end)
+    return sliced_unknown(call.build, x, axis, start ? start : known_bound(call, "start"),
+                          end ? end : known_bound(call, "end"), call.integer("step", 1));
   const auto bounds = slice_bounds(call.build, call.find("start"), call.find("end"), size);
   return sliced(call.build, x, axis, bounds.start, bounds.end, call.integer("step", 1));
 }

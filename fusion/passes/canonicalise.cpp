@@ -158,10 +158,12 @@ const std::vector<Rule>& rules() {
       matmul_to_linear(),
       matmul_weight_to_linear(),
       linear_of_merged_rows(),
+      linear_of_split_rows(),
       bias_of_merged_rows(),
       matmul_of_merged_batches(),
       matmul_of_repeated_matrix(),
       max_pool_of_row(),
+      index_put_to_index_add(),
   };
   return list;
 }

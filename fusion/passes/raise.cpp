@@ -8,8 +8,8 @@ namespace {
 
 const std::vector<Rule>& rules() {
   static const std::vector<Rule> list = {
-      raise_gelu(),       raise_gelu_tanh(), raise_silu(),      raise_softmax(),
-      raise_layer_norm(), raise_rms_norm(),  raise_attention(), causal_attention(),
+      raise_gelu(),     raise_gelu_tanh(), raise_silu(),       raise_softmax(), raise_layer_norm(),
+      raise_rms_norm(), raise_attention(), causal_attention(), mean_to_pool(),
   };
   return list;
 }

@@ -1,5 +1,6 @@
 // Exporters merge the leading axes around matrix products: a batch of rows becomes one long matrix.
 //   linear(reshape(x, [M,K]), w) = reshape(linear(x, w), [M,D])
+//   reshape(linear(reshape(x, [M,K]), w), [L,D]) = linear(reshape(x, [L,K]), w)
 //   matmul(reshape(a, [B,m,k]), reshape(b, [B,k,n])) = reshape(matmul(a, b), [B,m,n])
 //   matmul(a, expand(b, [B,k,n])) = matmul(a, b)        for a of B matrices
 // Without the merging, one spelling is left, and the reshapes meet and vanish.
@@ -25,6 +26,15 @@ Value* unmerged(const Value* merged, std::size_t kept) {
   return keeps && numel(leading(from, kept)) == numel(leading(merged, kept)) ? from : nullptr;
 }
 
+/// Only axes of size 1 differ: a row was taken out, none were merged.
+bool drops_ones(const Shape& from, const Shape& to) {
+  const auto others = [](Shape s) {
+    std::erase(s, Dim(1));
+    return s;
+  };
+  return others(from) == others(to);
+}
+
 Ref with_leading(const Ref& x, Shape lead) {
   lead.insert(lead.end(), x.shape().end() - 2, x.shape().end());
   return reshape(x, lead);
@@ -35,11 +45,37 @@ Ref with_leading(const Ref& x, Shape lead) {
 Rule linear_of_merged_rows() {
   return {.name = "linear_of_merged_rows",
           .patterns = {op<Linear>(hole("rows"), hole("w"))},
-          .when = [](const Match& m) { return unmerged(m["rows"], 1) != nullptr; },
+          .when =
+              [](const Match& m) {
+                const Value* whole = unmerged(m["rows"], 1);
+                return whole && !drops_ones(whole->shape(), m["rows"]->shape());
+              },
           .build =
               [](const Match& m, const Place& place) {
                 const Ref x(unmerged(m["rows"], 1), place);
                 return reshape(linear(x, Ref(m["w"], place)), m.root()->output()->shape());
+              }};
+}
+
+Rule linear_of_split_rows() {
+  // The rows' source has other axes than the result: [2,12,4,8] is read as [24,32], and the result as
+  // [2,12,D].
+  const auto linear_of = [](const Match& m) { return m.find(op_info<Linear>()); };
+  return {.name = "linear_of_split_rows",
+          .patterns = {op<Reshape>(op<Linear>(op<Reshape>(hole("x")), hole("w"))),
+                       op<Reshape>(op<Linear>(op<Reshape>(hole("x")), hole("w"), hole("b")))},
+          .when =
+              [linear_of](const Match& m) {
+                const Shape &rows = linear_of(m)->output()->shape(), &split = m.op<Reshape>().shape;
+                return split.size() > rows.size() && split.back() == rows.back();
+              },
+          .build =
+              [linear_of](const Match& m, const Place& place) {
+                Shape shape = m.op<Reshape>().shape;
+                shape.back() = linear_of(m)->input()->shape().back();
+                std::vector<Ref> operands = {reshape(Ref(m["x"], place), shape), Ref(m["w"], place)};
+                if (m.has("b")) operands.emplace_back(m["b"], place);
+                return apply(Op(*linear_of(m)->as<Linear>()), std::span<const Ref>(operands));
               }};
 }
 

@@ -1,6 +1,7 @@
 // PyTorch decomposes a max pool into one that also says where the maxima are, and a 1-d one into a 2-d one.
 #include "fusion/rules/rules.h"
 #include "ir/ops/pool.h"
+#include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
 
 namespace tenon {
@@ -60,6 +61,22 @@ Rule max_pool_of_row() {
                                   .dilation = {p.dilation[1]},
                                   .ceil = p.ceil};
                 return apply(row, {Ref(m["x"], place)});
+              }};
+}
+
+// Exporters write the pool of a whole map as a mean over its two axes.
+Rule mean_to_pool() {
+  return {.name = "mean_to_pool",
+          .patterns = {op<Mean>(hole("x"))},
+          .when =
+              [](const Match& m) {
+                const Value& x = *m["x"];
+                return x.rank() == 4 && is_float(x.dtype()) && m.op<Mean>().axes == Axes{2, 3};
+              },
+          .build =
+              [](const Match& m, const Place& place) {
+                const Ref pooled = apply(AdaptiveAvgPool{.output = {Dim(1), Dim(1)}}, {Ref(m["x"], place)});
+                return m.op<Mean>().keepdim ? pooled : reshape(pooled, m.root()->output()->shape());
               }};
 }
 

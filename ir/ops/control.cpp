@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ir/data_size.h"
 #include "ir/ops/families.h"
 #include "ir/ops/rules.h"
 
@@ -118,12 +119,31 @@ void Check::reference(InSpan in, OutSpan) const {
   if (!holds(in[0])) throw error("{}", message);
 }
 
-bool has_effect(const Node& node) {
+namespace {
+
+bool may_stop(const Node& node) {
   if (node.is<Check>()) return true;
   return std::any_of(node.regions().begin(), node.regions().end(), [](const auto& region) {
     return std::any_of(region->nodes().begin(), region->nodes().end(),
-                       [](const auto& inner) { return has_effect(*inner); });
+                       [](const auto& inner) { return may_stop(*inner); });
   });
+}
+
+bool gives_needed_size(const Node& node) {
+  const auto size = given_size(node.op());
+  std::set<std::string> needed;
+  if (size)
+    for (const Node* below = node.parent().next(&node); below; below = node.parent().next(below))
+      needed_sizes(*below, needed);
+  return size && needed.contains(*size);
+}
+
+}  // namespace
+
+bool is_dead(const Node& node) {
+  for (std::size_t i = 0; i < node.num_outputs(); ++i)
+    if (!node.output(i)->uses().empty()) return false;
+  return !may_stop(node) && !gives_needed_size(node);
 }
 
 std::vector<Region*> program_regions(Graph& graph) {

@@ -81,7 +81,8 @@ struct IndexPut : Kernel<3, -1> {
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
 };
 
-/// x with slice i of src added to slice indices[i] along an axis; indices have rank 1 and lie in [0, size).
+/// x with slice i of src added to slice indices[i] along an axis; indices have rank 1 and lie in [-size,
+/// size).
 struct IndexAdd : Kernel<3> {
   static constexpr std::string_view name = "index_add";
   std::int64_t axis = 0;

@@ -29,17 +29,19 @@ CsrResult build(const Coo& coo, std::int32_t* offsets, Csr::Entry* entries, std:
                 ThreadPool& pool) {
   const auto* const row = static_cast<const Index*>(coo.row);
   const auto* const col = static_cast<const Index*>(coo.col);
+  const auto target = [&](long e) { return row[e] < 0 ? row[e] + coo.rows : static_cast<long>(row[e]); };
   std::atomic<long> bad{std::numeric_limits<long>::max()};
   pool.parallel_for(parts, [&](long part, int) {
     std::int32_t* const count = counts + part * coo.rows;
     std::memset(count, 0, static_cast<std::size_t>(coo.rows) * sizeof(std::int32_t));
     for (long e = first_of_part(coo.edges, part, parts); e < first_of_part(coo.edges, part + 1, parts); ++e) {
-      if (row[e] < 0 || row[e] >= coo.rows || col[e] < 0 || col[e] >= coo.cols) {
+      const long r = target(e);
+      if (r < 0 || r >= coo.rows || col[e] < 0 || col[e] >= coo.cols) {
         long seen = bad.load();
         while (e < seen && !bad.compare_exchange_weak(seen, e)) {}
         return;
       }
-      ++count[row[e]];
+      ++count[r];
     }
   });
   if (bad.load() != std::numeric_limits<long>::max()) return {.bad_edge = bad.load()};
@@ -58,7 +60,7 @@ CsrResult build(const Coo& coo, std::int32_t* offsets, Csr::Entry* entries, std:
   pool.parallel_for(parts, [&](long part, int) {
     std::int32_t* const next = counts + part * coo.rows;
     for (long e = first_of_part(coo.edges, part, parts); e < first_of_part(coo.edges, part + 1, parts); ++e)
-      entries[next[row[e]]++] = {static_cast<std::int32_t>(col[e]), coo.weight ? coo.weight[e] : 1.0f};
+      entries[next[target(e)]++] = {static_cast<std::int32_t>(col[e]), coo.weight ? coo.weight[e] : 1.0f};
   });
   std::memset(static_cast<void*>(entries + coo.edges), 0, entry_padding * sizeof(Csr::Entry));
   return {.csr = {offsets, entries, coo.rows}};

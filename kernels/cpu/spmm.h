@@ -13,7 +13,7 @@ struct Coo {
   long rows = 0;  // targets
   long cols = 0;  // sources
   long edges = 0;
-  const void* row = nullptr;  // i32 or i64
+  const void* row = nullptr;  // i32 or i64; negative ones count from the end
   const void* col = nullptr;
   DType index_dtype = DType::i64;
   const float* weight = nullptr;  // null: all 1

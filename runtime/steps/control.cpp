@@ -1,6 +1,7 @@
 // If and loop: steps that run the plans of their regions.
 #include "ir/ops/control.h"
 
+#include "ir/data_size.h"
 #include "runtime/steps/makers.h"
 #include "runtime/subplan.h"
 
@@ -136,11 +137,11 @@ bool make(Planner& planner, const Node& node) {
 }  // namespace
 
 bool make_if(Planner& planner, const Group& group) {
-  return group.node().is<If>() && make<IfStep>(planner, group.node());
+  return group.node().is<If>() && !gives_sizes(group.node()) && make<IfStep>(planner, group.node());
 }
 
 bool make_iteration(Planner& planner, const Group& group) {
-  return group.node().is<Loop>() && make<IterationStep>(planner, group.node());
+  return group.node().is<Loop>() && !gives_sizes(group.node()) && make<IterationStep>(planner, group.node());
 }
 
 }  // namespace tenon

@@ -1,5 +1,6 @@
 // Operators without a kernel of their own run their reference: right, slow, and allocating.
 #include "base/error.h"
+#include "ir/data_size.h"
 #include "ir/evaluate.h"
 #include "ir/ops/custom.h"
 #include "runtime/steps/makers.h"
@@ -9,8 +10,8 @@ namespace {
 
 class ReferenceStep : public Step {
  public:
-  ReferenceStep(Planner& planner, const Op& op, std::vector<Tensor> in, std::vector<Tensor> out)
-      : op_(op), in_(std::move(in)), out_(std::move(out)) {
+  ReferenceStep(Planner& planner, const Node& node, std::vector<Tensor> in, std::vector<Tensor> out)
+      : node_(node), op_(node.op()), in_(std::move(in)), out_(std::move(out)) {
     info.kernel = "reference";
     for (const Tensor& t : in_) in_at_.push_back(planner.address(t));
     for (const Tensor& t : out_) out_at_.push_back(planner.address(t));
@@ -32,7 +33,7 @@ class ReferenceStep : public Step {
  private:
   std::vector<Tensor> computed(const std::vector<Tensor>& in, std::vector<Tensor> out) const {
     try {
-      if (!op_.info().reference) return evaluate(op_, in);
+      if (!op_.info().reference) return evaluate(node_, in);
       op_.info().reference(op_.self(), in, out);
       return out;
     } catch (Error& e) {
@@ -50,6 +51,7 @@ class ReferenceStep : public Step {
                            planned.offset());
   }
 
+  const Node& node_;  // of the plan's graph
   Op op_;
   std::vector<Tensor> in_, out_;
   std::vector<Address> in_at_, out_at_;
@@ -60,7 +62,8 @@ class ReferenceStep : public Step {
 bool make_reference(Planner& planner, const Group& group) {
   const Node& node = group.node();
   if (group.members().size() != 1 || group.members()[0] != &node) return false;
-  if (node.op().info().meaning == Meaning::composite || node.op().info().regions > 0) return false;
+  if (node.op().info().meaning == Meaning::composite) return false;
+  if (!node.regions().empty() && !gives_sizes(node)) return false;
   if (const auto* custom = node.as<Custom>()) custom->loaded();  // before anything is computed
   std::vector<Tensor> reads, writes;
   for (const Value* v : node.inputs()) reads.push_back(planner.places().at(v));
@@ -69,7 +72,7 @@ bool make_reference(Planner& planner, const Group& group) {
     writes.push_back(planner.places().place(out, row_major(out->rank()),
                                             [](const Tensor& t) { return t.is_contiguous(); }));
   }
-  planner.emit(std::make_unique<ReferenceStep>(planner, node.op(), reads, writes), node, reads, writes);
+  planner.emit(std::make_unique<ReferenceStep>(planner, node, reads, writes), node, reads, writes);
   return true;
 }
 

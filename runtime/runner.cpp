@@ -1,4 +1,4 @@
-#include "runtime/session.h"
+#include "runtime/runner.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,7 +6,9 @@
 #include "base/error.h"
 #include "ir/bind.h"
 #include "ir/clone.h"
+#include "ir/data_size.h"
 #include "runtime/planner.h"
+#include "runtime/stages.h"
 
 namespace tenon {
 namespace {
@@ -25,30 +27,46 @@ void check_outputs(const Plan& plan, std::span<const Tensor> outputs) {
     throw error("the graph has {} outputs, memory for {} was given", plan.outputs.size(), outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Type& type = plan.outputs[i];
+    if (plan.takes_values() && !outputs[i].defined()) continue;
     const bool fits =
         outputs[i].defined() && outputs[i].dtype() == type.dtype &&
         std::equal(type.shape.begin(), type.shape.end(), outputs[i].shape().begin(), outputs[i].shape().end(),
-                   [](const Dim& d, std::int64_t size) { return d.value() == size; });
+                   [](const Dim& d, std::int64_t size) { return !d.is_known() || d.value() == size; });
     if (!fits || !outputs[i].is_contiguous())
       throw error("output {} needs a dense {}, not {}", output_name(*plan.graph, i), type.str(),
                   outputs[i].defined() ? outputs[i].type_string() : "nothing");
   }
 }
 
+// The results that a run of a plan with values has made.
+void deliver(const Plan& plan, std::span<const Tensor> values, std::span<Tensor> outputs) {
+  for (std::size_t i = 0; i < plan.results.size(); ++i) {
+    const Tensor& result = plan.results[i].of(values);
+    if (!outputs[i].defined()) {
+      outputs[i] = result.clone();
+    } else if (outputs[i].shape() == result.shape()) {
+      outputs[i].copy_from(result);
+    } else {
+      throw error("output {} is {} for these inputs, memory for {} was given", output_name(*plan.graph, i),
+                  result.type_string(), outputs[i].type_string());
+    }
+  }
+}
+
 }  // namespace
 
 /// A context taken from the idle ones, and given back at the end.
-class Session::Lease {
+class Runner::Lease {
  public:
-  explicit Lease(Session& session) : session_(session) {
-    const std::lock_guard lock(session_.mutex_);
-    if (session_.idle_.empty()) return;
-    context_ = std::move(session_.idle_.back());
-    session_.idle_.pop_back();
+  explicit Lease(Runner& runner) : runner_(runner) {
+    const std::lock_guard lock(runner_.mutex_);
+    if (runner_.idle_.empty()) return;
+    context_ = std::move(runner_.idle_.back());
+    runner_.idle_.pop_back();
   }
   ~Lease() {
-    const std::lock_guard lock(session_.mutex_);
-    session_.idle_.push_back(std::move(context_));
+    const std::lock_guard lock(runner_.mutex_);
+    runner_.idle_.push_back(std::move(context_));
   }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
@@ -59,16 +77,17 @@ class Session::Lease {
   }
 
  private:
-  Session& session_;
+  Runner& runner_;
   std::unique_ptr<Context> context_;
 };
 
-Session::Session(std::shared_ptr<const Graph> graph, SessionOptions options)
-    : graph_(std::move(graph)), options_(options), pool_(options.threads) {}
+Runner::Runner(std::shared_ptr<const Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs,
+               std::size_t max_plans)
+    : graph_(std::move(graph)), device_(device), pool_(pool), packs_(packs), max_plans_(max_plans) {}
 
-Session::~Session() = default;
+Runner::~Runner() = default;
 
-std::shared_ptr<const Plan> Session::find_plan(std::span<const Tensor> inputs) {
+std::shared_ptr<const Plan> Runner::find_plan(std::span<const Tensor> inputs) {
   const std::lock_guard lock(mutex_);
   const auto found =
       std::find_if(plans_.begin(), plans_.end(), [&](const auto& plan) { return matches(*plan, inputs); });
@@ -77,21 +96,31 @@ std::shared_ptr<const Plan> Session::find_plan(std::span<const Tensor> inputs) {
   return plans_.front();
 }
 
-std::shared_ptr<const Plan> Session::plan_for(std::span<const Tensor> inputs) {
+std::shared_ptr<const Plan> Runner::last_plan() {
+  const std::lock_guard lock(mutex_);
+  return plans_.empty() ? nullptr : plans_.front();
+}
+
+std::shared_ptr<const Plan> Runner::plan_for(std::span<const Tensor> inputs) {
   if (auto plan = find_plan(inputs)) return plan;
   const std::lock_guard planning(planning_);
   if (auto plan = find_plan(inputs)) return plan;
   const Bindings bindings = bind_inputs(*graph_, inputs);
-  std::shared_ptr<const Plan> plan =
-      Planner(specialize(*graph_, bindings), *options_.device, pool_, packs_).plan();
+  std::shared_ptr<const Plan> plan = make_plan(bindings);
   const std::lock_guard lock(mutex_);
-  if (!plans_.empty() && plans_.size() >= options_.max_plans) plans_.pop_back();
+  if (!plans_.empty() && plans_.size() >= max_plans_) plans_.pop_back();
   plans_.insert(plans_.begin(), plan);
   return plan;
 }
 
-void Session::execute(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs,
-                      RunTimes* times) {
+std::unique_ptr<const Plan> Runner::make_plan(const Bindings& bindings) {
+  auto graph = specialize(*graph_, bindings);
+  if (gives_sizes(graph->body())) return plan_stages(std::move(graph), device_, pool_, packs_);
+  return Planner(std::move(graph), device_, pool_, packs_).plan();
+}
+
+void Runner::execute(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                     RunTimes* times) {
   using Clock = std::chrono::steady_clock;
   check_outputs(plan, outputs);
   Lease lease(*this);
@@ -102,6 +131,8 @@ void Session::execute(const Plan& plan, std::span<const Tensor> inputs, std::spa
   const ThreadPool::Session spinning(pool_);
   if (!times) {
     for (const auto& step : plan.steps) step->run(frame);
+    deliver(plan, frame.values, outputs);
+    context.values.clear();
     return;
   }
   times->steps.clear();
@@ -116,9 +147,11 @@ void Session::execute(const Plan& plan, std::span<const Tensor> inputs, std::spa
   }
   pool_.record(false);
   times->threads = pool_.take_record();
+  deliver(plan, frame.values, outputs);
+  context.values.clear();
 }
 
-void Session::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void Runner::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const auto plan = plan_for(inputs);
   const bool dense =
       std::all_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t.is_contiguous(); });
@@ -128,16 +161,17 @@ void Session::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs
   execute(*plan, copies, outputs, nullptr);
 }
 
-void Session::profile_run(std::span<const Tensor> inputs, std::span<Tensor> outputs, RunTimes& times) {
+void Runner::profile_run(std::span<const Tensor> inputs, std::span<Tensor> outputs, RunTimes& times) {
   std::vector<Tensor> dense;
   for (const Tensor& t : inputs) dense.push_back(t.contiguous());
   execute(*plan_for(dense), dense, outputs, &times);
 }
 
-std::vector<Tensor> Session::run(std::span<const Tensor> inputs) {
+std::vector<Tensor> Runner::run(std::span<const Tensor> inputs) {
   const auto plan = plan_for(inputs);
   std::vector<Tensor> outputs;
-  for (const Type& type : plan->outputs) outputs.push_back(Tensor::empty(type.dtype, eval(type.shape, {})));
+  for (const Type& type : plan->outputs)
+    outputs.push_back(plan->takes_values() ? Tensor() : Tensor::empty(type.dtype, eval(type.shape, {})));
   run_into(inputs, outputs);
   return outputs;
 }

@@ -1,0 +1,60 @@
+// Runs a graph with threads and packed weights that others use too: plans of its signatures, memory of runs.
+#pragma once
+#include <chrono>
+#include <memory>
+#include <mutex>
+
+#include "runtime/context.h"
+#include "runtime/device.h"
+#include "runtime/pack_cache.h"
+
+namespace tenon {
+
+/// When a step of a plan ran.
+struct StepTime {
+  std::chrono::steady_clock::time_point begin, end;
+  double ms() const { return std::chrono::duration<double, std::milli>(end - begin).count(); }
+};
+
+/// A run with timers.
+struct RunTimes {
+  std::vector<StepTime> steps;    // of the plan
+  std::vector<WorkSpan> threads;  // what the pool's threads did in shared loops
+  /// From the begin of the first step to the end of the last one.
+  double ms() const { return steps.empty() ? 0 : StepTime{steps.front().begin, steps.back().end}.ms(); }
+};
+
+/// What Session says of runs and plans holds here.
+class Runner {
+ public:
+  /// The device, the pool and the packed weights must outlive it.
+  Runner(std::shared_ptr<const Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs,
+         std::size_t max_plans);
+  ~Runner();
+
+  const Graph& graph() const { return *graph_; }
+  std::vector<Tensor> run(std::span<const Tensor> inputs);
+  void run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs);
+  void profile_run(std::span<const Tensor> inputs, std::span<Tensor> outputs, RunTimes& times);
+  std::shared_ptr<const Plan> plan_for(std::span<const Tensor> inputs);
+  /// The plan used last; null before the first one.
+  std::shared_ptr<const Plan> last_plan();
+
+ private:
+  class Lease;
+  void execute(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs, RunTimes* times);
+  std::shared_ptr<const Plan> find_plan(std::span<const Tensor> inputs);
+  std::unique_ptr<const Plan> make_plan(const Bindings& bindings);
+
+  std::shared_ptr<const Graph> graph_;
+  const Device& device_;
+  ThreadPool& pool_;
+  PackCache& packs_;
+  std::size_t max_plans_;
+  std::mutex mutex_;     // of plans_ and idle_; never held while planning or running
+  std::mutex planning_;  // one plan is made at a time
+  std::vector<std::shared_ptr<const Plan>> plans_;  // last used first
+  std::vector<std::unique_ptr<Context>> idle_;
+};
+
+}  // namespace tenon

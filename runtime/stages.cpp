@@ -1,0 +1,217 @@
+#include "runtime/stages.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/clone.h"
+#include "ir/data_size.h"
+#include "ir/evaluate.h"
+#include "runtime/runner.h"
+
+namespace tenon {
+namespace {
+
+constexpr std::size_t plans_of_a_stage = 8;
+
+std::vector<Tensor> tensors(std::span<const Slot> slots, std::span<const Tensor> values) {
+  std::vector<Tensor> out;
+  for (const Slot& s : slots) out.push_back(s.of(values));
+  return out;
+}
+
+/// A step that reads and writes the table of values.
+class ValueStep : public Step {
+ public:
+  std::vector<Slot> in;
+  std::vector<std::size_t> out;
+  std::vector<std::size_t> last_used;  // nothing needs them afterwards
+
+  /// The values that it needs.
+  virtual std::vector<std::size_t> reads() const {
+    std::vector<std::size_t> slots;
+    for (const Slot& s : in)
+      if (!s.constant.defined()) slots.push_back(s.number);
+    return slots;
+  }
+
+  void run(const Frame& frame) const override {
+    std::vector<Tensor> results = computed(tensors(in, frame.values), frame.values);
+    for (std::size_t i = 0; i < out.size(); ++i) frame.values[out[i]] = results[i].contiguous();
+    for (const std::size_t slot : last_used) frame.values[slot] = Tensor();
+  }
+
+ private:
+  virtual std::vector<Tensor> computed(std::span<const Tensor> inputs,
+                                       std::span<const Tensor> values) const = 0;
+};
+
+/// Nodes between two points where sizes are given.
+class StageStep : public ValueStep {
+ public:
+  StageStep(std::shared_ptr<const Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs)
+      : runner_(std::move(graph), device, pool, packs, plans_of_a_stage) {
+    info.op = "stage";
+    info.kernel = fmt::format("{} nodes", runner_.graph().body().nodes().size());
+  }
+
+  std::vector<const Plan*> plans() const override {
+    const auto plan = runner_.last_plan();
+    return plan ? std::vector{plan.get()} : std::vector<const Plan*>{};
+  }
+
+ private:
+  std::vector<Tensor> computed(std::span<const Tensor> inputs, std::span<const Tensor>) const override {
+    return runner_.run(inputs);
+  }
+
+  mutable Runner runner_;
+};
+
+/// A node that gives a size, or has a region with such a node.
+class GivingStep : public ValueStep {
+ public:
+  explicit GivingStep(const Node& node) : node_(node) {
+    info.op = node.op().name();
+    info.kernel = "reference";
+    info.source = node.source;
+  }
+
+  /// Where a size that the node needs can be seen: the first axis of a value.
+  std::map<std::string, std::size_t> sizes;
+
+  std::vector<std::size_t> reads() const override {
+    std::vector<std::size_t> slots = ValueStep::reads();
+    for (const auto& [symbol, slot] : sizes) slots.push_back(slot);
+    return slots;
+  }
+
+ private:
+  std::vector<Tensor> computed(std::span<const Tensor> inputs,
+                               std::span<const Tensor> values) const override {
+    Bindings bindings;
+    for (const auto& [symbol, slot] : sizes) bindings.emplace(symbol, values[slot].shape()[0]);
+    try {
+      return evaluate(node_, inputs, bindings);
+    } catch (Error& e) {
+      if (e.where().empty()) e.at(node_.source.str());
+      throw;
+    }
+  }
+
+  const Node& node_;
+};
+
+class StagePlanner {
+ public:
+  StagePlanner(std::unique_ptr<Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs)
+      : graph_(std::move(graph)), device_(device), pool_(pool), packs_(packs) {
+    for (const auto& p : graph_->body().parameters()) slots_.emplace(p.get(), slots_.size());
+  }
+
+  std::unique_ptr<const Plan> plan() {
+    for (const auto& node : graph_->body().nodes()) {
+      if (!gives_sizes(*node)) {
+        stage_.push_back(node.get());
+        continue;
+      }
+      end_stage();
+      add_giving(*node);
+    }
+    end_stage();
+    auto plan = std::make_unique<Plan>();
+    for (const Value* result : graph_->body().results()) plan->results.push_back(slot(result));
+    free_early(plan->results);
+    for (auto& step : steps_) plan->steps.push_back(std::move(step));
+    plan->nodes = std::move(nodes_);
+    plan->values = std::max<std::size_t>(slots_.size(), 1);
+    for (const auto& parameter : graph_->body().parameters()) plan->inputs.push_back(parameter->type());
+    for (const Value* result : graph_->body().results()) plan->outputs.push_back(result->type());
+    plan->graph = std::move(graph_);
+    return plan;
+  }
+
+ private:
+  Slot slot(const Value* v) const {
+    if (v->is_constant()) return {.constant = v->tensor()};
+    return {.number = slots_.at(v)};
+  }
+
+  std::size_t new_slot(const Value* v) { return slots_.emplace(v, slots_.size()).first->second; }
+
+  void end_stage() {
+    if (stage_.empty()) return;
+    const std::unordered_set<const Node*> inside(stage_.begin(), stage_.end());
+    std::vector<const Value*> inputs, outputs;
+    std::set<std::string> sizes;
+    const auto take = [&](const Value* v) {
+      const bool outside = !v->is_constant() && !(v->node() && inside.contains(v->node()));
+      if (outside && std::find(inputs.begin(), inputs.end(), v) == inputs.end()) inputs.push_back(v);
+    };
+    for (const Node* node : stage_) {
+      std::for_each(node->inputs().begin(), node->inputs().end(), take);
+      needed_sizes(*node, sizes);
+      for (std::size_t i = 0; i < node->num_outputs(); ++i) {
+        const auto& uses = node->output(i)->uses();
+        if (std::any_of(uses.begin(), uses.end(), [&](const Use& u) { return !inside.contains(u.node); }))
+          outputs.push_back(node->output(i));
+      }
+    }
+    for (const std::string& size : sizes) take(givers_.at(size));
+    auto step =
+        std::make_unique<StageStep>(part_graph(*graph_, stage_, inputs, outputs), device_, pool_, packs_);
+    for (const Value* v : inputs) step->in.push_back(slot(v));
+    for (const Value* v : outputs) step->out.push_back(new_slot(v));
+    stage_.clear();
+    add(std::move(step), nullptr);
+  }
+
+  void add_giving(const Node& node) {
+    auto step = std::make_unique<GivingStep>(node);
+    for (const Value* v : node.inputs()) step->in.push_back(slot(v));
+    std::set<std::string> sizes;
+    needed_sizes(node, sizes);
+    for (const std::string& size : sizes) step->sizes.emplace(size, slots_.at(givers_.at(size)));
+    for (std::size_t i = 0; i < node.num_outputs(); ++i) step->out.push_back(new_slot(node.output(i)));
+    if (const auto size = given_size(node.op())) givers_.emplace(*size, node.output());
+    add(std::move(step), &node);
+  }
+
+  void add(std::unique_ptr<ValueStep> step, const Node* node) {
+    steps_.push_back(std::move(step));
+    nodes_.push_back(node);
+  }
+
+  // Each value is dropped by the last step that touches it.
+  void free_early(std::span<const Slot> results) {
+    std::unordered_set<std::size_t> needed;
+    for (const Slot& s : results)
+      if (!s.constant.defined()) needed.insert(s.number);
+    for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+      const auto touch = [&](std::size_t slot) {
+        if (needed.insert(slot).second) (*step)->last_used.push_back(slot);
+      };
+      for (const std::size_t slot : (*step)->reads()) touch(slot);
+      for (const std::size_t slot : (*step)->out) touch(slot);
+    }
+  }
+
+  std::unique_ptr<Graph> graph_;
+  const Device& device_;
+  ThreadPool& pool_;
+  PackCache& packs_;
+  std::vector<const Node*> stage_;
+  std::unordered_map<const Value*, std::size_t> slots_;
+  std::map<std::string, const Value*> givers_;  // of sizes
+  std::vector<std::unique_ptr<ValueStep>> steps_;
+  std::vector<const Node*> nodes_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Plan> plan_stages(std::unique_ptr<Graph> graph, const Device& device, ThreadPool& pool,
+                                        PackCache& packs) {
+  return StagePlanner(std::move(graph), device, pool, packs).plan();
+}
+
+}  // namespace tenon
