@@ -35,6 +35,16 @@ bool drops_ones(const Shape& from, const Shape& to) {
   return others(from) == others(to);
 }
 
+/// Read, once a bias is added, only as a tensor with these leading axes.
+bool splits_again(const Value* rows, const Shape& lead) {
+  const auto reader_of = [](const Value* v) { return v->uses().size() == 1 ? v->uses()[0].node : nullptr; };
+  const Node* reader = reader_of(rows);
+  if (reader && reader->is<Add>()) reader = reader_of(reader->output());
+  const Reshape* split = reader ? reader->as<Reshape>() : nullptr;
+  return split && split->shape.size() >= lead.size() &&
+         std::equal(lead.begin(), lead.end(), split->shape.begin());
+}
+
 Ref with_leading(const Ref& x, Shape lead) {
   lead.insert(lead.end(), x.shape().end() - 2, x.shape().end());
   return reshape(x, lead);
@@ -48,7 +58,8 @@ Rule linear_of_merged_rows() {
           .when =
               [](const Match& m) {
                 const Value* whole = unmerged(m["rows"], 1);
-                return whole && !drops_ones(whole->shape(), m["rows"]->shape());
+                return whole && (!drops_ones(whole->shape(), m["rows"]->shape()) ||
+                                 splits_again(m.root()->output(), leading(whole, 1)));
               },
           .build =
               [](const Match& m, const Place& place) {
