@@ -1,7 +1,11 @@
 // Loading a model file with LibTorch: TorchScript through a stream that remembers what was read where.
 #include "converter/libtorch/loader.h"
 
+#include <caffe2/serialize/inline_container.h>
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/ir/graph_utils.h>
 #include <torch/csrc/jit/serialization/import.h>
+#include <torch/csrc/jit/serialization/import_read.h>
 
 #include <cstring>
 #include <istream>
@@ -55,6 +59,25 @@ class FileStream : public std::streambuf {
   std::uint64_t at_ = 0;
 };
 
+/// Gives the inputs of traced methods the shapes they were traced with, where the file has them.
+void restore_input_shapes(LoadedModule& loaded) {
+  FileStream buffer(loaded, Weights::skip);
+  std::istream stream(&buffer);
+  caffe2::serialize::PyTorchStreamReader reader(&stream);
+  if (!reader.hasRecord("traced_inputs.pkl")) return;
+  const c10::IValue traced = torch::jit::readArchiveAndTensors("traced_inputs", "", "traced_inputs/", std::nullopt,
+                                                               std::nullopt, c10::Device(c10::kCPU), reader);
+  for (const auto& entry : traced.toGenericDict()) {
+    const auto method = loaded.module.find_method(entry.key().toStringRef());
+    if (!method) continue;
+    torch::jit::Stack inputs = {loaded.module._ivalue()};
+    for (const c10::IValue& input : entry.value().toListRef()) inputs.push_back(input);
+    const auto graph = torch::jit::toGraphFunction(method->function()).graph();
+    if (graph->inputs().size() == inputs.size())
+      torch::jit::setInputTensorTypes(*graph, inputs, /*complete=*/true);
+  }
+}
+
 }  // namespace
 
 LoadedModule load_module(const std::string& path, Weights weights, const std::string& weights_file) {
@@ -71,8 +94,10 @@ LoadedModule load_module(const std::string& path, Weights weights, const std::st
   FileStream buffer(loaded, weights);
   std::istream stream(&buffer);
   torch::jit::ExtraFilesMap no_extra_files;
+  // LibTorch's own restoring of shapes writes out of bounds for a chunk along a negative axis.
   loaded.module = torch::jit::import_ir_module(loaded.unit, stream, c10::Device(c10::kCPU), no_extra_files,
-                                               /*load_debug_files=*/true, /*restore_shapes=*/true);
+                                               /*load_debug_files=*/true, /*restore_shapes=*/false);
+  restore_input_shapes(loaded);
   return loaded;
 }
 
