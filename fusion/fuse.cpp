@@ -39,8 +39,10 @@ std::span<const Pass> pipeline() {
       fold_affine(),
       // Spelled-out operators become one again. After folding, which may have completed a pattern.
       raise(),
-      // Raising leaves transposes side by side.
+      // Raising leaves constants to compute (a mask turned round) and transposes side by side.
+      fold_constants(),
       canonicalise(),
+      fold_constants(),
       // The expensive operators take what follows them first; the rest groups around what is left.
       fuse_anchors(),
       fuse_loops(),

@@ -162,21 +162,41 @@ const std::vector<Rule>& rules() {
       bias_of_merged_rows(),
       matmul_of_merged_batches(),
       matmul_of_repeated_matrix(),
+      matmul_of_one_matrix(),
+      permute_of_ones(),
+      clamp_of_clamp(),
+      causal_attention(),
+      attention_of_seen_rows(),
       max_pool_of_row(),
       index_put_to_index_add(),
+      scatter_to_index_add(),
   };
   return list;
+}
+
+// The operand that broadcasts comes second.
+void order_operands(Rewriter& rewriter) {
+  for (const auto& node : rewriter.region().nodes()) {
+    if (!node->is<Add>() && !node->is<Mul>()) continue;
+    Value *first = node->input(0), *second = node->input(1);
+    const Type& type = node->output()->type();
+    if (first->type() == type || second->type() != type || !rewriter.may("operand_order", *node)) continue;
+    node->set_input(0, second);
+    node->set_input(1, first);
+    rewriter.did("operand_order", node->source, node.get());
+  }
 }
 
 }  // namespace
 
 Pass canonicalise() {
   std::vector<std::string_view> all = names(rules());
-  all.insert(all.end(), {"broadcast_operand", "pool_indices_not_read"});
+  all.insert(all.end(), {"broadcast_operand", "operand_order", "pool_indices_not_read"});
   return {"canonicalise", std::move(all), [](Rewriter& rewriter) {
             drop_pool_indices(rewriter);
             apply_rules(rewriter, rules());
             drop_broadcasts(rewriter);
+            order_operands(rewriter);
           }};
 }
 

@@ -8,8 +8,21 @@ namespace {
 
 const std::vector<Rule>& rules() {
   static const std::vector<Rule> list = {
-      raise_gelu(),     raise_gelu_tanh(), raise_silu(),       raise_softmax(), raise_layer_norm(),
-      raise_rms_norm(), raise_attention(), causal_attention(), mean_to_pool(),
+      raise_gelu(),
+      raise_gelu_tanh(),
+      raise_sigmoid(),
+      raise_silu(),
+      raise_hardswish(),
+      raise_hardsigmoid(),
+      hardswish_of_hardsigmoid(),
+      raise_softmax(),
+      raise_layer_norm(),
+      raise_rms_norm(),
+      layer_norm_weight(),
+      layer_norm_bias(),
+      rms_norm_weight(),
+      raise_attention(),
+      mean_to_pool(),
   };
   return list;
 }

@@ -82,6 +82,36 @@ Rule causal_attention() {
               }};
 }
 
+Rule attention_of_seen_rows() {
+  // Whether rows that see nothing give NaN or 0 is no question where each row of a constant mask sees a key.
+  static const auto each_row_sees = [](const Value& mask) {
+    if (mask.kind() != Value::Kind::weight || !mask.tensor().defined() || mask.rank() == 0) return false;
+    const Tensor t = mask.tensor().contiguous();
+    const std::int64_t keys = t.shape().back(), rows = keys == 0 ? 0 : t.numel() / keys;
+    const Tensor flat = t.reshape({rows, keys});
+    bool all = keys > 0;
+    for (std::int64_t r = 0; r < rows && all; ++r) {
+      bool seen = false;
+      for (std::int64_t k = 0; k < keys && !seen; ++k) {
+        const double value = flat.get_double(Index{r, k});
+        seen = is_bool(t.dtype()) ? value != 0 : value > -std::numeric_limits<double>::infinity();
+      }
+      all = seen;
+    }
+    return all;
+  };
+  return {.name = "attention_of_seen_rows",
+          .patterns = {op<Attention>(hole("q"), hole("k"), hole("v"), hole("mask"))},
+          .when = [](const Match& m) { return m.op<Attention>().nan_rows && each_row_sees(*m["mask"]); },
+          .build =
+              [](const Match& m, const Place& place) {
+                Attention attention = m.op<Attention>();
+                attention.nan_rows = false;
+                return apply(attention, {Ref(m["q"], place), Ref(m["k"], place), Ref(m["v"], place),
+                                         Ref(m["mask"], place)});
+              }};
+}
+
 Rule raise_attention() {
   return {.name = "attention",
           .patterns = spellings(),

@@ -30,16 +30,13 @@ Rule raise_gelu_tanh() {
   for (const Pattern& cube : {x * x * x, x * (x * x), op<Pow>(x, 3.0)})
     for (const Pattern& inner : {x + cube * 0.044715, x * (x * x * 0.044715 + 1.0)})
       for (const Pattern& p : half_x_times(op<Tanh>(inner * sqrt_2_over_pi))) patterns.push_back(p);
+  for (const Pattern& square : {x * x * 0.044715, (x * 0.044715) * x})
+    for (const Pattern& p : half_x_times(op<Tanh>((x * sqrt_2_over_pi) * (square + 1.0))))
+      patterns.push_back(p);
   return {
       .name = "gelu_tanh", .patterns = std::move(patterns), .build = [](const Match& m, const Place& place) {
         return apply(Gelu{.approximate = GeluForm::tanh}, {Ref(m["x"], place)});
       }};
-}
-
-Rule raise_silu() {
-  return {.name = "silu", .patterns = {x * op<Sigmoid>(x)}, .build = [](const Match& m, const Place& place) {
-            return apply(Silu{}, {Ref(m["x"], place)});
-          }};
 }
 
 }  // namespace tenon

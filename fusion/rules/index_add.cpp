@@ -1,6 +1,8 @@
-// PyTorch decomposes index_add into an index_put that accumulates.
+// PyTorch decomposes index_add into an index_put that accumulates; graph networks write it as a scatter_add
+// whose places are repeated along each row.
 #include "fusion/rules/rules.h"
 #include "ir/ops/index.h"
+#include "ir/ops/shape.h"
 
 namespace tenon {
 
@@ -19,6 +21,32 @@ Rule index_put_to_index_add() {
           .build =
               [](const Match& m, const Place& place) {
                 return index_add(Ref(m["x"], place), 0, Ref(m["indices"], place), Ref(m["value"], place));
+              }};
+}
+
+// One place for each row, repeated along the row.
+Rule scatter_to_index_add() {
+  static const auto places = [](const Match& m) -> Value* {
+    const Value* repeated = m["indices"];
+    const Value* column =
+        repeated->node() && repeated->node()->is<Expand>() ? repeated->node()->input() : nullptr;
+    if (!column || column->rank() != 2 || column->shape()[1] != Dim(1)) return nullptr;
+    return column->shape()[0] == repeated->shape()[0] ? const_cast<Value*>(column) : nullptr;
+  };
+  return {.name = "scatter_to_index_add",
+          .patterns = {op<Scatter>(hole("x"), hole("indices"), hole("src"))},
+          .when =
+              [](const Match& m) {
+                const Scatter& s = m.op<Scatter>();
+                const Shape &x = m["x"]->shape(), &src = m["src"]->shape();
+                return s.axis == 0 && s.reduce == Reduce::sum && s.include_self && x.size() == 2 &&
+                       m["indices"]->shape() == src && src[1] == x[1] && places(m);
+              },
+          .build =
+              [](const Match& m, const Place& place) {
+                const Ref column(places(m), place);
+                return index_add(Ref(m["x"], place), 0, reshape(column, {column.shape()[0]}),
+                                 Ref(m["src"], place));
               }};
 }
 

@@ -3,6 +3,8 @@
 //   reshape(linear(reshape(x, [M,K]), w), [L,D]) = linear(reshape(x, [L,K]), w)
 //   matmul(reshape(a, [B,m,k]), reshape(b, [B,k,n])) = reshape(matmul(a, b), [B,m,n])
 //   matmul(a, expand(b, [B,k,n])) = matmul(a, b)        for a of B matrices
+//   matmul(a, w) = linear(a, w[0]^T)                    for one matrix w
+//   permute(x) = reshape(x)                             where only axes of size 1 move
 // Without the merging, one spelling is left, and the reshapes meet and vanish.
 #include "fusion/rules/rules.h"
 #include "ir/ops/linear.h"
@@ -15,11 +17,19 @@ Shape leading(const Value* v, std::size_t kept) {
   return Shape(v->shape().begin(), v->shape().end() - static_cast<std::ptrdiff_t>(kept));
 }
 
+Shape without_ones(Shape shape) {
+  std::erase(shape, Dim(1));
+  return shape;
+}
+
 /// What a value merges the leading axes of, keeping the last ones; null: nothing.
 Value* unmerged(const Value* merged, std::size_t kept) {
   if (!merged->node() || !merged->node()->is<Reshape>()) return nullptr;
   Value* from = merged->node()->input();
-  if (from->rank() <= merged->rank() || merged->rank() < kept) return nullptr;
+  if (merged->rank() < kept || from->rank() < kept) return nullptr;
+  if (from->rank() <= merged->rank() &&
+      without_ones(from->shape()).size() <= without_ones(merged->shape()).size())
+    return nullptr;
   const auto last = static_cast<std::ptrdiff_t>(kept);
   const bool keeps =
       std::equal(from->shape().end() - last, from->shape().end(), merged->shape().end() - last);
@@ -27,13 +37,7 @@ Value* unmerged(const Value* merged, std::size_t kept) {
 }
 
 /// Only axes of size 1 differ: a row was taken out, none were merged.
-bool drops_ones(const Shape& from, const Shape& to) {
-  const auto others = [](Shape s) {
-    std::erase(s, Dim(1));
-    return s;
-  };
-  return others(from) == others(to);
-}
+bool drops_ones(const Shape& from, const Shape& to) { return without_ones(from) == without_ones(to); }
 
 /// Read, once a bias is added, only as a tensor with these leading axes.
 bool splits_again(const Value* rows, const Shape& lead) {
@@ -43,6 +47,15 @@ bool splits_again(const Value* rows, const Shape& lead) {
   const Reshape* split = reader ? reader->as<Reshape>() : nullptr;
   return split && split->shape.size() >= lead.size() &&
          std::equal(lead.begin(), lead.end(), split->shape.begin());
+}
+
+/// What matrices are read as, once they are scaled, when it is with other leading axes only; null otherwise.
+const Value* split_again(const Value* matrices) {
+  const auto reader_of = [](const Value* v) { return v->uses().size() == 1 ? v->uses()[0].node : nullptr; };
+  const Node* reader = reader_of(matrices);
+  if (!reader || !reader->is<Reshape>() || reader->output()->rank() < 3) return nullptr;
+  const Shape &from = matrices->shape(), &to = reader->output()->shape();
+  return std::equal(from.end() - 2, from.end(), to.end() - 2) ? reader->output() : nullptr;
 }
 
 Ref with_leading(const Ref& x, Shape lead) {
@@ -120,6 +133,38 @@ Rule matmul_of_repeated_matrix() {
                         const Place& place) { return matmul(Ref(m["a"], place), Ref(matrix(m), place)); }};
 }
 
+Rule matmul_of_one_matrix() {
+  return {.name = "matmul_of_one_matrix",
+          .patterns = {op<MatMul>(hole("a"), hole("b"))},
+          .when =
+              [](const Match& m) {
+                const Shape &a = m["a"]->shape(), &b = m["b"]->shape();
+                return a.size() == 3 && b.size() == 3 && a[0] == Dim(1) && b[0] == Dim(1) &&
+                       m["b"]->kind() == Value::Kind::weight;
+              },
+          .build =
+              [](const Match& m, const Place& place) {
+                const Ref a(m["a"], place), b(m["b"], place);
+                const Ref turned = permute(b, {0, 2, 1});
+                return linear(a, reshape(turned, {b.shape()[2], b.shape()[1]}));
+              }};
+}
+
+Rule permute_of_ones() {
+  static const auto moves_ones = [](const Match& m) {
+    std::vector<std::int64_t> kept;
+    for (const std::int64_t axis : m.op<Permute>().axes)
+      if (m["x"]->shape()[static_cast<std::size_t>(axis)] != Dim(1)) kept.push_back(axis);
+    return std::is_sorted(kept.begin(), kept.end());
+  };
+  return {.name = "permute_of_ones",
+          .patterns = {op<Permute>(hole("x"))},
+          .when = moves_ones,
+          .build = [](const Match& m, const Place& place) {
+            return reshape(Ref(m["x"], place), m.root()->output()->shape());
+          }};
+}
+
 Rule matmul_of_merged_batches() {
   return {.name = "matmul_of_merged_batches",
           .patterns = {op<MatMul>(hole("a"), hole("b"))},
@@ -133,7 +178,8 @@ Rule matmul_of_merged_batches() {
               [](const Match& m, const Place& place) {
                 const Ref a(m["a"], place), b(m["b"], place);
                 const Value* whole = unmerged(m["a"], 2) ? unmerged(m["a"], 2) : unmerged(m["b"], 2);
-                const Shape lead = leading(whole, 2);
+                const Value* split = split_again(m.root()->output());
+                const Shape lead = leading(split ? split : whole, 2);
                 return reshape(matmul(with_leading(a, lead), with_leading(b, lead)),
                                m.root()->output()->shape());
               }};

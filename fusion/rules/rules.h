@@ -7,21 +7,33 @@ namespace tenon {
 
 Rule raise_gelu();
 Rule raise_gelu_tanh();
+Rule raise_sigmoid();
 Rule raise_silu();
+Rule raise_hardsigmoid();
+Rule raise_hardswish();
+Rule hardswish_of_hardsigmoid();
 Rule raise_softmax();
 Rule raise_layer_norm();
 Rule raise_rms_norm();
+Rule layer_norm_weight();
+Rule layer_norm_bias();
+Rule rms_norm_weight();
 Rule raise_attention();
-Rule causal_attention();
 
+Rule clamp_of_clamp();
+Rule causal_attention();
+Rule attention_of_seen_rows();
 Rule linear_of_merged_rows();
 Rule linear_of_split_rows();
 Rule bias_of_merged_rows();
 Rule matmul_of_merged_batches();
 Rule matmul_of_repeated_matrix();
+Rule matmul_of_one_matrix();
+Rule permute_of_ones();
 Rule max_pool_of_row();
 Rule mean_to_pool();
 Rule index_put_to_index_add();
+Rule scatter_to_index_add();
 /// Not a Rule: the operator has two results.
 void drop_pool_indices(Rewriter&);
 
