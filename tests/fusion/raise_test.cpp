@@ -225,5 +225,116 @@ TEST(Raise, AttentionAsPyTorchDecomposesIt) {
 )"});
 }
 
+TEST(Raise, SigmoidSiluAndHardswish) {
+  expect_same({R"(graph g(%x: f32[N,4]) {
+  %1 = silu(%x) : f32[N,4]
+  return %1
+}
+)",
+               R"(graph g(%x: f32[N,4]) {
+  %1 = neg(%x) : f32[N,4]
+  %2 = exp(%1) : f32[N,4]
+  %3 = add(%2, 1.0) : f32[N,4]
+  %4 = div(1.0, %3) : f32[N,4]
+  %5 = mul(%4, %x) : f32[N,4]
+  return %5
+}
+)",
+               R"(graph g(%x: f32[N,4]) {
+  %1 = neg(%x) : f32[N,4]
+  %2 = exp(%1) : f32[N,4]
+  %3 = add(1.0, %2) : f32[N,4]
+  %4 = div(%x, %3) : f32[N,4]
+  return %4
+}
+)"});
+  expect_same({R"(graph g(%x: f32[N,4]) {
+  %1 = hardswish(%x) : f32[N,4]
+  return %1
+}
+)",
+               R"(graph g(%x: f32[N,4]) {
+  %1 = add(%x, 3.0) : f32[N,4]
+  %2 = clamp(%1, min=0.0) : f32[N,4]
+  %3 = clamp(%2, max=6.0) : f32[N,4]
+  %4 = mul(%x, %3) : f32[N,4]
+  %5 = div(%4, 6.0) : f32[N,4]
+  return %5
+}
+)"});
+}
+
+TEST(Raise, WeightsAndBiasesBelongToTheirNorm) {
+  expect_same({R"(graph g(%x: f32[N,6]) {
+  @w : f32[6]
+  @b : f32[6]
+  %1 = layer_norm(%x, @w, @b) : f32[N,6]
+  return %1
+}
+)",
+               R"(graph g(%x: f32[N,6]) {
+  @w : f32[6]
+  @b : f32[6]
+  %1 = layer_norm(%x) : f32[N,6]
+  %2 = mul(@w, %1) : f32[N,6]
+  %3 = add(%2, @b) : f32[N,6]
+  return %3
+}
+)"});
+}
+
+TEST(Raise, RowsByIndexAreOneSum) {
+  expect_same({R"(graph g(%x: f32[N,6], %i: i64[2], %s: f32[2,6]) {
+  %1 = index_add(%x, %i, %s) : f32[N,6]
+  return %1
+}
+)",
+               R"(graph g(%x: f32[N,6], %i: i64[2], %s: f32[2,6]) {
+  %1 = index_put(%x, %s, %i, axes=0, accumulate=true) : f32[N,6]
+  return %1
+}
+)",
+               R"(graph g(%x: f32[N,6], %i: i64[2], %s: f32[2,6]) {
+  %1 = reshape(%i, shape=[2,1]) : i64[2,1]
+  %2 = expand(%1, shape=[2,6]) : i64[2,6]
+  %3 = scatter(%x, %2, %s, reduce="sum") : f32[N,6]
+  return %3
+}
+)"});
+}
+
+TEST(Raise, MergedRowsAreSplitAgain) {
+  expect_same({R"(graph g(%x: f32[N,3,2,4]) {
+  @w : f32[5,8]
+  %1 = reshape(%x, shape=[N,3,8]) : f32[N,3,8]
+  %2 = linear(%1, @w) : f32[N,3,5]
+  return %2
+}
+)",
+               R"(graph g(%x: f32[N,3,2,4]) {
+  @w : f32[5,8]
+  %1 = reshape(%x, shape=[3*N,8]) : f32[3*N,8]
+  %2 = linear(%1, @w) : f32[3*N,5]
+  %3 = reshape(%2, shape=[N,3,5]) : f32[N,3,5]
+  return %3
+}
+)"});
+}
+
+// A mean over a map is its pool; one over other axes stays.
+TEST(Raise, MeansOfMapsAreTheirPools) {
+  expect_same({R"(graph g(%x: f32[N,2,3,4]) {
+  %1 = adaptive_avg_pool(%x, output=[1,1]) : f32[N,2,1,1]
+  %2 = reshape(%1, shape=[N,2]) : f32[N,2]
+  return %2
+}
+)",
+               R"(graph g(%x: f32[N,2,3,4]) {
+  %1 = mean(%x, axes=[2,3]) : f32[N,2]
+  return %1
+}
+)"});
+}
+
 }  // namespace
 }  // namespace tenon::testing

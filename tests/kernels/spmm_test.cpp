@@ -86,7 +86,8 @@ TEST(Csr, ReportsTheFirstEdgeOutOfRange) {
   ThreadPool pool(2);
   Graph<std::int64_t> g(40, 40, 60000, false);
   g.col[50000] = 40;
-  g.row[30000] = -1;
+  g.row[20000] = -40;  // counts from the end
+  g.row[30000] = -41;
   std::vector<std::byte> memory(csr_bytes(40, 60000, 2) + 64);
   EXPECT_EQ(csr_from_coo(g.coo, aligned(memory), pool).bad_edge, 30000);
 }

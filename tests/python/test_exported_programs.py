@@ -319,9 +319,12 @@ def test_a_decomposed_block_gives_the_same_graph(call, tmp_path, block):
     assert "same numbers, same fused graph" in call(0, "equiv", whole, core, "--samples", 1)
 
 
-@pytest.mark.parametrize("name", ["mlp", "resnet9", "unet", "transformer", "xml_cnn"])
+@pytest.mark.parametrize(
+    "name", ["mlp", "resnet9", "resnet50", "unet", "transformer", "minilm", "bert_large", "vit_b16", "xml_cnn", "gcn"]
+)
 def test_a_decomposed_model_gives_the_same_graph(call, exported_tiny, tmp_path, name):
     program = torch.export.load(exported_tiny(name) / "model.pt2")
     torch.export.save(program.run_decompositions(), tmp_path / "core.pt2")
-    printed = call(0, "equiv", exported_tiny(name) / "model.pt2", tmp_path / "core.pt2", "--samples", 1)
-    assert "same numbers, same fused graph" in printed
+    for other in ["model.pt", "model.pt2"]:
+        printed = call(0, "equiv", exported_tiny(name) / other, tmp_path / "core.pt2", "--samples", 1)
+        assert "same numbers, same fused graph" in printed
