@@ -1,10 +1,12 @@
-// Recurrent layers, written out step by step over a known length.
+// Recurrent layers: written out step by step over a known length, a loop over a symbolic one.
 #include <array>
 
 #include "base/error.h"
 #include "converter/aten/table.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
+#include "ir/ops/control.h"
+#include "ir/ops/index.h"
 #include "ir/ops/linear.h"
 #include "ir/ops/math.h"
 #include "ir/ops/shape.h"
@@ -77,22 +79,60 @@ Ref stacked(const std::vector<Ref>& parts, std::int64_t axis) {
   return out.size() == 1 ? out[0] : concat(out, axis);
 }
 
-struct Layer {
-  std::vector<Ref> outputs;  // one a step, in the order of the input
+/// The outputs of all steps, stacked along `time`, and the last state.
+struct Steps {
+  Ref outputs;
   State last;
 };
 
-Layer run_layer(Cell cell, const Ref& x, std::int64_t time, std::int64_t steps, bool backward, State state,
+/// A layer over a known length, written out.
+Steps run_layer(Cell cell, const Ref& x, std::int64_t time, std::int64_t steps, bool backward, State state,
                 const Weights& w) {
   const Ref from_input = affine(x, w.input, w.input_bias);
-  Layer out;
-  out.outputs.resize(static_cast<std::size_t>(steps));
+  std::vector<Ref> outputs(static_cast<std::size_t>(steps));
   for (std::int64_t n = 0; n < steps; ++n) {
     const std::int64_t i = backward ? steps - 1 - n : n;
     state = cell(step_of(from_input, time, i), state, w);
-    out.outputs[static_cast<std::size_t>(i)] = state[0];
+    outputs[static_cast<std::size_t>(i)] = state[0];
   }
-  out.last = std::move(state);
+  return {stacked(outputs, time), std::move(state)};
+}
+
+Ref time_first(const Ref& x, std::int64_t time) { return time == 0 ? x : permute(x, {1, 0, 2}); }
+
+/// A layer over a length that is a symbol: a loop over its steps.
+Steps run_loop(Builder& build, Cell cell, const Ref& x, std::int64_t time, const Dim& length, bool backward,
+               const State& state, Weights w) {
+  Ref rows = time_first(affine(x, w.input, w.input_bias), time);
+  if (backward) rows = flip(rows, {0});
+  const auto states = static_cast<std::int64_t>(state.size());
+  std::vector<Value*> operands = {build.literal(std::int64_t{1}, DType::boolean).value()};
+  for (const Ref& s : state) operands.push_back(s.value());
+  operands.push_back(rows.value());
+  Node* loop = build.region().insert_typed(Loop{.carried = states, .limit = length}, operands, {}, 1, nullptr,
+                                           build.place().source);
+  Region& body = loop->region();
+  const Place place{&body, nullptr, build.place().source};
+  const auto parameter = [&](const Type& type) { return Ref(body.add_parameter(type), place); };
+  const Ref step = parameter({DType::i64, {}});
+  State before;
+  for (const Ref& s : state) before.push_back(parameter(s.type()));
+  const Ref row = index_select(parameter(rows.type()), 0, step);
+  for (Ref* r : {&w.hidden, &w.hidden_bias, &w.projection}) {
+    if (!*r || r->value()->kind() == Value::Kind::weight) continue;
+    loop->add_input(r->value());
+    *r = parameter(r->type());
+  }
+  const State after = cell(row, before, w);
+  body.add_result(body.literal(DType::boolean, 1));
+  for (const Ref& s : after) body.add_result(s.value());
+  body.add_result(after[0].value());
+  loop->add_outputs(loop->infer());
+  Steps out;
+  for (std::size_t i = 0; i < state.size(); ++i) out.last.push_back(build.ref(loop->output(i)));
+  out.outputs = build.ref(loop->output(state.size()));
+  if (backward) out.outputs = flip(out.outputs, {0});
+  out.outputs = time_first(out.outputs, time);
   return out;
 }
 
@@ -136,10 +176,6 @@ Results run(Call& call, Cell cell, const std::vector<Ref>& initial) {
   Ref x = call.tensor("input");
   const std::int64_t time = layers.batch_first ? 1 : 0;
   const Dim length = x.shape().at(static_cast<std::size_t>(time));
-  if (!length.is_known()) {
-    throw unsupported("a recurrent layer over an unknown number of steps ({})", length.str())
-        .hint("give that dimension of the input a number");
-  }
   const std::size_t directions = layers.bidirectional ? 2 : 1;
   std::vector<std::vector<Ref>> last(initial.size());
   for (std::size_t i = 0; i < layers.weights.size(); i += directions) {
@@ -147,10 +183,12 @@ Results run(Call& call, Cell cell, const std::vector<Ref>& initial) {
     for (std::size_t side = 0; side < directions; ++side) {
       State state;
       for (const Ref& h : initial) state.push_back(step_of(h, 0, static_cast<std::int64_t>(i + side)));
-      const Layer layer =
-          run_layer(cell, x, time, length.value(), side == 1, state, layers.weights[i + side]);
-      sides.push_back(stacked(layer.outputs, time));
-      for (std::size_t s = 0; s < last.size(); ++s) last[s].push_back(layer.last[s]);
+      const Weights& w = layers.weights[i + side];
+      const Steps steps = length.is_known()
+                              ? run_layer(cell, x, time, length.value(), side == 1, state, w)
+                              : run_loop(call.build, cell, x, time, length, side == 1, state, w);
+      sides.push_back(steps.outputs);
+      for (std::size_t s = 0; s < last.size(); ++s) last[s].push_back(steps.last[s]);
     }
     x = sides.size() == 1 ? sides[0] : concat(sides, 2);
   }

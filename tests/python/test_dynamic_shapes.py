@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.python.compared import assert_equal, convert, run
+from tests.python.compared import assert_equal, convert, flat, run
 
 torch.manual_seed(0)
 
@@ -100,3 +100,23 @@ def test_a_size_out_of_range_is_an_error(tenon, tmp_path):
     artifact = convert(tenon, source, ["x=f32[N,3,8,8]"], tmp_path)
     with pytest.raises(AssertionError, match=r"x has shape \[1,4,8,8\], the graph expects \[N,3,8,8\]: dim 1 is 4"):
         run(tenon, artifact, [torch.randn(1, 4, 8, 8)], tmp_path)
+
+
+RECURRENT = {
+    "lstm": lambda: nn.LSTM(4, 5, num_layers=2, batch_first=True),
+    "lstm, both ways": lambda: nn.LSTM(4, 5, num_layers=2, bidirectional=True),
+    "lstm, projected": lambda: nn.LSTM(4, 5, proj_size=3, batch_first=True, bias=False),
+    "gru": lambda: nn.GRU(4, 5, bidirectional=True, batch_first=True),
+    "rnn": lambda: nn.RNN(4, 5, num_layers=2, nonlinearity="relu"),
+}
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_recurrent_layers_run_over_any_length(tenon, tmp_path, name):
+    torch.manual_seed(0)
+    model = RECURRENT[name]().eval()
+    artifact = convert(tenon, torch.jit.trace(model, torch.randn(3, 6, 4)), ["input=f32[A,B,4]"], tmp_path)
+    for shape in [(1, 1, 4), (3, 6, 4), (2, 17, 4), (9, 2, 4)]:
+        x = torch.randn(shape)
+        with torch.no_grad():
+            assert_equal(run(tenon, artifact, [x], tmp_path), flat(model(x)), name)
