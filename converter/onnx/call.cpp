@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 
 #include "base/error.h"
 
@@ -58,9 +59,14 @@ std::vector<Ref> Call::tensors() const {
 
 std::vector<Dim> Call::sizes(std::size_t i) const {
   if (!has(i)) throw error("its {} is missing", input_name(node, i));
-  auto found = values.sizes(operands_[i], Values::Effort::fix);
-  if (!found) throw unknown(node, i);
-  return std::move(found->elements);
+  if (auto found = values.sizes(operands_[i], Values::Effort::fix)) return std::move(found->elements);
+  if (!is_float(operands_[i].type().dtype)) throw unknown(node, i);
+  std::vector<Dim> out;
+  for (const double v : numbers(i)) {
+    if (!(std::abs(v) < 1e15) || v != std::floor(v)) throw error("its {} is {}, no size", input_name(node, i), v);
+    out.emplace_back(static_cast<std::int64_t>(v));
+  }
+  return out;
 }
 
 Axes Call::integers(std::size_t i) const {

@@ -52,8 +52,9 @@ class OpenNode {
 /// A bool of rank 0, as IR conditions are.
 Ref condition(const Ref& r) { return r.rank() == 0 ? r : reshape(r, {}); }
 
-std::optional<bool> known_bool(const Call& call, const Operand& o) {
-  const auto known = call.values.data(o);
+std::optional<bool> known_bool(const Call& call, const Operand& o,
+                               Values::Effort effort = Values::Effort::compute) {
+  const auto known = call.values.data(o, effort);
   if (!known || known->numel() != 1) return std::nullopt;
   return known->reshape({}).get_int() != 0;
 }
@@ -76,10 +77,13 @@ Operands if_else(Call& call) {
     }
   }
   if (types[0].size() != types[1].size()) throw error("its branches have different numbers of outputs");
-  for (std::size_t i = 0; i < types[0].size(); ++i)
-    if (types[0][i] != types[1][i])
-      throw unsupported("its branches give {} and {}, and which one is taken is not known", types[0][i].str(),
-                        types[1][i].str());
+  for (std::size_t i = 0; i < types[0].size(); ++i) {
+    if (types[0][i] == types[1][i]) continue;
+    if (const auto fixed = known_bool(call, call.operand(0), Values::Effort::fix))
+      return call.run_graph(*fixed ? then_branch : else_branch, {});
+    throw unsupported("its branches give {} and {}, and which one is taken is not known", types[0][i].str(),
+                      types[1][i].str());
+  }
   return open.finish();
 }
 
@@ -184,7 +188,7 @@ std::optional<Operands> as_node(Call& call, const LoopParts& parts) {
       more = next == true ? steps_left : logical_and(more, steps_left);
     }
     if (parts.slices > 0 && (!op.limit || go_on_known != true || next != true))
-      throw unsupported("it stacks what its steps give, and their number depends on data");
+      return std::nullopt;
     region.add_result(more.value());
     for (std::size_t i = 1; i < out.size(); ++i) {
       const Ref value = call.values.read(out[i]);
@@ -200,7 +204,8 @@ Operands loop(Call& call) {
   if (auto node = as_node(call, parts)) return std::move(*node);
   if (auto steps = unrolled(call, parts)) return std::move(*steps);
   throw unsupported(
-      "what it carries changes its type or size from step to step, and the number of steps is not known");
+      "it stacks what its steps give, or what it carries changes its type or size, and the number of steps is not "
+      "known");
 }
 
 /// Slices of the inputs, state carried along, slices of the outputs.

@@ -111,7 +111,7 @@ Operands convolution_transposed(Call& call) {
   const Axes kernel = checked(call.integers("kernel_shape", kernel_of(weight)), n, "kernel_shape");
   const Axes stride = checked(call.integers("strides", Axes(n, 1)), n, "strides");
   const Axes dilation = checked(call.integers("dilations", Axes(n, 1)), n, "dilations");
-  const Axes extra = checked(call.integers("output_padding", Axes(n, 0)), n, "output_padding");
+  Axes extra = checked(call.integers("output_padding", Axes(n, 0)), n, "output_padding");
   Axes pads = checked(call.integers("pads", Axes(n * 2, 0)), n * 2, "pads");
   const std::string how = call.text("auto_pad", "NOTSET");
   const bool is_same = how == "SAME_UPPER" || how == "SAME_LOWER";
@@ -123,14 +123,17 @@ Operands convolution_transposed(Call& call) {
       const Dim target = wanted.empty() ? size * Dim(stride[i]) : Dim(wanted.at(wanted.size() - n + i));
       const Dim all = (size - 1) * Dim(stride[i]) + reach - target;
       if (!all.is_known()) throw unsupported("an output_shape for an axis of unknown size ({})", size.str());
-      const std::int64_t half = all.value() / 2;
-      pads[i] = how == "SAME_UPPER" ? half : all.value() - half;
-      pads[i + n] = all.value() - pads[i];
+      const std::int64_t cut = std::max<std::int64_t>(all.value(), 0), half = cut / 2;
+      extra[i] += cut - all.value();  // what is missing is added at the end
+      pads[i] = how == "SAME_UPPER" ? half : cut - half;
+      pads[i + n] = cut - pads[i];
     }
   }
   const Axes begin(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(n));
   const Axes end(pads.begin() + static_cast<std::ptrdiff_t>(n), pads.end());
-  const bool is_plain = begin == end && *std::min_element(begin.begin(), begin.end()) >= 0;
+  const auto fits = [&](std::size_t i) { return begin[i] >= 0 && extra[i] < std::max(stride[i], dilation[i]); };
+  bool is_plain = begin == end;
+  for (std::size_t i = 0; i < n; ++i) is_plain = is_plain && fits(i);
   const ConvTranspose op{.stride = stride,
                          .pad = is_plain ? begin : Axes(n, 0),
                          .output_pad = is_plain ? extra : Axes(n, 0),
@@ -302,10 +305,13 @@ Operands max_unpool(Call& call) {
   const Shape shape = call.has(2) ? Shape(call.sizes(2)) : small;
   if (shape.size() != x.rank())
     throw error("an output shape of rank {} for a tensor of rank {}", shape.size(), x.rank());
-  // The indices count in the tensor without what output_shape adds.
-  const Ref zero = full({numel(shape)}, 0, x.dtype(), call.build.place());
+  // The places count in the tensor without what the given shape adds.
+  const Ref zero = full({numel(small)}, 0, x.dtype(), call.build.place());
   const Ref flat = reshape(x, {numel(x.shape())});
-  return {reshape(apply(Scatter{.axis = 0}, {zero, reshape(places, {numel(x.shape())}), flat}), shape)};
+  const Ref y = reshape(apply(Scatter{.axis = 0}, {zero, reshape(places, {numel(x.shape())}), flat}), small);
+  Shape more(x.rank() * 2, Dim(0));
+  for (std::size_t i = 0; i < x.rank(); ++i) more[x.rank() + i] = shape[i] - small[i];
+  return {pad(y, more)};
 }
 
 }  // namespace

@@ -171,6 +171,7 @@ class Decoder {
   TensorProto tensor(Bytes bytes) {
     TensorProto t{.bytes = bytes};
     each(bytes, [&](ProtobufReader& r) {
+      if (r.field() == 2) t.data_type = r.integer();
       if (r.field() == 8) t.name = r.text();
     });
     return t;

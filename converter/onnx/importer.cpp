@@ -69,7 +69,9 @@ void Importer::add_weights(const GraphProto& graph, Scope& scope) {
       throw error("two values of the graph are called '{}'", t.name);
     }
     try {
-      scope.define(t.name, values_.constant(model_.tensor(t), t.name));
+      Operand weight = values_.constant(model_.tensor(t), t.name);
+      if (is_narrow(t.data_type)) weight.narrow = t.data_type;
+      scope.define(t.name, std::move(weight));
     } catch (const Error& e) {
       if (e.code() != Exit::unsupported) throw;
       report_.add("weight", e.message(), e.hint(), {});
@@ -216,7 +218,10 @@ Operand Importer::fold(Operand result, const Operands& inputs, const std::string
   const auto sizes = known_sizes((*value)->shape());
   if (!sizes || tenon::numel(*sizes) > most_folded) return result;
   auto known = values_.data(result);
-  return known ? values_.constant(std::move(*known), name) : result;
+  if (!known) return result;
+  Operand constant = values_.constant(std::move(*known), name);
+  constant.narrow = result.narrow;
+  return constant;
 }
 
 Source Importer::source_of(const NodeProto& node, const Frame& frame) const {

@@ -88,7 +88,9 @@ class Inputs {
       }
     Value* parameter = values_.build.graph().body().add_parameter(type, v.name);
     if (spec && spec->example) values_.set_example(parameter, *spec->example);
-    return parameter;
+    Operand made(parameter);
+    if (is_narrow(v.type.elem_type)) made.narrow = v.type.elem_type;
+    return made;
   }
 
   static Operand fixed(const ValueInfoProto& v, DType dtype, const InputLiteral& literal) {

@@ -47,7 +47,7 @@ class ExternalFiles {
   std::map<std::string, std::shared_ptr<const MappedFile>> files_;
 };
 
-constexpr std::int64_t oldest_opset = 7, newest_opset = 28;
+constexpr std::int64_t oldest_opset = 1, newest_opset = 28;
 
 void check(const ModelProto& model) {
   if (model.opset_import.empty()) throw error("the model does not say which operator set it uses");

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "converter/signature.h"
+#include "ir/ops/shape.h"
 
 namespace tenon::converter::onnx {
 
@@ -37,6 +38,21 @@ Attr to_attribute(const Call& call, const AttributeProto& a) {
   }
 }
 
+/// Until operator set 6 the second operand stands along the first one's axes from a given one on.
+Ref aligned(const Call& call, const Ref& r) {
+  if (call.version >= 7 || !call.has("axis")) return r;
+  const std::size_t rank = call.operand(0).type().rank();
+  const auto after = static_cast<std::int64_t>(rank) - call.axis(rank, 0) - static_cast<std::int64_t>(r.rank());
+  Shape shape = r.shape();
+  for (std::int64_t i = 0; i < after; ++i) shape.emplace_back(1);
+  return reshape(r, shape);
+}
+
+/// Attributes that say nothing about the result, and those of old operator sets that pointwise_operands reads.
+bool is_read_elsewhere(const Call& call, std::string_view name) {
+  return call.version < 7 && (name == "consumed_inputs" || name == "broadcast" || name == "axis");
+}
+
 }  // namespace
 
 const OnnxMapping* find_mapping(std::string_view name) {
@@ -50,7 +66,7 @@ std::vector<Ref> pointwise_operands(const Call& call) {
     if (call.has(i) && call.operand(i).is_tensor()) rank = std::max(rank, call.operand(i).type().rank());
   std::vector<Ref> out;
   for (std::size_t i = 0; i < call.count(); ++i) {
-    const Ref r = call.tensor(i);
+    const Ref r = i == 1 ? aligned(call, call.tensor(i)) : call.tensor(i);
     const bool is_one =
         r.value()->is_constant() && r.rank() > 0 && numel(r.shape()) == Dim(1) && !is_complex(r.dtype());
     const bool stretches =
@@ -70,6 +86,7 @@ Operands run_mapping(const OnnxMapping& mapping, const Call& call) {
   for (const AttributeProto& given : call.node.attribute) {
     const auto named = std::find_if(mapping.attributes.begin(), mapping.attributes.end(),
                                     [&](const auto& pair) { return pair.second == given.name; });
+    if (named == mapping.attributes.end() && is_pointwise && is_read_elsewhere(call, given.name)) continue;
     if (named == mapping.attributes.end()) throw unsupported("its attribute {} is not supported", given.name);
     attributes.emplace_back(named->first, named->first == "axis"
                                               ? Attr(call.axis(operands.at(0).rank(), 0, given.name))

@@ -51,6 +51,13 @@ Operands fused_matmul(Call& call) {
   return {alpha == 1 ? y : y * alpha};
 }
 
+/// Vectors count as a row before, a column behind.
+Operands product(Call& call) {
+  const Ref a = call.tensor(0), b = call.tensor(1);
+  if (a.rank() >= 2 && b.rank() >= 2) return {matmul(a, b)};
+  return {call.aten("matmul", {{"self", call.datum(a)}, {"other", call.datum(b)}})};
+}
+
 }  // namespace
 
 std::span<const Entry> matrix_entries() {
@@ -58,6 +65,7 @@ std::span<const Entry> matrix_entries() {
       Entry{"Det", determinant},
       Entry{"Einsum", einsum},
       Entry{"Gemm", gemm},
+      Entry{"MatMul", product},
       Entry{"com.microsoft.FusedMatMul", fused_matmul},
   };
   return entries;

@@ -26,6 +26,9 @@ struct Operand {
   /// A Tensor is a rank-0 constant: it becomes a literal where it is used.
   std::variant<Absent, Poisoned, Tensor, Sizes, Value*, Sequence> value;
 
+  /// The number in TensorProto.DataType of a type that is held in a wider dtype, where it is known; else 0.
+  std::int64_t narrow = 0;
+
   Operand() = default;
   template <class T>
   requires(!std::is_same_v<std::remove_cvref_t<T>, Operand> && !std::is_same_v<std::remove_cvref_t<T>, Ref>)

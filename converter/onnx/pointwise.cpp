@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "converter/onnx/mapping.h"
+#include "converter/onnx/narrow.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
@@ -47,7 +48,6 @@ Operands divide(Call& call) {
 Operands modulo(Call& call) {
   const auto in = pointwise_operands(call);
   const bool as_in_c = call.integer("fmod", 0) != 0;
-  if (!as_in_c && !is_whole(in.at(0))) throw unsupported("Mod of floats without fmod=1");
   return {as_in_c ? apply(Fmod{}, {in[0], in.at(1)}) : apply(Remainder{}, {in[0], in.at(1)})};
 }
 
@@ -90,8 +90,16 @@ Operands clip(Call& call) {
   return {x};
 }
 
-Operands cast_to(Call& call) { return {cast(call.dtype("to"), call.tensor(0))}; }
-Operands cast_like(Call& call) { return {cast(call.operand(1).type().dtype, call.tensor(0))}; }
+Operands cast_to(Call& call) {
+  const std::int64_t to = call.integer("to");
+  if (is_narrow(to)) return {narrowed(call, call.tensor(0), to)};
+  return {cast(call.dtype("to"), call.tensor(0))};
+}
+Operands cast_like(Call& call) {
+  const Operand& like = call.operand(1);
+  if (like.narrow != 0) return {narrowed(call, call.tensor(0), like.narrow)};
+  return {cast(like.type().dtype, call.tensor(0))};
+}
 
 Operands bit_shift(Call& call) {
   const auto in = pointwise_operands(call);

@@ -16,9 +16,10 @@
 
 namespace tenon::converter::onnx {
 
-/// A TensorProto: what it is called, and its bytes.
+/// A TensorProto: what it is called, its type, and its bytes.
 struct TensorProto {
   std::string name;
+  std::int64_t data_type = 0;
   std::span<const std::byte> bytes;
 };
 

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "converter/onnx/narrow.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
@@ -57,8 +58,36 @@ Ref quantized(const Ref& x, const Ref& scale, const Ref& zero, DType to) {
   return cast(to, apply(Clamp{.min = b.low, .max = b.high}, {y}));
 }
 
+/// The type of the result, as the zero point or the attribute says; 0: one that is held as it is.
+std::int64_t narrow_result(const Call& call) {
+  if (call.has(2)) return call.operand(2).narrow;
+  const std::int64_t given = call.integer("output_dtype", 0);
+  return is_narrow(given) ? given : 0;
+}
+
+/// Whole numbers of few bits have bounds of their own, floats are rounded to their own grid.
+Operand quantized_narrow(const Call& call, const Ref& x, const Ref& scale, const Ref& zero, std::int64_t type) {
+  const auto within = [&](double low, double high, DType to) {
+    Ref y = round(cast(DType::f32, x) / cast(DType::f32, scale));
+    if (zero) y = y + cast(DType::f32, zero);
+    Operand out(cast(to, apply(Clamp{.min = low, .max = high}, {y})));
+    out.narrow = type;
+    return out;
+  };
+  switch (type) {
+    case 21: return within(0, 15, DType::u8);
+    case 22: return within(-8, 7, DType::i8);
+    case 25: return within(0, 3, DType::u8);
+    case 26: return within(-2, 1, DType::i8);
+    default: return narrowed(call, cast(DType::f32, x) / cast(DType::f32, scale), type);
+  }
+}
+
 Operands quantize(Call& call) {
   const Ref x = call.tensor(0);
+  if (const std::int64_t narrow = narrow_result(call))
+    return {quantized_narrow(call, x, beside(call, x, call.tensor(1)),
+                             call.has(2) ? beside(call, x, call.tensor(2)) : Ref(), narrow)};
   const DType to = call.has(2) ? call.operand(2).type().dtype : call.dtype("output_dtype", DType::u8);
   const Ref scale = beside(call, x, call.tensor(1));
   return {quantized(x, scale, call.has(2) ? beside(call, x, call.tensor(2)) : Ref(), to)};

@@ -1,5 +1,7 @@
 // Reductions, running sums, orders.
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 
 #include "base/error.h"
@@ -51,11 +53,35 @@ Operands reduce_prod(Call& call) {
   return reduced(call,
                  [](const Ref& x, const Axes& a, bool keep) { return cast(x.dtype(), prod(x, a, keep)); });
 }
+/// Of no elements: what changes nothing.
+Ref extreme_of_none(const Call& call, const Ref& x, const Axes& axes, bool keep, bool is_max) {
+  const Type type = x.type();
+  double least = 0;
+  dispatch_real(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using Limits = std::numeric_limits<std::conditional_t<std::is_integral_v<T>, T, double>>;
+    if constexpr (std::is_integral_v<T>)
+      least = static_cast<double>(is_max ? Limits::lowest() : Limits::max());
+    else
+      least = is_max ? -Limits::infinity() : Limits::infinity();
+  });
+  return full(tenon::reduced(type, axes, keep).shape, least, x.dtype(), call.build.place());
+}
+
+bool has_none(const Ref& x, const Axes& axes) {
+  return std::any_of(axes.begin(), axes.end(),
+                     [&](std::int64_t a) { return x.shape()[static_cast<std::size_t>(a)] == Dim(0); });
+}
+
 Operands reduce_max(Call& call) {
-  return reduced(call, [](const Ref& x, const Axes& a, bool keep) { return amax(x, a, keep); });
+  return reduced(call, [&](const Ref& x, const Axes& a, bool keep) {
+    return has_none(x, a) ? extreme_of_none(call, x, a, keep, true) : amax(x, a, keep);
+  });
 }
 Operands reduce_min(Call& call) {
-  return reduced(call, [](const Ref& x, const Axes& a, bool keep) { return amin(x, a, keep); });
+  return reduced(call, [&](const Ref& x, const Axes& a, bool keep) {
+    return has_none(x, a) ? extreme_of_none(call, x, a, keep, false) : amin(x, a, keep);
+  });
 }
 Operands reduce_l1(Call& call) {
   return reduced(
@@ -80,7 +106,8 @@ Operands reduce_log_sum(Call& call) {
   return reduced_real(call, same, [](const Ref& x) { return log(x); });
 }
 Operands reduce_log_sum_exp(Call& call) {
-  return reduced(call, [](const Ref& x, const Axes& a, bool keep) {
+  return reduced(call, [&](const Ref& x, const Axes& a, bool keep) {
+    if (has_none(x, a)) return extreme_of_none(call, x, a, keep, true);
     const Ref real = is_float(x.dtype()) ? x : cast(DType::f64, x);
     return cast(x.dtype(), apply(LogSumExp{.axes = a, .keepdim = keep}, {real}));
   });

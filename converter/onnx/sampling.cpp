@@ -58,7 +58,10 @@ class AxisWeights {
     const auto in = static_cast<double>(in_), out = static_cast<double>(out_);
     const std::string& how = r_.coordinates;
     if (how == "asymmetric") return i / scale_;
-    if (how == "align_corners") return out_ == 1 ? 0 : i * (in - 1) / (out - 1);
+    if (how == "align_corners") {
+      const double exact = scale_ * in;  // the size before it was rounded
+      return exact == 1 ? 0 : i * (in - 1) / (exact - 1);
+    }
     if (how == "pytorch_half_pixel") return out_ > 1 ? (i + 0.5) / scale_ - 0.5 : 0;
     if (how == "half_pixel_symmetric") {
       const double exact = scale_ * in;  // the size before it was rounded
@@ -122,6 +125,16 @@ class AxisWeights {
   double scale_;
 };
 
+/// False when a size was rounded.
+bool has_exact_sizes(const Resizing& r, const Ref& x) {
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    const bool known = r.sizes[i].is_known() && x.shape()[i].is_known();
+    const double exact = known ? r.scales[i] * static_cast<double>(x.shape()[i].value()) : 0;
+    if (known && std::abs(exact - static_cast<double>(r.sizes[i].value())) > 1e-6) return false;
+  }
+  return true;
+}
+
 /// PyTorch's interpolation, where it does the same.
 std::optional<Interpolate> as_interpolate(const Resizing& r, const Ref& x) {
   const std::size_t rank = x.rank();
@@ -129,6 +142,7 @@ std::optional<Interpolate> as_interpolate(const Resizing& r, const Ref& x) {
   for (const std::size_t i : {0, 1})
     if (!(r.sizes[i] == x.shape()[i])) return std::nullopt;
   Interpolate op{.output = Shape(r.sizes.begin() + 2, r.sizes.end())};
+  if (r.coordinates == "align_corners" && !has_exact_sizes(r, x)) return std::nullopt;
   if (r.has_scales) op.scales.assign(r.scales.begin() + 2, r.scales.end());
   const bool half = r.coordinates == "half_pixel" || r.coordinates == "pytorch_half_pixel";
   for (const Dim& d : op.output)

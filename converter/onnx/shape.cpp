@@ -23,7 +23,7 @@ std::vector<Dim> list(const Axes& values) { return {values.begin(), values.end()
 
 Operands reshape_to(Call& call) {
   const Ref x = call.tensor(0);
-  std::vector<Dim> sizes = call.sizes(1);
+  std::vector<Dim> sizes = call.has("shape") ? list(call.integers("shape", {})) : call.sizes(1);
   if (call.integer("allowzero", 0) == 0)
     for (std::size_t i = 0; i < sizes.size(); ++i)
       if (sizes[i] == Dim(0)) {
@@ -170,7 +170,8 @@ PadMode pad_mode(const std::string& name) {
 
 Operands pad_axes(Call& call) {
   const Ref x = call.tensor(0);
-  const std::vector<Dim> given = call.has("pads") ? list(call.integers("pads", {})) : call.sizes(1);
+  const char* name = call.version < 2 ? "paddings" : "pads";
+  const std::vector<Dim> given = call.has(name) ? list(call.integers(name, {})) : call.sizes(1);
   Axes axes(x.rank());
   std::iota(axes.begin(), axes.end(), 0);
   if (call.has(3)) axes = call.integers(3);
@@ -284,7 +285,7 @@ Operands col_to_im(Call& call) {
 
 /// In inference: the input, and a mask of all.
 Operands dropout(Call& call) {
-  const bool trains = call.has(2) && call.integer(2) != 0;
+  const bool trains = call.version < 7 ? call.integer("is_test", 0) == 0 : call.has(2) && call.integer(2) != 0;
   if (trains && (call.has(1) ? call.number(1) : 0.5) != 0)
     throw unsupported("dropout in training mode").hint("export the model in eval mode");
   Operands out = {call.operand(0)};

@@ -30,6 +30,7 @@ std::span<const Entry> rnn_entries();
 std::span<const Entry> sampling_entries();
 std::span<const Entry> sequence_entries();
 std::span<const Entry> shape_entries();
+std::span<const Entry> signal_entries();
 
 /// The outputs when the operator is arithmetic on sizes and its operands are known up to symbols.
 std::optional<Operands> run_on_sizes(Call&);
