@@ -16,7 +16,8 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// What a type of less than 16 bits means, bit by bit: floats have exponent and mantissa, whole numbers no exponent.
+// What a type of less than 16 bits means, bit by bit: floats have exponent and mantissa, whole numbers no
+// exponent.
 struct Narrow {
   int bits = 0, exponent = 0, mantissa = 0, bias = 0;
   bool is_signed = true;
@@ -239,8 +240,8 @@ NamedTensor parse_tensor_proto(Bytes bytes, std::shared_ptr<const void> owner,
     const auto each = static_cast<std::int64_t>(8 / type.narrow.bits);
     const std::int64_t count = numel(message.dims);
     if (static_cast<std::uint64_t>(count / each + (count % each != 0)) != data.bytes)
-      throw error("the tensor '{}' has shape [{}] and {} bytes of {}", message.name, fmt::join(message.dims, ","),
-                  data.bytes, type.name);
+      throw error("the tensor '{}' has shape [{}] and {} bytes of {}", message.name,
+                  fmt::join(message.dims, ","), data.bytes, type.name);
     return {message.name, unpacked({data.data, data.bytes}, type, message.dims)};
   }
   const std::size_t elements = data.bytes / size_of(*dtype);

@@ -30,9 +30,9 @@ NamedTensor parse_tensor_proto(std::span<const std::byte> bytes, std::shared_ptr
 /// The same for a file, which the Error names.
 NamedTensor load_tensor_proto(const std::filesystem::path& path);
 
-/// The dtype with this number in TensorProto.DataType, or nullopt when Tenon has none. Types of less than 16 bits
-/// that Tenon does not compute in are held as the values they stand for: float8 and float4 as f16, int4 and
-/// int2 as i8, uint4 and uint2 as u8.
+/// The dtype with this number in TensorProto.DataType, or nullopt when Tenon has none. Types of less than 16
+/// bits that Tenon does not compute in are held as the values they stand for: float8 and float4 as f16, int4
+/// and int2 as i8, uint4 and uint2 as u8.
 std::optional<DType> dtype_from_onnx(std::int64_t number);
 /// True for a type that is held in a wider one.
 bool is_narrow(std::int64_t number);

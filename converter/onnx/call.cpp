@@ -63,7 +63,8 @@ std::vector<Dim> Call::sizes(std::size_t i) const {
   if (!is_float(operands_[i].type().dtype)) throw unknown(node, i);
   std::vector<Dim> out;
   for (const double v : numbers(i)) {
-    if (!(std::abs(v) < 1e15) || v != std::floor(v)) throw error("its {} is {}, no size", input_name(node, i), v);
+    if (!(std::abs(v) < 1e15) || v != std::floor(v))
+      throw error("its {} is {}, no size", input_name(node, i), v);
     out.emplace_back(static_cast<std::int64_t>(v));
   }
   return out;

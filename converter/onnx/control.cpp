@@ -187,8 +187,7 @@ std::optional<Operands> as_node(Call& call, const LoopParts& parts) {
       const Ref steps_left = build.ref(region.parameter(0)) + 1.0 < count;
       more = next == true ? steps_left : logical_and(more, steps_left);
     }
-    if (parts.slices > 0 && (!op.limit || go_on_known != true || next != true))
-      return std::nullopt;
+    if (parts.slices > 0 && (!op.limit || go_on_known != true || next != true)) return std::nullopt;
     region.add_result(more.value());
     for (std::size_t i = 1; i < out.size(); ++i) {
       const Ref value = call.values.read(out[i]);
@@ -204,7 +203,8 @@ Operands loop(Call& call) {
   if (auto node = as_node(call, parts)) return std::move(*node);
   if (auto steps = unrolled(call, parts)) return std::move(*steps);
   throw unsupported(
-      "it stacks what its steps give, or what it carries changes its type or size, and the number of steps is not "
+      "it stacks what its steps give, or what it carries changes its type or size, and the number of steps "
+      "is not "
       "known");
 }
 

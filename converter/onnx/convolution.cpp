@@ -131,7 +131,9 @@ Operands convolution_transposed(Call& call) {
   }
   const Axes begin(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(n));
   const Axes end(pads.begin() + static_cast<std::ptrdiff_t>(n), pads.end());
-  const auto fits = [&](std::size_t i) { return begin[i] >= 0 && extra[i] < std::max(stride[i], dilation[i]); };
+  const auto fits = [&](std::size_t i) {
+    return begin[i] >= 0 && extra[i] < std::max(stride[i], dilation[i]);
+  };
   bool is_plain = begin == end;
   for (std::size_t i = 0; i < n; ++i) is_plain = is_plain && fits(i);
   const ConvTranspose op{.stride = stride,

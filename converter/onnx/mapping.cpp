@@ -42,13 +42,15 @@ Attr to_attribute(const Call& call, const AttributeProto& a) {
 Ref aligned(const Call& call, const Ref& r) {
   if (call.version >= 7 || !call.has("axis")) return r;
   const std::size_t rank = call.operand(0).type().rank();
-  const auto after = static_cast<std::int64_t>(rank) - call.axis(rank, 0) - static_cast<std::int64_t>(r.rank());
+  const auto after =
+      static_cast<std::int64_t>(rank) - call.axis(rank, 0) - static_cast<std::int64_t>(r.rank());
   Shape shape = r.shape();
   for (std::int64_t i = 0; i < after; ++i) shape.emplace_back(1);
   return reshape(r, shape);
 }
 
-/// Attributes that say nothing about the result, and those of old operator sets that pointwise_operands reads.
+/// Attributes that say nothing about the result, and those of old operator sets that pointwise_operands
+/// reads.
 bool is_read_elsewhere(const Call& call, std::string_view name) {
   return call.version < 7 && (name == "consumed_inputs" || name == "broadcast" || name == "axis");
 }

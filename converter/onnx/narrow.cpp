@@ -47,11 +47,12 @@ Ref to_float(const Ref& x, const Float& t, bool saturate) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   Ref beyond = largest;
-  if (!saturate && t.specials == Float::nan_and_infinity) beyond = apply(Copysign{}, {wide.literal(infinity), wide});
+  if (!saturate && t.specials == Float::nan_and_infinity)
+    beyond = apply(Copysign{}, {wide.literal(infinity), wide});
   if (!saturate && t.specials == Float::only_nan) beyond = wide.literal(nan);
   const Ref is_beyond = logical_or(abs(near) > near.literal(t.largest), apply(IsInf{}, {wide}));
   Ref y = where(is_beyond, beyond, near);
-  y = where(apply(IsNan{}, {wide}), t.specials == Float::none ? largest : wide, y);
+  y = where(apply(IsNan{}, {wide}), t.specials == Float::none ? wide.literal(0) : wide, y);
   return cast(DType::f16, t.has_minus_zero ? y : where(equal(y, y.literal(0)), y.literal(0), y));
 }
 

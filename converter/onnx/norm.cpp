@@ -37,7 +37,8 @@ Operands batch_norm_training(const Call& call) {
 }
 
 Operands batch_norm(Call& call) {
-  const bool trains = call.version < 7 ? call.integer("is_test", 0) == 0 : call.integer("training_mode", 0) != 0;
+  const bool trains =
+      call.version < 7 ? call.integer("is_test", 0) == 0 : call.integer("training_mode", 0) != 0;
   if (trains && call.version >= 14) return batch_norm_training(call);
   if (trains || (call.version < 14 && call.wants(1)) || call.integer("spatial", 1) == 0)
     throw unsupported("batch normalisation in training mode, or without spatial axes");

@@ -134,6 +134,18 @@ Operands hard_sigmoid(Call& call) {
   return {apply(Clamp{.min = 0, .max = 1}, {x * alpha + beta})};
 }
 
+/// Until operator set 6 a slope of rank 1 is that of the channels.
+Operands prelu(Call& call) {
+  const Ref x = call.tensor(0);
+  Ref slope = call.tensor(1);
+  if (call.version < 7 && slope.rank() == 1 && x.rank() > 2) {
+    Shape channels(x.rank() - 1, Dim(1));
+    channels[0] = slope.shape()[0];
+    slope = reshape(slope, channels);
+  }
+  return {apply(Prelu{}, {x, slope})};
+}
+
 Operands thresholded_relu(Call& call) {
   const double alpha = call.number("alpha", 1);
   return {apply(Threshold{.threshold = alpha, .replacement = 0}, {call.tensor(0)})};
@@ -191,6 +203,7 @@ std::span<const Entry> pointwise_entries() {
       Entry{"Mean", mean_of},
       Entry{"Min", min_of},
       Entry{"Mod", modulo},
+      Entry{"PRelu", prelu},
       Entry{"Pow", power},
       Entry{"Selu", selu},
       Entry{"Shrink", shrink},

@@ -66,7 +66,8 @@ std::int64_t narrow_result(const Call& call) {
 }
 
 /// Whole numbers of few bits have bounds of their own, floats are rounded to their own grid.
-Operand quantized_narrow(const Call& call, const Ref& x, const Ref& scale, const Ref& zero, std::int64_t type) {
+Operand quantized_narrow(const Call& call, const Ref& x, const Ref& scale, const Ref& zero,
+                         std::int64_t type) {
   const auto within = [&](double low, double high, DType to) {
     Ref y = round(cast(DType::f32, x) / cast(DType::f32, scale));
     if (zero) y = y + cast(DType::f32, zero);

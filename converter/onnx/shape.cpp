@@ -285,7 +285,8 @@ Operands col_to_im(Call& call) {
 
 /// In inference: the input, and a mask of all.
 Operands dropout(Call& call) {
-  const bool trains = call.version < 7 ? call.integer("is_test", 0) == 0 : call.has(2) && call.integer(2) != 0;
+  const bool trains =
+      call.version < 7 ? call.integer("is_test", 0) == 0 : call.has(2) && call.integer(2) != 0;
   if (trains && (call.has(1) ? call.number(1) : 0.5) != 0)
     throw unsupported("dropout in training mode").hint("export the model in eval mode");
   Operands out = {call.operand(0)};

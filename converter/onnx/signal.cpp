@@ -1,4 +1,5 @@
-// Fourier transforms of known length, as products with constant matrices, and causal convolutions with a state.
+// Fourier transforms of known length, as products with constant matrices, and causal convolutions with a
+// state.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,9 +24,9 @@ namespace {
 constexpr std::int64_t longest = 4096;
 
 /// cos(2 pi i k / n) or sin of it, for `rows` frequencies i and n places k.
-Ref waves(const Call& call, std::int64_t rows, std::int64_t n, bool is_sine, DType dtype) {
+Ref waves(const Call& call, std::int64_t rows, std::int64_t n, bool is_sine) {
   if (n < 1 || n > longest) throw unsupported("a Fourier transform of length {}", n);
-  Tensor t = Tensor::empty(dtype, {rows, n});
+  Tensor t = Tensor::empty(DType::f64, {rows, n});
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t k = 0; k < n; ++k) {
       const double angle = 2 * std::numbers::pi * static_cast<double>(i * k % n) / static_cast<double>(n);
@@ -56,7 +57,8 @@ Complex parts_of(const Ref& x, std::int64_t axis) {
   if (!(count == Dim(1) || count == Dim(2)))
     throw unsupported("a last axis of size {} where 1 or 2 is needed", count.str());
   const auto part = [&](std::int64_t i) {
-    const Ref one = reshape(slice(x, last, Dim(i), Dim(i + 1)), Shape(x.shape().begin(), x.shape().end() - 1));
+    const Ref one =
+        reshape(slice(x, last, Dim(i), Dim(i + 1)), Shape(x.shape().begin(), x.shape().end() - 1));
     return transpose(one, axis, -1);
   };
   return {part(0), count == Dim(2) ? part(1) : Ref()};
@@ -75,19 +77,20 @@ Ref together(const Complex& c, std::int64_t axis) {
   return parts.size() == 1 ? parts[0] : concat(parts, static_cast<std::int64_t>(parts[0].rank()) - 1);
 }
 
-/// Along the last axis; `rows` frequencies of n.
+/// Along the last axis; `rows` frequencies of n. Sums of many waves are taken in f64, as NumPy does.
 Complex transformed(const Call& call, const Complex& x, std::int64_t rows, std::int64_t n, bool inverse) {
   const DType dtype = x.real.dtype();
-  const Ref cosines = waves(call, rows, n, false, dtype), sines = waves(call, rows, n, true, dtype);
+  const Ref cosines = waves(call, rows, n, false), sines = waves(call, rows, n, true);
   const double sign = inverse ? 1 : -1;
-  Complex y{linear(x.real, cosines), linear(x.real, sines) * sign};
+  const Ref real = cast(DType::f64, x.real);
+  Complex y{linear(real, cosines), linear(real, sines) * sign};
   if (x.imaginary) {
-    y.real = y.real - linear(x.imaginary, sines) * sign;
-    y.imaginary = y.imaginary + linear(x.imaginary, cosines);
+    const Ref imaginary = cast(DType::f64, x.imaginary);
+    y.real = y.real - linear(imaginary, sines) * sign;
+    y.imaginary = y.imaginary + linear(imaginary, cosines);
   }
-  if (!inverse) return y;
-  const auto count = static_cast<double>(n);
-  return {y.real / count, y.imaginary / count};
+  const double share = inverse ? 1 / static_cast<double>(n) : 1;
+  return {cast(dtype, y.real * share), cast(dtype, y.imaginary * share)};
 }
 
 /// Half a spectrum as a whole one: the rest is its mirror image.
@@ -106,11 +109,14 @@ Operands dft(Call& call) {
   const bool inverse = call.integer("inverse", 0) != 0, onesided = call.integer("onesided", 0) != 0;
   std::int64_t axis = call.version < 20 ? call.integer("axis", 1) : call.has(2) ? call.integer(2) : -2;
   axis = normalize_axis(axis, x.rank());
-  if (axis + 1 == static_cast<std::int64_t>(x.rank())) throw error("its axis is that of the parts of a number");
+  if (axis + 1 == static_cast<std::int64_t>(x.rank()))
+    throw error("its axis is that of the parts of a number");
   Complex parts = parts_of(x, axis);
   const Dim& size = parts.real.shape().back();
   if (!call.has(1) && !size.is_known()) throw unsupported("an axis of unknown size ({})", size.str());
-  const std::int64_t n = call.has(1) ? call.integer(1) : inverse && onesided ? 2 * (size.value() - 1) : size.value();
+  const std::int64_t n = call.has(1)           ? call.integer(1)
+                         : inverse && onesided ? 2 * (size.value() - 1)
+                                               : size.value();
   if (n < 1 || n > longest) throw unsupported("a Fourier transform of length {}", n);
   if (inverse && onesided) {
     const Complex y = transformed(call, mirrored(parts, n), n, n, true);
@@ -132,10 +138,12 @@ Operands stft(Call& call) {
   const Dim frame_dim = call.has(3) ? call.size(3) : window ? window.shape().at(0) : length;
   if (!frame_dim.is_known()) throw unsupported("frames of unknown length ({})", frame_dim.str());
   const std::int64_t frame = frame_dim.value();
-  if (step < 1 || frame < 1 || frame > length.value()) throw error("frames of {} elements, {} apart", frame, step);
+  if (step < 1 || frame < 1 || frame > length.value())
+    throw error("frames of {} elements, {} apart", frame, step);
   const std::int64_t count = 1 + (length.value() - frame) / step;
   Tensor places = Tensor::empty(DType::i64, {count, frame});
-  for_each_index(places.shape(), [&](std::span<const std::int64_t> at) { places.set_int(at, at[0] * step + at[1]); });
+  for_each_index(places.shape(),
+                 [&](std::span<const std::int64_t> at) { places.set_int(at, at[0] * step + at[1]); });
   const Ref frames_at = call.build.ref(call.build.graph().add_weight("frames", std::move(places)));
   Complex parts = parts_of(signal, 1);  // [batch, length]
   const auto framed = [&](const Ref& x) {
@@ -154,11 +162,13 @@ Operands mel_weight_matrix(Call& call) {
   const double low = call.number(3), high = call.number(4);
   const DType dtype = call.dtype("output_datatype", DType::f32);
   const std::int64_t bins = length / 2 + 1;
-  if (bands < 1 || length < 1 || rate < 1 || bins * bands > (1 << 24)) throw error("{} bands of {} places", bands, length);
+  if (bands < 1 || length < 1 || rate < 1 || bins * bands > (1 << 24))
+    throw error("{} bands of {} places", bands, length);
   const auto to_mel = [](double hertz) { return 2595 * std::log1p(hertz / 700) / std::log(10.0); };
   const double step = (to_mel(high) - to_mel(low)) / static_cast<double>(bands + 2);
   const auto edge = [&](std::int64_t i) {
-    const double hertz = 700 * std::expm1((static_cast<double>(i) * step + to_mel(low)) / 2595 * std::log(10.0));
+    const double hertz =
+        700 * std::expm1((static_cast<double>(i) * step + to_mel(low)) / 2595 * std::log(10.0));
     const double place = std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate));
     return std::clamp<std::int64_t>(static_cast<std::int64_t>(place), 0, bins - 1);
   };
@@ -181,12 +191,13 @@ Operands causal_conv(Call& call) {
   check_rank("weight", weight.type(), 3);
   const Dim before = weight.shape()[2] - 1, channels = x.shape()[1];
   if (!before.is_known() || !channels.is_known()) throw unsupported("a kernel of unknown size");
-  const Ref past = call.has(3) ? call.tensor(3)
-                               : full({x.shape()[0], channels, before}, 0, x.dtype(), call.build.place());
+  const Ref past =
+      call.has(3) ? call.tensor(3) : full({x.shape()[0], channels, before}, 0, x.dtype(), call.build.place());
   const Ref all = before == Dim(0) ? x : concat(std::array{past, x}, 2);
   std::vector<Ref> operands = {all, weight};
   if (call.has(2)) operands.push_back(call.tensor(2));
-  const Ref y = tenon::apply(Conv{.stride = {1}, .pad = {0}, .dilation = {1}, .groups = channels.value()}, operands);
+  const Ref y =
+      tenon::apply(Conv{.stride = {1}, .pad = {0}, .dilation = {1}, .groups = channels.value()}, operands);
   const std::string activation = call.text("activation", "none");
   if (activation != "none" && activation != "silu" && activation != "swish")
     throw unsupported("the activation {}", activation);
