@@ -203,7 +203,6 @@ class CaseRun {
 
   void run_sample(const StoredSample& sample) {
     events_.stage("running " + sample.name);
-    const Graph& graph = *model_.graph;
     BoundSample bound = bind_or_make(sample);
     const auto plan = session_->plan_for(bound.inputs);
     Measures& m = result_.measures;

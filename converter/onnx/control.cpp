@@ -114,7 +114,8 @@ std::optional<Operands> unrolled(Call& call, LoopParts parts) {
     if (!known || known->numel() != 1) return std::nullopt;
     trips = known->reshape({}).get_int();
   }
-  std::optional<bool> go_on = parts.go_on.is<Absent>() ? std::optional(true) : known_bool(call, parts.go_on);
+  std::optional<bool> go_on =
+      parts.go_on.is<Absent>() ? std::optional(true) : known_bool(call, parts.go_on, Values::Effort::fix);
   std::vector<std::vector<Ref>> slices(parts.slices);
   for (std::int64_t i = 0; i < trips; ++i) {
     if (!go_on || i > most_unrolled) return std::nullopt;

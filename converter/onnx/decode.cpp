@@ -11,6 +11,28 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+/// Bytes of the character that begins with this one; 0: none does.
+std::size_t utf8_length(unsigned char first) {
+  if (first < 0x80) return 1;
+  if (first >= 0xc2 && first < 0xe0) return 2;
+  if (first >= 0xe0 && first < 0xf0) return 3;
+  return first >= 0xf0 && first < 0xf5 ? 4 : 0;
+}
+
+/// Texts of the file are shown to people and written into artifacts.
+std::string checked(std::string text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = utf8_length(static_cast<unsigned char>(text[i]));
+    bool whole = length > 0 && i + length <= text.size();
+    for (std::size_t k = 1; whole && k < length; ++k) whole = is_continuation(text[i + k]);
+    if (!whole) throw error("a text in the model is no UTF-8: the file is damaged");
+    i += length;
+  }
+  return text;
+}
+
 /// Reads messages that hold each other; counts how deep.
 class Decoder {
  public:
@@ -43,7 +65,7 @@ class Decoder {
     each(bytes, [&](ProtobufReader& r) {
       switch (r.field()) {
         case 1: g.node.push_back(node(r.bytes())); break;
-        case 2: g.name = r.text(); break;
+        case 2: g.name = checked(r.text()); break;
         case 5: g.initializer.push_back(tensor(r.bytes())); break;
         case 11: g.input.push_back(value_info(r.bytes())); break;
         case 12: g.output.push_back(value_info(r.bytes())); break;
@@ -59,13 +81,13 @@ class Decoder {
     NodeProto n;
     each(bytes, [&](ProtobufReader& r) {
       switch (r.field()) {
-        case 1: n.input.push_back(r.text()); break;
-        case 2: n.output.push_back(r.text()); break;
-        case 3: n.name = r.text(); break;
-        case 4: n.op_type = r.text(); break;
+        case 1: n.input.push_back(checked(r.text())); break;
+        case 2: n.output.push_back(checked(r.text())); break;
+        case 3: n.name = checked(r.text()); break;
+        case 4: n.op_type = checked(r.text()); break;
         case 5: n.attribute.push_back(attribute(r.bytes())); break;
-        case 7: n.domain = domain(r.text()); break;
-        case 8: n.overload = r.text(); break;
+        case 7: n.domain = domain(checked(r.text())); break;
+        case 8: n.overload = checked(r.text()); break;
         case 9: n.metadata_props.insert(entry(r.bytes())); break;
         default: break;
       }
@@ -77,17 +99,17 @@ class Decoder {
     AttributeProto a;
     each(bytes, [&](ProtobufReader& r) {
       switch (r.field()) {
-        case 1: a.name = r.text(); break;
+        case 1: a.name = checked(r.text()); break;
         case 2: a.f = r.real(); break;
         case 3: a.i = r.integer(); break;
-        case 4: a.s = r.text(); break;
+        case 4: a.s = checked(r.text()); break;
         case 5: a.t = tensor(r.bytes()); break;
         case 6: a.g = std::make_shared<const GraphProto>(graph(r.bytes())); break;
         case 7: reals(r.fixed(4), a.floats); break;
         case 8: r.varints([&](std::uint64_t v) { a.ints.push_back(static_cast<std::int64_t>(v)); }); break;
-        case 9: a.strings.push_back(r.text()); break;
+        case 9: a.strings.push_back(checked(r.text())); break;
         case 20: a.type = r.integer(); break;
-        case 21: a.ref_attr_name = r.text(); break;
+        case 21: a.ref_attr_name = checked(r.text()); break;
         default: break;
       }
     });
@@ -98,15 +120,15 @@ class Decoder {
     FunctionProto f;
     each(bytes, [&](ProtobufReader& r) {
       switch (r.field()) {
-        case 1: f.name = r.text(); break;
-        case 4: f.input.push_back(r.text()); break;
-        case 5: f.output.push_back(r.text()); break;
-        case 6: f.attribute.push_back(r.text()); break;
+        case 1: f.name = checked(r.text()); break;
+        case 4: f.input.push_back(checked(r.text())); break;
+        case 5: f.output.push_back(checked(r.text())); break;
+        case 6: f.attribute.push_back(checked(r.text())); break;
         case 7: f.node.push_back(node(r.bytes())); break;
         case 9: opset(r.bytes(), f.opset_import); break;
-        case 10: f.domain = domain(r.text()); break;
+        case 10: f.domain = domain(checked(r.text())); break;
         case 11: f.attribute_proto.push_back(attribute(r.bytes())); break;
-        case 13: f.overload = r.text(); break;
+        case 13: f.overload = checked(r.text()); break;
         default: break;
       }
     });
@@ -117,7 +139,7 @@ class Decoder {
     ValueInfoProto v;
     each(bytes, [&](ProtobufReader& r) {
       switch (r.field()) {
-        case 1: v.name = r.text(); break;
+        case 1: v.name = checked(r.text()); break;
         case 2: v.type = type(r.bytes()); break;
         default: break;
       }
@@ -162,7 +184,7 @@ class Decoder {
       Dimension& d = dims.emplace_back();
       each(r.bytes(), [&](ProtobufReader& inside) {
         if (inside.field() == 1) d.value = inside.integer();
-        if (inside.field() == 2) d.param = inside.text();
+        if (inside.field() == 2) d.param = checked(inside.text());
       });
     });
     return dims;
@@ -172,7 +194,7 @@ class Decoder {
     TensorProto t{.bytes = bytes};
     each(bytes, [&](ProtobufReader& r) {
       if (r.field() == 2) t.data_type = r.integer();
-      if (r.field() == 8) t.name = r.text();
+      if (r.field() == 8) t.name = checked(r.text());
     });
     return t;
   }
@@ -180,8 +202,8 @@ class Decoder {
   std::pair<std::string, std::string> entry(Bytes bytes) {
     std::pair<std::string, std::string> e;
     each(bytes, [&](ProtobufReader& r) {
-      if (r.field() == 1) e.first = r.text();
-      if (r.field() == 2) e.second = r.text();
+      if (r.field() == 1) e.first = checked(r.text());
+      if (r.field() == 2) e.second = checked(r.text());
     });
     return e;
   }
@@ -190,7 +212,7 @@ class Decoder {
     std::string of;
     std::int64_t version = 0;
     each(bytes, [&](ProtobufReader& r) {
-      if (r.field() == 1) of = domain(r.text());
+      if (r.field() == 1) of = domain(checked(r.text()));
       if (r.field() == 2) version = r.integer();
     });
     all[of] = version;

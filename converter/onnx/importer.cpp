@@ -11,6 +11,8 @@ namespace {
 
 /// Functions that call each other for ever would end here.
 constexpr int deepest_call = 64;
+/// More nodes, each counted as often as a function or loop runs it, are no model.
+constexpr int most_steps = 1'000'000;
 /// Larger results of constants are left to fusion.
 constexpr std::int64_t most_folded = 1024;
 
@@ -85,6 +87,8 @@ void Importer::run_nodes(const std::vector<NodeProto>& nodes, Scope& scope) {
 }
 
 void Importer::run_node(const NodeProto& file_node, Scope& scope) {
+  if (++steps_ > most_steps)
+    throw unsupported("its functions and loops run more than {} nodes while it is read", most_steps);
   const NodeProto node = bound(file_node, scope.frame);
   const Source source = source_of(node, scope.frame);
   const auto place = [&] {

@@ -52,6 +52,7 @@ class Importer {
   Values& values_;
   UnsupportedReport& report_;
   std::map<FunctionName, const FunctionProto*> functions_;
+  int steps_ = 0;  // nodes that were run
 };
 
 }  // namespace tenon::converter::onnx
