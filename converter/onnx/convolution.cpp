@@ -83,6 +83,14 @@ Axes shortened(Axes values) {
   return values;
 }
 
+/// One number for all axes where they agree: a 3 x 3 convolution with pad=1 reads the same in every format.
+Axes for_all(Axes values) {
+  values = shortened(std::move(values));
+  if (std::all_of(values.begin(), values.end(), [&](std::int64_t v) { return v == values[0]; }))
+    values.resize(1);
+  return values;
+}
+
 std::vector<Ref> with_bias(const Ref& x, const Ref& weight, const Ref& bias) {
   std::vector<Ref> operands = {x, weight};
   if (bias) operands.push_back(bias);
@@ -94,9 +102,9 @@ Operands convolution(Call& call) {
   if (weight.rank() != x.rank())
     throw error("a weight of rank {} for a tensor of rank {}", weight.rank(), x.rank());
   const Windows w = windows(call, x, kernel_of(weight));
-  const Conv op{.stride = w.stride,
-                .pad = shortened(w.pad),
-                .dilation = w.dilation,
+  const Conv op{.stride = for_all(w.stride),
+                .pad = for_all(w.pad),
+                .dilation = for_all(w.dilation),
                 .groups = call.integer("group", 1)};
   return {tenon::apply(op, with_bias(x, weight, call.optional_tensor(2)))};
 }
@@ -136,10 +144,10 @@ Operands convolution_transposed(Call& call) {
   };
   bool is_plain = begin == end;
   for (std::size_t i = 0; i < n; ++i) is_plain = is_plain && fits(i);
-  const ConvTranspose op{.stride = stride,
-                         .pad = is_plain ? begin : Axes(n, 0),
-                         .output_pad = is_plain ? extra : Axes(n, 0),
-                         .dilation = dilation,
+  const ConvTranspose op{.stride = for_all(stride),
+                         .pad = for_all(is_plain ? begin : Axes(n, 0)),
+                         .output_pad = for_all(is_plain ? extra : Axes(n, 0)),
+                         .dilation = for_all(dilation),
                          .groups = call.integer("group", 1)};
   if (is_plain) return {tenon::apply(op, with_bias(x, weight, bias))};
   Ref y = tenon::apply(op, with_bias(x, weight, {}));

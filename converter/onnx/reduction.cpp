@@ -24,8 +24,11 @@ namespace {
 Axes reduced_axes(const Call& call, std::size_t rank) {
   Axes all(rank);
   std::iota(all.begin(), all.end(), 0);
-  const auto given = call.axes(1, rank);
-  if (given && !given->empty()) return *given;
+  auto given = call.axes(1, rank);
+  if (given && !given->empty()) {
+    std::sort(given->begin(), given->end());
+    return *given;
+  }
   return call.integer("noop_with_empty_axes", 0) != 0 ? Axes{} : all;
 }
 

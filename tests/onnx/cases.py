@@ -12,6 +12,8 @@ from onnx.backend.test.loader import load_model_tests
 
 # Two units in the last place: the expected values are rounded after every step, ours once.
 HALVES = {onnx.TensorProto.BFLOAT16: 2**-6, onnx.TensorProto.FLOAT16: 2**-9}
+# Where zero is right, the expected values are what a transform in float32 leaves.
+NOISE = {"test_dft_inverse*": 1e-6}
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
 
 
@@ -69,6 +71,7 @@ def write_cases(root: Path, kinds=KINDS, pattern: str = "*") -> list[Case]:
                 (folder / "model.onnx").write_bytes(model.SerializeToString())
                 write_data(test, folder)
             rtol = max([test.rtol, *(HALVES.get(v.type.tensor_type.elem_type, 0) for v in model.graph.output)])
-            (folder / "case.toml").write_text(f"rtol = {rtol}\natol = {test.atol}\n")
+            atol = next((a for p, a in NOISE.items() if fnmatch.fnmatch(test.name, p)), test.atol)
+            (folder / "case.toml").write_text(f"rtol = {rtol}\natol = {atol}\n")
             cases.append(Case(test.name, kind, operator_of(test.name, model), folder))
     return cases

