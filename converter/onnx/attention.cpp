@@ -6,9 +6,11 @@
 #include <limits>
 
 #include "base/error.h"
+#include "converter/onnx/open_node.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
+#include "ir/ops/control.h"
 #include "ir/ops/create.h"
 #include "ir/ops/index.h"
 #include "ir/ops/linear.h"
@@ -213,12 +215,106 @@ Operands rotary_embedding(Call& call) {
   return {flat ? reshape(y, original) : permute(y, {0, 2, 1, 3})};
 }
 
+/// Attention whose scores and probabilities go through graphs of the model's own.
+Operands flex_attention(Call& call) {
+  const Ref q = call.tensor(0);
+  check_rank("Q", q.type(), 4);
+  const Ref k = shared(call.tensor(1), q.shape()[1]), v = shared(call.tensor(2), q.shape()[1]);
+  const Dim& width = q.shape()[3];
+  if (!call.has("scale") && !width.is_known()) throw unsupported("heads of unknown width ({})", width.str());
+  const double scale =
+      call.has("scale") ? call.number("scale", 1) : 1 / std::sqrt(static_cast<double>(width.value()));
+  const DType wide = call.dtype("softmax_precision", size_of(q.dtype()) < 4 ? DType::f32 : q.dtype());
+  const auto through = [&](const char* graph, const Ref& x) {
+    if (!call.has(graph)) return x;
+    const Operands out = call.run_graph(call.graph(graph), {x});
+    if (out.size() != 1) throw error("its graph {} gives {} values, not one", graph, out.size());
+    return cast(wide, call.values.read(out[0]));
+  };
+  const double root = std::sqrt(scale);
+  const Ref scores = through("score_mod", cast(wide, matmul(q * root, transpose(k * root, -1, -2))));
+  const Ref shares = through("prob_mod", softmax(scores, 3));
+  return {cast(q.dtype(), matmul(shares, cast(wide, v)))};
+}
+
+/// What linear attention is given for each step, with heads before places and in f32.
+struct Recurrence {
+  Ref q, k, v;
+  Ref decay, beta;  // may be missing
+  double scale = 1;
+};
+
+/// x[:, :, i] of [batch, heads, length, width].
+Ref at_step(const Ref& x, const Ref& i) { return index_select(x, 2, i); }
+
+/// One step on the state [batch, heads, width of keys, width of values]: the new state and the output.
+std::pair<Ref, Ref> linear_step(const Recurrence& r, Ref state, const Ref& i) {
+  const auto row = [](const Ref& x) {
+    return reshape(x, {x.shape()[0], x.shape()[1], Dim(1), x.shape()[2]});
+  };
+  const auto column = [](const Ref& x) {
+    return reshape(x, {x.shape()[0], x.shape()[1], x.shape()[2], Dim(1)});
+  };
+  const Ref k = at_step(r.k, i);
+  Ref v = row(at_step(r.v, i));
+  if (r.decay) state = state * column(exp(at_step(r.decay, i)));
+  if (r.beta) v = row(at_step(r.beta, i)) * (v - matmul(row(k), state));
+  state = state + column(k) * v;
+  const Ref q = row(at_step(r.q, i));
+  const Ref out = matmul(q, shared(state, q.shape()[1])) * r.scale;
+  return {state, reshape(out, {out.shape()[0], out.shape()[1], out.shape()[3]})};
+}
+
+/// Attention without a softmax: a state that each place reads and writes, step by step.
+Operands linear_attention(Call& call) {
+  const std::int64_t q_heads = call.integer("q_num_heads"), heads = call.integer("kv_num_heads");
+  const std::string rule = call.text("update_rule", "gated_delta");
+  const bool gated = rule == "gated" || rule == "gated_delta",
+             delta = rule == "delta" || rule == "gated_delta";
+  if (!gated && !delta && rule != "linear") throw error("its update_rule is '{}'", rule);
+  if (gated != call.has(4) || delta != call.has(5))
+    throw error("its decay and beta do not fit its rule {}", rule);
+  const DType dtype = call.operand(0).type().dtype;
+  const auto wide = [&](std::size_t i, std::int64_t count) {
+    return cast(DType::f32, with_heads(call.tensor(i), count));
+  };
+  Recurrence r{.q = wide(0, q_heads), .k = wide(1, heads), .v = wide(2, heads)};
+  if (gated) r.decay = wide(4, heads);
+  if (delta) r.beta = wide(5, call.operand(5).type().shape.at(2) == Dim(1) ? 1 : heads);
+  const Dim &batch = r.k.shape()[0], &width = r.k.shape()[3], &steps = r.k.shape()[2];
+  if (!width.is_known()) throw unsupported("heads of unknown width ({})", width.str());
+  r.scale = call.number("scale", 0) != 0 ? call.number("scale", 0)
+                                         : 1 / std::sqrt(static_cast<double>(width.value()));
+  Builder& build = call.build;
+  const Ref past = call.has(3) ? call.tensor(3) : Ref();
+  const Shape shape = {batch, Dim(heads), width, r.v.shape()[3]};
+  const Ref state = past ? cast(DType::f32, past) : full(shape, 0, DType::f32, build.place());
+  OpenNode open(build, Loop{.carried = 1, .limit = steps},
+                {build.literal(std::int64_t{1}, DType::boolean).value(), state.value()}, 1);
+  Region& region = open.node().region();
+  {
+    const auto inside = build.enter(region);
+    const Ref i = build.ref(region.add_parameter({DType::i64, {}}));
+    const Ref before = build.ref(region.add_parameter(state.type()));
+    const auto [after, out] = linear_step(r, before, i);
+    region.add_result(build.literal(std::int64_t{1}, DType::boolean).value());
+    region.add_result(after.value());
+    region.add_result(out.value());
+  }
+  const Operands done = open.finish();
+  const Ref rows = permute(call.values.read(done[1]), {1, 0, 2, 3});  // [batch, length, heads, width]
+  const Ref y = reshape(rows, {batch, steps, Dim(q_heads) * shape[3]});
+  return {cast(dtype, y), cast(past ? past.dtype() : dtype, call.values.read(done[0]))};
+}
+
 }  // namespace
 
 std::span<const Entry> attention_entries() {
   static constexpr std::array entries = {
       Entry{"Attention", attention},
+      Entry{"LinearAttention", linear_attention},
       Entry{"RotaryEmbedding", rotary_embedding},
+      Entry{"ai.onnx.preview.FlexAttention", flex_attention},
   };
   return entries;
 }

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/error.h"
-#include "converter/interpreter/regions.h"
+#include "converter/onnx/open_node.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/create.h"
@@ -22,32 +22,6 @@ constexpr std::int64_t most_unrolled = 1000;
 bool is_poisoned(const Operands& all) {
   return std::any_of(all.begin(), all.end(), [](const Operand& o) { return o.is<Poisoned>(); });
 }
-
-/// A node with regions that is being filled; what is not finished goes away again.
-class OpenNode {
- public:
-  OpenNode(Builder& build, Op op, std::vector<Value*> inputs, std::size_t regions)
-      : node_(build.region().insert_typed(std::move(op), std::move(inputs), {}, regions, nullptr,
-                                          build.place().source)) {}
-  ~OpenNode() {
-    if (node_) node_->parent().erase(node_);
-  }
-  OpenNode(const OpenNode&) = delete;
-  OpenNode& operator=(const OpenNode&) = delete;
-
-  Node& node() { return *node_; }
-  Operands finish() {
-    capture(*node_);
-    node_->add_outputs(node_->infer());
-    Operands out;
-    for (std::size_t i = 0; i < node_->num_outputs(); ++i) out.emplace_back(node_->output(i));
-    node_ = nullptr;
-    return out;
-  }
-
- private:
-  Node* node_;
-};
 
 /// A bool of rank 0, as IR conditions are.
 Ref condition(const Ref& r) { return r.rank() == 0 ? r : reshape(r, {}); }

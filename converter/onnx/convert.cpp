@@ -9,13 +9,26 @@ namespace tenon::converter::onnx {
 
 namespace {
 
+/// The items of a sequence are outputs of their own: "y.0", "y.1".
+void add_items(const std::string& name, const Operand& output, Values& values, UnsupportedReport& report) {
+  if (output.is<Absent>())
+    return report.add("output", fmt::format("'{}' is an empty optional", name), "", {});
+  if (const auto* items = output.get<Sequence>()) {
+    for (std::size_t i = 0; i < (*items)->size(); ++i)
+      add_items(fmt::format("{}.{}", name, i), (**items)[i], values, report);
+    return;
+  }
+  values.build.graph().body().add_result(values.read(output).value());
+  values.build.graph().output_names.push_back(name);
+}
+
 void add_outputs(const ModelProto& model, const Operands& outputs, Values& values,
                  UnsupportedReport& report) {
   Graph& graph = values.build.graph();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const ValueInfoProto& declared = model.graph.output[i];
     if (!outputs[i].is_tensor()) {
-      report.add("output", fmt::format("'{}' is no tensor", declared.name), "", {});
+      add_items(declared.name, outputs[i], values, report);
       continue;
     }
     const Ref value = values.read(outputs[i]);

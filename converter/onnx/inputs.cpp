@@ -51,24 +51,32 @@ class Inputs {
     return fmt::format("{}", fmt::join(all, ", "));
   }
 
-  const InputSpec* spec_for(const std::string& name) {
-    const auto take = [&](auto&& is_it) -> const InputSpec* {
-      for (std::size_t i = 0; i < used_.size(); ++i) {
-        if (used_[i] || !is_it(options_.inputs[i])) continue;
-        used_[i] = true;
-        return &options_.inputs[i];
-      }
-      return nullptr;
-    };
-    if (const auto* named = take([&](const InputSpec& s) { return s.name == name; })) return named;
-    if (weights_.contains(name)) return nullptr;
-    return take([](const InputSpec& s) { return s.name.empty(); });
+  const InputSpec* named_spec(std::string_view name) {
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+      if (used_[i] || options_.inputs[i].name != name) continue;
+      used_[i] = true;
+      return &options_.inputs[i];
+    }
+    return nullptr;
   }
 
+  const InputSpec* spec_for(const std::string& name) {
+    if (const auto* named = named_spec(name)) return named;
+    return weights_.contains(name) ? nullptr : named_spec("");
+  }
+
+  /// The items of a sequence are inputs of their own: "x.0", "x.1". An optional that is not given is absent.
   Operand input(const ValueInfoProto& v, const InputSpec* spec) {
-    if (v.type.kind != TypeProto::Kind::tensor)
-      throw unsupported("the input '{}' is no tensor: sequences, optionals and maps are no inputs here",
-                        v.name);
+    using Kind = TypeProto::Kind;
+    if (v.type.kind == Kind::sequence && v.type.inner) return sequence({v.name, *v.type.inner});
+    if (v.type.kind == Kind::optional && v.type.inner) {
+      const bool is_given =
+          spec || std::any_of(options_.inputs.begin(), options_.inputs.end(),
+                              [&](const InputSpec& s) { return s.name.starts_with(v.name + "."); });
+      return is_given ? input({v.name, *v.type.inner}, spec) : Operand();
+    }
+    if (v.type.kind != Kind::tensor)
+      throw unsupported("the input '{}' is a map, a sparse tensor or opaque", v.name);
     const auto dtype = dtype_from_onnx(v.type.elem_type);
     if (!dtype)
       throw unsupported("the input '{}' has ONNX's element type {}, which Tenon does not have", v.name,
@@ -91,6 +99,14 @@ class Inputs {
     Operand made(parameter);
     if (is_narrow(v.type.elem_type)) made.narrow = v.type.elem_type;
     return made;
+  }
+
+  Operand sequence(const ValueInfoProto& item) {
+    std::vector<Operand> items;
+    while (const InputSpec* spec = named_spec(fmt::format("{}.{}", item.name, items.size())))
+      items.push_back(input({spec->name, item.type}, spec));
+    if (items.empty()) missing_.push_back(fmt::format("--input {}.0=f32[?,?]", item.name));
+    return Sequence(std::make_shared<const std::vector<Operand>>(std::move(items)));
   }
 
   static Operand fixed(const ValueInfoProto& v, DType dtype, const InputLiteral& literal) {

@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import onnx
 from onnx import numpy_helper
 from onnx.backend.test.loader import load_model_tests
@@ -39,16 +40,22 @@ def operator_of(name: str, model: onnx.ModelProto) -> str:
 
 def write_data(test, folder: Path) -> None:
     graph = test.model.graph
-    if any(v.type.WhichOneof("value") != "tensor_type" for v in (*graph.input, *graph.output)):
-        return  # the model itself is refused
     for k, (inputs, outputs) in enumerate(test.data_sets):
         data = folder / f"test_data_set_{k}"
         data.mkdir(exist_ok=True)
         for values, infos, prefix in ((inputs, graph.input, "input"), (outputs, graph.output, "output")):
-            for i, (value, info) in enumerate(zip(values, infos)):
-                message = value if isinstance(value, onnx.TensorProto) else numpy_helper.from_array(value, info.name)
-                message.name = info.name
+            named = [item for value, info in zip(values, infos) for item in items(value, info.name)]
+            for i, (name, item) in enumerate(named):
+                message = item if isinstance(item, onnx.TensorProto) else numpy_helper.from_array(np.asarray(item))
+                message.name = name
                 (data / f"{prefix}_{i}.pb").write_bytes(message.SerializeToString())
+
+
+def items(value, name: str) -> list:
+    """The tensors in a value, with the names that Tenon gives them."""
+    if isinstance(value, list):
+        return [item for i, v in enumerate(value) for item in items(v, f"{name}.{i}")]
+    return [] if value is None else [(name, value)]
 
 
 def write_cases(root: Path, kinds=KINDS, pattern: str = "*") -> list[Case]:

@@ -6,8 +6,8 @@ from pathlib import Path
 HEAD = """# ONNX coverage
 
 Written by `./dev onnx`. Cases are ONNX's own backend tests (`onnx.backend.test`): models of a node or a few with inputs and the
-outputs expected of them, compared by the tolerances that the test gives (most: rtol 1e-3, atol 1e-7). `tenon check` runs
-each in a process of its own. Inputs that decide sizes or axes (a shape, the axes of a reduction) are given as values of the case, and the
+outputs expected of them, compared by the tolerances that the test gives (most: rtol 1e-3, atol 1e-7); outputs in float16 and bfloat16 may differ by two
+units in the last place, because the expected ones are rounded after every step. `tenon check` runs each in a process of its own. Inputs that decide sizes or axes (a shape, the axes of a reduction) are given as values of the case, and the
 graph holds for these alone ([converter.md](converter.md#onnx-models)).
 """
 VERDICTS = ("equal", "refused", "wrong", "crash")
