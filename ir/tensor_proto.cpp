@@ -3,31 +3,22 @@
 
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/protobuf.h"
+#include "ir/narrow.h"
 
 namespace tenon {
 namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// What a type of less than 16 bits means, bit by bit: floats have exponent and mantissa, whole numbers no
-// exponent.
-struct Narrow {
-  int bits = 0, exponent = 0, mantissa = 0, bias = 0;
-  bool is_signed = true;
-  enum Specials : std::uint8_t { none, ieee, nan_at_end, nan_at_minus_zero } specials = none;
-};
-
 struct OnnxType {
   std::string_view name;
   std::optional<DType> dtype;
-  Narrow narrow = {};
+  NarrowFormat narrow = {};
 };
 // In the order of TensorProto.DataType, from 0.
 constexpr std::array<OnnxType, 29> onnx_types{{
@@ -48,10 +39,10 @@ constexpr std::array<OnnxType, 29> onnx_types{{
     {"COMPLEX64", DType::c64},
     {"COMPLEX128", DType::c128},
     {"BFLOAT16", DType::bf16},
-    {"FLOAT8E4M3FN", DType::f16, {8, 4, 3, 7, true, Narrow::nan_at_end}},
-    {"FLOAT8E4M3FNUZ", DType::f16, {8, 4, 3, 8, true, Narrow::nan_at_minus_zero}},
-    {"FLOAT8E5M2", DType::f16, {8, 5, 2, 15, true, Narrow::ieee}},
-    {"FLOAT8E5M2FNUZ", DType::f16, {8, 5, 2, 16, true, Narrow::nan_at_minus_zero}},
+    {"FLOAT8E4M3FN", DType::f16, {8, 4, 3, 7, true, NarrowFormat::nan_at_end}},
+    {"FLOAT8E4M3FNUZ", DType::f16, {8, 4, 3, 8, true, NarrowFormat::nan_at_minus_zero}},
+    {"FLOAT8E5M2", DType::f16, {8, 5, 2, 15, true, NarrowFormat::ieee}},
+    {"FLOAT8E5M2FNUZ", DType::f16, {8, 5, 2, 16, true, NarrowFormat::nan_at_minus_zero}},
     {"UINT4", DType::u8, {4, 0, 0, 0, false}},
     {"INT4", DType::i8, {4, 0, 0, 0, true}},
     {"FLOAT4E2M1", DType::f16, {4, 2, 1, 1, true}},
@@ -67,25 +58,6 @@ const OnnxType* onnx_type(std::int64_t number) {
   return &onnx_types[static_cast<std::size_t>(number)];
 }
 
-double narrow_value(unsigned code, const Narrow& t) {
-  const unsigned sign_bit = 1u << (t.bits - 1);
-  if (t.exponent == 0) {
-    const auto whole = static_cast<int>(code);
-    return t.is_signed && (code & sign_bit) ? whole - (1 << t.bits) : whole;
-  }
-  const unsigned magnitude = code & (sign_bit - 1);
-  const unsigned exponent = magnitude >> t.mantissa, mantissa = magnitude & ((1u << t.mantissa) - 1);
-  const double sign = code & sign_bit ? -1 : 1;
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  if (t.specials == Narrow::nan_at_minus_zero && code == sign_bit) return nan;
-  if (t.specials == Narrow::nan_at_end && magnitude == sign_bit - 1) return nan;
-  if (t.specials == Narrow::ieee && exponent == (1u << t.exponent) - 1)
-    return mantissa ? nan : sign * std::numeric_limits<double>::infinity();
-  const double fraction = static_cast<double>(mantissa) / (1 << t.mantissa);
-  return exponent == 0 ? sign * std::ldexp(fraction, 1 - t.bias)
-                       : sign * std::ldexp(1 + fraction, static_cast<int>(exponent) - t.bias);
-}
-
 // Elements of less than 8 bits share a byte, the first in its low bits.
 Tensor unpacked(std::span<const std::byte> data, const OnnxType& type, const Index& dims) {
   Tensor t = Tensor::empty(*type.dtype, dims);
@@ -93,7 +65,7 @@ Tensor unpacked(std::span<const std::byte> data, const OnnxType& type, const Ind
   std::size_t i = 0;
   for_each_index(dims, [&](std::span<const std::int64_t> at) {
     const unsigned code = (static_cast<unsigned>(data[i / each]) >> (i % each * bits)) & ((1u << bits) - 1);
-    t.set_double(at, narrow_value(code, type.narrow));
+    t.set_double(at, type.narrow.value(code));
     ++i;
   });
   return t;
@@ -202,10 +174,12 @@ std::optional<DType> dtype_from_onnx(std::int64_t number) {
   return type ? type->dtype : std::nullopt;
 }
 
-bool is_narrow(std::int64_t number) {
+const NarrowFormat* narrow_format(std::int64_t number) {
   const OnnxType* type = onnx_type(number);
-  return type && type->narrow.bits > 0 && type->dtype;
+  return type && type->narrow.bits > 0 ? &type->narrow : nullptr;
 }
+
+bool is_narrow(std::int64_t number) { return narrow_format(number) != nullptr; }
 
 std::string onnx_type_name(std::int64_t number) {
   const OnnxType* type = onnx_type(number);

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "converter/onnx/narrow.h"
 #include "converter/onnx/table.h"
+#include "ir/narrow.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/conv.h"
@@ -68,20 +69,15 @@ std::int64_t narrow_result(const Call& call) {
 /// Whole numbers of few bits have bounds of their own, floats are rounded to their own grid.
 Operand quantized_narrow(const Call& call, const Ref& x, const Ref& scale, const Ref& zero,
                          std::int64_t type) {
-  const auto within = [&](double low, double high, DType to) {
-    Ref y = round(cast(DType::f32, x) / cast(DType::f32, scale));
-    if (zero) y = y + cast(DType::f32, zero);
-    Operand out(cast(to, apply(Clamp{.min = low, .max = high}, {y})));
-    out.narrow = type;
-    return out;
-  };
-  switch (type) {
-    case 21: return within(0, 15, DType::u8);
-    case 22: return within(-8, 7, DType::i8);
-    case 25: return within(0, 3, DType::u8);
-    case 26: return within(-2, 1, DType::i8);
-    default: return narrowed(call, cast(DType::f32, x) / cast(DType::f32, scale), type);
-  }
+  const NarrowFormat& format = *narrow_format(type);
+  Ref y = cast(DType::f32, x) / cast(DType::f32, scale);
+  if (format.is_float()) return narrowed(call, y, type);
+  y = round(y);
+  if (zero) y = y + cast(DType::f32, zero);
+  Operand out(cast(format.is_signed ? DType::i8 : DType::u8,
+                   apply(Clamp{.min = format.least(), .max = format.largest()}, {y})));
+  out.narrow = type;
+  return out;
 }
 
 Operands quantize(Call& call) {

@@ -291,3 +291,18 @@ def test_what_pytorch_exports_is_the_same_graph(run, tmp_path, exporter):
                       verbose=False)  # fmt: skip
     torch.jit.save(torch.jit.trace(model, x), tmp_path / "model.pt")
     assert "same fused graph" in run("equiv", "model.pt", "model.onnx", code=DONE)
+
+
+def test_the_items_of_a_sequence_are_inputs_and_outputs(run, tmp_path):
+    model = onnx.parser.parse_model(HEAD + """g (seq(float[K]) x) => (seq(float[K]) y) <int64 zero = {0}> {
+        first = SequenceAt(x, zero)
+        y = SequenceInsert(x, first)
+    }""")
+    onnx.save(model, tmp_path / "model.onnx")
+    np.save(tmp_path / "a.npy", X[0])
+    np.save(tmp_path / "b.npy", X[1, :3])
+    run("run", "model.onnx", "--input", "x.0=a.npy", "--input", "x.1=b.npy", "--output", "out.npz", code=DONE)
+    out = np.load(tmp_path / "out.npz")
+    assert list(out) == ["y.0", "y.1", "y.2"]
+    np.testing.assert_array_equal(out["y.2"], X[0])
+    assert "--input x.0=f32[?,?]" in run("inspect", "model.onnx", code=BAD_INPUT)
