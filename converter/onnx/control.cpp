@@ -40,25 +40,25 @@ Operands if_else(Call& call) {
     return call.run_graph(*known ? then_branch : else_branch, {});
   OpenNode open(call.build, If{}, {condition(call.tensor(0)).value()}, 2);
   std::array<std::vector<Type>, 2> types;
+  bool fit = true;  // as outputs of one node
   for (const std::size_t k : {0, 1}) {
     const auto inside = call.build.enter(open.node().region(k));
     const Operands results = call.run_graph(k == 0 ? then_branch : else_branch, {});
     if (is_poisoned(results)) return Operands(call.node.output.size(), Poisoned{});
+    fit = fit && std::all_of(results.begin(), results.end(), [](const Operand& o) { return o.is_tensor(); });
+    if (!fit) break;
     for (const Operand& o : results) {
       const Ref value = call.values.read(o);
       types[k].push_back(value.type());
       open.node().region(k).add_result(value.value());
     }
   }
-  if (types[0].size() != types[1].size()) throw error("its branches have different numbers of outputs");
-  for (std::size_t i = 0; i < types[0].size(); ++i) {
-    if (types[0][i] == types[1][i]) continue;
-    if (const auto fixed = known_bool(call, call.operand(0), Values::Effort::fix))
-      return call.run_graph(*fixed ? then_branch : else_branch, {});
-    throw unsupported("its branches give {} and {}, and which one is taken is not known", types[0][i].str(),
-                      types[1][i].str());
-  }
-  return open.finish();
+  if (fit && types[0].size() != types[1].size())
+    throw error("its branches have different numbers of outputs");
+  if (fit && types[0] == types[1]) return open.finish();
+  if (const auto fixed = known_bool(call, call.operand(0), Values::Effort::fix))
+    return call.run_graph(*fixed ? then_branch : else_branch, {});
+  throw unsupported("its branches give values of different types, and which one is taken is not known");
 }
 
 /// What the steps of a loop are given and leave.

@@ -101,6 +101,19 @@ Operands cast_like(Call& call) {
   return {cast(like.type().dtype, call.tensor(0))};
 }
 
+/// The same bits as another type: of whole numbers of one size their own conversion.
+Operands bit_cast(Call& call) {
+  const Ref x = call.tensor(0);
+  const DType to = call.dtype("to");
+  const bool are_whole = is_integral(x.dtype()) && is_integral(to);
+  if (is_narrow(call.integer("to")) ||
+      (x.dtype() != to && !are_whole && !(is_bool(x.dtype()) && is_integral(to))))
+    throw unsupported("the bits of {} as {}", name(x.dtype()), name(to));
+  if (size_of(x.dtype()) != size_of(to))
+    throw error("{} and {} have different sizes", name(x.dtype()), name(to));
+  return {cast(to, x)};
+}
+
 Operands bit_shift(Call& call) {
   const auto in = pointwise_operands(call);
   const std::string direction = call.text("direction", "");
@@ -191,6 +204,7 @@ Operands binarizer(Call& call) {
 
 std::span<const Entry> pointwise_entries() {
   static constexpr std::array entries = {
+      Entry{"BitCast", bit_cast},
       Entry{"BitShift", bit_shift},
       Entry{"Cast", cast_to},
       Entry{"CastLike", cast_like},

@@ -28,7 +28,7 @@ def write_table(path: Path, records: list[dict]) -> None:
         if r["kind"] == "node":
             by_operator[r["operator"]][r["verdict"]] += 1
         if r["verdict"] == "refused":
-            reasons[r["operator"]][r["reason"]] += 1
+            reasons[r["operator"]][r["reason"].removeprefix("the model uses something that Tenon does not support: ")] += 1
     lines += [row(kind, counts) for kind, counts in sorted(by_kind.items())]
     lines += ["\n## Operators of the node tests\n", *head]
     lines += [row(f"`{name}`", counts) for name, counts in sorted(by_operator.items())]
