@@ -22,9 +22,8 @@ double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-std::variant<torchscript::Program, onnx_reader::ModelProto> read_source(const std::filesystem::path& path,
-                                                                        FileKind kind,
-                                                                        const std::filesystem::path& weights) {
+std::variant<torchscript::Program, onnx_reader::ModelProto> read_source(
+    const std::filesystem::path& path, FileKind kind, const std::filesystem::path& weights) {
   if (kind == FileKind::onnx) return onnx_reader::load(path);
   if (kind == FileKind::pt2) return exported::load(path, weights);
   return torchscript::load(path);

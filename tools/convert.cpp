@@ -57,7 +57,8 @@ class Source {
   Source(const Model& model, const ModelOptions& options) : model_(model), method_(options.method) {
     if (model.is_pytorch())
       torch_ = std::make_unique<TorchOracle>(
-          model.path, OracleOptions{.fixed = fixed_numbers(options.open_options().convert.inputs), .weights = options.weights});
+          model.path, OracleOptions{.fixed = fixed_numbers(options.open_options().convert.inputs),
+                                    .weights = options.weights});
   }
 
   std::vector<Tensor> outputs(const std::vector<Tensor>& inputs) {
