@@ -16,6 +16,7 @@
 #include "runtime/inputs.h"
 #include "runtime/session.h"
 #include "verify/bisect.h"
+#include "verify/onnxruntime.h"
 #include "verify/samples.h"
 #include "verify/torch.h"
 
@@ -172,7 +173,8 @@ class CaseRun {
     std::sort(in_order.begin(), in_order.end(),
               [](const auto* a, const auto* b) { return a->index < b->index; });
     for (const StoredTensor* t : in_order)
-      options_.convert.inputs.push_back({t->name, Type{t->tensor.dtype(), to_shape(t->tensor.shape())}});
+      options_.convert.inputs.push_back(
+          {t->name, Type{t->tensor.dtype(), to_shape(t->tensor.shape())}, t->tensor});
   }
 
   void check_graph() {
@@ -201,7 +203,6 @@ class CaseRun {
 
   void run_sample(const StoredSample& sample) {
     events_.stage("running " + sample.name);
-    const Graph& graph = *model_.graph;
     BoundSample bound = bind_or_make(sample);
     const auto plan = session_->plan_for(bound.inputs);
     Measures& m = result_.measures;
@@ -210,7 +211,7 @@ class CaseRun {
     const std::vector<Tensor> outputs = session_->run(bound.inputs);
     std::vector<Tensor> truth;
     if (update_.outputs && !sample.folder.empty()) {
-      truth = model_.is_source() ? torch_outputs(torch(), graph, bound.inputs, settings_.method) : outputs;
+      truth = source_outputs(bound.inputs, outputs);
       to_record_.push_back({&sample, bound, truth});
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -221,6 +222,13 @@ class CaseRun {
       compare_with(expected, outputs[i], i, sample.name, file, bound.inputs);
     }
     ++m.samples;
+  }
+
+  // What the source gives; an artifact's own outputs.
+  std::vector<Tensor> source_outputs(const std::vector<Tensor>& inputs, const std::vector<Tensor>& own) {
+    if (!model_.is_source()) return own;
+    if (model_.is_pytorch()) return torch_outputs(torch(), *model_.graph, inputs, settings_.method);
+    return onnxruntime_outputs(case_.model, *model_.graph, inputs);
   }
 
   // While recording, a sample without inputs gets random ones.
@@ -307,7 +315,7 @@ class CaseRun {
     events_.stage("looking for the first difference");
     const WrongOutput& wrong = *first_wrong_;
     Failure& f = result_.failures.at(wrong.failure);
-    const bool has_torch = model_.is_source();
+    const bool has_torch = model_.is_pytorch();
     if (has_torch && agrees_with_torch(wrong)) {
       f.details += "LibTorch gives what Tenon gives: the stored output is not this model's\n";
       return;

@@ -13,8 +13,11 @@ constexpr int max_nodes = 1000;
 
 class Folder {
  public:
+  explicit Folder(const KnownParameters& parameters) : parameters_(parameters) {}
+
   std::optional<Tensor> value(const Value* v) {
     if (v->is_constant()) return v->tensor().defined() ? std::optional(v->tensor()) : std::nullopt;
+    if (v->kind() == Value::Kind::parameter) return parameters_ ? parameters_(v) : std::nullopt;
     const Node* node = v->node();
     if (!node || !is_small(*node)) return std::nullopt;
     const auto known = results_.find(node);
@@ -45,12 +48,15 @@ class Folder {
     return evaluate(node.op(), inputs);
   }
 
+  const KnownParameters& parameters_;
   std::unordered_map<const Node*, std::vector<Tensor>> results_;
   int nodes_ = 0;
 };
 
 }  // namespace
 
-std::optional<Tensor> constant_value(const Value* v) { return Folder().value(v); }
+std::optional<Tensor> constant_value(const Value* v, const KnownParameters& parameters) {
+  return Folder(parameters).value(v);
+}
 
 }  // namespace tenon::converter

@@ -4,12 +4,11 @@
 #include <set>
 
 #include "base/error.h"
+#include "converter/finish.h"
 #include "converter/interpreter/interpreter.h"
 #include "converter/interpreter/numbers.h"
 #include "converter/interpreter/scalars.h"
 #include "converter/interpreter/states.h"
-#include "ir/ops/control.h"
-#include "ir/verify.h"
 
 namespace tenon {
 
@@ -301,14 +300,6 @@ class Outputs {
   UnsupportedReport& report_;
 };
 
-/// Drops nodes nobody reads: lengths that were asked for, views that were not used.
-void erase_dead_nodes(Region& region) {
-  std::vector<Node*> nodes;
-  for (const auto& node : region.nodes()) nodes.push_back(node.get());
-  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it)
-    if (is_dead(**it)) region.erase(*it);
-}
-
 const ts::Function& entry_method(const ts::Program& program, const std::string& name) {
   if (const ts::Function* f = program.root->type->method(name)) return *f;
   std::string known;
@@ -383,14 +374,7 @@ std::unique_ptr<Graph> convert_torchscript(const ts::Program& program, const Con
   if (options.notes) *options.notes = result.notes;
   if (!result.report.empty()) throw result.report.to_error().at(program.path);
   if (result.failure) throw *result.failure;
-  Graph& graph = *result.graph;
-  for (Region* region : program_regions(graph)) {
-    erase_dead_nodes(*region);
-    region->erase_unused_literals();
-  }
-  graph.erase_unused_weights();
-  verify(graph);
-  number_origins(graph);
+  converter::finish(*result.graph);
   return std::move(result.graph);
 }
 

@@ -20,6 +20,8 @@ using InputLiteral = std::variant<std::monostate, bool, std::int64_t, double, st
 struct InputSpec {
   std::string name;  // empty: the next argument that no other spec names
   std::variant<tenon::Type, InputLiteral> value;
+  /// A tensor that the input is given, where one is: ONNX's inputs that decide sizes are fixed at it.
+  std::optional<Tensor> example = {};
 };
 
 struct ConvertOptions {

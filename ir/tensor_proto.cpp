@@ -1,133 +1,133 @@
 // Reading a TensorProto: the fields of the message, then its data as elements.
 #include "ir/tensor_proto.h"
 
+#include <array>
+#include <charconv>
 #include <cstring>
-#include <optional>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "base/protobuf.h"
+#include "ir/narrow.h"
 
 namespace tenon {
 namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// The fields of a protobuf message, one after the other.
-class WireReader {
- public:
-  explicit WireReader(Bytes bytes) : rest_(bytes) {}
-
-  bool done() const { return rest_.empty(); }
-
-  std::uint64_t varint() {
-    std::uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      const auto byte = static_cast<std::uint64_t>(take(1)[0]);
-      value |= (byte & 0x7f) << shift;
-      if (byte < 0x80) return value;
-    }
-    throw damaged();
-  }
-
-  Bytes take(std::uint64_t count) {
-    if (count > rest_.size()) throw damaged();
-    const Bytes taken = rest_.first(count);
-    rest_ = rest_.subspan(count);
-    return taken;
-  }
-
-  Bytes block() { return take(varint()); }
-
-  static Error damaged() { return error("this is no TensorProto, or a damaged one"); }
-
- private:
-  Bytes rest_;
+struct OnnxType {
+  std::string_view name;
+  std::optional<DType> dtype;
+  NarrowFormat narrow = {};
 };
+// In the order of TensorProto.DataType, from 0.
+constexpr std::array<OnnxType, 29> onnx_types{{
+    {"UNDEFINED", {}},
+    {"FLOAT", DType::f32},
+    {"UINT8", DType::u8},
+    {"INT8", DType::i8},
+    {"UINT16", DType::u16},
+    {"INT16", DType::i16},
+    {"INT32", DType::i32},
+    {"INT64", DType::i64},
+    {"STRING", {}},
+    {"BOOL", DType::boolean},
+    {"FLOAT16", DType::f16},
+    {"DOUBLE", DType::f64},
+    {"UINT32", DType::u32},
+    {"UINT64", DType::u64},
+    {"COMPLEX64", DType::c64},
+    {"COMPLEX128", DType::c128},
+    {"BFLOAT16", DType::bf16},
+    {"FLOAT8E4M3FN", DType::f16, {8, 4, 3, 7, true, NarrowFormat::nan_at_end}},
+    {"FLOAT8E4M3FNUZ", DType::f16, {8, 4, 3, 8, true, NarrowFormat::nan_at_minus_zero}},
+    {"FLOAT8E5M2", DType::f16, {8, 5, 2, 15, true, NarrowFormat::ieee}},
+    {"FLOAT8E5M2FNUZ", DType::f16, {8, 5, 2, 16, true, NarrowFormat::nan_at_minus_zero}},
+    {"UINT4", DType::u8, {4, 0, 0, 0, false}},
+    {"INT4", DType::i8, {4, 0, 0, 0, true}},
+    {"FLOAT4E2M1", DType::f16, {4, 2, 1, 1, true}},
+    {"FLOAT8E8M0", {}},
+    {"UINT2", DType::u8, {2, 0, 0, 0, false}},
+    {"INT2", DType::i8, {2, 0, 0, 0, true}},
+    {"FLOAT6E2M3", {}},
+    {"FLOAT6E3M2", {}},
+}};
 
-enum Wire : std::uint64_t { varint = 0, fixed64 = 1, length = 2, fixed32 = 5 };
+const OnnxType* onnx_type(std::int64_t number) {
+  if (number < 0 || number >= static_cast<std::int64_t>(onnx_types.size())) return nullptr;
+  return &onnx_types[static_cast<std::size_t>(number)];
+}
 
-std::optional<DType> dtype_of(std::uint64_t onnx) {
-  switch (onnx) {
-    case 1: return DType::f32;
-    case 2: return DType::u8;
-    case 3: return DType::i8;
-    case 4: return DType::u16;
-    case 5: return DType::i16;
-    case 6: return DType::i32;
-    case 7: return DType::i64;
-    case 9: return DType::boolean;
-    case 10: return DType::f16;
-    case 11: return DType::f64;
-    case 12: return DType::u32;
-    case 13: return DType::u64;
-    case 14: return DType::c64;
-    case 15: return DType::c128;
-    case 16: return DType::bf16;
-    default: return std::nullopt;
-  }
+// Elements of less than 8 bits share a byte, the first in its low bits.
+Tensor unpacked(std::span<const std::byte> data, const OnnxType& type, const Index& dims) {
+  Tensor t = Tensor::empty(*type.dtype, dims);
+  const auto bits = static_cast<std::size_t>(type.narrow.bits), each = 8 / bits;
+  std::size_t i = 0;
+  for_each_index(dims, [&](std::span<const std::int64_t> at) {
+    const unsigned code = (static_cast<unsigned>(data[i / each]) >> (i % each * bits)) & ((1u << bits) - 1);
+    t.set_double(at, type.narrow.value(code));
+    ++i;
+  });
+  return t;
 }
 
 struct Message {
-  std::uint64_t data_type = 0, data_location = 0;
+  std::int64_t data_type = 0, data_location = 0;
   std::string name;
   Index dims;
   std::optional<Bytes> raw;
   std::vector<std::byte> floats;        // float_data and double_data: elements as they are
   std::vector<std::uint64_t> integers;  // int32_data, int64_data, uint64_data
-  bool strings = false;
+  std::optional<ExternalData> external;
 };
 
-// A repeated number stands alone or in a packed block.
-void read_varints(WireReader& reader, std::uint64_t wire, auto&& add) {
-  if (wire == Wire::varint) return add(reader.varint());
-  if (wire != Wire::length) throw WireReader::damaged();
-  WireReader block(reader.block());
-  while (!block.done()) add(block.varint());
+std::uint64_t size_from(const std::string& text) {
+  std::uint64_t value = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc() || end != text.data() + text.size())
+    throw error("'{}' is no place in a file of external data", text);
+  return value;
 }
 
-void skip(WireReader& reader, std::uint64_t wire) {
-  switch (wire) {
-    case Wire::varint: reader.varint(); break;
-    case Wire::fixed64: reader.take(8); break;
-    case Wire::length: reader.block(); break;
-    case Wire::fixed32: reader.take(4); break;
-    default: throw WireReader::damaged();
+// One entry of external_data: a key and its value.
+void read_external(Bytes bytes, ExternalData& external) {
+  ProtobufReader reader(bytes);
+  std::string key, value;
+  while (reader.next()) {
+    if (reader.field() == 1) key = reader.text();
+    if (reader.field() == 2) value = reader.text();
   }
+  if (key == "location") external.location = value;
+  if (key == "offset") external.offset = size_from(value);
+  if (key == "length") external.length = size_from(value);
 }
 
 Message read_message(Bytes bytes) {
   Message message;
-  WireReader reader(bytes);
-  const auto text = [&] {
-    const Bytes block = reader.block();
-    return std::string(reinterpret_cast<const char*>(block.data()), block.size());
+  ProtobufReader reader(bytes);
+  const auto add_floats = [&](std::size_t size) {
+    const Bytes block = reader.fixed(size);
+    message.floats.insert(message.floats.end(), block.begin(), block.end());
   };
-  while (!reader.done()) {
-    const std::uint64_t tag = reader.varint(), wire = tag & 7;
-    const auto expect = [&](std::uint64_t kind) {
-      if (wire != kind) throw WireReader::damaged();
-    };
-    const auto add_floats = [&](std::uint64_t size) {
-      const Bytes block = wire == Wire::length ? reader.block() : reader.take(size);
-      message.floats.insert(message.floats.end(), block.begin(), block.end());
-    };
-    const auto add_integer = [&](std::uint64_t v) { message.integers.push_back(v); };
-    switch (tag >> 3) {
+  while (reader.next()) {
+    switch (reader.field()) {
       case 1:
-        read_varints(reader, wire,
-                     [&](std::uint64_t v) { message.dims.push_back(static_cast<std::int64_t>(v)); });
+        reader.varints([&](std::uint64_t v) { message.dims.push_back(static_cast<std::int64_t>(v)); });
         break;
-      case 2: expect(Wire::varint), message.data_type = reader.varint(); break;
+      case 2: message.data_type = reader.integer(); break;
       case 4: add_floats(4); break;
       case 10: add_floats(8); break;
       case 5:
       case 7:
-      case 11: read_varints(reader, wire, add_integer); break;
-      case 6: message.strings = true, skip(reader, wire); break;
-      case 8: expect(Wire::length), message.name = text(); break;
-      case 9: expect(Wire::length), message.raw = reader.block(); break;
-      case 14: expect(Wire::varint), message.data_location = reader.varint(); break;
-      default: skip(reader, wire);
+      case 11: reader.varints([&](std::uint64_t v) { message.integers.push_back(v); }); break;
+      case 8: message.name = reader.text(); break;
+      case 9: message.raw = reader.bytes(); break;
+      case 13:
+        if (!message.external) message.external.emplace();
+        read_external(reader.bytes(), *message.external);
+        break;
+      case 14: message.data_location = reader.integer(); break;
+      default: break;
     }
   }
   return message;
@@ -143,32 +143,86 @@ std::vector<std::byte> element_bytes(const Message& message, DType dtype) {
   return bytes;
 }
 
+bool is_aligned(const void* data, DType dtype) {
+  return reinterpret_cast<std::uintptr_t>(data) % std::min<std::size_t>(size_of(dtype), 8) == 0;
+}
+
+// The elements where they are when they have an owner, else a copy.
+Tensor tensor_of(const Storage& data, DType dtype, const Index& dims) {
+  // Bytes other than 0 and 1 would be no values of C++'s bool.
+  if (data.owner && data.bytes > 0 && !is_bool(dtype) && is_aligned(data.data, dtype))
+    return Tensor::view_of(std::make_shared<const Storage>(data), dtype, dims, contiguous_strides(dims), 0);
+  Tensor tensor = Tensor::empty(dtype, dims);
+  if (data.bytes == 0) return tensor;
+  std::memcpy(tensor.mutable_bytes(), data.data, data.bytes);
+  if (is_bool(dtype))
+    for (std::size_t i = 0; i < data.bytes; ++i)
+      tensor.mutable_bytes()[i] = std::byte{data.data[i] != std::byte{0}};
+  return tensor;
+}
+
+Storage storage_of(Bytes bytes, std::shared_ptr<const void> owner) {
+  // Never written: the storage says so.
+  auto* data = const_cast<std::byte*>(bytes.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  return {.owner = std::move(owner), .data = data, .bytes = bytes.size(), .writable = false};
+}
+
 }  // namespace
 
-NamedTensor parse_tensor_proto(Bytes bytes) {
-  const Message message = read_message(bytes);
-  const auto dtype = dtype_of(message.data_type);
-  if (message.data_type == 0) throw WireReader::damaged();
-  if (!dtype || message.strings)
+std::optional<DType> dtype_from_onnx(std::int64_t number) {
+  const OnnxType* type = onnx_type(number);
+  return type ? type->dtype : std::nullopt;
+}
+
+const NarrowFormat* narrow_format(std::int64_t number) {
+  const OnnxType* type = onnx_type(number);
+  return type && type->narrow.bits > 0 ? &type->narrow : nullptr;
+}
+
+bool is_narrow(std::int64_t number) { return narrow_format(number) != nullptr; }
+
+std::string onnx_type_name(std::int64_t number) {
+  const OnnxType* type = onnx_type(number);
+  return type ? std::string(type->name) : std::to_string(number);
+}
+
+NamedTensor parse_tensor_proto(Bytes bytes, std::shared_ptr<const void> owner,
+                               const ExternalReader& external) {
+  Message message;
+  try {
+    message = read_message(bytes);
+  } catch (const Error& e) { throw error("this is no TensorProto, or a damaged one"); }
+  if (message.data_type == 0) throw error("this is no TensorProto, or a damaged one");
+  const auto dtype = dtype_from_onnx(message.data_type);
+  if (!dtype)
     throw unsupported("the tensor '{}' has ONNX's element type {}, which Tenon does not have", message.name,
-                      message.data_type);
-  if (message.data_location != 0)
-    throw unsupported("the tensor '{}' keeps its data in another file", message.name);
-  const std::vector<std::byte> typed =
-      message.raw ? std::vector<std::byte>() : element_bytes(message, *dtype);
-  const Bytes data = message.raw ? *message.raw : Bytes(typed);
-  const std::size_t elements = data.size() / size_of(*dtype);
-  if (data.size() % size_of(*dtype) != 0 || static_cast<std::size_t>(numel(message.dims)) != elements)
+                      onnx_type_name(message.data_type));
+  std::vector<std::byte> typed;
+  Storage data;
+  if (message.data_location != 0) {
+    if (!external || !message.external)
+      throw unsupported("the tensor '{}' keeps its data in another file", message.name);
+    data = external(*message.external);
+  } else if (message.raw) {
+    data = storage_of(*message.raw, std::move(owner));
+  } else {
+    typed = element_bytes(message, is_narrow(message.data_type) ? DType::u8 : *dtype);
+    data = storage_of(typed, nullptr);
+  }
+  if (is_narrow(message.data_type)) {
+    const OnnxType& type = *onnx_type(message.data_type);
+    const auto each = static_cast<std::int64_t>(8 / type.narrow.bits);
+    const std::int64_t count = numel(message.dims);
+    if (static_cast<std::uint64_t>(count / each + (count % each != 0)) != data.bytes)
+      throw error("the tensor '{}' has shape [{}] and {} bytes of {}", message.name,
+                  fmt::join(message.dims, ","), data.bytes, type.name);
+    return {message.name, unpacked({data.data, data.bytes}, type, message.dims)};
+  }
+  const std::size_t elements = data.bytes / size_of(*dtype);
+  if (data.bytes % size_of(*dtype) != 0 || static_cast<std::size_t>(numel(message.dims)) != elements)
     throw error("the tensor '{}' has shape [{}] and {} bytes of {}", message.name,
-                fmt::join(message.dims, ","), data.size(), name(*dtype));
-  NamedTensor result{message.name, Tensor::empty(*dtype, message.dims)};
-  if (data.empty()) return result;
-  std::memcpy(result.tensor.mutable_bytes(), data.data(), data.size());
-  // Bytes other than 0 and 1 would be no values of C++'s bool.
-  if (is_bool(*dtype))
-    for (std::size_t i = 0; i < data.size(); ++i)
-      result.tensor.mutable_bytes()[i] = std::byte{data[i] != std::byte{0}};
-  return result;
+                fmt::join(message.dims, ","), data.bytes, name(*dtype));
+  return {message.name, tensor_of(data, *dtype, message.dims)};
 }
 
 NamedTensor load_tensor_proto(const std::filesystem::path& path) {

@@ -7,39 +7,56 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "converter/exported/load.h"
+#include "converter/onnx/convert.h"
+#include "converter/onnx/load.h"
 #include "converter/torchscript/load.h"
 #include "ir/clone.h"
 
 namespace tenon {
 namespace {
 
+namespace onnx_reader = converter::onnx;
 using Clock = std::chrono::steady_clock;
 
 double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
+std::variant<torchscript::Program, onnx_reader::ModelProto> read_source(
+    const std::filesystem::path& path, FileKind kind, const std::filesystem::path& weights) {
+  if (kind == FileKind::onnx) return onnx_reader::load(path);
+  if (kind == FileKind::pt2) return exported::load(path, weights);
+  return torchscript::load(path);
+}
+
+std::unique_ptr<Graph> converted(const torchscript::Program& program, const ConvertOptions& options) {
+  return convert_torchscript(program, options);
+}
+std::unique_ptr<Graph> converted(const onnx_reader::ModelProto& model, const ConvertOptions& options) {
+  return onnx_reader::convert(model, options);
+}
+
 Model import_source(const std::filesystem::path& path, FileKind kind, const OpenOptions& options) {
   if (!options.weights.empty() && kind != FileKind::pt2)
     throw error("weights beside a model are read for .pt2 files")
         .at(options.weights.string())
-        .hint("a .pt file holds its weights");
+        .hint("other files hold their weights, or name the files that do");
   Model model{.path = path, .kind = kind};
   options.progress("reading " + path.filename().string());
   auto begin = Clock::now();
-  const torchscript::Program program =
-      kind == FileKind::pt2 ? exported::load(path, options.weights) : torchscript::load(path);
+  const auto source = read_source(path, kind, options.weights);
   model.read_ms = ms_since(begin);
   options.progress("converting");
   begin = Clock::now();
   ConvertOptions convert = options.convert;
   convert.notes = &model.notes;
-  model.imported = convert_torchscript(program, convert);
-  if (!program.unused_weights.empty())
+  model.imported = std::visit([&](const auto& program) { return converted(program, convert); }, source);
+  const auto* program = std::get_if<torchscript::Program>(&source);
+  if (program && !program->unused_weights.empty())
     model.notes.push_back(
         {ConvertNote::Kind::weights,
          fmt::format("{} names weights that the model does not use: {}", options.weights.filename().string(),
-                     fmt::join(program.unused_weights, ", "))});
+                     fmt::join(program->unused_weights, ", "))});
   model.import_ms = ms_since(begin);
   return model;
 }
@@ -48,6 +65,7 @@ Model import_source(const std::filesystem::path& path, FileKind kind, const Open
 
 std::string_view Model::format() const {
   if (!is_source()) return "artifact";
+  if (kind == FileKind::onnx) return "ONNX";
   return kind == FileKind::pt2 ? "torch.export" : "TorchScript";
 }
 
@@ -63,9 +81,8 @@ Model open_model(const std::filesystem::path& path, const OpenOptions& options) 
             .facts = std::move(artifact.notes),
             .read_ms = ms_since(begin)};
   }
-  if (what.kind != FileKind::torchscript && what.kind != FileKind::pt2) {
-    const bool is_model = what.kind == FileKind::pt2_before_2_9 || what.kind == FileKind::onnx ||
-                          what.kind == FileKind::aot_inductor;
+  if (what.kind != FileKind::torchscript && what.kind != FileKind::pt2 && what.kind != FileKind::onnx) {
+    const bool is_model = what.kind == FileKind::pt2_before_2_9 || what.kind == FileKind::aot_inductor;
     throw Error(fmt::format("this is {}{}", what.what, is_model ? ", which Tenon does not read" : ""),
                 is_model ? Exit::unsupported : Exit::bad_input)
         .at(path.string())

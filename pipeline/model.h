@@ -32,7 +32,9 @@ struct Model {
   double read_ms = 0, import_ms = 0;
 
   bool is_source() const { return imported != nullptr; }
-  /// "TorchScript", "torch.export" or "artifact".
+  /// A source that LibTorch runs.
+  bool is_pytorch() const { return is_source() && kind != FileKind::onnx; }
+  /// "TorchScript", "torch.export", "ONNX" or "artifact".
   std::string_view format() const;
 };
 

@@ -11,6 +11,12 @@
 namespace tenon {
 namespace {
 
+std::string_view kind_word(const Model& model) {
+  if (!model.is_source()) return "tenon";
+  if (model.kind == FileKind::onnx) return "onnx";
+  return model.kind == FileKind::pt2 ? "pt2" : "torchscript";
+}
+
 /// Adds shares of steps under names.
 class Sums {
  public:
@@ -56,9 +62,7 @@ std::vector<Stage> stages_of(const Model& model) {
 }  // namespace
 
 ModelFacts facts_of(const Model& model) {
-  ModelFacts facts{
-      .path = model.path.string(),
-      .kind = std::string(model.is_source() ? model.kind == FileKind::pt2 ? "pt2" : "torchscript" : "tenon")};
+  ModelFacts facts{.path = model.path.string(), .kind = std::string(kind_word(model))};
   const Graph& graph = *model.graph;
   for (const auto& p : graph.body().parameters()) facts.inputs.push_back({p->name(), p->type().str()});
   for (std::size_t i = 0; i < graph.body().results().size(); ++i)

@@ -14,6 +14,7 @@
 #include "tools/terminal.h"
 #include "tools/verbs.h"
 #include "verify/json.h"
+#include "verify/onnxruntime.h"
 #include "verify/outputs.h"
 #include "verify/torch.h"
 
@@ -50,11 +51,33 @@ std::string sizes_text(const Graph& graph, std::span<const Tensor> inputs) {
   return text;
 }
 
-// LibTorch may refuse inputs that were made up.
-std::vector<Tensor> source_outputs(TorchOracle& torch, const Model& model, const std::vector<Tensor>& inputs,
-                                   const std::string& method) {
+// What runs the source model: LibTorch, or ONNX Runtime.
+class Source {
+ public:
+  Source(const Model& model, const ModelOptions& options) : model_(model), method_(options.method) {
+    if (model.is_pytorch())
+      torch_ = std::make_unique<TorchOracle>(
+          model.path, OracleOptions{.fixed = fixed_numbers(options.open_options().convert.inputs),
+                                    .weights = options.weights});
+  }
+
+  std::vector<Tensor> outputs(const std::vector<Tensor>& inputs) {
+    if (torch_) return torch_outputs(*torch_, *model_.graph, inputs, method_);
+    return onnxruntime_outputs(model_.path, *model_.graph, inputs);
+  }
+
+ private:
+  const Model& model_;
+  const std::string& method_;
+  std::unique_ptr<TorchOracle> torch_;
+};
+
+std::string_view runner_of(const Model& model) { return model.is_pytorch() ? "LibTorch" : "ONNX Runtime"; }
+
+// The source may refuse inputs that were made up.
+std::vector<Tensor> source_outputs(Source& source, const Model& model, const std::vector<Tensor>& inputs) {
   try {
-    return torch_outputs(torch, *model.graph, inputs, method);
+    return source.outputs(inputs);
   } catch (Error& e) {
     if (e.hint().empty())
       e.hint(
@@ -67,9 +90,10 @@ std::vector<Tensor> source_outputs(TorchOracle& torch, const Model& model, const
 void check_equal(const Model& model, std::span<const OutputCheck> checks) {
   for (const OutputCheck& c : checks)
     if (!c.ok) {
+      const auto runner = runner_of(model);
       Error e(c.same_type()
-                  ? fmt::format("output {} differs from LibTorch's: {}", c.name, c.difference.str())
-                  : fmt::format("output {} is {}, LibTorch's is {}", c.name, c.type, c.expected_type),
+                  ? fmt::format("output {} differs from {}'s: {}", c.name, runner, c.difference.str())
+                  : fmt::format("output {} is {}, {}'s is {}", c.name, c.type, runner, c.expected_type),
               Exit::differs);
       e.at(model.path.string())
           .hint(fmt::format("find where: tenon verify {} --bisect", model.path.string()));
@@ -83,8 +107,7 @@ class SourceCheck {
   SourceCheck(const ConvertVerb& o, Model& model)
       : options_(o),
         model_(model),
-        torch_(model.path,
-               {.fixed = fixed_numbers(o.model.open_options().convert.inputs), .weights = o.model.weights}),
+        source_(model, o.model),
         session_(model.graph, {.threads = o.model.threads}),
         stream_(session_) {}
 
@@ -98,7 +121,7 @@ class SourceCheck {
       ModelOptions options = options_.model;
       options.seed += static_cast<std::uint64_t>(call) * 1000;
       inputs = stream_.with_states(options.values(model_, batch));
-      compare(inputs, source_outputs(torch_, model_, inputs, options_.model.method), true);
+      compare(inputs, source_outputs(source_, model_, inputs), true);
     }
     sizes_ = sizes_text(*model_.graph, inputs);
     if (!has_states) run_other_sizes(inputs);
@@ -135,7 +158,7 @@ class SourceCheck {
     if (sizes == sizes_) return;
     std::vector<Tensor> expected;
     try {
-      expected = torch_outputs(torch_, *model_.graph, inputs, options_.model.method);
+      expected = source_.outputs(inputs);
     } catch (const Error& e) {
       model_.notes.push_back({ConvertNote::Kind::baked_size,
                               fmt::format("the source runs{}, but not{}: a size may be fixed in it ({})",
@@ -148,7 +171,7 @@ class SourceCheck {
 
   const ConvertVerb& options_;
   Model& model_;
-  TorchOracle torch_;
+  Source source_;
   Session session_;
   Stream stream_;
   double error_ = 0;
@@ -193,7 +216,7 @@ int convert(const ConvertVerb& o) {
   }
   model.facts["verified"] = "no";
   if (!o.no_verify) {
-    progress.say("verifying against LibTorch");
+    progress.say(fmt::format("verifying against {}", runner_of(model)));
     SourceCheck(o, model).run();
   }
   progress.say("writing " + target);
@@ -206,7 +229,8 @@ int convert(const ConvertVerb& o) {
   for (const ConvertNote& n : model.notes) fmt::print("note: {}\n", n.text);
   fmt::print("{}: {} nodes, {} rewrites, {}\n", target, model.graph->body().nodes().size(),
              model.fusion.rewrites.size(),
-             o.no_verify ? "not verified" : "equal to LibTorch (" + model.facts["verified"] + ")");
+             o.no_verify ? "not verified"
+                         : fmt::format("equal to {} ({})", runner_of(model), model.facts["verified"]));
   return 0;
 }
 

@@ -23,7 +23,7 @@ InputSpec spec(const InputArgument& argument) {
   if (const auto* type = std::get_if<Type>(&argument.value)) return {argument.name, *type};
   const Tensor& t = std::get<Tensor>(argument.value);
   if (argument.is_number) return {argument.name, literal(t)};
-  return {argument.name, Type{t.dtype(), to_shape(t.shape())}};
+  return {argument.name, Type{t.dtype(), to_shape(t.shape())}, t};
 }
 
 void check_symbol(const Graph& graph, const std::string& wanted) {
@@ -46,7 +46,7 @@ std::int64_t within_range(const Graph& graph, const std::string& symbol, std::in
 }  // namespace
 
 void ModelOptions::add_model(CLI::App& verb) {
-  verb.add_option("model", path, "A source file (.pt, .pt2) or an artifact (.tenon)")->required();
+  verb.add_option("model", path, "A source file (.pt, .pt2, .onnx) or an artifact (.tenon)")->required();
   verb.add_option(
           "-i,--input", inputs,
           "[name=]VALUE: a type (x=f32[N,3,224,224]), a file (x=image.npy, .npz, .pb) or a number (n=5)")

@@ -24,7 +24,7 @@ using nlohmann::json;
 
 struct VerifyOptions {
   ModelOptions model;
-  std::string against = "torch", source, bisect, json;
+  std::string against, source, bisect, json;
   bool properties = false;
   int samples = 0;  // 0: one, or those of a folder
   std::optional<double> share;
@@ -50,11 +50,12 @@ Sample sample_of(const VerifyOptions& o, const Model& model, int number) {
 // What the results are compared with.
 class Reference {
  public:
-  Reference(const VerifyOptions& o, const Model& model) : options_(o), model_(model) {
+  Reference(const VerifyOptions& o, const Model& model)
+      : options_(o), model_(model), against_(o.against.empty() ? own_runner(model) : o.against) {
     const auto need_source = [&](const char* what, const char* hint) {
       throw error("{} needs the source model", what).at(o.model.path).hint(hint);
     };
-    if (o.against == "torch") {
+    if (against_ == "torch") {
       if (!model.is_source() && o.source.empty())
         need_source("an artifact compared with LibTorch",
                     "give it: --source model.pt, or compare with --against reference");
@@ -62,18 +63,18 @@ class Reference {
           o.source.empty() ? model.path : std::filesystem::path(o.source),
           OracleOptions{.fixed = fixed_numbers(o.model.open_options().convert.inputs),
                         .weights = o.model.weights});
-    } else if (o.against == "onnxruntime") {
-      if (o.source.empty()) need_source("ONNX Runtime", "give it as ONNX: --source model.onnx");
-    } else if (o.against != "reference" && !std::filesystem::is_directory(o.against)) {
-      throw error("'{}' is nothing to compare with", o.against)
+    } else if (against_ == "onnxruntime") {
+      if (o.source.empty() && model.kind != FileKind::onnx)
+        need_source("ONNX Runtime", "give it as ONNX: --source model.onnx");
+    } else if (against_ != "reference" && !std::filesystem::is_directory(against_)) {
+      throw error("'{}' is nothing to compare with", against_)
           .at("--against")
           .hint("write torch, reference, onnxruntime, or a folder with in_0.npy, out_0.npy ...");
     }
   }
 
   std::vector<Sample> samples() const {
-    if (std::filesystem::is_directory(options_.against))
-      return whole_samples(options_.against, *model_.graph);
+    if (std::filesystem::is_directory(against_)) return whole_samples(against_, *model_.graph);
     std::vector<Sample> samples;
     for (int s = 0; s < std::max(options_.samples, 1); ++s) samples.push_back(sample_of(options_, model_, s));
     return samples;
@@ -82,16 +83,22 @@ class Reference {
   std::vector<Tensor> expected(const Sample& sample) const {
     if (!sample.expected.empty()) return sample.expected;
     if (torch_) return torch_outputs(*torch_, *model_.graph, sample.inputs, options_.model.method);
-    if (options_.against == "onnxruntime")
-      return onnxruntime_outputs(options_.source, *model_.graph, sample.inputs);
+    const std::filesystem::path source = options_.source.empty() ? model_.path.string() : options_.source;
+    if (against_ == "onnxruntime") return onnxruntime_outputs(source, *model_.graph, sample.inputs);
     return evaluate(model_.is_source() ? *model_.imported : *model_.graph, sample.inputs);
   }
 
   TorchOracle* torch() const { return torch_.get(); }
+  const std::string& against() const { return against_; }
 
  private:
+  static std::string own_runner(const Model& model) {
+    return model.kind == FileKind::onnx ? "onnxruntime" : "torch";
+  }
+
   const VerifyOptions& options_;
   const Model& model_;
+  std::string against_;
   std::unique_ptr<TorchOracle> torch_;
 };
 
@@ -265,7 +272,7 @@ int verify(const VerifyOptions& o) {
   } else {
     const Reference reference(o, model);
     std::vector<Inputs> failed, all;
-    record["against"] = o.against;
+    record["against"] = reference.against();
     record["outputs"] = compare_samples(o, model, reference, failed, all, progress);
     ok = failed.empty();
     if (o.bisect == "values")
@@ -291,9 +298,8 @@ void add_verify(CLI::App& app, int& exit_code) {
   auto* against =
       verb->add_option("--against", o->against,
                        "torch, reference, onnxruntime, or a folder of in_K.npy and out_K.npy or of "
-                       "test_data_set_N/{input,output}_K.pb")
-          ->type_name("WHAT")
-          ->capture_default_str();
+                       "test_data_set_N/{input,output}_K.pb (default: torch; onnxruntime for .onnx)")
+          ->type_name("WHAT");
   verb->add_option("--source", o->source, "The source model of an artifact; for onnxruntime model.onnx")
       ->type_name("FILE");
   auto* bisect =

@@ -159,7 +159,7 @@ Sniffed sniff(std::span<const std::byte> file) {
   if (text.size() > 2 && text[0] == '\x80' && text[1] >= 2 && text[1] <= 5) {
     return make(FileKind::pickle, "a Python pickle: it needs the Python code it came from", kExport);
   }
-  if (looks_like_onnx(text)) return make(FileKind::onnx, "an ONNX model", kExport);
+  if (looks_like_onnx(text)) return make(FileKind::onnx, "an ONNX model");
   if (looks_like_text(text)) {
     if (text.starts_with("version https://git-lfs")) {
       return make(FileKind::text, "a Git LFS pointer instead of the model itself",

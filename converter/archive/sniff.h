@@ -11,7 +11,7 @@ enum class FileKind {
   pt2,
   pt2_before_2_9,
   onnx,
-  tenon,  // what the converters and the runtime read
+  tenon,  // these are what the converters and the runtime read
   state_dict,
   pickled_module,
   legacy_torch,

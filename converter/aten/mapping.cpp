@@ -4,35 +4,11 @@
 
 #include "base/error.h"
 #include "converter/aten/promote.h"
+#include "converter/signature.h"
 
 namespace tenon::converter {
 
 namespace {
-
-std::string_view trimmed(std::string_view s) {
-  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
-  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
-  return s;
-}
-
-/// Reads "leaky_relu(self, slope=negative_slope)".
-std::pair<std::string, AtenMapping> parse(const OpInfo* op, std::string_view signature) {
-  const std::size_t open = signature.find('(');
-  TENON_CHECK(open != std::string_view::npos && signature.back() == ')');
-  AtenMapping mapping{op, {}, {}};
-  std::string_view rest = signature.substr(open + 1, signature.size() - open - 2);
-  while (!trimmed(rest).empty()) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view part = trimmed(rest.substr(0, comma));
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
-    const std::size_t equals = part.find('=');
-    if (equals == std::string_view::npos)
-      mapping.operands.emplace_back(part);
-    else
-      mapping.attributes.emplace_back(part.substr(0, equals), part.substr(equals + 1));
-  }
-  return {std::string(signature.substr(0, open)), std::move(mapping)};
-}
 
 using Mappings = std::unordered_map<std::string, AtenMapping>;
 
@@ -41,7 +17,10 @@ const Mappings& mappings() {
     Mappings m;
     for (const OpInfo* op : all_ops())
       for (const Mapping& from : op->from)
-        if (from.framework == Mapping::Framework::aten) m.insert(parse(op, from.signature));
+        if (from.framework == Mapping::Framework::aten) {
+          Signature s = parse_signature(from.signature);
+          m.emplace(std::move(s.name), AtenMapping{op, std::move(s.operands), std::move(s.attributes)});
+        }
     return m;
   }();
   return all;

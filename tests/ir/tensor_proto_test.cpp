@@ -63,7 +63,7 @@ TEST(TensorProto, RefusesWhatDoesNotFit) {
   EXPECT_EQ(message_of(head(f32, {3}) + block(9, raw<float>({1}))),
             "the tensor 'x' has shape [3] and 4 bytes of f32");
   EXPECT_EQ(message_of(head(string, {1}) + block(6, "text")),
-            "the tensor 'x' has ONNX's element type 8, which Tenon does not have");
+            "the tensor 'x' has ONNX's element type STRING, which Tenon does not have");
   EXPECT_EQ(message_of(head(f32, {1}) + number(14, 1)), "the tensor 'x' keeps its data in another file");
   EXPECT_EQ(message_of("\x93NUMPY, really"), "this is no TensorProto, or a damaged one");
 }

@@ -254,4 +254,4 @@ def test_every_tool_takes_such_models(tenon, tmp_path):
     assert "verified" in tenon_run(tenon, "verify", tmp_path / "route.pt", "--input", "x=f32[5,6]")
     text = tenon_run(tenon, "profile", tmp_path / "route.tenon", "--input", "x=f32[5,6]", "--iters", "4")
     assert "nonzero" in text and "stage" in text
-    assert "nonzero" in tenon_run(tenon, "inspect", tmp_path / "route.tenon", "--input", "x=f32[5,6]")
+    assert "nonzero" in tenon_run(tenon, "inspect", tmp_path / "route.tenon", "--input", "x=f32[5,6]", "--ops")

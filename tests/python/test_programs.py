@@ -295,11 +295,6 @@ class LengthsDiffer(nn.Module):
         return torch.cat(parts)
 
 
-class SizeFromData(nn.Module):
-    def forward(self, x: Tensor):
-        return torch.zeros(int(x.sum())) + 1
-
-
 class ListOfUnknownLength(nn.Module):
     def forward(self, x: Tensor) -> List[Tensor]:
         out: List[Tensor] = []
@@ -313,7 +308,6 @@ class ListOfUnknownLength(nn.Module):
     [
         (ShapesDiffer(), "x=f32[3]", "a tensor f32\\[2\\] or f32\\[3\\], depending on"),
         (LengthsDiffer(), "x=f32[3]", "a list that gets another length"),
-        (SizeFromData(), "x=f32[3]", "depends on the data of a tensor"),
         (ListOfUnknownLength(), "x=f32[N,2]", "items of a loop of unknown length"),
     ],
 )

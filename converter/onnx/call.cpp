@@ -1,0 +1,205 @@
+#include "converter/onnx/call.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace tenon::converter::onnx {
+
+namespace {
+
+std::string input_name(const NodeProto& node, std::size_t i) {
+  return i < node.input.size() ? fmt::format("input {} ({})", i, node.input[i]) : fmt::format("input {}", i);
+}
+
+Error unknown(const NodeProto& node, std::size_t i) {
+  return unsupported("its {} decides sizes, but is not known while the model is read", input_name(node, i))
+      .hint("if it is an input of the model, give its value: --input NAME=value.npy");
+}
+
+std::int64_t known(const Dim& d, const NodeProto& node, std::size_t i) {
+  if (d.is_known()) return d.value();
+  throw unsupported("its {} depends on an input size ({}), which must be known here", input_name(node, i),
+                    d.str())
+      .hint("give that dimension of the input a number instead of a symbol");
+}
+
+/// The number that was written: 0.01 where the file has its nearest float.
+double as_written(float value) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  double out = value;
+  std::from_chars(text.data(), end, out);
+  return out;
+}
+
+}  // namespace
+
+std::string Call::full_name() const {
+  return node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
+}
+
+const Operand& Call::operand(std::size_t i) const {
+  static const Operand absent;
+  return i < operands_.size() ? operands_[i] : absent;
+}
+
+Ref Call::tensor(std::size_t i) const {
+  if (!has(i)) throw error("its {} is missing", input_name(node, i));
+  return values.read(operands_[i]);
+}
+
+std::vector<Ref> Call::tensors() const {
+  std::vector<Ref> out;
+  for (std::size_t i = 0; i < count(); ++i) out.push_back(tensor(i));
+  return out;
+}
+
+std::vector<Dim> Call::sizes(std::size_t i) const {
+  if (!has(i)) throw error("its {} is missing", input_name(node, i));
+  if (auto found = values.sizes(operands_[i], Values::Effort::fix)) return std::move(found->elements);
+  if (!is_float(operands_[i].type().dtype)) throw unknown(node, i);
+  std::vector<Dim> out;
+  for (const double v : numbers(i)) {
+    if (!(std::abs(v) < 1e15) || v != std::floor(v))
+      throw error("its {} is {}, no size", input_name(node, i), v);
+    out.emplace_back(static_cast<std::int64_t>(v));
+  }
+  return out;
+}
+
+Axes Call::integers(std::size_t i) const {
+  Axes out;
+  for (const Dim& d : sizes(i)) out.push_back(known(d, node, i));
+  return out;
+}
+
+Dim Call::size(std::size_t i) const {
+  std::vector<Dim> all = sizes(i);
+  if (all.size() != 1) throw error("its {} has {} elements, not one", input_name(node, i), all.size());
+  return all[0];
+}
+
+std::int64_t Call::integer(std::size_t i) const { return known(size(i), node, i); }
+
+Tensor Call::data(std::size_t i) const {
+  if (!has(i)) throw error("its {} is missing", input_name(node, i));
+  auto found = values.data(operands_[i], Values::Effort::fix);
+  if (!found) throw unknown(node, i);
+  return *found;
+}
+
+std::vector<double> Call::numbers(std::size_t i) const {
+  const Tensor t = data(i);
+  std::vector<double> out;
+  for_each_index(t.shape(), [&](std::span<const std::int64_t> at) { out.push_back(t.get_double(at)); });
+  return out;
+}
+
+double Call::number(std::size_t i) const {
+  const auto all = numbers(i);
+  if (all.size() != 1) throw error("its {} has {} elements, not one", input_name(node, i), all.size());
+  return all[0];
+}
+
+const AttributeProto* Call::find(std::string_view attribute) const {
+  for (const AttributeProto& a : node.attribute)
+    if (a.name == attribute) return &a;
+  return nullptr;
+}
+
+std::int64_t Call::integer(std::string_view attribute, std::int64_t fallback) const {
+  const auto* a = find(attribute);
+  return a ? a->i : fallback;
+}
+
+std::int64_t Call::integer(std::string_view attribute) const {
+  if (const auto* a = find(attribute)) return a->i;
+  throw error("its attribute {} is missing", attribute);
+}
+
+double Call::number(std::string_view attribute, double fallback) const {
+  const auto* a = find(attribute);
+  return a ? as_written(a->f) : fallback;
+}
+
+std::string Call::text(std::string_view attribute, std::string_view fallback) const {
+  const auto* a = find(attribute);
+  return a ? a->s : std::string(fallback);
+}
+
+Axes Call::integers(std::string_view attribute, Axes fallback) const {
+  const auto* a = find(attribute);
+  return a ? a->ints : std::move(fallback);
+}
+
+std::vector<float> Call::numbers(std::string_view attribute) const {
+  const auto* a = find(attribute);
+  return a ? a->floats : std::vector<float>();
+}
+
+Tensor Call::data(std::string_view attribute) const {
+  const auto* a = find(attribute);
+  if (!a || !a->t) throw error("its attribute {} is missing, or no tensor", attribute);
+  return model.tensor(*a->t);
+}
+
+const GraphProto& Call::graph(std::string_view attribute) const {
+  const auto* a = find(attribute);
+  if (!a || !a->g) throw error("its attribute {} is missing, or no graph", attribute);
+  return *a->g;
+}
+
+DType Call::dtype(std::string_view attribute) const {
+  const std::int64_t number = integer(attribute);
+  if (const auto found = dtype_from_onnx(number)) return *found;
+  throw unsupported("its element type {} is {}, which Tenon does not have", attribute,
+                    onnx_type_name(number));
+}
+
+DType Call::dtype(std::string_view attribute, DType fallback) const {
+  return has(attribute) ? dtype(attribute) : fallback;
+}
+
+std::int64_t Call::axis(std::size_t rank, std::int64_t fallback, std::string_view attribute) const {
+  return normalize_axis(integer(attribute, fallback), rank);
+}
+
+std::optional<Axes> Call::axes(std::size_t i, std::size_t rank) const {
+  Axes out;
+  if (const auto* a = find("axes"))
+    out = a->ints;
+  else if (has(i))
+    out = integers(i);
+  else
+    return std::nullopt;
+  for (std::int64_t& axis : out) axis = normalize_axis(axis, rank);
+  return out;
+}
+
+std::vector<Ref> Call::aten_all(std::string_view name, std::string_view overload,
+                                std::vector<Argument> arguments) const {
+  std::vector<Ref> out;
+  for (const Datum& d : run_aten(build, name, overload, std::move(arguments))) {
+    const auto* t = d.get<TensorPtr>();
+    if (!t) throw unsupported("{} gives {}", name, kind_name(d));
+    out.push_back(build.read(*t));
+  }
+  return out;
+}
+
+Datum list_of_ints(std::span<const std::int64_t> values) {
+  std::vector<Datum> items;
+  for (const std::int64_t v : values) items.emplace_back(v);
+  return list_of(std::move(items));
+}
+
+Datum list_of_dims(std::span<const Dim> values) {
+  std::vector<Datum> items;
+  for (const Dim& v : values) items.emplace_back(v);
+  return list_of(std::move(items));
+}
+
+}  // namespace tenon::converter::onnx

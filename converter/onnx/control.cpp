@@ -1,0 +1,263 @@
+// If, Loop and Scan: run while the model is read where that is possible, else nodes with regions.
+#include "ir/ops/control.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "converter/onnx/open_node.h"
+#include "converter/onnx/table.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/create.h"
+#include "ir/ops/index.h"
+#include "ir/ops/logic.h"
+#include "ir/ops/shape.h"
+
+namespace tenon::converter::onnx {
+
+namespace {
+
+constexpr std::int64_t most_unrolled = 1000;
+
+bool is_poisoned(const Operands& all) {
+  return std::any_of(all.begin(), all.end(), [](const Operand& o) { return o.is<Poisoned>(); });
+}
+
+/// A bool of rank 0, as IR conditions are.
+Ref condition(const Ref& r) { return r.rank() == 0 ? r : reshape(r, {}); }
+
+std::optional<bool> known_bool(const Call& call, const Operand& o,
+                               Values::Effort effort = Values::Effort::compute) {
+  const auto known = call.values.data(o, effort);
+  if (!known || known->numel() != 1) return std::nullopt;
+  return known->reshape({}).get_int() != 0;
+}
+
+Operands if_else(Call& call) {
+  const GraphProto& then_branch = call.graph("then_branch");
+  const GraphProto& else_branch = call.graph("else_branch");
+  if (const auto known = known_bool(call, call.operand(0)))
+    return call.run_graph(*known ? then_branch : else_branch, {});
+  OpenNode open(call.build, If{}, {condition(call.tensor(0)).value()}, 2);
+  std::array<std::vector<Type>, 2> types;
+  bool fit = true;  // as outputs of one node
+  for (const std::size_t k : {0, 1}) {
+    const auto inside = call.build.enter(open.node().region(k));
+    const Operands results = call.run_graph(k == 0 ? then_branch : else_branch, {});
+    if (is_poisoned(results)) return Operands(call.node.output.size(), Poisoned{});
+    fit = fit && std::all_of(results.begin(), results.end(), [](const Operand& o) { return o.is_tensor(); });
+    if (!fit) break;
+    for (const Operand& o : results) {
+      const Ref value = call.values.read(o);
+      types[k].push_back(value.type());
+      open.node().region(k).add_result(value.value());
+    }
+  }
+  if (fit && types[0].size() != types[1].size())
+    throw error("its branches have different numbers of outputs");
+  if (fit && types[0] == types[1]) return open.finish();
+  if (const auto fixed = known_bool(call, call.operand(0), Values::Effort::fix))
+    return call.run_graph(*fixed ? then_branch : else_branch, {});
+  throw unsupported("its branches give values of different types, and which one is taken is not known");
+}
+
+/// What the steps of a loop are given and leave.
+struct LoopParts {
+  const GraphProto& body;
+  Operand trips, go_on;  // may be absent
+  Operands carried;
+  std::size_t slices = 0;  // outputs that are stacked
+};
+
+LoopParts parts_of(const Call& call) {
+  LoopParts parts{call.graph("body"), call.operand(0), call.operand(1), {}};
+  for (std::size_t i = 2; i < call.count(); ++i) parts.carried.push_back(call.operand(i));
+  if (parts.body.input.size() != parts.carried.size() + 2 ||
+      parts.body.output.size() < parts.carried.size() + 1)
+    throw error("its body takes {} inputs and gives {} outputs for {} carried values",
+                parts.body.input.size(), parts.body.output.size(), parts.carried.size());
+  parts.slices = parts.body.output.size() - parts.carried.size() - 1;
+  return parts;
+}
+
+/// Step by step, when their number is known and each says whether to go on.
+std::optional<Operands> unrolled(Call& call, LoopParts parts) {
+  std::int64_t trips = most_unrolled + 1;
+  if (!parts.trips.is<Absent>()) {
+    const auto known = call.values.data(parts.trips, Values::Effort::fix);
+    if (!known || known->numel() != 1) return std::nullopt;
+    trips = known->reshape({}).get_int();
+  }
+  std::optional<bool> go_on =
+      parts.go_on.is<Absent>() ? std::optional(true) : known_bool(call, parts.go_on, Values::Effort::fix);
+  std::vector<std::vector<Ref>> slices(parts.slices);
+  for (std::int64_t i = 0; i < trips; ++i) {
+    if (!go_on || i > most_unrolled) return std::nullopt;
+    if (!*go_on) break;
+    Operands given = {Tensor::scalar(DType::i64, i), Tensor::scalar(DType::boolean, std::int64_t{1})};
+    given.insert(given.end(), parts.carried.begin(), parts.carried.end());
+    Operands out = call.run_graph(parts.body, std::move(given));
+    if (is_poisoned(out)) return Operands(call.node.output.size(), Poisoned{});
+    go_on = known_bool(call, out[0]);
+    const auto first_slice = out.begin() + 1 + static_cast<std::ptrdiff_t>(parts.carried.size());
+    parts.carried.assign(out.begin() + 1, first_slice);
+    for (std::size_t s = 0; s < parts.slices; ++s) {
+      const Ref row = call.values.read(*(first_slice + static_cast<std::ptrdiff_t>(s)));
+      Shape shape = row.shape();
+      shape.insert(shape.begin(), Dim(1));
+      slices[s].push_back(reshape(row, shape));
+    }
+  }
+  Operands out = std::move(parts.carried);
+  for (const auto& rows : slices) {
+    if (rows.empty()) throw unsupported("a loop without a step that stacks what its steps give");
+    out.emplace_back(concat(rows, 0));
+  }
+  return out;
+}
+
+/// A loop node; nullopt when what it carries changes its type from step to step.
+std::optional<Operands> as_node(Call& call, const LoopParts& parts) {
+  for (const Operand& o : parts.carried)
+    if (!o.is_tensor()) return std::nullopt;
+  Builder& build = call.build;
+  Loop op{.carried = static_cast<std::int64_t>(parts.carried.size())};
+  Ref count;  // of steps, when it is known only when the model runs
+  const auto go_on_known = parts.go_on.is<Absent>() ? std::optional(true) : known_bool(call, parts.go_on);
+  Ref go_on = go_on_known ? build.literal(std::int64_t{*go_on_known}, DType::boolean)
+                          : condition(call.values.read(parts.go_on));
+  if (!parts.trips.is<Absent>()) {
+    const auto known = call.values.sizes(parts.trips);
+    if (known && known->elements.size() == 1) {
+      op.limit = max(known->elements[0], Dim(0));
+    } else {
+      count = reshape(call.values.read(parts.trips), {});
+      go_on = logical_and(go_on, count > count.literal(0));
+    }
+  }
+  std::vector<Value*> inputs = {go_on.value()};
+  std::vector<Type> types;
+  for (const Operand& o : parts.carried) {
+    inputs.push_back(call.values.read(o).value());
+    types.push_back(inputs.back()->type());
+  }
+  OpenNode open(build, op, inputs, 1);
+  Region& region = open.node().region();
+  {
+    const auto inside = build.enter(region);
+    Operands given = {region.add_parameter({DType::i64, {}}),
+                      Tensor::scalar(DType::boolean, std::int64_t{1})};
+    for (std::size_t i = 0; i < types.size(); ++i) given.emplace_back(region.add_parameter(types[i]));
+    // The body may want the step, or the condition, as a vector of one element.
+    for (const std::size_t i : {0, 1}) {
+      const auto& shape = parts.body.input[i].type.shape;
+      if (shape && shape->size() == 1) given[i] = reshape(call.values.read(given[i]), {Dim(1)});
+    }
+    const Operands out = call.run_graph(parts.body, std::move(given));
+    if (is_poisoned(out)) return Operands(call.node.output.size(), Poisoned{});
+    const auto next = known_bool(call, out[0]);
+    Ref more =
+        next ? build.literal(std::int64_t{*next}, DType::boolean) : condition(call.values.read(out[0]));
+    if (count) {
+      const Ref steps_left = build.ref(region.parameter(0)) + 1.0 < count;
+      more = next == true ? steps_left : logical_and(more, steps_left);
+    }
+    if (parts.slices > 0 && (!op.limit || go_on_known != true || next != true)) return std::nullopt;
+    region.add_result(more.value());
+    for (std::size_t i = 1; i < out.size(); ++i) {
+      const Ref value = call.values.read(out[i]);
+      if (i <= types.size() && value.type() != types[i - 1]) return std::nullopt;
+      region.add_result(value.value());
+    }
+  }
+  return open.finish();
+}
+
+Operands loop(Call& call) {
+  const LoopParts parts = parts_of(call);
+  if (auto node = as_node(call, parts)) return std::move(*node);
+  if (auto steps = unrolled(call, parts)) return std::move(*steps);
+  throw unsupported(
+      "it stacks what its steps give, or what it carries changes its type or size, and the number of steps "
+      "is not "
+      "known");
+}
+
+/// Slices of the inputs, state carried along, slices of the outputs.
+Operands scan(Call& call) {
+  if (call.version < 9) throw unsupported("Scan of operator set 8");
+  const GraphProto& body = call.graph("body");
+  const auto scanned = static_cast<std::size_t>(call.integer("num_scan_inputs"));
+  if (scanned < 1 || scanned > call.count() || body.input.size() != call.count())
+    throw error("it has {} inputs, {} of them scanned, and its body takes {}", call.count(), scanned,
+                body.input.size());
+  const std::size_t states = call.count() - scanned;
+  if (body.output.size() < states)
+    throw error("its body gives {} outputs for {} states", body.output.size(), states);
+  const std::size_t slices = body.output.size() - states;
+  const auto listed = [&](std::string_view name, std::size_t count) {
+    Axes out = call.integers(name, Axes(count, 0));
+    if (out.size() != count) throw error("its {} have {} elements, not {}", name, out.size(), count);
+    return out;
+  };
+  const Axes in_axes = listed("scan_input_axes", scanned),
+             backwards_in = listed("scan_input_directions", scanned);
+  const Axes out_axes = listed("scan_output_axes", slices),
+             backwards_out = listed("scan_output_directions", slices);
+  Builder& build = call.build;
+  std::vector<Ref> sequences;
+  std::vector<std::int64_t> axes;
+  for (std::size_t i = 0; i < scanned; ++i) {
+    sequences.push_back(call.tensor(states + i));
+    axes.push_back(normalize_axis(in_axes[i], sequences[i].rank()));
+  }
+  const Dim steps = sequences[0].shape()[static_cast<std::size_t>(axes[0])];
+  std::vector<Value*> inputs = {build.literal(std::int64_t{1}, DType::boolean).value()};
+  for (std::size_t i = 0; i < states; ++i) inputs.push_back(call.tensor(i).value());
+  OpenNode open(build, Loop{.carried = static_cast<std::int64_t>(states), .limit = steps}, inputs, 1);
+  Region& region = open.node().region();
+  {
+    const auto inside = build.enter(region);
+    const Ref step = build.ref(region.add_parameter({DType::i64, {}}));
+    Operands given;
+    for (std::size_t i = 0; i < states; ++i) given.emplace_back(region.add_parameter(inputs[i + 1]->type()));
+    for (std::size_t i = 0; i < scanned; ++i) {
+      const Ref place = backwards_in[i] != 0 ? dim_value(steps - 1, step) - step : step;
+      given.emplace_back(index_select(sequences[i], axes[i], place));
+    }
+    const Operands out = call.run_graph(body, std::move(given));
+    if (is_poisoned(out)) return Operands(call.node.output.size(), Poisoned{});
+    region.add_result(build.literal(std::int64_t{1}, DType::boolean).value());
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const Ref value = call.values.read(out[i]);
+      if (i < states && value.type() != inputs[i + 1]->type())
+        throw unsupported("a state is {} before a step and {} after it", inputs[i + 1]->type().str(),
+                          value.type().str());
+      region.add_result(value.value());
+    }
+  }
+  Operands out = open.finish();
+  for (std::size_t i = 0; i < slices; ++i) {
+    Ref all = call.values.read(out[states + i]);
+    if (backwards_out[i] != 0) all = flip(all, {0});
+    const std::int64_t to = normalize_axis(out_axes[i], all.rank());
+    Axes order;
+    for (std::int64_t a = 1; a < static_cast<std::int64_t>(all.rank()); ++a) order.push_back(a);
+    order.insert(order.begin() + to, 0);
+    out[states + i] = to == 0 ? all : permute(all, order);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::span<const Entry> control_entries() {
+  static constexpr std::array entries = {
+      Entry{"If", if_else},
+      Entry{"Loop", loop},
+      Entry{"Scan", scan},
+  };
+  return entries;
+}
+
+}  // namespace tenon::converter::onnx

@@ -1,0 +1,135 @@
+// Tensors from attributes and sizes.
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "base/error.h"
+#include "converter/onnx/table.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/create.h"
+#include "ir/ops/index.h"
+#include "ir/ops/logic.h"
+#include "ir/ops/math.h"
+#include "ir/ops/shape.h"
+
+namespace tenon::converter::onnx {
+
+namespace {
+
+/// A list of numbers as a constant.
+template <class T>
+Tensor vector_of(DType dtype, const std::vector<T>& values) {
+  Tensor t = Tensor::empty(dtype, {static_cast<std::int64_t>(values.size())});
+  std::int64_t i = 0;
+  for (const T v : values) {
+    const std::array at = {i++};
+    if constexpr (std::is_integral_v<T>)
+      t.set_int(at, v);
+    else
+      t.set_double(at, v);
+  }
+  return t;
+}
+
+Operands constant(Call& call) {
+  const std::string name = call.node.output.empty() ? "constant" : call.node.output[0];
+  const auto made = [&](Tensor t) -> Operands { return {call.values.constant(std::move(t), name)}; };
+  for (const AttributeProto& a : call.node.attribute) {
+    if (a.name == "value") return made(call.data("value"));
+    if (a.name == "value_float") return made(Tensor::scalar(DType::f32, static_cast<double>(a.f)));
+    if (a.name == "value_int") return made(Tensor::scalar(DType::i64, a.i));
+    if (a.name == "value_floats") return made(vector_of(DType::f32, a.floats));
+    if (a.name == "value_ints") return made(vector_of(DType::i64, a.ints));
+  }
+  throw unsupported("a constant of strings or a sparse one");
+}
+
+Operands constant_of_shape(Call& call) {
+  const Shape shape = call.sizes(0);
+  if (!call.has("value")) return {full(shape, 0, DType::f32, call.build.place())};
+  const Tensor value = call.data("value");
+  if (value.numel() != 1) throw error("its value has {} elements, not one", value.numel());
+  if (is_complex(value.dtype())) throw unsupported("complex numbers");
+  const Ref element = call.values.read(call.values.constant(value.reshape({}), "value"));
+  return {expand(element, shape)};
+}
+
+/// start, start + delta, ... before limit.
+Operands range(Call& call) {
+  const DType dtype = call.operand(0).type().dtype;
+  if (is_integral(dtype)) {
+    const Dim start = call.size(0), limit = call.size(1);
+    const std::int64_t delta = call.integer(2);
+    if (delta == 0) throw error("its delta is 0");
+    const Dim length = delta > 0 ? ceil_div(limit - start, Dim(delta)) : ceil_div(start - limit, Dim(-delta));
+    const Dim count = length.is_known() && length.value() < 0 ? Dim(0) : length;
+    const Ref steps = iota(count, call.build.place());
+    return {cast(dtype, steps * static_cast<double>(delta) + dim_value(start, steps))};
+  }
+  const double start = call.number(0), limit = call.number(1), delta = call.number(2);
+  const double length = std::ceil((limit - start) / delta);
+  if (!(length < 1e9)) throw error("its range has {} elements", length);
+  const Ref steps = iota(Dim(static_cast<std::int64_t>(std::max(length, 0.0))), call.build.place(), dtype);
+  return {steps * delta + start};
+}
+
+Operands eye_like(Call& call) {
+  const Type type = call.operand(0).type();
+  if (type.rank() != 2) throw error("a tensor of rank {} where a matrix is needed", type.rank());
+  const DType dtype = call.dtype("dtype", type.dtype);
+  const Ref row = reshape(iota(type.shape[0], call.build.place()), {type.shape[0], Dim(1)});
+  const Ref column = iota(type.shape[1], call.build.place());
+  const auto k = static_cast<double>(call.integer("k", 0));
+  return {cast(dtype, equal(row + k, column))};
+}
+
+Operands one_hot(Call& call) {
+  const Dim depth = call.size(1);
+  const Ref values = call.tensor(2);
+  Ref indices = call.tensor(0);
+  std::int64_t axis = call.integer("axis", -1);
+  const auto rank = static_cast<std::int64_t>(indices.rank()) + 1;
+  axis = normalize_axis(axis, static_cast<std::size_t>(rank));
+  indices = cast(DType::i64, indices);
+  indices = where(indices < indices.literal(0), indices + dim_value(depth, indices), indices);
+  Shape shape = indices.shape();
+  shape.insert(shape.begin() + axis, Dim(1));
+  Shape along(static_cast<std::size_t>(rank), Dim(1));
+  along[static_cast<std::size_t>(axis)] = depth;
+  const Ref is_hot = equal(reshape(indices, shape), reshape(iota(depth, call.build.place()), along));
+  const auto value = [&](std::int64_t i) { return reshape(slice(values, 0, Dim(i), Dim(i + 1)), {}); };
+  return {where(is_hot, value(1), value(0))};
+}
+
+/// a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N)
+Operands window(Call& call, double a0, double a1, double a2) {
+  const std::int64_t size = call.integer(0);
+  const DType dtype = call.dtype("output_datatype", DType::f32);
+  const double length = static_cast<double>(call.integer("periodic", 1) != 0 ? size : size - 1);
+  const Ref n = iota(Dim(size), call.build.place(), DType::f64) * (2 * std::numbers::pi / length);
+  Ref y = cos(n) * -a1 + a0;
+  if (a2 != 0) y = y + cos(n * 2.0) * a2;
+  return {cast(dtype, y)};
+}
+Operands hann_window(Call& call) { return window(call, 0.5, 0.5, 0); }
+Operands hamming_window(Call& call) { return window(call, 25.0 / 46, 21.0 / 46, 0); }
+Operands blackman_window(Call& call) { return window(call, 0.42, 0.5, 0.08); }
+
+}  // namespace
+
+std::span<const Entry> creation_entries() {
+  static constexpr std::array entries = {
+      Entry{"BlackmanWindow", blackman_window},
+      Entry{"Constant", constant},
+      Entry{"ConstantOfShape", constant_of_shape},
+      Entry{"EyeLike", eye_like},
+      Entry{"HammingWindow", hamming_window},
+      Entry{"HannWindow", hann_window},
+      Entry{"OneHot", one_hot},
+      Entry{"Range", range},
+  };
+  return entries;
+}
+
+}  // namespace tenon::converter::onnx

@@ -1,0 +1,236 @@
+#include "converter/onnx/decode.h"
+
+#include <cstring>
+
+#include "base/error.h"
+#include "base/protobuf.h"
+
+namespace tenon::converter::onnx {
+
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+/// Bytes of the character that begins with this one; 0: none does.
+std::size_t utf8_length(unsigned char first) {
+  if (first < 0x80) return 1;
+  if (first >= 0xc2 && first < 0xe0) return 2;
+  if (first >= 0xe0 && first < 0xf0) return 3;
+  return first >= 0xf0 && first < 0xf5 ? 4 : 0;
+}
+
+/// Texts of the file are shown to people and written into artifacts.
+std::string checked(std::string text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = utf8_length(static_cast<unsigned char>(text[i]));
+    bool whole = length > 0 && i + length <= text.size();
+    for (std::size_t k = 1; whole && k < length; ++k) whole = is_continuation(text[i + k]);
+    if (!whole) throw error("a text in the model is no UTF-8: the file is damaged");
+    i += length;
+  }
+  return text;
+}
+
+/// Reads messages that hold each other; counts how deep.
+class Decoder {
+ public:
+  ModelProto model(Bytes bytes) {
+    ModelProto m;
+    each(bytes, [&](ProtobufReader& r) {
+      switch (r.field()) {
+        case 1: m.ir_version = r.integer(); break;
+        case 7: m.graph = graph(r.bytes()); break;
+        case 8: opset(r.bytes(), m.opset_import); break;
+        case 25: m.functions.push_back(function(r.bytes())); break;
+        default: break;
+      }
+    });
+    return m;
+  }
+
+ private:
+  template <class F>
+  void each(Bytes bytes, F&& read_field) {
+    constexpr int deepest = 100;
+    if (++depth_ > deepest) throw error("the messages of the model nest deeper than {}", deepest);
+    ProtobufReader reader(bytes);
+    while (reader.next()) read_field(reader);
+    --depth_;
+  }
+
+  GraphProto graph(Bytes bytes) {
+    GraphProto g;
+    each(bytes, [&](ProtobufReader& r) {
+      switch (r.field()) {
+        case 1: g.node.push_back(node(r.bytes())); break;
+        case 2: g.name = checked(r.text()); break;
+        case 5: g.initializer.push_back(tensor(r.bytes())); break;
+        case 11: g.input.push_back(value_info(r.bytes())); break;
+        case 12: g.output.push_back(value_info(r.bytes())); break;
+        case 13: g.value_info.push_back(value_info(r.bytes())); break;
+        case 15: ++g.sparse_initializers; break;
+        default: break;
+      }
+    });
+    return g;
+  }
+
+  NodeProto node(Bytes bytes) {
+    NodeProto n;
+    each(bytes, [&](ProtobufReader& r) {
+      switch (r.field()) {
+        case 1: n.input.push_back(checked(r.text())); break;
+        case 2: n.output.push_back(checked(r.text())); break;
+        case 3: n.name = checked(r.text()); break;
+        case 4: n.op_type = checked(r.text()); break;
+        case 5: n.attribute.push_back(attribute(r.bytes())); break;
+        case 7: n.domain = domain(checked(r.text())); break;
+        case 8: n.overload = checked(r.text()); break;
+        case 9: n.metadata_props.insert(entry(r.bytes())); break;
+        default: break;
+      }
+    });
+    return n;
+  }
+
+  AttributeProto attribute(Bytes bytes) {
+    AttributeProto a;
+    each(bytes, [&](ProtobufReader& r) {
+      switch (r.field()) {
+        case 1: a.name = checked(r.text()); break;
+        case 2: a.f = r.real(); break;
+        case 3: a.i = r.integer(); break;
+        case 4: a.s = checked(r.text()); break;
+        case 5: a.t = tensor(r.bytes()); break;
+        case 6: a.g = std::make_shared<const GraphProto>(graph(r.bytes())); break;
+        case 7: reals(r.fixed(4), a.floats); break;
+        case 8: r.varints([&](std::uint64_t v) { a.ints.push_back(static_cast<std::int64_t>(v)); }); break;
+        case 9: a.strings.push_back(checked(r.text())); break;
+        case 20: a.type = r.integer(); break;
+        case 21: a.ref_attr_name = checked(r.text()); break;
+        default: break;
+      }
+    });
+    return a;
+  }
+
+  FunctionProto function(Bytes bytes) {
+    FunctionProto f;
+    each(bytes, [&](ProtobufReader& r) {
+      switch (r.field()) {
+        case 1: f.name = checked(r.text()); break;
+        case 4: f.input.push_back(checked(r.text())); break;
+        case 5: f.output.push_back(checked(r.text())); break;
+        case 6: f.attribute.push_back(checked(r.text())); break;
+        case 7: f.node.push_back(node(r.bytes())); break;
+        case 9: opset(r.bytes(), f.opset_import); break;
+        case 10: f.domain = domain(checked(r.text())); break;
+        case 11: f.attribute_proto.push_back(attribute(r.bytes())); break;
+        case 13: f.overload = checked(r.text()); break;
+        default: break;
+      }
+    });
+    return f;
+  }
+
+  ValueInfoProto value_info(Bytes bytes) {
+    ValueInfoProto v;
+    each(bytes, [&](ProtobufReader& r) {
+      switch (r.field()) {
+        case 1: v.name = checked(r.text()); break;
+        case 2: v.type = type(r.bytes()); break;
+        default: break;
+      }
+    });
+    return v;
+  }
+
+  TypeProto type(Bytes bytes) {
+    using Kind = TypeProto::Kind;
+    TypeProto t;
+    const auto inner = [&](Bytes message, Kind kind) {
+      t.kind = kind;
+      each(message, [&](ProtobufReader& r) {
+        if (r.field() == 1) t.inner = std::make_shared<const TypeProto>(type(r.bytes()));
+      });
+    };
+    each(bytes, [&](ProtobufReader& r) {
+      switch (r.field()) {
+        case 1: t.kind = Kind::tensor, tensor_type(r.bytes(), t); break;
+        case 4: inner(r.bytes(), Kind::sequence); break;
+        case 5: t.kind = Kind::map; break;
+        case 7: t.kind = Kind::opaque; break;
+        case 8: t.kind = Kind::sparse_tensor; break;
+        case 9: inner(r.bytes(), Kind::optional); break;
+        default: break;
+      }
+    });
+    return t;
+  }
+
+  void tensor_type(Bytes bytes, TypeProto& t) {
+    each(bytes, [&](ProtobufReader& r) {
+      if (r.field() == 1) t.elem_type = r.integer();
+      if (r.field() == 2) t.shape = shape(r.bytes());
+    });
+  }
+
+  std::vector<Dimension> shape(Bytes bytes) {
+    std::vector<Dimension> dims;
+    each(bytes, [&](ProtobufReader& r) {
+      if (r.field() != 1) return;
+      Dimension& d = dims.emplace_back();
+      each(r.bytes(), [&](ProtobufReader& inside) {
+        if (inside.field() == 1) d.value = inside.integer();
+        if (inside.field() == 2) d.param = checked(inside.text());
+      });
+    });
+    return dims;
+  }
+
+  TensorProto tensor(Bytes bytes) {
+    TensorProto t{.bytes = bytes};
+    each(bytes, [&](ProtobufReader& r) {
+      if (r.field() == 2) t.data_type = r.integer();
+      if (r.field() == 8) t.name = checked(r.text());
+    });
+    return t;
+  }
+
+  std::pair<std::string, std::string> entry(Bytes bytes) {
+    std::pair<std::string, std::string> e;
+    each(bytes, [&](ProtobufReader& r) {
+      if (r.field() == 1) e.first = checked(r.text());
+      if (r.field() == 2) e.second = checked(r.text());
+    });
+    return e;
+  }
+
+  void opset(Bytes bytes, Opsets& all) {
+    std::string of;
+    std::int64_t version = 0;
+    each(bytes, [&](ProtobufReader& r) {
+      if (r.field() == 1) of = domain(checked(r.text()));
+      if (r.field() == 2) version = r.integer();
+    });
+    all[of] = version;
+  }
+
+  static std::string domain(std::string text) { return text == "ai.onnx" ? "" : text; }
+
+  static void reals(Bytes block, std::vector<float>& out) {
+    const std::size_t before = out.size();
+    out.resize(before + block.size() / sizeof(float));
+    if (!block.empty()) std::memcpy(out.data() + before, block.data(), block.size());
+  }
+
+  int depth_ = 0;
+};
+
+}  // namespace
+
+ModelProto decode_model(Bytes bytes) { return Decoder().model(bytes); }
+
+}  // namespace tenon::converter::onnx

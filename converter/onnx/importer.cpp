@@ -1,0 +1,237 @@
+#include "converter/onnx/importer.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "converter/onnx/place.h"
+
+namespace tenon::converter::onnx {
+
+namespace {
+
+/// Functions that call each other for ever would end here.
+constexpr int deepest_call = 64;
+/// More nodes, each counted as often as a function or loop runs it, are no model.
+constexpr int most_steps = 1'000'000;
+/// Larger results of constants are left to fusion.
+constexpr std::int64_t most_folded = 1024;
+
+bool is_poisoned(const Operand& o) {
+  if (o.is<Poisoned>()) return true;
+  const auto* items = o.get<Sequence>();
+  return items && std::any_of((*items)->begin(), (*items)->end(), is_poisoned);
+}
+
+bool is_constant(const Operand& o) {
+  const auto* v = o.get<Value*>();
+  return o.is<Absent>() || o.is<Tensor>() || o.is<Sizes>() || (v && (*v)->is_constant());
+}
+
+}  // namespace
+
+Importer::Importer(const ModelProto& model, Values& values, UnsupportedReport& report)
+    : model_(model), values_(values), report_(report) {
+  for (const FunctionProto& f : model.functions)
+    if (!functions_.emplace(FunctionName{f.domain, f.name, f.overload}, &f).second)
+      throw error("the model has two functions called {}", f.name);
+}
+
+const Operand* Importer::Scope::find(std::string_view name) const {
+  for (const Scope* s = this; s; s = s->outer)
+    if (const auto it = s->names.find(name); it != s->names.end()) return &it->second;
+  return nullptr;
+}
+
+void Importer::Scope::define(const std::string& name, Operand operand) {
+  if (!names.emplace(name, std::move(operand)).second)
+    throw error("two values of the graph are called '{}'", name);
+}
+
+Operands Importer::run(std::map<std::string, Operand> inputs) {
+  const Frame frame{&model_.opset_import, {}, {}};
+  Scope scope{frame};
+  for (auto& [name, operand] : inputs) scope.define(name, std::move(operand));
+  add_weights(model_.graph, scope);
+  run_nodes(model_.graph.node, scope);
+  Operands out;
+  for (const ValueInfoProto& v : model_.graph.output) {
+    const Operand* found = scope.find(v.name);
+    if (!found) throw error("the output '{}' is computed nowhere", v.name);
+    out.push_back(*found);
+  }
+  return out;
+}
+
+void Importer::add_weights(const GraphProto& graph, Scope& scope) {
+  for (const TensorProto& t : graph.initializer) {
+    if (scope.names.contains(t.name)) {
+      const bool is_input = std::any_of(graph.input.begin(), graph.input.end(),
+                                        [&](const ValueInfoProto& v) { return v.name == t.name; });
+      if (is_input) continue;  // the caller gives it another value
+      throw error("two values of the graph are called '{}'", t.name);
+    }
+    try {
+      Operand weight = values_.constant(model_.tensor(t), t.name);
+      if (is_narrow(t.data_type)) weight.narrow = t.data_type;
+      scope.define(t.name, std::move(weight));
+    } catch (const Error& e) {
+      if (e.code() != Exit::unsupported) throw;
+      report_.add("weight", e.message(), e.hint(), {});
+      scope.define(t.name, Poisoned{});
+    }
+  }
+}
+
+void Importer::run_nodes(const std::vector<NodeProto>& nodes, Scope& scope) {
+  for (const NodeProto& n : nodes) run_node(n, scope);
+}
+
+void Importer::run_node(const NodeProto& file_node, Scope& scope) {
+  if (++steps_ > most_steps)
+    throw unsupported("its functions and loops run more than {} nodes while it is read", most_steps);
+  const NodeProto node = bound(file_node, scope.frame);
+  const Source source = source_of(node, scope.frame);
+  const auto place = [&] {
+    return fmt::format("node {} ({})",
+                       node.name.empty() ? node.output.empty() ? "" : node.output[0] : node.name,
+                       node.op_type);
+  };
+  Operands inputs;
+  for (const std::string& name : node.input) {
+    if (name.empty()) {
+      inputs.emplace_back();
+      continue;
+    }
+    const Operand* found = scope.find(name);
+    if (!found)
+      throw error("it reads '{}', which nothing before it gives", name)
+          .at(place())
+          .hint("the file is damaged, or its nodes are not in the order in which they run");
+    inputs.push_back(*found);
+  }
+  values_.build.set_source(source);
+  Operands outputs;
+  try {
+    outputs = outputs_of(node, scope, inputs, source);
+  } catch (const Error& e) {
+    if (e.code() != Exit::unsupported) {
+      Error placed = e;
+      if (placed.where().empty()) placed.at(place());
+      throw placed;
+    }
+    const std::string name = node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
+    report_.add(name, e.message(), e.hint(), source);
+    outputs.assign(node.output.size(), Poisoned{});
+  }
+  for (std::size_t i = 0; i < node.output.size(); ++i) {
+    const std::string& name = node.output[i];
+    if (name.empty()) continue;
+    Operand value = i < outputs.size() ? outputs[i] : Operand(Absent{});
+    scope.define(name, fold(std::move(value), inputs, name));
+  }
+}
+
+Operands Importer::outputs_of(const NodeProto& node, Scope& scope, const Operands& inputs,
+                              const Source& source) {
+  if (std::any_of(inputs.begin(), inputs.end(), is_poisoned)) {
+    report_unknown_operators(node, source, scope.frame);
+    return Operands(node.output.size(), Poisoned{});
+  }
+  const auto function = functions_.find({node.domain, node.op_type, node.overload});
+  if (function != functions_.end()) return run_function(*function->second, node, inputs, scope);
+  const auto opset = scope.frame.opsets->find(node.domain);
+  if (opset == scope.frame.opsets->end())
+    throw error("the model uses the operator set '{}' without naming its version", node.domain);
+  Call call(values_, model_, node, opset->second, inputs, [&](const GraphProto& graph, Operands operands) {
+    return run_graph(graph, std::move(operands), scope);
+  });
+  return run_operator(call);
+}
+
+Operands Importer::run_graph(const GraphProto& graph, Operands inputs, const Scope& around) {
+  Scope scope{around.frame, &around};
+  if (inputs.size() != graph.input.size())
+    throw error("the sub-graph '{}' takes {} inputs and is given {}", graph.name, graph.input.size(),
+                inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) scope.define(graph.input[i].name, std::move(inputs[i]));
+  add_weights(graph, scope);
+  run_nodes(graph.node, scope);
+  Operands out;
+  for (const ValueInfoProto& v : graph.output) {
+    const Operand* found = scope.find(v.name);
+    if (!found) throw error("the output '{}' of the sub-graph '{}' is computed nowhere", v.name, graph.name);
+    out.push_back(*found);
+  }
+  return out;
+}
+
+Operands Importer::run_function(const FunctionProto& function, const NodeProto& node, const Operands& inputs,
+                                const Scope& around) {
+  if (inputs.size() > function.input.size())
+    throw error("the function {} takes {} inputs and is given {}", function.name, function.input.size(),
+                inputs.size());
+  Frame frame{
+      &function.opset_import, {}, source_of(node, around.frame).modules_text(), around.frame.depth + 1};
+  if (frame.depth > deepest_call) throw error("functions call each other more than {} deep", deepest_call);
+  for (const AttributeProto& a : function.attribute_proto) frame.attributes[a.name] = &a;
+  for (const AttributeProto& a : node.attribute) frame.attributes[a.name] = &a;
+  Scope scope{frame};
+  for (std::size_t i = 0; i < function.input.size(); ++i)
+    scope.define(function.input[i], i < inputs.size() ? inputs[i] : Operand(Absent{}));
+  run_nodes(function.node, scope);
+  Operands out;
+  for (const std::string& name : function.output) {
+    const Operand* found = scope.find(name);
+    if (!found) throw error("the output '{}' of the function {} is computed nowhere", name, function.name);
+    out.push_back(*found);
+  }
+  return out;
+}
+
+/// The node with the attributes that it takes from its function's caller.
+NodeProto Importer::bound(const NodeProto& node, const Frame& frame) const {
+  NodeProto out = node;
+  std::erase_if(out.attribute, [&](AttributeProto& a) {
+    if (a.ref_attr_name.empty()) return false;
+    const auto given = frame.attributes.find(a.ref_attr_name);
+    if (given == frame.attributes.end()) return true;
+    const std::string name = a.name;
+    a = *given->second;
+    a.name = name;
+    return false;
+  });
+  return out;
+}
+
+/// What depends on something unsupported cannot run, but what it lacks itself belongs into the report.
+void Importer::report_unknown_operators(const NodeProto& node, const Source& source, const Frame& frame) {
+  const std::string name = node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
+  if (!functions_.contains({node.domain, node.op_type, node.overload}) && !is_implemented(name))
+    report_.add(name, "the operator is not implemented", "", source);
+  for (const AttributeProto& a : node.attribute)
+    if (a.g)
+      for (const NodeProto& inner : a.g->node)
+        report_unknown_operators(inner, source_of(inner, frame), frame);
+}
+
+/// Small results of constants are constants.
+Operand Importer::fold(Operand result, const Operands& inputs, const std::string& name) {
+  const auto* value = result.get<Value*>();
+  if (!value || (*value)->is_constant() || !std::all_of(inputs.begin(), inputs.end(), is_constant))
+    return result;
+  const auto sizes = known_sizes((*value)->shape());
+  if (!sizes || tenon::numel(*sizes) > most_folded) return result;
+  auto known = values_.data(result);
+  if (!known) return result;
+  Operand constant = values_.constant(std::move(*known), name);
+  constant.narrow = result.narrow;
+  return constant;
+}
+
+Source Importer::source_of(const NodeProto& node, const Frame& frame) const {
+  Source source = tenon::converter::onnx::source_of(node);
+  if (source.modules.empty() && !frame.module.empty()) source.modules.push_back(frame.module);
+  return source;
+}
+
+}  // namespace tenon::converter::onnx

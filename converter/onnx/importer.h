@@ -1,0 +1,58 @@
+// Walks an ONNX graph node by node and writes down what each computes.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "converter/onnx/table.h"
+#include "converter/report.h"
+
+namespace tenon::converter::onnx {
+
+class Importer {
+ public:
+  Importer(const ModelProto&, Values&, UnsupportedReport&);
+
+  /// The outputs of the model's graph. `inputs` are its inputs by name; weights are added here.
+  Operands run(std::map<std::string, Operand> inputs);
+
+ private:
+  /// A function that is being run, or the model's graph.
+  struct Frame {
+    const Opsets* opsets;
+    std::map<std::string, const AttributeProto*> attributes;  // what the function's parameters are
+    std::string module;                                       // of the node that calls it
+    int depth = 0;
+  };
+  /// The names of a graph or function, and those around it.
+  struct Scope {
+    const Frame& frame;
+    const Scope* outer = nullptr;
+    std::map<std::string, Operand, std::less<>> names = {};
+
+    const Operand* find(std::string_view name) const;
+    void define(const std::string& name, Operand);
+  };
+  using FunctionName = std::tuple<std::string, std::string, std::string>;  // domain, name, overload
+
+  void run_nodes(const std::vector<NodeProto>&, Scope&);
+  void run_node(const NodeProto&, Scope&);
+  Operands outputs_of(const NodeProto&, Scope&, const Operands& inputs, const Source&);
+  Operands run_graph(const GraphProto&, Operands inputs, const Scope& around);
+  Operands run_function(const FunctionProto&, const NodeProto& node, const Operands& inputs,
+                        const Scope& around);
+  void add_weights(const GraphProto&, Scope&);
+  NodeProto bound(const NodeProto&, const Frame&) const;
+  void report_unknown_operators(const NodeProto&, const Source&, const Frame&);
+  Operand fold(Operand, const Operands& inputs, const std::string& name);
+  Source source_of(const NodeProto&, const Frame&) const;
+
+  const ModelProto& model_;
+  Values& values_;
+  UnsupportedReport& report_;
+  std::map<FunctionName, const FunctionProto*> functions_;
+  int steps_ = 0;  // nodes that were run
+};
+
+}  // namespace tenon::converter::onnx

@@ -1,0 +1,179 @@
+// Reading and writing at places that a tensor names.
+#include "ir/ops/index.h"
+
+#include <array>
+
+#include "base/error.h"
+#include "converter/onnx/table.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/create.h"
+#include "ir/ops/logic.h"
+#include "ir/ops/shape.h"
+
+namespace tenon::converter::onnx {
+
+namespace {
+
+bool is_not_negative(const Tensor& t) {
+  bool all = true;
+  for_each_index(t.shape(), [&](std::span<const std::int64_t> at) { all &= t.get_int(at) >= 0; });
+  return all;
+}
+
+/// Indices in [0, size): ONNX counts negative ones from the end.
+Ref from_start(const Call& call, std::size_t i, const Dim& size) {
+  const Ref indices = cast(DType::i64, call.tensor(i));
+  const auto known = call.values.data(call.operand(i));
+  if (known && is_not_negative(*known)) return indices;
+  return where(indices < indices.literal(0), indices + dim_value(size, indices), indices);
+}
+
+Operands gather_axis(Call& call) {
+  const Ref x = call.tensor(0);
+  const std::int64_t axis = call.axis(x.rank(), 0);
+  return {index_select(x, axis, from_start(call, 1, x.shape()[static_cast<std::size_t>(axis)]))};
+}
+
+Operands gather_elements(Call& call) {
+  const Ref x = call.tensor(0);
+  const std::int64_t axis = call.axis(x.rank(), 0);
+  return {gather(x, axis, from_start(call, 1, x.shape()[static_cast<std::size_t>(axis)]))};
+}
+
+/// The last axis of the indices as one tensor for each of its places.
+std::vector<Ref> coordinates(const Ref& indices) {
+  const Dim& count = indices.shape().back();
+  if (!count.is_known()) throw unsupported("indices whose last axis has an unknown size ({})", count.str());
+  const auto last = static_cast<std::int64_t>(indices.rank()) - 1;
+  const Shape shape(indices.shape().begin(), indices.shape().end() - 1);
+  std::vector<Ref> out;
+  for (std::int64_t k = 0; k < count.value(); ++k)
+    out.push_back(reshape(slice(indices, last, Dim(k), Dim(k + 1)), shape));
+  return out;
+}
+
+Axes first_axes(std::size_t count) {
+  Axes out;
+  for (std::size_t i = 0; i < count; ++i) out.push_back(static_cast<std::int64_t>(i));
+  return out;
+}
+
+Operands gather_nd(Call& call) {
+  const Ref x = call.tensor(0), indices = cast(DType::i64, call.tensor(1));
+  const auto batch = static_cast<std::size_t>(call.integer("batch_dims", 0));
+  if (indices.rank() == 0 || batch >= indices.rank() || batch > x.rank())
+    throw error("it has {} batch axes, and indices of rank {}", batch, indices.rank());
+  std::vector<Ref> operands = {x};
+  const std::vector<Ref> given = coordinates(indices);
+  for (std::size_t i = 0; i < batch; ++i) {
+    Shape along(indices.rank() - 1, Dim(1));
+    along[i] = x.shape()[i];
+    operands.push_back(reshape(iota(x.shape()[i], call.build.place()), along));
+  }
+  operands.insert(operands.end(), given.begin(), given.end());
+  if (operands.size() - 1 > x.rank())
+    throw error("its indices have {} places for a tensor of rank {}", operands.size() - 1, x.rank());
+  return {tenon::apply(IndexAt{.axes = first_axes(operands.size() - 1)}, operands)};
+}
+
+Reduce reduction(const Call& call) {
+  const std::string word = call.text("reduction", "none");
+  if (word == "none") return Reduce::none;
+  if (word == "add") return Reduce::sum;
+  if (word == "mul") return Reduce::prod;
+  if (word == "max") return Reduce::amax;
+  if (word == "min") return Reduce::amin;
+  throw error("its reduction is '{}'", word);
+}
+
+Operands scatter_elements(Call& call) {
+  const Ref x = call.tensor(0);
+  const std::int64_t axis = call.axis(x.rank(), 0);
+  const Ref indices = from_start(call, 1, x.shape()[static_cast<std::size_t>(axis)]);
+  return {apply(Scatter{.axis = axis, .reduce = reduction(call)}, {x, indices, call.tensor(2)})};
+}
+
+/// The tensor as rows, one for each place the indices may name.
+Operands scatter_nd(Call& call) {
+  const Ref x = call.tensor(0), indices = cast(DType::i64, call.tensor(1)), updates = call.tensor(2);
+  const std::vector<Ref> at = coordinates(indices);
+  if (at.size() > x.rank())
+    throw error("its indices have {} places for a tensor of rank {}", at.size(), x.rank());
+  const Reduce how = reduction(call);
+  if (how == Reduce::none || how == Reduce::sum) {
+    std::vector<Ref> operands = {x, updates};
+    operands.insert(operands.end(), at.begin(), at.end());
+    return {
+        tenon::apply(IndexPut{.axes = first_axes(at.size()), .accumulate = how == Reduce::sum}, operands)};
+  }
+  const auto middle = x.shape().begin() + static_cast<std::ptrdiff_t>(at.size());
+  const Dim row = numel(Shape(middle, x.shape().end()));
+  const Dim count = numel(Shape(indices.shape().begin(), indices.shape().end() - 1));
+  Ref place;
+  for (std::size_t k = 0; k < at.size(); ++k) {
+    const Ref size = dim_value(x.shape()[k], at[k]);
+    const Ref positive = where(at[k] < at[k].literal(0), at[k] + size, at[k]);
+    place = k == 0 ? positive : place * size + positive;
+  }
+  const Ref rows = reshape(x, {numel(Shape(x.shape().begin(), middle)), row});
+  const Ref places = expand(reshape(place, {count, Dim(1)}), {count, row});
+  return {reshape(apply(Scatter{.axis = 0, .reduce = how}, {rows, places, reshape(updates, {count, row})}),
+                  x.shape())};
+}
+
+/// Writes an update into each sample of a cache, from the index of that sample on.
+Operands tensor_scatter(Call& call) {
+  const Ref cache = call.tensor(0), update = call.tensor(1);
+  const std::int64_t axis = call.axis(cache.rank(), -2);
+  const auto at = static_cast<std::size_t>(axis);
+  const bool circular = call.text("mode", "linear") == "circular";
+  const auto along = [&](const Ref& r, std::size_t i) {
+    Shape shape(cache.rank(), Dim(1));
+    shape[i] = r.shape()[0];
+    return reshape(r, shape);
+  };
+  Ref place = along(iota(update.shape()[at], call.build.place()), at);
+  if (call.has(2)) place = place + along(cast(DType::i64, call.tensor(2)), 0);
+  if (circular) place = apply(Remainder{}, {place, dim_value(cache.shape()[at], place)});
+  return {apply(Scatter{.axis = axis}, {cache, expand(place, update.shape()), update})};
+}
+
+Operands array_feature_extractor(Call& call) {
+  const Ref x = call.tensor(0);
+  const Ref indices = cast(DType::i64, call.tensor(1));
+  return {
+      index_select(x, static_cast<std::int64_t>(x.rank()) - 1, reshape(indices, {numel(indices.shape())}))};
+}
+
+/// The slices whose condition holds; which these are must be known.
+Operands compress(Call& call) {
+  Ref x = call.tensor(0);
+  if (!call.has("axis")) x = reshape(x, {numel(x.shape())});
+  const std::int64_t axis = call.axis(x.rank(), 0);
+  const Axes conditions = call.integers(1);
+  Axes kept;
+  for (std::size_t i = 0; i < conditions.size(); ++i)
+    if (conditions[i] != 0) kept.push_back(static_cast<std::int64_t>(i));
+  const Ref places = call.values.read(call.values.integers(std::move(kept)));
+  return {index_select(x, axis, places)};
+}
+
+}  // namespace
+
+std::span<const Entry> index_entries() {
+  static constexpr std::array entries = {
+      Entry{"Compress", compress},
+      Entry{"Gather", gather_axis},
+      Entry{"GatherElements", gather_elements},
+      Entry{"GatherND", gather_nd},
+      Entry{"Scatter", scatter_elements},
+      Entry{"ScatterElements", scatter_elements},
+      Entry{"ScatterND", scatter_nd},
+      Entry{"TensorScatter", tensor_scatter},
+      Entry{"ai.onnx.ml.ArrayFeatureExtractor", array_feature_extractor},
+  };
+  return entries;
+}
+
+}  // namespace tenon::converter::onnx

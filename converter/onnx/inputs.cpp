@@ -1,0 +1,173 @@
+#include "converter/onnx/inputs.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+
+namespace tenon::converter::onnx {
+
+namespace {
+
+/// A name for a size: what is not a letter, digit or dot becomes '_'.
+std::string symbol_name(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += std::isalnum(static_cast<unsigned char>(c)) || c == '.' ? c : '_';
+  if (out.empty() || !(std::isalpha(static_cast<unsigned char>(out[0])) || out[0] == '_')) out.insert(0, "_");
+  return out;
+}
+
+class Inputs {
+ public:
+  Inputs(const ModelProto& model, const ConvertOptions& options, Values& values)
+      : model_(model), options_(options), values_(values), used_(options.inputs.size(), false) {
+    for (const TensorProto& t : model.graph.initializer) weights_.insert(t.name);
+  }
+
+  std::map<std::string, Operand> make() {
+    std::map<std::string, Operand> out;
+    for (const ValueInfoProto& v : model_.graph.input) {
+      const InputSpec* spec = spec_for(v.name);
+      if (!spec && weights_.contains(v.name)) continue;
+      if (out.contains(v.name)) throw error("two inputs of the model are called '{}'", v.name);
+      out[v.name] = input(v, spec);
+    }
+    for (std::size_t i = 0; i < used_.size(); ++i)
+      if (!used_[i])
+        throw error("the model has no input '{}'", options_.inputs[i].name).hint("its inputs are " + names());
+    if (!missing_.empty())
+      throw error("the types of {} are not known: the file does not say them",
+                  missing_.size() == 1 ? "an input" : fmt::format("{} inputs", missing_.size()))
+          .hint(fmt::format("add {}, with a number or a name (a size that may vary) for every '?'",
+                            fmt::join(missing_, " ")));
+    return out;
+  }
+
+ private:
+  std::string names() const {
+    std::vector<std::string_view> all;
+    for (const ValueInfoProto& v : model_.graph.input)
+      if (!weights_.contains(v.name)) all.push_back(v.name);
+    return fmt::format("{}", fmt::join(all, ", "));
+  }
+
+  const InputSpec* named_spec(std::string_view name) {
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+      if (used_[i] || options_.inputs[i].name != name) continue;
+      used_[i] = true;
+      return &options_.inputs[i];
+    }
+    return nullptr;
+  }
+
+  const InputSpec* spec_for(const std::string& name) {
+    if (const auto* named = named_spec(name)) return named;
+    return weights_.contains(name) ? nullptr : named_spec("");
+  }
+
+  /// The items of a sequence are inputs of their own: "x.0", "x.1". An optional that is not given is absent.
+  Operand input(const ValueInfoProto& v, const InputSpec* spec) {
+    using Kind = TypeProto::Kind;
+    if (v.type.kind == Kind::sequence && v.type.inner) return sequence({v.name, *v.type.inner});
+    if (v.type.kind == Kind::optional && v.type.inner) {
+      const bool is_given =
+          spec || std::any_of(options_.inputs.begin(), options_.inputs.end(),
+                              [&](const InputSpec& s) { return s.name.starts_with(v.name + "."); });
+      return is_given ? input({v.name, *v.type.inner}, spec) : Operand();
+    }
+    if (v.type.kind != Kind::tensor)
+      throw unsupported("the input '{}' is a map, a sparse tensor or opaque", v.name);
+    const auto dtype = dtype_from_onnx(v.type.elem_type);
+    if (!dtype)
+      throw unsupported("the input '{}' has ONNX's element type {}, which Tenon does not have", v.name,
+                        onnx_type_name(v.type.elem_type));
+    if (spec)
+      if (const auto* literal = std::get_if<InputLiteral>(&spec->value)) return fixed(v, *dtype, *literal);
+    const auto* given = spec ? std::get_if<Type>(&spec->value) : nullptr;
+    if (!given && !v.type.shape) {
+      missing_.push_back(fmt::format("--input {}={}[?,?]", v.name, name(*dtype)));
+      return Poisoned{};
+    }
+    const Type type{*dtype, given ? checked(v, *dtype, *given) : declared(v)};
+    for (std::size_t i = 0; i < type.rank(); ++i)
+      for (const std::string& symbol : type.shape[i].symbols()) {
+        std::string& note = values_.build.graph().symbols[symbol].note;
+        if (note.empty()) note = fmt::format("dim {} of input {}", i, v.name);
+      }
+    Value* parameter = values_.build.graph().body().add_parameter(type, v.name);
+    if (spec && spec->example) values_.set_example(parameter, *spec->example);
+    Operand made(parameter);
+    if (is_narrow(v.type.elem_type)) made.narrow = v.type.elem_type;
+    return made;
+  }
+
+  Operand sequence(const ValueInfoProto& item) {
+    std::vector<Operand> items;
+    while (const InputSpec* spec = named_spec(fmt::format("{}.{}", item.name, items.size())))
+      items.push_back(input({spec->name, item.type}, spec));
+    if (items.empty()) missing_.push_back(fmt::format("--input {}.0=f32[?,?]", item.name));
+    return Sequence(std::make_shared<const std::vector<Operand>>(std::move(items)));
+  }
+
+  static Operand fixed(const ValueInfoProto& v, DType dtype, const InputLiteral& literal) {
+    if (const auto* flag = std::get_if<bool>(&literal)) return Tensor::scalar(dtype, std::int64_t{*flag});
+    if (const auto* whole = std::get_if<std::int64_t>(&literal)) return Tensor::scalar(dtype, *whole);
+    if (const auto* real = std::get_if<double>(&literal)) return Tensor::scalar(dtype, *real);
+    throw error("the input '{}' is a tensor of {}, and is given a string or None", v.name, name(dtype));
+  }
+
+  static Shape checked(const ValueInfoProto& v, DType dtype, const Type& given) {
+    const auto fits = [&] {
+      if (given.dtype != dtype) return false;
+      if (!v.type.shape) return true;
+      if (v.type.shape->size() != given.rank()) return false;
+      for (std::size_t i = 0; i < given.rank(); ++i) {
+        const auto& value = (*v.type.shape)[i].value;
+        if (value && given.shape[i].is_known() && given.shape[i].value() != *value) return false;
+      }
+      return true;
+    };
+    if (!fits())
+      throw error("the input '{}' is given as {}, but the file says {}", v.name, given.str(), text(v, dtype));
+    return given.shape;
+  }
+
+  static std::string text(const ValueInfoProto& v, DType dtype) {
+    std::string dims;
+    if (v.type.shape)
+      for (const Dimension& d : *v.type.shape)
+        dims += (dims.empty() ? "" : ",") + (d.value           ? std::to_string(*d.value)
+                                             : d.param.empty() ? "?"
+                                                               : d.param);
+    return fmt::format("{}[{}]", name(dtype), v.type.shape ? dims : "...");
+  }
+
+  static Shape declared(const ValueInfoProto& v) {
+    Shape shape;
+    for (const Dimension& d : *v.type.shape) {
+      if (d.value && *d.value < 0) throw error("the input '{}' has the size {}", v.name, *d.value);
+      if (d.value)
+        shape.emplace_back(*d.value);
+      else
+        shape.push_back(
+            Dim::symbol(symbol_name(d.param.empty() ? fmt::format("{}_{}", v.name, shape.size()) : d.param)));
+    }
+    return shape;
+  }
+
+  const ModelProto& model_;
+  const ConvertOptions& options_;
+  Values& values_;
+  std::set<std::string> weights_;
+  std::vector<bool> used_;
+  std::vector<std::string> missing_;
+};
+
+}  // namespace
+
+std::map<std::string, Operand> make_inputs(const ModelProto& model, const ConvertOptions& options,
+                                           Values& values) {
+  return Inputs(model, options, values).make();
+}
+
+}  // namespace tenon::converter::onnx

@@ -1,0 +1,237 @@
+// Arithmetic, comparisons and activations that are not one to one.
+#include <array>
+#include <cmath>
+
+#include "base/error.h"
+#include "converter/onnx/mapping.h"
+#include "converter/onnx/narrow.h"
+#include "converter/onnx/table.h"
+#include "ir/ops/activation.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/logic.h"
+#include "ir/ops/math.h"
+#include "ir/ops/shape.h"
+
+namespace tenon::converter::onnx {
+
+namespace {
+
+bool is_whole(const Ref& r) { return is_integral(r.dtype()); }
+
+/// The left fold of a binary operator over all operands.
+template <class Op>
+Operands folded(const Call& call) {
+  const auto all = pointwise_operands(call);
+  Ref out = all.at(0);
+  for (std::size_t i = 1; i < all.size(); ++i) out = apply(Op{}, {out, all[i]});
+  return {out};
+}
+
+Operands mean_of(Call& call) {
+  const auto all = pointwise_operands(call);
+  Ref out = all.at(0);
+  for (std::size_t i = 1; i < all.size(); ++i) out = out + all[i];
+  return {out / static_cast<double>(all.size())};
+}
+
+Operands sum_of(Call& call) { return folded<Add>(call); }
+Operands min_of(Call& call) { return folded<Minimum>(call); }
+Operands max_of(Call& call) { return folded<Maximum>(call); }
+
+/// Integers are divided as in C.
+Operands divide(Call& call) {
+  const auto in = pointwise_operands(call);
+  return {is_whole(in.at(0)) ? apply(TruncDiv{}, {in[0], in.at(1)}) : in[0] / in.at(1)};
+}
+
+Operands modulo(Call& call) {
+  const auto in = pointwise_operands(call);
+  const bool as_in_c = call.integer("fmod", 0) != 0;
+  return {as_in_c ? apply(Fmod{}, {in[0], in.at(1)}) : apply(Remainder{}, {in[0], in.at(1)})};
+}
+
+/// The base's dtype is the result's.
+Operands power(Call& call) {
+  const auto in = pointwise_operands(call);
+  const DType base = in.at(0).dtype(), exponent = in.at(1).dtype();
+  if (base == exponent) return {pow(in[0], in[1])};
+  if (is_float(base)) return {pow(in[0], cast(base, in[1]))};
+  if (is_float(exponent)) return {cast(base, pow(cast(DType::f64, in[0]), cast(DType::f64, in[1])))};
+  return {pow(in[0], cast(base, in[1]))};
+}
+
+/// Bounds are attributes until operator set 10, then operands; a known one becomes an attribute of ours.
+Operands clip(Call& call) {
+  Ref x = call.tensor(0);
+  Clamp known;
+  std::array<Ref, 2> unknown;
+  for (const std::size_t i : {0, 1}) {
+    std::optional<double>& bound = i == 0 ? known.min : known.max;
+    const std::string_view name = i == 0 ? "min" : "max";
+    if (call.has(name)) {
+      bound = call.number(name, 0);
+    } else if (call.has(i + 1)) {
+      const auto data = call.values.data(call.operand(i + 1));
+      const bool exact = data && data->numel() == 1 && (is_float(x.dtype()) || size_of(x.dtype()) < 8);
+      if (exact)
+        bound = data->reshape({}).get_double();
+      else
+        unknown[i] = reshape(call.tensor(i + 1), {});
+    }
+  }
+  if (known.min && known.max && *known.min > *known.max) known.min = known.max;
+  const bool lower_first = unknown[0] || unknown[1];
+  if (!lower_first) return {known.min || known.max ? apply(known, {x}) : x};
+  if (unknown[0]) x = maximum(x, unknown[0]);
+  if (known.min) x = apply(Clamp{.min = known.min}, {x});
+  if (unknown[1]) x = minimum(x, unknown[1]);
+  if (known.max) x = apply(Clamp{.max = known.max}, {x});
+  return {x};
+}
+
+Operands cast_to(Call& call) {
+  const std::int64_t to = call.integer("to");
+  if (is_narrow(to)) return {narrowed(call, call.tensor(0), to)};
+  return {cast(call.dtype("to"), call.tensor(0))};
+}
+Operands cast_like(Call& call) {
+  const Operand& like = call.operand(1);
+  if (like.narrow != 0) return {narrowed(call, call.tensor(0), like.narrow)};
+  return {cast(like.type().dtype, call.tensor(0))};
+}
+
+/// The same bits as another type: of whole numbers of one size their own conversion.
+Operands bit_cast(Call& call) {
+  const Ref x = call.tensor(0);
+  const DType to = call.dtype("to");
+  const bool are_whole = is_integral(x.dtype()) && is_integral(to);
+  if (is_narrow(call.integer("to")) ||
+      (x.dtype() != to && !are_whole && !(is_bool(x.dtype()) && is_integral(to))))
+    throw unsupported("the bits of {} as {}", name(x.dtype()), name(to));
+  if (size_of(x.dtype()) != size_of(to))
+    throw error("{} and {} have different sizes", name(x.dtype()), name(to));
+  return {cast(to, x)};
+}
+
+Operands bit_shift(Call& call) {
+  const auto in = pointwise_operands(call);
+  const std::string direction = call.text("direction", "");
+  if (direction == "LEFT") return {apply(ShiftLeft{}, {in.at(0), in.at(1)})};
+  if (direction == "RIGHT") return {apply(ShiftRight{}, {in.at(0), in.at(1)})};
+  throw error("its direction is '{}', not LEFT or RIGHT", direction);
+}
+
+Operands is_infinite(Call& call) {
+  const Ref x = call.tensor(0);
+  const bool up = call.integer("detect_positive", 1) != 0, down = call.integer("detect_negative", 1) != 0;
+  const Ref any = apply(IsInf{}, {x});
+  if (up && down) return {any};
+  if (!up && !down) return {logical_and(any, logical_not(any))};
+  const Ref zero = x.literal(0);
+  return {logical_and(any, up ? x > zero : x < zero)};
+}
+
+Operands selu(Call& call) {
+  const Ref x = call.tensor(0);
+  if (!call.has("alpha") && !call.has("gamma")) return {apply(Selu{}, {x})};
+  return {apply(Elu{.alpha = call.number("alpha", 1.67326319217681884765625),
+                    .scale = call.number("gamma", 1.05070102214813232421875)},
+                {x})};
+}
+
+Operands hard_sigmoid(Call& call) {
+  const Ref x = call.tensor(0);
+  const double alpha = call.number("alpha", 0.2), beta = call.number("beta", 0.5);
+  if (std::abs(alpha - 1.0 / 6) < 1e-7 && beta == 0.5) return {apply(Hardsigmoid{}, {x})};
+  return {apply(Clamp{.min = 0, .max = 1}, {x * alpha + beta})};
+}
+
+/// Until operator set 6 a slope of rank 1 is that of the channels.
+Operands prelu(Call& call) {
+  const Ref x = call.tensor(0);
+  Ref slope = call.tensor(1);
+  if (call.version < 7 && slope.rank() == 1 && x.rank() > 2) {
+    Shape channels(x.rank() - 1, Dim(1));
+    channels[0] = slope.shape()[0];
+    slope = reshape(slope, channels);
+  }
+  return {apply(Prelu{}, {x, slope})};
+}
+
+Operands thresholded_relu(Call& call) {
+  const double alpha = call.number("alpha", 1);
+  return {apply(Threshold{.threshold = alpha, .replacement = 0}, {call.tensor(0)})};
+}
+
+Operands shrink(Call& call) {
+  const Ref x = call.tensor(0);
+  const double lambda = call.number("lambd", 0.5), bias = call.number("bias", 0);
+  const Ref zero = x.literal(0);
+  return {where(x < x.literal(-lambda), x + bias, where(x > x.literal(lambda), x - bias, zero))};
+}
+
+Operands swish(Call& call) {
+  const Ref x = call.tensor(0);
+  const double alpha = call.number("alpha", 1);
+  return {alpha == 1 ? silu(x) : x * sigmoid(x * alpha)};
+}
+
+Operands swiglu(Call& call) {
+  const Ref gate = call.tensor(0);
+  const double alpha = call.number("alpha", 1);
+  return {(alpha == 1 ? silu(gate) : gate * sigmoid(gate * alpha)) * call.tensor(1)};
+}
+
+Operands bias_gelu(Call& call) { return {apply(Gelu{}, {call.tensor(0) + call.tensor(1)})}; }
+Operands fast_gelu(Call& call) {
+  const Ref x = call.has(1) ? call.tensor(0) + call.tensor(1) : call.tensor(0);
+  return {apply(Gelu{.approximate = GeluForm::tanh}, {x})};
+}
+Operands quick_gelu(Call& call) {
+  const Ref x = call.tensor(0);
+  return {x * sigmoid(x * call.number("alpha", 1.702))};
+}
+
+Operands itself(Call& call) { return {call.operand(0)}; }
+
+Operands binarizer(Call& call) {
+  const Ref x = call.tensor(0);
+  return {cast(x.dtype(), x > x.literal(call.number("threshold", 0)))};
+}
+
+}  // namespace
+
+std::span<const Entry> pointwise_entries() {
+  static constexpr std::array entries = {
+      Entry{"BitCast", bit_cast},
+      Entry{"BitShift", bit_shift},
+      Entry{"Cast", cast_to},
+      Entry{"CastLike", cast_like},
+      Entry{"Clip", clip},
+      Entry{"Div", divide},
+      Entry{"HardSigmoid", hard_sigmoid},
+      Entry{"Identity", itself},
+      Entry{"IsInf", is_infinite},
+      Entry{"Max", max_of},
+      Entry{"Mean", mean_of},
+      Entry{"Min", min_of},
+      Entry{"Mod", modulo},
+      Entry{"PRelu", prelu},
+      Entry{"Pow", power},
+      Entry{"Selu", selu},
+      Entry{"Shrink", shrink},
+      Entry{"Sum", sum_of},
+      Entry{"SwiGLU", swiglu},
+      Entry{"Swish", swish},
+      Entry{"ThresholdedRelu", thresholded_relu},
+      Entry{"ai.onnx.ml.Binarizer", binarizer},
+      Entry{"com.microsoft.BiasGelu", bias_gelu},
+      Entry{"com.microsoft.FastGelu", fast_gelu},
+      Entry{"com.microsoft.Gelu", [](Call& call) -> Operands { return {apply(Gelu{}, {call.tensor(0)})}; }},
+      Entry{"com.microsoft.QuickGelu", quick_gelu},
+  };
+  return entries;
+}
+
+}  // namespace tenon::converter::onnx

@@ -1,0 +1,202 @@
+// Quantised numbers: integers with a scale and a zero point.
+#include <array>
+
+#include "base/error.h"
+#include "converter/onnx/narrow.h"
+#include "converter/onnx/table.h"
+#include "ir/narrow.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/conv.h"
+#include "ir/ops/linear.h"
+#include "ir/ops/logic.h"
+#include "ir/ops/math.h"
+#include "ir/ops/reduce.h"
+#include "ir/ops/shape.h"
+
+namespace tenon::converter::onnx {
+
+namespace {
+
+/// A scale or zero point as an operand beside x: one for all, one along an axis, or one for each block of an
+/// axis.
+Ref beside(const Call& call, const Ref& x, const Ref& v) {
+  if (numel(v.shape()) == Dim(1)) return v.rank() == 0 ? v : reshape(v, {});
+  const std::int64_t axis = call.axis(x.rank(), 1), block = call.integer("block_size", 0);
+  const auto at = static_cast<std::size_t>(axis);
+  if (block > 0) {
+    if (v.rank() != x.rank()) throw error("a scale of rank {} for a tensor of rank {}", v.rank(), x.rank());
+    Shape parts = v.shape(), repeated = v.shape(), whole = v.shape();
+    parts.insert(parts.begin() + axis + 1, Dim(1));
+    repeated.insert(repeated.begin() + axis + 1, Dim(block));
+    whole[at] = whole[at] * Dim(block);
+    const Ref all = reshape(expand(reshape(v, parts), repeated), whole);
+    return slice(all, axis, Dim(0), x.shape()[at]);
+  }
+  Shape along(x.rank(), Dim(1));
+  along[at] = numel(v.shape());
+  return reshape(v, along);
+}
+
+struct Bounds {
+  double low, high;
+};
+Bounds bounds_of(DType t) {
+  switch (t) {
+    case DType::i8: return {-128, 127};
+    case DType::u8: return {0, 255};
+    case DType::i16: return {-32768, 32767};
+    case DType::u16: return {0, 65535};
+    default: throw unsupported("numbers quantised to {}", name(t));
+  }
+}
+
+/// round(x / scale) + zero, within the bounds of the dtype; in f32.
+Ref quantized(const Ref& x, const Ref& scale, const Ref& zero, DType to) {
+  Ref y = round(cast(DType::f32, x) / cast(DType::f32, scale));
+  if (zero) y = y + cast(DType::f32, zero);
+  const Bounds b = bounds_of(to);
+  return cast(to, apply(Clamp{.min = b.low, .max = b.high}, {y}));
+}
+
+/// The type of the result, as the zero point or the attribute says; 0: one that is held as it is.
+std::int64_t narrow_result(const Call& call) {
+  if (call.has(2)) return call.operand(2).narrow;
+  const std::int64_t given = call.integer("output_dtype", 0);
+  return is_narrow(given) ? given : 0;
+}
+
+/// Whole numbers of few bits have bounds of their own, floats are rounded to their own grid.
+Operand quantized_narrow(const Call& call, const Ref& x, const Ref& scale, const Ref& zero,
+                         std::int64_t type) {
+  const NarrowFormat& format = *narrow_format(type);
+  Ref y = cast(DType::f32, x) / cast(DType::f32, scale);
+  if (format.is_float()) return narrowed(call, y, type);
+  y = round(y);
+  if (zero) y = y + cast(DType::f32, zero);
+  Operand out(cast(format.is_signed ? DType::i8 : DType::u8,
+                   apply(Clamp{.min = format.least(), .max = format.largest()}, {y})));
+  out.narrow = type;
+  return out;
+}
+
+Operands quantize(Call& call) {
+  const Ref x = call.tensor(0);
+  if (const std::int64_t narrow = narrow_result(call))
+    return {quantized_narrow(call, x, beside(call, x, call.tensor(1)),
+                             call.has(2) ? beside(call, x, call.tensor(2)) : Ref(), narrow)};
+  const DType to = call.has(2) ? call.operand(2).type().dtype : call.dtype("output_dtype", DType::u8);
+  const Ref scale = beside(call, x, call.tensor(1));
+  return {quantized(x, scale, call.has(2) ? beside(call, x, call.tensor(2)) : Ref(), to)};
+}
+
+Ref dequantized(const Ref& x, const Ref& scale, const Ref& zero) {
+  const Ref wide = cast(DType::f32, x);
+  const Ref from_zero = zero ? wide - cast(DType::f32, zero) : wide;
+  return cast(scale.dtype(), from_zero * cast(DType::f32, scale));
+}
+
+Operands dequantize(Call& call) {
+  const Ref x = call.tensor(0);
+  const Ref y =
+      dequantized(x, beside(call, x, call.tensor(1)), call.has(2) ? beside(call, x, call.tensor(2)) : Ref());
+  return {call.has("output_dtype") && call.integer("output_dtype") != 0 ? cast(call.dtype("output_dtype"), y)
+                                                                        : y};
+}
+
+Axes all_axes(const Ref& x) {
+  Axes axes;
+  for (std::size_t i = 0; i < x.rank(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  return axes;
+}
+
+/// To u8, by the range of the data and 0.
+Operands quantize_dynamically(Call& call) {
+  const Ref x = call.tensor(0);
+  const Ref zero = x.literal(0);
+  const Ref low = minimum(amin(x, all_axes(x)), zero), high = maximum(amax(x, all_axes(x)), zero);
+  const Ref scale = (high - low) / 255.0;
+  const Ref place = cast(DType::u8, apply(Clamp{.min = 0, .max = 255}, {round((zero - low) / scale)}));
+  return {quantized(x, scale, place, DType::u8), scale, place};
+}
+
+/// Integers without their zero point, exact in i32.
+Ref centred(const Ref& x, const Ref& zero) {
+  const Ref wide = cast(DType::i32, x);
+  return zero ? wide - cast(DType::i32, zero) : wide;
+}
+
+/// A zero point for each row of a matrix stands along its last axis but one.
+Ref zero_of_rows(const Ref& zero) {
+  if (!zero || zero.rank() != 1 || zero.shape()[0] == Dim(1)) return zero;
+  return reshape(zero, {zero.shape()[0], Dim(1)});
+}
+
+Operands matmul_integer(Call& call) {
+  const Ref a = centred(call.tensor(0), zero_of_rows(call.optional_tensor(2)));
+  const Ref b = centred(call.tensor(1), call.optional_tensor(3));
+  return {matmul(a, b)};
+}
+
+/// Products of 8-bit integers are exact in f64, and so are their sums.
+Operands matmul_quantized(Call& call) {
+  const Ref a = dequantized(call.tensor(0), cast(DType::f32, zero_of_rows(call.tensor(1))),
+                            zero_of_rows(call.tensor(2)));
+  const Ref b = dequantized(call.tensor(3), cast(DType::f32, call.tensor(4)), call.tensor(5));
+  return {quantized(matmul(a, b), call.tensor(6), call.tensor(7), call.operand(7).type().dtype)};
+}
+
+Conv conv_of(const Call& call, std::size_t spatial) {
+  if (call.text("auto_pad", "NOTSET") != "NOTSET") throw unsupported("auto_pad of a quantised convolution");
+  return {.stride = call.integers("strides", Axes(spatial, 1)),
+          .pad = call.integers("pads", Axes(spatial * 2, 0)),
+          .dilation = call.integers("dilations", Axes(spatial, 1)),
+          .groups = call.integer("group", 1)};
+}
+
+/// A zero point for each channel of a weight.
+Ref along_filters(const Ref& v, const Ref& weight) {
+  if (!v || v.rank() == 0 || v.shape()[0] == Dim(1)) return v;
+  Shape shape(weight.rank(), Dim(1));
+  shape[0] = v.shape()[0];
+  return reshape(v, shape);
+}
+
+/// Sums stay below 2^53: exact in f64.
+Operands conv_integer(Call& call) {
+  const Ref x = call.tensor(0), weight = call.tensor(1);
+  const Ref a = cast(DType::f64, centred(x, call.optional_tensor(2)));
+  const Ref b = cast(DType::f64, centred(weight, along_filters(call.optional_tensor(3), weight)));
+  return {cast(DType::i32, apply(conv_of(call, x.rank() - 2), {a, b}))};
+}
+
+Operands conv_quantized(Call& call) {
+  const Ref x = call.tensor(0), weight = call.tensor(3);
+  const Ref a = dequantized(x, call.tensor(1), call.tensor(2));
+  const Ref w_scale = call.tensor(4);
+  const Ref b = dequantized(weight, along_filters(w_scale, weight), along_filters(call.tensor(5), weight));
+  std::vector<Ref> operands = {a, b};
+  if (call.has(8)) {
+    const Ref bias = cast(DType::f32, call.tensor(8));
+    operands.push_back(bias * (reshape(call.tensor(1), {}) * w_scale));
+  }
+  const Ref y = tenon::apply(conv_of(call, x.rank() - 2), operands);
+  return {quantized(y, call.tensor(6), call.tensor(7), call.operand(7).type().dtype)};
+}
+
+}  // namespace
+
+std::span<const Entry> quantize_entries() {
+  static constexpr std::array entries = {
+      Entry{"ConvInteger", conv_integer},
+      Entry{"DequantizeLinear", dequantize},
+      Entry{"DynamicQuantizeLinear", quantize_dynamically},
+      Entry{"MatMulInteger", matmul_integer},
+      Entry{"QLinearConv", conv_quantized},
+      Entry{"QLinearMatMul", matmul_quantized},
+      Entry{"QuantizeLinear", quantize},
+  };
+  return entries;
+}
+
+}  // namespace tenon::converter::onnx

@@ -1,0 +1,203 @@
+// Recurrent layers: PyTorch's, with their gates in another order.
+#include <array>
+
+#include "base/error.h"
+#include "converter/onnx/table.h"
+#include "ir/ops/activation.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/create.h"
+#include "ir/ops/linear.h"
+#include "ir/ops/math.h"
+#include "ir/ops/shape.h"
+
+namespace tenon::converter::onnx {
+
+namespace {
+
+/// ONNX's gates in PyTorch's order.
+constexpr std::array<std::int64_t, 4> lstm_gates = {0, 2, 3, 1};  // input, forget, cell, output
+constexpr std::array<std::int64_t, 3> gru_gates = {1, 0, 2};      // reset, update, new
+constexpr std::array<std::int64_t, 1> rnn_gates = {0};
+
+Ref reordered(const Ref& x, std::span<const std::int64_t> gates, std::int64_t hidden) {
+  if (gates.size() == 1) return x;
+  std::vector<Ref> parts;
+  for (const std::int64_t g : gates) parts.push_back(slice(x, 0, Dim(g * hidden), Dim((g + 1) * hidden)));
+  return concat(parts, 0);
+}
+
+/// x[i] of the first axis.
+Ref row(const Ref& x, std::int64_t i) {
+  return reshape(slice(x, 0, Dim(i), Dim(i + 1)), Shape(x.shape().begin() + 1, x.shape().end()));
+}
+
+/// A layer's operands with time first and directions before samples.
+struct Layer {
+  Ref x;
+  std::int64_t hidden = 0, directions = 1;
+  bool reversed = false, batch_first = false;
+  std::vector<Ref> states;  // [directions, batch, hidden]
+  struct Weights {
+    Ref input, hidden, input_bias, hidden_bias;
+  };
+  std::vector<Weights> weights;  // of each direction
+};
+
+void check_plain(const Call& call, const Ref& x, std::span<const std::string_view> activations) {
+  if (call.has("clip")) throw unsupported("its attribute clip is not supported");
+  if (call.integer("input_forget", 0) != 0) throw unsupported("its attribute input_forget is not supported");
+  if (call.has(7)) throw unsupported("peepholes are not supported");
+  if (const auto* given = call.find("activations"))
+    for (std::size_t i = 0; i < given->strings.size(); ++i)
+      if (given->strings[i] != activations[i % activations.size()])
+        throw unsupported("the activation {} is not supported here", given->strings[i]);
+  if (!call.has(4)) return;
+  const Dim length = x.shape().at(call.integer("layout", 0) != 0 ? 1 : 0);
+  for (const Dim& d : call.sizes(4))
+    if (!(d == length)) throw unsupported("sequences of different lengths (sequence_lens)");
+}
+
+Layer layer_of(const Call& call, std::span<const std::int64_t> gates, std::size_t num_states,
+               std::span<const std::string_view> activations) {
+  Layer layer{.x = call.tensor(0)};
+  check_rank("X", layer.x.type(), 3);
+  check_plain(call, layer.x, activations);
+  const std::string direction = call.text("direction", "forward");
+  layer.directions = direction == "bidirectional" ? 2 : 1;
+  layer.reversed = direction == "reverse";
+  layer.batch_first = call.integer("layout", 0) != 0;
+  if (layer.batch_first) layer.x = permute(layer.x, {1, 0, 2});
+  const Ref w = call.tensor(1), r = call.tensor(2), b = call.optional_tensor(3);
+  if (w.rank() != 3 || r.rank() != 3 || !r.shape()[2].is_known() || w.shape()[0] != Dim(layer.directions))
+    throw error("weights {} and {} for {} directions", w.type().str(), r.type().str(), layer.directions);
+  layer.hidden = r.shape()[2].value();
+  const auto width = static_cast<std::int64_t>(gates.size()) * layer.hidden;
+  for (std::int64_t d = 0; d < layer.directions; ++d) {
+    Layer::Weights& one = layer.weights.emplace_back();
+    one.input = reordered(row(w, d), gates, layer.hidden);
+    one.hidden = reordered(row(r, d), gates, layer.hidden);
+    if (!b) continue;
+    one.input_bias = reordered(slice(row(b, d), 0, Dim(0), Dim(width)), gates, layer.hidden);
+    one.hidden_bias = reordered(slice(row(b, d), 0, Dim(width), Dim(2 * width)), gates, layer.hidden);
+  }
+  const Shape state = {Dim(layer.directions), layer.x.shape()[1], Dim(layer.hidden)};
+  for (std::size_t i = 0; i < num_states; ++i) {
+    const Ref given = call.optional_tensor(5 + i);
+    layer.states.push_back(!given              ? full(state, 0, layer.x.dtype(), call.build.place())
+                           : layer.batch_first ? permute(given, {1, 0, 2})
+                                               : given);
+  }
+  return layer;
+}
+
+/// Y, Y_h and Y_c from all outputs [steps, batch, directions * hidden] and the last states.
+Operands results(const Layer& layer, Ref all, std::vector<Ref> last) {
+  if (layer.reversed) all = flip(all, {0});
+  const Dim steps = all.shape()[0], batch = all.shape()[1];
+  all = reshape(all, {steps, batch, Dim(layer.directions), Dim(layer.hidden)});
+  all = permute(all, layer.batch_first ? Axes{1, 0, 2, 3} : Axes{0, 2, 1, 3});
+  Operands out = {all};
+  for (const Ref& state : last) out.emplace_back(layer.batch_first ? permute(state, {1, 0, 2}) : state);
+  return out;
+}
+
+Operands by_aten(const Call& call, const Layer& layer, std::string_view name, std::string_view overload) {
+  std::vector<Datum> params, states;
+  for (const auto& w : layer.weights)
+    for (const Ref& r : {w.input, w.hidden, w.input_bias, w.hidden_bias})
+      if (r) params.push_back(call.datum(r));
+  for (const Ref& s : layer.states) states.push_back(call.datum(s));
+  const bool has_biases = static_cast<bool>(layer.weights[0].input_bias);
+  const Datum hx = states.size() > 1 ? list_of(states) : states[0];
+  std::vector<Ref> out = call.aten_all(name, overload,
+                                       {{"input", call.datum(layer.reversed ? flip(layer.x, {0}) : layer.x)},
+                                        {"hx", hx},
+                                        {"params", list_of(std::move(params))},
+                                        {"has_biases", has_biases},
+                                        {"num_layers", 1},
+                                        {"dropout", 0.0},
+                                        {"train", false},
+                                        {"bidirectional", layer.directions == 2},
+                                        {"batch_first", false}});
+  const Ref all = out.at(0);
+  out.erase(out.begin());
+  return results(layer, all, std::move(out));
+}
+
+Operands lstm(Call& call) {
+  constexpr std::array<std::string_view, 3> activations = {"Sigmoid", "Tanh", "Tanh"};
+  return by_aten(call, layer_of(call, lstm_gates, 2, activations), "lstm", "input");
+}
+
+Operands rnn(Call& call) {
+  const auto* given = call.find("activations");
+  const bool is_relu = given && !given->strings.empty() && given->strings[0] == "Relu";
+  const std::array<std::string_view, 1> activations = {is_relu ? "Relu" : "Tanh"};
+  return by_aten(call, layer_of(call, rnn_gates, 1, activations), is_relu ? "rnn_relu" : "rnn_tanh", "input");
+}
+
+/// One direction whose reset gate acts before the hidden state is multiplied with its weight.
+std::vector<Ref> reset_first(const Ref& x, Ref h, const Layer::Weights& w, std::int64_t hidden) {
+  if (!x.shape()[0].is_known())
+    throw unsupported("a recurrent layer over an unknown number of steps ({})", x.shape()[0].str());
+  const auto gate = [&](const Ref& all, std::int64_t g) {
+    return slice(all, static_cast<std::int64_t>(all.rank()) - 1, Dim(g * hidden), Dim((g + 1) * hidden));
+  };
+  const auto rows = [&](const Ref& all, std::int64_t from, std::int64_t to) {
+    return slice(all, 0, Dim(from * hidden), Dim(to * hidden));
+  };
+  Ref from_input = linear(x, w.input);
+  if (w.input_bias) from_input = from_input + w.input_bias;
+  std::vector<Ref> out;
+  for (std::int64_t i = 0; i < x.shape()[0].value(); ++i) {
+    const Ref now = row(from_input, i);
+    Ref gates = linear(h, rows(w.hidden, 0, 2));
+    if (w.hidden_bias) gates = gates + rows(w.hidden_bias, 0, 2);
+    const Ref reset = sigmoid(gate(now, 0) + gate(gates, 0)), update = sigmoid(gate(now, 1) + gate(gates, 1));
+    Ref fresh = linear(reset * h, rows(w.hidden, 2, 3));
+    if (w.hidden_bias) fresh = fresh + rows(w.hidden_bias, 2, 3);
+    fresh = tanh(gate(now, 2) + fresh);
+    h = (1.0 - update) * fresh + update * h;
+    out.push_back(h);
+  }
+  return out;
+}
+
+Ref stacked(const std::vector<Ref>& rows) {
+  std::vector<Ref> parts;
+  for (const Ref& r : rows) {
+    Shape shape = r.shape();
+    shape.insert(shape.begin(), Dim(1));
+    parts.push_back(reshape(r, shape));
+  }
+  return concat(parts, 0);
+}
+
+Operands gru(Call& call) {
+  constexpr std::array<std::string_view, 2> activations = {"Sigmoid", "Tanh"};
+  const Layer layer = layer_of(call, gru_gates, 1, activations);
+  if (call.integer("linear_before_reset", 0) != 0) return by_aten(call, layer, "gru", "input");
+  std::vector<Ref> sides, last;
+  for (std::int64_t d = 0; d < layer.directions; ++d) {
+    const bool backwards = layer.reversed || d == 1;
+    const Ref x = backwards ? flip(layer.x, {0}) : layer.x;
+    const auto steps =
+        reset_first(x, row(layer.states[0], d), layer.weights[static_cast<std::size_t>(d)], layer.hidden);
+    last.push_back(steps.back());
+    sides.push_back(d == 1 ? flip(stacked(steps), {0}) : stacked(steps));
+  }
+  return results(layer, sides.size() == 1 ? sides[0] : concat(sides, 2), {stacked(last)});
+}
+
+}  // namespace
+
+std::span<const Entry> rnn_entries() {
+  static constexpr std::array entries = {
+      Entry{"GRU", gru},
+      Entry{"LSTM", lstm},
+      Entry{"RNN", rnn},
+  };
+  return entries;
+}
+
+}  // namespace tenon::converter::onnx

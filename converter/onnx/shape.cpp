@@ -1,0 +1,323 @@
+// Operators that move elements.
+#include "ir/ops/shape.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+
+#include "base/error.h"
+#include "converter/aten/shapes.h"
+#include "converter/onnx/table.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/create.h"
+#include "ir/ops/index.h"
+#include "ir/ops/logic.h"
+
+namespace tenon::converter::onnx {
+
+namespace {
+
+std::vector<Dim> list(const Axes& values) { return {values.begin(), values.end()}; }
+
+Operands reshape_to(Call& call) {
+  const Ref x = call.tensor(0);
+  std::vector<Dim> sizes = call.has("shape") ? list(call.integers("shape", {})) : call.sizes(1);
+  if (call.integer("allowzero", 0) == 0)
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      if (sizes[i] == Dim(0)) {
+        if (i >= x.rank()) throw error("its shape keeps size {} of a tensor of rank {}", i, x.rank());
+        sizes[i] = x.shape()[i];
+      }
+  return {reshape(x, resolved_shape(std::move(sizes), numel(x.shape())))};
+}
+
+Operands transpose_axes(Call& call) {
+  const Ref x = call.tensor(0);
+  Axes axes(x.rank());
+  std::iota(axes.rbegin(), axes.rend(), 0);
+  axes = call.integers("perm", axes);
+  return {permute(x, axes)};
+}
+
+Operands flatten(Call& call) {
+  const Ref x = call.tensor(0);
+  std::int64_t axis = call.integer("axis", 1);
+  if (axis < 0) axis += static_cast<std::int64_t>(x.rank());
+  if (axis < 0 || axis > static_cast<std::int64_t>(x.rank()))
+    throw error("its axis {} is outside of a tensor of rank {}", axis, x.rank());
+  const auto middle = x.shape().begin() + axis;
+  return {reshape(x, {numel(Shape(x.shape().begin(), middle)), numel(Shape(middle, x.shape().end()))})};
+}
+
+bool names(const Axes& axes, std::size_t i) {
+  return std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) != axes.end();
+}
+
+Operands squeeze(Call& call) {
+  const Ref x = call.tensor(0);
+  const auto axes = call.axes(1, x.rank());
+  Shape shape;
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    if (axes && names(*axes, i) && x.shape()[i] != Dim(1))
+      throw error("it drops axis {}, whose size is {}", i, x.shape()[i].str());
+    if (axes ? !names(*axes, i) : x.shape()[i] != Dim(1)) shape.push_back(x.shape()[i]);
+  }
+  return {reshape(x, shape)};
+}
+
+Operands unsqueeze(Call& call) {
+  const Ref x = call.tensor(0);
+  const std::size_t given = call.has("axes") ? call.integers("axes", {}).size() : call.integers(1).size();
+  const Axes axes = *call.axes(1, x.rank() + given);
+  Shape shape;
+  auto next = x.shape().begin();
+  for (std::size_t i = 0; i < x.rank() + given; ++i) {
+    if (!names(axes, i) && next == x.shape().end()) throw error("its axes name one twice");
+    shape.push_back(names(axes, i) ? Dim(1) : *next++);
+  }
+  return {reshape(x, shape)};
+}
+
+Operands expand_to(Call& call) {
+  const Ref x = call.tensor(0);
+  return {expand(x, broadcast(x.shape(), call.sizes(1)))};
+}
+
+/// One axis of a Slice with a negative step.
+Ref slice_back(const Ref& x, std::int64_t axis, const Dim& start, const Dim& end, std::int64_t step) {
+  const Dim& size = x.shape()[static_cast<std::size_t>(axis)];
+  if (!start.is_known() || !end.is_known()) throw unsupported("a slice backwards between unknown places");
+  if (!size.is_known()) {
+    const bool whole =
+        step == -1 && (start == Dim(-1) || start.value() >= (1LL << 31) - 1) && end.value() < -(1LL << 30);
+    if (whole) return flip(x, {axis});
+    throw unsupported("a slice backwards along an axis of unknown size ({})", size.str());
+  }
+  const std::int64_t n = size.value();
+  const auto place = [&](std::int64_t v) {
+    return std::clamp<std::int64_t>(v < 0 ? std::max(v, -n - 1) + n : v, -1, n - 1);
+  };
+  const std::int64_t from = place(start.value()), to = std::min(place(end.value()), from);
+  return slice(x, axis, Dim(from), Dim(to), step);
+}
+
+Operands slice_axes(Call& call) {
+  Ref x = call.tensor(0);
+  const bool as_operands = call.count() > 1;
+  const std::vector<Dim> starts = as_operands ? call.sizes(1) : list(call.integers("starts", {}));
+  const std::vector<Dim> ends = as_operands ? call.sizes(2) : list(call.integers("ends", {}));
+  Axes axes(starts.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (as_operands ? call.has(3) : call.has("axes"))
+    axes = as_operands ? call.integers(3) : call.integers("axes", {});
+  const Axes steps = call.has(4) ? call.integers(4) : Axes(starts.size(), 1);
+  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
+    throw error("its starts, ends, axes and steps have {}, {}, {} and {} elements", starts.size(),
+                ends.size(), axes.size(), steps.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::int64_t axis = normalize_axis(axes[i], x.rank());
+    if (steps[i] == 0) throw error("its step along axis {} is 0", axis);
+    if (steps[i] < 0) {
+      x = slice_back(x, axis, starts[i], ends[i], steps[i]);
+      continue;
+    }
+    // Exporters write "to the end" as any large number.
+    const bool open = ends[i].is_known() && ends[i].value() >= std::numeric_limits<std::int32_t>::max();
+    const Datum start(starts[i]), end(open ? Dim(std::numeric_limits<std::int64_t>::max()) : ends[i]);
+    const Bounds bounds = slice_bounds(call.build, &start, &end, x.shape()[static_cast<std::size_t>(axis)]);
+    x = slice(x, axis, bounds.start, bounds.end, steps[i]);
+  }
+  return {x};
+}
+
+Operands split(Call& call) {
+  const Ref x = call.tensor(0);
+  const std::int64_t axis = call.axis(x.rank(), 0);
+  const Dim& size = x.shape()[static_cast<std::size_t>(axis)];
+  const auto count = static_cast<std::int64_t>(call.node.output.size());
+  std::vector<Dim> sizes;
+  if (call.has("split")) {
+    sizes = list(call.integers("split", {}));
+  } else if (call.has(1)) {
+    sizes = call.sizes(1);
+  } else {
+    const Dim part = ceil_div(size, Dim(count));
+    for (std::int64_t i = 0; i + 1 < count; ++i) sizes.push_back(part);
+    sizes.push_back(size - part * Dim(count - 1));
+  }
+  if (static_cast<std::int64_t>(sizes.size()) != count)
+    throw error("it splits into {} parts and has {} outputs", sizes.size(), count);
+  Operands out;
+  Dim start(0);
+  for (const Dim& part : sizes) {
+    out.emplace_back(slice(x, axis, start, start + part));
+    start = start + part;
+  }
+  if (!(start == size))
+    throw error("its parts have {} elements in all, the axis {}", start.str(), size.str());
+  return out;
+}
+
+PadMode pad_mode(const std::string& name) {
+  if (name == "constant") return PadMode::constant;
+  if (name == "reflect") return PadMode::reflect;
+  if (name == "edge") return PadMode::replicate;
+  if (name == "wrap") return PadMode::circular;
+  throw unsupported("its mode is '{}'", name);
+}
+
+Operands pad_axes(Call& call) {
+  const Ref x = call.tensor(0);
+  const char* name = call.version < 2 ? "paddings" : "pads";
+  const std::vector<Dim> given = call.has(name) ? list(call.integers(name, {})) : call.sizes(1);
+  Axes axes(x.rank());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (call.has(3)) axes = call.integers(3);
+  if (given.size() != axes.size() * 2) throw error("it has {} pads for {} axes", given.size(), axes.size());
+  Pad op{.pads = Shape(x.rank() * 2, Dim(0)), .mode = pad_mode(call.text("mode", "constant"))};
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(normalize_axis(axes[i], x.rank()));
+    op.pads[axis] = given[i];
+    op.pads[x.rank() + axis] = given[axes.size() + i];
+  }
+  if (op.mode == PadMode::constant) op.value = call.has(2) ? call.number(2) : call.number("value", 0);
+  return {apply(op, {x})};
+}
+
+Operands tile(Call& call) {
+  const Ref x = call.tensor(0);
+  return {call.aten("repeat", {{"self", call.datum(x)}, {"repeats", list_of_dims(call.sizes(1))}})};
+}
+
+Operands triangle(Call& call) {
+  const char* name = call.integer("upper", 1) != 0 ? "triu" : "tril";
+  const std::int64_t diagonal = call.has(1) ? call.integer(1) : 0;
+  return {call.aten(name, {{"self", call.datum(call.tensor(0))}, {"diagonal", diagonal}})};
+}
+
+Operands depth_to_space(Call& call) {
+  const Ref x = call.tensor(0);
+  check_rank("input", x.type(), 4);
+  const Dim block(call.integer("blocksize"));
+  const Shape& s = x.shape();
+  if (block == Dim(0)) throw error("its blocksize is 0");
+  const Dim depth = floor_div(s[1], block * block);
+  const bool depth_first = call.text("mode", "DCR") == "CRD";
+  const Ref parts = depth_first ? reshape(x, {s[0], depth, block, block, s[2], s[3]})
+                                : reshape(x, {s[0], block, block, depth, s[2], s[3]});
+  const Ref moved = permute(parts, depth_first ? Axes{0, 1, 4, 2, 5, 3} : Axes{0, 3, 4, 1, 5, 2});
+  return {reshape(moved, {s[0], depth, s[2] * block, s[3] * block})};
+}
+
+Operands space_to_depth(Call& call) {
+  const Ref x = call.tensor(0);
+  check_rank("input", x.type(), 4);
+  const Dim block(call.integer("blocksize"));
+  if (block == Dim(0)) throw error("its blocksize is 0");
+  const Shape& s = x.shape();
+  const Dim high = floor_div(s[2], block), wide = floor_div(s[3], block);
+  const Ref parts = reshape(x, {s[0], s[1], high, block, wide, block});
+  const bool depth_first = call.text("mode", "DCR") == "CRD";
+  const Ref moved = permute(parts, depth_first ? Axes{0, 1, 3, 5, 2, 4} : Axes{0, 3, 5, 1, 2, 4});
+  return {reshape(moved, {s[0], s[1] * block * block, high, wide})};
+}
+
+Operands center_crop_pad(Call& call) {
+  Ref x = call.tensor(0);
+  const Axes wanted = call.integers(1);
+  Axes axes(x.rank());
+  std::iota(axes.begin(), axes.end(), 0);
+  axes = call.integers("axes", axes);
+  if (wanted.size() != axes.size()) throw error("it has {} sizes for {} axes", wanted.size(), axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::int64_t axis = normalize_axis(axes[i], x.rank());
+    const Dim& size = x.shape()[static_cast<std::size_t>(axis)];
+    if (!size.is_known()) throw unsupported("an axis of unknown size ({})", size.str());
+    const std::int64_t more = wanted[i] - size.value();
+    if (more < 0) {
+      const std::int64_t start = -more / 2;
+      x = slice(x, axis, Dim(start), Dim(start + wanted[i]));
+    } else if (more > 0) {
+      Shape pads(x.rank() * 2, Dim(0));
+      pads[static_cast<std::size_t>(axis)] = Dim(more / 2);
+      pads[x.rank() + static_cast<std::size_t>(axis)] = Dim(more - more / 2);
+      x = pad(x, pads);
+    }
+  }
+  return {x};
+}
+
+/// The first elements of each sequence in the opposite order.
+Operands reverse_sequence(Call& call) {
+  const Ref x = call.tensor(0);
+  const std::int64_t batch = call.axis(x.rank(), 1, "batch_axis"), time = call.axis(x.rank(), 0, "time_axis");
+  if (batch == time) throw error("its batch axis is its time axis");
+  const auto along = [&](const Ref& r, std::int64_t axis) {
+    Shape shape(x.rank(), Dim(1));
+    shape[static_cast<std::size_t>(axis)] = x.shape()[static_cast<std::size_t>(axis)];
+    return reshape(r, shape);
+  };
+  const Ref step = along(iota(x.shape()[static_cast<std::size_t>(time)], call.build.place()), time);
+  const Ref length = along(cast(DType::i64, call.tensor(1)), batch);
+  const Ref places = where(step < length, length - 1.0 - step, step);
+  return {gather(x, time, expand(places, x.shape()))};
+}
+
+Operands col_to_im(Call& call) {
+  const Ref x = call.tensor(0);
+  const std::vector<Dim> size = call.sizes(1);
+  const Axes kernel = call.integers(2);
+  if (size.size() != 2 || kernel.size() != 2)
+    throw unsupported("columns of an image with {} spatial axes, not 2", size.size());
+  const Axes pads = call.integers("pads", {0, 0, 0, 0});
+  if (pads.size() != 4 || pads[0] != pads[2] || pads[1] != pads[3])
+    throw unsupported("padding that is not the same on both sides");
+  const std::array<std::int64_t, 2> pad = {pads[0], pads[1]};
+  return {call.aten("col2im", {{"self", call.datum(x)},
+                               {"output_size", list_of_dims(size)},
+                               {"kernel_size", list_of_ints(kernel)},
+                               {"dilation", list_of_ints(call.integers("dilations", {1, 1}))},
+                               {"padding", list_of_ints(pad)},
+                               {"stride", list_of_ints(call.integers("strides", {1, 1}))}})};
+}
+
+/// In inference: the input, and a mask of all.
+Operands dropout(Call& call) {
+  const bool trains =
+      call.version < 7 ? call.integer("is_test", 0) == 0 : call.has(2) && call.integer(2) != 0;
+  if (trains && (call.has(1) ? call.number(1) : 0.5) != 0)
+    throw unsupported("dropout in training mode").hint("export the model in eval mode");
+  Operands out = {call.operand(0)};
+  if (call.wants(1))
+    out.emplace_back(full(call.operand(0).type().shape, 1, DType::boolean, call.build.place()));
+  return out;
+}
+
+}  // namespace
+
+std::span<const Entry> shape_entries() {
+  static constexpr std::array entries = {
+      Entry{"CenterCropPad", center_crop_pad},
+      Entry{"Col2Im", col_to_im},
+      Entry{"DepthToSpace", depth_to_space},
+      Entry{"Dropout", dropout},
+      Entry{"Expand", expand_to},
+      Entry{"Flatten", flatten},
+      Entry{"Pad", pad_axes},
+      Entry{"Reshape", reshape_to},
+      Entry{"ReverseSequence", reverse_sequence},
+      Entry{"Slice", slice_axes},
+      Entry{"SpaceToDepth", space_to_depth},
+      Entry{"Split", split},
+      Entry{"Squeeze", squeeze},
+      Entry{"Tile", tile},
+      Entry{"Transpose", transpose_axes},
+      Entry{"Trilu", triangle},
+      Entry{"Unsqueeze", unsqueeze},
+  };
+  return entries;
+}
+
+}  // namespace tenon::converter::onnx

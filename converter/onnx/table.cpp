@@ -1,0 +1,43 @@
+#include "converter/onnx/table.h"
+
+#include <array>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "converter/onnx/mapping.h"
+
+namespace tenon::converter::onnx {
+
+namespace {
+
+constexpr std::array families = {
+    attention_entries, control_entries,  convolution_entries, creation_entries,
+    index_entries,     loss_entries,     matrix_entries,      norm_entries,
+    pointwise_entries, quantize_entries, reduction_entries,   rnn_entries,
+    sampling_entries,  sequence_entries, shape_entries,       signal_entries,
+};
+
+Handler find_handler(std::string_view name) {
+  static const auto index = [] {
+    std::unordered_map<std::string_view, Handler> all;
+    for (const auto& family : families)
+      for (const Entry& entry : family()) TENON_CHECK(all.emplace(entry.name, entry.handler).second);
+    return all;
+  }();
+  const auto it = index.find(name);
+  return it == index.end() ? nullptr : it->second;
+}
+
+}  // namespace
+
+bool is_implemented(std::string_view full_name) { return find_handler(full_name) || find_mapping(full_name); }
+
+Operands run_operator(Call& call) {
+  if (auto known = run_on_sizes(call)) return std::move(*known);
+  const std::string name = call.full_name();
+  if (const Handler handler = find_handler(name)) return handler(call);
+  if (const OnnxMapping* mapping = find_mapping(name)) return run_mapping(*mapping, call);
+  throw unsupported("the operator is not implemented");
+}
+
+}  // namespace tenon::converter::onnx

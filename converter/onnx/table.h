@@ -1,0 +1,42 @@
+// Which handler serves which ONNX operator: one table a family. What is one to one stands in the definition
+// of our operator instead (`from`).
+#pragma once
+#include <span>
+#include <string_view>
+
+#include "converter/onnx/call.h"
+
+namespace tenon::converter::onnx {
+
+using Handler = Operands (*)(Call&);
+
+struct Entry {
+  std::string_view name;  // "Resize"; with its domain when that is not ai.onnx: "com.microsoft.BiasGelu"
+  Handler handler;
+};
+
+std::span<const Entry> attention_entries();
+std::span<const Entry> control_entries();
+std::span<const Entry> convolution_entries();
+std::span<const Entry> creation_entries();
+std::span<const Entry> index_entries();
+std::span<const Entry> loss_entries();
+std::span<const Entry> matrix_entries();
+std::span<const Entry> norm_entries();
+std::span<const Entry> pointwise_entries();
+std::span<const Entry> quantize_entries();
+std::span<const Entry> reduction_entries();
+std::span<const Entry> rnn_entries();
+std::span<const Entry> sampling_entries();
+std::span<const Entry> sequence_entries();
+std::span<const Entry> shape_entries();
+std::span<const Entry> signal_entries();
+
+/// The outputs when the operator is arithmetic on sizes and its operands are known up to symbols.
+std::optional<Operands> run_on_sizes(Call&);
+
+bool is_implemented(std::string_view full_name);
+/// Throws Error(unsupported) when Tenon has no form for the operator.
+Operands run_operator(Call&);
+
+}  // namespace tenon::converter::onnx

@@ -1,0 +1,31 @@
+// Number formats of less than 16 bits, which are held in wider dtypes.
+#pragma once
+#include <cstdint>
+
+namespace tenon {
+
+/// What the bits mean. Floats have a sign, an exponent and a mantissa; whole numbers have no exponent.
+struct NarrowFormat {
+  int bits = 0, exponent = 0, mantissa = 0, bias = 0;
+  bool is_signed = true;
+  /// Which codes of a float are no finite number.
+  enum Specials : std::uint8_t {
+    none,
+    ieee,               // infinity and NaN, in the largest exponent
+    nan_at_end,         // the codes of the largest magnitude
+    nan_at_minus_zero,  // the code that would be -0
+  } specials = none;
+
+  bool is_float() const { return exponent > 0; }
+  double value(unsigned code) const;
+  /// The largest finite value; of whole numbers the least one too.
+  double largest() const;
+  double least() const;
+  /// Of the smallest normal number.
+  int least_exponent() const { return 1 - bias; }
+};
+
+/// The format with this number in TensorProto.DataType, or null when there is none.
+const NarrowFormat* narrow_format(std::int64_t onnx_type);
+
+}  // namespace tenon
