@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "ir/ops/shape.h"
 
 namespace tenon::converter::onnx {
 
@@ -60,8 +61,16 @@ std::vector<Ref> Call::tensors() const {
 std::vector<Dim> Call::sizes(std::size_t i) const {
   if (!has(i)) throw error("its {} is missing", input_name(node, i));
   if (auto found = values.sizes(operands_[i], Values::Effort::fix)) return std::move(found->elements);
-  if (!is_float(operands_[i].type().dtype)) throw unknown(node, i);
   std::vector<Dim> out;
+  if (!is_float(operands_[i].type().dtype)) {
+    const Ref computed = values.read(operands_[i]);
+    const Dim count = numel(computed.shape());
+    if (computed.value()->kind() == Value::Kind::parameter || !count.is_known()) throw unknown(node, i);
+    const Ref flat = reshape(computed, {count});
+    for (std::int64_t k = 0; k < count.value(); ++k)
+      out.push_back(build.data_size(reshape(slice(flat, 0, k, k + 1), {})));
+    return out;
+  }
   for (const double v : numbers(i)) {
     if (!(std::abs(v) < 1e15) || v != std::floor(v))
       throw error("its {} is {}, no size", input_name(node, i), v);

@@ -146,24 +146,10 @@ Operands array_feature_extractor(Call& call) {
       index_select(x, static_cast<std::int64_t>(x.rank()) - 1, reshape(indices, {numel(indices.shape())}))};
 }
 
-/// The slices whose condition holds; which these are must be known.
-Operands compress(Call& call) {
-  Ref x = call.tensor(0);
-  if (!call.has("axis")) x = reshape(x, {numel(x.shape())});
-  const std::int64_t axis = call.axis(x.rank(), 0);
-  const Axes conditions = call.integers(1);
-  Axes kept;
-  for (std::size_t i = 0; i < conditions.size(); ++i)
-    if (conditions[i] != 0) kept.push_back(static_cast<std::int64_t>(i));
-  const Ref places = call.values.read(call.values.integers(std::move(kept)));
-  return {index_select(x, axis, places)};
-}
-
 }  // namespace
 
 std::span<const Entry> index_entries() {
   static constexpr std::array entries = {
-      Entry{"Compress", compress},
       Entry{"Gather", gather_axis},
       Entry{"GatherElements", gather_elements},
       Entry{"GatherND", gather_nd},

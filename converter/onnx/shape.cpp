@@ -103,9 +103,41 @@ Ref slice_back(const Ref& x, std::int64_t axis, const Dim& start, const Dim& end
   return slice(x, axis, Dim(from), Dim(to), step);
 }
 
+/// Of bounds that the model computes, the i-th; empty when they are known.
+Ref computed_bound(Call& call, std::size_t operand, std::size_t i) {
+  if (call.values.sizes(call.operand(operand), Values::Effort::fix)) return {};
+  const Ref all = cast(DType::i64, call.tensor(operand));
+  if (all.value()->kind() == Value::Kind::parameter) return {};
+  const auto at = static_cast<std::int64_t>(i);
+  return reshape(slice(reshape(all, {numel(all.shape())}), 0, at, at + 1), {});
+}
+
+/// A slice whose bounds the model computes.
+Operands computed_slice(Call& call) {
+  Ref x = call.tensor(0);
+  const Dim count = numel(call.tensor(1).shape());
+  if (!count.is_known()) throw unsupported("an unknown number of bounds ({})", count.str());
+  Axes axes(static_cast<std::size_t>(count.value()));
+  std::iota(axes.begin(), axes.end(), 0);
+  if (call.has(3)) axes = call.integers(3);
+  const Axes steps = call.has(4) ? call.integers(4) : Axes(axes.size(), 1);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (steps.at(i) <= 0) throw unsupported("a slice with computed bounds and a step of {}", steps[i]);
+    const auto bound = [&](std::size_t operand) {
+      const Ref computed = computed_bound(call, operand, i);
+      return computed ? computed : call.build.size(call.sizes(operand).at(i));
+    };
+    const TensorPtr part = sliced_unknown(call.build, call.build.tensor(x), normalize_axis(axes[i], x.rank()),
+                                          bound(1), bound(2), steps[i]);
+    x = call.build.read(part);
+  }
+  return {x};
+}
+
 Operands slice_axes(Call& call) {
   Ref x = call.tensor(0);
   const bool as_operands = call.count() > 1;
+  if (as_operands && (computed_bound(call, 1, 0) || computed_bound(call, 2, 0))) return computed_slice(call);
   const std::vector<Dim> starts = as_operands ? call.sizes(1) : list(call.integers("starts", {}));
   const std::vector<Dim> ends = as_operands ? call.sizes(2) : list(call.integers("ends", {}));
   Axes axes(starts.size());
