@@ -98,7 +98,8 @@ class Cloner {
       for (const Dim& d : types.back().shape)
         if (d.is_known() && d.value() < 0)
           throw error("an input is too small: {} would give {}", node.op().name(), types.back().str())
-              .at(node.source.str());
+              .at(node.source.str())
+              .hint("give larger sizes: --shape N=8, or --input");
     }
     return types;
   }

@@ -36,7 +36,8 @@ Advice furthest_below_roof(const ProfileReport& p) {
   const StepRow* worst = nullptr;
   const auto lost = [](const StepRow& s) { return s.share * (1 - std::min(1.0, s.roofline.value_or(1))); };
   for (const StepRow& s : p.steps)
-    if (!worst || lost(s) > lost(*worst)) worst = &s;
+    if (s.flops > 0 || s.bytes > 0)
+      if (!worst || lost(s) > lost(*worst)) worst = &s;
   if (!worst || lost(*worst) < 0.1) return {};
   return fmt::format("step {} ({}) takes {:.0f}% of the time and reaches {:.0f}% of the roofline",
                      worst->index, worst->op, 100 * worst->share, 100 * worst->roofline.value_or(0));

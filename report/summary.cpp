@@ -6,6 +6,7 @@
 #include "base/version.h"
 #include "fusion/outline.h"
 #include "ir/clone.h"
+#include "ir/data_size.h"
 #include "ir/evaluate.h"
 #include "ir/flops.h"
 #include "report/graph.h"
@@ -201,6 +202,10 @@ std::vector<std::string> explain_sizes(const Model& model) {
                                : fmt::format("{}: any size from {}", symbol, info.min);
     lines.push_back(info.note.empty() ? line : fmt::format("{} ({})", line, info.note));
   }
+  for (const auto& node : model.graph->body().nodes())
+    if (const auto size = given_size(node->op()))
+      lines.push_back(fmt::format("{}: given by {} when it runs{}", *size, node->op().name(),
+                                  node->source.empty() ? "" : " (" + node->source.str() + ")"));
   for (const auto& p : model.graph->body().parameters()) {
     std::string fixed;
     for (const Dim& d : p->shape())

@@ -35,6 +35,12 @@ class Session {
   /// The plan for inputs of these types (made if there is none). What depends on sizes that the graph gives
   /// while it runs is planned in the run.
   std::shared_ptr<const Plan> plan_for(std::span<const Tensor> inputs) { return runner_.plan_for(inputs); }
+  /// The text of that plan; where the graph gives sizes, after a run on the inputs, with what it planned.
+  std::string plan_text(std::span<const Tensor> inputs) {
+    const auto plan = plan_for(inputs);
+    if (plan->takes_values()) run(inputs);
+    return plan->text();
+  }
   std::size_t packed_bytes() const { return packs_.bytes(); }
   /// Time spent packing weights so far.
   double packing_ms() const { return packs_.packing_ms(); }

@@ -176,8 +176,7 @@ void write_dot(const Model& model, const InspectOptions& o) {
 
 void print_ir(const Model& model, const InspectOptions& o) {
   if (o.ir == "planned")
-    fmt::print("{}",
-               Session(model.graph, {.threads = o.model.threads}).plan_for(o.model.values(model))->text());
+    fmt::print("{}", Session(model.graph, {.threads = o.model.threads}).plan_text(o.model.values(model)));
   else
     fmt::print("{}", print(o.ir == "imported" ? *model.imported : *model.graph,
                            {.weights = false, .lines = o.ir == "imported"}));

@@ -37,7 +37,7 @@ int run(int argc, char** argv) {
   int exit_code = 0;
   CLI::App app(
       "Converts PyTorch models, fuses their operators and runs them.\n\n"
-      "Every verb takes a source file (model.pt, model.pt2) or an artifact (model.tenon).\n"
+      "Every verb takes a source file (model.pt, model.pt2, model.onnx) or an artifact (model.tenon).\n"
       "Exit codes: 0 done, 1 results differ, 2 wrong usage or bad input, 3 not supported.",
       "tenon");
   app.set_version_flag("--version", fmt::format("tenon {}", tenon::version()));

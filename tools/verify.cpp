@@ -51,14 +51,14 @@ Sample sample_of(const VerifyOptions& o, const Model& model, int number) {
 class Reference {
  public:
   Reference(const VerifyOptions& o, const Model& model)
-      : options_(o), model_(model), against_(o.against.empty() ? own_runner(model) : o.against) {
+      : options_(o), model_(model), against_(o.against.empty() ? own_runner(model, o.source) : o.against) {
     const auto need_source = [&](const char* what, const char* hint) {
       throw error("{} needs the source model", what).at(o.model.path).hint(hint);
     };
     if (against_ == "torch") {
       if (!model.is_source() && o.source.empty())
-        need_source("an artifact compared with LibTorch",
-                    "give it: --source model.pt, or compare with --against reference");
+        need_source("an artifact compared with the framework it comes from",
+                    "give it: --source model.pt (.pt2, .onnx), or compare with --against reference");
       torch_ = std::make_unique<TorchOracle>(
           o.source.empty() ? model.path : std::filesystem::path(o.source),
           OracleOptions{.fixed = fixed_numbers(o.model.open_options().convert.inputs),
@@ -92,8 +92,9 @@ class Reference {
   const std::string& against() const { return against_; }
 
  private:
-  static std::string own_runner(const Model& model) {
-    return model.kind == FileKind::onnx ? "onnxruntime" : "torch";
+  static std::string own_runner(const Model& model, const std::string& source) {
+    const bool is_onnx = model.kind == FileKind::onnx || source.ends_with(".onnx");
+    return is_onnx ? "onnxruntime" : "torch";
   }
 
   const VerifyOptions& options_;

@@ -20,7 +20,7 @@ import json, sys
 try:
     import numpy, onnxruntime
 except ImportError as e:
-    sys.exit(f"this Python has no package {e.name}")
+    sys.exit(f"{sys.executable} has no package {e.name}")
 model, folder, names = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 try:
     options = onnxruntime.SessionOptions()
@@ -86,7 +86,9 @@ std::vector<Tensor> onnxruntime_outputs(const fs::path& model, const Graph& grap
                                           status.crashed ? "was ended by signal" : "ended with", status.code)
                             : why)
         .at(model.string())
-        .hint("the package is pip install onnxruntime; TENON_PYTHON names the Python that has it");
+        .hint(
+            "TENON_PYTHON names a Python that has it (here build/venv/bin/python); convert --no-verify does "
+            "without");
   }
   std::vector<Tensor> outputs;
   for (auto& [key, tensor] : load_npz(folder.path() / "out.npz")) outputs.push_back(std::move(tensor));
