@@ -62,11 +62,28 @@ Ref Builder::size(const Dim& value) const {
   return tenon::apply(DimValue{.value = value}, place_);
 }
 
+namespace {
+
+/// How a value is computed, as far back as the budget of nodes reaches: equal texts are equal values.
+std::string computation(const Value* v, int& budget) {
+  if (v->kind() == Value::Kind::literal)
+    return fmt::format("{}:{}:{:a}", name(v->dtype()), v->tensor().get_int(), v->tensor().get_double());
+  const Node* node = v->node();
+  if (!node || !node->regions().empty() || node->op().info().gives_size || --budget < 0)
+    return fmt::format("{}", static_cast<const void*>(v));
+  std::string text = fmt::format("{}#{}(", print(node->op()), v->index());
+  for (const Value* input : node->inputs()) text += computation(input, budget) + ",";
+  return text + ")";
+}
+
+}  // namespace
+
 std::vector<Ref> Builder::sized(const Op& op, const std::vector<Ref>& operands) {
   std::vector<Tensor> constants;
   std::string key = fmt::format("{}|{}", region_number_, print(op));
   for (const Ref& r : operands) {
-    key += fmt::format("|{}", static_cast<const void*>(r.value()));
+    int budget = 32;
+    key += "|" + computation(r.value(), budget);
     if (auto known = constant_value(r.value())) constants.push_back(std::move(*known));
   }
   std::vector<Ref> results;

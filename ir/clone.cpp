@@ -129,6 +129,21 @@ class Cloner {
       note(*node.output(i), made->output(i));
     }
     for (std::size_t i = 0; i < node.regions().size(); ++i) copy(node.region(i), made->region(i));
+    if (bindings_) check(*made);
+  }
+
+  // What the symbolic sizes left open: a k that is larger than its axis, a slice beyond the end.
+  static void check(const Node& made) {
+    try {
+      const std::vector<Type> types = made.infer();
+      for (std::size_t i = 0; i < types.size(); ++i)
+        if (types[i] != made.output(i)->type())
+          throw error("{} gives {} for these sizes, not {}", made.op().name(), types[i].str(),
+                      made.output(i)->type().str());
+    } catch (Error& e) {
+      if (e.where().empty()) e.at(made.source.str());
+      throw;
+    }
   }
 
   const Bindings* bindings_;

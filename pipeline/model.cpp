@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/error.h"
@@ -41,6 +42,12 @@ Model import_source(const std::filesystem::path& path, FileKind kind, const Open
     throw error("weights beside a model are read for .pt2 files")
         .at(options.weights.string())
         .hint("other files hold their weights, or name the files that do");
+  for (const auto& input : options.convert.inputs)
+    if (const auto* type = std::get_if<Type>(&input.value);
+        type && std::any_of(type->shape.begin(), type->shape.end(), has_data_size))
+      throw error("{} has a size whose name begins with '?'", type->str())
+          .at("--input")
+          .hint("such names are for sizes that the model computes: use letters, digits and '_'");
   Model model{.path = path, .kind = kind};
   options.progress("reading " + path.filename().string());
   auto begin = Clock::now();

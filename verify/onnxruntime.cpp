@@ -87,8 +87,8 @@ std::vector<Tensor> onnxruntime_outputs(const fs::path& model, const Graph& grap
                             : why)
         .at(model.string())
         .hint(
-            "TENON_PYTHON names a Python that has it (here build/venv/bin/python); convert --no-verify does "
-            "without");
+            "pip install onnxruntime, or name a Python that has it: TENON_PYTHON=build/venv/bin/python; "
+            "convert --no-verify does without");
   }
   std::vector<Tensor> outputs;
   for (auto& [key, tensor] : load_npz(folder.path() / "out.npz")) outputs.push_back(std::move(tensor));

@@ -60,7 +60,7 @@ OutputCheck check_output(std::string name, const Tensor& value, const Tensor& ex
                 .type = value.type_string(),
                 .expected_type = expected.type_string()};
   if (c.difference.comparable) c.spread = spread_of_errors(value, expected, c.difference.scale, tolerance);
-  c.ok = c.difference.within(tolerance.share) && c.same_type() &&
+  c.ok = c.difference.within(tolerance.share_of(expected.dtype())) && c.same_type() &&
          (!tolerance.elementwise() || c.spread.beyond == 0);
   return c;
 }

@@ -20,6 +20,11 @@ struct Tolerance {
       atol;  // where one is given, of each element: |error| <= atol + rtol * |expected|
 
   bool elementwise() const { return rtol || atol; }
+  /// For results of this dtype: the share is that of f32; one rounding of a 16-bit float is larger, so f16 is
+  /// allowed 20 times and bf16 160 times as much (at 1e-4: two units in the last place of the largest value).
+  double share_of(DType dtype) const {
+    return dtype == DType::f16 ? 20 * share : dtype == DType::bf16 ? 160 * share : share;
+  }
 };
 
 /// The errors |value - expected| of one tensor.
@@ -47,7 +52,7 @@ struct OutputCheck {
   bool same_type() const { return difference.comparable && dtype == expected_dtype; }
 
   /// The least Tolerance::share that accepts the output; infinity when none does.
-  double needed_tolerance() const { return difference.relative(); }
+  double needed_tolerance() const { return difference.relative() / Tolerance(1).share_of(expected_dtype); }
 };
 
 OutputCheck check_output(std::string name, const Tensor& value, const Tensor& expected,

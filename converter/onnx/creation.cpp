@@ -8,6 +8,7 @@
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
+#include "ir/ops/data_size.h"
 #include "ir/ops/index.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/math.h"
@@ -58,12 +59,26 @@ Operands constant_of_shape(Call& call) {
 /// start, start + delta, ... before limit.
 Operands range(Call& call) {
   const DType dtype = call.operand(0).type().dtype;
+  const auto is_computed = [&](std::size_t i) {
+    return is_integral(dtype) && !call.values.sizes(call.operand(i), Values::Effort::fix) &&
+           call.tensor(i).value()->kind() != Value::Kind::parameter;
+  };
+  if (is_computed(0) || is_computed(1)) {
+    const Ref start = cast(DType::i64, call.tensor(0)), limit = cast(DType::i64, call.tensor(1));
+    const std::int64_t delta = call.integer(2), size = std::abs(delta);
+    if (delta == 0) throw error("its delta is 0");
+    const Ref span = (delta > 0 ? limit - start : start - limit) + static_cast<double>(size - 1);
+    const Ref count =
+        apply(FloorDiv{}, {maximum(span, span.literal(0)), span.literal(static_cast<double>(size))});
+    const Ref steps = call.build.sized(CountUp{}, {reshape(count, {})})[0];
+    return {cast(dtype, steps * static_cast<double>(delta) + reshape(start, {}))};
+  }
   if (is_integral(dtype)) {
     const Dim start = call.size(0), limit = call.size(1);
     const std::int64_t delta = call.integer(2);
     if (delta == 0) throw error("its delta is 0");
     const Dim length = delta > 0 ? ceil_div(limit - start, Dim(delta)) : ceil_div(start - limit, Dim(-delta));
-    const Dim count = length.is_known() && length.value() < 0 ? Dim(0) : length;
+    const Dim count = known_less(length, Dim(0)) == false ? length : max(length, Dim(0));
     const Ref steps = iota(count, call.build.place());
     return {cast(dtype, steps * static_cast<double>(delta) + dim_value(start, steps))};
   }

@@ -74,7 +74,12 @@ bool is_causal(const Value& mask) {
 Rule causal_attention() {
   return {.name = "causal_attention",
           .patterns = {op<Attention>(hole("q"), hole("k"), hole("v"), hole("mask"))},
-          .when = [](const Match& m) { return !m.op<Attention>().causal && is_causal(*m["mask"]); },
+          .when =
+              [](const Match& m) {
+                const Shape &mask = m["mask"]->shape(), &q = m["q"]->shape(), &k = m["k"]->shape();
+                return !m.op<Attention>().causal && is_causal(*m["mask"]) &&
+                       mask[mask.size() - 2] == q[q.size() - 2] && mask.back() == k[k.size() - 2];
+              },
           .build =
               [](const Match& m, const Place& place) {
                 const Attention attention{.scale = m.op<Attention>().scale, .causal = true};
@@ -120,6 +125,8 @@ Rule raise_attention() {
             if (m.op<Softmax>().axis != static_cast<std::int64_t>(probabilities->rank()) - 1)
               return "the softmax does not run over the keys";
             if (m["q"]->rank() < 3) return "queries have no batch axis";
+            if (m.find(op_info<MatMul>(), 1)->output()->shape() != probabilities->shape())
+              return "the mask makes the scores larger";
             if (const Node* any = m.find(op_info<Any>()))
               if (any->as<Any>()->axes != Axes{m.op<Softmax>().axis} || !any->as<Any>()->keepdim)
                 return "the check for masked rows does not run over the keys";

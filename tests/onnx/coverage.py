@@ -13,8 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from cases import KINDS, Case, write_cases
-from table import write_table
+from backend_cases import KINDS, Case, write_cases
+from coverage_table import write_table
 
 ROOT = Path(__file__).resolve().parents[2]
 

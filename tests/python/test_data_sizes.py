@@ -1,12 +1,14 @@
 """Sizes that depend on data: nonzero, masks, unique, repeats, counts. One artifact, as many results as the data says."""
 
+import subprocess
 from typing import List
 
+import numpy
 import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.python.compared import Refused, assert_equal, convert, flat, run
+from tests.python.compared import assert_equal, convert, flat, run, tenon_run
 
 # Each takes x: f32[N,6], in which about half of the numbers are positive.
 
@@ -138,7 +140,13 @@ def matmul_kept(x):
     return a @ a.t()
 
 
-TRACED = [nonzero, nonzero_tuple, where_alone, argwhere, mask, mask_of_rows, mask_and_places, masked_select,
+def the_same_mask_twice(x):
+    y = x.clone()
+    y[x < -0.5] = -y[x < -0.5]
+    return y
+
+
+TRACED = [nonzero, the_same_mask_twice, nonzero_tuple, where_alone, argwhere, mask, mask_of_rows, mask_and_places, masked_select,
           mask_assign_from_mask, mask_assign_rows, mask_add_rows, route, count_of_rows, flatten_kept, unique, unique_all,
           unique_rows, unique_consecutive, bincount, bincount_weighted, repeat_each, repeat_places, one_hot, cat_of_parts,
           two_masks, sort_kept, matmul_kept]
@@ -221,8 +229,6 @@ def test_exported(tenon, function, tmp_path):
     program = torch.export.export(Wrapped(function), (torch.randn(7, 6),),
                                   dynamic_shapes={"x": {0: torch.export.Dim("rows", min=2, max=64)}})
     torch.export.save(program, str(tmp_path / "model.pt2"))
-    from tests.python.compared import tenon_run
-
     tenon_run(tenon, "convert", tmp_path / "model.pt2", "-o", tmp_path / "model.tenon", "--no-verify")
     for x in samples():
         assert_equal(run(tenon, tmp_path / "model.tenon", [x], tmp_path), flat(Wrapped(function)(x)), function.__name__)
@@ -238,16 +244,12 @@ def test_a_mask_of_constants_is_known(tenon, tmp_path):
 
     traced = torch.jit.trace(Constant(), torch.randn(2, 6))
     artifact = convert(tenon, traced, ["x=f32[N,6]"], tmp_path)
-    from tests.python.compared import tenon_run
-
     assert "?" not in tenon_run(tenon, "inspect", artifact)
     x = torch.randn(5, 6)
     assert_equal(run(tenon, artifact, [x], tmp_path), traced(x))
 
 
 def test_every_tool_takes_such_models(tenon, tmp_path):
-    from tests.python.compared import tenon_run
-
     traced = torch.jit.trace(Wrapped(route), torch.randn(7, 6))
     traced.save(str(tmp_path / "route.pt"))
     tenon_run(tenon, "convert", tmp_path / "route.pt", "-o", tmp_path / "route.tenon", "--input", "x=f32[N,6]")
@@ -255,3 +257,28 @@ def test_every_tool_takes_such_models(tenon, tmp_path):
     text = tenon_run(tenon, "profile", tmp_path / "route.tenon", "--input", "x=f32[5,6]", "--iters", "4")
     assert "nonzero" in text and "stage" in text
     assert "nonzero" in tenon_run(tenon, "inspect", tmp_path / "route.tenon", "--input", "x=f32[5,6]", "--ops")
+
+
+class BeyondTheEnd(nn.Module):
+    def forward(self, x: Tensor):
+        n = int((x > 0).sum())
+        return x.flatten()[:7].topk(n)[0]
+
+
+class NarrowBeyondTheEnd(nn.Module):
+    def forward(self, x: Tensor):
+        return x.flatten()[:7].narrow(0, 0, int((x > 0).sum()))
+
+
+@pytest.mark.parametrize("module", [BeyondTheEnd, NarrowBeyondTheEnd], ids=lambda m: m.__name__)
+def test_sizes_of_the_data_that_do_not_fit_are_an_error(tenon, module, tmp_path):
+    artifact = convert(tenon, torch.jit.script(module()), ["x=f32[N,6]"], tmp_path)
+    numpy.save(tmp_path / "x.npy", torch.ones(4, 6).numpy())
+    done = subprocess.run([tenon, "run", artifact, f"--input={tmp_path / 'x.npy'}"], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith("error: ") and "bug" not in done.stderr, done.stderr
+
+
+def test_names_of_such_sizes_are_not_for_inputs(tenon, tmp_path):
+    torch.jit.trace(Wrapped(mask), torch.randn(7, 6)).save(str(tmp_path / "m.pt"))
+    done = subprocess.run([tenon, "convert", tmp_path / "m.pt", "--input", "f32[?0,6]"], capture_output=True, text=True)
+    assert done.returncode == 2 and "begins with '?'" in done.stderr, done.stderr

@@ -263,3 +263,23 @@ def test_the_page_lists_every_class():
     page = (Path(__file__).parents[2] / "docs/raising.md").read_text()
     for name, (_, _, spellings) in CLASSES.items():
         assert f"| {name} | {len(spellings)} |" in page, name
+
+
+Q, K = torch.randn(2, 3, 4, 4), torch.randn(2, 3, 1, 4)
+FIRST_KEY = torch.tensor([[True, False, False, False]])
+LOOK_ALIKES = {
+    "a mask of one row": ((Q, Q, Q), lambda q, k, v: F.scaled_dot_product_attention(q, k, v, FIRST_KEY)),
+    "a mask of one row, filled in": ((Q, Q, Q), lambda q, k, v: (q @ k.mT).masked_fill(~FIRST_KEY, -torch.inf).softmax(-1) @ v),
+    "a mask that widens the batch": ((Q[:1], Q[:1], Q[:1]), lambda q, k, v: (q @ k.mT + torch.ones(2, 1, 4, 4)).softmax(-1) @ v),
+    "a mask that adds queries": ((K, Q, Q), lambda q, k, v: (q @ k.mT + torch.eye(4)).softmax(-1) @ v),
+    "a clamp to five": ((Q,), lambda x: x * F.hardtanh(x + 3, 0, 5) / 6),
+    "a sigmoid of another value": ((Q, Q * 2), lambda x, y: x / (1 + torch.exp(-y))),
+}
+
+
+@pytest.mark.parametrize("name", LOOK_ALIKES)
+def test_what_only_looks_alike_keeps_its_numbers(tenon, tmp_path, name):
+    inputs, function = LOOK_ALIKES[name]
+    torch.jit.trace(Spelling(function), inputs).save(str(tmp_path / "model.pt"))
+    done = subprocess.run([tenon, "verify", tmp_path / "model.pt"], capture_output=True, text=True)
+    assert done.returncode == 0 and "verified" in done.stdout, done.stdout + done.stderr
