@@ -39,21 +39,22 @@ Value* unmerged(const Value* merged, std::size_t kept) {
 /// Only axes of size 1 differ: a row was taken out, none were merged.
 bool drops_ones(const Shape& from, const Shape& to) { return without_ones(from) == without_ones(to); }
 
+/// The only node that reads a value; null when there are none or several.
+const Node* only_reader(const Value* v) { return v->uses().size() == 1 ? v->uses()[0].node : nullptr; }
+
 /// Read, once a bias is added, only as a tensor with these leading axes.
-bool splits_again(const Value* rows, const Shape& lead) {
-  const auto reader_of = [](const Value* v) { return v->uses().size() == 1 ? v->uses()[0].node : nullptr; };
-  const Node* reader = reader_of(rows);
-  if (reader && reader->is<Add>()) reader = reader_of(reader->output());
+bool is_read_with(const Value* rows, const Shape& lead) {
+  const Node* reader = only_reader(rows);
+  if (reader && reader->is<Add>()) reader = only_reader(reader->output());
   const Reshape* split = reader ? reader->as<Reshape>() : nullptr;
   return split && split->shape.size() >= lead.size() &&
          std::equal(lead.begin(), lead.end(), split->shape.begin());
 }
 
-/// What matrices are read as, once they are scaled, when it is with other leading axes only; null otherwise.
-const Value* split_again(const Value* matrices) {
-  const auto reader_of = [](const Value* v) { return v->uses().size() == 1 ? v->uses()[0].node : nullptr; };
-  const Node* reader = reader_of(matrices);
-  if (!reader || !reader->is<Reshape>() || reader->output()->rank() < 3) return nullptr;
+/// The matrices with their leading axis split, when they are read only so; null otherwise.
+const Value* split_batches(const Value* matrices) {
+  const Node* reader = only_reader(matrices);
+  if (!reader || !reader->is<Reshape>() || reader->output()->rank() <= matrices->rank()) return nullptr;
   const Shape &from = matrices->shape(), &to = reader->output()->shape();
   return std::equal(from.end() - 2, from.end(), to.end() - 2) ? reader->output() : nullptr;
 }
@@ -72,7 +73,7 @@ Rule linear_of_merged_rows() {
               [](const Match& m) {
                 const Value* whole = unmerged(m["rows"], 1);
                 return whole && (!drops_ones(whole->shape(), m["rows"]->shape()) ||
-                                 splits_again(m.root()->output(), leading(whole, 1)));
+                                 is_read_with(m.root()->output(), leading(whole, 1)));
               },
           .build =
               [](const Match& m, const Place& place) {
@@ -178,7 +179,7 @@ Rule matmul_of_merged_batches() {
               [](const Match& m, const Place& place) {
                 const Ref a(m["a"], place), b(m["b"], place);
                 const Value* whole = unmerged(m["a"], 2) ? unmerged(m["a"], 2) : unmerged(m["b"], 2);
-                const Value* split = split_again(m.root()->output());
+                const Value* split = split_batches(m.root()->output());
                 const Shape lead = leading(split ? split : whole, 2);
                 return reshape(matmul(with_leading(a, lead), with_leading(b, lead)),
                                m.root()->output()->shape());

@@ -33,6 +33,15 @@ TEST(Outputs, TheToleranceIsAShareOfTheLargestValue) {
   EXPECT_NEAR(check(of({100, 0.02}), of({100, 0})).needed_tolerance(), 2e-4, 1e-8);
 }
 
+TEST(Outputs, SixteenBitsMayDifferByTheirOwnRounding) {
+  const auto half = [](DType dtype, double value) { return of({100, value}).to(dtype); };
+  EXPECT_TRUE(check(half(DType::f16, 0.19), half(DType::f16, 0)).ok);
+  EXPECT_FALSE(check(half(DType::f16, 0.21), half(DType::f16, 0)).ok);
+  EXPECT_TRUE(check(half(DType::bf16, 1.5), half(DType::bf16, 0)).ok);
+  EXPECT_FALSE(check(half(DType::bf16, 1.7), half(DType::bf16, 0)).ok);
+  EXPECT_NEAR(check(half(DType::f16, 0.25), half(DType::f16, 0)).needed_tolerance(), 1.25e-4, 1e-8);
+}
+
 TEST(Outputs, ElementsMayBeJudgedOneByOne) {
   EXPECT_FALSE(check(of({100, 0.02}), of({100, 0.01}), elementwise(0.1, 0)).ok);
   EXPECT_TRUE(check(of({100, 0.02}), of({100, 0.01}), elementwise(0.1, 0.01)).ok);
