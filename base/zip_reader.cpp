@@ -1,11 +1,13 @@
 // Reading a zip archive: the directory, its bounds, inflate.
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <optional>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/zip.h"
 #include "base/zip_format.h"
@@ -138,28 +140,13 @@ void refuse_overlaps(const std::vector<ZipMember>& members, const Directory& dir
     if (ranges[i].begin < ranges[i - 1].end) throw damaged("two members overlap");
 }
 
-// zlib counts in 32 bits: input and output are handed over in pieces.
+// False when the bytes are damaged, or do not inflate to exactly as many as there is room for.
 bool inflate_all(std::span<const std::byte> from, std::span<std::byte> to) {
-  constexpr std::size_t piece = std::size_t{1} << 30;
-  z_stream stream = {};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw error("there is no memory to inflate a zip archive");
-  int result = Z_OK;
-  while (result == Z_OK) {
-    const std::size_t in = std::min(from.size(), piece), out = std::min(to.size(), piece);
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(from.data()));
-    stream.avail_in = static_cast<uInt>(in);
-    stream.next_out = reinterpret_cast<Bytef*>(to.data());
-    stream.avail_out = static_cast<uInt>(out);
-    result = inflate(&stream, Z_NO_FLUSH);
-    from = from.subspan(in - stream.avail_in);
-    to = to.subspan(out - stream.avail_out);
-  }
-  inflateEnd(&stream);
-  return result == Z_STREAM_END && to.empty();
-}
-
-std::uint32_t checksum(std::span<const std::byte> bytes) {
-  return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+  const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> decompressor(
+      libdeflate_alloc_decompressor(), &libdeflate_free_decompressor);
+  if (!decompressor) throw error("there is no memory to inflate a zip archive");
+  return libdeflate_deflate_decompress(decompressor.get(), from.data(), from.size(), to.data(), to.size(),
+                                       nullptr) == LIBDEFLATE_SUCCESS;
 }
 
 std::vector<std::byte> allocate(const ZipMember& member) {
@@ -215,7 +202,7 @@ std::span<const std::byte> ZipReader::read_into(std::vector<std::byte>& buffer, 
     if (!inflate_all(content, buffer)) throw damaged(fmt::format("'{}' does not inflate", member.name));
     content = buffer;
   }
-  if (checksum(content) != member.crc) throw damaged(fmt::format("'{}' has a wrong checksum", member.name));
+  if (crc32(content) != member.crc) throw damaged(fmt::format("'{}' has a wrong checksum", member.name));
   return content;
 }
 

@@ -1,8 +1,7 @@
 // Writing a zip archive of stored members, with ZIP64 fields where 32 bits do not suffice.
-#include <zlib.h>
-
 #include <algorithm>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/zip.h"
 #include "base/zip_format.h"
@@ -86,12 +85,10 @@ void ZipWriter::add(std::string_view name, std::span<const std::span<const std::
   ZipMember member;
   member.name = name;
   member.header_offset = file_.size();
-  uLong crc = crc32_z(0, nullptr, 0);
   for (const auto part : parts) {
-    if (!part.empty()) crc = crc32_z(crc, reinterpret_cast<const Bytef*>(part.data()), part.size());
+    member.crc = crc32(part, member.crc);
     member.size += part.size();
   }
-  member.crc = static_cast<std::uint32_t>(crc);
   file_.write(local_record(member).text());
   for (const auto part : parts) file_.write(part);
   members_.push_back(std::move(member));

@@ -1,9 +1,10 @@
 #include "ir/safetensors_format.h"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <array>
+
+#include "base/checksum.h"
 
 namespace tenon::safetensors {
 namespace {
@@ -41,8 +42,6 @@ std::optional<DType> dtype_of(std::string_view name) {
   return std::nullopt;
 }
 
-std::string checksum(std::span<const std::byte> bytes) {
-  return fmt::format("{:08x}", crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
-}
+std::string checksum(std::span<const std::byte> bytes) { return fmt::format("{:08x}", crc32(bytes)); }
 
 }  // namespace tenon::safetensors

@@ -1,12 +1,13 @@
 // Zip archives, pickles and the sniffing of files, from bytes alone.
 #include <gtest/gtest.h>
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/zip.h"
 #include "converter/archive/pickle.h"
@@ -29,8 +30,7 @@ class ZipBytes {
  public:
   ZipBytes& add(const std::string& name, const std::string& content, bool deflate = false) {
     const std::string data = deflate ? deflated(content) : content;
-    const auto crc = static_cast<std::uint32_t>(
-        crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size()));
+    const std::uint32_t crc = crc32(tenon::bytes(content));
     const auto offset = static_cast<std::uint32_t>(text_.size());
     const std::uint16_t method = deflate ? 8 : 0;
     put<std::uint32_t>(text_, 0x04034b50);
@@ -74,16 +74,11 @@ class ZipBytes {
     text.append(reinterpret_cast<const char*>(&value), sizeof value);
   }
   static std::string deflated(const std::string& content) {
-    z_stream stream = {};
-    deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
-    std::string result(deflateBound(&stream, content.size()), '\0');
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
-    stream.avail_in = static_cast<uInt>(content.size());
-    stream.next_out = reinterpret_cast<Bytef*>(result.data());
-    stream.avail_out = static_cast<uInt>(result.size());
-    deflate(&stream, Z_FINISH);
-    result.resize(stream.total_out);
-    deflateEnd(&stream);
+    libdeflate_compressor* compressor = libdeflate_alloc_compressor(9);
+    std::string result(libdeflate_deflate_compress_bound(compressor, content.size()), '\0');
+    result.resize(libdeflate_deflate_compress(compressor, content.data(), content.size(), result.data(),
+                                              result.size()));
+    libdeflate_free_compressor(compressor);
     return result;
   }
 
