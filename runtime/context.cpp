@@ -7,6 +7,7 @@ void Context::fit(const Plan& plan) {
   if (arena.size() < bytes) {
     arena = Memory();
     arena = Memory(bytes);
+    arena.touch();
   }
   buffers.resize(plan.buffers.size());
 }

@@ -11,19 +11,51 @@ namespace {
 constexpr std::size_t line = 64;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t worth_huge_pages = 2 * huge_page;
+
+constexpr std::size_t rounded(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
+
+// Zero pages of the kernel, from a boundary of huge pages on. What lies in front and behind is given back.
+std::byte* map_huge_pages(std::size_t bytes) {
+  const std::size_t whole = bytes + huge_page;
+  void* mapped = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  auto* first = static_cast<std::byte*>(mapped);
+  const std::size_t front =
+      rounded(reinterpret_cast<std::size_t>(first), huge_page) - reinterpret_cast<std::size_t>(first);
+  if (front > 0) munmap(first, front);
+  munmap(first + front + bytes, huge_page - front);
+  madvise(first + front, bytes, MADV_HUGEPAGE);
+  return first + front;
+}
+
 }  // namespace
+
+bool Memory::is_large() const { return bytes_ >= worth_huge_pages; }
 
 Memory::Memory(std::size_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
-  const bool large = bytes >= worth_huge_pages;
-  const std::size_t alignment = large ? huge_page : line;
-  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  data_ = static_cast<std::byte*>(std::aligned_alloc(alignment, rounded));
+  if (is_large()) {
+    data_ = map_huge_pages(rounded(bytes, huge_page));
+    return;
+  }
+  data_ = static_cast<std::byte*>(std::aligned_alloc(line, rounded(bytes, line)));
   if (!data_) throw std::bad_alloc();
-  if (large) madvise(data_, rounded, MADV_HUGEPAGE);
-  std::memset(data_, 0, rounded);
+  std::memset(data_, 0, bytes);
 }
 
-Memory::~Memory() { std::free(data_); }
+void Memory::touch() {
+  constexpr std::size_t page = 4096;
+  if (!is_large()) return;  // the constructor wrote it
+  if (madvise(data_, rounded(bytes_, huge_page), MADV_POPULATE_WRITE) == 0) return;
+  for (std::size_t at = 0; at < bytes_; at += page) const_cast<volatile std::byte&>(data_[at]) = data_[at];
+}
+
+Memory::~Memory() {
+  if (is_large()) {
+    munmap(data_, rounded(bytes_, huge_page));
+  } else {
+    std::free(data_);
+  }
+}
 
 }  // namespace tenon

@@ -5,8 +5,8 @@
 
 namespace tenon {
 
-/// 64-byte aligned bytes, zeroed and touched (so that no page fault is left for the first run). From 4 MiB
-/// on, on 2 MiB boundaries with huge pages advised. Throws std::bad_alloc.
+/// 64-byte aligned bytes that are zero. From 4 MiB on, on 2 MiB boundaries with huge pages advised. Throws
+/// std::bad_alloc.
 class Memory {
  public:
   Memory() = default;
@@ -18,10 +18,13 @@ class Memory {
     return *this;
   }
 
+  /// Has the pages made now, so that no page fault is left for the first run.
+  void touch();
   std::byte* data() const { return data_; }
   std::size_t size() const { return bytes_; }
 
  private:
+  bool is_large() const;
   void swap(Memory& other) {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);

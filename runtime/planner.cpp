@@ -16,8 +16,14 @@ namespace {
 constexpr std::size_t max_folded_bytes = std::size_t{64} << 20;
 }  // namespace
 
-Planner::Planner(std::unique_ptr<Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs)
-    : graph_(std::move(graph)), device_(device), pool_(pool), packs_(packs), places_(*graph_, buffers_) {
+Planner::Planner(std::unique_ptr<Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs,
+                 bool runs_once)
+    : graph_(std::move(graph)),
+      device_(device),
+      pool_(pool),
+      packs_(packs),
+      runs_once_(runs_once),
+      places_(*graph_, buffers_) {
   places_.works_channels_last = [&device](const Op& op) { return device.works_channels_last(op); };
 }
 

@@ -13,8 +13,10 @@ namespace tenon {
 /// into their parts; the rest runs its reference.
 class Planner {
  public:
-  /// The graph's sizes must be known (specialize); the planner opens nodes in it.
-  Planner(std::unique_ptr<Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs);
+  /// The graph's sizes must be known (specialize); the planner opens nodes in it. A plan that runs once packs
+  /// the weights of products while it uses them, and does not keep them.
+  Planner(std::unique_ptr<Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs,
+          bool runs_once = false);
   std::unique_ptr<const Plan> plan();
 
   // What makers of steps use.
@@ -22,6 +24,7 @@ class Planner {
   const Device& device() const { return device_; }
   ThreadPool& pool() { return pool_; }
   PackCache& packs() { return packs_; }
+  bool runs_once() const { return runs_once_; }
   Address address(const Tensor& tensor) { return buffers_.address(tensor); }
   /// The value's place if its rows in this order are evenly spaced, else a copy of it that has such rows.
   Tensor rows(const Value* value, const Order& order);
@@ -47,6 +50,7 @@ class Planner {
   const Device& device_;
   ThreadPool& pool_;
   PackCache& packs_;
+  bool runs_once_;
   Buffers buffers_;
   Places places_;
   std::vector<std::unique_ptr<Step>> steps_;

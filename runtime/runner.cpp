@@ -82,8 +82,13 @@ class Runner::Lease {
 };
 
 Runner::Runner(std::shared_ptr<const Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs,
-               std::size_t max_plans)
-    : graph_(std::move(graph)), device_(device), pool_(pool), packs_(packs), max_plans_(max_plans) {}
+               std::size_t max_plans, bool runs_once)
+    : graph_(std::move(graph)),
+      device_(device),
+      pool_(pool),
+      packs_(packs),
+      max_plans_(max_plans),
+      runs_once_(runs_once) {}
 
 Runner::~Runner() = default;
 
@@ -116,7 +121,7 @@ std::shared_ptr<const Plan> Runner::plan_for(std::span<const Tensor> inputs) {
 std::unique_ptr<const Plan> Runner::make_plan(const Bindings& bindings) {
   auto graph = specialize(*graph_, bindings);
   if (gives_sizes(graph->body())) return plan_stages(std::move(graph), device_, pool_, packs_);
-  return Planner(std::move(graph), device_, pool_, packs_).plan();
+  return Planner(std::move(graph), device_, pool_, packs_, runs_once_).plan();
 }
 
 void Runner::execute(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs,

@@ -29,7 +29,7 @@ class Runner {
  public:
   /// The device, the pool and the packed weights must outlive it.
   Runner(std::shared_ptr<const Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs,
-         std::size_t max_plans);
+         std::size_t max_plans, bool runs_once = false);
   ~Runner();
 
   const Graph& graph() const { return *graph_; }
@@ -51,6 +51,7 @@ class Runner {
   ThreadPool& pool_;
   PackCache& packs_;
   std::size_t max_plans_;
+  bool runs_once_;
   std::mutex mutex_;     // of plans_ and idle_; never held while planning or running
   std::mutex planning_;  // one plan is made at a time
   std::vector<std::shared_ptr<const Plan>> plans_;  // last used first

@@ -113,8 +113,9 @@ int run(const RunOptions& o) {
   if (o.check) return replay(model, o);
   progress.say("running");
   const std::vector<Tensor> outputs =
-      o.stream ? run_stream(o, model)
-               : Session(model.graph, {.threads = o.model.threads}).run(o.model.values(model));
+      o.stream
+          ? run_stream(o, model)
+          : Session(model.graph, {.threads = o.model.threads, .runs_once = true}).run(o.model.values(model));
   write_outputs(*model.graph, outputs, o.outputs);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     fmt::print("{}: {}\n", output_name(*model.graph, i), summary(outputs[i]));

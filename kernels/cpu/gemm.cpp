@@ -36,7 +36,7 @@ void pack_panel(const Panel& p, const MatrixB& b, float* packed) {
 // pay.
 bool reads_b_in_place(const BatchedGemm& g) {
   constexpr long few_rows = 96;
-  return g.b.n_stride == 1 && g.one.N % row_gemm_tile().cols == 0 && g.one.M <= few_rows;
+  return g.one.b.n_stride == 1 && g.one.N % row_gemm_tile().cols == 0 && g.one.M <= few_rows;
 }
 
 RowGemm row_gemm_of(const Gemm& g) {
@@ -57,6 +57,24 @@ RowGemm row_gemm_of(const Gemm& g) {
   return r;
 }
 
+// Panels that are packed and used together: they should stay in the L2 cache between the two.
+long panels_together(const Gemm& g) {
+  constexpr long floats = 128 * 1024;
+  return std::max(1L, floats / (g.K * row_gemm_tile().cols));
+}
+
+// Columns [first, first + cols) of the product, with a B that holds just these.
+RowGemm columns_of(const Gemm& g, long first, long cols, const float* packed_b) {
+  RowGemm r = row_gemm_of(g);
+  r.cols = cols;
+  r.b = packed_b;
+  r.c += first;
+  if (r.epilogue.bias) r.epilogue.bias += first;
+  if (r.epilogue.residual) r.epilogue.residual += first;
+  r.hook_col = first;
+  return r;
+}
+
 }  // namespace
 
 long packed_b_size(long K, long N) { return packed_panels_size(K, N); }
@@ -70,7 +88,24 @@ void pack_b(long K, long N, const MatrixB& b, float* packed, ThreadPool& pool) {
   });
 }
 
-void gemm(const Gemm& g, ThreadPool& pool) { run_row_gemm(row_gemm_of(g), pool); }
+long gemm_scratch_size(const Gemm& g, int threads) {
+  if (g.packed_b) return 0;
+  return packed_b_size(g.K, std::min(g.N, panels_together(g) * row_gemm_tile().cols)) * threads;
+}
+
+void gemm(const Gemm& g, float* scratch, ThreadPool& pool) {
+  if (g.packed_b) return run_row_gemm(row_gemm_of(g), pool);
+  const long width = panels_together(g) * row_gemm_tile().cols;
+  const long packed_size = packed_b_size(g.K, std::min(g.N, width));
+  pool.parallel_for((g.N + width - 1) / width, [&](long i, int worker) {
+    const long first = i * width, cols = std::min(width, g.N - first);
+    const MatrixB b{g.b.data + first * g.b.n_stride, g.b.k_stride, g.b.n_stride};
+    float* packed = scratch + worker * packed_size;
+    // A loop of the pool inside a loop of the pool runs on the calling thread.
+    pack_b(g.K, cols, b, packed, pool);
+    run_row_gemm(columns_of(g, first, cols, packed), pool);
+  });
+}
 
 long batched_gemm_scratch_size(const BatchedGemm& g, int threads) {
   if (reads_b_in_place(g)) return 0;
@@ -85,7 +120,7 @@ void batched_gemm(const BatchedGemm& g, float* scratch, ThreadPool& pool) {
     r.c += i * g.c_batch_stride;
     if (r.epilogue.residual) r.epilogue.residual += i * g.one.M * r.epilogue.residual_stride;
     r.hook_row = i * g.one.M;
-    const MatrixB b{g.b.data + i * g.b_batch_stride, g.b.k_stride, g.b.n_stride};
+    const MatrixB b{g.one.b.data + i * g.b_batch_stride, g.one.b.k_stride, g.one.b.n_stride};
     if (in_place) {
       r.b = b.data;
       r.b_row_stride = b.k_stride;
@@ -101,7 +136,6 @@ void batched_gemm(const BatchedGemm& g, float* scratch, ThreadPool& pool) {
     return;
   }
   const long packed_size = in_place ? 0 : packed_b_size(g.one.K, g.one.N);
-  // A loop of the pool inside a loop of the pool runs on the calling thread.
   pool.parallel_for(g.batch, [&](long i, int worker) { run(i, scratch + worker * packed_size); });
 }
 

@@ -23,19 +23,22 @@ struct Gemm {
   long K = 0;
   const float* a = nullptr;
   long a_stride = 0;                // floats between rows of A; 0 repeats one row
-  const float* packed_b = nullptr;  // from pack_b
+  const float* packed_b = nullptr;  // from pack_b; null: `b` is packed into scratch while it is used
+  MatrixB b = {};
   float* c = nullptr;
   long c_stride = 0;  // floats between rows of C: more than N writes into columns of a larger matrix
   Epilogue epilogue = {};
 };
-/// C[M, N] = epilogue(A[M, K] * B[K, N]). C must not overlap A or B.
-void gemm(const Gemm& g, ThreadPool& pool);
+/// Floats of scratch that gemm needs.
+long gemm_scratch_size(const Gemm& g, int threads);
+/// C[M, N] = epilogue(A[M, K] * B[K, N]), the same bits with B packed before or while it is used. C must not
+/// overlap A or B.
+void gemm(const Gemm& g, float* scratch, ThreadPool& pool);
 
 /// `batch` products with a B that is only known at run time; packed_b and c_stride etc. as in `one`.
 struct BatchedGemm {
   long batch = 1;
   Gemm one = {};  // pointers of the first product; packed_b is not used
-  MatrixB b = {};
   long a_batch_stride = 0;
   long b_batch_stride = 0;
   long c_batch_stride = 0;

@@ -25,13 +25,13 @@ class BatchedStep : public Step {
     for (std::int64_t i = 0; i < count; ++i) {
       cpu::BatchedGemm g = inner_;
       g.one.a = frame.at<const float>(a);
-      g.b.data = frame.at<const float>(b);
+      g.one.b.data = frame.at<const float>(b);
       g.one.c = frame.at<float>(c);
       std::int64_t rest = i;
       for (std::size_t d = outer_.size(); d-- > 0; rest /= outer_[d].size) {
         const std::int64_t index = rest % outer_[d].size;
         g.one.a += index * outer_[d].a;
-        g.b.data += index * outer_[d].b;
+        g.one.b.data += index * outer_[d].b;
         g.one.c += index * outer_[d].c;
       }
       GroupEpilogue::Running running;
@@ -107,8 +107,10 @@ bool make_matmul(Planner& planner, const Group& group) {
 
   std::vector<BatchAxis> axes = batch_axes(a, b, c);
   const std::size_t r = c.rank();
-  cpu::BatchedGemm g{.one = {.M = c.shape()[r - 2], .N = c.shape()[r - 1], .K = a.shape()[r - 1]},
-                     .b = {nullptr, b.strides()[r - 2], b.strides()[r - 1]}};
+  cpu::BatchedGemm g{.one = {.M = c.shape()[r - 2],
+                             .N = c.shape()[r - 1],
+                             .K = a.shape()[r - 1],
+                             .b = {nullptr, b.strides()[r - 2], b.strides()[r - 1]}}};
   g.one.a_stride = a.strides()[r - 2];
   g.one.c_stride = c.strides()[r - 2];
   if (!axes.empty()) {

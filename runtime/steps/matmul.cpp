@@ -11,22 +11,24 @@ namespace {
 
 class GemmStep : public Step {
  public:
-  GemmStep(const cpu::Gemm& sizes, GroupEpilogue epilogue) : sizes_(sizes), epilogue_(std::move(epilogue)) {}
+  GemmStep(const cpu::Gemm& sizes, bool is_packed, GroupEpilogue epilogue)
+      : sizes_(sizes), is_packed_(is_packed), epilogue_(std::move(epilogue)) {}
 
   void run(const Frame& frame) const override {
     GroupEpilogue::Running running;
     cpu::Gemm g = sizes_;
     g.a = frame.at<const float>(a);
-    g.packed_b = frame.at<const float>(packed);
+    (is_packed_ ? g.packed_b : g.b.data) = frame.at<const float>(b);
     g.c = frame.at<float>(c);
     g.epilogue = epilogue_.bind(frame, running);
-    cpu::gemm(g, frame.pool);
+    cpu::gemm(g, reinterpret_cast<float*>(frame.scratch), frame.pool);
   }
 
-  Address a, packed, c;
+  Address a, b, c;
 
  private:
   cpu::Gemm sizes_;
+  bool is_packed_;
   GroupEpilogue epilogue_;
 };
 
@@ -35,6 +37,13 @@ cpu::MatrixB matrix_of(const Node& anchor, const Tensor& weight) {
   const auto& s = weight.strides();
   if (anchor.is<Linear>()) return {weight.data<float>(), s[1], s[0]};
   return {weight.data<float>(), s[0], s[1]};
+}
+
+Tensor packed_matrix(Planner& planner, const Tensor& weight, std::int64_t K, std::int64_t N,
+                     const cpu::MatrixB& b) {
+  const std::string form = fmt::format("gemm {}x{} strides {} {}", K, N, b.k_stride, b.n_stride);
+  return planner.packs().get(weight, form, cpu::packed_b_size(K, N),
+                             [&](float* to) { cpu::pack_b(K, N, b, to, planner.pool()); });
 }
 
 }  // namespace
@@ -56,10 +65,7 @@ bool make_linear(Planner& planner, const Group& group) {
   const std::int64_t M = numel(anchor->output()->shape()).value() / std::max<std::int64_t>(N, 1);
   if (M == 0 || N == 0 || K == 0) return false;
   const cpu::MatrixB b = matrix_of(*anchor, *weight);
-  const std::string form = fmt::format("gemm {}x{} strides {} {}", K, N, b.k_stride, b.n_stride);
-  const Tensor packed = planner.packs().get(*weight, form, cpu::packed_b_size(K, N),
-                                            [&](float* to) { cpu::pack_b(K, N, b, to, planner.pool()); });
-
+  const Tensor right = planner.runs_once() ? *weight : packed_matrix(planner, *weight, K, N, b);
   const Tensor a = planner.rows(x, row_major(x->rank()));
   const Tensor c = epilogue->place_result(planner, group, order,
                                           [&](const Tensor& t) { return row_stride(t, order).has_value(); });
@@ -67,15 +73,19 @@ bool make_linear(Planner& planner, const Group& group) {
                         .N = N,
                         .K = K,
                         .a_stride = *row_stride(a, row_major(a.rank())),
+                        .b = b,
                         .c_stride = *row_stride(c, order)};
-  auto step = std::make_unique<GemmStep>(sizes, *epilogue);
+  auto step = std::make_unique<GemmStep>(sizes, !planner.runs_once(), *epilogue);
   step->a = planner.address(a);
-  step->packed = planner.address(packed);
+  step->b = planner.address(right);
   step->c = planner.address(c);
+  if (planner.runs_once())
+    step->scratch_bytes =
+        static_cast<std::size_t>(cpu::gemm_scratch_size(sizes, planner.pool().threads())) * sizeof(float);
   step->info.kernel = "gemm" + epilogue->text();
   std::vector<Tensor> reads = epilogue->reads();
   reads.push_back(a);
-  reads.push_back(packed);
+  reads.push_back(right);
   planner.emit(std::move(step), group.node(), std::move(reads), {c});
   return true;
 }

@@ -1,7 +1,9 @@
 // Matrix products of any shape, stride and epilogue equal a plain double-precision loop.
 #include "kernels/cpu/gemm.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -44,6 +46,21 @@ void expect_equal(const Reference& expected, const Numbers& c, long c_stride, do
 
 class GemmTest : public OnEveryIsa {
  protected:
+  // With B packed before, and packed while it is used: the same bits.
+  void multiply(Gemm g, const MatrixB& b) {
+    const auto size = (g.M - 1) * g.c_stride + g.N;
+    const std::vector<float> before(g.c, g.c + size);  // the residual may be C itself
+    const Numbers p = packed(g.K, g.N, b);
+    g.packed_b = p.data();
+    gemm(g, nullptr, pool_);
+    const std::vector<float> expected(g.c, g.c + size);
+    std::copy(before.begin(), before.end(), g.c);
+    g.packed_b = nullptr;
+    g.b = b;
+    Numbers scratch(gemm_scratch_size(g, pool_.threads()));
+    gemm(g, scratch.data(), pool_);
+    ASSERT_EQ(std::memcmp(expected.data(), g.c, expected.size() * sizeof(float)), 0);
+  }
   Numbers packed(long K, long N, const MatrixB& b) {
     Numbers p(packed_b_size(K, N));
     pack_b(K, N, b, p.data(), pool_);
@@ -61,16 +78,15 @@ TEST_P(GemmTest, AnyShape) {
         const Numbers b = random_numbers(K * N, 2);
         const Numbers bias = random_numbers(N, 3);
         Numbers c(M * (N + 2), untouched);
-        gemm({.M = M,
-              .N = N,
-              .K = K,
-              .a = a.data(),
-              .a_stride = K + 3,
-              .packed_b = packed(K, N, {b.data(), N, 1}).data(),
-              .c = c.data(),
-              .c_stride = N + 2,
-              .epilogue = {.bias = bias.data()}},
-             pool_);
+        multiply({.M = M,
+                  .N = N,
+                  .K = K,
+                  .a = a.data(),
+                  .a_stride = K + 3,
+                  .c = c.data(),
+                  .c_stride = N + 2,
+                  .epilogue = {.bias = bias.data()}},
+                 {b.data(), N, 1});
         expect_equal({M, N, K, a, b, K + 3, &bias}, c, N + 2);
       }
     }
@@ -80,21 +96,21 @@ TEST_P(GemmTest, AnyShape) {
 TEST_P(GemmTest, VeryLargeDepth) {
   for (const long K : {4097, 10000}) {
     for (const long M : {1, 9, 40}) {
-      const long N = 40;
+      const long N = 140;
       const Numbers a = random_numbers(M * K, 1);
       const Numbers b = random_numbers(K * N, 2);
       const Numbers residual = random_numbers(M * N, 3);
       Numbers c(M * N, untouched);
-      gemm({.M = M,
-            .N = N,
-            .K = K,
-            .a = a.data(),
-            .a_stride = K,
-            .packed_b = packed(K, N, {b.data(), N, 1}).data(),
-            .c = c.data(),
-            .c_stride = N,
-            .epilogue = {.residual = residual.data(), .residual_stride = N, .activation = Activation::relu}},
-           pool_);
+      multiply(
+          {.M = M,
+           .N = N,
+           .K = K,
+           .a = a.data(),
+           .a_stride = K,
+           .c = c.data(),
+           .c_stride = N,
+           .epilogue = {.residual = residual.data(), .residual_stride = N, .activation = Activation::relu}},
+          {b.data(), N, 1});
       expect_equal({M, N, K, a, b, K, nullptr, &residual, true}, c, N);
     }
   }
@@ -114,15 +130,7 @@ TEST_P(GemmTest, PacksLinearWeightsAndAnyStrides) {
   }
   for (const MatrixB& view : {MatrixB{transposed.data(), 1, K}, MatrixB{spread.data(), 3, 3 * K}}) {
     Numbers c(M * N, untouched);
-    gemm({.M = M,
-          .N = N,
-          .K = K,
-          .a = a.data(),
-          .a_stride = K,
-          .packed_b = packed(K, N, view).data(),
-          .c = c.data(),
-          .c_stride = N},
-         pool_);
+    multiply({.M = M, .N = N, .K = K, .a = a.data(), .a_stride = K, .c = c.data(), .c_stride = N}, view);
     expect_equal({M, N, K, a, b, K}, c, N);
   }
 }
@@ -141,22 +149,21 @@ TEST_P(GemmTest, HookSeesEveryElementOnceAfterBiasResidualAndRelu) {
   constexpr int context = 42;
   for (const long M : {1, 3, 7, 29, 60}) {
     for (const long N : {3, 16, 70, 200}) {
-      const long K = 40;
+      const long K = M == 3 ? 3000 : 40;  // many enough that B is packed in several parts
       const Numbers a = random_numbers(M * K, 1);
       const Numbers b = random_numbers(K * N, 2);
       const Numbers bias = random_numbers(N, 3);
       const Numbers residual = random_numbers(M * N, 4);
       Numbers c(M * N, untouched);
-      gemm({.M = M,
-            .N = N,
-            .K = K,
-            .a = a.data(),
-            .a_stride = K,
-            .packed_b = packed(K, N, {b.data(), N, 1}).data(),
-            .c = c.data(),
-            .c_stride = N,
-            .epilogue = {bias.data(), residual.data(), N, Activation::relu, add_place, &context}},
-           pool_);
+      multiply({.M = M,
+                .N = N,
+                .K = K,
+                .a = a.data(),
+                .a_stride = K,
+                .c = c.data(),
+                .c_stride = N,
+                .epilogue = {bias.data(), residual.data(), N, Activation::relu, add_place, &context}},
+               {b.data(), N, 1});
       const Reference expected{M, N, K, a, b, K, &bias, &residual, true};
       for (long m = 0; m < M; m++) {
         for (long n = 0; n < N; n++) {
@@ -176,16 +183,15 @@ TEST_P(GemmTest, ResidualMayBeTheResultItself) {
     const Numbers b = random_numbers(K * N, 2);
     const Numbers before = random_numbers(M * N, 3);
     Numbers c = before;
-    gemm({.M = M,
-          .N = N,
-          .K = K,
-          .a = a.data(),
-          .a_stride = K,
-          .packed_b = packed(K, N, {b.data(), N, 1}).data(),
-          .c = c.data(),
-          .c_stride = N,
-          .epilogue = {.residual = c.data(), .residual_stride = N, .activation = Activation::relu}},
-         pool_);
+    multiply({.M = M,
+              .N = N,
+              .K = K,
+              .a = a.data(),
+              .a_stride = K,
+              .c = c.data(),
+              .c_stride = N,
+              .epilogue = {.residual = c.data(), .residual_stride = N, .activation = Activation::relu}},
+             {b.data(), N, 1});
     expect_equal({M, N, K, a, b, K, nullptr, &before, true}, c, N);
   }
 }
@@ -194,16 +200,15 @@ TEST_P(GemmTest, ReluKeepsNaN) {
   const Numbers a = {std::numeric_limits<float>::quiet_NaN(), -1.0f};
   const Numbers b(16 + 3, 1.0f);
   Numbers c(2 * 19);
-  gemm({.M = 2,
-        .N = 19,
-        .K = 1,
-        .a = a.data(),
-        .a_stride = 1,
-        .packed_b = packed(1, 19, {b.data(), 19, 1}).data(),
-        .c = c.data(),
-        .c_stride = 19,
-        .epilogue = {.activation = Activation::relu}},
-       pool_);
+  multiply({.M = 2,
+            .N = 19,
+            .K = 1,
+            .a = a.data(),
+            .a_stride = 1,
+            .c = c.data(),
+            .c_stride = 19,
+            .epilogue = {.activation = Activation::relu}},
+           {b.data(), 19, 1});
   for (long n = 0; n < 19; n++) {
     EXPECT_TRUE(std::isnan(c[n]));
     EXPECT_EQ(c[19 + n], 0.0f);
@@ -225,10 +230,10 @@ TEST_P(GemmTest, BatchedWithRunTimeB) {
                                     .K = K,
                                     .a = a.data(),
                                     .a_stride = K,
+                                    .b = {b.data(), N, 1},
                                     .c = c.data(),
                                     .c_stride = N,
                                     .epilogue = {.residual = residual.data(), .residual_stride = N}},
-                            .b = {b.data(), N, 1},
                             .a_batch_stride = M * K,
                             .b_batch_stride = K * N,
                             .c_batch_stride = M * N};
@@ -261,7 +266,7 @@ TEST_P(GemmTest, SameNumbersForAnyNumberOfThreads) {
           .packed_b = p.data(),
           .c = c.data(),
           .c_stride = N},
-         pool);
+         nullptr, pool);
     return c;
   };
   EXPECT_EQ(with_threads(1), with_threads(3));

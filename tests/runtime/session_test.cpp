@@ -231,6 +231,22 @@ TEST(Session, SharesPackedWeightsBetweenSignatures) {
   EXPECT_EQ(session.packed_bytes(), packed);
 }
 
+// Weights of products are then packed while they are used: the same bits.
+TEST(Session, ThatRunsOnceKeepsNoPackedWeights) {
+  const auto graph = graph_of(transformer);
+  Session kept(graph), once(graph, {.runs_once = true});
+  const auto inputs = inputs_of(*graph, {{"N", 2}, {"seq", 7}});
+  const Tensor expected = kept.run(inputs)[0];
+  for (int run = 0; run < 2; ++run) {
+    const Tensor got = once.run(inputs)[0];
+    ASSERT_EQ(got.type_string(), expected.type_string());
+    EXPECT_EQ(
+        std::memcmp(got.bytes(), expected.bytes(), static_cast<std::size_t>(got.numel()) * sizeof(float)), 0);
+  }
+  EXPECT_GT(kept.packed_bytes(), 0u);
+  EXPECT_EQ(once.packed_bytes(), 0u);
+}
+
 TEST(Session, ProfilesEachStep) {
   const auto graph = graph_of(residual_net);
   Session session(graph);
