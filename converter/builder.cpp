@@ -28,6 +28,15 @@ bool keeps_rows_dense(const AbstractTensor& of, const Op& op) {
   return true;
 }
 
+// What slice(concat(part, ...), 0, 1) takes: a part of one element.
+Value* first_of_concat(const Node& node) {
+  const auto* slice = node.as<Slice>();
+  if (!slice || node.output()->shape() != Shape{1} || slice->start != Dim(0)) return nullptr;
+  const Node* concat = node.input()->node();
+  if (!concat || !concat->is<Concat>() || concat->input(0)->shape() != Shape{1}) return nullptr;
+  return concat->input(0);
+}
+
 }  // namespace
 
 Builder::Inside::Inside(Builder& builder, Region& region)
@@ -102,18 +111,32 @@ std::vector<Ref> Builder::sized(const Op& op, const std::vector<Ref>& operands) 
 }
 
 Dim Builder::data_size(const Ref& number) {
-  if (const auto known = constant_value(number.value())) return known->get_int();
+  return *size_of(number, [&](const Ref& unknown) {
+    return std::optional(sized(CountUp{}, {reshape(unknown, {})})[0].shape()[0]);
+  });
+}
+
+std::optional<Dim> Builder::size_of(const Ref& number,
+                                    FunctionRef<std::optional<Dim>(const Ref&)> otherwise) {
+  if (const auto known = constant_value(number.value())) return Dim(known->get_int());
   const Node* node = number.value()->node();
-  const auto operand = [&](std::size_t i) { return data_size(ref(node->input(i))); };
+  const auto operand = [&](std::size_t i) { return size_of(ref(node->input(i)), otherwise); };
+  const auto both = [&](auto join) -> std::optional<Dim> {
+    const auto a = operand(0), b = a ? operand(1) : std::nullopt;
+    return b ? std::optional(join(*a, *b)) : std::nullopt;
+  };
   if (node && is_integral(node->output()->dtype())) {
     if (const auto* size = node->as<DimValue>()) return size->value;
     if (node->is<Cast>() && is_integral(node->input()->dtype())) return operand(0);
-    if (node->is<Add>()) return operand(0) + operand(1);
-    if (node->is<Mul>()) return operand(0) * operand(1);
-    if (node->is<FloorDiv>() && operand(1).range().min.value_or(0) > 0)
-      return floor_div(operand(0), operand(1));
+    // One element of a list of sizes.
+    if (node->is<Reshape>() && numel(node->input()->shape()) == Dim(1)) return operand(0);
+    if (Value* part = first_of_concat(*node)) return size_of(ref(part), otherwise);
+    if (node->is<Add>()) return both([](const Dim& a, const Dim& b) { return a + b; });
+    if (node->is<Mul>()) return both([](const Dim& a, const Dim& b) { return a * b; });
+    if (node->is<FloorDiv>() && operand(1) && operand(1)->range().min.value_or(0) > 0)
+      return both([](const Dim& a, const Dim& b) { return floor_div(a, b); });
   }
-  return sized(CountUp{}, {reshape(number, {})})[0].shape()[0];
+  return otherwise(number);
 }
 
 TensorPtr Builder::python_number(Ref value) {
@@ -302,7 +325,11 @@ void Builder::poison(const TensorPtr& t) {
 std::optional<Datum> Builder::known_number(const TensorPtr& t) {
   if (t->rank() != 0 || !t->buffer->unreadable.empty()) return std::nullopt;
   if (t->buffer->number && t->steps.empty()) return Datum(*t->buffer->number);
-  const auto known = constant_value(read(t).value());
+  const Ref value = read(t);
+  const auto known = constant_value(value.value());
+  if (!known && is_integral(t->type.dtype))
+    if (const auto size = size_of(value, [](const Ref&) { return std::optional<Dim>(); }))
+      return Datum(*size);
   if (!known) return std::nullopt;
   const Tensor& data = *known;
   if (is_bool(data.dtype())) return Datum(data.get_int() != 0);

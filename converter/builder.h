@@ -5,6 +5,7 @@
 
 #include "converter/tensor.h"
 #include "ir/graph.h"
+#include "kernels/function_ref.h"
 
 namespace tenon::converter {
 
@@ -103,6 +104,8 @@ class Builder {
 
  private:
   void before_write(const TensorPtr&);
+  /// The integer as a size: by the sizes it is computed from, and where it is not, by `otherwise`.
+  std::optional<Dim> size_of(const Ref& number, FunctionRef<std::optional<Dim>(const Ref&)> otherwise);
   Ref apply(const ViewStep& step, const Ref& value) const;
   Ref write_back(const ViewStep&, Ref before, Ref value);
 

@@ -2,12 +2,14 @@
 #include <array>
 
 #include "base/error.h"
+#include "converter/aten/packed.h"
 #include "converter/aten/table.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/control.h"
 #include "ir/ops/index.h"
 #include "ir/ops/linear.h"
+#include "ir/ops/logic.h"
 #include "ir/ops/math.h"
 #include "ir/ops/shape.h"
 
@@ -79,7 +81,14 @@ Ref stacked(const std::vector<Ref>& parts, std::int64_t axis) {
   return out.size() == 1 ? out[0] : concat(out, axis);
 }
 
-/// The outputs of all steps, stacked along `time`, and the last state.
+/// Where a sequence has ended, its state stays what it was.
+State kept_where_ended(State after, const State& before, const Ref& active) {
+  for (std::size_t i = 0; i < after.size(); ++i) after[i] = where(active, after[i], before[i]);
+  return after;
+}
+
+/// The outputs of all steps, stacked along `time`, and the last state. `active` is bool[steps, batch, 1], or
+/// empty when all sequences are as long.
 struct Steps {
   Ref outputs;
   State last;
@@ -87,12 +96,13 @@ struct Steps {
 
 /// A layer over a known length, written out.
 Steps run_layer(Cell cell, const Ref& x, std::int64_t time, std::int64_t steps, bool backward, State state,
-                const Weights& w) {
+                const Weights& w, const Ref& active) {
   const Ref from_input = affine(x, w.input, w.input_bias);
   std::vector<Ref> outputs(static_cast<std::size_t>(steps));
   for (std::int64_t n = 0; n < steps; ++n) {
     const std::int64_t i = backward ? steps - 1 - n : n;
-    state = cell(step_of(from_input, time, i), state, w);
+    State next = cell(step_of(from_input, time, i), state, w);
+    state = active ? kept_where_ended(std::move(next), state, step_of(active, 0, i)) : std::move(next);
     outputs[static_cast<std::size_t>(i)] = state[0];
   }
   return {stacked(outputs, time), std::move(state)};
@@ -102,9 +112,10 @@ Ref time_first(const Ref& x, std::int64_t time) { return time == 0 ? x : permute
 
 /// A layer over a length that is a symbol: a loop over its steps.
 Steps run_loop(Builder& build, Cell cell, const Ref& x, std::int64_t time, const Dim& length, bool backward,
-               const State& state, Weights w) {
+               const State& state, Weights w, Ref active) {
   Ref rows = time_first(affine(x, w.input, w.input_bias), time);
   if (backward) rows = flip(rows, {0});
+  if (backward && active) active = flip(active, {0});
   const auto states = static_cast<std::int64_t>(state.size());
   std::vector<Value*> operands = {build.literal(std::int64_t{1}, DType::boolean).value()};
   for (const Ref& s : state) operands.push_back(s.value());
@@ -118,12 +129,13 @@ Steps run_loop(Builder& build, Cell cell, const Ref& x, std::int64_t time, const
   State before;
   for (const Ref& s : state) before.push_back(parameter(s.type()));
   const Ref row = index_select(parameter(rows.type()), 0, step);
-  for (Ref* r : {&w.hidden, &w.hidden_bias, &w.projection}) {
+  for (Ref* r : {&w.hidden, &w.hidden_bias, &w.projection, &active}) {
     if (!*r || r->value()->kind() == Value::Kind::weight) continue;
     loop->add_input(r->value());
     *r = parameter(r->type());
   }
-  const State after = cell(row, before, w);
+  State after = cell(row, before, w);
+  if (active) after = kept_where_ended(std::move(after), before, index_select(active, 0, step));
   body.add_result(body.literal(DType::boolean, 1));
   for (const Ref& s : after) body.add_result(s.value());
   body.add_result(after[0].value());
@@ -143,7 +155,6 @@ struct Layers {
 };
 
 Layers layers_of(Call& call) {
-  if (!call.find("has_biases")) throw unsupported("a packed sequence").hint("pass a padded tensor");
   const bool biases = call.flag("has_biases", true);
   Layers out{{}, call.flag("bidirectional", false), call.flag("batch_first", false)};
   const auto layers = static_cast<std::size_t>(call.integer("num_layers"));
@@ -170,10 +181,10 @@ Layers layers_of(Call& call) {
   return out;
 }
 
-/// All layers; `initial` holds h (and c), each [layers * directions, batch, size].
-Results run(Call& call, Cell cell, const std::vector<Ref>& initial) {
-  const Layers layers = layers_of(call);
-  Ref x = call.tensor("input");
+/// All layers; `initial` holds h (and c), each [layers * directions, batch, size]. The result is the outputs
+/// of the last layer, then the last states.
+std::vector<Ref> run_layers(Builder& build, Cell cell, const Layers& layers, Ref x,
+                            const std::vector<Ref>& initial, const Ref& active = {}) {
   const std::int64_t time = layers.batch_first ? 1 : 0;
   const Dim length = x.shape().at(static_cast<std::size_t>(time));
   const std::size_t directions = layers.bidirectional ? 2 : 1;
@@ -185,8 +196,8 @@ Results run(Call& call, Cell cell, const std::vector<Ref>& initial) {
       for (const Ref& h : initial) state.push_back(step_of(h, 0, static_cast<std::int64_t>(i + side)));
       const Weights& w = layers.weights[i + side];
       const Steps steps = length.is_known()
-                              ? run_layer(cell, x, time, length.value(), side == 1, state, w)
-                              : run_loop(call.build, cell, x, time, length, side == 1, state, w);
+                              ? run_layer(cell, x, time, length.value(), side == 1, state, w, active)
+                              : run_loop(build, cell, x, time, length, side == 1, state, w, active);
       sides.push_back(steps.outputs);
       for (std::size_t s = 0; s < last.size(); ++s) last[s].push_back(steps.last[s]);
     }
@@ -197,23 +208,27 @@ Results run(Call& call, Cell cell, const std::vector<Ref>& initial) {
   return results;
 }
 
+Results run(Call& call, Cell cell, const std::vector<Ref>& initial) {
+  const Layers layers = layers_of(call);
+  if (call.overload != "data") return run_layers(call.build, cell, layers, call.tensor("input"), initial);
+  const PackedPlaces places(call.build, call.tensor("batch_sizes"), initial[0].shape().at(1));
+  Shape mask = places.active().shape();
+  mask.emplace_back(1);
+  auto results = run_layers(call.build, cell, layers, places.padded(call.tensor("data")), initial,
+                            reshape(places.active(), mask));
+  results[0] = places.packed(results[0]);
+  return results;
+}
+
 std::vector<Ref> initial_states(Call& call) {
   std::vector<Ref> out;
   for (const TensorPtr& t : call.tensors("hx")) out.push_back(call.build.read(t));
   return out;
 }
 
-void check_not_packed(Call& call) {
-  if (call.overload == "data") throw unsupported("a packed sequence").hint("pass a padded tensor");
-}
-
-Results lstm(Call& call) {
-  check_not_packed(call);
-  return run(call, lstm_step, initial_states(call));
-}
+Results lstm(Call& call) { return run(call, lstm_step, initial_states(call)); }
 template <Cell cell>
 Results simple(Call& call) {
-  check_not_packed(call);
   return run(call, cell, {call.tensor("hx")});
 }
 

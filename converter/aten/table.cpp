@@ -17,12 +17,12 @@ namespace tenon::converter {
 namespace {
 
 constexpr std::array families = {
-    arithmetic_entries, attention_entries, convolution_entries, creation_entries, ctc_entries,
-    data_size_entries,  diagonal_entries,  distance_entries,    fourier_entries,  gradient_entries,
-    histogram_entries,  index_entries,     linalg_entries,      loss_entries,     matrix_entries,
-    norm_entries,       pool_entries,      reduction_entries,   resize_entries,   rnn_entries,
-    sampling_entries,   shape_entries,     special_entries,     spectral_entries, statistics_entries,
-    tensor_entries,     view_entries,
+    arithmetic_entries, attention_entries, convolution_entries, creation_entries,  ctc_entries,
+    data_size_entries,  diagonal_entries,  distance_entries,    fourier_entries,   gradient_entries,
+    histogram_entries,  index_entries,     linalg_entries,      loss_entries,      matrix_entries,
+    norm_entries,       packed_entries,    pool_entries,        reduction_entries, resize_entries,
+    rnn_entries,        sampling_entries,  shape_entries,       special_entries,   spectral_entries,
+    statistics_entries, tensor_entries,    view_entries,
 };
 
 /// "relu_" → "relu"; empty when the name is not that of an in-place operator.

@@ -39,6 +39,7 @@ std::span<const Entry> linalg_entries();
 std::span<const Entry> loss_entries();
 std::span<const Entry> matrix_entries();
 std::span<const Entry> norm_entries();
+std::span<const Entry> packed_entries();
 std::span<const Entry> pool_entries();
 std::span<const Entry> reduction_entries();
 std::span<const Entry> resize_entries();
