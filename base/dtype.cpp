@@ -2,13 +2,15 @@
 
 #include <array>
 
+#include "base/error.h"
+
 namespace tenon {
 namespace {
 struct Row {
   std::string_view name;
   std::size_t size;
 };
-constexpr std::array<Row, 15> table = {{{"bool", 1},
+constexpr std::array<Row, 16> table = {{{"bool", 1},
                                         {"u8", 1},
                                         {"i8", 1},
                                         {"u16", 2},
@@ -22,7 +24,8 @@ constexpr std::array<Row, 15> table = {{{"bool", 1},
                                         {"f32", 4},
                                         {"f64", 8},
                                         {"c64", 8},
-                                        {"c128", 16}}};
+                                        {"c128", 16},
+                                        {"string", 8}}};
 }  // namespace
 
 std::string_view name(DType t) { return table[static_cast<std::size_t>(t)].name; }
@@ -33,5 +36,7 @@ std::optional<DType> dtype_from_name(std::string_view wanted) {
     if (table[i].name == wanted) return static_cast<DType>(i);
   return std::nullopt;
 }
+
+void refuse_as_real(DType t) { throw unsupported("elements of {} where real numbers are needed", name(t)); }
 
 }  // namespace tenon

@@ -25,6 +25,7 @@ enum class DType : std::uint8_t {
   f64,
   c64,
   c128,
+  string,
 };
 
 /// The name used in the IR text: "f32", "i64", "bool".
@@ -38,14 +39,17 @@ constexpr bool is_bool(DType t) { return t == DType::boolean; }
 constexpr bool is_integral(DType t) { return t >= DType::u8 && t <= DType::i64; }
 constexpr bool is_float(DType t) { return t >= DType::f16 && t <= DType::f64; }
 constexpr bool is_complex(DType t) { return t == DType::c64 || t == DType::c128; }
+constexpr bool is_string(DType t) { return t == DType::string; }  // elements: base/text.h
 
 template <class T>
 struct dtype_tag {
   using type = T;
 };
 
+[[noreturn]] void refuse_as_real(DType t);
+
 /// Calls f(dtype_tag<T>{}) with the C++ element type of a real dtype (bool, integers, floats).
-/// f must return the same type for all of them. Complex is not dispatched here.
+/// f must return the same type for all of them. Throws Error for complex numbers and strings.
 template <class F>
 decltype(auto) dispatch_real(DType t, F&& f) {
   switch (t) {
@@ -61,7 +65,8 @@ decltype(auto) dispatch_real(DType t, F&& f) {
     case DType::f16: return f(dtype_tag<Half>{});
     case DType::bf16: return f(dtype_tag<BFloat16>{});
     case DType::f64: return f(dtype_tag<double>{});
-    default: return f(dtype_tag<float>{});
+    case DType::f32: return f(dtype_tag<float>{});
+    default: refuse_as_real(t);
   }
 }
 

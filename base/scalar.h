@@ -212,6 +212,9 @@ constexpr std::optional<Prim> prim_from_name(std::string_view wanted) {
   return std::nullopt;
 }
 
+/// True for those that strings may be operands of.
+constexpr bool takes_strings(Prim p) { return p == Prim::eq || p == Prim::ne || p == Prim::select; }
+
 /// The type arithmetic on a real dtype happens in: f32 (f16, bf16, f32), f64, i64 (all integers), bool.
 constexpr DType compute_type(DType t) {
   if (is_bool(t) || t == DType::f64) return t;

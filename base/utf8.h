@@ -1,0 +1,17 @@
+// UTF-8: what is it, and its code points.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace tenon {
+
+/// True for well-formed UTF-8: no overlong forms, no surrogates, nothing beyond U+10FFFF.
+bool is_utf8(std::string_view bytes);
+
+/// The code points of well-formed UTF-8. Throws Error when it is not.
+std::u32string code_points(std::string_view utf8);
+
+/// Throws Error for what is no code point.
+std::string utf8_of(std::u32string_view code_points);
+
+}  // namespace tenon
