@@ -75,10 +75,12 @@ std::optional<Failure> compare_output(const std::string& sample, const std::stri
   const ErrorSpread s = spread_of_errors(value, expected, d.scale, bound);
   f.message = fmt::format("{} differs: {} of {} elements{}", where, s.beyond, s.elements,
                           d.exact ? "" : " by more than " + str(tolerance));
-  f.details =
-      fmt::format("{} at [{}]: {:.8g}, expected {:.8g}\n",
-                  s.infinite ? "the first NaN or infinity" : fmt::format("largest error {:.4g}", d.max_error),
-                  fmt::join(d.worst, ","), d.value, d.expected);
+  f.details = fmt::format("{} at [{}]: {}, expected {}\n",
+                          s.infinite        ? "the first NaN or infinity"
+                          : !d.text.empty() ? "the first"
+                                            : fmt::format("largest error {:.4g}", d.max_error),
+                          fmt::join(d.worst, ","), d.value_str(), d.expected_str());
+  if (!d.text.empty()) return f;
   if (s.infinite)
     f.details += fmt::format("{} elements are NaN or infinite on one side only\n", s.infinite);
   else

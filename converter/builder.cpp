@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "converter/constants.h"
 #include "ir/evaluate.h"
+#include "ir/literal.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
@@ -75,8 +76,7 @@ namespace {
 
 /// How a value is computed, as far back as the budget of nodes reaches: equal texts are equal values.
 std::string computation(const Value* v, int& budget) {
-  if (v->kind() == Value::Kind::literal)
-    return fmt::format("{}:{}:{:a}", name(v->dtype()), v->tensor().get_int(), v->tensor().get_double());
+  if (v->kind() == Value::Kind::literal) return literal_key(v->tensor());
   const Node* node = v->node();
   if (!node || !node->regions().empty() || node->op().info().gives_size || --budget < 0)
     return fmt::format("{}", static_cast<const void*>(v));

@@ -1,6 +1,7 @@
 #include <unordered_map>
 
 #include "fusion/fuse.h"
+#include "ir/literal.h"
 #include "ir/ops/control.h"
 #include "ir/print.h"
 
@@ -23,7 +24,7 @@ std::string key(const Node& n) {
   std::string k = print(n.op());
   for (const Value* v : n.inputs()) {
     if (v->kind() == Value::Kind::literal)
-      k += fmt::format("|{}:{:a}:{}", name(v->dtype()), v->tensor().get_double(), v->tensor().get_int());
+      k += "|" + literal_key(v->tensor());
     else
       k += fmt::format("|{}", static_cast<const void*>(v));
   }

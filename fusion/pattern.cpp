@@ -28,7 +28,7 @@ class Matcher {
     switch (n.kind) {
       case Pattern::Kind::literal: return is_literal(v, n.literal) && rest();
       case Pattern::Kind::number:
-        if (v->kind() != Value::Kind::literal) return false;
+        if (!is_number(v)) return false;
         [[fallthrough]];
       case Pattern::Kind::any: return bind(n.name, v, rest);
       case Pattern::Kind::op: return operation(n, v, rest);
@@ -63,8 +63,12 @@ class Matcher {
     return value(n.args[i], v, [&] { return arguments(n, node, swapped, i + 1, rest); });
   }
 
+  static bool is_number(const Value* v) {
+    return v->kind() == Value::Kind::literal && !is_string(v->dtype());
+  }
+
   static bool is_literal(const Value* v, double wanted) {
-    if (v->kind() != Value::Kind::literal) return false;
+    if (!is_number(v)) return false;
     const double is = v->tensor().get_double();
     return is == wanted || std::abs(is - wanted) <= 1e-6 * std::abs(wanted);
   }

@@ -29,12 +29,14 @@ struct Operator {
   static constexpr int regions = 0;
   static constexpr bool real_operands = false;
   static constexpr bool gives_size = false;
+  static constexpr bool takes_strings = false;
 };
 
 /// Add `Expr value(Expr...) const`: the type rule, the reference, kernels and the gradient follow from it.
 template <int N>
 struct Pointwise : Operator {
   static constexpr Meaning meaning = Meaning::pointwise;
+  static constexpr bool takes_strings = true;
   static constexpr int min_inputs = N, max_inputs = N;
 };
 
@@ -64,6 +66,7 @@ struct Kernel : Operator {
 template <int Regions, int MinInputs>
 struct WithRegions : Operator {
   static constexpr Meaning meaning = Meaning::kernel;
+  static constexpr bool takes_strings = true;
   static constexpr int regions = Regions;
   static constexpr int min_inputs = MinInputs, max_inputs = -1;
 };
@@ -202,6 +205,7 @@ OpInfo make_info() {
   info.fields = field_infos<T>();
   info.from = T::from;
   info.gives_size = T::gives_size;
+  info.takes_strings = T::takes_strings;
   info.make = [] { return Op(T{}); };
   info.equal = equal<T>;
   info.copy = [](const void* op) -> std::shared_ptr<void> {

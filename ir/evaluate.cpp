@@ -40,7 +40,9 @@ std::vector<Tensor> run_kernel(const Op& op, std::span<const Tensor> inputs, con
   std::vector<Tensor> outputs = op.info().gives_size ? std::vector<Tensor>(types.size()) : tensors_of(types);
   try {
     op.info().reference(op.self(), inputs, outputs);
-  } catch (const Error& e) { throw error("{}: {}", op.name(), e.message()).hint(e.hint()); }
+  } catch (const Error& e) {
+    throw Error(fmt::format("{}: {}", op.name(), e.message()), e.code()).hint(e.hint());
+  }
   return outputs;
 }
 

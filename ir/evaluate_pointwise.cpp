@@ -58,8 +58,6 @@ class Runner {
         });
   }
 
-  DType result() const { return program_.result(); }
-
   /// `fetch(operand, block)` loads an operand.
   template <class Fetch>
   Block& run(std::int64_t n, Fetch&& fetch) {
@@ -158,9 +156,13 @@ Tensor evaluate_pointwise(const Expr& e, std::span<const Tensor> operands, const
     dtypes.push_back(t.dtype());
     views.push_back(t.expand(shape));
   }
+  const Tensor result = Tensor::empty(flatten(e, dtypes).result(), shape);
+  if (result.numel() == 0) return result;
+  // Strings are compared and chosen by their handles.
+  for (std::size_t i = 0; i < views.size(); ++i)
+    if (is_string(dtypes[i])) views[i] = views[i].bits_as(dtypes[i] = DType::i64);
   Runner runner(e, dtypes);
-  Tensor out = Tensor::empty(runner.result(), shape);
-  if (out.numel() == 0) return out;
+  Tensor out = is_string(result.dtype()) ? result.bits_as(DType::i64) : result;
   Index sizes = join_axes(views, shape);
   if (sizes.empty()) {
     sizes = {1};
@@ -171,17 +173,17 @@ Tensor evaluate_pointwise(const Expr& e, std::span<const Tensor> operands, const
   for_each_index(std::span(sizes).first(sizes.size() - 1), [&](std::span<const std::int64_t> row) {
     for (std::int64_t first = 0; first < length; first += block_size) {
       const std::int64_t n = std::min(block_size, length - first);
-      Block& result = runner.run(n, [&](std::size_t k, Block& block) {
+      Block& block = runner.run(n, [&](std::size_t k, Block& operand) {
         const Index& strides = views[k].strides();
         std::int64_t from = first * strides.back();
         for (std::size_t i = 0; i < row.size(); ++i) from += row[i] * strides[i];
-        load(views[k], from, strides.back(), n, block);
+        load(views[k], from, strides.back(), n, operand);
       });
-      store(result, n, out, at);
+      store(block, n, out, at);
       at += n;
     }
   });
-  return out;
+  return result;
 }
 
 }  // namespace tenon

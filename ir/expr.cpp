@@ -70,6 +70,8 @@ class Flattener {
 
   int visit(const Expr& e, DType wanted) {
     const Expr::Node& n = e.node();
+    if (n.kind == Expr::Kind::constant && is_string(wanted))
+      throw error("the number {} stands where a string is needed", n.number);
     if (n.kind == Expr::Kind::constant)
       return push({.kind = n.kind, .type = wanted, .number = n.number, .args = {}});
     if (const auto it = steps_.find(&n); it != steps_.end()) return it->second;
@@ -77,6 +79,10 @@ class Flattener {
         .kind = n.kind, .prim = n.prim, .type = type_of(e).value_or(wanted), .input = n.input, .args = {}};
     if (n.kind == Expr::Kind::prim) {
       const PrimKind kind = info(n.prim).kind;
+      const DType operand =
+          kind == PrimKind::test || kind == PrimKind::cast ? common(n, 0).value_or(wanted) : step.type;
+      if (!takes_strings(n.prim) && (is_string(operand) || is_string(step.type)))
+        throw error("{} takes numbers, not strings", name(n.prim));
       if (kind == PrimKind::real && !is_float(step.type))
         throw error("{} takes floats, not {}", name(n.prim), name(step.type));
       const auto condition = kind == PrimKind::select ? type_of(n.args[0]) : std::nullopt;
@@ -84,8 +90,6 @@ class Flattener {
         throw error("{} decides by a bool, not by {}", name(n.prim), name(*condition));
       if (kind == PrimKind::bits && is_float(step.type))
         throw error("{} takes integers, not {}", name(n.prim), name(step.type));
-      const DType operand =
-          kind == PrimKind::test || kind == PrimKind::cast ? common(n, 0).value_or(wanted) : step.type;
       for (std::size_t i = 0; i < n.args.size(); ++i)
         step.args.push_back(visit(n.args[i], kind == PrimKind::select && i == 0 ? DType::boolean : operand));
     }

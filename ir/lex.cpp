@@ -143,7 +143,7 @@ std::optional<Attr> Lexer::try_number() {
 
 Attr Lexer::number() {
   if (auto n = try_number()) return *n;
-  fail("an operand is expected here: %value, @weight or a number");
+  fail("an operand is expected here: %value, @weight, a number or a string");
 }
 
 std::optional<std::string> Lexer::try_field() {

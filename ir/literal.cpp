@@ -41,4 +41,11 @@ std::string quoted_text(std::string_view s) {
   return out + '"';
 }
 
+std::string literal_key(const Tensor& t) {
+  const std::span<const std::byte> element(t.bytes(), size_of(t.dtype()));
+  std::string key(name(t.dtype()));
+  for (const std::byte b : element) key += fmt::format(":{:02x}", std::to_integer<unsigned>(b));
+  return key;
+}
+
 }  // namespace tenon

@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "ir/tensor.h"
+
 namespace tenon {
 
 /// Shortest decimal text that reads back to the same double; always has a '.', an exponent, inf or nan.
@@ -11,5 +13,7 @@ std::string number_text(double value);
 double shortest(float value);
 /// "double-quoted", with backslash escapes for quotes, backslashes and control characters.
 std::string quoted_text(std::string_view s);
+/// Of a rank-0 tensor: equal for equal dtypes and bits.
+std::string literal_key(const Tensor&);
 
 }  // namespace tenon

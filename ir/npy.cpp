@@ -41,7 +41,7 @@ void normalise_bools(std::span<std::byte> bytes) {
 Tensor load(const Source& source) {
   std::uint64_t offset = 0;
   NpyHeader header = read_header(source, offset);
-  const std::uint64_t available = (source.size - offset) / size_of(header.dtype);
+  const std::uint64_t available = (source.size - offset) / header.element_bytes();
   const std::uint64_t needed = static_cast<std::uint64_t>(numel(header.shape));
   if (needed > available)
     throw error("the shape ({}) needs {} elements, and the file holds {}", fmt::join(header.shape, ", "),
@@ -49,18 +49,44 @@ Tensor load(const Source& source) {
         .hint("copy or download the file again");
   if (header.fortran_order) std::reverse(header.shape.begin(), header.shape.end());
   Tensor tensor = Tensor::empty(header.dtype, header.shape);
-  const std::span<std::byte> bytes(tensor.mutable_bytes(), needed * size_of(header.dtype));
-  source.read(offset, bytes);
-  if (is_bool(header.dtype)) normalise_bools(bytes);
+  if (is_string(header.dtype)) {
+    std::vector<std::byte> bytes(needed * header.element_bytes());
+    source.read(offset, bytes);
+    decode(bytes, header.string, tensor);
+  } else {
+    source.read(offset, {tensor.mutable_bytes(), needed * header.element_bytes()});
+  }
+  if (is_bool(header.dtype)) normalise_bools({tensor.mutable_bytes(), needed});
   if (!header.fortran_order) return tensor;
   Index axes(tensor.rank());
   std::iota(axes.rbegin(), axes.rend(), 0);
   return tensor.permute(axes);
 }
 
-std::span<const std::byte> dense_bytes(const Tensor& dense) {
-  return {dense.bytes(), static_cast<std::size_t>(dense.numel()) * size_of(dense.dtype())};
-}
+// What a .npy file holds: its header, and the elements in C order.
+class Content {
+ public:
+  explicit Content(const Tensor& tensor) : dense_(tensor.contiguous()) {
+    if (!is_string(dense_.dtype())) {
+      header = npy_header(dense_.dtype(), dense_.shape());
+      data = {dense_.bytes(), static_cast<std::size_t>(dense_.numel()) * size_of(dense_.dtype())};
+      return;
+    }
+    const NpyString form = npy_string_for(dense_);
+    header = npy_header(dense_.dtype(), dense_.shape(), form);
+    encoded_ = encode(dense_, form);
+    data = encoded_;
+  }
+  Content(const Content&) = delete;
+  Content& operator=(const Content&) = delete;
+
+  std::string header;
+  std::span<const std::byte> data;
+
+ private:
+  Tensor dense_;
+  std::vector<std::byte> encoded_;
+};
 
 Tensor load_member(const ZipReader& zip, const ZipMember& member) {
   std::vector<std::byte> buffer;
@@ -80,10 +106,10 @@ Tensor load_npy(const std::filesystem::path& path) {
 }
 
 void save_npy(const std::filesystem::path& path, const Tensor& tensor) {
-  const Tensor dense = tensor.contiguous();
+  const Content content(tensor);
   AtomicFile file(path);
-  file.write(npy_header(dense.dtype(), dense.shape()));
-  file.write(dense_bytes(dense));
+  file.write(content.header);
+  file.write(content.data);
   file.commit();
 }
 
@@ -112,9 +138,8 @@ void save_npz(const std::filesystem::path& path, std::span<const std::pair<std::
   AtomicFile file(path);
   ZipWriter zip(file);
   for (const auto& [name, tensor] : arrays) {
-    const Tensor dense = tensor.contiguous();
-    const std::string header = npy_header(dense.dtype(), dense.shape());
-    const std::array parts = {std::as_bytes(std::span(header)), dense_bytes(dense)};
+    const Content content(tensor);
+    const std::array parts = {std::as_bytes(std::span(content.header)), content.data};
     zip.add(fmt::format("{}.npy", name), parts);
   }
   zip.finish();

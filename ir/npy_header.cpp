@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::size_t longest_text = 1 << 16;
 constexpr std::size_t highest_rank = 64;
+constexpr std::size_t longest_string = 1 << 28;
 
 struct Descr {
   DType dtype;
@@ -34,17 +35,35 @@ constexpr std::array<Descr, 15> descrs = {{{DType::boolean, "b1"},
                                            {DType::c64, "c8"},
                                            {DType::c128, "c16"}}};
 
+Error big_endian(std::string_view descr, std::string_view same) {
+  return unsupported("the array's numbers are big-endian ('{}')", descr)
+      .hint(fmt::format("save it again after .astype('<{}')", same));
+}
+
+// "<U5", "|S5": the form of the strings.
+std::optional<NpyString> string_of(std::string_view descr) {
+  if (descr.size() < 3 || (descr[1] != 'U' && descr[1] != 'S')) return std::nullopt;
+  NpyString form{.code_points = descr[1] == 'U'};
+  const char* end = descr.data() + descr.size();
+  const auto read = std::from_chars(descr.data() + 2, end, form.width);
+  if (read.ec != std::errc() || read.ptr != end || form.width == 0 || form.width > longest_string)
+    throw error("the .npy header is damaged: '{}' is not a dtype", descr);
+  if (descr[0] == '>' && form.code_points) throw big_endian(descr, descr.substr(1));
+  return form;
+}
+
 DType dtype_of(std::string_view descr) {
   const char order = descr.empty() ? '?' : descr[0];
+  if (descr == "|O")
+    throw unsupported("the array holds Python objects (NumPy's dtype 'object')")
+        .hint("save strings after .astype(str)");
   const auto same = [&](const Descr& d) { return !descr.empty() && d.text == descr.substr(1); };
   const auto found = std::find_if(descrs.begin(), descrs.end(), same);
   if (found == descrs.end() || (order == '|' && size_of(found->dtype) != 1))
     throw unsupported("the array has NumPy's dtype '{}', which is no number that Tenon knows", descr)
         .hint("convert it with .astype() and save it again");
   const bool is_one_byte = size_of(found->dtype) == 1;
-  if (order == '>' && !is_one_byte)
-    throw unsupported("the array's numbers are big-endian ('{}')", descr)
-        .hint(fmt::format("save it again after .astype('<{}')", found->text));
+  if (order == '>' && !is_one_byte) throw big_endian(descr, found->text);
   if (order != '<' && order != '=' && order != '|' && order != '>')
     throw error("the .npy header is damaged: '{}' is not a dtype", descr);
   return found->dtype;
@@ -62,7 +81,7 @@ class DictReader {
       const std::string_view key = string();
       expect(':');
       if (key == "descr")
-        header.dtype = descr(), has_descr = true;
+        descr(header), has_descr = true;
       else if (key == "fortran_order")
         header.fortran_order = boolean(), has_order = true;
       else if (key == "shape")
@@ -109,12 +128,15 @@ class DictReader {
     return result;
   }
 
-  DType descr() {
+  void descr(NpyHeader& header) {
     skip_spaces();
     const bool is_record = at_ < text_.size() && text_[at_] == '[';
     if (is_record)
       throw unsupported("the array is structured: its elements are records").hint("save one array a field");
-    return dtype_of(string());
+    const std::string_view text = string();
+    const auto form = string_of(text);
+    header.dtype = form ? DType::string : dtype_of(text);
+    header.string = form.value_or(NpyString{});
   }
 
   bool boolean() {
@@ -176,13 +198,20 @@ NpyTextPlace npy_text_place(std::span<const std::byte> begin) {
 
 NpyHeader parse_npy_header(std::string_view text) { return DictReader(text).read(); }
 
-std::string npy_header(DType dtype, const Index& shape) {
+namespace {
+std::string descr_text(DType dtype, const NpyString& string) {
+  if (is_string(dtype)) return fmt::format("<U{}", string.width);
   const auto found =
       std::find_if(descrs.begin(), descrs.end(), [&](const Descr& d) { return d.dtype == dtype; });
   TENON_CHECK(found != descrs.end());
-  const char order = size_of(dtype) == 1 ? '|' : '<';
-  std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}", order,
-                                 found->text, fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  return fmt::format("{}{}", size_of(dtype) == 1 ? '|' : '<', found->text);
+}
+}  // namespace
+
+std::string npy_header(DType dtype, const Index& shape, const NpyString& string) {
+  std::string text =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descr_text(dtype, string),
+                  fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   // NumPy leaves room for the first size to grow to 21 digits in place.
   if (!shape.empty()) text.append(21 - fmt::formatted_size("{}", shape[0]), ' ');
   const bool is_long = shortest_npy_prefix + text.size() + 64 > 0xffff;

@@ -35,6 +35,15 @@ std::vector<std::pair<std::string_view, Attr>> Op::attributes() const {
   return out;
 }
 
+namespace {
+void check_no_strings(const OpInfo& info, std::string_view what, std::span<const Type> types) {
+  if (info.takes_strings) return;
+  for (std::size_t i = 0; i < types.size(); ++i)
+    if (is_string(types[i].dtype))
+      throw unsupported("{} is about numbers, its {} {} is {}", info.name, what, i, types[i].str());
+}
+}  // namespace
+
 std::vector<Type> Op::infer(std::span<const Type> inputs, std::span<const RegionType> regions) const {
   const int n = static_cast<int>(inputs.size());
   if (n < info_->min_inputs || (info_->max_inputs >= 0 && n > info_->max_inputs))
@@ -43,10 +52,16 @@ std::vector<Type> Op::infer(std::span<const Type> inputs, std::span<const Region
                 : info_->max_inputs < 0                ? fmt::format("at least {}", info_->min_inputs)
                                         : fmt::format("{} to {}", info_->min_inputs, info_->max_inputs),
                 n);
+  check_no_strings(*info_, "operand", inputs);
+  std::vector<Type> results;
   try {
-    if (info_->region_rules) return info_->region_rules->infer(self(), inputs, regions);
-    return info_->infer(*this, inputs);
-  } catch (const Error& e) { throw error("{}: {}", name(), e.message()).at(e.where()).hint(e.hint()); }
+    results = info_->region_rules ? info_->region_rules->infer(self(), inputs, regions)
+                                  : info_->infer(*this, inputs);
+  } catch (const Error& e) {
+    throw Error(fmt::format("{}: {}", name(), e.message()), e.code()).at(e.where()).hint(e.hint());
+  }
+  check_no_strings(*info_, "result", results);
+  return results;
 }
 
 namespace define_detail {

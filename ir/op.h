@@ -75,6 +75,8 @@ struct OpInfo {
   /// Pointwise with real_operands: integers are to be cast to a float first (true division, exp).
   bool real_operands;
   bool has_gradient;
+  /// Its operands and results may be strings (pointwise: where takes_strings(Prim)); others refuse them.
+  bool takes_strings;
   /// Its attribute `count` is a symbol: the size of the first axis of its first result, which is known when
   /// it has run (see is_data_size).
   bool gives_size;

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 #include <unordered_map>
 
 #include "base/error.h"
 #include "ir/lex.h"
 #include "ir/ops/control.h"
+#include "ir/string_tensor.h"
 
 namespace tenon {
 namespace {
@@ -16,7 +18,7 @@ constexpr int max_depth = 200;  // nested regions and lists
 
 struct Operand {
   Value* value = nullptr;
-  Attr number;                 // a literal whose dtype may come from a sibling
+  Attr literal;                // a number or string, whose dtype may come from a sibling
   std::optional<DType> dtype;  // written behind the literal
 };
 
@@ -238,7 +240,7 @@ class Parser {
     Call c{info->make(), {}};
     if (!lex_.try_char('(')) {
       if (!previous) lex_.fail("operands of {} are missing", name);
-      c.operands.push_back({.value = previous, .number = {}, .dtype = {}});
+      c.operands.push_back({.value = previous, .literal = {}, .dtype = {}});
       return c;
     }
     std::vector<std::pair<std::string, Attr>> attributes;
@@ -255,19 +257,29 @@ class Parser {
   }
 
   Operand operand(Scope& scope, Value* previous) {
-    if (lex_.peek() == '%' || lex_.peek() == '@') return {.value = value(scope), .number = {}, .dtype = {}};
+    if (lex_.peek() == '%' || lex_.peek() == '@') return {.value = value(scope), .literal = {}, .dtype = {}};
     if (lex_.peek() == '_') {
       lex_.expect('_');
       if (!previous) lex_.fail("_ is the value of the step before; here is none");
-      return {.value = previous, .number = {}, .dtype = {}};
+      return {.value = previous, .literal = {}, .dtype = {}};
     }
-    Operand o{.value = nullptr, .number = lex_.number(), .dtype = {}};
+    Operand o{.value = nullptr, .literal = {}, .dtype = {}};
+    if (lex_.peek() == '"')
+      o.literal = lex_.string();
+    else
+      o.literal = lex_.number();
     if (lex_.try_char(':')) {
       const std::string word = lex_.name();
       o.dtype = dtype_from_name(word);
       if (!o.dtype) lex_.fail("'{}' is not a dtype", word);
     }
     return o;
+  }
+
+  static Tensor literal(DType dtype, const Attr& value) {
+    if (is_string(dtype)) return string_tensor({}, std::array{from_attr<std::string>(value)});
+    const auto* integer = value.get<std::int64_t>();
+    return integer ? Tensor::scalar(dtype, *integer) : Tensor::scalar(dtype, from_attr<double>(value));
   }
 
   Value* literal_or_value(Scope& scope) { return resolve(scope, {operand(scope, nullptr)})[0]; }
@@ -284,10 +296,8 @@ class Parser {
       }
       const auto dtype = o.dtype ? o.dtype : sibling;
       if (!dtype)
-        lex_.fail("the dtype of the literal {} is missing: write {}:f32", o.number.str(), o.number.str());
-      const auto* integer = o.number.get<std::int64_t>();
-      values.push_back(scope.region->literal(integer ? Tensor::scalar(*dtype, *integer)
-                                                     : Tensor::scalar(*dtype, from_attr<double>(o.number))));
+        lex_.fail("the dtype of the literal {} is missing: write {}:f32", o.literal.str(), o.literal.str());
+      values.push_back(scope.region->literal(guard([&] { return literal(*dtype, o.literal); })));
     }
     return values;
   }

@@ -8,6 +8,7 @@
 
 #include "ir/literal.h"
 #include "ir/ops/control.h"
+#include "ir/string_tensor.h"
 
 namespace tenon {
 namespace {
@@ -26,6 +27,7 @@ std::string sigil_name(char sigil, std::string_view name) {
 }
 
 std::string literal_text(const Tensor& t) {
+  if (is_string(t.dtype())) return quoted_text(t.data<Text>()->view());
   if (t.dtype() == DType::boolean) return t.get_int() ? "true" : "false";
   if (!is_float(t.dtype())) return std::to_string(t.get_int());
   return number_text(t.dtype() == DType::f64 ? t.get_double() : shortest(static_cast<float>(t.get_double())));

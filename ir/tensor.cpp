@@ -165,6 +165,13 @@ std::byte* Tensor::mutable_bytes() {
   return storage_->data + offset_ * static_cast<std::int64_t>(size_of(dtype_));
 }
 
+Tensor Tensor::bits_as(DType dtype) const {
+  TENON_CHECK(size_of(dtype) == size_of(dtype_));
+  Tensor t = *this;
+  t.dtype_ = dtype;
+  return t;
+}
+
 Tensor Tensor::permute(std::span<const std::int64_t> axes) const {
   TENON_CHECK(axes.size() == rank());
   Tensor t = *this;

@@ -83,6 +83,9 @@ class Tensor {
   /// True when reshape(shape) needs no copy; then `strides` receives the view's strides.
   bool can_view_as(const Index& shape, Index* strides = nullptr) const;
 
+  /// The same elements, their bytes read as another dtype of the same size.
+  Tensor bits_as(DType) const;
+
   /// Itself when dense row-major, else a dense copy.
   Tensor contiguous() const;
   /// A dense copy with its own storage.

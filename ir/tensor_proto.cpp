@@ -9,6 +9,7 @@
 #include "base/mapped_file.h"
 #include "base/protobuf.h"
 #include "ir/narrow.h"
+#include "ir/string_tensor.h"
 
 namespace tenon {
 namespace {
@@ -30,7 +31,7 @@ constexpr std::array<OnnxType, 29> onnx_types{{
     {"INT16", DType::i16},
     {"INT32", DType::i32},
     {"INT64", DType::i64},
-    {"STRING", {}},
+    {"STRING", DType::string},
     {"BOOL", DType::boolean},
     {"FLOAT16", DType::f16},
     {"DOUBLE", DType::f64},
@@ -78,6 +79,7 @@ struct Message {
   std::optional<Bytes> raw;
   std::vector<std::byte> floats;        // float_data and double_data: elements as they are
   std::vector<std::uint64_t> integers;  // int32_data, int64_data, uint64_data
+  std::vector<std::string> strings;     // string_data
   std::optional<ExternalData> external;
 };
 
@@ -120,6 +122,7 @@ Message read_message(Bytes bytes) {
       case 5:
       case 7:
       case 11: reader.varints([&](std::uint64_t v) { message.integers.push_back(v); }); break;
+      case 6: message.strings.push_back(reader.text()); break;
       case 8: message.name = reader.text(); break;
       case 9: message.raw = reader.bytes(); break;
       case 13:
@@ -141,6 +144,15 @@ std::vector<std::byte> element_bytes(const Message& message, DType dtype) {
   for (std::size_t i = 0; i < message.integers.size(); ++i)
     std::memcpy(bytes.data() + i * size, &message.integers[i], size);
   return bytes;
+}
+
+Tensor strings_of(const Message& message) {
+  if (message.raw || message.data_location != 0)
+    throw error("the tensor '{}' of strings keeps them as raw data", message.name);
+  if (static_cast<std::size_t>(numel(message.dims)) != message.strings.size())
+    throw error("the tensor '{}' has shape [{}] and {} strings", message.name, fmt::join(message.dims, ","),
+                message.strings.size());
+  return string_tensor(message.dims, message.strings);
 }
 
 bool is_aligned(const void* data, DType dtype) {
@@ -197,6 +209,7 @@ NamedTensor parse_tensor_proto(Bytes bytes, std::shared_ptr<const void> owner,
   if (!dtype)
     throw unsupported("the tensor '{}' has ONNX's element type {}, which Tenon does not have", message.name,
                       onnx_type_name(message.data_type));
+  if (is_string(*dtype)) return {message.name, strings_of(message)};
   std::vector<std::byte> typed;
   Storage data;
   if (message.data_location != 0) {

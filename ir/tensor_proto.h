@@ -23,7 +23,7 @@ using ExternalReader = std::function<Storage(const ExternalData&)>;
 
 /// Reads raw, typed and, with a reader for it, external data of every dtype that Tenon has. Aligned raw data
 /// with an owner is not copied. Throws Error when the bytes are damaged or do not fill the shape; unsupported
-/// for strings, 6-bit floats and, without a reader, data kept in another file.
+/// for 6-bit floats and, without a reader, data kept in another file.
 NamedTensor parse_tensor_proto(std::span<const std::byte> bytes, std::shared_ptr<const void> owner = {},
                                const ExternalReader& external = {});
 

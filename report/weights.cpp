@@ -101,6 +101,7 @@ WeightStatistics direct(const T* data, std::size_t count) {
 }  // namespace
 
 WeightStatistics statistics(const Tensor& tensor) {
+  if (is_string(tensor.dtype())) return {};
   const Tensor dense = tensor.contiguous();
   const auto count = static_cast<std::size_t>(dense.numel());
   if (dense.dtype() == DType::f32) return direct(dense.data<float>(), count);

@@ -7,7 +7,8 @@
 
 namespace tenon {
 
-/// Of the finite values, except where it says otherwise; of complex weights, the real and imaginary parts.
+/// Of the finite values, except where it says otherwise; of complex weights, the real and imaginary parts;
+/// strings have none.
 struct WeightStatistics {
   double min = 0, max = 0, mean = 0, deviation = 0;  // the standard deviation, divided by the count
   std::int64_t count = 0;                            // of all numbers

@@ -10,6 +10,7 @@
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/safetensors_format.h"
+#include "ir/string_tensor.h"
 #include "ir/verify.h"
 
 namespace tenon {
@@ -48,6 +49,7 @@ class Loader {
     check_format();
     text(std::string(safetensors::header_checksum_key));  // was compared if it is there
     verify_checksums(*file_);
+    unpack_strings(*file_);
     std::unique_ptr<Graph> graph = parse(text(graph_key));
     for (const auto& weight : graph->weights()) {
       const Tensor& data = take(weight->name(), "weight " + weight->name());
@@ -131,6 +133,7 @@ std::size_t save_artifact(const Artifact& artifact, const std::filesystem::path&
                    {graph_key, print(graph, {.weights = true, .sources = true, .lines = true})},
                    {golden_key, std::to_string(artifact.goldens.size())}};
   for (const auto& [key, value] : artifact.notes) metadata[note_prefix + key] = value;
+  pack_strings(tensors, metadata);
   return write_safetensors(path, std::move(tensors), std::move(metadata));
 }
 

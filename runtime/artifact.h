@@ -19,8 +19,8 @@ struct Artifact {
 };
 
 /// Weights are tensors under their names, goldens are tensors golden.K.in.NAME and golden.K.out.NAME (bool,
-/// complex and all other dtypes of the format), the IR text and everything else is metadata. Weights are
-/// written one by one. Returns the file's size.
+/// complex and all other dtypes of the format; strings as bytes), the IR text and everything else is
+/// metadata. Weights are written one by one. Returns the file's size.
 std::size_t save_artifact(const Artifact& artifact, const std::filesystem::path& path);
 
 /// Maps the file; weights are views of it, and its values their own origins. Nothing in it is trusted: throws

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "ir/literal.h"
+#include "ir/string_tensor.h"
 
 namespace tenon {
 
@@ -19,11 +23,18 @@ bool Difference::within(double tolerance) const {
 }
 
 std::string Difference::str() const {
-  if (!comparable) return "the shapes differ";
+  if (!comparable) return "the shapes differ, or strings are compared with numbers";
   const std::string nothing = meaningful ? "" : " (every expected value is NaN or infinite)";
   if (max_error == 0) return "equal" + nothing;
-  return fmt::format("max error {:.2g} of {:.4g} (relative {:.2g}) at [{}]: {:.8g}, expected {:.8g}{}",
-                     max_error, scale, relative(), fmt::join(worst, ","), value, expected, nothing);
+  const std::string where =
+      fmt::format("at [{}]: {}, expected {}{}", fmt::join(worst, ","), value_str(), expected_str(), nothing);
+  if (!text.empty()) return "differs " + where;
+  return fmt::format("max error {:.2g} of {:.4g} (relative {:.2g}) {}", max_error, scale, relative(), where);
+}
+
+std::string Difference::value_str() const { return text.empty() ? fmt::format("{:.8g}", value) : text; }
+std::string Difference::expected_str() const {
+  return expected_text.empty() ? fmt::format("{:.8g}", expected) : expected_text;
 }
 
 namespace {
@@ -35,6 +46,15 @@ double error_between(double x, double y) {
 }
 double error_between(std::int64_t x, std::int64_t y) {
   return x == y ? 0 : std::max(1.0, std::abs(static_cast<double>(x) - static_cast<double>(y)));
+}
+
+Index place_of(std::int64_t element, const Index& shape) {
+  Index place(shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    place[axis] = element % shape[axis];
+    element /= shape[axis];
+  }
+  return place;
 }
 
 template <class T>
@@ -63,19 +83,30 @@ void compare_elements(const Tensor& a, const Tensor& b, Difference& d) {
   if (worst < 0) return;
   d.value = static_cast<double>(p[worst]);
   d.expected = static_cast<double>(q[worst]);
-  d.worst.resize(a.rank());
-  for (std::size_t axis = a.rank(); axis-- > 0;) {
-    d.worst[axis] = worst % a.shape()[axis];
-    worst /= a.shape()[axis];
-  }
+  d.worst = place_of(worst, a.shape());
+}
+
+void compare_strings(const Tensor& a, const Tensor& b, Difference& d) {
+  const auto p = texts_of(a), q = texts_of(b);
+  d.exact = true;
+  const auto [x, y] = std::mismatch(p.begin(), p.end(), q.begin());
+  if (x == p.end()) return;
+  d.max_error = 1;
+  d.worst = place_of(x - p.begin(), a.shape());
+  d.text = quoted_text(*x);
+  d.expected_text = quoted_text(*y);
 }
 
 }  // namespace
 
 Difference compare(const Tensor& a, const Tensor& b) {
   Difference d;
-  d.comparable = a.shape() == b.shape();
+  d.comparable = a.shape() == b.shape() && is_string(a.dtype()) == is_string(b.dtype());
   if (!d.comparable) return d;
+  if (is_string(a.dtype())) {
+    compare_strings(a, b, d);
+    return d;
+  }
   d.exact = !is_float(a.dtype()) && !is_float(b.dtype());
   const DType common = d.exact ? DType::i64 : DType::f64;
   const Tensor x = a.to(common).contiguous(), y = b.to(common).contiguous();

@@ -1,17 +1,23 @@
 #include "runtime/inputs.h"
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <unordered_set>
 
 #include "base/error.h"
 #include "ir/ops/index.h"
+#include "ir/string_tensor.h"
 #include "runtime/stream.h"
 
 namespace tenon {
 namespace {
 
 constexpr std::int64_t default_bound = 2;
+
+// What random strings are drawn from: with and without capitals, blanks, digits and letters beyond ASCII.
+const std::array<std::string, 8> sample_words = {
+    "the", "Quick", "brown fox", "", "42", "e-mail@example.org", "Straße", "日本"};
 
 std::int64_t default_size(std::size_t axis, std::size_t rank) {
   if (axis == 0) return 1;
@@ -49,6 +55,9 @@ std::optional<std::int64_t> indexed_size(const Value& v, std::unordered_set<cons
 
 // A float takes any number, rounded; an integer takes what it can hold; a bool takes true, false, 0 and 1.
 Tensor as_number(const Tensor& number, const Value& input) {
+  if (is_string(input.dtype()))
+    throw error("input {} holds strings, and is given a number", input.name())
+        .hint(fmt::format("save them with NumPy: --input {}=words.npy", input.name()));
   Tensor converted = number.to(input.dtype());
   const bool exact = converted.to(number.dtype()).get_double() == number.get_double();
   if (!is_float(input.dtype()) && !exact)
@@ -72,6 +81,11 @@ std::int64_t index_bound(const Value& input) {
 
 Tensor random_tensor(DType dtype, const Index& sizes, std::int64_t bound, std::uint64_t seed) {
   std::mt19937_64 random(seed);
+  if (is_string(dtype)) {
+    std::vector<std::string> words(static_cast<std::size_t>(numel(sizes)));
+    for (std::string& word : words) word = sample_words[random() % sample_words.size()];
+    return string_tensor(sizes, words);
+  }
   Tensor t = Tensor::empty(is_float(dtype) ? DType::f32 : DType::i64, sizes);
   if (is_float(dtype)) {
     std::normal_distribution<float> normal;

@@ -45,7 +45,7 @@ Reg emit_literal(LoopProgram& program, const Tensor& scalar) {
 }
 
 bool has_loop_types(const Group& group) {
-  const auto fits = [](const Value* v) { return !is_complex(v->dtype()); };
+  const auto fits = [](const Value* v) { return !is_complex(v->dtype()) && !is_string(v->dtype()); };
   const auto operands = group.operands();
   return std::all_of(operands.begin(), operands.end(), fits) &&
          std::all_of(group.members().begin(), group.members().end(), [&](const Node* n) {

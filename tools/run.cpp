@@ -2,6 +2,8 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
+#include "ir/literal.h"
+#include "ir/string_tensor.h"
 #include "runtime/stream.h"
 #include "tools/model_options.h"
 #include "tools/ranges.h"
@@ -19,7 +21,17 @@ struct RunOptions {
   double tolerance = 1e-4;
 };
 
+// The first strings, quoted.
+std::string summary_of_strings(const Tensor& t) {
+  constexpr std::size_t most = 4;
+  const auto texts = texts_of(t);
+  std::string text = t.type_string();
+  for (std::size_t i = 0; i < std::min(texts.size(), most); ++i) text += " " + quoted_text(texts[i]);
+  return text + (texts.size() > most ? " ..." : "");
+}
+
 std::string summary(const Tensor& t) {
+  if (is_string(t.dtype())) return summary_of_strings(t);
   double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0;
   std::int64_t nan = 0;
   const Tensor values = t.to(DType::f64).contiguous();

@@ -4,10 +4,20 @@ namespace tenon {
 
 using nlohmann::json;
 
+namespace {
+json element(double number, const std::string& text) { return text.empty() ? json(number) : json(text); }
+}  // namespace
+
 json to_json(const Difference& d) {
   if (!d.comparable) return {{"comparable", false}};
-  return {{"comparable", true}, {"max_error", d.max_error}, {"relative", d.relative()}, {"largest", d.scale},
-          {"worst", d.worst},   {"value", d.value},         {"expected", d.expected},   {"cosine", d.cosine}};
+  return {{"comparable", true},
+          {"max_error", d.max_error},
+          {"relative", d.relative()},
+          {"largest", d.scale},
+          {"worst", d.worst},
+          {"value", element(d.value, d.text)},
+          {"expected", element(d.expected, d.expected_text)},
+          {"cosine", d.cosine}};
 }
 
 json to_json(const OutputCheck& c) {

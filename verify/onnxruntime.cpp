@@ -33,6 +33,7 @@ try:
         names = wanted
     given = numpy.load(folder + "/in.npz")
     outputs = session.run(None, {name: given[f"in_{k}"] for k, name in enumerate(names)})
+    outputs = [value.astype(str) if value.dtype == object else value for value in map(numpy.asarray, outputs)]
     numpy.savez(folder + "/out.npz", **{f"out_{k}": value for k, value in enumerate(outputs)})
 except Exception as e:
     sys.exit(str(e).strip().replace("\n", " "))

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "ir/string_tensor.h"
 
 namespace tenon {
 namespace {
@@ -13,10 +14,20 @@ namespace {
 constexpr int smallest_decade = -12;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+// No tolerance accepts a string that differs.
+ErrorSpread spread_of_strings(const Tensor& value, const Tensor& expected) {
+  const auto p = texts_of(value), q = texts_of(expected);
+  ErrorSpread spread{.elements = value.numel()};
+  for (std::size_t i = 0; i < p.size(); ++i) ++(p[i] == q[i] ? spread.exact : spread.beyond);
+  if (spread.beyond > 0) spread.needed_rtol = infinity;
+  return spread;
+}
+
 }  // namespace
 
 ErrorSpread spread_of_errors(const Tensor& value, const Tensor& expected, double scale,
                              const Tolerance& tolerance) {
+  if (is_string(value.dtype())) return spread_of_strings(value, expected);
   const Tensor x = value.to(DType::f64).contiguous(), y = expected.to(DType::f64).contiguous();
   const double *p = x.data<double>(), *q = y.data<double>();
   ErrorSpread spread{.elements = x.numel()};

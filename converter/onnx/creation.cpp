@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "base/error.h"
+#include "converter/onnx/constants.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
@@ -18,32 +19,19 @@ namespace tenon::converter::onnx {
 
 namespace {
 
-/// A list of numbers as a constant.
-template <class T>
-Tensor vector_of(DType dtype, const std::vector<T>& values) {
-  Tensor t = Tensor::empty(dtype, {static_cast<std::int64_t>(values.size())});
-  std::int64_t i = 0;
-  for (const T v : values) {
-    const std::array at = {i++};
-    if constexpr (std::is_integral_v<T>)
-      t.set_int(at, v);
-    else
-      t.set_double(at, v);
-  }
-  return t;
-}
-
-Operands constant(Call& call) {
+Operands constant_value(Call& call) {
   const std::string name = call.node.output.empty() ? "constant" : call.node.output[0];
   const auto made = [&](Tensor t) -> Operands { return {call.values.constant(std::move(t), name)}; };
   for (const AttributeProto& a : call.node.attribute) {
     if (a.name == "value") return made(call.data("value"));
     if (a.name == "value_float") return made(Tensor::scalar(DType::f32, static_cast<double>(a.f)));
     if (a.name == "value_int") return made(Tensor::scalar(DType::i64, a.i));
-    if (a.name == "value_floats") return made(vector_of(DType::f32, a.floats));
-    if (a.name == "value_ints") return made(vector_of(DType::i64, a.ints));
+    if (a.name == "value_floats") return made(vector_of(a.floats));
+    if (a.name == "value_ints") return made(vector_of(a.ints));
+    if (a.name == "value_string") return made(vector_of(std::vector{a.s}).reshape({}));
+    if (a.name == "value_strings") return made(vector_of(a.strings));
   }
-  throw unsupported("a constant of strings or a sparse one");
+  throw unsupported("a sparse constant");
 }
 
 Operands constant_of_shape(Call& call) {
@@ -136,7 +124,7 @@ Operands blackman_window(Call& call) { return window(call, 0.42, 0.5, 0.08); }
 std::span<const Entry> creation_entries() {
   static constexpr std::array entries = {
       Entry{"BlackmanWindow", blackman_window},
-      Entry{"Constant", constant},
+      Entry{"Constant", constant_value},
       Entry{"ConstantOfShape", constant_of_shape},
       Entry{"EyeLike", eye_like},
       Entry{"HammingWindow", hamming_window},

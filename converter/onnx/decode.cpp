@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/protobuf.h"
+#include "base/utf8.h"
 
 namespace tenon::converter::onnx {
 
@@ -11,25 +12,9 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
-
-/// Bytes of the character that begins with this one; 0: none does.
-std::size_t utf8_length(unsigned char first) {
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first < 0xe0) return 2;
-  if (first >= 0xe0 && first < 0xf0) return 3;
-  return first >= 0xf0 && first < 0xf5 ? 4 : 0;
-}
-
 /// Texts of the file are shown to people and written into artifacts.
 std::string checked(std::string text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = utf8_length(static_cast<unsigned char>(text[i]));
-    bool whole = length > 0 && i + length <= text.size();
-    for (std::size_t k = 1; whole && k < length; ++k) whole = is_continuation(text[i + k]);
-    if (!whole) throw error("a text in the model is no UTF-8: the file is damaged");
-    i += length;
-  }
+  if (!is_utf8(text)) throw error("a text in the model is no UTF-8: the file is damaged");
   return text;
 }
 

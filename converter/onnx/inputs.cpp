@@ -110,6 +110,9 @@ class Inputs {
   }
 
   static Operand fixed(const ValueInfoProto& v, DType dtype, const InputLiteral& literal) {
+    if (is_string(dtype))
+      throw error("the input '{}' holds strings, and is given a number", v.name)
+          .hint(fmt::format("save them with NumPy: --input {}=words.npy", v.name));
     if (const auto* flag = std::get_if<bool>(&literal)) return Tensor::scalar(dtype, std::int64_t{*flag});
     if (const auto* whole = std::get_if<std::int64_t>(&literal)) return Tensor::scalar(dtype, *whole);
     if (const auto* real = std::get_if<double>(&literal)) return Tensor::scalar(dtype, *real);

@@ -12,6 +12,7 @@
 #include "ir/ops/logic.h"
 #include "ir/ops/math.h"
 #include "ir/ops/shape.h"
+#include "ir/ops/text.h"
 
 namespace tenon::converter::onnx {
 
@@ -90,15 +91,23 @@ Operands clip(Call& call) {
   return {x};
 }
 
+/// Strings are written and read as numbers.
+Ref converted(DType to, const Ref& x) {
+  if (x.dtype() == to) return x;
+  if (is_string(to)) return apply(ToString{}, {x});
+  if (is_string(x.dtype())) return apply(ParseNumber{.to = to}, {x});
+  return cast(to, x);
+}
+
 Operands cast_to(Call& call) {
   const std::int64_t to = call.integer("to");
   if (is_narrow(to)) return {narrowed(call, call.tensor(0), to)};
-  return {cast(call.dtype("to"), call.tensor(0))};
+  return {converted(call.dtype("to"), call.tensor(0))};
 }
 Operands cast_like(Call& call) {
   const Operand& like = call.operand(1);
   if (like.narrow != 0) return {narrowed(call, call.tensor(0), like.narrow)};
-  return {cast(like.type().dtype, call.tensor(0))};
+  return {converted(like.type().dtype, call.tensor(0))};
 }
 
 /// The same bits as another type: of whole numbers of one size their own conversion.

@@ -16,6 +16,7 @@ struct Entry {
 };
 
 std::span<const Entry> attention_entries();
+std::span<const Entry> category_entries();
 std::span<const Entry> control_entries();
 std::span<const Entry> convolution_entries();
 std::span<const Entry> creation_entries();
@@ -32,6 +33,7 @@ std::span<const Entry> sampling_entries();
 std::span<const Entry> sequence_entries();
 std::span<const Entry> shape_entries();
 std::span<const Entry> signal_entries();
+std::span<const Entry> text_entries();
 
 /// The outputs when the operator is arithmetic on sizes and its operands are known up to symbols.
 std::optional<Operands> run_on_sizes(Call&);

@@ -28,6 +28,7 @@ std::vector<const OpInfo*> special_ops();
 std::vector<const OpInfo*> linalg_ops();
 std::vector<const OpInfo*> complex_ops();
 std::vector<const OpInfo*> data_size_ops();
+std::vector<const OpInfo*> text_ops();
 std::vector<const OpInfo*> control_ops();
 std::vector<const OpInfo*> custom_ops();
 
@@ -35,6 +36,6 @@ inline constexpr std::array families = {
     arithmetic_ops, math_ops,    logic_ops,     cast_ops,      activation_ops,  create_ops,
     shape_ops,      index_ops,   reduce_ops,    sort_ops,      linear_ops,      conv_ops,
     pool_ops,       norm_ops,    softmax_ops,   attention_ops, interpolate_ops, special_ops,
-    linalg_ops,     complex_ops, data_size_ops, control_ops,   custom_ops};
+    linalg_ops,     complex_ops, data_size_ops, text_ops,      control_ops,     custom_ops};
 
 }  // namespace tenon

@@ -9,6 +9,7 @@ namespace tenon {
 /// 0. Indices lie in [0, size).
 struct IndexSelect : Kernel<2> {
   static constexpr std::string_view name = "index_select";
+  static constexpr bool takes_strings = true;
   std::int64_t axis = 0;
   static constexpr auto fields = std::tuple{field("axis", &IndexSelect::axis)};
   Type infer(const Type& x, const Type& indices) const;
@@ -21,6 +22,7 @@ struct IndexSelect : Kernel<2> {
 /// Indices lie in [0, size).
 struct Gather : Kernel<2> {
   static constexpr std::string_view name = "gather";
+  static constexpr bool takes_strings = true;
   std::int64_t axis = 0;
   static constexpr auto fields = std::tuple{field("axis", &Gather::axis)};
   Type infer(const Type& x, const Type& indices) const;
@@ -35,6 +37,7 @@ struct Gather : Kernel<2> {
 /// [-size, size).
 struct IndexAt : Kernel<2, -1> {
   static constexpr std::string_view name = "index";
+  static constexpr bool takes_strings = true;
   Axes axes;
   static constexpr auto fields = std::tuple{field("axes", &IndexAt::axes)};
   std::vector<Type> infer(TypeSpan in) const;

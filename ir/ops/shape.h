@@ -8,6 +8,7 @@ namespace tenon {
 /// The same elements in row-major order. The numbers of elements must be known to be equal.
 struct Reshape : Kernel<1> {
   static constexpr std::string_view name = "reshape";
+  static constexpr bool takes_strings = true;
   Shape shape;
   static constexpr auto fields = std::tuple{field("shape", &Reshape::shape)};
   Type infer(const Type& x) const;
@@ -18,6 +19,7 @@ struct Reshape : Kernel<1> {
 /// Axis i of the result is axis axes[i] of x.
 struct Permute : Kernel<1> {
   static constexpr std::string_view name = "permute";
+  static constexpr bool takes_strings = true;
   Axes axes;
   static constexpr auto fields = std::tuple{field("axes", &Permute::axes)};
   Type infer(const Type& x) const;
@@ -30,6 +32,7 @@ struct Permute : Kernel<1> {
 /// 1], and end -1 is before the first element.
 struct Slice : Kernel<1> {
   static constexpr std::string_view name = "slice";
+  static constexpr bool takes_strings = true;
   std::int64_t axis = 0;
   Dim start = 0, end = 0;
   std::int64_t step = 1;
@@ -43,6 +46,7 @@ struct Slice : Kernel<1> {
 /// Axes of size 1 repeated; new axes come in front.
 struct Expand : Kernel<1> {
   static constexpr std::string_view name = "expand";
+  static constexpr bool takes_strings = true;
   Shape shape;
   static constexpr auto fields = std::tuple{field("shape", &Expand::shape)};
   Type infer(const Type& x) const;
@@ -52,6 +56,7 @@ struct Expand : Kernel<1> {
 
 struct Concat : Kernel<1, -1> {
   static constexpr std::string_view name = "concat";
+  static constexpr bool takes_strings = true;
   std::int64_t axis = 0;
   static constexpr auto fields = std::tuple{field("axis", &Concat::axis)};
   std::vector<Type> infer(TypeSpan x) const;
@@ -82,6 +87,7 @@ struct Pad : Kernel<1> {
 
 struct Flip : Kernel<1> {
   static constexpr std::string_view name = "flip";
+  static constexpr bool takes_strings = true;
   Axes axes;
   static constexpr auto fields = std::tuple{field("axes", &Flip::axes)};
   Type infer(const Type& x) const;

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "ir/string_tensor.h"
 
 namespace tenon {
 namespace {
@@ -190,6 +191,44 @@ TEST_F(Npy, ErrorsNameTheFile) {
   EXPECT_THROW(save_npy(folder / "no" / "a.npy", Tensor::zeros(DType::f32, {2})), Error);
   EXPECT_THROW(save_npy("/dev/full", Tensor::zeros(DType::f32, {2})), Error);
   EXPECT_TRUE(fs::is_empty(folder));
+}
+
+TEST_F(Npy, StringsAreThoseOfNumPy) {
+  const Tensor words = string_tensor({2, 2}, std::vector<std::string>{"ab", "", "日本語", "ß"});
+  const std::string bytes = saved(words);
+  EXPECT_NE(bytes.find("{'descr': '<U3', 'fortran_order': False, 'shape': (2, 2), }"), std::string::npos);
+  EXPECT_EQ(bytes.size(), 128u + 4 * 3 * 4);
+  EXPECT_EQ(bytes.substr(128, 12), std::string("a\0\0\0b\0\0\0\0\0\0\0", 12));
+  EXPECT_EQ(texts_of(load_npy(folder / "a.npy")), texts_of(words));
+  save_npz(folder / "a.npz", NamedTensors{{"words", words}});
+  EXPECT_EQ(texts_of(load_npz(folder / "a.npz")[0].second), texts_of(words));
+  const auto of_bytes = [&](const char* descr, const std::string& content) {
+    return texts_of(
+        load(npy(fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': (2,), }}", descr), content)));
+  };
+  EXPECT_EQ(of_bytes("|S3", std::string("abcd\0\0", 6)), (std::vector<std::string_view>{"abc", "d"}));
+  const Tensor columns = load(npy("{'descr': '|S1', 'fortran_order': True, 'shape': (2, 2), }", "acbd"));
+  EXPECT_EQ(texts_of(columns), (std::vector<std::string_view>{"a", "b", "c", "d"}));
+}
+
+TEST_F(Npy, StringsThatAreNoneAreErrors) {
+  const auto message = [&](const char* descr, const std::string& content) -> std::string {
+    try {
+      load(npy(fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': (1,), }}", descr), content));
+      return "nothing is wrong";
+    } catch (const Error& e) { return e.message() + "; " + e.hint(); }
+  };
+  EXPECT_EQ(message("|O", "x"),
+            "the array holds Python objects (NumPy's dtype 'object'); save strings after .astype(str)");
+  EXPECT_EQ(message("|S2", "\xff\xfe"), "a string is no UTF-8; ");
+  EXPECT_EQ(message("<U1", std::string("\0\xd8\0\0", 4)), "a string holds 0xd800, which is no character; ");
+  EXPECT_EQ(message("<U1", "\xff\xff\xff\xff"), "a string holds 0xffffffff, which is no character; ");
+  EXPECT_NE(message("<U2", "abcd").find("the file holds 0"), std::string::npos);
+  EXPECT_NE(message("<U0", "").find("is damaged"), std::string::npos);
+  EXPECT_NE(message("<U99999999999", "").find("is damaged"), std::string::npos);
+  EXPECT_NE(message(">U1", "abcd").find("big-endian"), std::string::npos);
+  const Tensor ends_with_zero = string_tensor({1}, std::vector{std::string("a\0", 2)});
+  EXPECT_THROW(saved(ends_with_zero), Error);
 }
 
 TEST_F(Npy, DeflatedArchivesOfNumPyAreRead) {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/string_tensor.h"
+
 namespace tenon {
 namespace {
 
@@ -59,11 +61,19 @@ TEST(TensorProto, ReadsScalarsAndEmptyTensors) {
   EXPECT_EQ(tensor(head(f32, {0, 3})).type_string(), "f32[0,3]");
 }
 
+TEST(TensorProto, ReadsStrings) {
+  const Tensor t = tensor(head(string, {3}) + block(6, "one") + block(6, "") + block(6, "日本"));
+  EXPECT_EQ(t.type_string(), "string[3]");
+  EXPECT_EQ(texts_of(t), (std::vector<std::string_view>{"one", "", "日本"}));
+}
+
 TEST(TensorProto, RefusesWhatDoesNotFit) {
   EXPECT_EQ(message_of(head(f32, {3}) + block(9, raw<float>({1}))),
             "the tensor 'x' has shape [3] and 4 bytes of f32");
-  EXPECT_EQ(message_of(head(string, {1}) + block(6, "text")),
-            "the tensor 'x' has ONNX's element type STRING, which Tenon does not have");
+  EXPECT_EQ(message_of(head(string, {2}) + block(6, "text")), "the tensor 'x' has shape [2] and 1 strings");
+  EXPECT_EQ(message_of(head(string, {1}) + block(6, "\xff")), "a string is no UTF-8");
+  EXPECT_EQ(message_of(head(string, {1}) + block(9, "text")),
+            "the tensor 'x' of strings keeps them as raw data");
   EXPECT_EQ(message_of(head(f32, {1}) + number(14, 1)), "the tensor 'x' keeps its data in another file");
   EXPECT_EQ(message_of("\x93NUMPY, really"), "this is no TensorProto, or a damaged one");
 }

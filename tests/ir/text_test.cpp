@@ -52,6 +52,15 @@ TEST(Text, ReadsBackWhatItPrints) {
   return %1, %2
 }
 )",
+      R"(graph strings(%x: string[N]) {
+  @words : string[2]
+  %1 = concat(%x, @words) : string[N+2]
+  %2 = equal(%1, "a \"quoted\" \\ line\n") : bool[N+2]
+  %3 = where(%2, "日本", %1) : string[N+2]
+  %4 = concat_strings("":string, "b":string) : string[]
+  return %3, %4, "c":string
+}
+)",
       R"(graph symbols(%x: f32[N,2*seq+1]) where N in 1..64 "dim 0 of x", seq in 2.. {
   %1 = relu(%x) : f32[N,2*seq+1]
   return %1

@@ -6,7 +6,10 @@
 #include <cstring>
 #include <fstream>
 
+#include "ir/clone.h"
+#include "ir/parse.h"
 #include "ir/print.h"
+#include "ir/string_tensor.h"
 #include "tests/runtime/graphs.h"
 #include "tests/runtime/reference.h"
 
@@ -64,6 +67,28 @@ TEST_F(ArtifactFile, GivesBackGraphWeightsGoldensAndNotes) {
   expect_equal(after.goldens[0].inputs[0], before.goldens[0].inputs[0]);
   expect_equal(after.goldens[0].outputs[0], before.goldens[0].outputs[0]);
   EXPECT_EQ(after.notes, before.notes);
+}
+
+TEST_F(ArtifactFile, KeepsStrings) {
+  const auto graph = parse(R"(graph g(%x: string[N]) {
+  @words : string[2,1]
+  %1 = equal(%x, @words) : bool[2,N]
+  %2 = where(%1, "yes\n", @words) : string[2,N]
+  return %2
+}
+)");
+  const Tensor words = string_tensor({2, 1}, std::vector<std::string>{"日本", std::string("a\0b", 3)});
+  graph->set_weight_data(graph->weights()[0].get(), words);
+  const Tensor x = string_tensor({3}, std::vector<std::string>{"", "日本", "\"c\""});
+  Artifact artifact{.graph = std::shared_ptr<const Graph>(clone(*graph))};
+  artifact.goldens.push_back({{x}, evaluate(*graph, std::vector{x})});
+  save_artifact(artifact, path);
+  const Artifact after = load_artifact(path);
+  EXPECT_EQ(print(*after.graph), print(*graph));
+  expect_equal(after.graph->weights()[0]->tensor(), words);
+  expect_equal(after.goldens[0].inputs[0], x);
+  expect_equal(Session(after.graph).run(std::vector{x})[0], after.goldens[0].outputs[0]);
+  EXPECT_EQ(texts_of(after.goldens[0].outputs[0])[1], "yes\n");
 }
 
 TEST_F(ArtifactFile, RunsFromTheMappedFile) {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/string_tensor.h"
+
 namespace tenon {
 namespace {
 
@@ -30,6 +32,15 @@ TEST(Compare, IntegersMayNotDiffer) {
   const Tensor large = Tensor::scalar(DType::i64, std::int64_t{1} << 60);
   const Tensor next = Tensor::scalar(DType::i64, (std::int64_t{1} << 60) + 1);
   EXPECT_EQ(compare(next, large).max_error, 1);
+}
+
+TEST(Compare, StringsMayNotDiffer) {
+  const Tensor words = string_tensor({2}, std::vector<std::string>{"a", "b"});
+  const Tensor others = string_tensor({2}, std::vector<std::string>{"a", "B"});
+  EXPECT_TRUE(compare(words, words).within(0));
+  EXPECT_FALSE(compare(words, others).within(1e9));
+  EXPECT_EQ(compare(words, others).str(), "differs at [1]: \"b\", expected \"B\"");
+  EXPECT_FALSE(compare(words, tensor(DType::f32, {1, 2})).comparable);
 }
 
 TEST(Compare, NotANumberEqualsItselfAndNothingElse) {

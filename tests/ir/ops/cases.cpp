@@ -3,13 +3,32 @@
 #include <cmath>
 #include <sstream>
 
+#include "ir/string_tensor.h"
+
 namespace tenon::test {
+
+namespace {
+// Elements of strings, between bars.
+Tensor string_elements(const Type& type, std::string text) {
+  std::vector<std::string> elements;
+  const Index shape = eval(type.shape, {});
+  for (std::int64_t i = 0; i < numel(shape); ++i) {
+    const std::size_t bar = std::min(text.find('|'), text.size());
+    elements.push_back(text.substr(0, bar));
+    text.erase(0, bar + 1);
+  }
+  EXPECT_EQ(text, "");
+  return string_tensor(shape, elements);
+}
+}  // namespace
 
 Tensor tensor(const std::string& text) {
   std::istringstream words(text);
   std::string word;
   words >> word;
   const Type type = Type::parse(word);
+  if (is_string(type.dtype))
+    return string_elements(type, text.substr(std::min(word.size() + 1, text.size())));
   Tensor t = Tensor::empty(type.dtype, eval(type.shape, {}));
   std::vector<double> values;
   while (words >> word) values.push_back(std::stod(word));
@@ -55,6 +74,10 @@ std::vector<Tensor> run(const std::string& call, const std::vector<std::string>&
 
 void expect_near(const Tensor& actual, const Tensor& expected, double tolerance, const std::string& what) {
   ASSERT_EQ(actual.type_string(), expected.type_string()) << what;
+  if (is_string(expected.dtype())) {
+    EXPECT_EQ(texts_of(actual), texts_of(expected)) << what;
+    return;
+  }
   for_each_index(expected.shape(), [&](std::span<const std::int64_t> i) {
     const double a = actual.get_double(i), e = expected.get_double(i);
     if (a == e || (std::isnan(a) && std::isnan(e))) return;

@@ -11,6 +11,7 @@
 namespace tenon::test {
 
 /// "f32[2,2] 1 2 3 4": a type and its elements; one element fills the tensor. nan, inf and -inf are read.
+/// Strings stand between bars: "string[3] one|two words|".
 Tensor tensor(const std::string& text);
 
 /// A graph that returns the results of one operator call over %0, %1, ... Types may be followed by elements.
