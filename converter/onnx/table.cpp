@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array families = {
     attention_entries, category_entries,  control_entries,  convolution_entries, creation_entries,
-    data_size_entries,  index_entries,    loss_entries,        matrix_entries,
+    data_size_entries, gradient_entries,  index_entries,    loss_entries,        matrix_entries,
     norm_entries,      pointwise_entries, quantize_entries, reduction_entries,   rnn_entries,
     sampling_entries,  sequence_entries,  shape_entries,    signal_entries,      text_entries,
 };

@@ -21,6 +21,7 @@ std::span<const Entry> control_entries();
 std::span<const Entry> convolution_entries();
 std::span<const Entry> creation_entries();
 std::span<const Entry> data_size_entries();
+std::span<const Entry> gradient_entries();
 std::span<const Entry> index_entries();
 std::span<const Entry> loss_entries();
 std::span<const Entry> matrix_entries();
