@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/error.h"
 #include "converter/aten/shapes.h"
@@ -66,6 +67,19 @@ Operands normalize(Call& call) {
   return {is_row ? reshape(words, {Dim(1), words.shape()[0]}) : words};
 }
 
+/// The weights are those of the n-grams, in the order of the pool.
+std::vector<float> weights_of_places(const CountNgrams& op, const std::vector<float>& weights) {
+  if (weights.size() != op.places.size())
+    throw error("{} weights for {} n-grams", weights.size(), op.places.size());
+  std::map<std::int64_t, float> of_place;
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (of_place.emplace(op.places[i], weights[i]).first->second != weights[i])
+      throw unsupported("n-grams of different weights that are counted at one place ({})", op.places[i]);
+  std::vector<float> out(static_cast<std::size_t>(op.size));
+  for (const auto& [place, weight] : of_place) out[static_cast<std::size_t>(place)] = weight;
+  return out;
+}
+
 Operands tf_idf(Call& call) {
   Ref x = call.tensor(0);
   const AttributeProto* strings = call.find("pool_strings");
@@ -82,13 +96,11 @@ Operands tf_idf(Call& call) {
   op.size = *std::max_element(op.places.begin(), op.places.end()) + 1;
   const Ref count = apply(op, {x, pool});
   const std::vector<float> weights = call.numbers("weights");
-  if (!weights.empty() && static_cast<std::int64_t>(weights.size()) != op.size)
-    throw unsupported("{} weights for {} places", weights.size(), op.size);
   const std::string mode = call.text("mode", "");
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF") throw error("its mode is '{}'", mode);
   const Ref frequency = cast(DType::f32, mode == "IDF" ? minimum(count, count.literal(1)) : count);
   if (mode == "TF" || weights.empty()) return {frequency};
-  return {frequency * constant(call, vector_of(weights), "weights")};
+  return {frequency * constant(call, vector_of(weights_of_places(op, weights)), "weights")};
 }
 
 }  // namespace

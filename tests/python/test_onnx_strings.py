@@ -58,26 +58,27 @@ STRINGS = {
                         "{ is = Equal(x, a) y = Where(is, z, x) }", GRID),
     "symbolic size": ("(string[N] x) => (bool[N] y) <string[1] the = {\"the\"}> { y = Equal(x, the) }", WORDS),
     "a sequence": ("(string[2,3] x) => (string[4,3] y) { s = SequenceConstruct(x, x) y = ConcatFromSequence<axis = 0>(s) }", GRID),
-    "a loop that data end": ("""(string[] x) => (string[] y) <int64 most = {9}, bool yes = {1}, string[] end = {"aaaa"}> {
-        y = Loop(most, yes, x) <b = b (int64 i, bool c, string[] s) => (bool more, string[] t) {
+    "a loop that data end": ("""(string[1] x) => (string[1] y) <int64 most = {9}, bool yes = {1}, string[1] end = {"aaaa"}> {
+        y = Loop(most, yes, x) <body = b (int64 i, bool c, string[1] s) => (bool more, string[1] t) {
             t = StringConcat(s, x)
             last = Equal(t, end)
-            more = Not(last)
+            going = Not(last)
+            more = Squeeze(going)
         }>
-    }""".replace("<b = b", "<body = b"), np.array("a")),
-    "an if that data decide": ("""(string[] x) => (string[] y) <string[] a = {"a"}> {
+    }""", np.array(["a"])),
+    "an if that data decide": ("""(string[1] x) => (string[1] y) <string[1] a = {"a"}> {
         is = Equal(x, a)
-        y = If(is) <then_branch = t () => (string[] p) { p = StringConcat(x, x) }, else_branch = e () => (string[] q) { q = Identity(a) }>
-    }""", np.array("b")),
+        y = If(is) <then_branch = t () => (string[1] p) { p = StringConcat(x, x) }, else_branch = e () => (string[1] q) { q = Identity(a) }>
+    }""", np.array(["b"])),
     "concatenation": ("(string[2,3] x) => (string[2,3] y) <string[3] z = {\"1\", \"\", \"3\"}> { y = StringConcat(x, z) }", GRID),
     "split by blanks": ("(string[7] x) => (string[7,K] y, int64[7] n) { y, n = StringSplit(x) }", WORDS),
     "split once": ("(string[2] x) => (string[2,K] y, int64[2] n) { y, n = StringSplit<delimiter = \"--\", maxsplit = 1>(x) }",
                    np.array(["a--b--c", "no"])),
     "pattern": ("(string[7] x) => (bool[7] y) { y = RegexFullMatch<pattern = \"[A-Z].*|(th|)e?|\\\\\\\\p{Han}+\">(x) }", WORDS),
-    "lower, words removed": ("(string[7] x) => (string[K] y) { y = StringNormalizer<case_change_action = \"LOWER\","
+    "lower, words removed": ("(string[7] x) => (string[K] y) { y = StringNormalizer<locale = \"C.UTF-8\", case_change_action = \"LOWER\","
                              "stopwords = [\"THE\", \"brown fox\"]>(x) }", WORDS),
     "words removed by case": ("(string[7] x) => (string[K] y) { y = StringNormalizer<is_case_sensitive = 1, stopwords = [\"the\", \"quick\"]>(x) }", WORDS),
-    "every word removed": ("(string[1,2] x) => (string[1,K] y) { y = StringNormalizer<stopwords = [\"a\", \"b\"]>(x) }", np.array([["A", "b"]])),
+    "every word removed": ("(string[1,2] x) => (string[1,K] y) { y = StringNormalizer<locale = \"C.UTF-8\", stopwords = [\"a\", \"b\"]>(x) }", np.array([["A", "b"]])),
     "label encoder to integers": ("(string[7] x) => (int64[7] y) { y = ai.onnx.ml.LabelEncoder<keys_strings = [\"the\", \"\", \"日本\"],"
                                   "values_int64s = [5, 6, 7]>(x) }", WORDS),
     "label encoder to floats": ("(string[7] x) => (float[7] y) { y = ai.onnx.ml.LabelEncoder<keys_strings = [\"the\"],"
@@ -122,6 +123,9 @@ KEYS = {
 }  # fmt: skip
 
 
+ABSENT = [("i64", "i16"), ("f32", "i16"), ("f64", "i16"), ("f32", "f64"), ("f64", "f32")]  # from ONNX Runtime
+
+
 def tensor(array, name=""):
     return numpy_helper.from_array(array.astype(object) if array.dtype.kind == "U" else array, name)
 
@@ -137,9 +141,9 @@ def test_label_encoder_of_tensors(run, tmp_path, keys, values):
     graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", kind, [len(x)])],
                               [helper.make_tensor_value_info("y", of, [len(x)])])  # fmt: skip
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("ai.onnx.ml", 4)], ir_version=10)
-    if values == "i16" and keys != "string":  # not in ONNX Runtime
+    if (keys, values) in ABSENT:
         (y,) = given(run, tmp_path, model, {"x": x})
-        assert y.tolist() == [1, 2, 3, 3, 2, 1, 3]
+        np.testing.assert_array_equal(y, np.concatenate([v, v[::-1], v[-1:]]))
     else:
         assert_like_onnxruntime(run, tmp_path, model, {"x": x})
 
@@ -157,7 +161,7 @@ def test_strings_from_floats_are_numpys(run, tmp_path, values):
 def test_converted_verified_and_replayed(run, tmp_path, monkeypatch):
     monkeypatch.setenv("TENON_PYTHON", sys.executable)
     text = """g (string[N] x) => (string[K] words, float[N,2] hot) {
-        words = StringNormalizer<case_change_action = "UPPER", stopwords = ["the", "日本"]>(x)
+        words = StringNormalizer<locale = "C.UTF-8", case_change_action = "UPPER", stopwords = ["the", "日本"]>(x)
         hot = ai.onnx.ml.OneHotEncoder<cats_strings = ["Quick", "the"]>(x)
     }"""
     onnx.save(onnx.parser.parse_model(HEAD + text), tmp_path / "model.onnx")
@@ -166,7 +170,7 @@ def test_converted_verified_and_replayed(run, tmp_path, monkeypatch):
     assert "verified" in run("verify", "model.onnx", "--samples", "3", code=DONE)
     np.save(tmp_path / "x.npy", WORDS)
     said = run("run", "m.tenon", "--input", "x=x.npy", code=DONE)
-    assert 'words: string[5] "QUICK" "" "BROWN FOX" "STRAßE"' in said
+    assert 'words: string[4] "QUICK" "" "BROWN FOX" "STRAßE"' in said
     run("inspect", "m.tenon", "--weights", code=DONE)
     run("inspect", "m.tenon", "--ir=fused", code=DONE)
     run("profile", "m.tenon", "--input", "x=string[8]", code=DONE)
