@@ -18,7 +18,7 @@ constexpr int max_depth = 200;  // nested regions and lists
 
 struct Operand {
   Value* value = nullptr;
-  Attr literal;                // a number or string, whose dtype may come from a sibling
+  Attr literal;                // a string, or a number whose dtype may come from a sibling
   std::optional<DType> dtype;  // written behind the literal
 };
 
@@ -294,7 +294,9 @@ class Parser {
         values.push_back(o.value);
         continue;
       }
-      const auto dtype = o.dtype ? o.dtype : sibling;
+      const auto dtype = o.dtype                        ? o.dtype
+                         : o.literal.get<std::string>() ? std::optional(DType::string)
+                                                        : sibling;
       if (!dtype)
         lex_.fail("the dtype of the literal {} is missing: write {}:f32", o.literal.str(), o.literal.str());
       values.push_back(scope.region->literal(guard([&] { return literal(*dtype, o.literal); })));

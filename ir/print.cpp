@@ -135,7 +135,7 @@ class Printer {
     out_ += "\n";
   }
 
-  // A literal's dtype is that of the node's first operand that is none; otherwise it is written.
+  // A number's dtype is that of the node's first operand that is no literal; otherwise it is written.
   std::string operand(const Value* v, const Node* user) const {
     if (v->kind() != Value::Kind::literal) return names_.at(v);
     const Value* first = nullptr;
@@ -143,7 +143,8 @@ class Printer {
       for (const Value* in : user->inputs())
         if (!first && in->kind() != Value::Kind::literal) first = in;
     std::string text = literal_text(v->tensor());
-    if (!first || first->dtype() != v->dtype()) text += fmt::format(":{}", name(v->dtype()));
+    const bool is_said = is_string(v->dtype()) || (first && first->dtype() == v->dtype());
+    if (!is_said) text += fmt::format(":{}", name(v->dtype()));
     return text;
   }
 

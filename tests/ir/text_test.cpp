@@ -57,8 +57,8 @@ TEST(Text, ReadsBackWhatItPrints) {
   %1 = concat(%x, @words) : string[N+2]
   %2 = equal(%1, "a \"quoted\" \\ line\n") : bool[N+2]
   %3 = where(%2, "日本", %1) : string[N+2]
-  %4 = concat_strings("":string, "b":string) : string[]
-  return %3, %4, "c":string
+  %4 = concat_strings("", "b") : string[]
+  return %3, %4, "c"
 }
 )",
       R"(graph symbols(%x: f32[N,2*seq+1]) where N in 1..64 "dim 0 of x", seq in 2.. {
