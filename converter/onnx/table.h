@@ -21,6 +21,7 @@ std::span<const Entry> control_entries();
 std::span<const Entry> convolution_entries();
 std::span<const Entry> creation_entries();
 std::span<const Entry> data_size_entries();
+std::span<const Entry> feature_entries();
 std::span<const Entry> gradient_entries();
 std::span<const Entry> index_entries();
 std::span<const Entry> loss_entries();
@@ -35,6 +36,7 @@ std::span<const Entry> sequence_entries();
 std::span<const Entry> shape_entries();
 std::span<const Entry> signal_entries();
 std::span<const Entry> text_entries();
+std::span<const Entry> tree_entries();
 
 /// The outputs when the operator is arithmetic on sizes and its operands are known up to symbols.
 std::optional<Operands> run_on_sizes(Call&);

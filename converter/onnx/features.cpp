@@ -1,0 +1,179 @@
+// Preprocessing of features, and linear models, of ai.onnx.ml.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/error.h"
+#include "converter/onnx/scores.h"
+#include "converter/onnx/table.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/linear.h"
+#include "ir/ops/logic.h"
+#include "ir/ops/math.h"
+#include "ir/ops/reduce.h"
+#include "ir/ops/shape.h"
+
+namespace tenon::converter::onnx {
+
+namespace {
+
+/// One number for all features, or one for each: along the last axis.
+Ref along_features(const Call& call, DType dtype, const std::string& attribute, double none) {
+  const auto floats = call.numbers(attribute);
+  if (floats.empty()) return constant(call, dtype, {1}, std::array{none}, attribute);
+  return constant(call, dtype, {static_cast<std::int64_t>(floats.size())},
+                  std::vector<double>(floats.begin(), floats.end()), attribute);
+}
+
+Operands scaler(Call& call) {
+  const Ref x = cast(DType::f32, call.tensor(0));
+  return {(x - along_features(call, DType::f32, "offset", 0)) * along_features(call, DType::f32, "scale", 1)};
+}
+
+/// Where the norm of a row is zero, the row stays.
+Operands normalizer(Call& call) {
+  const Ref x = cast(DType::f32, call.tensor(0));
+  const Axes features = {static_cast<std::int64_t>(x.rank()) - 1};
+  const std::string how = call.text("norm", "MAX");
+  Ref norm;
+  if (how == "MAX")
+    norm = amax(x, features, true);
+  else if (how == "L1")
+    norm = sum(abs(x), features, true);
+  else if (how == "L2")
+    norm = sqrt(sum(x * x, features, true));
+  else
+    throw error("its norm is '{}'", how);
+  return {x / where(equal(norm, norm.literal(0)), norm.literal(1), norm)};
+}
+
+Operands imputer(Call& call) {
+  const Ref x = call.tensor(0);
+  if (!is_float(x.dtype())) {
+    const Axes values = call.integers("imputed_value_int64s", {});
+    if (values.empty()) throw error("its attribute imputed_value_int64s is missing");
+    const Ref imputed = constant(call, x.dtype(), {static_cast<std::int64_t>(values.size())},
+                                 std::vector<double>(values.begin(), values.end()), "imputed");
+    const Ref replaced = x.literal(static_cast<double>(call.integer("replaced_value_int64", 0)));
+    return {where(equal(x, replaced), imputed, x)};
+  }
+  if (!call.has("imputed_value_floats")) throw error("its attribute imputed_value_floats is missing");
+  const double replaced = call.number("replaced_value_float", 0);
+  const Ref is_missing = std::isnan(replaced) ? tenon::apply(IsNan{}, {x}) : equal(x, x.literal(replaced));
+  return {where(is_missing, along_features(call, x.dtype(), "imputed_value_floats", 0), x)};
+}
+
+/// The operands beside each other, each cut, or filled with zeros, to its number of features.
+Operands feature_vectorizer(Call& call) {
+  const Axes widths = call.integers("inputdimensions", {});
+  if (widths.size() != call.count())
+    throw error("{} inputdimensions for {} inputs", widths.size(), call.count());
+  std::vector<Ref> parts;
+  for (std::size_t i = 0; i < call.count(); ++i) {
+    Ref x = cast(DType::f32, call.tensor(i));
+    if (x.rank() == 1) x = reshape(x, {Dim(1), x.shape()[0]});
+    check_rank("an input", x.type(), 2);
+    if (!x.shape()[1].is_known()) throw unsupported("an input whose number of features is a symbol");
+    const std::int64_t has = x.shape()[1].value();
+    if (has > widths[i]) x = slice(x, 1, 0, widths[i]);
+    if (has < widths[i]) x = pad(x, {0, 0, 0, widths[i] - has});
+    parts.push_back(x);
+  }
+  return {concat(parts, 1)};
+}
+
+Ref linear_scores(const Call& call, std::size_t outputs) {
+  const Ref x = cast(DType::f32, matrix_of_features(call));
+  const auto coefficients = call.numbers("coefficients"), intercepts = call.numbers("intercepts");
+  if (outputs == 0 || coefficients.empty() || coefficients.size() % outputs != 0)
+    throw error("{} coefficients for {} outputs", coefficients.size(), outputs);
+  if (!intercepts.empty() && intercepts.size() != outputs)
+    throw error("{} intercepts for {} outputs", intercepts.size(), outputs);
+  const auto rows = static_cast<std::int64_t>(outputs);
+  const auto columns = static_cast<std::int64_t>(coefficients.size()) / rows;
+  const Ref weight = constant(call, DType::f32, {rows, columns},
+                              std::vector<double>(coefficients.begin(), coefficients.end()), "coefficients");
+  if (intercepts.empty()) return linear(x, weight);
+  return linear(x, weight,
+                constant(call, DType::f32, {rows}, std::vector<double>(intercepts.begin(), intercepts.end()),
+                         "intercepts"));
+}
+
+Operands linear_regressor(Call& call) {
+  const auto targets = static_cast<std::size_t>(std::max<std::int64_t>(call.integer("targets", 1), 1));
+  return {regression(call, linear_scores(call, targets))};
+}
+
+Operands linear_classifier(Call& call) {
+  const std::size_t outputs = call.numbers("intercepts").size();
+  const AttributeProto* words = call.find("classlabels_strings");
+  const std::size_t classes = words ? words->strings.size() : call.integers("classlabels_ints", {}).size();
+  const std::string how = call.text("post_transform", "NONE");
+  const Ref scores = linear_scores(call, outputs);
+  const auto labelled = [&](const Ref& of) {
+    return call.wants(0) ? labels(call, of, "classlabels_ints") : Operand();
+  };
+  if (outputs == 1 && classes == 2) {
+    const Ref wins = reshape(cast(DType::i64, scores > scores.literal(0)), {scores.shape()[0]});
+    return {labelled(wins), second_class_added(how, scores, true)};
+  }
+  if (outputs != classes) throw unsupported("{} scores for {} classes", outputs, classes);
+  return {labelled(tenon::apply(ArgMax{.axis = 1}, {scores})), transformed(how, scores)};
+}
+
+/// exp(-gamma |x - s|^2), (gamma x.s + c)^d, tanh(gamma x.s + c) or x.s for each support vector s.
+Ref kernel_values(const Call& call, const Ref& x, const Ref& supports) {
+  const std::string kernel = call.text("kernel_type", "LINEAR");
+  const auto parameters = call.numbers("kernel_params");
+  const auto parameter = [&](std::size_t i) { return i < parameters.size() ? double{parameters[i]} : 0.0; };
+  const Ref products = linear(x, supports);
+  if (kernel == "LINEAR") return products;
+  if (kernel == "POLY") {
+    const Ref base = products * parameter(0) + parameter(1);
+    return pow(base, base.literal(parameter(2)));
+  }
+  if (kernel == "SIGMOID") return tanh(products * parameter(0) + parameter(1));
+  if (kernel != "RBF") throw error("its kernel_type is '{}'", kernel);
+  const Dim count = supports.shape()[0];
+  const Ref lengths = reshape(sum(supports * supports, {1}), {Dim(1), count});
+  const Ref distance = sum(x * x, {1}, true) - products * 2.0 + lengths;
+  return exp(distance * -parameter(0));
+}
+
+Operands svm_regressor(Call& call) {
+  const Ref x = cast(DType::f32, matrix_of_features(call));
+  const auto coefficients = call.numbers("coefficients"), vectors = call.numbers("support_vectors"),
+             rho = call.numbers("rho");
+  const auto supports = call.integer("n_supports", 0);
+  if (supports <= 0) throw unsupported("a regression without support vectors");
+  if (static_cast<std::int64_t>(coefficients.size()) != supports || rho.empty() ||
+      static_cast<std::int64_t>(vectors.size()) % supports != 0)
+    throw error("{} coefficients and {} numbers for {} support vectors", coefficients.size(), vectors.size(),
+                supports);
+  const auto width = static_cast<std::int64_t>(vectors.size()) / supports;
+  const Ref all = constant(call, DType::f32, {supports, width},
+                           std::vector<double>(vectors.begin(), vectors.end()), "support_vectors");
+  const Ref weight = constant(call, DType::f32, {1, supports},
+                              std::vector<double>(coefficients.begin(), coefficients.end()), "coefficients");
+  Ref y = linear(kernel_values(call, x, all), weight) + double{rho[0]};
+  if (call.integer("one_class", 0) != 0) y = where(y > y.literal(0), y.literal(1), -1);
+  return {regression(call, y)};
+}
+
+}  // namespace
+
+std::span<const Entry> feature_entries() {
+  static constexpr std::array entries = {
+      Entry{"ai.onnx.ml.FeatureVectorizer", feature_vectorizer},
+      Entry{"ai.onnx.ml.Imputer", imputer},
+      Entry{"ai.onnx.ml.LinearClassifier", linear_classifier},
+      Entry{"ai.onnx.ml.LinearRegressor", linear_regressor},
+      Entry{"ai.onnx.ml.Normalizer", normalizer},
+      Entry{"ai.onnx.ml.SVMRegressor", svm_regressor},
+      Entry{"ai.onnx.ml.Scaler", scaler},
+  };
+  return entries;
+}
+
+}  // namespace tenon::converter::onnx

@@ -1,0 +1,25 @@
+// What models of ai.onnx.ml do with their scores.
+#pragma once
+#include "converter/onnx/call.h"
+
+namespace tenon::converter::onnx {
+
+/// scores[N, classes] after a post_transform: NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO, PROBIT.
+Ref transformed(std::string_view how, const Ref& scores);
+
+/// The attribute post_transform of a regression over y[N, targets]: of a single target only PROBIT is taken.
+Ref regression(const Call&, const Ref& y);
+
+/// Scores of two classes from those of one, [N, 1]: (-s, s) or (1 - s, s), or logistic of (-s, s).
+Ref second_class_added(std::string_view how, const Ref& score, bool is_probability);
+
+/// The label of each class[N] (i64); strings are refused.
+Operand labels(const Call&, const Ref& classes, std::string_view attribute);
+
+/// x as a matrix of floats: a vector is one row.
+Ref matrix_of_features(const Call&);
+
+/// A constant vector or matrix.
+Ref constant(const Call&, DType, Index shape, std::span<const double> values, std::string_view name);
+
+}  // namespace tenon::converter::onnx
