@@ -107,19 +107,15 @@ Operands linear_regressor(Call& call) {
 
 Operands linear_classifier(Call& call) {
   const std::size_t outputs = call.numbers("intercepts").size();
-  const AttributeProto* words = call.find("classlabels_strings");
-  const std::size_t classes = words ? words->strings.size() : call.integers("classlabels_ints", {}).size();
+  const Labels labels(call, "classlabels_ints");
   const std::string how = call.text("post_transform", "NONE");
   const Ref scores = linear_scores(call, outputs);
-  const auto labelled = [&](const Ref& of) {
-    return call.wants(0) ? labels(call, of, "classlabels_ints") : Operand();
-  };
-  if (outputs == 1 && classes == 2) {
+  if (outputs == 1 && labels.count() == 2) {
     const Ref wins = reshape(cast(DType::i64, scores > scores.literal(0)), {scores.shape()[0]});
-    return {labelled(wins), second_class_added(how, scores, true)};
+    return {labels.of(wins), second_class_added(how, scores, true)};
   }
-  if (outputs != classes) throw unsupported("{} scores for {} classes", outputs, classes);
-  return {labelled(tenon::apply(ArgMax{.axis = 1}, {scores})), transformed(how, scores)};
+  if (outputs != labels.count()) throw unsupported("{} scores for {} classes", outputs, labels.count());
+  return {labels.of(tenon::apply(ArgMax{.axis = 1}, {scores})), transformed(how, scores)};
 }
 
 /// exp(-gamma |x - s|^2), (gamma x.s + c)^d, tanh(gamma x.s + c) or x.s for each support vector s.

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "converter/onnx/constants.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
@@ -58,15 +59,18 @@ Ref second_class_added(std::string_view how, const Ref& score, bool is_probabili
   return how == "LOGISTIC" ? sigmoid(both) : both;
 }
 
-Operand labels(const Call& call, const Ref& classes, std::string_view attribute) {
-  const Axes known = call.integers(attribute, {});
-  if (known.empty())
-    throw unsupported("labels that are strings")
-        .hint("train with numbers as labels, or use the scores alone");
-  Tensor t = Tensor::empty(DType::i64, {static_cast<std::int64_t>(known.size())});
-  for (std::size_t i = 0; i < known.size(); ++i)
-    t.set_int(std::array{static_cast<std::int64_t>(i)}, known[i]);
-  return index_select(call.values.read(call.values.constant(std::move(t), "labels")), 0, classes);
+std::size_t Labels::count() const { return static_cast<std::size_t>(all_.numel()); }
+
+Labels::Labels(const Call& call, const std::string& integers) : call_(call) {
+  if (const auto* words = call.find("classlabels_strings"))
+    all_ = vector_of(words->strings);
+  else
+    all_ = vector_of(call.integers(integers, {}));
+}
+
+Operand Labels::of(const Ref& classes) const {
+  if (!call_.wants(0)) return {};
+  return index_select(constant(call_, all_, "labels"), 0, classes);
 }
 
 Ref matrix_of_features(const Call& call) {
@@ -82,7 +86,7 @@ Ref constant(const Call& call, DType dtype, Index shape, std::span<const double>
   Tensor t = Tensor::empty(dtype, std::move(shape));
   std::size_t i = 0;
   for_each_index(t.shape(), [&](std::span<const std::int64_t> at) { t.set_double(at, values[i++]); });
-  return call.values.read(call.values.constant(std::move(t), name));
+  return constant(call, std::move(t), name);
 }
 
 }  // namespace tenon::converter::onnx

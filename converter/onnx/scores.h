@@ -13,8 +13,19 @@ Ref regression(const Call&, const Ref& y);
 /// Scores of two classes from those of one, [N, 1]: (-s, s) or (1 - s, s), or logistic of (-s, s).
 Ref second_class_added(std::string_view how, const Ref& score, bool is_probability);
 
-/// The label of each class[N] (i64); strings are refused.
-Operand labels(const Call&, const Ref& classes, std::string_view attribute);
+/// The labels of a classifier's classes: strings, or the integers of an attribute.
+class Labels {
+ public:
+  Labels(const Call&, const std::string& integers);
+
+  std::size_t count() const;
+  /// Those of classes[N] (i64), when the node's first output is wanted.
+  Operand of(const Ref& classes) const;
+
+ private:
+  const Call& call_;
+  Tensor all_;
+};
 
 /// x as a matrix of floats: a vector is one row.
 Ref matrix_of_features(const Call&);

@@ -201,8 +201,8 @@ Operands ensemble(Call& call) {
 }
 
 Operands classifier(Call& call) {
-  const AttributeProto* words = call.find("classlabels_strings");
-  const std::size_t classes = words ? words->strings.size() : call.integers("classlabels_int64s", {}).size();
+  const Labels labels(call, "classlabels_int64s");
+  const std::size_t classes = labels.count();
   if (classes < 2) throw unsupported("a classifier of {} classes", classes);
   const Forest forest = forest_of_lists(call, "class", classes);
   std::set<std::size_t> scored;
@@ -214,13 +214,10 @@ Operands classifier(Call& call) {
   Ref scores = cast(DType::f32, aggregated(call, forest, features(call), Aggregate::sum));
   const std::vector<double> base = base_values(call);
   const std::string how = call.text("post_transform", "NONE");
-  const auto labelled = [&](const Ref& of) {
-    return call.wants(0) ? labels(call, of, "classlabels_int64s") : Operand();
-  };
   if (classes > 2) {
     if (scored.size() < classes && base.empty()) throw unsupported("classes that no tree knows");
     scores = with_base(call, scores, base);
-    return {labelled(tenon::apply(ArgMax{.axis = 1}, {scores})), transformed(how, scores)};
+    return {labels.of(tenon::apply(ArgMax{.axis = 1}, {scores})), transformed(how, scores)};
   }
   // Two classes: the trees know the score of one.
   if (scored.size() != 1 || base.size() > 1 || (!base.empty() && *scored.begin() == 1))
@@ -231,8 +228,8 @@ Operands classifier(Call& call) {
   if (!base.empty()) score = score + base[0];
   const Ref wins = score > score.literal(all_positive ? 0.5 : 0.0);
   const Ref of = reshape(cast(DType::i64, wins), {score.shape()[0]});
-  if (known == 1) return {labelled(of), transformed(how, scores)};
-  return {labelled(of), second_class_added(how, score, all_positive)};
+  if (known == 1) return {labels.of(of), transformed(how, scores)};
+  return {labels.of(of), second_class_added(how, score, all_positive)};
 }
 
 }  // namespace

@@ -120,6 +120,17 @@ def test_classification_by_trees(run, tmp_path, classes, knows, positive, transf
     assert_like_onnx_runtime(run, tmp_path, model, X)
 
 
+def test_labels_that_are_strings(run, tmp_path):
+    attributes = classification(3, lambda tree: range(3), False)
+    attributes["classlabels_strings"] = [f"class {label}" for label in attributes.pop("classlabels_int64s")]
+    model = model_of("TreeEnsembleClassifier", X, {"Y": TensorProto.STRING, "Z": TensorProto.FLOAT}, attributes)
+    onnx.save(model, tmp_path / "model.onnx")
+    np.save(tmp_path / "x.npy", X)
+    run("run", "model.onnx", "--input", "X=x.npy", "--output", "out.npz", code=DONE)
+    wanted, _ = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"X": X})
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npz")["Y"], wanted.astype(str))
+
+
 @pytest.mark.parametrize("base", [[0.2], [0.1, 0.2, 0.3]], ids=str)
 def test_classification_from_base_values(run, tmp_path, base):
     classes = 2 if len(base) == 1 else 3
