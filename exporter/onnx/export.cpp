@@ -45,11 +45,9 @@ Sentences export_onnx(const Graph& graph, const std::filesystem::path& path, std
   Sentences lacking;
   erase_checks(*lowered, lacking);
   erase_dead(*lowered);
-  for (const auto& w : lowered->weights())
-    if (is_complex(w->dtype()) && !w->uses().empty())
-      throw unsupported("the weight {} is {}: ONNX's operators do not take complex numbers", w->name(),
-                        name(w->dtype()))
-          .at(path.string());
+  for (const Value* v : lowered->body().results())
+    if (is_complex(v->dtype()) || is_string(v->dtype()))
+      throw unsupported("an output is {}, which is not written", v->type().str()).at(path.string());
   onnx::Writer writer(*lowered);
   onnx::write_nodes(writer, lowered->body());
   if (!writer.refused.empty())

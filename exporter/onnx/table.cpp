@@ -52,11 +52,14 @@ std::vector<Ref> composed(const Entry& entry, const Node& node, std::span<const 
   return info.expr ? emitted(node, operands) : std::vector<Ref>{};
 }
 
-bool is_complex_node(const Node& node) {
-  const auto complex = [](const Value* v) { return is_complex(v->dtype()); };
-  bool any = std::any_of(node.inputs().begin(), node.inputs().end(), complex);
-  for (std::size_t i = 0; i < node.num_outputs(); ++i) any = any || complex(node.output(i));
-  return any;
+void refuse_dtype(const Value* v) {
+  if (is_complex(v->dtype())) throw unsupported("ONNX's operators do not take complex numbers");
+  if (is_string(v->dtype())) throw unsupported("strings are not written");
+}
+
+void check_dtypes(const Node& node) {
+  for (const Value* v : node.inputs()) refuse_dtype(v);
+  for (std::size_t i = 0; i < node.num_outputs(); ++i) refuse_dtype(node.output(i));
 }
 
 class RegionWriter {
@@ -85,7 +88,7 @@ class RegionWriter {
 
   /// Writes the node, or puts what it is made of in its place.
   void write(Node& node) {
-    if (is_complex_node(node)) throw unsupported("ONNX's operators do not take complex numbers");
+    check_dtypes(node);
     if (node.is<Fused>()) {
       region_.dissolve(&node, 0);
       return;
