@@ -34,6 +34,17 @@ bool is_utf8(std::string_view bytes) {
   return true;
 }
 
+std::string valid_utf8(std::string_view bytes) {
+  std::string out;
+  while (!bytes.empty()) {
+    const std::string_view before = bytes;
+    const bool is_valid = take(bytes).has_value();
+    if (!is_valid) bytes.remove_prefix(1);
+    out += is_valid ? before.substr(0, before.size() - bytes.size()) : "?";
+  }
+  return out;
+}
+
 std::u32string code_points(std::string_view utf8) {
   std::u32string out;
   while (!utf8.empty()) {

@@ -8,6 +8,9 @@ namespace tenon {
 /// True for well-formed UTF-8: no overlong forms, no surrogates, nothing beyond U+10FFFF.
 bool is_utf8(std::string_view bytes);
 
+/// The text, with '?' for each byte that is no part of a character.
+std::string valid_utf8(std::string_view bytes);
+
 /// The code points of well-formed UTF-8. Throws Error when it is not.
 std::u32string code_points(std::string_view utf8);
 

@@ -9,6 +9,7 @@
 #include "converter/interpreter/numbers.h"
 #include "converter/interpreter/scalars.h"
 #include "converter/interpreter/states.h"
+#include "converter/limits.h"
 
 namespace tenon {
 
@@ -343,15 +344,9 @@ Attempt attempt(const ts::Program& program, const ts::Function& method, const Co
   return out;
 }
 
-/// The limit without which the shapes do not fit together: x + table[:S] works for S up to the table's size
-/// only.
-const Builder::Limit* missing_limit(const Attempt& failed) {
+const converter::Builder::Limit* missing_limit(const Attempt& failed) {
   if (!failed.failure || !failed.report.empty()) return nullptr;
-  const std::string& message = failed.failure->message();
-  if (message.find("not known to be equal") == std::string::npos) return nullptr;
-  for (const Builder::Limit& limit : failed.limits)
-    if (message.find(limit.text) != std::string::npos) return &limit;
-  return nullptr;
+  return converter::missing_limit(*failed.failure, failed.limits);
 }
 
 }  // namespace
@@ -363,9 +358,8 @@ std::unique_ptr<Graph> convert_torchscript(const ts::Program& program, const Con
   Attempt result = attempt(program, method, assumed, false);
   const bool with_states = result.has_states && result.report.empty();
   if (with_states) result = attempt(program, method, assumed, true);
-  while (const Builder::Limit* limit = missing_limit(result)) {
-    assumptions.push_back({ConvertNote::Kind::assumption,
-                           fmt::format("{} is at most {} ({})", limit->symbol, limit->max, limit->where)});
+  while (const auto* limit = missing_limit(result)) {
+    assumptions.push_back(converter::assumption_of(*limit));
     assumed.symbols[limit->symbol].max = limit->max;
     result = attempt(program, method, assumed, with_states);
   }

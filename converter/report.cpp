@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "converter/alternatives.h"
+#include "converter/report_text.h"
 
 namespace tenon {
 
@@ -33,13 +34,10 @@ void UnsupportedReport::add_operator(std::string_view name, std::string_view rea
   u.nearest = std::move(alternative.nearest);
 }
 
-Error UnsupportedReport::to_error() const {
+std::string list_text(const UnsupportedReport& report) {
   constexpr std::size_t shown = 3;
-  bool can_be_brought = false;
-  std::string text = uses.size() == 1
-                         ? "the model uses something that Tenon does not support:"
-                         : fmt::format("the model uses {} things that Tenon does not support:", uses.size());
-  for (const UnsupportedUse& use : uses) {
+  std::string text;
+  for (const UnsupportedUse& use : report.uses) {
     text += fmt::format("\n  {}: {}", use.what, use.reason);
     if (use.count > 1) text += fmt::format(" ({} times)", use.count);
     for (std::size_t i = 0; i < std::min(shown, use.places.size()); ++i)
@@ -48,10 +46,16 @@ Error UnsupportedReport::to_error() const {
       text += fmt::format("\n    and {} other places", use.places.size() - shown);
     if (!use.hint.empty()) text += fmt::format("\n    instead: {}", use.hint);
     if (!use.nearest.empty()) text += fmt::format("\n    nearest supported: {}", use.nearest);
-    can_be_brought |= use.is_operator;
   }
-  Error e(text, Exit::unsupported);
-  if (can_be_brought)
+  return text;
+}
+
+Error UnsupportedReport::to_error() const {
+  const std::string head =
+      uses.size() == 1 ? "the model uses something that Tenon does not support:"
+                       : fmt::format("the model uses {} things that Tenon does not support:", uses.size());
+  Error e(head + list_text(*this), Exit::unsupported);
+  if (std::any_of(uses.begin(), uses.end(), [](const UnsupportedUse& u) { return u.is_operator; }))
     e.hint("bring an operator of your own: --operators LIBRARY.so (docs/custom_operators.md)");
   return e;
 }

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "base/utf8.h"
 #include "fusion/outline.h"
 #include "fusion/replaced.h"
 #include "ir/ops/control.h"
@@ -14,7 +15,7 @@ namespace {
 
 std::string escaped(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : valid_utf8(text)) {
     if (c == '"' || c == '\\') out += '\\';
     out += c;
   }
@@ -57,6 +58,7 @@ class Writer {
     for (std::size_t i = 0; i < n.num_outputs(); ++i) ids_[n.output(i)] = id;
     boxes_[&n] = id;
     box(id, n.op().name(), n.source.modules_text());
+    for (std::size_t i = 0; i < n.regions().size(); ++i) region(n, i);
   }
 
   void open_cluster(std::string_view label) {
@@ -64,6 +66,13 @@ class Writer {
         "  subgraph cluster_{} {{ label={}; style=\"rounded,filled\"; fillcolor=gray95; "
         "color=gray60; fontname=\"sans-serif\"; fontsize=10\n",
         clusters_++, quoted(label));
+  }
+
+  // What an if or a loop runs stands in a cluster beside its box.
+  void region(const Node& n, std::size_t i) {
+    open_cluster(n.regions().size() == 1 ? "body" : i == 0 ? "then" : "else");
+    for (const auto& member : n.region(i).nodes()) own_group(*member);
+    out_ += "  }\n";
   }
 
   // A fused node is a cluster of its members, whose values stand for the node's.
@@ -98,19 +107,26 @@ class Writer {
     return found == ids_.end() ? nullptr : &found->second;
   }
 
-  void edge(const Value* from, const std::string& to) {
+  void edge(const Value* from, const std::string& to, std::string_view style = "") {
     if (const std::string* id = id_of(from))
-      out_ += fmt::format("  {} -> {} [label={}]\n", *id, to, quoted(from->type().str()));
+      out_ += fmt::format("  {} -> {} [label={}{}]\n", *id, to, quoted(from->type().str()), style);
   }
 
   void edges(const Node& n) {
-    if (boxes_.contains(&n)) {
-      for (const Value* v : n.inputs()) edge(v, boxes_.at(&n));
-      return;
+    const auto drawn = boxes_.find(&n);
+    if (drawn != boxes_.end())
+      for (const Value* v : n.inputs()) edge(v, drawn->second);
+    const auto rules = n.op().info().region_rules;
+    for (const auto& inner : n.regions()) {
+      for (const auto& p : inner->parameters()) {
+        const auto input = rules->input_of(n.op().self(), p->index());
+        const std::string* id = input ? id_of(n.input(*input)) : &drawn->second;  // a loop gives the step
+        if (id) ids_[p.get()] = std::string(*id);
+      }
+      for (const auto& member : inner->nodes()) edges(*member);
+      if (drawn != boxes_.end())
+        for (const Value* v : inner->results()) edge(v, drawn->second, ", style=dashed");
     }
-    for (const auto& member : n.region().nodes())
-      for (const Value* v : member->inputs())
-        edge(v->kind() == Value::Kind::parameter ? n.input(v->index()) : v, boxes_.at(member.get()));
   }
 
   void results() {

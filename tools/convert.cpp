@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "exporter/forms.h"
 #include "ir/bind.h"
 #include "ir/print.h"
 #include "report/conversion.h"
@@ -193,28 +194,36 @@ Model opened(const ConvertVerb& o, Progress& progress) {
   }
 }
 
+std::string done_text(const Model& model, const exporter::Form& form) {
+  if (form.suffix != ".tenon") return std::string(form.holds);
+  return fmt::format("{} nodes, {} rewrites", model.graph->body().nodes().size(),
+                     model.fusion.rewrites.size());
+}
+
 int convert(const ConvertVerb& o) {
   const std::string target = output_path(o);
   std::error_code missing;
   if (std::filesystem::equivalent(target, o.model.path, missing))
-    throw error("the artifact would replace the model it is made from").at(target).hint("give another -o");
+    throw error("the output would replace the model it is made from").at(target).hint("give another -o");
+  const exporter::Form& form = exporter::form_of(target);
   Progress progress;
   check_is_file(o.json);
   check_outputs_apart({o.json, target});
   Model model = opened(o, progress);
-  if (!model.is_source())
+  const bool only_shows = o.explain || o.report || !o.print_ir.empty();
+  if (!model.is_source() && (only_shows || form.suffix == ".tenon"))
     throw error("this is an artifact already").at(o.model.path).hint("give the source model");
   progress.say("");
   if (!o.print_ir.empty()) print_stage(model, o.print_ir, o.model);
   if (o.explain) explain(model.fusion);
   if (o.report) fmt::print("{}", conversion_text(model));
-  const bool only_shows = o.explain || o.report || !o.print_ir.empty();
   if (o.output.empty() && only_shows) {
     if (!o.json.empty()) write_text(o.json, json_text(conversion_json(model)));
     return 0;
   }
-  model.facts["verified"] = "no";
-  if (!o.no_verify) {
+  const bool verifies = model.is_source() && form.runs && !o.no_verify;
+  if (model.is_source()) model.facts["verified"] = "no";
+  if (verifies) {
     progress.say(fmt::format("verifying against {}", runner_of(model)));
     SourceCheck(o, model).run();
   }
@@ -222,26 +231,29 @@ int convert(const ConvertVerb& o) {
   model.facts["source"] = std::filesystem::path(o.model.path).filename().string();
   for (std::size_t i = 0; i < model.notes.size(); ++i)
     model.facts[fmt::format("note.{}", i)] = model.notes[i].text;
-  save_artifact({.graph = model.graph, .goldens = model.goldens, .notes = model.facts}, target);
+  const std::vector<std::string> lacking = form.write(model, target);
   if (!o.json.empty()) write_text(o.json, json_text(conversion_json(model)));
   progress.say("");
   for (const ConvertNote& n : model.notes) fmt::print("note: {}\n", n.text);
-  fmt::print("{}: {} nodes, {} rewrites, {}\n", target, model.graph->body().nodes().size(),
-             model.fusion.rewrites.size(),
-             o.no_verify ? "not verified"
-                         : fmt::format("equal to {} ({})", runner_of(model), model.facts["verified"]));
+  for (const std::string& sentence : lacking) fmt::print("note: {}\n", sentence);
+  fmt::print("{}: {}{}\n", target, done_text(model, form),
+             !form.runs ? ""
+             : verifies ? fmt::format(", equal to {} ({})", runner_of(model), model.facts["verified"])
+                        : ", not verified");
   return 0;
 }
 
 }  // namespace
 
 void add_convert(CLI::App& app, int& exit_code) {
-  auto* verb = app.add_subcommand("convert",
-                                  "Convert a model, fuse it, check it against the source, write an artifact");
+  auto* verb = app.add_subcommand(
+      "convert", "Convert a model, fuse it, check it against the source, write an artifact or ONNX");
   auto o = std::make_shared<ConvertVerb>();
   o->model.add_model(*verb);
   o->model.add_run(*verb);
-  verb->add_option("-o,--output", o->output, "The artifact (default: the model's name with .tenon)");
+  verb->add_option(
+      "-o,--output", o->output,
+      "What to write, by its suffix: " + exporter::forms_text() + " (default: the model's name with .tenon)");
   verb->add_option("--print-ir", o->print_ir, "Show the graph at a stage")
       ->check(CLI::IsMember({"imported", "fused", "planned"}));
   verb->add_flag("--explain-fusion", o->explain, "Say what fused, what did not and why");

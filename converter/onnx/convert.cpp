@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "converter/finish.h"
+#include "converter/limits.h"
 #include "converter/onnx/importer.h"
 #include "converter/onnx/inputs.h"
 
@@ -45,34 +46,59 @@ void add_outputs(const ModelProto& model, const Operands& outputs, Values& value
   }
 }
 
+/// The graph, or what stands in its way.
+struct Attempt {
+  std::unique_ptr<Graph> graph = std::make_unique<Graph>("main");
+  UnsupportedReport report;
+  ConvertNotes notes;
+  std::vector<Builder::Limit> limits;
+  std::optional<Error> failure;
+};
+
+Attempt attempt(const ModelProto& model, const ConvertOptions& options) {
+  Attempt out;
+  out.graph->symbols = options.symbols;
+  Builder builder(*out.graph);
+  try {
+    Values values(builder, out.notes);
+    Importer importer(model, values, out.report);
+    const Operands outputs = importer.run(make_inputs(model, options, values));
+    builder.set_source({});
+    if (out.report.empty()) add_outputs(model, outputs, values, out.report);
+    if (out.report.empty()) values.add_checks();
+  } catch (const Error& e) {
+    if (out.report.empty()) out.failure = e;
+  }
+  out.limits = builder.limits();
+  return out;
+}
+
 }  // namespace
 
 std::unique_ptr<Graph> convert(const ModelProto& model, const ConvertOptions& options) {
   if (options.method != "forward")
     throw error("an ONNX model has no method '{}'", options.method).at(model.path.string());
-  auto graph = std::make_unique<Graph>("main");
-  graph->symbols = options.symbols;
-  UnsupportedReport report;
-  ConvertNotes notes;
-  try {
-    Builder builder(*graph);
-    Values values(builder, notes);
-    Importer importer(model, values, report);
-    const Operands outputs = importer.run(make_inputs(model, options, values));
-    builder.set_source({});
-    if (report.empty()) add_outputs(model, outputs, values, report);
-    if (report.empty()) values.add_checks();
-  } catch (Error& e) {
-    if (report.empty()) {
-      if (e.where().empty()) e.at(model.path.string());
-      throw;
-    }
+  ConvertOptions assumed = options;
+  ConvertNotes assumptions;
+  Attempt result = attempt(model, assumed);
+  const auto missing = [&] {
+    return result.failure ? missing_limit(*result.failure, result.limits) : nullptr;
+  };
+  while (const Builder::Limit* limit = missing()) {
+    assumptions.push_back(assumption_of(*limit));
+    assumed.symbols[limit->symbol].max = limit->max;
+    result = attempt(model, assumed);
   }
-  if (options.report) *options.report = report;
-  if (options.notes) *options.notes = notes;
-  if (!report.empty()) throw report.to_error().at(model.path.string());
-  finish(*graph);
-  return graph;
+  result.notes.insert(result.notes.end(), assumptions.begin(), assumptions.end());
+  if (options.report) *options.report = result.report;
+  if (options.notes) *options.notes = result.notes;
+  if (!result.report.empty()) throw result.report.to_error().at(model.path.string());
+  if (result.failure) {
+    if (result.failure->where().empty()) result.failure->at(model.path.string());
+    throw *result.failure;
+  }
+  finish(*result.graph);
+  return std::move(result.graph);
 }
 
 }  // namespace tenon::converter::onnx

@@ -29,9 +29,24 @@ Ref from_start(const Call& call, std::size_t i, const Dim& size) {
   return where(indices < indices.literal(0), indices + dim_value(size, indices), indices);
 }
 
+/// One place that is known is a slice, as PyTorch's x[:, 0] is.
+std::optional<Ref> known_place(const Call& call, const Ref& x, std::int64_t axis) {
+  const auto data = call.values.data(call.operand(1));
+  if (!data || data->rank() != 0) return std::nullopt;
+  const auto at = static_cast<std::size_t>(axis);
+  const std::int64_t index = data->get_int();
+  const Dim place = index < 0 ? x.shape()[at] + index : Dim(index);
+  if (!known_less(place, x.shape()[at]).value_or(false) || known_less(place, 0).value_or(true))
+    return std::nullopt;
+  Shape shape = x.shape();
+  shape.erase(shape.begin() + axis);
+  return reshape(slice(x, axis, place, place + 1), shape);
+}
+
 Operands gather_axis(Call& call) {
   const Ref x = call.tensor(0);
   const std::int64_t axis = call.axis(x.rank(), 0);
+  if (const auto slice = known_place(call, x, axis)) return {*slice};
   return {index_select(x, axis, from_start(call, 1, x.shape()[static_cast<std::size_t>(axis)]))};
 }
 

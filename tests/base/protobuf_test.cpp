@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/input_file.h"
+#include "base/protobuf_writer.h"
 
 namespace tenon {
 namespace {
@@ -63,6 +65,37 @@ TEST(Protobuf, AFieldOfAnotherKindIsAnError) {
   ProtobufReader reader(message);
   ASSERT_TRUE(reader.next());
   EXPECT_THROW(reader.text(), Error);
+}
+
+TEST(Protobuf, WhatIsWrittenIsRead) {
+  ProtobufWriter inner;
+  inner.integer(1, -2);
+  inner.later(2, 5, [](AtomicFile& file) { file.write("later"); });
+  inner.text(3, "behind it");
+  ProtobufWriter message;
+  message.text(1, std::string(300, 'x'));
+  message.message(2, std::move(inner));
+  message.real(3, 0.5F);
+  const std::filesystem::path path = ::testing::TempDir() + "tenon-message";
+  AtomicFile file(path);
+  message.write(file);
+  EXPECT_EQ(file.size(), message.size());
+  file.commit();
+  const std::vector<std::byte> written = InputFile(path).read_all();
+  ProtobufReader outer(written);
+  ASSERT_TRUE(outer.next());
+  EXPECT_EQ(outer.text(), std::string(300, 'x'));
+  ASSERT_TRUE(outer.next());
+  ProtobufReader part(outer.bytes());
+  ASSERT_TRUE(part.next());
+  EXPECT_EQ(part.integer(), -2);
+  ASSERT_TRUE(part.next());
+  EXPECT_EQ(part.text(), "later");
+  ASSERT_TRUE(part.next());
+  EXPECT_EQ(part.text(), "behind it");
+  ASSERT_TRUE(outer.next());
+  EXPECT_EQ(outer.real(), 0.5F);
+  EXPECT_FALSE(outer.next());
 }
 
 }  // namespace

@@ -1,0 +1,139 @@
+// Reading and writing at places that a tensor names.
+#include "ir/ops/index.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "exporter/onnx/table.h"
+#include "ir/ops/index_places.h"
+#include "ir/ops/reference.h"
+
+namespace tenon::exporter::onnx {
+namespace {
+
+AttributeProto axis_of(std::int64_t axis) { return {"axis", axis}; }
+
+/// ONNX's indices are i64 (i32 too, but not everywhere).
+Operand places(Writer& w, const Value* v) { return w.cast(w.value(v), DType::i64); }
+
+bool write_index_select(Writer& w, const Node& n) {
+  w.set(n.output(),
+        w.add("Gather", {w.value(n.input(0)), places(w, n.input(1))}, {axis_of(n.as<IndexSelect>()->axis)}));
+  return true;
+}
+
+bool write_gather(Writer& w, const Node& n) {
+  w.set(n.output(), w.add("GatherElements", {w.value(n.input(0)), places(w, n.input(1))},
+                          {axis_of(n.as<Gather>()->axis)}));
+  return true;
+}
+
+Operand transposed(Writer& w, const Operand& x, const Axes& order) {
+  return std::is_sorted(order.begin(), order.end()) ? x : w.add("Transpose", {x}, {{"perm", order}});
+}
+
+/// What the tensors of indices name, one coordinate after the other: i64[places..., axes].
+Operand coordinates(Writer& w, std::span<Value* const> indices, const Shape& shape) {
+  Operands parts;
+  const Operand last = w.integers({-1});
+  for (const Value* v : indices) {
+    Operand each = places(w, v);
+    if (v->shape() != shape) each = w.add("Expand", {each, w.sizes(shape)});
+    parts.push_back(w.add("Unsqueeze", {each, last}));
+  }
+  return parts.size() == 1 ? parts[0] : w.add("Concat", parts, {axis_of(-1)});
+}
+
+Shape broadcast_shape(std::span<Value* const> indices) {
+  Shape out;
+  for (const Value* v : indices) out = broadcast(out, v->shape());
+  return out;
+}
+
+bool write_index(Writer& w, const Node& n) {
+  const Axes& axes = n.as<IndexAt>()->axes;
+  const Operand x = w.value(n.input(0));
+  const std::size_t rank = n.input(0)->rank();
+  const auto indices = std::span(n.inputs()).subspan(1);
+  if (axes.size() == 1) {
+    w.set(n.output(), w.add("Gather", {x, places(w, indices[0])}, {axis_of(axes[0])}));
+    return true;
+  }
+  const Shape shape = broadcast_shape(indices);
+  const Operand read =
+      w.add("GatherND", {transposed(w, x, listed_first(rank, axes)), coordinates(w, indices, shape)});
+  const Axes order = places_first(n.output()->rank(), places_front(axes), shape.size());
+  w.set(n.output(), transposed(w, read, inverse(order)));
+  return true;
+}
+
+bool write_index_put(Writer& w, const Node& n) {
+  const auto& op = *n.as<IndexPut>();
+  const Shape& x = n.input(0)->shape();
+  const auto indices = std::span(n.inputs()).subspan(2);
+  const Shape shape = broadcast_shape(indices), target = indexed_shape(x, op.axes, shape);
+  const Axes order = listed_first(x.size(), op.axes);
+  Operand values = w.value(n.input(1));
+  if (n.input(1)->shape() != target) values = w.add("Expand", {values, w.sizes(target)});
+  values = transposed(w, values, places_first(target.size(), places_front(op.axes), shape.size()));
+  const Operand written =
+      w.add("ScatterND", {transposed(w, w.value(n.input(0)), order), coordinates(w, indices, shape), values},
+            {{"reduction", std::string(op.accumulate ? "add" : "none")}});
+  w.set(n.output(), transposed(w, written, inverse(order)));
+  return true;
+}
+
+bool write_scatter(Writer& w, const Node& n) {
+  const auto& op = *n.as<Scatter>();
+  constexpr std::array words = {"none", "add", "mul", "max", "min"};
+  if (op.reduce == Reduce::mean) throw unsupported("ONNX does not average what falls on one place");
+  if (op.reduce != Reduce::none && !op.include_self)
+    throw unsupported("ONNX reduces together with what is there (include_self)");
+  Operand source = w.value(n.input(2));
+  const Shape &covered = n.input(1)->shape(), &shape = n.input(2)->shape();
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] != covered[i])
+      source = w.add(
+          "Slice", {source, w.integers({0}), w.size(covered[i]), w.integers({static_cast<std::int64_t>(i)})});
+  w.set(n.output(),
+        w.add("ScatterElements", {w.value(n.input(0)), places(w, n.input(1)), source},
+              {axis_of(op.axis), {"reduction", std::string(words[static_cast<std::size_t>(op.reduce)])}}));
+  return true;
+}
+
+bool write_index_add(Writer& w, const Node& n) {
+  const std::int64_t axis = n.as<IndexAdd>()->axis;
+  const Shape& shape = n.input(2)->shape();
+  Index along(shape.size(), 1);
+  along[static_cast<std::size_t>(axis)] = -1;
+  const Operand indices =
+      w.add("Expand", {w.add("Reshape", {places(w, n.input(1)), w.integers(along)}), w.sizes(shape)});
+  w.set(n.output(), w.add("ScatterElements", {w.value(n.input(0)), indices, w.value(n.input(2))},
+                          {axis_of(axis), {"reduction", std::string("add")}}));
+  return true;
+}
+
+bool write_one_hot(Writer& w, const Node& n) {
+  w.set(n.output(),
+        w.add("OneHot", {places(w, n.input()), w.size(n.as<OneHot>()->classes), w.integers({0, 1})},
+              {axis_of(-1)}));
+  return true;
+}
+
+}  // namespace
+
+std::span<const Entry> index_entries() {
+  static constexpr std::array entries = {
+      Entry{"gather", write_gather},
+      Entry{"index", write_index},
+      Entry{"index_add", write_index_add},
+      Entry{"index_put", write_index_put},
+      Entry{"index_select", write_index_select},
+      Entry{"one_hot", write_one_hot},
+      Entry{"scatter", write_scatter},
+  };
+  return entries;
+}
+
+}  // namespace tenon::exporter::onnx

@@ -1,0 +1,254 @@
+// Arithmetic, comparisons and activations that are not one to one.
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "base/error.h"
+#include "exporter/onnx/table.h"
+#include "ir/ops/activation.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/logic.h"
+#include "ir/ops/math.h"
+
+namespace tenon::exporter::onnx {
+namespace {
+
+using Refs = std::span<const Ref>;
+
+Operands operands_of(Writer& w, const Node& n) {
+  Operands out;
+  for (const Value* v : n.inputs()) out.push_back(w.value(v));
+  return out;
+}
+
+bool write_cast(Writer& w, const Node& n) {
+  w.set(n.output(), w.cast(w.value(n.input()), n.as<Cast>()->to));
+  return true;
+}
+
+bool write_not_equal(Writer& w, const Node& n) {
+  w.set(n.output(), w.add("Not", {w.add("Equal", operands_of(w, n), {}, DType::boolean)}));
+  return true;
+}
+
+/// ONNX divides whole numbers towards zero.
+bool write_trunc_div(Writer& w, const Node& n) {
+  if (is_float(n.output()->dtype())) return false;
+  w.set(n.output(), w.add("Div", operands_of(w, n)));
+  return true;
+}
+std::vector<Ref> trunc_div(const Node&, Refs in) { return {apply(Trunc{}, {in[0] / in[1]})}; }
+
+bool write_fmod(Writer& w, const Node& n) {
+  w.set(n.output(), w.add("Mod", operands_of(w, n), {{"fmod", std::int64_t{1}}}));
+  return true;
+}
+
+Ref has_other_sign(const Ref& rest, const Ref& divisor) {
+  const Ref zero = rest.literal(0);
+  return logical_and(not_equal(rest, zero), not_equal(rest < zero, divisor < zero));
+}
+
+/// Whole numbers are ONNX's Mod.
+std::vector<Ref> remainder(const Node&, Refs in) {
+  const Ref rest = apply(Fmod{}, {in[0], in[1]});
+  return {where(has_other_sign(rest, in[1]), rest + in[1], rest)};
+}
+
+/// The exact floor of the exact quotient (base/scalar.h).
+std::vector<Ref> floor_div(const Node&, Refs in) {
+  const Ref rest = apply(Fmod{}, {in[0], in[1]});
+  if (!is_float(in[0].dtype())) {
+    const Ref quotient = apply(TruncDiv{}, {in[0], in[1]});
+    return {where(has_other_sign(rest, in[1]), quotient - 1.0, quotient)};
+  }
+  const Ref exact = (in[0] - rest) / in[1];
+  const Ref quotient = where(has_other_sign(rest, in[1]), exact - 1.0, exact);
+  const Ref below = floor(quotient);
+  const Ref rounded = where(quotient - below > below.literal(0.5), below + 1.0, below);
+  return {where(equal(in[1], in[1].literal(0)), in[0] / in[1], rounded)};
+}
+
+/// The other one where one is NaN.
+template <class Op>
+std::vector<Ref> without_nan(const Node&, Refs in) {
+  const Ref both = apply(Op{}, {in[0], in[1]});
+  if (!is_float(in[0].dtype())) return {both};
+  const auto is_nan = [](const Ref& r) { return apply(IsNan{}, {r}); };
+  return {where(is_nan(in[0]), in[1], where(is_nan(in[1]), in[0], both))};
+}
+
+bool write_clamp(Writer& w, const Node& n) {
+  const auto& op = *n.as<Clamp>();
+  const Operand x = w.value(n.input());
+  const auto bound = [&](const std::optional<double>& b) { return b ? w.number(*b, x.dtype) : Operand{}; };
+  w.set(n.output(), w.add("Clip", {x, bound(op.min), bound(op.max)}));
+  return true;
+}
+
+bool write_hardsigmoid(Writer& w, const Node& n) {
+  if (n.output()->dtype() == DType::f64) return false;
+  w.set(n.output(), w.add("HardSigmoid", {w.value(n.input())}, {{"alpha", 1.0 / 6}, {"beta", 0.5}}));
+  return true;
+}
+
+/// The slope may only be stretched to x.
+bool write_prelu(Writer& w, const Node& n) {
+  if (n.output()->shape() != n.input(0)->shape() || n.output()->dtype() == DType::f64) return false;
+  w.set(n.output(), w.add("PRelu", operands_of(w, n)));
+  return true;
+}
+
+bool write_pow(Writer& w, const Node& n) {
+  if (!is_float(n.output()->dtype())) return false;
+  w.set(n.output(), w.add("Pow", operands_of(w, n)));
+  return true;
+}
+
+/// Whole numbers wrap around; ONNX Runtime's power of them is that of floats.
+std::vector<Ref> pow_of(const Node&, Refs in) {
+  constexpr std::int64_t most = 64;
+  const Value* exponent = in[1].value();
+  const bool is_literal = exponent->kind() == Value::Kind::literal;
+  if (!is_literal || exponent->tensor().get_int() < 1 || exponent->tensor().get_int() > most)
+    throw unsupported("whole numbers to a power that the model computes");
+  std::optional<Ref> product;
+  Ref square = in[0];
+  for (std::int64_t left = exponent->tensor().get_int(); left > 0; left >>= 1) {
+    if (left & 1) product = product ? *product * square : square;
+    if (left > 1) square = square * square;
+  }
+  return {*product};
+}
+
+std::vector<Ref> rsqrt_of(const Node&, Refs in) { return {reciprocal(sqrt(in[0]))}; }
+std::vector<Ref> exp2_of(const Node&, Refs in) { return {pow(in[0].literal(2), in[0])}; }
+std::vector<Ref> log2_of(const Node&, Refs in) { return {log(in[0]) * (1 / std::numbers::ln2)}; }
+std::vector<Ref> log10_of(const Node&, Refs in) { return {log(in[0]) * (1 / std::numbers::ln10)}; }
+
+/// Near zero by tanh: exp(x) - 1 = 2 t / (1 - t) for t = tanh(x / 2).
+std::vector<Ref> expm1_of(const Node&, Refs in) {
+  const Ref& x = in[0];
+  const Ref t = tanh(x * 0.5);
+  return {where(abs(x) < x.literal(1), t * 2.0 / (1.0 - t), exp(x) - 1.0)};
+}
+
+/// log(u) x / (u - 1) for u = 1 + x as it is rounded. Source: W. Kahan, cited by D. Goldberg, What every
+/// computer scientist should know about floating-point arithmetic, theorem 4.
+std::vector<Ref> log1p_of(const Node&, Refs in) {
+  const Ref& x = in[0];
+  const Ref u = x + 1.0;
+  const Ref rounded = u - 1.0;
+  const Ref is_exact = equal(rounded, x);  // where x is infinite, too
+  return {where(equal(rounded, x.literal(0)), x, where(is_exact, log(u), log(u) * (x / rounded)))};
+}
+
+std::vector<Ref> trunc_of(const Node&, Refs in) {
+  if (!is_float(in[0].dtype())) return {in[0]};
+  return {where(in[0] < in[0].literal(0), apply(Ceil{}, {in[0]}), floor(in[0]))};
+}
+
+/// Whole numbers are rounded already, and neither NaN nor infinite.
+std::vector<Ref> itself(const Node&, Refs in) { return {in[0]}; }
+std::vector<Ref> never(const Node&, Refs in) { return {not_equal(in[0], in[0])}; }
+
+std::vector<Ref> isfinite_of(const Node&, Refs in) {
+  const Ref& x = in[0];
+  if (!is_float(x.dtype())) return {equal(x, x)};
+  return {logical_not(apply(LogicalOr{}, {apply(IsInf{}, {x}), apply(IsNan{}, {x})}))};
+}
+
+bool write_bit_not(Writer& w, const Node& n) {
+  const Operand x = w.value(n.input());
+  w.set(n.output(), w.add(x.dtype == DType::boolean ? "Not" : "BitwiseNot", {x}));
+  return true;
+}
+
+/// Minus zero is what divides one into minus infinity.
+Ref sign_bit(const Ref& x) {
+  const Ref zero = x.literal(0);
+  const Ref below = x < zero;
+  if (!is_float(x.dtype())) return below;
+  return logical_or(below, logical_and(equal(x, zero), reciprocal(x) < zero));
+}
+std::vector<Ref> signbit_of(const Node&, Refs in) { return {sign_bit(in[0])}; }
+std::vector<Ref> copysign_of(const Node&, Refs in) {
+  const Ref size = abs(in[0]);
+  return {where(sign_bit(in[1]), -size, size)};
+}
+
+/// In two steps, each a power of two that a float holds.
+std::vector<Ref> ldexp_of(const Node&, Refs in) {
+  const Ref half = floor(in[1] * 0.5);
+  const auto power = [](const Ref& exponent) { return pow(exponent.literal(2), exponent); };
+  return {in[0] * power(half) * power(in[1] - half)};
+}
+
+/// ONNX shifts numbers without a sign; bits that go to the left have none.
+bool write_shift(Writer& w, const Node& n, const char* direction, bool keeps_sign) {
+  const DType dtype = n.output()->dtype();
+  const bool is_unsigned =
+      dtype == DType::u8 || dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64;
+  if (keeps_sign && !is_unsigned) return false;
+  Operands in = operands_of(w, n);
+  for (Operand& o : in) o = w.cast(o, DType::u64);
+  w.set(n.output(), w.cast(w.add("BitShift", in, {{"direction", std::string(direction)}}), dtype));
+  return true;
+}
+bool write_shift_left(Writer& w, const Node& n) { return write_shift(w, n, "LEFT", false); }
+bool write_shift_right(Writer& w, const Node& n) { return write_shift(w, n, "RIGHT", true); }
+
+/// The floor of a / 2^b; far to the right the sign is left.
+std::vector<Ref> shift_right_of(const Node&, Refs in) {
+  const Ref a = cast(DType::i64, in[0]), b = cast(DType::i64, in[1]);
+  const Ref zero = b.literal(0), is_far = logical_or(b<zero, b> b.literal(62));
+  const Ref power = apply(ShiftLeft{}, {b.literal(1), where(is_far, zero, b)});
+  const Ref sign = where(a < a.literal(0), a.literal(-1), 0);
+  return {cast(in[0].dtype(), where(is_far, sign, apply(FloorDiv{}, {a, power})))};
+}
+
+}  // namespace
+
+std::span<const Entry> pointwise_entries() {
+  static constexpr std::array entries = {
+      Entry{.name = "div", .mapping = "Div(a, b)"},
+      Entry{.name = "maximum", .mapping = "Max(a, b)"},
+      Entry{.name = "minimum", .mapping = "Min(a, b)"},
+      Entry{"pow", write_pow, pow_of},
+      Entry{.name = "selu", .mapping = "Selu(x)"},
+      Entry{"bit_not", write_bit_not},
+      Entry{"cast", write_cast},
+      Entry{"ceil", nullptr, itself},
+      Entry{"clamp", write_clamp},
+      Entry{"copysign", nullptr, copysign_of},
+      Entry{"exp2", nullptr, exp2_of},
+      Entry{"expm1", nullptr, expm1_of},
+      Entry{"floor", nullptr, itself},
+      Entry{"floor_div", nullptr, floor_div},
+      Entry{"fmax", nullptr, without_nan<Maximum>},
+      Entry{"fmin", nullptr, without_nan<Minimum>},
+      Entry{"fmod", write_fmod},
+      Entry{"hardsigmoid", write_hardsigmoid},
+      Entry{"isfinite", nullptr, isfinite_of},
+      Entry{"isinf", nullptr, never},
+      Entry{"isnan", nullptr, never},
+      Entry{"ldexp", nullptr, ldexp_of},
+      Entry{"log10", nullptr, log10_of},
+      Entry{"log1p", nullptr, log1p_of},
+      Entry{"log2", nullptr, log2_of},
+      Entry{"not_equal", write_not_equal},
+      Entry{"prelu", write_prelu},
+      Entry{"remainder", nullptr, remainder},
+      Entry{"round", nullptr, itself},
+      Entry{"rsqrt", nullptr, rsqrt_of},
+      Entry{"shift_left", write_shift_left},
+      Entry{"shift_right", write_shift_right, shift_right_of},
+      Entry{"signbit", nullptr, signbit_of},
+      Entry{"trunc", nullptr, trunc_of},
+      Entry{"trunc_div", write_trunc_div, trunc_div},
+  };
+  return entries;
+}
+
+}  // namespace tenon::exporter::onnx
