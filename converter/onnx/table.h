@@ -30,6 +30,7 @@ std::span<const Entry> norm_entries();
 std::span<const Entry> pointwise_entries();
 std::span<const Entry> quantize_entries();
 std::span<const Entry> reduction_entries();
+std::span<const Entry> resize_entries();
 std::span<const Entry> rnn_entries();
 std::span<const Entry> sampling_entries();
 std::span<const Entry> sequence_entries();
