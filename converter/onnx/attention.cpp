@@ -1,4 +1,4 @@
-// Attention and rotary embeddings.
+// Attention of the standard.
 #include "ir/ops/attention.h"
 
 #include <array>
@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "converter/onnx/heads.h"
 #include "converter/onnx/open_node.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/arithmetic.h"
@@ -26,40 +27,6 @@ namespace {
 
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
-/// [batch, length, heads * width] as [batch, heads, length, width]; what has 4 axes stays.
-Ref with_heads(const Ref& x, std::int64_t heads) {
-  if (x.rank() == 4) return x;
-  check_rank("a query, key or value", x.type(), 3);
-  if (heads < 1) throw error("{} heads", heads);
-  const Shape& s = x.shape();
-  return permute(reshape(x, {s[0], s[1], Dim(heads), floor_div(s[2], Dim(heads))}), {0, 2, 1, 3});
-}
-
-Ref without_heads(const Ref& x) {
-  const Shape& s = x.shape();
-  return reshape(permute(x, {0, 2, 1, 3}), {s[0], s[2], s[1] * s[3]});
-}
-
-/// Each head as often as queries share it.
-Ref shared(const Ref& x, const Dim& heads) {
-  const Shape& s = x.shape();
-  if (s[1] == heads) return x;
-  const Dim times = floor_div(heads, s[1]);
-  return reshape(expand(reshape(x, {s[0], s[1], Dim(1), s[2], s[3]}), {s[0], s[1], times, s[2], s[3]}),
-                 {s[0], heads, s[2], s[3]});
-}
-
-/// What a query may see: bools that allow and a bias that is added; both may be missing.
-struct Mask {
-  Ref allowed, bias;
-
-  void allow(const Ref& more) { allowed = allowed ? logical_and(allowed, more) : more; }
-  Ref joined() const {
-    if (!bias) return allowed;
-    return allowed ? where(allowed, bias, minus_infinity) : bias;
-  }
-};
-
 /// The mask without its last keys where it is shorter than these.
 Ref padded_mask(const Ref& mask, const Dim& keys) {
   const Dim missing = keys - mask.shape().back();
@@ -69,34 +36,19 @@ Ref padded_mask(const Ref& mask, const Dim& keys) {
   return pad(mask, pads, is_bool(mask.dtype()) ? 0 : minus_infinity);
 }
 
-struct AttentionCall {
-  Ref q, k, v;
-  Mask mask;
-  bool is_causal_alone = false;
-};
-
 /// The causal and the window condition compare places of keys with those of queries, moved by an offset.
-void restrict_places(const Call& call, AttentionCall& a, const Ref& offset) {
-  const bool causal = call.integer("is_causal", 0) != 0;
-  const std::int64_t left = call.integer("left_window_size", -1),
-                     right = call.integer("right_window_size", -1);
-  if (!causal && left < 0 && right < 0) return;
-  if (causal && left < 0 && right < 0 && !offset && !a.mask.allowed && !a.mask.bias) {
-    a.is_causal_alone = true;
-    return;
-  }
-  const Place& place = call.build.place();
-  const Dim queries = a.q.shape()[2], keys = a.k.shape()[2];
-  Ref at = reshape(iota(queries, place), {queries, Dim(1)});
-  if (offset) at = at + offset;
-  const Ref ahead = iota(keys, place) - at;
-  if (causal) a.mask.allow(ahead <= ahead.literal(0));
-  if (left >= 0) a.mask.allow(ahead >= ahead.literal(static_cast<double>(-left)));
-  if (right >= 0) a.mask.allow(ahead <= ahead.literal(static_cast<double>(right)));
+void restrict_places(const Call& call, HeadAttention& a, const Ref& offset) {
+  const Reach reach{.causal = call.integer("is_causal", 0) != 0,
+                    .left = call.integer("left_window_size", -1),
+                    .right = call.integer("right_window_size", -1)};
+  if (reach.causal && reach.left < 0 && reach.right < 0 && !offset && !a.mask.allowed && !a.mask.bias)
+    a.is_causal = true;
+  else
+    a.restrict_places(reach, offset);
 }
 
 /// Written out, where more than the result is asked for.
-Operands written_out(const Call& call, const AttentionCall& a, const Operands& present, bool flat) {
+Operands written_out(const Call& call, const HeadAttention& a, const Operands& present, bool flat) {
   const DType dtype = a.q.dtype();
   const Dim& width = a.q.shape()[3];
   if (!call.has("scale") && !width.is_known()) throw unsupported("heads of unknown width ({})", width.str());
@@ -110,7 +62,7 @@ Operands written_out(const Call& call, const AttentionCall& a, const Operands& p
   if (cap > 0) scores = tanh(scores / cap) * cap;
   stages[1] = scores;
   Mask mask = a.mask;
-  if (a.is_causal_alone) {
+  if (a.is_causal) {
     const Ref at = reshape(iota(a.q.shape()[2], call.build.place()), {a.q.shape()[2], Dim(1)});
     mask.allow(iota(a.k.shape()[2], call.build.place()) <= at);
   }
@@ -130,7 +82,7 @@ Operands written_out(const Call& call, const AttentionCall& a, const Operands& p
 }
 
 Operands attention(Call& call) {
-  AttentionCall a{.q = call.tensor(0), .k = call.tensor(1), .v = call.tensor(2)};
+  HeadAttention a{.q = call.tensor(0), .k = call.tensor(1), .v = call.tensor(2)};
   const bool flat = a.q.rank() == 3;
   a.q = with_heads(a.q, call.integer("q_num_heads", 0));
   a.k = with_heads(a.k, call.integer("kv_num_heads", 0));
@@ -161,58 +113,9 @@ Operands attention(Call& call) {
   restrict_places(call, a, offset);
   const bool is_plain = call.number("softcap", 0) == 0 && !call.wants(3) && !call.has("softmax_precision");
   if (!is_plain) return written_out(call, a, present, flat);
-  Attention op{.causal = a.is_causal_alone};
-  if (call.has("scale")) op.scale = call.number("scale", 1);
-  std::vector<Ref> operands = {a.q, a.k, a.v};
-  if (const Ref mask = a.mask.joined()) operands.push_back(mask);
-  const Ref y = tenon::apply(op, operands);
+  if (call.has("scale")) a.scale = call.number("scale", 1);
+  const Ref y = a.result();
   return {flat ? without_heads(y) : y, present[0], present[1]};
-}
-
-/// Pairs of elements turned by angles whose cosines and sines are given for each place.
-Operands rotary_embedding(Call& call) {
-  Ref x = call.tensor(0), cosines = call.tensor(1), sines = call.tensor(2);
-  const bool flat = x.rank() == 3;
-  const Shape original = x.shape();
-  if (flat) {
-    const Dim heads(call.integer("num_heads", 0));
-    if (heads == Dim(0)) throw error("num_heads is missing");
-    x = reshape(x, {original[0], original[1], heads, floor_div(original[2], heads)});
-  } else {
-    check_rank("X", x.type(), 4);
-    x = permute(x, {0, 2, 1, 3});
-  }
-  if (call.has(3)) {
-    const Ref places = cast(DType::i64, call.tensor(3));
-    cosines = index_select(cosines, 0, places);
-    sines = index_select(sines, 0, places);
-  }
-  const auto beside_heads = [](const Ref& r) {
-    Shape shape = r.shape();
-    shape.insert(shape.end() - 1, Dim(1));
-    return reshape(r, shape);
-  };
-  cosines = beside_heads(cosines);
-  sines = beside_heads(sines);
-  const Dim width = x.shape()[3];
-  const std::int64_t given = call.integer("rotary_embedding_dim", 0);
-  const Dim turned = given == 0 ? width : Dim(given);
-  const Dim half = floor_div(turned, Dim(2));
-  const Ref part = slice(x, 3, Dim(0), turned);
-  const bool interleaved = call.integer("interleaved", 0) != 0;
-  const Ref a = interleaved ? slice(part, 3, Dim(0), turned, 2) : slice(part, 3, Dim(0), half);
-  const Ref b = interleaved ? slice(part, 3, Dim(1), turned, 2) : slice(part, 3, half, turned);
-  Ref real = cosines * a - sines * b, imaginary = sines * a + cosines * b;
-  if (interleaved) {
-    Shape pairs = real.shape();
-    pairs.emplace_back(1);
-    real = reshape(real, pairs);
-    imaginary = reshape(imaginary, pairs);
-  }
-  Ref y = concat(std::array{real, imaginary}, interleaved ? 4 : 3);
-  if (interleaved) y = reshape(y, part.shape());
-  if (!(turned == width)) y = concat(std::array{y, slice(x, 3, turned, width)}, 3);
-  return {flat ? reshape(y, original) : permute(y, {0, 2, 1, 3})};
 }
 
 /// Attention whose scores and probabilities go through graphs of the model's own.
@@ -313,7 +216,6 @@ std::span<const Entry> attention_entries() {
   static constexpr std::array entries = {
       Entry{"Attention", attention},
       Entry{"LinearAttention", linear_attention},
-      Entry{"RotaryEmbedding", rotary_embedding},
       Entry{"ai.onnx.preview.FlexAttention", flex_attention},
   };
   return entries;

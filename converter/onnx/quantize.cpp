@@ -1,17 +1,18 @@
-// Quantised numbers: integers with a scale and a zero point.
+// Quantised numbers of the standard.
 #include <array>
 
 #include "base/error.h"
+#include "converter/onnx/convolution.h"
 #include "converter/onnx/narrow.h"
+#include "converter/onnx/quantized.h"
 #include "converter/onnx/table.h"
+#include "converter/onnx/windows.h"
 #include "ir/narrow.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
-#include "ir/ops/conv.h"
 #include "ir/ops/linear.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/math.h"
-#include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
 
 namespace tenon::converter::onnx {
@@ -36,27 +37,6 @@ Ref beside(const Call& call, const Ref& x, const Ref& v) {
   Shape along(x.rank(), Dim(1));
   along[at] = numel(v.shape());
   return reshape(v, along);
-}
-
-struct Bounds {
-  double low, high;
-};
-Bounds bounds_of(DType t) {
-  switch (t) {
-    case DType::i8: return {-128, 127};
-    case DType::u8: return {0, 255};
-    case DType::i16: return {-32768, 32767};
-    case DType::u16: return {0, 65535};
-    default: throw unsupported("numbers quantised to {}", name(t));
-  }
-}
-
-/// round(x / scale) + zero, within the bounds of the dtype; in f32.
-Ref quantized(const Ref& x, const Ref& scale, const Ref& zero, DType to) {
-  Ref y = round(cast(DType::f32, x) / cast(DType::f32, scale));
-  if (zero) y = y + cast(DType::f32, zero);
-  const Bounds b = bounds_of(to);
-  return cast(to, apply(Clamp{.min = b.low, .max = b.high}, {y}));
 }
 
 /// The type of the result, as the zero point or the attribute says; 0: one that is held as it is.
@@ -90,12 +70,6 @@ Operands quantize(Call& call) {
   return {quantized(x, scale, call.has(2) ? beside(call, x, call.tensor(2)) : Ref(), to)};
 }
 
-Ref dequantized(const Ref& x, const Ref& scale, const Ref& zero) {
-  const Ref wide = cast(DType::f32, x);
-  const Ref from_zero = zero ? wide - cast(DType::f32, zero) : wide;
-  return cast(scale.dtype(), from_zero * cast(DType::f32, scale));
-}
-
 Operands dequantize(Call& call) {
   const Ref x = call.tensor(0);
   const Ref y =
@@ -104,54 +78,23 @@ Operands dequantize(Call& call) {
                                                                         : y};
 }
 
-Axes all_axes(const Ref& x) {
-  Axes axes;
-  for (std::size_t i = 0; i < x.rank(); ++i) axes.push_back(static_cast<std::int64_t>(i));
-  return axes;
-}
-
-/// To u8, by the range of the data and 0.
 Operands quantize_dynamically(Call& call) {
-  const Ref x = call.tensor(0);
-  const Ref zero = x.literal(0);
-  const Ref low = minimum(amin(x, all_axes(x)), zero), high = maximum(amax(x, all_axes(x)), zero);
-  const Ref scale = (high - low) / 255.0;
-  const Ref place = cast(DType::u8, apply(Clamp{.min = 0, .max = 255}, {round((zero - low) / scale)}));
-  return {quantized(x, scale, place, DType::u8), scale, place};
-}
-
-/// Integers without their zero point, exact in i32.
-Ref centred(const Ref& x, const Ref& zero) {
-  const Ref wide = cast(DType::i32, x);
-  return zero ? wide - cast(DType::i32, zero) : wide;
-}
-
-/// A zero point for each row of a matrix stands along its last axis but one.
-Ref zero_of_rows(const Ref& zero) {
-  if (!zero || zero.rank() != 1 || zero.shape()[0] == Dim(1)) return zero;
-  return reshape(zero, {zero.shape()[0], Dim(1)});
+  const Quantized q = quantized_dynamically(call.tensor(0));
+  return {q.values, q.scale, q.zero};
 }
 
 Operands matmul_integer(Call& call) {
-  const Ref a = centred(call.tensor(0), zero_of_rows(call.optional_tensor(2)));
+  const Ref a = centred(call.tensor(0), along_rows(call.optional_tensor(2)));
   const Ref b = centred(call.tensor(1), call.optional_tensor(3));
   return {matmul(a, b)};
 }
 
 /// Products of 8-bit integers are exact in f64, and so are their sums.
 Operands matmul_quantized(Call& call) {
-  const Ref a = dequantized(call.tensor(0), cast(DType::f32, zero_of_rows(call.tensor(1))),
-                            zero_of_rows(call.tensor(2)));
+  const Ref a =
+      dequantized(call.tensor(0), cast(DType::f32, along_rows(call.tensor(1))), along_rows(call.tensor(2)));
   const Ref b = dequantized(call.tensor(3), cast(DType::f32, call.tensor(4)), call.tensor(5));
   return {quantized(matmul(a, b), call.tensor(6), call.tensor(7), call.operand(7).type().dtype)};
-}
-
-Conv conv_of(const Call& call, std::size_t spatial) {
-  if (call.text("auto_pad", "NOTSET") != "NOTSET") throw unsupported("auto_pad of a quantised convolution");
-  return {.stride = call.integers("strides", Axes(spatial, 1)),
-          .pad = call.integers("pads", Axes(spatial * 2, 0)),
-          .dilation = call.integers("dilations", Axes(spatial, 1)),
-          .groups = call.integer("group", 1)};
 }
 
 /// A zero point for each channel of a weight.
@@ -167,21 +110,21 @@ Operands conv_integer(Call& call) {
   const Ref x = call.tensor(0), weight = call.tensor(1);
   const Ref a = cast(DType::f64, centred(x, call.optional_tensor(2)));
   const Ref b = cast(DType::f64, centred(weight, along_filters(call.optional_tensor(3), weight)));
-  return {cast(DType::i32, apply(conv_of(call, x.rank() - 2), {a, b}))};
+  return {cast(DType::i32, convolved(call, a, b, {}))};
 }
 
 Operands conv_quantized(Call& call) {
-  const Ref x = call.tensor(0), weight = call.tensor(3);
+  const bool is_last = call.integer("channels_last", 0) != 0;
+  const Ref weight = call.tensor(3);
+  const Ref x = is_last ? channels_first(call.tensor(0)) : call.tensor(0);
   const Ref a = dequantized(x, call.tensor(1), call.tensor(2));
   const Ref w_scale = call.tensor(4);
   const Ref b = dequantized(weight, along_filters(w_scale, weight), along_filters(call.tensor(5), weight));
-  std::vector<Ref> operands = {a, b};
-  if (call.has(8)) {
-    const Ref bias = cast(DType::f32, call.tensor(8));
-    operands.push_back(bias * (reshape(call.tensor(1), {}) * w_scale));
-  }
-  const Ref y = tenon::apply(conv_of(call, x.rank() - 2), operands);
-  return {quantized(y, call.tensor(6), call.tensor(7), call.operand(7).type().dtype)};
+  Ref bias;
+  if (call.has(8)) bias = cast(DType::f32, call.tensor(8)) * (reshape(call.tensor(1), {}) * w_scale);
+  const Ref y = convolved(call, a, b, bias);
+  const Ref codes = quantized(y, call.tensor(6), call.tensor(7), call.operand(7).type().dtype);
+  return {is_last ? channels_last(codes) : codes};
 }
 
 }  // namespace
@@ -195,6 +138,9 @@ std::span<const Entry> quantize_entries() {
       Entry{"QLinearConv", conv_quantized},
       Entry{"QLinearMatMul", matmul_quantized},
       Entry{"QuantizeLinear", quantize},
+      Entry{"com.microsoft.DequantizeLinear", dequantize},
+      Entry{"com.microsoft.QLinearConv", conv_quantized},
+      Entry{"com.microsoft.QuantizeLinear", quantize},
   };
   return entries;
 }

@@ -1,0 +1,102 @@
+#include "converter/onnx/heads.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/attention.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/create.h"
+#include "ir/ops/linear.h"
+#include "ir/ops/logic.h"
+#include "ir/ops/math.h"
+#include "ir/ops/rules.h"
+#include "ir/ops/shape.h"
+#include "ir/ops/softmax.h"
+
+namespace tenon::converter::onnx {
+
+namespace {
+
+constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+
+double scale_of(const HeadAttention& a) {
+  if (a.scale) return *a.scale;
+  const Dim& width = a.q.shape()[3];
+  if (!width.is_known()) throw unsupported("heads of unknown width ({})", width.str());
+  return 1 / std::sqrt(static_cast<double>(width.value()));
+}
+
+/// Softmax over the scores and the sink, without the sink's share.
+Ref shares_beside_sink(const Ref& scores, const Ref& sink) {
+  const Shape& s = scores.shape();
+  const Ref column = expand(reshape(sink, {s[1], Dim(1), Dim(1)}), {s[0], s[1], s[2], Dim(1)});
+  return slice(softmax(concat(std::array{scores, column}, 3), 3), 3, Dim(0), s[3]);
+}
+
+/// In f32, where 16-bit floats are computed in.
+Ref written_out(const HeadAttention& a) {
+  const DType dtype = a.q.dtype(), wide = size_of(dtype) < 4 ? DType::f32 : dtype;
+  Ref scores = matmul(cast(wide, a.q), transpose(cast(wide, a.k), -1, -2)) * scale_of(a);
+  if (a.softcap > 0) scores = tanh(scores / a.softcap) * a.softcap;
+  if (a.mask.bias) scores = scores + cast(wide, a.mask.bias);
+  if (a.mask.allowed) scores = where(a.mask.allowed, scores, minus_infinity);
+  const Ref shares = a.sink ? shares_beside_sink(scores, cast(wide, a.sink)) : softmax(scores, 3);
+  return cast(dtype, matmul(shares, cast(wide, a.v)));
+}
+
+}  // namespace
+
+Ref with_heads(const Ref& x, std::int64_t heads) {
+  if (x.rank() == 4) return x;
+  check_rank("a query, key or value", x.type(), 3);
+  if (heads < 1) throw error("{} heads", heads);
+  const Shape& s = x.shape();
+  return permute(reshape(x, {s[0], s[1], Dim(heads), floor_div(s[2], Dim(heads))}), {0, 2, 1, 3});
+}
+
+Ref without_heads(const Ref& x) {
+  const Shape& s = x.shape();
+  return reshape(permute(x, {0, 2, 1, 3}), {s[0], s[2], s[1] * s[3]});
+}
+
+Ref shared(const Ref& x, const Dim& heads) {
+  const Shape& s = x.shape();
+  if (s[1] == heads) return x;
+  const Dim times = floor_div(heads, s[1]);
+  return reshape(expand(reshape(x, {s[0], s[1], Dim(1), s[2], s[3]}), {s[0], s[1], times, s[2], s[3]}),
+                 {s[0], heads, s[2], s[3]});
+}
+
+void Mask::allow(const Ref& more) { allowed = allowed ? logical_and(allowed, more) : more; }
+
+void Mask::add(const Ref& more) { bias = bias ? bias + more : more; }
+
+Ref Mask::joined() const {
+  if (!bias) return allowed;
+  return allowed ? where(allowed, bias, minus_infinity) : bias;
+}
+
+void HeadAttention::restrict_places(const Reach& reach, const Ref& offset) {
+  const Dim queries = q.shape()[2], keys = k.shape()[2];
+  Ref at = reshape(iota(queries, q.place()), {queries, Dim(1)});
+  if (offset) at = at + offset;
+  const Ref ahead = iota(keys, q.place()) - at;
+  if (reach.causal) mask.allow(ahead <= ahead.literal(0));
+  if (reach.left >= 0) mask.allow(ahead >= ahead.literal(static_cast<double>(-reach.left)));
+  if (reach.right >= 0) mask.allow(ahead <= ahead.literal(static_cast<double>(reach.right)));
+}
+
+Ref HeadAttention::result() const {
+  HeadAttention a = *this;
+  a.k = shared(k, q.shape()[1]);
+  a.v = shared(v, q.shape()[1]);
+  if (softcap > 0 || sink) return written_out(a);
+  std::vector<Ref> operands = {a.q, a.k, a.v};
+  if (const Ref joined = mask.joined()) operands.push_back(joined);
+  return tenon::apply(Attention{.scale = scale, .causal = is_causal}, operands);
+}
+
+}  // namespace tenon::converter::onnx
