@@ -131,6 +131,7 @@ std::span<const Entry> creation_entries() {
       Entry{"HannWindow", hann_window},
       Entry{"OneHot", one_hot},
       Entry{"Range", range},
+      Entry{"com.microsoft.Range", range},
   };
   return entries;
 }

@@ -44,6 +44,14 @@ Operands unique(Call& call) {
   return {index_select(x, axis, found[0]), found[0], found[1], found[2]};
 }
 
+/// In the order of their first appearance.
+Operands unique_of_microsoft(Call& call) {
+  const Ref x = call.tensor(0);
+  check_rank("x", x.type(), 1);
+  const auto found = call.build.sized(Unique{.order = UniqueOrder::appearance}, {x});
+  return {index_select(x, 0, found[0]), found[1], found[2]};
+}
+
 /// Boxes as their corners, the smaller ones first.
 Ref corners(const Ref& boxes, bool by_centre) {
   const auto column = [&](std::int64_t i) { return slice(boxes, 1, i, i + 1); };
@@ -94,6 +102,7 @@ std::span<const Entry> data_size_entries() {
       Entry{"NonMaxSuppression", non_max_suppression},
       Entry{"NonZero", nonzero},
       Entry{"Unique", unique},
+      Entry{"com.microsoft.Unique", unique_of_microsoft},
   };
   return entries;
 }

@@ -171,6 +171,7 @@ std::span<const Entry> index_entries() {
       Entry{"Scatter", scatter_elements},
       Entry{"ScatterElements", scatter_elements},
       Entry{"ScatterND", scatter_nd},
+      Entry{"com.microsoft.GatherND", gather_nd},
       Entry{"TensorScatter", tensor_scatter},
       Entry{"ai.onnx.ml.ArrayFeatureExtractor", array_feature_extractor},
   };

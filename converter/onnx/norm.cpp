@@ -5,8 +5,12 @@
 
 #include "base/error.h"
 #include "converter/onnx/table.h"
+#include "converter/onnx/windows.h"
+#include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
+#include "ir/ops/create.h"
+#include "ir/ops/index.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/math.h"
 #include "ir/ops/pool.h"
@@ -127,6 +131,52 @@ Operands skip_rms_norm(Call& call) {
           x};
 }
 
+/// Words, places and segments of a text, their sum normalised; the mask becomes the number of words.
+Operands embed_layer_norm(Call& call) {
+  const Ref ids = cast(DType::i64, call.tensor(0));
+  check_rank("input_ids", ids.type(), 2);
+  const auto rows = [&](std::size_t table, std::size_t at) {
+    return index_select(call.tensor(table), 0, cast(DType::i64, call.tensor(at)));
+  };
+  Ref x = index_select(call.tensor(2), 0, ids);
+  x = x + (call.has(8) ? rows(3, 8) : slice(call.tensor(3), 0, Dim(0), ids.shape()[1]));
+  if (call.has(1)) x = x + rows(4, 1);
+  const Ref y =
+      apply(LayerNorm{.rank = 1, .eps = call.number("epsilon", 1e-12)}, {x, call.tensor(5), call.tensor(6)});
+  const Ref words = call.has(7) ? sum(cast(DType::i32, equal(call.tensor(7), call.tensor(7).literal(1))), {1})
+                                : full({ids.shape()[0]}, 0, DType::i32, call.build.place());
+  return {y, words, x};
+}
+
+/// Groups of channels that stand last or first, with an activation behind; scale and bias are f32.
+Ref group_normed(const Call& call, const Ref& x) {
+  const bool is_last = call.integer("channels_last", 1) != 0;
+  const auto with = [&](std::size_t i) { return cast(x.dtype(), call.tensor(i)); };
+  const Ref y = apply(GroupNorm{.groups = call.integer("groups"), .eps = call.number("epsilon", 1e-5)},
+                      {is_last ? channels_first(x) : x, with(1), with(2)});
+  const std::int64_t activation = call.integer("activation");
+  if (activation != 0 && activation != 1) throw error("its activation is {}", activation);
+  const Ref out = activation == 1 ? silu(y) : y;
+  return is_last ? channels_last(out) : out;
+}
+
+Operands group_norm_of_microsoft(Call& call) { return {group_normed(call, call.tensor(0))}; }
+
+/// With a tensor, or a row for each sample, and a bias of the channels added before; the sum is an output.
+Operands skip_group_norm(Call& call) {
+  Ref x = call.tensor(0), skip = call.tensor(3);
+  check_rank("X", x.type(), 4);
+  const bool is_last = call.integer("channels_last", 1) != 0;
+  const auto beside = [&](const Ref& v, const Dim& samples) {
+    const Dim& channels = v.shape().back();
+    return reshape(
+        v, is_last ? Shape{samples, Dim(1), Dim(1), channels} : Shape{samples, channels, Dim(1), Dim(1)});
+  };
+  x = x + (skip.rank() == 2 ? beside(skip, skip.shape()[0]) : skip);
+  if (call.has(4)) x = x + beside(call.tensor(4), Dim(1));
+  return {group_normed(call, x), x};
+}
+
 /// Each element over a power of the squares of its neighbours among the channels.
 Operands local_response_norm(Call& call) {
   const Ref x = call.tensor(0);
@@ -176,6 +226,9 @@ std::span<const Entry> norm_entries() {
       Entry{"MeanVarianceNormalization", mean_variance_norm},
       Entry{"RMSNormalization", rms_norm},
       Entry{"SimplifiedLayerNormalization", rms_norm},
+      Entry{"com.microsoft.EmbedLayerNormalization", embed_layer_norm},
+      Entry{"com.microsoft.GroupNorm", group_norm_of_microsoft},
+      Entry{"com.microsoft.SkipGroupNorm", skip_group_norm},
       Entry{"com.microsoft.SkipLayerNormalization", skip_layer_norm},
       Entry{"com.microsoft.SkipSimplifiedLayerNormalization", skip_rms_norm},
   };

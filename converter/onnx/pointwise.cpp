@@ -202,6 +202,31 @@ Operands quick_gelu(Call& call) {
   return {x * sigmoid(x * call.number("alpha", 1.702))};
 }
 
+Operands bias_add(Call& call) { return {call.tensor(0) + call.tensor(1) + call.tensor(2)}; }
+
+/// One half of the last axis times the GELU of the other.
+Operands bias_split_gelu(Call& call) {
+  const Ref x = call.tensor(0) + call.tensor(1);
+  const auto last = static_cast<std::int64_t>(x.rank()) - 1;
+  const Dim& size = x.shape().back();
+  const Dim half = floor_div(size, Dim(2));
+  return {slice(x, last, Dim(0), half) * apply(Gelu{}, {slice(x, last, half, size)})};
+}
+
+/// Pairs on the last axis are the real and the imaginary part.
+Operands complex_product(const Call& call, bool conjugates) {
+  const Ref a = call.tensor(0), b = call.tensor(1);
+  const auto part = [](const Ref& x, std::int64_t i) {
+    return slice(x, static_cast<std::int64_t>(x.rank()) - 1, Dim(i), Dim(i + 1));
+  };
+  const Ref imaginary = conjugates ? -part(b, 1) : part(b, 1);
+  const Ref y[] = {part(a, 0) * part(b, 0) - part(a, 1) * imaginary,
+                   part(a, 0) * imaginary + part(a, 1) * part(b, 0)};
+  return {concat(y, static_cast<std::int64_t>(y[0].rank()) - 1)};
+}
+Operands complex_mul(Call& call) { return complex_product(call, false); }
+Operands complex_mul_conj(Call& call) { return complex_product(call, true); }
+
 Operands itself(Call& call) { return {call.operand(0)}; }
 
 Operands binarizer(Call& call) {
@@ -235,7 +260,11 @@ std::span<const Entry> pointwise_entries() {
       Entry{"Swish", swish},
       Entry{"ThresholdedRelu", thresholded_relu},
       Entry{"ai.onnx.ml.Binarizer", binarizer},
+      Entry{"com.microsoft.BiasAdd", bias_add},
       Entry{"com.microsoft.BiasGelu", bias_gelu},
+      Entry{"com.microsoft.BiasSplitGelu", bias_split_gelu},
+      Entry{"com.microsoft.ComplexMul", complex_mul},
+      Entry{"com.microsoft.ComplexMulConj", complex_mul_conj},
       Entry{"com.microsoft.FastGelu", fast_gelu},
       Entry{"com.microsoft.Gelu", [](Call& call) -> Operands { return {apply(Gelu{}, {call.tensor(0)})}; }},
       Entry{"com.microsoft.QuickGelu", quick_gelu},

@@ -202,7 +202,7 @@ PadMode pad_mode(const std::string& name) {
 
 Operands pad_axes(Call& call) {
   const Ref x = call.tensor(0);
-  const char* name = call.version < 2 ? "paddings" : "pads";
+  const char* name = call.version < 2 && call.node.domain.empty() ? "paddings" : "pads";
   const std::vector<Dim> given = call.has(name) ? list(call.integers(name, {})) : call.sizes(1);
   Axes axes(x.rank());
   std::iota(axes.begin(), axes.end(), 0);
@@ -227,6 +227,15 @@ Operands triangle(Call& call) {
   const char* name = call.integer("upper", 1) != 0 ? "triu" : "tril";
   const std::int64_t diagonal = call.has(1) ? call.integer(1) : 0;
   return {call.aten(name, {{"self", call.datum(call.tensor(0))}, {"diagonal", diagonal}})};
+}
+
+/// An axis of size 1 at the place that its operand says.
+Operands expand_dims(Call& call) {
+  const Ref x = call.tensor(0);
+  Shape shape = x.shape();
+  const std::int64_t axis = normalize_axis(call.integer(1), x.rank() + 1);
+  shape.insert(shape.begin() + axis, Dim(1));
+  return {reshape(x, shape)};
 }
 
 Operands depth_to_space(Call& call) {
@@ -348,6 +357,9 @@ std::span<const Entry> shape_entries() {
       Entry{"Transpose", transpose_axes},
       Entry{"Trilu", triangle},
       Entry{"Unsqueeze", unsqueeze},
+      Entry{"com.microsoft.ExpandDims", expand_dims},
+      Entry{"com.microsoft.Pad", pad_axes},
+      Entry{"com.microsoft.Trilu", triangle},
   };
   return entries;
 }

@@ -127,6 +127,30 @@ Operands dft(Call& call) {
   return {together(transformed(call, parts, onesided ? n / 2 + 1 : n, n, inverse), axis)};
 }
 
+std::int64_t check_one_axis(const Call& call, const Ref& x, std::size_t rank) {
+  if (call.integer("signal_ndim", 1) != 1 || call.integer("normalized", 0) != 0 ||
+      call.integer("onesided", 1) != 1)
+    throw unsupported("a transform of more than one axis, normalised, or of both sides");
+  if (x.rank() < rank) throw error("a tensor of rank {}", x.rank());
+  const Dim& size = x.shape()[x.rank() - rank];
+  if (!size.is_known()) throw unsupported("an axis of unknown size ({})", size.str());
+  return size.value();
+}
+
+/// Of real numbers along the last axis; the parts of its result are a new one.
+Operands real_transform(Call& call) {
+  const Ref x = call.tensor(0);
+  const std::int64_t n = check_one_axis(call, x, 1);
+  return {together(transformed(call, {x, {}}, n / 2 + 1, n, false), -1)};
+}
+Operands inverse_real_transform(Call& call) {
+  const Ref x = call.tensor(0);
+  const std::int64_t n = 2 * (check_one_axis(call, x, 2) - 1);
+  const Complex y =
+      transformed(call, mirrored(parts_of(x, static_cast<std::int64_t>(x.rank()) - 2), n), n, n, true);
+  return {y.real};
+}
+
 /// Frames of a signal [batch, length, 1 or 2], each multiplied by a window and transformed.
 Operands stft(Call& call) {
   const Ref signal = call.tensor(0);
@@ -212,6 +236,8 @@ std::span<const Entry> signal_entries() {
       Entry{"DFT", dft},
       Entry{"MelWeightMatrix", mel_weight_matrix},
       Entry{"STFT", stft},
+      Entry{"com.microsoft.Irfft", inverse_real_transform},
+      Entry{"com.microsoft.Rfft", real_transform},
   };
   return entries;
 }

@@ -11,21 +11,23 @@ namespace tenon::converter::onnx {
 namespace {
 
 constexpr std::array families = {
-    attention_entries,   block_quantized_entries,
-    category_entries,    control_entries,
-    convolution_entries, creation_entries,
-    data_size_entries,   feature_entries,
-    gradient_entries,    group_query_entries,
-    index_entries,       loss_entries,
-    matrix_entries,      multi_head_entries,
-    norm_entries,        pointwise_entries,
-    pooling_entries,     qlinear_entries,
-    quantize_entries,    quantized_matrix_entries,
-    reduction_entries,   resize_entries,
-    rnn_entries,         rotary_entries,
-    sampling_entries,    sequence_entries,
-    shape_entries,       signal_entries,
-    text_entries,        tree_entries,
+    attention_entries,     block_quantized_entries,
+    category_entries,      control_entries,
+    convolution_entries,   creation_entries,
+    data_size_entries,     feature_entries,
+    gradient_entries,      group_query_entries,
+    index_entries,         loss_entries,
+    matrix_entries,        mixture_entries,
+    multi_head_entries,    norm_entries,
+    pointwise_entries,     pooling_entries,
+    position_bias_entries, qlinear_entries,
+    quantize_entries,      quantized_matrix_entries,
+    reduction_entries,     refused_entries,
+    resize_entries,        rnn_entries,
+    rotary_entries,        sampling_entries,
+    sequence_entries,      shape_entries,
+    signal_entries,        text_entries,
+    tree_entries,
 };
 
 Handler find_handler(std::string_view name) {
