@@ -84,7 +84,10 @@ Cache cache_of(const Call& call, const Dim& batch, const Dim& added) {
     c.size = max(*total, c.past);
   } else {
     c.size = sum;
-    const std::string text = "total_sequence_length is not the length of the past and of the new keys";
+    const std::string text =
+        "total_sequence_length is not the length of the past and of the new keys; a cache with room for more "
+        "needs "
+        "all its sizes when the model is converted";
     tenon::apply_all(Check{.message = text}, std::array{equal(given, call.build.size(sum))});
   }
   const Ref before = c.lengths - dim_value(added, c.lengths);

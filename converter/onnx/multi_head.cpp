@@ -20,11 +20,12 @@ namespace {
 Ref counted(const Ref& mask, const Dim& batch, const Dim& keys) {
   const Shape& s = mask.shape();
   const Ref at = iota(keys, mask.place());
-  const auto bounds = [&](const Dim& begin) {
-    return reshape(slice(cast(DType::i64, mask), 0, begin, begin + batch), {batch, Dim(1), Dim(1), Dim(1)});
+  const auto bounds = [&](const Ref& v) {
+    return reshape(cast(DType::i64, v), {batch, Dim(1), Dim(1), Dim(1)});
   };
-  if (s.size() == 1 && s[0] == batch) return at < bounds(Dim(0));
-  if (s.size() == 1 && s[0] == batch * Dim(2)) return logical_and(at < bounds(Dim(0)), at >= bounds(batch));
+  if (s.size() == 1 && s[0] == batch) return at < bounds(mask);
+  if (s.size() == 1 && s[0] == batch * Dim(2))
+    return logical_and(at < bounds(slice(mask, 0, Dim(0), batch)), at >= bounds(slice(mask, 0, batch, s[0])));
   if (s.size() == 2 && s[1] == keys) return reshape(mask, {s[0], Dim(1), Dim(1), s[1]}) > mask.literal(0);
   if (s.size() == 3 && s[2] == keys) return reshape(mask, {s[0], Dim(1), s[1], s[2]}) > mask.literal(0);
   throw unsupported("a mask {} for {} samples of {} keys", mask.type().str(), batch.str(), keys.str());

@@ -115,18 +115,21 @@ Operands rms_norm(Call& call) {
   return {rms_normed(call, x, call.optional_tensor(1), call.axis(x.rank(), -1))};
 }
 
+/// The first input is the product that the bias belongs to.
+Ref with_bias(const Call& call, std::size_t bias) {
+  return call.has(bias) ? call.tensor(0) + call.tensor(bias) : call.tensor(0);
+}
+
 /// The inputs' sum, normalised; it is an output too.
 Operands skip_layer_norm(Call& call) {
-  Ref x = call.tensor(0) + call.tensor(1);
-  if (call.has(4)) x = x + call.tensor(4);
+  const Ref x = with_bias(call, 4) + call.tensor(1);
   std::vector<Ref> operands = {x, call.tensor(2)};
   if (call.has(3)) operands.push_back(call.tensor(3));
   return {tenon::apply(LayerNorm{.rank = 1, .eps = call.number("epsilon", 1e-5)}, operands), Absent{},
           Absent{}, x};
 }
 Operands skip_rms_norm(Call& call) {
-  Ref x = call.tensor(0) + call.tensor(1);
-  if (call.has(3)) x = x + call.tensor(3);
+  const Ref x = with_bias(call, 3) + call.tensor(1);
   return {rms_normed(call, x, call.tensor(2), static_cast<std::int64_t>(x.rank()) - 1), Absent{}, Absent{},
           x};
 }

@@ -29,6 +29,10 @@ Operands quantised_recurrence(Call&) {
   throw unsupported("a recurrent layer that quantises its state in every step")
       .hint("leave LSTM out of the operators that are quantised");
 }
+Operands layout(Call&) {
+  throw unsupported("a layout of the machine that the model was optimised on")
+      .hint("write the optimised model at the level ORT_ENABLE_EXTENDED");
+}
 Operands unknown_pads(Call&) {
   throw unsupported("pads that the model computes").hint("export the model with ConvTranspose");
 }
@@ -50,6 +54,14 @@ std::span<const Entry> refused_entries() {
       Entry{"com.microsoft.RestorePadding", padding},
       Entry{"com.microsoft.Sampling", search},
       Entry{"com.microsoft.WhisperBeamSearch", search},
+      Entry{"com.microsoft.nchwc.AveragePool", layout},
+      Entry{"com.microsoft.nchwc.Conv", layout},
+      Entry{"com.microsoft.nchwc.GlobalAveragePool", layout},
+      Entry{"com.microsoft.nchwc.GlobalMaxPool", layout},
+      Entry{"com.microsoft.nchwc.MaxPool", layout},
+      Entry{"com.microsoft.nchwc.ReorderInput", layout},
+      Entry{"com.microsoft.nchwc.ReorderOutput", layout},
+      Entry{"com.microsoft.nchwc.Upsample", layout},
   };
   return entries;
 }

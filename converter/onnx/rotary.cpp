@@ -20,7 +20,7 @@ Ref rotated(const Ref& x, const Rotation& r) {
   };
   const Ref cosines = beside_heads(r.cosines), sines = beside_heads(r.sines);
   const Dim width = x.shape()[3], half = floor_div(r.width, Dim(2));
-  const Ref part = slice(x, 3, Dim(0), r.width);
+  const Ref part = r.width == width ? x : slice(x, 3, Dim(0), r.width);
   const Ref a = r.interleaved ? slice(part, 3, Dim(0), r.width, 2) : slice(part, 3, Dim(0), half);
   const Ref b = r.interleaved ? slice(part, 3, Dim(1), r.width, 2) : slice(part, 3, half, r.width);
   Ref real = cosines * a - sines * b, imaginary = sines * a + cosines * b;
