@@ -17,7 +17,7 @@ namespace {
 
 /// The codes in the bytes along the last axis, the low bits first.
 Ref unpacked(const Ref& bytes, std::int64_t bits) {
-  if (bytes.dtype() != DType::u8) throw error("packed codes {}", bytes.type().str());
+  if (bytes.dtype() != DType::u8 || bytes.rank() == 0) throw error("packed codes {}", bytes.type().str());
   if (bits == 8) return bytes;
   Shape beside = bytes.shape(), whole = bytes.shape();
   beside.emplace_back(1);
@@ -120,6 +120,7 @@ Operands matmul_of_4_bit_floats(Call& call) {
 Operands gather_rows(Call& call) {
   const Ref data = call.tensor(0), scales = call.tensor(2);
   check_rank("data", data.type(), 2);
+  check_rank("scales", scales.type(), 2);
   if (call.axis(2, 0, "gather_axis") != 0 || call.axis(2, 1, "quantize_axis") != 1)
     throw unsupported("its axes: rows are gathered, and their elements quantised by blocks");
   const bool is_packed = call.operand(0).narrow == 0 && data.dtype() == DType::u8;

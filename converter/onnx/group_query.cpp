@@ -36,6 +36,7 @@ enum Input : std::size_t {
 
 void refuse_what_is_not_done(const Call& call) {
   if (call.integer("sliding_window_cache", 0) != 0) throw unsupported("a cache that slides");
+  if (call.has(past_key_at) != call.has(past_value_at)) throw error("a past of keys or of values alone");
   if (call.has(key_scale_at) || call.has(value_scale_at)) throw unsupported("a cache that is quantised");
   if (call.has(query_norm_at) || call.has(key_norm_at))
     throw unsupported("norms of queries and keys inside")
@@ -72,13 +73,15 @@ struct Cache {
 
 /// The total length decides the cache's size: known, or checked to be what is there and what is added.
 Cache cache_of(const Call& call, const Dim& batch, const Dim& added) {
-  Cache c{.past = call.has(past_key_at) ? call.operand(past_key_at).type().shape.at(2) : Dim(0),
+  if (call.has(past_key_at)) check_rank("past_key", call.tensor(past_key_at).type(), 4);
+  Cache c{.past = call.has(past_key_at) ? call.tensor(past_key_at).shape()[2] : Dim(0),
           .added = added,
           .size = Dim(0)};
   c.lengths = reshape(cast(DType::i64, call.tensor(lengths_at)), {batch, Dim(1)}) + 1.0;
   const Dim sum = c.past + added;
   const auto known = call.values.sizes(call.operand(total_at), Values::Effort::compute);
-  const std::optional<Dim> total = known ? std::optional(known->elements.at(0)) : std::nullopt;
+  const std::optional<Dim> total =
+      known && known->elements.size() == 1 ? std::optional(known->elements.at(0)) : std::nullopt;
   const Ref given = reshape(cast(DType::i64, call.tensor(total_at)), {});
   if (total && (*total == sum || (total->is_known() && sum.is_known()))) {
     c.size = max(*total, c.past);
@@ -113,12 +116,13 @@ Ref cached(const Cache& c, const Ref& past, const Ref& added) {
 /// Turned by their places in the sample; places of a prompt beyond its length count as 1.
 void rotate(const Call& call, Projections& p, const Cache& c) {
   const Ref cosine = call.tensor(cosines_at), sine = call.tensor(sines_at);
+  check_rank("cos_cache", cosine.type(), 2);
   Ref places = call.has(positions_at) ? cast(DType::i64, call.tensor(positions_at))
                                       : c.begins + iota(c.added, call.build.place());
   if (!call.has(positions_at)) places = where(places < c.lengths, places, 1);
   const Rotation r{.cosines = index_select(cosine, 0, places),
                    .sines = index_select(sine, 0, places),
-                   .width = cosine.shape().at(1) * Dim(2),
+                   .width = cosine.shape()[1] * Dim(2),
                    .interleaved = call.integer("rotary_interleaved", 0) != 0};
   p.q = rotated(p.q, r);
   p.k = rotated(p.k, r);

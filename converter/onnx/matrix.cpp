@@ -45,15 +45,21 @@ Operands einsum(Call& call) {
 
 Operands determinant(Call& call) { return {call.aten("linalg_det", {{"A", call.datum(call.tensor(0))}})}; }
 
-Operands inverse(Call& call) { return {call.aten("linalg_inv", {{"A", call.datum(call.tensor(0))}})}; }
+Operands inverse(Call& call) {
+  const Ref x = call.tensor(0);
+  if (x.rank() < 2) throw error("a tensor of rank {}", x.rank());
+  return {call.aten("linalg_inv", {{"A", call.datum(x)}})};
+}
 
 Operands distances(Call& call) {
   const std::string metric = call.text("metric", "sqeuclidean");
   const Ref a = call.tensor(0), b = call.tensor(1);
+  check_rank("A", a.type(), 2);
+  check_rank("B", b.type(), 2);
   if (metric == "euclidean")
     return {call.aten("cdist", {{"x1", call.datum(a)}, {"x2", call.datum(b)}, {"p", 2.0}})};
   if (metric != "sqeuclidean") throw unsupported("its metric {}", metric);
-  const Ref difference = reshape(a, {a.shape().at(0), Dim(1), a.shape().at(1)}) - b;
+  const Ref difference = reshape(a, {a.shape()[0], Dim(1), a.shape()[1]}) - b;
   return {sum(difference * difference, {2})};
 }
 

@@ -32,10 +32,13 @@ Ref shares_of(const Call& call, const Ref& scores) {
 
 /// x[experts, tokens, in] with each expert's weights[experts, out, in] and bias[experts, out].
 Ref by_experts(const Call& call, const Ref& x, std::size_t weights, std::size_t bias) {
-  const Ref y = matmul(x, transpose(call.tensor(weights), -1, -2));
+  const Ref w = call.tensor(weights);
+  check_rank("the weights of experts", w.type(), 3);
+  const Ref y = matmul(x, transpose(w, -1, -2));
   if (!call.has(bias)) return y;
   const Ref b = call.tensor(bias);
-  return y + reshape(b, {b.shape().at(0), Dim(1), b.shape().at(1)});
+  check_rank("the biases of experts", b.type(), 2);
+  return y + reshape(b, {b.shape()[0], Dim(1), b.shape()[1]});
 }
 
 /// Gates and what they let through are two products, the two halves of one, or its neighbours.
@@ -75,6 +78,7 @@ Ref hidden_of(const Call& call, const Ref& tokens) {
 
 Operands mixture(Call& call) {
   const Ref x = call.tensor(0);
+  if (x.rank() < 2) throw error("a tensor of rank {}", x.rank());
   const Ref shares = shares_of(call, call.tensor(1));
   const Dim tokens = shares.shape()[0], experts = shares.shape()[1];
   const Ref flat = reshape(x, {Dim(1), tokens, x.shape().back()});

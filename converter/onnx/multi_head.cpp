@@ -44,9 +44,11 @@ struct Optional {
 /// The result, then the keys and values with those of the past before them.
 Operands attended(const Call& call, HeadAttention a, const Optional& given) {
   const bool causal = call.integer("unidirectional", 0) != 0;
+  if (!given.past_key != !given.past_value) throw error("a past of keys or of values alone");
   Ref offset;
   if (given.past_key) {
-    offset = call.build.size(given.past_key.shape().at(2));
+    check_rank("the past of keys", given.past_key.type(), 4);
+    offset = call.build.size(given.past_key.shape()[2]);
     a.k = concat(std::array{given.past_key, a.k}, 2);
     a.v = concat(std::array{given.past_value, a.v}, 2);
   }

@@ -176,7 +176,11 @@ Operands skip_group_norm(Call& call) {
         v, is_last ? Shape{samples, Dim(1), Dim(1), channels} : Shape{samples, channels, Dim(1), Dim(1)});
   };
   x = x + (skip.rank() == 2 ? beside(skip, skip.shape()[0]) : skip);
-  if (call.has(4)) x = x + beside(call.tensor(4), Dim(1));
+  if (call.has(4)) {
+    const Ref bias = call.tensor(4);
+    check_rank("bias", bias.type(), 1);
+    x = x + beside(bias, Dim(1));
+  }
   return {group_normed(call, x), x};
 }
 

@@ -207,6 +207,7 @@ Operands bias_add(Call& call) { return {call.tensor(0) + call.tensor(1) + call.t
 /// One half of the last axis times the GELU of the other.
 Operands bias_split_gelu(Call& call) {
   const Ref x = call.tensor(0) + call.tensor(1);
+  if (x.rank() == 0) throw error("a tensor of rank 0");
   const auto last = static_cast<std::int64_t>(x.rank()) - 1;
   const Dim& size = x.shape().back();
   const Dim half = floor_div(size, Dim(2));

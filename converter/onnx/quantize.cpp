@@ -99,6 +99,7 @@ Operands matmul_quantized(Call& call) {
 
 /// A zero point for each channel of a weight.
 Ref along_filters(const Ref& v, const Ref& weight) {
+  if (weight.rank() == 0) throw error("a weight of rank 0");
   if (!v || v.rank() == 0 || v.shape()[0] == Dim(1)) return v;
   Shape shape(weight.rank(), Dim(1));
   shape[0] = v.shape()[0];

@@ -78,7 +78,8 @@ Operands rotary_embedding_of_microsoft(Call& call) {
   if (call.number("scale", 1) != 1) throw unsupported("a scale of {}", call.number("scale", 1));
   const Ref x = call.tensor(0), cosines = call.tensor(2), sines = call.tensor(3);
   Ref places = cast(DType::i64, call.tensor(1));
-  const Dim width = cosines.shape().at(1) * Dim(2);
+  check_rank("cos_cache", cosines.type(), 2);
+  const Dim width = cosines.shape()[1] * Dim(2);
   Dim heads(call.integer("num_heads", 0));
   if (heads == Dim(0) && x.rank() == 3) heads = floor_div(x.shape()[2], width);
   const BesideHeads beside(x, heads);

@@ -211,6 +211,8 @@ Operands pad_axes(Call& call) {
   Pad op{.pads = Shape(x.rank() * 2, Dim(0)), .mode = pad_mode(call.text("mode", "constant"))};
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<std::size_t>(normalize_axis(axes[i], x.rank()));
+    if (op.mode != PadMode::constant && x.shape()[axis] == Dim(0))
+      throw error("it pads an axis without elements");
     op.pads[axis] = given[i];
     op.pads[x.rank() + axis] = given[axes.size() + i];
   }
