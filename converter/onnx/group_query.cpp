@@ -142,7 +142,7 @@ Operands group_query_attention(Call& call) {
   if (call.number("scale", 0) != 0) a.scale = call.number("scale", 0);
   if (call.integer("smooth_softmax", 0) != 0 && !a.sink)
     a.sink = full({a.q.shape()[1]}, 0, a.q.dtype(), call.build.place());
-  if (call.has(bias_at)) a.mask.add(call.tensor(bias_at));
+  if (call.has(bias_at)) a.mask.add(fitted(call.tensor(bias_at), -1, c.size));
   const Ref offset = reshape(c.begins, {c.begins.shape()[0], Dim(1), Dim(1), Dim(1)});
   const std::int64_t window = call.integer("local_window_size", -1);
   const bool causal = call.integer("causal", 1) != 0;

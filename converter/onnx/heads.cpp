@@ -8,7 +8,9 @@
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/attention.h"
 #include "ir/ops/cast.h"
+#include "ir/ops/control.h"
 #include "ir/ops/create.h"
+#include "ir/ops/index.h"
 #include "ir/ops/linear.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/math.h"
@@ -68,6 +70,18 @@ Ref shared(const Ref& x, const Dim& heads) {
   const Dim times = floor_div(heads, s[1]);
   return reshape(expand(reshape(x, {s[0], s[1], Dim(1), s[2], s[3]}), {s[0], s[1], times, s[2], s[3]}),
                  {s[0], heads, s[2], s[3]});
+}
+
+Ref fitted(const Ref& x, std::int64_t axis, const Dim& size) {
+  const Dim& is = x.shape().at(static_cast<std::size_t>(normalize_axis(axis, x.rank())));
+  if (is == size || is == Dim(1)) return x;
+  if (is.is_known() && size.is_known())
+    throw unsupported("a mask or bias {} for {} keys", x.type().str(), size.str());
+  const Ref count = apply(DimValue{.value = size}, x.place());
+  const std::string text =
+      fmt::format("a mask or bias is {} long, and there are {} keys", is.str(), size.str());
+  tenon::apply_all(Check{.message = text}, std::array{equal(apply(DimValue{.value = is}, x.place()), count)});
+  return index_select(x, normalize_axis(axis, x.rank()), iota(size, x.place()));
 }
 
 void Mask::allow(const Ref& more) { allowed = allowed ? logical_and(allowed, more) : more; }

@@ -12,6 +12,9 @@ Ref without_heads(const Ref& x);
 /// Each head as often as queries share it.
 Ref shared(const Ref& x, const Dim& heads);
 
+/// x with this size along an axis, or 1. Where its symbols do not say so, a check in the graph does.
+Ref fitted(const Ref& x, std::int64_t axis, const Dim& size);
+
 /// What a query may see: bools that allow and a bias that is added; both may be missing.
 struct Mask {
   Ref allowed, bias;

@@ -17,7 +17,9 @@ namespace tenon::converter::onnx {
 namespace {
 
 /// Keys that count: lengths, ends and starts, or numbers above 0, by the mask's shape.
-Ref counted(const Ref& mask, const Dim& batch, const Dim& keys) {
+Ref counted(const Ref& given, const Dim& batch, const Dim& keys) {
+  const bool is_of_keys = given.rank() == 2 || given.rank() == 3;
+  const Ref mask = is_of_keys ? fitted(given, -1, keys) : given;
   const Shape& s = mask.shape();
   const Ref at = iota(keys, mask.place());
   const auto bounds = [&](const Ref& v) {
@@ -26,9 +28,9 @@ Ref counted(const Ref& mask, const Dim& batch, const Dim& keys) {
   if (s.size() == 1 && s[0] == batch) return at < bounds(mask);
   if (s.size() == 1 && s[0] == batch * Dim(2))
     return logical_and(at < bounds(slice(mask, 0, Dim(0), batch)), at >= bounds(slice(mask, 0, batch, s[0])));
-  if (s.size() == 2 && s[1] == keys) return reshape(mask, {s[0], Dim(1), Dim(1), s[1]}) > mask.literal(0);
-  if (s.size() == 3 && s[2] == keys) return reshape(mask, {s[0], Dim(1), s[1], s[2]}) > mask.literal(0);
-  throw unsupported("a mask {} for {} samples of {} keys", mask.type().str(), batch.str(), keys.str());
+  if (s.size() == 2) return reshape(mask, {s[0], Dim(1), Dim(1), s[1]}) > mask.literal(0);
+  if (s.size() == 3) return reshape(mask, {s[0], Dim(1), s[1], s[2]}) > mask.literal(0);
+  throw unsupported("a mask {} for {} samples", mask.type().str(), batch.str());
 }
 
 /// Padding gets a lower score, not none: where all keys are padding, it is they that are seen.
@@ -53,7 +55,7 @@ Operands attended(const Call& call, HeadAttention a, const Optional& given) {
     a.v = concat(std::array{given.past_value, a.v}, 2);
   }
   if (given.mask) lower_padding(call, a, given.mask);
-  if (given.bias) a.mask.add(given.bias);
+  if (given.bias) a.mask.add(fitted(given.bias, -1, a.k.shape()[2]));
   if (causal && !offset && !a.mask.bias)
     a.is_causal = true;
   else if (causal)

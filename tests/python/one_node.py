@@ -28,6 +28,7 @@ class Case:
     attributes: dict = field(default_factory=dict)
     outputs: int = 1
     domain: str = "com.microsoft"
+    dims: dict = field(default_factory=dict)  # of an input, where they have names: {0: ["batch", 4]}
 
     @property
     def id(self):
@@ -40,7 +41,7 @@ class Case:
         names = ["" if x is None else f"x{i}" for i, x in enumerate(self.inputs)]
         results = [f"y{i}" for i in range(self.outputs)]
         node = helper.make_node(self.op, names, results, domain=self.domain, **self.attributes)
-        inputs = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape) for n, x in self.feeds().items()]
+        inputs = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), self.dims.get(int(n[1:]), x.shape)) for n, x in self.feeds().items()]
         weights = [numpy_helper.from_array(np.asarray(x), f"x{i}") for i, x in enumerate(self.inputs) if isinstance(x, Weight)]
         graph = helper.make_graph([node], "g", inputs, [helper.make_empty_tensor_value_info(r) for r in results], weights)
         opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]

@@ -38,6 +38,8 @@ ATTENTION = [
     Case("past", "Attention", [X, QKV, BIAS, None, PAST], {"num_heads": N, "unidirectional": 1}, 2),
     Case("present alone", "Attention", [X, QKV, BIAS], {"num_heads": N}, 2),
     Case("bias of pairs", "Attention", [X, QKV, BIAS, None, None, f32(1, N, S, S)], {"num_heads": N}),
+    Case("past of any length", "Attention", [X, QKV, BIAS, np.ones((B, 3 + S), np.int32), PAST], {"num_heads": N, "unidirectional": 1}, 2,
+         dims={0: ["batch", "new", 24], 3: ["batch", "all"], 4: [2, "batch", N, "past", H]}),
     Case("bias and mask", "Attention", [X, QKV, BIAS, KEPT, None, f32(B, 1, S, S)], {"num_heads": N}),
 ]
 
