@@ -89,8 +89,7 @@ Cache cache_of(const Call& call, const Dim& batch, const Dim& added) {
     c.size = sum;
     const std::string text =
         "total_sequence_length is not the length of the past and of the new keys; a cache with room for more "
-        "needs "
-        "all its sizes when the model is converted";
+        "needs its sizes when the model is converted";
     tenon::apply_all(Check{.message = text}, std::array{equal(given, call.build.size(sum))});
   }
   const Ref before = c.lengths - dim_value(added, c.lengths);
@@ -113,13 +112,12 @@ Ref cached(const Cache& c, const Ref& past, const Ref& added) {
   return where(reshape(is_there, {is_there.shape()[0], c.size, Dim(1), Dim(1)}), found, 0);
 }
 
-/// Turned by their places in the sample; places of a prompt beyond its length count as 1.
+/// Turned by their places in the sample.
 void rotate(const Call& call, Projections& p, const Cache& c) {
   const Ref cosine = call.tensor(cosines_at), sine = call.tensor(sines_at);
   check_rank("cos_cache", cosine.type(), 2);
-  Ref places = call.has(positions_at) ? cast(DType::i64, call.tensor(positions_at))
-                                      : c.begins + iota(c.added, call.build.place());
-  if (!call.has(positions_at)) places = where(places < c.lengths, places, 1);
+  const Ref places = call.has(positions_at) ? cast(DType::i64, call.tensor(positions_at))
+                                            : c.begins + iota(c.added, call.build.place());
   const Rotation r{.cosines = index_select(cosine, 0, places),
                    .sines = index_select(sine, 0, places),
                    .width = cosine.shape()[1] * Dim(2),
@@ -146,6 +144,7 @@ Operands group_query_attention(Call& call) {
   const Ref offset = reshape(c.begins, {c.begins.shape()[0], Dim(1), Dim(1), Dim(1)});
   const std::int64_t window = call.integer("local_window_size", -1);
   const bool causal = call.integer("causal", 1) != 0;
+  if (window == 0 || (window > 0 && !causal)) throw error("a window of {} places", window);
   if (causal && !call.has(past_key_at) && window < 0 && !call.has(bias_at) && !a.sink && a.softcap == 0)
     a.is_causal = true;
   else if (causal)

@@ -221,8 +221,8 @@ Operands complex_product(const Call& call, bool conjugates) {
     return slice(x, static_cast<std::int64_t>(x.rank()) - 1, Dim(i), Dim(i + 1));
   };
   const Ref imaginary = conjugates ? -part(b, 1) : part(b, 1);
-  const Ref y[] = {part(a, 0) * part(b, 0) - part(a, 1) * imaginary,
-                   part(a, 0) * imaginary + part(a, 1) * part(b, 0)};
+  const std::array y = {part(a, 0) * part(b, 0) - part(a, 1) * imaginary,
+                        part(a, 0) * imaginary + part(a, 1) * part(b, 0)};
   return {concat(y, static_cast<std::int64_t>(y[0].rank()) - 1)};
 }
 Operands complex_mul(Call& call) { return complex_product(call, false); }

@@ -13,14 +13,15 @@
 namespace tenon::converter::onnx {
 
 Ref rotated(const Ref& x, const Rotation& r) {
-  const auto beside_heads = [](const Ref& v) {
+  const DType wide = size_of(x.dtype()) < 4 ? DType::f32 : x.dtype();
+  const auto beside_heads = [&](const Ref& v) {
     Shape shape = v.shape();
     shape.insert(shape.end() - 1, Dim(1));
-    return reshape(v, shape);
+    return cast(wide, reshape(v, shape));
   };
   const Ref cosines = beside_heads(r.cosines), sines = beside_heads(r.sines);
   const Dim width = x.shape()[3], half = floor_div(r.width, Dim(2));
-  const Ref part = r.width == width ? x : slice(x, 3, Dim(0), r.width);
+  const Ref part = cast(wide, r.width == width ? x : slice(x, 3, Dim(0), r.width));
   const Ref a = r.interleaved ? slice(part, 3, Dim(0), r.width, 2) : slice(part, 3, Dim(0), half);
   const Ref b = r.interleaved ? slice(part, 3, Dim(1), r.width, 2) : slice(part, 3, half, r.width);
   Ref real = cosines * a - sines * b, imaginary = sines * a + cosines * b;
@@ -32,6 +33,7 @@ Ref rotated(const Ref& x, const Rotation& r) {
   }
   Ref y = concat(std::array{real, imaginary}, r.interleaved ? 4 : 3);
   if (r.interleaved) y = reshape(y, part.shape());
+  y = cast(x.dtype(), y);
   return r.width == width ? y : concat(std::array{y, slice(x, 3, r.width, width)}, 3);
 }
 

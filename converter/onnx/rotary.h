@@ -10,7 +10,7 @@ struct Rotation {
   bool interleaved = false;  // pairs are neighbours, not half a width apart
 };
 
-/// x[batch, length, heads, width of a head]
+/// x[batch, length, heads, width of a head]; 16-bit floats are turned in f32.
 Ref rotated(const Ref& x, const Rotation&);
 
 }  // namespace tenon::converter::onnx

@@ -1,9 +1,11 @@
 """Attention operators that ONNX Runtime's and Olive's optimisers write: as ONNX Runtime computes them, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from compared import Refused
-from one_node import Case, assert_equal, run_onnxruntime, run_tenon, weight
+from one_node import Case, Weight, assert_equal, run_onnxruntime, run_tenon, weight
 
 R = np.random.default_rng(7)
 B, S, N, H = 2, 5, 4, 16  # samples, places, heads, width of a head
@@ -53,6 +55,7 @@ MULTI_HEAD = [
     Case("lengths", "MultiHeadAttention", [Q, K, V, None, i32(3, 7)], {"num_heads": N}),
     Case("bias of pairs", "MultiHeadAttention", [Q, K, V, None, None, f32(1, N, S, 7)], {"num_heads": N}),
     Case("causal", "MultiHeadAttention", [Q, Q, Q], {"num_heads": N, "unidirectional": 1}),
+    Case("mask with a past", "MultiHeadAttention", [Q, Q, Q, None, np.array([[1, 1, 0, 1, 1, 0, 1, 1], [1] * 8], np.int32), None, f32(B, N, 3, H), f32(B, N, 3, H)], {"num_heads": N, "unidirectional": 1}, 3),
     Case("past", "MultiHeadAttention", [Q, Q, Q, None, None, None, f32(B, N, 3, H), f32(B, N, 3, H)], {"num_heads": N, "unidirectional": 1}, 3),
     Case("present alone", "MultiHeadAttention", [Q, Q, Q], {"num_heads": N}, 3),
     Case("mask of pairs", "MultiHeadAttention", [Q, Q, Q, None, KEPT_ALL], {"num_heads": N}),
@@ -80,6 +83,7 @@ GROUP_QUERY = [
     group_query("prompt", 5, 0, [5]),
     group_query("prompt of samples", 5, 0, [5, 5], samples=2),
     group_query("prompt with rotation", 5, 0, [5], COS, SIN, do_rotary=1),
+    group_query("prompt with padding", 5, 0, [5, 3], COS, SIN, do_rotary=1, samples=2),
     group_query("packed", 5, 0, [5], COS, SIN, do_rotary=1, packed=True),
     group_query("interleaved", 5, 0, [5], COS, SIN, do_rotary=1, rotary_interleaved=1),
     group_query("step", 1, 6, [7], COS, SIN, do_rotary=1),
@@ -89,6 +93,7 @@ GROUP_QUERY = [
     group_query("prompt into a large cache", 5, 0, [5], COS, SIN, total=5, cache=12, do_rotary=1),
     group_query("window", 6, 0, [6], local_window_size=3),
     group_query("window of a step", 1, 6, [7], local_window_size=3),
+    group_query("window of several steps", 3, 6, [9], COS, SIN, do_rotary=1, local_window_size=4, softcap=3.0),
     group_query("softcap", 5, 0, [5], softcap=2.0),
     group_query("softcap of a step", 1, 6, [7, 5], softcap=2.0, samples=2, scale=0.7),
     group_query("smooth", 5, 0, [5], smooth_softmax=1),
@@ -97,6 +102,7 @@ GROUP_QUERY = [
     group_query("softcap and bias", 1, 6, [7], None, None, None, f32(1, N, 1, 7), softcap=2.0),
     group_query("positions", 2, 6, [8], COS, SIN, np.array([[3, 9]]), do_rotary=1),
     group_query("both directions", 5, 0, [5], causal=0),
+    group_query("both directions with a past", 1, 6, [7], causal=0),
 ]
 
 ROTARY = [
@@ -106,6 +112,18 @@ ROTARY = [
     Case("interleaved", "RotaryEmbedding", [f32(B, S, D), np.array([0]), COS, SIN], {"interleaved": 1}),
     Case("part", "RotaryEmbedding", [f32(B, S, N * 2 * H), np.array([1]), COS, SIN], {"rotary_embedding_dim": H, "num_heads": N}),
 ]
+
+
+def halved(x):
+    narrow = np.asarray(x).astype(np.float16) if x is not None and x.dtype == np.float32 else x
+    return weight(narrow) if isinstance(x, Weight) else narrow
+
+
+@pytest.mark.parametrize("case", GROUP_QUERY, ids=lambda c: c.id)
+def test_in_16_bits(tenon, tmp_path, case):
+    case = replace(case, inputs=[halved(x) for x in case.inputs])
+    model, feeds = case.model(), case.feeds()
+    assert_equal(run_tenon(tenon, model, feeds, tmp_path), run_onnxruntime(model, feeds), rtol=2e-3, atol=2e-3)
 
 
 def flat(x):
