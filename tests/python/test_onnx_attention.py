@@ -47,6 +47,8 @@ ATTENTION = [
 
 Q, K, V = f32(B, S, D), f32(B, 7, D), f32(B, 7, 2 * D)
 LONG = (R.random((B, 7)) > 0.3).astype(np.int32) | np.eye(B, 7, dtype=np.int32)
+HOLES = np.array([[1, 1, 0, 1, 1, 0, 1, 1], [1] * 8], np.int32)
+KEYS_AND_VALUES = [f32(B, N, 3, H), f32(B, N, 3, H)]
 MULTI_HEAD = [
     Case("plain", "MultiHeadAttention", [Q, K, V], {"num_heads": N}),
     Case("bias", "MultiHeadAttention", [Q, K, K, weight(f32(3 * D))], {"num_heads": N, "scale": 0.5}),
@@ -55,8 +57,8 @@ MULTI_HEAD = [
     Case("lengths", "MultiHeadAttention", [Q, K, V, None, i32(3, 7)], {"num_heads": N}),
     Case("bias of pairs", "MultiHeadAttention", [Q, K, V, None, None, f32(1, N, S, 7)], {"num_heads": N}),
     Case("causal", "MultiHeadAttention", [Q, Q, Q], {"num_heads": N, "unidirectional": 1}),
-    Case("mask with a past", "MultiHeadAttention", [Q, Q, Q, None, np.array([[1, 1, 0, 1, 1, 0, 1, 1], [1] * 8], np.int32), None, f32(B, N, 3, H), f32(B, N, 3, H)], {"num_heads": N, "unidirectional": 1}, 3),
-    Case("past", "MultiHeadAttention", [Q, Q, Q, None, None, None, f32(B, N, 3, H), f32(B, N, 3, H)], {"num_heads": N, "unidirectional": 1}, 3),
+    Case("mask with a past", "MultiHeadAttention", [Q, Q, Q, None, HOLES, None, *KEYS_AND_VALUES], {"num_heads": N, "unidirectional": 1}, 3),
+    Case("past", "MultiHeadAttention", [Q, Q, Q, None, None, None, *KEYS_AND_VALUES], {"num_heads": N, "unidirectional": 1}, 3),
     Case("present alone", "MultiHeadAttention", [Q, Q, Q], {"num_heads": N}, 3),
     Case("mask of pairs", "MultiHeadAttention", [Q, Q, Q, None, KEPT_ALL], {"num_heads": N}),
     Case("one step", "DecoderMaskedMultiHeadAttention", [f32(B, 1, D), f32(B, N, 7, H), f32(B, N, 7, H), LONG], {"num_heads": N}),

@@ -25,6 +25,7 @@ WORDS, PLACES, SEGMENTS = weight(f32(9, 8)), weight(f32(7, 8)), weight(f32(2, 8)
 SCALE, SHIFT = weight(f32(8)), weight(f32(8))
 EXPERTS = [weight(f32(4, 16, 8)), weight(f32(4, 16)), weight(f32(4, 8, 16)), weight(f32(4, 8))]
 HALVED = [weight(f32(4, 32, 8)), weight(f32(4, 32)), weight(f32(4, 8, 16)), weight(f32(4, 8))]
+GATES = {"k": 2, "activation_type": "swiglu", "swiglu_fusion": 1, "activation_alpha": 1.702, "activation_beta": 1.0, "swiglu_limit": 1.5}
 
 CASES = [
     *[Case(name, "FusedConv", [IMAGE, FILTERS, BIAS], {**SAME, "activation": name}) for name in ("Relu", "Tanh", "Sigmoid")],
@@ -56,7 +57,7 @@ CASES = [
     Case("", "SimplifiedLayerNormalization", [f32(2, 5, 8), SCALE], {"epsilon": 1e-3}, domain=""),
     Case("two of four", "MoE", [f32(7, 8), f32(7, 4), *EXPERTS], {"k": 2, "activation_type": "gelu", "normalize_routing_weights": 1}),
     Case("one of four", "MoE", [f32(2, 5, 8), f32(10, 4), *EXPERTS], {"k": 1, "activation_type": "silu"}),
-    Case("gates between", "MoE", [f32(7, 8), f32(7, 4), *HALVED], {"k": 2, "activation_type": "swiglu", "swiglu_fusion": 1, "activation_alpha": 1.702, "activation_beta": 1.0, "swiglu_limit": 1.5}),
+    Case("gates between", "MoE", [f32(7, 8), f32(7, 4), *HALVED], GATES),
 ]
 
 
@@ -133,19 +134,26 @@ def complex_of(x):
 # The operators that ONNX Runtime has on GPUs alone.
 BESIDE_TORCH = [
     (Case("", "GroupNorm", [last(X6), S6, B6], GROUPS), lambda: [last(torch_of(group_norm_silu)(X6, S6, B6)[0])]),
-    (Case("channels first", "GroupNorm", [X6, S6, B6], {**GROUPS, "activation": 0, "channels_last": 0}), lambda: torch_of(group_norm)(X6, S6, B6)[:1]),
+    (Case("channels first", "GroupNorm", [X6, S6, B6], {**GROUPS, "activation": 0, "channels_last": 0}),
+     lambda: torch_of(group_norm)(X6, S6, B6)[:1]),
     (Case("", "SkipGroupNorm", [last(X6), S6, B6, last(ADDED[:, :, :4, :4]), B6], {**GROUPS, "activation": 0}, 2),
      lambda: [last(y) for y in torch_of(group_norm)(X6, S6, B6, ADDED[:, :, :4, :4], B6)]),
     (Case("a row for each sample", "SkipGroupNorm", [last(X6), S6, B6, ADDED[:, :, 0, 0]], {**GROUPS, "activation": 0}, 2),
      lambda: [last(y) for y in torch_of(group_norm)(X6, S6, B6, ADDED[:, :, 0, 0])]),
     (Case("", "BiasAdd", [X6[0], weight(X6[0, 0, 0]), X6[1]]), lambda: [X6[0] + X6[0, 0, 0] + X6[1]]),
-    (Case("", "BiasSplitGelu", [f32(2, 5, 8) * 0 + WORDS[:5], SCALE]), lambda: torch_of(split_gelu)(np.broadcast_to(WORDS[:5], (2, 5, 8)).copy(), SCALE)),
+    (Case("", "BiasSplitGelu", [f32(2, 5, 8) * 0 + WORDS[:5], SCALE]),
+     lambda: torch_of(split_gelu)(np.broadcast_to(WORDS[:5], (2, 5, 8)).copy(), SCALE)),
     (Case("", "ComplexMul", PAIRS), lambda: [torch.view_as_real(complex_of(PAIRS[0]) * complex_of(PAIRS[1])).numpy()]),
-    (Case("", "ComplexMulConj", PAIRS), lambda: [torch.view_as_real(complex_of(PAIRS[0]) * complex_of(PAIRS[1]).conj()).numpy()]),
-    (Case("", "Rfft", [IMAGE[..., :8]], {"signal_ndim": 1, "onesided": 1, "normalized": 0}), lambda: [torch.view_as_real(torch.fft.rfft(torch.from_numpy(IMAGE[..., :8].copy()))).numpy()]),
-    (Case("", "Irfft", [PAIRS[0]], {"signal_ndim": 1, "onesided": 1, "normalized": 0}), lambda: [torch.fft.irfft(complex_of(PAIRS[0])).numpy()]),
-    (Case("", "RelativePositionBias", [TABLE, *LENGTHS], {"max_distance": 40}), lambda: torch_of(lambda t: position_bias(t, 12, 60, False))(TABLE)),
-    (Case("both directions", "RelativePositionBias", [TABLE, *LENGTHS], {"max_distance": 40, "is_bidirectional": 1}), lambda: torch_of(lambda t: position_bias(t, 12, 60, True))(TABLE)),
+    (Case("", "ComplexMulConj", PAIRS),
+     lambda: [torch.view_as_real(complex_of(PAIRS[0]) * complex_of(PAIRS[1]).conj()).numpy()]),
+    (Case("", "Rfft", [IMAGE[..., :8]], {"signal_ndim": 1, "onesided": 1, "normalized": 0}),
+     lambda: [torch.view_as_real(torch.fft.rfft(torch.from_numpy(IMAGE[..., :8].copy()))).numpy()]),
+    (Case("", "Irfft", [PAIRS[0]], {"signal_ndim": 1, "onesided": 1, "normalized": 0}),
+     lambda: [torch.fft.irfft(complex_of(PAIRS[0])).numpy()]),
+    (Case("", "RelativePositionBias", [TABLE, *LENGTHS], {"max_distance": 40}),
+     lambda: torch_of(lambda t: position_bias(t, 12, 60, False))(TABLE)),
+    (Case("both directions", "RelativePositionBias", [TABLE, *LENGTHS], {"max_distance": 40, "is_bidirectional": 1}),
+     lambda: torch_of(lambda t: position_bias(t, 12, 60, True))(TABLE)),
     (Case("", "GatedRelativePositionBias", GATED, {"num_heads": 4}), lambda: torch_of(gated_bias)(*GATED)),
     (Case("", "NhwcConv", [last(IMAGE), FILTERS, BIAS], SAME), lambda: [last(y) for y in torch_of(conv)(IMAGE, FILTERS, BIAS)]),
     (Case("sum", "NhwcFusedConv", [last(IMAGE), FILTERS, BIAS, last(ADDED)], {**SAME, "activation": "Relu"}),

@@ -54,7 +54,8 @@ def with_transformers(folder, kind):
     """The fusions of onnxruntime.transformers, with the mask as it is."""
     options = FusionOptions(kind)
     options.use_raw_attention_mask(True)
-    done = optimizer.optimize_model(str(folder / "model.onnx"), model_type=kind, num_heads=2, hidden_size=16, opt_level=0, optimization_options=options)
+    done = optimizer.optimize_model(str(folder / "model.onnx"), model_type=kind, num_heads=2, hidden_size=16, opt_level=0,
+                                    optimization_options=options)
     done.save_model_to_file(str(folder / "transformers.onnx"))
     return folder / "transformers.onnx"
 
@@ -107,7 +108,7 @@ QUANTISED = [(name, form, how) for name, forms in FORMS.items() for form in form
 
 @pytest.mark.parametrize("name, form, how", QUANTISED)
 def test_quantised(tenon, tmp_path, exported_onnx, name, form, how):
-    """Where a sum lies between two codes one of them is taken, and moves the codes behind it: ONNX Runtime and its own extended form differ as much."""
+    """Where a sum lies between two codes one is taken, and moves those behind it: ONNX Runtime differs as much from itself."""
     folder, inputs = exported_onnx(name)
     if not (folder / f"{form}.onnx").exists():
         quietly(lambda: quantised(folder, inputs, form))

@@ -47,6 +47,7 @@ ELEMENTS = [
 
 WINDOWS = {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}
 FILTERS = [weight(codes(6, 3, 3, 3, dtype=I)), weight(R.random(6).astype(np.float32) * 0.01), weight(np.zeros(6, I))]
+OFFSETS = weight(R.integers(-900, 900, 6).astype(np.int32))
 IMAGES = [
     Case("", "QLinearAveragePool", [X, *at(0.02, 120), *at(0.015, 100)], WINDOWS),
     Case("with pads", "QLinearAveragePool", [X, *at(0.02, 120), *at(0.015, 100)], {**WINDOWS, "count_include_pad": 1}),
@@ -54,7 +55,7 @@ IMAGES = [
     Case("", "QLinearGlobalAveragePool", [X, *at(0.02, 120), *at(0.01, 100)]),
     Case("channels last", "QLinearGlobalAveragePool", [X, *at(0.02, 120), *at(0.01, 100)], {"channels_last": 1}),
     Case("channels last", "NhwcMaxPool", [X], {"kernel_shape": [3, 2], "strides": [2, 1]}),
-    Case("", "QLinearConv", [X, *at(0.02, 120), *FILTERS, *at(0.1, 90), weight(R.integers(-900, 900, 6).astype(np.int32))], WINDOWS, domain=""),
+    Case("", "QLinearConv", [X, *at(0.02, 120), *FILTERS, *at(0.1, 90), OFFSETS], WINDOWS, domain=""),
     Case("same size", "QLinearConv", [X, *at(0.02, 120), *FILTERS, *at(0.1, 90)], {"auto_pad": "SAME_UPPER", "strides": [2, 2]}, domain=""),
     Case("channels last", "QLinearConv", [X.transpose(0, 2, 3, 1).copy(), *at(0.02, 120), *FILTERS, *at(0.1, 90)], {**WINDOWS, "channels_last": 1}),
 ]
@@ -83,6 +84,8 @@ def test_codes(tenon, tmp_path, case):
 A, BIAS = f32(2, 5, 8), weight(f32(6))
 H = 16
 QKV = [codes(2, 5, 24), weight(codes(24, 3 * 2 * H, dtype=I)), weight(f32(3 * 2 * H))]
+INPUT, WEIGHT, COLUMNS = at(0.02, 120), at(0.005, 3, I), weight(R.random(6 * H).astype(np.float32) * 0.01)
+LENGTHS = np.array([3, 5], np.int32)
 FLOATS = [
     gemm("to floats", B, SCALE, ZERO, C),
     Case("", "DequantizeLinear", [codes(4, 6), *at(0.02, 120)]),
@@ -90,18 +93,22 @@ FLOATS = [
     Case("", "DynamicQuantizeMatMul", [A, B, weight(SCALE), weight(ZERO), BIAS]),
     Case("by columns", "DynamicQuantizeMatMul", [A, B, weight(SCALES), weight(ZEROS)]),
     Case("nothing but zeros", "DynamicQuantizeMatMul", [A * 0, B, weight(SCALES), None, BIAS]),
-    Case("", "MatMulIntegerToFloat", [codes(2, 5, 8), B, weight(np.float32(0.02)), weight(SCALE), *at(0, 120)[1:], weight(ZERO), BIAS]),
+    Case("", "MatMulIntegerToFloat", [codes(2, 5, 8), B, INPUT[0], weight(SCALE), INPUT[1], weight(ZERO), BIAS]),
     Case("by columns", "MatMulIntegerToFloat", [codes(5, 8), B, weight(np.float32(0.02)), weight(SCALES)]),
-    Case("", "QAttention", [*QKV, weight(np.float32(0.02)), weight(np.float32(0.005)), None, *at(0, 120)[1:], weight(np.array(3, dtype=I))], {"num_heads": 2}),
-    Case("causal mask", "QAttention", [*QKV, weight(np.float32(0.02)), weight(R.random(6 * H).astype(np.float32) * 0.01), np.array([3, 5], np.int32), *at(0, 120)[1:]], {"num_heads": 2, "unidirectional": 1}, 2),
+    Case("", "QAttention", [*QKV, INPUT[0], WEIGHT[0], None, INPUT[1], WEIGHT[1]], {"num_heads": 2}),
+    Case("causal mask", "QAttention", [*QKV, INPUT[0], COLUMNS, LENGTHS, INPUT[1]], {"num_heads": 2, "unidirectional": 1}, 2),
 ]
 
 
-def few_bits(name, bits, k, zeros=None, bias=None, block=32, n=6, dtype=np.float32):
+def few_bits(name, bits, k, zeros=None, bias=None, block=32, n=6):
     blocks = -(-k // block)
-    packed, scales = weight(codes(n, blocks, block * bits // 8)), weight((R.random((n, blocks)) * 0.1).astype(dtype))
-    zero = {None: None, "packed": weight(codes(n, -(-blocks * bits // 8))), "float": weight((R.random((n, blocks)) * 8).astype(dtype))}[zeros]
-    inputs = [f32(2, 5, k).astype(dtype), packed, scales, zero, None, bias]
+    packed, scales = weight(codes(n, blocks, block * bits // 8)), weight((R.random((n, blocks)) * 0.1).astype(np.float32))
+    zero = {
+        None: None,
+        "packed": weight(codes(n, -(-blocks * bits // 8))),
+        "float": weight((R.random((n, blocks)) * 8).astype(np.float32)),
+    }[zeros]
+    inputs = [f32(2, 5, k), packed, scales, zero, None, bias]
     return Case(name, "MatMulNBits", inputs, {"K": k, "N": n, "bits": bits, "block_size": block})
 
 
@@ -139,9 +146,11 @@ def test_floats(tenon, tmp_path, case):
     assert_equal(run_tenon(tenon, model, feeds, tmp_path), run_onnxruntime(model, feeds))
 
 
+SIZES = {"K": 32, "N": 6, "block_size": 32}
+GROUPS = weight(np.arange(32, dtype=np.int32))
 REFUSED = [
-    (Case("", "MatMulNBits", [f32(2, 32), weight(codes(6, 1, 16)), weight(f32(6, 1)), None, weight(np.arange(32, dtype=np.int32))], {"K": 32, "N": 6, "block_size": 32, "bits": 4}), "g_idx"),
-    (Case("", "MatMulNBits", [f32(2, 32), weight(codes(6, 1, 12)), weight(f32(6, 1))], {"K": 32, "N": 6, "block_size": 32, "bits": 3}), "weights of 3 bits"),
+    (Case("", "MatMulNBits", [f32(2, 32), weight(codes(6, 1, 16)), weight(f32(6, 1)), None, GROUPS], {**SIZES, "bits": 4}), "g_idx"),
+    (Case("", "MatMulNBits", [f32(2, 32), weight(codes(6, 1, 12)), weight(f32(6, 1))], {**SIZES, "bits": 3}), "weights of 3 bits"),
 ]
 
 
