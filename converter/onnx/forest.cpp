@@ -84,17 +84,23 @@ void write_members(Forest& forest, std::size_t at, const std::vector<double>& me
 }  // namespace
 
 std::size_t Forest::depth() const {
+  // The nodes of a set's members share a child: what is met more often than that is no tree.
+  const std::size_t most_visits = 8 * nodes.size();
   std::vector<bool> seen(nodes.size());
   std::vector<std::size_t> level = roots;
-  for (std::size_t depth = 0;; ++depth) {
+  for (std::size_t depth = 0, visits = 0;; ++depth) {
     std::vector<std::size_t> below;
     for (const std::size_t i : level) {
-      if (i >= nodes.size()) throw error("node {} of a tree does not exist: there are {}", i, nodes.size());
-      if (seen[i]) throw error("its nodes are no trees: two branches lead to one node");
-      seen[i] = true;
+      seen.at(i) = true;
+      if (++visits > most_visits)
+        throw error("its nodes are no trees: branches lead back, or to the same nodes");
       if (!nodes[i].is_leaf) below.insert(below.end(), {nodes[i].yes, nodes[i].no});
     }
-    if (below.empty()) return depth;
+    if (below.empty()) {
+      const auto lost = std::count(seen.begin(), seen.end(), false);
+      if (lost > 0) throw error("its nodes are no trees: no branch leads to {} of them", lost);
+      return depth;
+    }
     level = std::move(below);
   }
 }
@@ -205,12 +211,8 @@ Forest forest_of_tensors(const Call& call) {
       write_members(forest, asks_for_members[i],
                     sets[place(static_cast<std::int64_t>(i), sets.size(), "set")]);
   }
-  // A tree that is one leaf has a node whose branches both lead to it.
-  for (const std::int64_t root : call.integers("tree_roots", {})) {
-    const std::size_t at = place(root, inner, "root");
-    const TreeNode& node = forest.nodes[at];
-    forest.roots.push_back(node.yes == node.no && forest.nodes[node.yes].is_leaf ? node.yes : at);
-  }
+  for (const std::int64_t root : call.integers("tree_roots", {}))
+    forest.roots.push_back(place(root, inner, "root"));
   return forest;
 }
 

@@ -29,8 +29,8 @@ struct Forest {
   std::vector<LeafWeight> weights;
   std::size_t targets = 0;
 
-  /// The steps to the deepest leaf. Throws Error when the nodes are no trees: a child outside, a node with
-  /// two parents, a cycle.
+  /// The steps to the deepest leaf. Throws Error when the nodes are no trees: a cycle, a node that no branch
+  /// leads to.
   std::size_t depth() const;
 };
 

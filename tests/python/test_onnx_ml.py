@@ -17,7 +17,7 @@ def model_of(operator, x, outputs, attributes):
     element = helper.np_dtype_to_tensor_dtype(x.dtype)
     graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("X", element, ["N", *x.shape[1:]])],
                               [helper.make_tensor_value_info(n, t, None) for n, t in outputs.items()])
-    opsets = [helper.make_opsetid("ai.onnx.ml", 5), helper.make_opsetid("", 17)]
+    opsets = [helper.make_opsetid("ai.onnx.ml", 3), helper.make_opsetid("", 17)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
@@ -90,9 +90,8 @@ def test_regression_by_trees(run, tmp_path, attributes):
     assert_like_onnx_runtime(run, tmp_path, model, X)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.int64, np.int32])
-def test_trees_of_other_types(run, tmp_path, dtype):
-    x = np.nan_to_num(X * 3).astype(dtype)
+def test_trees_of_doubles(run, tmp_path):
+    x = X.astype(np.float64)
     model = model_of("TreeEnsembleRegressor", x, {"Y": TensorProto.FLOAT}, regression(2))
     assert_like_onnx_runtime(run, tmp_path, model, x)
 
@@ -118,6 +117,14 @@ def test_classification_by_trees(run, tmp_path, classes, knows, positive, transf
     attributes = classification(classes, knows, positive, post_transform=transform)
     model = model_of("TreeEnsembleClassifier", X, {"Y": TensorProto.INT64, "Z": TensorProto.FLOAT}, attributes)
     assert_like_onnx_runtime(run, tmp_path, model, X)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.float64])
+def test_classification_of_other_types(run, tmp_path, dtype):
+    x = np.nan_to_num(X * 3).astype(dtype)
+    attributes = classification(3, lambda tree: range(3), False)
+    model = model_of("TreeEnsembleClassifier", x, {"Y": TensorProto.INT64, "Z": TensorProto.FLOAT}, attributes)
+    assert_like_onnx_runtime(run, tmp_path, model, x)
 
 
 def test_labels_that_are_strings(run, tmp_path):
