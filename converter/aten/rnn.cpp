@@ -208,9 +208,13 @@ std::vector<Ref> run_layers(Builder& build, Cell cell, const Layers& layers, Ref
   return results;
 }
 
+/// Beside PyTorch's forms: "masked", of padded sequences, with `active` (bool[steps, batch, 1]) where they
+/// have not ended.
 Results run(Call& call, Cell cell, const std::vector<Ref>& initial) {
   const Layers layers = layers_of(call);
-  if (call.overload != "data") return run_layers(call.build, cell, layers, call.tensor("input"), initial);
+  if (call.overload != "data")
+    return run_layers(call.build, cell, layers, call.tensor("input"), initial,
+                      call.overload == "masked" ? call.tensor("active") : Ref());
   const PackedPlaces places(call.build, call.tensor("batch_sizes"), initial[0].shape().at(1));
   Shape mask = places.active().shape();
   mask.emplace_back(1);

@@ -30,8 +30,9 @@ Operands constant_value(Call& call) {
     if (a.name == "value_ints") return made(vector_of(a.ints));
     if (a.name == "value_string") return made(vector_of(std::vector{a.s}).reshape({}));
     if (a.name == "value_strings") return made(vector_of(a.strings));
+    if (a.name == "sparse_value" && a.sparse_tensor) return made(call.model.tensor(*a.sparse_tensor));
   }
-  throw unsupported("a sparse constant");
+  throw error("it has no value");
 }
 
 Operands constant_of_shape(Call& call) {

@@ -55,7 +55,7 @@ class Decoder {
         case 11: g.input.push_back(value_info(r.bytes())); break;
         case 12: g.output.push_back(value_info(r.bytes())); break;
         case 13: g.value_info.push_back(value_info(r.bytes())); break;
-        case 15: ++g.sparse_initializers; break;
+        case 15: g.sparse_initializer.push_back(sparse_tensor(r.bytes())); break;
         default: break;
       }
     });
@@ -95,6 +95,7 @@ class Decoder {
         case 9: a.strings.push_back(checked(r.text())); break;
         case 20: a.type = r.integer(); break;
         case 21: a.ref_attr_name = checked(r.text()); break;
+        case 22: a.sparse_tensor = sparse_tensor(r.bytes()); break;
         default: break;
       }
     });
@@ -180,6 +181,19 @@ class Decoder {
     each(bytes, [&](ProtobufReader& r) {
       if (r.field() == 2) t.data_type = r.integer();
       if (r.field() == 8) t.name = checked(r.text());
+    });
+    return t;
+  }
+
+  SparseTensorProto sparse_tensor(Bytes bytes) {
+    SparseTensorProto t;
+    each(bytes, [&](ProtobufReader& r) {
+      switch (r.field()) {
+        case 1: t.values = tensor(r.bytes()); break;
+        case 2: t.indices = tensor(r.bytes()); break;
+        case 3: r.varints([&](std::uint64_t v) { t.dims.push_back(static_cast<std::int64_t>(v)); }); break;
+        default: break;
+      }
     });
     return t;
   }

@@ -63,23 +63,26 @@ Operands Importer::run(std::map<std::string, Operand> inputs) {
 }
 
 void Importer::add_weights(const GraphProto& graph, Scope& scope) {
-  for (const TensorProto& t : graph.initializer) {
-    if (scope.names.contains(t.name)) {
+  const auto add = [&](const TensorProto& said, const auto& data) {
+    const std::string& name = said.name;
+    if (scope.names.contains(name)) {
       const bool is_input = std::any_of(graph.input.begin(), graph.input.end(),
-                                        [&](const ValueInfoProto& v) { return v.name == t.name; });
-      if (is_input) continue;  // the caller gives it another value
-      throw error("two values of the graph are called '{}'", t.name);
+                                        [&](const ValueInfoProto& v) { return v.name == name; });
+      if (is_input) return;  // the caller gives it another value
+      throw error("two values of the graph are called '{}'", name);
     }
     try {
-      Operand weight = values_.constant(model_.tensor(t), t.name);
-      if (is_narrow(t.data_type)) weight.narrow = t.data_type;
-      scope.define(t.name, std::move(weight));
+      Operand weight = values_.constant(model_.tensor(data), name);
+      if (is_narrow(said.data_type)) weight.narrow = said.data_type;
+      scope.define(name, std::move(weight));
     } catch (const Error& e) {
       if (e.code() != Exit::unsupported) throw;
       report_.add("weight", e.message(), e.hint(), {});
-      scope.define(t.name, Poisoned{});
+      scope.define(name, Poisoned{});
     }
-  }
+  };
+  for (const TensorProto& t : graph.initializer) add(t, t);
+  for (const SparseTensorProto& t : graph.sparse_initializer) add(t.values, t);
 }
 
 void Importer::run_nodes(const std::vector<NodeProto>& nodes, Scope& scope) {

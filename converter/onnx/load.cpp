@@ -56,8 +56,6 @@ void check(const ModelProto& model) {
     throw unsupported("the model uses operator set {}; Tenon reads {} to {}", it->second, oldest_opset,
                       newest_opset)
         .hint("convert it: onnx.version_converter.convert_version(model, 21)");
-  if (model.graph.sparse_initializers > 0)
-    throw unsupported("the model has sparse weights (sparse_initializer)");
   if (model.graph.output.empty()) throw error("the model has no outputs");
 }
 
@@ -65,6 +63,40 @@ void check(const ModelProto& model) {
 
 Tensor ModelProto::tensor(const TensorProto& t) const {
   return parse_tensor_proto(t.bytes, file, external).tensor;
+}
+
+Tensor ModelProto::tensor(const SparseTensorProto& t) const {
+  constexpr std::int64_t most_elements = std::int64_t{1} << 28;
+  const auto damaged = [&](std::string_view what) {
+    return error("the sparse tensor '{}' {}", t.values.name, what);
+  };
+  const Tensor values = tensor(t.values), indices = tensor(t.indices);
+  std::int64_t count = 1;
+  for (const std::int64_t d : t.dims)
+    if (d < 0 || __builtin_mul_overflow(count, d, &count)) throw damaged("has a size that is none");
+  if (count > most_elements)
+    throw unsupported("the sparse tensor '{}' has {} elements with its zeros; at most {} are made",
+                      t.values.name, count, most_elements);
+  const auto rank = static_cast<std::int64_t>(t.dims.size());
+  const bool by_place = indices.rank() == 1;
+  const bool fits = values.rank() == 1 && indices.dtype() == DType::i64 &&
+                    indices.shape() == (by_place ? Index{values.numel()} : Index{values.numel(), rank});
+  if (!fits)
+    throw damaged("has " + values.type_string() + " values and " + indices.type_string() + " indices");
+  if (is_string(values.dtype())) throw unsupported("the sparse tensor '{}' holds strings", t.values.name);
+  Tensor flat = Tensor::zeros(values.dtype(), {count});
+  for (std::int64_t i = 0; i < values.numel(); ++i) {
+    std::int64_t at = by_place ? indices.get_int(std::array{i}) : 0;
+    for (std::int64_t axis = 0; !by_place && axis < rank; ++axis) {
+      const std::int64_t index = indices.get_int(std::array{i, axis}),
+                         size = t.dims[static_cast<std::size_t>(axis)];
+      if (index < 0 || index >= size) throw damaged("has an index outside");
+      at = at * size + index;
+    }
+    if (at < 0 || at >= count) throw damaged("has an index outside");
+    flat.slice(0, at, at + 1).copy_from(values.slice(0, i, i + 1));
+  }
+  return flat.reshape(t.dims);
 }
 
 ModelProto load(const fs::path& path) {

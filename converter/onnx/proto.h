@@ -23,6 +23,13 @@ struct TensorProto {
   std::span<const std::byte> bytes;
 };
 
+/// A SparseTensorProto: where the values stand, row-major places i64[n] or one row of indices for each i64[n,
+/// rank].
+struct SparseTensorProto {
+  TensorProto values, indices;
+  std::vector<std::int64_t> dims;
+};
+
 /// One size of a shape: a number, a name, or neither.
 struct Dimension {
   std::optional<std::int64_t> value;
@@ -58,6 +65,7 @@ struct AttributeProto {
   std::int64_t i = 0;
   std::string s;
   std::optional<TensorProto> t;
+  std::optional<SparseTensorProto> sparse_tensor;
   std::shared_ptr<const GraphProto> g;
   std::vector<float> floats;
   std::vector<std::int64_t> ints;
@@ -75,7 +83,7 @@ struct GraphProto {
   std::string name;
   std::vector<NodeProto> node;
   std::vector<TensorProto> initializer;
-  std::size_t sparse_initializers = 0;
+  std::vector<SparseTensorProto> sparse_initializer;
   std::vector<ValueInfoProto> input, output, value_info;
 };
 
@@ -103,6 +111,8 @@ struct ModelProto {
 
   /// Throws Error.
   Tensor tensor(const TensorProto&) const;
+  /// With its zeros.
+  Tensor tensor(const SparseTensorProto&) const;
 };
 
 }  // namespace tenon::converter::onnx

@@ -1,13 +1,18 @@
 // Recurrent layers: PyTorch's, with their gates in another order.
+#include <algorithm>
 #include <array>
 
 #include "base/error.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/control.h"
 #include "ir/ops/create.h"
 #include "ir/ops/linear.h"
+#include "ir/ops/logic.h"
 #include "ir/ops/math.h"
+#include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
 
 namespace tenon::converter::onnx {
@@ -33,7 +38,7 @@ Ref row(const Ref& x, std::int64_t i) {
 
 /// A layer's operands with time first and directions before samples.
 struct Layer {
-  Ref x;
+  Ref x, active;
   std::int64_t hidden = 0, directions = 1;
   bool reversed = false, batch_first = false;
   std::vector<Ref> states;  // [directions, batch, hidden]
@@ -43,7 +48,7 @@ struct Layer {
   std::vector<Weights> weights;  // of each direction
 };
 
-void check_plain(const Call& call, const Ref& x, std::span<const std::string_view> activations) {
+void check_plain(const Call& call, std::span<const std::string_view> activations) {
   if (call.has("clip")) throw unsupported("its attribute clip is not supported");
   if (call.integer("input_forget", 0) != 0) throw unsupported("its attribute input_forget is not supported");
   if (call.has(7)) throw unsupported("peepholes are not supported");
@@ -51,22 +56,34 @@ void check_plain(const Call& call, const Ref& x, std::span<const std::string_vie
     for (std::size_t i = 0; i < given->strings.size(); ++i)
       if (given->strings[i] != activations[i % activations.size()])
         throw unsupported("the activation {} is not supported here", given->strings[i]);
-  if (!call.has(4)) return;
-  const Dim length = x.shape().at(call.integer("layout", 0) != 0 ? 1 : 0);
-  for (const Dim& d : call.sizes(4))
-    if (!(d == length)) throw unsupported("sequences of different lengths (sequence_lens)");
+}
+
+/// Where sequences of several lengths have not ended: bool[steps, batch, 1]; empty when all are as long as x.
+Ref active_steps(const Call& call, const Ref& x) {
+  const Dim steps = x.shape()[0], batch = x.shape()[1];
+  if (!call.has(4)) return {};
+  if (const auto known = call.values.sizes(call.operand(4)))
+    if (std::all_of(known->elements.begin(), known->elements.end(), [&](const Dim& d) { return d == steps; }))
+      return {};
+  const Ref lengths = cast(DType::i64, call.tensor(4));
+  const Ref all_steps = call.build.size(steps);
+  tenon::apply_all(Check{.message = "a length in sequence_lens is larger than the number of steps"},
+                   std::array{all(lengths <= all_steps, {0})});
+  return reshape(iota(steps, call.build.place()), {steps, Dim(1), Dim(1)}) <
+         reshape(lengths, {Dim(1), batch, Dim(1)});
 }
 
 Layer layer_of(const Call& call, std::span<const std::int64_t> gates, std::size_t num_states,
                std::span<const std::string_view> activations) {
   Layer layer{.x = call.tensor(0)};
   check_rank("X", layer.x.type(), 3);
-  check_plain(call, layer.x, activations);
+  check_plain(call, activations);
   const std::string direction = call.text("direction", "forward");
   layer.directions = direction == "bidirectional" ? 2 : 1;
   layer.reversed = direction == "reverse";
   layer.batch_first = call.integer("layout", 0) != 0;
   if (layer.batch_first) layer.x = permute(layer.x, {1, 0, 2});
+  layer.active = active_steps(call, layer.x);
   const Ref w = call.tensor(1), r = call.tensor(2), b = call.optional_tensor(3);
   if (w.rank() != 3 || r.rank() != 3 || !r.shape()[2].is_known() || w.shape()[0] != Dim(layer.directions))
     throw error("weights {} and {} for {} directions", w.type().str(), r.type().str(), layer.directions);
@@ -93,6 +110,7 @@ Layer layer_of(const Call& call, std::span<const std::int64_t> gates, std::size_
 /// Y, Y_h and Y_c from all outputs [steps, batch, directions * hidden] and the last states.
 Operands results(const Layer& layer, Ref all, std::vector<Ref> last) {
   if (layer.reversed) all = flip(all, {0});
+  if (layer.active) all = where(layer.active, all, 0);
   const Dim steps = all.shape()[0], batch = all.shape()[1];
   all = reshape(all, {steps, batch, Dim(layer.directions), Dim(layer.hidden)});
   all = permute(all, layer.batch_first ? Axes{1, 0, 2, 3} : Axes{0, 2, 1, 3});
@@ -101,7 +119,7 @@ Operands results(const Layer& layer, Ref all, std::vector<Ref> last) {
   return out;
 }
 
-Operands by_aten(const Call& call, const Layer& layer, std::string_view name, std::string_view overload) {
+Operands by_aten(const Call& call, const Layer& layer, std::string_view name) {
   std::vector<Datum> params, states;
   for (const auto& w : layer.weights)
     for (const Ref& r : {w.input, w.hidden, w.input_bias, w.hidden_bias})
@@ -109,16 +127,18 @@ Operands by_aten(const Call& call, const Layer& layer, std::string_view name, st
   for (const Ref& s : layer.states) states.push_back(call.datum(s));
   const bool has_biases = static_cast<bool>(layer.weights[0].input_bias);
   const Datum hx = states.size() > 1 ? list_of(states) : states[0];
-  std::vector<Ref> out = call.aten_all(name, overload,
-                                       {{"input", call.datum(layer.reversed ? flip(layer.x, {0}) : layer.x)},
-                                        {"hx", hx},
-                                        {"params", list_of(std::move(params))},
-                                        {"has_biases", has_biases},
-                                        {"num_layers", 1},
-                                        {"dropout", 0.0},
-                                        {"train", false},
-                                        {"bidirectional", layer.directions == 2},
-                                        {"batch_first", false}});
+  const auto from_start = [&](const Ref& r) { return call.datum(layer.reversed ? flip(r, {0}) : r); };
+  std::vector<Argument> arguments = {{"input", from_start(layer.x)},
+                                     {"hx", hx},
+                                     {"params", list_of(std::move(params))},
+                                     {"has_biases", has_biases},
+                                     {"num_layers", 1},
+                                     {"dropout", 0.0},
+                                     {"train", false},
+                                     {"bidirectional", layer.directions == 2},
+                                     {"batch_first", false}};
+  if (layer.active) arguments.push_back({"active", from_start(layer.active)});
+  std::vector<Ref> out = call.aten_all(name, layer.active ? "masked" : "input", std::move(arguments));
   const Ref all = out.at(0);
   out.erase(out.begin());
   return results(layer, all, std::move(out));
@@ -126,14 +146,14 @@ Operands by_aten(const Call& call, const Layer& layer, std::string_view name, st
 
 Operands lstm(Call& call) {
   constexpr std::array<std::string_view, 3> activations = {"Sigmoid", "Tanh", "Tanh"};
-  return by_aten(call, layer_of(call, lstm_gates, 2, activations), "lstm", "input");
+  return by_aten(call, layer_of(call, lstm_gates, 2, activations), "lstm");
 }
 
 Operands rnn(Call& call) {
   const auto* given = call.find("activations");
   const bool is_relu = given && !given->strings.empty() && given->strings[0] == "Relu";
   const std::array<std::string_view, 1> activations = {is_relu ? "Relu" : "Tanh"};
-  return by_aten(call, layer_of(call, rnn_gates, 1, activations), is_relu ? "rnn_relu" : "rnn_tanh", "input");
+  return by_aten(call, layer_of(call, rnn_gates, 1, activations), is_relu ? "rnn_relu" : "rnn_tanh");
 }
 
 /// One direction whose reset gate acts before the hidden state is multiplied with its weight.
@@ -176,7 +196,8 @@ Ref stacked(const std::vector<Ref>& rows) {
 Operands gru(Call& call) {
   constexpr std::array<std::string_view, 2> activations = {"Sigmoid", "Tanh"};
   const Layer layer = layer_of(call, gru_gates, 1, activations);
-  if (call.integer("linear_before_reset", 0) != 0) return by_aten(call, layer, "gru", "input");
+  if (call.integer("linear_before_reset", 0) != 0) return by_aten(call, layer, "gru");
+  if (layer.active) throw unsupported("sequences of different lengths without linear_before_reset");
   std::vector<Ref> sides, last;
   for (std::int64_t d = 0; d < layer.directions; ++d) {
     const bool backwards = layer.reversed || d == 1;

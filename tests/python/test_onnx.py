@@ -306,3 +306,37 @@ def test_the_items_of_a_sequence_are_inputs_and_outputs(run, tmp_path):
     assert list(out) == ["y.0", "y.1", "y.2"]
     np.testing.assert_array_equal(out["y.2"], X[0])
     assert "--input x.0=f32[?,?]" in run("inspect", "model.onnx", code=BAD_INPUT)
+
+
+def sparse(dims, values, indices, name="w"):
+    return helper.make_sparse_tensor(numpy_helper.from_array(np.array(values, np.float32), name),
+                                     numpy_helper.from_array(np.array(indices, np.int64), name + ".indices"), dims)
+
+
+def with_sparse_weight(weight):
+    node = helper.make_node("MatMul", ["x", "w"], ["y"])
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, 4])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], sparse_initializer=[weight])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+@pytest.mark.parametrize("indices", [[1, 6, 7], [[0, 1], [3, 0], [3, 1]]], ids=["by place", "by row and column"])
+def test_sparse_weights_get_their_zeros(outputs, indices):
+    dense = np.zeros((4, 2), np.float32)
+    dense.flat[[1, 6, 7]] = [2, -3, 5]
+    (y,) = outputs(with_sparse_weight(sparse([4, 2], [2, -3, 5], indices)), {"x": X}).values()
+    np.testing.assert_allclose(y, X @ dense)
+
+
+@pytest.mark.parametrize("weight, code, message", [
+    (sparse([4, 2], [1], [8]), BAD_INPUT, "an index outside"),
+    (sparse([4, 2], [1], [-1]), BAD_INPUT, "an index outside"),
+    (sparse([4, 2], [1], [[4, 0]]), BAD_INPUT, "an index outside"),
+    (sparse([4, 2], [1, 2], [3]), BAD_INPUT, "f32[2] values and i64[1] indices"),
+    (sparse([-4, 2], [1], [3]), BAD_INPUT, "a size that is none"),
+    (sparse([2**40, 2**40], [1], [3]), BAD_INPUT, "a size that is none"),
+    (sparse([2**20, 2**20], [1], [3]), UNSUPPORTED, "at most"),
+])
+def test_damaged_sparse_weights(run, tmp_path, weight, code, message):
+    onnx.save(with_sparse_weight(weight), tmp_path / "model.onnx")
+    assert message in run("convert", "model.onnx", "-o", "m.tenon", "--no-verify", code=code)
