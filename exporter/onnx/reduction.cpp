@@ -6,6 +6,7 @@
 #include "exporter/onnx/table.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
+#include "ir/ops/create.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
@@ -27,7 +28,20 @@ bool write_reduce(Writer& w, const Node& n, std::string_view op_type) {
   return true;
 }
 bool write_sum(Writer& w, const Node& n) { return write_reduce<Sum>(w, n, "ReduceSum"); }
-bool write_mean(Writer& w, const Node& n) { return write_reduce<Mean>(w, n, "ReduceMean"); }
+/// The mean of nothing is NaN, which ONNX Runtime's ReduceMean does not give.
+bool write_mean(Writer& w, const Node& n) {
+  for (const std::int64_t axis : n.as<Mean>()->axes)
+    if (const Dim& size = n.input()->shape()[static_cast<std::size_t>(axis)];
+        size == 0 || has_data_size(size))
+      return false;
+  return write_reduce<Mean>(w, n, "ReduceMean");
+}
+std::vector<Ref> mean_of(const Node& n, Refs in) {
+  const auto& op = *n.as<Mean>();
+  Dim count = 1;
+  for (const std::int64_t axis : op.axes) count = count * in[0].shape()[static_cast<std::size_t>(axis)];
+  return {sum(in[0], op.axes, op.keepdim) / dim_value(count, in[0])};
+}
 bool write_prod(Writer& w, const Node& n) { return write_reduce<Prod>(w, n, "ReduceProd"); }
 bool write_amax(Writer& w, const Node& n) { return write_reduce<Amax>(w, n, "ReduceMax"); }
 bool write_amin(Writer& w, const Node& n) { return write_reduce<Amin>(w, n, "ReduceMin"); }
@@ -100,7 +114,7 @@ std::span<const Entry> reduction_entries() {
       Entry{"amin", write_amin},
       Entry{"any", nullptr, any_of},
       Entry{"cumsum", write_cumsum},
-      Entry{"mean", write_mean},
+      Entry{"mean", write_mean, mean_of},
       Entry{"prod", write_prod},
       Entry{"search_sorted", nullptr, search_sorted},
       Entry{"sort", write_sort},

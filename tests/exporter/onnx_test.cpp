@@ -86,6 +86,7 @@ TEST(Onnx, WhatIsReadAgainComputesTheSame) {
       {"softmax(%0, axis=1)", {x}, {"f32[2,3]"}},
       {"sum(%0, axes=[0], keepdim=true)", {x}, {"f32[1,3]"}},
       {"sum(%0)", {x}, {"f32[2,3]"}},
+      {"mean(%0, axes=[1])", {"f32[2,0]"}, {"f32[2]"}},
       {"any(%0, axes=[1])", {x}, {"bool[2]"}},
       {"all(%0, axes=[1])", {x}, {"bool[2]"}},
       {"variance(%0, axes=[1])", {x}, {"f32[2]"}},

@@ -29,6 +29,8 @@ from backend_cases import KINDS, Case, write_cases
 ROOT = Path(__file__).resolve().parents[2]
 UNREAD, REFUSED = "not read", "refused"
 GOOD = ("equal", "equal in the reference", REFUSED, UNREAD)
+# A softmax of 1000 equal logits of 1e10: a last bit of theirs, which ONNX Runtime's optimised kernels differ in, is 1024.
+AS_WRITTEN = ("test_squeezenet",)
 NO_KERNEL = ("NOT_IMPLEMENTED", "is not a registered function/op", "Could not find an implementation")
 
 
@@ -68,10 +70,12 @@ def given(session, inputs: dict[str, np.ndarray]) -> dict:
     return out
 
 
-def run_written(path: Path, inputs: dict[str, np.ndarray]) -> tuple[list, str]:
+def run_written(path: Path, inputs: dict[str, np.ndarray], optimised: bool) -> tuple[list, str]:
     """The outputs, and which of the two gave them."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
+    if not optimised:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
         session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         return [array(o) for o in session.run_with_ort_values(None, {
@@ -116,7 +120,7 @@ def verdict_of(tenon: Path, case: Case) -> tuple[str, str]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            got, verdict = run_written(written, tensors(case, "input"))
+            got, verdict = run_written(written, tensors(case, "input"), case.name not in AS_WRITTEN)
     except Exception as e:
         return "does not run", str(e)[:300]
     wrong = difference(got, tensors(case, "output"), float(limits["rtol"]), float(limits["atol"]))
