@@ -65,8 +65,8 @@ void restore_input_shapes(LoadedModule& loaded) {
   std::istream stream(&buffer);
   caffe2::serialize::PyTorchStreamReader reader(&stream);
   if (!reader.hasRecord("traced_inputs.pkl")) return;
-  const c10::IValue traced = torch::jit::readArchiveAndTensors("traced_inputs", "", "traced_inputs/", std::nullopt,
-                                                               std::nullopt, c10::Device(c10::kCPU), reader);
+  const c10::IValue traced = torch::jit::readArchiveAndTensors(
+      "traced_inputs", "", "traced_inputs/", std::nullopt, std::nullopt, c10::Device(c10::kCPU), reader);
   for (const auto& entry : traced.toGenericDict()) {
     const auto method = loaded.module.find_method(entry.key().toStringRef());
     if (!method) continue;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "converter/onnx/constants.h"
 #include "converter/onnx/scores.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/arithmetic.h"
@@ -20,10 +21,9 @@ namespace {
 
 /// One number for all features, or one for each: along the last axis.
 Ref along_features(const Call& call, DType dtype, const std::string& attribute, double none) {
-  const auto floats = call.numbers(attribute);
-  if (floats.empty()) return constant(call, dtype, {1}, std::array{none}, attribute);
-  return constant(call, dtype, {static_cast<std::int64_t>(floats.size())},
-                  std::vector<double>(floats.begin(), floats.end()), attribute);
+  const auto numbers = reals(call, attribute);
+  if (numbers.empty()) return constant(call, dtype, {1}, std::array{none}, attribute);
+  return constant(call, dtype, {static_cast<std::int64_t>(numbers.size())}, numbers, attribute);
 }
 
 Operands scaler(Call& call) {
@@ -53,8 +53,7 @@ Operands imputer(Call& call) {
   if (!is_float(x.dtype())) {
     const Axes values = call.integers("imputed_value_int64s", {});
     if (values.empty()) throw error("its attribute imputed_value_int64s is missing");
-    const Ref imputed = constant(call, x.dtype(), {static_cast<std::int64_t>(values.size())},
-                                 std::vector<double>(values.begin(), values.end()), "imputed");
+    const Ref imputed = cast(x.dtype(), constant(call, vector_of(values), "imputed"));
     const Ref replaced = x.literal(static_cast<double>(call.integer("replaced_value_int64", 0)));
     return {where(equal(x, replaced), imputed, x)};
   }
@@ -85,19 +84,16 @@ Operands feature_vectorizer(Call& call) {
 
 Ref linear_scores(const Call& call, std::size_t outputs) {
   const Ref x = cast(DType::f32, matrix_of_features(call));
-  const auto coefficients = call.numbers("coefficients"), intercepts = call.numbers("intercepts");
+  const auto coefficients = reals(call, "coefficients"), intercepts = reals(call, "intercepts");
   if (outputs == 0 || coefficients.empty() || coefficients.size() % outputs != 0)
     throw error("{} coefficients for {} outputs", coefficients.size(), outputs);
   if (!intercepts.empty() && intercepts.size() != outputs)
     throw error("{} intercepts for {} outputs", intercepts.size(), outputs);
   const auto rows = static_cast<std::int64_t>(outputs);
   const auto columns = static_cast<std::int64_t>(coefficients.size()) / rows;
-  const Ref weight = constant(call, DType::f32, {rows, columns},
-                              std::vector<double>(coefficients.begin(), coefficients.end()), "coefficients");
+  const Ref weight = constant(call, DType::f32, {rows, columns}, coefficients, "coefficients");
   if (intercepts.empty()) return linear(x, weight);
-  return linear(x, weight,
-                constant(call, DType::f32, {rows}, std::vector<double>(intercepts.begin(), intercepts.end()),
-                         "intercepts"));
+  return linear(x, weight, constant(call, DType::f32, {rows}, intercepts, "intercepts"));
 }
 
 Operands linear_regressor(Call& call) {
@@ -139,8 +135,8 @@ Ref kernel_values(const Call& call, const Ref& x, const Ref& supports) {
 
 Operands svm_regressor(Call& call) {
   const Ref x = cast(DType::f32, matrix_of_features(call));
-  const auto coefficients = call.numbers("coefficients"), vectors = call.numbers("support_vectors"),
-             rho = call.numbers("rho");
+  const auto coefficients = reals(call, "coefficients"), vectors = reals(call, "support_vectors"),
+             rho = reals(call, "rho");
   const auto supports = call.integer("n_supports", 0);
   if (supports <= 0) throw unsupported("a regression without support vectors");
   if (static_cast<std::int64_t>(coefficients.size()) != supports || rho.empty() ||
@@ -148,11 +144,9 @@ Operands svm_regressor(Call& call) {
     throw error("{} coefficients and {} numbers for {} support vectors", coefficients.size(), vectors.size(),
                 supports);
   const auto width = static_cast<std::int64_t>(vectors.size()) / supports;
-  const Ref all = constant(call, DType::f32, {supports, width},
-                           std::vector<double>(vectors.begin(), vectors.end()), "support_vectors");
-  const Ref weight = constant(call, DType::f32, {1, supports},
-                              std::vector<double>(coefficients.begin(), coefficients.end()), "coefficients");
-  Ref y = linear(kernel_values(call, x, all), weight) + double{rho[0]};
+  const Ref all = constant(call, DType::f32, {supports, width}, vectors, "support_vectors");
+  const Ref weight = constant(call, DType::f32, {1, supports}, coefficients, "coefficients");
+  Ref y = linear(kernel_values(call, x, all), weight) + rho[0];
   if (call.integer("one_class", 0) != 0) y = where(y > y.literal(0), y.literal(1), -1);
   return {regression(call, y)};
 }

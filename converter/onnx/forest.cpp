@@ -6,23 +6,11 @@
 #include <map>
 
 #include "base/error.h"
+#include "converter/onnx/scores.h"
 
 namespace tenon::converter::onnx {
 
 namespace {
-
-std::vector<double> doubles(const Tensor& t) {
-  std::vector<double> out;
-  for_each_index(t.shape(), [&](std::span<const std::int64_t> at) { out.push_back(t.get_double(at)); });
-  return out;
-}
-
-/// A list of floats, or (for doubles) the tensor `name`_as_tensor.
-std::vector<double> reals(const Call& call, const std::string& name) {
-  if (call.has(name + "_as_tensor")) return doubles(call.data(name + "_as_tensor"));
-  const auto floats = call.numbers(name);
-  return {floats.begin(), floats.end()};
-}
 
 /// The list, or as many zeros.
 Axes integers_or_zeros(const Call& call, const std::string& name, std::size_t count) {

@@ -81,6 +81,18 @@ Ref matrix_of_features(const Call& call) {
   return x;
 }
 
+std::vector<double> doubles(const Tensor& t) {
+  std::vector<double> out;
+  for_each_index(t.shape(), [&](std::span<const std::int64_t> at) { out.push_back(t.get_double(at)); });
+  return out;
+}
+
+std::vector<double> reals(const Call& call, const std::string& attribute) {
+  if (call.has(attribute + "_as_tensor")) return doubles(call.data(attribute + "_as_tensor"));
+  const auto floats = call.numbers(attribute);
+  return {floats.begin(), floats.end()};
+}
+
 Ref constant(const Call& call, DType dtype, Index shape, std::span<const double> values,
              std::string_view name) {
   Tensor t = Tensor::empty(dtype, std::move(shape));

@@ -30,6 +30,10 @@ class Labels {
 /// x as a matrix of floats: a vector is one row.
 Ref matrix_of_features(const Call&);
 
+std::vector<double> doubles(const Tensor&);
+/// A list of floats, or (for doubles) the tensor `attribute`_as_tensor; empty when there is neither.
+std::vector<double> reals(const Call&, const std::string& attribute);
+
 /// A constant vector or matrix.
 Ref constant(const Call&, DType, Index shape, std::span<const double> values, std::string_view name);
 

@@ -159,17 +159,6 @@ Ref features(const Call& call) {
       x);
 }
 
-std::vector<double> base_values(const Call& call) {
-  if (!call.has("base_values_as_tensor")) {
-    const auto floats = call.numbers("base_values");
-    return {floats.begin(), floats.end()};
-  }
-  const Tensor t = call.data("base_values_as_tensor");
-  std::vector<double> out;
-  for_each_index(t.shape(), [&](std::span<const std::int64_t> at) { out.push_back(t.get_double(at)); });
-  return out;
-}
-
 Ref with_base(const Call& call, const Ref& scores, const std::vector<double>& base) {
   if (base.empty()) return scores;
   const auto count = static_cast<std::int64_t>(base.size());
@@ -183,7 +172,7 @@ Operands regressor(Call& call) {
   const Forest forest = forest_of_lists(call, "target", targets);
   const Ref scores =
       aggregated(call, forest, features(call), aggregate_of(call.text("aggregate_function", "SUM")));
-  return {regression(call, cast(DType::f32, with_base(call, scores, base_values(call))))};
+  return {regression(call, cast(DType::f32, with_base(call, scores, reals(call, "base_values"))))};
 }
 
 Operands ensemble(Call& call) {
@@ -212,7 +201,7 @@ Operands classifier(Call& call) {
     all_positive = all_positive && w.weight >= 0;
   }
   Ref scores = cast(DType::f32, aggregated(call, forest, features(call), Aggregate::sum));
-  const std::vector<double> base = base_values(call);
+  const std::vector<double> base = reals(call, "base_values");
   const std::string how = call.text("post_transform", "NONE");
   if (classes > 2) {
     if (scored.size() < classes && base.empty()) throw unsupported("classes that no tree knows");
