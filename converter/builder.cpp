@@ -118,7 +118,7 @@ Dim Builder::data_size(const Ref& number) {
 
 std::optional<Dim> Builder::size_of(const Ref& number,
                                     FunctionRef<std::optional<Dim>(const Ref&)> otherwise) {
-  if (const auto known = constant_value(number.value())) return Dim(known->get_int());
+  if (const auto known = constant_value(number.value())) return Dim(known->reshape({}).get_int());
   const Node* node = number.value()->node();
   const auto operand = [&](std::size_t i) { return size_of(ref(node->input(i)), otherwise); };
   const auto both = [&](auto join) -> std::optional<Dim> {

@@ -186,7 +186,11 @@ Results clamp_between(Call& call, std::string_view low, std::string_view high) {
   const DType dtype = result_type(given);
   const Ref x = operand(call.build, given[0], dtype);
   bool numbers = true;
-  for (std::size_t i = 1; i < given.size(); ++i) numbers &= known_exponent(given[i]).has_value();
+  for (std::size_t i = 1; i < given.size(); ++i) {
+    const auto* whole = given[i].get<Dim>();
+    const bool is_exact = !whole || !whole->is_known() || fits_double(whole->value());
+    numbers &= known_exponent(given[i]).has_value() && is_exact;
+  }
   if (numbers) {
     Clamp op;
     if (has_low) op.min = call.number(low);

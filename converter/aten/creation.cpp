@@ -27,7 +27,7 @@ DType dtype_of_number(const Datum& d) {
 Ref filled(Call& call, Shape shape, const Datum& value, DType dtype) {
   ignore_place(call);
   const auto* dim = value.get<Dim>();
-  if (value.is_tensor() || (dim && !dim->is_known()))
+  if (value.is_tensor() || (dim && (!dim->is_known() || !fits_double(dim->value()))))
     return expand(operand(call.build, value, dtype), std::move(shape));
   const Ref literal = call.build.literal(value, dtype);
   return full(std::move(shape), literal.value()->tensor().get_double(), dtype, call.build.place());

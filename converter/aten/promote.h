@@ -16,6 +16,11 @@ DType result_type(std::span<const Datum> operands);
 Ref operand(Builder&, const Datum&, DType);
 /// The operands in their common dtype; when `real`, integers and bools become f32.
 std::vector<Ref> promoted(Builder&, std::span<const Datum> operands, bool real = false);
+/// True when a double holds the integer exactly.
+constexpr bool fits_double(std::int64_t value) {
+  constexpr std::int64_t most = std::int64_t{1} << 53;
+  return -most <= value && value <= most;
+}
 /// True when the datum is a Python number or stands for one.
 bool is_python_number(const Datum&);
 

@@ -109,7 +109,9 @@ Operands matmul_of_4_bit_floats(Call& call) {
   if (count % block != 0) throw unsupported("{} numbers in blocks of {}", count, block);
   const Ref pairs = reshape(unpacked(reshape(bytes, {Dim(count / 2)}), 4), {Dim(count / 2), Dim(2)});
   const Ref codes = reshape(flip(pairs, {1}), {Dim(count / block), Dim(block)});
-  const Ref table = table_of(call, call.integer("quant_type") == 1);
+  const std::int64_t type = call.integer("quant_type");
+  if (type != 0 && type != 1) throw error("its quant_type is {}", type);
+  const Ref table = table_of(call, type == 1);
   const Ref shares = index_select(table, 0, cast(DType::i64, codes));
   const Ref numbers = shares * reshape(cast(DType::f32, scales), {Dim(count / block), Dim(1)});
   const Ref weight = cast(x.dtype(), reshape(numbers, {Dim(rows), Dim(columns)}));

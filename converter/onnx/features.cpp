@@ -54,7 +54,7 @@ Operands imputer(Call& call) {
     const Axes values = call.integers("imputed_value_int64s", {});
     if (values.empty()) throw error("its attribute imputed_value_int64s is missing");
     const Ref imputed = cast(x.dtype(), constant(call, vector_of(values), "imputed"));
-    const Ref replaced = x.literal(static_cast<double>(call.integer("replaced_value_int64", 0)));
+    const Ref replaced = call.build.literal(call.integer("replaced_value_int64", 0), x.dtype());
     return {where(equal(x, replaced), imputed, x)};
   }
   if (!call.has("imputed_value_floats")) throw error("its attribute imputed_value_floats is missing");

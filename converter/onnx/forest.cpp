@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "converter/onnx/scores.h"
@@ -71,6 +72,13 @@ void write_members(Forest& forest, std::size_t at, const std::vector<double>& me
 
 }  // namespace
 
+std::size_t targets_of(const Call& call) {
+  constexpr std::int64_t most = 1 << 20;
+  const std::int64_t targets = call.integer("n_targets", 1);
+  if (targets < 1 || targets > most) throw error("its n_targets is {}", targets);
+  return static_cast<std::size_t>(targets);
+}
+
 std::size_t Forest::depth() const {
   // The nodes of a set's members share a child: what is met more often than that is no tree.
   const std::size_t most_visits = 8 * nodes.size();
@@ -136,8 +144,12 @@ Forest forest_of_lists(const Call& call, const std::string& prefix, std::size_t 
     }
     forest.nodes.push_back(node);
   }
-  for (std::size_t i = 0; i < count; ++i)
-    if (!has_parent[i]) forest.roots.push_back(i);
+  std::set<std::int64_t> with_root;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (has_parent[i]) continue;
+    if (!with_root.insert(trees[i]).second) throw error("tree {} has several roots", trees[i]);
+    forest.roots.push_back(i);
+  }
 
   const Axes in_tree = call.integers(prefix + "_treeids", {}), at = call.integers(prefix + "_nodeids", {}),
              target = call.integers(prefix + "_ids", {});
@@ -173,7 +185,7 @@ Forest forest_of_tensors(const Call& call) {
   check_length("leaf_weights", weights.size(), targets.size());
 
   Forest forest;
-  forest.targets = static_cast<std::size_t>(std::max<std::int64_t>(call.integer("n_targets", 1), 1));
+  forest.targets = targets_of(call);
   constexpr double member = 6;
   std::vector<std::size_t> asks_for_members;
   const auto child = [&](std::int64_t index, bool is_leaf) {

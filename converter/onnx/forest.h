@@ -34,6 +34,8 @@ struct Forest {
   std::size_t depth() const;
 };
 
+/// The attribute n_targets.
+std::size_t targets_of(const Call&);
 /// Of TreeEnsembleRegressor ("target") or TreeEnsembleClassifier ("class"), whose weights are target_* or
 /// class_*. Throws Error when its lists do not fit together.
 Forest forest_of_lists(const Call&, const std::string& prefix, std::size_t targets);

@@ -11,6 +11,7 @@
 #include "ir/ops/create.h"
 #include "ir/ops/index.h"
 #include "ir/ops/logic.h"
+#include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
 
 namespace tenon::converter::onnx {
@@ -92,6 +93,9 @@ Cache cache_of(const Call& call, const Dim& batch, const Dim& added) {
         "needs its sizes when the model is converted";
     tenon::apply_all(Check{.message = text}, std::array{equal(given, call.build.size(sum))});
   }
+  const Ref fits = logical_and(c.lengths > c.lengths.literal(0), c.lengths <= dim_value(c.size, c.lengths));
+  tenon::apply_all(Check{.message = "a number in seqlens_k is no place of the cache"},
+                   std::array{all(fits, {0, 1})});
   const Ref before = c.lengths - dim_value(added, c.lengths);
   const Ref is_prompt = equal(given, call.build.size(added));
   c.begins = where(is_prompt, before.literal(0), before);

@@ -157,8 +157,9 @@ Operands tensor_scatter(Call& call) {
 Operands array_feature_extractor(Call& call) {
   const Ref x = call.tensor(0);
   const Ref indices = cast(DType::i64, call.tensor(1));
-  return {
-      index_select(x, static_cast<std::int64_t>(x.rank()) - 1, reshape(indices, {numel(indices.shape())}))};
+  const Ref matrix = x.rank() == 1 ? reshape(x, {Dim(1), x.shape()[0]}) : x;
+  return {index_select(matrix, static_cast<std::int64_t>(matrix.rank()) - 1,
+                       reshape(indices, {numel(indices.shape())}))};
 }
 
 }  // namespace

@@ -62,6 +62,7 @@ class BesideHeads {
 Operands rotary_embedding(Call& call) {
   const BesideHeads beside(call.tensor(0), Dim(call.integer("num_heads", 0)));
   const std::int64_t width = call.integer("rotary_embedding_dim", 0);
+  if (width < 0) throw error("its rotary_embedding_dim is {}", width);
   Rotation r{.cosines = call.tensor(1),
              .sines = call.tensor(2),
              .width = width == 0 ? beside.x.shape()[3] : Dim(width),

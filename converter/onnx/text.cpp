@@ -93,7 +93,10 @@ Operands tf_idf(Call& call) {
                  .longest = call.integer("max_gram_length"),
                  .skips = call.integer("max_skip_count")};
   if (op.places.empty()) throw error("it names no n-grams");
-  op.size = *std::max_element(op.places.begin(), op.places.end()) + 1;
+  constexpr std::int64_t most_places = std::int64_t{1} << 31;
+  op.size = *std::max_element(op.places.begin(), op.places.end());
+  if (op.size >= most_places) throw error("the place {} of an n-gram lies beyond {}", op.size, most_places);
+  ++op.size;
   const Ref count = apply(op, {x, pool});
   const std::vector<float> weights = call.numbers("weights");
   const std::string mode = call.text("mode", "");

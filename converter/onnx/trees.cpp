@@ -71,7 +71,10 @@ class Walk {
 
   /// What the leaves add to each target, [N, trees, targets]; `nothing` where a leaf adds nothing.
   Ref weights(DType dtype, double nothing) const {
+    constexpr std::size_t most_weights = std::size_t{1} << 28;
     const std::size_t targets = forest_.targets;
+    if (leaves_ > most_weights / targets)
+      throw unsupported("{} leaves with weights for {} targets", leaves_, targets);
     std::vector<double> matrix(leaves_ * targets, nothing);
     std::set<std::size_t> filled;
     for (const LeafWeight& w : forest_.weights) {
@@ -168,8 +171,7 @@ Ref with_base(const Call& call, const Ref& scores, const std::vector<double>& ba
 }
 
 Operands regressor(Call& call) {
-  const auto targets = static_cast<std::size_t>(std::max<std::int64_t>(call.integer("n_targets", 1), 1));
-  const Forest forest = forest_of_lists(call, "target", targets);
+  const Forest forest = forest_of_lists(call, "target", targets_of(call));
   const Ref scores =
       aggregated(call, forest, features(call), aggregate_of(call.text("aggregate_function", "SUM")));
   return {regression(call, cast(DType::f32, with_base(call, scores, reals(call, "base_values"))))};

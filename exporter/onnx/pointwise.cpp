@@ -40,9 +40,15 @@ bool write_trunc_div(Writer& w, const Node& n) {
 }
 std::vector<Ref> trunc_div(const Node&, Refs in) { return {apply(Trunc{}, {in[0] / in[1]})}; }
 
+/// Of whole numbers it is what their quotient leaves: ONNX Runtime's Mod takes them for doubles.
 bool write_fmod(Writer& w, const Node& n) {
+  if (!is_float(n.output()->dtype())) return false;
   w.set(n.output(), w.add("Mod", operands_of(w, n), {{"fmod", std::int64_t{1}}}));
   return true;
+}
+
+std::vector<Ref> rest_of_division(const Node&, Refs in) {
+  return {in[0] - apply(TruncDiv{}, {in[0], in[1]}) * in[1]};
 }
 
 Ref has_other_sign(const Ref& rest, const Ref& divisor) {
@@ -228,7 +234,7 @@ std::span<const Entry> pointwise_entries() {
       Entry{"floor_div", nullptr, floor_div},
       Entry{"fmax", nullptr, without_nan<Maximum>},
       Entry{"fmin", nullptr, without_nan<Minimum>},
-      Entry{"fmod", write_fmod},
+      Entry{"fmod", write_fmod, rest_of_division},
       Entry{"hardsigmoid", write_hardsigmoid},
       Entry{"isfinite", nullptr, isfinite_of},
       Entry{"isinf", nullptr, never},

@@ -274,6 +274,7 @@ bool write_interpolate(Writer& w, const Node& n) {
     }
     scales = w.constant(factors);
   }
+  const bool is_exact = op.mode == InterpolateMode::nearest_exact;
   const char* mode = is_nearest ? "nearest" : op.mode == InterpolateMode::linear ? "linear" : "cubic";
   const char* place = op.mode == InterpolateMode::nearest ? "asymmetric"
                       : op.align_corners && !is_nearest   ? "align_corners"
@@ -281,7 +282,8 @@ bool write_interpolate(Writer& w, const Node& n) {
   w.set(n.output(), w.add("Resize", {x, {}, scales, sizes},
                           {{"mode", std::string(mode)},
                            {"coordinate_transformation_mode", std::string(place)},
-                           {"nearest_mode", std::string("floor")},
+                           // round(x - 0.5), halves up: the floor of x
+                           {"nearest_mode", std::string(is_exact ? "round_prefer_ceil" : "floor")},
                            {"cubic_coeff_a", -0.75}}));
   return true;
 }

@@ -1,4 +1,5 @@
-// Products with a constant matrix, packed once: linear, and matmul by a weight.
+// Products with a constant matrix: linear, and matmul by a weight. It is packed once, or, in a plan that runs
+// once, while it is used.
 #include <algorithm>
 
 #include "ir/ops/linear.h"

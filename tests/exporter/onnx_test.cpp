@@ -130,6 +130,7 @@ TEST(Onnx, WhatIsReadAgainComputesTheSame) {
       {"adaptive_max_pool(%0, output=[3,1])", {image}, {"f32[1,2,3,1]"}},
       {"interpolate(%0, output=[8,8])", {image}, {"f32[1,2,8,8]"}},
       {"interpolate(%0, output=[3,5], mode=\"nearest_exact\")", {image}, {"f32[1,2,3,5]"}},
+      {"interpolate(%0, output=[8,8], mode=\"nearest_exact\")", {image}, {"f32[1,2,8,8]"}},
       {"interpolate(%0, output=[3,6], mode=\"linear\")", {image}, {"f32[1,2,3,6]"}},
       {"interpolate(%0, output=[7,6], mode=\"cubic\", align_corners=true)", {image}, {"f32[1,2,7,6]"}},
       {"layer_norm(%0, %1)", {x, "f32[3] 1 2 3"}, {"f32[2,3]"}},

@@ -11,7 +11,9 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+import torch
 from safetensors import safe_open
+from torch.nn.functional import interpolate
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "onnx"))
 
@@ -149,6 +151,38 @@ def test_weights_as_safetensors(run, tmp_path, exported_tiny):
         assert file.keys()
         for name in file.keys():
             assert re.search(rf"\b{re.escape(name)}$", listed, re.MULTILINE), name
+
+
+WHOLE = torch.tensor([-7, 2**53 + 1, -(2**63 - 1), 5])  # some of which no double holds
+LINE = torch.arange(4.0).reshape(1, 1, 4)
+
+
+@pytest.mark.parametrize("function, x", [
+    (lambda a: torch.fmod(a, 3), WHOLE),
+    (lambda a: a % 3, WHOLE),
+    (lambda a: a // -3, WHOLE),
+    (lambda a: a >> 1, WHOLE),
+    (lambda a: torch.clamp(a, max=2**63 - 1), WHOLE),
+    (lambda a: torch.clamp(a, min=2**53 + 1), WHOLE),
+    (lambda a: torch.full((4,), 2**53 + 1) + a * 0, WHOLE),
+    (lambda x: interpolate(x, scale_factor=2, mode="nearest-exact"), LINE),
+    (lambda x: interpolate(x, size=12, mode="nearest-exact"), LINE),
+    (lambda x: interpolate(x, size=6, mode="nearest"), LINE),
+])
+def test_exactly_as_pytorch(run, tmp_path, function, x):
+    """By our own kernels, and by ONNX Runtime from the exported model."""
+    class Module(torch.nn.Module):
+        def forward(self, x):
+            return function(x)
+
+    torch.jit.trace(Module(), x).save(str(tmp_path / "model.pt"))
+    np.save(tmp_path / "x.npy", x.numpy())
+    run("run", "model.pt", "--input", "x.npy", "--output", "y.npy", code=DONE)
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), function(x).numpy())
+    run("convert", "model.pt", "--input", "x.npy", "-o", "model.onnx", "--no-verify", code=DONE)
+    session = session_of(tmp_path / "model.onnx")
+    (y,) = session.run(None, {session.get_inputs()[0].name: x.numpy()})
+    np.testing.assert_array_equal(y, function(x).numpy())
 
 
 @pytest.mark.parametrize("name", ("resnet9", "lstm"))

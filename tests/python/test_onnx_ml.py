@@ -197,9 +197,13 @@ def break_list(name, index, value):
     (break_list("nodes_truenodeids", 0, 999), "does not exist"),
     (break_list("nodes_featureids", 0, 77), "asks for feature 77"),
     (break_list("nodes_modes", 0, "BRANCH_MAYBE"), "BRANCH_MAYBE"),
+    (lambda a: {**a, "nodes_modes": ["LEAF"] * len(a["nodes_modes"])}, "several roots"),
+    (lambda a: {**a, "n_targets": 0}, "n_targets is 0"),
+    (lambda a: {**a, "n_targets": 2**62}, "n_targets is"),
     (break_list("target_ids", 0, 5), "does not exist"),
     (lambda a: {**a, "nodes_values": a["nodes_values"][1:]}, "nodes_values has"),
-], ids=["cycle", "child outside", "feature outside", "mode", "target outside", "lengths"])
+], ids=["cycle", "child outside", "feature outside", "mode", "leaves alone", "no targets",
+        "too many targets", "target outside", "lengths"])
 def test_damaged_trees_are_an_error(run, tmp_path, broken, message):
     model = model_of("TreeEnsembleRegressor", X, NUMBERS, broken(dict(regression(1, count=1, depth=2))))
     onnx.save(model, tmp_path / "model.onnx")

@@ -50,6 +50,15 @@ def test_equals_pytorch(tenon, kind, sorted_by_user, batch_first, form, tmp_path
         assert_equal(run(tenon, artifact, given, tmp_path), flat(model(*given)), f"{kind} {form}")
 
 
+@pytest.mark.parametrize("shape", ["4,7,6", "N,7,6", "4,S,6"])
+def test_sizes_that_are_known(tenon, shape, tmp_path):
+    model = Layers("LSTM", False, True).eval()
+    given = inputs(True, [2, 7, 5, 5], steps=7)
+    traced = torch.jit.trace(model, given, check_trace=False)
+    artifact = convert(tenon, traced, [f"x=f32[{shape}]", f"lengths=i64[{shape[0]}]"], tmp_path)
+    assert_equal(run(tenon, artifact, given, tmp_path), flat(model(*given)), shape)
+
+
 def test_padding_value_and_total_length(tenon, tmp_path):
     class Padded(nn.Module):
         def __init__(self):
