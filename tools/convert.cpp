@@ -213,6 +213,10 @@ int convert(const ConvertVerb& o) {
   const bool only_shows = o.explain || o.report || !o.print_ir.empty();
   if (!model.is_source() && (only_shows || form.suffix == ".tenon"))
     throw error("this is an artifact already").at(o.model.path).hint("give the source model");
+  if (!model.is_source() && !o.model.inputs.empty())
+    throw error("an artifact has its types: --input cannot change them")
+        .at(o.model.path)
+        .hint("give the source model");
   progress.say("");
   if (!o.print_ir.empty()) print_stage(model, o.print_ir, o.model);
   if (o.explain) explain(model.fusion);

@@ -149,6 +149,7 @@ std::map<std::string, ts::IValue> Archive::read_tensors(ts::Program& p,
     check_inside(t, name);
     return known->second = &t;
   };
+  const bool are_given = !given.empty();
   for (const std::string folder : {"weights", "constants"}) {
     const ZipMember* entry = find(fmt::format("data/{}/{}_{}_config.json", folder, model_, folder));
     if (!entry) continue;
@@ -156,7 +157,12 @@ std::map<std::string, ts::IValue> Archive::read_tensors(ts::Program& p,
     if (folder == "weights") add_twins(config.at("config"), given);
     for (const auto& [name, record] : config.at("config").items()) {
       const auto beside = given.find(name);
-      if (!by_name.emplace(name, beside != given.end() ? beside->second : read(folder, name, record)).second)
+      const bool is_missing = are_given && folder == "weights";  // the program's reader lists them all
+      if (!by_name
+               .emplace(name, beside != given.end() ? beside->second
+                              : is_missing          ? ts::IValue(ts::None{})
+                                                    : read(folder, name, record))
+               .second)
         malformed(fmt::format("two tensors are called {}", name));
     }
   }

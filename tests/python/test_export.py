@@ -108,6 +108,8 @@ def test_the_way_back(run, tmp_path, exported_tiny, name):
     run("convert", "model.onnx", "-o", "again.onnx", "--no-verify", code=DONE)
     run("convert", folder / "model.pt", "-o", "model.tenon", "--no-verify", code=DONE)
     run("convert", "model.tenon", "-o", "fused.onnx", code=DONE)
+    said = run("convert", "model.tenon", "-o", "other.onnx", "--input", "f32[1,3,8,8]", code=BAD_INPUT)
+    assert "an artifact has its types" in said
     for file in ("again.onnx", "fused.onnx"):
         session = session_of(tmp_path / file)
         inputs = {i.name: value for i, value in zip(session.get_inputs(), arrays(folder, "in"))}

@@ -67,8 +67,8 @@ def test_profile_names_the_slow_kernel(run, resnet9, tmp_path):
     run("profile", resnet9, "--iters", 30, "--no-roofline", "--json", "before.json", code=DONE)
     said = run("profile", resnet9, "--iters", 30, "--no-roofline", "--compare", "before.json", "--max-slowdown", 3,
                code=DIFFERS, fault="slow conv", module="layer2")
-    [line] = [line for line in said.splitlines() if "SLOWER  layer2" in line]
-    assert float(line.split()[2]) > 3
+    slower = [float(line.split()[2]) for line in said.splitlines() if "SLOWER  layer2" in line]
+    assert slower and max(slower) > 3
 
 
 def test_a_profile_of_another_machine_is_not_compared(run, resnet9, tmp_path):

@@ -89,6 +89,9 @@ def test_names_that_are_missing_or_not_used(run, net):
     save_file(some, folder / "w.safetensors")
     said = run("convert", "bare.pt2", "--weights-from", "w.safetensors", "-o", "net.tenon", code=2)
     assert "the data of a weight are missing: norm.weight" in said
+    # Not even those that the archive holds: weights of two models would be mixed.
+    said = run("convert", "net.pt2", "--weights-from", "w.safetensors", "-o", "net.tenon", code=2)
+    assert "the data of a weight are missing: norm.weight" in said
     save_file({**state, "lost.bias": torch.zeros(2)}, folder / "w.safetensors")
     said = check(run, folder, "net.pt2", expected)
     assert "w.safetensors names weights that the model does not use: lost.bias" in said
