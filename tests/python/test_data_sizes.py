@@ -76,6 +76,14 @@ def route(x):
     return out
 
 
+def runs_of_columns(x):
+    return torch.unique_consecutive((x > 0).long(), dim=-1)
+
+
+def nothing_of_nothing(x):
+    return torch.argwhere(x[:, :0] > 0)
+
+
 def count_of_rows(x):
     kept = x[x[:, 1] > 0]
     return kept.sum(0), kept.shape[0] * torch.ones(2)
@@ -221,7 +229,8 @@ def test_scripted(tenon, module, tmp_path):
         assert_equal(run(tenon, artifact, [x], tmp_path), flat(scripted(x)), module.__name__)
 
 
-EXPORTED = [nonzero, mask, mask_of_rows, masked_select, mask_assign_rows, route, unique, repeat_each, two_masks]
+EXPORTED = [nonzero, mask, mask_of_rows, masked_select, mask_assign_rows, route, unique, repeat_each, two_masks, runs_of_columns,
+            nothing_of_nothing]
 
 
 @pytest.mark.parametrize("function", EXPORTED, ids=lambda f: f.__name__)
