@@ -1,8 +1,7 @@
-// Temporary file, fsync, rename; and the list of temporary files that a signal handler removes.
+// Temporary file, fsync, rename.
 #include "base/atomic_file.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,37 +15,6 @@
 #include "base/error.h"
 
 namespace tenon {
-
-/// An entry of the list that the signal handler walks. Entries are never freed, because a handler may be
-/// reading them at any moment; a process writes few files.
-struct AtomicFile::Pending {
-  const std::string path;
-  const pid_t process;
-  std::atomic<bool> exists{true};
-  Pending* next = nullptr;
-
-  static std::atomic<Pending*> head;
-
-  static Pending* add(std::string path) {
-    auto* entry = new Pending{std::move(path), ::getpid()};
-    entry->next = head.load();
-    while (!head.compare_exchange_weak(entry->next, entry)) {}
-    return entry;
-  }
-
-  // Async-signal-safe. A forked child leaves its parent's files alone.
-  static void remove_all() {
-    for (const Pending* entry = head.load(); entry; entry = entry->next)
-      if (entry->exists.load() && entry->process == ::getpid()) ::unlink(entry->path.c_str());
-  }
-
-  static void on_signal(int number) {
-    remove_all();
-    ::raise(number);  // delivered, with its default action, when this handler returns
-  }
-};
-
-std::atomic<AtomicFile::Pending*> AtomicFile::Pending::head{nullptr};
 
 namespace {
 Error cannot_write(const std::filesystem::path& target, int reason) {
@@ -87,19 +55,17 @@ void AtomicFile::open_temporary() {
   static std::atomic<unsigned> counter{0};
   const std::string name =
       fmt::format(".{:.200}.{}-{}.tmp", target_.filename().string(), ::getpid(), counter++);
-  temporary_ = Pending::add((target_.parent_path() / name).string());
-  file_ = ::open(temporary_->path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  temporary_.emplace((target_.parent_path() / name).string());
+  file_ = ::open(temporary_->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file_ >= 0) return;
   const int reason = errno;
-  temporary_->exists = false;
+  temporary_->release();
+  temporary_.reset();
   throw cannot_write(target_, reason);
 }
 
 AtomicFile::~AtomicFile() {
   if (file_ >= 0) ::close(file_);
-  if (!temporary_) return;
-  ::unlink(temporary_->path.c_str());
-  temporary_->exists = false;
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
@@ -125,28 +91,15 @@ void AtomicFile::commit() {
   if (!flushed) throw cannot_write(target_, errno);
   close();
   if (!temporary_) return;
-  if (::rename(temporary_->path.c_str(), target_.c_str()) != 0) throw cannot_write(target_, errno);
-  temporary_->exists = false;
-  temporary_ = nullptr;
+  if (::rename(temporary_->c_str(), target_.c_str()) != 0) throw cannot_write(target_, errno);
+  temporary_->release();
+  temporary_.reset();
   // The rename itself becomes durable with the folder; where a folder cannot be synced, it stands anyway.
   const auto folder_path = target_.has_parent_path() ? target_.parent_path() : std::filesystem::path(".");
   const int folder = ::open(folder_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;
   ::fsync(folder);
   ::close(folder);
-}
-
-void remove_temporary_files_on_signals() {
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction before = {};
-    ::sigaction(number, nullptr, &before);
-    if (before.sa_handler == SIG_IGN) continue;
-    struct sigaction action = {};
-    action.sa_handler = AtomicFile::Pending::on_signal;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    ::sigemptyset(&action.sa_mask);
-    ::sigaction(number, &action, nullptr);
-  }
 }
 
 }  // namespace tenon

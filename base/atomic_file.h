@@ -2,14 +2,13 @@
 #pragma once
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string_view>
 
-namespace tenon {
+#include "base/temporary_path.h"
 
-/// Installs handlers for SIGINT, SIGTERM and SIGHUP that remove the temporary files of this process and
-/// then let the signal end it. Signals that are ignored stay ignored. Tools call it once, at the start.
-void remove_temporary_files_on_signals();
+namespace tenon {
 
 /// Writes to a temporary file in the target's folder; commit() makes it the target. Without commit() the
 /// target stays as it was and the temporary file is removed. A target that is not a regular file
@@ -30,13 +29,11 @@ class AtomicFile {
   void commit();
 
  private:
-  friend void remove_temporary_files_on_signals();
-  struct Pending;
   void open_temporary();
   void close();
 
   std::filesystem::path target_;
-  Pending* temporary_ = nullptr;  // null when the target is written directly, and after commit
+  std::optional<TemporaryPath> temporary_;  // none when the target is written directly, and after commit
   int file_ = -1;
   std::size_t size_ = 0;
 };

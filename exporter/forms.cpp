@@ -7,6 +7,7 @@
 #include "exporter/graph_json.h"
 #include "exporter/onnx/export.h"
 #include "report/dot.h"
+#include "verify/onnxruntime.h"
 
 namespace tenon::exporter {
 namespace {
@@ -50,7 +51,7 @@ Lacking write_json(const Model& model, const Path& path) {
 
 constexpr std::array table = {
     Form{".tenon", "the artifact", true, write_artifact},
-    Form{".onnx", "the model as ONNX", true, write_onnx},
+    Form{".onnx", "the model as ONNX", true, write_onnx, "ONNX Runtime", onnxruntime_outputs},
     Form{".safetensors", "the weights", false, write_weights},
     Form{".dot", "the fused graph for Graphviz", false, write_dot},
     Form{".json", "the fused graph for other programs", false, write_json},

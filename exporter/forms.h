@@ -17,6 +17,10 @@ struct Form {
   bool runs;
   /// Writes the file, whole or not at all. Returns what it lacks that the model has, a sentence each.
   std::vector<std::string> (*write)(const Model&, const std::filesystem::path&);
+  /// What else runs such a file, and what it computes; throws Error where it does not. Null: nothing else.
+  std::string_view runner = {};
+  std::vector<Tensor> (*outputs)(const std::filesystem::path&, const Graph&,
+                                 std::span<const Tensor> inputs) = nullptr;
 };
 
 std::span<const Form> forms();

@@ -7,8 +7,8 @@
 #include <new>
 #include <system_error>
 
-#include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/temporary_path.h"
 #include "base/version.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
@@ -59,7 +59,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  tenon::remove_temporary_files_on_signals();
+  tenon::remove_temporary_paths_on_signals();
   try {
     const int code = run(argc, argv);
     if (std::fflush(stdout) != 0) throw tenon::error("the output cannot be written").at("standard output");

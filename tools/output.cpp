@@ -30,7 +30,9 @@ void check_outputs_apart(std::initializer_list<std::string_view> paths) {
           .hint("give each a file of its own");
     const auto folder = path.parent_path();
     if (text != "-" && !folder.empty() && !std::filesystem::is_directory(folder))
-      throw error("there is no folder {}", folder.string()).at(path.string());
+      throw error("there is no folder {}", folder.string())
+          .at(path.string())
+          .hint("mkdir -p " + folder.string());
   }
 }
 

@@ -1,11 +1,10 @@
 #include "verify/onnxruntime.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/temporary_path.h"
 #include "converter/process.h"
 #include "ir/npy.h"
 
@@ -20,7 +19,8 @@ import json, sys
 try:
     import numpy, onnxruntime
 except ImportError as e:
-    sys.exit(f"{sys.executable} has no package {e.name}")
+    print(f"{sys.executable} has no package {e.name}", file=sys.stderr)
+    sys.exit(3)
 model, folder, names = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 try:
     options = onnxruntime.SessionOptions()
@@ -39,38 +39,23 @@ except Exception as e:
     sys.exit(str(e).strip().replace("\n", " "))
 )";
 
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "tenon-XXXXXX").string();
-    if (!::mkdtemp(pattern.data())) throw error("no temporary folder can be made").at(pattern);
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
+// Exit codes: the script's, and that of env.
+constexpr int no_package = 3, no_command = 127;
 
 }  // namespace
 
 std::vector<Tensor> onnxruntime_outputs(const fs::path& model, const Graph& graph,
                                         std::span<const Tensor> inputs) {
   if (!fs::is_regular_file(model)) throw error("there is no such file").at(model.string());
-  const TemporaryFolder folder;
+  TemporaryFolder folder(fs::temp_directory_path());
   nlohmann::json names = nlohmann::json::array();
   NamedTensors arrays;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     names.push_back(graph.body().parameter(i)->name());
     arrays.emplace_back(fmt::format("in_{}", i), inputs[i]);
   }
-  save_npz(folder.path() / "in.npz", arrays);
+  save_npz(folder.file("in.npz"), arrays);
+  const fs::path results = folder.file("out.npz");
   const char* chosen = std::getenv("TENON_PYTHON");
   const std::string python = chosen && *chosen ? chosen : "python3";
   ChildProcess child("/usr/bin/env",
@@ -82,17 +67,22 @@ std::vector<Tensor> onnxruntime_outputs(const fs::path& model, const Graph& grap
   if (status.crashed || status.code != 0) {
     std::string why = child.complaints();
     while (!why.empty() && why.back() == '\n') why.pop_back();
-    throw error("ONNX Runtime gives no result: {}",
-                why.empty() ? fmt::format("{} {} {}", python,
-                                          status.crashed ? "was ended by signal" : "ended with", status.code)
-                            : why)
-        .at(model.string())
-        .hint(
-            "pip install onnxruntime, or name a Python that has it: TENON_PYTHON=build/venv/bin/python; "
-            "convert --no-verify does without");
+    Error e =
+        error("ONNX Runtime gives no result: {}",
+              why.empty() ? fmt::format("{} {} {}", python,
+                                        status.crashed ? "was ended by signal" : "ended with", status.code)
+                          : why);
+    e.at(model.string());
+    const bool missing = !status.crashed && (status.code == no_package || status.code == no_command);
+    const std::string without = "without it: convert --no-verify, verify --against FOLDER";
+    e.hint(!missing ? without
+                    : "pip install onnxruntime, or name a Python that has it: "
+                      "TENON_PYTHON=build/venv/bin/python; " +
+                          without);
+    throw e;
   }
   std::vector<Tensor> outputs;
-  for (auto& [key, tensor] : load_npz(folder.path() / "out.npz")) outputs.push_back(std::move(tensor));
+  for (auto& [key, tensor] : load_npz(results)) outputs.push_back(std::move(tensor));
   if (outputs.size() != graph.body().results().size())
     throw error("the ONNX model has {} outputs, the model has {}", outputs.size(),
                 graph.body().results().size())

@@ -138,7 +138,7 @@ TEST_F(AtomicFileTest, ASignalRemovesTheTemporaryFileAndEndsTheProcess) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const int status = in_child([&] {
       std::signal(signal, SIG_DFL);  // the tests may run where it is ignored: nohup
-      remove_temporary_files_on_signals();
+      remove_temporary_paths_on_signals();
       AtomicFile done(folder / "done");
       done.commit();
       AtomicFile file(folder / "y.npy");
@@ -155,7 +155,7 @@ TEST_F(AtomicFileTest, ASignalRemovesTheTemporaryFileAndEndsTheProcess) {
 TEST_F(AtomicFileTest, AChildLeavesTheFilesOfItsParent) {
   AtomicFile file(folder / "y.npy");
   in_child([] {
-    remove_temporary_files_on_signals();
+    remove_temporary_paths_on_signals();
     std::raise(SIGTERM);
   });
   EXPECT_EQ(files(), 1u);
@@ -164,7 +164,7 @@ TEST_F(AtomicFileTest, AChildLeavesTheFilesOfItsParent) {
 TEST_F(AtomicFileTest, IgnoredSignalsStayIgnored) {
   const int status = in_child([] {
     std::signal(SIGHUP, SIG_IGN);
-    remove_temporary_files_on_signals();
+    remove_temporary_paths_on_signals();
     std::raise(SIGHUP);
   });
   EXPECT_TRUE(WIFEXITED(status));

@@ -1,0 +1,156 @@
+#include "tools/source_check.h"
+
+#include "base/error.h"
+#include "ir/bind.h"
+#include "runtime/stream.h"
+#include "verify/onnxruntime.h"
+#include "verify/outputs.h"
+#include "verify/torch.h"
+
+namespace tenon::tools {
+namespace {
+
+std::string sizes_text(const Graph& graph, std::span<const Tensor> inputs) {
+  std::string text;
+  for (const auto& [symbol, size] : bind_inputs(graph, inputs))
+    text += fmt::format("{}{}={}", text.empty() ? " at " : ", ", symbol, size);
+  return text;
+}
+
+// What runs the source model: LibTorch, or ONNX Runtime.
+class Source {
+ public:
+  Source(const Model& model, const ModelOptions& options) : model_(model), method_(options.method) {
+    if (model.is_pytorch())
+      torch_ = std::make_unique<TorchOracle>(
+          model.path, OracleOptions{.fixed = fixed_numbers(options.open_options().convert.inputs),
+                                    .weights = options.weights});
+  }
+
+  std::vector<Tensor> outputs(const std::vector<Tensor>& inputs) {
+    if (torch_) return torch_outputs(*torch_, *model_.graph, inputs, method_);
+    return onnxruntime_outputs(model_.path, *model_.graph, inputs);
+  }
+
+ private:
+  const Model& model_;
+  const std::string& method_;
+  std::unique_ptr<TorchOracle> torch_;
+};
+
+// The source may refuse inputs that were made up.
+std::vector<Tensor> source_outputs(Source& source, const Model& model, const std::vector<Tensor>& inputs) {
+  try {
+    return source.outputs(inputs);
+  } catch (Error& e) {
+    if (e.hint().empty())
+      e.hint(
+          fmt::format("if the model needs other inputs than random ones{}: --input x=sample.npy, --shape N=8",
+                      sizes_text(*model.graph, inputs)));
+    throw;
+  }
+}
+
+void check_equal(const Model& model, std::span<const OutputCheck> checks) {
+  for (const OutputCheck& c : checks)
+    if (!c.ok) {
+      const auto runner = runner_of(model);
+      Error e(c.same_type()
+                  ? fmt::format("output {} differs from {}'s: {}", c.name, runner, c.difference.str())
+                  : fmt::format("output {} is {}, {}'s is {}", c.name, c.type, runner, c.expected_type),
+              Exit::differs);
+      e.at(model.path.string())
+          .hint(fmt::format("find where: tenon verify {} --bisect", model.path.string()));
+      throw e;
+    }
+}
+
+class SourceCheck {
+ public:
+  SourceCheck(const ModelOptions& options, double tolerance, Model& model)
+      : options_(options),
+        tolerance_(tolerance),
+        model_(model),
+        source_(model, options),
+        session_(model.graph, {.threads = options.threads}),
+        stream_(session_) {}
+
+  Sample run() {
+    constexpr std::int64_t batch = 2;  // what goes wrong between samples shows
+    constexpr int calls = 4;           // of a stream
+    const bool has_states = !states_of(*model_.graph).empty();
+    std::vector<Tensor> inputs;
+    for (int call = 0; call < (has_states ? calls : 1); ++call) {
+      ModelOptions options = options_;
+      options.seed += static_cast<std::uint64_t>(call) * 1000;
+      inputs = stream_.with_states(options.values(model_, batch));
+      compare(inputs, source_outputs(source_, model_, inputs), true);
+    }
+    sizes_ = sizes_text(*model_.graph, inputs);
+    if (!has_states) run_other_sizes(inputs);
+    model_.facts["verified"] = fmt::format("relative error {:.1e}{}", error_, sizes_);
+    return first_;
+  }
+
+ private:
+  void compare(const std::vector<Tensor>& inputs, std::vector<Tensor> expected, bool keep) {
+    constexpr std::size_t golden_bytes = 8 << 20;
+    const std::vector<Tensor> outputs = stream_.run(inputs);
+    const auto checks = check_outputs(*model_.graph, outputs, expected, tolerance_);
+    check_equal(model_, checks);
+    for (const OutputCheck& c : checks) error_ = std::max(error_, c.difference.relative());
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (!expected[i].defined()) expected[i] = outputs[i];  // a state
+    if (first_.expected.empty()) first_ = {"first", inputs, expected};
+    for (const auto* list : {&inputs, &std::as_const(expected)})
+      for (const Tensor& t : *list) bytes += static_cast<std::size_t>(t.numel()) * size_of(t.dtype());
+    if (keep && bytes <= golden_bytes) model_.goldens.push_back({inputs, expected});
+  }
+
+  // A size that the trace wrote down as a number shows where the source fails at another one.
+  void run_other_sizes(const std::vector<Tensor>& first) {
+    ModelOptions options = options_;
+    if (!options.sizes.empty()) return;  // the user's
+    for (const auto& [symbol, size] : bind_inputs(*model_.graph, first)) {
+      const auto info = model_.graph->symbols.find(symbol);
+      const std::int64_t other = size < 8 ? size + 1 : size + size / 2;
+      const bool allowed = info == model_.graph->symbols.end() || other <= info->second.max;
+      options.sizes.push_back(fmt::format("{}={}", symbol, allowed ? other : size));
+    }
+    const std::vector<Tensor> inputs = options.values(model_, 1);
+    const std::string sizes = sizes_text(*model_.graph, inputs);
+    if (sizes == sizes_) return;
+    std::vector<Tensor> expected;
+    try {
+      expected = source_.outputs(inputs);
+    } catch (const Error& e) {
+      model_.notes.push_back({ConvertNote::Kind::baked_size,
+                              fmt::format("the source runs{}, but not{}: a size may be fixed in it ({})",
+                                          sizes_, sizes, e.message())});
+      return;
+    }
+    compare(inputs, std::move(expected), false);
+    sizes_ += " and" + sizes.substr(3);
+  }
+
+  const ModelOptions& options_;
+  double tolerance_;
+  Model& model_;
+  Source source_;
+  Session session_;
+  Stream stream_;
+  Sample first_;
+  double error_ = 0;
+  std::string sizes_;
+};
+
+}  // namespace
+
+std::string_view runner_of(const Model& model) { return model.is_pytorch() ? "LibTorch" : "ONNX Runtime"; }
+
+Sample check_against_source(Model& model, const ModelOptions& options, double tolerance) {
+  return SourceCheck(options, tolerance, model).run();
+}
+
+}  // namespace tenon::tools

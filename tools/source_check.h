@@ -1,0 +1,18 @@
+// A converted model beside the program it comes from.
+#pragma once
+#include "tools/model_options.h"
+#include "verify/samples.h"
+
+namespace tenon::tools {
+
+/// "LibTorch" or "ONNX Runtime".
+std::string_view runner_of(const Model&);
+
+/// Runs model and source on random inputs: one sample, a stream of some where the model keeps state, and
+/// other sizes where sizes may vary. Small samples become the model's goldens, the error its fact "verified";
+/// a source that refuses other sizes gives it a note. Returns the first sample with what the source computes,
+/// and the model for its states. Throws Error with exit code `differs` where an output does, or when the
+/// source cannot run.
+Sample check_against_source(Model&, const ModelOptions&, double tolerance);
+
+}  // namespace tenon::tools
