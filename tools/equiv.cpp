@@ -51,7 +51,7 @@ int equiv(const EquivOptions& o) {
   Table table({"sample", "output", "max error", "relative", ""});
   json record = {{"a", o.a.path}, {"b", o.b}, {"outputs", json::array()}};
   bool same_numbers = true;
-  std::optional<GraphDifference> graphs;
+  GraphComparison graphs;
   for (int s = 0; s < o.samples; ++s) {
     progress.say(fmt::format("sample {} of {}", s + 1, o.samples));
     ModelOptions sample = o.a;
@@ -66,23 +66,27 @@ int equiv(const EquivOptions& o) {
       record["outputs"].back()["sample"] = fmt::format("seed {}", sample.seed);
     }
     if (s == 0)
-      graphs =
-          first_difference(*specialize(*a.graph, bind_all(*a.graph, inputs)),
-                           *specialize(*b.graph, bind_all(*b.graph, inputs_b)), inputs_from, outputs_from);
+      graphs = compare_graphs(*specialize(*a.graph, bind_all(*a.graph, inputs)),
+                              *specialize(*b.graph, bind_all(*b.graph, inputs_b)), inputs_from, outputs_from);
   }
   progress.say("");
   fmt::print("{}", table.str());
-  if (graphs) {
-    fmt::print("the fused graphs differ: {}\n", graphs->why);
-    print_node("a", graphs->a, graphs->place_a);
-    print_node("b", graphs->b, graphs->place_b);
+  const std::string but_for = graphs.but_for();
+  if (const auto& d = graphs.difference) {
+    fmt::print("the fused graphs differ: {}\n", d->why);
+    print_node("a", d->a, d->place_a);
+    print_node("b", d->b, d->place_b);
+    if (!but_for.empty()) fmt::print("  up to there, also: {}\n", but_for);
   }
-  const bool ok = same_numbers && !(o.strict && graphs);
-  record.update({{"same_numbers", same_numbers}, {"same_graph", !graphs}, {"ok", ok}});
-  record["graph_difference"] = graphs ? to_json(*graphs) : json();
+  const bool ok = same_numbers && !(o.strict && !graphs.same());
+  record.update({{"same_numbers", same_numbers}, {"same_graph", graphs.same()}, {"ok", ok}});
+  record["graph_difference"] = graphs.difference ? to_json(*graphs.difference) : json();
+  record["graph_but_for"] = but_for;
   if (!o.json.empty()) write_text(o.json, json_text(record));
   fmt::print("{}, {}\n", same_numbers ? "same numbers" : "the numbers DIFFER",
-             graphs ? "another fused graph" : "same fused graph");
+             !graphs.alike() ? "another fused graph"
+             : graphs.same() ? "same fused graph"
+                             : "same fused graph but for " + but_for);
   return ok ? 0 : static_cast<int>(Exit::differs);
 }
 

@@ -6,7 +6,11 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/control.h"
+#include "ir/ops/logic.h"
 #include "ir/print.h"
+#include "runtime/compare.h"
 
 namespace tenon {
 namespace {
@@ -58,10 +62,35 @@ std::vector<std::size_t> match(const std::vector<Port>& a, const std::vector<Por
 }
 
 bool same_content(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
   const Tensor x = a.contiguous(), y = b.contiguous();
   return x.bytes() == y.bytes() ||
          std::memcmp(x.bytes(), y.bytes(), static_cast<std::size_t>(x.numel()) * size_of(x.dtype())) == 0;
+}
+
+const Value* literal_operand(const Value* sum) {
+  const Node* n = sum->node();
+  return n && n->inputs().size() == 2 && n->input(1)->kind() == Value::Kind::literal ? n->input(0) : nullptr;
+}
+
+// p, when the value is where(p < 0, p + size, p): indices as ONNX and NumPy count them.
+const Value* counted_from_the_end(const Value* v) {
+  const Node* where = v->node();
+  if (!where || !where->is<Where>()) return nullptr;
+  const Value *negative = where->input(0), *shifted = where->input(1), *p = where->input(2);
+  const bool is_so = negative->node() && negative->node()->is<Less>() && literal_operand(negative) == p &&
+                     shifted->node() && shifted->node()->is<Add>() && literal_operand(shifted) == p;
+  return is_so ? p : nullptr;
+}
+
+// The indices before such a step, which may be fused by now; else null.
+const Value* indices_before(const Value* v) {
+  const Node* n = v->node();
+  if (!n || !n->is<Fused>()) return counted_from_the_end(v);
+  const Value* p = counted_from_the_end(n->region().results()[v->index()]);
+  const auto& parameters = n->region().parameters();
+  for (std::size_t i = 0; p && i < parameters.size(); ++i)
+    if (parameters[i].get() == p) return n->input(i);
+  return nullptr;
 }
 
 class Comparison {
@@ -73,10 +102,15 @@ class Comparison {
   // Operands before the node: what is reported lies nearest to the inputs.
   bool same(const Value* a, const Value* b, const Node* user_a, const Node* user_b) {
     if (const auto known = twins_.find(a); known != twins_.end() && known->second == b) return true;
+    const Value *before_a = indices_before(a), *before_b = indices_before(b);
+    if (!before_a != !before_b) {
+      ++found.from_the_end;
+      return same(before_a ? before_a : a, before_b ? before_b : b, user_a, user_b) && (pair(a, b), true);
+    }
     if (a->kind() == Value::Kind::result && b->kind() == Value::Kind::result)
       return same(*a->node(), *b->node()) && a->index() == b->index();
     if (a->is_constant() && b->is_constant()) {
-      if (same_content(a->tensor(), b->tensor())) return pair(a, b), true;
+      if (alike(a->tensor(), b->tensor())) return pair(a, b), true;
       return differ(constants(*a, *b), user_a, user_b);
     }
     return differ("the operands differ", user_a, user_b);
@@ -90,9 +124,21 @@ class Comparison {
     return true;
   }
 
-  std::optional<GraphDifference> found;
+  GraphComparison found;
 
  private:
+  bool alike(const Tensor& a, const Tensor& b) {
+    constexpr double last_bits = 1e-6;  // some units in the last place of f32
+    if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+    if (same_content(a, b)) return true;
+    if (!is_float(a.dtype())) return false;
+    const Difference d = tenon::compare(a, b);
+    if (!d.within(last_bits)) return false;
+    ++found.near_weights;
+    found.last_bits = std::max(found.last_bits, d.relative());
+    return true;
+  }
+
   bool same(const Node& a, const Node& b) {
     if (const auto known = nodes_.find(&a); known != nodes_.end())
       return known->second == &b || differ("one value is used where the other has two", &a, &b);
@@ -123,20 +169,20 @@ class Comparison {
   }
 
   bool differ(std::string why, const Node* a, const Node* b) {
-    if (found) return false;
-    found = GraphDifference{.why = std::move(why)};
+    if (found.difference) return false;
+    GraphDifference& first = found.difference.emplace(GraphDifference{.why = std::move(why)});
     // Nodes inside a fused one are printed as part of it.
     const auto outer = [](const Node* n) {
       while (n && n->parent().owner()) n = n->parent().owner();
       return n;
     };
     if ((a = outer(a))) {
-      found->a = print(graph_a_, *a, {.sources = false});
-      found->place_a = a->source.str();
+      first.a = print(graph_a_, *a, {.sources = false});
+      first.place_a = a->source.str();
     }
     if ((b = outer(b))) {
-      found->b = print(graph_b_, *b, {.sources = false});
-      found->place_b = b->source.str();
+      first.b = print(graph_b_, *b, {.sources = false});
+      first.place_b = b->source.str();
     }
     return false;
   }
@@ -156,9 +202,18 @@ std::vector<std::size_t> match_outputs(const Graph& a, const Graph& b) {
   return match(outputs_of(a), outputs_of(b), "outputs");
 }
 
-std::optional<GraphDifference> first_difference(const Graph& a, const Graph& b,
-                                                const std::vector<std::size_t>& inputs,
-                                                const std::vector<std::size_t>& outputs) {
+std::string GraphComparison::but_for() const {
+  std::string text;
+  if (near_weights > 0)
+    text = fmt::format("weights or numbers in their last bits ({}, at most {:.1e})", near_weights, last_bits);
+  if (from_the_end > 0)
+    text += fmt::format("{}negative indices that count from the end ({})", text.empty() ? "" : "; ",
+                        from_the_end);
+  return text;
+}
+
+GraphComparison compare_graphs(const Graph& a, const Graph& b, const std::vector<std::size_t>& inputs,
+                               const std::vector<std::size_t>& outputs) {
   Comparison comparison(a, b);
   for (std::size_t i = 0; i < inputs.size(); ++i)
     comparison.pair(a.body().parameter(inputs[i]), b.body().parameter(i));

@@ -21,10 +21,24 @@ struct GraphDifference {
   std::string place_a, place_b;  // their modules and source lines
 };
 
-/// Compares from the outputs down to the inputs, up to names and the order of independent nodes; weights are
-/// compared by content. Both graphs must be of known sizes (specialize). nullopt: they are the same.
-std::optional<GraphDifference> first_difference(const Graph& a, const Graph& b,
-                                                const std::vector<std::size_t>& inputs,
-                                                const std::vector<std::size_t>& outputs);
+/// How two graphs compare, from the outputs down to the first node that differs.
+struct GraphComparison {
+  std::optional<GraphDifference> difference;
+  /// What is not the same and does not part them, by kind.
+  std::int64_t near_weights = 0;  // weights and numbers that differ in their last bits
+  double last_bits = 0;           // the largest such difference, as a share of the largest element
+  std::int64_t from_the_end = 0;  // indices that one side counts from the end where they are negative
+
+  bool alike() const { return !difference; }
+  bool same() const { return alike() && near_weights == 0 && from_the_end == 0; }
+  /// "weights or numbers in their last bits (3, at most 1.2e-07); ..."; empty when nothing of the kind was
+  /// met.
+  std::string but_for() const;
+};
+
+/// Compares up to names and the order of independent nodes; weights are compared by content. Both graphs must
+/// be of known sizes (specialize).
+GraphComparison compare_graphs(const Graph& a, const Graph& b, const std::vector<std::size_t>& inputs,
+                               const std::vector<std::size_t>& outputs);
 
 }  // namespace tenon

@@ -14,9 +14,13 @@ std::unique_ptr<Graph> known(const std::string& text) {
   return specialize(*imported_graph(text), {{"N", 2}, {"batch", 2}});
 }
 
-std::optional<GraphDifference> difference(const std::string& a, const std::string& b) {
+GraphComparison compared(const std::string& a, const std::string& b) {
   const auto x = known(a), y = known(b);
-  return first_difference(*x, *y, match_inputs(*x, *y), match_outputs(*x, *y));
+  return compare_graphs(*x, *y, match_inputs(*x, *y), match_outputs(*x, *y));
+}
+
+std::optional<GraphDifference> difference(const std::string& a, const std::string& b) {
+  return compared(a, b).difference;
 }
 
 const std::string two_branches = R"(graph a(%x: f32[N,8]) {
@@ -66,6 +70,38 @@ TEST(Equiv, WeightsAreComparedByContent) {
   EXPECT_EQ(swapped->why, "the weights @w and @v differ");
   EXPECT_EQ(swapped->place_a, "left");
   EXPECT_EQ(swapped->place_b, "right");
+}
+
+TEST(Equiv, NumbersInTheirLastBitsAreCounted) {
+  const std::string scaled = "graph g(%x: f32[N,8]) {\n  %1 = mul(%x, 0.3) : f32[N,8]\n  return %1\n}\n";
+  const auto near = compared(scaled, replaced(scaled, "0.3", "0.30000003"));
+  EXPECT_TRUE(near.alike());
+  EXPECT_FALSE(near.same());
+  EXPECT_EQ(near.but_for(), "weights or numbers in their last bits (1, at most 9.9e-08)");
+  EXPECT_EQ(difference(scaled, replaced(scaled, "0.3", "0.3001"))->why, "the constants differ");
+}
+
+TEST(Equiv, IndicesThatMayCountFromTheEnd) {
+  const std::string plain = R"(graph g(%i: i64[N]) {
+  @w : f32[8,8]
+  %1 = index_select(@w, %i) : f32[N,8]
+  return %1
+}
+)";
+  const std::string counted = R"(graph g(%i: i64[N]) {
+  @w : f32[8,8]
+  %1 = fused { %1.1 = add(%i, 8); %1.2 = less(%i, 0); %1.3 = where(%1.2, %1.1, %i); return %1.3 } : i64[N]
+  %2 = index_select(@w, %1) : f32[N,8]
+  return %2
+}
+)";
+  EXPECT_TRUE(compared(counted, counted).same());
+  for (const auto& found : {compared(plain, counted), compared(counted, plain)}) {
+    EXPECT_TRUE(found.alike());
+    EXPECT_FALSE(found.same());
+    EXPECT_EQ(found.but_for(), "negative indices that count from the end (1)");
+  }
+  EXPECT_FALSE(compared(plain, replaced(counted, "less(%i, 0)", "less(%i, 1)")).same());
 }
 
 TEST(Equiv, InputsAreMatchedByNameElseInOrder) {
