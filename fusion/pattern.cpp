@@ -70,7 +70,7 @@ class Matcher {
   static bool is_literal(const Value* v, double wanted) {
     if (!is_number(v)) return false;
     const double is = v->tensor().get_double();
-    return is == wanted || std::abs(is - wanted) <= 1e-6 * std::abs(wanted);
+    return is == wanted || (std::isfinite(wanted) && std::abs(is - wanted) <= 1e-6 * std::abs(wanted));
   }
 
   Match match_;

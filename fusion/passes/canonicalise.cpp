@@ -24,6 +24,13 @@ Rule identity(std::string_view name) {
   return {.name = name, .patterns = {op<T>(x)}, .when = same_type, .build = keep_x};
 }
 
+Rule identity_slice() {
+  return {.name = "identity_slice",
+          .patterns = {op<Slice>(x)},
+          .when = [](const Match& m) { return m.op<Slice>().step == 1 && same_type(m); },
+          .build = keep_x};
+}
+
 Rule identity_permute() {
   return {.name = "identity_permute",
           .patterns = {op<Permute>(x)},
@@ -150,6 +157,7 @@ const std::vector<Rule>& rules() {
       identity<Expand>("identity_expand"),
       identity<Cast>("identity_cast"),
       identity<Concat>("identity_concat"),
+      identity_slice(),
       identity_permute(),
       reshape_reshape(),
       permute_permute(),
@@ -164,8 +172,11 @@ const std::vector<Rule>& rules() {
       matmul_of_repeated_matrix(),
       matmul_of_one_matrix(),
       permute_of_ones(),
+      permute_of_merged_batches(),
       clamp_of_clamp(),
       causal_attention(),
+      attention_of_own_scale(),
+      attention_of_seen_keys(),
       attention_of_seen_rows(),
       max_pool_of_row(),
       index_put_to_index_add(),

@@ -87,6 +87,8 @@ class Grouper {
         continue;
       }
       join(it->second, n, *loop);
+      for (const Value* other : n.inputs())
+        if (other->node() && group_of_.contains(other->node())) merge(group_of_.at(other->node()), n, *loop);
       return;
     }
     groups_.push_back({{}, loop->space, {}});
@@ -97,6 +99,21 @@ class Grouper {
     groups_[g].members.push_back(&n);
     if (!loop.reduced.empty()) groups_[g].reduced = loop.reduced;
     group_of_[&n] = g;
+  }
+
+  /// The group of another operand of n becomes part of n's, when n might as well have joined that one.
+  void merge(std::size_t from, const Node& n, const Loop& loop) {
+    const std::size_t to = group_of_.at(&n);
+    Group &g = groups_[to], &other = groups_[from];
+    const bool same_axes = g.reduced.empty() || other.reduced.empty() || g.reduced == other.reduced;
+    if (from == to || g.space != other.space || loop.space != g.space || !same_axes) return;
+    if (g.members.size() + other.members.size() > max_group || !refusal(other, n, loop).empty()) return;
+    for (Node* member : other.members) group_of_[member] = to;
+    g.members.insert(g.members.end(), other.members.begin(), other.members.end());
+    std::sort(g.members.begin(), g.members.end(),
+              [&](const Node* a, const Node* b) { return position_.at(a) < position_.at(b); });
+    if (!other.reduced.empty()) g.reduced = other.reduced;
+    other.members.clear();
   }
 
   std::string refusal(const Group& g, const Node& n, const Loop& loop) const {
@@ -132,7 +149,7 @@ class Grouper {
   }
 
   void finish(const Group& g) {
-    if (g.members.size() == 1 || !rewriter_.may(rule, *g.members.back())) return;
+    if (g.members.size() <= 1 || !rewriter_.may(rule, *g.members.back())) return;
     const Node* fused = outline(g.members);
     rewriter_.did(rule, fused->source, fused);
   }

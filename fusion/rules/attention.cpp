@@ -1,5 +1,6 @@
 // attention(q, k, v) = softmax(q k^T * scale + mask) v, the mask added or filled in. As PyTorch decomposes
-// its own attention, queries and keys are both scaled, and rows whose keys are all masked give 0.
+// its own attention, queries and keys are both scaled, and rows whose keys are all masked give 0: they are
+// looked for, or, as its exporters to ONNX write it, what is no number becomes 0.
 #include "ir/ops/attention.h"
 
 #include <algorithm>
@@ -35,36 +36,41 @@ std::vector<Pattern> spellings() {
       const Pattern masked_out = op<Equal>(masked, -std::numeric_limits<double>::infinity());
       const Pattern empty = op<LogicalNot>(op<Any>(op<LogicalNot>(masked_out)));
       all.push_back(op<MatMul>(op<Softmax>(masked), v));
-      all.push_back(op<MatMul>(op<Where>(empty, 0.0, op<Softmax>(masked)), v));
+      const Pattern shares = op<Softmax>(masked);
+      all.push_back(op<MatMul>(op<Where>(empty, 0.0, shares), v));
+      all.push_back(op<MatMul>(op<Where>(op<IsNan>(shares), 0.0, shares), v));
     }
   return all;
 }
 
 constexpr std::array masks = {"mask", "kept", "dropped"};
 
-/// The factor of the scores; nullopt when it is attention's own, 1 / sqrt(size of a head).
+/// 1 / sqrt(size of a head), up to the rounding of two factors in f32.
+bool is_own_scale(double scale, const Dim& size) {
+  constexpr double rounding = 2.5e-7;
+  return size.is_known() && std::abs(scale * std::sqrt(static_cast<double>(size.value())) - 1) < rounding;
+}
+
+/// The factor of the scores; nullopt when it is attention's own.
 std::optional<double> scale_of(const Match& m) {
   const double scale =
       (m.has("scale") ? m.number("scale") : 1) * (m.has("key_scale") ? m.number("key_scale") : 1);
-  const Dim& size = m["q"]->shape().back();
-  constexpr double rounding = 1e-7;
-  const bool is_default =
-      size.is_known() && std::abs(scale * std::sqrt(static_cast<double>(size.value())) - 1) < rounding;
-  return is_default ? std::nullopt : std::optional(scale);
+  return is_own_scale(scale, m["q"]->shape().back()) ? std::nullopt : std::optional(scale);
 }
 
-/// A mask that lets each query see the keys up to its own place: 0 or true there, minus infinity or false
-/// after it.
+/// A mask that lets each query see the keys up to its own place: 0 or true there, false or minus infinity
+/// after it, or a number that leaves nothing of any score (exporters write the lowest of f32).
 bool is_causal(const Value& mask) {
   if (mask.kind() != Value::Kind::weight || !mask.tensor().defined() || mask.rank() < 2) return false;
   const Tensor& t = mask.tensor();
-  for (std::size_t axis = 0; axis + 2 < t.rank(); ++axis)
-    if (t.shape()[axis] != 1) return false;
-  const double seen = is_bool(t.dtype()) ? 1 : 0;
-  const double hidden = is_bool(t.dtype()) ? 0 : -std::numeric_limits<double>::infinity();
+  constexpr double nothing = -1e38;
+  const bool flags = is_bool(t.dtype());
   bool causal = true;
   for_each_index(t.shape(), [&](std::span<const std::int64_t> i) {
-    causal = causal && t.get_double(i) == (i[i.size() - 1] <= i[i.size() - 2] ? seen : hidden);
+    if (!causal) return;
+    const double element = t.get_double(i);
+    const bool is_seen = i[i.size() - 1] <= i[i.size() - 2];
+    causal = flags ? (element != 0) == is_seen : is_seen ? element == 0 : element < nothing;
   });
   return causal;
 }
@@ -85,6 +91,40 @@ Rule causal_attention() {
                 const Attention attention{.scale = m.op<Attention>().scale, .causal = true};
                 return apply(attention, {Ref(m["q"], place), Ref(m["k"], place), Ref(m["v"], place)});
               }};
+}
+
+Rule attention_of_own_scale() {
+  const Pattern q = hole("q"), k = hole("k"), v = hole("v");
+  return {.name = "attention_of_own_scale",
+          .patterns = {op<Attention>(q, k, v), op<Attention>(q, k, v, hole("mask"))},
+          .when =
+              [](const Match& m) {
+                const auto scale = m.op<Attention>().scale;
+                return scale && is_own_scale(*scale, m["q"]->shape().back());
+              },
+          .build =
+              [](const Match& m, const Place& place) {
+                Attention attention = m.op<Attention>();
+                attention.scale.reset();
+                std::vector<Ref> inputs;
+                for (const char* name : {"q", "k", "v", "mask"})
+                  if (m.has(name)) inputs.emplace_back(m[name], place);
+                return tenon::apply(attention, std::span<const Ref>(inputs));
+              }};
+}
+
+Rule attention_of_seen_keys() {
+  const Pattern added = op<Where>(hole("seen"), 0.0, -std::numeric_limits<double>::infinity());
+  return {
+      .name = "attention_of_seen_keys",
+      .patterns = {op<Attention>(hole("q"), hole("k"), hole("v"), added)},
+      .when =
+          [](const Match& m) { return m["seen"]->shape() == m.find(op_info<Where>())->output()->shape(); },
+      .build =
+          [](const Match& m, const Place& place) {
+            return apply(m.op<Attention>(),
+                         {Ref(m["q"], place), Ref(m["k"], place), Ref(m["v"], place), Ref(m["seen"], place)});
+          }};
 }
 
 Rule attention_of_seen_rows() {
@@ -140,7 +180,7 @@ Rule raise_attention() {
           .build =
               [](const Match& m, const Place& place) {
                 const bool masked = std::any_of(masks.begin(), masks.end(), [&](auto n) { return m.has(n); });
-                const bool zero_rows = m.find(op_info<Any>()) != nullptr;
+                const bool zero_rows = m.find(op_info<Any>()) || m.find(op_info<IsNan>());
                 const Attention attention{.scale = scale_of(m), .nan_rows = masked && !zero_rows};
                 std::vector<Ref> inputs = {Ref(m["q"], place), swap_last_two(Ref(m["kt"], place)),
                                            Ref(m["v"], place)};

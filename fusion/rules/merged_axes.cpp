@@ -4,8 +4,11 @@
 //   matmul(reshape(a, [B,m,k]), reshape(b, [B,k,n])) = reshape(matmul(a, b), [B,m,n])
 //   matmul(a, expand(b, [B,k,n])) = matmul(a, b)        for a of B matrices
 //   matmul(a, w) = linear(a, w[0]^T)                    for one matrix w
+//   reshape(permute(reshape(x, [B,m,k]), [0,2,1]), [...,k,m]) = permute(reshape(x, [...,m,k]))
 //   permute(x) = reshape(x)                             where only axes of size 1 move
 // Without the merging, one spelling is left, and the reshapes meet and vanish.
+#include <numeric>
+
 #include "fusion/rules/rules.h"
 #include "ir/ops/linear.h"
 #include "ir/ops/shape.h"
@@ -148,6 +151,34 @@ Rule matmul_of_one_matrix() {
                 const Ref a(m["a"], place), b(m["b"], place);
                 const Ref turned = permute(b, {0, 2, 1});
                 return linear(a, reshape(turned, {b.shape()[2], b.shape()[1]}));
+              }};
+}
+
+Rule permute_of_merged_batches() {
+  return {.name = "permute_of_merged_batches",
+          .patterns = {op<Reshape>(op<Permute>(op<Reshape>(hole("x"))))},
+          .when =
+              [](const Match& m) {
+                const Axes& axes = m.op<Permute>().axes;
+                const Shape &turned = m.find(op_info<Permute>())->output()->shape(),
+                            &split = m.root()->output()->shape();
+                return axes[0] == 0 && split.size() > turned.size() &&
+                       std::equal(turned.begin() + 1, turned.end(),
+                                  split.end() - static_cast<std::ptrdiff_t>(turned.size() - 1));
+              },
+          .build =
+              [](const Match& m, const Place& place) {
+                const Node& turn = *m.find(op_info<Permute>());
+                const Axes& inner = m.op<Permute>().axes;
+                Shape shape = leading(m.root()->output(), inner.size() - 1);
+                const auto more = static_cast<std::int64_t>(shape.size()) - 1;
+                Axes axes(shape.size());
+                std::iota(axes.begin(), axes.end(), 0);
+                for (std::size_t i = 1; i < inner.size(); ++i) {
+                  shape.push_back(turn.input()->shape()[i]);
+                  axes.push_back(inner[i] + more);
+                }
+                return permute(reshape(Ref(m["x"], place), shape), axes);
               }};
 }
 

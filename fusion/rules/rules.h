@@ -22,6 +22,8 @@ Rule raise_attention();
 
 Rule clamp_of_clamp();
 Rule causal_attention();
+Rule attention_of_own_scale();
+Rule attention_of_seen_keys();
 Rule attention_of_seen_rows();
 Rule linear_of_merged_rows();
 Rule linear_of_split_rows();
@@ -30,6 +32,7 @@ Rule matmul_of_merged_batches();
 Rule matmul_of_repeated_matrix();
 Rule matmul_of_one_matrix();
 Rule permute_of_ones();
+Rule permute_of_merged_batches();
 Rule max_pool_of_row();
 Rule mean_to_pool();
 Rule index_put_to_index_add();

@@ -19,6 +19,39 @@ TEST(Loops, PointwiseChainsAndRowReductionsAreOneRegion) {
 )");
 }
 
+TEST(Loops, GroupsThatMeetAreOne) {
+  expect_fused(R"(graph g(%x: f32[N,6], %y: f32[N,6]) {
+  %1 = sigmoid(%x) : f32[N,6]
+  %2 = tanh(%y) : f32[N,6]
+  %3 = exp(%2) : f32[N,6]
+  %4 = mul(%1, %3) : f32[N,6]
+  return %4
+}
+)",
+               R"(graph g(%x: f32[N,6], %y: f32[N,6]) {
+  %1 = fused { %1.1 = sigmoid(%x); tanh(%y); exp; mul(%1.1, _) } : f32[N,6]
+  return %1
+}
+)");
+}
+
+TEST(Loops, GroupsOverOtherElementsStayApart) {
+  expect_fused(R"(graph g(%x: f32[N,6], %y: f32[6]) {
+  %1 = tanh(%y) : f32[6]
+  %2 = exp(%1) : f32[6]
+  %3 = sigmoid(%x) : f32[N,6]
+  %4 = mul(%3, %2) : f32[N,6]
+  return %4
+}
+)",
+               R"(graph g(%x: f32[N,6], %y: f32[6]) {
+  %1 = fused { tanh(%y); exp } : f32[6]
+  %2 = fused { sigmoid(%x); mul(_, %1) } : f32[N,6]
+  return %2
+}
+)");
+}
+
 TEST(Loops, AResultUsedOutsideComesOutToo) {
   expect_fused(R"(graph g(%x: f32[N,6]) {
   %1 = exp(%x) : f32[N,6]

@@ -200,6 +200,51 @@ TEST(Canonicalise, MaxPoolsWithoutIndicesAndRows) {
 )"});
 }
 
+TEST(Raise, AttentionAsPyTorchWritesItToOnnx) {
+  expect_same({R"(graph g(%q: f32[2,3,5,16], %k: f32[2,3,7,16], %v: f32[2,3,7,16], %m: bool[2,1,5,7]) {
+  %1 = attention(%q, %k, %v, %m) : f32[2,3,5,16]
+  return %1
+}
+)",
+               R"(graph g(%q: f32[2,3,5,16], %k: f32[2,3,7,16], %v: f32[2,3,7,16], %m: bool[2,1,5,7]) {
+  %1 = reshape(%k, shape=[6,7,16]) : f32[6,7,16]
+  %2 = permute(%1, axes=[0,2,1]) : f32[6,16,7]
+  %3 = reshape(%2, shape=[2,3,16,7]) : f32[2,3,16,7]
+  %4 = mul(%q, 0.5) : f32[2,3,5,16]
+  %5 = mul(%3, 0.5) : f32[2,3,16,7]
+  %6 = matmul(%4, %5) : f32[2,3,5,7]
+  %7 = where(%m, 0.0:f32, -inf:f32) : f32[2,1,5,7]
+  %8 = add(%6, %7) : f32[2,3,5,7]
+  %9 = softmax(%8, axis=3) : f32[2,3,5,7]
+  %10 = isnan(%9) : bool[2,3,5,7]
+  %11 = where(%10, 0.0:f32, %9) : f32[2,3,5,7]
+  %12 = matmul(%11, %v) : f32[2,3,5,16]
+  return %12
+}
+)",
+               R"(graph g(%q: f32[2,3,5,16], %k: f32[2,3,7,16], %v: f32[2,3,7,16], %m: bool[2,1,5,7]) {
+  %1 = attention(%q, %k, %v, %m, scale=0.25) : f32[2,3,5,16]
+  return %1
+}
+)"});
+}
+
+TEST(Raise, AMaskOfLowNumbersIsNoMaskOfSeenKeys) {
+  // A row that sees nothing is the mean of all values here, and 0 there.
+  expect_fused(R"(graph g(%q: f32[2,3,5,16], %k: f32[2,3,7,16], %v: f32[2,3,7,16], %m: bool[2,1,5,7]) {
+  %1 = where(%m, 0.0:f32, -3.4028235e+38:f32) : f32[2,1,5,7]
+  %2 = attention(%q, %k, %v, %1) : f32[2,3,5,16]
+  return %2
+}
+)",
+               R"(graph g(%q: f32[2,3,5,16], %k: f32[2,3,7,16], %v: f32[2,3,7,16], %m: bool[2,1,5,7]) {
+  %1 = where(%m, 0.0:f32, -3.4028235e+38:f32) : f32[2,1,5,7]
+  %2 = attention(%q, %k, %v, %1) : f32[2,3,5,16]
+  return %2
+}
+)");
+}
+
 TEST(Raise, AttentionAsPyTorchDecomposesIt) {
   expect_same({R"(graph g(%q: f32[2,3,5,4], %k: f32[2,3,7,4], %v: f32[2,3,7,4], %mask: f32[2,1,5,7]) {
   %1 = attention(%q, %k, %v, %mask) : f32[2,3,5,4]
