@@ -1,10 +1,9 @@
 #include "converter/onnx/call.h"
 
-#include <array>
-#include <charconv>
 #include <cmath>
 
 #include "base/error.h"
+#include "converter/onnx/as_written.h"
 #include "ir/ops/shape.h"
 
 namespace tenon::converter::onnx {
@@ -25,15 +24,6 @@ std::int64_t known(const Dim& d, const NodeProto& node, std::size_t i) {
   throw unsupported("its {} depends on an input size ({}), which must be known here", input_name(node, i),
                     d.str())
       .hint("give that dimension of the input a number instead of a symbol");
-}
-
-/// The number that was written: 0.01 where the file has its nearest float.
-double as_written(float value) {
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  double out = value;
-  std::from_chars(text.data(), end, out);
-  return out;
 }
 
 }  // namespace

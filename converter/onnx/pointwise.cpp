@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "converter/onnx/as_written.h"
 #include "converter/onnx/mapping.h"
 #include "converter/onnx/narrow.h"
 #include "converter/onnx/table.h"
@@ -49,7 +50,7 @@ Operands divide(Call& call) {
 Operands modulo(Call& call) {
   const auto in = pointwise_operands(call);
   const bool as_in_c = call.integer("fmod", 0) != 0;
-  return {as_in_c ? apply(Fmod{}, {in[0], in.at(1)}) : apply(Remainder{}, {in[0], in.at(1)})};
+  return {as_in_c ? apply(Fmod{}, {in.at(0), in.at(1)}) : apply(Remainder{}, {in.at(0), in.at(1)})};
 }
 
 /// The base's dtype is the result's.
@@ -76,7 +77,8 @@ Operands clip(Call& call) {
       const auto data = call.values.data(call.operand(i + 1));
       const bool exact = data && data->numel() == 1 && (is_float(x.dtype()) || size_of(x.dtype()) < 8);
       if (exact)
-        bound = data->reshape({}).get_double();
+        bound = data->dtype() == DType::f32 ? as_written(static_cast<float>(data->reshape({}).get_double()))
+                                            : data->reshape({}).get_double();
       else
         unknown[i] = reshape(call.tensor(i + 1), {});
     }
