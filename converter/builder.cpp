@@ -110,17 +110,12 @@ std::vector<Ref> Builder::sized(const Op& op, const std::vector<Ref>& operands) 
   return results;
 }
 
-Dim Builder::data_size(const Ref& number) {
-  return *size_of(number, [&](const Ref& unknown) {
-    return std::optional(sized(CountUp{}, {reshape(unknown, {})})[0].shape()[0]);
-  });
-}
+Dim Builder::data_size(const Ref& number) { return *size_of(number, true); }
 
-std::optional<Dim> Builder::size_of(const Ref& number,
-                                    FunctionRef<std::optional<Dim>(const Ref&)> otherwise) {
+std::optional<Dim> Builder::size_of(const Ref& number, bool may_add) {
   if (const auto known = constant_value(number.value())) return Dim(known->reshape({}).get_int());
   const Node* node = number.value()->node();
-  const auto operand = [&](std::size_t i) { return size_of(ref(node->input(i)), otherwise); };
+  const auto operand = [&](std::size_t i) { return size_of(ref(node->input(i)), may_add); };
   const auto both = [&](auto join) -> std::optional<Dim> {
     const auto a = operand(0), b = a ? operand(1) : std::nullopt;
     return b ? std::optional(join(*a, *b)) : std::nullopt;
@@ -130,13 +125,14 @@ std::optional<Dim> Builder::size_of(const Ref& number,
     if (node->is<Cast>() && is_integral(node->input()->dtype())) return operand(0);
     // One element of a list of sizes.
     if (node->is<Reshape>() && numel(node->input()->shape()) == Dim(1)) return operand(0);
-    if (Value* part = first_of_concat(*node)) return size_of(ref(part), otherwise);
+    if (Value* part = first_of_concat(*node)) return size_of(ref(part), may_add);
     if (node->is<Add>()) return both([](const Dim& a, const Dim& b) { return a + b; });
     if (node->is<Mul>()) return both([](const Dim& a, const Dim& b) { return a * b; });
     if (node->is<FloorDiv>() && operand(1) && operand(1)->range().min.value_or(0) > 0)
       return both([](const Dim& a, const Dim& b) { return floor_div(a, b); });
   }
-  return otherwise(number);
+  if (!may_add) return std::nullopt;
+  return sized(CountUp{}, {reshape(number, {})})[0].shape()[0];
 }
 
 TensorPtr Builder::python_number(Ref value) {
@@ -328,8 +324,7 @@ std::optional<Datum> Builder::known_number(const TensorPtr& t) {
   const Ref value = read(t);
   const auto known = constant_value(value.value());
   if (!known && is_integral(t->type.dtype))
-    if (const auto size = size_of(value, [](const Ref&) { return std::optional<Dim>(); }))
-      return Datum(*size);
+    if (const auto size = size_of(value, false)) return Datum(*size);
   if (!known) return std::nullopt;
   const Tensor& data = *known;
   if (is_bool(data.dtype())) return Datum(data.get_int() != 0);

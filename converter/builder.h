@@ -5,7 +5,6 @@
 
 #include "converter/tensor.h"
 #include "ir/graph.h"
-#include "kernels/function_ref.h"
 
 namespace tenon::converter {
 
@@ -104,8 +103,9 @@ class Builder {
 
  private:
   void before_write(const TensorPtr&);
-  /// The integer as a size: by the sizes it is computed from, and where it is not, by `otherwise`.
-  std::optional<Dim> size_of(const Ref& number, FunctionRef<std::optional<Dim>(const Ref&)> otherwise);
+  /// The integer as a size, by the sizes and constants it is computed from; what these do not decide becomes
+  /// a new symbol, or (unless `may_add`) leaves nullopt.
+  std::optional<Dim> size_of(const Ref& number, bool may_add);
   Ref apply(const ViewStep& step, const Ref& value) const;
   Ref write_back(const ViewStep&, Ref before, Ref value);
 

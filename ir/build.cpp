@@ -4,6 +4,14 @@
 
 namespace tenon {
 
+void ShapeView::throw_no_axis(std::size_t axis) const {
+  // Counted from the end, an axis that is not there is a huge number.
+  const auto signed_axis = static_cast<std::ptrdiff_t>(axis);
+  throw error("an operand of shape {} has no axis {}", str(shape_), signed_axis);
+}
+
+void Ref::throw_no_value() { throw error("an operand that the operator needs is not given"); }
+
 Ref Ref::literal(double number, DType dtype) const {
   return Ref(place_->region->literal(dtype, number), *place_);
 }

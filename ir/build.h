@@ -14,6 +14,32 @@ struct Place {
   Source source = {};
 };
 
+/// The sizes of a value. An axis that it does not have throws Error: operators of a file may be given tensors
+/// of any rank.
+class ShapeView {
+ public:
+  explicit ShapeView(const Shape& shape) : shape_(shape) {}
+
+  const Dim& operator[](std::size_t axis) const {
+    if (axis >= shape_.size()) throw_no_axis(axis);
+    return shape_[axis];
+  }
+  const Dim& front() const { return (*this)[0]; }
+  const Dim& back() const { return (*this)[shape_.size() - 1]; }
+  std::size_t size() const { return shape_.size(); }
+  bool empty() const { return shape_.empty(); }
+  auto begin() const { return shape_.begin(); }
+  auto end() const { return shape_.end(); }
+  operator const Shape&() const { return shape_; }
+  friend bool operator==(const ShapeView& a, const ShapeView& b) { return a.shape_ == b.shape_; }
+  friend bool operator==(const ShapeView& a, const Shape& b) { return a.shape_ == b; }
+
+ private:
+  [[noreturn]] void throw_no_axis(std::size_t axis) const;
+
+  const Shape& shape_;
+};
+
 /// A value that can be computed with. Pointwise operators broadcast; a number becomes a literal of the
 /// other operand's dtype. Operator functions (exp, matmul, mean...) are declared beside the operators.
 class Ref {
@@ -24,15 +50,21 @@ class Ref {
   explicit operator bool() const { return value_ != nullptr; }
   Value* value() const { return value_; }
   const Place& place() const { return *place_; }
-  const Type& type() const { return value_->type(); }
-  const Shape& shape() const { return value_->shape(); }
-  DType dtype() const { return value_->dtype(); }
-  std::size_t rank() const { return value_->rank(); }
+  /// Of no value: throws Error, an operand that the operator needs is not there.
+  const Type& type() const {
+    if (!value_) throw_no_value();
+    return value_->type();
+  }
+  ShapeView shape() const { return ShapeView(type().shape); }
+  DType dtype() const { return type().dtype; }
+  std::size_t rank() const { return type().rank(); }
   /// A literal of a dtype (by default this one's).
   Ref literal(double number) const { return literal(number, dtype()); }
   Ref literal(double number, DType dtype) const;
 
  private:
+  [[noreturn]] static void throw_no_value();
+
   Value* value_ = nullptr;
   const Place* place_ = nullptr;
 };

@@ -23,7 +23,7 @@ namespace {
 /// Grouped queries: each head of keys and values serves several heads of queries.
 Ref repeated_heads(const Ref& x, const Ref& query) {
   const std::size_t heads = x.rank() - 3;
-  const Dim times = floor_div(query.shape().at(heads), x.shape().at(heads));
+  const Dim times = floor_div(query.shape()[heads], x.shape()[heads]);
   if (times == Dim(1)) return x;
   Shape single = x.shape();
   single.insert(single.begin() + static_cast<std::ptrdiff_t>(heads) + 1, Dim(1));
@@ -55,7 +55,7 @@ Results scaled_dot_product_attention(Call& call) {
 
 /// x[N, L, E] as heads: [N, H, L, E / H].
 Ref as_heads(const Ref& x, std::int64_t heads) {
-  const Shape& s = x.shape();
+  const auto s = x.shape();
   return permute(reshape(x, {s[0], s[1], Dim(heads), floor_div(s[2], Dim(heads))}), {0, 2, 1, 3});
 }
 

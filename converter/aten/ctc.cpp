@@ -109,7 +109,7 @@ Ref losses_of(const Ref& log_p, const Ref& rows, const Ref& steps, const Ref& si
 Results ctc_loss(Call& call) {
   const Ref given = call.tensor("log_probs");
   const bool batched = given.rank() == 3;
-  const Ref log_p = batched ? given : reshape(given, {given.shape().at(0), Dim(1), given.shape().at(1)});
+  const Ref log_p = batched ? given : reshape(given, {given.shape()[0], Dim(1), given.shape()[1]});
   const Ref sizes = lengths(call, "target_lengths"), steps = lengths(call, "input_lengths");
   const Ref targets = call.tensor("targets");
   const Ref rows = batched ? target_rows(targets, sizes) : reshape(targets, {Dim(1), numel(targets.shape())});

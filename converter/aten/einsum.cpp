@@ -1,6 +1,7 @@
 #include "converter/aten/einsum.h"
 
 #include <algorithm>
+#include <cctype>
 #include <string>
 #include <vector>
 
@@ -78,11 +79,21 @@ Named on_diagonals(Named n) {
   return n;
 }
 
-std::string named_axes(std::string term, std::size_t rank) {
+/// Takes "..." away and says where it stood (npos: nowhere).
+std::size_t take_dots(std::string& term) {
   const std::size_t dots = term.find("...");
-  if (dots != std::string::npos) term.replace(dots, 3, ellipsis_axes(rank + 3 - term.size()));
-  if (term.size() != rank)
+  if (dots != std::string::npos) term.erase(dots, 3);
+  for (const char c : term)
+    if (!std::isalpha(static_cast<unsigned char>(c)))
+      throw error("einsum: an index is a letter, not '{}'", c);
+  return dots;
+}
+
+std::string named_axes(std::string term, std::size_t rank) {
+  const std::size_t dots = take_dots(term);
+  if (dots == std::string::npos ? term.size() != rank : term.size() > rank)
     throw error("einsum: '{}' names {} axes of a tensor of rank {}", term, term.size(), rank);
+  if (dots != std::string::npos) term.insert(dots, ellipsis_axes(rank - term.size()));
   return term;
 }
 
@@ -100,6 +111,18 @@ std::string implied_result(const std::vector<Named>& operands) {
     }
   }
   return ellipsis + once;
+}
+
+std::string named_result(std::string result, const std::vector<Named>& operands, std::size_t ellipsis) {
+  const std::size_t dots = take_dots(result);
+  for (const char c : result) {
+    if (std::none_of(operands.begin(), operands.end(), [&](const Named& n) { return n.has(c); }))
+      throw error("einsum: index '{}' of the result is in no operand", c);
+    if (std::count(result.begin(), result.end(), c) != 1)
+      throw error("einsum: index '{}' stands twice in the result", c);
+  }
+  if (dots != std::string::npos) result.insert(dots, ellipsis_axes(ellipsis));
+  return result;
 }
 
 Named reordered(const Named& n, const std::string& axes) {
@@ -191,14 +214,9 @@ Ref einsum(std::string_view equation, std::span<const Ref> operands) {
     if (terms[i].find("...") != std::string::npos)
       ellipsis = std::max(ellipsis, operands[i].rank() + 3 - terms[i].size());
   }
-  std::string result;
-  if (arrow == std::string::npos) {
-    result = implied_result(named);
-  } else {
-    result = text.substr(arrow + 2);
-    const std::size_t dots = result.find("...");
-    if (dots != std::string::npos) result.replace(dots, 3, ellipsis_axes(ellipsis));
-  }
+  const std::string result = arrow == std::string::npos
+                                 ? implied_result(named)
+                                 : named_result(text.substr(arrow + 2), named, ellipsis);
   Named y = named[0];
   for (std::size_t i = 1; i < named.size(); ++i) {
     std::string needed = result;

@@ -269,7 +269,7 @@ Results stft(Call& call) {
   if (is_complex(x.dtype())) throw unsupported("stft of complex numbers");
   x = as_real(x);
   const bool batched = x.rank() == 2;
-  if (!batched) x = reshape(x, {Dim(1), x.shape().at(0)});
+  if (!batched) x = reshape(x, {Dim(1), x.shape()[0]});
   const std::int64_t n_fft = call.integer("n_fft");
   const std::int64_t hop = call.has("hop_length") ? call.integer("hop_length") : n_fft / 4;
   if (call.flag("align_to_window", false)) throw unsupported("stft with align_to_window");
@@ -304,7 +304,7 @@ Ref overlapped(const Ref& frames, std::int64_t hop) {
 Results istft(Call& call) {
   Ref z = as_complex(call.tensor("self"));
   const bool batched = z.rank() == 3;
-  if (!batched) z = reshape(z, {Dim(1), z.shape().at(0), z.shape().at(1)});
+  if (!batched) z = reshape(z, {Dim(1), z.shape()[0], z.shape()[1]});
   const std::int64_t n_fft = call.integer("n_fft");
   const std::int64_t hop = call.has("hop_length") ? call.integer("hop_length") : n_fft / 4;
   if (call.flag("return_complex", false)) throw unsupported("istft to complex numbers");

@@ -164,7 +164,7 @@ Results embedding_renorm(Call& call) {
   const Ref weight = call.tensor("self"), indices = call.tensor("indices");
   const Ref flat = reshape(indices, {numel(indices.shape())});
   const double most = call.number("max_norm");
-  const Dim rows = weight.shape().at(0);
+  const Dim rows = weight.shape()[0];
   const Ref length = p_norm(weight, call.number("norm_type"), {1}, true);
   const Ref ones = full(flat.shape(), 1, DType::i64, call.build.place());
   const Ref named = index_add(full({rows}, 0, DType::i64, call.build.place()), 0, flat, ones);

@@ -244,7 +244,7 @@ Results multilabel_margin_loss(Call& call) {
   const Ref given = call.tensor("self");
   const Ref x = as_rows(given);
   const Ref target = as_rows(call.tensor("target"));
-  const Shape& s = x.shape();
+  const auto s = x.shape();
   const Ref ended = cumsum(cast(DType::i64, target < target.literal(0)), 1);
   const Ref valid = equal(ended, ended.literal(0));
   const Ref places = where(valid, target, 0);

@@ -108,7 +108,7 @@ Results bilinear(Call& call) {
   const Ref weight = call.tensor("weight");
   const Ref bias = call.optional_tensor("bias");
   // y[..., o] = sum over i, j of a[..., i] weight[o, i, j] b[..., j]
-  const Shape& w = weight.shape();
+  const auto w = weight.shape();
   const Ref flat = reshape(permute(weight, {1, 0, 2}), {w[1], w[0] * w[2]});
   Shape split(a.shape().begin(), a.shape().end() - 1);
   split.push_back(w[0]);

@@ -24,7 +24,7 @@ namespace {
 /// A vector of one value per channel where the model has none.
 Ref or_full(Call& call, std::string_view argument, const Ref& x, double value) {
   if (const Ref given = call.optional_tensor(argument)) return cast(x.dtype(), given);
-  return full({x.shape().at(1)}, value, x.dtype(), call.build.place());
+  return full({x.shape()[1]}, value, x.dtype(), call.build.place());
 }
 
 /// Per-channel values as x[N, C, ...] wants them.
@@ -203,7 +203,7 @@ Results instance_norm(Call& call) {
   call.ignore({"running_mean", "running_var", "momentum", "cudnn_enabled"});
   const Ref x = call.tensor("input");
   update_running_of_instances(call, x);
-  const Dim& channels = x.shape().at(1);
+  const Dim& channels = x.shape()[1];
   if (!channels.is_known())
     throw unsupported("instance_norm over an unknown number of channels ({})", channels.str());
   return tenon::apply(GroupNorm{.groups = channels.value(), .eps = call.number("eps", 1e-5)},

@@ -43,7 +43,7 @@ Results pack(Call& call) {
   Ref x = call.tensor("input");
   const Ref lengths = cast(DType::i64, call.tensor("lengths"));
   if (call.flag("batch_first", false)) x = swap_first_axes(x);
-  const Dim steps = x.shape().at(0), batch = x.shape().at(1);
+  const Dim steps = x.shape()[0], batch = x.shape()[1];
   const Dim last = batch - 1;
   check(all(slice(lengths, 0, 1, batch) <= slice(lengths, 0, 0, last), {0}),
         "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True");

@@ -186,7 +186,7 @@ Layers layers_of(Call& call) {
 std::vector<Ref> run_layers(Builder& build, Cell cell, const Layers& layers, Ref x,
                             const std::vector<Ref>& initial, const Ref& active = {}) {
   const std::int64_t time = layers.batch_first ? 1 : 0;
-  const Dim length = x.shape().at(static_cast<std::size_t>(time));
+  const Dim length = x.shape()[static_cast<std::size_t>(time)];
   const std::size_t directions = layers.bidirectional ? 2 : 1;
   std::vector<std::vector<Ref>> last(initial.size());
   for (std::size_t i = 0; i < layers.weights.size(); i += directions) {
@@ -215,7 +215,7 @@ Results run(Call& call, Cell cell, const std::vector<Ref>& initial) {
   if (call.overload != "data")
     return run_layers(call.build, cell, layers, call.tensor("input"), initial,
                       call.overload == "masked" ? call.tensor("active") : Ref());
-  const PackedPlaces places(call.build, call.tensor("batch_sizes"), initial[0].shape().at(1));
+  const PackedPlaces places(call.build, call.tensor("batch_sizes"), initial[0].shape()[1]);
   Shape mask = places.active().shape();
   mask.emplace_back(1);
   auto results = run_layers(call.build, cell, layers, places.padded(call.tensor("data")), initial,

@@ -229,7 +229,7 @@ Results pixel_shuffle(Call& call) {
   const Ref x = call.tensor("self");
   const Dim r(call.integer("upscale_factor"));
   const std::size_t lead = x.rank() - 3;
-  const Shape& s = x.shape();
+  const auto s = x.shape();
   const Dim channels = floor_div(s[lead], r * r);
   Shape split(s.begin(), s.begin() + static_cast<std::ptrdiff_t>(lead));
   Shape result = split;
@@ -245,7 +245,7 @@ Results pixel_unshuffle(Call& call) {
   const Ref x = call.tensor("self");
   const Dim r(call.integer("downscale_factor"));
   const std::size_t lead = x.rank() - 3;
-  const Shape& s = x.shape();
+  const auto s = x.shape();
   const Dim height = floor_div(s[lead + 1], r);
   const Dim width = floor_div(s[lead + 2], r);
   Shape split(s.begin(), s.begin() + static_cast<std::ptrdiff_t>(lead));
@@ -322,7 +322,7 @@ Results im2col(Call& call) {
         reshape(steps, {Dim(kernel[i]), Dim(1)}) * steps.literal(static_cast<double>(dilation[i]));
     x = index_select(x, axis, rows + starts * starts.literal(static_cast<double>(stride[i])));
   }
-  const Shape& s = x.shape();  // N, C, kh, H, kw, W
+  const auto s = x.shape();  // N, C, kh, H, kw, W
   const Dim columns = s[1] * s[2] * s[4];
   Shape shape = {s[0], columns, count[0] * count[1]};
   if (!batched) shape.erase(shape.begin());
@@ -359,7 +359,7 @@ Ref steps_of(Call& call, const Ref& y, std::int64_t axis) {
     return reshape(d, row);
   }
   const std::int64_t own = axis - static_cast<std::int64_t>(y.rank()) + static_cast<std::int64_t>(x.rank());
-  const Dim size = x.shape().at(at(own));
+  const Dim size = x.shape()[at(own)];
   return slice(at_y, own, 1, size) - slice(at_y, own, 0, size - 1);
 }
 

@@ -24,7 +24,7 @@ Ref matrix_of(Call& call) {
   return call.tensor(call.find("A") ? "A" : call.find("input") ? "input" : "self");
 }
 Ref transposed(const Ref& x) { return transpose(x, -1, -2); }
-Dim rows_of(const Ref& x) { return x.shape().at(x.rank() - 2); }
+Dim rows_of(const Ref& x) { return x.shape()[x.rank() - 2]; }
 Dim columns_of(const Ref& x) { return x.shape().back(); }
 Shape batch_of(const Ref& x) { return Shape(x.shape().begin(), x.shape().end() - 2); }
 Ref none_of(const Ref& like, DType dtype) { return full({Dim(0)}, 0, dtype, like.place()); }

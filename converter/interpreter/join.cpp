@@ -122,8 +122,8 @@ void Join::buffers() {
 void Join::containers() {
   for (const auto& [list, before] : before_.lists) {
     const auto &a = after_[0]->lists.at(list).items, &b = after_[1]->lists.at(list).items;
-    const auto same = [&](const std::vector<Datum>& now) {
-      return std::equal(now.begin(), now.end(), before.items.begin(), before.items.end(), is_same_thing);
+    const auto same = [&then = before.items](const std::vector<Datum>& now) {
+      return std::equal(now.begin(), now.end(), then.begin(), then.end(), is_same_thing);
     };
     if (same(a) && same(b)) continue;
     if (a.size() != b.size()) throw unsupported("a list that gets another length, depending on {}", why_);

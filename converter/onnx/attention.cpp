@@ -90,7 +90,7 @@ Operands attention(Call& call) {
   Ref offset;
   if (call.has(4)) {
     const Ref past = call.tensor(4);
-    offset = call.build.size(past.shape().at(2));
+    offset = call.build.size(past.shape()[2]);
     a.k = concat(std::array{past, a.k}, 2);
     a.v = concat(std::array{call.tensor(5), a.v}, 2);
   }

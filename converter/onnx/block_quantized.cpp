@@ -129,7 +129,7 @@ Operands gather_rows(Call& call) {
   if (!is_packed && is_float(data.dtype())) throw unsupported("data {}", data.type().str());
   const std::int64_t bits = bits_of(call), block = block_of(call, 128);
   const Ref codes = is_packed ? unpacked(data, bits) : data;
-  const Dim rows = codes.shape()[0], blocks = scales.shape().at(1);
+  const Dim rows = codes.shape()[0], blocks = scales.shape()[1];
   const Dim missing = blocks * Dim(block) - codes.shape()[1];
   const Ref whole = missing == Dim(0) ? codes : pad(codes, {Dim(0), Dim(0), Dim(0), missing});
   const Ref zeros = !call.has(3) ? Ref()

@@ -70,10 +70,12 @@ Operands convolution_transposed(Call& call) {
   const bool is_same = how == "SAME_UPPER" || how == "SAME_LOWER";
   if (is_same || call.has("output_shape")) {
     const Axes wanted = call.integers("output_shape", {});
+    if (!wanted.empty() && wanted.size() != n && wanted.size() != n + 2)
+      throw error("its output_shape has {} sizes for {} axes", wanted.size(), n);
     for (std::size_t i = 0; i < n; ++i) {
       const Dim reach = Dim((kernel[i] - 1) * dilation[i] + 1 + extra[i]);
       const Dim& size = x.shape()[i + 2];
-      const Dim target = wanted.empty() ? size * Dim(stride[i]) : Dim(wanted.at(wanted.size() - n + i));
+      const Dim target = wanted.empty() ? size * Dim(stride[i]) : Dim(wanted[wanted.size() - n + i]);
       const Dim all = (size - 1) * Dim(stride[i]) + reach - target;
       if (!all.is_known()) throw unsupported("an output_shape for an axis of unknown size ({})", size.str());
       const std::int64_t cut = std::max<std::int64_t>(all.value(), 0), half = cut / 2;
@@ -104,7 +106,7 @@ Operands convolution_transposed(Call& call) {
   y = pad(y, crop);
   if (!bias) return {y};
   Shape channels(y.rank() - 1, Dim(1));
-  channels[0] = bias.shape().at(0);
+  channels[0] = bias.shape()[0];
   return {y + reshape(bias, channels)};
 }
 

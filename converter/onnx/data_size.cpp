@@ -28,7 +28,9 @@ Operands nonzero(Call& call) {
 Operands compress(Call& call) {
   Ref x = call.tensor(0);
   if (!call.has("axis")) x = reshape(x, {numel(x.shape())});
-  return {index_select(x, call.axis(x.rank(), 0), true_places(call.build, call.tensor(1))[0])};
+  const Ref condition = call.tensor(1);
+  check_rank("condition", condition.type(), 1);
+  return {index_select(x, call.axis(x.rank(), 0), true_places(call.build, condition)[0])};
 }
 
 Operands unique(Call& call) {

@@ -55,7 +55,7 @@ Projections projections(const Call& call) {
   if (heads < 1 || few < 1 || heads % few != 0) throw error("{} heads that share {}", heads, few);
   const auto split = [](const Ref& x, std::int64_t count) {
     check_rank("a query, key or value", x.type(), 3);
-    const Shape& s = x.shape();
+    const auto s = x.shape();
     return reshape(x, {s[0], s[1], Dim(count), floor_div(s[2], Dim(count))});
   };
   if (call.has(1))

@@ -33,7 +33,7 @@ double scale_of(const HeadAttention& a) {
 
 /// Softmax over the scores and the sink, without the sink's share.
 Ref shares_beside_sink(const Ref& scores, const Ref& sink) {
-  const Shape& s = scores.shape();
+  const auto s = scores.shape();
   const Ref column = expand(reshape(sink, {s[1], Dim(1), Dim(1)}), {s[0], s[1], s[2], Dim(1)});
   return slice(softmax(concat(std::array{scores, column}, 3), 3), 3, Dim(0), s[3]);
 }
@@ -55,17 +55,17 @@ Ref with_heads(const Ref& x, std::int64_t heads) {
   if (x.rank() == 4) return x;
   check_rank("a query, key or value", x.type(), 3);
   if (heads < 1) throw error("{} heads", heads);
-  const Shape& s = x.shape();
+  const auto s = x.shape();
   return permute(reshape(x, {s[0], s[1], Dim(heads), floor_div(s[2], Dim(heads))}), {0, 2, 1, 3});
 }
 
 Ref without_heads(const Ref& x) {
-  const Shape& s = x.shape();
+  const auto s = x.shape();
   return reshape(permute(x, {0, 2, 1, 3}), {s[0], s[2], s[1] * s[3]});
 }
 
 Ref shared(const Ref& x, const Dim& heads) {
-  const Shape& s = x.shape();
+  const auto s = x.shape();
   if (s[1] == heads) return x;
   const Dim times = floor_div(heads, s[1]);
   return reshape(expand(reshape(x, {s[0], s[1], Dim(1), s[2], s[3]}), {s[0], s[1], times, s[2], s[3]}),
@@ -73,7 +73,7 @@ Ref shared(const Ref& x, const Dim& heads) {
 }
 
 Ref fitted(const Ref& x, std::int64_t axis, const Dim& size) {
-  const Dim& is = x.shape().at(static_cast<std::size_t>(normalize_axis(axis, x.rank())));
+  const Dim& is = x.shape()[static_cast<std::size_t>(normalize_axis(axis, x.rank()))];
   if (is == size || is == Dim(1)) return x;
   if (is.is_known() && size.is_known())
     throw unsupported("a mask or bias {} for {} keys", x.type().str(), size.str());

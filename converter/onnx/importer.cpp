@@ -1,6 +1,7 @@
 #include "converter/onnx/importer.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "base/error.h"
 #include "converter/onnx/place.h"
@@ -125,6 +126,8 @@ void Importer::run_node(const NodeProto& file_node, Scope& scope) {
     const std::string name = node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
     report_.add(name, e.message(), e.hint(), source);
     outputs.assign(node.output.size(), Poisoned{});
+  } catch (const InternalError&) { throw; } catch (const std::logic_error&) {  // at(), or a size below zero
+    throw error("its operands are not those of a {}: too few, or of too few axes", node.op_type).at(place());
   }
   for (std::size_t i = 0; i < node.output.size(); ++i) {
     const std::string& name = node.output[i];

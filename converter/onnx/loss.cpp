@@ -27,6 +27,8 @@ Axes every_axis(const Ref& x) {
 /// -x at the target's class, weighted, without the class that is ignored.
 Ref likelihood_loss(const Call& call, const Ref& x) {
   const Ref target = cast(DType::i64, call.tensor(1));
+  if (target.rank() == 0 || x.rank() != target.rank() + 1)
+    throw error("a target of rank {} for a tensor of rank {}", target.rank(), x.rank());
   Ref counts;  // the share of each element; none: 1
   Ref classes = target;
   if (call.has("ignore_index")) {

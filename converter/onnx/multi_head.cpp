@@ -20,7 +20,7 @@ namespace {
 Ref counted(const Ref& given, const Dim& batch, const Dim& keys) {
   const bool is_of_keys = given.rank() == 2 || given.rank() == 3;
   const Ref mask = is_of_keys ? fitted(given, -1, keys) : given;
-  const Shape& s = mask.shape();
+  const auto s = mask.shape();
   const Ref at = iota(keys, mask.place());
   const auto bounds = [&](const Ref& v) {
     return reshape(cast(DType::i64, v), {batch, Dim(1), Dim(1), Dim(1)});
@@ -139,7 +139,7 @@ Operands attention_quantized(Call& call) {
 
 /// Item i of those that stand together before the last axis, as [batch, length, heads * width].
 Ref unpacked(const Ref& x, std::int64_t i) {
-  const Shape& s = x.shape();
+  const auto s = x.shape();
   return reshape(slice(x, 3, Dim(i), Dim(i + 1)), {s[0], s[1], s[2] * s[4]});
 }
 

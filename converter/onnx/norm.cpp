@@ -63,7 +63,7 @@ Operands group_norm(Call& call) {
   const Ref x = call.tensor(0), scale = call.tensor(1), bias = call.tensor(2);
   const GroupNorm op{.groups = call.integer("num_groups"), .eps = call.number("epsilon", 1e-5)};
   if (call.version >= 21) return {apply(op, {x, scale, bias})};
-  const Dim groups(op.groups), each = floor_div(x.shape().at(1), groups);
+  const Dim groups(op.groups), each = floor_div(x.shape()[1], groups);
   const auto repeated = [&](const Ref& v) {
     return reshape(expand(reshape(v, {groups, Dim(1)}), {groups, each}), {groups * each});
   };

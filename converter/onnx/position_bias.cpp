@@ -61,7 +61,7 @@ Operands gated_position_bias(Call& call) {
   const std::int64_t heads = call.integer("num_heads");
   const Ref q = with_heads(call.tensor(0) + call.tensor(1), heads);
   const Ref y = matmul(q, weight) + call.tensor(4);
-  const Shape& s = y.shape();
+  const auto s = y.shape();
   const Ref gates = sigmoid(sum(reshape(y, {s[0], s[1], s[2], Dim(2), floor_div(s[3], Dim(2))}), {4}));
   const auto gate = [&](std::int64_t i) { return slice(gates, 3, Dim(i), Dim(i + 1)); };
   return {(gate(0) * (gate(1) * call.tensor(5) - 1.0) + 2.0) * bias};

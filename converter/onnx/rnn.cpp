@@ -87,6 +87,7 @@ Layer layer_of(const Call& call, std::span<const std::int64_t> gates, std::size_
   const Ref w = call.tensor(1), r = call.tensor(2), b = call.optional_tensor(3);
   if (w.rank() != 3 || r.rank() != 3 || !r.shape()[2].is_known() || w.shape()[0] != Dim(layer.directions))
     throw error("weights {} and {} for {} directions", w.type().str(), r.type().str(), layer.directions);
+  if (b) check_rank("B", b.type(), 2);
   layer.hidden = r.shape()[2].value();
   const auto width = static_cast<std::int64_t>(gates.size()) * layer.hidden;
   for (std::int64_t d = 0; d < layer.directions; ++d) {

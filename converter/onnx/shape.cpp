@@ -38,6 +38,7 @@ Operands transpose_axes(Call& call) {
   Axes axes(x.rank());
   std::iota(axes.rbegin(), axes.rend(), 0);
   axes = call.integers("perm", axes);
+  for (auto& axis : axes) axis = normalize_axis(axis, x.rank());  // PyTorch writes negative ones at times
   return {permute(x, axes)};
 }
 
@@ -244,7 +245,7 @@ Operands depth_to_space(Call& call) {
   const Ref x = call.tensor(0);
   check_rank("input", x.type(), 4);
   const Dim block(call.integer("blocksize"));
-  const Shape& s = x.shape();
+  const auto s = x.shape();
   if (block == Dim(0)) throw error("its blocksize is 0");
   const Dim depth = floor_div(s[1], block * block);
   const bool depth_first = call.text("mode", "DCR") == "CRD";
@@ -259,7 +260,7 @@ Operands space_to_depth(Call& call) {
   check_rank("input", x.type(), 4);
   const Dim block(call.integer("blocksize"));
   if (block == Dim(0)) throw error("its blocksize is 0");
-  const Shape& s = x.shape();
+  const auto s = x.shape();
   const Dim high = floor_div(s[2], block), wide = floor_div(s[3], block);
   const Ref parts = reshape(x, {s[0], s[1], high, block, wide, block});
   const bool depth_first = call.text("mode", "DCR") == "CRD";

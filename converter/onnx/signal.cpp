@@ -159,7 +159,7 @@ Operands stft(Call& call) {
   const Ref window = call.optional_tensor(2);
   const Dim& length = signal.shape()[1];
   if (!length.is_known()) throw unsupported("a signal of unknown length ({})", length.str());
-  const Dim frame_dim = call.has(3) ? call.size(3) : window ? window.shape().at(0) : length;
+  const Dim frame_dim = call.has(3) ? call.size(3) : window ? window.shape()[0] : length;
   if (!frame_dim.is_known()) throw unsupported("frames of unknown length ({})", frame_dim.str());
   const std::int64_t frame = frame_dim.value();
   if (step < 1 || frame < 1 || frame > length.value())
