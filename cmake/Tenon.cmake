@@ -40,4 +40,5 @@ function(tenon_embed out namespace header)
       -P ${PROJECT_SOURCE_DIR}/cmake/Embed.cmake
     DEPENDS ${ARGN} ${PROJECT_SOURCE_DIR}/cmake/Embed.cmake
     VERBATIM)
+  set_source_files_properties(${out} PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
 endfunction()

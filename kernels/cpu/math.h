@@ -147,7 +147,7 @@ static TENON_INLINE vf vlog1p(vf x) {
   const vf u = x + 1.0f;
   const vf lost = (x - (u - 1.0f)) / u;  // what rounding to u left out
   const vf result = vlog(u) + lost;
-  return (x == infinity) | (x == 0.0f) | (u == 0.0f) ? (u == 0.0f ? broadcast(-infinity) : x) : result;
+  return ((x == infinity) | (x == 0.0f) | (u == 0.0f)) ? (u == 0.0f ? broadcast(-infinity) : x) : result;
 }
 
 static TENON_INLINE vf vsigmoid(vf x) { return 1.0f / (1.0f + vexp(-x)); }
