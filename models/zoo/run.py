@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Exports the zoo and checks that tenon computes what PyTorch does: python models/zoo/run.py [PATTERN...]
 
-Each architecture is exported as .pt (traced) and .pt2, in a process of its own; `tenon verify` compares the file with
-the outputs of eager PyTorch. What PyTorch itself cannot export is shown and does not count.
+Each architecture is exported as .pt (traced), as .pt2 and as .onnx by both of PyTorch's exporters, in a process of its own;
+`tenon verify` compares the file with the outputs of eager PyTorch, `tenon equiv` the fused graph of a .onnx with that of the
+.pt or .pt2 that was exported in the same way. What PyTorch itself cannot export is shown and does not count.
 """
 
 import argparse
@@ -15,7 +16,8 @@ import subprocess
 import sys
 import warnings
 from collections import Counter
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
@@ -28,31 +30,55 @@ os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
 from models.zoo import flat  # noqa: E402
 
 FAMILIES = ("hugging_face", "vision", "graphs", "diffusion")
-FORMATS = ("pt", "pt2")
 VERDICTS = {0: "equal", 1: "DIFFERS", 3: "refused"}
 
 
-def export(family: str, name: str, folder: Path) -> None:
-    """Writes model.pt, model.pt2, in_K.npy and out_K.npy; FORMAT.error where PyTorch fails."""
+def to_onnx(model: torch.nn.Module, inputs: tuple, file: Path, dynamo: bool) -> None:
+    torch.onnx.export(model, inputs, file, dynamo=dynamo, verbose=False, external_data=False)
+
+
+@dataclass(frozen=True)
+class Format:
+    file: str
+    write: Callable[[torch.nn.Module, tuple, Path], None]
+    like: str | None = None  # the form whose fused graph it should have
+
+
+FORMATS = {
+    "pt": Format("model.pt", lambda model, inputs, file: torch.jit.trace(model, inputs, check_trace=False, strict=False).save(file)),
+    "pt2": Format("model.pt2", lambda model, inputs, file: torch.export.save(torch.export.export(model, inputs), file)),
+    "onnx": Format("model.onnx", lambda *what: to_onnx(*what, dynamo=True), "pt2"),
+    "onnx-torchscript": Format("traced.onnx", lambda *what: to_onnx(*what, dynamo=False), "pt"),
+}
+
+
+def shake(model: torch.nn.Module) -> None:
+    """Fresh biases are zero and fresh norms the identity: exporters drop those, and mistakes in them do not show."""
+    running = [b for name, b in model.named_buffers() if "running_" in name]
+    for tensor in [*model.parameters(), *running]:
+        if tensor.numel() > 1 and tensor.is_floating_point() and bool((tensor == tensor.flatten()[0]).all()):
+            tensor += torch.rand_like(tensor) / 8
+
+
+def export(family: str, name: str, folder: Path, formats: list[str]) -> None:
+    """Writes the files of the formats, in_K.npy and out_K.npy; FORMAT.error where PyTorch fails."""
     torch.manual_seed(0)
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore")
     model, inputs = importlib.import_module(f"models.zoo.{family}").ARCHITECTURES[name]()
     with torch.no_grad():
+        shake(model)
         outputs = flat(model(*inputs))
         for kind, values in (("in", inputs), ("out", outputs)):
             for index, value in enumerate(values):
                 numpy.save(folder / f"{kind}_{index}.npy", value.numpy())
-        for suffix, write in (
-            ("pt", lambda file: torch.jit.trace(model, inputs, check_trace=False, strict=False).save(file)),
-            ("pt2", lambda file: torch.export.save(torch.export.export(model, inputs), file)),
-        ):
-            file = folder / f"model.{suffix}"
+        for format in formats:
+            file = folder / FORMATS[format].file
             try:
-                write(str(file))
+                FORMATS[format].write(model, inputs, str(file))
             except Exception as e:  # noqa: BLE001 - whatever the exporter says
                 file.unlink(missing_ok=True)
-                (folder / f"{suffix}.error").write_text(f"{type(e).__name__}: {e}")
+                (folder / f"{format}.error").write_text(f"{type(e).__name__}: {e}")
 
 
 def run(command: list, seconds: float) -> tuple[int, str]:
@@ -64,38 +90,54 @@ def run(command: list, seconds: float) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def exported(family: str, name: str, folder: Path) -> None:
-    """Exports once, in a process of its own that has the packages already: a folder with `done` is complete."""
-    if (folder / "done").exists():
+def exported(family: str, name: str, folder: Path, formats: list[str]) -> None:
+    """Exports what the folder lacks, in a process of its own that has the packages already."""
+    def lacking() -> list[str]:
+        return [format for format in formats
+                if not (folder / FORMATS[format].file).exists() and not (folder / f"{format}.error").exists()]
+
+    if not lacking():
         return
     folder.mkdir(parents=True, exist_ok=True)
-    process = multiprocessing.get_context("fork").Process(target=export_quietly, args=(family, name, folder))
+    (folder / "error").unlink(missing_ok=True)
+    process = multiprocessing.get_context("fork").Process(target=export_quietly, args=(family, name, folder, lacking()))
     process.start()
     process.join(600)
     if process.is_alive():
         process.kill()
-    for suffix in FORMATS:
-        if not (folder / f"model.{suffix}").exists() and not (folder / f"{suffix}.error").exists():
-            (folder / f"{suffix}.error").write_text((folder / "error").read_text() if (folder / "error").exists()
-                                                    else "the exporting process did not end well")
-    (folder / "done").touch()
+    for format in lacking():
+        (folder / f"{format}.error").write_text((folder / "error").read_text() if (folder / "error").exists()
+                                                else "the exporting process did not end well")
 
 
-def export_quietly(family: str, name: str, folder: Path) -> None:
+def export_quietly(family: str, name: str, folder: Path, formats: list[str]) -> None:
     try:
-        with open(os.devnull, "w") as nothing, redirect_stdout(nothing), redirect_stderr(nothing):
-            export(family, name, folder)
+        nothing = os.open(os.devnull, os.O_WRONLY)  # PyTorch's C++ writes to the descriptors
+        os.dup2(nothing, 1)
+        os.dup2(nothing, 2)
+        export(family, name, folder, formats)
     except Exception as e:  # noqa: BLE001 - whatever the package says
         (folder / "error").write_text(f"{type(e).__name__}: {e}")
 
 
-def check(tenon: Path, folder: Path, suffix: str) -> tuple[str, str]:
+def check(tenon: Path, folder: Path, format: str) -> tuple[str, str]:
     """The verdict, and what was said of it."""
-    model = folder / f"model.{suffix}"
+    model = folder / FORMATS[format].file
     if not model.exists():
-        return "not exported", (folder / f"{suffix}.error").read_text()
+        return "not exported", (folder / f"{format}.error").read_text()
     code, said = run([tenon, "verify", model, "--against", folder, "--tolerance", "1e-3"], 300)
     return VERDICTS.get(code, "FAILED"), said
+
+
+def graphs(tenon: Path, folder: Path, format: str) -> str:
+    """What `tenon equiv` says of the fused graphs of the file and of the one it should be like."""
+    like = FORMATS[format].like
+    if not like or not (folder / FORMATS[like].file).exists():
+        return ""
+    code, said = run([tenon, "equiv", folder / FORMATS[like].file, folder / FORMATS[format].file, "--samples", "1"], 300)
+    if code not in (0, 1):
+        return reason(said)
+    return " ".join(line.strip() for line in said.splitlines() if "fused graph" in line or line.startswith("  "))
 
 
 def reason(said: str) -> str:
@@ -113,20 +155,22 @@ def main() -> int:
     parser.add_argument("--format", choices=FORMATS, action="append")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    totals, records = {suffix: Counter() for suffix in arguments.format or FORMATS}, []
+    formats = arguments.format or list(FORMATS)
+    totals, records = {format: Counter() for format in formats}, []
     for family in FAMILIES:
         for name in importlib.import_module(f"models.zoo.{family}").ARCHITECTURES:
             if not any(fnmatch.fnmatch(name, p) or fnmatch.fnmatch(family, p) for p in arguments.patterns):
                 continue
             folder = arguments.out / name
-            exported(family, name, folder)
-            for suffix, total in totals.items():
-                verdict, said = check(arguments.tenon, folder, suffix)
+            exported(family, name, folder, formats)
+            for format, total in totals.items():
+                verdict, said = check(arguments.tenon, folder, format)
                 total[verdict] += 1
-                records.append({"name": name, "family": family, "format": suffix, "verdict": verdict, "said": said})
-                print(f"{name:24} {suffix:4} {verdict:12} {'' if verdict == 'equal' else reason(said)}", flush=True)
-    for suffix, total in totals.items():
-        print(f"{suffix}: " + ", ".join(f"{count} {verdict}" for verdict, count in total.most_common()))
+                graph = graphs(arguments.tenon, folder, format) if verdict == "equal" else ""
+                records.append({"name": name, "family": family, "format": format, "verdict": verdict, "said": said, "graph": graph})
+                print(f"{name:24} {format:16} {verdict:12} {graph if verdict == 'equal' else reason(said)}", flush=True)
+    for format, total in totals.items():
+        print(f"{format}: " + ", ".join(f"{count} {verdict}" for verdict, count in total.most_common()))
     if arguments.json:
         arguments.json.write_text(json.dumps(records, indent=1))
     wanted = {"equal", "not exported"}
