@@ -1,40 +1,83 @@
 #include "exporter/written.h"
 
+#include <unistd.h>
+
 #include "base/error.h"
 #include "base/temporary_path.h"
+#include "verify/onnxruntime.h"
 #include "verify/outputs.h"
 
 namespace tenon::exporter {
 
-Written try_written(const Form& form, const Model& model, const std::filesystem::path& target,
-                    const Sample& sample, double tolerance) {
+namespace fs = std::filesystem;
+
+namespace {
+
+Error differs(const fs::path& target, const std::string& what) {
+  return Error(what, Exit::differs)
+      .at(target.string())
+      .hint("this is a mistake in Tenon, please report it; --no-verify writes the file all the same");
+}
+
+// The worst relative error.
+double error_of(const Form& form, const Model& model, const fs::path& file, const fs::path& target,
+                const Sample& sample, double tolerance) {
+  double worst = 0;
+  const auto outputs = form.outputs(file, *model.graph, sample.inputs);
+  for (const OutputCheck& c : check_outputs(*model.graph, outputs, sample.expected, tolerance)) {
+    if (!c.ok)
+      throw differs(target,
+                    fmt::format("{} computes another {} from the written file: {}", form.runner, c.name,
+                                c.same_type() ? c.difference.str()
+                                              : fmt::format("{}, not {}", c.type, c.expected_type)));
+    worst = std::max(worst, c.difference.relative());
+  }
+  return worst;
+}
+
+// A file that is there keeps its permissions.
+void put_in_place(const fs::path& file, const fs::path& target) {
+  std::error_code failed;
+  const auto before = fs::status(target, failed);
+  if (fs::is_regular_file(before)) fs::permissions(file, before.permissions(), failed);
+  fs::rename(file, target, failed);
+  if (failed) throw error("the file cannot be written: {}", failed.message()).at(target.string());
+}
+
+// What is not replaced by its name: links, pipes, folders, files that must not be written.
+bool is_plain(const fs::path& target) {
+  std::error_code failed;
+  const auto is = fs::symlink_status(target, failed);
+  return !fs::exists(is) || (fs::is_regular_file(is) && ::access(target.c_str(), W_OK) == 0);
+}
+
+}  // namespace
+
+Written write_and_try(const Form& form, const Model& model, const fs::path& target,
+                      std::span<const Sample> samples, double tolerance) {
   TemporaryFolder folder(target.has_parent_path() ? target.parent_path() : ".");
-  const std::filesystem::path file = folder.file(target.filename().string());
-  folder.file(target.filename().string() + ".data");
+  const std::string name = target.filename().string();
+  const fs::path file = folder.file(name), beside = folder.file(name + ".data");
+  Written written;
   try {
-    form.write(model, file);
+    written.lacking = form.write(model, file);
   } catch (Error& e) {
     if (e.where() == file.string()) e.at(target.string());
     throw;
   }
-  Written written;
-  std::vector<Tensor> outputs;
   try {
-    outputs = form.outputs(file, *model.graph, sample.inputs);
-  } catch (const Error& e) {
+    for (const Sample& sample : samples)
+      written.error = std::max(written.error, error_of(form, model, file, target, sample, tolerance));
+  } catch (const OnnxRuntimeError& e) {
+    if (e.refuses_model) throw differs(target, e.message());
     written.problem = e.message();
+  }
+  if (!is_plain(target)) {
+    form.write(model, target);
     return written;
   }
-  for (const OutputCheck& c : check_outputs(*model.graph, outputs, sample.expected, tolerance)) {
-    if (!c.ok)
-      throw Error(fmt::format("{} computes another {} from the written file: {}", form.runner, c.name,
-                              c.same_type() ? c.difference.str()
-                                            : fmt::format("{}, not {}", c.type, c.expected_type)),
-                  Exit::differs)
-          .at(target.string())
-          .hint("this is a mistake in Tenon, please report it; --no-verify writes the file all the same");
-    written.error = std::max(written.error, c.difference.relative());
-  }
+  if (fs::exists(beside)) put_in_place(beside, fs::path(target) += ".data");
+  put_in_place(file, target);
   return written;
 }
 

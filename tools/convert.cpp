@@ -91,31 +91,33 @@ int convert(const ConvertVerb& o) {
   }
   const bool verifies = model.is_source() && form.runs && !o.no_verify;
   if (model.is_source()) model.facts["verified"] = "no";
-  std::optional<Sample> sample;
+  std::vector<Sample> samples;
   if (verifies) {
     progress.say(fmt::format("verifying against {}", runner_of(model)));
-    sample = check_against_source(model, o.model, o.tolerance);
+    samples = check_against_source(model, o.model, o.tolerance);
   } else if (!o.no_verify && !model.goldens.empty()) {
-    sample = {"golden", model.goldens[0].inputs, model.goldens[0].outputs};
+    samples = {{"golden", model.goldens[0].inputs, model.goldens[0].outputs}};
   }
   std::string verdict = verifies
                             ? fmt::format(", equal to {} ({})", runner_of(model), model.facts["verified"])
                         : form.runs ? ", not verified"
                                     : "";
-  if (sample && form.outputs) {
-    progress.say(fmt::format("running the file in {}", form.runner));
-    const auto tried = exporter::try_written(form, model, target, *sample, o.tolerance);
-    if (!tried.problem.empty())
-      verdict += "; the file was not run: " + tried.problem;
-    else
-      verdict = fmt::format("{}; {} gives the same from the file (relative error {:.1e})",
-                            verifies ? verdict : "", form.runner, tried.error);
-  }
   progress.say("writing " + target);
   model.facts["source"] = std::filesystem::path(o.model.path).filename().string();
   for (std::size_t i = 0; i < model.notes.size(); ++i)
     model.facts[fmt::format("note.{}", i)] = model.notes[i].text;
-  const std::vector<std::string> lacking = form.write(model, target);
+  std::vector<std::string> lacking;
+  if (!samples.empty() && form.outputs) {
+    auto written = exporter::write_and_try(form, model, target, samples, o.tolerance);
+    lacking = std::move(written.lacking);
+    if (!written.problem.empty())
+      verdict += "; the file was not run: " + written.problem;
+    else
+      verdict = fmt::format("{}; {} gives the same from the file (relative error {:.1e})",
+                            verifies ? verdict : "", form.runner, written.error);
+  } else {
+    lacking = form.write(model, target);
+  }
   if (!o.json.empty()) write_text(o.json, json_text(conversion_json(model)));
   progress.say("");
   for (const ConvertNote& n : model.notes) fmt::print("note: {}\n", n.text);

@@ -1,5 +1,7 @@
 // A converted model beside the program it comes from.
 #pragma once
+#include <vector>
+
 #include "tools/model_options.h"
 #include "verify/samples.h"
 
@@ -10,9 +12,9 @@ std::string_view runner_of(const Model&);
 
 /// Runs model and source on random inputs: one sample, a stream of some where the model keeps state, and
 /// other sizes where sizes may vary. Small samples become the model's goldens, the error its fact "verified";
-/// a source that refuses other sizes gives it a note. Returns the first sample with what the source computes,
-/// and the model for its states. Throws Error with exit code `differs` where an output does, or when the
-/// source cannot run.
-Sample check_against_source(Model&, const ModelOptions&, double tolerance);
+/// a source that refuses other sizes gives it a note. Returns the first sample and the last (of the stream,
+/// of other sizes) with what the source computes, and the model for its states. Throws Error with exit code
+/// `differs` where an output does, or when the source cannot run.
+std::vector<Sample> check_against_source(Model&, const ModelOptions&, double tolerance);
 
 }  // namespace tenon::tools

@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 constexpr std::chrono::minutes timeout{10};
 
 constexpr const char* script = R"(
-import json, sys
+import ctypes, json, signal, sys
+ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG: an interrupted tenon leaves nothing behind
 try:
     import numpy, onnxruntime
 except ImportError as e:
@@ -25,7 +26,11 @@ model, folder, names = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 try:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    try:
+        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    except Exception as e:
+        print(str(e).strip().replace("\n", " "), file=sys.stderr)
+        sys.exit(1 if "NOT_IMPLEMENTED" in str(e) else 4)
     wanted = [i.name for i in session.get_inputs()]
     if len(wanted) != len(names):
         sys.exit(f"the ONNX model takes {len(wanted)} inputs ({', '.join(wanted)}), not {len(names)}")
@@ -40,14 +45,17 @@ except Exception as e:
 )";
 
 // Exit codes: the script's, and that of env.
-constexpr int no_package = 3, no_command = 127;
+constexpr int no_package = 3, not_loaded = 4, no_command = 127;
 
 }  // namespace
 
 std::vector<Tensor> onnxruntime_outputs(const fs::path& model, const Graph& graph,
                                         std::span<const Tensor> inputs) {
   if (!fs::is_regular_file(model)) throw error("there is no such file").at(model.string());
-  TemporaryFolder folder(fs::temp_directory_path());
+  std::error_code failed;
+  const fs::path place = fs::temp_directory_path(failed);
+  if (failed) throw error("there is no folder for temporary files").at("TMPDIR");
+  TemporaryFolder folder(place);
   nlohmann::json names = nlohmann::json::array();
   NamedTensors arrays;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -62,16 +70,17 @@ std::vector<Tensor> onnxruntime_outputs(const fs::path& model, const Graph& grap
                      {python, "-c", script, fs::absolute(model), folder.path().string(), names.dump()});
   const auto deadline = ChildProcess::Clock::now() + timeout;
   std::string printed;
-  child.read_all(printed, std::size_t{1} << 16, deadline);
+  child.read_all(printed, std::size_t{1} << 24, deadline);
   const ChildProcess::Status status = child.wait(deadline);
   if (status.crashed || status.code != 0) {
     std::string why = child.complaints();
     while (!why.empty() && why.back() == '\n') why.pop_back();
-    Error e =
-        error("ONNX Runtime gives no result: {}",
-              why.empty() ? fmt::format("{} {} {}", python,
-                                        status.crashed ? "was ended by signal" : "ended with", status.code)
-                          : why);
+    OnnxRuntimeError e(fmt::format(
+        "ONNX Runtime gives no result: {}",
+        why.empty() ? fmt::format("{} {} {}", python, status.crashed ? "was ended by signal" : "ended with",
+                                  status.code)
+                    : why));
+    e.refuses_model = !status.crashed && status.code == not_loaded;
     e.at(model.string());
     const bool missing = !status.crashed && (status.code == no_package || status.code == no_command);
     const std::string without = "without it: convert --no-verify, verify --against FOLDER";

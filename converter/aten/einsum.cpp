@@ -97,10 +97,8 @@ std::string named_axes(std::string term, std::size_t rank) {
   return term;
 }
 
-/// Without "->": ellipsis axes, then the indices that stand once, in alphabetical order.
-std::string implied_result(const std::vector<Named>& operands) {
-  std::string all;
-  for (const Named& n : operands) all += n.axes;
+/// Without "->": ellipsis axes, then the indices that stand once in all terms, in alphabetical order.
+std::string implied_result(std::string all) {
   std::sort(all.begin(), all.end());
   std::string once, ellipsis;
   for (char c : all) {
@@ -208,14 +206,17 @@ Ref einsum(std::string_view equation, std::span<const Ref> operands) {
   const auto terms = split_terms(text.substr(0, arrow));
   if (terms.size() != operands.size()) throw error("einsum '{}' with {} operands", equation, operands.size());
   std::vector<Named> named;
+  std::string all_axes;
   std::size_t ellipsis = 0;
   for (std::size_t i = 0; i < terms.size(); ++i) {
-    named.push_back(on_diagonals({named_axes(terms[i], operands[i].rank()), operands[i]}));
+    const std::string axes = named_axes(terms[i], operands[i].rank());
+    all_axes += axes;
+    named.push_back(on_diagonals({axes, operands[i]}));
     if (terms[i].find("...") != std::string::npos)
       ellipsis = std::max(ellipsis, operands[i].rank() + 3 - terms[i].size());
   }
   const std::string result = arrow == std::string::npos
-                                 ? implied_result(named)
+                                 ? implied_result(all_axes)
                                  : named_result(text.substr(arrow + 2), named, ellipsis);
   Named y = named[0];
   for (std::size_t i = 1; i < named.size(); ++i) {

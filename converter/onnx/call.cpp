@@ -56,6 +56,9 @@ std::vector<Dim> Call::sizes(std::size_t i) const {
     const Ref computed = values.read(operands_[i]);
     const Dim count = numel(computed.shape());
     if (computed.value()->kind() == Value::Kind::parameter || !count.is_known()) throw unknown(node, i);
+    constexpr std::int64_t most = 1024;
+    if (count.value() > most)
+      throw unsupported("its {} of {} computed numbers", input_name(node, i), count.value());
     const Ref flat = reshape(computed, {count});
     for (std::int64_t k = 0; k < count.value(); ++k)
       out.push_back(build.data_size(reshape(slice(flat, 0, k, k + 1), {})));

@@ -63,7 +63,7 @@ std::optional<double> scale_of(const Match& m) {
 bool is_causal(const Value& mask) {
   if (mask.kind() != Value::Kind::weight || !mask.tensor().defined() || mask.rank() < 2) return false;
   const Tensor& t = mask.tensor();
-  constexpr double nothing = -1e38;
+  constexpr double nothing = -3.4e38;
   const bool flags = is_bool(t.dtype());
   bool causal = true;
   for_each_index(t.shape(), [&](std::span<const std::int64_t> i) {
@@ -173,6 +173,9 @@ Rule raise_attention() {
             for (const char* mask : masks)
               if (m.has(mask) && m[mask]->rank() > probabilities->rank())
                 return "the mask has more axes than the scores";
+            if (m.find(op_info<IsNan>()) &&
+                std::none_of(masks.begin(), masks.end(), [&](auto n) { return m.has(n); }))
+              return "without a mask, what is no number comes from the scores, and is put to 0 on purpose";
             if (m.has("low") && m.number("low") != -std::numeric_limits<double>::infinity())
               return "the masked scores are not minus infinity";
             return {};

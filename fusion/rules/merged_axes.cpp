@@ -162,7 +162,7 @@ Rule permute_of_merged_batches() {
                 const Axes& axes = m.op<Permute>().axes;
                 const Shape &turned = m.find(op_info<Permute>())->output()->shape(),
                             &split = m.root()->output()->shape();
-                return axes[0] == 0 && split.size() > turned.size() &&
+                return !axes.empty() && axes[0] == 0 && split.size() > turned.size() &&
                        std::equal(turned.begin() + 1, turned.end(),
                                   split.end() - static_cast<std::ptrdiff_t>(turned.size() - 1));
               },
