@@ -7,6 +7,7 @@
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
 #include "ir/ops/linear.h"
+#include "ir/ops/logic.h"
 #include "ir/ops/math.h"
 #include "ir/ops/shape.h"
 
@@ -66,6 +67,45 @@ Rule divide_by_number() {
       .patterns = {x / number("c")},
       .when = [](const Match& m) { return m.number("c") != 0; },
       .build = [](const Match& m, const Place& place) { return Ref(m["x"], place) * (1 / m.number("c")); }};
+}
+
+// x * 1 and x + 0.
+Rule times_one() {
+  return {.name = "times_one",
+          .patterns = {x * number("one"), number("one") * x},
+          .when = [](const Match& m) { return m.number("one") == 1 && same_type(m); },
+          .build = keep_x};
+}
+
+Rule plus_zero() {
+  return {.name = "plus_zero",
+          .patterns = {x + number("zero"), number("zero") + x},
+          .when = [](const Match& m) { return m.number("zero") == 0 && same_type(m); },
+          .build = keep_x};
+}
+
+// 1 / sqrt(x), up to one rounding.
+Rule reciprocal_of_root() {
+  return {.name = "reciprocal_of_root",
+          .patterns = {1.0 / op<Sqrt>(x), op<Reciprocal>(op<Sqrt>(x))},
+          .when = same_type,
+          .build = [](const Match& m, const Place& place) { return rsqrt(Ref(m["x"], place)); }};
+}
+
+Rule not_of_equal() {
+  return {.name = "not_of_equal",
+          .patterns = {op<LogicalNot>(op<Equal>(x, hole("y")))},
+          .when = [](const Match& m) { return !is_string(m["x"]->dtype()); },
+          .build = [](const Match& m, const Place& place) {
+            return not_equal(Ref(m["x"], place), Ref(m["y"], place));
+          }};
+}
+
+Rule bit_not_of_bool() {
+  return {.name = "bit_not_of_bool",
+          .patterns = {op<BitNot>(x)},
+          .when = [](const Match& m) { return is_bool(m["x"]->dtype()); },
+          .build = [](const Match& m, const Place& place) { return logical_not(Ref(m["x"], place)); }};
 }
 
 // The powers that PyTorch's own kernel computes without pow.
@@ -162,6 +202,11 @@ const std::vector<Rule>& rules() {
       reshape_reshape(),
       permute_permute(),
       divide_by_number(),
+      times_one(),
+      plus_zero(),
+      reciprocal_of_root(),
+      not_of_equal(),
+      bit_not_of_bool(),
       special_power(),
       matmul_to_linear(),
       matmul_weight_to_linear(),
@@ -178,6 +223,7 @@ const std::vector<Rule>& rules() {
       attention_of_own_scale(),
       attention_of_seen_keys(),
       attention_of_seen_rows(),
+      attention_of_everything(),
       max_pool_of_row(),
       index_put_to_index_add(),
       scatter_to_index_add(),

@@ -33,8 +33,8 @@ std::vector<Pattern> spellings() {
   for (const Pattern& s :
        {scaled_twice, op<MatMul>(q * scale, kt), op<MatMul>(q, kt * scale), scores * scale, scores})
     for (const Pattern& masked : {s + mask, op<Where>(dropped, low, s), op<Where>(kept, s, low), s}) {
-      const Pattern masked_out = op<Equal>(masked, -std::numeric_limits<double>::infinity());
-      const Pattern empty = op<LogicalNot>(op<Any>(op<LogicalNot>(masked_out)));
+      const Pattern seen = op<NotEqual>(masked, -std::numeric_limits<double>::infinity());
+      const Pattern empty = op<LogicalNot>(op<Any>(seen));
       all.push_back(op<MatMul>(op<Softmax>(masked), v));
       const Pattern shares = op<Softmax>(masked);
       all.push_back(op<MatMul>(op<Where>(empty, 0.0, shares), v));
@@ -154,6 +154,34 @@ Rule attention_of_seen_rows() {
                 attention.nan_rows = false;
                 return apply(attention, {Ref(m["q"], place), Ref(m["k"], place), Ref(m["v"], place),
                                          Ref(m["mask"], place)});
+              }};
+}
+
+Rule attention_of_everything() {
+  // All true, or all 0.
+  static const auto hides_nothing = [](const Value& mask) {
+    if (mask.kind() != Value::Kind::weight || !mask.tensor().defined()) return false;
+    const Tensor t = mask.tensor().contiguous();
+    const Tensor flat = t.reshape({t.numel()});
+    const double seen = is_bool(t.dtype()) ? 1 : 0;
+    for (std::int64_t i = 0; i < t.numel(); ++i)
+      if (flat.get_double(Index{i}) != seen) return false;
+    return true;
+  };
+  return {.name = "attention_of_everything",
+          .patterns = {op<Attention>(hole("q"), hole("k"), hole("v"), hole("mask"))},
+          .when =
+              [](const Match& m) {
+                Attention plain = m.op<Attention>();
+                plain.nan_rows = false;
+                const std::vector<Type> types = {m["q"]->type(), m["k"]->type(), m["v"]->type()};
+                return hides_nothing(*m["mask"]) && Op(plain).infer(types)[0] == m.root()->output()->type();
+              },
+          .build =
+              [](const Match& m, const Place& place) {
+                Attention plain = m.op<Attention>();
+                plain.nan_rows = false;
+                return apply(plain, {Ref(m["q"], place), Ref(m["k"], place), Ref(m["v"], place)});
               }};
 }
 

@@ -25,6 +25,7 @@ Rule causal_attention();
 Rule attention_of_own_scale();
 Rule attention_of_seen_keys();
 Rule attention_of_seen_rows();
+Rule attention_of_everything();
 Rule linear_of_merged_rows();
 Rule linear_of_split_rows();
 Rule bias_of_merged_rows();

@@ -229,6 +229,27 @@ TEST(Raise, AttentionAsPyTorchWritesItToOnnx) {
 )"});
 }
 
+TEST(Canonicalise, WhatChangesNothingGoes) {
+  expect_same({R"(graph g(%x: f32[N,4], %y: i64[N,4]) {
+  %1 = rsqrt(%x) : f32[N,4]
+  %2 = not_equal(%y, 1) : bool[N,4]
+  %3 = logical_not(%2) : bool[N,4]
+  return %1, %3
+}
+)",
+               R"(graph g(%x: f32[N,4], %y: i64[N,4]) {
+  %1 = mul(%x, 1.0) : f32[N,4]
+  %2 = add(%1, 0.0) : f32[N,4]
+  %3 = sqrt(%2) : f32[N,4]
+  %4 = div(1.0, %3) : f32[N,4]
+  %5 = equal(%y, 1) : bool[N,4]
+  %6 = logical_not(%5) : bool[N,4]
+  %7 = bit_not(%6) : bool[N,4]
+  return %4, %7
+}
+)"});
+}
+
 TEST(Raise, AMaskOfLowNumbersIsNoMaskOfSeenKeys) {
   // A row that sees nothing is the mean of all values here, and 0 there.
   expect_fused(R"(graph g(%q: f32[2,3,5,16], %k: f32[2,3,7,16], %v: f32[2,3,7,16], %m: bool[2,1,5,7]) {
