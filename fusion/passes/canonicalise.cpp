@@ -96,9 +96,8 @@ Rule not_of_equal() {
   return {.name = "not_of_equal",
           .patterns = {op<LogicalNot>(op<Equal>(x, hole("y")))},
           .when = [](const Match& m) { return !is_string(m["x"]->dtype()); },
-          .build = [](const Match& m, const Place& place) {
-            return not_equal(Ref(m["x"], place), Ref(m["y"], place));
-          }};
+          .build = [](const Match& m,
+                      const Place& place) { return not_equal(Ref(m["x"], place), Ref(m["y"], place)); }};
 }
 
 Rule bit_not_of_bool() {
