@@ -1,4 +1,4 @@
-// Recurrent layers: written out step by step over a known length, a loop over a symbolic one.
+// Recurrent layers: a few steps are written out, many or a symbolic number of them are a loop.
 #include <array>
 
 #include "base/error.h"
@@ -57,6 +57,21 @@ State gru_step(const Ref& from_input, const State& state, const Weights& w) {
   return {candidate + update * (state[0] - candidate)};
 }
 
+/// The gate acts before the hidden state is multiplied with its weight: ONNX's GRU without
+/// linear_before_reset.
+State gru_reset_first_step(const Ref& from_input, const State& state, const Weights& w) {
+  const Dim size = floor_div(w.hidden.shape()[0], Dim(3)), gates = size * Dim(2), all = size * Dim(3);
+  const auto rows = [](const Ref& r, const Dim& from, const Dim& to) {
+    return r ? slice(r, 0, from, to) : r;
+  };
+  const Ref from_hidden = affine(state[0], rows(w.hidden, Dim(0), gates), rows(w.hidden_bias, Dim(0), gates));
+  const Ref reset = sigmoid(gate(from_input, 0, 3) + gate(from_hidden, 0, 2));
+  const Ref update = sigmoid(gate(from_input, 1, 3) + gate(from_hidden, 1, 2));
+  const Ref candidate = tanh(gate(from_input, 2, 3) + affine(reset * state[0], rows(w.hidden, gates, all),
+                                                             rows(w.hidden_bias, gates, all)));
+  return {candidate + update * (state[0] - candidate)};
+}
+
 State tanh_step(const Ref& from_input, const State& state, const Weights& w) {
   return {tanh(from_input + affine(state[0], w.hidden, w.hidden_bias))};
 }
@@ -94,7 +109,11 @@ struct Steps {
   State last;
 };
 
-/// A layer over a known length, written out.
+/// A layer of more steps is a loop, as one over a symbolic number of them: each step written out takes some
+/// ten nodes.
+constexpr std::int64_t most_written_out = 1024;
+
+/// A layer written out.
 Steps run_layer(Cell cell, const Ref& x, std::int64_t time, std::int64_t steps, bool backward, State state,
                 const Weights& w, const Ref& active) {
   const Ref from_input = affine(x, w.input, w.input_bias);
@@ -110,7 +129,7 @@ Steps run_layer(Cell cell, const Ref& x, std::int64_t time, std::int64_t steps, 
 
 Ref time_first(const Ref& x, std::int64_t time) { return time == 0 ? x : permute(x, {1, 0, 2}); }
 
-/// A layer over a length that is a symbol: a loop over its steps.
+/// A layer as a loop over its steps.
 Steps run_loop(Builder& build, Cell cell, const Ref& x, std::int64_t time, const Dim& length, bool backward,
                const State& state, Weights w, Ref active) {
   Ref rows = time_first(affine(x, w.input, w.input_bias), time);
@@ -158,6 +177,7 @@ Layers layers_of(Call& call) {
   const bool biases = call.flag("has_biases", true);
   Layers out{{}, call.flag("bidirectional", false), call.flag("batch_first", false)};
   const auto layers = static_cast<std::size_t>(call.integer("num_layers"));
+  if (layers == 0) throw error("no layers");
   if (call.number("dropout", 0) != 0 && call.flag("train", false))
     throw unsupported("dropout in training mode").hint("call model.eval()");
   call.ignore({"train"});
@@ -187,6 +207,7 @@ std::vector<Ref> run_layers(Builder& build, Cell cell, const Layers& layers, Ref
                             const std::vector<Ref>& initial, const Ref& active = {}) {
   const std::int64_t time = layers.batch_first ? 1 : 0;
   const Dim length = x.shape()[static_cast<std::size_t>(time)];
+  const bool written_out = length.is_known() && length.value() > 0 && length.value() <= most_written_out;
   const std::size_t directions = layers.bidirectional ? 2 : 1;
   std::vector<std::vector<Ref>> last(initial.size());
   for (std::size_t i = 0; i < layers.weights.size(); i += directions) {
@@ -195,9 +216,8 @@ std::vector<Ref> run_layers(Builder& build, Cell cell, const Layers& layers, Ref
       State state;
       for (const Ref& h : initial) state.push_back(step_of(h, 0, static_cast<std::int64_t>(i + side)));
       const Weights& w = layers.weights[i + side];
-      const Steps steps = length.is_known()
-                              ? run_layer(cell, x, time, length.value(), side == 1, state, w, active)
-                              : run_loop(build, cell, x, time, length, side == 1, state, w, active);
+      const Steps steps = written_out ? run_layer(cell, x, time, length.value(), side == 1, state, w, active)
+                                      : run_loop(build, cell, x, time, length, side == 1, state, w, active);
       sides.push_back(steps.outputs);
       for (std::size_t s = 0; s < last.size(); ++s) last[s].push_back(steps.last[s]);
     }
@@ -231,6 +251,11 @@ std::vector<Ref> initial_states(Call& call) {
 }
 
 Results lstm(Call& call) { return run(call, lstm_step, initial_states(call)); }
+/// Beside PyTorch's arguments: `reset_first`.
+Results gru(Call& call) {
+  const bool reset_first = call.flag("reset_first", false);
+  return run(call, reset_first ? gru_reset_first_step : gru_step, {call.tensor("hx")});
+}
 template <Cell cell>
 Results simple(Call& call) {
   return run(call, cell, {call.tensor("hx")});
@@ -255,7 +280,7 @@ Results simple_cell(Call& call) {
 
 constexpr Entry entries[] = {
     {"lstm", lstm},
-    {"gru", simple<gru_step>},
+    {"gru", gru},
     {"rnn_tanh", simple<tanh_step>},
     {"rnn_relu", simple<relu_step>},
     {"lstm_cell", lstm_cell},

@@ -56,10 +56,13 @@ Operands gather_elements(Call& call) {
   return {gather(x, axis, from_start(call, 1, x.shape()[static_cast<std::size_t>(axis)]))};
 }
 
-/// The last axis of the indices as one tensor for each of its places.
-std::vector<Ref> coordinates(const Ref& indices) {
+/// The last axis of the indices as one tensor for each of its places: those in the axes of x from `first` on.
+std::vector<Ref> coordinates(const Ref& indices, const Ref& x, std::size_t first = 0) {
   const Dim& count = indices.shape().back();
   if (!count.is_known()) throw unsupported("indices whose last axis has an unknown size ({})", count.str());
+  if (count.value() > static_cast<std::int64_t>(x.rank() - first))
+    throw error("its indices have {} places for {} axes of {}", count.value(), x.rank() - first,
+                x.type().str());
   const auto last = static_cast<std::int64_t>(indices.rank()) - 1;
   const Shape shape(indices.shape().begin(), indices.shape().end() - 1);
   std::vector<Ref> out;
@@ -80,15 +83,13 @@ Operands gather_nd(Call& call) {
   if (indices.rank() == 0 || batch >= indices.rank() || batch > x.rank())
     throw error("it has {} batch axes, and indices of rank {}", batch, indices.rank());
   std::vector<Ref> operands = {x};
-  const std::vector<Ref> given = coordinates(indices);
+  const std::vector<Ref> given = coordinates(indices, x, batch);
   for (std::size_t i = 0; i < batch; ++i) {
     Shape along(indices.rank() - 1, Dim(1));
     along[i] = x.shape()[i];
     operands.push_back(reshape(iota(x.shape()[i], call.build.place()), along));
   }
   operands.insert(operands.end(), given.begin(), given.end());
-  if (operands.size() - 1 > x.rank())
-    throw error("its indices have {} places for a tensor of rank {}", operands.size() - 1, x.rank());
   return {tenon::apply(IndexAt{.axes = first_axes(operands.size() - 1)}, operands)};
 }
 
@@ -112,9 +113,7 @@ Operands scatter_elements(Call& call) {
 /// The tensor as rows, one for each place the indices may name.
 Operands scatter_nd(Call& call) {
   const Ref x = call.tensor(0), indices = cast(DType::i64, call.tensor(1)), updates = call.tensor(2);
-  const std::vector<Ref> at = coordinates(indices);
-  if (at.size() > x.rank())
-    throw error("its indices have {} places for a tensor of rank {}", at.size(), x.rank());
+  const std::vector<Ref> at = coordinates(indices, x);
   const Reduce how = reduction(call);
   if (how == Reduce::none || how == Reduce::sum) {
     std::vector<Ref> operands = {x, updates};
@@ -125,7 +124,7 @@ Operands scatter_nd(Call& call) {
   const auto middle = x.shape().begin() + static_cast<std::ptrdiff_t>(at.size());
   const Dim row = numel(Shape(middle, x.shape().end()));
   const Dim count = numel(Shape(indices.shape().begin(), indices.shape().end() - 1));
-  Ref place;
+  Ref place = at.empty() ? full({count}, 0, DType::i64, call.build.place()) : Ref();
   for (std::size_t k = 0; k < at.size(); ++k) {
     const Ref size = dim_value(x.shape()[k], at[k]);
     const Ref positive = where(at[k] < at[k].literal(0), at[k] + size, at[k]);

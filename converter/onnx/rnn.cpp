@@ -4,14 +4,11 @@
 
 #include "base/error.h"
 #include "converter/onnx/table.h"
-#include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/control.h"
 #include "ir/ops/create.h"
-#include "ir/ops/linear.h"
 #include "ir/ops/logic.h"
-#include "ir/ops/math.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
 
@@ -120,7 +117,8 @@ Operands results(const Layer& layer, Ref all, std::vector<Ref> last) {
   return out;
 }
 
-Operands by_aten(const Call& call, const Layer& layer, std::string_view name) {
+Operands by_aten(const Call& call, const Layer& layer, std::string_view name,
+                 std::vector<Argument> more = {}) {
   std::vector<Datum> params, states;
   for (const auto& w : layer.weights)
     for (const Ref& r : {w.input, w.hidden, w.input_bias, w.hidden_bias})
@@ -139,6 +137,7 @@ Operands by_aten(const Call& call, const Layer& layer, std::string_view name) {
                                      {"bidirectional", layer.directions == 2},
                                      {"batch_first", false}};
   if (layer.active) arguments.push_back({"active", from_start(layer.active)});
+  arguments.insert(arguments.end(), more.begin(), more.end());
   std::vector<Ref> out = call.aten_all(name, layer.active ? "masked" : "input", std::move(arguments));
   const Ref all = out.at(0);
   out.erase(out.begin());
@@ -157,58 +156,10 @@ Operands rnn(Call& call) {
   return by_aten(call, layer_of(call, rnn_gates, 1, activations), is_relu ? "rnn_relu" : "rnn_tanh");
 }
 
-/// One direction whose reset gate acts before the hidden state is multiplied with its weight.
-std::vector<Ref> reset_first(const Ref& x, Ref h, const Layer::Weights& w, std::int64_t hidden) {
-  if (!x.shape()[0].is_known())
-    throw unsupported("a recurrent layer over an unknown number of steps ({})", x.shape()[0].str());
-  const auto gate = [&](const Ref& all, std::int64_t g) {
-    return slice(all, static_cast<std::int64_t>(all.rank()) - 1, Dim(g * hidden), Dim((g + 1) * hidden));
-  };
-  const auto rows = [&](const Ref& all, std::int64_t from, std::int64_t to) {
-    return slice(all, 0, Dim(from * hidden), Dim(to * hidden));
-  };
-  Ref from_input = linear(x, w.input);
-  if (w.input_bias) from_input = from_input + w.input_bias;
-  std::vector<Ref> out;
-  for (std::int64_t i = 0; i < x.shape()[0].value(); ++i) {
-    const Ref now = row(from_input, i);
-    Ref gates = linear(h, rows(w.hidden, 0, 2));
-    if (w.hidden_bias) gates = gates + rows(w.hidden_bias, 0, 2);
-    const Ref reset = sigmoid(gate(now, 0) + gate(gates, 0)), update = sigmoid(gate(now, 1) + gate(gates, 1));
-    Ref fresh = linear(reset * h, rows(w.hidden, 2, 3));
-    if (w.hidden_bias) fresh = fresh + rows(w.hidden_bias, 2, 3);
-    fresh = tanh(gate(now, 2) + fresh);
-    h = (1.0 - update) * fresh + update * h;
-    out.push_back(h);
-  }
-  return out;
-}
-
-Ref stacked(const std::vector<Ref>& rows) {
-  std::vector<Ref> parts;
-  for (const Ref& r : rows) {
-    Shape shape = r.shape();
-    shape.insert(shape.begin(), Dim(1));
-    parts.push_back(reshape(r, shape));
-  }
-  return concat(parts, 0);
-}
-
 Operands gru(Call& call) {
   constexpr std::array<std::string_view, 2> activations = {"Sigmoid", "Tanh"};
   const Layer layer = layer_of(call, gru_gates, 1, activations);
-  if (call.integer("linear_before_reset", 0) != 0) return by_aten(call, layer, "gru");
-  if (layer.active) throw unsupported("sequences of different lengths without linear_before_reset");
-  std::vector<Ref> sides, last;
-  for (std::int64_t d = 0; d < layer.directions; ++d) {
-    const bool backwards = layer.reversed || d == 1;
-    const Ref x = backwards ? flip(layer.x, {0}) : layer.x;
-    const auto steps =
-        reset_first(x, row(layer.states[0], d), layer.weights[static_cast<std::size_t>(d)], layer.hidden);
-    last.push_back(steps.back());
-    sides.push_back(d == 1 ? flip(stacked(steps), {0}) : stacked(steps));
-  }
-  return results(layer, sides.size() == 1 ? sides[0] : concat(sides, 2), {stacked(last)});
+  return by_aten(call, layer, "gru", {{"reset_first", call.integer("linear_before_reset", 0) == 0}});
 }
 
 }  // namespace

@@ -75,6 +75,8 @@ Operands concat_from(Call& call) {
   return {concat(parts, axis)};
 }
 
+constexpr std::int64_t most_parts = 1 << 16;
+
 /// Into parts of one size, parts of given sizes, or single elements without the axis.
 Operands split_to(Call& call) {
   const Ref x = call.tensor(0);
@@ -88,13 +90,15 @@ Operands split_to(Call& call) {
   } else {
     const std::int64_t each = call.has(1) ? call.integer(1) : 1;
     if (each < 1) throw error("parts of {} elements", each);
-    for (std::int64_t start = 0; start < size.value(); start += each)
-      sizes.push_back(std::min(each, size.value() - start));
+    const std::int64_t whole = size.value() / each, rest = size.value() % each;
+    if (whole > most_parts) throw unsupported("a split into {} parts", whole);
+    sizes.assign(static_cast<std::size_t>(whole), each);
+    if (rest > 0) sizes.push_back(rest);
   }
   std::vector<Operand> parts;
   std::int64_t start = 0;
   for (const std::int64_t n : sizes) {
-    if (n < 0 || start + n > size.value())
+    if (n < 0 || n > size.value() - start)
       throw error("parts beyond the end of an axis of size {}", size.value());
     Ref part = slice(x, axis, Dim(start), Dim(start + n));
     Shape shape = part.shape();

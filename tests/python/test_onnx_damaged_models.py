@@ -28,6 +28,9 @@ def of_operands(model):
         dims = [d.dim_value for d in given.type.tensor_type.shape.dim]
         shapes = {"a number": [], "one axis": [max(1, math.prod(dims))], "an axis more": [1, *dims], "an axis less": dims[1:],
                   "nothing": [0] * len(dims), "much": [d * 7919 for d in dims]}
+        for axis in range(len(dims)):
+            for size in (0, 10**9):
+                shapes[f"{size} on axis {axis}"] = [*dims[:axis], size, *dims[axis + 1:]]
         for damage, shape in shapes.items():
             def reshape(graph, k=k, shape=shape):
                 sizes = graph.input[k].type.tensor_type.shape

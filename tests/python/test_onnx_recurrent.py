@@ -1,4 +1,4 @@
-"""Recurrent layers of ONNX over sequences of several lengths (sequence_lens), beside ONNX Runtime."""
+"""Recurrent layers of ONNX, beside ONNX Runtime: sequences of several lengths (sequence_lens), many steps, and none."""
 
 import numpy as np
 import onnx
@@ -9,45 +9,71 @@ from onnx import TensorProto, helper, numpy_helper
 DONE, BAD_INPUT = 0, 2
 STEPS, BATCH, INPUT, HIDDEN = 5, 3, 4, 6
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+LAYERS = [("LSTM", {}), ("GRU", {"linear_before_reset": 0}), ("GRU", {"linear_before_reset": 1}), ("RNN", {})]
 
 
-def layer(operator, direction):
+def layer(operator, more, direction, steps="S", ends=True):
     random = np.random.default_rng(3)
     sides = 2 if direction == "bidirectional" else 1
     rows = GATES[operator] * HIDDEN
     weights = {"W": (sides, rows, INPUT), "R": (sides, rows, HIDDEN), "B": (sides, 2 * rows)}
     outputs = ["Y", "Y_h", "Y_c"][: 3 if operator == "LSTM" else 2]
-    more = {"linear_before_reset": 1} if operator == "GRU" else {}
-    node = helper.make_node(operator, ["X", "W", "R", "B", "lengths"], outputs, hidden_size=HIDDEN, direction=direction, **more)
+    operands = ["X", "W", "R", "B", *(["lengths"] if ends else [])]
+    node = helper.make_node(operator, operands, outputs, hidden_size=HIDDEN, direction=direction, **more)
     graph = helper.make_graph(
         [node], "g",
-        [helper.make_tensor_value_info("X", TensorProto.FLOAT, ["S", "N", INPUT]),
-         helper.make_tensor_value_info("lengths", TensorProto.INT32, ["N"])],
+        [helper.make_tensor_value_info("X", TensorProto.FLOAT, [steps, "N", INPUT]),
+         *([helper.make_tensor_value_info("lengths", TensorProto.INT32, ["N"])] if ends else [])],
         [helper.make_tensor_value_info(o, TensorProto.FLOAT, None) for o in outputs],
-        [numpy_helper.from_array(random.normal(size=s).astype(np.float32), n) for n, s in weights.items()])
+        [numpy_helper.from_array(random.normal(scale=0.4, size=s).astype(np.float32), n) for n, s in weights.items()])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
 
 
+def compare(run, tmp_path, model, inputs):
+    for name, value in inputs.items():
+        np.save(tmp_path / f"{name}.npy", value)
+    given_inputs = [word for name in inputs for word in ("--input", f"{name}={name}.npy")]
+    run("run", "m.tenon", *given_inputs, "--output", "out.npz", code=DONE)
+    given = np.load(tmp_path / "out.npz")
+    wanted = onnxruntime.InferenceSession(model.SerializeToString()).run(None, inputs)
+    for output, want in zip(model.graph.output, wanted, strict=True):
+        np.testing.assert_allclose(given[output.name], want, rtol=1e-4, atol=1e-5, err_msg=output.name)
+
+
+def samples(steps):
+    return np.random.default_rng(1).normal(size=(steps, BATCH, INPUT)).astype(np.float32)
+
+
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
-@pytest.mark.parametrize("operator", GATES)
-def test_sequences_end_where_they_end(run, tmp_path, operator, direction):
-    model = layer(operator, direction)
+@pytest.mark.parametrize(("operator", "more"), LAYERS)
+def test_sequences_end_where_they_end(run, tmp_path, operator, more, direction):
+    model = layer(operator, more, direction)
     onnx.save(model, tmp_path / "model.onnx")
     run("convert", "model.onnx", "-o", "m.tenon", "--no-verify", code=DONE)
     for lengths in [[5, 2, 4], [1, 1, 5], [5, 5, 5]]:
-        inputs = {"X": np.random.default_rng(1).normal(size=(STEPS, BATCH, INPUT)).astype(np.float32),
-                  "lengths": np.array(lengths, dtype=np.int32)}
-        wanted = onnxruntime.InferenceSession(model.SerializeToString()).run(None, inputs)
-        for name, value in inputs.items():
-            np.save(tmp_path / f"{name}.npy", value)
-        run("run", "m.tenon", "--input", "X=X.npy", "--input", "lengths=lengths.npy", "--output", "out.npz", code=DONE)
-        given = np.load(tmp_path / "out.npz")
-        for output, want in zip(model.graph.output, wanted, strict=True):
-            np.testing.assert_allclose(given[output.name], want, rtol=1e-4, atol=1e-6, err_msg=f"{output.name} {lengths}")
+        compare(run, tmp_path, model, {"X": samples(STEPS), "lengths": np.array(lengths, dtype=np.int32)})
+
+
+@pytest.mark.parametrize(("operator", "more"), LAYERS)
+def test_many_steps_are_a_loop(run, tmp_path, operator, more):
+    model = layer(operator, more, "bidirectional", steps=2000, ends=False)
+    onnx.save(model, tmp_path / "model.onnx")
+    run("convert", "model.onnx", "-o", "m.tenon", "--no-verify", code=DONE)
+    compare(run, tmp_path, model, {"X": samples(2000)})
+
+
+@pytest.mark.parametrize(("operator", "more"), LAYERS)
+def test_no_steps_leave_the_state_as_it_was(run, tmp_path, operator, more):
+    onnx.save(layer(operator, more, "forward", steps=0, ends=False), tmp_path / "model.onnx")
+    np.save(tmp_path / "X.npy", samples(0))
+    run("run", "model.onnx", "--input", "X=X.npy", "--output", "out.npz", code=DONE)
+    given = np.load(tmp_path / "out.npz")
+    assert given["Y"].shape == (0, 1, BATCH, HIDDEN)
+    np.testing.assert_array_equal(given["Y_h"], np.zeros((1, BATCH, HIDDEN), np.float32))
 
 
 def test_lengths_beyond_the_steps_are_an_error(run, tmp_path):
-    onnx.save(layer("LSTM", "forward"), tmp_path / "model.onnx")
+    onnx.save(layer("LSTM", {}, "forward"), tmp_path / "model.onnx")
     np.save(tmp_path / "X.npy", np.zeros((STEPS, BATCH, INPUT), np.float32))
     np.save(tmp_path / "lengths.npy", np.array([5, 9, 1], np.int32))
     said = run("run", "model.onnx", "--input", "X=X.npy", "--input", "lengths=lengths.npy", code=BAD_INPUT)
