@@ -92,21 +92,6 @@ Rule reciprocal_of_root() {
           .build = [](const Match& m, const Place& place) { return rsqrt(Ref(m["x"], place)); }};
 }
 
-Rule not_of_equal() {
-  return {.name = "not_of_equal",
-          .patterns = {op<LogicalNot>(op<Equal>(x, hole("y")))},
-          .when = [](const Match& m) { return !is_string(m["x"]->dtype()); },
-          .build = [](const Match& m,
-                      const Place& place) { return not_equal(Ref(m["x"], place), Ref(m["y"], place)); }};
-}
-
-Rule bit_not_of_bool() {
-  return {.name = "bit_not_of_bool",
-          .patterns = {op<BitNot>(x)},
-          .when = [](const Match& m) { return is_bool(m["x"]->dtype()); },
-          .build = [](const Match& m, const Place& place) { return logical_not(Ref(m["x"], place)); }};
-}
-
 // The powers that PyTorch's own kernel computes without pow.
 Rule special_power() {
   static const auto known = [](double p) {
@@ -206,6 +191,12 @@ const std::vector<Rule>& rules() {
       reciprocal_of_root(),
       not_of_equal(),
       bit_not_of_bool(),
+      bit_and_of_bool(),
+      bit_or_of_bool(),
+      bit_xor_of_bool(),
+      and_of_known(),
+      or_of_known(),
+      where_of_known(),
       special_power(),
       matmul_to_linear(),
       matmul_weight_to_linear(),
@@ -224,6 +215,8 @@ const std::vector<Rule>& rules() {
       attention_of_seen_rows(),
       attention_of_everything(),
       max_pool_of_row(),
+      index_of_everything(),
+      index_select_of_everything(),
       index_put_to_index_add(),
       scatter_to_index_add(),
   };

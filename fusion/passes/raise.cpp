@@ -21,8 +21,12 @@ const std::vector<Rule>& rules() {
       layer_norm_weight(),
       layer_norm_bias(),
       rms_norm_weight(),
+      group_norm_of_groups(),
+      group_norm_weight(),
+      group_norm_bias(),
       raise_attention(),
       mean_to_pool(),
+      pad_of_conv(),
   };
   return list;
 }

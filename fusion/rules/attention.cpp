@@ -114,37 +114,64 @@ Rule attention_of_own_scale() {
 }
 
 Rule attention_of_seen_keys() {
-  const Pattern added = op<Where>(hole("seen"), 0.0, -std::numeric_limits<double>::infinity());
-  return {
-      .name = "attention_of_seen_keys",
-      .patterns = {op<Attention>(hole("q"), hole("k"), hole("v"), added)},
-      .when =
-          [](const Match& m) { return m["seen"]->shape() == m.find(op_info<Where>())->output()->shape(); },
-      .build =
-          [](const Match& m, const Place& place) {
-            return apply(m.op<Attention>(),
-                         {Ref(m["q"], place), Ref(m["k"], place), Ref(m["v"], place), Ref(m["seen"], place)});
-          }};
+  // The layers of a model share a mask.
+  static const auto seen = [](const Match& m) -> Value* {
+    const Node* hides = m["mask"]->node();
+    if (!hides || !hides->is<Where>() || hides->input()->shape() != m["mask"]->shape()) return nullptr;
+    const auto is = [&](std::size_t operand, double number) {
+      const Value& v = *hides->input(operand);
+      return v.is_constant() && v.rank() == 0 && v.tensor().defined() && v.tensor().get_double() == number;
+    };
+    return is(1, 0) && is(2, -std::numeric_limits<double>::infinity()) ? hides->input() : nullptr;
+  };
+  return {.name = "attention_of_seen_keys",
+          .patterns = {op<Attention>(hole("q"), hole("k"), hole("v"), hole("mask"))},
+          .when = [](const Match& m) { return seen(m) != nullptr; },
+          .build =
+              [](const Match& m, const Place& place) {
+                return apply(m.op<Attention>(), {Ref(m["q"], place), Ref(m["k"], place), Ref(m["v"], place),
+                                                 Ref(seen(m), place)});
+              }};
 }
 
-Rule attention_of_seen_rows() {
-  // Whether rows that see nothing give NaN or 0 is no question where each row of a constant mask sees a key.
-  static const auto each_row_sees = [](const Value& mask) {
-    if (mask.kind() != Value::Kind::weight || !mask.tensor().defined() || mask.rank() == 0) return false;
-    const Tensor t = mask.tensor().contiguous();
-    const std::int64_t keys = t.shape().back(), rows = keys == 0 ? 0 : t.numel() / keys;
-    const Tensor flat = t.reshape({rows, keys});
-    bool all = keys > 0;
-    for (std::int64_t r = 0; r < rows && all; ++r) {
-      bool seen = false;
-      for (std::int64_t k = 0; k < keys && !seen; ++k) {
-        const double value = flat.get_double(Index{r, k});
-        seen = is_bool(t.dtype()) ? value != 0 : value > -std::numeric_limits<double>::infinity();
-      }
-      all = seen;
+namespace {
+
+/// A constant without minus infinity or NaN.
+bool is_above_infinity(const Value& v) {
+  if (v.node() && v.node()->is<Expand>()) return is_above_infinity(*v.node()->input());
+  if (!v.is_constant() || !v.tensor().defined() || !is_float(v.dtype())) return false;
+  const Tensor t = v.tensor().contiguous(), flat = t.reshape({t.numel()});
+  for (std::int64_t i = 0; i < t.numel(); ++i)
+    if (!(flat.get_double(Index{i}) > -std::numeric_limits<double>::infinity())) return false;
+  return true;
+}
+
+/// A constant mask in which each row sees a key, or numbers of which none is minus infinity.
+bool each_row_sees(const Value& mask) {
+  if (const Node* node = mask.node()) {
+    if (node->is<Expand>()) return each_row_sees(*node->input());
+    return node->is<Where>() && is_float(mask.dtype()) && is_above_infinity(*node->input(1)) &&
+           is_above_infinity(*node->input(2));
+  }
+  if (!mask.is_constant() || !mask.tensor().defined() || mask.rank() == 0) return is_above_infinity(mask);
+  const Tensor t = mask.tensor().contiguous();
+  const std::int64_t keys = t.shape().back(), rows = keys == 0 ? 0 : t.numel() / keys;
+  const Tensor flat = t.reshape({rows, keys});
+  for (std::int64_t r = 0; r < rows; ++r) {
+    bool seen = false;
+    for (std::int64_t k = 0; k < keys && !seen; ++k) {
+      const double value = flat.get_double(Index{r, k});
+      seen = is_bool(t.dtype()) ? value != 0 : value > -std::numeric_limits<double>::infinity();
     }
-    return all;
-  };
+    if (!seen) return false;
+  }
+  return keys > 0;
+}
+
+}  // namespace
+
+Rule attention_of_seen_rows() {
+  // Whether rows that see nothing give NaN or 0 is no question where each row of the mask sees a key.
   return {.name = "attention_of_seen_rows",
           .patterns = {op<Attention>(hole("q"), hole("k"), hole("v"), hole("mask"))},
           .when = [](const Match& m) { return m.op<Attention>().nan_rows && each_row_sees(*m["mask"]); },
@@ -159,9 +186,10 @@ Rule attention_of_seen_rows() {
 
 Rule attention_of_everything() {
   // All true, or all 0.
-  static const auto hides_nothing = [](const Value& mask) {
-    if (mask.kind() != Value::Kind::weight || !mask.tensor().defined()) return false;
-    const Tensor t = mask.tensor().contiguous();
+  static const auto hides_nothing = [](const Value* mask) {
+    while (mask->node() && mask->node()->is<Expand>()) mask = mask->node()->input();
+    if (!mask->is_constant() || !mask->tensor().defined()) return false;
+    const Tensor t = mask->tensor().contiguous();
     const Tensor flat = t.reshape({t.numel()});
     const double seen = is_bool(t.dtype()) ? 1 : 0;
     for (std::int64_t i = 0; i < t.numel(); ++i)
@@ -175,7 +203,7 @@ Rule attention_of_everything() {
                 Attention plain = m.op<Attention>();
                 plain.nan_rows = false;
                 const std::vector<Type> types = {m["q"]->type(), m["k"]->type(), m["v"]->type()};
-                return hides_nothing(*m["mask"]) && Op(plain).infer(types)[0] == m.root()->output()->type();
+                return hides_nothing(m["mask"]) && Op(plain).infer(types)[0] == m.root()->output()->type();
               },
           .build =
               [](const Match& m, const Place& place) {

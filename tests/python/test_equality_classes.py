@@ -204,6 +204,48 @@ def pooled_kept(x):
     return x.mean([-1, -2], keepdim=True).squeeze(-1).squeeze(-1)
 
 
+def grouped(x, w, b):
+    return F.group_norm(x, 2, w, b)
+
+
+def grouped_one_by_one(x, w, b):
+    groups = F.group_norm(x.reshape(x.shape[0], 2, -1), 2)
+    return groups.reshape(x.shape) * w.reshape(-1, 1, 1) + b.reshape(1, -1, 1, 1)
+
+
+def grouped_by_ones(x, w, b):
+    groups = F.group_norm(x.reshape(x.shape[0], 2, -1), 2, torch.ones(2), torch.zeros(2))
+    return groups.reshape(x.shape) * w[:, None, None] + b[:, None, None]
+
+
+def padded(x, k):
+    return F.conv2d(F.pad(x, (0, 1, 0, 2)), k, padding=1)
+
+
+def padded_around(x, k):
+    return F.conv2d(F.pad(x, (1, 2, 1, 3)), k)
+
+
+def padded_twice(x, k):
+    return F.conv2d(F.pad(F.pad(x, (1, 1, 1, 1)), (0, 1, 0, 2)), k)
+
+
+def hidden(x, see):
+    mask = see[:, None, None, :].expand(2, 1, 6, 6)
+    return F.scaled_dot_product_attention(x[:, None], x[:, None], x[:, None], attn_mask=mask)
+
+
+def hidden_by_places(x, see):
+    rows, columns = torch.arange(2), torch.arange(6)
+    mask = see[rows[:, None, None, None], columns[None, None, None, :]] & torch.ones(1, 1, 6, 1, dtype=torch.bool)
+    return F.scaled_dot_product_attention(x[:, None], x[:, None], x[:, None], attn_mask=mask)
+
+
+def hidden_by_flat_places(x, see):
+    mask = see.reshape(12)[torch.arange(12).reshape(2, 1, 1, 6)].logical_and(torch.ones(6, 1, dtype=torch.bool))
+    return F.scaled_dot_product_attention(x[:, None], x[:, None], x[:, None], attn_mask=mask)
+
+
 def hardswish(x):
     return x * F.relu6(x + 3) / 6
 
@@ -211,6 +253,8 @@ def hardswish(x):
 X, IMAGE = torch.randn(2, 6, 16), torch.randn(2, 3, 4, 5)
 QKV = {"w": torch.randn(16, 48)}
 NORM = {"w": torch.randn(16), "b": torch.randn(16)}
+MAPS = torch.randn(2, 4, 6, 5)
+CHANNELS = {"w": torch.randn(4), "b": torch.randn(4)}
 EDGES = (torch.randn(10, 8), torch.randint(0, 10, (30,)), torch.randint(0, 10, (30,)), torch.rand(30))
 
 # name: inputs, parameters, spellings
@@ -228,6 +272,9 @@ CLASSES = {
     "rotary embedding": ((torch.randn(2, 2, 6, 8), torch.randn(6, 8), torch.randn(6, 8)), {}, [rotary_chunk, rotary_slices, rotary_split]),
     "gather, scale, scatter": (EDGES, {}, [gather_scale_scatter, gather_scale_scatter_in_place, gather_scale_scatter_expanded]),
     "linear": ((X,), {"w": torch.randn(5, 16), "b": torch.randn(5)}, [linear, linear_matmul, linear_addmm]),
+    "attention, hidden keys": ((X, torch.rand(2, 6) < 0.8), {}, [hidden, hidden_by_places, hidden_by_flat_places]),
+    "group norm": ((MAPS,), CHANNELS, [grouped, grouped_one_by_one, grouped_by_ones]),
+    "padded convolution": ((MAPS,), {"k": torch.randn(3, 4, 3, 3)}, [padded, padded_around, padded_twice]),
     "pool of a map": ((IMAGE,), {}, [pooled, pooled_mean, pooled_kept]),
     "hard swish": ((X,), {}, [F.hardswish, hardswish]),
 }
@@ -249,7 +296,7 @@ def written(folder, spellings, inputs, parameters):
 def test_one_graph(tenon, tmp_path, name):
     inputs, parameters, spellings = CLASSES[name]
     first, *others = written(tmp_path, spellings, inputs, parameters)
-    dtypes = {torch.float32: "f32", torch.int64: "i64"}
+    dtypes = {torch.float32: "f32", torch.int64: "i64", torch.bool: "bool"}
     shapes = [f"--input={dtypes[x.dtype]}[{','.join(map(str, x.shape))}]" for x in inputs]
     different = []
     for other in others:
