@@ -127,7 +127,7 @@ class Reader {
     if (!table) return false;
     for (const auto& [name, value] : *table) {
       const auto key =
-          std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.name == name; });
+          std::find_if(known.begin(), known.end(), [&name = name](const auto& k) { return k.name == name; });
       if (key == known.end()) throw unknown(name, known, value);
       if (!key->read(target, value, *this)) throw mismatch(name.str(), key->wants, value);
     }
