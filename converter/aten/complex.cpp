@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/shapes.h"
+#include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/complex.h"
@@ -170,8 +171,7 @@ Results cat_op(Call& call) {
   std::vector<Ref> real, imag;
   for (const TensorPtr& t : tensors) {
     const Parts p = parts_in(call.build.read(t), dtype);
-    Shape shape = p.real.shape();
-    if (stacks) shape.insert(shape.begin() + axis, Dim(1));
+    const Shape shape = stacks ? with_axis(p.real.shape(), axis) : Shape(p.real.shape());
     real.push_back(reshape(p.real, shape));
     imag.push_back(reshape(p.imag, shape));
   }

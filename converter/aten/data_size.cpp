@@ -5,6 +5,7 @@
 #include "converter/aten/promote.h"
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
+#include "ir/axis.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
 #include "ir/ops/index.h"
@@ -35,8 +36,7 @@ struct Classes {
   Ref values, of, counts;
 };
 Classes classes(Call& call, const Ref& x, std::int64_t axis, UniqueOrder order) {
-  Shape rest = x.shape();
-  rest.erase(rest.begin() + axis);
+  Shape rest = without_axis(x.shape(), axis);
   std::vector<std::int64_t> axes = {axis};
   for (std::int64_t a = 0; a < static_cast<std::int64_t>(x.rank()); ++a)
     if (a != axis) axes.push_back(a);

@@ -3,6 +3,7 @@
 #include "converter/aten/p_norm.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
+#include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/index.h"
 #include "ir/ops/logic.h"
@@ -15,9 +16,7 @@ namespace {
 std::int64_t last_axis(const Ref& x) { return static_cast<std::int64_t>(x.rank()) - 1; }
 
 Ref with_axis(const Ref& x, std::size_t from_end) {
-  Shape shape = x.shape();
-  shape.insert(shape.end() - static_cast<std::ptrdiff_t>(from_end), Dim(1));
-  return reshape(x, shape);
+  return reshape(x, tenon::with_axis(x.shape(), last_axis(x) + 1 - static_cast<std::int64_t>(from_end)));
 }
 
 /// Of each row of x1[..., P, M] to each of x2[..., R, M].

@@ -5,6 +5,7 @@
 #include "converter/aten/p_norm.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
+#include "ir/axis.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
@@ -151,9 +152,7 @@ struct Classes {
 
   /// x of each place's class.
   Ref at(const Ref& x) const {
-    Shape shape = target.shape();
-    shape.insert(shape.begin() + axis, Dim(1));
-    return reshape(gather(x, axis, reshape(target, shape)), target.shape());
+    return reshape(gather(x, axis, reshape(target, with_axis(target.shape(), axis))), target.shape());
   }
 
   /// What each place weighs: 0 where it does not count.

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
+#include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
@@ -17,15 +18,11 @@ namespace tenon::converter {
 namespace {
 
 Ref with_axis(const Ref& x, std::size_t axis) {
-  Shape shape = x.shape();
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), Dim(1));
-  return reshape(x, shape);
+  return reshape(x, tenon::with_axis(x.shape(), static_cast<std::int64_t>(axis)));
 }
 
 Ref without_axis(const Ref& x, std::size_t axis) {
-  Shape shape = x.shape();
-  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
-  return reshape(x, shape);
+  return reshape(x, tenon::without_axis(x.shape(), static_cast<std::int64_t>(axis)));
 }
 
 /// torch.matmul: vectors become a row or a column, and lose that axis again.

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "converter/aten/packed.h"
 #include "converter/aten/table.h"
+#include "ir/axis.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/control.h"
@@ -81,18 +82,12 @@ State relu_step(const Ref& from_input, const State& state, const Weights& w) {
 
 /// x[i] along an axis, without the axis.
 Ref step_of(const Ref& x, std::int64_t axis, std::int64_t i) {
-  Shape shape = x.shape();
-  shape.erase(shape.begin() + axis);
-  return reshape(slice(x, axis, Dim(i), Dim(i + 1)), shape);
+  return reshape(slice(x, axis, Dim(i), Dim(i + 1)), without_axis(x.shape(), axis));
 }
 
 Ref stacked(const std::vector<Ref>& parts, std::int64_t axis) {
   std::vector<Ref> out;
-  for (const Ref& part : parts) {
-    Shape shape = part.shape();
-    shape.insert(shape.begin() + axis, Dim(1));
-    out.push_back(reshape(part, shape));
-  }
+  for (const Ref& part : parts) out.push_back(reshape(part, with_axis(part.shape(), axis)));
   return out.size() == 1 ? out[0] : concat(out, axis);
 }
 

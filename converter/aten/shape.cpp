@@ -8,6 +8,7 @@
 #include "converter/aten/promote.h"
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
+#include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
@@ -40,11 +41,7 @@ Results cat(Call& call) {
 }
 
 Ref stacked(std::vector<Ref> parts, std::int64_t axis) {
-  for (Ref& part : parts) {
-    Shape shape = part.shape();
-    shape.insert(shape.begin() + axis, Dim(1));
-    part = reshape(part, shape);
-  }
+  for (Ref& part : parts) part = reshape(part, with_axis(part.shape(), axis));
   return parts.size() == 1 ? parts[0] : concat(parts, axis);
 }
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/data_size.h"
@@ -119,8 +120,7 @@ TensorPtr select(Builder& build, const TensorPtr& x, std::int64_t axis, const Di
     throw unsupported("an index ({}) that may be negative or not", index.str());
   if (known_less(start, Dim(0)) == true || known_less(start, size) == false)
     throw error("index {} is out of range for an axis of size {}", index.str(), size.str());
-  Shape shape = x->shape();
-  shape.erase(shape.begin() + axis);
+  Shape shape = without_axis(x->shape(), axis);
   return reshaped(build, sliced(build, x, axis, start, start + 1), shape);
 }
 

@@ -6,6 +6,7 @@
 #include "converter/aten/p_norm.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
+#include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
@@ -31,9 +32,7 @@ Ref none_of(const Ref& like, DType dtype) { return full({Dim(0)}, 0, dtype, like
 
 /// x[..., k] as rows [..., 1, k].
 Ref as_row(const Ref& x) {
-  Shape shape = x.shape();
-  shape.insert(shape.end() - 1, Dim(1));
-  return reshape(x, shape);
+  return reshape(x, with_axis(x.shape(), static_cast<std::int64_t>(x.rank()) - 1));
 }
 Ref without_last(const Ref& x) { return reshape(x, Shape(x.shape().begin(), x.shape().end() - 1)); }
 

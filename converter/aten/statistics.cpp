@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
+#include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
@@ -42,8 +43,7 @@ Ref at_least_vector(const Ref& x) { return x.rank() == 0 ? reshape(x, {Dim(1)}) 
 /// Element `rank` (one for each line, as an index of size 1 along the axis) of the sorted lines.
 std::vector<Ref> ranked(const Ref& x, std::int64_t axis, const Ref& rank) {
   const auto sorted = apply_all(Sort{.axis = axis}, std::array{x});
-  Shape shape = x.shape();
-  shape.erase(shape.begin() + axis);
+  Shape shape = without_axis(x.shape(), axis);
   const auto taken = [&](const Ref& y) { return reshape(gather(y, axis, rank), shape); };
   return {taken(sorted[0]), taken(sorted[1])};
 }

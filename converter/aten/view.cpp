@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
+#include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
@@ -74,8 +75,7 @@ Results unflatten(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
   const std::int64_t axis = call.axis("dim", x->rank());
   const Shape parts = resolved_shape(call.sizes("sizes"), x->shape()[at(axis)]);
-  Shape shape = x->shape();
-  shape.erase(shape.begin() + axis);
+  Shape shape = without_axis(x->shape(), axis);
   shape.insert(shape.begin() + axis, parts.begin(), parts.end());
   return reshaped(call.build, x, shape);
 }
@@ -103,9 +103,7 @@ Results squeeze(Call& call) {
 
 Results unsqueeze(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
-  Shape shape = x->shape();
-  shape.insert(shape.begin() + call.axis("dim", x->rank() + 1), Dim(1));
-  return reshaped(call.build, x, shape);
+  return reshaped(call.build, x, with_axis(x->shape(), call.axis("dim", x->rank() + 1)));
 }
 
 Results same(Call& call) {

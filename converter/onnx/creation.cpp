@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "converter/onnx/constants.h"
 #include "converter/onnx/table.h"
+#include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
@@ -97,8 +98,7 @@ Operands one_hot(Call& call) {
   axis = normalize_axis(axis, static_cast<std::size_t>(rank));
   indices = cast(DType::i64, indices);
   indices = where(indices < indices.literal(0), indices + dim_value(depth, indices), indices);
-  Shape shape = indices.shape();
-  shape.insert(shape.begin() + axis, Dim(1));
+  Shape shape = with_axis(indices.shape(), axis);
   Shape along(static_cast<std::size_t>(rank), Dim(1));
   along[static_cast<std::size_t>(axis)] = depth;
   const Ref is_hot = equal(reshape(indices, shape), reshape(iota(depth, call.build.place()), along));

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "converter/onnx/table.h"
+#include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
@@ -38,9 +39,7 @@ std::optional<Ref> known_place(const Call& call, const Ref& x, std::int64_t axis
   const Dim place = index < 0 ? x.shape()[at] + index : Dim(index);
   if (!known_less(place, x.shape()[at]).value_or(false) || known_less(place, 0).value_or(true))
     return std::nullopt;
-  Shape shape = x.shape();
-  shape.erase(shape.begin() + axis);
-  return reshape(slice(x, axis, place, place + 1), shape);
+  return reshape(slice(x, axis, place, place + 1), without_axis(x.shape(), axis));
 }
 
 Operands gather_axis(Call& call) {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "converter/onnx/table.h"
+#include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
@@ -15,9 +16,7 @@ namespace tenon::converter::onnx {
 Ref rotated(const Ref& x, const Rotation& r) {
   const DType wide = size_of(x.dtype()) < 4 ? DType::f32 : x.dtype();
   const auto beside_heads = [&](const Ref& v) {
-    Shape shape = v.shape();
-    shape.insert(shape.end() - 1, Dim(1));
-    return cast(wide, reshape(v, shape));
+    return cast(wide, reshape(v, with_axis(v.shape(), static_cast<std::int64_t>(v.rank()) - 1)));
   };
   const Ref cosines = beside_heads(r.cosines), sines = beside_heads(r.sines);
   const Dim width = x.shape()[3], half = floor_div(r.width, Dim(2));

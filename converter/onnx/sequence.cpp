@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "converter/onnx/table.h"
+#include "ir/axis.h"
 #include "ir/ops/shape.h"
 
 namespace tenon::converter::onnx {
@@ -67,11 +68,7 @@ Operands concat_from(Call& call) {
   const std::size_t rank = parts[0].rank() + (stacks ? 1 : 0);
   const std::int64_t axis = normalize_axis(call.integer("axis"), rank);
   if (stacks)
-    for (Ref& r : parts) {
-      Shape shape = r.shape();
-      shape.insert(shape.begin() + axis, Dim(1));
-      r = reshape(r, shape);
-    }
+    for (Ref& r : parts) r = reshape(r, with_axis(r.shape(), axis));
   return {concat(parts, axis)};
 }
 
@@ -101,9 +98,7 @@ Operands split_to(Call& call) {
     if (n < 0 || n > size.value() - start)
       throw error("parts beyond the end of an axis of size {}", size.value());
     Ref part = slice(x, axis, Dim(start), Dim(start + n));
-    Shape shape = part.shape();
-    shape.erase(shape.begin() + axis);
-    parts.emplace_back(drops_axis ? reshape(part, shape) : part);
+    parts.emplace_back(drops_axis ? reshape(part, without_axis(part.shape(), axis)) : part);
     start += n;
   }
   return {sequence_of(std::move(parts))};

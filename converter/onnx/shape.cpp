@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "converter/aten/shapes.h"
 #include "converter/onnx/table.h"
+#include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
@@ -235,10 +236,7 @@ Operands triangle(Call& call) {
 /// An axis of size 1 at the place that its operand says.
 Operands expand_dims(Call& call) {
   const Ref x = call.tensor(0);
-  Shape shape = x.shape();
-  const std::int64_t axis = normalize_axis(call.integer(1), x.rank() + 1);
-  shape.insert(shape.begin() + axis, Dim(1));
-  return {reshape(x, shape)};
+  return {reshape(x, with_axis(x.shape(), normalize_axis(call.integer(1), x.rank() + 1)))};
 }
 
 Operands depth_to_space(Call& call) {

@@ -22,6 +22,7 @@ std::int64_t padding_for_same(const Dim& size, std::int64_t kernel, std::int64_t
 
 /// The axes with one of them moved to another place.
 Ref moved(const Ref& x, std::size_t from, std::size_t to) {
+  if (std::max(from, to) >= x.rank()) throw error("channels among the axes of {}", x.type().str());
   Axes axes;
   for (std::size_t i = 0; i < x.rank(); ++i)
     if (i != from) axes.push_back(static_cast<std::int64_t>(i));

@@ -7,8 +7,8 @@
 #include "ir/ops/linear.h"
 #include "tests/faults.h"
 
-extern "C" const tenon::Device& real_cpu_device() __asm__("__real__ZN5tenon10cpu_deviceEv");
-extern "C" const tenon::Device& cpu_device_with_fault() __asm__("__wrap__ZN5tenon10cpu_deviceEv");
+const tenon::Device& real_cpu_device() __asm__("__real__ZN5tenon10cpu_deviceEv");
+const tenon::Device& cpu_device_with_fault() __asm__("__wrap__ZN5tenon10cpu_deviceEv");
 
 namespace tenon::testing {
 namespace {

@@ -130,10 +130,11 @@ TEST_P(Loop, BroadcastsInEveryDirection) {
     for (std::size_t kept = 0; kept < dims.size(); ++kept) {
       Dims strides(dims.size(), 0);
       strides[kept] = 1;
-      sum = p.prim(Prim::add, p.prim(Prim::mul, sum, p.load({buffer++, DType::f32, strides})),
-                   p.load({buffer, DType::f32, Dims(dims.size(), 0)}));
+      const Reg along = p.load({buffer++, DType::f32, strides});
+      const Reg one = p.load({buffer++, DType::f32, Dims(dims.size(), 0)});
+      sum = p.prim(Prim::add, p.prim(Prim::mul, sum, along), one);
     }
-    p.store(dense(p, ++buffer), sum);
+    p.store(dense(p, buffer), sum);
     expect_matches_reference(p);
   }
 }
