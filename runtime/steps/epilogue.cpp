@@ -1,6 +1,7 @@
 #include "runtime/steps/epilogue.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "base/error.h"
@@ -183,7 +184,10 @@ void GroupEpilogue::run_hook(const void* context, float* tile, long stride, long
       const long width = std::min(piece_cols, cols - c);
       float* piece = tile + r * stride + c;
       // The program stores at [row * piece_cols + column]; this makes that result[0] for the piece's corner.
-      buffers[count - 1] = result - ((row0 + r) * piece_cols + col0 + c);
+      // The address lies outside of result, where no pointer of C++ may point.
+      const long corner = (row0 + r) * piece_cols + col0 + c;
+      buffers[count - 1] = reinterpret_cast<void*>(reinterpret_cast<std::intptr_t>(result) -
+                                                   corner * static_cast<long>(sizeof(float)));
       self.program_->run_on_tile({piece, stride, row0 + r, col0 + c, height, width}, {buffers.data(), count},
                                  scratch);
       for (long i = 0; i < height; ++i)
