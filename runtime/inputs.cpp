@@ -6,7 +6,10 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "ir/ops/control.h"
+#include "ir/ops/create.h"
 #include "ir/ops/index.h"
+#include "ir/ops/logic.h"
 #include "ir/string_tensor.h"
 #include "runtime/stream.h"
 
@@ -24,31 +27,63 @@ std::int64_t default_size(std::size_t axis, std::size_t rank) {
   return rank >= 4 && axis + 2 >= rank ? 64 : 16;
 }
 
-// The size of the axis that a value indexes, following it through operators that only move or convert it.
-std::optional<std::int64_t> indexed_size(const Value& v, std::unordered_set<const Value*>& seen) {
+std::optional<std::int64_t> bound_size(const Dim& d, const Bindings& bindings) {
+  for (const std::string& symbol : d.symbols())
+    if (!bindings.contains(symbol)) return std::nullopt;
+  return d.eval(bindings);
+}
+
+// How many places 0, 1, 2, ... a value holds, in any shape.
+std::optional<std::int64_t> counted_places(const Value* v, const Bindings& bindings) {
+  while (v->node() && v->node()->inputs().size() == 1) v = v->node()->input();
+  if (v->node() && v->node()->is<Iota>()) return bound_size(v->node()->as<Iota>()->size, bindings);
+  if (!v->is_constant() || !v->tensor().defined() || (v->dtype() != DType::i64 && v->dtype() != DType::i32) ||
+      v->rank() == 0)
+    return std::nullopt;
+  std::int64_t next = 0;
+  bool counts = true;
+  for_each_index(v->tensor().shape(), [&](std::span<const std::int64_t> at) {
+    counts = counts && v->tensor().get_int(at) == next++;
+  });
+  return counts ? std::optional(next) : std::nullopt;
+}
+
+bool compares(const Node& n) {
+  return n.is<Less>() || n.is<LessEqual>() || n.is<Greater>() || n.is<GreaterEqual>();
+}
+
+// The size of the axis that a value indexes, or one more than the places it is compared with, following it
+// through operators that only move or convert it.
+std::optional<std::int64_t> indexed_size(const Value& v, const Bindings& bindings,
+                                         std::unordered_set<const Value*>& seen) {
   if (!seen.insert(&v).second) return std::nullopt;
   std::optional<std::int64_t> least;
   const auto take = [&](std::optional<std::int64_t> size) {
     if (size && (!least || *size < *least)) least = size;
   };
   for (const Use& u : v.uses()) {
-    if (!u.node) continue;
+    if (!u.node) {
+      const Node* group = u.region->owner();
+      if (group && group->is<Fused>()) take(indexed_size(*group->output(u.index), bindings, seen));
+      continue;
+    }
     const Node& n = *u.node;
-    const auto axis_size = [&](std::int64_t axis) -> std::optional<std::int64_t> {
-      const Dim& d = n.input()->shape().at(static_cast<std::size_t>(axis));
-      return d.is_known() ? std::optional(d.value()) : std::nullopt;
+    const auto axis_size = [&](std::int64_t axis) {
+      return bound_size(n.input()->shape().at(static_cast<std::size_t>(axis)), bindings);
     };
     if (const auto* op = n.as<IndexSelect>(); op && u.index == 1)
       take(axis_size(op->axis));
     else if (const auto* gather = n.as<Gather>(); gather && u.index == 1)
       take(axis_size(gather->axis));
+    else if (const auto places = compares(n) ? counted_places(n.input(1 - u.index), bindings) : std::nullopt)
+      take(*places + 1);
     else if (const auto& rules = n.op().info().region_rules)
       for (const auto& region : n.regions())
         for (const auto& p : region->parameters()) {
-          if (rules->input_of(n.op().self(), p->index()) == u.index) take(indexed_size(*p, seen));
+          if (rules->input_of(n.op().self(), p->index()) == u.index) take(indexed_size(*p, bindings, seen));
         }
     else if (n.inputs().size() == 1 && n.num_outputs() == 1)
-      take(indexed_size(*n.output(), seen));
+      take(indexed_size(*n.output(), bindings, seen));
   }
   return least;
 }
@@ -74,9 +109,9 @@ void bind_sizes(const Shape& shape, const Tensor& value, Bindings& bindings) {
 
 }  // namespace
 
-std::int64_t index_bound(const Value& input) {
+std::int64_t index_bound(const Value& input, const Bindings& bindings) {
   std::unordered_set<const Value*> seen;
-  return indexed_size(input, seen).value_or(default_bound);
+  return indexed_size(input, bindings, seen).value_or(default_bound);
 }
 
 Tensor random_tensor(DType dtype, const Index& sizes, std::int64_t bound, std::uint64_t seed) {
@@ -141,7 +176,7 @@ std::vector<Tensor> input_values(const Graph& graph, std::vector<GivenInput> giv
       }
     const Index shape = eval(p.shape(), bindings);
     values[i] = is_state(graph, p) ? Tensor::zeros(p.dtype(), shape)
-                                   : random_tensor(p.dtype(), shape, index_bound(p), seed + i);
+                                   : random_tensor(p.dtype(), shape, index_bound(p, bindings), seed + i);
   }
   return values;
 }

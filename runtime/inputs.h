@@ -16,9 +16,10 @@ struct GivenInput {
   bool is_number = false;  // written out: takes the input's dtype, if it can hold the number
 };
 
-/// Bounds within which random integers for an input stay valid: the size of the axis they index, when they
-/// reach an index operator, else 2: a mask.
-std::int64_t index_bound(const Value& input);
+/// Below which random integers for an input stay valid: the size of the axis they index, when they reach an
+/// index operator; one more than the number of places they are compared with, as lengths are; else 2: a mask.
+/// Sizes of symbols that are not bound are not known.
+std::int64_t index_bound(const Value& input, const Bindings& = {});
 
 /// Seeded: floats from the standard normal distribution, integers from [0, bound), bools by coin.
 Tensor random_tensor(DType, const Index& sizes, std::int64_t bound, std::uint64_t seed);

@@ -104,9 +104,9 @@ struct Steps {
   State last;
 };
 
-/// A layer of more steps is a loop, as one over a symbolic number of them: each step written out takes some
-/// ten nodes.
-constexpr std::int64_t most_written_out = 1024;
+/// A layer of more steps is a loop, as one over a symbolic number of them: it runs as fast, and each step
+/// written out takes some ten nodes.
+constexpr std::int64_t most_written_out = 256;
 
 /// A layer written out.
 Steps run_layer(Cell cell, const Ref& x, std::int64_t time, std::int64_t steps, bool backward, State state,

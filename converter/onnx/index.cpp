@@ -8,8 +8,10 @@
 #include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
+#include "ir/ops/control.h"
 #include "ir/ops/create.h"
 #include "ir/ops/logic.h"
+#include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
 
 namespace tenon::converter::onnx {
@@ -58,7 +60,8 @@ Operands gather_elements(Call& call) {
 /// The last axis of the indices as one tensor for each of its places: those in the axes of x from `first` on.
 std::vector<Ref> coordinates(const Ref& indices, const Ref& x, std::size_t first = 0) {
   const Dim& count = indices.shape().back();
-  if (!count.is_known()) throw unsupported("indices whose last axis has an unknown size ({})", count.str());
+  if (!count.is_known() || count == Dim(0))
+    throw unsupported("indices whose last axis has the size {}", count.str());
   if (count.value() > static_cast<std::int64_t>(x.rank() - first))
     throw error("its indices have {} places for {} axes of {}", count.value(), x.rank() - first,
                 x.type().str());
@@ -78,9 +81,10 @@ Axes first_axes(std::size_t count) {
 
 Operands gather_nd(Call& call) {
   const Ref x = call.tensor(0), indices = cast(DType::i64, call.tensor(1));
-  const auto batch = static_cast<std::size_t>(call.integer("batch_dims", 0));
-  if (indices.rank() == 0 || batch >= indices.rank() || batch > x.rank())
-    throw error("it has {} batch axes, and indices of rank {}", batch, indices.rank());
+  const std::int64_t batch_axes = call.integer("batch_dims", 0);
+  const auto batch = static_cast<std::size_t>(batch_axes);
+  if (batch_axes < 0 || batch >= indices.rank() || batch > x.rank())
+    throw error("it has {} batch axes, and indices of rank {}", batch_axes, indices.rank());
   std::vector<Ref> operands = {x};
   const std::vector<Ref> given = coordinates(indices, x, batch);
   for (std::size_t i = 0; i < batch; ++i) {
@@ -123,9 +127,12 @@ Operands scatter_nd(Call& call) {
   const auto middle = x.shape().begin() + static_cast<std::ptrdiff_t>(at.size());
   const Dim row = numel(Shape(middle, x.shape().end()));
   const Dim count = numel(Shape(indices.shape().begin(), indices.shape().end() - 1));
-  Ref place = at.empty() ? full({count}, 0, DType::i64, call.build.place()) : Ref();
+  Ref place;
   for (std::size_t k = 0; k < at.size(); ++k) {
     const Ref size = dim_value(x.shape()[k], at[k]);
+    const Ref inside = logical_and(at[k] >= -size, at[k] < size);
+    tenon::apply_all(Check{.message = "an index of ScatterND is outside of its axis"},
+                     std::array{all(reshape(inside, {count}), {0})});
     const Ref positive = where(at[k] < at[k].literal(0), at[k] + size, at[k]);
     place = k == 0 ? positive : place * size + positive;
   }

@@ -36,6 +36,7 @@ Ref row(const Ref& x, std::int64_t i) {
 /// A layer's operands with time first and directions before samples.
 struct Layer {
   Ref x, active;
+  Ref begins;  // bool[1, batch, 1]: a sequence has a step; with `active` only
   std::int64_t hidden = 0, directions = 1;
   bool reversed = false, batch_first = false;
   std::vector<Ref> states;  // [directions, batch, hidden]
@@ -81,12 +82,20 @@ Layer layer_of(const Call& call, std::span<const std::int64_t> gates, std::size_
   layer.batch_first = call.integer("layout", 0) != 0;
   if (layer.batch_first) layer.x = permute(layer.x, {1, 0, 2});
   layer.active = active_steps(call, layer.x);
+  if (layer.active) {
+    const Ref lengths = reshape(call.tensor(4), {Dim(1), layer.x.shape()[1], Dim(1)});
+    layer.begins = lengths > lengths.literal(0);
+  }
   const Ref w = call.tensor(1), r = call.tensor(2), b = call.optional_tensor(3);
   if (w.rank() != 3 || r.rank() != 3 || !r.shape()[2].is_known() || w.shape()[0] != Dim(layer.directions))
     throw error("weights {} and {} for {} directions", w.type().str(), r.type().str(), layer.directions);
   if (b) check_rank("B", b.type(), 2);
   layer.hidden = r.shape()[2].value();
   const auto width = static_cast<std::int64_t>(gates.size()) * layer.hidden;
+  if (known_equal(w.shape()[1], Dim(width)) == false || known_equal(r.shape()[1], Dim(width)) == false ||
+      (b && known_equal(b.shape()[1], Dim(2 * width)) == false))
+    throw error("weights {} and {} for {} gates of {}", w.type().str(), r.type().str(), gates.size(),
+                layer.hidden);
   for (std::int64_t d = 0; d < layer.directions; ++d) {
     Layer::Weights& one = layer.weights.emplace_back();
     one.input = reordered(row(w, d), gates, layer.hidden);
@@ -113,7 +122,11 @@ Operands results(const Layer& layer, Ref all, std::vector<Ref> last) {
   all = reshape(all, {steps, batch, Dim(layer.directions), Dim(layer.hidden)});
   all = permute(all, layer.batch_first ? Axes{1, 0, 2, 3} : Axes{0, 2, 1, 3});
   Operands out = {all};
-  for (const Ref& state : last) out.emplace_back(layer.batch_first ? permute(state, {1, 0, 2}) : state);
+  for (Ref& state : last) {
+    if (layer.begins)
+      state = where(layer.begins, state, 0);  // as ONNX Runtime: an empty sequence leaves zeros
+    out.emplace_back(layer.batch_first ? permute(state, {1, 0, 2}) : state);
+  }
   return out;
 }
 

@@ -88,7 +88,8 @@ Operands split_to(Call& call) {
     const std::int64_t each = call.has(1) ? call.integer(1) : 1;
     if (each < 1) throw error("parts of {} elements", each);
     const std::int64_t whole = size.value() / each, rest = size.value() % each;
-    if (whole > most_parts) throw unsupported("a split into {} parts", whole);
+    if (whole + (rest > 0) > most_parts)
+      throw unsupported("a split into {} parts, more than {}", whole + (rest > 0), most_parts);
     sizes.assign(static_cast<std::size_t>(whole), each);
     if (rest > 0) sizes.push_back(rest);
   }
@@ -101,6 +102,7 @@ Operands split_to(Call& call) {
     parts.emplace_back(drops_axis ? reshape(part, without_axis(part.shape(), axis)) : part);
     start += n;
   }
+  if (start != size.value()) throw error("parts of {} elements of an axis of size {}", start, size.value());
   return {sequence_of(std::move(parts))};
 }
 

@@ -7,7 +7,6 @@
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
 #include "ir/ops/linear.h"
-#include "ir/ops/logic.h"
 #include "ir/ops/math.h"
 #include "ir/ops/shape.h"
 

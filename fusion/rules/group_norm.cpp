@@ -23,13 +23,16 @@ bool is_all(const Value& weight, double number) {
   return all;
 }
 
-/// A weight that broadcasts along the channels of x only.
+/// A weight that differs along the channels only.
 bool is_of_channels(const Value& weight, const Value& of) {
-  const Dim channels = of.shape()[1];
   const std::size_t rank = weight.rank();
-  return weight.kind() == Value::Kind::weight && weight.dtype() == of.dtype() && rank <= of.rank() &&
-         rank + 1 >= of.rank() && numel(weight.shape()) == channels &&
-         weight.shape()[rank - (of.rank() - 1)] == channels;
+  if (weight.kind() != Value::Kind::weight || weight.dtype() != of.dtype() || rank > of.rank() ||
+      rank + 1 < of.rank())
+    return false;
+  const std::size_t channels = rank + 1 - of.rank();
+  for (std::size_t i = 0; i < rank; ++i)
+    if (weight.shape()[i] != (i == channels ? of.shape()[1] : Dim(1))) return false;
+  return true;
 }
 
 /// No scale and shift, or such as change nothing.

@@ -1,5 +1,7 @@
 // index(x, [[0],[1]], [[0,1,2]]) = x, index_select(x, [0,1,2]) = x: constant indices that name each place
 // once, in order. Masks are read so when their code is written for one place and run for all of them (vmap).
+#include <optional>
+
 #include "fusion/rules/rules.h"
 #include "ir/ops/index.h"
 #include "ir/ops/shape.h"
@@ -48,16 +50,17 @@ bool are_in_order(const Places& p) {
     if (!so_far) return;
     std::int64_t flat = 0;
     for (std::size_t i = 0; i < p.indices.size(); ++i) {
-      const std::int64_t at = at_place(p.indices[i], place);
-      flat = flat * p.sizes[i] + (at < 0 ? at + p.sizes[i] : at);
+      const std::int64_t size = p.sizes[i], at = at_place(p.indices[i], place);
+      so_far = so_far && -size <= at && at < size;
+      flat = flat * size + (at < 0 ? at + size : at);
     }
-    so_far = flat == next++;
+    so_far = so_far && flat == next++;
   });
   return so_far;
 }
 
 /// 0, 1, 2, ... up to the size of the axis.
-bool are_in_order(const Value& index, const Dim& size) {
+bool counts_up(const Value& index, const Dim& size) {
   if (!index.is_constant() || !index.tensor().defined() || numel(index.shape()) != size) return false;
   const Tensor dense = index.tensor().contiguous(), flat = dense.reshape({dense.numel()});
   for (std::int64_t i = 0; i < flat.numel(); ++i)
@@ -74,7 +77,7 @@ Rule index_select_of_everything() {
       .when =
           [](const Match& m) {
             const auto axis = static_cast<std::size_t>(m.op<IndexSelect>().axis);
-            return are_in_order(*m["i"], m["x"]->shape()[axis]);
+            return counts_up(*m["i"], m["x"]->shape()[axis]);
           },
       .build = [](const Match& m,
                   const Place& place) { return reshape(Ref(m["x"], place), m.root()->output()->shape()); }};

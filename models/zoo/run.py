@@ -130,7 +130,8 @@ def check(tenon: Path, folder: Path, format: str) -> tuple[str, str, str]:
         code, said, graph = beside_its_like(tenon, folder, format)
     else:
         graph = ""
-    if code == 1 and model.suffix == ".onnx" and run([tenon, "verify", model], 300)[0] == 0:
+    others = [model, folder / FORMATS[FORMATS[format].like].file] if FORMATS[format].like else []
+    if code == 1 and others and all(run([tenon, "verify", file], 300)[0] == 0 for file in others if file.exists()):
         return "wrong as exported", "ONNX Runtime computes the same from the file, and not what PyTorch does", graph
     return VERDICTS.get(code, "FAILED"), said, graph
 

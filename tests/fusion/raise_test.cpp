@@ -586,6 +586,24 @@ TEST(Raise, IndicesOfEveryPlaceInOrderAreNone) {
   EXPECT_NE(fused_with(text, {{"rows", {0, 1}}, {"columns", {0, 1, 1}}}).find("index("), std::string::npos);
 }
 
+// [0,3] lies outside, though a row of three has its next element there.
+TEST(Raise, IndicesBeyondAnAxisStay) {
+  const auto graph = graph_with_data(R"(graph g(%x: f32[2,3]) {
+  @rows : i64[6]
+  @columns : i64[6]
+  %1 = index(%x, @rows, @columns, axes=[0,1]) : f32[6]
+  return %1
+}
+)");
+  for (const auto& w : graph->weights()) {
+    Tensor t = Tensor::empty(DType::i64, {6});
+    for (std::int64_t i = 0; i < 6; ++i) t.set_int({{i}}, w->name() == "rows" ? 0 : i);
+    graph->set_weight_data(w.get(), t);
+  }
+  fuse(*graph);
+  EXPECT_NE(body_text(*graph).find("index("), std::string::npos);
+}
+
 TEST(Raise, ASelectionOfEveryPlaceInOrderIsNone) {
   const std::string text = R"(graph g(%x: f32[N,4]) {
   @i : i64[2,2]

@@ -12,18 +12,20 @@ GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 LAYERS = [("LSTM", {}), ("GRU", {"linear_before_reset": 0}), ("GRU", {"linear_before_reset": 1}), ("RNN", {})]
 
 
-def layer(operator, more, direction, steps="S", ends=True):
+def layer(operator, more, direction, steps="S", ends=True, begins=False):
     random = np.random.default_rng(3)
     sides = 2 if direction == "bidirectional" else 1
     rows = GATES[operator] * HIDDEN
     weights = {"W": (sides, rows, INPUT), "R": (sides, rows, HIDDEN), "B": (sides, 2 * rows)}
     outputs = ["Y", "Y_h", "Y_c"][: 3 if operator == "LSTM" else 2]
-    operands = ["X", "W", "R", "B", *(["lengths"] if ends else [])]
+    states = [name for name in ("h0", "c0")[: 2 if operator == "LSTM" else 1] if begins]
+    operands = ["X", "W", "R", "B", "lengths" if ends else "", *states]
     node = helper.make_node(operator, operands, outputs, hidden_size=HIDDEN, direction=direction, **more)
     graph = helper.make_graph(
         [node], "g",
         [helper.make_tensor_value_info("X", TensorProto.FLOAT, [steps, "N", INPUT]),
-         *([helper.make_tensor_value_info("lengths", TensorProto.INT32, ["N"])] if ends else [])],
+         *([helper.make_tensor_value_info("lengths", TensorProto.INT32, ["N"])] if ends else []),
+         *(helper.make_tensor_value_info(name, TensorProto.FLOAT, [sides, "N", HIDDEN]) for name in states)],
         [helper.make_tensor_value_info(o, TensorProto.FLOAT, None) for o in outputs],
         [numpy_helper.from_array(random.normal(scale=0.4, size=s).astype(np.float32), n) for n, s in weights.items()])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
@@ -55,11 +57,20 @@ def test_sequences_end_where_they_end(run, tmp_path, operator, more, direction):
 
 
 @pytest.mark.parametrize(("operator", "more"), LAYERS)
-def test_many_steps_are_a_loop(run, tmp_path, operator, more):
-    model = layer(operator, more, "bidirectional", steps=2000, ends=False)
+def test_an_empty_sequence_leaves_zeros(run, tmp_path, operator, more):
+    model = layer(operator, more, "bidirectional", begins=True)
     onnx.save(model, tmp_path / "model.onnx")
     run("convert", "model.onnx", "-o", "m.tenon", "--no-verify", code=DONE)
-    compare(run, tmp_path, model, {"X": samples(2000)})
+    states = {i.name: np.ones((2, BATCH, HIDDEN), np.float32) for i in model.graph.input if i.name in ("h0", "c0")}
+    compare(run, tmp_path, model, {"X": samples(STEPS), "lengths": np.array([3, 0, 5], dtype=np.int32), **states})
+
+
+@pytest.mark.parametrize(("operator", "more"), LAYERS)
+def test_many_steps_are_a_loop(run, tmp_path, operator, more):
+    model = layer(operator, more, "bidirectional", steps=600, ends=False)
+    onnx.save(model, tmp_path / "model.onnx")
+    run("convert", "model.onnx", "-o", "m.tenon", "--no-verify", code=DONE)
+    compare(run, tmp_path, model, {"X": samples(600)})
 
 
 @pytest.mark.parametrize(("operator", "more"), LAYERS)

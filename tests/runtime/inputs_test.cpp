@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/error.h"
 #include "ir/parse.h"
 
@@ -12,6 +14,22 @@ namespace {
 Tensor number_for(const std::string& dtype, Tensor number) {
   const auto graph = parse("graph g(%n: " + dtype + "[]) {\n  return %n\n}\n");
   return input_values(*graph, {{.name = "n", .value = std::move(number), .is_number = true}}, 0)[0];
+}
+
+// Lengths are compared with the places of their axis: some sequences end early, some do not, none is beyond.
+TEST(Inputs, RandomLengthsLieWithinTheirAxis) {
+  const auto graph = parse(R"(graph g(%x: f32[N,S], %n: i32[N]) {
+  %1 = iota(size=S) : i64[S]
+  %2 = cast(%n, to=i64) : i64[N]
+  %3 = reshape(%2, shape=[N,1]) : i64[N,1]
+  %4 = less(%1, %3) : bool[N,S]
+  return %4
+}
+)");
+  const Tensor lengths = input_values(*graph, {}, 1, {{"N", 200}, {"S", 5}})[1];
+  std::set<std::int64_t> seen;
+  for (std::int64_t i = 0; i < 200; ++i) seen.insert(lengths.get_int({{i}}));
+  EXPECT_EQ(seen, (std::set<std::int64_t>{0, 1, 2, 3, 4, 5}));
 }
 
 TEST(Inputs, WrittenNumbersTakeTheInputsDtype) {
