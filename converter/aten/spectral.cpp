@@ -31,9 +31,7 @@ Shape batch_of(const Ref& x) { return Shape(x.shape().begin(), x.shape().end() -
 Ref none_of(const Ref& like, DType dtype) { return full({Dim(0)}, 0, dtype, like.place()); }
 
 /// x[..., k] as rows [..., 1, k].
-Ref as_row(const Ref& x) {
-  return reshape(x, with_axis(x.shape(), static_cast<std::int64_t>(x.rank()) - 1));
-}
+Ref as_row(const Ref& x) { return reshape(x, with_axis(x.shape(), static_cast<std::int64_t>(x.rank()) - 1)); }
 Ref without_last(const Ref& x) { return reshape(x, Shape(x.shape().begin(), x.shape().end() - 1)); }
 
 std::vector<Ref> svd_of(const Ref& x, bool complete = false) {
