@@ -142,7 +142,10 @@ class CaseRun {
     result_.measures.nodes = static_cast<std::int64_t>(model_.graph->body().nodes().size());
     result_.measures.operators = count_kinds(*model_.graph);
     if (samples_.empty()) samples_ = golden_samples(*model_.graph, model_.goldens);
-    if (samples_.empty() && update_.outputs) samples_.push_back({.name = "sample", .folder = case_.folder});
+    if (samples_.empty() && update_.outputs) {
+      samples_.push_back({.name = "sample", .folder = case_.folder});
+      if (model_.is_source() && options_.convert.inputs.empty()) take_types_to_record();
+    }
     has_graph_ = fs::exists(case_.file(graph_file));
     const Limits& l = settings_.limits;
     const bool limited = l.nodes || l.steps || l.arena_bytes || l.artifact_bytes;
@@ -166,7 +169,14 @@ class CaseRun {
             .hint(fmt::format("its outputs: {}", fmt::join(known, ", ")));
   }
 
-  // A source without stored types gets those of the first sample, in the order of its files.
+  // The graph that is recorded is the one that later checks see: of the types of the sample that is written.
+  void take_types_to_record() {
+    for (const Tensor& t : bind_or_make(samples_.front()).inputs)
+      options_.convert.inputs.push_back({"", Type{t.dtype(), to_shape(t.shape())}, t});
+    model_ = open_model(case_.model, options_);
+  }
+
+  // A source gets the types of the first sample, in the order of its files.
   void take_types(const StoredSample& sample) {
     std::vector<const StoredTensor*> in_order;
     for (const StoredTensor& t : sample.inputs) in_order.push_back(&t);

@@ -130,6 +130,25 @@ def test_a_model_alone_is_recorded_with_random_inputs(check, case):
     assert check("cases").returncode == PASSED
 
 
+class Steps(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = torch.nn.LSTM(8, 16, batch_first=True)
+        self.out = torch.nn.Linear(16, 4)
+
+    def forward(self, x):
+        return self.out(self.lstm(x)[0])
+
+
+def test_a_model_of_any_batch_is_recorded_as_it_is_checked(check, tmp_path):
+    program = torch.export.export(Steps().eval(), (torch.randn(2, 6, 8),), dynamic_shapes=({0: torch.export.Dim("batch")},))
+    (tmp_path / "steps").mkdir()
+    torch.export.save(program, tmp_path / "steps" / "model.pt2")
+    assert check("steps", "--update").returncode == PASSED
+    again = check("steps")
+    assert again.returncode == PASSED, again.stdout
+
+
 def test_recording_says_what_changes_and_touches_nothing_else(check, block):
     before = {f: (block / f).stat().st_mtime_ns for f in os.listdir(block)}
     done = check("cases", "--update")
