@@ -298,11 +298,16 @@ def test_the_memory_limit_is_tenons_and_not_that_of_libtorchs_process(check, blo
     assert check("cases", "--memory", "64MiB").returncode == PASSED
 
 
+def heed_interrupts():
+    """What runs these tests may ignore them, as a shell has its jobs in the background do."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("flags", [[], ["--update"]])
 def test_an_interrupted_run_ends_its_cases_and_leaves_nothing(tenon, case, tmp_path, flags):
     folder = case("slow", "slow")
     suite = subprocess.Popen([tenon, "check", "cases", "--json", "r.json", "--junit", "r.xml", *flags], cwd=tmp_path,
-                             stdout=subprocess.DEVNULL)
+                             stdout=subprocess.DEVNULL, preexec_fn=heed_interrupts)
     child = child_of(suite)
     time.sleep(0.5)
     suite.send_signal(signal.SIGINT)
