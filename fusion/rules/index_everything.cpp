@@ -1,5 +1,6 @@
-// index(x, [[0],[1]], [[0,1,2]]) = x, index_select(x, [0,1,2]) = x: constant indices that name each place
-// once, in order. Masks are read so when their code is written for one place and run for all of them (vmap).
+// index(x, [[0],[1]], [[0,1,2]]) = reshape(x), index_select(x, [0,1,2]) = reshape(x): constant indices that
+// name each place once, in order. Masks are read so when their code is written for one place and run for all
+// of them (vmap).
 #include <optional>
 
 #include "fusion/rules/rules.h"
@@ -51,10 +52,11 @@ bool are_in_order(const Places& p) {
     std::int64_t flat = 0;
     for (std::size_t i = 0; i < p.indices.size(); ++i) {
       const std::int64_t size = p.sizes[i], at = at_place(p.indices[i], place);
-      so_far = so_far && -size <= at && at < size;
+      so_far = -size <= at && at < size;
+      if (!so_far) return;
       flat = flat * size + (at < 0 ? at + size : at);
     }
-    so_far = so_far && flat == next++;
+    so_far = flat == next++;
   });
   return so_far;
 }
