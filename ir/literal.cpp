@@ -1,5 +1,7 @@
 #include "ir/literal.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 
@@ -35,6 +37,8 @@ std::string quoted_text(std::string_view s) {
       out += "\\t";
     else if (c == '\r')
       out += "\\r";
+    else if (const auto byte = static_cast<unsigned char>(c); byte < 0x20 || byte == 0x7f)
+      out += fmt::format("\\x{:02x}", static_cast<unsigned>(byte));
     else
       out += c;
   }
