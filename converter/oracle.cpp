@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "converter/archive/sniff.h"
 #include "converter/exported/archive.h"
 #include "converter/oracle_protocol.h"
@@ -115,7 +116,7 @@ class TorchOracle::Impl {
   }
 
   NamedRawTensor receive_tensor(const json& record) {
-    NamedRawTensor result{record.at(0).get<std::string>(), {}};
+    NamedRawTensor result{printable(record.at(0).get<std::string>()), {}};  // as the graph has it
     const auto dtype = dtype_from_name(record.at(1).get<std::string>());
     if (!dtype) throw error("tenon-torch answered with an unknown dtype");
     result.tensor.dtype = *dtype;

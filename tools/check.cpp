@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "check/case_process.h"
 #include "check/formats.h"
 #include "tools/output.h"
@@ -95,7 +96,7 @@ bool in_github_actions() {
 int check(const CheckVerb& o) {
   const std::vector<Case> cases = chosen_cases(o);
   if (o.list) {
-    for (const Case& c : cases) fmt::print("{}\n", c.name);
+    for (const Case& c : cases) fmt::print("{}\n", printable(c.name));
     return 0;
   }
   for (const std::string& path : {o.junit, o.json}) check_is_file(path);

@@ -60,20 +60,22 @@ class Guard {
     if (begins_c1_ && !ends_c1) out_ += '\xc2';
     begins_c1_ = byte == 0xc2;
     if (begins_c1_) return;
-    // "::" begins a line, or "##[" and "##vso[" stand anywhere: the second character is written otherwise.
-    const bool commands = c == last_ && ((c == ':' && only_blanks_) || c == '#');
+    // "::" begins a line, "##[" and "##vso[" stand anywhere.
+    const bool commands = (c == ':' && only_blanks_ && before_.ends_with(':')) ||
+                          (c == '[' && (before_.ends_with("##") || before_.ends_with("##vso")));
     if (ends_c1 || commands || byte == 0x7f || (byte < 0x20 && c != '\n' && c != '\t'))
       out_ += fmt::format("\\u{:04x}", static_cast<unsigned>(byte));
     else
       out_ += c;
     only_blanks_ = c == '\n' || (only_blanks_ && (c == ' ' || c == '\t' || c == ':'));
-    last_ = c;
+    if (before_.size() == 5) before_.erase(0, 1);
+    before_ += c;
   }
 
   int file_;
   bool terminal_;
   bool begins_c1_ = false, only_blanks_ = true;
-  char last_ = '\n';
+  std::string before_;  // the last five
   std::string out_;
 };
 

@@ -85,6 +85,7 @@ bool allow_needed_system_calls() {
   filter.deny(SCMP_SYS(clone3), ENOSYS);  // its flags lie in memory: the C library then uses clone
   filter.allow(SCMP_SYS(tgkill), 0, int_bits, static_cast<std::uint64_t>(::getpid()));
   filter.allow(SCMP_SYS(prlimit64), 2, all_bits, 0);
+  filter.allow(SCMP_SYS(sched_setaffinity), 0, int_bits, 0);  // of the calling thread
   filter.allow(SCMP_SYS(prctl), 0, int_bits, PR_SET_NAME);
   for (const int command : {F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC})
     filter.allow(SCMP_SYS(fcntl), 1, int_bits, static_cast<std::uint64_t>(command));
