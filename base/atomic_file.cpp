@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <random>
 #include <string>
 #include <utility>
 
@@ -51,16 +51,21 @@ AtomicFile::AtomicFile(std::filesystem::path target) : target_(resolved(target))
   if (exists) static_cast<void>(::fchmod(file_, info.st_mode & 07777));
 }
 
+// The name is random: one that a killed process left behind must not be in the way of the next.
 void AtomicFile::open_temporary() {
-  static std::atomic<unsigned> counter{0};
-  const std::string name =
-      fmt::format(".{:.200}.{}-{}.tmp", target_.filename().string(), ::getpid(), counter++);
-  temporary_.emplace((target_.parent_path() / name).string());
-  file_ = ::open(temporary_->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file_ >= 0) return;
-  const int reason = errno;
-  temporary_->release();
-  temporary_.reset();
+  constexpr int attempts = 100;
+  std::random_device random;
+  int reason = EEXIST;
+  for (int attempt = 0; attempt < attempts && reason == EEXIST; ++attempt) {
+    const std::string name =
+        fmt::format(".{:.200}.{:08x}{:08x}.tmp", target_.filename().string(), random(), random());
+    temporary_.emplace((target_.parent_path() / name).string());
+    file_ = ::open(temporary_->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file_ >= 0) return;
+    reason = errno;
+    temporary_->release();
+    temporary_.reset();
+  }
   throw cannot_write(target_, reason);
 }
 

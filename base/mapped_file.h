@@ -12,6 +12,10 @@ class MappedFile {
  public:
   /// Throws Error when the path is missing, a folder, or may not be read.
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
+  /// The same of a file below `folder`, whatever links are put there meanwhile. Throws Error where the path,
+  /// or a link on it, leads out of the folder.
+  static std::shared_ptr<const MappedFile> open_beneath(const std::filesystem::path& folder,
+                                                        const std::filesystem::path& path);
 
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -21,6 +25,7 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
+  static std::shared_ptr<const MappedFile> map(int file, const std::filesystem::path& path);
   MappedFile(std::filesystem::path path, std::span<const std::byte> bytes)
       : path_(std::move(path)), bytes_(bytes) {}
   std::filesystem::path path_;

@@ -1,5 +1,6 @@
 #include "base/utf8.h"
 
+#include <cstdint>
 #include <optional>
 
 #include "base/error.h"
@@ -26,7 +27,33 @@ std::optional<char32_t> take(std::string_view& rest) {
   return c;
 }
 
+bool is_shown(char32_t c) {
+  const auto within = [&](char32_t first, char32_t last) { return c >= first && c <= last; };
+  return c >= 0x20 && !within(0x7f, 0x9f) && !within(0x2028, 0x202e) && !within(0x2066, 0x2069) &&
+         !within(0xfffe, 0xffff);
+}
+
+std::string shown(std::string_view bytes, bool breaks_lines) {
+  std::string out;
+  while (!bytes.empty()) {
+    const std::string_view before = bytes;
+    const auto c = take(bytes);
+    if (!c) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned>(static_cast<unsigned char>(before[0])));
+      bytes.remove_prefix(1);
+    } else if (is_shown(*c) || (breaks_lines && *c == '\n')) {
+      out += before.substr(0, before.size() - bytes.size());
+    } else {
+      out += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(*c));
+    }
+  }
+  return out;
+}
+
 }  // namespace
+
+std::string printable(std::string_view text) { return shown(text, false); }
+std::string printable_lines(std::string_view text) { return shown(text, true); }
 
 bool is_utf8(std::string_view bytes) {
   while (!bytes.empty())

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,8 +40,9 @@ class ZipReader {
   /// The content of a member, inflated if need be and checked against its CRC. Throws Error when it is
   /// larger than `limit`, damaged, or compressed by another method than deflate.
   std::vector<std::byte> read(const ZipMember& member, std::uint64_t limit = UINT64_MAX) const;
-  /// The same without a copy of a stored member: in place, or inflated into `buffer`.
-  std::span<const std::byte> read_into(std::vector<std::byte>& buffer, const ZipMember& member,
+  /// The same without a copy of a stored member: in place, or inflated into `buffer`, whose memory is only
+  /// touched as bytes arrive, whatever the member claims to hold.
+  std::span<const std::byte> read_into(std::unique_ptr<std::byte[]>& buffer, const ZipMember& member,
                                        std::uint64_t limit = UINT64_MAX) const;
   std::string read_text(const ZipMember& member, std::uint64_t limit) const;
 

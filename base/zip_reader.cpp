@@ -149,9 +149,9 @@ bool inflate_all(std::span<const std::byte> from, std::span<std::byte> to) {
                                        nullptr) == LIBDEFLATE_SUCCESS;
 }
 
-std::vector<std::byte> allocate(const ZipMember& member) {
+std::unique_ptr<std::byte[]> allocate(const ZipMember& member) {
   try {
-    return std::vector<std::byte>(member.size);
+    return std::make_unique_for_overwrite<std::byte[]>(member.size);
   } catch (const std::exception&) {
     throw error("there is no memory for the {} bytes of '{}'", member.size, member.name);
   }
@@ -186,7 +186,7 @@ std::span<const std::byte> ZipReader::stored(const ZipMember& member) const {
   return bytes_.subspan(member.data_offset, member.size);
 }
 
-std::span<const std::byte> ZipReader::read_into(std::vector<std::byte>& buffer, const ZipMember& member,
+std::span<const std::byte> ZipReader::read_into(std::unique_ptr<std::byte[]>& buffer, const ZipMember& member,
                                                 std::uint64_t limit) const {
   if (member.size > limit)
     throw error("'{}' in the archive has {} bytes; at most {} are expected", member.name, member.size, limit);
@@ -199,22 +199,22 @@ std::span<const std::byte> ZipReader::read_into(std::vector<std::byte>& buffer, 
   std::span<const std::byte> content = bytes_.subspan(member.data_offset, member.compressed_size);
   if (member.method == ZipMember::deflated) {
     buffer = allocate(member);
-    if (!inflate_all(content, buffer)) throw damaged(fmt::format("'{}' does not inflate", member.name));
-    content = buffer;
+    const std::span<std::byte> room(buffer.get(), member.size);
+    if (!inflate_all(content, room)) throw damaged(fmt::format("'{}' does not inflate", member.name));
+    content = room;
   }
   if (crc32(content) != member.crc) throw damaged(fmt::format("'{}' has a wrong checksum", member.name));
   return content;
 }
 
 std::vector<std::byte> ZipReader::read(const ZipMember& member, std::uint64_t limit) const {
-  std::vector<std::byte> buffer;
+  std::unique_ptr<std::byte[]> buffer;
   const auto content = read_into(buffer, member, limit);
-  if (member.method == ZipMember::stored) buffer.assign(content.begin(), content.end());
-  return buffer;
+  return {content.begin(), content.end()};
 }
 
 std::string ZipReader::read_text(const ZipMember& member, std::uint64_t limit) const {
-  std::vector<std::byte> buffer;
+  std::unique_ptr<std::byte[]> buffer;
   const auto content = read_into(buffer, member, limit);
   return std::string(reinterpret_cast<const char*>(content.data()), content.size());
 }

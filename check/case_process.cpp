@@ -105,7 +105,9 @@ CaseResult run_in_process(const Case& c, const SuiteOptions& options) {
   const auto begin = ChildProcess::Clock::now();
   const auto timeout = c.settings.timeout.value_or(options.timeout);
   const auto memory = c.settings.memory_bytes.value_or(options.memory_bytes);
-  std::vector<std::string> arguments{"check-case", "--", c.folder.string(), c.name, std::to_string(memory)};
+  std::vector<std::string> arguments{"check-case"};
+  if (options.allow_libraries) arguments.emplace_back("--allow-libraries");
+  arguments.insert(arguments.end(), {"--", c.folder.string(), c.name, std::to_string(memory)});
   for (const auto& [name, kind] : update_kinds)
     if (options.update.*kind) arguments.emplace_back(name);
   ChildProcess child(options.program, arguments);

@@ -2,24 +2,23 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
+
 namespace tenon {
 namespace {
 
 using nlohmann::ordered_json;
 
-// Text in XML 1.0: what it has no place for becomes '?'.
+// Text in XML 1.0, which has no place for control characters.
 std::string xml(std::string_view text) {
-  // nlohmann's replacement makes the text valid UTF-8.
-  const std::string utf8 = ordered_json(text).dump(-1, ' ', false, ordered_json::error_handler_t::replace);
   std::string out;
-  for (const char c : ordered_json::parse(utf8).get<std::string>()) {
-    const auto code = static_cast<unsigned char>(c);
+  for (const char c : printable_lines(text)) {
     switch (c) {
       case '&': out += "&amp;"; break;
       case '<': out += "&lt;"; break;
       case '>': out += "&gt;"; break;
       case '"': out += "&quot;"; break;
-      default: out += code < 0x20 && c != '\n' && c != '\t' ? '?' : c;
+      default: out += c;
     }
   }
   return out;
@@ -28,7 +27,7 @@ std::string xml(std::string_view text) {
 // Properties of GitHub's commands escape two characters more than their messages.
 std::string escaped(std::string_view text, bool property) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : printable_lines(text)) {
     const bool special = c == '%' || c == '\r' || c == '\n' || (property && (c == ':' || c == ','));
     out += special ? fmt::format("%{:02X}", static_cast<unsigned>(c)) : std::string(1, c);
   }
@@ -104,16 +103,17 @@ std::string to_annotations(const SuiteResult& suite) {
 }
 
 std::string to_text(const CaseResult& r) {
-  std::string out = r.name;
+  std::string out = printable(r.name);
   if (r.status == Status::skipped)
-    out += ": " + r.reason;
+    out += ": " + printable(r.reason);
   else
     out += fmt::format("  {:.1f} s", r.seconds);
   out += '\n';
   for (const auto* lines : {&r.recorded, &r.notes})
-    for (const std::string& line : *lines) out += fmt::format("    {}\n", line);
+    for (const std::string& line : *lines) out += fmt::format("    {}\n", printable(line));
   for (const Failure& f : r.failures)
-    out += fmt::format("  {}: {}\n{}", f.kind, f.message, indented(f.details, "    "));
+    out += fmt::format("  {}: {}\n{}", f.kind, printable(f.message),
+                       indented(printable_lines(f.details), "    "));
   return out;
 }
 

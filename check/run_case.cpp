@@ -133,6 +133,10 @@ class CaseRun {
     events_.stage("reading the samples");
     samples_ = read_samples(case_.folder);
     if (options_.convert.inputs.empty() && !samples_.empty()) take_types(samples_.front());
+    if (!settings_.libraries.empty() && !settings_.allow_libraries)
+      throw error("the case loads {}, a library: code that runs with your rights", settings_.libraries[0])
+          .at(case_.file(settings_file).string())
+          .hint("if you trust it: tenon check " + case_.folder.string() + " --allow-libraries");
     for (const std::string& library : settings_.libraries) load_operator_library(case_.file(library));
     model_ = open_model(case_.model, options_);
     if (!model_.is_source() && (!settings_.fuse || !settings_.off.empty() || !settings_.inputs.empty() ||

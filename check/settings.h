@@ -48,6 +48,7 @@ struct CaseSettings {
   bool fuse = true;
   std::vector<std::string> off;
   std::vector<std::string> libraries;  // with operators of the user's own; relative to the case's folder
+  bool allow_libraries = false;        // what check was told; case.toml cannot say it
   ToleranceSetting tolerance;
   std::map<std::string, ToleranceSetting> outputs;  // by name
   Limits limits;

@@ -9,6 +9,7 @@ struct SuiteOptions {
   std::chrono::milliseconds timeout{300'000};  // of a case that sets none
   std::uint64_t memory_bytes = 0;              // the same; 0: no limit
   bool fail_fast = false;                      // start no further case after a failed one
+  bool allow_libraries = false;                // a case may name libraries to load
   Update update;
   std::string program = "/proc/self/exe";  // answers to "check-case"
 };

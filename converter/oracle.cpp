@@ -3,15 +3,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "converter/archive/sniff.h"
 #include "converter/exported/archive.h"
 #include "converter/oracle_protocol.h"
-#include "converter/process.h"
+#include "converter/tenon_torch.h"
 #include "converter/torchscript/check.h"
 
 namespace tenon {
@@ -47,7 +49,7 @@ class TorchOracle::Impl {
       : path_(path.string()),
         timeout_(options.timeout),
         fixed_(options.fixed),
-        child_(find_tenon_torch(), arguments(path, options)) {}
+        child_(start_tenon_torch(arguments(path, options))) {}
 
   void ask(json header, std::span<const NamedRawTensor> given) {
     deadline_ = ChildProcess::Clock::now() + timeout_;
@@ -76,11 +78,16 @@ class TorchOracle::Impl {
     }
     std::string text(prefix.header_size, '\0');
     receive(std::as_writable_bytes(std::span(text)));
-    Message message{json::parse(text), {}};
-    if (message.header.contains("error"))
-      throw error("{}", message.header["error"].get<std::string>()).at(path_);
-    for (const json& record : message.header.at("tensors")) message.tensors.push_back(receive_tensor(record));
-    return message;
+    try {
+      Message message{json::parse(text), {}};
+      if (message.header.contains("error"))
+        throw error("{}", message.header["error"].get<std::string>()).at(path_);
+      for (const json& record : message.header.at("tensors"))
+        message.tensors.push_back(receive_tensor(record));
+      return message;
+    } catch (const json::exception& e) {
+      throw error("tenon-torch answered with a message that cannot be read: {}", e.what()).at(path_);
+    }
   }
 
   void reply(char byte) {
@@ -92,8 +99,7 @@ class TorchOracle::Impl {
   static std::vector<std::string> arguments(const std::filesystem::path& path, const OracleOptions& options) {
     std::vector<std::string> list = {"serve",     std::filesystem::absolute(path).string(),
                                      "--threads", std::to_string(options.threads),
-                                     "--memory",  std::to_string(options.memory_limit)};
-    add_operator_libraries(list);
+                                     "--memory",  std::to_string(memory_limit(path, options))};
     if (!options.weights.empty()) {
       list.emplace_back("--weights");
       list.push_back(std::filesystem::absolute(options.weights).string());
@@ -101,38 +107,55 @@ class TorchOracle::Impl {
     return list;
   }
 
+  // The file is mapped, and LibTorch copies its weights.
+  static std::uint64_t memory_limit(const std::filesystem::path& path, const OracleOptions& options) {
+    std::error_code ignored;
+    const auto file = std::filesystem::file_size(path, ignored);
+    return (options.memory_limit ? options.memory_limit : default_memory_limit()) +
+           (ignored ? 0 : 2 * std::uint64_t{file});
+  }
+
   NamedRawTensor receive_tensor(const json& record) {
-    NamedRawTensor result{record.at(0).get<std::string>(), {}};
+    NamedRawTensor result{printable(record.at(0).get<std::string>()), {}};  // as the graph has it
     const auto dtype = dtype_from_name(record.at(1).get<std::string>());
     if (!dtype) throw error("tenon-torch answered with an unknown dtype");
     result.tensor.dtype = *dtype;
     result.tensor.shape = record.at(2).get<std::vector<std::int64_t>>();
-    result.tensor.bytes.resize(byte_count(*dtype, result.tensor.shape));
-    receive(result.tensor.bytes);
+    receive(result.tensor.bytes, byte_count(*dtype, result.tensor.shape));
     return result;
   }
 
-  void send(std::span<const std::byte> bytes) { need(child_.write(bytes, deadline_)); }
-  void receive(std::span<std::byte> bytes) { need(child_.read(bytes, deadline_)); }
+  void send(std::span<const std::byte> bytes) { need(child_->write(bytes, deadline_)); }
+  void receive(std::span<std::byte> bytes) { need(child_->read(bytes, deadline_)); }
+
+  /// Memory is taken as the bytes arrive, whatever size is claimed.
+  void receive(std::vector<std::byte>& bytes, std::size_t size) {
+    constexpr std::size_t first = std::size_t{64} << 20;
+    while (bytes.size() < size) {
+      const std::size_t have = bytes.size();
+      bytes.resize(std::min(size, std::max(2 * have, first)));
+      receive(std::span(bytes).subspan(have));
+    }
+  }
 
   void need(ChildProcess::Io result) {
     if (result == ChildProcess::Io::done) return;
     if (result == ChildProcess::Io::timed_out) {
-      child_.kill();
+      child_->kill();
       throw error("LibTorch was still running the model after {} s", timeout_.count()).at(path_);
     }
-    const auto status = child_.wait(deadline_);
+    const auto status = child_->wait(deadline_);
     if (status.crashed) {
       throw error("LibTorch crashed while running the model ({})", ::strsignal(status.code)).at(path_);
     }
-    throw error("tenon-torch ended with exit code {}: {}", status.code, child_.complaints()).at(path_);
+    throw error("tenon-torch ended with exit code {}: {}", status.code, child_->complaints()).at(path_);
   }
 
   std::string path_;
   std::chrono::seconds timeout_;
   std::vector<NamedRawTensor> fixed_;
   ChildProcess::Clock::time_point deadline_;
-  ChildProcess child_;
+  std::unique_ptr<ChildProcess> child_;
 };
 
 TorchOracle::TorchOracle(const std::filesystem::path& path, const OracleOptions& options) {

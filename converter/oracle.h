@@ -40,7 +40,7 @@ struct Tap {
 struct OracleOptions {
   int threads = 1;                    // results differ in the last bits between thread counts
   std::chrono::seconds timeout{600};  // for starting, and for each call
-  std::uint64_t memory_limit = 0;     // bytes beyond LibTorch itself; 0: no limit
+  std::uint64_t memory_limit = 0;     // bytes beyond LibTorch and the file; 0: most of the machine's
   std::vector<NamedRawTensor> fixed;  // what every call gets besides its inputs
   std::filesystem::path weights;      // of a .pt2: a .safetensors file beside it
 };

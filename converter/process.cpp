@@ -41,7 +41,9 @@ bool is_worth_retrying(int reason) { return reason == EINTR || reason == EAGAIN;
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments) {
+ChildProcess::ChildProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                           const ChildOptions& options)
+    : leads_group_(options.own_group) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     throw error("no socket can be made for a child process: {}", std::strerror(errno));
@@ -61,6 +63,7 @@ ChildProcess::ChildProcess(const std::filesystem::path& program, const std::vect
   posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
   if (messages_ >= 0) posix_spawn_file_actions_adddup2(&files, messages_, STDERR_FILENO);
   posix_spawn_file_actions_addclosefrom_np(&files, 3);
+  if (!options.folder.empty()) posix_spawn_file_actions_addchdir_np(&files, options.folder.c_str());
 
   sigset_t none, defaults;
   sigemptyset(&none);
@@ -70,15 +73,13 @@ ChildProcess::ChildProcess(const std::filesystem::path& program, const std::vect
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  const int group = options.own_group ? POSIX_SPAWN_SETPGROUP : 0;
+  posix_spawnattr_setflags(&attributes,
+                           static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group));
 
-  // A limit that this process set for its own data is not the child's.
-  rlimit own = {};
-  ::getrlimit(RLIMIT_DATA, &own);
-  const rlimit childs{own.rlim_max, own.rlim_max};
-  ::setrlimit(RLIMIT_DATA, &childs);
-  const int failure = ::posix_spawn(&pid_, argv[0], &files, &attributes, argv.data(), environ);
-  ::setrlimit(RLIMIT_DATA, &own);
+  char* no_variables[] = {nullptr};
+  const int failure = ::posix_spawn(&pid_, argv[0], &files, &attributes, argv.data(),
+                                    options.clear_environment ? no_variables : environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   ::close(ends[1]);
@@ -87,6 +88,11 @@ ChildProcess::ChildProcess(const std::filesystem::path& program, const std::vect
     if (messages_ >= 0) ::close(messages_);
     throw error("{} cannot be started: {}", program.string(), std::strerror(failure));
   }
+  // A limit that this process set for its own data is not the child's.
+  rlimit data = {};
+  ::getrlimit(RLIMIT_DATA, &data);
+  data.rlim_cur = data.rlim_max;
+  ::prlimit(pid_, RLIMIT_DATA, &data, nullptr);
 }
 
 ChildProcess::~ChildProcess() {
@@ -148,9 +154,11 @@ ChildProcess::Status ChildProcess::wait(Clock::time_point deadline) {
   return status_;
 }
 
+void ChildProcess::signal(int number) const { ::kill(leads_group_ ? -pid_ : pid_, number); }
+
 void ChildProcess::kill() {
   if (pid_ <= 0) return;
-  ::kill(pid_, SIGKILL);
+  signal(SIGKILL);
   int status = 0;
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
   status_ = {true, SIGKILL};
@@ -158,7 +166,7 @@ void ChildProcess::kill() {
 }
 
 void ChildProcess::stop() {
-  if (pid_ > 0) ::kill(pid_, SIGTERM);
+  if (pid_ > 0) signal(SIGTERM);
   wait(Clock::now() + std::chrono::seconds(1));
 }
 

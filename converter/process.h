@@ -11,6 +11,12 @@
 
 namespace tenon {
 
+struct ChildOptions {
+  std::filesystem::path folder;    // where it starts; empty: where we are
+  bool clear_environment = false;  // it gets none of our variables
+  bool own_group = false;          // a process group of its own: signals to ours do not reach it
+};
+
 /// Started without a shell and without any of our open files; killed and reaped when this object dies.
 /// What it prints on standard error is kept for messages. Use one from one thread at a time; the thread that
 /// starts a child must outlive it.
@@ -20,7 +26,8 @@ class ChildProcess {
   enum class Io { done, closed, timed_out };
 
   /// Throws Error when the program cannot be started.
-  ChildProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments);
+  ChildProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+               const ChildOptions& options = {});
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
@@ -44,7 +51,10 @@ class ChildProcess {
   std::string complaints() const;
 
  private:
+  void signal(int number) const;
+
   pid_t pid_ = -1;
+  bool leads_group_ = false;
   int socket_ = -1;    // its standard input and output
   int messages_ = -1;  // its standard error: a file in memory
   Status status_;

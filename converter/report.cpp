@@ -2,16 +2,17 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "converter/alternatives.h"
 #include "converter/report_text.h"
 
 namespace tenon {
 
 UnsupportedUse& UnsupportedReport::use(std::string_view what, std::string_view reason, const Source& where) {
+  const std::string shown = printable(what), why = printable(reason);
   auto found = std::find_if(uses.begin(), uses.end(),
-                            [&](const UnsupportedUse& u) { return u.what == what && u.reason == reason; });
-  if (found == uses.end())
-    found = uses.insert(uses.end(), {.what = std::string(what), .reason = std::string(reason)});
+                            [&](const UnsupportedUse& u) { return u.what == shown && u.reason == why; });
+  if (found == uses.end()) found = uses.insert(uses.end(), {.what = shown, .reason = why});
   ++found->count;
   const std::string place = where.str();
   if (!place.empty() && std::find(found->places.begin(), found->places.end(), place) == found->places.end())

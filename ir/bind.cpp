@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 namespace tenon {
 namespace {
@@ -92,8 +93,9 @@ class Binder {
       const auto bound = bindings_.find(name);
       if (bound == bindings_.end() || (bound->second >= info.min && bound->second <= info.max)) continue;
       const bool has_max = info.max != std::numeric_limits<std::int64_t>::max();
-      throw error("{}{} is {}, the graph allows {}{}", name, info.note.empty() ? "" : " (" + info.note + ")",
-                  bound->second, has_max ? "" : "at least ",
+      throw error("{}{} is {}, the graph allows {}{}", name,
+                  info.note.empty() ? "" : " (" + printable(info.note) + ")", bound->second,
+                  has_max ? "" : "at least ",
                   has_max ? fmt::format("{} to {}", info.min, info.max) : std::to_string(info.min));
     }
   }

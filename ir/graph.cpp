@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 namespace tenon {
 namespace {
@@ -60,7 +61,7 @@ std::vector<Type> Node::infer() const {
 }
 
 Value* Region::add_parameter(Type type, std::string name) {
-  parameters_.emplace_back(new Value(Value::Kind::parameter, std::move(type), std::move(name)));
+  parameters_.emplace_back(new Value(Value::Kind::parameter, std::move(type), printable(name)));
   parameters_.back()->index_ = parameters_.size() - 1;
   return parameters_.back().get();
 }
@@ -179,7 +180,8 @@ void replace_all_uses(Value* from, Value* to) {
   }
 }
 
-Value* Graph::add_weight(std::string_view wanted, Tensor data) {
+Value* Graph::add_weight(std::string_view given, Tensor data) {
+  const std::string wanted = printable(given);
   std::string unique(wanted);
   for (int i = 1;; ++i) {
     Value* taken = find_weight(unique);
@@ -192,13 +194,15 @@ Value* Graph::add_weight(std::string_view wanted, Tensor data) {
   return value;
 }
 
-Value* Graph::add_weight(std::string_view wanted, Type type) {
+Value* Graph::add_weight(std::string_view given, Type type) {
+  const std::string wanted = printable(given);
   if (find_weight(wanted)) throw error("weight @{} is declared twice", wanted);
-  weights_.emplace_back(new Value(Value::Kind::weight, std::move(type), std::string(wanted)));
-  return weight_by_name_[std::string(wanted)] = weights_.back().get();
+  weights_.emplace_back(new Value(Value::Kind::weight, std::move(type), wanted));
+  return weight_by_name_[wanted] = weights_.back().get();
 }
 
-Value* Graph::find_weight(std::string_view wanted) const {
+Value* Graph::find_weight(std::string_view given) const {
+  const std::string wanted = printable(given);
   const auto it = weight_by_name_.find(wanted);
   return it == weight_by_name_.end() ? nullptr : it->second;
 }
@@ -212,7 +216,7 @@ void Graph::erase_unused_weights() {
 }
 
 std::string output_name(const Graph& graph, std::size_t i) {
-  if (i < graph.output_names.size()) return graph.output_names[i];
+  if (i < graph.output_names.size()) return printable(graph.output_names[i]);
   return graph.body().results().size() == 1 ? "out" : fmt::format("out.{}", i);
 }
 

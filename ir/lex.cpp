@@ -75,6 +75,16 @@ std::string Lexer::name() {
   return std::string(text_.substr(begin, at_ - begin));
 }
 
+char Lexer::hexadecimal() {
+  unsigned value = 0;
+  const char* begin = text_.data() + at_;
+  const char* end = begin + std::min<std::size_t>(2, text_.size() - at_);
+  if (std::from_chars(begin, end, value, 16).ptr != begin + 2)
+    fail("two hexadecimal digits are expected here");
+  at_ += 2;
+  return static_cast<char>(value);
+}
+
 std::string Lexer::string() {
   expect('"');
   std::string out;
@@ -82,7 +92,7 @@ std::string Lexer::string() {
     char c = text_[at_++];
     if (c == '\\' && at_ < text_.size()) {
       c = text_[at_++];
-      c = c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c;
+      c = c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c == 'x' ? hexadecimal() : c;
     }
     out += c;
   }

@@ -56,6 +56,7 @@ class Lexer {
 
  private:
   void skip();
+  char hexadecimal();
   std::string_view text_;
   std::size_t at_ = 0;
 };

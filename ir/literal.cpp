@@ -1,7 +1,11 @@
 #include "ir/literal.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
+
+#include "base/utf8.h"
 
 namespace tenon {
 
@@ -26,17 +30,24 @@ double shortest(float value) {
 
 std::string quoted_text(std::string_view s) {
   std::string out = "\"";
-  for (const char c : s) {
-    if (c == '"' || c == '\\')
+  while (!s.empty()) {
+    const auto lead = static_cast<unsigned char>(s[0]);
+    const std::size_t length = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    const std::string_view c = s.substr(0, length);
+    if (c == "\"" || c == "\\")
       (out += '\\') += c;
-    else if (c == '\n')
+    else if (c == "\n")
       out += "\\n";
-    else if (c == '\t')
+    else if (c == "\t")
       out += "\\t";
-    else if (c == '\r')
+    else if (c == "\r")
       out += "\\r";
-    else
+    else if (printable(c) == c)
       out += c;
+    else
+      for (const char byte : c)
+        out += fmt::format("\\x{:02x}", static_cast<unsigned>(static_cast<unsigned char>(byte)));
+    s.remove_prefix(c.size());
   }
   return out + '"';
 }

@@ -89,7 +89,7 @@ class Content {
 };
 
 Tensor load_member(const ZipReader& zip, const ZipMember& member) {
-  std::vector<std::byte> buffer;
+  std::unique_ptr<std::byte[]> buffer;
   const std::span<const std::byte> content = zip.read_into(buffer, member);
   const auto read = [&](std::uint64_t offset, std::span<std::byte> to) {
     if (!to.empty()) std::memcpy(to.data(), content.data() + offset, to.size());

@@ -130,7 +130,7 @@ class Printer {
     for (std::size_t i = 0; i < r.results().size(); ++i) {
       out_ += (i ? ", " : " ") + operand(r.results()[i], nullptr);
       if (&r == &graph_.body() && !graph_.output_names.empty())
-        out_ += " as " + quoted_text(graph_.output_names[i]);
+        out_ += " as " + quoted_text(output_name(graph_, i));
     }
     out_ += "\n";
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace tenon {
 namespace {
 
@@ -32,7 +34,7 @@ std::string Source::modules_text() const {
     if (end - i > 1) text += '}';
     i = end;
   }
-  return text;
+  return printable(text);
 }
 
 std::vector<std::string> Source::parse_modules(std::string_view text) {
@@ -65,7 +67,8 @@ std::vector<std::string> Source::parse_modules(std::string_view text) {
 }
 
 std::string Source::str() const {
-  const std::string place = file.empty() ? "" : line > 0 ? fmt::format("{}:{}", file, line) : file;
+  const std::string name = printable(file);
+  const std::string place = line > 0 && !name.empty() ? fmt::format("{}:{}", name, line) : name;
   const std::string path = modules_text();
   if (path.empty()) return place;
   return place.empty() ? path : fmt::format("{} ({})", path, place);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/utf8.h"
 #include "base/version.h"
 #include "fusion/outline.h"
 #include "ir/clone.h"
@@ -200,7 +201,7 @@ std::vector<std::string> explain_sizes(const Model& model) {
     const bool bounded = info.max != SymbolInfo{}.max;
     std::string line = bounded ? fmt::format("{}: {} to {}", symbol, info.min, info.max)
                                : fmt::format("{}: any size from {}", symbol, info.min);
-    lines.push_back(info.note.empty() ? line : fmt::format("{} ({})", line, info.note));
+    lines.push_back(info.note.empty() ? line : fmt::format("{} ({})", line, printable(info.note)));
   }
   for (const auto& node : model.graph->body().nodes())
     if (const auto size = given_size(node->op()))

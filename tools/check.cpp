@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "check/case_process.h"
 #include "check/formats.h"
 #include "tools/output.h"
@@ -22,7 +23,7 @@ struct CheckVerb {
   std::string folder, filter, update, junit, json, memory;
   double timeout = 300;
   int jobs = 1;
-  bool list = false, fail_fast = false, annotations = false;
+  bool list = false, fail_fast = false, annotations = false, allow_libraries = false;
   std::optional<std::uint64_t> shuffle;
 };
 
@@ -39,7 +40,7 @@ std::vector<Case> chosen_cases(const CheckVerb& o) {
 }
 
 SuiteOptions suite_options(const CheckVerb& o) {
-  SuiteOptions options{.jobs = o.jobs, .fail_fast = o.fail_fast};
+  SuiteOptions options{.jobs = o.jobs, .fail_fast = o.fail_fast, .allow_libraries = o.allow_libraries};
   options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(o.timeout * 1e3));
   if (!o.memory.empty()) {
     const auto bytes = parse_bytes(o.memory);
@@ -95,7 +96,7 @@ bool in_github_actions() {
 int check(const CheckVerb& o) {
   const std::vector<Case> cases = chosen_cases(o);
   if (o.list) {
-    for (const Case& c : cases) fmt::print("{}\n", c.name);
+    for (const Case& c : cases) fmt::print("{}\n", printable(c.name));
     return 0;
   }
   for (const std::string& path : {o.junit, o.json}) check_is_file(path);
@@ -111,7 +112,7 @@ int check(const CheckVerb& o) {
     write_text(
         o.json,
         to_json(result, o.folder).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  if (o.annotations || in_github_actions()) fmt::print("{}", to_annotations(result));
+  if (o.annotations || in_github_actions()) print_commands(to_annotations(result));
   fmt::print("\n{}\n", result.summary());
   return result.ok() ? 0 : static_cast<int>(Exit::differs);
 }
@@ -120,10 +121,12 @@ void add_check_case(CLI::App& app) {
   struct Arguments {
     std::string folder, name;
     std::uint64_t memory_bytes = 0;
+    bool allow_libraries = false;
     std::vector<std::string> update;
   };
   auto* verb = app.add_subcommand("check-case", "One case, for check itself")->group("");
   auto a = std::make_shared<Arguments>();
+  verb->add_flag("--allow-libraries", a->allow_libraries);
   verb->add_option("folder", a->folder)->required();
   verb->add_option("name", a->name)->required();
   verb->add_option("memory", a->memory_bytes)->required();
@@ -131,6 +134,7 @@ void add_check_case(CLI::App& app) {
   verb->callback([a] {
     Case c = read_case(a->folder, a->name);
     if (a->memory_bytes > 0) c.settings.memory_bytes = a->memory_bytes;
+    c.settings.allow_libraries = a->allow_libraries;
     Update update;
     for (const auto& [kind_name, kind] : update_kinds)
       update.*kind = std::find(a->update.begin(), a->update.end(), kind_name) != a->update.end();
@@ -158,6 +162,8 @@ void add_check(CLI::App& app, int& exit_code) {
   verb->add_option("--shuffle", o->shuffle, "Run the cases in a random order")
       ->type_name("SEED")
       ->check(integer_from(0));
+  verb->add_flag("--allow-libraries", o->allow_libraries,
+                 "Load the operator libraries that cases name: code that runs with your rights");
   verb->add_option("--timeout", o->timeout, "Seconds a case may take, unless its case.toml says otherwise")
       ->capture_default_str()
       ->check(number_from(0.001));

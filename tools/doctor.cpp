@@ -9,6 +9,7 @@
 
 #include "base/version.h"
 #include "converter/process.h"
+#include "converter/tenon_torch.h"
 #include "ir/evaluate.h"
 #include "ir/parse.h"
 #include "kernels/cpu/isa.h"
@@ -18,6 +19,7 @@
 #include "runtime/session.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
+#include "verify/python.h"
 
 namespace tenon::tools {
 namespace {
@@ -47,6 +49,12 @@ Check torch_reader() {
   return {"tenon-torch",
           found ? reader.string() : "not found: .pt files cannot be read; .pt2 files and artifacts can",
           found};
+}
+
+// Not a failure: only .onnx models need it, for verifying.
+Check onnx_runtime() {
+  const OnnxRuntimeFound found = find_onnxruntime();
+  return {"ONNX Runtime", found.ok ? found.what : "not found: " + found.what, true};
 }
 
 int show_roofline(bool json) {
@@ -93,6 +101,8 @@ int examine(bool json) {
        true},
       {"kernels built for", std::string(cpu::name(cpu::isa())), true},
       torch_reader(),
+      {"sandbox of tenon-torch", describe(kernel_guards()), true},
+      onnx_runtime(),
       self_test(),
   };
   bool ok = true;

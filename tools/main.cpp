@@ -2,6 +2,7 @@
 // code.
 #include <fmt/core.h>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <new>
@@ -9,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/temporary_path.h"
+#include "base/utf8.h"
 #include "base/version.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
@@ -17,12 +19,24 @@ namespace {
 
 using tenon::Error;
 using tenon::Exit;
+using tenon::printable;
+using tenon::printable_lines;
+
+// Nothing that a message quotes can begin a line of ours.
+std::string indented(std::string_view text) {
+  std::string out;
+  for (const char c : printable_lines(text)) {
+    if (out.ends_with('\n') && c != ' ') out += "  ";
+    out += c;
+  }
+  return out;
+}
 
 int report(const Error& e) {
   const auto style = tenon::tools::style(stderr);
-  fmt::print(stderr, "{}error:{} {}\n", style.red, style.plain, e.message());
-  if (!e.where().empty()) fmt::print(stderr, "  at: {}\n", e.where());
-  if (!e.hint().empty()) fmt::print(stderr, "  try: {}\n", e.hint());
+  fmt::print(stderr, "{}error:{} {}\n", style.red, style.plain, indented(e.message()));
+  if (!e.where().empty()) fmt::print(stderr, "  at: {}\n", printable(e.where()));
+  if (!e.hint().empty()) fmt::print(stderr, "  try: {}\n", indented(e.hint()));
   return static_cast<int>(e.code());
 }
 
@@ -59,6 +73,8 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tenon::tools::guard_standard_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond ulimit -f is an error of its write
   tenon::remove_temporary_paths_on_signals();
   try {
     const int code = run(argc, argv);

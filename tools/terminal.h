@@ -1,4 +1,5 @@
-// What goes to a terminal: colours, progress (tables are report/table.h).
+// What goes to a terminal or a log: guarded against what files say, with colours and progress (tables are
+// report/table.h).
 #pragma once
 #include <cstdio>
 #include <string_view>
@@ -6,6 +7,14 @@
 #include "report/table.h"
 
 namespace tenon::tools {
+
+/// From now on stdout and stderr write control characters as \uXXXX, but for line breaks and the sequences of
+/// Style, and no line that a CI service takes for a command ("::error", "##[...]"): names of a model may hold
+/// anything. What is written to stdout while it is closed fails; stderr never does. Nothing may have been
+/// printed or opened before.
+void guard_standard_streams();
+/// Past the guard, to standard output: text that was escaped and may hold commands of a CI service.
+void print_commands(std::string_view);
 
 /// Escape sequences, empty where the stream is no terminal or NO_COLOR is set.
 struct Style {

@@ -1,12 +1,12 @@
 #include "verify/onnxruntime.h"
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/temporary_path.h"
 #include "converter/process.h"
 #include "ir/npy.h"
+#include "verify/python.h"
 
 namespace tenon {
 namespace {
@@ -44,8 +44,8 @@ except Exception as e:
     sys.exit(str(e).strip().replace("\n", " "))
 )";
 
-// Exit codes: the script's, and that of env.
-constexpr int no_package = 3, not_loaded = 4, no_command = 127;
+// The script's exit code for a model that ONNX Runtime refuses.
+constexpr int not_loaded = 4;
 
 }  // namespace
 
@@ -64,30 +64,18 @@ std::vector<Tensor> onnxruntime_outputs(const fs::path& model, const Graph& grap
   }
   save_npz(folder.file("in.npz"), arrays);
   const fs::path results = folder.file("out.npz");
-  const char* chosen = std::getenv("TENON_PYTHON");
-  const std::string python = chosen && *chosen ? chosen : "python3";
-  ChildProcess child("/usr/bin/env",
-                     {python, "-c", script, fs::absolute(model), folder.path().string(), names.dump()});
-  const auto deadline = ChildProcess::Clock::now() + timeout;
-  std::string printed;
-  child.read_all(printed, std::size_t{1} << 24, deadline);
-  const ChildProcess::Status status = child.wait(deadline);
-  if (status.crashed || status.code != 0) {
-    std::string why = child.complaints();
-    while (!why.empty() && why.back() == '\n') why.pop_back();
-    OnnxRuntimeError e(fmt::format(
-        "ONNX Runtime gives no result: {}",
-        why.empty() ? fmt::format("{} {} {}", python, status.crashed ? "was ended by signal" : "ended with",
-                                  status.code)
-                    : why));
-    e.refuses_model = !status.crashed && status.code == not_loaded;
+  const PythonEnd end =
+      run_python(script, {fs::absolute(model), folder.path().string(), names.dump()}, folder.path(), timeout);
+  if (!end.is_done()) {
+    OnnxRuntimeError e("ONNX Runtime gives no result: " + end.what());
+    e.refuses_model = !end.status.crashed && end.status.code == not_loaded;
     e.at(model.string());
-    const bool missing = !status.crashed && (status.code == no_package || status.code == no_command);
     const std::string without = "without it: convert --no-verify, verify --against FOLDER";
-    e.hint(!missing ? without
-                    : "pip install onnxruntime, or name a Python that has it: "
-                      "TENON_PYTHON=build/venv/bin/python; " +
-                          without);
+    const bool missing = !end.status.crashed && end.status.code == python_lacks_package;
+    e.hint(missing ? "install it with: pip install onnxruntime, or name a Python that has it: "
+                     "export TENON_PYTHON=/path/to/python; " +
+                         without
+                   : without);
     throw e;
   }
   std::vector<Tensor> outputs;

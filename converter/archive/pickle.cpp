@@ -23,6 +23,7 @@ class Scanner {
 
  private:
   static constexpr std::size_t kMark = SIZE_MAX;
+  static constexpr std::size_t kMostValues = std::size_t{1} << 22;  // at a time; real models hold thousands
 
   [[noreturn]] void damaged(std::string_view how) const {
     throw error("a pickle in the file is damaged at byte {}: {}", at_, how)
@@ -48,8 +49,14 @@ class Scanner {
     return part;
   }
 
+  [[noreturn]] void too_many() const {
+    throw error("a pickle in the file holds more than {} values at a time", kMostValues)
+        .hint("no exported model does this: the file is damaged or hostile");
+  }
+
   void push(std::size_t depth) {
     stack_.push_back(depth);
+    if (stack_.size() > kMostValues) too_many();
     summary_.depth = std::max(summary_.depth, depth);
   }
   std::size_t pop() {
@@ -75,6 +82,7 @@ class Scanner {
   void remember(std::uint64_t key) {
     if (stack_.empty() || stack_.back() == kMark) damaged("it remembers nothing");
     memo_[key] = stack_.back();
+    if (memo_.size() > kMostValues || key > text_.size()) too_many();
   }
   void recall(std::uint64_t key) {
     const auto found = memo_.find(key);
@@ -105,7 +113,10 @@ class Scanner {
       case '.': pop(); return false;
       case '\x80': take(1); break;  // PROTO
       case '\x95': take(8); break;  // FRAME
-      case '(': stack_.push_back(kMark); break;
+      case '(':
+        push(0);
+        stack_.back() = kMark;
+        break;
       case '0': pop(); break;
       case '1': pop_to_mark(); break;
       case '2': push(pop()), push(stack_.back()); break;

@@ -1,4 +1,4 @@
-// Resource limits of a tenon-torch process.
+// Resource limits, Landlock and the filter of system calls.
 #include "converter/libtorch/sandbox.h"
 
 #include <fcntl.h>
@@ -13,6 +13,8 @@
 #include <exception>
 #include <fstream>
 #include <stdexcept>
+
+#include "converter/libtorch/system_calls.h"
 
 namespace tenon::libtorch {
 namespace {
@@ -33,13 +35,25 @@ std::uint64_t address_space_in_use() {
   return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
+// linux/landlock.h of today's distributions knows fewer fields and rights than today's kernels.
+struct LandlockRules {
+  std::uint64_t files, network, scopes;
+};
+constexpr std::uint64_t bits(int count) { return (std::uint64_t{1} << count) - 1; }
+
+// Every right that the kernel can take away: each version of Landlock has more of them.
+LandlockRules everything_of(long version) {
+  const int files = version >= 5 ? 16 : version >= 3 ? 15 : version >= 2 ? 14 : 13;
+  return {.files = bits(files), .network = bits(version >= 4 ? 2 : 0), .scopes = bits(version >= 6 ? 2 : 0)};
+}
+
 // Landlock, for this thread and those it starts; kernels before 5.13 have none.
 void allow_reading_only(const std::vector<std::string>& paths) {
-  const std::uint64_t everything = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // of the first version
-  const landlock_ruleset_attr attributes{.handled_access_fs = everything};
-  const auto ruleset =
-      static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0));
-  if (ruleset < 0) return;
+  const long version = syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  if (version <= 0) return;
+  const LandlockRules rules = everything_of(version);
+  const auto ruleset = static_cast<int>(syscall(SYS_landlock_create_ruleset, &rules, sizeof rules, 0));
+  if (ruleset < 0) throw std::runtime_error("Landlock refuses its rules");
   for (const std::string& path : paths) {
     const int file = open(path.c_str(), O_PATH | O_CLOEXEC);
     if (file < 0) continue;
@@ -47,7 +61,8 @@ void allow_reading_only(const std::vector<std::string>& paths) {
     syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
     close(file);
   }
-  syscall(SYS_landlock_restrict_self, ruleset, 0);
+  if (syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
+    throw std::runtime_error("Landlock's rules cannot be entered");
   close(ruleset);
 }
 
@@ -66,6 +81,7 @@ void enter_sandbox(const Limits& limits, const std::vector<std::string>& files) 
   std::vector<std::string> readable = files;
   readable.insert(readable.end(), {"/proc/cpuinfo", "/sys/devices/system/cpu"});
   allow_reading_only(readable);
+  allow_needed_system_calls();
 }
 
 void on_big_stack(const std::function<void()>& work) {

@@ -11,10 +11,11 @@ struct Limits {
   std::uint64_t cpu_seconds = 0;  // 0: no limit
 };
 
-/// No file can be written or grow and, where the kernel has Landlock, none can be opened but these and
-/// those that describe the processor; no
-/// core is dumped, privileges cannot rise; the process dies with its parent. Called after LibTorch is loaded
-/// and before a file is read.
+/// No file can be written or grow, no core is dumped, privileges cannot rise, and the process dies with its
+/// parent. Where the kernel has Landlock, no file can be opened but these and those that describe the
+/// processor; where it has seccomp, no program can be started, no signal sent to another process, no socket
+/// made, and no other system call used than LibTorch needs. Called after LibTorch is loaded and before a file
+/// is read. Throws std::runtime_error when the kernel has these guards but they cannot be set.
 void enter_sandbox(const Limits& limits, const std::vector<std::string>& files);
 
 /// Runs `work` on a thread with a 512 MB stack: LibTorch's parser and unpickler recurse.

@@ -33,14 +33,11 @@ class ExternalFiles {
  private:
   std::shared_ptr<const MappedFile> open(const std::string& location) {
     if (const auto known = files_.find(location); known != files_.end()) return known->second;
-    std::error_code failure;
-    const fs::path folder = fs::canonical(folder_, failure);
-    const fs::path file = fs::weakly_canonical(folder / location, failure);
-    const auto [end, ignored] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
-    if (location.empty() || fs::path(location).is_absolute() || failure || end != folder.end())
+    const fs::path inside = fs::path(location).lexically_normal();
+    if (location.empty() || inside.is_absolute() || *inside.begin() == "..")
       throw error("the model keeps weights in '{}', which is not a file in its own folder", location)
           .hint("put the file beside the model");
-    return files_[location] = MappedFile::open(file);
+    return files_[location] = MappedFile::open_beneath(folder_, inside);
   }
 
   fs::path folder_;

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "converter/archive/pickle.h"
@@ -98,17 +99,21 @@ class CodeScanner {
   std::size_t at_ = 0, depth_ = 0, run_of_prefixes_ = 0;
 };
 
-/// Whether `code` defines a function of this name.
-bool defines(std::string_view code, std::string_view function) {
-  for (auto at = code.find(function); at != std::string_view::npos; at = code.find(function, at + 1)) {
-    const auto before = code.substr(0, at).find_last_not_of(" \t");
-    if (before != std::string_view::npos && before >= 2 && code.substr(before - 2, 3) == "def") return true;
+bool is_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+/// Whether the identifier stands anywhere in the code, be it in a string or a comment: what LibTorch takes
+/// for either is not guessed, and no exported program needs this one.
+bool names(std::string_view code, std::string_view identifier) {
+  for (auto at = code.find(identifier); at != std::string_view::npos; at = code.find(identifier, at + 1)) {
+    const auto end = at + identifier.size();
+    if ((at == 0 || !is_identifier(code[at - 1])) && (end == code.size() || !is_identifier(code[end])))
+      return true;
   }
   return false;
 }
 
 void check_code(const std::string& name, std::string_view code) {
-  if (defines(code, "__setstate__")) {
+  if (names(code, "__setstate__")) {
     throw unsupported("'{}' defines __setstate__, code that runs while the file is loaded", name)
         .hint(
             "remove __getstate__ and __setstate__ from the module (quantised modules have them: export the "
@@ -135,12 +140,34 @@ void check_kind(std::span<const std::byte> file) {
 
 bool is_blank(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 
+/// As LibTorch's reader compares the names of entries.
+std::string without_case(std::string_view name) {
+  std::string out(name);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+/// Which of two such entries LibTorch takes, the check cannot know.
+void refuse_names_equal_but_for_case(const ZipReader& zip) {
+  std::unordered_map<std::string, std::string> seen;
+  for (const ZipMember& entry : zip.members()) {
+    const auto [other, is_new] = seen.emplace(without_case(entry.name), entry.name);
+    if (!is_new)
+      throw error("the archive holds '{}' and '{}', which are one name to LibTorch", other->second,
+                  entry.name)
+          .hint("export the file again");
+  }
+}
+
 }  // namespace
 
 void check_archive(const ZipReader& zip) {
+  refuse_names_equal_but_for_case(zip);
   check_sizes(zip);
   for (const ZipMember& entry : zip.members()) {
-    const std::string_view name = inside_root(entry.name);
+    const std::string whole = without_case(entry.name);
+    const std::string_view name = inside_root(whole);
     if (name == "byteorder") {
       std::string order = zip.read_text(entry, 64);
       std::erase_if(order, is_blank);
@@ -149,8 +176,7 @@ void check_archive(const ZipReader& zip) {
             .hint("save it again on a little-endian one");
       }
     }
-    const bool is_code = name.starts_with("code/") && name.ends_with(".py");
-    if (is_code) check_code(entry.name, zip.read_text(entry, kLargestText));
+    if (name.ends_with(".py")) check_code(entry.name, zip.read_text(entry, kLargestText));
     if (name.ends_with(".pkl") || name.ends_with(".debug_pkl"))
       check_pickle(entry.name, zip.read_text(entry, kLargestText));
   }

@@ -9,7 +9,7 @@
 #include "base/mapped_file.h"
 #include "base/zip.h"
 #include "converter/archive/sniff.h"
-#include "converter/process.h"
+#include "converter/tenon_torch.h"
 #include "converter/torchscript/check.h"
 
 namespace tenon::torchscript {
@@ -44,14 +44,13 @@ std::string run_reader(const std::filesystem::path& path, std::uint64_t file_siz
   std::vector<std::string> arguments = {"read",          std::filesystem::absolute(path).string(),
                                         "--memory",      std::to_string(options.memory_limit + 2 * file_size),
                                         "--cpu-seconds", std::to_string(options.timeout.count() + 1)};
-  add_operator_libraries(arguments);
-  ChildProcess child(find_tenon_torch(), arguments);
+  const auto child = start_tenon_torch(std::move(arguments));
   std::string answer;
-  const auto io = child.read_all(answer, kLargestProgram, deadline);
-  if (io != ChildProcess::Io::closed) child.kill();
-  const auto status = child.wait(deadline);
+  const auto io = child->read_all(answer, kLargestProgram, deadline);
+  if (io != ChildProcess::Io::closed) child->kill();
+  const auto status = child->wait(deadline);
   if (io != ChildProcess::Io::closed || status.crashed || status.code != 0) {
-    throw failure(child, io, status, answer, options);
+    throw failure(*child, io, status, answer, options);
   }
   return answer;
 }

@@ -61,6 +61,14 @@ TEST_F(AtomicFileTest, AppearsOnCommit) {
   EXPECT_EQ(files(), 1u);
 }
 
+// In a container every run is process 1: what a killed one left behind had the name that the next one wants.
+TEST_F(AtomicFileTest, NamesOfTemporaryFilesAreNotGuessed) {
+  AtomicFile one(folder / "y.npy"), two(folder / "y.npy");
+  EXPECT_EQ(files(), 2u);
+  for (const auto& file : fs::directory_iterator(folder))
+    EXPECT_EQ(file.path().string().find(fmt::format(".{}-", ::getpid())), std::string::npos);
+}
+
 TEST_F(AtomicFileTest, WithoutCommitTheTargetStaysAsItWas) {
   const fs::path path = folder / "y.npy";
   std::ofstream(path) << "before";

@@ -56,16 +56,32 @@ class Archive:
         self.entries = {info.filename: archive.read(info) for info in archive.infolist()}
         self.folder = folder
 
-    def write(self, name: str, suffix: str = "", change=None, compression=zipfile.ZIP_STORED):
+    def write(self, name: str, suffix: str = "", change=None, compression=zipfile.ZIP_STORED, rename=None, twice=False):
+        """`rename` gives the target another name; `twice` keeps it under its own as well."""
         with zipfile.ZipFile(self.folder / name, "w") as out:
             for entry, data in self.entries.items():
                 is_target = bool(suffix) and entry.endswith(suffix)
-                data = change(data) if is_target else data
-                out.writestr(entry, data, compress_type=compression if is_target else zipfile.ZIP_STORED)
+                if not is_target or twice:
+                    out.writestr(entry, data)
+                if is_target:
+                    out.writestr(rename(entry) if rename else entry, change(data) if change else data, compress_type=compression)
 
 
 def nested(opening: str):
     return lambda code: code.replace(b"return ", b"return " + opening.encode() * 100_000)
+
+
+def write_code_that_runs_on_load(folder: Path):
+    """The same __setstate__ in every spelling that LibTorch's lexer and archive reader may take for it."""
+    archive = Archive((folder / "setstate.pt").read_bytes(), folder)
+    code = next(e for e in archive.entries if e.endswith(".py") and b"__setstate__" in archive.entries[e])
+    for name, between in {"newline": b" \\\n", "form_feed": b"\f", "vertical_tab": b"\v", "return": b"\r", "tab": b"\t",
+                          "comment": b" \\\n# type: no\n"}.items():  # fmt: skip
+        archive.write(f"setstate_{name}.pt", code, lambda c: c.replace(b"def __setstate__", b"def" + between + b"__setstate__"))
+    archive.write("setstate_upper_py.pt", code, rename=lambda e: e[:-3] + ".PY")
+    archive.write("setstate_upper_folder.pt", code, rename=lambda e: e.replace("/code/", "/CODE/"))
+    harmless = archive.entries[code].replace(b"__setstate__", b"__set_state_")
+    archive.write("setstate_behind_its_twin.pt", code, rename=lambda e: e[:-3] + ".Py", change=lambda c: harmless, twice=True)
 
 
 def write_all(folder: Path):
@@ -75,12 +91,14 @@ def write_all(folder: Path):
         (folder / f"cut_{percent}.pt").write_bytes(good[: len(good) * percent // 100])
     (folder / "zip_header_only.pt").write_bytes(b"PK\x03\x04" + b"\x5a" * 5000)
     (folder / "setstate.pt").write_bytes(saved(RunsOnLoad()))
+    write_code_that_runs_on_load(folder)
 
     archive = Archive(good, folder)
     archive.write("rezipped.pt")  # harmless: must still load
     pickle = "/data.pkl"
     code = next(e for e in archive.entries if e.endswith(".py") and b"class Small" in archive.entries[e])
     archive.write("deep_parens.pt", code, nested("("))
+    archive.write("deep_upper_py.pt", code, nested("("), rename=lambda e: e[:-3] + ".PY")
     archive.write("deep_calls.pt", code, nested("torch.relu("))
     archive.write("deep_lists.pt", code, nested("["))
     archive.write("deep_minus.pt", code, nested("-"))
@@ -99,6 +117,10 @@ def write_all(folder: Path):
     archive.write("pickle_long_string.pt", pickle, lambda p: b"\x80\x02X\xff\xff\xff\x7f.")
     archive.write("pickle_empty.pt", pickle, lambda p: b"")
     archive.write("pickle_int.pt", pickle, lambda p: b"\x80\x02K\x01.")
+    # 600 kB of a file: what the pickle makes is kept beside it, or on the stack.
+    for name, opcode in {"memo": b"\x94", "stack": b"N", "marks": b"("}.items():
+        archive.write(f"pickle_many_{name}.pt", pickle, lambda p: b"\x80\x04N" + opcode * 15_000_000, zipfile.ZIP_DEFLATED)
+    archive.write("pickle_large_key.pt", pickle, lambda p: b"\x80\x02Nr\xff\xff\xff\x0f.")
     archive.write("pickle_bomb.pt", pickle, lambda p: p + b"\0" * (64 << 20), zipfile.ZIP_DEFLATED)
     # A tensor of 2^28 x 4 elements over 64 bytes, and a negative size.
     sizes = b"K\x04K\x04t"

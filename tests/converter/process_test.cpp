@@ -3,9 +3,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
+#include <fstream>
 
 #include "base/error.h"
 
@@ -73,6 +77,62 @@ TEST(ChildProcess, InheritsNoneOfOurOpenFiles) {
   child.read_all(text, 1000, Clock::now() + 10s);
   ::close(secret);
   EXPECT_EQ(text.find(std::to_string(secret) + "\n"), std::string::npos) << text;
+}
+
+std::string output_of(const std::string& text, const ChildOptions& options) {
+  ChildProcess child("/bin/sh", script(text), options);
+  std::string out;
+  child.read_all(out, 1 << 20, Clock::now() + 5s);
+  return out;
+}
+
+TEST(ChildProcess, StartsInTheFolderItIsGiven) { EXPECT_EQ(output_of("pwd", {.folder = "/usr"}), "/usr\n"); }
+
+TEST(ChildProcess, GetsNoneOfOurVariablesWhereAskedFor) {
+  ::setenv("TENON_SECRET", "key", 1);
+  EXPECT_EQ(output_of("echo $TENON_SECRET", {}), "key\n");
+  EXPECT_EQ(output_of("echo $TENON_SECRET", {.clear_environment = true}), "\n");
+}
+
+TEST(ChildProcess, LeadsAGroupOfItsOwnWhereAskedFor) {
+  const std::string group = "read -r a b c d group rest </proc/$$/stat; echo $((group == $$))";
+  EXPECT_EQ(output_of(group, {}), "0\n");
+  EXPECT_EQ(output_of(group, {.own_group = true}), "1\n");
+}
+
+TEST(ChildProcess, KillsWhatItsGroupStarted) {
+  std::string out(8, ' ');
+  pid_t grandchild = 0;
+  {
+    ChildProcess child("/bin/sh", script("sleep 1000 & printf '%8d' $!; wait"), {.own_group = true});
+    ASSERT_EQ(child.read(std::as_writable_bytes(std::span(out)), Clock::now() + 5s), Io::done);
+    grandchild = std::stoi(out);
+    EXPECT_EQ(::kill(grandchild, 0), 0);
+  }
+  for (int i = 0; i < 500 && ::kill(grandchild, 0) == 0; ++i) {
+    // Killed, and perhaps not reaped by anybody in a container.
+    std::ifstream stat("/proc/" + std::to_string(grandchild) + "/stat");
+    std::string text((std::istreambuf_iterator<char>(stat)), {});
+    if (text.find(") Z") != std::string::npos) return;
+    ::usleep(10'000);
+  }
+  EXPECT_NE(::kill(grandchild, 0), 0);
+}
+
+TEST(ChildProcess, HasNotTheLimitThatWeSetForOurself) {
+  const pid_t us = ::fork();
+  if (us == 0) {
+    rlimit limit = {};
+    ::getrlimit(RLIMIT_DATA, &limit);
+    limit.rlim_cur = rlim_t{1} << 34;
+    ::setrlimit(RLIMIT_DATA, &limit);
+    const std::string childs = output_of("sleep 0.1; ulimit -Sd", {});
+    ::getrlimit(RLIMIT_DATA, &limit);
+    ::_exit(childs == "unlimited\n" && limit.rlim_cur == rlim_t{1} << 34 ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(us, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(ChildProcess, SaysWhenTheProgramIsMissing) { EXPECT_THROW(ChildProcess("/no/such/program", {}), Error); }

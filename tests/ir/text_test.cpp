@@ -76,6 +76,27 @@ TEST(Text, QuotesNamesThatAreNoWords) {
   EXPECT_EQ(round_trip(text), text);
 }
 
+TEST(Text, StringsKeepTheirControlCharacters) {
+  const std::string text =
+      "graph g(%x: string[N]) {\n  %1 = equal(%x, \"\\n\\t\\x1b]0;\\x07\\x7f\\xc2\\x9b\\xe2\\x80\\xae\") : "
+      "bool[N]\n  return %1\n}\n";
+  EXPECT_EQ(round_trip(text), text);
+  EXPECT_THROW(parse("graph g(%x: string[N]) {\n  %1 = equal(%x, \"\\x1\") : bool[N]\n  return %1\n}\n"),
+               Error);
+}
+
+TEST(Text, NamesHoldNoneHoweverTheyCame) {
+  Graph graph;
+  Value* x = graph.body().add_parameter(Type{DType::f32, {}}, "x\n\033[2J");
+  Value* w = graph.add_weight("w\r", Tensor::zeros(DType::f32, {}));
+  EXPECT_EQ(x->name(), R"(x\u000a\u001b[2J)");
+  EXPECT_EQ(w->name(), R"(w\u000d)");
+  EXPECT_EQ(graph.find_weight("w\r"), w);
+  graph.output_names = {"y\n"};
+  EXPECT_EQ(output_name(graph, 0), R"(y\u000a)");
+  EXPECT_EQ((Source{.modules = {"a\nb"}, .file = "n\n.py", .line = 3}.str()), R"(a\u000ab (n\u000a.py:3))");
+}
+
 struct Wrong {
   const char* text;
   const char* where;

@@ -1,6 +1,7 @@
 """What the Python tests share: the tenon binary under test, and the exported models."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,29 @@ def run(tenon, tmp_path):
         environment.pop("GITHUB_ACTIONS", None)
         done = subprocess.run([binary, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, timeout=600,
                               stdin=subprocess.DEVNULL, env=environment)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def alone(tenon, tmp_path_factory) -> Path:
+    """The binary with no Python environment beside it."""
+    folder = tmp_path_factory.mktemp("installed") / "bin"
+    folder.mkdir()
+    shutil.copy(tenon, folder)
+    (folder / "tenon-torch").symlink_to(tenon.parent / "tenon-torch")
+    return folder / "tenon"
+
+
+@pytest.fixture
+def run_alone(alone, tmp_path):
+    """Like run, with `alone` and no fault; the variables that are given are set."""
+
+    def run(*arguments, code, **variables):
+        done = subprocess.run([alone, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, timeout=600,
+                              stdin=subprocess.DEVNULL, env={**os.environ, **variables})
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 

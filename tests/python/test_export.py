@@ -120,44 +120,39 @@ def test_the_way_back(run, tmp_path, exported_tiny, name):
         assert_near(list(out.values()), arrays(folder, "out"))
 
 
-def test_the_model_is_verified_and_so_is_the_file(run, tmp_path, exported_tiny, monkeypatch):
-    monkeypatch.setenv("TENON_PYTHON", sys.executable)
+def test_the_model_is_verified_and_so_is_the_file(run, tmp_path, exported_tiny):
     said = run("convert", exported_tiny("mlp") / "model.pt", "-o", "model.onnx", code=DONE)
     assert re.search(r"model.onnx: the model as ONNX, equal to LibTorch \(relative error .*\); "
                      r"ONNX Runtime gives the same from the file \(relative error", said)
 
 
-def test_states_are_given_when_the_file_is_run(run, tmp_path, exported_tiny, monkeypatch):
-    monkeypatch.setenv("TENON_PYTHON", sys.executable)
+def test_states_are_given_when_the_file_is_run(run, tmp_path, exported_tiny):
     source = exported_tiny("silero_vad") / "model.pt"
     said = run("convert", source, "-o", "model.onnx", "--input", "x=f32[1,512]", "--input", "sr=16000", code=DONE)
     assert "ONNX Runtime gives the same from the file" in said
 
 
-def test_the_file_of_an_artifact_gives_the_outputs_it_holds(run, tmp_path, exported_tiny, monkeypatch):
-    monkeypatch.setenv("TENON_PYTHON", sys.executable)
+def test_the_file_of_an_artifact_gives_the_outputs_it_holds(run, tmp_path, exported_tiny):
     run("convert", exported_tiny("lstm") / "model.pt", "-o", "model.tenon", code=DONE)
     assert "ONNX Runtime gives the same from the file" in run("convert", "model.tenon", "-o", "model.onnx", code=DONE)
 
 
-def test_without_onnx_runtime_the_file_is_written_and_not_run(run, tmp_path, exported_tiny, monkeypatch):
-    monkeypatch.setenv("TENON_PYTHON", "no-such-python")
-    said = run("convert", exported_tiny("mlp") / "model.pt", "-o", "model.onnx", code=DONE)
+def test_without_onnx_runtime_the_file_is_written_and_not_run(run_alone, tmp_path, exported_tiny):
+    said = run_alone("convert", exported_tiny("mlp") / "model.pt", "-o", "model.onnx", code=DONE, TENON_PYTHON="no-such-python")
     assert "equal to LibTorch" in said and "; the file was not run: ONNX Runtime gives no result" in said
     assert [p.name for p in tmp_path.iterdir()] == ["model.onnx"]
 
 
-def test_a_file_that_computes_something_else_is_not_written(run, tmp_path, exported_tiny, monkeypatch):
+def test_a_file_that_computes_something_else_is_not_written(run_alone, tmp_path, exported_tiny):
     wrong = tmp_path / "wrong_python"
     wrong.write_text(f"""#!/bin/sh
 {sys.executable} "$@" && {sys.executable} -c '
 import numpy, sys
-numpy.savez(sys.argv[1], **{{name: value + 1 for name, value in numpy.load(sys.argv[1]).items()}})' "$4/out.npz"
+numpy.savez(sys.argv[1], **{{name: value + 1 for name, value in numpy.load(sys.argv[1]).items()}})' "$5/out.npz"
 """)
     wrong.chmod(0o755)
-    monkeypatch.setenv("TENON_PYTHON", wrong)
     (tmp_path / "model.onnx").write_text("what was there before")
-    said = run("convert", exported_tiny("mlp") / "model.pt", "-o", "model.onnx", code=DIFFERS)
+    said = run_alone("convert", exported_tiny("mlp") / "model.pt", "-o", "model.onnx", code=DIFFERS, TENON_PYTHON=str(wrong))
     assert "ONNX Runtime computes another" in said and "from the written file" in said
     assert (tmp_path / "model.onnx").read_text() == "what was there before"
     assert {p.name for p in tmp_path.iterdir()} == {"model.onnx", "wrong_python"}

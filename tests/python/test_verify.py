@@ -117,18 +117,16 @@ def test_tensor_protos_of_every_dtype(cli, tmp_path, dtype):
         assert found["outputs"][0]["exact"] == 6
 
 
-def test_onnxruntime(cli, tmp_path):
+def test_onnxruntime(cli, run_alone, tmp_path):
     export = Path(__file__).parents[2] / "models/export.py"
     subprocess.run([sys.executable, export, "mlp", "--tiny", "--onnx", "--out", tmp_path], check=True, capture_output=True)
     folder = tmp_path / "mlp"
     onnx = folder / "model.onnx"
-    done = cli("verify", folder / "model.pt", "--against", "onnxruntime", "--source", onnx, code=DONE,
-               TENON_PYTHON=sys.executable)
-    assert "verified" in done.stdout
-    done = cli("verify", folder / "model.pt", "--against", "onnxruntime", "--source", onnx, code=BAD_INPUT,
-               TENON_PYTHON="no-such-python")
-    assert done.stderr.startswith("error: ONNX Runtime gives no result") and "no-such-python" in done.stderr
-    assert "pip install onnxruntime" in done.stderr
+    compare = ["verify", folder / "model.pt", "--against", "onnxruntime", "--source", onnx]
+    assert "verified" in run_alone(*compare, code=DONE, TENON_PYTHON=sys.executable)
+    said = run_alone(*compare, code=BAD_INPUT, TENON_PYTHON="no-such-python")
+    assert "error: ONNX Runtime gives no result: there is no program no-such-python (TENON_PYTHON)" in said
+    assert "pip install onnxruntime" in said
     done = cli("verify", folder / "model.pt", "--against", "onnxruntime", code=BAD_INPUT)
     assert "--source model.onnx" in done.stderr
 
