@@ -3,7 +3,8 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
+#include "base/count.h"
+#include "base/environment.h"
 #include "base/temporary_path.h"
 #include "converter/process.h"
 #include "ir/npy.h"
@@ -54,7 +55,8 @@ std::vector<Tensor> onnxruntime_outputs(const fs::path& model, const Graph& grap
   if (!fs::is_regular_file(model)) throw error("there is no such file").at(model.string());
   std::error_code failed;
   const fs::path place = fs::temp_directory_path(failed);
-  if (failed) throw error("there is no folder for temporary files").at("TMPDIR");
+  if (failed)
+    throw environment_error("there is no folder for temporary files").at("TMPDIR").hint("TMPDIR=/var/tmp");
   TemporaryFolder folder(place);
   nlohmann::json names = nlohmann::json::array();
   NamedTensors arrays;
@@ -75,14 +77,16 @@ std::vector<Tensor> onnxruntime_outputs(const fs::path& model, const Graph& grap
   if (status.crashed || status.code != 0) {
     std::string why = child.complaints();
     while (!why.empty() && why.back() == '\n') why.pop_back();
-    OnnxRuntimeError e(fmt::format(
-        "ONNX Runtime gives no result: {}",
-        why.empty() ? fmt::format("{} {} {}", python, status.crashed ? "was ended by signal" : "ended with",
-                                  status.code)
-                    : why));
+    const bool missing = !status.crashed && (status.code == no_package || status.code == no_command);
+    OnnxRuntimeError e(
+        fmt::format("ONNX Runtime gives no result: {}",
+                    why.empty()
+                        ? fmt::format("{} {} {}", python,
+                                      status.crashed ? "was ended by signal" : "ended with", status.code)
+                        : why),
+        missing ? environment_failed : Exit::bad_input);
     e.refuses_model = !status.crashed && status.code == not_loaded;
     e.at(model.string());
-    const bool missing = !status.crashed && (status.code == no_package || status.code == no_command);
     const std::string without = "without it: convert --no-verify, verify --against FOLDER";
     e.hint(!missing ? without
                     : "pip install onnxruntime, or name a Python that has it: "
@@ -93,7 +97,7 @@ std::vector<Tensor> onnxruntime_outputs(const fs::path& model, const Graph& grap
   std::vector<Tensor> outputs;
   for (auto& [key, tensor] : load_npz(results)) outputs.push_back(std::move(tensor));
   if (outputs.size() != graph.body().results().size())
-    throw error("the ONNX model has {} outputs, the model has {}", outputs.size(),
+    throw error("the ONNX model has {}, the model has {}", counted(outputs.size(), "output"),
                 graph.body().results().size())
         .at(model.string());
   return outputs;
