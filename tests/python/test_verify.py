@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-DONE, DIFFERS, BAD_INPUT = 0, 1, 2
+DONE, DIFFERS, BAD_INPUT, ENVIRONMENT = 0, 1, 2, 4
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_onnxruntime(cli, tmp_path):
     done = cli("verify", folder / "model.pt", "--against", "onnxruntime", "--source", onnx, code=DONE,
                TENON_PYTHON=sys.executable)
     assert "verified" in done.stdout
-    done = cli("verify", folder / "model.pt", "--against", "onnxruntime", "--source", onnx, code=BAD_INPUT,
+    done = cli("verify", folder / "model.pt", "--against", "onnxruntime", "--source", onnx, code=ENVIRONMENT,
                TENON_PYTHON="no-such-python")
     assert done.stderr.startswith("error: ONNX Runtime gives no result") and "no-such-python" in done.stderr
     assert "pip install onnxruntime" in done.stderr
