@@ -7,18 +7,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <random>
 #include <string>
 #include <utility>
 
-#include "base/error.h"
+#include "base/environment.h"
 
 namespace tenon {
 
 namespace {
 Error cannot_write(const std::filesystem::path& target, int reason) {
-  return error("the file cannot be written: {}", std::strerror(reason)).at(target.string());
+  return system_error(reason, "the file cannot be written").at(target.string());
 }
 
 // Of a device's name: what it stands for (a redirected standard output) belongs to somebody else.

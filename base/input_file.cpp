@@ -7,22 +7,21 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <new>
 
-#include "base/error.h"
+#include "base/environment.h"
 
 namespace tenon {
 
 InputFile::InputFile(const std::filesystem::path& path) : path_(path) {
   struct stat info = {};
   if (::stat(path_.c_str(), &info) != 0)
-    throw error("the file cannot be opened: {}", std::strerror(errno)).at(path_.string());
+    throw system_error(errno, "the file cannot be opened").at(path_.string());
   if (S_ISDIR(info.st_mode)) throw error("this is a folder, not a file").at(path_.string());
   if (!S_ISREG(info.st_mode))
     throw error("this is not a regular file").at(path_.string()).hint("copy it to disk first");
   file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file_ < 0) throw error("the file cannot be opened: {}", std::strerror(errno)).at(path_.string());
+  if (file_ < 0) throw system_error(errno, "the file cannot be opened").at(path_.string());
   size_ = static_cast<std::uint64_t>(info.st_size);
 }
 
@@ -36,7 +35,7 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> bytes) const {
     const auto got =
         ::pread(file_, bytes.data(), std::min(bytes.size(), most_at_once), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw error("the file cannot be read: {}", std::strerror(errno)).at(path_.string());
+    if (got < 0) throw system_error(errno, "the file cannot be read").at(path_.string());
     if (got == 0) throw error("the file ends too early").at(path_.string()).hint("copy or download it again");
     offset += static_cast<std::uint64_t>(got);
     bytes = bytes.subspan(static_cast<std::size_t>(got));
@@ -49,7 +48,7 @@ std::vector<std::byte> InputFile::read_all() const {
     read(0, bytes);
     return bytes;
   } catch (const std::bad_alloc&) {
-    throw error("there is no memory for the {} bytes of the file", size_).at(path_.string());
+    throw environment_error("there is no memory for the {} bytes of the file", size_).at(path_.string());
   }
 }
 

@@ -9,9 +9,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
-#include "base/error.h"
+#include "base/environment.h"
 
 namespace tenon {
 
@@ -57,26 +56,25 @@ int open_inside(int folder, const std::filesystem::path& path) {
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
   const Descriptor file(::open(path.c_str(), for_reading));
-  if (file.fd < 0) throw error("the file cannot be opened: {}", std::strerror(errno)).at(path.string());
+  if (file.fd < 0) throw system_error(errno, "the file cannot be opened").at(path.string());
   return map(file.fd, path);
 }
 
 std::shared_ptr<const MappedFile> MappedFile::open_beneath(const std::filesystem::path& folder,
                                                            const std::filesystem::path& path) {
   const Descriptor above(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (above.fd < 0) throw error("the folder cannot be opened: {}", std::strerror(errno)).at(folder.string());
+  if (above.fd < 0) throw system_error(errno, "the folder cannot be opened").at(folder.string());
   const Descriptor file(open_inside(above.fd, path));
   if (file.fd < 0 && (errno == EXDEV || errno == ELOOP))
     throw error("the path leads out of the folder {}", folder.string()).at(path.string());
   if (file.fd < 0)
-    throw error("the file cannot be opened: {}", std::strerror(errno)).at((folder / path).string());
+    throw system_error(errno, "the file cannot be opened").at((folder / path).string());
   return map(file.fd, folder / path);
 }
 
 std::shared_ptr<const MappedFile> MappedFile::map(int fd, const std::filesystem::path& path) {
   struct stat info = {};
-  if (::fstat(fd, &info) != 0)
-    throw error("the file cannot be read: {}", std::strerror(errno)).at(path.string());
+  if (::fstat(fd, &info) != 0) throw system_error(errno, "the file cannot be read").at(path.string());
   if (S_ISDIR(info.st_mode)) throw error("this is a folder, not a file").at(path.string());
   if (!S_ISREG(info.st_mode)) {
     throw error("this is not a regular file").at(path.string()).hint("copy it to disk first");
@@ -85,8 +83,7 @@ std::shared_ptr<const MappedFile> MappedFile::map(int fd, const std::filesystem:
   if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(path, {}));
 
   void* start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  if (start == MAP_FAILED)
-    throw error("the file cannot be mapped: {}", std::strerror(errno)).at(path.string());
+  if (start == MAP_FAILED) throw system_error(errno, "the file cannot be mapped").at(path.string());
   return std::shared_ptr<const MappedFile>(
       new MappedFile(path, {static_cast<const std::byte*>(start), size}));
 }

@@ -6,10 +6,9 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <utility>
 
-#include "base/error.h"
+#include "base/environment.h"
 
 namespace tenon {
 
@@ -61,8 +60,7 @@ void TemporaryPath::release() { std::exchange(entry_, nullptr)->exists = false; 
 TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent) {
   std::string pattern = (parent / ".tenon-XXXXXX").string();
   if (!::mkdtemp(pattern.data()))
-    throw error("no folder can be made here: {}", std::strerror(errno))
-        .at(parent.empty() ? "." : parent.string());
+    throw system_error(errno, "no folder can be made here").at(parent.empty() ? "." : parent.string());
   path_ = pattern;
   entries_.emplace_back(pattern);
 }

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/checksum.h"
-#include "base/error.h"
+#include "base/environment.h"
 #include "base/zip.h"
 #include "base/zip_format.h"
 
@@ -144,7 +144,7 @@ void refuse_overlaps(const std::vector<ZipMember>& members, const Directory& dir
 bool inflate_all(std::span<const std::byte> from, std::span<std::byte> to) {
   const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> decompressor(
       libdeflate_alloc_decompressor(), &libdeflate_free_decompressor);
-  if (!decompressor) throw error("there is no memory to inflate a zip archive");
+  if (!decompressor) throw environment_error("there is no memory to inflate a zip archive");
   return libdeflate_deflate_decompress(decompressor.get(), from.data(), from.size(), to.data(), to.size(),
                                        nullptr) == LIBDEFLATE_SUCCESS;
 }
@@ -153,7 +153,7 @@ std::unique_ptr<std::byte[]> allocate(const ZipMember& member) {
   try {
     return std::make_unique_for_overwrite<std::byte[]>(member.size);
   } catch (const std::exception&) {
-    throw error("there is no memory for the {} bytes of '{}'", member.size, member.name);
+    throw environment_error("there is no memory for the {} bytes of '{}'", member.size, member.name);
   }
 }
 }  // namespace

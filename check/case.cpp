@@ -71,6 +71,11 @@ Case read_case(const fs::path& folder, std::string name) {
 }
 
 std::vector<Case> find_cases(const fs::path& folder) {
+  if (fs::is_regular_file(folder))
+    throw error("this is a file, and cases are folders")
+        .at(folder.string())
+        .hint(
+            "give the folder that holds the cases; a model alone is compared by tenon verify: docs/check.md");
   if (!fs::is_directory(folder))
     throw error("there is no such folder").at(folder.string()).hint("give a folder of cases: docs/check.md");
   Search search;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/count.h"
 #include "fusion/outline.h"
 
 namespace tenon {
@@ -116,10 +117,11 @@ std::optional<Failure> compare_graphs(const Graph& golden, const Graph& now, con
     return line;
   });
   if (gone.empty()) f.details += listed(come, [](const Part& p) { return "new: " + p.str() + "\n"; });
-  f.message = !lost.empty() ? fmt::format("{} fused group{} no longer made, the first is {}", lost.size(),
-                                          lost.size() == 1 ? " is" : "s are", lost[0].str())
-                            : fmt::format("the fused graph is another one: {} nodes gone, {} new",
-                                          gone.size(), come.size());
+  f.message = !lost.empty()
+                  ? fmt::format("{} no longer made, the first is {}",
+                                counted(lost.size(), "fused group is", "fused groups are"), lost[0].str())
+                  : fmt::format("the fused graph is another one: {} gone, {} new",
+                                counted(gone.size(), "node"), come.size());
   return f;
 }
 

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "base/count.h"
+
 namespace tenon {
 namespace {
 
@@ -73,7 +75,7 @@ std::optional<Failure> compare_output(const std::string& sample, const std::stri
   Tolerance bound = d.exact ? Tolerance(0) : tolerance;
   if (!bound.elementwise()) bound.atol = bound.share * d.scale;
   const ErrorSpread s = spread_of_errors(value, expected, d.scale, bound);
-  f.message = fmt::format("{} differs: {} of {} elements{}", where, s.beyond, s.elements,
+  f.message = fmt::format("{} differs: {} of {}{}", where, s.beyond, counted(s.elements, "element"),
                           d.exact ? "" : " by more than " + str(tolerance));
   f.details = fmt::format("{} at [{}]: {}, expected {}\n",
                           s.infinite        ? "the first NaN or infinity"
@@ -82,7 +84,8 @@ std::optional<Failure> compare_output(const std::string& sample, const std::stri
                           fmt::join(d.worst, ","), d.value_str(), d.expected_str());
   if (!d.text.empty()) return f;
   if (s.infinite)
-    f.details += fmt::format("{} elements are NaN or infinite on one side only\n", s.infinite);
+    f.details += fmt::format("{} NaN or infinite on one side only\n",
+                             counted(s.infinite, "element is", "elements are"));
   else
     f.details += fmt::format("relative {:.3g} of the largest value {:.4g}\n", d.relative(), d.scale);
   f.details += fmt::format("mean error {:.3g}, cosine {:.9f}\n", s.mean, d.cosine);

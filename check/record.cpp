@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/atomic_file.h"
+#include "base/count.h"
 #include "base/input_file.h"
 #include "fusion/outline.h"
 #include "ir/npy.h"
@@ -87,13 +88,13 @@ std::vector<std::string> record_sample(const Graph& graph, const StoredSample& s
 std::vector<std::string> record_graph(const Case& c, const Graph& graph) {
   const fs::path file = c.file(graph_file);
   const std::string text = print(graph);
-  std::string what = fmt::format("new, {} nodes", graph.body().nodes().size());
+  std::string what = "new, " + counted(graph.body().nodes().size(), "node");
   if (fs::exists(file)) {
     const std::vector<std::byte> before = InputFile(file).read_all();
     const auto bytes = std::as_bytes(std::span(text));
     if (std::equal(before.begin(), before.end(), bytes.begin(), bytes.end()))
       return {std::string(graph_file) + ": unchanged"};
-    what = fmt::format("changed, {} nodes now", graph.body().nodes().size());
+    what = fmt::format("changed, {} now", counted(graph.body().nodes().size(), "node"));
   }
   AtomicFile target(file);
   target.write(text);

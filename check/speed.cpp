@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/atomic_file.h"
+#include "base/count.h"
 #include "report/compare_runs.h"
 #include "report/profile_json.h"
 #include "report/profile_text.h"
@@ -84,7 +85,7 @@ SpeedVerdict check_speed(const Case& c, const Model& model, const OpenOptions& o
       const Recording before = load_recording(c.file(speed.baseline));
       const Recording after = recording_of(profile_of(c, model, inputs));
       if (before.threads != after.threads)
-        throw error("the baseline was recorded with {} threads, the case has {}", before.threads,
+        throw error("the baseline was recorded with {}, the case has {}", counted(before.threads, "thread"),
                     after.threads)
             .at(c.file(speed.baseline).string())
             .hint("record it anew: tenon check " + c.folder.string() + " --update=speed");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/count.h"
 #include "base/error.h"
 #include "converter/finish.h"
 #include "converter/interpreter/interpreter.h"
@@ -56,10 +57,10 @@ class Inputs {
     interpreter_.set_promises(promises_);
     if (!missing_.empty()) {
       std::string flags;
-      for (const std::string& flag : missing_) flags += " --input " + flag;
+      for (const std::string& flag : missing_) flags += fmt::format(" --input '{}'", flag);
       throw error("the types of {} are not known: the file does not say them",
-                  missing_.size() == 1 ? "an input" : fmt::format("{} inputs", missing_.size()))
-          .hint("add" + flags + ", with a number or a name (a size that may vary) for every '?'");
+                  missing_.size() == 1 ? "an input" : counted(missing_.size(), "input"))
+          .hint("add" + flags + ", with your dtype and sizes: numbers, or names (N) for those that vary");
     }
     return out;
   }
@@ -197,7 +198,7 @@ class Inputs {
     const ts::Type& inner = declared.kind == Kind::optional ? *declared.inner.at(0) : declared;
     if (inner.kind != Kind::tensor && inner.kind != Kind::any) {
       throw error("input {} is given a tensor type, but the model takes {}", name, declared.text)
-          .hint(fmt::format("give its value: --input {}=…", name));
+          .hint(fmt::format("give its value: --input {}=1", name));
     }
     if (declared.promised) {
       if (!is_narrowing_) return promised_parameter(name, declared);
@@ -227,10 +228,10 @@ class Inputs {
     using Kind = ts::Type::Kind;
     const ts::Type& inner = type.kind == Kind::optional ? *type.inner.at(0) : type;
     switch (inner.kind) {
-      case Kind::tensor: missing_.push_back(name + "=f32[?,?]"); break;
-      case Kind::list: missing_.push_back(name + ".0=f32[?,?]"); break;
-      case Kind::dict: missing_.push_back(name + ".KEY=f32[?,?]"); break;
-      default: missing_.push_back(name + "=?"); break;
+      case Kind::tensor: missing_.push_back(name + "=f32[N,16]"); break;
+      case Kind::list: missing_.push_back(name + ".0=f32[N,16]"); break;
+      case Kind::dict: missing_.push_back(name + ".KEY=f32[N,16]"); break;
+      default: missing_.push_back(name + "=1"); break;
     }
     return Datum(converter::Poison{});
   }
@@ -344,6 +345,36 @@ Attempt attempt(const ts::Program& program, const ts::Function& method, const Co
   return out;
 }
 
+/// How a module becomes one of this dtype in PyTorch.
+std::string_view conversion_to(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return "model.half()";
+    case DType::bf16: return "model.bfloat16()";
+    case DType::f64: return "model.double()";
+    default: return "model.float()";
+  }
+}
+
+/// Where an input is given in another precision than the weights have, that is what an operator refuses.
+Error explained(Error failure, const Graph& graph, const std::vector<InputSpec>& inputs) {
+  if (failure.code() != Exit::bad_input || !failure.hint().empty()) return failure;
+  std::set<DType> weights;
+  for (const auto& w : graph.weights())
+    if (is_float(w->dtype())) weights.insert(w->dtype());
+  if (weights.size() != 1) return failure;
+  for (const InputSpec& input : inputs) {
+    const auto* type = std::get_if<tenon::Type>(&input.value);
+    if (!type || !is_float(type->dtype) || weights.contains(type->dtype)) continue;
+    const tenon::Type fitting{*weights.begin(), type->shape};
+    const std::string name = input.name.empty() ? "" : input.name + "=";
+    return failure.hint(
+        fmt::format("input {} is given as {}, and the model's weights are {}: --input '{}{}', or export {}",
+                    input.name, tenon::name(type->dtype), tenon::name(fitting.dtype), name, fitting.str(),
+                    conversion_to(type->dtype)));
+  }
+  return failure;
+}
+
 const converter::Builder::Limit* missing_limit(const Attempt& failed) {
   if (!failed.failure || !failed.report.empty()) return nullptr;
   return converter::missing_limit(*failed.failure, failed.limits);
@@ -367,7 +398,7 @@ std::unique_ptr<Graph> convert_torchscript(const ts::Program& program, const Con
   if (options.report) *options.report = result.report;
   if (options.notes) *options.notes = result.notes;
   if (!result.report.empty()) throw result.report.to_error().at(program.path);
-  if (result.failure) throw *result.failure;
+  if (result.failure) throw explained(*result.failure, *result.graph, options.inputs);
   converter::finish(*result.graph);
   return std::move(result.graph);
 }

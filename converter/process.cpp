@@ -13,10 +13,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <thread>
 
-#include "base/error.h"
+#include "base/environment.h"
 #include "ir/operator_library.h"
 
 namespace tenon {
@@ -46,7 +45,7 @@ ChildProcess::ChildProcess(const std::filesystem::path& program, const std::vect
     : leads_group_(options.own_group) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    throw error("no socket can be made for a child process: {}", std::strerror(errno));
+    throw system_error(errno, "no socket can be made for a child process");
   }
   socket_ = ends[0];
   messages_ = ::memfd_create("messages", MFD_CLOEXEC);
@@ -86,7 +85,7 @@ ChildProcess::ChildProcess(const std::filesystem::path& program, const std::vect
   if (failure != 0) {
     ::close(socket_);
     if (messages_ >= 0) ::close(messages_);
-    throw error("{} cannot be started: {}", program.string(), std::strerror(failure));
+    throw system_error(failure, program.string() + " cannot be started");
   }
   // A limit that this process set for its own data is not the child's.
   rlimit data = {};
@@ -192,10 +191,14 @@ std::filesystem::path find_tenon_torch() {
   for (const auto& place : places) {
     if (::access(place.c_str(), X_OK) == 0) return place;
   }
-  throw error("tenon-torch, the process that runs LibTorch, is not installed: it is neither {} nor {}",
-              places[0].string(), places[1].string())
+  throw environment_error(
+      "LibTorch's process, tenon-torch, is not there: it is neither {} nor {}. It reads .pt files, and runs "
+      "the source for comparisons",
+      places[0].string(), places[1].string())
       .hint(
-          "build Tenon with -DTENON_TORCH=ON and the torch wheel in build/venv, or export the model as .pt2");
+          "./dev build makes it, or copy it beside tenon; without it .pt2 files convert with --no-verify, "
+          ".onnx "
+          "files as ever");
 }
 
 void add_operator_libraries(std::vector<std::string>& arguments) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/count.h"
 #include "base/utf8.h"
 #include "converter/alternatives.h"
 #include "converter/report_text.h"
@@ -44,7 +45,7 @@ std::string list_text(const UnsupportedReport& report) {
     for (std::size_t i = 0; i < std::min(shown, use.places.size()); ++i)
       text += fmt::format("\n    at {}", use.places[i]);
     if (use.places.size() > shown)
-      text += fmt::format("\n    and {} other places", use.places.size() - shown);
+      text += fmt::format("\n    and {}", counted(use.places.size() - shown, "other place"));
     if (!use.hint.empty()) text += fmt::format("\n    instead: {}", use.hint);
     if (!use.nearest.empty()) text += fmt::format("\n    nearest supported: {}", use.nearest);
   }
@@ -56,7 +57,10 @@ Error UnsupportedReport::to_error() const {
       uses.size() == 1 ? "the model uses something that Tenon does not support:"
                        : fmt::format("the model uses {} things that Tenon does not support:", uses.size());
   Error e(head + list_text(*this), Exit::unsupported);
-  if (std::any_of(uses.begin(), uses.end(), [](const UnsupportedUse& u) { return u.is_operator; }))
+  const auto is_quantized = [](const UnsupportedUse& u) { return u.what.starts_with("quantized::"); };
+  if (std::any_of(uses.begin(), uses.end(), is_quantized))
+    e.hint("export the model before it is quantised; what ONNX Runtime quantised is read (.onnx)");
+  else if (std::any_of(uses.begin(), uses.end(), [](const UnsupportedUse& u) { return u.is_operator; }))
     e.hint("bring an operator of your own: --operators LIBRARY.so (docs/custom_operators.md)");
   return e;
 }

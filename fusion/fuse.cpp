@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/progress.h"
 #include "fusion/passes.h"
 #include "ir/ops/control.h"
 #include "ir/verify.h"
@@ -55,7 +56,9 @@ FuseReport fuse(Graph& graph, const FuseOptions& options, std::span<const Pass> 
   check_names(options.off, passes);
   clean_up(graph);
   verify(graph);
+  Count count("passes", passes.size());
   for (const Pass& pass : passes) {
+    count.step();
     if (pass.groups && !options.fuse) continue;
     const auto begin = std::chrono::steady_clock::now();
     const std::size_t before = report.rewrites.size();

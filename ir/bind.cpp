@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/count.h"
 #include "base/error.h"
 #include "base/utf8.h"
 
@@ -26,6 +27,20 @@ std::optional<std::int64_t> solve(const Dim& dim, const std::string& symbol, std
   if (slope == 0) return std::nullopt;
   const std::int64_t value = 1 + (size - at(1)) / slope;
   return at(value) == size ? std::optional(value) : std::nullopt;
+}
+
+// "f32" is "float32" in NumPy; empty for what NumPy lacks.
+std::string numpy_name(DType dtype) {
+  const std::string_view digits = name(dtype).substr(1);
+  const bool plain = digits == "8" || digits == "16" || digits == "32" || digits == "64";
+  if (is_bool(dtype)) return "bool";
+  if (!plain) return {};
+  return (is_float(dtype) ? "float" : name(dtype)[0] == 'u' ? "uint" : "int") + std::string(digits);
+}
+
+std::string conversion_hint(DType given, DType wanted) {
+  if (is_string(given) || numpy_name(wanted).empty()) return {};
+  return fmt::format("convert the array before it is saved: array.astype('{}')", numpy_name(wanted));
 }
 
 class Binder {
@@ -67,10 +82,18 @@ class Binder {
                  str(to_shape(shapes_[i])), str(parameter(i).shape()), what);
   }
 
+  // What lets a size vary that the conversion fixed.
+  std::string varying(std::size_t i, std::size_t axis) const {
+    Type type = parameter(i).type();
+    type.shape[axis] = Dim::symbol(axis == 0 ? "N" : fmt::format("d{}", axis));
+    return fmt::format("if it may vary, convert the model with a name for it: --input '{}={}'",
+                       parameter(i).name(), type.str());
+  }
+
   void check_ranks() const {
     const std::size_t expected = graph_.body().parameters().size();
     if (shapes_.size() != expected)
-      throw error("{} inputs are given, the graph has {}", shapes_.size(), expected);
+      throw error("{} given, the graph has {}", counted(shapes_.size(), "input is", "inputs are"), expected);
     for (std::size_t i = 0; i < expected; ++i)
       if (shapes_[i].size() != parameter(i).rank())
         throw mismatch(i, fmt::format("its rank is {}, not {}", shapes_[i].size(), parameter(i).rank()));
@@ -85,7 +108,8 @@ class Binder {
     std::string reason;
     for (const std::string& symbol : dim.symbols())
       reason += fmt::format(" ({} is {})", symbol, bindings_.find(symbol)->second);
-    throw mismatch(i, fmt::format("dim {} is {}, not {}{}", axis, size, expected, reason));
+    Error e = mismatch(i, fmt::format("dim {} is {}, not {}{}", axis, size, expected, reason));
+    throw dim.is_known() ? e.hint(varying(i, axis)) : e;
   }
 
   void check_bounds() const {
@@ -132,7 +156,8 @@ Bindings bind_inputs(const Graph& graph, std::span<const Tensor> inputs) {
     if (!inputs[i].defined()) throw error("input {} {} is missing", i, name);
     if (i < parameters.size() && inputs[i].dtype() != parameters[i]->dtype())
       throw error("input {} is {}, the graph expects {}", name.empty() ? std::to_string(i) : name,
-                  inputs[i].type_string(), parameters[i]->type().str());
+                  inputs[i].type_string(), parameters[i]->type().str())
+          .hint(conversion_hint(inputs[i].dtype(), parameters[i]->dtype()));
     shapes.push_back(inputs[i].shape());
   }
   return bind_symbols(graph, shapes);

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "ir/bind.h"
 #include "ir/build.h"
 #include "ir/data_size.h"
@@ -55,9 +56,11 @@ class Frame {
   std::vector<Tensor> run(std::span<const Tensor> inputs) {
     TENON_CHECK(inputs.size() == region_.parameters().size());
     for (std::size_t i = 0; i < inputs.size(); ++i) hold(region_.parameter(i), inputs[i]);
+    Count count("nodes", region_.nodes().size());
     for (const auto& node : region_.nodes()) {
       try {
         step(*node);
+        count.step();
       } catch (Error& e) {
         if (e.where().empty()) e.at(node->source.str());
         throw;

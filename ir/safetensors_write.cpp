@@ -4,6 +4,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/progress.h"
 #include "ir/safetensors.h"
 #include "ir/safetensors_format.h"
 
@@ -28,7 +29,9 @@ std::string header_text(const std::vector<NamedTensor>& tensors, const TextMap& 
   nlohmann::json header = nlohmann::json::object();
   nlohmann::json checksums = nlohmann::json::object();
   std::size_t offset = 0;
+  Count count("checksums", tensors.size());
   for (const auto& [name, tensor] : tensors) {
+    count.step();
     const auto dtype = dtype_name(tensor.dtype());
     if (!dtype)
       throw unsupported("tensor {} is {}, which safetensors cannot hold", name, tenon::name(tensor.dtype()));
@@ -69,7 +72,11 @@ std::size_t write_safetensors(const std::filesystem::path& path, std::vector<Nam
   const std::uint64_t length = header.size();
   file.write(std::as_bytes(std::span(&length, 1)));
   file.write(header);
-  for (const auto& [name, tensor] : tensors) file.write({tensor.contiguous().bytes(), byte_count(tensor)});
+  Count count("tensors", tensors.size());
+  for (const auto& [name, tensor] : tensors) {
+    file.write({tensor.contiguous().bytes(), byte_count(tensor)});
+    count.step();
+  }
   file.commit();
   return file.size();
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/environment.h"
 #include "ir/element.h"
 
 namespace tenon {
@@ -30,7 +31,8 @@ std::shared_ptr<const Storage> allocate(DType dtype, std::span<const std::int64_
   const std::size_t bytes = bytes_of(dtype, shape);
   auto storage = std::make_shared<Storage>();
   void* data = ::operator new(std::max<std::size_t>(bytes, 1), alignment, std::nothrow);
-  if (!data) throw error("there is no memory for a tensor {} of {} bytes", text_of(dtype, shape), bytes);
+  if (!data)
+    throw environment_error("there is no memory for a tensor {} of {} bytes", text_of(dtype, shape), bytes);
   storage->owner = std::shared_ptr<const void>(
       data, [](const void* p) { ::operator delete(const_cast<void*>(p), alignment); });
   storage->data = static_cast<std::byte*>(data);

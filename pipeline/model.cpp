@@ -76,11 +76,26 @@ std::string_view Model::format() const {
   return kind == FileKind::pt2 ? "torch.export" : "TorchScript";
 }
 
+namespace {
+
+Artifact read_artifact(const std::filesystem::path& path) {
+  try {
+    return load_artifact(path);
+  } catch (const Error& e) {
+    if (e.code() != Exit::bad_input || !e.hint().empty()) throw;
+    throw error("the artifact is cut or damaged: {}", e.message())
+        .at(e.where())
+        .hint("copy it again, or convert the model again");
+  }
+}
+
+}  // namespace
+
 Model open_model(const std::filesystem::path& path, const OpenOptions& options) {
   const Sniffed what = sniff(MappedFile::open(path)->bytes());
   if (what.kind == FileKind::tenon) {
     const auto begin = Clock::now();
-    Artifact artifact = load_artifact(path);
+    Artifact artifact = read_artifact(path);
     return {.path = path,
             .kind = what.kind,
             .graph = artifact.graph,
@@ -89,7 +104,8 @@ Model open_model(const std::filesystem::path& path, const OpenOptions& options) 
             .read_ms = ms_since(begin)};
   }
   if (what.kind != FileKind::torchscript && what.kind != FileKind::pt2 && what.kind != FileKind::onnx) {
-    const bool is_model = what.kind == FileKind::pt2_before_2_9 || what.kind == FileKind::aot_inductor;
+    const bool is_model = what.kind == FileKind::pt2_before_2_9 || what.kind == FileKind::aot_inductor ||
+                          what.kind == FileKind::other_format;
     throw Error(fmt::format("this is {}{}", what.what, is_model ? ", which Tenon does not read" : ""),
                 is_model ? Exit::unsupported : Exit::bad_input)
         .at(path.string())

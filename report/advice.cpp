@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/count.h"
+
 namespace tenon {
 namespace {
 
@@ -28,8 +30,8 @@ Advice reference_kernels(const ProfileReport& p) {
     return true;
   });
   if (count == 0) return {};
-  return fmt::format("{} of {} steps run the plain reference, {:.0f}% of the time: {}", count, p.steps.size(),
-                     100 * share, names);
+  return fmt::format("{} of {} run the plain reference, {:.0f}% of the time: {}", count,
+                     counted(p.steps.size(), "step"), 100 * share, names);
 }
 
 Advice furthest_below_roof(const ProfileReport& p) {
@@ -46,14 +48,14 @@ Advice furthest_below_roof(const ProfileReport& p) {
 Advice bound_by_memory(const ProfileReport& p) {
   const auto [count, share] = steps_where(p, [](const StepRow& s) { return s.roofline && s.memory_bound; });
   if (share < 0.3) return {};
-  return fmt::format("{:.0f}% of the time is in {} of {} steps that memory bounds, not arithmetic",
-                     100 * share, count, p.steps.size());
+  return fmt::format("{:.0f}% of the time is in {} of {} that memory bounds, not arithmetic", 100 * share,
+                     count, counted(p.steps.size(), "step"));
 }
 
 Advice copies(const ProfileReport& p) {
   const auto [count, share] = steps_where(p, [](const StepRow& s) { return s.kernel == "copy"; });
   if (share < 0.03) return {};
-  return fmt::format("{} copies take {:.0f}% of the time", count, 100 * share);
+  return fmt::format("{} {:.0f}% of the time", counted(count, "copy takes", "copies take"), 100 * share);
 }
 
 Advice threads(const ProfileReport& p) {

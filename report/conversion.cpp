@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/count.h"
 #include "report/summary.h"
 #include "report/table.h"
 
@@ -59,9 +60,9 @@ std::string places_text(const std::vector<std::string>& places) {
 }  // namespace
 
 std::string conversion_text(const Model& model) {
-  std::string text =
-      fmt::format("{}: {}, {} operators in, {} nodes out\n", model.path.string(), model.format(),
-                  model.imported->body().nodes().size(), model.graph->body().nodes().size());
+  std::string text = fmt::format("{}: {}, {} in, {} out\n", model.path.string(), model.format(),
+                                 counted(model.imported->body().nodes().size(), "operator"),
+                                 counted(model.graph->body().nodes().size(), "node"));
   text += "sizes\n";
   for (const std::string& line : explain_sizes(model)) text += "  " + line + "\n";
   for (const Chapter& chapter : chapters) {

@@ -24,8 +24,8 @@ std::string embedded(const nlohmann::ordered_json& json) {
 std::string html(const nlohmann::ordered_json& model, const nlohmann::ordered_json& profile) {
   std::string text(page::index_html);
   std::string script;
-  for (const std::string_view part :
-       {page::model_js, page::layout_js, page::graph_js, page::charts_js, page::table_js, page::main_js})
+  for (const std::string_view part : {page::model_js, page::layout_js, page::fold_js, page::graph_js,
+                                      page::export_js, page::charts_js, page::table_js, page::main_js})
     script += part;
   put(text, "@style@", page::style_css);
   put(text, "@script@", script);

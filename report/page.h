@@ -5,6 +5,6 @@
 namespace tenon::page {
 
 extern const std::string_view index_html, style_css;
-extern const std::string_view model_js, layout_js, graph_js, charts_js, table_js, main_js;
+extern const std::string_view model_js, layout_js, fold_js, graph_js, export_js, charts_js, table_js, main_js;
 
 }  // namespace tenon::page

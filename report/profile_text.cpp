@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/count.h"
 #include "report/advice.h"
 #include "report/table.h"
 
@@ -18,9 +19,6 @@ std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); 
 std::string ms_text(double ms) {
   return fmt::format("{:.{}f}", ms, ms >= 100 ? 1 : ms >= 10 ? 2 : ms >= 0.1 ? 3 : 4);
 }
-std::string plural(std::size_t n, const char* what) {
-  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-}
 std::string number(double x) {
   return x <= 0 ? "" : x >= 100 ? fmt::format("{:.0f}", x) : fmt::format("{:.1f}", x);
 }
@@ -32,8 +30,8 @@ std::string sizes_text(const Bindings& sizes) {
 }
 
 std::string header(const ProfileReport& p) {
-  std::string text = fmt::format("{} on {}, {} of {}", p.model.path, p.device,
-                                 plural(static_cast<std::size_t>(p.threads), "thread"), p.machine.cpu);
+  std::string text =
+      fmt::format("{} on {}, {} of {}", p.model.path, p.device, counted(p.threads, "thread"), p.machine.cpu);
   if (p.machine.peak)
     text += fmt::format(" ({}: {:.0f} GFLOP/s, {:.1f} GB/s)", p.machine.isa, p.machine.peak->gflops,
                         p.machine.peak->gbs);
@@ -117,7 +115,7 @@ std::string times(const ProfileReport& p, const TextOptions& o) {
     const double total = std::accumulate(p.steps.begin(), p.steps.end(), 0.0,
                                          [](double sum, const StepRow& s) { return sum + s.ms; });
     const bool cut = o.top > 0 && rows > static_cast<std::size_t>(o.top);
-    return fmt::format("{}, {} ms in all{}\n\n", plural(rows, what), ms_text(total),
+    return fmt::format("{}, {} ms in all{}\n\n", counted(rows, what), ms_text(total),
                        cut ? fmt::format("; the {} slowest are shown{}", o.top, o.show_all) : "");
   };
   const auto table = [&](const char* what, const std::vector<TimeRow>& rows) {
@@ -139,7 +137,7 @@ std::string summary(const ProfileReport& p) {
                   ms_text(l.ci95.low), ms_text(l.ci95.high), ms_text(l.mean), ms_text(l.stddev));
   text += fmt::format("             min {}, p50 {}, p90 {}, p99 {}, max {}; {} after {} to warm up\n",
                       ms_text(l.min), ms_text(l.p50), ms_text(l.p90), ms_text(l.p99), ms_text(l.max),
-                      plural(p.run.samples_ms.size(), "run"), p.warmup);
+                      counted(p.run.samples_ms.size(), "run"), p.warmup);
   text += fmt::format("throughput   {:.1f} runs/s", p.run.throughput_per_s);
   if (p.run.items_per_s > p.run.throughput_per_s * 1.001)
     text += fmt::format(", {:.1f} items/s", p.run.items_per_s);
@@ -151,7 +149,7 @@ std::string summary(const ProfileReport& p) {
          fmt::format(
              "step timers  add {:+.2f}% to a run (95% CI {:+.2f}% to {:+.2f}%, {} in turns without them)\n",
              100 * p.overhead, 100 * p.overhead_ci95.low, 100 * p.overhead_ci95.high,
-             plural(p.timeline.size(), "run"));
+             counted(p.timeline.size(), "run"));
 }
 
 std::string unfused(const ProfileReport& p) {
@@ -224,7 +222,7 @@ std::string to_text(const Comparison& c, const TextOptions& o) {
     return text + fmt::format("nothing is slower than {:.2f} times with significance\n", c.max_slowdown);
   return text + fmt::format("SLOWER than {:.2f} times: {}{}{}{}\n", c.max_slowdown,
                             c.total.slower ? "the total" : "", c.total.slower && alarms > 0 ? " and " : "",
-                            alarms > 0 ? plural(static_cast<std::size_t>(alarms), "step") : "",
+                            alarms > 0 ? counted(alarms, "step") : "",
                             c.rounds > 1 ? fmt::format(", in each of {} measurements", c.rounds) : "");
 }
 

@@ -5,6 +5,7 @@
 #include <random>
 #include <unordered_set>
 
+#include "base/count.h"
 #include "base/error.h"
 #include "ir/ops/control.h"
 #include "ir/ops/create.h"
@@ -141,7 +142,7 @@ Tensor random_tensor(DType dtype, const Index& sizes, std::int64_t bound, std::u
 }
 
 std::vector<Tensor> input_values(const Graph& graph, std::vector<GivenInput> given, std::uint64_t seed,
-                                 const Bindings& sizes) {
+                                 const Bindings& sizes, std::vector<std::string>* random) {
   const auto& parameters = graph.body().parameters();
   std::vector<Tensor> values(parameters.size());
   std::string known;
@@ -149,6 +150,7 @@ std::vector<Tensor> input_values(const Graph& graph, std::vector<GivenInput> giv
   const auto place = [&](std::size_t i, GivenInput& g) {
     if (values[i].defined()) throw error("input {} is given twice", parameters[i]->name());
     values[i] = g.is_number ? as_number(g.value, *parameters[i]) : g.value;
+    if (g.is_random && random) random->push_back(parameters[i]->name());
   };
   for (GivenInput& g : given) {
     if (g.name.empty()) continue;
@@ -164,7 +166,8 @@ std::vector<Tensor> input_values(const Graph& graph, std::vector<GivenInput> giv
     if (!g.name.empty()) continue;
     while (next < values.size() && values[next].defined()) ++next;
     if (next == values.size())
-      throw error("{} inputs are given, the model takes {}", given.size(), values.size())
+      throw error("{} given, the model takes {}", counted(given.size(), "input is", "inputs are"),
+                  values.size())
           .hint(known.empty() ? "it has no inputs" : "its inputs: " + known);
     place(next, g);
   }
@@ -182,6 +185,7 @@ std::vector<Tensor> input_values(const Graph& graph, std::vector<GivenInput> giv
         bindings.emplace(symbol, std::clamp(default_size(axis, p.rank()), limits.min, limits.max));
       }
     const Index shape = eval(p.shape(), bindings);
+    if (random && !is_state(graph, p)) random->push_back(p.name());
     values[i] = is_state(graph, p) ? Tensor::zeros(p.dtype(), shape)
                                    : random_tensor(p.dtype(), shape, index_bound(p, bindings), seed + i);
   }

@@ -14,6 +14,7 @@ struct GivenInput {
   std::string name;
   Tensor value;
   bool is_number = false;  // written out: takes the input's dtype, if it can hold the number
+  bool is_random = false;  // made up
 };
 
 /// Below which random integers for an input stay valid: the size of the axis they index, when they reach an
@@ -28,8 +29,9 @@ Tensor random_tensor(DType, const Index& sizes, std::int64_t bound, std::uint64_
 /// Inputs without a value are random, states (runtime/stream.h) zero; their symbols take the sizes of the
 /// given inputs, then `sizes`, then defaults within the symbol's bounds: 1 for the first axis, 64 for the
 /// last two of rank 4 and more (images), 16 for the others. Throws Error for an unknown name, too many
-/// values, two for one input, a number that its dtype cannot hold.
+/// values, two for one input, a number that its dtype cannot hold. `random` receives the names of those that
+/// are random.
 std::vector<Tensor> input_values(const Graph&, std::vector<GivenInput> given, std::uint64_t seed,
-                                 const Bindings& sizes = {});
+                                 const Bindings& sizes = {}, std::vector<std::string>* random = nullptr);
 
 }  // namespace tenon

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/count.h"
 #include "ir/print.h"
 
 namespace tenon {
@@ -33,8 +34,9 @@ std::string indented(const std::string& lines) {
 }  // namespace
 
 std::string Plan::text() const {
-  std::string text = fmt::format("plan {}: {} steps, {} copies, arena {} bytes, scratch {} bytes\n",
-                                 graph->name, steps.size(), copies(), arena_bytes, scratch_bytes);
+  std::string text = fmt::format("plan {}: {}, {}, arena {}, scratch {}\n", graph->name,
+                                 counted(steps.size(), "step"), counted(copies(), "copy", "copies"),
+                                 counted(arena_bytes, "byte"), counted(scratch_bytes, "byte"));
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const StepInfo& info = steps[i]->info;
     const std::string node = nodes[i] ? print(*graph, *nodes[i]) : "";

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "ir/evaluate.h"
 #include "ir/flops.h"
 #include "ir/ops/control.h"
@@ -38,8 +39,10 @@ Planner::Planner(std::unique_ptr<Graph> graph, const Device& device, ThreadPool&
 std::unique_ptr<const Plan> Planner::plan() {
   const auto& nodes = graph_->body().nodes();
   Node* node = nodes.empty() ? nullptr : nodes.front().get();
+  Count count("nodes", nodes.size());
   while (node) {
     current_ = node;
+    count.step();
     if (const auto taken = known_branch(*node)) {
       node = graph_->body().dissolve(node, *taken);
       continue;

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/count.h"
 #include "ir/clone.h"
 #include "ir/data_size.h"
 #include "ir/evaluate.h"
@@ -52,7 +53,7 @@ class StageStep : public ValueStep {
   StageStep(std::shared_ptr<const Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs)
       : runner_(std::move(graph), device, pool, packs, plans_of_a_stage) {
     info.op = "stage";
-    info.kernel = fmt::format("{} nodes", runner_.graph().body().nodes().size());
+    info.kernel = counted(runner_.graph().body().nodes().size(), "node");
   }
 
   std::vector<std::shared_ptr<const Plan>> plans() const override {

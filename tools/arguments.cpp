@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "ir/npy.h"
 #include "ir/tensor_proto.h"
+#include "tools/model_path.h"
 
 namespace tenon::tools {
 namespace {
@@ -48,6 +49,53 @@ std::string without_blanks(std::string text) {
   return text;
 }
 
+struct Unread {
+  std::string_view suffixes, hint;  // the hint with {} for the input's name
+};
+constexpr Unread unread[] = {
+    {".png .jpg .jpeg .bmp .gif .webp .tif .tiff",
+     "save the pixels as the model takes them: numpy.save('image.npy', array), then --input {}=image.npy"},
+    {".wav .mp3 .flac .ogg", "save the samples: numpy.save('sound.npy', array), then --input {}=sound.npy"},
+    {".pt .pth .safetensors .h5 .mat .pkl .pickle .bin .raw .csv .txt .json .parquet",
+     "save the array: numpy.save('array.npy', array), then --input {}=array.npy"},
+};
+
+// The hint for a file of a kind that is not read; empty: it does not look like a file.
+std::string unread_hint(const std::string& name, const std::string& extension) {
+  if (extension.size() < 2) return {};
+  for (const Unread& u : unread)
+    if (fmt::format(" {} ", u.suffixes).find(" " + extension + " ") != std::string::npos)
+      return fmt::format(fmt::runtime(u.hint), name.empty() ? "x" : name);
+  return {};
+}
+
+// What other tools write for a size that varies.
+bool stands_for_any(std::string_view size) {
+  constexpr std::string_view words[] = {"?", "*", "-1", "None", "..."};
+  return std::find(std::begin(words), std::end(words), size) != std::end(words);
+}
+
+// Such sizes are named, not guessed: the same name twice would say that two sizes are equal.
+void check_sizes(const std::string& name, const std::string& type) {
+  const std::size_t open = type.find('[');
+  if (open == std::string::npos || type.back() != ']') return;
+  std::string named = type.substr(0, open + 1), wrong;
+  std::size_t axis = 0;
+  for (std::size_t begin = open + 1; begin < type.size(); ++axis) {
+    const std::size_t end = type.find_first_of(",]", begin);
+    const std::string size = type.substr(begin, end - begin);
+    const bool is_any = stands_for_any(size);
+    if (wrong.empty() && (is_any || size.starts_with('-'))) wrong = size;
+    named += is_any ? axis == 0 ? "N" : fmt::format("d{}", axis) : size;
+    named += type[end];
+    begin = end + 1;
+  }
+  if (wrong.empty()) return;
+  throw error("'{}' is not a size: each is a number, or a name for one that varies", wrong)
+      .hint("--input " + in_shell((name.empty() ? "" : name + "=") +
+                                  (stands_for_any(wrong) ? named : "f32[N,3,224,224]")));
+}
+
 }  // namespace
 
 std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts) {
@@ -64,11 +112,15 @@ std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts) {
         out.push_back({name, load_tensor_proto(value).tensor});
       else if (auto n = number(value))
         out.push_back({name, *n, true});
-      else if (value.find('[') != std::string::npos)
-        out.push_back({name, Type::parse(without_blanks(value))});
-      else
+      else if (const std::string hint = unread_hint(name, extension); !hint.empty())
+        throw error("{} files are not read as inputs, only .npy, .npz and .pb", extension).hint(hint);
+      else if (value.find('[') != std::string::npos) {
+        const std::string type = without_blanks(value);
+        check_sizes(name, type);
+        out.push_back({name, Type::parse(type)});
+      } else
         throw error("'{}' is no type, file or number", value)
-            .hint("write --input x=f32[1,3,224,224], --input x=image.npy or --input n=5");
+            .hint("write --input 'x=f32[1,3,224,224]', --input x=image.npy or --input n=5");
     } catch (Error& e) {
       if (e.where().empty()) e.at("--input " + text);
       throw;

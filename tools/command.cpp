@@ -20,6 +20,8 @@ std::vector<std::string> choices_in(std::string_view type) {
   return choices;
 }
 
+}  // namespace
+
 OptionText describe(const CLI::Option& option) {
   OptionText text;
   text.positional = option.get_positional();
@@ -35,15 +37,16 @@ OptionText describe(const CLI::Option& option) {
   text.description = option.get_description();
   text.fallback = option.get_default_str();
   text.required = option.get_required();
+  text.repeats = option.get_expected_max() == CLI::detail::expected_max_vector_size;
+  text.value_is_optional = option.get_items_expected_min() == 0 && option.get_items_expected_max() == 1;
   return text;
 }
 
-}  // namespace
-
 std::string OptionText::usage() const {
   if (positional) return required ? name : "[" + name + "]";
-  return short_flag + (short_flag.empty() || flag.empty() ? "" : ", ") + flag +
-         (value.empty() ? "" : " " + value);
+  const std::string names = short_flag + (short_flag.empty() || flag.empty() ? "" : ", ") + flag;
+  if (value.empty()) return names;
+  return names + (value_is_optional ? "[=" + value + "]" : " " + value);
 }
 
 bool OptionText::is_file() const { return positional ? choices.empty() : !value.empty() && choices.empty(); }

@@ -15,6 +15,8 @@ struct OptionText {
   std::string description;
   std::string fallback;
   bool required = false, positional = false;
+  bool repeats = false;            // may be given again, one value each time
+  bool value_is_optional = false;  // --update and --update=graph
 
   /// "-t, --threads N"
   std::string usage() const;
@@ -28,6 +30,7 @@ struct CommandText {
   std::vector<CommandText> commands;
 };
 
+OptionText describe(const CLI::Option&);
 /// Without hidden options (those of no group) and without --help.
 CommandText describe(const CLI::App&);
 

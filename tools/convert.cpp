@@ -1,15 +1,19 @@
 // tenon convert: source file to artifact, verified against the source.
 #include <fmt/core.h>
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 
+#include "base/count.h"
 #include "base/error.h"
 #include "exporter/written.h"
 #include "ir/print.h"
 #include "report/conversion.h"
+#include "report/table.h"
 #include "runtime/session.h"
 #include "tools/model_options.h"
+#include "tools/model_path.h"
 #include "tools/output.h"
 #include "tools/ranges.h"
 #include "tools/source_check.h"
@@ -58,15 +62,38 @@ Model opened(const ConvertVerb& o, Progress& progress) {
   }
 }
 
+Error converted_already(const std::string& path) {
+  return error("this is an artifact: it is converted already")
+      .at(path)
+      .hint(
+          fmt::format("run it: tenon run {}; or write another form of it: -o model.onnx; or give the source",
+                      in_shell(path)));
+}
+
 std::string done_text(const Model& model, const exporter::Form& form) {
   if (form.suffix != ".tenon") return std::string(form.holds);
-  return fmt::format("{} nodes, {} rewrites", model.graph->body().nodes().size(),
-                     model.fusion.rewrites.size());
+  return fmt::format("{}, {}", counted(model.graph->body().nodes().size(), "node"),
+                     counted(model.fusion.rewrites.size(), "rewrite"));
+}
+
+// What was written, and how long everything took.
+std::string written_text(const std::filesystem::path& target, std::chrono::steady_clock::time_point begin) {
+  double bytes = 0;
+  for (const auto& file : {target, std::filesystem::path(target) += ".data"}) {  // ONNX's, beyond 2 GiB
+    std::error_code missing;
+    const auto size = std::filesystem::file_size(file, missing);
+    if (!missing) bytes += static_cast<double>(size);
+  }
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+  return fmt::format("{} in {:.1f} s", bytes_text(bytes), time.count());
 }
 
 int convert(const ConvertVerb& o) {
+  const auto begin = std::chrono::steady_clock::now();
   const std::string target = output_path(o);
   std::error_code missing;
+  if (o.output.empty() && std::filesystem::path(o.model.path).extension() == ".tenon")
+    throw converted_already(o.model.path);
   if (std::filesystem::equivalent(target, o.model.path, missing))
     throw error("the output would replace the model it is made from").at(target).hint("give another -o");
   const exporter::Form& form = exporter::form_of(target);
@@ -75,8 +102,7 @@ int convert(const ConvertVerb& o) {
   check_outputs_apart({o.json, target});
   Model model = opened(o, progress);
   const bool only_shows = o.explain || o.report || !o.print_ir.empty();
-  if (!model.is_source() && (only_shows || form.suffix == ".tenon"))
-    throw error("this is an artifact already").at(o.model.path).hint("give the source model");
+  if (!model.is_source() && (only_shows || form.suffix == ".tenon")) throw converted_already(o.model.path);
   if (!model.is_source() && !o.model.inputs.empty())
     throw error("an artifact has its types: --input cannot change them")
         .at(o.model.path)
@@ -122,7 +148,7 @@ int convert(const ConvertVerb& o) {
   progress.say("");
   for (const ConvertNote& n : model.notes) fmt::print("note: {}\n", n.text);
   for (const std::string& sentence : lacking) fmt::print("note: {}\n", sentence);
-  fmt::print("{}: {}{}\n", target, done_text(model, form), verdict);
+  fmt::print("{}: {}{}, {}\n", target, done_text(model, form), verdict, written_text(target, begin));
   return 0;
 }
 

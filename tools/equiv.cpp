@@ -6,6 +6,7 @@
 #include "ir/evaluate.h"
 #include "runtime/session.h"
 #include "tools/model_options.h"
+#include "tools/model_path.h"
 #include "tools/output.h"
 #include "tools/ranges.h"
 #include "tools/terminal.h"
@@ -97,7 +98,7 @@ void add_equiv(CLI::App& app, int& exit_code) {
       "equiv", "Tell whether two models compute the same numbers, by the same fused graph");
   auto o = std::make_shared<EquivOptions>();
   o->a.add_model(*verb);
-  verb->add_option("other", o->b, "The model to compare it with")->required();
+  verb->add_option("other", o->b, "The model to compare it with")->required()->check(model_path());
   o->a.add_run(*verb);
   verb->add_option("--samples", o->samples, "How many random samples")
       ->capture_default_str()

@@ -1,6 +1,7 @@
 // tenon inspect: what a model is.
 #include <fmt/core.h>
 
+#include "base/count.h"
 #include "ir/print.h"
 #include "report/dot.h"
 #include "report/html.h"
@@ -54,8 +55,9 @@ std::string weights_line(const Model& model, const ModelSummary& s) {
                            bytes_text(static_cast<double>(w.bytes)));
   else if (!s.weights.empty())
     kinds = fmt::format(" of {}", name(s.weights[0].dtype));
-  return fmt::format("{} ({}) in {} tensors, {}{}", s.numbers, count_text(static_cast<double>(s.numbers)),
-                     model.graph->weights().size(), bytes_text(static_cast<double>(s.weight_bytes)), kinds);
+  return fmt::format("{} ({}) in {}, {}{}", s.numbers, count_text(static_cast<double>(s.numbers)),
+                     counted(model.graph->weights().size(), "tensor"),
+                     bytes_text(static_cast<double>(s.weight_bytes)), kinds);
 }
 
 std::string sizes_text(const ModelSummary& s) {
@@ -67,9 +69,11 @@ std::string sizes_text(const ModelSummary& s) {
 
 std::string graph_line(const Model& model, const ModelSummary& s) {
   std::string text;
-  if (model.imported) text = fmt::format("{} nodes imported, ", model.imported->body().nodes().size());
+  if (model.imported) text = counted(model.imported->body().nodes().size(), "node") + " imported, ";
   text += fmt::format("{} after fusion", model.graph->body().nodes().size());
-  if (s.plan) text += fmt::format(", {} steps to run ({} copies)", s.plan->steps.size(), s.plan->copies());
+  if (s.plan)
+    text += fmt::format(", {} to run ({})", counted(s.plan->steps.size(), "step"),
+                        counted(s.plan->copies(), "copy", "copies"));
   return text;
 }
 
@@ -113,7 +117,7 @@ void print_operators(std::string_view title, const std::vector<OperatorCost>& op
     flops += o.flops;
     count += o.count;
   }
-  Table table({"count", "FLOP", "share", fmt::format("{}: {} nodes", title, count)});
+  Table table({"count", "FLOP", "share", fmt::format("{}: {}", title, counted(count, "node"))});
   for (const OperatorCost& o : operators)
     table.add({std::to_string(o.count), o.flops > 0 ? count_text(o.flops) : "",
                o.flops > 0 ? percent(o.flops, flops) : "", o.op});
@@ -156,8 +160,9 @@ void print_weights(const Model& model) {
     all.infinities += s.infinities;
     bytes += size;
   }
-  fmt::print("{}{} tensors, {} numbers, {}: {} zeros, {} NaN, {} infinite\n", table.str(),
-             graph_of_weights(model).weights().size(), all.count, bytes_text(bytes),
+  fmt::print("{}{}, {}, {}: {} zeros, {} NaN, {} infinite\n", table.str(),
+             counted(graph_of_weights(model).weights().size(), "tensor"), counted(all.count, "number"),
+             bytes_text(bytes),
              all.count > 0 ? percent(static_cast<double>(all.zeros), static_cast<double>(all.count)) : "no",
              all.nans, all.infinities);
 }

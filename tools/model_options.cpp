@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <set>
 
+#include "base/count.h"
 #include "base/error.h"
 #include "ir/operator_library.h"
+#include "tools/model_path.h"
 #include "tools/ranges.h"
 
 namespace tenon::tools {
@@ -26,6 +28,15 @@ InputSpec spec(const InputArgument& argument) {
   return {argument.name, Type{t.dtype(), to_shape(t.shape())}, t};
 }
 
+// The type of the first input with a name for its first size.
+std::string varying(const Graph& graph) {
+  const auto& parameters = graph.body().parameters();
+  if (parameters.empty() || parameters[0]->rank() == 0) return "'x=f32[N,16]'";
+  Type type = parameters[0]->type();
+  type.shape[0] = Dim::symbol("N");
+  return in_shell(parameters[0]->name() + "=" + type.str());
+}
+
 void check_symbol(const Graph& graph, const std::string& wanted) {
   std::set<std::string> symbols;
   for (const auto& p : graph.body().parameters())
@@ -34,7 +45,7 @@ void check_symbol(const Graph& graph, const std::string& wanted) {
   if (symbols.contains(wanted)) return;
   throw error("the model has no symbol '{}'", wanted)
       .at("--shape")
-      .hint(symbols.empty() ? "its sizes are all fixed; convert it with --input x=f32[N,...]"
+      .hint(symbols.empty() ? "its sizes are all fixed; convert it with --input " + varying(graph)
                             : fmt::format("its symbols: {}", fmt::join(symbols, ", ")));
 }
 
@@ -46,7 +57,9 @@ std::int64_t within_range(const Graph& graph, const std::string& symbol, std::in
 }  // namespace
 
 void ModelOptions::add_model(CLI::App& verb) {
-  verb.add_option("model", path, "A source file (.pt, .pt2, .onnx) or an artifact (.tenon)")->required();
+  verb.add_option("model", path, "A source file (.pt, .pt2, .onnx) or an artifact (.tenon)")
+      ->required()
+      ->check(model_path());
   verb.add_option(
           "-i,--input", inputs,
           "[name=]VALUE: a type (x=f32[N,3,224,224]), a file (x=image.npy, .npz, .pb) or a number (n=5)")
@@ -84,13 +97,14 @@ OpenOptions ModelOptions::open_options() const {
   return options;
 }
 
-std::vector<Tensor> ModelOptions::values(const Model& model, std::int64_t batch) const {
+std::vector<Tensor> ModelOptions::values(const Model& model, std::int64_t batch,
+                                         std::vector<std::string>* random) const {
   const auto& parameters = model.graph->body().parameters();
   Bindings bindings;
   for (const auto& [symbol, list] : parse_sizes(sizes)) {
     check_symbol(*model.graph, symbol);
     if (list.size() > 1)
-      throw error("symbol {} is given {} sizes, and this verb runs one", symbol, list.size())
+      throw error("symbol {} is given {}, and this verb runs one", symbol, counted(list.size(), "size"))
           .at("--shape")
           .hint("tenon profile runs a model at several");
     bindings[symbol] = list.front();
@@ -118,9 +132,11 @@ std::vector<Tensor> ModelOptions::values(const Model& model, std::int64_t batch)
                              : place < parameters.size() ? parameters[place].get()
                                                          : nullptr;
     given.push_back(
-        {a.name, random_tensor(type.dtype, *known, parameter ? index_bound(*parameter) : 2, seed + place)});
+        {.name = a.name,
+         .value = random_tensor(type.dtype, *known, parameter ? index_bound(*parameter) : 2, seed + place),
+         .is_random = true});
   }
-  return input_values(*model.graph, std::move(given), seed, bindings);
+  return input_values(*model.graph, std::move(given), seed, bindings, random);
 }
 
 Model ModelOptions::open(const std::function<void(std::string_view)>& progress,

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/count.h"
 #include "ir/op.h"
 #include "runtime/device.h"
 #include "tools/terminal.h"
@@ -48,7 +49,7 @@ int list(bool json) {
     table.add({std::string(op->name), meanings[static_cast<int>(op->meaning)],
                names_in(*op, Mapping::Framework::aten), names_in(*op, Mapping::Framework::onnx),
                std::string(cpu_device().runs(op->make())), op->has_gradient ? "yes" : "", attributes(*op)});
-  fmt::print("{}{} operators\n", table.str(), all_ops().size());
+  fmt::print("{}{}\n", table.str(), counted(all_ops().size(), "operator"));
   return 0;
 }
 

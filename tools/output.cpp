@@ -1,18 +1,20 @@
 #include "tools/output.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <set>
 
 #include "base/atomic_file.h"
-#include "base/error.h"
+#include "base/environment.h"
+#include "tools/model_path.h"
 
 namespace tenon::tools {
 
 void write_text(const std::string& path, std::string_view text) {
   if (path == "-") {
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-      throw error("the output cannot be written").at("standard output");
+      throw system_error(errno, "the output cannot be written").at("standard output");
     return;
   }
   AtomicFile file(path);
@@ -32,7 +34,7 @@ void check_outputs_apart(std::initializer_list<std::string_view> paths) {
     if (text != "-" && !folder.empty() && !std::filesystem::is_directory(folder))
       throw error("there is no folder {}", folder.string())
           .at(path.string())
-          .hint("mkdir -p " + folder.string());
+          .hint("mkdir -p " + in_shell(folder.string()));
   }
 }
 

@@ -5,7 +5,8 @@
 
 #include <fstream>
 
-#include "base/error.h"
+#include "base/count.h"
+#include "base/environment.h"
 #include "report/compare_runs.h"
 #include "report/html.h"
 #include "report/profile_json.h"
@@ -14,6 +15,7 @@
 #include "report/trace.h"
 #include "report/unfused.h"
 #include "tools/model_options.h"
+#include "tools/model_path.h"
 #include "tools/output.h"
 #include "tools/ranges.h"
 #include "tools/terminal.h"
@@ -135,7 +137,8 @@ Comparison compare_sides(const ProfileVerb& o, const Model& before, Progress& pr
 Comparison compare_with_stored(const ProfileVerb& o, const ProfileReport& now) {
   const Recording before = load_recording(o.stored);
   if (before.threads != o.model.threads)
-    throw error("the stored profile is of {} threads, this one of {}", before.threads, o.model.threads)
+    throw error("the stored profile is of {}, this one of {}", counted(before.threads, "thread"),
+                o.model.threads)
         .at(o.stored)
         .hint(fmt::format("give --threads {}", before.threads));
   const Recording after = recording_of(now);
@@ -171,7 +174,7 @@ void check_options(const ProfileVerb& o) {
 
 int run_profile(const ProfileVerb& o) {
   if (o.device != "cpu")
-    throw unsupported("there is no device '{}'", o.device).at("--device").hint("this build has: cpu");
+    throw environment_error("there is no device '{}'", o.device).at("--device").hint("this build has: cpu");
   check_options(o);
   Progress progress;
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
@@ -205,7 +208,7 @@ void add_profile(CLI::App& app, int& exit_code) {
   verb->get_option("--shape")->description(
       "Sizes of symbols: N=8; several (N=1,8,32) are run one after another");
   auto* other =
-      verb->add_option("other", o->other, "A second model, run by turns with the first")->check(not_empty());
+      verb->add_option("other", o->other, "A second model, run by turns with the first")->check(model_path());
   auto* versus =
       verb->add_option("--vs", o->versus, "Compare with these options: --vs=\"--threads 2\", --vs=--no-fuse")
           ->type_name("OPTIONS")

@@ -1,11 +1,17 @@
 // tenon run: compute outputs for inputs.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/count.h"
 #include "base/error.h"
 #include "ir/literal.h"
 #include "ir/string_tensor.h"
 #include "runtime/stream.h"
 #include "tools/model_options.h"
+#include "tools/model_path.h"
 #include "tools/ranges.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
@@ -17,8 +23,9 @@ namespace {
 struct RunOptions {
   ModelOptions model;
   std::vector<std::string> outputs;
-  bool check = false, stream = false;
+  bool check = false, stream = false, json = false;
   double tolerance = 1e-4;
+  std::size_t print = 4;
 };
 
 // The first strings, quoted.
@@ -28,6 +35,17 @@ std::string summary_of_strings(const Tensor& t) {
   std::string text = t.type_string();
   for (std::size_t i = 0; i < std::min(texts.size(), most); ++i) text += " " + quoted_text(texts[i]);
   return text + (texts.size() > most ? " ..." : "");
+}
+
+// The first numbers; nothing for one number, which the summary tells.
+std::string first_values(const Tensor& t, std::size_t most) {
+  if (most == 0 || t.numel() < 2 || is_string(t.dtype())) return {};
+  const Tensor values = t.to(DType::f64).contiguous();
+  const auto count = static_cast<std::size_t>(t.numel());
+  std::string text = "  [";
+  for (std::size_t i = 0; i < std::min(count, most); ++i)
+    text += fmt::format("{}{:.6g}", i ? ", " : "", values.data<double>()[i]);
+  return text + (count > most ? ", ...]" : "]");
 }
 
 std::string summary(const Tensor& t) {
@@ -83,7 +101,8 @@ std::vector<std::vector<GivenInput>> calls_of(const RunOptions& o, const Model& 
       throw error("--stream needs files whose first axis counts the calls").at("--input " + a.name);
     const auto count = static_cast<std::size_t>(tensor->shape()[0]);
     if (!calls.empty() && calls.size() != count)
-      throw error("one input holds {} calls, another {}", calls.size(), count).at("--input " + a.name);
+      throw error("one input holds {}, another {}", counted(calls.size(), "call"), count)
+          .at("--input " + a.name);
     calls.resize(count);
     const Index shape(tensor->shape().begin() + 1, tensor->shape().end());
     for (std::size_t k = 0; k < count; ++k) {
@@ -119,18 +138,61 @@ std::vector<Tensor> run_stream(const RunOptions& o, const Model& model) {
   return outputs;
 }
 
+// Numbers that are not finite are null; strings are strings.
+nlohmann::ordered_json values_json(const Tensor& t, std::size_t most) {
+  auto list = nlohmann::ordered_json::array();
+  const auto count = std::min(static_cast<std::size_t>(t.numel()), most);
+  if (is_string(t.dtype())) {
+    const auto texts = texts_of(t);
+    for (std::size_t i = 0; i < count; ++i) list.push_back(texts[i]);
+    return list;
+  }
+  const Tensor flat = t.contiguous().reshape({t.numel()});
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::array at = {static_cast<std::int64_t>(i)};
+    if (is_bool(t.dtype()))
+      list.push_back(flat.get_int(at) != 0);
+    else if (is_integral(t.dtype()))
+      list.push_back(flat.get_int(at));
+    else
+      list.push_back(flat.get_double(at));
+  }
+  return list;
+}
+
+void print_json(const RunOptions& o, const Graph& graph, const std::vector<Tensor>& outputs,
+                const std::vector<std::string>& random) {
+  auto list = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    list.push_back({{"name", output_name(graph, i)},
+                    {"dtype", name(outputs[i].dtype())},
+                    {"shape", outputs[i].shape()},
+                    {"values", values_json(outputs[i], o.print)}});
+  const nlohmann::ordered_json all = {{"outputs", list}, {"random_inputs", random}, {"seed", o.model.seed}};
+  fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
 int run(const RunOptions& o) {
   Progress progress;
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
+  progress.say(o.check ? "" : "running");
   if (o.check) return replay(model, o);
-  progress.say("running");
+  std::vector<std::string> random;
   const std::vector<Tensor> outputs =
-      o.stream
-          ? run_stream(o, model)
-          : Session(model.graph, {.threads = o.model.threads, .runs_once = true}).run(o.model.values(model));
+      o.stream ? run_stream(o, model)
+               : Session(model.graph, {.threads = o.model.threads, .runs_once = true})
+                     .run(o.model.values(model, 1, &random));
+  progress.say("writing the outputs");
   write_outputs(*model.graph, outputs, o.outputs);
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    fmt::print("{}: {}\n", output_name(*model.graph, i), summary(outputs[i]));
+  progress.say("");
+  if (!random.empty() && !o.json)
+    fmt::print("{} random (--seed {}): give {} with --input {}=FILE.npy\n",
+               fmt::format("{} {}", fmt::join(random, ", "), random.size() == 1 ? "is" : "are"), o.model.seed,
+               random.size() == 1 ? "it" : "them", in_shell(random[0]));
+  if (o.json) print_json(o, *model.graph, outputs, random);
+  for (std::size_t i = 0; i < outputs.size() && !o.json; ++i)
+    fmt::print("{}: {}{}\n", output_name(*model.graph, i), summary(outputs[i]),
+               first_values(outputs[i], o.print));
   return 0;
 }
 
@@ -144,6 +206,11 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_option("-o,--output", o->outputs, "[name=]FILE.npy, or one FILE.npz for all")
       ->type_name("OUTPUT")
       ->allow_extra_args(false);
+  verb->add_option("--print", o->print, "How many values of each output to print")
+      ->capture_default_str()
+      ->type_name("N")
+      ->check(integer_from(0));
+  verb->add_flag("--json", o->json, "Print the outputs as JSON, each with its first --print values");
   verb->add_flag("--stream", o->stream,
                  "Inputs have one axis more than the model's: one call after the other, state is kept");
   verb->add_flag("--check", o->check, "Replay the goldens that the artifact holds");

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,11 +11,19 @@
 #include <string>
 #include <system_error>
 
+#include "base/progress.h"
 #include "base/utf8.h"
 
 namespace tenon::tools {
-
 namespace {
+
+std::size_t columns() {
+  winsize size{};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20;
+  return known ? size.ws_col : 80;
+}
+
+const std::string clear_line = "\r\033[K";
 
 constexpr Style colours{
     .plain = "\033[0m", .bold = "\033[1m", .dim = "\033[2m", .red = "\033[31m", .green = "\033[32m"};
@@ -117,14 +126,48 @@ Style style(std::FILE* stream) {
   return colours;
 }
 
-Progress::Progress() : terminal_(isatty(STDERR_FILENO)) {}
-Progress::~Progress() {
-  if (terminal_) write_all(STDERR_FILENO, "\r\033[K");
+Progress::Progress() : terminal_(isatty(STDERR_FILENO)) {
+  if (!terminal_) return;
+  try {
+    clock_ = std::jthread([this](std::stop_token stop) { refresh(std::move(stop)); });
+  } catch (const std::system_error&) {}  // a line that stands still
 }
+
+Progress::~Progress() {
+  clock_ = {};  // joined
+  if (terminal_) write_all(STDERR_FILENO, clear_line);
+}
+
 void Progress::say(std::string_view what) {
   if (!terminal_) return;
+  const std::lock_guard lock(mutex_);
+  what_ = what;
+  begin_ = Clock::now();
+  draw();
+}
+
+void Progress::refresh(std::stop_token stop) {
+  constexpr std::chrono::milliseconds period{250};
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    changed_.wait_for(lock, stop, period, [] { return false; });
+    if (!what_.empty()) draw();
+  }
+}
+
+void Progress::draw() {
+  std::string text = what_;
+  if (!text.empty()) {
+    const std::string count = shown_count();
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin_).count();
+    if (!count.empty()) text += ": " + count;
+    if (seconds > 0) text += fmt::format(", {} s", seconds);
+    text = shorten(printable(text), columns() - 1);
+  }
+  if (text == drawn_) return;
+  drawn_ = text;
   std::fflush(stderr);
-  write_all(STDERR_FILENO, "\r\033[K" + printable(what));
+  write_all(STDERR_FILENO, clear_line + text);
 }
 
 }  // namespace tenon::tools

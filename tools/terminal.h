@@ -1,8 +1,13 @@
 // What goes to a terminal or a log: guarded against what files say, with colours and progress (tables are
 // report/table.h).
 #pragma once
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
+#include <mutex>
+#include <string>
 #include <string_view>
+#include <thread>
 
 #include "report/table.h"
 
@@ -22,15 +27,26 @@ struct Style {
 };
 Style style(std::FILE*);
 
-/// A line on stderr that the next one replaces; nothing when stderr is no terminal. Cleared at the end.
+/// One line on stderr: what is done, how much of it (base/progress.h) and for how long, such as "evaluating
+/// the imported graph: 213 of 512 nodes, 12 s". Nothing when stderr is no terminal. Cleared at the end.
 class Progress {
  public:
   Progress();
   ~Progress();
+  /// The stage that begins; empty: none, the line is cleared for other text.
   void say(std::string_view what);
 
  private:
-  bool terminal_;
+  using Clock = std::chrono::steady_clock;
+  void refresh(std::stop_token);
+  void draw();  // under the lock
+
+  const bool terminal_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::string what_, drawn_;
+  Clock::time_point begin_ = Clock::now();
+  std::jthread clock_;  // runs on terminals only
 };
 
 }  // namespace tenon::tools

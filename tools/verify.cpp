@@ -4,10 +4,12 @@
 
 #include <cmath>
 
+#include "base/count.h"
 #include "base/error.h"
 #include "ir/evaluate.h"
 #include "runtime/stream.h"
 #include "tools/model_options.h"
+#include "tools/model_path.h"
 #include "tools/output.h"
 #include "tools/ranges.h"
 #include "tools/terminal.h"
@@ -118,7 +120,7 @@ void explain(const std::string& sample, const OutputCheck& c) {
   if (!c.same_type()) fmt::print("  it is {}, expected is {}\n", c.type, c.expected_type);
   if (!c.difference.comparable) return;
   const ErrorSpread& e = c.spread;
-  fmt::print("  mean error {:.3g}, {} of {} elements exact", e.mean, e.exact, e.elements);
+  fmt::print("  mean error {:.3g}, {} of {} exact", e.mean, e.exact, counted(e.elements, "element"));
   if (e.infinite) fmt::print(", {} NaN or infinite on one side only", e.infinite);
   if (std::isfinite(c.needed_tolerance()))
     fmt::print("\n  needed: --tolerance {}", limit_text(c.needed_tolerance()));
@@ -154,7 +156,7 @@ json compare_samples(const VerifyOptions& o, const Model& model, const Reference
   std::vector<std::pair<std::string, OutputCheck>> wrong;
   double needed = 0;
   for (Sample& sample : reference.samples()) {
-    progress.say(sample.name);
+    progress.say("comparing " + sample.name);
     sample.inputs = stream.with_states(std::move(sample.inputs));
     const std::vector<Tensor> expected = reference.expected(sample);
     const auto checks = check_outputs(*model.graph, stream.run(sample.inputs), expected, o.tolerance());
@@ -302,7 +304,8 @@ void add_verify(CLI::App& app, int& exit_code) {
                        "test_data_set_N/{input,output}_K.pb (default: torch; onnxruntime for .onnx)")
           ->type_name("WHAT");
   verb->add_option("--source", o->source, "The source model of an artifact; for onnxruntime model.onnx")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(model_path());
   auto* bisect =
       verb->add_option("--bisect", o->bisect,
                        "Name the first node or fused region whose value differs, or the one rewrite")

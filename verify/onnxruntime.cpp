@@ -2,7 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
+#include "base/count.h"
+#include "base/environment.h"
 #include "base/temporary_path.h"
 #include "converter/process.h"
 #include "ir/npy.h"
@@ -54,7 +55,8 @@ std::vector<Tensor> onnxruntime_outputs(const fs::path& model, const Graph& grap
   if (!fs::is_regular_file(model)) throw error("there is no such file").at(model.string());
   std::error_code failed;
   const fs::path place = fs::temp_directory_path(failed);
-  if (failed) throw error("there is no folder for temporary files").at("TMPDIR");
+  if (failed)
+    throw environment_error("there is no folder for temporary files").at("TMPDIR").hint("TMPDIR=/var/tmp");
   TemporaryFolder folder(place);
   nlohmann::json names = nlohmann::json::array();
   NamedTensors arrays;
@@ -67,11 +69,12 @@ std::vector<Tensor> onnxruntime_outputs(const fs::path& model, const Graph& grap
   const PythonEnd end =
       run_python(script, {fs::absolute(model), folder.path().string(), names.dump()}, folder.path(), timeout);
   if (!end.is_done()) {
-    OnnxRuntimeError e("ONNX Runtime gives no result: " + end.what());
+    const bool missing = !end.status.crashed && end.status.code == python_lacks_package;
+    OnnxRuntimeError e("ONNX Runtime gives no result: " + end.what(),
+                       missing ? environment_failed : Exit::bad_input);
     e.refuses_model = !end.status.crashed && end.status.code == not_loaded;
     e.at(model.string());
     const std::string without = "without it: convert --no-verify, verify --against FOLDER";
-    const bool missing = !end.status.crashed && end.status.code == python_lacks_package;
     e.hint(missing ? "install it with: pip install onnxruntime, or name a Python that has it: "
                      "export TENON_PYTHON=/path/to/python; " +
                          without
@@ -81,7 +84,7 @@ std::vector<Tensor> onnxruntime_outputs(const fs::path& model, const Graph& grap
   std::vector<Tensor> outputs;
   for (auto& [key, tensor] : load_npz(results)) outputs.push_back(std::move(tensor));
   if (outputs.size() != graph.body().results().size())
-    throw error("the ONNX model has {} outputs, the model has {}", outputs.size(),
+    throw error("the ONNX model has {}, the model has {}", counted(outputs.size(), "output"),
                 graph.body().results().size())
         .at(model.string());
   return outputs;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "base/count.h"
 #include "base/error.h"
 #include "ir/string_tensor.h"
 
@@ -79,7 +80,7 @@ OutputCheck check_output(std::string name, const Tensor& value, const Tensor& ex
 std::vector<OutputCheck> check_outputs(const Graph& graph, std::span<const Tensor> outputs,
                                        std::span<const Tensor> expected, const Tolerance& tolerance) {
   if (outputs.size() != expected.size())
-    throw error("the model has {} outputs, {} are expected", outputs.size(), expected.size());
+    throw error("the model has {}, expected: {}", counted(outputs.size(), "output"), expected.size());
   std::vector<OutputCheck> checks;
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (expected[i].defined())

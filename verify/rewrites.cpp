@@ -1,5 +1,6 @@
 #include "verify/rewrites.h"
 
+#include "base/progress.h"
 #include "ir/clone.h"
 #include "runtime/session.h"
 #include "verify/imported_values.h"
@@ -46,13 +47,14 @@ class Trial {
 };
 
 WrongRewrite bisect(const FusionUnderTest& fusion, const Trial& trial, Trial::Outcome all,
-                    Trial::Outcome none) {
+                    Trial::Outcome none, Count& count) {
   WrongRewrite found{.rewrites = static_cast<int>(all.report.rewrites.size()),
                      .difference = all.difference,
                      .before = none.difference};
   int good = 0, bad = found.rewrites;
   while (bad - good > 1) {
     const int middle = (good + bad) / 2;
+    count.step();
     Trial::Outcome outcome = trial.first(middle);
     (outcome.wrong ? bad : good) = middle;
     (outcome.wrong ? found.difference : found.before) = std::move(outcome.difference);
@@ -75,13 +77,15 @@ std::string WrongRewrite::str() const {
 
 RewriteSearch search_rewrites(const FusionUnderTest& fusion, const std::vector<Inputs>& samples,
                               const Tolerance& tolerance) {
+  Count count("trials");
   for (std::size_t s = 0; s < samples.size(); ++s) {
+    count.step();
     const Trial trial(fusion, samples[s], tolerance);
     Trial::Outcome all = trial.with(fusion.options);
     if (!all.wrong) continue;
     Trial::Outcome none = trial.first(0);
     if (none.wrong || all.report.rewrites.empty()) return {.without_any = none.difference};
-    WrongRewrite found = bisect(fusion, trial, std::move(all), std::move(none));
+    WrongRewrite found = bisect(fusion, trial, std::move(all), std::move(none), count);
     found.sample = s;
     return {.wrong = std::move(found)};
   }

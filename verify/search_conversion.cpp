@@ -1,6 +1,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "base/progress.h"
 #include "verify/search.h"
 #include "verify/torch.h"
 
@@ -40,9 +41,11 @@ Search search_conversion(const Graph& imported, const ImportedValues& exact, Tor
                          std::span<const Tensor> inputs, const std::string& method,
                          const Tolerance& tolerance) {
   Taps taps;
+  Count count("values of LibTorch");
   torch.taps(named_inputs(imported, inputs),
              [&](const Tap& tap) {
                taps.add(tap);
+               count.step();
                return true;
              },
              {.method = method});

@@ -14,8 +14,8 @@ namespace tenon {
 namespace {
 
 constexpr std::string_view kExport =
-    "export the model itself: torch.jit.trace(model, inputs).save('model.pt'), or "
-    "torch.jit.script(model).save('model.pt')";
+    "export the model itself: torch.export.save(torch.export.export(model, inputs), 'model.pt2'), or "
+    "torch.jit.trace(model, inputs).save('model.pt')";
 constexpr std::string_view kExportAgain =
     "export the model again with PyTorch 2.9 or later: torch.export.save(torch.export.export(model, inputs), "
     "'model.pt2'); or trace it: torch.jit.trace(model, inputs).save('model.pt')";
@@ -23,8 +23,9 @@ constexpr std::string_view kExportGraph =
     "save the program it was compiled from: torch.export.save(torch.export.export(model, inputs), "
     "'model.pt2')";
 constexpr std::string_view kWrapWeights =
-    "build the model in Python, load these weights into it, then torch.jit.trace(model, "
-    "inputs).save('model.pt') or torch.jit.script(model).save('model.pt')";
+    "build the model in Python, load these weights into it, then "
+    "torch.export.save(torch.export.export(model, inputs), 'model.pt2') or torch.jit.trace(model, "
+    "inputs).save('model.pt')";
 constexpr std::size_t kLargestPickle = 64u << 20;
 
 Sniffed make(FileKind kind, std::string_view what, std::string_view hint = {}) {
@@ -110,7 +111,11 @@ std::optional<Sniffed> sniff_safetensors(std::string_view text) {
   if (text.size() < 10 || text[8] != '{') return std::nullopt;
   std::uint64_t header = 0;
   std::memcpy(&header, text.data(), sizeof header);
-  if (header > text.size() - 8) return std::nullopt;
+  if (header > text.size() - 8) {
+    if (header > kLargestPickle || !text.substr(8).starts_with("{\"")) return std::nullopt;
+    return make(FileKind::unknown, "a .tenon artifact or safetensors file that is cut",
+                "copy or download it again, or convert the model again");
+  }
   if (text.substr(8, header).find("\"tenon") != std::string_view::npos) {
     return make(FileKind::tenon, "a .tenon artifact");
   }
@@ -124,6 +129,39 @@ bool looks_like_onnx(std::string_view text) {
   const unsigned field = tag >> 3, wire = tag & 7;
   return (field >= 2 && field <= 25) && (wire == 2 || wire == 0);
 }
+
+struct Magic {
+  std::size_t at;
+  std::string_view bytes, what, hint;
+  FileKind kind = FileKind::other_format;
+};
+
+constexpr std::string_view kFromPyTorch =
+    "export the PyTorch model that it was made from: torch.export.save(torch.export.export(model, inputs), "
+    "'model.pt2')";
+constexpr std::string_view kFromKeras =
+    "write ONNX: python -m tf2onnx.convert --keras model.h5 --output model.onnx";
+
+constexpr Magic kMagics[] = {
+    {0, "GGUF", "a GGUF file of llama.cpp", kFromPyTorch},
+    {0, "ggml", "a GGML file", kFromPyTorch},
+    {4, "TFL3", "a TensorFlow Lite model",
+     "write ONNX: python -m tf2onnx.convert --tflite model.tflite --output model.onnx"},
+    {0, "\x89HDF\r\n", "an HDF5 file, as Keras writes models", kFromKeras},
+    {0, "7767517\n", "a text file of ncnn's operators", kFromPyTorch},
+    {0, "ptrt", "a TensorRT engine: machine code without a graph", kFromPyTorch},
+    {0, "\x1f\x8b", "a file compressed by gzip", "unpack it first: gunzip --keep FILE.gz",
+     FileKind::compressed},
+    {0, "BZh", "a file compressed by bzip2", "unpack it first: bunzip2 --keep FILE.bz2",
+     FileKind::compressed},
+    {0,
+     "\xfd"
+     "7zXZ",
+     "a file compressed by xz", "unpack it first: unxz --keep FILE.xz", FileKind::compressed},
+    {0, "\x28\xb5\x2f\xfd", "a file compressed by zstd", "unpack it first: unzstd FILE.zst",
+     FileKind::compressed},
+    {0, "7z\xbc\xaf", "an archive of 7-Zip", "unpack it first: 7z x FILE.7z", FileKind::compressed},
+};
 
 bool looks_like_text(std::string_view text) {
   const auto head = text.substr(0, 4096);
@@ -155,6 +193,8 @@ Sniffed sniff(std::span<const std::byte> file) {
     return make(FileKind::legacy_torch, "a tar archive, as torch.save wrote before PyTorch 0.4",
                 kWrapWeights);
   }
+  for (const Magic& m : kMagics)
+    if (text.size() > m.at && text.substr(m.at).starts_with(m.bytes)) return make(m.kind, m.what, m.hint);
   if (const auto safetensors = sniff_safetensors(text)) return *safetensors;
   if (text.size() > 2 && text[0] == '\x80' && text[1] >= 2 && text[1] <= 5) {
     return make(FileKind::pickle, "a Python pickle: it needs the Python code it came from", kExport);

@@ -21,6 +21,8 @@ enum class FileKind {
   numpy,
   npz,
   zip,
+  compressed,    // of whatever
+  other_format,  // a model that Tenon does not read
   damaged_zip,
   text,
   empty,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/count.h"
 #include "base/error.h"
 #include "converter/exported/graph_reader.h"
 #include "converter/exported/pytree.h"
@@ -152,8 +153,8 @@ class ProgramReader {
     const std::vector<std::string> some(
         missing_.begin(), missing_.begin() + static_cast<std::ptrdiff_t>(std::min(shown, missing_.size())));
     throw error("the data of {} are missing: {}{}",
-                missing_.size() == 1 ? "a weight" : fmt::format("{} weights", missing_.size()),
-                fmt::join(some, ", "), some.size() < missing_.size() ? ", ..." : "")
+                missing_.size() == 1 ? "a weight" : counted(missing_.size(), "weight"), fmt::join(some, ", "),
+                some.size() < missing_.size() ? ", ..." : "")
         .hint("give them: --weights-from FILE.safetensors, with the names of the model's state dict");
   }
 

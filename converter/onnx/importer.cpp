@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "converter/onnx/place.h"
 
 namespace tenon::converter::onnx {
@@ -87,7 +88,11 @@ void Importer::add_weights(const GraphProto& graph, Scope& scope) {
 }
 
 void Importer::run_nodes(const std::vector<NodeProto>& nodes, Scope& scope) {
-  for (const NodeProto& n : nodes) run_node(n, scope);
+  Count count("nodes", nodes.size());
+  for (const NodeProto& n : nodes) {
+    run_node(n, scope);
+    count.step();
+  }
 }
 
 void Importer::run_node(const NodeProto& file_node, Scope& scope) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/count.h"
 #include "base/error.h"
 
 namespace tenon::converter::onnx {
@@ -37,8 +38,8 @@ class Inputs {
         throw error("the model has no input '{}'", options_.inputs[i].name).hint("its inputs are " + names());
     if (!missing_.empty())
       throw error("the types of {} are not known: the file does not say them",
-                  missing_.size() == 1 ? "an input" : fmt::format("{} inputs", missing_.size()))
-          .hint(fmt::format("add {}, with a number or a name (a size that may vary) for every '?'",
+                  missing_.size() == 1 ? "an input" : counted(missing_.size(), "input"))
+          .hint(fmt::format("add {}, with your sizes: numbers, or names (N) for those that vary",
                             fmt::join(missing_, " ")));
     return out;
   }
@@ -85,7 +86,7 @@ class Inputs {
       if (const auto* literal = std::get_if<InputLiteral>(&spec->value)) return fixed(v, *dtype, *literal);
     const auto* given = spec ? std::get_if<Type>(&spec->value) : nullptr;
     if (!given && !v.type.shape) {
-      missing_.push_back(fmt::format("--input {}={}[?,?]", v.name, name(*dtype)));
+      missing_.push_back(fmt::format("--input '{}={}[N,16]'", v.name, name(*dtype)));
       return Poisoned{};
     }
     const Type type{*dtype, given ? checked(v, *dtype, *given) : declared(v)};
@@ -105,7 +106,7 @@ class Inputs {
     std::vector<Operand> items;
     while (const InputSpec* spec = named_spec(fmt::format("{}.{}", item.name, items.size())))
       items.push_back(input({spec->name, item.type}, spec));
-    if (items.empty()) missing_.push_back(fmt::format("--input {}.0=f32[?,?]", item.name));
+    if (items.empty()) missing_.push_back(fmt::format("--input '{}.0=f32[N,16]'", item.name));
     return Sequence(std::make_shared<const std::vector<Operand>>(std::move(items)));
   }
 

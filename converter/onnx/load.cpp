@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 /// The files beside a model that hold its weights; each is mapped once. None outside of the model's folder.
 class ExternalFiles {
  public:
-  explicit ExternalFiles(const fs::path& model) : folder_(fs::absolute(model).parent_path()) {}
+  explicit ExternalFiles(const fs::path& model) : model_(model), folder_(fs::absolute(model).parent_path()) {}
 
   Storage read(const ExternalData& data) {
     const auto file = open(data.location);
@@ -23,7 +23,8 @@ class ExternalFiles {
     if (data.offset > all.size() || data.length.value_or(0) > all.size() - data.offset)
       throw error("the data of a tensor, {} bytes at {}, lie beyond the end of the file ({} bytes)",
                   data.length.value_or(0), data.offset, all.size())
-          .at(file->path().string());
+          .at(file->path().string())
+          .hint("the file is cut, or of another model: copy or download it again");
     const auto part = all.subspan(data.offset, data.length.value_or(all.size() - data.offset));
     // Never written: the storage says so.
     auto* bytes = const_cast<std::byte*>(part.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
@@ -37,10 +38,16 @@ class ExternalFiles {
     if (location.empty() || inside.is_absolute() || *inside.begin() == "..")
       throw error("the model keeps weights in '{}', which is not a file in its own folder", location)
           .hint("put the file beside the model");
+    std::error_code failure;
+    if (!fs::exists(fs::symlink_status(folder_ / inside, failure)))
+      throw error("{} keeps its weights in {}, which is missing", model_.filename().string(), location)
+          .at(model_.string())
+          .hint(fmt::format("copy or download {} too, into the folder of {}", location,
+                            model_.filename().string()));
     return files_[location] = MappedFile::open_beneath(folder_, inside);
   }
 
-  fs::path folder_;
+  fs::path model_, folder_;
   std::map<std::string, std::shared_ptr<const MappedFile>> files_;
 };
 
@@ -54,6 +61,17 @@ void check(const ModelProto& model) {
                       newest_opset)
         .hint("convert it: onnx.version_converter.convert_version(model, 21)");
   if (model.graph.output.empty()) throw error("the model has no outputs");
+}
+
+ModelProto decoded(std::span<const std::byte> bytes) {
+  try {
+    return decode_model(bytes);
+  } catch (const Error& e) {
+    if (e.code() != Exit::bad_input || !e.hint().empty()) throw;
+    throw error("the file is cut or damaged, or no ONNX model: {}", e.message())
+        .at(e.where())
+        .hint("download or export it again");
+  }
 }
 
 }  // namespace
@@ -100,7 +118,7 @@ ModelProto load(const fs::path& path) {
   const auto file = MappedFile::open(path);
   ModelProto model;
   try {
-    model = decode_model(file->bytes());
+    model = decoded(file->bytes());
     check(model);
   } catch (Error& e) {
     if (e.where().empty()) e.at(path.string());

@@ -22,7 +22,7 @@ function drawPipeline(host) {
   if (unfused) {
     const rows = [["Unfused", unfused.latency_ms.median, unfused.steps, "--s5"],
       ["Fused", profile.latency_ms.median, steps.length, "--s2"]];
-    const longest = Math.max(...rows.map(r => r[1]));
+    const longest = largest(rows, r => r[1]);
     host.append(el("div.versus", {}, ...rows.flatMap(([name, ms, count, colour]) => [el("span", {}, name),
       el("i", {style: `width:${100 * ms / longest}%; background:var(${colour})`}),
       el("span.muted", {}, `${format.ms(ms)} ms, ${count} steps`)]),
@@ -47,9 +47,8 @@ function drawRoofline(host, select) {
   const peak = profile.machine?.peak_gflops, bandwidth = profile.machine?.peak_gbs;
   const roofs = Boolean(peak && bandwidth);
   const [W, H, L, B, T, R] = [560, 330, 52, 40, 14, 16];
-  const xs = points.map(p => p.x), ys = points.map(p => p.y);
-  const x0 = Math.min(0.1, ...xs) / 1.4, x1 = Math.max(roofs ? 4 * peak / bandwidth : 10, ...xs) * 1.4;
-  const y1 = Math.max(roofs ? peak : 1, ...ys) * 1.6, y0 = Math.max(Math.min(...ys) / 1.6, y1 / 1e5);
+    const x0 = Math.min(0.1, least(points, p => p.x)) / 1.4, x1 = Math.max(roofs ? 4 * peak / bandwidth : 10, largest(points, p => p.x)) * 1.4;
+  const y1 = Math.max(roofs ? peak : 1, largest(points, p => p.y)) * 1.6, y0 = Math.max(least(points, p => p.y) / 1.6, y1 / 1e5);
   const X = v => L + (W - L - R) * Math.log(v / x0) / Math.log(x1 / x0);
   const Y = v => H - B - (H - B - T) * Math.log(Math.max(v, y0) / y0) / Math.log(y1 / y0);
   const chart = el("svg:svg.chart", {viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": "Roofline plot"});
@@ -79,7 +78,7 @@ function drawRoofline(host, select) {
 }
 
 function drawMemory(host, select) {
-  const live = steps.map(s => s.live_bytes ?? 0), peak = Math.max(0, ...live);
+  const live = steps.map(s => s.live_bytes ?? 0), peak = Math.max(0, largest(live));
   if (!peak) return;
   host.hidden = false;
   const [W, H, L, B, T, R] = [560, 330, 62, 40, 22, 10];

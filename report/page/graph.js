@@ -16,14 +16,14 @@ const fonts = {name: "600 12px", sub: "10.5px", share: "600 11px"};
 /** Sizes of the boxes, by what is written in them. */
 function sizeNodes(graph, withShares) {
   for (const node of graph.nodes) {
-    node.sub = node.module || node.outputs[0]?.type || (node.io ? node.text.split(": ")[1] : "");
+    node.under = node.fold ? node.sub : node.module || node.outputs[0]?.type || (node.io ? node.text.split(": ")[1] : "");
     node.badge = withShares && node.share >= 0.005 ? format.percent(node.share) : "";
     const badge = node.badge ? textWidth(node.badge, fonts.share) + 12 : 0;
-    const wide = Math.max(textWidth(node.title, fonts.name) + badge, textWidth(node.sub, fonts.sub));
+    const wide = Math.max(textWidth(node.title, fonts.name) + badge, textWidth(node.under, fonts.sub)) + (node.fold ? 16 : 0);
     node.w = Math.round(Math.min(232, Math.max(84, wide + 20)));
-    node.h = node.sub ? 38 : 26;
+    node.h = node.under ? 38 : 26;
     node.name = shortened(node.title, fonts.name, node.w - 18 - badge);
-    node.sub = shortened(node.sub, fonts.sub, node.w - 16);
+    node.under = shortened(node.under, fonts.sub, node.w - 16);
   }
 }
 
@@ -36,20 +36,24 @@ const lane = 16, margin = 12;  // room beside and above the members of a group
 function arrange(graph) {
   const groups = new Map();
   for (const node of graph.nodes) {
-    const key = node.fused ?? `alone ${node.index}`;
+    const key = node.fused ?? `alone ${node.at}`;
     if (!groups.has(key)) groups.set(key, {members: [], fused: node.fused});
     groups.get(key).members.push(node);
     node.group = groups.get(key);
   }
   const boxes = [...groups.values()];
+  for (const box of boxes) box.edges = box.members.length > 1 ? [] : undefined;
+  for (const edge of graph.edges) {
+    const [from, to] = edge.map(at => graph.nodes[at].group);
+    if (from === to) from.edges?.push(edge);
+  }
   boxes.forEach((box, i) => {
     box.index = i;
     if (box.members.length === 1) {
       [box.w, box.h] = [box.members[0].w, box.members[0].h];
       return;
     }
-    const local = new Map(box.members.map((node, n) => [node.index, n]));
-    box.edges = graph.edges.filter(([a, b]) => local.has(a) && local.has(b));
+    const local = new Map(box.members.map((node, n) => [node.at, n]));
     box.inner = layOut(box.members, box.edges.map(([a, b]) => [local.get(a), local.get(b)]), {gapX: 14, gapY: 16});
     box.w = box.inner.w + 2 * lane;
     box.h = box.inner.h + 2 * margin;
@@ -116,30 +120,66 @@ class Pane {
   /** `select(node)` is called for a click; null for one beside all nodes. */
   constructor(host, graph, caption, select) {
     this.graph = graph;
-    sizeNodes(graph, caption.shares);
-    this.drawing = arrange(graph);
+    this.caption = caption;
+    this.folding = new Folding(graph);
     this.k = 1; this.x = 0; this.y = 0;
     this.marked = new Set();
     this.found = new Set();
+    this.words = [];
     this.svg = el("svg:svg", {tabindex: 0, role: "application", "aria-label":
-      `${caption.name}: ${graph.count} nodes. Arrows move from node to node, + and - zoom, 0 fits.`});
+      `${caption.name}: ${graph.count} nodes. Arrows move from node to node, + and - zoom, 0 fits, Enter opens a module.`});
     this.view = el("svg:g");
     this.strip = el("canvas", {"aria-hidden": "true"});
     const zoom = (text, title, act) => el("button", {type: "button", title, onclick: act}, text);
     this.host = el("div.pane", {"data-graph": caption.key}, this.svg, this.strip,
       el("div.caption", {}, el("b", {}, caption.name), ` ${graph.count} nodes`),
       el("div.zoom", {}, zoom("−", "Zoom out", () => this.zoomBy(1 / 1.4)), zoom("+", "Zoom in", () => this.zoomBy(1.4)),
-        zoom("Fit", "Show all", () => this.fit())));
+        zoom("Fit", "Show all", () => this.fit()), zoom("SVG", "Save this drawing as SVG", () => saveDrawing(this))));
     this.svg.append(this.view);
     host.append(this.host);
     this.select = select;
-    this.draw();
+    this.layOut();
     this.listen();
     new ResizeObserver(() => this.resized()).observe(this.host);
   }
 
+  /** Lays out and draws what is open. */
+  layOut() {
+    this.shown = this.folding.shown();
+    sizeNodes(this.shown, this.caption.shares);
+    this.drawing = arrange(this.shown);
+    this.view.replaceChildren();
+    this.draw();
+    this.whole = null;
+  }
+  /** The same after something was opened or closed: marks and the search stay, and so does the sight of `node`. */
+  refold(node) {
+    const before = node && this.boxOf(node), y = before ? before.y * this.k + this.y : 0, x = before ? before.x * this.k + this.x : 0;
+    this.layOut();
+    this.search(this.words);
+    this.mark(this.selected, this.partners ?? [], false);
+    const after = node && this.boxOf(node);
+    if (!after) return this.width ? this.start() : undefined;
+    [this.x, this.y] = [x - after.x * this.k, y - after.y * this.k];
+    this.reveal(node);
+  }
+  level(name) {
+    this.folding.level(name);
+    this.refold(null);
+  }
+  open(fold) {
+    this.folding.open.add(fold);
+    this.refold(fold.nodes[0]);
+  }
+  close(fold) {
+    this.folding.close(fold);
+    this.refold(fold.nodes[0]);
+  }
+  /** The box that a node of the graph, or a fold, is seen in. */
+  boxOf(node) { return this.shown.boxOf[(node.fold ? node.nodes[0] : node).index]; }
+
   draw() {
-    const {lines, regions} = this.drawing;
+    const {lines, regions} = this.drawing, {shown} = this;
     this.regions = new Map();
     this.bands = [];
     const [regionLayer, edgeLayer, nodeLayer] = [0, 1, 2].map(() => this.layer());
@@ -150,16 +190,17 @@ class Pane {
       regionLayer(g, box.y, box.y + box.h);
     }
     this.lines = lines.map(d => el("svg:path.edge", {d}));
-    this.graph.edges.forEach(([a, b], i) => {
-      const [from, to] = [this.graph.nodes[a], this.graph.nodes[b]];
+    shown.edges.forEach(([a, b], i) => {
+      const [from, to] = [shown.nodes[a], shown.nodes[b]];
       edgeLayer(this.lines[i], Math.min(from.y, to.y), Math.max(from.y + from.h, to.y + to.h));
     });
-    for (const node of this.graph.nodes) {
-      node.element = el(node.io ? "svg:g.node.io" : "svg:g.node", {"data-index": node.index,
+    for (const node of shown.nodes) {
+      node.element = el(node.io ? "svg:g.node.io" : node.fold ? "svg:g.node.fold" : "svg:g.node", {"data-at": node.at, "data-index": node.index,
         transform: `translate(${node.x.toFixed(1)},${node.y.toFixed(1)})`, style: `--h:${heat(node.share).toFixed(3)}`},
         el("svg:rect", {width: node.w, height: node.h, rx: node.io ? node.h / 2 : 6}),
-        el("svg:text.name", {x: 9, y: node.sub ? 16 : 17}, node.name));
-      if (node.sub) node.element.append(el("svg:text.sub", {x: 9, y: 30}, node.sub));
+        el("svg:text.name", {x: 9, y: node.under ? 16 : 17}, node.name));
+      if (node.fold) node.element.prepend(el("svg:rect", {x: 4, y: 4, width: node.w, height: node.h, rx: 6}));
+      if (node.under) node.element.append(el("svg:text.sub", {x: 9, y: 30}, node.under));
       if (node.badge) node.element.append(el("svg:text.share", {x: node.w - 8, y: 16}, node.badge));
       nodeLayer(node.element, node.y, node.y + node.h);
     }
@@ -185,7 +226,7 @@ class Pane {
 
   nodeOf(event) {
     const at = event.target.closest?.(".node");
-    return at ? this.graph.nodes[Number(at.dataset.index)] : null;
+    return at ? this.shown.nodes[Number(at.dataset.at)] : null;
   }
 
   listen() {
@@ -215,6 +256,10 @@ class Pane {
       if (drag && drag.moved <= 4) this.select(drag.node);
       drag = null;
     });
+    svg.addEventListener("dblclick", event => {
+      const node = this.nodeOf(event);
+      if (node?.fold) this.open(node);
+    });
     svg.addEventListener("pointercancel", () => { drag = null; });
     svg.addEventListener("pointerleave", hideTip);
     svg.addEventListener("keydown", event => this.key(event));
@@ -229,14 +274,15 @@ class Pane {
 
   key(event) {
     const act = {"+": () => this.zoomBy(1.25), "=": () => this.zoomBy(1.25), "-": () => this.zoomBy(0.8), "0": () => this.fit(),
-      ArrowDown: () => this.step(1), ArrowRight: () => this.step(1), ArrowUp: () => this.step(-1), ArrowLeft: () => this.step(-1)}[event.key];
+      ArrowDown: () => this.step(1), ArrowRight: () => this.step(1), ArrowUp: () => this.step(-1), ArrowLeft: () => this.step(-1),
+      Enter: () => this.selected?.fold && this.open(this.selected)}[event.key];
     if (!act || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     act();
   }
   step(by) {
-    const {nodes} = this.graph;
-    const at = this.current ? this.current.index + by : by > 0 ? 0 : nodes.length - 1;
+    const {nodes} = this.shown;
+    const at = this.current ? this.current.at + by : by > 0 ? 0 : nodes.length - 1;
     this.select(nodes[Math.min(nodes.length - 1, Math.max(0, at))]);
   }
 
@@ -252,7 +298,7 @@ class Pane {
   start() {
     if (this.wanted) return this.reveal(this.wanted);
     this.k = Math.min(1, Math.max(0.55, (this.width - 40) / this.drawing.w));
-    const first = this.graph.nodes[0];
+    const first = this.shown.nodes[0];
     this.x = this.drawing.w * this.k <= this.width ? (this.width - this.drawing.w * this.k) / 2
       : this.width / 2 - centre(first) * this.k;
     this.y = 44;
@@ -290,7 +336,7 @@ class Pane {
   /** Moves until the node (with its group) is well inside. */
   reveal(node) {
     if (!this.width) { this.wanted = node; return; }
-    const box = node.group.members.length > 1 ? node.group : node;
+    const seen = this.boxOf(node), box = seen.group.members.length > 1 ? seen.group : seen;
     if (this.k < 0.5) this.k = 0.8;
     const [left, top] = [box.x * this.k + this.x, box.y * this.k + this.y];
     const [w, h] = [box.w * this.k, box.h * this.k];
@@ -310,9 +356,10 @@ class Pane {
     c.scale(dense, dense);
     const sx = (w - 8) / drawing.w;
     this.stripScale = Math.min((h - 8) / drawing.h, 0.5);
-    for (const node of this.graph.nodes) {
+    const found = new Set([...this.found].map(n => this.boxOf(n)));
+    for (const node of this.shown.nodes) {
       if (node.io) continue;
-      c.fillStyle = this.marked.has(node) ? paint("--accent") : this.found.has(node) ? paint("--text") : heatPaint(node.share);
+      c.fillStyle = this.marked.has(node) ? paint("--accent") : found.has(node) ? paint("--text") : heatPaint(node.share);
       c.fillRect(4 + node.x * sx, 4 + node.y * this.stripScale, Math.max(3, node.w * sx), Math.max(1.2, node.h * this.stripScale));
     }
   }
@@ -336,25 +383,33 @@ class Pane {
   }
 
   /** Marks the selected node, its partners in the other graph and the region around them. */
-  mark(selected, partners) {
-    for (const e of this.view.querySelectorAll(".on, .partner")) e.classList.remove("on", "partner");
-    this.current = this.graph.nodes.includes(selected) ? selected : null;
-    const mine = [this.current, ...partners].filter(n => n && this.graph.nodes[n.index] === n);
-    for (const node of mine) {
-      node.element.classList.add(node === this.current ? "on" : "partner");
-      this.regions.get(node.fused)?.classList.add("on");
+  mark(selected, partners, moves = true) {
+    const mine = n => n && (n.fold ? this.graph.nodes[n.nodes[0].index] === n.nodes[0] : this.graph.nodes[n.index] === n);
+    [this.selected, this.partners] = [selected, partners];
+    if (moves && mine(selected) && !selected.fold && this.boxOf(selected) !== selected) {
+      this.folding.openTo(selected);
+      return this.refold(selected);
     }
-    const here = new Set(mine.map(n => n.index));
-    this.graph.edges.forEach(([a, b], i) => this.lines[i].classList.toggle("on", here.has(a) !== here.has(b)));
-    this.marked = new Set(mine);
-    if (mine.length) this.reveal(this.current ?? mine[0]);
+    for (const e of this.view.querySelectorAll(".on, .partner")) e.classList.remove("on", "partner");
+    this.current = mine(selected) ? this.boxOf(selected) : null;
+    const boxes = new Set([this.current, ...partners.filter(mine).map(n => this.boxOf(n))].filter(Boolean));
+    for (const box of boxes) {
+      box.element.classList.add(box === this.current ? "on" : "partner");
+      this.regions.get(box.fused)?.classList.add("on");
+    }
+    const here = new Set([...boxes].map(b => b.at));
+    this.shown.edges.forEach(([a, b], i) => this.lines[i].classList.toggle("on", here.has(a) !== here.has(b)));
+    this.marked = boxes;
+    if (moves && boxes.size) this.reveal(this.current ?? [...boxes][0]);
     this.refresh();
   }
   search(words) {
+    this.words = words;
     this.svg.classList.toggle("searching", words.length > 0);
-    const found = words.length ? this.graph.nodes.filter(node => matches(haystack(node), words)) : [];
+    const found = words.length ? this.graph.nodes.filter(node => matches(node, haystack(node), words)) : [];
     this.found = new Set(found);
-    for (const node of this.graph.nodes) node.element.classList.toggle("found", this.found.has(node));
+    const boxes = new Set(found.map(n => this.boxOf(n)));
+    for (const node of this.shown.nodes) node.element.classList.toggle("found", boxes.has(node));
     this.refresh();
     return found;
   }
@@ -362,6 +417,7 @@ class Pane {
 
 function tipOf(node) {
   const lines = [node.title];
+  if (node.fold) lines.push(node.sub, "Double-click opens it");
   if (node.module) lines.push(node.module);
   for (const v of node.outputs) lines.push(`${v.name}: ${v.type}`);
   if (node.share) lines.push(`${node.members || timed && node.steps.length ? "" : "about "}${format.percent(node.share)} of the ${heatName}`);

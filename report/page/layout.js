@@ -20,7 +20,7 @@ function layersOf(count, edges) {
     }
   }
   for (let v = 0; v < count; ++v)
-    if (!before[v] && after[v].length) layer[v] = Math.max(0, Math.min(...after[v].map(w => layer[w])) - 1);
+    if (!before[v] && after[v].length) layer[v] = Math.max(0, least(after[v], w => layer[w]) - 1);
   return layer;
 }
 
@@ -49,7 +49,7 @@ function layOut(boxes, edges, {gapX = 22, gapY = 30} = {}) {
   const bends = new Map();  // source -> its bends by layer: all its edges share one line
   const joined = new Set();
   const join = (a, b) => {
-    const key = a * 1e6 + b;
+    const key = `${a} ${b}`;
     if (joined.has(key)) return;
     joined.add(key);
     cells[a].down.push(b);
@@ -74,15 +74,15 @@ function layOut(boxes, edges, {gapX = 22, gapY = 30} = {}) {
     return path;
   });
 
-  const layers = Array.from({length: Math.max(...layer) + 1}, () => []);
+  const layers = Array.from({length: largest(layer) + 1}, () => []);
   cells.forEach((cell, i) => layers[cell.layer].push(i));
   order(layers, cells);
   place(layers, cells, gapX);
 
-  const heights = layers.map(row => Math.max(10, ...row.map(i => cells[i].box ? cells[i].box.h : 0)));
+  const heights = layers.map(row => Math.max(10, largest(row, i => cells[i].box ? cells[i].box.h : 0)));
   const tops = [];
   heights.reduce((y, h, l) => (tops[l] = y, y + h + gapY), 0);
-  const left = Math.min(...cells.map(c => c.x - c.w / 2));
+  const left = least(cells, c => c.x - c.w / 2);
   for (const cell of cells) {
     cell.x -= left;
     if (!cell.box) continue;
@@ -93,7 +93,7 @@ function layOut(boxes, edges, {gapX = 22, gapY = 30} = {}) {
     const {x, layer: l} = cells[i];
     return [[x, tops[l]], [x, tops[l] + heights[l]]];
   }));
-  return {w: Math.max(...cells.map(c => c.x + c.w / 2)), h: tops.at(-1) + heights.at(-1), routes};
+  return {w: largest(cells, c => c.x + c.w / 2), h: tops.at(-1) + heights.at(-1), routes};
 }
 
 function order(layers, cells) {

@@ -55,23 +55,24 @@ let table;
 
 /** Selects a node of either graph (null: none) and shows it everywhere. */
 function select(node) {
-  const partners = node ? node.partners : [];
+  const partners = !node ? [] : node.fold ? [...new Set(node.nodes.flatMap(n => n.partners))] : node.partners;
   for (const pane of panes) pane.mark(node, partners);
-  const fused = node && (graphs.fused.nodes[node.index] === node ? node : partners[0]);
+  const fused = node && !node.fold && (graphs.fused.nodes[node.index] === node ? node : partners[0]);
   const chosen = new Set(fused?.steps ?? []);
-  for (const s of steps) {
-    s.row.classList.toggle("on", chosen.has(s));
-    s.point?.classList.toggle("on", chosen.has(s));
-  }
+  for (const s of steps) turn(s, chosen.has(s));
   const first = [...chosen][0];
   first?.showMemory?.();
   showDetails(node, fused);
 }
+function turn(step, on) {
+  step.on = on;
+  step.row?.classList.toggle("on", on);
+  step.point?.classList.toggle("on", on);
+}
 function selectStep(step) {
   if (step.node) return select(step.node);
   select(null);
-  step.row.classList.add("on");
-  step.point?.classList.add("on");
+  turn(step, true);
   step.showMemory?.();
   byId("details").replaceChildren(el("h3", {}, step.op), el("p.muted", {}, step.module || "no node of the graph"), stepFacts(step), el("pre", {}, step.name));
 }
@@ -92,6 +93,7 @@ function stepFacts(s) {
 function showDetails(node, fused) {
   const host = byId("details");
   if (!node) return showOverview();
+  if (node.fold) return showFold(node);
   const graph = fused === node || !graphs.imported ? graphs.fused : graphs.imported;
   const parts = [el("h3", {}, node.title), el("p.muted", {}, [node.module, node.source].filter(Boolean).join("  ·  "))];
   if (node.share) parts.push(el("div.bar", {}, el("i", {style: `width:${100 * node.share / hottest}%`})));
@@ -104,9 +106,11 @@ function showDetails(node, fused) {
   if (graph === graphs.fused && !node.io && steps.length && !node.steps.length)
     parts.push(el("p.muted", {}, "No step: it is read where it lies, or was computed while planning."));
   parts.push(el("pre", {}, node.text));
-  const list = (title, nodes) => {
-    if (nodes.length) parts.push(el("h4", {}, title), el("ol", {}, ...nodes.map(n => el("li", {}, link(n)))));
-  };
+  const list = (title, nodes) => { if (nodes.length) parts.push(el("h4", {}, title), linkList(nodes)); };
+  const around = [];
+  for (let fold = node.within; fold; fold = fold.within) around.push(fold);
+  if (around.length)
+    parts.push(el("h4", {}, "Within"), ...around.map(fold => foldButton(fold, "close", `Fold ${fold.title}`)));
   if (!node.io) {
     if (graph === graphs.imported) list("Became", node.partners);
     else if (graphs.imported) list(`Replaced ${node.partners.length} imported node${node.partners.length === 1 ? "" : "s"}`, node.partners);
@@ -116,6 +120,21 @@ function showDetails(node, fused) {
   list("Read by", graph.edges.filter(([a]) => a === node.index).map(([, b]) => graph.nodes[b]));
   host.replaceChildren(...parts);
   host.scrollTop = 0;
+}
+
+const linkList = nodes => el("ol", {}, ...nodes.slice(0, 100).map(n => el("li", {}, link(n, n.fold ? n.sub : undefined))),
+  nodes.length > 100 ? el("li.muted", {}, `and ${nodes.length - 100} more`) : null);
+/** Opens or closes a fold in its own pane. */
+function foldButton(fold, action, text) {
+  const pane = panes.find(p => p.graph.nodes[fold.nodes[0].index] === fold.nodes[0]);
+  return el("button.fold", {type: "button", onclick: () => { pane[action](fold); select(action === "close" ? fold : null); }}, text);
+}
+function showFold(fold) {
+  const steps = [...new Set(fold.nodes.flatMap(n => n.steps))], flops = fold.nodes.reduce((sum, n) => sum + (n.flops ?? 0), 0);
+  byId("details").replaceChildren(el("h3", {}, fold.title), el("p.muted", {}, fold.sub), foldButton(fold, "open", "Open"),
+    facts([["nodes", String(fold.nodes.length)], ["FLOPs", flops ? format.flops(flops) : ""], ["steps", steps.length ? String(steps.length) : ""],
+      [`share of ${heatName}`, fold.share ? format.percent(fold.share) : ""]]),
+    el("h4", {}, "Holds"), linkList(fold.children));
 }
 
 function showOverview() {
@@ -139,6 +158,14 @@ function drawGraphs() {
   };
   choices.forEach(([name], i) => views.append(el("button", {type: "button", "aria-pressed": "false", onclick: () => choose(i)}, name)));
   if (panes.length > 1) choose(innerWidth < 1000 ? 2 : 0);
+  const levels = byId("levels"), names = [["Modules", "modules"], ["Layers", "layers"], ["All", "all"]];
+  const canFold = panes.some(p => p.folding.root.some(item => item.fold));
+  levels.hidden = !canFold;
+  for (const [text, name] of names)
+    levels.append(el("button", {type: "button", "data-level": name, disabled: name === "all" && !panes.every(p => p.folding.canOpenAll),
+      onclick: () => { panes.forEach(p => p.level(name)); press(name); }}, text));
+  const press = name => { for (const b of levels.children) b.setAttribute("aria-pressed", String(b.dataset.level === name)); };
+  press(panes.every(p => p.folding.opensAll) ? "all" : "layers");
   byId("heat").append("less", el("i"), `more of the ${heatName}`);
 }
 
@@ -151,7 +178,7 @@ function drawSearch() {
     hits = counts.at(-1).length ? counts.at(-1) : counts[0];
     at = -1;
     table.filter(words);
-    byId("found").textContent = words.length ? counts.map(c => c.length).join(" + ") + (counts.flat().length === 1 ? " node" : " nodes") : "";
+    byId("found").textContent = words.length ? counts.map(c => c.length).join(" + ") + (counts.reduce((sum, c) => sum + c.length, 0) === 1 ? " node" : " nodes") : "";
   };
   input.addEventListener("input", run);
   input.addEventListener("keydown", e => {
@@ -173,7 +200,9 @@ drawGraphs();
 drawRoofline(byId("roofline"), selectStep);
 drawMemory(byId("memory"), selectStep);
 table = new StepTable(byId("steps"), selectStep);
-drawModules(byId("modules"), drawSearch());
+const search = drawSearch();
+drawModules(byId("modules"), search);
+drawOperators(byId("operators"), search);
 drawSweep(byId("sweep"));
 drawTheme();
 showOverview();

@@ -3,6 +3,10 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const model = data.model, profile = data.profile;
 
+/** The largest of f over a list of any length, and the least. */
+const largest = (list, f = x => x) => list.reduce((most, x) => Math.max(most, f(x)), -Infinity);
+const least = (list, f = x => x) => list.reduce((most, x) => Math.min(most, f(x)), Infinity);
+
 const format = {
   ms: v => v >= 100 ? v.toFixed(1) : v >= 1 ? v.toFixed(2) : v >= 0.01 ? v.toFixed(3) : v.toFixed(4),
   percent: v => `${(100 * v).toFixed(v < 0.0995 ? 1 : 0)}%`,
@@ -104,7 +108,7 @@ function linkGraphs() {
 linkSteps();
 linkGraphs();
 
-const hottest = Math.max(1e-9, ...graphs.fused.nodes.map(n => n.share));
+const hottest = Math.max(1e-9, largest(graphs.fused.nodes, n => n.share));
 /** 0 to 1 for colours: a share against the largest, bent so that small ones are still seen. */
 const heat = share => Math.sqrt(Math.min(1, share / hottest));
 
@@ -114,7 +118,21 @@ function haystack(node) {
     ...node.steps.map(s => s.kernel)].join(" ").toLowerCase();
   return node.hay;
 }
-const matches = (hay, words) => words.every(w => hay.includes(w));
+/** The operators of a node or step, and its modules with the parts of "layer1.{conv1,bn1}" written out. */
+const operatorsOf = item => (item.title ?? item.op).toLowerCase().split(/[+ ]+/);
+function modulesOf(item) {
+  const [, head, parts, tail] = /^([^{]*){([^}]*)}(.*)$/.exec(item.module ?? "") ?? [];
+  return (parts === undefined ? [item.module ?? ""] : parts.split(",").map(p => head + p + tail)).map(m => m.toLowerCase());
+}
+/** "op:conv" is an operator whose name begins so, "module:layer1" a module and those in it; other words are looked for anywhere. */
+function matches(item, hay, words) {
+  return words.every(word => {
+    const [, key, value] = /^(op|module):(.*)$/.exec(word) ?? [];
+    if (key === "op") return operatorsOf(item).some(op => op.startsWith(value));
+    if (key === "module") return modulesOf(item).some(m => `${m}.`.startsWith(`${value}.`) || (value && `.${m}.`.includes(`.${value}.`)));
+    return hay.includes(word);
+  });
+}
 
 /** An element: el("div.card", {title: "…"}, child, …); names with a colon-free "svg:" prefix are SVG. */
 function el(spec, attributes = {}, ...children) {

@@ -27,15 +27,21 @@ class StepTable {
     this.body = el("tbody");
     this.heads = columns.map((c, i) => el(c.number ? "th.number" : "th", {scope: "col"},
       el("button", {type: "button", onclick: () => this.sortBy(i)}, c.name)));
-    for (const step of steps)
-      step.row = el("tr", {"data-step": step.index, tabindex: -1, onclick: () => select(step),
-        onkeydown: e => this.key(e, step, select)},
-        ...columns.map(c => el(`td${c.share ? ".share" : ""}${c.number ? ".number" : ""}`,
-          {title: c.number ? null : c.value(step), style: c.share ? `--h:${heat(step.weight) ** 2}` : null},
-          c.text ? c.text(step) : String(c.value(step)))));
+    this.select = select;
+    this.most = 500;
+    this.more = el("button", {type: "button", onclick: () => { this.most = Infinity; this.show(); }}, "");
     host.append(el("div.head", {}, el("h2", {}, "Steps"), this.count),
-      el("div.scroll", {}, el("table", {}, el("thead", {}, el("tr", {}, ...this.heads)), this.body)));
+      el("div.scroll", {}, el("table", {}, el("thead", {}, el("tr", {}, ...this.heads)), this.body)), this.more);
     this.show();
+  }
+  /** Rows are made when they are first shown. */
+  row(step) {
+    step.row ??= el("tr", {"data-step": step.index, tabindex: -1, onclick: () => this.select(step), onkeydown: e => this.key(e, step, this.select)},
+      ...columns.map(c => el(`td${c.share ? ".share" : ""}${c.number ? ".number" : ""}`,
+        {title: c.number ? null : c.value(step), style: c.share ? `--h:${heat(step.weight) ** 2}` : null},
+        c.text ? c.text(step) : String(c.value(step)))));
+    step.row.classList.toggle("on", Boolean(step.on));
+    return step.row;
   }
   sortBy(i) {
     this.down = this.column === i ? !this.down : Boolean(columns[i].number) && i > 0;
@@ -54,14 +60,17 @@ class StepTable {
   }
   show() {
     const {value} = columns[this.column], sign = this.down ? -1 : 1;
-    const hay = s => [s.op, s.op.split("+").join(" + "), s.kernel, s.module, s.name, s.node ? haystack(s.node) : ""].join(" ").toLowerCase();
-    const shown = steps.filter(s => matches(hay(s), this.words));
+    const hay = s => s.hay ??= [s.op, s.op.split("+").join(" + "), s.kernel, s.module, s.name, s.node ? haystack(s.node) : ""].join(" ").toLowerCase();
+    const shown = steps.filter(s => matches(s, hay(s), this.words));
     shown.sort((a, b) => {
       const [x, y] = [value(a), value(b)];
       return sign * (x < y ? -1 : x > y ? 1 : 0) || a.index - b.index;
     });
-    this.body.replaceChildren(...shown.map(s => s.row));
-    shown.forEach((s, i) => s.row.tabIndex = i ? -1 : 0);
+    const rows = shown.slice(0, this.most).map(s => this.row(s));
+    this.body.replaceChildren(...rows);
+    rows.forEach((row, i) => row.tabIndex = i ? -1 : 0);
+    this.more.hidden = rows.length === shown.length;
+    this.more.textContent = `Show the other ${shown.length - rows.length}`;
     this.heads.forEach((h, i) => {
       if (i === this.column) h.setAttribute("aria-sort", this.down ? "descending" : "ascending");
       else h.removeAttribute("aria-sort");
@@ -70,7 +79,8 @@ class StepTable {
     this.count.textContent = shown.length === steps.length ? `${steps.length}, in the order of the plan`
       : `${shown.length} of ${steps.length}, ${format.percent(share)} of the ${heatName}`;
     if (this.column !== 0 && shown.length === steps.length) this.count.textContent = `${steps.length}`;
-    for (const s of steps) s.point?.classList.toggle("out", !shown.includes(s));
+    const kept = new Set(shown);
+    for (const s of steps) s.point?.classList.toggle("out", !kept.has(s));
   }
 }
 
@@ -100,7 +110,7 @@ function drawModules(host, search) {
       el("td.number", {}, (node.estimated ? "~" : "") + (timed ? format.ms(node.value) : format.count(node.value))),
       el("td.number.share", {style: `--h:${node.value / total}`}, format.percent(node.value / total)),
       el("td", {}, el("button", {type: "button", title: `Search ${node.path}`, "aria-label": `Search ${node.path}`,
-        onclick: e => { e.stopPropagation(); search(node.path); }}, "find")));
+        onclick: e => { e.stopPropagation(); search(`module:${node.path}`); }}, "find")));
     let below = null;
     row.fold = () => {
       below?.forEach(r => { r.fold(); r.remove(); });
@@ -125,6 +135,28 @@ function drawModules(host, search) {
     el("span.muted", {}, rows.some(m => m.estimated) ? "~ estimated: a fused step's time, divided by arithmetic and bytes" : "")),
   el("div.scroll", {}, el("table", {}, el("thead", {}, el("tr", {}, ...["module", timed ? "ms" : "FLOPs", "share", ""].map((h, i) =>
     el(i === 1 || i === 2 ? "th.plain.number" : "th.plain", {scope: "col"}, h)))), body)));
+}
+
+/** What each operator costs in all: of the graph before fusion where there is one. */
+function drawOperators(host, search) {
+  const totals = new Map(), nodes = (graphs.imported ?? graphs.fused).nodes.filter(n => !n.io);
+  for (const node of nodes) {
+    const total = totals.get(node.title) ?? {count: 0, flops: 0, share: 0};
+    totals.set(node.title, {count: total.count + 1, flops: total.flops + (node.flops ?? 0), share: total.share + node.share});
+  }
+  if (!totals.size) return;
+  host.hidden = false;
+  const rows = [...totals].sort(([, a], [, b]) => b.share - a.share || b.flops - a.flops || b.count - a.count);
+  const about = graphs.imported ? `before fusion; the share of the ${heatName} is estimated` : "";
+  host.append(el("div.head", {}, el("h2", {}, "Operators"), el("span.muted", {}, about)),
+    el("div.scroll", {}, el("table", {},
+      el("thead", {}, el("tr", {}, ...["operator", "nodes", "FLOPs", "share", ""].map((h, i) =>
+        el(i > 0 && i < 4 ? "th.plain.number" : "th.plain", {scope: "col"}, h)))),
+      el("tbody", {}, ...rows.map(([op, t]) => el("tr.leaf", {"data-op": op}, el("td", {}, op), el("td.number", {}, String(t.count)),
+        el("td.number", {}, t.flops ? format.count(t.flops) : ""),
+        el("td.number.share", {style: `--h:${Math.min(1, t.share)}`}, t.share ? format.percent(t.share) : ""),
+        el("td", {}, el("button", {type: "button", "aria-label": `Search op:${op}`,
+          onclick: () => search(op.includes(" ") ? op : `op:${op}`)}, "find"))))))));
 }
 
 function drawSweep(host) {

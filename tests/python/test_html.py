@@ -1,9 +1,11 @@
 """Pages of `tenon inspect --html` and `tenon profile --html`, in a real Chromium without a network."""
 
 import json
+import re
 import shutil
 import subprocess
 import time
+import xml.etree.ElementTree
 
 import pytest
 from selenium import webdriver
@@ -313,3 +315,169 @@ def test_names_in_a_model_are_text_not_markup(browser, tenon, exported_tiny, tmp
     page = Page(browser, target)
     assert "alert(2)" in page.one("#model").text
     assert page.count("img") == 0
+
+
+OPERATORS = ["layer_norm", "linear", "reshape", "permute", "matmul", "softmax", "matmul", "linear", "add", "gelu"]
+
+
+def deep_graph(layers, named):
+    """A chain of equal layers with shortcuts, as the page's JSON has it."""
+    nodes = []
+    for layer in range(layers):
+        for k, op in enumerate(OPERATORS):
+            name, before = f"%{len(nodes)}", nodes[-1]["outputs"][0]["name"] if nodes else "x"
+            inputs = [before] + ([nodes[-8]["outputs"][0]["name"]] if op == "add" else [])
+            module = f"encoder.layer.{layer}.{'attention' if k < 7 else 'mlp'}.{op}{k}" if named else ""
+            nodes.append({"op": op, "text": f"{name} = {op}({', '.join(inputs)})", "module": module, "source": "", "weights": [],
+                          "inputs": inputs, "flops": 1e6 * k, "fused": len(nodes),
+                          "outputs": [{"name": name, "type": "f32[1,8]", "origin": len(nodes)}]})
+    return {"inputs": [{"name": "x", "type": "f32[1,8]", "origin": -1}], "nodes": nodes, "results": [nodes[-1]["outputs"][0]["name"]]}
+
+
+def deep_data(layers, named=True):
+    graph = deep_graph(layers, named)
+    steps = [{"index": i, "name": n["text"], "op": n["op"], "kernel": "loop", "module": n["module"], "flops": n["flops"],
+              "bytes": 1000, "origins": [i], "live_bytes": 1000 + i % 7} for i, n in enumerate(graph["nodes"])]
+    return {"profile": None, "model": {
+        "tenon": "0", "flops": 1e9, "notes": [], "sizes": {}, "graphs": {"imported": graph, "fused": graph},
+        "plan": {"steps": steps, "arena_bytes": 1000}, "modules": [{"module": n["module"], "flops": n["flops"]} for n in graph["nodes"]],
+        "model": {"path": "a/deep.pt", "inputs": [{"name": "x", "type": "f32[1,8]"}], "outputs": [{"name": "out", "type": "f32[1,8]"}],
+                  "parameters": 10, "weight_bytes": 40}}}
+
+
+@pytest.fixture(scope="module")
+def deep_page(browser, tenon, tmp_path_factory):
+    """deep_page(LAYERS, NAMED): the page of this build with a graph that was made up."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    folder = tmp_path_factory.mktemp("deep")
+    value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4])
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [value("x")], [value("y")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), folder / "m.onnx")
+    subprocess.run([tenon, "inspect", folder / "m.onnx", "--html", folder / "m.html"], check=True, capture_output=True)
+    before, data, after = re.split(r'(?<=id="data">)(.*?)(?=</script>)', (folder / "m.html").read_text(), maxsplit=1, flags=re.DOTALL)
+
+    def write(layers, named=True):
+        target = folder / f"{layers}-{named}.html"
+        target.write_text(before + json.dumps(deep_data(layers, named)) + after)
+        return Page(browser, target)
+
+    return write
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["modules", "no modules"])
+def test_twenty_thousand_nodes_stay_usable(deep_page, named):
+    page = deep_page(2000, named)
+    shown = lambda: page.run("return panes.map(p => p.shown.nodes.length)")
+    assert max(shown()) < 700, "repeated layers are one box"
+    assert page.count("#steps tbody tr") == 500
+    page.search("op:softmax")
+    assert page.one("#found").text == "2000 + 2000 nodes"
+    assert page.count('.pane[data-graph="fused"] .node.found') >= 1
+    page.run("select(graphs.fused.nodes[12345])")
+    assert max(shown()) < 1500
+    assert page.run("return panes[1].boxOf(graphs.fused.nodes[12345]) === graphs.fused.nodes[12345]"), "it is opened up to the node"
+    assert page.count('.pane[data-graph="fused"] .node.on') == 1
+    assert page.count("#details button.fold") >= 1
+    page.one('#levels button[data-level="modules"]').click()
+    assert max(shown()) < 300
+    assert not page.one('#levels button[data-level="all"]').is_enabled()
+    page.check()
+
+
+def test_modules_and_layers_fold_and_open(deep_page):
+    page = deep_page(6)
+    everything = page.run("return graphs.fused.nodes.length")
+    level = lambda name: page.one(f'#levels button[data-level="{name}"]').click()
+    shown = lambda: page.run("return panes[1].shown.nodes.length")
+    titles = lambda: page.texts('.pane[data-graph="fused"] .node.fold .name')
+    assert shown() == everything  # a small graph is open
+    level("layers")
+    assert titles() == ["encoder.layer.0 … 5"] and shown() == 3
+    assert "6 times 10 nodes" in page.texts('.pane[data-graph="fused"] .node.fold .sub')[0]
+    page.run("select(panes[1].shown.nodes[1])")
+    page.one("#details button.fold").click()
+    assert titles() == [f"encoder.layer.{i}" for i in range(6)]
+    page.run("panes[1].open(panes[1].shown.nodes[1])")
+    assert titles()[:2] == ["encoder.layer.0.attention", "encoder.layer.0.mlp"]
+    page.run("select(panes[1].shown.nodes[1].nodes[0])")  # which opens it
+    assert page.one("#details h3").text == "layer_norm"
+    next(b for b in page.all("#details button.fold") if b.text == "Fold encoder.layer.0").click()
+    assert titles() == [f"encoder.layer.{i}" for i in range(6)]
+    level("all")
+    assert shown() == everything and titles() == []
+    page.check()
+
+
+def test_every_edge_of_a_folded_graph_leads_down(deep_page):
+    page = deep_page(40)
+    for name in ("modules", "layers", "all"):
+        page.one(f'#levels button[data-level="{name}"]').click()
+        assert page.run("return panes[1].shown.edges.filter(([a, b]) => panes[1].shown.nodes[a].y >= panes[1].shown.nodes[b].y)") == []
+        assert page.run("return panes[1].shown.boxOf.every(box => panes[1].shown.nodes[box.at] === box)")
+
+
+def test_search_by_operator_and_module(deep_page):
+    page = deep_page(12)
+    found = lambda text: (page.search(text), page.run("return panes[1].found.size"))[1]
+    assert found("op:soft") == 12
+    assert found("op:mat") == 24
+    assert found("module:encoder.layer.1") == 10  # and not layers 10 and 11
+    assert found("module:mlp") == 36
+    assert found("op:linear module:encoder.layer.3") == 2
+    assert found("layer.1") == 30  # anywhere
+    assert found("op:nothing") == 0
+    assert page.count("#steps tbody tr") == 0
+
+
+def test_totals_by_operator(deep_page):
+    page = deep_page(3)
+    rows = {row[0]: row[1:] for row in page.run(
+        "return [...document.querySelectorAll('#operators tbody tr')].map(r => [...r.cells].map(c => c.textContent))")}
+    assert rows["linear"][0] == "6" and rows["matmul"][0] == "6" and rows["softmax"][0] == "3"
+    assert rows["gelu"][1] == "27.0 M"
+    assert sum(float(row[2].rstrip("%") or 0) for row in rows.values()) == pytest.approx(100, abs=1)
+    page.one('#operators tr[data-op="softmax"] button').click()
+    assert page.one("#search").get_attribute("value") == "op:softmax"
+
+
+def test_a_drawing_is_saved_as_svg(deep_page):
+    page = deep_page(4)
+    text = page.run("return drawingText(panes[1])")
+    root = xml.etree.ElementTree.fromstring(text)
+    tag = lambda name: root.iter("{http://www.w3.org/2000/svg}" + name)
+    assert len(list(tag("path"))) == page.run("return panes[1].shown.edges.length")
+    assert len(list(tag("text"))) >= page.run("return panes[1].shown.nodes.length")
+    for word in ("var(", "color-mix", "class=", "oklab", "light-dark"):
+        assert word not in text
+    assert all(e.get("fill", "").startswith(("rgb(", "none")) for e in [*tag("rect"), *tag("text")])
+    assert "SVG" in page.texts(".zoom button")
+
+
+def test_lists_of_any_length_have_a_largest(deep_page):
+    """Spreading a list into Math.max ends near 100,000 elements."""
+    page = deep_page(1)
+    assert page.run("return largest(new Array(500000).fill(3))") == 3
+    drawn = page.run("""
+        const boxes = Array.from({length: 130000}, () => ({w: 10, h: 10}));
+        return layOut(boxes, []).h;""")
+    assert drawn == 10
+
+
+def test_a_phone_shows_all_of_it_without_overlaps(deep_page, browser):
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True})
+    try:
+        page = deep_page(3)
+        page.search("op:softmax module:encoder.layer.1")
+        assert page.run("return document.documentElement.scrollWidth <= innerWidth")
+        overlaps = page.run("""
+            const leaves = [...document.querySelectorAll("h1, h2, p, b, button, input, th, #found, .legend, dt, dd")]
+                .filter(e => e.offsetParent && (e.textContent.trim() || e.tagName === "INPUT") && !e.closest(".scroll, .pane"));
+            const boxes = leaves.map(e => ({e, r: e.getBoundingClientRect()}));
+            const hit = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+            return boxes.flatMap((a, i) => boxes.slice(i + 1).filter(b => !a.e.contains(b.e) && !b.e.contains(a.e) && hit(a.r, b.r))
+                .map(b => [a.e.outerHTML.slice(0, 60), b.e.outerHTML.slice(0, 60)]));""")
+        assert overlaps == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-DONE, DIFFERS, BAD_INPUT = 0, 1, 2
+DONE, DIFFERS, BAD_INPUT, ENVIRONMENT = 0, 1, 2, 4
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_onnxruntime(cli, run_alone, tmp_path):
     onnx = folder / "model.onnx"
     compare = ["verify", folder / "model.pt", "--against", "onnxruntime", "--source", onnx]
     assert "verified" in run_alone(*compare, code=DONE, TENON_PYTHON=sys.executable)
-    said = run_alone(*compare, code=BAD_INPUT, TENON_PYTHON="no-such-python")
+    said = run_alone(*compare, code=ENVIRONMENT, TENON_PYTHON="no-such-python")
     assert "error: ONNX Runtime gives no result: there is no program no-such-python (TENON_PYTHON)" in said
     assert "pip install onnxruntime" in said
     done = cli("verify", folder / "model.pt", "--against", "onnxruntime", code=BAD_INPUT)

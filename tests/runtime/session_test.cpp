@@ -272,7 +272,7 @@ TEST(Session, RefusesInputsThatDoNotFit) {
 }
 )"));
   const auto f = [](Index shape) { return Tensor::zeros(DType::f32, std::move(shape)); };
-  expect_refused(session, std::vector{f({2, 3})}, "1 inputs are given, the graph has 2");
+  expect_refused(session, std::vector{f({2, 3})}, "1 input is given, the graph has 2");
   expect_refused(session, std::vector{f({2, 3}), Tensor::zeros(DType::f64, {2, 4})}, "input y is f64[2,4]");
   expect_refused(session, std::vector{f({2, 4}), f({2, 4})}, "dim 1 is 4, not 3");
   expect_refused(session, std::vector{f({2, 3}), f({2, 5})}, "dim 1 is 5, not 4");

@@ -106,7 +106,7 @@ TEST(Evaluate, BindsSymbolsFromTheInputs) {
   EXPECT_EQ(message({tensor("f32[19,2] 0"), tensor("f32[9] 0")}), "N is 9, the graph allows 2 to 8");
   EXPECT_EQ(message({tensor("f64[5,2] 0"), tensor("f32[2] 0")}),
             "input x is f64[5,2], the graph expects f32[2*N+1,seq]");
-  EXPECT_EQ(message({tensor("f32[5,2] 0")}), "1 inputs are given, the graph has 2");
+  EXPECT_EQ(message({tensor("f32[5,2] 0")}), "1 input is given, the graph has 2");
 }
 
 TEST(Evaluate, ShowsEachNodeToTheObserver) {

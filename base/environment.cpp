@@ -1,0 +1,42 @@
+#include "base/environment.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace tenon {
+namespace {
+
+struct Lack {
+  int reason;
+  std::string_view hint;
+};
+
+constexpr std::string_view free_disk = "free some space, or write to another disk",
+                           free_memory = "close other programs, or use a machine with more memory",
+                           raise_files = "raise the limit of open files: ulimit -n 4096",
+                           check_disk = "the disk or its connection is broken: look into dmesg";
+
+constexpr std::array lacks = {
+    Lack{ENOSPC, free_disk},
+    Lack{EDQUOT, free_disk},
+    Lack{EFBIG, "raise the limit of a file's size: ulimit -f unlimited"},
+    Lack{ENOMEM, free_memory},
+    Lack{EAGAIN, "raise the limit of processes and threads: ulimit -u 4096"},
+    Lack{EMFILE, raise_files},
+    Lack{ENFILE, raise_files},
+    Lack{EIO, check_disk},
+    Lack{ENXIO, check_disk},
+    Lack{ENOSYS, "use a newer kernel"},
+};
+
+}  // namespace
+
+Error system_error(int reason, std::string_view what) {
+  const std::string message = fmt::format("{}: {}", what, std::strerror(reason));
+  for (const Lack& lack : lacks)
+    if (lack.reason == reason) return Error(message, environment_failed).hint(std::string(lack.hint));
+  return Error(message);
+}
+
+}  // namespace tenon

@@ -1,0 +1,21 @@
+// Failures of the machine rather than of what it is given: no space, no memory, a missing part or device.
+#pragma once
+#include <string_view>
+
+#include "base/error.h"
+
+namespace tenon {
+
+/// The exit code of these failures: the same command may succeed on another machine, or later.
+inline constexpr Exit environment_failed{4};
+
+template <class... Args>
+Error environment_error(fmt::format_string<Args...> text, Args&&... args) {
+  return Error(fmt::format(text, std::forward<Args>(args)...), environment_failed);
+}
+
+/// A system call failed with this errno: "the file cannot be written: No space left on device". A failure of
+/// the machine where it lacks space, memory, processes or open files, or a disk is broken; else bad input.
+Error system_error(int reason, std::string_view what);
+
+}  // namespace tenon

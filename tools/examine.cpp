@@ -1,0 +1,161 @@
+#include "tools/examine.h"
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/count.h"
+#include "base/environment.h"
+#include "base/temporary_path.h"
+#include "base/version.h"
+#include "converter/process.h"
+#include "converter/tenon_torch.h"
+#include "ir/evaluate.h"
+#include "ir/parse.h"
+#include "kernels/cpu/isa.h"
+#include "runtime/compare.h"
+#include "runtime/inputs.h"
+#include "runtime/roofline.h"
+#include "runtime/session.h"
+#include "verify/python.h"
+
+namespace tenon::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using Seconds = std::chrono::seconds;
+constexpr double gib = 1 << 30;
+
+struct Finding {
+  std::string found, remedy = {};
+};
+
+// A small graph through planning and kernels, against the reference.
+Finding kernels() {
+  const std::shared_ptr<const Graph> graph = parse(R"(graph self_test(%x: f32[N,64], %w: f32[64,48]) {
+  %1 = matmul(%x, %w) : f32[N,48]
+  %2 = gelu(%1) : f32[N,48]
+  %3 = softmax(%2, axis=1) : f32[N,48]
+  return %3
+}
+)");
+  const std::vector<Tensor> inputs = input_values(*graph, {}, 0, {{"N", 7}});
+  const Difference d = compare(Session(graph).run(inputs)[0], evaluate(*graph, inputs)[0]);
+  if (d.within(1e-5)) return {"equal the reference"};
+  return {d.str(), "results of this machine are wrong: please report it with this table"};
+}
+
+Finding instruction_sets() {
+  std::vector<std::string_view> names;
+  for (const cpu::Isa isa : cpu::runnable_isas()) names.push_back(cpu::name(isa));
+  return {fmt::format("{} (of {})", cpu::name(cpu::isa()), fmt::join(names, ", "))};
+}
+
+Finding threads() {
+  const auto cores = std::max(1U, std::thread::hardware_concurrency());
+  std::jthread([] {}).join();  // throws where the limit of processes is reached
+  return {fmt::format("{} (--threads)", counted(cores, "core"))};
+}
+
+Finding memory() {
+  std::ifstream info("/proc/meminfo");
+  double available = 0;
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("MemAvailable:")) available = std::strtod(line.c_str() + 13, nullptr) * 1024;
+  const double all =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  const std::string found = fmt::format("{:.1f} GiB, {:.1f} of them available", all / gib, available / gib);
+  const bool enough = available == 0 || available >= gib / 2;
+  return {found, enough ? "" : "close other programs: ResNet-50 alone takes 0.5 GiB"};
+}
+
+// A folder to write to: a file is made and removed in it.
+Finding folder(const fs::path& path, const char* remedy) {
+  constexpr double least = 200 << 20;
+  const TemporaryFolder probe(path);
+  const double space = static_cast<double>(fs::space(path).available);
+  const std::string found = fmt::format("{}, {:.1f} GiB free", path.string(), space / gib);
+  return {found, space >= least ? "" : remedy};
+}
+
+Finding temporary_files() {
+  constexpr const char* remedy = "name another folder: TMPDIR=/var/tmp";
+  std::error_code failed;
+  const fs::path path = fs::temp_directory_path(failed);
+  if (failed) return {"TMPDIR names no folder", remedy};
+  return folder(path, remedy);
+}
+
+Finding working_folder() { return folder(fs::current_path(), "free some space, or work in another folder"); }
+
+struct Answer {
+  int code = 0;
+  std::string text;  // what it printed; of a program that failed what it complained of
+};
+
+Answer answer_of(const fs::path& program, const std::vector<std::string>& arguments) {
+  constexpr std::size_t most = 1 << 16;
+  const auto deadline = ChildProcess::Clock::now() + Seconds(60);
+  ChildProcess child(program, arguments);
+  Answer answer;
+  child.read_all(answer.text, most, deadline);
+  const ChildProcess::Status status = child.wait(deadline);
+  answer.code = status.crashed ? -1 : status.code;
+  if (answer.code != 0) answer.text = child.complaints();
+  answer.text = answer.text.substr(0, answer.text.find('\n'));
+  return answer;
+}
+
+Finding libtorch() {
+  const fs::path program = find_tenon_torch();
+  const Answer answer = answer_of(program, {"--help"});
+  if (answer.code == 0) return {program.string()};
+  return {fmt::format("{} does not start: {}", program.string(), answer.text),
+          "install the libraries that it names, or build it again"};
+}
+
+Finding onnxruntime() {
+  const OnnxRuntimeFound found = find_onnxruntime();
+  return {found.what, found.ok ? "" : "pip install onnxruntime, or TENON_PYTHON=PYTHON with one that has it"};
+}
+
+// What the process of LibTorch is locked in with.
+Finding sandbox() {
+  const KernelGuards guards = kernel_guards();
+  return {describe(guards), guards.missing().empty() ? "" : "read .pt files of others on a newer kernel"};
+}
+
+template <class F>
+Part part(const char* name, F&& look) {
+  try {
+    Finding f = look();
+    return {name, std::move(f.found), std::move(f.remedy)};
+  } catch (const Error& e) {
+    return {name, e.where().empty() ? e.message() : e.where() + ": " + e.message(),
+            e.hint().empty() ? "see the message" : e.hint()};
+  } catch (const std::exception& e) { return {name, e.what(), "see the message"}; }
+}
+
+}  // namespace
+
+std::vector<Part> examine() {
+  return {
+      part("version", [] { return Finding{std::string(version())}; }),
+      part("cpu", [] { return Finding{cpu_name()}; }),
+      part("instruction set", instruction_sets),
+      part("threads", threads),
+      part("memory", memory),
+      part("working folder", working_folder),
+      part("temporary files", temporary_files),
+      part("kernels", kernels),
+      part("LibTorch", libtorch),
+      part("ONNX Runtime", onnxruntime),
+      part("sandbox", sandbox),
+  };
+}
+
+}  // namespace tenon::tools

@@ -1,0 +1,28 @@
+// What the words of the command line mean where CLI11 leaves it open, and what is wrong with them.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace tenon::tools {
+
+/// "--update folder" is "--update=all folder" where a value is optional and the next word is none of its
+/// choices. `words` are those behind the program's name.
+std::vector<std::string> with_values(const CLI::App&, std::vector<std::string> words);
+
+/// What CLI11 refused, as one sentence with what was perhaps meant.
+Error usage_error(const CLI::App&, const CLI::ParseError&, const std::vector<std::string>& words);
+
+/// The verb of the name. Throws Error with the nearest one, and what options and files given in its place
+/// mean.
+const CLI::App& verb_named(const CLI::App&, const std::string& word);
+
+/// --help: options as `tenon manual` has them.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option*) const override;
+};
+
+}  // namespace tenon::tools
