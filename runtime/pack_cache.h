@@ -8,19 +8,23 @@
 
 namespace tenon {
 
-/// Identified by the weight's first byte and a text that says everything else the packed form depends on.
+/// Identified by what the packed bytes are made of: the view of the weight (its first byte, dtype, sizes and
+/// strides) and a text that names the form with all its parameters.
 class PackCache {
  public:
-  /// The packed floats, made by fill(target) when they are not there yet. Safe from several threads.
+  /// The packed floats, made by fill(weight, target) when they are not there yet; fill depends on nothing but
+  /// the weight and what the form says. Safe from several threads.
   Tensor get(const Tensor& weight, const std::string& form, std::int64_t floats,
-             FunctionRef<void(float* target)> fill);
+             FunctionRef<void(const Tensor& weight, float* target)> fill);
   std::size_t bytes() const;
   /// Time spent making packed forms.
   double packing_ms() const;
 
  private:
   struct Key {
-    const std::byte* weight;
+    const std::byte* first;
+    DType dtype;
+    Index sizes, strides;
     std::string form;
     auto operator<=>(const Key&) const = default;
   };

@@ -76,6 +76,7 @@ void run_layer(benchmark::State& state, const Layer& layer, ConvAlgorithm algori
   const ConvRun run{.in = in.data(),
                     .in_stride = s.Cin,
                     .packed = packed.data(),
+                    .weights = weights.data(),
                     .out = out.data(),
                     .out_stride = s.Cout,
                     .epilogue = {.bias = bias.data(),

@@ -72,6 +72,30 @@ ConvAlgorithm choose_conv(const ConvShape& s, int) {
   return gain6 > gain4 && !few_pixels ? ConvAlgorithm::winograd6 : ConvAlgorithm::winograd4;
 }
 
+ConvShape packing_shape(const ConvShape& s) {
+  const auto erased = [](const ConvAxis& a) {
+    return ConvAxis{.in = (a.kernel - 1) * a.dilation + 1,
+                    .kernel = a.kernel,
+                    .stride = a.stride,
+                    .dilation = a.dilation};
+  };
+  ConvShape shape = s;
+  shape.N = 1;
+  for (ConvAxis* axis : {&shape.d, &shape.h, &shape.w}) *axis = erased(*axis);
+  return shape;
+}
+
+bool conv_reads_weights(const ConvShape& s, ConvAlgorithm algorithm) {
+  switch (algorithm) {
+    case ConvAlgorithm::gemm: return conv_gemm_merges_groups(s);
+    case ConvAlgorithm::winograd4:
+    case ConvAlgorithm::winograd6: return true;
+    case ConvAlgorithm::depthwise:
+    case ConvAlgorithm::transposed: return false;
+  }
+  return false;
+}
+
 long conv_packed_size(const ConvShape& s, ConvAlgorithm algorithm) {
   switch (algorithm) {
     case ConvAlgorithm::gemm: return conv_gemm_packed_size(s);

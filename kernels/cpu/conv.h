@@ -66,6 +66,9 @@ bool conv_supports(const ConvShape& shape, ConvAlgorithm algorithm);
 /// The algorithm expected to be fastest.
 ConvAlgorithm choose_conv(const ConvShape& shape, int threads);
 
+/// The shape as far as packed weights depend on it: batch, sizes of the image and padding are erased. Shapes
+/// that are equal here share packed weights.
+ConvShape packing_shape(const ConvShape& shape);
 /// Floats that pack_conv writes. Packed weights are for the ISA they were packed under.
 long conv_packed_size(const ConvShape& shape, ConvAlgorithm algorithm);
 void pack_conv(const ConvShape& shape, ConvAlgorithm algorithm, const float* weights, float* packed,
@@ -78,11 +81,16 @@ struct ConvRun {
   const float* in = nullptr;
   long in_stride = 0;  // floats between pixels: Cin, or more if the input is a slice of a wider buffer
   const float* packed = nullptr;
+  const float* weights = nullptr;  // as pack_conv took them; read where conv_reads_weights says so
   float* out = nullptr;
   long out_stride = 0;
   Epilogue epilogue = {};  // columns are output channels, rows are output pixels
+  long first_row = 0;      // what the epilogue's hook is told for the first pixel
   float* scratch = nullptr;
 };
+/// Whether a run may need ConvRun::weights: where the packed form would spread a NaN or an infinity of the
+/// input over outputs that do not read it, those outputs are computed from the weights themselves.
+bool conv_reads_weights(const ConvShape& shape, ConvAlgorithm algorithm);
 /// `out` may overlap neither `in` nor `packed`; it may be the residual.
 void conv(const ConvShape& shape, ConvAlgorithm algorithm, const ConvRun& run, ThreadPool& pool);
 

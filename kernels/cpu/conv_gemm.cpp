@@ -3,6 +3,8 @@
 #include "kernels/cpu/conv_gemm.h"
 
 #include <algorithm>
+#include <atomic>
+#include <vector>
 
 #include "base/error.h"
 #include "kernels/cpu/conv_halo.h"
@@ -12,17 +14,17 @@
 namespace tenon::cpu {
 namespace {
 
-// Groups narrower than a column panel are merged: several of them make one product with block-diagonal
-// weights. That costs nothing (the panel's lanes would be empty) and saves products.
+// Groups narrower than a column panel are merged. That costs nothing (the panel's lanes would be empty) and
+// saves products.
 struct Groups {
   long merged;  // original groups in one product
   long count;   // products
   long in;      // channels of one product
   long out;
 
-  explicit Groups(const ConvShape& s) {
+  Groups(const ConvShape& s, Merge merge) {
     const long out_each = s.Cout / s.groups;
-    merged = std::clamp(row_gemm_tile().cols / out_each, 1L, s.groups);
+    merged = merge == Merge::no ? 1 : std::clamp(row_gemm_tile().cols / out_each, 1L, s.groups);
     while (s.groups % merged != 0) merged--;
     count = s.groups / merged;
     in = s.Cin / s.groups * merged;
@@ -72,13 +74,15 @@ long packed_group_size(const ConvShape& s, const Groups& g) {
 
 }  // namespace
 
-long conv_gemm_packed_size(const ConvShape& s) {
-  const Groups g(s);
+bool conv_gemm_merges_groups(const ConvShape& s) { return Groups(s, Merge::yes).merged > 1; }
+
+long conv_gemm_packed_size(const ConvShape& s, Merge merge) {
+  const Groups g(s, merge);
   return g.count * packed_group_size(s, g);
 }
 
-void pack_conv_gemm(const ConvShape& s, const float* weights, float* packed, ThreadPool& pool) {
-  const Groups groups(s);
+void pack_conv_gemm(const ConvShape& s, const float* weights, float* packed, ThreadPool& pool, Merge merge) {
+  const Groups groups(s, merge);
   const long taps = s.taps();
   const long in_each = s.Cin / s.groups;
   const long out_each = s.Cout / s.groups;
@@ -107,56 +111,77 @@ long conv_gemm_scratch_size(const ConvShape& s) {
   return halo_of(s, std::min(s.N, images_per_pass(s))).size();
 }
 
-void conv_gemm(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
-  TENON_CHECK(s.taps() <= max_conv_taps);
-  const Groups groups(s);
+namespace {
+
+// `images` images from image n on, whose padded copy is `view`.
+void run_images(const ConvShape& s, const ConvRun& run, const Groups& groups, const ImageView& view, long n,
+                long images, ThreadPool& pool) {
   const bool flat = s.d.trivial();
+  const Runs runs(s, groups, view);
+  const long first_pixel = n * s.out_pixels();
+  RowGemm g;
+  g.rows = images * s.out_pixels();
+  g.cols = groups.out;
+  if (reads_pixels_in_order(s, halo_of(s, 1))) {
+    g.a_rows.x_stride = view.pixel_stride;
+  } else {
+    g.a_rows = {.width = s.out(s.w),
+                .height = s.out(s.h),
+                .x_stride = s.w.stride * view.pixel_stride,
+                .y_stride = s.h.stride * view.row_stride,
+                .n_stride = (flat ? 1 : s.d.stride) * view.plane_stride};
+  }
+  g.runs = runs.count;
+  g.run_offsets = runs.offsets;
+  g.run_length = runs.length;
+  g.b_row_stride = row_gemm_tile().cols;
+  g.b_panel_stride = g.depth() * g.b_row_stride;
+  g.c_stride = run.out_stride;
+  g.c_rows.x_stride = 1;
+  g.hook_row = run.first_row + first_pixel;
+  const auto run_group = [&](long i) {
+    RowGemm one = g;
+    const long channel = i * groups.out;
+    one.a = view.data + i * groups.in;
+    one.b = run.packed + i * packed_group_size(s, groups);
+    one.c = run.out + first_pixel * run.out_stride + channel;
+    one.epilogue = run.epilogue;
+    if (one.epilogue.bias) one.epilogue.bias += channel;
+    if (one.epilogue.residual) one.epilogue.residual += first_pixel * run.epilogue.residual_stride + channel;
+    one.hook_col = channel;
+    run_row_gemm(one, pool);
+  };
+  if (groups.count >= pool.threads()) {
+    pool.parallel_for(groups.count, [&](long i, int) { run_group(i); });
+  } else {
+    for (long i = 0; i < groups.count; i++) run_group(i);
+  }
+}
+
+}  // namespace
+
+void conv_gemm(const ConvShape& s, const ConvRun& run, ThreadPool& pool, Merge merge) {
+  TENON_CHECK(s.taps() <= max_conv_taps);
+  const Groups groups(s, merge), alone(s, Merge::no);
   const bool in_order = reads_pixels_in_order(s, halo_of(s, 1));
   const long step = in_order ? s.N : std::min(s.N, images_per_pass(s));
+  std::vector<float> packed_alone;
   for (long n = 0; n < s.N; n += step) {
     const long images = std::min(step, s.N - n);
+    std::atomic<bool> finite = true;
     const ImageView view = with_halo(halo_of(s, images), run.in + n * s.in_pixels() * run.in_stride,
-                                     run.in_stride, run.scratch, pool);
-    const Runs runs(s, groups, view);
-    const long first_pixel = n * s.out_pixels();
-    RowGemm g;
-    g.rows = images * s.out_pixels();
-    g.cols = groups.out;
-    if (in_order) {
-      g.a_rows.x_stride = view.pixel_stride;
-    } else {
-      g.a_rows = {.width = s.out(s.w),
-                  .height = s.out(s.h),
-                  .x_stride = s.w.stride * view.pixel_stride,
-                  .y_stride = s.h.stride * view.row_stride,
-                  .n_stride = (flat ? 1 : s.d.stride) * view.plane_stride};
+                                     run.in_stride, run.scratch, pool, groups.merged > 1 ? &finite : nullptr);
+    if (finite) {
+      run_images(s, run, groups, view, n, images, pool);
+      continue;
     }
-    g.runs = runs.count;
-    g.run_offsets = runs.offsets;
-    g.run_length = runs.length;
-    g.b_row_stride = row_gemm_tile().cols;
-    g.b_panel_stride = g.depth() * g.b_row_stride;
-    g.c_stride = run.out_stride;
-    g.c_rows.x_stride = 1;
-    g.hook_row = first_pixel;
-    const auto run_group = [&](long i) {
-      RowGemm one = g;
-      const long channel = i * groups.out;
-      one.a = view.data + i * groups.in;
-      one.b = run.packed + i * packed_group_size(s, groups);
-      one.c = run.out + first_pixel * run.out_stride + channel;
-      one.epilogue = run.epilogue;
-      if (one.epilogue.bias) one.epilogue.bias += channel;
-      if (one.epilogue.residual)
-        one.epilogue.residual += first_pixel * run.epilogue.residual_stride + channel;
-      one.hook_col = channel;
-      run_row_gemm(one, pool);
-    };
-    if (groups.count >= pool.threads()) {
-      pool.parallel_for(groups.count, [&](long i, int) { run_group(i); });
-    } else {
-      for (long i = 0; i < groups.count; i++) run_group(i);
+    if (packed_alone.empty()) {
+      packed_alone.resize(static_cast<std::size_t>(conv_gemm_packed_size(s, Merge::no)));
+      pack_conv_gemm(s, run.weights, packed_alone.data(), pool, Merge::no);
     }
+    ConvRun group_by_group = run;
+    group_by_group.packed = packed_alone.data();
+    run_images(s, group_by_group, alone, view, n, images, pool);
   }
 }
 

@@ -2,6 +2,8 @@
 #include "kernels/cpu/conv_halo.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 namespace tenon::cpu {
 
@@ -11,8 +13,45 @@ long Halo::row_stride() const {
   return floats % 1024 == 0 ? floats + 16 : floats;
 }
 
-ImageView with_halo(const Halo& halo, const float* in, long in_stride, float* scratch, ThreadPool& pool) {
-  if (halo.empty()) return {in, in_stride, halo.width * in_stride, halo.height * halo.width * in_stride};
+namespace {
+
+bool all_finite(const float* values, long count) {
+  std::uint32_t sum = 0;  // without a branch: the loop becomes vectors
+  for (long i = 0; i < count; i++) {
+    const std::uint32_t exponent = std::bit_cast<std::uint32_t>(values[i]) & 0x7f800000u;
+    sum |= exponent == 0x7f800000u ? 1u : 0u;
+  }
+  return sum == 0;
+}
+
+// body(begin, end) for chunks of rows, on the threads.
+template <class Body>
+void each_chunk(long rows, long floats_per_row, ThreadPool& pool, Body body) {
+  constexpr long floats_per_chunk = 32768;
+  const long rows_per_chunk = std::max(1L, floats_per_chunk / std::max(1L, floats_per_row));
+  pool.parallel_for((rows + rows_per_chunk - 1) / rows_per_chunk, [&](long chunk, int) {
+    body(chunk * rows_per_chunk, std::min(rows, (chunk + 1) * rows_per_chunk));
+  });
+}
+
+}  // namespace
+
+ImageView with_halo(const Halo& halo, const float* in, long in_stride, float* scratch, ThreadPool& pool,
+                    std::atomic<bool>* finite) {
+  const auto test = [&](const float* values, long count) {
+    if (!all_finite(values, count)) finite->store(false, std::memory_order_relaxed);
+  };
+  if (halo.empty()) {
+    if (finite) {
+      const bool dense = in_stride == halo.channels;
+      const long pixels = halo.planes * halo.height * halo.width;
+      each_chunk(pixels, halo.channels, pool, [&](long begin, long end) {
+        if (dense) return test(in + begin * in_stride, (end - begin) * in_stride);
+        for (long i = begin; i < end; i++) test(in + i * in_stride, halo.channels);
+      });
+    }
+    return {in, in_stride, halo.width * in_stride, halo.height * halo.width * in_stride};
+  }
   const long rows = halo.h.before + halo.height + halo.h.after;
   const long planes = halo.d.before + halo.planes + halo.d.after;
   const long row_stride = halo.row_stride();
@@ -33,14 +72,11 @@ ImageView with_halo(const Halo& halo, const float* in, long in_stride, float* sc
         inner = std::copy_n(source + x * in_stride, halo.channels, inner);
       }
     }
+    if (finite) test(inner - halo.width * halo.channels, halo.width * halo.channels);
     std::fill_n(inner, halo.w.after * halo.channels, 0.0f);
   };
-  constexpr long floats_per_chunk = 32768;
-  const long rows_per_chunk = std::max(1L, floats_per_chunk / row_stride);
-  const long all_rows = planes * rows;
-  pool.parallel_for((all_rows + rows_per_chunk - 1) / rows_per_chunk, [&](long chunk, int) {
-    const long end = std::min(all_rows, (chunk + 1) * rows_per_chunk);
-    for (long i = chunk * rows_per_chunk; i < end; i++) copy_row(i);
+  each_chunk(planes * rows, row_stride, pool, [&](long begin, long end) {
+    for (long i = begin; i < end; i++) copy_row(i);
   });
   return {scratch, halo.channels, row_stride, halo.plane_stride()};
 }

@@ -1,5 +1,7 @@
 // Zero-padded copies of images, so that every tap of a convolution reads plain memory.
 #pragma once
+#include <atomic>
+
 #include "kernels/cpu/conv.h"
 
 namespace tenon::cpu {
@@ -35,7 +37,9 @@ struct Halo {
   long size() const { return empty() ? 0 : (d.before + planes + d.after) * plane_stride(); }
 };
 
-/// The padded image: `in` itself where there is nothing to pad, else a copy in `scratch`.
-ImageView with_halo(const Halo& halo, const float* in, long in_stride, float* scratch, ThreadPool& pool);
+/// The padded image: `in` itself where there is nothing to pad, else a copy in `scratch`. `finite` becomes
+/// false where the image holds a NaN or an infinity; null: not asked.
+ImageView with_halo(const Halo& halo, const float* in, long in_stride, float* scratch, ThreadPool& pool,
+                    std::atomic<bool>* finite = nullptr);
 
 }  // namespace tenon::cpu

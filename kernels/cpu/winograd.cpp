@@ -25,21 +25,6 @@ TENON_INLINE void put(float* p, vf v, int lanes) {
   }
 }
 
-// Where a tile lies in the output image.
-struct TilePlace {
-  long image;
-  long y;
-  long x;
-
-  TilePlace(const ConvShape& s, long tile, long index) {
-    const long across = (s.out(s.w) + tile - 1) / tile;
-    const long down = (s.out(s.h) + tile - 1) / tile;
-    image = index / (across * down);
-    y = index / across % down * tile;
-    x = index % across * tile;
-  }
-};
-
 // Reads (tile + 2)^2 pixels: rows [y_begin, y_end) and columns [x_begin, x_end) of them lie inside the image.
 struct Patch {
   const float* origin;  // may lie outside the image
@@ -51,8 +36,10 @@ struct Patch {
   int x_end;
 };
 
+// Returns 0 in each lane, and NaN where the patch holds a NaN or an infinity, or the transform overflows:
+// rows 0 and n - 1 of B^T together read every pixel.
 template <int Tile, bool Inside, bool Whole>
-TENON_INLINE void transform_patch(const Patch& p, long c, int lanes, float* out, long point_stride) {
+TENON_INLINE vf transform_patch(const Patch& p, long c, int lanes, float* out, long point_stride) {
   using Transform = WinogradTransform<Tile>;
   constexpr int n = Transform::points;
   vf columns[n][n];
@@ -72,6 +59,7 @@ TENON_INLINE void transform_patch(const Patch& p, long c, int lanes, float* out,
     TENON_UNROLL
     for (int y = 0; y < n; y++) columns[y][x] = d[y];
   }
+  vf spoiled{};
   for (int y = 0; y < n; y++) {
     vf d[n];
     TENON_UNROLL
@@ -79,16 +67,22 @@ TENON_INLINE void transform_patch(const Patch& p, long c, int lanes, float* out,
     Transform::input(d);
     TENON_UNROLL
     for (int x = 0; x < n; x++) store(out + (y * n + x) * point_stride + c, d[x]);
+    if (y == 0 || y == n - 1) spoiled += d[0] * 0.0f + d[n - 1] * 0.0f;
   }
+  return spoiled;
 }
 
+// Whether a value of the patch is not finite.
 template <int Tile, bool Inside>
-void transform_channels(const Patch& p, long channels, float* out, long point_stride) {
+bool transform_channels(const Patch& p, long channels, float* out, long point_stride) {
+  vf spoiled{};
   long c = 0;
-  for (; c + VL <= channels; c += VL) transform_patch<Tile, Inside, true>(p, c, VL, out, point_stride);
+  for (; c + VL <= channels; c += VL)
+    spoiled += transform_patch<Tile, Inside, true>(p, c, VL, out, point_stride);
   if (c < channels) {
-    transform_patch<Tile, Inside, false>(p, c, static_cast<int>(channels - c), out, point_stride);
+    spoiled += transform_patch<Tile, Inside, false>(p, c, static_cast<int>(channels - c), out, point_stride);
   }
+  return hsum(spoiled) != 0.0f;
 }
 
 template <int Tile>
@@ -109,11 +103,8 @@ void input(const WinogradBlock& b, WinogradRange tiles) {
                       .x_end = static_cast<int>(smaller(n, s.w.in - x))};
     float* out = b.transformed_in + t * b.in_tile_stride;
     const bool inside = patch.y_begin == 0 && patch.x_begin == 0 && patch.y_end == n && patch.x_end == n;
-    if (inside) {
-      transform_channels<Tile, true>(patch, s.Cin, out, b.in_point_stride);
-    } else {
-      transform_channels<Tile, false>(patch, s.Cin, out, b.in_point_stride);
-    }
+    b.spoiled[t] = inside ? transform_channels<Tile, true>(patch, s.Cin, out, b.in_point_stride)
+                          : transform_channels<Tile, false>(patch, s.Cin, out, b.in_point_stride);
   }
 }
 
@@ -204,6 +195,7 @@ void output(const WinogradBlock& b, WinogradRange tiles) {
   const long height = s.out(s.h);
   const long width = s.out(s.w);
   for (long t = tiles.begin; t < tiles.end; t++) {
+    if (b.spoiled[t]) continue;
     const TilePlace place(s, Tile, b.first_tile + t);
     const long pixel = (place.image * height + place.y) * width + place.x;
     const Target target{.out = b.run->out + pixel * b.run->out_stride,

@@ -6,6 +6,21 @@
 
 namespace tenon::cpu {
 
+/// Where a tile lies in the output image.
+struct TilePlace {
+  long image;
+  long y;
+  long x;
+
+  TilePlace(const ConvShape& s, long tile, long index) {
+    const long across = (s.out(s.w) + tile - 1) / tile;
+    const long down = (s.out(s.h) + tile - 1) / tile;
+    image = index / (across * down);
+    y = index / across % down * tile;
+    x = index % across * tile;
+  }
+};
+
 /// A block of consecutive tiles (counted over batch, tile rows, tile columns) and where its transforms lie.
 struct WinogradBlock {
   const ConvShape* shape;
@@ -20,6 +35,9 @@ struct WinogradBlock {
   float* products;
   long out_tile_stride;
   long out_point_stride;
+  // By tile: its patch holds what is not finite, which the transforms would spread over the whole tile. It is
+  // left out of the image (SpoiledTiles).
+  bool* spoiled;
 };
 
 struct WinogradRange {

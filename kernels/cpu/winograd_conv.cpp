@@ -1,7 +1,10 @@
 // Winograd convolution on the threads of a pool: whole blocks of tiles side by side, or the steps of one
 // block.
 #include <algorithm>
+#include <mutex>
+#include <vector>
 
+#include "kernels/cpu/conv_gemm.h"
 #include "kernels/cpu/row_gemm.h"
 #include "kernels/cpu/winograd.h"
 
@@ -9,6 +12,8 @@ namespace tenon::cpu {
 namespace {
 
 long cut(long whole, long pieces) { return (whole + pieces - 1) / pieces; }
+
+constexpr long widest_vector = 16;
 
 struct Geometry {
   long points;
@@ -21,7 +26,6 @@ struct Geometry {
   long out_point_stride;
 
   Geometry(const ConvShape& s, long tile) {
-    constexpr long widest_vector = 16;
     const long panel = row_gemm_tile().cols;
     points = (tile + 2) * (tile + 2);
     panels = cut(s.Cout, panel);
@@ -33,9 +37,66 @@ struct Geometry {
     out_point_stride = block_tiles * out_tile_stride + 16;
   }
   long blocks() const { return cut(tiles, block_tiles); }
-  long scratch() const { return points * (in_point_stride + out_point_stride); }
+  long transforms() const { return points * (in_point_stride + out_point_stride); }
+  long scratch() const { return transforms() + cut(block_tiles, widest_vector) * widest_vector; }
   // Enough blocks that every thread takes whole ones.
   bool blocks_in_parallel(int threads) const { return threads > 1 && blocks() >= 2 * threads; }
+};
+
+// Computes the tiles that the transforms would spoil as products of their pixels, row by row.
+class SpoiledTiles {
+ public:
+  SpoiledTiles(const ConvShape& s, const ConvRun& run, ThreadPool& pool) : s_(s), run_(run), pool_(pool) {}
+
+  void compute(const WinogradBlock& b) {
+    for (long t = 0; t < b.tiles; t++)
+      if (b.spoiled[t]) compute(TilePlace(s_, b.tile, b.first_tile + t), b.tile);
+  }
+
+ private:
+  void compute(const TilePlace& place, long tile) {
+    std::call_once(packed_once_, [&] {
+      packed_.resize(static_cast<std::size_t>(conv_gemm_packed_size(s_)));
+      pack_conv_gemm(s_, run_.weights, packed_.data(), pool_);
+    });
+    const long cols = std::min(tile, s_.out(s_.w) - place.x);
+    ConvShape row{.Cin = s_.Cin, .Cout = s_.Cout};
+    row.h = {.in = 3, .kernel = 3};
+    row.w = {.in = cols + 2, .kernel = 3};
+    std::vector<float> patch(static_cast<std::size_t>(3 * row.w.in * s_.Cin));
+    for (long y = place.y; y < std::min(place.y + tile, s_.out(s_.h)); y++) {
+      const long pixel = (place.image * s_.out(s_.h) + y) * s_.out(s_.w) + place.x;
+      copy_pixels(place.image, y - s_.h.pad_before, place.x - s_.w.pad_before, row.w.in, patch.data());
+      ConvRun run = run_;
+      run.in = patch.data();
+      run.in_stride = s_.Cin;
+      run.packed = packed_.data();
+      run.out += pixel * run.out_stride;
+      if (run.epilogue.residual) run.epilogue.residual += pixel * run.epilogue.residual_stride;
+      run.first_row += pixel;
+      conv_gemm(row, run, pool_);
+    }
+  }
+
+  // The 3 x width pixels from (top, left) on, which a row of outputs reads; zero outside the image.
+  void copy_pixels(long image, long top, long left, long width, float* to) const {
+    for (long i = 0; i < 3 * width; i++, to += s_.Cin) {
+      const long y = top + i / width;
+      const long x = left + i % width;
+      if (y < 0 || y >= s_.h.in || x < 0 || x >= s_.w.in) {
+        std::fill_n(to, s_.Cin, 0.0f);
+      } else {
+        const long pixel = (image * s_.h.in + y) * s_.w.in + x;
+        std::copy_n(run_.in + pixel * run_.in_stride, s_.Cin, to);
+      }
+    }
+  }
+
+  const ConvShape& s_;
+  const ConvRun& run_;
+  ThreadPool& pool_;
+  std::once_flag packed_once_;
+  std::vector<float> packed_;
 };
 
 }  // namespace
@@ -65,6 +126,7 @@ long winograd_scratch_size(const ConvShape& s, long tile, int threads) {
 
 void conv_winograd(const ConvShape& s, long tile, const ConvRun& run, ThreadPool& pool) {
   const Geometry g(s, tile);
+  SpoiledTiles spoiled(s, run, pool);
   const auto block_at = [&](long i, float* scratch) {
     return WinogradBlock{.shape = &s,
                          .run = &run,
@@ -76,7 +138,8 @@ void conv_winograd(const ConvShape& s, long tile, const ConvRun& run, ThreadPool
                          .in_point_stride = g.in_point_stride,
                          .products = scratch + g.points * g.in_point_stride,
                          .out_tile_stride = g.out_tile_stride,
-                         .out_point_stride = g.out_point_stride};
+                         .out_point_stride = g.out_point_stride,
+                         .spoiled = reinterpret_cast<bool*>(scratch + g.transforms())};
   };
   if (g.blocks_in_parallel(pool.threads())) {
     pool.parallel_for(g.blocks(), [&](long i, int worker) {
@@ -84,6 +147,7 @@ void conv_winograd(const ConvShape& s, long tile, const ConvRun& run, ThreadPool
       winograd_input(b, {0, b.tiles});
       winograd_multiply(b, {0, g.points * g.panels});
       winograd_output(b, {0, b.tiles});
+      spoiled.compute(b);
     });
     return;
   }
@@ -99,6 +163,7 @@ void conv_winograd(const ConvShape& s, long tile, const ConvRun& run, ThreadPool
     share(b.tiles, [&](WinogradRange tiles) { winograd_input(b, tiles); });
     share(g.points * g.panels, [&](WinogradRange products) { winograd_multiply(b, products); });
     share(b.tiles, [&](WinogradRange tiles) { winograd_output(b, tiles); });
+    spoiled.compute(b);
   }
 }
 

@@ -1,6 +1,8 @@
 // Convolutions and transposed convolutions in f32 with constant weights.
 #include "kernels/cpu/conv.h"
 
+#include <algorithm>
+
 #include "ir/ops/conv.h"
 #include "runtime/steps/epilogue.h"
 #include "runtime/steps/makers.h"
@@ -18,6 +20,7 @@ class ConvStep : public Step {
     const cpu::ConvRun run{.in = frame.at<const float>(in),
                            .in_stride = in_stride,
                            .packed = frame.at<const float>(packed),
+                           .weights = weights ? frame.at<const float>(*weights) : nullptr,
                            .out = frame.at<float>(out),
                            .out_stride = out_stride,
                            .epilogue = epilogue_.bind(frame, running),
@@ -26,6 +29,7 @@ class ConvStep : public Step {
   }
 
   Address in, packed, out;
+  std::optional<Address> weights;
   long in_stride = 0, out_stride = 0;
 
  private:
@@ -66,6 +70,32 @@ cpu::ConvShape shape_of(const T& op, const Index& x, const Index& weight) {
   return shape;
 }
 
+std::string form_of(const cpu::ConvShape& s, cpu::ConvAlgorithm algorithm) {
+  std::string form =
+      fmt::format("{} {} {} {} {}", cpu::name(algorithm), s.transposed, s.Cin, s.Cout, s.groups);
+  for (const cpu::ConvAxis& a : {s.d, s.h, s.w})
+    form += fmt::format(", {} {} {}", a.kernel, a.stride, a.dilation);
+  return form;
+}
+
+// The packer sees what the form says and nothing else.
+Tensor packed_weights(Planner& planner, const Tensor& weights, const cpu::ConvShape& shape,
+                      cpu::ConvAlgorithm algorithm) {
+  const cpu::ConvShape s = cpu::packing_shape(shape);
+  return planner.packs().get(weights, form_of(s, algorithm), cpu::conv_packed_size(s, algorithm),
+                             [&](const Tensor& w, float* to) {
+                               cpu::pack_conv(s, algorithm, w.contiguous().data<float>(), to, planner.pool());
+                             });
+}
+
+// In the order in which PyTorch writes them.
+Tensor dense_weights(Planner& planner, const Tensor& weights) {
+  if (weights.is_contiguous()) return weights;
+  return planner.packs().get(weights, "dense", weights.numel(), [](const Tensor& w, float* to) {
+    std::copy_n(w.contiguous().data<float>(), w.numel(), to);
+  });
+}
+
 template <class T>
 bool make(Planner& planner, const Group& group) {
   const Node* anchor = find_anchor(group, op_info<T>());
@@ -84,12 +114,7 @@ bool make(Planner& planner, const Group& group) {
   const int threads = planner.pool().threads();
   const cpu::ConvAlgorithm algorithm = cpu::choose_conv(shape, threads);
   if (!cpu::conv_supports(shape, algorithm)) return false;
-  const std::string form =
-      fmt::format("conv {} {} groups {}", cpu::name(algorithm), anchor->op().name(), shape.groups);
-  const Tensor packed =
-      planner.packs().get(weights, form, cpu::conv_packed_size(shape, algorithm), [&](float* to) {
-        cpu::pack_conv(shape, algorithm, weights.contiguous().data<float>(), to, planner.pool());
-      });
+  const Tensor packed = packed_weights(planner, weights, shape, algorithm);
 
   const Tensor in = planner.rows(x, order);
   const Tensor out = epilogue->place_result(
@@ -98,6 +123,8 @@ bool make(Planner& planner, const Group& group) {
   step->in = planner.address(in);
   step->in_stride = *row_stride(in, order);
   step->packed = planner.address(packed);
+  if (cpu::conv_reads_weights(shape, algorithm))
+    step->weights = planner.address(dense_weights(planner, weights));
   step->out = planner.address(out);
   step->out_stride = *row_stride(out, order);
   step->scratch_bytes =

@@ -33,18 +33,15 @@ class GemmStep : public Step {
   GroupEpilogue epilogue_;
 };
 
-// The constant operand as [K, N].
-cpu::MatrixB matrix_of(const Node& anchor, const Tensor& weight) {
-  const auto& s = weight.strides();
-  if (anchor.is<Linear>()) return {weight.data<float>(), s[1], s[0]};
-  return {weight.data<float>(), s[0], s[1]};
+cpu::MatrixB matrix_of(const Tensor& weight) {
+  return {weight.data<float>(), weight.strides()[0], weight.strides()[1]};
 }
 
-Tensor packed_matrix(Planner& planner, const Tensor& weight, std::int64_t K, std::int64_t N,
-                     const cpu::MatrixB& b) {
-  const std::string form = fmt::format("gemm {}x{} strides {} {}", K, N, b.k_stride, b.n_stride);
-  return planner.packs().get(weight, form, cpu::packed_b_size(K, N),
-                             [&](float* to) { cpu::pack_b(K, N, b, to, planner.pool()); });
+Tensor packed_matrix(Planner& planner, const Tensor& weight) {
+  const std::int64_t K = weight.shape()[0], N = weight.shape()[1];
+  return planner.packs().get(weight, "gemm", cpu::packed_b_size(K, N), [&](const Tensor& w, float* to) {
+    cpu::pack_b(K, N, matrix_of(w), to, planner.pool());
+  });
 }
 
 }  // namespace
@@ -54,8 +51,8 @@ bool make_linear(Planner& planner, const Group& group) {
   if (!anchor) anchor = find_anchor(group, op_info<MatMul>());
   if (!anchor) return false;
   const Value* x = group.outer(anchor->input(0));
-  const Tensor* weight = planner.places().constant(group.outer(anchor->input(1)));
-  if (!weight || weight->rank() != 2 || x->dtype() != DType::f32) return false;
+  const Tensor* constant = planner.places().constant(group.outer(anchor->input(1)));
+  if (!constant || constant->rank() != 2 || x->dtype() != DType::f32) return false;
   const Order order = row_major(anchor->output()->rank());
   const Value* bias = anchor->inputs().size() > 2 ? anchor->input(2) : nullptr;
   auto epilogue = GroupEpilogue::find(planner, group, *anchor, bias, order);
@@ -65,8 +62,8 @@ bool make_linear(Planner& planner, const Group& group) {
   const std::int64_t K = x->shape().back().value();
   const std::int64_t M = numel(anchor->output()->shape()).value() / std::max<std::int64_t>(N, 1);
   if (M == 0 || N == 0 || K == 0) return false;
-  const cpu::MatrixB b = matrix_of(*anchor, *weight);
-  const Tensor right = planner.runs_once() ? *weight : packed_matrix(planner, *weight, K, N, b);
+  const Tensor weight = anchor->is<Linear>() ? constant->permute(Index{1, 0}) : *constant;  // [K, N]
+  const Tensor right = planner.runs_once() ? weight : packed_matrix(planner, weight);
   const Tensor a = planner.rows(x, row_major(x->rank()));
   const Tensor c = epilogue->place_result(planner, group, order,
                                           [&](const Tensor& t) { return row_stride(t, order).has_value(); });
@@ -74,7 +71,7 @@ bool make_linear(Planner& planner, const Group& group) {
                         .N = N,
                         .K = K,
                         .a_stride = *row_stride(a, row_major(a.rank())),
-                        .b = b,
+                        .b = matrix_of(weight),
                         .c_stride = *row_stride(c, order)};
   auto step = std::make_unique<GemmStep>(sizes, !planner.runs_once(), *epilogue);
   step->a = planner.address(a);

@@ -112,6 +112,7 @@ void expect_right(const ConvShape& s) {
         ConvRun run{.in = input.data(),
                     .in_stride = in_stride,
                     .packed = packed.data(),
+                    .weights = weights.data(),
                     .out = out.data(),
                     .out_stride = out_stride,
                     .scratch = scratch.data()};
