@@ -1,9 +1,11 @@
 // Runs the flattened expression step by step on blocks of elements that stay in the cache.
 #include "ir/evaluate_pointwise.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/error.h"
+#include "base/zero_division.h"
 
 namespace tenon {
 namespace {
@@ -93,6 +95,8 @@ class Runner {
   void calculate(const ScalarStep& step, Block& out, std::int64_t n) {
     const T* a = arg(step, 0).template as<T>();
     const T* b = step.args.size() > 1 ? arg(step, 1).template as<T>() : a;
+    if constexpr (std::is_integral_v<T>)
+      if (divides(step.prim) && std::find(b, b + n, T(0)) != b + n) refuse_zero_divisor();
     for (std::int64_t i = 0; i < n; ++i) out.as<R>()[i] = static_cast<R>(apply<T>(step.prim, a[i], b[i]));
   }
 

@@ -5,6 +5,8 @@
 #include <sched.h>
 
 #include <limits>
+#include <system_error>
+#include <utility>
 
 #include "base/error.h"
 
@@ -34,7 +36,10 @@ ThreadPool::ThreadPool(int threads) {
   TENON_CHECK(threads >= 1);
   record_.resize(static_cast<std::size_t>(threads));
   workers_.reserve(static_cast<std::size_t>(threads) - 1);
-  for (int i = 1; i < threads; i++) workers_.emplace_back([this, i] { work(i); });
+  try {
+    for (int i = 1; i < threads; i++) workers_.emplace_back([this, i] { work(i); });
+  } catch (const std::system_error&) {  // a limit of the system
+  }
 }
 
 ThreadPool::~ThreadPool() {
@@ -64,7 +69,18 @@ void ThreadPool::parallel_for(long chunks, Body body) {
       sched_yield();
     }
   }
+  const std::exception_ptr failure = std::exchange(failure_, nullptr);
   owned_.store(false, std::memory_order_release);
+  if (failure) std::rethrow_exception(failure);
+}
+
+void ThreadPool::run_chunk(long chunk, int worker) {
+  try {
+    (*body_)(chunk, worker);
+  } catch (...) {
+    const std::lock_guard lock(failure_mutex_);
+    if (!failure_) failure_ = std::current_exception();
+  }
 }
 
 bool ThreadPool::claim(std::uint64_t& state) {
@@ -85,7 +101,7 @@ void ThreadPool::run_claimed_chunks(int worker) {
   for (std::uint64_t state; claim(state); done++) {
     if (recording && done == 0) begin = std::chrono::steady_clock::now();
     const long unclaimed = static_cast<long>(state & unclaimed_mask);
-    (*body_)(chunks_ - unclaimed, worker);
+    run_chunk(chunks_ - unclaimed, worker);
   }
   if (done == 0) return;
   if (recording)

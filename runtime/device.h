@@ -21,12 +21,21 @@ struct MakerEntry {
   bool channels_last = false;  // its kernels read and write N, spatial axes, C
 };
 
+/// Makers that look at any group: what they are called, and which operators they plan.
+struct GeneralMaker {
+  std::string_view name;
+  Maker make;
+  bool (*takes)(const Op&);
+};
+
 /// Another device is another value of this type, with steps and an arena of its own.
 struct Device {
   std::string_view name;
-  std::span<const MakerEntry> makers;  // in order of preference; several may name one operator
-  std::span<const Maker> general;      // look at any group; tried afterwards
+  std::span<const MakerEntry> makers;     // in order of preference; several may name one operator
+  std::span<const GeneralMaker> general;  // tried afterwards
 
+  /// What runs the operator: "kernel", the name of a general maker, or "parts" where it is opened.
+  std::string_view runs(const Op& op) const;
   bool works_channels_last(const Op& op) const;
 };
 

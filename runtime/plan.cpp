@@ -41,7 +41,7 @@ std::string Plan::text() const {
     text += fmt::format("  {:3} {}\n        [{}] {}", i, node.empty() ? info.op : node, info.kernel, info.op);
     for (const Tensor& t : steps[i]->writes) text += " -> " + place_text(*this, t);
     text += "\n";
-    for (const Plan* inner : steps[i]->plans()) text += indented(inner->text());
+    for (const auto& inner : steps[i]->plans()) text += indented(inner->text());
   }
   return text;
 }

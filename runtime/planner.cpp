@@ -13,7 +13,13 @@
 
 namespace tenon {
 namespace {
+// Of a value that is computed while the plan is made; all of them together may be as much more than the
+// weights. What is beyond is computed by each run.
 constexpr std::size_t max_folded_bytes = std::size_t{64} << 20;
+
+std::size_t bytes_of(const Type& type) {
+  return static_cast<std::size_t>(numel(type.shape).value()) * size_of(type.dtype);
+}
 }  // namespace
 
 Planner::Planner(std::unique_ptr<Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs,
@@ -23,7 +29,9 @@ Planner::Planner(std::unique_ptr<Graph> graph, const Device& device, ThreadPool&
       pool_(pool),
       packs_(packs),
       runs_once_(runs_once),
+      may_fold_(max_folded_bytes),
       places_(*graph_, buffers_) {
+  for (const auto& weight : graph_->weights()) may_fold_ += bytes_of(weight->type());
   places_.works_channels_last = [&device](const Op& op) { return device.works_channels_last(op); };
 }
 
@@ -65,24 +73,28 @@ std::unique_ptr<const Plan> Planner::plan() {
   return plan;
 }
 
-// What depends on weights and sizes alone is computed now.
+// What depends on weights and sizes alone is computed now. What fails then fails when it is reached.
 bool Planner::fold(const Node& node) {
   const auto constant = [&](const Value* v) { return places_.constant(v) != nullptr; };
   if (node.op().info().regions > 0 || node.is<Permute>() || node.is<Slice>() || node.is<Expand>())
     return false;
   if (!std::all_of(node.inputs().begin(), node.inputs().end(), constant)) return false;
-  // One that fails fails when it is reached.
   if (node.is<Check>()) return places_.at(node.input()).get_int() != 0;
+  std::size_t bytes = 0;
   for (std::size_t i = 0; i < node.num_outputs(); ++i) {
-    const Type& type = node.output(i)->type();
-    if (static_cast<std::size_t>(numel(type.shape).value()) * size_of(type.dtype) > max_folded_bytes)
-      return false;
+    const std::size_t size = bytes_of(node.output(i)->type());
+    if (size > max_folded_bytes) return false;
+    bytes += size;
   }
+  if (bytes > may_fold_) return false;
+  may_fold_ -= bytes;
   std::vector<Tensor> inputs;
   for (const Value* v : node.inputs()) inputs.push_back(places_.at(v));
-  const std::vector<Tensor> outputs = evaluate(node.op(), inputs);
-  for (std::size_t i = 0; i < outputs.size(); ++i) places_.bind(node.output(i), outputs[i].contiguous());
-  return true;
+  try {
+    const std::vector<Tensor> outputs = evaluate(node.op(), inputs);
+    for (std::size_t i = 0; i < outputs.size(); ++i) places_.bind(node.output(i), outputs[i].contiguous());
+    return true;
+  } catch (const Error&) { return false; }
 }
 
 // Which region an if on sizes or weights alone takes.
@@ -119,7 +131,7 @@ bool Planner::try_makers(Node& node) {
   if (node.is<Fused>() && !has_kernel) open_composites(node.region());
   const Group group(node);
   return std::any_of(device_.general.begin(), device_.general.end(),
-                     [&](Maker make) { return make(*this, group); });
+                     [&](const GeneralMaker& g) { return g.make(*this, group); });
 }
 
 Tensor Planner::copied(const Value* value, const Order& order, FunctionRef<bool(const Tensor&)> fits) {

@@ -51,6 +51,7 @@ class Planner {
   ThreadPool& pool_;
   PackCache& packs_;
   bool runs_once_;
+  std::size_t may_fold_;  // bytes
   Buffers buffers_;
   Places places_;
   std::vector<std::unique_ptr<Step>> steps_;

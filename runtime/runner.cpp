@@ -53,6 +53,33 @@ void deliver(const Plan& plan, std::span<const Tensor> values, std::span<Tensor>
   }
 }
 
+// What the pool's threads do while this lives.
+class Recording {
+ public:
+  explicit Recording(ThreadPool& pool) : pool_(pool) { pool_.record(true); }
+  ~Recording() { end(); }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  std::vector<WorkSpan> end() {
+    pool_.record(false);
+    return pool_.take_record();
+  }
+
+ private:
+  ThreadPool& pool_;
+};
+
+// An error says where in the source the step comes from.
+void run_step(const Step& step, const Frame& frame) {
+  try {
+    step.run(frame);
+  } catch (Error& e) {
+    if (e.where().empty()) e.at(step.info.source.str());
+    throw;
+  }
+}
+
 }  // namespace
 
 /// A context taken from the idle ones, and given back at the end.
@@ -135,23 +162,22 @@ void Runner::execute(const Plan& plan, std::span<const Tensor> inputs, std::span
   const Frame frame = context.frame(plan, pool_);
   const ThreadPool::Session spinning(pool_);
   if (!times) {
-    for (const auto& step : plan.steps) step->run(frame);
+    for (const auto& step : plan.steps) run_step(*step, frame);
     deliver(plan, frame.values, outputs);
     context.values.clear();
     return;
   }
   times->steps.clear();
   times->steps.reserve(plan.steps.size());
-  pool_.record(true);
+  Recording recording(pool_);
   auto begin = Clock::now();
   for (const auto& step : plan.steps) {
-    step->run(frame);
+    run_step(*step, frame);
     const auto end = Clock::now();
     times->steps.push_back({begin, end});
     begin = end;
   }
-  pool_.record(false);
-  times->threads = pool_.take_record();
+  times->threads = recording.end();
   deliver(plan, frame.values, outputs);
   context.values.clear();
 }

@@ -55,9 +55,9 @@ class StageStep : public ValueStep {
     info.kernel = fmt::format("{} nodes", runner_.graph().body().nodes().size());
   }
 
-  std::vector<const Plan*> plans() const override {
-    const auto plan = runner_.last_plan();
-    return plan ? std::vector{plan.get()} : std::vector<const Plan*>{};
+  std::vector<std::shared_ptr<const Plan>> plans() const override {
+    auto plan = runner_.last_plan();
+    return plan ? std::vector{std::move(plan)} : std::vector<std::shared_ptr<const Plan>>{};
   }
 
  private:
@@ -91,12 +91,7 @@ class GivingStep : public ValueStep {
                                std::span<const Tensor> values) const override {
     Bindings bindings;
     for (const auto& [symbol, slot] : sizes) bindings.emplace(symbol, values[slot].shape()[0]);
-    try {
-      return evaluate(node_, inputs, bindings);
-    } catch (Error& e) {
-      if (e.where().empty()) e.at(node_.source.str());
-      throw;
-    }
+    return evaluate(node_, inputs, bindings);
   }
 
   const Node& node_;

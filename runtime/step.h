@@ -1,5 +1,6 @@
 // One step of a plan: a kernel call with everything decided.
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ class Step {
   virtual void run(const Frame&) const = 0;
 
   /// Of a step that runs regions: their plans.
-  virtual std::vector<const Plan*> plans() const { return {}; }
+  virtual std::vector<std::shared_ptr<const Plan>> plans() const { return {}; }
 
   StepInfo info;
   std::size_t scratch_bytes = 0;  // that run() needs of the frame

@@ -17,13 +17,14 @@ class Subplan {
   Subplan(Planner& planner, const Region& region);
 
   const Plan& plan() const { return *plan_; }
+  std::shared_ptr<const Plan> shared_plan() const { return plan_; }
   /// That run() needs, 64-byte aligned.
   std::size_t memory_bytes() const;
   void run(const RegionBytes& bytes, std::byte* memory, ThreadPool& pool) const;
 
  private:
   std::size_t table_bytes() const;
-  std::unique_ptr<const Plan> plan_;
+  std::shared_ptr<const Plan> plan_;
 };
 
 }  // namespace tenon

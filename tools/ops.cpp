@@ -21,14 +21,6 @@ std::string names_in(const OpInfo& op, Mapping::Framework framework) {
   return out;
 }
 
-// What runs the operator: a kernel of its own, the loop executor, its parts, or the reference.
-std::string cpu_column(const OpInfo& op) {
-  for (const MakerEntry& e : cpu_device().makers)
-    if (e.op == &op) return "kernel";
-  if (op.meaning == Meaning::pointwise) return "loop";
-  return op.meaning == Meaning::composite ? "parts" : "reference";
-}
-
 std::string attributes(const OpInfo& op) {
   std::string out;
   const Op defaults = op.make();
@@ -46,7 +38,7 @@ int list(bool json) {
                       {"attributes", attributes(*op)},
                       {"pytorch", names_in(*op, Mapping::Framework::aten)},
                       {"onnx", names_in(*op, Mapping::Framework::onnx)},
-                      {"cpu", cpu_column(*op)},
+                      {"cpu", cpu_device().runs(op->make())},
                       {"gradient", op->has_gradient}});
     fmt::print("{}\n", rows.dump(2));
     return 0;
@@ -55,7 +47,7 @@ int list(bool json) {
   for (const OpInfo* op : all_ops())
     table.add({std::string(op->name), meanings[static_cast<int>(op->meaning)],
                names_in(*op, Mapping::Framework::aten), names_in(*op, Mapping::Framework::onnx),
-               cpu_column(*op), op->has_gradient ? "yes" : "", attributes(*op)});
+               std::string(cpu_device().runs(op->make())), op->has_gradient ? "yes" : "", attributes(*op)});
   fmt::print("{}{} operators\n", table.str(), all_ops().size());
   return 0;
 }

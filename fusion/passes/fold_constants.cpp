@@ -1,6 +1,7 @@
 // Nodes whose operands are all constant become weights.
 #include <algorithm>
 
+#include "base/error.h"
 #include "fusion/passes.h"
 #include "ir/evaluate.h"
 
@@ -34,6 +35,13 @@ bool foldable(const Node& node) {
   return out && *out <= std::max(in, free_bytes);
 }
 
+// Undefined where it fails: it fails then when it is run.
+Tensor value_of(const Op& op, const std::vector<Tensor>& inputs) {
+  try {
+    return evaluate(op, inputs)[0].contiguous();
+  } catch (const Error&) { return {}; }
+}
+
 void fold(Rewriter& rewriter) {
   Region& body = rewriter.region();
   for (auto it = body.nodes().begin(); it != body.nodes().end();) {
@@ -41,7 +49,8 @@ void fold(Rewriter& rewriter) {
     if (!foldable(*node) || !rewriter.may("fold_constant", *node)) continue;
     std::vector<Tensor> inputs;
     for (const Value* v : node->inputs()) inputs.push_back(v->tensor());
-    Tensor result = evaluate(node->op(), inputs)[0].contiguous();
+    Tensor result = value_of(node->op(), inputs);
+    if (!result.defined()) continue;
     Value* constant = nullptr;
     if (result.rank() == 0) {
       constant = body.literal(std::move(result));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/zero_division.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/loop_ops.h"
 
@@ -50,6 +51,9 @@ void loop(const OpArgs& args) {
       for (long i = 0; i < args.cols; ++i) out[i] = static_cast<Stored<Out>>(a[i] ? b[i] : c[i]);
     } else if constexpr (arity(P) == 2) {
       const Input<T> b(args, 1, r);
+      if constexpr (std::is_integral_v<T> && divides(P))
+        for (long i = 0; i < args.cols; ++i)
+          if (b[i] == T(0)) refuse_zero_divisor();
       for (long i = 0; i < args.cols; ++i) out[i] = static_cast<Stored<Out>>(apply<T>(P, a[i], b[i]));
     } else {
       for (long i = 0; i < args.cols; ++i) out[i] = static_cast<Stored<Out>>(apply<T>(P, a[i]));

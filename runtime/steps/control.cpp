@@ -19,9 +19,9 @@ bool holds(const std::byte* condition) { return *condition != std::byte{0}; }
 // A step made of plans.
 class ProgramStep : public Step {
  public:
-  std::vector<const Plan*> plans() const override {
-    std::vector<const Plan*> list;
-    for (const Subplan& p : plans_) list.push_back(&p.plan());
+  std::vector<std::shared_ptr<const Plan>> plans() const override {
+    std::vector<std::shared_ptr<const Plan>> list;
+    for (const Subplan& p : plans_) list.push_back(p.shared_plan());
     return list;
   }
 

@@ -3,6 +3,8 @@
 #include <array>
 
 #include "ir/ops/control.h"
+#include "ir/ops/create.h"
+#include "runtime/axes.h"
 #include "runtime/steps/loop_step.h"
 #include "runtime/steps/makers.h"
 
@@ -60,6 +62,8 @@ bool has_duplicates(const std::vector<const Value*>& values) {
 }
 
 }  // namespace
+
+bool is_loop(const Op& op) { return op.is_pointwise() || reduced_axes(op) || op.is<Full>() || op.is<Iota>(); }
 
 bool make_loop(Planner& planner, const Group& group) {
   const Node& node = group.node();

@@ -21,6 +21,11 @@ bool make_iteration(Planner&, const Group&);  // control.cpp: loop
 bool make_loop(Planner&, const Group&);       // loop.cpp: pointwise operators and row reductions
 bool make_reference(Planner&, const Group&);  // reference.cpp: any operator with a reference
 
+// The operators that these plan on their own.
+bool is_view(const Op&);
+bool is_loop(const Op&);
+bool has_reference(const Op&);
+
 /// copy.cpp: copies elements between places of one type and shape.
 std::unique_ptr<Step> make_copy(Planner&, const Tensor& from, const Tensor& to);
 

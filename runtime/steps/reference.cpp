@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "ir/data_size.h"
 #include "ir/evaluate.h"
+#include "ir/ops/control.h"
 #include "ir/ops/custom.h"
 #include "runtime/steps/makers.h"
 
@@ -32,14 +33,9 @@ class ReferenceStep : public Step {
 
  private:
   std::vector<Tensor> computed(const std::vector<Tensor>& in, std::vector<Tensor> out) const {
-    try {
-      if (!op_.info().reference) return evaluate(node_, in);
-      op_.info().reference(op_.self(), in, out);
-      return out;
-    } catch (Error& e) {
-      if (e.where().empty()) e.at(info.source.str());
-      throw;
-    }
+    if (!op_.info().reference) return evaluate(node_, in);
+    op_.info().reference(op_.self(), in, out);
+    return out;
   }
 
   // The planned tensor over its bytes of this run.
@@ -59,10 +55,12 @@ class ReferenceStep : public Step {
 
 }  // namespace
 
+bool has_reference(const Op& op) { return op.info().meaning != Meaning::composite && !op.is<Fused>(); }
+
 bool make_reference(Planner& planner, const Group& group) {
   const Node& node = group.node();
   if (group.members().size() != 1 || group.members()[0] != &node) return false;
-  if (node.op().info().meaning == Meaning::composite) return false;
+  if (!has_reference(node.op())) return false;
   if (!node.regions().empty() && !gives_sizes(node)) return false;
   if (const auto* custom = node.as<Custom>()) custom->loaded();  // before anything is computed
   std::vector<Tensor> reads, writes;

@@ -36,9 +36,19 @@ const Device& cpu_device() {
       MakerEntry{&op_info<If>(), make_if},
       MakerEntry{&op_info<Loop>(), make_iteration},
   };
-  static constexpr std::array<Maker, 3> general = {make_view, make_loop, make_reference};
+  static constexpr std::array general = {GeneralMaker{"view", make_view, is_view},
+                                         GeneralMaker{"loop", make_loop, is_loop},
+                                         GeneralMaker{"reference", make_reference, has_reference}};
   static const Device device{"cpu", table, general};
   return device;
+}
+
+std::string_view Device::runs(const Op& op) const {
+  for (const MakerEntry& e : makers)
+    if (e.op == &op.info()) return "kernel";
+  for (const GeneralMaker& g : general)
+    if (g.takes(op)) return g.name;
+  return "parts";
 }
 
 bool Device::works_channels_last(const Op& op) const {

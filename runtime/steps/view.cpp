@@ -1,5 +1,4 @@
 // Operators that only look at memory differently: no step, or one copy where strides cannot say it.
-#include "ir/ops/control.h"
 #include "ir/ops/shape.h"
 #include "runtime/steps/makers.h"
 
@@ -26,9 +25,13 @@ void make_reshape(Planner& planner, const Node& node) {
 
 }  // namespace
 
+bool is_view(const Op& op) {
+  return op.is<Reshape>() || op.is<Permute>() || op.is<Slice>() || op.is<Expand>() || op.is<Flip>();
+}
+
 bool make_view(Planner& planner, const Group& group) {
   const Node& node = group.node();
-  if (node.is<Fused>() || node.inputs().size() != 1) return false;
+  if (!is_view(node.op())) return false;
   Places& places = planner.places();
   const Tensor in = places.at(node.input());
   if (node.is<Reshape>()) {
@@ -39,10 +42,8 @@ bool make_view(Planner& planner, const Group& group) {
     places.bind(node.output(), in.slice(slice->axis, slice->start.value(), slice->end.value(), slice->step));
   } else if (const auto* expand = node.as<Expand>()) {
     places.bind(node.output(), in.expand(eval(expand->shape, {})));
-  } else if (const auto* flip = node.as<Flip>()) {
-    places.bind(node.output(), flipped(in, flip->axes));
   } else {
-    return false;
+    places.bind(node.output(), flipped(in, node.as<Flip>()->axes));
   }
   return true;
 }

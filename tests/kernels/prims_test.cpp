@@ -1,6 +1,7 @@
 // Every primitive, on every compute type and ISA, means what base/scalar.h says; the vector math is accurate.
 #include <bit>
 
+#include "base/zero_division.h"
 #include "tests/kernels/every_isa.h"
 #include "tests/kernels/loop_buffers.h"
 
@@ -153,7 +154,8 @@ std::vector<T> special_values() {
 /// The loops of p on T over all triples (pairs, singles) of special values, and on broadcast operands.
 template <class T>
 void check_prim(Prim p, DType type) {
-  const std::vector<T> values = special_values<T>();
+  std::vector<T> values = special_values<T>();
+  if (std::is_integral_v<T> && divides(p)) std::erase(values, T(0));
   const auto n = static_cast<std::int64_t>(values.size());
   const PrimKind kind = info(p).kind;
   const bool test = kind == PrimKind::test;
@@ -208,6 +210,27 @@ TEST_P(Prims, MeanWhatTheScalarTableSays) {
     if (row.kind == PrimKind::real) continue;
     check_prim<std::int64_t>(row.prim, DType::i64);
     check_prim<bool>(row.prim, DType::boolean);
+  }
+}
+
+TEST_P(Prims, IntegersDividedByZeroAreAnErrorOnAnyThread) {
+  for (const Prim p : {Prim::floor_div, Prim::trunc_div, Prim::remainder, Prim::fmod}) {
+    constexpr std::int64_t n = 1 << 16;
+    LoopProgram program;
+    program.name = std::string(name(p));
+    program.dims = {n};
+    const Reg x = program.load({0, DType::i32, {1}});
+    program.store({1, DType::i32, {1}}, program.prim(p, program.constant_int(7), x));
+    for (const int threads : {1, 3})
+      for (const std::int64_t zero : {std::int64_t{-1}, std::int64_t{0}, n / 2, n - 1}) {
+        LoopBuffers buffers(program);
+        auto values = buffers.as<std::int32_t>(0);
+        std::fill(values.begin(), values.end(), 3);
+        if (zero >= 0) values[static_cast<std::size_t>(zero)] = 0;
+        ThreadPool pool(threads);
+        if (zero >= 0) EXPECT_THROW(buffers.run(pool), Error) << name(p);
+        if (zero < 0) EXPECT_NO_THROW(buffers.run(pool)) << name(p);
+      }
   }
 }
 

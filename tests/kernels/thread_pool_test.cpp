@@ -2,9 +2,12 @@
 #include "kernels/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <numeric>
+#include <stdexcept>
 
 namespace tenon {
 namespace {
@@ -103,6 +106,39 @@ TEST(ThreadPool, MayBeSharedByCallersAndPoolsMayCoexist) {
   }
   for (std::thread& t : callers) t.join();
   EXPECT_EQ(sum.load(), 4 * 300 * 12);
+}
+
+TEST(ThreadPool, ThrowsWhatABodyThrewAndGoesOn) {
+  for (const int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    for (const long bad : {0L, 37L, 99L}) {
+      EXPECT_THROW(pool.parallel_for(100,
+                                     [&](long chunk, int) {
+                                       if (chunk == bad) throw std::runtime_error("chunk");
+                                     }),
+                   std::runtime_error);
+      EXPECT_EQ(counts_after(pool, 50), std::vector<int>(50, 1));
+    }
+  }
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;  // it reserves address space without a bound
+#else
+constexpr bool sanitized = false;
+#endif
+
+void make_many_threads_in_little_space() {
+  const rlimit little{rlim_t{1} << 30, rlim_t{1} << 30};
+  setrlimit(RLIMIT_AS, &little);
+  ThreadPool pool(1000);
+  const bool works = counts_after(pool, 50) == std::vector<int>(50, 1);
+  std::_Exit(works && pool.threads() < 1000 ? 0 : 1);
+}
+
+TEST(ThreadPool, HasFewerThreadsWhereTheSystemGrantsNoMore) {
+  if (sanitized) GTEST_SKIP();
+  EXPECT_EXIT(make_many_threads_in_little_space(), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
