@@ -8,7 +8,7 @@ namespace tenon::converter {
 
 namespace {
 
-constexpr std::int64_t max_elements = 1'000'000;
+constexpr std::int64_t max_elements = 1'000'000, max_elements_together = 4'000'000;
 constexpr int max_nodes = 1000;
 
 class Folder {
@@ -37,6 +37,9 @@ class Folder {
 
   std::vector<Tensor> run(const Node& node) {
     if (++nodes_ > max_nodes) return {};
+    for (std::size_t i = 0; i < node.num_outputs(); ++i)
+      elements_ += tenon::numel(*known_sizes(node.output(i)->shape()));
+    if (elements_ > max_elements_together) return {};
     for (const auto& [name, attribute] : node.op().attributes())
       if (attribute.get<Dim>()) return {};
     std::vector<Tensor> inputs;
@@ -50,6 +53,7 @@ class Folder {
 
   const KnownParameters& parameters_;
   std::unordered_map<const Node*, std::vector<Tensor>> results_;
+  std::int64_t elements_ = 0;  // of all results
   int nodes_ = 0;
 };
 

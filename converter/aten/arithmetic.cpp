@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "base/error.h"
+#include "converter/aten/halves.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
@@ -17,6 +18,7 @@
 #include "ir/ops/math.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
+#include "ir/ops/working_dtype.h"
 
 namespace tenon::converter {
 
@@ -118,6 +120,9 @@ Results div(Call& call) {
     if (auto result = on_integers(call.build, given[0], given[1], rule)) return *result;
   }
   const auto x = promoted(call.build, given);
+  // Quotients of 16-bit floats are rounded before they are truncated.
+  if (!floor && is_float(x[0].dtype()) && working_dtype(x[0].dtype()) != x[0].dtype())
+    return trunc(x[0] / x[1]);
   return floor ? tenon::apply(FloorDiv{}, x) : tenon::apply(TruncDiv{}, x);
 }
 
@@ -148,6 +153,16 @@ Results larger(Call& call) {
   return tenon::apply(Maximum{}, promoted(call.build, given));
 }
 
+/// Of a float type.
+double largest_number(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return 65504.0;
+    case DType::bf16: return 0x1.fep127;
+    case DType::f32: return std::numeric_limits<float>::max();
+    default: return std::numeric_limits<double>::max();
+  }
+}
+
 std::optional<double> known_exponent(const Datum& d) {
   if (const auto* real = d.get<double>()) return *real;
   if (const auto* dim = d.get<Dim>(); dim && dim->is_known()) return static_cast<double>(dim->value());
@@ -155,7 +170,7 @@ std::optional<double> known_exponent(const Datum& d) {
 }
 
 /// The exponents for which PyTorch itself does not call pow.
-Results pow(Call& call) {
+Results wide_pow(Call& call) {
   const std::array given = {call.datum("self"), call.datum("exponent")};
   const auto x = promoted(call.build, given);
   const auto exponent = known_exponent(given[1]);
@@ -168,6 +183,38 @@ Results pow(Call& call) {
   if (real && exponent == -1) return reciprocal(x[0]);
   if (real && exponent == -2) return reciprocal(x[0] * x[0]);
   return tenon::apply(Pow{}, x);
+}
+
+/// In f16 PyTorch calls pow for roots, too: that of minus infinity is infinity, and that of -0 is 0.
+Results pow(Call& call) {
+  const std::array given = {call.datum("self"), call.datum("exponent")};
+  const auto exponent = known_exponent(given[1]);
+  const bool root = exponent == 0.5 || exponent == -0.5;
+  const Ref base = promoted(call.build, given)[0];
+  if (!root || base.dtype() != DType::f16) return run_in_f32(wide_pow, call);
+  const Ref x = cast(DType::f32, base), zero = x.literal(0);
+  const Ref y = where(equal(x, zero), zero, where(apply(IsInf{}, {x}), abs(x), x));
+  return cast(DType::f16, exponent == 0.5 ? sqrt(y) : rsqrt(y));
+}
+
+/// The number of a 16-bit float type beside a, towards b: a step of 0.6 units in the last place, or 1.2 where
+/// a is just below a power of two, is rounded to one.
+Ref half_beside(const Ref& a, const Ref& b, DType dtype) {
+  const bool f16 = dtype == DType::f16;
+  const double unit = f16 ? 0x1p-10 : 0x1p-7, smallest = f16 ? 0x1p-24 : 0x1p-133;
+  const Ref step = maximum(abs(a) * (0.6 * unit), a.literal(0.6 * smallest));
+  const Ref largest = where(a > b, a.literal(largest_number(dtype)), a.literal(-largest_number(dtype)));
+  const Ref beside = where(apply(IsInf{}, {a}), largest, where(a > b, a - step, a + step));
+  const Ref number = where(equal(a, b), b, beside);
+  return where(logical_or(apply(IsNan{}, {a}), apply(IsNan{}, {b})), a + b, number);
+}
+
+Results nextafter(Call& call) {
+  const std::array given = {call.datum("self"), call.datum("other")};
+  const auto x = promoted(call.build, given, true);
+  const DType dtype = x[0].dtype();
+  if (working_dtype(dtype) == dtype) return tenon::apply(Nextafter{}, x);
+  return cast(dtype, half_beside(working(x[0]), working(x[1]), dtype));
 }
 
 Results square(Call& call) {
@@ -333,9 +380,7 @@ Results xlogy(Call& call) {
 Results nan_to_num(Call& call) {
   const Ref x = call.tensor("self");
   if (!is_float(x.dtype())) return x;
-  const double largest = x.dtype() == DType::f64   ? 1.7976931348623157e308
-                         : x.dtype() == DType::f16 ? 65504.0
-                                                   : 3.4028234663852886e38;
+  const double largest = largest_number(x.dtype());
   const Ref low = x.literal(call.number("neginf", -largest));
   const Ref high = x.literal(call.number("posinf", largest));
   const Ref infinity = x.literal(std::numeric_limits<double>::infinity());
@@ -426,7 +471,8 @@ constexpr Entry entries[] = {
     {"maximum", larger},
     {"min.other", smaller},
     {"max.other", larger},
-    {"pow", pow, Halves::in_f32},
+    {"pow", pow},
+    {"nextafter", nextafter},
     {"float_power", float_power},
     {"square", square},
     {"clamp", clamp},

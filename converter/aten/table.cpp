@@ -91,6 +91,8 @@ Datum widened(Builder& build, const Datum& d, std::vector<Datum>& found) {
   return list_of(std::move(items));
 }
 
+}  // namespace
+
 Results run_in_f32(Handler handler, Call& call) {
   std::vector<Datum> found;
   std::vector<Argument> arguments = call.arguments();
@@ -107,6 +109,8 @@ Results run_in_f32(Handler handler, Call& call) {
   TENON_CHECK(!results.fresh.empty());
   return results;
 }
+
+namespace {
 
 Results run_pure(Call& call) {
   const Entry* complex = has_complex_operand(call) ? find_complex_entry(call) : nullptr;

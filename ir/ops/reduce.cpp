@@ -102,7 +102,9 @@ Ref Variance::decompose(Ref x) const {
   Dim count = 1;
   for (const std::int64_t axis : axes) count = count * x.shape()[static_cast<std::size_t>(axis)];
   const Ref centred = x - mean(x, axes, true);
-  const Ref total = sum(centred * centred, axes, keepdim);
+  const Ref squares = sum(centred * centred, axes, keepdim), rest = sum(centred, axes, keepdim);
+  // The mean is rounded: what it is off by is the mean of what is centred.
+  const Ref total = maximum(squares - rest * rest / dim_value(count, x), x.literal(0));
   if (count.is_known()) return total / std::max(static_cast<double>(count.value()) - correction, 0.0);
   return total / maximum(dim_value(count, x) - correction, x.literal(0));
 }

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <numeric>
+#include <utility>
 
 #include "base/scalar.h"
 #include "ir/ops/reference.h"
@@ -252,6 +252,21 @@ double value(SpecialFunction f, double x, double y) {
   return nan;
 }
 
+// Of the smallest integer as PyTorch's: its absolute value is itself.
+template <class T>
+T common_divisor(T a, T b) {
+  const auto positive = [](T x) {
+    return x < 0 ? static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(x)) : x;
+  };
+  a = positive(a);
+  b = positive(b);
+  while (a != 0) {
+    const T rest = std::is_signed_v<T> && a == static_cast<T>(-1) ? T(0) : static_cast<T>(b % a);
+    b = std::exchange(a, rest);
+  }
+  return b;
+}
+
 }  // namespace
 
 void Special::reference(InSpan in, OutSpan out) const {
@@ -265,10 +280,13 @@ void Special::reference(InSpan in, OutSpan out) const {
 
 void Gcd::reference(InSpan in, OutSpan out) const {
   const Index& shape = out[0].shape();
-  const Tensor a = widened(in[0].expand(shape)), b = widened(in[1].expand(shape));
-  Tensor result = Tensor::empty(DType::i64, shape);
-  for (std::int64_t i = 0; i < result.numel(); ++i)
-    result.mutable_data<std::int64_t>()[i] = std::gcd(a.data<std::int64_t>()[i], b.data<std::int64_t>()[i]);
+  const Tensor a = in[0].expand(shape).contiguous(), b = in[1].expand(shape).contiguous();
+  Tensor result = Tensor::empty(out[0].dtype(), shape);
+  dispatch_real(result.dtype(), [&]<class T>(dtype_tag<T>) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+      for (std::int64_t i = 0; i < result.numel(); ++i)
+        result.mutable_data<T>()[i] = common_divisor(a.data<T>()[i], b.data<T>()[i]);
+  });
   out[0].copy_from(result);
 }
 

@@ -72,7 +72,10 @@ void add_mask(const Attention& a, const Head& head, long i, long keys, float* sc
   }
 }
 
-float scale_if_masked(const Attention& a) { return a.nan_rows ? __builtin_nanf("") : 0.0f; }
+float scale_if_masked(const Attention& a) {
+  const bool masked = a.float_mask || a.bool_mask;
+  return masked && !a.nan_rows ? 0.0f : __builtin_nanf("");
+}
 
 /// Turns the first `keys` scores into exp(score - max), zeroes what follows up to `depth`, and returns 1 /
 /// sum; `if_masked` if all are -inf. scores may be written up to a multiple of VL.

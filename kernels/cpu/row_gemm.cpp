@@ -11,7 +11,8 @@ constexpr long a_block = 65536;
 // B small enough to stay in L2, or to stream from L3 at a dozen bytes a cycle: then a row tile of A takes all
 // panels in one call of the kernel, and C is written row by row.
 constexpr long small_b = 262144;
-// Depths above this are cut into blocks of k; the partial sums wait in C.
+// Depths above this are cut into blocks of k, so that A stays in the cache and long sums keep their digits;
+// the partial sums wait in C.
 constexpr long max_depth = 4096;
 constexpr long block_depth = 2048;
 constexpr long max_block_rows = 240;
@@ -250,7 +251,7 @@ TileShape row_gemm_tile() { return {tile_rows, panel_cols}; }
 
 void row_gemm(const RowGemm& g, const RowGemmPart& part) {
   const RowTiles tiles(g.rows, tile_rows);
-  const bool cut = g.depth() > max_depth && tiles.count > 1;
+  const bool cut = g.depth() > max_depth;
   // Blocks of whole runs, or, of a single run, of block_depth floats.
   const long runs_at_once = !cut || g.runs == 1 ? g.runs : larger(1, block_depth / g.run_length);
   const long pieces = cut && g.runs == 1 ? (g.run_length + block_depth - 1) / block_depth : 1;
