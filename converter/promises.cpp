@@ -94,7 +94,11 @@ void Promises::narrow(const std::string& input, const ts::Type& promised, const 
   const auto& sizes = *promised.promised;
   if (given.dtype != *promised.dtype || given.rank() != sizes.size())
     throw error("input {} is given as {}, but the file was exported for {} of rank {}", input, given.str(),
-                name(*promised.dtype), sizes.size());
+                name(*promised.dtype), sizes.size())
+        .hint(given.rank() == sizes.size()
+                  ? fmt::format("--input '{}={}', or export the model again with an input of {}", input,
+                                Type{*promised.dtype, given.shape}.str(), name(given.dtype))
+                  : std::string(kExportAgain));
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i].empty()) continue;
     const Dim wanted = Dim::parse(sizes[i]);

@@ -132,7 +132,11 @@ class Inputs {
       return true;
     };
     if (!fits())
-      throw error("the input '{}' is given as {}, but the file says {}", v.name, given.str(), text(v, dtype));
+      throw error("the input '{}' is given as {}, but the file says {}", v.name, given.str(), text(v, dtype))
+          .hint(given.dtype == dtype
+                    ? std::string("leave --input out, or give what the file says")
+                    : fmt::format("--input '{}={}', or export the model again with an input of {}", v.name,
+                                  Type{dtype, given.shape}.str(), name(given.dtype)));
     return given.shape;
   }
 

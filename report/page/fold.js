@@ -48,6 +48,12 @@ function repetition(items, kinds, at) {
   return best;
 }
 
+/** "layer.0 … 11" for layer.0 and layer.11, which differ in their last part. */
+function rangeOf(first, last) {
+  const [, stem] = /^(.*[ .])?[^ .]*$/.exec(first), same = stem && last.startsWith(stem) && !last.slice(stem.length).includes(".");
+  return `${first} … ${same ? last.slice(stem.length) : last}`;
+}
+
 function foldRepeated(items) {
   const kinds = signatures(items), out = [];
   for (let at = 0; at < items.length;) {
@@ -58,8 +64,7 @@ function foldRepeated(items) {
       const block = items.slice(at, at + found.size), named = block.find(b => b.fold);
       blocks.push(block.length === 1 ? block[0] : new Fold(named?.title ?? `block ${i + 1}`, block));
     }
-    const last = blocks.at(-1).title.split(".").at(-1).replace("block ", "");
-    const repeated = new Fold(`${blocks[0].title} … ${last}`, foldMany(blocks), `${found.times} times ${blocks[0].nodes.length} nodes`);
+    const repeated = new Fold(rangeOf(blocks[0].title, blocks.at(-1).title), foldMany(blocks), `${found.times} times ${blocks[0].nodes.length} nodes`);
     repeated.repeats = true;
     out.push(repeated);
   }

@@ -33,6 +33,7 @@ def place(tenon, tmp_path_factory):
     net = Net().eval()
     torch.jit.trace(net, torch.zeros(1, 3, 8, 8)).save(folder / "net.pt")
     torch.jit.script(net).save(folder / "scripted.pt")
+    torch.export.save(torch.export.export(net, (torch.zeros(1, 3, 8, 8),)), folder / "net.pt2")
     torch.save(net.state_dict(), folder / "weights.pt")
     quantised = torch.ao.quantization.quantize_dynamic(torch.nn.Sequential(torch.nn.Linear(4, 4)), {torch.nn.Linear})
     torch.jit.trace(quantised, torch.zeros(1, 4)).save(folder / "quantised.pt")
@@ -86,6 +87,8 @@ TABLE = [
     # Types of inputs.
     ("convert net.pt --input x=f16[1,3,8,8]", BAD_INPUT,
      ["f16", "f32", "the model's weights are f32", "x=f32[1,3,8,8]", "model.half()"]),
+    ("convert net.pt2 --input x=f16[1,3,8,8]", BAD_INPUT, ["f16", "f32", "--input 'x=f32[1,3,8,8]'", "export the model again"]),
+    ("convert net.onnx --input x=f16[1,4]", BAD_INPUT, ["f16", "f32", "--input 'x=f32[1,4]'", "export the model again"]),
     ("run net.tenon --input two.npy", BAD_INPUT, ["dim 0 is 2, not 1", "--input 'x=f32[N,3,8,8]'"]),
     ("run net.tenon --input x=double.npy", BAD_INPUT, ["x is f64", "f32", ".astype('float32')"]),
     ("run net.pt --input x=image.png", BAD_INPUT, [".png", "not read", "numpy.save"]),
