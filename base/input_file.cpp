@@ -11,6 +11,7 @@
 #include <new>
 
 #include "base/error.h"
+#include "base/input_guard.h"
 
 namespace tenon {
 
@@ -23,6 +24,7 @@ InputFile::InputFile(const std::filesystem::path& path) : path_(path) {
     throw error("this is not a regular file").at(path_.string()).hint("copy it to disk first");
   file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (file_ < 0) throw error("the file cannot be opened: {}", std::strerror(errno)).at(path_.string());
+  remember_input(path_, info);
   size_ = static_cast<std::uint64_t>(info.st_size);
 }
 

@@ -8,8 +8,10 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/input_guard.h"
 #include "base/temporary_path.h"
 #include "base/version.h"
+#include "tools/output.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
 
@@ -44,6 +46,9 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer("Example: tenon convert resnet50.pt -o resnet50.tenon && tenon run resnet50.tenon");
   for (const auto add : tenon::tools::verbs) add(app, exit_code);
+  tenon::guard_inputs(tenon::InputGuard::refuse);
+  for (CLI::App* verb : app.get_subcommands([](CLI::App*) { return true; }))
+    verb->parse_complete_callback([verb] { tenon::tools::check_files(*verb); });
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -30,7 +30,7 @@ struct ModelOptions {
   /// Values for the graph's inputs: given ones, random of given types, random for the others. A first axis
   /// whose size nothing says has `batch`.
   std::vector<Tensor> values(const Model&, std::int64_t batch = 1) const;
-  /// `unsupported` receives what an Error lists.
+  /// `unsupported` receives what an Error lists. Warns on stderr of a model saved in training mode.
   Model open(const std::function<void(std::string_view)>& progress,
              UnsupportedReport* unsupported = nullptr) const;
 };
