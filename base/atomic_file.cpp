@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/environment.h"
+#include "base/input_guard.h"
 
 namespace tenon {
 
@@ -44,6 +45,7 @@ AtomicFile::AtomicFile(std::filesystem::path target) : target_(resolved(target))
     if (file_ < 0) throw cannot_write(target_, errno);
     return;
   }
+  if (exists) refuse_to_replace_input(target_);
   if (is_device_name(target_)) throw cannot_write(target_, ENOENT);  // closed
   if (exists && ::access(target_.c_str(), W_OK) != 0) throw cannot_write(target_, errno);
   open_temporary();

@@ -12,7 +12,8 @@ namespace tenon {
 
 /// Writes to a temporary file in the target's folder; commit() makes it the target. Without commit() the
 /// target stays as it was and the temporary file is removed. A target that is not a regular file
-/// (/dev/stdout, a pipe) is written directly. Every failure throws Error with the target's path.
+/// (/dev/stdout, a pipe) is written directly. A target that this run reads is refused (base/input_guard.h).
+/// Every failure throws Error with the target's path.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path target);

@@ -10,6 +10,7 @@
 #include <new>
 
 #include "base/environment.h"
+#include "base/input_guard.h"
 
 namespace tenon {
 
@@ -22,6 +23,7 @@ InputFile::InputFile(const std::filesystem::path& path) : path_(path) {
     throw error("this is not a regular file").at(path_.string()).hint("copy it to disk first");
   file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (file_ < 0) throw system_error(errno, "the file cannot be opened").at(path_.string());
+  remember_input(path_, info);
   size_ = static_cast<std::uint64_t>(info.st_size);
 }
 

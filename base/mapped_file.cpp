@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include "base/environment.h"
+#include "base/input_guard.h"
 
 namespace tenon {
 
@@ -79,6 +80,7 @@ std::shared_ptr<const MappedFile> MappedFile::map(int fd, const std::filesystem:
   if (!S_ISREG(info.st_mode)) {
     throw error("this is not a regular file").at(path.string()).hint("copy it to disk first");
   }
+  remember_input(path, info);
   const auto size = static_cast<std::size_t>(info.st_size);
   if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(path, {}));
 

@@ -1,6 +1,7 @@
 #include "check/case.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <system_error>
 
@@ -22,11 +23,28 @@ bool is_case(const fs::path& folder) {
   return fs::exists(folder / settings_file) || !models_in(folder).empty();
 }
 
+// "net.pt" in a folder that is no case.
+std::optional<std::string> other_model(const fs::path& folder) {
+  std::set<std::string> found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    for (const std::string_view name : model_names)
+      if (entry.path().extension() == fs::path(name).extension() && entry.is_regular_file())
+        found.insert(entry.path().filename());
+  return found.empty() ? std::nullopt : std::optional(*found.begin());
+}
+
 class Search {
  public:
+  explicit Search(std::vector<std::string>& warnings) : warnings_(warnings) {}
+
   void folder(const fs::path& path, const std::string& name) {
     if (!seen_.insert(fs::canonical(path)).second) return;  // a link that leads back
-    if (is_case(path)) cases.push_back(read_case(path, name.empty() ? "." : name));
+    if (is_case(path))
+      cases.push_back(read_case(path, name.empty() ? "." : name));
+    else if (const auto model = other_model(path))
+      warnings_.push_back(
+          fmt::format("{} is no case: call it model{}, or name it in case.toml (model = \"{}\")",
+                      (path / *model).string(), fs::path(*model).extension().string(), *model));
     // Folders before links to them, which would give them another name.
     for (const bool links : {false, true})
       for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
@@ -42,6 +60,7 @@ class Search {
   std::vector<Case> cases;
 
  private:
+  std::vector<std::string>& warnings_;
   std::set<fs::path> seen_;
 };
 
@@ -70,7 +89,7 @@ Case read_case(const fs::path& folder, std::string name) {
   return c;
 }
 
-std::vector<Case> find_cases(const fs::path& folder) {
+std::vector<Case> find_cases(const fs::path& folder, std::vector<std::string>& warnings) {
   if (fs::is_regular_file(folder))
     throw error("this is a file, and cases are folders")
         .at(folder.string())
@@ -78,7 +97,7 @@ std::vector<Case> find_cases(const fs::path& folder) {
             "give the folder that holds the cases; a model alone is compared by tenon verify: docs/check.md");
   if (!fs::is_directory(folder))
     throw error("there is no such folder").at(folder.string()).hint("give a folder of cases: docs/check.md");
-  Search search;
+  Search search(warnings);
   try {
     search.folder(folder, "");
   } catch (const fs::filesystem_error& e) {

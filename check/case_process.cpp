@@ -11,6 +11,7 @@
 #include <fstream>
 #include <optional>
 
+#include "base/input_guard.h"
 #include "converter/process.h"
 
 namespace tenon {
@@ -34,6 +35,7 @@ Answer read_answer(std::string_view text) {
     if (end == std::string_view::npos) return answer;
     const auto line = ordered_json::parse(text.substr(0, end), nullptr, /*allow_exceptions=*/false);
     text.remove_prefix(end + 1);
+    if (line.contains("reads")) remember_input(line["reads"].get<std::string>());
     if (line.contains("stage")) answer.stage = line["stage"].get<std::string>();
     if (line.contains("verdict")) answer.result = case_result(line["verdict"]);
     if (!line.contains("result")) continue;
@@ -71,9 +73,12 @@ Failure ended(int code, const std::string& stage, const std::string& complaints)
 }
 
 void say(const char* what, const ordered_json& value) {
-  const std::string line =
-      ordered_json{{what, value}}.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
-  std::fwrite(line.data(), 1, line.size(), stdout);
+  const auto print = [](const ordered_json& line) {
+    const std::string text = line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  };
+  for (const auto& file : take_remembered_inputs()) print({{"reads", file.string()}});
+  print({{what, value}});
   std::fflush(stdout);
 }
 

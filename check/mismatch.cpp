@@ -10,26 +10,6 @@
 namespace tenon {
 namespace {
 
-std::string bar(std::int64_t count, std::int64_t of) {
-  constexpr double width = 40;
-  const double share = static_cast<double>(count) / static_cast<double>(of);
-  return std::string(static_cast<std::size_t>(std::ceil(width * share)), '#');
-}
-
-// One line for each decade of errors.
-std::string histogram(const ErrorSpread& s) {
-  std::string text = "errors, as a share of the largest value\n";
-  const auto line = [&](std::string_view label, std::int64_t count) {
-    text += fmt::format("  {:<12} {:>10}  {}", label, count, bar(count, s.elements));
-    text.erase(text.find_last_not_of(' ') + 1);
-    text += '\n';
-  };
-  line("none", s.exact);
-  for (const ErrorSpread::Bucket& b : s.buckets) line(fmt::format("to {:.0e}", b.below), b.count);
-  if (s.infinite) line("NaN or Inf", s.infinite);
-  return text;
-}
-
 // "rtol 0.001, atol 1e-07", "0.0001 of the largest value"
 std::string str(const Tolerance& t) {
   if (!t.elementwise()) return fmt::format("{:g} of the largest value", t.share);
@@ -43,32 +23,20 @@ std::string enough(const Tolerance& t, const OutputCheck& c) {
   const double needed = shares ? c.difference.relative() : c.spread.needed_rtol;
   if (c.difference.exact) return "integers and bools are to be equal\n";
   if (std::isinf(needed)) return "no tolerance accepts NaN or Inf, or an error where zero is expected\n";
-  // Rounded up, so that what is printed is enough.
-  const double unit = std::pow(10, std::floor(std::log10(needed)) - 1);
-  return fmt::format("it would pass with {} = {:.1e}\n", shares ? "tolerance" : "rtol",
-                     std::ceil(needed / unit) * unit);
+  return fmt::format("it would pass with {} = {}\n", shares ? "tolerance" : "rtol", limit_text(needed));
 }
 
 }  // namespace
 
-std::optional<Failure> compare_output(const std::string& sample, const std::string& output,
-                                      const Tensor& value, const Tensor& expected,
-                                      const Tolerance& tolerance) {
-  const OutputCheck c = check_output(output, value, expected, tolerance);
+std::optional<Failure> failure_of(const OutputCheck& c, const std::string& sample, const Tensor& value,
+                                  const Tensor& expected, const Tolerance& tolerance) {
   if (c.ok) return std::nullopt;
   const Difference& d = c.difference;
   Failure f{.kind = failure::outputs};
-  f.data = {{"sample", sample},
-            {"output", output},
-            {"type", value.type_string()},
-            {"expected_type", expected.type_string()}};
-  const std::string where = fmt::format("output {} of {}", output, sample);
+  f.data = {{"sample", sample}, {"output", c.name}, {"type", c.type}, {"expected_type", c.expected_type}};
+  const std::string where = fmt::format("output {} of {}", c.name, sample);
   if (!c.same_type()) {
     f.message = fmt::format("{} is {}, stored is {}", where, c.type, c.expected_type);
-    return f;
-  }
-  if (!d.meaningful) {
-    f.message = fmt::format("{}: {}", where, d.str());
     return f;
   }
   // With the share of the largest value as bound of each element, for counting.

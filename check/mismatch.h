@@ -5,10 +5,10 @@
 
 namespace tenon {
 
-/// What is wrong with an output: where the largest error is and how large, how many elements are beyond the
-/// tolerance, how the errors spread, what tolerance would accept them. nullopt when nothing is.
-std::optional<Failure> compare_output(const std::string& sample, const std::string& output,
-                                      const Tensor& value, const Tensor& expected,
-                                      const Tolerance& tolerance);
+/// What is wrong with an output that was checked with this tolerance: where the largest error is and how
+/// large, how many elements are beyond the tolerance, how the errors spread, what tolerance would accept
+/// them. nullopt when nothing is.
+std::optional<Failure> failure_of(const OutputCheck&, const std::string& sample, const Tensor& value,
+                                  const Tensor& expected, const Tolerance& tolerance);
 
 }  // namespace tenon

@@ -58,9 +58,10 @@ class Inputs {
     if (!missing_.empty()) {
       std::string flags;
       for (const std::string& flag : missing_) flags += fmt::format(" --input '{}'", flag);
-      throw error("the types of {} are not known: the file does not say them",
-                  missing_.size() == 1 ? "an input" : counted(missing_.size(), "input"))
-          .hint("add" + flags + ", with your dtype and sizes: numbers, or names (N) for those that vary");
+      throw TypesUnknown(
+          error("the types of {} are not known: the file does not say them",
+                missing_.size() == 1 ? "an input" : counted(missing_.size(), "input"))
+              .hint("add" + flags + ", with your dtype and sizes: numbers, or names (N) for those that vary"));
     }
     return out;
   }
@@ -132,6 +133,7 @@ class Inputs {
     if (const InputSpec* spec = spec_for(name, by_position)) {
       if (const auto* literal = std::get_if<InputLiteral>(&spec->value))
         return literal_for(name, type, *literal);
+      if (const auto number = number_in(*spec, type)) return literal_for(name, type, *number);
       return parameter(name, type, std::get<tenon::Type>(spec->value));
     }
     if (type.fixed) return interpreter_.objects().constant(*type.fixed);
@@ -171,6 +173,15 @@ class Inputs {
       return Datum(converter::DictPtr(dict));
     }
     return std::nullopt;
+  }
+
+  /// A number may be given as a tensor of no axes.
+  static std::optional<InputLiteral> number_in(const InputSpec& spec, const ts::Type& declared) {
+    using Kind = ts::Type::Kind;
+    const ts::Type& inner = declared.kind == Kind::optional ? *declared.inner.at(0) : declared;
+    const bool takes_number = inner.kind == Kind::integer || inner.kind == Kind::real ||
+                              inner.kind == Kind::boolean || inner.kind == Kind::number;
+    return takes_number ? literal_of(spec) : std::nullopt;
   }
 
   Datum literal_for(const std::string& name, const ts::Type& type, const InputLiteral& literal) const {
@@ -302,6 +313,19 @@ class Outputs {
   UnsupportedReport& report_;
 };
 
+}  // namespace
+
+std::optional<InputLiteral> literal_of(const InputSpec& spec) {
+  if (const auto* literal = std::get_if<InputLiteral>(&spec.value)) return *literal;
+  if (!spec.example || spec.example->rank() != 0) return std::nullopt;
+  const Tensor& t = *spec.example;
+  if (is_bool(t.dtype())) return t.get_int() != 0;
+  if (is_integral(t.dtype())) return t.get_int();
+  return is_float(t.dtype()) ? std::optional<InputLiteral>(t.get_double()) : std::nullopt;
+}
+
+namespace {
+
 const ts::Function& entry_method(const ts::Program& program, const std::string& name) {
   if (const ts::Function* f = program.root->type->method(name)) return *f;
   std::string known;
@@ -335,7 +359,9 @@ Attempt attempt(const ts::Program& program, const ts::Function& method, const Co
                                       !interpreter.builder().written_states().empty());
     if (out.report.empty()) Outputs(*out.graph, interpreter.builder(), out.report).add(result, "out");
     if (out.report.empty() && with_states) states.add_results();
-  } catch (const Error& e) { out.failure = e; }
+  } catch (const TypesUnknown&) { throw; } catch (const Error& e) {
+    out.failure = e;
+  }
   for (const std::string& name : interpreter.builder().written_inputs()) {
     out.notes.push_back(
         {ConvertNote::Kind::input,

@@ -24,6 +24,10 @@ struct InputSpec {
   std::optional<Tensor> example = {};
 };
 
+/// The number that is given, if it is one: written out, or a tensor of no axes. Only the model says whether
+/// it takes the latter as a number.
+std::optional<InputLiteral> literal_of(const InputSpec&);
+
 struct ConvertOptions {
   std::vector<InputSpec> inputs;
   std::string method = "forward";
@@ -32,9 +36,15 @@ struct ConvertOptions {
   ConvertNotes* notes = nullptr;
 };
 
+/// The file does not say the types of all inputs, and they are not given.
+struct TypesUnknown : Error {
+  explicit TypesUnknown(Error e) : Error(std::move(e)) {}
+};
+
 /// Runs the method on abstract tensors and returns what it computes. Weights stay in the mapped file.
 /// Input types that are not given are those of the trace, if the method was traced.
-/// Throws Error: bad input when an input type is missing or does not fit; unsupported with one complete list.
+/// Throws TypesUnknown when an input type is missing; Error: bad input when one does not fit; unsupported
+/// with one complete list.
 std::unique_ptr<Graph> convert_torchscript(const torchscript::Program&, const ConvertOptions& = {});
 
 }  // namespace tenon

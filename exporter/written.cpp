@@ -3,9 +3,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/input_guard.h"
 #include "base/temporary_path.h"
 #include "verify/onnxruntime.h"
-#include "verify/outputs.h"
+#include "verify/verdict.h"
 
 namespace tenon::exporter {
 
@@ -21,7 +22,7 @@ Error differs(const fs::path& target, const std::string& what) {
 
 // The worst relative error.
 double error_of(const Form& form, const Model& model, const fs::path& file, const fs::path& target,
-                const Sample& sample, double tolerance) {
+                const Sample& sample, double tolerance, Verdict& verdict) {
   double worst = 0;
   const auto outputs = form.outputs(file, *model.graph, sample.inputs);
   for (const OutputCheck& c : check_outputs(*model.graph, outputs, sample.expected, tolerance)) {
@@ -30,6 +31,7 @@ double error_of(const Form& form, const Model& model, const fs::path& file, cons
                     fmt::format("{} computes another {} from the written file: {}", form.runner, c.name,
                                 c.same_type() ? c.difference.str()
                                               : fmt::format("{}, not {}", c.type, c.expected_type)));
+    verdict.add(c);
     worst = std::max(worst, c.difference.relative());
   }
   return worst;
@@ -66,8 +68,11 @@ Written write_and_try(const Form& form, const Model& model, const fs::path& targ
     throw;
   }
   try {
+    Verdict verdict;
     for (const Sample& sample : samples)
-      written.error = std::max(written.error, error_of(form, model, file, target, sample, tolerance));
+      written.error =
+          std::max(written.error, error_of(form, model, file, target, sample, tolerance, verdict));
+    written.unverified = verdict.problem();
   } catch (const OnnxRuntimeError& e) {
     if (e.refuses_model) throw differs(target, e.message());
     written.problem = e.message();
@@ -76,6 +81,8 @@ Written write_and_try(const Form& form, const Model& model, const fs::path& targ
     form.write(model, target);
     return written;
   }
+  refuse_to_replace_input(target);
+  if (fs::exists(beside)) refuse_to_replace_input(fs::path(target) += ".data");
   if (fs::exists(beside)) put_in_place(beside, fs::path(target) += ".data");
   put_in_place(file, target);
   return written;

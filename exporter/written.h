@@ -8,6 +8,7 @@ namespace tenon::exporter {
 struct Written {
   std::vector<std::string> lacking;  // as Form::write says
   double error = 0;                  // relative, of the worst output
+  std::string unverified;            // why the comparison proves nothing (Verdict::problem)
   std::string problem;               // why the form's runner gives no result; empty when it does
 };
 

@@ -59,11 +59,11 @@ DType dtype_of(std::string_view descr) {
         .hint("save strings after .astype(str)");
   const auto same = [&](const Descr& d) { return !descr.empty() && d.text == descr.substr(1); };
   const auto found = std::find_if(descrs.begin(), descrs.end(), same);
-  if (found == descrs.end() || (order == '|' && size_of(found->dtype) != 1))
+  const bool has_order = found != descrs.end() && size_of(found->dtype) != 1 && found->text[0] != 'V';
+  if (found == descrs.end() || (order == '|' && has_order))
     throw unsupported("the array has NumPy's dtype '{}', which is no number that Tenon knows", descr)
         .hint("convert it with .astype() and save it again");
-  const bool is_one_byte = size_of(found->dtype) == 1;
-  if (order == '>' && !is_one_byte) throw big_endian(descr, found->text);
+  if (order == '>' && has_order) throw big_endian(descr, found->text);
   if (order != '<' && order != '=' && order != '|' && order != '>')
     throw error("the .npy header is damaged: '{}' is not a dtype", descr);
   return found->dtype;

@@ -84,6 +84,8 @@ ordered_json conversion_json(const Model& model) {
                          {"operators", model.imported->body().nodes().size()},
                          {"nodes", model.graph->body().nodes().size()},
                          {"sizes", explain_sizes(model)}};
+  if (const auto verified = model.facts.find("verified"); verified != model.facts.end())
+    record["verified"] = verified->second;
   for (const Chapter& chapter : chapters) {
     ordered_json& list = record["rewrites"][std::string(chapter.passes)] = ordered_json::array();
     for (const RuleUse& u : uses_of(chapter, model.fusion))

@@ -19,6 +19,20 @@ std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); 
 std::string ms_text(double ms) {
   return fmt::format("{:.{}f}", ms, ms >= 100 ? 1 : ms >= 10 ? 2 : ms >= 0.1 ? 3 : 4);
 }
+
+// What times of this size are read in: small ones in microseconds.
+struct Unit {
+  explicit Unit(double ms) : micro(ms > 0 && ms < 0.1) {}
+  bool micro;
+
+  const char* name() const { return micro ? "us" : "ms"; }
+  std::string text(double ms) const {
+    return micro ? fmt::format("{:.{}f}", ms * 1e3, ms < 0.01 ? 2 : 1) : ms_text(ms);
+  }
+};
+
+// Of fewer runs neither intervals nor percentiles mean anything.
+constexpr std::size_t least_runs = 10;
 std::string number(double x) {
   return x <= 0 ? "" : x >= 100 ? fmt::format("{:.0f}", x) : fmt::format("{:.1f}", x);
 }
@@ -66,7 +80,11 @@ std::string pipeline(const ProfileReport& p) {
     table.add({s.name == "first_run" ? "first run" : s.name, fmt::format("{:.1f}", s.ms), lines[0]});
     for (std::size_t i = 1; i < lines.size(); ++i) table.add({"", "", lines[i]});
   }
-  table.add({"run", fmt::format("{:.1f}", p.run.latency.median), "median"});
+  const Unit unit(p.run.latency.median);
+  table.add(
+      {"run",
+       unit.micro ? unit.text(p.run.latency.median) + " us" : fmt::format("{:.1f}", p.run.latency.median),
+       "median"});
   return table.str() + "\n";
 }
 
@@ -79,14 +97,16 @@ std::string step_table(const ProfileReport& p, const TextOptions& o) {
       o.top == 0 ? slowest.size() : std::min<std::size_t>(slowest.size(), static_cast<std::size_t>(o.top));
   const bool kernels = o.width >= 110;
   const std::size_t words = o.width - (kernels ? 70 : 68);  // for op, kernel and module
-  std::vector<std::string> head{"#", "ms", "share", "MFLOP", "MiB", "GFLOP/s", "GB/s", "roofline", "op"};
+  const Unit unit(slowest.empty() ? 0 : slowest[0]->ms);
+  std::vector<std::string> head{"#",       unit.name(), "share",    "MFLOP", "MiB",
+                                "GFLOP/s", "GB/s",      "roofline", "op"};
   if (kernels) head.push_back("kernel");
   head.push_back("module");
   Table table(head);
   for (std::size_t i = 0; i < shown; ++i) {
     const StepRow& s = *slowest[i];
     std::vector<std::string> row{
-        std::to_string(s.index), ms_text(s.ms),    percent(s.share), number(s.flops * 1e-6),
+        std::to_string(s.index), unit.text(s.ms),  percent(s.share), number(s.flops * 1e-6),
         number(s.bytes / mib),   number(s.gflops), number(s.gbs)};
     row.push_back(s.roofline ? fmt::format("{:.0f}% {}", 100 * *s.roofline, s.memory_bound ? "mem" : "flop")
                              : "");
@@ -99,11 +119,14 @@ std::string step_table(const ProfileReport& p, const TextOptions& o) {
 }
 
 std::string time_table(const char* head, const std::vector<TimeRow>& rows, const TextOptions& o) {
-  Table table({"ms", "share", "MFLOP", "MiB", "GFLOP/s", "GB/s", "steps", head});
+  double largest = 0;
+  for (const TimeRow& r : rows) largest = std::max(largest, r.ms);
+  const Unit unit(largest);
+  Table table({unit.name(), "share", "MFLOP", "MiB", "GFLOP/s", "GB/s", "steps", head});
   for (std::size_t i = 0; i < rows.size() && (o.top == 0 || i < static_cast<std::size_t>(o.top)); ++i) {
     const TimeRow& r = rows[i];
     const double per_ms = r.ms > 0 ? 1e-6 / r.ms : 0;
-    table.add({(r.estimated ? "~" : "") + ms_text(r.ms), percent(r.share), number(r.flops * 1e-6),
+    table.add({(r.estimated ? "~" : "") + unit.text(r.ms), percent(r.share), number(r.flops * 1e-6),
                number(r.bytes / mib), number(r.flops * per_ms), number(r.bytes * per_ms),
                std::to_string(r.steps), r.name.empty() ? "(not attributed)" : shorten(r.name, o.width - 56)});
   }
@@ -115,7 +138,8 @@ std::string times(const ProfileReport& p, const TextOptions& o) {
     const double total = std::accumulate(p.steps.begin(), p.steps.end(), 0.0,
                                          [](double sum, const StepRow& s) { return sum + s.ms; });
     const bool cut = o.top > 0 && rows > static_cast<std::size_t>(o.top);
-    return fmt::format("{}, {} ms in all{}\n\n", counted(rows, what), ms_text(total),
+    const Unit unit(total);
+    return fmt::format("{}, {} {} in all{}\n\n", counted(rows, what), unit.text(total), unit.name(),
                        cut ? fmt::format("; the {} slowest are shown{}", o.top, o.show_all) : "");
   };
   const auto table = [&](const char* what, const std::vector<TimeRow>& rows) {
@@ -130,14 +154,32 @@ std::string times(const ProfileReport& p, const TextOptions& o) {
   return step_table(p, o) + rest(p.steps.size(), "step");
 }
 
-std::string summary(const ProfileReport& p) {
+std::string latency(const ProfileReport& p) {
   const Summary& l = p.run.latency;
-  std::string text =
-      fmt::format("latency ms   median {} (95% CI {} to {}), mean {}, stddev {}\n", ms_text(l.median),
-                  ms_text(l.ci95.low), ms_text(l.ci95.high), ms_text(l.mean), ms_text(l.stddev));
-  text += fmt::format("             min {}, p50 {}, p90 {}, p99 {}, max {}; {} after {} to warm up\n",
-                      ms_text(l.min), ms_text(l.p50), ms_text(l.p90), ms_text(l.p99), ms_text(l.max),
-                      counted(p.run.samples_ms.size(), "run"), p.warmup);
+  const Unit unit(l.median);
+  const std::string runs = counted(p.run.samples_ms.size(), "run");
+  const auto t = [&](double ms) { return unit.text(ms); };
+  if (p.run.samples_ms.size() < least_runs)
+    return fmt::format(
+        "latency {}   median {}, min {}, max {}; {} after {} to warm up, too few for intervals\n",
+        unit.name(), t(l.median), t(l.min), t(l.max), runs, p.warmup);
+  return fmt::format("latency {}   median {} (95% CI {} to {}), mean {}, stddev {}\n", unit.name(),
+                     t(l.median), t(l.ci95.low), t(l.ci95.high), t(l.mean), t(l.stddev)) +
+         fmt::format("             min {}, p50 {}, p90 {}, p99 {}, max {}; {} after {} to warm up\n",
+                     t(l.min), t(l.p50), t(l.p90), t(l.p99), t(l.max), runs, p.warmup);
+}
+
+// Where they add something: the interval is above zero.
+std::string step_timers(const ProfileReport& p) {
+  if (p.timeline.size() < least_runs || p.overhead_ci95.low <= 0) return "";
+  return fmt::format(
+      "step timers  add {:+.2f}% to a run (95% CI {:+.2f}% to {:+.2f}%, {} in turns without them)\n",
+      100 * p.overhead, 100 * p.overhead_ci95.low, 100 * p.overhead_ci95.high,
+      counted(p.timeline.size(), "run"));
+}
+
+std::string summary(const ProfileReport& p) {
+  std::string text = latency(p);
   text += fmt::format("throughput   {:.1f} runs/s", p.run.throughput_per_s);
   if (p.run.items_per_s > p.run.throughput_per_s * 1.001)
     text += fmt::format(", {:.1f} items/s", p.run.items_per_s);
@@ -145,11 +187,7 @@ std::string summary(const ProfileReport& p) {
       "\nmemory       arena {:.1f} MiB, scratch {:.1f}, weights {:.1f}, packed weights {:.1f}\n",
       static_cast<double>(p.run.arena_bytes) / mib, static_cast<double>(p.run.scratch_bytes) / mib,
       static_cast<double>(p.model.weight_bytes) / mib, static_cast<double>(p.run.packed_bytes) / mib);
-  return text +
-         fmt::format(
-             "step timers  add {:+.2f}% to a run (95% CI {:+.2f}% to {:+.2f}%, {} in turns without them)\n",
-             100 * p.overhead, 100 * p.overhead_ci95.low, 100 * p.overhead_ci95.high,
-             counted(p.timeline.size(), "run"));
+  return text + step_timers(p);
 }
 
 std::string unfused(const ProfileReport& p) {
@@ -167,12 +205,15 @@ std::string unfused(const ProfileReport& p) {
 
 std::string sweep(const ProfileReport& p) {
   Table table({"sizes", "median ms", "95% CI", "p99", "runs/s", "items/s", "arena MiB", "plan ms"});
-  for (const SizedRun& r : p.sweep)
+  for (const SizedRun& r : p.sweep) {
+    const bool enough = r.samples_ms.size() >= least_runs;
     table.add({sizes_text(r.sizes), ms_text(r.latency.median),
-               ms_text(r.latency.ci95.low) + " to " + ms_text(r.latency.ci95.high), ms_text(r.latency.p99),
-               fmt::format("{:.1f}", r.throughput_per_s), fmt::format("{:.1f}", r.items_per_s),
+               enough ? ms_text(r.latency.ci95.low) + " to " + ms_text(r.latency.ci95.high) : "",
+               enough ? ms_text(r.latency.p99) : "", fmt::format("{:.1f}", r.throughput_per_s),
+               fmt::format("{:.1f}", r.items_per_s),
                fmt::format("{:.1f}", static_cast<double>(r.arena_bytes) / mib),
                fmt::format("{:.1f}", r.plan_ms)});
+  }
   return "\n" + table.str();
 }
 

@@ -19,15 +19,22 @@ double Difference::relative() const {
 
 bool Difference::within(double tolerance) const {
   if (!comparable) return false;
-  return max_error == 0 || (!exact && meaningful && std::isfinite(max_error) && relative() <= tolerance);
+  return max_error == 0 || (!exact && compared > 0 && std::isfinite(max_error) && relative() <= tolerance);
+}
+
+std::string Difference::why_nothing() const {
+  if (!comparable || compared > 0) return "";
+  if (elements == 0) return "there are no elements";
+  return infinities == 0          ? "every value is NaN"
+         : infinities == elements ? "every value is infinite"
+                                  : "every value is NaN or infinite";
 }
 
 std::string Difference::str() const {
   if (!comparable) return "the shapes differ, or strings are compared with numbers";
-  const std::string nothing = meaningful ? "" : " (every expected value is NaN or infinite)";
-  if (max_error == 0) return "equal" + nothing;
+  if (max_error == 0) return compared > 0 ? "equal" : "nothing was compared: " + why_nothing();
   const std::string where =
-      fmt::format("at [{}]: {}, expected {}{}", fmt::join(worst, ","), value_str(), expected_str(), nothing);
+      fmt::format("at [{}]: {}, expected {}", fmt::join(worst, ","), value_str(), expected_str());
   if (!text.empty()) return "differs " + where;
   return fmt::format("max error {:.2g} of {:.4g} (relative {:.2g}) {}", max_error, scale, relative(), where);
 }
@@ -62,18 +69,16 @@ void compare_elements(const Tensor& a, const Tensor& b, Difference& d) {
   const T *p = a.data<T>(), *q = b.data<T>();
   double xx = 0, yy = 0, xy = 0;
   std::int64_t worst = -1;
-  d.meaningful = a.numel() == 0;
   for (std::int64_t i = 0; i < a.numel(); ++i) {
     const auto x = static_cast<double>(p[i]), y = static_cast<double>(q[i]);
-    if (std::isfinite(y)) {
-      d.meaningful = true;
-      d.scale = std::max(d.scale, std::abs(y));
-    }
+    if (std::isfinite(y)) d.scale = std::max(d.scale, std::abs(y));
     if (const double error = error_between(p[i], q[i]); error > d.max_error) {
       d.max_error = error;
       worst = i;
     }
+    d.infinities += std::isinf(y) && x == y;
     if (std::isfinite(x) && std::isfinite(y)) {
+      ++d.compared;
       xx += x * x;
       yy += y * y;
       xy += x * y;
@@ -89,6 +94,7 @@ void compare_elements(const Tensor& a, const Tensor& b, Difference& d) {
 void compare_strings(const Tensor& a, const Tensor& b, Difference& d) {
   const auto p = texts_of(a), q = texts_of(b);
   d.exact = true;
+  d.compared = a.numel();
   const auto [x, y] = std::mismatch(p.begin(), p.end(), q.begin());
   if (x == p.end()) return;
   d.max_error = 1;
@@ -103,6 +109,7 @@ Difference compare(const Tensor& a, const Tensor& b) {
   Difference d;
   d.comparable = a.shape() == b.shape() && is_string(a.dtype()) == is_string(b.dtype());
   if (!d.comparable) return d;
+  d.elements = a.numel();
   if (is_string(a.dtype())) {
     compare_strings(a, b, d);
     return d;

@@ -10,7 +10,9 @@ struct Difference {
   bool comparable = true;           // same shape, and both or none are strings
   double max_error = 0;             // largest |a - b|; infinity where only one is NaN or an infinity differs
   double scale = 0;                 // largest |b| among finite elements
-  bool meaningful = true;           // b is empty or has a finite element
+  std::int64_t elements = 0;        // of each
+  std::int64_t compared = 0;        // pairs of finite numbers, or of strings: a NaN beside a NaN says nothing
+  std::int64_t infinities = 0;      // pairs of the same infinity
   bool exact = false;               // both are integers, bools or strings: any difference counts
   Index worst;                      // where the largest error is
   double value = 0, expected = 0;   // the elements there
@@ -24,12 +26,16 @@ struct Difference {
   /// The elements at the largest error, as text.
   std::string value_str() const;
   std::string expected_str() const;
-  /// "max error 1.2e-06 of 12.3 (relative 9.8e-08) at [0,5]"
+  /// "max error 1.2e-06 of 12.3 (relative 9.8e-08) at [0,5]", "equal", "nothing was compared: every value is
+  /// NaN"
   std::string str() const;
+  /// Why nothing was compared, in words: "every value is NaN". Empty: something was.
+  std::string why_nothing() const;
 };
 
 /// a against the reference b, floats in double. NaN equals NaN, an infinity equals the same infinity.
-/// Strings are at a distance of 1 where they differ.
+/// Strings are at a distance of 1 where they differ. What is equal without a pair that was compared is no
+/// proof of anything: whoever calls it equal asks for `compared` too (verify/verdict.h).
 Difference compare(const Tensor& a, const Tensor& b);
 
 }  // namespace tenon

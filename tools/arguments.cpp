@@ -12,17 +12,6 @@
 namespace tenon::tools {
 namespace {
 
-// "name=rest" when what stands before '=' is a name.
-std::pair<std::string, std::string> split_name(const std::string& text) {
-  const auto equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) return {"", text};
-  const std::string name = text.substr(0, equals);
-  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ':' || c == '-';
-  });
-  return plain ? std::pair{name, text.substr(equals + 1)} : std::pair{std::string(), text};
-}
-
 std::optional<Tensor> number(const std::string& text) {
   if (text == "true" || text == "false") return Tensor::scalar(DType::boolean, std::int64_t{text == "true"});
   std::int64_t integer = 0;
@@ -97,6 +86,16 @@ void check_sizes(const std::string& name, const std::string& type) {
 }
 
 }  // namespace
+
+std::pair<std::string, std::string> split_name(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) return {"", text};
+  const std::string name = text.substr(0, equals);
+  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ':' || c == '-';
+  });
+  return plain ? std::pair{name, text.substr(equals + 1)} : std::pair{std::string(), text};
+}
 
 std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts) {
   std::vector<InputArgument> out;

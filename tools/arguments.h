@@ -9,6 +9,9 @@
 
 namespace tenon::tools {
 
+/// "name=rest" as its parts when what stands before '=' is a name; else "" and the text.
+std::pair<std::string, std::string> split_name(const std::string& text);
+
 /// One --input: "[name=]VALUE", where VALUE is a type (f32[N,3,224,224]), a file (.npy, .npz, .pb) or a
 /// number.
 struct InputArgument {

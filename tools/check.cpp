@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/input_guard.h"
 #include "base/utf8.h"
 #include "check/case_process.h"
 #include "check/formats.h"
@@ -28,7 +29,18 @@ struct CheckVerb {
 };
 
 std::vector<Case> chosen_cases(const CheckVerb& o) {
-  std::vector<Case> cases = find_cases(o.folder);
+  std::vector<std::string> warnings;
+  const auto warn = [&] {
+    for (const std::string& w : std::exchange(warnings, {})) fmt::print(stderr, "warning: {}\n", w);
+  };
+  std::vector<Case> cases;
+  try {
+    cases = find_cases(o.folder, warnings);
+  } catch (const Error&) {
+    warn();
+    throw;
+  }
+  warn();
   if (!o.filter.empty())
     std::erase_if(cases, [&](const Case& c) { return fnmatch(o.filter.c_str(), c.name.c_str(), 0) != 0; });
   if (cases.empty())
@@ -100,6 +112,7 @@ int check(const CheckVerb& o) {
     return 0;
   }
   for (const std::string& path : {o.junit, o.json}) check_is_file(path);
+  for (const Case& c : cases) remember_input(c.model);
   check_outputs_apart({o.junit, o.json});
   const SuiteOptions options = suite_options(o);
   SuiteResult result;
@@ -132,6 +145,7 @@ void add_check_case(CLI::App& app) {
   verb->add_option("memory", a->memory_bytes)->required();
   verb->add_option("update", a->update);
   verb->callback([a] {
+    guard_inputs(InputGuard::remember);  // --update records in place
     Case c = read_case(a->folder, a->name);
     if (a->memory_bytes > 0) c.settings.memory_bytes = a->memory_bytes;
     c.settings.allow_libraries = a->allow_libraries;
@@ -168,8 +182,8 @@ void add_check(CLI::App& app, int& exit_code) {
       ->capture_default_str()
       ->check(number_from(0.001));
   verb->add_option("--memory", o->memory, "The same for memory: 2GiB")->type_name("BYTES");
-  verb->add_option("--junit", o->junit, "Write JUnit XML")->type_name("FILE");
-  verb->add_option("--json", o->json, "Write the results as JSON")->type_name("FILE");
+  verb->add_option("--junit", o->junit, "Write JUnit XML")->type_name(file_written);
+  verb->add_option("--json", o->json, "Write the results as JSON")->type_name(file_written);
   verb->add_flag("--annotations", o->annotations,
                  "Print failures as GitHub annotations too (in GitHub Actions always)");
   verb->footer("Example: tenon check cases --jobs 4 --junit check.xml");

@@ -91,15 +91,12 @@ std::string written_text(const std::filesystem::path& target, std::chrono::stead
 int convert(const ConvertVerb& o) {
   const auto begin = std::chrono::steady_clock::now();
   const std::string target = output_path(o);
-  std::error_code missing;
   if (o.output.empty() && std::filesystem::path(o.model.path).extension() == ".tenon")
     throw converted_already(o.model.path);
-  if (std::filesystem::equivalent(target, o.model.path, missing))
-    throw error("the output would replace the model it is made from").at(target).hint("give another -o");
   const exporter::Form& form = exporter::form_of(target);
   Progress progress;
   check_is_file(o.json);
-  check_outputs_apart({o.json, target});
+  if (std::filesystem::exists(o.model.path)) check_outputs_apart({o.json, target});
   Model model = opened(o, progress);
   const bool only_shows = o.explain || o.report || !o.print_ir.empty();
   if (!model.is_source() && (only_shows || form.suffix == ".tenon")) throw converted_already(o.model.path);
@@ -113,18 +110,22 @@ int convert(const ConvertVerb& o) {
   if (o.report) fmt::print("{}", conversion_text(model));
   if (o.output.empty() && only_shows) {
     if (!o.json.empty()) write_text(o.json, json_text(conversion_json(model)));
+    fmt::print(stderr, "note: nothing was written and nothing verified; to convert, add -o {}\n", target);
     return 0;
   }
   const bool verifies = model.is_source() && form.runs && !o.no_verify;
   if (model.is_source()) model.facts["verified"] = "no";
   std::vector<Sample> samples;
+  Verdict compared;
+  std::string unverified;  // why the comparisons prove nothing
   if (verifies) {
     progress.say(fmt::format("verifying against {}", runner_of(model)));
-    samples = check_against_source(model, o.model, o.tolerance);
+    samples = check_against_source(model, o.model, o.tolerance, compared);
+    unverified = compared.problem();
   } else if (!o.no_verify && !model.goldens.empty()) {
     samples = {{"golden", model.goldens[0].inputs, model.goldens[0].outputs}};
   }
-  std::string verdict = verifies
+  std::string verdict = verifies && unverified.empty()
                             ? fmt::format(", equal to {} ({})", runner_of(model), model.facts["verified"])
                         : form.runs ? ", not verified"
                                     : "";
@@ -136,9 +137,10 @@ int convert(const ConvertVerb& o) {
   if (!samples.empty() && form.outputs) {
     auto written = exporter::write_and_try(form, model, target, samples, o.tolerance);
     lacking = std::move(written.lacking);
+    if (!written.unverified.empty()) unverified = written.unverified;
     if (!written.problem.empty())
       verdict += "; the file was not run: " + written.problem;
-    else
+    else if (unverified.empty())
       verdict = fmt::format("{}; {} gives the same from the file (relative error {:.1e})",
                             verifies ? verdict : "", form.runner, written.error);
   } else {
@@ -146,10 +148,17 @@ int convert(const ConvertVerb& o) {
   }
   if (!o.json.empty()) write_text(o.json, json_text(conversion_json(model)));
   progress.say("");
-  for (const ConvertNote& n : model.notes) fmt::print("note: {}\n", n.text);
+  for (const ConvertNote& n : model.notes)
+    if (n.kind != ConvertNote::Kind::training) fmt::print("note: {}\n", n.text);  // that one is a warning
   for (const std::string& sentence : lacking) fmt::print("note: {}\n", sentence);
-  fmt::print("{}: {}{}, {}\n", target, done_text(model, form), verdict, written_text(target, begin));
-  return 0;
+  for (const std::string& note : compared.notes()) fmt::print("note: {}\n", note);
+  if (unverified.empty()) {
+    fmt::print("{}: {}{}, {}\n", target, done_text(model, form), verdict, written_text(target, begin));
+    return 0;
+  }
+  fmt::print("{}: {}, NOT VERIFIED: {}, {}\n  try: inputs that give numbers: --input x=sample.npy\n", target,
+             done_text(model, form), unverified, written_text(target, begin));
+  return static_cast<int>(Exit::differs);
 }
 
 }  // namespace
@@ -160,14 +169,15 @@ void add_convert(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<ConvertVerb>();
   o->model.add_model(*verb);
   o->model.add_run(*verb);
-  verb->add_option(
-      "-o,--output", o->output,
-      "What to write, by its suffix: " + exporter::forms_text() + " (default: the model's name with .tenon)");
+  verb->add_option("-o,--output", o->output,
+                   "What to write, by its suffix: " + exporter::forms_text() +
+                       " (default: the model's name with .tenon)")
+      ->type_name(file_written);
   verb->add_option("--print-ir", o->print_ir, "Show the graph at a stage")
       ->check(CLI::IsMember({"imported", "fused", "planned"}));
   verb->add_flag("--explain-fusion", o->explain, "Say what fused, what did not and why");
   verb->add_flag("--report", o->report, "Say what was folded, raised and fused, and where sizes come from");
-  verb->add_option("--json", o->json, "Write that, and what is unsupported")->type_name("FILE");
+  verb->add_option("--json", o->json, "Write that, and what is unsupported")->type_name(file_written);
   verb->add_flag("--no-verify", o->no_verify, "Do not run the source model; the artifact says so");
   verb->add_option("--tolerance", o->tolerance, "Largest error allowed, as a share of the largest value")
       ->capture_default_str()

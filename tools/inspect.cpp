@@ -188,7 +188,7 @@ void print_ir(const Model& model, const InspectOptions& o) {
 }
 
 int inspect(const InspectOptions& o) {
-  check_outputs_apart({o.html, o.dot, o.json ? "-" : ""});
+  if (o.json) check_outputs_apart({o.html, o.dot, "-"});
   Progress progress;
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
   progress.say("");
@@ -248,9 +248,9 @@ void add_inspect(CLI::App& app, int& exit_code) {
       ->excludes(ir);
   verb->add_flag("--json", o->json, "All of it as JSON (with --weights: their statistics too)")->excludes(ir);
   verb->add_option("--html", o->html, "Write a page: graph before and after fusion, steps, memory")
-      ->type_name("FILE");
+      ->type_name(file_written);
   verb->add_option("--dot", o->dot, "Write the graph for Graphviz, what was fused in clusters")
-      ->type_name("FILE");
+      ->type_name(file_written);
   verb->footer("Example: tenon inspect resnet50.tenon --ops --modules");
   verb->callback([&exit_code, o] { exit_code = inspect(*o); });
 }

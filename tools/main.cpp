@@ -10,10 +10,12 @@
 #include <system_error>
 
 #include "base/environment.h"
+#include "base/input_guard.h"
 #include "base/temporary_path.h"
 #include "base/utf8.h"
 #include "base/version.h"
 #include "tools/exit_codes.h"
+#include "tools/output.h"
 #include "tools/terminal.h"
 #include "tools/usage.h"
 #include "tools/verbs.h"
@@ -61,6 +63,9 @@ int run(int argc, char** argv) {
   app.formatter(std::make_shared<tenon::tools::HelpFormatter>());
   app.footer("Example: tenon convert resnet50.pt -o resnet50.tenon && tenon run resnet50.tenon");
   for (const auto add : tenon::tools::verbs) add(app, exit_code);
+  tenon::guard_inputs(tenon::InputGuard::refuse);
+  for (CLI::App* verb : app.get_subcommands([](CLI::App*) { return true; }))
+    verb->parse_complete_callback([verb] { tenon::tools::check_files(*verb); });
   const std::vector<std::string> words = tenon::tools::with_values(app, {argv + 1, argv + argc});
   try {
     app.parse(std::vector(words.rbegin(), words.rend()));

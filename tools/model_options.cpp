@@ -1,6 +1,7 @@
 #include "tools/model_options.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -154,6 +155,8 @@ Model ModelOptions::open(const std::function<void(std::string_view)>& progress,
         "and --stop-after-rewrite do nothing")
         .at(path)
         .hint("give the source model");
+  for (const ConvertNote& n : model.notes)
+    if (n.kind == ConvertNote::Kind::training) fmt::print(stderr, "warning: {}\n", n.text);
   return model;
 }
 

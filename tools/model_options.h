@@ -31,7 +31,7 @@ struct ModelOptions {
   /// whose size nothing says has `batch`. `random` receives the names of the random ones.
   std::vector<Tensor> values(const Model&, std::int64_t batch = 1,
                              std::vector<std::string>* random = nullptr) const;
-  /// `unsupported` receives what an Error lists.
+  /// `unsupported` receives what an Error lists. Warns on stderr of a model saved in training mode.
   Model open(const std::function<void(std::string_view)>& progress,
              UnsupportedReport* unsupported = nullptr) const;
 };

@@ -1,5 +1,7 @@
 #include "tools/output.h"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -7,6 +9,8 @@
 
 #include "base/atomic_file.h"
 #include "base/environment.h"
+#include "base/input_guard.h"
+#include "tools/arguments.h"
 #include "tools/model_path.h"
 
 namespace tenon::tools {
@@ -22,20 +26,58 @@ void write_text(const std::string& path, std::string_view text) {
   file.commit();
 }
 
-void check_outputs_apart(std::initializer_list<std::string_view> paths) {
-  std::set<std::filesystem::path> seen;
-  for (const std::string_view text : paths) {
-    if (text.empty()) continue;
-    const std::filesystem::path path(text);
-    if (!seen.insert(path.lexically_normal()).second)
+namespace {
+
+// The file behind a name that may not be there yet: links are followed.
+std::string identity(const std::string& name) {
+  struct stat info = {};
+  if (::stat(name.c_str(), &info) == 0) return fmt::format("{}:{}", info.st_dev, info.st_ino);
+  std::error_code failed;
+  const auto path = std::filesystem::weakly_canonical(std::filesystem::absolute(name), failed);
+  return failed ? name : path.string();
+}
+
+bool is_device(const std::string& name) {
+  std::error_code failed;
+  const auto status = std::filesystem::status(name, failed);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+         !std::filesystem::is_directory(status);
+}
+
+}  // namespace
+
+void check_outputs_apart(const std::vector<std::string>& paths) {
+  std::set<std::string> seen;
+  for (const std::string& text : paths) {
+    if (text.empty() || is_device(text)) continue;
+    if (!seen.insert(text == "-" ? text : identity(text)).second)
       throw error("two outputs are to be written to {}", text == "-" ? "standard output" : text)
           .hint("give each a file of its own");
-    const auto folder = path.parent_path();
-    if (text != "-" && !folder.empty() && !std::filesystem::is_directory(folder))
+    if (text == "-") continue;
+    const std::filesystem::path folder = std::filesystem::path(text).parent_path();
+    if (!folder.empty() && !std::filesystem::is_directory(folder))
       throw error("there is no folder {}", folder.string())
-          .at(path.string())
+          .at(text)
           .hint("mkdir -p " + in_shell(folder.string()));
+    refuse_to_replace_input(text);
   }
+}
+
+void check_files(const CLI::App& verb) {
+  std::vector<std::string> outputs;
+  for (const CLI::Option* option : verb.get_options()) {
+    const std::string type = option->get_type_name();
+    for (const std::string& value : option->results()) {
+      const std::string file = split_name(value).second;
+      if (type == named_file_written)
+        outputs.push_back(file);
+      else if (type == file_written)
+        outputs.push_back(value);
+      else
+        for (const std::string& input : {value, file}) remember_input(input);
+    }
+  }
+  check_outputs_apart(outputs);
 }
 
 void check_is_file(std::string_view path) {

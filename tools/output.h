@@ -1,17 +1,27 @@
 // What verbs write: files, or standard output.
 #pragma once
-#include <initializer_list>
+#include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tenon::tools {
 
+/// The type of every option whose value is a file that the verb writes. check_files() finds them by it.
+inline constexpr const char* file_written = "OUTFILE";
+/// The same where "name=" may stand before the file.
+inline constexpr const char* named_file_written = "[NAME=]OUTFILE";
+
+/// For every verb, between parsing and running: remembers the files that its arguments name as inputs, and
+/// checks those that it is to write, as below.
+void check_files(const CLI::App& verb);
+
+/// To be called before the work. Throws Error when two of these outputs (empty: not asked for) are one file,
+/// by whatever names, when one is an input of this run, or when the folder of one is not there.
+void check_outputs_apart(const std::vector<std::string>& paths);
+
 /// "-": standard output, behind what was printed before; else a file, whole or not at all. Throws Error.
 void write_text(const std::string& path, std::string_view text);
-
-/// To be called before the work. Throws Error when two of these outputs (empty: not asked for) are the same,
-/// or the folder of one is not there.
-void check_outputs_apart(std::initializer_list<std::string_view> paths);
 
 /// Throws Error for "-": the verb says its text there.
 void check_is_file(std::string_view path);

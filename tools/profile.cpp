@@ -160,7 +160,6 @@ std::string page(const ProfileVerb& o, const Model& model, const ProfileReport& 
 
 /// Before minutes of work.
 void check_options(const ProfileVerb& o) {
-  check_outputs_apart({o.json, o.trace, o.html});
   if (!o.stored.empty()) load_recording(o.stored);
   if (o.max_slowdown > 0 && !o.compares_sides() && o.stored.empty())
     throw error("there is nothing to compare with")
@@ -247,11 +246,12 @@ void add_profile(CLI::App& app, int& exit_code) {
   verb->add_flag("--unfused", o->unfused, "Beside the same model without fused groups, by turns");
   verb->add_flag("--no-roofline", o->no_roofline, "Do not measure, or use, what this machine can do at most");
   verb->add_option("--json", o->json, "Write the profile as JSON (-: to standard output, without the text)")
-      ->type_name("FILE");
-  verb->add_option("--trace", o->trace, "Write a trace for Perfetto or chrome://tracing")->type_name("FILE");
+      ->type_name(file_written);
+  verb->add_option("--trace", o->trace, "Write a trace for Perfetto or chrome://tracing")
+      ->type_name(file_written);
   verb->add_option("--html", o->html,
                    "Write a page: the graph before and after fusion, steps, roofline, memory over time")
-      ->type_name("FILE");
+      ->type_name(file_written);
   verb->footer(
       "Example: tenon profile resnet50.pt --by module --depth 1\n"
       "         tenon profile old.tenon new.tenon --max-slowdown 1.05");

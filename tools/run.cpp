@@ -12,10 +12,12 @@
 #include "runtime/stream.h"
 #include "tools/model_options.h"
 #include "tools/model_path.h"
+#include "tools/output.h"
 #include "tools/ranges.h"
+#include "tools/source_check.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
-#include "verify/outputs.h"
+#include "verify/verdict.h"
 
 namespace tenon::tools {
 namespace {
@@ -76,16 +78,18 @@ int replay(const Model& model, const RunOptions& o) {
   if (model.goldens.empty())
     throw error("the model holds no goldens").at(model.path.string()).hint("convert it without --no-verify");
   Session session(model.graph, {.threads = o.model.threads});
-  bool ok = true;
+  Verdict verdict;
   for (std::size_t k = 0; k < model.goldens.size(); ++k) {
     const Golden& golden = model.goldens[k];
     for (const OutputCheck& c :
          check_outputs(*model.graph, session.run(golden.inputs), golden.outputs, o.tolerance)) {
-      fmt::print("golden {} {}: {} {}\n", k, c.name, c.ok ? "ok" : "DIFFERS", c.difference.str());
-      ok = ok && c.ok;
+      fmt::print("golden {} {}: {}{}\n", k, c.name, word(c), c.ok ? "" : " " + c.difference.str());
+      verdict.add(c);
     }
   }
-  return ok ? 0 : static_cast<int>(Exit::differs);
+  for (const std::string& note : verdict.notes()) fmt::print("note: {}\n", note);
+  if (!verdict.differs() && !verdict.verified()) fmt::print("NOT VERIFIED: {}\n", verdict.problem());
+  return verdict.verified() ? 0 : static_cast<int>(Exit::differs);
 }
 
 // One call for each index of the inputs' first axis, which is one more than the model's.
@@ -172,6 +176,21 @@ void print_json(const RunOptions& o, const Graph& graph, const std::vector<Tenso
   fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
+// Whether the numbers were ever compared with the source's.
+void say_unverified(const Model& model) {
+  const std::string file = model.path.filename().string();
+  if (model.is_source()) {
+    fmt::print(
+        stderr,
+        "note: {} is not verified: nothing was compared with what {} computes; tenon verify {} does it\n",
+        file, runner_of(model), file);
+    return;
+  }
+  const auto verified = model.facts.find("verified");
+  if (verified == model.facts.end() || !verified->second.starts_with("no")) return;
+  fmt::print(stderr, "note: {} is not verified{}\n", file, verified->second.substr(2));
+}
+
 int run(const RunOptions& o) {
   Progress progress;
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
@@ -193,6 +212,8 @@ int run(const RunOptions& o) {
   for (std::size_t i = 0; i < outputs.size() && !o.json; ++i)
     fmt::print("{}: {}{}\n", output_name(*model.graph, i), summary(outputs[i]),
                first_values(outputs[i], o.print));
+  std::fflush(stdout);
+  say_unverified(model);
   return 0;
 }
 
@@ -204,7 +225,7 @@ void add_run(CLI::App& app, int& exit_code) {
   o->model.add_model(*verb);
   o->model.add_run(*verb);
   verb->add_option("-o,--output", o->outputs, "[name=]FILE.npy, or one FILE.npz for all")
-      ->type_name("OUTPUT")
+      ->type_name(named_file_written)
       ->allow_extra_args(false);
   verb->add_option("--print", o->print, "How many values of each output to print")
       ->capture_default_str()

@@ -4,7 +4,6 @@
 #include "ir/bind.h"
 #include "runtime/stream.h"
 #include "verify/onnxruntime.h"
-#include "verify/outputs.h"
 #include "verify/torch.h"
 
 namespace tenon::tools {
@@ -23,8 +22,9 @@ class Source {
   Source(const Model& model, const ModelOptions& options) : model_(model), method_(options.method) {
     if (model.is_pytorch())
       torch_ = std::make_unique<TorchOracle>(
-          model.path, OracleOptions{.fixed = fixed_numbers(options.open_options().convert.inputs),
-                                    .weights = options.weights});
+          model.path,
+          OracleOptions{.fixed = fixed_numbers(*model.graph, options.open_options().convert.inputs),
+                        .weights = options.weights});
   }
 
   std::vector<Tensor> outputs(const std::vector<Tensor>& inputs) {
@@ -67,10 +67,11 @@ void check_equal(const Model& model, std::span<const OutputCheck> checks) {
 
 class SourceCheck {
  public:
-  SourceCheck(const ModelOptions& options, double tolerance, Model& model)
+  SourceCheck(const ModelOptions& options, double tolerance, Model& model, Verdict& verdict)
       : options_(options),
         tolerance_(tolerance),
         model_(model),
+        verdict_(verdict),
         source_(model, options),
         session_(model.graph, {.threads = options.threads}),
         stream_(session_) {}
@@ -88,7 +89,8 @@ class SourceCheck {
     }
     sizes_ = sizes_text(*model_.graph, inputs);
     if (!has_states) run_other_sizes(inputs);
-    model_.facts["verified"] = fmt::format("relative error {:.1e}{}", error_, sizes_);
+    model_.facts["verified"] = verdict_.verified() ? fmt::format("relative error {:.1e}{}", error_, sizes_)
+                                                   : "no: " + verdict_.problem();
     return samples_;
   }
 
@@ -98,6 +100,7 @@ class SourceCheck {
     const std::vector<Tensor> outputs = stream_.run(inputs);
     const auto checks = check_outputs(*model_.graph, outputs, expected, tolerance_);
     check_equal(model_, checks);
+    verdict_.add(checks);
     for (const OutputCheck& c : checks) error_ = std::max(error_, c.difference.relative());
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < outputs.size(); ++i)
@@ -138,6 +141,7 @@ class SourceCheck {
   const ModelOptions& options_;
   double tolerance_;
   Model& model_;
+  Verdict& verdict_;
   Source source_;
   Session session_;
   Stream stream_;
@@ -150,8 +154,9 @@ class SourceCheck {
 
 std::string_view runner_of(const Model& model) { return model.is_pytorch() ? "LibTorch" : "ONNX Runtime"; }
 
-std::vector<Sample> check_against_source(Model& model, const ModelOptions& options, double tolerance) {
-  return SourceCheck(options, tolerance, model).run();
+std::vector<Sample> check_against_source(Model& model, const ModelOptions& options, double tolerance,
+                                         Verdict& verdict) {
+  return SourceCheck(options, tolerance, model, verdict).run();
 }
 
 }  // namespace tenon::tools

@@ -4,6 +4,7 @@
 
 #include "tools/model_options.h"
 #include "verify/samples.h"
+#include "verify/verdict.h"
 
 namespace tenon::tools {
 
@@ -11,10 +12,11 @@ namespace tenon::tools {
 std::string_view runner_of(const Model&);
 
 /// Runs model and source on random inputs: one sample, a stream of some where the model keeps state, and
-/// other sizes where sizes may vary. Small samples become the model's goldens, the error its fact "verified";
-/// a source that refuses other sizes gives it a note. Returns the first sample and the last (of the stream,
-/// of other sizes) with what the source computes, and the model for its states. Throws Error with exit code
-/// `differs` where an output does, or when the source cannot run.
-std::vector<Sample> check_against_source(Model&, const ModelOptions&, double tolerance);
+/// other sizes where sizes may vary. Small samples become the model's goldens, the error its fact "verified",
+/// or "no" and the reason where nothing was compared (`verdict` says so too); a source that refuses other
+/// sizes gives it a note. Returns the first sample and the last (of the stream, of other sizes) with what the
+/// source computes, and the model for its states. Throws Error with exit code `differs` where an output does,
+/// or when the source cannot run.
+std::vector<Sample> check_against_source(Model&, const ModelOptions&, double tolerance, Verdict& verdict);
 
 }  // namespace tenon::tools

@@ -6,6 +6,7 @@
 
 #include "base/count.h"
 #include "base/error.h"
+#include "base/input_guard.h"
 #include "ir/evaluate.h"
 #include "runtime/stream.h"
 #include "tools/model_options.h"
@@ -18,6 +19,7 @@
 #include "verify/onnxruntime.h"
 #include "verify/samples.h"
 #include "verify/torch.h"
+#include "verify/verdict.h"
 
 namespace tenon::tools {
 namespace {
@@ -63,7 +65,7 @@ class Reference {
                     "give it: --source model.pt (.pt2, .onnx), or compare with --against reference");
       torch_ = std::make_unique<TorchOracle>(
           o.source.empty() ? model.path : std::filesystem::path(o.source),
-          OracleOptions{.fixed = fixed_numbers(o.model.open_options().convert.inputs),
+          OracleOptions{.fixed = fixed_numbers(*model.graph, o.model.open_options().convert.inputs),
                         .weights = o.model.weights});
     } else if (against_ == "onnxruntime") {
       if (o.source.empty() && model.kind != FileKind::onnx)
@@ -107,13 +109,6 @@ class Reference {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// A limit that admits the value: two digits, the last one rounded up.
-std::string limit_text(double value) {
-  if (value <= 0 || !std::isfinite(value)) return fmt::format("{}", value);
-  const double unit = std::pow(10.0, std::floor(std::log10(value)) - 1);
-  return fmt::format("{:.2g}", std::ceil(value / unit) * unit);
-}
-
 // What an output that differs needs said.
 void explain(const std::string& sample, const OutputCheck& c) {
   fmt::print("{} {}: {}\n", sample, c.name, c.difference.str());
@@ -126,13 +121,7 @@ void explain(const std::string& sample, const OutputCheck& c) {
     fmt::print("\n  needed: --tolerance {}", limit_text(c.needed_tolerance()));
   if (std::isfinite(e.needed_rtol)) fmt::print(", or --rtol {}", limit_text(e.needed_rtol));
   fmt::print("\n");
-  std::int64_t most = 1;
-  for (const auto& bucket : e.buckets) most = std::max(most, bucket.count);
-  constexpr std::int64_t width = 40;
-  for (const auto& bucket : e.buckets)
-    fmt::print("  errors up to {:>6.0e} of the largest value: {:>9}{}{}\n", bucket.below, bucket.count,
-               bucket.count ? "  " : "",
-               std::string(static_cast<std::size_t>((bucket.count * width + most - 1) / most), '#'));
+  fmt::print("{}", histogram(e, "  "));
 }
 
 void add_row(Table& table, const std::string& sample, const OutputCheck& c) {
@@ -141,13 +130,12 @@ void add_row(Table& table, const std::string& sample, const OutputCheck& c) {
     table.add({sample, c.name, "", "", "", "", "", "DIFFERS"});
     return;
   }
-  const std::string verdict = !c.ok ? "DIFFERS" : d.meaningful ? "ok" : "ok, but nothing expected is finite";
   table.add({sample, c.name, fmt::format("{:.3g}", d.max_error), fmt::format("{:.3g}", d.relative()),
              fmt::format("{:.3g}", c.spread.mean), fmt::format("{:.9f}", d.cosine),
-             fmt::format("[{}]", fmt::join(d.worst, ",")), verdict});
+             fmt::format("[{}]", fmt::join(d.worst, ",")), word(c)});
 }
 
-json compare_samples(const VerifyOptions& o, const Model& model, const Reference& reference,
+json compare_samples(const VerifyOptions& o, const Model& model, const Reference& reference, Verdict& verdict,
                      std::vector<Inputs>& failed, std::vector<Inputs>& all, Progress& progress) {
   Session session(model.graph, {.threads = o.model.threads});
   Stream stream(session);
@@ -155,11 +143,14 @@ json compare_samples(const VerifyOptions& o, const Model& model, const Reference
   json records = json::array();
   std::vector<std::pair<std::string, OutputCheck>> wrong;
   double needed = 0;
+  std::vector<std::string> notes;
   for (Sample& sample : reference.samples()) {
     progress.say("comparing " + sample.name);
+    notes.insert(notes.end(), sample.notes.begin(), sample.notes.end());
     sample.inputs = stream.with_states(std::move(sample.inputs));
     const std::vector<Tensor> expected = reference.expected(sample);
     const auto checks = check_outputs(*model.graph, stream.run(sample.inputs), expected, o.tolerance());
+    verdict.add(checks);
     for (const OutputCheck& c : checks) {
       add_row(table, sample.name, c);
       needed = std::max(needed, c.same_type() ? c.needed_tolerance() : infinity);
@@ -168,12 +159,16 @@ json compare_samples(const VerifyOptions& o, const Model& model, const Reference
       records.back()["sample"] = sample.name;
     }
     all.push_back(sample.inputs);
-    if (!all_ok(checks)) failed.push_back(sample.inputs);
+    if (std::any_of(checks.begin(), checks.end(), [](const OutputCheck& c) { return !c.ok; }))
+      failed.push_back(sample.inputs);
   }
   progress.say("");
   fmt::print("{}", table.str());
   for (const auto& [sample, check] : wrong) explain(sample, check);
-  if (std::isfinite(needed)) fmt::print("least tolerance that passes: {}\n", limit_text(needed));
+  for (std::string& note : verdict.notes()) notes.push_back(std::move(note));
+  for (const std::string& note : notes) fmt::print("note: {}\n", note);
+  if (std::isfinite(needed) && verdict.problem().empty())
+    fmt::print("least tolerance that passes: {}\n", limit_text(needed));
   return records;
 }
 
@@ -201,12 +196,18 @@ json bisect_values(const VerifyOptions& o, const Model& model, const Reference& 
     return {{"first", to_json(*found.first)}, {"largest", largest}};
   }
   fmt::print("no node differs by more than the tolerance and rounding\n");
+  if (found.silent) {
+    fmt::print("the first value of which nothing can be compared:\n");
+    print_divergence(*found.silent);
+  }
   for (const Divergence& d : found.largest)
     if (d.difference.max_error > 0) {
       fmt::print("largest difference in {}:\n", name(d.stage));
       print_divergence(d);
     }
-  return {{"first", nullptr}, {"largest", largest}};
+  return {{"first", nullptr},
+          {"largest", largest},
+          {"not_compared", found.silent ? to_json(*found.silent) : json()}};
 }
 
 json bisect_rewrites(const VerifyOptions& o, const Model& model, const std::vector<Inputs>& samples,
@@ -223,7 +224,10 @@ json bisect_rewrites(const VerifyOptions& o, const Model& model, const std::vect
   if (found.without_any)
     fmt::print("the result differs before the first rewrite: {}\n  find the node: --bisect=values\n",
                found.without_any->str());
-  if (!found.wrong && !found.without_any) fmt::print("no rewrite changes the result\n");
+  if (!found.problem.empty())
+    fmt::print("whether a rewrite changes the result cannot be told: {}\n", found.problem);
+  else if (!found.wrong && !found.without_any)
+    fmt::print("no rewrite changes the result\n");
   if (found.wrong) {
     const WrongRewrite& w = *found.wrong;
     fmt::print("the result changes with {}\n", w.str());
@@ -261,31 +265,49 @@ bool check_properties_of(const VerifyOptions& o, const Model& model, json& recor
   return ok;
 }
 
-int verify(const VerifyOptions& o) {
+// The source that an artifact was made from, where it lies beside it.
+std::string recorded_source(const Model& model) {
+  const auto source = model.facts.find("source");
+  if (model.is_source() || source == model.facts.end()) return "";
+  const auto file = model.path.parent_path() / std::filesystem::path(source->second).filename();
+  return std::filesystem::exists(file) ? file.string() : "";
+}
+
+int verify(const VerifyOptions& asked) {
+  VerifyOptions o = asked;
   check_is_file(o.json);
-  check_outputs_apart({o.json});
   if (o.samples > 0 && std::filesystem::is_directory(o.against))
     throw error("a folder brings its own samples: --samples does nothing").at(o.against);
   Progress progress;
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
+  const bool needs_source = o.against.empty() || o.against == "torch" || o.against == "onnxruntime";
+  if (o.source.empty() && needs_source && !o.properties) o.source = recorded_source(model);
+  if (asked.source.empty() && !o.source.empty()) {
+    remember_input(o.source);
+    fmt::print("note: compared with {}, from which it was converted\n", o.source);
+  }
   json record = {{"model", o.model.path}};
   bool ok = true;
+  std::string problem;
   if (o.properties) {
     ok = check_properties_of(o, model, record["properties"], progress);
   } else {
     const Reference reference(o, model);
     std::vector<Inputs> failed, all;
+    Verdict verdict;
     record["against"] = reference.against();
-    record["outputs"] = compare_samples(o, model, reference, failed, all, progress);
-    ok = failed.empty();
+    record["outputs"] = compare_samples(o, model, reference, verdict, failed, all, progress);
+    ok = verdict.verified();
+    problem = verdict.differs() ? "" : verdict.problem();
     if (o.bisect == "values")
-      record["bisect"] = bisect_values(o, model, reference, ok ? all : failed, progress);
+      record["bisect"] = bisect_values(o, model, reference, failed.empty() ? all : failed, progress);
     if (o.bisect == "rewrites")
-      record["bisect_rewrites"] = bisect_rewrites(o, model, ok ? all : failed, progress);
+      record["bisect_rewrites"] = bisect_rewrites(o, model, failed.empty() ? all : failed, progress);
   }
   record["ok"] = ok;
+  record["problem"] = problem;
   if (!o.json.empty()) write_text(o.json, json_text(record));
-  fmt::print("{}\n", ok ? "verified" : "DIFFERS");
+  fmt::print("{}\n", ok ? "verified" : problem.empty() ? "DIFFERS" : "NOT VERIFIED: " + problem);
   return ok ? 0 : static_cast<int>(Exit::differs);
 }
 
@@ -324,7 +346,7 @@ void add_verify(CLI::App& app, int& exit_code) {
   verb->add_option("--rtol", o->rtol, "Each element: |error| <= atol + rtol * |expected|")
       ->check(number_from(0));
   verb->add_option("--atol", o->atol, "See --rtol")->check(number_from(0));
-  verb->add_option("--json", o->json, "Write what was found")->type_name("FILE");
+  verb->add_option("--json", o->json, "Write what was found")->type_name(file_written);
   verb->footer("Example: tenon verify resnet50.pt --samples 3 --bisect");
   verb->callback([&exit_code, o] { exit_code = verify(*o); });
 }

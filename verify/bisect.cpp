@@ -7,6 +7,7 @@ Bisection bisect(const Model& model, const std::vector<Inputs>& samples, const B
   for (std::size_t s = 0; s < samples.size() && !result.first; ++s) {
     const Inputs& inputs = samples[s];
     const auto take = [&](Search search) {
+      if (search.silent && !result.silent) result.silent = std::move(search.silent);
       auto& found = search.first ? search.first : search.largest;
       if (!found) return false;
       found->sample = s;

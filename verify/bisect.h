@@ -16,7 +16,8 @@ struct BisectOptions {
 
 struct Bisection {
   std::optional<Divergence> first;
-  std::vector<Divergence> largest;  // of each stage and sample that was searched, when there is no first
+  std::vector<Divergence> largest;   // of each stage and sample that was searched, when there is no first
+  std::optional<Divergence> silent;  // the first value of which nothing could be compared
 
   explicit operator bool() const { return first.has_value(); }
   const Divergence* operator->() const { return &*first; }

@@ -14,9 +14,16 @@ bool is_error(const Difference& difference, double rounding, const Tolerance& to
   return !difference.within(std::max(tolerance.share, more_than_rounding * rounding));
 }
 
+void Search::look(const Difference& difference, const std::function<Divergence()>& where) {
+  if (silent || difference.elements == 0 || difference.why_nothing().empty()) return;
+  silent = where();
+  silent->difference = difference;
+}
+
 void Search::add(const Difference& difference, double rounding, const Tolerance& tolerance,
                  const std::function<Divergence()>& where) {
   if (first) return;
+  look(difference, where);
   const bool error = is_error(difference, rounding, tolerance);
   if (!error && largest && difference.relative() <= largest->difference.relative()) return;
   std::optional<Divergence>& found = error ? first : largest;
@@ -44,6 +51,7 @@ std::string_view name(Divergence::Stage stage) {
 }
 
 std::string Divergence::str() const {
+  if (difference.max_error == 0 && difference.compared == 0) return difference.str();
   return fmt::format("error {:.2g} of the largest value, rounding explains {:.2g}: {}", difference.relative(),
                      rounding, difference.str());
 }

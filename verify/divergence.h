@@ -36,8 +36,12 @@ std::string_view name(Divergence::Stage);
 
 /// What a search through the values found.
 struct Search {
+  /// Takes note of a value in which nothing could be compared.
+  void look(const Difference&, const std::function<Divergence()>& where);
+
   std::optional<Divergence> first;    // beyond tolerance, and more than rounding explains
   std::optional<Divergence> largest;  // of all, where none is
+  std::optional<Divergence> silent;   // the first value with elements of which none could be compared
 
   /// Takes a difference and how much of it is rounding, when it is the first error or the largest so far;
   /// then asks where it is.

@@ -17,6 +17,7 @@ json to_json(const Difference& d) {
           {"worst", d.worst},
           {"value", element(d.value, d.text)},
           {"expected", element(d.expected, d.expected_text)},
+          {"compared", d.compared},
           {"cosine", d.cosine}};
 }
 
@@ -53,6 +54,7 @@ json to_json(const Divergence& d) {
 }
 
 json to_json(const RewriteSearch& search) {
+  if (!search.problem.empty()) return {{"problem", search.problem}};
   if (search.without_any) return {{"without_any_rewrite", to_json(*search.without_any)}};
   if (!search.wrong) return nullptr;
   const WrongRewrite& w = *search.wrong;

@@ -1,5 +1,7 @@
 #include "verify/outputs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -88,8 +90,31 @@ std::vector<OutputCheck> check_outputs(const Graph& graph, std::span<const Tenso
   return checks;
 }
 
-bool all_ok(std::span<const OutputCheck> checks) {
-  return std::all_of(checks.begin(), checks.end(), [](const OutputCheck& c) { return c.ok; });
+std::string word(const OutputCheck& c) {
+  if (!c.ok) return "DIFFERS";
+  return c.difference.compared > 0 ? "ok" : "not compared: " + c.difference.why_nothing();
+}
+
+std::string histogram(const ErrorSpread& s, std::string_view indent) {
+  std::string text = fmt::format("{}errors, as a share of the largest value\n", indent);
+  const auto line = [&](std::string_view label, std::int64_t count) {
+    constexpr double width = 40;
+    const double share = static_cast<double>(count) / static_cast<double>(s.elements);
+    text += fmt::format("{}  {:<12} {:>10}  {}", indent, label, count,
+                        std::string(static_cast<std::size_t>(std::ceil(width * share)), '#'));
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
+  };
+  line("none", s.exact);
+  for (const ErrorSpread::Bucket& b : s.buckets) line(fmt::format("to {:.0e}", b.below), b.count);
+  if (s.infinite) line("NaN or Inf", s.infinite);
+  return text;
+}
+
+std::string limit_text(double value) {
+  if (value <= 0 || !std::isfinite(value)) return fmt::format("{}", value);
+  const double unit = std::pow(10.0, std::floor(std::log10(value)) - 1);
+  return fmt::format("{:.2g}", std::ceil(value / unit) * unit);
 }
 
 }  // namespace tenon

@@ -41,6 +41,8 @@ struct ErrorSpread {
   std::vector<Bucket> buckets;  // of inexact elements, by decades, those at both ends not empty
 };
 
+/// Whether an output is what was expected. One in which nothing was compared is `ok` too: whether the model
+/// is right, a Verdict says (verify/verdict.h).
 struct OutputCheck {
   std::string name;
   Difference difference;
@@ -62,7 +64,13 @@ OutputCheck check_output(std::string name, const Tensor& value, const Tensor& ex
 /// an Error.
 std::vector<OutputCheck> check_outputs(const Graph&, std::span<const Tensor> outputs,
                                        std::span<const Tensor> expected, const Tolerance& tolerance = {});
-bool all_ok(std::span<const OutputCheck>);
+
+/// "DIFFERS", "ok", "not compared: every value is NaN"
+std::string word(const OutputCheck&);
+/// One line for each decade of errors, with a bar.
+std::string histogram(const ErrorSpread&, std::string_view indent = "");
+/// A limit that admits the value: two digits, the last one rounded up.
+std::string limit_text(double value);
 
 /// The errors of b's elements against a (same shape). `scale` is the largest expected value.
 ErrorSpread spread_of_errors(const Tensor& value, const Tensor& expected, double scale,

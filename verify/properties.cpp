@@ -12,12 +12,13 @@
 #include "runtime/planner.h"
 #include "runtime/walk.h"
 #include "verify/batch.h"
+#include "verify/verdict.h"
 
 namespace tenon {
 namespace {
 
 using Rows = std::vector<std::int64_t>;
-using Verdict = Property::Verdict;
+using Held = Property::Verdict;
 
 // Rows that batches are made of; few models have another axis of this size.
 constexpr std::int64_t wanted_rows = 5;
@@ -53,8 +54,8 @@ class Relation {
 
  private:
   static Difference difference(const Tensor& a, const Tensor& b) {
-    Difference d = same_bits(a, b) ? Difference{} : compare(a, b);
-    d.meaningful = true;  // all NaN on both sides is equal
+    Difference d = compare(a, b);
+    if (same_bits(a, b)) d.max_error = 0;  // what has no order too
     return d;
   }
   const Trial& trial_;
@@ -91,21 +92,27 @@ class Checker {
         std::any_of(differences.begin(), differences.end(), [&](const auto& d) { return differs(d); })) {
       const std::string mixing = excuse(trial, relation, differences);
       if (std::none_of(differences.begin(), differences.end(), [](const auto& d) { return d.has_value(); })) {
-        result.verdict = Verdict::not_applicable;
+        result.verdict = Held::not_applicable;
         result.detail = "the model itself mixes rows, first at " + mixing;
         return result;
       }
     }
     std::string output;
+    Verdict compared;
     for (std::size_t i = 0; i < x.size(); ++i) {
       const auto& d = differences[i];
+      if (d) compared.add({.name = output_name(graph_, i), .difference = *d, .ok = true});
       if (!d || (d->comparable && d->max_error <= result.difference.max_error)) continue;
       result.difference = *d;
       output = output_name(graph_, i);
     }
-    if (output.empty()) return result;
+    if (output.empty()) {
+      result.detail = compared.problem();
+      if (!result.detail.empty()) result.verdict = Held::not_compared;
+      return result;
+    }
     const bool holds = result.difference.within(options_.tolerance.share);
-    result.verdict = holds ? Verdict::rounding : Verdict::broken;
+    result.verdict = holds ? Held::rounding : Held::broken;
     if (!holds) result.detail = fmt::format("{}: {}; first at {}", output, result.difference.str(), node);
     return result;
   }
@@ -175,16 +182,17 @@ Inputs with_nan(const Batch& batch) {
 }
 
 Property not_applicable(std::string name, std::string why) {
-  return {.verdict = Verdict::not_applicable, .name = std::move(name), .detail = std::move(why)};
+  return {.verdict = Held::not_applicable, .name = std::move(name), .detail = std::move(why)};
 }
 
 }  // namespace
 
-std::string_view name(Verdict verdict) {
+std::string_view name(Held verdict) {
   switch (verdict) {
-    case Verdict::identical: return "identical";
-    case Verdict::rounding: return "within rounding";
-    case Verdict::broken: return "BROKEN";
+    case Held::identical: return "identical";
+    case Held::rounding: return "within rounding";
+    case Held::broken: return "BROKEN";
+    case Held::not_compared: return "NOT COMPARED";
     default: return "not applicable";
   }
 }

@@ -10,13 +10,14 @@ struct Property {
     identical,       // holds, bit by bit
     rounding,        // holds within the tolerance
     broken,          // does not hold
+    not_compared,    // no number was there to compare: whether it holds cannot be told
     not_applicable,  // the model is not of the kind
   } verdict = Verdict::identical;
   std::string name;
-  std::string detail;     // why it is not applicable; where it is broken: output and node
+  std::string detail;     // why it is not applicable or not compared; where it is broken: output and node
   Difference difference;  // the largest of the outputs
 
-  bool ok() const { return verdict != Verdict::broken; }
+  bool ok() const { return verdict != Verdict::broken && verdict != Verdict::not_compared; }
 };
 
 std::string_view name(Property::Verdict);

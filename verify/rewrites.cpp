@@ -4,6 +4,7 @@
 #include "ir/clone.h"
 #include "runtime/session.h"
 #include "verify/imported_values.h"
+#include "verify/verdict.h"
 
 namespace tenon {
 namespace {
@@ -17,6 +18,7 @@ class Trial {
     bool wrong = false;
     Difference difference;  // the largest
     FuseReport report;
+    Verdict verdict;
   };
 
   Outcome with(const FuseOptions& options) const {
@@ -27,6 +29,7 @@ class Trial {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const ExactValue& exact = exact_.outputs()[i];
       Difference d = compare(outputs[i], exact.value);
+      outcome.verdict.add({.name = output_name(*graph, i), .difference = d, .ok = true});
       outcome.wrong = outcome.wrong || is_error(d, exact.rounding, tolerance_);
       if (i == 0 || d.relative() > outcome.difference.relative()) outcome.difference = std::move(d);
     }
@@ -78,18 +81,22 @@ std::string WrongRewrite::str() const {
 RewriteSearch search_rewrites(const FusionUnderTest& fusion, const std::vector<Inputs>& samples,
                               const Tolerance& tolerance) {
   Count count("trials");
+  std::string problem;
   for (std::size_t s = 0; s < samples.size(); ++s) {
     count.step();
     const Trial trial(fusion, samples[s], tolerance);
     Trial::Outcome all = trial.with(fusion.options);
-    if (!all.wrong) continue;
+    if (!all.wrong) {
+      problem = all.verdict.problem();
+      continue;
+    }
     Trial::Outcome none = trial.first(0);
     if (none.wrong || all.report.rewrites.empty()) return {.without_any = none.difference};
     WrongRewrite found = bisect(fusion, trial, std::move(all), std::move(none), count);
     found.sample = s;
     return {.wrong = std::move(found)};
   }
-  return {};
+  return {.problem = problem};
 }
 
 }  // namespace tenon

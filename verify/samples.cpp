@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "ir/npy.h"
-#include "ir/tensor_proto.h"
 
 namespace tenon {
 namespace {
@@ -26,13 +25,25 @@ void add_arrays(std::vector<StoredTensor>& to, const fs::path& file) {
   for (auto& [name, tensor] : load_npz(file)) to.push_back({file, std::nullopt, name, std::move(tensor)});
 }
 
-// A TensorProto has a name and a number.
-StoredTensor load_proto(const fs::path& file, std::optional<std::size_t> index) {
-  NamedTensor read = load_tensor_proto(file);
-  return {file, index, std::move(read.name), std::move(read.tensor)};
+// A TensorProto has a name and a number, the items of a sequence have names.
+void add_proto(StoredSample& sample, std::vector<StoredTensor>& to, const fs::path& file, std::size_t index,
+               const SequenceLevels& levels) {
+  ValueFile read = load_value_proto(file, levels);
+  sample.has_containers = sample.has_containers || read.is_container;
+  if (read.tensors.empty() && &to == &sample.inputs) sample.no_items.push_back(read.name);
+  for (NamedTensor& t : read.tensors)
+    to.push_back({file, read.is_container ? std::nullopt : std::optional(index), std::move(t.name),
+                  std::move(t.tensor)});
 }
 
-StoredSample read_folder(const fs::path& folder, std::string name) {
+// It may be no input and no output: then it need not be readable.
+StoredTensor load_if_readable(const fs::path& file, const std::string& name) {
+  try {
+    return {file, std::nullopt, name, load_npy(file)};
+  } catch (const Error& e) { return {file, std::nullopt, name, Tensor(), e}; }
+}
+
+StoredSample read_folder(const fs::path& folder, std::string name, const SequenceLevels& levels) {
   StoredSample sample{.name = std::move(name), .folder = folder};
   std::set<fs::path> files;  // in order of their names
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
@@ -46,16 +57,16 @@ StoredSample read_folder(const fs::path& folder, std::string name) {
       else if (const auto out = index_behind(stem, "out_"))
         sample.outputs.push_back({file, out, "", load_npy(file)});
       else
-        sample.named.push_back({file, std::nullopt, stem, load_npy(file)});
+        sample.named.push_back(load_if_readable(file, stem));
     } else if (extension == ".pb") {
       const auto in = index_behind(stem, "input_"), out = index_behind(stem, "output_");
-      if (in || out) (in ? sample.inputs : sample.outputs).push_back(load_proto(file, in ? in : out));
+      if (in) add_proto(sample, sample.inputs, file, *in, levels);
+      if (out) add_proto(sample, sample.outputs, file, *out, levels);
     } else if (extension == ".npz") {
-      if (stem != "in" && stem != "out")
-        throw error("{} belongs to nothing", file.filename().string())
-            .at(folder.string())
-            .hint("call it in.npz or out.npz");
-      add_arrays(stem == "in" ? sample.inputs : sample.outputs, file);
+      if (stem == "in" || stem == "out")
+        add_arrays(stem == "in" ? sample.inputs : sample.outputs, file);
+      else
+        sample.others.push_back(file);
     }
   }
   return sample;
@@ -75,20 +86,62 @@ std::size_t place_of(const StoredTensor& t, std::size_t count, std::string_view 
       .hint(known.empty() ? "it has none" : fmt::format("it has {}", known));
 }
 
+bool is_input(const Graph& graph, const std::string& name) {
+  const auto& parameters = graph.body().parameters();
+  return std::any_of(parameters.begin(), parameters.end(), [&](const auto& p) { return p->name() == name; });
+}
+
+bool is_output(const Graph& graph, const std::string& name) {
+  for (std::size_t i = 0; i < graph.body().results().size(); ++i)
+    if (output_name(graph, i) == name) return true;
+  return false;
+}
+
+// Of the items of a sequence the graph has the names "x.0", "x.1".
+SequenceLevels levels_in(const Graph& graph) {
+  return [&graph](const std::string& name) {
+    std::size_t levels = 0;
+    const auto look = [&](const std::string& found) {
+      if (!found.starts_with(name + ".")) return;
+      const auto dots =
+          std::count(found.begin() + static_cast<std::ptrdiff_t>(name.size()), found.end(), '.');
+      levels = std::max(levels, static_cast<std::size_t>(dots));
+    };
+    if (is_input(graph, name) || is_output(graph, name)) return levels;
+    for (const auto& p : graph.body().parameters()) look(p->name());
+    for (std::size_t i = 0; i < graph.body().results().size(); ++i) look(output_name(graph, i));
+    return levels;
+  };
+}
+
 }  // namespace
 
-std::vector<StoredSample> read_samples(const fs::path& folder) {
+std::vector<StoredSample> read_samples(const fs::path& folder, const SequenceLevels& levels) {
   std::vector<StoredSample> samples;
   const auto add = [&](StoredSample sample) {
     if (!sample.empty()) samples.push_back(std::move(sample));
   };
-  add(read_folder(folder, "sample"));
+  add(read_folder(folder, "sample", levels));
   std::set<fs::path> sets;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
     if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_"))
       sets.insert(entry.path());
-  for (const fs::path& set : sets) add(read_folder(set, set.filename()));
+  for (const fs::path& set : sets) add(read_folder(set, set.filename(), levels));
   return samples;
+}
+
+std::vector<std::string> pass_over_strays(StoredSample& sample, const Graph& graph) {
+  std::vector<std::string> notes;
+  const auto note = [&](const fs::path& file) {
+    notes.push_back(fmt::format("{} is passed over: no input or output of the model is called so",
+                                file.filename().string()));
+  };
+  for (const StoredTensor& t : sample.named)
+    if (!is_input(graph, t.name) && !is_output(graph, t.name)) note(t.file);
+  std::erase_if(sample.named,
+                [&](const StoredTensor& t) { return !is_input(graph, t.name) && !is_output(graph, t.name); });
+  for (const fs::path& file : std::exchange(sample.others, {})) note(file);
+  return notes;
 }
 
 BoundSample bind(const Graph& graph, const StoredSample& sample) {
@@ -109,10 +162,13 @@ BoundSample bind(const Graph& graph, const StoredSample& sample) {
   for (const StoredTensor& t : sample.inputs)
     set_input(place_of(t, parameters.size(), "input", input_name), t);
   for (const StoredTensor& t : sample.outputs) set_output(place_of(t, results, "output", result_name), t);
+  if (!sample.others.empty())
+    throw error("{} belongs to nothing", sample.others[0].filename().string())
+        .at(sample.folder.string())
+        .hint("call it in.npz or out.npz");
   for (const StoredTensor& t : sample.named) {
-    const bool is_input =
-        std::any_of(parameters.begin(), parameters.end(), [&](const auto& p) { return p->name() == t.name; });
-    if (is_input)
+    if (t.damage) throw *t.damage;
+    if (is_input(graph, t.name))
       set_input(place_of(t, parameters.size(), "input", input_name), t);
     else
       set_output(place_of(t, results, "input or output", result_name), t);
@@ -128,9 +184,11 @@ BoundSample bind(const Graph& graph, const StoredSample& sample) {
 std::vector<Sample> whole_samples(const fs::path& folder, const Graph& graph) {
   if (!fs::is_directory(folder)) throw error("there is no such folder").at(folder.string());
   std::vector<Sample> samples;
-  for (const StoredSample& stored : read_samples(folder)) {
+  for (StoredSample& stored : read_samples(folder, levels_in(graph))) {
+    std::vector<std::string> notes = pass_over_strays(stored, graph);
+    if (stored.empty()) continue;
     BoundSample bound = bind(graph, stored);
-    Sample& sample = samples.emplace_back(Sample{stored.name, std::move(bound.inputs), {}});
+    Sample& sample = samples.emplace_back(Sample{stored.name, std::move(bound.inputs), {}, std::move(notes)});
     for (std::size_t i = 0; i < bound.outputs.size(); ++i) {
       if (!bound.outputs[i])
         throw error("there is no value for output {}", output_name(graph, i))

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "ir/graph.h"
+#include "ir/value_proto.h"
 
 namespace tenon {
 
@@ -16,15 +18,20 @@ struct StoredTensor {
   std::optional<std::size_t> index;
   std::string name;
   Tensor tensor;
+  std::optional<Error> damage = {};  // why the file could not be read
 };
 
-/// Inputs of one run and what it is to give. `named` are inputs or outputs: which, the model says.
+/// Inputs of one run and what it is to give. `named` are inputs or outputs: which, the model says, or
+/// neither.
 struct StoredSample {
   std::string name;  // "sample", "test_data_set_0", "golden 0"
   std::filesystem::path folder;
   std::vector<StoredTensor> inputs, outputs, named;
+  bool has_containers = false;                     // ONNX's sequences or optionals
+  std::vector<std::string> no_items;               // those inputs that are empty or absent
+  std::vector<std::filesystem::path> others = {};  // archives that are not called in.npz or out.npz
 
-  bool empty() const { return inputs.empty() && outputs.empty() && named.empty(); }
+  bool empty() const { return !has_containers && inputs.empty() && outputs.empty() && named.empty(); }
 };
 
 /// A sample's tensors in the order of a graph's inputs and outputs.
@@ -34,8 +41,12 @@ struct BoundSample {
 };
 
 /// Those of the folder itself (in_K.npy, out_K.npy, NAME.npy, in.npz, out.npz) and of its
-/// folders test_data_set_N (these, or input_K.pb and output_K.pb). Throws Error when a file cannot be read.
-std::vector<StoredSample> read_samples(const std::filesystem::path& folder);
+/// folders test_data_set_N (these, or input_K.pb and output_K.pb). Throws Error when an input or an output by
+/// its number cannot be read. `levels` is the model's, for sequences and optionals.
+std::vector<StoredSample> read_samples(const std::filesystem::path& folder, const SequenceLevels& levels);
+
+/// Takes out what lies in the folder and is neither an input nor an output by its name; a note for each.
+std::vector<std::string> pass_over_strays(StoredSample&, const Graph&);
 
 /// Throws Error when an input is missing or given twice, or a file belongs to neither an input nor an output.
 /// The result points into the sample.
@@ -45,6 +56,7 @@ BoundSample bind(const Graph&, const StoredSample&);
 struct Sample {
   std::string name;
   std::vector<Tensor> inputs, expected;
+  std::vector<std::string> notes = {};  // files of its folder that were passed over
 };
 
 /// The folder's samples with all their outputs. Throws Error as above, and when there is no such folder, no

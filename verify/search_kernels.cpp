@@ -35,7 +35,9 @@ class KernelSearch {
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const std::optional<Tensor> value = walk_.value(node.output(i));
       if (!value) continue;
-      const double error = compare(*value, expected[i]).relative();
+      const Difference difference = compare(*value, expected[i]);
+      const double error = difference.relative();
+      search_.look(difference, [&] { return here(node); });
       const double worst = search_.largest ? search_.largest->difference.relative() : 0;
       if (!(error <= worst)) judge(node, *value, expected[i], evaluate(wide, inputs)[i]);
       walk_.replace(node.output(i), expected[i]);
@@ -56,7 +58,11 @@ class KernelSearch {
   void judge(const Node& node, const Tensor& value, const Tensor& expected, const Tensor& wide) {
     const Tensor exact = wide.to(expected.dtype());
     search_.add(compare(value, exact), compare(expected, exact).relative(), tolerance_,
-                [&] { return at_node(Divergence::Stage::kernel, *plan_.graph, node, imported_); });
+                [&] { return here(node); });
+  }
+
+  Divergence here(const Node& node) const {
+    return at_node(Divergence::Stage::kernel, *plan_.graph, node, imported_);
   }
 
   const Plan& plan_;

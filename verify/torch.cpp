@@ -28,16 +28,21 @@ std::vector<NamedRawTensor> named_inputs(const Graph& graph, std::span<const Ten
   return named;
 }
 
-std::vector<NamedRawTensor> fixed_numbers(std::span<const InputSpec> inputs) {
+std::vector<NamedRawTensor> fixed_numbers(const Graph& graph, std::span<const InputSpec> inputs) {
+  const auto& parameters = graph.body().parameters();
   std::vector<NamedRawTensor> out;
   for (const InputSpec& input : inputs) {
-    const auto* literal = std::get_if<InputLiteral>(&input.value);
-    if (!literal) continue;
-    if (const auto* flag = std::get_if<bool>(literal))
+    const auto literal = literal_of(input);
+    const bool is_tensor =
+        input.example &&
+        (input.name.empty() || std::any_of(parameters.begin(), parameters.end(),
+                                           [&](const auto& p) { return p->name() == input.name; }));
+    if (!literal || is_tensor) continue;
+    if (const auto* flag = std::get_if<bool>(&*literal))
       out.push_back({input.name, to_raw(Tensor::scalar(DType::boolean, std::int64_t{*flag}))});
-    if (const auto* integer = std::get_if<std::int64_t>(literal))
+    if (const auto* integer = std::get_if<std::int64_t>(&*literal))
       out.push_back({input.name, to_raw(Tensor::scalar(DType::i64, *integer))});
-    if (const auto* real = std::get_if<double>(literal))
+    if (const auto* real = std::get_if<double>(&*literal))
       out.push_back({input.name, to_raw(Tensor::scalar(DType::f64, *real))});
   }
   return out;

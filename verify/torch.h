@@ -12,8 +12,8 @@ RawTensor to_raw(const Tensor&);
 /// The inputs under the names that the graph gives them, without states.
 std::vector<NamedRawTensor> named_inputs(const Graph&, std::span<const Tensor> inputs);
 
-/// The numbers among the inputs, which the conversion fixed and LibTorch must be given too.
-std::vector<NamedRawTensor> fixed_numbers(std::span<const InputSpec>);
+/// The numbers among what was given, which the conversion of the graph fixed and LibTorch must be given too.
+std::vector<NamedRawTensor> fixed_numbers(const Graph&, std::span<const InputSpec>);
 
 /// The source model's outputs in LibTorch, in the graph's order; undefined for states, which LibTorch keeps
 /// to itself from call to call. Throws Error when the outputs do not match the graph's by name.

@@ -1,5 +1,7 @@
 #include "converter/interpreter/interpreter.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -96,6 +98,15 @@ std::vector<Datum> Interpreter::inputs_of(const ts::Node& node, const Frame& fra
 void Interpreter::note(ConvertNote::Kind kind, std::string text) {
   const ConvertNote n{kind, std::move(text)};
   if (std::find(notes_.begin(), notes_.end(), n) == notes_.end()) notes_.push_back(n);
+}
+
+void Interpreter::note_training_mode() {
+  const auto& modules = program_.modules_in_training_mode;
+  const bool whole = modules.empty() || modules.front().empty();
+  note(ConvertNote::Kind::training,
+       fmt::format("{} saved in training mode and {} converted in eval mode, as after model.eval()",
+                   whole ? "the model was" : fmt::format("{} were", fmt::join(modules, ", ")),
+                   whole ? "is" : "are"));
 }
 
 void Interpreter::count_step() {

@@ -23,7 +23,7 @@ class ModelRaised : public Error {
 class Interpreter {
  public:
   Interpreter(const ts::Program& program, Graph& graph, UnsupportedReport& report, ConvertNotes& notes)
-      : build_(graph), objects_(program, build_), report_(report), notes_(notes) {}
+      : program_(program), build_(graph), objects_(program, build_), report_(report), notes_(notes) {}
 
   Builder& builder() { return build_; }
   ObjectStore& objects() { return objects_; }
@@ -89,9 +89,12 @@ class Interpreter {
   Source source_of(const ts::Node&, const Frame&) const;
   std::vector<Datum> inputs_of(const ts::Node&, const Frame&) const;
   void note(ConvertNote::Kind, std::string text);
+  /// That modules which ask whether they train were saved so, and are converted as if not.
+  void note_training_mode();
   void note_baked_sizes(const ts::Node&, std::string_view name, const std::vector<Datum>& inputs);
   void count_step();
 
+  const ts::Program& program_;
   Builder build_;
   ObjectStore objects_;
   UnsupportedReport& report_;

@@ -170,10 +170,7 @@ Interpreter::Outputs Interpreter::evaluate_prim(const ts::Node& node, Frame& fra
         if ((*tuple)->fields[i] == node.name) return {(*tuple)->items.at(i)};
     }
     const auto& module = module_of(in.at(0));
-    if (node.name == "training" && module.instance->saved_in_training_mode)
-      note(ConvertNote::Kind::training,
-           fmt::format("{} was saved in training mode and is converted in eval mode",
-                       module.path.empty() ? "the model" : module.path));
+    if (node.name == "training" && module.instance->saved_in_training_mode) note_training_mode();
     return {objects_.get_attribute(module, node.name)};
   }
   if (kind == "prim::TupleUnpack" || kind == "prim::ListUnpack") {

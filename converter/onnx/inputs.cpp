@@ -37,10 +37,11 @@ class Inputs {
       if (!used_[i])
         throw error("the model has no input '{}'", options_.inputs[i].name).hint("its inputs are " + names());
     if (!missing_.empty())
-      throw error("the types of {} are not known: the file does not say them",
-                  missing_.size() == 1 ? "an input" : counted(missing_.size(), "input"))
-          .hint(fmt::format("add {}, with your sizes: numbers, or names (N) for those that vary",
-                            fmt::join(missing_, " ")));
+      throw TypesUnknown(
+          error("the types of {} are not known: the file does not say them",
+                missing_.size() == 1 ? "an input" : counted(missing_.size(), "input"))
+              .hint(fmt::format("add {}, with your sizes: numbers, or names (N) for those that vary",
+                                fmt::join(missing_, " "))));
     return out;
   }
 
@@ -69,11 +70,13 @@ class Inputs {
   /// The items of a sequence are inputs of their own: "x.0", "x.1". An optional that is not given is absent.
   Operand input(const ValueInfoProto& v, const InputSpec* spec) {
     using Kind = TypeProto::Kind;
-    if (v.type.kind == Kind::sequence && v.type.inner) return sequence({v.name, *v.type.inner});
+    if (v.type.kind == Kind::sequence && v.type.inner)
+      return is_none(spec) ? Operand(Sequence(std::make_shared<const std::vector<Operand>>()))
+                           : sequence({v.name, *v.type.inner});
     if (v.type.kind == Kind::optional && v.type.inner) {
-      const bool is_given =
-          spec || std::any_of(options_.inputs.begin(), options_.inputs.end(),
-                              [&](const InputSpec& s) { return s.name.starts_with(v.name + "."); });
+      const bool is_given = (spec && !is_none(spec)) ||
+                            std::any_of(options_.inputs.begin(), options_.inputs.end(),
+                                        [&](const InputSpec& s) { return s.name.starts_with(v.name + "."); });
       return is_given ? input({v.name, *v.type.inner}, spec) : Operand();
     }
     if (v.type.kind != Kind::tensor)
@@ -100,6 +103,12 @@ class Inputs {
     Operand made(parameter);
     if (is_narrow(v.type.elem_type)) made.narrow = v.type.elem_type;
     return made;
+  }
+
+  /// An empty sequence or an absent optional, as test data may hold one.
+  static bool is_none(const InputSpec* spec) {
+    const auto* literal = spec ? std::get_if<InputLiteral>(&spec->value) : nullptr;
+    return literal && std::holds_alternative<std::monostate>(*literal);
   }
 
   Operand sequence(const ValueInfoProto& item) {

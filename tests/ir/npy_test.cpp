@@ -95,6 +95,16 @@ TEST_F(Npy, EveryDtypeReadsBack) {
   }
 }
 
+TEST_F(Npy, Bf16IsReadHoweverItIsSpelt) {
+  for (const char* descr : {"<V2", "|V2"}) {  // as ml_dtypes, and as NumPy writes it again
+    const Tensor t =
+        load(npy(fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': (2,), }}", descr),
+                 std::string("\x80\x3f\x00\xc0", 4)));
+    EXPECT_EQ(t.type_string(), "bf16[2]");
+    EXPECT_EQ(values(t), (std::vector<double>{1, -2}));
+  }
+}
+
 TEST_F(Npy, ViewsAreWrittenInCOrder) {
   const Tensor t = Tensor::of(DType::i16, {2, 3}, {1, 2, 3, 4, 5, 6});
   save_npy(folder / "a.npy", t.permute(reversed_axes(t)));

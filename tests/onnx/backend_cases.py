@@ -52,6 +52,21 @@ def write_data(test, folder: Path) -> None:
                 (data / f"{prefix}_{i}.pb").write_bytes(message.SerializeToString())
 
 
+def write_onnx_data(test, folder: Path) -> None:
+    """As `backend-test-tools generate-data` of the onnx package does: a sequence or an optional is one file."""
+    graph = test.model.graph
+    write = {"sequence_type": numpy_helper.from_list, "optional_type": numpy_helper.from_optional,
+             "map_type": numpy_helper.from_dict, "tensor_type": numpy_helper.from_array}
+    for k, data_set in enumerate(test.data_sets):
+        data = folder / f"test_data_set_{k}"
+        data.mkdir(exist_ok=True)
+        for prefix, values, infos in zip(("input", "output"), data_set, (graph.input, graph.output)):
+            for i, (value, info) in enumerate(zip(values, infos)):
+                kind = info.type.WhichOneof("value")
+                message = value if isinstance(value, onnx.TensorProto) else write[kind](value, info.name)
+                (data / f"{prefix}_{i}.pb").write_bytes(message.SerializeToString())
+
+
 def write_light(folder: Path, name: str) -> onnx.ModelProto:
     """An architecture whose weights are computed, with the input that ONNX's own runner makes and the output stored beside it."""
     light = Path(DATA_DIR) / "light"
@@ -74,8 +89,11 @@ def items(value, name: str) -> list:
     return [] if value is None else [(name, value)]
 
 
-def write_cases(root: Path, kinds=KINDS, pattern: str = "*") -> list[Case]:
-    """Writes the cases below the folder and says what they are. A case that ONNX cannot write itself is left out."""
+def write_cases(root: Path, kinds=KINDS, pattern: str = "*", as_onnx: bool = False) -> list[Case]:
+    """Writes the cases below the folder and says what they are. A case that ONNX cannot write itself is left out.
+
+    With `as_onnx` they are the files of ONNX's own layout and no more: no tolerance, and no tensor of its own for each item of a
+    sequence."""
     cases = []
     for kind in kinds:
         with warnings.catch_warnings():
@@ -94,9 +112,11 @@ def write_cases(root: Path, kinds=KINDS, pattern: str = "*") -> list[Case]:
             else:
                 model = test.model
                 (folder / "model.onnx").write_bytes(model.SerializeToString())
-                write_data(test, folder)
+                (write_onnx_data if as_onnx else write_data)(test, folder)
+            cases.append(Case(test.name, kind, operator_of(test.name, model), folder))
+            if as_onnx:
+                continue
             rtol = max([test.rtol, *(HALVES.get(v.type.tensor_type.elem_type, 0) for v in model.graph.output)])
             atol = next((a for p, a in NOISE.items() if fnmatch.fnmatch(test.name, p)), test.atol)
             (folder / "case.toml").write_text(f"rtol = {rtol}\natol = {atol}\n")
-            cases.append(Case(test.name, kind, operator_of(test.name, model), folder))
     return cases

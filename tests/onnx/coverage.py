@@ -46,16 +46,17 @@ def run(tenon: Path, root: Path, cases: list[Case], jobs: int) -> list[dict]:
     return sorted(records, key=lambda r: (r["kind"], r["operator"], r["case"]))
 
 
-def measure(tenon: Path, pattern: str = "*", kinds=KINDS, jobs: int = 1) -> list[dict]:
+def measure(tenon: Path, pattern: str = "*", kinds=KINDS, jobs: int = 1, as_onnx: bool = False) -> list[dict]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        return run(tenon, root, write_cases(root, kinds, pattern), jobs)
+        return run(tenon, root, write_cases(root, kinds, pattern, as_onnx), jobs)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pattern", nargs="?", default="*", help="cases, as in 'test_resize*' (default: all)")
     parser.add_argument("--kind", choices=KINDS, action="append", help="default: all kinds")
+    parser.add_argument("--check", action="store_true", help="in ONNX's own layout, with the tolerances of tenon check alone")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--table", type=Path, help="write the table here, as Markdown")
     parser.add_argument("--json", type=Path, help="write every verdict here")
@@ -64,7 +65,7 @@ def main() -> int:
     tenon = Path(os.environ.get("TENON", ROOT / "build/release/tenon"))
     if not tenon.exists():
         parser.error(f"there is no {tenon}: run ./dev build, or set TENON")
-    records = measure(tenon, options.pattern, options.kind or KINDS, options.jobs)
+    records = measure(tenon, options.pattern, options.kind or KINDS, options.jobs, options.check)
     for r in records:
         if r["verdict"] in ("wrong", "crash") or options.verbose and r["verdict"] != "equal":
             print(f"{r['verdict']}: {r['case']} ({r['operator']}): {r['reason']}")

@@ -54,6 +54,16 @@ def test_a_sample_of_onnx_own_cases(tenon):
     assert verdicts.count("refused") < 0.1 * len(verdicts)
 
 
+def test_onnx_own_layout(tenon):
+    """Sequences and optionals as the files of ONNX's makers hold them, their tolerances, and no word from us."""
+    from coverage import measure
+
+    records = measure(tenon, "test_[dos][efp][qt]*", ["node"], jobs=2, as_onnx=True)
+    assert len(records) > 30
+    amiss = [r for r in records if r["verdict"] != "equal"]
+    assert not amiss, "\n".join(f"{r['verdict']} {r['case']}: {r['reason']}" for r in amiss)
+
+
 def test_a_shape_that_is_computed_stays_symbolic(run, tmp_path):
     model = onnx.parser.parse_model(HEAD + """g (float[N,3,4] x) => (float[N,12] y) <int64[1] zero = {0}, int64[1] rest = {-1}> {
         shape = Shape(x)

@@ -62,7 +62,7 @@ def test_a_difference_says_where_and_how_large(cli, tmp_path, exported_tiny):
     stored(tmp_path / "case", [numpy.load(folder / "in_0.npy")], "in")
     stored(tmp_path / "case", [expected], "out")
     done, found = record(cli, tmp_path, "verify", folder / "model.pt", "--against", "case", code=DIFFERS)
-    for words in ("DIFFERS", "at [0,3]", "mean error", "needed: --tolerance", "of the largest value:"):
+    for words in ("DIFFERS", "at [0,3]", "mean error", "needed: --tolerance", "errors, as a share of the largest value"):
         assert words in done.stdout, done.stdout
     (output,) = found["outputs"]
     assert output["worst"] == [0, 3] and abs(output["max_error"] - 0.5) < 1e-4

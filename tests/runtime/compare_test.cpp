@@ -53,8 +53,34 @@ TEST(Compare, NotANumberEqualsItselfAndNothingElse) {
 
 TEST(Compare, WithoutAFiniteValueNothingHasASize) {
   EXPECT_FALSE(compare(tensor(DType::f32, {1}), tensor(DType::f32, {inf})).within(1e9));
-  EXPECT_NE(compare(tensor(DType::f32, {inf}), tensor(DType::f32, {inf})).str().find("NaN or infinite"),
-            std::string::npos);
+}
+
+TEST(Compare, CountsThePairsInWhichANumberWasCompared) {
+  const double nan = std::nan("");
+  const auto same = [](const Tensor& t) { return compare(t, t); };
+  struct Case {
+    Tensor value;
+    std::int64_t elements, compared;
+    const char* said;
+  };
+  for (const auto& [value, elements, compared, said] : {
+           Case{tensor(DType::f32, {1, nan, inf}), 3, 1, "equal"},
+           Case{tensor(DType::f32, {nan, nan}), 2, 0, "nothing was compared: every value is NaN"},
+           Case{tensor(DType::bf16, {inf, -inf}), 2, 0, "nothing was compared: every value is infinite"},
+           Case{tensor(DType::f16, {nan, inf}), 2, 0, "nothing was compared: every value is NaN or infinite"},
+           Case{tensor(DType::f64, {}), 0, 0, "nothing was compared: there are no elements"},
+           Case{tensor(DType::i64, {}), 0, 0, "nothing was compared: there are no elements"},
+           Case{tensor(DType::i64, {1, 2}), 2, 2, "equal"},
+           Case{tensor(DType::boolean, {1, 0}), 2, 2, "equal"},
+           Case{string_tensor({1}, std::vector<std::string>{"a"}), 1, 1, "equal"},
+       }) {
+    const Difference d = same(value);
+    EXPECT_EQ(d.elements, elements);
+    EXPECT_EQ(d.compared, compared);
+    EXPECT_EQ(d.str(), said);
+    EXPECT_TRUE(d.within(0)) << "equal as far as it goes: a Verdict says whether that is enough";
+  }
+  EXPECT_EQ(compare(tensor(DType::f32, {1, 2}), tensor(DType::f32, {nan, 2})).compared, 1);
 }
 
 }  // namespace

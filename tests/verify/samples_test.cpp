@@ -63,6 +63,22 @@ TEST_F(Samples, ComeFromEachTestDataSetByName) {
   EXPECT_EQ(samples[1].inputs[0].get_double(), 2) << "x";
 }
 
+TEST_F(Samples, PassOverWhatIsNeitherInputNorOutputByItsName) {
+  npy("in_0.npy", 1), npy("y.npy", 2), npy("sum.npy", 3);
+  npy("tenon_out.npy", 4);
+  std::ofstream(folder / "damaged.npy") << "no array";
+  save_npz(folder / "all.npz", std::vector<std::pair<std::string, Tensor>>{});
+  const auto samples = whole_samples(folder, *graph);
+  ASSERT_EQ(samples.size(), 1u);
+  EXPECT_EQ(samples[0].inputs[1].get_double(), 2);
+  EXPECT_EQ(samples[0].expected[0].get_double(), 3);
+  ASSERT_EQ(samples[0].notes.size(), 3u);
+  EXPECT_EQ(samples[0].notes[1],
+            "tenon_out.npy is passed over: no input or output of the model is called so");
+  std::ofstream(folder / "sum.npy") << "no array";
+  EXPECT_EQ(message(), "this is not a .npy file");
+}
+
 TEST_F(Samples, SayWhatIsMissing) {
   EXPECT_EQ(message(), "the folder holds no sample");
   npy("in_0.npy", 1);

@@ -94,7 +94,7 @@ TEST_F(Searching, BisectReportsTheFirstStageThatIsWrong) {
 }
 
 TEST_F(Searching, RoundingIsNoError) {
-  const Difference big{.max_error = 1e-3, .scale = 1};
+  const Difference big{.max_error = 1e-3, .scale = 1, .elements = 1, .compared = 1};
   EXPECT_TRUE(is_error(big, 1e-6, 1e-4));
   EXPECT_FALSE(is_error(big, 2e-4, 1e-4)) << "ten times what rounding does to the reference";
   EXPECT_FALSE(is_error(big, 0, 1e-2)) << "within the tolerance";

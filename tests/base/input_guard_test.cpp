@@ -1,0 +1,80 @@
+// What a run reads, it does not overwrite: whatever the two names are.
+#include "base/input_guard.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+#include "base/input_file.h"
+#include "base/mapped_file.h"
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Guard : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "tenon-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+    std::ofstream(folder / "model") << "weights";
+    fs::create_symlink("model", folder / "link");
+    fs::create_hard_link(folder / "model", folder / "hard");
+    fs::create_directory_symlink(".", folder / "here");
+  }
+  void TearDown() override {
+    guard_inputs(InputGuard::off);
+    fs::remove_all(folder);
+  }
+
+  bool writes(const fs::path& name) const {
+    try {
+      AtomicFile file(folder / name);
+      file.write(std::string_view("new"));
+      return true;
+    } catch (const Error& e) {
+      EXPECT_NE(e.message().find("would replace"), std::string::npos) << e.message();
+      return false;
+    }
+  }
+
+  fs::path folder;
+};
+
+TEST_F(Guard, InputsAreNotReplacedByAnyName) {
+  guard_inputs(InputGuard::refuse);
+  EXPECT_TRUE(writes("model")) << "nobody has read it";
+  { const InputFile file(folder / "link"); }
+  for (const char* name : {"model", "link", "hard", "here/model", "here/here/link"})
+    EXPECT_FALSE(writes(name)) << name;
+  EXPECT_TRUE(writes("other"));
+}
+
+TEST_F(Guard, MappedAndNamedFilesAreInputs) {
+  guard_inputs(InputGuard::refuse);
+  static_cast<void>(MappedFile::open(folder / "hard"));
+  EXPECT_FALSE(writes("model"));
+  std::ofstream(folder / "library") << "code";
+  remember_input(folder / "library");
+  remember_input(folder / "nowhere");
+  EXPECT_FALSE(writes("library"));
+  EXPECT_TRUE(writes("nowhere"));
+}
+
+TEST_F(Guard, ALibraryMayWriteWhatItHasRead) {
+  { const InputFile file(folder / "model"); }
+  EXPECT_TRUE(writes("model"));
+  guard_inputs(InputGuard::remember);
+  { const InputFile file(folder / "model"); }
+  EXPECT_TRUE(writes("model"));
+  EXPECT_EQ(take_remembered_inputs(), std::vector<fs::path>{folder / "model"});
+  EXPECT_TRUE(take_remembered_inputs().empty());
+}
+
+}  // namespace
+}  // namespace tenon

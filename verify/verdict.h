@@ -1,0 +1,33 @@
+// What the comparisons of a model's outputs say together: nothing compared is not equal.
+#pragma once
+#include "verify/outputs.h"
+
+namespace tenon {
+
+/// The outputs of one or more samples. An output counts as compared when one sample had a number in it to
+/// compare (Difference::compared).
+class Verdict {
+ public:
+  void add(const OutputCheck&);
+  void add(std::span<const OutputCheck>);
+
+  /// No output was added.
+  bool empty() const { return outputs_.empty(); }
+  bool differs() const { return differs_; }
+  /// Nothing differs, each output that has elements was compared, and at least one has.
+  bool verified() const { return !differs_ && problem().empty(); }
+  /// What was not compared and why: "nothing of output y was compared: every value is NaN". Empty: all was.
+  std::string problem() const;
+  /// "output boxes is empty: nothing of it was compared", of outputs beside others that were.
+  std::vector<std::string> notes() const;
+
+ private:
+  struct Output {
+    std::string name, why;  // why: of the last sample, if nothing was compared in any
+    bool compared = false, has_elements = false;
+  };
+  std::vector<Output> outputs_;
+  bool differs_ = false;
+};
+
+}  // namespace tenon
