@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "ir/evaluate.h"
+#include "ir/random.h"
 
 namespace tenon::converter {
 
@@ -19,7 +20,7 @@ class Folder {
     if (v->is_constant()) return v->tensor().defined() ? std::optional(v->tensor()) : std::nullopt;
     if (v->kind() == Value::Kind::parameter) return parameters_ ? parameters_(v) : std::nullopt;
     const Node* node = v->node();
-    if (!node || !is_small(*node)) return std::nullopt;
+    if (!node || !is_small(*node) || draws_random(*node)) return std::nullopt;
     const auto known = results_.find(node);
     const auto& results =
         known != results_.end() ? known->second : results_.emplace(node, run(*node)).first->second;

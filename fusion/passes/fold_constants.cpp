@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "fusion/passes.h"
 #include "ir/evaluate.h"
+#include "ir/random.h"
 
 namespace tenon {
 namespace {
@@ -23,7 +24,7 @@ bool is_symbolic(const Attr& a) {
 }
 
 bool foldable(const Node& node) {
-  if (!node.regions().empty() || node.num_outputs() != 1) return false;
+  if (!node.regions().empty() || node.num_outputs() != 1 || draws_random(node)) return false;
   for (const auto& [name, value] : node.op().attributes())
     if (is_symbolic(value)) return false;
   std::size_t in = 0;

@@ -54,7 +54,11 @@ std::vector<Type> Attention::infer(TypeSpan in) const {
 }
 
 std::vector<Ref> Attention::decompose(RefSpan in) const {
-  const Ref q = working(in[0]), k = working(in[1]), v = working(in[2]);
+  return {cast(in[0].dtype(), matmul(weights(in), working(in[2])))};
+}
+
+Ref Attention::weights(RefSpan in) const {
+  const Ref q = working(in[0]), k = working(in[1]);
   const Dim width = q.shape().back();
   Ref scores = matmul(q, transpose(k, -2, -1));
   if (scale)
@@ -68,14 +72,11 @@ std::vector<Ref> Attention::decompose(RefSpan in) const {
                    minus_infinity);
   if (in.size() > 3)
     scores = is_bool(in[3].dtype()) ? where(in[3], scores, minus_infinity) : scores + working(in[3]);
-  if (in.size() < 4 || nan_rows)
-    return {cast(in[0].dtype(), matmul(softmax(scores, static_cast<std::int64_t>(scores.rank()) - 1), v))};
-
   const auto last = static_cast<std::int64_t>(scores.rank()) - 1;
+  if (in.size() < 4 || nan_rows) return softmax(scores, last);
   const Ref zero = scores.literal(0);
   const Ref nothing = all(equal(scores, scores.literal(minus_infinity)), {last}, true);
-  const Ref probabilities = where(nothing, zero, softmax(where(nothing, zero, scores), last));
-  return {cast(in[0].dtype(), matmul(probabilities, v))};
+  return where(nothing, zero, softmax(where(nothing, zero, scores), last));
 }
 
 std::vector<const OpInfo*> attention_ops() { return family(Attentions{}); }

@@ -20,6 +20,8 @@ struct Attention : Composite<3, 4> {
                  field("nan_rows", &Attention::nan_rows)};
   std::vector<Type> infer(TypeSpan in) const;
   std::vector<Ref> decompose(RefSpan in) const;
+  /// What is multiplied by v: softmax(q k^T * scale + mask).
+  Ref weights(RefSpan in) const;
 };
 
 using Attentions = OpList<Attention>;

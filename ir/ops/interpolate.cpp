@@ -1,7 +1,8 @@
-// The type rule of resizing.
+// The type rule of resizing, and its gradient.
 #include "ir/ops/interpolate.h"
 
 #include "ir/ops/families.h"
+#include "ir/ops/separable_gradient.h"
 
 namespace tenon {
 
@@ -26,6 +27,17 @@ double Interpolate::flops(TypeSpan in, TypeSpan out) const {
   for (std::size_t i = 2; i < in[0].rank(); ++i) taps *= mode == InterpolateMode::cubic ? 4 : 2;
   const bool nearest = mode == InterpolateMode::nearest || mode == InterpolateMode::nearest_exact;
   return nearest ? 0 : 2 * taps * elements(out[0]);
+}
+
+std::vector<Ref> Interpolate::gradient(RefSpan in, RefSpan, RefSpan grads) const {
+  return {separable_gradient(grads[0], in[0].shape(), [&](const Ref& x, std::size_t axis, const Dim& size) {
+    Interpolate along = *this;
+    along.output.assign(output.size(), Dim(1));
+    along.output[axis - 2] = size;
+    if (!scales.empty()) along.scales.assign(scales.size(), 0);
+    if (!scales.empty()) along.scales[axis - 2] = scales[axis - 2];
+    return tenon::apply(along, {x});
+  })};
 }
 
 std::vector<const OpInfo*> interpolate_ops() { return family(Interpolation{}); }

@@ -26,6 +26,7 @@ struct Interpolate : Kernel<1> {
   Type infer(const Type& x) const;
   void reference(InSpan in, OutSpan out) const;
   double flops(TypeSpan in, TypeSpan out) const;
+  std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
 };
 
 using Interpolation = OpList<Interpolate>;

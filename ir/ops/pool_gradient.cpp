@@ -7,6 +7,7 @@
 #include "ir/ops/index.h"
 #include "ir/ops/pool.h"
 #include "ir/ops/reduce.h"
+#include "ir/ops/separable_gradient.h"
 #include "ir/ops/shape.h"
 
 namespace tenon {
@@ -69,23 +70,17 @@ std::vector<Ref> AvgPool::gradient(RefSpan in, RefSpan out, RefSpan grads) const
   return {reshape(spread_windows(flat, ones, sliding, spatial_shape(planes, x.shape())), x.shape())};
 }
 
-std::vector<Ref> AdaptiveAvgPool::gradient(RefSpan in, RefSpan out, RefSpan grads) const {
+std::vector<Ref> AdaptiveAvgPool::gradient(RefSpan in, RefSpan, RefSpan grads) const {
   const Shape& shape = in[0].shape();
   if (std::all_of(output.begin(), output.end(), [](const Dim& d) { return d == 1; })) {
     const Dim count = numel(Shape(shape.begin() + 2, shape.end()));
     return {expand(grads[0] / dim_value(count, grads[0]), shape)};
   }
-  AvgPool same;
-  same.kernel.clear();
-  for (std::size_t i = 0; i < output.size(); ++i) {
-    const Dim& size = shape[2 + i];
-    if (!size.is_known() || !output[i].is_known() || mod(size, output[i]) != 0)
-      throw unsupported("adaptive_avg_pool of {} places to {} has no gradient: the windows differ in size",
-                        size.str(), output[i].str());
-    same.kernel.push_back(size.value() / output[i].value());
-  }
-  same.stride = same.kernel;
-  return same.gradient(in, out, grads);
+  return {separable_gradient(grads[0], shape, [&](const Ref& x, std::size_t axis, const Dim& size) {
+    AdaptiveAvgPool along{.output = Shape(output.size(), Dim(1))};
+    along.output[axis - 2] = size;
+    return tenon::apply(along, {x});
+  })};
 }
 
 }  // namespace tenon

@@ -1,0 +1,165 @@
+#include "ir/random.h"
+
+#include <algorithm>
+#include <functional>
+#include <numbers>
+#include <unordered_set>
+
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/control.h"
+#include "ir/ops/logic.h"
+#include "ir/ops/math.h"
+#include "ir/ops/random.h"
+#include "ir/ops/reduce.h"
+#include "ir/ops/shape.h"
+#include "ir/ops/sort.h"
+#include "ir/ops/working_dtype.h"
+
+namespace tenon {
+namespace {
+
+template <class R, class F>
+void each_node(R& region, const F& f) {
+  for (auto it = region.nodes().begin(); it != region.nodes().end();) {
+    Node& node = **it++;  // which f may replace
+    for (const auto& inner : node.regions()) each_node(*inner, f);
+    f(node);
+  }
+}
+
+std::int64_t stream_of(const Op& op) {
+  if (const auto* bits = op.as<RandomBits>()) return bits->stream;
+  if (const auto* dropout = op.as<Dropout>()) return dropout->stream;
+  return 0;
+}
+
+// One that no node of the graph has.
+std::int64_t next_stream(const Place& place) {
+  std::int64_t last = 0;
+  each_node(place.region->graph().body(),
+            [&](const Node& node) { last = std::max(last, stream_of(node.op())); });
+  return last + 1;
+}
+
+// The number of the step, where the place is in loops: nothing, or one value that differs from step to step.
+std::vector<Ref> step_at(const Place& place) {
+  constexpr double far_apart = 1000003;  // more steps than an inner loop has
+  Ref step;
+  double factor = 1;
+  for (const Region* region = place.region; region->owner(); region = &region->owner()->parent()) {
+    if (!region->owner()->is<Loop>()) continue;
+    const Ref number(region->parameter(0), place);
+    const Ref part = factor == 1 ? number : number * factor;
+    step = step ? step + part : part;
+    factor *= far_apart;
+  }
+  return step ? std::vector{step} : std::vector<Ref>();
+}
+
+}  // namespace
+
+Ref random_bits(const Shape& shape, std::int64_t bits, const Place& place) {
+  return apply_all(RandomBits{.shape = shape, .bits = bits, .stream = next_stream(place)}, step_at(place),
+                   place)[0];
+}
+
+Ref uniform(const Shape& shape, DType dtype, const Place& place) {
+  return uniform({.shape = shape, .stream = next_stream(place)}, dtype, step_at(place), place);
+}
+
+// Box and Muller's: a radius and an angle.
+Ref standard_normal(const Shape& shape, DType dtype, const Place& place) {
+  const DType exact = working_dtype(dtype);
+  const Ref radius = sqrt(exponential(shape, exact, place) * 2.0);
+  return cast(dtype, radius * cos(uniform(shape, exact, place) * (2 * std::numbers::pi)));
+}
+
+Ref exponential(const Shape& shape, DType dtype, const Place& place) {
+  return cast(dtype, -log1p(-uniform(shape, working_dtype(dtype), place)));
+}
+
+Ref random_integers(const Shape& shape, const Ref& low, const Ref& high, const Place& place) {
+  return apply(Remainder{}, {random_bits(shape, 63, place), high - low}) + low;
+}
+
+Ref bernoulli(const Shape& shape, const Ref& p, const Place& place) {
+  const Ref probability = cast(working_dtype(p.dtype()), p);
+  return uniform(shape, probability.dtype(), place) < probability;
+}
+
+// The class whose exponential clock of the weight's rate is first; without replacement the first ones.
+Ref multinomial(const Ref& weights, const Dim& count, bool with_replacement) {
+  const Ref rates = working(weights);
+  Shape shape = rates.shape();
+  const auto last = static_cast<std::int64_t>(shape.size()) - 1;
+  if (!with_replacement) {
+    const Ref clocks = rates / exponential(shape, rates.dtype(), rates.place());
+    return apply_all(TopK{.k = count, .axis = last}, std::array{clocks})[1];
+  }
+  shape.insert(shape.end() - 1, Dim(1));
+  const Ref rows = reshape(rates, shape);
+  shape[shape.size() - 2] = count;
+  return apply(ArgMax{.axis = last + 1}, {rows / exponential(shape, rates.dtype(), rates.place())});
+}
+
+Ref permutation(const Dim& n, const Place& place) {
+  return apply_all(Sort{}, std::array{random_bits({n}, 63, place)})[1];
+}
+
+std::vector<Ref> dropout(const Ref& x, double p, bool whole_channels, bool alpha) {
+  const Dropout op{
+      .p = p, .whole_channels = whole_channels, .alpha = alpha, .stream = next_stream(x.place())};
+  std::vector<Ref> operands = step_at(x.place());
+  operands.insert(operands.begin(), x);
+  return apply_all(op, operands);
+}
+
+bool draws_random(const Op& op) { return op.is<RandomBits>() || op.is<Dropout>(); }
+
+bool draws_random(const Node& node) {
+  return draws_random(node.op()) || std::any_of(node.regions().begin(), node.regions().end(),
+                                                [](const auto& region) { return draws_random(*region); });
+}
+
+bool draws_random(const Region& region) {
+  return std::any_of(region.nodes().begin(), region.nodes().end(),
+                     [](const auto& node) { return draws_random(*node); });
+}
+
+std::vector<bool> random_outputs(const Graph& graph) {
+  std::unordered_set<const Value*> random;
+  for (const auto& node : graph.body().nodes()) {
+    const bool is_random =
+        draws_random(*node) || std::any_of(node->inputs().begin(), node->inputs().end(),
+                                           [&](const Value* v) { return random.contains(v); });
+    for (std::size_t i = 0; is_random && i < node->num_outputs(); ++i) random.insert(node->output(i));
+  }
+  std::vector<bool> out;
+  for (const Value* result : graph.body().results()) out.push_back(random.contains(result));
+  return out;
+}
+
+void clear_random(const Graph& graph, std::vector<Tensor>& outputs) {
+  const std::vector<bool> random = random_outputs(graph);
+  for (std::size_t i = 0; i < std::min(random.size(), outputs.size()); ++i)
+    if (random[i]) outputs[i] = {};
+}
+
+void set_seed(Graph& graph, std::uint64_t seed) {
+  const Attr wanted(static_cast<std::int64_t>(seed));
+  each_node(graph.body(), [&](Node& node) {
+    if (!draws_random(node.op())) return;
+    const std::pair<std::string, Attr> attribute("seed", wanted);
+    const Op seeded = node.op().with(std::span(&attribute, 1));
+    if (seeded == node.op()) return;
+    Node* other = node.parent().insert(seeded, node.inputs(), &node, node.source);
+    for (std::size_t i = 0; i < node.num_outputs(); ++i) {
+      other->output(i)->origin = node.output(i)->origin;
+      replace_all_uses(node.output(i), other->output(i));
+    }
+    node.parent().erase(&node);
+  });
+}
+
+}  // namespace tenon
