@@ -1,6 +1,13 @@
 # The flags every target shares, and the two ways a target is made here.
 
+# Programs at addresses that are not known beforehand, with tables that cannot be written once they run.
+add_library(tenon_hardening INTERFACE)
+if(NOT TENON_SANITIZE)
+  target_link_options(tenon_hardening INTERFACE -pie -Wl,-z,relro,-z,now,-z,noexecstack)
+endif()
+
 add_library(tenon_flags INTERFACE)
+target_link_libraries(tenon_flags INTERFACE tenon_hardening)
 target_include_directories(tenon_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(tenon_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror
