@@ -1,5 +1,6 @@
 #include "converter/builder.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -19,13 +20,55 @@ namespace tenon::converter {
 
 namespace {
 
-bool keeps_rows_dense(const AbstractTensor& of, const Op& op) {
-  if (!of.dense) return false;
-  if (op.is<Reshape>()) return true;
-  const auto* slice = op.as<Slice>();
-  if (!slice || slice->step != 1) return false;
-  for (std::int64_t axis = 0; axis < slice->axis; ++axis)
-    if (of.type.shape[static_cast<std::size_t>(axis)] != Dim(1)) return false;
+std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
+
+/// The layout of a view; nullopt: not known, or no layout has this order of elements.
+std::optional<Layout> layout_of_view(const AbstractTensor& of, const Op& op, const Type& result) {
+  std::optional<Layout> out = of.layout;
+  if (!out) return out;
+  if (op.is<Reshape>()) return reshaping(of.shape(), *out, result.shape).layout;
+  std::vector<Dim>& strides = out->strides;
+  const auto* index = op.as<IndexSelect>();
+  if (const auto* slice = op.as<Slice>()) {
+    Dim& stride = strides[at(slice->axis)];
+    if (out->offset) *out->offset = *out->offset + slice->start * stride;
+    stride = stride * Dim(slice->step);
+  } else if (const auto* permute = op.as<Permute>()) {
+    for (std::size_t i = 0; i < permute->axes.size(); ++i)
+      strides[i] = of.layout->strides[at(permute->axes[i])];
+  } else if (op.is<Expand>()) {
+    const std::size_t added = result.rank() - of.rank();
+    strides.insert(strides.begin(), added, Dim(0));
+    for (std::size_t i = added; i < result.rank(); ++i)
+      if (result.shape[i] != of.shape()[i - added]) strides[i] = Dim(0);
+  } else if (index && result.rank() + 1 == of.rank()) {
+    strides.erase(strides.begin() + index->axis);
+    out->offset.reset();
+  } else {
+    out.reset();
+  }
+  return out;
+}
+
+/// True when write_back() can put a value through the step.
+bool is_invertible(const ViewStep& step) {
+  if (step.op.is<IndexSelect>()) return step.index->rank() == 0;
+  return step.op.is<Reshape>() || step.op.is<Permute>() || step.op.is<Slice>();
+}
+
+/// True when elements of the view may share memory.
+bool repeats(const AbstractTensor& t) {
+  const bool may = std::any_of(t.steps.begin(), t.steps.end(), [](const ViewStep& s) { return s.repeats; });
+  return may && !(t.layout && is_injective(t.shape(), *t.layout));
+}
+
+/// True when all elements are known to be the same.
+bool is_uniform(const Value* v) {
+  while (numel(v->shape()) != Dim(1)) {
+    const Node* node = v->node();
+    if (!node || !(node->is<Expand>() || node->is<Reshape>() || node->is<Cast>())) return false;
+    v = node->input();
+  }
   return true;
 }
 
@@ -142,12 +185,15 @@ TensorPtr Builder::python_number(Ref value) {
   return t;
 }
 
-TensorPtr Builder::tensor(Ref value, bool dense) {
+TensorPtr Builder::tensor(Ref value) { return tensor(value, dense_layout(value.shape())); }
+
+TensorPtr Builder::tensor(Ref value, std::optional<Layout> layout) {
   auto t = std::make_shared<AbstractTensor>();
   t->buffer = std::make_shared<Buffer>();
   t->buffer->value = value.value();
   t->type = value.type();
-  t->dense = dense;
+  if (layout && layout->offset == Dim(0) && memory_order(t->type.shape, *layout)) t->buffer->layout = layout;
+  t->layout = std::move(layout);
   return t;
 }
 
@@ -156,12 +202,12 @@ TensorPtr Builder::number(Dim value) {
   t->buffer = std::make_shared<Buffer>();
   t->buffer->number = std::move(value);
   t->type = Type{DType::i64, {}};
-  t->dense = true;
+  t->layout = t->buffer->layout = Layout{};
   return t;
 }
 
-TensorPtr Builder::state(Value* value, std::string name, bool dense) {
-  TensorPtr t = tensor(ref(value), dense);
+TensorPtr Builder::state(Value* value, std::string name, std::optional<Layout> layout) {
+  TensorPtr t = tensor(ref(value), std::move(layout));
   t->buffer->state = std::move(name);
   return t;
 }
@@ -203,19 +249,59 @@ TensorPtr Builder::view(const TensorPtr& of, Op op, Ref index) {
   if (t->type == of->type && (op.is<Reshape>() || op.is<Expand>() || op.is<Slice>())) {
     const auto* slice = op.as<Slice>();
     if (!slice || slice->step == 1) {
-      t->dense = of->dense;
+      t->layout = of->layout;
       return t;
     }
   }
-  t->dense = keeps_rows_dense(*of, op);
-  t->steps.push_back({std::move(op), of->type, index.value()});
+  t->layout = layout_of_view(*of, op, t->type);
+  const bool again = op.is<Expand>() || op.is<IndexAt>();
+  t->steps.push_back({std::move(op), of->type, index.value(), again});
   if (of->buffer->value && of->buffer->unreadable.empty())
     t->cached_ = {apply(t->steps.back(), read(of)).value(), of->buffer->version, region_number_};
   return t;
 }
 
-TensorPtr Builder::maybe_view(const TensorPtr& of, Ref value, bool dense) {
-  TensorPtr t = tensor(value, dense);
+TensorPtr Builder::memory(const TensorPtr& of) {
+  const Buffer& buffer = *of->buffer;
+  if (!buffer.layout) throw unsupported("as_strided of a tensor whose memory has a layout that is not known");
+  auto whole = std::make_shared<AbstractTensor>();
+  whole->buffer = of->buffer;
+  whole->type = buffer.value ? buffer.value->type() : Type{DType::i64, {}};
+  whole->layout = buffer.layout;
+  auto order = *memory_order(whole->shape(), *buffer.layout);
+  std::vector<std::int64_t> axes;
+  for (std::int64_t a = 0; a < static_cast<std::int64_t>(whole->rank()); ++a)
+    if (std::find(order.begin(), order.end(), a) == order.end()) axes.push_back(a);
+  axes.insert(axes.end(), order.rbegin(), order.rend());
+  if (!std::is_sorted(axes.begin(), axes.end())) whole = view(whole, Permute{.axes = axes});
+  return view(whole, Reshape{.shape = {numel(whole->shape())}});
+}
+
+TensorPtr Builder::strided(const TensorPtr& of, const Ref& places, Layout layout) {
+  TensorPtr t = view(memory(of), IndexAt{.axes = {0}}, places);
+  t->layout = std::move(layout);
+  return t;
+}
+
+void Builder::become(const TensorPtr& t, const TensorPtr& other) {
+  TENON_CHECK(t->buffer == other->buffer);
+  t->steps = other->steps;
+  t->type = other->type;
+  t->layout = other->layout;
+  t->cached_ = other->cached_;
+}
+
+void Builder::resize(const TensorPtr& t, const Ref& value) {
+  before_write(t);
+  if (!t->steps.empty()) throw unsupported("an out= argument that is a view of another size");
+  const TensorPtr fresh = tensor(tenon::cast(t->dtype(), value));
+  t->buffer = fresh->buffer;
+  become(t, fresh);
+}
+
+TensorPtr Builder::maybe_view(const TensorPtr& of, Ref value, std::optional<Layout> layout) {
+  TensorPtr t = tensor(value, std::move(layout));
+  t->buffer->layout.reset();  // where PyTorch makes a view, the memory is that of the other
   t->buffer->number = of->buffer->number;
   std::vector<std::weak_ptr<Buffer>> others = of->buffer->maybe_shared;
   others.push_back(of->buffer);
@@ -290,19 +376,37 @@ Ref Builder::write_back(const ViewStep& step, Ref before, Ref value) {
       .hint("call .clone() first");
 }
 
+// What the steps make of the places of all elements are the places that are written.
+Ref Builder::written_at_places(const AbstractTensor& t, const Ref& value) {
+  if (repeats(t) && !is_uniform(value.value()))
+    throw unsupported("an in-place write to a view whose elements may share memory: their order would count")
+        .hint("call .clone() first");
+  const Ref before = content(*t.buffer);
+  const Dim count = numel(before.shape());
+  Ref places = tenon::apply(Reshape{.shape = before.shape()}, {tenon::apply(Iota{.size = count}, place_)});
+  for (const ViewStep& step : t.steps) places = apply(step, places);
+  const Ref flat = tenon::apply(Reshape{.shape = {count}}, {before});
+  return tenon::apply(Reshape{.shape = before.shape()},
+                      {tenon::apply(IndexPut{.axes = {0}}, {flat, value, places})});
+}
+
 void Builder::write(const TensorPtr& t, Ref value) {
   before_write(t);
   if (value.shape() != t->shape()) value = tenon::apply(Expand{.shape = t->shape()}, {value});
   TENON_CHECK(value.dtype() == t->dtype());
   const Ref written = value;
   Buffer& buffer = *t->buffer;
-  if (!t->steps.empty()) {
+  bool same_after = true;  // reading the view gives what was written
+  if (!std::all_of(t->steps.begin(), t->steps.end(), is_invertible)) {
+    value = written_at_places(*t, value);
+    same_after = !repeats(*t);
+  } else if (!t->steps.empty()) {
     std::vector<Ref> before = {content(buffer)};
     for (std::size_t i = 0; i + 1 < t->steps.size(); ++i) before.push_back(apply(t->steps[i], before.back()));
     for (std::size_t i = t->steps.size(); i-- > 0;) value = write_back(t->steps[i], before[i], value);
   }
   set_content(buffer, value.value());
-  t->cached_ = {written.value(), buffer.version, region_number_};
+  if (same_after) t->cached_ = {written.value(), buffer.version, region_number_};
 }
 
 void Builder::write_number(const TensorPtr& t, Dim value) {

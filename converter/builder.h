@@ -51,24 +51,34 @@ class Builder {
 
   /// A Python number that is not known: an i64 or f64 of rank 0.
   TensorPtr python_number(Ref value);
-  /// A tensor with memory of its own.
-  TensorPtr tensor(Ref value, bool dense = true);
+  /// A tensor with memory of its own: contiguous, or laid out so (nullopt: not known how).
+  TensorPtr tensor(Ref value);
+  TensorPtr tensor(Ref value, std::optional<Layout> layout);
   /// A rank-0 i64 with this value; becomes a node only when an operator needs it.
   TensorPtr number(Dim value);
   /// Data of the model; `name` is its path.
-  TensorPtr state(Value* value, std::string name, bool dense);
+  TensorPtr state(Value* value, std::string name, std::optional<Layout> layout);
 
   /// An input of the model.
   TensorPtr input(Value* parameter);
 
   /// The tensor's value now. Throws Error when it cannot be known (see maybe_view).
   Ref read(const TensorPtr&);
-  /// A view. `op` is slice, permute, reshape or expand; or index_select, with a rank-0 index that lies in
-  /// [0, size).
+  /// A view. `op` is slice, permute, reshape or expand; or index_select, with an index that lies in [0,
+  /// size).
   TensorPtr view(const TensorPtr& of, Op op, Ref index = {});
+  /// A view of elements anywhere in the memory of `of`: places[i] is where element i lies, `layout` says it
+  /// as strides. Throws Error when it is not known how that memory is laid out.
+  TensorPtr strided(const TensorPtr& of, const Ref& places, Layout layout);
+  /// All memory of a tensor as a vector; throws as `strided` does.
+  TensorPtr memory(const TensorPtr&);
+  /// squeeze_ and its kin: from now on the tensor is another view of its own memory.
+  static void become(const TensorPtr&, const TensorPtr& other);
+  /// A write of another size to an out= argument: the tensor gets new memory.
+  void resize(const TensorPtr&, const Ref& value);
   /// A tensor that PyTorch makes a view or a copy depending on strides. It may be read freely until one of
   /// the two is written; then reading the other is unsupported.
-  TensorPtr maybe_view(const TensorPtr& of, Ref value, bool dense = false);
+  TensorPtr maybe_view(const TensorPtr& of, Ref value, std::optional<Layout> layout = std::nullopt);
   /// Stores a value of the tensor's dtype (it broadcasts to the tensor's shape) into the tensor and so into
   /// everything that shares its memory. Throws Error when that cannot be expressed.
   void write(const TensorPtr&, Ref value);
@@ -108,6 +118,7 @@ class Builder {
   std::optional<Dim> size_of(const Ref& number, bool may_add);
   Ref apply(const ViewStep& step, const Ref& value) const;
   Ref write_back(const ViewStep&, Ref before, Ref value);
+  Ref written_at_places(const AbstractTensor&, const Ref& value);
 
   std::map<std::string, DimRange, std::less<>> ranges() const;
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "converter/datum.h"
+#include "converter/layout.h"
 #include "ir/build.h"
 
 namespace tenon::converter {
@@ -22,14 +23,17 @@ struct Buffer {
   std::string input;          // not empty: an input of the model, whose memory is the caller's
   std::string unreadable;     // not empty: why the content is no longer known
   std::vector<std::weak_ptr<Buffer>> maybe_shared;  // PyTorch may or may not share memory with these
+  /// Of the content in the memory, when that is all of it; nullopt: not known.
+  std::optional<Layout> layout;
 };
 
-/// One step from a buffer to a view of it: slice, permute, reshape, expand, or index_select by a rank-0
-/// index.
+/// One step from a buffer to a view of it: slice, permute, reshape, expand, or index_select or index (of one
+/// axis) by `index`.
 struct ViewStep {
   Op op;
   Type before;
   Value* index = nullptr;
+  bool repeats = false;  // elements may come more than once
 };
 
 class AbstractTensor {
@@ -37,13 +41,17 @@ class AbstractTensor {
   std::shared_ptr<Buffer> buffer;
   std::vector<ViewStep> steps;
   Type type;
-  bool dense = false;      // known to be contiguous in memory; false: not known
-  bool is_scalar = false;  // stands for a Python number (i64 or f64) that is not known
+  std::optional<Layout> layout;  // where the elements lie in the buffer's memory; nullopt: not known
+  bool is_scalar = false;        // stands for a Python number (i64 or f64) that is not known
   /// Set on a rank-0 constant written in the code: PyTorch's executor treats it as a Python number where it
   /// is the right operand of add, sub, mul or div.
   std::optional<Datum> constant;
 
   std::size_t rank() const { return type.rank(); }
+  /// Tensor.is_contiguous(); nullopt: not known.
+  std::optional<bool> contiguous(MemoryFormat format = MemoryFormat::contiguous) const {
+    return layout ? is_contiguous(type.shape, *layout, format) : std::nullopt;
+  }
   const Shape& shape() const { return type.shape; }
   DType dtype() const { return type.dtype; }
 

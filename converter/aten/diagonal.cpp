@@ -73,7 +73,19 @@ Results diagonal(Call& call) {
   const auto last = static_cast<std::int64_t>(shape.size());
   shape.push_back(x->shape()[at(a)] * x->shape()[at(b)]);
   flat = reshaped(call.build, flat, shape);
-  return sliced(call.build, flat, last, d.start, d.end(), d.step);
+  const TensorPtr y = sliced(call.build, flat, last, d.start, d.end(), d.step);
+  if (!x->layout) return y;
+  const auto& strides = x->layout->strides;
+  Layout layout;
+  for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(x->rank()); ++axis)
+    if (axis != a && axis != b) layout.strides.push_back(strides[at(axis)]);
+  layout.strides.push_back(strides[at(a)] + strides[at(b)]);
+  const Dim offset = call.size("offset", 0);
+  if (x->layout->offset)
+    layout.offset =
+        *x->layout->offset + max(offset, Dim(0)) * strides[at(b)] + max(-offset, Dim(0)) * strides[at(a)];
+  y->layout = layout;
+  return y;
 }
 
 /// Rows of values written along the diagonals of the last two axes of a matrix.
@@ -97,6 +109,23 @@ Ref embedded(const Ref& values, std::int64_t offset) {
   shape.push_back(size);
   shape.push_back(size);
   return with_diagonal(full(shape, 0, values.dtype(), values.place()), values, Dim(offset));
+}
+
+/// NumPy's: every (columns + 1)-th element, of a tall matrix down to the last one when it wraps.
+Results fill_diagonal(Call& call) {
+  const Ref x = call.tensor("self");
+  if (x.rank() < 2) throw error("fill_diagonal_ of a tensor of rank {}", x.rank());
+  Dim step(0), stride(1);
+  for (std::size_t i = x.rank(); i-- > 0;) {
+    step = step + stride;
+    stride = stride * x.shape()[i];
+  }
+  Dim count = x.shape()[0];
+  for (const Dim& size : x.shape()) count = min(count, size);
+  if (call.flag("wrap", false) && x.rank() == 2) count = floor_div(stride + step - 1, step);
+  const Ref places = iota(count, x.place()) * call.build.literal(Datum(step), DType::i64);
+  const Ref value = expand(operand(call.build, call.datum("fill_value"), x.dtype()), {count});
+  return reshape(apply(IndexPut{.axes = {0}}, {reshape(x, {stride}), value, places}), x.shape());
 }
 
 Results diag_embed(Call& call) {
@@ -246,6 +275,7 @@ constexpr Entry entries[] = {
     {"diag", diag},
     {"diagflat", diagflat},
     {"diag_embed", diag_embed},
+    {"fill_diagonal", fill_diagonal},
     {"diagonal_scatter", diagonal_scatter},
     {"trace", trace},
     {"block_diag", block_diag},

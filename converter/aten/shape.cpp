@@ -270,19 +270,16 @@ Results channel_shuffle(Call& call) {
 /// a[i] and b[j] for all i, j: each vector along an axis of its own.
 Results meshgrid(Call& call) {
   const std::string indexing = call.word("indexing", "ij");
-  std::vector<Ref> vectors;
+  const std::vector<TensorPtr> vectors = call.tensors("tensors");
   Shape shape;
-  for (const TensorPtr& t : call.tensors("tensors")) {
-    vectors.push_back(call.build.read(t));
-    shape.push_back(numel(t->shape()));
-  }
+  for (const TensorPtr& t : vectors) shape.push_back(numel(t->shape()));
   if (indexing == "xy" && shape.size() >= 2) std::swap(shape[0], shape[1]);
   std::vector<Datum> out;
   for (std::size_t i = 0; i < vectors.size(); ++i) {
     const std::size_t axis = indexing == "xy" && i < 2 && vectors.size() >= 2 ? 1 - i : i;
     Shape row(shape.size(), Dim(1));
     row[axis] = shape[axis];
-    out.emplace_back(call.build.tensor(expand(reshape(vectors[i], row), shape), false));
+    out.emplace_back(call.build.view(reshaped(call.build, vectors[i], row), Expand{.shape = shape}));
   }
   return list_of(std::move(out));
 }

@@ -100,7 +100,13 @@ TensorPtr sliced_unknown(Builder& build, const TensorPtr& x, std::int64_t axis, 
                                                     build.literal(step, DType::i64)});
   const Ref steps = build.sized(CountUp{}, {length})[0];
   const Ref places = (step == 1 ? steps : steps * static_cast<double>(step)) + first;
-  return build.maybe_view(x, index_select(build.read(x), axis, places));
+  const TensorPtr y = build.view(x, IndexSelect{.axis = axis}, places);
+  if (x->layout) {
+    y->layout = Layout{x->layout->strides, std::nullopt};
+    Dim& stride = y->layout->strides[static_cast<std::size_t>(axis)];
+    stride = stride * Dim(step);
+  }
+  return y;
 }
 
 Shape expanded_shape(std::vector<Dim> sizes, const Shape& from) {
@@ -142,7 +148,8 @@ TensorPtr sliced(Builder& build, const TensorPtr& x, std::int64_t axis, Dim star
 TensorPtr permuted(Builder& build, const TensorPtr& x, std::vector<std::int64_t> axes) {
   bool moves = false;
   for (std::size_t i = 0; i < axes.size(); ++i) moves |= axes[i] != static_cast<std::int64_t>(i);
-  return moves ? build.view(x, Permute{.axes = std::move(axes)}) : x;
+  if (!moves) return reshaped(build, x, x->shape());
+  return build.view(x, Permute{.axes = std::move(axes)});
 }
 
 }  // namespace tenon::converter

@@ -9,6 +9,8 @@
 #include "converter/aten/mapping.h"
 #include "converter/aten/names.h"
 #include "converter/aten/promote.h"
+#include "converter/aten/results.h"
+#include "converter/aten/spelling.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/shape.h"
 
@@ -25,54 +27,36 @@ constexpr std::array families = {
     statistics_entries, tensor_entries,    view_entries,
 };
 
-/// "relu_" → "relu"; empty when the name is not that of an in-place operator.
-std::string_view pure_name(std::string_view name) {
-  if (name.size() < 2 || name.back() != '_' || name.ends_with("__")) return {};
-  return name.substr(0, name.size() - 1);
-}
-
 /// "permute_copy" → "permute": a view's copy; empty when the name is not of that kind.
 std::string_view view_name(std::string_view name) {
   constexpr std::string_view suffix = "_copy";
   return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : std::string_view();
 }
 
-/// The same values in memory of their own.
-Datum copied(Builder& build, const Datum& d) {
-  if (const auto* t = d.get<TensorPtr>()) return build.tensor(build.read(*t));
-  const auto* items = items_of(d);
-  if (!items) return d;
-  std::vector<Datum> out;
-  for (const Datum& item : *items) out.push_back(copied(build, item));
-  return list_of(std::move(out));
-}
-
-/// "__iadd__" and its like: Python's in-place operators on tensors.
-std::string_view python_in_place(std::string_view name) {
-  if (name == "__iand__") return "__and__";
-  if (name == "__ior__") return "__or__";
-  if (name == "__ixor__") return "__xor__";
-  if (name == "__ilshift__") return "__lshift__";
-  if (name == "__irshift__") return "__rshift__";
-  return {};
-}
-
 bool serves(std::string_view name, std::string_view overload) {
-  return find_entry(name, overload) || find_mapping(name, overload);
+  if (find_entry(name, overload) || find_mapping(name, overload)) return true;
+  const Spelling* item = find_foreach(name, overload);
+  return item && is_aten_implemented(item->name, item->overload);
 }
 
 /// The operator of the tables that a name is a form of.
 struct Form {
-  std::string_view pure;
-  enum Kind { itself, copy, in_place } kind;
+  std::string name, overload;
+  bool is_copy = false;
+  const Spelling* spelling = nullptr;  // that writes, or null
 };
 
 std::optional<Form> form_of(std::string_view name, std::string_view overload) {
-  if (serves(name, overload)) return Form{name, Form::itself};
-  if (const auto view = view_name(name); !view.empty() && serves(view, overload))
-    return Form{view, Form::copy};
-  for (const std::string_view pure : {pure_name(name), python_in_place(name)})
-    if (!pure.empty() && serves(pure, overload)) return Form{pure, Form::in_place};
+  const Spelling* spelling = find_spelling(name, overload);
+  const bool is_out = spelling && !spelling->written.empty();
+  if (!is_out && serves(name, overload)) return Form{std::string(name), std::string(overload)};
+  if (const auto view = view_name(name); !is_out && !view.empty() && serves(view, overload))
+    return Form{std::string(view), std::string(overload), true};
+  if (!spelling) return std::nullopt;
+  if (serves(spelling->name, spelling->overload))
+    return Form{spelling->name, spelling->overload, false, spelling};
+  if (const auto view = view_name(spelling->name); !view.empty() && serves(view, spelling->overload))
+    return Form{std::string(view), spelling->overload, false, spelling};
   return std::nullopt;
 }
 
@@ -112,60 +96,74 @@ Results run_in_f32(Handler handler, Call& call) {
 
 namespace {
 
-Results run_pure(Call& call) {
+/// "_foreach_add": the operator on each item of the lists.
+std::vector<Datum> run_foreach(Call& call, const Spelling& item) {
+  const std::vector<Argument>& given = call.arguments();
+  std::optional<std::size_t> count;
+  for (const Argument& a : given)
+    if (const auto* items = items_of(a.value)) {
+      if (count && *count != items->size()) throw error("lists of {} and {} items", *count, items->size());
+      count = items->size();
+    }
+  std::vector<Datum> results;
+  for (std::size_t i = 0; i < count.value_or(0); ++i) {
+    std::vector<Argument> own;
+    for (std::size_t k = 0; k < given.size(); ++k) {
+      const auto* items = items_of(given[k].value);
+      own.push_back({item.arguments.at(k), items ? (*items)[i] : given[k].value, given[k].is_default});
+    }
+    results.push_back(run_aten(call.build, item.name, item.overload, std::move(own)).at(0));
+  }
+  for (const Argument& a : given) call.ignore({a.name});
+  return {list_of(std::move(results))};
+}
+
+std::vector<Datum> run_pure(Call& call) {
+  if (const Spelling* item = find_foreach(call.name, call.overload)) return run_foreach(call, *item);
   const Entry* complex = has_complex_operand(call) ? find_complex_entry(call) : nullptr;
   const Entry* entry = complex ? complex : find_entry(call.name, call.overload);
-  if (!entry) return run_mapping(*find_mapping(call.name, call.overload), call);
-  return entry->halves == Halves::in_f32 ? run_in_f32(entry->handler, call) : entry->handler(call);
+  if (!entry) {
+    const AtenMapping& mapping = *find_mapping(call.name, call.overload);
+    return to_datums(call, entry, mapping.op->meaning == Meaning::pointwise, run_mapping(mapping, call));
+  }
+  return to_datums(call, entry, false,
+                   entry->halves == Halves::in_f32 ? run_in_f32(entry->handler, call) : entry->handler(call));
 }
 
-bool operands_are_dense(const Call& call) {
-  for (const Argument& a : call.arguments()) {
-    if (const auto* t = a.value.get<TensorPtr>(); t && !(*t)->dense) return false;
-    if (const auto* items = items_of(a.value))
-      for (const Datum& item : *items)
-        if (const auto* t = item.get<TensorPtr>(); t && !(*t)->dense) return false;
+/// What a spelling writes to; its arguments get the names that the functional operator gives them.
+std::vector<Datum> targets_of(const Spelling& spelling, std::vector<Argument>& arguments) {
+  std::vector<Datum> targets;
+  std::vector<Argument> read;
+  for (Argument& a : arguments) {
+    if (std::find(spelling.written.begin(), spelling.written.end(), a.name) != spelling.written.end())
+      targets.push_back(a.value);
+    else
+      read.push_back(std::move(a));
   }
-  return true;
+  for (std::size_t i = 0; i < std::min(read.size(), spelling.arguments.size()); ++i)
+    read[i].name = spelling.arguments[i];
+  if (spelling.written.empty() && !read.empty()) targets.push_back(read[0].value);
+  const auto* made = targets.empty() ? nullptr : targets[0].get<TensorPtr>();
+  if (spelling.is_made && made) read.push_back({"dtype", Datum(c10_code((*made)->dtype()))});
+  arguments = std::move(read);
+  return targets;
 }
 
-bool operands_are_scalars(const Call& call) {
-  bool any = false;
-  for (const Argument& a : call.arguments()) {
-    if (a.value.is_tensor() && !is_python_number(a.value)) return false;
-    any |= a.value.is_tensor();
+/// Writes the results where the spelling says.
+void put(Call& call, const Spelling& spelling, const std::vector<Datum>& targets,
+         const std::vector<Datum>& results) {
+  if (results.size() != targets.size())
+    throw unsupported("{} results that are written to {} tensors", results.size(), targets.size());
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const auto *to = targets[i].get<TensorPtr>(), *from = results[i].get<TensorPtr>();
+    const bool out = !spelling.written.empty();
+    if (to && from && !out && is_view(find_entry(call.name, call.overload)))
+      call.build.become(*to, *from);
+    else if (to && from && out && (*to)->shape() != (*from)->shape())
+      call.build.resize(*to, call.build.read(*from));
+    else
+      store(call.build, targets[i], results[i]);
   }
-  return any;
-}
-
-std::vector<Datum> to_datums(Call& call, Results results) {
-  if (results.fresh.empty()) return std::move(results.values);
-  const bool dense = operands_are_dense(call);
-  const bool scalar = operands_are_scalars(call);
-  std::vector<Datum> out;
-  for (const Ref& r : results.fresh) {
-    TensorPtr t = call.build.tensor(r, dense || r.rank() < 2);
-    t->is_scalar = scalar && r.rank() == 0;
-    out.emplace_back(std::move(t));
-  }
-  return out;
-}
-
-void store(Builder& build, const TensorPtr& target, const Datum& result) {
-  const auto* t = result.get<TensorPtr>();
-  if (!t) throw unsupported("an in-place write of {}", kind_name(result));
-  if (*t == target) return;
-  const auto& number = (*t)->buffer->number;
-  if (number && (*t)->steps.empty() && target->buffer->number && target->steps.empty()) {
-    build.write_number(target, *number);
-    return;
-  }
-  const Ref value = build.read(*t);
-  if (is_float(value.dtype()) && !is_float(target->dtype())) {
-    throw error("a {} result does not fit into the {} tensor it is written to", name(value.dtype()),
-                name(target->dtype()));
-  }
-  build.write(target, cast(target->dtype(), value));
 }
 
 }  // namespace
@@ -217,18 +215,16 @@ std::vector<Datum> run_aten(Builder& build, std::string_view name, std::string_v
                             std::vector<Argument> arguments) {
   const auto form = form_of(name, overload);
   if (!form) throw unsupported("the operator is not implemented");
-  Datum target;
-  if (form->kind == Form::in_place && !arguments.empty()) target = arguments[0].value;
-  Call call(build, std::string(form->pure), std::string(overload), std::move(arguments));
-  if (const Datum* out = call.find("out"); out && out->is_tensor()) target = *out;
-  std::vector<Datum> results = to_datums(call, run_pure(call));
+  std::vector<Datum> targets;
+  if (form->spelling) targets = targets_of(*form->spelling, arguments);
+  Call call(build, form->name, form->overload, std::move(arguments));
+  std::vector<Datum> results = run_pure(call);
   call.check_all_used();
-  if (form->kind == Form::copy)
+  if (form->is_copy)
     for (Datum& d : results) d = copied(build, d);
-  if (!target.is_tensor()) return results;
-  if (results.size() != 1) throw unsupported("an in-place operator with several results");
-  store(build, *target.get<TensorPtr>(), results[0]);
-  return {target};
+  if (!form->spelling) return results;
+  put(call, *form->spelling, targets, results);
+  return targets;
 }
 
 }  // namespace tenon::converter

@@ -33,22 +33,58 @@ Results no(Call&) { return Datum(false); }
 Results is_same_size(Call& call) {
   return Datum(call.tensor_ptr("self")->shape() == call.tensor_ptr("other")->shape());
 }
-Results is_contiguous(Call& call) {
-  call.ignore({"memory_format"});
-  if (call.tensor_ptr("self")->dense) return Datum(true);
+MemoryFormat format_of(Call& call, MemoryFormat fallback) {
+  if (!call.has("memory_format")) return fallback;
+  const std::int64_t code = call.integer("memory_format");
+  if (code < 0 || code > 3) throw unsupported("the memory format {}", code);
+  return static_cast<MemoryFormat>(code);
+}
+Results is_contiguous_op(Call& call) {
+  const auto known = call.tensor_ptr("self")->contiguous(format_of(call, MemoryFormat::contiguous));
+  if (known) return Datum(*known);
   return Datum(Undecided{"whether a tensor is contiguous", nullptr});
+}
+
+const Layout& known_layout(const TensorPtr& x) {
+  if (!x->layout) throw unsupported("the strides of a tensor that are not known");
+  return *x->layout;
+}
+Results stride(Call& call) {
+  const TensorPtr x = call.tensor_ptr("self");
+  const auto& strides = known_layout(x).strides;
+  if (call.has("dim")) return Datum(strides[static_cast<std::size_t>(call.axis("dim", x->rank()))]);
+  return list_of(std::vector<Datum>(strides.begin(), strides.end()));
+}
+Results storage_offset(Call& call) {
+  const auto& offset = known_layout(call.tensor_ptr("self")).offset;
+  if (!offset) throw unsupported("the place of a view in its memory, which depends on data");
+  return Datum(*offset);
+}
+
+/// What a copy in a memory format has.
+std::optional<Layout> layout_in(const TensorPtr& x, MemoryFormat format) {
+  if (format != MemoryFormat::preserve) return dense_layout(x->shape(), format);
+  return x->layout ? layout_of_copy(x->shape(), *x->layout) : std::nullopt;
+}
+
+std::optional<bool> suggests(const AbstractTensor& x, MemoryFormat format) {
+  return x.layout ? is_suggested(x.shape(), *x.layout, format) : std::nullopt;
 }
 
 /// The tensor in a dtype: itself when it has that dtype and no copy is asked for.
 Results converted(Call& call, DType dtype) {
   const TensorPtr x = call.tensor_ptr("self");
-  const bool copies = call.flag("copy", false);
-  call.ignore({"device", "layout", "pin_memory", "non_blocking", "memory_format", "other"});
+  const MemoryFormat format = format_of(call, MemoryFormat::preserve);
+  const bool copies = call.flag("copy", false) || call.name == "_to_copy" || x->dtype() != dtype;
+  call.ignore({"device", "layout", "pin_memory", "non_blocking", "other"});
   if (is_complex(dtype)) throw unsupported("complex numbers");
-  if (x->dtype() == dtype && !copies) return x;
+  const std::optional<bool> suggested = suggests(*x, format);
+  if (!copies && (format == MemoryFormat::preserve || suggested.value_or(false))) return x;
   if (x->buffer->number && x->steps.empty() && dtype == DType::i64)
     return call.build.number(*x->buffer->number);
-  return cast(dtype, call.build.read(x));
+  const Ref value = cast(dtype, call.build.read(x));
+  if (copies || !suggested.value_or(true)) return call.build.tensor(value, layout_in(x, format));
+  return call.build.maybe_view(x, value, std::nullopt);
 }
 
 Results to(Call& call) {
@@ -68,15 +104,19 @@ Results same_tensor(Call& call) {
 
 Results contiguous(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
-  call.ignore({"memory_format"});
-  return x->dense ? x : call.build.maybe_view(x, call.build.read(x), true);
+  const MemoryFormat format = format_of(call, MemoryFormat::contiguous);
+  const std::optional<bool> already = x->contiguous(format);
+  if (already == true) return x;
+  const Layout layout = dense_layout(x->shape(), format);
+  return already ? call.build.tensor(call.build.read(x), layout)
+                 : call.build.maybe_view(x, call.build.read(x), layout);
 }
 
 Results clone(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
-  call.ignore({"memory_format"});
+  const MemoryFormat format = format_of(call, MemoryFormat::preserve);
   if (x->buffer->number && x->steps.empty()) return call.build.number(*x->buffer->number);
-  TensorPtr copy = call.build.tensor(call.build.read(x), x->dense);
+  TensorPtr copy = call.build.tensor(call.build.read(x), layout_in(x, format));
   copy->is_scalar = x->is_scalar;
   return copy;
 }
@@ -145,7 +185,11 @@ constexpr Entry entries[] = {
     {"is_complex", is_complex_op},
     {"is_nonzero", of_item<bool_name>},
     {"is_same_size", is_same_size},
-    {"is_contiguous", is_contiguous},
+    {"is_contiguous", is_contiguous_op},
+    {"stride", stride},
+    {"storage_offset", storage_offset},
+    {"sym_stride", stride},
+    {"sym_storage_offset", storage_offset},
     {"is_inference", no},
     {"is_conj", no},
     {"is_neg", no},

@@ -35,11 +35,14 @@ Results view_as(Call& call) {
   return reshaped(call.build, call.tensor_ptr("self"), call.tensor_ptr("other")->shape());
 }
 
-/// A view where the operand is known to be contiguous, else perhaps a copy.
+/// A view or a copy, as the strides ask for.
 TensorPtr view_or_copy(Builder& build, const TensorPtr& x, const Shape& shape) {
   if (shape == x->shape()) return reshaped(build, x, shape);
-  if (x->dense) return reshaped(build, x, shape);
-  return build.maybe_view(x, tenon::reshape(build.read(x), shape));
+  const std::optional<bool> is_view =
+      x->layout ? reshaping(x->shape(), *x->layout, shape).is_view : std::nullopt;
+  if (is_view == true) return reshaped(build, x, shape);
+  const Ref value = tenon::reshape(build.read(x), shape);
+  return is_view ? build.tensor(value) : build.maybe_view(x, value, std::nullopt);
 }
 
 Results reshape_op(Call& call) {
@@ -110,6 +113,9 @@ Results same(Call& call) {
   return call.build.view(call.tensor_ptr("self"), Reshape{.shape = call.tensor_ptr("self")->shape()});
 }
 
+/// What PyTorch hands through, as the same tensor.
+Results itself(Call& call) { return call.tensor_ptr("self"); }
+
 TensorPtr transposed(Builder& build, const TensorPtr& x, std::int64_t a, std::int64_t b) {
   auto axes = identity_axes(x->rank());
   if (!axes.empty()) std::swap(axes[at(a)], axes[at(b)]);
@@ -135,6 +141,7 @@ Results reversed_axes(Call& call) {
 Results last_two_swapped(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
   const auto rank = static_cast<std::int64_t>(x->rank());
+  if (rank == 0) return same(call);
   if (rank < 2) throw error("mT of a tensor of rank {}", rank);
   return transposed(call.build, x, rank - 2, rank - 1);
 }
@@ -148,6 +155,7 @@ Results permute_op(Call& call) {
 
 Results movedim(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
+  if (x->rank() == 0) return call.ignore({"source", "destination"}), same(call);
   auto from = call.integers("source");
   auto to = call.integers("destination");
   for (auto& a : from) a = normalize_axis(a, x->rank());
@@ -201,8 +209,10 @@ Results narrow_at(Call& call, const TensorPtr& x, std::int64_t axis, const Ref& 
   const Ref begin = cast(DType::i64, start);
   const Ref size = dim_value(x->shape()[at(axis)], begin);
   const Ref from = where(begin < begin.literal(0), begin + size, begin);
-  return index_select(call.build.read(x), axis,
-                      apply(Iota{.size = call.size("length")}, call.build.place()) + from);
+  const TensorPtr y = call.build.view(x, IndexSelect{.axis = axis},
+                                      apply(Iota{.size = call.size("length")}, call.build.place()) + from);
+  if (x->layout) y->layout = Layout{x->layout->strides, std::nullopt};
+  return y;
 }
 
 Results narrow(Call& call) {
@@ -341,38 +351,35 @@ Results at_least_op(Call& call) {
   return list_of(std::move(out));
 }
 
-/// The places in the flat buffer that as_strided(sizes, strides, offset) reads; refused where the layout of
-/// the tensor in memory is not known.
-struct Strided {
-  Ref flat, places;
-
-  explicit Strided(Call& call) {
-    const TensorPtr x = call.tensor_ptr("self");
-    for (const ViewStep& step : x->steps)
-      if (!step.op.is<Reshape>()) throw unsupported("as_strided of a view");
-    if (!x->dense) throw unsupported("as_strided of a tensor whose strides are not known");
-    flat = tenon::reshape(call.build.read(x), {numel(x->shape())});
-    const auto sizes = call.sizes("size");
-    const auto strides = call.integers("stride");
-    const Place& place = call.build.place();
-    places = call.build.literal(Dim(call.integer("storage_offset", 0)), DType::i64);
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      Shape column(sizes.size() - i, Dim(1));
-      column[0] = sizes[i];
-      const Ref along = apply(Iota{.size = sizes[i]}, place);
-      places = places + tenon::reshape(along * static_cast<double>(strides.at(i)), column);
-    }
+/// x.as_strided(size, stride, storage_offset): the offset is that in the memory, whatever view of it x is.
+TensorPtr strided(Call& call, const TensorPtr& x) {
+  const auto sizes = call.sizes("size");
+  Layout layout{call.sizes("stride"), x->layout ? x->layout->offset : std::nullopt};
+  if (layout.strides.size() != sizes.size())
+    throw error("as_strided with {} sizes and {} strides", sizes.size(), layout.strides.size());
+  if (call.has("storage_offset")) layout.offset = call.size("storage_offset");
+  if (!layout.offset) throw unsupported("as_strided of a view whose place in the memory is not known");
+  Dim last = *layout.offset;
+  for (std::size_t i = 0; i < sizes.size(); ++i) last = last + (sizes[i] - 1) * layout.strides[i];
+  const Dim size = call.build.memory(x)->shape()[0];
+  if (call.build.known_less(last, size) == false && numel(sizes) != Dim(0))
+    throw error("as_strided reaches element {} of {}", last.str(), size.str());
+  Ref places = call.build.literal(Datum(*layout.offset), DType::i64);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    Shape column(sizes.size() - i, Dim(1));
+    column[0] = sizes[i];
+    const Ref along = apply(Iota{.size = sizes[i]}, call.build.place());
+    places =
+        places + tenon::reshape(along * call.build.literal(Datum(layout.strides[i]), DType::i64), column);
   }
-};
-Results as_strided(Call& call) {
-  const Strided s(call);
-  return call.build.maybe_view(call.tensor_ptr("self"), apply(IndexAt{.axes = {0}}, {s.flat, s.places}));
+  return call.build.strided(x, places, std::move(layout));
 }
+Results as_strided(Call& call) { return strided(call, call.tensor_ptr("self")); }
 Results as_strided_scatter(Call& call) {
-  const Strided s(call);
-  const Ref written =
-      apply(IndexPut{.axes = {0}}, {s.flat, cast(s.flat.dtype(), call.tensor("src")), s.places});
-  return tenon::reshape(written, call.tensor_ptr("self")->shape());
+  const TensorPtr copy = call.build.tensor(call.tensor("self"), call.tensor_ptr("self")->layout);
+  const TensorPtr part = strided(call, copy);
+  call.build.write(part, cast(copy->dtype(), call.tensor("src")));
+  return copy;
 }
 
 Results expand_op(Call& call) {
@@ -401,11 +408,18 @@ Results unfold(Call& call) {
   const Ref offsets = apply(Iota{.size = size}, place);
   const Ref indices =
       tenon::reshape(starts, {count, Dim(1)}) * starts.literal(static_cast<double>(step)) + offsets;
-  Ref y = index_select(call.build.read(x), axis, indices);
-  auto axes = identity_axes(y.rank());
+  const TensorPtr windows = call.build.view(x, IndexSelect{.axis = axis}, indices);
+  if (size != Dim(1)) windows->steps.back().repeats = true;
+  auto axes = identity_axes(windows->rank());
   axes.erase(axes.begin() + axis + 1);
   axes.push_back(axis + 1);
-  return call.build.maybe_view(x, permute(y, axes));
+  const TensorPtr y = permuted(call.build, windows, axes);
+  if (!x->layout) return y;
+  y->layout = x->layout;
+  const Dim stride = y->layout->strides[at(axis)];
+  y->layout->strides.push_back(stride);
+  y->layout->strides[at(axis)] = stride * Dim(step);
+  return y;
 }
 
 constexpr Entry entries[] = {
@@ -458,9 +472,9 @@ constexpr Entry entries[] = {
     {"broadcast_to", expand_op},
     {"detach", same},
     {"alias", same},
-    {"real", same},
-    {"resolve_conj", same},
-    {"resolve_neg", same},
+    {"real", itself},
+    {"resolve_conj", itself},
+    {"resolve_neg", itself},
     {"unfold", unfold},
 };
 

@@ -175,6 +175,16 @@ class Reader {
 
 }  // namespace
 
+std::vector<std::string_view> overloads_of(std::string_view name) {
+  std::vector<std::string_view> keys;
+  for (auto line = std::lower_bound(lines().begin(), lines().end(), name);
+       line != lines().end() && line->starts_with(name); ++line) {
+    const char next = line->substr(name.size()).front();
+    if (next == '(' || next == '.') keys.push_back(key_of(*line));
+  }
+  return keys;
+}
+
 const ts::Schema* Schemas::find(const std::string& key) {
   const auto [known, is_new] = known_.try_emplace(key, nullptr);
   if (!is_new) return known->second;

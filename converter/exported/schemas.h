@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "converter/torchscript/program.h"
 
@@ -10,6 +11,9 @@ namespace tenon::exported {
 
 /// schemas.txt: one signature a line, sorted by name. Written by `./dev schemas`.
 extern const std::string_view schemas_txt;
+
+/// The keys of an operator's overloads: "aten::add.Tensor", … of "aten::add".
+std::vector<std::string_view> overloads_of(std::string_view name);
 
 /// Signatures as a Program holds them; each is read from the text when it is first asked for.
 class Schemas {

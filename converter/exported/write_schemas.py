@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes schemas.txt anew: the signatures of ATen's operators in the installed PyTorch, one a line, sorted by name.
 
-A .pt2 leaves out arguments that have their default, so its reader must know them. Operators with `out` arguments
-and backward ones do not occur in exported programs.
+A .pt2 leaves out arguments that have their default, so its reader must know them; in-place and `out` spellings are told
+from the functional ones by them. Backward operators do not occur in exported programs.
 """
 
 from pathlib import Path
@@ -20,8 +20,7 @@ def key(schema) -> str:
 def is_wanted(schema) -> bool:
     if schema.name.startswith("prim::"):
         return key(schema) in PRIM
-    is_aten = schema.name.startswith("aten::")
-    return is_aten and "backward" not in schema.name and not any(a.is_out for a in schema.arguments)
+    return schema.name.startswith("aten::") and "backward" not in schema.name
 
 
 def schemas() -> str:

@@ -78,7 +78,7 @@ Datum Join::tensors(const TensorPtr& a, const TensorPtr& b) {
   if (a->type != b->type) return mixed(fmt::format("a tensor {} or {}", a->type.str(), b->type.str()));
   const TensorPtr t = output(
       a->type, [this, a] { return build_.read(a); }, [this, b] { return build_.read(b); });
-  t->dense = a->dense && b->dense;
+  t->layout = a->layout == b->layout ? a->layout : std::nullopt;
   aliases(t, a);
   aliases(t, b);
   return Datum(t);
@@ -97,7 +97,7 @@ TensorPtr Join::output(Type type, Reader a, Reader b) {
   auto t = std::make_shared<AbstractTensor>();
   t->buffer = std::make_shared<Buffer>();
   t->type = std::move(type);
-  t->dense = true;
+  t->layout = dense_layout(t->shape());
   outputs_.push_back({{std::move(a), std::move(b)},
                       [this, buffer = t->buffer](Value* v) { build_.set_content(*buffer, v); }});
   return t;
@@ -160,6 +160,7 @@ void Join::attributes() {
 }
 
 void Join::finish() {
+  for (const World* after : after_) check_same_views(before_, *after);
   buffers();
   containers();
   attributes();

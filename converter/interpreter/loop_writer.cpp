@@ -30,7 +30,7 @@ Datum like(Builder& build, const Datum& form, const Ref& value) {
   if (is_bool_datum(form))
     return Datum(undecided("a bool that a loop changes", "truth", {Datum(build.tensor(value))}));
   if (is_python_scalar(form)) return Datum(build.python_number(value));
-  return Datum(build.tensor(value, false));
+  return Datum(build.tensor(value, std::nullopt));
 }
 
 }  // namespace
@@ -115,6 +115,7 @@ bool LoopWriter::attempt(const Body& body) {
 
 void LoopWriter::find_changes(const LoopState& began, const LoopState& ended) {
   const World now = before_.now();
+  check_same_views(before_, now);
   const Changing assumed = changing_;
   for (std::size_t i = 0; i < ended.carried.size(); ++i)
     if (!assumed.variables.contains(i) && !is_same_thing(ended.carried[i], began.carried[i]))

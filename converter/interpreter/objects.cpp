@@ -171,7 +171,16 @@ TensorPtr ObjectStore::tensor(const ts::Tensor& t, const std::string& path) {
   const auto known = tensors_.find(&t);
   if (known != tensors_.end()) return known->second;
   Value* weight = build_.graph().add_weight(path, data_of(t));
-  return tensors_[&t] = build_.state(weight, path, t.is_contiguous());
+  const Layout layout{to_shape(t.strides), Dim(t.offset)};
+  const TensorPtr out = build_.state(weight, path, layout);
+  const auto elements = static_cast<std::uint64_t>(t.numel());
+  if (t.storage && t.storage->bytes.size() != elements * size_of(t.dtype)) out->buffer->layout.reset();
+  if (t.storage && elements > 0) {
+    auto& others = sharing_[t.storage];
+    for (const TensorPtr& other : others) Builder::share_maybe(out->buffer, other->buffer);
+    others.push_back(out);
+  }
+  return tensors_[&t] = out;
 }
 
 tenon::Tensor ObjectStore::data_of(const ts::Tensor& t) {

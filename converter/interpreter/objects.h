@@ -63,6 +63,7 @@ class ObjectStore {
   Slots slots_;
   std::set<const ts::Instance*> touched_;
   std::unordered_map<const ts::Tensor*, TensorPtr> tensors_;
+  std::unordered_map<const ts::Storage*, std::vector<TensorPtr>> sharing_;
   std::unordered_map<const void*, Datum> containers_;
   std::unordered_map<const ts::Storage*, std::shared_ptr<const tenon::Storage>> storages_;
   std::deque<ts::Instance> created_;

@@ -189,7 +189,7 @@ void States::begin(const Cell& cell, std::vector<Ref> values) {
     if (is_bool_datum(d))
       return Datum(undecided("the attribute " + cell.path, "truth", {Datum(build_.tensor(value))}));
     if (is_python_scalar(d)) return Datum(build_.python_number(value));
-    const TensorPtr t = build_.tensor(value, false);
+    const TensorPtr t = build_.tensor(value, std::nullopt);
     if (cell.shared)
       t->buffer->fixed = fmt::format("the attribute {}, which may share its memory", cell.path);
     return Datum(t);

@@ -1,5 +1,6 @@
 #include "converter/interpreter/world.h"
 
+#include "base/error.h"
 #include "converter/tensor.h"
 
 namespace tenon::converter {
@@ -19,6 +20,7 @@ World::World(std::span<std::vector<Datum>* const> variables, ObjectStore& object
 void World::visit(const Datum& d) {
   if (const auto* tensor = d.get<TensorPtr>()) {
     buffers.emplace((*tensor)->buffer, *(*tensor)->buffer);
+    tensors.emplace(*tensor, **tensor);
   } else if (const auto* list = d.get<ListPtr>()) {
     if (!lists.emplace(*list, **list).second) return;
     for (const Datum& item : (*list)->items) visit(item);
@@ -38,6 +40,7 @@ void World::visit(const Datum& d) {
 World World::now() const {
   World out(*this);
   for (auto& [buffer, content] : out.buffers) content = *buffer;
+  for (auto& [tensor, view] : out.tensors) view = *tensor;
   for (auto& [list, content] : out.lists) content = *list;
   for (auto& [dict, content] : out.dicts) content = *dict;
   for (auto& [variables, content] : out.variables_) content = *variables;
@@ -47,6 +50,7 @@ World World::now() const {
 
 void World::restore() const {
   for (const auto& [buffer, content] : buffers) *buffer = content;
+  for (const auto& [tensor, view] : tensors) *tensor = view;
   for (const auto& [list, content] : lists) *list = content;
   for (const auto& [dict, content] : dicts) *dict = content;
   for (const auto& [variables, content] : variables_) *variables = content;
@@ -69,6 +73,15 @@ bool is_same_thing(const Datum& a, const Datum& b) {
   if (const auto* series = a.get<Series>()) return series->stack == b.get<Series>()->stack;
   if (a.is<Uninitialized>() || a.is<Poison>()) return true;
   return same_value(a, b);
+}
+
+void check_same_views(const World& before, const World& after) {
+  for (const auto& [tensor, view] : before.tensors) {
+    const AbstractTensor& now = after.tensors.at(tensor);
+    if (now.type != view.type || now.layout != view.layout || now.buffer != view.buffer)
+      throw unsupported("an operator such as squeeze_ that may run or not, or any number of times")
+          .hint("write x = x.squeeze(...)");
+  }
 }
 
 bool is_same_content(const Buffer& a, const Buffer& b) {

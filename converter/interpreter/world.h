@@ -21,6 +21,7 @@ class World {
   bool holds(const std::shared_ptr<Buffer>& buffer) const { return buffers.contains(buffer); }
 
   std::map<std::shared_ptr<Buffer>, Buffer> buffers;
+  std::map<TensorPtr, AbstractTensor> tensors;
   std::map<ListPtr, List> lists;
   std::map<DictPtr, Dict> dicts;
   ObjectStore::Slots slots;
@@ -33,6 +34,8 @@ class World {
   std::set<const void*> seen_;
 };
 
+/// Throws Error(unsupported) when a tensor of the one world is another view of its memory in the other.
+void check_same_views(const World& before, const World& after);
 /// True when a variable still holds the same thing (which may have changed inside), or an equal number.
 bool is_same_thing(const Datum& a, const Datum& b);
 /// True when a buffer's content is the same.
