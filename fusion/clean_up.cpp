@@ -8,14 +8,14 @@
 namespace tenon {
 namespace {
 
+// From the last node on: what only dead nodes read is dead when it is reached.
 void erase_dead(Region& region) {
-  for (auto it = region.nodes().rbegin(); it != region.nodes().rend();) {
-    Node* node = it->get();
-    ++it;
-    if (!is_dead(*node)) continue;
-    region.erase(node);
-    it = region.nodes().rbegin();
-    while (it != region.nodes().rend() && !is_dead(**it)) ++it;
+  for (auto it = region.nodes().end(); it != region.nodes().begin();) {
+    Node* node = std::prev(it)->get();
+    if (is_dead(*node))
+      region.erase(node);
+    else
+      --it;
   }
 }
 

@@ -1,5 +1,6 @@
 #include "fusion/rule.h"
 
+#include <set>
 #include <unordered_set>
 
 #include "base/error.h"
@@ -43,15 +44,16 @@ bool apply_one(Rewriter& rewriter, const Rule& rule, Node& node) {
   return false;
 }
 
-bool sweep(Rewriter& rewriter, std::span<const Rule> rules) {
-  bool changed = false;
+// The rules that changed the region.
+std::vector<std::string_view> sweep(Rewriter& rewriter, std::span<const Rule> rules) {
+  std::vector<std::string_view> changed;
   const auto& nodes = rewriter.region().nodes();
   for (auto it = nodes.begin(); it != nodes.end();) {
     Node& node = **it++;
     if (node.num_outputs() != 1 || node.output()->uses().empty()) continue;
     for (const Rule& rule : rules) {
       if (!apply_one(rewriter, rule, node)) continue;
-      changed = true;
+      changed.push_back(rule.name);
       break;
     }
   }
@@ -67,7 +69,15 @@ std::vector<std::string_view> names(std::span<const Rule> rules) {
 }
 
 void apply_rules(Rewriter& rewriter, std::span<const Rule> rules) {
-  while (sweep(rewriter, rules)) {}
+  constexpr std::size_t sweeps_at_least = 1000;
+  const std::size_t most = sweeps_at_least + rewriter.region().nodes().size();
+  for (std::size_t i = 0;; ++i) {
+    const std::vector<std::string_view> changed = sweep(rewriter, rules);
+    if (changed.empty()) return;
+    if (i < most) continue;
+    const std::set<std::string_view> endless(changed.begin(), changed.end());
+    throw InternalError(fmt::format("these rules undo each other: {}", fmt::join(endless, ", ")));
+  }
 }
 
 }  // namespace tenon

@@ -41,21 +41,45 @@ class Backward {
   }
 
  private:
-  bool visit(Value* v) {
-    if (const auto known = depends_.find(v); known != depends_.end()) return known->second;
+  // What is known of a value without its node; nullopt: what is known of its node's inputs.
+  std::optional<bool> known(const Value* v) const {
+    if (const auto it = depends_.find(v); it != depends_.end()) return it->second;
     const bool wanted = wanted_.contains(v);
-    bool depends = wanted;
-    if (v->node() && !(wanted && stop_)) depends = visit(v->node()) || wanted;
-    return depends_[v] = depends && is_float(v->dtype());
+    if (!is_float(v->dtype()) || !v->node() || (wanted && stop_)) return wanted && is_float(v->dtype());
+    return std::nullopt;
   }
 
-  // True when an input depends on a wanted value; lists the node after its producers.
-  bool visit(Node* node) {
-    if (const auto known = visited_.find(node); known != visited_.end()) return known->second;
+  // Finds which values depend on wanted ones, and lists their nodes, each after its producers.
+  void visit(Value* result) {
+    std::vector<Value*> open = {result};
+    while (!open.empty()) {
+      Value* v = open.back();
+      if (const auto k = known(v)) {
+        depends_[v] = *k;
+        open.pop_back();
+        continue;
+      }
+      Node* node = v->node();
+      if (!visited_.contains(node) && !expand(node, open)) continue;
+      depends_[v] = visited_.at(node) || wanted_.contains(v);
+      open.pop_back();
+    }
+  }
+
+  // True when all inputs of the node are known; the others are to be visited first.
+  bool expand(Node* node, std::vector<Value*>& open) {
+    const std::size_t before = open.size();
     bool depends = false;
-    for (Value* v : node->inputs()) depends = visit(v) || depends;
+    for (Value* v : node->inputs()) {
+      const auto k = known(v);
+      if (!k) open.push_back(v);
+      if (k) depends_[v] = *k;
+      depends = depends || k.value_or(false);
+    }
+    if (open.size() > before) return false;
     if (depends) order_.push_back(node);
-    return visited_[node] = depends;
+    visited_[node] = depends;
+    return true;
   }
 
   void add(const Value* v, const Ref& grad) {

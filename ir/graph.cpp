@@ -8,10 +8,12 @@
 namespace tenon {
 namespace {
 
+// Looked for from both ends: nodes are erased in order, or in reverse.
 void drop_use(std::vector<Use>& uses, const Use& use) {
-  const auto it = std::find(uses.begin(), uses.end(), use);
-  TENON_CHECK(it != uses.end());
-  uses.erase(it);
+  std::size_t first = 0, last = uses.size();
+  while (first < last && uses[first] != use && uses[last - 1] != use) ++first, --last;
+  TENON_CHECK(first < uses.size() && (uses[first] == use || (last > 0 && uses[last - 1] == use)));
+  uses.erase(uses.begin() + static_cast<std::ptrdiff_t>(uses[first] == use ? first : last - 1));
 }
 
 bool same_data(const Tensor& a, const Tensor& b) {

@@ -1,6 +1,7 @@
 #include "ir/verify.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/error.h"
@@ -46,11 +47,20 @@ class Verifier {
     for (const Value* v : own) visible_.erase(v);
   }
 
-  void use(const Value* v, const Use& use) const {
+  // Uses mostly stand in the order of their nodes: each is looked for where the last one of the value was
+  // found.
+  bool knows(const Value* v, const Use& use) {
+    const auto& uses = v->uses();
+    std::size_t& next = next_use_[v];
+    if (next >= uses.size() || uses[next] != use)
+      next = static_cast<std::size_t>(std::find(uses.begin(), uses.end(), use) - uses.begin());
+    return next++ < uses.size();
+  }
+
+  void use(const Value* v, const Use& use) {
     if (v->kind() != Value::Kind::literal && !visible_.contains(v))
       fail(use.node, fmt::format("operand {} is not defined above its use in this region", use.index));
-    if (std::find(v->uses().begin(), v->uses().end(), use) == v->uses().end())
-      fail(use.node, fmt::format("operand {} does not know of this use", use.index));
+    if (!knows(v, use)) fail(use.node, fmt::format("operand {} does not know of this use", use.index));
   }
 
   void node(const Node& n, const Region& r) {
@@ -112,6 +122,7 @@ class Verifier {
 
   const Graph& graph_;
   std::unordered_set<const Value*> visible_;
+  std::unordered_map<const Value*, std::size_t> next_use_;
   std::set<std::string> given_;
 };
 

@@ -54,18 +54,21 @@ bool compares(const Node& n) {
 
 // The size of the axis that a value indexes, or one more than the places it is compared with, following it
 // through operators that only move or convert it.
-std::optional<std::int64_t> indexed_size(const Value& v, const Bindings& bindings,
-                                         std::unordered_set<const Value*>& seen) {
-  if (!seen.insert(&v).second) return std::nullopt;
+std::optional<std::int64_t> indexed_size(const Value& value, const Bindings& bindings) {
   std::optional<std::int64_t> least;
   const auto take = [&](std::optional<std::int64_t> size) {
     if (size && (!least || *size < *least)) least = size;
   };
-  for (const Use& u : v.uses()) {
+  std::unordered_set<const Value*> seen = {&value};
+  std::vector<const Value*> open = {&value};
+  const auto follow = [&](const Value* v) {
+    if (seen.insert(v).second) open.push_back(v);
+  };
+  const auto visit = [&](const Use& u) {
     if (!u.node) {
       const Node* group = u.region->owner();
-      if (group && group->is<Fused>()) take(indexed_size(*group->output(u.index), bindings, seen));
-      continue;
+      if (group && group->is<Fused>()) follow(group->output(u.index));
+      return;
     }
     const Node& n = *u.node;
     const auto axis_size = [&](std::int64_t axis) {
@@ -80,10 +83,15 @@ std::optional<std::int64_t> indexed_size(const Value& v, const Bindings& binding
     else if (const auto& rules = n.op().info().region_rules)
       for (const auto& region : n.regions())
         for (const auto& p : region->parameters()) {
-          if (rules->input_of(n.op().self(), p->index()) == u.index) take(indexed_size(*p, bindings, seen));
+          if (rules->input_of(n.op().self(), p->index()) == u.index) follow(p.get());
         }
     else if (n.inputs().size() == 1 && n.num_outputs() == 1)
-      take(indexed_size(*n.output(), bindings, seen));
+      follow(n.output());
+  };
+  while (!open.empty()) {
+    const Value* v = open.back();
+    open.pop_back();
+    for (const Use& u : v->uses()) visit(u);
   }
   return least;
 }
@@ -110,8 +118,7 @@ void bind_sizes(const Shape& shape, const Tensor& value, Bindings& bindings) {
 }  // namespace
 
 std::int64_t index_bound(const Value& input, const Bindings& bindings) {
-  std::unordered_set<const Value*> seen;
-  return indexed_size(input, bindings, seen).value_or(default_bound);
+  return indexed_size(input, bindings).value_or(default_bound);
 }
 
 Tensor random_tensor(DType dtype, const Index& sizes, std::int64_t bound, std::uint64_t seed) {

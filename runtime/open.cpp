@@ -37,6 +37,7 @@ Node* open_node(Node& node) {
 }
 
 void open_composites(Region& region) {
+  const Node* before = nullptr;  // the last that is no composite
   for (Node* node = region.nodes().empty() ? nullptr : region.nodes().front().get(); node;) {
     Node* next = region.next(node);
     if (node->op().info().meaning == Meaning::composite) {
@@ -48,7 +49,9 @@ void open_composites(Region& region) {
         if (!node->output(i)->uses().empty()) replace_all_uses(node->output(i), parts[i].value());
       region.erase(node);
       // The parts may be composites themselves.
-      next = region.nodes().front().get();
+      next = before ? region.next(before) : region.nodes().front().get();
+    } else {
+      before = node;
     }
     node = next;
   }

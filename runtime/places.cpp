@@ -49,9 +49,8 @@ void Places::bind(const Value* value, Tensor tensor) {
   places_[value] = std::move(tensor);
 }
 
-// Where a value should be written so that nobody has to move it: an output of the graph, or its part of a
-// concatenation; through views, where the value's axes can be found again in the memory behind them.
-std::optional<Tensor> Places::destination(const Value* value) {
+// An output of the graph, or a part of a concatenation.
+std::optional<Tensor> Places::own_destination(const Value* value) {
   for (const Use& use : value->uses())
     if (use.region == &graph_.body()) return outputs_[use.index];
   for (const Use& use : value->uses()) {
@@ -59,20 +58,54 @@ std::optional<Tensor> Places::destination(const Value* value) {
     const auto& operands = use.node->inputs();
     if (std::count(operands.begin(), operands.end(), value) == 1) return concat_slice(*use.node, use.index);
   }
-  for (const Use& use : value->uses())
-    if (auto target = destination_of_view(value, *use.node)) return target;
   return std::nullopt;
 }
 
-std::optional<Tensor> Places::destination_of_view(const Value* value, const Node& view) {
-  const auto* permute = view.as<Permute>();
-  if (!permute && !view.is<Reshape>()) return std::nullopt;
-  const auto target = destination(view.output());
-  if (!target) return std::nullopt;
-  if (permute) return target->permute(inverse(permute->axes));
-  const Index sizes = sizes_of(value);
-  if (!target->can_view_as(sizes)) return std::nullopt;
-  return target->reshape(sizes);
+namespace {
+
+bool is_view(const Node* node) { return node && (node->is<Permute>() || node->is<Reshape>()); }
+
+// The operand's axes in the memory of its view, where they can be found again.
+std::optional<Tensor> behind(const Node& view, const Value* operand, const Tensor& target) {
+  if (const auto* permute = view.as<Permute>()) return target.permute(inverse(permute->axes));
+  const Index sizes = sizes_of(operand);
+  if (!target.can_view_as(sizes)) return std::nullopt;
+  return target.reshape(sizes);
+}
+
+}  // namespace
+
+// Where a value should be written so that nobody has to move it: its own destination or, through views, that
+// of what is seen of it.
+std::optional<Tensor> Places::destination(const Value* value) {
+  struct Level {
+    const Value* value;
+    const Node* view;  // leads here from the level before
+    std::size_t next_use = 0;
+  };
+  std::vector<Level> levels = {{value, nullptr}};
+  auto found = own_destination(value);
+  while (true) {
+    if (found && levels.size() == 1) return found;
+    if (found) {
+      const Node& view = *levels.back().view;
+      levels.pop_back();
+      found = behind(view, levels.back().value, *found);
+      continue;
+    }
+    Level& level = levels.back();
+    const auto& uses = level.value->uses();
+    while (level.next_use < uses.size() && !is_view(uses[level.next_use].node)) ++level.next_use;
+    if (level.next_use < uses.size()) {
+      const Node* view = uses[level.next_use++].node;
+      levels.push_back({view->output(), view});
+      found = own_destination(view->output());
+    } else if (levels.size() > 1) {
+      levels.pop_back();
+    } else {
+      return std::nullopt;
+    }
+  }
 }
 
 Tensor Places::place(const Value* value, const Order& order, FunctionRef<bool(const Tensor&)> fits) {
@@ -110,7 +143,11 @@ bool Places::dies_at(const Tensor& place, const Node& reader) {
   const auto used_up = [&](const Use& use) {
     return use.node && (use.node == &reader || finished_.contains(use.node));
   };
-  const auto& values = values_in_[place.storage().get()];
+  auto& values = values_in_[place.storage().get()];
+  std::erase_if(values, [&](const Value* v) {  // they stay used up
+    return std::all_of(v->uses().begin(), v->uses().end(),
+                       [&](const Use& use) { return use.node && finished_.contains(use.node); });
+  });
   return std::all_of(values.begin(), values.end(), [&](const Value* v) {
     return std::all_of(v->uses().begin(), v->uses().end(), used_up);
   });
@@ -152,19 +189,41 @@ bool Places::read_channels_last(const Value* value) const {
                      [&](const Use& use) { return use.node && is_channels_last_kernel(*use.node); });
 }
 
-bool Places::made_channels_last(const Value* value) {
+std::optional<bool> Places::known_channels_last(const Value* value) const {
   if (value->rank() < 3 || value->is_constant()) return false;
   if (const auto it = places_.find(value); it != places_.end()) return is_channels_last(it->second);
   if (const auto it = channels_last_.find(value); it != channels_last_.end()) return it->second;
-  const Node* node = value->node();
-  if (!node) return false;
-  bool wanted = is_channels_last_kernel(*node);
-  const bool keeps_axes = node->op().info().meaning != Meaning::kernel || node->is<Fused>() ||
-                          node->is<Concat>() || node->is<Pad>() || node->is<Slice>();
-  if (keeps_axes)
-    for (const Value* input : node->inputs())
-      wanted = wanted || (input->rank() == value->rank() && made_channels_last(input));
-  return channels_last_[value] = wanted;
+  if (!value->node()) return false;
+  if (is_channels_last_kernel(*value->node())) return true;
+  return std::nullopt;
+}
+
+bool Places::made_channels_last(const Value* value) {
+  const auto keeps_axes = [](const Node& node) {
+    return node.op().info().meaning != Meaning::kernel || node.is<Fused>() || node.is<Concat>() ||
+           node.is<Pad>() || node.is<Slice>();
+  };
+  std::vector<const Value*> open = {value};
+  while (!open.empty()) {
+    const Value* v = open.back();
+    const auto known = known_channels_last(v);
+    bool wanted = known.value_or(false);
+    std::vector<const Value*> unknown;
+    if (!known && keeps_axes(*v->node()))
+      for (const Value* input : v->node()->inputs()) {
+        if (input->rank() != v->rank()) continue;
+        const auto of_input = known_channels_last(input);
+        if (!of_input) unknown.push_back(input);
+        wanted = wanted || of_input.value_or(false);
+      }
+    if (!wanted && !unknown.empty()) {
+      open.insert(open.end(), unknown.begin(), unknown.end());
+      continue;
+    }
+    if (!known) channels_last_[v] = wanted;
+    open.pop_back();
+  }
+  return known_channels_last(value).value();
 }
 
 }  // namespace tenon

@@ -54,7 +54,9 @@ class Places {
 
  private:
   std::optional<Tensor> destination(const Value* value);
-  std::optional<Tensor> destination_of_view(const Value* value, const Node& view);
+  std::optional<Tensor> own_destination(const Value* value);
+  /// What is known without a look at the value's operands.
+  std::optional<bool> known_channels_last(const Value* value) const;
   bool is_channels_last_kernel(const Node& node) const;
   bool dies_at(const Tensor& place, const Node& reader);
 

@@ -136,9 +136,15 @@ Rule attention_of_seen_keys() {
 
 namespace {
 
+const Value& expanded(const Value& value) {
+  const Value* v = &value;
+  while (v->node() && v->node()->is<Expand>()) v = v->node()->input();
+  return *v;
+}
+
 /// A constant without minus infinity or NaN.
-bool is_above_infinity(const Value& v) {
-  if (v.node() && v.node()->is<Expand>()) return is_above_infinity(*v.node()->input());
+bool is_above_infinity(const Value& value) {
+  const Value& v = expanded(value);
   if (!v.is_constant() || !v.tensor().defined() || !is_float(v.dtype())) return false;
   const Tensor t = v.tensor().contiguous(), flat = t.reshape({t.numel()});
   for (std::int64_t i = 0; i < t.numel(); ++i)
@@ -147,9 +153,9 @@ bool is_above_infinity(const Value& v) {
 }
 
 /// A constant mask in which each row sees a key, or numbers of which none is minus infinity.
-bool each_row_sees(const Value& mask) {
+bool each_row_sees(const Value& value) {
+  const Value& mask = expanded(value);
   if (const Node* node = mask.node()) {
-    if (node->is<Expand>()) return each_row_sees(*node->input());
     return node->is<Where>() && is_float(mask.dtype()) && is_above_infinity(*node->input(1)) &&
            is_above_infinity(*node->input(2));
   }
@@ -187,7 +193,7 @@ Rule attention_of_seen_rows() {
 Rule attention_of_everything() {
   // All true, or all 0.
   static const auto hides_nothing = [](const Value* mask) {
-    while (mask->node() && mask->node()->is<Expand>()) mask = mask->node()->input();
+    mask = &expanded(*mask);
     if (!mask->is_constant() || !mask->tensor().defined()) return false;
     const Tensor t = mask->tensor().contiguous();
     const Tensor flat = t.reshape({t.numel()});

@@ -54,10 +54,11 @@ class Chains {
     return node;
   }
 
-  void factors(Reg r, bool root, std::vector<Reg>& out) const {
-    if (root ? is(r, Prim::mul) : owns(r, Prim::mul)) {
-      factors(at(r).args[0], false, out);
-      factors(at(r).args[1], false, out);
+  /// More than three are not told apart.
+  void factors(Reg r, bool root, std::vector<Reg>& out, int depth = 0) const {
+    if (depth < 3 && (root ? is(r, Prim::mul) : owns(r, Prim::mul))) {
+      factors(at(r).args[0], false, out, depth + 1);
+      factors(at(r).args[1], false, out, depth + 1);
     } else {
       out.push_back(r);
     }
