@@ -225,7 +225,10 @@ class Parser {
   // One step of a fused body. Its value when it is not named: what `_` means in the next step.
   Value* step(Scope& scope, Value* previous) {
     const std::vector<std::string> names = result_names();
-    Node* node = insert(scope, call(scope, previous));
+    const Lexer::Mark mark = lex_.mark();
+    Call c = call(scope, previous);
+    if (c.op.info().regions > 0) lex_.fail_at(mark, "a fused body holds no {}", c.op.name());
+    Node* node = insert(scope, std::move(c));
     if (!names.empty() && names.size() != node->num_outputs())
       lex_.fail("{} has {} results, not {}", node->op().name(), node->num_outputs(), names.size());
     for (std::size_t i = 0; i < names.size(); ++i) define(scope, names[i], node->output(i));

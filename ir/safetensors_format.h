@@ -1,6 +1,7 @@
 // What the writer and the reader of safetensors share.
 #pragma once
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,5 +25,8 @@ std::optional<std::string_view> dtype_name(DType dtype);
 std::optional<DType> dtype_of(std::string_view name);
 
 std::string checksum(std::span<const std::byte> bytes);
+
+/// The text of a header, padded, with its own checksum among its metadata.
+std::string header_with_checksum(nlohmann::json header);
 
 }  // namespace tenon::safetensors

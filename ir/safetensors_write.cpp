@@ -40,6 +40,12 @@ std::string header_text(const std::vector<NamedTensor>& tensors, const TextMap& 
   }
   header["__metadata__"] = metadata;
   header["__metadata__"][checksums_key] = checksums.dump();
+  return header_with_checksum(std::move(header));
+}
+
+}  // namespace
+
+std::string safetensors::header_with_checksum(nlohmann::json header) {
   header["__metadata__"][header_checksum_key] = blank_checksum;
   std::string text = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   text.append((alignment - (length_bytes + text.size()) % alignment) % alignment, ' ');
@@ -50,8 +56,6 @@ std::string header_text(const std::vector<NamedTensor>& tensors, const TextMap& 
   text.replace(at + blank.size() - 1 - sum.size(), sum.size(), sum);
   return text;
 }
-
-}  // namespace
 
 std::size_t write_safetensors(const std::filesystem::path& path, std::vector<NamedTensor> tensors,
                               TextMap metadata) {

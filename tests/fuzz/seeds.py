@@ -7,6 +7,7 @@ them, arrays.
 
 import argparse
 import io
+import shutil
 import subprocess
 import sys
 import warnings
@@ -75,6 +76,7 @@ def of_tenon(out: Path, tenon: Path) -> None:
         said = subprocess.run([tenon, "convert", model, "-o", out / "artifact" / f"{model.stem}.tenon", "--no-verify"],
                               capture_output=True, text=True)
         assert said.returncode == 0, said.stderr
+        shutil.copy(out / "artifact" / f"{model.stem}.tenon", out / "repaired")
         for stage in ("imported", "fused"):
             said = subprocess.run([tenon, "convert", model, "--print-ir", stage], capture_output=True, text=True, check=True)
             (out / "text" / f"{model.stem}.{stage}.ir").write_text(said.stdout)
@@ -105,7 +107,7 @@ def main() -> int:
     parser.add_argument("--tenon", type=Path, required=True)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    for target in ("archive", "artifact", "exported", "npy", "onnx", "text"):
+    for target in ("archive", "artifact", "exported", "npy", "onnx", "repaired", "text"):
         (arguments.out / target).mkdir(parents=True, exist_ok=True)
     of_pytorch(arguments.out)
     of_tenon(arguments.out, arguments.tenon)

@@ -96,6 +96,14 @@ TEST(Text, SaysWhatIsWrongAndWhere) {
       {"graph g(%x: f32[2]) {\n  %1 = add(%x, @w) : f32[2]", "line 2", "weight @w is not declared"},
       {"graph g(%x: f32[2], %x: f32[2]) {", "line 1", "%x is defined twice"},
       {"graph g(%x: q32[2]) {", "line 1", "'q32' is not a dtype"},
+      {"graph g(%x: f32[2]) {\n  %1 = fused relu(%x) { loop(true, _) } : f32[2]", "line 2",
+       "a fused body holds no loop"},
+      {"graph g(%x: f32[2]) {\n  %1 = fused relu(%x) { loop } : f32[2]", "line 2",
+       "a fused body holds no loop"},
+      {"graph g(%x: f32[2]) {\n  %1 = fused if(true:bool) { relu } : f32[2]", "line 2",
+       "a fused body holds no if"},
+      {"graph g(%x: f32[2]) {\n  %1 = fused fused(%x) { relu } : f32[2]", "line 2",
+       "a fused body holds no fused"},
       {"graph g(%x: f32[2]) {\n  %1 = relu(%x", "line 2", "the text ends where ',' is expected"},
   };
   for (const Wrong& c : cases) {
