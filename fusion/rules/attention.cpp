@@ -153,8 +153,8 @@ bool is_above_infinity(const Value& value) {
 }
 
 /// A constant mask in which each row sees a key, or numbers of which none is minus infinity.
-bool each_row_sees(const Value& value) {
-  const Value& mask = expanded(value);
+bool each_row_sees(const Value& given) {
+  const Value& mask = expanded(given);
   if (const Node* node = mask.node()) {
     return node->is<Where>() && is_float(mask.dtype()) && is_above_infinity(*node->input(1)) &&
            is_above_infinity(*node->input(2));

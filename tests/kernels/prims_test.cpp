@@ -228,8 +228,10 @@ TEST_P(Prims, IntegersDividedByZeroAreAnErrorOnAnyThread) {
         std::fill(values.begin(), values.end(), 3);
         if (zero >= 0) values[static_cast<std::size_t>(zero)] = 0;
         ThreadPool pool(threads);
-        if (zero >= 0) EXPECT_THROW(buffers.run(pool), Error) << name(p);
-        if (zero < 0) EXPECT_NO_THROW(buffers.run(pool)) << name(p);
+        if (zero < 0)
+          buffers.run(pool);
+        else
+          EXPECT_THROW(buffers.run(pool), Error) << name(p);
       }
   }
 }
