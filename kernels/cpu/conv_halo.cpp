@@ -2,8 +2,8 @@
 #include "kernels/cpu/conv_halo.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstdint>
+
+#include "kernels/cpu/finite.h"
 
 namespace tenon::cpu {
 
@@ -14,15 +14,6 @@ long Halo::row_stride() const {
 }
 
 namespace {
-
-bool all_finite(const float* values, long count) {
-  std::uint32_t sum = 0;  // without a branch: the loop becomes vectors
-  for (long i = 0; i < count; i++) {
-    const std::uint32_t exponent = std::bit_cast<std::uint32_t>(values[i]) & 0x7f800000u;
-    sum |= exponent == 0x7f800000u ? 1u : 0u;
-  }
-  return sum == 0;
-}
 
 // body(begin, end) for chunks of rows, on the threads.
 template <class Body>

@@ -176,5 +176,19 @@ TEST(Plan, TextNamesKernelsAndPlaces) {
   EXPECT_NE(text.find("output 0"), std::string::npos) << text;
 }
 
+TEST(Device, SaysWhatRunsAnOperator) {
+  for (const auto& [op, what] : {std::pair{"conv", "kernel"},
+                                 {"relu", "loop"},
+                                 {"sum", "loop"},
+                                 {"argmax", "loop"},
+                                 {"full", "loop"},
+                                 {"reshape", "view"},
+                                 {"flip", "view"},
+                                 {"layer_norm", "parts"},
+                                 {"fused", "parts"},
+                                 {"sort", "reference"}})
+    EXPECT_EQ(cpu_device().runs(find_op(op)->make()), what) << op;
+}
+
 }  // namespace
 }  // namespace tenon::testing
