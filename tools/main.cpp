@@ -7,6 +7,7 @@
 #include <new>
 #include <system_error>
 
+#include "base/cut_file.h"
 #include "base/error.h"
 #include "base/temporary_path.h"
 #include "base/version.h"
@@ -60,6 +61,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   tenon::remove_temporary_paths_on_signals();
+  tenon::report_cut_files();
   try {
     const int code = run(argc, argv);
     if (std::fflush(stdout) != 0) throw tenon::error("the output cannot be written").at("standard output");
