@@ -5,9 +5,12 @@
 #include <memory>
 #include <span>
 
+#include "base/cut_file.h"
+
 namespace tenon {
 
-/// The bytes of a file, without reading them. The file must not be cut while it is mapped.
+/// The bytes of a file, without reading them. A file that is cut while it is mapped ends the process where it
+/// is read (base/cut_file.h).
 class MappedFile {
  public:
   /// Throws Error when the path is missing, a folder, or may not be read.
@@ -27,9 +30,10 @@ class MappedFile {
  private:
   static std::shared_ptr<const MappedFile> map(int file, const std::filesystem::path& path);
   MappedFile(std::filesystem::path path, std::span<const std::byte> bytes)
-      : path_(std::move(path)), bytes_(bytes) {}
+      : path_(std::move(path)), bytes_(bytes), range_(bytes_, path_) {}
   std::filesystem::path path_;
   std::span<const std::byte> bytes_;
+  MappedRange range_;
 };
 
 }  // namespace tenon

@@ -36,7 +36,7 @@ struct TemporaryPath::Entry {
   }
 
   static void on_signal(int number) {
-    for (const Entry* entry = head.load(); entry; entry = entry->next) entry->remove();
+    remove_temporary_paths();
     ::raise(number);  // delivered, with its default action, when this handler returns
   }
 };
@@ -72,6 +72,10 @@ TemporaryFolder::~TemporaryFolder() {
 std::filesystem::path TemporaryFolder::file(const std::string& name) {
   entries_.emplace_back((path_ / name).string());
   return path_ / name;
+}
+
+void remove_temporary_paths() {
+  for (const auto* entry = TemporaryPath::Entry::head.load(); entry; entry = entry->next) entry->remove();
 }
 
 void remove_temporary_paths_on_signals() {

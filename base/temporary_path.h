@@ -9,6 +9,8 @@ namespace tenon {
 /// Installs handlers for SIGINT, SIGTERM and SIGHUP that remove the temporary paths of this process and
 /// then let the signal end it. Signals that are ignored stay ignored. Tools call it once, at the start.
 void remove_temporary_paths_on_signals();
+/// Removes them now. Async-signal-safe.
+void remove_temporary_paths();
 
 /// A path that is removed (a file, an empty folder, or nothing) when its owner goes.
 class TemporaryPath {
@@ -24,6 +26,7 @@ class TemporaryPath {
 
  private:
   friend void remove_temporary_paths_on_signals();
+  friend void remove_temporary_paths();
   struct Entry;
   Entry* entry_;  // null after release
 };

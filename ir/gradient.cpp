@@ -73,6 +73,7 @@ class Backward {
     for (Value* v : node->inputs()) {
       const auto k = known(v);
       if (!k) open.push_back(v);
+      if (k) depends_[v] = *k;
       depends = depends || k.value_or(false);
     }
     if (open.size() > before) return false;

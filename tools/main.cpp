@@ -9,6 +9,7 @@
 #include <new>
 #include <system_error>
 
+#include "base/cut_file.h"
 #include "base/environment.h"
 #include "base/input_guard.h"
 #include "base/temporary_path.h"
@@ -82,6 +83,7 @@ int main(int argc, char** argv) {
   tenon::tools::guard_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond ulimit -f is an error of its write
   tenon::remove_temporary_paths_on_signals();
+  tenon::report_cut_files();
   try {
     const int code = run(argc, argv);
     if (std::fflush(stdout) != 0)

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <limits>
 
-#include "base/scalar.h"
 #include "ir/ops/geometry.h"
 #include "ir/ops/pool.h"
 #include "ir/ops/reference.h"
@@ -82,28 +81,6 @@ void each_in_window(const Span3& w, const Spatial& in, F&& f) {
   });
 }
 
-double quotient(double sum, std::int64_t count) { return sum / static_cast<double>(count); }
-std::int64_t quotient(std::int64_t sum, std::int64_t count) { return apply(Prim::trunc_div, sum, count); }
-
-// The sum over each window, divided. Integers wrap around and the quotient is truncated, as PyTorch's.
-// divisor_of(place of the output, window to set) gives what a sum is divided by.
-template <class F>
-void average(const Tensor& input, const Geometry& g, Tensor& out, F&& divisor_of) {
-  const Tensor x = widened(input);
-  Tensor wide = Tensor::empty(x.dtype(), out.shape());
-  dispatch_wide(x.dtype(), [&]<class T>(dtype_tag<T>) {
-    T* y = wide.mutable_data<T>();
-    each_output<T>(x, g.in, g.out, [&](const T* plane, const Spatial& at) {
-      Span3 window;
-      const std::int64_t divisor = divisor_of(at, window);
-      T sum = 0;
-      each_in_window(window, g.in, [&](std::int64_t place) { sum = apply(Prim::add, sum, plane[place]); });
-      *y++ = quotient(sum, divisor);
-    });
-  });
-  out.copy_from(wide);
-}
-
 void adaptive_max_pool(const Tensor& input, Tensor& values, Tensor* places) {
   const Tensor x = widened(input);
   const Geometry g = adaptive_geometry(x, values);
@@ -134,9 +111,13 @@ void MaxPoolIndices::reference(InSpan in, OutSpan out) const {
 }
 
 void AvgPool::reference(InSpan in, OutSpan out) const {
-  const Axes kernels = spatial("kernel", kernel, in[0].rank() - 2);
-  const Geometry g(in[0].shape(), out[0].shape(), kernels, stride, pad, {1});
-  average(in[0], g, out[0], [&](const Spatial& at, Span3& inside) {
+  const Tensor x = widened(in[0]);
+  const Axes kernels = spatial("kernel", kernel, x.rank() - 2);
+  const Geometry g(x.shape(), out[0].shape(), kernels, stride, pad, {1});
+  Tensor wide = Tensor::empty(DType::f64, out[0].shape());
+  double* y = wide.mutable_data<double>();
+  each_output<double>(x, g.in, g.out, [&](const double* plane, const Spatial& at) {
+    Span3 inside;
     std::int64_t padded = 1;
     for (std::size_t d = 0; d < 3; ++d) {
       const std::int64_t start = at[d] * g.stride[d] - g.begin[d];
@@ -144,16 +125,26 @@ void AvgPool::reference(InSpan in, OutSpan out) const {
       inside.first[d] = std::max<std::int64_t>(start, 0);
       inside.size[d] = std::min(start + g.kernel[d], g.in[d]) - inside.first[d];
     }
-    return divisor.value_or(count_include_pad ? padded : product(inside.size));
+    double sum = 0;
+    each_in_window(inside, g.in, [&](std::int64_t place) { sum += plane[place]; });
+    const std::int64_t own_count = count_include_pad ? padded : product(inside.size);
+    *y++ = sum / static_cast<double>(divisor.value_or(own_count));
   });
+  out[0].copy_from(wide);
 }
 
 void AdaptiveAvgPool::reference(InSpan in, OutSpan out) const {
-  const Geometry g = adaptive_geometry(in[0], out[0]);
-  average(in[0], g, out[0], [&](const Spatial& at, Span3& window) {
-    window = adaptive_window(at, g.in, g.out);
-    return product(window.size);
+  const Tensor x = widened(in[0]);
+  const Geometry g = adaptive_geometry(x, out[0]);
+  Tensor wide = Tensor::empty(DType::f64, out[0].shape());
+  double* y = wide.mutable_data<double>();
+  each_output<double>(x, g.in, g.out, [&](const double* plane, const Spatial& at) {
+    const Span3 window = adaptive_window(at, g.in, g.out);
+    double sum = 0;
+    each_in_window(window, g.in, [&](std::int64_t place) { sum += plane[place]; });
+    *y++ = sum / static_cast<double>(product(window.size));
   });
+  out[0].copy_from(wide);
 }
 
 void AdaptiveMaxPool::reference(InSpan in, OutSpan out) const { adaptive_max_pool(in[0], out[0], nullptr); }
