@@ -422,7 +422,7 @@ std::unique_ptr<Graph> convert_torchscript(const ts::Program& program, const Con
     result = attempt(program, method, assumed, with_states);
   }
   result.notes.insert(result.notes.end(), assumptions.begin(), assumptions.end());
-  converter::settle_random(*result.graph, RandomOptions{}, result.report);
+  converter::settle_random(*result.graph, options.random, result.report);
   converter::note_random(*result.graph, result.notes);
   if (options.report) *options.report = result.report;
   if (options.notes) *options.notes = result.notes;

@@ -91,7 +91,7 @@ std::unique_ptr<Graph> convert(const ModelProto& model, const ConvertOptions& op
     result = attempt(model, assumed);
   }
   result.notes.insert(result.notes.end(), assumptions.begin(), assumptions.end());
-  settle_random(*result.graph, RandomOptions{}, result.report);
+  settle_random(*result.graph, options.random, result.report);
   note_random(*result.graph, result.notes);
   if (options.report) *options.report = result.report;
   if (options.notes) *options.notes = result.notes;
