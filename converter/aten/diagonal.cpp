@@ -156,24 +156,6 @@ Results diagonal_scatter(Call& call) {
   return permute(y, inverse(order));
 }
 
-/// Where all indices are equal; with `wrap`, of a matrix with more rows again behind a row that is left out.
-Results fill_diagonal(Call& call) {
-  const Ref x = call.tensor("self");
-  if (x.rank() < 2) throw error("fill_diagonal_ of a tensor of rank {}", x.rank());
-  const Place& place = call.build.place();
-  const auto along = [&](std::size_t axis) {
-    Shape shape(x.rank(), Dim(1));
-    shape[axis] = x.shape()[axis];
-    return reshape(iota(x.shape()[axis], place), shape);
-  };
-  Ref row = along(0);
-  if (call.flag("wrap", false) && x.rank() == 2)
-    row = apply(Remainder{}, {row, dim_value(x.shape()[1] + 1, row)});
-  Ref on = equal(row, along(1));
-  for (std::size_t i = 2; i < x.rank(); ++i) on = logical_and(on, equal(along(i - 1), along(i)));
-  return where(on, operand(call.build, call.datum("fill_value"), x.dtype()), x);
-}
-
 Results trace(Call& call) {
   const Ref d = diagonal_of_last(call.tensor("self"), Dim(0));
   return sum(is_float(d.dtype()) ? d : cast(DType::i64, d), {0});
@@ -293,7 +275,6 @@ constexpr Entry entries[] = {
     {"diag", diag},
     {"diagflat", diagflat},
     {"diag_embed", diag_embed},
-    {"fill_diagonal", fill_diagonal},
     {"diagonal_scatter", diagonal_scatter},
     {"trace", trace},
     {"fill_diagonal", fill_diagonal},
