@@ -11,6 +11,7 @@
 #include "converter/interpreter/scalars.h"
 #include "converter/interpreter/states.h"
 #include "converter/limits.h"
+#include "converter/random.h"
 
 namespace tenon {
 
@@ -421,6 +422,8 @@ std::unique_ptr<Graph> convert_torchscript(const ts::Program& program, const Con
     result = attempt(program, method, assumed, with_states);
   }
   result.notes.insert(result.notes.end(), assumptions.begin(), assumptions.end());
+  converter::settle_random(*result.graph, options.random, result.report);
+  converter::note_random(*result.graph, result.notes);
   if (options.report) *options.report = result.report;
   if (options.notes) *options.notes = result.notes;
   if (!result.report.empty()) throw result.report.to_error().at(program.path);

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "converter/random.h"
 #include "converter/report.h"
 #include "converter/torchscript/program.h"
 #include "ir/graph.h"
@@ -34,6 +35,7 @@ struct ConvertOptions {
   std::map<std::string, SymbolInfo, std::less<>> symbols;  // bounds of symbols in `inputs`
   UnsupportedReport* report = nullptr;                     // receives what the Error lists
   ConvertNotes* notes = nullptr;
+  RandomOptions random;
 };
 
 /// The file does not say the types of all inputs, and they are not given.

@@ -12,6 +12,7 @@
 #include "converter/onnx/load.h"
 #include "converter/torchscript/load.h"
 #include "ir/clone.h"
+#include "ir/random.h"
 
 namespace tenon {
 namespace {
@@ -57,7 +58,10 @@ Model import_source(const std::filesystem::path& path, FileKind kind, const Open
   begin = Clock::now();
   ConvertOptions convert = options.convert;
   convert.notes = &model.notes;
-  model.imported = std::visit([&](const auto& program) { return converted(program, convert); }, source);
+  std::unique_ptr<Graph> graph =
+      std::visit([&](const auto& program) { return converted(program, convert); }, source);
+  set_seed(*graph, options.seed);
+  model.imported = std::move(graph);
   const auto* program = std::get_if<torchscript::Program>(&source);
   if (program && !program->unused_weights.empty())
     model.notes.push_back(
@@ -96,6 +100,11 @@ Model open_model(const std::filesystem::path& path, const OpenOptions& options) 
   if (what.kind == FileKind::tenon) {
     const auto begin = Clock::now();
     Artifact artifact = read_artifact(path);
+    if (options.seed && draws_random(artifact.graph->body())) {
+      std::shared_ptr<Graph> seeded = clone(*artifact.graph);
+      set_seed(*seeded, options.seed);
+      artifact.graph = std::move(seeded);
+    }
     return {.path = path,
             .kind = what.kind,
             .graph = artifact.graph,

@@ -14,6 +14,7 @@ namespace tenon {
 struct OpenOptions {
   ConvertOptions convert;
   FuseOptions fuse;
+  std::uint64_t seed = 0;  // of random numbers in the model
   std::filesystem::path weights;  // of a .pt2: a .safetensors file beside it
   std::function<void(std::string_view)> progress = [](std::string_view) {};
 };

@@ -72,6 +72,11 @@ void ModelOptions::add_model(CLI::App& verb) {
   verb.add_option("--weights-from", weights, "The weights of a .pt2, by name, in a .safetensors file")
       ->type_name("FILE");
   verb.add_option("--method", method, "The method of the module to convert")->capture_default_str();
+  verb.add_flag("--random", random, "Draw the random numbers that the model draws (docs/random.md)");
+  verb.add_option("--train-mode", train_mode,
+                  "What dropout in training mode does: drop (at random) or keep (nothing is dropped)")
+      ->check(CLI::IsMember({"drop", "keep"}))
+      ->type_name("MODE");
   verb.add_flag("--no-fuse", no_fuse, "Group nothing: one step per operator");
   verb.add_option("--off", off, "A pass or rule to leave out")->type_name("NAME")->allow_extra_args(false);
   verb.add_option("--stop-after-rewrite", stop_after, "Apply only the first N rewrites")
@@ -83,7 +88,9 @@ void ModelOptions::add_run(CLI::App& verb) {
   verb.add_option("-t,--threads", threads, "Threads to compute with")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
-  verb.add_option("--seed", seed, "Of the random inputs")->capture_default_str()->check(integer_from(0));
+  verb.add_option("--seed", seed, "Of random inputs, and of the random numbers in a model")
+      ->capture_default_str()
+      ->check(integer_from(0));
   verb.add_option("--shape", sizes, "Sizes of symbols for random inputs: N=8")
       ->type_name("N=SIZE")
       ->allow_extra_args(false);
@@ -93,6 +100,11 @@ OpenOptions ModelOptions::open_options() const {
   OpenOptions options;
   for (const InputArgument& a : parse_inputs(inputs)) options.convert.inputs.push_back(spec(a));
   options.convert.method = method;
+  options.convert.random.sample = random;
+  using Dropout = RandomOptions::Dropout;
+  if (!train_mode.empty())
+    options.convert.random.dropout = train_mode == "drop" ? Dropout::drop : Dropout::keep;
+  options.seed = seed;
   options.weights = weights;
   options.fuse = {.fuse = !no_fuse, .stop_after = stop_after, .off = off};
   return options;

@@ -14,6 +14,8 @@ struct ModelOptions {
   std::vector<std::string> operators;
   std::string weights;
   std::string method = "forward";
+  bool random = false;
+  std::string train_mode;
   std::vector<std::string> off;
   bool no_fuse = false;
   int stop_after = -1;

@@ -7,6 +7,7 @@
 #include "base/temporary_path.h"
 #include "converter/process.h"
 #include "ir/npy.h"
+#include "ir/random.h"
 #include "verify/python.h"
 
 namespace tenon {
@@ -87,6 +88,7 @@ std::vector<Tensor> onnxruntime_outputs(const fs::path& model, const Graph& grap
     throw error("the ONNX model has {}, the model has {}", counted(outputs.size(), "output"),
                 graph.body().results().size())
         .at(model.string());
+  clear_random(graph, outputs);
   return outputs;
 }
 

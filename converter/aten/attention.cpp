@@ -15,6 +15,8 @@
 #include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
 #include "ir/ops/softmax.h"
+#include "ir/ops/working_dtype.h"
+#include "ir/random.h"
 
 namespace tenon::converter {
 
@@ -35,8 +37,6 @@ Ref repeated_heads(const Ref& x, const Ref& query) {
 }
 
 Results scaled_dot_product_attention(Call& call) {
-  if (call.number("dropout_p", 0) != 0)
-    throw unsupported("attention with dropout").hint("call model.eval() before exporting");
   const Ref query = call.tensor("query");
   Ref key = call.tensor("key");
   Ref value = call.tensor("value");
@@ -50,7 +50,40 @@ Results scaled_dot_product_attention(Call& call) {
   std::vector<Ref> operands = {query, key, value};
   if (const Ref mask = call.optional_tensor("attn_mask"))
     operands.push_back(is_bool(mask.dtype()) ? mask : cast(query.dtype(), mask));
+  if (const double p = call.number("dropout_p", 0)) {
+    const Ref kept = dropout(op.weights(operands), p)[0];
+    return cast(query.dtype(), matmul(kept, working(value)));
+  }
   return tenon::apply(op, operands);
+}
+
+/// With the logarithms of the sums that the softmax divides by.
+Results flash_attention_for_cpu(Call& call) {
+  const Ref y = scaled_dot_product_attention(call).fresh.at(0);
+  const Ref q = working(call.tensor("query")), k = working(call.tensor("key"));
+  const Ref width = dim_value(q.shape().back(), q);
+  Ref scores = matmul(q, transpose(k, -1, -2));
+  scores = call.has("scale") ? scores * call.number("scale") : scores / sqrt(width);
+  const Dim queries = q.shape()[q.rank() - 2], keys = k.shape()[k.rank() - 2];
+  const Ref lowest = scores.literal(-std::numeric_limits<double>::infinity());
+  if (call.flag("is_causal", false)) {
+    const Ref row = reshape(iota(queries, q.place()), {queries, Dim(1)});
+    scores = where(row >= iota(keys, q.place()), scores, lowest);
+  }
+  if (const Ref mask = call.optional_tensor("attn_mask"))
+    scores = is_bool(mask.dtype()) ? where(mask, scores, lowest) : scores + cast(scores.dtype(), mask);
+  return std::vector{y, apply(LogSumExp{.axes = {static_cast<std::int64_t>(scores.rank()) - 1}}, {scores})};
+}
+
+/// With the weights.
+Results attention_math(Call& call) {
+  call.ignore({"dropout_mask"});
+  const Ref y = scaled_dot_product_attention(call).fresh.at(0);
+  Attention op{.causal = call.flag("is_causal", false)};
+  if (call.has("scale")) op.scale = call.number("scale");
+  std::vector<Ref> operands = {call.tensor("query"), call.tensor("key"), call.tensor("value")};
+  if (const Ref mask = call.optional_tensor("attn_mask")) operands.push_back(mask);
+  return std::vector{y, cast(y.dtype(), op.weights(operands))};
 }
 
 /// x[N, L, E] as heads: [N, H, L, E / H].
@@ -163,6 +196,8 @@ Results tensordot(Call& call) {
 
 constexpr Entry entries[] = {
     {"scaled_dot_product_attention", scaled_dot_product_attention},
+    {"_scaled_dot_product_flash_attention_for_cpu", flash_attention_for_cpu},
+    {"_scaled_dot_product_attention_math", attention_math},
     {"_native_multi_head_attention", native_multi_head_attention},
     {"_transformer_encoder_layer_fwd", transformer_encoder_layer},
     {"einsum", einsum_op},

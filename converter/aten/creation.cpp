@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "converter/aten/promote.h"
+#include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
 #include "converter/interpreter/numbers.h"
 #include "ir/ops/arithmetic.h"
@@ -70,11 +71,24 @@ Ref computed_range(Call& call, const Ref& low, const Ref& high, std::int64_t ste
   return cast(call.dtype("dtype").value_or(DType::i64), i * static_cast<double>(step) + low);
 }
 
+/// arange of i64 cuts its bounds first; a whole float is an int in any case.
+Datum as_int(const Datum& d, bool cut) {
+  const auto* real = d.get<double>();
+  if (!real || std::abs(*real) > 9e18 || (!cut && *real != std::trunc(*real))) return d;
+  return Datum(static_cast<std::int64_t>(*real));
+}
+
 Results arange(Call& call) {
   ignore_place(call);
-  const Datum start = call.has("start") ? call.datum("start") : Datum(Dim(0));
-  const Datum end = call.datum("end");
-  const Datum step = call.has("step") ? call.datum("step") : Datum(Dim(1));
+  const bool any_real = (call.has("start") && call.datum("start").is<double>()) ||
+                        call.datum("end").is<double>() ||
+                        (call.has("step") && call.datum("step").is<double>());
+  const auto wanted = call.dtype("dtype");
+  const DType of_ints = wanted.value_or(any_real ? DType::f32 : DType::i64);
+  const auto bound = [&](const Datum& d) { return as_int(d, of_ints == DType::i64); };
+  const Datum start = call.has("start") ? bound(call.datum("start")) : Datum(Dim(0));
+  const Datum end = bound(call.datum("end"));
+  const Datum step = call.has("step") ? bound(call.datum("step")) : Datum(Dim(1));
   const auto to_dim = [&](const Datum& d) -> std::optional<Dim> {
     if (const auto* dim = d.get<Dim>()) return *dim;
     const auto* t = d.get<TensorPtr>();
@@ -93,7 +107,7 @@ Results arange(Call& call) {
   if (computed && !(a && b) && s && s->is_known() && s->value() != 0)
     return computed_range(call, number_value(call.build, start), number_value(call.build, end), s->value());
   if (a && b && s) {
-    const DType dtype = call.dtype("dtype").value_or(DType::i64);
+    const DType dtype = of_ints;
     if (!s->is_known() || s->value() == 0) throw unsupported("arange with a step of {}", s->str());
     Dim count = s->value() > 0 ? ceil_div(*b - *a, *s) : ceil_div(*a - *b, -*s);
     if (known_less(count, Dim(0)).value_or(true)) count = max(count, Dim(0));
@@ -108,9 +122,11 @@ Results arange(Call& call) {
   const double first = real("start", 0), last = real("end", 0), by = real("step", 1);
   const DType dtype = call.dtype("dtype").value_or(DType::f32);
   const double count = std::ceil((last - first) / by);
-  if (!is_float(dtype)) throw unsupported("an integer arange with float bounds");
-  const Ref steps = iota(Dim(static_cast<std::int64_t>(std::max(count, 0.0))), place, DType::f64);
-  return cast(dtype, steps * by + first);
+  if (std::isnan(count) || std::isinf(count)) throw error("arange from {} to {} by {}", first, last, by);
+  const Dim size(static_cast<std::int64_t>(std::max(count, 0.0)));
+  if (!is_float(dtype))  // PyTorch cuts start and step, after it has counted
+    return cast(dtype, iota(size, place) * std::trunc(by) + std::trunc(first));
+  return cast(dtype, iota(size, place, DType::f64) * by + first);
 }
 
 /// `steps` numbers from start to end in a float dtype. PyTorch counts the second half from the end.
@@ -123,23 +139,45 @@ Ref spaced(const Ref& start, const Ref& end, std::int64_t steps) {
   return where(i < i.literal(static_cast<double>(steps / 2)), start + step * i, end - step * (last - i));
 }
 
-Ref linear_steps(Call& call) {
+/// a + b * i in f64 with one rounding, for whole i below 2^26 and the sum of a and a part of b * i in two
+/// parts.
+Ref multiplied_and_added(const Ref& a, const Ref& b, const Ref& i) {
+  const Ref upper = cast(DType::f64, cast(DType::f32, b)), lower = b - upper;  // times i, both are exact
+  const Ref product = upper * i, total = a + product, part = total - a;
+  const Ref lost = (a - (total - part)) + (product - part);
+  return total + (lost + lower * i);
+}
+
+/// `steps` numbers from start to end in f64, as PyTorch computes them before it cuts them to integers.
+Ref spaced_to_cut(const Ref& start, const Ref& end, std::int64_t steps, bool one_rounding) {
+  if (steps == 1) return reshape(start, {Dim(1)});
+  const double last = static_cast<double>(steps - 1);
+  const Ref i = iota(Dim(steps), start.place(), DType::f64), rest = last - i;
+  const Ref step = (end - start) / last;
+  const Ref up = one_rounding ? multiplied_and_added(start, step, i) : start + step * i;
+  const Ref down = one_rounding ? multiplied_and_added(end, -step, rest) : end - step * rest;
+  return where(i < i.literal(static_cast<double>(steps / 2)), up, down);
+}
+
+/// linspace, or of a power of a base logspace.
+Results steps_of(Call& call, bool is_power) {
   ignore_place(call);
   const DType dtype = call.dtype("dtype").value_or(DType::f32);
-  if (!is_float(dtype))
-    throw unsupported("{} of integers, which are cut where a last bit decides", call.name)
-        .hint("make one of floats and round it");
   const auto bound = [&](std::string_view name) {
     const Ref x = operand(call.build, call.datum(name), dtype);
     return x.rank() == 0 ? x : reshape(x, {});
   };
-  return spaced(bound("start"), bound("end"), call.integer("steps", 100));
+  const Ref start = bound("start"), end = bound("end");
+  const std::int64_t steps = call.integer("steps", 100);
+  if (is_float(dtype)) {
+    const Ref x = spaced(start, end, steps);
+    return is_power ? pow(x.literal(call.number("base", 10)), x) : x;
+  }
+  const Ref x = spaced_to_cut(cast(DType::f64, start), cast(DType::f64, end), steps, !is_power);
+  return cast(dtype, is_power ? pow(x.literal(call.number("base", 10)), x) : x);
 }
-Results linspace(Call& call) { return linear_steps(call); }
-Results logspace(Call& call) {
-  const Ref x = linear_steps(call);
-  return pow(x.literal(call.number("base", 10)), x);
-}
+Results linspace(Call& call) { return steps_of(call, false); }
+Results logspace(Call& call) { return steps_of(call, true); }
 
 Results eye(Call& call) {
   ignore_place(call);
@@ -166,6 +204,17 @@ Results keep_triangle(Call& call) {
   const Dim& rows = x.shape()[x.rank() - 2];
   const Ref keep = triangle(call, rows, x.shape().back(), lower, call.size("diagonal", 0));
   return where(keep, x, x.literal(0));
+}
+
+/// The places of the lower or upper triangle: i64[2, count].
+template <bool lower>
+Results triangle_indices(Call& call) {
+  ignore_place(call);
+  const Ref keep = triangle(call, call.size("row"), call.size("col"), lower, call.size("offset", 0));
+  std::vector<Ref> rows;
+  for (const Ref& places : true_places(call.build, keep))
+    rows.push_back(reshape(places, {Dim(1), numel(places.shape())}));
+  return cast(call.dtype("dtype").value_or(DType::i64), concat(rows, 0));
 }
 
 /// A tensor from a number or nested lists of numbers.
@@ -210,10 +259,6 @@ Results scalar_tensor(Call& call) {
   return operand(call.build, call.datum("s"), call.dtype("dtype").value_or(DType::f32));
 }
 
-Results random(Call&) {
-  throw unsupported("random numbers").hint("draw them outside of the model and pass them in as an input");
-}
-
 constexpr Entry entries[] = {
     {"zeros", constant<0>},
     {"ones", constant<1>},
@@ -233,23 +278,11 @@ constexpr Entry entries[] = {
     {"eye", eye},
     {"tril", keep_triangle<true>},
     {"triu", keep_triangle<false>},
+    {"tril_indices", triangle_indices<true>},
+    {"triu_indices", triangle_indices<false>},
     {"tensor", tensor_op},
     {"as_tensor", tensor_op},
     {"scalar_tensor", scalar_tensor},
-    {"rand", random},
-    {"randn", random},
-    {"randint", random},
-    {"rand_like", random},
-    {"randn_like", random},
-    {"randint_like", random},
-    {"randperm", random},
-    {"bernoulli", random},
-    {"bernoulli_", random},
-    {"normal", random},
-    {"normal_", random},
-    {"uniform_", random},
-    {"multinomial", random},
-    {"exponential_", random},
 };
 
 }  // namespace

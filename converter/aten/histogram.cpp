@@ -1,4 +1,6 @@
-// Counts of values in bins.
+// Counts of values in bins, and reductions over segments.
+#include <limits>
+
 #include "base/error.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
@@ -163,7 +165,78 @@ Results histogramdd_counts(Call& call) {
   return histogram_of(call, x, bins_of(call, x));
 }
 
+/// [B, S] begins and ends of the segments, of lengths or of S + 1 offsets along the last axis.
+struct Segments {
+  Ref begin, end;
+
+  Segments(Call& call) {
+    const auto rows = [](const Ref& x) {
+      const Dim last = x.shape().back();
+      return cast(DType::i64, reshape(x, {floor_div(numel(x.shape()), last), last}));
+    };
+    if (call.has("lengths")) {
+      const Ref lengths = rows(call.tensor("lengths"));
+      end = cumsum(lengths, 1);
+      begin = end - lengths;
+    } else if (call.has("offsets")) {
+      const Ref offsets = rows(call.tensor("offsets"));
+      const Dim count = offsets.shape()[1];
+      begin = slice(offsets, 1, Dim(0), count - 1);
+      end = slice(offsets, 1, Dim(1), count);
+    } else {
+      throw unsupported("segment_reduce without lengths or offsets");
+    }
+  }
+};
+
+/// data[B, N, M] in [B, S, N, M]: the elements of each segment, and `other` elsewhere.
+Ref spread(const Segments& s, const Ref& data, double other) {
+  const auto shape = data.shape();
+  const Dim count = s.begin.shape()[1];
+  const auto along = [&](const Ref& bound) { return reshape(bound, {shape[0], count, Dim(1), Dim(1)}); };
+  const Ref place = reshape(iota(shape[1], data.place()), {shape[1], Dim(1)});
+  const Ref inside = logical_and(place >= along(s.begin), place < along(s.end));
+  return where(inside, reshape(data, {shape[0], Dim(1), shape[1], shape[2]}), other);
+}
+
+Results segment_reduce(Call& call) {
+  call.ignore({"unsafe"});
+  if (call.has("indices")) throw unsupported("segment_reduce by indices").hint("give lengths or offsets");
+  const Ref x = call.tensor("data");
+  const auto axis = static_cast<std::size_t>(call.axis("axis", x.rank(), 0));
+  const Segments s(call);
+  const Shape& all = x.shape();
+  const auto at = all.begin() + static_cast<std::ptrdiff_t>(axis);
+  const Ref data = reshape(x, {numel(Shape(all.begin(), at)), *at, numel(Shape(at + 1, all.end()))});
+  const std::string reduce = call.word("reduce", "sum");
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto initial = [&](double otherwise) { return x.literal(call.number("initial", otherwise)); };
+  Ref y;
+  if (reduce == "sum") {
+    y = sum(spread(s, data, 0), {2}) + initial(0);
+  } else if (reduce == "mean") {
+    const Ref lengths =
+        cast(x.dtype(), reshape(s.end - s.begin, {data.shape()[0], s.end.shape()[1], Dim(1)}));
+    const Ref total = sum(spread(s, data, 0), {2}) + initial(0);
+    const Ref empty = initial(std::numeric_limits<double>::quiet_NaN());
+    y = where(equal(lengths, lengths.literal(0)), empty, total / lengths);
+  } else if (reduce == "max") {
+    y = maximum(amax(spread(s, data, -infinity), {2}), initial(-infinity));
+  } else if (reduce == "min") {
+    y = minimum(amin(spread(s, data, infinity), {2}), initial(infinity));
+  } else if (reduce == "prod") {
+    y = prod(spread(s, data, 1), {2}) * initial(1);
+  } else {
+    throw unsupported("segment_reduce with reduce='{}'", reduce);
+  }
+  Shape shape(all.begin(), at);
+  shape.push_back(s.begin.shape()[1]);
+  shape.insert(shape.end(), at + 1, all.end());
+  return reshape(y, shape);
+}
+
 constexpr Entry entries[] = {
+    {"segment_reduce", segment_reduce, Halves::in_f32},
     {"histc", histc},
     {"histogram", histogram},
     {"histogramdd", histogramdd},

@@ -320,6 +320,13 @@ Results vander(Call& call) {
   return pow(expand(reshape(x, column), shape), cast(x.dtype(), iota(count, x.place())));
 }
 
+/// torch.vander: the highest power first, unless `increasing`.
+Results vander_of_vector(Call& call) {
+  const bool increasing = call.flag("increasing", false);
+  const Ref powers = vander(call).fresh.at(0);
+  return increasing ? powers : flip(powers, {1});
+}
+
 constexpr Entry entries[] = {
     {"inverse", inverse},
     {"linalg_inv", inverse},
@@ -344,6 +351,7 @@ constexpr Entry entries[] = {
     {"linalg_matrix_power", matrix_power},
     {"linalg_multi_dot", multi_dot},
     {"linalg_vander", vander},
+    {"vander", vander_of_vector},
     {"linalg_lu_factor", lu_factor},
     {"linalg_lu_factor_ex", lu_factor_ex},
     {"_lu_with_info", lu_factor_ex},

@@ -179,6 +179,15 @@ Results nll_loss(Call& call) {
   return negative_log_likelihood(call, x, Classes(call, x, call.tensor("target")));
 }
 
+/// With the sum of the weights as a result; 0 where nothing is reduced.
+Results nll_loss_forward(Call& call) {
+  const Ref x = call.tensor("self");
+  const Classes classes(call, x, call.tensor("target"));
+  const Ref loss = negative_log_likelihood(call, x, classes);
+  const Ref weights = classes.weights(call, x);
+  return std::vector{loss, reduction_of(call) == none ? x.literal(0) : sum(weights, all_axes(weights))};
+}
+
 /// Weights of the classes, along their axis of x.
 Ref along_classes(const Ref& weight, const Ref& x, std::int64_t axis) {
   Shape shape(x.rank(), Dim(1));
@@ -287,6 +296,12 @@ Results cosine_embedding_loss(Call& call) {
   return reduced(call, alike + unlike);
 }
 
+/// With what the backward operator reads: exp(-|x|).
+Results log_sigmoid_forward(Call& call) {
+  const Ref x = call.tensor("self");
+  return std::vector{apply(LogSigmoid{}, {x}), exp(-abs(x))};
+}
+
 constexpr Entry entries[] = {
     {"mse_loss", mse_loss, Halves::in_f32},
     {"l1_loss", l1_loss, Halves::in_f32},
@@ -302,6 +317,9 @@ constexpr Entry entries[] = {
     {"nll_loss", nll_loss, Halves::in_f32},
     {"nll_loss2d", nll_loss, Halves::in_f32},
     {"nll_loss_nd", nll_loss, Halves::in_f32},
+    {"nll_loss_forward", nll_loss_forward, Halves::in_f32},
+    {"nll_loss2d_forward", nll_loss_forward, Halves::in_f32},
+    {"log_sigmoid_forward", log_sigmoid_forward, Halves::in_f32},
     {"cross_entropy_loss", cross_entropy_loss, Halves::in_f32},
     {"multi_margin_loss", multi_margin_loss, Halves::in_f32},
     {"multilabel_margin_loss", multilabel_margin_loss, Halves::in_f32},

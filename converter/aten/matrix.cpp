@@ -44,7 +44,11 @@ Results dot(Call& call) {
   const Ref a = call.tensor("self");
   return sum(a * call.tensor(call.find("tensor") ? "tensor" : "other"), {0});
 }
-Results outer(Call& call) { return with_axis(call.tensor("self"), 1) * with_axis(call.tensor("vec2"), 0); }
+Results outer(Call& call) {
+  const std::array given = {call.datum("self"), call.datum("vec2")};
+  const auto x = promoted(call.build, given);
+  return with_axis(x[0], 1) * with_axis(x[1], 0);
+}
 
 /// Over the last axes of both.
 Results inner(Call& call) {

@@ -97,6 +97,10 @@ Ref channelled(Call& call) {
 }
 
 Results batch_norm(Call& call) {
+  if (const Ref x = call.tensor("input"); x.rank() == 1 && x.shape()[0] == Dim(0)) {
+    for (const Argument& a : call.arguments()) call.ignore({a.name});
+    return x;
+  }
   const Ref x = channelled(call);
   call.ignore({"momentum", "cudnn_enabled"});
   const double eps = call.number("eps", 1e-5);
@@ -220,6 +224,18 @@ Results rms_norm(Call& call) {
   return weight ? apply(op, {x, weight}) : apply(op, {x});
 }
 
+/// With 1 / root mean square as a result, of size 1 where it was taken over.
+Results fused_rms_norm(Call& call) {
+  const Ref y = rms_norm(call).fresh.at(0);
+  const Ref x = working(call.tensor("input"));
+  std::vector<std::int64_t> axes;
+  for (std::size_t i = x.rank() - call.sizes("normalized_shape").size(); i < x.rank(); ++i)
+    axes.push_back(static_cast<std::int64_t>(i));
+  const double epsilon = x.dtype() == DType::f64 ? std::numeric_limits<double>::epsilon()
+                                                 : std::numeric_limits<float>::epsilon();
+  return std::vector{y, rsqrt(mean(x * x, axes, true) + call.number("eps", epsilon))};
+}
+
 /// The operand of a softmax in the dtype asked for.
 Ref soft_operand(Call& call) {
   call.flag("half_to_float", false);
@@ -252,6 +268,17 @@ Results weight_norm(Call& call) {
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(v.rank()); ++i)
     if (kept == -1 || i != kept) axes.push_back(i);
   return v * (g / p_norm(v, 2, axes, true));
+}
+
+/// With the norms as a result.
+Results weight_norm_interface(Call& call) {
+  const Ref v = call.tensor("v"), g = call.tensor("g");
+  const std::int64_t kept = call.integer("dim", 0);
+  std::vector<std::int64_t> axes;
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(v.rank()); ++i)
+    if (i != kept) axes.push_back(i);
+  const Ref norms = p_norm(v, 2, axes, true);
+  return std::vector{v * (g / norms), norms};
 }
 
 Results softmin(Call& call) {
@@ -302,11 +329,13 @@ constexpr Entry entries[] = {
     {"native_layer_norm", native_layer_norm},
     {"native_group_norm", native_group_norm},
     {"_weight_norm", weight_norm, Halves::in_f32},
+    {"_weight_norm_interface", weight_norm_interface, Halves::in_f32},
     {"_safe_softmax", safe_softmax},
     {"layer_norm", layer_norm},
     {"group_norm", group_norm},
     {"instance_norm", instance_norm},
     {"rms_norm", rms_norm},
+    {"_fused_rms_norm", fused_rms_norm},
     {"softmax", softmax},
     {"_softmax", softmax},
     {"special_softmax", softmax},

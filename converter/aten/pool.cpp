@@ -104,6 +104,8 @@ constexpr Entry entries[] = {
     {"adaptive_avg_pool1d", adaptive_avg_pool},
     {"adaptive_avg_pool2d", adaptive_avg_pool},
     {"adaptive_avg_pool3d", adaptive_avg_pool},
+    {"_adaptive_avg_pool2d", adaptive_avg_pool},
+    {"_adaptive_avg_pool3d", adaptive_avg_pool},
     {"adaptive_max_pool1d", adaptive_max_pool},
     {"adaptive_max_pool2d", adaptive_max_pool},
     {"adaptive_max_pool3d", adaptive_max_pool},

@@ -56,8 +56,15 @@ Results prod_op(Call& call) {
   return is_bool(x.dtype()) ? reduced<All>(call, x) : reduced<Prod>(call, x);
 }
 Results mean_op(Call& call) { return reduced<Mean>(call, averaged(call)); }
-Results any_op(Call& call) { return reduced<Any>(call, call.tensor("self")); }
-Results all_op(Call& call) { return reduced<All>(call, call.tensor("self")); }
+/// bool, but for u8, which stays what it is.
+template <class Op>
+Results truth(Call& call) {
+  const Ref x = call.tensor("self");
+  const Ref y = reduced<Op>(call, x);
+  return x.dtype() == DType::u8 ? cast(DType::u8, y) : y;
+}
+Results any_op(Call& call) { return truth<Any>(call); }
+Results all_op(Call& call) { return truth<All>(call); }
 Results amax_op(Call& call) { return reduced<Amax>(call, call.tensor("self")); }
 Results amin_op(Call& call) { return reduced<Amin>(call, call.tensor("self")); }
 Results logsumexp(Call& call) {

@@ -13,6 +13,7 @@
 #include "ir/ops/logic.h"
 #include "ir/ops/math.h"
 #include "ir/ops/shape.h"
+#include "ir/random.h"
 
 namespace tenon::converter {
 
@@ -166,6 +167,7 @@ struct Layers {
   std::vector<Weights> weights;  // layer by layer, forward before backward
   bool bidirectional = false;
   bool batch_first = false;
+  double dropout = 0;  // between layers, in training mode
 };
 
 Layers layers_of(Call& call) {
@@ -173,9 +175,8 @@ Layers layers_of(Call& call) {
   Layers out{{}, call.flag("bidirectional", false), call.flag("batch_first", false)};
   const auto layers = static_cast<std::size_t>(call.integer("num_layers"));
   if (layers == 0) throw error("no layers");
-  if (call.number("dropout", 0) != 0 && call.flag("train", false))
-    throw unsupported("dropout in training mode").hint("call model.eval()");
-  call.ignore({"train"});
+  if (call.flag("train", false)) out.dropout = call.number("dropout", 0);
+  call.ignore({"dropout"});
   const auto params = call.tensors("params");
   const std::size_t count = layers * (out.bidirectional ? 2 : 1);
   const std::size_t plain = biases ? 4 : 2;
@@ -217,6 +218,7 @@ std::vector<Ref> run_layers(Builder& build, Cell cell, const Layers& layers, Ref
       for (std::size_t s = 0; s < last.size(); ++s) last[s].push_back(steps.last[s]);
     }
     x = sides.size() == 1 ? sides[0] : concat(sides, 2);
+    if (layers.dropout != 0 && i + directions < layers.weights.size()) x = dropout(x, layers.dropout)[0];
   }
   std::vector<Ref> results = {x};
   for (const auto& states : last) results.push_back(stacked(states, 0));

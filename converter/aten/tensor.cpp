@@ -157,23 +157,6 @@ Results of_item(Call& call) {
 }
 constexpr char int_name[] = "Int", float_name[] = "Float", bool_name[] = "Bool";
 
-/// In eval mode dropout hands its argument through.
-Results dropout(Call& call) {
-  const bool train = call.flag("train", false);
-  const double p = call.number("p", 0.5);
-  if (train && p != 0) throw unsupported("dropout in training mode").hint("call model.eval() before tracing");
-  return call.tensor_ptr("input");
-}
-Results native_dropout(Call& call) {
-  const bool train = call.flag("train", false);
-  const double p = call.number("p", 0.5);
-  if (train && p != 0)
-    throw unsupported("dropout in training mode").hint("call model.eval() before exporting");
-  const TensorPtr x = call.tensor_ptr("input");
-  const Ref mask = full(x->shape(), 1, DType::boolean, call.build.place());
-  return Results::many({Datum(x), Datum(call.build.tensor(mask))});
-}
-
 constexpr Entry entries[] = {
     {"size", size},
     {"sym_size", size},
@@ -226,11 +209,6 @@ constexpr Entry entries[] = {
     {"FloatImplicit", of_item<float_name>},
     {"ScalarImplicit", item},
     {"Bool", of_item<bool_name>},
-    {"dropout", dropout},
-    {"feature_dropout", dropout},
-    {"alpha_dropout", dropout},
-    {"feature_alpha_dropout", dropout},
-    {"native_dropout", native_dropout},
 };
 
 }  // namespace

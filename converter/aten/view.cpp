@@ -297,16 +297,38 @@ Datum parts_up_to(Builder& build, const TensorPtr& x, std::int64_t axis, std::ve
   return list_of(std::move(out));
 }
 
+/// The same for places that the model computes.
+Datum parts_up_to_computed(Builder& build, const TensorPtr& x, std::int64_t axis, const TensorPtr& ends) {
+  std::vector<Datum> out;
+  Ref start;
+  const std::int64_t count = known_size(ends, 0);
+  for (std::int64_t i = 0; i <= count; ++i) {
+    const Ref end = i < count ? cast(DType::i64, build.read(select(build, ends, 0, Dim(i)))) : Ref();
+    out.emplace_back(sliced_unknown(build, x, axis, start, end, 1));
+    start = end;
+  }
+  return list_of(std::move(out));
+}
+
 Results tensor_split(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
   const std::int64_t axis = call.axis("dim", x->rank(), 0);
   const std::int64_t total = known_size(x, axis);
-  if (call.find("tensor_indices_or_sections"))
-    throw unsupported("tensor_split by a tensor: the sizes of the results depend on its data")
-        .hint("give ints");
-  if (!call.has("sections")) return parts_up_to(call.build, x, axis, call.integers("indices"), total);
+  std::int64_t n = 0;
+  if (call.find("tensor_indices_or_sections")) {
+    const TensorPtr given = call.tensor_ptr("tensor_indices_or_sections");
+    if (given->rank() > 0) return parts_up_to_computed(call.build, x, axis, given);
+    const auto known = call.build.known_number(given);
+    if (!known || !known->is<Dim>() || !known->get<Dim>()->is_known())
+      throw unsupported("tensor_split into a number of parts that the model computes").hint("give an int");
+    n = known->get<Dim>()->value();
+  } else if (!call.has("sections")) {
+    return parts_up_to(call.build, x, axis, call.integers("indices"), total);
+  } else {
+    n = call.integer("sections");
+  }
+  if (n <= 0) throw error("tensor_split into {} parts", n);
   std::vector<Dim> sizes;
-  const std::int64_t n = call.integer("sections");
   for (std::int64_t i = 0; i < n; ++i) sizes.emplace_back(total / n + (i < total % n ? 1 : 0));
   return parts(call.build, x, axis, sizes);
 }

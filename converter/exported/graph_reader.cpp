@@ -253,6 +253,8 @@ GraphReader::Outputs GraphReader::outputs_of(const json& node) {
           define(v.at("as_name").get<std::string>(), number_type(kind == "as_sym_int"     ? Kind::integer
                                                                  : kind == "as_sym_float" ? Kind::real
                                                                                           : Kind::boolean)));
+    else if (kind == "as_none" && node.at("outputs").size() > 1)  // it keeps its place among the results
+      out.ids.push_back(out_.value("", number_type(Kind::none)));
     else if (kind != "as_none")
       malformed_program(fmt::format("a result of the kind '{}'", kind));
   }

@@ -2,7 +2,7 @@
 """Writes schemas.txt anew: the signatures of ATen's operators in the installed PyTorch, one a line, sorted by name.
 
 A .pt2 leaves out arguments that have their default, so its reader must know them; in-place and `out` spellings are told
-from the functional ones by them. Backward operators do not occur in exported programs.
+from the functional ones by them. Autograd's own do not occur in exported programs.
 """
 
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 
 OUT = Path(__file__).with_name("schemas.txt")
+AUTOGRAD = {"aten::backward", "aten::_backward"}
 PRIM = {"prim::max.int", "prim::min.int", "prim::max.float", "prim::min.float"}
 
 
@@ -20,7 +21,7 @@ def key(schema) -> str:
 def is_wanted(schema) -> bool:
     if schema.name.startswith("prim::"):
         return key(schema) in PRIM
-    return schema.name.startswith("aten::") and "backward" not in schema.name
+    return schema.name.startswith("aten::") and schema.name not in AUTOGRAD
 
 
 def schemas() -> str:

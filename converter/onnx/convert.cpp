@@ -5,6 +5,7 @@
 #include "converter/limits.h"
 #include "converter/onnx/importer.h"
 #include "converter/onnx/inputs.h"
+#include "converter/random.h"
 
 namespace tenon::converter::onnx {
 
@@ -90,6 +91,8 @@ std::unique_ptr<Graph> convert(const ModelProto& model, const ConvertOptions& op
     result = attempt(model, assumed);
   }
   result.notes.insert(result.notes.end(), assumptions.begin(), assumptions.end());
+  settle_random(*result.graph, options.random, result.report);
+  note_random(*result.graph, result.notes);
   if (options.report) *options.report = result.report;
   if (options.notes) *options.notes = result.notes;
   if (!result.report.empty()) throw result.report.to_error().at(model.path.string());

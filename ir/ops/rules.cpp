@@ -76,7 +76,8 @@ Dim window_count(const Dim& size, const Window& w) {
   if (w.dilation < 1) throw error("the dilation is {}, it must be at least 1", w.dilation);
   const Dim reach = Dim(w.dilation) * (w.kernel - 1) + 1;
   const Dim room = size + w.begin + w.end - reach;
-  if (room.is_known() && room.value() < 0)
+  const std::int64_t least = w.ceil ? 1 - w.stride : 0;  // rounded up, a window may reach beyond
+  if (room.is_known() && room.value() < least)
     throw error("the window spans {}, the input with its padding {}", reach.str(),
                 (size + w.begin + w.end).str());
   if (!w.ceil) return floor_div(room, w.stride) + 1;

@@ -40,7 +40,7 @@ struct Window {
 };
 /// Number of positions of the window: (size + begin + end - dilation * (kernel - 1) - 1) // stride + 1; with
 /// ceil rounded up, where the last window starts inside the input or the padding before it (PyTorch's rule).
-/// Throws Error when the window is larger than the padded input.
+/// Throws Error when the window is larger than the padded input, with ceil by a stride or more.
 Dim window_count(const Dim& size, const Window&);
 
 }  // namespace tenon

@@ -4,6 +4,7 @@
 #include "ir/ops/index.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/reference.h"
+#include "ir/ops/separable_gradient.h"
 #include "ir/ops/shape.h"
 
 namespace tenon {
@@ -49,8 +50,18 @@ std::vector<Ref> Concat::gradient(RefSpan in, RefSpan, RefSpan grads) const {
   return parts;
 }
 
-std::vector<Ref> Pad::gradient(RefSpan, RefSpan, RefSpan grads) const {
-  if (mode != PadMode::constant) throw unsupported("pad has a gradient in mode constant only");
+std::vector<Ref> Pad::gradient(RefSpan in, RefSpan, RefSpan grads) const {
+  if (mode != PadMode::constant) {  // what is repeated is added up
+    Ref out = grads[0];
+    const std::size_t rank = in[0].rank();
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      if (pads[axis] == 0 && pads[rank + axis] == 0) continue;
+      const Pad along{.pads = {0, pads[axis], 0, pads[rank + axis]}, .mode = mode};
+      const Ref units = unit_vectors(in[0].shape()[axis], out);
+      out = back_through(out, axis, tenon::apply(along, {units}));
+    }
+    return {out};
+  }
   Shape back;
   for (const Dim& amount : pads) back.push_back(-amount);
   return {tenon::pad(grads[0], std::move(back))};

@@ -1,0 +1,187 @@
+// Random numbers and what training drops. Whether a model may draw them is decided when the graph is whole
+// (converter/random.h).
+#include "ir/random.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "base/error.h"
+#include "converter/aten/promote.h"
+#include "converter/aten/training.h"
+#include "ir/ops/activation.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/create.h"
+#include "ir/ops/logic.h"
+#include "ir/ops/math.h"
+
+namespace tenon::converter {
+
+namespace {
+
+void ignore_place(Call& call) {
+  call.ignore({"layout", "device", "pin_memory", "memory_format", "names", "generator"});
+}
+
+/// Shape and dtype of what a call gives: as `self`, or as `size` and `dtype` say.
+Type result_of(Call& call, DType fallback = DType::f32) {
+  ignore_place(call);
+  if (call.find("size")) return {call.dtype("dtype").value_or(fallback), call.sizes("size")};
+  const TensorPtr self = call.tensor_ptr("self");
+  return {call.dtype("dtype").value_or(self->dtype()), self->shape()};
+}
+
+Ref float_of(Call& call, const Type& type, Ref (*draw)(const Shape&, DType, const Place&)) {
+  if (!is_float(type.dtype)) throw unsupported("{} of {}", call.name, type.str());
+  return draw(type.shape, type.dtype, call.build.place());
+}
+
+Results rand(Call& call) { return float_of(call, result_of(call), tenon::uniform); }
+Results randn(Call& call) { return float_of(call, result_of(call), standard_normal); }
+
+Ref in_range(Call& call, const Type& type, const Datum& low, const Datum& high) {
+  const auto bound = [&](const Datum& d) { return operand(call.build, d, DType::i64); };
+  return cast(type.dtype, random_integers(type.shape, bound(low), bound(high), call.build.place()));
+}
+Results randint(Call& call) {
+  const Datum low = call.has("low") ? call.datum("low") : Datum(Dim(0));
+  const Datum high = call.datum("high");
+  return in_range(call, result_of(call, DType::i64), low, high);
+}
+
+/// In place: whole numbers of the tensor's own range where no bounds are given.
+Results random(Call& call) {
+  const Type type = result_of(call);
+  const std::int64_t bits = is_bool(type.dtype)    ? 1
+                            : is_float(type.dtype) ? (type.dtype == DType::f64   ? 53
+                                                      : type.dtype == DType::f32 ? 24
+                                                                                 : 8)
+                                                   : static_cast<std::int64_t>(8 * size_of(type.dtype)) - 1;
+  const Datum low = call.has("from") ? call.datum("from") : Datum(Dim(0));
+  if (call.has("to")) return in_range(call, type, low, call.datum("to"));
+  return cast(type.dtype, random_bits(type.shape, bits, call.build.place()));
+}
+
+Results randperm(Call& call) {
+  ignore_place(call);
+  return cast(call.dtype("dtype").value_or(DType::i64), permutation(call.size("n"), call.build.place()));
+}
+
+Results uniform_op(Call& call) {
+  const double from = call.number("from", 0), to = call.number("to", 1);
+  return float_of(call, result_of(call), tenon::uniform) * (to - from) + from;
+}
+
+/// Of mean and deviation: numbers, or tensors that broadcast.
+Results normal(Call& call) {
+  const Datum mean = call.has("mean") ? call.datum("mean") : Datum(0.0);
+  const Datum deviation = call.has("std") ? call.datum("std") : Datum(1.0);
+  if (call.find("self") || call.find("size")) {
+    const Ref z = float_of(call, result_of(call), standard_normal);
+    return z * operand(call.build, deviation, z.dtype()) + operand(call.build, mean, z.dtype());
+  }
+  call.ignore({"generator"});
+  const std::array given = {mean, deviation};
+  const auto x = promoted(call.build, given, true);
+  const Type type{x[0].dtype(), broadcast(x[0].shape(), x[1].shape())};
+  return float_of(call, type, standard_normal) * x[1] + x[0];
+}
+
+Results log_normal(Call& call) {
+  const double mean = call.number("mean", 1), deviation = call.number("std", 2);
+  return exp(float_of(call, result_of(call), standard_normal) * deviation + mean);
+}
+
+Results exponential_op(Call& call) {
+  const double rate = call.number("lambd", 1);
+  return float_of(call, result_of(call), tenon::exponential) / rate;
+}
+
+Results cauchy(Call& call) {
+  const double median = call.number("median", 0), sigma = call.number("sigma", 1);
+  const Ref u = float_of(call, result_of(call), tenon::uniform);
+  return tan((u - 0.5) * std::numbers::pi) * sigma + median;
+}
+
+/// How many trials there are until one of probability p succeeds.
+Results geometric(Call& call) {
+  const Type type = result_of(call);
+  const Ref waited =
+      exponential(type.shape, type.dtype == DType::f64 ? DType::f64 : DType::f32, call.build.place());
+  return cast(type.dtype, apply(Clamp{.min = 1}, {ceil(waited / -std::log1p(-call.number("p")))}));
+}
+
+/// Of the probabilities in self, or of p with the shape and dtype of self.
+Results bernoulli_op(Call& call) {
+  const Type type = result_of(call);
+  const DType exact = type.dtype == DType::f64 ? DType::f64 : DType::f32;
+  const bool own = call.find("p") == nullptr;
+  if (own && !is_float(type.dtype)) throw error("bernoulli of {}, which holds no probabilities", type.str());
+  const Ref p = own ? call.tensor("self") : operand(call.build, call.datum("p"), exact);
+  return cast(type.dtype, tenon::bernoulli(type.shape, p, call.build.place()));
+}
+
+Results multinomial_op(Call& call) {
+  call.ignore({"generator"});
+  return tenon::multinomial(call.tensor("self"), call.size("num_samples"), call.flag("replacement", false));
+}
+
+/// In eval mode dropout hands its argument through.
+template <bool whole_channels, bool alpha>
+Results dropout_op(Call& call) {
+  const std::string_view argument = call.find("input") ? "input" : "self";
+  const double p = call.number("p", 0.5);
+  if (!call.flag("train", false) || p == 0) return call.tensor_ptr(argument);
+  return tenon::dropout(call.tensor(argument), p, whole_channels, alpha)[0];
+}
+
+Results native_dropout(Call& call) {
+  const double p = call.number("p", 0.5);
+  if (call.flag("train", true) && p != 0) return tenon::dropout(call.tensor("input"), p);
+  const TensorPtr x = call.tensor_ptr("input");
+  const Ref kept = full(x->shape(), 1, DType::boolean, call.build.place());
+  return Results::many({Datum(x), Datum(call.build.tensor(kept))});
+}
+
+/// A leaky relu whose slope is drawn for each element, in eval mode the mean of the slopes.
+Results rrelu(Call& call) {
+  call.ignore({"generator", "noise"});
+  const Ref x = call.tensor("self");
+  const double lower = call.number("lower", 1.0 / 8), upper = call.number("upper", 1.0 / 3);
+  if (!call.flag("training", false)) return apply(LeakyRelu{.slope = (lower + upper) / 2}, {x});
+  const Ref slopes = tenon::uniform(x.shape(), x.dtype(), call.build.place()) * (upper - lower) + lower;
+  return where(x <= x.literal(0), x * slopes, x);
+}
+
+constexpr Entry entries[] = {
+    {"rand", rand},
+    {"rand_like", rand},
+    {"randn", randn},
+    {"randn_like", randn},
+    {"randint", randint},
+    {"randint_like", randint},
+    {"random", random},
+    {"randperm", randperm},
+    {"uniform", uniform_op},
+    {"normal", normal},
+    {"normal_functional", normal},
+    {"log_normal", log_normal},
+    {"exponential", exponential_op},
+    {"cauchy", cauchy},
+    {"geometric", geometric},
+    {"bernoulli", bernoulli_op},
+    {"multinomial", multinomial_op},
+    {"dropout", dropout_op<false, false>},
+    {"feature_dropout", dropout_op<true, false>},
+    {"alpha_dropout", dropout_op<false, true>},
+    {"feature_alpha_dropout", dropout_op<true, true>},
+    {"native_dropout", native_dropout},
+    {"rrelu", rrelu, Halves::in_f32},
+    {"rrelu_with_noise", rrelu, Halves::in_f32},
+};
+
+}  // namespace
+
+std::span<const Entry> random_entries() { return entries; }
+
+}  // namespace tenon::converter

@@ -1,0 +1,81 @@
+"""Forms of operators that models hold and PyTorch's database does not: each is equal to PyTorch."""
+
+import numpy
+import pytest
+import torch
+from torch.nn import functional as F
+
+T = torch.tensor
+aten = torch.ops.aten
+
+
+def triangles(x: torch.Tensor):
+    return torch.triu_indices(4, 5, 1) + x.long(), torch.tril_indices(3, 4, -1)
+
+
+def vander(x: torch.Tensor):
+    return torch.vander(x), torch.vander(x, 3, True)
+
+
+def filled(x: torch.Tensor):
+    y, z = x.clone(), torch.cat([x, x]).clone()
+    y.fill_diagonal_(3.0)
+    z.fill_diagonal_(2.0, True)
+    return y, z
+
+
+def outer(x: torch.Tensor, y: torch.Tensor):
+    return torch.outer(x, y)
+
+
+def truth(x: torch.Tensor):
+    return x.any(), x.all(dim=0)
+
+
+x = torch.linspace(-3, 3, 24).reshape(4, 6)
+SCRIPTED = {
+    "triangles": (triangles, torch.zeros(1)), "vander": (vander, x[0, :4]), "fill_diagonal": (filled, x[:, :3].contiguous()),
+    "outer of two dtypes": (outer, x[0], T([1, 2])), "any and all of u8": (truth, T([[1, 0], [2, 1]], dtype=torch.uint8)),
+}  # fmt: skip
+TRACED = {
+    "linspace of ints": (lambda a, b: torch.linspace(a, b, 17, dtype=torch.int64), T(-7), T(91)),
+    "logspace of ints": (lambda a, b: torch.logspace(a, b, 9, dtype=torch.int64), T(0), T(4)),
+    "arange of ints with float bounds": (lambda x: (torch.arange(0, 10, 2.0, dtype=torch.int64) + x.long().sum() * 0, torch.arange(0.5, 7.9, dtype=torch.int64),
+                                                    torch.arange(1.5, 9, 1.25, dtype=torch.int32), torch.arange(4, -3, -1.0)), x),
+    "tensor_split by a tensor": (lambda x, i: torch.tensor_split(x, i, dim=1), x, T([4, 2, -1])),
+    "rrelu in eval mode": (lambda x: F.rrelu(x), x),
+    "_adaptive_avg_pool2d": (lambda x: aten._adaptive_avg_pool2d(x, [2, 3]), x.reshape(1, 2, 3, 4)),
+    "flash attention for the CPU": (lambda q, k: aten._scaled_dot_product_flash_attention_for_cpu(q, k, k, 0.0, True), x.reshape(1, 2, 3, 4), x.reshape(1, 2, 3, 4) + 1),
+    "nll_loss_forward": (lambda x, t: aten.nll_loss_forward(x, t, None, 1, -100), x, T([1, 0, 3, 2])),
+    **{f"segment_reduce {r} {i}": (lambda d, n, r=r, i=i: torch.segment_reduce(d, r, lengths=n, axis=0, unsafe=True, initial=i), x, T([2, 0, 2]))
+       for r in ("sum", "mean", "max", "min", "prod") for i in (None, 1)},
+    **{f"{f.__name__} of less than a window {s}": (lambda x, f=f: f(x, 3, 2, ceil_mode=True), x.reshape(-1)[: s[0] * s[1]].reshape(1, 1, *s))
+       for f in (F.max_pool2d, F.avg_pool2d) for s in ((2, 2), (2, 4))},
+}  # fmt: skip
+
+
+class Module(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *tensors):
+        return self.function(*tensors)
+
+
+@pytest.mark.parametrize("name", [*SCRIPTED, *TRACED])
+def test_equal_to_pytorch(run, tmp_path, name):
+    function, *inputs = SCRIPTED.get(name) or TRACED[name]
+    model = torch.jit.script(function) if name in SCRIPTED else torch.jit.trace(Module(function), tuple(inputs), check_trace=False)
+    model.save(str(tmp_path / "model.pt"))
+    given = []
+    for i, tensor in enumerate(inputs):
+        numpy.save(tmp_path / f"in_{i}.npy", tensor.numpy())
+        given += ["--input", f"in_{i}.npy"]
+    run("run", "model.pt", *given, "--output", "out.npz", code=0)
+    expected = model(*inputs)
+    expected = [expected] if isinstance(expected, torch.Tensor) else list(expected)
+    got = list(numpy.load(tmp_path / "out.npz").values())
+    assert len(got) == len(expected)
+    for actual, wanted in zip(got, expected):
+        torch.testing.assert_close(torch.from_numpy(actual), wanted, equal_nan=True)
