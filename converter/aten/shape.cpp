@@ -418,7 +418,7 @@ constexpr Entry entries[] = {
     {"repeat", repeat},
     {"tile", tile},
     {"repeat_interleave", repeat_interleave},
-    {"flip", flip},
+    {"flip", with_axes<flip>},
     {"flipud", flip_axis<0>},
     {"fliplr", flip_axis<1>},
     {"roll", roll},

@@ -56,7 +56,12 @@ Results reshape_as(Call& call) {
 
 Results ravel(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
-  return view_or_copy(call.build, x, {numel(x->shape())});
+  const Shape shape = {numel(x->shape())};
+  const std::optional<bool> contiguous = x->contiguous();
+  if (contiguous == true) return reshaped(call.build, x, shape);
+  // x.contiguous().view(-1): a copy even where strides allow a view.
+  const Ref value = tenon::reshape(call.build.read(x), shape);
+  return contiguous ? call.build.tensor(value) : call.build.maybe_view(x, value);
 }
 
 Results flatten(Call& call) {

@@ -170,7 +170,10 @@ def reshape_then_write(x):
     y = x * 2
     z = y.reshape(2, 24, 4)
     z[:, 0] = 3
-    return y, z, y.flatten(1), y.transpose(1, 2).reshape(2, -1)
+    turned = y.transpose(1, 2)
+    copy = turned.reshape(2, -1)
+    copy.add_(1)
+    return y, z, y.flatten(1), turned, copy
 
 
 # ---- lists, dicts, strings, control flow ----
@@ -496,8 +499,8 @@ def several_unsupported(x):
 
 @refused(randn(2, 3, 4))
 def may_share_memory(x):
-    y = (x * 2).transpose(1, 2)
-    z = y.reshape(2, 12)
+    y = torch.einsum("bij,bkj->bki", x, x)
+    z = y.reshape(2, 9)
     z.add_(1)
     return y
 

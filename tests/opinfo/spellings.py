@@ -45,7 +45,7 @@ def called(spelling, arguments: tuple, named: dict):
     outs = [a.name for a in spelling._schema.arguments if a.is_out]
 
     def function(*tensors):
-        given = iter(tensors)
+        given = iter([t.clone() for t in tensors])
         own = tree_map(lambda v: next(given) if isinstance(v, torch.Tensor) else v, (list(arguments), dict(named)))
         results = spelling(*own[0], **own[1], **dict(zip(outs, given)))
         return [t for t in tree_flatten(results)[0] if isinstance(t, torch.Tensor)] or [tensors[0]]

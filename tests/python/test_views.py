@@ -47,6 +47,7 @@ def overlapping():
     yield ["a = x[:4].view(1, 4) * 1", "v = a.expand(3, 4)", "v[1].add_(1)"], "av"
     yield ["a = x[:9].view(3, 3) * 1", "a.T.diagonal(1).add_(3)", "a.diagonal().zero_()", "a.fill_diagonal_(2.0)"], "a"
     yield ["a = x[:8].view(4, 2) * 1", "a.fill_diagonal_(2.0, True)"], "a"
+    yield ["a = (x[:24] * 1).view(4, 6)", "b = a[:, None, ..., 0].swapaxes(-2, 1)", "c = b.ravel()", "d = b.reshape(-1)", "b.add_(1.5)"], "abcd"
     yield ["a = x[:72].view(3, 4, 6)", "b = a.chunk(3, -1)[1] - 0.5", "c = b.reshape(3, -1)[1].contiguous().as_strided([1, 3], [0, 1], 3)",
            "b.add_(1)"], "bc"  # fmt: skip
     yield ["a = (x[:24] * 1).view(2, 3, 4).transpose(0, 2)", "b = a.clone()", "c = b.as_strided([3], [5], 2)", "c.zero_()"], "abc"
