@@ -4,7 +4,8 @@
 
 namespace tenon {
 
-/// What the bits mean. Floats have a sign, an exponent and a mantissa; whole numbers have no exponent.
+/// What the bits mean. Floats have a sign, an exponent and a mantissa; whole numbers have no exponent. A
+/// float without a sign and a mantissa is a power of two, never zero.
 struct NarrowFormat {
   int bits = 0, exponent = 0, mantissa = 0, bias = 0;
   bool is_signed = true;
@@ -17,12 +18,13 @@ struct NarrowFormat {
   } specials = none;
 
   bool is_float() const { return exponent > 0; }
+  bool is_power() const { return is_float() && !is_signed && mantissa == 0; }
   double value(unsigned code) const;
   /// The largest finite value; of whole numbers the least one too.
   double largest() const;
   double least() const;
   /// Of the smallest normal number.
-  int least_exponent() const { return 1 - bias; }
+  int least_exponent() const { return is_power() ? -bias : 1 - bias; }
 };
 
 /// The format with this number in TensorProto.DataType, or null when there is none.

@@ -47,11 +47,11 @@ constexpr std::array<OnnxType, 29> onnx_types{{
     {"UINT4", DType::u8, {4, 0, 0, 0, false}},
     {"INT4", DType::i8, {4, 0, 0, 0, true}},
     {"FLOAT4E2M1", DType::f16, {4, 2, 1, 1, true}},
-    {"FLOAT8E8M0", {}},
+    {"FLOAT8E8M0", DType::f32, {8, 8, 0, 127, false, NarrowFormat::nan_at_end}},
     {"UINT2", DType::u8, {2, 0, 0, 0, false}},
     {"INT2", DType::i8, {2, 0, 0, 0, true}},
-    {"FLOAT6E2M3", {}},
-    {"FLOAT6E3M2", {}},
+    {"FLOAT6E2M3", DType::f16, {6, 2, 3, 1, true}},
+    {"FLOAT6E3M2", DType::f16, {6, 3, 2, 3, true}},
 }};
 
 const OnnxType* onnx_type(std::int64_t number) {
@@ -59,15 +59,17 @@ const OnnxType* onnx_type(std::int64_t number) {
   return &onnx_types[static_cast<std::size_t>(number)];
 }
 
-// Elements of less than 8 bits share a byte, the first in its low bits.
+// Elements of less than 8 bits follow each other bit by bit, the first in the low bits of the first byte.
 Tensor unpacked(std::span<const std::byte> data, const OnnxType& type, const Index& dims) {
   Tensor t = Tensor::empty(*type.dtype, dims);
-  const auto bits = static_cast<std::size_t>(type.narrow.bits), each = 8 / bits;
-  std::size_t i = 0;
+  const auto bits = static_cast<std::size_t>(type.narrow.bits);
+  const auto byte = [&](std::size_t i) { return i < data.size() ? static_cast<unsigned>(data[i]) : 0u; };
+  std::size_t at_bit = 0;
   for_each_index(dims, [&](std::span<const std::int64_t> at) {
-    const unsigned code = (static_cast<unsigned>(data[i / each]) >> (i % each * bits)) & ((1u << bits) - 1);
-    t.set_double(at, type.narrow.value(code));
-    ++i;
+    const std::size_t first = at_bit / 8;
+    const unsigned both = byte(first) | byte(first + 1) << 8;
+    t.set_double(at, type.narrow.value((both >> at_bit % 8) & ((1u << bits) - 1)));
+    at_bit += bits;
   });
   return t;
 }
@@ -134,6 +136,23 @@ Message read_message(Bytes bytes) {
     }
   }
   return message;
+}
+
+// Typed data of a narrow type as its packed bytes. Those of 6 bits travel one by one.
+std::vector<std::byte> packed_bytes(const Message& message, std::size_t bits) {
+  constexpr std::size_t one_by_one = 6;
+  std::vector<std::byte> bytes;
+  if (bits != one_by_one) {
+    for (const std::uint64_t v : message.integers) bytes.push_back(static_cast<std::byte>(v));
+    return bytes;
+  }
+  bytes.resize((message.integers.size() * bits + 7) / 8);
+  for (std::size_t i = 0; i < message.integers.size(); ++i) {
+    const auto code = static_cast<unsigned>(message.integers[i] & 0x3f) << i * bits % 8;
+    bytes[i * bits / 8] |= static_cast<std::byte>(code);
+    if (code > 0xff) bytes[i * bits / 8 + 1] |= static_cast<std::byte>(code >> 8);
+  }
+  return bytes;
 }
 
 // Typed data as the elements' own bytes: floats of 16 bits and all small integers travel as varints.
@@ -219,14 +238,16 @@ NamedTensor parse_tensor_proto(Bytes bytes, std::shared_ptr<const void> owner,
   } else if (message.raw) {
     data = storage_of(*message.raw, std::move(owner));
   } else {
-    typed = element_bytes(message, is_narrow(message.data_type) ? DType::u8 : *dtype);
+    const NarrowFormat* narrow = narrow_format(message.data_type);
+    typed = narrow ? packed_bytes(message, static_cast<std::size_t>(narrow->bits))
+                   : element_bytes(message, *dtype);
     data = storage_of(typed, nullptr);
   }
   if (is_narrow(message.data_type)) {
     const OnnxType& type = *onnx_type(message.data_type);
-    const auto each = static_cast<std::int64_t>(8 / type.narrow.bits);
-    const std::int64_t count = numel(message.dims);
-    if (static_cast<std::uint64_t>(count / each + (count % each != 0)) != data.bytes)
+    const auto bits = static_cast<std::uint64_t>(type.narrow.bits);
+    const auto count = static_cast<std::uint64_t>(numel(message.dims));  // of 8 elements `bits` bytes
+    if (count / 8 * bits + (count % 8 * bits + 7) / 8 != data.bytes)
       throw error("the tensor '{}' has shape [{}] and {} bytes of {}", message.name,
                   fmt::join(message.dims, ","), data.bytes, type.name);
     return {message.name, unpacked({data.data, data.bytes}, type, message.dims)};

@@ -23,7 +23,7 @@ using ExternalReader = std::function<Storage(const ExternalData&)>;
 
 /// Reads raw, typed and, with a reader for it, external data of every dtype that Tenon has. Aligned raw data
 /// with an owner is not copied. Throws Error when the bytes are damaged or do not fill the shape; unsupported
-/// for 6-bit floats and, without a reader, data kept in another file.
+/// without a reader for data kept in another file.
 NamedTensor parse_tensor_proto(std::span<const std::byte> bytes, std::shared_ptr<const void> owner = {},
                                const ExternalReader& external = {});
 
@@ -31,8 +31,8 @@ NamedTensor parse_tensor_proto(std::span<const std::byte> bytes, std::shared_ptr
 NamedTensor load_tensor_proto(const std::filesystem::path& path);
 
 /// The dtype with this number in TensorProto.DataType, or nullopt when Tenon has none. Types of less than 16
-/// bits that Tenon does not compute in are held as the values they stand for: float8 and float4 as f16, int4
-/// and int2 as i8, uint4 and uint2 as u8.
+/// bits that Tenon does not compute in are held as the values they stand for: float8, float6 and float4 as
+/// f16, float8e8m0 (powers of two) as f32, int4 and int2 as i8, uint4 and uint2 as u8.
 std::optional<DType> dtype_from_onnx(std::int64_t number);
 /// True for a type that is held in a wider one.
 bool is_narrow(std::int64_t number);

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "converter/aten/fold.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
 #include "ir/ops/arithmetic.h"
@@ -168,39 +169,20 @@ Results max_unpool(Call& call) {
   return reshape(apply(Scatter{.axis = lead}, {zero, places, reshape(x, rows)}), shape);
 }
 
-/// Places of a sliding window's elements along one axis of a padded image: [kernel, count].
-Ref window_places(Call& call, std::int64_t kernel, std::int64_t dilation, const Dim& count,
-                  std::int64_t stride) {
-  const Place& place = call.build.place();
-  const Ref taps = reshape(iota(Dim(kernel), place), {Dim(kernel), Dim(1)});
-  return taps * static_cast<double>(dilation) + iota(count, place) * static_cast<double>(stride);
-}
-
-/// Columns of patches [N, C*kh*kw, L] summed into an image: torch.nn.functional.fold.
+/// torch.nn.functional.fold.
 Results col2im(Call& call) {
   const Ref given = call.tensor("self");
-  const auto size = call.sizes("output_size"), pads = call.sizes("padding");
-  const auto kernel = call.integers("kernel_size"), dilation = call.integers("dilation");
-  const auto stride = call.integers("stride");
   const bool batched = given.rank() == 3;
-  const Dim samples = batched ? given.shape()[0] : Dim(1);
-  const Dim channels = floor_div(given.shape()[given.rank() - 2], Dim(kernel.at(0) * kernel.at(1)));
-  Dim padded[2], count[2];
-  for (std::size_t i = 0; i < 2; ++i) {
-    padded[i] = size.at(i) + pads.at(i) * 2;
-    count[i] = floor_div(padded[i] - Dim(dilation.at(i) * (kernel[i] - 1) + 1), Dim(stride.at(i))) + 1;
-  }
-  const Ref down = window_places(call, kernel[0], dilation[0], count[0], stride[0]);
-  const Ref right = window_places(call, kernel[1], dilation[1], count[1], stride[1]);
-  const Ref rows = reshape(down, {Dim(kernel[0]), Dim(1), count[0], Dim(1)}) * dim_value(padded[1], down);
-  const Ref places = rows + reshape(right, {Dim(kernel[1]), Dim(1), count[1]});
-  const Ref columns = reshape(given, {samples, channels, numel(places.shape())});
-  const Ref zero = full({samples, channels, padded[0] * padded[1]}, 0, given.dtype(), call.build.place());
-  Ref y = index_add(zero, 2, reshape(places, {numel(places.shape())}), columns);
-  y = reshape(y, {samples, channels, padded[0], padded[1]});
-  for (std::size_t i = 0; i < 2; ++i)
-    y = slice(y, static_cast<std::int64_t>(i) + 2, pads[i], pads[i] + size[i]);
-  return batched ? y : reshape(y, {channels, size[0], size[1]});
+  const Ref x = batched ? given : reshape(given, {Dim(1), given.shape()[0], given.shape()[1]});
+  const Axes pads = call.integers("padding");
+  const Folded folded{.size = call.sizes("output_size"),
+                      .kernel = call.integers("kernel_size"),
+                      .dilation = call.integers("dilation"),
+                      .stride = call.integers("stride"),
+                      .before = pads,
+                      .after = pads};
+  const Ref y = columns_folded(call.build, x, folded);
+  return batched ? y : reshape(y, Shape(y.shape().begin() + 1, y.shape().end()));
 }
 
 /// Which indices count: not those of the padding, which `_embedding_bag` has none of when it is negative, and

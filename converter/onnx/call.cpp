@@ -154,8 +154,17 @@ const GraphProto& Call::graph(std::string_view attribute) const {
   return *a->g;
 }
 
+std::int64_t Call::element_type(std::string_view attribute) const {
+  const AttributeProto* a = find(attribute);
+  if (!a || a->s.empty()) return integer(attribute);
+  constexpr std::int64_t numbers = 32;
+  for (std::int64_t number = 1; number < numbers; ++number)
+    if (onnx_type_name(number) == a->s) return number;
+  throw error("its element type {} is '{}', which ONNX does not have", attribute, a->s);
+}
+
 DType Call::dtype(std::string_view attribute) const {
-  const std::int64_t number = integer(attribute);
+  const std::int64_t number = element_type(attribute);
   if (const auto found = dtype_from_onnx(number)) return *found;
   throw unsupported("its element type {} is {}, which Tenon does not have", attribute,
                     onnx_type_name(number));

@@ -67,7 +67,8 @@ class Call {
   std::vector<float> numbers(std::string_view attribute) const;
   Tensor data(std::string_view attribute) const;
   const GraphProto& graph(std::string_view attribute) const;
-  /// Of a number in TensorProto.DataType.
+  /// A number in TensorProto.DataType; in the first operator sets its name.
+  std::int64_t element_type(std::string_view attribute) const;
   DType dtype(std::string_view attribute) const;
   DType dtype(std::string_view attribute, DType fallback) const;
   /// In [0, rank).

@@ -121,24 +121,13 @@ Operands one_hot_encoder(Call& call) {
   return {cast(DType::f32, equal(reshape(place, shape), iota(Dim(count), call.build.place())))};
 }
 
-Operands zip_map(Call&) {
-  throw unsupported("dictionaries of classes and probabilities")
-      .hint("export the tensor that it reads as the output: skl2onnx's options={'zipmap': False}");
-}
-Operands dict_vectorizer(Call&) {
-  throw unsupported("dictionaries as inputs").hint("give the model a tensor with one column for each key");
-}
-
 }  // namespace
 
 std::span<const Entry> category_entries() {
   static constexpr std::array entries = {
-      Entry{"ai.onnx.ml.CastMap", dict_vectorizer},
       Entry{"ai.onnx.ml.CategoryMapper", category_mapper},
-      Entry{"ai.onnx.ml.DictVectorizer", dict_vectorizer},
       Entry{"ai.onnx.ml.LabelEncoder", label_encoder},
       Entry{"ai.onnx.ml.OneHotEncoder", one_hot_encoder},
-      Entry{"ai.onnx.ml.ZipMap", zip_map},
   };
   return entries;
 }

@@ -1,4 +1,4 @@
-// If, Loop and Scan: run while the model is read where that is possible, else nodes with regions.
+// If and Loop: run while the model is read where that is possible, else nodes with regions.
 #include "ir/ops/control.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include "converter/onnx/open_node.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
 #include "ir/ops/create.h"
 #include "ir/ops/index.h"
 #include "ir/ops/logic.h"
@@ -18,10 +19,6 @@ namespace tenon::converter::onnx {
 namespace {
 
 constexpr std::int64_t most_unrolled = 1000;
-
-bool is_poisoned(const Operands& all) {
-  return std::any_of(all.begin(), all.end(), [](const Operand& o) { return o.is<Poisoned>(); });
-}
 
 /// A bool of rank 0, as IR conditions are.
 Ref condition(const Ref& r) { return r.rank() == 0 ? r : reshape(r, {}); }
@@ -183,79 +180,12 @@ Operands loop(Call& call) {
       "known");
 }
 
-/// Slices of the inputs, state carried along, slices of the outputs.
-Operands scan(Call& call) {
-  if (call.version < 9) throw unsupported("Scan of operator set 8");
-  const GraphProto& body = call.graph("body");
-  const auto scanned = static_cast<std::size_t>(call.integer("num_scan_inputs"));
-  if (scanned < 1 || scanned > call.count() || body.input.size() != call.count())
-    throw error("it has {} inputs, {} of them scanned, and its body takes {}", call.count(), scanned,
-                body.input.size());
-  const std::size_t states = call.count() - scanned;
-  if (body.output.size() < states)
-    throw error("its body gives {} outputs for {} states", body.output.size(), states);
-  const std::size_t slices = body.output.size() - states;
-  const auto listed = [&](std::string_view name, std::size_t count) {
-    Axes out = call.integers(name, Axes(count, 0));
-    if (out.size() != count) throw error("its {} have {} elements, not {}", name, out.size(), count);
-    return out;
-  };
-  const Axes in_axes = listed("scan_input_axes", scanned),
-             backwards_in = listed("scan_input_directions", scanned);
-  const Axes out_axes = listed("scan_output_axes", slices),
-             backwards_out = listed("scan_output_directions", slices);
-  Builder& build = call.build;
-  std::vector<Ref> sequences;
-  std::vector<std::int64_t> axes;
-  for (std::size_t i = 0; i < scanned; ++i) {
-    sequences.push_back(call.tensor(states + i));
-    axes.push_back(normalize_axis(in_axes[i], sequences[i].rank()));
-  }
-  const Dim steps = sequences[0].shape()[static_cast<std::size_t>(axes[0])];
-  std::vector<Value*> inputs = {build.literal(std::int64_t{1}, DType::boolean).value()};
-  for (std::size_t i = 0; i < states; ++i) inputs.push_back(call.tensor(i).value());
-  OpenNode open(build, Loop{.carried = static_cast<std::int64_t>(states), .limit = steps}, inputs, 1);
-  Region& region = open.node().region();
-  {
-    const auto inside = build.enter(region);
-    const Ref step = build.ref(region.add_parameter({DType::i64, {}}));
-    Operands given;
-    for (std::size_t i = 0; i < states; ++i) given.emplace_back(region.add_parameter(inputs[i + 1]->type()));
-    for (std::size_t i = 0; i < scanned; ++i) {
-      const Ref place = backwards_in[i] != 0 ? dim_value(steps - 1, step) - step : step;
-      given.emplace_back(index_select(sequences[i], axes[i], place));
-    }
-    const Operands out = call.run_graph(body, std::move(given));
-    if (is_poisoned(out)) return Operands(call.node.output.size(), Poisoned{});
-    region.add_result(build.literal(std::int64_t{1}, DType::boolean).value());
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const Ref value = call.values.read(out[i]);
-      if (i < states && value.type() != inputs[i + 1]->type())
-        throw unsupported("a state is {} before a step and {} after it", inputs[i + 1]->type().str(),
-                          value.type().str());
-      region.add_result(value.value());
-    }
-  }
-  Operands out = open.finish();
-  for (std::size_t i = 0; i < slices; ++i) {
-    Ref all = call.values.read(out[states + i]);
-    if (backwards_out[i] != 0) all = flip(all, {0});
-    const std::int64_t to = normalize_axis(out_axes[i], all.rank());
-    Axes order;
-    for (std::int64_t a = 1; a < static_cast<std::int64_t>(all.rank()); ++a) order.push_back(a);
-    order.insert(order.begin() + to, 0);
-    out[states + i] = to == 0 ? all : permute(all, order);
-  }
-  return out;
-}
-
 }  // namespace
 
 std::span<const Entry> control_entries() {
   static constexpr std::array entries = {
       Entry{"If", if_else},
       Entry{"Loop", loop},
-      Entry{"Scan", scan},
   };
   return entries;
 }

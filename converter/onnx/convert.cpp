@@ -11,13 +11,19 @@ namespace tenon::converter::onnx {
 
 namespace {
 
-/// The items of a sequence are outputs of their own: "y.0", "y.1".
+/// The items of a sequence are outputs of their own: "y.0", "y.1". So are the keys and the values of a
+/// dictionary.
 void add_items(const std::string& name, const Operand& output, Values& values, UnsupportedReport& report) {
   if (output.is<Absent>())
     return report.add("output", fmt::format("'{}' is an empty optional", name), "", {});
   if (const auto* items = output.get<Sequence>()) {
     for (std::size_t i = 0; i < (*items)->size(); ++i)
       add_items(fmt::format("{}.{}", name, i), (**items)[i], values, report);
+    return;
+  }
+  if (const auto* dictionary = output.get<DictionaryPtr>()) {
+    add_items(name + ".keys", (*dictionary)->keys, values, report);
+    add_items(name + ".values", (*dictionary)->values, values, report);
     return;
   }
   values.build.graph().body().add_result(values.read(output).value());

@@ -80,9 +80,14 @@ class Decoder {
     return n;
   }
 
+  /// The first file formats leave out the type: it is that of the field that holds the value.
   AttributeProto attribute(Bytes bytes) {
     AttributeProto a;
+    std::int64_t held = 0;
+    constexpr std::uint64_t first_value = 2, last_value = 9;
     each(bytes, [&](ProtobufReader& r) {
+      if (r.field() >= first_value && r.field() <= last_value)
+        held = static_cast<std::int64_t>(r.field()) - 1;
       switch (r.field()) {
         case 1: a.name = checked(r.text()); break;
         case 2: a.f = r.real(); break;
@@ -99,6 +104,7 @@ class Decoder {
         default: break;
       }
     });
+    if (a.type == 0) a.type = held;
     return a;
   }
 
@@ -146,7 +152,7 @@ class Decoder {
       switch (r.field()) {
         case 1: t.kind = Kind::tensor, tensor_type(r.bytes(), t); break;
         case 4: inner(r.bytes(), Kind::sequence); break;
-        case 5: t.kind = Kind::map; break;
+        case 5: map_type(r.bytes(), t); break;
         case 7: t.kind = Kind::opaque; break;
         case 8: t.kind = Kind::sparse_tensor; break;
         case 9: inner(r.bytes(), Kind::optional); break;
@@ -154,6 +160,14 @@ class Decoder {
       }
     });
     return t;
+  }
+
+  void map_type(Bytes bytes, TypeProto& t) {
+    t.kind = TypeProto::Kind::map;
+    each(bytes, [&](ProtobufReader& r) {
+      if (r.field() == 1) t.elem_type = r.integer();
+      if (r.field() == 2) t.inner = std::make_shared<const TypeProto>(type(r.bytes()));
+    });
   }
 
   void tensor_type(Bytes bytes, TypeProto& t) {

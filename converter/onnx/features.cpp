@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "converter/onnx/constants.h"
@@ -31,14 +32,16 @@ Operands scaler(Call& call) {
   return {(x - along_features(call, DType::f32, "offset", 0)) * along_features(call, DType::f32, "scale", 1)};
 }
 
-/// Where the norm of a row is zero, the row stays.
+/// Where the norm of a row is zero, the row stays. The largest is that of the numbers beside NaN, as in ONNX
+/// Runtime.
 Operands normalizer(Call& call) {
   const Ref x = cast(DType::f32, call.tensor(0));
   const Axes features = {static_cast<std::int64_t>(x.rank()) - 1};
   const std::string how = call.text("norm", "MAX");
   Ref norm;
   if (how == "MAX")
-    norm = amax(x, features, true);
+    norm = amax(where(tenon::apply(IsNan{}, {x}), x.literal(-std::numeric_limits<double>::infinity()), x),
+                features, true);
   else if (how == "L1")
     norm = sum(abs(x), features, true);
   else if (how == "L2")
@@ -114,43 +117,6 @@ Operands linear_classifier(Call& call) {
   return {labels.of(tenon::apply(ArgMax{.axis = 1}, {scores})), transformed(how, scores)};
 }
 
-/// exp(-gamma |x - s|^2), (gamma x.s + c)^d, tanh(gamma x.s + c) or x.s for each support vector s.
-Ref kernel_values(const Call& call, const Ref& x, const Ref& supports) {
-  const std::string kernel = call.text("kernel_type", "LINEAR");
-  const auto parameters = call.numbers("kernel_params");
-  const auto parameter = [&](std::size_t i) { return i < parameters.size() ? double{parameters[i]} : 0.0; };
-  const Ref products = linear(x, supports);
-  if (kernel == "LINEAR") return products;
-  if (kernel == "POLY") {
-    const Ref base = products * parameter(0) + parameter(1);
-    return pow(base, base.literal(parameter(2)));
-  }
-  if (kernel == "SIGMOID") return tanh(products * parameter(0) + parameter(1));
-  if (kernel != "RBF") throw error("its kernel_type is '{}'", kernel);
-  const Dim count = supports.shape()[0];
-  const Ref lengths = reshape(sum(supports * supports, {1}), {Dim(1), count});
-  const Ref distance = sum(x * x, {1}, true) - products * 2.0 + lengths;
-  return exp(distance * -parameter(0));
-}
-
-Operands svm_regressor(Call& call) {
-  const Ref x = cast(DType::f32, matrix_of_features(call));
-  const auto coefficients = reals(call, "coefficients"), vectors = reals(call, "support_vectors"),
-             rho = reals(call, "rho");
-  const auto supports = call.integer("n_supports", 0);
-  if (supports <= 0) throw unsupported("a regression without support vectors");
-  if (static_cast<std::int64_t>(coefficients.size()) != supports || rho.empty() ||
-      static_cast<std::int64_t>(vectors.size()) % supports != 0)
-    throw error("{} coefficients and {} numbers for {} support vectors", coefficients.size(), vectors.size(),
-                supports);
-  const auto width = static_cast<std::int64_t>(vectors.size()) / supports;
-  const Ref all = constant(call, DType::f32, {supports, width}, vectors, "support_vectors");
-  const Ref weight = constant(call, DType::f32, {1, supports}, coefficients, "coefficients");
-  Ref y = linear(kernel_values(call, x, all), weight) + rho[0];
-  if (call.integer("one_class", 0) != 0) y = where(y > y.literal(0), y.literal(1), -1);
-  return {regression(call, y)};
-}
-
 }  // namespace
 
 std::span<const Entry> feature_entries() {
@@ -160,7 +126,6 @@ std::span<const Entry> feature_entries() {
       Entry{"ai.onnx.ml.LinearClassifier", linear_classifier},
       Entry{"ai.onnx.ml.LinearRegressor", linear_regressor},
       Entry{"ai.onnx.ml.Normalizer", normalizer},
-      Entry{"ai.onnx.ml.SVMRegressor", svm_regressor},
       Entry{"ai.onnx.ml.Scaler", scaler},
   };
   return entries;

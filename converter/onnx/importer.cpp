@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "converter/onnx/order.h"
 #include "converter/onnx/place.h"
 
 namespace tenon::converter::onnx {
@@ -17,12 +18,6 @@ constexpr int deepest_call = 64;
 constexpr int most_steps = 1'000'000;
 /// Larger results of constants are left to fusion.
 constexpr std::int64_t most_folded = 1024;
-
-bool is_poisoned(const Operand& o) {
-  if (o.is<Poisoned>()) return true;
-  const auto* items = o.get<Sequence>();
-  return items && std::any_of((*items)->begin(), (*items)->end(), is_poisoned);
-}
 
 bool is_constant(const Operand& o) {
   const auto* v = o.get<Value*>();
@@ -89,8 +84,16 @@ void Importer::add_weights(const GraphProto& graph, Scope& scope) {
 
 void Importer::run_nodes(const std::vector<NodeProto>& nodes, Scope& scope) {
   Count count("nodes", nodes.size());
-  for (const NodeProto& n : nodes) {
-    run_node(n, scope);
+  const auto is_known = [&](std::string_view name) { return scope.find(name) != nullptr; };
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!is_ready(nodes[i], is_known)) {  // the file does not list them in the order in which they run
+      for (const NodeProto* n : in_order(nodes, i)) {
+        run_node(*n, scope);
+        count.step();
+      }
+      return;
+    }
+    run_node(nodes[i], scope);
     count.step();
   }
 }
@@ -115,7 +118,7 @@ void Importer::run_node(const NodeProto& file_node, Scope& scope) {
     if (!found)
       throw error("it reads '{}', which nothing before it gives", name)
           .at(place())
-          .hint("the file is damaged, or its nodes are not in the order in which they run");
+          .hint("the file is damaged, or its nodes wait for each other");
     inputs.push_back(*found);
   }
   values_.build.set_source(source);
@@ -144,19 +147,29 @@ void Importer::run_node(const NodeProto& file_node, Scope& scope) {
 
 Operands Importer::outputs_of(const NodeProto& node, Scope& scope, const Operands& inputs,
                               const Source& source) {
-  if (std::any_of(inputs.begin(), inputs.end(), is_poisoned)) {
+  if (is_poisoned(inputs)) {
     report_unknown_operators(node, source, scope.frame);
     return Operands(node.output.size(), Poisoned{});
   }
   const auto function = functions_.find({node.domain, node.op_type, node.overload});
   if (function != functions_.end()) return run_function(*function->second, node, inputs, scope);
-  const auto opset = scope.frame.opsets->find(node.domain);
-  if (opset == scope.frame.opsets->end())
-    throw error("the model uses the operator set '{}' without naming its version", node.domain);
-  Call call(values_, model_, node, opset->second, inputs, [&](const GraphProto& graph, Operands operands) {
-    return run_graph(graph, std::move(operands), scope);
-  });
+  Call call(values_, model_, node, version_of(node.domain, scope.frame), inputs,
+            [&](const GraphProto& graph, Operands operands) {
+              return run_graph(graph, std::move(operands), scope);
+            });
   return run_operator(call);
+}
+
+/// Of an operator set, as the function or the model says. One that neither names, other than ONNX's own, is
+/// taken at its newest version, as ONNX Runtime takes it.
+std::int64_t Importer::version_of(const std::string& domain, const Frame& frame) const {
+  for (const Opsets* named : {frame.opsets, &model_.opset_import})
+    if (const auto it = named->find(domain); it != named->end()) return it->second;
+  if (domain.empty())
+    throw error("the model uses ONNX's operators without naming the version of their operator set")
+        .hint("add it: model.opset_import.append(onnx.helper.make_opsetid('', 21))");
+  constexpr std::int64_t newest_ml = 5;
+  return domain == "ai.onnx.ml" ? newest_ml : 1;
 }
 
 Operands Importer::run_graph(const GraphProto& graph, Operands inputs, const Scope& around) {

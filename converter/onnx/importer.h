@@ -42,6 +42,7 @@ class Importer {
   Operands run_graph(const GraphProto&, Operands inputs, const Scope& around);
   Operands run_function(const FunctionProto&, const NodeProto& node, const Operands& inputs,
                         const Scope& around);
+  std::int64_t version_of(const std::string& domain, const Frame&) const;
   void add_weights(const GraphProto&, Scope&);
   NodeProto bound(const NodeProto&, const Frame&) const;
   void report_unknown_operators(const NodeProto&, const Source&, const Frame&);

@@ -10,12 +10,26 @@ namespace tenon::converter::onnx {
 
 namespace {
 
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
 /// A name for a size: what is not a letter, digit or dot becomes '_'.
 std::string symbol_name(std::string_view text) {
   std::string out;
-  for (const char c : text) out += std::isalnum(static_cast<unsigned char>(c)) || c == '.' ? c : '_';
-  if (out.empty() || !(std::isalpha(static_cast<unsigned char>(out[0])) || out[0] == '_')) out.insert(0, "_");
+  for (const char c : text) out += is_letter(c) || is_digit(c) || c == '.' ? c : '_';
+  if (out.empty() || !(is_letter(out[0]) || out[0] == '_')) out.insert(0, "_");
   return out;
+}
+
+/// A size that the file gives. Exporters write -1 or 0 for one that may vary.
+std::optional<std::int64_t> fixed_size(const Dimension& d) {
+  return d.value && *d.value > 0 ? d.value : std::nullopt;
+}
+
+/// True for a name that sizes share. Exporters write "?", "-1" or "None" for sizes that have nothing to do
+/// with each other.
+bool is_name(std::string_view text) {
+  return text != "None" && std::any_of(text.begin(), text.end(), is_letter);
 }
 
 class Inputs {
@@ -36,6 +50,7 @@ class Inputs {
     for (std::size_t i = 0; i < used_.size(); ++i)
       if (!used_[i])
         throw error("the model has no input '{}'", options_.inputs[i].name).hint("its inputs are " + names());
+    settle_empty_sequences();
     if (!missing_.empty())
       throw TypesUnknown(
           error("the types of {} are not known: the file does not say them",
@@ -67,7 +82,8 @@ class Inputs {
     return weights_.contains(name) ? nullptr : named_spec("");
   }
 
-  /// The items of a sequence are inputs of their own: "x.0", "x.1". An optional that is not given is absent.
+  /// The items of a sequence are inputs of their own: "x.0", "x.1"; so are a dictionary's "x.keys" and
+  /// "x.values". An optional that is not given is absent.
   Operand input(const ValueInfoProto& v, const InputSpec* spec) {
     using Kind = TypeProto::Kind;
     if (v.type.kind == Kind::sequence && v.type.inner)
@@ -79,8 +95,10 @@ class Inputs {
                                         [&](const InputSpec& s) { return s.name.starts_with(v.name + "."); });
       return is_given ? input({v.name, *v.type.inner}, spec) : Operand();
     }
-    if (v.type.kind != Kind::tensor)
-      throw unsupported("the input '{}' is a map, a sparse tensor or opaque", v.name);
+    if (v.type.kind == Kind::map && v.type.inner) return dictionary(v);
+    if (v.type.kind != Kind::tensor) throw unsupported("the input '{}' is a sparse tensor or opaque", v.name);
+    ++tensors_;
+    given_ += spec != nullptr;
     const auto dtype = dtype_from_onnx(v.type.elem_type);
     if (!dtype)
       throw unsupported("the input '{}' has ONNX's element type {}, which Tenon does not have", v.name,
@@ -115,8 +133,31 @@ class Inputs {
     std::vector<Operand> items;
     while (const InputSpec* spec = named_spec(fmt::format("{}.{}", item.name, items.size())))
       items.push_back(input({spec->name, item.type}, spec));
-    if (items.empty()) missing_.push_back(fmt::format("--input '{}.0=f32[N,16]'", item.name));
+    if (items.empty()) empty_.push_back(item.name);
     return Sequence(std::make_shared<const std::vector<Operand>>(std::move(items)));
+  }
+
+  Operand dictionary(const ValueInfoProto& v) {
+    const auto part = [&](const char* name, std::int64_t type) {
+      const std::string full = fmt::format("{}.{}", v.name, name);
+      const TypeProto vector{.kind = TypeProto::Kind::tensor,
+                             .elem_type = type,
+                             .shape = {{Dimension{.value = {}, .param = v.name + "_size"}}},
+                             .inner = nullptr};
+      return input({full, vector}, named_spec(full));
+    };
+    return std::make_shared<const Dictionary>(
+        Dictionary{part("keys", v.type.elem_type), part("values", v.type.inner->elem_type)});
+  }
+
+  /// A sequence of which no item is given is empty where all other inputs are given.
+  void settle_empty_sequences() {
+    const bool all_given = tensors_ > 0 && tensors_ == given_;
+    for (const std::string& name : empty_)
+      if (all_given)
+        values_.note(fmt::format("the input {} is an empty sequence: no item of it was given", name));
+      else
+        missing_.push_back(fmt::format("--input {}.0=f32[?,?]", name));
   }
 
   static Operand fixed(const ValueInfoProto& v, DType dtype, const InputLiteral& literal) {
@@ -135,7 +176,7 @@ class Inputs {
       if (!v.type.shape) return true;
       if (v.type.shape->size() != given.rank()) return false;
       for (std::size_t i = 0; i < given.rank(); ++i) {
-        const auto& value = (*v.type.shape)[i].value;
+        const auto value = fixed_size((*v.type.shape)[i]);
         if (value && given.shape[i].is_known() && given.shape[i].value() != *value) return false;
       }
       return true;
@@ -153,23 +194,30 @@ class Inputs {
     std::string dims;
     if (v.type.shape)
       for (const Dimension& d : *v.type.shape)
-        dims += (dims.empty() ? "" : ",") + (d.value           ? std::to_string(*d.value)
-                                             : d.param.empty() ? "?"
-                                                               : d.param);
+        dims += (dims.empty() ? "" : ",") + (fixed_size(d)      ? std::to_string(*d.value)
+                                             : is_name(d.param) ? d.param
+                                                                : "?");
     return fmt::format("{}[{}]", name(dtype), v.type.shape ? dims : "...");
   }
 
-  static Shape declared(const ValueInfoProto& v) {
+  Shape declared(const ValueInfoProto& v) {
     Shape shape;
-    for (const Dimension& d : *v.type.shape) {
-      if (d.value && *d.value < 0) throw error("the input '{}' has the size {}", v.name, *d.value);
-      if (d.value)
-        shape.emplace_back(*d.value);
+    for (const Dimension& d : *v.type.shape)
+      if (const auto size = fixed_size(d))
+        shape.emplace_back(*size);
       else
         shape.push_back(
-            Dim::symbol(symbol_name(d.param.empty() ? fmt::format("{}_{}", v.name, shape.size()) : d.param)));
-    }
+            Dim::symbol(symbol_of(is_name(d.param) ? d.param : fmt::format("{}_{}", v.name, shape.size()))));
     return shape;
+  }
+
+  /// Different names of the file stay different.
+  const std::string& symbol_of(const std::string& text) {
+    const auto known = symbols_.find(text);
+    if (known != symbols_.end()) return known->second;
+    std::string symbol = symbol_name(text);
+    while (!taken_.insert(symbol).second) symbol += '_';
+    return symbols_[text] = symbol;
   }
 
   const ModelProto& model_;
@@ -177,7 +225,10 @@ class Inputs {
   Values& values_;
   std::set<std::string> weights_;
   std::vector<bool> used_;
-  std::vector<std::string> missing_;
+  std::vector<std::string> missing_, empty_;
+  std::size_t tensors_ = 0, given_ = 0;
+  std::map<std::string, std::string> symbols_;  // by the name in the file
+  std::set<std::string> taken_;
 };
 
 }  // namespace

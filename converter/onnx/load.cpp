@@ -53,7 +53,12 @@ class ExternalFiles {
 
 constexpr std::int64_t oldest_opset = 1, newest_opset = 28;
 
-void check(const ModelProto& model) {
+/// The first file formats had one operator set and did not name it.
+constexpr std::int64_t last_format_without_opsets = 2;
+
+void check(ModelProto& model) {
+  if (model.opset_import.empty() && model.ir_version <= last_format_without_opsets)
+    model.opset_import[""] = 1;
   if (model.opset_import.empty()) throw error("the model does not say which operator set it uses");
   const auto it = model.opset_import.find("");
   if (it != model.opset_import.end() && (it->second < oldest_opset || it->second > newest_opset))

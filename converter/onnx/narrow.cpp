@@ -1,10 +1,12 @@
 #include "converter/onnx/narrow.h"
 
+#include <cmath>
 #include <limits>
 
 #include "base/error.h"
 #include "ir/narrow.h"
 #include "ir/ops/arithmetic.h"
+#include "ir/ops/bits.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/math.h"
@@ -42,6 +44,31 @@ Ref to_float(const Ref& x, const NarrowFormat& t, bool saturate) {
                               : where(equal(y, y.literal(0)), y.literal(0), y));
 }
 
+/// The power of two beside the magnitude, as the attribute round_mode says. What is none is NaN.
+Ref to_power(const Call& call, const Ref& x, bool saturate) {
+  constexpr double mantissa = 23, fraction = 0x7fffff, half = 0x400000, most = 254, none = 255;
+  const Ref magnitude = apply(BitAnd{}, {bitcast(DType::i32, cast(DType::f32, x)),
+                                         call.build.literal(std::int64_t{0x7fffffff}, DType::i32)});
+  const auto number = [&](double v) { return magnitude.literal(v); };
+  const Ref exponent = apply(ShiftRight{}, {magnitude, number(mantissa)});
+  const Ref rest = apply(BitAnd{}, {magnitude, number(fraction)});
+  const std::string mode = call.text("round_mode", "up");
+  Ref is_up;
+  if (mode == "up")
+    is_up = rest > number(0);
+  else if (mode == "nearest")  // halves go up, but not below the normal numbers
+    is_up = logical_or(rest > number(half), logical_and(equal(rest, number(half)), exponent > number(0)));
+  else if (mode != "down")
+    throw error("its round_mode is '{}', not up, down or nearest", mode);
+  Ref power = is_up ? exponent + cast(DType::i32, is_up) : exponent;
+  if (saturate) power = minimum(power, number(most));
+  power = where(exponent < number(none), power, number(none));
+  const Ref lowest = call.build.literal(std::ldexp(1.0, -127), DType::f32);
+  const Ref value = bitcast(DType::f32, apply(ShiftLeft{}, {power, number(mantissa)}));
+  const Ref finite = where(equal(power, number(0)), lowest, value);
+  return where(power < number(none), finite, finite.literal(std::numeric_limits<double>::quiet_NaN()));
+}
+
 /// The low bits of the whole part.
 Ref to_integer(const Ref& x, const NarrowFormat& t) {
   const Ref whole = cast(DType::i32, x);
@@ -54,8 +81,10 @@ Ref to_integer(const Ref& x, const NarrowFormat& t) {
 Operand narrowed(const Call& call, const Ref& x, std::int64_t type) {
   const NarrowFormat* format = narrow_format(type);
   if (!format) throw unsupported("a cast to {}", onnx_type_name(type));
-  Operand out(format->is_float() ? to_float(x, *format, call.integer("saturate", 1) != 0)
-                                 : to_integer(x, *format));
+  const bool saturate = call.integer("saturate", 1) != 0;
+  Operand out(format->is_power()   ? to_power(call, x, saturate)
+              : format->is_float() ? to_float(x, *format, saturate)
+                                   : to_integer(x, *format));
   out.narrow = type;
   return out;
 }

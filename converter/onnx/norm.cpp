@@ -44,11 +44,14 @@ Operands batch_norm(Call& call) {
   const bool trains =
       call.version < 7 ? call.integer("is_test", 0) == 0 : call.integer("training_mode", 0) != 0;
   if (trains && call.version >= 14) return batch_norm_training(call);
-  if (trains || (call.version < 14 && call.wants(1)) || call.integer("spatial", 1) == 0)
-    throw unsupported("batch normalisation in training mode, or without spatial axes");
+  if (trains || (call.version < 14 && call.wants(1)))
+    throw unsupported("batch normalisation in training mode").hint("export the model in eval mode");
   const Ref x = call.tensor(0);
   const auto with = [&](std::size_t i) { return cast(x.dtype(), call.tensor(i)); };
-  return {apply(BatchNorm{.eps = call.number("epsilon", 1e-5)}, {x, with(3), with(4), with(1), with(2)})};
+  const double eps = call.number("epsilon", 1e-5);
+  if (call.integer("spatial", 1) == 0)  // numbers for every element of a sample
+    return {(x - with(3)) / sqrt(with(4) + eps) * with(1) + with(2)};
+  return {apply(BatchNorm{.eps = eps}, {x, with(3), with(4), with(1), with(2)})};
 }
 
 Operands instance_norm(Call& call) {

@@ -21,10 +21,12 @@ struct Sizes {
   std::vector<Dim> elements;  // row-major
 };
 using Sequence = std::shared_ptr<const std::vector<Operand>>;
+struct Dictionary;
+using DictionaryPtr = std::shared_ptr<const Dictionary>;
 
 struct Operand {
   /// A Tensor is a rank-0 constant: it becomes a literal where it is used.
-  std::variant<Absent, Poisoned, Tensor, Sizes, Value*, Sequence> value;
+  std::variant<Absent, Poisoned, Tensor, Sizes, Value*, Sequence, DictionaryPtr> value;
 
   /// The number in TensorProto.DataType of a type that is held in a wider dtype, where it is known; else 0.
   std::int64_t narrow = 0;
@@ -48,5 +50,14 @@ struct Operand {
   Type type() const;  // of a tensor
 };
 using Operands = std::vector<Operand>;
+
+/// Keys [n] (strings or i64) and the value beside each [n]; values [rows, n] are a list of dictionaries.
+struct Dictionary {
+  Operand keys, values;
+};
+
+/// True when something in it, or in one of them, is.
+bool is_poisoned(const Operand&);
+bool is_poisoned(const Operands&);
 
 }  // namespace tenon::converter::onnx

@@ -9,6 +9,7 @@
 #include "converter/onnx/table.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
+#include "ir/ops/bits.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/math.h"
@@ -102,7 +103,7 @@ Ref converted(DType to, const Ref& x) {
 }
 
 Operands cast_to(Call& call) {
-  const std::int64_t to = call.integer("to");
+  const std::int64_t to = call.element_type("to");
   if (is_narrow(to)) return {narrowed(call, call.tensor(0), to)};
   return {converted(call.dtype("to"), call.tensor(0))};
 }
@@ -112,17 +113,20 @@ Operands cast_like(Call& call) {
   return {converted(like.type().dtype, call.tensor(0))};
 }
 
-/// The same bits as another type: of whole numbers of one size their own conversion.
+/// ONNX's is NaN of NaN, PyTorch's zero.
+Operands sign_of(Call& call) {
+  const Ref x = call.tensor(0), sign = tenon::sign(x);
+  return {is_float(x.dtype()) ? where(apply(IsNan{}, {x}), x, sign) : sign};
+}
+
 Operands bit_cast(Call& call) {
   const Ref x = call.tensor(0);
   const DType to = call.dtype("to");
+  if (is_narrow(call.element_type("to")) || call.operand(0).narrow != 0)
+    throw unsupported("the bits of a type of less than 16 bits");
+  // Of whole numbers they are the number itself, which fuses with its neighbours.
   const bool are_whole = is_integral(x.dtype()) && is_integral(to);
-  if (is_narrow(call.integer("to")) ||
-      (x.dtype() != to && !are_whole && !(is_bool(x.dtype()) && is_integral(to))))
-    throw unsupported("the bits of {} as {}", name(x.dtype()), name(to));
-  if (size_of(x.dtype()) != size_of(to))
-    throw error("{} and {} have different sizes", name(x.dtype()), name(to));
-  return {cast(to, x)};
+  return {are_whole && size_of(x.dtype()) == size_of(to) ? cast(to, x) : bitcast(to, x)};
 }
 
 Operands bit_shift(Call& call) {
@@ -258,6 +262,7 @@ std::span<const Entry> pointwise_entries() {
       Entry{"Pow", power},
       Entry{"Selu", selu},
       Entry{"Shrink", shrink},
+      Entry{"Sign", sign_of},
       Entry{"Sum", sum_of},
       Entry{"SwiGLU", swiglu},
       Entry{"Swish", swish},

@@ -46,9 +46,9 @@ struct TypeProto {
     sparse_tensor,
     opaque
   } kind = Kind::none;
-  std::int64_t elem_type = 0;                   // of a tensor
+  std::int64_t elem_type = 0;                   // of a tensor; of a map: of its keys
   std::optional<std::vector<Dimension>> shape;  // of a tensor; nullopt: any rank
-  std::shared_ptr<const TypeProto> inner;       // of a sequence, an optional
+  std::shared_ptr<const TypeProto> inner;       // of a sequence, an optional, a map
 };
 
 struct ValueInfoProto {

@@ -1,14 +1,18 @@
-// Recurrent layers: PyTorch's, with their gates in another order.
+// Recurrent layers: PyTorch's, with their gates in another order and more activations.
 #include <algorithm>
 #include <array>
 
 #include "base/error.h"
+#include "converter/aten/recurrent.h"
+#include "converter/onnx/as_written.h"
 #include "converter/onnx/table.h"
+#include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/control.h"
 #include "ir/ops/create.h"
 #include "ir/ops/logic.h"
+#include "ir/ops/math.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
 
@@ -39,22 +43,68 @@ struct Layer {
   Ref begins;  // bool[1, batch, 1]: a sequence has a step; with `active` only
   std::int64_t hidden = 0, directions = 1;
   bool reversed = false, batch_first = false;
-  std::vector<Ref> states;  // [directions, batch, hidden]
-  struct Weights {
-    Ref input, hidden, input_bias, hidden_bias;
-  };
-  std::vector<Weights> weights;  // of each direction
+  std::vector<Ref> states;                // [directions, batch, hidden]
+  std::vector<RecurrentWeights> weights;  // of each direction
 };
 
-void check_plain(const Call& call, std::span<const std::string_view> activations) {
-  if (call.has("clip")) throw unsupported("its attribute clip is not supported");
-  if (call.integer("input_forget", 0) != 0) throw unsupported("its attribute input_forget is not supported");
-  if (call.has(7)) throw unsupported("peepholes are not supported");
-  if (const auto* given = call.find("activations"))
-    for (std::size_t i = 0; i < given->strings.size(); ++i)
-      if (given->strings[i] != activations[i % activations.size()])
-        throw unsupported("the activation {} is not supported here", given->strings[i]);
-}
+/// A layer's attributes activations, activation_alpha and activation_beta: a style for each direction.
+/// Numbers are taken in the order of the functions that have them.
+class Styles {
+ public:
+  /// `count` activations a direction.
+  Styles(const Call& call, std::size_t count) : count_(count) {
+    if (const auto* given = call.find("activations")) names_ = given->strings;
+    alphas_ = call.numbers("activation_alpha");
+    betas_ = call.numbers("activation_beta");
+    if (call.has("clip")) clip_ = call.number("clip", 0);
+    forgets_what_it_takes_ = call.integer("input_forget", 0) != 0;
+  }
+
+  /// Of the next direction: gate, candidate, output; a layer without gates has the candidate alone.
+  CellStyle next() {
+    CellStyle style{.clip = clip_, .forgets_what_it_takes = forgets_what_it_takes_};
+    if (names_.empty()) return style;
+    if (names_.size() % count_ != 0)
+      throw error("it names {} activations; a direction has {}", names_.size(), count_);
+    if (count_ > 1) style.gate = activation();
+    style.candidate = activation();
+    if (count_ > 2) style.output = activation();
+    return style;
+  }
+
+ private:
+  static double take(const std::vector<float>& numbers, std::size_t& at, double otherwise) {
+    return at < numbers.size() ? as_written(numbers[at++]) : otherwise;
+  }
+  double alpha(double otherwise) { return take(alphas_, alpha_, otherwise); }
+  double beta(double otherwise) { return take(betas_, beta_, otherwise); }
+
+  CellStyle::Activation activation() {
+    const std::string& name = names_[taken_++ % names_.size()];
+    const auto of = [](Op op) { return [op](const Ref& x) { return tenon::apply(op, {x}); }; };
+    if (name == "Tanh") return of(Tanh{});
+    if (name == "Sigmoid") return of(Sigmoid{});
+    if (name == "Relu") return of(Relu{});
+    if (name == "Softsign") return of(Softsign{});
+    if (name == "Softplus") return of(Softplus{});
+    if (name == "LeakyRelu") return of(LeakyRelu{.slope = alpha(0.01)});
+    if (name == "ThresholdedRelu") return of(Threshold{.threshold = alpha(1)});
+    if (name == "Elu") return of(Elu{.alpha = alpha(1)});
+    if (name != "Affine" && name != "ScaledTanh" && name != "HardSigmoid")
+      throw unsupported("the activation {} is not supported here", name);
+    const bool is_hard = name == "HardSigmoid";
+    const double a = alpha(is_hard ? 0.2 : 1), b = beta(is_hard ? 0.5 : name == "Affine" ? 0 : 1);
+    if (name == "ScaledTanh") return [a, b](const Ref& x) { return tanh(x * b) * a; };
+    if (name == "Affine") return [a, b](const Ref& x) { return x * a + b; };
+    return [a, b](const Ref& x) { return tenon::apply(Clamp{.min = 0, .max = 1}, {x * a + b}); };
+  }
+
+  std::size_t count_, taken_ = 0, alpha_ = 0, beta_ = 0;
+  std::vector<std::string> names_;
+  std::vector<float> alphas_, betas_;
+  double clip_ = std::numeric_limits<double>::infinity();
+  bool forgets_what_it_takes_ = false;
+};
 
 /// Where sequences of several lengths have not ended: bool[steps, batch, 1]; empty when all are as long as x.
 Ref active_steps(const Call& call, const Ref& x) {
@@ -71,11 +121,9 @@ Ref active_steps(const Call& call, const Ref& x) {
          reshape(lengths, {Dim(1), batch, Dim(1)});
 }
 
-Layer layer_of(const Call& call, std::span<const std::int64_t> gates, std::size_t num_states,
-               std::span<const std::string_view> activations) {
+Layer layer_of(const Call& call, std::span<const std::int64_t> gates, std::size_t num_states) {
   Layer layer{.x = call.tensor(0)};
   check_rank("X", layer.x.type(), 3);
-  check_plain(call, activations);
   const std::string direction = call.text("direction", "forward");
   layer.directions = direction == "bidirectional" ? 2 : 1;
   layer.reversed = direction == "reverse";
@@ -97,9 +145,14 @@ Layer layer_of(const Call& call, std::span<const std::int64_t> gates, std::size_
     throw error("weights {} and {} for {} gates of {}", w.type().str(), r.type().str(), gates.size(),
                 layer.hidden);
   for (std::int64_t d = 0; d < layer.directions; ++d) {
-    Layer::Weights& one = layer.weights.emplace_back();
+    RecurrentWeights& one = layer.weights.emplace_back();
     one.input = reordered(row(w, d), gates, layer.hidden);
     one.hidden = reordered(row(r, d), gates, layer.hidden);
+    if (const Ref p = call.optional_tensor(7)) {
+      if (p.rank() != 2 || known_equal(p.shape()[1], Dim(3 * layer.hidden)) == false)
+        throw error("peepholes {} for 3 gates of {}", p.type().str(), layer.hidden);
+      one.peephole = row(p, d);
+    }
     if (!b) continue;
     one.input_bias = reordered(slice(row(b, d), 0, Dim(0), Dim(width)), gates, layer.hidden);
     one.hidden_bias = reordered(slice(row(b, d), 0, Dim(width), Dim(2 * width)), gates, layer.hidden);
@@ -130,49 +183,28 @@ Operands results(const Layer& layer, Ref all, std::vector<Ref> last) {
   return out;
 }
 
-Operands by_aten(const Call& call, const Layer& layer, std::string_view name,
-                 std::vector<Argument> more = {}) {
-  std::vector<Datum> params, states;
-  for (const auto& w : layer.weights)
-    for (const Ref& r : {w.input, w.hidden, w.input_bias, w.hidden_bias})
-      if (r) params.push_back(call.datum(r));
-  for (const Ref& s : layer.states) states.push_back(call.datum(s));
-  const bool has_biases = static_cast<bool>(layer.weights[0].input_bias);
-  const Datum hx = states.size() > 1 ? list_of(states) : states[0];
-  const auto from_start = [&](const Ref& r) { return call.datum(layer.reversed ? flip(r, {0}) : r); };
-  std::vector<Argument> arguments = {{"input", from_start(layer.x)},
-                                     {"hx", hx},
-                                     {"params", list_of(std::move(params))},
-                                     {"has_biases", has_biases},
-                                     {"num_layers", 1},
-                                     {"dropout", 0.0},
-                                     {"train", false},
-                                     {"bidirectional", layer.directions == 2},
-                                     {"batch_first", false}};
-  if (layer.active) arguments.push_back({"active", from_start(layer.active)});
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  std::vector<Ref> out = call.aten_all(name, layer.active ? "masked" : "input", std::move(arguments));
+/// `cell_of` makes a direction's cell; it has `activations` of its own.
+Operands run(const Call& call, const Layer& layer, std::size_t activations,
+             const std::function<Cell(CellStyle)>& cell_of) {
+  Styles styles(call, activations);
+  RecurrentLayers layers{.parts = {}, .bidirectional = layer.directions == 2};
+  for (const RecurrentWeights& w : layer.weights) layers.parts.push_back({cell_of(styles.next()), w});
+  const auto from_start = [&](const Ref& r) { return r && layer.reversed ? flip(r, {0}) : r; };
+  std::vector<Ref> out =
+      run_layers(call.build, layers, from_start(layer.x), layer.states, from_start(layer.active));
   const Ref all = out.at(0);
   out.erase(out.begin());
   return results(layer, all, std::move(out));
 }
 
-Operands lstm(Call& call) {
-  constexpr std::array<std::string_view, 3> activations = {"Sigmoid", "Tanh", "Tanh"};
-  return by_aten(call, layer_of(call, lstm_gates, 2, activations), "lstm");
-}
+Operands lstm(Call& call) { return run(call, layer_of(call, lstm_gates, 2), 3, lstm_cell); }
 
-Operands rnn(Call& call) {
-  const auto* given = call.find("activations");
-  const bool is_relu = given && !given->strings.empty() && given->strings[0] == "Relu";
-  const std::array<std::string_view, 1> activations = {is_relu ? "Relu" : "Tanh"};
-  return by_aten(call, layer_of(call, rnn_gates, 1, activations), is_relu ? "rnn_relu" : "rnn_tanh");
-}
+Operands rnn(Call& call) { return run(call, layer_of(call, rnn_gates, 1), 1, plain_cell); }
 
 Operands gru(Call& call) {
-  constexpr std::array<std::string_view, 2> activations = {"Sigmoid", "Tanh"};
-  const Layer layer = layer_of(call, gru_gates, 1, activations);
-  return by_aten(call, layer, "gru", {{"reset_first", call.integer("linear_before_reset", 0) == 0}});
+  const bool reset_first = call.integer("linear_before_reset", 0) == 0;
+  return run(call, layer_of(call, gru_gates, 1), 2,
+             [&](CellStyle style) { return gru_cell(std::move(style), reset_first); });
 }
 
 }  // namespace

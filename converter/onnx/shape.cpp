@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "converter/aten/fold.h"
 #include "converter/aten/shapes.h"
 #include "converter/onnx/table.h"
 #include "ir/axis.h"
@@ -308,21 +309,18 @@ Operands reverse_sequence(Call& call) {
 }
 
 Operands col_to_im(Call& call) {
-  const Ref x = call.tensor(0);
   const std::vector<Dim> size = call.sizes(1);
-  const Axes kernel = call.integers(2);
-  if (size.size() != 2 || kernel.size() != 2)
-    throw unsupported("columns of an image with {} spatial axes, not 2", size.size());
-  const Axes pads = call.integers("pads", {0, 0, 0, 0});
-  if (pads.size() != 4 || pads[0] != pads[2] || pads[1] != pads[3])
-    throw unsupported("padding that is not the same on both sides");
-  const std::array<std::int64_t, 2> pad = {pads[0], pads[1]};
-  return {call.aten("col2im", {{"self", call.datum(x)},
-                               {"output_size", list_of_dims(size)},
-                               {"kernel_size", list_of_ints(kernel)},
-                               {"dilation", list_of_ints(call.integers("dilations", {1, 1}))},
-                               {"padding", list_of_ints(pad)},
-                               {"stride", list_of_ints(call.integers("strides", {1, 1}))}})};
+  const std::size_t axes = size.size();
+  const Axes pads = call.integers("pads", Axes(axes * 2, 0));
+  if (pads.size() != axes * 2) throw error("{} pads for {} spatial axes", pads.size(), axes);
+  const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(axes);
+  return {columns_folded(call.build, call.tensor(0),
+                         {.size = size,
+                          .kernel = call.integers(2),
+                          .dilation = call.integers("dilations", Axes(axes, 1)),
+                          .stride = call.integers("strides", Axes(axes, 1)),
+                          .before = {pads.begin(), middle},
+                          .after = {middle, pads.end()}})};
 }
 
 /// In inference: the input, and a mask of all.
@@ -345,6 +343,7 @@ std::span<const Entry> shape_entries() {
       Entry{"Col2Im", col_to_im},
       Entry{"DepthToSpace", depth_to_space},
       Entry{"Dropout", dropout},
+      Entry{"DynamicSlice", slice_axes},
       Entry{"Expand", expand_to},
       Entry{"Flatten", flatten},
       Entry{"Pad", pad_axes},

@@ -146,7 +146,7 @@ std::optional<Sizes> chosen(const Call&, const Known& in) {
 std::optional<Sizes> itself(const Call&, const Known& in) { return in.at(0); }
 
 std::optional<Sizes> cast_sizes(const Call& call, const Known& in) {
-  if (is_narrow(call.integer("to"))) return std::nullopt;
+  if (is_narrow(call.element_type("to"))) return std::nullopt;
   const DType to = call.dtype("to");
   if (!has_dtype(to) || (is_bool(to) && !is_bool(in[0].dtype))) return std::nullopt;
   Sizes out = in[0];

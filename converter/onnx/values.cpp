@@ -42,11 +42,22 @@ bool are_known(const Sizes& sizes) {
 
 }  // namespace
 
+bool is_poisoned(const Operand& o) {
+  const auto* items = o.get<Sequence>();
+  const auto* dictionary = o.get<DictionaryPtr>();
+  return o.is<Poisoned>() || (items && is_poisoned(**items)) ||
+         (dictionary && (is_poisoned((*dictionary)->keys) || is_poisoned((*dictionary)->values)));
+}
+
+bool is_poisoned(const Operands& all) {
+  return std::any_of(all.begin(), all.end(), [](const Operand& o) { return is_poisoned(o); });
+}
+
 Type Operand::type() const {
   if (const auto* t = get<Tensor>()) return {t->dtype(), to_shape(t->shape())};
   if (const auto* s = get<Sizes>()) return {s->dtype, to_shape(s->shape)};
   if (const auto* v = get<Value*>()) return (*v)->type();
-  throw unsupported("a sequence or an optional where a tensor is needed");
+  throw unsupported("a sequence, an optional or a dictionary where a tensor is needed");
 }
 
 Operand Values::constant(Tensor t, std::string_view name) {
@@ -64,7 +75,7 @@ Ref Values::read(const Operand& operand) {
   if (const auto* v = operand.get<Value*>()) return build.ref(*v);
   if (const auto* t = operand.get<Tensor>()) return build.ref(build.region().literal(*t));
   const auto* sizes = operand.get<Sizes>();
-  if (!sizes) throw unsupported("a sequence or an optional where a tensor is needed");
+  if (!sizes) throw unsupported("a sequence, an optional or a dictionary where a tensor is needed");
   if (are_known(*sizes)) return read(constant(tensor_of(*sizes), "sizes"));
   const auto element = [&](const Dim& d) { return cast(sizes->dtype, build.size(d)); };
   if (sizes->shape.empty()) return element(sizes->elements[0]);
@@ -123,7 +134,7 @@ void Values::add_checks() {
     const std::string text = fmt::format(
         "the input {} decides sizes: it was fixed when the model was converted", parameter->name());
     tenon::apply_all(Check{.message = text}, std::array{all(equal(input, wanted), axes)});
-    notes_.push_back({ConvertNote::Kind::input, text});
+    note(text);
   }
 }
 

@@ -33,6 +33,8 @@ class Values {
 
   /// The value that an input has where the model is used.
   void set_example(const Value* parameter, Tensor example) { examples_[parameter] = std::move(example); }
+  /// What was assumed of an input.
+  void note(std::string text) { notes_.push_back({ConvertNote::Kind::input, std::move(text)}); }
   /// Of inputs that were fixed: checks that say so, at the start of the graph.
   void add_checks();
 

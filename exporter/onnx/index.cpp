@@ -84,21 +84,64 @@ bool write_index_put(Writer& w, const Node& n) {
   return true;
 }
 
+/// ScatterElements along one axis.
+class Scattering {
+ public:
+  Scattering(Writer& w, const Node& n)
+      : w_(w),
+        axis_(n.as<Scatter>()->axis),
+        shape_(n.input(1)->shape()),
+        x_(n.input(0)->shape()),
+        places_(places(w, n.input(1))) {}
+
+  Operand add(const Operand& to, const Operand& source, Reduce reduce) const {
+    constexpr std::array words = {"none", "add", "mul", "max", "min"};
+    return w_.add("ScatterElements", {to, places_, source},
+                  {axis_of(axis_), {"reduction", std::string(words[static_cast<std::size_t>(reduce)])}});
+  }
+  /// One number for each place.
+  Operand each(double number, DType dtype) const {
+    return w_.add("Expand", {w_.number(number, dtype), w_.sizes(shape_)});
+  }
+  /// How many numbers fall on each element of x; 1 where none does.
+  Operand counts(bool include_self, DType dtype) const {
+    Operand ones = w_.add("Expand", {w_.number(1, dtype), w_.sizes(x_)});
+    if (!include_self) ones = add(ones, each(0, dtype), Reduce::none);
+    return add(ones, each(1, dtype), Reduce::sum);
+  }
+
+ private:
+  Writer& w_;
+  std::int64_t axis_;
+  const Shape &shape_, &x_;
+  Operand places_;
+};
+
+/// ONNX reduces together with what is there: what is left out is first replaced by a number that changes
+/// nothing. It does not average: sums are divided by their counts.
 bool write_scatter(Writer& w, const Node& n) {
   const auto& op = *n.as<Scatter>();
-  constexpr std::array words = {"none", "add", "mul", "max", "min"};
-  if (op.reduce == Reduce::mean) throw unsupported("ONNX does not average what falls on one place");
-  if (op.reduce != Reduce::none && !op.include_self)
-    throw unsupported("ONNX reduces together with what is there (include_self)");
+  const DType dtype = n.output()->dtype();
+  const bool averages = op.reduce == Reduce::mean;
+  if (averages && !is_float(dtype)) throw unsupported("the average of whole numbers");
   Operand source = w.value(n.input(2));
   const Shape &covered = n.input(1)->shape(), &shape = n.input(2)->shape();
   for (std::size_t i = 0; i < shape.size(); ++i)
     if (shape[i] != covered[i])
       source = w.add(
           "Slice", {source, w.integers({0}), w.size(covered[i]), w.integers({static_cast<std::int64_t>(i)})});
-  w.set(n.output(),
-        w.add("ScatterElements", {w.value(n.input(0)), places(w, n.input(1)), source},
-              {axis_of(op.axis), {"reduction", std::string(words[static_cast<std::size_t>(op.reduce)])}}));
+  const DType sums = averages && dtype != DType::f64 ? DType::f32 : dtype;
+  const Scattering scatter(w, n);
+  Operand x = w.cast(w.value(n.input(0)), sums);
+  source = w.cast(source, sums);
+  if (op.reduce != Reduce::none && !op.include_self) {
+    const bool is_extreme = op.reduce == Reduce::amax || op.reduce == Reduce::amin;  // of itself is itself
+    x = scatter.add(x, is_extreme ? source : scatter.each(op.reduce == Reduce::prod ? 1 : 0, sums),
+                    Reduce::none);
+  }
+  Operand y = scatter.add(x, source, averages ? Reduce::sum : op.reduce);
+  if (averages) y = w.cast(w.add("Div", {y, scatter.counts(op.include_self, sums)}), dtype);
+  w.set(n.output(), y);
   return true;
 }
 

@@ -85,6 +85,15 @@ std::vector<Ref> without_nan(const Node&, Refs in) {
   return {where(is_nan(in[0]), in[1], where(is_nan(in[1]), in[0], both))};
 }
 
+/// ONNX's is NaN of NaN, PyTorch's zero.
+bool write_sign(Writer& w, const Node& n) {
+  const Operand x = w.value(n.input()), sign = w.add("Sign", {x});
+  w.set(n.output(), is_float(x.dtype) ? w.add("Where", {w.add("IsNaN", {x}, {}, DType::boolean),
+                                                        w.number(0, x.dtype), sign})
+                                      : sign);
+  return true;
+}
+
 bool write_clamp(Writer& w, const Node& n) {
   const auto& op = *n.as<Clamp>();
   const Operand x = w.value(n.input());
@@ -250,6 +259,7 @@ std::span<const Entry> pointwise_entries() {
       Entry{"rsqrt", nullptr, rsqrt_of},
       Entry{"shift_left", write_shift_left},
       Entry{"shift_right", write_shift_right, shift_right_of},
+      Entry{"sign", write_sign},
       Entry{"signbit", nullptr, signbit_of},
       Entry{"trunc", nullptr, trunc_of},
       Entry{"trunc_div", write_trunc_div, trunc_div},

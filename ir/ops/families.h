@@ -11,6 +11,8 @@ std::vector<const OpInfo*> arithmetic_ops();
 std::vector<const OpInfo*> math_ops();
 std::vector<const OpInfo*> logic_ops();
 std::vector<const OpInfo*> cast_ops();
+std::vector<const OpInfo*> bits_ops();
+std::vector<const OpInfo*> image_ops();
 std::vector<const OpInfo*> activation_ops();
 std::vector<const OpInfo*> create_ops();
 std::vector<const OpInfo*> random_ops();
@@ -34,9 +36,9 @@ std::vector<const OpInfo*> control_ops();
 std::vector<const OpInfo*> custom_ops();
 
 inline constexpr std::array families = {
-    arithmetic_ops, math_ops,    logic_ops,     cast_ops,        activation_ops, create_ops, random_ops,
-    shape_ops,      index_ops,   reduce_ops,    sort_ops,        linear_ops,     conv_ops,   pool_ops,
-    norm_ops,       softmax_ops, attention_ops, interpolate_ops, special_ops,    linalg_ops, complex_ops,
-    data_size_ops,  text_ops,    control_ops,   custom_ops};
+    arithmetic_ops, math_ops,      logic_ops,   cast_ops,      bits_ops,        activation_ops, create_ops,
+    random_ops,     shape_ops,     index_ops,   reduce_ops,    sort_ops,        linear_ops,     conv_ops,
+    pool_ops,       norm_ops,      softmax_ops, attention_ops, interpolate_ops, special_ops,    linalg_ops,
+    complex_ops,    data_size_ops, text_ops,    image_ops,     control_ops,     custom_ops};
 
 }  // namespace tenon

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ir/string_tensor.h"
 
 namespace tenon {
@@ -54,6 +56,34 @@ TEST(TensorProto, ReadsTypedData) {
   EXPECT_EQ(tensor(head(u64, {1}) + block(11, varint(9))).get_int(Index{0}), 9);
   EXPECT_EQ(tensor(head(f16, {1}) + block(5, varint(0x3c00))).get_double(Index{0}), 1);
   EXPECT_EQ(tensor(head(boolean, {2}) + block(5, varint(2) + varint(0))).get_int(Index{0}), 1);
+}
+
+TEST(TensorProto, ReadsPowersOfTwo) {
+  constexpr int f8e8m0 = 24;
+  const Tensor t = tensor(head(f8e8m0, {4}) + block(9, raw<std::uint8_t>({127, 0, 254, 255})));
+  EXPECT_EQ(t.type_string(), "f32[4]");
+  EXPECT_EQ(t.get_double(Index{0}), 1);
+  EXPECT_EQ(t.get_double(Index{1}), 0x1p-127);
+  EXPECT_EQ(t.get_double(Index{2}), 0x1p127);
+  EXPECT_TRUE(std::isnan(t.get_double(Index{3})));
+}
+
+// 1, -2, 0.5 and 7.5 of FLOAT6E2M3 are the codes 8, 48, 4 and 31: four in three bytes, or one by one.
+TEST(TensorProto, ReadsFloatsOfSixBits) {
+  constexpr int f6e2m3 = 27;
+  const std::string packed = raw<std::uint8_t>({8 | (48 & 3) << 6, 48 >> 2 | (4 & 15) << 4, 4 >> 4 | 31 << 2});
+  const std::string single = varint(8) + varint(48) + varint(4) + varint(31);
+  for (const std::string& data : {block(9, packed), block(5, single)}) {
+    const Tensor t = tensor(head(f6e2m3, {4}) + data);
+    EXPECT_EQ(t.type_string(), "f16[4]");
+    EXPECT_EQ(t.get_double(Index{0}), 1);
+    EXPECT_EQ(t.get_double(Index{1}), -2);
+    EXPECT_EQ(t.get_double(Index{2}), 0.5);
+    EXPECT_EQ(t.get_double(Index{3}), 7.5);
+  }
+  EXPECT_EQ(tensor(head(f6e2m3, {1}) + block(9, raw<std::uint8_t>({31}))).get_double(Index{0}), 7.5);
+  EXPECT_EQ(message_of(head(f6e2m3, {4}) + block(9, raw<std::uint8_t>({1}))),
+            "the tensor 'x' has shape [4] and 1 bytes of FLOAT6E2M3");
 }
 
 TEST(TensorProto, ReadsScalarsAndEmptyTensors) {

@@ -304,3 +304,34 @@ def test_what_onnx_cannot_hold_is_one_list(run, tmp_path):
     for line in ("lgamma: operator set 21 has nothing", "cumprod: operator set 21 has nothing", "fft: ONNX's operators do not take"):
         assert f"  {line}" in said
     assert not (tmp_path / "net.onnx").exists()
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("reduce", ["sum", "prod", "mean", "amax", "amin"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64])
+def test_scattered_reductions(run, tmp_path, reduce, include_self, dtype):
+    class Scattered(torch.nn.Module):
+        def forward(self, x, index, src):
+            return x.scatter_reduce(1, index, src, reduce, include_self=include_self)
+
+    torch.manual_seed(0)
+    x, src = (torch.randint(-5, 6, (3, 6)).to(dtype) for _ in range(2))
+    index = torch.randint(0, 4, (3, 5))
+    torch.jit.trace(Scattered(), (x, index, src)).save(tmp_path / "model.pt")
+    if reduce == "mean" and dtype == torch.int64:
+        assert "the average of whole numbers" in run("convert", "model.pt", "-o", "model.onnx", "--no-verify", code=UNSUPPORTED)
+        return
+    session = session_of(converted(run, tmp_path, tmp_path / "model.pt"))
+    given = {i.name: v.numpy() for i, v in zip(session.get_inputs(), (x, index, src))}
+    np.testing.assert_allclose(session.run(None, given)[0], Scattered()(x, index, src).numpy(), rtol=1e-6)
+
+
+def test_the_sign_of_nan_is_zero(run, tmp_path):
+    class Sign(torch.nn.Module):
+        def forward(self, x):
+            return torch.sign(x)
+
+    x = torch.tensor([float("nan"), -2.0, 0.0, 3.0])
+    torch.jit.trace(Sign(), x).save(tmp_path / "model.pt")
+    session = session_of(converted(run, tmp_path, tmp_path / "model.pt"))
+    np.testing.assert_array_equal(session.run(None, {session.get_inputs()[0].name: x.numpy()})[0], Sign()(x).numpy())

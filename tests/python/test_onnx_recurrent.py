@@ -89,3 +89,52 @@ def test_lengths_beyond_the_steps_are_an_error(run, tmp_path):
     np.save(tmp_path / "lengths.npy", np.array([5, 9, 1], np.int32))
     said = run("run", "model.onnx", "--input", "X=X.npy", "--input", "lengths=lengths.npy", code=BAD_INPUT)
     assert "a length in sequence_lens is larger than the number of steps" in said
+
+
+ACTIVATIONS = [("Relu", {}), ("LeakyRelu", {"alpha": 0.1}), ("ThresholdedRelu", {"alpha": 0.2}), ("ScaledTanh", {"alpha": 0.7, "beta": 1.3}),
+               ("HardSigmoid", {"alpha": 0.3, "beta": 0.4}), ("Elu", {"alpha": 0.8}), ("Softsign", {}), ("Softplus", {}),
+               ("Affine", {"alpha": 0.5, "beta": 0.1}), ("Sigmoid", {}), ("Tanh", {})]
+
+
+def styled(operator, count, rotate, direction):
+    """Attributes that name `count` activations a direction, other ones with each `rotate`."""
+    sides = 2 if direction == "bidirectional" else 1
+    chosen = [ACTIVATIONS[(rotate + i) % len(ACTIVATIONS)] for i in range(count * sides)]
+    return {"activations": [name for name, _ in chosen],
+            "activation_alpha": [p["alpha"] for _, p in chosen if "alpha" in p],
+            "activation_beta": [p["beta"] for _, p in chosen if "beta" in p]}
+
+
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+@pytest.mark.parametrize("rotate", range(0, len(ACTIVATIONS), 2))
+@pytest.mark.parametrize(("operator", "count"), [("LSTM", 3), ("GRU", 2), ("RNN", 1)])
+def test_other_activations(run, tmp_path, operator, count, rotate, direction):
+    more = {name: values for name, values in styled(operator, count, rotate, direction).items() if values}
+    model = layer(operator, more, direction, steps=STEPS, ends=False)
+    onnx.save(model, tmp_path / "model.onnx")
+    run("convert", "model.onnx", "-o", "m.tenon", "--no-verify", code=DONE)
+    compare(run, tmp_path, model, {"X": samples(STEPS)})
+
+
+@pytest.mark.parametrize(("operator", "more"), [*LAYERS, ("LSTM", {"input_forget": 1})])
+def test_clip(run, tmp_path, operator, more):
+    model = layer(operator, {**more, "clip": 0.3}, "bidirectional", steps=STEPS, ends=False)
+    onnx.save(model, tmp_path / "model.onnx")
+    run("convert", "model.onnx", "-o", "m.tenon", "--no-verify", code=DONE)
+    compare(run, tmp_path, model, {"X": samples(STEPS)})
+
+
+@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize("steps", [STEPS, "S"])
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+def test_peepholes(run, tmp_path, direction, steps, ends):
+    model = layer("LSTM", {}, direction, steps=steps, ends=ends, begins=True)
+    sides = 2 if direction == "bidirectional" else 1
+    peepholes = np.random.default_rng(5).normal(size=(sides, 3 * HIDDEN)).astype(np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(peepholes, "P"))
+    model.graph.node[0].input.append("P")
+    onnx.save(model, tmp_path / "model.onnx")
+    run("convert", "model.onnx", "-o", "m.tenon", "--no-verify", code=DONE)
+    states = {n: np.random.default_rng(2).normal(size=(sides, BATCH, HIDDEN)).astype(np.float32) for n in ("h0", "c0")}
+    lengths = {"lengths": np.array([5, 2, 4], np.int32)} if ends else {}
+    compare(run, tmp_path, model, {"X": samples(STEPS), **lengths, **states})

@@ -180,7 +180,6 @@ REFUSED = {
     "bools as strings": ("(bool[7] x) => (string[7] y) { y = Cast<to = 8>(x) }", UNSUPPORTED, "must be integers or floats, not bool"),
     "strings as bools": ("(string[7] x) => (bool[7] y) { y = Cast<to = 9>(x) }", UNSUPPORTED, "must be integers or floats, not bool"),
     "no pattern": ("(string[7] x) => (bool[7] y) { y = RegexFullMatch<pattern = \"(\">(x) }", BAD_INPUT, "is no regular expression of RE2"),
-    "dictionaries": ("(float[7,2] x) => (float[7,2] y) { y = ai.onnx.ml.ZipMap<classlabels_int64s = [0, 1]>(x) }", UNSUPPORTED, "'zipmap': False"),
     "Turkish": ("(string[7] x) => (string[7] y) { y = StringNormalizer<locale = \"tr_TR\", case_change_action = \"UPPER\">(x) }", UNSUPPORTED, "locale 'tr_TR'"),
     "a tokenizer": ("(string[7] x) => (string[7,K] y) { y = com.microsoft.Tokenizer<mark = 0>(x) }", UNSUPPORTED, "com.microsoft.Tokenizer"),
 }  # fmt: skip

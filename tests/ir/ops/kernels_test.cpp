@@ -26,6 +26,17 @@ TEST(Kernels, MoveElements) {
   });
 }
 
+TEST(Kernels, ReadBitsAsAnotherType) {
+  expect_all({
+      {"bitcast(%0, to=i32)", {"f32[3] 1 -2 0"}, {"i32[3] 1065353216 -1073741824 0"}},
+      {"bitcast(%0, to=f32)", {"i32[2] 1065353216 2139095040"}, {"f32[2] 1 inf"}},
+      {"bitcast(%0, to=i64)", {"f64[1] 1"}, {"i64[1] 4607182418800017408"}},
+      {"bitcast(%0, to=i16)", {"bf16[2] 1 -1"}, {"i16[2] 16256 -16512"}},
+      {"bitcast(%0, to=u8)", {"bool[2] 1 0"}, {"u8[2] 1 0"}},
+      {"bitcast(%0, to=bool)", {"u8[3] 2 0 1"}, {"bool[3] 1 0 1"}},
+  });
+}
+
 TEST(Kernels, Reduce) {
   expect_all({
       {"sum(%0, axes=[1])", {matrix}, {"f32[2] 6 15"}},

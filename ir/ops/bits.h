@@ -1,0 +1,21 @@
+// The bits of numbers.
+#pragma once
+#include "ir/ops/spans.h"
+
+namespace tenon {
+
+/// The same bytes read as another type of the same size; bytes as bool: "not zero".
+struct Bitcast : Kernel<1> {
+  static constexpr std::string_view name = "bitcast";
+  DType to = DType::i32;
+  static constexpr auto fields = std::tuple{field("to", &Bitcast::to)};
+  Type infer(const Type& x) const;
+  void reference(InSpan in, OutSpan out) const;
+};
+
+using Bits = OpList<Bitcast>;
+
+/// x itself when it has the type.
+inline Ref bitcast(DType to, const Ref& x) { return x.dtype() == to ? x : apply(Bitcast{.to = to}, {x}); }
+
+}  // namespace tenon
