@@ -113,7 +113,7 @@ Results of_item(Call& call) {
   const auto arguments = std::span(&number, 1);
   if (!is_unknown_scalar(number))
     if (auto known = run_scalar(name, "", arguments)) return *known;
-  return *run_unknown_scalar(call.build, name, arguments);
+  return *run_unknown_scalar(call.build, name, "", arguments);
 }
 constexpr char int_name[] = "Int", float_name[] = "Float", bool_name[] = "Bool";
 

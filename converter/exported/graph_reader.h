@@ -61,6 +61,9 @@ class GraphReader {
   void read_operator(const json& node, const std::string& key,
                      const std::vector<std::string_view>& names = {});
   bool read_symbolic(const json& node, const std::string& target);
+  void read_choice(const json& node, const std::vector<ts::ValueId>& inputs);
+  ts::ValueId as_number(ts::ValueId, ts::Type::Kind);
+  const ts::Schema* overload_for(const std::string& name, std::vector<ts::ValueId>& operands, bool wants_int);
   void read_higher_order(const json& node, const std::string& name);
   void refuse(const json& node, std::string why);
 

@@ -72,6 +72,18 @@ std::size_t closing(std::string_view text, std::size_t open) {
   throw InternalError("schemas.txt: a parenthesis is not closed");
 }
 
+/// Of the plain types; `other` for lists, options and what is written.
+ts::Type::Kind kind_of(std::string_view type) {
+  using Kind = ts::Type::Kind;
+  static const std::unordered_map<std::string_view, Kind> kinds = {
+      {"Tensor", Kind::tensor}, {"int", Kind::integer},  {"SymInt", Kind::integer},  {"float", Kind::real},
+      {"SymFloat", Kind::real}, {"bool", Kind::boolean}, {"SymBool", Kind::boolean}, {"Scalar", Kind::number},
+      {"number", Kind::number}, {"str", Kind::string},   {"Device", Kind::device},
+  };
+  const auto found = kinds.find(type);
+  return found == kinds.end() ? Kind::other : found->second;
+}
+
 class Reader {
  public:
   explicit Reader(ts::Program& program) : p_(program) {}
@@ -102,7 +114,7 @@ class Reader {
  private:
   const ts::Type* type(std::string_view text) {
     ts::Type& t = p_.types.emplace_back();
-    t.kind = text == "Tensor" ? ts::Type::Kind::tensor : ts::Type::Kind::other;
+    t.kind = kind_of(text);
     t.text = text;
     return &t;
   }

@@ -1,4 +1,6 @@
 // Python's arithmetic on sizes: operator.mul, torch.sym_max, math.trunc.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -30,7 +32,10 @@ std::string_view torchscript_name(std::string_view target) {
       {"_operator.or_", "aten::__or__"},
       {"_operator.lshift", "aten::__lshift__"},
       {"_operator.rshift", "aten::__rshift__"},
+      {"_operator.xor", "aten::__xor__"},
       {"math.trunc", "aten::Int"},
+      {"math.floor", "aten::floor"},
+      {"math.ceil", "aten::ceil"},
       {"torch.sym_int", "aten::Int"},
       {"torch.sym_float", "aten::Float"},
       {"torch.sym_max", "prim::max"},
@@ -43,31 +48,67 @@ std::string_view torchscript_name(std::string_view target) {
   return found == names.end() ? std::string_view() : found->second;
 }
 
-std::string_view kind_name(const ts::Type* type) {
-  if (type->kind == Kind::integer) return "int";
-  if (type->kind == Kind::real) return "float";
-  return type->kind == Kind::boolean ? "bool" : "";
+std::string_view kind_name(Kind kind) {
+  if (kind == Kind::integer) return "int";
+  if (kind == Kind::real) return "float";
+  return kind == Kind::boolean ? "bool" : "";
 }
 
 }  // namespace
 
+/// The number as a number of another kind.
+ts::ValueId GraphReader::as_number(ts::ValueId id, Kind kind) {
+  const Kind own = out_.type_of(id)->kind;
+  if (own == kind) return id;
+  const std::string name = kind == Kind::integer ? "Int" : kind == Kind::real ? "Float" : "Bool";
+  return out_.call(fmt::format("aten::{}.{}", name, kind_name(own)), {id}, number_type(kind));
+}
+
+/// TorchScript's overload for these operands ("add.int", "add.int_float"); where it has none for two kinds,
+/// bools are ints, and ints floats.
+const ts::Schema* GraphReader::overload_for(const std::string& name, std::vector<ts::ValueId>& operands,
+                                            bool wants_int) {
+  for (const Kind wider : {Kind::boolean, Kind::integer, Kind::real}) {
+    for (ts::ValueId& id : operands)
+      if (wider == Kind::real || out_.type_of(id)->kind == Kind::boolean) id = as_number(id, wider);
+    const std::string_view first = kind_name(out_.type_of(operands[0])->kind);
+    const std::string_view last = kind_name(out_.type_of(operands.back())->kind);
+    std::string overload(first);
+    if (last != first) overload += "_" + std::string(last);
+    if (name == "aten::pow" && overload == "int" && wants_int) overload = "int_to_int";
+    if (const auto* plain = out_.schemas().find(name == "aten::__not__" ? name : name + "." + overload))
+      return plain;
+  }
+  return nullptr;
+}
+
+/// torch.sym_ite(condition, a, b)
+void GraphReader::read_choice(const json& node, const std::vector<ts::ValueId>& inputs) {
+  std::vector<ts::Block> blocks(2);
+  for (std::size_t i = 0; i < 2; ++i) blocks[i].outputs = {inputs[1 + i]};
+  out_.add("prim::If", {inputs[0]}, outputs_of(node).ids).blocks = std::move(blocks);
+}
+
 bool GraphReader::read_symbolic(const json& node, const std::string& target) {
   std::vector<ts::ValueId> inputs;
-  for (const json& input : node.at("inputs")) inputs.push_back(argument(input.at("arg")));
-  if (target == "_operator.pos" && inputs.size() == 1) return bind_outputs(node, inputs), true;
-  const std::string_view name = torchscript_name(target);
-  if (name.empty() || inputs.empty() || inputs.size() > 2) return false;
-  // Overloads are called by the kinds of their operands: add.int, add.int_float.
-  std::string overload(kind_name(out_.type_of(inputs[0])));
-  if (inputs.size() == 2 && kind_name(out_.type_of(inputs[1])) != overload)
-    overload += "_" + std::string(kind_name(out_.type_of(inputs[1])));
-  if (name == "aten::pow" && overload == "int") overload = "int_to_int";
-  std::string key(name);
-  if (name != "aten::__not__") key += "." + overload;
-  const ts::Schema* schema = out_.schemas().find(key);
+  for (const json& input : node.at("inputs")) {
+    inputs.push_back(argument(input.at("arg")));
+    if (kind_name(out_.type_of(inputs.back())->kind).empty()) return false;
+  }
+  if (target == "torch.sym_ite" && inputs.size() == 3) return read_choice(node, inputs), true;
+  const std::string name(torchscript_name(target));
+  if (inputs.empty() || inputs.size() > 2) return false;
+  const Kind own = out_.type_of(inputs[0])->kind;
+  const bool is_itself = target == "_operator.pos" || (name == "aten::Int" && own == Kind::integer) ||
+                         (name == "aten::Float" && own == Kind::real);
+  if (is_itself) return bind_outputs(node, {inputs[0]}), true;
+  if (name.empty()) return false;
+  const json& outputs = node.at("outputs");
+  const bool wants_int = outputs.size() == 1 && outputs[0].contains("as_sym_int");
+  const ts::Schema* schema = overload_for(name, inputs, wants_int);
   if (!schema || schema->arguments.size() != inputs.size()) return false;
-  const Outputs outputs = outputs_of(node);
-  out_.add(schema->kind, std::move(inputs), outputs.ids).schema = schema;
+  const Outputs results = outputs_of(node);
+  out_.add(schema->kind, std::move(inputs), results.ids).schema = schema;
   return true;
 }
 

@@ -1,17 +1,21 @@
-// Lists, dicts, tuples and strings.
+// Functions on lists, tuples and dicts.
 #include <algorithm>
-#include <unordered_map>
 
 #include "base/error.h"
+#include "converter/interpreter/functions.h"
 #include "converter/interpreter/scalars.h"
 #include "converter/tensor.h"
 
 namespace tenon::converter {
 
-namespace {
+std::size_t place_of(const Datum& index, std::size_t size) {
+  const std::int64_t i = known_integer(index);
+  const std::int64_t n = static_cast<std::int64_t>(size);
+  if (i < -n || i >= n) throw error("index {} is out of range for a list of {}", i, n);
+  return static_cast<std::size_t>(i < 0 ? i + n : i);
+}
 
-using Arguments = std::span<const Datum>;
-using Function = Datum (*)(Arguments);
+namespace {
 
 /// The items of a list that is about to change.
 std::vector<Datum>& writable(const Datum& d) {
@@ -34,19 +38,6 @@ Dict& writable_dict(const Datum& d) {
   if (!dict.state.empty())
     throw unsupported("a change of the dict {}, which the model keeps between calls", dict.state);
   return dict;
-}
-
-std::int64_t known(const Datum& d) {
-  if (const auto* dim = d.get<Dim>(); dim && dim->is_known()) return dim->value();
-  throw unsupported("a list index that is not known ({})", text_of(d))
-      .hint("give the input size it depends on a number");
-}
-
-std::size_t place(const Datum& index, std::size_t size) {
-  const std::int64_t i = known(index);
-  const std::int64_t n = static_cast<std::int64_t>(size);
-  if (i < -n || i >= n) throw error("index {} is out of range for a list of {}", i, n);
-  return static_cast<std::size_t>(i < 0 ? i + n : i);
 }
 
 bool is_same(const Datum& a, const Datum& b) {
@@ -73,9 +64,8 @@ Datum get_item(Arguments a) {
     if (it == dict.items.end()) throw error("the key {} is not in the dict", text_of(a[1]));
     return it->second;
   }
-  if (const auto* s = a[0].get<std::string>()) return Datum(std::string(1, (*s)[place(a[1], s->size())]));
   const auto& list = items(a[0]);
-  return list[place(a[1], list.size())];
+  return list[place_of(a[1], list.size())];
 }
 
 Datum set_item(Arguments a) {
@@ -89,7 +79,7 @@ Datum set_item(Arguments a) {
     return {};
   }
   auto& list = writable(a[0]);
-  list[place(a[1], list.size())] = a[2];
+  list[place_of(a[1], list.size())] = a[2];
   return a[0];
 }
 
@@ -97,11 +87,12 @@ Datum delete_item(Arguments a) {
   if (a[0].is<DictPtr>()) {
     Dict& dict = writable_dict(a[0]);
     const auto it = find_key(dict, a[1]);
-    if (it != dict.items.end()) dict.items.erase(it);
+    if (it == dict.items.end()) throw error("the key {} is not in the dict", text_of(a[1]));
+    dict.items.erase(it);
     return {};
   }
   auto& list = writable(a[0]);
-  list.erase(list.begin() + static_cast<std::ptrdiff_t>(place(a[1], list.size())));
+  list.erase(list.begin() + static_cast<std::ptrdiff_t>(place_of(a[1], list.size())));
   return {};
 }
 
@@ -130,7 +121,7 @@ Datum extend(Arguments a) {
 Datum insert(Arguments a) {
   auto& list = writable(a[0]);
   const auto n = static_cast<std::int64_t>(list.size());
-  const std::int64_t i = known(a[1]);
+  const std::int64_t i = known_integer(a[1]);
   list.insert(list.begin() + std::clamp<std::int64_t>(i < 0 ? i + n : i, 0, n), a[2]);
   return {};
 }
@@ -147,10 +138,18 @@ Datum pop(Arguments a) {
     return value;
   }
   auto& list = writable(a[0]);
-  const std::size_t i = place(a.size() > 1 ? a[1] : Datum(-1), list.size());
+  const std::size_t i = place_of(a.size() > 1 ? a[1] : Datum(-1), list.size());
   Datum value = list[i];
   list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
   return value;
+}
+/// The first pair, as TorchScript has it.
+Datum pop_item(Arguments a) {
+  Dict& dict = writable_dict(a[0]);
+  if (dict.items.empty()) throw error("popitem() of an empty dict");
+  const auto [key, value] = dict.items.front();
+  dict.items.erase(dict.items.begin());
+  return tuple_of({key, value});
 }
 Datum clear(Arguments a) {
   if (a[0].is<DictPtr>())
@@ -203,7 +202,6 @@ Datum index(Arguments a) {
 
 Datum length(Arguments a) {
   if (a[0].is<DictPtr>()) return Datum(dict_of(a[0]).items.size());
-  if (const auto* s = a[0].get<std::string>()) return Datum(s->size());
   const auto& list = items(a[0]);
   const Series* series = a[0].is<ListPtr>() ? (*a[0].get<ListPtr>())->series() : nullptr;
   if (series) return Datum(Dim(list.size() - 1) + series->stack->shape()[0]);
@@ -214,51 +212,49 @@ Datum contains(Arguments a) {
     Dict& dict = dict_of(a[0]);
     return Datum(find_key(dict, a[1]) != dict.items.end());
   }
-  if (const auto* s = a[0].get<std::string>())
-    return Datum(s->find(*a[1].get<std::string>()) != std::string::npos);
   const auto& list = items(a[0]);
   return Datum(std::any_of(list.begin(), list.end(), [&](const Datum& d) { return is_same(d, a[1]); }));
 }
 
 /// list[start:end:step], with Python's rules for negative and missing bounds.
 Datum slice(Arguments a) {
-  const auto* s = a[0].get<std::string>();
-  const auto n = static_cast<std::int64_t>(s ? s->size() : items(a[0]).size());
-  const std::int64_t step = a.size() > 3 ? known(a[3]) : 1;
+  const auto& list = items(a[0]);
+  const auto n = static_cast<std::int64_t>(list.size());
+  const std::int64_t step = a.size() > 3 ? known_integer(a[3]) : 1;
   if (step == 0) throw error("a slice with a step of 0");
   const std::int64_t low = step > 0 ? 0 : -1;
   const std::int64_t high = step > 0 ? n : n - 1;
   const auto bound = [&](std::size_t i, std::int64_t missing) {
     if (a.size() <= i || a[i].is_none()) return missing;
-    const std::int64_t b = known(a[i]);
+    const std::int64_t b = known_integer(a[i]);
     return std::clamp(b < 0 ? b + n : b, low, high);
   };
   const std::int64_t start = bound(1, step > 0 ? low : high);
   const std::int64_t end = bound(2, step > 0 ? high : low);
   std::vector<Datum> out;
-  std::string text;
-  for (std::int64_t i = start; step > 0 ? i < end : i > end; i += step) {
-    if (s)
-      text += (*s)[static_cast<std::size_t>(i)];
-    else
-      out.push_back(items(a[0])[static_cast<std::size_t>(i)]);
-  }
-  if (s) return Datum(text);
+  for (std::int64_t i = start; step > 0 ? i < end : i > end; i += step)
+    out.push_back(list[static_cast<std::size_t>(i)]);
   return a[0].is<TuplePtr>() ? tuple_of(std::move(out)) : list_of(std::move(out));
 }
 
 Datum copy(Arguments a) {
-  if (a[0].is<DictPtr>()) {
-    auto dict = std::make_shared<Dict>();
-    dict->items = dict_of(a[0]).items;
-    return DictPtr(dict);
+  if (!a[0].is<DictPtr>()) return list_of(items(a[0]));
+  auto dict = std::make_shared<Dict>();
+  dict->items = dict_of(a[0]).items;
+  return DictPtr(dict);
+}
+/// Of a dict, or of a list of pairs.
+Datum new_dict(Arguments a) {
+  if (!a.empty() && a[0].is<DictPtr>()) return copy(a);
+  const Datum made(std::make_shared<Dict>());
+  if (a.empty()) return made;
+  for (const Datum& pair : items(a[0])) {
+    const auto& parts = items(pair);
+    if (parts.size() != 2) throw error("dict() of {} values where a pair is needed", parts.size());
+    const std::array one = {made, parts[0], parts[1]};
+    set_item(one);
   }
-  if (const auto* s = a[0].get<std::string>()) {
-    std::vector<Datum> letters;
-    for (char c : *s) letters.emplace_back(std::string(1, c));
-    return list_of(std::move(letters));
-  }
-  return list_of(items(a[0]));
+  return made;
 }
 Datum joined(Arguments a) {
   std::vector<Datum> out = items(a[0]);
@@ -269,8 +265,21 @@ Datum joined(Arguments a) {
 Datum repeated(Arguments a) {
   std::vector<Datum> out;
   const auto& list = items(a[0]);
-  for (std::int64_t i = known(a[1]); i > 0; --i) out.insert(out.end(), list.begin(), list.end());
+  for (std::int64_t i = known_integer(a[1]); i > 0; --i) out.insert(out.end(), list.begin(), list.end());
   return list_of(std::move(out));
+}
+/// list *= n
+Datum repeat_in_place(Arguments a) {
+  std::vector<Datum> all = items(repeated(a));
+  writable(a[0]) = std::move(all);
+  return a[0];
+}
+Datum set_default(Arguments a) {
+  Dict& dict = dict_of(a[0]);
+  const auto it = find_key(dict, a[1]);
+  if (it != dict.items.end()) return it->second;
+  writable_dict(a[0]).items.emplace_back(a[1], a[2]);
+  return a[2];
 }
 Datum keys(Arguments a) {
   std::vector<Datum> out;
@@ -306,14 +315,31 @@ Datum extreme(const std::vector<Datum>& list, bool largest) {
   Datum best = list[0];
   for (const Datum& d : list) {
     const std::array both = {best, d};
-    const auto next = run_scalar(largest ? "max" : "min", "", both);
+    const bool are_bools = best.is<bool>() && d.is<bool>();
+    const auto next =
+        run_scalar(are_bools ? (largest ? "__or__" : "__and__") : (largest ? "max" : "min"), "", both);
     if (!next) throw unsupported("min() or max() of {}", kind_name(d));
     best = *next;
   }
   return best;
 }
-Datum smallest(Arguments a) { return extreme(items(a[0]), false); }
-Datum largest(Arguments a) { return extreme(items(a[0]), true); }
+/// True when the first list stands before the second in the order of a dictionary.
+bool list_before(const Datum& a, const Datum& b) {
+  const auto &x = items(a), &y = items(b);
+  return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end(), before);
+}
+Datum smallest(Arguments a) {
+  if (a.size() == 2) return list_before(a[1], a[0]) ? a[1] : a[0];
+  return extreme(items(a[0]), false);
+}
+Datum largest(Arguments a) {
+  if (a.size() == 2) return list_before(a[0], a[1]) ? a[1] : a[0];
+  return extreme(items(a[0]), true);
+}
+Datum less(Arguments a) { return Datum(list_before(a[0], a[1])); }
+Datum greater(Arguments a) { return Datum(list_before(a[1], a[0])); }
+Datum less_or_equal(Arguments a) { return Datum(!list_before(a[1], a[0])); }
+Datum greater_or_equal(Arguments a) { return Datum(!list_before(a[0], a[1])); }
 Datum total(Arguments a) {
   Datum sum{0};
   for (const Datum& d : items(a[0])) {
@@ -325,7 +351,8 @@ Datum total(Arguments a) {
   return sum;
 }
 bool is_true(const Datum& d) {
-  if (const auto* flag = d.get<bool>()) return *flag;
+  const auto truth = run_scalar("Bool", "", std::span(&d, 1));
+  if (truth && truth->is<bool>()) return *truth->get<bool>();
   throw unsupported("any() or all() of values that are not known");
 }
 Datum all(Arguments a) {
@@ -337,27 +364,22 @@ Datum any(Arguments a) {
   return Datum(std::any_of(list.begin(), list.end(), is_true));
 }
 
-// Of strings.
-const std::string& text(const Datum& d) {
-  if (const auto* s = d.get<std::string>()) return *s;
-  throw unsupported("{} where a string is needed", kind_name(d));
-}
-Datum starts_with(Arguments a) { return Datum(text(a[0]).starts_with(text(a[1]))); }
-Datum ends_with(Arguments a) { return Datum(text(a[0]).ends_with(text(a[1]))); }
-Datum join(Arguments a) {
-  std::string out;
-  const auto& list = items(a[1]);
-  for (std::size_t i = 0; i < list.size(); ++i) out += (i > 0 ? text(a[0]) : "") + text(list[i]);
-  return Datum(out);
-}
-Datum lower(Arguments a) {
-  std::string out = text(a[0]);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return Datum(out);
+/// The sizes that two shapes broadcast to.
+Datum broadcast_sizes(Arguments a) {
+  const auto sizes = [](const Datum& list) {
+    Shape out;
+    for (const Datum& d : items(list)) {
+      if (!integer(d)) throw unsupported("{} among sizes", kind_name(d));
+      out.push_back(*integer(d));
+    }
+    return out;
+  };
+  const Shape both = broadcast(sizes(a[0]), sizes(a[1]));
+  return list_of(std::vector<Datum>(both.begin(), both.end()));
 }
 
-const std::unordered_map<std::string_view, Function>& functions() {
-  static const std::unordered_map<std::string_view, Function> all_functions = {
+const ContainerFunctions& functions() {
+  static const ContainerFunctions all_functions = {
       {"__getitem__", get_item},
       {"_set_item", set_item},
       {"__setitem__", set_item},
@@ -367,7 +389,7 @@ const std::unordered_map<std::string_view, Function>& functions() {
       {"extend", extend},
       {"insert", insert},
       {"pop", pop},
-      {"popitem", pop},
+      {"popitem", pop_item},
       {"clear", clear},
       {"reverse", reverse},
       {"sort", sort},
@@ -380,40 +402,53 @@ const std::unordered_map<std::string_view, Function>& functions() {
       {"slice", slice},
       {"copy", copy},
       {"list", copy},
-      {"dict", copy},
+      {"dict", new_dict},
+      {"Size", copy},
+      {"select", get_item},
+      {"ModuleContainerIndex", get_item},
       {"add", joined},
       {"add_", extend},
       {"mul", repeated},
+      {"mul_", repeat_in_place},
       {"keys", keys},
       {"values", values},
       {"items", pairs},
       {"get", get},
       {"update", update},
+      {"setdefault", set_default},
+      {"lt", less},
+      {"gt", greater},
+      {"le", less_or_equal},
+      {"ge", greater_or_equal},
+      {"broadcast_shapes", broadcast_sizes},
+      {"_infer_size", broadcast_sizes},
       {"min", smallest},
       {"max", largest},
       {"sum", total},
       {"all", all},
       {"any", any},
-      {"startswith", starts_with},
-      {"endswith", ends_with},
-      {"join", join},
-      {"lower", lower},
   };
   return all_functions;
 }
 
 }  // namespace
 
-bool is_container_function(std::string_view name) { return functions().contains(name); }
+bool is_container_function(std::string_view name) {
+  return functions().contains(name) || string_functions().contains(name);
+}
 
 std::optional<Datum> run_container(std::string_view name, std::span<const Datum> arguments) {
-  if (arguments.empty()) return std::nullopt;
+  if (arguments.empty()) return name == "dict" ? std::optional(new_dict(arguments)) : std::nullopt;
+  if (name == "mul" && arguments.size() == 2 && arguments[0].is<Dim>() && items_of(arguments[1])) {
+    const std::array turned = {arguments[1], arguments[0]};
+    return run_container(name, turned);
+  }
   const Datum& first = arguments[0];
-  const bool text_argument = first.is<std::string>();
-  if (!items_of(first) && !first.is<DictPtr>() && !text_argument) return std::nullopt;
-  if (text_argument && (name == "add" || name == "mul" || name == "dict")) return std::nullopt;
-  const auto it = functions().find(name);
-  if (it == functions().end()) return std::nullopt;
+  const bool is_text = first.is<std::string>();
+  if (!items_of(first) && !first.is<DictPtr>() && !is_text) return std::nullopt;
+  const ContainerFunctions& all = is_text ? string_functions() : functions();
+  const auto it = all.find(name);
+  if (it == all.end()) return std::nullopt;
   for (const Datum& d : arguments) check_length(d, name);
   return it->second(arguments);
 }

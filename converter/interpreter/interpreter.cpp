@@ -203,6 +203,12 @@ bool takes_python_scalars(const ts::Node& node) {
   });
 }
 
+/// A function of several results gives them as a tuple.
+std::vector<Datum> results_of(const ts::Node& node, Datum result) {
+  if (const auto* tuple = result.get<TuplePtr>(); tuple && node.outputs.size() > 1) return (*tuple)->items;
+  return {std::move(result)};
+}
+
 }  // namespace
 
 Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const std::vector<Datum>& inputs) {
@@ -215,13 +221,15 @@ Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const 
   if (name == "__getitem__") {
     if (auto result = run_series(build_, name, inputs)) return {std::move(*result)};
   }
-  const bool known_container =
-      !inputs.empty() && (items_of(inputs[0]) || inputs[0].is<DictPtr>() || inputs[0].is<std::string>());
+  const bool is_repeated = name == "mul" && inputs.size() == 2 && items_of(inputs[1]);
+  const bool known_container = inputs.empty() || is_repeated || items_of(inputs[0]) ||
+                               inputs[0].is<DictPtr>() || inputs[0].is<std::string>();
   const bool has_poison =
       std::any_of(inputs.begin(), inputs.end(), [](const Datum& d) { return d.is<Poison>(); });
   const bool takes_anything = name == "append" || name == "insert" || name == "_set_item";
   if (known_container && (!has_poison || takes_anything)) {
-    if (auto result = run_container(name, inputs)) return {std::move(*result)};
+    if (auto result = run_unknown_list(build_, name, inputs)) return {std::move(*result)};
+    if (auto result = run_container(name, inputs)) return results_of(node, std::move(*result));
   }
   if (std::any_of(inputs.begin(), inputs.end(), is_poisoned)) {
     if (!is_implemented(node)) throw unsupported("the operator is not implemented");
@@ -236,10 +244,11 @@ Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const 
   }
   const bool on_any_value = name == "__is__" || name == "__isnot__" || name == "format" || name == "warn";
   if (on_any_value || !std::any_of(inputs.begin(), inputs.end(), holds_tensor)) {
-    if (auto result = run_scalar(name, overload, inputs)) return {std::move(*result)};
+    if (auto result = run_scalar(name, overload, inputs)) return results_of(node, std::move(*result));
   }
   if (takes_python_scalars(node) && std::all_of(inputs.begin(), inputs.end(), is_python_scalar)) {
-    if (auto result = run_unknown_scalar(build_, name, inputs)) return {std::move(*result)};
+    if (auto result = run_unknown_scalar(build_, name, overload, inputs))
+      return results_of(node, std::move(*result));
   }
   if (auto result = run_series(build_, name, inputs)) return {std::move(*result)};
   return run_tensor_operator(node, name, overload, inputs);

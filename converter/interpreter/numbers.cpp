@@ -1,8 +1,11 @@
 #include "converter/interpreter/numbers.h"
 
+#include <algorithm>
+#include <numbers>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "converter/interpreter/scalars.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/logic.h"
@@ -16,9 +19,10 @@ namespace {
 using Binary = Ref (*)(const Ref&, const Ref&);
 using Unary = Ref (*)(const Ref&);
 
-Ref floor_divided(const Ref& a, const Ref& b) { return apply(FloorDiv{}, {a, b}); }
-Ref remainder_of(const Ref& a, const Ref& b) { return apply(Remainder{}, {a, b}); }
-Ref fmod_of(const Ref& a, const Ref& b) { return apply(Fmod{}, {a, b}); }
+template <class Op>
+Ref applied(const Ref& a, const Ref& b) {
+  return apply(Op{}, {a, b});
+}
 
 /// On two ints, or two floats.
 const std::unordered_map<std::string_view, Binary>& arithmetic() {
@@ -26,13 +30,37 @@ const std::unordered_map<std::string_view, Binary>& arithmetic() {
       {"add", [](const Ref& a, const Ref& b) { return a + b; }},
       {"sub", [](const Ref& a, const Ref& b) { return a - b; }},
       {"mul", [](const Ref& a, const Ref& b) { return a * b; }},
-      {"floordiv", floor_divided},
-      {"floor_divide", floor_divided},
-      {"remainder", remainder_of},
-      {"mod", remainder_of},
-      {"fmod", fmod_of},
-      {"min", [](const Ref& a, const Ref& b) { return minimum(a, b); }},
-      {"max", [](const Ref& a, const Ref& b) { return maximum(a, b); }},
+      {"floordiv", applied<FloorDiv>},
+      {"floor_divide", applied<FloorDiv>},
+      {"remainder", applied<Remainder>},
+      {"mod", applied<Remainder>},
+      {"min", applied<Minimum>},
+      {"max", applied<Maximum>},
+  };
+  return all;
+}
+
+/// On two ints.
+const std::unordered_map<std::string_view, Binary>& integer_functions() {
+  static const std::unordered_map<std::string_view, Binary> all = {
+      {"__and__", applied<BitAnd>},        {"__or__", applied<BitOr>},
+      {"__xor__", applied<BitXor>},        {"__lshift__", applied<ShiftLeft>},
+      {"__rshift__", applied<ShiftRight>}, {"__round_to_zero_floordiv", applied<TruncDiv>},
+      {"pow.int_to_int", applied<Pow>},
+  };
+  return all;
+}
+
+/// On two floats.
+const std::unordered_map<std::string_view, Binary>& real_functions() {
+  static const std::unordered_map<std::string_view, Binary> all = {
+      {"div", applied<Div>},
+      {"truediv", applied<Div>},
+      {"pow", applied<Pow>},
+      {"fmod", applied<Fmod>},
+      {"atan2", applied<Atan2>},
+      {"copysign", applied<Copysign>},
+      {"log", [](const Ref& a, const Ref& b) { return log(a) / log(b); }},
   };
   return all;
 }
@@ -49,14 +77,50 @@ const std::unordered_map<std::string_view, Binary>& comparisons() {
   return all;
 }
 
+template <class Op>
+Ref of_one(const Ref& x) {
+  return apply(Op{}, {x});
+}
+
 /// On a float, giving a float.
 const std::unordered_map<std::string_view, Unary>& functions() {
   static const std::unordered_map<std::string_view, Unary> all = {
-      {"sqrt", [](const Ref& x) { return sqrt(x); }},   {"exp", [](const Ref& x) { return exp(x); }},
-      {"log", [](const Ref& x) { return log(x); }},     {"log2", [](const Ref& x) { return log2(x); }},
-      {"log10", [](const Ref& x) { return log10(x); }}, {"log1p", [](const Ref& x) { return log1p(x); }},
-      {"sin", [](const Ref& x) { return sin(x); }},     {"cos", [](const Ref& x) { return cos(x); }},
-      {"tan", [](const Ref& x) { return tan(x); }},     {"tanh", [](const Ref& x) { return tanh(x); }},
+      {"sqrt", of_one<Sqrt>},
+      {"exp", of_one<Exp>},
+      {"expm1", of_one<Expm1>},
+      {"log", of_one<Log>},
+      {"log2", of_one<Log2>},
+      {"log10", of_one<Log10>},
+      {"log1p", of_one<Log1p>},
+      {"sin", of_one<Sin>},
+      {"cos", of_one<Cos>},
+      {"tan", of_one<Tan>},
+      {"asin", of_one<Asin>},
+      {"acos", of_one<Acos>},
+      {"atan", of_one<Atan>},
+      {"sinh", of_one<Sinh>},
+      {"cosh", of_one<Cosh>},
+      {"tanh", of_one<Tanh>},
+      {"asinh", of_one<Asinh>},
+      {"acosh", of_one<Acosh>},
+      {"atanh", of_one<Atanh>},
+      {"erf", of_one<Erf>},
+      {"erfc", of_one<Erfc>},
+      {"lgamma", of_one<Lgamma>},
+      {"fabs", of_one<Abs>},
+      {"round", of_one<Round>},
+      {"degrees", [](const Ref& x) { return x * (180 / std::numbers::pi); }},
+      {"radians", [](const Ref& x) { return x * (std::numbers::pi / 180); }},
+  };
+  return all;
+}
+
+/// Tests of a float.
+const std::unordered_map<std::string_view, Unary>& tests() {
+  static const std::unordered_map<std::string_view, Unary> all = {
+      {"isnan", of_one<IsNan>},
+      {"isinf", of_one<IsInf>},
+      {"isfinite", of_one<IsFinite>},
   };
   return all;
 }
@@ -95,14 +159,11 @@ Ref comparison_value(Builder& build, const Comparison& c) {
 
 /// range(low, high, step): how many steps.
 Datum range_length(Builder& build, std::span<const Datum> in) {
-  const auto* step = in[2].get<Dim>();
-  if (!step || !step->is_known()) throw unsupported("range() with a step that is not known");
-  if (step->value() == 0) throw error("range() with a step of 0");
+  const auto* known = in[2].get<Dim>();
+  if (known && known->is_known() && known->value() == 0) throw error("range() with a step of 0");
   const Ref low = number_value(build, in[0]), high = number_value(build, in[1]);
-  const Ref span = step->value() > 0 ? high - low : low - high;
-  const std::int64_t size = std::abs(step->value());
-  const Ref count =
-      size == 1 ? span : floor_divided(span + static_cast<double>(size - 1), build.literal(size, DType::i64));
+  const Ref step = number_value(build, in[2]);
+  const Ref count = applied<FloorDiv>(high - low + step - sign(step), step);
   return as_datum(build, maximum(count, build.literal(std::int64_t{0}, DType::i64)));
 }
 
@@ -134,27 +195,34 @@ Ref condition_value(Builder& build, const Datum& d) {
   return not_equal(number_value(build, d), build.literal(std::int64_t{0}, DType::i64));
 }
 
-std::optional<Datum> run_unknown_scalar(Builder& build, std::string_view name, std::span<const Datum> in) {
-  if (in.size() == 2) {
-    if (const auto it = arithmetic().find(name); it != arithmetic().end()) {
-      const auto [x, y] = met(build, in[0], in[1]);
-      return as_datum(build, it->second(x, y));
-    }
-    if (comparisons().contains(name))
-      return Datum(undecided(fmt::format("{} {} {}", words(in[0]), name, words(in[1])), std::string(name),
-                             {in[0], in[1]}));
-    const Ref x = to_float(number_value(build, in[0])), y = to_float(number_value(build, in[1]));
-    if (name == "div" || name == "truediv") return as_datum(build, x / y);
-    if (name == "pow") return as_datum(build, pow(x, y));
-    return std::nullopt;
+namespace {
+
+std::optional<Datum> run_binary(Builder& build, std::string_view name, std::string_view overload,
+                                std::span<const Datum> in) {
+  if (const auto it = arithmetic().find(name); it != arithmetic().end()) {
+    const auto [x, y] = met(build, in[0], in[1]);
+    return as_datum(build, it->second(x, y));
   }
-  if (name == "__range_length") return range_length(build, in);
-  if (name == "__derive_index")
-    return as_datum(build,
-                    number_value(build, in[0]) * number_value(build, in[2]) + number_value(build, in[1]));
-  if (in.size() != 1) return std::nullopt;
-  if (name == "Bool") return Datum(undecided(words(in[0]), "truth", {in[0]}));
-  const Ref x = number_value(build, in[0]);
+  if (comparisons().contains(name))
+    return Datum(undecided(fmt::format("{} {} {}", words(in[0]), name, words(in[1])), std::string(name),
+                           {in[0], in[1]}));
+  if (name == "divmod") {
+    const auto [x, y] = met(build, in[0], in[1]);
+    return tuple_of({as_datum(build, applied<FloorDiv>(x, y)), as_datum(build, applied<Remainder>(x, y))});
+  }
+  const Ref x = number_value(build, in[0]), y = number_value(build, in[1]);
+  const std::string full = fmt::format("{}.{}", name, overload);
+  for (const std::string_view key : {std::string_view(full), name})
+    if (const auto it = integer_functions().find(key); it != integer_functions().end())
+      return as_datum(build, it->second(x, y));
+  if (const auto it = real_functions().find(name); it != real_functions().end())
+    return as_datum(build, it->second(to_float(x), to_float(y)));
+  return std::nullopt;
+}
+
+std::optional<Datum> run_unary(Builder& build, std::string_view name, const Datum& in) {
+  if (name == "Bool") return Datum(undecided(words(in), "truth", {in}));
+  const Ref x = number_value(build, in);
   if (name == "neg") return as_datum(build, -x);
   if (name == "abs") return as_datum(build, abs(x));
   if (name == "ScalarImplicit") return as_datum(build, x);
@@ -164,7 +232,56 @@ std::optional<Datum> run_unknown_scalar(Builder& build, std::string_view name, s
     return as_datum(build, is_float(x.dtype()) ? cast(DType::i64, name == "floor" ? floor(x) : ceil(x)) : x);
   if (const auto it = functions().find(name); it != functions().end())
     return as_datum(build, it->second(to_float(x)));
+  if (const auto it = tests().find(name); it != tests().end())
+    return Datum(undecided(fmt::format("{}({})", name, words(in)), "truth",
+                           {Datum(build.tensor(it->second(to_float(x))))}));
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Datum> run_unknown_scalar(Builder& build, std::string_view name, std::string_view overload,
+                                        std::span<const Datum> in) {
+  if (in.size() == 2) return run_binary(build, name, overload, in);
+  if (name == "__range_length") return range_length(build, in);
+  if (name == "__derive_index")
+    return as_datum(build,
+                    number_value(build, in[0]) * number_value(build, in[2]) + number_value(build, in[1]));
+  return in.size() == 1 ? run_unary(build, name, in[0]) : std::nullopt;
+}
+
+std::optional<Datum> run_any_scalar(Builder& build, std::string_view name, std::string_view overload,
+                                    std::span<const Datum> in) {
+  if (!std::any_of(in.begin(), in.end(), holds_tensor))
+    if (auto result = run_scalar(name, overload, in)) return result;
+  if (!std::all_of(in.begin(), in.end(), is_python_scalar)) return std::nullopt;
+  return run_unknown_scalar(build, name, overload, in);
+}
+
+std::optional<Datum> run_unknown_list(Builder& build, std::string_view name, std::span<const Datum> in) {
+  const auto* items = in.size() == 1 ? items_of(in[0]) : nullptr;
+  const bool is_one = items && !items->empty() &&
+                      std::all_of(items->begin(), items->end(), is_python_scalar) &&
+                      std::any_of(items->begin(), items->end(), is_unknown_scalar);
+  if (!is_one) return std::nullopt;
+  const bool is_logical = name == "any" || name == "all";
+  if (!is_logical && name != "min" && name != "max" && name != "sum") return std::nullopt;
+  const std::string_view joins = name == "any"   ? "__or__"
+                                 : name == "all" ? "__and__"
+                                 : name == "sum" ? "add"
+                                                 : name;
+  std::optional<Datum> result;
+  for (const Datum& item : *items) {
+    const auto next =
+        is_logical ? run_any_scalar(build, "Bool", "", std::span(&item, 1)) : std::optional(item);
+    if (!result || !next) {
+      result = next;
+      continue;
+    }
+    const std::array both = {*result, *next};
+    result = run_any_scalar(build, joins, "", both);
+  }
+  return result;
 }
 
 Datum python_scalar(Builder& build, const TensorPtr& t) {

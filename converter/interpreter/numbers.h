@@ -20,7 +20,13 @@ Ref condition_value(Builder&, const Datum&);
 
 /// A function on Python numbers and bools ("add", "floordiv", "lt", "Int") of which at least one is unknown.
 /// Ints are i64 and floats f64, as in Python. nullopt when there is none of that name.
-std::optional<Datum> run_unknown_scalar(Builder&, std::string_view name, std::span<const Datum> arguments);
+std::optional<Datum> run_unknown_scalar(Builder&, std::string_view name, std::string_view overload,
+                                        std::span<const Datum> arguments);
+/// The same, on known numbers too (run_scalar); nullopt also for other arguments.
+std::optional<Datum> run_any_scalar(Builder&, std::string_view name, std::string_view overload,
+                                    std::span<const Datum> arguments);
+/// min, max, sum, any and all of a list of such numbers; nullopt when none of them is unknown.
+std::optional<Datum> run_unknown_list(Builder&, std::string_view name, std::span<const Datum> arguments);
 
 /// The one element of a tensor as a Python number or bool (is_python_scalar).
 Datum python_scalar(Builder&, const TensorPtr&);

@@ -1,23 +1,32 @@
 // The prim:: nodes: attributes, calls, containers, types.
-#include <unordered_map>
+#include <algorithm>
 
 #include "base/error.h"
 #include "converter/aten/call.h"
 #include "converter/interpreter/interpreter.h"
+#include "converter/interpreter/numbers.h"
 #include "converter/interpreter/scalars.h"
 
 namespace tenon::converter {
 
+namespace {
+
+/// A Python number that is not known.
+bool is_number(const Datum& d) { return d.is_tensor() && is_unknown_scalar(d); }
+bool is_real(const Datum& d) { return is_float((*d.get<TensorPtr>())->dtype()); }
+
+}  // namespace
+
 bool has_type(const Datum& d, const ts::Type& type) {
   using Kind = ts::Type::Kind;
   switch (type.kind) {
-    case Kind::tensor: return d.is_tensor();
-    case Kind::integer: return d.is<Dim>();
-    case Kind::real: return d.is<double>();
+    case Kind::tensor: return d.is_tensor() && !is_python_scalar(d);
+    case Kind::integer: return d.is<Dim>() || (is_number(d) && !is_real(d));
+    case Kind::real: return d.is<double>() || (is_number(d) && is_real(d));
     case Kind::boolean: return d.is<bool>() || d.is<Undecided>();
     case Kind::string: return d.is<std::string>();
     case Kind::none: return d.is_none();
-    case Kind::number: return d.is<Dim>() || d.is<double>();
+    case Kind::number: return d.is<Dim>() || d.is<double>() || is_number(d);
     case Kind::device: return d.is<Device>();
     case Kind::optional: return d.is_none() || has_type(d, *type.inner.at(0));
     case Kind::any: return true;
@@ -38,8 +47,11 @@ bool has_type(const Datum& d, const ts::Type& type) {
       const auto* module = object ? dynamic_cast<const ModuleObject*>(object->get()) : nullptr;
       return module && module->instance->type == type.object;
     }
-    default: throw unsupported("isinstance(…, {})", type.text);
+    default: break;
   }
+  if (type.text == "list") return d.is<ListPtr>();
+  if (type.text == "tuple") return d.is<TuplePtr>();
+  throw unsupported("isinstance(…, {})", type.text);
 }
 
 namespace {
@@ -199,8 +211,11 @@ Interpreter::Outputs Interpreter::evaluate_prim(const ts::Node& node, Frame& fra
   if (kind == "prim::type" || kind == "prim::index")
     return {kind == "prim::index" ? Datum(-1) : Datum(std::string("cpu"))};
   const std::string_view name = kind.substr(6);
+  if (std::any_of(in.begin(), in.end(), [](const Datum& d) { return d.is<Poison>(); }))
+    return Outputs(node.outputs.size(), Datum(Poison{}));
+  if (auto result = run_unknown_list(build_, name, in)) return {std::move(*result)};
   if (auto result = run_container(name, in)) return {std::move(*result)};
-  if (auto result = run_scalar(name, "", in)) return {std::move(*result)};
+  if (auto result = run_any_scalar(build_, name, "", in)) return {std::move(*result)};
   throw unsupported("the construct is not implemented");
 }
 

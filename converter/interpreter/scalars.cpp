@@ -1,19 +1,15 @@
 #include "converter/interpreter/scalars.h"
 
+#include <charconv>
 #include <cmath>
-#include <unordered_map>
 
 #include "base/error.h"
+#include "converter/aten/promote.h"
+#include "converter/interpreter/functions.h"
 #include "converter/interpreter/objects.h"
 
 namespace tenon::converter {
 
-namespace {
-
-using Arguments = std::span<const Datum>;
-using Function = std::optional<Datum> (*)(Arguments);
-
-/// The int behind an int or a bool.
 std::optional<Dim> integer(const Datum& d) {
   if (const auto* dim = d.get<Dim>()) return *dim;
   if (const auto* flag = d.get<bool>()) return Dim(std::int64_t{*flag});
@@ -25,6 +21,13 @@ std::optional<double> real(const Datum& d) {
   if (dim && dim->is_known()) return static_cast<double>(dim->value());
   return std::nullopt;
 }
+std::int64_t known_integer(const Datum& d) {
+  if (const auto dim = integer(d); dim && dim->is_known()) return dim->value();
+  throw unsupported("an int that is not known ({})", text_of(d))
+      .hint("give the input size it depends on a number");
+}
+
+namespace {
 
 template <class OnInts, class OnReals>
 std::optional<Datum> arithmetic(Arguments a, OnInts on_ints, OnReals on_reals) {
@@ -42,10 +45,6 @@ std::optional<Datum> real_function(Arguments a, OnReals f) {
   const auto x = real(a[0]);
   if (!x) return std::nullopt;
   return Datum(f(*x));
-}
-template <double (*f)(double)>
-std::optional<Datum> math(Arguments a) {
-  return real_function(a, f);
 }
 
 /// How a comparison is written, and what it is called.
@@ -112,17 +111,14 @@ std::optional<Datum> logical_not(Arguments a) {
 
 std::optional<Datum> bitwise(Arguments a, bool (*on_bools)(bool, bool),
                              std::int64_t (*on_ints)(std::int64_t, std::int64_t),
-                             std::optional<bool> absorbing, const char* word) {
+                             std::optional<bool> absorbing, Sign sign) {
   const auto* p = a[0].get<bool>();
   const auto* q = a[1].get<bool>();
   if (p && q) return Datum(on_bools(*p, *q));
   if (a[0].is<Undecided>() || a[1].is<Undecided>()) {
     if (absorbing && ((p && *p == *absorbing) || (q && *q == *absorbing))) return Datum(*absorbing);
-    if (!word) return Datum(Undecided{"a bool that is not known", nullptr});
-    if (p || q) return p ? a[1] : a[0];
-    const auto& why = a[0].get<Undecided>()->why;
-    return Datum(
-        undecided(fmt::format("{} {} {}", why, word, a[1].get<Undecided>()->why), word, {a[0], a[1]}));
+    if (absorbing && (p || q)) return p ? a[1] : a[0];
+    return Datum(undecided(text_of(a[0]) + " " + sign.text + " " + text_of(a[1]), sign.name, {a[0], a[1]}));
   }
   const auto i = integer(a[0]);
   const auto j = integer(a[1]);
@@ -184,9 +180,15 @@ std::optional<Datum> power(Arguments a) {
   return Datum(std::pow(*x, *y));
 }
 std::optional<Datum> integer_power(Arguments a) {
-  const auto value = power(a);
-  if (!value || !a[0].is<Dim>() || !a[1].is<Dim>()) return value;
-  return Datum(static_cast<std::int64_t>(*value->get<double>()));
+  constexpr std::int64_t highest = 64;
+  const auto base = integer(a[0]), exponent = integer(a[1]);
+  if (!base || !exponent || !exponent->is_known()) return std::nullopt;
+  const std::int64_t n = exponent->value();
+  if (n < 0 || (n > highest && !(base->is_known() && base->value() >= -1 && base->value() <= 1)))
+    throw unsupported("{} to the power of {} as an int", base->str(), n);
+  Dim result(1);
+  for (std::int64_t i = 0; i < std::min(n, highest + n % 2); ++i) result = result * *base;
+  return Datum(result);
 }
 std::optional<Datum> negative(Arguments a) {
   if (const auto i = integer(a[0])) return Datum(-*i);
@@ -194,20 +196,31 @@ std::optional<Datum> negative(Arguments a) {
 }
 std::optional<Datum> absolute(Arguments a) {
   if (const auto i = integer(a[0])) return Datum(max(*i, -*i));
-  return math<std::fabs>(a);
+  return real_function(a, [](double x) { return std::fabs(x); });
 }
 template <double (*f)(double)>
 std::optional<Datum> to_whole(Arguments a) {
   if (const auto i = integer(a[0])) return Datum(*i);
   return real_function(a, [](double x) { return static_cast<std::int64_t>(f(x)); });
 }
+template <class Number>
+Number parsed(const std::string& text, std::string_view what) {
+  Number n{};
+  const auto [end, e] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (e != std::errc() || end != text.data() + text.size() || text.empty())
+    throw error("'{}' is not {}", text, what);
+  return n;
+}
 std::optional<Datum> to_int(Arguments a) {
-  if (const auto* s = a[0].get<std::string>()) return Datum(std::stoll(*s));
+  if (const auto* s = a[0].get<std::string>()) return Datum(parsed<std::int64_t>(*s, "an int"));
   return to_whole<std::trunc>(a);
 }
 std::optional<Datum> to_float(Arguments a) {
-  if (const auto* s = a[0].get<std::string>()) return Datum(std::stod(*s));
+  if (const auto* s = a[0].get<std::string>()) return Datum(parsed<double>(*s, "a float"));
   return real_function(a, [](double x) { return x; });
+}
+std::optional<Datum> round(Arguments a) {
+  return real_function(a, [](double x) { return std::nearbyint(x); });
 }
 std::optional<Datum> to_bool(Arguments a) { return truth(a[0]); }
 std::optional<Datum> itself(Arguments a) { return a[0]; }
@@ -223,17 +236,43 @@ std::optional<Datum> is_not(Arguments a) { return Datum(!identical(a[0], a[1]));
 std::optional<Datum> bit_and(Arguments a) {
   return bitwise(
       a, [](bool p, bool q) { return p && q; }, [](std::int64_t x, std::int64_t y) { return x & y; }, false,
-      "and");
+      {"and", "and"});
 }
 std::optional<Datum> bit_or(Arguments a) {
   return bitwise(
       a, [](bool p, bool q) { return p || q; }, [](std::int64_t x, std::int64_t y) { return x | y; }, true,
-      "or");
+      {"or", "or"});
 }
 std::optional<Datum> bit_xor(Arguments a) {
   return bitwise(
       a, [](bool p, bool q) { return p != q; }, [](std::int64_t x, std::int64_t y) { return x ^ y; },
-      std::nullopt, nullptr);
+      std::nullopt, {"!=", "ne"});
+}
+
+/// How far to shift; PyTorch leaves the rest undefined.
+std::optional<std::int64_t> places(const Datum& d) {
+  const std::int64_t n = known_integer(d);
+  return n >= 0 && n < 63 ? std::optional(n) : std::nullopt;
+}
+std::optional<Datum> shift_left(Arguments a) {
+  const auto x = integer(a[0]);
+  const auto n = x ? places(a[1]) : std::nullopt;
+  return n ? std::optional(Datum(*x * Dim(std::int64_t{1} << *n))) : std::nullopt;
+}
+std::optional<Datum> shift_right(Arguments a) {
+  const auto x = integer(a[0]);
+  const auto n = x ? places(a[1]) : std::nullopt;
+  return n ? std::optional(Datum(floor_div(*x, Dim(std::int64_t{1} << *n)))) : std::nullopt;
+}
+/// C's division.
+std::optional<Datum> quotient(Arguments a) {
+  const std::int64_t x = known_integer(a[0]), y = known_integer(a[1]);
+  if (y == 0) throw error("a division by zero");
+  return Datum(y == -1 ? -Dim(x) : Dim(x / y));
+}
+std::optional<Datum> quotient_and_remainder(Arguments a) {
+  const auto q = floordiv(a), r = remainder(a);
+  return q && r ? std::optional(tuple_of({*q, *r})) : std::nullopt;
 }
 
 /// range(low, high, step): how many steps, and the value at step i.
@@ -250,6 +289,13 @@ std::optional<Datum> derive_index(Arguments a) {
   return Datum(*start + *i * *step);
 }
 
+/// list(range(n))
+std::optional<Datum> range_list(Arguments a) {
+  std::vector<Datum> out;
+  for (std::int64_t i = 0; i < known_integer(a[0]); ++i) out.emplace_back(i);
+  return list_of(std::move(out));
+}
+
 /// "{} of {}".format(a, b)
 std::optional<Datum> format(Arguments a) {
   const auto* pattern = a[0].get<std::string>();
@@ -264,6 +310,28 @@ std::optional<Datum> format(Arguments a) {
   return Datum(out + pattern->substr(from));
 }
 std::optional<Datum> str(Arguments a) { return Datum(text_of(a[0])); }
+template <int base>
+std::optional<Datum> digits(Arguments a) {
+  const std::int64_t n = known_integer(a[0]);
+  const auto size = n < 0 ? 0 - static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n);
+  const std::string text = base == 2   ? fmt::format("{:#b}", size)
+                           : base == 8 ? fmt::format("0o{:o}", size)
+                                       : fmt::format("{:#x}", size);
+  return Datum((n < 0 ? "-" : "") + text);
+}
+std::optional<Datum> chr(Arguments a) {
+  return Datum(std::string(1, static_cast<char>(known_integer(a[0]))));
+}
+std::optional<Datum> ord(Arguments a) {
+  const auto* s = a[0].get<std::string>();
+  if (!s) return std::nullopt;
+  if (s->size() != 1) throw error("ord() of '{}', which is not one character", *s);
+  return Datum(static_cast<std::int64_t>(static_cast<unsigned char>((*s)[0])));
+}
+std::optional<Datum> promoted_type(Arguments a) {
+  const auto x = dtype_from_c10(known_integer(a[0])), y = dtype_from_c10(known_integer(a[1]));
+  return x && y ? std::optional(Datum(c10_code(promote_types(*x, *y)))) : std::nullopt;
+}
 std::optional<Datum> device(Arguments a) {
   if (const auto* name = a[0].get<std::string>()) return Datum(Device{*name});
   return a[0];
@@ -271,8 +339,8 @@ std::optional<Datum> device(Arguments a) {
 std::optional<Datum> nothing(Arguments) { return Datum(); }
 std::optional<Datum> no(Arguments) { return Datum(false); }
 
-const std::unordered_map<std::string_view, Function>& functions() {
-  static const std::unordered_map<std::string_view, Function> all = {
+const ScalarFunctions& functions() {
+  static const ScalarFunctions all = {
       {"add", add},
       {"sub", sub},
       {"mul", mul},
@@ -282,12 +350,6 @@ const std::unordered_map<std::string_view, Function>& functions() {
       {"floor_divide", floordiv},
       {"remainder", remainder},
       {"mod", remainder},
-      {"fmod",
-       [](Arguments a) {
-         return arithmetic(
-             a, [](const Dim& x, const Dim& y) { return mod(x, y); },
-             [](double x, double y) { return std::fmod(x, y); });
-       }},
       {"pow", power},
       {"pow.int_to_int", integer_power},
       {"neg", negative},
@@ -306,22 +368,13 @@ const std::unordered_map<std::string_view, Function>& functions() {
       {"__and__", bit_and},
       {"__or__", bit_or},
       {"__xor__", bit_xor},
+      {"__lshift__", shift_left},
+      {"__rshift__", shift_right},
+      {"__round_to_zero_floordiv", quotient},
+      {"divmod", quotient_and_remainder},
       {"floor", to_whole<std::floor>},
       {"ceil", to_whole<std::ceil>},
-      {"round", math<std::nearbyint>},
-      {"sqrt", math<std::sqrt>},
-      {"exp", math<std::exp>},
-      {"log", math<std::log>},
-      {"log2", math<std::log2>},
-      {"log10", math<std::log10>},
-      {"log1p", math<std::log1p>},
-      {"sin", math<std::sin>},
-      {"cos", math<std::cos>},
-      {"tan", math<std::tan>},
-      {"tanh", math<std::tanh>},
-      {"isnan", [](Arguments a) { return real_function(a, [](double x) { return std::isnan(x); }); }},
-      {"isinf", [](Arguments a) { return real_function(a, [](double x) { return std::isinf(x); }); }},
-      {"isfinite", [](Arguments a) { return real_function(a, [](double x) { return std::isfinite(x); }); }},
+      {"round", round},
       {"Int", to_int},
       {"IntImplicit", to_int},
       {"Float", to_float},
@@ -331,15 +384,27 @@ const std::unordered_map<std::string_view, Function>& functions() {
       {"_unwrap_optional", itself},
       {"__range_length", range_length},
       {"__derive_index", derive_index},
+      {"rangelist", range_list},
       {"format", format},
       {"str", str},
+      {"bin", digits<2>},
+      {"oct", digits<8>},
+      {"hex", digits<16>},
+      {"chr", chr},
+      {"ord", ord},
+      {"promote_types", promoted_type},
       {"device", device},
       {"warn", nothing},
+      {"_print", nothing},
       {"manual_seed", nothing},
       {"set_grad_enabled", nothing},
       {"is_grad_enabled", no},
       {"is_autocast_enabled", no},
       {"is_autocast_cpu_enabled", no},
+      {"has_torch_function", no},
+      {"is_vulkan_available", no},
+      {"_get_tracing_state", no},
+      {"_use_cudnn_rnn_flatten_weight", no},
       {"is_scripting", [](Arguments) { return std::optional(Datum(true)); }},
   };
   return all;
@@ -387,12 +452,24 @@ bool identical(const Datum& a, const Datum& b) {
   return same_value(a, b);
 }
 
+namespace {
+
+/// As TorchScript prints it: "3.", "0.25".
+std::string text_of_real(double x) {
+  constexpr double largest_whole = 1e10;
+  const bool is_whole = std::isfinite(x) && std::fabs(x) < largest_whole && std::trunc(x) == x;
+  return is_whole ? fmt::format("{:.0f}.", x) : fmt::format("{:.17g}", x);
+}
+
+}  // namespace
+
 std::string text_of(const Datum& d) {
   if (d.is_none()) return "None";
   if (const auto* flag = d.get<bool>()) return *flag ? "True" : "False";
   if (const auto* dim = d.get<Dim>()) return dim->str();
-  if (const auto* x = d.get<double>()) return fmt::format("{}", *x);
+  if (const auto* x = d.get<double>()) return text_of_real(*x);
   if (const auto* s = d.get<std::string>()) return *s;
+  if (const auto* u = d.get<Undecided>()) return u->why;
   if (const auto* dev = d.get<Device>()) return dev->name;
   if (const auto* items = items_of(d)) {
     std::string out;
@@ -404,11 +481,12 @@ std::string text_of(const Datum& d) {
 
 namespace {
 
-Function find_function(std::string_view name, std::string_view overload) {
-  const auto& all = functions();
-  auto it = all.find(std::string(name) + "." + std::string(overload));
-  if (it == all.end()) it = all.find(name);
-  return it == all.end() ? nullptr : it->second;
+ScalarFunction find_function(std::string_view name, std::string_view overload) {
+  const std::string full = std::string(name) + "." + std::string(overload);
+  for (const ScalarFunctions* all : {&functions(), &math_functions()})
+    for (const std::string_view key : {std::string_view(full), name})
+      if (const auto it = all->find(key); it != all->end()) return it->second;
+  return nullptr;
 }
 
 }  // namespace
@@ -419,7 +497,7 @@ bool is_scalar_function(std::string_view name, std::string_view overload) {
 
 std::optional<Datum> run_scalar(std::string_view name, std::string_view overload,
                                 std::span<const Datum> arguments) {
-  const Function function = find_function(name, overload);
+  const ScalarFunction function = find_function(name, overload);
   return function ? function(arguments) : std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <torch/csrc/jit/runtime/operator.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstring>
 #include <map>
@@ -189,7 +190,14 @@ class GraphMaker {
     node.setSourceRange(torch::jit::SourceRange(text, 0, 1));
   }
 
+  /// The JIT takes pow.int, which gives a float, for the same operands.
+  Node* power_of_ints(const ts::Node& node) {
+    Value* power = graph_.insert(c10::aten::pow, {value(node.inputs.at(0)), value(node.inputs.at(1))});
+    return graph_.insert(c10::aten::Int, {power})->node();
+  }
+
   Node* call(const ts::Node& node) {
+    if (node.schema->key == "aten::pow.int_to_int") return power_of_ints(node);
     const c10::FunctionSchema& schema = operator_for(*node.schema).schema();
     TORCH_CHECK(schema.arguments().size() == node.inputs.size(), node.schema->key,
                 " has other arguments in this LibTorch");
@@ -202,7 +210,8 @@ class GraphMaker {
     Node* made =
         graph_.create(c10::Symbol::fromQualString(std::string(node.kind)), inputs, schema.returns().size());
     for (std::size_t i = 0; i < schema.returns().size(); ++i) {
-      const bool is_generic = schema.returns()[i].type()->hasFreeVariables();
+      const c10::Type& returned = *schema.returns()[i].type();
+      const bool is_generic = returned.hasFreeVariables() || returned.kind() == c10::TypeKind::NumberType;
       made->output(i)->setType(is_generic ? types_.type(type_of(node.outputs.at(i)))
                                           : schema.returns()[i].type());
     }
@@ -222,11 +231,16 @@ class GraphMaker {
            std::holds_alternative<bool>(*filled->second) && std::holds_alternative<ts::None>(*given->second);
   }
 
-  /// The JIT chooses overloads by types. It has twins for lists without None, and takes a number that is
-  /// computed where an operator wants a tensor as the number it is.
+  /// The JIT chooses overloads by types. It has twins for lists without None, functions of any number, and
+  /// takes a number that is computed where an operator wants a tensor as the number it is.
   bool stands_for(const c10::FunctionSchema& found, const ts::Node& node) const {
     const std::string& overload = found.overload_name();
     if (overload == node.schema->overload || overload.ends_with("hacked_twin")) return true;
+    const auto& taken = found.arguments();
+    const auto takes_any_number = [](const c10::Argument& a) {
+      return a.type()->kind() == c10::TypeKind::NumberType;
+    };
+    if (is_of_numbers(node) && std::all_of(taken.begin(), taken.end(), takes_any_number)) return true;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const bool is_computed = !constants_.contains(node.inputs[i]);
       const Kind kind = type_of(node.inputs[i]).kind;
@@ -234,6 +248,13 @@ class GraphMaker {
       if (is_computed && is_a_number && node.schema->arguments[i].type->kind == Kind::tensor) return true;
     }
     return false;
+  }
+
+  static bool is_of_numbers(const ts::Node& node) {
+    const auto& arguments = node.schema->arguments;
+    return std::all_of(arguments.begin(), arguments.end(), [](const ts::Argument& a) {
+      return a.type->kind == Kind::integer || a.type->kind == Kind::real || a.type->kind == Kind::boolean;
+    });
   }
 
   Node* structural(const ts::Node& node) {

@@ -314,3 +314,23 @@ class ListOfUnknownLength(nn.Module):
 def test_what_has_no_fixed_form_is_refused(tenon, tmp_path, model, spec, message):
     with pytest.raises(Refused, match=message):
         convert(tenon, torch.jit.script(model), [spec], tmp_path)
+
+
+TRANSFORMERS = {
+    "layer": (lambda: nn.TransformerEncoderLayer(16, 4, 32, batch_first=True), ["src=f32[N,5,16]"], [(2, 5, 16)]),
+    "norm first": (lambda: nn.TransformerEncoderLayer(16, 4, 32, norm_first=True), ["src=f32[5,N,16]"], [(5, 2, 16)]),
+    "decoder layer": (lambda: nn.TransformerDecoderLayer(16, 4, 32), ["tgt=f32[5,2,16]", "memory=f32[6,2,16]"], [(5, 2, 16), (6, 2, 16)]),
+    "encoder": (lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 4, 32), 2), ["src=f32[5,2,16]"], [(5, 2, 16)]),
+    "transformer": (lambda: nn.Transformer(16, 4, 1, 1, 32), ["src=f32[5,2,16]", "tgt=f32[6,2,16]"], [(5, 2, 16), (6, 2, 16)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRANSFORMERS)
+def test_scripted_transformers_equal_pytorch(tenon, tmp_path, name):
+    make, specs, shapes = TRANSFORMERS[name]
+    torch.manual_seed(0)
+    model = make().eval()
+    artifact = convert(tenon, torch.jit.script(model), specs, tmp_path)
+    inputs = [torch.randn(shape) for shape in shapes]
+    with torch.no_grad():
+        assert_equal(run(tenon, artifact, inputs, tmp_path), model(*inputs), name)
