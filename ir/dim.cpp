@@ -144,7 +144,7 @@ Dim operator+(const Dim& a, const Dim& b) {
   const auto left = DimParts::terms(a), right = DimParts::terms(b);
   std::vector<DimParts::Term> terms(left.begin(), left.end());
   terms.insert(terms.end(), right.begin(), right.end());
-  return DimParts::build(constant, std::move(terms));
+  return without_remainders(DimParts::build(constant, std::move(terms)));
 }
 
 Dim operator*(const Dim& a, const Dim& b) {

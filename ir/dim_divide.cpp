@@ -133,7 +133,34 @@ Dim without_inner_mod(const Dim& a, std::int64_t b) {
   }
   return result;
 }
+// True when every term of `part` is one of d's.
+bool has_terms(const Dim& d, const Dim& part) {
+  const auto all = DimParts::terms(d), wanted = DimParts::terms(part);
+  return !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), [&](const Term& t) {
+    return std::any_of(all.begin(), all.end(), [&](const Term& u) {
+      return u.coefficient == t.coefficient && DimParts::compare(u.atoms, t.atoms) == 0;
+    });
+  });
+}
+
+// x//n for a known n > 0, in the form that ceil_div gives too.
+Dim whole_part(const Dim& x, std::int64_t n) {
+  return is_negative_form(x) ? -floor_div(Dim(n - 1) - x, Dim(n)) : floor_div(x, Dim(n));
+}
 }  // namespace
+
+Dim without_remainders(Dim sum) {
+  for (const Term& term : DimParts::terms(sum)) {
+    if (term.atoms.size() != 1 || term.atoms[0]->kind != AtomKind::mod) continue;
+    const Dim &x = term.atoms[0]->args[0], &by = term.atoms[0]->args[1];
+    if (!by.is_known() || by.value() < 2) continue;
+    const Dim part = Dim(term.coefficient) * x, rest = Dim(term.coefficient) * by;
+    if (has_terms(sum, -part)) return sum - DimParts::of(term) + part - rest * whole_part(x, by.value());
+    const Dim whole = rest * DimParts::atom(AtomKind::floor_div, {x, by});
+    if (has_terms(sum, whole)) return sum - DimParts::of(term) - whole + part;
+  }
+  return sum;
+}
 
 Dim floor_div(const Dim& a, const Dim& b) {
   if (b == Dim(0)) throw error("the dimension ({})//0 divides by zero", a.str());

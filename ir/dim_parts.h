@@ -57,6 +57,10 @@ struct DimParts {
   static Monomial common(const Monomial& a, const Monomial& b);
 };
 
+/// A sum in which a remainder meets what it is a remainder of: x - x%n is n*(x//n), x%n + n*(x//n) is x. With
+/// this N + (-N)%4, a size padded to a multiple, is 4*((N+3)//4).
+Dim without_remainders(Dim sum);
+
 /// Characters of a symbol's name: letters, digits, '_' and '.'.
 bool is_symbol_character(char c);
 

@@ -64,6 +64,15 @@ INSTANTIATE_TEST_SUITE_P(Remainders, Normal,
                                          Identity{"(N%4)%8", "N%4"}, Identity{"(N*H)%(N*W)", "N*(H%W)"},
                                          Identity{"N%(H*W)", "N%(H*W)"}, Identity{"(N+8)%8", "N%8"}));
 
+// A size padded to a multiple is one, however the padding is written.
+INSTANTIATE_TEST_SUITE_P(
+    Paddings, Normal,
+    testing::Values(Identity{"H+(-H)%4", "4*((H+3)//4)"}, Identity{"(H+(-H)%4)//4*4", "4*((H+3)//4)"},
+                    Identity{"(H+(-H)%4)%4", "0"}, Identity{"H+(4-H%4)%4", "4*((H+3)//4)"},
+                    Identity{"(H+(7-H%7)%7)//7", "(H+6)//7"}, Identity{"N-N%4", "4*(N//4)"},
+                    Identity{"4*(N//4)+N%4", "N"}, Identity{"2*N-2*(N%4)+1", "8*(N//4)+1"},
+                    Identity{"H*N+(-(H*N))%8", "8*((H*N+7)//8)"}, Identity{"W+H+(-H)%4", "W+4*((H+3)//4)"}));
+
 INSTANTIATE_TEST_SUITE_P(
     Extrema, Normal,
     testing::Values(Identity{"min(8,N)", "min(N,8)"}, Identity{"min(N,N)", "N"}, Identity{"min(N,1)", "1"},
