@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "converter/aten/complex.h"
 #include "converter/aten/mapping.h"
+#include "converter/aten/vision.h"
 #include "converter/aten/names.h"
 #include "converter/aten/promote.h"
 #include "ir/ops/cast.h"
@@ -22,7 +23,7 @@ constexpr std::array families = {
     histogram_entries,  index_entries,     linalg_entries,      loss_entries,      matrix_entries,
     norm_entries,       packed_entries,    pool_entries,        reduction_entries, resize_entries,
     rnn_entries,        sampling_entries,  shape_entries,       special_entries,   spectral_entries,
-    statistics_entries, tensor_entries,    view_entries,
+    statistics_entries, tensor_entries,    view_entries,        vision_entries,
 };
 
 /// "relu_" → "relu"; empty when the name is not that of an in-place operator.

@@ -175,6 +175,13 @@ class Reader {
 
 }  // namespace
 
+std::vector<std::string_view> schemas_of(std::string_view prefix) {
+  std::vector<std::string_view> found;
+  for (const std::string_view line : lines())
+    if (line.starts_with(prefix)) found.push_back(line);
+  return found;
+}
+
 const ts::Schema* Schemas::find(const std::string& key) {
   const auto [known, is_new] = known_.try_emplace(key, nullptr);
   if (!is_new) return known->second;

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "converter/torchscript/program.h"
 
@@ -10,6 +11,8 @@ namespace tenon::exported {
 
 /// schemas.txt: one signature a line, sorted by name. Written by `./dev schemas`.
 extern const std::string_view schemas_txt;
+/// Its lines that begin so: "torchvision::".
+std::vector<std::string_view> schemas_of(std::string_view prefix);
 
 /// Signatures as a Program holds them; each is read from the text when it is first asked for.
 class Schemas {
