@@ -94,13 +94,22 @@ class Inputs {
   }
 
   static void append_names(std::vector<std::string>& names, const std::string& path, const ts::Type& type) {
-    if (type.kind != ts::Type::Kind::tuple) return names.push_back(path);
-    for (std::size_t i = 0; i < type.inner.size(); ++i)
-      append_names(names, item_path(path, type, i), *type.inner[i]);
+    const auto items = items_of_type(type);
+    if (items.empty()) return names.push_back(path);
+    for (std::size_t i = 0; i < items.size(); ++i) append_names(names, item_path(path, type, i), *items[i]);
   }
 
-  static std::string item_path(const std::string& path, const ts::Type& tuple, std::size_t i) {
-    return fmt::format("{}.{}", path, tuple.fields.empty() ? std::to_string(i) : tuple.fields[i]);
+  /// The types of a container's items, where its number of items is known.
+  static std::span<const ts::Type* const> items_of_type(const ts::Type& type) {
+    using Kind = ts::Type::Kind;
+    const std::size_t own = type.kind == Kind::list ? 1 : 2;
+    const bool is_list = type.kind == Kind::list || type.kind == Kind::dict;
+    if (type.kind == Kind::tuple) return type.inner;
+    return is_list ? std::span(type.inner).subspan(own) : std::span<const ts::Type* const>();
+  }
+
+  static std::string item_path(const std::string& path, const ts::Type& container, std::size_t i) {
+    return fmt::format("{}.{}", path, container.fields.empty() ? std::to_string(i) : container.fields[i]);
   }
 
   const InputSpec* spec_for(const std::string& name, bool by_position) {
@@ -128,7 +137,9 @@ class Inputs {
   }
 
   Datum value(const std::string& name, const ts::Type& type, const ts::IValue* fallback, bool by_position) {
-    if (has_inner_specs(name) || type.kind == ts::Type::Kind::tuple) {
+    if (type.kind == ts::Type::Kind::tuple || !items_of_type(type).empty())
+      return known_items(name, type, by_position);
+    if (has_inner_specs(name)) {
       if (auto parts = container(name, type)) return *parts;
     }
     if (const InputSpec* spec = spec_for(name, by_position)) {
@@ -144,16 +155,27 @@ class Inputs {
     return ask(name, type);
   }
 
+  /// A tuple, or a list or dict of as many items as the trace had.
+  Datum known_items(const std::string& name, const ts::Type& type, bool by_position) {
+    const auto types = items_of_type(type);
+    std::vector<Datum> items;
+    for (std::size_t i = 0; i < types.size(); ++i)
+      items.push_back(value(item_path(name, type, i), *types[i], nullptr, by_position));
+    if (type.kind == ts::Type::Kind::list) return converter::list_of(std::move(items));
+    if (type.kind == ts::Type::Kind::dict) {
+      auto dict = std::make_shared<converter::Dict>();
+      for (std::size_t i = 0; i < items.size(); ++i)
+        dict->items.emplace_back(Datum(type.fields[i]), items[i]);
+      return Datum(converter::DictPtr(dict));
+    }
+    auto tuple = std::make_shared<converter::Tuple>();
+    tuple->items = std::move(items);
+    tuple->fields = type.fields;
+    return Datum(converter::TuplePtr(tuple));
+  }
+
   std::optional<Datum> container(const std::string& name, const ts::Type& type) {
     std::vector<Datum> items;
-    if (type.kind == ts::Type::Kind::tuple) {
-      for (std::size_t i = 0; i < type.inner.size(); ++i)
-        items.push_back(value(item_path(name, type, i), *type.inner[i], nullptr, false));
-      auto tuple = std::make_shared<converter::Tuple>();
-      tuple->items = std::move(items);
-      tuple->fields = type.fields;
-      return Datum(converter::TuplePtr(tuple));
-    }
     if (type.kind == ts::Type::Kind::list) {
       for (std::size_t i = 0; has_inner_specs(name); ++i) {
         const std::string inner = fmt::format("{}.{}", name, i);

@@ -191,9 +191,27 @@ void say_unverified(const Model& model) {
   fmt::print(stderr, "note: {} is not verified{}\n", file, verified->second.substr(2));
 }
 
+// The options for converting: files give the types of one call, without the axis that counts the calls.
+ModelOptions one_call(ModelOptions options) {
+  std::vector<std::string> texts;
+  for (const std::string& text : options.inputs)
+    for (const InputArgument& a : parse_inputs({text})) {
+      const auto* tensor = std::get_if<Tensor>(&a.value);
+      if (!tensor || a.is_number || tensor->rank() == 0) {
+        texts.push_back(text);
+        continue;
+      }
+      const Index shape(tensor->shape().begin() + 1, tensor->shape().end());
+      texts.push_back((a.name.empty() ? "" : a.name + "=") + Type{tensor->dtype(), to_shape(shape)}.str());
+    }
+  options.inputs = std::move(texts);
+  return options;
+}
+
 int run(const RunOptions& o) {
   Progress progress;
-  const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
+  const Model model =
+      (o.stream ? one_call(o.model) : o.model).open([&](std::string_view what) { progress.say(what); });
   progress.say(o.check ? "" : "running");
   if (o.check) return replay(model, o);
   std::vector<std::string> random;

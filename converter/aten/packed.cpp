@@ -39,6 +39,26 @@ void check(const Ref& holds, std::string message) {
   tenon::apply_all(Check{.message = std::move(message)}, std::array{holds});
 }
 
+/// Sequences of their own lengths as one tensor, padded to the longest.
+Results pad_sequence(Call& call) {
+  const auto sequences = call.tensors("sequences");
+  const bool at_begin = call.word("padding_side", "right") == "left";
+  const double padding = call.number("padding_value", 0);
+  if (sequences.empty()) throw error("an empty list of sequences");
+  Dim longest = sequences[0]->shape().at(0);
+  for (const TensorPtr& t : sequences) longest = max(longest, t->shape().at(0));
+  std::vector<Ref> rows;
+  for (const TensorPtr& t : sequences) {
+    const Ref x = call.build.read(t);
+    const Shape missing = with_first({longest - x.shape()[0]}, x.shape(), 1);
+    const Ref fill = expand(call.build.literal(padding, x.dtype()), missing);
+    const Ref padded = at_begin ? concat(std::array{fill, x}, 0) : concat(std::array{x, fill}, 0);
+    rows.push_back(reshape(padded, with_first({Dim(1), longest}, x.shape(), 1)));
+  }
+  const Ref all = concat(rows, 0);
+  return call.flag("batch_first", false) ? all : swap_first_axes(all);
+}
+
 Results pack(Call& call) {
   Ref x = call.tensor("input");
   const Ref lengths = cast(DType::i64, call.tensor("lengths"));
@@ -80,6 +100,7 @@ Results pad_packed(Call& call) {
 }
 
 constexpr Entry entries[] = {
+    {"pad_sequence", pad_sequence},
     {"_pack_padded_sequence", pack},
     {"_pad_packed_sequence", pad_packed},
 };

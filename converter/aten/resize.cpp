@@ -1,4 +1,5 @@
 // Resizing of images.
+#include <cmath>
 #include <numbers>
 
 #include "base/error.h"
@@ -33,12 +34,13 @@ Shape target_size(Call& call, const Ref& x, std::vector<double>& scales) {
   if (!scales.empty() && scales.size() != dims)
     throw unsupported("{} scales for {} axes", scales.size(), dims);
   for (std::size_t i = out.size(); i < scales.size(); ++i) {
+    constexpr std::int64_t finest = 1 << 10;  // of what is exact as a fraction
     const double scale = scales[i];
     const Dim size = x.shape()[i + 2];
     if (size.is_known()) {
       out.emplace_back(static_cast<std::int64_t>(static_cast<double>(size.value()) * scale));
-    } else if (scale == static_cast<double>(static_cast<std::int64_t>(scale))) {
-      out.push_back(size * Dim(static_cast<std::int64_t>(scale)));
+    } else if (scale * finest == std::trunc(scale * finest)) {
+      out.push_back(floor_div(size * Dim(static_cast<std::int64_t>(scale * finest)), Dim(finest)));
     } else {
       const auto inverse = static_cast<std::int64_t>(1 / scale);
       if (inverse < 1 || 1 / scale != static_cast<double>(inverse))

@@ -12,6 +12,7 @@
 #include "converter/aten/results.h"
 #include "converter/aten/spelling.h"
 #include "converter/aten/training.h"
+#include "converter/aten/vision.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/shape.h"
 
@@ -26,7 +27,7 @@ constexpr std::array families = {
     linalg_entries,      loss_entries,          matrix_entries,   norm_entries,       packed_entries,
     pool_entries,        reduction_entries,     resize_entries,   rnn_entries,        sampling_entries,
     shape_entries,       special_entries,       spectral_entries, statistics_entries, tensor_entries,
-    view_entries,
+    view_entries,        vision_entries,
 };
 
 /// "permute_copy" → "permute": a view's copy; empty when the name is not of that kind.

@@ -301,12 +301,14 @@ void GraphReader::read_node(const json& node) {
   const std::string target = node.at("target").get<std::string>();
   const std::string key = key_of(target);
   if (is_assertion(key)) return;
-  if (key.starts_with("aten::") || find_library_operator(key)) return read_operator(node, key);
+  if (key.starts_with("aten::") || key.starts_with("torchvision::") || find_library_operator(key))
+    return read_operator(node, key);
   if (key == "transformers::grouped_mm_fallback")  // what Transformers calls on the CPU for the same
     return read_operator(node, "aten::_grouped_mm", {"self", "mat2", "offs"});
   if (key.starts_with("higher_order::")) return read_higher_order(node, key.substr(14));
   if (!key.empty()) return refuse(node, "a custom operator");
-  if (!read_symbolic(node, target)) refuse(node, "a function on sizes that is not implemented");
+  if (!read_vmap(node, target) && !read_symbolic(node, target))
+    refuse(node, "a function on sizes that is not implemented");
 }
 
 void GraphReader::read_operator(const json& node, const std::string& key,
@@ -333,6 +335,7 @@ void GraphReader::read_operator(const json& node, const std::string& key,
   }
   if (used != given.size())
     return refuse(node, "it has an argument that this version of Tenon does not know");
+  autocast(schema->kind, inputs);
   const Outputs outputs = outputs_of(node);
   out_.add(schema->kind, std::move(inputs), outputs.ids).schema = schema;
   unpack(outputs);

@@ -1,5 +1,6 @@
 // The nodes of an exported graph, one after the other.
 #pragma once
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -49,6 +50,16 @@ class GraphReader {
     const json* graph;
     std::unordered_map<std::string, ts::ValueId> names;
   };
+  /// A vmap under way: a loop over the samples.
+  struct Vmap {
+    struct Result {
+      ts::ValueId samples, axis, stacked;  // the list of the samples' values
+    };
+    ts::Block block, *outer = nullptr;
+    ts::ValueId count = 0, step = 0, always = 0;
+    bool is_empty = false;
+    std::vector<Result> results;
+  };
   /// The results of a node under way: lists among them are taken apart afterwards.
   struct Outputs {
     std::vector<ts::ValueId> ids;
@@ -83,10 +94,30 @@ class GraphReader {
   void read_cond(const json& node);
   void read_while(const json& node);
   void read_scan(const json& node);
+  void read_map(const json& node);
+  void read_associative_scan(const json& node);
+  /// A graph that runs once for each item along the first axis of the xs.
+  struct Steps {
+    std::vector<ts::ValueId> carried, xs, extra;
+    bool folds = false;  // the state is the last result, and begins with the first items
+  };
+  void read_steps(const json& node, const Steps&);
+  std::vector<ts::ValueId> optional_operands(const json& node, std::size_t i);
+  void read_autocast(const json& node);
+  /// autocast.cpp: casts the operands of an operator as the mode that is on wants it.
+  void autocast(std::string_view kind, std::vector<ts::ValueId>& inputs);
+
+  // vmap.cpp
+  bool read_vmap(const json& node, const std::string& target);
+  void begin_vmap(ts::ValueId count, bool is_empty);
+  void bind_empty(const json& node);
+  void end_vmap();
 
   GraphWriter& out_;
   std::vector<Scope> scopes_;
   std::unordered_map<int, const ts::Type*> number_types_;
+  std::optional<DType> autocast_;             // what operators compute in
+  std::vector<std::unique_ptr<Vmap>> vmaps_;  // that are open
 };
 
 }  // namespace tenon::exported

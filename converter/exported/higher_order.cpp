@@ -1,7 +1,10 @@
-// Operators that carry graphs: cond, while_loop, scan, and wrappers that only set a mode.
+// Operators that carry graphs: cond, while_loop, scan, map, and wrappers that only set a mode.
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "base/error.h"
+#include "converter/exported/dtypes.h"
 #include "converter/exported/graph_reader.h"
 
 namespace tenon::exported {
@@ -88,13 +91,10 @@ void GraphReader::read_higher_order(const json& node, const std::string& name) {
   if (name == "cond") return read_cond(node);
   if (name == "while_loop") return read_while(node);
   if (name == "scan") return read_scan(node);
+  if (name == "map_impl") return read_map(node);
+  if (name == "associative_scan") return read_associative_scan(node);
   if (name == "wrap_with_set_grad_enabled") return read_inlined(node, 1);
-  constexpr std::size_t enabled_at = 2, graph_of_autocast = 4;
-  if (name == "wrap_with_autocast") {
-    if (!argument_at(node, enabled_at).at("as_bool").get<bool>())
-      return read_inlined(node, graph_of_autocast);
-    return refuse(node, "autocast, which computes in other dtypes than the operators say; export without it");
-  }
+  if (name == "wrap_with_autocast") return read_autocast(node);
   refuse(node, "the higher-order operator is not implemented");
 }
 
@@ -150,43 +150,92 @@ void GraphReader::read_while(const json& node) {
   out_.add("prim::Loop", std::move(inputs), std::move(ids)).blocks.push_back(std::move(block));
 }
 
+/// The operands at a place; none where there is no such argument.
+std::vector<ts::ValueId> GraphReader::optional_operands(const json& node, std::size_t i) {
+  return i < node.at("inputs").size() ? operands_of(argument_at(node, i)) : std::vector<ts::ValueId>();
+}
+
 /// scan(f, carried, xs, extra): f runs over the first axis of the xs; its further results are stacked.
 void GraphReader::read_scan(const json& node) {
-  const json& body = graph_at(node, 0);
   const auto carried = operands_of(argument_at(node, 1)), xs = operands_of(argument_at(node, 2));
-  const auto extra =
-      node.at("inputs").size() > 3 ? operands_of(argument_at(node, 3)) : std::vector<ts::ValueId>();
-  const std::size_t results = body.at("outputs").size();
-  if (xs.empty() || results < carried.size()) malformed_program("a scan without anything to scan");
+  read_steps(node, {carried, xs, optional_operands(node, 3)});
+}
+
+/// map(f, xs, extra): a scan that carries nothing.
+void GraphReader::read_map(const json& node) {
+  read_steps(node, {{}, operands_of(argument_at(node, 1)), optional_operands(node, 2)});
+}
+
+/// associative_scan(f, xs, extra): the first items, then what f makes of the last result and the next items.
+void GraphReader::read_associative_scan(const json& node) {
+  read_steps(node, {{}, operands_of(argument_at(node, 1)), optional_operands(node, 2), true});
+}
+
+void GraphReader::read_steps(const json& node, const Steps& steps) {
+  const json& body = graph_at(node, 0);
+  const auto& [given, xs, extra, folds] = steps;
+  const std::size_t results = body.at("outputs").size(), kept = given.size();
+  if (xs.empty() || results < kept || (folds && results != xs.size()))
+    malformed_program("a scan without anything to scan");
   const ts::Type* tensor = out_.tensor_type();
   const ts::ValueId axis = out_.constant(std::int64_t{0});
-  const ts::ValueId count = out_.call("aten::size.int", {xs[0], axis}, number_type(Kind::integer));
-  const ts::ValueId always = out_.constant(true);
-  std::vector<ts::ValueId> stacks;
-  for (std::size_t i = carried.size(); i < results; ++i) stacks.push_back(out_.list({}, tensor));
-  std::vector<ts::ValueId> inputs = joined({count, always}, carried);
+  const auto item = [&](ts::ValueId x, ts::ValueId i) {
+    return out_.call("aten::select.int", {x, axis, i}, tensor);
+  };
+  ts::ValueId count = out_.call("aten::size.int", {xs[0], axis}, number_type(Kind::integer));
+  const ts::ValueId always = out_.constant(true), one = out_.constant(std::int64_t{1});
+  std::vector<ts::ValueId> carried = given, stacks;
+  if (folds) {
+    count = out_.call("aten::sub.int", {count, one}, number_type(Kind::integer));
+    for (const ts::ValueId x : xs) carried.push_back(item(x, axis));
+  }
+  for (std::size_t i = kept; i < results; ++i)
+    stacks.push_back(out_.list(folds ? std::vector{carried[i]} : std::vector<ts::ValueId>(), tensor));
   ts::Block block;
-  const ts::ValueId step = out_.value("", number_type(Kind::integer));
+  ts::ValueId step = out_.value("", number_type(Kind::integer));
   std::vector<ts::ValueId> state;
   for (const ts::ValueId id : carried) state.push_back(out_.value("", out_.type_of(id)));
   block.inputs = joined({step}, state);
   ts::Block* outer = out_.enter(&block);
+  if (folds) step = out_.call("aten::add.int", {step, one}, number_type(Kind::integer));
   std::vector<ts::ValueId> operands = state;
-  for (const ts::ValueId x : xs) operands.push_back(out_.call("aten::select.int", {x, axis, step}, tensor));
+  for (const ts::ValueId x : xs) operands.push_back(item(x, step));
   auto next = inlined(body, joined(operands, extra));
   for (std::size_t i = 0; i < stacks.size(); ++i)
-    out_.call("aten::append.t", {stacks[i], next[carried.size() + i]}, out_.list_type(tensor));
+    out_.call("aten::append.t", {stacks[i], next[kept + i]}, out_.list_type(tensor));
   next.resize(carried.size());
   block.outputs = joined({always}, next);
   out_.enter(outer);
   const Outputs outputs = outputs_of(node);
-  std::vector<ts::ValueId> ids = outputs.lists.empty() ? outputs.ids : outputs.lists[0].second;
+  const std::vector<ts::ValueId> ids = outputs.lists.empty() ? outputs.ids : outputs.lists[0].second;
   if (ids.size() != results) malformed_program("a scan has other results than its body");
-  std::vector<ts::ValueId> left(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(carried.size()));
-  out_.add("prim::Loop", std::move(inputs), std::move(left)).blocks.push_back(std::move(block));
+  std::vector<ts::ValueId> left(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(kept));
+  while (left.size() < carried.size()) left.push_back(out_.value("", tensor));
+  out_.add("prim::Loop", joined({count, always}, carried), std::move(left))
+      .blocks.push_back(std::move(block));
   const ts::Schema* stack = out_.schemas().find("aten::stack");
   for (std::size_t i = 0; i < stacks.size(); ++i)
-    out_.add(stack->kind, {stacks[i], axis}, {ids[carried.size() + i]}).schema = stack;
+    out_.add(stack->kind, {stacks[i], axis}, {ids[kept + i]}).schema = stack;
+}
+
+/// autocast(device, dtype, enabled, cache, f, ...): f with the dtypes that autocast gives its operators.
+void GraphReader::read_autocast(const json& node) {
+  constexpr std::size_t device_at = 0, dtype_at = 1, enabled_at = 2, graph_place = 4;
+  const bool enabled = argument_at(node, enabled_at).at("as_bool").get<bool>();
+  std::optional<DType> dtype;
+  if (enabled) {
+    const std::string device = argument_at(node, device_at).value("as_string", "");
+    if (device != "cpu")
+      return refuse(node, fmt::format("autocast for the device '{}', which has rules of its own", device));
+    const json& given = argument_at(node, dtype_at);
+    dtype = given.contains("as_scalar_type") ? dtype_of(given["as_scalar_type"].get<std::int64_t>())
+                                             : DType::bf16;
+    if (dtype != DType::bf16 && dtype != DType::f16)
+      return refuse(node, "autocast to a dtype that is not 16 bits");
+  }
+  const std::optional<DType> outer = std::exchange(autocast_, dtype);
+  read_inlined(node, graph_place);
+  autocast_ = outer;
 }
 
 }  // namespace tenon::exported

@@ -185,6 +185,13 @@ std::vector<std::string_view> overloads_of(std::string_view name) {
   return keys;
 }
 
+std::vector<std::string_view> schemas_of(std::string_view prefix) {
+  std::vector<std::string_view> found;
+  for (const std::string_view line : lines())
+    if (line.starts_with(prefix)) found.push_back(line);
+  return found;
+}
+
 const ts::Schema* Schemas::find(const std::string& key) {
   const auto [known, is_new] = known_.try_emplace(key, nullptr);
   if (!is_new) return known->second;

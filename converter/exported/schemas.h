@@ -11,6 +11,8 @@ namespace tenon::exported {
 
 /// schemas.txt: one signature a line, sorted by name. Written by `./dev schemas`.
 extern const std::string_view schemas_txt;
+/// Its lines that begin so: "torchvision::".
+std::vector<std::string_view> schemas_of(std::string_view prefix);
 
 /// The keys of an operator's overloads: "aten::add.Tensor", … of "aten::add".
 std::vector<std::string_view> overloads_of(std::string_view name);

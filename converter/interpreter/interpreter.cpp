@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "base/error.h"
@@ -56,16 +57,18 @@ std::string operator_name(const ts::Node& node) {
   return out;
 }
 
-/// An operator that PyTorch does not bring: "mylib::myop".
+/// An operator that neither PyTorch nor torchvision brings: "mylib::myop".
 bool is_custom(const ts::Node& node) {
-  return node.kind.find("::") != std::string_view::npos && !node.kind.starts_with("aten::") &&
-         !node.kind.starts_with("prim::") && !node.kind.starts_with("higher_order::");
+  constexpr std::array own = {"aten::", "prim::", "higher_order::", "torchvision::"};
+  return node.kind.find("::") != std::string_view::npos &&
+         std::none_of(own.begin(), own.end(),
+                      [&](const char* space) { return node.kind.starts_with(space); });
 }
 
 /// False when no value of its inputs would help.
 bool is_implemented(const ts::Node& node) {
   if (is_custom(node)) return find_library_operator(operator_name(node));
-  if (!node.kind.starts_with("aten::")) return true;
+  if (!node.kind.starts_with("aten::") && !node.kind.starts_with("torchvision::")) return true;
   const std::string_view name = without_namespace(node.kind);
   const std::string_view overload = node.schema ? node.schema->overload : std::string_view();
   return is_scalar_function(name, overload) || is_container_function(name) ||

@@ -3,7 +3,6 @@
 
 #include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/api/function_impl.h>
-#include <torch/csrc/jit/ir/graph_utils.h>
 #include <torch/csrc/jit/serialization/import.h>
 #include <torch/csrc/jit/serialization/import_read.h>
 
@@ -14,6 +13,7 @@
 #include "converter/archive/sniff.h"
 #include "converter/libtorch/exported_module.h"
 #include "converter/libtorch/operators.h"
+#include "converter/libtorch/torchvision.h"
 
 namespace tenon::libtorch {
 namespace {
@@ -60,7 +60,7 @@ class FileStream : public std::streambuf {
 };
 
 /// Gives the inputs of traced methods the shapes they were traced with, where the file has them.
-void restore_input_shapes(LoadedModule& loaded) {
+void restore_inputs(LoadedModule& loaded) {
   FileStream buffer(loaded, Weights::skip);
   std::istream stream(&buffer);
   caffe2::serialize::PyTorchStreamReader reader(&stream);
@@ -70,17 +70,20 @@ void restore_input_shapes(LoadedModule& loaded) {
   for (const auto& entry : traced.toGenericDict()) {
     const auto method = loaded.module.find_method(entry.key().toStringRef());
     if (!method) continue;
-    torch::jit::Stack inputs = {loaded.module._ivalue()};
-    for (const c10::IValue& input : entry.value().toListRef()) inputs.push_back(input);
     const auto graph = torch::jit::toGraphFunction(method->function()).graph();
-    if (graph->inputs().size() == inputs.size())
-      torch::jit::setInputTensorTypes(*graph, inputs, /*complete=*/true);
+    const auto inputs = entry.value().toListRef();
+    if (graph->inputs().size() != inputs.size() + 1) continue;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i].isTensor())
+        graph->inputs()[i + 1]->setType(c10::TensorType::create(inputs[i].toTensor()));
+    loaded.traced[&method->function()] = inputs.vec();
   }
 }
 
 }  // namespace
 
 LoadedModule load_module(const std::string& path, Weights weights, const std::string& weights_file) {
+  register_torchvision();
   LoadedModule loaded;
   loaded.file = MappedFile::open(path);
   loaded.zip = std::make_unique<ZipReader>(loaded.file->bytes());
@@ -97,7 +100,7 @@ LoadedModule load_module(const std::string& path, Weights weights, const std::st
   // LibTorch's own restoring of shapes writes out of bounds for a chunk along a negative axis.
   loaded.module = torch::jit::import_ir_module(loaded.unit, stream, c10::Device(c10::kCPU), no_extra_files,
                                                /*load_debug_files=*/true, /*restore_shapes=*/false);
-  restore_input_shapes(loaded);
+  restore_inputs(loaded);
   return loaded;
 }
 

@@ -24,7 +24,8 @@ struct LoadedModule {
   std::shared_ptr<torch::jit::CompilationUnit> unit;
   torch::jit::Module module;
   bool is_exported = false;  // made from a .pt2: run node by node, as LibTorch's own passes would change it
-  std::map<const void*, ReadRecord> reads;  // the last read into each address
+  std::map<const void*, ReadRecord> reads;                                 // the last read into each address
+  std::map<const torch::jit::Function*, std::vector<c10::IValue>> traced;  // methods, and the trace's inputs
 };
 
 enum class Weights { read, skip };

@@ -135,6 +135,42 @@ class ProgramWriter {
     return same->second;
   }
 
+  /// The type of an input of a trace, with the shapes and items it was traced with.
+  Index traced_type(const c10::TypePtr& declared, const c10::IValue& given) {
+    if (given.isTensor()) return type(c10::TensorType::create(given.toTensor()));
+    json inner = json::array(), names;
+    const auto tuple = declared->cast<c10::TupleType>();
+    if (tuple && given.isTuple()) {
+      for (std::size_t i = 0; i < tuple->elements().size(); ++i)
+        inner.push_back(traced_type(tuple->elements()[i], given.toTupleRef().elements()[i]));
+      if (tuple->names()) names = *tuple->names();
+    } else if (given.isList() || given.isGenericDict()) {
+      for (const auto& part : declared->containedTypes()) inner.push_back(type(part));
+      const c10::TypePtr& of = declared->containedTypes().back();
+      if (given.isList())
+        for (const c10::IValue& v : given.toListRef()) inner.push_back(traced_type(of, v));
+      else if (!add_items(given.toGenericDict(), of, inner, names))
+        return type(declared);
+    } else {
+      return type(declared);
+    }
+    json record = json::array({kind_name(declared->kind()), declared->annotation_str(), std::move(inner)});
+    if (!names.is_null()) record.push_back(std::move(names));
+    types_.push_back(std::move(record));
+    return types_.size() - 1;
+  }
+
+  /// False when a key is no string.
+  bool add_items(const c10::impl::GenericDict& dict, const c10::TypePtr& of, json& inner, json& keys) {
+    keys = json::array();
+    for (const auto& pair : dict) {
+      if (!pair.key().isString()) return false;
+      keys.push_back(pair.key().toStringRef());
+      inner.push_back(traced_type(of, pair.value()));
+    }
+    return true;
+  }
+
   static json shape_of(const c10::TensorType& tensor) {
     const auto sizes = tensor.sizes().concrete_sizes();
     if (!sizes || !tensor.scalarType()) return nullptr;
@@ -304,10 +340,12 @@ class ProgramWriter {
     json body = block(*graph->block(), ids, values);
     json arguments = json::array();
     const auto& parameters = f.getSchema().arguments();
+    const auto traced = loaded_.traced.find(&f);
     for (Index i = 0; i < parameters.size(); ++i) {
-      const bool has_shape = i < graph->inputs().size();
+      const bool is_traced = traced != loaded_.traced.end() && i > 0 && i <= traced->second.size();
       arguments.push_back(
-          argument(parameters[i], has_shape ? graph->inputs()[i]->type() : parameters[i].type()));
+          argument(parameters[i], is_traced ? traced_type(parameters[i].type(), traced->second[i - 1])
+                                            : type(parameters[i].type())));
     }
     json returns = json::array();
     for (const auto& result : f.getSchema().returns()) returns.push_back(type(result.type()));
@@ -316,9 +354,9 @@ class ProgramWriter {
     return id;
   }
 
-  json argument(const c10::Argument& a, const c10::TypePtr& its_type) {
+  json argument(const c10::Argument& a, Index its_type) {
     const bool is_written = a.alias_info() && a.alias_info()->isWrite();
-    json record = json::array({string(a.name()), type(its_type), a.kwarg_only(), is_written});
+    json record = json::array({string(a.name()), its_type, a.kwarg_only(), is_written});
     if (a.default_value()) record.push_back(value(*a.default_value()));
     return record;
   }
@@ -384,8 +422,8 @@ class ProgramWriter {
     const auto [found, is_new] = schema_ids_.emplace(&s, schemas_.size());
     if (is_new) {
       json arguments = json::array(), returns = json::array();
-      for (const auto& a : s.arguments()) arguments.push_back(argument(a, a.type()));
-      for (const auto& r : s.returns()) returns.push_back(argument(r, r.type()));
+      for (const auto& a : s.arguments()) arguments.push_back(argument(a, type(a.type())));
+      for (const auto& r : s.returns()) returns.push_back(argument(r, type(r.type())));
       schemas_.push_back(json::array(
           {s.name(), s.overload_name(), s.is_vararg(), std::move(arguments), std::move(returns)}));
     }
@@ -417,16 +455,8 @@ class ProgramWriter {
   }
 
   void write_traced_methods() {
-    for (Function* method : loaded_.module._ivalue()->type()->methods()) {
-      const auto* graph_function = torch::jit::tryToGraphFunction(*method);
-      if (!graph_function) continue;
-      bool is_traced = false;
-      for (const Value* input : graph_function->graph()->inputs()) {
-        const auto tensor = input->type()->cast<c10::TensorType>();
-        is_traced |= tensor && tensor->sizes().concrete_sizes();
-      }
-      if (is_traced) traced_methods_.push_back(method->name());
-    }
+    for (Function* method : loaded_.module._ivalue()->type()->methods())
+      if (loaded_.traced.contains(method)) traced_methods_.push_back(method->name());
   }
 
   const LoadedModule& loaded_;

@@ -119,11 +119,12 @@ class Decoder {
   }
   static void check_type(const Type& t) {
     using enum Type::Kind;
-    const bool needs_one = t.kind == optional || t.kind == list;
-    if (needs_one && t.inner.size() != 1) malformed("a list or optional type without its element");
-    if (t.kind == dict && t.inner.size() != 2) malformed("a dict type without key and value");
-    if (!t.fields.empty() && t.fields.size() != t.inner.size())
-      malformed("a named tuple with nameless elements");
+    if (t.kind == optional && t.inner.size() != 1) malformed("an optional type without its element");
+    if (t.kind == list && t.inner.empty()) malformed("a list type without its element");
+    if (t.kind == dict && t.inner.size() < 2) malformed("a dict type without key and value");
+    const std::size_t own = t.kind == dict ? 2 : 0;
+    if ((!t.fields.empty() || own > 0) && t.fields.size() + own != t.inner.size())
+      malformed("a container with other names than elements");
   }
 
   // ---- tensors ----

@@ -94,9 +94,9 @@ struct Type {
   };
   Kind kind = Kind::other;
   std::string text;                 // "Optional[Tensor]", "__torch__.model.Block"
-  std::vector<const Type*> inner;   // optional, list: 1; dict: key, value; tuple: its elements
+  std::vector<const Type*> inner;   // list: 1; dict: 2; then the items that a trace was given; tuple
   const Class* object = nullptr;    // Kind::object: the class
-  std::vector<std::string> fields;  // NamedTuple: the names of its elements; else empty
+  std::vector<std::string> fields;  // NamedTuple: the names of its elements; a traced dict: its keys
   // Kind::tensor on the inputs of a traced entry method: what the trace was made with. Else absent.
   std::optional<DType> dtype;
   std::optional<std::vector<std::int64_t>> sizes;

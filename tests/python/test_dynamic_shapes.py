@@ -120,3 +120,31 @@ def test_recurrent_layers_run_over_any_length(tenon, tmp_path, name):
         x = torch.randn(shape)
         with torch.no_grad():
             assert_equal(run(tenon, artifact, [x], tmp_path), flat(model(x)), name)
+
+
+class PaddedToAMultiple(nn.Module):
+    def forward(self, x):
+        height = x.shape[2]
+        x = nn.functional.pad(x, [0, 0, 0, (-height) % 4])
+        b, c, h, w = x.shape
+        return x.view(b, c, h // 4, 4, w).sum(3), x[:, :, : h - 1]
+
+
+class ResizedByHalves(nn.Module):
+    def forward(self, x):
+        y = nn.functional.interpolate(x, scale_factor=1.5, mode="bilinear")
+        return y, nn.functional.interpolate(x, scale_factor=0.75, mode="nearest") * 2
+
+
+class PaddedSequences(nn.Module):
+    def forward(self, x):
+        return nn.utils.rnn.pad_sequence([x[0, 0], x[0, 0, 1:] + 1], batch_first=True, padding_value=-1.0)
+
+
+@pytest.mark.parametrize("make", [PaddedToAMultiple, ResizedByHalves, PaddedSequences])
+def test_sizes_computed_from_sizes(tenon, tmp_path, make):
+    model = make().eval()
+    artifact = convert(tenon, torch.jit.script(model), ["x=f32[1,2,H,W]"], tmp_path)
+    for h, w in ((2, 3), (4, 4), (7, 5), (9, 8)):
+        x = torch.randn(1, 2, h, w)
+        assert_equal(run(tenon, artifact, [x], tmp_path), flat(model(x)), f"{h}x{w}")

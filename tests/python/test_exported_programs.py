@@ -4,6 +4,7 @@ import collections
 import logging
 import subprocess
 import warnings
+import zipfile
 
 import numpy
 import pytest
@@ -273,10 +274,13 @@ class Autocast(nn.Module):
             return x @ x
 
 
-def test_autocast_is_refused_with_its_place(call, tmp_path):
-    path = export(Autocast(), (torch.randn(2, 2),), tmp_path / "model.pt2")
-    printed = call(3, "convert", path, "--no-verify")
-    assert "autocast" in printed and "test_exported_programs.py" in printed
+def test_autocast_of_another_device_is_refused_with_its_place(call, tmp_path):
+    path = export(Autocast(), (torch.randn(2, 2),), tmp_path / "cpu.pt2")
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / "model.pt2", "w") as new:
+        for entry in old.infolist():
+            new.writestr(entry, old.read(entry).replace(b'{"as_string": "cpu"}', b'{"as_string": "cuda"}'))
+    printed = call(3, "convert", tmp_path / "model.pt2", "--no-verify")
+    assert "autocast for the device 'cuda'" in printed and "test_exported_programs.py" in printed
 
 
 def test_schemas_are_those_of_the_installed_pytorch():

@@ -168,3 +168,12 @@ def test_verify_compares_streams(tenon, exported):
     source = exported("silero_vad") / "model.pt"
     said = tenon_run(tenon, "verify", source, "--input", "x=f32[1,512]", "--input", "sr=16000", "--samples", 5)
     assert "verified" in said
+
+
+def test_a_source_runs_a_stream_too(tenon, tmp_path):
+    model, _, calls = STREAMS[2]
+    torch.jit.script(model.eval()).save(str(tmp_path / "model.pt"))
+    got = run_stream(tenon, tmp_path / "model.pt", [calls], tmp_path)
+    with torch.no_grad():
+        want = [torch.jit.load(str(tmp_path / "model.pt"))(calls[0])]
+    assert torch.allclose(got[0][0], want[0] if isinstance(want[0], torch.Tensor) else want[0][0], atol=1e-5)

@@ -1,0 +1,318 @@
+// Also the operators of torchvision.
+#include "converter/aten/vision.h"
+
+#include <limits>
+
+#include "base/error.h"
+#include "converter/aten/call.h"
+#include "converter/aten/table.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/create.h"
+#include "ir/ops/data_size.h"
+#include "ir/ops/index.h"
+#include "ir/ops/linear.h"
+#include "ir/ops/logic.h"
+#include "ir/ops/math.h"
+#include "ir/ops/reduce.h"
+#include "ir/ops/rules.h"
+#include "ir/ops/shape.h"
+
+namespace tenon::converter {
+
+namespace {
+
+constexpr std::int64_t most = 4096;  // bins of an axis, and samples of a bin
+
+/// The image at places from -1 to 1, zero outside.
+Ref sampled(Builder& build, const Ref& image, const Ref& grid) {
+  const auto found = run_aten(build, "grid_sampler", "",
+                              {{"input", Datum(build.tensor(image))},
+                               {"grid", Datum(build.tensor(grid))},
+                               {"interpolation_mode", 0},
+                               {"padding_mode", 0},
+                               {"align_corners", true}});
+  return build.read(*found[0].get<TensorPtr>());
+}
+
+}  // namespace
+
+Ref deform_conv(Builder& build, const Ref& x, const Ref& weight, const Ref& offset, const Ref& bias,
+                const Ref& mask, const DeformConv& how) {
+  check_rank("the input", x.type(), 4);
+  check_rank("the weight", weight.type(), 4);
+  check_rank("the offset", offset.type(), 4);
+  const auto sizes = known_sizes(Shape{x.shape()[1], x.shape()[2], x.shape()[3], weight.shape()[0],
+                                       weight.shape()[1], weight.shape()[2], weight.shape()[3]});
+  if (!sizes) throw unsupported("a deformable convolution of unknown sizes");
+  const std::int64_t channels = (*sizes)[0], kh = (*sizes)[5], kw = (*sizes)[6], taps = kh * kw;
+  const auto [stride, pads, dilation, groups, parts] = how;
+  if (parts < 1 || groups < 1 || channels % parts != 0 || channels % groups != 0)
+    throw error("{} channels in {} groups of offsets, for {} groups", channels, parts, groups);
+  const Dim batch = x.shape()[0], high = offset.shape()[2], wide = offset.shape()[3];
+  const Ref moved = reshape(offset, {batch * Dim(parts), Dim(kh), Dim(kw), Dim(2), high, wide});
+  const Place& place = build.place();
+  const auto along = [&, stride = stride, pads = pads, dilation = dilation, parts = parts](
+                         std::size_t d) {  // as a share of the image from -1 to 1, for align_corners
+    const Dim& count = d == 0 ? high : wide;
+    const Ref start =
+        iota(count, place, offset.dtype()) * static_cast<double>(stride[d]) - static_cast<double>(pads[d]);
+    const Ref tap = iota(Dim(d == 0 ? kh : kw), place, offset.dtype()) * static_cast<double>(dilation[d]);
+    const Ref at =
+        reshape(start, d == 0 ? Shape{count, Dim(1)} : Shape{count}) +
+        reshape(tap, d == 0 ? Shape{Dim(kh), Dim(1), Dim(1), Dim(1)} : Shape{Dim(kw), Dim(1), Dim(1)});
+    const Ref by =
+        reshape(slice(moved, 3, Dim(d), Dim(d + 1)), {batch * Dim(parts), Dim(kh), Dim(kw), high, wide});
+    const auto last = static_cast<double>((*sizes)[d + 1] - 1);
+    return reshape((at + by) / std::max(last, 1.0) * 2.0 - 1.0,
+                   {batch * Dim(parts), Dim(taps) * high, wide, Dim(1)});
+  };
+  if ((*sizes)[1] < 2 || (*sizes)[2] < 2)
+    throw unsupported("a deformable convolution of an image of one row or column");
+  const Ref grid = concat(std::array{along(1), along(0)}, 3);
+  const Ref image = reshape(x, {batch * Dim(parts), Dim(channels / parts), x.shape()[2], x.shape()[3]});
+  Ref read = sampled(build, image, grid);
+  read = reshape(read, {batch, Dim(parts), Dim(channels / parts), Dim(taps), high * wide});
+  if (mask) read = read * reshape(mask, {batch, Dim(parts), Dim(1), Dim(taps), high * wide});
+  const std::int64_t each = channels / groups;
+  const Ref columns = reshape(read, {batch, Dim(groups), Dim(each * taps), high * wide});
+  const Dim filters = floor_div(weight.shape()[0], Dim(groups));
+  const Ref rows = reshape(weight, {Dim(groups), filters, Dim(each * taps)});
+  Ref y = reshape(matmul(rows, columns), {batch, weight.shape()[0], high, wide});
+  if (bias) y = y + reshape(bias, {weight.shape()[0], Dim(1), Dim(1)});
+  return y;
+}
+
+Ref roi_align(Builder& build, const Ref& x, const Ref& boxes, const Ref& images, const RoiAlign& how) {
+  check_rank("the input", x.type(), 4);
+  check_rank("the regions", boxes.type(), 2);
+  const auto [of_bins, ratio, scale, half, largest] = how;
+  const Dim count = boxes.shape()[0], channels = x.shape()[1];
+  const Place& place = build.place();
+  struct Corner {
+    Ref place, weight;
+  };
+  std::array<std::array<Corner, 2>, 2> corners;  // of each axis, lower and upper
+  std::array<Ref, 2> inside;
+  std::array<std::int64_t, 2> samples{};
+  for (const std::size_t d : {0, 1}) {  // down, then right
+    const std::int64_t bins = of_bins[d];
+    if (bins < 1 || bins > most || ratio > most) throw error("{} bins of {} samples", bins, ratio);
+    samples[d] = bins * ratio;
+    const auto edge = [&, half = half, scale = scale](std::int64_t i) {
+      return slice(boxes, 1, Dim(i), Dim(i + 1)) * scale - (half ? 0.5 : 0.0);
+    };
+    const Ref begin = edge(d == 0 ? 1 : 0);
+    Ref size = edge(d == 0 ? 3 : 2) - begin;
+    if (!half) size = maximum(size, size.literal(1));
+    const Ref steps = (iota(Dim(samples[d]), place, x.dtype()) + 0.5) / static_cast<double>(samples[d]);
+    const Ref at = begin + size * steps;  // [regions, samples]
+    const Ref extent = dim_value(x.shape()[d + 2], at);
+    inside[d] = logical_and(at >= at.literal(-1), at <= extent);
+    const Ref last = extent - 1.0;
+    const Ref clipped = minimum(maximum(at, at.literal(0)), last);
+    const Ref low = floor(clipped);
+    const Ref share = clipped - low;
+    corners[d][0] = {low, 1.0 - share};
+    corners[d][1] = {minimum(low + 1.0, last), share};
+  }
+  const Shape places = {count, Dim(samples[0]), Dim(samples[1])};
+  const auto down = [&](const Ref& r) {
+    return expand(reshape(r, {count, Dim(samples[0]), Dim(1)}), places);
+  };
+  const auto right = [&](const Ref& r) {
+    return expand(reshape(r, {count, Dim(1), Dim(samples[1])}), places);
+  };
+  const Ref rows = permute(x, {0, 2, 3, 1});  // places before channels
+  const Ref image = expand(reshape(images, {count, Dim(1), Dim(1)}), places);
+  const Ref valid = logical_and(down(inside[0]), right(inside[1]));
+  Ref pooled;
+  for (const std::size_t a : {0, 1})
+    for (const std::size_t b : {0, 1}) {
+      const Ref y = cast(DType::i64, down(corners[0][a].place)),
+                z = cast(DType::i64, right(corners[1][b].place));
+      const Ref value = apply(IndexAt{.axes = {0, 1, 2}}, {rows, image, y, z});
+      const Ref weight = where(valid, down(corners[0][a].weight) * right(corners[1][b].weight), 0);
+      const Ref part = value * reshape(weight, {count, Dim(samples[0]), Dim(samples[1]), Dim(1)});
+      pooled = !pooled ? part : largest ? maximum(pooled, part) : pooled + part;
+    }
+  const Shape bins = {count,   Dim(samples[0] / ratio), Dim(ratio), Dim(samples[1] / ratio), Dim(ratio),
+                      channels};
+  const Ref split = reshape(pooled, bins);
+  const Ref y = largest ? amax(split, {2, 4}) : mean(split, {2, 4});
+  return permute(y, {0, 3, 1, 2});
+}
+
+namespace {
+
+/// torchvision's regions: the number of the image, then the box.
+struct Regions {
+  Ref images, boxes;
+};
+Regions regions(Call& call) {
+  const Ref rois = call.tensor("rois");
+  check_rank("rois", rois.type(), 2);
+  const Ref images = reshape(slice(rois, 1, 0, 1), {rois.shape()[0]});
+  return {cast(DType::i64, images), slice(rois, 1, 1, 5)};
+}
+std::array<std::int64_t, 2> bins(Call& call) {
+  return {call.integer("pooled_height"), call.integer("pooled_width")};
+}
+std::int64_t samples(Call& call) {
+  const std::int64_t ratio = call.integer("sampling_ratio");
+  if (ratio < 1)
+    throw unsupported("a number of samples that depends on the regions (sampling_ratio={})", ratio)
+        .hint("give sampling_ratio a number");
+  return ratio;
+}
+
+Results nms(Call& call) {
+  const SuppressOverlaps how{.threshold = call.number("iou_threshold")};
+  return call.build.sized(how, {call.tensor("dets"), call.tensor("scores")})[0];
+}
+
+Results aligned_regions(Call& call) {
+  const Regions r = regions(call);
+  return roi_align(call.build, call.tensor("input"), r.boxes, r.images,
+                   {.bins = bins(call),
+                    .samples = samples(call),
+                    .scale = call.number("spatial_scale"),
+                    .aligned = call.flag("aligned", false)});
+}
+
+/// Of [regions, classes * bins, bins] each bin from the channel of its own: [regions, classes, bins].
+Results own_channels(Call& call, const Ref& all, const std::array<std::int64_t, 2>& size) {
+  const std::int64_t places = size[0] * size[1];
+  const Dim count = all.shape()[0], classes = floor_div(all.shape()[1], Dim(places));
+  if (!(classes * Dim(places) == all.shape()[1]))
+    throw error("{} channels for {} bins", all.shape()[1].str(), places);
+  const Shape out = {count, classes, Dim(size[0]), Dim(size[1])};
+  const Ref square = reshape(all, {count, classes, Dim(places), Dim(places)});
+  const auto own =
+      run_aten(call.build, "diagonal", "",
+               {{"self", Datum(call.build.tensor(square))}, {"offset", 0}, {"dim1", 2}, {"dim2", 3}});
+  const Ref channels = cast(DType::i32, iota(classes * Dim(places), call.build.place(), DType::i64));
+  return std::vector<Ref>{reshape(call.build.read(*own[0].get<TensorPtr>()), out),
+                          expand(reshape(channels, {Dim(1), classes, Dim(size[0]), Dim(size[1])}), out)};
+}
+
+Results aligned_regions_by_place(Call& call) {
+  const Regions r = regions(call);
+  const auto size = bins(call);
+  const Ref all = roi_align(call.build, call.tensor("input"), r.boxes, r.images,
+                            {.bins = size, .samples = samples(call), .scale = call.number("spatial_scale")});
+  return own_channels(call, all, size);
+}
+
+/// Which places of an axis belong to each bin: [regions, bins, places].
+struct Spread {
+  Ref first, size;    // of each region: where it begins, and how large a bin is
+  bool whole = true;  // regions begin at whole places, which are added behind the rounding
+};
+Ref members(Builder& build, const Spread& s, std::int64_t count, const Dim& extent) {
+  const Ref i = reshape(iota(Dim(count), build.place(), s.first.dtype()), {Dim(count), Dim(1)});
+  const Ref limit = dim_value(extent, s.first), zero = s.first.literal(0);
+  const Shape each = {s.first.shape()[0], Dim(1), Dim(1)};
+  const Ref first = reshape(s.first, each), size = reshape(s.size, each);
+  const auto edge = [&](const Ref& at) { return minimum(maximum(at, zero), limit); };
+  const Ref begin = edge(s.whole ? floor(i * size) + first : floor(i * size + first));
+  const Ref end = edge(s.whole ? ceil((i + 1.0) * size) + first : ceil((i + 1.0) * size + first));
+  const Ref place = iota(extent, build.place(), s.first.dtype());
+  return logical_and(begin <= place, place < end);
+}
+
+/// The places of x in each bin of each region, others as `outside`, reduced along one axis and the other.
+template <class Reduce>
+Ref pooled(const Ref& images, const std::array<Ref, 2>& inside, double outside, Reduce&& reduce) {
+  const auto wide = [](const Ref& r) -> Dim { return r.shape()[1]; };
+  const Shape s = images.shape();
+  const Ref columns = reshape(inside[1], {s[0], Dim(1), Dim(1), wide(inside[1]), s[3]});
+  const Ref spread = reshape(images, {s[0], s[1], s[2], Dim(1), s[3]});
+  const Ref across = reduce(where(columns, spread, outside), 4);  // [regions, channels, H, bins]
+  const Ref rows = reshape(inside[0], {s[0], Dim(1), wide(inside[0]), s[2], Dim(1)});
+  const Ref down = reshape(across, {s[0], s[1], Dim(1), s[2], wide(inside[1])});
+  return reduce(where(rows, down, outside), 3);
+}
+Ref area(const std::array<Ref, 2>& inside, DType t) {
+  const auto count = [&](const Ref& m) { return sum(cast(t, m), {2}); };
+  const Shape r = inside[0].shape(), c = inside[1].shape();
+  return reshape(count(inside[0]), {r[0], Dim(1), r[1], Dim(1)}) *
+         reshape(count(inside[1]), {r[0], Dim(1), Dim(1), c[1]});
+}
+
+Results pooled_regions(Call& call) {
+  const Regions r = regions(call);
+  const Ref x = call.tensor("input");
+  const auto size = bins(call);
+  const double scale = call.number("spatial_scale");
+  std::array<Ref, 2> inside;
+  for (const std::size_t d : {0, 1}) {
+    const auto at = [&](std::int64_t i) {
+      const Ref edge = slice(r.boxes, 1, i, i + 1) * scale;
+      return where(edge < edge.literal(0), ceil(edge - 0.5), floor(edge + 0.5));  // C's round
+    };
+    const Ref first = at(d == 0 ? 1 : 0), last = at(d == 0 ? 3 : 2);
+    const Ref extent = maximum(last - first + 1.0, first.literal(1));
+    inside[d] =
+        members(call.build, {first, extent / static_cast<double>(size[d])}, size[d], x.shape()[d + 2]);
+  }
+  const Ref images = index_select(x, 0, r.images);
+  const Ref best = pooled(images, inside, -std::numeric_limits<double>::infinity(),
+                          [](const Ref& v, std::int64_t axis) { return amax(v, {axis}); });
+  const Ref count = area(inside, x.dtype());
+  return Results::many({Datum(call.build.tensor(where(count > count.literal(0), best, best.literal(0)))),
+                        Datum(Mixed{"the places of roi_pool's maxima, which training needs"})});
+}
+
+Results pooled_regions_by_place(Call& call) {
+  const Regions r = regions(call);
+  const Ref x = call.tensor("input");
+  const auto size = bins(call);
+  const double scale = call.number("spatial_scale");
+  std::array<Ref, 2> inside;
+  for (const std::size_t d : {0, 1}) {
+    const auto at = [&](std::int64_t i, double by) {
+      const Ref edge = slice(r.boxes, 1, i, i + 1);
+      return (where(edge < edge.literal(0), ceil(edge - 0.5), floor(edge + 0.5)) + by) * scale;
+    };
+    const Ref first = at(d == 0 ? 1 : 0, 0), last = at(d == 0 ? 3 : 2, 1);
+    const Ref extent = maximum(last - first, first.literal(0.1));
+    inside[d] = members(call.build, {first, extent / static_cast<double>(size[d]), /*whole=*/false}, size[d],
+                        x.shape()[d + 2]);
+  }
+  const Ref images = index_select(x, 0, r.images);
+  const Ref total = pooled(images, inside, 0, [](const Ref& v, std::int64_t axis) { return sum(v, {axis}); });
+  const Ref count = area(inside, x.dtype());
+  return own_channels(call, total / maximum(count, count.literal(1)), size);
+}
+
+Results deformed(Call& call) {
+  const bool has_mask = call.flag("use_mask", false);
+  call.ignore({"mask"});
+  const auto two = [&](const std::string& name) {
+    return std::array{call.integer(name + "_h"), call.integer(name + "_w")};
+  };
+  return deform_conv(call.build, call.tensor("input"), call.tensor("weight"), call.tensor("offset"),
+                     call.tensor("bias"), has_mask ? call.tensor("mask") : Ref(),
+                     {.stride = two("stride"),
+                      .pads = two("pad"),
+                      .dilation = two("dilation"),
+                      .groups = call.integer("groups"),
+                      .parts = call.integer("offset_groups")});
+}
+
+}  // namespace
+
+std::span<const Entry> vision_entries() {
+  static constexpr std::array entries = {
+      Entry{"deform_conv2d", deformed, Halves::in_f32},
+      Entry{"nms", nms, Halves::in_f32},
+      Entry{"ps_roi_align", aligned_regions_by_place, Halves::in_f32},
+      Entry{"ps_roi_pool", pooled_regions_by_place, Halves::in_f32},
+      Entry{"roi_align", aligned_regions, Halves::in_f32},
+      Entry{"roi_pool", pooled_regions},
+  };
+  return entries;
+}
+
+}  // namespace tenon::converter

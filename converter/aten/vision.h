@@ -1,0 +1,37 @@
+// Regions of images, and convolutions whose taps have places of their own: what ONNX and torchvision share.
+#pragma once
+#include <array>
+#include <span>
+
+#include "converter/builder.h"
+
+namespace tenon::converter {
+
+struct Entry;
+
+/// The operators of torchvision, for the table of ATen's.
+std::span<const Entry> vision_entries();
+
+struct RoiAlign {
+  std::array<std::int64_t, 2> bins;  // down, then right
+  std::int64_t samples;              // of a bin, along each axis
+  double scale = 1;                  // from the places of boxes to those of x
+  bool aligned = true;               // pixels have their centres at halves; boxes may be small
+  bool largest = false;              // the largest corner of all samples, not their mean
+};
+
+/// Regions of images, each read at the same number of places and pooled: [regions, channels, bins]. x is
+/// [N, channels, H, W], boxes [regions, 4] with x before y, images the number of each region's image.
+Ref roi_align(Builder&, const Ref& x, const Ref& boxes, const Ref& images, const RoiAlign&);
+
+struct DeformConv {
+  std::array<std::int64_t, 2> stride{1, 1}, pads{0, 0}, dilation{1, 1};
+  std::int64_t groups = 1, parts = 1;  // of channels, and of channels with offsets of their own
+};
+
+/// A convolution whose taps are read at places of their own, and weighted by a mask. `bias` and `mask` may be
+/// empty.
+Ref deform_conv(Builder&, const Ref& x, const Ref& weight, const Ref& offset, const Ref& bias,
+                const Ref& mask, const DeformConv&);
+
+}  // namespace tenon::converter
