@@ -68,8 +68,7 @@ std::shared_ptr<const MappedFile> MappedFile::open_beneath(const std::filesystem
   const Descriptor file(open_inside(above.fd, path));
   if (file.fd < 0 && (errno == EXDEV || errno == ELOOP))
     throw error("the path leads out of the folder {}", folder.string()).at(path.string());
-  if (file.fd < 0)
-    throw system_error(errno, "the file cannot be opened").at((folder / path).string());
+  if (file.fd < 0) throw system_error(errno, "the file cannot be opened").at((folder / path).string());
   return map(file.fd, folder / path);
 }
 

@@ -15,12 +15,7 @@ struct Row {
 };
 // The first that fits counts.
 constexpr Row table[] = {
-    {"aten::bernoulli", "random numbers as an input of the model"},
-    {"aten::multinomial", "random numbers as an input, compared with probs.cumsum(-1)"},
-    {"aten::normal", "random numbers as an input of the model"},
     {"aten::poisson", "random numbers as an input of the model"},
-    {"aten::rand", "random numbers as an input of the model"},
-    {"aten::exponential", "random numbers as an input of the model"},
     {"aten::geometric", "random numbers as an input of the model"},
     {"aten::quantize_per", "the model before quantization"},
     {"aten::dequantize", "the model before quantization"},
@@ -33,9 +28,7 @@ constexpr Row table[] = {
     {"aten::mkldnn_", "the model before torch.jit.optimize_for_inference"},
     {"mkldnn::", "the model before torch.jit.optimize_for_inference"},
     {"prepacked::", "the model before torch.jit.optimize_for_inference"},
-    {"torchvision::nms", "return boxes and scores; suppress outside of the model"},
     {"torchvision::roi_", "torch.nn.functional.grid_sample over the boxes' points"},
-    {"torchvision::deform_conv2d", "grid_sample at the shifted points, then a convolution"},
     {"torch_scatter::", "torch.scatter_reduce, or index_add"},
     {"torch_sparse::", "gather, multiply and index_add over the entries"},
     {"torch_cluster::", "edges as an input of the model"},

@@ -59,10 +59,10 @@ class Inputs {
     if (!missing_.empty()) {
       std::string flags;
       for (const std::string& flag : missing_) flags += fmt::format(" --input '{}'", flag);
-      throw TypesUnknown(
-          error("the types of {} are not known: the file does not say them",
-                missing_.size() == 1 ? "an input" : counted(missing_.size(), "input"))
-              .hint("add" + flags + ", with your dtype and sizes: numbers, or names (N) for those that vary"));
+      throw TypesUnknown(error("the types of {} are not known: the file does not say them",
+                               missing_.size() == 1 ? "an input" : counted(missing_.size(), "input"))
+                             .hint("add" + flags +
+                                   ", with your dtype and sizes: numbers, or names (N) for those that vary"));
     }
     return out;
   }

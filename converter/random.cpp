@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <set>
+
 #include "ir/ops/control.h"
 #include "ir/ops/create.h"
 #include "ir/ops/random.h"
@@ -19,7 +21,9 @@ void keep_all(Node& node) {
   node.parent().erase(&node);
 }
 
-void settle(Node& node, const RandomOptions& options, UnsupportedReport& report) {
+/// `reported`: where a draw was reported; one draw may take several nodes.
+void settle(Node& node, const RandomOptions& options, UnsupportedReport& report,
+            std::set<std::string>& reported) {
   if (node.is<Dropout>()) {
     if (options.dropout == RandomOptions::Dropout::keep) keep_all(node);
     if (options.dropout == RandomOptions::Dropout::refuse)
@@ -27,7 +31,7 @@ void settle(Node& node, const RandomOptions& options, UnsupportedReport& report)
                  "call model.eval() before exporting, or choose: --train-mode=drop drops at random, "
                  "--train-mode=keep drops nothing",
                  node.source);
-  } else if (node.is<RandomBits>() && !options.sample) {
+  } else if (node.is<RandomBits>() && !options.sample && reported.insert(node.source.str()).second) {
     report.add("random numbers", "what is drawn differs from what PyTorch or ONNX Runtime draw",
                "--random draws them (docs/random.md), or pass them in as an input", node.source);
   }
@@ -36,10 +40,11 @@ void settle(Node& node, const RandomOptions& options, UnsupportedReport& report)
 }  // namespace
 
 void settle_random(Graph& graph, const RandomOptions& options, UnsupportedReport& report) {
+  std::set<std::string> reported;
   for (Region* region : program_regions(graph)) {
     for (auto it = region->nodes().begin(); it != region->nodes().end();) {
       Node& node = **it++;
-      settle(node, options, report);
+      settle(node, options, report, reported);
     }
   }
 }

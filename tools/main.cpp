@@ -86,8 +86,8 @@ int main(int argc, char** argv) {
   tenon::report_cut_files();
   try {
     const int code = run(argc, argv);
-    if (std::fflush(stdout) != 0)
-      throw tenon::system_error(errno, "the output cannot be written").at("standard output");
+    if (std::fflush(stdout) != 0 || std::ferror(stdout))
+      throw tenon::system_error(errno ? errno : EIO, "the output cannot be written").at("standard output");
     return code;
   } catch (const Error& e) { return report(e); } catch (const std::bad_alloc&) {
     return report(tenon::system_error(ENOMEM, "there is not enough memory"));

@@ -111,7 +111,7 @@ OpenOptions ModelOptions::open_options() const {
 }
 
 std::vector<Tensor> ModelOptions::values(const Model& model, std::int64_t batch,
-                                         std::vector<std::string>* random) const {
+                                         std::vector<std::string>* made_up) const {
   const auto& parameters = model.graph->body().parameters();
   Bindings bindings;
   for (const auto& [symbol, list] : parse_sizes(sizes)) {
@@ -149,7 +149,7 @@ std::vector<Tensor> ModelOptions::values(const Model& model, std::int64_t batch,
          .value = random_tensor(type.dtype, *known, parameter ? index_bound(*parameter) : 2, seed + place),
          .is_random = true});
   }
-  return input_values(*model.graph, std::move(given), seed, bindings, random);
+  return input_values(*model.graph, std::move(given), seed, bindings, made_up);
 }
 
 Model ModelOptions::open(const std::function<void(std::string_view)>& progress,

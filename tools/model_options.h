@@ -30,9 +30,9 @@ struct ModelOptions {
   /// What --input says of types and fixed arguments, and the rest as open_model wants it.
   OpenOptions open_options() const;
   /// Values for the graph's inputs: given ones, random of given types, random for the others. A first axis
-  /// whose size nothing says has `batch`. `random` receives the names of the random ones.
+  /// whose size nothing says has `batch`. `made_up` receives the names of the random ones.
   std::vector<Tensor> values(const Model&, std::int64_t batch = 1,
-                             std::vector<std::string>* random = nullptr) const;
+                             std::vector<std::string>* made_up = nullptr) const;
   /// `unsupported` receives what an Error lists. Warns on stderr of a model saved in training mode.
   Model open(const std::function<void(std::string_view)>& progress,
              UnsupportedReport* unsupported = nullptr) const;

@@ -83,7 +83,8 @@ int replay(const Model& model, const RunOptions& o) {
     const Golden& golden = model.goldens[k];
     for (const OutputCheck& c :
          check_outputs(*model.graph, session.run(golden.inputs), golden.outputs, o.tolerance)) {
-      fmt::print("golden {} {}: {}{}\n", k, c.name, word(c), c.ok ? "" : " " + c.difference.str());
+      fmt::print("golden {} {}: {}{}\n", k, c.name, word(c),
+                 !c.ok || c.difference.compared > 0 ? " " + c.difference.str() : "");
       verdict.add(c);
     }
   }

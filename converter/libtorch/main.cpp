@@ -2,6 +2,7 @@
 //   tenon-torch read FILE    the program of a TorchScript file as JSON on standard output
 //   tenon-torch serve FILE   runs the model for the requests on standard input (oracle_protocol.h)
 // Started by tenon, not by users. Exit codes: 0 done, 2 failed (standard output holds {"error": "…"}).
+#include <ATen/Context.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -60,6 +61,7 @@ int main(int argc, char** argv) {
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   try {
     tenon::libtorch::register_operators(libraries);
+    at::manual_seed(0);  // makes the generator, which reads /dev/urandom otherwise, behind the sandbox
     tenon::libtorch::enter_sandbox(limits, {path, weights});
     if (*serve) {
       tenon::libtorch::serve(path, weights, threads, STDIN_FILENO, out);

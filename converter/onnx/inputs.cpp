@@ -202,12 +202,16 @@ class Inputs {
 
   Shape declared(const ValueInfoProto& v) {
     Shape shape;
-    for (const Dimension& d : *v.type.shape)
-      if (const auto size = fixed_size(d))
+    for (const Dimension& d : *v.type.shape) {
+      if (const auto size = fixed_size(d)) {
         shape.emplace_back(*size);
-      else
-        shape.push_back(
-            Dim::symbol(symbol_of(is_name(d.param) ? d.param : fmt::format("{}_{}", v.name, shape.size()))));
+        continue;
+      }
+      const std::string& symbol =
+          symbol_of(is_name(d.param) ? d.param : fmt::format("{}_{}", v.name, shape.size()));
+      if (d.value == 0) values_.build.graph().symbols[symbol].min = 0;  // any size, or none at all
+      shape.push_back(Dim::symbol(symbol));
+    }
     return shape;
   }
 

@@ -81,7 +81,7 @@ TEST_P(OtherFormat, IsNamedWithWhatToDo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, OtherFormat,
-                         testing::Values(Case{"state_dict.pt", "torch.jit.script(model).save"},
+                         testing::Values(Case{"state_dict.pt", "torch.export.save(torch.export.export(model, inputs), 'model.pt2')"},
                                          Case{"state_dict.pt", "weights without a graph"},
                                          Case{"pickled_module.pt", "torch.jit.trace"},
                                          Case{"legacy.pt", "before PyTorch 1.6"},

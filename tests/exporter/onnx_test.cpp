@@ -230,7 +230,7 @@ TEST(Onnx, NamesAreUniqueAndNotEmpty) {
     for (const auto& each : list) out.push_back(each.name);
     return out;
   };
-  EXPECT_EQ(names(model.graph.input), (std::vector<std::string>{"state", "input", "a \"b\"\n?"}));
+  EXPECT_EQ(names(model.graph.input), (std::vector<std::string>{"state", "input", "a \"b\"\\u000a\\xff"}));
   EXPECT_EQ(names(model.graph.output), (std::vector<std::string>{"state_out", "output", "y", "y_out"}));
   EXPECT_EQ(names(model.graph.initializer), (std::vector<std::string>{"state_2"}));
 }

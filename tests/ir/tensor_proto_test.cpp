@@ -71,7 +71,8 @@ TEST(TensorProto, ReadsPowersOfTwo) {
 // 1, -2, 0.5 and 7.5 of FLOAT6E2M3 are the codes 8, 48, 4 and 31: four in three bytes, or one by one.
 TEST(TensorProto, ReadsFloatsOfSixBits) {
   constexpr int f6e2m3 = 27;
-  const std::string packed = raw<std::uint8_t>({8 | (48 & 3) << 6, 48 >> 2 | (4 & 15) << 4, 4 >> 4 | 31 << 2});
+  const std::string packed =
+      raw<std::uint8_t>({8 | (48 & 3) << 6, 48 >> 2 | (4 & 15) << 4, 4 >> 4 | 31 << 2});
   const std::string single = varint(8) + varint(48) + varint(4) + varint(31);
   for (const std::string& data : {block(9, packed), block(5, single)}) {
     const Tensor t = tensor(head(f6e2m3, {4}) + data);

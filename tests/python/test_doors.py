@@ -14,7 +14,7 @@ import torch
 from onnx import TensorProto, helper
 
 ROOT = Path(__file__).resolve().parents[2]
-DONE, DIFFERS, BAD_INPUT = 0, 1, 2
+DONE, DIFFERS, BAD_INPUT, ENVIRONMENT = 0, 1, 2, 4
 
 
 def save_onnx(path: Path):
@@ -61,7 +61,7 @@ def test_the_python_beside_the_binary_comes_first(run, tmp_path, monkeypatch):
 
 def test_doctor_says_which_python_it_is(run_alone):
     assert f"by {sys.executable} (TENON_PYTHON)" in run_alone("doctor", code=DONE, TENON_PYTHON=sys.executable)
-    assert "there is no program no-such-python" in run_alone("doctor", code=DONE, TENON_PYTHON="no-such-python")
+    assert "there is no program no-such-python" in run_alone("doctor", code=ENVIRONMENT, TENON_PYTHON="no-such-python")
 
 
 # --- the LibTorch process
@@ -109,9 +109,9 @@ def test_every_verb_limits_the_libtorch_process(spied, tmp_path, verb):
     assert "AWS_SECRET" not in log and "HOME=" not in log
 
 
-def test_doctor_says_how_libtorch_is_shut_in(run):
-    said = run("doctor", code=DONE)
-    assert "sandbox of tenon-torch" in said and ("Landlock" in said or "not fully shut in" in said)
+def test_doctor_says_how_libtorch_is_shut_in(run_alone):
+    said = run_alone("doctor", code=DONE, TENON_PYTHON=sys.executable)
+    assert "sandbox" in said and ("Landlock" in said or "not fully shut in" in said)
 
 
 # --- code named by data

@@ -105,7 +105,7 @@ def test_numbers_of_a_tensor_are_sizes(tenon, tmp_path, function, dynamic):
     dims = {"x": {0: torch.export.Dim("rows", min=5)}, "n": None} if dynamic else None
     program = torch.export.export(Model(), (torch.randn(6, 3), torch.tensor(4)), dynamic_shapes=dims)
     torch.export.save(program, tmp_path / "m.pt2")
-    tenon_run(tenon, "convert", tmp_path / "m.pt2", "-o", tmp_path / "m.tenon")
+    tenon_run(tenon, "convert", tmp_path / "m.pt2", "-o", tmp_path / "m.tenon", "--no-verify")  # at random n is 0
     for k in (2, 5, 3):
         inputs = [torch.randn(6, 3), torch.tensor(k)]
         assert_equal(run(tenon, tmp_path / "m.tenon", inputs, tmp_path), flat(Model()(*inputs)), f"{k}")

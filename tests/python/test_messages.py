@@ -159,9 +159,9 @@ def test_without_the_process_of_libtorch(tenon, place, tmp_path):
     assert rows["LibTorch"].startswith("missing") and rows["kernels"].startswith("ok")
 
 
-def test_doctor_looks_at_every_part_whatever_is_missing(tenon, tmp_path):
+def test_doctor_looks_at_every_part_whatever_is_missing(alone, tmp_path):
     bare = {"PATH": "/nonexistent", "TMPDIR": str(tmp_path / "nowhere"), "TENON_PYTHON": "no-such-python"}
-    done = subprocess.run([tenon, "doctor", "--json"], capture_output=True, text=True, timeout=120, env=bare, cwd=tmp_path)
+    done = subprocess.run([alone, "doctor", "--json"], capture_output=True, text=True, timeout=120, env=bare, cwd=tmp_path)
     parts = json.loads(done.stdout)
     assert done.returncode == ENVIRONMENT and done.stderr == ""
     for name in ("version", "cpu", "threads", "memory", "kernels", "sandbox", "working folder"):
@@ -171,8 +171,8 @@ def test_doctor_looks_at_every_part_whatever_is_missing(tenon, tmp_path):
     assert all(part["ok"] == (part["remedy"] == "") for part in parts.values())
 
 
-def test_without_onnxruntime(tenon, place, tmp_path):
-    code, text = said(tenon, place, "verify", "net.onnx", env={**os.environ, "TENON_PYTHON": "/usr/bin/python3 -S"})
+def test_without_onnxruntime(alone, place):
+    code, text = said(alone, place, "verify", "net.onnx", env={**os.environ, "TENON_PYTHON": "/usr/bin/python3 -S"})
     assert code == ENVIRONMENT, text
     assert "onnxruntime" in text
 

@@ -178,7 +178,7 @@ def test_weights_in_a_file_beside(run, tmp_path):
     (tmp_path / "w.bin").write_bytes(w.tobytes()[:-4])
     assert "lie beyond the end of the file" in run("inspect", "model.onnx", code=BAD_INPUT)
     (tmp_path / "w.bin").unlink()
-    assert "No such file" in run("inspect", "model.onnx", code=BAD_INPUT)
+    assert "w.bin, which is missing" in run("inspect", "model.onnx", code=BAD_INPUT)
 
 
 def test_every_operator_that_is_missing_is_named(run, tmp_path):

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-DONE, DIFFERS, BAD_INPUT, UNSUPPORTED = 0, 1, 2, 3
+DONE, DIFFERS, BAD_INPUT, ENVIRONMENT = 0, 1, 2, 4
 
 
 @pytest.fixture
@@ -174,10 +174,10 @@ def test_stored_profiles_are_compared(profile, model, tmp_path):
 @pytest.mark.parametrize(
     "arguments, code, words",
     [
-        (["--device", "cuda"], UNSUPPORTED, ["cuda"]),
+        (["--device", "cuda"], ENVIRONMENT, ["cuda"]),
         (["--compare", "none.json"], BAD_INPUT, ["none.json"]),
         (["--vs=--nonsense"], BAD_INPUT, ["nonsense"]),
-        (["--vs=other.pt"], BAD_INPUT, ["--vs"]),
+        (["--vs=other.pt"], BAD_INPUT, ["other.pt"]),
         (["--iters", "0"], BAD_INPUT, ["--iters"]),
         (["--by", "nothing"], BAD_INPUT, ["--by"]),
         (["--shape", "Q=1,2"], BAD_INPUT, ["Q"]),

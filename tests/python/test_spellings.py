@@ -48,12 +48,11 @@ class Foreach(torch.nn.Module):
         return *a, *b, *c, *d, *e, *f, *torch._foreach_norm(b), *torch._foreach_sub(f, [1.0, 2.0])
 
 
-@pytest.mark.parametrize("form", ("pt", "pt2"))
-def test_foreach_operators_run_on_each_item(tenon, form):
+def test_foreach_operators_run_on_each_item(tenon):
     from cases import Case, run_eager
     from verdict import Judge, Kind
 
     case = Case("foreach", "main", torch.float32, 0, Foreach(), [torch.randn(2, 3), torch.randn(4)])
     case.expected = run_eager(case)
-    (verdict,) = Judge(tenon, form).judge([case])
+    (verdict,) = Judge(tenon, "pt2").judge([case])  # they cannot be traced
     assert verdict.kind is Kind.EQUAL, verdict.reason
