@@ -252,6 +252,14 @@ std::vector<std::string> print_nodes(const Graph& graph, PrintOptions options) {
   return texts;
 }
 
+std::vector<std::string> print_nodes(const Graph& graph, std::span<const Node* const> nodes,
+                                     PrintOptions options) {
+  Printer printer(graph, options);
+  std::vector<std::string> texts;
+  for (const Node* node : nodes) texts.push_back(node ? printer.one(*node) : "");
+  return texts;
+}
+
 std::unordered_map<const Value*, std::string> value_names(const Graph& graph) {
   return Printer(graph, {}).names();
 }

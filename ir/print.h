@@ -1,7 +1,9 @@
 // The text form of a graph. ir/parse.h reads it back; docs/ir.md describes it.
 #pragma once
+#include <span>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "ir/graph.h"
 
@@ -19,6 +21,8 @@ std::string print(const Graph&, PrintOptions = {});
 std::string print(const Graph&, const Node&, PrintOptions = {});
 /// The same for each node of the body, in order.
 std::vector<std::string> print_nodes(const Graph&, PrintOptions = {});
+/// The same for these nodes of the graph, in linear time; empty texts for null.
+std::vector<std::string> print_nodes(const Graph&, std::span<const Node* const>, PrintOptions = {});
 /// The operator with its attributes: "conv(stride=2, pad=3)".
 std::string print(const Op&);
 /// Names of the graph's values as print() writes them: "%x", "%12", "@fc.weight".

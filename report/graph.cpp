@@ -89,6 +89,7 @@ Json to_json(const Graph& graph, const Bindings& sizes, const Graph* fused) {
 
 Json steps_json(const Plan& plan) {
   const std::vector<std::size_t> live = plan.live_bytes();
+  const std::vector<std::string> texts = print_nodes(*plan.graph, plan.nodes);
   Json out = Json::array();
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const StepInfo& info = plan.steps[i]->info;
@@ -96,7 +97,7 @@ Json steps_json(const Plan& plan) {
     if (const Node* node = plan.nodes[i])
       for (std::size_t r = 0; r < node->num_outputs(); ++r) origins.push_back(node->output(r)->origin);
     out.push_back({{"index", i},
-                   {"name", plan.nodes[i] ? print(*plan.graph, *plan.nodes[i]) : info.op},
+                   {"name", plan.nodes[i] ? texts[i] : info.op},
                    {"op", info.op},
                    {"kernel", info.kernel},
                    {"module", info.source.modules_text()},

@@ -104,13 +104,14 @@ std::vector<StepRow> step_rows(const Profile& p, const std::optional<cpu::Peak>&
   const cpu::Peak weights = peak.value_or(cpu::Peak{.gflops = 50, .gbs = 10});
   const RunSamples samples = samples_of(p.runs);
   const std::vector<std::size_t> live = p.plan->live_bytes();
+  const std::vector<std::string> texts = print_nodes(*p.plan->graph, p.plan->nodes);
   std::vector<StepRow> rows;
   double total = 0;
   for (std::size_t i = 0; i < p.plan->steps.size(); ++i) {
     const StepInfo& info = p.plan->steps[i]->info;
     const Node* node = p.plan->nodes[i];
     StepRow row{.index = i,
-                .name = node                    ? print(*p.plan->graph, *node)
+                .name = node                    ? texts[i]
                         : info.kernel == "copy" ? "copy of a result"
                                                 : fmt::format("{} of {}", info.op, info.kernel),
                 .op = info.kernel == "copy" ? "copy" : info.op,

@@ -37,10 +37,10 @@ std::string Plan::text() const {
   std::string text = fmt::format("plan {}: {}, {}, arena {}, scratch {}\n", graph->name,
                                  counted(steps.size(), "step"), counted(copies(), "copy", "copies"),
                                  counted(arena_bytes, "byte"), counted(scratch_bytes, "byte"));
+  const std::vector<std::string> texts = print_nodes(*graph, nodes);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const StepInfo& info = steps[i]->info;
-    const std::string node = nodes[i] ? print(*graph, *nodes[i]) : "";
-    text += fmt::format("  {:3} {}\n        [{}] {}", i, node.empty() ? info.op : node, info.kernel, info.op);
+    text += fmt::format("  {:3} {}\n        [{}] {}", i, nodes[i] ? texts[i] : info.op, info.kernel, info.op);
     for (const Tensor& t : steps[i]->writes) text += " -> " + place_text(*this, t);
     text += "\n";
     for (const auto& inner : steps[i]->plans()) text += indented(inner->text());
