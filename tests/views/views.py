@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/views"), str(ROOT / "tests/opinfo")]
 
 from programs import NUMBERS, Program, program  # noqa: E402
+from verdict import difference  # noqa: E402
 
 FORMS = ("traced", "scripted", "exported")
 HEAD = "from typing import List\n\nimport torch\nimport torch.nn.functional as F\nfrom torch import Tensor, nn\n\n\n"
@@ -134,19 +135,6 @@ class Judge:
                 wrong += [(p, reason)] if reason else []
             start = end
         return wrong
-
-
-def difference(actual: list[torch.Tensor], expected: list[torch.Tensor]) -> str:
-    if len(actual) != len(expected):
-        return f"{len(actual)} results instead of {len(expected)}"
-    for i, (a, e) in enumerate(zip(actual, expected)):
-        if a.dtype != e.dtype or a.shape != e.shape:
-            return f"result {i} is {a.dtype}{list(a.shape)} instead of {e.dtype}{list(e.shape)}"
-        try:
-            torch.testing.assert_close(a, e, equal_nan=True)
-        except AssertionError as error:
-            return f"result {i}: {' '.join(str(error).split())}"
-    return ""
 
 
 def shortened(tenon: Path, form: str, p: Program) -> Program:
