@@ -109,6 +109,7 @@ std::string to_text(const CaseResult& r) {
   else
     out += fmt::format("  {:.1f} s", r.seconds);
   out += '\n';
+  if (!r.types_only.empty()) out += fmt::format("    {}\n", printable(r.types_only));
   for (const auto* lines : {&r.recorded, &r.notes})
     for (const std::string& line : *lines) out += fmt::format("    {}\n", printable(line));
   for (const Failure& f : r.failures)
