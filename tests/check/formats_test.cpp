@@ -40,6 +40,9 @@ TEST(Formats, JUnitEscapesWhatXmlCannotHold) {
   const std::string xml = to_junit(suite(), "cases");
   EXPECT_NE(xml.find("name=\"a &lt;b&gt;\""), std::string::npos) << xml;
   EXPECT_NE(xml.find("50% &quot;wrong&quot; &amp; \\u0001 \\xff"), std::string::npos) << xml;
+  EXPECT_NE(xml.find("<system-out>types and sizes only: random numbers decide y</system-out>"),
+            std::string::npos)
+      << xml;
   EXPECT_NE(xml.find("tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"1\""), std::string::npos) << xml;
 }
 
