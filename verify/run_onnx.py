@@ -60,7 +60,8 @@ def value_of(name, type, arrays):
 
 def inputs_of(session, arrays):
     """By the names of the model, or in its order where they are others: names change when a model is exported."""
-    wanted = session.get_inputs()
+    weights = [w for w in session.get_overridable_initializers() if w.name in arrays]  # that are inputs, too
+    wanted = session.get_inputs() + weights
     if not all(is_given(i.name, arrays) or i.type.startswith(("optional(", "seq(")) for i in wanted):
         if len(wanted) != len(arrays):
             sys.exit(f"the ONNX model takes {len(wanted)} inputs ({', '.join(i.name for i in wanted)}), not {len(arrays)}")

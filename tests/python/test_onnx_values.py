@@ -60,6 +60,15 @@ def test_another_number_of_items_is_said(run, tmp_path):
     assert "the ONNX model has 3 outputs, the model has 2" in run("verify", "model.onnx", "--source", "other.onnx", code=BAD_INPUT)
 
 
+def test_a_weight_that_is_an_input_takes_what_is_given(run, tmp_path):
+    model = onnx.parser.parse_model(HEAD + "g (float[3] x, float[3] w = {1, 2, 3}) => (float[3] y) { y = Mul(x, w) }")
+    assert len(model.graph.initializer) == 1
+    onnx.save(model, tmp_path / "model.onnx")
+    np.save(tmp_path / "w.npy", np.array([4, 5, 6], np.float32))
+    for given in ([], ["--input", "w=w.npy"]):
+        assert run("verify", "model.onnx", *given, code=DONE).endswith("verified\n")
+
+
 def zip_map(path, labels, negated=False):
     nodes = [helper.make_node("Neg" if negated else "Identity", ["x"], ["p"]), helper.make_node("ZipMap", ["p"], ["y"], domain="ai.onnx.ml", **labels)]
     graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 3])], [helper.make_empty_tensor_value_info("y")])
