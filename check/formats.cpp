@@ -78,6 +78,8 @@ std::string to_junit(const SuiteResult& suite, const std::filesystem::path& fold
                             xml(f.message), xml(f.message + "\n" + f.details));
     }
     if (r.status == Status::failed) ++(process ? errors : failures);
+    if (!r.types_only.empty())
+      inside += fmt::format("      <system-out>{}</system-out>\n", xml(r.types_only));
     cases += fmt::format(
         "    <testcase classname=\"tenon.check\" name=\"{}\" file=\"{}\" time=\"{:.3f}\">\n{}"
         "    </testcase>\n",
@@ -109,6 +111,7 @@ std::string to_text(const CaseResult& r) {
   else
     out += fmt::format("  {:.1f} s", r.seconds);
   out += '\n';
+  if (!r.types_only.empty()) out += fmt::format("    {}\n", printable(r.types_only));
   for (const auto* lines : {&r.recorded, &r.notes})
     for (const std::string& line : *lines) out += fmt::format("    {}\n", printable(line));
   for (const Failure& f : r.failures)

@@ -49,6 +49,8 @@ struct CaseResult {
   std::vector<Failure> failures;
   std::vector<std::string> recorded;  // what --update wrote: "out_0.npy: new"
   std::vector<std::string> notes;     // what could not be checked here
+  /// Which outputs were compared by types and sizes only, and why; empty: none.
+  std::string types_only;
   Measures measures;
 
   void fail(Failure failure) {

@@ -82,6 +82,12 @@ bool yes_or_no(bool& target, const toml::node& node) {
   return value.has_value();
 }
 
+bool maybe(std::optional<bool>& target, const toml::node& node) { return yes_or_no(target.emplace(), node); }
+
+bool train_mode(std::optional<std::string>& target, const toml::node& node) {
+  return text(target.emplace(), node) && (*target == "drop" || *target == "keep");
+}
+
 bool seconds(std::optional<std::chrono::milliseconds>& target, const toml::node& node) {
   std::optional<double> value;
   if (!number(value, node) || *value <= 0 || *value > 1e9) return false;
@@ -233,6 +239,8 @@ constexpr Key<CaseSettings> case_keys[] = {
     {"threads", "a number from 1 to 1024", into<&CaseSettings::threads, positive>},
     {"fuse", "true or false", into<&CaseSettings::fuse, yes_or_no>},
     {"off", "a list of passes or rules", into<&CaseSettings::off, names>},
+    {"random", "true or false", into<&CaseSettings::random, maybe>},
+    {"train_mode", "\"drop\" or \"keep\"", into<&CaseSettings::train_mode, train_mode>},
     {"libraries", "a list of operator libraries", into<&CaseSettings::libraries, names>},
     {"tolerance", "a number", tolerance_part<&ToleranceSetting::share>},
     {"rtol", "a number", tolerance_part<&ToleranceSetting::rtol>},

@@ -47,8 +47,10 @@ struct CaseSettings {
   int threads = 1;
   bool fuse = true;
   std::vector<std::string> off;
-  std::vector<std::string> libraries;  // with operators of the user's own; relative to the case's folder
-  bool allow_libraries = false;        // what check was told; case.toml cannot say it
+  std::optional<bool> random;             // random numbers are drawn
+  std::optional<std::string> train_mode;  // "drop" or "keep": what dropout in training mode does
+  std::vector<std::string> libraries;     // with operators of the user's own; relative to the case's folder
+  bool allow_libraries = false;           // what check was told; case.toml cannot say it
   ToleranceSetting tolerance;
   std::map<std::string, ToleranceSetting> outputs;  // by name
   Limits limits;

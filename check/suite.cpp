@@ -31,10 +31,12 @@ class Suite {
       for (std::size_t i = 0; i < jobs; ++i) workers.emplace_back([this] { work(); });
     }
     result_.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    for (const CaseResult& r : result_.cases)
+    for (const CaseResult& r : result_.cases) {
       ++(r.status == Status::passed   ? result_.passed
          : r.status == Status::failed ? result_.failed
                                       : result_.skipped);
+      result_.types_only += r.status == Status::passed && !r.types_only.empty();
+    }
     return std::move(result_);
   }
 
@@ -80,7 +82,8 @@ class Suite {
 }  // namespace
 
 std::string SuiteResult::summary() const {
-  return fmt::format("{} passed, {} failed, {} skipped", passed, failed, skipped);
+  const std::string types = types_only ? fmt::format(" ({} by types and sizes only)", types_only) : "";
+  return fmt::format("{} passed{}, {} failed, {} skipped", passed, types, failed, skipped);
 }
 
 SuiteResult run_suite(std::span<const Case> cases, const SuiteOptions& options, const SuiteEvents& events) {

@@ -23,9 +23,10 @@ struct SuiteResult {
   std::vector<CaseResult> cases;  // in the order of the given ones
   double seconds = 0;
   int passed = 0, failed = 0, skipped = 0;
+  int types_only = 0;  // of the passed ones: with outputs compared by types and sizes only
 
   bool ok() const { return failed == 0; }
-  /// "3 passed, 0 failed, 1 skipped"
+  /// "3 passed (1 by types and sizes only), 0 failed, 1 skipped"
   std::string summary() const;
 };
 

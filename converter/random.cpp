@@ -55,9 +55,10 @@ void note_random(const Graph& graph, ConvertNotes& notes) {
   for (std::size_t i = 0; i < random.size(); ++i)
     if (random[i]) names.push_back(output_name(graph, i));
   if (!names.empty())
-    notes.push_back({ConvertNote::Kind::assumption,
-                     fmt::format("random numbers decide {}: not compared with the source, which draws others",
-                                 fmt::join(names, ", "))});
+    notes.push_back(
+        {ConvertNote::Kind::assumption,
+         fmt::format("random numbers decide {}: the source draws others, types and sizes alone are compared",
+                     fmt::join(names, ", "))});
 }
 
 }  // namespace tenon::converter

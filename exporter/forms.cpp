@@ -49,9 +49,13 @@ Lacking write_json(const Model& model, const Path& path) {
   return {};
 }
 
+std::vector<Tensor> run_onnx(const Path& model, const Graph& graph, std::span<const Tensor> inputs) {
+  return onnxruntime_outputs(model, graph, inputs);
+}
+
 constexpr std::array table = {
     Form{".tenon", "the artifact", true, write_artifact},
-    Form{".onnx", "the model as ONNX", true, write_onnx, "ONNX Runtime", onnxruntime_outputs},
+    Form{".onnx", "the model as ONNX", true, write_onnx, "ONNX Runtime", run_onnx},
     Form{".safetensors", "the weights", false, write_weights},
     Form{".dot", "the fused graph for Graphviz", false, write_dot},
     Form{".json", "the fused graph for other programs", false, write_json},

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <numbers>
-#include <unordered_set>
 
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
@@ -127,7 +126,7 @@ bool draws_random(const Region& region) {
                      [](const auto& node) { return draws_random(*node); });
 }
 
-std::vector<bool> random_outputs(const Graph& graph) {
+std::unordered_set<const Value*> random_values(const Graph& graph) {
   std::unordered_set<const Value*> random;
   for (const auto& node : graph.body().nodes()) {
     const bool is_random =
@@ -135,15 +134,14 @@ std::vector<bool> random_outputs(const Graph& graph) {
                                            [&](const Value* v) { return random.contains(v); });
     for (std::size_t i = 0; is_random && i < node->num_outputs(); ++i) random.insert(node->output(i));
   }
+  return random;
+}
+
+std::vector<bool> random_outputs(const Graph& graph) {
+  const auto random = random_values(graph);
   std::vector<bool> out;
   for (const Value* result : graph.body().results()) out.push_back(random.contains(result));
   return out;
-}
-
-void clear_random(const Graph& graph, std::vector<Tensor>& outputs) {
-  const std::vector<bool> random = random_outputs(graph);
-  for (std::size_t i = 0; i < std::min(random.size(), outputs.size()); ++i)
-    if (random[i]) outputs[i] = {};
 }
 
 void set_seed(Graph& graph, std::uint64_t seed) {

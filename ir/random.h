@@ -2,6 +2,7 @@
 // docs/random.md.
 #pragma once
 #include <cstdint>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/build.h"
@@ -35,10 +36,10 @@ bool draws_random(const Op&);
 bool draws_random(const Node&);
 bool draws_random(const Region&);
 
-/// For each output of the graph: whether it depends on random numbers.
+/// The values of the graph's nodes that depend on random numbers.
+std::unordered_set<const Value*> random_values(const Graph&);
+/// For each output of the graph: whether it is one of them.
 std::vector<bool> random_outputs(const Graph&);
-/// Leaves undefined the outputs that depend on random numbers: what another program draws is not comparable.
-void clear_random(const Graph&, std::vector<Tensor>& outputs);
 
 /// Gives all operators that draw this seed.
 void set_seed(Graph&, std::uint64_t seed);

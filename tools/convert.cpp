@@ -125,10 +125,12 @@ int convert(const ConvertVerb& o) {
   } else if (!o.no_verify && !model.goldens.empty()) {
     samples = {{"golden", model.goldens[0].inputs, model.goldens[0].outputs}};
   }
-  std::string verdict = verifies && unverified.empty()
-                            ? fmt::format(", equal to {} ({})", runner_of(model), model.facts["verified"])
-                        : form.runs ? ", not verified"
-                                    : "";
+  std::string verdict =
+      verifies && unverified.empty()
+          ? fmt::format(", {} {} ({})", compared.compared_numbers() ? "equal to" : "compared with",
+                        runner_of(model), model.facts["verified"])
+      : form.runs ? ", not verified"
+                  : "";
   progress.say("writing " + target);
   model.facts["source"] = std::filesystem::path(o.model.path).filename().string();
   for (std::size_t i = 0; i < model.notes.size(); ++i)

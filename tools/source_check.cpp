@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "ir/bind.h"
+#include "ir/random.h"
 #include "runtime/stream.h"
 #include "verify/onnxruntime.h"
 #include "verify/torch.h"
@@ -19,22 +20,24 @@ std::string sizes_text(const Graph& graph, std::span<const Tensor> inputs) {
 // What runs the source model: LibTorch, or ONNX Runtime.
 class Source {
  public:
-  Source(const Model& model, const ModelOptions& options) : model_(model), method_(options.method) {
+  Source(const Model& model, const ModelOptions& options)
+      : model_(model),
+        method_(options.method),
+        fixed_(fixed_numbers(*model.graph, options.open_options().convert.inputs)) {
     if (model.is_pytorch())
-      torch_ = std::make_unique<TorchOracle>(
-          model.path,
-          OracleOptions{.fixed = fixed_numbers(*model.graph, options.open_options().convert.inputs),
-                        .weights = options.weights});
+      torch_ = std::make_unique<TorchOracle>(model.path,
+                                             OracleOptions{.fixed = fixed_, .weights = options.weights});
   }
 
   std::vector<Tensor> outputs(const std::vector<Tensor>& inputs) {
     if (torch_) return torch_outputs(*torch_, *model_.graph, inputs, method_);
-    return onnxruntime_outputs(model_.path, *model_.graph, inputs);
+    return onnxruntime_outputs(model_.path, *model_.graph, inputs, fixed_);
   }
 
  private:
   const Model& model_;
   const std::string& method_;
+  const std::vector<NamedRawTensor> fixed_;
   std::unique_ptr<TorchOracle> torch_;
 };
 
@@ -89,22 +92,29 @@ class SourceCheck {
     }
     sizes_ = sizes_text(*model_.graph, inputs);
     if (!has_states) run_other_sizes(inputs);
-    model_.facts["verified"] = verdict_.verified() ? fmt::format("relative error {:.1e}{}", error_, sizes_)
-                                                   : "no: " + verdict_.problem();
+    model_.facts["verified"] = fact();
     return samples_;
   }
 
  private:
+  std::string fact() const {
+    if (!verdict_.verified()) return "no: " + verdict_.problem();
+    const std::string types = verdict_.types_only();
+    if (!verdict_.compared_numbers()) return types;
+    return fmt::format("relative error {:.1e}{}{}{}", error_, sizes_, types.empty() ? "" : "; ", types);
+  }
+
   void compare(const std::vector<Tensor>& inputs, std::vector<Tensor> expected, bool keep) {
     constexpr std::size_t golden_bytes = 8 << 20;
     const std::vector<Tensor> outputs = stream_.run(inputs);
-    const auto checks = check_outputs(*model_.graph, outputs, expected, tolerance_);
+    const auto checks = check_outputs(*model_.graph, outputs, expected, tolerance_, Draws::others);
     check_equal(model_, checks);
     verdict_.add(checks);
     for (const OutputCheck& c : checks) error_ = std::max(error_, c.difference.relative());
     std::size_t bytes = 0;
+    const std::vector<bool> random = random_outputs(*model_.graph);
     for (std::size_t i = 0; i < outputs.size(); ++i)
-      if (!expected[i].defined()) expected[i] = outputs[i];  // a state
+      if (!expected[i].defined() || random[i]) expected[i] = outputs[i];  // a state, or what Tenon draws
     if (samples_.size() == 2) samples_.pop_back();
     samples_.push_back({samples_.empty() ? "first" : "last", inputs, expected});
     for (const auto* list : {&inputs, &std::as_const(expected)})

@@ -30,6 +30,7 @@ json to_json(const OutputCheck& c) {
               {"ok", c.ok},
               {"type", c.type},
               {"expected_type", c.expected_type},
+              {"types_only", c.types_only},
               {"dtype", name(c.dtype)},
               {"expected_dtype", name(c.expected_dtype)},
               {"mean_error", c.spread.mean},

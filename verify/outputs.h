@@ -41,6 +41,9 @@ struct ErrorSpread {
   std::vector<Bucket> buckets;  // of inexact elements, by decades, those at both ends not empty
 };
 
+/// Who drew the random numbers that decide an expected output: Tenon with the same seed, or another program.
+enum class Draws : std::uint8_t { same, others };
+
 /// Whether an output is what was expected. One in which nothing was compared is `ok` too: whether the model
 /// is right, a Verdict says (verify/verdict.h).
 struct OutputCheck {
@@ -50,6 +53,8 @@ struct OutputCheck {
   ErrorSpread spread;
   DType dtype = DType::f32, expected_dtype = DType::f32;
   std::string type, expected_type;  // "f32[2,3]"
+  /// Random numbers decide it, and others were drawn: type and sizes alone were compared.
+  bool types_only = false;
 
   bool same_type() const { return difference.comparable && dtype == expected_dtype; }
 
@@ -60,12 +65,16 @@ struct OutputCheck {
 OutputCheck check_output(std::string name, const Tensor& value, const Tensor& expected,
                          const Tolerance& tolerance = {});
 
-/// One check per output whose expected value is defined. Outputs beyond those expected, and the reverse, are
-/// an Error.
-std::vector<OutputCheck> check_outputs(const Graph&, std::span<const Tensor> outputs,
-                                       std::span<const Tensor> expected, const Tolerance& tolerance = {});
+/// Output i of the graph by its dtype and those sizes that its inputs decide.
+OutputCheck check_type(const Graph&, std::size_t i, const Tensor& value, const Tensor& expected);
 
-/// "DIFFERS", "ok", "not compared: every value is NaN"
+/// One check per output whose expected value is defined; of those that random numbers of others decide, by
+/// type. Outputs beyond those expected, and the reverse, are an Error.
+std::vector<OutputCheck> check_outputs(const Graph&, std::span<const Tensor> outputs,
+                                       std::span<const Tensor> expected, const Tolerance& tolerance = {},
+                                       Draws draws = Draws::same);
+
+/// "DIFFERS", "ok", "types and sizes only", "not compared: every value is NaN"
 std::string word(const OutputCheck&);
 /// One line for each decade of errors, with a bar.
 std::string histogram(const ErrorSpread&, std::string_view indent = "");

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "ir/random.h"
 #include "runtime/stream.h"
 
 namespace tenon {
@@ -66,7 +65,6 @@ std::vector<Tensor> torch_outputs(TorchOracle& torch, const Graph& graph, std::s
     if (it == outputs.end()) throw error("LibTorch's result has no output '{}'", name);
     ordered.push_back(to_tensor(it->tensor));
   }
-  clear_random(graph, ordered);
   return ordered;
 }
 

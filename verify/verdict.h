@@ -1,4 +1,5 @@
-// What the comparisons of a model's outputs say together: nothing compared is not equal.
+// What the comparisons of a model's outputs say together: nothing compared is not equal, and types compared
+// are not numbers compared.
 #pragma once
 #include "verify/outputs.h"
 
@@ -14,8 +15,15 @@ class Verdict {
   /// No output was added.
   bool empty() const { return outputs_.empty(); }
   bool differs() const { return differs_; }
-  /// Nothing differs, each output that has elements was compared, and at least one has.
+  /// Nothing differs, each output that has elements was compared, and at least one has: by its numbers, or by
+  /// type and sizes where others drew the random numbers that decide it (types_only).
   bool verified() const { return !differs_ && problem().empty(); }
+  /// Numbers of an output were compared.
+  bool compared_numbers() const;
+  /// "types and sizes only: random numbers decide y, mask"; empty: no output was compared so.
+  std::string types_only() const;
+  /// "verified", "DIFFERS", "NOT VERIFIED: " and the problem, or types_only
+  std::string str() const;
   /// What was not compared and why: "nothing of output y was compared: every value is NaN". Empty: all was.
   std::string problem() const;
   /// "output boxes is empty: nothing of it was compared", of outputs beside others that were.
@@ -24,7 +32,7 @@ class Verdict {
  private:
   struct Output {
     std::string name, why;  // why: of the last sample, if nothing was compared in any
-    bool compared = false, has_elements = false;
+    bool compared = false, has_elements = false, types_only = false;
   };
   std::vector<Output> outputs_;
   bool differs_ = false;

@@ -206,17 +206,26 @@ Results aligned_regions_by_place(Call& call) {
 
 /// Which places of an axis belong to each bin: [regions, bins, places].
 struct Spread {
-  Ref first, size;    // of each region: where it begins, and how large a bin is
+  Ref first, extent;  // of each region: where it begins, and how long it is
+  std::int64_t bins;
   bool whole = true;  // regions begin at whole places, which are added behind the rounding
+  BinEdges edges = BinEdges::times_size;
 };
-Ref members(Builder& build, const Spread& s, std::int64_t count, const Dim& extent) {
-  const Ref i = reshape(iota(Dim(count), build.place(), s.first.dtype()), {Dim(count), Dim(1)});
+Ref members(Builder& build, const Spread& s, const Dim& extent) {
+  const auto bins = static_cast<double>(s.bins);
+  const Ref i = reshape(iota(Dim(s.bins), build.place(), s.first.dtype()), {Dim(s.bins), Dim(1)});
   const Ref limit = dim_value(extent, s.first), zero = s.first.literal(0);
   const Shape each = {s.first.shape()[0], Dim(1), Dim(1)};
-  const Ref first = reshape(s.first, each), size = reshape(s.size, each);
+  const Ref first = reshape(s.first, each), length = reshape(s.extent, each);
+  const auto cut = [&](const Ref& bin, bool up) {
+    const auto whole = [&](const Ref& at) { return up ? ceil(at) : floor(at); };
+    if (!s.whole) return whole(bin * (length / bins) + first);
+    if (s.edges == BinEdges::times_size) return whole(bin * (length / bins)) + first;
+    const Ref n = cast(DType::i64, bin * length) + (up ? bins - 1 : 0);
+    return cast(first.dtype(), apply(FloorDiv{}, {n, n.literal(bins)})) + first;
+  };
   const auto edge = [&](const Ref& at) { return minimum(maximum(at, zero), limit); };
-  const Ref begin = edge(s.whole ? floor(i * size) + first : floor(i * size + first));
-  const Ref end = edge(s.whole ? ceil((i + 1.0) * size) + first : ceil((i + 1.0) * size + first));
+  const Ref begin = edge(cut(i, false)), end = edge(cut(i + 1.0, true));
   const Ref place = iota(extent, build.place(), s.first.dtype());
   return logical_and(begin <= place, place < end);
 }
@@ -240,27 +249,36 @@ Ref area(const std::array<Ref, 2>& inside, DType t) {
          reshape(count(inside[1]), {r[0], Dim(1), Dim(1), c[1]});
 }
 
-Results pooled_regions(Call& call) {
-  const Regions r = regions(call);
-  const Ref x = call.tensor("input");
-  const auto size = bins(call);
-  const double scale = call.number("spatial_scale");
+/// C's round.
+Ref rounded(const Ref& x) { return where(x < x.literal(0), ceil(x - 0.5), floor(x + 0.5)); }
+
+}  // namespace
+
+Ref roi_pool(Builder& build, const Ref& x, const Ref& boxes, const Ref& images,
+             const std::array<std::int64_t, 2>& bins, double scale, BinEdges edges) {
+  check_rank("the input", x.type(), 4);
+  check_rank("the regions", boxes.type(), 2);
   std::array<Ref, 2> inside;
   for (const std::size_t d : {0, 1}) {
-    const auto at = [&](std::int64_t i) {
-      const Ref edge = slice(r.boxes, 1, i, i + 1) * scale;
-      return where(edge < edge.literal(0), ceil(edge - 0.5), floor(edge + 0.5));  // C's round
-    };
+    if (bins[d] < 1 || bins[d] > most) throw error("{} bins along an axis", bins[d]);
+    const auto at = [&](std::int64_t i) { return rounded(slice(boxes, 1, i, i + 1) * scale); };
     const Ref first = at(d == 0 ? 1 : 0), last = at(d == 0 ? 3 : 2);
     const Ref extent = maximum(last - first + 1.0, first.literal(1));
-    inside[d] =
-        members(call.build, {first, extent / static_cast<double>(size[d])}, size[d], x.shape()[d + 2]);
+    inside[d] = members(build, {first, extent, bins[d], true, edges}, x.shape()[d + 2]);
   }
-  const Ref images = index_select(x, 0, r.images);
-  const Ref best = pooled(images, inside, -std::numeric_limits<double>::infinity(),
+  const Ref best = pooled(index_select(x, 0, images), inside, -std::numeric_limits<double>::infinity(),
                           [](const Ref& v, std::int64_t axis) { return amax(v, {axis}); });
-  const Ref count = area(inside, x.dtype());
-  return Results::many({Datum(call.build.tensor(where(count > count.literal(0), best, best.literal(0)))),
+  const Ref count = area(inside, boxes.dtype());
+  return where(count > count.literal(0), best, best.literal(0));
+}
+
+namespace {
+
+Results pooled_regions(Call& call) {
+  const Regions r = regions(call);
+  const Ref best = roi_pool(call.build, call.tensor("input"), r.boxes, r.images, bins(call),
+                            call.number("spatial_scale"), BinEdges::times_size);
+  return Results::many({Datum(call.build.tensor(best)),
                         Datum(Mixed{"the places of roi_pool's maxima, which training needs"})});
 }
 
@@ -273,12 +291,11 @@ Results pooled_regions_by_place(Call& call) {
   for (const std::size_t d : {0, 1}) {
     const auto at = [&](std::int64_t i, double by) {
       const Ref edge = slice(r.boxes, 1, i, i + 1);
-      return (where(edge < edge.literal(0), ceil(edge - 0.5), floor(edge + 0.5)) + by) * scale;
+      return (rounded(edge) + by) * scale;
     };
     const Ref first = at(d == 0 ? 1 : 0, 0), last = at(d == 0 ? 3 : 2, 1);
     const Ref extent = maximum(last - first, first.literal(0.1));
-    inside[d] = members(call.build, {first, extent / static_cast<double>(size[d]), /*whole=*/false}, size[d],
-                        x.shape()[d + 2]);
+    inside[d] = members(call.build, {first, extent, size[d], /*whole=*/false}, x.shape()[d + 2]);
   }
   const Ref images = index_select(x, 0, r.images);
   const Ref total = pooled(images, inside, 0, [](const Ref& v, std::int64_t axis) { return sum(v, {axis}); });

@@ -24,6 +24,15 @@ struct RoiAlign {
 /// [N, channels, H, W], boxes [regions, 4] with x before y, images the number of each region's image.
 Ref roi_align(Builder&, const Ref& x, const Ref& boxes, const Ref& images, const RoiAlign&);
 
+/// Where bin i of n begins in a region: torchvision rounds the size of a bin to a float, ONNX Runtime does
+/// not.
+enum class BinEdges : std::uint8_t { times_size, exact };
+
+/// The same boxes, moved to whole places (halves away from zero); the largest of each bin, zero of an empty
+/// one.
+Ref roi_pool(Builder&, const Ref& x, const Ref& boxes, const Ref& images,
+             const std::array<std::int64_t, 2>& bins, double scale, BinEdges);
+
 struct DeformConv {
   std::array<std::int64_t, 2> stride{1, 1}, pads{0, 0}, dilation{1, 1};
   std::int64_t groups = 1, parts = 1;  // of channels, and of channels with offsets of their own

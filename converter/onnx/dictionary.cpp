@@ -1,5 +1,7 @@
 // Dictionaries: operators of ai.onnx.ml between them and tensors.
+#include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/error.h"
 #include "converter/onnx/constants.h"
@@ -35,16 +37,48 @@ std::optional<Tensor> listed_keys(const Call& call, const std::string& strings, 
   return std::nullopt;
 }
 
-/// A dictionary for each row of probabilities; all have the same keys.
+/// Labels in ascending order, and the place that each was listed at.
+struct Labels {
+  Tensor keys;
+  Axes places;
+};
+
+template <class Label>
+Labels ascending(const std::vector<Label>& listed) {
+  std::map<Label, std::int64_t> places;
+  for (const Label& label : listed)
+    if (!places.emplace(label, static_cast<std::int64_t>(places.size())).second)
+      throw error("two of its class labels are '{}'", label);
+  std::vector<Label> keys;
+  Labels out;
+  for (const auto& [label, place] : places) {
+    keys.push_back(label);
+    out.places.push_back(place);
+  }
+  out.keys = vector_of(keys);
+  return out;
+}
+
+Labels class_labels(const Call& call) {
+  const auto* words = call.find("classlabels_strings");
+  if (words && !words->strings.empty()) return ascending(words->strings);
+  const auto* numbers = call.find("classlabels_int64s");
+  if (numbers && !numbers->ints.empty()) return ascending(numbers->ints);
+  throw error("its class labels are missing");
+}
+
+/// A dictionary for each row of probabilities; all have the same keys, in ascending order as a dictionary of
+/// ONNX Runtime has them.
 Operands zip_map(Call& call) {
-  const auto keys = listed_keys(call, "classlabels_strings", "classlabels_int64s");
-  if (!keys) throw error("its class labels are missing");
+  const auto [keys, places] = class_labels(call);
   Ref values = call.tensor(0);
   if (values.rank() == 1) values = reshape(values, {Dim(1), values.shape()[0]});
   check_rank("its input", values.type(), 2);
-  if (known_equal(values.shape()[1], Dim(keys->numel())) == false)
-    throw error("{} for {} class labels", values.type().str(), keys->numel());
-  return {std::make_shared<const Dictionary>(Dictionary{constant(call, *keys, "keys"), values})};
+  if (known_equal(values.shape()[1], Dim(keys.numel())) == false)
+    throw error("{} for {} class labels", values.type().str(), keys.numel());
+  if (!std::is_sorted(places.begin(), places.end()))
+    values = index_select(values, 1, constant(call, vector_of(places), "places"));
+  return {std::make_shared<const Dictionary>(Dictionary{constant(call, keys, "keys"), values})};
 }
 
 /// One row with the value of each listed key, zero (or empty) where the dictionary has none.

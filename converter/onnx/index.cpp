@@ -58,15 +58,19 @@ Operands gather_elements(Call& call) {
 }
 
 /// The last axis of the indices as one tensor for each of its places: those in the axes of x from `first` on.
-std::vector<Ref> coordinates(const Ref& indices, const Ref& x, std::size_t first = 0) {
+/// No place means all of x, the only row of it along one more axis, which x then has.
+std::vector<Ref> coordinates(const Ref& indices, Ref& x, std::size_t first = 0) {
   const Dim& count = indices.shape().back();
-  if (!count.is_known() || count == Dim(0))
-    throw unsupported("indices whose last axis has the size {}", count.str());
+  if (!count.is_known()) throw unsupported("indices whose last axis has the size {}", count.str());
   if (count.value() > static_cast<std::int64_t>(x.rank() - first))
     throw error("its indices have {} places for {} axes of {}", count.value(), x.rank() - first,
                 x.type().str());
   const auto last = static_cast<std::int64_t>(indices.rank()) - 1;
   const Shape shape(indices.shape().begin(), indices.shape().end() - 1);
+  if (count == Dim(0)) {
+    x = reshape(x, with_axis(x.shape(), static_cast<std::int64_t>(first)));
+    return {full(shape, 0, DType::i64, x.place())};
+  }
   std::vector<Ref> out;
   for (std::int64_t k = 0; k < count.value(); ++k)
     out.push_back(reshape(slice(indices, last, Dim(k), Dim(k + 1)), shape));
@@ -80,13 +84,14 @@ Axes first_axes(std::size_t count) {
 }
 
 Operands gather_nd(Call& call) {
-  const Ref x = call.tensor(0), indices = cast(DType::i64, call.tensor(1));
+  Ref x = call.tensor(0);
+  const Ref indices = cast(DType::i64, call.tensor(1));
   const std::int64_t batch_axes = call.integer("batch_dims", 0);
   const auto batch = static_cast<std::size_t>(batch_axes);
   if (batch_axes < 0 || batch >= indices.rank() || batch > x.rank())
     throw error("it has {} batch axes, and indices of rank {}", batch_axes, indices.rank());
-  std::vector<Ref> operands = {x};
   const std::vector<Ref> given = coordinates(indices, x, batch);
+  std::vector<Ref> operands = {x};
   for (std::size_t i = 0; i < batch; ++i) {
     Shape along(indices.rank() - 1, Dim(1));
     along[i] = x.shape()[i];
@@ -115,14 +120,16 @@ Operands scatter_elements(Call& call) {
 
 /// The tensor as rows, one for each place the indices may name.
 Operands scatter_nd(Call& call) {
-  const Ref x = call.tensor(0), indices = cast(DType::i64, call.tensor(1)), updates = call.tensor(2);
+  Ref x = call.tensor(0);
+  const Shape shape = x.shape();
+  const Ref indices = cast(DType::i64, call.tensor(1)), updates = call.tensor(2);
   const std::vector<Ref> at = coordinates(indices, x);
   const Reduce how = reduction(call);
   if (how == Reduce::none || how == Reduce::sum) {
     std::vector<Ref> operands = {x, updates};
     operands.insert(operands.end(), at.begin(), at.end());
-    return {
-        tenon::apply(IndexPut{.axes = first_axes(at.size()), .accumulate = how == Reduce::sum}, operands)};
+    const IndexPut put{.axes = first_axes(at.size()), .accumulate = how == Reduce::sum};
+    return {reshape(tenon::apply(put, operands), shape)};
   }
   const auto middle = x.shape().begin() + static_cast<std::ptrdiff_t>(at.size());
   const Dim row = numel(Shape(middle, x.shape().end()));
@@ -139,7 +146,7 @@ Operands scatter_nd(Call& call) {
   const Ref rows = reshape(x, {numel(Shape(x.shape().begin(), middle)), row});
   const Ref places = expand(reshape(place, {count, Dim(1)}), {count, row});
   return {reshape(apply(Scatter{.axis = 0, .reduce = how}, {rows, places, reshape(updates, {count, row})}),
-                  x.shape())};
+                  shape)};
 }
 
 /// Writes an update into each sample of a cache, from the index of that sample on.

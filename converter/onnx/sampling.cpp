@@ -1,20 +1,15 @@
 // Reading images at computed places.
-#include <algorithm>
 #include <array>
-#include <limits>
 
+#include "base/count.h"
 #include "base/error.h"
 #include "converter/aten/vision.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
-#include "ir/ops/create.h"
-#include "ir/ops/index.h"
 #include "ir/ops/linear.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/math.h"
-#include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
+#include "ir/ops/working_dtype.h"
 
 namespace tenon::converter::onnx {
 
@@ -97,55 +92,15 @@ Operands roi_align(Call& call) {
                                 .largest = mode == "max"})};
 }
 
-/// Halves away from zero.
-Ref rounded(const Ref& x) { return sign(x) * floor(abs(x) + 0.5); }
-
-/// Where region r's bin b covers place i along an axis of x: bool[regions, bins, size]. Whole numbers (i64).
-Ref covered(const Call& call, const Ref& begin, const Ref& end, std::int64_t bins, const Dim& size) {
-  const Place& place = call.build.place();
-  const Dim regions = begin.shape()[0];
-  const Ref length = maximum(end - begin + 1.0, begin.literal(1));
-  const Ref bin = iota(Dim(bins), place);  // [regions, bins] with the others
-  const auto divided = [&](const Ref& x) {
-    return tenon::apply(FloorDiv{}, {x, x.literal(static_cast<double>(bins))});
-  };
-  const Shape shape = {regions, Dim(bins), Dim(1)};
-  const Ref from = reshape(divided(bin * length) + begin, shape);
-  const Ref to = reshape(divided((bin + 1.0) * length + static_cast<double>(bins - 1)) + begin, shape);
-  const Ref at = iota(size, place);
-  return logical_and(at >= from, at < to);
-}
-
-/// Regions of images (image, x1, y1, x2, y2), each cut in bins; the largest of each bin, zero of an empty
-/// one.
+/// Regions (image, x1, y1, x2, y2), each cut in bins.
 Operands max_roi_pool(Call& call) {
-  const Ref x = call.tensor(0), regions = call.tensor(1);
-  check_rank("X", x.type(), 4);
+  const Ref regions = call.tensor(1);
   check_rank("rois", regions.type(), 2);
   const Axes bins = call.integers("pooled_shape", {});
-  constexpr std::int64_t most = 128;
-  if (bins.size() != 2 || std::any_of(bins.begin(), bins.end(), [](auto b) { return b < 1 || b > most; }))
-    throw error("its pooled_shape has {} sizes, or one that is not in [1, {}]", bins.size(), most);
-  const double scale = call.number("spatial_scale", 1);
-  const auto column = [&](std::int64_t i) { return slice(regions, 1, Dim(i), Dim(i + 1)); };
-  const Dim count = regions.shape()[0];
-  constexpr double lowest = -std::numeric_limits<double>::infinity();
-  Ref y = index_select(x, 0, cast(DType::i64, reshape(column(0), {count})));
-  for (const std::int64_t axis : {2, 3}) {  // down, then right
-    const auto edge = [&](std::int64_t i) { return cast(DType::i64, rounded(column(i) * scale)); };
-    const std::int64_t of_axis = bins[static_cast<std::size_t>(axis) - 2];
-    const Dim size = x.shape()[static_cast<std::size_t>(axis)];
-    const Ref mask = covered(call, edge(axis == 2 ? 2 : 1), edge(axis == 2 ? 4 : 3), of_axis, size);
-    Shape beside = {count, Dim(1), Dim(1), Dim(1)};
-    beside[static_cast<std::size_t>(axis)] = size;
-    std::vector<Ref> parts;
-    for (std::int64_t b = 0; b < of_axis; ++b) {
-      const Ref here = reshape(slice(mask, 1, Dim(b), Dim(b + 1)), beside);
-      parts.push_back(amax(where(here, y, lowest), {axis}, true));
-    }
-    y = concat(parts, axis);
-  }
-  return {where(equal(y, y.literal(lowest)), y.literal(0), y)};
+  if (bins.size() != 2) throw error("its pooled_shape has {}", counted(bins.size(), "size"));
+  const Ref images = cast(DType::i64, reshape(slice(regions, 1, 0, 1), {regions.shape()[0]}));
+  return {roi_pool(call.build, call.tensor(0), working(slice(regions, 1, 1, 5)), images, {bins[0], bins[1]},
+                   call.number("spatial_scale", 1), BinEdges::exact)};
 }
 
 }  // namespace

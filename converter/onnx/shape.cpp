@@ -323,18 +323,6 @@ Operands col_to_im(Call& call) {
                           .after = {middle, pads.end()}})};
 }
 
-/// In inference: the input, and a mask of all.
-Operands dropout(Call& call) {
-  const bool trains =
-      call.version < 7 ? call.integer("is_test", 0) == 0 : call.has(2) && call.integer(2) != 0;
-  if (trains && (call.has(1) ? call.number(1) : 0.5) != 0)
-    throw unsupported("dropout in training mode").hint("export the model in eval mode");
-  Operands out = {call.operand(0)};
-  if (call.wants(1))
-    out.emplace_back(full(call.operand(0).type().shape, 1, DType::boolean, call.build.place()));
-  return out;
-}
-
 }  // namespace
 
 std::span<const Entry> shape_entries() {
@@ -342,7 +330,6 @@ std::span<const Entry> shape_entries() {
       Entry{"CenterCropPad", center_crop_pad},
       Entry{"Col2Im", col_to_im},
       Entry{"DepthToSpace", depth_to_space},
-      Entry{"Dropout", dropout},
       Entry{"DynamicSlice", slice_axes},
       Entry{"Expand", expand_to},
       Entry{"Flatten", flatten},

@@ -14,18 +14,26 @@ Type softmax_type(const Type& x, std::int64_t axis) {
   check_float("the operand", x);
   return x;
 }
+
+// Of nothing there is no largest element, and nothing to do.
+bool is_over_nothing(const Ref& x, std::int64_t axis) {
+  return x.shape()[static_cast<std::size_t>(axis)] == 0;
+}
+
 }  // namespace
 
 Type Softmax::infer(const Type& x) const { return softmax_type(x, axis); }
 Type LogSoftmax::infer(const Type& x) const { return softmax_type(x, axis); }
 
 Ref Softmax::decompose(Ref x) const {
+  if (is_over_nothing(x, axis)) return x;
   const Ref wide = working(x);
   const Ref e = exp(wide - amax(wide, {axis}, true));
   return cast(x.dtype(), e / sum(e, {axis}, true));
 }
 
 Ref LogSoftmax::decompose(Ref x) const {
+  if (is_over_nothing(x, axis)) return x;
   const Ref wide = working(x);
   const Ref shifted = wide - amax(wide, {axis}, true);
   return cast(x.dtype(), shifted - log(sum(exp(shifted), {axis}, true)));

@@ -10,6 +10,7 @@ namespace {
 CaseResult failed() {
   CaseResult r{.name = "a <b>", .model = "cases/a/model.pt", .seconds = 1.5, .measures = {.nodes = 3}};
   r.measures.relative_error = std::numeric_limits<double>::infinity();
+  r.types_only = "types and sizes only: random numbers decide y";
   r.fail({.kind = failure::outputs,
           .message = "50% \"wrong\" & \x01 \xff",
           .details = "one\ntwo\n",
@@ -30,6 +31,7 @@ TEST(Formats, AResultSurvivesTheProcessItComesFrom) {
   EXPECT_EQ(read.name, r.name);
   EXPECT_EQ(read.status, Status::failed);
   EXPECT_EQ(read.failures.at(0).details, "one\ntwo\n");
+  EXPECT_EQ(read.types_only, r.types_only);
   EXPECT_EQ(read.measures.nodes, 3);
   EXPECT_EQ(read.measures.relative_error, std::numeric_limits<double>::infinity());
 }
@@ -38,6 +40,9 @@ TEST(Formats, JUnitEscapesWhatXmlCannotHold) {
   const std::string xml = to_junit(suite(), "cases");
   EXPECT_NE(xml.find("name=\"a &lt;b&gt;\""), std::string::npos) << xml;
   EXPECT_NE(xml.find("50% &quot;wrong&quot; &amp; \\u0001 \\xff"), std::string::npos) << xml;
+  EXPECT_NE(xml.find("<system-out>types and sizes only: random numbers decide y</system-out>"),
+            std::string::npos)
+      << xml;
   EXPECT_NE(xml.find("tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"1\""), std::string::npos) << xml;
 }
 
@@ -51,6 +56,8 @@ TEST(Formats, AnnotationsAreOneLineEach) {
 
 TEST(Formats, TextNamesTheKindOfFailureAndIndentsTheRest) {
   EXPECT_NE(to_text(failed()).find("  outputs: 50%"), std::string::npos);
+  EXPECT_NE(to_text(failed()).find("\n    types and sizes only: random numbers decide y\n"),
+            std::string::npos);
   EXPECT_NE(to_text(failed()).find("\n    one\n    two\n"), std::string::npos);
 }
 

@@ -33,6 +33,8 @@ method = "encode"
 threads = 2
 fuse = false
 off = ["raise", "fuse_loops"]
+random = true
+train_mode = "keep"
 tolerance = 1e-3
 timeout = 1.5
 memory = "512 MiB"
@@ -63,6 +65,8 @@ artifact = 4096
   EXPECT_EQ(s.threads, 2);
   EXPECT_FALSE(s.fuse);
   EXPECT_EQ(s.off, (std::vector<std::string>{"raise", "fuse_loops"}));
+  EXPECT_EQ(s.random, true);
+  EXPECT_EQ(s.train_mode, "keep");
   EXPECT_EQ(s.timeout, std::chrono::milliseconds(1500));
   EXPECT_EQ(s.memory_bytes, 512u << 20);
   EXPECT_EQ(s.inputs.size(), 4u);
@@ -91,10 +95,11 @@ TEST(Settings, AnUnknownKeyIsNamedWithItsLineAndTheNearestOne) {
 }
 
 TEST(Settings, ValuesOfAnotherKindAreRefused) {
-  for (const char* toml : {"threads = 0", "threads = 1.5", "tolerance = -1", "tolerance = 'small'",
-                           "timeout = 0", "off = 'raise'", "off = [1]", "memory = 'much'", "memory = -1",
-                           "expect = 'failure'", "limits = 3", "[limits]\nnodes = 'x'", "[outputs]\nx = 3",
-                           "[outputs.x]\nlimit = 3", "[operators]\nconv = 1.5", "[inputs]\nx = [1]"})
+  for (const char* toml :
+       {"threads = 0", "threads = 1.5", "tolerance = -1", "tolerance = 'small'", "timeout = 0",
+        "off = 'raise'", "off = [1]", "memory = 'much'", "memory = -1", "expect = 'failure'", "random = 1",
+        "train_mode = true", "limits = 3", "[limits]\nnodes = 'x'", "[outputs]\nx = 3",
+        "[outputs.x]\nlimit = 3", "[operators]\nconv = 1.5", "[inputs]\nx = [1]"})
     refused(toml);
 }
 

@@ -14,15 +14,15 @@ import tempfile
 from pathlib import Path
 
 from backend_cases import KINDS, Case, write_cases
-from coverage_table import write_table
+from coverage_table import VERDICTS, write_table
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def verdict_of(record: dict) -> tuple[str, str]:
-    """"equal", "refused", "wrong" or "crash", and why."""
+    """"equal", "types only" (random numbers decide an output), "refused", "wrong" or "crash", and why."""
     if record["status"] == "passed":
-        return "equal", ""
+        return ("types only" if record["types_only"] else "equal"), record["types_only"]
     failure = record["failures"][0]
     reason = failure["message"]
     details = failure.get("details", "").strip().splitlines()
@@ -67,7 +67,7 @@ def main() -> int:
         parser.error(f"there is no {tenon}: run ./dev build, or set TENON")
     records = measure(tenon, options.pattern, options.kind or KINDS, options.jobs, options.check)
     for r in records:
-        if r["verdict"] in ("wrong", "crash") or options.verbose and r["verdict"] != "equal":
+        if r["verdict"] in ("wrong", "crash") or options.verbose and r["verdict"] not in ("equal", "types only"):
             print(f"{r['verdict']}: {r['case']} ({r['operator']}): {r['reason']}")
     if options.json:
         options.json.write_text(json.dumps(records, indent=1))
@@ -75,7 +75,7 @@ def main() -> int:
         write_table(options.table, records)
     counts = collections.Counter((r["kind"], r["verdict"]) for r in records)
     for kind in options.kind or KINDS:
-        words = [f"{counts[kind, v]} {v}" for v in ("equal", "refused", "wrong", "crash")]
+        words = [f"{counts[kind, v]} {v}" for v in VERDICTS]
         print(f"{kind}: {', '.join(words)}")
     return 1 if any(r["verdict"] in ("wrong", "crash") for r in records) else 0
 

@@ -81,13 +81,27 @@ def test_equiv_takes_types_and_sizes_from_either_side(cli, tmp_path):
     torch.jit.trace(model, x).save(str(tmp_path / "traced.pt"))
     exported = torch.export.export(model, (x,), dynamic_shapes=({0: torch.export.Dim("rows", min=2)},))
     torch.export.save(exported, tmp_path / "exported.pt2")
-    files = ["scripted.pt", "traced.pt", "exported.pt2"]
+    torch.onnx.export(model, (x,), tmp_path / "model.onnx", dynamo=True, dynamic_shapes=({0: "rows"},), verbose=False)
+    files = ["scripted.pt", "traced.pt", "exported.pt2", "model.onnx"]
     for a in files:
         for b in files:
             if a == b == "scripted.pt":
                 assert "--input" in cli("equiv", a, b, code=BAD_INPUT).stderr
             else:
                 assert "same numbers" in cli("equiv", a, b, "--samples", 1).stdout, (a, b)
+
+
+def test_equiv_takes_from_the_other_side_what_is_not_given(cli, tmp_path):
+    class Scaled(torch.nn.Module):
+        def forward(self, x, by):
+            return x * by
+
+    given = torch.randn(5, 3), torch.randn(3)
+    torch.jit.script(Scaled()).save(str(tmp_path / "scripted.pt"))
+    torch.export.save(torch.export.export(Scaled(), given, dynamic_shapes=({0: torch.export.Dim("rows", min=2)}, None)), tmp_path / "exported.pt2")
+    for a, b in (("scripted.pt", "exported.pt2"), ("exported.pt2", "scripted.pt")):
+        for some in ("x=f32[4,3]", "by=f32[3]", "f32[4,3]"):
+            assert "same numbers" in cli("equiv", a, b, "--input", some, "--samples", 1).stdout, (a, b, some)
 
 
 def test_a_number_may_be_an_array_of_no_axes(cli, tmp_path):

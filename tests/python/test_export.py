@@ -147,8 +147,9 @@ def test_a_file_that_computes_something_else_is_not_written(run_alone, tmp_path,
     wrong = tmp_path / "wrong_python"
     wrong.write_text(f"""#!/bin/sh
 {sys.executable} "$@" && {sys.executable} -c '
-import numpy, sys
-numpy.savez(sys.argv[1], **{{name: value + 1 for name, value in numpy.load(sys.argv[1]).items()}})' "$5/out.npz"
+import onnx, sys
+from onnx.numpy_helper import from_array, to_array
+onnx.save_tensor(from_array(to_array(onnx.load_tensor(sys.argv[1])) + 1), sys.argv[1])' "$5/out_0.pb"
 """)
     wrong.chmod(0o755)
     (tmp_path / "model.onnx").write_text("what was there before")

@@ -143,3 +143,32 @@ def test_the_sign_of_nan_is_nan(run, tmp_path):
     x = np.array([np.nan, -2, 0, 3], np.float32)
     model = model_of([helper.make_node("Sign", ["x"], ["y"])], {"x": x}, 17)
     assert_same(given(run, tmp_path, model, {"x": x}), by_onnxruntime(model, {"x": x}))
+
+
+ROWS = np.arange(12, dtype=np.float32).reshape(3, 4)
+# Indices whose tuples name no place, which means all of x; and no tuples.
+PLACES = [(2, 0), (0,), (1, 2, 0), (0, 1), (0, 2), (0, 0)]
+
+
+@pytest.mark.parametrize("shape", PLACES)
+def test_gathered_at_no_places(run, tmp_path, shape):
+    arrays = {"x": ROWS, "i": np.zeros(shape, np.int64)}
+    model = model_of([helper.make_node("GatherND", ["x", "i"], ["y"])], arrays, 18)
+    assert_same(given(run, tmp_path, model, arrays), by_onnxruntime(model, arrays))
+
+
+@pytest.mark.parametrize("reduction", ["none", "add", "max"])
+@pytest.mark.parametrize("shape", PLACES)
+def test_scattered_to_no_places(run, tmp_path, shape, reduction):
+    updates = RANDOM.normal(size=shape[:-1] + ROWS.shape[shape[-1]:]).astype(np.float32)
+    arrays = {"x": ROWS, "i": np.zeros(shape, np.int64), "u": updates}
+    model = model_of([helper.make_node("ScatterND", ["x", "i", "u"], ["y"], reduction=reduction)], arrays, 18)
+    assert_same(given(run, tmp_path, model, arrays), by_onnxruntime(model, arrays))
+
+
+def test_attention_over_no_keys_is_zero(run, tmp_path):
+    """As PyTorch has it; ONNX Runtime and ONNX's reference fail."""
+    arrays = {"q": RANDOM.normal(size=(1, 2, 3, 4)).astype(np.float32), "k": np.zeros((1, 2, 0, 4), np.float32)}
+    model = model_of([helper.make_node("Attention", ["q", "k", "k"], ["y"])], arrays, 23)
+    (y,) = given(run, tmp_path, model, arrays)
+    np.testing.assert_array_equal(y, np.zeros((1, 2, 3, 4)))

@@ -54,6 +54,16 @@ TRACED = {
 }  # fmt: skip
 
 
+QUERY, NO_KEYS = x.reshape(1, 2, 3, 4), torch.ones(1, 2, 0, 4)
+TRACED |= {
+    "attention over no keys": (lambda q, k: F.scaled_dot_product_attention(q, k, k), QUERY, NO_KEYS),
+    "attention over no keys, causal": (lambda q, k: F.scaled_dot_product_attention(q, k, k, is_causal=True), QUERY, NO_KEYS),
+    "attention over no keys, masked": (lambda q, k, m: F.scaled_dot_product_attention(q, k, k, m), QUERY, NO_KEYS, torch.ones(3, 0, dtype=torch.bool)),
+    "attention over no keys, by hand": (lambda q, k: torch.softmax(q @ k.transpose(-1, -2), -1) @ k, QUERY, NO_KEYS),
+    "log_softmax of nothing": (lambda q, k: torch.log_softmax(q @ k.transpose(-1, -2), -1) @ k, QUERY, NO_KEYS),
+}  # fmt: skip
+
+
 class Module(torch.nn.Module):
     def __init__(self, function):
         super().__init__()

@@ -56,4 +56,10 @@ def test_dropout_is_kept_or_drops_its_share(run, model, tmp_path):
 
 def test_conversion_says_which_outputs_are_not_compared(run, model):
     said = run("convert", model(Noisy()), "--random", "-o", "model.tenon", code=0)
-    assert "random numbers decide out.0: not compared" in said
+    assert "random numbers decide out.0: the source draws others" in said
+    assert "equal to LibTorch (relative error" in said and "; types and sizes only: random numbers decide out.0)" in said
+
+
+def test_bisection_passes_over_what_is_drawn(run, model):
+    said = run("verify", model(Noisy()), "--random", "--bisect", code=0)
+    assert "no node differs" in said and said.endswith("verified; types and sizes only: random numbers decide out.0\n")

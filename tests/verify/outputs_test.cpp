@@ -48,6 +48,40 @@ TEST(Outputs, ElementsMayBeJudgedOneByOne) {
   EXPECT_NEAR(check(of({100, 0.02}), of({100, 0.01}), elementwise(0.1, 0)).spread.needed_rtol, 1, 1e-6);
 }
 
+TEST(Outputs, WhatOthersDrewIsComparedByTypeAndSizes) {
+  const auto graph = parse(R"(graph g(%x: f32[N]) {
+  %1 = random_bits(shape=N, stream=1) : i64[N]
+  %2 = cast(%1, to=f32) : f32[N]
+  return %x, %2
+}
+)");
+  const auto check = [&](const Tensor& drawn, Draws draws) {
+    return check_outputs(*graph, std::vector{of({1, 2}), of({3, 4})}, std::vector{of({1, 2}), drawn}, {},
+                         draws);
+  };
+  EXPECT_FALSE(check(of({5, 6}), Draws::same)[1].ok);
+  const auto checks = check(of({5, 6}), Draws::others);
+  EXPECT_TRUE(checks[0].ok && !checks[0].types_only && checks[0].difference.compared == 2);
+  EXPECT_TRUE(checks[1].ok && checks[1].types_only && checks[1].difference.compared == 0);
+  EXPECT_EQ(word(checks[1]), "types and sizes only");
+  EXPECT_EQ(word(check(of({5}), Draws::others)[1]), "DIFFERS");
+  EXPECT_EQ(word(check(of({5, 6}).to(DType::f64), Draws::others)[1]), "DIFFERS");
+}
+
+// As many elements as a draw chooses.
+TEST(Outputs, SizesThatRandomNumbersDecideAreNotCompared) {
+  const auto graph = parse(R"(graph g(%x: f32[3]) {
+  %1 = random_bits(shape=[u,3], stream=1) : i64[u,3]
+  return %1
+}
+)");
+  const auto sized = [](std::int64_t rows, std::int64_t columns) {
+    return Tensor::empty(DType::i64, {rows, columns});
+  };
+  EXPECT_TRUE(check_type(*graph, 0, sized(2, 3), sized(5, 3)).ok);
+  EXPECT_FALSE(check_type(*graph, 0, sized(2, 3), sized(2, 4)).ok);
+}
+
 TEST(Outputs, LimitsOfZeroAreLimits) {
   EXPECT_FALSE(check(of({1, 2}), of({1, 2.5}), elementwise(0, 0)).ok);
   EXPECT_TRUE(check(of({1, 2}), of({1, 2}), elementwise(0, 0)).ok);

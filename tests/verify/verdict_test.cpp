@@ -54,6 +54,22 @@ TEST(Verdict, OneSampleOfSeveralMayCompareAnOutput) {
   EXPECT_TRUE(verdict({check("y", {}), check("y", {1})}).notes().empty());
 }
 
+OutputCheck of_type(const char* name) { return {.name = name, .ok = true, .types_only = true}; }
+
+TEST(Verdict, TypesComparedAreNotNumbersCompared) {
+  const Verdict types = verdict({of_type("y"), of_type("mask")});
+  EXPECT_TRUE(types.verified());
+  EXPECT_FALSE(types.compared_numbers());
+  EXPECT_EQ(types.str(), "types and sizes only: random numbers decide y, mask");
+  const Verdict both = verdict({of_type("y"), check("z", {1})});
+  EXPECT_TRUE(both.compared_numbers());
+  EXPECT_EQ(both.str(), "verified; types and sizes only: random numbers decide y");
+  EXPECT_EQ(verdict({of_type("y"), check("z", {NAN})}).str(),
+            "NOT VERIFIED: nothing of output z was compared: every value is NaN");
+  EXPECT_EQ(verdict({of_type("y"), check("z", {1}, 0.5)}).str(), "DIFFERS");
+  EXPECT_EQ(verdict({check("z", {1})}).types_only(), "");
+}
+
 TEST(Verdict, ADifferenceIsOne) {
   const Verdict v = verdict({check("y", {1, 2}, 0.5), check("z", {1})});
   EXPECT_TRUE(v.differs());
