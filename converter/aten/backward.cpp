@@ -94,6 +94,7 @@ constexpr Derivative derivatives[] = {
     {"unfold_backward", "unfold", {}, "dimension=dim", "input_sizes"},
     {"index_select_backward", "index_select", {}, {}, "self_sizes"},
     {"trace_backward", "trace", {}, {}, "sizes"},
+    {"_segment_reduce_backward", "segment_reduce", "data"},
 };
 
 Ref grad_of(Call& call) { return call.tensor(call.arguments().at(0).name); }
@@ -207,20 +208,59 @@ Results value_selecting(Call& call) {
   return scatter_sum(zeros, axis, places, grad);
 }
 
-Results embedding_backward(Call& call) {
-  const Ref grad = grad_of(call);
-  const Ref given = cast(DType::i64, call.tensor("indices"));
-  const Dim rows = call.size("num_weights"), width = grad.shape().back();
-  const Ref places = reshape(given, {numel(given.shape())});
+/// Of the rows of an embedding: the sum of the parts whose place is theirs; those of the padding do not
+/// count.
+Ref of_rows(Call& call, const Ref& places, const Ref& parts) {
+  const Dim rows = call.size("num_weights");
+  const Shape column = {places.shape()[0], Dim(1)};
   const Ref counted = not_equal(places, call.build.literal(call.size("padding_idx", Dim(-1)), DType::i64));
-  const Ref column = reshape(counted, {places.shape()[0], Dim(1)});
-  Ref parts = where(column, reshape(grad, {places.shape()[0], width}), 0);
+  Ref kept = where(reshape(counted, column), parts, 0);
   if (call.flag("scale_grad_by_freq", false)) {
-    const Ref ones = full(places.shape(), 1, grad.dtype(), call.build.place());
-    const Ref counts = index_add(full({rows}, 0, grad.dtype(), call.build.place()), 0, places, ones);
-    parts = parts / reshape(index_select(counts, 0, places), column.shape());
+    const Ref ones = full(places.shape(), 1, parts.dtype(), call.build.place());
+    const Ref counts = index_add(full({rows}, 0, parts.dtype(), call.build.place()), 0, places, ones);
+    kept = kept / reshape(index_select(counts, 0, places), column);
   }
-  return index_add(full({rows, width}, 0, grad.dtype(), call.build.place()), 0, places, parts);
+  return index_add(full({rows, parts.shape().back()}, 0, parts.dtype(), call.build.place()), 0, places, kept);
+}
+
+Results embedding_backward(Call& call) {
+  const Ref grad = grad_of(call), places = cast(DType::i64, call.tensor("indices"));
+  const Dim count = numel(places.shape());
+  return of_rows(call, reshape(places, {count}), reshape(grad, {count, grad.shape().back()}));
+}
+
+enum BagMode : std::int64_t { add_up = 0, average_up = 1, maximum_of = 2 };
+
+Results embedding_bag_backward(Call& call) {
+  const Ref grad = grad_of(call), sizes = call.tensor("bag_size");
+  const std::int64_t mode = call.integer("mode");
+  const auto as_column = [](const Ref& x) { return reshape(x, {x.shape()[0], Dim(1)}); };
+  if (mode == maximum_of) {
+    call.ignore({"indices", "offset2bag", "per_sample_weights", "padding_idx", "scale_grad_by_freq"});
+    const Ref filled = as_column(sizes > sizes.literal(0));
+    const Ref zeros =
+        full({call.size("num_weights"), grad.shape().back()}, 0, grad.dtype(), call.build.place());
+    const Ref places = where(filled, cast(DType::i64, call.tensor("maximum_indices")), 0);
+    return scatter_sum(zeros, 0, places, where(filled, grad, 0));
+  }
+  call.ignore({"maximum_indices"});
+  if (call.flag("scale_grad_by_freq", false))  // PyTorch divides a row by the count of another
+    throw unsupported("the gradient of embedding_bag with scale_grad_by_freq=True");
+  const Ref bags = cast(DType::i64, call.tensor("offset2bag"));
+  Ref parts = index_select(grad, 0, bags);
+  if (mode == average_up) parts = parts / cast(grad.dtype(), as_column(index_select(sizes, 0, bags)));
+  if (const Ref weights = call.optional_tensor("per_sample_weights")) parts = parts * as_column(weights);
+  return of_rows(call, cast(DType::i64, call.tensor("indices")), parts);
+}
+
+Results embedding_bag_weights_backward(Call& call) {
+  call.ignore({"offsets"});
+  if (call.integer("mode") != add_up) throw error("weights of the samples in a bag that is not summed");
+  const Ref places = cast(DType::i64, call.tensor("indices"));
+  const Ref of_bag = index_select(grad_of(call), 0, cast(DType::i64, call.tensor("offset2bag")));
+  const Ref products = sum(of_bag * index_select(call.tensor("weight"), 0, places), {1});
+  return where(not_equal(places, places.literal(static_cast<double>(call.integer("padding_idx", -1)))),
+               products, 0);
 }
 
 /// Gradient, and what the formula is of, in one dtype.
@@ -243,6 +283,14 @@ Results softmax_backward(Call& call) {
   if (y.rank() == 0) return call.ignore({"dim"}), Results(cast(dtype, g * 0.0));
   const Ref weighted = g * y;
   return cast(dtype, weighted - y * sum(weighted, {call.axis("dim", y.rank())}, true));
+}
+Results masked_softmax_backward(Call& call) {
+  call.ignore({"mask_type"});
+  const auto [g, y] = operands(call, "output");
+  const Ref mask = call.tensor("mask");
+  if (mask.shape() != y.shape()) throw unsupported("a mask of {} for {}", mask.type().str(), y.type().str());
+  const Ref weighted = where(mask, y.literal(0), g * y), kept = where(mask, y.literal(0), y);
+  return weighted - kept * sum(weighted, {call.axis("dim", y.rank(), -1)}, true);
 }
 Results log_softmax_backward(Call& call) {
   const auto [g, y] = operands(call, "output");
@@ -307,7 +355,7 @@ Results logit_backward(Call& call) {
   return where(logical_or(x<x.literal(eps), x> x.literal(1 - eps)), outside, inner);
 }
 Results dropout_backward(Call& call) {
-  const Ref g = grad_of(call);
+  const Ref given = grad_of(call), g = is_float(given.dtype()) ? given : cast(DType::f32, given);
   return g * cast(g.dtype(), call.tensor("mask")) * call.number("scale");
 }
 Results binary_cross_entropy_backward(Call& call) {
@@ -331,10 +379,13 @@ constexpr Entry formulas[] = {
     {"fractional_max_pool3d_backward", to_places},
     {"value_selecting_reduction_backward", value_selecting},
     {"embedding_dense_backward", embedding_backward, Halves::in_f32},
+    {"_embedding_bag_dense_backward", embedding_bag_backward, Halves::in_f32},
+    {"_embedding_bag_per_sample_weights_backward", embedding_bag_weights_backward, Halves::in_f32},
+    {"_masked_softmax_backward", masked_softmax_backward, Halves::in_f32},
     {"sigmoid_backward", sigmoid_backward, Halves::in_f32},
     {"tanh_backward", tanh_backward, Halves::in_f32},
-    {"_softmax_backward_data", softmax_backward},
-    {"_log_softmax_backward_data", log_softmax_backward},
+    {"_softmax_backward_data", softmax_backward, Halves::in_f32},
+    {"_log_softmax_backward_data", log_softmax_backward, Halves::in_f32},
     {"threshold_backward", threshold_backward},
     {"hardtanh_backward", hardtanh_backward},
     {"hardsigmoid_backward", hardsigmoid_backward, Halves::in_f32},

@@ -77,11 +77,12 @@ Parts self_of(Call& call) { return parts_of(call.tensor("self")); }
 Results real(Call& call) { return self_of(call).real; }
 Results imag(Call& call) { return self_of(call).imag; }
 Results abs_op(Call& call) { return size_of(self_of(call)); }
-Results angle(Call& call) {
-  const Parts z = self_of(call);
-  return atan2(z.imag, z.real);
-}
 Results conj(Call& call) { return complex(conjugate(self_of(call))); }
+/// Conjugated, and the two last axes swapped.
+Results adjoint(Call& call) {
+  const Parts z = conjugate(self_of(call));
+  return complex({transpose(z.real, -1, -2), transpose(z.imag, -1, -2)});
+}
 Results same(Call& call) { return call.tensor_ptr("self"); }
 Results neg(Call& call) {
   const Parts z = self_of(call);
@@ -124,10 +125,32 @@ Results square(Call& call) {
   const Parts z = self_of(call);
   return complex(z * z);
 }
+Parts of_angle(const Ref& size, const Ref& angle) { return {size * cos(angle), size * sin(angle)}; }
+Ref angle_of(const Parts& z) { return atan2(z.imag, z.real); }
+Results sqrt_op(Call& call) {
+  const Parts z = self_of(call);
+  return complex(of_angle(sqrt(size_of(z)), angle_of(z) * 0.5));
+}
+Results log_op(Call& call) {
+  const Parts z = self_of(call);
+  return complex({log(size_of(z)), angle_of(z)});
+}
+Results sin_op(Call& call) {
+  const Parts z = self_of(call);
+  return complex({sin(z.real) * apply(Cosh{}, {z.imag}), cos(z.real) * apply(Sinh{}, {z.imag})});
+}
+Results cos_op(Call& call) {
+  const Parts z = self_of(call);
+  return complex({cos(z.real) * apply(Cosh{}, {z.imag}), -(sin(z.real) * apply(Sinh{}, {z.imag}))});
+}
+Results angle(Call& call) { return angle_of(self_of(call)); }
 Results pow_op(Call& call) {
-  if (call.datum("exponent").is_tensor() || call.number("exponent") != 2)
-    throw unsupported("a power of complex numbers that is not 2");
-  return square(call);
+  if (call.datum("exponent").is_tensor()) throw unsupported("a power of complex numbers that is a tensor");
+  const double exponent = call.number("exponent");
+  if (exponent == 2) return square(call);
+  if (exponent == 0.5) return sqrt_op(call);
+  const Parts z = self_of(call);
+  return complex(of_angle(pow(size_of(z), z.real.literal(exponent)), angle_of(z) * exponent));
 }
 Results reciprocal_op(Call& call) {
   const Parts z = self_of(call);
@@ -138,20 +161,77 @@ Results exp_op(Call& call) {
   const Ref size = exp(z.real);
   return complex({size * cos(z.imag), size * sin(z.imag)});
 }
-template <class Reduction>
-Results reduced(Call& call) {
-  const Parts z = self_of(call);
-  Reduction op;
-  op.axes = call.axes("dim", z.real.rank());
-  op.keepdim = call.flag("keepdim", false);
-  return complex({apply(op, {z.real}), apply(op, {z.imag})});
+/// Calls f with each tensor among the arguments, in lists too.
+template <class F>
+void for_each_tensor(std::vector<Argument>& arguments, F&& f) {
+  for (Argument& a : arguments) {
+    if (a.value.is_tensor()) f(a.value);
+    const auto* items = items_of(a.value);
+    if (!items || std::none_of(items->begin(), items->end(), [](const Datum& d) { return d.is_tensor(); }))
+      continue;
+    std::vector<Datum> own = *items;
+    for (Datum& d : own)
+      if (d.is_tensor()) f(d);
+    a.value = list_of(std::move(own));
+  }
 }
-Results matmul_op(Call& call) {
-  const Operands x(call, {"self", call.find("mat2") ? "mat2" : "other"});
-  const Parts &a = x.parts[0], &b = x.parts[1];
-  if (a.real.rank() < 2 || b.real.rank() < 2) throw unsupported("a product of complex vectors");
-  return complex(
-      {matmul(a.real, b.real) - matmul(a.imag, b.imag), matmul(a.real, b.imag) + matmul(a.imag, b.real)});
+
+/// An operator that is linear in each of its complex operands: the sum over all choices of a part of each.
+Results multilinear(Call& call) {
+  if (call.has("dtype")) throw unsupported("{} of complex numbers with a dtype", call.name);
+  std::vector<Datum> tensors;
+  std::vector<Argument> arguments = call.arguments();
+  for_each_tensor(arguments, [&](Datum& d) { tensors.push_back(d); });
+  const DType dtype = real_dtype(result_type(tensors));
+  std::vector<Parts> parts;
+  for (const Datum& d : tensors) {
+    const Ref x = call.build.read(*d.get<TensorPtr>());
+    if (is_complex(x.dtype())) parts.push_back(parts_in(x, dtype));
+  }
+  std::array<Ref, 4> sums;  // of what counts once, i times, -1 times and -i times
+  for (std::size_t choice = 0; choice < std::size_t{1} << parts.size(); ++choice) {
+    std::vector<Argument> own = arguments;
+    std::size_t next = 0, imaginary = 0;
+    for_each_tensor(own, [&](Datum& d) {
+      const Ref x = call.build.read(*d.get<TensorPtr>());
+      if (is_complex(x.dtype())) {
+        const bool second = choice >> next & 1;
+        imaginary += second;
+        d = call.build.tensor(second ? parts[next].imag : parts[next].real);
+        ++next;
+      } else if (is_float(x.dtype())) {
+        d = call.build.tensor(cast(dtype, x));
+      }
+    });
+    const auto results = run_aten(call.build, call.name, call.overload, std::move(own));
+    const Ref y = call.build.read(*results.at(0).get<TensorPtr>());
+    Ref& sum = sums[imaginary % 4];
+    sum = sum ? sum + y : y;
+  }
+  for (const Argument& a : call.arguments()) call.ignore({a.name});
+  const auto less = [](const Ref& a, const Ref& b) { return b ? a - b : a; };
+  return complex({less(sums[0], sums[2]), less(sums[1], sums[3])});
+}
+
+/// An operator on the sizes of the numbers.
+Results on_sizes(Call& call) {
+  std::vector<Argument> own = call.arguments();
+  for_each_tensor(
+      own, [&](Datum& d) { d = call.build.tensor(size_of(parts_of(call.build.read(*d.get<TensorPtr>())))); });
+  for (const Argument& a : call.arguments()) call.ignore({a.name});
+  return Results::many(run_aten(call.build, call.name, call.overload, std::move(own)));
+}
+
+Results eq(Call& call) {
+  const Operands x(call, {"self", "other"});
+  return logical_and(equal(x.parts[0].real, x.parts[1].real), equal(x.parts[0].imag, x.parts[1].imag));
+}
+Results ne(Call& call) { return logical_not(eq(call).fresh.at(0)); }
+Results masked_fill(Call& call) {
+  const Ref mask = call.tensor("mask");
+  const Operands x(call, {"value", "self"});
+  const auto chosen = [&](const Ref& a, const Ref& b) { return where(mask, a, b); };
+  return complex({chosen(x.parts[0].real, x.parts[1].real), chosen(x.parts[0].imag, x.parts[1].imag)});
 }
 Results where_op(Call& call) {
   const Ref condition = call.tensor("condition");
@@ -204,12 +284,39 @@ constexpr Entry entries[] = {
     {"pow", pow_op},
     {"reciprocal", reciprocal_op},
     {"exp", exp_op},
-    {"sum", reduced<Sum>},
-    {"mean", reduced<Mean>},
-    {"matmul", matmul_op},
-    {"mm", matmul_op},
-    {"bmm", matmul_op},
+    {"sqrt", sqrt_op},
+    {"log", log_op},
+    {"sin", sin_op},
+    {"cos", cos_op},
+    {"eq", eq},
+    {"ne", ne},
     {"where", where_op},
+    {"masked_fill", masked_fill},
+    {"adjoint", adjoint},
+    {"mH", adjoint},
+    {"H", adjoint},
+    {"matrix_H", adjoint},
+    {"sum", multilinear},
+    {"mean", multilinear},
+    {"cumsum", multilinear},
+    {"matmul", multilinear},
+    {"mm", multilinear},
+    {"bmm", multilinear},
+    {"mv", multilinear},
+    {"dot", multilinear},
+    {"outer", multilinear},
+    {"ger", multilinear},
+    {"inner", multilinear},
+    {"einsum", multilinear},
+    {"tensordot", multilinear},
+    {"tril", multilinear},
+    {"triu", multilinear},
+    {"diagonal", multilinear},
+    {"diag_embed", multilinear},
+    {"repeat", multilinear},
+    {"tile", multilinear},
+    {"norm", on_sizes},
+    {"linalg_vector_norm", on_sizes},
 };
 
 /// Operators that move elements or ask for sizes.
@@ -228,6 +335,13 @@ constexpr std::string_view movers[] = {
     "is_neg",
     "contiguous",
     "clone",
+    "lift_fresh_copy",
+    "to",
+    "_to_copy",
+    "type_as",
+    "fill",
+    "zero",
+    "copy",
     "detach",
     "alias",
     "lift_fresh",
@@ -314,6 +428,12 @@ Parts parts_in(const Ref& x, DType real) {
   }
   const Parts p = parts_of(x);
   return {cast(real, p.real), cast(real, p.imag)};
+}
+
+Ref in_dtype(DType dtype, const Ref& x) {
+  if (x.dtype() == dtype) return x;
+  if (is_complex(dtype)) return complex(parts_in(x, real_dtype(dtype)));
+  return cast(dtype, is_complex(x.dtype()) ? parts_of(x).real : x);
 }
 
 Ref complex(const Parts& p) {

@@ -13,6 +13,8 @@ Parts parts_of(const Ref& z);
 /// The parts of a complex or real value; a real one is cast to `real`.
 Parts parts_in(const Ref& x, DType real);
 Ref complex(const Parts&);
+/// The value as any dtype. Of a complex one that becomes real the imaginary part is lost, as in PyTorch.
+Ref in_dtype(DType, const Ref&);
 /// f32 for c64, f64 for c128.
 DType real_dtype(DType complex_dtype);
 

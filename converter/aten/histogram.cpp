@@ -219,7 +219,7 @@ Results segment_reduce(Call& call) {
         cast(x.dtype(), reshape(s.end - s.begin, {data.shape()[0], s.end.shape()[1], Dim(1)}));
     const Ref total = sum(spread(s, data, 0), {2}) + initial(0);
     const Ref empty = initial(std::numeric_limits<double>::quiet_NaN());
-    y = where(equal(lengths, lengths.literal(0)), empty, total / lengths);
+    y = where(equal(lengths, lengths.literal(0)), empty, total / maximum(lengths, lengths.literal(1)));
   } else if (reduce == "max") {
     y = maximum(amax(spread(s, data, -infinity), {2}), initial(-infinity));
   } else if (reduce == "min") {

@@ -254,6 +254,26 @@ Results lu_solve(Call& call) {
   return solved_by_lu(call.tensor("LU_data"), call.tensor("LU_pivots"), call.tensor("self"), false);
 }
 
+/// Of real matrices, hermitian ones are the symmetric ones.
+Results ldl_factor(Call& call) {
+  call.ignore({"hermitian"});
+  return apply_all(LdlFactor{}, std::array{call.tensor("self")});
+}
+Results ldl_factor_ex(Call& call) {
+  call.ignore({"check_errors"});
+  auto results = ldl_factor(call).fresh;
+  results.push_back(no_complaint(results[0]));
+  return results;
+}
+Results ldl_solve(Call& call) {
+  call.ignore({"hermitian"});
+  const Ref factor = call.tensor("LD"), pivots = call.tensor("pivots"), b = call.tensor("B");
+  const Shape batch = broadcast(batch_of(factor), batch_of(b));
+  Shape lists = batch;
+  lists.push_back(pivots.shape().back());
+  return apply(LdlSolve{}, {with_batch(factor, batch), expand(pivots, lists), with_batch(b, batch)});
+}
+
 Results geqrf(Call& call) { return apply_all(Reflections{}, std::array{call.tensor("self")}); }
 Results householder_product(Call& call) {
   return apply(ReflectionProduct{}, {call.tensor("input"), call.tensor("tau")});
@@ -359,6 +379,9 @@ constexpr Entry entries[] = {
     {"lu_unpack", lu_unpack},
     {"linalg_lu_solve", linalg_lu_solve},
     {"lu_solve", lu_solve},
+    {"linalg_ldl_factor", ldl_factor},
+    {"linalg_ldl_factor_ex", ldl_factor_ex},
+    {"linalg_ldl_solve", ldl_solve},
     {"geqrf", geqrf},
     {"linalg_householder_product", householder_product},
     {"ormqr", ormqr},

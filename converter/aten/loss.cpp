@@ -11,6 +11,7 @@
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
 #include "ir/ops/index.h"
+#include "ir/ops/linear.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/math.h"
 #include "ir/ops/reduce.h"
@@ -228,6 +229,29 @@ Results cross_entropy_loss(Call& call) {
          spread * smoothing / dim_value(x.shape()[static_cast<std::size_t>(axis)], x);
 }
 
+/// The two of torch.nn.functional.linear_cross_entropy. Its chunks are there to save memory.
+Results linear_cross_entropy(Call& call) {
+  call.ignore({"batch_chunk_size", "acc_policy", "acc_dtype", "allow_retain_graph"});
+  for (const auto* grad : {"compute_input_grad", "compute_linear_weight_grad", "compute_linear_bias_grad"})
+    if (call.flag(grad, false))
+      throw unsupported("gradients beside the loss").hint("export the model for inference");
+  const std::string word = call.word("reduction", "none");
+  const Reduction reduction = word == "mean" ? average : word == "sum" ? total : none;
+  const Ref weight = call.tensor("linear_weight"), bias = call.optional_tensor("linear_bias");
+  const Ref x = cast(weight.dtype(), call.tensor("input"));
+  Call inner(call.build, "cross_entropy_loss", "",
+             {{"self", call.build.tensor(bias ? linear(x, weight, bias) : linear(x, weight))},
+              {"target", call.datum("target")},
+              {"weight", call.has("weight") ? call.datum("weight") : Datum()},
+              {"reduction", Dim(reduction)},
+              {"ignore_index", call.size("ignore_index")},
+              {"label_smoothing", call.number("label_smoothing", 0)}});
+  const Ref loss = cross_entropy_loss(inner).fresh.at(0);
+  if (!call.find("reduction")) return loss;
+  const auto none_of = [&](const Shape& shape) { return full(shape, 0, x.dtype(), x.place()); };
+  return std::vector{loss, none_of({Dim(0), Dim(0)}), none_of({Dim(0), Dim(0)}), none_of({Dim(0)})};
+}
+
 /// [N, C] of a vector too.
 Ref as_rows(const Ref& x) {
   if (x.rank() == 2) return x;
@@ -321,6 +345,8 @@ constexpr Entry entries[] = {
     {"nll_loss2d_forward", nll_loss_forward, Halves::in_f32},
     {"log_sigmoid_forward", log_sigmoid_forward, Halves::in_f32},
     {"cross_entropy_loss", cross_entropy_loss, Halves::in_f32},
+    {"_linear_cross_entropy_batch_chunked", linear_cross_entropy, Halves::in_f32},
+    {"_linear_cross_entropy_batch_chunked_no_reduction", linear_cross_entropy, Halves::in_f32},
     {"multi_margin_loss", multi_margin_loss, Halves::in_f32},
     {"multilabel_margin_loss", multilabel_margin_loss, Halves::in_f32},
     {"triplet_margin_loss", triplet_margin_loss, Halves::in_f32},

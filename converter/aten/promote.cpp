@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "converter/aten/complex.h"
 #include "ir/ops/cast.h"
 
 namespace tenon::converter {
@@ -84,8 +85,8 @@ DType result_type(std::span<const Datum> operands) {
 }
 
 Ref operand(Builder& build, const Datum& d, DType dtype) {
-  if (const auto* t = d.get<TensorPtr>()) return cast(dtype, build.read(*t));
-  return build.literal(d, dtype);
+  if (const auto* t = d.get<TensorPtr>()) return in_dtype(dtype, build.read(*t));
+  return is_complex(dtype) ? in_dtype(dtype, build.literal(d, real_dtype(dtype))) : build.literal(d, dtype);
 }
 
 std::vector<Ref> promoted(Builder& build, std::span<const Datum> operands, bool real) {

@@ -2,7 +2,9 @@
 #include "base/error.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
+#include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
+#include "ir/ops/bits.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
 #include "ir/ops/index.h"
@@ -126,6 +128,24 @@ Results std_mean(Call& call) {
   return std::vector{sqrt(variance_of(call, x)), reduced<Mean>(call, x)};
 }
 
+/// The exclusive or of the numbers as 64 bits, floats as f64: bit by bit, how often it is set.
+Results hash_tensor(Call& call) {
+  if (call.integer("mode", 0) != 0) throw unsupported("hash_tensor with mode={}", call.integer("mode"));
+  const Ref given = call.tensor("self");
+  const Ref x =
+      is_float(given.dtype()) ? bitcast(DType::i64, cast(DType::f64, given)) : cast(DType::i64, given);
+  const auto rank = static_cast<std::int64_t>(x.rank());
+  const Ref places = iota(Dim(64), x.place());
+  const Ref bits = apply(
+      BitAnd{}, {apply(ShiftRight{}, {reshape(x, with_axis(x.shape(), rank)), places}), places.literal(1)});
+  Sum count;
+  count.axes = call.axes("dim", x.rank());
+  count.keepdim = call.flag("keepdim", false);
+  const Ref odd = apply(BitAnd{}, {apply(count, {bits}), places.literal(1)});
+  const auto last = static_cast<std::int64_t>(odd.rank()) - 1;
+  return bitcast(DType::u64, sum(apply(ShiftLeft{}, {odd, places}), {last}));
+}
+
 Results cumsum_op(Call& call) {
   const Ref x = summand(call);
   if (x.rank() == 0) return call.ignore({"dim"}), Results(x);
@@ -190,6 +210,7 @@ constexpr Entry entries[] = {
     {"std", std_op, Halves::in_f32},
     {"var_mean", var_mean, Halves::in_f32},
     {"std_mean", std_mean, Halves::in_f32},
+    {"hash_tensor", hash_tensor},
     {"cumsum", cumsum_op},
     {"cumprod", cumprod_op},
     {"topk", with_axes<topk>},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "converter/aten/complex.h"
 #include "converter/aten/promote.h"
 #include "ir/ops/cast.h"
 
@@ -88,7 +89,7 @@ void store_tensor(Builder& build, const TensorPtr& target, const TensorPtr& t) {
     throw error("a {} result does not fit into the {} tensor it is written to", name(value.dtype()),
                 name(target->dtype()));
   }
-  build.write(target, cast(target->dtype(), value));
+  build.write(target, in_dtype(target->dtype(), value));
 }
 
 }  // namespace

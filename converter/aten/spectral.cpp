@@ -79,6 +79,9 @@ Results eigh(Call& call) {
 }
 Results eigvalsh(Call& call) { return eigh_of(call, matrix_of(call))[0]; }
 
+Results eig(Call& call) { return apply_all(Eig{}, std::array{matrix_of(call)}); }
+Results eigvals(Call& call) { return apply_all(Eig{}, std::array{matrix_of(call)})[0]; }
+
 /// A number argument or a tensor of them, one for each matrix; without either the fallback.
 Ref threshold(Call& call, std::string_view argument, const Ref& like, double fallback) {
   if (!call.has(argument)) return like.literal(fallback);
@@ -274,6 +277,9 @@ constexpr Entry entries[] = {
     {"linalg_eigh", eigh},
     {"_linalg_eigh", eigh},
     {"linalg_eigvalsh", eigvalsh},
+    {"linalg_eig", eig},
+    {"linalg_eigvals", eigvals},
+    {"_linalg_eigvals", eigvals},
     {"linalg_matrix_rank", matrix_rank},
     {"linalg_pinv", pinv},
     {"pinverse", pinverse},

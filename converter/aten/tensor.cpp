@@ -1,5 +1,6 @@
 // What a tensor is (size, dtype) and copies of it: to, contiguous, clone, fill, copy.
 #include "base/error.h"
+#include "converter/aten/complex.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
@@ -77,12 +78,11 @@ Results converted(Call& call, DType dtype) {
   const MemoryFormat format = format_of(call, MemoryFormat::preserve);
   const bool copies = call.flag("copy", false) || call.name == "_to_copy" || x->dtype() != dtype;
   call.ignore({"device", "layout", "pin_memory", "non_blocking", "other"});
-  if (is_complex(dtype)) throw unsupported("complex numbers");
   const std::optional<bool> suggested = suggests(*x, format);
   if (!copies && (format == MemoryFormat::preserve || suggested.value_or(false))) return x;
   if (x->buffer->number && x->steps.empty() && dtype == DType::i64)
     return call.build.number(*x->buffer->number);
-  const Ref value = cast(dtype, call.build.read(x));
+  const Ref value = in_dtype(dtype, call.build.read(x));
   if (copies || !suggested.value_or(true)) return call.build.tensor(value, layout_in(x, format));
   return call.build.maybe_view(x, value, std::nullopt);
 }
@@ -130,12 +130,12 @@ Results fill(Call& call) {
 }
 Results zero(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
-  return expand(call.build.literal(0.0, x->dtype()), x->shape());
+  return expand(operand(call.build, Datum(0.0), x->dtype()), x->shape());
 }
 Results copy(Call& call) {
   call.ignore({"non_blocking"});
   const TensorPtr x = call.tensor_ptr("self");
-  const Ref source = cast(x->dtype(), call.tensor("src"));
+  const Ref source = in_dtype(x->dtype(), call.tensor("src"));
   return source.shape() == x->shape() ? source : expand(source, x->shape());
 }
 

@@ -472,6 +472,7 @@ constexpr Entry entries[] = {
     {"H", reversed_axes},
     {"matrix_H", reversed_axes},
     {"_conj", same},
+    {"conj", itself},
     {"permute", permute_op},
     {"movedim", movedim},
     {"moveaxis", movedim},

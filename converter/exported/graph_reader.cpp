@@ -1,8 +1,10 @@
 #include "converter/exported/graph_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "converter/exported/dtypes.h"
@@ -291,17 +293,55 @@ ts::Source GraphReader::source_of(const json& node) {
   return source;
 }
 
+namespace {
+
+/// The names of values anywhere in a record.
+void collect_names(const json& record, std::unordered_set<std::string_view>& names) {
+  if (record.is_array() || record.is_object())
+    for (const auto& [key, item] : record.items()) {
+      if ((key == "name" || key == "as_name") && item.is_string())
+        names.insert(item.get_ref<const std::string&>());
+      else
+        collect_names(item, names);
+    }
+}
+
+/// Functions of sizes, whose value alone counts.
+bool is_on_sizes(std::string_view target) {
+  return target.starts_with("_operator.") || target.starts_with("math.") ||
+         target.starts_with("torch.sym_") || target.starts_with("torch.ops.aten.sym_");
+}
+
+}  // namespace
+
+/// Assertions are left out, and the sizes that only they read: that is where exporters write down what they
+/// know.
 void GraphReader::read_nodes() {
-  const json& nodes = scopes_.back().graph->at("nodes");
-  for (const json& node : nodes) read_node(node);
+  const json& graph = *scopes_.back().graph;
+  std::unordered_set<std::string_view> needed;
+  std::vector<const json*> read;
+  collect_names(graph.at("outputs"), needed);
+  const json& nodes = graph.at("nodes");
+  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+    const std::string& target = node->at("target").get_ref<const std::string&>();
+    if (is_assertion(key_of(target))) continue;
+    std::unordered_set<std::string_view> results;
+    collect_names(node->at("outputs"), results);
+    const bool is_needed = std::any_of(results.begin(), results.end(),
+                                       [&](std::string_view name) { return needed.contains(name); });
+    if (!is_needed && is_on_sizes(target)) continue;
+    for (const json& input : node->at("inputs")) collect_names(input.at("arg"), needed);
+    read.push_back(&*node);
+  }
+  for (auto node = read.rbegin(); node != read.rend(); ++node) read_node(**node);
 }
 
 void GraphReader::read_node(const json& node) {
   out_.set_source(source_of(node));
   const std::string target = node.at("target").get<std::string>();
   const std::string key = key_of(target);
-  if (is_assertion(key)) return;
-  if (key.starts_with("aten::") || key.starts_with("torchvision::") || find_library_operator(key))
+  if (key.starts_with("aten::") || key.starts_with("torchvision::") || key.starts_with("torch_nn::") ||
+      find_library_operator(key))
     return read_operator(node, key);
   if (key == "transformers::grouped_mm_fallback")  // what Transformers calls on the CPU for the same
     return read_operator(node, "aten::_grouped_mm", {"self", "mat2", "offs"});

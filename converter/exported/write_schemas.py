@@ -8,6 +8,7 @@ from the functional ones by them. Autograd's own do not occur in exported progra
 from pathlib import Path
 
 import torch
+import torch.nn.modules.linear_cross_entropy  # whose operators are in torch.ops once it is there
 
 # torchvision is not installed where Tenon is built.
 REGIONS = "Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width"
@@ -21,6 +22,11 @@ TORCHVISION = [
     f"roi_pool({REGIONS}) -> (Tensor, Tensor)",
 ]
 OUT = Path(__file__).with_name("schemas.txt")
+# What PyTorch's own Python brings.
+TORCH_NN = [
+    torch.ops.torch_nn._linear_cross_entropy_batch_chunked.default,
+    torch.ops.torch_nn._linear_cross_entropy_batch_chunked_no_reduction.default,
+]
 AUTOGRAD = {"aten::backward", "aten::_backward"}
 PRIM = {"prim::max.int", "prim::min.int", "prim::max.float", "prim::min.float"}
 
@@ -38,6 +44,7 @@ def is_wanted(schema) -> bool:
 def schemas() -> str:
     lines = {key(s): str(s) for s in torch._C._jit_get_all_schemas() if is_wanted(s)}
     lines |= {f"torchvision::{s[: s.index('(')]}": f"torchvision::{s}" for s in TORCHVISION}
+    lines |= {key(operator._schema): str(operator._schema) for operator in TORCH_NN}
     return "".join(lines[k] + "\n" for k in sorted(lines))
 
 

@@ -57,18 +57,23 @@ std::string operator_name(const ts::Node& node) {
   return out;
 }
 
+/// PyTorch's operators on tensors and torchvision's.
+bool is_tensor_operator(std::string_view kind) {
+  constexpr std::array spaces = {"aten::", "torchvision::", "torch_nn::"};
+  return std::any_of(spaces.begin(), spaces.end(),
+                     [&](const char* space) { return kind.starts_with(space); });
+}
+
 /// An operator that neither PyTorch nor torchvision brings: "mylib::myop".
 bool is_custom(const ts::Node& node) {
-  constexpr std::array own = {"aten::", "prim::", "higher_order::", "torchvision::"};
-  return node.kind.find("::") != std::string_view::npos &&
-         std::none_of(own.begin(), own.end(),
-                      [&](const char* space) { return node.kind.starts_with(space); });
+  const bool is_built_in = node.kind.starts_with("prim::") || node.kind.starts_with("higher_order::");
+  return node.kind.find("::") != std::string_view::npos && !is_built_in && !is_tensor_operator(node.kind);
 }
 
 /// False when no value of its inputs would help.
 bool is_implemented(const ts::Node& node) {
   if (is_custom(node)) return find_library_operator(operator_name(node));
-  if (!node.kind.starts_with("aten::") && !node.kind.starts_with("torchvision::")) return true;
+  if (!is_tensor_operator(node.kind)) return true;
   const std::string_view name = without_namespace(node.kind);
   const std::string_view overload = node.schema ? node.schema->overload : std::string_view();
   return is_scalar_function(name, overload) || is_container_function(name) ||
@@ -123,7 +128,7 @@ Datum Interpreter::call(const ts::Function& function, std::vector<Datum> argumen
   if (arguments.size() != function.body.inputs.size())
     throw error("{} called with {} arguments instead of {}", function.name, arguments.size(),
                 function.body.inputs.size());
-  Frame frame{function, path, std::vector<Datum>(function.values.size(), Datum(Uninitialized{}))};
+  Frame frame{function, path, std::vector<Datum>(function.values.size(), Datum(Uninitialized{})), {}};
   for (std::size_t i = 0; i < arguments.size(); ++i)
     frame.values.at(function.body.inputs[i]) = std::move(arguments[i]);
   ++depth_;
@@ -148,6 +153,9 @@ void Interpreter::run_block(const ts::Block& block, Frame& frame) {
 void Interpreter::run_node(const ts::Node& node, Frame& frame) {
   here_ = source_of(node, frame);
   build_.set_source(here_);
+  const bool unforeseen = reads_unforeseen(node, frame);
+  const TensorPtr written = written_by(node, frame);
+  const Type before = written ? written->type : Type();
   Outputs outputs;
   try {
     outputs = evaluate(node, frame);
@@ -157,9 +165,36 @@ void Interpreter::run_node(const ts::Node& node, Frame& frame) {
     outputs.assign(node.outputs.size(), Datum(Poison{}));
   }
   if (outputs.size() < node.outputs.size()) outputs.resize(node.outputs.size());
-  for (std::size_t i = 0; i < node.outputs.size(); ++i) check_promise(node, i, outputs[i], frame);
+  if (written && written->type != before) reshaped_.insert(written);
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (unforeseen)
+      frame.unforeseen.insert(node.outputs[i]);
+    else
+      check_promise(node, i, outputs[i], frame);
+  }
   for (std::size_t i = 0; i < node.outputs.size(); ++i)
     frame.values.at(node.outputs[i]) = std::move(outputs[i]);
+}
+
+/// In eval mode dropout hands its operand back: one tensor of two names. When squeeze_ changes it by the one
+/// name, the exporter, which takes them for two tensors, has the old type for the other, and for what is
+/// computed from that.
+bool Interpreter::reads_unforeseen(const ts::Node& node, const Frame& frame) {
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ts::ValueId id) {
+    if (frame.unforeseen.contains(id)) return true;
+    const auto* tensor = frame.values.at(id).get<TensorPtr>();
+    const ts::Type* type = frame.function.values.at(id).type;
+    return tensor && reshaped_.contains(*tensor) && type && type->promised &&
+           promises_.difference((*tensor)->type, *type, build_.graph());
+  });
+}
+
+/// The tensor that an operator writes in place: its first argument.
+TensorPtr Interpreter::written_by(const ts::Node& node, const Frame& frame) {
+  if (!node.schema || node.inputs.empty() || node.schema->arguments.empty()) return nullptr;
+  if (!node.schema->arguments.front().is_written) return nullptr;
+  const auto* tensor = frame.values.at(node.inputs[0]).get<TensorPtr>();
+  return tensor ? *tensor : nullptr;
 }
 
 /// An exported program says what type each value has: ours must be the same.

@@ -50,6 +50,7 @@ class Interpreter {
     const ts::Function& function;
     std::string path;
     std::vector<Datum> values;
+    std::set<ts::ValueId> unforeseen;  // values whose types the exporter did not foresee
   };
 
   using Outputs = std::vector<Datum>;
@@ -81,6 +82,8 @@ class Interpreter {
   Outputs run_tensor_operator(const ts::Node&, std::string_view name, std::string_view overload,
                               const std::vector<Datum>& inputs);
 
+  static TensorPtr written_by(const ts::Node&, const Frame&);
+  bool reads_unforeseen(const ts::Node&, const Frame&);
   void check_promise(const ts::Node&, std::size_t output, const Datum&, const Frame&);
   void poison_written(const ts::Node&, const std::vector<Datum>& inputs);
   /// Notes what is unsupported; throws what is wrong, with the place.
@@ -100,6 +103,7 @@ class Interpreter {
   UnsupportedReport& report_;
   ConvertNotes& notes_;
   Promises promises_;
+  std::set<TensorPtr> reshaped_;                      // by squeeze_ and its kin
   bool failed_ = false;                               // an Error with its place is on its way out
   std::vector<std::pair<std::string, int>> callers_;  // file and line of the calls under way
   std::vector<std::vector<Datum>*> frames_;           // the variables of the calls under way

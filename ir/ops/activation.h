@@ -139,7 +139,7 @@ struct Tanhshrink : Pointwise<1> {
 
 struct LogSigmoid : Pointwise<1> {
   static constexpr std::string_view name = "log_sigmoid";
-  Expr value(Expr x) const { return min(x, 0) - log1p(exp(-abs(x))); }
+  Expr value(Expr x) const { return select(x < 0, x, 0) - log1p(exp(select(x < 0, x, -x))); }
   static constexpr std::array from = {aten("log_sigmoid(self)")};
 };
 

@@ -103,6 +103,26 @@ std::vector<Type> Eigh::infer(TypeSpan in) const {
   return {per_matrix(in[0], in[0].shape.back(), in[0].dtype), in[0]};
 }
 
+std::vector<Type> Eig::infer(TypeSpan in) const {
+  check_square(in[0]);
+  const DType dtype = in[0].dtype == DType::f64 ? DType::c128 : DType::c64;
+  return {per_matrix(in[0], in[0].shape.back(), dtype), {dtype, in[0].shape}};
+}
+
+std::vector<Type> LdlFactor::infer(TypeSpan in) const {
+  check_square(in[0]);
+  return {in[0], per_matrix(in[0], in[0].shape.back(), DType::i32)};
+}
+
+Type LdlSolve::infer(const Type& factor, const Type& pivots, const Type& b) const {
+  const Type x = solution(factor, b);
+  check_integer("the pivots", pivots);
+  check_rank("the list of pivots", pivots, factor.rank() - 1);
+  for (std::size_t i = 0; i + 1 < factor.rank(); ++i)
+    check_same_size("a size of the matrix", factor.shape[i], "that of the pivots", pivots.shape[i]);
+  return x;
+}
+
 Type MatrixExp::infer(const Type& x) const {
   check_square(x);
   return x;

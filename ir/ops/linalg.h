@@ -101,6 +101,32 @@ struct Eigh : Kernel<1> {
   void reference(InSpan in, OutSpan out) const;
 };
 
+/// Eigenvalues and eigenvectors (columns, of length 1) of a square matrix that need not be symmetric, as
+/// complex numbers. Those of a conjugate pair follow each other, the one with the positive imaginary part
+/// first.
+struct Eig : Kernel<1> {
+  static constexpr std::string_view name = "eig";
+  std::vector<Type> infer(TypeSpan in) const;
+  void reference(InSpan in, OutSpan out) const;
+};
+
+/// x = L D L^T of a symmetric matrix, of which the lower triangle is read, by Bunch and Kaufman's pivoting:
+/// L, whose diagonal counts as 1, and the 1 x 1 and 2 x 2 blocks of D in one lower triangle, and LAPACK's
+/// pivots (i32): the row, counted from 1, that was exchanged with that of a 1 x 1 block; for both rows of a 2
+/// x 2 block, its negative, for the second. An Error when x is singular.
+struct LdlFactor : Kernel<1> {
+  static constexpr std::string_view name = "ldl_factor";
+  std::vector<Type> infer(TypeSpan in) const;
+  void reference(InSpan in, OutSpan out) const;
+};
+
+/// X with A X = B, from the factor of A and its pivots.
+struct LdlSolve : Kernel<3> {
+  static constexpr std::string_view name = "ldl_solve";
+  Type infer(const Type& factor, const Type& pivots, const Type& b) const;
+  void reference(InSpan in, OutSpan out) const;
+};
+
 /// The exponential of square matrices.
 struct MatrixExp : Kernel<1> {
   static constexpr std::string_view name = "matrix_exp";
@@ -109,6 +135,6 @@ struct MatrixExp : Kernel<1> {
 };
 
 using LinearAlgebra = OpList<Cholesky, Solve, TriangularSolve, Determinant, Qr, Lu, PivotRows, Reflections,
-                             ReflectionProduct, Svd, Eigh, MatrixExp>;
+                             ReflectionProduct, Svd, Eigh, Eig, LdlFactor, LdlSolve, MatrixExp>;
 
 }  // namespace tenon

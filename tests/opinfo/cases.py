@@ -14,12 +14,11 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 DTYPES = (torch.float32, torch.int64, torch.bool, torch.float16, torch.bfloat16, torch.float64)
 
 # Their results are random, or are whatever memory holds.
-NO_RESULT = ("empty*", "new_empty*", "*dropout*", "nn.functional.rrelu", "bernoulli", "multinomial", "normal*", "rand*",
+NO_RESULT = ("empty*", "new_empty*", "*dropout", "*dropout?d", "*alpha_dropout.with_train", "nn.functional.rrelu", "bernoulli", "multinomial", "normal*", "rand*",
              "uniform", "cauchy", "exponential", "geometric", "log_normal", "nn.functional.gumbel_softmax",
              "nn.functional.fractional_max_pool*", "pca_lowrank", "svd_lowrank")  # fmt: skip
-# What belongs to sparse, nested or complex tensors, or to training alone.
-OTHER_KINDS = ("sparse.*", "to_sparse", "*_backward*", "*jagged*", "view_as_complex", "view_as_real", "polar", "complex",
-               "cfloat", "cdouble", "chalf", "resize_*", "item", "equal", "allclose", "_segment_reduce*", "is_*")  # fmt: skip
+# What takes sparse, nested or complex tensors, gives complex numbers of 16 bits or no tensor, or takes memory as it is.
+OTHER_KINDS = ("sparse.*", "to_sparse", "*jagged*", "view_as_real", "chalf", "resize_*", "item", "equal", "allclose")
 LINEAR_ALGEBRA = ("linalg.*", "fft.*", "stft", "istft", "cholesky*", "lu*", "geqrf", "qr", "svd", "symeig", "ormqr",
                   "triangular_solve", "inverse", "logdet", "pinverse", "matrix_exp", "cdist_", "tensorinv",
                   "torch.linalg*", "ops.aten.linalg*")  # fmt: skip
@@ -28,29 +27,42 @@ LINEAR_ALGEBRA = ("linalg.*", "fft.*", "stft", "istft", "cholesky*", "lu*", "geq
 UNSTABLE = {"argsort": 0, "sort": 0, "topk": 1, "kthvalue": 1}  # where the axis stands among the arguments
 
 
-def of_svd(u, s, vh):
+def of_svd(x, u, s, vh):
     """Singular vectors have open signs, or are any basis: what they multiply to, and that they are orthonormal."""
     count = s.shape[-1]
     product = (u[..., :count] * s.unsqueeze(-2)) @ vh[..., :count, :]
     return [s, product, u.mT @ u, vh @ vh.mT]
 
 
-def of_eigh(values, vectors):
+def of_eigh(x, values, vectors):
     return [values, (vectors * values.unsqueeze(-2)) @ vectors.mT, vectors.mT @ vectors]
 
 
-# What is defined of their results.
+def of_eigvals(x, values):
+    """They come in any order."""
+    return [values.sum(-1), (values * values).sum(-1), values.abs().sort().values]
+
+
+def of_eig(x, values, vectors):
+    """Vectors of length 1 may point anywhere in the complex plane."""
+    scaled = vectors * values.unsqueeze(-2)
+    return [*of_eigvals(x, values), (vectors.abs() ** 2).sum(-2), x @ vectors.real - scaled.real, x @ vectors.imag - scaled.imag]
+
+
+# What is defined of their results for x.
 DEFINED = {
     "linalg.svd": of_svd,
-    "svd": lambda u, s, v: of_svd(u, s, v.mT),
+    "svd": lambda x, u, s, v: of_svd(x, u, s, v.mT),
     "linalg.eigh": of_eigh,
+    "linalg.eig": of_eig,
+    "linalg.eigvals": of_eigvals,
 }
 
 
 def family(op: OpInfo) -> str:
     """"main", "linalg" (with fft), or "" for what is not measured."""
     name = op.name
-    if any(fnmatch.fnmatch(name, p) for p in NO_RESULT + OTHER_KINDS):
+    if any(fnmatch.fnmatch(full_name(op), p) for p in NO_RESULT + OTHER_KINDS):
         return ""
     return "linalg" if any(fnmatch.fnmatch(name, p) for p in LINEAR_ALGEBRA) else "main"
 
@@ -139,8 +151,8 @@ def make_case(op: OpInfo, dtype: torch.dtype, number: int, sample) -> Case | Non
         if op.name in UNSTABLE and not kwargs.get("stable"):
             tensors[-1] = selected(x, tensors[-1], kwargs.get("dim", (*args, -1, -1)[UNSTABLE[op.name]]))
         if op.name in DEFINED:
-            tensors = DEFINED[op.name](*tensors)
-        return [torch.view_as_real(t) if t.is_complex() else t for t in tensors]
+            tensors = DEFINED[op.name](x, *tensors)
+        return [torch.view_as_real(t) if t.dtype in (torch.complex64, torch.complex128) else t for t in tensors]
 
     pointwise = isinstance(op, (UnaryUfuncInfo, BinaryUfuncInfo))
     plain = len(tensors) == len(leaves) and pointwise

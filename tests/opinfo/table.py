@@ -14,7 +14,7 @@ equal, and so is the sign of a zero of pointwise operators. Floats beyond the to
 result in float64 (for float64 itself: of NumPy or SciPy) is at most twice PyTorch's own, or four units in the last place of a 16-bit
 float. Where PyTorch leaves open which of equal values comes first (sort, topk), the values are compared, not their places; of singular
 vectors and eigenvectors, what they multiply to. Complex results are compared as pairs of real numbers. What PyTorch itself cannot export
-is not counted. Random operators, those that take sparse or complex tensors and backward operators are left out.
+is not counted. Random operators and those that take sparse or complex tensors are left out.
 """
 KINDS = (Kind.EQUAL, Kind.REFUSED, Kind.WRONG, Kind.CRASH, Kind.NOT_EXPORTABLE)
 

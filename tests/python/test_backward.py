@@ -24,8 +24,7 @@ NOT_HELD = {"_backward", "backward", "dist_backward", "index_select_backward", "
             "_grid_sampler_2d_cpu_fallback_backward", "_embedding_bag_backward", "_fused_rms_norm_backward", "_slow_conv2d_backward",
             "adaptive_avg_pool3d_backward", "embedding_backward", "gather_backward", "conv_tbc_backward", "affine_grid_generator_backward", "max_pool2d_backward",
             "cumprod_backward", "trace_backward", "value_selecting_reduction_backward", "masked_scatter_backward"}  # fmt: skip
-REFUSED = {"_ctc_loss_backward", "_embedding_bag_dense_backward", "_embedding_bag_per_sample_weights_backward", "_masked_softmax_backward",
-           "_segment_reduce_backward", "multilabel_margin_loss_backward"}  # fmt: skip
+REFUSED = {"_ctc_loss_backward", "multilabel_margin_loss_backward"}
 # Their lists of bools are nothing that torch.jit.trace takes.
 MASKED = {"convolution_backward", "native_layer_norm_backward", "native_group_norm_backward", "native_batch_norm_backward",
           "batch_norm_backward", "grid_sampler_2d_backward", "grid_sampler_3d_backward"}  # fmt: skip
@@ -144,6 +143,21 @@ def cases():
     places = torch.tensor([[1, 3, 0], [3, 3, 4]])
     for padding, by_frequency in ((-1, False), (3, False), (-1, True)):
         yield "embedding_dense_backward", (t(2, 3, 4), places), lambda g, i, p=padding, f=by_frequency: aten.embedding_dense_backward(g, i, 6, p, f)
+    places, starts, table, weights = torch.tensor([1, 3, 0, 3, 3, 4, 2]), torch.tensor([0, 2, 2, 5]), t(6, 4), t(7)
+    for mode, padding, scales in ((0, -1, None), (0, 3, weights), (1, -1, None), (1, 3, None), (2, -1, None)):
+        _, bags, sizes, maxima = aten._embedding_bag(table, places, starts, False, mode, False, scales, False, padding)
+        if mode == 0:
+            bags = torch.tensor([0, 0, 2, 2, 2, 3, 3])
+        given = (t(4, 4), places, bags, sizes, maxima) + (() if scales is None else (scales,))
+        yield "_embedding_bag_dense_backward", given, lambda g, i, b, s, m, w=None, o=mode, p=padding: aten._embedding_bag_dense_backward(g, i, b, s, m, 6, False, o, w, p)
+        if mode == 0:
+            yield "_embedding_bag_per_sample_weights_backward", (t(4, 4), table, places, starts, bags), lambda g, w, i, o, b, p=padding: aten._embedding_bag_per_sample_weights_backward(g, w, i, o, b, 0, p)
+    mask = t(2, 3, 5) > 0
+    yield "_masked_softmax_backward", (t(2, 3, 5), torch.softmax(t(2, 3, 5), -1), mask), lambda g, y, m: aten._masked_softmax_backward(g, y, m)
+    data, lengths = t(7, 2), torch.tensor([2, 0, 4, 1])
+    for reduce in ("sum", "mean", "max", "min", "prod"):
+        y = torch.segment_reduce(data, reduce, lengths=lengths)
+        yield "_segment_reduce_backward", (t(4, 2), y, data, lengths), lambda g, y, x, n, r=reduce: aten._segment_reduce_backward(g, y, x, r, lengths=n)
     yield "slice_backward", (t(2, 3),), lambda g: aten.slice_backward(g, [2, 8], 1, 1, 7, 2)
     yield "select_backward", (t(2, 3),), lambda g: aten.select_backward(g, [2, 4, 3], 1, -2)
     yield "diagonal_backward", (t(3),), lambda g: aten.diagonal_backward(g, [3, 4], 1, 0, 1)

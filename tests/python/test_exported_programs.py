@@ -259,6 +259,20 @@ class Promotes(nn.Module):
         return i * 0.5, i + True, h * 2.5, h + torch.tensor(1.5), i / 2, i // 2, torch.where(i > 0, i, 0.5)
 
 
+def test_sizes_that_only_assertions_read_are_not_computed(call, tmp_path):
+    """The exporter asserts where a part begins in memory, which depends on data."""
+
+    class Parts(nn.Module):
+        def forward(self, x, places):
+            return torch.tensor_split(x, places)
+
+    x, places = torch.randn(5, 3), torch.tensor([1, 3, 4])
+    path = export(Parts(), (x, places), tmp_path / "model.pt2", strict=False)
+    got = outputs_of(call, path, tmp_path, x=x, places=places)
+    for array, part in zip(got.values(), torch.tensor_split(x, places), strict=True):
+        expect_equal(array, part)
+
+
 def test_numbers_promote_as_in_pytorch(call, tmp_path):
     i, h = torch.tensor([-3, 0, 4]), torch.tensor([1.0, 2.0], dtype=torch.float16)
     path = export(Promotes(), (i, h), tmp_path / "promotes.pt2")

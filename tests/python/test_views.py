@@ -25,6 +25,15 @@ def formats():
                 yield [f"a = x[:{numel(shape)}].view({list(shape)}) * 1", f"b = a{first}", f"c = b{second}", "a.mul_(3)", "b.add_(1)"], "abc"
 
 
+def handed_back():
+    """Operators that hand their operand back, which then has two names."""
+    for same in ("torch.dropout(a, 0.5, False)", "torch.feature_dropout(a, 0.5, False)", "F.alpha_dropout(a, 0.5, False)", "a.contiguous()",
+                 "a.to(torch.float32)", "a.expand_as(a)"):  # fmt: skip
+        for line in ("squeeze_()", "unsqueeze_(0)", "transpose_(0, 2)", "as_strided_([2, 2], [1, 3], 1)"):
+            lines = ["a = x[:12].view(1, 3, 4) * 1", f"b = {same}", f"a.{line}", "a[0].add_(2)"]
+            yield [*lines, "c = torch.cat([b, b])", "b.mul_(3)"], "abc"
+
+
 def numel(shape):
     count = 1
     for size in shape:
@@ -62,7 +71,7 @@ def judged(tenon, form, programs):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_memory_is_shared_where_pytorch_shares_it(tenon, form):
-    cases = [*list(formats())[:: 3 if form == "exported" else 1], *reshaped_in_place(), *overlapping()]
+    cases = [*list(formats())[:: 3 if form == "exported" else 1], *reshaped_in_place(), *overlapping(), *handed_back()]
     judge = judged(tenon, form, [Program(f"case_{i}", lines, list(results)) for i, (lines, results) in enumerate(cases)])
     assert judge.counts["equal"] == len(cases), judge.reasons
 

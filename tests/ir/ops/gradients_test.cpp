@@ -92,6 +92,12 @@ TEST(Gradients, OfEveryPointwiseOperator) {
   }
 }
 
+TEST(Gradients, OfSmoothOperatorsWhoseFormulaHasAKink) {
+  for (const char* name :
+       {"log_sigmoid", "softplus", "gelu", "silu", "mish", "sigmoid", "tanh", "expm1", "tanhshrink"})
+    expect_gradient(fmt::format("{}(%0)", name), {"f64[3] -1 0 1"}, {"f64[3]"});
+}
+
 TEST(Gradients, SumWhatWasBroadcast) {
   expect_gradients({{"mul(%0, %1)", {"f64[2,3]", "f64[3]"}, {"f64[2,3]"}},
                     {"add(%0, %1)", {"f64[2,1]", "f64[1,3]"}, {"f64[2,3]"}},
