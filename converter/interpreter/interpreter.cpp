@@ -7,8 +7,9 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "converter/aten/call.h"
+#include "converter/aten/quantized.h"
 #include "converter/custom.h"
+#include "converter/interpreter/join.h"
 #include "converter/interpreter/numbers.h"
 #include "converter/interpreter/scalars.h"
 #include "converter/interpreter/series.h"
@@ -41,7 +42,9 @@ bool equals_default(const Datum& value, const ts::IValue& given) {
   return false;
 }
 
+/// The name by which the tables have an operator: "relu", "quantized::linear".
 std::string_view without_namespace(std::string_view kind) {
+  if (kind.starts_with("quantized::")) return kind;
   const std::size_t colons = kind.find("::");
   return colons == std::string_view::npos ? kind : kind.substr(colons + 2);
 }
@@ -59,7 +62,7 @@ std::string operator_name(const ts::Node& node) {
 
 /// An operator that neither PyTorch nor torchvision brings: "mylib::myop".
 bool is_custom(const ts::Node& node) {
-  constexpr std::array own = {"aten::", "prim::", "higher_order::", "torchvision::"};
+  constexpr std::array own = {"aten::", "prim::", "higher_order::", "torchvision::", "quantized::"};
   return node.kind.find("::") != std::string_view::npos &&
          std::none_of(own.begin(), own.end(),
                       [&](const char* space) { return node.kind.starts_with(space); });
@@ -68,7 +71,10 @@ bool is_custom(const ts::Node& node) {
 /// False when no value of its inputs would help.
 bool is_implemented(const ts::Node& node) {
   if (is_custom(node)) return find_library_operator(operator_name(node));
-  if (!node.kind.starts_with("aten::") && !node.kind.starts_with("torchvision::")) return true;
+  constexpr std::array in_tables = {"aten::", "torchvision::", "quantized::"};
+  if (std::none_of(in_tables.begin(), in_tables.end(),
+                   [&](const char* s) { return node.kind.starts_with(s); }))
+    return true;
   const std::string_view name = without_namespace(node.kind);
   const std::string_view overload = node.schema ? node.schema->overload : std::string_view();
   return is_scalar_function(name, overload) || is_container_function(name) ||
@@ -152,6 +158,7 @@ void Interpreter::run_node(const ts::Node& node, Frame& frame) {
   try {
     outputs = evaluate(node, frame);
   } catch (const ModelRaised&) { throw; } catch (const Error& e) {
+    if (open_loops_ > 0 && dynamic_cast<const ListGrows*>(&e)) throw;
     report(node, frame, e);
     poison_written(node, inputs_of(node, frame));
     outputs.assign(node.outputs.size(), Datum(Poison{}));
@@ -236,6 +243,8 @@ Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const 
     if (auto result = run_series(build_, name, inputs)) return {std::move(*result)};
   }
   const bool is_repeated = name == "mul" && inputs.size() == 2 && items_of(inputs[1]);
+  if (!inputs.empty() && is_quantized(inputs[0]) && std::none_of(inputs.begin(), inputs.end(), is_poisoned))
+    return run_tensor_operator(node, name, overload, inputs);
   const bool known_container = inputs.empty() || is_repeated || items_of(inputs[0]) ||
                                inputs[0].is<DictPtr>() || inputs[0].is<std::string>();
   const bool has_poison =
@@ -332,7 +341,6 @@ Interpreter::Outputs Interpreter::run_branch(const ts::Block& block, Frame& fram
 }
 
 Interpreter::Outputs Interpreter::run_loop(const ts::Node& node, Frame& frame) {
-  const ts::Block& body = node.blocks.at(0);
   const std::vector<Datum> inputs = inputs_of(node, frame);
   LoopState state{
       .trips = inputs[0], .go_on = inputs[1], .carried = Outputs(inputs.begin() + 2, inputs.end())};
@@ -345,7 +353,7 @@ Interpreter::Outputs Interpreter::run_loop(const ts::Node& node, Frame& frame) {
     if (!flag) return run_unknown_loop(node, frame, state);
     if (!*flag) break;
     count_step();
-    run_step(body, frame, Datum(state.step), state);
+    if (!run_known_step(node, frame, state)) return run_unknown_loop(node, frame, state);
   }
   return state.carried;
 }
