@@ -36,10 +36,11 @@ def place(tenon, tmp_path_factory):
     torch.export.save(torch.export.export(net, (torch.zeros(1, 3, 8, 8),)), folder / "net.pt2")
     torch.save(net.state_dict(), folder / "weights.pt")
 
-    def quantised(x):
-        return torch.ops.quantized.add_scalar(torch.quantize_per_tensor(x, 0.1, 0, torch.quint8), 1.0).dequantize()
+    class Quantised(torch.nn.Module):
+        def forward(self, x):
+            return torch.ops.quantized.add_scalar(torch.quantize_per_tensor(x, 0.1, 0, torch.quint8), 1.0).dequantize()
 
-    torch.jit.trace(quantised, torch.zeros(1, 4)).save(folder / "quantised.pt")
+    torch.jit.trace(Quantised(), torch.zeros(1, 4)).save(folder / "quantised.pt")
     weight = numpy_helper.from_array(numpy.ones((4, 4), "float32"), "w")
     graph = helper.make_graph(
         [helper.make_node("MatMul", ["x", "w"], ["y"])], "net",
