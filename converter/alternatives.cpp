@@ -19,7 +19,6 @@ constexpr Row table[] = {
     {"aten::geometric", "random numbers as an input of the model"},
     {"aten::quantize_per", "the model before quantization"},
     {"aten::dequantize", "the model before quantization"},
-    {"aten::fake_quantize", "the model before quantization-aware training was prepared"},
     {"quantized::", "the model before quantization"},
     {"aten::to_sparse", "a dense tensor, or index_add over its entries"},
     {"aten::_sparse", "a dense matmul, or gather, multiply and index_add over the entries"},

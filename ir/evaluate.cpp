@@ -99,7 +99,7 @@ class Frame {
     for (const Value* v : node.inputs()) release(v);
     const std::vector<Tensor> outputs = evaluate(node, inputs, bindings_, observer_);
     TENON_CHECK(outputs.size() == node.num_outputs());
-    if (const auto size = given_size(node.op())) bindings_.insert_or_assign(*size, outputs[0].shape()[0]);
+    bind_given(given_sizes(node), outputs, bindings_);
     for (std::size_t i = 0; i < outputs.size(); ++i) hold(node.output(i), outputs[i]);
     if (observer_) observer_(node, outputs);
   }
@@ -130,11 +130,21 @@ std::vector<Tensor> evaluate(const Node& node, std::span<const Tensor> inputs, c
   std::vector<RegionFunction> regions;
   for (const auto& region : node.regions())
     regions.emplace_back([&, inner = region.get()](std::span<const Tensor> in) {
-      return evaluate(*inner, in, bindings, observer);
+      Bindings known = bindings;
+      bind_given(sizes_of_parameters(node), in, known);
+      return evaluate(*inner, in, known, observer);
     });
+  return evaluate(node, inputs, bindings, regions);
+}
+
+std::vector<Tensor> evaluate(const Node& node, std::span<const Tensor> inputs, const Bindings& bindings,
+                             std::span<const RegionFunction> regions) {
+  const Op op = bind(node.op(), bindings);
+  Bindings known = bindings;
+  for (const GivenSize& s : given_sizes(node)) known.insert_or_assign(s.symbol, 0);
   std::vector<Type> outputs;
   for (std::size_t i = 0; i < node.num_outputs(); ++i)
-    outputs.push_back({node.output(i)->dtype(), to_shape(eval(node.output(i)->shape(), bindings))});
+    outputs.push_back({node.output(i)->dtype(), to_shape(eval(node.output(i)->shape(), known))});
   return op.info().region_rules->evaluate(op.self(), inputs, regions, outputs);
 }
 
@@ -147,8 +157,7 @@ Bindings bind_all(const Graph& graph, std::span<const Tensor> inputs) {
   Bindings bindings = bind_inputs(graph, inputs);
   if (!gives_sizes(graph.body())) return bindings;
   evaluate(graph.body(), inputs, bindings, [&](const Node& node, std::span<const Tensor> outputs) {
-    const auto size = given_size(node.op());
-    if (size && &node.parent() == &graph.body()) bindings.insert_or_assign(*size, outputs[0].shape()[0]);
+    if (&node.parent() == &graph.body()) bind_given(given_sizes(node), outputs, bindings);
   });
   return bindings;
 }

@@ -32,5 +32,8 @@ std::vector<Tensor> evaluate(const Op&, std::span<const Tensor> inputs);
 /// The outputs of one node, with its regions, under bindings of the symbols.
 std::vector<Tensor> evaluate(const Node&, std::span<const Tensor> inputs, const Bindings& = {},
                              const Observer& = {});
+/// The same with other ways to run its regions. Sizes that the node gives are 0 in what these are told.
+std::vector<Tensor> evaluate(const Node&, std::span<const Tensor> inputs, const Bindings&,
+                             std::span<const RegionFunction> regions);
 
 }  // namespace tenon

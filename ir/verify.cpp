@@ -75,6 +75,7 @@ class Verifier {
       outside.swap(visible_);
       for (const auto& w : graph_.weights()) visible_.insert(w.get());
     }
+    for (const GivenSize& s : sizes_of_parameters(n)) given_.insert(s.symbol);
     for (const auto& inner : n.regions()) region(*inner);
     if (!n.regions().empty()) visible_.swap(outside);
     types(n);
@@ -93,7 +94,9 @@ class Verifier {
     const auto is_true = [](const Value* v) {
       return v->kind() == Value::Kind::literal && v->tensor().get_int() != 0;
     };
-    const bool stacks = n.num_outputs() > static_cast<std::size_t>(n.as<Loop>()->carried);
+    bool stacks = false;  // as many as its limit says
+    for (auto i = static_cast<std::size_t>(n.as<Loop>()->carried); i < n.num_outputs(); ++i)
+      stacks = stacks || !n.as<Loop>()->given().find(i, 0);
     if (stacks && !(is_true(n.input()) && is_true(n.region().results()[0])))
       fail(&n, "slices are stacked, but the loop may stop early");
   }
@@ -116,8 +119,10 @@ class Verifier {
     needed_sizes(n, needed);
     for (const std::string& size : needed)
       if (!given_.contains(size)) fail(&n, fmt::format("no node above gives the size {}", size));
-    if (const auto size = given_size(n.op()); size && !given_.insert(*size).second)
-      fail(&n, fmt::format("the size {} is given twice", *size));
+    std::set<std::string> own;
+    for (const GivenSize& s : given_sizes(n)) own.insert(s.symbol);
+    for (const std::string& size : own)
+      if (!given_.insert(size).second) fail(&n, fmt::format("the size {} is given twice", size));
   }
 
   const Graph& graph_;

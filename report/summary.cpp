@@ -204,9 +204,11 @@ std::vector<std::string> explain_sizes(const Model& model) {
     lines.push_back(info.note.empty() ? line : fmt::format("{} ({})", line, printable(info.note)));
   }
   for (const auto& node : model.graph->body().nodes())
-    if (const auto size = given_size(node->op()))
-      lines.push_back(fmt::format("{}: given by {} when it runs{}", *size, node->op().name(),
-                                  node->source.empty() ? "" : " (" + node->source.str() + ")"));
+    for (const GivenSize& size : given_sizes(*node)) {
+      std::string line = fmt::format("{}: given by {} when it runs{}", size.symbol, node->op().name(),
+                                     node->source.empty() ? "" : " (" + node->source.str() + ")");
+      if (lines.empty() || lines.back() != line) lines.push_back(std::move(line));
+    }
   for (const auto& p : model.graph->body().parameters()) {
     std::string fixed;
     for (const Dim& d : p->shape())

@@ -8,6 +8,7 @@
 #include "ir/clone.h"
 #include "ir/data_size.h"
 #include "ir/evaluate.h"
+#include "ir/ops/control.h"
 #include "runtime/runner.h"
 
 namespace tenon {
@@ -78,12 +79,15 @@ class GivingStep : public ValueStep {
     info.source = node.source;
   }
 
-  /// Where a size that the node needs can be seen: the first axis of a value.
-  std::map<std::string, std::size_t> sizes;
+  /// Where a size that the node needs can be seen: an axis of a value.
+  struct Seen {
+    std::size_t slot, axis;
+  };
+  std::map<std::string, Seen> sizes;
 
   std::vector<std::size_t> reads() const override {
     std::vector<std::size_t> slots = ValueStep::reads();
-    for (const auto& [symbol, slot] : sizes) slots.push_back(slot);
+    for (const auto& [symbol, seen] : sizes) slots.push_back(seen.slot);
     return slots;
   }
 
@@ -91,11 +95,61 @@ class GivingStep : public ValueStep {
   std::vector<Tensor> computed(std::span<const Tensor> inputs,
                                std::span<const Tensor> values) const override {
     Bindings bindings;
-    for (const auto& [symbol, slot] : sizes) bindings.emplace(symbol, values[slot].shape()[0]);
-    return evaluate(node_, inputs, bindings);
+    for (const auto& [symbol, seen] : sizes) bindings.emplace(symbol, values[seen.slot].shape()[seen.axis]);
+    return evaluated(node_, inputs, bindings);
+  }
+
+  virtual std::vector<Tensor> evaluated(const Node& node, std::span<const Tensor> inputs,
+                                        const Bindings& bindings) const {
+    return evaluate(node, inputs, bindings);
   }
 
   const Node& node_;
+};
+
+/// An if or a loop: its regions are planned anew for every sizes that they have not met yet.
+class ProgramStep : public GivingStep {
+ public:
+  ProgramStep(const Node& node, const Device& device, ThreadPool& pool, PackCache& packs) : GivingStep(node) {
+    info.kernel = node.is<If>() ? "branch" : "steps";
+    for (const auto& region : node.regions()) {
+      auto graph = region_graph(*region);
+      std::set<std::string> needed;
+      needed_sizes(*region, needed);
+      for (const auto& p : region->parameters()) needed_sizes(p->type(), needed);
+      for (const std::string& size : needed)
+        graph->body().add_parameter({DType::boolean, {Dim::symbol(size)}}, "size " + size);
+      needed_.emplace_back(needed.begin(), needed.end());
+      runners_.push_back(std::make_unique<Runner>(std::move(graph), device, pool, packs, plans_of_a_stage));
+    }
+  }
+
+  std::vector<std::shared_ptr<const Plan>> plans() const override {
+    std::vector<std::shared_ptr<const Plan>> list;
+    for (const auto& runner : runners_)
+      if (auto plan = runner->last_plan()) list.push_back(std::move(plan));
+    return list;
+  }
+
+ private:
+  std::vector<Tensor> evaluated(const Node& node, std::span<const Tensor> inputs,
+                                const Bindings& bindings) const override {
+    std::vector<RegionFunction> regions;
+    for (std::size_t k = 0; k < runners_.size(); ++k)
+      regions.emplace_back([&, k](std::span<const Tensor> arguments) {
+        Bindings known = bindings;
+        bind_given(sizes_of_parameters(node), arguments, known);
+        std::vector<Tensor> all;
+        for (const Tensor& t : arguments) all.push_back(t.contiguous());
+        for (const std::string& size : needed_[k])
+          all.push_back(Tensor::empty(DType::boolean, {known.at(size)}));
+        return runners_[k]->run(all);
+      });
+    return evaluate(node, inputs, bindings, regions);
+  }
+
+  std::vector<std::unique_ptr<Runner>> runners_;
+  std::vector<std::vector<std::string>> needed_;  // the sizes that a region's last parameters tell
 };
 
 class StagePlanner {
@@ -153,7 +207,7 @@ class StagePlanner {
           outputs.push_back(node->output(i));
       }
     }
-    for (const std::string& size : sizes) take(givers_.at(size));
+    for (const std::string& size : sizes) take(givers_.at(size).value);
     auto step =
         std::make_unique<StageStep>(part_graph(*graph_, stage_, inputs, outputs), device_, pool_, packs_);
     for (const Value* v : inputs) step->in.push_back(slot(v));
@@ -163,13 +217,21 @@ class StagePlanner {
   }
 
   void add_giving(const Node& node) {
-    auto step = std::make_unique<GivingStep>(node);
+    std::unique_ptr<GivingStep> step;
+    if (node.regions().empty())
+      step = std::make_unique<GivingStep>(node);
+    else
+      step = std::make_unique<ProgramStep>(node, device_, pool_, packs_);
     for (const Value* v : node.inputs()) step->in.push_back(slot(v));
     std::set<std::string> sizes;
     needed_sizes(node, sizes);
-    for (const std::string& size : sizes) step->sizes.emplace(size, slots_.at(givers_.at(size)));
+    for (const std::string& size : sizes) {
+      const auto& [value, axis] = givers_.at(size);
+      step->sizes.emplace(size, GivingStep::Seen{slots_.at(value), axis});
+    }
     for (std::size_t i = 0; i < node.num_outputs(); ++i) step->out.push_back(new_slot(node.output(i)));
-    if (const auto size = given_size(node.op())) givers_.emplace(*size, node.output());
+    for (const GivenSize& s : given_sizes(node))
+      givers_.emplace(s.symbol, Giver{node.output(s.value), s.axis});
     add(std::move(step), &node);
   }
 
@@ -198,7 +260,11 @@ class StagePlanner {
   PackCache& packs_;
   std::vector<const Node*> stage_;
   std::unordered_map<const Value*, std::size_t> slots_;
-  std::map<std::string, const Value*> givers_;  // of sizes
+  struct Giver {
+    const Value* value;
+    std::size_t axis;
+  };
+  std::map<std::string, Giver> givers_;  // of sizes
   std::vector<std::unique_ptr<ValueStep>> steps_;
   std::vector<const Node*> nodes_;
 };

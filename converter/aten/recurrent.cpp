@@ -38,7 +38,7 @@ CellStyle completed(CellStyle style) {
 }
 
 State lstm_step(const CellStyle& f, const Ref& from_input, const State& state, const RecurrentWeights& w) {
-  const Ref gates = from_input + affine(state[0], w.hidden, w.hidden_bias);
+  const Ref gates = from_input + w.from_hidden(state[0]);
   const auto seeing = [&](std::int64_t of_gates, std::int64_t of_peephole, const Ref& cell) {
     const Ref x = gate(gates, of_gates, 4);
     return w.peephole ? x + gate(w.peephole, of_peephole, 3) * cell : x;
@@ -53,7 +53,7 @@ State lstm_step(const CellStyle& f, const Ref& from_input, const State& state, c
 }
 
 State gru_step(const CellStyle& f, const Ref& from_input, const State& state, const RecurrentWeights& w) {
-  const Ref from_hidden = affine(state[0], w.hidden, w.hidden_bias);
+  const Ref from_hidden = w.from_hidden(state[0]);
   const Ref reset = f.gate(gate(from_input, 0, 3) + gate(from_hidden, 0, 3));
   const Ref update = f.gate(gate(from_input, 1, 3) + gate(from_hidden, 1, 3));
   const Ref candidate = f.candidate(gate(from_input, 2, 3) + reset * gate(from_hidden, 2, 3));
@@ -106,7 +106,7 @@ constexpr std::int64_t most_written_out = 256;
 /// A layer written out.
 Steps run_layer(const Cell& cell, const Ref& x, std::int64_t time, std::int64_t steps, bool backward,
                 State state, const RecurrentWeights& w, const Ref& active) {
-  const Ref from_input = affine(x, w.input, w.input_bias);
+  const Ref from_input = w.from_input(x);
   std::vector<Ref> outputs(static_cast<std::size_t>(steps));
   for (std::int64_t n = 0; n < steps; ++n) {
     const std::int64_t i = backward ? steps - 1 - n : n;
@@ -122,7 +122,7 @@ Ref time_first(const Ref& x, std::int64_t time) { return time == 0 ? x : permute
 /// A layer as a loop over its steps.
 Steps run_loop(Builder& build, const Cell& cell, const Ref& x, std::int64_t time, const Dim& length,
                bool backward, const State& state, RecurrentWeights w, Ref active) {
-  Ref rows = time_first(affine(x, w.input, w.input_bias), time);
+  Ref rows = time_first(w.from_input(x), time);
   if (backward) rows = flip(rows, {0});
   if (backward && active) active = flip(active, {0});
   const auto states = static_cast<std::int64_t>(state.size());
@@ -180,7 +180,7 @@ Cell gru_cell(CellStyle style, bool reset_first) {
 Cell plain_cell(CellStyle style) {
   return [f = completed(std::move(style))](const Ref& from_input, const State& state,
                                            const RecurrentWeights& w) -> State {
-    return {f.candidate(from_input + affine(state[0], w.hidden, w.hidden_bias))};
+    return {f.candidate(from_input + w.from_hidden(state[0]))};
   };
 }
 

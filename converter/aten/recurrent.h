@@ -7,10 +7,17 @@
 
 namespace tenon::converter {
 
+/// x as one side of the gates.
+Ref affine(const Ref& x, const Ref& weight, const Ref& bias);
+
 /// The parameters of one direction of one layer; only `input` and `hidden` must be given. A peephole is three
 /// vectors in one: how the input, the output and the forget gate see the cell.
 struct RecurrentWeights {
   Ref input, hidden, input_bias, hidden_bias, projection, peephole;
+  /// What the products see of the input and of h; empty: these as they are.
+  std::function<Ref(const Ref&)> seen;
+  Ref from_input(const Ref& x) const { return affine(seen ? seen(x) : x, input, input_bias); }
+  Ref from_hidden(const Ref& h) const { return affine(seen ? seen(h) : h, hidden, hidden_bias); }
 };
 
 /// h, and c for an LSTM.
@@ -34,9 +41,6 @@ Cell lstm_cell(CellStyle = {});
 Cell gru_cell(CellStyle = {}, bool reset_first = false);
 /// One candidate that is the new state.
 Cell plain_cell(CellStyle = {});
-
-/// x as one side of the gates.
-Ref affine(const Ref& x, const Ref& weight, const Ref& bias);
 
 struct RecurrentLayers {
   struct Part {

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "converter/aten/packed.h"
+#include "converter/aten/quantized.h"
 #include "converter/aten/recurrent.h"
 #include "converter/aten/table.h"
 #include "ir/ops/activation.h"
@@ -61,6 +62,45 @@ Cell relu_cell() {
   return plain_cell({.gate = {}, .candidate = [](const Ref& x) { return relu(x); }, .output = {}});
 }
 
+/// Layers whose packed weights are of 8 bits, and inputs too while they are multiplied.
+RecurrentLayers quantized_layers_of(Call& call, const Cell& cell) {
+  call.ignore({"has_biases", "dropout", "dtype", "use_dynamic"});
+  RecurrentLayers out{{}, call.flag("bidirectional", false), call.flag("batch_first", false)};
+  if (call.flag("train", false)) throw unsupported("a quantised recurrent layer in training mode");
+  const std::int64_t count = call.integer("num_layers") * (out.bidirectional ? 2 : 1);
+  const auto* params = items_of(call.datum("params"));
+  if (!params || std::ssize(*params) != count)
+    throw error("parameters of {} cells for {} layers", params ? params->size() : 0, count);
+  for (const Datum& d : *params) {
+    const auto* state = items_of(d);  // its kind, biases, doubles, integers, packed weights
+    const auto* kind = state && state->size() == 5 ? (*state)[0].get<std::string>() : nullptr;
+    const auto* packed = kind ? items_of((*state)[4]) : nullptr;
+    const auto* integers = kind ? items_of((*state)[3]) : nullptr;
+    if (!packed || packed->size() != 2 || !integers || *kind != "quantized_dynamic")
+      throw unsupported("the parameters of a recurrent cell of the kind {}", kind ? *kind : kind_name(d));
+    const bool reduced =
+        !integers->empty() && !((*integers)[0].get<Dim>() && *(*integers)[0].get<Dim>() == Dim(0));
+    const PackedLinear input = packed_linear(call.build, (*packed)[0]),
+                       hidden = packed_linear(call.build, (*packed)[1]);
+    out.parts.push_back({cell,
+                         {.input = input.weight,
+                          .hidden = hidden.weight,
+                          .input_bias = input.bias,
+                          .hidden_bias = hidden.bias,
+                          .seen = [reduced](const Ref& x) { return on_own_grid(x, reduced); }}});
+  }
+  return out;
+}
+
+Results quantized_lstm(Call& call) {
+  return run_layers(call.build, quantized_layers_of(call, lstm_cell()), call.tensor("input"),
+                    initial_states(call));
+}
+Results quantized_gru(Call& call) {
+  return run_layers(call.build, quantized_layers_of(call, gru_cell()), call.tensor("input"),
+                    {call.tensor("hx")});
+}
+
 Results lstm(Call& call) { return run(call, lstm_cell(), initial_states(call)); }
 Results gru(Call& call) { return run(call, gru_cell(), {call.tensor("hx")}); }
 Results rnn_tanh(Call& call) { return run(call, plain_cell(), {call.tensor("hx")}); }
@@ -83,6 +123,8 @@ constexpr Entry entries[] = {
     {"gru", gru},
     {"rnn_tanh", rnn_tanh},
     {"rnn_relu", rnn_relu},
+    {"quantized_lstm.input", quantized_lstm},
+    {"quantized_gru.input", quantized_gru},
     {"lstm_cell", one_lstm},
     {"gru_cell", one_gru},
     {"rnn_tanh_cell", one_rnn_tanh},

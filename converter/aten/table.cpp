@@ -12,6 +12,7 @@
 #include "converter/aten/results.h"
 #include "converter/aten/spelling.h"
 #include "converter/aten/training.h"
+#include "converter/aten/quantized.h"
 #include "converter/aten/vision.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/shape.h"
@@ -27,7 +28,7 @@ constexpr std::array families = {
     linalg_entries,      loss_entries,          matrix_entries,   norm_entries,       packed_entries,
     pool_entries,        reduction_entries,     resize_entries,   rnn_entries,        sampling_entries,
     shape_entries,       special_entries,       spectral_entries, statistics_entries, tensor_entries,
-    view_entries,        vision_entries,
+    view_entries,        vision_entries,        quantized_entries,
 };
 
 /// "permute_copy" → "permute": a view's copy; empty when the name is not of that kind.
@@ -216,6 +217,7 @@ bool is_aten_implemented(std::string_view name, std::string_view overload) {
 
 std::vector<Datum> run_aten(Builder& build, std::string_view name, std::string_view overload,
                             std::vector<Argument> arguments) {
+  if (is_quantized_call(name, arguments)) return run_quantized(build, name, overload, std::move(arguments));
   const auto form = form_of(name, overload);
   if (!form) throw unsupported("the operator is not implemented");
   std::vector<Datum> targets;

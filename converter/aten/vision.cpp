@@ -145,6 +145,55 @@ Ref roi_align(Builder& build, const Ref& x, const Ref& boxes, const Ref& images,
 
 namespace {
 
+/// How much of each place of an axis the samples of each bin of a region see: [regions, bins, places]. The
+/// number of samples of a bin is its size, rounded up.
+Ref seen_places(Builder& build, const Ref& begin, const Ref& size, std::int64_t bins, const Dim& places) {
+  const Dim count = size.shape()[0];
+  const auto each = [&](const Ref& r) { return reshape(r, {count, Dim(1), Dim(1)}); };
+  const Ref bin = size / static_cast<double>(bins), samples = maximum(ceil(bin), bin.literal(0));
+  const Ref one = reshape(full({Dim(1)}, 1, bin.dtype(), build.place()), {Dim(1)});
+  const Ref most_samples = amax(concat(std::array{reshape(samples, {count}), one}, 0), {0});
+  const Dim steps = build.data_size(cast(DType::i64, most_samples));
+  const DType t = bin.dtype();
+  const Ref i = iota(steps, build.place(), t), k = iota(Dim(bins), build.place(), t);
+  const Ref taken = maximum(each(samples), bin.literal(1));
+  const Ref at = each(begin) + reshape(k, {Dim(bins), Dim(1)}) * each(bin) + (i + 0.5) * (each(bin) / taken);
+  const Ref extent = dim_value(places, at), last = extent - 1.0;
+  const Ref valid = logical_and(logical_and(at >= at.literal(-1), at <= extent), i < each(samples));
+  const Ref clipped = minimum(maximum(at, at.literal(0)), last);
+  const Shape wide = {count, Dim(bins), steps, Dim(1)};
+  const Ref distance = abs(reshape(clipped, wide) - iota(places, build.place(), t));
+  const Ref share = maximum(distance.literal(1) - distance, distance.literal(0));
+  const Ref seen = sum(where(reshape(valid, wide), share, 0), {2});
+  return seen / taken;
+}
+
+// A bilinear sample is a product of what it sees along one axis and the other: so is the mean of samples.
+Ref roi_align_adaptive(Builder& build, const Ref& x, const Ref& boxes, const Ref& images,
+                       const RoiAlign& how) {
+  const Dim count = boxes.shape()[0], batch = x.shape()[0], channels = x.shape()[1];
+  std::array<Ref, 2> seen;
+  for (const std::size_t d : {0, 1}) {
+    if (how.bins[d] < 1 || how.bins[d] > most) throw error("{} bins", how.bins[d]);
+    const auto edge = [&](std::int64_t i) {
+      return slice(boxes, 1, Dim(i), Dim(i + 1)) * how.scale - (how.aligned ? 0.5 : 0.0);
+    };
+    const Ref begin = edge(d == 0 ? 1 : 0);
+    Ref size = edge(d == 0 ? 3 : 2) - begin;
+    if (!how.aligned) size = maximum(size, size.literal(1));
+    seen[d] = seen_places(build, begin, size, how.bins[d], x.shape()[d + 2]);
+  }
+  const Dim rows(how.bins[0]), columns(how.bins[1]), high = x.shape()[2], wide = x.shape()[3];
+  // The rows of the region's own image, those of the others as zeros.
+  const Ref own = equal(reshape(images, {count, Dim(1)}), iota(batch, build.place(), DType::i64));
+  const Ref of_image = reshape(seen[0], {count, rows, Dim(1), high}) *
+                       cast(x.dtype(), reshape(own, {count, Dim(1), batch, Dim(1)}));
+  const Ref picture = reshape(permute(x, {0, 2, 1, 3}), {batch * high, channels * wide});
+  const Ref down = matmul(reshape(of_image, {count * rows, batch * high}), picture);
+  const Ref across = matmul(reshape(down, {count, rows * channels, wide}), permute(seen[1], {0, 2, 1}));
+  return permute(reshape(across, {count, rows, channels, columns}), {0, 2, 1, 3});
+}
+
 /// torchvision's regions: the number of the image, then the box.
 struct Regions {
   Ref images, boxes;
@@ -158,12 +207,15 @@ Regions regions(Call& call) {
 std::array<std::int64_t, 2> bins(Call& call) {
   return {call.integer("pooled_height"), call.integer("pooled_width")};
 }
-std::int64_t samples(Call& call) {
-  const std::int64_t ratio = call.integer("sampling_ratio");
-  if (ratio < 1)
-    throw unsupported("a number of samples that depends on the regions (sampling_ratio={})", ratio)
-        .hint("give sampling_ratio a number");
-  return ratio;
+/// The regions in bins; sampling_ratio 0 or -1 takes as many samples as a bin is large.
+Ref aligned(Call& call, const Regions& r, bool half) {
+  RoiAlign how{.bins = bins(call),
+               .samples = call.integer("sampling_ratio"),
+               .scale = call.number("spatial_scale"),
+               .aligned = half};
+  const Ref x = call.tensor("input");
+  return how.samples > 0 ? roi_align(call.build, x, r.boxes, r.images, how)
+                         : roi_align_adaptive(call.build, x, r.boxes, r.images, how);
 }
 
 Results nms(Call& call) {
@@ -173,11 +225,7 @@ Results nms(Call& call) {
 
 Results aligned_regions(Call& call) {
   const Regions r = regions(call);
-  return roi_align(call.build, call.tensor("input"), r.boxes, r.images,
-                   {.bins = bins(call),
-                    .samples = samples(call),
-                    .scale = call.number("spatial_scale"),
-                    .aligned = call.flag("aligned", false)});
+  return aligned(call, r, call.flag("aligned", false));
 }
 
 /// Of [regions, classes * bins, bins] each bin from the channel of its own: [regions, classes, bins].
@@ -199,8 +247,7 @@ Results own_channels(Call& call, const Ref& all, const std::array<std::int64_t, 
 Results aligned_regions_by_place(Call& call) {
   const Regions r = regions(call);
   const auto size = bins(call);
-  const Ref all = roi_align(call.build, call.tensor("input"), r.boxes, r.images,
-                            {.bins = size, .samples = samples(call), .scale = call.number("spatial_scale")});
+  const Ref all = aligned(call, r, true);
   return own_channels(call, all, size);
 }
 

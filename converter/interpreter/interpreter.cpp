@@ -7,8 +7,10 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "converter/aten/call.h"
+#include "base/named_error.h"
+#include "converter/aten/quantized.h"
 #include "converter/custom.h"
+#include "converter/interpreter/join.h"
 #include "converter/interpreter/numbers.h"
 #include "converter/interpreter/scalars.h"
 #include "converter/interpreter/series.h"
@@ -18,6 +20,7 @@ namespace tenon::converter {
 namespace {
 
 constexpr std::int64_t max_steps = 100'000;
+constexpr std::int64_t max_operations = 5'000'000;  // in all steps and calls
 constexpr int max_depth = 500;
 
 bool equals_default(const Datum& value, const ts::IValue& given) {
@@ -41,7 +44,9 @@ bool equals_default(const Datum& value, const ts::IValue& given) {
   return false;
 }
 
+/// The name by which the tables have an operator: "relu", "quantized::linear".
 std::string_view without_namespace(std::string_view kind) {
+  if (kind.starts_with("quantized::")) return kind;
   const std::size_t colons = kind.find("::");
   return colons == std::string_view::npos ? kind : kind.substr(colons + 2);
 }
@@ -57,9 +62,9 @@ std::string operator_name(const ts::Node& node) {
   return out;
 }
 
-/// PyTorch's operators on tensors and torchvision's.
+/// PyTorch's operators on tensors, also quantised ones, and torchvision's.
 bool is_tensor_operator(std::string_view kind) {
-  constexpr std::array spaces = {"aten::", "torchvision::", "torch_nn::"};
+  constexpr std::array spaces = {"aten::", "torchvision::", "torch_nn::", "quantized::"};
   return std::any_of(spaces.begin(), spaces.end(),
                      [&](const char* space) { return kind.starts_with(space); });
 }
@@ -151,6 +156,9 @@ void Interpreter::run_block(const ts::Block& block, Frame& frame) {
 }
 
 void Interpreter::run_node(const ts::Node& node, Frame& frame) {
+  if (++operations_ > max_operations)
+    throw unsupported("more than {} operations in its loops and calls", max_operations)
+        .hint("use tensor operators instead of Python loops");
   here_ = source_of(node, frame);
   build_.set_source(here_);
   const bool unforeseen = reads_unforeseen(node, frame);
@@ -160,6 +168,7 @@ void Interpreter::run_node(const ts::Node& node, Frame& frame) {
   try {
     outputs = evaluate(node, frame);
   } catch (const ModelRaised&) { throw; } catch (const Error& e) {
+    if (open_loops_ > 0 && dynamic_cast<const ListGrows*>(&e)) throw;
     report(node, frame, e);
     poison_written(node, inputs_of(node, frame));
     outputs.assign(node.outputs.size(), Datum(Poison{}));
@@ -221,9 +230,7 @@ void Interpreter::report(const ts::Node& node, const Frame& frame, const Error& 
   }
   if (failed_) throw e;
   failed_ = true;
-  throw Error(fmt::format("{}: {}", operator_name(node), e.message()), e.code())
-      .at(where.str())
-      .hint(e.hint());
+  throw named(operator_name(node), e).at(where.str());
 }
 
 /// What an operator would have written is no longer known.
@@ -271,6 +278,8 @@ Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const 
     if (auto result = run_series(build_, name, inputs)) return {std::move(*result)};
   }
   const bool is_repeated = name == "mul" && inputs.size() == 2 && items_of(inputs[1]);
+  if (!inputs.empty() && is_quantized(inputs[0]) && std::none_of(inputs.begin(), inputs.end(), is_poisoned))
+    return run_tensor_operator(node, name, overload, inputs);
   const bool known_container = inputs.empty() || is_repeated || items_of(inputs[0]) ||
                                inputs[0].is<DictPtr>() || inputs[0].is<std::string>();
   const bool has_poison =
@@ -367,7 +376,6 @@ Interpreter::Outputs Interpreter::run_branch(const ts::Block& block, Frame& fram
 }
 
 Interpreter::Outputs Interpreter::run_loop(const ts::Node& node, Frame& frame) {
-  const ts::Block& body = node.blocks.at(0);
   const std::vector<Datum> inputs = inputs_of(node, frame);
   LoopState state{
       .trips = inputs[0], .go_on = inputs[1], .carried = Outputs(inputs.begin() + 2, inputs.end())};
@@ -380,7 +388,7 @@ Interpreter::Outputs Interpreter::run_loop(const ts::Node& node, Frame& frame) {
     if (!flag) return run_unknown_loop(node, frame, state);
     if (!*flag) break;
     count_step();
-    run_step(body, frame, Datum(state.step), state);
+    if (!run_known_step(node, frame, state)) return run_unknown_loop(node, frame, state);
   }
   return state.carried;
 }

@@ -66,7 +66,9 @@ class Interpreter {
   void run_step(const ts::Block& body, Frame&, const Datum& step, LoopState&);
   /// unknown_if.cpp: runs both blocks; what they leave behind is joined.
   Outputs run_unknown_if(const ts::Node&, Frame&, const Datum& condition);
-  /// unknown_loop.cpp: from where the number of the remaining steps is not known.
+  /// unknown_loop.cpp: false, and nothing done, when the step appends to a list under an unknown condition.
+  bool run_known_step(const ts::Node&, Frame&, LoopState&);
+  /// The same file: from where the number of the remaining steps is not known.
   Outputs run_unknown_loop(const ts::Node&, Frame&, const LoopState&);
 
   /// What a run reports and notes, to be taken back when it was a trial.
@@ -112,6 +114,7 @@ class Interpreter {
   Source here_;                  // of the node that runs
   std::int64_t steps_ = 0;
   int depth_ = 0;
+  int open_loops_ = 0;  // whose steps are run on trial, or can be taken back
 };
 
 /// True when a value has the type, as isinstance() and Optional refinement ask.

@@ -4,6 +4,7 @@
 #include "converter/interpreter/numbers.h"
 #include "converter/interpreter/regions.h"
 #include "ir/ops/cast.h"
+#include "ir/ops/create.h"
 
 namespace tenon::converter {
 
@@ -74,10 +75,26 @@ Datum Join::lists(const ListPtr& a, const ListPtr& b) {
   return list_of(items(a->items, b->items));
 }
 
+/// A size that is one thing or another.
+Dim Join::either(const Dim& a, const Dim& b) {
+  if (a == b) return a;
+  const auto [known, fresh] = sizes_.try_emplace({a.str(), b.str()});
+  if (fresh) known->second = new_size(build_);
+  return known->second;
+}
+
 Datum Join::tensors(const TensorPtr& a, const TensorPtr& b) {
-  if (a->type != b->type) return mixed(fmt::format("a tensor {} or {}", a->type.str(), b->type.str()));
+  if (a->dtype() != b->dtype() || a->rank() != b->rank())
+    return mixed(fmt::format("a tensor {} or {}", a->type.str(), b->type.str()));
+  Type type = a->type;
+  for (std::size_t axis = 0; axis < type.rank(); ++axis) {
+    type.shape[axis] = either(type.shape[axis], b->shape()[axis]);
+    if (type.shape[axis] == a->shape()[axis]) continue;
+    op_.sizes.push_back(type.shape[axis]);
+    op_.at.insert(op_.at.end(), {std::ssize(outputs_), static_cast<std::int64_t>(axis)});
+  }
   const TensorPtr t = output(
-      a->type, [this, a] { return build_.read(a); }, [this, b] { return build_.read(b); });
+      type, [this, a] { return build_.read(a); }, [this, b] { return build_.read(b); });
   t->layout = a->layout == b->layout ? a->layout : std::nullopt;
   aliases(t, a);
   aliases(t, b);
@@ -119,6 +136,31 @@ void Join::buffers() {
   }
 }
 
+/// What a step of a loop appends to a list that grows: an item, and whether it does.
+void Join::appended(const ListPtr& list, const List& a, const List& b) {
+  const std::array<std::optional<Appended>, 2> of = {appended_to(a), appended_to(b)};
+  const TensorPtr some = of[0] ? of[0]->item : of[1]->item;
+  Appended both;
+  std::array<Reader, 2> item, kept;
+  for (std::size_t k = 0; k < 2; ++k) {
+    if (of[k] && of[k]->item->type != some->type)
+      throw unsupported("a list gets {} or {}, depending on {}", some->type.str(), of[k]->item->type.str(),
+                        why_);
+    if (of[k]) {
+      both.from.push_back(of[k]->item);
+      both.from.insert(both.from.end(), of[k]->from.begin(), of[k]->from.end());
+    }
+    item[k] = [this, some, own = of[k]] {
+      return own ? build_.read(own->item) : full(some->shape(), 0, some->dtype(), build_.place());
+    };
+    kept[k] = [this, own = of[k]] { return condition_value(build_, own ? own->kept : Datum(false)); };
+  }
+  both.item = output(some->type, item[0], item[1]);
+  both.kept = undecided("a bool that depends on " + why_, "truth",
+                        {Datum(output({DType::boolean, {}}, kept[0], kept[1]))});
+  changes_.push_back([list, both = std::move(both)] { list->items = items_of(both); });
+}
+
 void Join::containers() {
   for (const auto& [list, before] : before_.lists) {
     const auto &a = after_[0]->lists.at(list).items, &b = after_[1]->lists.at(list).items;
@@ -126,7 +168,11 @@ void Join::containers() {
       return std::equal(now.begin(), now.end(), then.begin(), then.end(), is_same_thing);
     };
     if (same(a) && same(b)) continue;
-    if (a.size() != b.size()) throw unsupported("a list that gets another length, depending on {}", why_);
+    if (list->grows && before.items.empty() && (a.size() != b.size() || a[0].is<TuplePtr>())) {
+      appended(list, after_[0]->lists.at(list), after_[1]->lists.at(list));
+      continue;
+    }
+    if (a.size() != b.size()) throw ListGrows(list, why_);
     auto joined = items(a, b);
     changes_.push_back([list = list, joined = std::move(joined)] { list->items = joined; });
   }
@@ -171,6 +217,7 @@ void Join::finish() {
   }
   before_.restore();
   capture(node_);
+  set_op(node_, op_);
   node_.add_outputs(node_.infer());
   for (const auto& change : changes_) change();
   for (std::size_t i = 0; i < outputs_.size(); ++i) outputs_[i].set(node_.output(i));

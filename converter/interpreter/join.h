@@ -3,9 +3,19 @@
 #include <array>
 #include <functional>
 
+#include "base/error.h"
 #include "converter/interpreter/world.h"
+#include "ir/ops/control.h"
 
 namespace tenon::converter {
+
+/// Only one of two ways appends to a list: a loop around them can say so, nothing else.
+struct ListGrows : Error {
+  ListGrows(ListPtr grown, const std::string& why)
+      : Error(fmt::format("a list that gets another length, depending on {}", why), Exit::unsupported),
+        list(std::move(grown)) {}
+  ListPtr list;
+};
 
 class Join {
  public:
@@ -26,6 +36,8 @@ class Join {
   };
 
   Datum mixed(std::string what) const;
+  Dim either(const Dim& a, const Dim& b);
+  void appended(const ListPtr&, const List& a, const List& b);
   Datum tensors(const TensorPtr& a, const TensorPtr& b);
   Datum lists(const ListPtr& a, const ListPtr& b);
   TensorPtr output(Type type, Reader a, Reader b);
@@ -41,7 +53,9 @@ class Join {
   std::array<const World*, 2> after_;
   std::string why_;
   std::vector<Output> outputs_;
-  std::vector<std::function<void()>> changes_;  // of the world before
+  If op_;
+  std::map<std::pair<std::string, std::string>, Dim> sizes_;  // that the node gives, by what they are in each
+  std::vector<std::function<void()>> changes_;                // of the world before
   std::map<std::shared_ptr<Buffer>, std::vector<std::shared_ptr<Buffer>>>
       made_;  // joined, by where they came from
 };

@@ -1,5 +1,6 @@
 #include "converter/interpreter/loop_writer.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/error.h"
@@ -7,7 +8,10 @@
 #include "converter/interpreter/regions.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/control.h"
+#include "ir/ops/data_size.h"
+#include "ir/ops/index.h"
 #include "ir/ops/logic.h"
+#include "ir/ops/shape.h"
 
 namespace tenon::converter {
 
@@ -54,8 +58,9 @@ void LoopWriter::set_limit() {
   if (!endless) limit_ = max(*trips - start_.step, Dim(0));
 }
 
-LoopWriter::Carried LoopWriter::variable(const std::string& what, std::function<Datum*()> place) {
-  Carried c{.place = place, .form = *place()};
+LoopWriter::Carried LoopWriter::variable(std::string key, const std::string& what,
+                                         std::function<Datum*()> place) {
+  Carried c{.key = std::move(key), .place = place, .form = *place()};
   c.initial = value_of(build_, c.form, what);
   c.set = [this, place, form = c.form](Ref value) {
     *place() = like(build_, form, value);
@@ -68,24 +73,64 @@ LoopWriter::Carried LoopWriter::variable(const std::string& what, std::function<
 std::vector<LoopWriter::Carried> LoopWriter::carried() {
   std::vector<Carried> all;
   for (const std::size_t i : changing_.variables)
-    all.push_back(variable("a variable", [this, i] { return &state_.carried[i]; }));
+    all.push_back(
+        variable(fmt::format("variable {}", i), "a variable", [this, i] { return &state_.carried[i]; }));
   for (const auto& key : changing_.slots) {
     ObjectStore& objects = before_.objects();
-    all.push_back(variable("the attribute " + objects.slots().at(key).path,
-                           [&objects, key] { return &objects.slots().at(key).current; }));
+    const std::string what = "the attribute " + objects.slots().at(key).path;
+    all.push_back(variable(what, what, [&objects, key] { return &objects.slots().at(key).current; }));
   }
   for (const auto& [list, i] : changing_.items)
-    all.push_back(variable("an item of a list", [list = list, i = i] { return &list->items[i]; }));
+    all.push_back(variable(fmt::format("item {} of {}", i, static_cast<const void*>(list.get())),
+                           "an item of a list", [list = list, i = i] { return &list->items[i]; }));
   for (const auto& buffer : changing_.buffers)
-    all.push_back({.initial = build_.content(*buffer),
+    all.push_back({.key = {},
+                   .initial = build_.content(*buffer),
                    .set = [this, buffer](Ref value) { build_.set_content(*buffer, value.value()); },
                    .read = [this, buffer] { return build_.content(*buffer); }});
   return all;
 }
 
+/// Of a carried value before a step.
+Type LoopWriter::type_of(const Carried& c) {
+  Type type = c.initial.type();
+  for (std::size_t axis = 0; axis < type.rank(); ++axis) {
+    const auto known = changing_.axes.find({c.key, axis});
+    if (known == changing_.axes.end()) continue;
+    const auto [size, fresh] = step_sizes_.try_emplace(known->second);
+    if (fresh) size->second = new_size(build_);
+    type.shape[axis] = size->second;
+  }
+  return type;
+}
+
+/// Axes that change their size and were not known to; or of which two had one name, but change in two ways.
+bool LoopWriter::has_new_axes(const std::vector<Ref>& results) {
+  const auto assumed = changing_.axes;
+  std::map<std::string, std::map<std::string, std::string>> names;  // by the size before, the size after
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    const Shape& before = node_->region().parameter(i + 1)->shape();
+    for (std::size_t axis = 0; axis < before.size(); ++axis) {
+      const Dim& after = results[i].shape()[axis];
+      const auto known = changing_.axes.find({all_[i].key, axis});
+      if (known != changing_.axes.end()) {
+        auto& ways = names[known->second];
+        known->second =
+            ways.try_emplace(after.str(),
+                             ways.empty() ? known->second : fmt::format("{}'{}", known->second, ways.size()))
+                .first->second;
+      } else if (!(before[axis] == after)) {
+        changing_.axes.emplace(std::pair{all_[i].key, axis}, all_[i].initial.shape()[axis].str());
+      }
+    }
+  }
+  return changing_.axes != assumed;
+}
+
 bool LoopWriter::attempt(const Body& body) {
   state_ = start_;
   begun_.clear();
+  step_sizes_.clear();
   all_ = carried();
   std::vector<Value*> operands = {first_.value()};
   for (const Carried& c : all_) operands.push_back(c.initial.value());
@@ -93,7 +138,7 @@ bool LoopWriter::attempt(const Body& body) {
   node_ = build_.region().insert_typed(op, operands, {}, 1, nullptr, source_);
   Region& region = node_->region();
   region.add_parameter({DType::i64, {}});
-  for (const Carried& c : all_) region.add_parameter(c.initial.type());
+  for (const Carried& c : all_) region.add_parameter(type_of(c));
 
   const Changing assumed = changing_;
   const auto inside = build_.enter(region);
@@ -107,8 +152,7 @@ bool LoopWriter::attempt(const Body& body) {
   const LoopState began = state_;
   body(Datum(build_.python_number(number)), state_);
   find_changes(began, state_);
-  if (!(changing_ == assumed)) return false;
-  write_results(all_);
+  if (!(changing_ == assumed) || !write_results(all_)) return false;
   write_slices();
   return true;
 }
@@ -153,46 +197,83 @@ Ref LoopWriter::go_on() {
   return is_true(state_.go_on) ? more : logical_and(next, more);
 }
 
-void LoopWriter::write_results(std::vector<Carried>& all) {
+bool LoopWriter::write_results(std::vector<Carried>& all) {
   for (const auto& [tensor, value] : begun_)
     if (tensor->buffer->value != value)
       throw unsupported("an in-place write to a tensor that a loop of unknown length replaces")
           .hint("call .clone() before the write");
   Region& region = node_->region();
   region.add_result(go_on().value());
+  std::vector<Ref> results;
   for (Carried& c : all) {
     const Ref value = c.read();
-    if (value.type() != c.initial.type())
+    const bool may_change =
+        !c.key.empty() && value.dtype() == c.initial.dtype() && value.rank() == c.initial.rank();
+    if (!may_change && value.type() != c.initial.type())
       throw unsupported("a value is {} before a step of a loop and {} after it", c.initial.type().str(),
                         value.type().str())
           .hint("give it its final type before the loop");
     region.add_result(value.value());
+    results.push_back(value);
     if (c.place && is_tensor_variable(*c.place())) c.last = (*c.place()->get<TensorPtr>())->buffer;
   }
+  return !has_new_axes(results);
 }
 
 void LoopWriter::write_slices() {
   Region& region = node_->region();
+  slices_.clear();
+  std::set<std::string> inner = inner_sizes(region);
+  for (const auto& [name, size] : step_sizes_) inner.insert(size.str());
   for (const ListPtr& list : changing_.growing) {
-    const auto* item = list->items.size() == 1 ? list->items[0].get<TensorPtr>() : nullptr;
-    if (!item || (*item)->is_scalar)
-      throw unsupported(
-          "a list gets {} in each step of a loop of unknown length",
-          list->items.size() == 1 ? kind_name(list->items[0]) : fmt::format("{} items", list->items.size()))
-          .hint("append one tensor in each step");
-    if (before_.holds((*item)->buffer))
+    const std::optional<Appended> step = appended_to(*list);
+    if (!step) continue;
+    const auto is_outside = [this](const TensorPtr& t) { return before_.holds(t->buffer); };
+    if (is_outside(step->item) || std::any_of(step->from.begin(), step->from.end(), is_outside))
       throw unsupported("a list gets a tensor from outside the loop in each step")
           .hint("append a copy: .clone()");
-    if (!limit_ || !is_true(start_.go_on) || !is_true(state_.go_on))
-      throw unsupported("a list gets one tensor for each step of a loop whose length depends on data");
-    region.add_result(build_.read(*item).value());
+    for (const Dim& size : step->item->shape())
+      for (const std::string& symbol : size.symbols())
+        if (inner.contains(symbol))
+          throw unsupported("a list gets a tensor of another size ({}) in each step of a loop",
+                            step->item->type.str())
+              .hint("carry one tensor and join the new part to it with torch.cat");
+    region.add_result(build_.read(step->item).value());
+    const bool always = is_true(step->kept);
+    if (!always) region.add_result(condition_value(build_, step->kept).value());
+    slices_.emplace_back(list, !always);
   }
+  may_stop_ = !limit_ || !is_true(start_.go_on) || !is_true(state_.go_on);
+}
+
+/// The operator, with the sizes that it gives.
+Loop LoopWriter::complete_op() {
+  Loop op{.carried = static_cast<std::int64_t>(all_.size()), .limit = limit_};
+  std::map<std::string, Dim> last;
+  const auto give = [&op](const Dim& size, std::size_t output, std::size_t axis) {
+    op.sizes.push_back(size);
+    op.at.insert(op.at.end(), {static_cast<std::int64_t>(output), static_cast<std::int64_t>(axis)});
+  };
+  for (std::size_t i = 0; i < all_.size(); ++i)
+    for (std::size_t axis = 0; axis < all_[i].initial.rank(); ++axis) {
+      const auto known = changing_.axes.find({all_[i].key, axis});
+      if (known == changing_.axes.end()) continue;
+      const auto [size, fresh] = last.try_emplace(known->second);
+      if (fresh) size->second = new_size(build_);
+      give(size->second, i, axis);
+      op.step_sizes.push_back(step_sizes_.at(known->second));
+    }
+  if (!may_stop_) return op;
+  const Dim steps = new_size(build_);
+  for (std::size_t i = all_.size() + 1; i < node_->region().results().size(); ++i) give(steps, i - 1, 0);
+  return op;
 }
 
 void LoopWriter::discard() { node_->parent().erase(node_); }
 
 std::vector<Datum> LoopWriter::finish() {
   capture(*node_);
+  set_op(*node_, complete_op());
   node_->add_outputs(node_->infer());
   state_ = start_;
   std::map<std::shared_ptr<Buffer>, std::shared_ptr<Buffer>> made;  // by the memory that the last step left
@@ -214,8 +295,14 @@ std::vector<Datum> LoopWriter::finish() {
   }
   for (const auto& key : changing_.slots) before_.objects().slots().at(key).written = true;
   std::size_t next = all_.size();
-  for (const ListPtr& list : changing_.growing)
-    list->items.emplace_back(Series{build_.tensor(build_.ref(node_->output(next++)))});
+  for (const auto& [list, some] : slices_) {
+    Ref stack = build_.ref(node_->output(next++));
+    if (some) {
+      const Ref kept = build_.sized(NonZero{}, {build_.ref(node_->output(next++))})[0];
+      stack = index_select(stack, 0, reshape(kept, {kept.shape()[0]}));
+    }
+    list->items.emplace_back(Series{build_.tensor(stack)});
+  }
   return state_.carried;
 }
 

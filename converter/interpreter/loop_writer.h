@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "converter/interpreter/world.h"
+#include "ir/ops/control.h"
 
 namespace tenon::converter {
 
@@ -26,6 +27,10 @@ class LoopWriter {
   /// True when the loop is written; else what it did is to be taken back, and another attempt knows more.
   /// Throws Error(unsupported) for what a loop cannot carry.
   bool attempt(const Body& body);
+  /// For the next attempt: steps append to this list. False when that was known, or it is made in the loop.
+  bool grows(const ListPtr& list) {
+    return before_.lists.contains(list) && changing_.growing.insert(list).second;
+  }
   /// Takes the attempt's node away.
   void discard();
   /// What holds after the loop, in the world before.
@@ -39,10 +44,14 @@ class LoopWriter {
     std::set<ObjectStore::Slots::key_type> slots;
     std::set<std::pair<ListPtr, std::size_t>> items;
     std::set<ListPtr> growing;
+    /// Axes of variables that get another size, each with the name of its size: the same for those that begin
+    /// with one size and change alike.
+    std::map<std::pair<std::string, std::size_t>, std::string> axes;
     bool operator==(const Changing&) const = default;
   };
   /// A value that goes from step to step.
   struct Carried {
+    std::string key;  // where it stands; empty for the memory of a tensor
     Ref initial;
     std::function<void(Ref)> set;            // to what a step begins with
     std::function<Ref()> read;               // what a step leaves
@@ -53,10 +62,13 @@ class LoopWriter {
 
   void set_limit();
   std::vector<Carried> carried();
-  Carried variable(const std::string& what, std::function<Datum*()> place);
+  Carried variable(std::string key, const std::string& what, std::function<Datum*()> place);
   void find_changes(const LoopState& began, const LoopState& ended);
-  void write_results(std::vector<Carried>& all);
+  Type type_of(const Carried&);
+  bool has_new_axes(const std::vector<Ref>& results);
+  bool write_results(std::vector<Carried>& all);
   void write_slices();
+  Loop complete_op();
   Ref go_on();
 
   Builder& build_;
@@ -68,6 +80,9 @@ class LoopWriter {
   Changing changing_;
   std::vector<std::pair<TensorPtr, Value*>> begun_;  // what variables held at the begin of the step
   std::vector<Carried> all_;
+  std::vector<std::pair<ListPtr, bool>> slices_;  // lists; whether only some steps append to them
+  bool may_stop_ = false;                         // before its limit
+  std::map<std::string, Dim> step_sizes_;         // by their names
   Node* node_ = nullptr;
 };
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "converter/aten/call.h"
+#include "converter/aten/quantized.h"
 #include "converter/interpreter/interpreter.h"
 #include "converter/interpreter/numbers.h"
 #include "converter/interpreter/scalars.h"
@@ -20,7 +20,7 @@ bool is_real(const Datum& d) { return is_float((*d.get<TensorPtr>())->dtype()); 
 bool has_type(const Datum& d, const ts::Type& type) {
   using Kind = ts::Type::Kind;
   switch (type.kind) {
-    case Kind::tensor: return d.is_tensor() && !is_python_scalar(d);
+    case Kind::tensor: return (d.is_tensor() && !is_python_scalar(d)) || is_quantized(d);
     case Kind::integer: return d.is<Dim>() || (is_number(d) && !is_real(d));
     case Kind::real: return d.is<double>() || (is_number(d) && is_real(d));
     case Kind::boolean: return d.is<bool>() || d.is<Undecided>();
@@ -202,6 +202,10 @@ Interpreter::Outputs Interpreter::evaluate_prim(const ts::Node& node, Frame& fra
     throw raised;
   }
   if (kind == "prim::tolist") throw unsupported("tolist(), which turns tensor data into Python numbers");
+  if (!in.empty() && is_quantized(in[0])) {
+    if (auto property = quantized_property(kind, in[0])) return {std::move(*property)};
+    in[0] = Datum(quantized_of(build_, in[0]).real);
+  }
   if (const auto* t = in.empty() ? nullptr : in[0].get<TensorPtr>()) {
     if (auto property = tensor_property(kind, *t, build_)) return {std::move(*property)};
   }

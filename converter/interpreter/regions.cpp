@@ -3,6 +3,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/error.h"
+#include "ir/data_size.h"
+
 namespace tenon::converter {
 
 namespace {
@@ -45,6 +48,56 @@ void capture(Node& node) {
       if (const auto it = inside.find(region->results()[i]); it != inside.end())
         region->set_result(i, it->second);
   }
+}
+
+void set_op(Node& node, Op op) {
+  TENON_CHECK(node.num_outputs() == 0);
+  const_cast<Op&>(node.op()) = std::move(op);
+}
+
+Dim new_size(Builder& build) {
+  Buffer counted;
+  build.set_content(counted, build.literal(std::int64_t{0}, DType::i64).value());
+  return Dim::symbol(fmt::format("?v{}", counted.version));
+}
+
+std::set<std::string> inner_sizes(const Region& region) {
+  std::set<std::string> sizes;
+  for (const auto& node : region.nodes()) {
+    for (const GivenSize& s : given_sizes(*node)) sizes.insert(s.symbol);
+    for (const auto& inner : node->regions()) sizes.merge(inner_sizes(*inner));
+  }
+  return sizes;
+}
+
+namespace {
+const std::vector<std::string> appended_fields = {"appended", "when"};
+}
+
+std::vector<Datum> items_of(const Appended& a) {
+  auto tuple = std::make_shared<Tuple>();
+  tuple->items = {Datum(a.item), a.kept};
+  tuple->items.insert(tuple->items.end(), a.from.begin(), a.from.end());
+  tuple->fields = appended_fields;
+  return {Datum(TuplePtr(tuple))};
+}
+
+std::optional<Appended> appended_to(const List& list) {
+  if (list.items.empty()) return std::nullopt;
+  if (const auto* item = list.items[0].get<TensorPtr>();
+      item && list.items.size() == 1 && !(*item)->is_scalar)
+    return Appended{.item = *item};
+  if (const auto* tuple = list.items[0].get<TuplePtr>();
+      tuple && list.items.size() == 1 && (*tuple)->fields == appended_fields) {
+    Appended a{.item = *(*tuple)->items[0].get<TensorPtr>(), .kept = (*tuple)->items[1]};
+    for (std::size_t i = 2; i < (*tuple)->items.size(); ++i)
+      a.from.push_back(*(*tuple)->items[i].get<TensorPtr>());
+    return a;
+  }
+  throw unsupported(
+      "a list gets {} in each step of a loop of unknown length",
+      list.items.size() == 1 ? kind_name(list.items[0]) : fmt::format("{} items", list.items.size()))
+      .hint("append one tensor in each step");
 }
 
 }  // namespace tenon::converter

@@ -1,11 +1,32 @@
 // Making the regions of if and loop self-contained.
 #pragma once
-#include "ir/graph.h"
+#include <optional>
+#include <set>
+
+#include "converter/builder.h"
 
 namespace tenon::converter {
 
 /// Values from around that the regions of a node use become its operands, after those it has, and the
 /// parameters of its regions that stand for these.
 void capture(Node& node);
+
+/// For a node of region operators that has no outputs yet: its attributes, now that its regions are there.
+void set_op(Node& node, Op op);
+/// A size that such a node will give (ir/data_size.h).
+Dim new_size(Builder& build);
+/// The sizes that nodes of a region give, inner regions included.
+std::set<std::string> inner_sizes(const Region&);
+
+/// What a step of a loop of unknown length appends to a list: one tensor, under a condition.
+struct Appended {
+  TensorPtr item;
+  Datum kept = Datum(true);
+  std::vector<TensorPtr> from;  // whose memory it may share
+};
+/// The one item that says it, in a list that grows.
+std::vector<Datum> items_of(const Appended&);
+/// nullopt for nothing. Throws Error(unsupported) for what is not one tensor.
+std::optional<Appended> appended_to(const List&);
 
 }  // namespace tenon::converter

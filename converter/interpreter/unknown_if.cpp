@@ -15,6 +15,22 @@ std::string reason_of(const Datum& condition) {
   return undecided ? undecided->why : kind_name(condition);
 }
 
+/// "size > 0" for a size that depends on data.
+bool is_not_empty(const Datum& condition) {
+  const auto* undecided = condition.get<Undecided>();
+  if (!undecided || !undecided->of || undecided->of->op != "gt") return false;
+  const Dim *size = undecided->of->operands[0].get<Dim>(), *zero = undecided->of->operands[1].get<Dim>();
+  return size && zero && has_data_size(*size) && *zero == Dim(0);
+}
+
+bool ranks_differ(const std::vector<Datum>& a, const std::vector<Datum>& b) {
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (a[i].is_tensor() && b[i].is_tensor() &&
+        (*a[i].get<TensorPtr>())->rank() != (*b[i].get<TensorPtr>())->rank())
+      return true;
+  return false;
+}
+
 /// What one block did.
 struct Branch {
   std::vector<Datum> outputs;
@@ -75,6 +91,9 @@ Interpreter::Outputs Interpreter::run_unknown_if(const ts::Node& node, Frame& fr
     before.restore();
   }
   build_.set_source(source);
+  if (is_not_empty(condition) && ranks_differ(branches[0].outputs, branches[1].outputs))
+    branches[1].raised =
+        ModelRaised(fmt::format("{} does not hold; a tensor of another rank is not supported", why));
   if (branches[0].raised || branches[1].raised) {
     take_back(said);
     around.erase(made);

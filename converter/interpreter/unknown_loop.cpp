@@ -1,8 +1,50 @@
 // A loop whose steps are not known before the model runs.
+#include <algorithm>
+
 #include "base/error.h"
 #include "converter/interpreter/interpreter.h"
+#include "converter/interpreter/join.h"
 
 namespace tenon::converter {
+
+namespace {
+
+/// An append that not every step of a loop may reach.
+bool appends_under_condition(const ts::Block& block, bool is_conditional = false) {
+  return std::any_of(block.nodes.begin(), block.nodes.end(), [&](const ts::Node& node) {
+    return (is_conditional && node.kind == "aten::append") ||
+           std::any_of(node.blocks.begin(), node.blocks.end(), [&](const ts::Block& inner) {
+             return appends_under_condition(inner, is_conditional || node.kind == "prim::If");
+           });
+  });
+}
+
+}  // namespace
+
+bool Interpreter::run_known_step(const ts::Node& node, Frame& frame, LoopState& state) {
+  const ts::Block& body = node.blocks.at(0);
+  if (!appends_under_condition(body)) {
+    run_step(body, frame, Datum(state.step), state);
+    return true;
+  }
+  objects_.touch_all();
+  const World before(frames_, objects_);
+  const Remarks said = remarks();
+  const LoopState begun = state;
+  ++open_loops_;
+  try {
+    run_step(body, frame, Datum(state.step), state);
+    --open_loops_;
+    return true;
+  } catch (const ListGrows&) { --open_loops_; } catch (...) {
+    --open_loops_;
+    throw;
+  }
+  before.restore();
+  take_back(said);
+  state = begun;
+  return false;
+}
 
 Interpreter::Outputs Interpreter::run_unknown_loop(const ts::Node& node, Frame& frame,
                                                    const LoopState& start) {
@@ -20,10 +62,17 @@ Interpreter::Outputs Interpreter::run_unknown_loop(const ts::Node& node, Frame& 
   }
   while (true) {
     bool written = false;
+    ++open_loops_;
     try {
       written = writer->attempt(
           [&](const Datum& number, LoopState& state) { run_step(node.blocks.at(0), frame, number, state); });
+      --open_loops_;
+    } catch (const ListGrows& e) {
+      --open_loops_;
+      before.restore();
+      if (!writer->grows(e.list)) throw;
     } catch (...) {
+      --open_loops_;
       before.restore();
       throw;
     }

@@ -54,7 +54,12 @@ void World::restore() const {
   for (const auto& [list, content] : lists) *list = content;
   for (const auto& [dict, content] : dicts) *dict = content;
   for (const auto& [variables, content] : variables_) *variables = content;
-  objects_->slots() = slots;
+  // An object made since has no content before: a state that holds it keeps the numbers in it.
+  ObjectStore::Slots before = slots;
+  for (const auto& [key, slot] : objects_->slots())
+    if (objects_->is_created(key.first) && (slot.current.is_number() || slot.current.is<std::string>()))
+      before.emplace(key, slot);
+  objects_->slots() = std::move(before);
 }
 
 bool is_same_thing(const Datum& a, const Datum& b) {

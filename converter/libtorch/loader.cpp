@@ -19,6 +19,7 @@ namespace tenon::libtorch {
 namespace {
 
 constexpr std::uint64_t kWorthSkipping = 64 << 10;
+constexpr std::uint64_t kLargestPickle = 1 << 30;
 
 class FileStream : public std::streambuf {
  public:
@@ -80,6 +81,17 @@ void restore_inputs(LoadedModule& loaded) {
   }
 }
 
+/// Packed parameters are made of weights while the file is read: these must be there.
+bool packs_weights(const ZipReader& zip) {
+  for (const ZipMember& entry : zip.members()) {
+    if (inside_root(entry.name) != "data.pkl") continue;
+    const std::string pickle = zip.read_text(entry, kLargestPickle);
+    return pickle.find("torch.classes.") != std::string::npos ||
+           pickle.find("_rebuild_qtensor") != std::string::npos;
+  }
+  return false;
+}
+
 }  // namespace
 
 LoadedModule load_module(const std::string& path, Weights weights, const std::string& weights_file) {
@@ -94,7 +106,7 @@ LoadedModule load_module(const std::string& path, Weights weights, const std::st
     return loaded;
   }
   declare_unknown_operators(*loaded.zip);
-  FileStream buffer(loaded, weights);
+  FileStream buffer(loaded, packs_weights(*loaded.zip) ? Weights::read : weights);
   std::istream stream(&buffer);
   torch::jit::ExtraFilesMap no_extra_files;
   // LibTorch's own restoring of shapes writes out of bounds for a chunk along a negative axis.

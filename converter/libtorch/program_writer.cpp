@@ -69,6 +69,12 @@ bool is_utf8(const std::string& text) {
   } catch (const json::type_error&) { return false; }
 }
 
+c10::List<std::int64_t> integers_of(const at::Tensor& t) {
+  c10::List<std::int64_t> list;
+  for (std::int64_t i = 0; i < t.numel(); ++i) list.push_back(t[i].item<std::int64_t>());
+  return list;
+}
+
 class ProgramWriter {
  public:
   explicit ProgramWriter(const LoadedModule& loaded) : loaded_(loaded) {
@@ -201,6 +207,7 @@ class ProgramWriter {
     if (size == 0) return {};
     const auto read = loaded_.reads.find(data);
     if (read == loaded_.reads.end()) {
+      if (const auto found = is_packed_ ? same_bytes_in_file(data, size) : std::nullopt) return *found;
       throw tenon::unsupported(
           "a tensor of {} bytes is not stored in the file: its record is empty, or it is computed while the "
           "file is loaded",
@@ -220,13 +227,81 @@ class ProgramWriter {
     throw tenon::error("a tensor of {} bytes is stored in an empty archive entry", size);
   }
 
+  /// While the tensors of a packed or quantised value are written.
+  class Packed {
+   public:
+    explicit Packed(bool& flag) : flag_(flag), before_(std::exchange(flag, true)) {}
+    ~Packed() { flag_ = before_; }
+    Packed(const Packed&) = delete;
+    Packed& operator=(const Packed&) = delete;
+
+   private:
+    bool& flag_;
+    bool before_;
+  };
+
+  /// What LibTorch copied while it read the file (packed parameters are made anew) is still there.
+  std::optional<ReadRecord> same_bytes_in_file(const void* data, std::uint64_t size) const {
+    const auto file = loaded_.file->bytes();
+    for (const ZipMember& entry : loaded_.zip->members())
+      if (entry.size == size && entry.data_offset <= file.size() && size <= file.size() - entry.data_offset &&
+          std::memcmp(file.data() + entry.data_offset, data, size) == 0)
+        return ReadRecord{entry.data_offset, size};
+    return std::nullopt;
+  }
+
   // ---- values ----
+
+  /// Its integers, its scale or scales, the zero points, c10's number of its dtype, and the axis of scales.
+  json quantized_value(const at::Tensor& t) {
+    const bool per_tensor = t.qscheme() == c10::kPerTensorAffine;
+    if (!per_tensor && t.qscheme() != c10::kPerChannelAffine)
+      return unsupported_value("a tensor quantized by the scheme " + c10::toString(t.qscheme()));
+    const Packed packed(is_packed_);
+    at::Tensor codes = t.int_repr();
+    if (codes.dim() == 4 && !same_bytes_in_file(codes.data_ptr(), codes.storage().nbytes()))
+      codes = codes.contiguous(codes.is_contiguous() ? c10::MemoryFormat::ChannelsLast
+                                                     : c10::MemoryFormat::Contiguous);
+    json items = json::array({tensor_value(codes)});
+    if (per_tensor) {
+      items.push_back(real_number(t.q_scale()));
+      items.push_back(t.q_zero_point());
+    } else {
+      items.push_back(tensor_value(t.q_per_channel_scales()));
+      items.push_back(tensor_value(t.q_per_channel_zero_points()));
+    }
+    items.push_back(static_cast<int>(t.scalar_type()));
+    items.push_back(per_tensor ? json(nullptr) : json(t.q_per_channel_axis()));
+    const Index any = type(c10::AnyType::get());
+    const json record = json::array({"tuple", "a quantized tensor", json::array({any, any, any, any, any}),
+                                     json::array({"codes", "scale", "zero_point", "dtype", "axis"})});
+    const auto [same, is_new] = type_records_.emplace(record.dump(), types_.size());
+    if (is_new) types_.push_back(record);
+    tuples_.push_back(json::array({same->second, std::move(items)}));
+    return json::array({"u", tuples_.size() - 1});
+  }
+
+  /// An object of PyTorch's own classes is what it would be stored as: packed parameters are the tensors that
+  /// were packed.
+  json custom_value(const c10::IValue& v) {
+    const std::string name = v.type()->annotation_str();
+    const bool is_known = name.starts_with("__torch__.torch.classes.quantized.") ||
+                          name.starts_with("__torch__.torch.classes.rnn.");
+    Function* state = is_known ? v.type()->expectRef<c10::ClassType>().findMethod("__getstate__") : nullptr;
+    if (!state) return unsupported_value("an object of the custom class " + name);
+    torch::jit::Stack stack = {v};
+    state->run(stack);
+    kept_values_.push_back(stack.at(0));
+    const Packed packed(is_packed_);
+    return value(stack.at(0));
+  }
 
   json tensor_value(const at::Tensor& t) {
     if (!t.defined()) return unsupported_value("an undefined tensor");
-    if (t.is_quantized())
-      return unsupported_value(std::string("a quantized tensor (") + c10::toString(t.scalar_type()) + ")");
+    if (t.is_quantized()) return quantized_value(t);
     if (t.layout() != c10::kStrided) return unsupported_value("a tensor of layout " + c10::str(t.layout()));
+    if (t.scalar_type() == c10::kShort && t.dim() == 1 && is_packed_)
+      return value(c10::IValue(integers_of(t)));  // the sizes of a packed convolution
     if (!t.device().is_cpu()) return unsupported_value("a tensor on device " + t.device().str());
     if (t.is_conj() || t.is_neg()) return unsupported_value("a tensor with a lazy conjugate or negation");
     const auto dtype = dtype_name(t.scalar_type());
@@ -258,8 +333,7 @@ class ProgramWriter {
     if (v.isList()) return shared("l", v, lists_, [&] { return list_record(v); });
     if (v.isTuple()) return shared("u", v, tuples_, [&] { return tuple_record(v); });
     if (v.isGenericDict()) return shared("m", v, dicts_, [&] { return dict_record(v); });
-    if (v.isCustomClass())
-      return unsupported_value("an object of the custom class " + v.type()->annotation_str());
+    if (v.isCustomClass()) return custom_value(v);
     if (v.isObject()) return shared("o", v, instances_, [&] { return instance_record(v); });
     return unsupported_value("a value of type " + v.tagKind());
   }
@@ -460,6 +534,7 @@ class ProgramWriter {
   }
 
   const LoadedModule& loaded_;
+  bool is_packed_ = false;
   std::map<std::uint64_t, std::vector<const ZipMember*>> entries_;  // by data offset
   std::unordered_set<const void*> training_;
   std::vector<c10::TypePtr> kept_types_, classes_;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "converter/archive/pickle.h"
 #include "converter/archive/sniff.h"
+#include "converter/torchscript/set_state.h"
 
 namespace tenon::torchscript {
 namespace {
@@ -113,11 +114,11 @@ bool names(std::string_view code, std::string_view identifier) {
 }
 
 void check_code(const std::string& name, std::string_view code) {
-  if (names(code, "__setstate__")) {
+  if (names(code, "__setstate__") && !only_packs_weights(code)) {
     throw unsupported("'{}' defines __setstate__, code that runs while the file is loaded", name)
         .hint(
-            "remove __getstate__ and __setstate__ from the module (quantised modules have them: export the "
-            "float model), then save it again");
+            "remove __getstate__ and __setstate__ from the module, then save it again (those of PyTorch's own "
+            "quantised modules are read)");
   }
   CodeScanner(name, code).run();
 }

@@ -11,6 +11,7 @@ namespace {
 
 void set_results(Writer& w, const Node& n, const Operands& results) {
   for (std::size_t i = 0; i < n.num_outputs(); ++i) w.set(n.output(i), results[i]);
+  give_sizes(w, given_sizes(n), results);
 }
 
 std::vector<DType> result_dtypes(const Node& n) {
@@ -54,6 +55,8 @@ bool write_loop(Writer& w, const Node& n) {
       const Value* p = region.parameter(i);
       w.set(p, i <= carried ? w.parameter(p->type()) : w.value(n.input(i)));
     }
+    for (const GivenSize& s : sizes_of_parameters(n))
+      give_sizes(w, {{s.symbol, 0, s.axis}}, {w.value(region.parameter(s.value))});
     write_nodes(w, region);
     return results_of(region);
   });

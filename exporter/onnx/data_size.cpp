@@ -6,17 +6,23 @@
 #include "base/error.h"
 #include "exporter/onnx/kernels.h"
 #include "exporter/onnx/table.h"
-#include "ir/data_size.h"
 
 namespace tenon::exporter::onnx {
+
+void give_sizes(Writer& w, const std::vector<GivenSize>& sizes, const Operands& values) {
+  for (const GivenSize& s : sizes) {
+    const auto axis = static_cast<std::int64_t>(s.axis);
+    w.give_size(s.symbol,
+                w.add("Shape", {values[s.value]}, {{"start", axis}, {"end", axis + 1}}, DType::i64));
+  }
+}
+
 namespace {
 
 /// The result, whose first axis is the size that the node gives.
 void set_sized(Writer& w, const Node& n, const Operand& result) {
   w.set(n.output(), result);
-  if (const auto symbol = given_size(n.op()))
-    w.give_size(*symbol,
-                w.add("Shape", {result}, {{"start", std::int64_t{0}}, {"end", std::int64_t{1}}}, DType::i64));
+  give_sizes(w, given_sizes(n), {result});
 }
 
 bool write_nonzero(Writer& w, const Node& n) {

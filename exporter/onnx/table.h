@@ -6,6 +6,7 @@
 
 #include "exporter/onnx/writer.h"
 #include "ir/build.h"
+#include "ir/data_size.h"
 
 namespace tenon::exporter::onnx {
 
@@ -29,6 +30,9 @@ std::span<const Entry> pointwise_entries();
 std::span<const Entry> reduction_entries();
 std::span<const Entry> shape_entries();
 std::span<const Entry> window_entries();
+
+/// Says what computes the sizes that these values tell.
+void give_sizes(Writer&, const std::vector<GivenSize>&, const Operands& values);
 
 /// Writes the nodes of a region. Those that ONNX has no operator for are replaced by what they are made of;
 /// what cannot be written is listed in `refused`.

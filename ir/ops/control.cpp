@@ -26,9 +26,39 @@ void check_parameters(std::span<const Type> expected, std::span<const Type> para
     check_same(fmt::format("parameter {} of the region", i), parameters[i], expected[i]);
 }
 
+/// The types, but with the sizes that the node gives.
+std::vector<Type> with_given(std::vector<Type> types, const GivenAxes& given) {
+  for (std::size_t i = 0; i < types.size(); ++i)
+    for (std::size_t axis = 0; axis < types[i].rank(); ++axis)
+      if (const Dim* size = given.find(i, axis)) types[i].shape[axis] = *size;
+  return types;
+}
+
+/// `types`: of the outputs that these may be places of.
+void check_given(const GivenAxes& given, std::span<const Type> types) {
+  for (std::size_t i = 0; i < given.sizes.size(); ++i) {
+    if (given.at.size() < 2 * i + 2) throw error("{} sizes are given at {} places", given.sizes.size(), i);
+    const std::int64_t output = given.at[2 * i], axis = given.at[2 * i + 1];
+    if (output < 0 || output >= std::ssize(types) || axis < 0 ||
+        axis >= std::ssize(types[static_cast<std::size_t>(output)].shape))
+      throw error("a size is given for axis {} of result {}, which is not there", axis, output);
+    const Dim& size = given.sizes[i];
+    const auto symbols = size.symbols();
+    if (symbols.size() != 1 || !is_data_size(symbols[0]) || !(size == Dim::symbol(symbols[0])))
+      throw error("a given size is {}, not a symbol such as ?0", size.str());
+  }
+}
+
 bool holds(const Tensor& condition) { return condition.get_int() != 0; }
 
 }  // namespace
+
+const Dim* GivenAxes::find(std::size_t output, std::size_t axis) const {
+  for (std::size_t i = 0; i < sizes.size() && 2 * i + 1 < at.size(); ++i)
+    if (at[2 * i] == static_cast<std::int64_t>(output) && at[2 * i + 1] == static_cast<std::int64_t>(axis))
+      return &sizes[i];
+  return nullptr;
+}
 
 std::vector<Type> Fused::infer(TypeSpan in, RegionTypes bodies) const {
   check_parameters(in, bodies[0].parameters);
@@ -42,7 +72,10 @@ std::vector<Tensor> Fused::evaluate(InSpan in, RegionFunctions bodies, TypeSpan)
 std::vector<Type> If::infer(TypeSpan in, RegionTypes bodies) const {
   check_condition("the condition", in[0]);
   for (const RegionType& region : bodies) check_parameters(in.subspan(1), region.parameters);
-  const std::vector<Type>&first = bodies[0].results, &second = bodies[1].results;
+  check_given(given(), bodies[0].results);
+  check_given(given(), bodies[1].results);
+  const std::vector<Type> first = with_given({bodies[0].results.begin(), bodies[0].results.end()}, given()),
+                          second = with_given({bodies[1].results.begin(), bodies[1].results.end()}, given());
   if (first.size() != second.size())
     throw error("one branch has {} results, the other {}", first.size(), second.size());
   for (std::size_t i = 0; i < first.size(); ++i)
@@ -61,29 +94,35 @@ std::vector<Type> Loop::infer(TypeSpan in, RegionTypes bodies) const {
     throw error("{} values are carried, {} operands follow the condition", carried, in.size() - 1);
   const auto state = in.subspan(1, static_cast<std::size_t>(carried));
   check_condition("the condition", in[0]);
+  check_given(given_to_step(), state);
+  const std::vector<Type> before = with_given({state.begin(), state.end()}, given_to_step());
   std::vector<Type> expected = {Type{DType::i64, {}}};
-  expected.insert(expected.end(), in.begin() + 1, in.end());
+  expected.insert(expected.end(), before.begin(), before.end());
+  expected.insert(expected.end(), in.begin() + 1 + carried, in.end());
   check_parameters(expected, parameters);
   if (results.size() < state.size() + 1)
     throw error("the body has {} results for a condition and {} carried values", results.size(), carried);
   check_condition("the body's first result", results[0]);
+  check_given(given_to_step(), TypeSpan(results).subspan(1, state.size()));
+  const std::vector<Type> after =
+      with_given({results.begin() + 1, results.begin() + 1 + carried}, given_to_step());
   for (std::size_t i = 0; i < state.size(); ++i)
-    check_same(fmt::format("carried value {} after a step", i), results[i + 1], state[i]);
+    check_same(fmt::format("carried value {} after a step", i), after[i], before[i]);
   std::vector<Type> outputs(state.begin(), state.end());
   for (std::size_t i = state.size() + 1; i < results.size(); ++i) {
-    if (!limit) throw error("slices are stacked, but the number of steps has no limit");
+    const Dim* steps = given().find(i - 1, 0);
+    if (!limit && !steps) throw error("slices are stacked, but the number of steps has no limit");
     Type stacked = results[i];
-    stacked.shape.insert(stacked.shape.begin(), *limit);
+    stacked.shape.insert(stacked.shape.begin(), steps ? *steps : *limit);
     outputs.push_back(std::move(stacked));
   }
-  return outputs;
+  check_given(given(), outputs);
+  return with_given(std::move(outputs), given());
 }
 
 std::vector<Tensor> Loop::evaluate(InSpan in, RegionFunctions bodies, TypeSpan out) const {
   const auto count = static_cast<std::size_t>(carried);
-  std::vector<Tensor> stacked;
-  for (const Type& type : out.subspan(count))
-    stacked.push_back(Tensor::empty(type.dtype, eval(type.shape, {})));
+  std::vector<std::vector<Tensor>> slices(out.size() - count);
   std::vector<Tensor> arguments = {Tensor::scalar(DType::i64, std::int64_t{0})};
   arguments.insert(arguments.end(), in.begin() + 1, in.end());
   bool go_on = holds(in[0]);
@@ -92,13 +131,18 @@ std::vector<Tensor> Loop::evaluate(InSpan in, RegionFunctions bodies, TypeSpan o
     const std::vector<Tensor> results = bodies[0](arguments);
     go_on = holds(results[0]);
     std::copy_n(results.begin() + 1, count, arguments.begin() + 1);
-    for (std::size_t i = 0; i < stacked.size(); ++i) {
-      const Tensor& slice = results[count + 1 + i];
-      stacked[i].slice(0, step, step + 1).reshape(slice.shape()).copy_from(slice);
-    }
+    for (std::size_t i = 0; i < slices.size(); ++i) slices[i].push_back(results[count + 1 + i]);
   }
   std::vector<Tensor> outputs(arguments.begin() + 1, arguments.begin() + 1 + carried);
-  outputs.insert(outputs.end(), stacked.begin(), stacked.end());
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    Index shape = eval(out[count + i].shape, {});
+    shape[0] = static_cast<std::int64_t>(slices[i].size());
+    outputs.push_back(Tensor::empty(out[count + i].dtype, shape));
+    for (std::int64_t k = 0; k < shape[0]; ++k) {
+      const Tensor& slice = slices[i][static_cast<std::size_t>(k)];
+      outputs.back().slice(0, k, k + 1).reshape(slice.shape()).copy_from(slice);
+    }
+  }
   return outputs;
 }
 
@@ -130,12 +174,13 @@ bool may_stop(const Node& node) {
 }
 
 bool gives_needed_size(const Node& node) {
-  const auto size = given_size(node.op());
+  const auto sizes = given_sizes(node);
   std::set<std::string> needed;
-  if (size)
+  if (!sizes.empty())
     for (const Node* below = node.parent().next(&node); below; below = node.parent().next(below))
       needed_sizes(*below, needed);
-  return size && needed.contains(*size);
+  return std::any_of(sizes.begin(), sizes.end(),
+                     [&](const GivenSize& s) { return needed.contains(s.symbol); });
 }
 
 }  // namespace

@@ -35,8 +35,12 @@ def place(tenon, tmp_path_factory):
     torch.jit.script(net).save(folder / "scripted.pt")
     torch.export.save(torch.export.export(net, (torch.zeros(1, 3, 8, 8),)), folder / "net.pt2")
     torch.save(net.state_dict(), folder / "weights.pt")
-    quantised = torch.ao.quantization.quantize_dynamic(torch.nn.Sequential(torch.nn.Linear(4, 4)), {torch.nn.Linear})
-    torch.jit.trace(quantised, torch.zeros(1, 4)).save(folder / "quantised.pt")
+
+    class Quantised(torch.nn.Module):
+        def forward(self, x):
+            return torch.ops.quantized.add_scalar(torch.quantize_per_tensor(x, 0.1, 0, torch.quint8), 1.0).dequantize()
+
+    torch.jit.trace(Quantised(), torch.zeros(1, 4)).save(folder / "quantised.pt")
     weight = numpy_helper.from_array(numpy.ones((4, 4), "float32"), "w")
     graph = helper.make_graph(
         [helper.make_node("MatMul", ["x", "w"], ["y"])], "net",
@@ -108,7 +112,7 @@ TABLE = [
     ("convert net.gguf", UNSUPPORTED, ["GGUF", "torch.export.save"]),
     ("convert net.tflite", UNSUPPORTED, ["TensorFlow Lite", "tf2onnx"]),
     ("convert net.pt.gz", BAD_INPUT, ["gzip", "gunzip"]),
-    ("convert quantised.pt", UNSUPPORTED, ["quantized::linear_dynamic", "before it is quantised"]),
+    ("convert quantised.pt", UNSUPPORTED, ["quantized::add_scalar", "before it is quantised"]),
     ("convert weights.pt", BAD_INPUT, ["state_dict", "torch.export.save"]),
     ("inspect apart.onnx", BAD_INPUT, ["apart.onnx keeps its weights in apart.onnx.data, which is missing", "copy"]),
     ("inspect cut.onnx", BAD_INPUT, ["cut or damaged", "again"]),

@@ -280,11 +280,11 @@ def test_an_exception_of_the_model_is_raised(tenon, tmp_path, model, spec, sampl
         run(tenon, artifact, [sample], tmp_path)
 
 
-class ShapesDiffer(nn.Module):
+class DtypesDiffer(nn.Module):
     def forward(self, x: Tensor):
         if x.sum() > 0:
             return x[:2]
-        return x
+        return (x > 0).to(torch.int64)
 
 
 class LengthsDiffer(nn.Module):
@@ -306,7 +306,7 @@ class ListOfUnknownLength(nn.Module):
 @pytest.mark.parametrize(
     "model, spec, message",
     [
-        (ShapesDiffer(), "x=f32[3]", "a tensor f32\\[2\\] or f32\\[3\\], depending on"),
+        (DtypesDiffer(), "x=f32[3]", "a tensor f32\\[2\\] or i64\\[3\\], depending on"),
         (LengthsDiffer(), "x=f32[3]", "a list that gets another length"),
         (ListOfUnknownLength(), "x=f32[N,2]", "items of a loop of unknown length"),
     ],
@@ -314,6 +314,97 @@ class ListOfUnknownLength(nn.Module):
 def test_what_has_no_fixed_form_is_refused(tenon, tmp_path, model, spec, message):
     with pytest.raises(Refused, match=message):
         convert(tenon, torch.jit.script(model), [spec], tmp_path)
+
+
+class ShapesDiffer(nn.Module):
+    """A branch gives as many rows as its data say."""
+
+    def forward(self, x: Tensor):
+        if x.sum() > 0:
+            y = x[x > 0]
+            place = torch.nonzero(x > 0).flatten()
+        else:
+            y = x[:2]
+            place = torch.arange(2)
+        return y * 2, y.sum(), y + place
+
+
+class Decoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.cell, self.out = nn.Embedding(20, 16), nn.GRUCell(16, 16), nn.Linear(16, 20)
+
+    def step(self, token: Tensor, h: Tensor):
+        h = self.cell(self.embed(token), h)
+        return self.out(h).argmax(-1), h
+
+
+class GreedyWithBreak(Decoder):
+    def forward(self, token: Tensor, h: Tensor, n: Tensor):
+        out: List[Tensor] = []
+        for i in range(int(n)):
+            token, h = self.step(token, h)
+            if bool((token == 3).all()):
+                break
+            out.append(token)
+        return torch.stack(out, 1)
+
+
+class GreedyWhile(Decoder):
+    def forward(self, token: Tensor, h: Tensor, n: Tensor):
+        out: List[Tensor] = []
+        done, i = False, 0
+        while not done and i < int(n):
+            token, h = self.step(token, h)
+            out.append(token)
+            done = bool((token == 3).any())
+            i += 1
+        return torch.cat(out, 0)
+
+
+class GrowingTensor(Decoder):
+    """The tokens, and a cache of keys beside them, grow by one in each step."""
+
+    def forward(self, token: Tensor, h: Tensor, n: Tensor):
+        tokens = token.unsqueeze(1)
+        keys = torch.zeros(token.size(0), 1, 16)
+        for i in range(int(n)):
+            keys = torch.cat([keys, self.embed(tokens[:, -1]).unsqueeze(1)], 1)
+            weight = torch.softmax(keys @ h.unsqueeze(2), 1)
+            h = (weight * keys).sum(1)
+            token = self.out(h).argmax(-1)
+            tokens = torch.cat([tokens, token.unsqueeze(1)], 1)
+            if bool((token == 3).all()):
+                break
+        return tokens, keys.sum(2) + tokens
+
+
+class Chosen(nn.Module):
+    def forward(self, x: Tensor):
+        out: List[Tensor] = []
+        for i in range(x.size(0)):
+            if bool(x[i].sum() > 0):
+                out.append(x[i] * 2)
+        return torch.stack(out)
+
+
+GROWING = [
+    (ShapesDiffer, ["x=f32[5]"], [(torch.tensor([1.0, -2, 3, -4, 5]),), (-torch.ones(5),)]),
+    (Chosen, ["x=f32[N,3]"], [(torch.tensor([[1.0, 1, 1], [-1, -1, -1], [2, 2, 2]]),), (torch.ones(1, 3),)]),
+] + [
+    (model, ["token=i64[2]", "h=f32[2,16]", "n=i64[]"], [(torch.tensor([1, 7]), torch.linspace(-1, 1, 32).view(2, 16), n) for n in (1, 4, 9)])
+    for model in (GreedyWithBreak, GreedyWhile, GrowingTensor)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("model, specs, samples", GROWING)
+def test_what_grows_in_branches_and_loops_equals_pytorch(tenon, tmp_path, model, specs, samples):
+    torch.manual_seed(1)
+    scripted = torch.jit.script(model().eval())
+    artifact = convert(tenon, scripted, specs, tmp_path)
+    for sample in samples:
+        inputs = [v if isinstance(v, Tensor) else torch.tensor(v) for v in sample]
+        assert_equal(run(tenon, artifact, inputs, tmp_path), scripted(*inputs))
 
 
 TRANSFORMERS = {

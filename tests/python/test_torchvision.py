@@ -128,3 +128,22 @@ def test_exports_hold_the_operators_too(tenon, tmp_path, operators):
     inputs = tuple(inputs_of(Regions()))
     torch.export.save(torch.export.export(Model(), inputs), tmp_path / "m.pt2")
     assert "equal to LibTorch" in tenon_run(tenon, "convert", tmp_path / "m.pt2", "-o", tmp_path / "m.tenon")
+
+
+class Adaptive(nn.Module):
+    """As many samples as a bin is large."""
+
+    def forward(self, x, rois):
+        a = torch.ops.torchvision.roi_align(x, rois, 0.5, 3, 2, -1, True)
+        b = torch.ops.torchvision.roi_align(x, rois, 1.0, 2, 3, 0, False)
+        return a, b
+
+
+def test_adaptive_regions_are_verified(tenon, tmp_path):
+    generator = torch.Generator().manual_seed(1)
+    rois = torch.cat([torch.tensor([[0.0], [1], [1], [0], [0]]), boxes(5, generator, 30.0)], 1)
+    rois[4, 3:] = rois[4, 1:3]  # without an area
+    numpy.save(tmp_path / "rois.npy", rois.numpy())
+    torch.jit.script(Adaptive()).save(str(tmp_path / "model.pt"))
+    said = tenon_run(tenon, "convert", tmp_path / "model.pt", "-o", tmp_path / "m.tenon", "--input=x=f32[2,3,16,20]", f"--input=rois={tmp_path / 'rois.npy'}")
+    assert "equal to LibTorch" in said

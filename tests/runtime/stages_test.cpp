@@ -114,5 +114,73 @@ TEST(Stages, AGraphMustGiveASizeBeforeItIsNeeded) {
   EXPECT_THROW(verify(*graph), InternalError);
 }
 
+// What a branch gives is as large as its data say; both results have the one new size.
+constexpr const char* either = R"(graph either(%x: f32[N], %go: bool[]) {
+  %5, %6 = if(%go, %x, sizes=[?1,?1], at=[0,0,1,0]) (%a: f32[N]) {
+    %1 = greater(%a, 0.0) : bool[N]
+    %2 = nonzero(%1, count=?0) : i64[?0,1]
+    %3 = reshape(%2, shape=?0) : i64[?0]
+    %4 = index_select(%a, %3) : f32[?0]
+    return %4, %3
+  } (%b: f32[N]) {
+    %1 = slice(%b, start=0, end=1) : f32[1]
+    %2 = full(shape=1, value=0.0, dtype=i64) : i64[1]
+    return %1, %2
+  } : f32[?1], i64[?1]
+  %7 = cast(%6, to=f32) : f32[?1]
+  %8 = add(%5, %7) : f32[?1]
+  return %8
+}
+)";
+
+TEST(Stages, AnIfGivesTheSizesInWhichItsBranchesDiffer) {
+  const auto graph = graph_of(either);
+  verify(*graph);
+  Session session(graph);
+  for (const bool go : {true, false}) {
+    const std::vector inputs = {Tensor::of<double>(DType::f32, {4}, {1.0, -2.0, 3.0, 4.0}),
+                                Tensor::scalar(DType::boolean, std::int64_t{go})};
+    const auto got = session.run(inputs), expected = evaluate(*graph, inputs);
+    expect_close(got[0], expected[0]);
+    EXPECT_EQ(got[0].shape(), (Index{go ? 3 : 1}));
+  }
+}
+
+// Doubles x until its sum reaches 100: x grows by one in each step, and the sums are kept.
+constexpr const char* growing = R"(graph growing(%x: f32[N]) {
+  %5, %6 = loop(true:bool, %x, carried=1, sizes=[?1,?2], at=[0,0,1,0], step_sizes=?0) (%i: i64[], %a: f32[?0]) {
+    %1 = sum(%a, axes=0) : f32[]
+    %2 = reshape(%1, shape=1) : f32[1]
+    %3 = concat(%a, %2) : f32[?0+1]
+    %4 = less(%1, 100.0) : bool[]
+    return %4, %3, %1
+  } : f32[?1], f32[?2]
+  return %5, %6
+}
+)";
+
+TEST(Stages, ALoopGivesTheSizesThatItsStepsChange) {
+  const auto graph = graph_of(growing);
+  verify(*graph);
+  Session session(graph);
+  for (const double first : {1.0, 40.0, 200.0}) {
+    const std::vector inputs = {Tensor::of<double>(DType::f32, {2}, {first, 1.0})};
+    const auto got = session.run(inputs), expected = evaluate(*graph, inputs);
+    for (std::size_t i = 0; i < got.size(); ++i) expect_close(got[i], expected[i]);
+    EXPECT_EQ(got[0].shape()[0], got[1].shape()[0] + 2);
+  }
+}
+
+TEST(Stages, SizesAreGivenWhereTheyAre) {
+  for (const char* wrong : {"sizes=?1, at=[2,0]", "sizes=?1, at=[0,1]", "sizes=?1", "sizes=N, at=[0,0]"}) {
+    const std::string text = fmt::format(
+        "graph g(%x: f32[N], %go: bool[]) {{\n  %1 = if(%go, %x, {}) (%a: f32[N]) {{ return %a }} (%b: "
+        "f32[N]) {{ "
+        "return %b }} : f32[?1]\n  return %1\n}}\n",
+        wrong);
+    EXPECT_THROW(graph_of(text.c_str()), Error) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace tenon::testing

@@ -1,0 +1,50 @@
+// PyTorch's quantised tensors: integers that stand for (integer - zero point) * scale. Tenon computes with
+// the real numbers they stand for and rounds these to the grid where PyTorch rounds to integers.
+#pragma once
+#include <optional>
+#include <span>
+
+#include "converter/aten/table.h"
+
+namespace tenon::converter {
+
+/// What the interpreter holds of one: a tuple of a kind of its own.
+struct Quantized {
+  TensorPtr real;          // the numbers that its integers stand for
+  Datum scale, zero;       // a float and an int; along an axis: vectors
+  std::int64_t codes = 0;  // the dtype of the integers, as c10 counts it
+  std::optional<std::int64_t> axis;
+};
+Datum datum_of(const Quantized&);
+bool is_quantized(const Datum&);
+/// Also what a file holds: its integers become real numbers. Throws Error(unsupported) for another datum.
+Quantized quantized_of(Builder&, const Datum&);
+
+/// True for an operator of quantised tensors: one of theirs, or any on such a tensor.
+bool is_quantized_call(std::string_view name, std::span<const Argument>);
+/// Runs one. An operator that moves or compares elements keeps the grid, one that averages rounds to it
+/// again; any other is refused by name.
+std::vector<Datum> run_quantized(Builder&, std::string_view name, std::string_view overload,
+                                 std::vector<Argument>);
+/// x.dtype and its kin; nullopt for what the real numbers say.
+std::optional<Datum> quantized_property(std::string_view kind, const Datum&);
+
+/// Rounded to the integers from `low` to `high` on a grid, and back; what PyTorch calls fake quantisation.
+/// Scale and zero point are f32 and broadcast.
+struct Grid {
+  Ref scale, zero;
+  double low = 0, high = 255;
+};
+Ref on_grid(const Ref& x, const Grid&);
+/// On the grid of 8 bits (7 with `reduced`) that the range of x, and 0, takes.
+Ref on_own_grid(const Ref& x, bool reduced);
+
+std::span<const Entry> quantized_entries();
+
+/// A linear layer's packed parameters.
+struct PackedLinear {
+  Ref weight, bias;
+};
+PackedLinear packed_linear(Builder&, const Datum&);
+
+}  // namespace tenon::converter
