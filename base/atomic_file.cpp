@@ -21,10 +21,10 @@ Error cannot_write(const std::filesystem::path& target, int reason) {
   return system_error(reason, "the file cannot be written").at(target.string());
 }
 
-// Of a device's name: what it stands for (a redirected standard output) belongs to somebody else.
+// A name of an open file: what it stands for (a redirected standard output) belongs to somebody else.
 bool is_device_name(const std::filesystem::path& path) {
   const std::string text = path.lexically_normal().string();
-  return text.starts_with("/dev/") || text.starts_with("/proc/");
+  return text.starts_with("/dev/std") || text.starts_with("/dev/fd/") || text.starts_with("/proc/");
 }
 
 // The file behind a symbolic link is replaced, not the link.
@@ -93,6 +93,7 @@ void AtomicFile::close() {
 
 void AtomicFile::commit() {
   TENON_CHECK(file_ >= 0);
+  check_inputs_unchanged();
   const bool flushed = ::fsync(file_) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS;
   if (!flushed) throw cannot_write(target_, errno);
   close();

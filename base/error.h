@@ -2,8 +2,10 @@
 #pragma once
 #include <fmt/format.h>
 
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace tenon {
 
@@ -21,14 +23,20 @@ class Error : public std::runtime_error {
   Error&& at(std::string where) && { return where_ = std::move(where), std::move(*this); }
   Error& hint(std::string what_to_do) & { return hint_ = std::move(what_to_do), *this; }
   Error&& hint(std::string what_to_do) && { return hint_ = std::move(what_to_do), std::move(*this); }
+  /// Two sizes with symbols, as text: it is no mistake where they are equal.
+  Error&& unless_equal(std::string a, std::string b) && {
+    return unless_equal_.emplace(std::move(a), std::move(b)), std::move(*this);
+  }
 
   const std::string& message() const { return message_; }
   const std::string& where() const { return where_; }
   const std::string& hint() const { return hint_; }
   Exit code() const { return code_; }
+  const std::optional<std::pair<std::string, std::string>>& unless_equal() const { return unless_equal_; }
 
  private:
   std::string message_, where_, hint_;
+  std::optional<std::pair<std::string, std::string>> unless_equal_;
   Exit code_;
 };
 

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/environment.h"
 #include "base/error.h"
 
 namespace tenon {
@@ -11,10 +12,20 @@ namespace {
 
 using FileId = std::pair<dev_t, ino_t>;
 
+struct Input {
+  std::filesystem::path path;
+  timespec written;
+  off_t size;
+
+  bool is_unchanged(const struct stat& now) const {
+    return now.st_size == size && now.st_mtim.tv_sec == written.tv_sec && now.st_mtim.tv_nsec == written.tv_nsec;
+  }
+};
+
 struct Inputs {
   std::mutex mutex;
   InputGuard guard = InputGuard::off;
-  std::map<FileId, std::filesystem::path> files;
+  std::map<FileId, Input> files;
   std::vector<std::filesystem::path> recent;
 };
 Inputs& inputs() {
@@ -42,7 +53,8 @@ void remember_input(const std::filesystem::path& path, const struct stat& info) 
   Inputs& all = inputs();
   const std::lock_guard lock(all.mutex);
   if (all.guard == InputGuard::off) return;
-  if (all.files.emplace(FileId{info.st_dev, info.st_ino}, path).second) all.recent.push_back(path);
+  const Input input{path, info.st_mtim, info.st_size};
+  if (all.files.emplace(FileId{info.st_dev, info.st_ino}, input).second) all.recent.push_back(path);
 }
 
 std::vector<std::filesystem::path> take_remembered_inputs() {
@@ -58,11 +70,24 @@ void refuse_to_replace_input(const std::filesystem::path& output) {
   if (all.guard != InputGuard::refuse || ::stat(output.c_str(), &info) != 0) return;
   const auto input = all.files.find({info.st_dev, info.st_ino});
   if (input == all.files.end()) return;
-  const bool same_name = input->second == output;
+  const std::filesystem::path& path = input->second.path;
   throw error("the output would replace {}, which this run reads",
-              same_name ? "this file" : input->second.string())
+              path == output ? "this file" : path.string())
       .at(output.string())
       .hint("give the output another name");
+}
+
+void check_inputs_unchanged() {
+  Inputs& all = inputs();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& [id, input] : all.files) {
+    struct stat now = {};
+    const bool is_there = ::stat(input.path.c_str(), &now) == 0 && FileId{now.st_dev, now.st_ino} == id;
+    if (is_there && !input.is_unchanged(now))
+      throw environment_error("the file was overwritten while this run read it")
+          .at(input.path.string())
+          .hint("run again; write a new version beside it and rename it, so that a run sees one of the two");
+  }
 }
 
 }  // namespace tenon

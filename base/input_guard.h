@@ -1,4 +1,4 @@
-// What a run reads, it does not overwrite.
+// What a run reads, it does not overwrite, and nobody else does meanwhile.
 #pragma once
 #include <sys/stat.h>
 
@@ -26,5 +26,9 @@ std::vector<std::filesystem::path> take_remembered_inputs();
 /// Throws Error when the output is a file of this run's inputs, by whatever name: links count as what they
 /// lead to.
 void refuse_to_replace_input(const std::filesystem::path& output);
+
+/// Throws Error when an input was written in place since it was opened: what was read of it may be of neither version.
+/// One that another file was renamed to is not: the bytes that were opened stay.
+void check_inputs_unchanged();
 
 }  // namespace tenon

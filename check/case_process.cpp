@@ -2,16 +2,15 @@
 
 #include <fmt/format.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <optional>
 
 #include "base/input_guard.h"
+#include "base/memory_limit.h"
 #include "converter/process.h"
 
 namespace tenon {
@@ -82,22 +81,6 @@ void say(const char* what, const ordered_json& value) {
   std::fflush(stdout);
 }
 
-// Pages of data and stack: what RLIMIT_DATA counts.
-std::uint64_t data_in_use() {
-  std::ifstream file("/proc/self/statm");
-  std::uint64_t pages = 0;
-  for (int field = 0; field < 6; ++field) file >> pages;
-  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
-
-// Mapped model files do not count. The hard limit stays: tenon-torch has a limit of its own.
-void limit_memory(std::uint64_t bytes) {
-  rlimit limit = {};
-  ::getrlimit(RLIMIT_DATA, &limit);
-  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, data_in_use() + bytes);
-  ::setrlimit(RLIMIT_DATA, &limit);
-}
-
 void end_with_parent() {
   const pid_t parent = ::getppid();
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -138,7 +121,8 @@ CaseResult run_in_process(const Case& c, const SuiteOptions& options) {
 
 void serve_case(const Case& c, Update update) {
   end_with_parent();
-  if (const auto bytes = c.settings.memory_bytes.value_or(0)) limit_memory(bytes);
+  // Mapped model files do not count; tenon-torch has a limit of its own.
+  const MemoryLimit limit(c.settings.memory_bytes.value_or(UINT64_MAX));
   say("result", to_json(run_case(c, update,
                                  {.stage = [](std::string_view stage) { say("stage", stage); },
                                   .verdict = [](const CaseResult& r) { say("verdict", to_json(r)); }})));

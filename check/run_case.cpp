@@ -91,6 +91,7 @@ class CaseRun {
   CaseRun(const Case& c, Update update, const CaseEvents& events)
       : case_(c), settings_(c.settings), update_(update), events_(events) {
     result_ = {.name = c.name, .model = c.model.string()};
+    options_.memory = std::max(options_.memory, settings_.memory_bytes.value_or(0));
     options_.fuse = {.fuse = settings_.fuse, .off = settings_.off};
     options_.convert.method = settings_.method;
     options_.convert.inputs = settings_.inputs;
@@ -437,7 +438,9 @@ class CaseRun {
     if (!torch_)
       torch_ = std::make_unique<TorchOracle>(
           case_.model,
-          OracleOptions{.threads = settings_.threads, .memory_limit = settings_.memory_bytes.value_or(0)});
+          OracleOptions{.threads = settings_.threads,
+                        .memory_limit = settings_.memory_bytes.value_or(0),
+                        .keep_dropout = settings_.train_mode == "keep"});
     return *torch_;
   }
 

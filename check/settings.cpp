@@ -3,11 +3,11 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "base/input_file.h"
+#include "base/memory_limit.h"
 #include "base/nearest.h"
 
 namespace tenon {
@@ -290,25 +290,6 @@ CaseSettings read_settings(const std::filesystem::path& file) {
         .at(file.string())
         .hint("write baseline = \"old.tenon\"");
   return settings;
-}
-
-std::optional<std::uint64_t> parse_bytes(std::string_view text) {
-  struct Unit {
-    std::string_view name;
-    double bytes;
-  };
-  constexpr double k = 1024, d = 1000;
-  constexpr Unit units[] = {{"", 1},   {"B", 1},  {"KiB", k},    {"MiB", k * k},    {"GiB", k * k * k},
-                            {"kB", d}, {"KB", d}, {"MB", d * d}, {"GB", d * d * d}, {"TiB", k * k * k * k}};
-  double amount = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), amount);
-  if (failed != std::errc() || !(amount >= 0)) return std::nullopt;
-  std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  while (rest.starts_with(' ')) rest.remove_prefix(1);
-  for (const Unit& unit : units)
-    if (rest == unit.name && amount * unit.bytes < 9e18)
-      return static_cast<std::uint64_t>(std::llround(amount * unit.bytes));
-  return std::nullopt;
 }
 
 }  // namespace tenon

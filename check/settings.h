@@ -67,7 +67,4 @@ struct CaseSettings {
 /// another kind.
 CaseSettings read_settings(const std::filesystem::path& file);
 
-/// "512 MiB", "2GB", "4096": bytes. nullopt for anything else.
-std::optional<std::uint64_t> parse_bytes(std::string_view text);
-
 }  // namespace tenon

@@ -1,8 +1,13 @@
 # The flags every target shares, and the two ways a target is made here.
 
-# Programs at addresses that are not known beforehand, with tables that cannot be written once they run.
+# Programs at addresses that are not known beforehand, with tables that cannot be written once they run, and checks of
+# the stack, of the C library's copies and of the standard library's indices. No path of this machine stays in them.
 add_library(tenon_hardening INTERFACE)
+target_compile_options(tenon_hardening INTERFACE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(NOT TENON_SANITIZE)
+  target_compile_options(tenon_hardening INTERFACE -fstack-protector-strong)
+  target_compile_definitions(tenon_hardening INTERFACE
+    _GLIBCXX_ASSERTIONS $<$<CONFIG:Release>:_FORTIFY_SOURCE=2>)
   target_link_options(tenon_hardening INTERFACE -pie -Wl,-z,relro,-z,now,-z,noexecstack)
 endif()
 

@@ -80,8 +80,7 @@ class TorchOracle::Impl {
     receive(std::as_writable_bytes(std::span(text)));
     try {
       Message message{json::parse(text), {}};
-      if (message.header.contains("error"))
-        throw error("{}", message.header["error"].get<std::string>()).at(path_);
+      if (message.header.contains("error")) throw error_of(message.header).at(path_);
       for (const json& record : message.header.at("tensors"))
         message.tensors.push_back(receive_tensor(record));
       return message;
@@ -104,6 +103,7 @@ class TorchOracle::Impl {
       list.emplace_back("--weights");
       list.push_back(std::filesystem::absolute(options.weights).string());
     }
+    if (options.keep_dropout) list.emplace_back("--keep-dropout");
     return list;
   }
 

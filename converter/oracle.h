@@ -43,6 +43,7 @@ struct OracleOptions {
   std::uint64_t memory_limit = 0;     // bytes beyond LibTorch and the file; 0: most of the machine's
   std::vector<NamedRawTensor> fixed;  // what every call gets besides its inputs
   std::filesystem::path weights;      // of a .pt2: a .safetensors file beside it
+  bool keep_dropout = false;          // dropout in training mode drops nothing (RandomOptions)
 };
 
 struct OracleCall {

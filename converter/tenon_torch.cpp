@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <mutex>
+#include <nlohmann/json.hpp>
 
 namespace tenon {
 
@@ -35,6 +36,10 @@ std::string describe(const KernelGuards& guards) {
   if (missing.empty()) return text;
   return fmt::format("{}a model that takes LibTorch over is not fully shut in: {}",
                      text.empty() ? "" : text + "; ", missing);
+}
+
+Error error_of(const nlohmann::json& record) {
+  return Error(record.at("error").get<std::string>(), static_cast<Exit>(record.value("code", 2)));
 }
 
 std::uint64_t default_memory_limit() {

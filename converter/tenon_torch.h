@@ -2,9 +2,11 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "converter/process.h"
 
 namespace tenon {
@@ -21,6 +23,9 @@ KernelGuards kernel_guards();
 
 /// "Landlock 7, seccomp", and what is missing.
 std::string describe(const KernelGuards&);
+
+/// What tenon-torch says went wrong: {"error": the message, "code": the exit code}.
+Error error_of(const nlohmann::json& record);
 
 /// What a model may take beyond its file's own size, when no limit is given: most of the machine.
 std::uint64_t default_memory_limit();

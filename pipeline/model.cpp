@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "base/memory_limit.h"
 #include "converter/exported/load.h"
 #include "converter/onnx/convert.h"
 #include "converter/onnx/load.h"
@@ -24,11 +25,14 @@ double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-std::variant<torchscript::Program, onnx_reader::ModelProto> read_source(
-    const std::filesystem::path& path, FileKind kind, const std::filesystem::path& weights) {
+std::variant<torchscript::Program, onnx_reader::ModelProto> read_source(const std::filesystem::path& path,
+                                                                        FileKind kind,
+                                                                        const OpenOptions& options) {
   if (kind == FileKind::onnx) return onnx_reader::load(path);
-  if (kind == FileKind::pt2) return exported::load(path, weights);
-  return torchscript::load(path);
+  if (kind == FileKind::pt2) return exported::load(path, options.weights);
+  torchscript::LoadOptions load;
+  load.memory_limit = std::max(load.memory_limit, options.memory);
+  return torchscript::load(path, load);
 }
 
 std::unique_ptr<Graph> converted(const torchscript::Program& program, const ConvertOptions& options) {
@@ -52,7 +56,7 @@ Model import_source(const std::filesystem::path& path, FileKind kind, const Open
   Model model{.path = path, .kind = kind};
   options.progress("reading " + path.filename().string());
   auto begin = Clock::now();
-  const auto source = read_source(path, kind, options.weights);
+  const auto source = read_source(path, kind, options);
   model.read_ms = ms_since(begin);
   options.progress("converting");
   begin = Clock::now();
@@ -93,9 +97,7 @@ Artifact read_artifact(const std::filesystem::path& path) {
   }
 }
 
-}  // namespace
-
-Model open_model(const std::filesystem::path& path, const OpenOptions& options) {
+Model open_within_limits(const std::filesystem::path& path, const OpenOptions& options) {
   const Sniffed what = sniff(MappedFile::open(path)->bytes());
   if (what.kind == FileKind::tenon) {
     const auto begin = Clock::now();
@@ -126,6 +128,29 @@ Model open_model(const std::filesystem::path& path, const OpenOptions& options) 
   model.fusion = fuse(*graph, options.fuse);
   model.graph = std::move(graph);
   return model;
+}
+
+// Copies of a file's weights in other orders and types are no surprise.
+void allow_copies_of(const std::filesystem::path& path) {
+  std::error_code missing;
+  if (const auto size = std::filesystem::file_size(path, missing); !missing) MemoryLimit::extend(4 * size);
+}
+
+}  // namespace
+
+Model open_model(const std::filesystem::path& path, const OpenOptions& options) {
+  const MemoryLimit limit(options.memory);
+  allow_copies_of(path);
+  allow_copies_of(options.weights);
+  try {
+    return open_within_limits(path, options);
+  } catch (const std::bad_alloc&) {
+    if (!limit.is_lowest()) throw;
+    throw error("reading and converting the model takes more than {:.1f} GiB of memory",
+                static_cast<double>(options.memory) / 0x1p30)
+        .at(path.string())
+        .hint("if you trust the file, allow more: --memory 16GiB");
+  }
 }
 
 }  // namespace tenon

@@ -14,8 +14,11 @@ namespace tenon {
 struct OpenOptions {
   ConvertOptions convert;
   FuseOptions fuse;
-  std::uint64_t seed = 0;  // of random numbers in the model
+  std::uint64_t seed = 0;         // of random numbers in the model
   std::filesystem::path weights;  // of a .pt2: a .safetensors file beside it
+  /// What reading, converting and fusing may take in this process beside the model's files and what is made of
+  /// their weights. LibTorch's may take as much, and no less than it does by default.
+  std::uint64_t memory = std::uint64_t{4} << 30;
   std::function<void(std::string_view)> progress = [](std::string_view) {};
 };
 
@@ -39,7 +42,8 @@ struct Model {
   std::string_view format() const;
 };
 
-/// Throws Error: no such file, a file of another kind (the hint says what to do), unsupported operators.
+/// Throws Error: no such file, a file of another kind (the hint says what to do), unsupported operators, a
+/// model that takes more memory than it may.
 Model open_model(const std::filesystem::path& path, const OpenOptions& options = {});
 
 }  // namespace tenon

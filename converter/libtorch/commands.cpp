@@ -8,6 +8,7 @@
 #include <new>
 #include <string_view>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "converter/libtorch/program_writer.h"
 #include "converter/libtorch/sandbox.h"
@@ -48,16 +49,22 @@ std::string read_command(const std::string& path) {
   return program;
 }
 
-std::string describe_current_exception() {
+nlohmann::json describe_current_exception() {
+  const auto record = [](std::string text, Exit code = Exit::bad_input) {
+    return nlohmann::json{{"error", std::move(text)}, {"code", static_cast<int>(code)}};
+  };
+  const auto out_of_memory = record("LibTorch needs more memory than it may take", environment_failed);
   try {
     throw;
-  } catch (const tenon::Error& e) { return e.message(); } catch (const c10::Error& e) {
-    return "LibTorch: " + plain(e.what_without_backtrace());
+  } catch (const tenon::Error& e) { return record(e.message(), e.code()); } catch (const c10::Error& e) {
+    const std::string text = e.what_without_backtrace();
+    if (text.find("can't allocate memory") != std::string::npos) return out_of_memory;
+    return record("LibTorch: " + plain(text));
   } catch (const torch::jit::ErrorReport& e) {
-    return "LibTorch: " + plain(e.what());
-  } catch (const std::bad_alloc&) { return "the memory limit is reached"; } catch (const std::exception& e) {
-    return "LibTorch: " + plain(e.what());
-  } catch (...) { return "LibTorch threw an unknown exception"; }
+    return record("LibTorch: " + plain(e.what()));
+  } catch (const std::bad_alloc&) { return out_of_memory; } catch (const std::exception& e) {
+    return record("LibTorch: " + plain(e.what()));
+  } catch (...) { return record("LibTorch threw an unknown exception"); }
 }
 
 }  // namespace tenon::libtorch

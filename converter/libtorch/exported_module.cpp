@@ -206,6 +206,10 @@ class GraphMaker {
       const bool says_dtype = schema.arguments()[i].name() == "dtype" && fills_with_bool(node);
       inputs.push_back(says_dtype ? graph_.insertConstant(static_cast<std::int64_t>(c10::kBool))
                                   : value(node.inputs[i], schema.arguments()[i].type()));
+      // The JIT's numbers are no bools.
+      const bool is_number = schema.arguments()[i].type()->kind() == c10::TypeKind::NumberType;
+      if (is_number && inputs[i]->type()->kind() == c10::TypeKind::BoolType)
+        inputs[i] = graph_.insert(c10::aten::Int, {inputs[i]});
     }
     Node* made =
         graph_.create(c10::Symbol::fromQualString(std::string(node.kind)), inputs, schema.returns().size());

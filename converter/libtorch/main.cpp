@@ -1,7 +1,8 @@
 // tenon-torch: LibTorch in a process of its own, so that a hostile or damaged file cannot harm tenon.
 //   tenon-torch read FILE    the program of a TorchScript file as JSON on standard output
 //   tenon-torch serve FILE   runs the model for the requests on standard input (oracle_protocol.h)
-// Started by tenon, not by users. Exit codes: 0 done, 2 failed (standard output holds {"error": "…"}).
+// Started by tenon, not by users. Exit codes: 0 done, 2 failed (standard output holds {"error": "…", "code":
+// 2}).
 #include <ATen/Context.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -30,8 +31,8 @@ bool write_all(int fd, std::string_view text) {
 }
 
 std::string error_json() {
-  const nlohmann::json record{{"error", tenon::libtorch::describe_current_exception()}};
-  return record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return tenon::libtorch::describe_current_exception().dump(-1, ' ', false,
+                                                            nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -39,21 +40,20 @@ std::string error_json() {
 int main(int argc, char** argv) {
   CLI::App app("LibTorch for tenon");
   app.require_subcommand(1);
-  std::string path;
-  int threads = 1;
-  std::string weights;
+  tenon::libtorch::ServerOptions options;
   std::vector<std::string> libraries;
   tenon::libtorch::Limits limits{.memory = 0, .cpu_seconds = 0};
   CLI::App* read = app.add_subcommand("read", "the program as JSON");
   CLI::App* serve = app.add_subcommand("serve", "run the model on request");
   for (CLI::App* command : {read, serve}) {
-    command->add_option("file", path)->required();
+    command->add_option("file", options.path)->required();
     command->add_option("--memory", limits.memory, "bytes beyond LibTorch itself; 0: no limit");
     command->add_option("--cpu-seconds", limits.cpu_seconds, "0: no limit");
     command->add_option("--operators", libraries, "operator libraries (include/tenon/operator.h)");
   }
-  serve->add_option("--threads", threads);
-  serve->add_option("--weights", weights, "a .safetensors file beside a .pt2");
+  serve->add_option("--threads", options.threads);
+  serve->add_option("--weights", options.weights, "a .safetensors file beside a .pt2");
+  serve->add_flag("--keep-dropout", options.keep_dropout, "dropout in training mode drops nothing");
   CLI11_PARSE(app, argc, argv);
 
   // What the model or LibTorch prints must not end up in the answer.
@@ -62,12 +62,12 @@ int main(int argc, char** argv) {
   try {
     tenon::libtorch::register_operators(libraries);
     at::manual_seed(0);  // makes the generator, which reads /dev/urandom otherwise, behind the sandbox
-    tenon::libtorch::enter_sandbox(limits, {path, weights});
+    tenon::libtorch::enter_sandbox(limits, {options.path, options.weights});
     if (*serve) {
-      tenon::libtorch::serve(path, weights, threads, STDIN_FILENO, out);
+      tenon::libtorch::serve(options, STDIN_FILENO, out);
       ::_exit(0);  // LibTorch's destructors have nothing to add
     }
-    const bool is_written = write_all(out, tenon::libtorch::read_command(path));
+    const bool is_written = write_all(out, tenon::libtorch::read_command(options.path));
     ::_exit(is_written ? 0 : 2);
   } catch (...) {
     write_all(out, error_json());

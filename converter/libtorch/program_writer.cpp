@@ -195,6 +195,8 @@ class ProgramWriter {
   }
 
   Index storage(const at::Tensor& tensor) {
+    // A tensor that is made here: no other may come to lie where it was.
+    if (is_packed_) kept_values_.push_back(tensor);
     const c10::StorageImpl* impl = tensor.storage().unsafeGetStorageImpl();
     const auto known = storage_ids_.find(impl);
     if (known != storage_ids_.end()) return known->second;
@@ -205,9 +207,10 @@ class ProgramWriter {
 
   ReadRecord range_in_file(const void* data, std::uint64_t size) const {
     if (size == 0) return {};
-    const auto read = loaded_.reads.find(data);
+    const auto same = is_packed_ ? same_bytes_in_file(data, size) : std::nullopt;
+    if (same) return *same;
+    const auto read = is_packed_ ? loaded_.reads.end() : loaded_.reads.find(data);
     if (read == loaded_.reads.end()) {
-      if (const auto found = is_packed_ ? same_bytes_in_file(data, size) : std::nullopt) return *found;
       throw tenon::unsupported(
           "a tensor of {} bytes is not stored in the file: its record is empty, or it is computed while the "
           "file is loaded",

@@ -12,6 +12,7 @@
 
 #include "converter/libtorch/channel.h"
 #include "converter/libtorch/commands.h"
+#include "converter/libtorch/dropout.h"
 #include "converter/libtorch/leaves.h"
 #include "converter/libtorch/loader.h"
 #include "converter/libtorch/node_runner.h"
@@ -57,15 +58,14 @@ bool may_change(const Module& module) {
 
 class Server {
  public:
-  Server(std::string path, std::string weights, Channel channel)
-      : path_(std::move(path)), weights_(std::move(weights)), channel_(channel) {}
+  Server(const ServerOptions& options, Channel channel) : options_(options), channel_(channel) {}
 
   void run() {
     while (auto request = channel_.receive()) {
       try {
         answer(*request);
       } catch (const Stopped&) { channel_.send(json::object(), {}); } catch (...) {
-        channel_.send({{"error", describe_current_exception()}}, {});
+        channel_.send(describe_current_exception(), {});
       }
     }
   }
@@ -83,8 +83,9 @@ class Server {
   void prepare_module(bool is_stateful) {
     const bool is_used_up = is_changed_ && !(is_stateful && was_stateful_);
     if (!loaded_ || is_used_up) {
-      loaded_.emplace(load_module(path_, Weights::read, weights_));
+      loaded_.emplace(load_module(options_.path, Weights::read, options_.weights));
       set_eval(loaded_->module);
+      if (options_.keep_dropout) keep_all(loaded_->module);
       may_change_ = may_change(loaded_->module);
     }
     is_changed_ = may_change_;
@@ -149,7 +150,7 @@ class Server {
     channel_.send({{"milliseconds", milliseconds}}, {});
   }
 
-  std::string path_, weights_;
+  const ServerOptions& options_;
   Channel channel_;
   std::optional<LoadedModule> loaded_;
   bool may_change_ = false, is_changed_ = false, was_stateful_ = false;
@@ -157,12 +158,12 @@ class Server {
 
 }  // namespace
 
-void serve(const std::string& path, const std::string& weights, int threads, int in, int out) {
+void serve(const ServerOptions& options, int in, int out) {
   on_big_stack([&] {
     at::set_num_interop_threads(1);
-    at::set_num_threads(threads);
+    at::set_num_threads(options.threads);
     c10::NoGradGuard no_grad;
-    Server(path, weights, Channel(in, out)).run();
+    Server(options, Channel(in, out)).run();
   });
 }
 

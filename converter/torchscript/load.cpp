@@ -5,6 +5,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/zip.h"
@@ -33,7 +34,10 @@ Error failure(ChildProcess& child, ChildProcess::Io io, const ChildProcess::Stat
   }
   const auto record = nlohmann::json::parse(answer, nullptr, /*allow_exceptions=*/false);
   if (status.code == kFailed && record.is_object() && record.contains("error")) {
-    return error("{}", record["error"].get<std::string>()).hint("copy or export the file again");
+    const Error said = error_of(record);
+    if (said.code() == environment_failed)
+      return error("{}", said.message()).hint("if you trust the file, allow more: --memory 16GiB");
+    return Error(said).hint("copy or export the file again");
   }
   return error("tenon-torch failed with exit code {}: {}", status.code, child.complaints());
 }

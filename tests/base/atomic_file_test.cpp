@@ -107,6 +107,18 @@ TEST_F(AtomicFileTest, DevicesAreWrittenNotReplaced) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
+TEST_F(AtomicFileTest, FilesBelowDevAreFiles) {
+  const fs::path shared = fs::path("/dev/shm") / folder.filename();
+  if (!std::ofstream(shared).put('x')) GTEST_SKIP() << "/dev/shm cannot be written";
+  for (const char* text : {"a longer text", "short"}) {
+    AtomicFile file(shared);
+    file.write(text);
+    file.commit();
+    EXPECT_EQ(content(shared), text);
+  }
+  fs::remove(shared);
+}
+
 TEST_F(AtomicFileTest, ErrorsNameTheTarget) {
   const fs::path missing = folder / "no" / "y.npy";
   try {

@@ -76,5 +76,24 @@ TEST_F(Guard, ALibraryMayWriteWhatItHasRead) {
   EXPECT_TRUE(take_remembered_inputs().empty());
 }
 
+TEST_F(Guard, AnInputThatIsOverwrittenIsNoticed) {
+  guard_inputs(InputGuard::refuse);
+  const auto model = MappedFile::open(folder / "link");
+  EXPECT_NO_THROW(check_inputs_unchanged());
+  std::ofstream(folder / "model") << "WEIGHTS";  // as many bytes
+  fs::last_write_time(folder / "model", fs::file_time_type::clock::now() + std::chrono::seconds(1));
+  EXPECT_THROW(check_inputs_unchanged(), Error);
+  AtomicFile output(folder / "output");
+  EXPECT_THROW(output.commit(), Error) << "nothing that was computed from it stays";
+}
+
+TEST_F(Guard, AnInputThatAnotherIsRenamedToIsTheOldOne) {
+  guard_inputs(InputGuard::refuse);
+  const auto model = MappedFile::open(folder / "link");
+  std::ofstream(folder / "new") << "WEIGHTS";
+  fs::rename(folder / "new", folder / "model");
+  EXPECT_NO_THROW(check_inputs_unchanged());
+}
+
 }  // namespace
 }  // namespace tenon

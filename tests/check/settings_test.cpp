@@ -103,14 +103,5 @@ TEST(Settings, ValuesOfAnotherKindAreRefused) {
     refused(toml);
 }
 
-TEST(Settings, BytesHaveUnits) {
-  EXPECT_EQ(parse_bytes("4096"), 4096u);
-  EXPECT_EQ(parse_bytes("1 KiB"), 1024u);
-  EXPECT_EQ(parse_bytes("1.5MiB"), 1572864u);
-  EXPECT_EQ(parse_bytes("2GB"), 2000000000u);
-  for (const char* text : {"", "MiB", "1 XB", "-1", "1e30 GiB", "nan", "1 MiB more"})
-    EXPECT_FALSE(parse_bytes(text)) << text;
-}
-
 }  // namespace
 }  // namespace tenon

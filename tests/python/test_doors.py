@@ -1,7 +1,10 @@
 """What a hostile model, or a folder it came in, may not do: run code, reach files, take the machine."""
 
+import ctypes
+import errno
 import json
 import os
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -112,6 +115,35 @@ def test_every_verb_limits_the_libtorch_process(spied, tmp_path, verb):
 def test_doctor_says_how_libtorch_is_shut_in(run_alone):
     said = run_alone("doctor", code=DONE, TENON_PYTHON=sys.executable)
     assert "sandbox" in said and ("Landlock" in said or "not fully shut in" in said)
+
+
+def kernel_without(*calls):
+    """For preexec_fn: the kernel answers these system calls as one that lacks them."""
+    load, jump_if_equal, answer, allow, lacking = 0x20, 0x15, 0x06, 0x7FFF0000, 0x00050000 | errno.ENOSYS
+    code = [(load, 0, 0, 0), *(step for call in calls for step in ((jump_if_equal, 0, 1, call), (answer, 0, 0, lacking))),
+            (answer, 0, 0, allow)]
+    text = b"".join(struct.pack("HBBI", *step) for step in code)
+
+    def limit():
+        kept, libc = ctypes.create_string_buffer(text), ctypes.CDLL(None)
+        no_new_privileges, install_filter = 38, 22
+        assert libc.prctl(no_new_privileges, 1, 0, 0, 0) == 0
+        assert libc.prctl(install_filter, 2, struct.pack("HxxxxxxP", len(code), ctypes.addressof(kept))) == 0
+
+    return limit
+
+
+LANDLOCK, SECCOMP = 444, 317  # on x86-64
+
+
+@pytest.mark.parametrize("calls, missing", [([LANDLOCK], ["no Landlock"]), ([SECCOMP], ["no seccomp"]),
+                                            ([LANDLOCK, SECCOMP], ["no Landlock", "no seccomp"])])
+def test_a_kernel_that_cannot_shut_libtorch_in_is_named(tenon, tmp_path, calls, missing):
+    save_scripted(tmp_path / "m.pt")
+    for verb, code in [(["doctor"], ENVIRONMENT), (["run", "m.pt", "--input", "f32[2,4]"], DONE)]:
+        done = subprocess.run([tenon, *verb], cwd=tmp_path, capture_output=True, text=True, preexec_fn=kernel_without(*calls))
+        said = done.stdout + done.stderr
+        assert done.returncode == code and "not fully shut in" in said and all(part in said for part in missing), said
 
 
 # --- code named by data
