@@ -5,11 +5,13 @@
 #include <limits>
 
 #include "base/error.h"
+#include "converter/aten/complex.h"
 #include "converter/constants.h"
 #include "ir/evaluate.h"
 #include "ir/literal.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
+#include "ir/ops/complex.h"
 #include "ir/ops/create.h"
 #include "ir/ops/data_size.h"
 #include "ir/ops/index.h"
@@ -21,6 +23,9 @@ namespace tenon::converter {
 namespace {
 
 std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
+
+/// The real or the imaginary part of complex numbers.
+bool is_part(const Op& op) { return op.is<Real>() || op.is<Imag>(); }
 
 /// The layout of a view; nullopt: not known, or no layout has this order of elements.
 std::optional<Layout> layout_of_view(const AbstractTensor& of, const Op& op, const Type& result) {
@@ -41,6 +46,9 @@ std::optional<Layout> layout_of_view(const AbstractTensor& of, const Op& op, con
     strides.insert(strides.begin(), added, Dim(0));
     for (std::size_t i = added; i < result.rank(); ++i)
       if (result.shape[i] != of.shape()[i - added]) strides[i] = Dim(0);
+  } else if (is_part(op)) {  // in numbers of half the size
+    for (Dim& stride : strides) stride = stride * Dim(2);
+    if (out->offset) *out->offset = *out->offset * Dim(2) + Dim(op.is<Imag>() ? 1 : 0);
   } else if (index && result.rank() + 1 == of.rank()) {
     strides.erase(strides.begin() + index->axis);
     out->offset.reset();
@@ -53,7 +61,7 @@ std::optional<Layout> layout_of_view(const AbstractTensor& of, const Op& op, con
 /// True when write_back() can put a value through the step.
 bool is_invertible(const ViewStep& step) {
   if (step.op.is<IndexSelect>()) return step.index->rank() == 0;
-  return step.op.is<Reshape>() || step.op.is<Permute>() || step.op.is<Slice>();
+  return step.op.is<Reshape>() || step.op.is<Permute>() || step.op.is<Slice>() || is_part(step.op);
 }
 
 /// True when elements of the view may share memory.
@@ -236,6 +244,7 @@ Ref Builder::read(const TensorPtr& t) {
 Ref Builder::content(Buffer& buffer) { return buffer.value ? ref(buffer.value) : size(*buffer.number); }
 
 Ref Builder::apply(const ViewStep& step, const Ref& value) const {
+  if (is_part(step.op)) return step.op.is<Real>() ? parts_of(value).real : parts_of(value).imag;
   return step.index ? tenon::apply(step.op, {value, ref(step.index)}) : tenon::apply(step.op, {value});
 }
 
@@ -264,6 +273,8 @@ TensorPtr Builder::view(const TensorPtr& of, Op op, Ref index) {
 TensorPtr Builder::memory(const TensorPtr& of) {
   const Buffer& buffer = *of->buffer;
   if (!buffer.layout) throw unsupported("as_strided of a tensor whose memory has a layout that is not known");
+  if (std::any_of(of->steps.begin(), of->steps.end(), [](const ViewStep& s) { return is_part(s.op); }))
+    throw unsupported("as_strided of a part of complex numbers");
   auto whole = std::make_shared<AbstractTensor>();
   whole->buffer = of->buffer;
   whole->type = buffer.value ? buffer.value->type() : Type{DType::i64, {}};
@@ -346,6 +357,10 @@ void Builder::set_content(Buffer& buffer, Value* value) {
 }
 
 Ref Builder::write_back(const ViewStep& step, Ref before, Ref value) {
+  if (is_part(step.op)) {
+    const Parts z = parts_of(before);
+    return complex(step.op.is<Real>() ? Parts{value, z.imag} : Parts{z.real, value});
+  }
   if (step.op.is<Reshape>()) return tenon::apply(Reshape{.shape = step.before.shape}, {value});
   if (const auto* permute = step.op.as<Permute>()) {
     std::vector<std::int64_t> inverse(permute->axes.size());
@@ -380,6 +395,9 @@ Ref Builder::write_back(const ViewStep& step, Ref before, Ref value) {
 Ref Builder::written_at_places(const AbstractTensor& t, const Ref& value) {
   if (repeats(t) && !is_uniform(value.value()))
     throw unsupported("an in-place write to a view whose elements may share memory: their order would count")
+        .hint("call .clone() first");
+  if (std::any_of(t.steps.begin(), t.steps.end(), [](const ViewStep& s) { return is_part(s.op); }))
+    throw unsupported("an in-place write to some places of a part of complex numbers")
         .hint("call .clone() first");
   const Ref before = content(*t.buffer);
   const Dim count = numel(before.shape());

@@ -3,9 +3,10 @@
 namespace tenon::converter {
 
 const Builder::Limit* missing_limit(const Error& e, std::span<const Builder::Limit> limits) {
-  if (e.message().find("not known to be equal") == std::string::npos) return nullptr;
+  if (!e.unless_equal()) return nullptr;
+  const auto& [a, b] = *e.unless_equal();
   for (const Builder::Limit& limit : limits)
-    if (e.message().find(limit.text) != std::string::npos) return &limit;
+    if (a.find(limit.text) != std::string::npos || b.find(limit.text) != std::string::npos) return &limit;
   return nullptr;
 }
 

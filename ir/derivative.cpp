@@ -65,9 +65,19 @@ Expr unary(Prim p, const Expr& x, const Expr& y) {
     case Prim::erfc: return -2 * std::numbers::inv_sqrtpi * exp(-(x * x));
     case Prim::erfinv: return 0.5 / std::numbers::inv_sqrtpi * exp(y * y);
     case Prim::lgamma: return digamma(x);
-    case Prim::digamma: throw unsupported("digamma has no derivative here");
     case Prim::sigmoid: return y * (1 - y);
-    default: return 0;  // rounding, tests, bits: constant almost everywhere
+    case Prim::sign:  // constant almost everywhere, as roundings, tests and bits are
+    case Prim::floor:
+    case Prim::ceil:
+    case Prim::trunc:
+    case Prim::round:
+    case Prim::logical_not:
+    case Prim::isnan:
+    case Prim::isinf:
+    case Prim::isfinite:
+    case Prim::signbit:
+    case Prim::bit_not: return 0;
+    default: throw unsupported("{} has no derivative here", name(p));
   }
 }
 
@@ -105,7 +115,23 @@ Partial binary(Prim p, const Expr& a, const Expr& b, const Expr& y) {
     case Prim::copysign: return {select(a == 0, 0, y / a), 0};
     case Prim::ldexp: return {exp2(b), y * std::numbers::ln2};
     case Prim::nextafter: return {1, 0};
-    default: return {0, 0};
+    case Prim::floor_div:
+    case Prim::trunc_div:
+    case Prim::lt:
+    case Prim::le:
+    case Prim::gt:
+    case Prim::ge:
+    case Prim::eq:
+    case Prim::ne:
+    case Prim::logical_and:
+    case Prim::logical_or:
+    case Prim::logical_xor:
+    case Prim::bit_and:
+    case Prim::bit_or:
+    case Prim::bit_xor:
+    case Prim::shift_left:
+    case Prim::shift_right: return {0, 0};
+    default: throw unsupported("{} has no derivative here", name(p));
   }
 }
 

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
+
 namespace tenon {
 
 /// Values of symbols: what one input signature binds.
@@ -82,5 +84,8 @@ bool has_data_size(const Dim&);
 /// True or false when the ranges decide it, nullopt when they do not.
 std::optional<bool> known_less(const Dim& a, const Dim& b);
 std::optional<bool> known_equal(const Dim& a, const Dim& b);
+
+/// "WHAT differ", or "WHAT are not known to be equal" (Error::unless_equal).
+Error sizes_differ(std::string what, const Dim& a, const Dim& b);
 
 }  // namespace tenon

@@ -284,4 +284,9 @@ std::optional<bool> known_equal(const Dim& a, const Dim& b) {
   return std::nullopt;
 }
 
+Error sizes_differ(std::string what, const Dim& a, const Dim& b) {
+  if (a.is_known() && b.is_known()) return Error(std::move(what) + " differ");
+  return Error(std::move(what) + " are not known to be equal").unless_equal(a.str(), b.str());
+}
+
 }  // namespace tenon

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/named_error.h"
 #include "base/progress.h"
 #include "ir/bind.h"
 #include "ir/build.h"
@@ -42,7 +43,7 @@ std::vector<Tensor> run_kernel(const Op& op, std::span<const Tensor> inputs, con
   try {
     op.info().reference(op.self(), inputs, outputs);
   } catch (const Error& e) {
-    throw Error(fmt::format("{}: {}", op.name(), e.message()), e.code()).hint(e.hint());
+    throw named(op.name(), e);
   }
   return outputs;
 }

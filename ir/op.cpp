@@ -1,6 +1,7 @@
 #include "ir/op.h"
 
 #include "base/error.h"
+#include "base/named_error.h"
 #include "ir/define.h"
 
 namespace tenon {
@@ -57,9 +58,7 @@ std::vector<Type> Op::infer(std::span<const Type> inputs, std::span<const Region
   try {
     results = info_->region_rules ? info_->region_rules->infer(self(), inputs, regions)
                                   : info_->infer(*this, inputs);
-  } catch (const Error& e) {
-    throw Error(fmt::format("{}: {}", name(), e.message()), e.code()).at(e.where()).hint(e.hint());
-  }
+  } catch (const Error& e) { throw named(name(), e); }
   check_no_strings(*info_, "result", results);
   return results;
 }

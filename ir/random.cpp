@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numbers>
+#include <optional>
 
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
@@ -74,11 +76,42 @@ Ref standard_normal(const Shape& shape, DType dtype, const Place& place) {
   return cast(dtype, radius * cos(uniform(shape, exact, place) * (2 * std::numbers::pi)));
 }
 
+// Never 0, as in PyTorch: what is divided by it stays a number.
 Ref exponential(const Shape& shape, DType dtype, const Place& place) {
-  return cast(dtype, -log1p(-uniform(shape, working_dtype(dtype), place)));
+  const DType exact = working_dtype(dtype);
+  const double least = exact == DType::f64 ? 0x1p-54 : 0x1p-25;
+  return cast(dtype, apply(Clamp{.min = least}, {-log1p(-uniform(shape, exact, place))}));
 }
 
+namespace {
+
+std::optional<std::int64_t> known_integer(const Ref& x) {
+  const Value& v = *x.value();
+  if (!v.is_constant() || !v.tensor().defined() || v.tensor().numel() != 1) return std::nullopt;
+  return v.tensor().get_int(Index(v.rank(), 0));
+}
+
+// Of 2^63 integers or more, whose number as i64 is below zero, or zero where it is 2^64.
+Ref random_of_many(const Shape& shape, const Ref& low, std::int64_t count, const Place& place) {
+  const Ref upper = random_bits(shape, 32, place), lower = random_bits(shape, 32, place);
+  const Ref any = apply(BitOr{}, {apply(ShiftLeft{}, {upper, upper.literal(32)}), lower});
+  if (count == 0) return any + low;
+  const auto number = [&](std::int64_t n) {
+    return Ref(place.region->literal(Tensor::scalar(DType::i64, n)), place);
+  };
+  const Ref sign = number(std::numeric_limits<std::int64_t>::min()), span = number(count);
+  const Ref is_below = apply(BitXor{}, {any, sign}) < apply(BitXor{}, {span, sign});
+  return where(is_below, any, any - span) + low;
+}
+
+}  // namespace
+
 Ref random_integers(const Shape& shape, const Ref& low, const Ref& high, const Place& place) {
+  if (const auto first = known_integer(low), end = known_integer(high); first && end) {
+    const auto count =
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(*end) - static_cast<std::uint64_t>(*first));
+    if (count <= 0) return random_of_many(shape, low, count, place);
+  }
   return apply(Remainder{}, {random_bits(shape, 63, place), high - low}) + low;
 }
 

@@ -19,7 +19,8 @@ Ref uniform(const Shape&, DType, const Place&);
 Ref standard_normal(const Shape&, DType, const Place&);
 /// Of rate 1.
 Ref exponential(const Shape&, DType, const Place&);
-/// i64 in [low, high), which broadcast to the shape.
+/// i64 in [low, high), which broadcast to the shape. Where they are not constants, of fewer than 2^63
+/// numbers.
 Ref random_integers(const Shape&, const Ref& low, const Ref& high, const Place&);
 /// True with probability p, which broadcasts to the shape.
 Ref bernoulli(const Shape&, const Ref& p, const Place&);

@@ -73,8 +73,9 @@ Shape broadcast(const Shape& a, const Shape& b) {
       if (has_data_size(x) || has_data_size(y))
         throw unsupported("shapes {} and {}: whether {} is {} only a run tells", str(a), str(b), x.str(),
                           y.str());
-      throw error("shapes {} and {} do not broadcast: {} and {} {}", str(a), str(b), x.str(), y.str(),
-                  x.is_known() && y.is_known() ? "differ" : "are not known to be equal");
+      throw sizes_differ(
+          fmt::format("shapes {} and {} do not broadcast: {} and {}", str(a), str(b), x.str(), y.str()), x,
+          y);
     }
   }
   return out;

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "converter/aten/einsum.h"
+#include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
@@ -168,10 +169,35 @@ Results transformer_encoder_layer(Call& call) {
   return normed(y + feed_forward(y), "2");
 }
 
+TensorPtr diagonal_of(Builder& build, const TensorPtr& x, std::size_t first, std::size_t second) {
+  const auto axis = [](std::size_t i) { return Datum(Dim(static_cast<std::int64_t>(i))); };
+  Call call(build, "diagonal", "",
+            {{"self", Datum(x)}, {"offset", axis(0)}, {"dim1", axis(first)}, {"dim2", axis(second)}});
+  return *find_entry("diagonal", "")->handler(call).values.at(0).get<TensorPtr>();
+}
+
+/// Of one operand of which nothing is summed.
+TensorPtr einsum_view(Builder& build, TensorPtr x, std::string axes, const std::string& result) {
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::size_t again = axes.find(axes[i], i + 1);
+    if (again == std::string::npos) continue;
+    x = diagonal_of(build, x, i, again);
+    axes += axes[i];
+    axes.erase(again, 1).erase(i--, 1);
+  }
+  std::vector<std::int64_t> order;
+  for (const char c : result) order.push_back(static_cast<std::int64_t>(axes.find(c)));
+  return permuted(build, x, std::move(order));
+}
+
 Results einsum_op(Call& call) {
   call.ignore({"path"});
+  const std::vector<TensorPtr> given = call.tensors("tensors");
+  if (given.size() == 1)
+    if (const auto view = einsum_of_view(call.word("equation", ""), given[0]->rank()))
+      return einsum_view(call.build, given[0], view->first, view->second);
   std::vector<Ref> operands;
-  for (const TensorPtr& t : call.tensors("tensors")) operands.push_back(call.build.read(t));
+  for (const TensorPtr& t : given) operands.push_back(call.build.read(t));
   return einsum(call.word("equation", ""), operands);
 }
 

@@ -74,14 +74,20 @@ struct Operands {
 
 Parts self_of(Call& call) { return parts_of(call.tensor("self")); }
 
-Results real(Call& call) { return self_of(call).real; }
-Results imag(Call& call) { return self_of(call).imag; }
+/// What PyTorch gives as a view and IR computes: a write to one of the two makes the other unreadable.
+Results maybe_view(Call& call, const Ref& value) {
+  return call.build.maybe_view(call.tensor_ptr("self"), value, std::nullopt);
+}
+
+Results real(Call& call) { return call.build.view(call.tensor_ptr("self"), Real{}); }
+Results imag(Call& call) { return call.build.view(call.tensor_ptr("self"), Imag{}); }
 Results abs_op(Call& call) { return size_of(self_of(call)); }
-Results conj(Call& call) { return complex(conjugate(self_of(call))); }
+Results conj(Call& call) { return maybe_view(call, complex(conjugate(self_of(call)))); }
+Results conj_physical(Call& call) { return complex(conjugate(self_of(call))); }
 /// Conjugated, and the two last axes swapped.
 Results adjoint(Call& call) {
   const Parts z = conjugate(self_of(call));
-  return complex({transpose(z.real, -1, -2), transpose(z.imag, -1, -2)});
+  return maybe_view(call, complex({transpose(z.real, -1, -2), transpose(z.imag, -1, -2)}));
 }
 Results same(Call& call) { return call.tensor_ptr("self"); }
 Results neg(Call& call) {
@@ -93,7 +99,7 @@ Results view_as_real(Call& call) {
   Shape shape = z.real.shape();
   shape.emplace_back(1);
   const std::array parts = {reshape(z.real, shape), reshape(z.imag, shape)};
-  return concat(parts, static_cast<std::int64_t>(shape.size()) - 1);
+  return maybe_view(call, concat(parts, static_cast<std::int64_t>(shape.size()) - 1));
 }
 
 Parts scaled(Call& call, const Parts& z) {
@@ -269,8 +275,8 @@ constexpr Entry entries[] = {
     {"angle", angle},
     {"conj", conj},
     {"_conj", conj},
-    {"conj_physical", conj},
-    {"_conj_physical", conj},
+    {"conj_physical", conj_physical},
+    {"_conj_physical", conj_physical},
     {"resolve_conj", same},
     {"resolve_neg", same},
     {"neg", neg},

@@ -22,12 +22,15 @@ void ignore_place(Call& call) { call.ignore({"layout", "device", "pin_memory", "
 DType dtype_of_number(const Datum& d) {
   if (d.is<bool>()) return DType::boolean;
   if (d.is<Dim>()) return DType::i64;
+  if (d.is<Undecided>()) return DType::boolean;
+  if (const auto* t = d.get<TensorPtr>(); t && !is_float((*t)->dtype())) return (*t)->dtype();
   return DType::f32;
 }
 
 Ref filled(Call& call, Shape shape, const Datum& value, DType dtype) {
   ignore_place(call);
   const auto* dim = value.get<Dim>();
+  if (value.is<Undecided>()) return expand(cast(dtype, condition_value(call.build, value)), std::move(shape));
   if (value.is_tensor() || (dim && (!dim->is_known() || !fits_double(dim->value()))))
     return expand(operand(call.build, value, dtype), std::move(shape));
   const Ref literal = call.build.literal(value, dtype);

@@ -232,8 +232,8 @@ Results rot90(Call& call) {
 Results cartesian_prod(Call& call) {
   std::vector<Datum> given;
   for (const TensorPtr& t : call.tensors("tensors")) given.emplace_back(t);
+  if (given.size() == 1) return given[0];
   const std::vector<Ref> vectors = promoted(call.build, given);
-  if (vectors.size() == 1) return vectors[0];
   Shape grid;
   for (const Ref& v : vectors) grid.push_back(numel(v.shape()));
   std::vector<Ref> columns;

@@ -227,4 +227,21 @@ Ref einsum(std::string_view equation, std::span<const Ref> operands) {
   return reordered(summed(y, result), result).value;
 }
 
+std::optional<std::pair<std::string, std::string>> einsum_of_view(std::string_view equation,
+                                                                  std::size_t rank) {
+  const std::string text = without_spaces(equation);
+  const std::size_t arrow = text.find("->");
+  const std::string term = text.substr(0, arrow);
+  if (term.find(',') != std::string::npos) return std::nullopt;
+  const std::string axes = named_axes(term, rank);
+  const std::size_t ellipsis = term.find("...") == std::string::npos ? 0 : rank + 3 - term.size();
+  const std::string result = arrow == std::string::npos
+                                 ? implied_result(axes)
+                                 : named_result(text.substr(arrow + 2), {Named{axes, {}}}, ellipsis);
+  const bool is_summed =
+      std::any_of(axes.begin(), axes.end(), [&](char c) { return result.find(c) == std::string::npos; });
+  if (is_summed) return std::nullopt;
+  return std::pair{axes, result};
+}
+
 }  // namespace tenon::converter

@@ -341,8 +341,9 @@ Results view_as_complex(Call& call) {
   if (x.rank() == 0 || x.shape().back() != Dim(2)) throw error("view_as_complex of {}", x.type().str());
   const auto last = static_cast<std::int64_t>(x.rank()) - 1;
   const Shape shape(x.shape().begin(), x.shape().end() - 1);
-  return complex(
+  const Ref z = complex(
       {reshape(slice(x, last, Dim(0), Dim(1)), shape), reshape(slice(x, last, Dim(1), Dim(2)), shape)});
+  return call.build.maybe_view(call.tensor_ptr("self"), z, std::nullopt);
 }
 
 Results of_complex_numbers(Call& call) { throw error("{} of a real tensor", call.name); }

@@ -49,17 +49,28 @@ Results randint(Call& call) {
   return in_range(call, result_of(call, DType::i64), low, high);
 }
 
-/// In place: whole numbers of the tensor's own range where no bounds are given.
+/// One more than the largest whole number up to which the dtype has all; 2^63 is below zero.
+std::int64_t end_of_whole_numbers(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return (std::int64_t{1} << 53) + 1;
+    case DType::f32: return (1 << 24) + 1;
+    case DType::f16: return (1 << 11) + 1;
+    case DType::bf16: return (1 << 8) + 1;
+    case DType::boolean: return 2;
+    default: break;
+  }
+  const bool has_sign =
+      dtype == DType::i8 || dtype == DType::i16 || dtype == DType::i32 || dtype == DType::i64;
+  const std::size_t bits = 8 * size_of(dtype) - has_sign;
+  return bits > 63 ? 0 : static_cast<std::int64_t>(std::uint64_t{1} << bits);
+}
+
+/// In place: whole numbers up to the largest of the tensor's dtype where no bound is given.
 Results random(Call& call) {
   const Type type = result_of(call);
-  const std::int64_t bits = is_bool(type.dtype)    ? 1
-                            : is_float(type.dtype) ? (type.dtype == DType::f64   ? 53
-                                                      : type.dtype == DType::f32 ? 24
-                                                                                 : 8)
-                                                   : static_cast<std::int64_t>(8 * size_of(type.dtype)) - 1;
   const Datum low = call.has("from") ? call.datum("from") : Datum(Dim(0));
-  if (call.has("to")) return in_range(call, type, low, call.datum("to"));
-  return cast(type.dtype, random_bits(type.shape, bits, call.build.place()));
+  return in_range(call, type, low,
+                  call.has("to") ? call.datum("to") : Datum(Dim(end_of_whole_numbers(type.dtype))));
 }
 
 Results randperm(Call& call) {

@@ -24,6 +24,7 @@ struct Entry {
 };
 
 std::span<const Entry> arithmetic_entries();
+std::span<const Entry> assertion_entries();
 std::span<const Entry> attention_entries();
 std::span<const Entry> convolution_entries();
 std::span<const Entry> creation_entries();

@@ -5,6 +5,7 @@
 namespace tenon::converter {
 
 std::span<const Entry> backward_entries();
+std::span<const Entry> backward_loss_entries();
 std::span<const Entry> backward_norm_entries();
 std::span<const Entry> random_entries();
 

@@ -70,6 +70,9 @@ ts::IValue plain_list(ts::Program& p, std::string_view of, const json& items) {
   return &list;
 }
 
+/// An assertion of what the types in the file say.
+constexpr std::string_view assertion_of_types = "aten::_assert_tensor_metadata";
+
 /// Operators that only check.
 bool is_assertion(std::string_view key) {
   return key.starts_with("aten::_assert") || key.starts_with("aten::_functional_assert") ||
@@ -314,17 +317,43 @@ bool is_on_sizes(std::string_view target) {
 
 }  // namespace
 
-/// Assertions are left out, and the sizes that only they read: that is where exporters write down what they
-/// know.
+namespace {
+
+bool reads_any(const json& node, const std::unordered_set<std::string_view>& names) {
+  std::unordered_set<std::string_view> read;
+  for (const json& input : node.at("inputs")) collect_names(input.at("arg"), read);
+  return std::any_of(read.begin(), read.end(), [&](std::string_view name) { return names.contains(name); });
+}
+
+const std::string& target_of(const json& node) { return node.at("target").get_ref<const std::string&>(); }
+
+/// Strides and places in memory, and what is computed from them: exporters write down what they know of
+/// these.
+std::unordered_set<std::string_view> numbers_of_layouts(const json& nodes) {
+  std::unordered_set<std::string_view> names;
+  for (const json& node : nodes) {
+    const std::string& target = target_of(node);
+    const bool is_of_layout = target.starts_with("torch.ops.aten.sym_stride") ||
+                              target.starts_with("torch.ops.aten.sym_storage_offset");
+    if (is_of_layout || (is_on_sizes(target) && reads_any(node, names)))
+      collect_names(node.at("outputs"), names);
+  }
+  return names;
+}
+
+}  // namespace
+
+/// Assertions about layouts are left out, and the sizes that nothing else reads.
 void GraphReader::read_nodes() {
   const json& graph = *scopes_.back().graph;
+  const json& nodes = graph.at("nodes");
+  const auto of_layouts = numbers_of_layouts(nodes);
   std::unordered_set<std::string_view> needed;
   std::vector<const json*> read;
   collect_names(graph.at("outputs"), needed);
-  const json& nodes = graph.at("nodes");
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
-    const std::string& target = node->at("target").get_ref<const std::string&>();
-    if (is_assertion(key_of(target))) continue;
+    const std::string& target = target_of(*node);
+    if (is_assertion(key_of(target)) && reads_any(*node, of_layouts)) continue;
     std::unordered_set<std::string_view> results;
     collect_names(node->at("outputs"), results);
     const bool is_needed = std::any_of(results.begin(), results.end(),
@@ -340,6 +369,7 @@ void GraphReader::read_node(const json& node) {
   out_.set_source(source_of(node));
   const std::string target = node.at("target").get<std::string>();
   const std::string key = key_of(target);
+  if (key == assertion_of_types) return;
   if (key.starts_with("aten::") || key.starts_with("torchvision::") || key.starts_with("torch_nn::") ||
       find_library_operator(key))
     return read_operator(node, key);
@@ -355,6 +385,7 @@ void GraphReader::read_operator(const json& node, const std::string& key,
                                 const std::vector<std::string_view>& names) {
   const ts::Schema* schema = out_.schemas().find(key);
   if (!schema) return refuse(node, "the operator is not one that Tenon knows of PyTorch");
+  if (is_cast_inside(key)) return refuse(node, "under autocast, which casts what it computes on the way");
   std::unordered_map<std::string_view, const json*> given;
   for (const json& input : node.at("inputs")) {
     const std::string_view own = input.at("name").get_ref<const std::string&>();

@@ -104,6 +104,8 @@ class GraphReader {
   void read_steps(const json& node, const Steps&);
   std::vector<ts::ValueId> optional_operands(const json& node, std::size_t i);
   void read_autocast(const json& node);
+  /// autocast.cpp: whether autocast casts what the operator computes on the way.
+  bool is_cast_inside(std::string_view kind) const;
   /// autocast.cpp: casts the operands of an operator as the mode that is on wants it.
   void autocast(std::string_view kind, std::vector<ts::ValueId>& inputs);
 

@@ -63,7 +63,8 @@ class ProgramReader {
 
  private:
   void read_symbols() {
-    for (const auto& [name, range] : text_.at("range_constraints").items()) {
+    const json& ranges = text_.at("range_constraints");
+    for (const auto& [name, range] : ranges.items()) {
       const bool is_symbol = name.find_first_of(" *+-/()") == std::string::npos;
       if (!is_symbol) continue;
       ts::SizeRange& size = p_.symbols[name];
@@ -73,6 +74,23 @@ class ProgramReader {
       if (const json& max = range.at("max_val"); !max.is_null()) size.max = max.get<std::int64_t>();
       if (size.max < size.min) malformed_program(fmt::format("the range of the size {} is empty", name));
     }
+    // A size computed from others, as 2*s, is held to its range, and so are they.
+    for (const auto& [name, range] : ranges.items())
+      if (const json& min = range.at("min_val"); !min.is_null() && min.get<std::int64_t>() > 2)
+        for (auto& [symbol, size] : p_.symbols)
+          if (symbol != name && mentions(name, symbol) && !ranges.at(symbol).at("min_val").is_null())
+            size.min = std::max(size.min, ranges[symbol]["min_val"].get<std::int64_t>());
+  }
+
+  /// Whether the name stands in the expression by itself, not within another.
+  static bool mentions(std::string_view expression, std::string_view name) {
+    const auto continues = [&](std::size_t at) {
+      return at < expression.size() &&
+             (std::isalnum(static_cast<unsigned char>(expression[at])) || expression[at] == '_');
+    };
+    for (std::size_t at = 0; (at = expression.find(name, at)) != std::string_view::npos; ++at)
+      if ((at == 0 || !continues(at - 1)) && !continues(at + name.size())) return true;
+    return false;
   }
 
   TupleFields tuple_fields() const {

@@ -112,7 +112,7 @@ class Interpreter {
   std::map<std::int64_t, std::string> watched_;
   std::set<std::string> baked_;  // what was noted of them: operator, argument, number
   Source here_;                  // of the node that runs
-  std::int64_t steps_ = 0;
+  std::int64_t steps_ = 0, operations_ = 0;
   int depth_ = 0;
   int open_loops_ = 0;  // whose steps are run on trial, or can be taken back
 };

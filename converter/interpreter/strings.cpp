@@ -307,7 +307,9 @@ Datum slice(Arguments a) {
 Datum percent_format(Arguments a) {
   std::string out;
   const std::string& pattern = text(a[0]);
-  std::size_t next = 1;
+  std::vector<Datum> values(a.begin() + 1, a.end());
+  if (values.size() == 1 && values[0].is<TuplePtr>()) values = std::vector<Datum>(*items_of(a[1]));
+  std::size_t next = 0;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     if (pattern[i] != '%') {
       out += pattern[i];
@@ -318,9 +320,9 @@ Datum percent_format(Arguments a) {
       out += '%';
       continue;
     }
-    if (next >= a.size()) throw error("'{}' has more places than there are values", pattern);
+    if (next >= values.size()) throw error("'{}' has more places than there are values", pattern);
     if (kind != 's' && kind != 'd' && kind != 'i') throw unsupported("'%{}' in a format", kind);
-    out += text_of(a[next++]);
+    out += text_of(values[next++]);
   }
   return Datum(out);
 }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "base/memory_limit.h"
 #include "converter/onnx/decode.h"
 
 namespace tenon::converter::onnx {
@@ -44,7 +45,9 @@ class ExternalFiles {
           .at(model_.string())
           .hint(fmt::format("copy or download {} too, into the folder of {}", location,
                             model_.filename().string()));
-    return files_[location] = MappedFile::open_beneath(folder_, inside);
+    const auto file = MappedFile::open_beneath(folder_, inside);
+    MemoryLimit::extend(4 * file->bytes().size());  // weights may be copied in other orders and types
+    return files_[location] = file;
   }
 
   fs::path model_, folder_;

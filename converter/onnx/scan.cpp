@@ -43,7 +43,11 @@ std::optional<Operands> scanned(Call& call, const ScanParts& parts) {
       before.push_back(build.ref(region.add_parameter(inputs[i + 1]->type())));
     Operands given(before.begin(), before.end());
     for (std::size_t i = 0; i < parts.sequences.size(); ++i) {
-      const Ref place = parts.backwards_in[i] != 0 ? dim_value(steps - 1, step) - step : step;
+      Ref place = step;
+      if (parts.backwards_in[i] != 0) {
+        place = (parts.length ? parts.length - 1.0 : dim_value(steps - 1, step)) - step;
+        if (parts.length) place = where(step < parts.length, place, step);
+      }
       given.emplace_back(index_select(parts.sequences[i], parts.in_axes[i], place));
     }
     const Operands out = call.run_graph(parts.body, std::move(given));

@@ -27,6 +27,11 @@ Ref kernel_values(const Call& call, const Ref& x, const Ref& supports) {
   const std::string kernel = call.text("kernel_type", "LINEAR");
   const auto parameters = call.numbers("kernel_params");
   const auto parameter = [&](std::size_t i) { return i < parameters.size() ? double{parameters[i]} : 0.0; };
+  if (kernel == "RBF") {
+    const Dim rows = x.shape()[0], count = supports.shape()[0], width = x.shape()[1];
+    const Ref away = reshape(x, {rows, Dim(1), width}) - reshape(supports, {Dim(1), count, width});
+    return exp(sum(away * away, {2}) * -parameter(0));
+  }
   const Ref products = linear(x, supports);
   if (kernel == "LINEAR") return products;
   if (kernel == "POLY") {
@@ -34,11 +39,7 @@ Ref kernel_values(const Call& call, const Ref& x, const Ref& supports) {
     return pow(base, base.literal(parameter(2)));
   }
   if (kernel == "SIGMOID") return tanh(products * parameter(0) + parameter(1));
-  if (kernel != "RBF") throw error("its kernel_type is '{}'", kernel);
-  const Dim count = supports.shape()[0];
-  const Ref lengths = reshape(sum(supports * supports, {1}), {Dim(1), count});
-  const Ref distance = sum(x * x, {1}, true) - products * 2.0 + lengths;
-  return exp(distance * -parameter(0));
+  throw error("its kernel_type is '{}'", kernel);
 }
 
 /// The attribute support_vectors as a matrix of `count` rows.

@@ -7,7 +7,9 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
+#include "fusion/rules/constants.h"
 #include "fusion/rules/rules.h"
 #include "ir/ops/linear.h"
 #include "ir/ops/logic.h"
@@ -136,6 +138,8 @@ Rule attention_of_seen_keys() {
 
 namespace {
 
+bool is_seen(double score) { return score > -std::numeric_limits<double>::infinity(); }
+
 const Value& expanded(const Value& value) {
   const Value* v = &value;
   while (v->node() && v->node()->is<Expand>()) v = v->node()->input();
@@ -144,12 +148,7 @@ const Value& expanded(const Value& value) {
 
 /// A constant without minus infinity or NaN.
 bool is_above_infinity(const Value& value) {
-  const Value& v = expanded(value);
-  if (!v.is_constant() || !v.tensor().defined() || !is_float(v.dtype())) return false;
-  const Tensor t = v.tensor().contiguous(), flat = t.reshape({t.numel()});
-  for (std::int64_t i = 0; i < t.numel(); ++i)
-    if (!(flat.get_double(Index{i}) > -std::numeric_limits<double>::infinity())) return false;
-  return true;
+  return is_float(value.dtype()) && every_element(expanded(value), is_seen);
 }
 
 /// A constant mask in which each row sees a key, or numbers of which none is minus infinity.
@@ -160,18 +159,14 @@ bool each_row_sees(const Value& given) {
            is_above_infinity(*node->input(2));
   }
   if (!mask.is_constant() || !mask.tensor().defined() || mask.rank() == 0) return is_above_infinity(mask);
-  const Tensor t = mask.tensor().contiguous();
-  const std::int64_t keys = t.shape().back(), rows = keys == 0 ? 0 : t.numel() / keys;
-  const Tensor flat = t.reshape({rows, keys});
-  for (std::int64_t r = 0; r < rows; ++r) {
-    bool seen = false;
-    for (std::int64_t k = 0; k < keys && !seen; ++k) {
-      const double value = flat.get_double(Index{r, k});
-      seen = is_bool(t.dtype()) ? value != 0 : value > -std::numeric_limits<double>::infinity();
-    }
-    if (!seen) return false;
-  }
-  return keys > 0;
+  const std::int64_t keys = mask.tensor().shape().back();
+  std::int64_t place = 0;
+  bool seen = false;
+  return keys > 0 && every_element(mask, [&](double value) {
+           seen = seen || (is_bool(mask.dtype()) ? value != 0 : is_seen(value));
+           const bool is_last = ++place % keys == 0;
+           return !is_last || std::exchange(seen, false);
+         });
 }
 
 }  // namespace
@@ -193,14 +188,8 @@ Rule attention_of_seen_rows() {
 Rule attention_of_everything() {
   // All true, or all 0.
   static const auto hides_nothing = [](const Value* mask) {
-    mask = &expanded(*mask);
-    if (!mask->is_constant() || !mask->tensor().defined()) return false;
-    const Tensor t = mask->tensor().contiguous();
-    const Tensor flat = t.reshape({t.numel()});
-    const double seen = is_bool(t.dtype()) ? 1 : 0;
-    for (std::int64_t i = 0; i < t.numel(); ++i)
-      if (flat.get_double(Index{i}) != seen) return false;
-    return true;
+    const double seen = is_bool(mask->dtype()) ? 1 : 0;
+    return every_element(expanded(*mask), [seen](double value) { return value == seen; });
   };
   return {.name = "attention_of_everything",
           .patterns = {op<Attention>(hole("q"), hole("k"), hole("v"), hole("mask"))},

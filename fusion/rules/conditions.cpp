@@ -2,9 +2,9 @@
 //   bit_and(a, b) = logical_and(a, b)        for bools
 //   logical_and(true, b) = b, logical_or(false, b) = b
 //   where(true, a, b) = a
-#include <cstring>
 #include <optional>
 
+#include "fusion/rules/constants.h"
 #include "fusion/rules/rules.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/shape.h"
@@ -16,15 +16,13 @@ const Pattern x = hole("x"), y = hole("y"), known = hole("known");
 
 bool is_of_bools(const Match& m) { return is_bool(m["x"]->dtype()); }
 
-/// What a constant says at every place. Asked of each condition in each sweep: at the speed of memory.
+/// What a constant says at every place.
 std::optional<bool> said(const Value& condition) {
-  if (!condition.is_constant() || !condition.tensor().defined() || !is_bool(condition.dtype()))
-    return std::nullopt;
-  const Tensor dense = condition.tensor().contiguous();
-  const auto count = static_cast<std::size_t>(dense.numel());
-  const auto* bytes = dense.bytes();
-  if (count == 0 || std::memcmp(bytes, bytes + 1, count - 1) != 0) return std::nullopt;
-  return bytes[0] != std::byte{0};
+  if (!is_bool(condition.dtype())) return std::nullopt;
+  std::optional<double> first;
+  const bool is_one =
+      every_element(condition, [&](double value) { return value == *(first ? first : first = value); });
+  return is_one && first ? std::optional(*first != 0) : std::nullopt;
 }
 
 template <class Bits, class Logical>

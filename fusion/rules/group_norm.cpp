@@ -4,6 +4,7 @@
 //   group_norm(x, w) + b = group_norm(x, w, b)
 #include <span>
 
+#include "fusion/rules/constants.h"
 #include "fusion/rules/rules.h"
 #include "ir/ops/norm.h"
 #include "ir/ops/shape.h"
@@ -15,12 +16,8 @@ const Pattern x = hole("x");
 
 /// A weight of which every element is this number.
 bool is_all(const Value& weight, double number) {
-  if (weight.kind() != Value::Kind::weight || !weight.tensor().defined()) return false;
-  bool all = true;
-  for_each_index(weight.tensor().shape(), [&](std::span<const std::int64_t> at) {
-    all = all && weight.tensor().get_double(at) == number;
-  });
-  return all;
+  return weight.kind() == Value::Kind::weight &&
+         every_element(weight, [=](double value) { return value == number; });
 }
 
 /// A weight that differs along the channels only.

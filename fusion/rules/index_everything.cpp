@@ -3,6 +3,7 @@
 // of them (vmap).
 #include <optional>
 
+#include "fusion/rules/constants.h"
 #include "fusion/rules/rules.h"
 #include "ir/ops/index.h"
 #include "ir/ops/shape.h"
@@ -63,11 +64,8 @@ bool are_in_order(const Places& p) {
 
 /// 0, 1, 2, ... up to the size of the axis.
 bool counts_up(const Value& index, const Dim& size) {
-  if (!index.is_constant() || !index.tensor().defined() || numel(index.shape()) != size) return false;
-  const Tensor dense = index.tensor().contiguous(), flat = dense.reshape({dense.numel()});
-  for (std::int64_t i = 0; i < flat.numel(); ++i)
-    if (flat.get_int(Index{i}) != i) return false;
-  return true;
+  double next = 0;
+  return numel(index.shape()) == size && every_element(index, [&](double value) { return value == next++; });
 }
 
 }  // namespace

@@ -9,8 +9,9 @@ namespace {
 
 void check_inner(const Dim& a, const Dim& b, const Type& ta, const Type& tb) {
   if (a == b) return;
-  throw error("{} and {} do not multiply: their inner sizes {} and {} {}", ta.str(), tb.str(), a.str(),
-              b.str(), a.is_known() && b.is_known() ? "differ" : "are not known to be equal");
+  throw sizes_differ(fmt::format("{} and {} do not multiply: their inner sizes {} and {}", ta.str(), tb.str(),
+                                 a.str(), b.str()),
+                     a, b);
 }
 
 }  // namespace

@@ -38,9 +38,7 @@ void check_same_dtype(std::string_view what_a, const Type& a, std::string_view w
 
 void check_same_size(std::string_view what_a, const Dim& a, std::string_view what_b, const Dim& b) {
   if (a == b) return;
-  const bool known = a.is_known() && b.is_known();
-  throw error("{} is {}, {} is {}: they {}", what_a, a.str(), what_b, b.str(),
-              known ? "differ" : "are not known to be equal");
+  throw sizes_differ(fmt::format("{} is {}, {} is {}: they", what_a, a.str(), what_b, b.str()), a, b);
 }
 
 Type reduced(const Type& x, const Axes& axes, bool keepdim) {

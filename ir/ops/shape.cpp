@@ -22,8 +22,9 @@ Dim checked_bound(const char* what, const Dim& bound, const Dim& size, std::int6
 Type Reshape::infer(const Type& x) const {
   const Dim before = numel(x.shape), after = numel(shape);
   if (before != after)
-    throw error("{} has {} elements, the shape {} has {}: they {}", x.str(), before.str(), str(shape),
-                after.str(), before.is_known() && after.is_known() ? "differ" : "are not known to be equal");
+    throw sizes_differ(fmt::format("{} has {} elements, the shape {} has {}: they", x.str(), before.str(),
+                                   str(shape), after.str()),
+                       before, after);
   return {x.dtype, shape};
 }
 
@@ -67,9 +68,9 @@ std::vector<Type> Concat::infer(TypeSpan x) const {
     check_rank(what, x[i], x[0].rank());
     for (std::size_t d = 0; d < out.rank(); ++d)
       if (d != at && x[i].shape[d] != x[0].shape[d])
-        throw error(
-            "{} is {}, operand 0 is {}: axis {} {}", what, x[i].str(), x[0].str(), d,
-            x[i].shape[d].is_known() && x[0].shape[d].is_known() ? "differs" : "is not known to be equal");
+        throw sizes_differ(fmt::format("{} is {}, operand 0 is {}: their sizes along axis {}", what,
+                                       x[i].str(), x[0].str(), d),
+                           x[i].shape[d], x[0].shape[d]);
     out.shape[at] = out.shape[at] + x[i].shape[at];
   }
   return {out};

@@ -21,7 +21,7 @@ inline std::unique_ptr<Graph> graph_with_data(const std::string& text) {
   auto graph = parse(text);
   std::uint64_t seed = 100;
   for (const auto& w : graph->weights()) {
-    Tensor t = random_tensor(w->dtype(), *known_sizes(w->shape()), 4, seed++);
+    Tensor t = random_tensor(w->dtype(), *known_sizes(w->shape()), {0, 3}, seed++);
     if (is_float(w->dtype()))
       for_each_index(t.shape(), [&](std::span<const std::int64_t> i) {
         t.set_double(i, 1 + std::clamp(t.get_double(i), -4.0, 4.0) / 8);

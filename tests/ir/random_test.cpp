@@ -129,6 +129,46 @@ TEST(Random, IntegersAndUniformNumbersAreEvenlySpread) {
   EXPECT_LT(chi_square(of_uniform), most);
 }
 
+TEST(Random, WideRangesOfIntegersAreFilledToo) {
+  constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
+  const std::pair<std::int64_t, std::int64_t> ranges[] = {
+      {lowest, -(lowest + 1)},
+      {-(std::int64_t{1} << 62), (std::int64_t{1} << 62) + 5},
+      {lowest, lowest},
+      {0, lowest}};
+  for (const auto& [low, high] : ranges) {
+    const bool has_end = high > low;
+    std::int64_t below_middle = 0;
+    const double middle = has_end   ? (static_cast<double>(low) + static_cast<double>(high)) / 2
+                          : low < 0 ? 0
+                                    : 0x1p62;
+    for (const double x : drawn([&, lo = low, hi = high](const Place& p) {
+           const auto bound = [&](std::int64_t v) {
+             return Ref(p.region->literal(Tensor::scalar(DType::i64, v)), p);
+           };
+           return random_integers(many, bound(lo), bound(hi), p);
+         })) {
+      EXPECT_GE(x, static_cast<double>(low));
+      if (has_end) {
+        EXPECT_LE(x, static_cast<double>(high));
+      }
+      below_middle += x < middle;
+    }
+    EXPECT_NEAR(static_cast<double>(below_middle), 50000, 2000) << low << " " << high;
+  }
+}
+
+TEST(Random, AClassOfNoWeightIsNeverDrawn) {
+  const auto drawn_of = [](std::int64_t classes) {
+    return drawn([&](const Place& p) {
+      Tensor w = Tensor::zeros(DType::f32, {classes});
+      w.set_double(std::array{std::int64_t{3}}, 1);
+      return multinomial(Ref(p.region->graph().add_weight("w", w), p), Dim(500), true);
+    });
+  };
+  for (const double x : drawn_of(100'000)) EXPECT_EQ(x, 3);
+}
+
 TEST(Random, NodesAreIndependentOfEachOther) {
   Graph graph;
   const Place place{&graph.body(), nullptr, {}};

@@ -64,6 +64,9 @@ def cases():
     yield "logit_backward", (g, p), lambda g, x: aten.logit_backward(g, x, 0.2)
     yield "glu_backward", (t(4, 8), t(4, 16)), lambda g, x: aten.glu_backward(g, x, 1)
     yield "_prelu_kernel_backward", (g, x, t(4, 17)), aten._prelu_kernel_backward
+    yield "_prelu_kernel_backward", (g, x, t(1, 17)), aten._prelu_kernel_backward
+    factors = torch.tensor([[2.0, 3, 0, 4, 0, 5], [1, -2, 3, 4, 5, 6], [0, 2, 3, 1, 1, 1]])
+    yield "cumprod_backward", (t(3, 6), factors, factors.cumprod(1)), lambda g, x, y: aten.cumprod_backward(g, x, 1, y)
     yield "rrelu_with_noise_backward", (g, x, p), lambda g, x, n: aten.rrelu_with_noise_backward(g, x, n, 0.1, 0.3, False, False)
     yield "rrelu_with_noise_backward", (g, x, p), lambda g, x, n: aten.rrelu_with_noise_backward(g, x, n, 0.1, 0.3, True, False)
     yield "native_dropout_backward", (g, x > 0), lambda g, m: aten.native_dropout_backward(g, m, 2.0)
@@ -78,6 +81,7 @@ def cases():
         classes, weight = torch.tensor([1, 0, 5, 2]), torch.rand(17)
         row = t(4) if reduction == 0 else of
         yield "nll_loss_backward", (row, x, classes, weight), lambda g, x, y, w, r=reduction: aten.nll_loss_backward(g, x, y, w, r, 2, w[y[:3]].sum())
+        yield "nll_loss_backward", (row, x, torch.full((4,), 3)), lambda g, x, y, r=reduction: aten.nll_loss_backward(g, x, y, None, r, 3, torch.tensor(0.0))
         yield "multi_margin_loss_backward", (row, x, classes), lambda g, x, y, r=reduction: aten.multi_margin_loss_backward(g, x, y, 1, 1, None, r)
         image, labels = t(2, 5, 3, 3), torch.randint(0, 5, (2, 3, 3))
         of = t(2, 3, 3) if reduction == 0 else t(1).reshape(())
@@ -174,6 +178,9 @@ def cases():
     yield "_weight_norm_interface_backward", (t(4, 3), v, w, norms), lambda g, v, w, n: aten._weight_norm_interface_backward(g, v, w, n, 0)
     a, b = t(4, 3), t(5, 3)
     yield "_cdist_backward", (t(4, 5), a, b, torch.cdist(a, b, p=3.0)), lambda g, a, b, d: aten._cdist_backward(g, a, b, 3.0, d)
+    for p in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf")):
+        same = torch.cat([a, b[:2]])
+        yield "_cdist_backward", (t(6, 6), same, same, torch.cdist(same, same, p=p)), lambda g, a, b, d, p=p: aten._cdist_backward(g, a, b, p, d)
     yield "_pdist_backward", (t(6), a, torch.pdist(a)), lambda g, a, d: aten._pdist_backward(g, a, 2.0, d)
 
 

@@ -49,3 +49,69 @@ def test_complex_numbers_in_a_model(tenon, tmp_path, form):
     assert len(got) == len(flat(want))
     for line, g, w in zip((*LINES, *WRITES), got, flat(want)):
         assert_equal([g], w, line)
+
+
+def low_pass(x):
+    k = torch.fft.rfft(x)
+    k.real[:, 2:] = 0
+    k.imag[:, 2:] = 0
+    return torch.fft.irfft(k, n=x.shape[-1])
+
+
+def zeroed_part(x):
+    z = torch.complex(x, x + 1)
+    z.imag.zero_()
+    return torch.view_as_real(z)
+
+
+def part_after_a_write(x):
+    z = torch.complex(x, x + 1)
+    part = z.real
+    z.mul_(2)
+    return part + 1
+
+
+def transposed_part(x):
+    z = torch.complex(x, x - 1).t()
+    z.real[1:, 0] += 3
+    return torch.view_as_real(z.resolve_conj())
+
+
+def pairs(x):
+    z = torch.complex(x, x + 1)
+    torch.view_as_real(z)[..., 0] = 0
+    return z.abs()
+
+
+def complex_of_pairs(x):
+    r = torch.stack([x, -x], -1)
+    torch.view_as_complex(r).mul_(2)
+    return r + 1
+
+
+def conjugate_after_a_write(x):
+    z = torch.complex(x, x + 1)
+    w = z.conj()
+    z.add_(1)
+    return torch.view_as_real(w.resolve_conj())
+
+
+SEEN_WRITES = [low_pass, zeroed_part, part_after_a_write, transposed_part]
+HIDDEN_WRITES = [pairs, complex_of_pairs, conjugate_after_a_write]
+
+
+@pytest.mark.parametrize("form", ["pt", "pt2"])
+@pytest.mark.parametrize("function", SEEN_WRITES + HIDDEN_WRITES)
+def test_writes_through_parts_of_complex_numbers_are_seen_or_refused(run, tmp_path, function, form):
+    x = torch.randn(3, 8)
+
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return function(x)
+
+    if form == "pt":
+        torch.jit.trace(Model(), x, check_trace=False).save(tmp_path / "m.pt")
+    else:
+        torch.export.save(torch.export.export(Model(), (x,)), tmp_path / "m.pt2")
+    said = run("verify", f"m.{form}", "--input", "f32[3,8]", code=0 if function in SEEN_WRITES else 3)
+    assert "verified" in said if function in SEEN_WRITES else "in-place write" in said

@@ -32,6 +32,17 @@ def random(*shape):
     return torch.randn(*shape, generator=NUMBERS)
 
 
+def written_through(write):
+    """What is left in a tensor after a write through a view of it."""
+
+    def function(x):
+        y = x.clone()
+        write(y)
+        return y
+
+    return function
+
+
 def attention(q, k, v):
     return torch.softmax(q @ k.transpose(-1, -2) * 0.5, -1) @ v
 
@@ -63,6 +74,13 @@ def others():
     yield "long dot product", torch.dot, (random(1_000_000).abs(), random(1_000_000).abs())
     nothing = torch.full((1, 2, 5, 4), -INF)
     yield "attention to nothing", attention, (torch.ones(1, 2, 5, 4), nothing, random(1, 2, 5, 4))
+    square = random(4, 4)
+    yield "written diagonal of einsum", written_through(lambda y: torch.einsum("ii->i", y).fill_(7)), (square,)
+    yield "written transpose of einsum", written_through(lambda y: torch.einsum("ij->ji", y)[1:].mul_(2)), (square,)
+    yield "written batches of einsum", written_through(lambda y: torch.einsum("...ij->...ji", y)[0].zero_()), (random(2, 3, 4),)
+    yield "written product of one vector", written_through(lambda y: torch.cartesian_prod(y).add_(1)), (random(5),)
+    yield "full of a computed int", lambda n: torch.full((3,), n.item()), (torch.tensor(4),)
+    yield "full of a computed float", lambda x: torch.full((3,), x.item()), (torch.tensor(0.25),)
     for dtype in (torch.int8, torch.int32, torch.int64):
         least = torch.iinfo(dtype).min
         a = torch.tensor([least, least, least, 0, 12, -8, least, 7], dtype=dtype)
@@ -103,6 +121,17 @@ def test_an_integer_divided_by_zero_ends_the_run(tenon, tmp_path, name):
     files = files_of((inputs[0], torch.tensor([0, 2], dtype=torch.int32)), tmp_path)
     done = subprocess.run([tenon, "run", tmp_path / "model.pt2", *files], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and "ZeroDivisionError" in done.stderr, done.stderr
+
+
+def test_a_tuple_fills_the_places_of_a_format(tenon, tmp_path):
+    @torch.jit.script
+    def function(x, n: int):
+        return x + len("%d %s" % (n, "words")) + len("%s" % "one")
+
+    function.save(str(tmp_path / "model.pt"))
+    x = random(3)
+    tenon_run(tenon, "run", tmp_path / "model.pt", *files_of([x], tmp_path), "--input", "n=12", "--output", tmp_path / "out.npy")
+    numpy.testing.assert_allclose(numpy.load(tmp_path / "out.npy"), function(x, 12))
 
 
 def test_views_of_one_storage_are_weights_of_their_own(tenon, tmp_path):

@@ -3,8 +3,10 @@
 import json
 import math
 import operator
+import subprocess
 import zipfile
 
+import numpy
 import pytest
 import torch
 from torch import nn
@@ -105,7 +107,57 @@ def test_numbers_of_a_tensor_are_sizes(tenon, tmp_path, function, dynamic):
     dims = {"x": {0: torch.export.Dim("rows", min=5)}, "n": None} if dynamic else None
     program = torch.export.export(Model(), (torch.randn(6, 3), torch.tensor(4)), dynamic_shapes=dims)
     torch.export.save(program, tmp_path / "m.pt2")
-    tenon_run(tenon, "convert", tmp_path / "m.pt2", "-o", tmp_path / "m.tenon", "--no-verify")  # at random n is 0
+    tenon_run(tenon, "convert", tmp_path / "m.pt2", "-o", tmp_path / "m.tenon")
     for k in (2, 5, 3):
         inputs = [torch.randn(6, 3), torch.tensor(k)]
         assert_equal(run(tenon, tmp_path / "m.tenon", inputs, tmp_path), flat(Model()(*inputs)), f"{k}")
+
+
+class Sum(nn.Module):
+    def forward(self, x):
+        s = x.sum().item()
+        torch._check(s > 0)
+        return x / s
+
+
+class Async(nn.Module):
+    def forward(self, x):
+        torch._assert_async((x > -1).all(), "positive please")
+        return x.log1p()
+
+
+class Size(nn.Module):
+    def forward(self, x, n):
+        k = n.item()
+        torch._check(k > 3)
+        torch._check(k <= x.shape[0])
+        return x[:k].sum(0)
+
+
+X = torch.rand(6)
+ASSERTIONS = [  # a model, inputs that hold, inputs that do not, what is said of them
+    (Sum, (X,), (-X,), "0"),
+    (Async, (X,), (-2 * X - 1,), "positive please"),
+    (Size, (X, torch.tensor(5)), (X, torch.tensor(3)), "u0 >= 4"),
+    (Size, (X, torch.tensor(5)), (X, torch.tensor(7)), "6"),
+    (Size, (X, torch.tensor(5)), (X, torch.tensor(-1)), "u0 >= 4"),
+]
+
+
+@pytest.mark.parametrize("model, good, bad, said", ASSERTIONS)
+@pytest.mark.parametrize("decomposed", [False, True], ids=["", "decomposed"])
+def test_what_the_model_asserts_of_its_data_is_checked(tenon, tmp_path, model, good, bad, said, decomposed):
+    program = torch.export.export(model(), good)
+    torch.export.save(program.run_decompositions() if decomposed else program, tmp_path / "m.pt2")
+    tenon_run(tenon, "convert", tmp_path / "m.pt2", "-o", tmp_path / "m.tenon", *(["--no-verify"] if model is not Size else []))
+    assert_equal(run(tenon, tmp_path / "m.tenon", good, tmp_path), flat(model()(*good)), "")
+    with pytest.raises(RuntimeError):
+        program.module()(*bad)
+    for path in ("m.tenon", "m.pt2"):
+        arguments = []
+        for i, x in enumerate(bad):
+            numpy.save(tmp_path / f"bad{i}.npy", x.numpy())
+            arguments += ["--input", tmp_path / f"bad{i}.npy"]
+        verb = "run" if path.endswith("tenon") else "verify"
+        done = subprocess.run([tenon, verb, tmp_path / path, *arguments], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 2 and said in done.stderr, done.stdout + done.stderr

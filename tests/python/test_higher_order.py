@@ -1,5 +1,8 @@
 """What PyTorch's higher-order functions become in a .pt2: map, scans, vmap, autocast."""
 
+import re
+from pathlib import Path
+
 import pytest
 import torch
 from torch import nn
@@ -8,6 +11,7 @@ from torch._higher_order_ops.map import map as map_over
 
 from tests.python.compared import flat, tenon_run
 
+ROOT = Path(__file__).resolve().parents[2]
 X = torch.randn(5, 3, 4)
 
 
@@ -62,7 +66,9 @@ class Autocast(nn.Module):
             c = nn.functional.mse_loss(z, b)
             d = torch.cat([z, b])
             e = nn.functional.scaled_dot_product_attention(z, z, z)
-        return y, z, a, b, c, d, e, torch.softmax(a, -1)
+            f = nn.functional.normalize(z) + torch.linalg.norm(b, dim=-1, keepdim=True)
+            g = torch.inner(b[0, 0], b[1, 0])
+        return y, z, a, b, c, d, e, f, g, torch.softmax(a, -1)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -76,3 +82,14 @@ def test_autocast_computes_in_its_dtypes(tenon, tmp_path, dtype):
     for i, want in enumerate(flat(model(x))):
         kind = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16"}[want.dtype]
         assert f"out.{i}" in printed and kind in printed
+
+
+def test_autocast_knows_the_operators_that_pytorch_lists():
+    """Those with a kernel for autocast on the CPU; concatenations only promote, as they do in any case."""
+    listed = set(re.findall(r'"(\w+)"', (ROOT / "converter/exported/autocast.cpp").read_text()))
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    names = [name for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::") and has_kernel(name, "AutocastCPU")]
+    known = {name.removeprefix("aten::").partition(".")[0] for name in names} - {"cat", "index_copy", "stack"}
+    of_products = {"bilinear", "chain_matmul", "einsum", "inner", "linalg_matmul", "linalg_matrix_power", "linalg_multi_dot", "matrix_power",
+                   "tensordot"}  # fmt: skip
+    assert listed - of_products == known

@@ -114,20 +114,21 @@ def test_columns_of_any_rank(run, tmp_path, sizes, plain):
 def test_the_first_scans_have_samples(run, tmp_path, direction, lengths):
     """A state that is summed up, and its sums so far, of two samples."""
     body = helper.make_graph(
-        [helper.make_node("Add", ["s", "v"], ["t"]), helper.make_node("Identity", ["t"], ["o"])], "",
+        [helper.make_node("Add", ["s", "v"], ["t"]), helper.make_node("Identity", ["t"], ["o"])], "body",
         [helper.make_tensor_value_info(n, TensorProto.FLOAT, [3]) for n in ("s", "v")],
         [helper.make_tensor_value_info(n, TensorProto.FLOAT, [3]) for n in ("t", "o")])
     node = helper.make_node("Scan", ["lengths" if lengths else "", "start", "x"], ["last", "all"], num_scan_inputs=1, directions=[direction], body=body)
     x, start = RANDOM.normal(size=(2, 4, 3)).astype(np.float32), RANDOM.normal(size=(2, 3)).astype(np.float32)
     arrays = {"start": start, "x": x, **({"lengths": np.array(lengths, np.int64)} if lengths else {})}
-    walked = x[:, ::-1] if direction else x
     last, sums = start.copy(), np.zeros_like(x)
     for sample in range(2):
-        for step in range(lengths[sample] if lengths else 4):
-            last[sample] += walked[sample, step]
+        length = lengths[sample] if lengths else 4
+        for step in range(length):
+            last[sample] += x[sample, length - 1 - step if direction else step]
             sums[sample, step] = last[sample]
     model = model_of([node], arrays, 8, outputs=("last", "all"))
     assert_same(given(run, tmp_path, model, arrays), [last, sums])
+    assert_same(by_onnxruntime(model, arrays), [last, sums])
 
 
 @pytest.mark.parametrize("norm", ["MAX", "L1", "L2"])

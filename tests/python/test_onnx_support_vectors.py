@@ -35,6 +35,13 @@ def test_classifies(run, tmp_path, classes, probabilities, kernel):
     assert_like_onnx_runtime(run, tmp_path, model, X, rtol=1e-4, atol=1e-5)
 
 
+def test_distances_far_from_zero_keep_their_accuracy(run, tmp_path):
+    far = machine(3)
+    far["support_vectors"] = (np.array(far["support_vectors"]) + 1000).tolist()
+    model = model_of("SVMClassifier", X, SCORES, far)
+    assert_like_onnx_runtime(run, tmp_path, model, X + np.float32(1000), rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("how", ["LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO"])
 @pytest.mark.parametrize("probabilities", [False, True])
 @pytest.mark.parametrize("classes", [2, 4])

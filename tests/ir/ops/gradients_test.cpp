@@ -218,6 +218,19 @@ TEST(Gradients, SayWhichOperatorHasNone) {
   }
 }
 
+TEST(Derivatives, OfEveryPrimitiveAreKnownOrRefused) {
+  for (const PrimInfo& primitive : prim_table) {
+    if (primitive.kind == PrimKind::select || primitive.kind == PrimKind::cast) continue;
+    std::vector<Expr> operands;
+    for (int i = 0; i < primitive.arity; ++i) operands.push_back(Expr::input(i));
+    const Expr call = Expr::of(primitive.prim, operands);
+    if (primitive.prim == Prim::digamma)
+      EXPECT_THROW(derivative(call, 0), Error);
+    else
+      EXPECT_NO_THROW(derivative(call, 0)) << primitive.name;
+  }
+}
+
 TEST(Derivatives, AreSimplified) {
   const Expr x = Expr::input(0), y = Expr::input(1);
   EXPECT_TRUE(derivative(x + y, 0).is_constant(1));

@@ -46,7 +46,7 @@ TEST(OperatorTypes, OfShapeOperators) {
        "expand: f32[3,4] cannot expand to [3,5]: axis 1 is 4, not 1"},
       {"concat(%0, %1)",
        {"f32[2,3]", "f32[2,4]"},
-       "concat: operand 1 is f32[2,4], operand 0 is f32[2,3]: axis 1 differs"},
+       "concat: operand 1 is f32[2,4], operand 0 is f32[2,3]: their sizes along axis 1 differ"},
       {"pad(%0, pads=[3,0], mode=\"reflect\")",
        {"f32[3]"},
        "pad: axis 0 of f32[3] cannot be padded by 3 in this mode"},
