@@ -2,22 +2,26 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <random>
 #include <unordered_set>
 
 #include "base/count.h"
 #include "base/error.h"
+#include "ir/ops/cast.h"
 #include "ir/ops/control.h"
 #include "ir/ops/create.h"
 #include "ir/ops/index.h"
 #include "ir/ops/logic.h"
+#include "ir/ops/shape.h"
 #include "ir/string_tensor.h"
 #include "runtime/stream.h"
 
 namespace tenon {
 namespace {
 
-constexpr std::int64_t default_bound = 2;
+constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t samples_above = 7;  // a number that a check bounds from below alone goes so far beyond
 
 // What random strings are drawn from: with and without capitals, blanks, digits and letters beyond ASCII.
 const std::array<std::string, 8> sample_words = {
@@ -50,52 +54,103 @@ std::optional<std::int64_t> counted_places(const Value* v, const Bindings& bindi
 }
 
 bool compares(const Node& n) {
-  return n.is<Less>() || n.is<LessEqual>() || n.is<Greater>() || n.is<GreaterEqual>();
+  return n.is<Less>() || n.is<LessEqual>() || n.is<Greater>() || n.is<GreaterEqual>() || n.is<Equal>();
 }
 
-// The size of the axis that a value indexes, or one more than the places it is compared with, following it
-// through operators that only move or convert it.
-std::optional<std::int64_t> indexed_size(const Value& value, const Bindings& bindings) {
-  std::optional<std::int64_t> least;
-  const auto take = [&](std::optional<std::int64_t> size) {
-    if (size && (!least || *size < *least)) least = size;
-  };
+// An integer that is written down, or that sizes decide.
+std::optional<std::int64_t> known_number(const Value* v, const Bindings& bindings) {
+  while (v->node() && v->node()->inputs().size() == 1 && (v->node()->is<Cast>() || v->node()->is<Reshape>()))
+    v = v->node()->input();
+  if (v->node() && v->node()->is<DimValue>()) return bound_size(v->node()->as<DimValue>()->value, bindings);
+  if (v->is_constant() && v->tensor().defined() && v->tensor().numel() == 1 && is_integral(v->dtype()))
+    return v->tensor().get_int(Index(v->rank(), 0));
+  return std::nullopt;
+}
+
+// Calls visit(node, operand) for each use of the value, by itself or moved, converted, or handed into a
+// region.
+template <class Visit>
+void for_each_use(const Value& value, Visit visit) {
   std::unordered_set<const Value*> seen = {&value};
   std::vector<const Value*> open = {&value};
   const auto follow = [&](const Value* v) {
     if (seen.insert(v).second) open.push_back(v);
   };
-  const auto visit = [&](const Use& u) {
+  const auto use = [&](const Use& u) {
     if (!u.node) {
       const Node* group = u.region->owner();
       if (group && group->is<Fused>()) follow(group->output(u.index));
       return;
     }
     const Node& n = *u.node;
-    const auto axis_size = [&](std::int64_t axis) {
-      return bound_size(n.input()->shape().at(static_cast<std::size_t>(axis)), bindings);
-    };
-    if (const auto* op = n.as<IndexSelect>(); op && u.index == 1)
-      take(axis_size(op->axis));
-    else if (const auto* gather = n.as<Gather>(); gather && u.index == 1)
-      take(axis_size(gather->axis));
-    else if (const auto places = compares(n) ? counted_places(n.input(1 - u.index), bindings) : std::nullopt)
-      take(*places + 1);
-    else if (const auto& rules = n.op().info().region_rules)
+    visit(n, u.index);
+    if (const auto& rules = n.op().info().region_rules) {
       for (const auto& region : n.regions())
-        for (const auto& p : region->parameters()) {
+        for (const auto& p : region->parameters())
           if (rules->input_of(n.op().self(), p->index()) == u.index) follow(p.get());
-        }
-    else if (n.inputs().size() == 1 && n.num_outputs() == 1)
+    } else if (n.inputs().size() == 1 && n.num_outputs() == 1) {
       follow(n.output());
+    }
   };
   while (!open.empty()) {
     const Value* v = open.back();
     open.pop_back();
-    for (const Use& u : v->uses()) visit(u);
+    for (const Use& u : v->uses()) use(u);
   }
-  return least;
 }
+
+bool is_checked(const Value& condition) {
+  bool found = false;
+  for_each_use(condition, [&](const Node& n, std::size_t) { found = found || n.is<Check>(); });
+  return found;
+}
+
+// What the uses of an input say of its integers.
+class Limits {
+ public:
+  explicit Limits(const Bindings& bindings) : bindings_(bindings) {}
+
+  void take(const Node& n, std::size_t operand) {
+    const auto axis_size = [&](std::int64_t axis) {
+      return bound_size(n.input()->shape().at(static_cast<std::size_t>(axis)), bindings_);
+    };
+    const auto below = [&](std::optional<std::int64_t> size) {
+      if (size) at_most(std::max<std::int64_t>(*size, 1) - 1);
+    };
+    if (const auto* op = n.as<IndexSelect>(); op && operand == 1) return below(axis_size(op->axis));
+    if (const auto* op = n.as<Gather>(); op && operand == 1) return below(axis_size(op->axis));
+    is_size_ = is_size_ || n.op().info().gives_size;
+    if (!compares(n)) return;
+    const Value* other = n.input(1 - operand);
+    const auto places = n.is<Equal>() ? std::nullopt : counted_places(other, bindings_);
+    if (places)
+      at_most(*places);
+    else if (const auto number = known_number(other, bindings_); number && is_checked(*n.output()))
+      compared(n, operand == 0, *number);
+  }
+
+  IntegerRange range() const {
+    const std::int64_t low = min_.value_or(is_size_ ? 1 : 0);
+    const std::int64_t high = max_.value_or(min_ ? low + samples_above : 1);
+    return {min_ ? low : std::min(low, high), std::max(low, high)};
+  }
+
+ private:
+  void at_most(std::int64_t number) { max_ = std::min(max_.value_or(highest), number); }
+  void at_least(std::int64_t number) { min_ = std::max(min_.value_or(-highest), number); }
+
+  // value OP number, or number OP value.
+  void compared(const Node& n, bool is_first, std::int64_t number) {
+    const bool strict = n.is<Less>() || n.is<Greater>();
+    const bool value_is_less = (n.is<Less>() || n.is<LessEqual>()) == is_first;
+    if (n.is<Equal>() || value_is_less) at_most(number - strict);
+    if (n.is<Equal>() || !value_is_less) at_least(number + strict);
+  }
+
+  const Bindings& bindings_;
+  std::optional<std::int64_t> min_, max_;
+  bool is_size_ = false;
+};
 
 // A float takes any number, rounded; an integer takes what it can hold; a bool takes true, false, 0 and 1.
 Tensor as_number(const Tensor& number, const Value& input) {
@@ -118,11 +173,13 @@ void bind_sizes(const Shape& shape, const Tensor& value, Bindings& bindings) {
 
 }  // namespace
 
-std::int64_t index_bound(const Value& input, const Bindings& bindings) {
-  return indexed_size(input, bindings).value_or(default_bound);
+IntegerRange integer_range(const Value& input, const Bindings& bindings) {
+  Limits limits(bindings);
+  for_each_use(input, [&](const Node& n, std::size_t operand) { limits.take(n, operand); });
+  return limits.range();
 }
 
-Tensor random_tensor(DType dtype, const Index& sizes, std::int64_t bound, std::uint64_t seed) {
+Tensor random_tensor(DType dtype, const Index& sizes, IntegerRange range, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   if (is_string(dtype)) {
     std::vector<std::string> words(static_cast<std::size_t>(numel(sizes)));
@@ -134,8 +191,8 @@ Tensor random_tensor(DType dtype, const Index& sizes, std::int64_t bound, std::u
     std::normal_distribution<float> normal;
     std::generate_n(t.mutable_data<float>(), t.numel(), [&] { return normal(random); });
   } else {
-    std::uniform_int_distribution<std::int64_t> uniform(
-        0, (is_bool(dtype) ? 2 : std::max<std::int64_t>(bound, 1)) - 1);
+    if (is_bool(dtype)) range = {};
+    std::uniform_int_distribution<std::int64_t> uniform(range.min, range.max);
     std::generate_n(t.mutable_data<std::int64_t>(), t.numel(), [&] { return uniform(random); });
   }
   return t.to(dtype);
@@ -187,7 +244,7 @@ std::vector<Tensor> input_values(const Graph& graph, std::vector<GivenInput> giv
     const Index shape = eval(p.shape(), bindings);
     if (random && !is_state(graph, p)) random->push_back(p.name());
     values[i] = is_state(graph, p) ? Tensor::zeros(p.dtype(), shape)
-                                   : random_tensor(p.dtype(), shape, index_bound(p, bindings), seed + i);
+                                   : random_tensor(p.dtype(), shape, integer_range(p, bindings), seed + i);
   }
   return values;
 }

@@ -17,13 +17,19 @@ struct GivenInput {
   bool is_random = false;  // made up
 };
 
-/// Below which random integers for an input stay valid: the size of the axis they index, when they reach an
-/// index operator; one more than the number of places they are compared with, as lengths are; else 2: a mask.
-/// Sizes of symbols that are not bound are not known.
-std::int64_t index_bound(const Value& input, const Bindings& = {});
+/// Whole numbers from `min` to `max`.
+struct IntegerRange {
+  std::int64_t min = 0, max = 1;
+};
 
-/// Seeded: floats from the standard normal distribution, integers from [0, bound), bools by coin.
-Tensor random_tensor(DType, const Index& sizes, std::int64_t bound, std::uint64_t seed);
+/// Within which random integers for an input are valid, as far as the graph says so: below the size of the
+/// axis they index, when they reach an index operator; up to the number of places they are compared with, as
+/// lengths are; as the checks of the model ask. Else 0 and 1, as in a mask; 1 for the size of a tensor. Sizes
+/// of symbols that are not bound are not known.
+IntegerRange integer_range(const Value& input, const Bindings& = {});
+
+/// Seeded: floats from the standard normal distribution, integers from the range, bools by coin.
+Tensor random_tensor(DType, const Index& sizes, IntegerRange, std::uint64_t seed);
 
 /// One tensor per input of the graph.
 /// Inputs without a value are random, states (runtime/stream.h) zero; their symbols take the sizes of the

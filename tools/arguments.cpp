@@ -148,8 +148,8 @@ std::map<std::string, std::vector<std::int64_t>> parse_sizes(const std::vector<s
   return out;
 }
 
-void write_outputs(const Graph& graph, const std::vector<Tensor>& outputs,
-                   const std::vector<std::string>& targets) {
+std::vector<std::string> write_outputs(const Graph& graph, const std::vector<Tensor>& outputs,
+                                       const std::vector<std::string>& targets) {
   std::vector<std::pair<std::size_t, std::string>> writes;
   std::vector<std::string> archives;
   std::string known;
@@ -180,6 +180,13 @@ void write_outputs(const Graph& graph, const std::vector<Tensor>& outputs,
   std::vector<std::pair<std::string, Tensor>> all;
   for (std::size_t i = 0; i < outputs.size(); ++i) all.emplace_back(output_name(graph, i), outputs[i]);
   for (const std::string& file : archives) save_npz(file, all);
+  std::vector<std::string> left;
+  const auto is_written = [&](std::size_t i) {
+    return std::any_of(writes.begin(), writes.end(), [&](const auto& write) { return write.first == i; });
+  };
+  for (std::size_t i = 0; i < outputs.size() && !targets.empty() && archives.empty(); ++i)
+    if (!is_written(i)) left.push_back(output_name(graph, i));
+  return left;
 }
 
 }  // namespace tenon::tools

@@ -27,7 +27,8 @@ std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts);
 std::map<std::string, std::vector<std::int64_t>> parse_sizes(const std::vector<std::string>& texts);
 
 /// Writes outputs to "[name=]file.npy" (in order, or by name) or one .npz for all. Throws Error before
-/// writing anything when a name is unknown.
-void write_outputs(const Graph&, const std::vector<Tensor>& outputs, const std::vector<std::string>& targets);
+/// writing anything when a name is unknown. Returns the names of the outputs left out where some are written.
+std::vector<std::string> write_outputs(const Graph&, const std::vector<Tensor>& outputs,
+                                       const std::vector<std::string>& targets);
 
 }  // namespace tenon::tools

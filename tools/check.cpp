@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/input_guard.h"
+#include "base/memory_limit.h"
 #include "base/utf8.h"
 #include "check/case_process.h"
 #include "check/formats.h"
@@ -54,12 +55,7 @@ std::vector<Case> chosen_cases(const CheckVerb& o) {
 SuiteOptions suite_options(const CheckVerb& o) {
   SuiteOptions options{.jobs = o.jobs, .fail_fast = o.fail_fast, .allow_libraries = o.allow_libraries};
   options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(o.timeout * 1e3));
-  if (!o.memory.empty()) {
-    const auto bytes = parse_bytes(o.memory);
-    if (!bytes || *bytes == 0)
-      throw error("'{}' is no amount of memory", o.memory).at("--memory").hint("write 512MiB or 2GiB");
-    options.memory_bytes = *bytes;
-  }
+  if (!o.memory.empty()) options.memory_bytes = *parse_bytes(o.memory);
   for (const auto& [name, kind] : update_kinds) options.update.*kind = o.update == name || o.update == "all";
   return options;
 }
@@ -181,7 +177,9 @@ void add_check(CLI::App& app, int& exit_code) {
   verb->add_option("--timeout", o->timeout, "Seconds a case may take, unless its case.toml says otherwise")
       ->capture_default_str()
       ->check(number_from(0.001));
-  verb->add_option("--memory", o->memory, "The same for memory: 2GiB")->type_name("BYTES");
+  verb->add_option("--memory", o->memory, "The same for memory: 2GiB")
+      ->type_name("BYTES")
+      ->check(amount_of_memory());
   verb->add_option("--junit", o->junit, "Write JUnit XML")->type_name(file_written);
   verb->add_option("--json", o->json, "Write the results as JSON")->type_name(file_written);
   verb->add_flag("--annotations", o->annotations,

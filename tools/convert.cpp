@@ -174,7 +174,8 @@ void add_convert(CLI::App& app, int& exit_code) {
   verb->add_option("-o,--output", o->output,
                    "What to write, by its suffix: " + exporter::forms_text() +
                        " (default: the model's name with .tenon)")
-      ->type_name(file_written);
+      ->type_name(file_written)
+      ->check(not_empty());
   verb->add_option("--print-ir", o->print_ir, "Show the graph at a stage")
       ->check(CLI::IsMember({"imported", "fused", "planned"}));
   verb->add_flag("--explain-fusion", o->explain, "Say what fused, what did not and why");

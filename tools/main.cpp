@@ -86,6 +86,7 @@ int main(int argc, char** argv) {
   tenon::report_cut_files();
   try {
     const int code = run(argc, argv);
+    tenon::check_inputs_unchanged();
     if (std::fflush(stdout) != 0 || std::ferror(stdout))
       throw tenon::system_error(errno ? errno : EIO, "the output cannot be written").at("standard output");
     return code;

@@ -8,6 +8,7 @@
 
 #include "base/count.h"
 #include "base/error.h"
+#include "base/memory_limit.h"
 #include "ir/operator_library.h"
 #include "tools/model_path.h"
 #include "tools/ranges.h"
@@ -82,6 +83,10 @@ void ModelOptions::add_model(CLI::App& verb) {
   verb.add_option("--stop-after-rewrite", stop_after, "Apply only the first N rewrites")
       ->type_name("N")
       ->check(integer_from(0));
+  verb.add_option("--memory", memory, "What reading and converting may take beside the model's files")
+      ->capture_default_str()
+      ->type_name("BYTES")
+      ->check(amount_of_memory());
 }
 
 void ModelOptions::add_run(CLI::App& verb) {
@@ -106,6 +111,7 @@ OpenOptions ModelOptions::open_options() const {
     options.convert.random.dropout = train_mode == "drop" ? Dropout::drop : Dropout::keep;
   options.seed = seed;
   options.weights = weights;
+  options.memory = *parse_bytes(memory);
   options.fuse = {.fuse = !no_fuse, .stop_after = stop_after, .off = off};
   return options;
 }
@@ -146,7 +152,8 @@ std::vector<Tensor> ModelOptions::values(const Model& model, std::int64_t batch,
                                                          : nullptr;
     given.push_back(
         {.name = a.name,
-         .value = random_tensor(type.dtype, *known, parameter ? index_bound(*parameter) : 2, seed + place),
+         .value = random_tensor(type.dtype, *known, parameter ? integer_range(*parameter) : IntegerRange(),
+                                seed + place),
          .is_random = true});
   }
   return input_values(*model.graph, std::move(given), seed, bindings, made_up);
@@ -167,8 +174,17 @@ Model ModelOptions::open(const std::function<void(std::string_view)>& progress,
         "and --stop-after-rewrite do nothing")
         .at(path)
         .hint("give the source model");
-  for (const ConvertNote& n : model.notes)
-    if (n.kind == ConvertNote::Kind::training) fmt::print(stderr, "warning: {}\n", n.text);
+  if (!model.is_source() && (random || !train_mode.empty()))
+    fmt::print(stderr, "warning: {} is converted already: --random and --train-mode change nothing in it\n",
+               model.path.filename().string());
+  for (const ConvertNote& n : model.notes) {
+    if (n.kind != ConvertNote::Kind::training) continue;
+    if (!train_mode.empty())
+      throw tenon::unsupported("--train-mode is given, but {}", n.text)
+          .at(path)
+          .hint("trace the model in training mode, or export it as .pt2: there dropout stands in the graph");
+    fmt::print(stderr, "warning: {}\n", n.text);
+  }
   return model;
 }
 

@@ -19,10 +19,11 @@ struct ModelOptions {
   std::vector<std::string> off;
   bool no_fuse = false;
   int stop_after = -1;
+  std::string memory = "4GiB";
   int threads = 1;
   std::uint64_t seed = 0;
 
-  /// MODEL, --input, --operators, --weights-from, --method, --no-fuse, --off, --stop-after-rewrite.
+  /// MODEL, --input, --operators, --weights-from, --method, --no-fuse, --off, --stop-after-rewrite, --memory.
   void add_model(CLI::App& verb);
   /// --threads, --seed, --shape.
   void add_run(CLI::App& verb);

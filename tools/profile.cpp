@@ -120,18 +120,37 @@ ModelOptions other_side(const ProfileVerb& o) {
   return other;
 }
 
+/// In any order: "[1,3,224,224], [8]".
+std::string sizes_of(const CompareSide& side) {
+  std::vector<std::string> sizes;
+  for (const Tensor& t : side.inputs) sizes.push_back(str(to_shape(t.shape())));
+  std::sort(sizes.begin(), sizes.end());
+  return fmt::format("{}", fmt::join(sizes, ", "));
+}
+
+/// Two models are compared at the same sizes, unless --vs says otherwise.
+void check_sizes(const CompareSide& a, const CompareSide& b) {
+  const std::string sizes_a = sizes_of(a), sizes_b = sizes_of(b);
+  if (sizes_a != sizes_b)
+    throw error("the models would run at other sizes: {}; and {}", sizes_a, sizes_b)
+        .at(b.label)
+        .hint("choose the same sizes: --shape N=8 for the first model, --vs=\"--shape N=8\" for the second");
+}
+
 Comparison compare_sides(const ProfileVerb& o, const Model& before, Progress& progress) {
   const ModelOptions options = other_side(o);
   const Model after = options.open([&](std::string_view what) { progress.say(what); });
   const auto side = [](std::string label, const ModelOptions& m, const Model& model) {
     return CompareSide{std::move(label), model.graph, m.values(model), {.threads = m.threads}};
   };
+  const CompareSide first = side(o.model.path, o.model, before),
+                    second = side(options.path + (o.versus.empty() ? "" : " " + o.versus), options, after);
+  if (o.versus.empty()) check_sizes(first, second);
   progress.say("running both by turns");
   CompareOptions limits;
   if (o.max_slowdown > 0) limits.max_slowdown = o.max_slowdown;
-  return compare_running(side(o.model.path, o.model, before),
-                         side(options.path + (o.versus.empty() ? "" : " " + o.versus), options, after),
-                         {.warmup = o.runs.warmup, .blocks = std::max(o.runs.iterations, 12)}, limits);
+  return compare_running(first, second, {.warmup = o.runs.warmup, .blocks = std::max(o.runs.iterations, 12)},
+                         limits);
 }
 
 Comparison compare_with_stored(const ProfileVerb& o, const ProfileReport& now) {

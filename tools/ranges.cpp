@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/memory_limit.h"
+
 namespace tenon::tools {
 namespace {
 
@@ -26,6 +28,15 @@ CLI::Validator number_from(double least) { return from(least, fmt::format("a num
 
 CLI::Validator integer_from(long least) {
   return from(least, fmt::format("a whole number from {} on", least));
+}
+
+CLI::Validator amount_of_memory() {
+  const auto check = [](const std::string& text) -> std::string {
+    return parse_bytes(text).value_or(0) > 0
+               ? std::string()
+               : fmt::format("'{}' is no amount of memory: write 512MiB or 2GiB", text);
+  };
+  return CLI::Validator(check, "");
 }
 
 CLI::Validator not_empty() {

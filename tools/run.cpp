@@ -75,6 +75,10 @@ std::string summary(const Tensor& t) {
 
 // The artifact's goldens, replayed.
 int replay(const Model& model, const RunOptions& o) {
+  if (!o.model.inputs.empty())
+    throw error("--check replays the inputs that the artifact holds")
+        .at("--input")
+        .hint("leave one of the two out");
   if (model.goldens.empty())
     throw error("the model holds no goldens").at(model.path.string()).hint("convert it without --no-verify");
   Session session(model.graph, {.threads = o.model.threads});
@@ -221,8 +225,11 @@ int run(const RunOptions& o) {
                : Session(model.graph, {.threads = o.model.threads, .runs_once = true})
                      .run(o.model.values(model, 1, &random));
   progress.say("writing the outputs");
-  write_outputs(*model.graph, outputs, o.outputs);
+  const std::vector<std::string> left = write_outputs(*model.graph, outputs, o.outputs);
   progress.say("");
+  if (!left.empty())
+    fmt::print(stderr, "note: {} {} not written: --output all.npz holds every output\n",
+               fmt::join(left, ", "), left.size() == 1 ? "is" : "are");
   if (!random.empty() && !o.json)
     fmt::print("{} random (--seed {}): give {} with --input {}=FILE.npy\n",
                fmt::format("{} {}", fmt::join(random, ", "), random.size() == 1 ? "is" : "are"), o.model.seed,
@@ -245,6 +252,7 @@ void add_run(CLI::App& app, int& exit_code) {
   o->model.add_run(*verb);
   verb->add_option("-o,--output", o->outputs, "[name=]FILE.npy, or one FILE.npz for all")
       ->type_name(named_file_written)
+      ->check(not_empty())
       ->allow_extra_args(false);
   verb->add_option("--print", o->print, "How many values of each output to print")
       ->capture_default_str()

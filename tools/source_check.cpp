@@ -25,8 +25,10 @@ class Source {
         method_(options.method),
         fixed_(fixed_numbers(*model.graph, options.open_options().convert.inputs)) {
     if (model.is_pytorch())
-      torch_ = std::make_unique<TorchOracle>(model.path,
-                                             OracleOptions{.fixed = fixed_, .weights = options.weights});
+      torch_ = std::make_unique<TorchOracle>(
+          model.path,
+          OracleOptions{
+              .fixed = fixed_, .weights = options.weights, .keep_dropout = options.train_mode == "keep"});
   }
 
   std::vector<Tensor> outputs(const std::vector<Tensor>& inputs) {

@@ -66,8 +66,10 @@ class Reference {
       if (!model.is_source() && o.source.empty())
         need_source("an artifact compared with the framework it comes from",
                     "give it: --source model.pt (.pt2, .onnx), or compare with --against reference");
-      torch_ = std::make_unique<TorchOracle>(o.source.empty() ? model.path : std::filesystem::path(o.source),
-                                             OracleOptions{.fixed = fixed_, .weights = o.model.weights});
+      torch_ = std::make_unique<TorchOracle>(
+          o.source.empty() ? model.path : std::filesystem::path(o.source),
+          OracleOptions{
+              .fixed = fixed_, .weights = o.model.weights, .keep_dropout = o.model.train_mode == "keep"});
     } else if (against_ == "onnxruntime") {
       if (o.source.empty() && model.kind != FileKind::onnx)
         need_source("ONNX Runtime", "give it as ONNX: --source model.onnx");

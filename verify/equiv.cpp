@@ -140,23 +140,22 @@ class Comparison {
 
   void pair(const Value* a, const Value* b) { twins_[a] = b; }
 
-  // Operands before the node: what is reported lies nearest to the inputs.
+  // Operands before the node: what is reported lies nearest to the inputs. The nodes on the way lie on a
+  // stack of its own: a chain may be as long as it likes.
   bool same(const Value* a, const Value* b, const Node* user_a, const Node* user_b) {
-    if (const auto known = twins_.find(a); known != twins_.end() && known->second == b) return true;
-    if (const auto axis = indexed_axis(user_b, b)) {
-      const Value *before_a = indices_before(a, *axis), *before_b = indices_before(b, *axis);
-      if (!before_a != !before_b) {
-        if (counted_.insert(before_a ? a : b).second) ++found.from_the_end;
-        return same(before_a ? before_a : a, before_b ? before_b : b, user_a, user_b);
+    std::vector<Pair> open;
+    if (!visit(a, b, user_a, user_b, open)) return false;
+    while (!open.empty()) {
+      const Pair pair = open.back();
+      if (pair.next < pair.a->inputs().size()) {
+        ++open.back().next;
+        if (!visit(pair.a->input(pair.next), pair.b->input(pair.next), pair.a, pair.b, open)) return false;
+      } else {
+        open.pop_back();
+        if (!same_after_operands(*pair.a, *pair.b)) return false;
       }
     }
-    if (a->kind() == Value::Kind::result && b->kind() == Value::Kind::result)
-      return same(*a->node(), *b->node()) && a->index() == b->index();
-    if (a->is_constant() && b->is_constant()) {
-      if (alike(a->tensor(), b->tensor())) return pair(a, b), true;
-      return differ(constants(*a, *b), user_a, user_b);
-    }
-    return differ("the operands differ", user_a, user_b);
+    return true;
   }
 
   bool same(const Region& a, const Region& b, const Node* owner_a, const Node* owner_b) {
@@ -180,14 +179,46 @@ class Comparison {
     return true;
   }
 
-  bool same(const Node& a, const Node& b) {
+  // Two nodes whose operands are compared, from `next` on.
+  struct Pair {
+    const Node *a, *b;
+    std::size_t next = 0;
+  };
+
+  // Compares two values; nodes whose operands come first go onto the stack.
+  bool visit(const Value* a, const Value* b, const Node* user_a, const Node* user_b,
+             std::vector<Pair>& open) {
+    if (const auto known = twins_.find(a); known != twins_.end() && known->second == b) return true;
+    if (const auto axis = indexed_axis(user_b, b)) {
+      const Value *before_a = indices_before(a, *axis), *before_b = indices_before(b, *axis);
+      if (!before_a != !before_b) {
+        if (counted_.insert(before_a ? a : b).second) ++found.from_the_end;
+        return visit(before_a ? before_a : a, before_b ? before_b : b, user_a, user_b, open);
+      }
+    }
+    if (a->kind() == Value::Kind::result && b->kind() == Value::Kind::result) {
+      if (a->index() != b->index())
+        return differ("another result of the operator is used", a->node(), b->node());
+      return same_before_operands(*a->node(), *b->node(), open);
+    }
+    if (a->is_constant() && b->is_constant()) {
+      if (alike(a->tensor(), b->tensor())) return pair(a, b), true;
+      return differ(constants(*a, *b), user_a, user_b);
+    }
+    return differ("the operands differ", user_a, user_b);
+  }
+
+  bool same_before_operands(const Node& a, const Node& b, std::vector<Pair>& open) {
     if (const auto known = nodes_.find(&a); known != nodes_.end())
       return known->second == &b || differ("one value is used where the other has two", &a, &b);
     nodes_[&a] = &b;
     if (a.inputs().size() != b.inputs().size() || a.num_outputs() != b.num_outputs())
       return differ(operators(a, b), &a, &b);
-    for (std::size_t i = 0; i < a.inputs().size(); ++i)
-      if (!same(a.input(i), b.input(i), &a, &b)) return false;
+    open.push_back({&a, &b});
+    return true;
+  }
+
+  bool same_after_operands(const Node& a, const Node& b) {
     if (!(a.op() == b.op()) || a.regions().size() != b.regions().size())
       return differ(operators(a, b), &a, &b);
     for (std::size_t r = 0; r < a.regions().size(); ++r) {

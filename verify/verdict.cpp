@@ -14,7 +14,12 @@ void Verdict::add(const OutputCheck& check) {
   const Difference& d = check.difference;
   output->compared = output->compared || d.compared > 0;
   output->has_elements = output->has_elements || d.elements > 0;
+  if (!is_string(check.expected_dtype) && !check.types_only) {
+    output->silent += d.elements - d.compared;
+    output->elements += d.elements;
+  }
   output->types_only = output->types_only || check.types_only;
+  output->is_zero = output->is_zero && d.scale == 0 && !is_string(check.expected_dtype);
   if (d.elements > 0 || output->why.empty()) output->why = d.why_nothing();
   differs_ = differs_ || !check.ok;
 }
@@ -61,6 +66,13 @@ std::vector<std::string> Verdict::notes() const {
   for (const Output& o : outputs_)
     if (!o.has_elements && !o.types_only)
       notes.push_back(fmt::format("output {} is empty: nothing of it was compared", o.name));
+    else if (o.compared && o.silent > 0)
+      notes.push_back(
+          fmt::format("{} of {} values of output {} are NaN or infinite: the others were compared", o.silent,
+                      o.elements, o.name));
+    else if (o.compared && o.is_zero)
+      notes.push_back(
+          fmt::format("output {} is zero throughout: other inputs may say more (--input)", o.name));
   return notes;
 }
 

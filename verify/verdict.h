@@ -26,13 +26,15 @@ class Verdict {
   std::string str() const;
   /// What was not compared and why: "nothing of output y was compared: every value is NaN". Empty: all was.
   std::string problem() const;
-  /// "output boxes is empty: nothing of it was compared", of outputs beside others that were.
+  /// "output boxes is empty: nothing of it was compared", of outputs beside others that were; and of those
+  /// that are zero in every sample, or where some values were not compared.
   std::vector<std::string> notes() const;
 
  private:
   struct Output {
     std::string name, why;  // why: of the last sample, if nothing was compared in any
-    bool compared = false, has_elements = false, types_only = false;
+    bool compared = false, has_elements = false, types_only = false, is_zero = true;
+    std::int64_t silent = 0, elements = 0;  // in all samples: NaN or infinite on both sides, of all
   };
   std::vector<Output> outputs_;
   bool differs_ = false;

@@ -32,3 +32,7 @@ def chain(tmp_path_factory):
 )
 def test_a_long_chain_goes_through(run, chain, arguments):
     run(arguments[0], chain, *arguments[1:], code=0)
+
+
+def test_a_long_chain_is_compared_with_itself(run, chain):
+    assert "same fused graph" in run("equiv", chain, chain, "--no-fuse", "--samples", "1", code=0)

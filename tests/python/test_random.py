@@ -54,6 +54,36 @@ def test_dropout_is_kept_or_drops_its_share(run, model, tmp_path):
     assert numpy.allclose(dropped[dropped != 0], 4 / 3)
 
 
+class DroppingInside(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.LSTM(8, 8, num_layers=2, dropout=0.5, batch_first=True)
+
+    def forward(self, x):
+        y = F.scaled_dot_product_attention(x, x, x, dropout_p=0.5) + self.rnn(x)[0]
+        return F.alpha_dropout(torch.feature_dropout(y, 0.5, True), 0.5, True)
+
+
+@pytest.mark.parametrize("form", ["pt", "pt2"])
+@pytest.mark.parametrize("module", [Dropping(), DroppingInside()])
+def test_kept_dropout_is_compared_with_pytorch_that_keeps_it_too(run, tmp_path, module, form):
+    x = torch.randn(2, 5, 8)
+    if form == "pt":
+        torch.jit.trace(module, x, check_trace=False).save(tmp_path / "m.pt")
+    else:
+        torch.export.save(torch.export.export(module, (x,)), tmp_path / "m.pt2")
+    types = ["--input", "f32[2,5,8]"]
+    said = run("convert", f"m.{form}", "--train-mode=keep", *types, "-o", "m.tenon", code=0)
+    assert "equal to LibTorch" in said
+    assert "verified" in run("verify", f"m.{form}", "--train-mode=keep", *types, code=0)
+
+
+def test_a_script_saved_in_training_mode_is_not_dropped_in_silence(run, tmp_path):
+    torch.jit.script(nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5))).save(tmp_path / "m.pt")
+    said = run("run", "m.pt", "--input", "f32[2,4]", "--train-mode=drop", code=3)
+    assert "training mode" in said and ".pt2" in said
+
+
 def test_conversion_says_which_outputs_are_not_compared(run, model):
     said = run("convert", model(Noisy()), "--random", "-o", "model.tenon", code=0)
     assert "random numbers decide out.0: the source draws others" in said

@@ -32,6 +32,34 @@ TEST(Inputs, RandomLengthsLieWithinTheirAxis) {
   EXPECT_EQ(seen, (std::set<std::int64_t>{0, 1, 2, 3, 4, 5}));
 }
 
+IntegerRange range_of(const std::string& nodes) {
+  const auto graph = parse("graph g(%n: i64[], %x: f32[8,2]) {\n" + nodes + "}\n");
+  return integer_range(*graph->body().parameter(0));
+}
+
+TEST(Inputs, RandomIntegersHoldWhatTheModelChecks) {
+  const IntegerRange both = range_of(R"(  %1 = reshape(%n, shape=[]) : i64[]
+  %2 = greater_equal(%1, 3:i64) : bool[]
+  check(%2, message="n >= 3")
+  %3 = less(5:i64, %1) : bool[]
+  %4 = logical_not(%3) : bool[]
+  return %4
+)");
+  EXPECT_EQ(both.min, 3) << "the second comparison is not checked";
+  EXPECT_GT(both.max, 3);
+  const IntegerRange above = range_of(R"(  %1 = dim_value(value=8) : i64[]
+  %2 = greater(%1, %n) : bool[]
+  check(%2, message="n < 8")
+  %3 = count_up(%n, count=?0) : i64[?0]
+  return %3
+)");
+  EXPECT_EQ(above.min, 1) << "a size";
+  EXPECT_EQ(above.max, 7);
+  const IntegerRange nothing = range_of("  %1 = cast(%n, to=f32) : f32[]\n  return %1\n");
+  EXPECT_EQ(nothing.min, 0);
+  EXPECT_EQ(nothing.max, 1);
+}
+
 TEST(Inputs, WrittenNumbersTakeTheInputsDtype) {
   EXPECT_EQ(number_for("f32", Tensor::scalar(DType::f64, 0.1)).get_double(), 0.1f);
   EXPECT_EQ(number_for("f32", Tensor::scalar(DType::i64, std::int64_t{3})).get_double(), 3);

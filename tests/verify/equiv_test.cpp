@@ -64,6 +64,26 @@ TEST(Equiv, TheFirstNodeThatDiffersIsNamed) {
   EXPECT_EQ(operand->place_a, "right");
 }
 
+TEST(Equiv, AnotherResultOfAnOperatorIsADifference) {
+  const std::string two = R"(graph g(%x: f32[N,6]) {
+  %1, %2 = fused { %1.1 = exp(%x); %1.2 = neg(%1.1); return %1.1, %1.2 } : f32[N,6], f32[N,6]
+  return %1
+}
+)";
+  const auto other = difference(two, replaced(two, "return %1\n", "return %2\n"));
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->why, "another result of the operator is used");
+}
+
+TEST(Equiv, LongChainsAreCompared) {
+  std::string chain = "graph g(%x: f32[N,8]) {\n  %0 = relu(%x) : f32[N,8]\n";
+  for (int i = 1; i < 100'000; ++i)
+    chain += fmt::format("  %{} = {}(%{}) : f32[N,8]\n", i, i % 2 ? "neg" : "exp", i - 1);
+  chain += "  return %99999\n}\n";
+  const auto g = imported_graph(chain);
+  EXPECT_TRUE(compare_graphs(*g, *g, {0}, {0}).same());
+}
+
 TEST(Equiv, WeightsAreComparedByContent) {
   const auto swapped = difference(two_branches, replaced(two_branches, "sub(%1, %2)", "sub(%2, %1)"));
   ASSERT_TRUE(swapped);

@@ -47,7 +47,7 @@ inline std::shared_ptr<Graph> imported_graph(const std::string& text) {
   std::shared_ptr<Graph> graph = parse(text);
   std::uint64_t seed = 1;
   for (const auto& w : graph->weights()) {
-    Tensor data = random_tensor(w->dtype(), *known_sizes(w->shape()), 4, seed++);
+    Tensor data = random_tensor(w->dtype(), *known_sizes(w->shape()), {0, 3}, seed++);
     for_each_index(data.shape(), [&](std::span<const std::int64_t> i) {
       const double v = data.get_double(i) / 4;
       data.set_double(i, w->name().ends_with("var") ? 0.5 + v * v : v);

@@ -48,6 +48,17 @@ TEST(Verdict, AnEmptyOutputBesideOthersIsANote) {
   EXPECT_EQ(v.notes(), std::vector<std::string>{"output boxes is empty: nothing of it was compared"});
 }
 
+TEST(Verdict, ValuesThatSayNothingAreCounted) {
+  EXPECT_EQ(verdict({check("y", {1, NAN, NAN}), check("y", {INFINITY, 2, 3})}).notes(),
+            std::vector<std::string>{"3 of 6 values of output y are NaN or infinite: the others were compared"});
+}
+
+TEST(Verdict, AnOutputOfZerosIsANote) {
+  EXPECT_EQ(verdict({check("y", {0, 0}), check("z", {0, 1}), check("y", {-0.0, 0})}).notes(),
+            std::vector<std::string>{"output y is zero throughout: other inputs may say more (--input)"});
+  EXPECT_TRUE(verdict({check("y", {0, 0}), check("y", {0, 2})}).notes().empty());
+}
+
 TEST(Verdict, OneSampleOfSeveralMayCompareAnOutput) {
   EXPECT_TRUE(verdict({check("y", {NAN}), check("y", {1})}).verified());
   EXPECT_TRUE(verdict({check("y", {}), check("y", {1})}).verified());
