@@ -18,7 +18,8 @@ struct Input {
   off_t size;
 
   bool is_unchanged(const struct stat& now) const {
-    return now.st_size == size && now.st_mtim.tv_sec == written.tv_sec && now.st_mtim.tv_nsec == written.tv_nsec;
+    return now.st_size == size && now.st_mtim.tv_sec == written.tv_sec &&
+           now.st_mtim.tv_nsec == written.tv_nsec;
   }
 };
 

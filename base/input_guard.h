@@ -27,8 +27,8 @@ std::vector<std::filesystem::path> take_remembered_inputs();
 /// lead to.
 void refuse_to_replace_input(const std::filesystem::path& output);
 
-/// Throws Error when an input was written in place since it was opened: what was read of it may be of neither version.
-/// One that another file was renamed to is not: the bytes that were opened stay.
+/// Throws Error when an input was written in place since it was opened: what was read of it may be of neither
+/// version. One that another file was renamed to is not: the bytes that were opened stay.
 void check_inputs_unchanged();
 
 }  // namespace tenon

@@ -436,11 +436,10 @@ class CaseRun {
 
   TorchOracle& torch() {
     if (!torch_)
-      torch_ = std::make_unique<TorchOracle>(
-          case_.model,
-          OracleOptions{.threads = settings_.threads,
-                        .memory_limit = settings_.memory_bytes.value_or(0),
-                        .keep_dropout = settings_.train_mode == "keep"});
+      torch_ = std::make_unique<TorchOracle>(case_.model,
+                                             OracleOptions{.threads = settings_.threads,
+                                                           .memory_limit = settings_.memory_bytes.value_or(0),
+                                                           .keep_dropout = settings_.train_mode == "keep"});
     return *torch_;
   }
 

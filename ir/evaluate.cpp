@@ -42,9 +42,7 @@ std::vector<Tensor> run_kernel(const Op& op, std::span<const Tensor> inputs, con
   std::vector<Tensor> outputs = op.info().gives_size ? std::vector<Tensor>(types.size()) : tensors_of(types);
   try {
     op.info().reference(op.self(), inputs, outputs);
-  } catch (const Error& e) {
-    throw named(op.name(), e);
-  }
+  } catch (const Error& e) { throw named(op.name(), e); }
   return outputs;
 }
 

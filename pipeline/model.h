@@ -16,8 +16,8 @@ struct OpenOptions {
   FuseOptions fuse;
   std::uint64_t seed = 0;         // of random numbers in the model
   std::filesystem::path weights;  // of a .pt2: a .safetensors file beside it
-  /// What reading, converting and fusing may take in this process beside the model's files and what is made of
-  /// their weights. LibTorch's may take as much, and no less than it does by default.
+  /// What reading, converting and fusing may take in this process beside the model's files and what is made
+  /// of their weights. LibTorch's may take as much, and no less than it does by default.
   std::uint64_t memory = std::uint64_t{4} << 30;
   std::function<void(std::string_view)> progress = [](std::string_view) {};
 };

@@ -117,7 +117,8 @@ void check_code(const std::string& name, std::string_view code) {
   if (names(code, "__setstate__") && !only_packs_weights(code)) {
     throw unsupported("'{}' defines __setstate__, code that runs while the file is loaded", name)
         .hint(
-            "remove __getstate__ and __setstate__ from the module, then save it again (those of PyTorch's own "
+            "remove __getstate__ and __setstate__ from the module, then save it again (those of PyTorch's "
+            "own "
             "quantised modules are read)");
   }
   CodeScanner(name, code).run();

@@ -149,9 +149,7 @@ TEST(Random, WideRangesOfIntegersAreFilledToo) {
            return random_integers(many, bound(lo), bound(hi), p);
          })) {
       EXPECT_GE(x, static_cast<double>(low));
-      if (has_end) {
-        EXPECT_LE(x, static_cast<double>(high));
-      }
+      if (has_end) { EXPECT_LE(x, static_cast<double>(high)); }
       below_middle += x < middle;
     }
     EXPECT_NEAR(static_cast<double>(below_middle), 50000, 2000) << low << " " << high;

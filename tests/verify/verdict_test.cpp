@@ -49,8 +49,9 @@ TEST(Verdict, AnEmptyOutputBesideOthersIsANote) {
 }
 
 TEST(Verdict, ValuesThatSayNothingAreCounted) {
-  EXPECT_EQ(verdict({check("y", {1, NAN, NAN}), check("y", {INFINITY, 2, 3})}).notes(),
-            std::vector<std::string>{"3 of 6 values of output y are NaN or infinite: the others were compared"});
+  EXPECT_EQ(
+      verdict({check("y", {1, NAN, NAN}), check("y", {INFINITY, 2, 3})}).notes(),
+      std::vector<std::string>{"3 of 6 values of output y are NaN or infinite: the others were compared"});
 }
 
 TEST(Verdict, AnOutputOfZerosIsANote) {
