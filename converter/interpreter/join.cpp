@@ -1,5 +1,7 @@
 #include "converter/interpreter/join.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "converter/interpreter/numbers.h"
 #include "converter/interpreter/regions.h"
@@ -17,8 +19,9 @@ Datum Join::mixed(std::string what) const {
 }
 
 Datum Join::datum(const Datum& a, const Datum& b) {
-  if (a.is<Uninitialized>()) return b;
-  if (b.is<Uninitialized>() || is_same_thing(a, b)) return a;
+  if (is_same_thing(a, b)) return a;
+  if (a.is<Uninitialized>()) return of_one(b, 1);
+  if (b.is<Uninitialized>()) return of_one(a, 0);
   if (a.is<Poison>() || b.is<Poison>()) return Datum(Poison{});
   const bool scalars = is_python_scalar(a) && is_python_scalar(b);
   const auto is_bool_datum = [](const Datum& d) { return d.is<bool>() || d.is<Undecided>(); };
@@ -61,6 +64,38 @@ Datum Join::datum(const Datum& a, const Datum& b) {
     return Datum(dict);
   }
   return mixed(kind_name(a) + (kind_name(a) == kind_name(b) ? "" : " or " + kind_name(b)));
+}
+
+/// What one branch alone gives: nobody uses it after the other, which gives zeros.
+Datum Join::of_one(const Datum& d, std::size_t branch) {
+  const auto all = [&](std::vector<Datum> items) {
+    for (Datum& item : items) item = of_one(item, branch);
+    return items;
+  };
+  const auto beside_zeros = [&](Type type, const Reader& read) {
+    const Reader zeros = [this, type] { return full(type.shape, 0, type.dtype, build_.place()); };
+    return branch == 0 ? output(type, read, zeros) : output(type, zeros, read);
+  };
+  if (const auto* list = d.get<ListPtr>())
+    return before_.lists.contains(*list) ? d : list_of(all((*list)->items));
+  if (const auto* tuple = d.get<TuplePtr>()) {
+    auto copy = std::make_shared<Tuple>(**tuple);
+    copy->items = all(copy->items);
+    return Datum(TuplePtr(copy));
+  }
+  if (d.is<Undecided>()) {
+    const TensorPtr t = beside_zeros({DType::boolean, {}}, [this, d] { return condition_value(build_, d); });
+    return Datum(undecided("a bool that depends on " + why_, "truth", {Datum(t)}));
+  }
+  const auto* tensor = d.get<TensorPtr>();
+  if (!tensor || before_.holds((*tensor)->buffer)) return d;
+  const Type& type = (*tensor)->type;
+  const bool has_zeros = !is_string(type.dtype) && !is_complex(type.dtype) &&
+                         std::none_of(type.shape.begin(), type.shape.end(), has_data_size);
+  if (!has_zeros) return mixed("a tensor " + type.str() + " that one branch makes");
+  const TensorPtr t = beside_zeros(type, [this, made = *tensor] { return build_.read(made); });
+  t->is_scalar = (*tensor)->is_scalar;
+  return Datum(t);
 }
 
 std::vector<Datum> Join::items(const std::vector<Datum>& a, const std::vector<Datum>& b) {

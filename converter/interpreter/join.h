@@ -36,6 +36,7 @@ class Join {
   };
 
   Datum mixed(std::string what) const;
+  Datum of_one(const Datum&, std::size_t branch);
   Dim either(const Dim& a, const Dim& b);
   void appended(const ListPtr&, const List& a, const List& b);
   Datum tensors(const TensorPtr& a, const TensorPtr& b);

@@ -231,7 +231,30 @@ class StringFlag(nn.Module):
 POSITIVE, NEGATIVE = torch.tensor([0.5, 1.5, 2.0]), torch.tensor([-0.5, 0.25, -2.0])
 SMALL = torch.tensor([0.125, 0.25, 0.0])
 
+class ReturnsFromALoop(nn.Module):
+    def forward(self, x: Tensor):
+        for i in range(5):
+            if bool(x.sum() + i > 3):
+                return x * 10 + i
+        return x
+
+
+class BreaksAndContinues(nn.Module):
+    def forward(self, x: Tensor):
+        out = torch.zeros(3)
+        for i in range(6):
+            if bool(x[0] + i > 4):
+                break
+            if bool(x[1] + i > 2):
+                continue
+            y = x * i
+            out = out + y
+        return out
+
+
 PROGRAMS = [
+    (ReturnsFromALoop(), ["f32[3]"], [[torch.full((3,), v)] for v in (-9.0, -0.2, 0.5, 5.0)]),
+    (BreaksAndContinues(), ["f32[3]"], [[torch.tensor(v)] for v in ([0.0, 0.0, 1.0], [3.0, -9.0, 1.0], [9.0, 0.0, 1.0], [-9.0, 9.0, 1.0])]),
     (IfOnData(), ["x=f32[N]"], [(POSITIVE,), (NEGATIVE,), (torch.zeros(5),)]),
     (IfWithoutElse(), ["x=f32[3]"], [(POSITIVE,), (NEGATIVE,)]),
     (IfElif(), ["x=f32[3]"], [(POSITIVE,), (NEGATIVE,), (SMALL,)]),
