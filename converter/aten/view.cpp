@@ -7,6 +7,7 @@
 #include "converter/aten/table.h"
 #include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
+#include "ir/ops/bits.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
 #include "ir/ops/index.h"
@@ -25,9 +26,19 @@ std::vector<std::int64_t> identity_axes(std::size_t rank) {
   return axes;
 }
 
-Results view(Call& call) {
+/// The same bytes as another dtype, which PyTorch gives as a view.
+Results view_as_dtype(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
-  if (call.overload == "dtype") throw unsupported("a view as another dtype");
+  const DType to = call.dtype("dtype").value_or(x->dtype());
+  if (to == x->dtype()) return x;
+  if (size_of(to) != size_of(x->dtype()))
+    throw unsupported("a view of {} as {}, whose elements have another size", name(x->dtype()), name(to));
+  return call.build.maybe_view(x, bitcast(to, call.build.read(x)), x->layout);
+}
+
+Results view(Call& call) {
+  if (call.overload == "dtype") return view_as_dtype(call);
+  const TensorPtr x = call.tensor_ptr("self");
   return reshaped(call.build, x, resolved_shape(call.sizes("size"), numel(x->shape())));
 }
 

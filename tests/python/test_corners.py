@@ -79,6 +79,8 @@ def others():
     yield "written transpose of einsum", written_through(lambda y: torch.einsum("ij->ji", y)[1:].mul_(2)), (square,)
     yield "written batches of einsum", written_through(lambda y: torch.einsum("...ij->...ji", y)[0].zero_()), (random(2, 3, 4),)
     yield "written product of one vector", written_through(lambda y: torch.cartesian_prod(y).add_(1)), (random(5),)
+    yield "view as int32", lambda x: (x.view(torch.int32) >> 23) - 127, (random(40),)
+    yield "view as int16 and back", lambda x: (x.half().view(torch.int16) & 0x7FFF).view(torch.float16).float(), (random(40),)
     yield "full of a computed int", lambda n: torch.full((3,), n.item()), (torch.tensor(4),)
     yield "full of a computed float", lambda x: torch.full((3,), x.item()), (torch.tensor(0.25),)
     for dtype in (torch.int8, torch.int32, torch.int64):
