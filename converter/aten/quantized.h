@@ -12,9 +12,14 @@ namespace tenon::converter {
 struct Quantized {
   TensorPtr real;          // the numbers that its integers stand for
   Datum scale, zero;       // a float and an int; along an axis: vectors
-  std::int64_t codes = 0;  // the dtype of the integers, as c10 counts it
+  std::int64_t dtype = 0;  // of the integers, as c10 counts it
   std::optional<std::int64_t> axis;
 };
+constexpr std::int64_t qint8 = 12, quint8 = 13, qint32 = 14;  // c10's numbers of dtypes
+/// The least and the largest integer of such a dtype.
+std::pair<double, double> bounds_of(std::int64_t dtype);
+/// A scale or zero point as f32 that broadcasts against a tensor of this rank.
+Ref beside(Builder&, const Datum&, std::size_t rank, std::optional<std::int64_t> axis);
 Datum datum_of(const Quantized&);
 bool is_quantized(const Datum&);
 /// Also what a file holds: its integers become real numbers. Throws Error(unsupported) for another datum.
@@ -38,6 +43,9 @@ struct Grid {
 Ref on_grid(const Ref& x, const Grid&);
 /// On the grid of 8 bits (7 with `reduced`) that the range of x, and 0, takes.
 Ref on_own_grid(const Ref& x, bool reduced);
+
+/// The result of an operator, rounded to a grid of one scale.
+Datum rounded(Builder&, const Ref& y, const Datum& scale, const Datum& zero, std::int64_t dtype);
 
 std::span<const Entry> quantized_entries();
 

@@ -124,6 +124,6 @@ Datum copied(Builder& build, const Datum& d) {
   return list_of(std::move(out));
 }
 
-bool is_view(const Entry* entry) { return holds(view_entries(), entry); }
+bool is_view(const Entry* entry) { return holds(view_entries(), entry) || holds(split_entries(), entry); }
 
 }  // namespace tenon::converter

@@ -49,6 +49,7 @@ std::span<const Entry> sampling_entries();
 std::span<const Entry> shape_entries();
 std::span<const Entry> special_entries();
 std::span<const Entry> spectral_entries();
+std::span<const Entry> split_entries();
 std::span<const Entry> statistics_entries();
 std::span<const Entry> tensor_entries();
 std::span<const Entry> view_entries();
