@@ -40,7 +40,8 @@ MemoryLimit* innermost = nullptr;
 }  // namespace
 
 MemoryLimit::MemoryLimit(std::uint64_t bytes)
-    : before_(present_limit().rlim_cur),
+    : bytes_(bytes),
+      before_(present_limit().rlim_cur),
       limit_(sum(data_in_use(), bytes)),
       around_(innermost),
       handler_before_(std::set_new_handler(on_exhausted)) {
@@ -55,7 +56,10 @@ MemoryLimit::~MemoryLimit() {
 }
 
 void MemoryLimit::on_exhausted() {
-  if (innermost) set_limit(innermost->before_);
+  if (innermost) {
+    innermost->reached_ = true;
+    extend(innermost->bytes_);
+  }
   throw std::bad_alloc();
 }
 

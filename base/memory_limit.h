@@ -9,8 +9,8 @@ namespace tenon {
 
 /// While it lives, the process can allocate at most `bytes` more than it held at the start; what goes beyond
 /// is std::bad_alloc. Memory that only maps a file does not count (RLIMIT_DATA of Linux). Limits nest, and
-/// the lowest holds. They are made and ended by one thread. A limit that was reached is over: what was made
-/// may need memory to be taken apart.
+/// the lowest holds. They are made and ended by one thread. A limit that was reached gives as much again:
+/// what was made may need memory to be taken apart.
 class MemoryLimit {
  public:
   explicit MemoryLimit(std::uint64_t bytes);
@@ -21,6 +21,8 @@ class MemoryLimit {
   /// False where the process was allowed less already: std::bad_alloc then does not mean that this limit is
   /// reached.
   bool is_lowest() const { return limit_ < before_; }
+  /// True once an allocation failed under this limit, whatever became of the std::bad_alloc.
+  bool was_reached() const { return reached_; }
 
   /// Leaves the innermost limit, if there is one, `bytes` more, as far as the limits around it allow.
   static void extend(std::uint64_t bytes);
@@ -28,7 +30,8 @@ class MemoryLimit {
  private:
   static void on_exhausted();
 
-  std::uint64_t before_, limit_;
+  std::uint64_t bytes_, before_, limit_;
+  bool reached_ = false;
   MemoryLimit* around_;
   std::new_handler handler_before_;
 };

@@ -142,15 +142,19 @@ Model open_model(const std::filesystem::path& path, const OpenOptions& options) 
   const MemoryLimit limit(options.memory);
   allow_copies_of(path);
   allow_copies_of(options.weights);
+  const auto beyond = [&] { return limit.was_reached() && limit.is_lowest(); };
   try {
-    return open_within_limits(path, options);
+    Model model = open_within_limits(path, options);
+    if (!beyond()) return model;
   } catch (const std::bad_alloc&) {
-    if (!limit.is_lowest()) throw;
-    throw error("reading and converting the model takes more than {:.1f} GiB of memory",
-                static_cast<double>(options.memory) / 0x1p30)
-        .at(path.string())
-        .hint("if you trust the file, allow more: --memory 16GiB");
+    if (!beyond()) throw;
+  } catch (const Error&) {
+    if (!beyond()) throw;
   }
+  throw error("reading and converting the model takes more than {:.1f} GiB of memory",
+              static_cast<double>(options.memory) / 0x1p30)
+      .at(path.string())
+      .hint("if you trust the file, allow more: --memory 16GiB");
 }
 
 }  // namespace tenon

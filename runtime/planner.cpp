@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "ir/evaluate.h"
@@ -97,7 +98,10 @@ bool Planner::fold(const Node& node) {
     const std::vector<Tensor> outputs = evaluate(node.op(), inputs);
     for (std::size_t i = 0; i < outputs.size(); ++i) places_.bind(node.output(i), outputs[i].contiguous());
     return true;
-  } catch (const Error&) { return false; }
+  } catch (const Error& e) {
+    if (e.code() == environment_failed) throw;
+    return false;
+  }
 }
 
 // Which region an if on sizes or weights alone takes.

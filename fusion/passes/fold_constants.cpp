@@ -1,6 +1,8 @@
 // Nodes whose operands are all constant become weights.
 #include <algorithm>
+#include <unordered_set>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "fusion/passes.h"
 #include "ir/evaluate.h"
@@ -9,7 +11,8 @@
 namespace tenon {
 namespace {
 
-// A result may be as large as the operands it came from; what is made from nothing stays small.
+// A result may be as large as the weights it came from, each counted once; what is made from nothing stays
+// small.
 constexpr std::size_t free_bytes = 64 << 10;
 
 std::optional<std::size_t> bytes_of(const Type& t) {
@@ -28,19 +31,23 @@ bool foldable(const Node& node) {
   for (const auto& [name, value] : node.op().attributes())
     if (is_symbolic(value)) return false;
   std::size_t in = 0;
+  std::unordered_set<const Storage*> seen;
   for (const Value* v : node.inputs()) {
     if (!v->is_constant() || !v->tensor().defined()) return false;
-    in += *bytes_of(v->type());
+    if (seen.insert(v->tensor().storage().get()).second) in += *bytes_of(v->type());
   }
   const auto out = bytes_of(node.output()->type());
   return out && *out <= std::max(in, free_bytes);
 }
 
-// Undefined where it fails: it fails then when it is run.
+// Undefined where the operator refuses its operands: it refuses them again when it is run.
 Tensor value_of(const Op& op, const std::vector<Tensor>& inputs) {
   try {
     return evaluate(op, inputs)[0].contiguous();
-  } catch (const Error&) { return {}; }
+  } catch (const Error& e) {
+    if (e.code() == environment_failed) throw;
+    return {};
+  }
 }
 
 void fold(Rewriter& rewriter) {

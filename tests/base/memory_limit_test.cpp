@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <vector>
+
 namespace tenon {
 namespace {
 
@@ -24,6 +26,14 @@ TEST(MemoryLimit, HoldsWhileItLives) {
     EXPECT_FALSE(can_allocate(256 * MiB));
   }
   EXPECT_TRUE(can_allocate(256 * MiB));
+}
+
+TEST(MemoryLimit, IsRememberedWhenReached) {
+  const MemoryLimit limit(64 * MiB);
+  EXPECT_FALSE(limit.was_reached());
+  EXPECT_THROW(std::vector<char>(256 * MiB), std::bad_alloc);
+  EXPECT_TRUE(limit.was_reached());
+  EXPECT_THROW(std::vector<char>(256 * MiB), std::bad_alloc);  // it still holds
 }
 
 TEST(MemoryLimit, IsExtendedByWhatTheUserGave) {
