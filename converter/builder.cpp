@@ -154,12 +154,14 @@ std::vector<Ref> Builder::sized(const Op& op, const std::vector<Ref>& operands) 
   }
   auto [known, fresh] = sized_.try_emplace(std::move(key));
   if (fresh) {
-    const std::pair<std::string, Attr> count = {"count", Dim::symbol(fmt::format("?{}", data_sizes_++))};
+    const std::pair<std::string, Attr> count = {"count", new_size()};
     for (const Ref& r : apply_all(op.with({&count, 1}), operands, place_)) known->second.push_back(r.value());
   }
   for (Value* v : known->second) results.push_back(ref(v));
   return results;
 }
+
+Dim Builder::new_size() { return Dim::symbol(fmt::format("?{}", data_sizes_++)); }
 
 Dim Builder::data_size(const Ref& number) { return *size_of(number, true); }
 

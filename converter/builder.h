@@ -31,6 +31,8 @@ class Builder {
   std::vector<Ref> sized(const Op& op, const std::vector<Ref>& operands);
   /// A number that the model computes, as a size. Negative ones will stop the run.
   Dim data_size(const Ref& number);
+  /// A size that a node still to be written gives (ir/data_size.h).
+  Dim new_size();
 
   Region& region() const { return *place_.region; }
   /// Nodes go to the end of this region, until the result ends.
