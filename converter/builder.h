@@ -133,8 +133,4 @@ class Builder {
   std::set<std::string> written_inputs_, written_states_;
 };
 
-/// The dtype with c10's number, or nullopt when there is none here.
-std::optional<DType> dtype_from_c10(std::int64_t code);
-std::int64_t c10_code(DType);
-
 }  // namespace tenon::converter
