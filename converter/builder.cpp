@@ -154,12 +154,14 @@ std::vector<Ref> Builder::sized(const Op& op, const std::vector<Ref>& operands) 
   }
   auto [known, fresh] = sized_.try_emplace(std::move(key));
   if (fresh) {
-    const std::pair<std::string, Attr> count = {"count", Dim::symbol(fmt::format("?{}", data_sizes_++))};
+    const std::pair<std::string, Attr> count = {"count", new_size()};
     for (const Ref& r : apply_all(op.with({&count, 1}), operands, place_)) known->second.push_back(r.value());
   }
   for (Value* v : known->second) results.push_back(ref(v));
   return results;
 }
+
+Dim Builder::new_size() { return Dim::symbol(fmt::format("?{}", data_sizes_++)); }
 
 Dim Builder::data_size(const Ref& number) { return *size_of(number, true); }
 
@@ -478,33 +480,6 @@ Dim Builder::limited(const Dim& size, const Dim& limit) {
   if (limit.is_known() && symbols.size() == 1 && size == Dim::symbol(symbols[0]) && !is_data_size(symbols[0]))
     limits_.push_back({symbols[0], limit.value(), out.str(), place_.source.str()});
   return out;
-}
-
-std::optional<DType> dtype_from_c10(std::int64_t code) {
-  switch (code) {
-    case 0: return DType::u8;
-    case 1: return DType::i8;
-    case 2: return DType::i16;
-    case 3: return DType::i32;
-    case 4: return DType::i64;
-    case 5: return DType::f16;
-    case 6: return DType::f32;
-    case 7: return DType::f64;
-    case 9: return DType::c64;
-    case 10: return DType::c128;
-    case 11: return DType::boolean;
-    case 15: return DType::bf16;
-    case 27: return DType::u16;
-    case 28: return DType::u32;
-    case 29: return DType::u64;
-    default: return std::nullopt;
-  }
-}
-
-std::int64_t c10_code(DType t) {
-  for (std::int64_t code = 0; code < 30; ++code)
-    if (dtype_from_c10(code) == t) return code;
-  throw InternalError("a dtype without a c10 number");
 }
 
 }  // namespace tenon::converter

@@ -31,6 +31,8 @@ class Builder {
   std::vector<Ref> sized(const Op& op, const std::vector<Ref>& operands);
   /// A number that the model computes, as a size. Negative ones will stop the run.
   Dim data_size(const Ref& number);
+  /// A size that a node still to be written gives (ir/data_size.h).
+  Dim new_size();
 
   Region& region() const { return *place_.region; }
   /// Nodes go to the end of this region, until the result ends.
@@ -130,9 +132,5 @@ class Builder {
   std::vector<Limit> limits_;
   std::set<std::string> written_inputs_, written_states_;
 };
-
-/// The dtype with c10's number, or nullopt when there is none here.
-std::optional<DType> dtype_from_c10(std::int64_t code);
-std::int64_t c10_code(DType);
 
 }  // namespace tenon::converter

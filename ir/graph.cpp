@@ -36,6 +36,11 @@ void Node::add_input(Value* value) {
   inputs_.push_back(value);
 }
 
+void Node::set_op(Op op) {
+  TENON_CHECK(outputs_.empty());
+  op_ = std::move(op);
+}
+
 void Node::add_outputs(std::vector<Type> types) {
   for (Type& t : types) {
     outputs_.emplace_back(new Value(Value::Kind::result, std::move(t), {}));

@@ -96,6 +96,8 @@ class Node {
 
   void set_input(std::size_t i, Value* value);
   void add_input(Value* value);
+  /// For nodes with regions, whose attributes are known once the regions are there: before add_outputs().
+  void set_op(Op op);
   /// For nodes with regions, whose types are known once the regions are there.
   void add_outputs(std::vector<Type> types);
   std::vector<Type> input_types() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "converter/c10_dtype.h"
 #include "ir/ops/shape.h"
 
 namespace tenon::converter {

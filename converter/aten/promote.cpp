@@ -1,7 +1,5 @@
 #include "converter/aten/promote.h"
 
-#include <optional>
-
 #include "base/error.h"
 #include "converter/aten/complex.h"
 #include "ir/ops/cast.h"
@@ -55,6 +53,12 @@ DType promote_types(DType a, DType b) {
   if (is_bool(a)) return b;
   if (is_bool(b)) return a;
   return promote_integers(a, b);
+}
+
+std::optional<double> known_real(const Datum& d) {
+  if (const auto* real = d.get<double>()) return *real;
+  if (const auto* dim = d.get<Dim>(); dim && dim->is_known()) return static_cast<double>(dim->value());
+  return std::nullopt;
 }
 
 bool is_python_number(const Datum& d) {

@@ -1,5 +1,6 @@
 // PyTorch's type promotion.
 #pragma once
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,8 @@ constexpr bool fits_double(std::int64_t value) {
   constexpr std::int64_t most = std::int64_t{1} << 53;
   return -most <= value && value <= most;
 }
+/// The float, or the int that is known, as a double; nullopt for all else.
+std::optional<double> known_real(const Datum&);
 /// True when the datum is a Python number or stands for one.
 bool is_python_number(const Datum&);
 

@@ -32,6 +32,7 @@ std::span<const Entry> ctc_entries();
 std::span<const Entry> data_size_entries();
 std::span<const Entry> diagonal_entries();
 std::span<const Entry> distance_entries();
+std::span<const Entry> float_entries();
 std::span<const Entry> fourier_entries();
 std::span<const Entry> gradient_entries();
 std::span<const Entry> histogram_entries();

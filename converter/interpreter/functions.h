@@ -16,6 +16,8 @@ using ScalarFunctions = std::unordered_map<std::string_view, ScalarFunction>;
 using ContainerFunction = Datum (*)(Arguments);
 using ContainerFunctions = std::unordered_map<std::string_view, ContainerFunction>;
 
+/// Comparisons, `is`, and functions on bools.
+const ScalarFunctions& comparison_functions();
 /// Python's math module.
 const ScalarFunctions& math_functions();
 /// The methods of strings.

@@ -114,7 +114,7 @@ Datum Join::lists(const ListPtr& a, const ListPtr& b) {
 Dim Join::either(const Dim& a, const Dim& b) {
   if (a == b) return a;
   const auto [known, fresh] = sizes_.try_emplace({a.str(), b.str()});
-  if (fresh) known->second = new_size(build_);
+  if (fresh) known->second = build_.new_size();
   return known->second;
 }
 
@@ -252,7 +252,7 @@ void Join::finish() {
   }
   before_.restore();
   capture(node_);
-  set_op(node_, op_);
+  node_.set_op(op_);
   node_.add_outputs(node_.infer());
   for (const auto& change : changes_) change();
   for (std::size_t i = 0; i < outputs_.size(); ++i) outputs_[i].set(node_.output(i));

@@ -98,7 +98,7 @@ Type LoopWriter::type_of(const Carried& c) {
     const auto known = changing_.axes.find({c.key, axis});
     if (known == changing_.axes.end()) continue;
     const auto [size, fresh] = step_sizes_.try_emplace(known->second);
-    if (fresh) size->second = new_size(build_);
+    if (fresh) size->second = build_.new_size();
     type.shape[axis] = size->second;
   }
   return type;
@@ -259,12 +259,12 @@ Loop LoopWriter::complete_op() {
       const auto known = changing_.axes.find({all_[i].key, axis});
       if (known == changing_.axes.end()) continue;
       const auto [size, fresh] = last.try_emplace(known->second);
-      if (fresh) size->second = new_size(build_);
+      if (fresh) size->second = build_.new_size();
       give(size->second, i, axis);
       op.step_sizes.push_back(step_sizes_.at(known->second));
     }
   if (!may_stop_) return op;
-  const Dim steps = new_size(build_);
+  const Dim steps = build_.new_size();
   for (std::size_t i = all_.size() + 1; i < node_->region().results().size(); ++i) give(steps, i - 1, 0);
   return op;
 }
@@ -273,7 +273,7 @@ void LoopWriter::discard() { node_->parent().erase(node_); }
 
 std::vector<Datum> LoopWriter::finish() {
   capture(*node_);
-  set_op(*node_, complete_op());
+  node_->set_op(complete_op());
   node_->add_outputs(node_->infer());
   state_ = start_;
   std::map<std::shared_ptr<Buffer>, std::shared_ptr<Buffer>> made;  // by the memory that the last step left

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "converter/aten/quantized.h"
+#include "converter/c10_dtype.h"
 #include "converter/interpreter/interpreter.h"
 #include "converter/interpreter/numbers.h"
 #include "converter/interpreter/scalars.h"

@@ -50,17 +50,6 @@ void capture(Node& node) {
   }
 }
 
-void set_op(Node& node, Op op) {
-  TENON_CHECK(node.num_outputs() == 0);
-  const_cast<Op&>(node.op()) = std::move(op);
-}
-
-Dim new_size(Builder& build) {
-  Buffer counted;
-  build.set_content(counted, build.literal(std::int64_t{0}, DType::i64).value());
-  return Dim::symbol(fmt::format("?v{}", counted.version));
-}
-
 std::set<std::string> inner_sizes(const Region& region) {
   std::set<std::string> sizes;
   for (const auto& node : region.nodes()) {

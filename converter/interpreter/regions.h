@@ -11,10 +11,6 @@ namespace tenon::converter {
 /// parameters of its regions that stand for these.
 void capture(Node& node);
 
-/// For a node of region operators that has no outputs yet: its attributes, now that its regions are there.
-void set_op(Node& node, Op op);
-/// A size that such a node will give (ir/data_size.h).
-Dim new_size(Builder& build);
 /// The sizes that nodes of a region give, inner regions included.
 std::set<std::string> inner_sizes(const Region&);
 

@@ -1,4 +1,6 @@
 // If and loop: what they compute, which regions fit them, and that their text reads back.
+#include "ir/ops/control.h"
+
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -192,6 +194,16 @@ TEST(Control, AStackingLoopMustNotStopEarly) {
       "  %1 = loop(%go, %x, limit=4) (%i: i64[], %a: f32[2]) { return true:bool, %a } : f32[4,2]\n"
       "  return %1\n}");
   EXPECT_THROW(verify(*graph), InternalError);
+}
+
+TEST(Control, AttributesAreSetUntilThereAreOutputs) {
+  Graph graph;
+  Value* go = graph.body().add_parameter({DType::boolean, {}}, "go");
+  Node* node = graph.body().insert_typed(Loop{}, {go, go}, {}, 1);
+  node->set_op(Loop{.carried = 1});
+  EXPECT_EQ(node->as<Loop>()->carried, 1);
+  node->add_outputs({go->type()});
+  EXPECT_THROW(node->set_op(Loop{}), InternalError);
 }
 
 }  // namespace
