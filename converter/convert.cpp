@@ -364,6 +364,7 @@ struct Attempt {
   std::vector<Builder::Limit> limits;
   std::optional<Error> failure;
   bool has_states = false;  // attributes change from call to call, and `with_states` was false
+  bool needs_none = false;  // `with_states` was true, but the calls compute the same
 };
 
 Attempt attempt(const ts::Program& program, const ts::Function& method, const ConvertOptions& options,
@@ -382,6 +383,7 @@ Attempt attempt(const ts::Program& program, const ts::Function& method, const Co
                                       !interpreter.builder().written_states().empty());
     if (out.report.empty()) Outputs(*out.graph, interpreter.builder(), out.report).add(result, "out");
     if (out.report.empty() && with_states) states.add_results();
+    out.needs_none = states.computes_the_same();
   } catch (const TypesUnknown&) { throw; } catch (const Error& e) {
     out.failure = e;
   }
@@ -436,8 +438,12 @@ std::unique_ptr<Graph> convert_torchscript(const ts::Program& program, const Con
   ConvertOptions assumed = options;
   ConvertNotes assumptions;
   Attempt result = attempt(program, method, assumed, false);
-  const bool with_states = result.has_states && result.report.empty();
-  if (with_states) result = attempt(program, method, assumed, true);
+  bool with_states = result.has_states && result.report.empty();
+  if (with_states) {
+    Attempt with = attempt(program, method, assumed, true);
+    with_states = !with.needs_none;
+    if (with_states) result = std::move(with);
+  }
   while (const auto* limit = missing_limit(result)) {
     assumptions.push_back(converter::assumption_of(*limit));
     assumed.symbols[limit->symbol].max = limit->max;

@@ -1,10 +1,14 @@
 #include "ir/clone.h"
 
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/error.h"
 #include "ir/bind.h"
+#include "ir/data_size.h"
+#include "ir/ops/control.h"
+#include "ir/ops/create.h"
 
 namespace tenon {
 namespace {
@@ -128,8 +132,35 @@ class Cloner {
       made->output(i)->set_name(node.output(i)->name());
       note(*node.output(i), made->output(i));
     }
-    for (std::size_t i = 0; i < node.regions().size(); ++i) copy(node.region(i), made->region(i));
+    for (std::size_t i = 0; i < node.regions().size(); ++i) copy_program(node.region(i), made->region(i));
     if (bindings_) check(*made);
+  }
+
+  // A branch may not be taken and a loop have no step: what does not fit the sizes there is an error when it
+  // is reached.
+  void copy_program(const Region& from, Region& to) {
+    if (!bindings_ || from.owner()->is<Fused>()) return copy(from, to);
+    try {
+      copy(from, to);
+    } catch (const Error& e) {
+      while (!to.nodes().empty()) to.erase(to.nodes().back().get());
+      to.insert(Check{.message = e.message()}, {to.literal(Tensor::scalar(DType::boolean, std::int64_t{0}))},
+                nullptr, from.owner()->source);
+      add_zeros(from, to);
+    }
+  }
+
+  // Results of the same types. The sizes that nodes of the region would have given are 0.
+  void add_zeros(const Region& from, Region& to) const {
+    std::map<std::string, Dim, std::less<>> given;
+    for (const auto& node : from.nodes())
+      for (const GivenSize& s : given_sizes(*node)) given.emplace(s.symbol, 0);
+    to.clear_results();
+    for (const Value* v : from.results()) {
+      Type zeros = type(*v);
+      for (Dim& d : zeros.shape) d = d.substitute(given);
+      to.add_result(to.insert(Full{.shape = zeros.shape, .dtype = zeros.dtype}, {})->output());
+    }
   }
 
   // What the symbolic sizes left open: a k that is larger than its axis, a slice beyond the end.

@@ -44,6 +44,9 @@ double flops(const Node& node) {
   const std::vector<Type> in = node.input_types();
   std::vector<Type> out;
   for (std::size_t i = 0; i < node.num_outputs(); ++i) out.push_back(node.output(i)->type());
+  const auto is_known = [](const Type& t) { return known_sizes(t.shape).has_value(); };
+  if (!std::all_of(in.begin(), in.end(), is_known) || !std::all_of(out.begin(), out.end(), is_known))
+    return 0;
   if (op.is_pointwise()) return pointwise_flops(op, in, out[0]);
   if (op.info().meaning == Meaning::composite) return composite_flops(op, in);
   return op.info().flops ? op.info().flops(op.self(), in, out) : 0;

@@ -114,8 +114,20 @@ Json symbols_json(const Graph& graph) {
 
 }  // namespace
 
+namespace {
+
+/// Also those that depend on data, where the model runs for these inputs: one may raise for random numbers.
+Bindings sizes_of(const Graph& graph, std::span<const Tensor> inputs) {
+  const Bindings given = bind_inputs(graph, inputs);
+  try {
+    return bind_all(graph, inputs);
+  } catch (const Error&) { return given; }
+}
+
+}  // namespace
+
 ModelSummary summarize(const Model& model, Session& session, std::span<const Tensor> inputs) {
-  ModelSummary s{.sizes = bind_all(*model.graph, inputs)};
+  ModelSummary s{.sizes = sizes_of(*model.graph, inputs)};
   count_weights(*model.graph, s);
   const auto known = specialize(*model.graph, s.sizes);
   s.operators = operators_of(*known);

@@ -7,7 +7,9 @@
 #include "converter/interpreter/numbers.h"
 #include "converter/interpreter/scalars.h"
 #include "ir/ops/cast.h"
+#include "ir/ops/control.h"
 #include "ir/ops/create.h"
+#include "ir/ops/logic.h"
 #include "ir/ops/shape.h"
 
 namespace tenon::converter {
@@ -132,11 +134,27 @@ Results zero(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
   return expand(operand(call.build, Datum(0.0), x->dtype()), x->shape());
 }
+/// As large as what it is written over. A slice ends where its tensor does, so one of that may be too small
+/// has min(size, end) elements of `size`: PyTorch raises then, and so does the model when it runs.
+Ref fitted(Builder& build, Ref source, const Shape& shape) {
+  const std::size_t first = shape.size() - std::min(shape.size(), source.rank());
+  for (std::size_t axis = 0; first + axis < shape.size(); ++axis) {
+    const Dim size = source.shape()[axis], &end = shape[first + axis];
+    if (size == end || size == Dim(1) || !has_data_size(end) || !(min(size, end) == end)) continue;
+    const Ref fits = equal(build.size(size), build.size(end));
+    tenon::apply_all(
+        Check{.message = fmt::format("{} elements along an axis are written over {}", size.str(), end.str())},
+        std::array{fits});
+    source = slice(source, static_cast<std::int64_t>(axis), 0, end);
+  }
+  return source.shape() == shape ? source : expand(source, shape);
+}
+
 Results copy(Call& call) {
   call.ignore({"non_blocking"});
   const TensorPtr x = call.tensor_ptr("self");
   const Ref source = in_dtype(x->dtype(), call.tensor("src"));
-  return source.shape() == x->shape() ? source : expand(source, x->shape());
+  return fitted(call.build, source, x->shape());
 }
 
 /// A Python number from a rank-0 or one-element tensor.

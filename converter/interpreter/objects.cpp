@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "converter/interpreter/world.h"
 
 namespace tenon::converter {
 
@@ -96,7 +97,7 @@ Datum ObjectStore::create(const ts::Class& type) {
 bool ObjectStore::state_changed() const {
   return std::any_of(slots_.begin(), slots_.end(), [&](const auto& entry) {
     const auto& [key, s] = entry;
-    return !is_created(key.first) && s.written && s.read_first && !same_value(s.initial, s.current);
+    return !is_created(key.first) && s.written && s.read_first && !same_attribute(s.initial, s.current);
   });
 }
 

@@ -1,10 +1,15 @@
 #include "converter/interpreter/states.h"
 
+#include <cctype>
+
 #include "base/error.h"
+#include "converter/finish.h"
 #include "converter/interpreter/join.h"
 #include "converter/interpreter/numbers.h"
+#include "ir/clone.h"
 #include "ir/ops/control.h"
 #include "ir/ops/logic.h"
+#include "ir/print.h"
 
 namespace tenon::converter {
 
@@ -38,6 +43,27 @@ bool all_zero(const Value* v) {
   for_each_index(v->tensor().shape(),
                  [&](std::span<const std::int64_t> i) { zero &= v->tensor().get_double(i) == 0; });
   return zero;
+}
+
+/// The region's text with values and sizes numbered in the order in which they come.
+std::string form_of(const Region& region) {
+  const auto graph = region_graph(region);
+  finish(*graph);
+  const std::string text = print(*graph, {.weights = false, .sources = false});
+  std::map<std::string, std::size_t> numbers;
+  std::string form;
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t end = i + 1;
+    if (text[i] == '%' || text[i] == '?')
+      while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_'))
+        ++end;
+    const std::string word = text.substr(i, end - i);
+    form += word.size() == 1
+                ? word
+                : fmt::format("{}{}", word[0], numbers.try_emplace(word, numbers.size()).first->second);
+    i = end;
+  }
+  return form;
 }
 
 }  // namespace
@@ -87,7 +113,7 @@ bool States::add_changed(const World& start, const World& after) {
   for (const auto& [key, now] : after.slots) {
     const auto known = [&, key = key](const Cell& c) { return !c.buffer && c.slot == key; };
     if (objects_.is_created(key.first) || !now.written || !now.read_first ||
-        is_same_thing(start.slots.at(key).current, now.current) ||
+        same_attribute(start.slots.at(key).current, now.current) ||
         std::any_of(cells_.begin(), cells_.end(), known))
       continue;
     cells_.push_back({.path = now.path, .slot = key, .form = now.current});
@@ -262,6 +288,9 @@ Datum States::run_first_or_later() {
   Join join(build_, *made, *before_, {&after[0], &after[1]}, "whether it is the first call");
   const Datum result = join.datum(results[0], results[1]);
   join.finish();
+  const auto has_inputs = [](const Cell& c) { return !c.inputs.empty(); };
+  computes_the_same_ = std::none_of(cells_.begin(), cells_.end(), has_inputs) &&
+                       form_of(made->region(0)) == form_of(made->region(1));
   return result;
 }
 

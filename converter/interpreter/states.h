@@ -16,6 +16,9 @@ class States {
   Datum run();
   /// The graph's results for the next call, with their names.
   void add_results();
+  /// After run(): attributes change, but the first call and the later ones compute the same (a model that
+  /// notes that it has warned).
+  bool computes_the_same() const { return computes_the_same_; }
 
  private:
   /// An attribute, or the memory of a tensor of the model.
@@ -51,6 +54,7 @@ class States {
   std::vector<Cell> cells_;
   std::optional<World> before_;
   Value* started_ = nullptr;
+  bool computes_the_same_ = false;
 };
 
 }  // namespace tenon::converter

@@ -38,6 +38,9 @@ class World {
 void check_same_views(const World& before, const World& after);
 /// True when a variable still holds the same thing (which may have changed inside), or an equal number.
 bool is_same_thing(const Datum& a, const Datum& b);
+/// True when an attribute that holds `b` behaves in the next call as one that holds `a`: lists are equal when
+/// their items are, tensors when they are the same view of the same memory.
+bool same_attribute(const Datum& a, const Datum& b);
 /// True when a buffer's content is the same.
 bool is_same_content(const Buffer& a, const Buffer& b);
 

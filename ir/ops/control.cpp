@@ -43,6 +43,7 @@ void check_given(const GivenAxes& given, std::span<const Type> types) {
         axis >= std::ssize(types[static_cast<std::size_t>(output)].shape))
       throw error("a size is given for axis {} of result {}, which is not there", axis, output);
     const Dim& size = given.sizes[i];
+    if (size.is_known()) continue;  // bound
     const auto symbols = size.symbols();
     if (symbols.size() != 1 || !is_data_size(symbols[0]) || !(size == Dim::symbol(symbols[0])))
       throw error("a given size is {}, not a symbol such as ?0", size.str());
@@ -147,7 +148,7 @@ std::vector<Tensor> Loop::evaluate(InSpan in, RegionFunctions bodies, TypeSpan o
 }
 
 double Loop::flops(std::span<const double> bodies) const {
-  return bodies[0] * (limit ? static_cast<double>(limit->value()) : 1);
+  return bodies[0] * (limit && limit->is_known() ? static_cast<double>(limit->value()) : 1);
 }
 
 std::optional<std::size_t> Loop::input_of(std::size_t parameter) const {

@@ -147,6 +147,50 @@ TEST(Control, SpecialisesInsideRegions) {
   EXPECT_NE(print(*known).find("%rows: f32[3,2]"), std::string::npos);
 }
 
+// Its second branch has no meaning for N = 0; the results are as large as the data say.
+constexpr const char* largest = R"(graph largest(%x: f32[N], %empty: bool[]) {
+  %5 = if(%empty, %x, sizes=?1, at=[0,0]) (%a: f32[N]) {
+    return %a
+  } (%b: f32[N]) {
+    %1 = amax(%b, axes=0) : f32[]
+    %2 = equal(%b, %1) : bool[N]
+    %3 = nonzero(%2, count=?0) : i64[?0,1]
+    %4 = cast(%3, to=f32) : f32[?0,1]
+    %6 = reshape(%4, shape=?0) : f32[?0]
+    return %6
+  } : f32[?1]
+  return %5
+}
+)";
+
+TEST(Control, ABranchThatDoesNotFitTheSizesIsAnErrorWhenItIsTaken) {
+  const auto known = specialize(*parse(largest), {{"N", 0}});
+  verify(*known);
+  const auto run = [&](bool empty) {
+    return evaluate(*known, std::vector{Tensor::empty(DType::f32, {0}),
+                                        Tensor::scalar(DType::boolean, std::int64_t{empty})});
+  };
+  EXPECT_EQ(run(true)[0].type_string(), "f32[0]");
+  try {
+    run(false);
+    ADD_FAILURE() << "the branch has no meaning";
+  } catch (const Error& e) { EXPECT_EQ(e.message(), "check: amax: axis 0 of f32[0] is empty"); }
+}
+
+TEST(Control, SizesThatANodeGivesMayBeBound) {
+  const auto graph = parse(largest);
+  const std::vector inputs = {vector({3, 5, 5}), Tensor::scalar(DType::boolean, std::int64_t{0})};
+  const auto known = specialize(*graph, bind_all(*graph, inputs));
+  verify(*known);
+  EXPECT_EQ(known->body().results()[0]->type().str(), "f32[2]");
+  EXPECT_EQ(numbers(evaluate(*known, inputs)[0]), (std::vector<double>{1, 2}));
+}
+
+TEST(Control, WhatHasASizeThatIsNotKnownCountsAsNone) {
+  const auto known = specialize(*parse(largest), {{"N", 3}});
+  EXPECT_EQ(flops(*known->body().nodes().front()), 3 + 3) << "amax and equal";
+}
+
 TEST(Control, CountsTheSteps) {
   const auto known = specialize(*with_weight(running), {{"T", 5}});
   EXPECT_EQ(flops(*known->body().nodes().front()), 5 * 2);

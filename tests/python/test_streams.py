@@ -1,6 +1,6 @@
 """Models that keep state between calls: whole streams equal PyTorch's."""
 
-from typing import Optional, Tuple
+from typing import List, Optional, Tuple
 
 import numpy
 import pytest
@@ -121,6 +121,33 @@ def test_a_stream_equals_pytorch(tenon, tmp_path, model, specs, calls):
     if isinstance(model, Counter):  # it returns new tensors, so that the list above is what each call gave
         assert not torch.equal(want[0][0], want[0][1])
     assert_equal(got, want)
+
+
+class Warns(nn.Module):
+    """Attributes that change and are as they were, or change nothing."""
+
+    scales: Optional[List[float]]
+
+    def __init__(self):
+        super().__init__()
+        self.anchors = [torch.ones(3), torch.zeros(2)]
+        self.warned = False
+        self.scales = None
+
+    def forward(self, x: Tensor):
+        if not self.warned:
+            self.warned = True
+        if self.scales is None:
+            self.scales = [2.0 ** float(torch.tensor(0.25).log2().round())]
+        scales = self.scales
+        assert scales is not None
+        self.anchors = [a.to(x.dtype) for a in self.anchors]
+        return x[x > 0].sum() * self.anchors[0] * scales[0]
+
+
+def test_attributes_that_change_nothing_are_no_state(tenon, tmp_path):
+    convert(tenon, torch.jit.script(Warns()), ["x=f32[3]"], tmp_path)
+    assert "state." not in tenon_run(tenon, "inspect", tmp_path / "model.tenon")
 
 
 class Grows(nn.Module):

@@ -1,12 +1,15 @@
 """torchvision's operators in scripts and exports. torchvision is not needed: LibTorch runs plain references of its operators."""
 
 import importlib.util
+import math
+import warnings
 from pathlib import Path
+from typing import Dict, List
 
 import numpy
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from tests.python.compared import convert, run, tenon_run
 
@@ -147,3 +150,70 @@ def test_adaptive_regions_are_verified(tenon, tmp_path):
     torch.jit.script(Adaptive()).save(str(tmp_path / "model.pt"))
     said = tenon_run(tenon, "convert", tmp_path / "model.pt", "-o", tmp_path / "m.tenon", "--input=x=f32[2,3,16,20]", f"--input=rois={tmp_path / 'rois.npy'}")
     assert "equal to LibTorch" in said
+
+
+class Detector(nn.Module):
+    """How torchvision's detection models go: resized images in a batch, anchors that are attributes, boxes that are
+    kept by their scores, without overlaps in a class, and regions of what is kept."""
+
+    anchors: List[Tensor]
+
+    def __init__(self, threshold: float):
+        super().__init__()
+        torch.manual_seed(0)
+        self.backbone, self.head = nn.Conv2d(3, 8, 3, 4, 1), nn.Conv2d(8, 6, 1)
+        self.classes = nn.Linear(32, 3)
+        self.anchors = [torch.tensor([-6.0, -6, 6, 6])]
+        self.threshold, self.warned = threshold, False
+        with torch.no_grad():
+            self.head.weight.mul_(6)
+            self.classes.weight.mul_(6)
+
+    def batched(self, x: Tensor) -> Tensor:
+        scale = 48.0 / torch.min(torch.tensor(x.shape[-2:])).to(torch.float32)
+        image = nn.functional.interpolate(
+            x[None], scale_factor=scale.item(), mode="bilinear", recompute_scale_factor=True, align_corners=False
+        )[0]  # fmt: skip
+        shape = [1] + [3] + [int(math.ceil(float(s) / 16.0) * 16.0) for s in image.shape[1:]]
+        batch = image.new_full(shape, 0.0)
+        for i in range(batch.shape[0]):
+            batch[i, : image.shape[0], : image.shape[1], : image.shape[2]].copy_(image)
+        return batch
+
+    def kept(self, boxes: Tensor, scores: Tensor, classes: Tensor) -> Tensor:
+        if boxes.numel() == 0:
+            return torch.empty((0,), dtype=torch.int64)
+        apart = classes.to(boxes.dtype) * (boxes.max() + 1)
+        return torch.ops.torchvision.nms(boxes + apart[:, None], scores, 0.5)
+
+    def forward(self, x: Tensor) -> Dict[str, Tensor]:
+        if not self.warned:
+            warnings.warn("of the first call")
+            self.warned = True
+        self.anchors = [a.to(dtype=x.dtype, device=x.device) for a in self.anchors]
+        features = self.backbone(self.batched(x))
+        found = self.head(features)[0].flatten(1).t()
+        y, z = torch.meshgrid(torch.arange(features.shape[2]), torch.arange(features.shape[3]), indexing="ij")
+        at = torch.stack([z, y, z, y], -1).reshape(-1, 4).to(x.dtype) * 4
+        boxes = at + self.anchors[0] + found[:, :4]
+        boxes = boxes[found[:, 4].topk(min(40, boxes.shape[0]))[1]]
+        rois = torch.cat([torch.zeros_like(boxes[:, :1]), boxes], 1)
+        regions = torch.ops.torchvision.roi_align(features, rois, 0.25, 2, 2, 2, False)
+        scores, classes = self.classes(regions.flatten(1)).softmax(-1)[:, 1:].max(1)
+        chosen = torch.where(scores > self.threshold)[0]
+        boxes, scores, classes = boxes[chosen], scores[chosen], classes[chosen]
+        kept = self.kept(boxes, scores, classes)[:20]
+        return {"boxes": boxes[kept], "scores": scores[kept], "labels": classes[kept]}
+
+
+@pytest.mark.parametrize("size", ["40,56", "H,W"])
+@pytest.mark.parametrize("threshold", [0.5, 2.0])
+def test_a_scripted_detector(tenon, tmp_path, size, threshold):
+    """Also where nothing is found. What it keeps in attributes is no state of the graph."""
+    artifact = convert(tenon, torch.jit.script(Detector(threshold).eval()), [f"x=f32[3,{size}]"], tmp_path)
+    assert "state." not in tenon_run(tenon, "inspect", artifact)
+    x = torch.rand(3, 40, 56, generator=torch.Generator().manual_seed(4))
+    got = run(tenon, artifact, [x], tmp_path)
+    assert len(got) == 3 and [g.shape[0] for g in got] == [0] * 3 if threshold > 1 else len(got[0]) > 3
+    if len(got[0]):
+        assert "verified" in tenon_run(tenon, "verify", artifact, "--source", tmp_path / "model.pt", f"--input=x={tmp_path / 'in_0.npy'}")
