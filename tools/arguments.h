@@ -9,7 +9,8 @@
 
 namespace tenon::tools {
 
-/// "name=rest" as its parts when what stands before '=' is a name; else "" and the text.
+/// "name=rest" as its parts; "" and the text where there is no '=', or where it is part of a path: names of
+/// inputs may hold '/' too, and a path lies in a folder that is there.
 std::pair<std::string, std::string> split_name(const std::string& text);
 
 /// One --input: "[name=]VALUE", where VALUE is a type (f32[N,3,224,224]), a file (.npy, .npz, .pb) or a

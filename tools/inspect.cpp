@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "base/count.h"
+#include "ir/hint.h"
 #include "ir/print.h"
 #include "report/dot.h"
 #include "report/html.h"
@@ -60,12 +61,7 @@ std::string weights_line(const Model& model, const ModelSummary& s) {
                      bytes_text(static_cast<double>(s.weight_bytes)), kinds);
 }
 
-std::string sizes_text(const ModelSummary& s) {
-  std::string text;
-  for (const auto& [symbol, size] : s.sizes)
-    text += fmt::format("{}{}={}", text.empty() ? " at " : ", ", symbol, size);
-  return text;
-}
+std::string sizes_text(const ModelSummary& s) { return s.sizes.empty() ? "" : " at " + hint::sizes(s.sizes); }
 
 std::string graph_line(const Model& model, const ModelSummary& s) {
   std::string text;

@@ -10,8 +10,8 @@
 #include "base/atomic_file.h"
 #include "base/environment.h"
 #include "base/input_guard.h"
+#include "base/shell.h"
 #include "tools/arguments.h"
-#include "tools/model_path.h"
 
 namespace tenon::tools {
 

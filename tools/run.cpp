@@ -7,11 +7,11 @@
 
 #include "base/count.h"
 #include "base/error.h"
+#include "ir/hint.h"
 #include "ir/literal.h"
 #include "ir/string_tensor.h"
 #include "runtime/stream.h"
 #include "tools/model_options.h"
-#include "tools/model_path.h"
 #include "tools/output.h"
 #include "tools/ranges.h"
 #include "tools/source_check.h"
@@ -119,7 +119,8 @@ std::vector<std::vector<GivenInput>> calls_of(const RunOptions& o, const Model& 
       calls[k].push_back({a.name, tensor->slice(0, at, at + 1).reshape(shape), false});
     }
   }
-  if (calls.empty()) throw error("--stream needs inputs").hint("give --input x=calls.npy");
+  if (calls.empty())
+    throw error("--stream needs inputs").hint("give a file for each: " + own_inputs(model, o.model));
   return calls;
 }
 
@@ -231,9 +232,9 @@ int run(const RunOptions& o) {
     fmt::print(stderr, "note: {} {} not written: --output all.npz holds every output\n",
                fmt::join(left, ", "), left.size() == 1 ? "is" : "are");
   if (!random.empty() && !o.json)
-    fmt::print("{} random (--seed {}): give {} with --input {}=FILE.npy\n",
-               fmt::format("{} {}", fmt::join(random, ", "), random.size() == 1 ? "is" : "are"), o.model.seed,
-               random.size() == 1 ? "it" : "them", in_shell(random[0]));
+    fmt::print("{} {} random (--seed {}): give {} with {}\n", fmt::join(random, ", "),
+               random.size() == 1 ? "is" : "are", o.model.seed, random.size() == 1 ? "it" : "them",
+               hint::files(random));
   if (o.json) print_json(o, *model.graph, outputs, random);
   for (std::size_t i = 0; i < outputs.size() && !o.json; ++i)
     fmt::print("{}: {}{}\n", output_name(*model.graph, i), summary(outputs[i]),
