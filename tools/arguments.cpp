@@ -164,45 +164,49 @@ std::map<std::string, std::vector<std::int64_t>> parse_sizes(const std::vector<s
   return out;
 }
 
-std::vector<std::string> write_outputs(const Graph& graph, const std::vector<Tensor>& outputs,
-                                       const std::vector<std::string>& targets) {
-  std::vector<std::pair<std::size_t, std::string>> writes;
-  std::vector<std::string> archives;
+void check_array_file(const std::string& target) {
+  const std::string file = split_name(target).second;
+  const std::string extension = std::filesystem::path(file).extension();
+  if (extension != ".npy" && extension != ".npz" && !file.starts_with("/dev/"))
+    throw error("'{}' is no name for arrays", file).at("--output " + target).hint("end it in .npy or .npz");
+}
+
+OutputFiles output_files(const Graph& graph, const std::vector<std::string>& targets) {
+  const std::size_t count = graph.body().results().size();
+  OutputFiles files;
   std::string known;
-  for (std::size_t i = 0; i < outputs.size(); ++i) known += (i ? ", " : "") + output_name(graph, i);
+  for (std::size_t i = 0; i < count; ++i) known += (i ? ", " : "") + output_name(graph, i);
+  std::vector<bool> written(count);
   std::size_t next = 0;
   for (const std::string& target : targets) {
     const auto [name, file] = split_name(target);
-    const std::string extension = std::filesystem::path(file).extension();
-    if (extension != ".npy" && extension != ".npz" && !file.starts_with("/dev/"))
-      throw error("'{}' is no name for arrays", file).at("--output " + target).hint("end it in .npy or .npz");
-    if (extension == ".npz") {
-      archives.push_back(file);
+    if (std::filesystem::path(file).extension() == ".npz") {
+      files.archives.push_back(file);
       continue;
     }
     std::size_t index = next;
     if (!name.empty()) {
-      for (index = 0; index < outputs.size() && output_name(graph, index) != name; ++index) {}
+      for (index = 0; index < count && output_name(graph, index) != name; ++index) {}
     } else {
       ++next;
     }
-    if (index >= outputs.size())
+    if (index >= count)
       throw error(
           "{}", name.empty() ? "more --output than the model has outputs" : "the model has no output " + name)
           .hint("its outputs: " + known);
-    writes.emplace_back(index, file);
+    files.arrays.emplace_back(index, file);
+    written[index] = true;
   }
-  for (const auto& [index, file] : writes) save_npy(file, outputs[index]);
+  for (std::size_t i = 0; i < count && !files.arrays.empty() && files.archives.empty(); ++i)
+    if (!written[i]) files.left.push_back(output_name(graph, i));
+  return files;
+}
+
+void write_outputs(const Graph& graph, const std::vector<Tensor>& outputs, const OutputFiles& files) {
+  for (const auto& [index, file] : files.arrays) save_npy(file, outputs[index]);
   std::vector<std::pair<std::string, Tensor>> all;
   for (std::size_t i = 0; i < outputs.size(); ++i) all.emplace_back(output_name(graph, i), outputs[i]);
-  for (const std::string& file : archives) save_npz(file, all);
-  std::vector<std::string> left;
-  const auto is_written = [&](std::size_t i) {
-    return std::any_of(writes.begin(), writes.end(), [&](const auto& write) { return write.first == i; });
-  };
-  for (std::size_t i = 0; i < outputs.size() && !targets.empty() && archives.empty(); ++i)
-    if (!is_written(i)) left.push_back(output_name(graph, i));
-  return left;
+  for (const std::string& file : files.archives) save_npz(file, all);
 }
 
 }  // namespace tenon::tools

@@ -185,14 +185,14 @@ void print_ir(const Model& model, const InspectOptions& o) {
 
 int inspect(const InspectOptions& o) {
   if (o.json) check_outputs_apart({o.html, o.dot, "-"});
+  if (o.ir == "planned" && !o.dot.empty())
+    throw error("--dot draws the imported or the fused graph, not the plan")
+        .hint("--ir imported or --ir fused");
   Progress progress;
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
   progress.say("");
   if (o.ir == "imported" && !model.is_source())
     throw error("an artifact holds the fused graph only").at(o.model.path).hint("inspect the source model");
-  if (o.ir == "planned" && !o.dot.empty())
-    throw error("--dot draws the imported or the fused graph, not the plan")
-        .hint("--ir imported or --ir fused");
   if (!o.dot.empty()) write_dot(model, o);
   if (!o.ir.empty() && o.dot.empty()) {
     print_ir(model, o);

@@ -215,9 +215,11 @@ ModelOptions one_call(ModelOptions options) {
 }
 
 int run(const RunOptions& o) {
+  for (const std::string& target : o.outputs) check_array_file(target);
   Progress progress;
   const Model model =
       (o.stream ? one_call(o.model) : o.model).open([&](std::string_view what) { progress.say(what); });
+  const OutputFiles files = output_files(*model.graph, o.outputs);
   progress.say(o.check ? "" : "running");
   if (o.check) return replay(model, o);
   std::vector<std::string> random;
@@ -226,11 +228,11 @@ int run(const RunOptions& o) {
                : Session(model.graph, {.threads = o.model.threads, .runs_once = true})
                      .run(o.model.values(model, 1, &random));
   progress.say("writing the outputs");
-  const std::vector<std::string> left = write_outputs(*model.graph, outputs, o.outputs);
+  write_outputs(*model.graph, outputs, files);
   progress.say("");
-  if (!left.empty())
+  if (!files.left.empty())
     fmt::print(stderr, "note: {} {} not written: --output all.npz holds every output\n",
-               fmt::join(left, ", "), left.size() == 1 ? "is" : "are");
+               fmt::join(files.left, ", "), files.left.size() == 1 ? "is" : "are");
   if (!random.empty() && !o.json)
     fmt::print("{} {} random (--seed {}): give {} with {}\n", fmt::join(random, ", "),
                random.size() == 1 ? "is" : "are", o.model.seed, random.size() == 1 ? "it" : "them",
