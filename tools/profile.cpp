@@ -186,6 +186,10 @@ Comparison compare_with_stored(const ProfileVerb& o, const ProfileReport& now) {
     throw error("the stored profile is of another machine, {}: this is {}", before.machine, after.machine)
         .at(o.stored)
         .hint("store one on this machine, or compare two models by turns: tenon profile OLD NEW");
+  if (before.inputs != after.inputs)
+    throw error("the stored profile is of {}, this one of {}", str(before.inputs), str(after.inputs))
+        .at(o.stored)
+        .hint("profile the same model at the same sizes (--shape, --input)");
   CompareOptions limits;
   if (o.max_slowdown > 0) limits.max_slowdown = o.max_slowdown;
   return compare_stored(before, after, limits);
