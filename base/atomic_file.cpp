@@ -13,6 +13,7 @@
 
 #include "base/environment.h"
 #include "base/input_guard.h"
+#include "base/shell.h"
 
 namespace tenon {
 
@@ -34,22 +35,48 @@ std::filesystem::path resolved(const std::filesystem::path& path) {
   const auto target = std::filesystem::weakly_canonical(path, failed);
   return failed ? path : target;
 }
+
+void check_folder(const std::filesystem::path& target) {
+  const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
+  struct stat info = {};
+  if (::stat(folder.c_str(), &info) == 0 && !S_ISDIR(info.st_mode))
+    throw error("{} is a file, not a folder", folder.string())
+        .at(target.string())
+        .hint("give the output another name");
+  if (::access(folder.c_str(), W_OK | X_OK) == 0) return;
+  if (errno == ENOENT)
+    throw error("there is no folder {}", folder.string())
+        .at(target.string())
+        .hint("mkdir -p " + in_shell(folder.string()));
+  throw cannot_write(target, errno);
+}
+
+// What is there under the name, if anything, once it may be written.
+std::optional<struct stat> checked(const std::filesystem::path& target) {
+  struct stat info = {};
+  const bool exists = ::stat(target.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode))
+    throw error("this is a folder, not a file").at(target.string()).hint("name a file in it");
+  if (!exists && is_device_name(target)) throw cannot_write(target, ENOENT);  // closed
+  if (exists && ::access(target.c_str(), W_OK) != 0) throw cannot_write(target, errno);
+  if (exists && (!S_ISREG(info.st_mode) || is_device_name(target))) return info;
+  refuse_to_replace_input(target);
+  check_folder(target);
+  return exists ? std::optional(info) : std::nullopt;
+}
 }  // namespace
 
+void check_writable(const std::filesystem::path& target) { checked(resolved(target)); }
+
 AtomicFile::AtomicFile(std::filesystem::path target) : target_(resolved(target)) {
-  struct stat info = {};
-  const bool exists = ::stat(target_.c_str(), &info) == 0;
-  if (exists && S_ISDIR(info.st_mode)) throw error("this is a folder, not a file").at(target_.string());
-  if (exists && (!S_ISREG(info.st_mode) || is_device_name(target_))) {
+  const std::optional<struct stat> there = checked(target_);
+  if (there && (!S_ISREG(there->st_mode) || is_device_name(target_))) {
     file_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
     if (file_ < 0) throw cannot_write(target_, errno);
     return;
   }
-  if (exists) refuse_to_replace_input(target_);
-  if (is_device_name(target_)) throw cannot_write(target_, ENOENT);  // closed
-  if (exists && ::access(target_.c_str(), W_OK) != 0) throw cannot_write(target_, errno);
   open_temporary();
-  if (exists) static_cast<void>(::fchmod(file_, info.st_mode & 07777));
+  if (there) static_cast<void>(::fchmod(file_, there->st_mode & 07777));
 }
 
 // The name is random: one that a killed process left behind must not be in the way of the next.

@@ -89,6 +89,11 @@ SpeedVerdict check_speed(const Case& c, const Model& model, const OpenOptions& o
                     after.threads)
             .at(c.file(speed.baseline).string())
             .hint("record it anew: tenon check " + c.folder.string() + " --update=speed");
+      if (before.inputs != after.inputs)
+        throw error("the baseline was recorded with {}, the case has {}", str(before.inputs),
+                    str(after.inputs))
+            .at(c.file(speed.baseline).string())
+            .hint("record it anew: tenon check " + c.folder.string() + " --update=speed");
       if (before.machine != after.machine) {
         verdict.notes.push_back(fmt::format("speed not compared: {} was recorded on {}, this is {}",
                                             speed.baseline, before.machine, after.machine));

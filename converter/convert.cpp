@@ -5,6 +5,7 @@
 
 #include "base/count.h"
 #include "base/error.h"
+#include "converter/equal_sizes.h"
 #include "converter/finish.h"
 #include "converter/interpreter/interpreter.h"
 #include "converter/interpreter/numbers.h"
@@ -12,6 +13,7 @@
 #include "converter/interpreter/states.h"
 #include "converter/limits.h"
 #include "converter/random.h"
+#include "ir/hint.h"
 
 namespace tenon {
 
@@ -57,12 +59,12 @@ class Inputs {
     std::vector<Datum> out = each_argument();
     interpreter_.set_promises(promises_);
     if (!missing_.empty()) {
-      std::string flags;
-      for (const std::string& flag : missing_) flags += fmt::format(" --input '{}'", flag);
-      throw TypesUnknown(error("the types of {} are not known: the file does not say them",
-                               missing_.size() == 1 ? "an input" : counted(missing_.size(), "input"))
-                             .hint("add" + flags +
-                                   ", with your dtype and sizes: numbers, or names (N) for those that vary"));
+      throw TypesUnknown(
+          error("the types of {} are not known: the file does not say them",
+                missing_.size() == 1 ? "an input" : counted(missing_.size(), "input"))
+              .hint(
+                  fmt::format("add {}, with your dtype and sizes: numbers, or names (N) for those that vary",
+                              fmt::join(missing_, " "))));
     }
     return out;
   }
@@ -232,7 +234,7 @@ class Inputs {
     const ts::Type& inner = declared.kind == Kind::optional ? *declared.inner.at(0) : declared;
     if (inner.kind != Kind::tensor && inner.kind != Kind::any) {
       throw error("input {} is given a tensor type, but the model takes {}", name, declared.text)
-          .hint(fmt::format("give its value: --input {}=1", name));
+          .hint("give its value: " + hint::input(name, "1"));
     }
     if (declared.promised) {
       if (!is_narrowing_) return promised_parameter(name, declared);
@@ -261,11 +263,12 @@ class Inputs {
   Datum ask(const std::string& name, const ts::Type& type) {
     using Kind = ts::Type::Kind;
     const ts::Type& inner = type.kind == Kind::optional ? *type.inner.at(0) : type;
+    const tenon::Type any{DType::f32, {Dim::symbol("N"), 16}};
     switch (inner.kind) {
-      case Kind::tensor: missing_.push_back(name + "=f32[N,16]"); break;
-      case Kind::list: missing_.push_back(name + ".0=f32[N,16]"); break;
-      case Kind::dict: missing_.push_back(name + ".KEY=f32[N,16]"); break;
-      default: missing_.push_back(name + "=1"); break;
+      case Kind::tensor: missing_.push_back(hint::input(name, any)); break;
+      case Kind::list: missing_.push_back(hint::input(name + ".0", any)); break;
+      case Kind::dict: missing_.push_back(hint::input(name + ".KEY", any)); break;
+      default: missing_.push_back(hint::input(name, "1")); break;
     }
     return Datum(converter::Poison{});
   }
@@ -417,10 +420,9 @@ Error explained(Error failure, const Graph& graph, const std::vector<InputSpec>&
     const auto* type = std::get_if<tenon::Type>(&input.value);
     if (!type || !is_float(type->dtype) || weights.contains(type->dtype)) continue;
     const tenon::Type fitting{*weights.begin(), type->shape};
-    const std::string name = input.name.empty() ? "" : input.name + "=";
     return failure.hint(
-        fmt::format("input {} is given as {}, and the model's weights are {}: --input '{}{}', or export {}",
-                    input.name, tenon::name(type->dtype), tenon::name(fitting.dtype), name, fitting.str(),
+        fmt::format("input {} is given as {}, and the model's weights are {}: {}, or export {}", input.name,
+                    tenon::name(type->dtype), tenon::name(fitting.dtype), hint::input(input.name, fitting),
                     conversion_to(type->dtype)));
   }
   return failure;
@@ -455,7 +457,10 @@ std::unique_ptr<Graph> convert_torchscript(const ts::Program& program, const Con
   if (options.report) *options.report = result.report;
   if (options.notes) *options.notes = result.notes;
   if (!result.report.empty()) throw result.report.to_error().at(program.path);
-  if (result.failure) throw explained(*result.failure, *result.graph, options.inputs);
+  if (result.failure)
+    throw converter::with_equal_sizes(
+        explained(*result.failure, *result.graph, options.inputs), *result.graph, assumed,
+        [&](const ConvertOptions& o) { return attempt(program, method, o, with_states).failure; });
   converter::finish(*result.graph);
   return std::move(result.graph);
 }

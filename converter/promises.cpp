@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "ir/hint.h"
 
 namespace tenon::converter {
 namespace {
@@ -18,10 +19,7 @@ std::string place_of(std::size_t axis, const std::string& input) {
   return fmt::format("dim {} of input {}", axis, input);
 }
 
-std::string text_of(const ts::SizeRange& range) {
-  return range.max == ts::SizeRange{}.max ? fmt::format("at least {}", range.min)
-                                          : fmt::format("{} to {}", range.min, range.max);
-}
+std::string text_of(const ts::SizeRange& range) { return hint::range({range.min, range.max, ""}); }
 
 bool is_symbol(const Dim& d) {
   const auto symbols = d.symbols();
@@ -96,8 +94,8 @@ void Promises::narrow(const std::string& input, const ts::Type& promised, const 
     throw error("input {} is given as {}, but the file was exported for {} of rank {}", input, given.str(),
                 name(*promised.dtype), sizes.size())
         .hint(given.rank() == sizes.size()
-                  ? fmt::format("--input '{}={}', or export the model again with an input of {}", input,
-                                Type{*promised.dtype, given.shape}.str(), name(given.dtype))
+                  ? fmt::format("{}, or export the model again with an input of {}",
+                                hint::input(input, Type{*promised.dtype, given.shape}), name(given.dtype))
                   : std::string(kExportAgain));
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i].empty()) continue;

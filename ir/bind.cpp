@@ -6,6 +6,7 @@
 #include "base/count.h"
 #include "base/error.h"
 #include "base/utf8.h"
+#include "ir/hint.h"
 
 namespace tenon {
 namespace {
@@ -84,10 +85,7 @@ class Binder {
 
   // What lets a size vary that the conversion fixed.
   std::string varying(std::size_t i, std::size_t axis) const {
-    Type type = parameter(i).type();
-    type.shape[axis] = Dim::symbol(axis == 0 ? "N" : fmt::format("d{}", axis));
-    return fmt::format("if it may vary, convert the model with a name for it: --input '{}={}'",
-                       parameter(i).name(), type.str());
+    return "if it may vary, convert the model with a name for it: " + hint::varying(parameter(i), axis);
   }
 
   void check_ranks() const {
@@ -116,12 +114,18 @@ class Binder {
     for (const auto& [name, info] : graph_.symbols) {
       const auto bound = bindings_.find(name);
       if (bound == bindings_.end() || (bound->second >= info.min && bound->second <= info.max)) continue;
-      const bool has_max = info.max != std::numeric_limits<std::int64_t>::max();
-      throw error("{}{} is {}, the graph allows {}{}", name,
+      throw error("{}{} is {}, the graph allows {}", name,
                   info.note.empty() ? "" : " (" + printable(info.note) + ")", bound->second,
-                  has_max ? "" : "at least ",
-                  has_max ? fmt::format("{} to {}", info.min, info.max) : std::to_string(info.min));
+                  hint::range(info))
+          .hint(outside(name, info, bound->second));
     }
+  }
+
+  static std::string outside(const std::string& name, const SymbolInfo& info, std::int64_t size) {
+    const std::string within = hint::shape({{name, std::clamp(size, info.min, info.max)}});
+    if (size != 0 || info.min != 1) return within;
+    return fmt::format("{}, or convert the source for empty inputs too: {}", within,
+                       hint::shape({{name, 0}}));
   }
 
   const Graph& graph_;

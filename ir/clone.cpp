@@ -1,5 +1,6 @@
 #include "ir/clone.h"
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -7,6 +8,7 @@
 #include "base/error.h"
 #include "ir/bind.h"
 #include "ir/data_size.h"
+#include "ir/hint.h"
 #include "ir/ops/control.h"
 #include "ir/ops/create.h"
 
@@ -102,8 +104,7 @@ class Cloner {
       for (const Dim& d : types.back().shape)
         if (d.is_known() && d.value() < 0)
           throw error("an input is too small: {} would give {}", node.op().name(), types.back().str())
-              .at(node.source.str())
-              .hint("give larger sizes: --shape N=8, or --input");
+              .at(node.source.str());
     }
     return types;
   }
@@ -194,8 +195,24 @@ std::unique_ptr<Graph> part_graph(const Graph& graph, std::span<const Node* cons
   return Cloner(nullptr).copy_part(graph, nodes, inputs, outputs);
 }
 
+namespace {
+
+Bindings twice(Bindings sizes) {
+  for (auto& [symbol, size] : sizes) size = 2 * std::max<std::int64_t>(size, 1);
+  return sizes;
+}
+
+}  // namespace
+
 std::unique_ptr<Graph> specialize(const Graph& graph, const Bindings& bindings) {
-  return Cloner(&bindings).copy(graph);
+  try {
+    return Cloner(&bindings).copy(graph);
+  } catch (Error& e) {
+    if (e.hint().empty() && !bindings.empty())
+      e.hint(fmt::format("that is so at {}; other sizes of random inputs: {}", hint::sizes(bindings),
+                         hint::shape(twice(bindings))));
+    throw;
+  }
 }
 
 std::unique_ptr<Graph> in_float64(const Graph& graph) { return Cloner(nullptr, true).copy(graph); }

@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 
+#include "ir/bind.h"
+
 namespace tenon {
 namespace {
 
@@ -92,7 +94,11 @@ void judge_stored(Question& q, double limit) {
 
 Comparison compare(const Recording& before, const Recording& after, const CompareOptions& options,
                    void (*judge)(Question&, double limit)) {
-  Comparison result{.before = before.label, .after = after.label, .max_slowdown = options.max_slowdown};
+  Comparison result{.before = before.label,
+                    .after = after.label,
+                    .inputs_before = before.inputs,
+                    .inputs_after = after.inputs,
+                    .max_slowdown = options.max_slowdown};
   std::vector<Question> questions;
   const auto ask = [&](std::string name, std::vector<double> b, std::vector<double> a) -> Change& {
     Question q{{.name = std::move(name), .before_ms = median(b), .after_ms = median(a)}, b, a};
@@ -141,8 +147,24 @@ bool Comparison::slower() const {
 
 std::string machine_name(const std::string& cpu, const std::string& isa) { return cpu + " (" + isa + ")"; }
 
-Recording recording_of(std::string label, const Plan& plan, RunSamples samples) {
-  Recording r{.label = std::move(label), .samples = std::move(samples)};
+MeasuredInputs measured(MeasuredInputs types, const Bindings& sizes) {
+  for (MeasuredInput& input : types) {
+    Type type = Type::parse(input.type);
+    for (Dim& d : type.shape) d = tenon::bind(d, sizes);
+    input.type = type.str();
+  }
+  return types;
+}
+
+std::string str(const MeasuredInputs& inputs) {
+  std::string text;
+  for (const MeasuredInput& i : inputs)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", i.name, i.type);
+  return text;
+}
+
+Recording recording_of(std::string label, MeasuredInputs inputs, const Plan& plan, RunSamples samples) {
+  Recording r{.label = std::move(label), .inputs = std::move(inputs), .samples = std::move(samples)};
   for (const auto& step : plan.steps)
     r.steps.push_back({step->info.kernel == "copy" ? "copy" : step->info.op, step->info.source.modules_text(),
                        step->info.source.modules});

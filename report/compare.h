@@ -11,6 +11,18 @@ namespace tenon {
 /// "AMD EPYC (avx2)"
 std::string machine_name(const std::string& cpu, const std::string& isa);
 
+/// "x", "f32[8,1,28,28]"
+struct MeasuredInput {
+  std::string name, type;
+  bool operator==(const MeasuredInput&) const = default;
+};
+using MeasuredInputs = std::vector<MeasuredInput>;
+
+/// Types with symbols, at these sizes.
+MeasuredInputs measured(MeasuredInputs types, const Bindings& sizes);
+/// "x: f32[8,1,28,28], mask: bool[8]"
+std::string str(const MeasuredInputs&);
+
 /// One side: its steps and how long they took.
 struct Recording {
   struct Step {
@@ -21,11 +33,12 @@ struct Recording {
   std::string label;
   std::string machine;  // CPU and instruction set; empty: this one
   int threads = 1;
+  MeasuredInputs inputs;
   std::vector<Step> steps;
   RunSamples samples;
 };
 
-Recording recording_of(std::string label, const Plan&, RunSamples);
+Recording recording_of(std::string label, MeasuredInputs, const Plan&, RunSamples);
 
 /// Steps of both sides that compute the same modules; one side is empty where the other has no counterpart.
 struct StepMatch {
@@ -58,6 +71,7 @@ struct CompareOptions {
 
 struct Comparison {
   std::string before, after;
+  MeasuredInputs inputs_before, inputs_after;
   bool interleaved = false;
   int rounds = 1;  // an alarm is measured again, with fresh memory, before it is believed
   double max_slowdown = 0;

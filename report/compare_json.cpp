@@ -20,11 +20,25 @@ ordered_json to_json(const Change& c) {
           {"slower", c.slower}};
 }
 
+ordered_json to_json(const MeasuredInputs& inputs) {
+  auto list = ordered_json::array();
+  for (const MeasuredInput& i : inputs) list.push_back({{"name", i.name}, {"type", i.type}});
+  return list;
+}
+
+MeasuredInputs inputs_in(const json& profile) {
+  MeasuredInputs types;
+  for (const json& i : profile.at("model").at("inputs"))
+    types.push_back({i.at("name").get<std::string>(), i.at("type").get<std::string>()});
+  return measured(std::move(types), profile.at("sizes").get<Bindings>());
+}
+
 }  // namespace
 
 ordered_json to_json(const Comparison& c) {
   ordered_json out{{"before", c.before},
                    {"after", c.after},
+                   {"inputs", {{"before", to_json(c.inputs_before)}, {"after", to_json(c.inputs_after)}}},
                    {"interleaved", c.interleaved},
                    {"rounds", c.rounds},
                    {"max_slowdown", c.max_slowdown},
@@ -51,7 +65,8 @@ Recording load_recording(const std::filesystem::path& path) {
   try {
     Recording r{.label = path.string(),
                 .machine = machine_name(j.at("machine").at("cpu"), j.at("machine").at("isa")),
-                .threads = j.at("threads").get<int>()};
+                .threads = j.at("threads").get<int>(),
+                .inputs = inputs_in(j)};
     for (const json& s : j.at("steps")) {
       r.steps.push_back({s.at("op").get<std::string>(), s.at("module").get<std::string>(),
                          s.at("modules").get<std::vector<std::string>>()});

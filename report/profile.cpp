@@ -161,9 +161,12 @@ ProfileReport profile_report(const Model& model, Session& session, std::span<con
 }
 
 Recording recording_of(const ProfileReport& report) {
+  MeasuredInputs types;
+  for (const ModelFacts::Slot& s : report.model.inputs) types.push_back({s.name, s.type});
   Recording r{.label = report.model.path,
               .machine = machine_name(report.machine.cpu, report.machine.isa),
               .threads = report.threads,
+              .inputs = measured(std::move(types), report.run.sizes),
               .samples = samples_of(report.timeline)};
   for (const StepRow& s : report.steps) r.steps.push_back({s.op, s.module, s.modules});
   return r;

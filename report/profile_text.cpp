@@ -231,7 +231,10 @@ std::string to_text(const ProfileReport& p, const TextOptions& o) {
 }
 
 std::string to_text(const Comparison& c, const TextOptions& o) {
+  const std::string of_before = str(c.inputs_before), of_after = str(c.inputs_after);
   std::string text = fmt::format("before  {}\nafter   {}\n", c.before, c.after);
+  text += of_before == of_after ? fmt::format("inputs  {}\n", of_before)
+                                : fmt::format("inputs  {}; after: {}\n", of_before, of_after);
   std::vector<const Change*> changes;
   for (const Change& s : c.steps) changes.push_back(&s);
   // Alarms first, then what changed most, in milliseconds.

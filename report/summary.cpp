@@ -10,6 +10,7 @@
 #include "ir/data_size.h"
 #include "ir/evaluate.h"
 #include "ir/flops.h"
+#include "ir/hint.h"
 #include "report/graph.h"
 #include "report/profile_json.h"
 
@@ -208,13 +209,7 @@ std::vector<ModuleCost> module_tree(std::span<const ModuleCost> modules, int dep
 }
 
 std::vector<std::string> explain_sizes(const Model& model) {
-  std::vector<std::string> lines;
-  for (const auto& [symbol, info] : model.graph->symbols) {
-    const bool bounded = info.max != SymbolInfo{}.max;
-    std::string line = bounded ? fmt::format("{}: {} to {}", symbol, info.min, info.max)
-                               : fmt::format("{}: any size from {}", symbol, info.min);
-    lines.push_back(info.note.empty() ? line : fmt::format("{} ({})", line, printable(info.note)));
-  }
+  std::vector<std::string> lines = hint::symbols(*model.graph);
   for (const auto& node : model.graph->body().nodes())
     for (const GivenSize& size : given_sizes(*node)) {
       std::string line = fmt::format("{}: given by {} when it runs{}", size.symbol, node->op().name(),

@@ -8,6 +8,7 @@
 
 #include "base/count.h"
 #include "base/error.h"
+#include "ir/hint.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/control.h"
 #include "ir/ops/create.h"
@@ -156,7 +157,7 @@ class Limits {
 Tensor as_number(const Tensor& number, const Value& input) {
   if (is_string(input.dtype()))
     throw error("input {} holds strings, and is given a number", input.name())
-        .hint(fmt::format("save them with NumPy: --input {}=words.npy", input.name()));
+        .hint("save them with NumPy: " + hint::file(input.name()));
   Tensor converted = number.to(input.dtype());
   const bool exact = converted.to(number.dtype()).get_double() == number.get_double();
   if (!is_float(input.dtype()) && !exact)

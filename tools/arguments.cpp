@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "ir/hint.h"
 #include "ir/npy.h"
 #include "ir/tensor_proto.h"
-#include "tools/model_path.h"
 
 namespace tenon::tools {
 namespace {
@@ -39,14 +39,13 @@ std::string without_blanks(std::string text) {
 }
 
 struct Unread {
-  std::string_view suffixes, hint;  // the hint with {} for the input's name
+  std::string_view suffixes, what, file;
 };
 constexpr Unread unread[] = {
-    {".png .jpg .jpeg .bmp .gif .webp .tif .tiff",
-     "save the pixels as the model takes them: numpy.save('image.npy', array), then --input {}=image.npy"},
-    {".wav .mp3 .flac .ogg", "save the samples: numpy.save('sound.npy', array), then --input {}=sound.npy"},
-    {".pt .pth .safetensors .h5 .mat .pkl .pickle .bin .raw .csv .txt .json .parquet",
-     "save the array: numpy.save('array.npy', array), then --input {}=array.npy"},
+    {".png .jpg .jpeg .bmp .gif .webp .tif .tiff", "the pixels as the model takes them", "image.npy"},
+    {".wav .mp3 .flac .ogg", "the samples", "sound.npy"},
+    {".pt .pth .safetensors .h5 .mat .pkl .pickle .bin .raw .csv .txt .json .parquet", "the array",
+     "array.npy"},
 };
 
 // The hint for a file of a kind that is not read; empty: it does not look like a file.
@@ -54,7 +53,8 @@ std::string unread_hint(const std::string& name, const std::string& extension) {
   if (extension.size() < 2) return {};
   for (const Unread& u : unread)
     if (fmt::format(" {} ", u.suffixes).find(" " + extension + " ") != std::string::npos)
-      return fmt::format(fmt::runtime(u.hint), name.empty() ? "x" : name);
+      return fmt::format("save {0}: numpy.save('{1}', array), then {2}", u.what, u.file,
+                         hint::input(name, u.file));
   return {};
 }
 
@@ -81,8 +81,13 @@ void check_sizes(const std::string& name, const std::string& type) {
   }
   if (wrong.empty()) return;
   throw error("'{}' is not a size: each is a number, or a name for one that varies", wrong)
-      .hint("--input " + in_shell((name.empty() ? "" : name + "=") +
-                                  (stands_for_any(wrong) ? named : "f32[N,3,224,224]")));
+      .hint(hint::input(name, stands_for_any(wrong) ? named : "f32[N,3,224,224]"));
+}
+
+// Whether the text could be the path of a file.
+bool in_a_folder(const std::filesystem::path& text) {
+  std::error_code failed;
+  return std::filesystem::is_directory(text.parent_path(), failed);
 }
 
 }  // namespace
@@ -91,10 +96,8 @@ std::pair<std::string, std::string> split_name(const std::string& text) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0) return {"", text};
   const std::string name = text.substr(0, equals);
-  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ':' || c == '-';
-  });
-  return plain ? std::pair{name, text.substr(equals + 1)} : std::pair{std::string(), text};
+  const bool is_path = name.find('/') != std::string::npos && in_a_folder(text);
+  return is_path ? std::pair{std::string(), text} : std::pair{name, text.substr(equals + 1)};
 }
 
 std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts) {
@@ -119,7 +122,8 @@ std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts) {
         out.push_back({name, Type::parse(type)});
       } else
         throw error("'{}' is no type, file or number", value)
-            .hint("write --input 'x=f32[1,3,224,224]', --input x=image.npy or --input n=5");
+            .hint(fmt::format("write {}, {} or {}", hint::input(name, "f32[1,3,224,224]"), hint::file(name),
+                              hint::input(name, "5")));
     } catch (Error& e) {
       if (e.where().empty()) e.at("--input " + text);
       throw;
@@ -127,6 +131,20 @@ std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts) {
   }
   return out;
 }
+
+namespace {
+
+// What --shape takes, for the symbol that was typed, with or without a size.
+std::string symbol_meant(const std::string& symbol, const std::string& text) {
+  const bool is_name = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  }) && !std::isdigit(static_cast<unsigned char>(text[0]));
+  const std::string meant = !symbol.empty() ? symbol : is_name ? text : "";
+  if (meant.empty()) return "write SYMBOL=SIZE; tenon inspect names the model's symbols";
+  return fmt::format("write its size: {}", hint::shape({{meant, 8}}));
+}
+
+}  // namespace
 
 std::map<std::string, std::vector<std::int64_t>> parse_sizes(const std::vector<std::string>& texts) {
   std::map<std::string, std::vector<std::int64_t>> out;
@@ -141,52 +159,54 @@ std::map<std::string, std::vector<std::int64_t>> parse_sizes(const std::vector<s
       begin = comma + 1;
     }
     if (symbol.empty() || begin <= list.size())
-      throw error("'{}' gives no size", text)
-          .at("--shape")
-          .hint("write a symbol and its size, such as N=8 or N=1,8,32");
+      throw error("'{}' gives no size", text).at("--shape").hint(symbol_meant(symbol, text));
   }
   return out;
 }
 
-std::vector<std::string> write_outputs(const Graph& graph, const std::vector<Tensor>& outputs,
-                                       const std::vector<std::string>& targets) {
-  std::vector<std::pair<std::size_t, std::string>> writes;
-  std::vector<std::string> archives;
+void check_array_file(const std::string& target) {
+  const std::string file = split_name(target).second;
+  const std::string extension = std::filesystem::path(file).extension();
+  if (extension != ".npy" && extension != ".npz" && !file.starts_with("/dev/"))
+    throw error("'{}' is no name for arrays", file).at("--output " + target).hint("end it in .npy or .npz");
+}
+
+OutputFiles output_files(const Graph& graph, const std::vector<std::string>& targets) {
+  const std::size_t count = graph.body().results().size();
+  OutputFiles files;
   std::string known;
-  for (std::size_t i = 0; i < outputs.size(); ++i) known += (i ? ", " : "") + output_name(graph, i);
+  for (std::size_t i = 0; i < count; ++i) known += (i ? ", " : "") + output_name(graph, i);
+  std::vector<bool> written(count);
   std::size_t next = 0;
   for (const std::string& target : targets) {
     const auto [name, file] = split_name(target);
-    const std::string extension = std::filesystem::path(file).extension();
-    if (extension != ".npy" && extension != ".npz" && !file.starts_with("/dev/"))
-      throw error("'{}' is no name for arrays", file).at("--output " + target).hint("end it in .npy or .npz");
-    if (extension == ".npz") {
-      archives.push_back(file);
+    if (std::filesystem::path(file).extension() == ".npz") {
+      files.archives.push_back(file);
       continue;
     }
     std::size_t index = next;
     if (!name.empty()) {
-      for (index = 0; index < outputs.size() && output_name(graph, index) != name; ++index) {}
+      for (index = 0; index < count && output_name(graph, index) != name; ++index) {}
     } else {
       ++next;
     }
-    if (index >= outputs.size())
+    if (index >= count)
       throw error(
           "{}", name.empty() ? "more --output than the model has outputs" : "the model has no output " + name)
           .hint("its outputs: " + known);
-    writes.emplace_back(index, file);
+    files.arrays.emplace_back(index, file);
+    written[index] = true;
   }
-  for (const auto& [index, file] : writes) save_npy(file, outputs[index]);
+  for (std::size_t i = 0; i < count && !files.arrays.empty() && files.archives.empty(); ++i)
+    if (!written[i]) files.left.push_back(output_name(graph, i));
+  return files;
+}
+
+void write_outputs(const Graph& graph, const std::vector<Tensor>& outputs, const OutputFiles& files) {
+  for (const auto& [index, file] : files.arrays) save_npy(file, outputs[index]);
   std::vector<std::pair<std::string, Tensor>> all;
   for (std::size_t i = 0; i < outputs.size(); ++i) all.emplace_back(output_name(graph, i), outputs[i]);
-  for (const std::string& file : archives) save_npz(file, all);
-  std::vector<std::string> left;
-  const auto is_written = [&](std::size_t i) {
-    return std::any_of(writes.begin(), writes.end(), [&](const auto& write) { return write.first == i; });
-  };
-  for (std::size_t i = 0; i < outputs.size() && !targets.empty() && archives.empty(); ++i)
-    if (!is_written(i)) left.push_back(output_name(graph, i));
-  return left;
+  for (const std::string& file : files.archives) save_npz(file, all);
 }
 
 }  // namespace tenon::tools

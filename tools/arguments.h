@@ -9,7 +9,8 @@
 
 namespace tenon::tools {
 
-/// "name=rest" as its parts when what stands before '=' is a name; else "" and the text.
+/// "name=rest" as its parts; "" and the text where there is no '=', or where it is part of a path: names of
+/// inputs may hold '/' too, and a path lies in a folder that is there.
 std::pair<std::string, std::string> split_name(const std::string& text);
 
 /// One --input: "[name=]VALUE", where VALUE is a type (f32[N,3,224,224]), a file (.npy, .npz, .pb) or a
@@ -26,9 +27,17 @@ std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts);
 /// "N=8" or "N=1,8,32": the sizes for each symbol.
 std::map<std::string, std::vector<std::int64_t>> parse_sizes(const std::vector<std::string>& texts);
 
-/// Writes outputs to "[name=]file.npy" (in order, or by name) or one .npz for all. Throws Error before
-/// writing anything when a name is unknown. Returns the names of the outputs left out where some are written.
-std::vector<std::string> write_outputs(const Graph&, const std::vector<Tensor>& outputs,
-                                       const std::vector<std::string>& targets);
+/// Where outputs go: each "[name=]file.npy" takes one (in order, or by name), an .npz all.
+struct OutputFiles {
+  std::vector<std::pair<std::size_t, std::string>> arrays;
+  std::vector<std::string> archives;
+  std::vector<std::string> left;  // the names of the outputs left out where some are written
+};
+
+/// Throws Error when a file's suffix says nothing of arrays.
+void check_array_file(const std::string& target);
+/// Throws Error when the graph has no such output.
+OutputFiles output_files(const Graph&, const std::vector<std::string>& targets);
+void write_outputs(const Graph&, const std::vector<Tensor>& outputs, const OutputFiles&);
 
 }  // namespace tenon::tools

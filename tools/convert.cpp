@@ -7,13 +7,13 @@
 
 #include "base/count.h"
 #include "base/error.h"
+#include "base/shell.h"
 #include "exporter/written.h"
 #include "ir/print.h"
 #include "report/conversion.h"
 #include "report/table.h"
 #include "runtime/session.h"
 #include "tools/model_options.h"
-#include "tools/model_path.h"
 #include "tools/output.h"
 #include "tools/ranges.h"
 #include "tools/source_check.h"
@@ -158,8 +158,8 @@ int convert(const ConvertVerb& o) {
     fmt::print("{}: {}{}, {}\n", target, done_text(model, form), verdict, written_text(target, begin));
     return 0;
   }
-  fmt::print("{}: {}, NOT VERIFIED: {}, {}\n  try: inputs that give numbers: --input x=sample.npy\n", target,
-             done_text(model, form), unverified, written_text(target, begin));
+  fmt::print("{}: {}, NOT VERIFIED: {}, {}\n  try: inputs that give numbers: {}\n", target,
+             done_text(model, form), unverified, written_text(target, begin), own_inputs(model, o.model));
   return static_cast<int>(Exit::differs);
 }
 

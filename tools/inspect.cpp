@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "base/count.h"
+#include "ir/hint.h"
 #include "ir/print.h"
 #include "report/dot.h"
 #include "report/html.h"
@@ -60,12 +61,7 @@ std::string weights_line(const Model& model, const ModelSummary& s) {
                      bytes_text(static_cast<double>(s.weight_bytes)), kinds);
 }
 
-std::string sizes_text(const ModelSummary& s) {
-  std::string text;
-  for (const auto& [symbol, size] : s.sizes)
-    text += fmt::format("{}{}={}", text.empty() ? " at " : ", ", symbol, size);
-  return text;
-}
+std::string sizes_text(const ModelSummary& s) { return s.sizes.empty() ? "" : " at " + hint::sizes(s.sizes); }
 
 std::string graph_line(const Model& model, const ModelSummary& s) {
   std::string text;
@@ -189,14 +185,14 @@ void print_ir(const Model& model, const InspectOptions& o) {
 
 int inspect(const InspectOptions& o) {
   if (o.json) check_outputs_apart({o.html, o.dot, "-"});
+  if (o.ir == "planned" && !o.dot.empty())
+    throw error("--dot draws the imported or the fused graph, not the plan")
+        .hint("--ir imported or --ir fused");
   Progress progress;
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
   progress.say("");
   if (o.ir == "imported" && !model.is_source())
     throw error("an artifact holds the fused graph only").at(o.model.path).hint("inspect the source model");
-  if (o.ir == "planned" && !o.dot.empty())
-    throw error("--dot draws the imported or the fused graph, not the plan")
-        .hint("--ir imported or --ir fused");
   if (!o.dot.empty()) write_dot(model, o);
   if (!o.ir.empty() && o.dot.empty()) {
     print_ir(model, o);

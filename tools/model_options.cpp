@@ -9,6 +9,8 @@
 #include "base/count.h"
 #include "base/error.h"
 #include "base/memory_limit.h"
+#include "base/shell.h"
+#include "ir/hint.h"
 #include "ir/operator_library.h"
 #include "tools/model_path.h"
 #include "tools/ranges.h"
@@ -30,25 +32,30 @@ InputSpec spec(const InputArgument& argument) {
   return {argument.name, Type{t.dtype(), to_shape(t.shape())}, t};
 }
 
-// The type of the first input with a name for its first size.
+// What lets a size vary in a model of fixed ones: a name for the first one of an input.
 std::string varying(const Graph& graph) {
-  const auto& parameters = graph.body().parameters();
-  if (parameters.empty() || parameters[0]->rank() == 0) return "'x=f32[N,16]'";
-  Type type = parameters[0]->type();
-  type.shape[0] = Dim::symbol("N");
-  return in_shell(parameters[0]->name() + "=" + type.str());
+  for (const auto& p : graph.body().parameters())
+    if (p->rank() > 0) return "its sizes are all fixed; convert it with " + hint::varying(*p, 0);
+  return "its inputs have no sizes";
+}
+
+bool has_symbol(const Graph& graph, const std::string& wanted) {
+  for (const auto& p : graph.body().parameters())
+    for (const Dim& d : p->shape()) {
+      const auto symbols = d.symbols();
+      if (std::find(symbols.begin(), symbols.end(), wanted) != symbols.end()) return true;
+    }
+  return false;
 }
 
 void check_symbol(const Graph& graph, const std::string& wanted) {
-  std::set<std::string> symbols;
-  for (const auto& p : graph.body().parameters())
-    for (const Dim& d : p->shape())
-      for (const std::string& symbol : d.symbols()) symbols.insert(symbol);
-  if (symbols.contains(wanted)) return;
+  constexpr std::int64_t usual = 8;
+  if (has_symbol(graph, wanted)) return;
+  const std::string flags = hint::shape(graph, usual);
   throw error("the model has no symbol '{}'", wanted)
       .at("--shape")
-      .hint(symbols.empty() ? "its sizes are all fixed; convert it with --input " + varying(graph)
-                            : fmt::format("its symbols: {}", fmt::join(symbols, ", ")));
+      .hint(flags.empty() ? varying(graph)
+                          : fmt::format("{}, where {}", flags, fmt::join(hint::symbols(graph), ", ")));
 }
 
 std::int64_t within_range(const Graph& graph, const std::string& symbol, std::int64_t size) {
@@ -104,6 +111,9 @@ void ModelOptions::add_run(CLI::App& verb) {
 OpenOptions ModelOptions::open_options() const {
   OpenOptions options;
   for (const InputArgument& a : parse_inputs(inputs)) options.convert.inputs.push_back(spec(a));
+  // Sizes begin at 1 unless one asks for more: what holds for 0 too is harder to show.
+  for (const auto& [symbol, list] : parse_sizes(sizes))
+    if (std::find(list.begin(), list.end(), 0) != list.end()) options.convert.symbols[symbol].min = 0;
   options.convert.method = method;
   options.convert.random.sample = random;
   using Dropout = RandomOptions::Dropout;
@@ -157,6 +167,10 @@ std::vector<Tensor> ModelOptions::values(const Model& model, std::int64_t batch,
          .is_random = true});
   }
   return input_values(*model.graph, std::move(given), seed, bindings, made_up);
+}
+
+void ModelOptions::keep_sizes_of(const Graph& graph) {
+  std::erase_if(sizes, [&](const std::string& size) { return !has_symbol(graph, split_name(size).first); });
 }
 
 Model ModelOptions::open(const std::function<void(std::string_view)>& progress,

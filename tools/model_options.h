@@ -34,6 +34,8 @@ struct ModelOptions {
   /// whose size nothing says has `batch`. `made_up` receives the names of the random ones.
   std::vector<Tensor> values(const Model&, std::int64_t batch = 1,
                              std::vector<std::string>* made_up = nullptr) const;
+  /// Leaves out the sizes of symbols that this model does not have.
+  void keep_sizes_of(const Graph&);
   /// `unsupported` receives what an Error lists. Warns on stderr of a model saved in training mode.
   Model open(const std::function<void(std::string_view)>& progress,
              UnsupportedReport* unsupported = nullptr) const;

@@ -2,7 +2,6 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <string>
-#include <string_view>
 
 namespace tenon::tools {
 
@@ -13,8 +12,5 @@ void check_model_path(const std::string& path);
 /// check_model_path for an option or argument: runs while the command line is read, so the missing model is
 /// named before anything else that is wrong.
 CLI::Validator model_path();
-
-/// The text as one word of a shell: in quotes where it needs them.
-std::string in_shell(std::string_view text);
 
 }  // namespace tenon::tools

@@ -11,7 +11,6 @@
 #include "base/environment.h"
 #include "base/input_guard.h"
 #include "tools/arguments.h"
-#include "tools/model_path.h"
 
 namespace tenon::tools {
 
@@ -49,17 +48,16 @@ bool is_device(const std::string& name) {
 void check_outputs_apart(const std::vector<std::string>& paths) {
   std::set<std::string> seen;
   for (const std::string& text : paths) {
-    if (text.empty() || is_device(text)) continue;
+    if (text.empty()) continue;
+    if (is_device(text)) {
+      check_writable(text);
+      continue;
+    }
     if (!seen.insert(text == "-" ? text : identity(text)).second)
       throw error("two outputs are to be written to {}", text == "-" ? "standard output" : text)
           .hint("give each a file of its own");
     if (text == "-") continue;
-    const std::filesystem::path folder = std::filesystem::path(text).parent_path();
-    if (!folder.empty() && !std::filesystem::is_directory(folder))
-      throw error("there is no folder {}", folder.string())
-          .at(text)
-          .hint("mkdir -p " + in_shell(folder.string()));
-    refuse_to_replace_input(text);
+    check_writable(text);
   }
 }
 

@@ -17,7 +17,7 @@ inline constexpr const char* named_file_written = "[NAME=]OUTFILE";
 void check_files(const CLI::App& verb);
 
 /// To be called before the work. Throws Error when two of these outputs (empty: not asked for) are one file,
-/// by whatever names, when one is an input of this run, or when the folder of one is not there.
+/// by whatever names, or when one cannot be written (base/atomic_file.h).
 void check_outputs_apart(const std::vector<std::string>& paths);
 
 /// "-": standard output, behind what was printed before; else a file, whole or not at all. Throws Error.

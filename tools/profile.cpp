@@ -7,6 +7,9 @@
 
 #include "base/count.h"
 #include "base/environment.h"
+#include "base/shell.h"
+#include "ir/bind.h"
+#include "ir/hint.h"
 #include "report/compare_runs.h"
 #include "report/html.h"
 #include "report/profile_json.h"
@@ -128,18 +131,36 @@ std::string sizes_of(const CompareSide& side) {
   return fmt::format("{}", fmt::join(sizes, ", "));
 }
 
+/// The sizes at which the model takes what the other side takes; nullopt: none.
+std::optional<Bindings> sizes_for(const Graph& graph, const CompareSide& other) {
+  std::vector<Index> shapes;
+  for (const Tensor& t : other.inputs) shapes.push_back(t.shape());
+  try {
+    return bind_symbols(graph, shapes);
+  } catch (const Error&) { return std::nullopt; }
+}
+
+std::string same_sizes(const CompareSide& a, const CompareSide& b) {
+  if (const auto sizes = sizes_for(*a.graph, b); sizes && !sizes->empty())
+    return "choose the same sizes: " + hint::shape(*sizes);
+  if (const auto sizes = sizes_for(*b.graph, a); sizes && !sizes->empty())
+    return "choose the same sizes: --vs=" + in_shell(hint::shape(*sizes));
+  return "convert both with inputs of the same sizes (--input)";
+}
+
 /// Two models are compared at the same sizes, unless --vs says otherwise.
 void check_sizes(const CompareSide& a, const CompareSide& b) {
   const std::string sizes_a = sizes_of(a), sizes_b = sizes_of(b);
   if (sizes_a != sizes_b)
     throw error("the models would run at other sizes: {}; and {}", sizes_a, sizes_b)
         .at(b.label)
-        .hint("choose the same sizes: --shape N=8 for the first model, --vs=\"--shape N=8\" for the second");
+        .hint(same_sizes(a, b));
 }
 
 Comparison compare_sides(const ProfileVerb& o, const Model& before, Progress& progress) {
-  const ModelOptions options = other_side(o);
+  ModelOptions options = other_side(o);
   const Model after = options.open([&](std::string_view what) { progress.say(what); });
+  if (options.sizes == o.model.sizes) options.keep_sizes_of(*after.graph);
   const auto side = [](std::string label, const ModelOptions& m, const Model& model) {
     return CompareSide{std::move(label), model.graph, m.values(model), {.threads = m.threads}};
   };
@@ -165,6 +186,10 @@ Comparison compare_with_stored(const ProfileVerb& o, const ProfileReport& now) {
     throw error("the stored profile is of another machine, {}: this is {}", before.machine, after.machine)
         .at(o.stored)
         .hint("store one on this machine, or compare two models by turns: tenon profile OLD NEW");
+  if (before.inputs != after.inputs)
+    throw error("the stored profile is of {}, this one of {}", str(before.inputs), str(after.inputs))
+        .at(o.stored)
+        .hint("profile the same model at the same sizes (--shape, --input)");
   CompareOptions limits;
   if (o.max_slowdown > 0) limits.max_slowdown = o.max_slowdown;
   return compare_stored(before, after, limits);

@@ -7,11 +7,11 @@
 
 #include "base/count.h"
 #include "base/error.h"
+#include "ir/hint.h"
 #include "ir/literal.h"
 #include "ir/string_tensor.h"
 #include "runtime/stream.h"
 #include "tools/model_options.h"
-#include "tools/model_path.h"
 #include "tools/output.h"
 #include "tools/ranges.h"
 #include "tools/source_check.h"
@@ -119,7 +119,8 @@ std::vector<std::vector<GivenInput>> calls_of(const RunOptions& o, const Model& 
       calls[k].push_back({a.name, tensor->slice(0, at, at + 1).reshape(shape), false});
     }
   }
-  if (calls.empty()) throw error("--stream needs inputs").hint("give --input x=calls.npy");
+  if (calls.empty())
+    throw error("--stream needs inputs").hint("give a file for each: " + own_inputs(model, o.model));
   return calls;
 }
 
@@ -214,9 +215,11 @@ ModelOptions one_call(ModelOptions options) {
 }
 
 int run(const RunOptions& o) {
+  for (const std::string& target : o.outputs) check_array_file(target);
   Progress progress;
   const Model model =
       (o.stream ? one_call(o.model) : o.model).open([&](std::string_view what) { progress.say(what); });
+  const OutputFiles files = output_files(*model.graph, o.outputs);
   progress.say(o.check ? "" : "running");
   if (o.check) return replay(model, o);
   std::vector<std::string> random;
@@ -225,15 +228,15 @@ int run(const RunOptions& o) {
                : Session(model.graph, {.threads = o.model.threads, .runs_once = true})
                      .run(o.model.values(model, 1, &random));
   progress.say("writing the outputs");
-  const std::vector<std::string> left = write_outputs(*model.graph, outputs, o.outputs);
+  write_outputs(*model.graph, outputs, files);
   progress.say("");
-  if (!left.empty())
+  if (!files.left.empty())
     fmt::print(stderr, "note: {} {} not written: --output all.npz holds every output\n",
-               fmt::join(left, ", "), left.size() == 1 ? "is" : "are");
+               fmt::join(files.left, ", "), files.left.size() == 1 ? "is" : "are");
   if (!random.empty() && !o.json)
-    fmt::print("{} random (--seed {}): give {} with --input {}=FILE.npy\n",
-               fmt::format("{} {}", fmt::join(random, ", "), random.size() == 1 ? "is" : "are"), o.model.seed,
-               random.size() == 1 ? "it" : "them", in_shell(random[0]));
+    fmt::print("{} {} random (--seed {}): give {} with {}\n", fmt::join(random, ", "),
+               random.size() == 1 ? "is" : "are", o.model.seed, random.size() == 1 ? "it" : "them",
+               hint::files(random));
   if (o.json) print_json(o, *model.graph, outputs, random);
   for (std::size_t i = 0; i < outputs.size() && !o.json; ++i)
     fmt::print("{}: {}{}\n", output_name(*model.graph, i), summary(outputs[i]),

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "ir/bind.h"
+#include "ir/hint.h"
 #include "ir/random.h"
 #include "runtime/stream.h"
 #include "verify/onnxruntime.h"
@@ -11,10 +12,8 @@ namespace tenon::tools {
 namespace {
 
 std::string sizes_text(const Graph& graph, std::span<const Tensor> inputs) {
-  std::string text;
-  for (const auto& [symbol, size] : bind_inputs(graph, inputs))
-    text += fmt::format("{}{}={}", text.empty() ? " at " : ", ", symbol, size);
-  return text;
+  const Bindings sizes = bind_inputs(graph, inputs);
+  return sizes.empty() ? "" : " at " + hint::sizes(sizes);
 }
 
 // What runs the source model: LibTorch, or ONNX Runtime.
@@ -44,14 +43,17 @@ class Source {
 };
 
 // The source may refuse inputs that were made up.
-std::vector<Tensor> source_outputs(Source& source, const Model& model, const std::vector<Tensor>& inputs) {
+std::vector<Tensor> source_outputs(Source& source, const Model& model, const ModelOptions& options,
+                                   const std::vector<Tensor>& inputs) {
   try {
     return source.outputs(inputs);
   } catch (Error& e) {
+    constexpr std::int64_t usual = 8;
+    const std::string sizes = hint::shape(*model.graph, usual);
     if (e.hint().empty())
-      e.hint(
-          fmt::format("if the model needs other inputs than random ones{}: --input x=sample.npy, --shape N=8",
-                      sizes_text(*model.graph, inputs)));
+      e.hint(fmt::format("if the model needs other inputs than random ones{}: {}{}",
+                         sizes_text(*model.graph, inputs), own_inputs(model, options),
+                         sizes.empty() ? "" : ", or other sizes: " + sizes));
     throw;
   }
 }
@@ -90,7 +92,7 @@ class SourceCheck {
       ModelOptions options = options_;
       options.seed += static_cast<std::uint64_t>(call) * 1000;
       inputs = stream_.with_states(options.values(model_, batch));
-      compare(inputs, source_outputs(source_, model_, inputs), true);
+      compare(inputs, source_outputs(source_, model_, options_, inputs), true);
     }
     sizes_ = sizes_text(*model_.graph, inputs);
     if (!has_states) run_other_sizes(inputs);
@@ -165,6 +167,14 @@ class SourceCheck {
 }  // namespace
 
 std::string_view runner_of(const Model& model) { return model.is_pytorch() ? "LibTorch" : "ONNX Runtime"; }
+
+std::string own_inputs(const Model& model, const ModelOptions& options) {
+  std::vector<std::string> names;
+  options.values(model, 1, &names);
+  if (names.empty())
+    for (const auto& p : model.graph->body().parameters()) names.push_back(p->name());
+  return hint::files(names);
+}
 
 std::vector<Sample> check_against_source(Model& model, const ModelOptions& options, double tolerance,
                                          Verdict& verdict) {

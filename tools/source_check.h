@@ -11,6 +11,9 @@ namespace tenon::tools {
 /// "LibTorch" or "ONNX Runtime".
 std::string_view runner_of(const Model&);
 
+/// What gives the inputs that were made up, or else all, from files: "--input x=x.npy".
+std::string own_inputs(const Model&, const ModelOptions&);
+
 /// Runs model and source on random inputs: one sample, a stream of some where the model keeps state, and
 /// other sizes where sizes may vary. Small samples become the model's goldens, the error its fact "verified",
 /// or "no" and the reason where nothing was compared (`verdict` says so too); a source that refuses other

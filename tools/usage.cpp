@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "base/nearest.h"
+#include "base/shell.h"
 #include "tools/command.h"
-#include "tools/model_path.h"
 
 namespace tenon::tools {
 namespace {

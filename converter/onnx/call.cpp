@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "converter/onnx/as_written.h"
+#include "ir/hint.h"
 #include "ir/ops/shape.h"
 
 namespace tenon::converter::onnx {
@@ -15,8 +16,10 @@ std::string input_name(const NodeProto& node, std::size_t i) {
 }
 
 Error unknown(const NodeProto& node, std::size_t i) {
-  return unsupported("its {} decides sizes, but is not known while the model is read", input_name(node, i))
-      .hint("if it is an input of the model, give its value: --input NAME=value.npy");
+  Error e =
+      unsupported("its {} decides sizes, but is not known while the model is read", input_name(node, i));
+  if (i >= node.input.size()) return e;
+  return e.hint("if it is an input of the model, give its value: " + hint::file(node.input[i]));
 }
 
 std::int64_t known(const Dim& d, const NodeProto& node, std::size_t i) {

@@ -1,6 +1,7 @@
 #include "converter/onnx/convert.h"
 
 #include "base/error.h"
+#include "converter/equal_sizes.h"
 #include "converter/finish.h"
 #include "converter/limits.h"
 #include "converter/onnx/importer.h"
@@ -104,7 +105,8 @@ std::unique_ptr<Graph> convert(const ModelProto& model, const ConvertOptions& op
   if (!result.report.empty()) throw result.report.to_error().at(model.path.string());
   if (result.failure) {
     if (result.failure->where().empty()) result.failure->at(model.path.string());
-    throw *result.failure;
+    throw with_equal_sizes(*result.failure, *result.graph, assumed,
+                           [&](const ConvertOptions& o) { return attempt(model, o).failure; });
   }
   finish(*result.graph);
   return std::move(result.graph);

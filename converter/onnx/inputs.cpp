@@ -5,6 +5,7 @@
 
 #include "base/count.h"
 #include "base/error.h"
+#include "ir/hint.h"
 
 namespace tenon::converter::onnx {
 
@@ -107,7 +108,7 @@ class Inputs {
       if (const auto* literal = std::get_if<InputLiteral>(&spec->value)) return fixed(v, *dtype, *literal);
     const auto* given = spec ? std::get_if<Type>(&spec->value) : nullptr;
     if (!given && !v.type.shape) {
-      missing_.push_back(fmt::format("--input '{}={}[N,16]'", v.name, name(*dtype)));
+      missing_.push_back(hint::input(v.name, Type{*dtype, {Dim::symbol("N"), 16}}));
       return Poisoned{};
     }
     const Type type{*dtype, given ? checked(v, *dtype, *given) : declared(v)};
@@ -157,13 +158,13 @@ class Inputs {
       if (all_given)
         values_.note(fmt::format("the input {} is an empty sequence: no item of it was given", name));
       else
-        missing_.push_back(fmt::format("--input {}.0=f32[?,?]", name));
+        missing_.push_back(hint::input(name + ".0", Type{DType::f32, {Dim::symbol("N"), 16}}));
   }
 
   static Operand fixed(const ValueInfoProto& v, DType dtype, const InputLiteral& literal) {
     if (is_string(dtype))
       throw error("the input '{}' holds strings, and is given a number", v.name)
-          .hint(fmt::format("save them with NumPy: --input {}=words.npy", v.name));
+          .hint("save them with NumPy: " + hint::file(v.name));
     if (const auto* flag = std::get_if<bool>(&literal)) return Tensor::scalar(dtype, std::int64_t{*flag});
     if (const auto* whole = std::get_if<std::int64_t>(&literal)) return Tensor::scalar(dtype, *whole);
     if (const auto* real = std::get_if<double>(&literal)) return Tensor::scalar(dtype, *real);
@@ -185,8 +186,8 @@ class Inputs {
       throw error("the input '{}' is given as {}, but the file says {}", v.name, given.str(), text(v, dtype))
           .hint(given.dtype == dtype
                     ? std::string("leave --input out, or give what the file says")
-                    : fmt::format("--input '{}={}', or export the model again with an input of {}", v.name,
-                                  Type{dtype, given.shape}.str(), name(given.dtype)));
+                    : fmt::format("{}, or export the model again with an input of {}",
+                                  hint::input(v.name, Type{dtype, given.shape}), name(given.dtype)));
     return given.shape;
   }
 

@@ -97,7 +97,7 @@ TABLE = [
     ("run net.tenon --input x=double.npy", BAD_INPUT, ["x is f64", "f32", ".astype('float32')"]),
     ("run net.pt --input x=image.png", BAD_INPUT, [".png", "not read", "numpy.save"]),
     ("run net.pt --input sound.wav", BAD_INPUT, [".wav", "not read", "numpy.save"]),
-    ("run net.pt --input x=what", BAD_INPUT, ["'what'", "--input x=image.npy"]),
+    ("run net.pt --input x=what", BAD_INPUT, ["'what'", "--input x=x.npy"]),
     ("convert scripted.pt", BAD_INPUT, ["--input 'x=f32["]),
     # The model.
     ("convert no/such/net.pt -o no/folder/net.tenon", BAD_INPUT, ["no such file", "no/such/net.pt"]),
@@ -217,7 +217,7 @@ def test_a_value_that_is_optional_leaves_the_next_word_alone(tenon, place):
 
 def test_run_says_which_inputs_are_random(tenon, place):
     out = lambda *words: subprocess.run([tenon, "run", *words], cwd=place, check=True, capture_output=True, text=True).stdout
-    assert "x is random (--seed 7): give it with --input x=FILE.npy" in out("net.tenon", "--seed", "7")
+    assert "x is random (--seed 7): give it with --input x=x.npy" in out("net.tenon", "--seed", "7")
     assert "random" not in out("net.tenon", "--input", "x.npy")
     assert "x is random" in out("net.tenon", "--input", "x=f32[1,3,8,8]")
     assert out("net.tenon", "--print", "2").count(",") > out("net.tenon", "--print", "0").count(",")

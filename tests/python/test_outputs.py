@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-DONE, BAD_INPUT = 0, 2
+DONE, BAD_INPUT, ENVIRONMENT = 0, 2, 4
 # A command for each verb that reads files, all of which lie in the folder `files`. A `!` says where its output goes.
 COMMANDS = {
     "convert": ["files/net.pt"],
@@ -97,6 +97,67 @@ def test_no_output_replaces_an_input(tenon, tmp_path, made, way):
                                   timeout=120)
             assert contents(files) == before, (verb, flag, name)
             assert done.returncode == BAD_INPUT and "would replace" in done.stderr, (verb, flag, name, done)
+
+
+def not_writable(folder, suffix):
+    (folder / "closed").mkdir(mode=0o555)
+    return folder / "closed" / ("out" + suffix), ENVIRONMENT, "Permission denied"
+
+
+def written_once(folder, suffix):
+    (folder / ("old" + suffix)).write_text("kept")
+    (folder / ("old" + suffix)).chmod(0o444)
+    return folder / ("old" + suffix), ENVIRONMENT, "Permission denied"
+
+
+def in_a_file(folder, suffix):
+    (folder / "file").write_text("kept")
+    return folder / "file" / ("out" + suffix), BAD_INPUT, "is a file, not a folder"
+
+
+def a_folder(folder, suffix):
+    (folder / ("taken" + suffix)).mkdir()
+    return folder / ("taken" + suffix), BAD_INPUT, "this is a folder, not a file"
+
+
+def nowhere(folder, suffix):
+    return folder / "no" / "such" / ("out" + suffix), BAD_INPUT, "mkdir -p"
+
+
+as_user = pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+
+
+@pytest.mark.parametrize("target_in", [nowhere, in_a_file, a_folder, pytest.param(not_writable, marks=as_user),
+                                       pytest.param(written_once, marks=as_user)])
+def test_outputs_are_checked_before_anything_is_run(tenon, tmp_path, target_in):
+    """Of models that cannot even be read, the output is what is wrong first."""
+    (tmp_path / "files").mkdir()
+    for name in ("net.pt", "net.tenon"):
+        (tmp_path / "files" / name).write_bytes(b"no model")
+    numpy.save(tmp_path / "files/in_0.npy", numpy.zeros((2, 3), "float32"))
+    (tmp_path / "files/case.toml").write_text('model = "net.pt"\n')
+    for place, (verb, flag) in enumerate(options(tenon, writes)):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        target, code, words = target_in(folder, SUFFIX.get((verb, flag), ".json"))
+        before = sorted(folder.rglob("*"))
+        done = subprocess.run([tenon, verb, *COMMANDS[verb], flag, target], cwd=tmp_path, capture_output=True, text=True,
+                              timeout=120)
+        assert done.returncode == code and words in done.stderr, (verb, flag, done)
+        assert done.stdout == "" and str(target) in done.stderr, (verb, flag, done)
+        assert sorted(folder.rglob("*")) == before, (verb, flag)
+
+
+def test_names_of_outputs_are_checked_before_anything_is_run(tenon, tmp_path, made):
+    (tmp_path / "net.pt").write_bytes(b"no model")
+    for target, words in (("y.txt", "is no name for arrays"), ("out=y.txt", "is no name for arrays")):
+        done = subprocess.run([tenon, "run", "net.pt", "--output", target], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == BAD_INPUT and words in done.stderr, done
+    wrong = numpy.zeros((2, 7), "float32")  # the model does not take it
+    numpy.save(tmp_path / "x.npy", wrong)
+    done = subprocess.run([tenon, "run", made / "net.tenon", "--input", "x.npy", "--output", "nosuch=y.npy"], cwd=tmp_path,
+                          capture_output=True, text=True)
+    assert done.returncode == BAD_INPUT and "no output nosuch" in done.stderr, done
 
 
 def test_two_outputs_are_two_files(tenon, tmp_path, made):

@@ -156,7 +156,22 @@ def test_a_slower_side_is_caught(profile, exported_tiny, tmp_path):
     assert done.returncode == DIFFERS and "SLOWER" in done.stdout, done.stdout
     comparison = json.loads((tmp_path / "p.json").read_text())["comparison"]
     assert comparison["interleaved"] and comparison["slower"] and comparison["rounds"] == 3
+    assert comparison["inputs"] == {"before": [{"name": "x", "type": "f32[2,1,28,28]"}],
+                                    "after": [{"name": "x", "type": "f32[64,1,28,28]"}]}
+    assert "inputs  x: f32[2,1,28,28]; after: x: f32[64,1,28,28]" in done.stdout
     assert profile(model, "--input", one, "--vs=" + many).returncode == DONE, "without a limit nothing fails"
+
+
+def test_a_stored_profile_of_other_sizes_is_refused(profile, exported_tiny, tmp_path):
+    model = exported_tiny("mlp") / "model.pt"
+    varying = ["--input", "x=f32[N,1,28,28]", "--iters", 20]
+    assert profile(model, *varying, "--shape", "N=2", "--json", "old.json").returncode == DONE
+    done = profile(model, *varying, "--shape", "N=3", "--compare", "old.json")
+    assert done.returncode == BAD_INPUT and "is of x: f32[2,1,28,28], this one of x: f32[3,1,28,28]" in done.stderr
+    done = profile(model, "--input", "x=f32[2,1,28,28]", "--iters", 20, "--compare", "old.json", "--json", "p.json")
+    assert done.returncode == DONE, done.stderr
+    [size] = {json.dumps(json.loads((tmp_path / "p.json").read_text())["comparison"]["inputs"][side]) for side in ("before", "after")}
+    assert "f32[2,1,28,28]" in size
 
 
 def test_stored_profiles_are_compared(profile, model, tmp_path):
