@@ -12,27 +12,39 @@
 
 namespace tenon {
 
-/// An entry of the list that the signal handler walks, the newest first: what is inside a folder goes before
-/// the folder. Entries are never freed, because a handler may be reading them at any moment; a process makes
-/// few.
+/// An entry of the list that the signal handler walks. A handler may be reading them at any moment, so
+/// entries are never freed: the next path takes one that is free. There are as many as paths were in use at
+/// once.
 struct TemporaryPath::Entry {
-  const std::string path;
-  const pid_t process;
-  std::atomic<bool> exists{true};
+  enum class State : std::uint8_t { free, taken, in_use, condemned };
+
+  std::string path;
+  pid_t process = 0;
+  std::atomic<State> state{State::taken};  // whoever changes it from free or in_use may touch the rest
   Entry* next = nullptr;
 
   static std::atomic<Entry*> head;
 
   static Entry* add(std::string path) {
-    auto* entry = new Entry{std::move(path), ::getpid()};
-    entry->next = head.load();
-    while (!head.compare_exchange_weak(entry->next, entry)) {}
+    Entry* entry = head.load();
+    while (entry && !entry->changes(State::free, State::taken)) entry = entry->next;
+    const bool is_new = !entry;
+    if (is_new) entry = new Entry;
+    entry->path = std::move(path);
+    entry->process = ::getpid();
+    entry->state = State::in_use;
+    if (is_new) {
+      entry->next = head.load();
+      while (!head.compare_exchange_weak(entry->next, entry)) {}
+    }
     return entry;
   }
 
+  bool changes(State from, State to) { return state.compare_exchange_strong(from, to); }
+
   // Async-signal-safe. A forked child leaves its parent's files alone.
-  void remove() const {
-    if (exists.load() && process == ::getpid() && ::unlink(path.c_str()) != 0) ::rmdir(path.c_str());
+  bool remove() const {
+    return process == ::getpid() && (::unlink(path.c_str()) == 0 || ::rmdir(path.c_str()) == 0);
   }
 
   static void on_signal(int number) {
@@ -55,9 +67,11 @@ TemporaryPath::~TemporaryPath() {
 
 const char* TemporaryPath::c_str() const { return entry_->path.c_str(); }
 
-void TemporaryPath::release() { std::exchange(entry_, nullptr)->exists = false; }
+void TemporaryPath::release() {
+  std::exchange(entry_, nullptr)->changes(Entry::State::in_use, Entry::State::free);
+}
 
-TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent) {
+TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent) : process_(::getpid()) {
   std::string pattern = (parent / ".tenon-XXXXXX").string();
   if (!::mkdtemp(pattern.data()))
     throw system_error(errno, "no folder can be made here").at(parent.empty() ? "." : parent.string());
@@ -66,7 +80,8 @@ TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent) {
 }
 
 TemporaryFolder::~TemporaryFolder() {
-  while (!entries_.empty()) entries_.pop_back();
+  std::error_code failed;
+  if (process_ == ::getpid()) std::filesystem::remove_all(path_, failed);
 }
 
 std::filesystem::path TemporaryFolder::file(const std::string& name) {
@@ -75,7 +90,13 @@ std::filesystem::path TemporaryFolder::file(const std::string& name) {
 }
 
 void remove_temporary_paths() {
-  for (const auto* entry = TemporaryPath::Entry::head.load(); entry; entry = entry->next) entry->remove();
+  using Entry = TemporaryPath::Entry;
+  Entry* const all = Entry::head.load();
+  for (Entry* e = all; e; e = e->next) e->changes(Entry::State::in_use, Entry::State::condemned);
+  for (bool any = true; any;) {  // a folder goes when what is inside has gone
+    any = false;
+    for (const Entry* e = all; e; e = e->next) any |= e->state == Entry::State::condemned && e->remove();
+  }
 }
 
 void remove_temporary_paths_on_signals() {

@@ -9,7 +9,7 @@ namespace tenon {
 /// Installs handlers for SIGINT, SIGTERM and SIGHUP that remove the temporary paths of this process and
 /// then let the signal end it. Signals that are ignored stay ignored. Tools call it once, at the start.
 void remove_temporary_paths_on_signals();
-/// Removes them now. Async-signal-safe.
+/// Removes them now: the process is about to end. Async-signal-safe.
 void remove_temporary_paths();
 
 /// A path that is removed (a file, an empty folder, or nothing) when its owner goes.
@@ -31,7 +31,8 @@ class TemporaryPath {
   Entry* entry_;  // null after release
 };
 
-/// A new folder and the files put into it.
+/// A new folder, removed with all that was put into it. When a signal ends the process, that is what `file`
+/// named.
 class TemporaryFolder {
  public:
   /// Makes a folder inside `parent`. Throws Error when it cannot.
@@ -43,6 +44,7 @@ class TemporaryFolder {
   std::filesystem::path file(const std::string& name);
 
  private:
+  int process_;
   std::filesystem::path path_;
   std::vector<TemporaryPath> entries_;  // the folder, then its files
 };

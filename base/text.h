@@ -1,12 +1,15 @@
-// A string as the element of a tensor: a handle to an immutable text that the process keeps.
+// A string as the element of a tensor: a handle to an immutable text.
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 namespace tenon {
 
 /// Equal texts have equal handles, and the handle of the empty one is zero: what moves or compares elements
-/// by their bytes does so with strings. Texts are kept until the process ends. Safe from any thread.
+/// by their bytes does so with strings. A text is kept while its handle lies in memory that was named to
+/// keep_texts_in(), or a TextUse lives. Safe from any thread.
 struct Text {
   std::uint64_t handle = 0;
 
@@ -15,5 +18,18 @@ struct Text {
   std::string_view view() const;
   bool operator==(const Text&) const = default;
 };
+
+/// While one lives, no text is dropped: handles may lie anywhere, as in the memory of a run. Where it ends
+/// they lie in tensors.
+class TextUse {
+ public:
+  TextUse();
+  ~TextUse();
+  TextUse(const TextUse&) = delete;
+  TextUse& operator=(const TextUse&) = delete;
+};
+
+/// The handles in these bytes, at multiples of eight, keep their texts while the owner lives.
+void keep_texts_in(std::weak_ptr<const void> owner, const std::byte* data, std::size_t bytes);
 
 }  // namespace tenon

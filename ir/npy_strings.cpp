@@ -31,6 +31,7 @@ std::vector<std::byte> encode(const Tensor& strings, const NpyString& form) {
 }
 
 void decode(std::span<const std::byte> bytes, const NpyString& form, Tensor& strings) {
+  const TextUse use;
   auto* out = strings.mutable_data<Text>();
   for (std::int64_t i = 0; i < strings.numel(); ++i) {
     const auto element = bytes.subspan(static_cast<std::size_t>(i) * form.bytes(), form.bytes());

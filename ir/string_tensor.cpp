@@ -1,5 +1,6 @@
 #include "ir/string_tensor.h"
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -43,6 +44,7 @@ Tensor unpacked(const Tensor& packed, Index shape) {
 }  // namespace
 
 Tensor string_tensor(Index shape, std::span<const std::string> texts) {
+  const TextUse use;
   Tensor t = Tensor::empty(DType::string, std::move(shape));
   TENON_CHECK(t.numel() == static_cast<std::int64_t>(texts.size()));
   for (std::size_t i = 0; i < texts.size(); ++i) t.mutable_data<Text>()[i] = Text::of(texts[i]);
@@ -55,6 +57,18 @@ std::vector<std::string_view> texts_of(const Tensor& strings) {
   std::vector<std::string_view> texts;
   for (std::int64_t i = 0; i < dense.numel(); ++i) texts.push_back(dense.data<Text>()[i].view());
   return texts;
+}
+
+bool has_strings(const Region& region) {
+  const auto is_of_strings = [](const auto& v) { return is_string(v->dtype()); };
+  const auto has = [&](const auto& node) {
+    for (std::size_t i = 0; i < node->num_outputs(); ++i)
+      if (is_of_strings(node->output(i))) return true;
+    return std::any_of(node->regions().begin(), node->regions().end(),
+                       [](const auto& inner) { return has_strings(*inner); });
+  };
+  return std::any_of(region.parameters().begin(), region.parameters().end(), is_of_strings) ||
+         std::any_of(region.nodes().begin(), region.nodes().end(), has);
 }
 
 void pack_strings(std::vector<NamedTensor>& tensors, TextMap& metadata) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "ir/graph.h"
 #include "ir/safetensors.h"
 
 namespace tenon {
@@ -14,6 +15,9 @@ namespace tenon {
 Tensor string_tensor(Index shape, std::span<const std::string> texts);
 /// The elements in row-major order.
 std::vector<std::string_view> texts_of(const Tensor& strings);
+
+/// True when a value of the region, or of one inside, holds strings.
+bool has_strings(const Region&);
 
 /// Replaces tensors of strings by their bytes (u8: of each element a length of 8 bytes, then its text), and
 /// notes their shapes in the metadata.

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "base/environment.h"
+#include "base/text.h"
 #include "ir/element.h"
 
 namespace tenon {
@@ -37,6 +38,10 @@ std::shared_ptr<const Storage> allocate(DType dtype, std::span<const std::int64_
       data, [](const void* p) { ::operator delete(const_cast<void*>(p), alignment); });
   storage->data = static_cast<std::byte*>(data);
   storage->bytes = bytes;
+  if (is_string(dtype)) {
+    std::memset(data, 0, bytes);  // what it held before are no handles
+    keep_texts_in(storage->owner, storage->data, bytes);
+  }
   return storage;
 }
 

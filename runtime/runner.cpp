@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "base/error.h"
 #include "ir/bind.h"
 #include "ir/clone.h"
 #include "ir/data_size.h"
+#include "ir/string_tensor.h"
 #include "runtime/planner.h"
 #include "runtime/stages.h"
 
@@ -115,7 +117,8 @@ Runner::Runner(std::shared_ptr<const Graph> graph, const Device& device, ThreadP
       pool_(pool),
       packs_(packs),
       max_plans_(max_plans),
-      runs_once_(runs_once) {}
+      runs_once_(runs_once),
+      has_strings_(has_strings(graph_->body())) {}
 
 Runner::~Runner() = default;
 
@@ -155,6 +158,8 @@ void Runner::execute(const Plan& plan, std::span<const Tensor> inputs, std::span
                      RunTimes* times) {
   using Clock = std::chrono::steady_clock;
   check_outputs(plan, outputs);
+  std::optional<TextUse> use;
+  if (has_strings_) use.emplace();
   Lease lease(*this);
   Context& context = lease.context();
   context.fit(plan);

@@ -51,7 +51,7 @@ class Runner {
   ThreadPool& pool_;
   PackCache& packs_;
   std::size_t max_plans_;
-  bool runs_once_;
+  bool runs_once_, has_strings_;
   std::mutex mutex_;     // of plans_ and idle_; never held while planning or running
   std::mutex planning_;  // one plan is made at a time
   std::vector<std::shared_ptr<const Plan>> plans_;  // last used first

@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 
+#include "base/text.h"
 #include "runtime/context.h"
 
 namespace tenon {
@@ -25,6 +26,7 @@ class PlanWalk {
  private:
   const Plan& plan_;
   std::vector<Tensor> inputs_, outputs_;
+  TextUse use_;  // of the strings in the context's memory
   Context context_;
   ThreadPool& pool_;
   std::size_t next_ = 0;  // step

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <new>
+#include <sstream>
 #include <system_error>
 
 #include "base/cut_file.h"
@@ -71,8 +72,11 @@ int run(int argc, char** argv) {
   try {
     app.parse(std::vector(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
-    throw tenon::tools::usage_error(app, e, words);
+    if (e.get_exit_code() != 0) throw tenon::tools::usage_error(app, e, words);
+    std::ostringstream text;  // of --help and --version
+    const int code = app.exit(e, text, text);
+    fmt::print("{}", text.str());
+    return code;
   }
   return exit_code;
 }

@@ -177,13 +177,13 @@ Operands linear_attention(Call& call) {
   if (!gated && !delta && rule != "linear") throw error("its update_rule is '{}'", rule);
   if (gated != call.has(4) || delta != call.has(5))
     throw error("its decay and beta do not fit its rule {}", rule);
-  const DType dtype = call.operand(0).type().dtype;
+  const DType dtype = call.type(0).dtype;
   const auto wide = [&](std::size_t i, std::int64_t count) {
     return cast(DType::f32, with_heads(call.tensor(i), count));
   };
   Recurrence r{.q = wide(0, q_heads), .k = wide(1, heads), .v = wide(2, heads)};
   if (gated) r.decay = wide(4, heads);
-  if (delta) r.beta = wide(5, call.operand(5).type().shape.at(2) == Dim(1) ? 1 : heads);
+  if (delta) r.beta = wide(5, ShapeView(call.type(5).shape)[2] == Dim(1) ? 1 : heads);
   const Dim &batch = r.k.shape()[0], &width = r.k.shape()[3], &steps = r.k.shape()[2];
   if (!width.is_known()) throw unsupported("heads of unknown width ({})", width.str());
   r.scale = call.number("scale", 0) != 0 ? call.number("scale", 0)

@@ -12,7 +12,12 @@ namespace tenon::converter::onnx {
 namespace {
 
 std::string input_name(const NodeProto& node, std::size_t i) {
-  return i < node.input.size() ? fmt::format("input {} ({})", i, node.input[i]) : fmt::format("input {}", i);
+  const bool has_name = i < node.input.size() && !node.input[i].empty();
+  return has_name ? fmt::format("input {} ({})", i, node.input[i]) : fmt::format("input {}", i);
+}
+
+Error missing(const NodeProto& node, std::size_t i) {
+  return error("its {} is missing", input_name(node, i));
 }
 
 Error unknown(const NodeProto& node, std::size_t i) {
@@ -40,8 +45,18 @@ const Operand& Call::operand(std::size_t i) const {
   return i < operands_.size() ? operands_[i] : absent;
 }
 
+void Call::need(std::size_t operands) const {
+  for (std::size_t i = 0; i < operands; ++i)
+    if (!has(i)) throw missing(node, i);
+}
+
+Type Call::type(std::size_t i) const {
+  if (!has(i)) throw missing(node, i);
+  return operands_[i].type();
+}
+
 Ref Call::tensor(std::size_t i) const {
-  if (!has(i)) throw error("its {} is missing", input_name(node, i));
+  if (!has(i)) throw missing(node, i);
   return values.read(operands_[i]);
 }
 
@@ -52,7 +67,7 @@ std::vector<Ref> Call::tensors() const {
 }
 
 std::vector<Dim> Call::sizes(std::size_t i) const {
-  if (!has(i)) throw error("its {} is missing", input_name(node, i));
+  if (!has(i)) throw missing(node, i);
   if (auto found = values.sizes(operands_[i], Values::Effort::fix)) return std::move(found->elements);
   std::vector<Dim> out;
   if (!is_float(operands_[i].type().dtype)) {
@@ -90,7 +105,7 @@ Dim Call::size(std::size_t i) const {
 std::int64_t Call::integer(std::size_t i) const { return known(size(i), node, i); }
 
 Tensor Call::data(std::size_t i) const {
-  if (!has(i)) throw error("its {} is missing", input_name(node, i));
+  if (!has(i)) throw missing(node, i);
   auto found = values.data(operands_[i], Values::Effort::fix);
   if (!found) throw unknown(node, i);
   return *found;

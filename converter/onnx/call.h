@@ -41,8 +41,11 @@ class Call {
 
   std::size_t count() const { return operands_.size(); }
   bool has(std::size_t i) const { return i < operands_.size() && !operands_[i].is<Absent>(); }
+  /// Throws Error when one of the first operands is not given.
+  void need(std::size_t operands) const;
   /// Absent when it is not given.
   const Operand& operand(std::size_t i) const;
+  Type type(std::size_t i) const;
   Ref tensor(std::size_t i) const;
   /// An empty Ref when it is not given.
   Ref optional_tensor(std::size_t i) const { return has(i) ? tensor(i) : Ref(); }

@@ -31,6 +31,7 @@ std::optional<bool> known_bool(const Call& call, const Operand& o,
 }
 
 Operands if_else(Call& call) {
+  call.need(1);
   const GraphProto& then_branch = call.graph("then_branch");
   const GraphProto& else_branch = call.graph("else_branch");
   if (const auto known = known_bool(call, call.operand(0)))

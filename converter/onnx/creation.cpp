@@ -48,7 +48,7 @@ Operands constant_of_shape(Call& call) {
 
 /// start, start + delta, ... before limit.
 Operands range(Call& call) {
-  const DType dtype = call.operand(0).type().dtype;
+  const DType dtype = call.type(0).dtype;
   const auto is_computed = [&](std::size_t i) {
     return is_integral(dtype) && !call.values.sizes(call.operand(i), Values::Effort::fix) &&
            call.tensor(i).value()->kind() != Value::Kind::parameter;
@@ -80,7 +80,7 @@ Operands range(Call& call) {
 }
 
 Operands eye_like(Call& call) {
-  const Type type = call.operand(0).type();
+  const Type type = call.type(0);
   if (type.rank() != 2) throw error("a tensor of rank {} where a matrix is needed", type.rank());
   const DType dtype = call.dtype("dtype", type.dtype);
   const Ref row = reshape(iota(type.shape[0], call.build.place()), {type.shape[0], Dim(1)});

@@ -24,6 +24,7 @@ namespace tenon::converter::onnx {
 namespace {
 
 const Dictionary& dictionary(const Call& call) {
+  call.need(1);
   if (const auto* d = call.operand(0).get<DictionaryPtr>()) return **d;
   throw unsupported("its input is no dictionary that is known while the model is read");
 }

@@ -68,6 +68,7 @@ Operands imputer(Call& call) {
 
 /// The operands beside each other, each cut, or filled with zeros, to its number of features.
 Operands feature_vectorizer(Call& call) {
+  call.need(1);
   const Axes widths = call.integers("inputdimensions", {});
   if (widths.size() != call.count())
     throw error("{} inputdimensions for {} inputs", widths.size(), call.count());

@@ -82,7 +82,7 @@ Cache cache_of(const Call& call, const Dim& batch, const Dim& added) {
   const Dim sum = c.past + added;
   const auto known = call.values.sizes(call.operand(total_at), Values::Effort::compute);
   const std::optional<Dim> total =
-      known && known->elements.size() == 1 ? std::optional(known->elements.at(0)) : std::nullopt;
+      known && known->elements.size() == 1 ? std::optional(known->elements[0]) : std::nullopt;
   const Ref given = reshape(cast(DType::i64, call.tensor(total_at)), {});
   if (total && (*total == sum || (total->is_known() && sum.is_known()))) {
     c.size = max(*total, c.past);

@@ -1,7 +1,6 @@
 #include "converter/onnx/importer.h"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "base/error.h"
 #include "base/progress.h"
@@ -134,15 +133,11 @@ void Importer::run_node(const NodeProto& file_node, Scope& scope) {
     const std::string name = node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
     report_.add(name, e.message(), e.hint(), source);
     outputs.assign(node.output.size(), Poisoned{});
-  } catch (const InternalError&) { throw; } catch (const std::logic_error&) {  // at(), or a size below zero
-    throw error("its operands are not those of a {}: too few, or of too few axes", node.op_type).at(place());
   }
-  for (std::size_t i = 0; i < node.output.size(); ++i) {
-    const std::string& name = node.output[i];
-    if (name.empty()) continue;
-    Operand value = i < outputs.size() ? outputs[i] : Operand(Absent{});
-    scope.define(name, fold(std::move(value), inputs, name));
-  }
+  // What the operator does not give stays undefined: an error where somebody reads it.
+  for (std::size_t i = 0; i < std::min(node.output.size(), outputs.size()); ++i)
+    if (const std::string& name = node.output[i]; !name.empty())
+      scope.define(name, fold(outputs[i], inputs, name));
 }
 
 Operands Importer::outputs_of(const NodeProto& node, Scope& scope, const Operands& inputs,

@@ -76,7 +76,7 @@ Ref regularized(const Call& call, const Ref& x, const Ref& gradient) {
 
 Operands adagrad(Call& call) {
   const auto lists = optimised(call, 3);
-  const Ref step = cast(call.operand(0).type().dtype, call.tensor(1));
+  const Ref step = cast(call.type(0).dtype, call.tensor(1));
   const Ref rate = call.tensor(0) / (step * call.number("decay_factor", 0) + 1.0);
   Operands values, squares;
   for (std::size_t i = 0; i < lists[0].size(); ++i) {
@@ -109,7 +109,7 @@ Operands momentum(Call& call) {
 Operands adam(Call& call) {
   const auto lists = optimised(call, 4);
   const double alpha = call.number("alpha", 0.9), beta = call.number("beta", 0.999);
-  const Ref step = cast(call.operand(0).type().dtype, call.tensor(1));
+  const Ref step = cast(call.type(0).dtype, call.tensor(1));
   const Ref corrected =
       call.tensor(0) * sqrt(1.0 - pow(step.literal(beta), step)) / (1.0 - pow(step.literal(alpha), step));
   const Ref rate = where(step > step.literal(0), corrected, call.tensor(0));

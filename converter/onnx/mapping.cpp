@@ -41,7 +41,7 @@ Attr to_attribute(const Call& call, const AttributeProto& a) {
 /// Until operator set 6 the second operand stands along the first one's axes from a given one on.
 Ref aligned(const Call& call, const Ref& r) {
   if (call.version >= 7 || !call.has("axis")) return r;
-  const std::size_t rank = call.operand(0).type().rank();
+  const std::size_t rank = call.type(0).rank();
   const auto after =
       static_cast<std::int64_t>(rank) - call.axis(rank, 0) - static_cast<std::int64_t>(r.rank());
   Shape shape = r.shape();
@@ -62,10 +62,11 @@ const OnnxMapping* find_mapping(std::string_view name) {
   return it == mappings().end() ? nullptr : &it->second;
 }
 
-std::vector<Ref> pointwise_operands(const Call& call) {
+std::vector<Ref> pointwise_operands(const Call& call, std::size_t least) {
+  call.need(least);
   std::size_t rank = 0;
   for (std::size_t i = 0; i < call.count(); ++i)
-    if (call.has(i) && call.operand(i).is_tensor()) rank = std::max(rank, call.operand(i).type().rank());
+    if (call.has(i) && call.operand(i).is_tensor()) rank = std::max(rank, call.type(i).rank());
   std::vector<Ref> out;
   for (std::size_t i = 0; i < call.count(); ++i) {
     const Ref r = i == 1 ? aligned(call, call.tensor(i)) : call.tensor(i);
@@ -83,7 +84,9 @@ std::vector<Ref> pointwise_operands(const Call& call) {
 
 Operands run_mapping(const OnnxMapping& mapping, const Call& call) {
   const bool is_pointwise = mapping.op->meaning == Meaning::pointwise;
-  const std::vector<Ref> operands = is_pointwise ? pointwise_operands(call) : call.tensors();
+  const auto least = static_cast<std::size_t>(mapping.op->min_inputs);
+  call.need(least);
+  const std::vector<Ref> operands = is_pointwise ? pointwise_operands(call, least) : call.tensors();
   std::vector<std::pair<std::string, Attr>> attributes;
   for (const AttributeProto& given : call.node.attribute) {
     const auto named = std::find_if(mapping.attributes.begin(), mapping.attributes.end(),
@@ -91,7 +94,7 @@ Operands run_mapping(const OnnxMapping& mapping, const Call& call) {
     if (named == mapping.attributes.end() && is_pointwise && is_read_elsewhere(call, given.name)) continue;
     if (named == mapping.attributes.end()) throw unsupported("its attribute {} is not supported", given.name);
     attributes.emplace_back(named->first, named->first == "axis"
-                                              ? Attr(call.axis(operands.at(0).rank(), 0, given.name))
+                                              ? Attr(call.axis(operands[0].rank(), 0, given.name))
                                               : to_attribute(call, given));
   }
   const Op op = mapping.op->make().with(attributes);

@@ -16,8 +16,8 @@ const OnnxMapping* find_mapping(std::string_view name);
 /// definition does not name.
 Operands run_mapping(const OnnxMapping&, const Call&);
 
-/// Operands of a pointwise operator: a constant of one element is a literal where that broadcasts to the same
-/// shape.
-std::vector<Ref> pointwise_operands(const Call&);
+/// Operands of a pointwise operator, which must be given `least`: a constant of one element is a literal
+/// where that broadcasts to the same shape.
+std::vector<Ref> pointwise_operands(const Call&, std::size_t least);
 
 }  // namespace tenon::converter::onnx

@@ -133,8 +133,7 @@ Operands skip_layer_norm(Call& call) {
 }
 Operands skip_rms_norm(Call& call) {
   const Ref x = with_bias(call, 3) + call.tensor(1);
-  return {rms_normed(call, x, call.tensor(2), static_cast<std::int64_t>(x.rank()) - 1), Absent{}, Absent{},
-          x};
+  return {rms_normed(call, x, call.tensor(2), normalize_axis(-1, x.rank())), Absent{}, Absent{}, x};
 }
 
 /// Words, places and segments of a text, their sum normalised; the mask becomes the number of words.

@@ -25,15 +25,15 @@ bool is_whole(const Ref& r) { return is_integral(r.dtype()); }
 /// The left fold of a binary operator over all operands.
 template <class Op>
 Operands folded(const Call& call) {
-  const auto all = pointwise_operands(call);
-  Ref out = all.at(0);
+  const auto all = pointwise_operands(call, 1);
+  Ref out = all[0];
   for (std::size_t i = 1; i < all.size(); ++i) out = apply(Op{}, {out, all[i]});
   return {out};
 }
 
 Operands mean_of(Call& call) {
-  const auto all = pointwise_operands(call);
-  Ref out = all.at(0);
+  const auto all = pointwise_operands(call, 1);
+  Ref out = all[0];
   for (std::size_t i = 1; i < all.size(); ++i) out = out + all[i];
   return {out / static_cast<double>(all.size())};
 }
@@ -44,20 +44,20 @@ Operands max_of(Call& call) { return folded<Maximum>(call); }
 
 /// Integers are divided as in C.
 Operands divide(Call& call) {
-  const auto in = pointwise_operands(call);
-  return {is_whole(in.at(0)) ? apply(TruncDiv{}, {in[0], in.at(1)}) : in[0] / in.at(1)};
+  const auto in = pointwise_operands(call, 2);
+  return {is_whole(in[0]) ? apply(TruncDiv{}, {in[0], in[1]}) : in[0] / in[1]};
 }
 
 Operands modulo(Call& call) {
-  const auto in = pointwise_operands(call);
+  const auto in = pointwise_operands(call, 2);
   const bool as_in_c = call.integer("fmod", 0) != 0;
-  return {as_in_c ? apply(Fmod{}, {in.at(0), in.at(1)}) : apply(Remainder{}, {in.at(0), in.at(1)})};
+  return {as_in_c ? apply(Fmod{}, {in[0], in[1]}) : apply(Remainder{}, {in[0], in[1]})};
 }
 
 /// The base's dtype is the result's.
 Operands power(Call& call) {
-  const auto in = pointwise_operands(call);
-  const DType base = in.at(0).dtype(), exponent = in.at(1).dtype();
+  const auto in = pointwise_operands(call, 2);
+  const DType base = in[0].dtype(), exponent = in[1].dtype();
   if (base == exponent) return {pow(in[0], in[1])};
   if (is_float(base)) return {pow(in[0], cast(base, in[1]))};
   if (is_float(exponent)) return {cast(base, pow(cast(DType::f64, in[0]), cast(DType::f64, in[1])))};
@@ -108,6 +108,7 @@ Operands cast_to(Call& call) {
   return {converted(call.dtype("to"), call.tensor(0))};
 }
 Operands cast_like(Call& call) {
+  call.need(2);
   const Operand& like = call.operand(1);
   if (like.narrow != 0) return {narrowed(call, call.tensor(0), like.narrow)};
   return {converted(like.type().dtype, call.tensor(0))};
@@ -130,10 +131,10 @@ Operands bit_cast(Call& call) {
 }
 
 Operands bit_shift(Call& call) {
-  const auto in = pointwise_operands(call);
+  const auto in = pointwise_operands(call, 2);
   const std::string direction = call.text("direction", "");
-  if (direction == "LEFT") return {apply(ShiftLeft{}, {in.at(0), in.at(1)})};
-  if (direction == "RIGHT") return {apply(ShiftRight{}, {in.at(0), in.at(1)})};
+  if (direction == "LEFT") return {apply(ShiftLeft{}, {in[0], in[1]})};
+  if (direction == "RIGHT") return {apply(ShiftRight{}, {in[0], in[1]})};
   throw error("its direction is '{}', not LEFT or RIGHT", direction);
 }
 

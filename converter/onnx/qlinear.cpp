@@ -16,7 +16,7 @@ namespace tenon::converter::onnx {
 
 namespace {
 
-DType dtype_of(const Call& call, std::size_t i) { return call.operand(i).type().dtype; }
+DType dtype_of(const Call& call, std::size_t i) { return call.type(i).dtype; }
 
 Operands add(Call& call) {
   return quantized_result(call, real_operand(call, 0) + real_operand(call, 3), 6, dtype_of(call, 0));

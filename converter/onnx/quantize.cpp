@@ -65,7 +65,7 @@ Operands quantize(Call& call) {
   if (const std::int64_t narrow = narrow_result(call))
     return {quantized_narrow(call, x, beside(call, x, call.tensor(1)),
                              call.has(2) ? beside(call, x, call.tensor(2)) : Ref(), narrow)};
-  const DType to = call.has(2) ? call.operand(2).type().dtype : call.dtype("output_dtype", DType::u8);
+  const DType to = call.has(2) ? call.type(2).dtype : call.dtype("output_dtype", DType::u8);
   const Ref scale = beside(call, x, call.tensor(1));
   return {quantized(x, scale, call.has(2) ? beside(call, x, call.tensor(2)) : Ref(), to)};
 }
@@ -94,7 +94,7 @@ Operands matmul_quantized(Call& call) {
   const Ref a =
       dequantized(call.tensor(0), cast(DType::f32, along_rows(call.tensor(1))), along_rows(call.tensor(2)));
   const Ref b = dequantized(call.tensor(3), cast(DType::f32, call.tensor(4)), call.tensor(5));
-  return {quantized(matmul(a, b), call.tensor(6), call.tensor(7), call.operand(7).type().dtype)};
+  return {quantized(matmul(a, b), call.tensor(6), call.tensor(7), call.type(7).dtype)};
 }
 
 /// A zero point for each channel of a weight.
@@ -124,7 +124,7 @@ Operands conv_quantized(Call& call) {
   Ref bias;
   if (call.has(8)) bias = cast(DType::f32, call.tensor(8)) * (reshape(call.tensor(1), {}) * w_scale);
   const Ref y = convolved(call, a, b, bias);
-  const Ref codes = quantized(y, call.tensor(6), call.tensor(7), call.operand(7).type().dtype);
+  const Ref codes = quantized(y, call.tensor(6), call.tensor(7), call.type(7).dtype);
   return {is_last ? channels_last(codes) : codes};
 }
 

@@ -42,7 +42,7 @@ Operands gemm_quantized(Call& call) {
   const double alpha = call.number("alpha", 1);
   if (alpha != 1) y = y * alpha;
   if (!call.has(7)) return {y};
-  return quantized_result(call, y, 7, call.operand(0).type().dtype);
+  return quantized_result(call, y, 7, call.type(0).dtype);
 }
 
 }  // namespace

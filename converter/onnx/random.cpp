@@ -20,7 +20,7 @@ namespace {
 /// Of the attributes shape and dtype, or as the operand.
 Type drawn_type(const Call& call) {
   Type type{DType::f32, {}};
-  if (call.count() > 0) type = call.operand(0).type();
+  if (call.count() > 0) type = call.type(0);
   for (const std::int64_t size : call.integers("shape", {})) {
     if (size < 0) throw error("its shape has the size {}", size);
     type.shape.emplace_back(size);
@@ -62,17 +62,18 @@ Operands multinomial(Call& call) {
 
 /// The input and a mask of all, where it is inference; in training some elements are dropped.
 Operands dropout(Call& call) {
+  call.need(1);
   const bool trains =
       call.version < 7 ? call.integer("is_test", 0) == 0 : call.has(2) && call.integer(2) != 0;
   const double ratio = call.version < 12 ? call.number("ratio", 0.5) : call.has(1) ? call.number(1) : 0.5;
-  const DType of_mask = call.version < 10 ? call.operand(0).type().dtype : DType::boolean;
+  const DType of_mask = call.version < 10 ? call.type(0).dtype : DType::boolean;
   if (trains && ratio != 0) {
     if (!(ratio > 0 && ratio < 1)) throw error("its ratio {} is not within [0, 1)", ratio);
     const auto out = tenon::dropout(call.tensor(0), ratio);
     return {out[0], cast(of_mask, out[1])};
   }
   Operands out = {call.operand(0)};
-  if (call.wants(1)) out.emplace_back(full(call.operand(0).type().shape, 1, of_mask, call.build.place()));
+  if (call.wants(1)) out.emplace_back(full(call.type(0).shape, 1, of_mask, call.build.place()));
   return out;
 }
 

@@ -11,6 +11,7 @@ namespace tenon::converter::onnx {
 namespace {
 
 const std::vector<Operand>& items(const Call& call, std::size_t i) {
+  call.need(i + 1);
   if (const auto* s = call.operand(i).get<Sequence>()) return **s;
   throw unsupported("its input {} is no sequence that is known while the model is read", i);
 }
@@ -29,6 +30,7 @@ std::size_t place(const Call& call, std::size_t i, std::size_t count, std::size_
 }
 
 Operands construct(Call& call) {
+  call.need(call.count());
   std::vector<Operand> all;
   for (std::size_t i = 0; i < call.count(); ++i) all.push_back(call.operand(i));
   return {sequence_of(std::move(all))};
@@ -42,6 +44,7 @@ Operands at(Call& call) {
 }
 
 Operands insert(Call& call) {
+  call.need(2);
   std::vector<Operand> all = items(call, 0);
   const std::size_t where = call.has(2) ? place(call, 2, all.size(), all.size()) : all.size();
   all.insert(all.begin() + static_cast<std::ptrdiff_t>(where), call.operand(1));
@@ -82,7 +85,7 @@ Operands split_to(Call& call) {
   if (!size.is_known()) throw unsupported("a split of an axis of unknown size ({})", size.str());
   Axes sizes;
   const bool drops_axis = !call.has(1) && call.integer("keepdims", 1) == 0;
-  if (call.has(1) && call.operand(1).type().rank() > 0) {
+  if (call.has(1) && call.type(1).rank() > 0) {
     sizes = call.integers(1);
   } else {
     const std::int64_t each = call.has(1) ? call.integer(1) : 1;

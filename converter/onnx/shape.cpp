@@ -115,6 +115,12 @@ Ref computed_bound(Call& call, std::size_t operand, std::size_t i) {
   return reshape(slice(reshape(all, {numel(all.shape())}), 0, at, at + 1), {});
 }
 
+void check_lengths(std::size_t starts, std::size_t ends, const Axes& axes, const Axes& steps) {
+  if (ends != starts || axes.size() != starts || steps.size() != starts)
+    throw error("its starts, ends, axes and steps have {}, {}, {} and {} elements", starts, ends, axes.size(),
+                steps.size());
+}
+
 /// A slice whose bounds the model computes.
 Operands computed_slice(Call& call) {
   Ref x = call.tensor(0);
@@ -124,11 +130,14 @@ Operands computed_slice(Call& call) {
   std::iota(axes.begin(), axes.end(), 0);
   if (call.has(3)) axes = call.integers(3);
   const Axes steps = call.has(4) ? call.integers(4) : Axes(axes.size(), 1);
+  const Dim ends = numel(call.tensor(2).shape());
+  if (!ends.is_known()) throw unsupported("an unknown number of bounds ({})", ends.str());
+  check_lengths(static_cast<std::size_t>(count.value()), static_cast<std::size_t>(ends.value()), axes, steps);
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (steps.at(i) <= 0) throw unsupported("a slice with computed bounds and a step of {}", steps[i]);
+    if (steps[i] <= 0) throw unsupported("a slice with computed bounds and a step of {}", steps[i]);
     const auto bound = [&](std::size_t operand) {
       const Ref computed = computed_bound(call, operand, i);
-      return computed ? computed : call.build.size(call.sizes(operand).at(i));
+      return computed ? computed : call.build.size(call.sizes(operand)[i]);
     };
     const TensorPtr part = sliced_unknown(call.build, call.build.tensor(x), normalize_axis(axes[i], x.rank()),
                                           bound(1), bound(2), steps[i]);
@@ -139,7 +148,7 @@ Operands computed_slice(Call& call) {
 
 Operands slice_axes(Call& call) {
   Ref x = call.tensor(0);
-  const bool as_operands = call.count() > 1;
+  const bool as_operands = call.version >= 10 || call.count() > 1;
   if (as_operands && (computed_bound(call, 1, 0) || computed_bound(call, 2, 0))) return computed_slice(call);
   const std::vector<Dim> starts = as_operands ? call.sizes(1) : list(call.integers("starts", {}));
   const std::vector<Dim> ends = as_operands ? call.sizes(2) : list(call.integers("ends", {}));
@@ -148,9 +157,7 @@ Operands slice_axes(Call& call) {
   if (as_operands ? call.has(3) : call.has("axes"))
     axes = as_operands ? call.integers(3) : call.integers("axes", {});
   const Axes steps = call.has(4) ? call.integers(4) : Axes(starts.size(), 1);
-  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
-    throw error("its starts, ends, axes and steps have {}, {}, {} and {} elements", starts.size(),
-                ends.size(), axes.size(), steps.size());
+  check_lengths(starts.size(), ends.size(), axes, steps);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::int64_t axis = normalize_axis(axes[i], x.rank());
     if (steps[i] == 0) throw error("its step along axis {} is 0", axis);

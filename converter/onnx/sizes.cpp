@@ -10,7 +10,7 @@ namespace tenon::converter::onnx {
 
 namespace {
 
-/// The operands, known up to symbols; a handler gives nullopt when it cannot say what the result is.
+/// The operands, known up to symbols; a rule gives nullopt when it cannot say what the result is.
 using Known = std::vector<Sizes>;
 using OnSizes = std::optional<Sizes> (*)(const Call&, const Known&);
 
@@ -30,7 +30,7 @@ std::optional<Axes> known_elements(const Sizes& s) {
 /// Elements of x at the flat positions.
 Sizes at_positions(const Sizes& x, Index shape, const std::vector<std::size_t>& positions) {
   Sizes out{x.dtype, std::move(shape), {}};
-  for (const std::size_t p : positions) out.elements.push_back(x.elements.at(p));
+  for (const std::size_t p : positions) out.elements.push_back(x.elements[p]);
   return out;
 }
 
@@ -53,7 +53,7 @@ Sizes expanded(const Sizes& x, const Index& shape) {
 
 template <class F>
 std::optional<Sizes> elementwise(const Known& in, DType dtype, F&& f) {
-  Index shape = in.at(0).shape;
+  Index shape = in[0].shape;
   for (const Sizes& s : in) shape = broadcast_shape(shape, s.shape);
   Known same;
   for (const Sizes& s : in) same.push_back(expanded(s, shape));
@@ -89,61 +89,61 @@ std::optional<Dim> divided(const Dim& a, const Dim& b) {
 }
 
 std::optional<Sizes> add(const Call&, const Known& in) {
-  return elementwise(in, in[0].dtype, [](Elements e) { return std::optional(e.at(0) + e.at(1)); });
+  return elementwise(in, in[0].dtype, [](Elements e) { return std::optional(e[0] + e[1]); });
 }
 std::optional<Sizes> subtract(const Call&, const Known& in) {
-  return elementwise(in, in[0].dtype, [](Elements e) { return std::optional(e.at(0) - e.at(1)); });
+  return elementwise(in, in[0].dtype, [](Elements e) { return std::optional(e[0] - e[1]); });
 }
 std::optional<Sizes> multiply(const Call&, const Known& in) {
-  return elementwise(in, in[0].dtype, [](Elements e) { return std::optional(e.at(0) * e.at(1)); });
+  return elementwise(in, in[0].dtype, [](Elements e) { return std::optional(e[0] * e[1]); });
 }
 std::optional<Sizes> divide(const Call&, const Known& in) {
-  return elementwise(in, in[0].dtype, [](Elements e) { return divided(e.at(0), e.at(1)); });
+  return elementwise(in, in[0].dtype, [](Elements e) { return divided(e[0], e[1]); });
 }
 std::optional<Sizes> modulo(const Call& call, const Known& in) {
   if (call.integer("fmod", 0) != 0) return std::nullopt;
   return elementwise(in, in[0].dtype, [](Elements e) -> std::optional<Dim> {
-    if (!e.at(1).is_known() || e.at(1).value() < 1) return std::nullopt;
-    return mod(e.at(0), e.at(1));
+    if (!e[1].is_known() || e[1].value() < 1) return std::nullopt;
+    return mod(e[0], e[1]);
   });
 }
 std::optional<Sizes> negate(const Call&, const Known& in) {
-  return elementwise(in, in[0].dtype, [](Elements e) { return std::optional(-e.at(0)); });
+  return elementwise(in, in[0].dtype, [](Elements e) { return std::optional(-e[0]); });
 }
 std::optional<Sizes> smallest(const Call&, const Known& in) {
   return elementwise(in, in[0].dtype, [](Elements e) {
-    Dim all = e.at(0);
+    Dim all = e[0];
     for (const Dim& d : e) all = min(all, d);
     return std::optional(all);
   });
 }
 std::optional<Sizes> largest(const Call&, const Known& in) {
   return elementwise(in, in[0].dtype, [](Elements e) {
-    Dim all = e.at(0);
+    Dim all = e[0];
     for (const Dim& d : e) all = max(all, d);
     return std::optional(all);
   });
 }
 std::optional<Sizes> equals(const Call&, const Known& in) {
-  return elementwise(in, DType::boolean, [](Elements e) { return truth(known_equal(e.at(0), e.at(1))); });
+  return elementwise(in, DType::boolean, [](Elements e) { return truth(known_equal(e[0], e[1])); });
 }
 std::optional<Sizes> less(const Call&, const Known& in) {
-  return elementwise(in, DType::boolean, [](Elements e) { return truth(known_less(e.at(0), e.at(1))); });
+  return elementwise(in, DType::boolean, [](Elements e) { return truth(known_less(e[0], e[1])); });
 }
 std::optional<Sizes> greater(const Call&, const Known& in) {
-  return elementwise(in, DType::boolean, [](Elements e) { return truth(known_less(e.at(1), e.at(0))); });
+  return elementwise(in, DType::boolean, [](Elements e) { return truth(known_less(e[1], e[0])); });
 }
 std::optional<Sizes> negated(const Call&, const Known& in) {
-  return elementwise(in, DType::boolean, [](Elements e) { return std::optional(Dim(1) - e.at(0)); });
+  return elementwise(in, DType::boolean, [](Elements e) { return std::optional(Dim(1) - e[0]); });
 }
 std::optional<Sizes> chosen(const Call&, const Known& in) {
-  return elementwise(in, in.at(1).dtype, [](Elements e) -> std::optional<Dim> {
-    if (!e.at(0).is_known()) return std::nullopt;
-    return e.at(0).value() != 0 ? e.at(1) : e.at(2);
+  return elementwise(in, in[1].dtype, [](Elements e) -> std::optional<Dim> {
+    if (!e[0].is_known()) return std::nullopt;
+    return e[0].value() != 0 ? e[1] : e[2];
   });
 }
 
-std::optional<Sizes> itself(const Call&, const Known& in) { return in.at(0); }
+std::optional<Sizes> itself(const Call&, const Known& in) { return in[0]; }
 
 std::optional<Sizes> cast_sizes(const Call& call, const Known& in) {
   if (is_narrow(call.element_type("to"))) return std::nullopt;
@@ -155,7 +155,7 @@ std::optional<Sizes> cast_sizes(const Call& call, const Known& in) {
 }
 
 std::optional<Sizes> concat_sizes(const Call& call, const Known& in) {
-  Sizes out{in.at(0).dtype, {0}, {}};
+  Sizes out{in[0].dtype, {0}, {}};
   for (const Sizes& s : in) {
     if (s.shape.size() != 1) return std::nullopt;
     out.elements.insert(out.elements.end(), s.elements.begin(), s.elements.end());
@@ -166,7 +166,7 @@ std::optional<Sizes> concat_sizes(const Call& call, const Known& in) {
 }
 
 std::optional<Sizes> gather_sizes(const Call& call, const Known& in) {
-  const auto indices = known_elements(in.at(1));
+  const auto indices = known_elements(in[1]);
   if (in[0].shape.size() != 1 || !indices || call.axis(1, 0) != 0) return std::nullopt;
   std::vector<std::size_t> positions;
   const auto size = static_cast<std::int64_t>(in[0].elements.size());
@@ -178,7 +178,7 @@ std::optional<Sizes> gather_sizes(const Call& call, const Known& in) {
 }
 
 std::optional<Sizes> slice_sizes(const Call& call, const Known& in) {
-  if (in.at(0).shape.size() != 1) return std::nullopt;
+  if (in[0].shape.size() != 1 || (call.version >= 10 && in.size() < 3)) return std::nullopt;
   Axes start, end, step = {1};
   if (in.size() > 2) {
     const auto a = known_elements(in[1]), b = known_elements(in[2]);
@@ -209,7 +209,7 @@ std::optional<Sizes> reshaped_sizes(const Sizes& x, const Index& shape) {
 }
 
 std::optional<Sizes> reshape_sizes(const Call&, const Known& in) {
-  const auto wanted = known_elements(in.at(1));
+  const auto wanted = known_elements(in[1]);
   if (!wanted || count_of(in[0].shape) == 0) return std::nullopt;
   const Shape shape = resolved_shape({wanted->begin(), wanted->end()}, Dim(count_of(in[0].shape)));
   const auto known = known_sizes(shape);
@@ -217,7 +217,7 @@ std::optional<Sizes> reshape_sizes(const Call&, const Known& in) {
 }
 
 std::optional<Sizes> squeeze_sizes(const Call& call, const Known& in) {
-  const auto axes = call.axes(1, std::max<std::size_t>(in.at(0).shape.size(), 1));
+  const auto axes = call.axes(1, std::max<std::size_t>(in[0].shape.size(), 1));
   Index shape;
   for (std::size_t i = 0; i < in[0].shape.size(); ++i) {
     const bool named =
@@ -228,8 +228,9 @@ std::optional<Sizes> squeeze_sizes(const Call& call, const Known& in) {
 }
 
 std::optional<Sizes> unsqueeze_sizes(const Call& call, const Known& in) {
-  const std::size_t given = call.has("axes") ? call.integers("axes", {}).size() : in.at(1).elements.size();
-  const std::size_t rank = in.at(0).shape.size() + given;
+  if (!call.has("axes") && in.size() < 2) return std::nullopt;
+  const std::size_t given = call.has("axes") ? call.integers("axes", {}).size() : in[1].elements.size();
+  const std::size_t rank = in[0].shape.size() + given;
   const auto axes = call.axes(1, rank);
   Index shape = in[0].shape;
   Axes sorted = *axes;
@@ -242,14 +243,14 @@ std::optional<Sizes> unsqueeze_sizes(const Call& call, const Known& in) {
 }
 
 std::optional<Sizes> expand_sizes(const Call&, const Known& in) {
-  const auto wanted = known_elements(in.at(1));
+  const auto wanted = known_elements(in[1]);
   if (!wanted || count_of(*wanted) > 4096) return std::nullopt;
   return expanded(in[0], broadcast_shape(in[0].shape, *wanted));
 }
 
 template <class F>
 std::optional<Sizes> reduced_sizes(const Call& call, const Known& in, F&& f) {
-  if (in.at(0).shape.size() != 1 || in[0].elements.empty()) return std::nullopt;
+  if (in[0].shape.size() != 1 || in[0].elements.empty()) return std::nullopt;
   if (const auto axes = call.axes(1, 1); (axes && *axes != Axes{0}) || call.has("noop_with_empty_axes"))
     return std::nullopt;
   Dim all = in[0].elements[0];
@@ -265,7 +266,7 @@ std::optional<Sizes> sum(const Call& call, const Known& in) {
 }
 
 std::optional<Sizes> constant_of_shape(const Call& call, const Known& in) {
-  const auto shape = known_elements(in.at(0));
+  const auto shape = known_elements(in[0]);
   if (!shape || in[0].shape.size() != 1 || !call.has("value")) return std::nullopt;
   const Tensor value = call.data("value");
   if (!has_dtype(value.dtype()) || value.numel() != 1 || count_of(*shape) > 4096) return std::nullopt;
@@ -273,39 +274,44 @@ std::optional<Sizes> constant_of_shape(const Call& call, const Known& in) {
   return Sizes{value.dtype(), *shape, std::vector<Dim>(static_cast<std::size_t>(count_of(*shape)), element)};
 }
 
-const std::unordered_map<std::string_view, OnSizes>& handlers() {
-  static const std::unordered_map<std::string_view, OnSizes> all = {
-      {"Add", add},
-      {"Cast", cast_sizes},
-      {"Concat", concat_sizes},
-      {"ConstantOfShape", constant_of_shape},
-      {"Div", divide},
-      {"Equal", equals},
-      {"Expand", expand_sizes},
-      {"Gather", gather_sizes},
-      {"Greater", greater},
-      {"Identity", itself},
-      {"Less", less},
-      {"Max", largest},
-      {"Min", smallest},
-      {"Mod", modulo},
-      {"Mul", multiply},
-      {"Neg", negate},
-      {"Not", negated},
-      {"ReduceProd", product},
-      {"ReduceSum", sum},
-      {"Reshape", reshape_sizes},
-      {"Slice", slice_sizes},
-      {"Squeeze", squeeze_sizes},
-      {"Sub", subtract},
-      {"Unsqueeze", unsqueeze_sizes},
-      {"Where", chosen},
+struct Rule {
+  OnSizes run;
+  std::size_t operands = 1;  // with fewer the operator's own handler says what is missing
+};
+
+const std::unordered_map<std::string_view, Rule>& rules() {
+  static const std::unordered_map<std::string_view, Rule> all = {
+      {"Add", {add, 2}},
+      {"Cast", {cast_sizes}},
+      {"Concat", {concat_sizes}},
+      {"ConstantOfShape", {constant_of_shape}},
+      {"Div", {divide, 2}},
+      {"Equal", {equals, 2}},
+      {"Expand", {expand_sizes, 2}},
+      {"Gather", {gather_sizes, 2}},
+      {"Greater", {greater, 2}},
+      {"Identity", {itself}},
+      {"Less", {less, 2}},
+      {"Max", {largest}},
+      {"Min", {smallest}},
+      {"Mod", {modulo, 2}},
+      {"Mul", {multiply, 2}},
+      {"Neg", {negate}},
+      {"Not", {negated}},
+      {"ReduceProd", {product}},
+      {"ReduceSum", {sum}},
+      {"Reshape", {reshape_sizes, 2}},
+      {"Slice", {slice_sizes}},
+      {"Squeeze", {squeeze_sizes}},
+      {"Sub", {subtract, 2}},
+      {"Unsqueeze", {unsqueeze_sizes}},
+      {"Where", {chosen, 3}},
   };
   return all;
 }
 
 Operands shape_of(const Call& call) {
-  const Shape shape = call.operand(0).type().shape;
+  const Shape shape = call.type(0).shape;
   const auto rank = static_cast<std::int64_t>(shape.size());
   const auto bound = [&](std::int64_t v) { return std::clamp<std::int64_t>(v < 0 ? v + rank : v, 0, rank); };
   const std::int64_t start = bound(call.integer("start", 0)),
@@ -315,24 +321,24 @@ Operands shape_of(const Call& call) {
 }
 
 Operands size_of_tensor(const Call& call) {
-  return {Operand(Sizes{DType::i64, {}, {numel(call.operand(0).type().shape)}})};
+  return {Operand(Sizes{DType::i64, {}, {numel(call.type(0).shape)}})};
 }
 
 }  // namespace
 
 std::optional<Operands> run_on_sizes(Call& call) {
   if (!call.node.domain.empty()) return std::nullopt;
-  if (call.node.op_type == "Shape" && call.operand(0).is_tensor()) return shape_of(call);
-  if (call.node.op_type == "Size" && call.operand(0).is_tensor()) return size_of_tensor(call);
-  const auto handler = handlers().find(call.node.op_type);
-  if (handler == handlers().end() || call.count() == 0) return std::nullopt;
+  if (call.node.op_type == "Shape") return shape_of(call);
+  if (call.node.op_type == "Size") return size_of_tensor(call);
+  const auto rule = rules().find(call.node.op_type);
+  if (rule == rules().end() || call.count() < rule->second.operands) return std::nullopt;
   Known known;
   for (std::size_t i = 0; i < call.count(); ++i) {
     auto sizes = call.values.sizes(call.operand(i));
     if (!sizes || !has_dtype(sizes->dtype)) return std::nullopt;
     known.push_back(std::move(*sizes));
   }
-  auto out = handler->second(call, known);
+  auto out = rule->second.run(call, known);
   if (!out) return std::nullopt;
   return Operands{Operand(std::move(*out))};
 }

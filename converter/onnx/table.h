@@ -59,6 +59,8 @@ std::span<const Entry> tree_entries();
 std::optional<Operands> run_on_sizes(Call&);
 
 bool is_implemented(std::string_view full_name);
+/// The names of all that are.
+std::vector<std::string_view> implemented_operators();
 /// Throws Error(unsupported) when Tenon has no form for the operator.
 Operands run_operator(Call&);
 

@@ -93,6 +93,8 @@ Operands tf_idf(Call& call) {
                  .longest = call.integer("max_gram_length"),
                  .skips = call.integer("max_skip_count")};
   if (op.places.empty()) throw error("it names no n-grams");
+  if (const std::int64_t least = *std::min_element(op.places.begin(), op.places.end()); least < 0)
+    throw error("the place {} of an n-gram is negative", least);
   constexpr std::int64_t most_places = std::int64_t{1} << 31;
   op.size = *std::max_element(op.places.begin(), op.places.end());
   if (op.size >= most_places) throw error("the place {} of an n-gram lies beyond {}", op.size, most_places);

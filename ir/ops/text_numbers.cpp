@@ -101,6 +101,7 @@ T number_from(std::string_view text) {
 
 void ToString::reference(InSpan in, OutSpan out) const {
   const Tensor x = in[0].contiguous();
+  const TextUse use;
   Text* to = out[0].mutable_data<Text>();
   dispatch_real(x.dtype(), [&]<class T>(dtype_tag<T>) {
     for (std::int64_t i = 0; i < x.numel(); ++i) to[i] = Text::of(number_as_text(x.data<T>()[i]));

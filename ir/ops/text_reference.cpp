@@ -80,6 +80,7 @@ void ConcatStrings::reference(InSpan in, OutSpan out) const {
 }
 
 void SplitStrings::reference(InSpan in, OutSpan out) const {
+  const TextUse use;
   const auto limit = static_cast<std::size_t>(most.value_or(std::numeric_limits<std::int64_t>::max()));
   std::vector<std::vector<std::string>> parts;
   std::size_t longest = 0;

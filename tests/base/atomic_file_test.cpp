@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/temporary_path.h"
 
 namespace tenon {
 namespace {
@@ -18,13 +19,6 @@ namespace fs = std::filesystem;
 
 class AtomicFileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "tenon-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder); }
-
   static std::string content(const fs::path& path) {
     std::ostringstream text;
     text << std::ifstream(path).rdbuf();
@@ -46,7 +40,8 @@ class AtomicFileTest : public testing::Test {
     return status;
   }
 
-  fs::path folder;
+  TemporaryFolder scratch{fs::temp_directory_path()};
+  const fs::path folder = scratch.path();
 };
 
 TEST_F(AtomicFileTest, AppearsOnCommit) {

@@ -7,17 +7,20 @@
 #include <fstream>
 
 #include "base/mapped_file.h"
+#include "base/temporary_path.h"
 
 namespace tenon {
 namespace {
 
 constexpr std::size_t size = 1 << 20;
 
-std::filesystem::path file_of_a_mebibyte() {
-  const auto path = std::filesystem::temp_directory_path() / ("tenon_cut_" + std::to_string(::getpid()));
-  std::ofstream(path) << std::string(size, 'x');
-  return path;
-}
+class CutFile : public ::testing::Test {
+ protected:
+  void SetUp() override { std::ofstream(path) << std::string(size, 'x'); }
+
+  TemporaryFolder folder{std::filesystem::temp_directory_path()};
+  const std::filesystem::path path = folder.path() / "file";
+};
 
 int sum_of(const MappedFile& file) {
   int sum = 0;
@@ -33,22 +36,18 @@ void read_while_it_is_cut(const std::filesystem::path& path) {
   std::_Exit(sum_of(*file) == 0 ? 1 : 0);
 }
 
-TEST(CutFile, IsNamed) {
-  const auto path = file_of_a_mebibyte();
+TEST_F(CutFile, IsNamed) {
   EXPECT_EXIT(read_while_it_is_cut(path), ::testing::ExitedWithCode(4),
               "error: the file was cut or overwritten while it was read\n  at: " + path.string());
-  std::filesystem::remove(path);
 }
 
-TEST(CutFile, ThatIsReplacedByRenamingStaysReadable) {
+TEST_F(CutFile, ThatIsReplacedByRenamingStaysReadable) {
   report_cut_files();
-  const auto path = file_of_a_mebibyte();
   const std::string other = path.string() + ".new";
   const auto file = MappedFile::open(path);
   std::ofstream(other) << "new";
   std::filesystem::rename(other, path);
   EXPECT_EQ(sum_of(*file), static_cast<int>(size) * 'x');
-  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/input_file.h"
 #include "base/mapped_file.h"
+#include "base/temporary_path.h"
 
 namespace tenon {
 namespace {
@@ -19,18 +20,12 @@ namespace fs = std::filesystem;
 class Guard : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "tenon-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
     std::ofstream(folder / "model") << "weights";
     fs::create_symlink("model", folder / "link");
     fs::create_hard_link(folder / "model", folder / "hard");
     fs::create_directory_symlink(".", folder / "here");
   }
-  void TearDown() override {
-    guard_inputs(InputGuard::off);
-    fs::remove_all(folder);
-  }
+  void TearDown() override { guard_inputs(InputGuard::off); }
 
   bool writes(const fs::path& name) const {
     try {
@@ -43,7 +38,8 @@ class Guard : public testing::Test {
     }
   }
 
-  fs::path folder;
+  TemporaryFolder scratch{fs::temp_directory_path()};
+  const fs::path folder = scratch.path();
 };
 
 TEST_F(Guard, InputsAreNotReplacedByAnyName) {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/temporary_path.h"
 
 namespace tenon {
 namespace {
@@ -18,22 +19,18 @@ namespace fs = std::filesystem;
 class Beneath : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "tenon-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    top = pattern;
-    folder = top / "model";
     fs::create_directories(folder / "data");
     std::ofstream(top / "secret") << "secret";
     std::ofstream(folder / "data/w.bin") << "weights";
   }
-  void TearDown() override { fs::remove_all(top); }
 
   std::string content(const fs::path& path) const {
     try {
       return MappedFile::open_beneath(folder, path)->bytes().size() == 7 ? "read" : "something else was read";
     } catch (const Error& e) { return e.message(); }
   }
-  fs::path top, folder;
+  TemporaryFolder scratch{fs::temp_directory_path()};
+  const fs::path top = scratch.path(), folder = top / "model";
 };
 
 TEST_F(Beneath, FilesAndLinksInsideAreRead) {

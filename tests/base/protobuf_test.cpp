@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/input_file.h"
 #include "base/protobuf_writer.h"
+#include "base/temporary_path.h"
 
 namespace tenon {
 namespace {
@@ -76,7 +77,8 @@ TEST(Protobuf, WhatIsWrittenIsRead) {
   message.text(1, std::string(300, 'x'));
   message.message(2, std::move(inner));
   message.real(3, 0.5F);
-  const std::filesystem::path path = ::testing::TempDir() + "tenon-message";
+  TemporaryFolder folder(std::filesystem::temp_directory_path());
+  const std::filesystem::path path = folder.file("message");
   AtomicFile file(path);
   message.write(file);
   EXPECT_EQ(file.size(), message.size());

@@ -2,7 +2,10 @@
 #include "base/text.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
+#include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -26,7 +29,51 @@ TEST(Text, ZeroIsTheEmptyText) {
 
 TEST(Text, AHandleThatNobodyGaveIsNoticed) { EXPECT_THROW(Text{~std::uint64_t{0}}.view(), InternalError); }
 
+TEST(Text, IsDroppedWhenNoMemoryHoldsIt) {
+  struct Memory {
+    Text texts[2];
+  };
+  const auto owner = std::make_shared<Memory>();
+  Text lost;
+  {
+    const TextUse use;
+    owner->texts[1] = Text::of("kept");
+    lost = Text::of("lost");
+    keep_texts_in(owner, reinterpret_cast<const std::byte*>(owner.get()), sizeof(Memory));
+  }
+  EXPECT_EQ(lost.view(), "lost") << "there are few";
+  const std::string large(1 << 16, 'x');
+  for (int i = 0; i < 100; ++i) {
+    const TextUse use;
+    Text::of(large + std::to_string(i));
+  }
+  EXPECT_EQ(owner->texts[1].view(), "kept");
+  EXPECT_EQ(owner->texts[1], Text::of("kept"));
+  EXPECT_THROW(lost.view(), InternalError);
+  EXPECT_EQ(Text::of("lost").view(), "lost");
+}
+
+TEST(Text, MemoryStaysBoundedHoweverManyComeAndGo) {
+  const std::string large(1 << 12, 'x');
+  const auto use_some = [&] {
+    for (int i = 0; i < 20000; ++i) {  // 80 MB
+      const TextUse use;
+      const auto owner = std::make_shared<Text>(Text::of(large + std::to_string(i % 7000)));
+      keep_texts_in(owner, reinterpret_cast<const std::byte*>(owner.get()), sizeof(Text));
+      EXPECT_EQ(owner->view().size() > large.size(), true);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) threads.emplace_back(use_some);
+  for (std::thread& t : threads) t.join();
+  use_some();
+  const auto before = ::mallinfo2().uordblks;  // of this thread's heap
+  use_some();
+  EXPECT_LT(::mallinfo2().uordblks, before + (16 << 20));
+}
+
 TEST(Text, ThreadsAgree) {
+  const TextUse use;
   constexpr int count = 2000;
   std::vector<std::vector<Text>> of_threads(4);
   std::vector<std::thread> threads;

@@ -1,16 +1,17 @@
 #include "check/settings.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
+
+#include "base/temporary_path.h"
 
 namespace tenon {
 namespace {
 
 CaseSettings read(const std::string& toml) {
-  const auto file = std::filesystem::path(::testing::TempDir()) / fmt::format("{}-case.toml", ::getpid());
+  TemporaryFolder folder(std::filesystem::temp_directory_path());
+  const auto file = folder.file("case.toml");
   std::ofstream(file) << toml;
   return read_settings(file);
 }

@@ -152,7 +152,7 @@ TEST(ConvertRefuses, EverythingUnsupportedInOneReport) {
   EXPECT_EQ(report.uses[2].what, "random numbers");
   EXPECT_EQ(report.uses[2].count, 2);
   EXPECT_EQ(report.uses[2].places.size(), 2u);
-  EXPECT_NE(report.uses[2].places[0].find("make_programs.py:"), std::string::npos);
+  EXPECT_NE(report.uses[2].places[0].find("programs_of_code.py:"), std::string::npos);
   EXPECT_NE(report.uses[2].hint.find("--random"), std::string::npos);
 }
 

@@ -2,7 +2,6 @@
 // them.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <functional>
@@ -10,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/temporary_path.h"
 #include "base/zip.h"
 #include "converter/exported/load.h"
 #include "converter/exported/pytree.h"
@@ -66,8 +66,8 @@ struct Files {
   json& weight() { return weights["config"]["block.w"]; }
 
   ts::Program load() const {
-    const auto path =
-        std::filesystem::path(testing::TempDir()) / fmt::format("{}-exported_test.pt2", ::getpid());
+    TemporaryFolder folder(std::filesystem::temp_directory_path());
+    const auto path = folder.file("net.pt2");
     AtomicFile file(path);
     ZipWriter zip(file);
     const auto add = [&](const std::string& name, const std::string& content) {
@@ -80,10 +80,6 @@ struct Files {
     for (const auto& [name, content] : more) add(name, content);
     zip.finish();
     file.commit();
-    struct Removed {
-      const std::filesystem::path& path;
-      ~Removed() { std::filesystem::remove(path); }
-    } removed{path};
     return exported::load(path);
   }
 };
@@ -162,7 +158,7 @@ TEST_P(Damaged, IsOneError) {
     ADD_FAILURE() << "no error";
   } catch (const Error& e) {
     EXPECT_NE(e.message().find(GetParam().message), std::string::npos) << e.message();
-    EXPECT_NE(e.where().find("exported_test.pt2"), std::string::npos);
+    EXPECT_NE(e.where().find("net.pt2"), std::string::npos);
   }
 }
 

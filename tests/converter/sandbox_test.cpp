@@ -22,6 +22,7 @@
 #include <string>
 #include <thread>
 
+#include "base/temporary_path.h"
 #include "converter/tenon_torch.h"
 
 namespace tenon::libtorch {
@@ -53,13 +54,9 @@ void PrintTo(const Attack& a, std::ostream* out) { *out << a.name; }
 
 class Sandbox : public testing::TestWithParam<Attack> {
  protected:
-  void SetUp() override {
-    std::string folder = testing::TempDir() + "sandbox-XXXXXX";
-    ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-    other_ = folder + "/other";
-    std::ofstream(other_) << "precious";
-  }
-  std::string other_;
+  void SetUp() override { std::ofstream(other_) << "precious"; }
+  TemporaryFolder folder_{std::filesystem::temp_directory_path()};
+  const std::string other_ = (folder_.path() / "other").string();
 };
 
 TEST_P(Sandbox, Forbids) {

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/temporary_path.h"
 #include "converter/onnx/convert.h"
 #include "converter/onnx/load.h"
 #include "exporter/onnx/export.h"
@@ -19,11 +20,18 @@ using converter::onnx::GraphProto;
 using converter::onnx::ModelProto;
 using exporter::export_onnx;
 
-const fs::path path = fs::path(::testing::TempDir()) / fmt::format("tenon-{}.onnx", ::getpid());
+class File {
+ public:
+  fs::path path() const { return folder_.path() / "net.onnx"; }
+
+ private:
+  TemporaryFolder folder_{fs::temp_directory_path()};
+};
 
 ModelProto written(const Graph& graph) {
-  export_onnx(graph, path);
-  return converter::onnx::load(path);
+  const File file;
+  export_onnx(graph, file.path());
+  return converter::onnx::load(file.path());
 }
 
 std::vector<std::string> kinds(const GraphProto& graph) {
@@ -34,7 +42,7 @@ std::vector<std::string> kinds(const GraphProto& graph) {
 
 std::string refusal(const Graph& graph) {
   try {
-    export_onnx(graph, path);
+    export_onnx(graph, File().path());
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), Exit::unsupported);
     return e.message();
@@ -244,6 +252,8 @@ TEST(Onnx, LargeModelsKeepWeightsBesideThem) {
     for (std::int64_t k = 0; k < data.numel(); ++k) data.mutable_data<float>()[k] = static_cast<float>(k);
     graph->set_weight_data(w.get(), data);
   }
+  const File file;
+  const fs::path path = file.path();
   export_onnx(*graph, path, 1000);
   EXPECT_EQ(fs::file_size(path.string() + ".data"), 1600u);
   EXPECT_LT(fs::file_size(path), 1000u);
@@ -289,7 +299,7 @@ TEST(Onnx, ChecksAreSaid) {
   const auto graph = parse(
       "graph g(%ok: bool[], %x: f32[2]) {\n  check(%ok, message=\"x must be sorted\")\n"
       "  %1 = exp(%x) : f32[2]\n  return %1\n}\n");
-  EXPECT_EQ(export_onnx(*graph, path),
+  EXPECT_EQ(export_onnx(*graph, File().path()),
             std::vector<std::string>{"the ONNX model does not check: x must be sorted"});
 }
 

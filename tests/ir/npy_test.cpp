@@ -3,7 +3,6 @@
 #include "ir/npy.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <complex>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/temporary_path.h"
 #include "ir/string_tensor.h"
 
 namespace tenon {
@@ -47,13 +47,6 @@ std::string npy(std::string dict, const std::string& content, char version = 1) 
 
 class Npy : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "tenon-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder); }
-
   fs::path file(const std::string& bytes) const {
     const fs::path path = folder / "a.npy";
     std::ofstream(path, std::ios::binary) << bytes;
@@ -65,7 +58,8 @@ class Npy : public testing::Test {
     return read(folder / "a.npy");
   }
 
-  fs::path folder;
+  TemporaryFolder scratch{fs::temp_directory_path()};
+  const fs::path folder = scratch.path();
 };
 
 TEST_F(Npy, FilesAreTheOnesNumPyWrites) {

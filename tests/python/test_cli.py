@@ -146,9 +146,10 @@ def test_the_source_is_not_overwritten(cli, mlp, tmp_path):
     assert source.read_bytes() == (mlp / "model.pt").read_bytes()
 
 
-def test_unwritable_standard_output(cli):
+@pytest.mark.parametrize("words", ["ops", "--version", "--help", "version", "help", "help run", "run --help", "completion bash"])
+def test_unwritable_standard_output(cli, words):
     with open("/dev/full", "w") as full:
-        done = subprocess.run([cli.tenon, "ops"], stdout=full, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run([cli.tenon, *words.split()], stdout=full, stderr=subprocess.PIPE, text=True)
     assert_error(done, "standard output", "No space left on device", code=ENVIRONMENT)
 
 

@@ -1,6 +1,7 @@
 // The time of fused steps goes back to the modules they came from.
 #include <fstream>
 
+#include "base/temporary_path.h"
 #include "report/profile.h"
 #include "tests/runtime/graphs.h"
 #include "tests/runtime/reference.h"
@@ -69,9 +70,8 @@ TEST(StepRows, RooflineFollowsFromTimesAndPeaks) {
 }
 
 TEST(Roofline, IsKeptAndSurvivesADamagedCache) {
-  const auto folder = std::filesystem::temp_directory_path() / "tenon_roofline_test";
-  std::filesystem::remove_all(folder);
-  const RooflineCache cache(folder / "roofline.json");
+  const TemporaryFolder folder(std::filesystem::temp_directory_path());
+  const RooflineCache cache(folder.path() / "roofline.json");
   EXPECT_FALSE(cache.find(1));
   const cpu::Peak measured = cache.measure(1);
   ASSERT_TRUE(cache.find(1));
@@ -82,7 +82,6 @@ TEST(Roofline, IsKeptAndSurvivesADamagedCache) {
     EXPECT_FALSE(cache.find(1)) << damage;
   }
   EXPECT_GT(RooflineCache("/proc/no/such/folder.json").measure(1).gflops, 0);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

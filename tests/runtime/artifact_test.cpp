@@ -1,11 +1,10 @@
 // An artifact gives back what was saved, and a damaged one is refused with what is wrong in it.
 #include "runtime/artifact.h"
 
-#include <unistd.h>
-
 #include <cstring>
 #include <fstream>
 
+#include "base/temporary_path.h"
 #include "ir/clone.h"
 #include "ir/parse.h"
 #include "ir/print.h"
@@ -18,8 +17,8 @@ namespace {
 
 class ArtifactFile : public ::testing::Test {
  protected:
-  std::filesystem::path path = ::testing::TempDir() + "tenon_artifact_" + std::to_string(getpid()) + ".tenon";
-  void TearDown() override { std::filesystem::remove(path); }
+  TemporaryFolder folder{std::filesystem::temp_directory_path()};
+  const std::filesystem::path path = folder.path() / "net.tenon";
 
   std::string bytes() const {
     std::ifstream file(path, std::ios::binary);

@@ -2,11 +2,11 @@
 #include "verify/samples.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 
 #include "base/error.h"
+#include "base/temporary_path.h"
 #include "ir/npy.h"
 #include "ir/parse.h"
 
@@ -17,13 +17,6 @@ namespace fs = std::filesystem;
 
 class Samples : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "tenon-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder); }
-
   void npy(const std::string& name, double value) const {
     save_npy(folder / name, Tensor::scalar(DType::f32, value));
   }
@@ -41,7 +34,8 @@ class Samples : public testing::Test {
     return "nothing is wrong";
   }
 
-  fs::path folder;
+  TemporaryFolder scratch{fs::temp_directory_path()};
+  fs::path folder = scratch.path();
   std::unique_ptr<Graph> graph = parse("graph g(%x: f32[], %y: f32[]) {\n  return %x as \"sum\"\n}\n");
 };
 
