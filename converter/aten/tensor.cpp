@@ -9,6 +9,7 @@
 #include "ir/ops/cast.h"
 #include "ir/ops/control.h"
 #include "ir/ops/create.h"
+#include "ir/ops/index.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/shape.h"
 
@@ -134,18 +135,20 @@ Results zero(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
   return expand(operand(call.build, Datum(0.0), x->dtype()), x->shape());
 }
-/// As large as what it is written over. A slice ends where its tensor does, so one of that may be too small
-/// has min(size, end) elements of `size`: PyTorch raises then, and so does the model when it runs.
+/// As large as what it is written over, where data say how large that is: PyTorch raises for another size,
+/// and so does the model when it runs. A source of one element may have been meant for all: that raises, too.
 Ref fitted(Builder& build, Ref source, const Shape& shape) {
   const std::size_t first = shape.size() - std::min(shape.size(), source.rank());
   for (std::size_t axis = 0; first + axis < shape.size(); ++axis) {
-    const Dim size = source.shape()[axis], &end = shape[first + axis];
-    if (size == end || size == Dim(1) || !has_data_size(end) || !(min(size, end) == end)) continue;
-    const Ref fits = equal(build.size(size), build.size(end));
+    const Dim size = source.shape()[axis], &wanted = shape[first + axis];
+    const bool unknown = has_data_size(size) || has_data_size(wanted);
+    if (size == Dim(1) || !unknown || known_equal(size, wanted).has_value()) continue;
     tenon::apply_all(
-        Check{.message = fmt::format("{} elements along an axis are written over {}", size.str(), end.str())},
-        std::array{fits});
-    source = slice(source, static_cast<std::int64_t>(axis), 0, end);
+        Check{.message = fmt::format("{} elements of an axis are written over {}", size.str(), wanted.str())},
+        std::array{equal(build.size(size), build.size(wanted))});
+    const auto at = static_cast<std::int64_t>(axis);
+    source = min(size, wanted) == wanted ? slice(source, at, 0, wanted)
+                                         : index_select(source, at, iota(wanted, build.place()));
   }
   return source.shape() == shape ? source : expand(source, shape);
 }

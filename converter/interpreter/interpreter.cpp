@@ -286,6 +286,7 @@ Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const 
       std::any_of(inputs.begin(), inputs.end(), [](const Datum& d) { return d.is<Poison>(); });
   const bool takes_anything = name == "append" || name == "insert" || name == "_set_item";
   if (known_container && (!has_poison || takes_anything)) {
+    if (auto length = length_while_growing(build_, objects_, name, inputs)) return {std::move(*length)};
     if (auto result = run_unknown_list(build_, name, inputs)) return {std::move(*result)};
     if (auto result = run_container(name, inputs)) return results_of(node, std::move(*result));
   }

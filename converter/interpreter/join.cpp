@@ -207,7 +207,8 @@ void Join::containers() {
       appended(list, after_[0]->lists.at(list), after_[1]->lists.at(list));
       continue;
     }
-    if (a.size() != b.size()) throw ListGrows(list, why_);
+    if (a.size() != b.size())
+      throw ListGrows(list, fmt::format("a list that gets another length, depending on {}", why_));
     auto joined = items(a, b);
     changes_.push_back([list = list, joined = std::move(joined)] { list->items = joined; });
   }

@@ -9,14 +9,6 @@
 
 namespace tenon::converter {
 
-/// Only one of two ways appends to a list: a loop around them can say so, nothing else.
-struct ListGrows : Error {
-  ListGrows(ListPtr grown, const std::string& why)
-      : Error(fmt::format("a list that gets another length, depending on {}", why), Exit::unsupported),
-        list(std::move(grown)) {}
-  ListPtr list;
-};
-
 class Join {
  public:
   /// `before`, and the worlds that the two regions of `node` left. What cannot be joined becomes Mixed, with

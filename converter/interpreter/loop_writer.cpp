@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/count.h"
 #include "base/error.h"
 #include "converter/interpreter/numbers.h"
 #include "converter/interpreter/regions.h"
+#include "converter/interpreter/series.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/control.h"
 #include "ir/ops/data_size.h"
@@ -37,6 +39,28 @@ Datum like(Builder& build, const Datum& form, const Ref& value) {
   return Datum(build.tensor(value, std::nullopt));
 }
 
+std::string key_of_variable(std::size_t i) { return fmt::format("variable {}", i); }
+std::string key_of_item(const void* container, std::size_t i) {
+  return fmt::format("item {} of {}", i, container);
+}
+std::string inner_key(const std::string& key, std::size_t i) { return fmt::format("{}.{}", key, i); }
+
+/// An item of a list or tuple. That of a tuple is written in copies alone (begin_structures).
+Datum& item_of(const Datum& d, std::size_t i) { return const_cast<Datum&>(items_of(d)->at(i)); }
+
+/// "a list of 2 items".
+std::string form_name(const Datum& d) {
+  const auto* items = items_of(d);
+  return items ? fmt::format("{} of {}", kind_name(d), counted(items->size(), "item")) : kind_name(d);
+}
+
+void add_lists(const Datum& d, std::vector<std::pair<ListPtr, std::vector<Datum>>>& into) {
+  const auto* items = items_of(d);
+  if (!items) return;
+  if (const auto* list = d.get<ListPtr>()) into.emplace_back(*list, *items);
+  for (const Datum& item : *items) add_lists(item, into);
+}
+
 }  // namespace
 
 LoopWriter::LoopWriter(Builder& builder, const World& before, LoopState start, Source source)
@@ -58,8 +82,7 @@ void LoopWriter::set_limit() {
   if (!endless) limit_ = max(*trips - start_.step, Dim(0));
 }
 
-LoopWriter::Carried LoopWriter::variable(std::string key, const std::string& what,
-                                         std::function<Datum*()> place) {
+LoopWriter::Carried LoopWriter::variable(std::string key, const std::string& what, Place place) {
   Carried c{.key = std::move(key), .place = place, .form = *place()};
   c.initial = value_of(build_, c.form, what);
   c.set = [this, place, form = c.form](Ref value) {
@@ -70,25 +93,86 @@ LoopWriter::Carried LoopWriter::variable(std::string key, const std::string& wha
   return c;
 }
 
+void LoopWriter::add(std::vector<Carried>& all, const std::string& key, const std::string& what,
+                     const Place& place) {
+  if (!items_of(*place())) return all.push_back(variable(key, what, place));
+  structures_.push_back({key, place, Datum()});
+  add_items(all, key, what, place);
+}
+
+void LoopWriter::add_items(std::vector<Carried>& all, const std::string& key, const std::string& what,
+                           const Place& place) {
+  for (std::size_t i = 0; i < items_of(*place())->size(); ++i) {
+    const Place item = [place, i] { return &item_of(*place(), i); };
+    const std::string inner = inner_key(key, i);
+    if (items_of(*item()))
+      add_items(all, inner, what, item);
+    else if (changing_.leaves.contains(inner))
+      all.push_back(variable(inner, what, item));
+  }
+}
+
+LoopWriter::Carried LoopWriter::count_of(const ListPtr& list) {
+  const List& before = before_.lists.at(list);
+  if (before.grows) throw unsupported("the length of a list that two loops append to");
+  Dim count = std::ssize(before.items);
+  if (const Series* series = before.series()) count = count - 1 + series->stack->shape()[0];
+  return {
+      .key = {},
+      .initial = build_.size(count),
+      .set = [this,
+              list](Ref value) { before_.objects().lengths()[list] = Datum(build_.python_number(value)); },
+      .read =
+          [this, list] {
+            const std::array arguments = {Datum(list)};
+            return number_value(build_, *length_while_growing(build_, before_.objects(), "len", arguments));
+          }};
+}
+
+std::string LoopWriter::key_of(const ObjectStore::Slots::key_type& slot) const {
+  return "the attribute " + before_.objects().slots().at(slot).path;
+}
+
 std::vector<LoopWriter::Carried> LoopWriter::carried() {
   std::vector<Carried> all;
+  structures_.clear();
   for (const std::size_t i : changing_.variables)
-    all.push_back(
-        variable(fmt::format("variable {}", i), "a variable", [this, i] { return &state_.carried[i]; }));
-  for (const auto& key : changing_.slots) {
-    ObjectStore& objects = before_.objects();
-    const std::string what = "the attribute " + objects.slots().at(key).path;
-    all.push_back(variable(what, what, [&objects, key] { return &objects.slots().at(key).current; }));
-  }
+    add(all, key_of_variable(i), "a variable", [this, i] { return &state_.carried[i]; });
+  for (const auto& key : changing_.slots)
+    add(all, key_of(key), key_of(key),
+        [&objects = before_.objects(), key] { return &objects.slots().at(key).current; });
   for (const auto& [list, i] : changing_.items)
-    all.push_back(variable(fmt::format("item {} of {}", i, static_cast<const void*>(list.get())),
-                           "an item of a list", [list = list, i = i] { return &list->items[i]; }));
+    add(all, key_of_item(list.get(), i), "an item of a list",
+        [list = list, i = i] { return &list->items[i]; });
+  for (const auto& [dict, i] : changing_.values)
+    add(all, key_of_item(dict.get(), i), "a value of a dict",
+        [dict = dict, i = i] { return &dict->items[i].second; });
+  for (const ListPtr& list : changing_.counted) all.push_back(count_of(list));
   for (const auto& buffer : changing_.buffers)
     all.push_back({.key = {},
                    .initial = build_.content(*buffer),
                    .set = [this, buffer](Ref value) { build_.set_content(*buffer, value.value()); },
                    .read = [this, buffer] { return build_.content(*buffer); }});
   return all;
+}
+
+void LoopWriter::begin_structures() {
+  for (Structure& s : structures_)
+    s.begun = *s.place() = rebuilt(*s.place(), [](const Datum& d) { return d; });
+}
+
+/// What differs in two structures of one form.
+void LoopWriter::find_leaves(const std::string& key, const Datum& before, const Datum& after) {
+  const auto *x = items_of(before), *y = items_of(after);
+  if (x && y && before.is<TuplePtr>() == after.is<TuplePtr>() && x->size() == y->size()) {
+    for (std::size_t i = 0; i < x->size(); ++i) find_leaves(inner_key(key, i), (*x)[i], (*y)[i]);
+  } else if (x || y) {
+    throw unsupported("a loop of an unknown number of steps changes {} to {}", form_name(before),
+                      form_name(after))
+        .hint("keep the number of items, or append to one list");
+  } else if (!is_same_thing(before, after)) {
+    changing_.leaves.insert(key);
+  }
 }
 
 /// Of a carried value before a step.
@@ -142,7 +226,10 @@ bool LoopWriter::attempt(const Body& body) {
 
   const Changing assumed = changing_;
   const auto inside = build_.enter(region);
+  begin_structures();
   for (std::size_t i = 0; i < all_.size(); ++i) all_[i].set(build_.ref(region.parameter(i + 1)));
+  begun_lists_.clear();
+  for (const Structure& s : structures_) add_lists(s.begun, begun_lists_);
   for (const ListPtr& list : changing_.growing) {
     list->items.clear();
     list->grows = true;
@@ -161,15 +248,26 @@ void LoopWriter::find_changes(const LoopState& began, const LoopState& ended) {
   const World now = before_.now();
   check_same_views(before_, now);
   const Changing assumed = changing_;
-  for (std::size_t i = 0; i < ended.carried.size(); ++i)
-    if (!assumed.variables.contains(i) && !is_same_thing(ended.carried[i], began.carried[i]))
-      changing_.variables.insert(i);
+  for (const auto& [list, items] : begun_lists_)
+    if (!std::equal(items.begin(), items.end(), list->items.begin(), list->items.end(), is_same_thing))
+      throw unsupported("a list that a loop of an unknown number of steps changes and replaces");
+  for (const Structure& s : structures_) find_leaves(s.key, s.begun, *s.place());
+  const auto find_in = [this](const std::string& key, const Datum& was, const Datum& is) {
+    if (items_of(was)) find_leaves(key, was, is);
+  };
+  for (std::size_t i = 0; i < ended.carried.size(); ++i) {
+    if (assumed.variables.contains(i) || is_same_thing(ended.carried[i], began.carried[i])) continue;
+    changing_.variables.insert(i);
+    find_in(key_of_variable(i), began.carried[i], ended.carried[i]);
+  }
   for (const auto& [buffer, old] : before_.buffers)
     if (!assumed.buffers.contains(buffer) && !is_same_content(now.buffers.at(buffer), old))
       changing_.buffers.insert(buffer);
   for (const auto& [key, old] : before_.slots)
-    if (!assumed.slots.contains(key) && !is_same_thing(now.slots.at(key).current, old.current))
+    if (!assumed.slots.contains(key) && !is_same_thing(now.slots.at(key).current, old.current)) {
       changing_.slots.insert(key);
+      find_in(key_of(key), old.current, now.slots.at(key).current);
+    }
   for (const auto& [list, old] : before_.lists) {
     if (assumed.growing.contains(list)) continue;
     const auto& items = now.lists.at(list).items;
@@ -178,15 +276,21 @@ void LoopWriter::find_changes(const LoopState& began, const LoopState& ended) {
       continue;
     }
     for (std::size_t i = 0; i < items.size(); ++i)
-      if (!assumed.items.contains({list, i}) && !is_same_thing(items[i], old.items[i]))
+      if (!assumed.items.contains({list, i}) && !is_same_thing(items[i], old.items[i])) {
         changing_.items.insert({list, i});
+        find_in(key_of_item(list.get(), i), old.items[i], items[i]);
+      }
   }
   for (const auto& [dict, old] : before_.dicts) {
-    const auto same = [](const auto& p, const auto& q) {
-      return is_same_thing(p.first, q.first) && is_same_thing(p.second, q.second);
-    };
-    if (!std::equal(old.items.begin(), old.items.end(), dict->items.begin(), dict->items.end(), same))
-      throw unsupported("a dict that changes in a loop of an unknown number of steps");
+    const auto same_key = [](const auto& p, const auto& q) { return is_same_thing(p.first, q.first); };
+    if (!std::equal(old.items.begin(), old.items.end(), dict->items.begin(), dict->items.end(), same_key))
+      throw unsupported("a dict that gets other keys in a loop of an unknown number of steps");
+    for (std::size_t i = 0; i < old.items.size(); ++i) {
+      const Datum &was = old.items[i].second, &is = dict->items[i].second;
+      if (assumed.values.contains({dict, i}) || is_same_thing(was, is)) continue;
+      changing_.values.insert({dict, i});
+      find_in(key_of_item(dict.get(), i), was, is);
+    }
   }
 }
 
@@ -276,6 +380,7 @@ std::vector<Datum> LoopWriter::finish() {
   node_->set_op(complete_op());
   node_->add_outputs(node_->infer());
   state_ = start_;
+  begin_structures();
   std::map<std::shared_ptr<Buffer>, std::shared_ptr<Buffer>> made;  // by the memory that the last step left
   for (std::size_t i = 0; i < all_.size(); ++i) {
     const Ref value = build_.ref(node_->output(i));
@@ -294,6 +399,7 @@ std::vector<Datum> LoopWriter::finish() {
     if (!is_new) Builder::share_maybe(buffer, first->second);
   }
   for (const auto& key : changing_.slots) before_.objects().slots().at(key).written = true;
+  for (const ListPtr& list : changing_.counted) before_.objects().lengths().erase(list);
   std::size_t next = all_.size();
   for (const auto& [list, some] : slices_) {
     Ref stack = build_.ref(node_->output(next++));

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 
+#include "converter/interpreter/regions.h"
 #include "converter/interpreter/world.h"
 #include "ir/ops/control.h"
 
@@ -27,9 +28,11 @@ class LoopWriter {
   /// True when the loop is written; else what it did is to be taken back, and another attempt knows more.
   /// Throws Error(unsupported) for what a loop cannot carry.
   bool attempt(const Body& body);
-  /// For the next attempt: steps append to this list. False when that was known, or it is made in the loop.
-  bool grows(const ListPtr& list) {
-    return before_.lists.contains(list) && changing_.growing.insert(list).second;
+  /// For the next attempt. False when that was known, or the list is made in the loop.
+  bool learns(const ListGrows& of) {
+    auto& known = of.length ? changing_.counted : changing_.growing;
+    return before_.lists.contains(of.list) && (!of.length || changing_.growing.contains(of.list)) &&
+           known.insert(of.list).second;
   }
   /// Takes the attempt's node away.
   void discard();
@@ -43,11 +46,21 @@ class LoopWriter {
     std::set<std::shared_ptr<Buffer>> buffers;
     std::set<ObjectStore::Slots::key_type> slots;
     std::set<std::pair<ListPtr, std::size_t>> items;
-    std::set<ListPtr> growing;
+    std::set<std::pair<DictPtr, std::size_t>> values;
+    /// In the tuples and lists that any of these hold, by its key.
+    std::set<std::string> leaves;
+    std::set<ListPtr> growing, counted;  // counted: len is asked in the body
     /// Axes of variables that get another size, each with the name of its size: the same for those that begin
     /// with one size and change alike.
     std::map<std::pair<std::string, std::size_t>, std::string> axes;
     bool operator==(const Changing&) const = default;
+  };
+  using Place = std::function<Datum*()>;
+  /// A place that holds tuples or lists: each step begins with copies of its own.
+  struct Structure {
+    std::string key;
+    Place place;
+    Datum begun;
   };
   /// A value that goes from step to step.
   struct Carried {
@@ -55,14 +68,21 @@ class LoopWriter {
     Ref initial;
     std::function<void(Ref)> set;            // to what a step begins with
     std::function<Ref()> read;               // what a step leaves
-    std::function<Datum*()> place;           // the variable; null for the memory of a tensor
+    Place place;                             // the variable; null for what is none
     Datum form;                              // of the variable
     std::shared_ptr<Buffer> last = nullptr;  // the memory of the tensor that a step leaves in the variable
   };
 
   void set_limit();
   std::vector<Carried> carried();
-  Carried variable(std::string key, const std::string& what, std::function<Datum*()> place);
+  Carried variable(std::string key, const std::string& what, Place place);
+  void add(std::vector<Carried>& all, const std::string& key, const std::string& what, const Place& place);
+  void add_items(std::vector<Carried>& all, const std::string& key, const std::string& what,
+                 const Place& place);
+  Carried count_of(const ListPtr&);
+  std::string key_of(const ObjectStore::Slots::key_type&) const;
+  void begin_structures();
+  void find_leaves(const std::string& key, const Datum& before, const Datum& after);
   void find_changes(const LoopState& began, const LoopState& ended);
   Type type_of(const Carried&);
   bool has_new_axes(const std::vector<Ref>& results);
@@ -80,6 +100,8 @@ class LoopWriter {
   Changing changing_;
   std::vector<std::pair<TensorPtr, Value*>> begun_;  // what variables held at the begin of the step
   std::vector<Carried> all_;
+  std::vector<Structure> structures_;
+  std::vector<std::pair<ListPtr, std::vector<Datum>>> begun_lists_;  // those of structures
   std::vector<std::pair<ListPtr, bool>> slices_;  // lists; whether only some steps append to them
   bool may_stop_ = false;                         // before its limit
   std::map<std::string, Dim> step_sizes_;         // by their names

@@ -43,6 +43,8 @@ class ObjectStore {
   using Slots = std::map<std::pair<const ts::Instance*, std::size_t>, Slot>;
   /// The attributes that were touched so far.
   Slots& slots() { return slots_; }
+  /// How many items lists that a loop appends to had before its step, where that is asked for.
+  std::map<ListPtr, Datum>& lengths() { return lengths_; }
   /// Touches all attributes of the model.
   void touch_all() { touch(program_.root, ""); }
 
@@ -61,6 +63,7 @@ class ObjectStore {
   const ts::Program& program_;
   Builder& build_;
   Slots slots_;
+  std::map<ListPtr, Datum> lengths_;
   std::set<const ts::Instance*> touched_;
   std::unordered_map<const ts::Tensor*, TensorPtr> tensors_;
   std::unordered_map<const ts::Storage*, std::vector<TensorPtr>> sharing_;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <set>
 
+#include "base/error.h"
 #include "converter/builder.h"
 
 namespace tenon::converter {
@@ -13,6 +14,15 @@ void capture(Node& node);
 
 /// The sizes that nodes of a region give, inner regions included.
 std::set<std::string> inner_sizes(const Region&);
+
+/// What a loop must know of a list before its body can run: that only some steps append to it, or how long it
+/// is.
+struct ListGrows : Error {
+  ListGrows(ListPtr grown, const std::string& what, bool asks_length = false)
+      : Error(what, Exit::unsupported), list(std::move(grown)), length(asks_length) {}
+  ListPtr list;
+  bool length;
+};
 
 /// What a step of a loop of unknown length appends to a list: one tensor, under a condition.
 struct Appended {

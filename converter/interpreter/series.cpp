@@ -2,6 +2,10 @@
 
 #include "base/error.h"
 #include "converter/aten/shapes.h"
+#include "converter/interpreter/numbers.h"
+#include "converter/interpreter/regions.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
 #include "ir/ops/shape.h"
 
 namespace tenon::converter {
@@ -91,6 +95,19 @@ std::optional<Datum> run_series(Builder& build, std::string_view name, std::span
   if (name == "__getitem__" && (arguments[1].is<Dim>() || arguments[1].is_tensor()))
     return Datum(item(build, *list, arguments[1]));
   return std::nullopt;
+}
+
+std::optional<Datum> length_while_growing(Builder& build, ObjectStore& objects, std::string_view name,
+                                          std::span<const Datum> arguments) {
+  const auto* list = name == "len" && arguments.size() == 1 ? arguments[0].get<ListPtr>() : nullptr;
+  if (!list || !(*list)->grows) return std::nullopt;
+  const auto before = objects.lengths().find(*list);
+  if (before == objects.lengths().end())
+    throw ListGrows(*list, "the length of a list that a loop of unknown length appends to", true);
+  Ref length = number_value(build, before->second);
+  if (const auto appended = appended_to(**list))
+    length = length + cast(DType::i64, condition_value(build, appended->kept));
+  return Datum(build.python_number(length));
 }
 
 }  // namespace tenon::converter

@@ -17,18 +17,6 @@ namespace {
 
 constexpr int max_trials = 5;
 
-/// Calls f for each item of nested tuples and lists; what f returns takes its place.
-Datum rebuilt(const Datum& d, const std::function<Datum(const Datum&)>& f) {
-  const auto* items = items_of(d);
-  if (!items) return f(d);
-  std::vector<Datum> out;
-  for (const Datum& item : *items) out.push_back(rebuilt(item, f));
-  if (d.is<ListPtr>()) return list_of(std::move(out));
-  auto tuple = std::make_shared<Tuple>(**d.get<TuplePtr>());
-  tuple->items = std::move(out);
-  return Datum(TuplePtr(tuple));
-}
-
 bool is_bool_datum(const Datum& d) { return d.is<bool>() || d.is<Undecided>(); }
 
 Type type_of(const Datum& d) {

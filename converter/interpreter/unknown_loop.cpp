@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "converter/interpreter/interpreter.h"
-#include "converter/interpreter/join.h"
+#include "converter/interpreter/regions.h"
 
 namespace tenon::converter {
 
@@ -36,7 +36,10 @@ bool Interpreter::run_known_step(const ts::Node& node, Frame& frame, LoopState& 
     run_step(body, frame, Datum(state.step), state);
     --open_loops_;
     return true;
-  } catch (const ListGrows&) { --open_loops_; } catch (...) {
+  } catch (const ListGrows& e) {
+    --open_loops_;
+    if (e.length) throw;  // of a list that a loop around this one appends to
+  } catch (...) {
     --open_loops_;
     throw;
   }
@@ -70,7 +73,7 @@ Interpreter::Outputs Interpreter::run_unknown_loop(const ts::Node& node, Frame& 
     } catch (const ListGrows& e) {
       --open_loops_;
       before.restore();
-      if (!writer->grows(e.list)) throw;
+      if (!writer->learns(e)) throw;
     } catch (...) {
       --open_loops_;
       before.restore();

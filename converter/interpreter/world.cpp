@@ -80,6 +80,17 @@ bool is_same_thing(const Datum& a, const Datum& b) {
   return same_value(a, b);
 }
 
+Datum rebuilt(const Datum& d, const std::function<Datum(const Datum&)>& f) {
+  const auto* items = items_of(d);
+  if (!items) return f(d);
+  std::vector<Datum> out;
+  for (const Datum& item : *items) out.push_back(rebuilt(item, f));
+  if (d.is<ListPtr>()) return list_of(std::move(out));
+  auto tuple = std::make_shared<Tuple>(**d.get<TuplePtr>());
+  tuple->items = std::move(out);
+  return Datum(TuplePtr(tuple));
+}
+
 void check_same_views(const World& before, const World& after) {
   for (const auto& [tensor, view] : before.tensors) {
     const AbstractTensor& now = after.tensors.at(tensor);
