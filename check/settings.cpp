@@ -9,6 +9,7 @@
 #include "base/input_file.h"
 #include "base/memory_limit.h"
 #include "base/nearest.h"
+#include "ir/literal.h"
 
 namespace tenon {
 namespace {
@@ -109,9 +110,12 @@ bool names(std::vector<std::string>& target, const toml::node& node) {
 }
 
 bool input(CaseSettings& s, std::string name, const toml::node& node) {
-  if (const auto type = node.value_exact<std::string>())
-    s.inputs.push_back({std::move(name), Type::parse(*type)});
-  else if (const auto flag = node.value_exact<bool>())
+  if (const auto value = node.value_exact<std::string>()) {
+    if (auto string = between_quotes(*value))
+      s.inputs.push_back({std::move(name), InputLiteral(std::move(*string))});
+    else
+      s.inputs.push_back({std::move(name), Type::parse(*value)});
+  } else if (const auto flag = node.value_exact<bool>())
     s.inputs.push_back({std::move(name), *flag});
   else if (const auto integer = node.value_exact<std::int64_t>())
     s.inputs.push_back({std::move(name), *integer});
@@ -235,7 +239,7 @@ constexpr Key<CaseSettings> case_keys[] = {
     {"expect", "\"not supported\" or \"error\"", into<&CaseSettings::expect, refusal>},
     {"message", "a part of the expected refusal", into<&CaseSettings::message, text>},
     {"method", "a method's name", into<&CaseSettings::method, text>},
-    {"inputs", "a table of types and numbers", inputs},
+    {"inputs", "a table of types, numbers and strings ('\"fast\"')", inputs},
     {"threads", "a number from 1 to 1024", into<&CaseSettings::threads, positive>},
     {"fuse", "true or false", into<&CaseSettings::fuse, yes_or_no>},
     {"off", "a list of passes or rules", into<&CaseSettings::off, names>},

@@ -268,6 +268,8 @@ class Inputs {
       case Kind::tensor: missing_.push_back(hint::input(name, any)); break;
       case Kind::list: missing_.push_back(hint::input(name + ".0", any)); break;
       case Kind::dict: missing_.push_back(hint::input(name + ".KEY", any)); break;
+      case Kind::boolean: missing_.push_back(hint::input(name, "true")); break;
+      case Kind::string: missing_.push_back(hint::input(name, "\"TEXT\"")); break;
       default: missing_.push_back(hint::input(name, "1")); break;
     }
     return Datum(converter::Poison{});

@@ -28,6 +28,11 @@ double shortest(float value) {
   return read;
 }
 
+std::optional<std::string> between_quotes(std::string_view text) {
+  if (text.size() < 2 || text.front() != '"' || text.back() != '"') return std::nullopt;
+  return std::string(text.substr(1, text.size() - 2));
+}
+
 std::string quoted_text(std::string_view s) {
   std::string out = "\"";
   while (!s.empty()) {

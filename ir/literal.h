@@ -1,5 +1,6 @@
 // Numbers and strings as the IR text writes them, exact in both directions.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,8 @@ std::string number_text(double value);
 double shortest(float value);
 /// "double-quoted", with backslash escapes for quotes, backslashes and control characters.
 std::string quoted_text(std::string_view s);
+/// What stands between double quotes, as it is; nullopt: it has none.
+std::optional<std::string> between_quotes(std::string_view text);
 /// Of a rank-0 tensor: equal for equal dtypes and bits.
 std::string literal_key(const Tensor&);
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "ir/hint.h"
+#include "ir/literal.h"
 #include "ir/npy.h"
 #include "ir/tensor_proto.h"
 
@@ -106,7 +107,9 @@ std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts) {
     const auto [name, value] = split_name(text);
     const std::string extension = std::filesystem::path(value).extension();
     try {
-      if (extension == ".npy")
+      if (auto string = between_quotes(value))
+        out.push_back({name, std::move(*string)});
+      else if (extension == ".npy")
         out.push_back({name, load_npy(value)});
       else if (extension == ".npz")
         add_arrays(name, load_npz(value), out);
@@ -121,9 +124,10 @@ std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts) {
         check_sizes(name, type);
         out.push_back({name, Type::parse(type)});
       } else
-        throw error("'{}' is no type, file or number", value)
-            .hint(fmt::format("write {}, {} or {}", hint::input(name, "f32[1,3,224,224]"), hint::file(name),
-                              hint::input(name, "5")));
+        throw error("'{}' is no type, file, number or string", value)
+            .hint(fmt::format("write {}, {}, {} or, where the model takes a string, {}",
+                              hint::input(name, "f32[1,3,224,224]"), hint::file(name), hint::input(name, "5"),
+                              hint::input(name, quoted_text(value))));
     } catch (Error& e) {
       if (e.where().empty()) e.at("--input " + text);
       throw;

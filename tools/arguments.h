@@ -13,11 +13,11 @@ namespace tenon::tools {
 /// inputs may hold '/' too, and a path lies in a folder that is there.
 std::pair<std::string, std::string> split_name(const std::string& text);
 
-/// One --input: "[name=]VALUE", where VALUE is a type (f32[N,3,224,224]), a file (.npy, .npz, .pb) or a
-/// number.
+/// One --input: "[name=]VALUE", where VALUE is a type (f32[N,3,224,224]), a file (.npy, .npz, .pb), a number
+/// or a string in double quotes.
 struct InputArgument {
   std::string name;
-  std::variant<Type, Tensor> value;
+  std::variant<Type, Tensor, std::string> value;
   bool is_number = false;  // written out, not from a file
 };
 

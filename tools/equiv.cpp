@@ -104,7 +104,9 @@ int equiv(const EquivOptions& o) {
   const auto say = [&](std::string_view what) { progress.say(what); };
   ModelOptions other = o.a;
   other.path = o.b;
-  const auto [a, b] = open_both(o.a, other, say);
+  ModelOptions first = o.a;
+  share_weights(first, other);
+  const auto [a, b] = open_both(first, other, say);
   const auto inputs_from = match_inputs(*a.graph, *b.graph);
   const auto outputs_from = match_outputs(*a.graph, *b.graph);
   const auto sizes = o.a.sizes.empty() ? common_sizes(*a.graph, *b.graph, inputs_from) : o.a.sizes;

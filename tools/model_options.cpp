@@ -8,10 +8,12 @@
 
 #include "base/count.h"
 #include "base/error.h"
+#include "base/mapped_file.h"
 #include "base/memory_limit.h"
 #include "base/shell.h"
 #include "ir/hint.h"
 #include "ir/operator_library.h"
+#include "ir/string_tensor.h"
 #include "tools/model_path.h"
 #include "tools/ranges.h"
 
@@ -24,9 +26,11 @@ InputLiteral literal(const Tensor& t) {
   return t.get_double();
 }
 
-// A file gives the type of its tensor, a number written out fixes the argument.
+// A file gives the type of its tensor, a number or string written out fixes the argument.
 InputSpec spec(const InputArgument& argument) {
   if (const auto* type = std::get_if<Type>(&argument.value)) return {argument.name, *type};
+  if (const auto* string = std::get_if<std::string>(&argument.value))
+    return {argument.name, InputLiteral(*string)};
   const Tensor& t = std::get<Tensor>(argument.value);
   if (argument.is_number) return {argument.name, literal(t)};
   return {argument.name, Type{t.dtype(), to_shape(t.shape())}, t};
@@ -69,9 +73,10 @@ void ModelOptions::add_model(CLI::App& verb) {
   verb.add_option("model", path, "A source file (.pt, .pt2, .onnx) or an artifact (.tenon)")
       ->required()
       ->check(model_path());
-  verb.add_option(
-          "-i,--input", inputs,
-          "[name=]VALUE: a type (x=f32[N,3,224,224]), a file (x=image.npy, .npz, .pb) or a number (n=5)")
+  verb.add_option("-i,--input", inputs,
+                  "[name=]VALUE: a type (x=f32[N,3,224,224]), a file (x=image.npy, .npz, .pb), a number "
+                  "(n=5) or a string "
+                  "(mode='\"fast\"')")
       ->type_name("INPUT")
       ->allow_extra_args(false);
   verb.add_option("--operators", operators, "A library with operators of your own (docs/custom_operators.md)")
@@ -149,7 +154,12 @@ std::vector<Tensor> ModelOptions::values(const Model& model, std::int64_t batch,
     const auto it = std::find_if(parameters.begin(), parameters.end(),
                                  [&](const auto& p) { return p->name() == a.name; });
     // What the conversion fixed is no input any more.
-    if (model.is_source() && !a.name.empty() && it == parameters.end()) continue;
+    if ((model.is_source() || of_source) && !a.name.empty() && it == parameters.end()) continue;
+    if (const auto* string = std::get_if<std::string>(&a.value)) {
+      if (!model.is_source() || it != parameters.end())
+        given.push_back({a.name, string_tensor({}, {{*string}})});
+      continue;
+    }
     if (auto* tensor = std::get_if<Tensor>(&a.value)) {
       given.push_back({a.name, std::move(*tensor), a.is_number});
       continue;
@@ -169,6 +179,18 @@ std::vector<Tensor> ModelOptions::values(const Model& model, std::int64_t batch,
   return input_values(*model.graph, std::move(given), seed, bindings, made_up);
 }
 
+bool ModelOptions::takes_weights(const std::string& file) {
+  const auto bytes = MappedFile::open(file);
+  return sniff(bytes->bytes()).kind == FileKind::pt2;
+}
+
+void share_weights(ModelOptions& a, ModelOptions& b) {
+  if (a.weights.empty() || a.weights != b.weights) return;
+  const bool a_takes = ModelOptions::takes_weights(a.path), b_takes = ModelOptions::takes_weights(b.path);
+  if (!a_takes && b_takes) a.weights.clear();
+  if (a_takes && !b_takes) b.weights.clear();
+}
+
 void ModelOptions::keep_sizes_of(const Graph& graph) {
   std::erase_if(sizes, [&](const std::string& size) { return !has_symbol(graph, split_name(size).first); });
 }
@@ -181,7 +203,7 @@ Model ModelOptions::open(const std::function<void(std::string_view)>& progress,
   options.convert.report = unsupported;
   Model model = open_model(path, options);
   const bool asks_for_conversion =
-      no_fuse || stop_after >= 0 || !off.empty() || method != "forward" || !weights.empty();
+      no_fuse || stop_after >= 0 || !off.empty() || method != "forward" || (!weights.empty() && !of_source);
   if (!model.is_source() && asks_for_conversion)
     throw error(
         "an artifact is converted and fused already: --method, --weights-from, --no-fuse, --off "

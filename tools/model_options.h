@@ -22,6 +22,9 @@ struct ModelOptions {
   std::string memory = "4GiB";
   int threads = 1;
   std::uint64_t seed = 0;
+  /// Beside an artifact lies its source: the weights, and arguments that the artifact lacks, are the
+  /// source's.
+  bool of_source = false;
 
   /// MODEL, --input, --operators, --weights-from, --method, --no-fuse, --off, --stop-after-rewrite, --memory.
   void add_model(CLI::App& verb);
@@ -34,11 +37,16 @@ struct ModelOptions {
   /// whose size nothing says has `batch`. `made_up` receives the names of the random ones.
   std::vector<Tensor> values(const Model&, std::int64_t batch = 1,
                              std::vector<std::string>* made_up = nullptr) const;
+  /// Whether the weights of such a file may lie beside it.
+  static bool takes_weights(const std::string& file);
   /// Leaves out the sizes of symbols that this model does not have.
   void keep_sizes_of(const Graph&);
   /// `unsupported` receives what an Error lists. Warns on stderr of a model saved in training mode.
   Model open(const std::function<void(std::string_view)>& progress,
              UnsupportedReport* unsupported = nullptr) const;
 };
+
+/// --weights-from of two models, where one of them takes weights: it has them alone.
+void share_weights(ModelOptions& a, ModelOptions& b);
 
 }  // namespace tenon::tools

@@ -158,7 +158,8 @@ void check_sizes(const CompareSide& a, const CompareSide& b) {
 }
 
 Comparison compare_sides(const ProfileVerb& o, const Model& before, Progress& progress) {
-  ModelOptions options = other_side(o);
+  ModelOptions options = other_side(o), first_options = o.model;
+  share_weights(first_options, options);
   const Model after = options.open([&](std::string_view what) { progress.say(what); });
   if (options.sizes == o.model.sizes) options.keep_sizes_of(*after.graph);
   const auto side = [](std::string label, const ModelOptions& m, const Model& model) {
@@ -220,7 +221,9 @@ int run_profile(const ProfileVerb& o) {
     throw environment_error("there is no device '{}'", o.device).at("--device").hint("this build has: cpu");
   check_options(o);
   Progress progress;
-  const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
+  ModelOptions first = o.model, second = other_side(o);
+  share_weights(first, second);
+  const Model model = first.open([&](std::string_view what) { progress.say(what); });
   if (o.unfused && !model.is_source())
     throw error("an artifact holds the fused graph only")
         .at(o.model.path)

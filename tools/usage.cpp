@@ -94,12 +94,19 @@ std::string usage(const CommandText& verb) {
   return text;
 }
 
-Error missing_argument(const CommandText& verb, const std::vector<std::string>& words) {
-  for (const OptionText& o : verb.options)
-    if (o.positional && o.required)
-      return error("no {} is given{}", o.name,
-                   std::count_if(words.begin(), words.end(), is_option) > 0 ? " beside the options" : "")
-          .hint(usage(verb) + "; " + verb.footer);
+Error missing_argument(const CommandText& verb, const CLI::App& parsed,
+                       const std::vector<std::string>& words) {
+  bool is_first = true;
+  for (const OptionText& o : verb.options) {
+    if (!o.positional || !o.required) continue;
+    if (parsed.get_option(o.name)->count() == 0) {
+      const bool has_options = std::any_of(words.begin(), words.end(), is_option);
+      Error e = is_first ? error("no {} is given{}", o.name, has_options ? " beside the options" : "")
+                         : error("'{}' is missing ({})", o.name, o.description);
+      return e.hint(usage(verb) + "; " + verb.footer);
+    }
+    is_first = false;
+  }
   return error("something is missing").hint(usage(verb));
 }
 
@@ -133,7 +140,8 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& e, const std::vect
   const auto extra = app.get_subcommand(verb->name)->remaining();
   if (dynamic_cast<const CLI::ExtrasError*>(&e) && !extra.empty())
     return is_option(extra[0]) ? unknown_option(*verb, extra[0]) : extra_word(*verb, extra[0], words);
-  if (dynamic_cast<const CLI::RequiredError*>(&e)) return missing_argument(*verb, words);
+  if (dynamic_cast<const CLI::RequiredError*>(&e))
+    return missing_argument(*verb, *app.get_subcommand(verb->name), words);
   return error("{}", e.what()).hint(fmt::format("see tenon {} --help", verb->name));
 }
 

@@ -285,6 +285,7 @@ int verify(const VerifyOptions& asked) {
   if (o.samples > 0 && std::filesystem::is_directory(o.against))
     throw error("a folder brings its own samples: --samples does nothing").at(o.against);
   Progress progress;
+  o.model.of_source = true;
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
   const bool needs_source = o.against.empty() || o.against == "torch" || o.against == "onnxruntime";
   if (o.source.empty() && needs_source && !o.properties) o.source = recorded_source(model);
@@ -292,6 +293,12 @@ int verify(const VerifyOptions& asked) {
     remember_input(o.source);
     fmt::print("note: compared with {}, from which it was converted\n", o.source);
   }
+  o.model.of_source = !model.is_source() && !o.source.empty();
+  if (!model.is_source() && !o.model.weights.empty() &&
+      !(o.model.of_source && ModelOptions::takes_weights(o.source)))
+    throw error("weights beside a model are read for .pt2 files")
+        .at("--weights-from " + o.model.weights)
+        .hint("name the .pt2 that the artifact was made of: --source model.pt2");
   json record = {{"model", o.model.path}};
   bool ok = true;
   std::string problem, word;

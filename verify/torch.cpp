@@ -38,6 +38,11 @@ std::vector<NamedRawTensor> fixed_numbers(const Graph& graph, std::span<const In
         (input.name.empty() || std::any_of(parameters.begin(), parameters.end(),
                                            [&](const auto& p) { return p->name() == input.name; }));
     if (!literal || is_tensor) continue;
+    if (const auto* string = std::get_if<std::string>(&*literal)) {
+      const auto bytes = std::as_bytes(std::span(*string));
+      out.push_back(
+          {input.name, {DType::u8, {static_cast<std::int64_t>(bytes.size())}, {bytes.begin(), bytes.end()}}});
+    }
     if (const auto* flag = std::get_if<bool>(&*literal))
       out.push_back({input.name, to_raw(Tensor::scalar(DType::boolean, std::int64_t{*flag}))});
     if (const auto* integer = std::get_if<std::int64_t>(&*literal))

@@ -59,6 +59,13 @@ class ArgumentBuilder {
     return {};
   }
 
+  /// A string comes as its bytes.
+  static std::string text_of(const at::Tensor& bytes) {
+    TORCH_CHECK(bytes.scalar_type() == at::kByte, "a string is given as another tensor");
+    return {reinterpret_cast<const char*>(bytes.const_data_ptr<uint8_t>()),
+            static_cast<std::size_t>(bytes.numel())};
+  }
+
   c10::IValue build(const c10::TypePtr& type, const std::string& path) {
     switch (type->kind()) {
       case c10::TypeKind::OptionalType:
@@ -68,6 +75,7 @@ class ArgumentBuilder {
       case c10::TypeKind::FloatType: return take(path).item().toDouble();
       case c10::TypeKind::BoolType: return take(path).item().toBool();
       case c10::TypeKind::NumberType: return take(path).item();
+      case c10::TypeKind::StringType: return text_of(take(path));
       case c10::TypeKind::TensorType: return take(path).clone();
       case c10::TypeKind::TupleType: return build_tuple(type->expect<c10::TupleType>(), path);
       case c10::TypeKind::ListType: return build_list(type->expectRef<c10::ListType>(), path);

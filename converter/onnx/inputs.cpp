@@ -168,7 +168,8 @@ class Inputs {
     if (const auto* flag = std::get_if<bool>(&literal)) return Tensor::scalar(dtype, std::int64_t{*flag});
     if (const auto* whole = std::get_if<std::int64_t>(&literal)) return Tensor::scalar(dtype, *whole);
     if (const auto* real = std::get_if<double>(&literal)) return Tensor::scalar(dtype, *real);
-    throw error("the input '{}' is a tensor of {}, and is given a string or None", v.name, name(dtype));
+    throw error("the input '{}' is a tensor of {}, and is given a string or None", v.name, name(dtype))
+        .hint(hint::file(v.name));
   }
 
   static Shape checked(const ValueInfoProto& v, DType dtype, const Type& given) {

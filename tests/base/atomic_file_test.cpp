@@ -120,7 +120,7 @@ TEST_F(AtomicFileTest, ErrorsNameTheTarget) {
     AtomicFile file(missing);
     FAIL() << "the folder does not exist";
   } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "the file cannot be written: No such file or directory");
+    EXPECT_EQ(e.what(), "there is no folder " + missing.parent_path().string());
     EXPECT_EQ(e.where(), missing.string());
   }
   EXPECT_THROW(AtomicFile{folder}, Error);

@@ -121,6 +121,8 @@ TABLE = [
     ("convert net.tenon", BAD_INPUT, ["converted already", "tenon run net.tenon", "-o model.onnx"]),
     ("verify net.tenon --source nosuch.pt", BAD_INPUT, ["no such file", "nosuch.pt"]),
     ("equiv net.pt nosuch.pt", BAD_INPUT, ["no such file", "nosuch.pt"]),
+    ("equiv net.pt", BAD_INPUT, ["'other' is missing (The model to compare it with)", "tenon equiv model other"]),
+    ("equiv", BAD_INPUT, ["no model is given"]),
     ("check net.pt", BAD_INPUT, ["this is a file", "folder"]),
     # Verbs and options.
     ("conver net.pt", BAD_INPUT, ["'conver'", "did you mean tenon convert?"]),

@@ -120,3 +120,20 @@ def test_files_that_are_not_what_they_should_be(run, net):
     torch.jit.trace(torch.nn.Linear(2, 2), torch.zeros(1, 2)).save(folder / "net.pt")
     said = run("convert", "net.pt", "--weights-from", "w.safetensors", "-o", "net.tenon", code=2)
     assert "weights beside a model are read for .pt2 files" in said
+
+
+def test_an_artifact_is_compared_with_its_source_and_the_weights_beside_that(run, net):
+    folder, _, _ = net
+    weights = ["--weights-from", "w.safetensors"]
+    without_weights(folder / "net.pt2", folder / "bare.pt2", data)
+    run("convert", "bare.pt2", *weights, "-o", "net.tenon", code=0)
+    assert "verified" in run("verify", "net.tenon", "--source", "bare.pt2", *weights, code=0)
+    (folder / "moved").mkdir()
+    (folder / "net.tenon").rename(folder / "moved/net.tenon")
+    said = run("verify", "moved/net.tenon", *weights, code=2)
+    assert "--source model.pt2" in said
+    assert "DIFFERS" in run("verify", "moved/net.tenon", "--source", "net.pt2", code=1), "other weights"
+    assert "same numbers" in run("equiv", "moved/net.tenon", "bare.pt2", *weights, code=0)
+    assert "same numbers" in run("equiv", "bare.pt2", "moved/net.tenon", *weights, code=0)
+    run("profile", "moved/net.tenon", "bare.pt2", *weights, "--iters", 1, "--no-roofline", code=0)
+    assert "converted and fused already" in run("run", "moved/net.tenon", *weights, code=2)
