@@ -69,8 +69,9 @@ class ProgramReader {
       if (!is_symbol) continue;
       ts::SizeRange& size = p_.symbols[name];
       // PyTorch itself takes 0 and 1 where the range begins at 2.
-      if (const json& min = range.at("min_val"); !min.is_null() && min.get<std::int64_t>() > 2)
-        size.min = min.get<std::int64_t>();
+      const json& min = range.at("min_val");
+      const std::int64_t least = min.is_null() ? 0 : std::max<std::int64_t>(min.get<std::int64_t>(), 0);
+      size.min = least == 2 ? 0 : least;
       if (const json& max = range.at("max_val"); !max.is_null()) size.max = max.get<std::int64_t>();
       if (size.max < size.min) malformed_program(fmt::format("the range of the size {} is empty", name));
     }
