@@ -258,7 +258,11 @@ class ProgramWriter {
   /// Its integers, its scale or scales, the zero points, c10's number of its dtype, and the axis of scales.
   json quantized_value(const at::Tensor& t) {
     const bool per_tensor = t.qscheme() == c10::kPerTensorAffine;
-    if (!per_tensor && t.qscheme() != c10::kPerChannelAffine)
+    const bool per_channel =
+        t.qscheme() == c10::kPerChannelAffine || t.qscheme() == c10::kPerChannelAffineFloatQParams;
+    if (t.scalar_type() == c10::kQUInt4x2 || t.scalar_type() == c10::kQUInt2x4)
+      return unsupported_value("a tensor quantized to fewer than 8 bits");
+    if (!per_tensor && !per_channel)
       return unsupported_value("a tensor quantized by the scheme " + c10::toString(t.qscheme()));
     const Packed packed(is_packed_);
     at::Tensor codes = t.int_repr();
