@@ -1,6 +1,7 @@
 // Operators that take or give quantised tensors, and those that imitate them in floats.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/error.h"
 #include "converter/aten/quantized.h"
@@ -253,6 +254,89 @@ Results on_real_numbers(Call& call) {
                          call.datum("output_zero_point"), dtype));
 }
 
+// ---- with numbers: the integers stay where they are, and the grid moves ----
+
+struct KnownGrid {
+  double scale;
+  std::int64_t zero;
+};
+KnownGrid known_grid(const Quantized& q) {
+  const auto* scale = q.scale.get<double>();
+  const auto* zero = q.zero.get<Dim>();
+  if (!scale || !zero || !zero->is_known())
+    throw unsupported("a number and a quantised tensor whose scale is not known");
+  return {*scale, zero->value()};
+}
+Results on(Call& call, const KnownGrid& grid, const Ref& y, std::int64_t dtype) {
+  return Results(rounded(call.build, activated(call, y), Datum(grid.scale), Datum(grid.zero), dtype));
+}
+
+Results add_scalar(Call& call) {
+  const Quantized q = quantized_of(call.build, call.datum("qa"));
+  const auto [scale, zero] = known_grid(q);
+  const auto [low, high] = bounds_of(q.dtype);
+  const double steps = std::nearbyint(call.number("b") / scale), moved = static_cast<double>(zero) - steps;
+  KnownGrid grid{scale, static_cast<std::int64_t>(std::clamp(moved, low, high))};
+  if (moved < low) grid.scale = (high - moved) / (high - low) * scale;
+  if (moved > high) grid.scale = (moved - low) / (high - low) * scale;
+  return on(call, grid, call.build.read(q.real) + steps * scale, q.dtype);
+}
+
+Results mul_scalar(Call& call) {
+  const Quantized q = quantized_of(call.build, call.datum("qa"));
+  const auto [scale, zero] = known_grid(q);
+  const auto [low, high] = bounds_of(q.dtype);
+  const double by = call.number("b");
+  const auto mirrored = static_cast<std::int64_t>(high + low) - zero;
+  const KnownGrid grid =
+      by == 0 ? KnownGrid{1, 0} : KnownGrid{std::abs(by) * scale, by > 0 ? zero : mirrored};
+  return on(call, grid, call.build.read(q.real) * by, q.dtype);
+}
+
+Results normalized(Call& call) {
+  const Ref y = run_real(call, "batch_norm",
+                         {{"input", as_datum(call, real(call, "qx"))},
+                          {"weight", call.has("weight") ? call.datum("weight") : Datum()},
+                          {"bias", call.has("bias") ? call.datum("bias") : Datum()},
+                          {"running_mean", call.datum("mean")},
+                          {"running_var", call.datum("var")},
+                          {"training", Datum(false)},
+                          {"momentum", Datum(0.0)},
+                          {"eps", call.datum("eps")},
+                          {"cudnn_enabled", Datum(false)}});
+  return Results(rounded(call.build, activated(call, y), call.datum("output_scale"),
+                         call.datum("output_zero_point"), dtype_of(call, "qx")));
+}
+
+// ---- tables whose rows have a scale each ----
+
+/// Packed: a version, the table, numbers that are not used.
+Datum packed_table(Call& call) {
+  if (call.flag("pruned_weights", false) || call.has("compressed_indices_mapping"))
+    throw unsupported("a table of quantised rows that lacks some");
+  const auto* state = items_of(call.datum("weight"));
+  const auto* tables = state && state->size() == 4 ? items_of((*state)[1]) : nullptr;
+  if (!tables || tables->size() != 1) throw unsupported("packed embeddings in another form than PyTorch's");
+  return Datum(quantized_of(call.build, (*tables)[0]).real);
+}
+
+Results looked_up(Call& call) {
+  return run_real(call, "embedding", {{"weight", packed_table(call)}, {"indices", call.datum("indices")}});
+}
+
+Results summed_bags(Call& call) {
+  call.ignore({"scale_grad_by_freq", "mode"});  // PyTorch sums in every mode
+  if (!call.has("offsets")) throw unsupported("bags of quantised embeddings without offsets");
+  return run_real(
+      call, "embedding_bag",
+      {{"weight", packed_table(call)},
+       {"indices", call.datum("indices")},
+       {"offsets", call.datum("offsets")},
+       {"mode", Datum(0)},
+       {"per_sample_weights", call.has("per_sample_weights") ? call.datum("per_sample_weights") : Datum()},
+       {"include_last_offset", Datum(call.flag("include_last_offset", false))}});
+}
+
 constexpr Entry entries[] = {
     {"_fake_quantize_learnable_per_channel_affine", fake_per_channel},
     {"_fake_quantize_learnable_per_tensor_affine", fake_per_tensor},
@@ -267,6 +351,16 @@ constexpr Entry entries[] = {
     {"quantize_per_tensor", quantize_per_tensor},
     {"quantized::add", two},
     {"quantized::add_relu", two},
+    {"quantized::add_scalar", add_scalar},
+    {"quantized::add_scalar_relu", add_scalar},
+    {"quantized::batch_norm", normalized},
+    {"quantized::batch_norm1d", normalized},
+    {"quantized::batch_norm1d_relu", normalized},
+    {"quantized::batch_norm2d", normalized},
+    {"quantized::batch_norm2d_relu", normalized},
+    {"quantized::batch_norm3d", normalized},
+    {"quantized::batch_norm3d_relu", normalized},
+    {"quantized::batch_norm_relu", normalized},
     {"quantized::cat", joined},
     {"quantized::cat_relu", joined},
     {"quantized::conv1d", static_conv},
@@ -284,6 +378,8 @@ constexpr Entry entries[] = {
     {"quantized::conv_transpose2d", static_conv},
     {"quantized::conv_transpose3d", static_conv},
     {"quantized::elu", on_real_numbers},
+    {"quantized::embedding_bag_byte", summed_bags},
+    {"quantized::embedding_byte", looked_up},
     {"quantized::group_norm", on_real_numbers},
     {"quantized::hardswish", on_real_numbers},
     {"quantized::layer_norm", on_real_numbers},
@@ -297,6 +393,8 @@ constexpr Entry entries[] = {
     {"quantized::matmul", two},
     {"quantized::mul", two},
     {"quantized::mul_relu", two},
+    {"quantized::mul_scalar", mul_scalar},
+    {"quantized::mul_scalar_relu", mul_scalar},
     {"quantized::relu6", clipped},
     {"quantized::sigmoid", on_real_numbers},
     {"quantized::softmax", on_real_numbers},

@@ -68,9 +68,10 @@ class ProgramReader {
       const bool is_symbol = name.find_first_of(" *+-/()") == std::string::npos;
       if (!is_symbol) continue;
       ts::SizeRange& size = p_.symbols[name];
-      // PyTorch itself takes 0 and 1 where the range begins at 2.
-      if (const json& min = range.at("min_val"); !min.is_null())
-        size.min = min.get<std::int64_t>() > 2 ? min.get<std::int64_t>() : 0;
+      // PyTorch itself takes 0 and 1 where the range begins at 1 or 2.
+      const json& min = range.at("min_val");
+      const std::int64_t least = min.is_null() ? 0 : min.get<std::int64_t>();
+      size.min = least > 2 ? least : 0;
       if (const json& max = range.at("max_val"); !max.is_null()) size.max = max.get<std::int64_t>();
       if (size.max < size.min) malformed_program(fmt::format("the range of the size {} is empty", name));
     }

@@ -217,7 +217,11 @@ class ValueWriter::Packed {
 
 json ValueWriter::quantized_value(const at::Tensor& t) {
   const bool per_tensor = t.qscheme() == c10::kPerTensorAffine;
-  if (!per_tensor && t.qscheme() != c10::kPerChannelAffine)
+  const bool per_channel =
+      t.qscheme() == c10::kPerChannelAffine || t.qscheme() == c10::kPerChannelAffineFloatQParams;
+  if (t.scalar_type() == c10::kQUInt4x2 || t.scalar_type() == c10::kQUInt2x4)
+    return unsupported_value("a tensor quantized to fewer than 8 bits");
+  if (!per_tensor && !per_channel)
     return unsupported_value("a tensor quantized by the scheme " + c10::toString(t.qscheme()));
   const Packed packed(is_packed_);
   at::Tensor codes = t.int_repr();

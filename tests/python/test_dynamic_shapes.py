@@ -2,6 +2,7 @@
 
 import subprocess
 
+import numpy
 import pytest
 import torch
 from torch import nn
@@ -148,3 +149,15 @@ def test_sizes_computed_from_sizes(tenon, tmp_path, make):
     for h, w in ((2, 3), (4, 4), (7, 5), (9, 8)):
         x = torch.randn(1, 2, h, w)
         assert_equal(run(tenon, artifact, [x], tmp_path), flat(model(x)), f"{h}x{w}")
+
+
+@pytest.mark.parametrize("low, allowed", [(None, True), (0, True), (1, True), (2, True), (3, False)])
+def test_an_archive_runs_on_no_rows(tenon, tmp_path, low, allowed):
+    """Where PyTorch runs it so: it checks ranges that begin at 3 or more."""
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(4, 2))
+    rows = torch.export.Dim.AUTO if low is None else torch.export.Dim("rows", min=low)
+    torch.export.save(torch.export.export(model.eval(), (torch.randn(4, 3, 8, 8),), dynamic_shapes=({0: rows},)), tmp_path / "m.pt2")
+    numpy.save(tmp_path / "x.npy", numpy.zeros((0, 3, 8, 8), numpy.float32))
+    done = subprocess.run([tenon, "run", tmp_path / "m.pt2", "--input", tmp_path / "x.npy"], capture_output=True, text=True, timeout=100)
+    assert ("f32[0,2]" in done.stdout) == allowed, done.stderr
+    assert done.returncode == (0 if allowed else 2)

@@ -138,3 +138,51 @@ def test_an_observer_that_is_on_is_refused(tenon, tmp_path):
     model = for_training().apply(quantization.enable_observer)
     with pytest.raises(Refused, match="disable_observer"):
         convert(tenon, torch.jit.trace(model, torch.randn(2, 3, 16, 16)), [], tmp_path)
+
+
+class WithNumbers(nn.Module):
+    """The integers stay and the grid moves; beyond the ends of the integers it grows."""
+
+    def forward(self, x):
+        q = torch.quantize_per_tensor(x, 0.05, 100, torch.quint8)
+        ops = torch.ops.quantized
+        sums = [ops.add_scalar(q, b).dequantize() for b in (0.7, 9.0, -9.0)] + [ops.add_scalar_relu(q, 0.7).dequantize()]
+        return sums + [ops.mul_scalar(q, b).dequantize() for b in (1.7, -0.3)] + [ops.mul_scalar_relu(q, -0.3).dequantize()]
+
+
+class Normalised(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w, self.b, self.m, self.v = (nn.Parameter(torch.rand(3) + 0.5) for _ in range(4))
+
+    def forward(self, x):
+        q = torch.quantize_per_tensor(x.view(1, 3, 4, 5), 0.05, 100, torch.quint8)
+        return [
+            op(q, self.w, self.b, self.m, self.v, 1e-5, 0.1, 50).dequantize()
+            for op in (torch.ops.quantized.batch_norm2d, torch.ops.quantized.batch_norm2d_relu, torch.ops.quantized.batch_norm)
+        ]
+
+
+class Tables(nn.Module):
+    """Of a scale and a zero point for each row; they are floats."""
+
+    def __init__(self):
+        super().__init__()
+        self.e, self.bags = nn.Embedding(10, 8), nn.EmbeddingBag(10, 8, mode="sum", include_last_offset=True)
+        for layer in (self.e, self.bags):
+            layer.qconfig = quantization.float_qparams_weight_only_qconfig
+
+    def forward(self, x):
+        i = (x.abs() * 3).to(torch.int64).clamp(max=9).flatten()
+        return self.e(i), self.bags(i, torch.tensor([0, 2, 2, 60]))
+
+
+@pytest.mark.parametrize("make", [WithNumbers, Normalised, Tables])
+def test_operators_and_tables_equal_pytorch(tenon, tmp_path, make):
+    torch.manual_seed(0)
+    model = quantization.convert(quantization.prepare(make().eval()))
+    x = torch.randn(12, 5) * 3
+    traced = torch.jit.trace(model, x)
+    got = run(tenon, convert(tenon, traced, ["x=f32[12,5]"], tmp_path), [x], tmp_path)
+    for g, w in zip(got, flat(traced(x)), strict=True):
+        torch.testing.assert_close(g, w, rtol=1e-5, atol=1e-5)
