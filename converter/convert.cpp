@@ -242,8 +242,10 @@ class Inputs {
     }
     if (is_narrowing_) return Datum();
     if (declared.sizes && declared.sizes->size() != type.rank() && declared.dtype) {
-      throw error("input {} is {}, but the model was traced with rank {}", name, type.str(),
-                  declared.sizes->size());
+      Error e = error("input {} is {}, but the model was traced with rank {}", name, type.str(),
+                      declared.sizes->size());
+      const auto given = known_sizes(type.shape);
+      throw given ? e.hint(hint::axes(*given, to_shape(*declared.sizes))) : e;
     }
     for (std::size_t i = 0; i < type.rank(); ++i) {
       const std::string place = fmt::format("dim {} of input {}", i, name);
@@ -418,14 +420,20 @@ Error explained(Error failure, const Graph& graph, const std::vector<InputSpec>&
   for (const auto& w : graph.weights())
     if (is_float(w->dtype())) weights.insert(w->dtype());
   if (weights.size() != 1) return failure;
-  for (const InputSpec& input : inputs) {
-    const auto* type = std::get_if<tenon::Type>(&input.value);
-    if (!type || !is_float(type->dtype) || weights.contains(type->dtype)) continue;
-    const tenon::Type fitting{*weights.begin(), type->shape};
-    return failure.hint(
-        fmt::format("input {} is given as {}, and the model's weights are {}: {}, or export {}", input.name,
-                    tenon::name(type->dtype), tenon::name(fitting.dtype), hint::input(input.name, fitting),
-                    conversion_to(type->dtype)));
+  for (const auto& p : graph.body().parameters()) {
+    if (!is_float(p->dtype()) || weights.contains(p->dtype())) continue;
+    const auto is_given = [&](const InputSpec& input) {
+      const auto* type = std::get_if<tenon::Type>(&input.value);
+      return type && *type == p->type() && (input.name.empty() || input.name == p->name());
+    };
+    const auto input = std::find_if(inputs.begin(), inputs.end(), is_given);
+    if (input == inputs.end()) continue;
+    const tenon::Type fitting{*weights.begin(), p->shape()};
+    const std::string conversion =
+        input->example ? hint::conversion(p->dtype(), fitting.dtype) : hint::input(p->name(), fitting);
+    return failure.hint(fmt::format(
+        "input {} is given as {}, and the model's weights are {}: {}, or export {}", p->name(),
+        tenon::name(p->dtype()), tenon::name(fitting.dtype), conversion, conversion_to(p->dtype())));
   }
   return failure;
 }

@@ -30,20 +30,6 @@ std::optional<std::int64_t> solve(const Dim& dim, const std::string& symbol, std
   return at(value) == size ? std::optional(value) : std::nullopt;
 }
 
-// "f32" is "float32" in NumPy; empty for what NumPy lacks.
-std::string numpy_name(DType dtype) {
-  const std::string_view digits = name(dtype).substr(1);
-  const bool plain = digits == "8" || digits == "16" || digits == "32" || digits == "64";
-  if (is_bool(dtype)) return "bool";
-  if (!plain) return {};
-  return (is_float(dtype) ? "float" : name(dtype)[0] == 'u' ? "uint" : "int") + std::string(digits);
-}
-
-std::string conversion_hint(DType given, DType wanted) {
-  if (is_string(given) || numpy_name(wanted).empty()) return {};
-  return fmt::format("convert the array before it is saved: array.astype('{}')", numpy_name(wanted));
-}
-
 class Binder {
  public:
   Binder(const Graph& graph, std::span<const Index> shapes) : graph_(graph), shapes_(shapes) {}
@@ -94,7 +80,8 @@ class Binder {
       throw error("{} given, the graph has {}", counted(shapes_.size(), "input is", "inputs are"), expected);
     for (std::size_t i = 0; i < expected; ++i)
       if (shapes_[i].size() != parameter(i).rank())
-        throw mismatch(i, fmt::format("its rank is {}, not {}", shapes_[i].size(), parameter(i).rank()));
+        throw mismatch(i, fmt::format("its rank is {}, not {}", shapes_[i].size(), parameter(i).rank()))
+            .hint(hint::axes(shapes_[i], parameter(i).shape()));
   }
 
   void check(std::size_t i, std::size_t axis, const Dim& dim, std::int64_t size) const {
@@ -107,6 +94,8 @@ class Binder {
     for (const std::string& symbol : dim.symbols())
       reason += fmt::format(" ({} is {})", symbol, bindings_.find(symbol)->second);
     Error e = mismatch(i, fmt::format("dim {} is {}, not {}{}", axis, size, expected, reason));
+    if (const std::string axes = hint::axes(shapes_[i], parameter(i).shape()); !axes.empty())
+      throw e.hint(axes);
     throw dim.is_known() ? e.hint(varying(i, axis)) : e;
   }
 
@@ -161,7 +150,7 @@ Bindings bind_inputs(const Graph& graph, std::span<const Tensor> inputs) {
     if (i < parameters.size() && inputs[i].dtype() != parameters[i]->dtype())
       throw error("input {} is {}, the graph expects {}", name.empty() ? std::to_string(i) : name,
                   inputs[i].type_string(), parameters[i]->type().str())
-          .hint(conversion_hint(inputs[i].dtype(), parameters[i]->dtype()));
+          .hint(hint::conversion(inputs[i].dtype(), parameters[i]->dtype()));
     shapes.push_back(inputs[i].shape());
   }
   return bind_symbols(graph, shapes);

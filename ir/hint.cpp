@@ -20,6 +20,15 @@ std::string file_of(std::string_view name) {
   return file + ".npy";
 }
 
+// "f32" is "float32" in NumPy; empty for what NumPy lacks.
+std::string numpy_name(DType dtype) {
+  const std::string_view digits = name(dtype).substr(1);
+  const bool plain = digits == "8" || digits == "16" || digits == "32" || digits == "64";
+  if (is_bool(dtype)) return "bool";
+  if (!plain) return {};
+  return (is_float(dtype) ? "float" : name(dtype)[0] == 'u' ? "uint" : "int") + std::string(digits);
+}
+
 SymbolInfo info_of(const Graph& graph, const std::string& symbol) {
   const auto found = graph.symbols.find(symbol);
   return found == graph.symbols.end() ? SymbolInfo{} : found->second;
@@ -53,6 +62,32 @@ std::string varying(const Value& value, std::size_t axis) {
   Type type = value.type();
   type.shape[axis] = Dim::symbol(axis == 0 ? "N" : fmt::format("d{}", axis));
   return input(value.name(), type);
+}
+
+std::string conversion(DType given, DType wanted) {
+  if (is_string(given) || numpy_name(wanted).empty()) return {};
+  return fmt::format("convert the array before it is saved: array.astype('{}')", numpy_name(wanted));
+}
+
+std::string axes(std::span<const std::int64_t> given, const Shape& expected) {
+  const auto fits = [](std::int64_t size, const Dim& d) { return !d.is_known() || d == size; };
+  if (given.size() + 1 == expected.size() && fits(1, expected[0]) &&
+      std::equal(given.begin(), given.end(), expected.begin() + 1, fits))
+    return "it lacks the first axis: numpy.expand_dims(array, 0)";
+  if (given.size() != expected.size()) return {};
+  std::vector<std::size_t> order;
+  std::vector<bool> used(given.size());
+  for (const Dim& d : expected) {
+    std::size_t axis = 0;
+    while (axis < given.size() && (used[axis] || !d.is_known() || d != given[axis])) ++axis;
+    if (axis == given.size() && !d.is_known())
+      axis = static_cast<std::size_t>(std::find(used.begin(), used.end(), false) - used.begin());
+    if (axis == given.size()) return {};
+    used[axis] = true;
+    order.push_back(axis);
+  }
+  if (std::is_sorted(order.begin(), order.end())) return {};
+  return fmt::format("its axes stand in another order: array.transpose({})", fmt::join(order, ", "));
 }
 
 std::string sizes(const Bindings& bindings) {

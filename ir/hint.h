@@ -2,6 +2,7 @@
 // pasted.
 #pragma once
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,12 @@ std::string varying(const Value& input, std::size_t axis);
 
 /// "N=8, T=16"
 std::string sizes(const Bindings&);
+/// What makes an array of one dtype another's: "... array.astype('float32')". Empty: NumPy lacks it.
+std::string conversion(DType given, DType wanted);
+/// What makes an array of these sizes one that is expected: another order of its axes, an axis of size 1
+/// before them. Empty: neither does.
+std::string axes(std::span<const std::int64_t> given, const Shape& expected);
+
 /// "--shape N=8 --shape T=16"
 std::string shape(const Bindings&);
 /// The same for each size of the inputs that varies: this one, or what its range has next to it. Empty: none

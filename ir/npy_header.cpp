@@ -183,7 +183,7 @@ class DictReader {
 NpyTextPlace npy_text_place(std::span<const std::byte> begin) {
   const bool is_npy =
       begin.size() >= shortest_npy_prefix && std::memcmp(begin.data(), magic.data(), magic.size()) == 0;
-  if (!is_npy) throw error("this is not a .npy file");
+  if (!is_npy) throw error("this is not a .npy file").hint("numpy.save('x.npy', array) writes one");
   const auto byte = [&](std::size_t i) { return std::to_integer<std::size_t>(begin[i]); };
   const std::size_t version = byte(6);
   if (version < 1 || version > 3) throw unsupported("the .npy format {}.{} is unknown", version, byte(7));

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/memory_limit.h"
+#include "base/shell.h"
 #include "converter/exported/load.h"
 #include "converter/onnx/convert.h"
 #include "converter/onnx/load.h"
@@ -97,6 +98,14 @@ Artifact read_artifact(const std::filesystem::path& path) {
   }
 }
 
+// FILE in a hint stands for the path.
+std::string about(const std::filesystem::path& path, std::string hint) {
+  constexpr std::string_view word = "FILE";
+  if (const auto at = hint.find(word); at != std::string::npos)
+    hint.replace(at, word.size(), in_shell(path.string()));
+  return hint;
+}
+
 Model open_within_limits(const std::filesystem::path& path, const OpenOptions& options) {
   const Sniffed what = sniff(MappedFile::open(path)->bytes());
   if (what.kind == FileKind::tenon) {
@@ -120,7 +129,7 @@ Model open_within_limits(const std::filesystem::path& path, const OpenOptions& o
     throw Error(fmt::format("this is {}{}", what.what, is_model ? ", which Tenon does not read" : ""),
                 is_model ? Exit::unsupported : Exit::bad_input)
         .at(path.string())
-        .hint(what.hint);
+        .hint(about(path, what.hint));
   }
   Model model = import_source(path, what.kind, options);
   options.progress("fusing");

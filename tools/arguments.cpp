@@ -105,7 +105,8 @@ std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts) {
   std::vector<InputArgument> out;
   for (const std::string& text : texts) {
     const auto [name, value] = split_name(text);
-    const std::string extension = std::filesystem::path(value).extension();
+    std::string extension = std::filesystem::path(value).extension();
+    for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     try {
       if (auto string = between_quotes(value))
         out.push_back({name, std::move(*string)});

@@ -66,7 +66,7 @@ Sniffed sniff_saved_pickle(const ZipReader& zip, const ZipMember& pickle) {
 Sniffed sniff_entries(const ZipReader& zip) {
   const ZipMember* pickle = nullptr;
   bool has_constants = false, has_code = false, has_model_json = false, has_compiled = false;
-  bool has_exported_program = false, has_pickled_weights = false, has_arrays = false;
+  bool has_exported_program = false, has_pickled_weights = false, has_arrays = false, has_keras = false;
   for (const ZipMember& entry : zip.members()) {
     const std::string_view name = inside_root(entry.name);
     if (name == "data.pkl") pickle = &entry;
@@ -76,6 +76,7 @@ Sniffed sniff_entries(const ZipReader& zip) {
     has_compiled |= name.starts_with("data/aotinductor/");
     has_exported_program |= entry.name == "serialized_exported_program.json";
     has_pickled_weights |= name.starts_with("data/weights/") && name.ends_with(".pt");
+    has_keras |= entry.name == "model.weights.h5";
     has_arrays |= entry.name.ends_with(".npy");
   }
   if (has_model_json && has_pickled_weights) {
@@ -97,7 +98,11 @@ Sniffed sniff_entries(const ZipReader& zip) {
   }
   if (pickle) return sniff_saved_pickle(zip, *pickle);
   if (has_arrays) return make(FileKind::npz, "an .npz of NumPy arrays: data without a model", kExport);
-  return make(FileKind::zip, "a zip archive, but of nothing PyTorch or ONNX wrote", kExport);
+  if (has_keras)
+    return make(FileKind::other_format, "a model of Keras 3",
+                "write ONNX in Python: keras.models.load_model('FILE').export('model.onnx', format='onnx')");
+  return make(FileKind::zip, "a zip archive, but of nothing PyTorch or ONNX wrote",
+              "if a model is in it, unpack it first: unzip FILE");
 }
 
 Sniffed sniff_zip(std::span<const std::byte> file) {
@@ -140,28 +145,35 @@ constexpr std::string_view kFromPyTorch =
     "export the PyTorch model that it was made from: torch.export.save(torch.export.export(model, inputs), "
     "'model.pt2')";
 constexpr std::string_view kFromKeras =
-    "write ONNX: python -m tf2onnx.convert --keras model.h5 --output model.onnx";
+    "write ONNX: python -m tf2onnx.convert --keras FILE --output model.onnx";
 
 constexpr Magic kMagics[] = {
     {0, "GGUF", "a GGUF file of llama.cpp", kFromPyTorch},
     {0, "ggml", "a GGML file", kFromPyTorch},
     {4, "TFL3", "a TensorFlow Lite model",
-     "write ONNX: python -m tf2onnx.convert --tflite model.tflite --output model.onnx"},
+     "write ONNX: python -m tf2onnx.convert --tflite FILE --output model.onnx"},
     {0, "\x89HDF\r\n", "an HDF5 file, as Keras writes models", kFromKeras},
     {0, "7767517\n", "a text file of ncnn's operators", kFromPyTorch},
+    {4, "ORTM", "a model in ONNX Runtime's own format", "give the .onnx that it was made from"},
     {0, "ptrt", "a TensorRT engine: machine code without a graph", kFromPyTorch},
-    {0, "\x1f\x8b", "a file compressed by gzip", "unpack it first: gunzip --keep FILE.gz",
-     FileKind::compressed},
-    {0, "BZh", "a file compressed by bzip2", "unpack it first: bunzip2 --keep FILE.bz2",
-     FileKind::compressed},
+    {0, "\x1f\x8b", "a file compressed by gzip", "unpack it first: gunzip --keep FILE", FileKind::compressed},
+    {0, "BZh", "a file compressed by bzip2", "unpack it first: bunzip2 --keep FILE", FileKind::compressed},
     {0,
      "\xfd"
      "7zXZ",
-     "a file compressed by xz", "unpack it first: unxz --keep FILE.xz", FileKind::compressed},
-    {0, "\x28\xb5\x2f\xfd", "a file compressed by zstd", "unpack it first: unzstd FILE.zst",
+     "a file compressed by xz", "unpack it first: unxz --keep FILE", FileKind::compressed},
+    {0, "\x28\xb5\x2f\xfd", "a file compressed by zstd", "unpack it first: unzstd FILE",
      FileKind::compressed},
-    {0, "7z\xbc\xaf", "an archive of 7-Zip", "unpack it first: 7z x FILE.7z", FileKind::compressed},
+    {0, "7z\xbc\xaf", "an archive of 7-Zip", "unpack it first: 7z x FILE", FileKind::compressed},
 };
+
+// In any case, as HTML may be written.
+bool begins_with_tag(std::string_view text, std::string_view tag) {
+  const auto begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  const std::string_view head = text.substr(begin, tag.size());
+  return std::equal(head.begin(), head.end(), tag.begin(), tag.end(),
+                    [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
+}
 
 bool looks_like_text(std::string_view text) {
   const auto head = text.substr(0, 4096);
@@ -190,8 +202,9 @@ Sniffed sniff(std::span<const std::byte> file) {
                 kWrapWeights);
   }
   if (text.size() > 262 && text.substr(257, 5) == "ustar") {
-    return make(FileKind::legacy_torch, "a tar archive, as torch.save wrote before PyTorch 0.4",
-                kWrapWeights);
+    return make(FileKind::compressed, "a tar archive",
+                "unpack it first: tar xf FILE; if it is what torch.save wrote before PyTorch 0.4, load it in "
+                "Python and export the model: torch.export.save");
   }
   for (const Magic& m : kMagics)
     if (text.size() > m.at && text.substr(m.at).starts_with(m.bytes)) return make(m.kind, m.what, m.hint);
@@ -205,6 +218,11 @@ Sniffed sniff(std::span<const std::byte> file) {
       return make(FileKind::text, "a Git LFS pointer instead of the model itself",
                   "fetch the model with git lfs pull");
     }
+    if (begins_with_tag(text, "<!doctype html") || begins_with_tag(text, "<html"))
+      return make(FileKind::text, "a web page instead of the model itself",
+                  "download the file that the page links to");
+    if (begins_with_tag(text, "<?xml") && text.substr(0, 512).find("<net") != std::string_view::npos)
+      return make(FileKind::other_format, "a model of OpenVINO", kFromPyTorch);
     return make(FileKind::text, "a text file", kExport);
   }
   return make(FileKind::unknown, "a file of a kind Tenon does not know", kExport);
