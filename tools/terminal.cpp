@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -93,9 +94,10 @@ std::FILE* guarded(int file) {
     return static_cast<Guard*>(guard)->write({text, size}) ? static_cast<ssize_t>(size) : 0;
   };
   // Never freed: other threads may print until the process ends.
-  std::FILE* stream = ::fopencookie(new Guard(file), "w",
-                                    {.read = nullptr, .write = write, .seek = nullptr, .close = nullptr});
-  return stream;
+  static std::array<Guard*, 3> guards;
+  Guard*& guard = guards[static_cast<std::size_t>(file)];
+  guard = new Guard(file);
+  return ::fopencookie(guard, "w", {.read = nullptr, .write = write, .seek = nullptr, .close = nullptr});
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "tests/sanitized.h"
+
 namespace tenon {
 namespace {
 
@@ -121,12 +123,6 @@ TEST(ThreadPool, ThrowsWhatABodyThrewAndGoesOn) {
     }
   }
 }
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;  // it reserves address space without a bound
-#else
-constexpr bool sanitized = false;
-#endif
 
 void make_many_threads_in_little_space() {
   const rlimit little{rlim_t{1} << 30, rlim_t{1} << 30};

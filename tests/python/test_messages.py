@@ -38,7 +38,7 @@ def place(tenon, tmp_path_factory):
 
     class Quantised(torch.nn.Module):
         def forward(self, x):
-            return torch.ops.quantized.add_scalar(torch.quantize_per_tensor(x, 0.1, 0, torch.quint8), 1.0).dequantize()
+            return torch.ops.quantized.celu(torch.quantize_per_tensor(x, 0.1, 0, torch.quint8), 0.1, 0, 1.0).dequantize()
 
     torch.jit.trace(Quantised(), torch.zeros(1, 4)).save(folder / "quantised.pt")
     weight = numpy_helper.from_array(numpy.ones((4, 4), "float32"), "w")
@@ -112,7 +112,7 @@ TABLE = [
     ("convert net.gguf", UNSUPPORTED, ["GGUF", "torch.export.save"]),
     ("convert net.tflite", UNSUPPORTED, ["TensorFlow Lite", "tf2onnx"]),
     ("convert net.pt.gz", BAD_INPUT, ["gzip", "gunzip"]),
-    ("convert quantised.pt", UNSUPPORTED, ["quantized::add_scalar", "before it is quantised"]),
+    ("convert quantised.pt", UNSUPPORTED, ["quantized::celu", "before it is quantised"]),
     ("convert weights.pt", BAD_INPUT, ["state_dict", "torch.export.save"]),
     ("inspect apart.onnx", BAD_INPUT, ["apart.onnx keeps its weights in apart.onnx.data, which is missing", "copy"]),
     ("inspect cut.onnx", BAD_INPUT, ["cut or damaged", "again"]),
