@@ -162,7 +162,8 @@ class CaseRun {
   void open() {
     events_.stage("reading the samples");
     samples_ = read_samples(case_.folder, sequence_levels(case_.model));
-    if (options_.convert.inputs.empty() && !samples_.empty()) take_types(samples_.front());
+    if (options_.convert.inputs.empty() && !samples_.empty())
+      options_.convert.inputs = input_specs(samples_.front());
     choose_random();
     if (!settings_.libraries.empty() && !settings_.allow_libraries)
       throw error("the case loads {}, a library: code that runs with your rights", settings_.libraries[0])
@@ -225,19 +226,6 @@ class CaseRun {
     for (const Tensor& t : bind_or_make(samples_.front()).inputs)
       options_.convert.inputs.push_back({"", Type{t.dtype(), to_shape(t.shape())}, t});
     model_ = open_model(case_.model, options_);
-  }
-
-  // A source gets the types of the first sample, in the order of its files.
-  void take_types(const StoredSample& sample) {
-    std::vector<const StoredTensor*> in_order;
-    for (const StoredTensor& t : sample.inputs) in_order.push_back(&t);
-    std::sort(in_order.begin(), in_order.end(),
-              [](const auto* a, const auto* b) { return a->index < b->index; });
-    for (const StoredTensor* t : in_order)
-      options_.convert.inputs.push_back(
-          {t->name, Type{t->tensor.dtype(), to_shape(t->tensor.shape())}, t->tensor});
-    for (const std::string& name : sample.no_items)
-      options_.convert.inputs.push_back({name, InputLiteral(std::monostate())});
   }
 
   void check_graph() {

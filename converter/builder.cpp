@@ -473,6 +473,19 @@ std::optional<bool> Builder::known_less(const Dim& a, const Dim& b) const {
   return tenon::known_less(a, b);
 }
 
+bool Builder::is_never_one(const Dim& size) {
+  if (known_equal(size, Dim(1)) == false || known_less(Dim(1), size) == true) return true;
+  auto bounds = ranges();
+  for (const auto& [symbol, min] : exported_minima_)
+    if (const auto found = bounds.find(symbol); found != bounds.end())
+      found->second.min = std::max(found->second.min.value_or(min), min);
+  if (size.range(bounds).min.value_or(0) < 2) return false;
+  for (const std::string& symbol : size.symbols())
+    if (const auto info = graph_.symbols.find(symbol); info != graph_.symbols.end())
+      info->second.min = *bounds.at(symbol).min;
+  return true;
+}
+
 Dim Builder::limited(const Dim& size, const Dim& limit) {
   if (known_less(limit, size) == false) return size;
   const Dim out = min(size, limit);

@@ -99,6 +99,11 @@ class Builder {
 
   /// What bounds of the symbols say: true, false, or nullopt when they do not decide.
   std::optional<bool> known_less(const Dim& a, const Dim& b) const;
+  /// Whether a size cannot be 1. What an exporter took for granted counts, and the graph is then held to it.
+  bool is_never_one(const Dim& size);
+  void set_exported_minima(std::map<std::string, std::int64_t, std::less<>> minima) {
+    exported_minima_ = std::move(minima);
+  }
   /// min(size, limit), remembered: if the model only fits together with size <= limit, that can be assumed.
   Dim limited(const Dim& size, const Dim& limit);
 
@@ -130,6 +135,7 @@ class Builder {
   std::map<std::string, std::vector<Value*>> sized_;  // by region, operator and operands
   std::size_t data_sizes_ = 0;
   std::vector<Limit> limits_;
+  std::map<std::string, std::int64_t, std::less<>> exported_minima_;
   std::set<std::string> written_inputs_, written_states_;
 };
 

@@ -82,6 +82,8 @@ void Promises::take(const std::string& symbol, const Dim& size, const std::strin
     info.min = std::max(info.min, range.min);
     info.max = std::min(info.max, range.max);
     if (info.note.empty()) info.note = place;
+    std::int64_t& exported = minima_[size.str()];
+    exported = std::max(exported, range.exported_min);
   } else {
     throw error("{} is given as {}", place, size.str()).hint("give it a number or a name");
   }

@@ -23,6 +23,9 @@ class Promises {
   /// The type of an input; symbols that nothing narrowed stay, with their ranges in the graph.
   Type input_type(const std::string& input, const torchscript::Type& promised, Graph&);
 
+  /// The least sizes that the exporter reckoned with, of the graph's symbols.
+  const std::map<std::string, std::int64_t, std::less<>>& exported_minima() const { return minima_; }
+
   /// A sentence on how the type of a value breaks the promise; nullopt when it keeps it. Sizes that are not
   /// equal in form are compared at several values of their symbols.
   std::optional<std::string> difference(const Type& got, const torchscript::Type& promised,
@@ -40,6 +43,7 @@ class Promises {
 
   std::map<std::string, torchscript::SizeRange> ranges_;
   std::map<std::string, Dim, std::less<>> sizes_;  // of the file's symbols
+  std::map<std::string, std::int64_t, std::less<>> minima_;
   std::vector<Equation> equations_;
 };
 

@@ -116,6 +116,7 @@ void ModelOptions::add_run(CLI::App& verb) {
 OpenOptions ModelOptions::open_options() const {
   OpenOptions options;
   for (const InputArgument& a : parse_inputs(inputs)) options.convert.inputs.push_back(spec(a));
+  if (inputs.empty()) options.convert.inputs = sample_inputs;
   // Sizes begin at 1 unless one asks for more: what holds for 0 too is harder to show.
   for (const auto& [symbol, list] : parse_sizes(sizes))
     if (std::find(list.begin(), list.end(), 0) != list.end()) options.convert.symbols[symbol].min = 0;

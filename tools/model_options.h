@@ -10,6 +10,7 @@ namespace tenon::tools {
 struct ModelOptions {
   std::string path;
   std::vector<std::string> inputs;
+  std::vector<InputSpec> sample_inputs;  // of stored samples; --input goes before them
   std::vector<std::string> sizes;
   std::vector<std::string> operators;
   std::string weights;

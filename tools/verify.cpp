@@ -7,6 +7,7 @@
 #include "base/count.h"
 #include "base/error.h"
 #include "base/input_guard.h"
+#include "base/mapped_file.h"
 #include "ir/evaluate.h"
 #include "runtime/stream.h"
 #include "tools/model_options.h"
@@ -279,6 +280,15 @@ std::string recorded_source(const Model& model) {
   return std::filesystem::exists(file) ? file.string() : "";
 }
 
+// TorchScript says no types: they are those of the folder that it is compared with.
+std::vector<InputSpec> types_of_samples(const VerifyOptions& o) {
+  if (!std::filesystem::is_directory(o.against) ||
+      sniff(MappedFile::open(o.model.path)->bytes()).kind != FileKind::torchscript)
+    return {};
+  const auto samples = read_samples(o.against, {});
+  return samples.empty() ? std::vector<InputSpec>() : input_specs(samples.front());
+}
+
 int verify(const VerifyOptions& asked) {
   VerifyOptions o = asked;
   check_is_file(o.json);
@@ -286,6 +296,7 @@ int verify(const VerifyOptions& asked) {
     throw error("a folder brings its own samples: --samples does nothing").at(o.against);
   Progress progress;
   o.model.of_source = true;
+  o.model.sample_inputs = types_of_samples(o);
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
   const bool needs_source = o.against.empty() || o.against == "torch" || o.against == "onnxruntime";
   if (o.source.empty() && needs_source && !o.properties) o.source = recorded_source(model);

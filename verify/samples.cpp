@@ -181,6 +181,18 @@ BoundSample bind(const Graph& graph, const StoredSample& sample) {
   return bound;
 }
 
+std::vector<InputSpec> input_specs(const StoredSample& sample) {
+  std::vector<const StoredTensor*> in_order;
+  for (const StoredTensor& t : sample.inputs) in_order.push_back(&t);
+  std::sort(in_order.begin(), in_order.end(),
+            [](const auto* a, const auto* b) { return a->index < b->index; });
+  std::vector<InputSpec> specs;
+  for (const StoredTensor* t : in_order)
+    specs.push_back({t->name, Type{t->tensor.dtype(), to_shape(t->tensor.shape())}, t->tensor});
+  for (const std::string& name : sample.no_items) specs.push_back({name, InputLiteral(std::monostate())});
+  return specs;
+}
+
 std::vector<Sample> whole_samples(const fs::path& folder, const Graph& graph) {
   if (!fs::is_directory(folder)) throw error("there is no such folder").at(folder.string());
   std::vector<Sample> samples;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "converter/convert.h"
 #include "ir/graph.h"
 #include "ir/value_proto.h"
 
@@ -51,6 +52,9 @@ std::vector<std::string> pass_over_strays(StoredSample&, const Graph&);
 /// Throws Error when an input is missing or given twice, or a file belongs to neither an input nor an output.
 /// The result points into the sample.
 BoundSample bind(const Graph&, const StoredSample&);
+
+/// The types and values that a source is converted with for this sample, in the order of its files.
+std::vector<InputSpec> input_specs(const StoredSample&);
 
 /// Inputs of one run and, where they are known, the outputs expected of it.
 struct Sample {

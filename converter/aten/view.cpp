@@ -109,12 +109,9 @@ Results squeeze(Call& call) {
     const Dim& size = x->shape()[i];
     const bool asked = std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) != axes.end();
     if (asked && size == Dim(1)) continue;
-    if (asked && !all && known_equal(size, Dim(1)) != false && !size.is_known())
+    if (asked && !call.build.is_never_one(size))
       throw unsupported("squeeze of an axis of size {}, which may be 1 or not", size.str())
-          .hint("give that dimension of the input a number");
-    if (asked && all && !size.is_known() && known_equal(size, Dim(1)) != false)
-      throw unsupported("squeeze() of a tensor with an axis of size {}, which may be 1 or not", size.str())
-          .hint("name the axis: squeeze(dim)");
+          .hint(all ? "name the axis: squeeze(dim)" : "give that dimension of the input a number");
     shape.push_back(size);
   }
   return reshaped(call.build, x, shape);

@@ -72,6 +72,7 @@ class ProgramReader {
       const json& min = range.at("min_val");
       const std::int64_t least = min.is_null() ? 0 : min.get<std::int64_t>();
       size.min = least > 2 ? least : 0;
+      size.exported_min = least;
       if (const json& max = range.at("max_val"); !max.is_null()) size.max = max.get<std::int64_t>();
       if (size.max < size.min) malformed_program(fmt::format("the range of the size {} is empty", name));
     }

@@ -34,7 +34,10 @@ class Interpreter {
   }
 
   /// What the symbols of an exported program are here: the sizes it promises are checked.
-  void set_promises(Promises promises) { promises_ = std::move(promises); }
+  void set_promises(Promises promises) {
+    build_.set_exported_minima(promises.exported_minima());
+    promises_ = std::move(promises);
+  }
 
   /// Calls a function; `path` is that of the module it belongs to. What is unsupported goes into the report
   /// and gives Poison; Error is thrown for what is wrong in any case (shapes that do not fit, a raised
@@ -86,7 +89,7 @@ class Interpreter {
 
   static TensorPtr written_by(const ts::Node&, const Frame&);
   bool reads_unforeseen(const ts::Node&, const Frame&);
-  void check_promise(const ts::Node&, std::size_t output, const Datum&, const Frame&);
+  bool keeps_promise(const ts::Node&, std::size_t output, const Datum&, const Frame&);
   void poison_written(const ts::Node&, const std::vector<Datum>& inputs);
   /// Notes what is unsupported; throws what is wrong, with the place.
   void report(const ts::Node&, const Frame&, const Error&);

@@ -223,6 +223,7 @@ struct Function {
 /// What an exported program promises of a symbol.
 struct SizeRange {
   std::int64_t min = 1, max = std::numeric_limits<std::int64_t>::max();
+  std::int64_t exported_min = 0;  // what the exporter took for granted; runs are not held to it
 };
 
 struct Program {

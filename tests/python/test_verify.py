@@ -75,6 +75,24 @@ def test_a_difference_says_where_and_how_large(cli, tmp_path, exported_tiny):
     cli("verify", folder / "model.pt", "--against", "case", "--atol", 0.49, code=DIFFERS)
 
 
+def test_a_folder_says_the_types_that_torchscript_does_not(cli, tmp_path, exported_tiny):
+    torch = pytest.importorskip("torch")
+    x, n = torch.randn(3, 4), torch.tensor([5, 6])
+
+    class Scaled(torch.nn.Module):
+        def forward(self, x, n):
+            return x * n.sum()
+
+    function = torch.jit.script(Scaled())
+    function.save(str(tmp_path / "model.pt"))
+    folder = tmp_path / "stored"
+    stored(folder, [x.numpy(), n.numpy()], "in")
+    stored(folder, [function(x, n).numpy()], "out")
+    assert "verified" in cli("verify", "model.pt", "--against", folder, code=DONE).stdout
+    refused = cli("verify", "model.pt", "--against", folder, "--input", "x=f32[3,5]", "--input", "n=i64[2]", code=BAD_INPUT)
+    assert "has shape [3,4]" in refused.stderr
+
+
 def test_onnx_test_data(cli, tmp_path, exported_tiny):
     """test_data_set_N, as the onnx package writes it: raw and typed data."""
     onnx = pytest.importorskip("onnx")
