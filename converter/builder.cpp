@@ -470,7 +470,15 @@ std::optional<bool> Builder::known_less(const Dim& a, const Dim& b) const {
   const DimRange difference = (b - a).range(ranges());
   if (difference.min && *difference.min > 0) return true;
   if (difference.max && *difference.max <= 0) return false;
-  return tenon::known_less(a, b);
+  return std::nullopt;
+}
+
+std::optional<bool> Builder::known_equal(const Dim& a, const Dim& b) const {
+  if (a == b) return true;
+  const std::optional<bool> less = known_less(a, b), more = known_less(b, a);
+  if (less == true || more == true) return false;
+  if (less == false && more == false) return true;
+  return std::nullopt;
 }
 
 bool Builder::is_never_one(const Dim& size) {

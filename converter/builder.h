@@ -99,6 +99,7 @@ class Builder {
 
   /// What bounds of the symbols say: true, false, or nullopt when they do not decide.
   std::optional<bool> known_less(const Dim& a, const Dim& b) const;
+  std::optional<bool> known_equal(const Dim& a, const Dim& b) const;
   /// Whether a size cannot be 1. What an exporter took for granted counts, and the graph is then held to it.
   bool is_never_one(const Dim& size);
   void set_exported_minima(std::map<std::string, std::int64_t, std::less<>> minima) {

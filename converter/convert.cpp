@@ -258,8 +258,12 @@ class Inputs {
   }
 
   void note_symbol(const std::string& symbol, const std::string& place) {
-    std::string& text = graph_.symbols[symbol].note;
-    if (text.empty()) text = place;
+    SymbolInfo& info = graph_.symbols[symbol];
+    if (info.min < 1)
+      throw error("the size {} is 0, and sizes that vary begin at 1 in TorchScript, as it has branches for 0",
+                  symbol)
+          .hint("give the inputs with the number 0 in place of " + symbol);
+    if (info.note.empty()) info.note = place;
   }
 
   Datum ask(const std::string& name, const ts::Type& type) {
@@ -390,7 +394,7 @@ Attempt attempt(const ts::Program& program, const ts::Function& method, const Co
                                       !interpreter.builder().written_states().empty());
     if (out.report.empty()) Outputs(*out.graph, interpreter.builder(), out.report).add(result, "out");
     if (out.report.empty() && with_states) states.add_results();
-    out.needs_none = states.computes_the_same();
+    out.needs_none = out.report.empty() && states.computes_the_same();
   } catch (const TypesUnknown&) { throw; } catch (const Error& e) {
     out.failure = e;
   }

@@ -96,6 +96,7 @@ struct List {
   std::vector<Datum> items;
   std::string state;   // not empty: an attribute of the model ("blocks.sizes"), which must not change
   bool grows = false;  // while a loop of unknown length appends to it: nothing else may be done with it
+  std::string fixed;   // not empty: why it must not change, as PyTorch may have one list where here are two
 
   /// The series at its end, or null.
   const Series* series() const;

@@ -151,7 +151,7 @@ class Cloner {
     }
   }
 
-  // Results of the same types. The sizes that nodes of the region would have given are 0.
+  // Results of the same types. The sizes that nodes of the region would have given are 0, as are those below.
   void add_zeros(const Region& from, Region& to) const {
     std::map<std::string, Dim, std::less<>> given;
     for (const auto& node : from.nodes())
@@ -159,7 +159,7 @@ class Cloner {
     to.clear_results();
     for (const Value* v : from.results()) {
       Type zeros = type(*v);
-      for (Dim& d : zeros.shape) d = d.substitute(given);
+      for (Dim& d : zeros.shape) d = max(d.substitute(given), 0);
       to.add_result(to.insert(Full{.shape = zeros.shape, .dtype = zeros.dtype}, {})->output());
     }
   }

@@ -113,7 +113,7 @@ std::optional<std::size_t> Planner::known_branch(const Node& node) const {
 
 // Results without elements need a place, but no step.
 bool Planner::computes_nothing(const Node& node) {
-  if (node.num_outputs() == 0) return false;
+  if (node.num_outputs() == 0 || may_stop(node)) return false;
   for (std::size_t i = 0; i < node.num_outputs(); ++i)
     if (numel(node.output(i)->shape()).value() != 0) return false;
   for (std::size_t i = 0; i < node.num_outputs(); ++i) {

@@ -200,12 +200,17 @@ Results embedding_bag(Call& call) {
   call.ignore({"scale_grad_by_freq", "sparse"});
   const Ref weight = call.tensor("weight");
   const Ref indices = cast(DType::i64, call.tensor("indices"));
-  Ref offsets = cast(DType::i64, call.tensor("offsets"));
-  if (call.flag("include_last_offset", false)) offsets = slice(offsets, 0, 0, offsets.shape()[0] - 1);
-  const Dim bags = offsets.shape()[0], count = indices.shape()[0];
+  const Ref offsets = cast(DType::i64, call.tensor("offsets"));
+  const bool has_end = call.flag("include_last_offset", false);
+  const Dim bags = offsets.shape()[0] - (has_end ? 1 : 0), count = indices.shape()[0];
   const Place& place = call.build.place();
-  const Ref bag = apply(SearchSorted{.right = true}, {offsets, iota(count, place)}) - 1.0;
-  const Ref counted = bag_counts(call, indices, weight.shape()[0]);
+  Ref bag = apply(SearchSorted{.right = true}, {offsets, iota(count, place)}) - 1.0;
+  Ref counted = bag_counts(call, indices, weight.shape()[0]);
+  if (has_end) {  // what lies behind the last offset is in no bag
+    const Ref end = dim_value(bags, bag);
+    counted = logical_and(counted, bag < end);
+    bag = where(bag < end, bag, 0);
+  }
   const Ref column = reshape(counted, {count, Dim(1)});
   Ref rows = index_select(weight, 0, indices);
   if (const Ref w = call.optional_tensor("per_sample_weights")) rows = rows * reshape(w, {count, Dim(1)});

@@ -25,6 +25,9 @@ std::vector<Datum>& writable(const Datum& d) {
     throw unsupported("a change of the list {}, which the model keeps between calls", (*list)->state)
         .hint("build a new list in forward()");
   }
+  if (!(*list)->fixed.empty())
+    throw unsupported("a change of {}, which may be another list too", (*list)->fixed)
+        .hint("change a copy of it: list(x)");
   return (*list)->items;
 }
 

@@ -14,7 +14,8 @@ Join::Join(Builder& builder, Node& node, const World& before, std::array<const W
            std::string why)
     : build_(builder), node_(node), before_(before), after_(after), why_(std::move(why)) {}
 
-Datum Join::mixed(std::string what) const {
+Datum Join::mixed(std::string what) {
+  is_mixed_ = true;
   return Datum(Mixed{fmt::format("{}, depending on {}", what, why_)});
 }
 
@@ -58,10 +59,12 @@ Datum Join::datum(const Datum& a, const Datum& b) {
         std::equal(x.items.begin(), x.items.end(), y.items.begin(), y.items.end(),
                    [](const auto& p, const auto& q) { return is_same_thing(p.first, q.first); });
     if (!same_keys) return mixed("a dict with other keys");
-    auto dict = std::make_shared<Dict>(x);
-    for (std::size_t i = 0; i < x.items.size(); ++i)
-      dict->items[i].second = datum(x.items[i].second, y.items[i].second);
-    return Datum(dict);
+    return one_for(&x, &y, [&] {
+      auto dict = std::make_shared<Dict>(x);
+      for (std::size_t i = 0; i < x.items.size(); ++i)
+        dict->items[i].second = datum(x.items[i].second, y.items[i].second);
+      return Datum(dict);
+    });
   }
   return mixed(kind_name(a) + (kind_name(a) == kind_name(b) ? "" : " or " + kind_name(b)));
 }
@@ -76,8 +79,10 @@ Datum Join::of_one(const Datum& d, std::size_t branch) {
     const Reader zeros = [this, type] { return full(type.shape, 0, type.dtype, build_.place()); };
     return branch == 0 ? output(type, read, zeros) : output(type, zeros, read);
   };
-  if (const auto* list = d.get<ListPtr>())
-    return before_.lists.contains(*list) ? d : list_of(all((*list)->items));
+  if (const auto* list = d.get<ListPtr>()) {
+    if (before_.lists.contains(*list)) return d;
+    return one_for(list->get(), nullptr, [&] { return list_of(all((*list)->items)); });
+  }
   if (const auto* tuple = d.get<TuplePtr>()) {
     auto copy = std::make_shared<Tuple>(**tuple);
     copy->items = all(copy->items);
@@ -107,7 +112,21 @@ std::vector<Datum> Join::items(const std::vector<Datum>& a, const std::vector<Da
 Datum Join::lists(const ListPtr& a, const ListPtr& b) {
   if (before_.lists.contains(a) || before_.lists.contains(b)) return mixed("one list or another");
   if (a->items.size() != b->items.size()) return mixed("a list of another length");
-  return list_of(items(a->items, b->items));
+  return one_for(a.get(), b.get(), [&] { return list_of(items(a->items, b->items)); });
+}
+
+/// What is one list in each branch is one list after them, whatever names it has.
+Datum Join::one_for(const void* a, const void* b, const std::function<Datum()>& make) {
+  const std::pair both(a, b);
+  for (const void* of : {a, b}) {
+    const auto known = containers_.find(of);
+    if (!of || known == containers_.end()) continue;
+    return known->second.first == both ? known->second.second : mixed("one list or dict, or two");
+  }
+  const Datum made = make();
+  for (const void* of : {a, b})
+    if (of) containers_.emplace(of, std::pair(both, made));
+  return made;
 }
 
 /// A size that is one thing or another.
@@ -198,6 +217,9 @@ void Join::appended(const ListPtr& list, const List& a, const List& b) {
 
 void Join::containers() {
   for (const auto& [list, before] : before_.lists) {
+    for (const World* after : after_)
+      if (const std::string& what = after->lists.at(list).fixed; !what.empty())
+        changes_.push_back([list = list, what] { list->fixed = what; });
     const auto &a = after_[0]->lists.at(list).items, &b = after_[1]->lists.at(list).items;
     const auto same = [&then = before.items](const std::vector<Datum>& now) {
       return std::equal(now.begin(), now.end(), then.begin(), then.end(), is_same_thing);

@@ -45,20 +45,13 @@ std::string key_of_item(const void* container, std::size_t i) {
 }
 std::string inner_key(const std::string& key, std::size_t i) { return fmt::format("{}.{}", key, i); }
 
-/// An item of a list or tuple. That of a tuple is written in copies alone (begin_structures).
+/// An item of a list or tuple. That of a tuple is written in copies alone (own).
 Datum& item_of(const Datum& d, std::size_t i) { return const_cast<Datum&>(items_of(d)->at(i)); }
 
 /// "a list of 2 items".
 std::string form_name(const Datum& d) {
   const auto* items = items_of(d);
   return items ? fmt::format("{} of {}", kind_name(d), counted(items->size(), "item")) : kind_name(d);
-}
-
-void add_lists(const Datum& d, std::vector<std::pair<ListPtr, std::vector<Datum>>>& into) {
-  const auto* items = items_of(d);
-  if (!items) return;
-  if (const auto* list = d.get<ListPtr>()) into.emplace_back(*list, *items);
-  for (const Datum& item : *items) add_lists(item, into);
 }
 
 }  // namespace
@@ -102,6 +95,7 @@ void LoopWriter::add(std::vector<Carried>& all, const std::string& key, const st
 
 void LoopWriter::add_items(std::vector<Carried>& all, const std::string& key, const std::string& what,
                            const Place& place) {
+  if (place()->is<ListPtr>() && !changing_.replaced.contains(key)) return;
   for (std::size_t i = 0; i < items_of(*place())->size(); ++i) {
     const Place item = [place, i] { return &item_of(*place(), i); };
     const std::string inner = inner_key(key, i);
@@ -157,13 +151,37 @@ std::vector<LoopWriter::Carried> LoopWriter::carried() {
 }
 
 void LoopWriter::begin_structures() {
-  for (Structure& s : structures_)
-    s.begun = *s.place() = rebuilt(*s.place(), [](const Datum& d) { return d; });
+  for (Structure& s : structures_) s.begun = *s.place() = own(s.key, *s.place());
+  for (const ListPtr& list : changing_.fixed) list->fixed = "a list that a loop replaces";
+}
+
+/// The tuples and lists of a place as it alone has them: leaves stand in them. A list that stays the same one
+/// is none of these.
+Datum LoopWriter::own(const std::string& key, const Datum& d) const {
+  const auto* items = items_of(d);
+  if (!items || (d.is<ListPtr>() && !changing_.replaced.contains(key))) return d;
+  std::vector<Datum> copies;
+  for (std::size_t i = 0; i < items->size(); ++i) copies.push_back(own(inner_key(key, i), (*items)[i]));
+  if (d.is<ListPtr>()) {
+    const Datum list = list_of(std::move(copies));
+    (*list.get<ListPtr>())->fixed = "a list that a loop replaces";
+    return list;
+  }
+  auto tuple = std::make_shared<Tuple>(**d.get<TuplePtr>());
+  tuple->items = std::move(copies);
+  return Datum(TuplePtr(tuple));
 }
 
 /// What differs in two structures of one form.
 void LoopWriter::find_leaves(const std::string& key, const Datum& before, const Datum& after) {
   const auto *x = items_of(before), *y = items_of(after);
+  const auto *was = before.get<ListPtr>(), *is = after.get<ListPtr>();
+  if (was && is) {
+    if (*was == *is) return;
+    changing_.replaced.insert(key);
+    for (const ListPtr& list : {*was, *is})
+      if (before_.lists.contains(list)) changing_.fixed.insert(list);
+  }
   if (x && y && before.is<TuplePtr>() == after.is<TuplePtr>() && x->size() == y->size()) {
     for (std::size_t i = 0; i < x->size(); ++i) find_leaves(inner_key(key, i), (*x)[i], (*y)[i]);
   } else if (x || y) {
@@ -228,8 +246,6 @@ bool LoopWriter::attempt(const Body& body) {
   const auto inside = build_.enter(region);
   begin_structures();
   for (std::size_t i = 0; i < all_.size(); ++i) all_[i].set(build_.ref(region.parameter(i + 1)));
-  begun_lists_.clear();
-  for (const Structure& s : structures_) add_lists(s.begun, begun_lists_);
   for (const ListPtr& list : changing_.growing) {
     list->items.clear();
     list->grows = true;
@@ -248,9 +264,6 @@ void LoopWriter::find_changes(const LoopState& began, const LoopState& ended) {
   const World now = before_.now();
   check_same_views(before_, now);
   const Changing assumed = changing_;
-  for (const auto& [list, items] : begun_lists_)
-    if (!std::equal(items.begin(), items.end(), list->items.begin(), list->items.end(), is_same_thing))
-      throw unsupported("a list that a loop of an unknown number of steps changes and replaces");
   for (const Structure& s : structures_) find_leaves(s.key, s.begun, *s.place());
   const auto find_in = [this](const std::string& key, const Datum& was, const Datum& is) {
     if (items_of(was)) find_leaves(key, was, is);
@@ -269,6 +282,7 @@ void LoopWriter::find_changes(const LoopState& began, const LoopState& ended) {
       find_in(key_of(key), old.current, now.slots.at(key).current);
     }
   for (const auto& [list, old] : before_.lists) {
+    if (old.fixed.empty() && !now.lists.at(list).fixed.empty()) changing_.fixed.insert(list);
     if (assumed.growing.contains(list)) continue;
     const auto& items = now.lists.at(list).items;
     if (items.size() != old.items.size()) {

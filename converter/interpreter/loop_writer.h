@@ -49,6 +49,10 @@ class LoopWriter {
     std::set<std::pair<DictPtr, std::size_t>> values;
     /// In the tuples and lists that any of these hold, by its key.
     std::set<std::string> leaves;
+    /// Of the lists in these, those that a step replaces by another; and lists that were or become one of
+    /// them.
+    std::set<std::string> replaced;
+    std::set<ListPtr> fixed;
     std::set<ListPtr> growing, counted;  // counted: len is asked in the body
     /// Axes of variables that get another size, each with the name of its size: the same for those that begin
     /// with one size and change alike.
@@ -56,7 +60,7 @@ class LoopWriter {
     bool operator==(const Changing&) const = default;
   };
   using Place = std::function<Datum*()>;
-  /// A place that holds tuples or lists: each step begins with copies of its own.
+  /// A place that holds tuples or lists: each step begins with its own of those that steps replace.
   struct Structure {
     std::string key;
     Place place;
@@ -82,6 +86,7 @@ class LoopWriter {
   Carried count_of(const ListPtr&);
   std::string key_of(const ObjectStore::Slots::key_type&) const;
   void begin_structures();
+  Datum own(const std::string& key, const Datum&) const;
   void find_leaves(const std::string& key, const Datum& before, const Datum& after);
   void find_changes(const LoopState& began, const LoopState& ended);
   Type type_of(const Carried&);
@@ -101,7 +106,6 @@ class LoopWriter {
   std::vector<std::pair<TensorPtr, Value*>> begun_;  // what variables held at the begin of the step
   std::vector<Carried> all_;
   std::vector<Structure> structures_;
-  std::vector<std::pair<ListPtr, std::vector<Datum>>> begun_lists_;  // those of structures
   std::vector<std::pair<ListPtr, bool>> slices_;  // lists; whether only some steps append to them
   bool may_stop_ = false;                         // before its limit
   std::map<std::string, Dim> step_sizes_;         // by their names

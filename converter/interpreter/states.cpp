@@ -197,7 +197,7 @@ Datum States::current(const Cell& cell) const {
 void States::begin(const Cell& cell, std::vector<Ref> values) {
   if (cell.buffer) return build_.set_content(*cell.buffer, values.at(0).value());
   std::size_t next = 0;
-  objects_.slots().at(cell.slot).current = rebuilt(cell.form, [&](const Datum& d) {
+  const auto leaf = [&](const Datum& d) {
     if (!is_leaf(cell, d)) return d;
     const Ref value = values.at(next++);
     if (is_bool_datum(d))
@@ -207,7 +207,8 @@ void States::begin(const Cell& cell, std::vector<Ref> values) {
     if (cell.shared)
       t->buffer->fixed = fmt::format("the attribute {}, which may share its memory", cell.path);
     return Datum(t);
-  });
+  };
+  objects_.slots().at(cell.slot).current = rebuilt(cell.form, leaf, "the attribute " + cell.path);
 }
 
 std::vector<Ref> States::values(const Cell& cell, const Datum& now) {
@@ -277,7 +278,7 @@ Datum States::run_first_or_later() {
   const Datum result = join.datum(results[0], results[1]);
   join.finish();
   const auto has_inputs = [](const Cell& c) { return !c.inputs.empty(); };
-  computes_the_same_ = std::none_of(cells_.begin(), cells_.end(), has_inputs) &&
+  computes_the_same_ = !join.is_mixed() && std::none_of(cells_.begin(), cells_.end(), has_inputs) &&
                        form_of(made->region(0)) == form_of(made->region(1));
   return result;
 }

@@ -80,12 +80,16 @@ bool is_same_thing(const Datum& a, const Datum& b) {
   return same_value(a, b);
 }
 
-Datum rebuilt(const Datum& d, const std::function<Datum(const Datum&)>& f) {
+Datum rebuilt(const Datum& d, const std::function<Datum(const Datum&)>& f, const std::string& what) {
   const auto* items = items_of(d);
   if (!items) return f(d);
   std::vector<Datum> out;
-  for (const Datum& item : *items) out.push_back(rebuilt(item, f));
-  if (d.is<ListPtr>()) return list_of(std::move(out));
+  for (const Datum& item : *items) out.push_back(rebuilt(item, f, what));
+  if (d.is<ListPtr>()) {
+    const Datum list = list_of(std::move(out));
+    (*list.get<ListPtr>())->fixed = what;
+    return list;
+  }
   auto tuple = std::make_shared<Tuple>(**d.get<TuplePtr>());
   tuple->items = std::move(out);
   return Datum(TuplePtr(tuple));

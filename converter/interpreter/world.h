@@ -39,8 +39,9 @@ class World {
 void check_same_views(const World& before, const World& after);
 /// True when a variable still holds the same thing (which may have changed inside), or an equal number.
 bool is_same_thing(const Datum& a, const Datum& b);
-/// A copy of nested tuples and lists in which what f returns for each item takes its place.
-Datum rebuilt(const Datum&, const std::function<Datum(const Datum&)>& f);
+/// A copy of nested tuples and lists in which what f returns for each item takes its place. The lists are
+/// fixed if `what` says what they are.
+Datum rebuilt(const Datum&, const std::function<Datum(const Datum&)>& f, const std::string& what = "");
 /// True when an attribute that holds `b` behaves in the next call as one that holds `a`: lists are equal when
 /// their items are, tensors when they are the same view of the same memory.
 bool same_attribute(const Datum& a, const Datum& b);

@@ -124,14 +124,17 @@ std::optional<Sizes> largest(const Call&, const Known& in) {
     return std::optional(all);
   });
 }
-std::optional<Sizes> equals(const Call&, const Known& in) {
-  return elementwise(in, DType::boolean, [](Elements e) { return truth(known_equal(e[0], e[1])); });
+std::optional<Sizes> equals(const Call& call, const Known& in) {
+  return elementwise(in, DType::boolean,
+                     [&](Elements e) { return truth(call.build.known_equal(e[0], e[1])); });
 }
-std::optional<Sizes> less(const Call&, const Known& in) {
-  return elementwise(in, DType::boolean, [](Elements e) { return truth(known_less(e[0], e[1])); });
+std::optional<Sizes> less(const Call& call, const Known& in) {
+  return elementwise(in, DType::boolean,
+                     [&](Elements e) { return truth(call.build.known_less(e[0], e[1])); });
 }
-std::optional<Sizes> greater(const Call&, const Known& in) {
-  return elementwise(in, DType::boolean, [](Elements e) { return truth(known_less(e[1], e[0])); });
+std::optional<Sizes> greater(const Call& call, const Known& in) {
+  return elementwise(in, DType::boolean,
+                     [&](Elements e) { return truth(call.build.known_less(e[1], e[0])); });
 }
 std::optional<Sizes> negated(const Call&, const Known& in) {
   return elementwise(in, DType::boolean, [](Elements e) { return std::optional(Dim(1) - e[0]); });

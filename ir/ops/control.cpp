@@ -164,8 +164,6 @@ void Check::reference(InSpan in, OutSpan) const {
   if (!holds(in[0])) throw error("{}", message);
 }
 
-namespace {
-
 bool may_stop(const Node& node) {
   if (node.is<Check>()) return true;
   return std::any_of(node.regions().begin(), node.regions().end(), [](const auto& region) {
@@ -173,6 +171,8 @@ bool may_stop(const Node& node) {
                        [](const auto& inner) { return may_stop(*inner); });
   });
 }
+
+namespace {
 
 bool gives_needed_size(const Node& node) {
   const auto sizes = given_sizes(node);

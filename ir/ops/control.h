@@ -85,8 +85,11 @@ struct Check : Kernel<1> {
 
 using Control = OpList<Fused, If, Loop, Check>;
 
-/// True when a node can go: nobody reads its outputs, it cannot stop the run (as a check does, or an if or
-/// loop with one inside), and no node below needs the size that it gives.
+/// True for a check, and an if or loop with one inside.
+bool may_stop(const Node& node);
+
+/// True when a node can go: nobody reads its outputs, it cannot stop the run, and no node below needs the
+/// size that it gives.
 bool is_dead(const Node& node);
 
 /// The regions that run as programs: those of if and loop, inner ones first, then the body. The bodies of
