@@ -5,8 +5,7 @@
 #include "ir/hint.h"
 #include "ir/random.h"
 #include "runtime/stream.h"
-#include "verify/onnxruntime.h"
-#include "verify/torch.h"
+#include "verify/source.h"
 
 namespace tenon::tools {
 namespace {
@@ -16,34 +15,21 @@ std::string sizes_text(const Graph& graph, std::span<const Tensor> inputs) {
   return sizes.empty() ? "" : " at " + hint::sizes(sizes);
 }
 
-// What runs the source model: LibTorch, or ONNX Runtime.
-class Source {
- public:
-  Source(const Model& model, const ModelOptions& options)
-      : model_(model),
-        method_(options.method),
-        fixed_(fixed_numbers(*model.graph, options.open_options().convert.inputs)) {
-    if (model.is_pytorch())
-      torch_ = std::make_unique<TorchOracle>(
+Framework framework_of(const Model& model) {
+  return model.is_pytorch() ? Framework::torch : Framework::onnxruntime;
+}
+
+SourceRunner source_of(const Model& model, const ModelOptions& options) {
+  return {framework_of(model),
           model.path,
-          OracleOptions{
-              .fixed = fixed_, .weights = options.weights, .keep_dropout = options.train_mode == "keep"});
-  }
-
-  std::vector<Tensor> outputs(const std::vector<Tensor>& inputs) {
-    if (torch_) return torch_outputs(*torch_, *model_.graph, inputs, method_);
-    return onnxruntime_outputs(model_.path, *model_.graph, inputs, fixed_);
-  }
-
- private:
-  const Model& model_;
-  const std::string& method_;
-  const std::vector<NamedRawTensor> fixed_;
-  std::unique_ptr<TorchOracle> torch_;
-};
+          *model.graph,
+          options.open_options().convert.inputs,
+          {.weights = options.weights, .keep_dropout = options.train_mode == "keep"},
+          options.method};
+}
 
 // The source may refuse inputs that were made up.
-std::vector<Tensor> source_outputs(Source& source, const Model& model, const ModelOptions& options,
+std::vector<Tensor> source_outputs(SourceRunner& source, const Model& model, const ModelOptions& options,
                                    const std::vector<Tensor>& inputs) {
   try {
     return source.outputs(inputs);
@@ -79,7 +65,7 @@ class SourceCheck {
         tolerance_(tolerance),
         model_(model),
         verdict_(verdict),
-        source_(model, options),
+        source_(source_of(model, options)),
         session_(model.graph, {.threads = options.threads}),
         stream_(session_) {}
 
@@ -156,7 +142,7 @@ class SourceCheck {
   double tolerance_;
   Model& model_;
   Verdict& verdict_;
-  Source source_;
+  SourceRunner source_;
   Session session_;
   Stream stream_;
   std::vector<Sample> samples_;  // the first and the last
@@ -166,7 +152,7 @@ class SourceCheck {
 
 }  // namespace
 
-std::string_view runner_of(const Model& model) { return model.is_pytorch() ? "LibTorch" : "ONNX Runtime"; }
+std::string_view runner_of(const Model& model) { return name(framework_of(model)); }
 
 std::string own_inputs(const Model& model, const ModelOptions& options) {
   std::vector<std::string> names;
