@@ -52,7 +52,7 @@ std::optional<struct stat> checked(const std::filesystem::path& target) {
   const int reason = exists ? 0 : errno;
   if (!exists && is_device_name(target)) throw cannot_write(target, ENOENT);  // closed
   if (exists && ::access(target.c_str(), W_OK) != 0) throw cannot_write(target, errno);
-  if (exists && (!S_ISREG(info.st_mode) || is_device_name(target))) return info;
+  if (is_written_directly(target)) return info;
   refuse_to_replace_input(target);
   check_folder(target);
   if (!exists && reason != ENOENT) throw cannot_write(target, reason);
@@ -69,11 +69,17 @@ std::filesystem::path behind_links(const std::filesystem::path& path) {
   return file;
 }
 
+bool is_written_directly(const std::filesystem::path& path) {
+  struct stat info = {};
+  return ::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode) &&
+         (!S_ISREG(info.st_mode) || is_device_name(path));
+}
+
 void check_writable(const std::filesystem::path& target) { checked(behind_links(target)); }
 
 AtomicFile::AtomicFile(std::filesystem::path target) : target_(behind_links(target)) {
   const std::optional<struct stat> there = checked(target_);
-  if (there && (!S_ISREG(there->st_mode) || is_device_name(target_))) {
+  if (is_written_directly(target_)) {
     file_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
     if (file_ < 0) throw cannot_write(target_, errno);
     return;

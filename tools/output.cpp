@@ -37,20 +37,13 @@ std::string identity(const std::string& name) {
   return failed ? name : path.string();
 }
 
-bool is_device(const std::string& name) {
-  std::error_code failed;
-  const auto status = std::filesystem::status(name, failed);
-  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
-         !std::filesystem::is_directory(status);
-}
-
 }  // namespace
 
 void check_outputs_apart(const std::vector<std::string>& paths) {
   std::set<std::string> seen;
   for (const std::string& text : paths) {
     if (text.empty()) continue;
-    if (is_device(text)) {
+    if (is_written_directly(text)) {
       check_writable(text);
       continue;
     }

@@ -112,15 +112,20 @@ class SourceCheck {
     if (keep && bytes <= golden_bytes) model_.goldens.push_back({inputs, expected});
   }
 
-  // A size that the trace wrote down as a number shows where the source fails at another one.
+  // A size that the trace wrote down as a number shows where the source fails at another one. The user's
+  // sizes stay, but for 0, at which nothing shows.
   void run_other_sizes(const std::vector<Tensor>& first) {
     ModelOptions options = options_;
-    if (!options.sizes.empty()) return;  // the user's
+    const bool is_users = !options.sizes.empty();
+    options.sizes.clear();
     for (const auto& [symbol, size] : bind_inputs(*model_.graph, first)) {
       const auto info = model_.graph->symbols.find(symbol);
-      const std::int64_t other = size < 8 ? size + 1 : size + size / 2;
-      const bool allowed = info == model_.graph->symbols.end() || other <= info->second.max;
-      options.sizes.push_back(fmt::format("{}={}", symbol, allowed ? other : size));
+      const std::int64_t most = info == model_.graph->symbols.end() ? INT64_MAX : info->second.max;
+      const std::int64_t other = size == 0  ? std::min<std::int64_t>(2, most)
+                                 : is_users ? size
+                                 : size < 8 ? size + 1
+                                            : size + size / 2;
+      options.sizes.push_back(fmt::format("{}={}", symbol, other <= most ? other : size));
     }
     const std::vector<Tensor> inputs = options.values(model_, 1);
     const std::string sizes = sizes_text(*model_.graph, inputs);

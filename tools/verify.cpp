@@ -6,6 +6,7 @@
 
 #include "base/count.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "ir/evaluate.h"
 #include "pipeline/files.h"
 #include "runtime/stream.h"
@@ -291,7 +292,7 @@ int verify(const VerifyOptions& asked) {
   if (o.source.empty() && needs_source && !o.properties) o.source = recorded_source(model);
   if (asked.source.empty() && !o.source.empty()) {
     remember_model(o.source);
-    fmt::print("note: compared with {}, from which it was converted\n", o.source);
+    fmt::print("note: compared with {}, from which it was converted\n", printable(o.source));
   }
   o.model.of_source = !model.is_source() && !o.source.empty();
   if (!model.is_source() && !o.model.weights.empty() &&

@@ -224,6 +224,15 @@ def test_names_of_outputs_are_checked_before_anything_is_run(tenon, tmp_path, ma
     assert done.returncode == BAD_INPUT and "no output nosuch" in done.stderr, done
 
 
+def test_names_of_arrays_may_be_in_capitals_as_those_of_inputs(tenon, tmp_path, made):
+    command = [tenon, "run", made / "net.tenon"]
+    for name in ("Y.NPY", "Y.NPZ"):
+        subprocess.run([*command, "--output", name], cwd=tmp_path, check=True, capture_output=True)
+    assert numpy.load(tmp_path / "Y.NPY").shape == (2, 4)
+    [(_, array)] = numpy.load(tmp_path / "Y.NPZ").items()
+    numpy.testing.assert_array_equal(array, numpy.load(tmp_path / "Y.NPY"))
+
+
 def test_two_outputs_are_two_files(tenon, tmp_path, made):
     (tmp_path / "a.json").write_text("kept")
     (tmp_path / "link").symlink_to("a.json")
