@@ -8,7 +8,8 @@ namespace tenon {
 namespace {
 
 constexpr std::string_view free_disk = "free some space, or write to another disk",
-                           free_memory = "close other programs, or use a machine with more memory",
+                           free_memory =
+                               "give smaller inputs, close other programs, or use a machine with more memory",
                            raise_files = "raise the limit of open files: ulimit -n 4096",
                            check_disk = "the disk or its connection is broken: look into dmesg",
                            get_rights = "get the right to it (ls -ld says who has it), or use another place";
