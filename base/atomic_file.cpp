@@ -28,14 +28,6 @@ bool is_device_name(const std::filesystem::path& path) {
   return text.starts_with("/dev/std") || text.starts_with("/dev/fd/") || text.starts_with("/proc/");
 }
 
-// The file behind a symbolic link is replaced, not the link.
-std::filesystem::path resolved(const std::filesystem::path& path) {
-  std::error_code failed;
-  if (is_device_name(path) || !std::filesystem::is_symlink(path, failed)) return path;
-  const auto target = std::filesystem::weakly_canonical(path, failed);
-  return failed ? path : target;
-}
-
 void check_folder(const std::filesystem::path& target) {
   const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
   struct stat info = {};
@@ -57,20 +49,37 @@ std::optional<struct stat> checked(const std::filesystem::path& target) {
   const bool exists = ::stat(target.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode))
     throw error("this is a folder, not a file").at(target.string()).hint("name a file in it");
+  const int reason = exists ? 0 : errno;
   if (!exists && is_device_name(target)) throw cannot_write(target, ENOENT);  // closed
   if (exists && ::access(target.c_str(), W_OK) != 0) throw cannot_write(target, errno);
-  if (exists && (!S_ISREG(info.st_mode) || is_device_name(target))) return info;
+  if (is_written_directly(target)) return info;
   refuse_to_replace_input(target);
   check_folder(target);
+  if (!exists && reason != ENOENT) throw cannot_write(target, reason);
   return exists ? std::optional(info) : std::nullopt;
 }
 }  // namespace
 
-void check_writable(const std::filesystem::path& target) { checked(resolved(target)); }
+std::filesystem::path behind_links(const std::filesystem::path& path) {
+  constexpr int most_links = 40;  // as the kernel follows
+  std::filesystem::path file = path;
+  std::error_code failed;
+  for (int i = 0; i < most_links && !is_device_name(file) && std::filesystem::is_symlink(file, failed); ++i)
+    file = file.parent_path() / std::filesystem::read_symlink(file, failed);
+  return file;
+}
 
-AtomicFile::AtomicFile(std::filesystem::path target) : target_(resolved(target)) {
+bool is_written_directly(const std::filesystem::path& path) {
+  struct stat info = {};
+  return ::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode) &&
+         (!S_ISREG(info.st_mode) || is_device_name(path));
+}
+
+void check_writable(const std::filesystem::path& target) { checked(behind_links(target)); }
+
+AtomicFile::AtomicFile(std::filesystem::path target) : target_(behind_links(target)) {
   const std::optional<struct stat> there = checked(target_);
-  if (there && (!S_ISREG(there->st_mode) || is_device_name(target_))) {
+  if (is_written_directly(target_)) {
     file_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
     if (file_ < 0) throw cannot_write(target_, errno);
     return;
@@ -82,11 +91,12 @@ AtomicFile::AtomicFile(std::filesystem::path target) : target_(resolved(target))
 // The name is random: one that a killed process left behind must not be in the way of the next.
 void AtomicFile::open_temporary() {
   constexpr int attempts = 100;
+  constexpr std::size_t most_bytes = 200;  // of 255, beside what makes it random
+  const std::string stem = target_.filename().string().substr(0, most_bytes);
   std::random_device random;
   int reason = EEXIST;
   for (int attempt = 0; attempt < attempts && reason == EEXIST; ++attempt) {
-    const std::string name =
-        fmt::format(".{:.200}.{:08x}{:08x}.tmp", target_.filename().string(), random(), random());
+    const std::string name = fmt::format(".{}.{:08x}{:08x}.tmp", stem, random(), random());
     temporary_.emplace((target_.parent_path() / name).string());
     file_ = ::open(temporary_->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file_ >= 0) return;
@@ -128,6 +138,7 @@ void AtomicFile::commit() {
   if (::rename(temporary_->c_str(), target_.c_str()) != 0) throw cannot_write(target_, errno);
   temporary_->release();
   temporary_.reset();
+  output_is_written(target_);
   // The rename itself becomes durable with the folder; where a folder cannot be synced, it stands anyway.
   const auto folder_path = target_.has_parent_path() ? target_.parent_path() : std::filesystem::path(".");
   const int folder = ::open(folder_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

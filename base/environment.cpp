@@ -7,17 +7,22 @@
 namespace tenon {
 namespace {
 
+constexpr std::string_view free_disk = "free some space, or write to another disk",
+                           free_memory =
+                               "give smaller inputs, close other programs, or use a machine with more memory",
+                           raise_files = "raise the limit of open files: ulimit -n 4096",
+                           check_disk = "the disk or its connection is broken: look into dmesg",
+                           get_rights = "get the right to it (ls -ld says who has it), or use another place";
+
+// What the machine, its disks or its rights deny, and what to do about it.
 struct Lack {
   int reason;
   std::string_view hint;
 };
-
-constexpr std::string_view free_disk = "free some space, or write to another disk",
-                           free_memory = "close other programs, or use a machine with more memory",
-                           raise_files = "raise the limit of open files: ulimit -n 4096",
-                           check_disk = "the disk or its connection is broken: look into dmesg";
-
 constexpr std::array lacks = {
+    Lack{EACCES, get_rights},
+    Lack{EPERM, get_rights},
+    Lack{EROFS, "the disk is mounted read-only: use another place"},
     Lack{ENOSPC, free_disk},
     Lack{EDQUOT, free_disk},
     Lack{EFBIG, "raise the limit of a file's size: ulimit -f unlimited"},
@@ -27,7 +32,14 @@ constexpr std::array lacks = {
     Lack{ENFILE, raise_files},
     Lack{EIO, check_disk},
     Lack{ENXIO, check_disk},
+    Lack{ESTALE, check_disk},
+    Lack{ETIMEDOUT, check_disk},
     Lack{ENOSYS, "use a newer kernel"},
+};
+// Other names help here.
+constexpr std::array mistakes = {
+    Lack{ENAMETOOLONG, "give it a shorter name"},
+    Lack{ELOOP, "its links lead in a circle: ls -l shows them"},
 };
 
 }  // namespace
@@ -36,6 +48,8 @@ Error system_error(int reason, std::string_view what) {
   const std::string message = fmt::format("{}: {}", what, std::strerror(reason));
   for (const Lack& lack : lacks)
     if (lack.reason == reason) return Error(message, environment_failed).hint(std::string(lack.hint));
+  for (const Lack& mistake : mistakes)
+    if (mistake.reason == reason) return Error(message).hint(std::string(mistake.hint));
   return Error(message);
 }
 

@@ -1,4 +1,5 @@
-// Failures of the machine rather than of what it is given: no space, no memory, a missing part or device.
+// Failures of the machine rather than of what it is given: no space, no memory, no rights, a missing part or
+// device.
 #pragma once
 #include <string_view>
 
@@ -15,7 +16,8 @@ Error environment_error(fmt::format_string<Args...> text, Args&&... args) {
 }
 
 /// A system call failed with this errno: "the file cannot be written: No space left on device". A failure of
-/// the machine where it lacks space, memory, processes or open files, or a disk is broken; else bad input.
+/// the machine where it lacks space, memory, rights, processes or open files, or a disk is broken; else bad
+/// input.
 Error system_error(int reason, std::string_view what);
 
 }  // namespace tenon

@@ -21,9 +21,9 @@ InputFile::InputFile(const std::filesystem::path& path) : path_(path) {
   if (S_ISDIR(info.st_mode)) throw error("this is a folder, not a file").at(path_.string());
   if (!S_ISREG(info.st_mode))
     throw error("this is not a regular file").at(path_.string()).hint("copy it to disk first");
+  remember_input(path_, info);
   file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (file_ < 0) throw system_error(errno, "the file cannot be opened").at(path_.string());
-  remember_input(path_, info);
   size_ = static_cast<std::uint64_t>(info.st_size);
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <string>
 #include <vector>
 
 namespace tenon {
@@ -16,9 +18,18 @@ enum class InputGuard : std::uint8_t {
 };
 void guard_inputs(InputGuard);
 
+/// A file that this run is going to write. Where it is an input, whichever of the two is named first, that
+/// call throws Error, before anything is read of it or written.
+void expect_output(const std::filesystem::path&);
+/// It is written: who reads it from now on reads a result.
+void output_is_written(const std::filesystem::path&);
+
 /// An input that is read otherwise, later, or by another process. No such file: nothing.
 void remember_input(const std::filesystem::path&);
 void remember_input(const std::filesystem::path&, const struct stat&);
+/// The folder's files of such names, also those that are not there yet: the run may make them.
+void remember_inputs_in(const std::filesystem::path& folder,
+                        std::function<bool(const std::string&)> is_input);
 
 /// The inputs remembered since the last call, for the process that started this one.
 std::vector<std::filesystem::path> take_remembered_inputs();

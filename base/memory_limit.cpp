@@ -1,6 +1,7 @@
 // Limits on the memory that this process may take.
 #include "base/memory_limit.h"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -56,7 +57,7 @@ MemoryLimit::~MemoryLimit() {
 }
 
 void MemoryLimit::on_exhausted() {
-  if (innermost) {
+  if (innermost && !innermost->reached_) {
     innermost->reached_ = true;
     extend(innermost->bytes_);
   }
@@ -86,6 +87,16 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
     if (rest == unit.name && amount * unit.bytes < 9e18)
       return static_cast<std::uint64_t>(std::llround(amount * unit.bytes));
   return std::nullopt;
+}
+
+std::string memory_text(std::uint64_t bytes) {
+  constexpr std::string_view units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  auto amount = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; amount >= 1024 && unit + 1 < std::size(units); ++unit) amount /= 1024;
+  std::string text = fmt::format("{:.1f}", amount);
+  if (text.ends_with(".0")) text.resize(text.size() - 2);
+  return text.append(units[unit]);
 }
 
 }  // namespace tenon

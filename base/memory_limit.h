@@ -3,14 +3,15 @@
 #include <cstdint>
 #include <new>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace tenon {
 
 /// While it lives, the process can allocate at most `bytes` more than it held at the start; what goes beyond
 /// is std::bad_alloc. Memory that only maps a file does not count (RLIMIT_DATA of Linux). Limits nest, and
-/// the lowest holds. They are made and ended by one thread. A limit that was reached gives as much again:
-/// what was made may need memory to be taken apart.
+/// the lowest holds. They are made and ended by one thread. A limit that was reached gives as much again,
+/// once: what was made may need memory to be taken apart.
 class MemoryLimit {
  public:
   explicit MemoryLimit(std::uint64_t bytes);
@@ -38,5 +39,7 @@ class MemoryLimit {
 
 /// "512 MiB", "2GB", "4096": bytes. nullopt for anything else.
 std::optional<std::uint64_t> parse_bytes(std::string_view text);
+/// "512MiB", "1.5GiB": rounded, and read back by parse_bytes.
+std::string memory_text(std::uint64_t bytes);
 
 }  // namespace tenon

@@ -5,7 +5,8 @@
 
 namespace tenon {
 
-/// The text as one word: in quotes where it needs them.
+/// The text as one word on one line: in quotes where it needs them, those of $'' where it holds what a
+/// terminal would obey.
 std::string in_shell(std::string_view text);
 
 }  // namespace tenon

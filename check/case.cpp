@@ -5,6 +5,11 @@
 #include <set>
 #include <system_error>
 
+#include "base/environment.h"
+#include "base/input_guard.h"
+#include "pipeline/files.h"
+#include "verify/samples.h"
+
 namespace tenon {
 namespace {
 
@@ -89,6 +94,19 @@ Case read_case(const fs::path& folder, std::string name) {
   return c;
 }
 
+void remember_files(const Case& c) {
+  const fs::path baseline = c.file(c.settings.speed.baseline);
+  remember_model(c.model);
+  remember_samples(c.folder);
+  remember_inputs_in(c.folder,
+                     [](const std::string& name) { return name == settings_file || name == graph_file; });
+  for (const std::string& library : c.settings.libraries) remember_input(c.file(library));
+  if (c.settings.speed.baseline.empty()) return;
+  remember_model(baseline);
+  remember_inputs_in(baseline.parent_path(),
+                     [name = baseline.filename()](const std::string& other) { return other == name; });
+}
+
 std::vector<Case> find_cases(const fs::path& folder, std::vector<std::string>& warnings) {
   if (fs::is_regular_file(folder))
     throw error("this is a file, and cases are folders")
@@ -101,7 +119,7 @@ std::vector<Case> find_cases(const fs::path& folder, std::vector<std::string>& w
   try {
     search.folder(folder, "");
   } catch (const fs::filesystem_error& e) {
-    throw error("the folder cannot be read: {}", e.code().message()).at(e.path1().string());
+    throw system_error(e.code().value(), "the folder cannot be read").at(e.path1().string());
   }
   if (search.cases.empty())
     throw error("no case is here")

@@ -25,6 +25,10 @@ inline constexpr const char* graph_file = "fused.ir";
 /// The case in a folder itself. Throws Error when it holds no model, or several and case.toml names none.
 Case read_case(const std::filesystem::path& folder, std::string name);
 
+/// Makes the files that the case reads, and those that --update may make for it, inputs of this run
+/// (base/input_guard.h).
+void remember_files(const Case&);
+
 /// Every case at or below the folder, by name. A folder with a model or a case.toml is a case;
 /// hidden folders and test_data_set_N are not searched; links are followed, a folder is one case however many
 /// links lead to it. Throws Error when there is no such folder, no

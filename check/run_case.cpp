@@ -18,9 +18,8 @@
 #include "runtime/inputs.h"
 #include "runtime/session.h"
 #include "verify/bisect.h"
-#include "verify/onnxruntime.h"
 #include "verify/samples.h"
-#include "verify/torch.h"
+#include "verify/source.h"
 #include "verify/verdict.h"
 
 namespace tenon {
@@ -278,8 +277,7 @@ class CaseRun {
   // What the source gives; an artifact's own outputs.
   std::vector<Tensor> source_outputs(const std::vector<Tensor>& inputs, const std::vector<Tensor>& own) {
     if (!model_.is_source()) return own;
-    if (model_.is_pytorch()) return torch_outputs(torch(), *model_.graph, inputs, settings_.method);
-    return onnxruntime_outputs(case_.model, *model_.graph, inputs);
+    return source().outputs(inputs);
   }
 
   // While recording, a sample without inputs gets random ones.
@@ -403,7 +401,7 @@ class CaseRun {
                           .threads = settings_.threads,
                           .progress = events_.stage};
     options.tolerance.share = std::min(options.tolerance.share, Tolerance().share);
-    if (has_torch) options.torch = &torch();
+    if (has_torch) options.torch = source().torch();
     const Bisection found = bisect(model_, {wrong.inputs}, options);
     if (!found) {
       f.details += fmt::format("no step of the model differs from {} by more than rounding explains\n",
@@ -418,17 +416,20 @@ class CaseRun {
   }
 
   bool agrees_with_torch(const WrongOutput& wrong) {
-    const auto truth = torch_outputs(torch(), *model_.graph, wrong.inputs, settings_.method);
+    const auto truth = source().outputs(wrong.inputs);
     return check_output("", wrong.value, truth[wrong.output], wrong.tolerance).ok;
   }
 
-  TorchOracle& torch() {
-    if (!torch_)
-      torch_ = std::make_unique<TorchOracle>(case_.model,
-                                             OracleOptions{.threads = settings_.threads,
-                                                           .memory_limit = settings_.memory_bytes.value_or(0),
-                                                           .keep_dropout = settings_.train_mode == "keep"});
-    return *torch_;
+  SourceRunner& source() {
+    if (!source_)
+      source_ =
+          std::make_unique<SourceRunner>(model_.is_pytorch() ? Framework::torch : Framework::onnxruntime,
+                                         case_.model, *model_.graph, options_.convert.inputs,
+                                         OracleOptions{.threads = settings_.threads,
+                                                       .memory_limit = settings_.memory_bytes.value_or(0),
+                                                       .keep_dropout = settings_.train_mode == "keep"},
+                                         settings_.method);
+    return *source_;
   }
 
   struct Recording {
@@ -448,7 +449,7 @@ class CaseRun {
   std::vector<bool> drawn_;  // of a source's outputs: random numbers of others decide the stored ones
   std::vector<StoredSample> samples_;
   std::unique_ptr<Session> session_;
-  std::unique_ptr<TorchOracle> torch_;
+  std::unique_ptr<SourceRunner> source_;
   std::vector<Recording> to_record_;
   std::optional<WrongOutput> first_wrong_;
   Verdict verdict_;

@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "converter/archive/sniff.h"
 #include "converter/exported/archive.h"
+#include "converter/exported/load.h"
 #include "converter/oracle_protocol.h"
 #include "converter/tenon_torch.h"
 #include "converter/torchscript/check.h"
@@ -159,10 +160,12 @@ class TorchOracle::Impl {
 };
 
 TorchOracle::TorchOracle(const std::filesystem::path& path, const OracleOptions& options) {
-  if (sniff(MappedFile::open(path)->bytes()).kind == FileKind::pt2)
+  if (sniff(MappedFile::open(path)->bytes()).kind != FileKind::pt2)
+    torchscript::open_checked(path);
+  else if (options.weights.empty())
     exported::Archive check(path);
   else
-    torchscript::open_checked(path);
+    exported::load(path, options.weights);  // its errors name the file that is wrong
   impl_ = std::make_unique<Impl>(path, options);
 }
 TorchOracle::~TorchOracle() = default;

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "base/error.h"
+#include "base/environment.h"
 #include "base/input_guard.h"
 #include "base/temporary_path.h"
 #include "verify/onnxruntime.h"
@@ -43,7 +43,8 @@ void put_in_place(const fs::path& file, const fs::path& target) {
   const auto before = fs::status(target, failed);
   if (fs::is_regular_file(before)) fs::permissions(file, before.permissions(), failed);
   fs::rename(file, target, failed);
-  if (failed) throw error("the file cannot be written: {}", failed.message()).at(target.string());
+  if (failed) throw system_error(failed.value(), "the file cannot be written").at(target.string());
+  output_is_written(target);
 }
 
 // What is not replaced by its name: links, pipes, folders, files that must not be written.

@@ -160,10 +160,10 @@ Model open_model(const std::filesystem::path& path, const OpenOptions& options) 
   } catch (const Error&) {
     if (!beyond()) throw;
   }
-  throw error("reading and converting the model takes more than {:.1f} GiB of memory",
-              static_cast<double>(options.memory) / 0x1p30)
+  const std::uint64_t more = 4 * std::max(options.memory, std::uint64_t{1} << 20);
+  throw error("reading and converting the model takes more than {} of memory", memory_text(options.memory))
       .at(path.string())
-      .hint("if you trust the file, allow more: --memory 16GiB");
+      .hint("if you trust the file, allow more: --memory " + memory_text(more));
 }
 
 }  // namespace tenon

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "ir/bind.h"
 
@@ -154,6 +155,22 @@ MeasuredInputs measured(MeasuredInputs types, const Bindings& sizes) {
     input.type = type.str();
   }
   return types;
+}
+
+MeasuredInputs measured(const Graph& graph, std::span<const Tensor> inputs) {
+  MeasuredInputs types;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    types.push_back({graph.body().parameter(i)->name(), inputs[i].type_string()});
+  return types;
+}
+
+bool same_sizes(const MeasuredInputs& a, const MeasuredInputs& b) {
+  const auto types = [](const MeasuredInputs& inputs) {
+    std::multiset<std::string> all;
+    for (const MeasuredInput& i : inputs) all.insert(i.type);
+    return all;
+  };
+  return types(a) == types(b);
 }
 
 std::string str(const MeasuredInputs& inputs) {

@@ -20,6 +20,11 @@ using MeasuredInputs = std::vector<MeasuredInput>;
 
 /// Types with symbols, at these sizes.
 MeasuredInputs measured(MeasuredInputs types, const Bindings& sizes);
+/// Those that a graph is given.
+MeasuredInputs measured(const Graph&, std::span<const Tensor> inputs);
+/// Whether times can be compared: of the same types and sizes, in any order. A model that was exported again
+/// may call its inputs otherwise.
+bool same_sizes(const MeasuredInputs&, const MeasuredInputs&);
 /// "x: f32[8,1,28,28], mask: bool[8]"
 std::string str(const MeasuredInputs&);
 

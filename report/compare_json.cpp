@@ -77,7 +77,10 @@ Recording load_recording(const std::filesystem::path& path) {
       if (samples.size() != r.samples.total_ms.size()) throw not_ours("its steps have samples of other runs");
     if (r.samples.total_ms.empty()) throw not_ours("it has no samples");
     return r;
-  } catch (const json::exception& e) { throw not_ours(e.what()); }
+  } catch (const json::exception& e) { throw not_ours(e.what()); } catch (const Error& e) {
+    if (!e.where().empty()) throw;
+    throw not_ours(e.message());  // types and sizes that do not fit together
+  }
 }
 
 }  // namespace tenon

@@ -14,11 +14,8 @@ Comparison one_round(const CompareSide& before, const CompareSide& after, const 
   }
   auto samples = interleave({*sessions[0], before.inputs}, {*sessions[1], after.inputs}, runs);
   const auto recording = [&](std::size_t i) {
-    MeasuredInputs inputs;
-    for (std::size_t k = 0; k < sides[i]->inputs.size(); ++k)
-      inputs.push_back({sides[i]->graph->body().parameter(k)->name(), sides[i]->inputs[k].type_string()});
-    return recording_of(sides[i]->label, std::move(inputs), *sessions[i]->plan_for(sides[i]->inputs),
-                        std::move(samples[i]));
+    return recording_of(sides[i]->label, measured(*sides[i]->graph, sides[i]->inputs),
+                        *sessions[i]->plan_for(sides[i]->inputs), std::move(samples[i]));
   };
   return compare_paired(recording(0), recording(1), options);
 }

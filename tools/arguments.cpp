@@ -4,6 +4,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "ir/hint.h"
 #include "ir/literal.h"
@@ -48,6 +49,13 @@ constexpr Unread unread[] = {
     {".pt .pth .safetensors .h5 .mat .pkl .pickle .bin .raw .csv .txt .json .parquet", "the array",
      "array.npy"},
 };
+
+// In small letters: ".npy" of X.NPY.
+std::string suffix_of(const std::string& file) {
+  std::string suffix = std::filesystem::path(file).extension();
+  for (char& c : suffix) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return suffix;
+}
 
 // The hint for a file of a kind that is not read; empty: it does not look like a file.
 std::string unread_hint(const std::string& name, const std::string& extension) {
@@ -105,8 +113,7 @@ std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts) {
   std::vector<InputArgument> out;
   for (const std::string& text : texts) {
     const auto [name, value] = split_name(text);
-    std::string extension = std::filesystem::path(value).extension();
-    for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const std::string extension = suffix_of(value);
     try {
       if (auto string = between_quotes(value))
         out.push_back({name, std::move(*string)});
@@ -171,8 +178,8 @@ std::map<std::string, std::vector<std::int64_t>> parse_sizes(const std::vector<s
 
 void check_array_file(const std::string& target) {
   const std::string file = split_name(target).second;
-  const std::string extension = std::filesystem::path(file).extension();
-  if (extension != ".npy" && extension != ".npz" && !file.starts_with("/dev/"))
+  const std::string suffix = suffix_of(file);
+  if (suffix != ".npy" && suffix != ".npz" && !is_written_directly(file))
     throw error("'{}' is no name for arrays", file).at("--output " + target).hint("end it in .npy or .npz");
 }
 
@@ -185,7 +192,7 @@ OutputFiles output_files(const Graph& graph, const std::vector<std::string>& tar
   std::size_t next = 0;
   for (const std::string& target : targets) {
     const auto [name, file] = split_name(target);
-    if (std::filesystem::path(file).extension() == ".npz") {
+    if (suffix_of(file) == ".npz") {
       files.archives.push_back(file);
       continue;
     }

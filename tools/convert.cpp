@@ -8,6 +8,7 @@
 #include "base/count.h"
 #include "base/error.h"
 #include "base/shell.h"
+#include "base/utf8.h"
 #include "exporter/written.h"
 #include "ir/print.h"
 #include "report/conversion.h"
@@ -110,7 +111,8 @@ int convert(const ConvertVerb& o) {
   if (o.report) fmt::print("{}", conversion_text(model));
   if (o.output.empty() && only_shows) {
     if (!o.json.empty()) write_text(o.json, json_text(conversion_json(model)));
-    fmt::print(stderr, "note: nothing was written and nothing verified; to convert, add -o {}\n", target);
+    fmt::print(stderr, "note: nothing was written and nothing verified; to convert, add -o {}\n",
+               in_shell(target));
     return 0;
   }
   const bool verifies = model.is_source() && form.runs && !o.no_verify;
@@ -155,11 +157,13 @@ int convert(const ConvertVerb& o) {
   for (const std::string& sentence : lacking) fmt::print("note: {}\n", sentence);
   for (const std::string& note : compared.notes()) fmt::print("note: {}\n", note);
   if (unverified.empty()) {
-    fmt::print("{}: {}{}, {}\n", target, done_text(model, form), verdict, written_text(target, begin));
+    fmt::print("{}: {}{}, {}\n", printable(target), done_text(model, form), verdict,
+               written_text(target, begin));
     return 0;
   }
-  fmt::print("{}: {}, NOT VERIFIED: {}, {}\n  try: inputs that give numbers: {}\n", target,
-             done_text(model, form), unverified, written_text(target, begin), own_inputs(model, o.model));
+  fmt::print("{}: {}, NOT VERIFIED: {}, {}\n  try: inputs {}: {}\n", printable(target),
+             done_text(model, form), unverified, written_text(target, begin),
+             compared.has_elements() ? "that give numbers" : "of other sizes", own_inputs(model, o.model));
   return static_cast<int>(Exit::differs);
 }
 

@@ -10,7 +10,7 @@ inline constexpr std::array<std::string_view, 5> exit_codes = {
     "results differ",
     "wrong usage or bad input",
     "not supported",
-    "the environment failed: no space, no memory, a missing part or device",
+    "the environment failed: no space, no memory, no rights, a missing part or device",
 };
 
 }  // namespace tenon::tools

@@ -73,9 +73,13 @@ Error folder(const fs::path& path) {
   const std::vector<std::string> names = names_in(path);
   if (auto known = known_folder(names)) return known->at(path.string());
   Error e = error("this is a folder, not a model").at(path.string());
+  constexpr std::size_t most = 5;
   std::string models;
+  std::size_t count = 0;
   for (const std::string& name : names)
-    if (is_model(name)) models += (models.empty() ? "" : " or ") + in_shell((path / name).string());
+    if (is_model(name) && ++count <= most)
+      models += (models.empty() ? "" : " or ") + in_shell((path / name).string());
+  if (count > most) models += fmt::format(", or one of {} more", count - most);
   return e.hint(models.empty() ? "give a .pt, .pt2, .onnx or .tenon file" : "give the file: " + models);
 }
 

@@ -10,6 +10,7 @@
 #include "base/atomic_file.h"
 #include "base/environment.h"
 #include "base/input_guard.h"
+#include "pipeline/files.h"
 #include "tools/arguments.h"
 
 namespace tenon::tools {
@@ -27,20 +28,13 @@ void write_text(const std::string& path, std::string_view text) {
 
 namespace {
 
-// The file behind a name that may not be there yet: links are followed.
+// The file behind a name that may not be there yet.
 std::string identity(const std::string& name) {
   struct stat info = {};
   if (::stat(name.c_str(), &info) == 0) return fmt::format("{}:{}", info.st_dev, info.st_ino);
   std::error_code failed;
-  const auto path = std::filesystem::weakly_canonical(std::filesystem::absolute(name), failed);
+  const auto path = std::filesystem::weakly_canonical(std::filesystem::absolute(behind_links(name)), failed);
   return failed ? name : path.string();
-}
-
-bool is_device(const std::string& name) {
-  std::error_code failed;
-  const auto status = std::filesystem::status(name, failed);
-  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
-         !std::filesystem::is_directory(status);
 }
 
 }  // namespace
@@ -49,7 +43,7 @@ void check_outputs_apart(const std::vector<std::string>& paths) {
   std::set<std::string> seen;
   for (const std::string& text : paths) {
     if (text.empty()) continue;
-    if (is_device(text)) {
+    if (is_written_directly(text)) {
       check_writable(text);
       continue;
     }
@@ -58,11 +52,12 @@ void check_outputs_apart(const std::vector<std::string>& paths) {
           .hint("give each a file of its own");
     if (text == "-") continue;
     check_writable(text);
+    expect_output(text);
   }
 }
 
 void check_files(const CLI::App& verb) {
-  std::vector<std::string> outputs;
+  std::vector<std::string> inputs, outputs;
   for (const CLI::Option* option : verb.get_options()) {
     const std::string type = option->get_type_name();
     for (const std::string& value : option->results()) {
@@ -72,10 +67,13 @@ void check_files(const CLI::App& verb) {
       else if (type == file_written)
         outputs.push_back(value);
       else
-        for (const std::string& input : {value, file}) remember_input(input);
+        inputs.insert(inputs.end(), {value, file});
     }
   }
+  for (const std::string& input : inputs) remember_input(input);
   check_outputs_apart(outputs);
+  if (!outputs.empty())
+    for (const std::string& input : inputs) remember_model(input);
 }
 
 void check_is_file(std::string_view path) {

@@ -12,8 +12,9 @@ inline constexpr const char* file_written = "OUTFILE";
 /// The same where "name=" may stand before the file.
 inline constexpr const char* named_file_written = "[NAME=]OUTFILE";
 
-/// For every verb, between parsing and running: remembers the files that its arguments name as inputs, and
-/// checks those that it is to write, as below.
+/// For every verb, between parsing and running: remembers the files that its arguments name as inputs, with
+/// the weights beside them, and checks those that it is to write, as below. An input that the verb finds
+/// later, and that it would overwrite, is an Error when it is opened or remembered (base/input_guard.h).
 void check_files(const CLI::App& verb);
 
 /// To be called before the work. Throws Error when two of these outputs (empty: not asked for) are one file,

@@ -140,21 +140,21 @@ std::optional<Bindings> sizes_for(const Graph& graph, const CompareSide& other) 
   } catch (const Error&) { return std::nullopt; }
 }
 
-std::string same_sizes(const CompareSide& a, const CompareSide& b) {
-  if (const auto sizes = sizes_for(*a.graph, b); sizes && !sizes->empty())
-    return "choose the same sizes: " + hint::shape(*sizes);
-  if (const auto sizes = sizes_for(*b.graph, a); sizes && !sizes->empty())
-    return "choose the same sizes: --vs=" + in_shell(hint::shape(*sizes));
+std::string same_sizes_hint(const CompareSide& a, const CompareSide& b, bool a_is_chosen) {
+  const auto of_a = sizes_for(*a.graph, b), of_b = sizes_for(*b.graph, a);
+  const bool has_a = of_a && !of_a->empty(), has_b = of_b && !of_b->empty();
+  if (has_b && (a_is_chosen || !has_a)) return "choose the same sizes: --vs=" + in_shell(hint::shape(*of_b));
+  if (has_a) return "choose the same sizes: " + hint::shape(*of_a);
   return "convert both with inputs of the same sizes (--input)";
 }
 
 /// Two models are compared at the same sizes, unless --vs says otherwise.
-void check_sizes(const CompareSide& a, const CompareSide& b) {
+void check_sizes(const CompareSide& a, const CompareSide& b, bool a_is_chosen) {
   const std::string sizes_a = sizes_of(a), sizes_b = sizes_of(b);
   if (sizes_a != sizes_b)
     throw error("the models would run at other sizes: {}; and {}", sizes_a, sizes_b)
         .at(b.label)
-        .hint(same_sizes(a, b));
+        .hint(same_sizes_hint(a, b, a_is_chosen));
 }
 
 Comparison compare_sides(const ProfileVerb& o, const Model& before, Progress& progress) {
@@ -167,7 +167,7 @@ Comparison compare_sides(const ProfileVerb& o, const Model& before, Progress& pr
   };
   const CompareSide first = side(o.model.path, o.model, before),
                     second = side(options.path + (o.versus.empty() ? "" : " " + o.versus), options, after);
-  if (o.versus.empty()) check_sizes(first, second);
+  if (o.versus.empty()) check_sizes(first, second, !o.model.sizes.empty());
   progress.say("running both by turns");
   CompareOptions limits;
   if (o.max_slowdown > 0) limits.max_slowdown = o.max_slowdown;
@@ -175,25 +175,32 @@ Comparison compare_sides(const ProfileVerb& o, const Model& before, Progress& pr
                          limits);
 }
 
-Comparison compare_with_stored(const ProfileVerb& o, const ProfileReport& now) {
+/// Before minutes of work: whether times taken here and now, of this model at its first sizes, say something
+/// beside the stored ones.
+void check_stored(const ProfileVerb& o, const Model& model) {
   const Recording before = load_recording(o.stored);
   if (before.threads != o.model.threads)
     throw error("the stored profile is of {}, this one of {}", counted(before.threads, "thread"),
                 o.model.threads)
         .at(o.stored)
         .hint(fmt::format("give --threads {}", before.threads));
-  const Recording after = recording_of(now);
-  if (before.machine != after.machine)
-    throw error("the stored profile is of another machine, {}: this is {}", before.machine, after.machine)
+  const MachineFacts here = machine_facts();
+  const std::string machine = machine_name(here.cpu, here.isa);
+  if (before.machine != machine)
+    throw error("the stored profile is of another machine, {}: this is {}", before.machine, machine)
         .at(o.stored)
         .hint("store one on this machine, or compare two models by turns: tenon profile OLD NEW");
-  if (before.inputs != after.inputs)
-    throw error("the stored profile is of {}, this one of {}", str(before.inputs), str(after.inputs))
+  const MeasuredInputs now = measured(*model.graph, swept(o.model).front().values(model));
+  if (!same_sizes(before.inputs, now))
+    throw error("the stored profile is of {}, this one of {}", str(before.inputs), str(now))
         .at(o.stored)
-        .hint("profile the same model at the same sizes (--shape, --input)");
+        .hint("profile at the same sizes (--shape, --input)");
+}
+
+Comparison compare_with_stored(const ProfileVerb& o, const ProfileReport& now) {
   CompareOptions limits;
   if (o.max_slowdown > 0) limits.max_slowdown = o.max_slowdown;
-  return compare_stored(before, after, limits);
+  return compare_stored(load_recording(o.stored), recording_of(now), limits);
 }
 
 /// Of the first sizes, as all that a profile says step by step.
@@ -228,6 +235,7 @@ int run_profile(const ProfileVerb& o) {
     throw error("an artifact holds the fused graph only")
         .at(o.model.path)
         .hint("give the source model for --unfused");
+  if (!o.stored.empty()) check_stored(o, model);
   ProfileReport report = measure(o, model, roofline(o, progress), progress);
   const bool sides = o.compares_sides();
   if (sides) report.comparison = compare_sides(o, model, progress);

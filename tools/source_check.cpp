@@ -5,8 +5,7 @@
 #include "ir/hint.h"
 #include "ir/random.h"
 #include "runtime/stream.h"
-#include "verify/onnxruntime.h"
-#include "verify/torch.h"
+#include "verify/source.h"
 
 namespace tenon::tools {
 namespace {
@@ -16,34 +15,21 @@ std::string sizes_text(const Graph& graph, std::span<const Tensor> inputs) {
   return sizes.empty() ? "" : " at " + hint::sizes(sizes);
 }
 
-// What runs the source model: LibTorch, or ONNX Runtime.
-class Source {
- public:
-  Source(const Model& model, const ModelOptions& options)
-      : model_(model),
-        method_(options.method),
-        fixed_(fixed_numbers(*model.graph, options.open_options().convert.inputs)) {
-    if (model.is_pytorch())
-      torch_ = std::make_unique<TorchOracle>(
+Framework framework_of(const Model& model) {
+  return model.is_pytorch() ? Framework::torch : Framework::onnxruntime;
+}
+
+SourceRunner source_of(const Model& model, const ModelOptions& options) {
+  return {framework_of(model),
           model.path,
-          OracleOptions{
-              .fixed = fixed_, .weights = options.weights, .keep_dropout = options.train_mode == "keep"});
-  }
-
-  std::vector<Tensor> outputs(const std::vector<Tensor>& inputs) {
-    if (torch_) return torch_outputs(*torch_, *model_.graph, inputs, method_);
-    return onnxruntime_outputs(model_.path, *model_.graph, inputs, fixed_);
-  }
-
- private:
-  const Model& model_;
-  const std::string& method_;
-  const std::vector<NamedRawTensor> fixed_;
-  std::unique_ptr<TorchOracle> torch_;
-};
+          *model.graph,
+          options.open_options().convert.inputs,
+          {.weights = options.weights, .keep_dropout = options.train_mode == "keep"},
+          options.method};
+}
 
 // The source may refuse inputs that were made up.
-std::vector<Tensor> source_outputs(Source& source, const Model& model, const ModelOptions& options,
+std::vector<Tensor> source_outputs(SourceRunner& source, const Model& model, const ModelOptions& options,
                                    const std::vector<Tensor>& inputs) {
   try {
     return source.outputs(inputs);
@@ -79,7 +65,7 @@ class SourceCheck {
         tolerance_(tolerance),
         model_(model),
         verdict_(verdict),
-        source_(model, options),
+        source_(source_of(model, options)),
         session_(model.graph, {.threads = options.threads}),
         stream_(session_) {}
 
@@ -126,15 +112,20 @@ class SourceCheck {
     if (keep && bytes <= golden_bytes) model_.goldens.push_back({inputs, expected});
   }
 
-  // A size that the trace wrote down as a number shows where the source fails at another one.
+  // A size that the trace wrote down as a number shows where the source fails at another one. The user's
+  // sizes stay, but for 0, at which nothing shows.
   void run_other_sizes(const std::vector<Tensor>& first) {
     ModelOptions options = options_;
-    if (!options.sizes.empty()) return;  // the user's
+    const bool is_users = !options.sizes.empty();
+    options.sizes.clear();
     for (const auto& [symbol, size] : bind_inputs(*model_.graph, first)) {
       const auto info = model_.graph->symbols.find(symbol);
-      const std::int64_t other = size < 8 ? size + 1 : size + size / 2;
-      const bool allowed = info == model_.graph->symbols.end() || other <= info->second.max;
-      options.sizes.push_back(fmt::format("{}={}", symbol, allowed ? other : size));
+      const std::int64_t most = info == model_.graph->symbols.end() ? INT64_MAX : info->second.max;
+      const std::int64_t other = size == 0  ? std::min<std::int64_t>(2, most)
+                                 : is_users ? size
+                                 : size < 8 ? size + 1
+                                            : size + size / 2;
+      options.sizes.push_back(fmt::format("{}={}", symbol, other <= most ? other : size));
     }
     const std::vector<Tensor> inputs = options.values(model_, 1);
     const std::string sizes = sizes_text(*model_.graph, inputs);
@@ -156,7 +147,7 @@ class SourceCheck {
   double tolerance_;
   Model& model_;
   Verdict& verdict_;
-  Source source_;
+  SourceRunner source_;
   Session session_;
   Stream stream_;
   std::vector<Sample> samples_;  // the first and the last
@@ -166,7 +157,7 @@ class SourceCheck {
 
 }  // namespace
 
-std::string_view runner_of(const Model& model) { return model.is_pytorch() ? "LibTorch" : "ONNX Runtime"; }
+std::string_view runner_of(const Model& model) { return name(framework_of(model)); }
 
 std::string own_inputs(const Model& model, const ModelOptions& options) {
   std::vector<std::string> names;

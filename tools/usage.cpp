@@ -66,12 +66,15 @@ Error extra_word(const CommandText& verb, const std::string& extra, const std::v
   const auto before = std::find_if(std::make_reverse_iterator(at), words.rend(), is_option);
   const OptionText* option = before == words.rend() ? nullptr : find_option(verb, *before);
   Error e = error("'{}' is one word too many", extra);
+  if (option && option->value_is_optional && before.base() == at)
+    return e.hint(fmt::format("{} takes {}: {}={}", option->flag, fmt::join(option->choices, " or "),
+                              option->flag, option->choices.front()));
   if (option && !option->value.empty() && std::prev(at) >= words.begin() && std::prev(at) != words.begin()) {
     const std::string first = *std::prev(at);
     if (!is_option(first))
       return option->repeats ? e.hint(fmt::format("{0} takes one value each time: {0} {1} {0} {2}", *before,
                                                   in_shell(first), in_shell(extra)))
-                             : e.hint(fmt::format("{} takes one value", *before));
+                             : e.hint(fmt::format("{} takes one value", option->flag));
   }
   return e.hint(fmt::format("see tenon {} --help", verb.name));
 }
@@ -123,6 +126,9 @@ std::vector<std::string> with_values(const CLI::App& app, std::vector<std::strin
   const CommandText* verb = words.empty() ? nullptr : find(tenon, words.front());
   for (std::size_t i = 1; verb && i < words.size(); ++i) {
     const OptionText* option = find_option(*verb, words[i]);
+    if (option && !option->value.empty() && words[i] == option->flag + "=")
+      throw error("{} is given no value", option->flag)
+          .hint(fmt::format("{}={}", option->flag, option->value));
     if (!option || !option->value_is_optional || words[i].find('=') != std::string::npos) continue;
     const bool chosen = i + 1 < words.size() && std::find(option->choices.begin(), option->choices.end(),
                                                           words[i + 1]) != option->choices.end();
@@ -137,6 +143,9 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& e, const std::vect
     return error("no verb is given").hint(fmt::format("the verbs: {}", fmt::join(verb_names(tenon), ", ")));
   const CommandText* verb = find(tenon, words.front());
   if (!verb) return unknown_verb(tenon, words.front());
+  for (const std::string& word : words)
+    if (std::error_code failed; is_option(word) && std::filesystem::is_regular_file(word, failed))
+      return error("'{}' is taken for an option", word).hint("name the file so: " + in_shell("./" + word));
   const auto extra = app.get_subcommand(verb->name)->remaining();
   if (dynamic_cast<const CLI::ExtrasError*>(&e) && !extra.empty())
     return is_option(extra[0]) ? unknown_option(*verb, extra[0]) : extra_word(*verb, extra[0], words);

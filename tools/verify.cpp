@@ -6,9 +6,10 @@
 
 #include "base/count.h"
 #include "base/error.h"
-#include "base/input_guard.h"
 #include "base/mapped_file.h"
+#include "base/utf8.h"
 #include "ir/evaluate.h"
+#include "pipeline/files.h"
 #include "runtime/stream.h"
 #include "tools/model_options.h"
 #include "tools/model_path.h"
@@ -17,9 +18,8 @@
 #include "tools/terminal.h"
 #include "tools/verbs.h"
 #include "verify/json.h"
-#include "verify/onnxruntime.h"
 #include "verify/samples.h"
-#include "verify/torch.h"
+#include "verify/source.h"
 #include "verify/verdict.h"
 
 namespace tenon::tools {
@@ -56,10 +56,7 @@ Sample sample_of(const VerifyOptions& o, const Model& model, int number) {
 class Reference {
  public:
   Reference(const VerifyOptions& o, const Model& model)
-      : options_(o),
-        model_(model),
-        fixed_(fixed_numbers(*model.graph, o.model.open_options().convert.inputs)),
-        against_(o.against.empty() ? own_runner(model, o.source) : o.against) {
+      : options_(o), model_(model), against_(o.against.empty() ? own_runner(model, o.source) : o.against) {
     const auto need_source = [&](const char* what, const char* hint) {
       throw error("{} needs the source model", what).at(o.model.path).hint(hint);
     };
@@ -67,13 +64,11 @@ class Reference {
       if (!model.is_source() && o.source.empty())
         need_source("an artifact compared with the framework it comes from",
                     "give it: --source model.pt (.pt2, .onnx), or compare with --against reference");
-      torch_ = std::make_unique<TorchOracle>(
-          o.source.empty() ? model.path : std::filesystem::path(o.source),
-          OracleOptions{
-              .fixed = fixed_, .weights = o.model.weights, .keep_dropout = o.model.train_mode == "keep"});
+      run_source(Framework::torch);
     } else if (against_ == "onnxruntime") {
       if (o.source.empty() && model.kind != FileKind::onnx)
         need_source("ONNX Runtime", "give it as ONNX: --source model.onnx");
+      run_source(Framework::onnxruntime);
     } else if (against_ != "reference" && !std::filesystem::is_directory(against_)) {
       throw error("'{}' is nothing to compare with", against_)
           .at("--against")
@@ -90,13 +85,11 @@ class Reference {
 
   std::vector<Tensor> expected(const Sample& sample) const {
     if (!sample.expected.empty()) return sample.expected;
-    if (torch_) return torch_outputs(*torch_, *model_.graph, sample.inputs, options_.model.method);
-    const std::filesystem::path source = options_.source.empty() ? model_.path.string() : options_.source;
-    if (against_ == "onnxruntime") return onnxruntime_outputs(source, *model_.graph, sample.inputs, fixed_);
+    if (source_) return source_->outputs(sample.inputs);
     return evaluate(model_.is_source() ? *model_.imported : *model_.graph, sample.inputs);
   }
 
-  TorchOracle* torch() const { return torch_.get(); }
+  TorchOracle* torch() const { return source_ ? source_->torch() : nullptr; }
   const std::string& against() const { return against_; }
   Draws draws() const { return against_ == "reference" ? Draws::same : Draws::others; }
 
@@ -106,11 +99,18 @@ class Reference {
     return is_onnx ? "onnxruntime" : "torch";
   }
 
+  void run_source(Framework framework) {
+    const ModelOptions& o = options_.model;
+    source_ = std::make_unique<SourceRunner>(
+        framework, options_.source.empty() ? model_.path : std::filesystem::path(options_.source),
+        *model_.graph, o.open_options().convert.inputs,
+        OracleOptions{.weights = o.weights, .keep_dropout = o.train_mode == "keep"}, o.method);
+  }
+
   const VerifyOptions& options_;
   const Model& model_;
-  const std::vector<NamedRawTensor> fixed_;
   std::string against_;
-  std::unique_ptr<TorchOracle> torch_;
+  std::unique_ptr<SourceRunner> source_;
 };
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -294,6 +294,7 @@ int verify(const VerifyOptions& asked) {
   check_is_file(o.json);
   if (o.samples > 0 && std::filesystem::is_directory(o.against))
     throw error("a folder brings its own samples: --samples does nothing").at(o.against);
+  if (std::filesystem::is_directory(o.against)) remember_samples(o.against);
   Progress progress;
   o.model.of_source = true;
   o.model.sample_inputs = types_of_samples(o);
@@ -301,8 +302,8 @@ int verify(const VerifyOptions& asked) {
   const bool needs_source = o.against.empty() || o.against == "torch" || o.against == "onnxruntime";
   if (o.source.empty() && needs_source && !o.properties) o.source = recorded_source(model);
   if (asked.source.empty() && !o.source.empty()) {
-    remember_input(o.source);
-    fmt::print("note: compared with {}, from which it was converted\n", o.source);
+    remember_model(o.source);
+    fmt::print("note: compared with {}, from which it was converted\n", printable(o.source));
   }
   o.model.of_source = !model.is_source() && !o.source.empty();
   if (!model.is_source() && !o.model.weights.empty() &&

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/input_guard.h"
 #include "ir/npy.h"
 
 namespace tenon {
@@ -72,6 +73,14 @@ StoredSample read_folder(const fs::path& folder, std::string name, const Sequenc
   return sample;
 }
 
+std::set<fs::path> sets_in(const fs::path& folder) {
+  std::set<fs::path> sets;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_"))
+      sets.insert(entry.path());
+  return sets;
+}
+
 // By name where the model has it, else by number.
 template <class Name>
 std::size_t place_of(const StoredTensor& t, std::size_t count, std::string_view what, Name name) {
@@ -122,12 +131,17 @@ std::vector<StoredSample> read_samples(const fs::path& folder, const SequenceLev
     if (!sample.empty()) samples.push_back(std::move(sample));
   };
   add(read_folder(folder, "sample", levels));
-  std::set<fs::path> sets;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
-    if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_"))
-      sets.insert(entry.path());
-  for (const fs::path& set : sets) add(read_folder(set, set.filename(), levels));
+  for (const fs::path& set : sets_in(folder)) add(read_folder(set, set.filename(), levels));
   return samples;
+}
+
+void remember_samples(const fs::path& folder) {
+  const auto is_sample = [](const fs::path& name) {
+    const std::string extension = name.extension();
+    return extension == ".npy" || extension == ".npz" || extension == ".pb";
+  };
+  remember_inputs_in(folder, is_sample);
+  for (const fs::path& set : sets_in(folder)) remember_inputs_in(set, is_sample);
 }
 
 std::vector<std::string> pass_over_strays(StoredSample& sample, const Graph& graph) {

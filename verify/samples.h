@@ -46,6 +46,9 @@ struct BoundSample {
 /// its number cannot be read. `levels` is the model's, for sequences and optionals.
 std::vector<StoredSample> read_samples(const std::filesystem::path& folder, const SequenceLevels& levels);
 
+/// Makes the files that read_samples opens inputs of this run (base/input_guard.h).
+void remember_samples(const std::filesystem::path& folder);
+
 /// Takes out what lies in the folder and is neither an input nor an output by its name; a note for each.
 std::vector<std::string> pass_over_strays(StoredSample&, const Graph&);
 

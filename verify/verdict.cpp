@@ -28,6 +28,10 @@ void Verdict::add(std::span<const OutputCheck> checks) {
   for (const OutputCheck& c : checks) add(c);
 }
 
+bool Verdict::has_elements() const {
+  return std::any_of(outputs_.begin(), outputs_.end(), [](const Output& o) { return o.has_elements; });
+}
+
 bool Verdict::compared_numbers() const {
   return std::any_of(outputs_.begin(), outputs_.end(), [](const Output& o) { return o.compared; });
 }

@@ -14,6 +14,8 @@ class Verdict {
 
   /// No output was added.
   bool empty() const { return outputs_.empty(); }
+  /// An output had any.
+  bool has_elements() const;
   bool differs() const { return differs_; }
   /// Nothing differs, each output that has elements was compared, and at least one has: by its numbers, or by
   /// type and sizes where others drew the random numbers that decide it (types_only).

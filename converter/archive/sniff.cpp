@@ -167,12 +167,34 @@ constexpr Magic kMagics[] = {
     {0, "7z\xbc\xaf", "an archive of 7-Zip", "unpack it first: 7z x FILE", FileKind::compressed},
 };
 
-// In any case, as HTML may be written.
-bool begins_with_tag(std::string_view text, std::string_view tag) {
-  const auto begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
-  const std::string_view head = text.substr(begin, tag.size());
-  return std::equal(head.begin(), head.end(), tag.begin(), tag.end(),
-                    [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
+// The first lines of a text in small letters, as HTML may be written in any, from its first character on.
+std::string head_of(std::string_view text) {
+  constexpr std::size_t enough = 1024;
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  std::string head(text.substr(0, enough));
+  for (char& c : head) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return head;
+}
+
+// What a server sent, or another program wrote.
+Sniffed sniff_text(std::string_view text) {
+  const std::string head = head_of(text);
+  const auto holds = [&](std::string_view part) { return head.find(part) != std::string::npos; };
+  const bool is_markup = head.starts_with('<');
+  if (head.starts_with("version https://git-lfs"))
+    return make(FileKind::text, "a Git LFS pointer instead of the model itself",
+                "fetch the model with git lfs pull");
+  if (is_markup && (holds("<!doctype html") || holds("<html")))
+    return make(FileKind::text, "a web page instead of the model itself",
+                "download the file that the page links to");
+  if ((is_markup && holds("<error>")) || (head.starts_with('{') && holds("\"error\"")))
+    return make(FileKind::text, "a server's error instead of the model itself",
+                "read it, and download the file again from an address, or with an account, that has it");
+  if (is_markup && holds("<net")) return make(FileKind::other_format, "a model of OpenVINO", kFromPyTorch);
+  return make(FileKind::text, "a text file", kExport);
 }
 
 bool looks_like_text(std::string_view text) {
@@ -213,18 +235,7 @@ Sniffed sniff(std::span<const std::byte> file) {
     return make(FileKind::pickle, "a Python pickle: it needs the Python code it came from", kExport);
   }
   if (looks_like_onnx(text)) return make(FileKind::onnx, "an ONNX model");
-  if (looks_like_text(text)) {
-    if (text.starts_with("version https://git-lfs")) {
-      return make(FileKind::text, "a Git LFS pointer instead of the model itself",
-                  "fetch the model with git lfs pull");
-    }
-    if (begins_with_tag(text, "<!doctype html") || begins_with_tag(text, "<html"))
-      return make(FileKind::text, "a web page instead of the model itself",
-                  "download the file that the page links to");
-    if (begins_with_tag(text, "<?xml") && text.substr(0, 512).find("<net") != std::string_view::npos)
-      return make(FileKind::other_format, "a model of OpenVINO", kFromPyTorch);
-    return make(FileKind::text, "a text file", kExport);
-  }
+  if (looks_like_text(text)) return sniff_text(text);
   return make(FileKind::unknown, "a file of a kind Tenon does not know", kExport);
 }
 

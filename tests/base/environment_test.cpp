@@ -8,8 +8,9 @@
 namespace tenon {
 namespace {
 
-TEST(Environment, WhatTheMachineLacksHasItsExitCodeAndARemedy) {
-  for (const int reason : {ENOSPC, EDQUOT, EFBIG, ENOMEM, EAGAIN, EMFILE, ENFILE, EIO}) {
+TEST(Environment, WhatTheMachineLacksOrDeniesHasItsExitCodeAndARemedy) {
+  for (const int reason :
+       {EACCES, EPERM, EROFS, ENOSPC, EDQUOT, EFBIG, ENOMEM, EAGAIN, EMFILE, ENFILE, EIO, ESTALE}) {
     const Error e = system_error(reason, "the file cannot be written");
     EXPECT_EQ(static_cast<int>(e.code()), 4) << e.message();
     EXPECT_FALSE(e.hint().empty()) << e.message();
@@ -17,7 +18,7 @@ TEST(Environment, WhatTheMachineLacksHasItsExitCodeAndARemedy) {
 }
 
 TEST(Environment, WhatWasNamedWronglyIsBadInput) {
-  for (const int reason : {ENOENT, EACCES, EISDIR, ENOTDIR, EPERM, ENAMETOOLONG, EROFS})
+  for (const int reason : {ENOENT, EISDIR, ENOTDIR, ENAMETOOLONG, ELOOP})
     EXPECT_EQ(system_error(reason, "the file cannot be opened").code(), Exit::bad_input);
 }
 

@@ -72,6 +72,32 @@ TEST_F(Guard, ALibraryMayWriteWhatItHasRead) {
   EXPECT_TRUE(take_remembered_inputs().empty());
 }
 
+TEST_F(Guard, AnOutputThatTurnsOutToBeAnInputIsRefusedBeforeItIsRead) {
+  const auto reads = [&] { static_cast<void>(MappedFile::open(folder / "hard")); };
+  guard_inputs(InputGuard::refuse);
+  expect_output(folder / "link");
+  EXPECT_THROW(reads(), Error);
+  guard_inputs(InputGuard::off);
+  guard_inputs(InputGuard::refuse);
+  expect_output(folder / "link");
+  AtomicFile file(folder / "link");
+  file.commit();
+  static_cast<void>(MappedFile::open(folder / "link"));  // a result
+  EXPECT_NO_THROW(reads()) << "the other name of what was replaced";
+}
+
+TEST_F(Guard, FilesOfAFolderAreInputsByTheirNamesAlsoThoseThatAreNotThere) {
+  guard_inputs(InputGuard::refuse);
+  remember_inputs_in(folder / "here", [](const std::string& name) { return name != "other"; });
+  fs::create_symlink("nowhere", folder / "dangling");
+  for (const char* name : {"model", "hard", "link", "new", "here/new", "dangling"})
+    EXPECT_FALSE(writes(name)) << name;
+  EXPECT_TRUE(writes("other"));
+  EXPECT_THROW(expect_output(folder / "new"), Error);
+  expect_output(folder / "other");
+  EXPECT_THROW(remember_inputs_in(folder, [](const std::string& name) { return name == "other"; }), Error);
+}
+
 TEST_F(Guard, AnInputThatIsOverwrittenIsNoticed) {
   guard_inputs(InputGuard::refuse);
   const auto model = MappedFile::open(folder / "link");

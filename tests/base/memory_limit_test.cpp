@@ -39,6 +39,14 @@ TEST(MemoryLimit, IsRememberedWhenReached) {
   EXPECT_THROW(std::vector<char>(256 * MiB), std::bad_alloc);  // it still holds
 }
 
+TEST(MemoryLimit, GivesAsMuchAgainOnceOnly) {
+  if (sanitized) GTEST_SKIP();
+  const MemoryLimit limit(64 * MiB);
+  for (int i = 0; i < 8; ++i) EXPECT_THROW(std::vector<char>(256 * MiB), std::bad_alloc);
+  EXPECT_TRUE(can_allocate(96 * MiB));
+  EXPECT_FALSE(can_allocate(192 * MiB));
+}
+
 TEST(MemoryLimit, IsExtendedByWhatTheUserGave) {
   MemoryLimit::extend(MiB);  // none stands
   const MemoryLimit limit(64 * MiB);
@@ -74,6 +82,9 @@ TEST(MemoryLimit, AmountsHaveUnits) {
   EXPECT_EQ(parse_bytes("1 KiB"), 1024u);
   EXPECT_EQ(parse_bytes("1.5MiB"), 1572864u);
   EXPECT_EQ(parse_bytes("2GB"), 2000000000u);
+  for (const char* text : {"0B", "1000B", "1KiB", "64MiB", "1.5GiB", "16GiB", "100TiB"})
+    EXPECT_EQ(memory_text(*parse_bytes(text)), text);
+  EXPECT_EQ(memory_text(123456789), "117.7MiB");
   for (const char* text : {"", "MiB", "1 XB", "-1", "1e30 GiB", "nan", "1 MiB more"})
     EXPECT_FALSE(parse_bytes(text)) << text;
 }

@@ -12,6 +12,18 @@ torch = pytest.importorskip("torch")
 BAD_INPUT, UNSUPPORTED = 2, 3
 
 
+XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
+DOWNLOADS = {
+    "mark.pt": "\ufeff<!doctype html><title>404</title>",
+    "xhtml.pt": XML + '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0//EN" "">\n<html></html>',
+    "comment.pt": "<!-- saved -->\n<HTML></HTML>",
+    "store.pt": "\ufeff" + XML + "<Error><Code>AccessDenied</Code></Error>",
+    "hub.pt": '{"error":"Repository not found"}',
+    "mark.xml": "\ufeff" + XML + '<net name="n" version="11"></net>',
+    "drawing.xml": XML + "<svg></svg>",
+}
+
+
 @pytest.fixture(scope="module")
 def place(tenon, tmp_path_factory):
     folder = tmp_path_factory.mktemp("newcomer")
@@ -32,6 +44,8 @@ def place(tenon, tmp_path_factory):
     (folder / "net.ort").write_bytes(b"\x30\0\0\0ORTM" + bytes(64))
     (folder / "net.onnx").write_text("\n<!DOCTYPE html>\n<html>404</html>\n")
     (folder / "net.xml").write_text('<?xml version="1.0"?>\n<net name="n" version="11"></net>\n')
+    for name, text in DOWNLOADS.items():
+        (folder / name).write_text(text, encoding="utf-8")
     (folder / "empty.pt").write_bytes(b"")
     arrays = {"x": (1, 3, 8, 9), "last": (1, 8, 9, 3), "one": (3, 8, 9), "other": (1, 4, 8, 9), "flat": (216,)}
     for name, shape in arrays.items():
@@ -53,6 +67,13 @@ MODELS = [
     ("net.ort", UNSUPPORTED, ["ONNX Runtime's own format", "give the .onnx"]),
     ("net.onnx", BAD_INPUT, ["a web page instead of the model"]),
     ("net.xml", UNSUPPORTED, ["OpenVINO", "torch.export.save"]),
+    ("mark.pt", BAD_INPUT, ["a web page instead of the model"]),
+    ("xhtml.pt", BAD_INPUT, ["a web page instead of the model"]),
+    ("comment.pt", BAD_INPUT, ["a web page instead of the model"]),
+    ("store.pt", BAD_INPUT, ["a server's error instead of the model"]),
+    ("hub.pt", BAD_INPUT, ["a server's error instead of the model"]),
+    ("mark.xml", UNSUPPORTED, ["OpenVINO"]),
+    ("drawing.xml", BAD_INPUT, ["a text file"]),
     ("empty.pt", BAD_INPUT, ["an empty file", "again"]),
 ]
 

@@ -78,3 +78,36 @@ def test_a_case_gives_them(tenon, place, tmp_path):
     (tmp_path / "case.toml").write_text("[inputs]\nx = \"f32[2,3]\"\nmode = '\"plus f\"'\n")
     code, text = said(tenon, tmp_path, "check", ".")
     assert code == DONE, text
+
+
+@pytest.mark.parametrize("given, arguments", GIVEN, ids=[" ".join(g) for g, _ in GIVEN])
+def test_a_case_records_them(tenon, place, tmp_path, given, arguments):
+    """Of LibTorch's outputs, which is asked with the same arguments; what is recorded passes."""
+    torch.jit.script(Modes()).save(tmp_path / "model.pt")
+    values = (word.split("=", 1) for word in given)
+    lines = [f"{name} = '{value}'" if value.startswith('"') else f"{name} = {value}" for name, value in values]
+    (tmp_path / "case.toml").write_text("\n".join(["[inputs]", 'x = "f32[2,3]"', *lines]) + "\n")
+    for words in (["--update"], []):
+        code, text = said(tenon, tmp_path, "check", ".", *words)
+        assert code == DONE, text
+    x = torch.tensor(numpy.load(tmp_path / "in_0.npy"))
+    numpy.testing.assert_allclose(numpy.load(tmp_path / "out_0.npy"), Modes()(x, *arguments).numpy(), rtol=1e-6)
+    numpy.save(tmp_path / "out_0.npy", numpy.load(tmp_path / "out_0.npy") + 1)
+    code, text = said(tenon, tmp_path, "check", ".")
+    assert code == DIFFERS and "LibTorch gives what Tenon gives" in text, text
+
+
+def test_onnx_runtime_is_given_them_too(tenon, tmp_path):
+    onnx = pytest.importorskip("onnx")
+    x, k, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in
+               (("x", [2, 3]), ("k", []), ("y", [2, 3])))
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Mul", ["x", "k"], ["y"])], "g", [x, k], [y])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8),
+              tmp_path / "model.onnx")
+    (tmp_path / "case.toml").write_text('[inputs]\nx = "f32[2,3]"\nk = 3\n')
+    given = ["--input", "x=f32[2,3]", "--input", "k=3"]
+    for words in (["check", ".", "--update"], ["check", "."], ["convert", "model.onnx", *given, "-o", "k3.tenon"],
+                  ["verify", "model.onnx", *given]):
+        code, text = said(tenon, tmp_path, *words)
+        assert code == DONE, text
+    numpy.testing.assert_allclose(numpy.load(tmp_path / "out_0.npy"), 3 * numpy.load(tmp_path / "in_0.npy"), rtol=1e-6)

@@ -67,6 +67,7 @@ def place(tenon, tmp_path_factory):
     (folder / "hub").mkdir()
     (folder / "hub/config.json").write_text("{}")
     (folder / "hub/model.safetensors").write_bytes(bytes(16))
+    shutil.copy(folder / "net.pt", folder / "-dash.pt")
     (folder / "models").mkdir()
     shutil.copy(folder / "net.pt", folder / "models/model.pt")
     return folder
@@ -135,6 +136,13 @@ TABLE = [
     ("run net.pt --thread=2", BAD_INPUT, ["no option '--thread'", "did you mean --threads?"]),
     ("run net.pt --input x.npy y.npy", BAD_INPUT, ["'y.npy' is one word too many", "--input x.npy --input y.npy"]),
     ("convert net.pt --off raise canonicalise", BAD_INPUT, ["--off raise --off canonicalise"]),
+    ("run net.tenon --output=", BAD_INPUT, ["--output is given no value", "--output=[NAME=]OUTFILE"]),
+    ("profile net.pt --vs= --iters 5", BAD_INPUT, ["--vs is given no value"]),
+    ("verify net.tenon --bisect nodes", BAD_INPUT, ["'nodes' is one word too many", "--bisect takes values or rewrites"]),
+    ("check models --update speeds", BAD_INPUT, ["'speeds' is one word too many", "--update takes outputs or graph or speed or all"]),
+    ("inspect -dash.pt", BAD_INPUT, ["'-dash.pt' is taken for an option", "./-dash.pt"]),
+    ("run net.tenon --output y.txt", BAD_INPUT, ["'y.txt' is no name for arrays"]),
+    ("run net.tenon --output /dev/shm/y.txt", BAD_INPUT, ["'/dev/shm/y.txt' is no name for arrays"]),
     ("profile net.pt --device cuda", ENVIRONMENT, ["no device 'cuda'", "cpu"]),
     # The environment.
     ("run net.tenon --output /dev/full", ENVIRONMENT, ["No space left on device", "free some space"]),
@@ -150,6 +158,26 @@ def test_what_is_typed_wrong(tenon, place, typed, code, words):
     for word in words:
         assert word in text
     assert sorted(os.listdir(place)) == before
+
+
+def test_a_name_is_on_one_line_and_can_be_pasted(tenon, tmp_path, place):
+    """Whatever the file is called; of many, some are named."""
+    names = ["two\nlines.pt", "tab\t.pt", "\x1b[31mred.pt", "it's\n'.pt", "back\\slash\n.pt", "\u202eturned.pt"]
+    for name in names:
+        folder = tmp_path / str(names.index(name))
+        folder.mkdir()
+        shutil.copy(place / "net.pt", folder / name)
+        code, text = said(tenon, folder, "inspect", ".")
+        assert code == BAD_INPUT and text.count("\n") == 3, text
+        word = text.split("give the file: ")[1].rstrip("\n")
+        done = subprocess.run(["bash", "-c", f"'{tenon}' convert {word} --no-verify"], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0 and done.stdout.count("\n") == 1, done
+    for i in range(40):
+        (place / "many").mkdir(exist_ok=True)
+        (place / f"many/{i:02}.pt").write_bytes(b"")
+    code, text = said(tenon, place, "inspect", "many")
+    shutil.rmtree(place / "many")
+    assert code == BAD_INPUT and "many/04.pt, or one of 35 more" in text, text
 
 
 def test_without_the_process_of_libtorch(tenon, place, tmp_path):

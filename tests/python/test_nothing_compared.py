@@ -1,13 +1,14 @@
 """Nothing compared is not equal: no verb calls a model right of whose outputs no number was compared."""
 
 import json
+import re
 
 import numpy
 import pytest
 
 torch = pytest.importorskip("torch")
 
-DONE, DIFFERS = 0, 1
+DONE, DIFFERS, BAD_INPUT = 0, 1, 2
 
 
 class Same(torch.nn.Module):
@@ -145,3 +146,18 @@ def test_written_onnx_is_not_called_the_same(run, tmp_path):
     text = run("convert", "nan.pt", "-o", "nan.onnx", code=DIFFERS)
     assert "NOT VERIFIED" in text and "gives the same" not in text
     assert (tmp_path / "nan.onnx").exists()
+
+
+def test_a_size_of_0_is_compared_at_another_one_too(run, tmp_path):
+    """By convert: what holds for no rows says nothing of rows. The user's other sizes stay."""
+    x = torch.export.Dim("rows", min=0, max=64), torch.export.Dim("columns", min=2, max=64)
+    program = torch.export.export(Same(), (torch.zeros(3, 4),), dynamic_shapes={"x": dict(enumerate(x))})
+    torch.export.save(program, tmp_path / "same.pt2")
+    said = run("inspect", "same.pt2", "--shape", "nosuch=1", code=BAD_INPUT)  # the archive has names of its own
+    name = {axis: symbol for symbol, axis in re.findall(r"(s\d+): [^(]*\(dim (\d) of input x\)", said)}
+    said = run("convert", "same.pt2", "--shape", name["0"] + "=0", "--shape", name["1"] + "=5", "-o", "same.tenon", code=DONE)
+    sizes = [re.findall(rf"{name[axis]}=(\d+)", said) for axis in "01"]
+    assert "equal to LibTorch" in said and sizes == [["0", "2"], ["5", "5"]], said
+    run("run", "same.tenon", "--shape", name["0"] + "=0", code=DONE)
+    said = run("convert", "same.pt2", "--input", "x=f32[0,5]", "-o", "none.tenon", code=DIFFERS)
+    assert "NOT VERIFIED" in said and "try: inputs of other sizes" in said, said

@@ -168,10 +168,34 @@ def test_a_stored_profile_of_other_sizes_is_refused(profile, exported_tiny, tmp_
     assert profile(model, *varying, "--shape", "N=2", "--json", "old.json").returncode == DONE
     done = profile(model, *varying, "--shape", "N=3", "--compare", "old.json")
     assert done.returncode == BAD_INPUT and "is of x: f32[2,1,28,28], this one of x: f32[3,1,28,28]" in done.stderr
+    hours = ["--warmup", 10**9]  # nothing is measured before it is known that nothing could be compared
+    for other in (["--shape", "N=3"], ["--shape", "N=2", "--threads", 2]):
+        assert profile(model, *varying, *other, *hours, "--compare", "old.json").returncode == BAD_INPUT
     done = profile(model, "--input", "x=f32[2,1,28,28]", "--iters", 20, "--compare", "old.json", "--json", "p.json")
     assert done.returncode == DONE, done.stderr
     [size] = {json.dumps(json.loads((tmp_path / "p.json").read_text())["comparison"]["inputs"][side]) for side in ("before", "after")}
     assert "f32[2,1,28,28]" in size
+
+
+def test_a_stored_profile_of_the_same_sizes_by_other_names_is_compared(profile, tmp_path):
+    """As of a model that was exported again."""
+    torch = pytest.importorskip("torch")
+
+    class Before(torch.nn.Module):
+        def forward(self, x, mask):
+            return x.relu() * mask
+
+    class After(torch.nn.Module):
+        def forward(self, weight, features):
+            return features.relu() * weight
+
+    x, mask = torch.zeros(4, 8), torch.zeros(8)
+    torch.jit.trace(Before(), (x, mask)).save(tmp_path / "before.pt")
+    torch.jit.trace(After(), (mask, x)).save(tmp_path / "after.pt")
+    runs = ["--iters", 20, "--no-roofline"]
+    assert profile("before.pt", *runs, "--json", "old.json").returncode == DONE
+    done = profile("after.pt", *runs, "--compare", "old.json")
+    assert done.returncode == DONE and "measured apart" in done.stdout, done
 
 
 def test_stored_profiles_are_compared(profile, model, tmp_path):
@@ -211,3 +235,25 @@ def test_another_json_is_refused(profile, model, tmp_path):
         (tmp_path / "other.json").write_text(text)
         done = profile(model, "--compare", "other.json")
         assert done.returncode == BAD_INPUT and "no profile" in done.stderr
+
+
+def test_a_profile_edited_by_hand_is_refused_by_its_name(profile, model, tmp_path):
+    assert profile(model, "--iters", 2, "--no-roofline", "--json", "old.json").returncode == DONE
+    stored = json.loads((tmp_path / "old.json").read_text())
+    for types in ("f32[N,3]", "f99[3]", "f32[", ""):
+        stored["model"]["inputs"][0]["type"] = types
+        (tmp_path / "other.json").write_text(json.dumps(stored))
+        done = profile(model, "--compare", "other.json")
+        assert done.returncode == BAD_INPUT and "no profile" in done.stderr and "at: other.json" in done.stderr, done
+
+
+def test_the_hint_leaves_the_sizes_that_were_chosen(profile, tmp_path):
+    onnx = pytest.importorskip("onnx")
+    for name in ("one", "two"):
+        x, y = (onnx.helper.make_tensor_value_info(v, onnx.TensorProto.FLOAT, [name, 4]) for v in "xy")
+        graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "g", [x], [y])
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8), tmp_path / f"{name}.onnx")
+    runs = ["one.onnx", "two.onnx", "--iters", 2, "--no-roofline"]
+    done = profile(*runs, "--shape", "one=8")
+    assert done.returncode == BAD_INPUT and "--vs='--shape two=8'" in done.stderr, done
+    assert profile(*runs, "--shape", "one=8", "--vs=--shape two=8").returncode == DONE

@@ -133,6 +133,10 @@ def test_an_artifact_is_compared_with_its_source_and_the_weights_beside_that(run
     said = run("verify", "moved/net.tenon", *weights, code=2)
     assert "--source model.pt2" in said
     assert "DIFFERS" in run("verify", "moved/net.tenon", "--source", "net.pt2", code=1), "other weights"
+    (folder / "cut.safetensors").write_bytes((folder / "w.safetensors").read_bytes()[:-1])
+    for wrong in ("nowhere.safetensors", "cut.safetensors"):
+        said = run("verify", "moved/net.tenon", "--source", "net.pt2", "--weights-from", wrong, code=2)
+        assert f"  at: {wrong}" in said, said
     assert "same numbers" in run("equiv", "moved/net.tenon", "bare.pt2", *weights, code=0)
     assert "same numbers" in run("equiv", "bare.pt2", "moved/net.tenon", *weights, code=0)
     run("profile", "moved/net.tenon", "bare.pt2", *weights, "--iters", 1, "--no-roofline", code=0)

@@ -1,0 +1,14 @@
+// The files beside an ONNX model that hold its weights.
+#pragma once
+#include <set>
+#include <string>
+
+#include "converter/onnx/proto.h"
+
+namespace tenon::converter::onnx {
+
+/// The places that the model's tensors name, relative to its folder; of all of them, also those that nothing
+/// uses. Throws Error when a tensor is damaged.
+std::set<std::string> external_files(const ModelProto&);
+
+}  // namespace tenon::converter::onnx
