@@ -1,11 +1,18 @@
-// Text as the words of a shell.
+// Text as the words of what it is pasted into: a shell, Python.
 #pragma once
 #include <string>
 #include <string_view>
 
 namespace tenon {
 
-/// The text as one word: in quotes where it needs them.
+/// The text as one word: in quotes where it needs them. What a terminal would not show is written as the
+/// escapes of $'...'.
 std::string in_shell(std::string_view text);
+
+/// A path as one word that is no option.
+std::string path_in_shell(std::string_view path);
+
+/// The text as a literal of Python: 'it\'s'.
+std::string in_python(std::string_view text);
 
 }  // namespace tenon

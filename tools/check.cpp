@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/input_guard.h"
 #include "base/memory_limit.h"
+#include "base/shell.h"
 #include "base/utf8.h"
 #include "check/case_process.h"
 #include "check/formats.h"
@@ -47,7 +48,7 @@ std::vector<Case> chosen_cases(const CheckVerb& o) {
   if (cases.empty())
     throw error("no case's name matches '{}'", o.filter)
         .at(o.folder)
-        .hint("see their names: tenon check --list " + o.folder);
+        .hint("see their names: tenon check --list " + path_in_shell(o.folder));
   if (o.shuffle) std::shuffle(cases.begin(), cases.end(), std::mt19937_64(*o.shuffle));
   return cases;
 }

@@ -46,7 +46,7 @@ Error missing(const fs::path& path) {
   const std::vector<std::string_view> known(models.begin(), models.end());
   const std::string_view close = nearest(name, known);
   if (!close.empty() && edit_distance(name, close) <= 3)
-    e.hint("did you mean " + in_shell((path.parent_path() / close).string()) + "?");
+    e.hint("did you mean " + path_in_shell((path.parent_path() / close).string()) + "?");
   return e;
 }
 
@@ -75,7 +75,7 @@ Error folder(const fs::path& path) {
   Error e = error("this is a folder, not a model").at(path.string());
   std::string models;
   for (const std::string& name : names)
-    if (is_model(name)) models += (models.empty() ? "" : " or ") + in_shell((path / name).string());
+    if (is_model(name)) models += (models.empty() ? "" : " or ") + path_in_shell((path / name).string());
   return e.hint(models.empty() ? "give a .pt, .pt2, .onnx or .tenon file" : "give the file: " + models);
 }
 

@@ -1,6 +1,7 @@
 #include "tools/source_check.h"
 
 #include "base/error.h"
+#include "base/shell.h"
 #include "ir/bind.h"
 #include "ir/hint.h"
 #include "ir/random.h"
@@ -22,7 +23,7 @@ class Source {
   Source(const Model& model, const ModelOptions& options)
       : model_(model),
         method_(options.method),
-        fixed_(fixed_numbers(*model.graph, options.open_options().convert.inputs)) {
+        fixed_(fixed_numbers(*model.graph, options.inputs_of(model))) {
     if (model.is_pytorch())
       torch_ = std::make_unique<TorchOracle>(
           model.path,
@@ -67,7 +68,7 @@ void check_equal(const Model& model, std::span<const OutputCheck> checks) {
                   : fmt::format("output {} is {}, {}'s is {}", c.name, c.type, runner, c.expected_type),
               Exit::differs);
       e.at(model.path.string())
-          .hint(fmt::format("find where: tenon verify {} --bisect", model.path.string()));
+          .hint(fmt::format("find where: tenon verify {} --bisect", path_in_shell(model.path.string())));
       throw e;
     }
 }

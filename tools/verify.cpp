@@ -14,6 +14,7 @@
 #include "tools/output.h"
 #include "tools/ranges.h"
 #include "tools/terminal.h"
+#include "tools/usage.h"
 #include "tools/verbs.h"
 #include "verify/json.h"
 #include "verify/onnxruntime.h"
@@ -57,7 +58,7 @@ class Reference {
   Reference(const VerifyOptions& o, const Model& model)
       : options_(o),
         model_(model),
-        fixed_(fixed_numbers(*model.graph, o.model.open_options().convert.inputs)),
+        fixed_(fixed_numbers(*model.graph, o.model.inputs_of(model))),
         against_(o.against.empty() ? own_runner(model, o.source) : o.against) {
     const auto need_source = [&](const char* what, const char* hint) {
       throw error("{} needs the source model", what).at(o.model.path).hint(hint);
@@ -279,14 +280,30 @@ std::string recorded_source(const Model& model) {
   return std::filesystem::exists(file) ? file.string() : "";
 }
 
-int verify(const VerifyOptions& asked) {
+// What the source is not asked, or the samples of a folder are not made of.
+void check_used(const VerifyOptions& o, const Model& model, const CLI::App& verb) {
+  const bool is_folder = std::filesystem::is_directory(o.against);
+  const std::string use = o.properties               ? "with --properties"
+                          : is_folder                ? "with --against FOLDER"
+                          : o.against == "reference" ? "with --against reference"
+                                                     : "";
+  if (use.empty()) return;
+  refuse_unused(verb, use, {"--source"});
+  if (!model.is_source()) refuse_unused(verb, use, {"--weights-from"});
+  if (!is_folder) return;
+  refuse_unused(verb, use, {"--samples"});
+  const auto empty_sizes = o.model.open_options().convert.symbols;  // these are the conversion's
+  if (!model.is_source()) refuse_unused(verb, use, {"--input"});
+  if (!model.is_source() || empty_sizes.empty()) refuse_unused(verb, use, {"--shape"});
+}
+
+int verify(const VerifyOptions& asked, const CLI::App& verb) {
   VerifyOptions o = asked;
   check_is_file(o.json);
-  if (o.samples > 0 && std::filesystem::is_directory(o.against))
-    throw error("a folder brings its own samples: --samples does nothing").at(o.against);
   Progress progress;
   o.model.of_source = true;
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
+  check_used(o, model, verb);
   const bool needs_source = o.against.empty() || o.against == "torch" || o.against == "onnxruntime";
   if (o.source.empty() && needs_source && !o.properties) o.source = recorded_source(model);
   if (asked.source.empty() && !o.source.empty()) {
@@ -294,6 +311,7 @@ int verify(const VerifyOptions& asked) {
     fmt::print("note: compared with {}, from which it was converted\n", o.source);
   }
   o.model.of_source = !model.is_source() && !o.source.empty();
+  o.model.check_taken({&model});
   if (!model.is_source() && !o.model.weights.empty() &&
       !(o.model.of_source && ModelOptions::takes_weights(o.source)))
     throw error("weights beside a model are read for .pt2 files")
@@ -363,7 +381,7 @@ void add_verify(CLI::App& app, int& exit_code) {
   verb->add_option("--atol", o->atol, "See --rtol")->check(number_from(0));
   verb->add_option("--json", o->json, "Write what was found")->type_name(file_written);
   verb->footer("Example: tenon verify resnet50.pt --samples 3 --bisect");
-  verb->callback([&exit_code, o] { exit_code = verify(*o); });
+  verb->callback([&exit_code, o, verb] { exit_code = verify(*o, *verb); });
 }
 
 }  // namespace tenon::tools
