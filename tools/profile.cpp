@@ -224,6 +224,7 @@ void check_options(const ProfileVerb& o) {
 
 int run_profile(const ProfileVerb& o, const CLI::App& verb) {
   if (o.text.by != TimesBy::module) refuse_unused(verb, "without --by module", {"--depth"});
+  if (o.compares_sides()) refuse_unused(verb, "where two are compared", {"--by"});
   if (o.device != "cpu")
     throw environment_error("there is no device '{}'", o.device).at("--device").hint("this build has: cpu");
   check_options(o);

@@ -181,6 +181,8 @@ UNUSED = [
     ("inspect net.pt --depth 3", "--depth"),
     ("inspect net.pt --ir fused --html page.html", "--html"),
     ("profile net.pt --depth 3", "--depth"),
+    ("profile net.pt net.onnx --by op", "--by"),
+    ("profile net.pt --vs=--no-fuse --by op", "--by"),
     *[(f"check samples --list {o}", o.split()[0]) for o in ("--update", "--junit out.xml", "--json out.json", "--fail-fast")],
 ]
 
