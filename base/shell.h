@@ -5,8 +5,8 @@
 
 namespace tenon {
 
-/// The text as one word: in quotes where it needs them. What a terminal would not show is written as the
-/// escapes of $'...'.
+/// The text as one word on one line: in quotes where it needs them, those of $'' where it holds what a
+/// terminal would obey.
 std::string in_shell(std::string_view text);
 
 /// A path as one word that is no option.
