@@ -32,15 +32,25 @@ std::string with_escapes(std::string_view text) {
 
 std::string in_shell(std::string_view text) {
   if (printable(text) != text) return with_escapes(text);
-  constexpr std::string_view plain = "_@%+=:,./-~";
+  constexpr std::string_view plain = "_@%+=:,./-";
   const bool needs_quotes =
-      text.empty() || std::any_of(text.begin(), text.end(), [&](char c) {
+      text.empty() || text[0] == '=' || std::any_of(text.begin(), text.end(), [&](char c) {
         return !std::isalnum(static_cast<unsigned char>(c)) && plain.find(c) == std::string_view::npos;
       });
   if (!needs_quotes) return std::string(text);
   std::string word = "'";
   for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return word + "'";
+}
+
+std::string path_in_shell(std::string_view path) {
+  return path.starts_with('-') ? in_shell("./" + std::string(path)) : in_shell(path);
+}
+
+std::string in_python(std::string_view text) {
+  std::string literal = "'";
+  for (const char c : text) (literal += c == '\'' || c == '\\' ? "\\" : "") += c;
+  return printable(literal + "'");
 }
 
 }  // namespace tenon

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/input_file.h"
+#include "base/shell.h"
 #include "check/golden_graph.h"
 #include "check/mismatch.h"
 #include "check/record.h"
@@ -167,7 +168,8 @@ class CaseRun {
     if (!settings_.libraries.empty() && !settings_.allow_libraries)
       throw error("the case loads {}, a library: code that runs with your rights", settings_.libraries[0])
           .at(case_.file(settings_file).string())
-          .hint("if you trust it: tenon check " + case_.folder.string() + " --allow-libraries");
+          .hint("if you trust it: tenon check " + path_in_shell(case_.folder.string()) +
+                " --allow-libraries");
     for (const std::string& library : settings_.libraries) load_operator_library(case_.file(library));
     model_ = open_model(case_.model, options_);
     if (!model_.is_source() && (!settings_.fuse || !settings_.off.empty() || !settings_.inputs.empty() ||
@@ -191,7 +193,7 @@ class CaseRun {
         !settings_.speed.given() && !update_.any() && !settings_.expect)
       throw error("the case has nothing to compare with: no out_0.npy, no {}, no limits", graph_file)
           .at(case_.folder.string())
-          .hint("record what there is: tenon check " + case_.folder.string() + " --update");
+          .hint("record what there is: tenon check " + path_in_shell(case_.folder.string()) + " --update");
     check_output_names();
     session_ = std::make_unique<Session>(model_.graph, SessionOptions{.threads = settings_.threads});
   }

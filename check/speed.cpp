@@ -4,6 +4,7 @@
 
 #include "base/atomic_file.h"
 #include "base/count.h"
+#include "base/shell.h"
 #include "report/compare_runs.h"
 #include "report/profile.h"
 #include "report/profile_json.h"
@@ -27,7 +28,9 @@ Comparison by_turns(const Case& c, const Model& model, const OpenOptions& option
   const SessionOptions session{.threads = c.settings.threads};
   const std::vector<Tensor> same(inputs.begin(), inputs.end());
   const fs::path path = c.file(c.settings.speed.baseline);
-  const Model baseline = open_model(path, options);
+  OpenOptions of_baseline = options;
+  of_baseline.convert.others_take = true;  // the case gives them to its model
+  const Model baseline = open_model(path, of_baseline);
   return compare_running({c.settings.speed.baseline, baseline.graph, same, session},
                          {c.model.filename().string(), model.graph, same, session}, {}, limits);
 }
@@ -80,7 +83,7 @@ SpeedVerdict check_speed(const Case& c, const Model& model, const OpenOptions& o
       throw error("the baseline is not there")
           .at(c.file(speed.baseline).string())
           .hint(is_stored_profile(speed.baseline)
-                    ? "record it: tenon check " + c.folder.string() + " --update=speed"
+                    ? "record it: tenon check " + path_in_shell(c.folder.string()) + " --update=speed"
                     : "put a model or an artifact there");
     if (is_stored_profile(speed.baseline)) {
       const Recording before = load_recording(c.file(speed.baseline));
@@ -91,11 +94,11 @@ SpeedVerdict check_speed(const Case& c, const Model& model, const OpenOptions& o
         throw error("the baseline was recorded with {}, the case has {}", counted(before.threads, "thread"),
                     c.settings.threads)
             .at(c.file(speed.baseline).string())
-            .hint("record it anew: tenon check " + c.folder.string() + " --update=speed");
+            .hint("record it anew: tenon check " + path_in_shell(c.folder.string()) + " --update=speed");
       if (!same_sizes(before.inputs, now))
         throw error("the baseline was recorded with {}, the case has {}", str(before.inputs), str(now))
             .at(c.file(speed.baseline).string())
-            .hint("record it anew: tenon check " + c.folder.string() + " --update=speed");
+            .hint("record it anew: tenon check " + path_in_shell(c.folder.string()) + " --update=speed");
       if (before.machine != machine)
         verdict.notes.push_back(fmt::format("speed not compared: {} was recorded on {}, this is {}",
                                             speed.baseline, before.machine, machine));

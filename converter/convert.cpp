@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "converter/equal_sizes.h"
 #include "converter/finish.h"
+#include "converter/given_inputs.h"
 #include "converter/interpreter/interpreter.h"
 #include "converter/interpreter/numbers.h"
 #include "converter/interpreter/scalars.h"
@@ -38,24 +39,23 @@ Datum datum_of(const InputLiteral& literal) {
 /// The arguments of the entry method, from what is given, traced or declared.
 class Inputs {
  public:
-  Inputs(const ts::Program& program, const ts::Function& method, const std::vector<InputSpec>& specs,
-         Graph& graph, Interpreter& interpreter)
+  Inputs(const ts::Program& program, const ts::Function& method, const ConvertOptions& options, Graph& graph,
+         Interpreter& interpreter)
       : method_(method),
-        specs_(specs),
+        given_(options),
         graph_(graph),
         interpreter_(interpreter),
-        promises_(program.symbols),
-        used_(specs.size(), false) {}
+        promises_(program.symbols) {}
 
   /// In two rounds: what is given of one input may fix the sizes of another.
   std::vector<Datum> arguments() {
     is_narrowing_ = true;
     each_argument();
-    check_names();
+    given_.check_all_taken(method_.name, argument_names());
     promises_.settle();
     is_narrowing_ = false;
     missing_.clear();
-    used_.assign(specs_.size(), false);
+    given_.begin_anew();
     std::vector<Datum> out = each_argument();
     interpreter_.set_promises(promises_);
     if (!missing_.empty()) {
@@ -69,6 +69,8 @@ class Inputs {
     return out;
   }
 
+  const std::vector<std::string>& takers() const { return given_.takers(); }
+
  private:
   std::vector<Datum> each_argument() {
     std::vector<Datum> out;
@@ -76,23 +78,11 @@ class Inputs {
     return out;
   }
 
-  void check_names() const {
-    for (std::size_t i = 0; i < specs_.size(); ++i) {
-      if (used_[i]) continue;
-      if (specs_[i].name.empty()) throw error("more inputs are given than {} takes", method_.name);
-      const bool twice = std::any_of(specs_.begin(), specs_.begin() + static_cast<std::ptrdiff_t>(i),
-                                     [&](const InputSpec& s) { return s.name == specs_[i].name; });
-      if (twice) throw error("input {} is given twice", specs_[i].name);
-      throw error("{} has no input '{}'", method_.name, specs_[i].name)
-          .hint("its inputs are " + argument_names());
-    }
-  }
-
-  std::string argument_names() const {
+  std::vector<std::string> argument_names() const {
     std::vector<std::string> names;
     for (std::size_t i = 1; i < method_.arguments.size(); ++i)
       append_names(names, std::string(method_.arguments[i].name), *method_.arguments[i].type);
-    return fmt::format("{}", fmt::join(names, ", "));
+    return names;
   }
 
   static void append_names(std::vector<std::string>& names, const std::string& path, const ts::Type& type) {
@@ -114,26 +104,6 @@ class Inputs {
     return fmt::format("{}.{}", path, container.fields.empty() ? std::to_string(i) : container.fields[i]);
   }
 
-  const InputSpec* spec_for(const std::string& name, bool by_position) {
-    for (std::size_t i = 0; i < specs_.size(); ++i) {
-      if (used_[i] || specs_[i].name != name) continue;
-      used_[i] = true;
-      return &specs_[i];
-    }
-    if (!by_position) return nullptr;
-    for (std::size_t i = 0; i < specs_.size(); ++i) {
-      if (used_[i] || !specs_[i].name.empty()) continue;
-      used_[i] = true;
-      return &specs_[i];
-    }
-    return nullptr;
-  }
-
-  bool has_inner_specs(const std::string& name) const {
-    return std::any_of(specs_.begin(), specs_.end(),
-                       [&](const InputSpec& s) { return s.name.starts_with(name + "."); });
-  }
-
   Datum argument(const ts::Argument& a) {
     return value(std::string(a.name), *a.type, a.default_value ? &*a.default_value : nullptr, true);
   }
@@ -141,14 +111,16 @@ class Inputs {
   Datum value(const std::string& name, const ts::Type& type, const ts::IValue* fallback, bool by_position) {
     if (type.kind == ts::Type::Kind::tuple || !items_of_type(type).empty())
       return known_items(name, type, by_position);
-    if (has_inner_specs(name)) {
+    if (!given_.items_of(name).empty()) {
       if (auto parts = container(name, type)) return *parts;
     }
-    if (const InputSpec* spec = spec_for(name, by_position)) {
-      if (const auto* literal = std::get_if<InputLiteral>(&spec->value))
-        return literal_for(name, type, *literal);
+    if (const InputSpec* spec = given_.take(name, by_position)) {
       if (const auto number = number_in(*spec, type)) return literal_for(name, type, *number);
-      return parameter(name, type, std::get<tenon::Type>(spec->value));
+      if (const auto* given = std::get_if<tenon::Type>(&spec->value))
+        return tensor(name, type, *spec, *given);
+      const auto& literal = std::get<InputLiteral>(spec->value);
+      if (!is_scalar(type) || std::holds_alternative<std::string>(literal))
+        return literal_for(name, type, literal);
     }
     if (type.fixed) return interpreter_.objects().constant(*type.fixed);
     if (type.promised) return is_narrowing_ ? Datum() : promised_parameter(name, type);
@@ -179,31 +151,38 @@ class Inputs {
   std::optional<Datum> container(const std::string& name, const ts::Type& type) {
     std::vector<Datum> items;
     if (type.kind == ts::Type::Kind::list) {
-      for (std::size_t i = 0; has_inner_specs(name); ++i) {
-        const std::string inner = fmt::format("{}.{}", name, i);
-        const bool given =
-            std::any_of(specs_.begin(), specs_.end(), [&](const InputSpec& s) { return s.name == inner; });
-        if (!given) break;
-        items.push_back(value(inner, *type.inner.at(0), nullptr, false));
-      }
+      const auto given = given_.items_of(name);
+      const auto is_given = [&](const std::string& item) {
+        return std::find(given.begin(), given.end(), item) != given.end();
+      };
+      for (std::string item; is_given(item = fmt::format("{}.{}", name, items.size()));)
+        items.push_back(value(item, *type.inner.at(0), nullptr, false));
       return converter::list_of(std::move(items));
     }
     if (type.kind == ts::Type::Kind::dict) {
       auto dict = std::make_shared<converter::Dict>();
-      for (const InputSpec& s : specs_) {
-        if (!s.name.starts_with(name + ".")) continue;
-        const std::string key = s.name.substr(name.size() + 1);
-        dict->items.emplace_back(Datum(key), value(s.name, *type.inner.at(1), nullptr, false));
-      }
+      for (const std::string& item : given_.items_of(name))
+        dict->items.emplace_back(Datum(item.substr(name.size() + 1)),
+                                 value(item, *type.inner.at(1), nullptr, false));
       return Datum(converter::DictPtr(dict));
     }
     return std::nullopt;
   }
 
+  static const ts::Type& without_optional(const ts::Type& type) {
+    return type.kind == ts::Type::Kind::optional ? *type.inner.at(0) : type;
+  }
+
+  /// Whether the file says that this is a tensor of no axes: a number written out is its value.
+  static bool is_scalar(const ts::Type& type) {
+    if (without_optional(type).kind != ts::Type::Kind::tensor) return false;
+    return type.promised ? type.promised->empty() : type.dtype && type.sizes && type.sizes->empty();
+  }
+
   /// A number may be given as a tensor of no axes.
   static std::optional<InputLiteral> number_in(const InputSpec& spec, const ts::Type& declared) {
     using Kind = ts::Type::Kind;
-    const ts::Type& inner = declared.kind == Kind::optional ? *declared.inner.at(0) : declared;
+    const ts::Type& inner = without_optional(declared);
     const bool takes_number = inner.kind == Kind::integer || inner.kind == Kind::real ||
                               inner.kind == Kind::boolean || inner.kind == Kind::number;
     return takes_number ? literal_of(spec) : std::nullopt;
@@ -215,7 +194,8 @@ class Inputs {
     if (inner.kind == ts::Type::Kind::real && d.is<Dim>())
       d = Datum(static_cast<double>(d.get<Dim>()->value()));
     if (!type.fixed && !converter::has_type(d, type))
-      throw error("input {} is {}, but the model takes {}", name, converter::kind_name(d), type.text);
+      throw error("input {} is {}, but the model takes {}", name, converter::kind_name(d), type.text)
+          .hint("give " + wanted(name, type));
     if (const Datum fixed = type.fixed ? interpreter_.objects().constant(*type.fixed) : d;
         !converter::same_value(d, fixed))
       throw error("input {} is given as {}, but the file was exported for {} alone", name,
@@ -229,24 +209,43 @@ class Inputs {
     return Datum(interpreter_.builder().input(graph_.body().add_parameter(type, name)));
   }
 
+  /// What does not fit is a type to write otherwise, or an array to turn.
+  Datum tensor(const std::string& name, const ts::Type& declared, const InputSpec& spec,
+               const tenon::Type& given) {
+    try {
+      return parameter(name, declared, given);
+    } catch (Error& e) {
+      const std::string turned = spec.example ? hint::array(given, declared_type(declared)) : "";
+      throw turned.empty() ? e : e.hint(turned);
+    }
+  }
+
+  /// As far as the file says it; of the rank of what it says.
+  static tenon::Type declared_type(const ts::Type& declared) {
+    tenon::Type type;
+    if (declared.dtype) type.dtype = *declared.dtype;
+    if (declared.promised)
+      for (const std::string& size : *declared.promised)
+        type.shape.push_back(size.empty() ? Dim::symbol("_") : Dim::parse(size));
+    else if (declared.sizes)
+      type.shape = to_shape(*declared.sizes);
+    return type;
+  }
+
   Datum parameter(const std::string& name, const ts::Type& declared, const tenon::Type& type) {
     using Kind = ts::Type::Kind;
-    const ts::Type& inner = declared.kind == Kind::optional ? *declared.inner.at(0) : declared;
-    if (inner.kind != Kind::tensor && inner.kind != Kind::any) {
-      throw error("input {} is given a tensor type, but the model takes {}", name, declared.text)
-          .hint("give its value: " + hint::input(name, "1"));
-    }
+    const ts::Type& inner = without_optional(declared);
+    if (inner.kind != Kind::tensor && inner.kind != Kind::any)
+      throw error("input {} is given a tensor, but the model takes {}", name, declared.text)
+          .hint("give its value: " + wanted(name, declared));
     if (declared.promised) {
       if (!is_narrowing_) return promised_parameter(name, declared);
       promises_.narrow(name, declared, type, graph_);
     }
     if (is_narrowing_) return Datum();
-    if (declared.sizes && declared.sizes->size() != type.rank() && declared.dtype) {
-      Error e = error("input {} is {}, but the model was traced with rank {}", name, type.str(),
-                      declared.sizes->size());
-      const auto given = known_sizes(type.shape);
-      throw given ? e.hint(hint::axes(*given, to_shape(*declared.sizes))) : e;
-    }
+    if (declared.sizes && declared.sizes->size() != type.rank() && declared.dtype)
+      throw error("input {} is {}, but the model was traced with rank {}", name, type.str(),
+                  declared.sizes->size());
     for (std::size_t i = 0; i < type.rank(); ++i) {
       const std::string place = fmt::format("dim {} of input {}", i, name);
       for (const std::string& symbol : type.shape[i].symbols()) note_symbol(symbol, place);
@@ -266,28 +265,35 @@ class Inputs {
     if (info.note.empty()) info.note = place;
   }
 
-  Datum ask(const std::string& name, const ts::Type& type) {
+  /// What gives the input, by its type: "--input x=1".
+  static std::string wanted(const std::string& name, const ts::Type& type) {
     using Kind = ts::Type::Kind;
-    const ts::Type& inner = type.kind == Kind::optional ? *type.inner.at(0) : type;
-    const tenon::Type any{DType::f32, {Dim::symbol("N"), 16}};
+    const ts::Type& inner = without_optional(type);
     switch (inner.kind) {
-      case Kind::tensor: missing_.push_back(hint::input(name, any)); break;
-      case Kind::list: missing_.push_back(hint::input(name + ".0", any)); break;
-      case Kind::dict: missing_.push_back(hint::input(name + ".KEY", any)); break;
-      case Kind::boolean: missing_.push_back(hint::input(name, "true")); break;
-      case Kind::string: missing_.push_back(hint::input(name, "\"TEXT\"")); break;
-      default: missing_.push_back(hint::input(name, "1")); break;
+      case Kind::tensor: {
+        const bool is_known = inner.promised || (inner.dtype && inner.sizes);
+        return hint::input(name,
+                           is_known ? declared_type(inner) : tenon::Type{DType::f32, {Dim::symbol("N"), 16}});
+      }
+      case Kind::list: return wanted(name + ".0", *inner.inner.at(0));
+      case Kind::dict: return wanted(name + ".KEY", *inner.inner.at(1));
+      case Kind::boolean: return hint::input(name, "true");
+      case Kind::string: return hint::input(name, "\"TEXT\"");
+      default: return hint::input(name, "1");
     }
+  }
+
+  Datum ask(const std::string& name, const ts::Type& type) {
+    missing_.push_back(wanted(name, type));
     return Datum(converter::Poison{});
   }
 
   const ts::Function& method_;
-  const std::vector<InputSpec>& specs_;
+  converter::GivenInputs given_;
   Graph& graph_;
   Interpreter& interpreter_;
   converter::Promises promises_;
   bool is_narrowing_ = false;
-  std::vector<bool> used_;
   std::vector<std::string> missing_;
 };
 
@@ -372,6 +378,7 @@ struct Attempt {
   std::unique_ptr<Graph> graph;
   UnsupportedReport report;
   ConvertNotes notes;
+  std::vector<std::string> takers;
   std::vector<Builder::Limit> limits;
   std::optional<Error> failure;
   bool has_states = false;  // attributes change from call to call, and `with_states` was false
@@ -385,8 +392,9 @@ Attempt attempt(const ts::Program& program, const ts::Function& method, const Co
   out.graph->symbols = options.symbols;
   Interpreter interpreter(program, *out.graph, out.report, out.notes);
   try {
-    std::vector<Datum> arguments =
-        Inputs(program, method, options.inputs, *out.graph, interpreter).arguments();
+    Inputs inputs(program, method, options, *out.graph, interpreter);
+    std::vector<Datum> arguments = inputs.arguments();
+    out.takers = inputs.takers();
     arguments.insert(arguments.begin(), interpreter.objects().module(program.root, ""));
     converter::States states(interpreter, method, arguments);
     const Datum result = with_states ? states.run() : interpreter.call(method, std::move(arguments), "");
@@ -470,6 +478,7 @@ std::unique_ptr<Graph> convert_torchscript(const ts::Program& program, const Con
   converter::note_random(*result.graph, result.notes);
   if (options.report) *options.report = result.report;
   if (options.notes) *options.notes = result.notes;
+  if (options.takers) *options.takers = result.takers;
   if (!result.report.empty()) throw result.report.to_error().at(program.path);
   if (result.failure)
     throw converter::with_equal_sizes(

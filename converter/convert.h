@@ -36,6 +36,8 @@ struct ConvertOptions {
   UnsupportedReport* report = nullptr;                     // receives what the Error lists
   ConvertNotes* notes = nullptr;
   RandomOptions random;
+  bool others_take = false;                    // an input that this model lacks is another's, and no error
+  std::vector<std::string>* takers = nullptr;  // receives, for each of `inputs`, who takes it; empty: none
 };
 
 /// The file does not say the types of all inputs, and they are not given.

@@ -69,6 +69,11 @@ class Binder {
                  str(to_shape(shapes_[i])), str(parameter(i).shape()), what);
   }
 
+  std::string turned(std::size_t i) const {
+    const Type& wanted = parameter(i).type();
+    return hint::array({wanted.dtype, to_shape(shapes_[i])}, wanted);
+  }
+
   // What lets a size vary that the conversion fixed.
   std::string varying(std::size_t i, std::size_t axis) const {
     return "if it may vary, convert the model with a name for it: " + hint::varying(parameter(i), axis);
@@ -81,7 +86,7 @@ class Binder {
     for (std::size_t i = 0; i < expected; ++i)
       if (shapes_[i].size() != parameter(i).rank())
         throw mismatch(i, fmt::format("its rank is {}, not {}", shapes_[i].size(), parameter(i).rank()))
-            .hint(hint::axes(shapes_[i], parameter(i).shape()));
+            .hint(turned(i));
   }
 
   void check(std::size_t i, std::size_t axis, const Dim& dim, std::int64_t size) const {
@@ -94,8 +99,7 @@ class Binder {
     for (const std::string& symbol : dim.symbols())
       reason += fmt::format(" ({} is {})", symbol, bindings_.find(symbol)->second);
     Error e = mismatch(i, fmt::format("dim {} is {}, not {}{}", axis, size, expected, reason));
-    if (const std::string axes = hint::axes(shapes_[i], parameter(i).shape()); !axes.empty())
-      throw e.hint(axes);
+    if (const std::string axes = turned(i); !axes.empty()) throw e.hint(axes);
     throw dim.is_known() ? e.hint(varying(i, axis)) : e;
   }
 
@@ -150,7 +154,7 @@ Bindings bind_inputs(const Graph& graph, std::span<const Tensor> inputs) {
     if (i < parameters.size() && inputs[i].dtype() != parameters[i]->dtype())
       throw error("input {} is {}, the graph expects {}", name.empty() ? std::to_string(i) : name,
                   inputs[i].type_string(), parameters[i]->type().str())
-          .hint(hint::conversion(inputs[i].dtype(), parameters[i]->dtype()));
+          .hint(hint::array({inputs[i].dtype(), to_shape(inputs[i].shape())}, parameters[i]->type()));
     shapes.push_back(inputs[i].shape());
   }
   return bind_symbols(graph, shapes);

@@ -18,24 +18,25 @@ struct SymbolInfo;
 
 namespace tenon::hint {
 
-/// "--input x=5", in quotes where a shell needs them. An input without a name is given by its order.
+/// "--input x=5", in quotes where a shell needs them, the name where it holds what would end it. An input
+/// without a name is given by its order.
 std::string input(std::string_view name, std::string_view value);
 /// "--input 'x=f32[N,16]'"
 std::string input(std::string_view name, const Type&);
 /// "--input x=x.npy"
 std::string file(std::string_view name);
-/// "--input x=x.npy --input mask=mask.npy"
+/// "--input x=x.npy --input mask=mask.npy": a file of its own for each.
 std::string files(const std::vector<std::string>& names);
 /// The input with a name for the size of one axis: "--input 'x=f32[N,3,8,8]'".
 std::string varying(const Value& input, std::size_t axis);
 
 /// "N=8, T=16"
 std::string sizes(const Bindings&);
-/// What makes an array of one dtype another's: "... array.astype('float32')". Empty: NumPy lacks it.
+/// What makes an array of one type, with known sizes, one of the other: "... array.astype('float32')",
+/// another order of its axes, an axis of size 1 before them. Empty: nothing does.
+std::string array(const Type& given, const Type& wanted);
+/// What makes an array of one dtype another's. Empty: NumPy lacks it.
 std::string conversion(DType given, DType wanted);
-/// What makes an array of these sizes one that is expected: another order of its axes, an axis of size 1
-/// before them. Empty: neither does.
-std::string axes(std::span<const std::int64_t> given, const Shape& expected);
 
 /// "--shape N=8 --shape T=16"
 std::string shape(const Bindings&);

@@ -57,6 +57,12 @@ std::string quoted_text(std::string_view s) {
   return out + '"';
 }
 
+std::optional<Tensor> number_as(const Tensor& number, DType dtype) {
+  Tensor converted = number.to(dtype);
+  const bool is_exact = converted.to(number.dtype()).get_double() == number.get_double();
+  return is_float(dtype) || is_exact ? std::optional(std::move(converted)) : std::nullopt;
+}
+
 std::string literal_key(const Tensor& t) {
   const std::span<const std::byte> element(t.bytes(), size_of(t.dtype()));
   std::string key(name(t.dtype()));

@@ -16,6 +16,8 @@ double shortest(float value);
 std::string quoted_text(std::string_view s);
 /// What stands between double quotes, as it is; nullopt: it has none.
 std::optional<std::string> between_quotes(std::string_view text);
+/// The number in another dtype: rounded in a float; nullopt where an integer or bool cannot hold it.
+std::optional<Tensor> number_as(const Tensor&, DType);
 /// Of a rank-0 tensor: equal for equal dtypes and bits.
 std::string literal_key(const Tensor&);
 

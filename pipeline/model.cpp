@@ -10,6 +10,7 @@
 #include "base/memory_limit.h"
 #include "base/shell.h"
 #include "converter/exported/load.h"
+#include "converter/given_inputs.h"
 #include "converter/onnx/convert.h"
 #include "converter/onnx/load.h"
 #include "converter/torchscript/load.h"
@@ -63,6 +64,7 @@ Model import_source(const std::filesystem::path& path, FileKind kind, const Open
   begin = Clock::now();
   ConvertOptions convert = options.convert;
   convert.notes = &model.notes;
+  convert.takers = &model.takers;
   std::unique_ptr<Graph> graph =
       std::visit([&](const auto& program) { return converted(program, convert); }, source);
   set_seed(*graph, options.seed);
@@ -98,12 +100,26 @@ Artifact read_artifact(const std::filesystem::path& path) {
   }
 }
 
-// FILE in a hint stands for the path.
+// FILE in a hint stands for the path, 'FILE' in the Python of one.
 std::string about(const std::filesystem::path& path, std::string hint) {
-  constexpr std::string_view word = "FILE";
-  if (const auto at = hint.find(word); at != std::string::npos)
-    hint.replace(at, word.size(), in_shell(path.string()));
+  const auto put = [&](std::string_view word, const std::string& text) {
+    const auto at = hint.find(word);
+    if (at != std::string::npos) hint.replace(at, word.size(), text);
+    return at != std::string::npos;
+  };
+  put("'FILE'", in_python(path.string())) || put("FILE", path_in_shell(path.string()));
   return hint;
+}
+
+std::vector<std::string> takers_in(const Graph& graph, const ConvertOptions& options) {
+  converter::GivenInputs given(options);
+  std::vector<std::string> names;
+  for (const auto& p : graph.body().parameters()) {
+    given.take(p->name(), true);
+    names.push_back(p->name());
+  }
+  given.check_all_taken("the model", names);
+  return given.takers();
 }
 
 Model open_within_limits(const std::filesystem::path& path, const OpenOptions& options) {
@@ -119,6 +135,7 @@ Model open_within_limits(const std::filesystem::path& path, const OpenOptions& o
     return {.path = path,
             .kind = what.kind,
             .graph = artifact.graph,
+            .takers = takers_in(*artifact.graph, options.convert),
             .goldens = std::move(artifact.goldens),
             .facts = std::move(artifact.notes),
             .read_ms = ms_since(begin)};

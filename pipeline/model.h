@@ -27,6 +27,9 @@ struct Model {
   FileKind kind = FileKind::unknown;
   std::shared_ptr<const Graph> imported;  // before fusion; null for an artifact
   std::shared_ptr<const Graph> graph;     // what runs
+  /// For each of the inputs given (ConvertOptions::inputs): the input that takes it, in the graph or fixed by
+  /// the conversion; empty: none does.
+  std::vector<std::string> takers;
   FuseReport fusion;
   ConvertNotes notes;
   std::vector<Golden> goldens;

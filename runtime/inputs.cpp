@@ -9,6 +9,7 @@
 #include "base/count.h"
 #include "base/error.h"
 #include "ir/hint.h"
+#include "ir/literal.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/control.h"
 #include "ir/ops/create.h"
@@ -155,15 +156,11 @@ class Limits {
 
 // A float takes any number, rounded; an integer takes what it can hold; a bool takes true, false, 0 and 1.
 Tensor as_number(const Tensor& number, const Value& input) {
-  if (is_string(input.dtype()))
-    throw error("input {} holds strings, and is given a number", input.name())
-        .hint("save them with NumPy: " + hint::file(input.name()));
-  Tensor converted = number.to(input.dtype());
-  const bool exact = converted.to(number.dtype()).get_double() == number.get_double();
-  if (!is_float(input.dtype()) && !exact)
-    throw error("input {} is {}, which {} cannot hold", input.name(), number.get_double(),
-                name(input.dtype()));
-  return converted;
+  if (is_string(input.dtype()) || input.rank() > 0)
+    throw error("input {} is given a number, and the model takes {}", input.name(), input.type().str())
+        .hint("give an array: " + hint::file(input.name()));
+  if (const auto held = number_as(number, input.dtype())) return *held;
+  throw error("input {} is {}, which {} cannot hold", input.name(), number.get_double(), name(input.dtype()));
 }
 
 void bind_sizes(const Shape& shape, const Tensor& value, Bindings& bindings) {

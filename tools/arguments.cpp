@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <set>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "ir/hint.h"
 #include "ir/literal.h"
 #include "ir/npy.h"
@@ -93,20 +95,43 @@ void check_sizes(const std::string& name, const std::string& type) {
       .hint(hint::input(name, stands_for_any(wrong) ? named : "f32[N,3,224,224]"));
 }
 
+bool has_array_suffix(const std::filesystem::path& text) {
+  const auto extension = text.extension();
+  return extension == ".npy" || extension == ".npz" || extension == ".pb";
+}
+
 // Whether the text could be the path of a file.
 bool in_a_folder(const std::filesystem::path& text) {
   std::error_code failed;
   return std::filesystem::is_directory(text.parent_path(), failed);
 }
 
+// Where a path could have been an input's name and its value.
+std::string name_with_slash(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || !split_name(text).first.empty()) return {};
+  const std::string name = text.substr(0, equals);
+  return fmt::format("if {} is the name of an input: {}", name, hint::input(name, text.substr(equals + 1)));
+}
+
+void check_each_once(const std::vector<InputArgument>& arguments) {
+  std::set<std::string> names;
+  for (const InputArgument& a : arguments)
+    if (!a.name.empty() && !names.insert(a.name).second)
+      throw error("input {} is given twice", a.name).at("--input");
+}
+
 }  // namespace
 
 std::pair<std::string, std::string> split_name(const std::string& text) {
+  const auto end_of_name = text.starts_with('"') ? text.find("\"=", 1) : std::string::npos;
+  if (end_of_name != std::string::npos)
+    return {printable(text.substr(1, end_of_name - 1)), text.substr(end_of_name + 2)};
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0) return {"", text};
   const std::string name = text.substr(0, equals);
-  const bool is_path = name.find('/') != std::string::npos && in_a_folder(text);
-  return is_path ? std::pair{std::string(), text} : std::pair{name, text.substr(equals + 1)};
+  const bool is_path = name.find('/') != std::string::npos && has_array_suffix(text) && in_a_folder(text);
+  return is_path ? std::pair{std::string(), text} : std::pair{printable(name), text.substr(equals + 1)};
 }
 
 std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts) {
@@ -135,12 +160,14 @@ std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts) {
         throw error("'{}' is no type, file, number or string", value)
             .hint(fmt::format("write {}, {}, {} or, where the model takes a string, {}",
                               hint::input(name, "f32[1,3,224,224]"), hint::file(name), hint::input(name, "5"),
-                              hint::input(name, quoted_text(value))));
+                              hint::input(name, "\"" + value + "\"")));
     } catch (Error& e) {
       if (e.where().empty()) e.at("--input " + text);
+      if (e.hint().empty()) e.hint(name_with_slash(text));
       throw;
     }
   }
+  check_each_once(out);
   return out;
 }
 

@@ -9,8 +9,9 @@
 
 namespace tenon::tools {
 
-/// "name=rest" as its parts; "" and the text where there is no '=', or where it is part of a path: names of
-/// inputs may hold '/' too, and a path lies in a folder that is there.
+/// "name=rest" as its parts; "" and the text where there is no '=', or where it is part of a path to arrays:
+/// names of inputs may hold '/' too, and a path lies in a folder that is there. A name in double quotes is
+/// one whatever it holds: "a=b"=rest. Names are as we print them (base/utf8.h).
 std::pair<std::string, std::string> split_name(const std::string& text);
 
 /// One --input: "[name=]VALUE", where VALUE is a type (f32[N,3,224,224]), a file (.npy, .npz, .pb), a number

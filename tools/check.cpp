@@ -10,12 +10,14 @@
 #include "base/error.h"
 #include "base/input_guard.h"
 #include "base/memory_limit.h"
+#include "base/shell.h"
 #include "base/utf8.h"
 #include "check/case_process.h"
 #include "check/formats.h"
 #include "tools/output.h"
 #include "tools/ranges.h"
 #include "tools/terminal.h"
+#include "tools/usage.h"
 #include "tools/verbs.h"
 
 namespace tenon::tools {
@@ -47,7 +49,7 @@ std::vector<Case> chosen_cases(const CheckVerb& o) {
   if (cases.empty())
     throw error("no case's name matches '{}'", o.filter)
         .at(o.folder)
-        .hint("see their names: tenon check --list " + o.folder);
+        .hint("see their names: tenon check --list " + path_in_shell(o.folder));
   if (o.shuffle) std::shuffle(cases.begin(), cases.end(), std::mt19937_64(*o.shuffle));
   return cases;
 }
@@ -101,7 +103,9 @@ bool in_github_actions() {
   return value && std::string_view(value) == "true";
 }
 
-int check(const CheckVerb& o) {
+int check(const CheckVerb& o, const CLI::App& verb) {
+  if (o.list)
+    refuse_unused(verb, "with --list", {"--update", "--fail-fast", "--junit", "--json", "--annotations"});
   const std::vector<Case> cases = chosen_cases(o);
   if (o.list) {
     for (const Case& c : cases) fmt::print("{}\n", printable(c.name));
@@ -185,7 +189,7 @@ void add_check(CLI::App& app, int& exit_code) {
   verb->add_flag("--annotations", o->annotations,
                  "Print failures as GitHub annotations too (in GitHub Actions always)");
   verb->footer("Example: tenon check cases --jobs 4 --junit check.xml");
-  verb->callback([&exit_code, o] { exit_code = check(*o); });
+  verb->callback([&exit_code, o, verb] { exit_code = check(*o, *verb); });
   add_check_case(app);
 }
 

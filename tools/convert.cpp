@@ -19,6 +19,7 @@
 #include "tools/ranges.h"
 #include "tools/source_check.h"
 #include "tools/terminal.h"
+#include "tools/usage.h"
 #include "tools/verbs.h"
 #include "verify/json.h"
 
@@ -68,7 +69,7 @@ Error converted_already(const std::string& path) {
       .at(path)
       .hint(
           fmt::format("run it: tenon run {}; or write another form of it: -o model.onnx; or give the source",
-                      in_shell(path)));
+                      path_in_shell(path)));
 }
 
 std::string done_text(const Model& model, const exporter::Form& form) {
@@ -89,7 +90,8 @@ std::string written_text(const std::filesystem::path& target, std::chrono::stead
   return fmt::format("{} in {:.1f} s", bytes_text(bytes), time.count());
 }
 
-int convert(const ConvertVerb& o) {
+int convert(const ConvertVerb& o, const CLI::App& verb) {
+  if (o.no_verify) refuse_unused(verb, "with --no-verify", {"--tolerance"});
   const auto begin = std::chrono::steady_clock::now();
   const std::string target = output_path(o);
   if (o.output.empty() && std::filesystem::path(o.model.path).extension() == ".tenon")
@@ -190,7 +192,7 @@ void add_convert(CLI::App& app, int& exit_code) {
       ->capture_default_str()
       ->check(number_from(0));
   verb->footer("Example: tenon convert resnet50.pt -o resnet50.tenon --input x=f32[N,3,224,224]");
-  verb->callback([&exit_code, o] { exit_code = convert(*o); });
+  verb->callback([&exit_code, o, verb] { exit_code = convert(*o, *verb); });
 }
 
 }  // namespace tenon::tools

@@ -81,6 +81,14 @@ std::pair<Model, Model> open_both(const ModelOptions& a, const ModelOptions& b,
   }
 }
 
+// The samples are the first model's: what the second one takes by another name is for the same input.
+void take_too(Model& a, const Model& b, const std::vector<std::size_t>& inputs_from) {
+  for (std::size_t i = 0; i < a.takers.size() && i < b.takers.size(); ++i)
+    for (std::size_t p = 0; p < inputs_from.size() && a.takers[i].empty(); ++p)
+      if (b.graph->body().parameter(p)->name() == b.takers[i])
+        a.takers[i] = a.graph->body().parameter(inputs_from[p])->name();
+}
+
 // A size that varies in one model and is a number in the other is that number.
 std::vector<std::string> common_sizes(const Graph& a, const Graph& b,
                                       const std::vector<std::size_t>& inputs) {
@@ -102,12 +110,15 @@ int equiv(const EquivOptions& o) {
   check_is_file(o.json);
   Progress progress;
   const auto say = [&](std::string_view what) { progress.say(what); };
-  ModelOptions other = o.a;
-  other.path = o.b;
   ModelOptions first = o.a;
+  first.others_take = true;
+  ModelOptions other = first;
+  other.path = o.b;
   share_weights(first, other);
-  const auto [a, b] = open_both(first, other, say);
+  auto [a, b] = open_both(first, other, say);
+  o.a.check_taken({&a, &b});
   const auto inputs_from = match_inputs(*a.graph, *b.graph);
+  take_too(a, b, inputs_from);
   const auto outputs_from = match_outputs(*a.graph, *b.graph);
   const auto sizes = o.a.sizes.empty() ? common_sizes(*a.graph, *b.graph, inputs_from) : o.a.sizes;
   Session session_a(a.graph, {.threads = o.a.threads}), session_b(b.graph, {.threads = o.a.threads});

@@ -13,6 +13,7 @@
 #include "tools/output.h"
 #include "tools/ranges.h"
 #include "tools/terminal.h"
+#include "tools/usage.h"
 #include "tools/verbs.h"
 
 namespace tenon::tools {
@@ -183,7 +184,9 @@ void print_ir(const Model& model, const InspectOptions& o) {
                            {.weights = false, .lines = o.ir == "imported"}));
 }
 
-int inspect(const InspectOptions& o) {
+int inspect(const InspectOptions& o, const CLI::App& verb) {
+  if (!o.modules) refuse_unused(verb, "without --modules", {"--depth"});
+  if (!o.ir.empty() && o.dot.empty()) refuse_unused(verb, "with --ir", {"--html"});
   if (o.json) check_outputs_apart({o.html, o.dot, "-"});
   if (o.ir == "planned" && !o.dot.empty())
     throw error("--dot draws the imported or the fused graph, not the plan")
@@ -248,7 +251,7 @@ void add_inspect(CLI::App& app, int& exit_code) {
   verb->add_option("--dot", o->dot, "Write the graph for Graphviz, what was fused in clusters")
       ->type_name(file_written);
   verb->footer("Example: tenon inspect resnet50.tenon --ops --modules");
-  verb->callback([&exit_code, o] { exit_code = inspect(*o); });
+  verb->callback([&exit_code, o, verb] { exit_code = inspect(*o, *verb); });
 }
 
 }  // namespace tenon::tools

@@ -120,6 +120,7 @@ OpenOptions ModelOptions::open_options() const {
   // Sizes begin at 1 unless one asks for more: what holds for 0 too is harder to show.
   for (const auto& [symbol, list] : parse_sizes(sizes))
     if (std::find(list.begin(), list.end(), 0) != list.end()) options.convert.symbols[symbol].min = 0;
+  options.convert.others_take = others_take || of_source;
   options.convert.method = method;
   options.convert.random.sample = random;
   using Dropout = RandomOptions::Dropout;
@@ -130,6 +131,28 @@ OpenOptions ModelOptions::open_options() const {
   options.memory = *parse_bytes(memory);
   options.fuse = {.fuse = !no_fuse, .stop_after = stop_after, .off = off};
   return options;
+}
+
+std::vector<InputSpec> ModelOptions::inputs_of(const Model& model) const {
+  std::vector<InputSpec> given = open_options().convert.inputs;
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (!model.takers.at(i).empty()) given[i].name = model.takers[i];
+  return given;
+}
+
+void ModelOptions::check_taken(std::initializer_list<const Model*> models) const {
+  const std::vector<InputSpec> given = open_options().convert.inputs;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const bool is_taken =
+        std::any_of(models.begin(), models.end(), [&](const Model* m) { return !m->takers.at(i).empty(); });
+    if (is_taken || (of_source && !given[i].name.empty() && literal_of(given[i]))) continue;
+    std::set<std::string> names;
+    for (const Model* m : models)
+      for (const auto& p : m->graph->body().parameters()) names.insert(p->name());
+    const std::string known = fmt::format("its inputs are {}", fmt::join(names, ", "));
+    if (given[i].name.empty()) throw error("more inputs are given than the model takes").hint(known);
+    throw error("the model has no input '{}'", given[i].name).hint(known);
+  }
 }
 
 std::vector<Tensor> ModelOptions::values(const Model& model, std::int64_t batch,
@@ -152,30 +175,20 @@ std::vector<Tensor> ModelOptions::values(const Model& model, std::int64_t batch,
   std::size_t position = 0;
   for (InputArgument& a : parse_inputs(inputs)) {
     const std::size_t place = position++;
+    const std::string& taker = model.takers.at(place);
     const auto it = std::find_if(parameters.begin(), parameters.end(),
-                                 [&](const auto& p) { return p->name() == a.name; });
-    // What the conversion fixed is no input any more.
-    if ((model.is_source() || of_source) && !a.name.empty() && it == parameters.end()) continue;
-    if (const auto* string = std::get_if<std::string>(&a.value)) {
-      if (!model.is_source() || it != parameters.end())
-        given.push_back({a.name, string_tensor({}, {{*string}})});
-      continue;
-    }
-    if (auto* tensor = std::get_if<Tensor>(&a.value)) {
-      given.push_back({a.name, std::move(*tensor), a.is_number});
-      continue;
-    }
-    const Type& type = std::get<Type>(a.value);
-    const auto known = known_sizes(type.shape);
-    if (!known) continue;
-    const Value* parameter = it != parameters.end()      ? it->get()
-                             : place < parameters.size() ? parameters[place].get()
-                                                         : nullptr;
-    given.push_back(
-        {.name = a.name,
-         .value = random_tensor(type.dtype, *known, parameter ? integer_range(*parameter) : IntegerRange(),
-                                seed + place),
-         .is_random = true});
+                                 [&](const auto& p) { return !taker.empty() && p->name() == taker; });
+    if (it == parameters.end()) continue;  // fixed by the conversion, or another model's
+    const auto* type = std::get_if<Type>(&a.value);
+    const auto known = type ? known_sizes(type->shape) : std::nullopt;
+    if (auto* tensor = std::get_if<Tensor>(&a.value))
+      given.push_back({taker, std::move(*tensor), a.is_number});
+    else if (const auto* string = std::get_if<std::string>(&a.value))
+      given.push_back({taker, string_tensor({}, {{*string}})});
+    else if (known)
+      given.push_back({.name = taker,
+                       .value = random_tensor(type->dtype, *known, integer_range(**it), seed + place),
+                       .is_random = true});
   }
   return input_values(*model.graph, std::move(given), seed, bindings, made_up);
 }

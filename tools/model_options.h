@@ -26,6 +26,8 @@ struct ModelOptions {
   /// Beside an artifact lies its source: the weights, and arguments that the artifact lacks, are the
   /// source's.
   bool of_source = false;
+  /// What this model lacks of --input may be another's: check_taken() is to be called.
+  bool others_take = false;
 
   /// MODEL, --input, --operators, --weights-from, --method, --no-fuse, --off, --stop-after-rewrite, --memory.
   void add_model(CLI::App& verb);
@@ -34,6 +36,10 @@ struct ModelOptions {
 
   /// What --input says of types and fixed arguments, and the rest as open_model wants it.
   OpenOptions open_options() const;
+  /// What is given, under the names of the inputs of the model that take it.
+  std::vector<InputSpec> inputs_of(const Model&) const;
+  /// Throws Error for an --input that none of the models takes; a number or string may be its source's.
+  void check_taken(std::initializer_list<const Model*> models) const;
   /// Values for the graph's inputs: given ones, random of given types, random for the others. A first axis
   /// whose size nothing says has `batch`. `made_up` receives the names of the random ones.
   std::vector<Tensor> values(const Model&, std::int64_t batch = 1,

@@ -46,7 +46,7 @@ Error missing(const fs::path& path) {
   const std::vector<std::string_view> known(models.begin(), models.end());
   const std::string_view close = nearest(name, known);
   if (!close.empty() && edit_distance(name, close) <= 3)
-    e.hint("did you mean " + in_shell((path.parent_path() / close).string()) + "?");
+    e.hint("did you mean " + path_in_shell((path.parent_path() / close).string()) + "?");
   return e;
 }
 
@@ -78,7 +78,7 @@ Error folder(const fs::path& path) {
   std::size_t count = 0;
   for (const std::string& name : names)
     if (is_model(name) && ++count <= most)
-      models += (models.empty() ? "" : " or ") + in_shell((path / name).string());
+      models += (models.empty() ? "" : " or ") + path_in_shell((path / name).string());
   if (count > most) models += fmt::format(", or one of {} more", count - most);
   return e.hint(models.empty() ? "give a .pt, .pt2, .onnx or .tenon file" : "give the file: " + models);
 }

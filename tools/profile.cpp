@@ -22,6 +22,7 @@
 #include "tools/output.h"
 #include "tools/ranges.h"
 #include "tools/terminal.h"
+#include "tools/usage.h"
 #include "tools/verbs.h"
 
 namespace tenon::tools {
@@ -157,10 +158,15 @@ void check_sizes(const CompareSide& a, const CompareSide& b, bool a_is_chosen) {
         .hint(same_sizes_hint(a, b, a_is_chosen));
 }
 
-Comparison compare_sides(const ProfileVerb& o, const Model& before, Progress& progress) {
-  ModelOptions options = other_side(o), first_options = o.model;
-  share_weights(first_options, options);
-  const Model after = options.open([&](std::string_view what) { progress.say(what); });
+/// A model and the options that it was opened with.
+struct Side {
+  ModelOptions options;
+  Model model;
+};
+
+Comparison compare_sides(const ProfileVerb& o, const Model& before, const Side& other, Progress& progress) {
+  ModelOptions options = other.options;
+  const Model& after = other.model;
   if (options.sizes == o.model.sizes) options.keep_sizes_of(*after.graph);
   const auto side = [](std::string label, const ModelOptions& m, const Model& model) {
     return CompareSide{std::move(label), model.graph, m.values(model), {.threads = m.threads}};
@@ -223,22 +229,29 @@ void check_options(const ProfileVerb& o) {
     throw error("--unfused shows the fused model beside the unfused one: --no-fuse leaves nothing to show");
 }
 
-int run_profile(const ProfileVerb& o) {
+int run_profile(const ProfileVerb& o, const CLI::App& verb) {
+  if (o.text.by != TimesBy::module) refuse_unused(verb, "without --by module", {"--depth"});
+  if (o.compares_sides()) refuse_unused(verb, "where two are compared", {"--by"});
   if (o.device != "cpu")
     throw environment_error("there is no device '{}'", o.device).at("--device").hint("this build has: cpu");
   check_options(o);
   Progress progress;
+  const auto say = [&](std::string_view what) { progress.say(what); };
+  const bool sides = o.compares_sides();
   ModelOptions first = o.model, second = other_side(o);
   share_weights(first, second);
-  const Model model = first.open([&](std::string_view what) { progress.say(what); });
+  first.others_take = second.others_take = sides && first.inputs == second.inputs;
+  const Model model = first.open(say);
   if (o.unfused && !model.is_source())
     throw error("an artifact holds the fused graph only")
         .at(o.model.path)
         .hint("give the source model for --unfused");
+  std::optional<Side> other;
+  if (sides) other = Side{second, second.open(say)};
+  if (first.others_take) first.check_taken({&model, &other->model});
   if (!o.stored.empty()) check_stored(o, model);
   ProfileReport report = measure(o, model, roofline(o, progress), progress);
-  const bool sides = o.compares_sides();
-  if (sides) report.comparison = compare_sides(o, model, progress);
+  if (sides) report.comparison = compare_sides(o, model, *other, progress);
   if (!o.stored.empty()) report.comparison = compare_with_stored(o, report);
   progress.say("");
   TextOptions text = o.text;
@@ -310,7 +323,7 @@ void add_profile(CLI::App& app, int& exit_code) {
   verb->footer(
       "Example: tenon profile resnet50.pt --by module --depth 1\n"
       "         tenon profile old.tenon new.tenon --max-slowdown 1.05");
-  verb->callback([&exit_code, o] { exit_code = run_profile(*o); });
+  verb->callback([&exit_code, o, verb] { exit_code = run_profile(*o, *verb); });
 }
 
 }  // namespace tenon::tools

@@ -7,6 +7,7 @@
 
 #include "base/count.h"
 #include "base/error.h"
+#include "base/shell.h"
 #include "ir/hint.h"
 #include "ir/literal.h"
 #include "ir/string_tensor.h"
@@ -16,6 +17,7 @@
 #include "tools/ranges.h"
 #include "tools/source_check.h"
 #include "tools/terminal.h"
+#include "tools/usage.h"
 #include "tools/verbs.h"
 #include "verify/verdict.h"
 
@@ -75,10 +77,6 @@ std::string summary(const Tensor& t) {
 
 // The artifact's goldens, replayed.
 int replay(const Model& model, const RunOptions& o) {
-  if (!o.model.inputs.empty())
-    throw error("--check replays the inputs that the artifact holds")
-        .at("--input")
-        .hint("leave one of the two out");
   if (model.goldens.empty())
     throw error("the model holds no goldens").at(model.path.string()).hint("convert it without --no-verify");
   Session session(model.graph, {.threads = o.model.threads});
@@ -101,11 +99,13 @@ int replay(const Model& model, const RunOptions& o) {
 std::vector<std::vector<GivenInput>> calls_of(const RunOptions& o, const Model& model) {
   const auto& parameters = model.graph->body().parameters();
   std::vector<std::vector<GivenInput>> calls;
+  std::size_t place = 0;
   for (const InputArgument& a : parse_inputs(o.model.inputs)) {
+    const std::string& taker = model.takers.at(place++);
     const auto* tensor = std::get_if<Tensor>(&a.value);
-    const bool is_input = std::any_of(parameters.begin(), parameters.end(),
-                                      [&](const auto& p) { return a.name.empty() || p->name() == a.name; });
-    if (!is_input && model.is_source()) continue;  // fixed by the conversion
+    const bool is_input =
+        std::any_of(parameters.begin(), parameters.end(), [&](const auto& p) { return p->name() == taker; });
+    if (!is_input) continue;  // fixed by the conversion
     if (!tensor || a.is_number || tensor->rank() == 0)
       throw error("--stream needs files whose first axis counts the calls").at("--input " + a.name);
     const auto count = static_cast<std::size_t>(tensor->shape()[0]);
@@ -116,7 +116,7 @@ std::vector<std::vector<GivenInput>> calls_of(const RunOptions& o, const Model& 
     const Index shape(tensor->shape().begin() + 1, tensor->shape().end());
     for (std::size_t k = 0; k < count; ++k) {
       const auto at = static_cast<std::int64_t>(k);
-      calls[k].push_back({a.name, tensor->slice(0, at, at + 1).reshape(shape), false});
+      calls[k].push_back({taker, tensor->slice(0, at, at + 1).reshape(shape), false});
     }
   }
   if (calls.empty())
@@ -189,7 +189,7 @@ void say_unverified(const Model& model) {
     fmt::print(
         stderr,
         "note: {} is not verified: nothing was compared with what {} computes; tenon verify {} does it\n",
-        file, runner_of(model), file);
+        file, runner_of(model), path_in_shell(model.path.string()));
     return;
   }
   const auto verified = model.facts.find("verified");
@@ -214,7 +214,13 @@ ModelOptions one_call(ModelOptions options) {
   return options;
 }
 
-int run(const RunOptions& o) {
+int run(const RunOptions& o, const CLI::App& verb) {
+  if (o.check)
+    refuse_unused(verb, "with --check, which replays the inputs that the artifact holds",
+                  {"--input", "--shape", "--stream", "--output", "--print", "--json"});
+  else
+    refuse_unused(verb, "without --check", {"--tolerance"});
+  if (o.stream) refuse_unused(verb, "with --stream, whose sizes are those of the files", {"--shape"});
   for (const std::string& target : o.outputs) check_array_file(target);
   Progress progress;
   const Model model =
@@ -269,7 +275,7 @@ void add_run(CLI::App& app, int& exit_code) {
       ->capture_default_str()
       ->check(number_from(0));
   verb->footer("Example: tenon run resnet50.tenon --input x=image.npy --output scores.npy");
-  verb->callback([&exit_code, o] { exit_code = run(*o); });
+  verb->callback([&exit_code, o, verb] { exit_code = run(*o, *verb); });
 }
 
 }  // namespace tenon::tools

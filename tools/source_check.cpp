@@ -1,6 +1,7 @@
 #include "tools/source_check.h"
 
 #include "base/error.h"
+#include "base/shell.h"
 #include "ir/bind.h"
 #include "ir/hint.h"
 #include "ir/random.h"
@@ -23,7 +24,7 @@ SourceRunner source_of(const Model& model, const ModelOptions& options) {
   return {framework_of(model),
           model.path,
           *model.graph,
-          options.open_options().convert.inputs,
+          options.inputs_of(model),
           {.weights = options.weights, .keep_dropout = options.train_mode == "keep"},
           options.method};
 }
@@ -53,7 +54,7 @@ void check_equal(const Model& model, std::span<const OutputCheck> checks) {
                   : fmt::format("output {} is {}, {}'s is {}", c.name, c.type, runner, c.expected_type),
               Exit::differs);
       e.at(model.path.string())
-          .hint(fmt::format("find where: tenon verify {} --bisect", model.path.string()));
+          .hint(fmt::format("find where: tenon verify {} --bisect", path_in_shell(model.path.string())));
       throw e;
     }
 }

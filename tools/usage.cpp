@@ -53,7 +53,7 @@ Error unknown_verb(const CommandText& tenon, const std::string& word) {
   if (is_option(word))
     return error("the option '{}' stands before a verb", word).hint("write the verb first; " + all);
   if (std::error_code failed; std::filesystem::is_regular_file(word, failed)) {
-    const std::string file = in_shell(word);
+    const std::string file = path_in_shell(word);
     return error("a verb comes before the file '{}'", word)
         .hint(fmt::format("tenon inspect {0}, tenon run {0}; {1}", file, all));
   }
@@ -152,6 +152,12 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& e, const std::vect
   if (dynamic_cast<const CLI::RequiredError*>(&e))
     return missing_argument(*verb, *app.get_subcommand(verb->name), words);
   return error("{}", e.what()).hint(fmt::format("see tenon {} --help", verb->name));
+}
+
+void refuse_unused(const CLI::App& verb, std::string_view use, std::initializer_list<const char*> options) {
+  for (const char* option : options)
+    if (verb.get_option(option)->count() > 0)
+      throw error("{} does nothing {}", option, use).at("tenon " + verb.get_name()).hint("leave it out");
 }
 
 std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {

@@ -19,6 +19,9 @@ Error usage_error(const CLI::App&, const CLI::ParseError&, const std::vector<std
 /// mean.
 const CLI::App& verb_named(const CLI::App&, const std::string& word);
 
+/// Throws Error where one of the options was given, which do nothing in this use: "with --check".
+void refuse_unused(const CLI::App& verb, std::string_view use, std::initializer_list<const char*> options);
+
 /// --help: options as `tenon manual` has them.
 class HelpFormatter : public CLI::Formatter {
  public:

@@ -16,6 +16,7 @@
 #include "tools/output.h"
 #include "tools/ranges.h"
 #include "tools/terminal.h"
+#include "tools/usage.h"
 #include "tools/verbs.h"
 #include "verify/json.h"
 #include "verify/samples.h"
@@ -103,7 +104,7 @@ class Reference {
     const ModelOptions& o = options_.model;
     source_ = std::make_unique<SourceRunner>(
         framework, options_.source.empty() ? model_.path : std::filesystem::path(options_.source),
-        *model_.graph, o.open_options().convert.inputs,
+        *model_.graph, o.inputs_of(model_),
         OracleOptions{.weights = o.weights, .keep_dropout = o.train_mode == "keep"}, o.method);
   }
 
@@ -289,16 +290,32 @@ std::vector<InputSpec> types_of_samples(const VerifyOptions& o) {
   return samples.empty() ? std::vector<InputSpec>() : input_specs(samples.front());
 }
 
-int verify(const VerifyOptions& asked) {
+// What the source is not asked, or the samples of a folder are not made of.
+void check_used(const VerifyOptions& o, const Model& model, const CLI::App& verb) {
+  const bool is_folder = std::filesystem::is_directory(o.against);
+  const std::string use = o.properties               ? "with --properties"
+                          : is_folder                ? "with --against FOLDER"
+                          : o.against == "reference" ? "with --against reference"
+                                                     : "";
+  if (use.empty()) return;
+  refuse_unused(verb, use, {"--source"});
+  if (!model.is_source()) refuse_unused(verb, use, {"--weights-from"});
+  if (!is_folder) return;
+  refuse_unused(verb, use, {"--samples"});
+  const auto empty_sizes = o.model.open_options().convert.symbols;  // these are the conversion's
+  if (!model.is_source()) refuse_unused(verb, use, {"--input"});
+  if (!model.is_source() || empty_sizes.empty()) refuse_unused(verb, use, {"--shape"});
+}
+
+int verify(const VerifyOptions& asked, const CLI::App& verb) {
   VerifyOptions o = asked;
   check_is_file(o.json);
-  if (o.samples > 0 && std::filesystem::is_directory(o.against))
-    throw error("a folder brings its own samples: --samples does nothing").at(o.against);
   if (std::filesystem::is_directory(o.against)) remember_samples(o.against);
   Progress progress;
   o.model.of_source = true;
   o.model.sample_inputs = types_of_samples(o);
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
+  check_used(o, model, verb);
   const bool needs_source = o.against.empty() || o.against == "torch" || o.against == "onnxruntime";
   if (o.source.empty() && needs_source && !o.properties) o.source = recorded_source(model);
   if (asked.source.empty() && !o.source.empty()) {
@@ -306,6 +323,7 @@ int verify(const VerifyOptions& asked) {
     fmt::print("note: compared with {}, from which it was converted\n", printable(o.source));
   }
   o.model.of_source = !model.is_source() && !o.source.empty();
+  o.model.check_taken({&model});
   if (!model.is_source() && !o.model.weights.empty() &&
       !(o.model.of_source && ModelOptions::takes_weights(o.source)))
     throw error("weights beside a model are read for .pt2 files")
@@ -375,7 +393,7 @@ void add_verify(CLI::App& app, int& exit_code) {
   verb->add_option("--atol", o->atol, "See --rtol")->check(number_from(0));
   verb->add_option("--json", o->json, "Write what was found")->type_name(file_written);
   verb->footer("Example: tenon verify resnet50.pt --samples 3 --bisect");
-  verb->callback([&exit_code, o] { exit_code = verify(*o); });
+  verb->callback([&exit_code, o, verb] { exit_code = verify(*o, *verb); });
 }
 
 }  // namespace tenon::tools

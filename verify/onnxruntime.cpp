@@ -32,14 +32,15 @@ std::vector<Tensor> onnxruntime_outputs(const fs::path& model, const Graph& grap
   if (failed)
     throw environment_error("there is no folder for temporary files").at("TMPDIR").hint("TMPDIR=/var/tmp");
   TemporaryFolder folder(place);
-  nlohmann::json names = nlohmann::json::array();
+  nlohmann::json names = {{"inputs", nlohmann::json::array()}, {"fixed", nlohmann::json::array()}};
   NamedTensors arrays;
-  const auto give = [&](const std::string& name, const Tensor& value) {
-    arrays.emplace_back(fmt::format("in_{}", names.size()), value);
-    names.push_back(name);
+  const auto give = [&](const char* list, const std::string& name, const Tensor& value) {
+    arrays.emplace_back(fmt::format("in_{}", arrays.size()), value);
+    names[list].push_back(name);
   };
-  for (std::size_t i = 0; i < inputs.size(); ++i) give(graph.body().parameter(i)->name(), inputs[i]);
-  for (const NamedRawTensor& number : fixed) give(number.name, to_tensor(number.tensor));
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    give("inputs", graph.body().parameter(i)->name(), inputs[i]);
+  for (const NamedRawTensor& literal : fixed) give("fixed", literal.name, to_tensor(literal.tensor));
   save_npz(folder.file("in.npz"), arrays);
   const PythonEnd end =
       run_python(std::string(python::run_onnx_py),

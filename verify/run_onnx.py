@@ -1,7 +1,7 @@
 """Runs an ONNX model in ONNX Runtime: run_onnx.py MODEL FOLDER NAMES.
 
-NAMES is a JSON list of the inputs, as Tenon calls them, with their values in_0, in_1, ... in FOLDER/in.npz: those of a sequence x are
-x.0, x.1, ..., those of a dictionary x.keys and x.values. The outputs are written in the same way: FOLDER/out_0.pb, ..., a TensorProto each.
+NAMES is JSON: the lists "inputs", as Tenon calls them, and "fixed", of those that its conversion fixed, with their values in_0, in_1, ...,
+one list after the other, in FOLDER/in.npz: those of a sequence x are x.0, x.1, ..., those of a dictionary x.keys and x.values. The outputs are written in the same way: FOLDER/out_0.pb, ..., a TensorProto each.
 The exit codes: 3 a package is missing, 4 the model is refused, 1 anything else.
 """
 
@@ -52,21 +52,33 @@ def value_of(name, type, arrays):
     if type.startswith("map("):
         return dict(zip(arrays[name + ".keys"].tolist(), arrays[name + ".values"].tolist()))
     array = arrays[name]
+    if type == "tensor(string)" and array.dtype == "uint8":  # written out: it comes as its bytes
+        return numpy.array(array.tobytes().decode(), object)
     if type == "tensor(bfloat16)":
         return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(numpy.uint16), BFLOAT16)
     is_written_out = array.ndim == 0 and in_numpy(type) not in (None, "object")  # a number: its type is not the model's
     return array.astype(in_numpy(type)) if is_written_out else array
 
 
-def inputs_of(session, arrays):
-    """By the names of the model, or in its order where they are others: names change when a model is exported."""
-    weights = [w for w in session.get_overridable_initializers() if w.name in arrays]  # that are inputs, too
-    wanted = session.get_inputs() + weights
-    if not all(is_given(i.name, arrays) or i.type.startswith(("optional(", "seq(")) for i in wanted):
-        if len(wanted) != len(arrays):
-            sys.exit(f"the ONNX model takes {len(wanted)} inputs ({', '.join(i.name for i in wanted)}), not {len(arrays)}")
-        arrays = {i.name: array for i, array in zip(wanted, arrays.values())}
-    return {i.name: value_of(i.name, i.type, arrays) for i in wanted}
+def plain(name):
+    """A name as the model has it: Tenon shows what a terminal would obey as \\uXXXX."""
+    return re.sub(r"\\u([0-9a-f]{4})", lambda escape: chr(int(escape[1], 16)), name)
+
+
+def inputs_of(session, arrays, fixed):
+    """By the names of the model, or in its order where they are others: names change when a model is exported. Those of `fixed` are the model's."""
+    weights = [w for w in session.get_overridable_initializers() if plain(w.name) in arrays]  # that are inputs, too
+    wanted = {plain(i.name): i for i in session.get_inputs() + weights}
+    for name in fixed:
+        if name not in wanted:
+            sys.exit(f"the ONNX model has no input {name!r}, only {', '.join(wanted)}")
+    if not all(is_given(name, arrays) or i.type.startswith(("optional(", "seq(")) for name, i in wanted.items()):
+        open_names = [name for name in wanted if name not in fixed]
+        values = [array for name, array in arrays.items() if name not in fixed]
+        if len(open_names) != len(values):
+            sys.exit(f"the ONNX model takes {len(wanted)} inputs ({', '.join(wanted)}), not {len(arrays)}")
+        arrays = {name: arrays[name] for name in fixed} | dict(zip(open_names, values))
+    return {i.name: value_of(name, i.type, arrays) for name, i in wanted.items()}
 
 
 def parts_of(value, type):
@@ -139,7 +151,9 @@ def main(model, folder, names):
         print(str(e).strip().replace("\n", " "), file=sys.stderr)
         sys.exit(1 if "NOT_IMPLEMENTED" in str(e) else 4)
     stored = numpy.load(folder + "/in.npz")
-    given = inputs_of(session, {name: stored[f"in_{k}"] for k, name in enumerate(json.loads(names))})
+    names = {kind: [plain(name) for name in of_kind] for kind, of_kind in json.loads(names).items()}
+    arrays = {name: stored[f"in_{k}"] for k, name in enumerate(names["inputs"] + names["fixed"])}
+    given = inputs_of(session, arrays, names["fixed"])
     for k, part in enumerate(outputs_of(session, given)):
         with open(f"{folder}/out_{k}.pb", "wb") as file:
             file.write(part)

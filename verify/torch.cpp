@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "runtime/stream.h"
 
 namespace tenon {
@@ -33,11 +34,9 @@ std::vector<NamedRawTensor> fixed_numbers(const Graph& graph, std::span<const In
   std::vector<NamedRawTensor> out;
   for (const InputSpec& input : inputs) {
     const auto literal = literal_of(input);
-    const bool is_tensor =
-        input.example &&
-        (input.name.empty() || std::any_of(parameters.begin(), parameters.end(),
-                                           [&](const auto& p) { return p->name() == input.name; }));
-    if (!literal || is_tensor) continue;
+    const bool is_tensor = std::any_of(parameters.begin(), parameters.end(),
+                                       [&](const auto& p) { return p->name() == printable(input.name); });
+    if (!literal || is_tensor || input.name.empty()) continue;
     if (const auto* string = std::get_if<std::string>(&*literal)) {
       const auto bytes = std::as_bytes(std::span(*string));
       out.push_back(

@@ -12,7 +12,8 @@ RawTensor to_raw(const Tensor&);
 /// The inputs under the names that the graph gives them, without states.
 std::vector<NamedRawTensor> named_inputs(const Graph&, std::span<const Tensor> inputs);
 
-/// The numbers among what was given, which the conversion of the graph fixed and LibTorch must be given too.
+/// The numbers and strings among what was given by name, which the conversion of the graph fixed and its
+/// source must be given too: a string as its bytes.
 std::vector<NamedRawTensor> fixed_numbers(const Graph&, std::span<const InputSpec>);
 
 /// The source model's outputs in LibTorch, in the graph's order; undefined for states, which LibTorch keeps

@@ -5,7 +5,10 @@
 
 #include "base/count.h"
 #include "base/error.h"
+#include "converter/given_inputs.h"
 #include "ir/hint.h"
+#include "ir/literal.h"
+#include "ir/string_tensor.h"
 
 namespace tenon::converter::onnx {
 
@@ -36,21 +39,19 @@ bool is_name(std::string_view text) {
 class Inputs {
  public:
   Inputs(const ModelProto& model, const ConvertOptions& options, Values& values)
-      : model_(model), options_(options), values_(values), used_(options.inputs.size(), false) {
+      : model_(model), options_(options), values_(values), given_(options) {
     for (const TensorProto& t : model.graph.initializer) weights_.insert(t.name);
   }
 
   std::map<std::string, Operand> make() {
     std::map<std::string, Operand> out;
     for (const ValueInfoProto& v : model_.graph.input) {
-      const InputSpec* spec = spec_for(v.name);
+      const InputSpec* spec = given_.take(v.name, !weights_.contains(v.name));
       if (!spec && weights_.contains(v.name)) continue;
       if (out.contains(v.name)) throw error("two inputs of the model are called '{}'", v.name);
       out[v.name] = input(v, spec);
     }
-    for (std::size_t i = 0; i < used_.size(); ++i)
-      if (!used_[i])
-        throw error("the model has no input '{}'", options_.inputs[i].name).hint("its inputs are " + names());
+    given_.check_all_taken("the model", names());
     settle_empty_sequences();
     if (!missing_.empty())
       throw TypesUnknown(
@@ -58,29 +59,16 @@ class Inputs {
                 missing_.size() == 1 ? "an input" : counted(missing_.size(), "input"))
               .hint(fmt::format("add {}, with your sizes: numbers, or names (N) for those that vary",
                                 fmt::join(missing_, " "))));
+    if (options_.takers) *options_.takers = given_.takers();
     return out;
   }
 
  private:
-  std::string names() const {
-    std::vector<std::string_view> all;
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
     for (const ValueInfoProto& v : model_.graph.input)
       if (!weights_.contains(v.name)) all.push_back(v.name);
-    return fmt::format("{}", fmt::join(all, ", "));
-  }
-
-  const InputSpec* named_spec(std::string_view name) {
-    for (std::size_t i = 0; i < used_.size(); ++i) {
-      if (used_[i] || options_.inputs[i].name != name) continue;
-      used_[i] = true;
-      return &options_.inputs[i];
-    }
-    return nullptr;
-  }
-
-  const InputSpec* spec_for(const std::string& name) {
-    if (const auto* named = named_spec(name)) return named;
-    return weights_.contains(name) ? nullptr : named_spec("");
+    return all;
   }
 
   /// The items of a sequence are inputs of their own: "x.0", "x.1"; so are a dictionary's "x.keys" and
@@ -91,15 +79,13 @@ class Inputs {
       return is_none(spec) ? Operand(Sequence(std::make_shared<const std::vector<Operand>>()))
                            : sequence({v.name, *v.type.inner});
     if (v.type.kind == Kind::optional && v.type.inner) {
-      const bool is_given = (spec && !is_none(spec)) ||
-                            std::any_of(options_.inputs.begin(), options_.inputs.end(),
-                                        [&](const InputSpec& s) { return s.name.starts_with(v.name + "."); });
+      const bool is_given = (spec && !is_none(spec)) || !given_.items_of(v.name).empty();
       return is_given ? input({v.name, *v.type.inner}, spec) : Operand();
     }
     if (v.type.kind == Kind::map && v.type.inner) return dictionary(v);
     if (v.type.kind != Kind::tensor) throw unsupported("the input '{}' is a sparse tensor or opaque", v.name);
     ++tensors_;
-    given_ += spec != nullptr;
+    tensors_given_ += spec != nullptr;
     const auto dtype = dtype_from_onnx(v.type.elem_type);
     if (!dtype)
       throw unsupported("the input '{}' has ONNX's element type {}, which Tenon does not have", v.name,
@@ -111,7 +97,7 @@ class Inputs {
       missing_.push_back(hint::input(v.name, Type{*dtype, {Dim::symbol("N"), 16}}));
       return Poisoned{};
     }
-    const Type type{*dtype, given ? checked(v, *dtype, *given) : declared(v)};
+    const Type type{*dtype, given ? checked(v, *dtype, *given, spec->example.has_value()) : declared(v)};
     for (std::size_t i = 0; i < type.rank(); ++i)
       for (const std::string& symbol : type.shape[i].symbols()) {
         std::string& note = values_.build.graph().symbols[symbol].note;
@@ -132,8 +118,9 @@ class Inputs {
 
   Operand sequence(const ValueInfoProto& item) {
     std::vector<Operand> items;
-    while (const InputSpec* spec = named_spec(fmt::format("{}.{}", item.name, items.size())))
-      items.push_back(input({spec->name, item.type}, spec));
+    const auto name = [&] { return fmt::format("{}.{}", item.name, items.size()); };
+    while (const InputSpec* spec = given_.take(name(), false))
+      items.push_back(input({name(), item.type}, spec));
     if (items.empty()) empty_.push_back(item.name);
     return Sequence(std::make_shared<const std::vector<Operand>>(std::move(items)));
   }
@@ -145,7 +132,7 @@ class Inputs {
                              .elem_type = type,
                              .shape = {{Dimension{.value = {}, .param = v.name + "_size"}}},
                              .inner = nullptr};
-      return input({full, vector}, named_spec(full));
+      return input({full, vector}, given_.take(full, false));
     };
     return std::make_shared<const Dictionary>(
         Dictionary{part("keys", v.type.elem_type), part("values", v.type.inner->elem_type)});
@@ -153,7 +140,7 @@ class Inputs {
 
   /// A sequence of which no item is given is empty where all other inputs are given.
   void settle_empty_sequences() {
-    const bool all_given = tensors_ > 0 && tensors_ == given_;
+    const bool all_given = tensors_ > 0 && tensors_ == tensors_given_;
     for (const std::string& name : empty_)
       if (all_given)
         values_.note(fmt::format("the input {} is an empty sequence: no item of it was given", name));
@@ -161,18 +148,26 @@ class Inputs {
         missing_.push_back(hint::input(name + ".0", Type{DType::f32, {Dim::symbol("N"), 16}}));
   }
 
+  /// A value written out is a tensor of no axes: a number of a number, a string of strings.
   static Operand fixed(const ValueInfoProto& v, DType dtype, const InputLiteral& literal) {
-    if (is_string(dtype))
-      throw error("the input '{}' holds strings, and is given a number", v.name)
-          .hint("save them with NumPy: " + hint::file(v.name));
-    if (const auto* flag = std::get_if<bool>(&literal)) return Tensor::scalar(dtype, std::int64_t{*flag});
-    if (const auto* whole = std::get_if<std::int64_t>(&literal)) return Tensor::scalar(dtype, *whole);
-    if (const auto* real = std::get_if<double>(&literal)) return Tensor::scalar(dtype, *real);
-    throw error("the input '{}' is a tensor of {}, and is given a string or None", v.name, name(dtype))
-        .hint(hint::file(v.name));
+    const auto* string = std::get_if<std::string>(&literal);
+    const bool has_axes = v.type.shape && !v.type.shape->empty();
+    if (has_axes || std::holds_alternative<std::monostate>(literal) ||
+        (string != nullptr) != is_string(dtype))
+      throw error("the input '{}' is given as {}, but the file says {}", v.name,
+                  string ? "a string" : "a number", text(v, dtype))
+          .hint("give an array: " + hint::file(v.name));
+    if (string) return string_tensor({}, {{*string}});
+    Tensor number;
+    if (const auto* flag = std::get_if<bool>(&literal))
+      number = Tensor::scalar(DType::boolean, std::int64_t{*flag});
+    if (const auto* whole = std::get_if<std::int64_t>(&literal)) number = Tensor::scalar(DType::i64, *whole);
+    if (const auto* real = std::get_if<double>(&literal)) number = Tensor::scalar(DType::f64, *real);
+    if (const auto held = number_as(number, dtype)) return *held;
+    throw error("the input '{}' is {}, which {} cannot hold", v.name, number.get_double(), name(dtype));
   }
 
-  static Shape checked(const ValueInfoProto& v, DType dtype, const Type& given) {
+  static Shape checked(const ValueInfoProto& v, DType dtype, const Type& given, bool is_array) {
     const auto fits = [&] {
       if (given.dtype != dtype) return false;
       if (!v.type.shape) return true;
@@ -183,13 +178,26 @@ class Inputs {
       }
       return true;
     };
-    if (!fits())
-      throw error("the input '{}' is given as {}, but the file says {}", v.name, given.str(), text(v, dtype))
-          .hint(given.dtype == dtype
-                    ? std::string("leave --input out, or give what the file says")
-                    : fmt::format("{}, or export the model again with an input of {}",
-                                  hint::input(v.name, Type{dtype, given.shape}), name(given.dtype)));
-    return given.shape;
+    if (fits()) return given.shape;
+    Error e =
+        error("the input '{}' is given as {}, but the file says {}", v.name, given.str(), text(v, dtype));
+    const std::string turned = is_array ? hint::array(given, {dtype, said(v, given)}) : "";
+    if (!turned.empty()) throw e.hint(turned);
+    throw e.hint(given.dtype == dtype || is_array
+                     ? std::string("leave --input out, or give what the file says")
+                     : fmt::format("{}, or export the model again with an input of {}",
+                                   hint::input(v.name, Type{dtype, given.shape}), name(given.dtype)));
+  }
+
+  /// The sizes that the file says; a name of its own for any other.
+  static Shape said(const ValueInfoProto& v, const Type& given) {
+    if (!v.type.shape) return given.shape;
+    Shape shape;
+    for (const Dimension& d : *v.type.shape) {
+      const auto size = fixed_size(d);
+      shape.push_back(size ? Dim(*size) : Dim::symbol(fmt::format("_{}", shape.size())));
+    }
+    return shape;
   }
 
   static std::string text(const ValueInfoProto& v, DType dtype) {
@@ -229,10 +237,10 @@ class Inputs {
   const ModelProto& model_;
   const ConvertOptions& options_;
   Values& values_;
+  GivenInputs given_;
   std::set<std::string> weights_;
-  std::vector<bool> used_;
   std::vector<std::string> missing_, empty_;
-  std::size_t tensors_ = 0, given_ = 0;
+  std::size_t tensors_ = 0, tensors_given_ = 0;
   std::map<std::string, std::string> symbols_;  // by the name in the file
   std::set<std::string> taken_;
 };

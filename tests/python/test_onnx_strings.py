@@ -200,4 +200,4 @@ def test_texts_that_are_no_numbers(run, tmp_path):
     assert '"3.7" is no number that fits' in run("run", "model.onnx", "--input", "x=x.npy", code=BAD_INPUT)
     np.save(tmp_path / "x.npy", np.array(["3"], dtype=object))
     assert "save strings after .astype(str)" in run("run", "model.onnx", "--input", "x=x.npy", code=UNSUPPORTED)
-    assert "holds strings, and is given a number" in run("run", "model.onnx", "--input", "x=3", code=BAD_INPUT)
+    assert "is given as a number, but the file says string[1]" in run("run", "model.onnx", "--input", "x=3", code=BAD_INPUT)

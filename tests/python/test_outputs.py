@@ -18,7 +18,7 @@ COMMANDS = {
     "convert": ["files/net.pt"],
     "run": ["files/net.pt", "--input", "x=files/in_0.npy"],
     "inspect": ["files/net.pt"],
-    "verify": ["files/net.tenon", "--source", "files/net.pt", "--against", "files"],
+    "verify": ["files/net.pt", "--against", "files"],
     "equiv": ["files/net.pt", "files/net.tenon"],
     "check": ["files"],
     "profile": ["files/net.pt", "files/net.tenon", "--iters", "1", "--no-roofline"],
