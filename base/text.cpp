@@ -6,20 +6,12 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/utf8.h"
 
 namespace tenon {
 namespace {
-
-/// Where handles lie.
-struct Memory {
-  std::weak_ptr<const void> owner;
-  const std::uint64_t* handles;
-  std::size_t count;
-};
 
 struct Kept {
   std::string text;
@@ -66,11 +58,15 @@ class Table {
     most_ = std::max(least, 2 * kept_);
   }
 
-  void add(Memory memory) {
+  void add(const std::uint64_t* handles, std::size_t count) {
     const std::lock_guard lock(use_);
-    if (memories_.size() == memories_.capacity())
-      std::erase_if(memories_, [](const Memory& m) { return m.owner.expired(); });
-    memories_.push_back(std::move(memory));
+    memories_[handles] = count;
+  }
+
+  /// Under the lock, so that who reads a text by memory of its own has read it before the text is dropped.
+  void remove(const std::uint64_t* handles) {
+    const std::lock_guard lock(use_);
+    memories_.erase(handles);
   }
 
  private:
@@ -80,13 +76,10 @@ class Table {
   static std::size_t cost(std::string_view text) { return text.size() + 128; }
 
   void drop_unheld() {
-    std::vector<std::pair<std::shared_ptr<const void>, const Memory*>> held;  // nothing goes meanwhile
-    for (const Memory& m : memories_)
-      if (auto owner = m.owner.lock()) held.emplace_back(std::move(owner), &m);
-    for (const auto& [owner, memory] : held)
-      for (std::size_t i = 0; i < memory->count; ++i) {
+    for (const auto& [handles, count] : memories_)
+      for (std::size_t i = 0; i < count; ++i) {
         // Another thread may be copying handles into it, from memory that is held, too.
-        const std::uint64_t handle = __atomic_load_n(memory->handles + i, __ATOMIC_RELAXED);
+        const std::uint64_t handle = __atomic_load_n(handles + i, __ATOMIC_RELAXED);
         if (const auto it = texts_.find(handle); it != texts_.end()) it->second.is_held = true;
       }
     for (auto it = texts_.begin(); it != texts_.end();) {
@@ -102,7 +95,7 @@ class Table {
 
   std::mutex use_;  // of users_ and memories_; locked before mutex_
   int users_ = 0;
-  std::vector<Memory> memories_;
+  std::unordered_map<const std::uint64_t*, std::size_t> memories_;  // where handles lie, and how many
 
   std::shared_mutex mutex_;  // of what follows
   std::uint64_t last_ = 0;
@@ -124,8 +117,9 @@ std::string_view Text::view() const { return table().text_of(handle); }
 TextUse::TextUse() { table().begin_use(); }
 TextUse::~TextUse() { table().end_use(); }
 
-void keep_texts_in(std::weak_ptr<const void> owner, const std::byte* data, std::size_t bytes) {
-  table().add({std::move(owner), reinterpret_cast<const std::uint64_t*>(data), bytes / sizeof(Text)});
+void keep_texts_in(const std::byte* data, std::size_t bytes) {
+  table().add(reinterpret_cast<const std::uint64_t*>(data), bytes / sizeof(Text));
 }
+void forget_texts_in(const std::byte* data) { table().remove(reinterpret_cast<const std::uint64_t*>(data)); }
 
 }  // namespace tenon

@@ -2,14 +2,13 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string_view>
 
 namespace tenon {
 
 /// Equal texts have equal handles, and the handle of the empty one is zero: what moves or compares elements
-/// by their bytes does so with strings. A text is kept while its handle lies in memory that was named to
-/// keep_texts_in(), or a TextUse lives. Safe from any thread.
+/// by their bytes does so with strings. A text is kept while its handle lies in memory between
+/// keep_texts_in() and forget_texts_in(), or a TextUse lives. Safe from any thread.
 struct Text {
   std::uint64_t handle = 0;
 
@@ -29,7 +28,9 @@ class TextUse {
   TextUse& operator=(const TextUse&) = delete;
 };
 
-/// The handles in these bytes, at multiples of eight, keep their texts while the owner lives.
-void keep_texts_in(std::weak_ptr<const void> owner, const std::byte* data, std::size_t bytes);
+/// The handles in these bytes, at multiples of eight, keep their texts.
+void keep_texts_in(const std::byte* data, std::size_t bytes);
+/// From here on they do not: to be called before the memory goes. Nothing happens where none was kept.
+void forget_texts_in(const std::byte* data);
 
 }  // namespace tenon

@@ -74,6 +74,7 @@ ts::SizeRange Promises::range_of(const std::string& symbol) const {
 void Promises::take(const std::string& symbol, const Dim& size, const std::string& place, Graph& graph) {
   const ts::SizeRange range = range_of(symbol);
   if (size.is_known()) {
+    is_foreseen_ = is_foreseen_ && size.value() >= range.exported_min;
     if (size.value() < range.min || size.value() > range.max)
       throw error("{} is {}, but the file was exported for {}", place, size.value(), text_of(range))
           .hint(kExportAgain);
@@ -121,7 +122,9 @@ void Promises::settle() {
     if (symbols.size() != 1 || sizes_.contains(symbols[0]) || !e.given.is_known()) continue;
     const auto size = solved(e.promised, symbols[0], e.given.value());
     const ts::SizeRange range = range_of(symbols[0]);
-    if (size && *size >= range.min && *size <= range.max) sizes_.emplace(symbols[0], Dim(*size));
+    if (!size || *size < range.min || *size > range.max) continue;
+    is_foreseen_ = is_foreseen_ && *size >= range.exported_min;
+    sizes_.emplace(symbols[0], Dim(*size));
   }
   for (const Equation& e : equations_) {
     if (e.promised.substitute(sizes_) == e.given) continue;
@@ -154,6 +157,7 @@ std::optional<Dim> Promises::known_size(const std::string& promised) const {
 
 std::optional<std::string> Promises::difference(const Type& got, const ts::Type& promised,
                                                 const Graph& graph) const {
+  if (!is_foreseen_) return std::nullopt;
   const auto& sizes = *promised.promised;
   bool equal = got.dtype == *promised.dtype && got.rank() == sizes.size();
   for (std::size_t i = 0; equal && i < sizes.size(); ++i) {

@@ -27,7 +27,8 @@ class Promises {
   const std::map<std::string, std::int64_t, std::less<>>& exported_minima() const { return minima_; }
 
   /// A sentence on how the type of a value breaks the promise; nullopt when it keeps it. Sizes that are not
-  /// equal in form are compared at several values of their symbols.
+  /// equal in form are compared at several values of their symbols. Nothing is promised for sizes below those
+  /// that the exporter reckoned with, though PyTorch runs with them.
   std::optional<std::string> difference(const Type& got, const torchscript::Type& promised,
                                         const Graph&) const;
 
@@ -44,6 +45,7 @@ class Promises {
   std::map<std::string, torchscript::SizeRange> ranges_;
   std::map<std::string, Dim, std::less<>> sizes_;  // of the file's symbols
   std::map<std::string, std::int64_t, std::less<>> minima_;
+  bool is_foreseen_ = true;  // no size is one that the exporter did not reckon with
   std::vector<Equation> equations_;
 };
 

@@ -34,13 +34,15 @@ std::shared_ptr<const Storage> allocate(DType dtype, std::span<const std::int64_
   void* data = ::operator new(std::max<std::size_t>(bytes, 1), alignment, std::nothrow);
   if (!data)
     throw environment_error("there is no memory for a tensor {} of {} bytes", text_of(dtype, shape), bytes);
-  storage->owner = std::shared_ptr<const void>(
-      data, [](const void* p) { ::operator delete(const_cast<void*>(p), alignment); });
+  storage->owner = std::shared_ptr<const void>(data, [has_texts = is_string(dtype)](const void* p) {
+    if (has_texts) forget_texts_in(static_cast<const std::byte*>(p));
+    ::operator delete(const_cast<void*>(p), alignment);
+  });
   storage->data = static_cast<std::byte*>(data);
   storage->bytes = bytes;
   if (is_string(dtype)) {
     std::memset(data, 0, bytes);  // what it held before are no handles
-    keep_texts_in(storage->owner, storage->data, bytes);
+    keep_texts_in(storage->data, bytes);
   }
   return storage;
 }

@@ -205,13 +205,14 @@ Results embedding_bag(Call& call) {
   const Dim bags = offsets.shape()[0] - (has_end ? 1 : 0), count = indices.shape()[0];
   const Place& place = call.build.place();
   Ref bag = apply(SearchSorted{.right = true}, {offsets, iota(count, place)}) - 1.0;
-  Ref counted = bag_counts(call, indices, weight.shape()[0]);
-  if (has_end) {  // what lies behind the last offset is in no bag
+  const Ref counted = bag_counts(call, indices, weight.shape()[0]);
+  Ref summed = counted;
+  if (has_end) {  // what lies behind the last offset is of the last bag, but PyTorch does not sum it
     const Ref end = dim_value(bags, bag);
-    counted = logical_and(counted, bag < end);
-    bag = where(bag < end, bag, 0);
+    summed = logical_and(counted, bag < end);
+    bag = minimum(bag, end - 1.0);
   }
-  const Ref column = reshape(counted, {count, Dim(1)});
+  const auto column = [&](const Ref& of) { return reshape(of, {count, Dim(1)}); };
   Ref rows = index_select(weight, 0, indices);
   if (const Ref w = call.optional_tensor("per_sample_weights")) rows = rows * reshape(w, {count, Dim(1)});
   const Ref zero = full({bags, weight.shape()[1]}, 0, weight.dtype(), place);
@@ -222,10 +223,10 @@ Results embedding_bag(Call& call) {
     const double lowest = -std::numeric_limits<double>::infinity();
     const Ref places = expand(reshape(bag, {count, Dim(1)}), rows.shape());
     const Scatter largest{.axis = 0, .reduce = Reduce::amax, .include_self = false};
-    y = apply(largest, {zero, places, where(column, rows, lowest)});
+    y = apply(largest, {zero, places, where(column(counted), rows, lowest)});
     y = where(filled > filled.literal(0), y, 0);
   } else {
-    y = index_add(zero, 0, bag, where(column, rows, 0));
+    y = index_add(zero, 0, bag, where(column(summed), rows, 0));
     if (call.integer("mode", 0) == 1) y = y / cast(y.dtype(), maximum(filled, filled.literal(1)));
   }
   std::vector<Datum> results = {Datum(call.build.tensor(y))};

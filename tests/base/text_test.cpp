@@ -39,7 +39,7 @@ TEST(Text, IsDroppedWhenNoMemoryHoldsIt) {
     const TextUse use;
     owner->texts[1] = Text::of("kept");
     lost = Text::of("lost");
-    keep_texts_in(owner, reinterpret_cast<const std::byte*>(owner.get()), sizeof(Memory));
+    keep_texts_in(reinterpret_cast<const std::byte*>(owner.get()), sizeof(Memory));
   }
   EXPECT_EQ(lost.view(), "lost") << "there are few";
   const std::string large(1 << 16, 'x');
@@ -51,6 +51,7 @@ TEST(Text, IsDroppedWhenNoMemoryHoldsIt) {
   EXPECT_EQ(owner->texts[1], Text::of("kept"));
   EXPECT_THROW(lost.view(), InternalError);
   EXPECT_EQ(Text::of("lost").view(), "lost");
+  forget_texts_in(reinterpret_cast<const std::byte*>(owner.get()));
 }
 
 TEST(Text, MemoryStaysBoundedHoweverManyComeAndGo) {
@@ -58,9 +59,11 @@ TEST(Text, MemoryStaysBoundedHoweverManyComeAndGo) {
   const auto use_some = [&] {
     for (int i = 0; i < 20000; ++i) {  // 80 MB
       const TextUse use;
-      const auto owner = std::make_shared<Text>(Text::of(large + std::to_string(i % 7000)));
-      keep_texts_in(owner, reinterpret_cast<const std::byte*>(owner.get()), sizeof(Text));
+      const auto owner = std::make_unique<Text>(Text::of(large + std::to_string(i % 7000)));
+      const auto* bytes = reinterpret_cast<const std::byte*>(owner.get());
+      keep_texts_in(bytes, sizeof(Text));
       EXPECT_EQ(owner->view().size() > large.size(), true);
+      forget_texts_in(bytes);
     }
   };
   std::vector<std::thread> threads;

@@ -155,7 +155,7 @@ class WrittenAndReplaced(nn.Module):
     "model, message",
     [
         (OtherForm(), "changes a list of 1 item to a list of 2 items"),
-        (WrittenAndReplaced(), "a list that a loop of an unknown number of steps changes and replaces"),
+        (WrittenAndReplaced(), "a change of a list that a loop replaces"),
     ],
 )
 def test_what_a_loop_cannot_carry_is_refused(tenon, tmp_path, model, message):
