@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "base/error.h"
 #include "converter/aten/complex.h"
@@ -455,52 +454,6 @@ std::optional<Datum> Builder::known_number(const TensorPtr& t) {
   if (is_integral(data.dtype())) return Datum(Dim(data.get_int()));
   if (is_float(data.dtype())) return Datum(data.get_double());
   return std::nullopt;
-}
-
-std::map<std::string, DimRange, std::less<>> Builder::ranges() const {
-  std::map<std::string, DimRange, std::less<>> out;
-  for (const auto& [name, info] : graph_.symbols) {
-    out[name] = {info.min, std::nullopt};
-    if (info.max != std::numeric_limits<std::int64_t>::max()) out[name].max = info.max;
-  }
-  return out;
-}
-
-std::optional<bool> Builder::known_less(const Dim& a, const Dim& b) const {
-  const DimRange difference = (b - a).range(ranges());
-  if (difference.min && *difference.min > 0) return true;
-  if (difference.max && *difference.max <= 0) return false;
-  return std::nullopt;
-}
-
-std::optional<bool> Builder::known_equal(const Dim& a, const Dim& b) const {
-  if (a == b) return true;
-  const std::optional<bool> less = known_less(a, b), more = known_less(b, a);
-  if (less == true || more == true) return false;
-  if (less == false && more == false) return true;
-  return std::nullopt;
-}
-
-bool Builder::is_never_one(const Dim& size) {
-  if (known_equal(size, Dim(1)) == false || known_less(Dim(1), size) == true) return true;
-  auto bounds = ranges();
-  for (const auto& [symbol, min] : exported_minima_)
-    if (const auto found = bounds.find(symbol); found != bounds.end())
-      found->second.min = std::max(found->second.min.value_or(min), min);
-  if (size.range(bounds).min.value_or(0) < 2) return false;
-  for (const std::string& symbol : size.symbols())
-    if (const auto info = graph_.symbols.find(symbol); info != graph_.symbols.end())
-      info->second.min = *bounds.at(symbol).min;
-  return true;
-}
-
-Dim Builder::limited(const Dim& size, const Dim& limit) {
-  if (known_less(limit, size) == false) return size;
-  const Dim out = min(size, limit);
-  const auto symbols = size.symbols();
-  if (limit.is_known() && symbols.size() == 1 && size == Dim::symbol(symbols[0]) && !is_data_size(symbols[0]))
-    limits_.push_back({symbols[0], limit.value(), out.str(), place_.source.str()});
-  return out;
 }
 
 }  // namespace tenon::converter
