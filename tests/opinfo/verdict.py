@@ -59,7 +59,7 @@ class Judge:
             if run.code == 3:
                 return self.without_refused(cases, run)
             if run.code != 0:
-                return self.apart(cases, lambda c: Verdict(c, Kind.CRASH, f"exit code {run.code}: {run.message}"))
+                return self.apart(cases, lambda c: failed(c, run, module))
             return compared(cases, run.outputs, module)
 
     def apart(self, cases: list[Case], verdict_of_one) -> list[Verdict]:
@@ -129,6 +129,13 @@ def compared(cases: list[Case], outputs: list[np.ndarray], module) -> list[Verdi
             verdicts.append(Verdict(case, Kind.EQUAL))
         start = end
     return verdicts
+
+
+def failed(case: Case, run: Run, module) -> Verdict:
+    """An input that the file refuses in PyTorch, too, is none that it was exported for."""
+    if run.code == 2 and not run_module(module, [case]):
+        return Verdict(case, Kind.NOT_EXPORTABLE, "PyTorch's own file raises")
+    return Verdict(case, Kind.CRASH, f"exit code {run.code}: {run.message}")
 
 
 def run_module(module, cases: list[Case]) -> list[torch.Tensor]:
