@@ -10,6 +10,8 @@
 #include "base/memory_limit.h"
 #include "base/nearest.h"
 #include "ir/literal.h"
+#include "runtime/devices.h"
+#include "runtime/session.h"
 
 namespace tenon {
 namespace {
@@ -240,6 +242,7 @@ constexpr Key<CaseSettings> case_keys[] = {
     {"message", "a part of the expected refusal", into<&CaseSettings::message, text>},
     {"method", "a method's name", into<&CaseSettings::method, text>},
     {"inputs", "a table of types, numbers and strings ('\"fast\"')", inputs},
+    {"device", "the name of a device", into<&CaseSettings::device, some_text>},
     {"threads", "a number from 1 to 1024", into<&CaseSettings::threads, positive>},
     {"fuse", "true or false", into<&CaseSettings::fuse, yes_or_no>},
     {"off", "a list of passes or rules", into<&CaseSettings::off, names>},
@@ -282,6 +285,10 @@ Tolerance CaseSettings::tolerance_for(const std::string& output, const Tolerance
   if (const auto own = outputs.find(output); own != outputs.end() && own->second.given())
     return own->second.resolved();
   return tolerance.given() ? tolerance.resolved() : otherwise;
+}
+
+SessionOptions session_options(const CaseSettings& settings) {
+  return {.threads = settings.threads, .device = &find_device(settings.device)};
 }
 
 CaseSettings read_settings(const std::filesystem::path& file) {

@@ -14,6 +14,8 @@
 
 namespace tenon {
 
+struct SessionOptions;
+
 /// What an output may differ by; what is not given is taken from the case, then from the default.
 struct ToleranceSetting {
   std::optional<double> share, rtol, atol;
@@ -44,6 +46,7 @@ struct CaseSettings {
   std::string message;         // and the refusal says this, among others
   std::string method = "forward";
   std::vector<InputSpec> inputs;
+  std::string device = "cpu";
   int threads = 1;
   bool fuse = true;
   std::vector<std::string> off;
@@ -62,6 +65,9 @@ struct CaseSettings {
   /// The output's own tolerance, else the case's, else `otherwise`.
   Tolerance tolerance_for(const std::string& output, const Tolerance& otherwise) const;
 };
+
+/// Where the case runs. Throws Error when there is no such device.
+SessionOptions session_options(const CaseSettings&);
 
 /// Throws Error naming file, line and key: no TOML, an unknown key (with the nearest known one), a value of
 /// another kind.

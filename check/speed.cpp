@@ -19,13 +19,13 @@ namespace fs = std::filesystem;
 bool is_stored_profile(const fs::path& baseline) { return baseline.extension() == ".json"; }
 
 ProfileReport profile_of(const Case& c, const Model& model, std::span<const Tensor> inputs) {
-  Session session(model.graph, {.threads = c.settings.threads});
+  Session session(model.graph, session_options(c.settings));
   return profile_report(model, session, inputs, {}, std::nullopt);
 }
 
 Comparison by_turns(const Case& c, const Model& model, const OpenOptions& options,
                     std::span<const Tensor> inputs, const CompareOptions& limits) {
-  const SessionOptions session{.threads = c.settings.threads};
+  const SessionOptions session = session_options(c.settings);
   const std::vector<Tensor> same(inputs.begin(), inputs.end());
   const fs::path path = c.file(c.settings.speed.baseline);
   OpenOptions of_baseline = options;
@@ -55,7 +55,7 @@ Failure slower(const Case& c, const Comparison& comparison) {
 std::optional<Failure> fusion_gain(const Model& model, std::span<const Tensor> inputs,
                                    const CaseSettings& settings) {
   const double least = *settings.speed.over_unfused;
-  Session session(model.graph, {.threads = settings.threads});
+  Session session(model.graph, session_options(settings));
   const Unfused unfused = measure_unfused(model, session, inputs);
   if (unfused.ratio_ci95.high >= least) return std::nullopt;
   return Failure{
@@ -90,6 +90,11 @@ SpeedVerdict check_speed(const Case& c, const Model& model, const OpenOptions& o
       const MeasuredInputs now = measured(*model.graph, inputs);
       const MachineFacts here = machine_facts();
       const std::string machine = machine_name(here.cpu, here.isa);
+      if (before.device != c.settings.device)
+        throw error("the baseline was recorded on the device {}, the case runs on {}", before.device,
+                    c.settings.device)
+            .at(c.file(speed.baseline).string())
+            .hint("record it anew: tenon check " + path_in_shell(c.folder.string()) + " --update=speed");
       if (before.threads != c.settings.threads)
         throw error("the baseline was recorded with {}, the case has {}", counted(before.threads, "thread"),
                     c.settings.threads)

@@ -37,6 +37,7 @@ struct Recording {
   };
   std::string label;
   std::string machine;  // CPU and instruction set; empty: this one
+  std::string device = "cpu";
   int threads = 1;
   MeasuredInputs inputs;
   std::vector<Step> steps;

@@ -65,6 +65,7 @@ Recording load_recording(const std::filesystem::path& path) {
   try {
     Recording r{.label = path.string(),
                 .machine = machine_name(j.at("machine").at("cpu"), j.at("machine").at("isa")),
+                .device = j.at("device").get<std::string>(),
                 .threads = j.at("threads").get<int>(),
                 .inputs = inputs_in(j)};
     for (const json& s : j.at("steps")) {

@@ -145,6 +145,7 @@ ProfileReport profile_report(const Model& model, Session& session, std::span<con
   Profile p = profile(session, inputs, options);
   ProfileReport report{.model = facts_of(model),
                        .machine = machine_facts(),
+                       .device = session.device().name,
                        .threads = session.threads(),
                        .warmup = options.warmup,
                        .stages = stages_of(model),
@@ -165,6 +166,7 @@ Recording recording_of(const ProfileReport& report) {
   for (const ModelFacts::Slot& s : report.model.inputs) types.push_back({s.name, s.type});
   Recording r{.label = report.model.path,
               .machine = machine_name(report.machine.cpu, report.machine.isa),
+              .device = report.device,
               .threads = report.threads,
               .inputs = measured(std::move(types), report.run.sizes),
               .samples = samples_of(report.timeline)};

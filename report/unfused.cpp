@@ -20,7 +20,7 @@ Unfused measure_unfused(const Model& model, Session& fused, std::span<const Tens
                         const InterleaveOptions& options) {
   const std::shared_ptr<Graph> graph = clone(*model.imported);
   fuse(*graph, {.fuse = false});
-  Session session(graph, {.threads = fused.threads()});
+  Session session(graph, {.threads = fused.threads(), .device = &fused.device()});
   Profile p;
   p.plan = session.plan_for(inputs);
   p.pack_ms = session.packing_ms();

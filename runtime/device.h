@@ -1,6 +1,7 @@
 // What plans need to know of a device: how its operators become steps.
 #pragma once
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "ir/op.h"
@@ -30,7 +31,7 @@ struct GeneralMaker {
 
 /// Another device is another value of this type, with steps and an arena of its own.
 struct Device {
-  std::string_view name;
+  std::string name;                       // "cpu"
   std::span<const MakerEntry> makers;     // in order of preference; several may name one operator
   std::span<const GeneralMaker> general;  // tried afterwards
 

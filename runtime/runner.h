@@ -33,6 +33,7 @@ class Runner {
   ~Runner();
 
   const Graph& graph() const { return *graph_; }
+  const Device& device() const { return device_; }
   std::vector<Tensor> run(std::span<const Tensor> inputs);
   void run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs);
   void profile_run(std::span<const Tensor> inputs, std::span<Tensor> outputs, RunTimes& times);

@@ -22,6 +22,7 @@ class Session {
         runner_(std::move(graph), *options.device, pool_, packs_, options.max_plans, options.runs_once) {}
 
   const Graph& graph() const { return runner_.graph(); }
+  const Device& device() const { return runner_.device(); }
   /// Checks the inputs and computes the outputs. Throws Error naming the input that does not fit.
   std::vector<Tensor> run(std::span<const Tensor> inputs) { return runner_.run(inputs); }
   /// Writes into dense tensors of the outputs' types that overlap neither each other nor the inputs. After

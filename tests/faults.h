@@ -10,10 +10,10 @@ namespace tenon::testing {
 /// What is planned behind an operator's own steps.
 using Fault = void (*)(Planner&, const Group&);
 
-/// A device whose kernels for T have a fault.
+/// The CPU with a fault in its kernels for T.
 template <class T, Fault fault>
-const Device& faulty_device(const Device& right = cpu_device()) {
-  static const Device* const sound = &right;
+const Device& faulty_device(std::string_view name) {
+  static const Device* const sound = &cpu_device();
   static const Maker make = [](Planner& planner, const Group& group) {
     for (const MakerEntry& entry : sound->makers) {
       if (entry.op != &op_info<T>() || !entry.make(planner, group)) continue;
@@ -28,7 +28,7 @@ const Device& faulty_device(const Device& right = cpu_device()) {
       if (entry.op == &op_info<T>()) entry.make = make;
     return list;
   }();
-  static const Device device{sound->name, makers, sound->general};
+  static const Device device{std::string(name), makers, sound->general};
   return device;
 }
 
@@ -60,17 +60,17 @@ class Delay : public Step {
   std::chrono::microseconds time_;
 };
 
-/// Delays the operators of modules whose path has `part` in it.
+/// Delays the operators of modules whose path has `part` in it; none where it is empty.
 inline void delay(Planner& planner, const Group& group, std::string_view part,
                   std::chrono::microseconds time) {
-  if (group.node().source.modules_text().find(part) != std::string::npos)
+  if (!part.empty() && group.node().source.modules_text().find(part) != std::string::npos)
     planner.emit(std::make_unique<Delay>(time), group.node(), {}, {});
 }
 
 /// The CPU with a wrong kernel for T.
 template <class T>
 const Device& device_with_wrong() {
-  return faulty_device<T, spoil>();
+  return faulty_device<T, spoil>("wrong");
 }
 
 }  // namespace tenon::testing

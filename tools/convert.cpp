@@ -37,7 +37,7 @@ void print_stage(const Model& model, const std::string& stage, const ModelOption
   if (stage == "imported") fmt::print("{}", print(*model.imported, {.weights = false, .lines = true}));
   if (stage == "fused") fmt::print("{}", print(*model.graph, {.weights = false}));
   if (stage == "planned")
-    fmt::print("{}", Session(model.graph, {.threads = options.threads}).plan_text(options.values(model)));
+    fmt::print("{}", Session(model.graph, options.session_options()).plan_text(options.values(model)));
 }
 
 void explain(const FuseReport& report) {

@@ -18,6 +18,7 @@
 #include "ir/parse.h"
 #include "kernels/cpu/isa.h"
 #include "runtime/compare.h"
+#include "runtime/devices.h"
 #include "runtime/inputs.h"
 #include "runtime/roofline.h"
 #include "runtime/session.h"
@@ -35,7 +36,7 @@ struct Finding {
 };
 
 // A small graph through planning and kernels, against the reference.
-Finding kernels() {
+Finding self_test(const Device& device) {
   const std::shared_ptr<const Graph> graph = parse(R"(graph self_test(%x: f32[N,64], %w: f32[64,48]) {
   %1 = matmul(%x, %w) : f32[N,48]
   %2 = gelu(%1) : f32[N,48]
@@ -44,7 +45,8 @@ Finding kernels() {
 }
 )");
   const std::vector<Tensor> inputs = input_values(*graph, {}, 0, {{"N", 7}});
-  const Difference d = compare(Session(graph).run(inputs)[0], evaluate(*graph, inputs)[0]);
+  const Difference d =
+      compare(Session(graph, {.device = &device}).run(inputs)[0], evaluate(*graph, inputs)[0]);
   if (d.within(1e-5)) return {"equal the reference"};
   return {d.str(), "results of this machine are wrong: please report it with this table"};
 }
@@ -130,10 +132,10 @@ Finding sandbox() {
 }
 
 template <class F>
-Part part(const char* name, F&& look) {
+Part part(std::string name, F&& look) {
   try {
     Finding f = look();
-    return {name, std::move(f.found), std::move(f.remedy)};
+    return {std::move(name), std::move(f.found), std::move(f.remedy)};
   } catch (const Error& e) {
     return {name, e.where().empty() ? e.message() : e.where() + ": " + e.message(),
             e.hint().empty() ? "see the message" : e.hint()};
@@ -143,7 +145,7 @@ Part part(const char* name, F&& look) {
 }  // namespace
 
 std::vector<Part> examine() {
-  return {
+  std::vector<Part> parts = {
       part("version", [] { return Finding{std::string(version())}; }),
       part("cpu", [] { return Finding{cpu_name()}; }),
       part("instruction set", instruction_sets),
@@ -151,11 +153,13 @@ std::vector<Part> examine() {
       part("memory", memory),
       part("working folder", working_folder),
       part("temporary files", temporary_files),
-      part("kernels", kernels),
       part("LibTorch", libtorch),
       part("ONNX Runtime", onnxruntime),
       part("sandbox", sandbox),
   };
+  for (const Device* device : devices())
+    parts.push_back(part(fmt::format("device {}", device->name), [&] { return self_test(*device); }));
+  return parts;
 }
 
 }  // namespace tenon::tools

@@ -178,7 +178,7 @@ void write_dot(const Model& model, const InspectOptions& o) {
 
 void print_ir(const Model& model, const InspectOptions& o) {
   if (o.ir == "planned")
-    fmt::print("{}", Session(model.graph, {.threads = o.model.threads}).plan_text(o.model.values(model)));
+    fmt::print("{}", Session(model.graph, o.model.session_options()).plan_text(o.model.values(model)));
   else
     fmt::print("{}", print(o.ir == "imported" ? *model.imported : *model.graph,
                            {.weights = false, .lines = o.ir == "imported"}));
@@ -207,7 +207,7 @@ int inspect(const InspectOptions& o, const CLI::App& verb) {
     if (o.weights) print_weights(model);
     return 0;
   }
-  Session session(model.graph, {.threads = o.model.threads});
+  Session session(model.graph, o.model.session_options());
   const ModelSummary summary = summarize(model, session, o.model.values(model));
   if (!o.html.empty()) write_text(o.html, html(to_json(model, summary)));
   if (o.json) {

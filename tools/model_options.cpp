@@ -14,6 +14,7 @@
 #include "ir/hint.h"
 #include "ir/operator_library.h"
 #include "ir/string_tensor.h"
+#include "runtime/devices.h"
 #include "tools/model_path.h"
 #include "tools/ranges.h"
 
@@ -101,7 +102,23 @@ void ModelOptions::add_model(CLI::App& verb) {
       ->check(amount_of_memory());
 }
 
+void add_device_option(CLI::App& verb, std::string& device) {
+  auto* option = verb.add_option("--device", device, "Where to run: tenon doctor lists the devices")
+                     ->type_name("DEVICE");
+  if (!device.empty()) option->capture_default_str();
+}
+
+const Device& device_named(const std::string& name) {
+  try {
+    return find_device(name);
+  } catch (Error& e) {
+    e.at("--device");
+    throw;
+  }
+}
+
 void ModelOptions::add_run(CLI::App& verb) {
+  add_device_option(verb, device);
   verb.add_option("-t,--threads", threads, "Threads to compute with")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
@@ -131,6 +148,10 @@ OpenOptions ModelOptions::open_options() const {
   options.memory = *parse_bytes(memory);
   options.fuse = {.fuse = !no_fuse, .stop_after = stop_after, .off = off};
   return options;
+}
+
+SessionOptions ModelOptions::session_options() const {
+  return {.threads = threads, .device = &device_named(device)};
 }
 
 std::vector<InputSpec> ModelOptions::inputs_of(const Model& model) const {
@@ -211,6 +232,7 @@ void ModelOptions::keep_sizes_of(const Graph& graph) {
 
 Model ModelOptions::open(const std::function<void(std::string_view)>& progress,
                          UnsupportedReport* unsupported) const {
+  session_options();  // before minutes of work
   for (const std::string& library : operators) load_operator_library(library);
   OpenOptions options = open_options();
   options.progress = progress;

@@ -3,9 +3,15 @@
 #include <CLI/CLI.hpp>
 
 #include "pipeline/model.h"
+#include "runtime/session.h"
 #include "tools/arguments.h"
 
 namespace tenon::tools {
+
+/// --device; the name it has is the default.
+void add_device_option(CLI::App& verb, std::string& device);
+/// Throws Error at --device with what there is.
+const Device& device_named(const std::string& name);
 
 struct ModelOptions {
   std::string path;
@@ -22,6 +28,7 @@ struct ModelOptions {
   int stop_after = -1;
   std::string memory = "4GiB";
   int threads = 1;
+  std::string device = cpu_device().name;
   std::uint64_t seed = 0;
   /// Beside an artifact lies its source: the weights, and arguments that the artifact lacks, are the
   /// source's.
@@ -31,11 +38,13 @@ struct ModelOptions {
 
   /// MODEL, --input, --operators, --weights-from, --method, --no-fuse, --off, --stop-after-rewrite, --memory.
   void add_model(CLI::App& verb);
-  /// --threads, --seed, --shape.
+  /// --device, --threads, --seed, --shape.
   void add_run(CLI::App& verb);
 
   /// What --input says of types and fixed arguments, and the rest as open_model wants it.
   OpenOptions open_options() const;
+  /// Where it runs. Throws Error when there is no such device.
+  SessionOptions session_options() const;
   /// What is given, under the names of the inputs of the model that take it.
   std::vector<InputSpec> inputs_of(const Model&) const;
   /// Throws Error for an --input that none of the models takes; a number or string may be its source's.

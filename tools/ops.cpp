@@ -5,7 +5,7 @@
 
 #include "base/count.h"
 #include "ir/op.h"
-#include "runtime/device.h"
+#include "tools/model_options.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
 
@@ -30,7 +30,7 @@ std::string attributes(const OpInfo& op) {
   return out;
 }
 
-int list(bool json) {
+int list(const Device& device, bool json) {
   if (json) {
     auto rows = nlohmann::ordered_json::array();
     for (const OpInfo* op : all_ops())
@@ -39,16 +39,17 @@ int list(bool json) {
                       {"attributes", attributes(*op)},
                       {"pytorch", names_in(*op, Mapping::Framework::aten)},
                       {"onnx", names_in(*op, Mapping::Framework::onnx)},
-                      {"cpu", cpu_device().runs(op->make())},
+                      {"device", device.name},
+                      {"runs", device.runs(op->make())},
                       {"gradient", op->has_gradient}});
     fmt::print("{}\n", rows.dump(2));
     return 0;
   }
-  Table table({"operator", "meaning", "PyTorch", "ONNX", "CPU", "gradient", "attributes"});
+  Table table({"operator", "meaning", "PyTorch", "ONNX", "runs as", "gradient", "attributes"});
   for (const OpInfo* op : all_ops())
     table.add({std::string(op->name), meanings[static_cast<int>(op->meaning)],
                names_in(*op, Mapping::Framework::aten), names_in(*op, Mapping::Framework::onnx),
-               std::string(cpu_device().runs(op->make())), op->has_gradient ? "yes" : "", attributes(*op)});
+               std::string(device.runs(op->make())), op->has_gradient ? "yes" : "", attributes(*op)});
   fmt::print("{}{}\n", table.str(), counted(all_ops().size(), "operator"));
   return 0;
 }
@@ -59,9 +60,11 @@ void add_ops(CLI::App& app, int& exit_code) {
   auto* verb =
       app.add_subcommand("ops", "List the operators: what they are called elsewhere and what runs them");
   auto json = std::make_shared<bool>(false);
+  auto device = std::make_shared<std::string>(cpu_device().name);
+  add_device_option(*verb, *device);
   verb->add_flag("--json", *json, "As JSON");
   verb->footer("Example: tenon ops | grep norm");
-  verb->callback([&exit_code, json] { exit_code = list(*json); });
+  verb->callback([&exit_code, device, json] { exit_code = list(device_named(*device), *json); });
 }
 
 }  // namespace tenon::tools

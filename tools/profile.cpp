@@ -6,7 +6,6 @@
 #include <fstream>
 
 #include "base/count.h"
-#include "base/environment.h"
 #include "base/shell.h"
 #include "ir/bind.h"
 #include "ir/hint.h"
@@ -30,7 +29,7 @@ namespace {
 
 struct ProfileVerb {
   ModelOptions model;
-  std::string other, versus, stored, device = "cpu", json, trace, html;
+  std::string other, versus, stored, json, trace, html;
   ProfileOptions runs;
   TextOptions text;
   double max_slowdown = 0;
@@ -84,7 +83,7 @@ std::vector<ModelOptions> swept(const ModelOptions& options) {
 
 ProfileReport measure(const ProfileVerb& o, const Model& model, const std::optional<cpu::Peak>& peak,
                       Progress& progress) {
-  Session session(model.graph, {.threads = o.model.threads});
+  Session session(model.graph, o.model.session_options());
   const std::vector<ModelOptions> sweep = swept(o.model);
   const auto profile_at = [&](const ModelOptions& at) {
     progress.say("profiling " + fmt::format("{}", fmt::join(at.sizes, " ")));
@@ -92,7 +91,6 @@ ProfileReport measure(const ProfileVerb& o, const Model& model, const std::optio
   };
   ProfileReport report = profile_at(sweep.front());
   report.command = command_line();
-  report.device = o.device;
   if (o.unfused) {
     progress.say("running it unfused and fused by turns");
     report.unfused = measure_unfused(model, session, sweep.front().values(model));
@@ -169,7 +167,7 @@ Comparison compare_sides(const ProfileVerb& o, const Model& before, const Side& 
   const Model& after = other.model;
   if (options.sizes == o.model.sizes) options.keep_sizes_of(*after.graph);
   const auto side = [](std::string label, const ModelOptions& m, const Model& model) {
-    return CompareSide{std::move(label), model.graph, m.values(model), {.threads = m.threads}};
+    return CompareSide{std::move(label), model.graph, m.values(model), m.session_options()};
   };
   const CompareSide first = side(o.model.path, o.model, before),
                     second = side(options.path + (o.versus.empty() ? "" : " " + o.versus), options, after);
@@ -185,6 +183,10 @@ Comparison compare_sides(const ProfileVerb& o, const Model& before, const Side& 
 /// beside the stored ones.
 void check_stored(const ProfileVerb& o, const Model& model) {
   const Recording before = load_recording(o.stored);
+  if (before.device != o.model.device)
+    throw error("the stored profile is of the device {}, this one of {}", before.device, o.model.device)
+        .at(o.stored)
+        .hint("give --device " + before.device);
   if (before.threads != o.model.threads)
     throw error("the stored profile is of {}, this one of {}", counted(before.threads, "thread"),
                 o.model.threads)
@@ -211,7 +213,7 @@ Comparison compare_with_stored(const ProfileVerb& o, const ProfileReport& now) {
 
 /// Of the first sizes, as all that a profile says step by step.
 std::string page(const ProfileVerb& o, const Model& model, const ProfileReport& report) {
-  Session session(model.graph, {.threads = o.model.threads});
+  Session session(model.graph, o.model.session_options());
   const ModelSummary summary = summarize(model, session, swept(o.model).front().values(model));
   return html(to_json(model, summary), to_json(report));
 }
@@ -232,8 +234,6 @@ void check_options(const ProfileVerb& o) {
 int run_profile(const ProfileVerb& o, const CLI::App& verb) {
   if (o.text.by != TimesBy::module) refuse_unused(verb, "without --by module", {"--depth"});
   if (o.compares_sides()) refuse_unused(verb, "where two are compared", {"--by"});
-  if (o.device != "cpu")
-    throw environment_error("there is no device '{}'", o.device).at("--device").hint("this build has: cpu");
   check_options(o);
   Progress progress;
   const auto say = [&](std::string_view what) { progress.say(what); };
@@ -288,7 +288,6 @@ void add_profile(CLI::App& app, int& exit_code) {
   verb->add_option("--max-slowdown", o->max_slowdown,
                    "Exit with 1 when the total or a step takes more than this many times as long as before")
       ->check(number_from(1));
-  verb->add_option("--device", o->device, "Where to run")->capture_default_str();
   verb->add_option("--warmup", o->runs.warmup, "Runs before the timed ones")
       ->capture_default_str()
       ->check(integer_from(0));

@@ -79,7 +79,7 @@ std::string summary(const Tensor& t) {
 int replay(const Model& model, const RunOptions& o) {
   if (model.goldens.empty())
     throw error("the model holds no goldens").at(model.path.string()).hint("convert it without --no-verify");
-  Session session(model.graph, {.threads = o.model.threads});
+  Session session(model.graph, o.model.session_options());
   Verdict verdict;
   for (std::size_t k = 0; k < model.goldens.size(); ++k) {
     const Golden& golden = model.goldens[k];
@@ -125,7 +125,7 @@ std::vector<std::vector<GivenInput>> calls_of(const RunOptions& o, const Model& 
 }
 
 std::vector<Tensor> run_stream(const RunOptions& o, const Model& model) {
-  Session session(model.graph, {.threads = o.model.threads});
+  Session session(model.graph, o.model.session_options());
   Stream stream(session);
   const auto states = states_of(*model.graph);
   const auto calls = calls_of(o, model);

@@ -144,7 +144,7 @@ void add_row(Table& table, const std::string& sample, const OutputCheck& c) {
 
 json compare_samples(const VerifyOptions& o, const Model& model, const Reference& reference, Verdict& verdict,
                      std::vector<Inputs>& failed, std::vector<Inputs>& all, Progress& progress) {
-  Session session(model.graph, {.threads = o.model.threads});
+  Session session(model.graph, o.model.session_options());
   Stream stream(session);
   Table table({"sample", "output", "max error", "relative", "mean error", "cosine", "worst at", ""});
   json records = json::array();
@@ -192,6 +192,7 @@ json bisect_values(const VerifyOptions& o, const Model& model, const Reference& 
                                  {.tolerance = o.tolerance(),
                                   .method = o.model.method,
                                   .torch = reference.torch(),
+                                  .device = device_named(o.model.device),
                                   .threads = o.model.threads,
                                   .progress = [&](std::string_view what) { progress.say(what); }});
   progress.say("");
@@ -225,9 +226,11 @@ json bisect_rewrites(const VerifyOptions& o, const Model& model, const std::vect
         .at(o.model.path)
         .hint("give the source model");
   progress.say("bisecting the rewrites");
-  const RewriteSearch found = search_rewrites(
-      {.imported = *model.imported, .options = o.model.open_options().fuse, .threads = o.model.threads},
-      samples, o.tolerance());
+  const RewriteSearch found = search_rewrites({.imported = *model.imported,
+                                               .options = o.model.open_options().fuse,
+                                               .device = device_named(o.model.device),
+                                               .threads = o.model.threads},
+                                              samples, o.tolerance());
   progress.say("");
   if (found.without_any)
     fmt::print("the result differs before the first rewrite: {}\n  find the node: --bisect=values\n",
@@ -254,7 +257,9 @@ bool check_properties_of(const VerifyOptions& o, const Model& model, json& recor
   progress.say("checking properties");
   const auto found =
       check_properties(*model.graph, model.is_source() ? *model.imported : *model.graph, samples,
-                       {.tolerance = o.tolerance(), .threads = std::max(2, o.model.threads)});
+                       {.tolerance = o.tolerance(),
+                        .threads = std::max(2, o.model.threads),
+                        .device = device_named(o.model.device)});
   progress.say("");
   Table table({"property", "", "relative"});
   bool ok = true;

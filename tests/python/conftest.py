@@ -22,12 +22,14 @@ def tenon() -> Path:
 
 @pytest.fixture
 def run(tenon, tmp_path):
-    """run("verify", ..., code=1, fault="wrong conv") runs the command in tmp_path, on a CPU with that fault (tests/faulty),
+    """run("verify", ..., code=1, device="wrong conv") runs the command in tmp_path, on a device with that fault (tests/faulty),
     expects its exit code and returns what it said."""
 
-    def run(*arguments, code, fault="", module=""):
-        binary = tenon.parent / "faulty_tenon" if fault else tenon
-        environment = {**os.environ, "TENON_FAULT": fault, "TENON_SLOW_MODULE": module}
+    def run(*arguments, code, device="", module=""):
+        binary = tenon
+        if device:
+            binary, arguments = tenon.parent / "faulty_tenon", [*arguments, "--device", device]
+        environment = {**os.environ, "TENON_SLOW_MODULE": module}
         environment.pop("GITHUB_ACTIONS", None)
         done = subprocess.run([binary, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, timeout=600,
                               stdin=subprocess.DEVNULL, env=environment)

@@ -1,6 +1,6 @@
 """What the verbs say when something is wrong: a wrong kernel, a slow kernel and a lost fusion are caught and named.
 
-`faulty_tenon` is tenon on a CPU with a fault (tests/faulty); a lost fusion is one that `--off` forbids.
+`faulty_tenon` is tenon with devices that have a fault (tests/faulty); a lost fusion is one that `--off` forbids.
 """
 
 import json
@@ -27,32 +27,32 @@ def case(run, resnet9, tmp_path):
 
 
 def test_convert_writes_no_artifact_with_a_wrong_kernel(run, resnet9, tmp_path):
-    said = run("convert", resnet9, "-o", "out.tenon", code=DIFFERS, fault="wrong conv")
+    said = run("convert", resnet9, "-o", "out.tenon", code=DIFFERS, device="wrong conv")
     assert "output out differs from LibTorch's" in said and "verify" in said
     assert not (tmp_path / "out.tenon").exists()
 
 
 @pytest.mark.parametrize("against", ["torch", "reference"])
 def test_verify_names_the_wrong_kernel_and_what_it_stands_for(run, resnet9, against):
-    said = run("verify", resnet9, "--bisect", "--against", against, code=DIFFERS, fault="wrong conv")
+    said = run("verify", resnet9, "--bisect", "--against", against, code=DIFFERS, device="wrong conv")
     assert "first difference: a kernel" in said
     assert "fused conv" in said and "at: prep.{0,1,2} (resnet9.py:" in said
     assert "stands for: %2 = batch_norm" in said
 
 
 def test_the_first_wrong_linear_is_named_behind_right_convolutions(run, resnet9):
-    said = run("verify", resnet9, "--bisect", code=DIFFERS, fault="wrong linear")
+    said = run("verify", resnet9, "--bisect", code=DIFFERS, device="wrong linear")
     assert "first difference: a kernel" in said and "at: fc" in said
 
 
 def test_properties_break_with_a_wrong_kernel_without_any_reference(run, resnet9):
     run("verify", resnet9, "--properties", "--input", "x=f32[N,3,32,32]", code=DONE)
-    said = run("verify", resnet9, "--properties", "--input", "x=f32[N,3,32,32]", code=DIFFERS, fault="wrong conv")
+    said = run("verify", resnet9, "--properties", "--input", "x=f32[N,3,32,32]", code=DIFFERS, device="wrong conv")
     assert "prep" in said
 
 
 def test_check_names_the_wrong_kernel(run, case):
-    said = run("check", "cases", code=DIFFERS, fault="wrong conv")
+    said = run("check", "cases", code=DIFFERS, device="wrong conv")
     assert "outputs: output out of sample differs" in said
     assert "first difference: a kernel" in said and "at: prep.{0,1,2}" in said
 
@@ -64,9 +64,9 @@ def test_check_names_the_lost_fusion(run, case):
 
 
 def test_profile_names_the_slow_kernel(run, resnet9, tmp_path):
-    run("profile", resnet9, "--iters", 30, "--no-roofline", "--json", "before.json", code=DONE)
+    run("profile", resnet9, "--iters", 30, "--no-roofline", "--json", "before.json", code=DONE, device="slow conv")
     said = run("profile", resnet9, "--iters", 30, "--no-roofline", "--compare", "before.json", "--max-slowdown", 3,
-               code=DIFFERS, fault="slow conv", module="layer2")
+               code=DIFFERS, device="slow conv", module="layer2")
     slower = [float(line.split()[2]) for line in said.splitlines() if "SLOWER  layer2" in line]
     assert slower and max(slower) > 3
 
@@ -83,9 +83,9 @@ def test_a_profile_of_another_machine_is_not_compared(run, resnet9, tmp_path):
 def test_check_guards_speed_with_a_stored_profile(run, case, tmp_path):
     case('[speed]\nbaseline = "speed.json"\nmax_slowdown = 3\n')
     assert "try: record it" in run("check", "cases", code=DIFFERS)
-    assert "speed.json:" in run("check", "cases", "--update=speed", code=DONE)
-    run("check", "cases", "--json", "now.json", code=DONE)
-    said = run("check", "cases", "--json", "slow.json", code=DIFFERS, fault="slow conv", module="layer2")
+    assert "speed.json:" in run("check", "cases", "--update=speed", code=DONE, device="slow conv")
+    run("check", "cases", "--json", "now.json", code=DONE, device="slow conv")
+    said = run("check", "cases", "--json", "slow.json", code=DIFFERS, device="slow conv", module="layer2")
     assert "slower: the total takes" in said and "SLOWER  layer2" in said
     [failure] = json.loads((tmp_path / "slow.json").read_text())["cases"][0]["failures"]
     assert failure["kind"] == "slower" and failure["data"]["total"]["slower"]
@@ -109,3 +109,21 @@ def test_a_baseline_of_another_machine_is_noted_and_passes(run, case, tmp_path):
     stored["machine"]["cpu"] = "Another CPU"
     file.write_text(json.dumps(stored))
     assert "speed not compared: speed.json was recorded on Another CPU" in run("check", "cases", code=DONE)
+
+
+def test_a_profile_of_another_device_is_not_compared(run, resnet9, case):
+    run("profile", resnet9, "--iters", 2, "--no-roofline", "--json", "before.json", code=DONE)
+    said = run("profile", resnet9, "--iters", 2, "--compare", "before.json", code=BAD_INPUT, device="slow conv")
+    assert "the stored profile is of the device cpu, this one of slow conv" in said and "try: give --device cpu" in said
+    case('[speed]\nbaseline = "speed.json"\n')
+    run("check", "cases", "--update=speed", code=DONE)
+    said = run("check", "cases", code=DIFFERS, device="slow conv")
+    assert "recorded on the device cpu, the case runs on slow conv" in said
+
+
+def test_a_case_runs_on_the_device_that_it_names_unless_the_command_names_another(run, case):
+    case('device = "gone"\n')
+    said = run("check", "cases", code=DIFFERS)
+    assert "there is no device 'gone'" in said and "this program has: cpu" in said
+    said = run("check", "cases", code=DIFFERS, device="wrong linear")
+    assert "first difference: a kernel" in said and "at: fc" in said

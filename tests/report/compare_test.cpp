@@ -116,7 +116,7 @@ constexpr const char* two_convs = R"(graph g(%x: f32[N,3,20,20]) {
 )";
 
 TEST(Compare, ASlowKernelIsCaughtAndNamed) {
-  const Device& slowed = faulty_device<Conv, delay_layer1>();
+  const Device& slowed = faulty_device<Conv, delay_layer1>("slow");
   const auto graph = graph_of(two_convs);
   const auto inputs = inputs_of(*graph, {{"N", 1}});
   const Comparison c = compare_running({"now", graph, inputs, {}},

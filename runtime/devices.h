@@ -1,0 +1,16 @@
+// The devices that this program can run graphs on.
+#pragma once
+#include <span>
+
+#include "runtime/device.h"
+
+namespace tenon {
+
+/// The CPU first.
+std::span<const Device* const> devices();
+/// Throws Error (environment_failed) with the names of those there are.
+const Device& find_device(std::string_view name);
+/// Adds a device of another name. It must live as long as the program; to be called before sessions are made.
+void add_device(const Device&);
+
+}  // namespace tenon
