@@ -1,4 +1,4 @@
-// Tensors: allocation, views, and access to single elements.
+// Tensors: allocation and access to single elements.
 #include "ir/tensor.h"
 
 #include <algorithm>
@@ -15,16 +15,12 @@ namespace {
 constexpr std::align_val_t alignment{64};
 constexpr std::size_t address_space = std::size_t{1} << 47;
 
-std::string text_of(DType dtype, std::span<const std::int64_t> shape) {
-  return fmt::format("{}[{}]", name(dtype), fmt::join(shape, ","));
-}
-
 std::size_t bytes_of(DType dtype, std::span<const std::int64_t> shape) {
   std::size_t bytes;
   const bool overflows =
       __builtin_mul_overflow(static_cast<std::size_t>(numel(shape)), size_of(dtype), &bytes);
   if (overflows || bytes > address_space)
-    throw error("a tensor {} is larger than the address space", text_of(dtype, shape));
+    throw error("a tensor {} is larger than the address space", tenon::type_string(dtype, shape));
   return bytes;
 }
 
@@ -33,7 +29,8 @@ std::shared_ptr<const Storage> allocate(DType dtype, std::span<const std::int64_
   auto storage = std::make_shared<Storage>();
   void* data = ::operator new(std::max<std::size_t>(bytes, 1), alignment, std::nothrow);
   if (!data)
-    throw environment_error("there is no memory for a tensor {} of {} bytes", text_of(dtype, shape), bytes);
+    throw environment_error("there is no memory for a tensor {} of {} bytes",
+                            tenon::type_string(dtype, shape), bytes);
   storage->owner = std::shared_ptr<const void>(data, [has_texts = is_string(dtype)](const void* p) {
     if (has_texts) forget_texts_in(static_cast<const std::byte*>(p));
     ::operator delete(const_cast<void*>(p), alignment);
@@ -83,28 +80,6 @@ void set(Tensor& t, std::span<const std::int64_t> index, T value) {
 }
 }  // namespace
 
-std::int64_t numel(std::span<const std::int64_t> shape) {
-  for (const std::int64_t size : shape)
-    if (size < 0) throw error("the shape [{}] has a negative size", fmt::join(shape, ","));
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
-  std::int64_t product = 1;
-  for (const std::int64_t size : shape)
-    if (__builtin_mul_overflow(product, size, &product))
-      throw error("the shape [{}] has more elements than 64 bits can count", fmt::join(shape, ","));
-  return product;
-}
-
-Index contiguous_strides(std::span<const std::int64_t> shape) {
-  Index strides(shape.size());
-  std::int64_t stride = 1;
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    strides[axis] = stride;
-    if (__builtin_mul_overflow(stride, std::max<std::int64_t>(shape[axis], 1), &stride))
-      throw error("the shape [{}] has strides that 64 bits cannot hold", fmt::join(shape, ","));
-  }
-  return strides;
-}
-
 Tensor Tensor::empty(DType dtype, Index shape) {
   Tensor t;
   t.dtype_ = dtype;
@@ -141,10 +116,10 @@ Tensor Tensor::view_of(std::shared_ptr<const Storage> storage, DType dtype, Inde
   const auto reached = has_elements ? extent(shape, strides, offset) : std::pair{offset, offset - 1};
   if (offset < 0 || !reached || reached->first < 0 || reached->second >= available)
     throw error("a tensor {} with strides [{}] at element {} reaches beyond its {} bytes",
-                text_of(dtype, shape), fmt::join(strides, ","), offset, storage->bytes);
+                tenon::type_string(dtype, shape), fmt::join(strides, ","), offset, storage->bytes);
   if (has_elements && reinterpret_cast<std::uintptr_t>(storage->data) % std::min<std::size_t>(size, 8) != 0)
     throw error("the bytes of a tensor {} do not begin at a multiple of its element size",
-                text_of(dtype, shape));
+                tenon::type_string(dtype, shape));
   Tensor t;
   t.dtype_ = dtype;
   t.shape_ = std::move(shape);
@@ -152,16 +127,6 @@ Tensor Tensor::view_of(std::shared_ptr<const Storage> storage, DType dtype, Inde
   t.offset_ = offset;
   t.storage_ = std::move(storage);
   return t;
-}
-
-bool Tensor::is_contiguous() const {
-  std::int64_t dense = 1;
-  for (std::size_t axis = rank(); axis-- > 0;) {
-    if (shape_[axis] == 0) return true;
-    if (shape_[axis] != 1 && strides_[axis] != dense) return numel() == 0;
-    dense *= shape_[axis];
-  }
-  return true;
 }
 
 const std::byte* Tensor::bytes() const {
@@ -181,95 +146,9 @@ Tensor Tensor::bits_as(DType dtype) const {
   return t;
 }
 
-Tensor Tensor::permute(std::span<const std::int64_t> axes) const {
-  TENON_CHECK(axes.size() == rank());
-  Tensor t = *this;
-  std::vector<bool> used(rank(), false);
-  for (std::size_t i = 0; i < rank(); ++i) {
-    TENON_CHECK(axes[i] >= 0 && axes[i] < static_cast<std::int64_t>(rank()));
-    const std::size_t axis = static_cast<std::size_t>(axes[i]);
-    TENON_CHECK(!used[axis]);
-    used[axis] = true;
-    t.shape_[i] = shape_[axis];
-    t.strides_[i] = strides_[axis];
-  }
-  return t;
-}
-
-Tensor Tensor::slice(std::int64_t axis, std::int64_t start, std::int64_t end, std::int64_t step) const {
-  TENON_CHECK(axis >= 0 && axis < static_cast<std::int64_t>(rank()) && step != 0);
-  const std::size_t at = static_cast<std::size_t>(axis);
-  const std::int64_t lowest = step > 0 ? 0 : -1;
-  const std::int64_t highest = shape_[at] + lowest;
-  TENON_CHECK(start >= lowest && start <= highest && end >= lowest && end <= highest);
-  Tensor t = *this;
-  const std::int64_t distance = step > 0 ? end - start : start - end;
-  const std::uint64_t stride =
-      step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
-  const std::int64_t count =
-      distance <= 0 ? 0 : static_cast<std::int64_t>((static_cast<std::uint64_t>(distance) - 1) / stride) + 1;
-  t.shape_[at] = count;
-  if (count > 0) t.offset_ += start * strides_[at];
-  if (count > 1) t.strides_[at] *= step;
-  return t;
-}
-
-Tensor Tensor::expand(const Index& shape) const {
-  TENON_CHECK(shape.size() >= rank());
-  const std::size_t added = shape.size() - rank();
-  Tensor t = *this;
-  t.shape_ = shape;
-  t.strides_.assign(shape.size(), 0);
-  for (std::size_t axis = 0; axis < rank(); ++axis) {
-    const bool stretched = shape_[axis] != shape[added + axis];
-    TENON_CHECK(!stretched || shape_[axis] == 1);
-    t.strides_[added + axis] = stretched ? 0 : strides_[axis];
-  }
-  static_cast<void>(t.numel());
-  return t;
-}
-
 Tensor Tensor::reshape(const Index& shape) const {
   TENON_CHECK(tenon::numel(shape) == numel());
-  Index strides;
-  if (!can_view_as(shape, &strides)) return clone().reshape(shape);
-  Tensor t = *this;
-  t.shape_ = shape;
-  t.strides_ = std::move(strides);
-  return t;
-}
-
-bool Tensor::can_view_as(const Index& shape, Index* strides) const {
-  const std::int64_t count = tenon::numel(shape);
-  if (count != numel()) return false;
-  Index result = contiguous_strides(shape);
-  if (count == 0) {
-    if (strides) *strides = shape == shape_ ? strides_ : std::move(result);
-    return true;
-  }
-  // Walks the old axes from the last, in runs that one stride steps through; the new axes must split each
-  // run.
-  std::size_t next = shape.size();
-  for (std::size_t axis = rank(); axis-- > 0;) {
-    std::int64_t run = shape_[axis];
-    std::int64_t stride = strides_[axis];
-    if (run == 1) continue;
-    for (; axis > 0; --axis) {
-      const bool joins = shape_[axis - 1] == 1 || strides_[axis - 1] == run * stride;
-      if (!joins) break;
-      run *= shape_[axis - 1];
-    }
-    while (run > 1) {
-      if (next == 0) return false;
-      --next;
-      if (run % shape[next] != 0) return false;
-      result[next] = stride;
-      stride *= shape[next];
-      run /= shape[next];
-    }
-  }
-  if (strides) *strides = std::move(result);
-  return true;
+  return can_view_as(shape) ? view_as(shape) : clone().view_as(shape);
 }
 
 double Tensor::get_double(std::span<const std::int64_t> index) const { return get<double>(*this, index); }
@@ -278,7 +157,5 @@ std::int64_t Tensor::get_int(std::span<const std::int64_t> index) const {
 }
 void Tensor::set_double(std::span<const std::int64_t> index, double value) { set(*this, index, value); }
 void Tensor::set_int(std::span<const std::int64_t> index, std::int64_t value) { set(*this, index, value); }
-
-std::string Tensor::type_string() const { return text_of(dtype_, shape_); }
 
 }  // namespace tenon

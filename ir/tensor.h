@@ -10,18 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/dtype.h"
 #include "base/error.h"
+#include "ir/strided.h"
 
 namespace tenon {
-
-using Index = std::vector<std::int64_t>;
-
-/// Elements of a shape: the product of its sizes (1 for rank 0). Throws Error on a negative size and on a
-/// product beyond 64 bits.
-std::int64_t numel(std::span<const std::int64_t> shape);
-/// Strides in elements of a dense row-major array.
-Index contiguous_strides(std::span<const std::int64_t> shape);
 
 /// Bytes with an owner: heap memory, or a part of a mapped file kept alive by `owner`.
 struct Storage {
@@ -31,9 +23,8 @@ struct Storage {
   bool writable = true;
 };
 
-/// Value type; copies share the storage. Sizes and strides count elements, `offset` too. Strides may be
-/// zero (broadcast) or negative. Writing through a read-only storage is an internal error.
-class Tensor {
+/// Value type; copies and views share the storage. Writing through a read-only storage is an internal error.
+class Tensor : public StridedArray<Tensor> {
  public:
   Tensor() = default;
   /// Uninitialised, dense, row-major, 64-byte aligned.
@@ -51,13 +42,6 @@ class Tensor {
                         std::int64_t offset);
 
   bool defined() const { return storage_ != nullptr; }
-  DType dtype() const { return dtype_; }
-  const Index& shape() const { return shape_; }
-  const Index& strides() const { return strides_; }
-  std::int64_t offset() const { return offset_; }
-  std::size_t rank() const { return shape_.size(); }
-  std::int64_t numel() const { return tenon::numel(shape_); }
-  bool is_contiguous() const;
   const std::shared_ptr<const Storage>& storage() const { return storage_; }
 
   /// The element at index 0...0.
@@ -72,17 +56,8 @@ class Tensor {
     return reinterpret_cast<T*>(mutable_bytes());
   }
 
-  // Views: no element is copied.
-  Tensor permute(std::span<const std::int64_t> axes) const;
-  /// Elements start, start+step, ... below end along an axis; step may be negative. Bounds must be in range.
-  Tensor slice(std::int64_t axis, std::int64_t start, std::int64_t end, std::int64_t step = 1) const;
-  /// Size-1 axes stretched with stride 0; new axes come in front.
-  Tensor expand(const Index& shape) const;
   /// The same elements in row-major order under another shape: a view when strides allow, else a copy.
   Tensor reshape(const Index& shape) const;
-  /// True when reshape(shape) needs no copy; then `strides` receives the view's strides.
-  bool can_view_as(const Index& shape, Index* strides = nullptr) const;
-
   /// The same elements, their bytes read as another dtype of the same size.
   Tensor bits_as(DType) const;
 
@@ -102,13 +77,7 @@ class Tensor {
   void set_double(std::span<const std::int64_t> index, double value);
   void set_int(std::span<const std::int64_t> index, std::int64_t value);
 
-  /// "f32[2,3]"
-  std::string type_string() const;
-
  private:
-  DType dtype_ = DType::f32;
-  Index shape_, strides_;
-  std::int64_t offset_ = 0;
   std::shared_ptr<const Storage> storage_;
 };
 

@@ -25,7 +25,7 @@ std::pair<std::size_t, double> steps_where(const ProfileReport& p, Condition hol
 Advice reference_kernels(const ProfileReport& p) {
   std::string names;
   const auto [count, share] = steps_where(p, [&](const StepRow& s) {
-    if (s.kernel.find("reference") == std::string::npos) return false;
+    if (s.kind != StepKind::reference) return false;
     if (names.find(s.op) == std::string::npos) names += (names.empty() ? "" : ", ") + s.op;
     return true;
   });
@@ -53,7 +53,7 @@ Advice bound_by_memory(const ProfileReport& p) {
 }
 
 Advice copies(const ProfileReport& p) {
-  const auto [count, share] = steps_where(p, [](const StepRow& s) { return s.kernel == "copy"; });
+  const auto [count, share] = steps_where(p, [](const StepRow& s) { return s.kind == StepKind::copy; });
   if (share < 0.03) return {};
   return fmt::format("{} {:.0f}% of the time", counted(count, "copy takes", "copies take"), 100 * share);
 }

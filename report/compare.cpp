@@ -183,8 +183,8 @@ std::string str(const MeasuredInputs& inputs) {
 Recording recording_of(std::string label, MeasuredInputs inputs, const Plan& plan, RunSamples samples) {
   Recording r{.label = std::move(label), .inputs = std::move(inputs), .samples = std::move(samples)};
   for (const auto& step : plan.steps)
-    r.steps.push_back({step->info.kernel == "copy" ? "copy" : step->info.op, step->info.source.modules_text(),
-                       step->info.source.modules});
+    r.steps.push_back({step->info.kind == StepKind::copy ? "copy" : step->info.op,
+                       step->info.source.modules_text(), step->info.source.modules});
   return r;
 }
 

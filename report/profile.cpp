@@ -111,10 +111,11 @@ std::vector<StepRow> step_rows(const Profile& p, const std::optional<cpu::Peak>&
     const StepInfo& info = p.plan->steps[i]->info;
     const Node* node = p.plan->nodes[i];
     StepRow row{.index = i,
-                .name = node                    ? texts[i]
-                        : info.kernel == "copy" ? "copy of a result"
-                                                : fmt::format("{} of {}", info.op, info.kernel),
-                .op = info.kernel == "copy" ? "copy" : info.op,
+                .name = node                          ? texts[i]
+                        : info.kind == StepKind::copy ? "copy of a result"
+                                                      : fmt::format("{} of {}", info.op, info.kernel),
+                .kind = info.kind,
+                .op = info.kind == StepKind::copy ? "copy" : info.op,
                 .kernel = info.kernel,
                 .module = info.source.modules_text(),
                 .modules = info.source.modules,

@@ -37,6 +37,7 @@ struct Stage {
 struct StepRow {
   std::size_t index = 0;
   std::string name;  // the node in the IR's text form
+  StepKind kind = StepKind::kernel;
   std::string op, kernel, module;
   std::vector<std::string> modules;
   std::vector<double> samples_ms;

@@ -42,7 +42,7 @@ std::vector<StepPart> parts_of(const Plan& plan, std::size_t step, const cpu::Pe
   const auto module = [&](const Node& member) {
     return module_of(member.source.modules.empty() ? group.node() : member);
   };
-  if (plan.steps[step]->info.kernel == "copy") return {{module(*group.members().front()), "copy", 1}};
+  if (plan.steps[step]->info.kind == StepKind::copy) return {{module(*group.members().front()), "copy", 1}};
   if (plan.takes_values())
     return {{module(*group.members().front()), std::string(group.node().op().name()), 1}};
   const std::vector<double> moved = bytes_of(group);

@@ -159,7 +159,7 @@ std::optional<Index> reduced_axes(const Op& op) {
   return std::nullopt;
 }
 
-Index LoopAxes::strides(const Value* value, const Tensor& place) const {
+Index LoopAxes::strides(const Value* value, const Strided& place) const {
   Index result(sizes.size(), 0);
   const std::vector<int>& of_value = dims.at(value);
   for (std::size_t axis = 0; axis < of_value.size(); ++axis)

@@ -15,7 +15,7 @@ struct LoopAxes {
   std::unordered_map<const Value*, std::vector<int>> dims;  // for each axis of a value its dim, or -1
 
   /// The stride of each dim for a value that lies at `place`.
-  Index strides(const Value* value, const Tensor& place) const;
+  Index strides(const Value* value, const Strided& place) const;
 };
 
 /// The axes of reduce operators; nullopt for any other operator.

@@ -14,37 +14,38 @@ std::size_t bytes_spanned(DType dtype, const Index& sizes, const Index& strides)
 
 }  // namespace
 
-Tensor Buffers::add(Buffer::Kind kind, std::size_t index, DType dtype, const Index& sizes, Index strides) {
-  const std::size_t bytes = bytes_spanned(dtype, sizes, strides);
-  auto storage =
-      std::make_shared<const Storage>(Storage{nullptr, nullptr, bytes, kind != Buffer::Kind::input});
-  numbers_[storage.get()] = list_.size();
-  list_.push_back({.kind = kind, .index = index, .storage = storage});
-  return Tensor::view_of(std::move(storage), dtype, sizes, std::move(strides), 0);
+PlannedTensor Buffers::add(Buffer::Kind kind, std::size_t index, DType dtype, const Index& sizes,
+                           Index strides) {
+  list_.push_back({.kind = kind, .bytes = bytes_spanned(dtype, sizes, strides), .index = index});
+  return {list_.size() - 1, {dtype, sizes, std::move(strides), 0}};
 }
 
-Tensor Buffers::arena(DType dtype, const Index& sizes, const Order& order) {
+PlannedTensor Buffers::arena(DType dtype, const Index& sizes, const Order& order) {
   return add(Buffer::Kind::arena, 0, dtype, sizes, strides_in(order, sizes, dtype));
 }
 
-Tensor Buffers::external(Buffer::Kind kind, std::size_t index, DType dtype, const Index& sizes) {
+PlannedTensor Buffers::external(Buffer::Kind kind, std::size_t index, DType dtype, const Index& sizes) {
   return add(kind, index, dtype, sizes, contiguous_strides(sizes));
 }
 
-std::size_t Buffers::number(const Tensor& tensor) {
-  const auto [it, added] = numbers_.try_emplace(tensor.storage().get(), list_.size());
-  if (added) list_.push_back({.kind = Buffer::Kind::constant, .storage = tensor.storage()});
-  return it->second;
+PlannedTensor Buffers::constant(const Tensor& tensor) {
+  const auto [it, added] = constants_.try_emplace(tensor.storage().get(), list_.size());
+  if (added)
+    list_.push_back(
+        {.kind = Buffer::Kind::constant, .bytes = tensor.storage()->bytes, .storage = tensor.storage()});
+  return {it->second, tensor};
 }
 
-Address Buffers::address(const Tensor& tensor) {
-  return {number(tensor), tensor.offset() * static_cast<std::ptrdiff_t>(size_of(tensor.dtype()))};
-}
-
-void Buffers::touch(const Tensor& tensor, int step) {
-  Buffer& buffer = list_[number(tensor)];
+void Buffers::touch(const PlannedTensor& tensor, int step) {
+  Buffer& buffer = list_[tensor.buffer()];
   if (buffer.first < 0) buffer.first = step;
   buffer.last = step;
+}
+
+Tensor at_bytes(const PlannedTensor& tensor, const Buffer& buffer, std::byte* bytes, bool writable) {
+  auto storage = std::make_shared<const Storage>(Storage{nullptr, bytes, buffer.bytes, writable});
+  return Tensor::view_of(std::move(storage), tensor.dtype(), tensor.shape(), tensor.strides(),
+                         tensor.offset());
 }
 
 void bind_buffers(std::span<const Buffer> buffers, FunctionRef<const std::byte*(std::size_t)> input,

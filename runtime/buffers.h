@@ -18,35 +18,52 @@ struct Buffer {
     constant,  // weights and what follows from them
   };
   Kind kind = Kind::arena;
+  std::size_t bytes = 0;
   std::size_t index = 0;                   // input, output: which
-  std::shared_ptr<const Storage> storage;  // constant: the bytes; the others have none before a run
+  std::shared_ptr<const Storage> storage;  // constant: the bytes
   int first = -1, last = -1;               // arena: steps that touch it
   std::size_t offset = 0;                  // arena: bytes, once laid out
 };
 
-/// A planned value is a Tensor whose storage stands for a buffer, so that views of planned values are views
-/// of tensors. Its bytes exist only while a plan runs: Address says where.
+/// A planned value, or a view of one: how it lies in one of the plan's buffers.
+class PlannedTensor : public StridedArray<PlannedTensor> {
+ public:
+  PlannedTensor() = default;
+  PlannedTensor(std::size_t buffer, Strided layout)
+      : StridedArray<PlannedTensor>(std::move(layout)), buffer_(buffer) {}
+
+  std::size_t buffer() const { return buffer_; }
+  /// Of the element at index 0...0.
+  Address address() const { return {buffer_, offset() * static_cast<std::ptrdiff_t>(size_of(dtype()))}; }
+
+ private:
+  std::size_t buffer_ = 0;
+};
+
 class Buffers {
  public:
   /// New intermediate memory.
-  Tensor arena(DType dtype, const Index& sizes, const Order& order);
+  PlannedTensor arena(DType dtype, const Index& sizes, const Order& order);
   /// The i-th input or output: dense, row-major.
-  Tensor external(Buffer::Kind kind, std::size_t index, DType dtype, const Index& sizes);
+  PlannedTensor external(Buffer::Kind kind, std::size_t index, DType dtype, const Index& sizes);
+  /// A tensor with bytes of its own. Tensors of one storage lie in one buffer.
+  PlannedTensor constant(const Tensor& tensor);
 
-  /// The buffer a tensor lies in. Tensors with bytes of their own become constants.
-  std::size_t number(const Tensor& tensor);
   Buffer& operator[](std::size_t number) { return list_[number]; }
-  Address address(const Tensor& tensor);
+  const Buffer& of(const PlannedTensor& tensor) const { return list_[tensor.buffer()]; }
   /// Step `step` reads or writes the tensor.
-  void touch(const Tensor& tensor, int step);
+  void touch(const PlannedTensor& tensor, int step);
 
   std::vector<Buffer>& list() { return list_; }
 
  private:
-  Tensor add(Buffer::Kind kind, std::size_t index, DType dtype, const Index& sizes, Index strides);
+  PlannedTensor add(Buffer::Kind kind, std::size_t index, DType dtype, const Index& sizes, Index strides);
   std::vector<Buffer> list_;
-  std::unordered_map<const Storage*, std::size_t> numbers_;
+  std::unordered_map<const Storage*, std::size_t> constants_;
 };
+
+/// The tensor over a buffer whose bytes lie there.
+Tensor at_bytes(const PlannedTensor&, const Buffer&, std::byte* bytes, bool writable);
 
 /// Fills `places`, one per buffer, for a run: where inputs and outputs lie, and the arena.
 void bind_buffers(std::span<const Buffer> buffers, FunctionRef<const std::byte*(std::size_t)> input,

@@ -17,21 +17,21 @@ Order channels_last(std::size_t rank) {
   return order;
 }
 
-Order order_of(const Tensor& tensor) {
-  Order order = row_major(tensor.rank());
+Order order_of(const Strided& array) {
+  Order order = row_major(array.rank());
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return tensor.strides()[static_cast<std::size_t>(a)] > tensor.strides()[static_cast<std::size_t>(b)];
+    return array.strides()[static_cast<std::size_t>(a)] > array.strides()[static_cast<std::size_t>(b)];
   });
   return order;
 }
 
-bool is_channels_last(const Tensor& tensor) {
-  if (tensor.rank() < 3 || tensor.shape()[1] == 1) return false;
-  return tensor.strides()[1] == 1 && !tensor.is_contiguous();
+bool is_channels_last(const Strided& array) {
+  if (array.rank() < 3 || array.shape()[1] == 1) return false;
+  return array.strides()[1] == 1 && !array.is_contiguous();
 }
 
-bool last_axis_is_contiguous(const Tensor& tensor) {
-  return tensor.rank() == 0 || tensor.shape().back() == 1 || tensor.strides().back() == 1;
+bool last_axis_is_contiguous(const Strided& array) {
+  return array.rank() == 0 || array.shape().back() == 1 || array.strides().back() == 1;
 }
 
 Index strides_in(const Order& order, const Index& sizes, DType dtype) {
@@ -49,9 +49,9 @@ Index strides_in(const Order& order, const Index& sizes, DType dtype) {
   return strides;
 }
 
-std::optional<std::int64_t> row_stride(const Tensor& tensor, const Order& order) {
+std::optional<std::int64_t> row_stride(const Strided& array, const Order& order) {
   if (order.empty()) return 1;
-  const Tensor ordered = tensor.permute(order);
+  const Strided ordered = array.permute(order);
   const std::int64_t columns = ordered.shape().back();
   const std::int64_t rows = columns == 0 ? 0 : ordered.numel() / columns;
   Index strides;

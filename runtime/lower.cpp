@@ -132,16 +132,16 @@ Reg LoopBuilder::emit_reduction(const Node& member) {
 }
 
 LoweredLoop lower(const Group& group, const LoopAxes& axes,
-                  const std::function<const Tensor&(const Value* inner)>& place) {
+                  const std::function<const PlannedTensor&(const Value* inner)>& place) {
   LoweredLoop loop;
   LoopProgram& program = loop.program;
   program.name = group.ops();
   program.dims = axes.sizes;
   program.reduced = axes.reduced;
   if (program.dims.empty()) program.dims = {1};
-  const auto operand = [&](const Value* value, const Tensor& at) {
-    const auto same = [&](const Tensor& t) {
-      return t.storage() == at.storage() && t.offset() == at.offset() && t.strides() == at.strides();
+  const auto operand = [&](const Value* value, const PlannedTensor& at) {
+    const auto same = [&](const PlannedTensor& t) {
+      return t.buffer() == at.buffer() && t.offset() == at.offset() && t.strides() == at.strides();
     };
     const auto found = std::find_if(loop.buffers.begin(), loop.buffers.end(), same);
     const auto buffer = static_cast<int>(found - loop.buffers.begin());

@@ -5,13 +5,14 @@
 
 #include "kernels/loop_program.h"
 #include "runtime/axes.h"
+#include "runtime/buffers.h"
 
 namespace tenon {
 
-/// A program and the tensors its buffers stand for.
+/// A program and what its buffers stand for.
 struct LoweredLoop {
   LoopProgram program;
-  std::vector<Tensor> buffers;
+  std::vector<PlannedTensor> buffers;
 };
 
 /// Emits the operators of a group into a program. How values from outside come in is the caller's affair.
@@ -45,6 +46,6 @@ Reg emit_literal(LoopProgram& program, const Tensor& scalar);
 
 /// The loop of a group whose axes are known. `place` gives the place of every operand and result.
 LoweredLoop lower(const Group& group, const LoopAxes& axes,
-                  const std::function<const Tensor&(const Value* inner)>& place);
+                  const std::function<const PlannedTensor&(const Value* inner)>& place);
 
 }  // namespace tenon

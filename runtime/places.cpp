@@ -32,25 +32,28 @@ Places::Places(const Graph& graph, Buffers& buffers) : graph_(graph), buffers_(b
 
 bool Places::known(const Value* value) const { return value->is_constant() || places_.contains(value); }
 
-const Tensor& Places::at(const Value* value) const {
+const PlannedTensor& Places::at(const Value* value) {
   if (const auto it = places_.find(value); it != places_.end()) return it->second;
   TENON_CHECK(value->is_constant());
-  return value->tensor();
+  return places_.emplace(value, buffers_.constant(value->tensor())).first->second;
 }
 
-const Tensor* Places::constant(const Value* value) const {
-  if (!known(value)) return nullptr;
-  const Tensor& place = at(value);
-  return place.storage()->data ? &place : nullptr;
+std::optional<Tensor> Places::constant(const Value* value) const {
+  const auto it = places_.find(value);
+  if (it == places_.end()) return value->is_constant() ? std::optional(value->tensor()) : std::nullopt;
+  const PlannedTensor& place = it->second;
+  const Buffer& buffer = buffers_.of(place);
+  if (buffer.kind != Buffer::Kind::constant) return std::nullopt;
+  return Tensor::view_of(buffer.storage, place.dtype(), place.shape(), place.strides(), place.offset());
 }
 
-void Places::bind(const Value* value, Tensor tensor) {
-  values_in_[tensor.storage().get()].push_back(value);
+void Places::bind(const Value* value, PlannedTensor tensor) {
+  values_in_[tensor.buffer()].push_back(value);
   places_[value] = std::move(tensor);
 }
 
 // An output of the graph, or a part of a concatenation.
-std::optional<Tensor> Places::own_destination(const Value* value) {
+std::optional<PlannedTensor> Places::own_destination(const Value* value) {
   for (const Use& use : value->uses())
     if (use.region == &graph_.body()) return outputs_[use.index];
   for (const Use& use : value->uses()) {
@@ -66,18 +69,18 @@ namespace {
 bool is_view(const Node* node) { return node && (node->is<Permute>() || node->is<Reshape>()); }
 
 // The operand's axes in the memory of its view, where they can be found again.
-std::optional<Tensor> behind(const Node& view, const Value* operand, const Tensor& target) {
+std::optional<PlannedTensor> behind(const Node& view, const Value* operand, const PlannedTensor& target) {
   if (const auto* permute = view.as<Permute>()) return target.permute(inverse(permute->axes));
   const Index sizes = sizes_of(operand);
   if (!target.can_view_as(sizes)) return std::nullopt;
-  return target.reshape(sizes);
+  return target.view_as(sizes);
 }
 
 }  // namespace
 
 // Where a value should be written so that nobody has to move it: its own destination or, through views, that
 // of what is seen of it.
-std::optional<Tensor> Places::destination(const Value* value) {
+std::optional<PlannedTensor> Places::destination(const Value* value) {
   struct Level {
     const Value* value;
     const Node* view;  // leads here from the level before
@@ -108,7 +111,8 @@ std::optional<Tensor> Places::destination(const Value* value) {
   }
 }
 
-Tensor Places::place(const Value* value, const Order& order, FunctionRef<bool(const Tensor&)> fits) {
+PlannedTensor Places::place(const Value* value, const Order& order,
+                            FunctionRef<bool(const PlannedTensor&)> fits) {
   TENON_CHECK(!places_.contains(value));
   const auto target = destination(value);
   const bool use_target = target && fits(*target);
@@ -116,34 +120,36 @@ Tensor Places::place(const Value* value, const Order& order, FunctionRef<bool(co
   return at(value);
 }
 
-Tensor Places::place(const Value* value, const Order& order) {
-  return place(value, order, [](const Tensor&) { return true; });
+PlannedTensor Places::place(const Value* value, const Order& order) {
+  return place(value, order, [](const PlannedTensor&) { return true; });
 }
 
-Tensor Places::place_rows(const Value* value, const Order& order) {
-  return place(value, order, [&](const Tensor& target) { return row_stride(target, order).has_value(); });
+PlannedTensor Places::place_rows(const Value* value, const Order& order) {
+  return place(value, order,
+               [&](const PlannedTensor& target) { return row_stride(target, order).has_value(); });
 }
 
-std::optional<Tensor> Places::place_over(const Value* value, const Value* operand, const Node& reader) {
+std::optional<PlannedTensor> Places::place_over(const Value* value, const Value* operand,
+                                                const Node& reader) {
   if (!known(operand) || constant(operand) || operand->type() != value->type()) return std::nullopt;
-  const Tensor place = at(operand);
+  const PlannedTensor place = at(operand);
   const auto& strides = place.strides();
   for (std::size_t i = 0; i < strides.size(); ++i)
     if (strides[i] <= 0 && place.shape()[i] > 1) return std::nullopt;
   if (!dies_at(place, reader) || destination(value)) return std::nullopt;
   // Another view of the same memory (x[1:] beside x[:-1]) would see what was written already.
   for (const Value* other : reader.inputs())
-    if (other != operand && known(other) && at(other).storage() == place.storage()) return std::nullopt;
+    if (other != operand && known(other) && at(other).buffer() == place.buffer()) return std::nullopt;
   bind(value, place);
   return place;
 }
 
-bool Places::dies_at(const Tensor& place, const Node& reader) {
-  if (buffers_[buffers_.number(place)].kind != Buffer::Kind::arena) return false;
+bool Places::dies_at(const PlannedTensor& place, const Node& reader) {
+  if (buffers_.of(place).kind != Buffer::Kind::arena) return false;
   const auto used_up = [&](const Use& use) {
     return use.node && (use.node == &reader || finished_.contains(use.node));
   };
-  auto& values = values_in_[place.storage().get()];
+  auto& values = values_in_[place.buffer()];
   std::erase_if(values, [&](const Value* v) {  // they stay used up
     return std::all_of(v->uses().begin(), v->uses().end(),
                        [&](const Use& use) { return use.node && finished_.contains(use.node); });
@@ -159,14 +165,14 @@ Order Places::order_for_reader(const Value* value) const {
   return permute ? permute->axes : row_major(value->rank());
 }
 
-const Tensor& Places::concat_place(const Node& concat) {
+const PlannedTensor& Places::concat_place(const Node& concat) {
   const Value* whole = concat.output();
   if (!places_.contains(whole))
     place(whole, made_channels_last(whole) ? channels_last(whole->rank()) : row_major(whole->rank()));
   return at(whole);
 }
 
-Tensor Places::concat_slice(const Node& concat, std::size_t operand) {
+PlannedTensor Places::concat_slice(const Node& concat, std::size_t operand) {
   const std::int64_t axis = concat.as<Concat>()->axis;
   const auto extent = [&](std::size_t i) {
     return sizes_of(concat.input(i))[static_cast<std::size_t>(axis)];

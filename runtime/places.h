@@ -16,32 +16,32 @@ class Places {
 
   bool known(const Value* value) const;
   /// The place of a planned value. Weights and literals lie in their own bytes.
-  const Tensor& at(const Value* value) const;
-  const std::unordered_map<const Value*, Tensor>& all() const { return places_; }
-  /// The data of a weight, or of what is computed from weights alone; null for any other value.
-  const Tensor* constant(const Value* value) const;
+  const PlannedTensor& at(const Value* value);
+  const std::unordered_map<const Value*, PlannedTensor>& all() const { return places_; }
+  /// The data of a weight, or of what is computed from weights alone; nullopt for any other value.
+  std::optional<Tensor> constant(const Value* value) const;
   /// Says where a value lies: a view of another, or a constant.
-  void bind(const Value* value, Tensor tensor);
+  void bind(const Value* value, PlannedTensor tensor);
 
   /// A place for a result: where it is needed, if `fits` accepts that memory, else memory of its own in this
   /// order.
-  Tensor place(const Value* value, const Order& order, FunctionRef<bool(const Tensor&)> fits);
-  Tensor place(const Value* value, const Order& order);
+  PlannedTensor place(const Value* value, const Order& order, FunctionRef<bool(const PlannedTensor&)> fits);
+  PlannedTensor place(const Value* value, const Order& order);
   /// A place whose rows in this order are contiguous and evenly spaced (see row_stride).
-  Tensor place_rows(const Value* value, const Order& order);
+  PlannedTensor place_rows(const Value* value, const Order& order);
   /// The place of `operand` for `value`, when both have one type and `reader` is the last that needs the
   /// operand's memory; nullopt otherwise.
-  std::optional<Tensor> place_over(const Value* value, const Value* operand, const Node& reader);
+  std::optional<PlannedTensor> place_over(const Value* value, const Value* operand, const Node& reader);
 
   /// The order in which a consumer that permutes the value finds it dense; row-major where there is none.
   Order order_for_reader(const Value* value) const;
 
   /// The place that the parts of a concatenation are slices of.
-  const Tensor& concat_place(const Node& concat);
+  const PlannedTensor& concat_place(const Node& concat);
   /// The slice that operand i of a concatenation fills.
-  Tensor concat_slice(const Node& concat, std::size_t operand);
+  PlannedTensor concat_slice(const Node& concat, std::size_t operand);
   /// The memory of the graph's i-th result.
-  const Tensor& output(std::size_t i) const { return outputs_[i]; }
+  const PlannedTensor& output(std::size_t i) const { return outputs_[i]; }
 
   /// Marks a node as planned: it reads its inputs no more.
   void finish(const Node& node) { finished_.insert(&node); }
@@ -53,20 +53,20 @@ class Places {
   std::function<bool(const Op&)> works_channels_last;
 
  private:
-  std::optional<Tensor> destination(const Value* value);
-  std::optional<Tensor> own_destination(const Value* value);
+  std::optional<PlannedTensor> destination(const Value* value);
+  std::optional<PlannedTensor> own_destination(const Value* value);
   /// What is known without a look at the value's operands.
   std::optional<bool> known_channels_last(const Value* value) const;
   bool is_channels_last_kernel(const Node& node) const;
-  bool dies_at(const Tensor& place, const Node& reader);
+  bool dies_at(const PlannedTensor& place, const Node& reader);
 
   const Graph& graph_;
   Buffers& buffers_;
-  std::unordered_map<const Value*, Tensor> places_;
-  std::unordered_map<const Storage*, std::vector<const Value*>> values_in_;
+  std::unordered_map<const Value*, PlannedTensor> places_;
+  std::unordered_map<std::size_t, std::vector<const Value*>> values_in_;  // by buffer
   std::unordered_map<const Value*, bool> channels_last_;
   std::unordered_set<const Node*> finished_;
-  std::vector<Tensor> outputs_;
+  std::vector<PlannedTensor> outputs_;
 };
 
 }  // namespace tenon

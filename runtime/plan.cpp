@@ -8,15 +8,14 @@
 namespace tenon {
 namespace {
 
-std::string place_text(const Plan& plan, const Tensor& tensor) {
-  const auto owner = std::find_if(plan.buffers.begin(), plan.buffers.end(),
-                                  [&](const Buffer& b) { return b.storage == tensor.storage(); });
+std::string place_text(const Plan& plan, const PlannedTensor& tensor) {
+  const Buffer& buffer = plan.buffers[tensor.buffer()];
   const auto element = static_cast<std::int64_t>(size_of(tensor.dtype()));
   std::string where = "constant";
-  if (owner->kind == Buffer::Kind::arena)
-    where = fmt::format("arena+{}", static_cast<std::int64_t>(owner->offset) + tensor.offset() * element);
-  if (owner->kind == Buffer::Kind::input) where = fmt::format("input {}", owner->index);
-  if (owner->kind == Buffer::Kind::output) where = fmt::format("output {}", owner->index);
+  if (buffer.kind == Buffer::Kind::arena)
+    where = fmt::format("arena+{}", static_cast<std::int64_t>(buffer.offset) + tensor.offset() * element);
+  if (buffer.kind == Buffer::Kind::input) where = fmt::format("input {}", buffer.index);
+  if (buffer.kind == Buffer::Kind::output) where = fmt::format("output {}", buffer.index);
   const bool dense = tensor.is_contiguous();
   return dense ? where : fmt::format("{} strides [{}]", where, fmt::join(tensor.strides(), ","));
 }
@@ -41,7 +40,7 @@ std::string Plan::text() const {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const StepInfo& info = steps[i]->info;
     text += fmt::format("  {:3} {}\n        [{}] {}", i, nodes[i] ? texts[i] : info.op, info.kernel, info.op);
-    for (const Tensor& t : steps[i]->writes) text += " -> " + place_text(*this, t);
+    for (const PlannedTensor& t : steps[i]->writes) text += " -> " + place_text(*this, t);
     text += "\n";
     for (const auto& inner : steps[i]->plans()) text += indented(inner->text());
   }
@@ -52,13 +51,13 @@ std::vector<std::size_t> Plan::live_bytes() const {
   std::vector<std::size_t> live(steps.size(), 0);
   for (const Buffer& b : buffers)
     if (b.kind == Buffer::Kind::arena && b.first >= 0)
-      for (int i = b.first; i <= b.last; ++i) live[static_cast<std::size_t>(i)] += b.storage->bytes;
+      for (int i = b.first; i <= b.last; ++i) live[static_cast<std::size_t>(i)] += b.bytes;
   return live;
 }
 
 int Plan::copies() const {
   return static_cast<int>(std::count_if(steps.begin(), steps.end(),
-                                        [](const auto& step) { return step->info.kernel == "copy"; }));
+                                        [](const auto& step) { return step->info.kind == StepKind::copy; }));
 }
 
 }  // namespace tenon

@@ -23,8 +23,8 @@ struct Plan {
   std::unique_ptr<const Graph> graph;  // of known sizes, opened as far as the steps are
   std::vector<Buffer> buffers;
   std::vector<std::unique_ptr<Step>> steps;
-  std::vector<const Node*> nodes;                   // of each step; null for copies of results
-  std::unordered_map<const Value*, Tensor> places;  // of the graph's values, over the buffers
+  std::vector<const Node*> nodes;                          // of each step; null for copies of results
+  std::unordered_map<const Value*, PlannedTensor> places;  // of the graph's values
   std::vector<Type> inputs, outputs;
   std::size_t arena_bytes = 0;
   std::size_t scratch_bytes = 0;  // behind the arena
@@ -38,7 +38,7 @@ struct Plan {
   std::string text() const;
   /// Bytes of the arena's buffers that are alive during each step.
   std::vector<std::size_t> live_bytes() const;
-  /// Steps whose kernel is a plain copy.
+  /// Steps that copy.
   int copies() const;
 };
 

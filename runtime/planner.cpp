@@ -10,8 +10,8 @@
 #include "ir/ops/control.h"
 #include "ir/ops/shape.h"
 #include "runtime/arena.h"
+#include "runtime/cpu/makers.h"
 #include "runtime/open.h"
-#include "runtime/steps/makers.h"
 
 namespace tenon {
 namespace {
@@ -61,7 +61,7 @@ std::unique_ptr<const Plan> Planner::plan() {
   std::vector<Lifetime> lifetimes;
   for (const Buffer& b : buffers_.list()) {
     const bool used = b.kind == Buffer::Kind::arena && b.first >= 0;
-    lifetimes.push_back(used ? Lifetime{b.storage->bytes, b.first, b.last} : Lifetime{});
+    lifetimes.push_back(used ? Lifetime{b.bytes, b.first, b.last} : Lifetime{});
   }
   const ArenaLayout layout = lay_out(lifetimes);
   for (std::size_t i = 0; i < lifetimes.size(); ++i) buffers_.list()[i].offset = layout.offsets[i];
@@ -79,11 +79,11 @@ std::unique_ptr<const Plan> Planner::plan() {
 
 // What depends on weights and sizes alone is computed now. What fails then fails when it is reached.
 bool Planner::fold(const Node& node) {
-  const auto constant = [&](const Value* v) { return places_.constant(v) != nullptr; };
+  const auto constant = [&](const Value* v) { return places_.constant(v).has_value(); };
   if (node.op().info().regions > 0 || node.is<Permute>() || node.is<Slice>() || node.is<Expand>())
     return false;
   if (!std::all_of(node.inputs().begin(), node.inputs().end(), constant)) return false;
-  if (node.is<Check>()) return places_.at(node.input()).get_int() != 0;
+  if (node.is<Check>()) return places_.constant(node.input())->get_int() != 0;
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < node.num_outputs(); ++i) {
     const std::size_t size = bytes_of(node.output(i)->type());
@@ -93,10 +93,11 @@ bool Planner::fold(const Node& node) {
   if (bytes > may_fold_) return false;
   may_fold_ -= bytes;
   std::vector<Tensor> inputs;
-  for (const Value* v : node.inputs()) inputs.push_back(places_.at(v));
+  for (const Value* v : node.inputs()) inputs.push_back(*places_.constant(v));
   try {
     const std::vector<Tensor> outputs = evaluate(node.op(), inputs);
-    for (std::size_t i = 0; i < outputs.size(); ++i) places_.bind(node.output(i), outputs[i].contiguous());
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      places_.bind(node.output(i), buffers_.constant(outputs[i].contiguous()));
     return true;
   } catch (const Error& e) {
     if (e.code() == environment_failed) throw;
@@ -106,7 +107,7 @@ bool Planner::fold(const Node& node) {
 
 // Which region an if on sizes or weights alone takes.
 std::optional<std::size_t> Planner::known_branch(const Node& node) const {
-  const Tensor* condition = node.is<If>() ? places_.constant(node.input()) : nullptr;
+  const auto condition = node.is<If>() ? places_.constant(node.input()) : std::nullopt;
   if (!condition) return std::nullopt;
   return condition->get_int() != 0 ? 0 : 1;
 }
@@ -141,39 +142,40 @@ bool Planner::try_makers(Node& node) {
                      [&](const GeneralMaker& g) { return g.make(*this, group); });
 }
 
-Tensor Planner::copied(const Value* value, const Order& order, FunctionRef<bool(const Tensor&)> fits) {
-  const Tensor& place = places_.at(value);
+PlannedTensor Planner::copied(const Value* value, const Order& order,
+                              FunctionRef<bool(const PlannedTensor&)> fits) {
+  const PlannedTensor place = places_.at(value);
   if (fits(place)) return place;
-  for (const Tensor& copy : copies_[value])
+  for (const PlannedTensor& copy : copies_[value])
     if (fits(copy)) return copy;
-  const Tensor target = buffers_.arena(value->dtype(), place.shape(), order);
+  const PlannedTensor target = buffers_.arena(value->dtype(), place.shape(), order);
   copy(place, target, current_);
   copies_[value].push_back(target);
   return target;
 }
 
-Tensor Planner::rows(const Value* value, const Order& order) {
-  return copied(value, order, [&](const Tensor& t) { return row_stride(t, order).has_value(); });
+PlannedTensor Planner::rows(const Value* value, const Order& order) {
+  return copied(value, order, [&](const PlannedTensor& t) { return row_stride(t, order).has_value(); });
 }
 
-Tensor Planner::dense(const Value* value) {
-  return copied(value, row_major(value->rank()), [](const Tensor& t) { return t.is_contiguous(); });
+PlannedTensor Planner::dense(const Value* value) {
+  return copied(value, row_major(value->rank()), [](const PlannedTensor& t) { return t.is_contiguous(); });
 }
 
-void Planner::emit(std::unique_ptr<Step> step, const Node& node, std::vector<Tensor> reads,
-                   std::vector<Tensor> writes) {
+void Planner::emit(std::unique_ptr<Step> step, const Node& node, std::vector<PlannedTensor> reads,
+                   std::vector<PlannedTensor> writes) {
   step->info.op = Group(node).ops();
   step->info.flops = flops(node);
   add(std::move(step), &node, std::move(reads), std::move(writes));
 }
 
-void Planner::add(std::unique_ptr<Step> step, const Node* node, std::vector<Tensor> reads,
-                  std::vector<Tensor> writes) {
+void Planner::add(std::unique_ptr<Step> step, const Node* node, std::vector<PlannedTensor> reads,
+                  std::vector<PlannedTensor> writes) {
   const auto at = static_cast<int>(steps_.size());
-  for (const Tensor& t : reads) buffers_.touch(t, at);
-  for (const Tensor& t : writes) buffers_.touch(t, at);
+  for (const PlannedTensor& t : reads) buffers_.touch(t, at);
+  for (const PlannedTensor& t : writes) buffers_.touch(t, at);
   for (const auto* tensors : {&reads, &writes})
-    for (const Tensor& t : *tensors)
+    for (const PlannedTensor& t : *tensors)
       step->info.bytes += static_cast<double>(t.numel()) * static_cast<double>(size_of(t.dtype()));
   if (node) step->info.source = node->source;
   step->reads = std::move(reads);
@@ -183,14 +185,14 @@ void Planner::add(std::unique_ptr<Step> step, const Node* node, std::vector<Tens
   step_nodes_.push_back(node);
 }
 
-void Planner::copy(const Tensor& from, const Tensor& to, const Node* node) {
-  const bool same = from.storage() == to.storage() && from.offset() == to.offset() && [&] {
+void Planner::copy(const PlannedTensor& from, const PlannedTensor& to, const Node* node) {
+  const bool same = from.buffer() == to.buffer() && from.offset() == to.offset() && [&] {
     for (std::size_t i = 0; i < from.rank(); ++i)
       if (from.shape()[i] > 1 && from.strides()[i] != to.strides()[i]) return false;
     return true;
   }();
   if (same || from.numel() == 0) return;
-  add(make_copy(*this, from, to), node, {from}, {to});
+  add(make_copy(from, to), node, {from}, {to});
 }
 
 void Planner::copy_results() {

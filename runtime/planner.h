@@ -25,26 +25,28 @@ class Planner {
   ThreadPool& pool() { return pool_; }
   PackCache& packs() { return packs_; }
   bool runs_once() const { return runs_once_; }
-  Address address(const Tensor& tensor) { return buffers_.address(tensor); }
+  /// Data that is there before a run.
+  PlannedTensor constant(const Tensor& tensor) { return buffers_.constant(tensor); }
+  const Buffer& buffer(const PlannedTensor& tensor) const { return buffers_.of(tensor); }
   /// The value's place if its rows in this order are evenly spaced, else a copy of it that has such rows.
-  Tensor rows(const Value* value, const Order& order);
+  PlannedTensor rows(const Value* value, const Order& order);
   /// The value in dense row-major memory, copied there if need be.
-  Tensor dense(const Value* value);
+  PlannedTensor dense(const Value* value);
   /// Adds the step that computes a node, which reads and writes these places.
-  void emit(std::unique_ptr<Step> step, const Node& node, std::vector<Tensor> reads,
-            std::vector<Tensor> writes);
+  void emit(std::unique_ptr<Step> step, const Node& node, std::vector<PlannedTensor> reads,
+            std::vector<PlannedTensor> writes);
   /// Adds a copy on behalf of a node (null: of the graph's result), unless both are the same memory.
-  void copy(const Tensor& from, const Tensor& to, const Node* node);
+  void copy(const PlannedTensor& from, const PlannedTensor& to, const Node* node);
 
  private:
-  void add(std::unique_ptr<Step> step, const Node* node, std::vector<Tensor> reads,
-           std::vector<Tensor> writes);
+  void add(std::unique_ptr<Step> step, const Node* node, std::vector<PlannedTensor> reads,
+           std::vector<PlannedTensor> writes);
   std::optional<std::size_t> known_branch(const Node& node) const;
   bool fold(const Node& node);
   bool computes_nothing(const Node& node);
   bool try_makers(Node& node);
   void copy_results();
-  Tensor copied(const Value* value, const Order& order, FunctionRef<bool(const Tensor&)> fits);
+  PlannedTensor copied(const Value* value, const Order& order, FunctionRef<bool(const PlannedTensor&)> fits);
 
   std::unique_ptr<Graph> graph_;
   const Device& device_;
@@ -56,7 +58,7 @@ class Planner {
   Places places_;
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<const Node*> step_nodes_;
-  std::unordered_map<const Value*, std::vector<Tensor>> copies_;
+  std::unordered_map<const Value*, std::vector<PlannedTensor>> copies_;
   std::size_t scratch_bytes_ = 0;
   const Node* current_ = nullptr;  // being planned
 };

@@ -26,8 +26,9 @@ class Session {
   /// Checks the inputs and computes the outputs. Throws Error naming the input that does not fit.
   std::vector<Tensor> run(std::span<const Tensor> inputs) { return runner_.run(inputs); }
   /// Writes into dense tensors of the outputs' types that overlap neither each other nor the inputs. After
-  /// the first run of a signature it allocates nothing (dense inputs, no step that says "reference", no sizes
-  /// that depend on data). Throws Error when an output whose size depends on data does not fit its tensor.
+  /// the first run of a signature it allocates nothing (dense inputs, no step of the kind `reference`, no
+  /// sizes that depend on data). Throws Error when an output whose size depends on data does not fit its
+  /// tensor.
   void run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
     runner_.run_into(inputs, outputs);
   }

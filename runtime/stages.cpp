@@ -53,6 +53,7 @@ class StageStep : public ValueStep {
  public:
   StageStep(std::shared_ptr<const Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs)
       : runner_(std::move(graph), device, pool, packs, plans_of_a_stage) {
+    info.kind = StepKind::program;
     info.op = "stage";
     info.kernel = counted(runner_.graph().body().nodes().size(), "node");
   }
@@ -75,6 +76,7 @@ class GivingStep : public ValueStep {
  public:
   explicit GivingStep(const Node& node) : node_(node) {
     info.op = node.op().name();
+    info.kind = StepKind::reference;
     info.kernel = "reference";
     info.source = node.source;
   }

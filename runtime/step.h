@@ -5,15 +5,23 @@
 #include <vector>
 
 #include "ir/source.h"
-#include "ir/tensor.h"
-#include "runtime/frame.h"
+#include "runtime/buffers.h"
 
 namespace tenon {
 
 struct Plan;
 
+/// What a step is, whatever the device calls its kernel.
+enum class StepKind : std::uint8_t {
+  kernel,     // compiled code
+  copy,       // elements from one place to another
+  reference,  // the interpreter
+  program,    // plans of regions or stages
+};
+
 /// What is known of a step without running it: for --print-ir=planned and for profiles.
 struct StepInfo {
+  StepKind kind = StepKind::kernel;
   std::string op;      // operators it computes: "conv+add+relu"
   std::string kernel;  // "winograd f6x6", "gemm", "loop"
   Source source;
@@ -22,7 +30,7 @@ struct StepInfo {
 };
 
 /// Immutable once planned; run() may be called from several threads at once on different frames.
-/// It allocates nothing, except where the kernel says "reference".
+/// It allocates nothing, except where it is of the kind `reference`.
 class Step {
  public:
   virtual ~Step() = default;
@@ -33,8 +41,7 @@ class Step {
 
   StepInfo info;
   std::size_t scratch_bytes = 0;  // that run() needs of the frame
-  /// The places it reads and writes: tensors over the plan's buffers.
-  std::vector<Tensor> reads, writes;
+  std::vector<PlannedTensor> reads, writes;
 };
 
 }  // namespace tenon

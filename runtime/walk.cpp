@@ -32,22 +32,16 @@ std::vector<Tensor> PlanWalk::finish() {
 std::optional<Tensor> PlanWalk::value(const Value* value) const {
   const auto found = plan_.places.find(value);
   if (found == plan_.places.end()) return std::nullopt;
-  const Tensor& place = found->second;
-  if (place.storage()->data) return place;  // a constant
-  const auto buffer = std::find_if(plan_.buffers.begin(), plan_.buffers.end(),
-                                   [&](const Buffer& b) { return b.storage == place.storage(); });
-  if (buffer == plan_.buffers.end()) return std::nullopt;
-  std::byte* bytes = context_.buffers[static_cast<std::size_t>(buffer - plan_.buffers.begin())];
-  const auto memory = std::make_shared<const Storage>(Storage{nullptr, bytes, place.storage()->bytes});
-  return Tensor::view_of(memory, place.dtype(), place.shape(), place.strides(), place.offset());
+  const PlannedTensor& place = found->second;
+  const Buffer& buffer = plan_.buffers[place.buffer()];
+  return at_bytes(place, buffer, context_.buffers[place.buffer()], buffer.kind != Buffer::Kind::constant);
 }
 
 void PlanWalk::replace(const Value* value, const Tensor& numbers) {
-  std::optional<Tensor> place = this->value(value);
-  const bool input = std::any_of(inputs_.begin(), inputs_.end(), [&](const Tensor& t) {
-    return place && t.numel() > 0 && place->storage()->data == t.bytes();
-  });
-  if (place && !plan_.places.at(value).storage()->data && !input) place->copy_from(numbers);
+  const auto found = plan_.places.find(value);
+  if (found == plan_.places.end()) return;
+  const Buffer::Kind kind = plan_.buffers[found->second.buffer()].kind;
+  if (kind != Buffer::Kind::constant && kind != Buffer::Kind::input) this->value(value)->copy_from(numbers);
 }
 
 }  // namespace tenon

@@ -43,8 +43,8 @@ class Spoil : public Step {
 };
 
 inline void spoil(Planner& planner, const Group& group) {
-  const Tensor place = planner.places().at(group.node().output());
-  planner.emit(std::make_unique<Spoil>(planner.address(place)), group.node(), {place}, {place});
+  const PlannedTensor place = planner.places().at(group.node().output());
+  planner.emit(std::make_unique<Spoil>(place.address()), group.node(), {place}, {place});
 }
 
 /// Keeps the CPU busy.

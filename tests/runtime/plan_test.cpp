@@ -25,15 +25,15 @@ TEST(Plan, ViewsAreNoSteps) {
 TEST(Plan, SkipConnectionsAreConcatenatedInPlace) {
   const auto plan = plan_of(u_net, {{"N", 2}});
   EXPECT_EQ(plan->copies(), 1) << plan->text();  // the input, to channels-last
-  EXPECT_EQ(plan->steps[0]->info.kernel, "copy");
+  EXPECT_EQ(plan->steps[0]->info.kind, StepKind::copy);
 }
 
 TEST(Plan, ConvolutionNetsCopyTheInputAndNothingElse) {
   const auto plan = plan_of(residual_net, {{"N", 2}});
   EXPECT_EQ(plan->copies(), 1) << plan->text();
-  const Tensor& pooled = plan->steps[plan->steps.size() - 2]->writes[0];
+  const PlannedTensor& pooled = plan->steps[plan->steps.size() - 2]->writes[0];
   EXPECT_EQ(plan->steps.back()->reads.size(), 3u);
-  EXPECT_EQ(plan->steps.back()->reads[1].storage(), pooled.storage()) << "flatten should be a view";
+  EXPECT_EQ(plan->steps.back()->reads[1].buffer(), pooled.buffer()) << "flatten should be a view";
 }
 
 TEST(Plan, HeadsAreReadAndWrittenWhereTheyLie) {

@@ -1,11 +1,11 @@
 // Operators that only look at memory differently: no step, or one copy where strides cannot say it.
 #include "ir/ops/shape.h"
-#include "runtime/steps/makers.h"
+#include "runtime/cpu/makers.h"
 
 namespace tenon {
 namespace {
 
-Tensor flipped(Tensor t, const Axes& axes) {
+PlannedTensor flipped(PlannedTensor t, const Axes& axes) {
   for (const std::int64_t axis : axes) {
     const std::int64_t size = t.shape()[static_cast<std::size_t>(axis)];
     if (size > 0) t = t.slice(axis, size - 1, -1, -1);
@@ -16,11 +16,11 @@ Tensor flipped(Tensor t, const Axes& axes) {
 void make_reshape(Planner& planner, const Node& node) {
   const Value* out = node.output();
   const Index sizes = eval(out->shape(), {});
-  const Tensor& in = planner.places().at(node.input());
-  if (in.can_view_as(sizes)) return planner.places().bind(out, in.reshape(sizes));
-  const Tensor target = planner.places().place(out, row_major(out->rank()),
-                                               [&](const Tensor& t) { return t.can_view_as(in.shape()); });
-  planner.copy(in, target.reshape(in.shape()), &node);
+  const PlannedTensor in = planner.places().at(node.input());
+  if (in.can_view_as(sizes)) return planner.places().bind(out, in.view_as(sizes));
+  const PlannedTensor target = planner.places().place(
+      out, row_major(out->rank()), [&](const PlannedTensor& t) { return t.can_view_as(in.shape()); });
+  planner.copy(in, target.view_as(in.shape()), &node);
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ bool make_view(Planner& planner, const Group& group) {
   const Node& node = group.node();
   if (!is_view(node.op())) return false;
   Places& places = planner.places();
-  const Tensor in = places.at(node.input());
+  const PlannedTensor in = places.at(node.input());
   if (node.is<Reshape>()) {
     make_reshape(planner, node);
   } else if (const auto* permute = node.as<Permute>()) {

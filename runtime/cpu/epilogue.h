@@ -21,10 +21,10 @@ class GroupEpilogue {
 
   /// The place of the group's result: over the residual where nobody else needs it; else where it is wanted;
   /// else new memory in this order. Only places that fit.
-  Tensor place_result(Planner& planner, const Group& group, const Order& order,
-                      FunctionRef<bool(const Tensor&)> fits) const;
+  PlannedTensor place_result(Planner& planner, const Group& group, const Order& order,
+                             FunctionRef<bool(const PlannedTensor&)> fits) const;
   /// What the epilogue reads.
-  const std::vector<Tensor>& reads() const { return reads_; }
+  const std::vector<PlannedTensor>& reads() const { return reads_; }
   /// "+bias+residual+relu", "+tile"
   std::string text() const;
 
@@ -40,10 +40,10 @@ class GroupEpilogue {
 
  private:
   struct Matrix {
-    Tensor place;
+    PlannedTensor place;
     long row_stride, column_stride;
   };
-  static std::optional<Matrix> as_matrix(const Tensor& place, const Index& shape, const Order& order);
+  static std::optional<Matrix> as_matrix(const PlannedTensor& place, const Index& shape, const Order& order);
   bool take(Planner& planner, const Group& group, const Node& member, const Value*& current);
   bool compile_rest(Planner& planner, const Group& group, const std::vector<const Node*>& rest,
                     const Value* current);
@@ -58,7 +58,7 @@ class GroupEpilogue {
   bool relu_ = false;
   std::optional<cpu::LoopKernel> program_;
   std::vector<Address> buffers_;  // of the program; the result's follows
-  std::vector<Tensor> reads_;
+  std::vector<PlannedTensor> reads_;
 };
 
 /// The group's one member with this operator, if none of its operands is computed in the group; null

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "ir/ops/pool.h"
-#include "runtime/steps/makers.h"
+#include "runtime/cpu/makers.h"
 
 namespace tenon {
 namespace {
@@ -104,12 +104,12 @@ bool make_pool(Planner& planner, const Group& group) {
   const auto call = call_of(node, planner.places().at(x).shape());
   if (!call) return false;
   const Order order = channels_last(x->rank());
-  const Tensor in = planner.rows(x, order);
-  const Tensor out = planner.places().place_rows(node.output(), order);
+  const PlannedTensor in = planner.rows(x, order);
+  const PlannedTensor out = planner.places().place_rows(node.output(), order);
   auto step = std::make_unique<PoolStep>(*call);
-  step->in = planner.address(in);
+  step->in = in.address();
   step->in_stride = *row_stride(in, order);
-  step->out = planner.address(out);
+  step->out = out.address();
   step->out_stride = *row_stride(out, order);
   step->info.kernel = "pool";
   planner.emit(std::move(step), node, {in}, {out});

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "ir/ops/conv.h"
-#include "runtime/steps/epilogue.h"
-#include "runtime/steps/makers.h"
+#include "runtime/cpu/epilogue.h"
+#include "runtime/cpu/makers.h"
 
 namespace tenon {
 namespace {
@@ -101,36 +101,35 @@ bool make(Planner& planner, const Group& group) {
   const Node* anchor = find_anchor(group, op_info<T>());
   if (!anchor) return false;
   const Value* x = group.outer(anchor->input(0));
-  const Tensor* weight = planner.places().constant(group.outer(anchor->input(1)));
+  const std::optional<Tensor> weights = planner.places().constant(group.outer(anchor->input(1)));
   const std::size_t rank = x->rank();
-  if (x->dtype() != DType::f32 || !weight || rank < 3 || rank > 5) return false;
+  if (x->dtype() != DType::f32 || !weights || rank < 3 || rank > 5) return false;
   const Order order = channels_last(rank);
   const Value* bias = anchor->inputs().size() > 2 ? anchor->input(2) : nullptr;
   auto epilogue = GroupEpilogue::find(planner, group, *anchor, bias, order);
   if (!epilogue) return false;
 
-  const Tensor weights = *weight;
-  const cpu::ConvShape shape = shape_of(*anchor->as<T>(), planner.places().at(x).shape(), weights.shape());
+  const cpu::ConvShape shape = shape_of(*anchor->as<T>(), planner.places().at(x).shape(), weights->shape());
   const int threads = planner.pool().threads();
   const cpu::ConvAlgorithm algorithm = cpu::choose_conv(shape, threads);
   if (!cpu::conv_supports(shape, algorithm)) return false;
-  const Tensor packed = packed_weights(planner, weights, shape, algorithm);
+  const PlannedTensor packed = planner.constant(packed_weights(planner, *weights, shape, algorithm));
 
-  const Tensor in = planner.rows(x, order);
-  const Tensor out = epilogue->place_result(
-      planner, group, order, [&](const Tensor& t) { return row_stride(t, order).has_value(); });
+  const PlannedTensor in = planner.rows(x, order);
+  const PlannedTensor out = epilogue->place_result(
+      planner, group, order, [&](const PlannedTensor& t) { return row_stride(t, order).has_value(); });
   auto step = std::make_unique<ConvStep>(shape, algorithm, *epilogue);
-  step->in = planner.address(in);
+  step->in = in.address();
   step->in_stride = *row_stride(in, order);
-  step->packed = planner.address(packed);
+  step->packed = packed.address();
   if (cpu::conv_reads_weights(shape, algorithm))
-    step->weights = planner.address(dense_weights(planner, weights));
-  step->out = planner.address(out);
+    step->weights = planner.constant(dense_weights(planner, *weights)).address();
+  step->out = out.address();
   step->out_stride = *row_stride(out, order);
   step->scratch_bytes =
       static_cast<std::size_t>(cpu::conv_scratch_size(shape, algorithm, threads)) * sizeof(float);
   step->info.kernel = std::string(cpu::name(algorithm)) + epilogue->text();
-  std::vector<Tensor> reads = epilogue->reads();
+  std::vector<PlannedTensor> reads = epilogue->reads();
   reads.push_back(in);
   reads.push_back(packed);
   planner.emit(std::move(step), group.node(), std::move(reads), {out});

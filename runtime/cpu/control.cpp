@@ -2,7 +2,7 @@
 #include "ir/ops/control.h"
 
 #include "ir/data_size.h"
-#include "runtime/steps/makers.h"
+#include "runtime/cpu/makers.h"
 #include "runtime/subplan.h"
 
 namespace tenon {
@@ -26,10 +26,12 @@ class ProgramStep : public Step {
   }
 
  protected:
-  ProgramStep(Planner& planner, const Node& node, std::span<const Tensor> in, std::span<const Tensor> out) {
+  ProgramStep(Planner& planner, const Node& node, std::span<const PlannedTensor> in,
+              std::span<const PlannedTensor> out) {
+    info.kind = StepKind::program;
     for (const auto& region : node.regions()) plans_.emplace_back(planner, *region);
-    for (const Tensor& t : in) in_.push_back(planner.address(t));
-    for (const Tensor& t : out) out_.push_back(planner.address(t));
+    for (const PlannedTensor& t : in) in_.push_back(t.address());
+    for (const PlannedTensor& t : out) out_.push_back(t.address());
   }
 
   std::vector<Subplan> plans_;
@@ -38,7 +40,8 @@ class ProgramStep : public Step {
 
 class IfStep : public ProgramStep {
  public:
-  IfStep(Planner& planner, const Node& node, std::span<const Tensor> in, std::span<const Tensor> out)
+  IfStep(Planner& planner, const Node& node, std::span<const PlannedTensor> in,
+         std::span<const PlannedTensor> out)
       : ProgramStep(planner, node, in, out) {
     info.kernel = "branch";
     scratch_bytes = std::max(plans_[0].memory_bytes(), plans_[1].memory_bytes());
@@ -55,7 +58,8 @@ class IfStep : public ProgramStep {
 // Carried values go to and fro between two sets of buffers: the outputs and scratch memory.
 class IterationStep : public ProgramStep {
  public:
-  IterationStep(Planner& planner, const Node& node, std::span<const Tensor> in, std::span<const Tensor> out)
+  IterationStep(Planner& planner, const Node& node, std::span<const PlannedTensor> in,
+                std::span<const PlannedTensor> out)
       : ProgramStep(planner, node, in, out), carried_(static_cast<std::size_t>(node.as<Loop>()->carried)) {
     const auto& limit = node.as<Loop>()->limit;
     if (limit) limit_ = limit->value();
@@ -122,12 +126,12 @@ class IterationStep : public ProgramStep {
 
 template <class S>
 bool make(Planner& planner, const Node& node) {
-  std::vector<Tensor> in, out;
+  std::vector<PlannedTensor> in, out;
   for (const Value* v : node.inputs()) in.push_back(planner.dense(v));
   for (std::size_t i = 0; i < node.num_outputs(); ++i) {
     const Value* v = node.output(i);
-    out.push_back(
-        planner.places().place(v, row_major(v->rank()), [](const Tensor& t) { return t.is_contiguous(); }));
+    out.push_back(planner.places().place(v, row_major(v->rank()),
+                                         [](const PlannedTensor& t) { return t.is_contiguous(); }));
   }
   auto step = std::make_unique<S>(planner, node, in, out);
   planner.emit(std::move(step), node, std::move(in), std::move(out));

@@ -1,6 +1,6 @@
 // Concatenation: its parts were written in place; those that could not be are copied.
 #include "ir/ops/shape.h"
-#include "runtime/steps/makers.h"
+#include "runtime/cpu/makers.h"
 
 namespace tenon {
 

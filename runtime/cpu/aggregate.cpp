@@ -6,7 +6,7 @@
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/index.h"
 #include "kernels/cpu/spmm.h"
-#include "runtime/steps/makers.h"
+#include "runtime/cpu/makers.h"
 
 namespace tenon {
 namespace {
@@ -90,7 +90,7 @@ std::optional<Aggregation> match(const Group& group) {
   return a;
 }
 
-bool is_zero(const Tensor* t) {
+bool is_zero(const std::optional<Tensor>& t) {
   if (!t) return false;
   const Tensor dense = t->contiguous();
   const auto* bytes = dense.bytes();
@@ -122,7 +122,7 @@ bool make_index_add(Planner& planner, const Group& group) {
 
   // Rows are what lies behind the first axis.
   const std::int64_t features = numel(result->shape()).value() / rows;
-  const auto as_rows = [&](const Tensor& t) -> std::optional<std::int64_t> {
+  const auto as_rows = [&](const PlannedTensor& t) -> std::optional<std::int64_t> {
     Index strides;
     const bool fits = t.can_view_as({t.shape()[0], features}, &strides) && (features == 1 || strides[1] == 1);
     return fits ? std::optional(strides[0]) : std::nullopt;
@@ -130,27 +130,28 @@ bool make_index_add(Planner& planner, const Group& group) {
   const auto in_rows = [&](const Value* v) {
     return as_rows(planner.places().at(v)) ? planner.places().at(v) : planner.dense(v);
   };
-  const Tensor x = in_rows(a->x);
-  const Tensor targets = planner.dense(a->targets);
-  const Tensor sources = a->sources ? planner.dense(a->sources) : each_row(edges, index);
-  const Tensor out = planner.places().place(result, row_major(result->rank()),
-                                            [&](const Tensor& t) { return as_rows(t).has_value(); });
+  const PlannedTensor x = in_rows(a->x);
+  const PlannedTensor targets = planner.dense(a->targets);
+  const PlannedTensor sources =
+      a->sources ? planner.dense(a->sources) : planner.constant(each_row(edges, index));
+  const PlannedTensor out = planner.places().place(
+      result, row_major(result->rank()), [&](const PlannedTensor& t) { return as_rows(t).has_value(); });
 
   const cpu::Coo coo{.rows = rows, .cols = cols, .edges = edges, .index_dtype = index};
   const cpu::Spmm product{.features = features, .x_stride = *as_rows(x), .out_stride = *as_rows(out)};
   auto step = std::make_unique<AggregateStep>(coo, product);
-  std::vector<Tensor> reads{x, targets, sources};
-  step->x = planner.address(x);
-  step->targets = planner.address(targets);
-  step->sources = planner.address(sources);
-  step->out = planner.address(out);
+  std::vector<PlannedTensor> reads{x, targets, sources};
+  step->x = x.address();
+  step->targets = targets.address();
+  step->sources = sources.address();
+  step->out = out.address();
   if (a->weights) {
     reads.push_back(planner.dense(a->weights));
-    step->weights = planner.address(reads.back());
+    step->weights = reads.back().address();
   }
   if (!is_zero(planner.places().constant(a->start))) {
     reads.push_back(in_rows(a->start));
-    step->start = planner.address(reads.back());
+    step->start = reads.back().address();
     step->start_stride = *as_rows(reads.back());
   }
   step->scratch_bytes = cpu::csr_bytes(rows, edges, planner.pool().threads());

@@ -4,8 +4,8 @@
 
 #include "ir/ops/linear.h"
 #include "kernels/cpu/gemm.h"
-#include "runtime/steps/epilogue.h"
-#include "runtime/steps/makers.h"
+#include "runtime/cpu/epilogue.h"
+#include "runtime/cpu/makers.h"
 
 namespace tenon {
 namespace {
@@ -51,7 +51,7 @@ bool make_linear(Planner& planner, const Group& group) {
   if (!anchor) anchor = find_anchor(group, op_info<MatMul>());
   if (!anchor) return false;
   const Value* x = group.outer(anchor->input(0));
-  const Tensor* constant = planner.places().constant(group.outer(anchor->input(1)));
+  const std::optional<Tensor> constant = planner.places().constant(group.outer(anchor->input(1)));
   if (!constant || constant->rank() != 2 || x->dtype() != DType::f32) return false;
   const Order order = row_major(anchor->output()->rank());
   const Value* bias = anchor->inputs().size() > 2 ? anchor->input(2) : nullptr;
@@ -63,10 +63,10 @@ bool make_linear(Planner& planner, const Group& group) {
   const std::int64_t M = numel(anchor->output()->shape()).value() / std::max<std::int64_t>(N, 1);
   if (M == 0 || N == 0 || K == 0) return false;
   const Tensor weight = anchor->is<Linear>() ? constant->permute(Index{1, 0}) : *constant;  // [K, N]
-  const Tensor right = planner.runs_once() ? weight : packed_matrix(planner, weight);
-  const Tensor a = planner.rows(x, row_major(x->rank()));
-  const Tensor c = epilogue->place_result(planner, group, order,
-                                          [&](const Tensor& t) { return row_stride(t, order).has_value(); });
+  const PlannedTensor right = planner.constant(planner.runs_once() ? weight : packed_matrix(planner, weight));
+  const PlannedTensor a = planner.rows(x, row_major(x->rank()));
+  const PlannedTensor c = epilogue->place_result(
+      planner, group, order, [&](const PlannedTensor& t) { return row_stride(t, order).has_value(); });
   const cpu::Gemm sizes{.M = M,
                         .N = N,
                         .K = K,
@@ -74,14 +74,14 @@ bool make_linear(Planner& planner, const Group& group) {
                         .b = matrix_of(weight),
                         .c_stride = *row_stride(c, order)};
   auto step = std::make_unique<GemmStep>(sizes, !planner.runs_once(), *epilogue);
-  step->a = planner.address(a);
-  step->b = planner.address(right);
-  step->c = planner.address(c);
+  step->a = a.address();
+  step->b = right.address();
+  step->c = c.address();
   if (planner.runs_once())
     step->scratch_bytes =
         static_cast<std::size_t>(cpu::gemm_scratch_size(sizes, planner.pool().threads())) * sizeof(float);
   step->info.kernel = "gemm" + epilogue->text();
-  std::vector<Tensor> reads = epilogue->reads();
+  std::vector<PlannedTensor> reads = epilogue->reads();
   reads.push_back(a);
   reads.push_back(right);
   planner.emit(std::move(step), group.node(), std::move(reads), {c});

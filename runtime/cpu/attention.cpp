@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ir/ops/attention.h"
-#include "runtime/steps/makers.h"
+#include "runtime/cpu/makers.h"
 
 namespace tenon {
 namespace {
@@ -32,22 +32,22 @@ class AttentionStep : public Step {
 };
 
 // [batch, heads, rows, size] with broadcast leading axes.
-Tensor as_heads(const Tensor& t, const Index& result) {
+PlannedTensor as_heads(const PlannedTensor& t, const Index& result) {
   Index shape = result;
   shape[shape.size() - 2] = t.shape()[t.rank() - 2];
   shape[shape.size() - 1] = t.shape()[t.rank() - 1];
-  const Tensor full = t.expand(shape);
+  const PlannedTensor full = t.expand(shape);
   Index four(4 - shape.size(), 1);
   four.insert(four.end(), shape.begin(), shape.end());
   return full.expand(four);
 }
 
-cpu::HeadStrides strides_of(const Tensor& heads) {
+cpu::HeadStrides strides_of(const Strided& heads) {
   return {heads.strides()[0], heads.strides()[1], heads.strides()[2]};
 }
 
-Tensor with_contiguous_rows(Planner& planner, const Value* value) {
-  const Tensor& place = planner.places().at(value);
+PlannedTensor with_contiguous_rows(Planner& planner, const Value* value) {
+  const PlannedTensor place = planner.places().at(value);
   return last_axis_is_contiguous(place) ? place : planner.dense(value);
 }
 
@@ -64,14 +64,16 @@ bool make_attention(Planner& planner, const Group& group) {
   for (std::size_t i = 0; i < 3; ++i)
     if (node.input(i)->rank() > rank || numel(node.input(i)->shape()) == 0) return false;
 
-  std::vector<Tensor> reads;
+  std::vector<PlannedTensor> reads;
   for (std::size_t i = 0; i < 3; ++i) reads.push_back(with_contiguous_rows(planner, node.input(i)));
-  const Tensor q = as_heads(reads[0], sizes), k = as_heads(reads[1], sizes), v = as_heads(reads[2], sizes);
+  const PlannedTensor q = as_heads(reads[0], sizes), k = as_heads(reads[1], sizes),
+                      v = as_heads(reads[2], sizes);
   const Order wished = planner.places().order_for_reader(result);
   const bool keeps_rows = wished.back() == static_cast<std::int64_t>(rank) - 1;
-  const Tensor out = planner.places().place(result, keeps_rows ? wished : row_major(rank),
-                                            [](const Tensor& t) { return last_axis_is_contiguous(t); });
-  const Tensor heads = as_heads(out, sizes);
+  const PlannedTensor out =
+      planner.places().place(result, keeps_rows ? wished : row_major(rank),
+                             [](const PlannedTensor& t) { return last_axis_is_contiguous(t); });
+  const PlannedTensor heads = as_heads(out, sizes);
 
   cpu::Attention call{.batch = heads.shape()[0], .heads = heads.shape()[1], .kv_heads = heads.shape()[1]};
   call.queries = q.shape()[2];
@@ -90,16 +92,16 @@ bool make_attention(Planner& planner, const Group& group) {
     reads.push_back(planner.places().at(node.input(3)));
     Index scores = sizes;
     scores[rank - 1] = call.keys;
-    const Tensor mask = as_heads(reads.back().expand(scores), scores);
+    const PlannedTensor mask = as_heads(reads.back().expand(scores), scores);
     call.mask_strides = strides_of(mask);
     call.mask_key_stride = mask.strides()[3];
-    (is_bool(mask.dtype()) ? bool_mask : float_mask) = planner.address(mask);
+    (is_bool(mask.dtype()) ? bool_mask : float_mask) = mask.address();
   }
   auto step = std::make_unique<AttentionStep>(call);
-  step->q = planner.address(q);
-  step->k = planner.address(k);
-  step->v = planner.address(v);
-  step->out = planner.address(out);
+  step->q = q.address();
+  step->k = k.address();
+  step->v = v.address();
+  step->out = out.address();
   step->float_mask = float_mask;
   step->bool_mask = bool_mask;
   step->scratch_bytes = cpu::attention_scratch_bytes(call, planner.pool().threads());

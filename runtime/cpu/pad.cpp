@@ -1,12 +1,12 @@
 // Padding with a constant, and resizing by whole factors: copies from broadcast sources.
 #include "ir/ops/interpolate.h"
 #include "ir/ops/shape.h"
-#include "runtime/steps/makers.h"
+#include "runtime/cpu/makers.h"
 
 namespace tenon {
 namespace {
 
-Order order_like(const Tensor& tensor) {
+Order order_like(const Strided& tensor) {
   return is_channels_last(tensor) ? channels_last(tensor.rank()) : row_major(tensor.rank());
 }
 
@@ -33,11 +33,12 @@ bool make_pad(Planner& planner, const Group& group) {
   const auto* op = group.node().as<Pad>();
   if (!op || op->mode != PadMode::constant) return false;
   const Value* out = group.node().output();
-  const Tensor in = planner.places().at(group.node().input());
+  const PlannedTensor in = planner.places().at(group.node().input());
   const std::size_t rank = in.rank();
-  const Tensor whole = planner.places().place(out, order_like(in));
-  planner.copy(Tensor::scalar(out->dtype(), op->value).expand(whole.shape()), whole, &group.node());
-  Tensor from = in, to = whole;
+  const PlannedTensor whole = planner.places().place(out, order_like(in));
+  planner.copy(planner.constant(Tensor::scalar(out->dtype(), op->value)).expand(whole.shape()), whole,
+               &group.node());
+  PlannedTensor from = in, to = whole;
   for (std::size_t i = 0; i < rank; ++i) {
     const auto axis = static_cast<std::int64_t>(i);
     const std::int64_t before = op->pads[i].value(), after = op->pads[rank + i].value();
@@ -54,17 +55,17 @@ bool make_pad(Planner& planner, const Group& group) {
 bool make_repeat(Planner& planner, const Group& group) {
   const auto* op = group.node().as<Interpolate>();
   if (!op) return false;
-  const Tensor in = planner.places().at(group.node().input());
+  const PlannedTensor in = planner.places().at(group.node().input());
   const auto factors = repeats(*op, in.shape());
   if (!factors) return false;
-  const Tensor out = planner.places().place(group.node().output(), order_like(in));
+  const PlannedTensor out = planner.places().place(group.node().output(), order_like(in));
   // Each spatial axis as [place, repeat]: the source does not move along the repeats.
   Index split{in.shape()[0], in.shape()[1]}, single = split;
   for (std::size_t i = 0; i < factors->size(); ++i) {
     split.insert(split.end(), {in.shape()[2 + i], (*factors)[i]});
     single.insert(single.end(), {in.shape()[2 + i], 1});
   }
-  planner.copy(in.reshape(single).expand(split), out.reshape(split), &group.node());
+  planner.copy(in.view_as(single).expand(split), out.view_as(split), &group.node());
   return true;
 }
 

@@ -1,7 +1,7 @@
 // Copies between strides.
 #include "kernels/cpu/copy.h"
 
-#include "runtime/steps/makers.h"
+#include "runtime/cpu/makers.h"
 
 namespace tenon {
 namespace {
@@ -9,6 +9,7 @@ namespace {
 class CopyStep : public Step {
  public:
   CopyStep(cpu::StridedCopy copy, Address from, Address to) : copy_(std::move(copy)), from_(from), to_(to) {
+    info.kind = StepKind::copy;
     info.op = info.kernel = "copy";
   }
   void run(const Frame& frame) const override {
@@ -22,10 +23,10 @@ class CopyStep : public Step {
 
 }  // namespace
 
-std::unique_ptr<Step> make_copy(Planner& planner, const Tensor& from, const Tensor& to) {
+std::unique_ptr<Step> make_copy(const PlannedTensor& from, const PlannedTensor& to) {
   return std::make_unique<CopyStep>(
-      cpu::StridedCopy(size_of(from.dtype()), from.shape(), from.strides(), to.strides()),
-      planner.address(from), planner.address(to));
+      cpu::StridedCopy(size_of(from.dtype()), from.shape(), from.strides(), to.strides()), from.address(),
+      to.address());
 }
 
 }  // namespace tenon

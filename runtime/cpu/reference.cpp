@@ -4,24 +4,26 @@
 #include "ir/evaluate.h"
 #include "ir/ops/control.h"
 #include "ir/ops/custom.h"
-#include "runtime/steps/makers.h"
+#include "runtime/cpu/makers.h"
 
 namespace tenon {
 namespace {
 
 class ReferenceStep : public Step {
  public:
-  ReferenceStep(Planner& planner, const Node& node, std::vector<Tensor> in, std::vector<Tensor> out)
-      : node_(node), op_(node.op()), in_(std::move(in)), out_(std::move(out)) {
+  ReferenceStep(const Planner& planner, const Node& node, const std::vector<PlannedTensor>& in,
+                const std::vector<PlannedTensor>& out)
+      : node_(node), op_(node.op()) {
+    info.kind = StepKind::reference;
     info.kernel = "reference";
-    for (const Tensor& t : in_) in_at_.push_back(planner.address(t));
-    for (const Tensor& t : out_) out_at_.push_back(planner.address(t));
+    for (const PlannedTensor& t : in) in_.push_back({t, planner.buffer(t), false});
+    for (const PlannedTensor& t : out) out_.push_back({t, planner.buffer(t), true});
   }
 
   void run(const Frame& frame) const override {
     std::vector<Tensor> in, out;
-    for (std::size_t i = 0; i < in_.size(); ++i) in.push_back(bound(in_[i], in_at_[i], frame));
-    for (std::size_t i = 0; i < out_.size(); ++i) out.push_back(bound(out_[i], out_at_[i], frame));
+    for (const Operand& o : in_) in.push_back(o.bound(frame));
+    for (const Operand& o : out_) out.push_back(o.bound(frame));
     const std::vector<Tensor> results = computed(in, out);
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (results[i].shape() != out[i].shape())
@@ -38,19 +40,19 @@ class ReferenceStep : public Step {
     return out;
   }
 
-  // The planned tensor over its bytes of this run.
-  static Tensor bound(const Tensor& planned, const Address& at, const Frame& frame) {
-    const Storage& s = *planned.storage();
-    auto storage =
-        std::make_shared<const Storage>(Storage{nullptr, frame.buffers[at.buffer], s.bytes, s.writable});
-    return Tensor::view_of(std::move(storage), planned.dtype(), planned.shape(), planned.strides(),
-                           planned.offset());
-  }
+  struct Operand {
+    PlannedTensor planned;
+    Buffer buffer;
+    bool writable;
+
+    Tensor bound(const Frame& frame) const {
+      return at_bytes(planned, buffer, frame.buffers[planned.buffer()], writable);
+    }
+  };
 
   const Node& node_;  // of the plan's graph
   Op op_;
-  std::vector<Tensor> in_, out_;
-  std::vector<Address> in_at_, out_at_;
+  std::vector<Operand> in_, out_;
 };
 
 }  // namespace
@@ -63,12 +65,12 @@ bool make_reference(Planner& planner, const Group& group) {
   if (!has_reference(node.op())) return false;
   if (!node.regions().empty() && !gives_sizes(node)) return false;
   if (const auto* custom = node.as<Custom>()) custom->loaded();  // before anything is computed
-  std::vector<Tensor> reads, writes;
+  std::vector<PlannedTensor> reads, writes;
   for (const Value* v : node.inputs()) reads.push_back(planner.places().at(v));
   for (std::size_t i = 0; i < node.num_outputs(); ++i) {
     const Value* out = node.output(i);
     writes.push_back(planner.places().place(out, row_major(out->rank()),
-                                            [](const Tensor& t) { return t.is_contiguous(); }));
+                                            [](const PlannedTensor& t) { return t.is_contiguous(); }));
   }
   planner.emit(std::make_unique<ReferenceStep>(planner, node, reads, writes), node, reads, writes);
   return true;

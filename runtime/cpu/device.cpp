@@ -1,4 +1,6 @@
 // Which makers plan which operators on the CPU.
+#include "runtime/device.h"
+
 #include <algorithm>
 #include <array>
 
@@ -10,8 +12,7 @@
 #include "ir/ops/linear.h"
 #include "ir/ops/pool.h"
 #include "ir/ops/shape.h"
-#include "runtime/device.h"
-#include "runtime/steps/makers.h"
+#include "runtime/cpu/makers.h"
 
 namespace tenon {
 

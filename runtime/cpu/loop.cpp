@@ -5,8 +5,8 @@
 #include "ir/ops/control.h"
 #include "ir/ops/create.h"
 #include "runtime/axes.h"
-#include "runtime/steps/loop_step.h"
-#include "runtime/steps/makers.h"
+#include "runtime/cpu/loop_step.h"
+#include "runtime/cpu/makers.h"
 
 namespace tenon {
 
@@ -14,7 +14,7 @@ LoopStep::LoopStep(Planner& planner, const LoweredLoop& loop, std::string kernel
     : kernel_(cpu::LoopKernel::compile(loop.program)) {
   info.kernel = std::move(kernel_name);
   scratch_bytes = kernel_.scratch_bytes(planner.pool().threads());
-  for (const Tensor& t : loop.buffers) buffers_.push_back(planner.address(t));
+  for (const PlannedTensor& t : loop.buffers) buffers_.push_back(t.address());
 }
 
 void LoopStep::run(const Frame& frame) const {
@@ -27,12 +27,12 @@ namespace {
 
 // The axis order of the first operand of the result's shape; a channels-last one goes first.
 Order order_like(Planner& planner, const Group& group, const Value* result) {
-  const Tensor* model = nullptr;
+  std::optional<PlannedTensor> model;
   for (const Value* inner : group.operands()) {
     const Value* operand = group.outer(inner);
     if (operand->is_constant() || operand->shape() != result->shape()) continue;
-    const Tensor& place = planner.places().at(operand);
-    if (!model || (is_channels_last(place) && !is_channels_last(*model))) model = &place;
+    const PlannedTensor& place = planner.places().at(operand);
+    if (!model || (is_channels_last(place) && !is_channels_last(*model))) model = place;
   }
   if (planner.places().read_channels_last(result)) return channels_last(result->rank());
   return model ? order_of(*model) : row_major(result->rank());
@@ -75,12 +75,13 @@ bool make_loop(Planner& planner, const Group& group) {
     return false;
 
   for (std::size_t i = 0; i < node.num_outputs(); ++i) place_result(planner, group, i);
-  std::vector<Tensor> reads, writes;
-  std::unordered_map<const Value*, Tensor> at;
+  std::vector<PlannedTensor> reads, writes;
+  std::unordered_map<const Value*, PlannedTensor> at;
   for (const Value* v : operands) reads.push_back(at[v] = planner.places().at(group.outer(v)));
   for (std::size_t i = 0; i < node.num_outputs(); ++i)
     writes.push_back(at[group.results()[i]] = planner.places().at(node.output(i)));
-  const LoweredLoop loop = lower(group, *axes, [&](const Value* v) -> const Tensor& { return at.at(v); });
+  const LoweredLoop loop =
+      lower(group, *axes, [&](const Value* v) -> const PlannedTensor& { return at.at(v); });
   auto step = std::make_unique<LoopStep>(planner, loop, axes->reduced > 0 ? "row loop" : "loop");
   planner.emit(std::move(step), node, std::move(reads), std::move(writes));
   return true;

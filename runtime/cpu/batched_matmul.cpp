@@ -3,8 +3,8 @@
 
 #include "ir/ops/linear.h"
 #include "kernels/cpu/gemm.h"
-#include "runtime/steps/epilogue.h"
-#include "runtime/steps/makers.h"
+#include "runtime/cpu/epilogue.h"
+#include "runtime/cpu/makers.h"
 
 namespace tenon {
 namespace {
@@ -49,7 +49,7 @@ class BatchedStep : public Step {
 };
 
 // Batch axes with those merged that one step of each operand walks through.
-std::vector<BatchAxis> batch_axes(const Tensor& a, const Tensor& b, const Tensor& c) {
+std::vector<BatchAxis> batch_axes(const Strided& a, const Strided& b, const Strided& c) {
   std::vector<BatchAxis> axes;
   for (std::size_t i = 0; i + 2 < c.rank(); ++i) {
     const BatchAxis next{c.shape()[i], a.strides()[i], b.strides()[i], c.strides()[i]};
@@ -66,14 +66,14 @@ std::vector<BatchAxis> batch_axes(const Tensor& a, const Tensor& b, const Tensor
   return axes;
 }
 
-Tensor transposed(const Tensor& t) {
+PlannedTensor transposed(const PlannedTensor& t) {
   Order order = row_major(t.rank());
   std::swap(order[order.size() - 1], order[order.size() - 2]);
   return t.permute(order);
 }
 
 // The operand with the batch axes of the result in front.
-Tensor with_batch(const Tensor& t, const Index& result) {
+PlannedTensor with_batch(const PlannedTensor& t, const Index& result) {
   Index shape = result;
   shape[shape.size() - 2] = t.shape()[t.rank() - 2];
   shape[shape.size() - 1] = t.shape()[t.rank() - 1];
@@ -95,15 +95,16 @@ bool make_matmul(Planner& planner, const Group& group) {
   auto epilogue = GroupEpilogue::find(planner, group, *anchor, bias, order);
   if (!epilogue) return false;
 
-  const Tensor& in = planner.places().at(left);
-  const Tensor a_own = last_axis_is_contiguous(in) ? in : planner.dense(left);
-  const Tensor& b_place = planner.places().at(right);
-  const Tensor b_own = anchor->is<Linear>() ? transposed(b_place) : b_place;
+  const PlannedTensor in = planner.places().at(left);
+  const PlannedTensor a_own = last_axis_is_contiguous(in) ? in : planner.dense(left);
+  const PlannedTensor b_place = planner.places().at(right);
+  const PlannedTensor b_own = anchor->is<Linear>() ? transposed(b_place) : b_place;
   const Order wished = planner.places().order_for_reader(group.node().output());
   const bool keeps_rows = wished.back() == static_cast<std::int64_t>(order.size()) - 1;
-  const Tensor c = epilogue->place_result(planner, group, keeps_rows ? wished : order,
-                                          [](const Tensor& t) { return last_axis_is_contiguous(t); });
-  const Tensor a = with_batch(a_own, c.shape()), b = with_batch(b_own, c.shape());
+  const PlannedTensor c =
+      epilogue->place_result(planner, group, keeps_rows ? wished : order,
+                             [](const PlannedTensor& t) { return last_axis_is_contiguous(t); });
+  const PlannedTensor a = with_batch(a_own, c.shape()), b = with_batch(b_own, c.shape());
 
   std::vector<BatchAxis> axes = batch_axes(a, b, c);
   const std::size_t r = c.rank();
@@ -128,13 +129,13 @@ bool make_matmul(Planner& planner, const Group& group) {
     }
   }
   auto step = std::make_unique<BatchedStep>(g, std::move(axes), *epilogue);
-  step->a = planner.address(a);
-  step->b = planner.address(b);
-  step->c = planner.address(c);
+  step->a = a.address();
+  step->b = b.address();
+  step->c = c.address();
   step->scratch_bytes =
       static_cast<std::size_t>(cpu::batched_gemm_scratch_size(g, planner.pool().threads())) * sizeof(float);
   step->info.kernel = "batched gemm" + epilogue->text();
-  std::vector<Tensor> reads = epilogue->reads();
+  std::vector<PlannedTensor> reads = epilogue->reads();
   reads.push_back(a_own);
   reads.push_back(b_own);
   planner.emit(std::move(step), group.node(), std::move(reads), {c});

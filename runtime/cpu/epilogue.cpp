@@ -1,4 +1,4 @@
-#include "runtime/steps/epilogue.h"
+#include "runtime/cpu/epilogue.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -35,7 +35,7 @@ const Node* find_anchor(const Group& group, const OpInfo& op) {
   return computed ? nullptr : anchor;
 }
 
-std::optional<GroupEpilogue::Matrix> GroupEpilogue::as_matrix(const Tensor& place, const Index& shape,
+std::optional<GroupEpilogue::Matrix> GroupEpilogue::as_matrix(const PlannedTensor& place, const Index& shape,
                                                               const Order& order) {
   if (place.rank() > shape.size()) return std::nullopt;
   const std::int64_t columns = shape[static_cast<std::size_t>(order.back())];
@@ -53,9 +53,9 @@ std::optional<GroupEpilogue> GroupEpilogue::find(Planner& planner, const Group& 
   epilogue.shape_ = eval(anchor.output()->shape(), {});
   if (eval(group.results()[0]->shape(), {}) != epilogue.shape_) return std::nullopt;
   if (bias) {
-    const Tensor& place = planner.places().at(group.outer(bias));
+    const PlannedTensor place = planner.places().at(group.outer(bias));
     if (place.dtype() != DType::f32 || !place.is_contiguous()) return std::nullopt;
-    epilogue.bias_ = planner.address(place);
+    epilogue.bias_ = place.address();
     epilogue.reads_.push_back(place);
   }
   const Value* current = anchor.output();
@@ -90,9 +90,9 @@ bool GroupEpilogue::take(Planner& planner, const Group& group, const Node& membe
   if (!matrix || matrix->column_stride != 1) return false;
   const bool one_row = shape_[static_cast<std::size_t>(order_.back())] == numel(shape_);
   if ((matrix->row_stride == 0 || one_row) && !bias_) {
-    bias_ = planner.address(matrix->place);
+    bias_ = matrix->place.address();
   } else if (matrix->row_stride > 0 && !residual_) {
-    residual_ = planner.address(matrix->place);
+    residual_ = matrix->place.address();
     residual_stride_ = matrix->row_stride;
     if (matrix->place.rank() == shape_.size()) residual_value_ = outer;
   } else {
@@ -112,13 +112,13 @@ bool GroupEpilogue::compile_rest(Planner& planner, const Group& group, const std
   program.dims = {numel(shape_) / columns, columns};
   bool fits = true;
   const auto load = [&](const Value* inner) -> Reg {
-    const Tensor& place = planner.places().at(group.outer(inner));
+    const PlannedTensor place = planner.places().at(group.outer(inner));
     const auto matrix = as_matrix(place, shape_, order_);
     if (!matrix || is_complex(place.dtype()) || buffers_.size() + 1 >= max_buffers) {
       fits = false;
       return program.constant(0, compute_type(inner->dtype()));
     }
-    buffers_.push_back(planner.address(place));
+    buffers_.push_back(place.address());
     reads_.push_back(place);
     return program.load({.buffer = static_cast<int>(buffers_.size()) - 1,
                          .dtype = place.dtype(),
@@ -135,8 +135,8 @@ bool GroupEpilogue::compile_rest(Planner& planner, const Group& group, const std
   return program_->scratch_bytes(1) <= stack_bytes;
 }
 
-Tensor GroupEpilogue::place_result(Planner& planner, const Group& group, const Order& order,
-                                   FunctionRef<bool(const Tensor&)> fits) const {
+PlannedTensor GroupEpilogue::place_result(Planner& planner, const Group& group, const Order& order,
+                                          FunctionRef<bool(const PlannedTensor&)> fits) const {
   const Value* result = group.node().output();
   const auto& inputs = group.node().inputs();
   const bool once = std::count(inputs.begin(), inputs.end(), residual_value_) == 1;

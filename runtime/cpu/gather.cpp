@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "ir/ops/index.h"
-#include "runtime/steps/makers.h"
+#include "runtime/cpu/makers.h"
 
 namespace tenon {
 namespace {
@@ -32,7 +32,7 @@ class GatherStep : public Step {
 };
 
 // Strides of the tensor seen as [outer, middle, row] with contiguous rows, or nullopt.
-std::optional<Index> as_three(const Tensor& t, const Index& sizes) {
+std::optional<Index> as_three(const Strided& t, const Index& sizes) {
   Index strides;
   if (!t.can_view_as(sizes, &strides) || (sizes[2] > 1 && strides[2] != 1)) return std::nullopt;
   return strides;
@@ -53,12 +53,12 @@ bool make_gather(Planner& planner, const Group& group) {
   const Index x_view{outer, sizes[axis], row}, out_view{outer, count, row};
   if (outer * count * row == 0) return false;
 
-  Tensor x = planner.places().at(node.input(0));
+  PlannedTensor x = planner.places().at(node.input(0));
   if (!as_three(x, x_view)) x = planner.dense(node.input(0));
-  const Tensor indices = planner.dense(index);
-  const Tensor out =
+  const PlannedTensor indices = planner.dense(index);
+  const PlannedTensor out =
       planner.places().place(node.output(), row_major(node.output()->rank()),
-                             [&](const Tensor& t) { return as_three(t, out_view).has_value(); });
+                             [&](const PlannedTensor& t) { return as_three(t, out_view).has_value(); });
   const Index x_strides = *as_three(x, x_view), out_strides = *as_three(out, out_view);
   const auto element = static_cast<std::int64_t>(size_of(x.dtype()));
   cpu::GatherRows gather{
@@ -69,9 +69,9 @@ bool make_gather(Planner& planner, const Group& group) {
   gather.out_stride = out_strides[1] * element;
   gather.index_dtype = index->dtype();
   auto step = std::make_unique<GatherStep>(gather);
-  step->table = planner.address(x);
-  step->indices = planner.address(indices);
-  step->out = planner.address(out);
+  step->table = x.address();
+  step->indices = indices.address();
+  step->out = out.address();
   planner.emit(std::move(step), node, {x, indices}, {out});
   return true;
 }

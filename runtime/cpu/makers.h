@@ -27,6 +27,6 @@ bool is_loop(const Op&);
 bool has_reference(const Op&);
 
 /// copy.cpp: copies elements between places of one type and shape.
-std::unique_ptr<Step> make_copy(Planner&, const Tensor& from, const Tensor& to);
+std::unique_ptr<Step> make_copy(const PlannedTensor& from, const PlannedTensor& to);
 
 }  // namespace tenon
