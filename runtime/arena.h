@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "runtime/layout.h"
+
 namespace tenon {
 
 /// A buffer is needed from step `first` to step `last`, both included.
@@ -14,13 +16,11 @@ struct Lifetime {
 };
 
 struct ArenaLayout {
-  std::vector<std::size_t> offsets;  // one per lifetime; multiples of 64
+  std::vector<std::size_t> offsets;  // one per lifetime
   std::size_t bytes = 0;
 };
 
 /// Buffers that live at the same time never overlap. Largest first, each into the tightest gap that holds it.
-/// New memory for buffers of a page and more begins at changing distances from page boundaries, so that
-/// streams over several of them do not meet in the same L1 sets.
-ArenaLayout lay_out(std::span<const Lifetime> lifetimes);
+ArenaLayout lay_out(std::span<const Lifetime> lifetimes, const MemoryRules&);
 
 }  // namespace tenon

@@ -21,7 +21,7 @@ PlannedTensor Buffers::add(Buffer::Kind kind, std::size_t index, DType dtype, co
 }
 
 PlannedTensor Buffers::arena(DType dtype, const Index& sizes, const Order& order) {
-  return add(Buffer::Kind::arena, 0, dtype, sizes, strides_in(order, sizes, dtype));
+  return add(Buffer::Kind::arena, 0, dtype, sizes, strides_in(order, sizes, dtype, rules_));
 }
 
 PlannedTensor Buffers::external(Buffer::Kind kind, std::size_t index, DType dtype, const Index& sizes) {
@@ -42,10 +42,10 @@ void Buffers::touch(const PlannedTensor& tensor, int step) {
   buffer.last = step;
 }
 
-Tensor at_bytes(const PlannedTensor& tensor, const Buffer& buffer, std::byte* bytes, bool writable) {
-  auto storage = std::make_shared<const Storage>(Storage{nullptr, bytes, buffer.bytes, writable});
-  return Tensor::view_of(std::move(storage), tensor.dtype(), tensor.shape(), tensor.strides(),
-                         tensor.offset());
+Tensor over(std::span<std::byte> buffer, const Strided& layout, bool writable) {
+  auto storage = std::make_shared<const Storage>(Storage{nullptr, buffer.data(), buffer.size(), writable});
+  return Tensor::view_of(std::move(storage), layout.dtype(), layout.shape(), layout.strides(),
+                         layout.offset());
 }
 
 void bind_buffers(std::span<const Buffer> buffers, FunctionRef<const std::byte*(std::size_t)> input,

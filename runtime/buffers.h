@@ -42,6 +42,9 @@ class PlannedTensor : public StridedArray<PlannedTensor> {
 
 class Buffers {
  public:
+  /// The rules must outlive it.
+  explicit Buffers(const MemoryRules& rules) : rules_(rules) {}
+
   /// New intermediate memory.
   PlannedTensor arena(DType dtype, const Index& sizes, const Order& order);
   /// The i-th input or output: dense, row-major.
@@ -58,12 +61,13 @@ class Buffers {
 
  private:
   PlannedTensor add(Buffer::Kind kind, std::size_t index, DType dtype, const Index& sizes, Index strides);
+  const MemoryRules& rules_;
   std::vector<Buffer> list_;
   std::unordered_map<const Storage*, std::size_t> constants_;
 };
 
-/// The tensor over a buffer whose bytes lie there.
-Tensor at_bytes(const PlannedTensor&, const Buffer&, std::byte* bytes, bool writable);
+/// The tensor over the bytes of its buffer.
+Tensor over(std::span<std::byte> buffer, const Strided& layout, bool writable);
 
 /// Fills `places`, one per buffer, for a run: where inputs and outputs lie, and the arena.
 void bind_buffers(std::span<const Buffer> buffers, FunctionRef<const std::byte*(std::size_t)> input,

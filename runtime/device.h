@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "ir/op.h"
+#include "runtime/layout.h"
 
 namespace tenon {
 
@@ -34,6 +35,7 @@ struct Device {
   std::string name;                       // "cpu"
   std::span<const MakerEntry> makers;     // in order of preference; several may name one operator
   std::span<const GeneralMaker> general;  // tried afterwards
+  MemoryRules memory;
 
   /// What runs the operator: "kernel", the name of a general maker, or "parts" where it is opened.
   std::string_view runs(const Op& op) const;

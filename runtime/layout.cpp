@@ -34,17 +34,16 @@ bool last_axis_is_contiguous(const Strided& array) {
   return array.rank() == 0 || array.shape().back() == 1 || array.strides().back() == 1;
 }
 
-Index strides_in(const Order& order, const Index& sizes, DType dtype) {
-  constexpr std::int64_t set_period = 2048;
-  constexpr std::int64_t gap = 16;
+Index strides_in(const Order& order, const Index& sizes, DType dtype, const MemoryRules& rules) {
   Index strides(sizes.size());
   std::int64_t stride = 1;
   for (std::size_t i = order.size(); i-- > 0;) {
     const auto axis = static_cast<std::size_t>(order[i]);
     strides[axis] = stride;
     stride *= std::max<std::int64_t>(sizes[axis], 1);
-    const bool row_ends = i + 1 == order.size() && order != row_major(order.size());
-    if (row_ends && stride * static_cast<std::int64_t>(size_of(dtype)) % set_period == 0) stride += gap;
+    const bool row_ends = rules.row_period > 0 && i + 1 == order.size() && order != row_major(order.size());
+    if (row_ends && stride * static_cast<std::int64_t>(size_of(dtype)) % rules.row_period == 0)
+      stride += rules.row_gap;
   }
   return strides;
 }

@@ -32,6 +32,7 @@ Planner::Planner(std::unique_ptr<Graph> graph, const Device& device, ThreadPool&
       packs_(packs),
       runs_once_(runs_once),
       may_fold_(max_folded_bytes),
+      buffers_(device.memory),
       places_(*graph_, buffers_) {
   for (const auto& weight : graph_->weights()) may_fold_ += bytes_of(weight->type());
   places_.works_channels_last = [&device](const Op& op) { return device.works_channels_last(op); };
@@ -63,7 +64,7 @@ std::unique_ptr<const Plan> Planner::plan() {
     const bool used = b.kind == Buffer::Kind::arena && b.first >= 0;
     lifetimes.push_back(used ? Lifetime{b.bytes, b.first, b.last} : Lifetime{});
   }
-  const ArenaLayout layout = lay_out(lifetimes);
+  const ArenaLayout layout = lay_out(lifetimes, device_.memory);
   for (std::size_t i = 0; i < lifetimes.size(); ++i) buffers_.list()[i].offset = layout.offsets[i];
   plan->arena_bytes = (layout.bytes + 63) / 64 * 64;
   plan->scratch_bytes = scratch_bytes_;

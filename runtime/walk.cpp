@@ -34,7 +34,7 @@ std::optional<Tensor> PlanWalk::value(const Value* value) const {
   if (found == plan_.places.end()) return std::nullopt;
   const PlannedTensor& place = found->second;
   const Buffer& buffer = plan_.buffers[place.buffer()];
-  return at_bytes(place, buffer, context_.buffers[place.buffer()], buffer.kind != Buffer::Kind::constant);
+  return over({context_.buffers[place.buffer()], buffer.bytes}, place, buffer.kind != Buffer::Kind::constant);
 }
 
 void PlanWalk::replace(const Value* value, const Tensor& numbers) {

@@ -40,7 +40,8 @@ const Device& cpu_device() {
   static constexpr std::array general = {GeneralMaker{"view", make_view, is_view},
                                          GeneralMaker{"loop", make_loop, is_loop},
                                          GeneralMaker{"reference", make_reference, has_reference}};
-  static const Device device{"cpu", table, general};
+  // Rows of 2 KiB multiples, and buffers at one distance from page boundaries, meet in the same sets of L1.
+  static const Device device{"cpu", table, general, {.row_period = 2048, .row_gap = 16, .page_skew = 192}};
   return device;
 }
 

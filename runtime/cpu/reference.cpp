@@ -16,8 +16,8 @@ class ReferenceStep : public Step {
       : node_(node), op_(node.op()) {
     info.kind = StepKind::reference;
     info.kernel = "reference";
-    for (const PlannedTensor& t : in) in_.push_back({t, planner.buffer(t), false});
-    for (const PlannedTensor& t : out) out_.push_back({t, planner.buffer(t), true});
+    for (const PlannedTensor& t : in) in_.push_back({t, planner.buffer(t).bytes, false});
+    for (const PlannedTensor& t : out) out_.push_back({t, planner.buffer(t).bytes, true});
   }
 
   void run(const Frame& frame) const override {
@@ -42,11 +42,11 @@ class ReferenceStep : public Step {
 
   struct Operand {
     PlannedTensor planned;
-    Buffer buffer;
+    std::size_t bytes;  // of its buffer
     bool writable;
 
     Tensor bound(const Frame& frame) const {
-      return at_bytes(planned, buffer, frame.buffers[planned.buffer()], writable);
+      return over({frame.buffers[planned.buffer()], bytes}, planned, writable);
     }
   };
 

@@ -5,10 +5,14 @@
 
 #include <random>
 
+#include "runtime/device.h"
+
 namespace tenon {
 namespace {
 
-TEST(Arena, LiveBuffersNeverOverlap) {
+class Arena : public testing::TestWithParam<MemoryRules> {};
+
+TEST_P(Arena, LiveBuffersNeverOverlap) {
   std::mt19937 random(3);
   for (int round = 0; round < 50; ++round) {
     std::vector<Lifetime> lives;
@@ -16,9 +20,9 @@ TEST(Arena, LiveBuffersNeverOverlap) {
       const int first = static_cast<int>(random() % 30);
       lives.push_back({random() % 20000, first, first + static_cast<int>(random() % 6)});
     }
-    const ArenaLayout layout = lay_out(lives);
+    const ArenaLayout layout = lay_out(lives, GetParam());
     for (std::size_t a = 0; a < lives.size(); ++a) {
-      EXPECT_EQ(layout.offsets[a] % 64, 0u);
+      EXPECT_EQ(layout.offsets[a] % GetParam().alignment, 0u);
       EXPECT_LE(layout.offsets[a] + lives[a].bytes, layout.bytes);
       for (std::size_t b = 0; b < a; ++b) {
         const bool meet = lives[a].first <= lives[b].last && lives[b].first <= lives[a].last;
@@ -30,10 +34,22 @@ TEST(Arena, LiveBuffersNeverOverlap) {
   }
 }
 
-TEST(Arena, AChainTakesTwoBuffers) {
+TEST_P(Arena, AChainTakesTwoBuffers) {
   std::vector<Lifetime> chain;
   for (int i = 0; i < 10; ++i) chain.push_back({1 << 16, i, i + 1});
-  EXPECT_LE(lay_out(chain).bytes, 2u * (1 << 16) + 4096);
+  EXPECT_LE(lay_out(chain, GetParam()).bytes, 2u * (1 << 16) + 4096);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, Arena,
+                         testing::Values(MemoryRules{}, MemoryRules{.alignment = 256}, cpu_device().memory));
+
+TEST(ArenaOfTheCpu, LaysBuffersThatLiveTogetherAtOtherDistancesFromPages) {
+  const std::vector<Lifetime> together{{8192, 0, 1}, {8192, 0, 1}, {8192, 0, 1}};
+  const ArenaLayout plain = lay_out(together, {}), cpu = lay_out(together, cpu_device().memory);
+  for (const std::size_t offset : plain.offsets) EXPECT_EQ(offset % 4096, 0u);
+  EXPECT_EQ(cpu.offsets[0] % 4096, 0u);
+  EXPECT_EQ(cpu.offsets[1] % 4096, 192u);
+  EXPECT_EQ(cpu.offsets[2] % 4096, 384u);
 }
 
 }  // namespace
