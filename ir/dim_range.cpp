@@ -97,7 +97,8 @@ class Bounds {
   Interval atom(const Atom& a) {
     if (a.kind == AtomKind::symbol) return symbol(a.text);
     if (symbols_.empty()) return Interval(a.ranges().own);
-    return remembered(of_atoms_, a.text, [&] { return joined(a, [&](std::size_t i) { return of(a.args[i]); }); });
+    return remembered(of_atoms_, a.text,
+                      [&] { return joined(a, [&](std::size_t i) { return of(a.args[i]); }); });
   }
 
   Interval operand(const Atom& a, std::size_t i) {
