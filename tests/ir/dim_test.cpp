@@ -9,7 +9,6 @@
 #include <random>
 
 #include "base/error.h"
-#include "tests/sanitized.h"
 
 namespace tenon {
 namespace {
