@@ -64,6 +64,15 @@ bool equal_in_value(const Dim& a, const Dim& b, const Graph& graph) {
   return true;
 }
 
+/// A symbol; 0 where it can be nothing else, since symbols stand for sizes from 1 on.
+Dim open_size(const std::string& symbol, const Graph& graph) {
+  const auto info = graph.symbols.find(symbol);
+  return info != graph.symbols.end() && info->second.max == 0 ? Dim(0) : Dim::symbol(symbol);
+}
+
+/// The least size that the exporter reckoned with: never 0, though a range may begin there.
+std::int64_t reckoned(const ts::SizeRange& range) { return std::max<std::int64_t>(range.exported_min, 1); }
+
 }  // namespace
 
 ts::SizeRange Promises::range_of(const std::string& symbol) const {
@@ -74,10 +83,11 @@ ts::SizeRange Promises::range_of(const std::string& symbol) const {
 void Promises::take(const std::string& symbol, const Dim& size, const std::string& place, Graph& graph) {
   const ts::SizeRange range = range_of(symbol);
   if (size.is_known()) {
-    is_foreseen_ = is_foreseen_ && size.value() >= range.exported_min;
+    is_foreseen_ = is_foreseen_ && size.value() >= reckoned(range);
     if (size.value() < range.min || size.value() > range.max)
       throw error("{} is {}, but the file was exported for {}", place, size.value(), text_of(range))
           .hint(kExportAgain);
+    if (const auto info = graph.symbols.find(symbol); info != graph.symbols.end()) info->second.note = place;
   } else if (is_symbol(size)) {
     SymbolInfo& info = graph.symbols[size.str()];
     info.min = std::max(info.min, range.min);
@@ -123,7 +133,7 @@ void Promises::settle() {
     const auto size = solved(e.promised, symbols[0], e.given.value());
     const ts::SizeRange range = range_of(symbols[0]);
     if (!size || *size < range.min || *size > range.max) continue;
-    is_foreseen_ = is_foreseen_ && *size >= range.exported_min;
+    is_foreseen_ = is_foreseen_ && *size >= reckoned(range);
     sizes_.emplace(symbols[0], Dim(*size));
   }
   for (const Equation& e : equations_) {
@@ -141,7 +151,7 @@ Type Promises::input_type(const std::string& input, const ts::Type& promised, Gr
     if (size.empty()) throw unsupported("{} has a size that has no form here", place_of(i, input));
     const Dim dim = Dim::parse(size);
     for (const std::string& symbol : dim.symbols())
-      if (!sizes_.contains(symbol)) take(symbol, Dim::symbol(symbol), place_of(i, input), graph);
+      if (!sizes_.contains(symbol)) take(symbol, open_size(symbol, graph), place_of(i, input), graph);
     type.shape.push_back(dim.substitute(sizes_));
   }
   return type;

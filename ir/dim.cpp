@@ -129,7 +129,7 @@ Dim Dim::symbol(std::string_view name) {
       !word.empty() && word[0] != '.' && (word != name || !(word[0] >= '0' && word[0] <= '9'));
   if (!starts_well || !std::all_of(word.begin(), word.end(), is_symbol_character))
     throw error("'{}' is not a name for a dimension", name).hint("use letters, digits and '_'");
-  auto atom = std::make_shared<const Atom>(Atom{AtomKind::symbol, std::string(name), {}});
+  auto atom = std::make_shared<const Atom>(AtomKind::symbol, std::string(name), std::vector<Dim>());
   return DimParts::of({1, {std::move(atom)}});
 }
 

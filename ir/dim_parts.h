@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,9 +20,23 @@ enum class AtomKind : std::uint8_t { symbol, floor_div, mod, min, max };
 /// What a polynomial treats as a variable. `args` are the operands (none for a symbol; two for floor_div
 /// and mod; two or more for min and max). `text` identifies the atom: equal texts are equal atoms.
 struct Dim::Atom {
+  Atom(AtomKind k, std::string t, std::vector<Dim> a) : kind(k), text(std::move(t)), args(std::move(a)) {}
+
   AtomKind kind;
   std::string text;
   std::vector<Dim> args;
+
+  /// Bounds of the atom and of its operands where nothing is said of the symbols. Found when they are first
+  /// asked for and kept: nested atoms are then no more work than flat ones.
+  struct Ranges {
+    DimRange own;
+    std::vector<DimRange> of_args;
+  };
+  const Ranges& ranges() const;
+
+ private:
+  mutable std::once_flag found_;
+  mutable Ranges ranges_;
 };
 
 /// The terms besides the constant, leading term first (graded lexicographic order), none with coefficient 0.

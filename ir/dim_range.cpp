@@ -68,6 +68,22 @@ bool is_small(const Dim& d) {
          std::all_of(terms.begin(), terms.end(), is_small_term);
 }
 
+/// The bounds of an atom that is no symbol, from those of its operands.
+template <class F>
+Interval joined(const Atom& a, F&& operand) {
+  Interval result = operand(0);
+  for (std::size_t i = 1; i < a.args.size(); ++i) {
+    const Interval next = operand(i);
+    switch (a.kind) {
+      case AtomKind::floor_div: result = Interval(floor_div_range(result.range(), next.range())); break;
+      case AtomKind::mod: result = Interval(mod_range(result.range(), next.range())); break;
+      case AtomKind::min: result = lesser(result, next); break;
+      default: result = greater(result, next); break;
+    }
+  }
+  return result;
+}
+
 class Bounds {
  public:
   explicit Bounds(const Ranges& symbols) : symbols_(symbols) {}
@@ -79,7 +95,14 @@ class Bounds {
 
  private:
   Interval atom(const Atom& a) {
-    return remembered(of_atoms_, a.text, [&] { return atom_afresh(a); });
+    if (a.kind == AtomKind::symbol) return symbol(a.text);
+    if (symbols_.empty()) return Interval(a.ranges().own);
+    return remembered(of_atoms_, a.text,
+                      [&] { return joined(a, [&](std::size_t i) { return of(a.args[i]); }); });
+  }
+
+  Interval operand(const Atom& a, std::size_t i) {
+    return symbols_.empty() ? Interval(a.ranges().of_args[i]) : of(a.args[i]);
   }
 
   using Memo = std::map<std::string, Interval, std::less<>>;
@@ -94,23 +117,10 @@ class Bounds {
     return result;
   }
 
-  Interval atom_afresh(const Atom& a) {
-    if (a.kind == AtomKind::symbol) {
-      const auto it = symbols_.find(a.text);
-      return Interval(it != symbols_.end() ? it->second
-                                           : DimRange{is_data_size(a.text) ? 0 : 1, std::nullopt});
-    }
-    Interval result = of(a.args[0]);
-    for (std::size_t i = 1; i < a.args.size(); ++i) {
-      const Interval next = of(a.args[i]);
-      switch (a.kind) {
-        case AtomKind::floor_div: result = Interval(floor_div_range(result.range(), next.range())); break;
-        case AtomKind::mod: result = Interval(mod_range(result.range(), next.range())); break;
-        case AtomKind::min: result = lesser(result, next); break;
-        default: result = greater(result, next); break;
-      }
-    }
-    return result;
+  Interval symbol(const std::string& name) const {
+    const auto it = symbols_.find(name);
+    if (it != symbols_.end()) return Interval(it->second);
+    return Interval(DimRange{is_data_size(name) ? 0 : 1, std::nullopt});
   }
 
   Interval product(const DimParts::Monomial& atoms) {
@@ -195,9 +205,9 @@ class Bounds {
   // x%n <= n-1, and <= x where x >= 0.
   template <class F>
   Wide lower_around_mod(const Atom& a, F&& bound) {
-    if (of(a.args[1]).min < 1) return -infinite;
+    if (operand(a, 1).min < 1) return -infinite;
     const Wide best = bound(a.args[1] - Dim(1));
-    return of(a.args[0]).min >= 0 ? std::max(best, bound(a.args[0])) : best;
+    return operand(a, 0).min >= 0 ? std::max(best, bound(a.args[0])) : best;
   }
 
   const Ranges& symbols_;
@@ -231,6 +241,16 @@ Dim extremum(AtomKind kind, const Dim& a, const Dim& b) {
   return DimParts::atom(kind, std::move(args));
 }
 }  // namespace
+
+const Dim::Atom::Ranges& Dim::Atom::ranges() const {
+  std::call_once(found_, [&] {
+    Ranges found;
+    for (const Dim& arg : args) found.of_args.push_back(arg.range());
+    found.own = joined(*this, [&](std::size_t i) { return Interval(found.of_args[i]); }).range();
+    ranges_ = std::move(found);
+  });
+  return ranges_;
+}
 
 DimRange floor_div_range(const DimRange& a, const DimRange& b) {
   if (!b.min || *b.min < 1) return {};

@@ -171,7 +171,7 @@ class Parser {
 Dim DimParts::atom(AtomKind kind, std::vector<Dim> args) {
   std::string text = atom_text(kind, args);
   if (text.size() > max_text) throw error("a dimension expression is longer than {} characters", max_text);
-  auto atom = std::make_shared<const Atom>(Atom{kind, std::move(text), std::move(args)});
+  auto atom = std::make_shared<const Atom>(kind, std::move(text), std::move(args));
   return of({1, {std::move(atom)}});
 }
 

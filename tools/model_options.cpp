@@ -53,9 +53,15 @@ bool has_symbol(const Graph& graph, const std::string& wanted) {
   return false;
 }
 
+/// A size of 0 that the conversion wrote in the place of its symbol.
+bool is_written_as_zero(const Graph& graph, const std::string& symbol) {
+  const auto info = graph.symbols.find(symbol);
+  return info != graph.symbols.end() && info->second.max == 0 && !info->second.note.empty();
+}
+
 void check_symbol(const Graph& graph, const std::string& wanted) {
   constexpr std::int64_t usual = 8;
-  if (has_symbol(graph, wanted)) return;
+  if (has_symbol(graph, wanted) || is_written_as_zero(graph, wanted)) return;
   const std::string flags = hint::shape(graph, usual);
   throw error("the model has no symbol '{}'", wanted)
       .at("--shape")
@@ -135,8 +141,11 @@ OpenOptions ModelOptions::open_options() const {
   for (const InputArgument& a : parse_inputs(inputs)) options.convert.inputs.push_back(spec(a));
   if (inputs.empty()) options.convert.inputs = sample_inputs;
   // Sizes begin at 1 unless one asks for more: what holds for 0 too is harder to show.
-  for (const auto& [symbol, list] : parse_sizes(sizes))
-    if (std::find(list.begin(), list.end(), 0) != list.end()) options.convert.symbols[symbol].min = 0;
+  for (const auto& [symbol, list] : parse_sizes(sizes)) {
+    if (std::find(list.begin(), list.end(), 0) == list.end()) continue;
+    options.convert.symbols[symbol].min = 0;
+    if (list.size() == 1) options.convert.symbols[symbol].max = 0;
+  }
   options.convert.others_take = others_take || of_source;
   options.convert.method = method;
   options.convert.random.sample = random;

@@ -40,6 +40,15 @@ def is_given(name, arrays):
     return any(key == name or key.startswith(name + ".") for key in arrays)
 
 
+def bfloat16_bits(array):
+    """Of bfloat16, which comes as its two bytes, or of a number that is written out, rounded to the nearest, ties to even."""
+    if array.dtype.kind == "V":
+        return array.view(numpy.uint16)
+    bits = array.astype(numpy.float32).view(numpy.uint32).astype(numpy.uint64)
+    rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+    return numpy.where(numpy.isnan(array), 0x7FC0, rounded).astype(numpy.uint16)
+
+
 def value_of(name, type, arrays):
     """An input from its parts; None is an optional that is not given."""
     if type.startswith("optional("):
@@ -55,7 +64,7 @@ def value_of(name, type, arrays):
     if type == "tensor(string)" and array.dtype == "uint8":  # written out: it comes as its bytes
         return numpy.array(array.tobytes().decode(), object)
     if type == "tensor(bfloat16)":
-        return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(numpy.uint16), BFLOAT16)
+        return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bfloat16_bits(array), BFLOAT16)
     is_written_out = array.ndim == 0 and in_numpy(type) not in (None, "object")  # a number: its type is not the model's
     return array.astype(in_numpy(type)) if is_written_out else array
 

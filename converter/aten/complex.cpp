@@ -158,15 +158,70 @@ Results pow_op(Call& call) {
   const Parts z = self_of(call);
   return complex(of_angle(pow(size_of(z), z.real.literal(exponent)), angle_of(z) * exponent));
 }
+Parts one(const Parts& z) {
+  return {full(z.real.shape(), 1, z.real.dtype(), z.real.place()), zeros_like(z.real)};
+}
 Results reciprocal_op(Call& call) {
   const Parts z = self_of(call);
-  return complex(Parts{full(z.real.shape(), 1, z.real.dtype(), z.real.place()), zeros_like(z.real)} / z);
+  return complex(one(z) / z);
 }
 Results exp_op(Call& call) {
   const Parts z = self_of(call);
   const Ref size = exp(z.real);
   return complex({size * cos(z.imag), size * sin(z.imag)});
 }
+/// (T + i t) / (1 + i T t) with T = tanh(a) and t = tan(b), of a + i b.
+Results tanh_op(Call& call) {
+  const Parts z = self_of(call);
+  const Ref along = apply(Tanh{}, {z.real}), across = apply(Tan{}, {z.imag});
+  const Ref beside = across * across, size = along * along * beside + 1.0;
+  const Ref narrowing = reciprocal(apply(Cosh{}, {z.real}));
+  return complex({along * (beside + 1.0) / size, across * narrowing * narrowing / size});
+}
+Results sigmoid_op(Call& call) {
+  const Parts z = self_of(call), unit = one(z);
+  const Ref size = exp(-z.real);
+  return complex(unit / (unit + Parts{size * cos(z.imag), -(size * sin(z.imag))}));
+}
+
+/// The products along an axis: of its two halves, until one element is left.
+Parts product_along(Parts z, std::int64_t axis) {
+  const Dim given = z.real.shape()[static_cast<std::size_t>(axis)];
+  if (!given.is_known())
+    throw unsupported("the product of complex numbers along an axis of unknown size ({})", given.str())
+        .hint("give that dimension of the input a number");
+  const auto part = [&](std::int64_t from, std::int64_t to) {
+    return Parts{slice(z.real, axis, from, to), slice(z.imag, axis, from, to)};
+  };
+  for (std::int64_t size = given.value(); size > 1; size -= size / 2) {
+    const std::int64_t half = size / 2;
+    Parts both = part(0, half) * part(half, 2 * half);
+    if (size % 2 == 1) {
+      const Parts last = part(size - 1, size);
+      both = {concat(std::array{both.real, last.real}, axis), concat(std::array{both.imag, last.imag}, axis)};
+    }
+    z = both;
+  }
+  if (given != Dim(0)) return z;
+  Shape shape = z.real.shape();
+  shape[static_cast<std::size_t>(axis)] = Dim(1);
+  return {full(shape, 1, z.real.dtype(), z.real.place()), full(shape, 0, z.real.dtype(), z.real.place())};
+}
+Results prod_op(Call& call) {
+  if (call.has("dtype")) throw unsupported("prod of complex numbers with a dtype");
+  Parts z = self_of(call);
+  const Shape shape = z.real.shape();
+  const auto reshaped = [](const Parts& p, const Shape& to) {
+    return complex({reshape(p.real, to), reshape(p.imag, to)});
+  };
+  if (!call.has("dim"))
+    return reshaped(product_along({reshape(z.real, {numel(shape)}), reshape(z.imag, {numel(shape)})}, 0), {});
+  if (shape.empty()) return call.ignore({"dim", "keepdim"}), Results(complex(z));
+  const std::int64_t axis = call.axis("dim", shape.size());
+  const Shape without = without_axis(shape, axis);
+  return reshaped(product_along(z, axis), call.flag("keepdim", false) ? with_axis(without, axis) : without);
+}
+
 /// Calls f with each tensor among the arguments, in lists too.
 template <class F>
 void for_each_tensor(std::vector<Argument>& arguments, F&& f) {
@@ -233,6 +288,16 @@ Results eq(Call& call) {
   return logical_and(equal(x.parts[0].real, x.parts[1].real), equal(x.parts[0].imag, x.parts[1].imag));
 }
 Results ne(Call& call) { return logical_not(eq(call).fresh.at(0)); }
+Ref is_nan(const Parts& z) { return logical_or(apply(IsNan{}, {z.real}), apply(IsNan{}, {z.imag})); }
+Results isclose_op(Call& call) {
+  const Operands x(call, {"self", "other"});
+  const Ref away = size_of(x.parts[0] - x.parts[1]);
+  const Ref allowed = size_of(x.parts[1]) * call.number("rtol", 1e-5) + call.number("atol", 1e-8);
+  Ref close = logical_or(eq(call).fresh.at(0), logical_and(apply(IsFinite{}, {away}), away <= allowed));
+  if (call.flag("equal_nan", false))
+    close = logical_or(close, logical_and(is_nan(x.parts[0]), is_nan(x.parts[1])));
+  return close;
+}
 Results masked_fill(Call& call) {
   const Ref mask = call.tensor("mask");
   const Operands x(call, {"value", "self"});
@@ -294,6 +359,10 @@ constexpr Entry entries[] = {
     {"log", log_op},
     {"sin", sin_op},
     {"cos", cos_op},
+    {"tanh", tanh_op},
+    {"sigmoid", sigmoid_op},
+    {"prod", prod_op},
+    {"isclose", isclose_op},
     {"eq", eq},
     {"ne", ne},
     {"where", where_op},
@@ -323,87 +392,6 @@ constexpr Entry entries[] = {
     {"tile", multilinear},
     {"norm", on_sizes},
     {"linalg_vector_norm", on_sizes},
-};
-
-/// Operators that move elements or ask for sizes.
-constexpr std::string_view movers[] = {
-    "size",
-    "sym_size",
-    "dim",
-    "numel",
-    "sym_numel",
-    "len",
-    "is_floating_point",
-    "is_complex",
-    "is_same_size",
-    "is_contiguous",
-    "is_conj",
-    "is_neg",
-    "contiguous",
-    "clone",
-    "lift_fresh_copy",
-    "to",
-    "_to_copy",
-    "type_as",
-    "fill",
-    "zero",
-    "copy",
-    "detach",
-    "alias",
-    "lift_fresh",
-    "view",
-    "_unsafe_view",
-    "_reshape_alias",
-    "view_as",
-    "reshape",
-    "reshape_as",
-    "ravel",
-    "flatten",
-    "unflatten",
-    "squeeze",
-    "unsqueeze",
-    "transpose",
-    "swapaxes",
-    "swapdims",
-    "t",
-    "numpy_T",
-    "mT",
-    "permute",
-    "movedim",
-    "moveaxis",
-    "select",
-    "slice",
-    "narrow",
-    "split",
-    "split_with_sizes",
-    "chunk",
-    "tensor_split",
-    "unbind",
-    "expand",
-    "expand_as",
-    "broadcast_to",
-    "flip",
-    "roll",
-    "index_select",
-    "gather",
-    "fft_fft",
-    "fft_ifft",
-    "fft_fft2",
-    "fft_ifft2",
-    "fft_fftn",
-    "fft_ifftn",
-    "fft_irfft",
-    "fft_irfft2",
-    "fft_irfftn",
-    "fft_hfft",
-    "fft_hfft2",
-    "fft_hfftn",
-    "fft_fftshift",
-    "fft_ifftshift",
-    "_fft_c2c",
-    "_fft_c2r",
-    "stft",
-    "istft",
 };
 
 }  // namespace
@@ -464,7 +452,7 @@ bool has_complex_operand(const Call& call) {
 const Entry* find_complex_entry(const Call& call) {
   for (const Entry& entry : entries)
     if (entry.name == call.name) return &entry;
-  if (std::find(std::begin(movers), std::end(movers), call.name) != std::end(movers)) return nullptr;
+  if (moves_elements(call.name)) return nullptr;
   throw unsupported("{} of complex numbers", call.name);
 }
 

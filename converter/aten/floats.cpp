@@ -56,14 +56,8 @@ Results square(Call& call) {
   return x * x;
 }
 
-/// The operand as floats.
-Ref real(Call& call, std::string_view argument = "self") {
-  const Ref x = call.tensor(argument);
-  return is_float(x.dtype()) ? x : cast(DType::f32, x);
-}
-
 Results logit(Call& call) {
-  Ref x = real(call);
+  Ref x = real_operand(call);
   if (call.has("eps")) x = apply(Clamp{.min = call.number("eps"), .max = 1 - call.number("eps")}, {x});
   return log(x / (1.0 - x));
 }
@@ -85,8 +79,8 @@ Results xlogy(Call& call) {
   const Ref zero = x[0].literal(0);
   return where(apply(IsNan{}, {x[1]}), x[1], where(equal(x[0], zero), zero, x[0] * log(x[1])));
 }
-Results deg2rad(Call& call) { return real(call) * (std::numbers::pi / 180); }
-Results rad2deg(Call& call) { return real(call) * (180 / std::numbers::pi); }
+Results deg2rad(Call& call) { return real_operand(call) * (std::numbers::pi / 180); }
+Results rad2deg(Call& call) { return real_operand(call) * (180 / std::numbers::pi); }
 
 /// x / 2^e, in two steps: 2^-e alone may be too large.
 Ref without_exponent(const Ref& x, const Ref& e) {
@@ -152,7 +146,7 @@ Results nan_to_num(Call& call) {
 
 template <int sign>
 Results is_infinity(Call& call) {
-  const Ref x = real(call);
+  const Ref x = real_operand(call);
   return equal(x, x.literal(sign * std::numeric_limits<double>::infinity()));
 }
 Results isclose(Call& call) {
@@ -168,7 +162,7 @@ Results isclose(Call& call) {
 }
 /// pi for negative numbers, 0 for the others, NaN for NaN.
 Results angle(Call& call) {
-  const Ref x = real(call);
+  const Ref x = real_operand(call);
   const Ref of_number = where(x < x.literal(0), x.literal(std::numbers::pi), x.literal(0));
   return where(apply(IsNan{}, {x}), x, of_number);
 }

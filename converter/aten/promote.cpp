@@ -1,5 +1,7 @@
 #include "converter/aten/promote.h"
 
+#include <array>
+
 #include "base/error.h"
 #include "converter/aten/complex.h"
 #include "ir/ops/cast.h"
@@ -53,6 +55,11 @@ DType promote_types(DType a, DType b) {
   if (is_bool(a)) return b;
   if (is_bool(b)) return a;
   return promote_integers(a, b);
+}
+
+Ref real_operand(Call& call, std::string_view argument) {
+  const std::array given = {call.datum(argument)};
+  return promoted(call.build, given, true)[0];
 }
 
 std::optional<double> known_real(const Datum& d) {

@@ -17,6 +17,8 @@ DType result_type(std::span<const Datum> operands);
 Ref operand(Builder&, const Datum&, DType);
 /// The operands in their common dtype; when `real`, integers and bools become f32.
 std::vector<Ref> promoted(Builder&, std::span<const Datum> operands, bool real = false);
+/// The argument as floats: integers and bools become f32.
+Ref real_operand(Call&, std::string_view argument = "self");
 /// True when a double holds the integer exactly.
 constexpr bool fits_double(std::int64_t value) {
   constexpr std::int64_t most = std::int64_t{1} << 53;

@@ -17,14 +17,9 @@ namespace {
 
 using enum SpecialFunction;
 
-Ref real(Call& call, std::string_view argument) {
-  const std::array given = {call.datum(argument)};
-  return promoted(call.build, given, true)[0];
-}
-
 template <SpecialFunction function>
 Results of_one(Call& call) {
-  return apply(Special{.function = function}, {real(call, call.find("self") ? "self" : "x")});
+  return apply(Special{.function = function}, {real_operand(call, call.find("self") ? "self" : "x")});
 }
 
 template <SpecialFunction function>
@@ -41,11 +36,11 @@ Ref polygamma_of(std::int64_t n, const Ref& x) {
   const double factor = (n % 2 == 0 ? -1 : 1) * std::tgamma(static_cast<double>(n + 1));
   return apply(Special{.function = zeta}, {x.literal(static_cast<double>(n + 1)), x}) * factor;
 }
-Results polygamma(Call& call) { return polygamma_of(call.integer("n"), real(call, "self")); }
+Results polygamma(Call& call) { return polygamma_of(call.integer("n"), real_operand(call, "self")); }
 
 /// log of the multivariate gamma function.
 Results mvlgamma(Call& call) {
-  const Ref x = real(call, "self");
+  const Ref x = real_operand(call, "self");
   const auto p = static_cast<double>(call.integer("p"));
   Ref y = x.literal(p * (p - 1) / 4 * std::log(std::numbers::pi));
   for (double i = 0; i < p; ++i) y = apply(Lgamma{}, {x - i / 2}) + y;
@@ -53,14 +48,14 @@ Results mvlgamma(Call& call) {
 }
 
 Results entr(Call& call) {
-  const Ref x = real(call, "self");
+  const Ref x = real_operand(call, "self");
   const Ref zero = x.literal(0);
   const Ref below = where(equal(x, zero), zero, x.literal(-std::numeric_limits<double>::infinity()));
   return where(apply(IsNan{}, {x}), x, where(x > zero, -x * log(x), below));
 }
 
 Results ndtr(Call& call) {
-  const Ref x = real(call, "self");
+  const Ref x = real_operand(call, "self");
   return apply(Erfc{}, {x * (-1 / std::numbers::sqrt2)}) * 0.5;
 }
 

@@ -26,14 +26,32 @@ std::vector<std::int64_t> identity_axes(std::size_t rank) {
   return axes;
 }
 
+/// The same bytes as elements of another size: the last axis grows or shrinks.
+Ref with_elements_of(DType to, const Ref& x) {
+  const std::size_t from_size = size_of(x.dtype()), to_size = size_of(to);
+  Shape shape = x.shape();
+  if (from_size > to_size) {
+    shape.back() = shape.back() * static_cast<std::int64_t>(from_size / to_size);
+    return reshape(bitcast(to, x), shape);
+  }
+  const Dim parts(static_cast<std::int64_t>(to_size / from_size));
+  shape.back() = resolved_shape({Dim(-1), parts}, shape.back())[0];
+  shape.push_back(parts);
+  return bitcast(to, reshape(x, shape));
+}
+
 /// The same bytes as another dtype, which PyTorch gives as a view.
 Results view_as_dtype(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
   const DType to = call.dtype("dtype").value_or(x->dtype());
   if (to == x->dtype()) return x;
-  if (size_of(to) != size_of(x->dtype()))
-    throw unsupported("a view of {} as {}, whose elements have another size", name(x->dtype()), name(to));
-  return call.build.maybe_view(x, bitcast(to, call.build.read(x)), x->layout);
+  if (size_of(to) == size_of(x->dtype()))
+    return call.build.maybe_view(x, bitcast(to, call.build.read(x)), x->layout);
+  if (x->rank() == 0 || (x->layout && x->layout->strides.back() != Dim(1)))
+    throw error("a view of {} as {}, whose elements have another size, takes a last axis of stride 1",
+                x->type.str(), name(to))
+        .hint("call .contiguous() first");
+  return call.build.maybe_view(x, with_elements_of(to, call.build.read(x)), std::nullopt);
 }
 
 Results view(Call& call) {

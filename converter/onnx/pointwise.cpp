@@ -125,6 +125,8 @@ Operands bit_cast(Call& call) {
   const DType to = call.dtype("to");
   if (is_narrow(call.element_type("to")) || call.operand(0).narrow != 0)
     throw unsupported("the bits of a type of less than 16 bits");
+  if (size_of(x.dtype()) != size_of(to))
+    throw error("the bits of {} as {}, which has another size", name(x.dtype()), name(to));
   // Of whole numbers they are the number itself, which fuses with its neighbours.
   const bool are_whole = is_integral(x.dtype()) && is_integral(to);
   return {are_whole && size_of(x.dtype()) == size_of(to) ? cast(to, x) : bitcast(to, x)};

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "converter/onnx/mapping.h"
+#include "converter/onnx/operand_counts.h"
 
 namespace tenon::converter::onnx {
 
@@ -84,6 +85,7 @@ std::vector<std::string_view> implemented_operators() {
 }
 
 Operands run_operator(Call& call) {
+  check_operand_count(call);
   if (auto known = run_on_sizes(call)) return std::move(*known);
   const std::string name = call.full_name();
   if (const Handler handler = find_handler(name)) return handler(call);

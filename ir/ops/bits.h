@@ -4,7 +4,8 @@
 
 namespace tenon {
 
-/// The same bytes read as another type of the same size; bytes as bool: "not zero".
+/// The same bytes read as another type; bytes as bool: "not zero". Where its elements are smaller, a new last
+/// axis holds the parts of each; where they are larger, the last axis is the parts of one, and goes.
 struct Bitcast : Kernel<1> {
   static constexpr std::string_view name = "bitcast";
   DType to = DType::i32;

@@ -127,7 +127,7 @@ struct LdlSolve : Kernel<3> {
   void reference(InSpan in, OutSpan out) const;
 };
 
-/// The exponential of square matrices.
+/// The exponential of square matrices; of 16-bit floats what PyTorch gives (ir/ops/matrix_exp_halves.h).
 struct MatrixExp : Kernel<1> {
   static constexpr std::string_view name = "matrix_exp";
   Type infer(const Type& x) const;

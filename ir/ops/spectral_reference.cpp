@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "ir/ops/linalg.h"
 #include "ir/ops/matrix.h"
+#include "ir/ops/matrix_exp_halves.h"
 #include "ir/ops/reference.h"
 
 namespace tenon {
@@ -240,6 +241,7 @@ void Eigh::reference(InSpan in, OutSpan out) const {
 }
 
 void MatrixExp::reference(InSpan in, OutSpan out) const {
+  if (size_of(in[0].dtype()) == 2) return matrix_exp_of_halves(in[0], out[0]);
   Tensor x = widened(in[0]).clone();
   Tensor y = Tensor::empty(DType::f64, out[0].shape());
   for (std::int64_t k = 0; k < matrices(x); ++k) exponentiate(matrix(x, k), matrix(y, k));

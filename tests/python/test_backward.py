@@ -24,7 +24,7 @@ NOT_HELD = {"_backward", "backward", "dist_backward", "index_select_backward", "
             "_grid_sampler_2d_cpu_fallback_backward", "_embedding_bag_backward", "_fused_rms_norm_backward", "_slow_conv2d_backward",
             "adaptive_avg_pool3d_backward", "embedding_backward", "gather_backward", "conv_tbc_backward", "affine_grid_generator_backward", "max_pool2d_backward",
             "cumprod_backward", "trace_backward", "value_selecting_reduction_backward", "masked_scatter_backward"}  # fmt: skip
-REFUSED = {"_ctc_loss_backward", "multilabel_margin_loss_backward"}
+REFUSED = {"_ctc_loss_backward"}
 # Their lists of bools are nothing that torch.jit.trace takes.
 MASKED = {"convolution_backward", "native_layer_norm_backward", "native_group_norm_backward", "native_batch_norm_backward",
           "batch_norm_backward", "grid_sampler_2d_backward", "grid_sampler_3d_backward"}  # fmt: skip
@@ -162,6 +162,12 @@ def cases():
     for reduce in ("sum", "mean", "max", "min", "prod"):
         y = torch.segment_reduce(data, reduce, lengths=lengths)
         yield "_segment_reduce_backward", (t(4, 2), y, data, lengths), lambda g, y, x, n, r=reduce: aten._segment_reduce_backward(g, y, x, r, lengths=n)
+    target = torch.tensor([[3, 0, -1, 1], [-1, 2, 1, 0], [1, 2, 0, 3]])
+    for reduction in (0, 1, 2):
+        of = t(3) if reduction == 0 else t(1).reshape(())
+        x = t(3, 4)
+        _, is_target = aten.multilabel_margin_loss_forward(x, target, reduction)
+        yield "multilabel_margin_loss_backward", (of, x, target, is_target), lambda g, x, y, i, r=reduction: aten.multilabel_margin_loss_backward(g, x, y, r, i)
     yield "slice_backward", (t(2, 3),), lambda g: aten.slice_backward(g, [2, 8], 1, 1, 7, 2)
     yield "select_backward", (t(2, 3),), lambda g: aten.select_backward(g, [2, 4, 3], 1, -2)
     yield "diagonal_backward", (t(3),), lambda g: aten.diagonal_backward(g, [3, 4], 1, 0, 1)

@@ -151,6 +151,38 @@ def test_sizes_computed_from_sizes(tenon, tmp_path, make):
         assert_equal(run(tenon, artifact, [x], tmp_path), flat(model(x)), f"{h}x{w}")
 
 
+ON_NO_ROWS = {
+    "head": lambda x: x[:1], "tail": lambda x: x[-1:], "head and all": lambda x: torch.cat([x[:1], x]), "roll": lambda x: torch.roll(x, 1, 0),
+    "roll of two": lambda x: torch.roll(x, (1, 2), (0, 1)), "logsumexp": lambda x: torch.logsumexp(x, 0), "softmax": lambda x: torch.softmax(x, 0),
+    "sum": lambda x: x.sum(0), "mean": lambda x: x.mean(0), "prod": lambda x: x.prod(0), "sort": lambda x: x.sort(0)[0], "any": lambda x: (x > 0).any(0),
+    "norm": lambda x: x.norm(dim=0), "pad": lambda x: torch.nn.functional.pad(x, (0, 0, 1, 1)), "logcumsumexp": lambda x: torch.logcumsumexp(x, 0),
+    "repeat": lambda x: x.repeat_interleave(2, 0), "expand": lambda x: x[:, None].expand(-1, 2, -1).reshape(-1, 4), "topk": lambda x: x.topk(1, 1)[0],
+}
+
+
+class Of(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+@pytest.mark.parametrize("name", ON_NO_ROWS)
+def test_a_size_of_zero_gives_what_pytorch_gives(tenon, tmp_path, name):
+    """Given by --shape, or as an input of no rows."""
+    program = torch.export.export(Of(ON_NO_ROWS[name]), (torch.randn(5, 4),), dynamic_shapes=({0: torch.export.Dim("rows", min=0, max=64)},))
+    torch.export.save(program, tmp_path / "m.pt2")
+    symbol = str(next(iter(program.range_constraints)))
+    want = program.module()(torch.zeros(0, 4))
+    numpy.save(tmp_path / "x.npy", numpy.zeros((0, 4), numpy.float32))
+    for given in ("--shape", f"{symbol}=0"), ("--input", tmp_path / "x.npy"):
+        done = subprocess.run([tenon, "run", tmp_path / "m.pt2", *given, "--output", tmp_path / "y.npy"], capture_output=True, text=True, timeout=100)
+        assert done.returncode == 0, done.stderr
+        torch.testing.assert_close(torch.from_numpy(numpy.load(tmp_path / "y.npy")), want, equal_nan=True)
+
+
 @pytest.mark.parametrize("low, allowed", [(None, True), (0, True), (1, True), (2, True), (3, False)])
 def test_an_archive_runs_on_no_rows(tenon, tmp_path, low, allowed):
     """Where PyTorch runs it so: it checks ranges that begin at 3 or more."""

@@ -167,7 +167,7 @@ def test_as_torch(tenon, tmp_path, case, peer):
 
 
 REFUSED = [
-    (Case("", "GreedySearch", [IDS], {"eos_token_id": 0, "pad_token_id": 0}), "runs the model again for every token"),
+    (Case("", "GreedySearch", [IDS, IDS], {"eos_token_id": 0, "pad_token_id": 0}), "runs the model again for every token"),
     (Case("", "RemovePadding", [f32(2, 5, 8), MASK], {}, 4), "a number of rows that a mask decides"),
     (Case("", "FusedConv", [IMAGE, FILTERS], {**SAME, "activation": "Sine"}), "its activation Sine"),
     (Case("", "CDist", [f32(5, 4), f32(3, 4)], {"metric": "cosine"}), "its metric cosine"),

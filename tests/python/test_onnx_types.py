@@ -50,6 +50,19 @@ def test_bits_are_read_as_another_type(run, tmp_path, source, target):
     assert y.tobytes() == bits.tobytes()
 
 
+@pytest.mark.parametrize("value", ["1.5", "3", "0.1"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64", "int32", "uint8"])
+def test_a_number_is_of_the_type_that_the_model_asks_for(run, tmp_path, dtype, value):
+    """Of an input without axes, for Tenon and for ONNX Runtime."""
+    of = number(dtype)
+    if "int" in dtype:
+        value = "3"
+    node = helper.make_node("Cast", ["n"], ["y"], to=TensorProto.FLOAT)
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("n", of, [])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), tmp_path / "model.onnx")
+    assert "verified" in run("verify", "model.onnx", "--input", f"n={value}", code=DONE)
+
+
 def test_bits_of_another_size_are_refused(run, tmp_path):
     node = helper.make_node("BitCast", ["x"], ["y"], to=TensorProto.INT64)
     graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4])],
