@@ -8,8 +8,8 @@
 
 namespace tenon::converter {
 
-/// The limit (Builder::limited) without which the shapes in this error are not known to be equal; null:
-/// another thing is wrong.
+/// The limit (Builder::limited) without which the shapes in this error are not known to be equal; null if the
+/// error has another cause.
 const Builder::Limit* missing_limit(const Error&, std::span<const Builder::Limit>);
 
 /// What is said of a limit that is assumed.

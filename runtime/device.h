@@ -12,8 +12,8 @@ namespace tenon {
 class Group;
 class Planner;
 
-/// Plans a group: gives its results places and emits its steps. Returns false, having done neither, when the
-/// group is not what it handles.
+/// Plans a group: gives its results places and emits its steps. Returns false without side effects if the group
+/// is not supported.
 using Maker = bool (*)(Planner&, const Group&);
 
 /// An operator with kernels of its own. A fused group belongs to the entries of its anchor.

@@ -49,7 +49,7 @@ class Places {
   bool made_channels_last(const Value* value);
   /// True when a kernel that reads the value works on channels-last memory.
   bool read_channels_last(const Value* value) const;
-  /// Tells these two which operators these are.
+  /// Set by the planner: true for operators whose kernels need channels-last memory.
   std::function<bool(const Op&)> works_channels_last;
 
  private:

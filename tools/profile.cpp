@@ -1,4 +1,4 @@
-// tenon profile: where the time goes, and whether it became more.
+// tenon profile: where the time goes, and whether it has become slower.
 #include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
