@@ -16,8 +16,13 @@ enum class Exit : int { done = 0, differs = 1, bad_input = 2, unsupported = 3 };
 /// names and values. `where` is a file, module path or source line; `hint` says what to do.
 class Error : public std::runtime_error {
  public:
-  explicit Error(std::string message, Exit code = Exit::bad_input)
-      : std::runtime_error(message), message_(std::move(message)), code_(code) {}
+  explicit Error(std::string message, Exit code = Exit::bad_input);
+  // In error.cpp: whoever throws or may be unwound would compile them again.
+  Error(const Error&);
+  Error(Error&&) noexcept;
+  Error& operator=(const Error&);
+  Error& operator=(Error&&) noexcept;
+  ~Error() override;
 
   Error& at(std::string where) & { return where_ = std::move(where), *this; }
   Error&& at(std::string where) && { return where_ = std::move(where), std::move(*this); }
@@ -40,14 +45,16 @@ class Error : public std::runtime_error {
   Exit code_;
 };
 
+Error format_error(Exit code, fmt::string_view text, fmt::format_args args);
+
 /// throw error("dim {} is {}", 0, 5).at("model.pt").hint("give --input");
 template <class... Args>
 Error error(fmt::format_string<Args...> text, Args&&... args) {
-  return Error(fmt::format(text, std::forward<Args>(args)...));
+  return format_error(Exit::bad_input, text, fmt::make_format_args(args...));
 }
 template <class... Args>
 Error unsupported(fmt::format_string<Args...> text, Args&&... args) {
-  return Error(fmt::format(text, std::forward<Args>(args)...), Exit::unsupported);
+  return format_error(Exit::unsupported, text, fmt::make_format_args(args...));
 }
 
 /// A broken invariant of ours: never the user's fault. Thrown by TENON_CHECK.
@@ -56,9 +63,7 @@ class InternalError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-[[noreturn]] inline void check_failed(const char* what, const char* file, int line) {
-  throw InternalError(fmt::format("internal error: {} does not hold ({}:{})", what, file, line));
-}
+[[noreturn]] void check_failed(const char* what, const char* file, int line);
 
 }  // namespace tenon
 

@@ -4,6 +4,12 @@
 
 namespace tenon::converter {
 
+Datum::Datum(const Datum&) = default;
+Datum::Datum(Datum&&) noexcept = default;
+Datum& Datum::operator=(const Datum&) = default;
+Datum& Datum::operator=(Datum&&) noexcept = default;
+Datum::~Datum() = default;
+
 Undecided undecided(std::string why, std::string op, std::vector<Datum> operands) {
   return {std::move(why), std::make_shared<const Comparison>(Comparison{std::move(op), std::move(operands)})};
 }

@@ -49,6 +49,9 @@ struct Object {
 };
 using ObjectPtr = std::shared_ptr<Object>;
 
+template <class T>
+constexpr bool is_integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+
 /// Integers are Dims: known, or an expression over the input sizes. dtypes, layouts and memory formats are
 /// integers with c10's numbers.
 struct Datum {
@@ -58,13 +61,16 @@ struct Datum {
 
   Datum() = default;
   template <class T>
-  requires(!std::is_same_v<std::remove_cvref_t<T>, Datum>) Datum(T&& v) {
-    using U = std::remove_cvref_t<T>;
-    if constexpr (std::is_integral_v<U> && !std::is_same_v<U, bool>)
-      value = Dim(static_cast<std::int64_t>(v));
-    else
-      value = std::forward<T>(v);
-  }
+  requires(!std::is_same_v<std::remove_cvref_t<T>, Datum> && !is_integer<std::remove_cvref_t<T>>) Datum(T&& v)
+      : value(std::forward<T>(v)) {}
+  template <class T>
+  requires is_integer<T> Datum(T v) : value(Dim(static_cast<std::int64_t>(v))) {}
+  // In datum.cpp: each is a table of functions, one per alternative.
+  Datum(const Datum&);
+  Datum(Datum&&) noexcept;
+  Datum& operator=(const Datum&);
+  Datum& operator=(Datum&&) noexcept;
+  ~Datum();
 
   template <class T>
   bool is() const {

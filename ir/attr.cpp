@@ -4,6 +4,19 @@
 
 namespace tenon {
 
+Attr::Attr(const Dim& size) {
+  if (size.is_known())
+    value = size.value();
+  else
+    value = size;
+}
+Attr::Attr(const Attr&) = default;
+Attr::Attr(Attr&&) noexcept = default;
+Attr& Attr::operator=(const Attr&) = default;
+Attr& Attr::operator=(Attr&&) noexcept = default;
+Attr::~Attr() = default;
+bool Attr::operator==(const Attr& other) const { return value == other.value; }
+
 namespace attr_detail {
 void mismatch(const Attr& a, const char* wanted) { throw error("{} is not {}", a.str(), wanted); }
 }  // namespace attr_detail

@@ -19,25 +19,25 @@ struct Attr {
 
   Attr() = default;
   template <class T>
-  requires(!std::is_same_v<std::remove_cvref_t<T>, Attr>) Attr(T&& v) {
-    using U = std::remove_cvref_t<T>;
-    if constexpr (std::is_same_v<U, int>)
-      value = static_cast<std::int64_t>(v);
-    else if constexpr (std::is_same_v<U, Dim>) {
-      if (v.is_known())
-        value = v.value();
-      else
-        value = std::forward<T>(v);
-    } else
-      value = std::forward<T>(v);
-  }
+  requires(!std::is_same_v<std::remove_cvref_t<T>, Attr> && !std::is_same_v<std::remove_cvref_t<T>, int> &&
+           !std::is_same_v<std::remove_cvref_t<T>, Dim>) Attr(T&& v)
+      : value(std::forward<T>(v)) {}
+  Attr(int v) : value(std::int64_t{v}) {}
+  /// A known size is an integer.
+  Attr(const Dim&);
+  // In attr.cpp: each is a table of functions, one per alternative.
+  Attr(const Attr&);
+  Attr(Attr&&) noexcept;
+  Attr& operator=(const Attr&);
+  Attr& operator=(Attr&&) noexcept;
+  ~Attr();
 
   template <class T>
   const T* get() const {
     return std::get_if<T>(&value);
   }
   bool is_none() const { return std::holds_alternative<std::monostate>(value); }
-  bool operator==(const Attr&) const = default;
+  bool operator==(const Attr&) const;
 
   /// Text form: none, true, 3, 0.5, word, f32, 2*N, [1,2]. A one-element list prints as its element.
   std::string str() const;

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/named_error.h"
-#include "ir/define.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 

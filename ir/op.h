@@ -63,7 +63,7 @@ struct FieldInfo {
   void (*set)(void* op, const Attr&);
 };
 
-/// Everything a definition says, in a form that needs no template. See ir/define.h for how it is made.
+/// Everything a definition says, in a form that needs no template. See ir/read_definition.h for how it is made.
 struct OpInfo {
   std::string_view name;
   Meaning meaning;

@@ -1,4 +1,5 @@
-# Fails when a source file includes a header of a room above its own, or a room is missing where rooms are named.
+# Fails when a source file includes a header of a room above its own, a room is missing where rooms are named, or a
+# file that defines no operator includes the templates that read one's definition: each user would compile them again.
 get_filename_component(root ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
 include(${root}/cmake/Rooms.cmake)
 
@@ -11,6 +12,12 @@ foreach(room ${TENON_ROOMS})
     message(SEND_ERROR "${room}/ holds no source file, but cmake/Rooms.cmake names it")
   endif()
   foreach(source ${sources})
+    if(NOT source MATCHES "/ir/(op|ops/[a-z_]+)\\.cpp$")
+      file(STRINGS ${source} reads REGEX "^#include \"ir/read_definition\\.h\"")
+      if(reads)
+        message(SEND_ERROR "${source} includes ir/read_definition.h, which is for the .cpp of a family of operators")
+      endif()
+    endif()
     if(above)
       file(STRINGS ${source} upward REGEX "^#include \"(${rooms_above})/")
       foreach(line ${upward})

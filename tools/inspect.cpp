@@ -211,9 +211,9 @@ int inspect(const InspectOptions& o, const CLI::App& verb) {
   const ModelSummary summary = summarize(model, session, o.model.values(model));
   if (!o.html.empty()) write_text(o.html, html(to_json(model, summary)));
   if (o.json) {
-    auto json = to_json(model, summary);
-    if (o.weights) json["tensors"] = weights_json(model);
-    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    auto document = to_json(model, summary);
+    if (o.weights) document["tensors"] = weights_json(model);
+    fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return 0;
   }
   if (o.ops || o.modules || (o.html.empty() && o.dot.empty())) print_summary(model, summary);

@@ -37,6 +37,12 @@ struct Operand {
       Operand(T&& v)
       : value(std::forward<T>(v)) {}
   Operand(const Ref& r) : value(r.value()) {}
+  // In values.cpp: each is a table of functions, one per alternative.
+  Operand(const Operand&);
+  Operand(Operand&&) noexcept;
+  Operand& operator=(const Operand&);
+  Operand& operator=(Operand&&) noexcept;
+  ~Operand();
 
   template <class T>
   bool is() const {

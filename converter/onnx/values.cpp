@@ -53,6 +53,12 @@ bool is_poisoned(const Operands& all) {
   return std::any_of(all.begin(), all.end(), [](const Operand& o) { return is_poisoned(o); });
 }
 
+Operand::Operand(const Operand&) = default;
+Operand::Operand(Operand&&) noexcept = default;
+Operand& Operand::operator=(const Operand&) = default;
+Operand& Operand::operator=(Operand&&) noexcept = default;
+Operand::~Operand() = default;
+
 Type Operand::type() const {
   if (const auto* t = get<Tensor>()) return {t->dtype(), to_shape(t->shape())};
   if (const auto* s = get<Sizes>()) return {s->dtype, to_shape(s->shape)};

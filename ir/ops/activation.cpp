@@ -1,7 +1,7 @@
 // The family of activation functions: everything is in the header.
 #include "ir/ops/activation.h"
 
-#include "ir/ops/families.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 std::vector<const OpInfo*> activation_ops() { return family(Activation{}); }

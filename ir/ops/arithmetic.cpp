@@ -1,7 +1,7 @@
 // The family of arithmetic: everything is in the header.
 #include "ir/ops/arithmetic.h"
 
-#include "ir/ops/families.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 std::vector<const OpInfo*> arithmetic_ops() { return family(Arithmetic{}); }

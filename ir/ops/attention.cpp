@@ -6,7 +6,6 @@
 
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/create.h"
-#include "ir/ops/families.h"
 #include "ir/ops/linear.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/math.h"
@@ -15,6 +14,7 @@
 #include "ir/ops/shape.h"
 #include "ir/ops/softmax.h"
 #include "ir/ops/working_dtype.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 namespace {

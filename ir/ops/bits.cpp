@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "ir/ops/families.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 

@@ -1,7 +1,7 @@
 // The family of casts: everything is in the header.
 #include "ir/ops/cast.h"
 
-#include "ir/ops/families.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 std::vector<const OpInfo*> cast_ops() { return family(Casts{}); }

@@ -1,7 +1,7 @@
 // Type rules of complex numbers.
 #include "ir/ops/complex.h"
 
-#include "ir/ops/families.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 namespace {

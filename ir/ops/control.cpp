@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "ir/data_size.h"
-#include "ir/ops/families.h"
 #include "ir/ops/rules.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 namespace {

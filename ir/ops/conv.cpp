@@ -1,7 +1,7 @@
 // Type rules of the convolutions.
 #include "ir/ops/conv.h"
 
-#include "ir/ops/families.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 namespace {

@@ -2,7 +2,7 @@
 #include "ir/ops/create.h"
 
 #include "ir/ops/cast.h"
-#include "ir/ops/families.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 

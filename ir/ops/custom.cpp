@@ -4,7 +4,7 @@
 #include <list>
 
 #include "base/error.h"
-#include "ir/ops/families.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 namespace {

@@ -1,7 +1,7 @@
 // Type rules of the operators whose results are as large as their data says.
 #include "ir/ops/data_size.h"
 
-#include "ir/ops/families.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 

@@ -1,7 +1,7 @@
 #include "ir/ops/image.h"
 
 #include "base/error.h"
-#include "ir/ops/families.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 

@@ -1,8 +1,8 @@
 // Type rules of the operators that read and write at places a tensor names.
 #include "ir/ops/index.h"
 
-#include "ir/ops/families.h"
 #include "ir/ops/index_places.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 namespace {

@@ -1,8 +1,8 @@
 // The type rule of resizing, and its gradient.
 #include "ir/ops/interpolate.h"
 
-#include "ir/ops/families.h"
 #include "ir/ops/separable_gradient.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 

@@ -1,7 +1,7 @@
 // Type rules of the factorisations.
 #include "ir/ops/linalg.h"
 
-#include "ir/ops/families.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 namespace {

@@ -1,8 +1,8 @@
 // Type rules of the matrix products.
 #include "ir/ops/linear.h"
 
-#include "ir/ops/families.h"
 #include "ir/ops/rules.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 namespace {

@@ -4,11 +4,11 @@
 #include <numeric>
 
 #include "ir/ops/arithmetic.h"
-#include "ir/ops/families.h"
 #include "ir/ops/math.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
 #include "ir/ops/working_dtype.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 namespace {

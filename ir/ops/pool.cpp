@@ -1,7 +1,7 @@
 // Type rules of the poolings.
 #include "ir/ops/pool.h"
 
-#include "ir/ops/families.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 namespace {

@@ -3,10 +3,10 @@
 
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/create.h"
-#include "ir/ops/families.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/math.h"
 #include "ir/ops/shape.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ir/ops/families.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 namespace {

@@ -2,10 +2,10 @@
 #include "ir/ops/softmax.h"
 
 #include "ir/ops/arithmetic.h"
-#include "ir/ops/families.h"
 #include "ir/ops/math.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/working_dtype.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 namespace {

@@ -2,8 +2,8 @@
 #include "ir/ops/sort.h"
 
 #include "ir/ops/create.h"
-#include "ir/ops/families.h"
 #include "ir/ops/index.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 

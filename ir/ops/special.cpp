@@ -1,8 +1,8 @@
 // The type rule of the special functions.
 #include "ir/ops/special.h"
 
-#include "ir/ops/families.h"
 #include "ir/ops/rules.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 
