@@ -18,6 +18,12 @@ namespace fs = std::filesystem;
 
 bool is_stored_profile(const fs::path& baseline) { return baseline.extension() == ".json"; }
 
+std::string record_anew(const Case& c) {
+  const std::string& device = c.settings.device;
+  return fmt::format("record it anew: tenon check {} --update=speed{}", path_in_shell(c.folder.string()),
+                     device == cpu_device().name ? "" : " --device " + in_shell(device));
+}
+
 ProfileReport profile_of(const Case& c, const Model& model, std::span<const Tensor> inputs) {
   Session session(model.graph, session_options(c.settings));
   return profile_report(model, session, inputs, {}, std::nullopt);
@@ -94,16 +100,16 @@ SpeedVerdict check_speed(const Case& c, const Model& model, const OpenOptions& o
         throw error("the baseline was recorded on the device {}, the case runs on {}", before.device,
                     c.settings.device)
             .at(c.file(speed.baseline).string())
-            .hint("record it anew: tenon check " + path_in_shell(c.folder.string()) + " --update=speed");
+            .hint(record_anew(c));
       if (before.threads != c.settings.threads)
         throw error("the baseline was recorded with {}, the case has {}", counted(before.threads, "thread"),
                     c.settings.threads)
             .at(c.file(speed.baseline).string())
-            .hint("record it anew: tenon check " + path_in_shell(c.folder.string()) + " --update=speed");
+            .hint(record_anew(c));
       if (!same_sizes(before.inputs, now))
         throw error("the baseline was recorded with {}, the case has {}", str(before.inputs), str(now))
             .at(c.file(speed.baseline).string())
-            .hint("record it anew: tenon check " + path_in_shell(c.folder.string()) + " --update=speed");
+            .hint(record_anew(c));
       if (before.machine != machine)
         verdict.notes.push_back(fmt::format("speed not compared: {} was recorded on {}, this is {}",
                                             speed.baseline, before.machine, machine));

@@ -175,6 +175,7 @@ void add_convert(CLI::App& app, int& exit_code) {
   auto* verb = app.add_subcommand(
       "convert", "Convert a model, fuse it, check it against the source, write an artifact or ONNX");
   auto o = std::make_shared<ConvertVerb>();
+  o->model.keeps_symbols = true;
   o->model.add_model(*verb);
   o->model.add_run(*verb);
   verb->add_option("-o,--output", o->output,

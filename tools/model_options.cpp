@@ -59,9 +59,10 @@ bool is_written_as_zero(const Graph& graph, const std::string& symbol) {
   return info != graph.symbols.end() && info->second.max == 0 && !info->second.note.empty();
 }
 
-void check_symbol(const Graph& graph, const std::string& wanted) {
+void check_symbol(const Graph& graph, const std::string& wanted, const std::vector<std::int64_t>& sizes) {
   constexpr std::int64_t usual = 8;
-  if (has_symbol(graph, wanted) || is_written_as_zero(graph, wanted)) return;
+  if (has_symbol(graph, wanted)) return;
+  if (sizes == std::vector<std::int64_t>{0} && is_written_as_zero(graph, wanted)) return;
   const std::string flags = hint::shape(graph, usual);
   throw error("the model has no symbol '{}'", wanted)
       .at("--shape")
@@ -144,7 +145,7 @@ OpenOptions ModelOptions::open_options() const {
   for (const auto& [symbol, list] : parse_sizes(sizes)) {
     if (std::find(list.begin(), list.end(), 0) == list.end()) continue;
     options.convert.symbols[symbol].min = 0;
-    if (list.size() == 1) options.convert.symbols[symbol].max = 0;
+    if (list.size() == 1 && !keeps_symbols) options.convert.symbols[symbol].max = 0;
   }
   options.convert.others_take = others_take || of_source;
   options.convert.method = method;
@@ -190,7 +191,7 @@ std::vector<Tensor> ModelOptions::values(const Model& model, std::int64_t batch,
   const auto& parameters = model.graph->body().parameters();
   Bindings bindings;
   for (const auto& [symbol, list] : parse_sizes(sizes)) {
-    check_symbol(*model.graph, symbol);
+    check_symbol(*model.graph, symbol, list);
     if (list.size() > 1)
       throw error("symbol {} is given {}, and this verb runs one", symbol, counted(list.size(), "size"))
           .at("--shape")

@@ -33,6 +33,8 @@ struct ModelOptions {
   /// Beside an artifact lies its source: the weights, and arguments that the artifact lacks, are the
   /// source's.
   bool of_source = false;
+  /// What is written has symbols, also those that --shape puts to 0 here.
+  bool keeps_symbols = false;
   /// What this model lacks of --input may be another's: check_taken() is to be called.
   bool others_take = false;
 

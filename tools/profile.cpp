@@ -186,7 +186,7 @@ void check_stored(const ProfileVerb& o, const Model& model) {
   if (before.device != o.model.device)
     throw error("the stored profile is of the device {}, this one of {}", before.device, o.model.device)
         .at(o.stored)
-        .hint("give --device " + before.device);
+        .hint("give --device " + in_shell(before.device));
   if (before.threads != o.model.threads)
     throw error("the stored profile is of {}, this one of {}", counted(before.threads, "thread"),
                 o.model.threads)

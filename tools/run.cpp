@@ -229,10 +229,10 @@ int run(const RunOptions& o, const CLI::App& verb) {
   progress.say(o.check ? "" : "running");
   if (o.check) return replay(model, o);
   std::vector<std::string> random;
+  SessionOptions once = o.model.session_options();
+  once.runs_once = true;
   const std::vector<Tensor> outputs =
-      o.stream ? run_stream(o, model)
-               : Session(model.graph, {.threads = o.model.threads, .runs_once = true})
-                     .run(o.model.values(model, 1, &random));
+      o.stream ? run_stream(o, model) : Session(model.graph, once).run(o.model.values(model, 1, &random));
   progress.say("writing the outputs");
   write_outputs(*model.graph, outputs, files);
   progress.say("");

@@ -178,10 +178,13 @@ Results tanh_op(Call& call) {
   const Ref narrowing = reciprocal(apply(Cosh{}, {z.real}));
   return complex({along * (beside + 1.0) / size, across * narrowing * narrowing / size});
 }
+/// 1 / (1 + exp(-z)), or exp(z) / (1 + exp(z)) where z.real < 0: neither power overflows.
 Results sigmoid_op(Call& call) {
   const Parts z = self_of(call), unit = one(z);
-  const Ref size = exp(-z.real);
-  return complex(unit / (unit + Parts{size * cos(z.imag), -(size * sin(z.imag))}));
+  const Ref is_negative = z.real < z.real.literal(0.0), size = exp(-abs(z.real)), across = size * sin(z.imag);
+  const Parts power{size * cos(z.imag), where(is_negative, across, -across)};
+  const Parts above{where(is_negative, power.real, unit.real), where(is_negative, power.imag, unit.imag)};
+  return complex(above / (unit + power));
 }
 
 /// The products along an axis: of its two halves, until one element is left.

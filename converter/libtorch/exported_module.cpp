@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <torch/csrc/jit/runtime/operator.h>
+#include <torch/library.h>
 
 #include <algorithm>
 #include <cctype>
@@ -22,6 +23,12 @@ using torch::jit::Graph;
 using torch::jit::Node;
 using torch::jit::Value;
 using Kind = ts::Type::Kind;
+
+TORCH_LIBRARY_FRAGMENT(tenon, library) {
+  library.def(
+      "view_as_dtype(Tensor(a) x, int dtype) -> Tensor(a)",
+      [](const at::Tensor& x, std::int64_t dtype) { return x.view(static_cast<c10::ScalarType>(dtype)); });
+}
 
 /// The types of arguments and results; containers have their items' names.
 class Types {
@@ -196,7 +203,14 @@ class GraphMaker {
     return graph_.insert(c10::aten::Int, {power})->node();
   }
 
+  /// The JIT has integers for dtypes, and takes them for sizes.
+  Node* view_as_dtype(const ts::Node& node) {
+    static const auto view = c10::Symbol::fromQualString("tenon::view_as_dtype");
+    return graph_.insert(view, {value(node.inputs.at(0)), value(node.inputs.at(1))})->node();
+  }
+
   Node* call(const ts::Node& node) {
+    if (node.schema->key == "aten::view.dtype") return view_as_dtype(node);
     if (node.schema->key == "aten::pow.int_to_int") return power_of_ints(node);
     const c10::FunctionSchema& schema = operator_for(*node.schema).schema();
     TORCH_CHECK(schema.arguments().size() == node.inputs.size(), node.schema->key,

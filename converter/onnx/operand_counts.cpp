@@ -48,10 +48,14 @@ void check_operand_count(const Call& call) {
   const auto after = found->second.upper_bound(call.version);
   if (after == found->second.begin()) return;
   const std::string_view operands = std::prev(after)->second;
+  // A name: what it names may still be an optional without a value.
+  const auto is_given = [&](std::size_t i) {
+    return i < call.node.input.size() && !call.node.input[i].empty();
+  };
   for (std::size_t i = 0; i < operands.size(); ++i)
-    if (operands[i] == 'r' && !call.has(i)) throw error("its input {} is missing", i);
-  std::size_t given = call.count();
-  while (given > 0 && !call.has(given - 1)) --given;
+    if (operands[i] == 'r' && !is_given(i)) throw error("its input {} is missing", i);
+  std::size_t given = call.node.input.size();
+  while (given > 0 && !is_given(given - 1)) --given;
   if (given <= operands.size() || operands.ends_with('*')) return;
   const auto least = static_cast<std::size_t>(std::count(operands.begin(), operands.end(), 'r'));
   throw error("it takes {} and is given {}",

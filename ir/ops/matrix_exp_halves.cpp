@@ -45,6 +45,7 @@ class Exponential {
 
   /// A matrix that is alone takes the polynomial that its norm allows.
   Numbers of(const Numbers& a, bool is_alone) const {
+    if (n_ == 1) return {rounded(std::exp(a[0]))};
     const float norm = norm_of(a);
     if (is_alone && std::isnan(norm)) return Numbers(a.size(), norm);
     if (is_alone && norm <= thetas[0]) return sum({identity(), a});

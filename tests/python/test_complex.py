@@ -14,7 +14,7 @@ LINES = ("x.to(torch.complex64) * 2", "x.to(torch.complex128)", "x.cfloat() + z"
          "z.pow(3)", "z ** 0.5", "z ** -1.5", "torch.sqrt(z)", "torch.log(z)", "torch.sin(z)", "torch.cos(z)", "z.masked_fill(x > 0, 0)",
          "torch.where(x > 0, z, z * 2)", "(z == z.conj()) | (z != z)", "z.norm()", "torch.linalg.vector_norm(z, dim=1)", "z.to(torch.float64)",
          "torch.view_as_complex(x.reshape(3, 2, 2))", "torch.polar(x.abs(), x)", "torch.linalg.eigvals(x[:, :3]).sum()",
-         "torch.tanh(z)", "torch.tanh(z * 40)", "torch.sigmoid(z)", "z.prod()", "z.prod(1)", "z.prod(0, keepdim=True)", "z[:0].prod(0)", "torch.isclose(z, z + 1e-7)",
+         "torch.tanh(z)", "torch.tanh(z * 40)", "torch.sigmoid(z)", "torch.sigmoid(z * 0 - 100)", "torch.sigmoid(z * 0 + 100)", "z.prod()", "z.prod(1)", "z.prod(0, keepdim=True)", "z[:0].prod(0)", "torch.isclose(z, z + 1e-7)",
          "torch.isclose(z, z * 1.001, rtol=1e-2)", "torch.isclose(z / 0, z / 0, equal_nan=True)")  # fmt: skip
 WRITES = ("w = z * 1; w[0] = 1.0; w.mul_(2)", "w = z * 1; w[:, 1] = z[:, 0]", "w = z * 1; w.copy_(x)", "w = z * 1; w.zero_()", "w = z * 1; w.t()[1].add_(x[:, 0])")
 HEAD = "import torch\n\n\ndef real(t: torch.Tensor):\n    return torch.view_as_real(t.resolve_conj()) if t.is_complex() else t\n\n\n"

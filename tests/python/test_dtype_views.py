@@ -32,7 +32,7 @@ def some_bytes(*shape):
 
 def converted(tenon, tmp_path, module, x, **sizes):
     torch.export.save(torch.export.export(module, (x,), **sizes), tmp_path / "model.pt2")
-    tenon_run(tenon, "convert", tmp_path / "model.pt2", "-o", tmp_path / "model.tenon", "--no-verify")
+    tenon_run(tenon, "convert", tmp_path / "model.pt2", "-o", tmp_path / "model.tenon")
     return tmp_path / "model.tenon"
 
 

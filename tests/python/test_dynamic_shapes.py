@@ -183,6 +183,16 @@ def test_a_size_of_zero_gives_what_pytorch_gives(tenon, tmp_path, name):
         torch.testing.assert_close(torch.from_numpy(numpy.load(tmp_path / "y.npy")), want, equal_nan=True)
 
 
+def test_an_artifact_that_is_verified_at_size_zero_keeps_its_symbol(tenon, tmp_path):
+    program = torch.export.export(Of(ON_NO_ROWS["topk"]), (torch.randn(5, 4),), dynamic_shapes=({0: torch.export.Dim("rows", min=0, max=64)},))
+    torch.export.save(program, tmp_path / "m.pt2")
+    symbol = str(next(iter(program.range_constraints)))
+    for words in ("convert", "m.pt2", "--shape", f"{symbol}=0", "-o", "m.tenon"), ("run", "m.tenon", "--shape", f"{symbol}=3", "--output", "y.npy"):
+        done = subprocess.run([tenon, *words], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+        assert done.returncode == 0, done.stderr
+    assert numpy.load(tmp_path / "y.npy").shape[0] == 3
+
+
 @pytest.mark.parametrize("low, allowed", [(None, True), (0, True), (1, True), (2, True), (3, False)])
 def test_an_archive_runs_on_no_rows(tenon, tmp_path, low, allowed):
     """Where PyTorch runs it so: it checks ranges that begin at 3 or more."""

@@ -6,6 +6,7 @@
 import json
 import shutil
 
+import numpy
 import pytest
 
 DONE, DIFFERS, BAD_INPUT = 0, 1, 2
@@ -38,6 +39,13 @@ def test_verify_names_the_wrong_kernel_and_what_it_stands_for(run, resnet9, agai
     assert "first difference: a kernel" in said
     assert "fused conv" in said and "at: prep.{0,1,2} (resnet9.py:" in said
     assert "stands for: %2 = batch_norm" in said
+
+
+def test_run_computes_on_the_device(run, resnet9, tmp_path):
+    for device, file in ("", "right.npy"), ("wrong linear", "wrong.npy"):
+        run("run", resnet9, "--input", resnet9.parent / "in_0.npy", "--output", file, code=DONE, device=device)
+    difference = numpy.load(tmp_path / "wrong.npy") - numpy.load(tmp_path / "right.npy")
+    assert (difference != 0).sum() == 1  # what tests/faults.h spoils
 
 
 def test_the_first_wrong_linear_is_named_behind_right_convolutions(run, resnet9):
@@ -118,7 +126,7 @@ def test_a_profile_of_another_device_is_not_compared(run, resnet9, case):
     case('[speed]\nbaseline = "speed.json"\n')
     run("check", "cases", "--update=speed", code=DONE)
     said = run("check", "cases", code=DIFFERS, device="slow conv")
-    assert "recorded on the device cpu, the case runs on slow conv" in said
+    assert "recorded on the device cpu, the case runs on slow conv" in said and "--update=speed --device 'slow conv'" in said
 
 
 def test_a_case_runs_on_the_device_that_it_names_unless_the_command_names_another(run, case):

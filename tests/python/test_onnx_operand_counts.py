@@ -42,6 +42,16 @@ def test_three_sizes_are_not_added(run, tmp_path):
     assert "it takes 2 inputs and is given 3" in run("inspect", "model.onnx", code=BAD_INPUT)
 
 
+def test_an_optional_without_a_value_is_an_operand(run, tmp_path):
+    kind = helper.make_optional_type_proto(helper.make_tensor_type_proto(TensorProto.FLOAT, [2]))
+    nodes = [helper.make_node("Optional", [], ["o"], type=kind), helper.make_node("OptionalHasElement", ["o"], ["has"]),
+             helper.make_node("Cast", ["has"], ["number"], to=TensorProto.FLOAT), helper.make_node("Add", ["x", "number"], ["y"])]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])], [helper.make_empty_tensor_value_info("y")])
+    for opset in 15, 18:
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), tmp_path / "model.onnx")
+        run("inspect", "model.onnx", code=0)
+
+
 def test_the_counts_are_those_of_the_installed_onnx():
     script = Path(__file__).parents[2] / "converter/onnx/write_operand_counts.py"
     spec = importlib.util.spec_from_file_location("write_operand_counts", script)
