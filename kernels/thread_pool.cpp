@@ -146,11 +146,11 @@ void ThreadPool::wake() {
   wake_count_.notify_all();
 }
 
-ThreadPool::Session::Session(ThreadPool& pool) : pool_(pool) {
-  pool_.sessions_.fetch_add(1, std::memory_order_seq_cst);
-  if (pool_.parked_.load(std::memory_order_seq_cst) > 0) pool_.wake();
+void ThreadPool::begin_session() {
+  sessions_.fetch_add(1, std::memory_order_seq_cst);
+  if (parked_.load(std::memory_order_seq_cst) > 0) wake();
 }
 
-ThreadPool::Session::~Session() { pool_.sessions_.fetch_sub(1, std::memory_order_relaxed); }
+void ThreadPool::end_session() { sessions_.fetch_sub(1, std::memory_order_relaxed); }
 
 }  // namespace tenon

@@ -50,14 +50,16 @@ class ThreadPool {
   /// While a Session lives, idle workers spin instead of parking: open one around a whole inference.
   class Session {
    public:
-    explicit Session(ThreadPool& pool);
-    ~Session();
+    explicit Session(ThreadPool& pool) : pool_(pool) { pool_.begin_session(); }
+    ~Session() { pool_.end_session(); }
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
    private:
     ThreadPool& pool_;
   };
+  void begin_session();
+  void end_session();
 
  private:
   using Body = FunctionRef<void(long chunk, int worker)>;

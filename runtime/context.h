@@ -17,8 +17,8 @@ struct Context {
   void fit(const Plan& plan);
   /// Says where each of the plan's buffers lies. Inputs and outputs are dense.
   void bind(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs);
-  Frame frame(const Plan& plan, ThreadPool& pool) {
-    return {buffers, arena.data() + plan.arena_bytes, pool, values};
+  Frame frame(const Plan& plan, Queue& queue) {
+    return {buffers, arena.data() + plan.arena_bytes, queue, values};
   }
 };
 

@@ -1,19 +1,21 @@
 // What plans need to know of a device: how its operators become steps.
 #pragma once
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "ir/op.h"
 #include "runtime/layout.h"
+#include "runtime/queue.h"
 
 namespace tenon {
 
 class Group;
 class Planner;
 
-/// Plans a group: gives its results places and emits its steps. Returns false without side effects if the group
-/// is not supported.
+/// Plans a group: gives its results places and emits its steps. Returns false without side effects if the
+/// group is not supported.
 using Maker = bool (*)(Planner&, const Group&);
 
 /// An operator with kernels of its own. A fused group belongs to the entries of its anchor.
@@ -36,6 +38,8 @@ struct Device {
   std::span<const MakerEntry> makers;     // in order of preference; several may name one operator
   std::span<const GeneralMaker> general;  // tried afterwards
   MemoryRules memory;
+  /// With so many threads on the host that share the work, where the device has such.
+  std::unique_ptr<Queue> (*open_queue)(int threads);
 
   /// What runs the operator: "kernel", the name of a general maker, or "parts" where it is opened.
   std::string_view runs(const Op& op) const;

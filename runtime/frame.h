@@ -1,10 +1,10 @@
-// What a step sees while a plan runs: where each buffer lies, scratch memory, and the threads.
+// What a step sees while a plan runs: where each buffer lies, scratch memory, and the queue it runs in.
 #pragma once
 #include <cstddef>
 #include <span>
 
 #include "ir/tensor.h"
-#include "kernels/thread_pool.h"
+#include "runtime/queue.h"
 
 namespace tenon {
 
@@ -17,7 +17,7 @@ struct Address {
 struct Frame {
   std::span<std::byte* const> buffers;  // by number; read-only ones (inputs, constants) are not written to
   std::byte* scratch = nullptr;         // 64-byte aligned, as large as the plan's steps asked for
-  ThreadPool& pool;
+  Queue& queue;
   std::span<Tensor> values = {};  // of plans whose sizes are given while they run
 
   template <class T>

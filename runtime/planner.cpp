@@ -24,11 +24,11 @@ std::size_t bytes_of(const Type& type) {
 }
 }  // namespace
 
-Planner::Planner(std::unique_ptr<Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs,
+Planner::Planner(std::unique_ptr<Graph> graph, const Device& device, Queue& queue, PackCache& packs,
                  bool runs_once)
     : graph_(std::move(graph)),
       device_(device),
-      pool_(pool),
+      queue_(queue),
       packs_(packs),
       runs_once_(runs_once),
       may_fold_(max_folded_bytes),
@@ -66,7 +66,8 @@ std::unique_ptr<const Plan> Planner::plan() {
   }
   const ArenaLayout layout = lay_out(lifetimes, device_.memory);
   for (std::size_t i = 0; i < lifetimes.size(); ++i) buffers_.list()[i].offset = layout.offsets[i];
-  plan->arena_bytes = (layout.bytes + 63) / 64 * 64;
+  plan->arena_bytes =
+      (layout.bytes + device_.memory.alignment - 1) / device_.memory.alignment * device_.memory.alignment;
   plan->scratch_bytes = scratch_bytes_;
   plan->buffers = buffers_.list();
   plan->steps = std::move(steps_);

@@ -15,14 +15,14 @@ class Planner {
  public:
   /// The graph's sizes must be known (specialize); the planner opens nodes in it. A plan that runs once packs
   /// the weights of products while it uses them, and does not keep them.
-  Planner(std::unique_ptr<Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs,
+  Planner(std::unique_ptr<Graph> graph, const Device& device, Queue& queue, PackCache& packs,
           bool runs_once = false);
   std::unique_ptr<const Plan> plan();
 
   // What makers of steps use.
   Places& places() { return places_; }
   const Device& device() const { return device_; }
-  ThreadPool& pool() { return pool_; }
+  Queue& queue() { return queue_; }
   PackCache& packs() { return packs_; }
   bool runs_once() const { return runs_once_; }
   /// Data that is there before a run.
@@ -50,7 +50,7 @@ class Planner {
 
   std::unique_ptr<Graph> graph_;
   const Device& device_;
-  ThreadPool& pool_;
+  Queue& queue_;
   PackCache& packs_;
   bool runs_once_;
   std::size_t may_fold_;  // bytes

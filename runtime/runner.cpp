@@ -1,7 +1,6 @@
 #include "runtime/runner.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 
 #include "base/error.h"
@@ -55,23 +54,6 @@ void deliver(const Plan& plan, std::span<const Tensor> values, std::span<Tensor>
   }
 }
 
-// What the pool's threads do while this lives.
-class Recording {
- public:
-  explicit Recording(ThreadPool& pool) : pool_(pool) { pool_.record(true); }
-  ~Recording() { end(); }
-  Recording(const Recording&) = delete;
-  Recording& operator=(const Recording&) = delete;
-
-  std::vector<WorkSpan> end() {
-    pool_.record(false);
-    return pool_.take_record();
-  }
-
- private:
-  ThreadPool& pool_;
-};
-
 // An error says where in the source the step comes from.
 void run_step(const Step& step, const Frame& frame) {
   try {
@@ -110,11 +92,11 @@ class Runner::Lease {
   std::unique_ptr<Context> context_;
 };
 
-Runner::Runner(std::shared_ptr<const Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs,
+Runner::Runner(std::shared_ptr<const Graph> graph, const Device& device, Queue& queue, PackCache& packs,
                std::size_t max_plans, bool runs_once)
     : graph_(std::move(graph)),
       device_(device),
-      pool_(pool),
+      queue_(queue),
       packs_(packs),
       max_plans_(max_plans),
       runs_once_(runs_once),
@@ -150,13 +132,12 @@ std::shared_ptr<const Plan> Runner::plan_for(std::span<const Tensor> inputs) {
 
 std::unique_ptr<const Plan> Runner::make_plan(const Bindings& bindings) {
   auto graph = specialize(*graph_, bindings);
-  if (gives_sizes(graph->body())) return plan_stages(std::move(graph), device_, pool_, packs_);
-  return Planner(std::move(graph), device_, pool_, packs_, runs_once_).plan();
+  if (gives_sizes(graph->body())) return plan_stages(std::move(graph), device_, queue_, packs_);
+  return Planner(std::move(graph), device_, queue_, packs_, runs_once_).plan();
 }
 
 void Runner::execute(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs,
                      RunTimes* times) {
-  using Clock = std::chrono::steady_clock;
   check_outputs(plan, outputs);
   std::optional<TextUse> use;
   if (has_strings_) use.emplace();
@@ -164,25 +145,25 @@ void Runner::execute(const Plan& plan, std::span<const Tensor> inputs, std::span
   Context& context = lease.context();
   context.fit(plan);
   context.bind(plan, inputs, outputs);
-  const Frame frame = context.frame(plan, pool_);
-  const ThreadPool::Session spinning(pool_);
+  const Frame frame = context.frame(plan, queue_);
+  const Queue::Session session(queue_);
   if (!times) {
     for (const auto& step : plan.steps) run_step(*step, frame);
+    queue_.wait();
     deliver(plan, frame.values, outputs);
     context.values.clear();
     return;
   }
-  times->steps.clear();
-  times->steps.reserve(plan.steps.size());
-  Recording recording(pool_);
-  auto begin = Clock::now();
+  const auto clock = queue_.clock(plan.steps.size() + 1);
+  clock->mark();
   for (const auto& step : plan.steps) {
     run_step(*step, frame);
-    const auto end = Clock::now();
-    times->steps.push_back({begin, end});
-    begin = end;
+    clock->mark();
   }
-  times->threads = recording.end();
+  const auto marks = clock->times();
+  times->threads = clock->threads();
+  times->steps.clear();
+  for (std::size_t i = 0; i + 1 < marks.size(); ++i) times->steps.push_back({marks[i], marks[i + 1]});
   deliver(plan, frame.values, outputs);
   context.values.clear();
 }

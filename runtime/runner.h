@@ -1,6 +1,5 @@
-// Runs a graph with threads and packed weights that others use too: plans of its signatures, memory of runs.
+// Runs a graph with a queue and packed weights that others use too: plans of its signatures, memory of runs.
 #pragma once
-#include <chrono>
 #include <memory>
 #include <mutex>
 
@@ -12,14 +11,14 @@ namespace tenon {
 
 /// When a step of a plan ran.
 struct StepTime {
-  std::chrono::steady_clock::time_point begin, end;
+  StepClock::TimePoint begin, end;
   double ms() const { return std::chrono::duration<double, std::milli>(end - begin).count(); }
 };
 
 /// A run with timers.
 struct RunTimes {
   std::vector<StepTime> steps;    // of the plan
-  std::vector<WorkSpan> threads;  // what the pool's threads did in shared loops
+  std::vector<WorkSpan> threads;  // what the queue's threads did in shared loops
   /// From the begin of the first step to the end of the last one.
   double ms() const { return steps.empty() ? 0 : StepTime{steps.front().begin, steps.back().end}.ms(); }
 };
@@ -27,8 +26,8 @@ struct RunTimes {
 /// What Session says of runs and plans holds here.
 class Runner {
  public:
-  /// The device, the pool and the packed weights must outlive it.
-  Runner(std::shared_ptr<const Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs,
+  /// The device, the queue and the packed weights must outlive it.
+  Runner(std::shared_ptr<const Graph> graph, const Device& device, Queue& queue, PackCache& packs,
          std::size_t max_plans, bool runs_once = false);
   ~Runner();
 
@@ -49,7 +48,7 @@ class Runner {
 
   std::shared_ptr<const Graph> graph_;
   const Device& device_;
-  ThreadPool& pool_;
+  Queue& queue_;
   PackCache& packs_;
   std::size_t max_plans_;
   bool runs_once_, has_strings_;

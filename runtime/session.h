@@ -18,8 +18,8 @@ struct SessionOptions {
 class Session {
  public:
   explicit Session(std::shared_ptr<const Graph> graph, SessionOptions options = {})
-      : pool_(options.threads),
-        runner_(std::move(graph), *options.device, pool_, packs_, options.max_plans, options.runs_once) {}
+      : queue_(options.device->open_queue(options.threads)),
+        runner_(std::move(graph), *options.device, *queue_, packs_, options.max_plans, options.runs_once) {}
 
   const Graph& graph() const { return runner_.graph(); }
   const Device& device() const { return runner_.device(); }
@@ -49,10 +49,10 @@ class Session {
   std::size_t packed_bytes() const { return packs_.bytes(); }
   /// Time spent packing weights so far.
   double packing_ms() const { return packs_.packing_ms(); }
-  int threads() const { return pool_.threads(); }
+  int threads() const { return queue_->threads(); }
 
  private:
-  ThreadPool pool_;
+  std::unique_ptr<Queue> queue_;
   PackCache packs_;
   Runner runner_;
 };

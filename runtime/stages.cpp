@@ -51,8 +51,8 @@ class ValueStep : public Step {
 /// Nodes between two points where sizes are given.
 class StageStep : public ValueStep {
  public:
-  StageStep(std::shared_ptr<const Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs)
-      : runner_(std::move(graph), device, pool, packs, plans_of_a_stage) {
+  StageStep(std::shared_ptr<const Graph> graph, const Device& device, Queue& queue, PackCache& packs)
+      : runner_(std::move(graph), device, queue, packs, plans_of_a_stage) {
     info.kind = StepKind::program;
     info.op = "stage";
     info.kernel = counted(runner_.graph().body().nodes().size(), "node");
@@ -112,7 +112,7 @@ class GivingStep : public ValueStep {
 /// An if or a loop: its regions are planned anew for every sizes that they have not met yet.
 class ProgramStep : public GivingStep {
  public:
-  ProgramStep(const Node& node, const Device& device, ThreadPool& pool, PackCache& packs) : GivingStep(node) {
+  ProgramStep(const Node& node, const Device& device, Queue& queue, PackCache& packs) : GivingStep(node) {
     info.kernel = node.is<If>() ? "branch" : "steps";
     for (const auto& region : node.regions()) {
       auto graph = region_graph(*region);
@@ -122,7 +122,7 @@ class ProgramStep : public GivingStep {
       for (const std::string& size : needed)
         graph->body().add_parameter({DType::boolean, {Dim::symbol(size)}}, "size " + size);
       needed_.emplace_back(needed.begin(), needed.end());
-      runners_.push_back(std::make_unique<Runner>(std::move(graph), device, pool, packs, plans_of_a_stage));
+      runners_.push_back(std::make_unique<Runner>(std::move(graph), device, queue, packs, plans_of_a_stage));
     }
   }
 
@@ -156,8 +156,8 @@ class ProgramStep : public GivingStep {
 
 class StagePlanner {
  public:
-  StagePlanner(std::unique_ptr<Graph> graph, const Device& device, ThreadPool& pool, PackCache& packs)
-      : graph_(std::move(graph)), device_(device), pool_(pool), packs_(packs) {
+  StagePlanner(std::unique_ptr<Graph> graph, const Device& device, Queue& queue, PackCache& packs)
+      : graph_(std::move(graph)), device_(device), queue_(queue), packs_(packs) {
     for (const auto& p : graph_->body().parameters()) slots_.emplace(p.get(), slots_.size());
   }
 
@@ -211,7 +211,7 @@ class StagePlanner {
     }
     for (const std::string& size : sizes) take(givers_.at(size).value);
     auto step =
-        std::make_unique<StageStep>(part_graph(*graph_, stage_, inputs, outputs), device_, pool_, packs_);
+        std::make_unique<StageStep>(part_graph(*graph_, stage_, inputs, outputs), device_, queue_, packs_);
     for (const Value* v : inputs) step->in.push_back(slot(v));
     for (const Value* v : outputs) step->out.push_back(new_slot(v));
     stage_.clear();
@@ -223,7 +223,7 @@ class StagePlanner {
     if (node.regions().empty())
       step = std::make_unique<GivingStep>(node);
     else
-      step = std::make_unique<ProgramStep>(node, device_, pool_, packs_);
+      step = std::make_unique<ProgramStep>(node, device_, queue_, packs_);
     for (const Value* v : node.inputs()) step->in.push_back(slot(v));
     std::set<std::string> sizes;
     needed_sizes(node, sizes);
@@ -258,7 +258,7 @@ class StagePlanner {
 
   std::unique_ptr<Graph> graph_;
   const Device& device_;
-  ThreadPool& pool_;
+  Queue& queue_;
   PackCache& packs_;
   std::vector<const Node*> stage_;
   std::unordered_map<const Value*, std::size_t> slots_;
@@ -273,9 +273,9 @@ class StagePlanner {
 
 }  // namespace
 
-std::unique_ptr<const Plan> plan_stages(std::unique_ptr<Graph> graph, const Device& device, ThreadPool& pool,
+std::unique_ptr<const Plan> plan_stages(std::unique_ptr<Graph> graph, const Device& device, Queue& queue,
                                         PackCache& packs) {
-  return StagePlanner(std::move(graph), device, pool, packs).plan();
+  return StagePlanner(std::move(graph), device, queue, packs).plan();
 }
 
 }  // namespace tenon

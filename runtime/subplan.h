@@ -20,7 +20,7 @@ class Subplan {
   std::shared_ptr<const Plan> shared_plan() const { return plan_; }
   /// That run() needs, 64-byte aligned.
   std::size_t memory_bytes() const;
-  void run(const RegionBytes& bytes, std::byte* memory, ThreadPool& pool) const;
+  void run(const RegionBytes& bytes, std::byte* memory, Queue& queue) const;
 
  private:
   std::size_t table_bytes() const;

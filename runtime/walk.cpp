@@ -6,8 +6,8 @@
 
 namespace tenon {
 
-PlanWalk::PlanWalk(const Plan& plan, ThreadPool& pool, std::span<const Tensor> inputs)
-    : plan_(plan), pool_(pool) {
+PlanWalk::PlanWalk(const Plan& plan, Queue& queue, std::span<const Tensor> inputs)
+    : plan_(plan), queue_(queue) {
   for (const Tensor& t : inputs) inputs_.push_back(t.contiguous());
   for (const Type& type : plan.outputs) outputs_.push_back(Tensor::empty(type.dtype, eval(type.shape, {})));
   context_.fit(plan);
@@ -15,16 +15,16 @@ PlanWalk::PlanWalk(const Plan& plan, ThreadPool& pool, std::span<const Tensor> i
 }
 
 void PlanWalk::run(const Node& node) {
-  const ThreadPool::Session spinning(pool_);
+  const Queue::Session session(queue_);
   for (; next_ < plan_.steps.size() && plan_.nodes[next_] == &node; ++next_)
-    plan_.steps[next_]->run(context_.frame(plan_, pool_));
+    plan_.steps[next_]->run(context_.frame(plan_, queue_));
 }
 
 std::vector<Tensor> PlanWalk::finish() {
-  const ThreadPool::Session spinning(pool_);
+  const Queue::Session session(queue_);
   for (; next_ < plan_.steps.size(); ++next_) {
     TENON_CHECK(!plan_.nodes[next_]);
-    plan_.steps[next_]->run(context_.frame(plan_, pool_));
+    plan_.steps[next_]->run(context_.frame(plan_, queue_));
   }
   return outputs_;
 }

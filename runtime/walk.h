@@ -9,8 +9,8 @@ namespace tenon {
 
 class PlanWalk {
  public:
-  /// The plan, the pool and the inputs must outlive the walk.
-  PlanWalk(const Plan& plan, ThreadPool& pool, std::span<const Tensor> inputs);
+  /// The plan, the queue and the inputs must outlive the walk.
+  PlanWalk(const Plan& plan, Queue& queue, std::span<const Tensor> inputs);
 
   /// Runs the steps of this node. To be called for the nodes of plan.graph's body in their order.
   void run(const Node& node);
@@ -28,7 +28,7 @@ class PlanWalk {
   std::vector<Tensor> inputs_, outputs_;
   TextUse use_;  // of the strings in the context's memory
   Context context_;
-  ThreadPool& pool_;
+  Queue& queue_;
   std::size_t next_ = 0;  // step
 };
 

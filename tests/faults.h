@@ -28,7 +28,7 @@ const Device& faulty_device(std::string_view name) {
       if (entry.op == &op_info<T>()) entry.make = make;
     return list;
   }();
-  static const Device device{std::string(name), makers, sound->general, sound->memory};
+  static const Device device{std::string(name), makers, sound->general, sound->memory, sound->open_queue};
   return device;
 }
 

@@ -65,10 +65,10 @@ class Relation {
 // A graph planned for a run, to be walked.
 struct Walk {
   Walk(const Graph& graph, const Run& run, const Device& device)
-      : pool(run.threads),
-        plan(Planner(specialize(graph, bind_all(graph, run.inputs)), device, pool, packs).plan()),
-        walk(*plan, pool, run.inputs) {}
-  ThreadPool pool;
+      : queue(device.open_queue(run.threads)),
+        plan(Planner(specialize(graph, bind_all(graph, run.inputs)), device, *queue, packs).plan()),
+        walk(*plan, *queue, run.inputs) {}
+  std::unique_ptr<Queue> queue;
   PackCache packs;
   std::unique_ptr<const Plan> plan;
   PlanWalk walk;

@@ -9,12 +9,12 @@ namespace {
 
 class KernelSearch {
  public:
-  KernelSearch(const Plan& plan, const Graph* imported, ThreadPool& pool, std::span<const Tensor> inputs,
+  KernelSearch(const Plan& plan, const Graph* imported, Queue& queue, std::span<const Tensor> inputs,
                const Tolerance& tolerance)
       : plan_(plan),
         imported_(imported),
         tolerance_(tolerance),
-        walk_(plan, pool, inputs),
+        walk_(plan, queue, inputs),
         wide_(in_float64(*plan.graph)),
         wide_node_(wide_->body().nodes().begin()) {}
 
@@ -78,10 +78,10 @@ class KernelSearch {
 
 Search search_kernels(const Graph& graph, const Graph* imported, const Device& device, int threads,
                       std::span<const Tensor> inputs, const Tolerance& tolerance) {
-  ThreadPool pool(threads);
+  const auto queue = device.open_queue(threads);
   PackCache packs;
-  const auto plan = Planner(specialize(graph, bind_all(graph, inputs)), device, pool, packs).plan();
-  return KernelSearch(*plan, imported, pool, inputs, tolerance).run(inputs);
+  const auto plan = Planner(specialize(graph, bind_all(graph, inputs)), device, *queue, packs).plan();
+  return KernelSearch(*plan, imported, *queue, inputs, tolerance).run(inputs);
 }
 
 }  // namespace tenon

@@ -7,6 +7,7 @@
 #include "ir/ops/index.h"
 #include "kernels/cpu/spmm.h"
 #include "runtime/cpu/makers.h"
+#include "runtime/cpu/queue.h"
 
 namespace tenon {
 namespace {
@@ -29,7 +30,7 @@ class AggregateStep : public Step {
     coo.row = frame.at<const void>(targets);
     coo.col = frame.at<const void>(sources);
     if (weights) coo.weight = frame.at<const float>(*weights);
-    const cpu::CsrResult sorted = cpu::csr_from_coo(coo, frame.scratch, frame.pool);
+    const cpu::CsrResult sorted = cpu::csr_from_coo(coo, frame.scratch, pool_of(frame.queue));
     if (sorted.bad_edge >= 0)
       throw error("edge {} has an index outside of [0, {}) or [0, {})", sorted.bad_edge, coo.rows, coo.cols)
           .at(info.source.str());
@@ -37,8 +38,8 @@ class AggregateStep : public Step {
     product.matrix = sorted.csr;
     product.x = frame.at<const float>(x);
     product.out = frame.at<float>(out);
-    cpu::spmm(product, frame.pool);
-    if (start) add_start(frame.at<const float>(*start), product, frame.pool);
+    cpu::spmm(product, pool_of(frame.queue));
+    if (start) add_start(frame.at<const float>(*start), product, pool_of(frame.queue));
   }
 
   Address targets, sources, x, out;
@@ -154,7 +155,7 @@ bool make_index_add(Planner& planner, const Group& group) {
     step->start = reads.back().address();
     step->start_stride = *as_rows(reads.back());
   }
-  step->scratch_bytes = cpu::csr_bytes(rows, edges, planner.pool().threads());
+  step->scratch_bytes = cpu::csr_bytes(rows, edges, planner.queue().threads());
   step->info.kernel = "sparse sum";
   planner.emit(std::move(step), group.node(), std::move(reads), {out});
   return true;

@@ -5,6 +5,7 @@
 
 #include "ir/ops/attention.h"
 #include "runtime/cpu/makers.h"
+#include "runtime/cpu/queue.h"
 
 namespace tenon {
 namespace {
@@ -21,7 +22,7 @@ class AttentionStep : public Step {
     call.out = frame.at<float>(out);
     if (float_mask) call.float_mask = frame.at<const float>(*float_mask);
     if (bool_mask) call.bool_mask = frame.at<const std::uint8_t>(*bool_mask);
-    cpu::attention(call, frame.scratch, frame.pool);
+    cpu::attention(call, frame.scratch, pool_of(frame.queue));
   }
 
   Address q, k, v, out;
@@ -104,7 +105,7 @@ bool make_attention(Planner& planner, const Group& group) {
   step->out = out.address();
   step->float_mask = float_mask;
   step->bool_mask = bool_mask;
-  step->scratch_bytes = cpu::attention_scratch_bytes(call, planner.pool().threads());
+  step->scratch_bytes = cpu::attention_scratch_bytes(call, planner.queue().threads());
   step->info.kernel = "attention";
   planner.emit(std::move(step), node, std::move(reads), {out});
   return true;

@@ -5,6 +5,7 @@
 #include "kernels/cpu/gemm.h"
 #include "runtime/cpu/epilogue.h"
 #include "runtime/cpu/makers.h"
+#include "runtime/cpu/queue.h"
 
 namespace tenon {
 namespace {
@@ -36,7 +37,7 @@ class BatchedStep : public Step {
       }
       GroupEpilogue::Running running;
       g.one.epilogue = epilogue_.bind(frame, running, i * g.batch * g.one.M);
-      cpu::batched_gemm(g, reinterpret_cast<float*>(frame.scratch), frame.pool);
+      cpu::batched_gemm(g, reinterpret_cast<float*>(frame.scratch), pool_of(frame.queue));
     }
   }
 
@@ -133,7 +134,7 @@ bool make_matmul(Planner& planner, const Group& group) {
   step->b = b.address();
   step->c = c.address();
   step->scratch_bytes =
-      static_cast<std::size_t>(cpu::batched_gemm_scratch_size(g, planner.pool().threads())) * sizeof(float);
+      static_cast<std::size_t>(cpu::batched_gemm_scratch_size(g, planner.queue().threads())) * sizeof(float);
   step->info.kernel = "batched gemm" + epilogue->text();
   std::vector<PlannedTensor> reads = epilogue->reads();
   reads.push_back(a_own);

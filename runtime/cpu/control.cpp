@@ -51,7 +51,7 @@ class IfStep : public ProgramStep {
     const Subplan& taken = plans_[holds(frame.at<std::byte>(in_[0])) ? 0 : 1];
     taken.run({[&](std::size_t i) { return frame.at<const std::byte>(in_[i + 1]); },
                [&](std::size_t i) { return frame.at<std::byte>(out_[i]); }},
-              frame.scratch, frame.pool);
+              frame.scratch, frame.queue);
   }
 };
 
@@ -84,7 +84,7 @@ class IterationStep : public ProgramStep {
       head.step = step;
       plans_[0].run({[&](std::size_t i) { return parameter(i, step, frame); },
                      [&](std::size_t i) { return result(i, step, frame); }},
-                    frame.scratch + memory_, frame.pool);
+                    frame.scratch + memory_, frame.queue);
       go_on = holds(&head.go_on);
     }
     for (std::size_t i = 0; i < carried_; ++i) {

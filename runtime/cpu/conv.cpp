@@ -6,6 +6,7 @@
 #include "ir/ops/conv.h"
 #include "runtime/cpu/epilogue.h"
 #include "runtime/cpu/makers.h"
+#include "runtime/cpu/queue.h"
 
 namespace tenon {
 namespace {
@@ -25,7 +26,7 @@ class ConvStep : public Step {
                            .out_stride = out_stride,
                            .epilogue = epilogue_.bind(frame, running),
                            .scratch = reinterpret_cast<float*>(frame.scratch)};
-    cpu::conv(shape_, algorithm_, run, frame.pool);
+    cpu::conv(shape_, algorithm_, run, pool_of(frame.queue));
   }
 
   Address in, packed, out;
@@ -82,10 +83,10 @@ std::string form_of(const cpu::ConvShape& s, cpu::ConvAlgorithm algorithm) {
 Tensor packed_weights(Planner& planner, const Tensor& weights, const cpu::ConvShape& shape,
                       cpu::ConvAlgorithm algorithm) {
   const cpu::ConvShape s = cpu::packing_shape(shape);
-  return planner.packs().get(weights, form_of(s, algorithm), cpu::conv_packed_size(s, algorithm),
-                             [&](const Tensor& w, float* to) {
-                               cpu::pack_conv(s, algorithm, w.contiguous().data<float>(), to, planner.pool());
-                             });
+  return planner.packs().get(
+      weights, form_of(s, algorithm), cpu::conv_packed_size(s, algorithm), [&](const Tensor& w, float* to) {
+        cpu::pack_conv(s, algorithm, w.contiguous().data<float>(), to, pool_of(planner.queue()));
+      });
 }
 
 // In the order in which PyTorch writes them.
@@ -110,7 +111,7 @@ bool make(Planner& planner, const Group& group) {
   if (!epilogue) return false;
 
   const cpu::ConvShape shape = shape_of(*anchor->as<T>(), planner.places().at(x).shape(), weights->shape());
-  const int threads = planner.pool().threads();
+  const int threads = planner.queue().threads();
   const cpu::ConvAlgorithm algorithm = cpu::choose_conv(shape, threads);
   if (!cpu::conv_supports(shape, algorithm)) return false;
   const PlannedTensor packed = planner.constant(packed_weights(planner, *weights, shape, algorithm));

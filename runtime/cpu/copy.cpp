@@ -2,6 +2,7 @@
 #include "kernels/cpu/copy.h"
 
 #include "runtime/cpu/makers.h"
+#include "runtime/cpu/queue.h"
 
 namespace tenon {
 namespace {
@@ -13,7 +14,7 @@ class CopyStep : public Step {
     info.op = info.kernel = "copy";
   }
   void run(const Frame& frame) const override {
-    copy_.run(frame.at<const void>(from_), frame.at<void>(to_), frame.pool);
+    copy_.run(frame.at<const void>(from_), frame.at<void>(to_), pool_of(frame.queue));
   }
 
  private:

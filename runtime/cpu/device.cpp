@@ -13,6 +13,7 @@
 #include "ir/ops/pool.h"
 #include "ir/ops/shape.h"
 #include "runtime/cpu/makers.h"
+#include "runtime/cpu/queue.h"
 
 namespace tenon {
 
@@ -41,7 +42,12 @@ const Device& cpu_device() {
                                          GeneralMaker{"loop", make_loop, is_loop},
                                          GeneralMaker{"reference", make_reference, has_reference}};
   // Rows of 2 KiB multiples, and buffers at one distance from page boundaries, meet in the same sets of L1.
-  static const Device device{"cpu", table, general, {.row_period = 2048, .row_gap = 16, .page_skew = 192}};
+  static const Device device{
+      "cpu",
+      table,
+      general,
+      {.row_period = 2048, .row_gap = 16, .page_skew = 192},
+      [](int threads) -> std::unique_ptr<Queue> { return std::make_unique<CpuQueue>(threads); }};
   return device;
 }
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "ir/ops/index.h"
 #include "runtime/cpu/makers.h"
+#include "runtime/cpu/queue.h"
 
 namespace tenon {
 namespace {
@@ -17,7 +18,7 @@ class GatherStep : public Step {
     gather.table = frame.at<const void>(table);
     gather.indices = frame.at<const void>(indices);
     gather.out = frame.at<void>(out);
-    const long wrong = cpu::gather_rows(gather, frame.pool);
+    const long wrong = cpu::gather_rows(gather, pool_of(frame.queue));
     if (wrong < 0) return;
     const bool wide = gather.index_dtype == DType::i64;
     const std::int64_t index = wide ? static_cast<const std::int64_t*>(gather.indices)[wrong]

@@ -7,20 +7,21 @@
 #include "runtime/axes.h"
 #include "runtime/cpu/loop_step.h"
 #include "runtime/cpu/makers.h"
+#include "runtime/cpu/queue.h"
 
 namespace tenon {
 
 LoopStep::LoopStep(Planner& planner, const LoweredLoop& loop, std::string kernel_name)
     : kernel_(cpu::LoopKernel::compile(loop.program)) {
   info.kernel = std::move(kernel_name);
-  scratch_bytes = kernel_.scratch_bytes(planner.pool().threads());
+  scratch_bytes = kernel_.scratch_bytes(planner.queue().threads());
   for (const PlannedTensor& t : loop.buffers) buffers_.push_back(t.address());
 }
 
 void LoopStep::run(const Frame& frame) const {
   std::array<void*, max_loop_buffers> buffers;
   for (std::size_t i = 0; i < buffers_.size(); ++i) buffers[i] = frame.at<void>(buffers_[i]);
-  kernel_.run({buffers.data(), buffers_.size()}, frame.scratch, frame.pool);
+  kernel_.run({buffers.data(), buffers_.size()}, frame.scratch, pool_of(frame.queue));
 }
 
 namespace {

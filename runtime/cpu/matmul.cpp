@@ -6,6 +6,7 @@
 #include "kernels/cpu/gemm.h"
 #include "runtime/cpu/epilogue.h"
 #include "runtime/cpu/makers.h"
+#include "runtime/cpu/queue.h"
 
 namespace tenon {
 namespace {
@@ -22,7 +23,7 @@ class GemmStep : public Step {
     (is_packed_ ? g.packed_b : g.b.data) = frame.at<const float>(b);
     g.c = frame.at<float>(c);
     g.epilogue = epilogue_.bind(frame, running);
-    cpu::gemm(g, reinterpret_cast<float*>(frame.scratch), frame.pool);
+    cpu::gemm(g, reinterpret_cast<float*>(frame.scratch), pool_of(frame.queue));
   }
 
   Address a, b, c;
@@ -40,7 +41,7 @@ cpu::MatrixB matrix_of(const Tensor& weight) {
 Tensor packed_matrix(Planner& planner, const Tensor& weight) {
   const std::int64_t K = weight.shape()[0], N = weight.shape()[1];
   return planner.packs().get(weight, "gemm", cpu::packed_b_size(K, N), [&](const Tensor& w, float* to) {
-    cpu::pack_b(K, N, matrix_of(w), to, planner.pool());
+    cpu::pack_b(K, N, matrix_of(w), to, pool_of(planner.queue()));
   });
 }
 
@@ -79,7 +80,7 @@ bool make_linear(Planner& planner, const Group& group) {
   step->c = c.address();
   if (planner.runs_once())
     step->scratch_bytes =
-        static_cast<std::size_t>(cpu::gemm_scratch_size(sizes, planner.pool().threads())) * sizeof(float);
+        static_cast<std::size_t>(cpu::gemm_scratch_size(sizes, planner.queue().threads())) * sizeof(float);
   step->info.kernel = "gemm" + epilogue->text();
   std::vector<PlannedTensor> reads = epilogue->reads();
   reads.push_back(a);

@@ -92,9 +92,9 @@ TEST(Stages, ANumberBelowZeroIsNoSize) {
 TEST(Stages, OnePlanWhenTheSizesAreKnownBefore) {
   const auto graph = graph_of(rows_above_zero);
   const auto inputs = inputs_of(*graph, {{"N", 12}});
-  ThreadPool pool(1);
+  const auto queue = cpu_device().open_queue(1);
   PackCache packs;
-  const auto plan = Planner(specialize(*graph, bind_all(*graph, inputs)), cpu_device(), pool, packs).plan();
+  const auto plan = Planner(specialize(*graph, bind_all(*graph, inputs)), cpu_device(), *queue, packs).plan();
   EXPECT_FALSE(plan->takes_values());
   EXPECT_EQ(plan->outputs[0].shape[0], evaluate(*graph, inputs)[0].shape()[0]);
 }

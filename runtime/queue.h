@@ -1,0 +1,57 @@
+// Where the steps of a device run, one after the other.
+#pragma once
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "kernels/thread_pool.h"
+
+namespace tenon {
+
+/// Says when the steps of a run were done.
+class StepClock {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  virtual ~StepClock() = default;
+  /// Behind everything that was enqueued so far.
+  virtual void mark() = 0;
+  /// Waits for the marks; their times in order.
+  virtual std::vector<TimePoint> times() = 0;
+  /// What the threads of the queue did in shared loops since the clock was made.
+  virtual std::vector<WorkSpan> threads() = 0;
+};
+
+/// Safe to use from several threads at once; each sees its own steps in order.
+class Queue {
+ public:
+  Queue() = default;
+  virtual ~Queue() = default;
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  /// Threads that share the work of a step.
+  virtual int threads() const = 0;
+  /// Returns when all that this thread enqueued is done.
+  virtual void wait() = 0;
+  /// With room for so many marks.
+  virtual std::unique_ptr<StepClock> clock(std::size_t marks) = 0;
+
+  /// While one lives, the device stays ready between steps: open one around a whole run.
+  class Session {
+   public:
+    explicit Session(Queue& queue) : queue_(queue) { queue_.begin_session(); }
+    ~Session() { queue_.end_session(); }
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+   private:
+    Queue& queue_;
+  };
+
+ private:
+  virtual void begin_session() = 0;
+  virtual void end_session() = 0;
+};
+
+}  // namespace tenon
