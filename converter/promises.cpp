@@ -65,9 +65,14 @@ bool equal_in_value(const Dim& a, const Dim& b, const Graph& graph) {
 }
 
 /// A symbol; 0 where it can be nothing else, since symbols stand for sizes from 1 on.
-Dim open_size(const std::string& symbol, const Graph& graph) {
+Dim open_size(const std::string& symbol, const ts::SizeRange& range, const std::string& place,
+              const Graph& graph) {
   const auto info = graph.symbols.find(symbol);
-  return info != graph.symbols.end() && info->second.max == 0 ? Dim(0) : Dim::symbol(symbol);
+  if (info == graph.symbols.end() || info->second.max > 0) return Dim::symbol(symbol);
+  if (range.min > 0)
+    throw error("{} is 0, the graph allows {}", place, text_of(range))
+        .hint(hint::shape(Bindings{{symbol, range.min}}));
+  return 0;
 }
 
 /// The least size that the exporter reckoned with: never 0, though a range may begin there.
@@ -151,7 +156,10 @@ Type Promises::input_type(const std::string& input, const ts::Type& promised, Gr
     if (size.empty()) throw unsupported("{} has a size that has no form here", place_of(i, input));
     const Dim dim = Dim::parse(size);
     for (const std::string& symbol : dim.symbols())
-      if (!sizes_.contains(symbol)) take(symbol, open_size(symbol, graph), place_of(i, input), graph);
+      if (!sizes_.contains(symbol)) {
+        const std::string place = place_of(i, input);
+        take(symbol, open_size(symbol, range_of(symbol), place, graph), place, graph);
+      }
     type.shape.push_back(dim.substitute(sizes_));
   }
   return type;

@@ -190,7 +190,7 @@ def test_without_the_process_of_libtorch(tenon, place, tmp_path):
     done = subprocess.run([alone, "doctor"], capture_output=True, text=True, timeout=120)
     assert done.returncode == ENVIRONMENT
     rows = {line[9:26].strip(): line for line in done.stdout.splitlines() if line[:8].strip() in ("ok", "missing")}
-    assert rows["LibTorch"].startswith("missing") and rows["kernels"].startswith("ok")
+    assert rows["LibTorch"].startswith("missing") and rows["device cpu"].startswith("ok")
 
 
 def test_doctor_looks_at_every_part_whatever_is_missing(alone, tmp_path):
@@ -198,7 +198,7 @@ def test_doctor_looks_at_every_part_whatever_is_missing(alone, tmp_path):
     done = subprocess.run([alone, "doctor", "--json"], capture_output=True, text=True, timeout=120, env=bare, cwd=tmp_path)
     parts = json.loads(done.stdout)
     assert done.returncode == ENVIRONMENT and done.stderr == ""
-    for name in ("version", "cpu", "threads", "memory", "kernels", "sandbox", "working folder"):
+    for name in ("version", "cpu", "threads", "memory", "device cpu", "sandbox", "working folder"):
         assert name in parts
     assert not parts["temporary files"]["ok"] and "TMPDIR" in parts["temporary files"]["remedy"]
     assert not parts["ONNX Runtime"]["ok"] and parts["ONNX Runtime"]["remedy"]
