@@ -38,7 +38,7 @@ struct Device {
   std::span<const MakerEntry> makers;     // in order of preference; several may name one operator
   std::span<const GeneralMaker> general;  // tried afterwards
   MemoryRules memory;
-  /// With so many threads on the host that share the work, where the device has such.
+  /// `threads` of the host share the work of a step; a device that computes elsewhere ignores them.
   std::unique_ptr<Queue> (*open_queue)(int threads);
 
   /// What runs the operator: "kernel", the name of a general maker, or "parts" where it is opened.

@@ -37,21 +37,21 @@ class Queue {
   /// With room for so many marks.
   virtual std::unique_ptr<StepClock> clock(std::size_t marks) = 0;
 
-  /// While one lives, the device stays ready between steps: open one around a whole run.
-  class Session {
+  /// While one lives, the device stays ready between steps.
+  class Run {
    public:
-    explicit Session(Queue& queue) : queue_(queue) { queue_.begin_session(); }
-    ~Session() { queue_.end_session(); }
-    Session(const Session&) = delete;
-    Session& operator=(const Session&) = delete;
+    explicit Run(Queue& queue) : queue_(queue) { queue_.begin_run(); }
+    ~Run() { queue_.end_run(); }
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
 
    private:
     Queue& queue_;
   };
 
  private:
-  virtual void begin_session() = 0;
-  virtual void end_session() = 0;
+  virtual void begin_run() = 0;
+  virtual void end_run() = 0;
 };
 
 }  // namespace tenon

@@ -146,7 +146,7 @@ void Runner::execute(const Plan& plan, std::span<const Tensor> inputs, std::span
   context.fit(plan);
   context.bind(plan, inputs, outputs);
   const Frame frame = context.frame(plan, queue_);
-  const Queue::Session session(queue_);
+  const Queue::Run run(queue_);
   if (!times) {
     for (const auto& step : plan.steps) run_step(*step, frame);
     queue_.wait();

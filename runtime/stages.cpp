@@ -113,6 +113,7 @@ class GivingStep : public ValueStep {
 class ProgramStep : public GivingStep {
  public:
   ProgramStep(const Node& node, const Device& device, Queue& queue, PackCache& packs) : GivingStep(node) {
+    info.kind = StepKind::program;
     info.kernel = node.is<If>() ? "branch" : "steps";
     for (const auto& region : node.regions()) {
       auto graph = region_graph(*region);

@@ -15,13 +15,13 @@ PlanWalk::PlanWalk(const Plan& plan, Queue& queue, std::span<const Tensor> input
 }
 
 void PlanWalk::run(const Node& node) {
-  const Queue::Session session(queue_);
+  const Queue::Run run(queue_);
   for (; next_ < plan_.steps.size() && plan_.nodes[next_] == &node; ++next_)
     plan_.steps[next_]->run(context_.frame(plan_, queue_));
 }
 
 std::vector<Tensor> PlanWalk::finish() {
-  const Queue::Session session(queue_);
+  const Queue::Run run(queue_);
   for (; next_ < plan_.steps.size(); ++next_) {
     TENON_CHECK(!plan_.nodes[next_]);
     plan_.steps[next_]->run(context_.frame(plan_, queue_));

@@ -14,8 +14,8 @@ class CpuQueue : public Queue {
   std::unique_ptr<StepClock> clock(std::size_t marks) override;
 
  private:
-  void begin_session() override { pool_.begin_session(); }
-  void end_session() override { pool_.end_session(); }
+  void begin_run() override { pool_.begin_session(); }
+  void end_run() override { pool_.end_session(); }
 
   ThreadPool pool_;
 };

@@ -146,6 +146,21 @@ TEST(Stages, AnIfGivesTheSizesInWhichItsBranchesDiffer) {
   }
 }
 
+TEST(Stages, NodesWithRegionsAreProgramsAndOtherGivingNodesRunTheReference) {
+  const auto kinds = [](const char* text, const Bindings& sizes) {
+    const auto graph = graph_of(text);
+    std::vector<StepKind> found;
+    Session session(graph);
+    const auto plan = session.plan_for(inputs_of(*graph, sizes));
+    for (const auto& step : plan->steps) found.push_back(step->info.kind);
+    return found;
+  };
+  using enum StepKind;
+  EXPECT_EQ(kinds(either, {{"N", 4}}), (std::vector{program, program}));
+  const auto rows = kinds(rows_above_zero, {{"N", 12}});
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), reference), 1);
+}
+
 // Doubles x until its sum reaches 100: x grows by one in each step, and the sums are kept.
 constexpr const char* growing = R"(graph growing(%x: f32[N]) {
   %5, %6 = loop(true:bool, %x, carried=1, sizes=[?1,?2], at=[0,0,1,0], step_sizes=?0) (%i: i64[], %a: f32[?0]) {
