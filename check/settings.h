@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "converter/convert.h"
+#include "runtime/devices.h"
 #include "verify/outputs.h"
 
 namespace tenon {
@@ -46,7 +47,7 @@ struct CaseSettings {
   std::string message;         // and the refusal says this, among others
   std::string method = "forward";
   std::vector<InputSpec> inputs;
-  std::string device = "cpu";
+  std::string device = default_device_name();
   int threads = 1;
   bool fuse = true;
   std::vector<std::string> off;

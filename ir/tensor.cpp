@@ -129,14 +129,19 @@ Tensor Tensor::view_of(std::shared_ptr<const Storage> storage, DType dtype, Inde
   return t;
 }
 
-const std::byte* Tensor::bytes() const {
+std::byte* Tensor::address() const {
   TENON_CHECK(defined());
   return storage_->data + offset_ * static_cast<std::int64_t>(size_of(dtype_));
 }
 
+const std::byte* Tensor::bytes() const {
+  TENON_CHECK(defined() && storage_->space != Space::device);
+  return address();
+}
+
 std::byte* Tensor::mutable_bytes() {
-  TENON_CHECK(defined() && storage_->writable);
-  return storage_->data + offset_ * static_cast<std::int64_t>(size_of(dtype_));
+  TENON_CHECK(defined() && storage_->space != Space::device && storage_->writable);
+  return address();
 }
 
 Tensor Tensor::bits_as(DType dtype) const {

@@ -15,12 +15,17 @@
 
 namespace tenon {
 
-/// Bytes with an owner: heap memory, or a part of a mapped file kept alive by `owner`.
+/// Who reads and writes memory: the host; the host and a device; a device alone. A device that shares the
+/// host's memory has one kind.
+enum class Space : std::uint8_t { host, pinned, device };
+
+/// Bytes with an owner: heap memory, a part of a mapped file kept alive by `owner`, or memory of a device.
 struct Storage {
   std::shared_ptr<const void> owner;
   std::byte* data = nullptr;
   std::size_t bytes = 0;
   bool writable = true;
+  Space space = Space::host;
 };
 
 /// Value type; copies and views share the storage. Writing through a read-only storage is an internal error.
@@ -44,7 +49,9 @@ class Tensor : public StridedArray<Tensor> {
   bool defined() const { return storage_ != nullptr; }
   const std::shared_ptr<const Storage>& storage() const { return storage_; }
 
-  /// The element at index 0...0.
+  /// Where the element at index 0...0 lies, in whatever space.
+  std::byte* address() const;
+  /// The same, to be read or written by the host: a tensor in a device's own memory is an internal error.
   const std::byte* bytes() const;
   std::byte* mutable_bytes();
   template <class T>

@@ -1,6 +1,6 @@
 // The buffers of a plan while it is made: what they are, how large, and from which step to which they live.
 #pragma once
-#include <unordered_map>
+#include <map>
 #include <vector>
 
 #include "ir/tensor.h"
@@ -18,11 +18,15 @@ struct Buffer {
     constant,  // weights and what follows from them
   };
   Kind kind = Kind::arena;
+  Space space = Space::device;  // or pinned: also read and written by the host
   std::size_t bytes = 0;
   std::size_t index = 0;                   // input, output: which
-  std::shared_ptr<const Storage> storage;  // constant: the bytes
-  int first = -1, last = -1;               // arena: steps that touch it
-  std::size_t offset = 0;                  // arena: bytes, once laid out
+  std::shared_ptr<const Storage> storage;  // constant: the bytes, for the host
+  std::byte* resident = nullptr;           // constant: the same, in its space
+  int first = -1, last = -1;               // steps that touch it
+  /// In bytes, once laid out. arena: in the memory of its space; input, output: in the memory that stages
+  /// them.
+  std::size_t offset = 0;
 };
 
 /// A planned value, or a view of one: how it lies in one of the plan's buffers.
@@ -47,10 +51,12 @@ class Buffers {
 
   /// New intermediate memory.
   PlannedTensor arena(DType dtype, const Index& sizes, const Order& order);
+  /// New pinned memory, dense, row-major.
+  PlannedTensor pinned(DType dtype, const Index& sizes);
   /// The i-th input or output: dense, row-major.
-  PlannedTensor external(Buffer::Kind kind, std::size_t index, DType dtype, const Index& sizes);
-  /// A tensor with bytes of its own. Tensors of one storage lie in one buffer.
-  PlannedTensor constant(const Tensor& tensor);
+  PlannedTensor external(Buffer::Kind kind, std::size_t index, DType dtype, const Index& sizes, Space space);
+  /// A tensor with bytes of its own, to be read in this space. Tensors of one storage lie in one buffer.
+  PlannedTensor constant(const Tensor& tensor, Space space = Space::device);
 
   Buffer& operator[](std::size_t number) { return list_[number]; }
   const Buffer& of(const PlannedTensor& tensor) const { return list_[tensor.buffer()]; }
@@ -60,18 +66,24 @@ class Buffers {
   std::vector<Buffer>& list() { return list_; }
 
  private:
-  PlannedTensor add(Buffer::Kind kind, std::size_t index, DType dtype, const Index& sizes, Index strides);
+  PlannedTensor add(Buffer buffer, DType dtype, const Index& sizes, Index strides);
   const MemoryRules& rules_;
   std::vector<Buffer> list_;
-  std::unordered_map<const Storage*, std::size_t> constants_;
+  std::map<std::pair<const Storage*, Space>, std::size_t> constants_;
 };
 
 /// The tensor over the bytes of its buffer.
-Tensor over(std::span<std::byte> buffer, const Strided& layout, bool writable);
+Tensor over(std::span<std::byte> buffer, const Strided& layout, bool writable, Space space = Space::host);
 
-/// Fills `places`, one per buffer, for a run: where inputs and outputs lie, and the arena.
-void bind_buffers(std::span<const Buffer> buffers, FunctionRef<const std::byte*(std::size_t)> input,
-                  FunctionRef<std::byte*(std::size_t)> output, std::byte* arena,
-                  std::span<std::byte*> places);
+/// Where the buffers of a plan lie in a run.
+struct RunMemory {
+  FunctionRef<const std::byte*(std::size_t)> input;  // by number
+  FunctionRef<std::byte*(std::size_t)> output;
+  std::byte* arena;
+  std::byte* pinned_arena;
+};
+
+/// Fills `places`, one per buffer.
+void bind_buffers(std::span<const Buffer> buffers, const RunMemory& memory, std::span<std::byte*> places);
 
 }  // namespace tenon

@@ -1,24 +1,74 @@
 #include "runtime/context.h"
 
-namespace tenon {
+#include <algorithm>
 
-void Context::fit(const Plan& plan) {
-  const std::size_t bytes = plan.arena_bytes + plan.scratch_bytes;
-  if (arena.size() < bytes) {
-    arena = Memory();
-    arena = Memory(bytes);
-    arena.touch();
-  }
-  buffers.resize(plan.buffers.size());
+namespace tenon {
+namespace {
+
+void grow(Memory& memory, std::size_t bytes, const Device& device, Space space) {
+  if (memory.size() >= bytes) return;
+  memory = Memory();
+  memory = device.allocate(bytes, space);
 }
 
-void Context::bind(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
-  bind_buffers(
-      plan.buffers, [&](std::size_t i) { return inputs[i].bytes(); },
-      [&](std::size_t i) { return outputs[i].mutable_bytes(); }, arena.data(), buffers);
-  if (!plan.takes_values()) return;
+}  // namespace
+
+void Context::fit(const Plan& plan) {
+  const std::size_t faults_bytes = (plan.faults * sizeof(Fault) + 63) / 64 * 64;
+  grow(memory_, plan.arena_bytes + plan.scratch_bytes, device_, Space::device);
+  grow(pinned_, faults_bytes + plan.pinned_arena_bytes + plan.host_scratch_bytes, device_, Space::pinned);
+  pinned_arena_ = pinned_.data() + faults_bytes;
+  faults_ = {reinterpret_cast<Fault*>(pinned_.data()), plan.faults};
+  std::fill(faults_.begin(), faults_.end(), Fault{});
+  buffers_.resize(plan.buffers.size());
+}
+
+void Context::bind(const Plan& plan, FunctionRef<const std::byte*(std::size_t)> input,
+                   FunctionRef<std::byte*(std::size_t)> output) {
+  fit(plan);
+  bind_buffers(plan.buffers, {input, output, memory_.data(), pinned_arena_}, buffers_);
+}
+
+void Context::bind_staged(const Plan& plan) {
+  grow(staging_, plan.staging_bytes, device_, Space::device);
+  bind(
+      plan, [](std::size_t) { return nullptr; }, [](std::size_t) { return nullptr; });
+  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+    const Buffer::Kind kind = plan.buffers[i].kind;
+    if (kind == Buffer::Kind::input || kind == Buffer::Kind::output)
+      buffers_[i] = staging_.data() + plan.buffers[i].offset;
+  }
+}
+
+void Context::copy_inputs(const Plan& plan, std::span<const Tensor> inputs, Queue& queue) {
+  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+    const Buffer& b = plan.buffers[i];
+    if (b.kind == Buffer::Kind::input && b.bytes > 0)
+      queue.copy(buffers_[i], inputs[b.index].bytes(), b.bytes);
+  }
+}
+
+void Context::copy_outputs(const Plan& plan, std::span<Tensor> outputs, Queue& queue) {
+  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+    const Buffer& b = plan.buffers[i];
+    if (b.kind == Buffer::Kind::output && b.bytes > 0)
+      queue.copy(outputs[b.index].mutable_bytes(), buffers_[i], b.bytes);
+  }
+}
+
+void Context::bind_values(const Plan& plan, std::span<const Tensor> inputs) {
+  fit(plan);
   values.assign(inputs.begin(), inputs.end());
   values.resize(plan.values);
+}
+
+Frame Context::frame(const Plan& plan, Queue& queue) {
+  return {.buffers = buffers_,
+          .scratch = memory_.data() + plan.arena_bytes,
+          .host_scratch = pinned_arena_ + plan.pinned_arena_bytes,
+          .queue = queue,
+          .faults = faults_,
+          .values = values};
 }
 
 }  // namespace tenon

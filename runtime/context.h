@@ -3,23 +3,43 @@
 #include <span>
 #include <vector>
 
-#include "runtime/memory.h"
+#include "runtime/device.h"
 #include "runtime/plan.h"
 
 namespace tenon {
 
 /// Kept from run to run; it grows to the largest plan.
-struct Context {
-  Memory arena;
-  std::vector<std::byte*> buffers;  // of the plan that was bound last, by number
-  std::vector<Tensor> values;       // of a run, by number
+class Context {
+ public:
+  explicit Context(const Device& device) : device_(device) {}
 
+  /// Makes room, forgets the faults of the run before, and says where each of the plan's buffers lies. Inputs
+  /// and outputs are dense, in the device's memory.
+  void bind(const Plan& plan, FunctionRef<const std::byte*(std::size_t)> input,
+            FunctionRef<std::byte*(std::size_t)> output);
+  /// The same, with inputs and outputs in memory of the context, to and from which these enqueue copies.
+  void bind_staged(const Plan& plan);
+  void copy_inputs(const Plan& plan, std::span<const Tensor> inputs, Queue& queue);
+  void copy_outputs(const Plan& plan, std::span<Tensor> outputs, Queue& queue);
+  /// For a plan that takes values.
+  void bind_values(const Plan& plan, std::span<const Tensor> inputs);
+  Frame frame(const Plan& plan, Queue& queue);
+  /// Of the plan that was bound last, by number.
+  std::span<std::byte* const> buffers() const { return buffers_; }
+  std::span<const Fault> faults() const { return faults_; }
+
+  std::vector<Tensor> values;  // of a run of a plan that takes values, by number
+
+ private:
   void fit(const Plan& plan);
-  /// Says where each of the plan's buffers lies. Inputs and outputs are dense.
-  void bind(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs);
-  Frame frame(const Plan& plan, Queue& queue) {
-    return {buffers, arena.data() + plan.arena_bytes, queue, values};
-  }
+
+  const Device& device_;
+  Memory memory_;  // arena, scratch
+  Memory staging_;
+  Memory pinned_;  // faults, pinned arena, host scratch
+  std::span<Fault> faults_;
+  std::byte* pinned_arena_ = nullptr;
+  std::vector<std::byte*> buffers_;
 };
 
 }  // namespace tenon

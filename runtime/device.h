@@ -1,4 +1,4 @@
-// What plans need to know of a device: how its operators become steps.
+// What plans and runs need to know of a device: how its operators become steps, its memory, and its queue.
 #pragma once
 #include <memory>
 #include <span>
@@ -7,12 +7,15 @@
 
 #include "ir/op.h"
 #include "runtime/layout.h"
+#include "runtime/memory.h"
 #include "runtime/queue.h"
 
 namespace tenon {
 
 class Group;
+class PlannedTensor;
 class Planner;
+class Step;
 
 /// Plans a group: gives its results places and emits its steps. Returns false without side effects if the
 /// group is not supported.
@@ -32,12 +35,19 @@ struct GeneralMaker {
   bool (*takes)(const Op&);
 };
 
-/// Another device is another value of this type, with steps and an arena of its own.
+/// Another device is another value of this type.
 struct Device {
   std::string name;                       // "cpu"
   std::span<const MakerEntry> makers;     // in order of preference; several may name one operator
   std::span<const GeneralMaker> general;  // tried afterwards
   MemoryRules memory;
+  /// The host reads and writes the device's memory, at the same addresses. Where it does not, values that the
+  /// host needs (conditions, operands of the interpreter) are copied to pinned memory by steps of the plan.
+  bool shares_memory = true;
+  /// Throws std::bad_alloc.
+  Memory (*allocate)(std::size_t bytes, Space);
+  /// Copies elements between places of one type and shape, both in the device's memory.
+  std::unique_ptr<Step> (*make_copy)(const PlannedTensor& from, const PlannedTensor& to);
   /// `threads` of the host share the work of a step; a device that computes elsewhere ignores them.
   std::unique_ptr<Queue> (*open_queue)(int threads);
 

@@ -1,6 +1,7 @@
 #include "runtime/devices.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 #include "base/environment.h"
@@ -25,6 +26,11 @@ const Device& find_device(std::string_view name) {
   for (const Device* d : list()) names.push_back(d->name);
   throw environment_error("there is no device '{}'", name)
       .hint(fmt::format("this program has: {}", fmt::join(names, ", ")));
+}
+
+std::string default_device_name() {
+  const char* name = std::getenv("TENON_DEVICE");
+  return name && *name ? name : cpu_device().name;
 }
 
 void add_device(const Device& device) {

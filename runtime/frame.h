@@ -1,4 +1,4 @@
-// What a step sees while a plan runs: where each buffer lies, scratch memory, and the queue it runs in.
+// What a step sees while a plan runs: where each buffer lies, its memory, and the queue it runs in.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -14,16 +14,30 @@ struct Address {
   std::ptrdiff_t offset = 0;  // bytes
 };
 
+/// What a kernel found wrong in the data. Kernels do not stop a run: it is read when the run is done. It lies
+/// in memory that the host and the device read.
+struct Fault {
+  std::int64_t found = 0;
+  std::int64_t value = 0;
+
+  /// The first one counts.
+  void report(std::int64_t what) {
+    if (found) return;
+    found = 1;
+    value = what;
+  }
+};
+
 struct Frame {
-  std::span<std::byte* const> buffers;  // by number; read-only ones (inputs, constants) are not written to
-  std::byte* scratch = nullptr;         // 64-byte aligned, as large as the plan's steps asked for
+  /// By number, each in its buffer's space; read-only ones (inputs, constants) are not written to.
+  std::span<std::byte* const> buffers;
+  std::byte* scratch = nullptr;       // of the device, as large as the plan's steps asked for
+  std::byte* host_scratch = nullptr;  // the same, pinned
   Queue& queue;
+  std::span<Fault> faults = {};   // of the plan's steps
   std::span<Tensor> values = {};  // of plans whose sizes are given while they run
 
-  template <class T>
-  T* at(const Address& address) const {
-    return reinterpret_cast<T*>(buffers[address.buffer] + address.offset);
-  }
+  std::byte* at(const Address& address) const { return buffers[address.buffer] + address.offset; }
 };
 
 }  // namespace tenon

@@ -28,34 +28,34 @@ std::byte* map_huge_pages(std::size_t bytes) {
   return first + front;
 }
 
+bool is_large(std::size_t bytes) { return bytes >= worth_huge_pages; }
+
+void release(std::byte* data, std::size_t bytes) {
+  if (is_large(bytes))
+    munmap(data, rounded(bytes, huge_page));
+  else
+    std::free(data);
+}
+
 }  // namespace
 
-bool Memory::is_large() const { return bytes_ >= worth_huge_pages; }
-
-Memory::Memory(std::size_t bytes) : bytes_(bytes) {
-  if (bytes == 0) return;
-  if (is_large()) {
-    data_ = map_huge_pages(rounded(bytes, huge_page));
-    return;
-  }
-  data_ = static_cast<std::byte*>(std::aligned_alloc(line, rounded(bytes, line)));
-  if (!data_) throw std::bad_alloc();
-  std::memset(data_, 0, bytes);
+Memory host_memory(std::size_t bytes) {
+  if (bytes == 0) return {};
+  if (is_large(bytes)) return {map_huge_pages(rounded(bytes, huge_page)), bytes, release};
+  auto* data = static_cast<std::byte*>(std::aligned_alloc(line, rounded(bytes, line)));
+  if (!data) throw std::bad_alloc();
+  std::memset(data, 0, bytes);
+  return {data, bytes, release};
 }
 
-void Memory::touch() {
+Memory touched_host_memory(std::size_t bytes) {
   constexpr std::size_t page = 4096;
-  if (!is_large()) return;  // the constructor wrote it
-  if (madvise(data_, rounded(bytes_, huge_page), MADV_POPULATE_WRITE) == 0) return;
-  for (std::size_t at = 0; at < bytes_; at += page) const_cast<volatile std::byte&>(data_[at]) = data_[at];
-}
-
-Memory::~Memory() {
-  if (is_large()) {
-    munmap(data_, rounded(bytes_, huge_page));
-  } else {
-    std::free(data_);
-  }
+  Memory memory = host_memory(bytes);
+  if (!is_large(bytes)) return memory;  // it was written
+  std::byte* data = memory.data();
+  if (madvise(data, rounded(bytes, huge_page), MADV_POPULATE_WRITE) == 0) return memory;
+  for (std::size_t at = 0; at < bytes; at += page) const_cast<volatile std::byte&>(data[at]) = data[at];
+  return memory;
 }
 
 }  // namespace tenon

@@ -20,14 +20,20 @@ Axes inverse(const Axes& axes) {
 
 }  // namespace
 
-Places::Places(const Graph& graph, Buffers& buffers) : graph_(graph), buffers_(buffers) {
+Places::Places(const Graph& graph, Buffers& buffers, std::span<const std::size_t> pinned_inputs,
+               std::span<const std::size_t> pinned_outputs)
+    : graph_(graph), buffers_(buffers) {
+  const auto space = [](std::span<const std::size_t> pinned, std::size_t i) {
+    return std::count(pinned.begin(), pinned.end(), i) > 0 ? Space::pinned : Space::device;
+  };
   const auto& parameters = graph.body().parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i)
-    bind(parameters[i].get(),
-         buffers.external(Buffer::Kind::input, i, parameters[i]->dtype(), sizes_of(parameters[i].get())));
+    bind(parameters[i].get(), buffers.external(Buffer::Kind::input, i, parameters[i]->dtype(),
+                                               sizes_of(parameters[i].get()), space(pinned_inputs, i)));
   const auto& results = graph.body().results();
   for (std::size_t i = 0; i < results.size(); ++i)
-    outputs_.push_back(buffers.external(Buffer::Kind::output, i, results[i]->dtype(), sizes_of(results[i])));
+    outputs_.push_back(buffers.external(Buffer::Kind::output, i, results[i]->dtype(), sizes_of(results[i]),
+                                        space(pinned_outputs, i)));
 }
 
 bool Places::known(const Value* value) const { return value->is_constant() || places_.contains(value); }
@@ -55,7 +61,8 @@ void Places::bind(const Value* value, PlannedTensor tensor) {
 // An output of the graph, or a part of a concatenation.
 std::optional<PlannedTensor> Places::own_destination(const Value* value) {
   for (const Use& use : value->uses())
-    if (use.region == &graph_.body()) return outputs_[use.index];
+    if (use.region == &graph_.body() && buffers_.of(outputs_[use.index]).space == Space::device)
+      return outputs_[use.index];
   for (const Use& use : value->uses()) {
     if (!use.node || !use.node->is<Concat>() || finished_.contains(use.node)) continue;
     const auto& operands = use.node->inputs();

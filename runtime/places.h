@@ -12,7 +12,9 @@ namespace tenon {
 
 class Places {
  public:
-  Places(const Graph& graph, Buffers& buffers);
+  /// The inputs and outputs of these numbers lie in pinned memory: a value is never put there, but copied.
+  Places(const Graph& graph, Buffers& buffers, std::span<const std::size_t> pinned_inputs = {},
+         std::span<const std::size_t> pinned_outputs = {});
 
   bool known(const Value* value) const;
   /// The place of a planned value. Weights and literals lie in their own bytes.

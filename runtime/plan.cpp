@@ -13,7 +13,8 @@ std::string place_text(const Plan& plan, const PlannedTensor& tensor) {
   const auto element = static_cast<std::int64_t>(size_of(tensor.dtype()));
   std::string where = "constant";
   if (buffer.kind == Buffer::Kind::arena)
-    where = fmt::format("arena+{}", static_cast<std::int64_t>(buffer.offset) + tensor.offset() * element);
+    where = fmt::format("{}+{}", buffer.space == Space::pinned ? "pinned" : "arena",
+                        static_cast<std::int64_t>(buffer.offset) + tensor.offset() * element);
   if (buffer.kind == Buffer::Kind::input) where = fmt::format("input {}", buffer.index);
   if (buffer.kind == Buffer::Kind::output) where = fmt::format("output {}", buffer.index);
   const bool dense = tensor.is_contiguous();
@@ -50,7 +51,7 @@ std::string Plan::text() const {
 std::vector<std::size_t> Plan::live_bytes() const {
   std::vector<std::size_t> live(steps.size(), 0);
   for (const Buffer& b : buffers)
-    if (b.kind == Buffer::Kind::arena && b.first >= 0)
+    if (b.kind == Buffer::Kind::arena && b.space == Space::device && b.first >= 0)
       for (int i = b.first; i <= b.last; ++i) live[static_cast<std::size_t>(i)] += b.bytes;
   return live;
 }
@@ -58,6 +59,17 @@ std::vector<std::size_t> Plan::live_bytes() const {
 int Plan::copies() const {
   return static_cast<int>(std::count_if(steps.begin(), steps.end(),
                                         [](const auto& step) { return step->info.kind == StepKind::copy; }));
+}
+
+std::optional<Error> Plan::failure(std::span<const Fault> found) const {
+  for (const auto& step : steps) {
+    const auto own = step->faults_in(found);
+    if (std::none_of(own.begin(), own.end(), [](const Fault& f) { return f.found != 0; })) continue;
+    auto error = step->failure(own);
+    if (error && error->where().empty()) error->at(step->info.source.str());
+    return error;
+  }
+  return std::nullopt;
 }
 
 }  // namespace tenon

@@ -26,8 +26,12 @@ struct Plan {
   std::vector<const Node*> nodes;                          // of each step; null for copies of results
   std::unordered_map<const Value*, PlannedTensor> places;  // of the graph's values
   std::vector<Type> inputs, outputs;
-  std::size_t arena_bytes = 0;
-  std::size_t scratch_bytes = 0;  // behind the arena
+  std::size_t arena_bytes = 0;         // of the device's memory
+  std::size_t scratch_bytes = 0;       // behind the arena
+  std::size_t staging_bytes = 0;       // for inputs and outputs that the host gives
+  std::size_t pinned_arena_bytes = 0;  // of pinned memory
+  std::size_t host_scratch_bytes = 0;  // behind it
+  std::size_t faults = 0;              // of all steps
   /// Where sizes are given while the plan runs, its steps exchange tensors: in a table of so many, the inputs
   /// first, among which are the results.
   std::size_t values = 0;
@@ -40,6 +44,8 @@ struct Plan {
   std::vector<std::size_t> live_bytes() const;
   /// Steps that copy.
   int copies() const;
+  /// What the first step with a fault says; nullopt where there is none.
+  std::optional<Error> failure(std::span<const Fault> found) const;
 };
 
 }  // namespace tenon

@@ -10,8 +10,8 @@
 #include "ir/ops/control.h"
 #include "ir/ops/shape.h"
 #include "runtime/arena.h"
-#include "runtime/cpu/makers.h"
 #include "runtime/open.h"
+#include "runtime/shared/transfer.h"
 
 namespace tenon {
 namespace {
@@ -24,21 +24,21 @@ std::size_t bytes_of(const Type& type) {
 }
 }  // namespace
 
-Planner::Planner(std::unique_ptr<Graph> graph, const Device& device, Queue& queue, PackCache& packs,
-                 bool runs_once)
+Planner::Planner(std::unique_ptr<Graph> graph, OpenDevice& device, PlanOptions options)
     : graph_(std::move(graph)),
-      device_(device),
-      queue_(queue),
-      packs_(packs),
-      runs_once_(runs_once),
+      open_(device),
+      device_(device.device),
+      options_(device.device.shares_memory ? PlanOptions{.runs_once = options.runs_once}
+                                           : std::move(options)),
       may_fold_(max_folded_bytes),
-      buffers_(device.memory),
-      places_(*graph_, buffers_) {
+      buffers_(device_.memory),
+      places_(*graph_, buffers_, options_.pinned_inputs, options_.pinned_outputs) {
   for (const auto& weight : graph_->weights()) may_fold_ += bytes_of(weight->type());
-  places_.works_channels_last = [&device](const Op& op) { return device.works_channels_last(op); };
+  places_.works_channels_last = [this](const Op& op) { return device_.works_channels_last(op); };
 }
 
 std::unique_ptr<const Plan> Planner::plan() {
+  copy_inputs();
   const auto& nodes = graph_->body().nodes();
   Node* node = nodes.empty() ? nullptr : nodes.front().get();
   Count count("nodes", nodes.size());
@@ -59,16 +59,7 @@ std::unique_ptr<const Plan> Planner::plan() {
   copy_results();
 
   auto plan = std::make_unique<Plan>();
-  std::vector<Lifetime> lifetimes;
-  for (const Buffer& b : buffers_.list()) {
-    const bool used = b.kind == Buffer::Kind::arena && b.first >= 0;
-    lifetimes.push_back(used ? Lifetime{b.bytes, b.first, b.last} : Lifetime{});
-  }
-  const ArenaLayout layout = lay_out(lifetimes, device_.memory);
-  for (std::size_t i = 0; i < lifetimes.size(); ++i) buffers_.list()[i].offset = layout.offsets[i];
-  plan->arena_bytes =
-      (layout.bytes + device_.memory.alignment - 1) / device_.memory.alignment * device_.memory.alignment;
-  plan->scratch_bytes = scratch_bytes_;
+  lay_out_buffers(*plan);
   plan->buffers = buffers_.list();
   plan->steps = std::move(steps_);
   plan->nodes = std::move(step_nodes_);
@@ -77,6 +68,35 @@ std::unique_ptr<const Plan> Planner::plan() {
   for (const Value* result : graph_->body().results()) plan->outputs.push_back(result->type());
   plan->graph = std::move(graph_);
   return plan;
+}
+
+void Planner::lay_out_buffers(Plan& plan) {
+  const auto aligned = [&](std::size_t bytes) {
+    return (bytes + device_.memory.alignment - 1) / device_.memory.alignment * device_.memory.alignment;
+  };
+  const auto arena = [&](Space space) {
+    std::vector<Lifetime> lifetimes;
+    for (const Buffer& b : buffers_.list()) {
+      const bool used = b.kind == Buffer::Kind::arena && b.space == space && b.first >= 0;
+      lifetimes.push_back(used ? Lifetime{b.bytes, b.first, b.last} : Lifetime{});
+    }
+    const ArenaLayout layout = lay_out(lifetimes, device_.memory);
+    for (std::size_t i = 0; i < lifetimes.size(); ++i)
+      if (lifetimes[i].bytes > 0) buffers_.list()[i].offset = layout.offsets[i];
+    return aligned(layout.bytes);
+  };
+  plan.arena_bytes = arena(Space::device);
+  plan.pinned_arena_bytes = arena(Space::pinned);
+  plan.scratch_bytes = scratch_bytes_;
+  plan.host_scratch_bytes = host_scratch_bytes_;
+  plan.faults = faults_;
+  for (Buffer& b : buffers_.list()) {
+    if (b.kind == Buffer::Kind::constant && (device_.shares_memory || b.first >= 0))
+      b.resident = b.space == Space::pinned ? b.storage->data : open_.weights.resident(b.storage);
+    if (b.kind != Buffer::Kind::input && b.kind != Buffer::Kind::output) continue;
+    b.offset = plan.staging_bytes;
+    plan.staging_bytes += aligned(b.bytes);
+  }
 }
 
 // What depends on weights and sizes alone is computed now. What fails then fails when it is reached.
@@ -164,6 +184,26 @@ PlannedTensor Planner::dense(const Value* value) {
   return copied(value, row_major(value->rank()), [](const PlannedTensor& t) { return t.is_contiguous(); });
 }
 
+PlannedTensor Planner::on_host(const Value* value) {
+  if (device_.shares_memory) return places_.at(value);
+  if (const auto constant = places_.constant(value)) return buffers_.constant(*constant, Space::pinned);
+  const auto found = host_copies_.find(value);
+  if (found != host_copies_.end()) return found->second;
+  const PlannedTensor from = dense(value);
+  const PlannedTensor to = buffers_.pinned(from.dtype(), from.shape());
+  if (from.numel() > 0) add(make_transfer(from, to, "copy to host"), current_, {from}, {to});
+  return host_copies_.emplace(value, to).first->second;
+}
+
+PlannedTensor Planner::written_by_host(const PlannedTensor& place) {
+  return device_.shares_memory ? place : buffers_.pinned(place.dtype(), place.shape());
+}
+
+void Planner::upload(const PlannedTensor& from, const PlannedTensor& place, const Node* node) {
+  if (from.buffer() == place.buffer() || from.numel() == 0) return;
+  add(make_transfer(from, place, "copy to device"), node, {from}, {place});
+}
+
 void Planner::emit(std::unique_ptr<Step> step, const Node& node, std::vector<PlannedTensor> reads,
                    std::vector<PlannedTensor> writes) {
   step->info.op = Group(node).ops();
@@ -183,6 +223,9 @@ void Planner::add(std::unique_ptr<Step> step, const Node* node, std::vector<Plan
   step->reads = std::move(reads);
   step->writes = std::move(writes);
   scratch_bytes_ = std::max(scratch_bytes_, step->scratch_bytes);
+  host_scratch_bytes_ = std::max(host_scratch_bytes_, step->host_scratch_bytes);
+  step->first_fault = faults_;
+  faults_ += step->faults;
   steps_.push_back(std::move(step));
   step_nodes_.push_back(node);
 }
@@ -194,12 +237,32 @@ void Planner::copy(const PlannedTensor& from, const PlannedTensor& to, const Nod
     return true;
   }();
   if (same || from.numel() == 0) return;
-  add(make_copy(from, to), node, {from}, {to});
+  add(device_.make_copy(from, to), node, {from}, {to});
+}
+
+void Planner::copy_inputs() {
+  for (const std::size_t i : options_.pinned_inputs) {
+    const Value* input = graph_->body().parameters()[i].get();
+    if (input->uses().empty()) continue;
+    const PlannedTensor from = places_.at(input);
+    const PlannedTensor to = buffers_.arena(from.dtype(), from.shape(), row_major(from.rank()));
+    upload(from, to, nullptr);
+    places_.bind(input, to);
+  }
 }
 
 void Planner::copy_results() {
   const auto& results = graph_->body().results();
-  for (std::size_t i = 0; i < results.size(); ++i) copy(places_.at(results[i]), places_.output(i), nullptr);
+  current_ = nullptr;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const PlannedTensor& output = places_.output(i);
+    if (buffers_.of(output).space == Space::device) {
+      copy(places_.at(results[i]), output, nullptr);
+      continue;
+    }
+    const PlannedTensor from = dense(results[i]);
+    if (from.numel() > 0) add(make_transfer(from, output, "copy to host"), nullptr, {from}, {output});
+  }
 }
 
 }  // namespace tenon

@@ -1,30 +1,35 @@
 // Turns a graph of known sizes into steps over planned memory.
 #pragma once
-#include "runtime/device.h"
 #include "runtime/group.h"
-#include "runtime/pack_cache.h"
+#include "runtime/open_device.h"
 #include "runtime/places.h"
 #include "runtime/plan.h"
 
 namespace tenon {
+
+struct PlanOptions {
+  /// The weights of products are packed while they are used, and not kept.
+  bool runs_once = false;
+  /// Inputs and outputs, by number, that the host writes and reads between steps: they lie in pinned memory.
+  std::vector<std::size_t> pinned_inputs = {}, pinned_outputs = {};
+};
 
 /// Walks the graph once in order. Each node becomes steps through the first maker that takes it
 /// (Device::makers); what none takes is opened: fused groups into their members, composite operators
 /// into their parts; the rest runs its reference.
 class Planner {
  public:
-  /// The graph's sizes must be known (specialize); the planner opens nodes in it. A plan that runs once packs
-  /// the weights of products while it uses them, and does not keep them.
-  Planner(std::unique_ptr<Graph> graph, const Device& device, Queue& queue, PackCache& packs,
-          bool runs_once = false);
+  /// The graph's sizes must be known (specialize); the planner opens nodes in it. The device must outlive the
+  /// plan.
+  Planner(std::unique_ptr<Graph> graph, OpenDevice& device, PlanOptions options = {});
   std::unique_ptr<const Plan> plan();
 
   // What makers of steps use.
   Places& places() { return places_; }
-  const Device& device() const { return device_; }
-  Queue& queue() { return queue_; }
-  PackCache& packs() { return packs_; }
-  bool runs_once() const { return runs_once_; }
+  OpenDevice& device() { return open_; }
+  Queue& queue() { return *open_.queue; }
+  WeightStore& weights() { return open_.weights; }
+  bool runs_once() const { return options_.runs_once; }
   /// Data that is there before a run.
   PlannedTensor constant(const Tensor& tensor) { return buffers_.constant(tensor); }
   const Buffer& buffer(const PlannedTensor& tensor) const { return buffers_.of(tensor); }
@@ -35,7 +40,13 @@ class Planner {
   /// Adds the step that computes a node, which reads and writes these places.
   void emit(std::unique_ptr<Step> step, const Node& node, std::vector<PlannedTensor> reads,
             std::vector<PlannedTensor> writes);
-  /// Adds a copy on behalf of a node (null: of the graph's result), unless both are the same memory.
+  /// The value where the host reads it: its place, or a copy of it in pinned memory.
+  PlannedTensor on_host(const Value* value);
+  /// Where the host writes what is to lie at a dense place: there, or in pinned memory, from which upload()
+  /// copies it.
+  PlannedTensor written_by_host(const PlannedTensor& place);
+  void upload(const PlannedTensor& from, const PlannedTensor& place, const Node* node);
+  /// Adds a copy on behalf of a node (null: of the graph's input or result), unless both are the same memory.
   void copy(const PlannedTensor& from, const PlannedTensor& to, const Node* node);
 
  private:
@@ -45,21 +56,23 @@ class Planner {
   bool fold(const Node& node);
   bool computes_nothing(const Node& node);
   bool try_makers(Node& node);
+  void copy_inputs();
   void copy_results();
+  void lay_out_buffers(Plan& plan);
   PlannedTensor copied(const Value* value, const Order& order, FunctionRef<bool(const PlannedTensor&)> fits);
 
   std::unique_ptr<Graph> graph_;
+  OpenDevice& open_;
   const Device& device_;
-  Queue& queue_;
-  PackCache& packs_;
-  bool runs_once_;
+  PlanOptions options_;
   std::size_t may_fold_;  // bytes
   Buffers buffers_;
   Places places_;
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<const Node*> step_nodes_;
   std::unordered_map<const Value*, std::vector<PlannedTensor>> copies_;
-  std::size_t scratch_bytes_ = 0;
+  std::unordered_map<const Value*, PlannedTensor> host_copies_;
+  std::size_t scratch_bytes_ = 0, host_scratch_bytes_ = 0, faults_ = 0;
   const Node* current_ = nullptr;  // being planned
 };
 

@@ -30,14 +30,16 @@ class Queue {
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
-  /// Threads that share the work of a step.
+  /// Threads of the host that share the work of a step.
   virtual int threads() const = 0;
-  /// Returns when all that this thread enqueued is done.
+  /// Enqueues a copy between memory of any space. Memory of the host must stay as it is until it is done.
+  virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
+  /// Returns when all that this thread enqueued is done. Throws what made it fail.
   virtual void wait() = 0;
   /// With room for so many marks.
   virtual std::unique_ptr<StepClock> clock(std::size_t marks) = 0;
 
-  /// While one lives, the device stays ready between steps.
+  /// While one lives, the device stays ready between steps. In the end, all that was enqueued is done.
   class Run {
    public:
     explicit Run(Queue& queue) : queue_(queue) { queue_.begin_run(); }
@@ -51,7 +53,7 @@ class Queue {
 
  private:
   virtual void begin_run() = 0;
-  virtual void end_run() = 0;
+  virtual void end_run() noexcept = 0;
 };
 
 }  // namespace tenon

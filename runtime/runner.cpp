@@ -23,6 +23,10 @@ bool matches(const Plan& plan, std::span<const Tensor> inputs) {
   return std::equal(plan.inputs.begin(), plan.inputs.end(), inputs.begin(), inputs.end(), same);
 }
 
+bool is_dense_on_device(const Tensor& t, const Device& device) {
+  return t.is_contiguous() && (device.shares_memory || t.storage()->space == Space::device);
+}
+
 void check_outputs(const Plan& plan, std::span<const Tensor> outputs) {
   if (outputs.size() != plan.outputs.size())
     throw error("the graph has {} outputs, memory for {} was given", plan.outputs.size(), outputs.size());
@@ -83,7 +87,7 @@ class Runner::Lease {
   Lease& operator=(const Lease&) = delete;
 
   Context& context() {
-    if (!context_) context_ = std::make_unique<Context>();
+    if (!context_) context_ = std::make_unique<Context>(runner_.device_.device);
     return *context_;
   }
 
@@ -92,12 +96,9 @@ class Runner::Lease {
   std::unique_ptr<Context> context_;
 };
 
-Runner::Runner(std::shared_ptr<const Graph> graph, const Device& device, Queue& queue, PackCache& packs,
-               std::size_t max_plans, bool runs_once)
+Runner::Runner(std::shared_ptr<const Graph> graph, OpenDevice& device, std::size_t max_plans, bool runs_once)
     : graph_(std::move(graph)),
       device_(device),
-      queue_(queue),
-      packs_(packs),
       max_plans_(max_plans),
       runs_once_(runs_once),
       has_strings_(has_strings(graph_->body())) {}
@@ -132,8 +133,33 @@ std::shared_ptr<const Plan> Runner::plan_for(std::span<const Tensor> inputs) {
 
 std::unique_ptr<const Plan> Runner::make_plan(const Bindings& bindings) {
   auto graph = specialize(*graph_, bindings);
-  if (gives_sizes(graph->body())) return plan_stages(std::move(graph), device_, queue_, packs_);
-  return Planner(std::move(graph), device_, queue_, packs_, runs_once_).plan();
+  if (gives_sizes(graph->body())) return plan_stages(std::move(graph), device_);
+  return Planner(std::move(graph), device_, {.runs_once = runs_once_}).plan();
+}
+
+// Faults are older than what was thrown behind them.
+void Runner::run_steps(const Plan& plan, Context& context, RunTimes* times) {
+  Queue& queue = *device_.queue;
+  const Frame frame = context.frame(plan, queue);
+  const auto clock = times ? queue.clock(plan.steps.size() + 1) : nullptr;
+  if (clock) clock->mark();
+  try {
+    for (const auto& step : plan.steps) {
+      run_step(*step, frame);
+      if (clock) clock->mark();
+    }
+    queue.wait();
+  } catch (const Error&) {
+    queue.wait();
+    if (auto fault = plan.failure(frame.faults)) throw std::move(*fault);
+    throw;
+  }
+  if (auto fault = plan.failure(frame.faults)) throw std::move(*fault);
+  if (!clock) return;
+  const auto marks = clock->times();
+  times->threads = clock->threads();
+  times->steps.clear();
+  for (std::size_t i = 0; i + 1 < marks.size(); ++i) times->steps.push_back({marks[i], marks[i + 1]});
 }
 
 void Runner::execute(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs,
@@ -143,29 +169,44 @@ void Runner::execute(const Plan& plan, std::span<const Tensor> inputs, std::span
   if (has_strings_) use.emplace();
   Lease lease(*this);
   Context& context = lease.context();
-  context.fit(plan);
-  context.bind(plan, inputs, outputs);
-  const Frame frame = context.frame(plan, queue_);
-  const Queue::Run run(queue_);
-  if (!times) {
-    for (const auto& step : plan.steps) run_step(*step, frame);
-    queue_.wait();
-    deliver(plan, frame.values, outputs);
+  const Queue::Run run(*device_.queue);
+  if (plan.takes_values()) {
+    context.bind_values(plan, inputs);
+    run_steps(plan, context, times);
+    deliver(plan, context.values, outputs);
     context.values.clear();
-    return;
+  } else if (device_.device.shares_memory) {
+    context.bind(
+        plan, [&](std::size_t i) { return inputs[i].address(); },
+        [&](std::size_t i) { return outputs[i].mutable_bytes(); });
+    run_steps(plan, context, times);
+  } else {
+    context.bind_staged(plan);
+    context.copy_inputs(plan, inputs, *device_.queue);
+    run_steps(plan, context, times);
+    context.copy_outputs(plan, outputs, *device_.queue);
+    device_.queue->wait();
   }
-  const auto clock = queue_.clock(plan.steps.size() + 1);
-  clock->mark();
-  for (const auto& step : plan.steps) {
-    run_step(*step, frame);
-    clock->mark();
-  }
-  const auto marks = clock->times();
-  times->threads = clock->threads();
-  times->steps.clear();
-  for (std::size_t i = 0; i + 1 < marks.size(); ++i) times->steps.push_back({marks[i], marks[i + 1]});
-  deliver(plan, frame.values, outputs);
-  context.values.clear();
+}
+
+void Runner::run_bound(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  const auto plan = plan_for(inputs);
+  check_outputs(*plan, outputs);
+  if (plan->takes_values())
+    throw unsupported("the graph '{}' gives sizes while it runs: its results cannot be bound", graph_->name);
+  const auto check = [&](const Tensor& t, const std::string& what) {
+    if (!is_dense_on_device(t, device_.device))
+      throw error("{} is not dense in the memory of the device {}", what, device_.device.name);
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    check(inputs[i], "input " + graph_->body().parameters()[i]->name());
+  for (std::size_t i = 0; i < outputs.size(); ++i) check(outputs[i], "output " + output_name(*graph_, i));
+  Lease lease(*this);
+  const Queue::Run run(*device_.queue);
+  lease.context().bind(
+      *plan, [&](std::size_t i) { return inputs[i].address(); },
+      [&](std::size_t i) { return outputs[i].address(); });
+  run_steps(*plan, lease.context(), nullptr);
 }
 
 void Runner::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs) {

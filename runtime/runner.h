@@ -1,11 +1,10 @@
-// Runs a graph with a queue and packed weights that others use too: plans of its signatures, memory of runs.
+// Runs a graph on a device that others use too: plans of its signatures, memory of runs.
 #pragma once
 #include <memory>
 #include <mutex>
 
 #include "runtime/context.h"
-#include "runtime/device.h"
-#include "runtime/pack_cache.h"
+#include "runtime/open_device.h"
 
 namespace tenon {
 
@@ -26,15 +25,15 @@ struct RunTimes {
 /// What Session says of runs and plans holds here.
 class Runner {
  public:
-  /// The device, the queue and the packed weights must outlive it.
-  Runner(std::shared_ptr<const Graph> graph, const Device& device, Queue& queue, PackCache& packs,
-         std::size_t max_plans, bool runs_once = false);
+  /// The device must outlive it.
+  Runner(std::shared_ptr<const Graph> graph, OpenDevice& device, std::size_t max_plans,
+         bool runs_once = false);
   ~Runner();
 
   const Graph& graph() const { return *graph_; }
-  const Device& device() const { return device_; }
   std::vector<Tensor> run(std::span<const Tensor> inputs);
   void run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs);
+  void run_bound(std::span<const Tensor> inputs, std::span<const Tensor> outputs);
   void profile_run(std::span<const Tensor> inputs, std::span<Tensor> outputs, RunTimes& times);
   std::shared_ptr<const Plan> plan_for(std::span<const Tensor> inputs);
   /// The plan used last; null before the first one.
@@ -43,13 +42,12 @@ class Runner {
  private:
   class Lease;
   void execute(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs, RunTimes* times);
+  void run_steps(const Plan& plan, Context& context, RunTimes* times);
   std::shared_ptr<const Plan> find_plan(std::span<const Tensor> inputs);
   std::unique_ptr<const Plan> make_plan(const Bindings& bindings);
 
   std::shared_ptr<const Graph> graph_;
-  const Device& device_;
-  Queue& queue_;
-  PackCache& packs_;
+  OpenDevice& device_;
   std::size_t max_plans_;
   bool runs_once_, has_strings_;
   std::mutex mutex_;     // of plans_ and idle_; never held while planning or running

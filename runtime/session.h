@@ -1,12 +1,13 @@
 // Runs a graph: makes a plan for each new signature of inputs, keeps it, and runs it.
 #pragma once
+#include "runtime/devices.h"
 #include "runtime/runner.h"
 
 namespace tenon {
 
 struct SessionOptions {
   int threads = 1;
-  const Device* device = &cpu_device();
+  const Device* device = &default_device();
   std::size_t max_plans = 32;  // of those used last; at least one is kept
   /// For a session that runs once: the first result comes sooner and takes less memory, because the weights
   /// of products are packed while they are used instead of before. Every later run packs them again.
@@ -18,11 +19,11 @@ struct SessionOptions {
 class Session {
  public:
   explicit Session(std::shared_ptr<const Graph> graph, SessionOptions options = {})
-      : queue_(options.device->open_queue(options.threads)),
-        runner_(std::move(graph), *options.device, *queue_, packs_, options.max_plans, options.runs_once) {}
+      : device_(*options.device, options.threads),
+        runner_(std::move(graph), device_, options.max_plans, options.runs_once) {}
 
   const Graph& graph() const { return runner_.graph(); }
-  const Device& device() const { return runner_.device(); }
+  const Device& device() const { return device_.device; }
   /// Checks the inputs and computes the outputs. Throws Error naming the input that does not fit.
   std::vector<Tensor> run(std::span<const Tensor> inputs) { return runner_.run(inputs); }
   /// Writes into dense tensors of the outputs' types that overlap neither each other nor the inputs. After
@@ -32,6 +33,14 @@ class Session {
   void run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
     runner_.run_into(inputs, outputs);
   }
+  /// As run_into, where inputs and outputs lie dense in the device's own memory: nothing is copied to it or
+  /// from it. Throws Error where a size depends on data.
+  void run_bound(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+    runner_.run_bound(inputs, outputs);
+  }
+  /// A dense copy in the device's memory, and one in the host's; the tensor itself where it is there.
+  Tensor upload(const Tensor& tensor) { return device_.upload(tensor); }
+  Tensor download(const Tensor& tensor) { return device_.download(tensor); }
   /// As run_into, with times. Loops of other runs at the same time are among those of the threads.
   void profile_run(std::span<const Tensor> inputs, std::span<Tensor> outputs, RunTimes& times) {
     runner_.profile_run(inputs, outputs, times);
@@ -46,14 +55,13 @@ class Session {
     if (plan->takes_values()) run(inputs);
     return plan->text();
   }
-  std::size_t packed_bytes() const { return packs_.bytes(); }
+  std::size_t packed_bytes() const { return device_.weights.packed_bytes(); }
   /// Time spent packing weights so far.
-  double packing_ms() const { return packs_.packing_ms(); }
-  int threads() const { return queue_->threads(); }
+  double packing_ms() const { return device_.weights.packing_ms(); }
+  int threads() const { return device_.queue->threads(); }
 
  private:
-  std::unique_ptr<Queue> queue_;
-  PackCache packs_;
+  OpenDevice device_;
   Runner runner_;
 };
 

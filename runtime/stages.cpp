@@ -51,8 +51,8 @@ class ValueStep : public Step {
 /// Nodes between two points where sizes are given.
 class StageStep : public ValueStep {
  public:
-  StageStep(std::shared_ptr<const Graph> graph, const Device& device, Queue& queue, PackCache& packs)
-      : runner_(std::move(graph), device, queue, packs, plans_of_a_stage) {
+  StageStep(std::shared_ptr<const Graph> graph, OpenDevice& device)
+      : runner_(std::move(graph), device, plans_of_a_stage) {
     info.kind = StepKind::program;
     info.op = "stage";
     info.kernel = counted(runner_.graph().body().nodes().size(), "node");
@@ -112,7 +112,7 @@ class GivingStep : public ValueStep {
 /// An if or a loop: its regions are planned anew for every sizes that they have not met yet.
 class ProgramStep : public GivingStep {
  public:
-  ProgramStep(const Node& node, const Device& device, Queue& queue, PackCache& packs) : GivingStep(node) {
+  ProgramStep(const Node& node, OpenDevice& device) : GivingStep(node) {
     info.kind = StepKind::program;
     info.kernel = node.is<If>() ? "branch" : "steps";
     for (const auto& region : node.regions()) {
@@ -123,7 +123,7 @@ class ProgramStep : public GivingStep {
       for (const std::string& size : needed)
         graph->body().add_parameter({DType::boolean, {Dim::symbol(size)}}, "size " + size);
       needed_.emplace_back(needed.begin(), needed.end());
-      runners_.push_back(std::make_unique<Runner>(std::move(graph), device, queue, packs, plans_of_a_stage));
+      runners_.push_back(std::make_unique<Runner>(std::move(graph), device, plans_of_a_stage));
     }
   }
 
@@ -157,8 +157,7 @@ class ProgramStep : public GivingStep {
 
 class StagePlanner {
  public:
-  StagePlanner(std::unique_ptr<Graph> graph, const Device& device, Queue& queue, PackCache& packs)
-      : graph_(std::move(graph)), device_(device), queue_(queue), packs_(packs) {
+  StagePlanner(std::unique_ptr<Graph> graph, OpenDevice& device) : graph_(std::move(graph)), device_(device) {
     for (const auto& p : graph_->body().parameters()) slots_.emplace(p.get(), slots_.size());
   }
 
@@ -211,8 +210,7 @@ class StagePlanner {
       }
     }
     for (const std::string& size : sizes) take(givers_.at(size).value);
-    auto step =
-        std::make_unique<StageStep>(part_graph(*graph_, stage_, inputs, outputs), device_, queue_, packs_);
+    auto step = std::make_unique<StageStep>(part_graph(*graph_, stage_, inputs, outputs), device_);
     for (const Value* v : inputs) step->in.push_back(slot(v));
     for (const Value* v : outputs) step->out.push_back(new_slot(v));
     stage_.clear();
@@ -224,7 +222,7 @@ class StagePlanner {
     if (node.regions().empty())
       step = std::make_unique<GivingStep>(node);
     else
-      step = std::make_unique<ProgramStep>(node, device_, queue_, packs_);
+      step = std::make_unique<ProgramStep>(node, device_);
     for (const Value* v : node.inputs()) step->in.push_back(slot(v));
     std::set<std::string> sizes;
     needed_sizes(node, sizes);
@@ -258,9 +256,7 @@ class StagePlanner {
   }
 
   std::unique_ptr<Graph> graph_;
-  const Device& device_;
-  Queue& queue_;
-  PackCache& packs_;
+  OpenDevice& device_;
   std::vector<const Node*> stage_;
   std::unordered_map<const Value*, std::size_t> slots_;
   struct Giver {
@@ -274,9 +270,8 @@ class StagePlanner {
 
 }  // namespace
 
-std::unique_ptr<const Plan> plan_stages(std::unique_ptr<Graph> graph, const Device& device, Queue& queue,
-                                        PackCache& packs) {
-  return StagePlanner(std::move(graph), device, queue, packs).plan();
+std::unique_ptr<const Plan> plan_stages(std::unique_ptr<Graph> graph, OpenDevice& device) {
+  return StagePlanner(std::move(graph), device).plan();
 }
 
 }  // namespace tenon

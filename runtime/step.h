@@ -1,6 +1,7 @@
 // One step of a plan: a kernel call with everything decided.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@ struct Plan;
 /// What a step is, whatever the device calls its kernel.
 enum class StepKind : std::uint8_t {
   kernel,     // compiled code
-  copy,       // elements from one place to another
+  copy,       // elements from one place to another, of the device or the host
   reference,  // the interpreter
   program,    // plans of regions or stages
 };
@@ -34,13 +35,25 @@ struct StepInfo {
 class Step {
  public:
   virtual ~Step() = default;
+  /// Called by the host. Enqueues the work; or waits for the queue, and works on pinned memory.
   virtual void run(const Frame&) const = 0;
+  /// What the step's faults (at least one was found) say.
+  virtual std::optional<Error> failure(std::span<const Fault>) const { return std::nullopt; }
 
   /// Of a step that runs regions: their plans.
   virtual std::vector<std::shared_ptr<const Plan>> plans() const { return {}; }
 
+  /// The step's own among those of its plan.
+  std::span<Fault> faults_in(std::span<Fault> all) const { return all.subspan(first_fault, faults); }
+  std::span<const Fault> faults_in(std::span<const Fault> all) const {
+    return all.subspan(first_fault, faults);
+  }
+
   StepInfo info;
-  std::size_t scratch_bytes = 0;  // that run() needs of the frame
+  std::size_t scratch_bytes = 0;       // that run() needs of the frame, in the device's memory
+  std::size_t host_scratch_bytes = 0;  // and in pinned memory
+  std::size_t faults = 0;              // that it may report
+  std::size_t first_fault = 0;         // set by the planner
   std::vector<PlannedTensor> reads, writes;
 };
 

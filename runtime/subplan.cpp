@@ -4,24 +4,28 @@
 
 namespace tenon {
 
-Subplan::Subplan(Planner& planner, const Region& region)
-    : plan_(Planner(region_graph(region), planner.device(), planner.queue(), planner.packs()).plan()) {}
+Subplan::Subplan(Planner& planner, const Region& region, const PlanOptions& options)
+    : plan_(Planner(region_graph(region), planner.device(), options).plan()) {}
 
-// The table of the buffers' places stands before the arena.
-std::size_t Subplan::table_bytes() const {
-  return (plan_->buffers.size() * sizeof(std::byte*) + 63) / 64 * 64;
+// The table of the buffers' places stands before the pinned arena.
+std::size_t Subplan::table_bytes() const { return in_lines(plan_->buffers.size() * sizeof(std::byte*)); }
+
+std::size_t Subplan::scratch_bytes() const { return plan_->arena_bytes + in_lines(plan_->scratch_bytes); }
+
+std::size_t Subplan::host_scratch_bytes() const {
+  return table_bytes() + plan_->pinned_arena_bytes + in_lines(plan_->host_scratch_bytes);
 }
 
-std::size_t Subplan::memory_bytes() const {
-  return table_bytes() + plan_->arena_bytes + (plan_->scratch_bytes + 63) / 64 * 64;
-}
-
-void Subplan::run(const RegionBytes& bytes, std::byte* memory, Queue& queue) const {
-  const std::span buffers(reinterpret_cast<std::byte**>(memory), plan_->buffers.size());
-  std::byte* arena = memory + table_bytes();
-  bind_buffers(plan_->buffers, bytes.parameter, bytes.result, arena, buffers);
-  const Frame frame{buffers, arena + plan_->arena_bytes, queue};
-  for (const auto& step : plan_->steps) step->run(frame);
+void Subplan::run(const RegionMemory& region, const Frame& frame) const {
+  const std::span buffers(reinterpret_cast<std::byte**>(frame.host_scratch), plan_->buffers.size());
+  std::byte* pinned_arena = frame.host_scratch + table_bytes();
+  bind_buffers(plan_->buffers, {region.parameter, region.result, frame.scratch, pinned_arena}, buffers);
+  const Frame own{.buffers = buffers,
+                  .scratch = frame.scratch + plan_->arena_bytes,
+                  .host_scratch = pinned_arena + plan_->pinned_arena_bytes,
+                  .queue = frame.queue,
+                  .faults = frame.faults};
+  for (const auto& step : plan_->steps) step->run(own);
 }
 
 }  // namespace tenon

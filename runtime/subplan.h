@@ -5,26 +5,31 @@
 
 namespace tenon {
 
-/// What a region sees of a run: the dense bytes of its parameters and results, by number.
-struct RegionBytes {
+/// Where the dense parameters and results of a region lie in a run, by number.
+struct RegionMemory {
   FunctionRef<const std::byte*(std::size_t)> parameter;
   FunctionRef<std::byte*(std::size_t)> result;
 };
 
 class Subplan {
  public:
-  /// Plans the region with the device, threads and packed weights of the planner around it.
-  Subplan(Planner& planner, const Region& region);
+  /// Plans the region for the device of the planner around it.
+  Subplan(Planner& planner, const Region& region, const PlanOptions& options);
 
   const Plan& plan() const { return *plan_; }
   std::shared_ptr<const Plan> shared_plan() const { return plan_; }
-  /// That run() needs, 64-byte aligned.
-  std::size_t memory_bytes() const;
-  void run(const RegionBytes& bytes, std::byte* memory, Queue& queue) const;
+  /// That run() needs of the frame, whole lines of 64 bytes.
+  std::size_t scratch_bytes() const;
+  std::size_t host_scratch_bytes() const;
+  /// The frame's buffers are those of the step around it; its faults are the plan's.
+  void run(const RegionMemory& region, const Frame& frame) const;
 
  private:
   std::size_t table_bytes() const;
   std::shared_ptr<const Plan> plan_;
 };
+
+/// Bytes of whole cache lines.
+inline std::size_t in_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 }  // namespace tenon

@@ -6,27 +6,46 @@
 
 namespace tenon {
 
-PlanWalk::PlanWalk(const Plan& plan, Queue& queue, std::span<const Tensor> inputs)
-    : plan_(plan), queue_(queue) {
+PlanWalk::PlanWalk(const Plan& plan, OpenDevice& device, std::span<const Tensor> inputs)
+    : plan_(plan), device_(device), context_(device.device) {
   for (const Tensor& t : inputs) inputs_.push_back(t.contiguous());
   for (const Type& type : plan.outputs) outputs_.push_back(Tensor::empty(type.dtype, eval(type.shape, {})));
-  context_.fit(plan);
-  context_.bind(plan, inputs_, outputs_);
+  if (device.device.shares_memory) {
+    context_.bind(
+        plan, [&](std::size_t i) { return inputs_[i].bytes(); },
+        [&](std::size_t i) { return outputs_[i].mutable_bytes(); });
+  } else {
+    context_.bind_staged(plan);
+    context_.copy_inputs(plan, inputs_, *device.queue);
+  }
+}
+
+void PlanWalk::run_next() {
+  plan_.steps[next_++]->run(context_.frame(plan_, *device_.queue));
+  device_.queue->wait();
+  if (auto fault = plan_.failure(context_.faults())) throw std::move(*fault);
 }
 
 void PlanWalk::run(const Node& node) {
-  const Queue::Run run(queue_);
-  for (; next_ < plan_.steps.size() && plan_.nodes[next_] == &node; ++next_)
-    plan_.steps[next_]->run(context_.frame(plan_, queue_));
+  const Queue::Run run(*device_.queue);
+  while (next_ < plan_.steps.size() && plan_.nodes[next_] == &node) run_next();
 }
 
 std::vector<Tensor> PlanWalk::finish() {
-  const Queue::Run run(queue_);
-  for (; next_ < plan_.steps.size(); ++next_) {
+  const Queue::Run run(*device_.queue);
+  while (next_ < plan_.steps.size()) {
     TENON_CHECK(!plan_.nodes[next_]);
-    plan_.steps[next_]->run(context_.frame(plan_, queue_));
+    run_next();
+  }
+  if (!device_.device.shares_memory) {
+    context_.copy_outputs(plan_, outputs_, *device_.queue);
+    device_.queue->wait();
   }
   return outputs_;
+}
+
+std::span<std::byte> PlanWalk::bytes_of(std::size_t buffer) const {
+  return {context_.buffers()[buffer], plan_.buffers[buffer].bytes};
 }
 
 std::optional<Tensor> PlanWalk::value(const Value* value) const {
@@ -34,14 +53,26 @@ std::optional<Tensor> PlanWalk::value(const Value* value) const {
   if (found == plan_.places.end()) return std::nullopt;
   const PlannedTensor& place = found->second;
   const Buffer& buffer = plan_.buffers[place.buffer()];
-  return over({context_.buffers[place.buffer()], buffer.bytes}, place, buffer.kind != Buffer::Kind::constant);
+  if (buffer.kind == Buffer::Kind::constant)
+    return Tensor::view_of(buffer.storage, place.dtype(), place.shape(), place.strides(), place.offset());
+  const Space space = device_.device.shares_memory ? Space::host : Space::device;
+  return device_.download(over(bytes_of(place.buffer()), place, true, space));
 }
 
 void PlanWalk::replace(const Value* value, const Tensor& numbers) {
   const auto found = plan_.places.find(value);
   if (found == plan_.places.end()) return;
-  const Buffer::Kind kind = plan_.buffers[found->second.buffer()].kind;
-  if (kind != Buffer::Kind::constant && kind != Buffer::Kind::input) this->value(value)->copy_from(numbers);
+  const PlannedTensor& place = found->second;
+  const Buffer::Kind kind = plan_.buffers[place.buffer()].kind;
+  if (kind == Buffer::Kind::constant || kind == Buffer::Kind::input) return;
+  const std::span<std::byte> bytes = bytes_of(place.buffer());
+  if (device_.device.shares_memory) return over(bytes, place, true).copy_from(numbers);
+  Tensor copy = Tensor::empty(DType::u8, {static_cast<std::int64_t>(bytes.size())});
+  device_.queue->copy(copy.mutable_bytes(), bytes.data(), bytes.size());
+  device_.queue->wait();
+  over({copy.mutable_bytes(), bytes.size()}, place, true).copy_from(numbers);
+  device_.queue->copy(bytes.data(), copy.bytes(), bytes.size());
+  device_.queue->wait();
 }
 
 }  // namespace tenon

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <vector>
 
+#include "runtime/cpu/step.h"
 #include "runtime/planner.h"
 
 namespace tenon::testing {
@@ -28,15 +29,20 @@ const Device& faulty_device(std::string_view name) {
       if (entry.op == &op_info<T>()) entry.make = make;
     return list;
   }();
-  static const Device device{std::string(name), makers, sound->general, sound->memory, sound->open_queue};
+  static const Device device = [&] {
+    Device changed = *sound;
+    changed.name = name;
+    changed.makers = makers;
+    return changed;
+  }();
   return device;
 }
 
 /// Adds to one element of a value.
-class Spoil : public Step {
+class Spoil : public CpuStep {
  public:
   explicit Spoil(Address at) : at_(at) { info.kernel = "spoil"; }
-  void run(const Frame& frame) const override { *frame.at<float>(at_) += 0.5f; }
+  void compute(const CpuFrame& frame) const override { *frame.at<float>(at_) += 0.5f; }
 
  private:
   Address at_;
@@ -48,10 +54,10 @@ inline void spoil(Planner& planner, const Group& group) {
 }
 
 /// Keeps the CPU busy.
-class Delay : public Step {
+class Delay : public CpuStep {
  public:
   explicit Delay(std::chrono::microseconds time) : time_(time) { info.kernel = "delay"; }
-  void run(const Frame&) const override {
+  void compute(const CpuFrame&) const override {
     const auto end = std::chrono::steady_clock::now() + time_;
     while (std::chrono::steady_clock::now() < end) {}
   }

@@ -28,7 +28,7 @@ struct ModelOptions {
   int stop_after = -1;
   std::string memory = "4GiB";
   int threads = 1;
-  std::string device = cpu_device().name;
+  std::string device = default_device_name();
   std::uint64_t seed = 0;
   /// Beside an artifact lies its source: the weights, and arguments that the artifact lacks, are the
   /// source's.

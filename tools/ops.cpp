@@ -60,7 +60,7 @@ void add_ops(CLI::App& app, int& exit_code) {
   auto* verb =
       app.add_subcommand("ops", "List the operators: what they are called elsewhere and what runs them");
   auto json = std::make_shared<bool>(false);
-  auto device = std::make_shared<std::string>(cpu_device().name);
+  auto device = std::make_shared<std::string>(default_device_name());
   add_device_option(*verb, *device);
   verb->add_flag("--json", *json, "As JSON");
   verb->footer("Example: tenon ops | grep norm");

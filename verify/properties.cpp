@@ -65,11 +65,10 @@ class Relation {
 // A graph planned for a run, to be walked.
 struct Walk {
   Walk(const Graph& graph, const Run& run, const Device& device)
-      : queue(device.open_queue(run.threads)),
-        plan(Planner(specialize(graph, bind_all(graph, run.inputs)), device, *queue, packs).plan()),
-        walk(*plan, *queue, run.inputs) {}
-  std::unique_ptr<Queue> queue;
-  PackCache packs;
+      : open(device, run.threads),
+        plan(Planner(specialize(graph, bind_all(graph, run.inputs)), open).plan()),
+        walk(*plan, open, run.inputs) {}
+  OpenDevice open;
   std::unique_ptr<const Plan> plan;
   PlanWalk walk;
 };

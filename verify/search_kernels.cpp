@@ -9,12 +9,12 @@ namespace {
 
 class KernelSearch {
  public:
-  KernelSearch(const Plan& plan, const Graph* imported, Queue& queue, std::span<const Tensor> inputs,
+  KernelSearch(const Plan& plan, const Graph* imported, OpenDevice& device, std::span<const Tensor> inputs,
                const Tolerance& tolerance)
       : plan_(plan),
         imported_(imported),
         tolerance_(tolerance),
-        walk_(plan, queue, inputs),
+        walk_(plan, device, inputs),
         wide_(in_float64(*plan.graph)),
         wide_node_(wide_->body().nodes().begin()) {}
 
@@ -78,10 +78,9 @@ class KernelSearch {
 
 Search search_kernels(const Graph& graph, const Graph* imported, const Device& device, int threads,
                       std::span<const Tensor> inputs, const Tolerance& tolerance) {
-  const auto queue = device.open_queue(threads);
-  PackCache packs;
-  const auto plan = Planner(specialize(graph, bind_all(graph, inputs)), device, *queue, packs).plan();
-  return KernelSearch(*plan, imported, *queue, inputs, tolerance).run(inputs);
+  OpenDevice open(device, threads);
+  const auto plan = Planner(specialize(graph, bind_all(graph, inputs)), open).plan();
+  return KernelSearch(*plan, imported, open, inputs, tolerance).run(inputs);
 }
 
 }  // namespace tenon

@@ -7,7 +7,7 @@
 #include "ir/ops/index.h"
 #include "kernels/cpu/spmm.h"
 #include "runtime/cpu/makers.h"
-#include "runtime/cpu/queue.h"
+#include "runtime/cpu/step.h"
 
 namespace tenon {
 namespace {
@@ -21,25 +21,27 @@ struct Aggregation {
   const Value* weights = nullptr;  // null: 1
 };
 
-class AggregateStep : public Step {
+class AggregateStep : public CpuStep {
  public:
-  AggregateStep(const cpu::Coo& coo, const cpu::Spmm& product) : coo_(coo), product_(product) {}
+  AggregateStep(const cpu::Coo& coo, const cpu::Spmm& product) : coo_(coo), product_(product) { faults = 1; }
 
-  void run(const Frame& frame) const override {
+  void compute(const CpuFrame& frame) const override {
     cpu::Coo coo = coo_;
     coo.row = frame.at<const void>(targets);
     coo.col = frame.at<const void>(sources);
     if (weights) coo.weight = frame.at<const float>(*weights);
-    const cpu::CsrResult sorted = cpu::csr_from_coo(coo, frame.scratch, pool_of(frame.queue));
-    if (sorted.bad_edge >= 0)
-      throw error("edge {} has an index outside of [0, {}) or [0, {})", sorted.bad_edge, coo.rows, coo.cols)
-          .at(info.source.str());
+    const cpu::CsrResult sorted = cpu::csr_from_coo(coo, frame.scratch, frame.pool);
+    if (sorted.bad_edge >= 0) return frame.faults[0].report(sorted.bad_edge);
     cpu::Spmm product = product_;
     product.matrix = sorted.csr;
     product.x = frame.at<const float>(x);
     product.out = frame.at<float>(out);
-    cpu::spmm(product, pool_of(frame.queue));
-    if (start) add_start(frame.at<const float>(*start), product, pool_of(frame.queue));
+    cpu::spmm(product, frame.pool);
+    if (start) add_start(frame.at<const float>(*start), product, frame.pool);
+  }
+
+  std::optional<Error> failure(std::span<const Fault> found) const override {
+    return error("edge {} has an index outside of [0, {}) or [0, {})", found[0].value, coo_.rows, coo_.cols);
   }
 
   Address targets, sources, x, out;

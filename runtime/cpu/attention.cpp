@@ -5,16 +5,16 @@
 
 #include "ir/ops/attention.h"
 #include "runtime/cpu/makers.h"
-#include "runtime/cpu/queue.h"
+#include "runtime/cpu/step.h"
 
 namespace tenon {
 namespace {
 
-class AttentionStep : public Step {
+class AttentionStep : public CpuStep {
  public:
   explicit AttentionStep(const cpu::Attention& call) : call_(call) {}
 
-  void run(const Frame& frame) const override {
+  void compute(const CpuFrame& frame) const override {
     cpu::Attention call = call_;
     call.q = frame.at<const float>(q);
     call.k = frame.at<const float>(k);
@@ -22,7 +22,7 @@ class AttentionStep : public Step {
     call.out = frame.at<float>(out);
     if (float_mask) call.float_mask = frame.at<const float>(*float_mask);
     if (bool_mask) call.bool_mask = frame.at<const std::uint8_t>(*bool_mask);
-    cpu::attention(call, frame.scratch, pool_of(frame.queue));
+    cpu::attention(call, frame.scratch, frame.pool);
   }
 
   Address q, k, v, out;

@@ -5,7 +5,7 @@
 #include "kernels/cpu/gemm.h"
 #include "runtime/cpu/epilogue.h"
 #include "runtime/cpu/makers.h"
-#include "runtime/cpu/queue.h"
+#include "runtime/cpu/step.h"
 
 namespace tenon {
 namespace {
@@ -15,12 +15,12 @@ struct BatchAxis {
   std::int64_t size, a, b, c;
 };
 
-class BatchedStep : public Step {
+class BatchedStep : public CpuStep {
  public:
   BatchedStep(const cpu::BatchedGemm& inner, std::vector<BatchAxis> outer, GroupEpilogue epilogue)
       : inner_(inner), outer_(std::move(outer)), epilogue_(std::move(epilogue)) {}
 
-  void run(const Frame& frame) const override {
+  void compute(const CpuFrame& frame) const override {
     std::int64_t count = 1;
     for (const BatchAxis& axis : outer_) count *= axis.size;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -37,7 +37,7 @@ class BatchedStep : public Step {
       }
       GroupEpilogue::Running running;
       g.one.epilogue = epilogue_.bind(frame, running, i * g.batch * g.one.M);
-      cpu::batched_gemm(g, reinterpret_cast<float*>(frame.scratch), pool_of(frame.queue));
+      cpu::batched_gemm(g, reinterpret_cast<float*>(frame.scratch), frame.pool);
     }
   }
 

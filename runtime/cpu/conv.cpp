@@ -6,17 +6,18 @@
 #include "ir/ops/conv.h"
 #include "runtime/cpu/epilogue.h"
 #include "runtime/cpu/makers.h"
-#include "runtime/cpu/queue.h"
+#include "runtime/cpu/pack.h"
+#include "runtime/cpu/step.h"
 
 namespace tenon {
 namespace {
 
-class ConvStep : public Step {
+class ConvStep : public CpuStep {
  public:
   ConvStep(cpu::ConvShape shape, cpu::ConvAlgorithm algorithm, GroupEpilogue epilogue)
       : shape_(shape), algorithm_(algorithm), epilogue_(std::move(epilogue)) {}
 
-  void run(const Frame& frame) const override {
+  void compute(const CpuFrame& frame) const override {
     GroupEpilogue::Running running;
     const cpu::ConvRun run{.in = frame.at<const float>(in),
                            .in_stride = in_stride,
@@ -26,7 +27,7 @@ class ConvStep : public Step {
                            .out_stride = out_stride,
                            .epilogue = epilogue_.bind(frame, running),
                            .scratch = reinterpret_cast<float*>(frame.scratch)};
-    cpu::conv(shape_, algorithm_, run, pool_of(frame.queue));
+    cpu::conv(shape_, algorithm_, run, frame.pool);
   }
 
   Address in, packed, out;
@@ -80,21 +81,22 @@ std::string form_of(const cpu::ConvShape& s, cpu::ConvAlgorithm algorithm) {
 }
 
 // The packer sees what the form says and nothing else.
-Tensor packed_weights(Planner& planner, const Tensor& weights, const cpu::ConvShape& shape,
-                      cpu::ConvAlgorithm algorithm) {
+PlannedTensor packed_weights(Planner& planner, const Tensor& weights, const cpu::ConvShape& shape,
+                             cpu::ConvAlgorithm algorithm) {
   const cpu::ConvShape s = cpu::packing_shape(shape);
-  return planner.packs().get(
-      weights, form_of(s, algorithm), cpu::conv_packed_size(s, algorithm), [&](const Tensor& w, float* to) {
-        cpu::pack_conv(s, algorithm, w.contiguous().data<float>(), to, pool_of(planner.queue()));
-      });
+  return packed_floats(planner, weights, form_of(s, algorithm), cpu::conv_packed_size(s, algorithm),
+                       [&](const Tensor& w, float* to, ThreadPool& pool) {
+                         cpu::pack_conv(s, algorithm, w.contiguous().data<float>(), to, pool);
+                       });
 }
 
 // In the order in which PyTorch writes them.
-Tensor dense_weights(Planner& planner, const Tensor& weights) {
-  if (weights.is_contiguous()) return weights;
-  return planner.packs().get(weights, "dense", weights.numel(), [](const Tensor& w, float* to) {
-    std::copy_n(w.contiguous().data<float>(), w.numel(), to);
-  });
+PlannedTensor dense_weights(Planner& planner, const Tensor& weights) {
+  if (weights.is_contiguous()) return planner.constant(weights);
+  return packed_floats(planner, weights, "dense", weights.numel(),
+                       [](const Tensor& w, float* to, ThreadPool&) {
+                         std::copy_n(w.contiguous().data<float>(), w.numel(), to);
+                       });
 }
 
 template <class T>
@@ -114,7 +116,7 @@ bool make(Planner& planner, const Group& group) {
   const int threads = planner.queue().threads();
   const cpu::ConvAlgorithm algorithm = cpu::choose_conv(shape, threads);
   if (!cpu::conv_supports(shape, algorithm)) return false;
-  const PlannedTensor packed = planner.constant(packed_weights(planner, *weights, shape, algorithm));
+  const PlannedTensor packed = packed_weights(planner, *weights, shape, algorithm);
 
   const PlannedTensor in = planner.rows(x, order);
   const PlannedTensor out = epilogue->place_result(
@@ -123,16 +125,17 @@ bool make(Planner& planner, const Group& group) {
   step->in = in.address();
   step->in_stride = *row_stride(in, order);
   step->packed = packed.address();
-  if (cpu::conv_reads_weights(shape, algorithm))
-    step->weights = planner.constant(dense_weights(planner, *weights)).address();
   step->out = out.address();
   step->out_stride = *row_stride(out, order);
   step->scratch_bytes =
       static_cast<std::size_t>(cpu::conv_scratch_size(shape, algorithm, threads)) * sizeof(float);
   step->info.kernel = std::string(cpu::name(algorithm)) + epilogue->text();
   std::vector<PlannedTensor> reads = epilogue->reads();
-  reads.push_back(in);
-  reads.push_back(packed);
+  reads.insert(reads.end(), {in, packed});
+  if (cpu::conv_reads_weights(shape, algorithm)) {
+    reads.push_back(dense_weights(planner, *weights));
+    step->weights = reads.back().address();
+  }
   planner.emit(std::move(step), group.node(), std::move(reads), {out});
   return true;
 }

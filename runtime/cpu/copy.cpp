@@ -2,19 +2,19 @@
 #include "kernels/cpu/copy.h"
 
 #include "runtime/cpu/makers.h"
-#include "runtime/cpu/queue.h"
+#include "runtime/cpu/step.h"
 
 namespace tenon {
 namespace {
 
-class CopyStep : public Step {
+class CopyStep : public CpuStep {
  public:
   CopyStep(cpu::StridedCopy copy, Address from, Address to) : copy_(std::move(copy)), from_(from), to_(to) {
     info.kind = StepKind::copy;
     info.op = info.kernel = "copy";
   }
-  void run(const Frame& frame) const override {
-    copy_.run(frame.at<const void>(from_), frame.at<void>(to_), pool_of(frame.queue));
+  void compute(const CpuFrame& frame) const override {
+    copy_.run(frame.at<const void>(from_), frame.at<void>(to_), frame.pool);
   }
 
  private:

@@ -14,6 +14,7 @@
 #include "ir/ops/shape.h"
 #include "runtime/cpu/makers.h"
 #include "runtime/cpu/queue.h"
+#include "runtime/shared/makers.h"
 
 namespace tenon {
 
@@ -43,11 +44,14 @@ const Device& cpu_device() {
                                          GeneralMaker{"reference", make_reference, has_reference}};
   // Rows of 2 KiB multiples, and buffers at one distance from page boundaries, meet in the same sets of L1.
   static const Device device{
-      "cpu",
-      table,
-      general,
-      {.row_period = 2048, .row_gap = 16, .page_skew = 192},
-      [](int threads) -> std::unique_ptr<Queue> { return std::make_unique<CpuQueue>(threads); }};
+      .name = "cpu",
+      .makers = table,
+      .general = general,
+      .memory = {.row_period = 2048, .row_gap = 16, .page_skew = 192},
+      .allocate = [](std::size_t bytes, Space) { return touched_host_memory(bytes); },
+      .make_copy = make_copy,
+      .open_queue = [](int threads) -> std::unique_ptr<Queue> { return std::make_unique<CpuQueue>(threads); },
+  };
   return device;
 }
 

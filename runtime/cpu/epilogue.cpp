@@ -154,7 +154,7 @@ std::string GroupEpilogue::text() const {
   return text;
 }
 
-cpu::Epilogue GroupEpilogue::bind(const Frame& frame, Running& running, long first_row) const {
+cpu::Epilogue GroupEpilogue::bind(const CpuFrame& frame, Running& running, long first_row) const {
   cpu::Epilogue epilogue;
   if (bias_) epilogue.bias = frame.at<const float>(*bias_);
   if (residual_) epilogue.residual = frame.at<const float>(*residual_) + first_row * residual_stride_;

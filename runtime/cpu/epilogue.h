@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/loop_kernel.h"
+#include "runtime/cpu/step.h"
 #include "runtime/planner.h"
 
 namespace tenon {
@@ -36,7 +37,7 @@ class GroupEpilogue {
     long first_row;
   };
   /// For a kernel whose row 0 is this row of the result.
-  cpu::Epilogue bind(const Frame& frame, Running& running, long first_row = 0) const;
+  cpu::Epilogue bind(const CpuFrame& frame, Running& running, long first_row = 0) const;
 
  private:
   struct Matrix {

@@ -4,26 +4,32 @@
 #include "base/error.h"
 #include "ir/ops/index.h"
 #include "runtime/cpu/makers.h"
-#include "runtime/cpu/queue.h"
+#include "runtime/cpu/step.h"
 
 namespace tenon {
 namespace {
 
-class GatherStep : public Step {
+class GatherStep : public CpuStep {
  public:
-  explicit GatherStep(const cpu::GatherRows& gather) : gather_(gather) { info.kernel = "gather"; }
+  explicit GatherStep(const cpu::GatherRows& gather) : gather_(gather) {
+    info.kernel = "gather";
+    faults = 1;
+  }
 
-  void run(const Frame& frame) const override {
+  void compute(const CpuFrame& frame) const override {
     cpu::GatherRows gather = gather_;
     gather.table = frame.at<const void>(table);
     gather.indices = frame.at<const void>(indices);
     gather.out = frame.at<void>(out);
-    const long wrong = cpu::gather_rows(gather, pool_of(frame.queue));
+    const long wrong = cpu::gather_rows(gather, frame.pool);
     if (wrong < 0) return;
     const bool wide = gather.index_dtype == DType::i64;
-    const std::int64_t index = wide ? static_cast<const std::int64_t*>(gather.indices)[wrong]
-                                    : static_cast<const std::int32_t*>(gather.indices)[wrong];
-    throw error("index {} is outside of [0, {})", index, gather.table_rows).at(info.source.str());
+    frame.faults[0].report(wide ? static_cast<const std::int64_t*>(gather.indices)[wrong]
+                                : static_cast<const std::int32_t*>(gather.indices)[wrong]);
+  }
+
+  std::optional<Error> failure(std::span<const Fault> found) const override {
+    return error("index {} is outside of [0, {})", found[0].value, gather_.table_rows);
   }
 
   Address table, indices, out;

@@ -7,7 +7,6 @@
 #include "runtime/axes.h"
 #include "runtime/cpu/loop_step.h"
 #include "runtime/cpu/makers.h"
-#include "runtime/cpu/queue.h"
 
 namespace tenon {
 
@@ -18,10 +17,10 @@ LoopStep::LoopStep(Planner& planner, const LoweredLoop& loop, std::string kernel
   for (const PlannedTensor& t : loop.buffers) buffers_.push_back(t.address());
 }
 
-void LoopStep::run(const Frame& frame) const {
+void LoopStep::compute(const CpuFrame& frame) const {
   std::array<void*, max_loop_buffers> buffers;
   for (std::size_t i = 0; i < buffers_.size(); ++i) buffers[i] = frame.at<void>(buffers_[i]);
-  kernel_.run({buffers.data(), buffers_.size()}, frame.scratch, pool_of(frame.queue));
+  kernel_.run({buffers.data(), buffers_.size()}, frame.scratch, frame.pool);
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // The step that runs a loop program.
 #pragma once
 #include "kernels/cpu/loop_kernel.h"
+#include "runtime/cpu/step.h"
 #include "runtime/lower.h"
 #include "runtime/planner.h"
 
@@ -8,10 +9,10 @@ namespace tenon {
 
 inline constexpr std::size_t max_loop_buffers = 64;
 
-class LoopStep : public Step {
+class LoopStep : public CpuStep {
  public:
   LoopStep(Planner& planner, const LoweredLoop& loop, std::string kernel_name);
-  void run(const Frame& frame) const override;
+  void compute(const CpuFrame& frame) const override;
 
  private:
   cpu::LoopKernel kernel_;

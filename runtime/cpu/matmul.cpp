@@ -6,24 +6,25 @@
 #include "kernels/cpu/gemm.h"
 #include "runtime/cpu/epilogue.h"
 #include "runtime/cpu/makers.h"
-#include "runtime/cpu/queue.h"
+#include "runtime/cpu/pack.h"
+#include "runtime/cpu/step.h"
 
 namespace tenon {
 namespace {
 
-class GemmStep : public Step {
+class GemmStep : public CpuStep {
  public:
   GemmStep(const cpu::Gemm& sizes, bool is_packed, GroupEpilogue epilogue)
       : sizes_(sizes), is_packed_(is_packed), epilogue_(std::move(epilogue)) {}
 
-  void run(const Frame& frame) const override {
+  void compute(const CpuFrame& frame) const override {
     GroupEpilogue::Running running;
     cpu::Gemm g = sizes_;
     g.a = frame.at<const float>(a);
     (is_packed_ ? g.packed_b : g.b.data) = frame.at<const float>(b);
     g.c = frame.at<float>(c);
     g.epilogue = epilogue_.bind(frame, running);
-    cpu::gemm(g, reinterpret_cast<float*>(frame.scratch), pool_of(frame.queue));
+    cpu::gemm(g, reinterpret_cast<float*>(frame.scratch), frame.pool);
   }
 
   Address a, b, c;
@@ -38,11 +39,11 @@ cpu::MatrixB matrix_of(const Tensor& weight) {
   return {weight.data<float>(), weight.strides()[0], weight.strides()[1]};
 }
 
-Tensor packed_matrix(Planner& planner, const Tensor& weight) {
+PlannedTensor packed_matrix(Planner& planner, const Tensor& weight) {
   const std::int64_t K = weight.shape()[0], N = weight.shape()[1];
-  return planner.packs().get(weight, "gemm", cpu::packed_b_size(K, N), [&](const Tensor& w, float* to) {
-    cpu::pack_b(K, N, matrix_of(w), to, pool_of(planner.queue()));
-  });
+  return packed_floats(
+      planner, weight, "gemm", cpu::packed_b_size(K, N),
+      [&](const Tensor& w, float* to, ThreadPool& pool) { cpu::pack_b(K, N, matrix_of(w), to, pool); });
 }
 
 }  // namespace
@@ -64,7 +65,7 @@ bool make_linear(Planner& planner, const Group& group) {
   const std::int64_t M = numel(anchor->output()->shape()).value() / std::max<std::int64_t>(N, 1);
   if (M == 0 || N == 0 || K == 0) return false;
   const Tensor weight = anchor->is<Linear>() ? constant->permute(Index{1, 0}) : *constant;  // [K, N]
-  const PlannedTensor right = planner.constant(planner.runs_once() ? weight : packed_matrix(planner, weight));
+  const PlannedTensor right = planner.runs_once() ? planner.constant(weight) : packed_matrix(planner, weight);
   const PlannedTensor a = planner.rows(x, row_major(x->rank()));
   const PlannedTensor c = epilogue->place_result(
       planner, group, order, [&](const PlannedTensor& t) { return row_stride(t, order).has_value(); });

@@ -5,7 +5,7 @@
 
 #include "ir/ops/pool.h"
 #include "runtime/cpu/makers.h"
-#include "runtime/cpu/queue.h"
+#include "runtime/cpu/step.h"
 
 namespace tenon {
 namespace {
@@ -19,20 +19,20 @@ struct PoolCall {
   long output[3] = {1, 1, 1};  // d, h, w; adaptive only
 };
 
-class PoolStep : public Step {
+class PoolStep : public CpuStep {
  public:
   explicit PoolStep(const PoolCall& call) : call_(call) {}
 
-  void run(const Frame& frame) const override {
+  void compute(const CpuFrame& frame) const override {
     const cpu::PoolRun run{frame.at<const float>(in), in_stride, frame.at<float>(out), out_stride};
     const long* size = call_.output;
     switch (call_.kind) {
-      case Kind::max: return cpu::max_pool(call_.shape, run, pool_of(frame.queue));
-      case Kind::average: return cpu::avg_pool(call_.shape, call_.options, run, pool_of(frame.queue));
+      case Kind::max: return cpu::max_pool(call_.shape, run, frame.pool);
+      case Kind::average: return cpu::avg_pool(call_.shape, call_.options, run, frame.pool);
       case Kind::adaptive_average:
-        return cpu::adaptive_avg_pool(call_.shape, size[0], size[1], size[2], run, pool_of(frame.queue));
+        return cpu::adaptive_avg_pool(call_.shape, size[0], size[1], size[2], run, frame.pool);
       case Kind::adaptive_max:
-        return cpu::adaptive_max_pool(call_.shape, size[0], size[1], size[2], run, pool_of(frame.queue));
+        return cpu::adaptive_max_pool(call_.shape, size[0], size[1], size[2], run, frame.pool);
     }
   }
 

@@ -1,5 +1,7 @@
 #include "runtime/cpu/queue.h"
 
+#include "runtime/cpu/step.h"
+
 namespace tenon {
 namespace {
 
@@ -26,6 +28,10 @@ class CpuClock : public StepClock {
 };
 
 }  // namespace
+
+void CpuQueue::enqueue(const CpuStep& step, const Frame& frame) {
+  step.compute({frame.buffers, frame.scratch, pool_, step.faults_in(frame.faults)});
+}
 
 std::unique_ptr<StepClock> CpuQueue::clock(std::size_t marks) {
   return std::make_unique<CpuClock>(pool_, marks);

@@ -3,7 +3,8 @@
 
 Of each model the planned text and the bits of every output are recorded, on one thread: the models in build/models and build/zoo, as far as they
 were exported, for random inputs of a fixed seed, and samples of PyTorch's operators on their own inputs, which `record` writes as files.
-`compare` prints what is no longer the same, and exits with 1. Planned texts may differ in words that were renamed: --renamed OLD=NEW.
+`compare` prints what is no longer the same, and exits with 1. Planned texts may differ in words that were renamed: --renamed OLD=NEW. On another
+device than the one that was recorded (--device) only the bits are compared: its plans are its own.
 """
 
 import argparse
@@ -62,13 +63,13 @@ def inputs_beside(model: Path) -> list[Path]:
     return sorted(model.parent.glob("in_*.npy"), key=lambda f: int(f.stem.split("_")[1]))
 
 
-def seen(model: Path) -> dict:
-    """The planned text and a hash of each output, or what refuses the model."""
+def seen(model: Path, device: str) -> dict:
+    """The planned text (of the CPU) and a hash of each output, or what refuses the model."""
     given = [word for file in inputs_beside(model) for word in ("--input", file)]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "out.npz"
-        plan = tenon("inspect", model, "--ir", "planned", *given)
-        run = tenon("run", model, "--seed", 1, "--output", file, *given)
+        plan = tenon("inspect", model, "--ir", "planned", "--device", "cpu", *given)
+        run = tenon("run", model, "--seed", 1, "--device", device, "--output", file, *given)
         for done in (plan, run):
             if done.returncode:
                 return {"refused": done.stderr.splitlines()[0] if done.stderr else f"exit code {done.returncode}"}
@@ -91,6 +92,7 @@ def main() -> int:
     parser.add_argument("what", choices=("record", "compare"))
     parser.add_argument("--only", default="", metavar="TEXT", help="models whose path holds this")
     parser.add_argument("--folder", type=Path, default=ROOT / "build/replay", help="where the record is kept")
+    parser.add_argument("--device", default="cpu", help="where the models run")
     parser.add_argument("--renamed", action="append", default=[], metavar="OLD=NEW", help="a word of planned texts")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
@@ -99,7 +101,7 @@ def main() -> int:
         write_samples(samples)
     found = [f for f in models(samples) if arguments.only in str(f)]
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        now = {os.path.relpath(f, ROOT): s for f, s in zip(found, pool.map(seen, found), strict=True)}
+        now = {os.path.relpath(f, ROOT): s for f, s in zip(found, pool.map(lambda f: seen(f, arguments.device), found), strict=True)}
     if arguments.what == "record":
         record.write_text(json.dumps(now, indent=1))
         for name, s in now.items():

@@ -92,9 +92,8 @@ TEST(Stages, ANumberBelowZeroIsNoSize) {
 TEST(Stages, OnePlanWhenTheSizesAreKnownBefore) {
   const auto graph = graph_of(rows_above_zero);
   const auto inputs = inputs_of(*graph, {{"N", 12}});
-  const auto queue = cpu_device().open_queue(1);
-  PackCache packs;
-  const auto plan = Planner(specialize(*graph, bind_all(*graph, inputs)), cpu_device(), *queue, packs).plan();
+  OpenDevice device(default_device(), 1);
+  const auto plan = Planner(specialize(*graph, bind_all(*graph, inputs)), device).plan();
   EXPECT_FALSE(plan->takes_values());
   EXPECT_EQ(plan->outputs[0].shape[0], evaluate(*graph, inputs)[0].shape()[0]);
 }

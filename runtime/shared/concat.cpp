@@ -1,6 +1,6 @@
 // Concatenation: its parts were written in place; those that could not be are copied.
 #include "ir/ops/shape.h"
-#include "runtime/cpu/makers.h"
+#include "runtime/shared/makers.h"
 
 namespace tenon {
 

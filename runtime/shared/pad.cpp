@@ -1,7 +1,7 @@
 // Padding with a constant, and resizing by whole factors: copies from broadcast sources.
 #include "ir/ops/interpolate.h"
 #include "ir/ops/shape.h"
-#include "runtime/cpu/makers.h"
+#include "runtime/shared/makers.h"
 
 namespace tenon {
 namespace {

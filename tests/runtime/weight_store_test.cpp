@@ -68,7 +68,7 @@ std::string conv_transpose(const char* x, const char* w, const Tensor& weight, i
                      dilation, s[1], out(s[2]), out(s[3]));
 }
 
-TEST(PackCache, ConvolutionsOfViewsOfOneStorage) {
+TEST(WeightStore, ConvolutionsOfViewsOfOneStorage) {
   const Tensor base = random_tensor(DType::f32, {16, 16, 3, 3}, 7);
   for (const View first : views_of_kernels())
     for (const View second : views_of_kernels()) {
@@ -78,7 +78,7 @@ TEST(PackCache, ConvolutionsOfViewsOfOneStorage) {
     }
 }
 
-TEST(PackCache, TransposedConvolutionsOfViewsOfOneStorage) {
+TEST(WeightStore, TransposedConvolutionsOfViewsOfOneStorage) {
   const Tensor base = random_tensor(DType::f32, {16, 16, 3, 3}, 7);
   for (const View first : views_of_kernels())
     for (const int stride : {1, 2})
@@ -90,13 +90,13 @@ TEST(PackCache, TransposedConvolutionsOfViewsOfOneStorage) {
       }
 }
 
-TEST(PackCache, GroupsOfOneWeight) {
+TEST(WeightStore, GroupsOfOneWeight) {
   const Tensor base = random_tensor(DType::f32, {16, 4, 3, 3}, 7);
   expect_each_its_own("conv(%x, @a, groups=4, pad=1) : f32[1,16,7,7]", "conv(%y, @b, pad=1) : f32[1,16,7,7]",
                       base, base, {1, 16, 7, 7}, {1, 4, 7, 7});
 }
 
-TEST(PackCache, ProductsOfViewsOfOneStorage) {
+TEST(WeightStore, ProductsOfViewsOfOneStorage) {
   const Tensor base = random_tensor(DType::f32, {16, 16}, 7);
   const std::vector<View> views = {
       [](const Tensor& t) { return t; },
@@ -134,7 +134,7 @@ TEST(PackCache, ProductsOfViewsOfOneStorage) {
     }
 }
 
-TEST(PackCache, OneFormOfOneViewIsPackedOnce) {
+TEST(WeightStore, OneFormOfOneViewIsPackedOnce) {
   const auto graph = graph_of(R"(graph g(%x: f32[3,16]) {
   @w : f32[16,16]
   %1 = linear(%x, @w) : f32[3,16]

@@ -2,7 +2,7 @@
 #include "ir/ops/control.h"
 
 #include "ir/data_size.h"
-#include "runtime/cpu/makers.h"
+#include "runtime/shared/makers.h"
 #include "runtime/subplan.h"
 
 namespace tenon {
@@ -12,9 +12,15 @@ std::size_t dense_bytes(const Type& type) {
   return static_cast<std::size_t>(elements(type)) * size_of(type.dtype);
 }
 
-std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
-
 bool holds(const std::byte* condition) { return *condition != std::byte{0}; }
+
+// What a region sees of the frame of its step, whose own memory comes first.
+Frame inside(const Frame& frame, std::size_t scratch, std::size_t host_scratch, std::span<Fault> faults) {
+  return {.scratch = frame.scratch + scratch,
+          .host_scratch = frame.host_scratch + host_scratch,
+          .queue = frame.queue,
+          .faults = faults};
+}
 
 // A step made of plans.
 class ProgramStep : public Step {
@@ -25,11 +31,22 @@ class ProgramStep : public Step {
     return list;
   }
 
+  std::optional<Error> failure(std::span<const Fault> found) const override {
+    for (const Subplan& p : plans_) {
+      if (auto error = p.plan().failure(found.first(p.plan().faults))) return error;
+      found = found.subspan(p.plan().faults);
+    }
+    return std::nullopt;
+  }
+
  protected:
   ProgramStep(Planner& planner, const Node& node, std::span<const PlannedTensor> in,
-              std::span<const PlannedTensor> out) {
+              std::span<const PlannedTensor> out, const PlanOptions& options = {}) {
     info.kind = StepKind::program;
-    for (const auto& region : node.regions()) plans_.emplace_back(planner, *region);
+    for (const auto& region : node.regions()) {
+      plans_.emplace_back(planner, *region, options);
+      faults += plans_.back().plan().faults;
+    }
     for (const PlannedTensor& t : in) in_.push_back(t.address());
     for (const PlannedTensor& t : out) out_.push_back(t.address());
   }
@@ -44,53 +61,61 @@ class IfStep : public ProgramStep {
          std::span<const PlannedTensor> out)
       : ProgramStep(planner, node, in, out) {
     info.kernel = "branch";
-    scratch_bytes = std::max(plans_[0].memory_bytes(), plans_[1].memory_bytes());
+    scratch_bytes = std::max(plans_[0].scratch_bytes(), plans_[1].scratch_bytes());
+    host_scratch_bytes = std::max(plans_[0].host_scratch_bytes(), plans_[1].host_scratch_bytes());
   }
 
   void run(const Frame& frame) const override {
-    const Subplan& taken = plans_[holds(frame.at<std::byte>(in_[0])) ? 0 : 1];
-    taken.run({[&](std::size_t i) { return frame.at<const std::byte>(in_[i + 1]); },
-               [&](std::size_t i) { return frame.at<std::byte>(out_[i]); }},
-              frame.scratch, frame.queue);
+    frame.queue.wait();
+    const std::size_t taken = holds(frame.at(in_[0])) ? 0 : 1;
+    const std::size_t first = taken == 0 ? 0 : plans_[0].plan().faults;
+    plans_[taken].run(
+        {[&](std::size_t i) { return frame.at(in_[i + 1]); },
+         [&](std::size_t i) { return frame.at(out_[i]); }},
+        inside(frame, 0, 0, faults_in(frame.faults).subspan(first, plans_[taken].plan().faults)));
   }
 };
 
-// Carried values go to and fro between two sets of buffers: the outputs and scratch memory.
+// Carried values go to and fro between two sets of buffers: the outputs and scratch memory. The number of the
+// step and whether there is another one are the host's.
 class IterationStep : public ProgramStep {
  public:
   IterationStep(Planner& planner, const Node& node, std::span<const PlannedTensor> in,
                 std::span<const PlannedTensor> out)
-      : ProgramStep(planner, node, in, out), carried_(static_cast<std::size_t>(node.as<Loop>()->carried)) {
+      : ProgramStep(planner, node, in, out, {.pinned_inputs = {0}, .pinned_outputs = {0}}),
+        carried_(static_cast<std::size_t>(node.as<Loop>()->carried)) {
     const auto& limit = node.as<Loop>()->limit;
     if (limit) limit_ = limit->value();
     info.kernel = limit ? fmt::format("steps {}", limit_) : "steps";
-    scratch_bytes = sizeof(Head);
     for (std::size_t i = 0; i < carried_; ++i) {
       spare_.push_back(scratch_bytes);
       bytes_.push_back(dense_bytes(node.output(i)->type()));
-      scratch_bytes += aligned(bytes_.back());
+      scratch_bytes += in_lines(bytes_.back());
     }
     for (std::size_t i = carried_; i < out.size(); ++i)
       bytes_.push_back(dense_bytes(plans_[0].plan().outputs[i + 1]));
     memory_ = scratch_bytes;
-    scratch_bytes += plans_[0].memory_bytes();
+    scratch_bytes += plans_[0].scratch_bytes();
+    host_scratch_bytes = sizeof(Head) + plans_[0].host_scratch_bytes();
   }
 
   void run(const Frame& frame) const override {
-    Head& head = *reinterpret_cast<Head*>(frame.scratch);
-    bool go_on = holds(frame.at<std::byte>(in_[0]));
+    Head& head = head_of(frame);
+    frame.queue.wait();
+    bool go_on = holds(frame.at(in_[0]));
     std::int64_t step = 0;
     for (; go_on && (limit_ < 0 || step < limit_); ++step) {
       head.step = step;
       plans_[0].run({[&](std::size_t i) { return parameter(i, step, frame); },
                      [&](std::size_t i) { return result(i, step, frame); }},
-                    frame.scratch + memory_, frame.queue);
-      go_on = holds(&head.go_on);
+                    inside(frame, memory_, sizeof(Head), faults_in(frame.faults)));
+      frame.queue.wait();
+      go_on = holds(&head.go_on) && !is_faulty(frame.faults);
     }
     for (std::size_t i = 0; i < carried_; ++i) {
       const std::byte* last = carried(i, step, frame);
-      std::byte* out = frame.at<std::byte>(out_[i]);
-      if (last != out) std::copy_n(last, bytes_[i], out);
+      std::byte* out = frame.at(out_[i]);
+      if (last != out && bytes_[i] > 0) frame.queue.copy(out, last, bytes_[i]);
     }
   }
 
@@ -100,21 +125,28 @@ class IterationStep : public ProgramStep {
     std::byte go_on;
   };
 
+  static Head& head_of(const Frame& frame) { return *reinterpret_cast<Head*>(frame.host_scratch); }
+
+  // After a fault the condition is made of wrong data, and may never end the loop.
+  static bool is_faulty(std::span<const Fault> faults) {
+    return std::any_of(faults.begin(), faults.end(), [](const Fault& f) { return f.found != 0; });
+  }
+
   // Where carried value i lies before a step.
   std::byte* carried(std::size_t i, std::int64_t step, const Frame& frame) const {
-    if (step == 0) return frame.at<std::byte>(in_[i + 1]);
-    return step % 2 == 0 ? frame.scratch + spare_[i] : frame.at<std::byte>(out_[i]);
+    if (step == 0) return frame.at(in_[i + 1]);
+    return step % 2 == 0 ? frame.scratch + spare_[i] : frame.at(out_[i]);
   }
 
   const std::byte* parameter(std::size_t i, std::int64_t step, const Frame& frame) const {
-    if (i == 0) return frame.scratch + offsetof(Head, step);
-    return i <= carried_ ? carried(i - 1, step, frame) : frame.at<const std::byte>(in_[i]);
+    if (i == 0) return reinterpret_cast<const std::byte*>(&head_of(frame).step);
+    return i <= carried_ ? carried(i - 1, step, frame) : frame.at(in_[i]);
   }
 
   std::byte* result(std::size_t i, std::int64_t step, const Frame& frame) const {
-    if (i == 0) return frame.scratch + offsetof(Head, go_on);
+    if (i == 0) return &head_of(frame).go_on;
     if (i <= carried_) return carried(i - 1, step + 1, frame);
-    return frame.at<std::byte>(out_[i - 1]) + static_cast<std::size_t>(step) * bytes_[i - 1];
+    return frame.at(out_[i - 1]) + static_cast<std::size_t>(step) * bytes_[i - 1];
   }
 
   std::size_t carried_;
@@ -127,7 +159,8 @@ class IterationStep : public ProgramStep {
 template <class S>
 bool make(Planner& planner, const Node& node) {
   std::vector<PlannedTensor> in, out;
-  for (const Value* v : node.inputs()) in.push_back(planner.dense(v));
+  for (std::size_t i = 0; i < node.inputs().size(); ++i)  // the host reads the condition
+    in.push_back(i == 0 ? planner.on_host(node.input(0)) : planner.dense(node.input(i)));
   for (std::size_t i = 0; i < node.num_outputs(); ++i) {
     const Value* v = node.output(i);
     out.push_back(planner.places().place(v, row_major(v->rank()),

@@ -4,7 +4,7 @@
 #include "ir/evaluate.h"
 #include "ir/ops/control.h"
 #include "ir/ops/custom.h"
-#include "runtime/cpu/makers.h"
+#include "runtime/shared/makers.h"
 
 namespace tenon {
 namespace {
@@ -21,6 +21,7 @@ class ReferenceStep : public Step {
   }
 
   void run(const Frame& frame) const override {
+    frame.queue.wait();
     std::vector<Tensor> in, out;
     for (const Operand& o : in_) in.push_back(o.bound(frame));
     for (const Operand& o : out_) out.push_back(o.bound(frame));
@@ -65,14 +66,17 @@ bool make_reference(Planner& planner, const Group& group) {
   if (!has_reference(node.op())) return false;
   if (!node.regions().empty() && !gives_sizes(node)) return false;
   if (const auto* custom = node.as<Custom>()) custom->loaded();  // before anything is computed
-  std::vector<PlannedTensor> reads, writes;
-  for (const Value* v : node.inputs()) reads.push_back(planner.places().at(v));
+  std::vector<PlannedTensor> reads, places, writes;
+  for (const Value* v : node.inputs()) reads.push_back(planner.on_host(v));
   for (std::size_t i = 0; i < node.num_outputs(); ++i) {
     const Value* out = node.output(i);
-    writes.push_back(planner.places().place(out, row_major(out->rank()),
+    places.push_back(planner.places().place(out, row_major(out->rank()),
                                             [](const PlannedTensor& t) { return t.is_contiguous(); }));
+    writes.push_back(planner.written_by_host(places[i]));
   }
   planner.emit(std::make_unique<ReferenceStep>(planner, node, reads, writes), node, reads, writes);
+  for (std::size_t i = 0; i < places.size(); ++i)
+    if (!node.output(i)->uses().empty()) planner.upload(writes[i], places[i], &node);
   return true;
 }
 

@@ -1,6 +1,6 @@
 // Operators that only look at memory differently: no step, or one copy where strides cannot say it.
 #include "ir/ops/shape.h"
-#include "runtime/cpu/makers.h"
+#include "runtime/shared/makers.h"
 
 namespace tenon {
 namespace {

@@ -1,0 +1,27 @@
+#include "runtime/open_device.h"
+
+namespace tenon {
+
+Tensor OpenDevice::upload(const Tensor& tensor) {
+  if (device.shares_memory || tensor.storage()->space == Space::device) return tensor;
+  const Tensor dense = tensor.contiguous();
+  const std::size_t bytes = static_cast<std::size_t>(dense.numel()) * size_of(dense.dtype());
+  auto memory = std::make_shared<Memory>(device.allocate(bytes, Space::device));
+  if (bytes > 0) queue->copy(memory->data(), dense.bytes(), bytes);
+  queue->wait();
+  auto storage = std::make_shared<const Storage>(Storage{memory, memory->data(), bytes, true, Space::device});
+  return Tensor::view_of(std::move(storage), dense.dtype(), dense.shape(), dense.strides(), 0);
+}
+
+Tensor OpenDevice::download(const Tensor& tensor) {
+  if (tensor.storage()->space != Space::device) return tensor;
+  // As many bytes as the view spans, from its storage's begin on.
+  const Storage& from = *tensor.storage();
+  Tensor bytes = Tensor::empty(DType::u8, {static_cast<std::int64_t>(from.bytes)});
+  if (from.bytes > 0) queue->copy(bytes.mutable_bytes(), from.data, from.bytes);
+  queue->wait();
+  return Tensor::view_of(bytes.storage(), tensor.dtype(), tensor.shape(), tensor.strides(), tensor.offset())
+      .contiguous();
+}
+
+}  // namespace tenon

@@ -1,0 +1,21 @@
+// A device in use: what its plans and their runs share.
+#pragma once
+#include "runtime/device.h"
+#include "runtime/weight_store.h"
+
+namespace tenon {
+
+struct OpenDevice {
+  OpenDevice(const Device& opened, int threads)
+      : device(opened), queue(opened.open_queue(threads)), weights(opened, *queue) {}
+
+  /// A dense copy in the device's memory, and one in the host's; the tensor itself where it is there.
+  Tensor upload(const Tensor& tensor);
+  Tensor download(const Tensor& tensor);
+
+  const Device& device;
+  std::unique_ptr<Queue> queue;
+  WeightStore weights;
+};
+
+}  // namespace tenon
