@@ -1,12 +1,11 @@
 #include "converter/onnx/load.h"
 
-#include <google/protobuf/arena.h>
-
 #include <map>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/memory_limit.h"
+#include "converter/onnx/arena.h"
 #include "converter/onnx/cut.h"
 #include "converter/onnx/decode.h"
 #include "converter/onnx/onnx.pb.h"
@@ -88,10 +87,7 @@ void decode(Bytes bytes, ModelProto& model) {
 
 }  // namespace
 
-Model::Model() {
-  const auto arena = std::make_shared<google::protobuf::Arena>();
-  proto = {arena, google::protobuf::Arena::CreateMessage<ModelProto>(arena.get())};
-}
+Model::Model() : proto(on_own_arena<ModelProto>()) {}
 
 Tensor Model::tensor(const TensorProto& t) const {
   return parse_tensor_proto(message_of(bytes, t), file, external).tensor;

@@ -9,6 +9,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/version.h"
+#include "converter/onnx/arena.h"
 #include "converter/onnx/onnx.pb.h"
 
 namespace tenon::exporter::onnx {
@@ -121,7 +122,8 @@ void write_model(WrittenGraph written, const std::filesystem::path& path, std::s
   AtomicFile file(path);
   std::unique_ptr<AtomicFile> beside;
   GraphProto& graph = *written.graph;
-  Initializers initializers;
+  const auto weights = converter::onnx::on_arena_of<GraphProto>(written.graph);
+  Initializers& initializers = *weights->mutable_initializer();
   initializers.Swap(graph.mutable_initializer());
   Parts model(graph, initializers, written.data);
   if (model.size() > most) {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "converter/onnx/arena.h"
 #include "converter/onnx/onnx.pb.h"
 #include "exporter/onnx/dtype.h"
 #include "exporter/onnx/kernels.h"
@@ -74,7 +75,7 @@ void settle_names(GraphProto& graph, const Names& names) {
 }  // namespace
 
 Writer::Writer(const Graph& graph) {
-  body_.graph = std::make_shared<GraphProto>();
+  body_.graph = converter::onnx::on_own_arena<GraphProto>();
   body_.graph->set_name(valid_utf8(graph.name.empty() ? "main" : graph.name));
   for (const auto& p : graph.body().parameters()) {
     const std::string name = unique(p->name().empty() ? "input" : p->name());
@@ -172,7 +173,7 @@ Operand Writer::integers(const Index& values) {
 }
 
 std::shared_ptr<GraphProto> Writer::inside(const std::function<std::vector<const Value*>()>& fill) {
-  Scope scope{std::make_shared<GraphProto>(), scope_, {}, {}};
+  Scope scope{converter::onnx::on_arena_of<GraphProto>(body_.graph), scope_, {}, {}};
   scope.graph->set_name(fresh("body"));
   const struct Leave {
     Writer& writer;
