@@ -50,17 +50,11 @@ Tolerance onnx_tolerance(DType dtype, double largest) {
 }
 
 // As the model declares its inputs and outputs; it is read for that when a file asks.
-SequenceLevels sequence_levels(const fs::path& model) {
+converter::onnx::SequenceLevels sequence_levels(const fs::path& model) {
   return [model, declared = std::map<std::string, std::size_t>(),
           known = false](const std::string& name) mutable -> std::size_t {
-    using Type = converter::onnx::TypeProto;
-    if (!known && model.extension() == ".onnx") {
-      const auto read = converter::onnx::load(model);
-      for (const auto* list : {&read.graph.input, &read.graph.output})
-        for (const auto& value : *list)
-          for (const Type* type = &value.type; type; type = type->inner.get())
-            declared[value.name] += type->kind == Type::Kind::sequence;
-    }
+    if (!known && model.extension() == ".onnx")
+      declared = converter::onnx::declared_levels(converter::onnx::load(model));
     known = true;
     return declared[name];
   };

@@ -27,7 +27,4 @@ struct NarrowFormat {
   int least_exponent() const { return is_power() ? -bias : 1 - bias; }
 };
 
-/// The format with this number in TensorProto.DataType, or null when there is none.
-const NarrowFormat* narrow_format(std::int64_t onnx_type);
-
 }  // namespace tenon

@@ -27,9 +27,9 @@ double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-std::variant<torchscript::Program, onnx_reader::ModelProto> read_source(const std::filesystem::path& path,
-                                                                        FileKind kind,
-                                                                        const OpenOptions& options) {
+std::variant<torchscript::Program, onnx_reader::Model> read_source(const std::filesystem::path& path,
+                                                                   FileKind kind,
+                                                                   const OpenOptions& options) {
   if (kind == FileKind::onnx) return onnx_reader::load(path);
   if (kind == FileKind::pt2) return exported::load(path, options.weights);
   torchscript::LoadOptions load;
@@ -40,7 +40,7 @@ std::variant<torchscript::Program, onnx_reader::ModelProto> read_source(const st
 std::unique_ptr<Graph> converted(const torchscript::Program& program, const ConvertOptions& options) {
   return convert_torchscript(program, options);
 }
-std::unique_ptr<Graph> converted(const onnx_reader::ModelProto& model, const ConvertOptions& options) {
+std::unique_ptr<Graph> converted(const onnx_reader::Model& model, const ConvertOptions& options) {
   return onnx_reader::convert(model, options);
 }
 

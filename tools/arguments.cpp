@@ -8,10 +8,10 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/utf8.h"
+#include "converter/onnx/tensor_proto.h"
 #include "ir/hint.h"
 #include "ir/literal.h"
 #include "ir/npy.h"
-#include "ir/tensor_proto.h"
 
 namespace tenon::tools {
 namespace {
@@ -147,7 +147,7 @@ std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts) {
       else if (extension == ".npz")
         add_arrays(name, load_npz(value), out);
       else if (extension == ".pb")
-        out.push_back({name, load_tensor_proto(value).tensor});
+        out.push_back({name, converter::onnx::load_tensor_proto(value).tensor});
       else if (auto n = number(value))
         out.push_back({name, *n, true});
       else if (const std::string hint = unread_hint(name, extension); !hint.empty())

@@ -5,9 +5,9 @@
 #include "base/count.h"
 #include "base/environment.h"
 #include "base/temporary_path.h"
+#include "converter/onnx/tensor_proto.h"
 #include "converter/process.h"
 #include "ir/npy.h"
-#include "ir/tensor_proto.h"
 #include "verify/python.h"
 #include "verify/run_onnx.h"
 #include "verify/torch.h"
@@ -60,7 +60,7 @@ std::vector<Tensor> onnxruntime_outputs(const fs::path& model, const Graph& grap
   }
   std::vector<Tensor> outputs;
   const auto next = [&] { return folder.file(fmt::format("out_{}.pb", outputs.size())); };
-  while (fs::exists(next())) outputs.push_back(load_tensor_proto(next()).tensor);
+  while (fs::exists(next())) outputs.push_back(converter::onnx::load_tensor_proto(next()).tensor);
   if (outputs.size() != graph.body().results().size())
     throw error("the ONNX model has {}, the model has {}", counted(outputs.size(), "output"),
                 graph.body().results().size())

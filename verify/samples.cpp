@@ -12,6 +12,8 @@ namespace tenon {
 namespace {
 
 namespace fs = std::filesystem;
+using converter::onnx::SequenceLevels;
+using converter::onnx::ValueFile;
 
 // "in_12" with the prefix "in_": 12.
 std::optional<std::size_t> index_behind(std::string_view stem, std::string_view prefix) {
@@ -29,7 +31,7 @@ void add_arrays(std::vector<StoredTensor>& to, const fs::path& file) {
 // A TensorProto has a name and a number, the items of a sequence have names.
 void add_proto(StoredSample& sample, std::vector<StoredTensor>& to, const fs::path& file, std::size_t index,
                const SequenceLevels& levels) {
-  ValueFile read = load_value_proto(file, levels);
+  ValueFile read = converter::onnx::load_value_proto(file, levels);
   sample.has_containers = sample.has_containers || read.is_container;
   if (read.tensors.empty() && &to == &sample.inputs) sample.no_items.push_back(read.name);
   for (NamedTensor& t : read.tensors)
@@ -125,7 +127,8 @@ SequenceLevels levels_in(const Graph& graph) {
 
 }  // namespace
 
-std::vector<StoredSample> read_samples(const fs::path& folder, const SequenceLevels& levels) {
+std::vector<StoredSample> read_samples(const fs::path& folder,
+                                       const converter::onnx::SequenceLevels& levels) {
   std::vector<StoredSample> samples;
   const auto add = [&](StoredSample sample) {
     if (!sample.empty()) samples.push_back(std::move(sample));

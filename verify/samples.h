@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "converter/convert.h"
+#include "converter/onnx/value_proto.h"
 #include "ir/graph.h"
-#include "ir/value_proto.h"
 
 namespace tenon {
 
@@ -44,7 +44,8 @@ struct BoundSample {
 /// Those of the folder itself (in_K.npy, out_K.npy, NAME.npy, in.npz, out.npz) and of its
 /// folders test_data_set_N (these, or input_K.pb and output_K.pb). Throws Error when an input or an output by
 /// its number cannot be read. `levels` is the model's, for sequences and optionals.
-std::vector<StoredSample> read_samples(const std::filesystem::path& folder, const SequenceLevels& levels);
+std::vector<StoredSample> read_samples(const std::filesystem::path& folder,
+                                       const converter::onnx::SequenceLevels& levels);
 
 /// Makes the files that read_samples opens inputs of this run (base/input_guard.h).
 void remember_samples(const std::filesystem::path& folder);

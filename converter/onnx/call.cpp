@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 #include "converter/onnx/as_written.h"
+#include "converter/onnx/element_type.h"
+#include "converter/onnx/onnx.pb.h"
 #include "ir/hint.h"
 #include "ir/ops/shape.h"
 
@@ -11,9 +13,16 @@ namespace tenon::converter::onnx {
 
 namespace {
 
+/// nullptr: it is not there, or empty.
+const std::string* name_of(const google::protobuf::RepeatedPtrField<std::string>& names, std::size_t i) {
+  if (i >= static_cast<std::size_t>(names.size())) return nullptr;
+  const std::string& name = names[static_cast<int>(i)];
+  return name.empty() ? nullptr : &name;
+}
+
 std::string input_name(const NodeProto& node, std::size_t i) {
-  const bool has_name = i < node.input.size() && !node.input[i].empty();
-  return has_name ? fmt::format("input {} ({})", i, node.input[i]) : fmt::format("input {}", i);
+  const std::string* name = name_of(node.input(), i);
+  return name ? fmt::format("input {} ({})", i, *name) : fmt::format("input {}", i);
 }
 
 Error missing(const NodeProto& node, std::size_t i) {
@@ -23,8 +32,8 @@ Error missing(const NodeProto& node, std::size_t i) {
 Error unknown(const NodeProto& node, std::size_t i) {
   Error e =
       unsupported("its {} decides sizes, but is not known while the model is read", input_name(node, i));
-  if (i >= node.input.size()) return e;
-  return e.hint("if it is an input of the model, give its value: " + hint::file(node.input[i]));
+  const std::string* name = name_of(node.input(), i);
+  return name ? e.hint("if it is an input of the model, give its value: " + hint::file(*name)) : e;
 }
 
 std::int64_t known(const Dim& d, const NodeProto& node, std::size_t i) {
@@ -36,9 +45,13 @@ std::int64_t known(const Dim& d, const NodeProto& node, std::size_t i) {
 
 }  // namespace
 
-std::string Call::full_name() const {
-  return node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
+std::string full_name(const NodeProto& node) {
+  return node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type();
 }
+
+bool Call::wants(std::size_t output) const { return name_of(node.output(), output) != nullptr; }
+
+std::size_t Call::outputs() const { return static_cast<std::size_t>(node.output_size()); }
 
 const Operand& Call::operand(std::size_t i) const {
   static const Operand absent;
@@ -125,60 +138,65 @@ double Call::number(std::size_t i) const {
 }
 
 const AttributeProto* Call::find(std::string_view attribute) const {
-  for (const AttributeProto& a : node.attribute)
-    if (a.name == attribute) return &a;
+  for (const AttributeProto& a : node.attribute())
+    if (a.name() == attribute) return &a;
   return nullptr;
 }
 
 std::int64_t Call::integer(std::string_view attribute, std::int64_t fallback) const {
   const auto* a = find(attribute);
-  return a ? a->i : fallback;
+  return a ? a->i() : fallback;
 }
 
 std::int64_t Call::integer(std::string_view attribute) const {
-  if (const auto* a = find(attribute)) return a->i;
+  if (const auto* a = find(attribute)) return a->i();
   throw error("its attribute {} is missing", attribute);
 }
 
 double Call::number(std::string_view attribute, double fallback) const {
   const auto* a = find(attribute);
-  return a ? as_written(a->f) : fallback;
+  return a ? as_written(a->f()) : fallback;
 }
 
 std::string Call::text(std::string_view attribute, std::string_view fallback) const {
   const auto* a = find(attribute);
-  return a ? a->s : std::string(fallback);
+  return a ? a->s() : std::string(fallback);
 }
 
 Axes Call::integers(std::string_view attribute, Axes fallback) const {
   const auto* a = find(attribute);
-  return a ? a->ints : std::move(fallback);
+  return a ? Axes(a->ints().begin(), a->ints().end()) : std::move(fallback);
 }
 
 std::vector<float> Call::numbers(std::string_view attribute) const {
   const auto* a = find(attribute);
-  return a ? a->floats : std::vector<float>();
+  return a ? std::vector<float>(a->floats().begin(), a->floats().end()) : std::vector<float>();
+}
+
+std::vector<std::string> Call::texts(std::string_view attribute) const {
+  const auto* a = find(attribute);
+  return a ? std::vector<std::string>(a->strings().begin(), a->strings().end()) : std::vector<std::string>();
 }
 
 Tensor Call::data(std::string_view attribute) const {
   const auto* a = find(attribute);
-  if (!a || !a->t) throw error("its attribute {} is missing, or no tensor", attribute);
-  return model.tensor(*a->t);
+  if (!a || !a->has_t()) throw error("its attribute {} is missing, or no tensor", attribute);
+  return model.tensor(a->t());
 }
 
 const GraphProto& Call::graph(std::string_view attribute) const {
   const auto* a = find(attribute);
-  if (!a || !a->g) throw error("its attribute {} is missing, or no graph", attribute);
-  return *a->g;
+  if (!a || !a->has_g()) throw error("its attribute {} is missing, or no graph", attribute);
+  return a->g();
 }
 
 std::int64_t Call::element_type(std::string_view attribute) const {
   const AttributeProto* a = find(attribute);
-  if (!a || a->s.empty()) return integer(attribute);
+  if (!a || a->s().empty()) return integer(attribute);
   constexpr std::int64_t numbers = 32;
   for (std::int64_t number = 1; number < numbers; ++number)
-    if (onnx_type_name(number) == a->s) return number;
-  throw error("its element type {} is '{}', which ONNX does not have", attribute, a->s);
+    if (onnx_type_name(number) == a->s()) return number;
+  throw error("its element type {} is '{}', which ONNX does not have", attribute, a->s());
 }
 
 DType Call::dtype(std::string_view attribute) const {
@@ -198,8 +216,8 @@ std::int64_t Call::axis(std::size_t rank, std::int64_t fallback, std::string_vie
 
 std::optional<Axes> Call::axes(std::size_t i, std::size_t rank) const {
   Axes out;
-  if (const auto* a = find("axes"))
-    out = a->ints;
+  if (has("axes"))
+    out = integers("axes", {});
   else if (has(i))
     out = integers(i);
   else

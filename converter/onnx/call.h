@@ -3,20 +3,27 @@
 #include <functional>
 
 #include "converter/aten/call.h"
-#include "converter/onnx/proto.h"
+#include "converter/onnx/model.h"
 #include "converter/onnx/values.h"
 #include "ir/ops/rules.h"
 
 namespace tenon::converter::onnx {
 
+class AttributeProto;
+class GraphProto;
+class NodeProto;
+
 /// Runs a sub-graph of the node on operands for its inputs; names from around are seen. Gives its outputs.
 using RunGraph = std::function<Operands(const GraphProto&, Operands)>;
+
+/// "Resize", "com.microsoft.BiasGelu"
+std::string full_name(const NodeProto&);
 
 /// Operands are asked for by their place, attributes by name. Every getter throws Error naming what it was
 /// asked for: unsupported when it is not known while the model is read.
 class Call {
  public:
-  Call(Values& all_values, const ModelProto& file_model, const NodeProto& file_node, std::int64_t opset,
+  Call(Values& all_values, const Model& file_model, const NodeProto& file_node, std::int64_t opset,
        Operands operands, RunGraph run)
       : values(all_values),
         build(all_values.build),
@@ -28,16 +35,17 @@ class Call {
 
   Values& values;
   Builder& build;
-  const ModelProto& model;
+  const Model& model;
   const NodeProto& node;
   /// Of the operator set that the node's operator belongs to.
   const std::int64_t version;
   const RunGraph run_graph;
 
-  /// "Resize", "com.microsoft.BiasGelu"
-  std::string full_name() const;
+  std::string full_name() const { return onnx::full_name(node); }
   /// True when somebody may read the output.
-  bool wants(std::size_t output) const { return output < node.output.size() && !node.output[output].empty(); }
+  bool wants(std::size_t output) const;
+  /// How many outputs the node names.
+  std::size_t outputs() const;
 
   std::size_t count() const { return operands_.size(); }
   bool has(std::size_t i) const { return i < operands_.size() && !operands_[i].is<Absent>(); }
@@ -68,6 +76,7 @@ class Call {
   std::string text(std::string_view attribute, std::string_view fallback) const;
   Axes integers(std::string_view attribute, Axes fallback) const;
   std::vector<float> numbers(std::string_view attribute) const;
+  std::vector<std::string> texts(std::string_view attribute) const;
   Tensor data(std::string_view attribute) const;
   const GraphProto& graph(std::string_view attribute) const;
   /// A number in TensorProto.DataType; in the first operator sets its name.

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "converter/onnx/constants.h"
+#include "converter/onnx/onnx.pb.h"
 #include "converter/onnx/table.h"
 #include "ir/evaluate.h"
 #include "ir/ops/cast.h"
@@ -27,9 +28,9 @@ std::optional<Tensor> listed(const Call& call, const std::string& name) {
     const Tensor t = call.data(name + "_tensor");
     return t.reshape({t.numel()});
   }
-  if (const auto* a = call.find(name + "_strings")) return vector_of(a->strings);
-  if (const auto* a = call.find(name + "_int64s")) return vector_of(a->ints);
-  if (const auto* a = call.find(name + "_floats")) return vector_of(a->floats);
+  if (call.has(name + "_strings")) return vector_of(call.texts(name + "_strings"));
+  if (call.has(name + "_int64s")) return vector_of(call.integers(name + "_int64s", {}));
+  if (call.has(name + "_floats")) return vector_of(call.numbers(name + "_floats"));
   return std::nullopt;
 }
 
@@ -44,7 +45,7 @@ Tensor fallback(const Call& call, DType dtype) {
   if (dtype == DType::i64) return Tensor::of(dtype, {1}, {call.integer("default_int64", -1)});
   if (is_integral(dtype)) return Tensor::of(dtype, {1}, {-1});
   const auto* given = call.find("default_float");
-  return Tensor::of(dtype, {1}, {given ? static_cast<double>(given->f) : -0.0});
+  return Tensor::of(dtype, {1}, {given ? static_cast<double>(given->f()) : -0.0});
 }
 
 bool has_duplicates(const Tensor& keys) {
@@ -94,9 +95,9 @@ Operands label_encoder(Call& call) {
 
 Operands category_mapper(Call& call) {
   const Ref x = call.tensor(0);
-  const auto *numbers = call.find("cats_int64s"), *texts = call.find("cats_strings");
-  if (!numbers || !texts) throw error("its categories are missing");
-  const Tensor integers = vector_of(numbers->ints), strings = vector_of(texts->strings);
+  if (!call.has("cats_int64s") || !call.has("cats_strings")) throw error("its categories are missing");
+  const Tensor integers = vector_of(call.integers("cats_int64s", {})),
+               strings = vector_of(call.texts("cats_strings"));
   if (is_string(x.dtype())) return {mapped(call, x, strings, integers, fallback(call, DType::i64))};
   return {mapped(call, x, integers, strings, fallback(call, DType::string))};
 }

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "converter/onnx/onnx.pb.h"
 #include "converter/onnx/open_node.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/arithmetic.h"
@@ -42,7 +43,7 @@ Operands if_else(Call& call) {
   for (const std::size_t k : {0, 1}) {
     const auto inside = call.build.enter(open.node().region(k));
     const Operands results = call.run_graph(k == 0 ? then_branch : else_branch, {});
-    if (is_poisoned(results)) return Operands(call.node.output.size(), Poisoned{});
+    if (is_poisoned(results)) return Operands(call.outputs(), Poisoned{});
     fit = fit && std::all_of(results.begin(), results.end(), [](const Operand& o) { return o.is_tensor(); });
     if (!fit) break;
     for (const Operand& o : results) {
@@ -70,11 +71,12 @@ struct LoopParts {
 LoopParts parts_of(const Call& call) {
   LoopParts parts{call.graph("body"), call.operand(0), call.operand(1), {}};
   for (std::size_t i = 2; i < call.count(); ++i) parts.carried.push_back(call.operand(i));
-  if (parts.body.input.size() != parts.carried.size() + 2 ||
-      parts.body.output.size() < parts.carried.size() + 1)
+  if (static_cast<std::size_t>(parts.body.input_size()) != parts.carried.size() + 2 ||
+      static_cast<std::size_t>(parts.body.output_size()) < parts.carried.size() + 1)
     throw error("its body takes {} inputs and gives {} outputs for {} carried values",
-                parts.body.input.size(), parts.body.output.size(), parts.carried.size());
-  parts.slices = parts.body.output.size() - parts.carried.size() - 1;
+                static_cast<std::size_t>(parts.body.input_size()),
+                static_cast<std::size_t>(parts.body.output_size()), parts.carried.size());
+  parts.slices = static_cast<std::size_t>(parts.body.output_size()) - parts.carried.size() - 1;
   return parts;
 }
 
@@ -95,7 +97,7 @@ std::optional<Operands> unrolled(Call& call, LoopParts parts) {
     Operands given = {Tensor::scalar(DType::i64, i), Tensor::scalar(DType::boolean, std::int64_t{1})};
     given.insert(given.end(), parts.carried.begin(), parts.carried.end());
     Operands out = call.run_graph(parts.body, std::move(given));
-    if (is_poisoned(out)) return Operands(call.node.output.size(), Poisoned{});
+    if (is_poisoned(out)) return Operands(call.outputs(), Poisoned{});
     go_on = known_bool(call, out[0]);
     const auto first_slice = out.begin() + 1 + static_cast<std::ptrdiff_t>(parts.carried.size());
     parts.carried.assign(out.begin() + 1, first_slice);
@@ -147,12 +149,13 @@ std::optional<Operands> as_node(Call& call, const LoopParts& parts) {
                       Tensor::scalar(DType::boolean, std::int64_t{1})};
     for (std::size_t i = 0; i < types.size(); ++i) given.emplace_back(region.add_parameter(types[i]));
     // The body may want the step, or the condition, as a vector of one element.
-    for (const std::size_t i : {0, 1}) {
-      const auto& shape = parts.body.input[i].type.shape;
-      if (shape && shape->size() == 1) given[i] = reshape(call.values.read(given[i]), {Dim(1)});
+    for (const int i : {0, 1}) {
+      const TypeProto& type = parts.body.input(i).type();
+      if (type.tensor_type().shape().dim_size() == 1)
+        given[i] = reshape(call.values.read(given[i]), {Dim(1)});
     }
     const Operands out = call.run_graph(parts.body, std::move(given));
-    if (is_poisoned(out)) return Operands(call.node.output.size(), Poisoned{});
+    if (is_poisoned(out)) return Operands(call.outputs(), Poisoned{});
     const auto next = known_bool(call, out[0]);
     Ref more =
         next ? build.literal(std::int64_t{*next}, DType::boolean) : condition(call.values.read(out[0]));

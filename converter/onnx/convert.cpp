@@ -4,8 +4,10 @@
 #include "converter/equal_sizes.h"
 #include "converter/finish.h"
 #include "converter/limits.h"
+#include "converter/onnx/element_type.h"
 #include "converter/onnx/importer.h"
 #include "converter/onnx/inputs.h"
+#include "converter/onnx/onnx.pb.h"
 #include "converter/random.h"
 
 namespace tenon::converter::onnx {
@@ -31,26 +33,25 @@ void add_items(const std::string& name, const Operand& output, Values& values, U
   values.build.graph().output_names.push_back(name);
 }
 
-void add_outputs(const ModelProto& model, const Operands& outputs, Values& values,
-                 UnsupportedReport& report) {
+void add_outputs(const Model& model, const Operands& outputs, Values& values, UnsupportedReport& report) {
   Graph& graph = values.build.graph();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const ValueInfoProto& declared = model.graph.output[i];
+    const ValueInfoProto& declared = model.proto->graph().output(static_cast<int>(i));
     if (!outputs[i].is_tensor()) {
-      add_items(declared.name, outputs[i], values, report);
+      add_items(declared.name(), outputs[i], values, report);
       continue;
     }
     const Ref value = values.read(outputs[i]);
-    const auto dtype = dtype_from_onnx(declared.type.elem_type);
+    const auto dtype = dtype_from_onnx(declared.type().tensor_type().elem_type());
     if (dtype && *dtype != value.dtype()) {
       report.add(
           "output",
-          fmt::format("'{}' is {}, but the file says {}", declared.name, name(value.dtype()), name(*dtype)),
+          fmt::format("'{}' is {}, but the file says {}", declared.name(), name(value.dtype()), name(*dtype)),
           "", {});
       continue;
     }
     graph.body().add_result(value.value());
-    graph.output_names.push_back(declared.name);
+    graph.output_names.push_back(declared.name());
   }
 }
 
@@ -63,7 +64,7 @@ struct Attempt {
   std::optional<Error> failure;
 };
 
-Attempt attempt(const ModelProto& model, const ConvertOptions& options) {
+Attempt attempt(const Model& model, const ConvertOptions& options) {
   Attempt out;
   out.graph->symbols = options.symbols;
   Builder builder(*out.graph);
@@ -83,7 +84,7 @@ Attempt attempt(const ModelProto& model, const ConvertOptions& options) {
 
 }  // namespace
 
-std::unique_ptr<Graph> convert(const ModelProto& model, const ConvertOptions& options) {
+std::unique_ptr<Graph> convert(const Model& model, const ConvertOptions& options) {
   if (options.method != "forward")
     throw error("an ONNX model has no method '{}'", options.method).at(model.path.string());
   ConvertOptions assumed = options;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "converter/onnx/constants.h"
+#include "converter/onnx/onnx.pb.h"
 #include "converter/onnx/table.h"
 #include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
@@ -21,17 +22,18 @@ namespace tenon::converter::onnx {
 namespace {
 
 Operands constant_value(Call& call) {
-  const std::string name = call.node.output.empty() ? "constant" : call.node.output[0];
+  const std::string name = call.outputs() == 0 ? "constant" : call.node.output(0);
   const auto made = [&](Tensor t) -> Operands { return {call.values.constant(std::move(t), name)}; };
-  for (const AttributeProto& a : call.node.attribute) {
-    if (a.name == "value") return made(call.data("value"));
-    if (a.name == "value_float") return made(Tensor::scalar(DType::f32, static_cast<double>(a.f)));
-    if (a.name == "value_int") return made(Tensor::scalar(DType::i64, a.i));
-    if (a.name == "value_floats") return made(vector_of(a.floats));
-    if (a.name == "value_ints") return made(vector_of(a.ints));
-    if (a.name == "value_string") return made(vector_of(std::vector{a.s}).reshape({}));
-    if (a.name == "value_strings") return made(vector_of(a.strings));
-    if (a.name == "sparse_value" && a.sparse_tensor) return made(call.model.tensor(*a.sparse_tensor));
+  for (const AttributeProto& a : call.node.attribute()) {
+    const std::string& kind = a.name();
+    if (kind == "value") return made(call.data(kind));
+    if (kind == "value_float") return made(Tensor::scalar(DType::f32, static_cast<double>(a.f())));
+    if (kind == "value_int") return made(Tensor::scalar(DType::i64, a.i()));
+    if (kind == "value_floats") return made(vector_of(call.numbers(kind)));
+    if (kind == "value_ints") return made(vector_of(call.integers(kind, {})));
+    if (kind == "value_string") return made(vector_of(std::vector{a.s()}).reshape({}));
+    if (kind == "value_strings") return made(vector_of(call.texts(kind)));
+    if (kind == "sparse_value" && a.has_sparse_tensor()) return made(call.model.tensor(a.sparse_tensor()));
   }
   throw error("it has no value");
 }

@@ -31,10 +31,8 @@ const Dictionary& dictionary(const Call& call) {
 
 /// Keys that an attribute lists, as strings or integers.
 std::optional<Tensor> listed_keys(const Call& call, const std::string& strings, const std::string& integers) {
-  if (const auto* words = call.find(strings); words && !words->strings.empty())
-    return vector_of(words->strings);
-  if (const auto* numbers = call.find(integers); numbers && !numbers->ints.empty())
-    return vector_of(numbers->ints);
+  if (const auto words = call.texts(strings); !words.empty()) return vector_of(words);
+  if (const auto numbers = call.integers(integers, {}); !numbers.empty()) return vector_of(numbers);
   return std::nullopt;
 }
 
@@ -61,10 +59,9 @@ Labels ascending(const std::vector<Label>& listed) {
 }
 
 Labels class_labels(const Call& call) {
-  const auto* words = call.find("classlabels_strings");
-  if (words && !words->strings.empty()) return ascending(words->strings);
-  const auto* numbers = call.find("classlabels_int64s");
-  if (numbers && !numbers->ints.empty()) return ascending(numbers->ints);
+  if (const auto words = call.texts("classlabels_strings"); !words.empty()) return ascending(words);
+  if (const auto numbers = call.integers("classlabels_int64s", {}); !numbers.empty())
+    return ascending(numbers);
   throw error("its class labels are missing");
 }
 

@@ -1,7 +1,7 @@
 // A walk over every tensor of a model, for the one field that says where its data are.
 #include "converter/onnx/external_files.h"
 
-#include "base/protobuf.h"
+#include "converter/onnx/onnx.pb.h"
 
 namespace tenon::converter::onnx {
 namespace {
@@ -9,18 +9,20 @@ namespace {
 class Walk {
  public:
   void graph(const GraphProto& g) {
-    for (const TensorProto& t : g.initializer) tensor(t);
-    for (const SparseTensorProto& t : g.sparse_initializer) sparse(t);
-    nodes(g.node);
+    for (const TensorProto& t : g.initializer()) tensor(t);
+    for (const SparseTensorProto& t : g.sparse_initializer()) sparse(t);
+    nodes(g.node());
   }
-  void nodes(const std::vector<NodeProto>& list) {
-    for (const NodeProto& n : list) attributes(n.attribute);
+  template <class Nodes>
+  void nodes(const Nodes& list) {
+    for (const NodeProto& n : list) attributes(n.attribute());
   }
-  void attributes(const std::vector<AttributeProto>& list) {
+  template <class Attributes>
+  void attributes(const Attributes& list) {
     for (const AttributeProto& a : list) {
-      if (a.t) tensor(*a.t);
-      if (a.sparse_tensor) sparse(*a.sparse_tensor);
-      if (a.g) graph(*a.g);
+      tensor(a.t());
+      sparse(a.sparse_tensor());
+      if (a.has_g()) graph(a.g());
     }
   }
 
@@ -28,34 +30,23 @@ class Walk {
 
  private:
   void sparse(const SparseTensorProto& t) {
-    tensor(t.values);
-    tensor(t.indices);
+    tensor(t.values());
+    tensor(t.indices());
   }
   void tensor(const TensorProto& t) {
-    constexpr std::uint64_t external_data = 13;
-    ProtobufReader fields(t.bytes);
-    while (fields.next())
-      if (fields.field() == external_data) entry(fields.bytes());
-  }
-  void entry(ProtobufReader::Bytes bytes) {
-    ProtobufReader fields(bytes);
-    std::string key, value;
-    while (fields.next()) {
-      if (fields.field() == 1) key = fields.text();
-      if (fields.field() == 2) value = fields.text();
-    }
-    if (key == "location") files.insert(value);
+    for (const StringStringEntryProto& entry : t.external_data())
+      if (entry.key() == "location") files.insert(entry.value());
   }
 };
 
 }  // namespace
 
-std::set<std::string> external_files(const ModelProto& model) {
+std::set<std::string> external_files(const Model& model) {
   Walk walk;
-  walk.graph(model.graph);
-  for (const FunctionProto& f : model.functions) {
-    walk.nodes(f.node);
-    walk.attributes(f.attribute_proto);
+  walk.graph(model.proto->graph());
+  for (const FunctionProto& f : model.proto->functions()) {
+    walk.nodes(f.node());
+    walk.attributes(f.attribute_proto());
   }
   return walk.files;
 }

@@ -3,12 +3,12 @@
 #include <set>
 #include <string>
 
-#include "converter/onnx/proto.h"
+#include "converter/onnx/model.h"
 
 namespace tenon::converter::onnx {
 
 /// The places that the model's tensors name, relative to its folder; of all of them, also those that nothing
-/// uses. Throws Error when a tensor is damaged.
-std::set<std::string> external_files(const ModelProto&);
+/// uses.
+std::set<std::string> external_files(const Model&);
 
 }  // namespace tenon::converter::onnx

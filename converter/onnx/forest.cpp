@@ -104,13 +104,13 @@ std::size_t Forest::depth() const {
 Forest forest_of_lists(const Call& call, const std::string& prefix, std::size_t targets) {
   const Axes trees = call.integers("nodes_treeids", {}), numbers = call.integers("nodes_nodeids", {});
   const std::size_t count = trees.size();
-  const AttributeProto* modes = call.find("nodes_modes");
+  const std::vector<std::string> modes = call.texts("nodes_modes");
   const Axes features = call.integers("nodes_featureids", {}), yes = call.integers("nodes_truenodeids", {}),
              no = call.integers("nodes_falsenodeids", {}),
              missing = integers_or_zeros(call, "nodes_missing_value_tracks_true", count);
   const std::vector<double> thresholds = reals(call, "nodes_values");
   check_length("nodes_nodeids", numbers.size(), count);
-  check_length("nodes_modes", modes ? modes->strings.size() : 0, count);
+  check_length("nodes_modes", modes.size(), count);
   check_length("nodes_featureids", features.size(), count);
   check_length("nodes_truenodeids", yes.size(), count);
   check_length("nodes_falsenodeids", no.size(), count);
@@ -131,7 +131,7 @@ Forest forest_of_lists(const Call& call, const std::string& prefix, std::size_t 
   forest.targets = targets;
   std::vector<bool> has_parent(count);
   for (std::size_t i = 0; i < count; ++i) {
-    const Mode mode = mode_of(modes->strings[i]);
+    const Mode mode = mode_of(modes[i]);
     TreeNode node{.is_leaf = mode.is_leaf,
                   .branch = mode.branch,
                   .feature = features[i],

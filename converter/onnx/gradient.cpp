@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "converter/onnx/onnx.pb.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/create.h"
 
@@ -15,21 +16,18 @@ namespace {
 /// What a name of the graph holds.
 Operand named(const Call& call, const std::string& name) {
   GraphProto reader;
-  reader.output.push_back({name, {}});
+  reader.add_output()->set_name(name);
   return call.run_graph(reader, {}).at(0);
 }
 
 /// dy/dx for each x. The operator's inputs are values for the names in xs and zs; here they must be these
 /// names.
 Operands gradient_of(Call& call) {
-  const auto names = [&](std::string_view attribute) {
-    const auto* a = call.find(attribute);
-    return a ? a->strings : std::vector<std::string>();
-  };
-  const std::vector<std::string> xs = names("xs");
+  const std::vector<std::string> xs = call.texts("xs");
   std::vector<std::string> given = xs;
-  for (const std::string& z : names("zs")) given.push_back(z);
-  if (given != call.node.input)
+  for (const std::string& z : call.texts("zs")) given.push_back(z);
+  const auto& inputs = call.node.input();
+  if (!std::equal(given.begin(), given.end(), inputs.begin(), inputs.end()))
     throw unsupported("the gradient at another place than the graph is computed at");
   std::vector<Ref> wrt;
   for (std::size_t i = 0; i < xs.size(); ++i) {

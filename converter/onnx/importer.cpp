@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "converter/onnx/element_type.h"
 #include "converter/onnx/order.h"
 #include "converter/onnx/place.h"
 
@@ -25,11 +26,11 @@ bool is_constant(const Operand& o) {
 
 }  // namespace
 
-Importer::Importer(const ModelProto& model, Values& values, UnsupportedReport& report)
+Importer::Importer(const Model& model, Values& values, UnsupportedReport& report)
     : model_(model), values_(values), report_(report) {
-  for (const FunctionProto& f : model.functions)
-    if (!functions_.emplace(FunctionName{f.domain, f.name, f.overload}, &f).second)
-      throw error("the model has two functions called {}", f.name);
+  for (const FunctionProto& f : model.proto->functions())
+    if (!functions_.emplace(FunctionName{f.domain(), f.name(), f.overload()}, &f).second)
+      throw error("the model has two functions called {}", f.name());
 }
 
 const Operand* Importer::Scope::find(std::string_view name) const {
@@ -44,15 +45,16 @@ void Importer::Scope::define(const std::string& name, Operand operand) {
 }
 
 Operands Importer::run(std::map<std::string, Operand> inputs) {
-  const Frame frame{&model_.opset_import, {}, {}};
+  const Frame frame{&model_.proto->opset_import(), {}, {}};
   Scope scope{frame};
   for (auto& [name, operand] : inputs) scope.define(name, std::move(operand));
-  add_weights(model_.graph, scope);
-  run_nodes(model_.graph.node, scope);
+  const GraphProto& graph = model_.proto->graph();
+  add_weights(graph, scope);
+  run_nodes(graph.node(), scope);
   Operands out;
-  for (const ValueInfoProto& v : model_.graph.output) {
-    const Operand* found = scope.find(v.name);
-    if (!found) throw error("the output '{}' is computed nowhere", v.name);
+  for (const ValueInfoProto& v : graph.output()) {
+    const Operand* found = scope.find(v.name());
+    if (!found) throw error("the output '{}' is computed nowhere", v.name());
     out.push_back(*found);
   }
   return out;
@@ -60,16 +62,16 @@ Operands Importer::run(std::map<std::string, Operand> inputs) {
 
 void Importer::add_weights(const GraphProto& graph, Scope& scope) {
   const auto add = [&](const TensorProto& said, const auto& data) {
-    const std::string& name = said.name;
+    const std::string& name = said.name();
     if (scope.names.contains(name)) {
-      const bool is_input = std::any_of(graph.input.begin(), graph.input.end(),
-                                        [&](const ValueInfoProto& v) { return v.name == name; });
+      const bool is_input = std::any_of(graph.input().begin(), graph.input().end(),
+                                        [&](const ValueInfoProto& v) { return v.name() == name; });
       if (is_input) return;  // the caller gives it another value
       throw error("two values of the graph are called '{}'", name);
     }
     try {
       Operand weight = values_.constant(model_.tensor(data), name);
-      if (is_narrow(said.data_type)) weight.narrow = said.data_type;
+      if (is_narrow(said.data_type())) weight.narrow = said.data_type();
       scope.define(name, std::move(weight));
     } catch (const Error& e) {
       if (e.code() != Exit::unsupported) throw;
@@ -77,14 +79,14 @@ void Importer::add_weights(const GraphProto& graph, Scope& scope) {
       scope.define(name, Poisoned{});
     }
   };
-  for (const TensorProto& t : graph.initializer) add(t, t);
-  for (const SparseTensorProto& t : graph.sparse_initializer) add(t.values, t);
+  for (const TensorProto& t : graph.initializer()) add(t, t);
+  for (const SparseTensorProto& t : graph.sparse_initializer()) add(t.values(), t);
 }
 
-void Importer::run_nodes(const std::vector<NodeProto>& nodes, Scope& scope) {
-  Count count("nodes", nodes.size());
+void Importer::run_nodes(const google::protobuf::RepeatedPtrField<NodeProto>& nodes, Scope& scope) {
+  Count count("nodes", static_cast<std::size_t>(nodes.size()));
   const auto is_known = [&](std::string_view name) { return scope.find(name) != nullptr; };
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
+  for (int i = 0; i < nodes.size(); ++i) {
     if (!is_ready(nodes[i], is_known)) {  // the file does not list them in the order in which they run
       for (const NodeProto* n : in_order(nodes, i)) {
         run_node(*n, scope);
@@ -100,15 +102,18 @@ void Importer::run_nodes(const std::vector<NodeProto>& nodes, Scope& scope) {
 void Importer::run_node(const NodeProto& file_node, Scope& scope) {
   if (++steps_ > most_steps)
     throw unsupported("its functions and loops run more than {} nodes while it is read", most_steps);
-  const NodeProto node = bound(file_node, scope.frame);
+  NodeProto with_attributes;
+  const NodeProto& node = bound(file_node, scope.frame, with_attributes);
   const Source source = source_of(node, scope.frame);
   const auto place = [&] {
     return fmt::format("node {} ({})",
-                       node.name.empty() ? node.output.empty() ? "" : node.output[0] : node.name,
-                       node.op_type);
+                       !node.name().empty()    ? node.name()
+                       : node.output().empty() ? std::string()
+                                               : node.output(0),
+                       node.op_type());
   };
   Operands inputs;
-  for (const std::string& name : node.input) {
+  for (const std::string& name : node.input()) {
     if (name.empty()) {
       inputs.emplace_back();
       continue;
@@ -130,13 +135,12 @@ void Importer::run_node(const NodeProto& file_node, Scope& scope) {
       if (placed.where().empty()) placed.at(place());
       throw placed;
     }
-    const std::string name = node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
-    report_.add(name, e.message(), e.hint(), source);
-    outputs.assign(node.output.size(), Poisoned{});
+    report_.add(full_name(node), e.message(), e.hint(), source);
+    outputs.assign(static_cast<std::size_t>(node.output_size()), Poisoned{});
   }
   // What the operator does not give stays undefined: an error where somebody reads it.
-  for (std::size_t i = 0; i < std::min(node.output.size(), outputs.size()); ++i)
-    if (const std::string& name = node.output[i]; !name.empty())
+  for (std::size_t i = 0; i < std::min(static_cast<std::size_t>(node.output_size()), outputs.size()); ++i)
+    if (const std::string& name = node.output(static_cast<int>(i)); !name.empty())
       scope.define(name, fold(outputs[i], inputs, name));
 }
 
@@ -144,11 +148,11 @@ Operands Importer::outputs_of(const NodeProto& node, Scope& scope, const Operand
                               const Source& source) {
   if (is_poisoned(inputs)) {
     report_unknown_operators(node, source, scope.frame);
-    return Operands(node.output.size(), Poisoned{});
+    return Operands(static_cast<std::size_t>(node.output_size()), Poisoned{});
   }
-  const auto function = functions_.find({node.domain, node.op_type, node.overload});
+  const auto function = functions_.find({node.domain(), node.op_type(), node.overload()});
   if (function != functions_.end()) return run_function(*function->second, node, inputs, scope);
-  Call call(values_, model_, node, version_of(node.domain, scope.frame), inputs,
+  Call call(values_, model_, node, version_of(node.domain(), scope.frame), inputs,
             [&](const GraphProto& graph, Operands operands) {
               return run_graph(graph, std::move(operands), scope);
             });
@@ -158,8 +162,8 @@ Operands Importer::outputs_of(const NodeProto& node, Scope& scope, const Operand
 /// Of an operator set, as the function or the model says. One that neither names, other than ONNX's own, is
 /// taken at its newest version, as ONNX Runtime takes it.
 std::int64_t Importer::version_of(const std::string& domain, const Frame& frame) const {
-  for (const Opsets* named : {frame.opsets, &model_.opset_import})
-    if (const auto it = named->find(domain); it != named->end()) return it->second;
+  for (const OperatorSets* named : {frame.opsets, &model_.proto->opset_import()})
+    if (const auto version = onnx::version_of(*named, domain)) return *version;
   if (domain.empty())
     throw error("the model uses ONNX's operators without naming the version of their operator set")
         .hint("add it: model.opset_import.append(onnx.helper.make_opsetid('', 21))");
@@ -169,16 +173,18 @@ std::int64_t Importer::version_of(const std::string& domain, const Frame& frame)
 
 Operands Importer::run_graph(const GraphProto& graph, Operands inputs, const Scope& around) {
   Scope scope{around.frame, &around};
-  if (inputs.size() != graph.input.size())
-    throw error("the sub-graph '{}' takes {} inputs and is given {}", graph.name, graph.input.size(),
+  if (inputs.size() != static_cast<std::size_t>(graph.input_size()))
+    throw error("the sub-graph '{}' takes {} inputs and is given {}", graph.name(), graph.input_size(),
                 inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) scope.define(graph.input[i].name, std::move(inputs[i]));
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    scope.define(graph.input(static_cast<int>(i)).name(), std::move(inputs[i]));
   add_weights(graph, scope);
-  run_nodes(graph.node, scope);
+  run_nodes(graph.node(), scope);
   Operands out;
-  for (const ValueInfoProto& v : graph.output) {
-    const Operand* found = scope.find(v.name);
-    if (!found) throw error("the output '{}' of the sub-graph '{}' is computed nowhere", v.name, graph.name);
+  for (const ValueInfoProto& v : graph.output()) {
+    const Operand* found = scope.find(v.name());
+    if (!found)
+      throw error("the output '{}' of the sub-graph '{}' is computed nowhere", v.name(), graph.name());
     out.push_back(*found);
   }
   return out;
@@ -186,51 +192,50 @@ Operands Importer::run_graph(const GraphProto& graph, Operands inputs, const Sco
 
 Operands Importer::run_function(const FunctionProto& function, const NodeProto& node, const Operands& inputs,
                                 const Scope& around) {
-  if (inputs.size() > function.input.size())
-    throw error("the function {} takes {} inputs and is given {}", function.name, function.input.size(),
+  if (inputs.size() > static_cast<std::size_t>(function.input_size()))
+    throw error("the function {} takes {} inputs and is given {}", function.name(), function.input_size(),
                 inputs.size());
   Frame frame{
-      &function.opset_import, {}, source_of(node, around.frame).modules_text(), around.frame.depth + 1};
+      &function.opset_import(), {}, source_of(node, around.frame).modules_text(), around.frame.depth + 1};
   if (frame.depth > deepest_call) throw error("functions call each other more than {} deep", deepest_call);
-  for (const AttributeProto& a : function.attribute_proto) frame.attributes[a.name] = &a;
-  for (const AttributeProto& a : node.attribute) frame.attributes[a.name] = &a;
+  for (const auto* given : {&function.attribute_proto(), &node.attribute()})
+    for (const AttributeProto& a : *given) frame.attributes[a.name()] = &a;
   Scope scope{frame};
-  for (std::size_t i = 0; i < function.input.size(); ++i)
-    scope.define(function.input[i], i < inputs.size() ? inputs[i] : Operand(Absent{}));
-  run_nodes(function.node, scope);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(function.input_size()); ++i)
+    scope.define(function.input(static_cast<int>(i)), i < inputs.size() ? inputs[i] : Operand(Absent{}));
+  run_nodes(function.node(), scope);
   Operands out;
-  for (const std::string& name : function.output) {
+  for (const std::string& name : function.output()) {
     const Operand* found = scope.find(name);
-    if (!found) throw error("the output '{}' of the function {} is computed nowhere", name, function.name);
+    if (!found) throw error("the output '{}' of the function {} is computed nowhere", name, function.name());
     out.push_back(*found);
   }
   return out;
 }
 
-/// The node with the attributes that it takes from its function's caller.
-NodeProto Importer::bound(const NodeProto& node, const Frame& frame) const {
-  NodeProto out = node;
-  std::erase_if(out.attribute, [&](AttributeProto& a) {
-    if (a.ref_attr_name.empty()) return false;
-    const auto given = frame.attributes.find(a.ref_attr_name);
-    if (given == frame.attributes.end()) return true;
-    const std::string name = a.name;
-    a = *given->second;
-    a.name = name;
-    return false;
-  });
-  return out;
+/// The node with the attributes that it takes from its function's caller; `changed` holds it if it has such.
+const NodeProto& Importer::bound(const NodeProto& node, const Frame& frame, NodeProto& changed) {
+  const auto is_taken = [](const AttributeProto& a) { return !a.ref_attr_name().empty(); };
+  if (std::none_of(node.attribute().begin(), node.attribute().end(), is_taken)) return node;
+  changed = node;
+  changed.clear_attribute();
+  for (const AttributeProto& a : node.attribute()) {
+    const auto given = frame.attributes.find(a.ref_attr_name());
+    if (is_taken(a) && given == frame.attributes.end()) continue;
+    AttributeProto& own = *changed.add_attribute() = is_taken(a) ? *given->second : a;
+    own.set_name(a.name());
+  }
+  return changed;
 }
 
 /// What depends on something unsupported cannot run, but what it lacks itself belongs into the report.
 void Importer::report_unknown_operators(const NodeProto& node, const Source& source, const Frame& frame) {
-  const std::string name = node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
-  if (!functions_.contains({node.domain, node.op_type, node.overload}) && !is_implemented(name))
+  const std::string name = full_name(node);
+  if (!functions_.contains({node.domain(), node.op_type(), node.overload()}) && !is_implemented(name))
     report_.add(name, "the operator is not implemented", "", source);
-  for (const AttributeProto& a : node.attribute)
-    if (a.g)
-      for (const NodeProto& inner : a.g->node)
-        report_unknown_operators(inner, source_of(inner, frame), frame);
+  for (const AttributeProto& a : node.attribute())
+    for (const NodeProto& inner : a.g().node())
+      report_unknown_operators(inner, source_of(inner, frame), frame);
 }
 
 /// Small results of constants are constants.

@@ -5,6 +5,8 @@
 #include <string>
 #include <tuple>
 
+#include "converter/onnx/decode.h"
+#include "converter/onnx/onnx.pb.h"
 #include "converter/onnx/table.h"
 #include "converter/report.h"
 
@@ -12,7 +14,7 @@ namespace tenon::converter::onnx {
 
 class Importer {
  public:
-  Importer(const ModelProto&, Values&, UnsupportedReport&);
+  Importer(const Model&, Values&, UnsupportedReport&);
 
   /// The outputs of the model's graph. `inputs` are its inputs by name; weights are added here.
   Operands run(std::map<std::string, Operand> inputs);
@@ -20,7 +22,7 @@ class Importer {
  private:
   /// A function that is being run, or the model's graph.
   struct Frame {
-    const Opsets* opsets;
+    const OperatorSets* opsets;
     std::map<std::string, const AttributeProto*> attributes;  // what the function's parameters are
     std::string module;                                       // of the node that calls it
     int depth = 0;
@@ -36,7 +38,7 @@ class Importer {
   };
   using FunctionName = std::tuple<std::string, std::string, std::string>;  // domain, name, overload
 
-  void run_nodes(const std::vector<NodeProto>&, Scope&);
+  void run_nodes(const google::protobuf::RepeatedPtrField<NodeProto>&, Scope&);
   void run_node(const NodeProto&, Scope&);
   Operands outputs_of(const NodeProto&, Scope&, const Operands& inputs, const Source&);
   Operands run_graph(const GraphProto&, Operands inputs, const Scope& around);
@@ -44,12 +46,12 @@ class Importer {
                         const Scope& around);
   std::int64_t version_of(const std::string& domain, const Frame&) const;
   void add_weights(const GraphProto&, Scope&);
-  NodeProto bound(const NodeProto&, const Frame&) const;
+  static const NodeProto& bound(const NodeProto&, const Frame&, NodeProto& changed);
   void report_unknown_operators(const NodeProto&, const Source&, const Frame&);
   Operand fold(Operand, const Operands& inputs, const std::string& name);
   Source source_of(const NodeProto&, const Frame&) const;
 
-  const ModelProto& model_;
+  const Model& model_;
   Values& values_;
   UnsupportedReport& report_;
   std::map<FunctionName, const FunctionProto*> functions_;

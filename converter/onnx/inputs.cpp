@@ -6,6 +6,8 @@
 #include "base/count.h"
 #include "base/error.h"
 #include "converter/given_inputs.h"
+#include "converter/onnx/element_type.h"
+#include "converter/onnx/onnx.pb.h"
 #include "ir/hint.h"
 #include "ir/literal.h"
 #include "ir/string_tensor.h"
@@ -25,9 +27,21 @@ std::string symbol_name(std::string_view text) {
   return out;
 }
 
+using Dimension = TensorShapeProto::Dimension;
+
+/// An input of the model, or a part of one.
+struct Declared {
+  std::string name;
+  const TypeProto& type;
+
+  std::int64_t elem_type() const { return type.tensor_type().elem_type(); }
+  bool has_shape() const { return type.tensor_type().has_shape(); }
+  const auto& dims() const { return type.tensor_type().shape().dim(); }
+};
+
 /// A size that the file gives. Exporters write -1 or 0 for one that may vary.
 std::optional<std::int64_t> fixed_size(const Dimension& d) {
-  return d.value && *d.value > 0 ? d.value : std::nullopt;
+  return d.dim_value() > 0 ? std::optional(d.dim_value()) : std::nullopt;
 }
 
 /// True for a name that sizes share. Exporters write "?", "-1" or "None" for sizes that have nothing to do
@@ -38,18 +52,18 @@ bool is_name(std::string_view text) {
 
 class Inputs {
  public:
-  Inputs(const ModelProto& model, const ConvertOptions& options, Values& values)
-      : model_(model), options_(options), values_(values), given_(options) {
-    for (const TensorProto& t : model.graph.initializer) weights_.insert(t.name);
+  Inputs(const Model& model, const ConvertOptions& options, Values& values)
+      : graph_(model.proto->graph()), options_(options), values_(values), given_(options) {
+    for (const TensorProto& t : graph_.initializer()) weights_.insert(t.name());
   }
 
   std::map<std::string, Operand> make() {
     std::map<std::string, Operand> out;
-    for (const ValueInfoProto& v : model_.graph.input) {
-      const InputSpec* spec = given_.take(v.name, !weights_.contains(v.name));
-      if (!spec && weights_.contains(v.name)) continue;
-      if (out.contains(v.name)) throw error("two inputs of the model are called '{}'", v.name);
-      out[v.name] = input(v, spec);
+    for (const ValueInfoProto& v : graph_.input()) {
+      const InputSpec* spec = given_.take(v.name(), !weights_.contains(v.name()));
+      if (!spec && weights_.contains(v.name())) continue;
+      if (out.contains(v.name())) throw error("two inputs of the model are called '{}'", v.name());
+      out[v.name()] = input({v.name(), v.type()}, spec);
     }
     given_.check_all_taken("the model", names());
     settle_empty_sequences();
@@ -66,34 +80,33 @@ class Inputs {
  private:
   std::vector<std::string> names() const {
     std::vector<std::string> all;
-    for (const ValueInfoProto& v : model_.graph.input)
-      if (!weights_.contains(v.name)) all.push_back(v.name);
+    for (const ValueInfoProto& v : graph_.input())
+      if (!weights_.contains(v.name())) all.push_back(v.name());
     return all;
   }
 
   /// The items of a sequence are inputs of their own: "x.0", "x.1"; so are a dictionary's "x.keys" and
   /// "x.values". An optional that is not given is absent.
-  Operand input(const ValueInfoProto& v, const InputSpec* spec) {
-    using Kind = TypeProto::Kind;
-    if (v.type.kind == Kind::sequence && v.type.inner)
+  Operand input(const Declared& v, const InputSpec* spec) {
+    if (v.type.sequence_type().has_elem_type())
       return is_none(spec) ? Operand(Sequence(std::make_shared<const std::vector<Operand>>()))
-                           : sequence({v.name, *v.type.inner});
-    if (v.type.kind == Kind::optional && v.type.inner) {
+                           : sequence({v.name, v.type.sequence_type().elem_type()});
+    if (v.type.optional_type().has_elem_type()) {
       const bool is_given = (spec && !is_none(spec)) || !given_.items_of(v.name).empty();
-      return is_given ? input({v.name, *v.type.inner}, spec) : Operand();
+      return is_given ? input({v.name, v.type.optional_type().elem_type()}, spec) : Operand();
     }
-    if (v.type.kind == Kind::map && v.type.inner) return dictionary(v);
-    if (v.type.kind != Kind::tensor) throw unsupported("the input '{}' is a sparse tensor or opaque", v.name);
+    if (v.type.map_type().has_value_type()) return dictionary(v);
+    if (!v.type.has_tensor_type()) throw unsupported("the input '{}' is a sparse tensor or opaque", v.name);
     ++tensors_;
     tensors_given_ += spec != nullptr;
-    const auto dtype = dtype_from_onnx(v.type.elem_type);
+    const auto dtype = dtype_from_onnx(v.elem_type());
     if (!dtype)
       throw unsupported("the input '{}' has ONNX's element type {}, which Tenon does not have", v.name,
-                        onnx_type_name(v.type.elem_type));
+                        onnx_type_name(v.elem_type()));
     if (spec)
       if (const auto* literal = std::get_if<InputLiteral>(&spec->value)) return fixed(v, *dtype, *literal);
     const auto* given = spec ? std::get_if<Type>(&spec->value) : nullptr;
-    if (!given && !v.type.shape) {
+    if (!given && !v.has_shape()) {
       missing_.push_back(hint::input(v.name, Type{*dtype, {Dim::symbol("N"), 16}}));
       return Poisoned{};
     }
@@ -106,7 +119,7 @@ class Inputs {
     Value* parameter = values_.build.graph().body().add_parameter(type, v.name);
     if (spec && spec->example) values_.set_example(parameter, *spec->example);
     Operand made(parameter);
-    if (is_narrow(v.type.elem_type)) made.narrow = v.type.elem_type;
+    if (is_narrow(v.elem_type())) made.narrow = v.elem_type();
     return made;
   }
 
@@ -116,7 +129,7 @@ class Inputs {
     return literal && std::holds_alternative<std::monostate>(*literal);
   }
 
-  Operand sequence(const ValueInfoProto& item) {
+  Operand sequence(const Declared& item) {
     std::vector<Operand> items;
     const auto name = [&] { return fmt::format("{}.{}", item.name, items.size()); };
     while (const InputSpec* spec = given_.take(name(), false))
@@ -125,17 +138,17 @@ class Inputs {
     return Sequence(std::make_shared<const std::vector<Operand>>(std::move(items)));
   }
 
-  Operand dictionary(const ValueInfoProto& v) {
+  Operand dictionary(const Declared& v) {
     const auto part = [&](const char* name, std::int64_t type) {
       const std::string full = fmt::format("{}.{}", v.name, name);
-      const TypeProto vector{.kind = TypeProto::Kind::tensor,
-                             .elem_type = type,
-                             .shape = {{Dimension{.value = {}, .param = v.name + "_size"}}},
-                             .inner = nullptr};
+      TypeProto vector;
+      vector.mutable_tensor_type()->set_elem_type(type);
+      vector.mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_param(v.name + "_size");
       return input({full, vector}, given_.take(full, false));
     };
     return std::make_shared<const Dictionary>(
-        Dictionary{part("keys", v.type.elem_type), part("values", v.type.inner->elem_type)});
+        Dictionary{part("keys", v.type.map_type().key_type()),
+                   part("values", v.type.map_type().value_type().tensor_type().elem_type())});
   }
 
   /// A sequence of which no item is given is empty where all other inputs are given.
@@ -149,9 +162,9 @@ class Inputs {
   }
 
   /// A value written out is a tensor of no axes: a number of a number, a string of strings.
-  static Operand fixed(const ValueInfoProto& v, DType dtype, const InputLiteral& literal) {
+  static Operand fixed(const Declared& v, DType dtype, const InputLiteral& literal) {
     const auto* string = std::get_if<std::string>(&literal);
-    const bool has_axes = v.type.shape && !v.type.shape->empty();
+    const bool has_axes = !v.dims().empty();
     if (has_axes || std::holds_alternative<std::monostate>(literal) ||
         (string != nullptr) != is_string(dtype))
       throw error("the input '{}' is given as {}, but the file says {}", v.name,
@@ -167,13 +180,13 @@ class Inputs {
     throw error("the input '{}' is {}, which {} cannot hold", v.name, number.get_double(), name(dtype));
   }
 
-  static Shape checked(const ValueInfoProto& v, DType dtype, const Type& given, bool is_array) {
+  static Shape checked(const Declared& v, DType dtype, const Type& given, bool is_array) {
     const auto fits = [&] {
       if (given.dtype != dtype) return false;
-      if (!v.type.shape) return true;
-      if (v.type.shape->size() != given.rank()) return false;
+      if (!v.has_shape()) return true;
+      if (static_cast<std::size_t>(v.dims().size()) != given.rank()) return false;
       for (std::size_t i = 0; i < given.rank(); ++i) {
-        const auto value = fixed_size((*v.type.shape)[i]);
+        const auto value = fixed_size(v.dims()[static_cast<int>(i)]);
         if (value && given.shape[i].is_known() && given.shape[i].value() != *value) return false;
       }
       return true;
@@ -190,36 +203,36 @@ class Inputs {
   }
 
   /// The sizes that the file says; a name of its own for any other.
-  static Shape said(const ValueInfoProto& v, const Type& given) {
-    if (!v.type.shape) return given.shape;
+  static Shape said(const Declared& v, const Type& given) {
+    if (!v.has_shape()) return given.shape;
     Shape shape;
-    for (const Dimension& d : *v.type.shape) {
+    for (const Dimension& d : v.dims()) {
       const auto size = fixed_size(d);
       shape.push_back(size ? Dim(*size) : Dim::symbol(fmt::format("_{}", shape.size())));
     }
     return shape;
   }
 
-  static std::string text(const ValueInfoProto& v, DType dtype) {
+  static std::string text(const Declared& v, DType dtype) {
     std::string dims;
-    if (v.type.shape)
-      for (const Dimension& d : *v.type.shape)
-        dims += (dims.empty() ? "" : ",") + (fixed_size(d)      ? std::to_string(*d.value)
-                                             : is_name(d.param) ? d.param
-                                                                : "?");
-    return fmt::format("{}[{}]", name(dtype), v.type.shape ? dims : "...");
+    for (const Dimension& d : v.dims())
+      dims += (dims.empty() ? "" : ",") + (fixed_size(d)            ? std::to_string(d.dim_value())
+                                           : is_name(d.dim_param()) ? d.dim_param()
+                                                                    : "?");
+    return fmt::format("{}[{}]", name(dtype), v.has_shape() ? dims : "...");
   }
 
-  Shape declared(const ValueInfoProto& v) {
+  Shape declared(const Declared& v) {
     Shape shape;
-    for (const Dimension& d : *v.type.shape) {
+    for (const Dimension& d : v.dims()) {
       if (const auto size = fixed_size(d)) {
         shape.emplace_back(*size);
         continue;
       }
       const std::string& symbol =
-          symbol_of(is_name(d.param) ? d.param : fmt::format("{}_{}", v.name, shape.size()));
-      if (d.value == 0) values_.build.graph().symbols[symbol].min = 0;  // any size, or none at all
+          symbol_of(is_name(d.dim_param()) ? d.dim_param() : fmt::format("{}_{}", v.name, shape.size()));
+      if (d.has_dim_value() && d.dim_value() == 0)
+        values_.build.graph().symbols[symbol].min = 0;  // any size, or none at all
       shape.push_back(Dim::symbol(symbol));
     }
     return shape;
@@ -234,7 +247,7 @@ class Inputs {
     return symbols_[text] = symbol;
   }
 
-  const ModelProto& model_;
+  const GraphProto& graph_;
   const ConvertOptions& options_;
   Values& values_;
   GivenInputs given_;
@@ -247,7 +260,7 @@ class Inputs {
 
 }  // namespace
 
-std::map<std::string, Operand> make_inputs(const ModelProto& model, const ConvertOptions& options,
+std::map<std::string, Operand> make_inputs(const Model& model, const ConvertOptions& options,
                                            Values& values) {
   return Inputs(model, options, values).make();
 }

@@ -4,13 +4,13 @@
 #include <string>
 
 #include "converter/convert.h"
-#include "converter/onnx/proto.h"
+#include "converter/onnx/model.h"
 #include "converter/onnx/values.h"
 
 namespace tenon::converter::onnx {
 
 /// Adds a parameter to the graph for each input that has no weight of its name, and for those that have one
 /// and are given a type. Throws Error when a type is missing or does not fit.
-std::map<std::string, Operand> make_inputs(const ModelProto&, const ConvertOptions&, Values&);
+std::map<std::string, Operand> make_inputs(const Model&, const ConvertOptions&, Values&);
 
 }  // namespace tenon::converter::onnx

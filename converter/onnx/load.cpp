@@ -5,7 +5,10 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/memory_limit.h"
+#include "converter/onnx/arena.h"
+#include "converter/onnx/cut.h"
 #include "converter/onnx/decode.h"
+#include "converter/onnx/onnx.pb.h"
 
 namespace tenon::converter::onnx {
 
@@ -60,20 +63,20 @@ constexpr std::int64_t oldest_opset = 1, newest_opset = 28;
 constexpr std::int64_t last_format_without_opsets = 2;
 
 void check(ModelProto& model) {
-  if (model.opset_import.empty() && model.ir_version <= last_format_without_opsets)
-    model.opset_import[""] = 1;
-  if (model.opset_import.empty()) throw error("the model does not say which operator set it uses");
-  const auto it = model.opset_import.find("");
-  if (it != model.opset_import.end() && (it->second < oldest_opset || it->second > newest_opset))
-    throw unsupported("the model uses operator set {}; Tenon reads {} to {}", it->second, oldest_opset,
+  if (model.opset_import().empty() && model.ir_version() <= last_format_without_opsets)
+    model.add_opset_import()->set_version(1);
+  if (model.opset_import().empty()) throw error("the model does not say which operator set it uses");
+  const auto version = version_of(model.opset_import(), "");
+  if (version && (*version < oldest_opset || *version > newest_opset))
+    throw unsupported("the model uses operator set {}; Tenon reads {} to {}", *version, oldest_opset,
                       newest_opset)
         .hint("convert it: onnx.version_converter.convert_version(model, 21)");
-  if (model.graph.output.empty()) throw error("the model has no outputs");
+  if (model.graph().output().empty()) throw error("the model has no outputs");
 }
 
-ModelProto decoded(std::span<const std::byte> bytes) {
+void decode(Bytes bytes, ModelProto& model) {
   try {
-    return decode_model(bytes);
+    decode_model(bytes, model);
   } catch (const Error& e) {
     if (e.code() != Exit::bad_input || !e.hint().empty()) throw;
     throw error("the file is cut or damaged, or no ONNX model: {}", e.message())
@@ -84,56 +87,60 @@ ModelProto decoded(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Tensor ModelProto::tensor(const TensorProto& t) const {
-  return parse_tensor_proto(t.bytes, file, external).tensor;
+Model::Model() : proto(on_own_arena<ModelProto>()) {}
+
+Tensor Model::tensor(const TensorProto& t) const {
+  return parse_tensor_proto(message_of(bytes, t), file, external).tensor;
 }
 
-Tensor ModelProto::tensor(const SparseTensorProto& t) const {
+Tensor Model::tensor(const SparseTensorProto& t) const {
   constexpr std::int64_t most_elements = std::int64_t{1} << 28;
   const auto damaged = [&](std::string_view what) {
-    return error("the sparse tensor '{}' {}", t.values.name, what);
+    return error("the sparse tensor '{}' {}", t.values().name(), what);
   };
-  const Tensor values = tensor(t.values), indices = tensor(t.indices);
+  const Tensor values = tensor(t.values()), indices = tensor(t.indices());
   std::int64_t count = 1;
-  for (const std::int64_t d : t.dims)
+  const Index dims(t.dims().begin(), t.dims().end());
+  for (const std::int64_t d : dims)
     if (d < 0 || __builtin_mul_overflow(count, d, &count)) throw damaged("has a size that is none");
   if (count > most_elements)
     throw unsupported("the sparse tensor '{}' has {} elements with its zeros; at most {} are made",
-                      t.values.name, count, most_elements);
-  const auto rank = static_cast<std::int64_t>(t.dims.size());
+                      t.values().name(), count, most_elements);
+  const auto rank = static_cast<std::int64_t>(dims.size());
   const bool by_place = indices.rank() == 1;
   const bool fits = values.rank() == 1 && indices.dtype() == DType::i64 &&
                     indices.shape() == (by_place ? Index{values.numel()} : Index{values.numel(), rank});
   if (!fits)
     throw damaged("has " + values.type_string() + " values and " + indices.type_string() + " indices");
-  if (is_string(values.dtype())) throw unsupported("the sparse tensor '{}' holds strings", t.values.name);
+  if (is_string(values.dtype())) throw unsupported("the sparse tensor '{}' holds strings", t.values().name());
   Tensor flat = Tensor::zeros(values.dtype(), {count});
   for (std::int64_t i = 0; i < values.numel(); ++i) {
     std::int64_t at = by_place ? indices.get_int(std::array{i}) : 0;
     for (std::int64_t axis = 0; !by_place && axis < rank; ++axis) {
       const std::int64_t index = indices.get_int(std::array{i, axis}),
-                         size = t.dims[static_cast<std::size_t>(axis)];
+                         size = dims[static_cast<std::size_t>(axis)];
       if (index < 0 || index >= size) throw damaged("has an index outside");
       at = at * size + index;
     }
     if (at < 0 || at >= count) throw damaged("has an index outside");
     flat.slice(0, at, at + 1).copy_from(values.slice(0, i, i + 1));
   }
-  return flat.reshape(t.dims);
+  return flat.reshape(dims);
 }
 
-ModelProto load(const fs::path& path) {
+Model load(const fs::path& path) {
   const auto file = MappedFile::open(path);
-  ModelProto model;
+  Model model;
   try {
-    model = decoded(file->bytes());
-    check(model);
+    decode(file->bytes(), *model.proto);
+    check(*model.proto);
   } catch (Error& e) {
     if (e.where().empty()) e.at(path.string());
     throw;
   }
   model.path = path;
   model.file = file;
+  model.bytes = file->bytes();
   model.external = [files = std::make_shared<ExternalFiles>(path)](const ExternalData& d) {
     return files->read(d);
   };

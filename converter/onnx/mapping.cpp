@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "converter/onnx/onnx.pb.h"
 #include "converter/signature.h"
 #include "ir/ops/shape.h"
 
@@ -28,13 +29,22 @@ const auto& mappings() {
 /// AttributeProto.AttributeType
 enum Type : std::int64_t { real = 1, integer = 2, string = 3, integers = 7 };
 
+/// The first file formats leave out the type: it is that of the field that holds the value.
+std::int64_t type_of(const AttributeProto& a) {
+  if (a.type() != 0) return a.type();
+  if (a.has_f()) return Type::real;
+  if (a.has_i()) return Type::integer;
+  if (a.has_s()) return Type::string;
+  return a.ints().empty() ? a.type() : Type::integers;
+}
+
 Attr to_attribute(const Call& call, const AttributeProto& a) {
-  switch (a.type) {
-    case Type::real: return Attr(call.number(a.name, 0));
-    case Type::integer: return Attr(a.i);
-    case Type::string: return Attr(a.s);
-    case Type::integers: return to_attr(a.ints);
-    default: throw unsupported("its attribute {} has a value that is not supported", a.name);
+  switch (type_of(a)) {
+    case Type::real: return Attr(call.number(a.name(), 0));
+    case Type::integer: return Attr(a.i());
+    case Type::string: return Attr(a.s());
+    case Type::integers: return to_attr(Axes(a.ints().begin(), a.ints().end()));
+    default: throw unsupported("its attribute {} has a value that is not supported", a.name());
   }
 }
 
@@ -88,13 +98,14 @@ Operands run_mapping(const OnnxMapping& mapping, const Call& call) {
   call.need(least);
   const std::vector<Ref> operands = is_pointwise ? pointwise_operands(call, least) : call.tensors();
   std::vector<std::pair<std::string, Attr>> attributes;
-  for (const AttributeProto& given : call.node.attribute) {
+  for (const AttributeProto& given : call.node.attribute()) {
     const auto named = std::find_if(mapping.attributes.begin(), mapping.attributes.end(),
-                                    [&](const auto& pair) { return pair.second == given.name; });
-    if (named == mapping.attributes.end() && is_pointwise && is_read_elsewhere(call, given.name)) continue;
-    if (named == mapping.attributes.end()) throw unsupported("its attribute {} is not supported", given.name);
+                                    [&](const auto& pair) { return pair.second == given.name(); });
+    if (named == mapping.attributes.end() && is_pointwise && is_read_elsewhere(call, given.name())) continue;
+    if (named == mapping.attributes.end())
+      throw unsupported("its attribute {} is not supported", given.name());
     attributes.emplace_back(named->first, named->first == "axis"
-                                              ? Attr(call.axis(operands[0].rank(), 0, given.name))
+                                              ? Attr(call.axis(operands[0].rank(), 0, given.name()))
                                               : to_attribute(call, given));
   }
   const Op op = mapping.op->make().with(attributes);

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "ir/narrow.h"
+#include "converter/onnx/element_type.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/bits.h"
 #include "ir/ops/cast.h"

@@ -1,5 +1,5 @@
 // Types of less than 16 bits: what a value becomes in them. They are held in wider dtypes
-// (ir/tensor_proto.h).
+// (element_type.h).
 #pragma once
 #include "converter/onnx/call.h"
 

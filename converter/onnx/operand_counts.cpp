@@ -7,6 +7,7 @@
 
 #include "base/count.h"
 #include "base/error.h"
+#include "converter/onnx/onnx.pb.h"
 
 namespace tenon::converter::onnx {
 
@@ -49,12 +50,13 @@ void check_operand_count(const Call& call) {
   if (after == found->second.begin()) return;
   const std::string_view operands = std::prev(after)->second;
   // A name: what it names may still be an optional without a value.
+  const auto& names = call.node.input();
   const auto is_given = [&](std::size_t i) {
-    return i < call.node.input.size() && !call.node.input[i].empty();
+    return i < call.count() && !names[static_cast<int>(i)].empty();
   };
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (operands[i] == 'r' && !is_given(i)) throw error("its input {} is missing", i);
-  std::size_t given = call.node.input.size();
+  std::size_t given = call.count();
   while (given > 0 && !is_given(given - 1)) --given;
   if (given <= operands.size() || operands.ends_with('*')) return;
   const auto least = static_cast<std::size_t>(std::count(operands.begin(), operands.end(), 'r'));

@@ -18,9 +18,9 @@ class Reads {
 
  private:
   void add(const NodeProto& node) {
-    for (const std::string& name : node.input) add(name);
-    for (const AttributeProto& a : node.attribute)
-      if (a.g) add(*a.g);
+    for (const std::string& name : node.input()) add(name);
+    for (const AttributeProto& a : node.attribute())
+      if (a.has_g()) add(a.g());
   }
   void add(const std::string& name) {
     const bool is_inner = std::any_of(inner_.begin(), inner_.end(),
@@ -29,12 +29,12 @@ class Reads {
   }
   void add(const GraphProto& graph) {
     auto& defined = inner_.emplace_back();
-    for (const ValueInfoProto& v : graph.input) defined.insert(v.name);
-    for (const TensorProto& t : graph.initializer) defined.insert(t.name);
-    for (const SparseTensorProto& t : graph.sparse_initializer) defined.insert(t.values.name);
-    for (const NodeProto& n : graph.node) defined.insert(n.output.begin(), n.output.end());
-    for (const NodeProto& n : graph.node) add(n);
-    for (const ValueInfoProto& v : graph.output) add(v.name);
+    for (const ValueInfoProto& v : graph.input()) defined.insert(v.name());
+    for (const TensorProto& t : graph.initializer()) defined.insert(t.name());
+    for (const SparseTensorProto& t : graph.sparse_initializer()) defined.insert(t.values().name());
+    for (const NodeProto& n : graph.node()) defined.insert(n.output().begin(), n.output().end());
+    for (const NodeProto& n : graph.node()) add(n);
+    for (const ValueInfoProto& v : graph.output()) add(v.name());
     inner_.pop_back();
   }
 
@@ -49,16 +49,18 @@ bool is_ready(const NodeProto& node, const std::function<bool(std::string_view)>
   return std::all_of(reads.names().begin(), reads.names().end(), is_known);
 }
 
-std::vector<const NodeProto*> in_order(const std::vector<NodeProto>& nodes, std::size_t first) {
+std::vector<const NodeProto*> in_order(const google::protobuf::RepeatedPtrField<NodeProto>& nodes,
+                                       int first) {
   std::unordered_map<std::string_view, std::size_t> giver;
-  for (std::size_t i = first; i < nodes.size(); ++i)
-    for (const std::string& name : nodes[i].output)
+  const std::vector<const NodeProto*> all = {nodes.pointer_begin() + first, nodes.pointer_end()};
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (const std::string& name : all[i]->output())
       if (!name.empty()) giver.emplace(name, i);
-  std::vector<std::vector<std::size_t>> readers(nodes.size());
-  std::vector<std::size_t> waits_for(nodes.size(), 0);
+  std::vector<std::vector<std::size_t>> readers(all.size());
+  std::vector<std::size_t> waits_for(all.size(), 0);
   std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
-  for (std::size_t i = first; i < nodes.size(); ++i) {
-    const Reads reads(nodes[i]);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Reads reads(*all[i]);
     for (const std::string_view name : reads.names())
       if (const auto it = giver.find(name); it != giver.end()) {
         readers[it->second].push_back(i);
@@ -70,12 +72,12 @@ std::vector<const NodeProto*> in_order(const std::vector<NodeProto>& nodes, std:
   while (!ready.empty()) {
     const std::size_t next = ready.top();
     ready.pop();
-    out.push_back(&nodes[next]);
+    out.push_back(all[next]);
     for (const std::size_t reader : readers[next])
       if (--waits_for[reader] == 0) ready.push(reader);
   }
-  for (std::size_t i = first; i < nodes.size(); ++i)
-    if (waits_for[i] > 0) out.push_back(&nodes[i]);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (waits_for[i] > 0) out.push_back(all[i]);
   return out;
 }
 

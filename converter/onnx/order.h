@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "converter/onnx/proto.h"
+#include "converter/onnx/onnx.pb.h"
 
 namespace tenon::converter::onnx {
 
@@ -14,6 +14,6 @@ bool is_ready(const NodeProto&, const std::function<bool(std::string_view)>& is_
 
 /// The nodes from `first` on, each behind those whose outputs it reads, otherwise as they stand. Nodes that
 /// wait for each other, and those behind them, come last.
-std::vector<const NodeProto*> in_order(const std::vector<NodeProto>&, std::size_t first);
+std::vector<const NodeProto*> in_order(const google::protobuf::RepeatedPtrField<NodeProto>&, int first);
 
 }  // namespace tenon::converter::onnx

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "converter/onnx/onnx.pb.h"
+
 namespace tenon::converter::onnx {
 
 namespace {
@@ -55,13 +57,16 @@ void read_line(std::string_view trace, Source& source) {
 }  // namespace
 
 Source source_of(const NodeProto& node) {
+  const auto metadata = [&](std::string_view key) -> const std::string* {
+    for (const StringStringEntryProto& entry : node.metadata_props())
+      if (entry.key() == key) return &entry.value();
+    return nullptr;
+  };
   Source source;
-  const auto scopes = node.metadata_props.find("pkg.torch.onnx.name_scopes");
-  const std::string module =
-      scopes != node.metadata_props.end() ? module_in_scopes(scopes->second) : module_in_name(node.name);
+  const std::string* scopes = metadata("pkg.torch.onnx.name_scopes");
+  const std::string module = scopes ? module_in_scopes(*scopes) : module_in_name(node.name());
   if (!module.empty()) source.modules.push_back(module);
-  const auto trace = node.metadata_props.find("pkg.torch.onnx.stack_trace");
-  if (trace != node.metadata_props.end()) read_line(trace->second, source);
+  if (const std::string* trace = metadata("pkg.torch.onnx.stack_trace")) read_line(*trace, source);
   return source;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "converter/onnx/as_written.h"
+#include "converter/onnx/element_type.h"
 #include "converter/onnx/mapping.h"
 #include "converter/onnx/narrow.h"
 #include "converter/onnx/table.h"

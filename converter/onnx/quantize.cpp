@@ -3,11 +3,11 @@
 
 #include "base/error.h"
 #include "converter/onnx/convolution.h"
+#include "converter/onnx/element_type.h"
 #include "converter/onnx/narrow.h"
 #include "converter/onnx/quantized.h"
 #include "converter/onnx/table.h"
 #include "converter/onnx/windows.h"
-#include "ir/narrow.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/linear.h"

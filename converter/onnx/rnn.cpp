@@ -53,7 +53,7 @@ class Styles {
  public:
   /// `count` activations a direction.
   Styles(const Call& call, std::size_t count) : count_(count) {
-    if (const auto* given = call.find("activations")) names_ = given->strings;
+    names_ = call.texts("activations");
     alphas_ = call.numbers("activation_alpha");
     betas_ = call.numbers("activation_beta");
     if (call.has("clip")) clip_ = call.number("clip", 0);

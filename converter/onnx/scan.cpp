@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "converter/onnx/onnx.pb.h"
 #include "converter/onnx/open_node.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/arithmetic.h"
@@ -81,12 +82,13 @@ ScanParts scan_parts(const Call& call, std::size_t first) {
   ScanParts parts{.body = call.graph("body")};
   const std::size_t count = call.count() - std::min(first, call.count());
   const auto scanned = static_cast<std::size_t>(call.integer("num_scan_inputs"));
-  if (scanned < 1 || scanned > count || parts.body.input.size() != count)
+  if (scanned < 1 || scanned > count || static_cast<std::size_t>(parts.body.input_size()) != count)
     throw error("it has {} inputs, {} of them scanned, and its body takes {}", count, scanned,
-                parts.body.input.size());
+                static_cast<std::size_t>(parts.body.input_size()));
   const std::size_t states = count - scanned;
-  if (parts.body.output.size() < states)
-    throw error("its body gives {} outputs for {} states", parts.body.output.size(), states);
+  if (static_cast<std::size_t>(parts.body.output_size()) < states)
+    throw error("its body gives {} outputs for {} states", static_cast<std::size_t>(parts.body.output_size()),
+                states);
   for (std::size_t i = 0; i < count; ++i)
     (i < states ? parts.states : parts.sequences).push_back(call.tensor(first + i));
   return parts;
@@ -101,7 +103,7 @@ Axes listed(const Call& call, std::string_view name, std::size_t count) {
 /// In operator set 8 the first axis of all operands is that of samples, each with a length of its own.
 Operands scan_of_samples(Call& call) {
   ScanParts all = scan_parts(call, 1);
-  const std::size_t slices = all.body.output.size() - all.states.size();
+  const std::size_t slices = static_cast<std::size_t>(all.body.output_size()) - all.states.size();
   const Dim samples = all.sequences[0].shape()[0];
   Builder& build = call.build;
   OpenNode open(build, Loop{.carried = 0, .limit = samples},
@@ -119,7 +121,7 @@ Operands scan_of_samples(Call& call) {
     one.out_axes = one.backwards_out = Axes(slices, 0);
     if (call.has(0)) one.length = own(cast(DType::i64, call.tensor(0)));
     const auto out = scanned(call, one);
-    if (!out) return Operands(call.node.output.size(), Poisoned{});
+    if (!out) return Operands(call.outputs(), Poisoned{});
     region.add_result(build.literal(std::int64_t{1}, DType::boolean).value());
     for (const Operand& o : *out) region.add_result(call.values.read(o).value());
   }
@@ -130,7 +132,7 @@ Operands scan(Call& call) {
   if (call.version < 9) return scan_of_samples(call);
   ScanParts parts = scan_parts(call, 0);
   const std::size_t sequences = parts.sequences.size();
-  const std::size_t slices = parts.body.output.size() - parts.states.size();
+  const std::size_t slices = static_cast<std::size_t>(parts.body.output_size()) - parts.states.size();
   parts.in_axes = listed(call, "scan_input_axes", sequences);
   for (std::size_t i = 0; i < sequences; ++i)
     parts.in_axes[i] = normalize_axis(parts.in_axes[i], parts.sequences[i].rank());
@@ -138,7 +140,7 @@ Operands scan(Call& call) {
   parts.out_axes = listed(call, "scan_output_axes", slices);
   parts.backwards_out = listed(call, "scan_output_directions", slices);
   const auto out = scanned(call, parts);
-  return out ? *out : Operands(call.node.output.size(), Poisoned{});
+  return out ? *out : Operands(call.outputs(), Poisoned{});
 }
 
 }  // namespace

@@ -62,8 +62,8 @@ Ref second_class_added(std::string_view how, const Ref& score, bool is_probabili
 std::size_t Labels::count() const { return static_cast<std::size_t>(all_.numel()); }
 
 Labels::Labels(const Call& call, const std::string& integers) : call_(call) {
-  if (const auto* words = call.find("classlabels_strings"))
-    all_ = vector_of(words->strings);
+  if (call.has("classlabels_strings"))
+    all_ = vector_of(call.texts("classlabels_strings"));
   else
     all_ = vector_of(call.integers(integers, {}));
 }

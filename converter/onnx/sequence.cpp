@@ -113,7 +113,7 @@ Operands split_to(Call& call) {
 Operands map(Call& call) {
   const std::size_t count = items(call, 0).size();
   const GraphProto& body = call.graph("body");
-  std::vector<std::vector<Operand>> results(call.node.output.size());
+  std::vector<std::vector<Operand>> results(call.outputs());
   for (std::size_t k = 0; k < count; ++k) {
     Operands given;
     for (std::size_t i = 0; i < call.count(); ++i) {

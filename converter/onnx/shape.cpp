@@ -178,7 +178,7 @@ Operands split(Call& call) {
   const Ref x = call.tensor(0);
   const std::int64_t axis = call.axis(x.rank(), 0);
   const Dim& size = x.shape()[static_cast<std::size_t>(axis)];
-  const auto count = static_cast<std::int64_t>(call.node.output.size());
+  const auto count = static_cast<std::int64_t>(call.outputs());
   std::vector<Dim> sizes;
   if (call.has("split")) {
     sizes = list(call.integers("split", {}));
@@ -212,7 +212,7 @@ PadMode pad_mode(const std::string& name) {
 
 Operands pad_axes(Call& call) {
   const Ref x = call.tensor(0);
-  const char* name = call.version < 2 && call.node.domain.empty() ? "paddings" : "pads";
+  const char* name = call.version < 2 && call.full_name() == "Pad" ? "paddings" : "pads";
   const std::vector<Dim> given = call.has(name) ? list(call.integers(name, {})) : call.sizes(1);
   Axes axes(x.rank());
   std::iota(axes.begin(), axes.end(), 0);

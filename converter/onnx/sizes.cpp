@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "converter/aten/shapes.h"
+#include "converter/onnx/element_type.h"
 #include "converter/onnx/table.h"
 
 namespace tenon::converter::onnx {
@@ -330,10 +331,10 @@ Operands size_of_tensor(const Call& call) {
 }  // namespace
 
 std::optional<Operands> run_on_sizes(Call& call) {
-  if (!call.node.domain.empty()) return std::nullopt;
-  if (call.node.op_type == "Shape") return shape_of(call);
-  if (call.node.op_type == "Size") return size_of_tensor(call);
-  const auto rule = rules().find(call.node.op_type);
+  const std::string name = call.full_name();
+  if (name == "Shape") return shape_of(call);
+  if (name == "Size") return size_of_tensor(call);
+  const auto rule = rules().find(name);
   if (rule == rules().end() || call.count() < rule->second.operands) return std::nullopt;
   Known known;
   for (std::size_t i = 0; i < call.count(); ++i) {

@@ -57,9 +57,8 @@ Operands normalize(Call& call) {
   if (action != "NONE" && !locale.empty() && !locale.starts_with("en") && !locale.starts_with("C"))
     throw unsupported("letters of the locale '{}'", locale);
   Ref words = reshape(x, {x.shape().back()});
-  const AttributeProto* stopwords = call.find("stopwords");
-  if (stopwords && !stopwords->strings.empty())
-    words = without(call, words, stopwords->strings, call.integer("is_case_sensitive", 0) != 0);
+  if (const auto stopwords = call.texts("stopwords"); !stopwords.empty())
+    words = without(call, words, stopwords, call.integer("is_case_sensitive", 0) != 0);
   if (action == "LOWER" || action == "UPPER")
     words = apply(ChangeCase{.to = action == "LOWER" ? LetterCase::lower : LetterCase::upper}, {words});
   else if (action != "NONE")
@@ -82,11 +81,12 @@ std::vector<float> weights_of_places(const CountNgrams& op, const std::vector<fl
 
 Operands tf_idf(Call& call) {
   Ref x = call.tensor(0);
-  const AttributeProto* strings = call.find("pool_strings");
   if (!is_string(x.dtype())) x = cast(DType::i64, x);
   if (x.rank() == 0) x = reshape(x, {Dim(1)});
-  const Ref pool = constant(
-      call, strings ? vector_of(strings->strings) : vector_of(call.integers("pool_int64s", {})), "pool");
+  const Ref pool = constant(call,
+                            call.has("pool_strings") ? vector_of(call.texts("pool_strings"))
+                                                     : vector_of(call.integers("pool_int64s", {})),
+                            "pool");
   CountNgrams op{.starts = call.integers("ngram_counts", {}),
                  .places = call.integers("ngram_indexes", {}),
                  .shortest = call.integer("min_gram_length"),

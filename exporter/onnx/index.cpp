@@ -12,7 +12,7 @@
 namespace tenon::exporter::onnx {
 namespace {
 
-AttributeProto axis_of(std::int64_t axis) { return {"axis", axis}; }
+Attribute axis_of(std::int64_t axis) { return {"axis", axis}; }
 
 /// ONNX's indices are i64 (i32 too, but not everywhere).
 Operand places(Writer& w, const Value* v) { return w.cast(w.value(v), DType::i64); }

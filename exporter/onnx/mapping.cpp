@@ -18,7 +18,7 @@ std::string_view defined_signature(const OpInfo& op) {
   return {};
 }
 
-AttributeProto attribute(std::string name, const Attr& a) {
+Attribute attribute(std::string name, const Attr& a) {
   if (const auto* flag = a.get<bool>()) return {std::move(name), std::int64_t{*flag}};
   if (const auto* integer = a.get<std::int64_t>()) return {std::move(name), *integer};
   if (const auto* real = a.get<double>()) return {std::move(name), *real};

@@ -4,34 +4,82 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "converter/onnx/arena.h"
+#include "converter/onnx/onnx.pb.h"
 #include "exporter/onnx/dtype.h"
 #include "exporter/onnx/kernels.h"
 
 namespace tenon::exporter::onnx {
 namespace {
 
+using converter::onnx::AttributeProto;
+using converter::onnx::NodeProto;
+using converter::onnx::ValueInfoProto;
 using Names = std::unordered_map<std::string, std::string>;
 
-void rename(GraphProto& graph, const Names& names) {
+/// Sizes that only a run tells have no name.
+void describe(const std::string& name, const Type& type, ValueInfoProto& out) {
+  out.set_name(name);
+  auto& tensor = *out.mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(onnx_number(type.dtype));
+  auto& shape = *tensor.mutable_shape();
+  for (const Dim& d : type.shape) {
+    auto& dim = *shape.add_dim();
+    if (d.is_known())
+      dim.set_dim_value(d.value());
+    else if (!has_data_size(d))
+      dim.set_dim_param(d.str());
+  }
+}
+
+/// The value and what it is: its number in AttributeProto.AttributeType.
+struct SetValue {
+  AttributeProto& out;
+
+  void operator()(double value) const { out.set_f(static_cast<float>(value)), out.set_type(1); }
+  void operator()(std::int64_t value) const { out.set_i(value), out.set_type(2); }
+  void operator()(const std::string& value) const { out.set_s(value), out.set_type(3); }
+  void operator()(const std::shared_ptr<GraphProto>& graph) const {
+    out.mutable_g()->Swap(graph.get()), out.set_type(5);
+  }
+  void operator()(const std::vector<std::int64_t>& values) const {
+    out.mutable_ints()->Add(values.begin(), values.end()), out.set_type(7);
+  }
+};
+
+/// The names of nodes and the lines are written as PyTorch's exporters do, so that readers of theirs find
+/// them. settle_names adds the node's output.
+void set_source(const Source& source, NodeProto& out) {
+  const std::string module = valid_utf8(source.modules_text());
+  out.set_name((module.empty() ? "" : "/" + module) + "/");
+  if (source.file.empty()) return;
+  auto& entry = *out.add_metadata_props();
+  entry.set_key("pkg.torch.onnx.stack_trace");
+  entry.set_value(fmt::format("File \"{}\", line {}", valid_utf8(source.file), source.line));
+}
+
+void settle_names(GraphProto& graph, const Names& names) {
   const auto renamed = [&](std::string& name) {
     if (const auto found = names.find(name); found != names.end()) name = found->second;
   };
-  for (NodeProto& node : graph.node) {
-    std::for_each(node.input.begin(), node.input.end(), renamed);
-    std::for_each(node.output.begin(), node.output.end(), renamed);
-    for (AttributeProto& a : node.attribute)
-      if (auto* inner = std::get_if<std::shared_ptr<GraphProto>>(&a.value)) rename(**inner, names);
+  for (NodeProto& node : *graph.mutable_node()) {
+    for (std::string& name : *node.mutable_input()) renamed(name);
+    for (std::string& name : *node.mutable_output()) renamed(name);
+    node.mutable_name()->append(node.output(0));
+    for (AttributeProto& a : *node.mutable_attribute())
+      if (a.has_g()) settle_names(*a.mutable_g(), names);
   }
-  for (ValueInfoProto& v : graph.output) renamed(v.name);
+  for (ValueInfoProto& v : *graph.mutable_output()) renamed(*v.mutable_name());
 }
 
 }  // namespace
 
 Writer::Writer(const Graph& graph) {
-  body_.graph.name = valid_utf8(graph.name.empty() ? "main" : graph.name);
+  body_.graph = converter::onnx::on_own_arena<GraphProto>();
+  body_.graph->set_name(valid_utf8(graph.name.empty() ? "main" : graph.name));
   for (const auto& p : graph.body().parameters()) {
     const std::string name = unique(p->name().empty() ? "input" : p->name());
-    body_.graph.input.push_back({name, p->type()});
+    describe(name, p->type(), *body_.graph->add_input());
     set(p.get(), {name, p->dtype()});
   }
   for (std::size_t i = 0; i < graph.body().results().size(); ++i) {
@@ -42,10 +90,18 @@ Writer::Writer(const Graph& graph) {
     if (w->uses().empty()) continue;
     TENON_CHECK(w->tensor().defined());
     const std::string name = unique(w->name().empty() ? "weight" : w->name());
-    body_.graph.initializer.push_back({name, w->tensor()});
+    add_initializer(name, w->tensor());
     set(w.get(), {name, w->dtype()});
   }
   find_sizes(graph);
+}
+
+void Writer::add_initializer(const std::string& name, const Tensor& tensor) {
+  auto& out = *body_.graph->add_initializer();
+  out.mutable_dims()->Add(tensor.shape().begin(), tensor.shape().end());
+  out.set_data_type(onnx_number(tensor.dtype()));
+  out.set_name(name);
+  data_.push_back(tensor);
 }
 
 Operand Writer::value(const Value* v) {
@@ -70,16 +126,23 @@ Operand Writer::add(std::string_view op_type, Operands operands, Attributes attr
 
 Operands Writer::add_all(std::string_view op_type, const Operands& operands, Attributes attributes,
                          const std::vector<DType>& results) {
-  NodeProto node{std::string(op_type), {}, {}, std::move(attributes), source_};
-  for (const Operand& o : operands) node.input.push_back(o.name);
-  while (!node.input.empty() && node.input.back().empty()) node.input.pop_back();
+  NodeProto& node = *scope_->graph->add_node();
+  node.set_op_type(std::string(op_type));
+  std::size_t given = operands.size();
+  while (given > 0 && operands[given - 1].name.empty()) --given;
+  for (std::size_t i = 0; i < given; ++i) node.add_input(operands[i].name);
+  for (const Attribute& a : attributes) {
+    AttributeProto& out = *node.add_attribute();
+    out.set_name(a.name);
+    std::visit(SetValue{out}, a.value);
+  }
+  onnx::set_source(source_, node);
   Operands out;
   for (const DType dtype : results) {
     out.push_back({fresh(op_type), dtype});
-    node.output.push_back(out.back().name);
+    node.add_output(out.back().name);
     scope_->results.insert(out.back().name);
   }
-  scope_->graph.node.push_back(std::move(node));
   return out;
 }
 
@@ -96,7 +159,7 @@ Operand Writer::constant(const Tensor& tensor) {
   const auto [found, is_new] = constants_.try_emplace(std::move(key));
   if (is_new) {
     found->second = {fresh("constant"), dense.dtype()};
-    body_.graph.initializer.push_back({found->second.name, dense});
+    add_initializer(found->second.name, dense);
   }
   return found->second;
 }
@@ -110,41 +173,46 @@ Operand Writer::integers(const Index& values) {
 }
 
 std::shared_ptr<GraphProto> Writer::inside(const std::function<std::vector<const Value*>()>& fill) {
-  Scope scope{{.name = fresh("body")}, scope_, {}, {}};
+  Scope scope{converter::onnx::on_arena_of<GraphProto>(body_.graph), scope_, {}, {}};
+  scope.graph->set_name(fresh("body"));
   const struct Leave {
     Writer& writer;
     Scope* outer;
     ~Leave() { writer.scope_ = outer; }
   } leave{*this, scope_};
   scope_ = &scope;
-  for (const Value* v : fill()) scope.graph.output.push_back({as_result(scope, value(v)), v->type()});
-  return std::make_shared<GraphProto>(std::move(scope.graph));
+  for (const Value* v : fill()) {
+    const std::string name = as_result(scope, value(v));
+    describe(name, v->type(), *scope.graph->add_output());
+  }
+  return scope.graph;
 }
 
 Operand Writer::parameter(const Type& type) {
   const Operand out{fresh("parameter"), type.dtype};
-  scope_->graph.input.push_back({out.name, type});
+  describe(out.name, type, *scope_->graph->add_input());
   return out;
 }
 
 std::string Writer::as_result(Scope& scope, const Operand& x) {
-  const auto& taken = scope.graph.output;
+  const auto& taken = scope.graph->output();
   const bool is_taken =
-      std::any_of(taken.begin(), taken.end(), [&](const ValueInfoProto& v) { return v.name == x.name; });
+      std::any_of(taken.begin(), taken.end(), [&](const ValueInfoProto& v) { return v.name() == x.name; });
   if (scope.results.contains(x.name) && !is_taken) return x.name;
   return add_all("Identity", {x}, {}, {x.dtype}).front().name;
 }
 
-GraphProto Writer::finish(const Graph& graph) {
+WrittenGraph Writer::finish(const Graph& graph) {
   const auto& results = graph.body().results();
   source_ = {};
   Names names;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    body_.graph.output.push_back({as_result(body_, value(results[i])), results[i]->type()});
-    names[body_.graph.output.back().name] = output_names_[i];
+    const std::string name = as_result(body_, value(results[i]));
+    describe(name, results[i]->type(), *body_.graph->add_output());
+    names[name] = output_names_[i];
   }
-  rename(body_.graph, names);
-  return std::move(body_.graph);
+  settle_names(*body_.graph, names);
+  return {std::move(body_.graph), std::move(data_)};
 }
 
 std::string Writer::unique(std::string_view wanted) {

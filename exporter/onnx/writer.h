@@ -6,10 +6,11 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include "converter/report.h"
-#include "exporter/onnx/message.h"
+#include "exporter/onnx/encode.h"
 #include "ir/graph.h"
 
 namespace tenon::exporter::onnx {
@@ -20,7 +21,13 @@ struct Operand {
   DType dtype = DType::i64;
 };
 using Operands = std::vector<Operand>;
-using Attributes = std::vector<AttributeProto>;
+/// The value of an attribute; a graph is taken over by the node.
+struct Attribute {
+  std::string name;
+  std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::shared_ptr<GraphProto>>
+      value;
+};
+using Attributes = std::vector<Attribute>;
 
 class Writer {
  public:
@@ -64,7 +71,7 @@ class Writer {
   /// An input of the graph that is written.
   Operand parameter(const Type&);
 
-  GraphProto finish(const Graph& graph);
+  WrittenGraph finish(const Graph& graph);
 
   /// Everything that cannot be written.
   UnsupportedReport refused;
@@ -72,7 +79,7 @@ class Writer {
  private:
   /// A graph that nodes go to, with the sizes that are values in it.
   struct Scope {
-    GraphProto graph;
+    std::shared_ptr<GraphProto> graph;
     Scope* outer = nullptr;
     std::unordered_map<std::string, Operand> sizes;  // by text
     std::set<std::string> results;                   // of its nodes
@@ -84,6 +91,7 @@ class Writer {
     std::int64_t axis, slope, rest;
   };
 
+  void add_initializer(const std::string& name, const Tensor&);
   std::string unique(std::string_view wanted);
   std::string fresh(std::string_view base);
   void find_sizes(const Graph& graph);
@@ -97,6 +105,7 @@ class Writer {
   std::set<std::string> names_;
   std::unordered_map<std::string, std::size_t> counts_;
   std::vector<std::string> output_names_;
+  std::vector<Tensor> data_;  // of the initializers
   Scope body_;
   Scope* scope_ = &body_;
   Source source_;

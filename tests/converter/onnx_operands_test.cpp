@@ -7,82 +7,88 @@
 
 #include "base/error.h"
 #include "converter/onnx/convert.h"
+#include "converter/onnx/onnx.pb.h"
 #include "converter/onnx/table.h"
 
 namespace tenon::converter::onnx {
 namespace {
 
-AttributeProto integer(std::string name, std::int64_t i) {
+AttributeProto integer(const std::string& name, std::int64_t i) {
   AttributeProto a;
-  a.name = std::move(name), a.type = 2, a.i = i;
+  a.set_name(name), a.set_type(2), a.set_i(i);
   return a;
 }
-AttributeProto integers(std::string name, std::vector<std::int64_t> ints) {
+AttributeProto integers(const std::string& name, const std::vector<std::int64_t>& ints) {
   AttributeProto a;
-  a.name = std::move(name), a.type = 7, a.ints = std::move(ints);
+  a.set_name(name), a.set_type(7), a.mutable_ints()->Add(ints.begin(), ints.end());
   return a;
 }
 
 ValueInfoProto float_input(const std::string& name, const std::vector<std::int64_t>& shape) {
-  ValueInfoProto v{name, {.kind = TypeProto::Kind::tensor, .elem_type = 1, .shape = {{}}, .inner = nullptr}};
-  for (const std::int64_t size : shape) v.type.shape->push_back({.value = size, .param = ""});
+  ValueInfoProto v;
+  v.set_name(name);
+  auto& tensor = *v.mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(1);
+  auto& dims = *tensor.mutable_shape();
+  for (const std::int64_t size : shape) dims.add_dim()->set_dim_value(size);
   return v;
 }
 
-NodeProto node(const std::string& full_name, std::vector<std::string> inputs,
-               std::vector<std::string> outputs) {
+NodeProto node(const std::string& full_name, const std::vector<std::string>& inputs,
+               const std::vector<std::string>& outputs) {
   NodeProto n;
   const std::size_t dot = full_name.rfind('.');
-  n.domain = dot == std::string::npos ? "" : full_name.substr(0, dot);
-  n.op_type = full_name.substr(dot == std::string::npos ? 0 : dot + 1);
-  n.input = std::move(inputs), n.output = std::move(outputs);
+  n.set_domain(dot == std::string::npos ? "" : full_name.substr(0, dot));
+  n.set_op_type(full_name.substr(dot == std::string::npos ? 0 : dot + 1));
+  for (const std::string& name : inputs) n.add_input(name);
+  for (const std::string& name : outputs) n.add_output(name);
   return n;
 }
 
 /// Inputs x0, x1, ... of the kind; nodes that make them come first.
 struct Kind {
   const char* name;
-  std::function<void(ModelProto&, const std::string& input)> add;
+  std::function<void(GraphProto&, const std::string& input)> add;
 };
 
-void add_floats(ModelProto& m, const std::string& name, std::vector<std::int64_t> shape) {
-  m.graph.input.push_back(float_input(name, shape));
+void add_floats(GraphProto& g, const std::string& name, const std::vector<std::int64_t>& shape) {
+  *g.add_input() = float_input(name, shape);
 }
-void add_integers(ModelProto& m, const std::string& name, std::vector<std::int64_t> values) {
-  m.graph.node.push_back(node("Constant", {}, {name}));
-  m.graph.node.back().attribute.push_back(integers("value_ints", std::move(values)));
+void add_integers(GraphProto& g, const std::string& name, const std::vector<std::int64_t>& values) {
+  NodeProto& constant = *g.add_node() = node("Constant", {}, {name});
+  *constant.add_attribute() = integers("value_ints", values);
 }
 
 const Kind kinds[] = {
     {"f32[2,4,6,6]",
-     [](auto& m, auto& name) {
-       add_floats(m, name, {2, 4, 6, 6});
+     [](auto& g, auto& name) {
+       add_floats(g, name, {2, 4, 6, 6});
      }},
     {"f32[3,4]",
-     [](auto& m, auto& name) {
-       add_floats(m, name, {3, 4});
+     [](auto& g, auto& name) {
+       add_floats(g, name, {3, 4});
      }},
-    {"f32[4]", [](auto& m, auto& name) { add_floats(m, name, {4}); }},
-    {"f32[]", [](auto& m, auto& name) { add_floats(m, name, {}); }},
+    {"f32[4]", [](auto& g, auto& name) { add_floats(g, name, {4}); }},
+    {"f32[]", [](auto& g, auto& name) { add_floats(g, name, {}); }},
     {"f32[0,3]",
-     [](auto& m, auto& name) {
-       add_floats(m, name, {0, 3});
+     [](auto& g, auto& name) {
+       add_floats(g, name, {0, 3});
      }},
-    {"i64 1", [](auto& m, auto& name) { add_integers(m, name, {1}); }},
+    {"i64 1", [](auto& g, auto& name) { add_integers(g, name, {1}); }},
     {"i64 -5 7",
-     [](auto& m, auto& name) {
-       add_integers(m, name, {-5, 7});
+     [](auto& g, auto& name) {
+       add_integers(g, name, {-5, 7});
      }},
-    {"i64 none", [](auto& m, auto& name) { add_integers(m, name, {}); }},
+    {"i64 none", [](auto& g, auto& name) { add_integers(g, name, {}); }},
     {"f32[2,4,6,6], then i64 -1 0 2 9",
-     [](auto& m, auto& name) {
-       if (name == "x0") return add_floats(m, name, {2, 4, 6, 6});
-       add_integers(m, name, {-1, 0, 2, 9});
+     [](auto& g, auto& name) {
+       if (name == "x0") return add_floats(g, name, {2, 4, 6, 6});
+       add_integers(g, name, {-1, 0, 2, 9});
      }},
     {"sequences",
-     [](auto& m, auto& name) {
-       add_floats(m, name + "_item", {2, 3});
-       m.graph.node.push_back(node("SequenceConstruct", {name + "_item"}, {name}));
+     [](auto& g, auto& name) {
+       add_floats(g, name + "_item", {2, 3});
+       *g.add_node() = node("SequenceConstruct", {name + "_item"}, {name});
      }},
 };
 
@@ -115,20 +121,24 @@ std::vector<AttributeProto> attributes(const std::string& kind) {
   return all;
 }
 
-ModelProto model(const std::string& name, std::size_t inputs, const Kind& kind, std::size_t outputs) {
-  ModelProto m;
+Model model(const std::string& name, std::size_t inputs, const Kind& kind, std::size_t outputs) {
+  Model m;
   m.path = "model.onnx";
-  m.opset_import = {{"", 21}, {"com.microsoft", 1}, {"ai.onnx.ml", 5}};
+  for (const auto& [domain, version] : {std::pair{"", 21}, {"com.microsoft", 1}, {"ai.onnx.ml", 5}}) {
+    auto& set = *m.proto->add_opset_import();
+    set.set_domain(domain), set.set_version(version);
+  }
+  GraphProto& graph = *m.proto->mutable_graph();
   std::vector<std::string> in, out;
-  for (std::size_t i = 0; i < inputs; ++i) kind.add(m, in.emplace_back(fmt::format("x{}", i)));
+  for (std::size_t i = 0; i < inputs; ++i) kind.add(graph, in.emplace_back(fmt::format("x{}", i)));
   for (std::size_t i = 0; i < outputs; ++i) out.push_back(fmt::format("y{}", i));
-  m.graph.node.push_back(node(name, in, out));
-  for (const std::string& y : out) m.graph.output.push_back({y, {}});
+  *graph.add_node() = node(name, in, out);
+  for (const std::string& y : out) graph.add_output()->set_name(y);
   return m;
 }
 
 /// The sentence that the user reads; empty when the model converts.
-std::string refusal(const ModelProto& m) {
+std::string refusal(const Model& m) {
   try {
     convert(m);
   } catch (const Error& e) { return e.message().empty() ? "(nothing)" : e.message(); }
@@ -170,8 +180,9 @@ TEST(OnnxOperands, OnesThatDoNotFitAreTheUsersMistakeNotOurs) {
         for (std::size_t inputs = 0; inputs < 9; ++inputs)
           for (const std::size_t outputs : {0U, 1U, 3U}) {
             if (outputs != 1 && inputs > 3) continue;
-            ModelProto m = model(std::string(name), inputs, kind, outputs);
-            m.graph.node.back().attribute = attributes(attribute_kind);
+            const Model m = model(std::string(name), inputs, kind, outputs);
+            for (const AttributeProto& a : attributes(attribute_kind))
+              *m.proto->mutable_graph()->mutable_node()->rbegin()->add_attribute() = a;
             try {
               convert(m);
             } catch (const Error&) {
@@ -184,20 +195,23 @@ TEST(OnnxOperands, OnesThatDoNotFitAreTheUsersMistakeNotOurs) {
 }
 
 TEST(OnnxOperands, AResultThatTheOperatorDoesNotHaveIsNamedWhereItIsRead) {
-  ModelProto m = model("Relu", 1, kinds[1], 2);
-  m.graph.node.push_back(node("Clip", {"y0", "y1"}, {"z"}));
-  m.graph.output = {{"z", {}}};
+  const Model m = model("Relu", 1, kinds[1], 2);
+  GraphProto& graph = *m.proto->mutable_graph();
+  NodeProto& reader = *graph.add_node() = node("Clip", {"y0", "y1"}, {"z"});
+  graph.clear_output();
+  graph.add_output()->set_name("z");
   EXPECT_EQ(refusal(m), "it reads 'y1', which nothing before it gives");
-  m.graph.node.back().input = {"y0"};
+  reader.mutable_input()->RemoveLast();
   EXPECT_EQ(refusal(m), "");
 }
 
 TEST(OnnxOperands, BoundsOfASliceAreOfOneLength) {
-  ModelProto m = model("Slice", 1, kinds[1], 1);
-  add_integers(m, "starts", {0, 0});
-  add_integers(m, "ends", {1});
-  std::swap(m.graph.node[0], m.graph.node[2]);
-  m.graph.node[2].input = {"x0", "starts", "ends"};
+  const Model m = model("Slice", 1, kinds[1], 1);
+  GraphProto& graph = *m.proto->mutable_graph();
+  add_integers(graph, "starts", {0, 0});
+  add_integers(graph, "ends", {1});
+  graph.mutable_node()->SwapElements(0, 2);
+  for (const char* name : {"starts", "ends"}) graph.mutable_node(2)->add_input(name);
   EXPECT_EQ(refusal(m), "its starts, ends, axes and steps have 2, 1, 2 and 2 elements");
 }
 

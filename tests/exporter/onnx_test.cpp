@@ -8,6 +8,7 @@
 #include "base/temporary_path.h"
 #include "converter/onnx/convert.h"
 #include "converter/onnx/load.h"
+#include "converter/onnx/onnx.pb.h"
 #include "exporter/onnx/export.h"
 #include "ir/print.h"
 #include "tests/ir/ops/cases.h"
@@ -17,7 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using converter::onnx::GraphProto;
-using converter::onnx::ModelProto;
 using exporter::export_onnx;
 
 class File {
@@ -28,7 +28,7 @@ class File {
   TemporaryFolder folder_{fs::temp_directory_path()};
 };
 
-ModelProto written(const Graph& graph) {
+converter::onnx::Model written(const Graph& graph) {
   const File file;
   export_onnx(graph, file.path());
   return converter::onnx::load(file.path());
@@ -36,7 +36,7 @@ ModelProto written(const Graph& graph) {
 
 std::vector<std::string> kinds(const GraphProto& graph) {
   std::vector<std::string> out;
-  for (const auto& n : graph.node) out.push_back(n.op_type);
+  for (const auto& n : graph.node()) out.push_back(n.op_type());
   return out;
 }
 
@@ -177,11 +177,12 @@ TEST(Onnx, OneToOneOperatorsStayWhole) {
 )");
   for (const auto& w : graph->weights())
     graph->set_weight_data(w.get(), Tensor::zeros(DType::f32, eval(w->shape(), {})));
-  const ModelProto model = written(*graph);
-  EXPECT_EQ(kinds(model.graph), (std::vector<std::string>{"Conv", "Relu", "Reshape", "Softmax"}));
-  EXPECT_EQ(model.graph.input.at(0).type.shape->at(0).param, "N");
-  EXPECT_EQ(model.graph.output.at(0).name, "scores");
-  EXPECT_EQ(model.graph.initializer.at(0).name, "w");
+  const auto model = written(*graph);
+  const GraphProto& read = model.proto->graph();
+  EXPECT_EQ(kinds(read), (std::vector<std::string>{"Conv", "Relu", "Reshape", "Softmax"}));
+  EXPECT_EQ(read.input(0).type().tensor_type().shape().dim(0).dim_param(), "N");
+  EXPECT_EQ(read.output(0).name(), "scores");
+  EXPECT_EQ(read.initializer(0).name(), "w");
 }
 
 TEST(Onnx, SizesAreComputed) {
@@ -232,15 +233,16 @@ TEST(Onnx, NamesAreUniqueAndNotEmpty) {
   Value* weight = graph.add_weight("state", test::tensor("f32[2] 1 2"));
   for (Value* v : {weight, nameless, odd, state}) graph.body().add_result(v);
   graph.output_names = {"state", "", "y", "y"};
-  const ModelProto model = written(graph);
+  const auto model = written(graph);
+  const GraphProto& read = model.proto->graph();
   const auto names = [](const auto& list) {
     std::vector<std::string> out;
-    for (const auto& each : list) out.push_back(each.name);
+    for (const auto& each : list) out.push_back(each.name());
     return out;
   };
-  EXPECT_EQ(names(model.graph.input), (std::vector<std::string>{"state", "input", "a \"b\"\\u000a\\xff"}));
-  EXPECT_EQ(names(model.graph.output), (std::vector<std::string>{"state_out", "output", "y", "y_out"}));
-  EXPECT_EQ(names(model.graph.initializer), (std::vector<std::string>{"state_2"}));
+  EXPECT_EQ(names(read.input()), (std::vector<std::string>{"state", "input", "a \"b\"\\u000a\\xff"}));
+  EXPECT_EQ(names(read.output()), (std::vector<std::string>{"state_out", "output", "y", "y_out"}));
+  EXPECT_EQ(names(read.initializer()), (std::vector<std::string>{"state_2"}));
 }
 
 TEST(Onnx, LargeModelsKeepWeightsBesideThem) {

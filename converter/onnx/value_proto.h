@@ -3,11 +3,14 @@
 #pragma once
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "ir/named_tensor.h"
 
-namespace tenon {
+namespace tenon::converter::onnx {
+
+struct Model;
 
 /// How many levels of sequences the value of this name has in its model: 0 for a tensor, or an optional one.
 /// A sequence of one tensor and an optional that holds one are the same bytes.
@@ -20,7 +23,10 @@ struct ValueFile {
       tensors;  // "x"; of a sequence "x.0", "x.1", as Tenon calls its items; of nothing none
 };
 
+/// As a model declares its inputs and outputs.
+std::map<std::string, std::size_t> declared_levels(const Model&);
+
 /// Throws Error when the bytes are none of the three, or unsupported when they hold a map or a sparse tensor.
 ValueFile load_value_proto(const std::filesystem::path&, const SequenceLevels&);
 
-}  // namespace tenon
+}  // namespace tenon::converter::onnx

@@ -1,4 +1,4 @@
-#include "ir/value_proto.h"
+#include "converter/onnx/value_proto.h"
 
 #include <fmt/format.h>
 
@@ -6,21 +6,21 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
-#include "base/protobuf.h"
-#include "ir/tensor_proto.h"
+#include "converter/onnx/cut.h"
+#include "converter/onnx/model.h"
+#include "converter/onnx/onnx.pb.h"
+#include "converter/onnx/tensor_proto.h"
 
-namespace tenon {
+namespace tenon::converter::onnx {
 namespace {
-
-using Bytes = std::span<const std::byte>;
 
 constexpr int deepest = 8;  // of sequences in sequences
 
-// A SequenceProto or an OptionalProto: their fields have the same numbers.
+// A sequence, an optional, or the tensor that an item of one is.
 struct Container {
   std::string name;
   std::vector<Container> items;
-  std::optional<Tensor> tensor;  // of an item that is one
+  std::optional<Tensor> tensor;
 
   std::size_t depth() const {
     std::size_t deepest_item = 0;
@@ -29,23 +29,24 @@ struct Container {
   }
 };
 
-Container read_container(Bytes bytes, int level) {
+// Bytes that are something else have fields that no container has.
+Container read_container(Bytes file, const ContainerProto& from, int level) {
   if (level > deepest) throw error("its sequences are more than {} deep", deepest);
-  Container out;
-  ProtobufReader reader(bytes);
-  while (reader.next()) {
-    switch (reader.field()) {
-      case 1: out.name = reader.text(); break;
-      case 2: reader.integer(); break;  // of which kind the items are
-      case 3: out.items.push_back({.tensor = parse_tensor_proto(reader.bytes()).tensor}); break;
-      case 5:
-      case 7: out.items.push_back(read_container(reader.bytes(), level + 1)); break;
-      case 4:
-      case 6: throw unsupported("it holds a map or a sparse tensor");
-      default: throw error("it has a field {}", reader.field());
-    }
-  }
+  if (!from.unknown_fields().empty()) throw error("it has fields that no sequence has");
+  if (!from.sparse_tensor().empty() || !from.map().empty())
+    throw unsupported("it holds a map or a sparse tensor");
+  Container out{.name = from.name(), .items = {}, .tensor = {}};
+  for (const TensorProto& t : from.tensor())
+    out.items.push_back({.name = "", .items = {}, .tensor = parse_tensor_proto(message_of(file, t)).tensor});
+  for (const auto* containers : {&from.sequence(), &from.optional()})
+    for (const ContainerProto& c : *containers) out.items.push_back(read_container(file, c, level + 1));
   return out;
+}
+
+std::size_t levels(const TypeProto& type) {
+  if (type.has_sequence_type()) return 1 + levels(type.sequence_type().elem_type());
+  if (type.has_optional_type()) return levels(type.optional_type().elem_type());
+  return type.has_map_type() ? levels(type.map_type().value_type()) : 0;
 }
 
 void flatten(const Container& from, const std::string& name, std::vector<NamedTensor>& to) {
@@ -55,6 +56,13 @@ void flatten(const Container& from, const std::string& name, std::vector<NamedTe
 }
 
 }  // namespace
+
+std::map<std::string, std::size_t> declared_levels(const Model& model) {
+  std::map<std::string, std::size_t> out;
+  for (const auto* values : {&model.proto->graph().input(), &model.proto->graph().output()})
+    for (const ValueInfoProto& v : *values) out[v.name()] += levels(v.type());
+  return out;
+}
 
 ValueFile load_value_proto(const std::filesystem::path& path, const SequenceLevels& levels) {
   const auto file = MappedFile::open(path);
@@ -67,7 +75,9 @@ ValueFile load_value_proto(const std::filesystem::path& path, const SequenceLeve
     if (e.code() == Exit::unsupported) throw;
   }
   try {
-    Container container = read_container(file->bytes(), 0);
+    ContainerProto parsed;
+    parse_without_data(file->bytes(), parsed);
+    Container container = read_container(file->bytes(), parsed, 0);
     const std::string name = container.name;
     // The outer ones are optionals.
     for (std::size_t extra = container.depth(), wanted = levels(name); extra > wanted; --extra) {
@@ -85,4 +95,4 @@ ValueFile load_value_proto(const std::filesystem::path& path, const SequenceLeve
   }
 }
 
-}  // namespace tenon
+}  // namespace tenon::converter::onnx

@@ -1,14 +1,13 @@
 // ONNX's tensor files: raw data, typed data of each kind, and what is refused. The messages are written by
 // hand; tests/python/test_verify.py reads those of the onnx package.
-#include "ir/tensor_proto.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "converter/onnx/tensor_proto.h"
 #include "ir/string_tensor.h"
 
-namespace tenon {
+namespace tenon::converter::onnx {
 namespace {
 
 std::string varint(std::uint64_t value) {
@@ -121,4 +120,4 @@ TEST(TensorProto, NegativeAndHugeShapesAreErrors) {
 }
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::converter::onnx
