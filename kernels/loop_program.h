@@ -1,6 +1,7 @@
 // The register program a fused region is lowered to: loads, scalar operations, row reductions and stores over
-// an iteration space. Plain data: the CPU executes it in blocks (cpu/loop_kernel.h), a GPU back end prints it
-// as source.
+// an iteration space. Plain data in two halves: code, which is compiled once for all sizes, and shape, which
+// is arguments to it. The CPU executes both in blocks (cpu/loop_kernel.h); a GPU back end prints the code as
+// source.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -38,6 +39,7 @@ enum class LoopOp : std::uint8_t {
   load,      // operand
   tile,      // the value an anchor (matmul, convolution) hands in; only in programs run on a tile
   constant,  // value or integer
+  count,     // how many points a row has
   iota,      // the index along `dim`
   prim,      // prim(args...)
   reduce,    // reduce(args[0]) over the row
@@ -58,7 +60,11 @@ struct Instruction {
   bool operator==(const Instruction&) const = default;
 };
 
-/// Straight-line code in SSA form, run once for every point of `dims` (row-major).
+/// What is known of a stride without the sizes. A back end compiles for it: 0 broadcasts, 1 is contiguous.
+enum class Stride : std::uint8_t { zero, one, any };
+Stride class_of(std::int64_t stride);
+
+/// Straight-line code in SSA form, run once for every point of the space (row-major). It knows no sizes.
 ///
 /// The last `reduced` dims are the row: reduce() folds a register over them, and its result is one value per
 /// row. A register that depends on no row dim (constants, loads with zero row strides, reductions, and what
@@ -70,18 +76,53 @@ struct Instruction {
 ///
 /// A buffer that is stored to may also be loaded from only with the same strides and offset (an in-place
 /// update).
-struct LoopProgram {
-  std::string name;
-  std::vector<std::int64_t> dims;
+struct LoopCode {
+  struct Operand {
+    int buffer = 0;
+    DType dtype = DType::f32;
+    std::vector<Stride> strides;  // one per dim of the loop
+
+    bool operator==(const Operand&) const = default;
+  };
   int reduced = 0;
   std::vector<Operand> operands;
-  std::vector<Instruction> code;
+  std::vector<Instruction> instructions;
+
+  bool operator==(const LoopCode&) const = default;
+};
+/// Equal codes have equal hashes: the key of a cache of compiled loops.
+std::size_t hash_of(const LoopCode& code);
+
+/// The sizes that code runs over and where its operands lie: all that may change without compiling again.
+struct LoopShape {
+  struct Operand {
+    std::vector<std::int64_t> strides;
+    std::int64_t offset = 0;
+
+    bool operator==(const Operand&) const = default;
+  };
+  std::vector<std::int64_t> dims;
+  std::vector<Operand> operands;  // as in the code
+
+  bool operator==(const LoopShape&) const = default;
+};
+
+/// Code with the sizes that it runs over.
+struct LoopProgram {
+  std::string name;
+  LoopCode code;
+  LoopShape shape;
+
+  LoopProgram() = default;
+  LoopProgram(std::string name_, std::vector<std::int64_t> dims, int reduced = 0)
+      : name(std::move(name_)), code{.reduced = reduced}, shape{.dims = std::move(dims)} {}
 
   /// Builders: append an instruction and return its register.
   Reg load(Operand from);
   Reg tile();
   Reg constant(double value, DType type = DType::f32);
   Reg constant_int(std::int64_t value, DType type = DType::i64);
+  Reg count(DType type = DType::f32);
   Reg iota(int dim);
   Reg prim(Prim p, Reg a, Reg b = -1, Reg c = -1);
   Reg cast(DType to, Reg a);
@@ -90,6 +131,9 @@ struct LoopProgram {
 
   /// The compute type of a register.
   DType type_of(Reg r) const;
+  Operand operand(std::size_t index) const;
+  /// How many points a row has.
+  std::int64_t row_length() const;
   /// 1 + the largest buffer index.
   int buffer_count() const;
 

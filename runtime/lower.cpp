@@ -126,19 +126,14 @@ Reg LoopBuilder::emit_reduction(const Node& member) {
     result = program_.reduce(*kind, x);
   }
   if (member.is<Mean>() && count != 1)
-    result = program_.prim(Prim::div, result,
-                           program_.constant(static_cast<double>(count), program_.type_of(result)));
+    result = program_.prim(Prim::div, result, program_.count(program_.type_of(result)));
   return narrowed(program_, member.output()->dtype(), result);
 }
 
 LoweredLoop lower(const Group& group, const LoopAxes& axes,
                   const std::function<const PlannedTensor&(const Value* inner)>& place) {
-  LoweredLoop loop;
+  LoweredLoop loop{.program = {group.ops(), axes.sizes.empty() ? Index{1} : axes.sizes, axes.reduced}};
   LoopProgram& program = loop.program;
-  program.name = group.ops();
-  program.dims = axes.sizes;
-  program.reduced = axes.reduced;
-  if (program.dims.empty()) program.dims = {1};
   const auto operand = [&](const Value* value, const PlannedTensor& at) {
     const auto same = [&](const PlannedTensor& t) {
       return t.buffer() == at.buffer() && t.offset() == at.offset() && t.strides() == at.strides();
@@ -147,7 +142,7 @@ LoweredLoop lower(const Group& group, const LoopAxes& axes,
     const auto buffer = static_cast<int>(found - loop.buffers.begin());
     if (found == loop.buffers.end()) loop.buffers.push_back(at);
     Index strides = axes.strides(value, at);
-    strides.resize(program.dims.size(), 0);
+    strides.resize(program.shape.dims.size(), 0);
     return Operand{.buffer = buffer, .dtype = at.dtype(), .strides = std::move(strides)};
   };
   LoopBuilder builder(program, &axes,
