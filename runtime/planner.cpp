@@ -164,6 +164,22 @@ PlannedTensor Planner::dense(const Value* value) {
   return copied(value, row_major(value->rank()), [](const PlannedTensor& t) { return t.is_contiguous(); });
 }
 
+const PlannedTensor& Planner::derived(const std::vector<const Value*>& from, const std::string& form,
+                                      FunctionRef<PlannedTensor()> make) {
+  const auto [entry, is_new] = derived_.try_emplace({from, form});
+  if (is_new) entry->second = make();
+  return entry->second;
+}
+
+PlannedTensor Planner::bytes(std::size_t count) {
+  return buffers_.arena(DType::u8, {static_cast<std::int64_t>(count)}, row_major(1));
+}
+
+void Planner::prepare(std::unique_ptr<Step> step, std::vector<PlannedTensor> reads,
+                      std::vector<PlannedTensor> writes) {
+  add(std::move(step), current_, std::move(reads), std::move(writes));
+}
+
 void Planner::emit(std::unique_ptr<Step> step, const Node& node, std::vector<PlannedTensor> reads,
                    std::vector<PlannedTensor> writes) {
   step->info.op = Group(node).ops();

@@ -32,6 +32,7 @@ const Device& cpu_device() {
       MakerEntry{&op_info<Attention>(), make_attention},
       MakerEntry{&op_info<IndexAdd>(), make_index_add},
       MakerEntry{&op_info<IndexSelect>(), make_gather},
+      MakerEntry{&op_info<IndexAt>(), make_gather},
       MakerEntry{&op_info<Concat>(), make_concat},
       MakerEntry{&op_info<Pad>(), make_pad},
       MakerEntry{&op_info<Interpolate>(), make_repeat},

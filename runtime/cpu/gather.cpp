@@ -1,8 +1,8 @@
-// index_select: rows copied from the places that indices name.
+// index_select, and index along one axis: rows copied from the places that indices name.
 #include "kernels/cpu/gather.h"
 
 #include "base/error.h"
-#include "ir/ops/index.h"
+#include "ir/ops/slices_by_index.h"
 #include "runtime/cpu/makers.h"
 #include "runtime/cpu/queue.h"
 
@@ -23,7 +23,9 @@ class GatherStep : public Step {
     const bool wide = gather.index_dtype == DType::i64;
     const std::int64_t index = wide ? static_cast<const std::int64_t*>(gather.indices)[wrong]
                                     : static_cast<const std::int32_t*>(gather.indices)[wrong];
-    throw error("index {} is outside of [0, {})", index, gather.table_rows).at(info.source.str());
+    throw error("index {} is outside of [{}, {})", index, gather.wrap_negative ? -gather.table_rows : 0,
+                gather.table_rows)
+        .at(info.source.str());
   }
 
   Address table, indices, out;
@@ -43,11 +45,11 @@ std::optional<Index> as_three(const Strided& t, const Index& sizes) {
 
 bool make_gather(Planner& planner, const Group& group) {
   const Node& node = group.node();
-  const auto* op = node.as<IndexSelect>();
+  const auto op = slices_by_index(node);
   const Value* index = op ? node.input(1) : nullptr;
   if (!op || (index->dtype() != DType::i64 && index->dtype() != DType::i32)) return false;
   const Index sizes = eval(node.input(0)->shape(), {});
-  const auto axis = static_cast<std::size_t>(op->axis);
+  const std::size_t axis = op->axis;
   const std::int64_t outer = numel(std::span(sizes).first(axis));
   const std::int64_t row = numel(std::span(sizes).subspan(axis + 1));
   const std::int64_t count = numel(index->shape()).value();
@@ -69,6 +71,7 @@ bool make_gather(Planner& planner, const Group& group) {
   gather.out_outer_stride = out_strides[0] * element;
   gather.out_stride = out_strides[1] * element;
   gather.index_dtype = index->dtype();
+  gather.wrap_negative = op->from_end;
   auto step = std::make_unique<GatherStep>(gather);
   step->table = x.address();
   step->indices = indices.address();

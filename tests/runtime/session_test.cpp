@@ -141,6 +141,40 @@ TEST(Session, SumsRowsByIndex) {
       {{{"E", 1}}, {{"E", 9}}});
 }
 
+constexpr const char* layers_of_edges = R"(graph g(%x: f32[4,6], %w: f32[E,1], %from: i64[E], %to: i64[E]) {
+  %1 = full(shape=[4,6]) : f32[4,6]
+  %2 = fused { index_select(%x, %from, axis=0); mul(_, %w); index_add(%1, %to, _, axis=0) } : f32[4,6]
+  %3 = relu(%2) : f32[4,6]
+  %4 = fused { index_select(%3, %from, axis=0); mul(_, %w); index_add(%1, %to, _, axis=0) } : f32[4,6]
+  %5 = fused { index_select(%4, %from, axis=0); index_add(%1, %to, _, axis=0) } : f32[4,6]
+  %6 = fused { index(%5, %from, axes=0); index_add(%1, %to, _, axis=0) } : f32[4,6]
+  return %6
+}
+)";
+
+TEST(Session, LayersShareTheEdgesInOrder) {
+  expect_same_as_reference(layers_of_edges, {{{"E", 1}}, {{"E", 9}}});
+  // With the weights, without them, and counted from the end.
+  const std::vector<std::string> kernels = {"sort edges", "sparse product", "loop",       "sparse product",
+                                            "sort edges", "sparse product", "sort edges", "sparse product"};
+  const auto plan = plan_of(layers_of_edges, {{"E", 9}});
+  EXPECT_EQ(kernels_of(*plan), kernels) << plan->text();
+}
+
+TEST(Session, ConstantEdgesAreSortedWhileThePlanIsMade) {
+  const std::string text = R"(graph g(%x: f32[4,6]) {
+  @w : f32[9,1]
+  @from : i64[9]
+  @to : i64[9]
+  %1 = full(shape=[4,6]) : f32[4,6]
+  %2 = fused { index_select(%x, @from, axis=0); mul(_, @w); index_add(%1, @to, _, axis=0) } : f32[4,6]
+  return %2
+}
+)";
+  expect_same_as_reference(text);
+  EXPECT_EQ(kernels_of(*plan_of(text)), (std::vector<std::string>{"sparse product"}));
+}
+
 TEST(Session, PadsCropsAndRepeats) {
   expect_same_as_reference(R"(graph g(%x: f32[N,3,4,4]) {
   @w : f32[5,3,1,1]
@@ -286,6 +320,15 @@ TEST(Session, RefusesIndicesOutOfRange) {
   auto inputs = inputs_of(*graph, {{"N", 1}, {"seq", 4}});
   inputs[0].set_int(Index{0, 2}, 11);
   expect_refused(session, inputs, "index 11 is outside of [0, 11)");
+}
+
+TEST(Session, RefusesAnEdgeOutOfRangeInEveryRun) {
+  const auto graph = graph_of(layers_of_edges);
+  Session session(graph);
+  auto inputs = inputs_of(*graph, {{"E", 9}});
+  inputs[2].set_int(Index{5}, 4);
+  for (int run = 0; run < 2; ++run)
+    expect_refused(session, inputs, "edge 5 has an index outside of [0, 4) or [0, 4)");
 }
 
 }  // namespace
