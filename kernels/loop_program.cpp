@@ -17,9 +17,13 @@ Reg append(LoopProgram& program, const Instruction& instruction) {
 }
 
 int add_operand(LoopProgram& program, Operand operand) {
-  LoopCode::Operand code{.buffer = operand.buffer, .dtype = operand.dtype};
+  LoopCode::Operand code{.buffer = operand.buffer,
+                         .dtype = operand.dtype,
+                         .strides = {},
+                         .index_stride = class_of(operand.index_stride),
+                         .from_end = operand.from_end};
   for (const std::int64_t stride : operand.strides) code.strides.push_back(class_of(stride));
-  LoopShape::Operand shape{.strides = std::move(operand.strides), .offset = operand.offset};
+  LoopShape::Operand shape{std::move(operand.strides), operand.offset, operand.index_stride, operand.range};
   std::size_t index = 0;
   while (index < program.code.operands.size() &&
          (program.code.operands[index] != code || program.shape.operands[index] != shape))
@@ -37,7 +41,7 @@ Operand operand_of(const LoopProgram& program, const Instruction& i) {
 
 int arg_count(const Instruction& i) {
   if (i.op == LoopOp::prim) return arity(i.prim);
-  return i.op == LoopOp::reduce || i.op == LoopOp::store ? 1 : 0;
+  return i.op == LoopOp::reduce || i.op == LoopOp::store || i.op == LoopOp::gather ? 1 : 0;
 }
 
 DType result_type(Prim p, DType first, DType second) {
@@ -66,6 +70,13 @@ std::string_view name(Reduce r) { return reduce_names[static_cast<std::size_t>(r
 Reg LoopProgram::load(Operand from) {
   const DType type = compute_type(from.dtype);
   return append(*this, {.op = LoopOp::load, .type = type, .operand = add_operand(*this, std::move(from))});
+}
+Reg LoopProgram::gather(Operand from, Reg index) {
+  const DType type = compute_type(from.dtype);
+  return append(*this, {.op = LoopOp::gather,
+                        .type = type,
+                        .args = {index, -1, -1},
+                        .operand = add_operand(*this, std::move(from))});
 }
 Reg LoopProgram::tile() { return append(*this, {.op = LoopOp::tile, .type = DType::f32}); }
 Reg LoopProgram::constant(double value, DType type) {
@@ -105,7 +116,8 @@ DType LoopProgram::type_of(Reg r) const {
 Operand LoopProgram::operand(std::size_t index) const {
   const LoopCode::Operand& of_code = code.operands[index];
   const LoopShape::Operand& of_shape = shape.operands[index];
-  return {of_code.buffer, of_code.dtype, of_shape.strides, of_shape.offset};
+  return {of_code.buffer,        of_code.dtype,  of_shape.strides, of_shape.offset,
+          of_shape.index_stride, of_shape.range, of_code.from_end};
 }
 
 std::int64_t LoopProgram::row_length() const {
@@ -135,6 +147,8 @@ std::size_t hash_of(const LoopCode& code) {
     add(operand.buffer);
     add(operand.dtype);
     for (const Stride stride : operand.strides) add(stride);
+    add(operand.index_stride);
+    add(operand.from_end);
   }
   for (const Instruction& i : code.instructions) {
     add(i.op);
@@ -158,6 +172,10 @@ std::vector<bool> varies_over_row(const LoopProgram& program) {
     const Instruction& instruction = instructions[i];
     switch (instruction.op) {
       case LoopOp::load: result[i] = varies(operand_of(program, instruction), program); break;
+      case LoopOp::gather:
+        result[i] = result[static_cast<std::size_t>(instruction.args[0])] ||
+                    varies(operand_of(program, instruction), program);
+        break;
       case LoopOp::tile: result[i] = true; break;
       case LoopOp::iota: result[i] = instruction.dim >= static_cast<int>(kept_dims(program)); break;
       case LoopOp::constant:
@@ -214,6 +232,16 @@ void verify_reduce(const LoopProgram& program, std::size_t at) {
     malformed(program, at, "any and all reduce bools, the others numbers");
 }
 
+void verify_gather(const LoopProgram& program, std::size_t at) {
+  const Instruction& i = program.code.instructions[at];
+  const Operand operand = operand_of(program, i);
+  if (program.type_of(i.args[0]) != DType::i64) malformed(program, at, "an index is not i64");
+  if (operand.range <= 0) malformed(program, at, "gather of nothing");
+  for (const Instruction& other : program.code.instructions)
+    if (other.op == LoopOp::store && operand_of(program, other).buffer == operand.buffer)
+      malformed(program, at, "gather from memory that is stored to");
+}
+
 void verify_store(const LoopProgram& program, std::size_t at, const std::vector<bool>& varying) {
   const Instruction& i = program.code.instructions[at];
   const Operand operand = operand_of(program, i);
@@ -232,6 +260,7 @@ void verify_operand(const LoopCode::Operand& code, const LoopShape::Operand& sha
   TENON_CHECK(!is_complex(code.dtype));
   TENON_CHECK(code.strides.size() == rank && shape.strides.size() == rank);
   for (std::size_t d = 0; d < rank; ++d) TENON_CHECK(code.strides[d] == class_of(shape.strides[d]));
+  TENON_CHECK(code.index_stride == class_of(shape.index_stride));
 }
 
 }  // namespace
@@ -253,12 +282,13 @@ void verify(const LoopProgram& program) {
       if (instructions[static_cast<std::size_t>(r)].op == LoopOp::store)
         malformed(program, at, "a store defines no register");
     }
-    const bool memory = i.op == LoopOp::load || i.op == LoopOp::store;
+    const bool memory = i.op == LoopOp::load || i.op == LoopOp::gather || i.op == LoopOp::store;
     if (memory && (i.operand < 0 || i.operand >= static_cast<int>(operands)))
       malformed(program, at, "no such operand");
     if (i.op == LoopOp::iota && (i.dim < 0 || i.dim >= rank)) malformed(program, at, "no such dim");
     if (i.op == LoopOp::prim) verify_prim(program, at);
     if (i.op == LoopOp::reduce) verify_reduce(program, at);
+    if (i.op == LoopOp::gather) verify_gather(program, at);
   }
   const std::vector<bool> varying = varies_over_row(program);
   for (std::size_t at = 0; at < instructions.size(); ++at)
@@ -287,6 +317,12 @@ std::string text_of(const Operand& operand, int reduced) {
 std::string text_of(const LoopProgram& program, const Instruction& i) {
   switch (i.op) {
     case LoopOp::load: return fmt::format("load {}", text_of(operand_of(program, i), program.code.reduced));
+    case LoopOp::gather: {
+      const Operand operand = operand_of(program, i);
+      return fmt::format("gather {} at %{} * {} in [{}, {})", text_of(operand, program.code.reduced),
+                         i.args[0], operand.index_stride, operand.from_end ? -operand.range : 0,
+                         operand.range);
+    }
     case LoopOp::tile: return "tile : f32";
     case LoopOp::constant:
       return is_float(i.type) ? fmt::format("constant {} : {}", i.value, name(i.type))

@@ -16,12 +16,16 @@ namespace tenon {
 
 /// How an instruction addresses memory: element (i0, i1, ...) of the loop is at
 /// buffer[offset + i0 * strides[0] + i1 * strides[1] + ...]. Strides count elements; 0 broadcasts, negative
-/// is fine.
+/// is fine. A gather adds index * index_stride; its indices lie in [0, range), or in [-range, range) where
+/// negative ones count from the end.
 struct Operand {
   int buffer = 0;  // index into the buffers given when the program runs
   DType dtype = DType::f32;
   std::vector<std::int64_t> strides;  // one per dim of the loop
   std::int64_t offset = 0;
+  std::int64_t index_stride = 0;
+  std::int64_t range = 0;
+  bool from_end = false;
 
   bool operator==(const Operand&) const = default;
 };
@@ -37,6 +41,7 @@ using Reg = int;
 
 enum class LoopOp : std::uint8_t {
   load,      // operand
+  gather,    // operand, at the index args[0]
   tile,      // the value an anchor (matmul, convolution) hands in; only in programs run on a tile
   constant,  // value or integer
   count,     // how many points a row has
@@ -52,7 +57,7 @@ struct Instruction {
   Prim prim = Prim::add;
   Reduce reduce = Reduce::sum;
   std::array<Reg, 3> args = {-1, -1, -1};
-  int operand = -1;          // load, store: index into operands
+  int operand = -1;          // load, gather, store: index into operands
   int dim = -1;              // iota
   double value = 0;          // constant of type f32 or f64
   std::int64_t integer = 0;  // constant of type i64 or bool
@@ -75,12 +80,14 @@ Stride class_of(std::int64_t stride);
 /// bits.
 ///
 /// A buffer that is stored to may also be loaded from only with the same strides and offset (an in-place
-/// update).
+/// update). Nothing is gathered from it.
 struct LoopCode {
   struct Operand {
     int buffer = 0;
     DType dtype = DType::f32;
     std::vector<Stride> strides;  // one per dim of the loop
+    Stride index_stride = Stride::zero;
+    bool from_end = false;
 
     bool operator==(const Operand&) const = default;
   };
@@ -98,6 +105,8 @@ struct LoopShape {
   struct Operand {
     std::vector<std::int64_t> strides;
     std::int64_t offset = 0;
+    std::int64_t index_stride = 0;
+    std::int64_t range = 0;
 
     bool operator==(const Operand&) const = default;
   };
@@ -119,6 +128,7 @@ struct LoopProgram {
 
   /// Builders: append an instruction and return its register.
   Reg load(Operand from);
+  Reg gather(Operand from, Reg index);
   Reg tile();
   Reg constant(double value, DType type = DType::f32);
   Reg constant_int(std::int64_t value, DType type = DType::i64);

@@ -128,6 +128,7 @@ bool Planner::computes_nothing(const Node& node) {
 
 bool Planner::try_makers(Node& node) {
   const auto concerns = [&](const MakerEntry& entry, const Group& group) {
+    if (entry.alone && node.is<Fused>()) return false;
     return std::any_of(group.members().begin(), group.members().end(),
                        [&](const Node* n) { return &n->op().info() == entry.op; });
   };

@@ -5,6 +5,7 @@
 #include "fusion/outline.h"
 #include "fusion/passes.h"
 #include "ir/ops/arithmetic.h"
+#include "ir/ops/index.h"
 #include "ir/ops/slices_by_index.h"
 
 namespace tenon {

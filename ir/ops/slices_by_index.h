@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "ir/graph.h"
-#include "ir/ops/index.h"
 
 namespace tenon {
 
@@ -14,12 +13,6 @@ struct SlicesByIndex {
   bool from_end = false;  // negative indices count from the end
 };
 
-inline std::optional<SlicesByIndex> slices_by_index(const Node& node) {
-  if (const auto* op = node.as<IndexSelect>())
-    return SlicesByIndex{static_cast<std::size_t>(op->axis), false};
-  const auto* op = node.as<IndexAt>();
-  if (!op || op->axes.size() != 1) return std::nullopt;
-  return SlicesByIndex{static_cast<std::size_t>(op->axes[0]), true};
-}
+std::optional<SlicesByIndex> slices_by_index(const Node& node);
 
 }  // namespace tenon

@@ -31,9 +31,12 @@ class Compiler {
   Compiler(const LoopProgram& program, LoopSpace space)
       : program_(program), nodes_(recognise_chains(program, space.mode)) {
     plan_.space = std::move(space);
-    for (const LoopCode::Operand& operand : program.code.operands) {
+    for (std::size_t i = 0; i < program.code.operands.size(); ++i) {
+      const Operand operand = program.operand(i);
       plan_.operand_buffers.push_back(operand.buffer);
       plan_.operand_sizes.push_back(stored_size(operand.dtype));
+      plan_.gathered.push_back({operand.index_stride, operand.range, operand.from_end,
+                                compute_type(operand.dtype) != operand.dtype || is_bool(operand.dtype)});
     }
     // The worker's scratch begins with the operands' addresses, for the item and for the block.
     plan_.scratch_bytes = (program.code.operands.size() * 2 * sizeof(std::byte*) + 63) / 64 * 64;
@@ -244,6 +247,7 @@ class Compiler {
         place(r) = {.where = Place::Where::tile, .size = 4, .has_p = true, .has_q = true};
         return;
       case LoopOp::load: emit_load(r, steps); return;
+      case LoopOp::gather: emit_gather(r, steps); return;
       case LoopOp::iota: emit_iota(r, steps); return;
       case LoopOp::prim: emit_prim(r, order, n, steps); return;
       case LoopOp::reduce: emit_reduce(r, steps, *after_folds); return;
@@ -286,6 +290,16 @@ class Compiler {
     Step step = step_for(r, Step::Kind::load);
     step.access = at(r).operand;
     step.transfer = load_op(program_.code.operands[operand(r)].dtype);
+    set_out(r);
+    step.out = place(r);
+    steps.push_back(step);
+  }
+  void emit_gather(Reg r, Steps& steps) {
+    Step step = step_for(r, Step::Kind::gather);
+    step.access = at(r).operand;
+    step.transfer = load_op(program_.code.operands[operand(r)].dtype);
+    step.in_count = 1;
+    step.in[0] = place(arg(r, 0));
     set_out(r);
     step.out = place(r);
     steps.push_back(step);

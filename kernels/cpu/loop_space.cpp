@@ -40,10 +40,12 @@ std::vector<std::size_t> leading_operands(const LoopProgram& program) {
   const std::vector<bool> varying = varies_over_row(program);
   std::vector<std::size_t> result;
   const bool reduces = program.code.reduced > 0;
-  const LoopOp wanted = reduces ? LoopOp::load : LoopOp::store;
+  const auto leads = [&](LoopOp op) {
+    return reduces ? op == LoopOp::load || op == LoopOp::gather : op == LoopOp::store;
+  };
   const auto& instructions = program.code.instructions;
   for (std::size_t i = 0; i < instructions.size(); ++i)
-    if (instructions[i].op == wanted && (!reduces || varying[i]))
+    if (leads(instructions[i].op) && (!reduces || varying[i]))
       result.push_back(static_cast<std::size_t>(instructions[i].operand));
   return result;
 }
@@ -106,10 +108,17 @@ Dim take_back(std::vector<Dim>& dims) {
   return dim;
 }
 
-Parts split_map(std::vector<Dim> kept) {
+/// A gather copies rows, however short: they are not joined.
+bool gathers(const LoopProgram& program) {
+  const auto& instructions = program.code.instructions;
+  return std::any_of(instructions.begin(), instructions.end(),
+                     [](const Instruction& i) { return i.op == LoopOp::gather; });
+}
+
+Parts split_map(std::vector<Dim> kept, bool join_tiny) {
   Parts parts;
   long count = 1;
-  while (!kept.empty() && (parts.q.empty() || count < tiny_inner)) {
+  while (!kept.empty() && (parts.q.empty() || (join_tiny && count < tiny_inner))) {
     count *= kept.back().extent;
     parts.q.insert(parts.q.begin(), take_back(kept));
   }
@@ -228,7 +237,7 @@ LoopSpace plan_space(const LoopProgram& program, bool on_tile) {
   drop_and_merge(kept);
   drop_and_merge(row);
   if (program.code.reduced == 0) {
-    fill(space, split_map(kept), program);
+    fill(space, split_map(kept, !gathers(program)), program);
   } else if (prefers_columns(kept, row, leading)) {
     space.mode = LoopMode::columns;
     fill(space, split_columns(kept, row), program);

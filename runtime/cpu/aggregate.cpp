@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "ir/ops/arithmetic.h"
+#include "ir/ops/index.h"
 #include "ir/ops/slices_by_index.h"
 #include "kernels/cpu/spmm.h"
 #include "runtime/cpu/makers.h"

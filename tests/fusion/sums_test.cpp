@@ -72,10 +72,9 @@ TEST(Sums, WeightsOfColumnsAreNoWeightsOfRows) {
 }
 )",
                R"(graph g(%x: f32[N,6], %from: i64[2], %to: i64[2], %s: f32[N,6], %w: f32[6]) {
-  %1 = index_select(%x, %from) : f32[2,6]
-  %2 = mul(%1, %w) : f32[2,6]
-  %3 = index_add(%s, %to, %2) : f32[N,6]
-  return %3
+  %1 = fused index_select(%x, %from) { mul(_, %w) } : f32[2,6]
+  %2 = index_add(%s, %to, %1) : f32[N,6]
+  return %2
 }
 )");
 }

@@ -144,11 +144,17 @@ inline void run_reference(const LoopProgram& program, std::span<void* const> buf
         registers[n].resize(static_cast<std::size_t>(std::max<std::int64_t>(points, 1)));
         for (std::int64_t p = 0; p < points; ++p) {
           Number& out = registers[n][static_cast<std::size_t>(p)];
-          const bool memory = i.op == LoopOp::load || i.op == LoopOp::store;
+          const bool memory = i.operand >= 0;
           const Operand operand = memory ? program.operand(static_cast<std::size_t>(i.operand)) : Operand{};
           auto* const data =
               memory ? static_cast<std::byte*>(buffers[static_cast<std::size_t>(operand.buffer)]) : nullptr;
           switch (i.op) {
+            case LoopOp::gather: {
+              std::int64_t index = arg(0, p).whole;
+              if (index < 0 && operand.from_end) index += operand.range;
+              out = read_number(data, operand.dtype, address(operand, p) + index * operand.index_stride);
+              break;
+            }
             case LoopOp::load: out = read_number(data, operand.dtype, address(operand, p)); break;
             case LoopOp::tile: out.real = static_cast<double>(tile[row * row_size + p]); break;
             case LoopOp::constant: out = {i.value, i.integer}; break;

@@ -175,6 +175,25 @@ TEST(Session, ConstantEdgesAreSortedWhileThePlanIsMade) {
   EXPECT_EQ(kernels_of(*plan_of(text)), (std::vector<std::string>{"sparse product"}));
 }
 
+TEST(Session, LoopsGatherTheirOperands) {
+  const std::string text = R"(graph g(%x: f32[N,4,6], %i: i64[N,5], %j: i32[4], %y: f32[4,2], %t: i64[N]) {
+  @words : f32[9,8]
+  %1 = fused { index_select(@words, %i, axis=0); layer_norm; relu } : f32[N,5,8]
+  %2 = fused { index_select(%x, %j, axis=1); exp } : f32[N,4,6]
+  %3 = fused { index_select(%x, %j, axis=2); neg } : f32[N,4,4]
+  %4 = fused { %4.1 = sub(%t, 3); index(%y, %4.1, axes=0); mul(_, 2.0); sum(_, axes=1) } : f32[N]
+  %5 = exp(%x) : f32[N,4,6]
+  %6 = fused { %6.1 = index_select(%5, 0:i64, axis=0); add(%6.1, 1.0) } : f32[4,6]
+  %7 = exp(%y) : f32[4,2]
+  %8 = fused { %8.1 = index_select(%7, %j, axis=0); add(%8.1, %7) } : f32[4,2]
+  return %1, %2, %3, %4, %6, %8
+}
+)";
+  expect_same_as_reference(text, {{{"N", 1}}, {{"N", 7}}});
+  const auto plan = plan_of(text, {{"N", 2}});
+  EXPECT_EQ(plan->steps.size(), 9u) << plan->text();
+}
+
 TEST(Session, PadsCropsAndRepeats) {
   expect_same_as_reference(R"(graph g(%x: f32[N,3,4,4]) {
   @w : f32[5,3,1,1]
