@@ -46,6 +46,7 @@ std::span<const Pass> pipeline() {
       fold_constants(),
       // The expensive operators take what follows them first; the rest groups around what is left.
       fuse_anchors(),
+      fuse_sums(),
       fuse_loops(),
   };
   return passes;

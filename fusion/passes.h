@@ -16,6 +16,8 @@ Pass fold_affine();
 Pass raise();
 /// Convolutions, linears and matmuls take the pointwise operators behind them as epilogue.
 Pass fuse_anchors();
+/// Sums of rows by index (index_add) take the gather and the weighting of these rows.
+Pass fuse_sums();
 /// Pointwise operators and row reductions group into loop regions.
 Pass fuse_loops();
 

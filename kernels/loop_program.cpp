@@ -12,24 +12,36 @@ constexpr std::array<std::string_view, 8> reduce_names = {"sum", "prod", "min", 
                                                           "any", "all",  "argmin", "argmax"};
 
 Reg append(LoopProgram& program, const Instruction& instruction) {
-  program.code.push_back(instruction);
-  return static_cast<Reg>(program.code.size()) - 1;
+  program.code.instructions.push_back(instruction);
+  return static_cast<Reg>(program.code.instructions.size()) - 1;
 }
 
 int add_operand(LoopProgram& program, Operand operand) {
-  const auto found = std::find(program.operands.begin(), program.operands.end(), operand);
-  const auto index = static_cast<int>(found - program.operands.begin());
-  if (found == program.operands.end()) program.operands.push_back(std::move(operand));
-  return index;
+  LoopCode::Operand code{.buffer = operand.buffer,
+                         .dtype = operand.dtype,
+                         .strides = {},
+                         .index_stride = class_of(operand.index_stride),
+                         .from_end = operand.from_end};
+  for (const std::int64_t stride : operand.strides) code.strides.push_back(class_of(stride));
+  LoopShape::Operand shape{std::move(operand.strides), operand.offset, operand.index_stride, operand.range};
+  std::size_t index = 0;
+  while (index < program.code.operands.size() &&
+         (program.code.operands[index] != code || program.shape.operands[index] != shape))
+    ++index;
+  if (index == program.code.operands.size()) {
+    program.code.operands.push_back(std::move(code));
+    program.shape.operands.push_back(std::move(shape));
+  }
+  return static_cast<int>(index);
 }
 
-const Operand& operand_of(const LoopProgram& program, const Instruction& i) {
-  return program.operands[static_cast<std::size_t>(i.operand)];
+Operand operand_of(const LoopProgram& program, const Instruction& i) {
+  return program.operand(static_cast<std::size_t>(i.operand));
 }
 
 int arg_count(const Instruction& i) {
   if (i.op == LoopOp::prim) return arity(i.prim);
-  return i.op == LoopOp::reduce || i.op == LoopOp::store ? 1 : 0;
+  return i.op == LoopOp::reduce || i.op == LoopOp::store || i.op == LoopOp::gather ? 1 : 0;
 }
 
 DType result_type(Prim p, DType first, DType second) {
@@ -40,10 +52,14 @@ DType result_type(Prim p, DType first, DType second) {
   }
 }
 
+std::size_t kept_dims(const LoopProgram& program) {
+  return program.shape.dims.size() - static_cast<std::size_t>(program.code.reduced);
+}
+
 bool varies(const Operand& operand, const LoopProgram& program) {
-  for (std::size_t d = program.dims.size() - static_cast<std::size_t>(program.reduced);
-       d < program.dims.size(); ++d)
-    if (operand.strides[d] != 0 && program.dims[d] != 1) return true;
+  const auto& dims = program.shape.dims;
+  for (std::size_t d = kept_dims(program); d < dims.size(); ++d)
+    if (operand.strides[d] != 0 && dims[d] != 1) return true;
   return false;
 }
 
@@ -55,6 +71,13 @@ Reg LoopProgram::load(Operand from) {
   const DType type = compute_type(from.dtype);
   return append(*this, {.op = LoopOp::load, .type = type, .operand = add_operand(*this, std::move(from))});
 }
+Reg LoopProgram::gather(Operand from, Reg index) {
+  const DType type = compute_type(from.dtype);
+  return append(*this, {.op = LoopOp::gather,
+                        .type = type,
+                        .args = {index, -1, -1},
+                        .operand = add_operand(*this, std::move(from))});
+}
 Reg LoopProgram::tile() { return append(*this, {.op = LoopOp::tile, .type = DType::f32}); }
 Reg LoopProgram::constant(double value, DType type) {
   return append(*this, {.op = LoopOp::constant, .type = type, .value = value});
@@ -62,6 +85,7 @@ Reg LoopProgram::constant(double value, DType type) {
 Reg LoopProgram::constant_int(std::int64_t value, DType type) {
   return append(*this, {.op = LoopOp::constant, .type = type, .integer = value});
 }
+Reg LoopProgram::count(DType type) { return append(*this, {.op = LoopOp::count, .type = type}); }
 Reg LoopProgram::iota(int dim) { return append(*this, {.op = LoopOp::iota, .type = DType::i64, .dim = dim}); }
 Reg LoopProgram::prim(Prim p, Reg a, Reg b, Reg c) {
   TENON_CHECK(p != Prim::cast);
@@ -85,28 +109,77 @@ void LoopProgram::store(Operand to, Reg value) {
 }
 
 DType LoopProgram::type_of(Reg r) const {
-  TENON_CHECK(r >= 0 && r < static_cast<Reg>(code.size()));
-  return compute_type(code[static_cast<std::size_t>(r)].type);
+  TENON_CHECK(r >= 0 && r < static_cast<Reg>(code.instructions.size()));
+  return compute_type(code.instructions[static_cast<std::size_t>(r)].type);
+}
+
+Operand LoopProgram::operand(std::size_t index) const {
+  const LoopCode::Operand& of_code = code.operands[index];
+  const LoopShape::Operand& of_shape = shape.operands[index];
+  return {of_code.buffer,        of_code.dtype,  of_shape.strides, of_shape.offset,
+          of_shape.index_stride, of_shape.range, of_code.from_end};
+}
+
+std::int64_t LoopProgram::row_length() const {
+  std::int64_t length = 1;
+  for (std::size_t d = kept_dims(*this); d < shape.dims.size(); ++d) length *= shape.dims[d];
+  return length;
 }
 
 int LoopProgram::buffer_count() const {
   int count = 0;
-  for (const Operand& operand : operands) count = std::max(count, operand.buffer + 1);
+  for (const LoopCode::Operand& operand : code.operands) count = std::max(count, operand.buffer + 1);
   return count;
 }
 
+Stride class_of(std::int64_t stride) {
+  return stride == 0 ? Stride::zero : stride == 1 ? Stride::one : Stride::any;
+}
+
+std::size_t hash_of(const LoopCode& code) {
+  std::size_t hash = 0;
+  const auto add = [&](auto value) {
+    const auto mixed = std::hash<decltype(value)>{}(value) + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
+    hash ^= mixed;
+  };
+  add(code.reduced);
+  for (const LoopCode::Operand& operand : code.operands) {
+    add(operand.buffer);
+    add(operand.dtype);
+    for (const Stride stride : operand.strides) add(stride);
+    add(operand.index_stride);
+    add(operand.from_end);
+  }
+  for (const Instruction& i : code.instructions) {
+    add(i.op);
+    add(i.type);
+    add(i.prim);
+    add(i.reduce);
+    for (const Reg r : i.args) add(r);
+    add(i.operand);
+    add(i.dim);
+    add(i.value);
+    add(i.integer);
+  }
+  return hash;
+}
+
 std::vector<bool> varies_over_row(const LoopProgram& program) {
-  std::vector<bool> result(program.code.size(), false);
-  if (program.reduced == 0) return result;
-  for (std::size_t i = 0; i < program.code.size(); ++i) {
-    const Instruction& instruction = program.code[i];
+  const auto& instructions = program.code.instructions;
+  std::vector<bool> result(instructions.size(), false);
+  if (program.code.reduced == 0) return result;
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    const Instruction& instruction = instructions[i];
     switch (instruction.op) {
       case LoopOp::load: result[i] = varies(operand_of(program, instruction), program); break;
-      case LoopOp::tile: result[i] = true; break;
-      case LoopOp::iota:
-        result[i] = instruction.dim >= static_cast<int>(program.dims.size()) - program.reduced;
+      case LoopOp::gather:
+        result[i] = result[static_cast<std::size_t>(instruction.args[0])] ||
+                    varies(operand_of(program, instruction), program);
         break;
+      case LoopOp::tile: result[i] = true; break;
+      case LoopOp::iota: result[i] = instruction.dim >= static_cast<int>(kept_dims(program)); break;
       case LoopOp::constant:
+      case LoopOp::count:
       case LoopOp::reduce: break;
       case LoopOp::prim:
         for (int a = 0; a < arity(instruction.prim); ++a)
@@ -128,7 +201,7 @@ namespace {
 }
 
 void verify_prim(const LoopProgram& program, std::size_t at) {
-  const Instruction& i = program.code[at];
+  const Instruction& i = program.code.instructions[at];
   const DType first = program.type_of(i.args[0]);
   switch (info(i.prim).kind) {
     case PrimKind::cast: return;
@@ -152,56 +225,74 @@ void verify_prim(const LoopProgram& program, std::size_t at) {
 }
 
 void verify_reduce(const LoopProgram& program, std::size_t at) {
-  const Instruction& i = program.code[at];
+  const Instruction& i = program.code.instructions[at];
   const bool logical = i.reduce == Reduce::any || i.reduce == Reduce::all;
-  if (program.reduced == 0) malformed(program, at, "reduce in a program without row dims");
+  if (program.code.reduced == 0) malformed(program, at, "reduce in a program without row dims");
   if (is_bool(program.type_of(i.args[0])) != logical)
     malformed(program, at, "any and all reduce bools, the others numbers");
 }
 
+void verify_gather(const LoopProgram& program, std::size_t at) {
+  const Instruction& i = program.code.instructions[at];
+  const Operand operand = operand_of(program, i);
+  if (program.type_of(i.args[0]) != DType::i64) malformed(program, at, "an index is not i64");
+  if (operand.range <= 0) malformed(program, at, "gather of nothing");
+  for (const Instruction& other : program.code.instructions)
+    if (other.op == LoopOp::store && operand_of(program, other).buffer == operand.buffer)
+      malformed(program, at, "gather from memory that is stored to");
+}
+
 void verify_store(const LoopProgram& program, std::size_t at, const std::vector<bool>& varying) {
-  const Instruction& i = program.code[at];
-  const Operand& operand = operand_of(program, i);
+  const Instruction& i = program.code.instructions[at];
+  const Operand operand = operand_of(program, i);
   if (program.type_of(i.args[0]) != compute_type(operand.dtype))
     malformed(program, at, "store of another type");
-  const std::size_t kept = program.dims.size() - static_cast<std::size_t>(program.reduced);
-  const std::size_t written = varying[at] ? program.dims.size() : kept;
-  const auto end = program.dims.begin() + static_cast<std::ptrdiff_t>(written);
-  if (std::find(program.dims.begin(), end, 0) != end) return;  // writes nothing
+  const auto& dims = program.shape.dims;
+  const std::size_t written = varying[at] ? dims.size() : kept_dims(program);
+  const auto end = dims.begin() + static_cast<std::ptrdiff_t>(written);
+  if (std::find(dims.begin(), end, 0) != end) return;  // writes nothing
   for (std::size_t d = 0; d < written; ++d)
-    if (operand.strides[d] == 0 && program.dims[d] > 1)
-      malformed(program, at, "store writes one element twice");
+    if (operand.strides[d] == 0 && dims[d] > 1) malformed(program, at, "store writes one element twice");
+}
+
+void verify_operand(const LoopCode::Operand& code, const LoopShape::Operand& shape, std::size_t rank) {
+  TENON_CHECK(code.buffer >= 0);
+  TENON_CHECK(!is_complex(code.dtype));
+  TENON_CHECK(code.strides.size() == rank && shape.strides.size() == rank);
+  for (std::size_t d = 0; d < rank; ++d) TENON_CHECK(code.strides[d] == class_of(shape.strides[d]));
+  TENON_CHECK(code.index_stride == class_of(shape.index_stride));
 }
 
 }  // namespace
 
 void verify(const LoopProgram& program) {
-  const auto rank = static_cast<int>(program.dims.size());
-  TENON_CHECK(program.reduced >= 0 && program.reduced <= rank);
-  for (const std::int64_t extent : program.dims) TENON_CHECK(extent >= 0);
-  for (const Operand& operand : program.operands) {
-    TENON_CHECK(operand.buffer >= 0);
-    TENON_CHECK(static_cast<int>(operand.strides.size()) == rank);
-    TENON_CHECK(!is_complex(operand.dtype));
-  }
-  for (std::size_t at = 0; at < program.code.size(); ++at) {
-    const Instruction& i = program.code[at];
+  const auto& instructions = program.code.instructions;
+  const std::size_t operands = program.code.operands.size();
+  const auto rank = static_cast<int>(program.shape.dims.size());
+  TENON_CHECK(program.code.reduced >= 0 && program.code.reduced <= rank);
+  for (const std::int64_t extent : program.shape.dims) TENON_CHECK(extent >= 0);
+  TENON_CHECK(program.shape.operands.size() == operands);
+  for (std::size_t i = 0; i < operands; ++i)
+    verify_operand(program.code.operands[i], program.shape.operands[i], static_cast<std::size_t>(rank));
+  for (std::size_t at = 0; at < instructions.size(); ++at) {
+    const Instruction& i = instructions[at];
     for (int a = 0; a < arg_count(i); ++a) {
       const Reg r = i.args[static_cast<std::size_t>(a)];
       if (r < 0 || r >= static_cast<Reg>(at)) malformed(program, at, "an argument is not defined before");
-      if (program.code[static_cast<std::size_t>(r)].op == LoopOp::store)
+      if (instructions[static_cast<std::size_t>(r)].op == LoopOp::store)
         malformed(program, at, "a store defines no register");
     }
-    const bool memory = i.op == LoopOp::load || i.op == LoopOp::store;
-    if (memory && (i.operand < 0 || i.operand >= static_cast<int>(program.operands.size())))
+    const bool memory = i.op == LoopOp::load || i.op == LoopOp::gather || i.op == LoopOp::store;
+    if (memory && (i.operand < 0 || i.operand >= static_cast<int>(operands)))
       malformed(program, at, "no such operand");
     if (i.op == LoopOp::iota && (i.dim < 0 || i.dim >= rank)) malformed(program, at, "no such dim");
     if (i.op == LoopOp::prim) verify_prim(program, at);
     if (i.op == LoopOp::reduce) verify_reduce(program, at);
+    if (i.op == LoopOp::gather) verify_gather(program, at);
   }
   const std::vector<bool> varying = varies_over_row(program);
-  for (std::size_t at = 0; at < program.code.size(); ++at)
-    if (program.code[at].op == LoopOp::store) verify_store(program, at, varying);
+  for (std::size_t at = 0; at < instructions.size(); ++at)
+    if (instructions[at].op == LoopOp::store) verify_store(program, at, varying);
 }
 
 namespace {
@@ -225,14 +316,21 @@ std::string text_of(const Operand& operand, int reduced) {
 
 std::string text_of(const LoopProgram& program, const Instruction& i) {
   switch (i.op) {
-    case LoopOp::load: return fmt::format("load {}", text_of(operand_of(program, i), program.reduced));
+    case LoopOp::load: return fmt::format("load {}", text_of(operand_of(program, i), program.code.reduced));
+    case LoopOp::gather: {
+      const Operand operand = operand_of(program, i);
+      return fmt::format("gather {} at %{} * {} in [{}, {})", text_of(operand, program.code.reduced),
+                         i.args[0], operand.index_stride, operand.from_end ? -operand.range : 0,
+                         operand.range);
+    }
     case LoopOp::tile: return "tile : f32";
     case LoopOp::constant:
       return is_float(i.type) ? fmt::format("constant {} : {}", i.value, name(i.type))
                               : fmt::format("constant {} : {}", i.integer, name(i.type));
+    case LoopOp::count: return fmt::format("constant {} : {}", program.row_length(), name(i.type));
     case LoopOp::iota: return fmt::format("iota {} : i64", i.dim);
     case LoopOp::store:
-      return fmt::format("store {}, %{}", text_of(operand_of(program, i), program.reduced), i.args[0]);
+      return fmt::format("store {}, %{}", text_of(operand_of(program, i), program.code.reduced), i.args[0]);
     case LoopOp::reduce: return fmt::format("reduce {} %{} : {}", name(i.reduce), i.args[0], name(i.type));
     case LoopOp::prim: break;
   }
@@ -245,9 +343,10 @@ std::string text_of(const LoopProgram& program, const Instruction& i) {
 }  // namespace
 
 std::string to_string(const LoopProgram& program) {
-  std::string text = fmt::format("loop {} [{}] {{\n", program.name, join(program.dims, program.reduced));
-  for (std::size_t at = 0; at < program.code.size(); ++at) {
-    const Instruction& i = program.code[at];
+  std::string text =
+      fmt::format("loop {} [{}] {{\n", program.name, join(program.shape.dims, program.code.reduced));
+  for (std::size_t at = 0; at < program.code.instructions.size(); ++at) {
+    const Instruction& i = program.code.instructions[at];
     const std::string target = i.op == LoopOp::store ? "" : fmt::format("%{} = ", at);
     text += fmt::format("  {}{}\n", target, text_of(program, i));
   }

@@ -1,6 +1,7 @@
 // The register program a fused region is lowered to: loads, scalar operations, row reductions and stores over
-// an iteration space. Plain data: the CPU executes it in blocks (cpu/loop_kernel.h), a GPU back end prints it
-// as source.
+// an iteration space. Plain data in two halves: code, which is compiled once for all sizes, and shape, which
+// is arguments to it. The CPU executes both in blocks (cpu/loop_kernel.h); a GPU back end prints the code as
+// source.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -15,12 +16,16 @@ namespace tenon {
 
 /// How an instruction addresses memory: element (i0, i1, ...) of the loop is at
 /// buffer[offset + i0 * strides[0] + i1 * strides[1] + ...]. Strides count elements; 0 broadcasts, negative
-/// is fine.
+/// is fine. A gather adds index * index_stride; its indices lie in [0, range), or in [-range, range) where
+/// negative ones count from the end.
 struct Operand {
   int buffer = 0;  // index into the buffers given when the program runs
   DType dtype = DType::f32;
   std::vector<std::int64_t> strides;  // one per dim of the loop
   std::int64_t offset = 0;
+  std::int64_t index_stride = 0;
+  std::int64_t range = 0;
+  bool from_end = false;
 
   bool operator==(const Operand&) const = default;
 };
@@ -36,8 +41,10 @@ using Reg = int;
 
 enum class LoopOp : std::uint8_t {
   load,      // operand
+  gather,    // operand, at the index args[0]
   tile,      // the value an anchor (matmul, convolution) hands in; only in programs run on a tile
   constant,  // value or integer
+  count,     // how many points a row has
   iota,      // the index along `dim`
   prim,      // prim(args...)
   reduce,    // reduce(args[0]) over the row
@@ -50,7 +57,7 @@ struct Instruction {
   Prim prim = Prim::add;
   Reduce reduce = Reduce::sum;
   std::array<Reg, 3> args = {-1, -1, -1};
-  int operand = -1;          // load, store: index into operands
+  int operand = -1;          // load, gather, store: index into operands
   int dim = -1;              // iota
   double value = 0;          // constant of type f32 or f64
   std::int64_t integer = 0;  // constant of type i64 or bool
@@ -58,7 +65,11 @@ struct Instruction {
   bool operator==(const Instruction&) const = default;
 };
 
-/// Straight-line code in SSA form, run once for every point of `dims` (row-major).
+/// What is known of a stride without the sizes. A back end compiles for it: 0 broadcasts, 1 is contiguous.
+enum class Stride : std::uint8_t { zero, one, any };
+Stride class_of(std::int64_t stride);
+
+/// Straight-line code in SSA form, run once for every point of the space (row-major). It knows no sizes.
 ///
 /// The last `reduced` dims are the row: reduce() folds a register over them, and its result is one value per
 /// row. A register that depends on no row dim (constants, loads with zero row strides, reductions, and what
@@ -69,19 +80,59 @@ struct Instruction {
 /// bits.
 ///
 /// A buffer that is stored to may also be loaded from only with the same strides and offset (an in-place
-/// update).
-struct LoopProgram {
-  std::string name;
-  std::vector<std::int64_t> dims;
+/// update). Nothing is gathered from it.
+struct LoopCode {
+  struct Operand {
+    int buffer = 0;
+    DType dtype = DType::f32;
+    std::vector<Stride> strides;  // one per dim of the loop
+    Stride index_stride = Stride::zero;
+    bool from_end = false;
+
+    bool operator==(const Operand&) const = default;
+  };
   int reduced = 0;
   std::vector<Operand> operands;
-  std::vector<Instruction> code;
+  std::vector<Instruction> instructions;
+
+  bool operator==(const LoopCode&) const = default;
+};
+/// Equal codes have equal hashes: the key of a cache of compiled loops.
+std::size_t hash_of(const LoopCode& code);
+
+/// The sizes that code runs over and where its operands lie: all that may change without compiling again.
+struct LoopShape {
+  struct Operand {
+    std::vector<std::int64_t> strides;
+    std::int64_t offset = 0;
+    std::int64_t index_stride = 0;
+    std::int64_t range = 0;
+
+    bool operator==(const Operand&) const = default;
+  };
+  std::vector<std::int64_t> dims;
+  std::vector<Operand> operands;  // as in the code
+
+  bool operator==(const LoopShape&) const = default;
+};
+
+/// Code with the sizes that it runs over.
+struct LoopProgram {
+  std::string name;
+  LoopCode code;
+  LoopShape shape;
+
+  LoopProgram() = default;
+  LoopProgram(std::string name_, std::vector<std::int64_t> dims, int reduced = 0)
+      : name(std::move(name_)), code{.reduced = reduced}, shape{.dims = std::move(dims)} {}
 
   /// Builders: append an instruction and return its register.
   Reg load(Operand from);
+  Reg gather(Operand from, Reg index);
   Reg tile();
   Reg constant(double value, DType type = DType::f32);
   Reg constant_int(std::int64_t value, DType type = DType::i64);
+  Reg count(DType type = DType::f32);
   Reg iota(int dim);
   Reg prim(Prim p, Reg a, Reg b = -1, Reg c = -1);
   Reg cast(DType to, Reg a);
@@ -90,6 +141,9 @@ struct LoopProgram {
 
   /// The compute type of a register.
   DType type_of(Reg r) const;
+  Operand operand(std::size_t index) const;
+  /// How many points a row has.
+  std::int64_t row_length() const;
   /// 1 + the largest buffer index.
   int buffer_count() const;
 

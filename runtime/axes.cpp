@@ -6,6 +6,7 @@
 #include "ir/ops/create.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
+#include "ir/ops/slices_by_index.h"
 
 namespace tenon {
 namespace {
@@ -31,6 +32,8 @@ class AxisSets {
   std::size_t root(const Value* value, std::size_t axis) { return find(id(value, axis)); }
   std::int64_t size(std::size_t set) const { return size_[set]; }
   bool is_reduced(std::size_t set) const { return reduced_[set]; }
+  /// Unless it is joined with another, the axis is no dim.
+  void mark_indexed(const Value* value, std::size_t axis) { idle_[id(value, axis)] = true; }
   void mark_reduced(const Value* value, std::size_t axis) { reduced_[root(value, axis)] = true; }
   const std::vector<const Value*>& values() const { return order_; }
 
@@ -97,9 +100,28 @@ bool join_squeeze(AxisSets& sets, const Value* in, const Value* out) {
                      [](const Dim& d) { return d == 1; });
 }
 
+// The axis that indices name runs along no dim; theirs stand in its place.
+bool join_gather(AxisSets& sets, const SlicesByIndex& slices, const Node& node) {
+  const Value *x = node.input(), *indices = node.input(1), *out = node.output();
+  const auto join = [&](const Value* in, std::size_t axis, std::size_t to) {
+    return sets.idle(in, axis) || sets.join(in, axis, out, to);
+  };
+  for (std::size_t axis = 0; axis < x->rank(); ++axis) {
+    if (axis == slices.axis) {
+      sets.mark_indexed(x, axis);
+    } else if (!join(x, axis, axis < slices.axis ? axis : axis + indices->rank() - 1)) {
+      return false;
+    }
+  }
+  for (std::size_t axis = 0; axis < indices->rank(); ++axis)
+    if (!join(indices, axis, slices.axis + axis)) return false;
+  return true;
+}
+
 bool join_member(AxisSets& sets, const Node& node) {
   for (std::size_t i = 0; i < node.num_outputs(); ++i) sets.add(node.output(i));
   const Value* out = node.output();
+  if (const auto slices = slices_by_index(node)) return join_gather(sets, *slices, node);
   if (node.op().is_pointwise() || node.is<Expand>()) {
     return std::all_of(node.inputs().begin(), node.inputs().end(),
                        [&](const Value* in) { return join_broadcast(sets, in, out); });
@@ -138,6 +160,18 @@ bool has_all(const std::vector<int>& dims, std::size_t begin, std::size_t end) {
   return true;
 }
 
+// What a member gathers from comes from outside, and is only gathered from, along one axis.
+bool may_gather(const Group& group, const Node& gather, std::size_t axis) {
+  const Value* x = gather.input();
+  if (group.contains(x) || x->kind() == Value::Kind::literal) return false;
+  return std::all_of(group.members().begin(), group.members().end(), [&](const Node* member) {
+    const auto slices = slices_by_index(*member);
+    for (std::size_t i = 0; i < member->inputs().size(); ++i)
+      if (member->input(i) == x && (i > 0 || !slices || slices->axis != axis)) return false;
+    return true;
+  });
+}
+
 bool repeats_a_dim(std::vector<int> dims) {
   std::erase(dims, -1);
   std::sort(dims.begin(), dims.end());
@@ -172,6 +206,10 @@ std::optional<LoopAxes> find_loop_axes(const Group& group, std::string& why) {
   AxisSets sets;
   for (const Value* operand : group.operands()) sets.add(operand);
   for (const Node* member : group.members()) {
+    if (const auto slices = slices_by_index(*member); slices && !may_gather(group, *member, slices->axis)) {
+      why = "it gathers from what it computes or reads otherwise";
+      return std::nullopt;
+    }
     if (join_member(sets, *member)) continue;
     why = fmt::format("{} does not fit into one loop", member->op().name());
     return std::nullopt;

@@ -26,6 +26,7 @@ struct MakerEntry {
   const OpInfo* op;
   Maker make;
   bool channels_last = false;  // its kernels read and write N, spatial axes, C
+  bool alone = false;          // plans single nodes; a group may hold the operator for other makers
 };
 
 /// Makers that look at any group: what they are called, and which operators they plan.

@@ -19,12 +19,11 @@ struct Address {
 struct Fault {
   std::int64_t found = 0;
   std::int64_t value = 0;
+  std::int64_t detail = 0;  // what else the step needs to say it
 
   /// The first one counts.
-  void report(std::int64_t what) {
-    if (found) return;
-    found = 1;
-    value = what;
+  void report(std::int64_t what, std::int64_t more = 0) {
+    if (!found) *this = {1, what, more};
   }
 };
 

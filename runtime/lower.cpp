@@ -6,6 +6,7 @@
 #include "ir/ops/create.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
+#include "ir/ops/slices_by_index.h"
 
 namespace tenon {
 namespace {
@@ -58,14 +59,16 @@ bool has_loop_types(const Group& group) {
 Reg LoopBuilder::reg(const Value* value) {
   const auto it = regs_.find(value);
   if (it != regs_.end()) return it->second;
-  return regs_[value] = value->kind() == Value::Kind::literal ? emit_literal(program_, value->tensor())
-                                                              : operand_(value);
+  return regs_[value] =
+             value->kind() == Value::Kind::literal ? emit_literal(program_, value->tensor()) : load_(value);
 }
 
 void LoopBuilder::emit(const Node& member) {
   const Value* out = member.output();
   if (member.op().is_pointwise()) {
     regs_[out] = emit_pointwise(member);
+  } else if (slices_by_index(member)) {
+    regs_[out] = gather_(member, reg(member.input(1)));
   } else if (is_view(member.op())) {
     regs_[out] = reg(member.input());
   } else if (const auto* full = member.as<Full>()) {
@@ -126,19 +129,14 @@ Reg LoopBuilder::emit_reduction(const Node& member) {
     result = program_.reduce(*kind, x);
   }
   if (member.is<Mean>() && count != 1)
-    result = program_.prim(Prim::div, result,
-                           program_.constant(static_cast<double>(count), program_.type_of(result)));
+    result = program_.prim(Prim::div, result, program_.count(program_.type_of(result)));
   return narrowed(program_, member.output()->dtype(), result);
 }
 
 LoweredLoop lower(const Group& group, const LoopAxes& axes,
                   const std::function<const PlannedTensor&(const Value* inner)>& place) {
-  LoweredLoop loop;
+  LoweredLoop loop{.program = {group.ops(), axes.sizes.empty() ? Index{1} : axes.sizes, axes.reduced}};
   LoopProgram& program = loop.program;
-  program.name = group.ops();
-  program.dims = axes.sizes;
-  program.reduced = axes.reduced;
-  if (program.dims.empty()) program.dims = {1};
   const auto operand = [&](const Value* value, const PlannedTensor& at) {
     const auto same = [&](const PlannedTensor& t) {
       return t.buffer() == at.buffer() && t.offset() == at.offset() && t.strides() == at.strides();
@@ -147,11 +145,20 @@ LoweredLoop lower(const Group& group, const LoopAxes& axes,
     const auto buffer = static_cast<int>(found - loop.buffers.begin());
     if (found == loop.buffers.end()) loop.buffers.push_back(at);
     Index strides = axes.strides(value, at);
-    strides.resize(program.dims.size(), 0);
+    strides.resize(program.shape.dims.size(), 0);
     return Operand{.buffer = buffer, .dtype = at.dtype(), .strides = std::move(strides)};
   };
-  LoopBuilder builder(program, &axes,
-                      [&](const Value* value) { return program.load(operand(value, place(value))); });
+  const auto gather = [&](const Node& member, Reg index) {
+    const SlicesByIndex slices = *slices_by_index(member);
+    const PlannedTensor& at = place(member.input());
+    Operand from = operand(member.input(), at);
+    from.index_stride = at.strides()[slices.axis];
+    from.range = at.shape()[slices.axis];
+    from.from_end = slices.from_end;
+    return program.gather(std::move(from), index);
+  };
+  const auto load = [&](const Value* value) { return program.load(operand(value, place(value))); };
+  LoopBuilder builder(program, &axes, load, gather);
   for (const Node* member : group.members()) builder.emit(*member);
   for (const Value* result : group.results()) {
     const Reg r = builder.reg(result);

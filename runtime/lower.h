@@ -18,9 +18,12 @@ struct LoweredLoop {
 /// Emits the operators of a group into a program. How values from outside come in is the caller's affair.
 class LoopBuilder {
  public:
-  /// `operand` gives the register of a value that no member computes.
-  LoopBuilder(LoopProgram& program, const LoopAxes* axes, std::function<Reg(const Value*)> operand)
-      : program_(program), axes_(axes), operand_(std::move(operand)) {}
+  /// `load` gives the register of a value that no member computes, `gather` that of what a member takes from
+  /// such a value by an index.
+  using Load = std::function<Reg(const Value*)>;
+  using Gather = std::function<Reg(const Node&, Reg index)>;
+  LoopBuilder(LoopProgram& program, const LoopAxes* axes, Load load, Gather gather = {})
+      : program_(program), axes_(axes), load_(std::move(load)), gather_(std::move(gather)) {}
 
   void emit(const Node& member);
   /// The register of a value; loads it when it comes from outside.
@@ -33,7 +36,8 @@ class LoopBuilder {
 
   LoopProgram& program_;
   const LoopAxes* axes_;
-  std::function<Reg(const Value*)> operand_;
+  Load load_;
+  Gather gather_;
   std::unordered_map<const Value*, Reg> regs_;
 };
 

@@ -148,6 +148,7 @@ bool Planner::computes_nothing(const Node& node) {
 
 bool Planner::try_makers(Node& node) {
   const auto concerns = [&](const MakerEntry& entry, const Group& group) {
+    if (entry.alone && node.is<Fused>()) return false;
     return std::any_of(group.members().begin(), group.members().end(),
                        [&](const Node* n) { return &n->op().info() == entry.op; });
   };
@@ -202,6 +203,22 @@ PlannedTensor Planner::written_by_host(const PlannedTensor& place) {
 void Planner::upload(const PlannedTensor& from, const PlannedTensor& place, const Node* node) {
   if (from.buffer() == place.buffer() || from.numel() == 0) return;
   add(make_transfer(from, place, "copy to device"), node, {from}, {place});
+}
+
+const PlannedTensor& Planner::derived(const std::vector<const Value*>& from, const std::string& form,
+                                      FunctionRef<PlannedTensor()> make) {
+  const auto [entry, is_new] = derived_.try_emplace({from, form});
+  if (is_new) entry->second = make();
+  return entry->second;
+}
+
+PlannedTensor Planner::bytes(std::size_t count) {
+  return buffers_.arena(DType::u8, {static_cast<std::int64_t>(count)}, row_major(1));
+}
+
+void Planner::prepare(std::unique_ptr<Step> step, std::vector<PlannedTensor> reads,
+                      std::vector<PlannedTensor> writes) {
+  add(std::move(step), current_, std::move(reads), std::move(writes));
 }
 
 void Planner::emit(std::unique_ptr<Step> step, const Node& node, std::vector<PlannedTensor> reads,

@@ -1,5 +1,7 @@
 // Turns a graph of known sizes into steps over planned memory.
 #pragma once
+#include <map>
+
 #include "runtime/group.h"
 #include "runtime/open_device.h"
 #include "runtime/places.h"
@@ -37,6 +39,15 @@ class Planner {
   PlannedTensor rows(const Value* value, const Order& order);
   /// The value in dense row-major memory, copied there if need be.
   PlannedTensor dense(const Value* value);
+  /// What steps derive from values before they compute (edges in order): made once, by the first that asks
+  /// for it, for all that ask for the same form of the same values.
+  const PlannedTensor& derived(const std::vector<const Value*>& from, const std::string& form,
+                               FunctionRef<PlannedTensor()> make);
+  /// Memory that is no value's.
+  PlannedTensor bytes(std::size_t count);
+  /// Adds a step on behalf of the node that is being planned, which computes none of its results.
+  void prepare(std::unique_ptr<Step> step, std::vector<PlannedTensor> reads,
+               std::vector<PlannedTensor> writes);
   /// Adds the step that computes a node, which reads and writes these places.
   void emit(std::unique_ptr<Step> step, const Node& node, std::vector<PlannedTensor> reads,
             std::vector<PlannedTensor> writes);
@@ -72,6 +83,7 @@ class Planner {
   std::vector<const Node*> step_nodes_;
   std::unordered_map<const Value*, std::vector<PlannedTensor>> copies_;
   std::unordered_map<const Value*, PlannedTensor> host_copies_;
+  std::map<std::pair<std::vector<const Value*>, std::string>, PlannedTensor> derived_;
   std::size_t scratch_bytes_ = 0, host_scratch_bytes_ = 0, faults_ = 0;
   const Node* current_ = nullptr;  // being planned
 };

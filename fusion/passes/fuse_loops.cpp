@@ -7,6 +7,7 @@
 #include "fusion/passes.h"
 #include "ir/ops/norm.h"
 #include "ir/ops/reduce.h"
+#include "ir/ops/slices_by_index.h"
 #include "ir/ops/softmax.h"
 
 namespace tenon {
@@ -33,7 +34,7 @@ Axes last_axes(std::int64_t count, std::size_t rank) {
 }
 
 std::optional<Loop> loop_of(const Node& n) {
-  if (n.op().is_pointwise()) return Loop{n.output()->shape(), {}};
+  if (n.op().is_pointwise() || slices_by_index(n)) return Loop{n.output()->shape(), {}};
   if (auto r = reduction<Sum>(n)) return r;
   if (auto r = reduction<Mean>(n)) return r;
   if (auto r = reduction<Prod>(n)) return r;
@@ -67,7 +68,10 @@ class Grouper {
 
   void run() {
     int position = 0;
-    for (const auto& n : rewriter_.region().nodes()) position_[n.get()] = position++;
+    for (const auto& n : rewriter_.region().nodes()) {
+      position_[n.get()] = position++;
+      if (follows_from_known(*n)) known_.insert(n.get());
+    }
     for (const auto& n : rewriter_.region().nodes()) place(*n);
     for (Group& g : groups_) finish(g);
   }
@@ -75,10 +79,20 @@ class Grouper {
  private:
   static constexpr std::string_view rule = "loop";
 
+  /// Is it computed from weights and sizes alone? The planner does that once.
+  bool follows_from_known(const Node& n) const {
+    return n.regions().empty() && std::all_of(n.inputs().begin(), n.inputs().end(), [&](const Value* v) {
+             return v->is_constant() || known_.contains(v->node());
+           });
+  }
+
   void place(Node& n) {
     const auto loop = loop_of(n);
     if (!loop || n.num_outputs() != 1) return;
+    const bool gathers = slices_by_index(n).has_value();
+    if (gathers && known_.contains(&n)) return;
     for (const Value* v : n.inputs()) {
+      if (gathers) break;  // it reads other elements than it computes
       const auto it = v->node() ? group_of_.find(v->node()) : group_of_.end();
       if (it == group_of_.end()) continue;
       Group& g = groups_[it->second];
@@ -158,6 +172,7 @@ class Grouper {
   std::vector<Group> groups_;
   std::unordered_map<const Node*, std::size_t> group_of_;
   std::unordered_map<const Node*, int> position_;
+  std::unordered_set<const Node*> known_;
 };
 
 }  // namespace

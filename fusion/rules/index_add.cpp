@@ -1,5 +1,7 @@
 // PyTorch decomposes index_add into an index_put that accumulates; graph networks write it as a scatter_add
 // whose places are repeated along each row.
+#include <algorithm>
+
 #include "fusion/rules/rules.h"
 #include "ir/ops/index.h"
 #include "ir/ops/shape.h"
@@ -30,8 +32,11 @@ Rule scatter_to_index_add() {
     const Value* repeated = m["indices"];
     const Value* column =
         repeated->node() && repeated->node()->is<Expand>() ? repeated->node()->input() : nullptr;
-    if (!column || column->rank() != 2 || column->shape()[1] != Dim(1)) return nullptr;
-    return column->shape()[0] == repeated->shape()[0] ? const_cast<Value*>(column) : nullptr;
+    if (!column || column->rank() != repeated->rank() || column->shape()[0] != repeated->shape()[0])
+      return nullptr;
+    const bool one_each =
+        std::all_of(column->shape().begin() + 1, column->shape().end(), [](const Dim& d) { return d == 1; });
+    return one_each ? const_cast<Value*>(column) : nullptr;
   };
   return {.name = "scatter_to_index_add",
           .patterns = {op<Scatter>(hole("x"), hole("indices"), hole("src"))},
@@ -39,8 +44,9 @@ Rule scatter_to_index_add() {
               [](const Match& m) {
                 const Scatter& s = m.op<Scatter>();
                 const Shape &x = m["x"]->shape(), &src = m["src"]->shape();
-                return s.axis == 0 && s.reduce == Reduce::sum && s.include_self && x.size() == 2 &&
-                       m["indices"]->shape() == src && src[1] == x[1] && places(m);
+                return s.axis == 0 && s.reduce == Reduce::sum && s.include_self && x.size() >= 2 &&
+                       m["indices"]->shape() == src && std::equal(x.begin() + 1, x.end(), src.begin() + 1) &&
+                       places(m);
               },
           .build =
               [](const Match& m, const Place& place) {

@@ -2,6 +2,7 @@
 #include "ir/ops/index.h"
 
 #include "ir/ops/index_places.h"
+#include "ir/ops/slices_by_index.h"
 #include "ir/read_definition.h"
 
 namespace tenon {
@@ -120,5 +121,13 @@ double IndexPut::flops(TypeSpan in, TypeSpan) const {
 double IndexAdd::flops(TypeSpan in, TypeSpan) const { return elements(in[2]); }
 
 std::vector<const OpInfo*> index_ops() { return family(Indexing{}); }
+
+std::optional<SlicesByIndex> slices_by_index(const Node& node) {
+  if (const auto* op = node.as<IndexSelect>())
+    return SlicesByIndex{static_cast<std::size_t>(op->axis), false};
+  const auto* op = node.as<IndexAt>();
+  if (!op || op->axes.size() != 1) return std::nullopt;
+  return SlicesByIndex{static_cast<std::size_t>(op->axes[0]), true};
+}
 
 }  // namespace tenon

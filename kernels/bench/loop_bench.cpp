@@ -20,11 +20,7 @@ Operand dense(int buffer, std::int64_t cols) { return {buffer, DType::f32, {cols
 Operand along_columns(int buffer) { return {buffer, DType::f32, {0, 1}}; }
 
 LoopProgram over(std::int64_t rows, std::int64_t cols, int reduced) {
-  LoopProgram p;
-  p.name = "bench";
-  p.dims = {rows, cols};
-  p.reduced = reduced;
-  return p;
+  return {"bench", {rows, cols}, reduced};
 }
 
 LoopProgram residual_relu(std::int64_t rows, std::int64_t cols) {

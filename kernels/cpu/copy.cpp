@@ -187,9 +187,7 @@ void fill(void* target, const void* value, std::size_t element_size, long count,
 LoopProgram converting_copy(DType from, DType to, std::span<const std::int64_t> dims,
                             std::span<const std::int64_t> source_strides,
                             std::span<const std::int64_t> target_strides) {
-  LoopProgram program;
-  program.name = "convert";
-  program.dims.assign(dims.begin(), dims.end());
+  LoopProgram program("convert", {dims.begin(), dims.end()});
   const Reg x = program.load({0, from, {source_strides.begin(), source_strides.end()}});
   program.store({1, to, {target_strides.begin(), target_strides.end()}},
                 from == to ? x : program.cast(to, x));

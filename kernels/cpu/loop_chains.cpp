@@ -11,12 +11,13 @@ class Chains {
  public:
   Chains(const LoopProgram& program, LoopMode mode)
       : program_(program), varies_(varies_over_row(program)), by_rows_(mode == LoopMode::rows) {
-    uses_.resize(program.code.size(), 0);
-    for (const Instruction& i : program.code)
+    const auto& instructions = program.code.instructions;
+    uses_.resize(instructions.size(), 0);
+    for (const Instruction& i : instructions)
       for (const Reg r : i.args)
         if (r >= 0) ++uses_[static_cast<std::size_t>(r)];
     // A difference whose squares are summed is computed there once more, and not read from a register.
-    for (const Instruction& i : program.code)
+    for (const Instruction& i : instructions)
       if (i.op == LoopOp::reduce && is_sum_of_squared_differences(i))
         uses_[index(at(i.args[0]).args[0])] -= 2;
   }
@@ -37,7 +38,7 @@ class Chains {
   using Match = std::optional<LoopNode>;
 
   static std::size_t index(Reg r) { return static_cast<std::size_t>(r); }
-  const Instruction& at(Reg r) const { return program_.code[static_cast<std::size_t>(r)]; }
+  const Instruction& at(Reg r) const { return program_.code.instructions[index(r)]; }
   bool is(Reg r, Prim p) const {
     return at(r).op == LoopOp::prim && at(r).prim == p && at(r).type == DType::f32;
   }
@@ -204,17 +205,24 @@ class Chains {
   std::vector<int> uses_;
 };
 
+// The CPU compiles for the sizes too.
+Instruction count_of(const LoopProgram& program, DType type) {
+  const std::int64_t length = program.row_length();
+  return {.op = LoopOp::constant, .type = type, .value = static_cast<double>(length), .integer = length};
+}
+
 }  // namespace
 
 std::vector<LoopNode> recognise_chains(const LoopProgram& program, LoopMode mode) {
   const Chains chains(program, mode);
   std::vector<LoopNode> nodes;
-  for (Reg r = 0; r < static_cast<Reg>(program.code.size()); ++r) {
-    const Instruction& i = program.code[static_cast<std::size_t>(r)];
+  for (Reg r = 0; r < static_cast<Reg>(program.code.instructions.size()); ++r) {
+    const Instruction& i = program.code.instructions[static_cast<std::size_t>(r)];
     LoopNode plain;
     plain.instruction = i;
+    if (i.op == LoopOp::count) plain.instruction = count_of(program, i.type);
     if (i.op == LoopOp::prim) plain.arg_count = arity(i.prim);
-    if (i.op == LoopOp::reduce || i.op == LoopOp::store) plain.arg_count = 1;
+    if (i.op == LoopOp::reduce || i.op == LoopOp::store || i.op == LoopOp::gather) plain.arg_count = 1;
     nodes.push_back(chains.match(r).value_or(plain));
   }
   return nodes;

@@ -31,12 +31,15 @@ class Compiler {
   Compiler(const LoopProgram& program, LoopSpace space)
       : program_(program), nodes_(recognise_chains(program, space.mode)) {
     plan_.space = std::move(space);
-    for (const Operand& operand : program.operands) {
+    for (std::size_t i = 0; i < program.code.operands.size(); ++i) {
+      const Operand operand = program.operand(i);
       plan_.operand_buffers.push_back(operand.buffer);
       plan_.operand_sizes.push_back(stored_size(operand.dtype));
+      plan_.gathered.push_back({operand.index_stride, operand.range, operand.from_end,
+                                compute_type(operand.dtype) != operand.dtype || is_bool(operand.dtype)});
     }
     // The worker's scratch begins with the operands' addresses, for the item and for the block.
-    plan_.scratch_bytes = (program.operands.size() * 2 * sizeof(std::byte*) + 63) / 64 * 64;
+    plan_.scratch_bytes = (program.code.operands.size() * 2 * sizeof(std::byte*) + 63) / 64 * 64;
   }
 
   LoopPlan compile() {
@@ -177,7 +180,7 @@ class Compiler {
   }
   bool is_direct_load(Reg r) {
     return at(r).op == LoopOp::load &&
-           is_direct(space().operands[operand(r)], program_.operands[operand(r)].dtype, value(r));
+           is_direct(space().operands[operand(r)], program_.code.operands[operand(r)].dtype, value(r));
   }
 
   Place new_place(Reg r, Place::Where where, long bytes) {
@@ -239,10 +242,12 @@ class Compiler {
   void emit(Reg r, const std::vector<Reg>& order, std::size_t n, Steps& steps, Steps* after_folds) {
     switch (at(r).op) {
       case LoopOp::constant: place(r) = constant_place(at(r)); return;
+      case LoopOp::count: return;  // a constant by now
       case LoopOp::tile:
         place(r) = {.where = Place::Where::tile, .size = 4, .has_p = true, .has_q = true};
         return;
       case LoopOp::load: emit_load(r, steps); return;
+      case LoopOp::gather: emit_gather(r, steps); return;
       case LoopOp::iota: emit_iota(r, steps); return;
       case LoopOp::prim: emit_prim(r, order, n, steps); return;
       case LoopOp::reduce: emit_reduce(r, steps, *after_folds); return;
@@ -284,7 +289,17 @@ class Compiler {
     }
     Step step = step_for(r, Step::Kind::load);
     step.access = at(r).operand;
-    step.transfer = load_op(program_.operands[operand(r)].dtype);
+    step.transfer = load_op(program_.code.operands[operand(r)].dtype);
+    set_out(r);
+    step.out = place(r);
+    steps.push_back(step);
+  }
+  void emit_gather(Reg r, Steps& steps) {
+    Step step = step_for(r, Step::Kind::gather);
+    step.access = at(r).operand;
+    step.transfer = load_op(program_.code.operands[operand(r)].dtype);
+    step.in_count = 1;
+    step.in[0] = place(arg(r, 0));
     set_out(r);
     step.out = place(r);
     steps.push_back(step);
@@ -349,7 +364,7 @@ class Compiler {
   bool can_write_directly(Reg store, Reg r) {
     const LoopValue& s = value(store);
     if (s.has_p != value(r).has_p || s.has_q != value(r).has_q) return false;
-    return is_direct(space().operands[operand(store)], program_.operands[operand(store)].dtype, s);
+    return is_direct(space().operands[operand(store)], program_.code.operands[operand(store)].dtype, s);
   }
 
   ReduceOps reduce_of(Reg r) const {
@@ -407,7 +422,7 @@ class Compiler {
       return;
     Step step = step_for(r, Step::Kind::store);
     step.access = at(r).operand;
-    step.transfer = store_op(program_.operands[operand(r)].dtype);
+    step.transfer = store_op(program_.code.operands[operand(r)].dtype);
     step.in_count = 1;
     step.in[0] = from;
     steps.push_back(step);

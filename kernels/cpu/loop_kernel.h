@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "kernels/loop_program.h"
@@ -25,8 +26,15 @@ class LoopKernel {
   /// thread.
   std::size_t scratch_bytes(int threads) const;
 
-  /// buffers[i] is where operand.buffer == i lives; scratch is 64-byte aligned. Allocates nothing.
-  void run(std::span<void* const> buffers, void* scratch, ThreadPool& pool) const;
+  /// An index outside of what it indexes; the value that was gathered with it is no number of the program.
+  struct BadIndex {
+    std::int64_t index = 0;
+    std::int64_t range = 0;
+    bool from_end = false;
+  };
+  /// buffers[i] is where operand.buffer == i lives; scratch is 64-byte aligned. Allocates nothing. Returns
+  /// the first wrong index of a gather, the same for every number of threads.
+  std::optional<BadIndex> run(std::span<void* const> buffers, void* scratch, ThreadPool& pool) const;
 
   /// rows x cols floats at data[r * stride + c], which are the points (row0 + r, col0 + c) of the space.
   /// The program may overwrite them.

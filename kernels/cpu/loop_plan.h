@@ -28,19 +28,27 @@ struct Place {
 /// What one step does, on all values of its shape: rows x cols (has_p and has_q), a row, a column or a single
 /// value.
 struct Step {
-  enum class Kind { op, load, iota, init, fold, finish, store };
+  enum class Kind { op, load, gather, iota, init, fold, finish, store };
   Kind kind = Kind::op;
   bool has_p = false;
   bool has_q = false;
   Place out;
   Place in[3];
   int in_count = 0;
-  int access = -1;  // load, store: operand; iota: instruction
+  int access = -1;  // load, gather, store: operand; iota: instruction
   OpFn op = nullptr;
   TransferFn transfer = nullptr;
   ReduceOps reduce;
 };
 using Steps = std::vector<Step>;
+
+/// How the index of a gather addresses an operand.
+struct Gathered {
+  long stride = 0;  // elements
+  long range = 0;
+  bool from_end = false;
+  bool converts = false;  // elements are stored in another type than their values have
+};
 
 /// One walk over the reduced row: `block` runs for every block of it, then `after` once.
 struct Stage {
@@ -52,6 +60,7 @@ struct LoopPlan {
   LoopSpace space;
   std::vector<int> operand_buffers;
   std::vector<long> operand_sizes;  // bytes of one element
+  std::vector<Gathered> gathered;   // as the operands
   std::vector<std::byte> constants;
   Steps before;  // once per item
   std::vector<Stage> stages;

@@ -1,6 +1,8 @@
 // Runs compiled loop programs: shares the items out, and walks each one block by block.
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <mutex>
 
 #include "base/error.h"
 #include "kernels/cpu/loop_kernel.h"
@@ -11,6 +13,20 @@ namespace {
 
 constexpr long chunk_cost = 32768;  // element operations a chunk of work should have: 1 to 3 us
 constexpr std::size_t max_dims = 16;
+
+constexpr long gathered_at_once = 256;
+constexpr long rows_ahead = 8;  // that a gather of rows fetches
+
+/// Calls f with a value of the unsigned type of this size.
+template <class F>
+void dispatch_bytes(long size, F f) {
+  switch (size) {
+    case 1: return f(std::uint8_t{});
+    case 2: return f(std::uint16_t{});
+    case 4: return f(std::uint32_t{});
+    default: return f(std::uint64_t{});
+  }
+}
 
 long blocks_of(long extent, long block) { return (extent + block - 1) / block; }
 
@@ -68,6 +84,8 @@ class Runner {
       run(stage.after);
     }
   }
+
+  const std::optional<LoopKernel::BadIndex>& bad_index() const { return bad_; }
 
   void run_tile() {
     p0_ = tile_->row0;
@@ -190,6 +208,7 @@ class Runner {
       switch (step.kind) {
         case Step::Kind::op: run_op(step); break;
         case Step::Kind::load: run_load(step); break;
+        case Step::Kind::gather: run_gather(step); break;
         case Step::Kind::iota: run_iota(step); break;
         case Step::Kind::init: step.reduce.init(data_of(step.out), count_of(step)); break;
         case Step::Kind::fold: run_fold(step); break;
@@ -255,7 +274,7 @@ class Runner {
     const Access& access = plan_.space.operands[static_cast<std::size_t>(step.access)];
     Transfer t;
     t.row_stride = access.p;
-    t.col_stride = step.has_q ? access.q.back() : access.p;
+    t.col_stride = col_stride(step, access);
     t.rows = rows_of(step);
     t.values_pitch = cols_;
     std::byte* const values = data_of(step.out);
@@ -268,12 +287,140 @@ class Runner {
     });
   }
 
+  void run_gather(const Step& step) {
+    const Access& access = plan_.space.operands[static_cast<std::size_t>(step.access)];
+    const View index = view(step.in[0], step.has_p, step.has_q);
+    const auto* const indices = reinterpret_cast<const std::int64_t*>(index.data);
+    const bool converts = plan_.gathered[static_cast<std::size_t>(step.access)].converts;
+    dispatch_bytes(element_size(static_cast<std::size_t>(step.access)), [&](auto element) {
+      using T = decltype(element);
+      GatherRow<T> row{.from = reinterpret_cast<const T*>(block_address_[step.access]),
+                       .stride = col_stride(step, access),
+                       .indices = indices,
+                       .to = data_of(step.out)};
+      if (index.splat && !converts && (!step.has_q || access.q.size() == 1))
+        return gather_rows(step, row, access.p, index.pitch);
+      for (long r = 0; r < rows_of(step); ++r) {
+        if (index.splat) {
+          gather_slice(step, access, row);
+        } else {
+          gather_elements(step, access, row);
+        }
+        row.from += access.p;
+        row.indices += index.pitch;
+        row.to += cols_ * step.out.size;
+      }
+    });
+  }
+
+  /// A row of the tile that a gather fills.
+  template <class T>
+  struct GatherRow {
+    const T* from;
+    long stride;
+    const std::int64_t* indices;
+    std::byte* to;
+  };
+
+  /// Rows of the values' own type, one index each. Rows that come soon are fetched.
+  template <class T>
+  void gather_rows(const Step& step, const GatherRow<T>& first, long row_stride, long pitch) {
+    const Gathered& g = plan_.gathered[static_cast<std::size_t>(step.access)];
+    const long rows = rows_of(step), cols = cols_of(step), stride = first.stride;
+    const bool whole = stride == 1 && cols * static_cast<long>(sizeof(T)) >= 64;
+    // Indices that lie in memory go on behind the tile.
+    const bool goes_on = step.in[0].where == Place::Where::memory && step.has_p && step.has_q;
+    const long known = goes_on ? plan_.space.p - p0_ : rows;
+    T* __restrict to = reinterpret_cast<T*>(first.to);
+    for (long r = 0; r < rows; ++r, to += cols_) {
+      const T* const from = first.from + r * row_stride;
+      if (whole && r + rows_ahead < known)
+        prefetch(g, from + rows_ahead * row_stride, first.indices[(r + rows_ahead) * pitch], cols);
+      std::int64_t at = first.indices[r * pitch];
+      if (at < 0 || at >= g.range) at = wrapped(g, at);
+      const T* __restrict source = from + at * g.stride;
+      if (whole) {
+        std::memcpy(to, source, static_cast<std::size_t>(cols) * sizeof(T));
+      } else {
+        for (long c = 0; c < cols; ++c) to[c] = source[c * stride];
+      }
+    }
+  }
+
+  /// The first lines of the row that an index names; nothing where it is wrong.
+  template <class T>
+  static void prefetch(const Gathered& g, const T* from, std::int64_t index, long count) {
+    if (index < 0 || index >= g.range) return;
+    const auto* const row = reinterpret_cast<const std::byte*>(from + index * g.stride);
+    const long bytes = std::min<long>(count * static_cast<long>(sizeof(T)), 4 * 64);
+    for (long line = 0; line < bytes; line += 64) __builtin_prefetch(row + line);
+  }
+
+  /// One index for the whole row.
+  template <class T>
+  void gather_slice(const Step& step, const Access& access, const GatherRow<T>& row) {
+    const T* const from = row.from + checked(step, *row.indices);
+    along_columns(step, access, [&](long position, long length, long offset) {
+      read(step, reinterpret_cast<const std::byte*>(from + offset), row.stride, length,
+           row.to + position * step.out.size);
+    });
+  }
+
+  /// An index for each element: elements of the values' own type are written at once, others are collected
+  /// and converted.
+  template <class T>
+  void gather_elements(const Step& step, const Access& access, const GatherRow<T>& row) {
+    const auto copy = [&](T* target, long first, long count, long offset) {
+      const T* const memory = row.from + offset;
+      for (long i = 0; i < count; ++i)
+        target[i] = memory[i * row.stride + checked(step, row.indices[first + i])];
+    };
+    along_columns(step, access, [&](long position, long length, long offset) {
+      if (!plan_.gathered[static_cast<std::size_t>(step.access)].converts)
+        return copy(reinterpret_cast<T*>(row.to) + position, position, length, offset);
+      std::array<T, gathered_at_once> stored;
+      for (long first = 0; first < length; first += gathered_at_once) {
+        const long count = std::min(gathered_at_once, length - first);
+        copy(stored.data(), position + first, count, offset + first * row.stride);
+        read(step, reinterpret_cast<const std::byte*>(stored.data()), 1, count,
+             row.to + (position + first) * step.out.size);
+      }
+    });
+  }
+  /// From column to column of a step's tile.
+  static long col_stride(const Step& step, const Access& access) {
+    return step.has_q ? access.q.back() : access.p;
+  }
+
+  /// Elements in memory as values.
+  static void read(const Step& step, const std::byte* from, long stride, long count, std::byte* to) {
+    Transfer t;
+    t.memory = const_cast<std::byte*>(from);
+    t.col_stride = stride;
+    t.values = to;
+    t.rows = 1;
+    t.cols = count;
+    step.transfer(t);
+  }
+
+  /// The distance that an index stands for.
+  long checked(const Step& step, std::int64_t index) {
+    const Gathered& g = plan_.gathered[static_cast<std::size_t>(step.access)];
+    return (index >= 0 && index < g.range ? index : wrapped(g, index)) * g.stride;
+  }
+  /// An index below 0 or beyond the range. The first wrong one is kept, and stands for 0.
+  std::int64_t wrapped(const Gathered& g, std::int64_t index) {
+    if (index < 0 && g.from_end && index + g.range >= 0) return index + g.range;
+    if (!bad_) bad_ = {.index = index, .range = g.range, .from_end = g.from_end};
+    return 0;
+  }
+
   void run_store(const Step& step) {
     const Access& access = plan_.space.operands[static_cast<std::size_t>(step.access)];
     const View from = view(step.in[0], step.has_p, step.has_q);
     Transfer t;
     t.row_stride = access.p;
-    t.col_stride = step.has_q ? access.q.back() : access.p;
+    t.col_stride = col_stride(step, access);
     t.rows = rows_of(step);
     t.values_pitch = from.pitch;
     t.splat = from.splat;
@@ -290,11 +437,11 @@ class Runner {
     const Access& access = plan_.space.iotas[static_cast<std::size_t>(step.access)];
     const long start = dot(outer_, plan_.space.outer, access.outer) + block_offset(access, reduced_outer_);
     auto* const values = reinterpret_cast<std::int64_t*>(data_of(step.out));
-    const long col_stride = step.has_q ? access.q.back() : access.p;
+    const long stride = col_stride(step, access);
     for (long r = 0; r < rows_of(step); ++r) {
       along_columns(step, access, [&](long position, long length, long offset) {
         std::int64_t* const to = values + r * cols_ + position;
-        for (long c = 0; c < length; ++c) to[c] = start + r * access.p + offset + c * col_stride;
+        for (long c = 0; c < length; ++c) to[c] = start + r * access.p + offset + c * stride;
       });
     }
   }
@@ -312,6 +459,25 @@ class Runner {
   long rows_ = 1;
   long cols_ = 1;
   long row_position_ = 0;
+  std::optional<LoopKernel::BadIndex> bad_;
+};
+
+/// The wrong index of the first chunk that met one.
+class FirstBadIndex {
+ public:
+  void report(long chunk, const std::optional<LoopKernel::BadIndex>& bad) {
+    if (!bad) return;
+    const std::lock_guard lock(mutex_);
+    if (index_ && chunk_ < chunk) return;
+    chunk_ = chunk;
+    index_ = bad;
+  }
+  const std::optional<LoopKernel::BadIndex>& index() const { return index_; }
+
+ private:
+  std::mutex mutex_;
+  long chunk_ = 0;
+  std::optional<LoopKernel::BadIndex> index_;
 };
 
 long item_count(const LoopSpace& s) {
@@ -331,6 +497,7 @@ LoopKernel LoopKernel::compile(const LoopProgram& program) {
 
 LoopKernel LoopKernel::compile_epilogue(const LoopProgram& program, long max_rows, long max_cols) {
   verify(program);
+  for (const Instruction& i : program.code.instructions) TENON_CHECK(i.op != LoopOp::gather);
   LoopSpace space = plan_space(program, true);
   space.p_block = max_rows;
   space.q_block = max_cols;
@@ -341,16 +508,20 @@ std::size_t LoopKernel::scratch_bytes(int threads) const {
   return plan_->scratch_bytes * static_cast<std::size_t>(threads);
 }
 
-void LoopKernel::run(std::span<void* const> buffers, void* scratch, ThreadPool& pool) const {
+std::optional<LoopKernel::BadIndex> LoopKernel::run(std::span<void* const> buffers, void* scratch,
+                                                    ThreadPool& pool) const {
   const LoopPlan& plan = *plan_;
   const long items = item_count(plan.space);
   const long per_chunk = std::max(1L, chunk_cost / plan.item_cost);
+  FirstBadIndex bad;
   pool.parallel_for(blocks_of(items, per_chunk), [&](long chunk, int worker) {
     Runner runner(plan, buffers,
                   static_cast<std::byte*>(scratch) + plan.scratch_bytes * static_cast<std::size_t>(worker));
     for (long item = chunk * per_chunk; item < std::min(items, (chunk + 1) * per_chunk); ++item)
       runner.run_item(item);
+    bad.report(chunk, runner.bad_index());
   });
+  return bad.index();
 }
 
 void LoopKernel::run_on_tile(const Tile& tile, std::span<void* const> buffers, void* scratch) const {

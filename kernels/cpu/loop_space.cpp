@@ -23,11 +23,12 @@ struct Dim {
 };
 
 std::vector<Dim> dims_of(const LoopProgram& program) {
-  std::vector<Dim> dims(program.dims.size());
+  std::vector<Dim> dims(program.shape.dims.size());
   for (std::size_t d = 0; d < dims.size(); ++d) {
-    dims[d].extent = program.dims[d];
-    for (const Operand& operand : program.operands) dims[d].strides.push_back(operand.strides[d]);
-    for (const Instruction& i : program.code)
+    dims[d].extent = program.shape.dims[d];
+    for (const LoopShape::Operand& operand : program.shape.operands)
+      dims[d].strides.push_back(operand.strides[d]);
+    for (const Instruction& i : program.code.instructions)
       dims[d].strides.push_back(i.op == LoopOp::iota && i.dim == static_cast<int>(d) ? 1 : 0);
   }
   return dims;
@@ -38,10 +39,14 @@ std::vector<Dim> dims_of(const LoopProgram& program) {
 std::vector<std::size_t> leading_operands(const LoopProgram& program) {
   const std::vector<bool> varying = varies_over_row(program);
   std::vector<std::size_t> result;
-  const LoopOp wanted = program.reduced > 0 ? LoopOp::load : LoopOp::store;
-  for (std::size_t i = 0; i < program.code.size(); ++i)
-    if (program.code[i].op == wanted && (program.reduced == 0 || varying[i]))
-      result.push_back(static_cast<std::size_t>(program.code[i].operand));
+  const bool reduces = program.code.reduced > 0;
+  const auto leads = [&](LoopOp op) {
+    return reduces ? op == LoopOp::load || op == LoopOp::gather : op == LoopOp::store;
+  };
+  const auto& instructions = program.code.instructions;
+  for (std::size_t i = 0; i < instructions.size(); ++i)
+    if (leads(instructions[i].op) && (!reduces || varying[i]))
+      result.push_back(static_cast<std::size_t>(instructions[i].operand));
   return result;
 }
 
@@ -86,7 +91,8 @@ bool prefers_columns(const std::vector<Dim>& kept, const std::vector<Dim>& row,
 }
 
 bool has_positions(const LoopProgram& program) {
-  return std::any_of(program.code.begin(), program.code.end(), [](const Instruction& i) {
+  const auto& instructions = program.code.instructions;
+  return std::any_of(instructions.begin(), instructions.end(), [](const Instruction& i) {
     return i.op == LoopOp::reduce && (i.reduce == Reduce::argmin || i.reduce == Reduce::argmax);
   });
 }
@@ -102,10 +108,17 @@ Dim take_back(std::vector<Dim>& dims) {
   return dim;
 }
 
-Parts split_map(std::vector<Dim> kept) {
+/// A gather copies rows, however short: they are not joined.
+bool gathers(const LoopProgram& program) {
+  const auto& instructions = program.code.instructions;
+  return std::any_of(instructions.begin(), instructions.end(),
+                     [](const Instruction& i) { return i.op == LoopOp::gather; });
+}
+
+Parts split_map(std::vector<Dim> kept, bool join_tiny) {
   Parts parts;
   long count = 1;
-  while (!kept.empty() && (parts.q.empty() || count < tiny_inner)) {
+  while (!kept.empty() && (parts.q.empty() || (join_tiny && count < tiny_inner))) {
     count *= kept.back().extent;
     parts.q.insert(parts.q.begin(), take_back(kept));
   }
@@ -159,11 +172,11 @@ void fill(LoopSpace& space, const Parts& parts, const LoopProgram& program) {
     if (a.q.empty()) a.q.push_back(0);
     return a;
   };
-  for (std::size_t i = 0; i < program.operands.size(); ++i)
-    space.operands.push_back(access(i, program.operands[i].offset));
-  for (std::size_t i = 0; i < program.code.size(); ++i)
-    space.iotas.push_back(program.code[i].op == LoopOp::iota ? access(program.operands.size() + i, 0)
-                                                             : Access{});
+  const auto& operands = program.shape.operands;
+  const auto& instructions = program.code.instructions;
+  for (std::size_t i = 0; i < operands.size(); ++i) space.operands.push_back(access(i, operands[i].offset));
+  for (std::size_t i = 0; i < instructions.size(); ++i)
+    space.iotas.push_back(instructions[i].op == LoopOp::iota ? access(operands.size() + i, 0) : Access{});
 }
 
 /// Is there an operand whose memory runs along the rows of tiles? Then square tiles use whole cache lines.
@@ -210,21 +223,21 @@ LoopSpace plan_space(const LoopProgram& program, bool on_tile) {
   std::vector<Dim> kept = dims_of(program);
   LoopSpace space;
   if (on_tile) {
-    TENON_CHECK(kept.size() == 2 && program.reduced == 0);
+    TENON_CHECK(kept.size() == 2 && program.code.reduced == 0);
     fill(space, {.outer = {}, .reduced_outer = {}, .p = {kept[0]}, .q = {kept[1]}}, program);
     space.p_block = space.p;
     space.q_block = space.q_count;
     return space;
   }
-  std::vector<Dim> row(kept.end() - program.reduced, kept.end());
+  std::vector<Dim> row(kept.end() - program.code.reduced, kept.end());
   kept.resize(kept.size() - row.size());
   const std::vector<std::size_t> leading = leading_operands(program);
   sort_by_memory(kept, leading);
   if (!has_positions(program)) sort_by_memory(row, leading);
   drop_and_merge(kept);
   drop_and_merge(row);
-  if (program.reduced == 0) {
-    fill(space, split_map(kept), program);
+  if (program.code.reduced == 0) {
+    fill(space, split_map(kept, !gathers(program)), program);
   } else if (prefers_columns(kept, row, leading)) {
     space.mode = LoopMode::columns;
     fill(space, split_columns(kept, row), program);

@@ -26,7 +26,7 @@ LoopValue describe(const LoopNode& node, std::size_t at, const std::vector<LoopV
                    const LoopSpace& space) {
   const Instruction& i = node.instruction;
   LoopValue v;
-  if (i.op == LoopOp::load || i.op == LoopOp::store)
+  if (i.op == LoopOp::load || i.op == LoopOp::gather || i.op == LoopOp::store)
     v = shape_of(space.operands[static_cast<std::size_t>(i.operand)], space);
   if (i.op == LoopOp::iota) v = shape_of(space.iotas[at], space);
   if (i.op == LoopOp::tile) v = {.has_p = true, .has_q = true};

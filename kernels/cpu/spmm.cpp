@@ -21,22 +21,28 @@ constexpr long entry_padding = 16;
 constexpr long edges_per_part = 1 << 14;  // counting fewer than this in parallel gains nothing
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+std::size_t offsets_bytes(long rows) {
+  return aligned(static_cast<std::size_t>(rows + 1) * sizeof(std::int32_t));
+}
 
 long first_of_part(long edges, long part, long parts) { return edges * part / parts; }
 
 template <class Index>
-CsrResult build(const Coo& coo, std::int32_t* offsets, Csr::Entry* entries, std::int32_t* counts, long parts,
-                ThreadPool& pool) {
+long build(const Coo& coo, std::int32_t* offsets, Csr::Entry* entries, std::int32_t* counts, long parts,
+           ThreadPool& pool) {
   const auto* const row = static_cast<const Index*>(coo.row);
   const auto* const col = static_cast<const Index*>(coo.col);
   const auto target = [&](long e) { return row[e] < 0 ? row[e] + coo.rows : static_cast<long>(row[e]); };
+  const auto source = [&](long e) {
+    return col[e] < 0 && coo.col_from_end ? col[e] + coo.cols : static_cast<long>(col[e]);
+  };
   std::atomic<long> bad{std::numeric_limits<long>::max()};
   pool.parallel_for(parts, [&](long part, int) {
     std::int32_t* const count = counts + part * coo.rows;
     std::memset(count, 0, static_cast<std::size_t>(coo.rows) * sizeof(std::int32_t));
     for (long e = first_of_part(coo.edges, part, parts); e < first_of_part(coo.edges, part + 1, parts); ++e) {
-      const long r = target(e);
-      if (r < 0 || r >= coo.rows || col[e] < 0 || col[e] >= coo.cols) {
+      const long r = target(e), c = source(e);
+      if (r < 0 || r >= coo.rows || c < 0 || c >= coo.cols) {
         long seen = bad.load();
         while (e < seen && !bad.compare_exchange_weak(seen, e)) {}
         return;
@@ -44,7 +50,7 @@ CsrResult build(const Coo& coo, std::int32_t* offsets, Csr::Entry* entries, std:
       ++count[r];
     }
   });
-  if (bad.load() != std::numeric_limits<long>::max()) return {.bad_edge = bad.load()};
+  if (bad.load() != std::numeric_limits<long>::max()) return bad.load();
   // From counts to the place where each part puts its next entry of each row.
   std::int32_t total = 0;
   for (long r = 0; r < coo.rows; ++r) {
@@ -60,29 +66,35 @@ CsrResult build(const Coo& coo, std::int32_t* offsets, Csr::Entry* entries, std:
   pool.parallel_for(parts, [&](long part, int) {
     std::int32_t* const next = counts + part * coo.rows;
     for (long e = first_of_part(coo.edges, part, parts); e < first_of_part(coo.edges, part + 1, parts); ++e)
-      entries[next[target(e)]++] = {static_cast<std::int32_t>(col[e]), coo.weight ? coo.weight[e] : 1.0f};
+      entries[next[target(e)]++] = {static_cast<std::int32_t>(source(e)), coo.weight ? coo.weight[e] : 1.0f};
   });
   std::memset(static_cast<void*>(entries + coo.edges), 0, entry_padding * sizeof(Csr::Entry));
-  return {.csr = {offsets, entries, coo.rows}};
+  return -1;
 }
 
 }  // namespace
 
-std::size_t csr_bytes(long rows, long edges, int threads) {
-  return aligned(static_cast<std::size_t>(rows + 1) * sizeof(std::int32_t)) +
-         aligned(static_cast<std::size_t>(edges + entry_padding) * sizeof(Csr::Entry)) +
-         static_cast<std::size_t>(threads) * static_cast<std::size_t>(rows) * sizeof(std::int32_t);
+std::size_t csr_bytes(long rows, long edges) {
+  return offsets_bytes(rows) + aligned(static_cast<std::size_t>(edges + entry_padding) * sizeof(Csr::Entry));
 }
 
-CsrResult csr_from_coo(const Coo& coo, void* memory, ThreadPool& pool) {
+std::size_t csr_scratch_bytes(long rows, int threads) {
+  return static_cast<std::size_t>(threads) * static_cast<std::size_t>(rows) * sizeof(std::int32_t);
+}
+
+Csr csr_in(const void* memory, long rows) {
+  const auto* const bytes = static_cast<const std::byte*>(memory);
+  return {reinterpret_cast<const std::int32_t*>(bytes),
+          reinterpret_cast<const Csr::Entry*>(bytes + offsets_bytes(rows)), rows};
+}
+
+long csr_from_coo(const Coo& coo, void* memory, void* scratch, ThreadPool& pool) {
   TENON_CHECK(coo.index_dtype == DType::i32 || coo.index_dtype == DType::i64);
   TENON_CHECK(std::max({coo.rows, coo.cols, coo.edges}) < std::numeric_limits<std::int32_t>::max());
-  auto* const bytes = static_cast<std::byte*>(memory);
-  auto* const offsets = reinterpret_cast<std::int32_t*>(bytes);
-  std::byte* const after = bytes + aligned(static_cast<std::size_t>(coo.rows + 1) * sizeof(std::int32_t));
-  auto* const entries = reinterpret_cast<Csr::Entry*>(after);
-  auto* const counts = reinterpret_cast<std::int32_t*>(
-      after + aligned(static_cast<std::size_t>(coo.edges + entry_padding) * sizeof(Csr::Entry)));
+  auto* const offsets = static_cast<std::int32_t*>(memory);
+  auto* const entries =
+      reinterpret_cast<Csr::Entry*>(static_cast<std::byte*>(memory) + offsets_bytes(coo.rows));
+  auto* const counts = static_cast<std::int32_t*>(scratch);
   const long parts = std::clamp<long>(coo.edges / edges_per_part, 1, pool.threads());
   if (coo.index_dtype == DType::i32) return build<std::int32_t>(coo, offsets, entries, counts, parts, pool);
   return build<std::int64_t>(coo, offsets, entries, counts, parts, pool);

@@ -16,6 +16,7 @@ struct Coo {
   const void* row = nullptr;  // i32 or i64; negative ones count from the end
   const void* col = nullptr;
   DType index_dtype = DType::i64;
+  bool col_from_end = false;      // negative columns count from the end too
   const float* weight = nullptr;  // null: all 1
 };
 
@@ -30,17 +31,16 @@ struct Csr {
   long rows = 0;
 };
 
-/// Bytes of 64-byte aligned memory that csr_from_coo needs; the Csr points into it.
-std::size_t csr_bytes(long rows, long edges, int threads);
+/// Bytes of 64-byte aligned memory that hold a Csr, and of scratch that sorting takes.
+std::size_t csr_bytes(long rows, long edges);
+std::size_t csr_scratch_bytes(long rows, int threads);
+/// The matrix that csr_from_coo left in this memory.
+Csr csr_in(const void* memory, long rows);
 
-/// Sorts the edges by row (a stable counting sort; rows, cols and edges < 2^31). bad_edge: -1, or the
-/// position of the first edge with an index out of range, and then no matrix. The result does not depend on
-/// the number of threads.
-struct CsrResult {
-  Csr csr;
-  long bad_edge = -1;
-};
-CsrResult csr_from_coo(const Coo& coo, void* memory, ThreadPool& pool);
+/// Sorts the edges by row (a stable counting sort; rows, cols and edges < 2^31). Returns -1, or the position
+/// of the first edge with an index out of range, and then leaves no matrix. The result does not depend on the
+/// number of threads.
+long csr_from_coo(const Coo& coo, void* memory, void* scratch, ThreadPool& pool);
 
 /// out[r][0 .. features) = sum over the entries of row r of weight * x[col][0 .. features). Strides count
 /// floats. Each sum is taken in the order of the entries.

@@ -107,9 +107,7 @@ bool GroupEpilogue::compile_rest(Planner& planner, const Group& group, const std
                                  const Value* current) {
   const std::int64_t columns = shape_[static_cast<std::size_t>(order_.back())];
   if (columns < fewest_columns) return false;
-  LoopProgram program;
-  program.name = group.ops();
-  program.dims = {numel(shape_) / columns, columns};
+  LoopProgram program(group.ops(), {numel(shape_) / columns, columns});
   bool fits = true;
   const auto load = [&](const Value* inner) -> Reg {
     const PlannedTensor place = planner.places().at(group.outer(inner));

@@ -1,8 +1,8 @@
-// index_select: rows copied from the places that indices name.
+// index_select, and index along one axis: rows copied from the places that indices name.
 #include "kernels/cpu/gather.h"
 
 #include "base/error.h"
-#include "ir/ops/index.h"
+#include "ir/ops/slices_by_index.h"
 #include "runtime/cpu/makers.h"
 #include "runtime/cpu/step.h"
 
@@ -29,7 +29,8 @@ class GatherStep : public CpuStep {
   }
 
   std::optional<Error> failure(std::span<const Fault> found) const override {
-    return error("index {} is outside of [0, {})", found[0].value, gather_.table_rows);
+    return error("index {} is outside of [{}, {})", found[0].value,
+                 gather_.wrap_negative ? -gather_.table_rows : 0, gather_.table_rows);
   }
 
   Address table, indices, out;
@@ -49,11 +50,11 @@ std::optional<Index> as_three(const Strided& t, const Index& sizes) {
 
 bool make_gather(Planner& planner, const Group& group) {
   const Node& node = group.node();
-  const auto* op = node.as<IndexSelect>();
+  const auto op = slices_by_index(node);
   const Value* index = op ? node.input(1) : nullptr;
   if (!op || (index->dtype() != DType::i64 && index->dtype() != DType::i32)) return false;
   const Index sizes = eval(node.input(0)->shape(), {});
-  const auto axis = static_cast<std::size_t>(op->axis);
+  const std::size_t axis = op->axis;
   const std::int64_t outer = numel(std::span(sizes).first(axis));
   const std::int64_t row = numel(std::span(sizes).subspan(axis + 1));
   const std::int64_t count = numel(index->shape()).value();
@@ -75,6 +76,7 @@ bool make_gather(Planner& planner, const Group& group) {
   gather.out_outer_stride = out_strides[0] * element;
   gather.out_stride = out_strides[1] * element;
   gather.index_dtype = index->dtype();
+  gather.wrap_negative = op->from_end;
   auto step = std::make_unique<GatherStep>(gather);
   step->table = x.address();
   step->indices = indices.address();

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <array>
 
+#include "base/error.h"
 #include "ir/ops/control.h"
 #include "ir/ops/create.h"
+#include "ir/ops/slices_by_index.h"
 #include "runtime/axes.h"
 #include "runtime/cpu/loop_step.h"
 #include "runtime/cpu/makers.h"
@@ -20,7 +22,14 @@ LoopStep::LoopStep(Planner& planner, const LoweredLoop& loop, std::string kernel
 void LoopStep::compute(const CpuFrame& frame) const {
   std::array<void*, max_loop_buffers> buffers;
   for (std::size_t i = 0; i < buffers_.size(); ++i) buffers[i] = frame.at<void>(buffers_[i]);
-  kernel_.run({buffers.data(), buffers_.size()}, frame.scratch, frame.pool);
+  const auto bad = kernel_.run({buffers.data(), buffers_.size()}, frame.scratch, frame.pool);
+  if (bad) frame.faults[0].report(bad->index, bad->from_end ? -bad->range : bad->range);
+}
+
+std::optional<Error> LoopStep::failure(std::span<const Fault> found) const {
+  const std::int64_t range = found[0].detail;
+  return error("index {} is outside of [{}, {})", found[0].value, std::min<std::int64_t>(range, 0),
+               std::abs(range));
 }
 
 namespace {
@@ -38,13 +47,20 @@ Order order_like(Planner& planner, const Group& group, const Value* result) {
   return model ? order_of(*model) : row_major(result->rank());
 }
 
+// Rows of it are read after others were written.
+bool is_gathered_from(const Group& group, const Value* inner) {
+  return std::any_of(group.members().begin(), group.members().end(), [&](const Node* member) {
+    return slices_by_index(*member) && member->input() == inner;
+  });
+}
+
 // Over an operand that nobody else needs, else where it is wanted.
 void place_result(Planner& planner, const Group& group, std::size_t i) {
   const Value* result = group.node().output(i);
   for (const Value* inner : group.operands()) {
     const Value* operand = group.outer(inner);
     const auto& inputs = group.node().inputs();
-    if (std::count(inputs.begin(), inputs.end(), operand) != 1) continue;
+    if (std::count(inputs.begin(), inputs.end(), operand) != 1 || is_gathered_from(group, inner)) continue;
     if (planner.places().place_over(result, operand, group.node())) return;
   }
   planner.places().place(result, order_like(planner, group, result));

@@ -13,6 +13,7 @@ class LoopStep : public CpuStep {
  public:
   LoopStep(Planner& planner, const LoweredLoop& loop, std::string kernel_name);
   void compute(const CpuFrame& frame) const override;
+  std::optional<Error> failure(std::span<const Fault> found) const override;
 
  private:
   cpu::LoopKernel kernel_;

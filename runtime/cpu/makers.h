@@ -10,7 +10,7 @@ bool make_pool(Planner&, const Group&);       // pool.cpp
 bool make_linear(Planner&, const Group&);     // matmul.cpp: linear, and matmul with a constant matrix
 bool make_matmul(Planner&, const Group&);     // batched_matmul.cpp
 bool make_attention(Planner&, const Group&);  // attention.cpp
-bool make_gather(Planner&, const Group&);     // gather.cpp: index_select
+bool make_gather(Planner&, const Group&);     // gather.cpp: index_select and index along one axis
 bool make_index_add(Planner&, const Group&);  // aggregate.cpp: sums of rows by index, as sparse times dense
 bool make_loop(Planner&, const Group&);       // loop.cpp: pointwise operators and row reductions
 

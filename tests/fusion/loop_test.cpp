@@ -19,6 +19,47 @@ TEST(Loops, PointwiseChainsAndRowReductionsAreOneRegion) {
 )");
 }
 
+TEST(Loops, WhatIsTakenByIndexJoins) {
+  expect_fused(R"(graph g(%i: i64[N,4], %x: f32[3,6], %j: i64[2]) {
+  @words : f32[9,6]
+  @places : f32[4,6]
+  %1 = index_select(@words, %i) : f32[N,4,6]
+  %2 = add(%1, @places) : f32[N,4,6]
+  %3 = layer_norm(%2) : f32[N,4,6]
+  %4 = exp(%x) : f32[3,6]
+  %5 = index(%4, %j, axes=1) : f32[3,2]
+  %6 = neg(%5) : f32[3,2]
+  return %3, %6
+}
+)",
+               R"(graph g(%i: i64[N,4], %x: f32[3,6], %j: i64[2]) {
+  %1 = fused index_select(@words, %i) { add(_, @places); layer_norm } : f32[N,4,6]
+  %2 = exp(%x) : f32[3,6]
+  %3 = fused index(%2, %j, axes=1) { neg } : f32[3,2]
+  return %1, %3
+}
+)");
+}
+
+TEST(Loops, WhatIsTakenFromWeightsByKnownIndicesIsLeftToThePlanner) {
+  expect_fused(R"(graph g(%x: f32[N,4,6]) {
+  @words : f32[9,6]
+  %1 = full(shape=[N,4], dtype=i64) : i64[N,4]
+  %2 = index_select(@words, %1) : f32[N,4,6]
+  %3 = add(%x, %2) : f32[N,4,6]
+  %4 = relu(%3) : f32[N,4,6]
+  return %4
+}
+)",
+               R"(graph g(%x: f32[N,4,6]) {
+  %1 = full(shape=[N,4], dtype=i64) : i64[N,4]
+  %2 = index_select(@words, %1) : f32[N,4,6]
+  %3 = fused { add(%x, %2); relu } : f32[N,4,6]
+  return %3
+}
+)");
+}
+
 TEST(Loops, GroupsThatMeetAreOne) {
   expect_fused(R"(graph g(%x: f32[N,6], %y: f32[N,6]) {
   %1 = sigmoid(%x) : f32[N,6]

@@ -16,10 +16,12 @@ class LoopBuffers {
   explicit LoopBuffers(const LoopProgram& program, unsigned seed = 1) : program_(program) {
     data_.resize(static_cast<std::size_t>(program.buffer_count()));
     dtypes_.resize(data_.size(), DType::f32);
-    for (const Operand& operand : program.operands) {
+    for (std::size_t i = 0; i < program.code.operands.size(); ++i) {
+      const Operand operand = program.operand(i);
       std::int64_t last = operand.offset;
-      for (std::size_t d = 0; d < program.dims.size(); ++d)
-        if (operand.strides[d] > 0) last += (program.dims[d] - 1) * operand.strides[d];
+      for (std::size_t d = 0; d < program.shape.dims.size(); ++d)
+        if (operand.strides[d] > 0) last += (program.shape.dims[d] - 1) * operand.strides[d];
+      if (operand.range > 0) last += (operand.range - 1) * operand.index_stride;
       auto& bytes = data_[static_cast<std::size_t>(operand.buffer)];
       const auto needed =
           static_cast<std::size_t>(std::max<std::int64_t>(last, -1) + 1) * size_of(operand.dtype);
@@ -51,8 +53,9 @@ class LoopBuffers {
   void run(ThreadPool& pool) {
     const cpu::LoopKernel kernel = cpu::LoopKernel::compile(program_);
     std::vector<std::byte> scratch(kernel.scratch_bytes(pool.threads()) + 64);
-    kernel.run(pointers(), align(scratch), pool);
+    bad_index = kernel.run(pointers(), align(scratch), pool);
   }
+  std::optional<cpu::LoopKernel::BadIndex> bad_index;  // of the last run
   static void* align(std::vector<std::byte>& scratch) {
     void* at = scratch.data();
     std::size_t space = scratch.size();

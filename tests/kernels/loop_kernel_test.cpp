@@ -20,15 +20,9 @@ Dims row_major(const Dims& dims) {
   for (std::size_t d = dims.size(); d-- > 0; stride *= dims[d]) strides[d] = stride;
   return strides;
 }
-LoopProgram program_over(Dims dims, int reduced = 0) {
-  LoopProgram p;
-  p.name = "test";
-  p.dims = std::move(dims);
-  p.reduced = reduced;
-  return p;
-}
+LoopProgram program_over(Dims dims, int reduced = 0) { return {"test", std::move(dims), reduced}; }
 Operand dense(const LoopProgram& p, int buffer, DType dtype = DType::f32) {
-  return {buffer, dtype, row_major(p.dims)};
+  return {buffer, dtype, row_major(p.shape.dims)};
 }
 
 LoopProgram softmax(std::int64_t rows, std::int64_t length) {

@@ -9,10 +9,7 @@ namespace tenon {
 namespace {
 
 LoopProgram scaled_softmax() {
-  LoopProgram p;
-  p.name = "softmax";
-  p.dims = {8, 128};
-  p.reduced = 1;
+  LoopProgram p("softmax", {8, 128}, 1);
   const Reg raw = p.load({0, DType::f16, {128, 1}});
   const Reg x = p.prim(Prim::mul, raw, p.constant(0.125));
   const Reg top = p.reduce(Reduce::max, x);
@@ -38,9 +35,7 @@ TEST(LoopProgram, PrintsAsText) {
 }
 
 TEST(LoopProgram, PrintsIntegersCastsAndIota) {
-  LoopProgram p;
-  p.name = "mask";
-  p.dims = {2, 3};
+  LoopProgram p("mask", {2, 3});
   const Reg column = p.iota(1);
   const Reg below = p.prim(Prim::lt, column, p.constant_int(2));
   p.store({0, DType::u8, {3, 1}}, p.cast(DType::u8, below));
@@ -75,32 +70,62 @@ TEST(LoopProgram, RefusesWhatIsMalformed) {
   EXPECT_EQ(refusal(good), "accepted");
 
   LoopProgram p = good;
-  p.code[4].args[1] = 5;
+  p.code.instructions[4].args[1] = 5;
   EXPECT_EQ(refusal(p), "loop program softmax: instruction 4: an argument is not defined before");
   p = good;
-  p.code[1].type = DType::f64;
+  p.code.instructions[1].type = DType::f64;
   EXPECT_EQ(refusal(p), "loop program softmax: instruction 2: operands of two types");
   p = good;
-  p.operands[1].strides = {0, 1};
+  p.code.operands[1].strides = {Stride::zero, Stride::one};
+  p.shape.operands[1].strides = {0, 1};
   EXPECT_EQ(refusal(p), "loop program softmax: instruction 8: store writes one element twice");
   p = good;
-  p.operands[1].dtype = DType::i32;
+  p.code.operands[1].dtype = DType::i32;
   EXPECT_EQ(refusal(p), "loop program softmax: instruction 8: store of another type");
   p = good;
-  p.code[3].reduce = Reduce::any;
+  p.code.instructions[3].reduce = Reduce::any;
   EXPECT_EQ(refusal(p), "loop program softmax: instruction 3: any and all reduce bools, the others numbers");
   p = good;
-  p.reduced = 0;
+  p.code.reduced = 0;
   EXPECT_EQ(refusal(p), "loop program softmax: instruction 3: reduce in a program without row dims");
   p = good;
-  p.operands[0].strides = {1};
+  p.shape.operands[0].strides = {1};
   EXPECT_NE(refusal(p), "accepted");
 }
 
+LoopProgram mean_of_rows(std::int64_t rows, std::int64_t length, std::int64_t pitch, std::int64_t step = 1) {
+  LoopProgram p("mean", {rows, length}, 1);
+  const Reg x = p.load({0, DType::f32, {pitch, step}, rows});
+  const Reg sum = p.reduce(Reduce::sum, x);
+  p.store({1, DType::f32, {1, 0}}, p.prim(Prim::div, sum, p.count()));
+  return p;
+}
+
+TEST(LoopProgram, OneCodeServesAllSizes) {
+  const LoopProgram small = mean_of_rows(4, 5, 5), large = mean_of_rows(64, 100, 128);
+  EXPECT_EQ(small.code, large.code);
+  EXPECT_EQ(hash_of(small.code), hash_of(large.code));
+  EXPECT_NE(small.shape, large.shape);
+  EXPECT_EQ(to_string(large), R"(loop mean [64 | 100] {
+  %0 = load b0+64: f32 (128 | 1)
+  %1 = reduce sum %0 : f32
+  %2 = constant 100 : f32
+  %3 = div %1, %2 : f32
+  store b1: f32 (1 | 0), %3
+}
+)");
+}
+
+TEST(LoopProgram, AnotherClassOfStrideIsOtherCode) {
+  const LoopProgram dense = mean_of_rows(4, 5, 5);
+  for (const auto& other : {mean_of_rows(4, 5, 10, 2), mean_of_rows(4, 5, 0), mean_of_rows(4, 5, 1)}) {
+    EXPECT_NE(dense.code, other.code);
+    EXPECT_NE(hash_of(dense.code), hash_of(other.code));
+  }
+}
+
 TEST(LoopProgram, ARowValueMayBeStoredOnceARow) {
-  LoopProgram p;
-  p.dims = {4, 5};
-  p.reduced = 1;
+  LoopProgram p("sum", {4, 5}, 1);
   p.store({1, DType::f32, {1, 0}}, p.reduce(Reduce::sum, p.load({0, DType::f32, {5, 1}})));
   EXPECT_EQ(refusal(p), "accepted");
 }

@@ -91,20 +91,20 @@ inline Number reduce_numbers(Reduce kind, DType type, const std::vector<Number>&
 /// Runs the program. `tile` is what LoopOp::tile reads, row-major over dims, if the program has one.
 inline void run_reference(const LoopProgram& program, std::span<void* const> buffers,
                           const float* tile = nullptr) {
-  const std::size_t rank = program.dims.size();
-  const std::size_t kept = rank - static_cast<std::size_t>(program.reduced);
+  const std::size_t rank = program.shape.dims.size();
+  const std::size_t kept = rank - static_cast<std::size_t>(program.code.reduced);
   std::int64_t rows = 1;
   std::int64_t row_size = 1;
-  for (std::size_t d = 0; d < kept; ++d) rows *= program.dims[d];
-  for (std::size_t d = kept; d < rank; ++d) row_size *= program.dims[d];
+  for (std::size_t d = 0; d < kept; ++d) rows *= program.shape.dims[d];
+  for (std::size_t d = kept; d < rank; ++d) row_size *= program.shape.dims[d];
   const std::vector<bool> varying = varies_over_row(program);
   for (std::int64_t row = 0; row < rows; ++row) {
-    std::vector<std::vector<Number>> registers(program.code.size());
+    std::vector<std::vector<Number>> registers(program.code.instructions.size());
     const auto index_of = [&](std::int64_t point) {
       std::vector<std::int64_t> index(rank);
       std::int64_t rest = row * std::max<std::int64_t>(row_size, 1) + point;
       for (std::size_t d = rank; d-- > 0;) {
-        const std::int64_t extent = std::max<std::int64_t>(program.dims[d], 1);
+        const std::int64_t extent = std::max<std::int64_t>(program.shape.dims[d], 1);
         index[d] = rest % extent;
         rest /= extent;
       }
@@ -117,15 +117,15 @@ inline void run_reference(const LoopProgram& program, std::span<void* const> buf
       return at;
     };
     const auto loop = [&](bool stores) {
-      for (std::size_t n = 0; n < program.code.size(); ++n) {
-        const Instruction& i = program.code[n];
+      for (std::size_t n = 0; n < program.code.instructions.size(); ++n) {
+        const Instruction& i = program.code.instructions[n];
         if ((i.op == LoopOp::store) != stores) continue;
         registers[n].resize(static_cast<std::size_t>(row_size));
         const auto arg = [&](int a, std::int64_t point) {
           const Reg r = i.args[static_cast<std::size_t>(a)];
           if (r < 0) return Number{};
           const auto& values = registers[static_cast<std::size_t>(r)];
-          return values[program.code[static_cast<std::size_t>(r)].op == LoopOp::reduce
+          return values[program.code.instructions[static_cast<std::size_t>(r)].op == LoopOp::reduce
                             ? 0
                             : static_cast<std::size_t>(point)];
         };
@@ -144,15 +144,23 @@ inline void run_reference(const LoopProgram& program, std::span<void* const> buf
         registers[n].resize(static_cast<std::size_t>(std::max<std::int64_t>(points, 1)));
         for (std::int64_t p = 0; p < points; ++p) {
           Number& out = registers[n][static_cast<std::size_t>(p)];
-          const bool memory = i.op == LoopOp::load || i.op == LoopOp::store;
-          const Operand none;
-          const Operand& operand = memory ? program.operands[static_cast<std::size_t>(i.operand)] : none;
+          const bool memory = i.operand >= 0;
+          const Operand operand = memory ? program.operand(static_cast<std::size_t>(i.operand)) : Operand{};
           auto* const data =
               memory ? static_cast<std::byte*>(buffers[static_cast<std::size_t>(operand.buffer)]) : nullptr;
           switch (i.op) {
+            case LoopOp::gather: {
+              std::int64_t index = arg(0, p).whole;
+              if (index < 0 && operand.from_end) index += operand.range;
+              out = read_number(data, operand.dtype, address(operand, p) + index * operand.index_stride);
+              break;
+            }
             case LoopOp::load: out = read_number(data, operand.dtype, address(operand, p)); break;
             case LoopOp::tile: out.real = static_cast<double>(tile[row * row_size + p]); break;
             case LoopOp::constant: out = {i.value, i.integer}; break;
+            case LoopOp::count:
+              out = {static_cast<double>(program.row_length()), program.row_length()};
+              break;
             case LoopOp::iota: out.whole = index_of(p)[static_cast<std::size_t>(i.dim)]; break;
             case LoopOp::prim: {
               const DType type = program.type_of(i.args[0]);

@@ -30,7 +30,7 @@ double ulps(float actual, double exact) {
 std::vector<float> run_unary(Prim p, const std::vector<float>& x) {
   LoopProgram program;
   program.name = std::string(name(p));
-  program.dims = {static_cast<std::int64_t>(x.size())};
+  program.shape.dims = {static_cast<std::int64_t>(x.size())};
   program.store({1, DType::f32, {1}}, program.prim(p, program.load({0, DType::f32, {1}})));
   LoopBuffers buffers(program);
   std::copy(x.begin(), x.end(), buffers.as<float>(0).begin());
@@ -100,7 +100,7 @@ TEST_P(Prims, GeluIsWithinTwoMillionthsOfTheTruth) {
   const std::vector<float> x = samples(-10, 10);
   LoopProgram p;
   p.name = "gelu";
-  p.dims = {static_cast<std::int64_t>(x.size())};
+  p.shape.dims = {static_cast<std::int64_t>(x.size())};
   const Reg v = p.load({0, DType::f32, {1}});
   const Reg erf = p.prim(Prim::erf, p.prim(Prim::mul, v, p.constant(std::sqrt(0.5))));
   p.store({1, DType::f32, {1}},
@@ -161,7 +161,7 @@ void check_prim(Prim p, DType type) {
   const bool test = kind == PrimKind::test;
   LoopProgram program;
   program.name = std::string(name(p));
-  program.dims = {n, n};
+  program.shape.dims = {n, n};
   const Reg a = program.load({0, type, {1, 0}});
   const Reg b = program.load({0, type, {0, 1}});
   Reg result = -1;
@@ -218,7 +218,7 @@ TEST_P(Prims, IntegersDividedByZeroAreAnErrorOnAnyThread) {
     constexpr std::int64_t n = 1 << 16;
     LoopProgram program;
     program.name = std::string(name(p));
-    program.dims = {n};
+    program.shape.dims = {n};
     const Reg x = program.load({0, DType::i32, {1}});
     program.store({1, DType::i32, {1}}, program.prim(p, program.constant_int(7), x));
     for (const int threads : {1, 3})

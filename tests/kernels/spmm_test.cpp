@@ -23,8 +23,13 @@ struct Graph {
       col.push_back(static_cast<Index>(static_cast<long>(random()) % cols));
       weight.push_back(static_cast<float>(random() % 100) / 50 - 1);
     }
-    coo = {rows,         cols, edges, row.data(), col.data(), sizeof(Index) == 4 ? DType::i32 : DType::i64,
-           weight.data()};
+    coo = {.rows = rows,
+           .cols = cols,
+           .edges = edges,
+           .row = row.data(),
+           .col = col.data(),
+           .index_dtype = sizeof(Index) == 4 ? DType::i32 : DType::i64,
+           .weight = weight.data()};
   }
   std::vector<Index> row, col;
   std::vector<float> weight;
@@ -40,13 +45,14 @@ void* aligned(std::vector<std::byte>& memory) {
 template <class Index>
 std::vector<float> run(const Graph<Index>& g, long features, int threads) {
   ThreadPool pool(threads);
-  std::vector<std::byte> memory(csr_bytes(g.coo.rows, g.coo.edges, threads) + 64);
-  const CsrResult built = csr_from_coo(g.coo, aligned(memory), pool);
-  EXPECT_EQ(built.bad_edge, -1);
+  std::vector<std::byte> memory(csr_bytes(g.coo.rows, g.coo.edges) + 64);
+  std::vector<std::byte> scratch(csr_scratch_bytes(g.coo.rows, threads));
+  void* const csr = aligned(memory);
+  EXPECT_EQ(csr_from_coo(g.coo, csr, scratch.data(), pool), -1);
   std::vector<float> x(static_cast<std::size_t>(g.coo.cols * features));
   for (std::size_t i = 0; i < x.size(); i++) x[i] = static_cast<float>(i % 17) - 8;
   std::vector<float> out(static_cast<std::size_t>(g.coo.rows * (features + 3)), -7.0f);
-  spmm({built.csr, features, x.data(), features, out.data(), features + 3}, pool);
+  spmm({csr_in(csr, g.coo.rows), features, x.data(), features, out.data(), features + 3}, pool);
   std::vector<double> expected(out.size(), -7.0);
   for (long r = 0; r < g.coo.rows; r++)
     for (long f = 0; f < features; f++) expected[static_cast<std::size_t>(r * (features + 3) + f)] = 0;
@@ -82,14 +88,26 @@ TEST_P(SpmmOnIsa, NoWeightsAndNoEdges) {
   run(Graph<std::int64_t>(10, 10, 0, false), 9, 2);
 }
 
+TEST(Csr, ColumnsCountFromTheEndWhereThatIsSaid) {
+  ThreadPool pool(1);
+  Graph<std::int64_t> g(4, 9, 20, false);
+  g.col[3] = -2;
+  std::vector<std::byte> memory(csr_bytes(4, 20) + 64), scratch(csr_scratch_bytes(4, 1));
+  EXPECT_EQ(csr_from_coo(g.coo, aligned(memory), scratch.data(), pool), 3);
+  g.coo.col_from_end = true;
+  EXPECT_EQ(csr_from_coo(g.coo, aligned(memory), scratch.data(), pool), -1);
+  g.col[5] = -10;
+  EXPECT_EQ(csr_from_coo(g.coo, aligned(memory), scratch.data(), pool), 5);
+}
+
 TEST(Csr, ReportsTheFirstEdgeOutOfRange) {
   ThreadPool pool(2);
   Graph<std::int64_t> g(40, 40, 60000, false);
   g.col[50000] = 40;
   g.row[20000] = -40;  // counts from the end
   g.row[30000] = -41;
-  std::vector<std::byte> memory(csr_bytes(40, 60000, 2) + 64);
-  EXPECT_EQ(csr_from_coo(g.coo, aligned(memory), pool).bad_edge, 30000);
+  std::vector<std::byte> memory(csr_bytes(40, 60000) + 64), scratch(csr_scratch_bytes(40, 2));
+  EXPECT_EQ(csr_from_coo(g.coo, aligned(memory), scratch.data(), pool), 30000);
 }
 
 }  // namespace

@@ -141,6 +141,59 @@ TEST(Session, SumsRowsByIndex) {
       {{{"E", 1}}, {{"E", 9}}});
 }
 
+constexpr const char* layers_of_edges = R"(graph g(%x: f32[4,6], %w: f32[E,1], %from: i64[E], %to: i64[E]) {
+  %1 = full(shape=[4,6]) : f32[4,6]
+  %2 = fused { index_select(%x, %from, axis=0); mul(_, %w); index_add(%1, %to, _, axis=0) } : f32[4,6]
+  %3 = relu(%2) : f32[4,6]
+  %4 = fused { index_select(%3, %from, axis=0); mul(_, %w); index_add(%1, %to, _, axis=0) } : f32[4,6]
+  %5 = fused { index_select(%4, %from, axis=0); index_add(%1, %to, _, axis=0) } : f32[4,6]
+  %6 = fused { index(%5, %from, axes=0); index_add(%1, %to, _, axis=0) } : f32[4,6]
+  return %6
+}
+)";
+
+TEST(Session, LayersShareTheEdgesInOrder) {
+  expect_same_as_reference(layers_of_edges, {{{"E", 1}}, {{"E", 9}}});
+  // With the weights, without them, and counted from the end.
+  const std::vector<std::string> kernels = {"sort edges", "sparse product", "loop",       "sparse product",
+                                            "sort edges", "sparse product", "sort edges", "sparse product"};
+  const auto plan = plan_of(layers_of_edges, {{"E", 9}});
+  EXPECT_EQ(kernels_of(*plan), kernels) << plan->text();
+}
+
+TEST(Session, ConstantEdgesAreSortedWhileThePlanIsMade) {
+  const std::string text = R"(graph g(%x: f32[4,6]) {
+  @w : f32[9,1]
+  @from : i64[9]
+  @to : i64[9]
+  %1 = full(shape=[4,6]) : f32[4,6]
+  %2 = fused { index_select(%x, @from, axis=0); mul(_, @w); index_add(%1, @to, _, axis=0) } : f32[4,6]
+  return %2
+}
+)";
+  expect_same_as_reference(text);
+  EXPECT_EQ(kernels_of(*plan_of(text)), (std::vector<std::string>{"sparse product"}));
+}
+
+TEST(Session, LoopsGatherTheirOperands) {
+  const std::string text = R"(graph g(%x: f32[N,4,6], %i: i64[N,5], %j: i32[4], %y: f32[4,2], %t: i64[N]) {
+  @words : f32[9,8]
+  %1 = fused { index_select(@words, %i, axis=0); layer_norm; relu } : f32[N,5,8]
+  %2 = fused { index_select(%x, %j, axis=1); exp } : f32[N,4,6]
+  %3 = fused { index_select(%x, %j, axis=2); neg } : f32[N,4,4]
+  %4 = fused { %4.1 = sub(%t, 3); index(%y, %4.1, axes=0); mul(_, 2.0); sum(_, axes=1) } : f32[N]
+  %5 = exp(%x) : f32[N,4,6]
+  %6 = fused { %6.1 = index_select(%5, 0:i64, axis=0); add(%6.1, 1.0) } : f32[4,6]
+  %7 = exp(%y) : f32[4,2]
+  %8 = fused { %8.1 = index_select(%7, %j, axis=0); add(%8.1, %7) } : f32[4,2]
+  return %1, %2, %3, %4, %6, %8
+}
+)";
+  expect_same_as_reference(text, {{{"N", 1}}, {{"N", 7}}});
+  const auto plan = plan_of(text, {{"N", 2}});
+  EXPECT_EQ(plan->steps.size(), 9u) << plan->text();
+}
+
 TEST(Session, PadsCropsAndRepeats) {
   expect_same_as_reference(R"(graph g(%x: f32[N,3,4,4]) {
   @w : f32[5,3,1,1]
@@ -286,6 +339,15 @@ TEST(Session, RefusesIndicesOutOfRange) {
   auto inputs = inputs_of(*graph, {{"N", 1}, {"seq", 4}});
   inputs[0].set_int(Index{0, 2}, 11);
   expect_refused(session, inputs, "index 11 is outside of [0, 11)");
+}
+
+TEST(Session, RefusesAnEdgeOutOfRangeInEveryRun) {
+  const auto graph = graph_of(layers_of_edges);
+  Session session(graph);
+  auto inputs = inputs_of(*graph, {{"E", 9}});
+  inputs[2].set_int(Index{5}, 4);
+  for (int run = 0; run < 2; ++run)
+    expect_refused(session, inputs, "edge 5 has an index outside of [0, 4) or [0, 4)");
 }
 
 }  // namespace

@@ -1,0 +1,68 @@
+// Sums of rows by index take the gather and the weighting before them: one product of a sparse matrix, whose
+// entries are the edges of a graph, and a dense one.
+#include <algorithm>
+
+#include "fusion/outline.h"
+#include "fusion/passes.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/index.h"
+#include "ir/ops/slices_by_index.h"
+
+namespace tenon {
+namespace {
+
+constexpr std::string_view rule = "sparse product";
+
+/// The node that computes v, if nobody else reads it.
+Node* sole_producer(const Value* v) { return v->uses().size() == 1 ? v->node() : nullptr; }
+
+/// One number for each row of x.
+bool weighs_rows(const Value& weight, const Value& x) {
+  return weight.rank() == x.rank() && weight.dtype() == x.dtype() && weight.shape()[0] == x.shape()[0] &&
+         std::all_of(weight.shape().begin() + 1, weight.shape().end(), [](const Dim& d) { return d == 1; });
+}
+
+/// Of mul(rows, weights) in any order: the rows.
+Value* weighted_rows(const Node& mul) {
+  for (const std::size_t rows : {std::size_t{0}, std::size_t{1}})
+    if (weighs_rows(*mul.input(1 - rows), *mul.output())) return mul.input(rows);
+  return nullptr;
+}
+
+/// The nodes that `sum` takes with it, in graph order; itself alone when there are none.
+std::vector<Node*> members_of(Node& sum) {
+  std::vector<Node*> members{&sum};
+  const Value* rows = sum.input(2);
+  if (Node* mul = sole_producer(rows); mul && mul->is<Mul>()) {
+    const Value* weighted = weighted_rows(*mul);
+    if (!weighted || weighted->shape() != rows->shape()) return members;
+    members.push_back(mul);
+    rows = weighted;
+  }
+  Node* gather = sole_producer(rows);
+  const auto slices = gather ? slices_by_index(*gather) : std::nullopt;
+  if (slices && slices->axis == 0 && gather->input(1)->rank() == 1 &&
+      gather->input(1)->dtype() == sum.input(1)->dtype())
+    members.push_back(gather);
+  std::reverse(members.begin(), members.end());
+  return members;
+}
+
+void fuse(Rewriter& rewriter) {
+  const auto& nodes = rewriter.region().nodes();
+  for (auto it = nodes.begin(); it != nodes.end();) {
+    Node& sum = **it++;
+    const auto* op = sum.as<IndexAdd>();
+    if (!op || op->axis != 0 || sum.output()->dtype() != DType::f32) continue;
+    const std::vector<Node*> members = members_of(sum);
+    if (members.size() == 1 || !rewriter.may(rule, sum)) continue;
+    const Node* fused = outline(members);
+    rewriter.did(rule, fused->source, fused);
+  }
+}
+
+}  // namespace
+
+Pass fuse_sums() { return {.name = "fuse_sums", .rules = {rule}, .run = fuse, .groups = true}; }
+
+}  // namespace tenon
