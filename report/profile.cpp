@@ -7,6 +7,7 @@
 #include "ir/bind.h"
 #include "ir/print.h"
 #include "kernels/cpu/isa.h"
+#include "runtime/cpu/name.h"
 
 namespace tenon {
 namespace {
@@ -99,9 +100,9 @@ SizedRun sized_run(const Profile& p, const Session& session, std::span<const Ten
   return run;
 }
 
-std::vector<StepRow> step_rows(const Profile& p, const std::optional<cpu::Peak>& peak) {
+std::vector<StepRow> step_rows(const Profile& p, const std::optional<Peak>& peak) {
   // Shares of parts need some machine; which one matters little.
-  const cpu::Peak weights = peak.value_or(cpu::Peak{.gflops = 50, .gbs = 10});
+  const Peak weights = peak.value_or(Peak{.gflops = 50, .gbs = 10});
   const RunSamples samples = samples_of(p.runs);
   const std::vector<std::size_t> live = p.plan->live_bytes();
   const std::vector<std::string> texts = print_nodes(*p.plan->graph, p.plan->nodes);
@@ -142,7 +143,7 @@ std::vector<StepRow> step_rows(const Profile& p, const std::optional<cpu::Peak>&
 }
 
 ProfileReport profile_report(const Model& model, Session& session, std::span<const Tensor> inputs,
-                             const ProfileOptions& options, const std::optional<cpu::Peak>& peak) {
+                             const ProfileOptions& options, const std::optional<Peak>& peak) {
   Profile p = profile(session, inputs, options);
   ProfileReport report{.model = facts_of(model),
                        .machine = machine_facts(),

@@ -24,7 +24,7 @@ struct ModelFacts {
 struct MachineFacts {
   std::string cpu, isa;
   int cores = 0;
-  std::optional<cpu::Peak> peak;  // for the number of threads used
+  std::optional<Peak> peak;  // for the number of threads used
 };
 
 /// One phase from the file to the first result.
@@ -101,10 +101,10 @@ struct ProfileReport {
 ModelFacts facts_of(const Model&);
 MachineFacts machine_facts();
 SizedRun sized_run(const Profile&, const Session&, std::span<const Tensor> inputs);
-std::vector<StepRow> step_rows(const Profile&, const std::optional<cpu::Peak>&);
+std::vector<StepRow> step_rows(const Profile&, const std::optional<Peak>&);
 /// Times a model with one set of inputs, by itself: the pipeline, runs, steps.
 ProfileReport profile_report(const Model&, Session&, std::span<const Tensor> inputs, const ProfileOptions&,
-                             const std::optional<cpu::Peak>&);
+                             const std::optional<Peak>&);
 /// Its runs with timers, to be compared.
 Recording recording_of(const ProfileReport&);
 

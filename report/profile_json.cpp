@@ -31,13 +31,13 @@ ordered_json to_json(const Summary& s) {
 
 ordered_json to_json(const MachineFacts& m) {
   ordered_json out{{"cpu", m.cpu}, {"cores", m.cores}, {"isa", m.isa}};
-  const auto peak = [&](double cpu::Peak::*rate) {
+  const auto peak = [&](double Peak::*rate) {
     return m.peak ? ordered_json((*m.peak).*rate) : ordered_json();
   };
-  out["peak_gflops"] = peak(&cpu::Peak::gflops);
-  out["peak_gbs"] = peak(&cpu::Peak::gbs);
-  out["l2_gbs"] = peak(&cpu::Peak::l2_gbs);
-  out["l3_gbs"] = peak(&cpu::Peak::l3_gbs);
+  out["peak_gflops"] = peak(&Peak::gflops);
+  out["peak_gbs"] = peak(&Peak::gbs);
+  out["l2_gbs"] = peak(&Peak::l2_gbs);
+  out["l3_gbs"] = peak(&Peak::l3_gbs);
   return out;
 }
 

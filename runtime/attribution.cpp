@@ -36,7 +36,7 @@ std::string module_of(const Node& node) {
 
 }  // namespace
 
-std::vector<StepPart> parts_of(const Plan& plan, std::size_t step, const cpu::Peak& peak) {
+std::vector<StepPart> parts_of(const Plan& plan, std::size_t step, const Peak& peak) {
   if (!plan.nodes[step]) return {};
   const Group group(*plan.nodes[step]);
   const auto module = [&](const Node& member) {

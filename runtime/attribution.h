@@ -16,7 +16,7 @@ struct StepPart {
 /// could take (least_ms): an estimate, unless there is one part only. Values between the operators of a group
 /// stay in registers and weigh nothing. What was folded into an operator's weights has no part. A copy
 /// belongs to the operator it is made for; a step of no node has no parts.
-std::vector<StepPart> parts_of(const Plan&, std::size_t step, const cpu::Peak&);
+std::vector<StepPart> parts_of(const Plan&, std::size_t step, const Peak&);
 
 /// The first `depth` names of a module path; all of it when depth is 0.
 std::string module_at_depth(std::string_view module, int depth);

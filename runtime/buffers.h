@@ -54,7 +54,8 @@ class Buffers {
   /// New pinned memory, dense, row-major.
   PlannedTensor pinned(DType dtype, const Index& sizes);
   /// The i-th input or output: dense, row-major.
-  PlannedTensor external(Buffer::Kind kind, std::size_t index, DType dtype, const Index& sizes, Space space);
+  PlannedTensor external(Buffer::Kind kind, std::size_t index, DType dtype, const Index& sizes,
+                         Space space = Space::device);
   /// A tensor with bytes of its own, to be read in this space. Tensors of one storage lie in one buffer.
   PlannedTensor constant(const Tensor& tensor, Space space = Space::device);
 

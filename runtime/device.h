@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "ir/op.h"
+#include "kernels/peak.h"
 #include "runtime/layout.h"
 #include "runtime/memory.h"
 #include "runtime/queue.h"
@@ -49,6 +50,8 @@ struct Device {
   Memory (*allocate)(std::size_t bytes, Space);
   /// Copies elements between places of one type and shape, both in the device's memory.
   std::unique_ptr<Step> (*make_copy)(const PlannedTensor& from, const PlannedTensor& to);
+  std::string (*hardware)();     // what its speed depends on: "AMD EPYC 9B14 | avx512"
+  Peak (*measure_peak)(Queue&);  // takes about half a second
   /// `threads` of the host share the work of a step; a device that computes elsewhere ignores them.
   std::unique_ptr<Queue> (*open_queue)(int threads);
 

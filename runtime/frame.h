@@ -1,5 +1,6 @@
 // What a step sees while a plan runs: where each buffer lies, its memory, and the queue it runs in.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -26,6 +27,10 @@ struct Fault {
     if (!found) *this = {1, what, more};
   }
 };
+
+inline bool any_found(std::span<const Fault> faults) {
+  return std::any_of(faults.begin(), faults.end(), [](const Fault& f) { return f.found != 0; });
+}
 
 struct Frame {
   /// By number, each in its buffer's space; read-only ones (inputs, constants) are not written to.

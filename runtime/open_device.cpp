@@ -3,7 +3,8 @@
 namespace tenon {
 
 Tensor OpenDevice::upload(const Tensor& tensor) {
-  if (device.shares_memory || tensor.storage()->space == Space::device) return tensor;
+  if (device.shares_memory) return tensor.contiguous();
+  if (tensor.storage()->space == Space::device) return tensor;
   const Tensor dense = tensor.contiguous();
   const std::size_t bytes = static_cast<std::size_t>(dense.numel()) * size_of(dense.dtype());
   auto memory = std::make_shared<Memory>(device.allocate(bytes, Space::device));

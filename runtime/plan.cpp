@@ -64,7 +64,7 @@ int Plan::copies() const {
 std::optional<Error> Plan::failure(std::span<const Fault> found) const {
   for (const auto& step : steps) {
     const auto own = step->faults_in(found);
-    if (std::none_of(own.begin(), own.end(), [](const Fault& f) { return f.found != 0; })) continue;
+    if (!any_found(own)) continue;
     auto error = step->failure(own);
     if (error && error->where().empty()) error->at(step->info.source.str());
     return error;

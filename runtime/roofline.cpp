@@ -9,7 +9,6 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/version.h"
-#include "kernels/cpu/isa.h"
 
 namespace tenon {
 namespace {
@@ -28,9 +27,8 @@ std::filesystem::path default_file() {
   return home.empty() ? home : home / ".cache/tenon/roofline.json";
 }
 
-std::string key(int threads) {
-  return fmt::format("{} | {} | tenon {} | threads {}", cpu_name(), cpu::name(cpu::isa()), version(),
-                     threads);
+std::string key(const Device& device, int threads) {
+  return fmt::format("{} | tenon {} | threads {}", device.hardware(), version(), threads);
 }
 
 // Anything but an object of this schema counts as empty: a cache may be thrown away.
@@ -44,46 +42,37 @@ json read(const std::filesystem::path& file) {
 
 }  // namespace
 
-std::string cpu_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.starts_with("model name") && line.find(": ") != std::string::npos)
-      return line.substr(line.find(": ") + 2);
-  return "unknown";
-}
-
-double least_ms(const cpu::Peak& peak, double flops, double bytes) {
+double least_ms(const Peak& peak, double flops, double bytes) {
   return 1e-6 * std::max(flops / peak.gflops, bytes / peak.gbs);
 }
 
-bool bound_by_memory(const cpu::Peak& peak, double flops, double bytes) {
+bool bound_by_memory(const Peak& peak, double flops, double bytes) {
   return bytes / peak.gbs > flops / peak.gflops;
 }
 
 RooflineCache::RooflineCache() : file_(default_file()) {}
 
-std::optional<cpu::Peak> RooflineCache::find(int threads) const {
+std::optional<Peak> RooflineCache::find(const Device& device, int threads) const {
   const json peaks = read(file_)["peaks"];
-  const auto it = peaks.find(key(threads));
+  const auto it = peaks.find(key(device, threads));
   if (it == peaks.end() || !it->is_object()) return std::nullopt;
   const auto number = [&](const char* name) {
     const auto found = it->find(name);
     return found != it->end() && found->is_number() ? found->get<double>() : 0.0;
   };
-  const cpu::Peak peak{number("gflops"), number("gbs"), number("l2_gbs"), number("l3_gbs")};
+  const Peak peak{number("gflops"), number("gbs"), number("l2_gbs"), number("l3_gbs")};
   return peak.gflops > 0 && peak.gbs > 0 ? std::optional(peak) : std::nullopt;
 }
 
-cpu::Peak RooflineCache::measure(int threads) const {
-  ThreadPool pool(threads);
-  cpu::Peak peak = cpu::measure_peak(pool);
+Peak RooflineCache::measure(const Device& device, int threads) const {
+  const auto queue = device.open_queue(threads);
+  Peak peak = device.measure_peak(*queue);
   if (file_.empty()) return peak;
-  if (const auto before = find(threads))
-    for (double cpu::Peak::*rate :
-         {&cpu::Peak::gflops, &cpu::Peak::gbs, &cpu::Peak::l2_gbs, &cpu::Peak::l3_gbs})
+  if (const auto before = find(device, threads))
+    for (double Peak::*rate : {&Peak::gflops, &Peak::gbs, &Peak::l2_gbs, &Peak::l3_gbs})
       peak.*rate = std::max(peak.*rate, (*before).*rate);
   json all = read(file_);
-  all["peaks"][key(threads)] = {
+  all["peaks"][key(device, threads)] = {
       {"gflops", peak.gflops}, {"gbs", peak.gbs}, {"l2_gbs", peak.l2_gbs}, {"l3_gbs", peak.l3_gbs}};
   try {
     std::error_code ignored;

@@ -201,6 +201,8 @@ void Runner::run_bound(std::span<const Tensor> inputs, std::span<const Tensor> o
   for (std::size_t i = 0; i < inputs.size(); ++i)
     check(inputs[i], "input " + graph_->body().parameters()[i]->name());
   for (std::size_t i = 0; i < outputs.size(); ++i) check(outputs[i], "output " + output_name(*graph_, i));
+  std::optional<TextUse> use;
+  if (has_strings_) use.emplace();
   Lease lease(*this);
   const Queue::Run run(*device_.queue);
   lease.context().bind(

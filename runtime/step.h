@@ -35,7 +35,8 @@ struct StepInfo {
 class Step {
  public:
   virtual ~Step() = default;
-  /// Called by the host. Enqueues the work; or waits for the queue, and works on pinned memory.
+  /// Called by the host. Enqueues the work; or waits for the queue, and works on pinned memory, unless a
+  /// fault was found: what it would read is made of wrong data.
   virtual void run(const Frame&) const = 0;
   /// What the step's faults (at least one was found) say.
   virtual std::optional<Error> failure(std::span<const Fault>) const { return std::nullopt; }

@@ -9,6 +9,7 @@
 #include "base/count.h"
 #include "base/environment.h"
 #include "kernels/cpu/isa.h"
+#include "runtime/cpu/name.h"
 #include "runtime/roofline.h"
 #include "tools/examine.h"
 #include "tools/terminal.h"
@@ -28,7 +29,7 @@ int show_roofline(bool json) {
     const cpu::ForceIsa forced(isa);
     for (const int threads : std::set<int>{1, cores}) {
       progress.say(fmt::format("measuring {}, {}", cpu::name(isa), counted(threads, "thread")));
-      const cpu::Peak peak = cache.measure(threads);
+      const Peak peak = cache.measure(cpu_device(), threads);
       const auto number = [](double x) { return fmt::format("{:.1f}", x); };
       table.add({std::string(cpu::name(isa)), std::to_string(threads), number(peak.gflops), number(peak.gbs),
                  number(peak.l3_gbs), number(peak.l2_gbs)});
@@ -45,7 +46,8 @@ int show_roofline(bool json) {
     fmt::print("{}\n", out.dump(2));
   else
     fmt::print("{}\n{}{} {}\n", cpu_name(), table.str(),
-               cache.find(1) ? "profiles use it from" : "profiles measure it again, it cannot be kept in",
+               cache.find(cpu_device(), 1) ? "profiles use it from"
+                                           : "profiles measure it again, it cannot be kept in",
                cache.file().string());
   return 0;
 }

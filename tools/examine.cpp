@@ -20,7 +20,7 @@
 #include "runtime/compare.h"
 #include "runtime/devices.h"
 #include "runtime/inputs.h"
-#include "runtime/roofline.h"
+#include "runtime/cpu/name.h"
 #include "runtime/session.h"
 #include "verify/python.h"
 

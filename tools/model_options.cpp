@@ -119,7 +119,7 @@ const Device& device_named(const std::string& name) {
   try {
     return find_device(name);
   } catch (Error& e) {
-    e.at("--device");
+    e.at(std::getenv("TENON_DEVICE") && name == default_device_name() ? "TENON_DEVICE" : "--device");
     throw;
   }
 }

@@ -57,12 +57,13 @@ std::size_t columns_of_terminal() {
   return known ? size.ws_col : 100;
 }
 
-std::optional<cpu::Peak> roofline(const ProfileVerb& o, Progress& progress) {
+std::optional<Peak> roofline(const ProfileVerb& o, Progress& progress) {
   if (o.no_roofline) return std::nullopt;
   const RooflineCache cache;
-  if (const auto kept = cache.find(o.model.threads)) return kept;
+  const Device& device = device_named(o.model.device);
+  if (const auto kept = cache.find(device, o.model.threads)) return kept;
   progress.say("measuring what this machine can do (once)");
-  return cache.measure(o.model.threads);
+  return cache.measure(device, o.model.threads);
 }
 
 /// Every combination of the sizes given: options with one size for each symbol.
@@ -81,7 +82,7 @@ std::vector<ModelOptions> swept(const ModelOptions& options) {
   return all;
 }
 
-ProfileReport measure(const ProfileVerb& o, const Model& model, const std::optional<cpu::Peak>& peak,
+ProfileReport measure(const ProfileVerb& o, const Model& model, const std::optional<Peak>& peak,
                       Progress& progress) {
   Session session(model.graph, o.model.session_options());
   const std::vector<ModelOptions> sweep = swept(o.model);

@@ -12,7 +12,10 @@
 #include "ir/ops/linear.h"
 #include "ir/ops/pool.h"
 #include "ir/ops/shape.h"
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/peak.h"
 #include "runtime/cpu/makers.h"
+#include "runtime/cpu/name.h"
 #include "runtime/cpu/queue.h"
 #include "runtime/shared/makers.h"
 
@@ -51,6 +54,8 @@ const Device& cpu_device() {
       .memory = {.row_period = 2048, .row_gap = 16, .page_skew = 192},
       .allocate = [](std::size_t bytes, Space) { return touched_host_memory(bytes); },
       .make_copy = make_copy,
+      .hardware = [] { return fmt::format("{} | {}", cpu_name(), cpu::name(cpu::isa())); },
+      .measure_peak = [](Queue& queue) { return cpu::measure_peak(cpu_queue(queue).pool()); },
       .open_queue = [](int threads) -> std::unique_ptr<Queue> { return std::make_unique<CpuQueue>(threads); },
   };
   return device;

@@ -17,6 +17,9 @@ LoopStep::LoopStep(Planner& planner, const LoweredLoop& loop, std::string kernel
   info.kernel = std::move(kernel_name);
   scratch_bytes = kernel_.scratch_bytes(planner.queue().threads());
   for (const PlannedTensor& t : loop.buffers) buffers_.push_back(t.address());
+  const auto& instructions = loop.program.code.instructions;
+  faults = std::any_of(instructions.begin(), instructions.end(),
+                       [](const Instruction& i) { return i.op == LoopOp::gather; });
 }
 
 void LoopStep::compute(const CpuFrame& frame) const {

@@ -67,6 +67,7 @@ class IfStep : public ProgramStep {
 
   void run(const Frame& frame) const override {
     frame.queue.wait();
+    if (any_found(frame.faults)) return;
     const std::size_t taken = holds(frame.at(in_[0])) ? 0 : 1;
     const std::size_t first = taken == 0 ? 0 : plans_[0].plan().faults;
     plans_[taken].run(
@@ -102,7 +103,7 @@ class IterationStep : public ProgramStep {
   void run(const Frame& frame) const override {
     Head& head = head_of(frame);
     frame.queue.wait();
-    bool go_on = holds(frame.at(in_[0]));
+    bool go_on = holds(frame.at(in_[0])) && !any_found(frame.faults);
     std::int64_t step = 0;
     for (; go_on && (limit_ < 0 || step < limit_); ++step) {
       head.step = step;
@@ -110,7 +111,7 @@ class IterationStep : public ProgramStep {
                      [&](std::size_t i) { return result(i, step, frame); }},
                     inside(frame, memory_, sizeof(Head), faults_in(frame.faults)));
       frame.queue.wait();
-      go_on = holds(&head.go_on) && !is_faulty(frame.faults);
+      go_on = holds(&head.go_on) && !any_found(frame.faults);
     }
     for (std::size_t i = 0; i < carried_; ++i) {
       const std::byte* last = carried(i, step, frame);
@@ -126,11 +127,6 @@ class IterationStep : public ProgramStep {
   };
 
   static Head& head_of(const Frame& frame) { return *reinterpret_cast<Head*>(frame.host_scratch); }
-
-  // After a fault the condition is made of wrong data, and may never end the loop.
-  static bool is_faulty(std::span<const Fault> faults) {
-    return std::any_of(faults.begin(), faults.end(), [](const Fault& f) { return f.found != 0; });
-  }
 
   // Where carried value i lies before a step.
   std::byte* carried(std::size_t i, std::int64_t step, const Frame& frame) const {

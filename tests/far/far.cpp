@@ -53,7 +53,7 @@ class FarMemory {
     if (block == blocks_.begin()) return address;
     --block;
     const std::ptrdiff_t offset = address - block->first;
-    return static_cast<std::size_t>(offset) <= block->second.bytes ? block->second.seen + offset : address;
+    return static_cast<std::size_t>(offset) < block->second.bytes ? block->second.seen + offset : address;
   }
 
  private:

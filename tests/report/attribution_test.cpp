@@ -9,7 +9,7 @@
 namespace tenon::testing {
 namespace {
 
-constexpr cpu::Peak peak{.gflops = 100, .gbs = 10};
+constexpr Peak peak{.gflops = 100, .gbs = 10};
 
 Profile profile_of(const char* graph_text) {
   const auto graph = graph_of(graph_text);
@@ -72,16 +72,16 @@ TEST(StepRows, RooflineFollowsFromTimesAndPeaks) {
 TEST(Roofline, IsKeptAndSurvivesADamagedCache) {
   const TemporaryFolder folder(std::filesystem::temp_directory_path());
   const RooflineCache cache(folder.path() / "roofline.json");
-  EXPECT_FALSE(cache.find(1));
-  const cpu::Peak measured = cache.measure(1);
-  ASSERT_TRUE(cache.find(1));
-  EXPECT_EQ(cache.find(1)->gflops, measured.gflops);
-  EXPECT_FALSE(cache.find(2));
+  EXPECT_FALSE(cache.find(cpu_device(), 1));
+  const Peak measured = cache.measure(cpu_device(), 1);
+  ASSERT_TRUE(cache.find(cpu_device(), 1));
+  EXPECT_EQ(cache.find(cpu_device(), 1)->gflops, measured.gflops);
+  EXPECT_FALSE(cache.find(cpu_device(), 2));
   for (const char* damage : {"", "[1]", "{\"schema\": 3}", "{\"schema\":\"tenon.roofline/1\",\"peaks\":7}"}) {
     std::ofstream(cache.file(), std::ios::trunc) << damage;
-    EXPECT_FALSE(cache.find(1)) << damage;
+    EXPECT_FALSE(cache.find(cpu_device(), 1)) << damage;
   }
-  EXPECT_GT(RooflineCache("/proc/no/such/folder.json").measure(1).gflops, 0);
+  EXPECT_GT(RooflineCache("/proc/no/such/folder.json").measure(cpu_device(), 1).gflops, 0);
 }
 
 }  // namespace
