@@ -39,7 +39,7 @@ Rule scatter_to_index_add() {
               [](const Match& m) {
                 const Scatter& s = m.op<Scatter>();
                 const Shape &x = m["x"]->shape(), &src = m["src"]->shape();
-                return s.axis == 0 && s.reduce == Reduce::sum && s.include_self && x.size() == 2 &&
+                return s.axis == 0 && s.reduce == ScatterReduce::sum && s.include_self && x.size() == 2 &&
                        m["indices"]->shape() == src && src[1] == x[1] && places(m);
               },
           .build =

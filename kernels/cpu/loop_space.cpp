@@ -87,7 +87,7 @@ bool prefers_columns(const std::vector<Dim>& kept, const std::vector<Dim>& row,
 
 bool has_positions(const LoopProgram& program) {
   return std::any_of(program.code.begin(), program.code.end(), [](const Instruction& i) {
-    return i.op == LoopOp::reduce && (i.reduce == Reduce::argmin || i.reduce == Reduce::argmax);
+    return i.op == LoopOp::reduce && info(i.reduce).kind == ReduceKind::position;
   });
 }
 
