@@ -10,6 +10,7 @@
 
 #include "base/dtype.h"
 #include "base/reduce.h"
+#include "base/scalar.h"
 
 namespace tenon {
 

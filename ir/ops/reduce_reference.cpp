@@ -1,7 +1,7 @@
 // References of the reductions and of running sums.
 #include <cmath>
 
-#include "base/scalar.h"
+#include "base/fold.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/reference.h"
 

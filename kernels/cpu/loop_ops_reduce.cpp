@@ -1,5 +1,6 @@
 // Reductions of every kind on every compute type. Built once; the float ones that matter have SIMD forms.
 #include "base/error.h"
+#include "base/fold.h"
 #include "kernels/cpu/loop_ops.h"
 
 namespace tenon::cpu {
