@@ -20,9 +20,7 @@ struct Loop {
 std::optional<Loop> loop_of(const Node& n) {
   const Op& op = n.op();
   if (op.is_pointwise()) return Loop{n.output()->shape(), {}};
-  const auto reduction = reduction_of(op);
-  const bool keeps_kind = !reduction || info(reduction->fold).kind == ReduceKind::number;
-  if (!op.info().row_axes || !keeps_kind) return std::nullopt;
+  if (!op.info().row_axes) return std::nullopt;
   return Loop{n.input()->shape(), op.info().row_axes(op.self(), n.input()->rank())};
 }
 
