@@ -170,7 +170,7 @@ inline std::optional<Reduction> reduction_of(const Op& op) {
   return op.info().reduction(op.self());
 }
 
-/// Every operator, in the order of the families (ir/ops/all.cpp).
+/// Every operator, family by family (ir/ops/all.cpp).
 const std::vector<const OpInfo*>& all_ops();
 /// The operator with this name, or null.
 const OpInfo* find_op(std::string_view name);

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "ir/define.h"
-#include "ir/ops/families.h"
 
 namespace tenon {
 
