@@ -13,7 +13,7 @@ endif()
 
 add_library(tenon_flags INTERFACE)
 target_link_libraries(tenon_flags INTERFACE tenon_hardening)
-target_include_directories(tenon_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_include_directories(tenon_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}) # the latter: what is made
 target_compile_options(tenon_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> # g++ 12 warns falsely on std::string + (GCC bug 105651)
@@ -27,9 +27,12 @@ else()
   target_link_options(tenon_flags INTERFACE -static-libstdc++ -static-libgcc)
 endif()
 
-# tenon_library(NAME SOURCES... DEPENDS...): one folder of the house, with the folders below it.
+# tenon_library(NAME SOURCES... DEPENDS...): one folder of the house. Without SOURCES: every .cpp of it and below it.
 function(tenon_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  if(NOT ARG_SOURCES)
+    file(GLOB_RECURSE ARG_SOURCES CONFIGURE_DEPENDS *.cpp)
+  endif()
   add_library(tenon_${name} STATIC ${ARG_SOURCES})
   target_link_libraries(tenon_${name} PUBLIC tenon_flags ${ARG_DEPENDS})
 endfunction()
@@ -53,4 +56,18 @@ function(tenon_embed out namespace header)
     DEPENDS ${ARGN} ${PROJECT_SOURCE_DIR}/cmake/Embed.cmake
     VERBATIM)
   set_source_files_properties(${out} PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
+endfunction()
+
+# tenon_families(FOLDER RETURNS): FOLDER/families.def in the build tree, with FAMILY(name) for each function
+# `RETURNS name() {` that the files of the folder define.
+function(tenon_families folder returns)
+  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
+  set(out ${PROJECT_BINARY_DIR}/${folder}/families.def)
+  add_custom_command(
+    OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} "-DFILES=${files}" -DOUT=${out}.new "-DRETURNS=${returns}"
+      -P ${PROJECT_SOURCE_DIR}/cmake/Families.cmake
+    COMMAND ${CMAKE_COMMAND} -E copy_if_different ${out}.new ${out}
+    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/Families.cmake
+    VERBATIM)
 endfunction()

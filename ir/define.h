@@ -1,4 +1,5 @@
-// How an operator is defined: the bases its struct derives from. OpInfo is read off it in ir/read_definition.h.
+// How an operator is defined: the bases its struct derives from. OpInfo is read off it in
+// ir/read_definition.h.
 #pragma once
 #include <array>
 #include <tuple>
@@ -28,6 +29,7 @@ struct Operator {
   static constexpr int regions = 0;
   static constexpr bool real_operands = false;
   static constexpr bool gives_size = false;
+  static constexpr bool anchor = false;
   static constexpr bool takes_strings = false;
 };
 

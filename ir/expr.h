@@ -39,88 +39,36 @@ class Expr {
 /// Converts to a dtype as storing and loading it would.
 Expr cast(DType to, const Expr& x);
 
-#define TENON_UNARY(fn, primitive) \
-  inline Expr fn(const Expr& x) { return Expr::of(Prim::primitive, {x}); }
-#define TENON_BINARY(fn, primitive) \
-  inline Expr fn(const Expr& a, const Expr& b) { return Expr::of(Prim::primitive, {a, b}); }
-TENON_BINARY(operator+, add)
-TENON_BINARY(operator-, sub)
-TENON_BINARY(operator*, mul)
-TENON_BINARY(operator/, div)
-TENON_BINARY(operator<, lt)
-TENON_BINARY(operator<=, le)
-TENON_BINARY(operator>, gt)
-TENON_BINARY(operator>=, ge)
-TENON_BINARY(operator==, eq)
-TENON_BINARY(operator!=, ne)
-TENON_BINARY(operator&&, logical_and)
-TENON_BINARY(operator||, logical_or)
-TENON_UNARY(operator-, neg)
-TENON_UNARY(operator!, logical_not)
-TENON_BINARY(floor_div, floor_div)
-TENON_BINARY(trunc_div, trunc_div)
-TENON_BINARY(remainder, remainder)
-TENON_BINARY(fmod, fmod)
-TENON_UNARY(abs, abs)
-TENON_UNARY(sign, sign)
-TENON_BINARY(min, min)
-TENON_BINARY(max, max)
-TENON_BINARY(fmin, fmin)
-TENON_BINARY(fmax, fmax)
-TENON_BINARY(pow, pow)
-TENON_UNARY(floor, floor)
-TENON_UNARY(ceil, ceil)
-TENON_UNARY(trunc, trunc)
-TENON_UNARY(round, round)
-TENON_UNARY(recip, recip)
-TENON_UNARY(sqrt, sqrt)
-TENON_UNARY(rsqrt, rsqrt)
-TENON_UNARY(exp, exp)
-TENON_UNARY(exp2, exp2)
-TENON_UNARY(expm1, expm1)
-TENON_UNARY(log, log)
-TENON_UNARY(log2, log2)
-TENON_UNARY(log10, log10)
-TENON_UNARY(log1p, log1p)
-TENON_UNARY(sin, sin)
-TENON_UNARY(cos, cos)
-TENON_UNARY(tan, tan)
-TENON_UNARY(asin, asin)
-TENON_UNARY(acos, acos)
-TENON_UNARY(atan, atan)
-TENON_BINARY(atan2, atan2)
-TENON_UNARY(sinh, sinh)
-TENON_UNARY(cosh, cosh)
-TENON_UNARY(tanh, tanh)
-TENON_UNARY(asinh, asinh)
-TENON_UNARY(acosh, acosh)
-TENON_UNARY(atanh, atanh)
-TENON_UNARY(erf, erf)
-TENON_UNARY(erfc, erfc)
-TENON_UNARY(erfinv, erfinv)
-TENON_UNARY(lgamma, lgamma)
-TENON_UNARY(digamma, digamma)
-TENON_UNARY(sigmoid, sigmoid)
-TENON_BINARY(hypot, hypot)
-TENON_BINARY(copysign, copysign)
-TENON_BINARY(nextafter, nextafter)
-TENON_BINARY(ldexp, ldexp)
-TENON_BINARY(logical_xor, logical_xor)
-TENON_UNARY(isnan, isnan)
-TENON_UNARY(isinf, isinf)
-TENON_UNARY(isfinite, isfinite)
-TENON_UNARY(signbit, signbit)
-TENON_BINARY(bit_and, bit_and)
-TENON_BINARY(bit_or, bit_or)
-TENON_BINARY(bit_xor, bit_xor)
-TENON_UNARY(bit_not, bit_not)
-TENON_BINARY(shift_left, shift_left)
-TENON_BINARY(shift_right, shift_right)
-#undef TENON_UNARY
-#undef TENON_BINARY
+// The primitives by name.
+#define TENON_EXPR_1(name) \
+  inline Expr name(const Expr& a) { return Expr::of(Prim::name, {a}); }
+#define TENON_EXPR_2(name) \
+  inline Expr name(const Expr& a, const Expr& b) { return Expr::of(Prim::name, {a, b}); }
+#define PRIM_NUMBER(name, arity, ...) TENON_EXPR_##arity(name)
+#define PRIM_REAL(name, arity, ...) TENON_EXPR_##arity(name)
+#define PRIM_TEST(name, arity, ...) TENON_EXPR_##arity(name)
+#define PRIM_BITS(name, arity, ...) TENON_EXPR_##arity(name)
+#include "base/prims.def"
+#undef TENON_EXPR_1
+#undef TENON_EXPR_2
 inline Expr select(const Expr& condition, const Expr& a, const Expr& b) {
   return Expr::of(Prim::select, {condition, a, b});
 }
+
+inline Expr operator+(const Expr& a, const Expr& b) { return add(a, b); }
+inline Expr operator-(const Expr& a, const Expr& b) { return sub(a, b); }
+inline Expr operator*(const Expr& a, const Expr& b) { return mul(a, b); }
+inline Expr operator/(const Expr& a, const Expr& b) { return div(a, b); }
+inline Expr operator-(const Expr& a) { return neg(a); }
+inline Expr operator<(const Expr& a, const Expr& b) { return lt(a, b); }
+inline Expr operator<=(const Expr& a, const Expr& b) { return le(a, b); }
+inline Expr operator>(const Expr& a, const Expr& b) { return gt(a, b); }
+inline Expr operator>=(const Expr& a, const Expr& b) { return ge(a, b); }
+inline Expr operator==(const Expr& a, const Expr& b) { return eq(a, b); }
+inline Expr operator!=(const Expr& a, const Expr& b) { return ne(a, b); }
+inline Expr operator&&(const Expr& a, const Expr& b) { return logical_and(a, b); }
+inline Expr operator||(const Expr& a, const Expr& b) { return logical_or(a, b); }
+inline Expr operator!(const Expr& a) { return logical_not(a); }
 
 /// One step of a flattened expression. `type` is the dtype of its result.
 struct ScalarStep {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/reduce.h"
 #include "ir/attr.h"
 #include "ir/expr.h"
 #include "ir/tensor.h"
@@ -55,6 +56,14 @@ struct RegionRules {
   std::optional<std::size_t> (*input_of)(const void*, std::size_t parameter);
 };
 
+/// How a reduction folds its operand: the elements of each row along `axes`, in order.
+struct Reduction {
+  Reduce fold;
+  std::vector<std::int64_t> axes;
+  bool keepdim = false;
+  bool averages = false;  // what comes out is divided by the number of elements
+};
+
 /// One attribute of an operator.
 struct FieldInfo {
   std::string_view name;
@@ -63,7 +72,8 @@ struct FieldInfo {
   void (*set)(void* op, const Attr&);
 };
 
-/// Everything a definition says, in a form that needs no template. See ir/read_definition.h for how it is made.
+/// Everything a definition says, in a form that needs no template. See ir/read_definition.h for how it is
+/// made.
 struct OpInfo {
   std::string_view name;
   Meaning meaning;
@@ -80,6 +90,13 @@ struct OpInfo {
   /// Its attribute `count` is a symbol: the size of the first axis of its first result, which is known when
   /// it has run (see is_data_size).
   bool gives_size;
+  /// Kernels can apply pointwise operators to its result as they compute it: groups form around it.
+  bool anchor;
+  /// Of reductions; null for all others.
+  Reduction (*reduction)(const void*);
+  /// Of operators that fold or rescale each row of their first operand, which has `rank` axes: the axes of a
+  /// row. One loop runs them with pointwise operators over the same elements. Null for all others.
+  std::vector<std::int64_t> (*row_axes)(const void*, std::size_t rank);
   Op (*make)();  // all attributes at their defaults
   bool (*equal)(const void*, const void*);
   std::shared_ptr<void> (*copy)(const void*);
@@ -147,7 +164,13 @@ class Op {
 /// The expression of a pointwise operator.
 inline Expr expr_of(const Op& op) { return op.info().expr(op.self()); }
 
-/// Every operator, in the order of the families (ir/ops/all.cpp).
+/// How the operator folds its operand; nullopt when it is no reduction.
+inline std::optional<Reduction> reduction_of(const Op& op) {
+  if (!op.info().reduction) return std::nullopt;
+  return op.info().reduction(op.self());
+}
+
+/// Every operator, family by family (ir/ops/all.cpp).
 const std::vector<const OpInfo*>& all_ops();
 /// The operator with this name, or null.
 const OpInfo* find_op(std::string_view name);

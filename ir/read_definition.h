@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "ir/define.h"
-#include "ir/ops/families.h"
 
 namespace tenon {
 
@@ -124,6 +123,12 @@ void set_rules(OpInfo& info) {
     info.flops = [](const void* op, std::span<const Type> in, std::span<const Type> out) {
       return static_cast<const T*>(op)->flops(in, out);
     };
+  if constexpr (requires { &T::reduction; })
+    info.reduction = [](const void* op) { return static_cast<const T*>(op)->reduction(); };
+  if constexpr (requires { &T::row_axes; })
+    info.row_axes = [](const void* op, std::size_t rank) {
+      return static_cast<const T*>(op)->row_axes(rank);
+    };
   if constexpr (requires { &T::gradient; })
     info.gradient = [](const void* op, std::span<const Ref> in, std::span<const Ref> out,
                        std::span<const Ref> grads) {
@@ -143,6 +148,7 @@ OpInfo make_info() {
   info.fields = field_infos<T>();
   info.from = T::from;
   info.gives_size = T::gives_size;
+  info.anchor = T::anchor;
   info.takes_strings = T::takes_strings;
   info.make = [] { return Op(T{}); };
   info.equal = equal<T>;

@@ -8,9 +8,6 @@
 namespace tenon {
 namespace {
 
-constexpr std::array<std::string_view, 8> reduce_names = {"sum", "prod", "min",    "max",
-                                                          "any", "all",  "argmin", "argmax"};
-
 Reg append(LoopProgram& program, const Instruction& instruction) {
   program.code.instructions.push_back(instruction);
   return static_cast<Reg>(program.code.instructions.size()) - 1;
@@ -65,8 +62,6 @@ bool varies(const Operand& operand, const LoopProgram& program) {
 
 }  // namespace
 
-std::string_view name(Reduce r) { return reduce_names[static_cast<std::size_t>(r)]; }
-
 Reg LoopProgram::load(Operand from) {
   const DType type = compute_type(from.dtype);
   return append(*this, {.op = LoopOp::load, .type = type, .operand = add_operand(*this, std::move(from))});
@@ -96,8 +91,7 @@ Reg LoopProgram::cast(DType to, Reg a) {
   return append(*this, {.op = LoopOp::prim, .type = to, .prim = Prim::cast, .args = {a, -1, -1}});
 }
 Reg LoopProgram::reduce(Reduce kind, Reg a) {
-  const bool position = kind == Reduce::argmin || kind == Reduce::argmax;
-  const DType type = position ? DType::i64 : type_of(a);
+  const DType type = info(kind).kind == ReduceKind::position ? DType::i64 : type_of(a);
   return append(*this, {.op = LoopOp::reduce, .type = type, .reduce = kind, .args = {a, -1, -1}});
 }
 void LoopProgram::store(Operand to, Reg value) {
@@ -226,7 +220,7 @@ void verify_prim(const LoopProgram& program, std::size_t at) {
 
 void verify_reduce(const LoopProgram& program, std::size_t at) {
   const Instruction& i = program.code.instructions[at];
-  const bool logical = i.reduce == Reduce::any || i.reduce == Reduce::all;
+  const bool logical = info(i.reduce).kind == ReduceKind::truth;
   if (program.code.reduced == 0) malformed(program, at, "reduce in a program without row dims");
   if (is_bool(program.type_of(i.args[0])) != logical)
     malformed(program, at, "any and all reduce bools, the others numbers");

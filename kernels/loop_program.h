@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/reduce.h"
 #include "base/scalar.h"
 
 namespace tenon {
@@ -30,12 +31,6 @@ struct Operand {
   bool operator==(const Operand&) const = default;
 };
 
-/// Reductions over the row. argmin and argmax give the position in the row (row-major over the reduced dims)
-/// of the first extreme element. NaN wins in min, max, argmin and argmax. Of an empty row: sum 0, prod 1, min
-/// and max the largest and smallest value of the type (±inf), any false, all true, argmin and argmax 0.
-enum class Reduce : std::uint8_t { sum, prod, min, max, any, all, argmin, argmax };
-std::string_view name(Reduce r);
-
 /// A register: the index of the instruction that defines it.
 using Reg = int;
 
@@ -47,7 +42,7 @@ enum class LoopOp : std::uint8_t {
   count,     // how many points a row has
   iota,      // the index along `dim`
   prim,      // prim(args...)
-  reduce,    // reduce(args[0]) over the row
+  reduce,    // reduce(args[0]) over the row; positions count row-major over the reduced dims
   store,     // operand = args[0]; defines no register
 };
 

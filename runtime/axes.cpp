@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "ir/ops/create.h"
-#include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
 #include "ir/ops/slices_by_index.h"
 
@@ -126,7 +125,7 @@ bool join_member(AxisSets& sets, const Node& node) {
     return std::all_of(node.inputs().begin(), node.inputs().end(),
                        [&](const Value* in) { return join_broadcast(sets, in, out); });
   }
-  if (const auto axes = reduced_axes(node.op())) return join_reduction(sets, *axes, node.input(), out);
+  if (const auto r = reduction_of(node.op())) return join_reduction(sets, r->axes, node.input(), out);
   if (const auto* permute = node.as<Permute>()) {
     for (std::size_t i = 0; i < out->rank(); ++i) {
       const auto from = static_cast<std::size_t>(permute->axes[i]);
@@ -180,19 +179,6 @@ bool repeats_a_dim(std::vector<int> dims) {
 
 }  // namespace
 
-std::optional<Index> reduced_axes(const Op& op) {
-  if (const auto* o = op.as<Sum>()) return o->axes;
-  if (const auto* o = op.as<Mean>()) return o->axes;
-  if (const auto* o = op.as<Prod>()) return o->axes;
-  if (const auto* o = op.as<Amax>()) return o->axes;
-  if (const auto* o = op.as<Amin>()) return o->axes;
-  if (const auto* o = op.as<Any>()) return o->axes;
-  if (const auto* o = op.as<All>()) return o->axes;
-  if (const auto* o = op.as<ArgMax>()) return Index{o->axis};
-  if (const auto* o = op.as<ArgMin>()) return Index{o->axis};
-  return std::nullopt;
-}
-
 Index LoopAxes::strides(const Value* value, const Strided& place) const {
   Index result(sizes.size(), 0);
   const std::vector<int>& of_value = dims.at(value);
@@ -238,7 +224,7 @@ std::optional<LoopAxes> find_loop_axes(const Group& group, std::string& why) {
     return std::nullopt;
   }
   for (const Node* member : group.members()) {
-    if (!reduced_axes(member->op()) || has_all(axes.dims.at(member->input()), 0, order.size())) continue;
+    if (!member->op().info().reduction || has_all(axes.dims.at(member->input()), 0, order.size())) continue;
     why = "a reduction would be computed several times";
     return std::nullopt;
   }

@@ -18,9 +18,6 @@ struct LoopAxes {
   Index strides(const Value* value, const Strided& place) const;
 };
 
-/// The axes of reduce operators; nullopt for any other operator.
-std::optional<Index> reduced_axes(const Op& op);
-
 /// nullopt, with the reason in `why`, when the group is not one loop: it holds an operator that is not
 /// pointwise, a row reduction or a change of axes, or values that would be computed again and again.
 std::optional<LoopAxes> find_loop_axes(const Group& group, std::string& why);

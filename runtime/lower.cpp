@@ -4,25 +4,11 @@
 
 #include "base/error.h"
 #include "ir/ops/create.h"
-#include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
 #include "ir/ops/slices_by_index.h"
 
 namespace tenon {
 namespace {
-
-// Which reduction of the loop program an operator is; a mean is a sum that is divided afterwards.
-std::optional<Reduce> reduction_of(const Op& op) {
-  if (op.is<Sum>() || op.is<Mean>()) return Reduce::sum;
-  if (op.is<Prod>()) return Reduce::prod;
-  if (op.is<Amax>()) return Reduce::max;
-  if (op.is<Amin>()) return Reduce::min;
-  if (op.is<Any>()) return Reduce::any;
-  if (op.is<All>()) return Reduce::all;
-  if (op.is<ArgMax>()) return Reduce::argmax;
-  if (op.is<ArgMin>()) return Reduce::argmin;
-  return std::nullopt;
-}
 
 bool is_view(const Op& op) { return op.is<Permute>() || op.is<Expand>() || op.is<Reshape>(); }
 
@@ -107,28 +93,27 @@ Reg LoopBuilder::emit_pointwise(const Node& member) {
 
 Reg LoopBuilder::emit_reduction(const Node& member) {
   const Value* in = member.input();
-  auto kind = reduction_of(member.op());
-  TENON_CHECK(kind.has_value());
+  const auto reduction = reduction_of(member.op());
+  TENON_CHECK(reduction.has_value());
+  Reduce kind = reduction->fold;
   Reg x = reg(in);
   if (is_bool(in->dtype())) {  // order among bools
     if (kind == Reduce::max) kind = Reduce::any;
     if (kind == Reduce::min) kind = Reduce::all;
-    if (kind == Reduce::argmax || kind == Reduce::argmin) x = program_.cast(DType::i64, x);
+    if (info(kind).kind == ReduceKind::position) x = program_.cast(DType::i64, x);
   }
-  const bool logical = *kind == Reduce::any || *kind == Reduce::all;
-  if (logical && !is_bool(in->dtype()))
+  if (info(kind).kind == ReduceKind::truth && !is_bool(in->dtype()))
     x = program_.prim(Prim::ne, x, emit_constant(program_, in->dtype(), 0));
   std::int64_t count = 1;
-  const Axes axes = *reduced_axes(member.op());
-  for (const std::int64_t axis : axes) count *= in->shape()[static_cast<std::size_t>(axis)].value();
+  for (const std::int64_t axis : reduction->axes)
+    count *= in->shape()[static_cast<std::size_t>(axis)].value();
   Reg result;
   if (count == 1) {  // nothing to fold
-    const bool position = *kind == Reduce::argmax || *kind == Reduce::argmin;
-    result = position ? program_.constant_int(0) : x;
+    result = info(kind).kind == ReduceKind::position ? program_.constant_int(0) : x;
   } else {
-    result = program_.reduce(*kind, x);
+    result = program_.reduce(kind, x);
   }
-  if (member.is<Mean>() && count != 1)
+  if (reduction->averages && count != 1)
     result = program_.prim(Prim::div, result, program_.count(program_.type_of(result)));
   return narrowed(program_, member.output()->dtype(), result);
 }

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "converter/aten/mapping.h"
 #include "converter/aten/promote.h"
-#include "converter/aten/training.h"
+#include "converter/aten/table.h"
 #include "ir/axis.h"
 #include "ir/gradient.h"
 #include "ir/ops/activation.h"

@@ -2,7 +2,7 @@
 // of: targets that are ignored, points at distance 0, factors that are 0.
 #include <cmath>
 
-#include "converter/aten/training.h"
+#include "converter/aten/table.h"
 #include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"

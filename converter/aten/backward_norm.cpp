@@ -1,6 +1,6 @@
 // Backward operators of the norms, of which the forward ones left mean and 1 / deviation.
 #include "base/error.h"
-#include "converter/aten/training.h"
+#include "converter/aten/table.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"

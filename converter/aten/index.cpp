@@ -185,16 +185,16 @@ Ref covered(Ref src, const Ref& indices) {
   return src;
 }
 
-Reduce reduce_from(const std::string& word) {
-  if (word == "add" || word == "sum") return Reduce::sum;
-  if (word == "multiply" || word == "prod") return Reduce::prod;
-  if (word == "amax") return Reduce::amax;
-  if (word == "amin") return Reduce::amin;
-  if (word == "mean") return Reduce::mean;
+ScatterReduce reduce_from(const std::string& word) {
+  if (word == "add" || word == "sum") return ScatterReduce::sum;
+  if (word == "multiply" || word == "prod") return ScatterReduce::prod;
+  if (word == "amax") return ScatterReduce::amax;
+  if (word == "amin") return ScatterReduce::amin;
+  if (word == "mean") return ScatterReduce::mean;
   throw unsupported("scatter with reduce='{}'", word);
 }
 
-Results scattered(Call& call, Reduce reduce, bool include_self) {
+Results scattered(Call& call, ScatterReduce reduce, bool include_self) {
   const Ref x = call.tensor("self");
   const Ref places = call.tensor("index");
   const Datum& given = call.datum(call.find("src") ? "src" : "value");
@@ -204,9 +204,10 @@ Results scattered(Call& call, Reduce reduce, bool include_self) {
                {x, places, src});
 }
 Results scatter(Call& call) {
-  return scattered(call, call.has("reduce") ? reduce_from(call.word("reduce", "")) : Reduce::none, true);
+  return scattered(call, call.has("reduce") ? reduce_from(call.word("reduce", "")) : ScatterReduce::none,
+                   true);
 }
-Results scatter_add(Call& call) { return scattered(call, Reduce::sum, true); }
+Results scatter_add(Call& call) { return scattered(call, ScatterReduce::sum, true); }
 Results scatter_reduce(Call& call) {
   return scattered(call, reduce_from(call.word("reduce", "")), call.flag("include_self", true));
 }

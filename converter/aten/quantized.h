@@ -47,8 +47,6 @@ Ref on_own_grid(const Ref& x, bool reduced);
 /// The result of an operator, rounded to a grid of one scale.
 Datum rounded(Builder&, const Ref& y, const Datum& scale, const Datum& zero, std::int64_t dtype);
 
-std::span<const Entry> quantized_entries();
-
 /// A linear layer's packed parameters.
 struct PackedLinear {
   Ref weight, bias;

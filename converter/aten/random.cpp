@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "converter/aten/promote.h"
-#include "converter/aten/training.h"
+#include "converter/aten/table.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
@@ -140,10 +140,9 @@ Results multinomial_op(Call& call) {
 /// In eval mode dropout hands its argument through.
 template <bool whole_channels, bool alpha>
 Results dropout_op(Call& call) {
-  const std::string_view argument = call.find("input") ? "input" : "self";
   const double p = call.number("p", 0.5);
-  if (!call.flag("train", false) || p == 0) return call.tensor_ptr(argument);
-  return tenon::dropout(call.tensor(argument), p, whole_channels, alpha)[0];
+  if (!call.flag("train", false) || p == 0) return call.tensor_ptr("input");
+  return tenon::dropout(call.tensor("input"), p, whole_channels, alpha)[0];
 }
 
 Results native_dropout(Call& call) {

@@ -222,7 +222,7 @@ Results embedding_bag(Call& call) {
   if (call.integer("mode", 0) == 2) {
     const double lowest = -std::numeric_limits<double>::infinity();
     const Ref places = expand(reshape(bag, {count, Dim(1)}), rows.shape());
-    const Scatter largest{.axis = 0, .reduce = Reduce::amax, .include_self = false};
+    const Scatter largest{.axis = 0, .reduce = ScatterReduce::amax, .include_self = false};
     y = apply(largest, {zero, places, where(column(counted), rows, lowest)});
     y = where(filled > filled.literal(0), y, 0);
   } else {

@@ -12,8 +12,6 @@
 #include "converter/aten/quantized.h"
 #include "converter/aten/results.h"
 #include "converter/aten/spelling.h"
-#include "converter/aten/training.h"
-#include "converter/aten/vision.h"
 #include "converter/c10_dtype.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/shape.h"
@@ -23,14 +21,8 @@ namespace tenon::converter {
 namespace {
 
 constexpr std::array families = {
-    backward_entries,  backward_loss_entries, backward_norm_entries, random_entries,   arithmetic_entries,
-    assertion_entries, attention_entries,     convolution_entries,   creation_entries, ctc_entries,
-    data_size_entries, diagonal_entries,      distance_entries,      float_entries,    fourier_entries,
-    gradient_entries,  histogram_entries,     index_entries,         linalg_entries,   loss_entries,
-    matrix_entries,    norm_entries,          packed_entries,        pool_entries,     reduction_entries,
-    resize_entries,    rnn_entries,           sampling_entries,      shape_entries,    special_entries,
-    spectral_entries,  split_entries,         statistics_entries,    tensor_entries,   view_entries,
-    vision_entries,    quantized_entries,
+#define FAMILY(name) name,
+#include "converter/aten/families.def"
 };
 
 /// "permute_copy" → "permute": a view's copy; empty when the name is not of that kind.

@@ -23,37 +23,9 @@ struct Entry {
   Halves halves = Halves::as_they_are;
 };
 
-std::span<const Entry> arithmetic_entries();
-std::span<const Entry> assertion_entries();
-std::span<const Entry> attention_entries();
-std::span<const Entry> convolution_entries();
-std::span<const Entry> creation_entries();
-std::span<const Entry> ctc_entries();
-std::span<const Entry> data_size_entries();
-std::span<const Entry> diagonal_entries();
-std::span<const Entry> distance_entries();
-std::span<const Entry> float_entries();
-std::span<const Entry> fourier_entries();
-std::span<const Entry> gradient_entries();
-std::span<const Entry> histogram_entries();
-std::span<const Entry> index_entries();
-std::span<const Entry> linalg_entries();
-std::span<const Entry> loss_entries();
-std::span<const Entry> matrix_entries();
-std::span<const Entry> norm_entries();
-std::span<const Entry> packed_entries();
-std::span<const Entry> pool_entries();
-std::span<const Entry> reduction_entries();
-std::span<const Entry> resize_entries();
-std::span<const Entry> rnn_entries();
-std::span<const Entry> sampling_entries();
-std::span<const Entry> shape_entries();
-std::span<const Entry> special_entries();
-std::span<const Entry> spectral_entries();
-std::span<const Entry> split_entries();
-std::span<const Entry> statistics_entries();
-std::span<const Entry> tensor_entries();
-std::span<const Entry> view_entries();
+// The tables: a file of this folder that defines one is found by that.
+#define FAMILY(name) std::span<const Entry> name();
+#include "converter/aten/families.def"
 
 /// Runs a handler that needs axes: a rank-0 self, and other rank-0 tensors with it, count as vectors of one
 /// element, and the results lose the axis again.

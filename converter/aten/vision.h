@@ -7,11 +7,6 @@
 
 namespace tenon::converter {
 
-struct Entry;
-
-/// The operators of torchvision, for the table of ATen's.
-std::span<const Entry> vision_entries();
-
 struct RoiAlign {
   std::array<std::int64_t, 2> bins;  // down, then right
   std::int64_t samples;              // of a bin, along each axis

@@ -101,13 +101,13 @@ Operands gather_nd(Call& call) {
   return {tenon::apply(IndexAt{.axes = first_axes(operands.size() - 1)}, operands)};
 }
 
-Reduce reduction(const Call& call) {
+ScatterReduce reduction(const Call& call) {
   const std::string word = call.text("reduction", "none");
-  if (word == "none") return Reduce::none;
-  if (word == "add") return Reduce::sum;
-  if (word == "mul") return Reduce::prod;
-  if (word == "max") return Reduce::amax;
-  if (word == "min") return Reduce::amin;
+  if (word == "none") return ScatterReduce::none;
+  if (word == "add") return ScatterReduce::sum;
+  if (word == "mul") return ScatterReduce::prod;
+  if (word == "max") return ScatterReduce::amax;
+  if (word == "min") return ScatterReduce::amin;
   throw error("its reduction is '{}'", word);
 }
 
@@ -124,11 +124,11 @@ Operands scatter_nd(Call& call) {
   const Shape shape = x.shape();
   const Ref indices = cast(DType::i64, call.tensor(1)), updates = call.tensor(2);
   const std::vector<Ref> at = coordinates(indices, x);
-  const Reduce how = reduction(call);
-  if (how == Reduce::none || how == Reduce::sum) {
+  const ScatterReduce how = reduction(call);
+  if (how == ScatterReduce::none || how == ScatterReduce::sum) {
     std::vector<Ref> operands = {x, updates};
     operands.insert(operands.end(), at.begin(), at.end());
-    const IndexPut put{.axes = first_axes(at.size()), .accumulate = how == Reduce::sum};
+    const IndexPut put{.axes = first_axes(at.size()), .accumulate = how == ScatterReduce::sum};
     return {reshape(tenon::apply(put, operands), shape)};
   }
   const auto middle = x.shape().begin() + static_cast<std::ptrdiff_t>(at.size());

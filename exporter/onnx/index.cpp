@@ -94,7 +94,7 @@ class Scattering {
         x_(n.input(0)->shape()),
         places_(places(w, n.input(1))) {}
 
-  Operand add(const Operand& to, const Operand& source, Reduce reduce) const {
+  Operand add(const Operand& to, const Operand& source, ScatterReduce reduce) const {
     constexpr std::array words = {"none", "add", "mul", "max", "min"};
     return w_.add("ScatterElements", {to, places_, source},
                   {axis_of(axis_), {"reduction", std::string(words[static_cast<std::size_t>(reduce)])}});
@@ -106,8 +106,8 @@ class Scattering {
   /// How many numbers fall on each element of x; 1 where none does.
   Operand counts(bool include_self, DType dtype) const {
     Operand ones = w_.add("Expand", {w_.number(1, dtype), w_.sizes(x_)});
-    if (!include_self) ones = add(ones, each(0, dtype), Reduce::none);
-    return add(ones, each(1, dtype), Reduce::sum);
+    if (!include_self) ones = add(ones, each(0, dtype), ScatterReduce::none);
+    return add(ones, each(1, dtype), ScatterReduce::sum);
   }
 
  private:
@@ -122,7 +122,7 @@ class Scattering {
 bool write_scatter(Writer& w, const Node& n) {
   const auto& op = *n.as<Scatter>();
   const DType dtype = n.output()->dtype();
-  const bool averages = op.reduce == Reduce::mean;
+  const bool averages = op.reduce == ScatterReduce::mean;
   if (averages && !is_float(dtype)) throw unsupported("the average of whole numbers");
   Operand source = w.value(n.input(2));
   const Shape &covered = n.input(1)->shape(), &shape = n.input(2)->shape();
@@ -134,12 +134,13 @@ bool write_scatter(Writer& w, const Node& n) {
   const Scattering scatter(w, n);
   Operand x = w.cast(w.value(n.input(0)), sums);
   source = w.cast(source, sums);
-  if (op.reduce != Reduce::none && !op.include_self) {
-    const bool is_extreme = op.reduce == Reduce::amax || op.reduce == Reduce::amin;  // of itself is itself
-    x = scatter.add(x, is_extreme ? source : scatter.each(op.reduce == Reduce::prod ? 1 : 0, sums),
-                    Reduce::none);
+  if (op.reduce != ScatterReduce::none && !op.include_self) {
+    const bool is_extreme =
+        op.reduce == ScatterReduce::amax || op.reduce == ScatterReduce::amin;  // of itself is itself
+    x = scatter.add(x, is_extreme ? source : scatter.each(op.reduce == ScatterReduce::prod ? 1 : 0, sums),
+                    ScatterReduce::none);
   }
-  Operand y = scatter.add(x, source, averages ? Reduce::sum : op.reduce);
+  Operand y = scatter.add(x, source, averages ? ScatterReduce::sum : op.reduce);
   if (averages) y = w.cast(w.add("Div", {y, scatter.counts(op.include_self, sums)}), dtype);
   w.set(n.output(), y);
   return true;

@@ -14,8 +14,10 @@
 namespace tenon::exporter::onnx {
 namespace {
 
-constexpr std::array families = {control_entries,   data_size_entries, index_entries, norm_entries,
-                                 pointwise_entries, reduction_entries, shape_entries, window_entries};
+constexpr std::array families = {
+#define FAMILY(name) name,
+#include "exporter/onnx/families.def"
+};
 
 Entry find_entry(std::string_view name) {
   static const auto index = [] {

@@ -22,14 +22,9 @@ struct Entry {
   std::string_view mapping = {};
 };
 
-std::span<const Entry> control_entries();
-std::span<const Entry> data_size_entries();
-std::span<const Entry> index_entries();
-std::span<const Entry> norm_entries();
-std::span<const Entry> pointwise_entries();
-std::span<const Entry> reduction_entries();
-std::span<const Entry> shape_entries();
-std::span<const Entry> window_entries();
+// The tables: a file of this folder that defines one is found by that.
+#define FAMILY(name) std::span<const Entry> name();
+#include "exporter/onnx/families.def"
 
 /// Says what computes the sizes that these values tell.
 void give_sizes(Writer&, const std::vector<GivenSize>&, const Operands& values);

@@ -4,15 +4,9 @@
 
 #include "fusion/outline.h"
 #include "fusion/passes.h"
-#include "ir/ops/conv.h"
-#include "ir/ops/linear.h"
 
 namespace tenon {
 namespace {
-
-bool is_anchor(const Node& n) {
-  return n.is<Conv>() || n.is<ConvTranspose>() || n.is<Linear>() || n.is<MatMul>();
-}
 
 constexpr std::size_t max_group = 32;
 
@@ -89,7 +83,7 @@ void fuse(Rewriter& rewriter) {
   for (auto it = nodes.begin(); it != nodes.end();) {
     Node& anchor = **it;
     ++it;
-    if (!is_anchor(anchor)) continue;
+    if (!anchor.op().info().anchor) continue;
     Epilogue epilogue(anchor);
     epilogue.grow();
     if (!epilogue.reason().empty()) rewriter.refuse(rule, anchor, epilogue.reason());

@@ -5,10 +5,8 @@
 
 #include "fusion/outline.h"
 #include "fusion/passes.h"
-#include "ir/ops/norm.h"
-#include "ir/ops/reduce.h"
+#include "ir/ops/rules.h"
 #include "ir/ops/slices_by_index.h"
-#include "ir/ops/softmax.h"
 
 namespace tenon {
 namespace {
@@ -20,32 +18,11 @@ struct Loop {
   Axes reduced;
 };
 
-template <class T>
-std::optional<Loop> reduction(const Node& n) {
-  const T* op = n.as<T>();
-  if (!op) return std::nullopt;
-  return Loop{n.input()->shape(), op->axes};
-}
-
-Axes last_axes(std::int64_t count, std::size_t rank) {
-  Axes axes;
-  for (std::int64_t i = 0; i < count; ++i) axes.push_back(static_cast<std::int64_t>(rank) - count + i);
-  return axes;
-}
-
 std::optional<Loop> loop_of(const Node& n) {
-  if (n.op().is_pointwise() || slices_by_index(n)) return Loop{n.output()->shape(), {}};
-  if (auto r = reduction<Sum>(n)) return r;
-  if (auto r = reduction<Mean>(n)) return r;
-  if (auto r = reduction<Prod>(n)) return r;
-  if (auto r = reduction<Amax>(n)) return r;
-  if (auto r = reduction<Amin>(n)) return r;
-  const std::size_t rank = n.inputs().empty() ? 0 : n.input()->rank();
-  if (const auto* s = n.as<Softmax>()) return Loop{n.input()->shape(), {s->axis}};
-  if (const auto* s = n.as<LogSoftmax>()) return Loop{n.input()->shape(), {s->axis}};
-  if (const auto* s = n.as<LayerNorm>()) return Loop{n.input()->shape(), last_axes(s->rank, rank)};
-  if (const auto* s = n.as<RmsNorm>()) return Loop{n.input()->shape(), last_axes(s->rank, rank)};
-  return std::nullopt;
+  const Op& op = n.op();
+  if (op.is_pointwise() || slices_by_index(n)) return Loop{n.output()->shape(), {}};
+  if (!op.info().row_axes) return std::nullopt;
+  return Loop{n.input()->shape(), op.info().row_axes(op.self(), n.input()->rank())};
 }
 
 Shape reduced_shape(const Shape& space, const Axes& axes) {

@@ -44,7 +44,7 @@ Rule scatter_to_index_add() {
               [](const Match& m) {
                 const Scatter& s = m.op<Scatter>();
                 const Shape &x = m["x"]->shape(), &src = m["src"]->shape();
-                return s.axis == 0 && s.reduce == Reduce::sum && s.include_self && x.size() >= 2 &&
+                return s.axis == 0 && s.reduce == ScatterReduce::sum && s.include_self && x.size() >= 2 &&
                        m["indices"]->shape() == src && std::equal(x.begin() + 1, x.end(), src.begin() + 1) &&
                        places(m);
               },

@@ -1,9 +1,22 @@
 // Every operator, and the lookup by name.
+#include <array>
 #include <unordered_map>
+#include <vector>
 
-#include "ir/ops/families.h"
+#include "ir/op.h"
 
 namespace tenon {
+
+// Each in the .cpp of its name; ir/CMakeLists.txt finds them.
+#define FAMILY(name) std::vector<const OpInfo*> name();
+#include "ir/ops/families.def"
+
+namespace {
+constexpr std::array families = {
+#define FAMILY(name) name,
+#include "ir/ops/families.def"
+};
+}  // namespace
 
 const std::vector<const OpInfo*>& all_ops() {
   static const std::vector<const OpInfo*> ops = [] {

@@ -10,6 +10,7 @@ namespace tenon {
 /// each, then after each.
 struct Conv : Kernel<2, 3> {
   static constexpr std::string_view name = "conv";
+  static constexpr bool anchor = true;
   Axes stride = {1}, pad = {0}, dilation = {1};
   std::int64_t groups = 1;
   static constexpr auto fields =
@@ -30,6 +31,7 @@ struct Conv : Kernel<2, 3> {
 /// one each; pad also 2n: before each, then after each.
 struct ConvTranspose : Kernel<2, 3> {
   static constexpr std::string_view name = "conv_transpose";
+  static constexpr bool anchor = true;
   Axes stride = {1}, pad = {0}, output_pad = {0}, dilation = {1};
   std::int64_t groups = 1;
   static constexpr auto fields =

@@ -110,7 +110,9 @@ Type OneHot::infer(const Type& indices) const {
   return out;
 }
 
-double Scatter::flops(TypeSpan in, TypeSpan) const { return reduce == Reduce::none ? 0 : elements(in[1]); }
+double Scatter::flops(TypeSpan in, TypeSpan) const {
+  return reduce == ScatterReduce::none ? 0 : elements(in[1]);
+}
 
 double IndexPut::flops(TypeSpan in, TypeSpan) const {
   if (!accumulate) return 0;

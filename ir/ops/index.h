@@ -46,9 +46,9 @@ struct IndexAt : Kernel<2, -1> {
 };
 
 /// How Scatter joins what falls on one place.
-enum class Reduce : std::uint8_t { none, sum, prod, amax, amin, mean };
+enum class ScatterReduce : std::uint8_t { none, sum, prod, amax, amin, mean };
 template <>
-struct EnumNames<Reduce> {
+struct EnumNames<ScatterReduce> {
   static constexpr std::array names = {"none", "sum", "prod", "amax", "amin", "mean"};
 };
 
@@ -58,7 +58,7 @@ struct EnumNames<Reduce> {
 struct Scatter : Kernel<3> {
   static constexpr std::string_view name = "scatter";
   std::int64_t axis = 0;
-  Reduce reduce = Reduce::none;
+  ScatterReduce reduce = ScatterReduce::none;
   bool include_self = true;
   static constexpr auto fields = std::tuple{field("axis", &Scatter::axis), field("reduce", &Scatter::reduce),
                                             field("include_self", &Scatter::include_self)};
@@ -118,7 +118,7 @@ inline Ref index_add(const Ref& x, std::int64_t axis, const Ref& indices, const 
   return apply(IndexAdd{.axis = axis}, {x, indices, src});
 }
 inline Ref scatter_sum(const Ref& x, std::int64_t axis, const Ref& indices, const Ref& src) {
-  return apply(Scatter{.axis = axis, .reduce = Reduce::sum}, {x, indices, src});
+  return apply(Scatter{.axis = axis, .reduce = ScatterReduce::sum}, {x, indices, src});
 }
 
 }  // namespace tenon

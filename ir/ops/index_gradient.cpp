@@ -30,8 +30,8 @@ std::vector<Ref> IndexAt::gradient(RefSpan in, RefSpan, RefSpan grads) const {
 
 std::vector<Ref> Scatter::gradient(RefSpan in, RefSpan, RefSpan grads) const {
   const Ref &indices = in[1], &src = in[2], &grad = grads[0];
-  const bool adds = reduce == Reduce::sum && include_self;
-  if (!adds && reduce != Reduce::none)
+  const bool adds = reduce == ScatterReduce::sum && include_self;
+  if (!adds && reduce != ScatterReduce::none)
     throw unsupported("scatter has a gradient for reduce none and sum only");
   const Ref written = gather(grad, axis, indices);
   Shape pads(2 * src.rank(), 0);

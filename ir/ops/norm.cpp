@@ -1,8 +1,6 @@
 // Type rules of the normalisations and what they are made of.
 #include "ir/ops/norm.h"
 
-#include <numeric>
-
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/math.h"
 #include "ir/ops/reduce.h"
@@ -18,12 +16,6 @@ Ref per_channel(const Ref& values, const Ref& x) {
   Shape shape(x.rank() - 1, 1);
   shape[0] = values.shape()[0];
   return reshape(values, std::move(shape));
-}
-
-Axes last_axes(std::size_t rank, std::int64_t count) {
-  Axes axes(static_cast<std::size_t>(count));
-  std::iota(axes.begin(), axes.end(), static_cast<std::int64_t>(rank) - count);
-  return axes;
 }
 
 Ref normalised(const Ref& x, const Axes& axes, double eps) {

@@ -1,5 +1,6 @@
 // Normalisations. 16-bit floats are computed in f32.
 #pragma once
+#include "ir/ops/rules.h"
 #include "ir/ops/spans.h"
 
 namespace tenon {
@@ -21,6 +22,7 @@ struct LayerNorm : Composite<1, 3> {
   std::int64_t rank = 1;
   double eps = 1e-5;
   static constexpr auto fields = std::tuple{field("rank", &LayerNorm::rank), field("eps", &LayerNorm::eps)};
+  Axes row_axes(std::size_t of) const { return last_axes(of, rank); }
   std::vector<Type> infer(TypeSpan in) const;
   std::vector<Ref> decompose(RefSpan in) const;
 };
@@ -42,6 +44,7 @@ struct RmsNorm : Composite<1, 2> {
   std::int64_t rank = 1;
   double eps = 1e-5;
   static constexpr auto fields = std::tuple{field("rank", &RmsNorm::rank), field("eps", &RmsNorm::eps)};
+  Axes row_axes(std::size_t of) const { return last_axes(of, rank); }
   std::vector<Type> infer(TypeSpan in) const;
   std::vector<Ref> decompose(RefSpan in) const;
 };

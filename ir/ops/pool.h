@@ -77,7 +77,7 @@ struct AvgPool : Kernel<1> {
 };
 
 /// Window i of n covers [i * size // n, ceil((i + 1) * size / n)).
-struct AdaptiveAvgPool : Folding {
+struct AdaptiveAvgPool : PerElement {
   static constexpr std::string_view name = "adaptive_avg_pool";
   Shape output;
   static constexpr auto fields = std::tuple{field("output", &AdaptiveAvgPool::output)};
@@ -90,7 +90,7 @@ struct AdaptiveAvgPool : Folding {
 };
 
 /// Windows as in AdaptiveAvgPool.
-struct AdaptiveMaxPool : Folding {
+struct AdaptiveMaxPool : PerElement {
   static constexpr std::string_view name = "adaptive_max_pool";
   Shape output;
   static constexpr auto fields = std::tuple{field("output", &AdaptiveMaxPool::output)};
@@ -99,7 +99,7 @@ struct AdaptiveMaxPool : Folding {
 };
 
 /// AdaptiveMaxPool, and the place of each maximum (i64) in the flattened spatial dims of the input.
-struct AdaptiveMaxPoolIndices : Folding {
+struct AdaptiveMaxPoolIndices : PerElement {
   static constexpr std::string_view name = "adaptive_max_pool_indices";
   Shape output;
   static constexpr auto fields = std::tuple{field("output", &AdaptiveMaxPoolIndices::output)};

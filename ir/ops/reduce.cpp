@@ -21,23 +21,6 @@ void check_not_empty(const Type& x, const Axes& axes) {
     if (x.shape[static_cast<std::size_t>(axis)] == 0) throw error("axis {} of {} is empty", axis, x.str());
 }
 
-Type with_dtype(Type x, DType dtype) {
-  x.dtype = dtype;
-  return x;
-}
-
-Type place_type(const Type& x, std::int64_t axis, bool keepdim) {
-  check_axis(axis, x);
-  check_not_empty(x, {axis});
-  return with_dtype(reduced(x, {axis}, keepdim), DType::i64);
-}
-
-Type extremum_type(const Type& x, const Axes& axes, bool keepdim) {
-  Type out = reduced(x, axes, keepdim);
-  check_not_empty(x, axes);
-  return out;
-}
-
 Type running_type(const Type& x, std::int64_t axis) {
   check_axis(axis, x);
   check_number(x);
@@ -46,24 +29,19 @@ Type running_type(const Type& x, std::int64_t axis) {
 
 }  // namespace
 
-Type Sum::infer(const Type& x) const {
-  check_number(x);
-  return reduced(x, axes, keepdim);
+Type reduced(const Type& x, const Reduction& r) {
+  const ReduceInfo& fold = info(r.fold);
+  if (r.averages)
+    check_float("the operand", x);
+  else if (fold.kind == ReduceKind::number && !fold.picks)
+    check_number(x);
+  Type out = reduced(x, r.axes, r.keepdim);
+  if (fold.picks) check_not_empty(x, r.axes);
+  if (fold.kind == ReduceKind::truth) out.dtype = DType::boolean;
+  if (fold.kind == ReduceKind::position) out.dtype = DType::i64;
+  return out;
 }
-Type Mean::infer(const Type& x) const {
-  check_float("the operand", x);
-  return reduced(x, axes, keepdim);
-}
-Type Prod::infer(const Type& x) const {
-  check_number(x);
-  return reduced(x, axes, keepdim);
-}
-Type Amax::infer(const Type& x) const { return extremum_type(x, axes, keepdim); }
-Type Amin::infer(const Type& x) const { return extremum_type(x, axes, keepdim); }
-Type Any::infer(const Type& x) const { return with_dtype(reduced(x, axes, keepdim), DType::boolean); }
-Type All::infer(const Type& x) const { return with_dtype(reduced(x, axes, keepdim), DType::boolean); }
-Type ArgMax::infer(const Type& x) const { return place_type(x, axis, keepdim); }
-Type ArgMin::infer(const Type& x) const { return place_type(x, axis, keepdim); }
+
 Type CumSum::infer(const Type& x) const { return running_type(x, axis); }
 Type CumProd::infer(const Type& x) const { return running_type(x, axis); }
 Type LogCumSumExp::infer(const Type& x) const {

@@ -5,107 +5,111 @@
 
 namespace tenon {
 
+/// The type of what a reduction gives, and its reference.
+Type reduced(const Type& x, const Reduction&);
+void reduce(const Tensor& x, const Reduction&, Tensor& out);
+
+/// A reduction: its type rule, its reference and the loop that runs it follow from the fold (base/reduce.h).
+/// Operator T has `keepdim`, and `axes` or one `axis`.
+template <class T, Reduce fold>
+struct Folding : PerElement {
+  static constexpr bool averages = false;
+  Reduction reduction() const {
+    const T& op = static_cast<const T&>(*this);
+    if constexpr (requires { op.axes; })
+      return {fold, op.axes, op.keepdim, T::averages};
+    else
+      return {fold, {op.axis}, op.keepdim, T::averages};
+  }
+  Axes row_axes(std::size_t) const { return reduction().axes; }
+  Type infer(const Type& x) const { return reduced(x, reduction()); }
+  void reference(InSpan in, OutSpan out) const { reduce(in[0], reduction(), out[0]); }
+};
+
 /// In the dtype of the operand; bool is to be cast first. Over axes of size 0 it is 0.
-struct Sum : Folding {
+struct Sum : Folding<Sum, Reduce::sum> {
   static constexpr std::string_view name = "sum";
   Axes axes;
   bool keepdim = false;
   static constexpr auto fields = std::tuple{field("axes", &Sum::axes), field("keepdim", &Sum::keepdim)};
-  Type infer(const Type& x) const;
-  void reference(InSpan in, OutSpan out) const;
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
   static constexpr std::array from = {aten("sum.dim_IntList(self, axes=dim, keepdim=keepdim)")};
 };
 
-struct Mean : Folding {
+struct Mean : Folding<Mean, Reduce::sum> {
   static constexpr std::string_view name = "mean";
+  static constexpr bool averages = true;
   Axes axes;
   bool keepdim = false;
   static constexpr auto fields = std::tuple{field("axes", &Mean::axes), field("keepdim", &Mean::keepdim)};
-  Type infer(const Type& x) const;
-  void reference(InSpan in, OutSpan out) const;
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
   static constexpr std::array from = {aten("mean.dim(self, axes=dim, keepdim=keepdim)")};
 };
 
 /// In the dtype of the operand; bool is to be cast first. Over axes of size 0 it is 1.
-struct Prod : Folding {
+struct Prod : Folding<Prod, Reduce::prod> {
   static constexpr std::string_view name = "prod";
   Axes axes;
   bool keepdim = false;
   static constexpr auto fields = std::tuple{field("axes", &Prod::axes), field("keepdim", &Prod::keepdim)};
-  Type infer(const Type& x) const;
-  void reference(InSpan in, OutSpan out) const;
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
 };
 
 /// NaN when one of them is.
-struct Amax : Folding {
+struct Amax : Folding<Amax, Reduce::max> {
   static constexpr std::string_view name = "amax";
   Axes axes;
   bool keepdim = false;
   static constexpr auto fields = std::tuple{field("axes", &Amax::axes), field("keepdim", &Amax::keepdim)};
-  Type infer(const Type& x) const;
-  void reference(InSpan in, OutSpan out) const;
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
   static constexpr std::array from = {aten("amax(self, axes=dim, keepdim=keepdim)")};
 };
 
 /// NaN when one of them is.
-struct Amin : Folding {
+struct Amin : Folding<Amin, Reduce::min> {
   static constexpr std::string_view name = "amin";
   Axes axes;
   bool keepdim = false;
   static constexpr auto fields = std::tuple{field("axes", &Amin::axes), field("keepdim", &Amin::keepdim)};
-  Type infer(const Type& x) const;
-  void reference(InSpan in, OutSpan out) const;
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
   static constexpr std::array from = {aten("amin(self, axes=dim, keepdim=keepdim)")};
 };
 
 /// bool, from any dtype: not zero.
-struct Any : Folding {
+struct Any : Folding<Any, Reduce::any> {
   static constexpr std::string_view name = "any";
   Axes axes;
   bool keepdim = false;
   static constexpr auto fields = std::tuple{field("axes", &Any::axes), field("keepdim", &Any::keepdim)};
-  Type infer(const Type& x) const;
-  void reference(InSpan in, OutSpan out) const;
 };
 
 /// bool, from any dtype: not zero.
-struct All : Folding {
+struct All : Folding<All, Reduce::all> {
   static constexpr std::string_view name = "all";
   Axes axes;
   bool keepdim = false;
   static constexpr auto fields = std::tuple{field("axes", &All::axes), field("keepdim", &All::keepdim)};
-  Type infer(const Type& x) const;
-  void reference(InSpan in, OutSpan out) const;
 };
 
 /// The first place (i64); NaN counts as the largest.
-struct ArgMax : Folding {
+struct ArgMax : Folding<ArgMax, Reduce::argmax> {
   static constexpr std::string_view name = "argmax";
   std::int64_t axis = 0;
   bool keepdim = false;
   static constexpr auto fields = std::tuple{field("axis", &ArgMax::axis), field("keepdim", &ArgMax::keepdim)};
-  Type infer(const Type& x) const;
-  void reference(InSpan in, OutSpan out) const;
   static constexpr std::array from = {aten("argmax(self, axis=dim, keepdim=keepdim)")};
 };
 
 /// The first place (i64); NaN counts as the smallest.
-struct ArgMin : Folding {
+struct ArgMin : Folding<ArgMin, Reduce::argmin> {
   static constexpr std::string_view name = "argmin";
   std::int64_t axis = 0;
   bool keepdim = false;
   static constexpr auto fields = std::tuple{field("axis", &ArgMin::axis), field("keepdim", &ArgMin::keepdim)};
-  Type infer(const Type& x) const;
-  void reference(InSpan in, OutSpan out) const;
   static constexpr std::array from = {aten("argmin(self, axis=dim, keepdim=keepdim)")};
 };
 
-struct CumSum : Folding {
+struct CumSum : PerElement {
   static constexpr std::string_view name = "cumsum";
   std::int64_t axis = 0;
   static constexpr auto fields = std::tuple{field("axis", &CumSum::axis)};
@@ -115,7 +119,7 @@ struct CumSum : Folding {
   static constexpr std::array from = {aten("cumsum(self, axis=dim)")};
 };
 
-struct CumProd : Folding {
+struct CumProd : PerElement {
   static constexpr std::string_view name = "cumprod";
   std::int64_t axis = 0;
   static constexpr auto fields = std::tuple{field("axis", &CumProd::axis)};
@@ -125,7 +129,7 @@ struct CumProd : Folding {
 };
 
 /// The largest element so far and its last place (i64); NaN counts as the largest.
-struct CumMax : Folding {
+struct CumMax : PerElement {
   static constexpr std::string_view name = "cummax";
   std::int64_t axis = 0;
   static constexpr auto fields = std::tuple{field("axis", &CumMax::axis)};
@@ -134,7 +138,7 @@ struct CumMax : Folding {
 };
 
 /// The smallest element so far and its last place (i64); NaN counts as the smallest.
-struct CumMin : Folding {
+struct CumMin : PerElement {
   static constexpr std::string_view name = "cummin";
   std::int64_t axis = 0;
   static constexpr auto fields = std::tuple{field("axis", &CumMin::axis)};
@@ -143,7 +147,7 @@ struct CumMin : Folding {
 };
 
 /// log(cumsum(exp(x))) without overflow; of floats.
-struct LogCumSumExp : Folding {
+struct LogCumSumExp : PerElement {
   static constexpr std::string_view name = "logcumsumexp";
   std::int64_t axis = 0;
   static constexpr auto fields = std::tuple{field("axis", &LogCumSumExp::axis)};

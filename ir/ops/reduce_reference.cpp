@@ -1,7 +1,7 @@
-// References of the reductions: the reduced axes are moved to the end, and each row is reduced.
+// References of the reductions and of running sums.
 #include <cmath>
 
-#include "base/scalar.h"
+#include "base/fold.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/reference.h"
 
@@ -16,23 +16,24 @@ bool is_nan(T x) {
     return false;
 }
 
-template <class T>
-using Row = std::span<const T>;
-
-// out[i] = f(row i), where a row holds what is reduced to element i.
-template <class F>
-void each_row(const Tensor& x, const Axes& axes, Tensor& out, F&& f) {
-  const Tensor rows = widened(x.permute(moved_last(x.rank(), axes)));
-  const std::int64_t count = out.numel();
-  const std::int64_t length = count == 0 ? 0 : x.numel() / count;
-  dispatch_wide(x.dtype(), [&]<class T>(dtype_tag<T>) {
-    using Result = decltype(f(Row<T>{}));
-    Tensor result = Tensor::empty(std::is_same_v<Result, double> ? DType::f64 : DType::i64, out.shape());
-    for (std::int64_t i = 0; i < count; ++i)
-      result.mutable_data<Result>()[i] =
-          f(Row<T>(rows.data<T>() + i * length, static_cast<std::size_t>(length)));
-    out.copy_from(result);
-  });
+// Folds each row of `length` elements into an element of out.
+template <Reduce R, class E, class T>
+void fold_rows(Fold<R, E>, std::span<const T> rows, std::size_t length, bool averages, Tensor& out) {
+  using Result = typename Fold<R, E>::Result;
+  using Wide = std::conditional_t<std::is_floating_point_v<Result>, double, std::int64_t>;
+  Tensor results = Tensor::empty(std::is_same_v<Wide, double> ? DType::f64 : DType::i64, out.shape());
+  Wide* const result = results.mutable_data<Wide>();
+  for (std::int64_t i = 0; i < out.numel(); ++i) {
+    const std::span<const T> row = rows.subspan(static_cast<std::size_t>(i) * length, length);
+    auto total = Fold<R, E>::identity();
+    for (std::size_t k = 0; k < length; ++k)
+      Fold<R, E>::fold(total, std::is_same_v<E, T> ? static_cast<E>(row[k]) : static_cast<E>(row[k] != 0),
+                       static_cast<long>(k));
+    result[i] = Fold<R, E>::result(total);
+    if constexpr (std::is_same_v<Wide, double>)
+      if (averages) result[i] /= static_cast<double>(length);
+  }
+  out.copy_from(results);
 }
 
 // Each row replaced by one of the same length.
@@ -46,27 +47,6 @@ void map_rows(const Tensor& x, std::int64_t axis, Tensor& out, F&& f) {
       f(std::span<T>(rows.mutable_data<T>() + i, static_cast<std::size_t>(length)));
   });
   out.copy_from(rows.permute(inverse(order)));
-}
-
-constexpr auto total = []<class T>(Row<T> row) {
-  T sum = 0;
-  for (const T v : row) sum = apply(Prim::add, sum, v);
-  return sum;
-};
-
-constexpr auto product = []<class T>(Row<T> row) {
-  T result = 1;
-  for (const T v : row) result = apply(Prim::mul, result, v);
-  return result;
-};
-
-// Position of the first largest (sign 1) or smallest (sign -1); the first NaN wins.
-template <class T>
-std::int64_t extreme_place(Row<T> row, bool largest) {
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < row.size() && !is_nan(row[best]); ++i)
-    if (is_nan(row[i]) || (largest ? row[i] > row[best] : row[i] < row[best])) best = i;
-  return static_cast<std::int64_t>(best);
 }
 
 // The best element so far of each row and its place: of equal ones the last; NaN is better than every number.
@@ -98,44 +78,18 @@ double log_of_sum(double a, double b) {
 
 }  // namespace
 
-void Sum::reference(InSpan in, OutSpan out) const { each_row(in[0], axes, out[0], total); }
-void Prod::reference(InSpan in, OutSpan out) const { each_row(in[0], axes, out[0], product); }
-
-void Mean::reference(InSpan in, OutSpan out) const {
-  each_row(in[0], axes, out[0], []<class T>(Row<T> row) {
-    return static_cast<double>(total(row)) / static_cast<double>(row.size());
+// The reduced axes are moved to the end, and each row is folded.
+void reduce(const Tensor& x, const Reduction& r, Tensor& out) {
+  const Tensor rows = widened(x.permute(moved_last(x.rank(), r.axes)));
+  const auto count = static_cast<std::size_t>(out.numel());
+  const std::size_t length = count == 0 ? 0 : static_cast<std::size_t>(x.numel()) / count;
+  dispatch_wide(x.dtype(), [&]<class T>(dtype_tag<T>) {
+    const std::span<const T> all(rows.data<T>(), count * length);
+    if (info(r.fold).kind == ReduceKind::truth)
+      dispatch_fold<std::uint8_t>(r.fold, [&](auto fold) { fold_rows(fold, all, length, r.averages, out); });
+    else
+      dispatch_fold<T>(r.fold, [&](auto fold) { fold_rows(fold, all, length, r.averages, out); });
   });
-}
-
-void Amax::reference(InSpan in, OutSpan out) const {
-  each_row(in[0], axes, out[0],
-           []<class T>(Row<T> row) { return row[static_cast<std::size_t>(extreme_place(row, true))]; });
-}
-void Amin::reference(InSpan in, OutSpan out) const {
-  each_row(in[0], axes, out[0],
-           []<class T>(Row<T> row) { return row[static_cast<std::size_t>(extreme_place(row, false))]; });
-}
-
-void Any::reference(InSpan in, OutSpan out) const {
-  each_row(in[0], axes, out[0], []<class T>(Row<T> row) {
-    for (const T v : row)
-      if (v != 0) return std::int64_t{1};
-    return std::int64_t{0};
-  });
-}
-void All::reference(InSpan in, OutSpan out) const {
-  each_row(in[0], axes, out[0], []<class T>(Row<T> row) {
-    for (const T v : row)
-      if (v == 0) return std::int64_t{0};
-    return std::int64_t{1};
-  });
-}
-
-void ArgMax::reference(InSpan in, OutSpan out) const {
-  each_row(in[0], {axis}, out[0], []<class T>(Row<T> row) { return extreme_place(row, true); });
-}
-void ArgMin::reference(InSpan in, OutSpan out) const {
-  each_row(in[0], {axis}, out[0], []<class T>(Row<T> row) { return extreme_place(row, false); });
 }
 
 void CumSum::reference(InSpan in, OutSpan out) const {

@@ -2,6 +2,7 @@
 #include "ir/ops/rules.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/error.h"
 
@@ -39,6 +40,12 @@ void check_same_dtype(std::string_view what_a, const Type& a, std::string_view w
 void check_same_size(std::string_view what_a, const Dim& a, std::string_view what_b, const Dim& b) {
   if (a == b) return;
   throw sizes_differ(fmt::format("{} is {}, {} is {}: they", what_a, a.str(), what_b, b.str()), a, b);
+}
+
+Axes last_axes(std::size_t rank, std::int64_t count) {
+  Axes axes(static_cast<std::size_t>(count));
+  std::iota(axes.begin(), axes.end(), static_cast<std::int64_t>(rank) - count);
+  return axes;
 }
 
 Type reduced(const Type& x, const Axes& axes, bool keepdim) {

@@ -22,6 +22,8 @@ void check_same_dtype(std::string_view what_a, const Type& a, std::string_view w
 /// Throws Error unless the sizes are known to be equal.
 void check_same_size(std::string_view what_a, const Dim& a, std::string_view what_b, const Dim& b);
 
+/// The last `count` of `rank` axes.
+Axes last_axes(std::size_t rank, std::int64_t count);
 /// Type of a reduction over axes.
 Type reduced(const Type& x, const Axes& axes, bool keepdim);
 /// One value per spatial dim from an attribute that holds one for all, or one each.

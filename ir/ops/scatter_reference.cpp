@@ -10,25 +10,25 @@ namespace tenon {
 namespace {
 
 template <class T>
-T identity(Reduce reduce) {
+T identity(ScatterReduce reduce) {
   using Limits = std::numeric_limits<T>;
   switch (reduce) {
-    case Reduce::prod: return 1;
-    case Reduce::amax: return Limits::has_infinity ? -Limits::infinity() : Limits::min();
-    case Reduce::amin: return Limits::has_infinity ? Limits::infinity() : Limits::max();
+    case ScatterReduce::prod: return 1;
+    case ScatterReduce::amax: return Limits::has_infinity ? -Limits::infinity() : Limits::min();
+    case ScatterReduce::amin: return Limits::has_infinity ? Limits::infinity() : Limits::max();
     default: return 0;
   }
 }
 
 template <class T>
-T joined(Reduce reduce, T a, T b) {
+T joined(ScatterReduce reduce, T a, T b) {
   switch (reduce) {
-    case Reduce::none: return b;
-    case Reduce::sum:
-    case Reduce::mean: return apply(Prim::add, a, b);
-    case Reduce::prod: return apply(Prim::mul, a, b);
-    case Reduce::amax: return apply(Prim::max, a, b);
-    case Reduce::amin: return apply(Prim::min, a, b);
+    case ScatterReduce::none: return b;
+    case ScatterReduce::sum:
+    case ScatterReduce::mean: return apply(Prim::add, a, b);
+    case ScatterReduce::prod: return apply(Prim::mul, a, b);
+    case ScatterReduce::amax: return apply(Prim::max, a, b);
+    case ScatterReduce::amin: return apply(Prim::min, a, b);
   }
   return b;
 }
@@ -73,13 +73,13 @@ void Scatter::reference(InSpan in, OutSpan out) const {
   dispatch_wide(in[0].dtype(), [&]<class T>(dtype_tag<T>) {
     T* y = wide.mutable_data<T>();
     const T* source = src.data<T>();
-    if (!include_self && reduce != Reduce::none)
+    if (!include_self && reduce != ScatterReduce::none)
       for (const std::int64_t place : to) y[place] = identity<T>(reduce);
     for (const std::int64_t place : to) {
       y[place] = joined(reduce, y[place], *source++);
       ++count[static_cast<std::size_t>(place)];
     }
-    if (reduce != Reduce::mean) return;
+    if (reduce != ScatterReduce::mean) return;
     for (std::size_t i = 0; i < count.size(); ++i)
       if (count[i] > 1) y[i] = divided(y[i], count[i]);
   });

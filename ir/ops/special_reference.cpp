@@ -99,7 +99,7 @@ double ndtri(double p) {
   if (p == 0) return -inf;
   if (p == 1) return inf;
   if (p > 0.5) return -ndtri(1 - p);
-  double x = p > 0.02 ? std::numbers::sqrt2 * erfinv(2 * p - 1) : -std::sqrt(-2 * std::log(p));
+  double x = p > 0.02 ? std::numbers::sqrt2 * apply<double>(Prim::erfinv, 2 * p - 1) : -std::sqrt(-2 * std::log(p));
   for (int i = 0; i < 20; ++i) {
     const double density_ratio = erfcx(-x / std::numbers::sqrt2) * std::sqrt(pi / 2);  // ndtr(x) / density(x)
     const double step = (log_ndtr(x) - std::log(p)) * density_ratio;

@@ -93,7 +93,7 @@ bool prefers_columns(const std::vector<Dim>& kept, const std::vector<Dim>& row,
 bool has_positions(const LoopProgram& program) {
   const auto& instructions = program.code.instructions;
   return std::any_of(instructions.begin(), instructions.end(), [](const Instruction& i) {
-    return i.op == LoopOp::reduce && (i.reduce == Reduce::argmin || i.reduce == Reduce::argmax);
+    return i.op == LoopOp::reduce && info(i.reduce).kind == ReduceKind::position;
   });
 }
 

@@ -82,7 +82,9 @@ bool has_duplicates(const std::vector<const Value*>& values) {
 
 }  // namespace
 
-bool is_loop(const Op& op) { return op.is_pointwise() || reduced_axes(op) || op.is<Full>() || op.is<Iota>(); }
+bool is_loop(const Op& op) {
+  return op.is_pointwise() || op.info().reduction || op.is<Full>() || op.is<Iota>();
+}
 
 bool make_loop(Planner& planner, const Group& group) {
   const Node& node = group.node();

@@ -60,6 +60,42 @@ TEST(Loops, WhatIsTakenFromWeightsByKnownIndicesIsLeftToThePlanner) {
 )");
 }
 
+TEST(Loops, ReductionsToTruthsAndPlacesJoinToo) {
+  expect_fused(R"(graph g(%x: f32[N,6]) {
+  %1 = exp(%x) : f32[N,6]
+  %2 = isnan(%1) : bool[N,6]
+  %3 = any(%2, axes=[1]) : bool[N]
+  %4 = argmax(%1, axis=1) : i64[N]
+  %5 = amax(%1, axes=[1]) : f32[N]
+  return %3, %4, %5
+}
+)",
+               R"(graph g(%x: f32[N,6]) {
+  %1, %2, %3 = fused { %1.1 = exp(%x); isnan(%1.1); %1.3 = any(_, axes=1); %1.4 = argmax(%1.1, axis=1); %1.5 = amax(%1.1, axes=1); return %1.3, %1.4, %1.5 } : bool[N], i64[N], f32[N]
+  return %1, %2, %3
+}
+)");
+}
+
+// Which operators these are follows from their definitions.
+TEST(Loops, EveryReductionJoinsThePointwiseOperatorBeforeIt) {
+  int seen = 0;
+  for (const OpInfo* info : all_ops()) {
+    if (!info->reduction) continue;
+    ++seen;
+    const bool one = info->fields[0].name == "axis";
+    const Op op = info->make().with(std::vector<std::pair<std::string, Attr>>{
+        {one ? "axis" : "axes", one ? Attr(1) : Attr(Attr::List{Attr(1)})}});
+    const std::string type = op.infer(std::vector{Type{DType::f32, {3, 6}}})[0].str();
+    const auto graph = graph_with_data(fmt::format(
+        "graph g(%x: f32[3,6]) {{\n  %1 = exp(%x) : f32[3,6]\n  %2 = {}(%1, {}) : {}\n  return %2\n}}\n",
+        info->name, one ? "axis=1" : "axes=[1]", type));
+    fuse(*graph);
+    EXPECT_EQ(graph->body().nodes().size(), 1u) << body_text(*graph);
+  }
+  EXPECT_GE(seen, 9);
+}
+
 TEST(Loops, GroupsThatMeetAreOne) {
   expect_fused(R"(graph g(%x: f32[N,6], %y: f32[N,6]) {
   %1 = sigmoid(%x) : f32[N,6]

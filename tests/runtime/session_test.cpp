@@ -87,6 +87,33 @@ TEST(Session, RunsReductionsOverAnyAxes) {
                            {{{"N", 1}}, {{"N", 4}}});
 }
 
+// Which ones there are follows from the definitions.
+TEST(Session, RunsEveryReductionOfEveryDtypeAsALoop) {
+  int seen = 0;
+  for (const OpInfo* info : all_ops()) {
+    if (!info->reduction) continue;
+    const bool has_axis = std::any_of(info->fields.begin(), info->fields.end(),
+                                      [](const FieldInfo& f) { return f.name == "axis"; });
+    const std::string axes = has_axis ? "axis=1" : "axes=[1]";
+    for (const std::string_view dtype : {"f16", "f32", "f64", "i32", "i64", "bool"}) {
+      const Op op = info->make().with(std::vector<std::pair<std::string, Attr>>{
+          {has_axis ? "axis" : "axes", has_axis ? Attr(std::int64_t{1}) : Attr(Attr::List{Attr(1)})}});
+      std::string type;
+      try {
+        type = op.infer(std::vector{Type{*dtype_from_name(dtype), {5, 9}}})[0].str();
+      } catch (const Error&) { continue; }  // sums of bools, means of integers
+      ++seen;
+      SCOPED_TRACE(fmt::format("{} of {}", info->name, dtype));
+      const std::string text =
+          fmt::format("graph g(%x: {}[5,9]) {{\n  %1 = {}(%x, {}) : {}\n  return %1\n}}\n", dtype, info->name,
+                      axes, type);
+      expect_same_as_reference(text);
+      EXPECT_EQ(kernels_of(*plan_of(text)), std::vector<std::string>{"row loop"});
+    }
+  }
+  EXPECT_GT(seen, 30);
+}
+
 TEST(Session, RunsNormalisations) {
   expect_same_as_reference(R"(graph g(%x: f32[N,8,4,4], %w: f32[8], %b: f32[8]) {
   %1 = group_norm(%x, %w, %b, groups=2) : f32[N,8,4,4]

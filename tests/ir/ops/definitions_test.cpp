@@ -86,6 +86,30 @@ TEST(Emit, GivesEveryPrimitiveItsOperator) {
   }
 }
 
+// What fusion puts into one loop: pointwise operators, and reductions of the rows that the operator names.
+TEST(Definitions, OperatorsOnRowsAreMadeOfReductionsOfTheirRows) {
+  int seen = 0;
+  for (const OpInfo* info : all_ops()) {
+    if (!info->row_axes || !info->decompose) continue;
+    ++seen;
+    Graph graph;
+    const Place place{&graph.body()};
+    const Op op = info->make();
+    const Ref x(graph.body().add_parameter({DType::f32, {2, 3, 4}}), place);
+    info->decompose(op.self(), std::vector{x});
+    int reductions = 0;
+    for (const auto& node : graph.body().nodes()) {
+      const auto reduction = reduction_of(node->op());
+      EXPECT_TRUE(reduction || node->op().is_pointwise()) << info->name << ": " << node->op().name();
+      if (!reduction) continue;
+      ++reductions;
+      EXPECT_EQ(reduction->axes, info->row_axes(op.self(), 3)) << info->name;
+    }
+    EXPECT_GT(reductions, 0) << info->name;
+  }
+  EXPECT_GE(seen, 4);
+}
+
 TEST(Evaluate, BindsSymbolsFromTheInputs) {
   const auto graph = parse(R"(graph g(%x: f32[2*N+1,seq], %y: f32[N]) where N in 2..8 {
   %1 = reshape(%x, shape=[seq,2*N+1]) : f32[seq,2*N+1]

@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <set>
 
-#include "ir/ops/families.h"
 #include "tests/ir/ops/cases.h"
+
+namespace tenon {
+std::vector<const OpInfo*> text_ops();
+}
 
 namespace tenon::test {
 namespace {

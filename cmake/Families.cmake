@@ -1,0 +1,16 @@
+# Run as a script: writes OUT with FAMILY(name) for each function `RETURNS name() {` that FILES define, sorted by name.
+# RETURNS is a regular expression. A file is in a table by what it holds; there is no list to add it to.
+set(names)
+foreach(file IN LISTS FILES)
+  file(STRINGS "${file}" lines REGEX "^${RETURNS} [a-z_0-9]+\\(\\) {")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^.* ([a-z_0-9]+)\\(\\) {.*$" "\\1" name "${line}")
+    list(APPEND names ${name})
+  endforeach()
+endforeach()
+list(SORT names)
+set(text "// Made by cmake/Families.cmake.\n")
+foreach(name IN LISTS names)
+  string(APPEND text "FAMILY(${name})\n")
+endforeach()
+file(WRITE ${OUT} "${text}#undef FAMILY\n")

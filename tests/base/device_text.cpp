@@ -1,0 +1,62 @@
+// base/prim_meaning.h compiles without a standard library: with what a GPU's run-time compiler has built in.
+#define __HIPCC_RTC__
+#define __device__
+#define __forceinline__ inline
+
+#define UNARY(f)  \
+  float f(float); \
+  double f(double);
+#define BINARY(f)        \
+  float f(float, float); \
+  double f(double, double);
+#define QUESTION(f) \
+  bool f(float);    \
+  bool f(double);
+UNARY(acos)
+UNARY(acosh)
+UNARY(asin)
+UNARY(asinh)
+UNARY(atan)
+UNARY(atanh)
+UNARY(ceil)
+UNARY(cos)
+UNARY(cosh)
+UNARY(erf)
+UNARY(erfc)
+UNARY(exp)
+UNARY(exp2)
+UNARY(expm1)
+UNARY(fabs)
+UNARY(floor)
+UNARY(lgamma)
+UNARY(log)
+UNARY(log10)
+UNARY(log1p)
+UNARY(log2)
+UNARY(nearbyint)
+UNARY(sin)
+UNARY(sinh)
+UNARY(sqrt)
+UNARY(tan)
+UNARY(tanh)
+UNARY(trunc)
+BINARY(atan2)
+BINARY(copysign)
+BINARY(fmax)
+BINARY(fmin)
+BINARY(fmod)
+BINARY(hypot)
+BINARY(nextafter)
+BINARY(pow)
+QUESTION(isfinite)
+QUESTION(isinf)
+QUESTION(isnan)
+QUESTION(signbit)
+
+#include "base/prim_meaning.h"
+
+namespace tenon::scalar_detail {
+float of_floats(Prim p, float a, float b, float c) { return meaning(p, a, b, c); }
+double of_doubles(Prim p, double a, double b, double c) { return meaning(p, a, b, c); }
+Int of_integers(Prim p, Int a, Int b, Int c) { return meaning(p, a, b, c); }
+}  // namespace tenon::scalar_detail
