@@ -2,7 +2,7 @@
 #include "ir/ops/attention.h"
 
 #include "base/error.h"
-#include "converter/aten/einsum.h"
+#include "compose/einsum.h"
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
 #include "ir/ops/activation.h"

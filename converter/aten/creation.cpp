@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "compose/matrix.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
@@ -191,29 +192,17 @@ Results eye(Call& call) {
   return cast(call.dtype("dtype").value_or(DType::f32), equal(i, iota(columns, place)));
 }
 
-/// True where column - row (op) diagonal.
-Ref triangle(Call& call, const Dim& rows, const Dim& columns, bool lower, const Dim& diagonal) {
-  const Place& place = call.build.place();
-  const Ref i = reshape(iota(rows, place), {rows, Dim(1)});
-  const Ref limit = diagonal == Dim(0) ? i : i + call.build.literal(diagonal, DType::i64);
-  const Ref j = iota(columns, place);
-  return lower ? j <= limit : j >= limit;
-}
-
 template <bool lower>
 Results keep_triangle(Call& call) {
-  const Ref x = call.tensor("self");
-  if (x.rank() < 2) throw error("tril or triu of a tensor of rank {}", x.rank());
-  const Dim& rows = x.shape()[x.rank() - 2];
-  const Ref keep = triangle(call, rows, x.shape().back(), lower, call.size("diagonal", 0));
-  return where(keep, x, x.literal(0));
+  return kept_triangle(call.tensor("self"), lower, call.size("diagonal", 0));
 }
 
 /// The places of the lower or upper triangle: i64[2, count].
 template <bool lower>
 Results triangle_indices(Call& call) {
   ignore_place(call);
-  const Ref keep = triangle(call, call.size("row"), call.size("col"), lower, call.size("offset", 0));
+  const Ref keep =
+      triangle(call.size("row"), call.size("col"), lower, call.size("offset", 0), call.build.place());
   std::vector<Ref> rows;
   for (const Ref& places : true_places(call.build, keep))
     rows.push_back(reshape(places, {Dim(1), numel(places.shape())}));

@@ -1,9 +1,8 @@
 // Distances between vectors.
 #include "base/error.h"
-#include "converter/aten/p_norm.h"
+#include "compose/p_norm.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
-#include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/index.h"
 #include "ir/ops/logic.h"
@@ -15,16 +14,9 @@ namespace {
 
 std::int64_t last_axis(const Ref& x) { return static_cast<std::int64_t>(x.rank()) - 1; }
 
-Ref with_axis(const Ref& x, std::size_t from_end) {
-  return reshape(x, tenon::with_axis(x.shape(), last_axis(x) + 1 - static_cast<std::int64_t>(from_end)));
-}
-
-/// Of each row of x1[..., P, M] to each of x2[..., R, M].
 Results cdist(Call& call) {
   call.ignore({"compute_mode"});
-  const Ref a = with_axis(call.tensor("x1"), 1), b = with_axis(call.tensor("x2"), 2);
-  const Ref d = a - b;
-  return p_norm(d, call.number("p", 2), {last_axis(d)}, false);
+  return distances(call.tensor("x1"), call.tensor("x2"), call.number("p", 2));
 }
 
 /// Of each row of a matrix to those behind it.

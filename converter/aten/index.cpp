@@ -2,7 +2,7 @@
 #include "ir/ops/index.h"
 
 #include "base/error.h"
-#include "converter/aten/p_norm.h"
+#include "compose/p_norm.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "compose/matrix.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
 #include "ir/ops/arithmetic.h"
@@ -32,15 +33,6 @@ Ref with_batch(const Ref& x, const Shape& batch) {
   return expand(x, shape);
 }
 
-Ref identity(const Ref& like) {
-  const Dim n = like.shape().back();
-  const Ref i = iota(n, like.place());
-  Shape shape = batch_of(like);
-  shape.push_back(n);
-  shape.push_back(n);
-  return expand(cast(like.dtype(), equal(reshape(i, {n, Dim(1)}), i)), shape);
-}
-
 template <class Op>
 Ref solved(const Op& op, const Ref& a, const Ref& b) {
   const Shape batch = broadcast(batch_of(a), batch_of(b));
@@ -50,12 +42,11 @@ Ref solved(const Op& op, const Ref& a, const Ref& b) {
 /// Info of the `_ex` operators: 0, since what they would report is an Error here.
 Ref no_complaint(const Ref& x) { return full(batch_of(x), 0, DType::i32, x.place()); }
 
-Ref inverse_of(const Ref& a) { return apply(Solve{}, {a, identity(a)}); }
-Results inverse(Call& call) { return inverse_of(matrix_of(call)); }
+Results inverse_op(Call& call) { return inverse(matrix_of(call)); }
 Results inverse_ex(Call& call) {
   call.ignore({"check_errors"});
   const Ref a = matrix_of(call);
-  return std::vector{inverse_of(a), no_complaint(a)};
+  return std::vector{inverse(a), no_complaint(a)};
 }
 
 /// A X = B, or X A = B when not `left`. B may be a vector, or a batch of them with A's leading axes.
@@ -120,10 +111,10 @@ Results cholesky_solve(Call& call) {
 }
 Results cholesky_inverse(Call& call) {
   const Ref l = call.tensor("self");
-  return solved_by_factor(call, l, identity(l));
+  return solved_by_factor(call, l, identity_like(l));
 }
 
-Results det(Call& call) { return apply_all(Determinant{}, std::array{matrix_of(call)})[0]; }
+Results det(Call& call) { return determinant(matrix_of(call)); }
 Results slogdet(Call& call) {
   const auto all = apply_all(Determinant{}, std::array{matrix_of(call)});
   return std::vector{all[1], all[2]};
@@ -146,13 +137,13 @@ Results qr(Call& call) {
 Results matrix_power(Call& call) {
   Ref base = call.tensor("self");
   std::int64_t n = call.integer("n");
-  if (n < 0) base = inverse_of(base);
+  if (n < 0) base = inverse(base);
   Ref y;
   for (n = std::abs(n); n > 0; n /= 2) {
     if (n % 2 == 1) y = y ? matmul(y, base) : base;
     if (n > 1) base = matmul(base, base);
   }
-  return y ? y : identity(base);
+  return y ? y : identity_like(base);
 }
 
 /// The product of matrices; vectors may stand at the ends.
@@ -295,7 +286,7 @@ Results tensorinv(Call& call) {
       back(a.shape().begin() + split, a.shape().end());
   Shape shape = back;
   shape.insert(shape.end(), front.begin(), front.end());
-  return reshape(inverse_of(reshape(a, {numel(front), numel(back)})), shape);
+  return reshape(inverse(reshape(a, {numel(front), numel(back)})), shape);
 }
 Results tensorsolve(Call& call) {
   Ref a = call.tensor("self");
@@ -343,8 +334,8 @@ Results vander_of_vector(Call& call) {
 }
 
 constexpr Entry entries[] = {
-    {"inverse", inverse},
-    {"linalg_inv", inverse},
+    {"inverse", inverse_op},
+    {"linalg_inv", inverse_op},
     {"linalg_inv_ex", inverse_ex},
     {"linalg_solve", solve},
     {"linalg_solve_ex", solve_ex},

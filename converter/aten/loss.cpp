@@ -2,7 +2,7 @@
 #include <numbers>
 
 #include "base/error.h"
-#include "converter/aten/p_norm.h"
+#include "compose/p_norm.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
 #include "ir/axis.h"

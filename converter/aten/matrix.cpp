@@ -1,4 +1,6 @@
 // Matrix products.
+#include "compose/matrix.h"
+
 #include "base/error.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
@@ -23,17 +25,6 @@ Ref with_axis(const Ref& x, std::size_t axis) {
 
 Ref without_axis(const Ref& x, std::size_t axis) {
   return reshape(x, tenon::without_axis(x.shape(), static_cast<std::int64_t>(axis)));
-}
-
-/// torch.matmul: vectors become a row or a column, and lose that axis again.
-Ref product(const Ref& a, const Ref& b) {
-  if (a.rank() == 0 || b.rank() == 0) throw error("matmul of a rank-0 tensor");
-  const bool row = a.rank() == 1;
-  const bool column = b.rank() == 1;
-  Ref y = tenon::matmul(row ? with_axis(a, 0) : a, column ? with_axis(b, 1) : b);
-  if (column) y = without_axis(y, y.rank() - 1);
-  if (row) y = without_axis(y, column ? y.rank() - 1 : y.rank() - 2);
-  return y;
 }
 
 Results matmul(Call& call) {

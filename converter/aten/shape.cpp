@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "compose/repeat.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
@@ -75,21 +76,6 @@ Results joined(Call& call) {
   const bool vectors = parts[0].rank() == 1;
   const std::int64_t axis = rank == 2 ? 0 : rank == 3 ? 2 : vectors ? 0 : 1;
   return parts.size() == 1 ? parts[0] : concat(parts, axis);
-}
-
-Ref repeated(const Ref& x, std::vector<Dim> repeats) {
-  while (repeats.size() < x.rank()) repeats.insert(repeats.begin(), Dim(1));
-  Shape from(repeats.size() - x.rank(), Dim(1));
-  from.insert(from.end(), x.shape().begin(), x.shape().end());
-  Shape single, wide, result;
-  for (std::size_t i = 0; i < repeats.size(); ++i) {
-    single.push_back(Dim(1));
-    single.push_back(from[i]);
-    wide.push_back(repeats[i]);
-    wide.push_back(from[i]);
-    result.push_back(repeats[i] * from[i]);
-  }
-  return reshape(expand(reshape(x, single), wide), result);
 }
 
 Results repeat(Call& call) {

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "converter/aten/p_norm.h"
+#include "compose/p_norm.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
 #include "ir/axis.h"

@@ -1,7 +1,11 @@
 // Products of matrices.
+#include "compose/matrix.h"
+
 #include <array>
 
 #include "base/error.h"
+#include "compose/einsum.h"
+#include "compose/p_norm.h"
 #include "converter/onnx/fused_activation.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/arithmetic.h"
@@ -36,28 +40,25 @@ Ref gemm_of(const Call& call) {
 Operands gemm(Call& call) { return {gemm_of(call)}; }
 Operands fused_gemm(Call& call) { return {activated(call, gemm_of(call))}; }
 
-Operands einsum(Call& call) {
-  std::vector<Datum> operands;
-  for (const Ref& r : call.tensors()) operands.push_back(call.datum(r));
-  return {call.aten("einsum",
-                    {{"equation", call.text("equation", "")}, {"tensors", list_of(std::move(operands))}})};
+Operands einsum_of(Call& call) {
+  const std::vector<Ref> operands = call.tensors();
+  return {einsum(call.text("equation", ""), operands)};
 }
 
-Operands determinant(Call& call) { return {call.aten("linalg_det", {{"A", call.datum(call.tensor(0))}})}; }
+Operands determinant_of(Call& call) { return {determinant(call.tensor(0))}; }
 
-Operands inverse(Call& call) {
+Operands inverse_of(Call& call) {
   const Ref x = call.tensor(0);
   if (x.rank() < 2) throw error("a tensor of rank {}", x.rank());
-  return {call.aten("linalg_inv", {{"A", call.datum(x)}})};
+  return {inverse(x)};
 }
 
-Operands distances(Call& call) {
+Operands distances_of(Call& call) {
   const std::string metric = call.text("metric", "sqeuclidean");
   const Ref a = call.tensor(0), b = call.tensor(1);
   check_rank("A", a.type(), 2);
   check_rank("B", b.type(), 2);
-  if (metric == "euclidean")
-    return {call.aten("cdist", {{"x1", call.datum(a)}, {"x2", call.datum(b)}, {"p", 2.0}})};
+  if (metric == "euclidean") return {distances(a, b, 2)};
   if (metric != "sqeuclidean") throw unsupported("its metric {}", metric);
   const Ref difference = reshape(a, {a.shape()[0], Dim(1), a.shape()[1]}) - b;
   return {sum(difference * difference, {2})};
@@ -84,26 +85,21 @@ Operands fused_matmul(Call& call) {
   return {activated(call, alpha == 1 ? y : y * alpha)};
 }
 
-/// Vectors count as a row before, a column behind.
-Operands product(Call& call) {
-  const Ref a = call.tensor(0), b = call.tensor(1);
-  if (a.rank() >= 2 && b.rank() >= 2) return {matmul(a, b)};
-  return {call.aten("matmul", {{"self", call.datum(a)}, {"other", call.datum(b)}})};
-}
+Operands product_of(Call& call) { return {product(call.tensor(0), call.tensor(1))}; }
 
 }  // namespace
 
 std::span<const Entry> matrix_entries() {
   static constexpr std::array entries = {
-      Entry{"Det", determinant},
-      Entry{"Einsum", einsum},
+      Entry{"Det", determinant_of},
+      Entry{"Einsum", einsum_of},
       Entry{"Gemm", gemm},
-      Entry{"MatMul", product},
-      Entry{"com.microsoft.CDist", distances},
+      Entry{"MatMul", product_of},
+      Entry{"com.microsoft.CDist", distances_of},
       Entry{"com.microsoft.FusedGemm", fused_gemm},
       Entry{"com.microsoft.FusedMatMul", fused_matmul},
       Entry{"com.microsoft.FusedMatMulActivation", fused_matmul},
-      Entry{"com.microsoft.Inverse", inverse},
+      Entry{"com.microsoft.Inverse", inverse_of},
   };
   return entries;
 }

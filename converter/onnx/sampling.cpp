@@ -3,6 +3,7 @@
 
 #include "base/count.h"
 #include "base/error.h"
+#include "compose/grid_sample.h"
 #include "converter/aten/vision.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/arithmetic.h"
@@ -15,7 +16,7 @@ namespace tenon::converter::onnx {
 
 namespace {
 
-Operands grid_sample(Call& call) {
+Operands grid_sample_of(Call& call) {
   const std::string mode = call.text("mode", "linear"), padding = call.text("padding_mode", "zeros");
   const auto choice = [](const std::string& word,
                          std::initializer_list<std::string_view> words) -> std::int64_t {
@@ -27,11 +28,11 @@ Operands grid_sample(Call& call) {
     throw unsupported("its mode is '{}'", word);
   };
   const std::string name = mode == "bilinear" ? "linear" : mode == "bicubic" ? "cubic" : mode;
-  return {call.aten("grid_sampler", {{"input", call.datum(call.tensor(0))},
-                                     {"grid", call.datum(call.tensor(1))},
-                                     {"interpolation_mode", choice(name, {"linear", "nearest", "cubic"})},
-                                     {"padding_mode", choice(padding, {"zeros", "border", "reflection"})},
-                                     {"align_corners", call.integer("align_corners", 0) != 0}})};
+  const Ref x = call.tensor(0);
+  const auto interpolation = static_cast<Interpolation>(choice(name, {"linear", "nearest", "cubic"}));
+  const auto outside = static_cast<Outside>(choice(padding, {"zeros", "border", "reflection"}));
+  return {cast(x.dtype(), grid_sample(working(x), working(call.tensor(1)), interpolation, outside,
+                                      call.integer("align_corners", 0) != 0))};
 }
 
 /// Where each place of an image of the given size lies in another one, by an affine map.
@@ -107,8 +108,9 @@ Operands max_roi_pool(Call& call) {
 
 std::span<const Entry> sampling_entries() {
   static constexpr std::array entries = {
-      Entry{"AffineGrid", affine_grid},  Entry{"DeformConv", deform_conv}, Entry{"GridSample", grid_sample},
-      Entry{"MaxRoiPool", max_roi_pool}, Entry{"RoiAlign", roi_align},
+      Entry{"AffineGrid", affine_grid},    Entry{"DeformConv", deform_conv},
+      Entry{"GridSample", grid_sample_of}, Entry{"MaxRoiPool", max_roi_pool},
+      Entry{"RoiAlign", roi_align},
   };
   return entries;
 }

@@ -7,6 +7,8 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "compose/matrix.h"
+#include "compose/repeat.h"
 #include "converter/aten/fold.h"
 #include "converter/aten/shapes.h"
 #include "converter/onnx/table.h"
@@ -230,15 +232,11 @@ Operands pad_axes(Call& call) {
   return {apply(op, {x})};
 }
 
-Operands tile(Call& call) {
-  const Ref x = call.tensor(0);
-  return {call.aten("repeat", {{"self", call.datum(x)}, {"repeats", list_of_dims(call.sizes(1))}})};
-}
+Operands tile(Call& call) { return {repeated(call.tensor(0), call.sizes(1))}; }
 
 Operands triangle(Call& call) {
-  const char* name = call.integer("upper", 1) != 0 ? "triu" : "tril";
-  const std::int64_t diagonal = call.has(1) ? call.integer(1) : 0;
-  return {call.aten(name, {{"self", call.datum(call.tensor(0))}, {"diagonal", diagonal}})};
+  const bool lower = call.integer("upper", 1) == 0;
+  return {kept_triangle(call.tensor(0), lower, Dim(call.has(1) ? call.integer(1) : 0))};
 }
 
 /// An axis of size 1 at the place that its operand says.

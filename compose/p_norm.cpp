@@ -1,14 +1,17 @@
-#include "converter/aten/p_norm.h"
+#include "compose/p_norm.h"
 
 #include <limits>
 
+#include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/math.h"
 #include "ir/ops/reduce.h"
+#include "ir/ops/shape.h"
+#include "ir/ops/working_dtype.h"
 
-namespace tenon::converter {
+namespace tenon {
 
 Ref p_norm(const Ref& x, double p, const std::vector<std::int64_t>& axes, bool keepdim) {
   if (p == 2) return sqrt(sum(x * x, axes, keepdim));
@@ -19,4 +22,12 @@ Ref p_norm(const Ref& x, double p, const std::vector<std::int64_t>& axes, bool k
   return pow(sum(pow(abs(x), x.literal(p)), axes, keepdim), x.literal(1 / p));
 }
 
-}  // namespace tenon::converter
+Ref distances(const Ref& a, const Ref& b, double p) {
+  const auto along = [](const Ref& x, std::size_t from_end) {
+    return reshape(working(x), with_axis(x.shape(), static_cast<std::int64_t>(x.rank() - from_end)));
+  };
+  const Ref d = along(a, 1) - along(b, 2);
+  return cast(a.dtype(), p_norm(d, p, {static_cast<std::int64_t>(d.rank()) - 1}, false));
+}
+
+}  // namespace tenon

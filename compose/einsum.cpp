@@ -1,4 +1,4 @@
-#include "converter/aten/einsum.h"
+#include "compose/einsum.h"
 
 #include <algorithm>
 #include <cctype>
@@ -11,7 +11,7 @@
 #include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
 
-namespace tenon::converter {
+namespace tenon {
 
 namespace {
 
@@ -244,4 +244,4 @@ std::optional<std::pair<std::string, std::string>> einsum_of_view(std::string_vi
   return std::pair{axes, result};
 }
 
-}  // namespace tenon::converter
+}  // namespace tenon

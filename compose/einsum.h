@@ -8,7 +8,7 @@
 
 #include "ir/build.h"
 
-namespace tenon::converter {
+namespace tenon {
 
 /// torch.einsum's notation: "bhqd,bhkd->bhqk", "...ij,jk". Operands are contracted from left to right. Throws
 /// Error (unsupported) for an index that stands twice in one operand (a diagonal).
@@ -19,4 +19,4 @@ Ref einsum(std::string_view equation, std::span<const Ref> operands);
 std::optional<std::pair<std::string, std::string>> einsum_of_view(std::string_view equation,
                                                                   std::size_t rank);
 
-}  // namespace tenon::converter
+}  // namespace tenon

@@ -1,0 +1,147 @@
+#include "compose/grid_sample.h"
+
+#include <array>
+#include <vector>
+
+#include "base/error.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/create.h"
+#include "ir/ops/index.h"
+#include "ir/ops/logic.h"
+#include "ir/ops/math.h"
+#include "ir/ops/shape.h"
+
+namespace tenon {
+namespace {
+
+/// One spatial axis of the image and where the grid looks along it.
+struct Along {
+  Ref size;  // as a number of the grid's dtype
+  Outside outside;
+  bool align_corners;
+
+  Ref last() const { return size - 1.0; }
+
+  /// From [-1, 1] to places.
+  Ref place(const Ref& grid) const {
+    return align_corners ? (grid + 1.0) / 2.0 * last() : ((grid + 1.0) * size - 1.0) / 2.0;
+  }
+
+  Ref inside(const Ref& place) const {
+    if (outside == Outside::zeros) return place;
+    const Ref p = outside == Outside::reflection ? reflected(place) : place;
+    return minimum(maximum(p, p.literal(0)), last());
+  }
+
+  /// Mirrored at the centres of the border's pixels or at their outer edges.
+  Ref reflected(const Ref& place) const {
+    const double low = align_corners ? 0 : -0.5;
+    const Ref span = align_corners ? last() : size;
+    const Ref from_low = abs(place - low);
+    const Ref rest = apply(Fmod{}, {from_low, span});
+    const Ref flips = apply(Fmod{}, {floor(from_low / span), span.literal(2)});
+    const Ref mirrored = where(equal(flips, flips.literal(0)), rest + low, span - rest + low);
+    return where(equal(span, span.literal(0)), span.literal(0), mirrored);
+  }
+};
+
+/// What stands at whole places (one Ref for each axis) of x[N, C, P]; 0 outside.
+Ref read_at(const Ref& x, const std::vector<Ref>& at, const std::vector<Along>& axes) {
+  Ref flat, inside;
+  for (std::size_t d = 0; d < axes.size(); ++d) {
+    const Ref valid = logical_and(at[d] >= at[d].literal(0), at[d] <= axes[d].last());
+    const Ref place = where(valid, at[d], 0);
+    inside = d == 0 ? valid : logical_and(inside, valid);
+    const Ref whole = cast(DType::i64, place);
+    flat = d == 0 ? whole : flat * cast(DType::i64, axes[d].size) + whole;
+  }
+  const Dim count = floor_div(numel(flat.shape()), flat.shape()[0]);
+  const Shape wide = {x.shape()[0], x.shape()[1], count};
+  const Ref values = gather(x, 2, expand(reshape(flat, {flat.shape()[0], Dim(1), count}), wide));
+  return where(reshape(inside, {flat.shape()[0], Dim(1), count}), values, 0);
+}
+
+/// As the weights of read_at's values.
+Ref as_weight(const Ref& w) {
+  return reshape(w, {w.shape()[0], Dim(1), floor_div(numel(w.shape()), w.shape()[0])});
+}
+
+Ref sample_linear(const Ref& x, const std::vector<Ref>& places, const std::vector<Along>& axes) {
+  Ref total;
+  for (unsigned corner = 0; corner < 1U << axes.size(); ++corner) {
+    std::vector<Ref> at;
+    Ref weight;
+    for (std::size_t d = 0; d < axes.size(); ++d) {
+      const Ref place = axes[d].inside(places[d]);
+      const Ref low = floor(place);
+      const bool upper = corner >> d & 1;
+      at.push_back(upper ? low + 1.0 : low);
+      const Ref share = upper ? place - low : low + 1.0 - place;
+      weight = d == 0 ? share : weight * share;
+    }
+    const Ref part = read_at(x, at, axes) * as_weight(weight);
+    total = corner == 0 ? part : total + part;
+  }
+  return total;
+}
+
+Ref sample_nearest(const Ref& x, const std::vector<Ref>& places, const std::vector<Along>& axes) {
+  std::vector<Ref> at;
+  for (std::size_t d = 0; d < axes.size(); ++d) at.push_back(round(axes[d].inside(places[d])));
+  return read_at(x, at, axes);
+}
+
+/// Keys' weights (a = -0.75) of the four places around one that is t behind the second.
+std::array<Ref, 4> cubic_weights(const Ref& t) {
+  constexpr double a = -0.75;
+  const auto near = [](const Ref& d) { return ((d * (a + 2) - (a + 3)) * d * d) + 1.0; };
+  const auto far = [](const Ref& d) { return ((d * a - 5 * a) * d + 8 * a) * d - 4 * a; };
+  return {far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)};
+}
+
+Ref sample_cubic(const Ref& x, const std::vector<Ref>& places, const std::vector<Along>& axes) {
+  const Ref top = floor(places[0]), left = floor(places[1]);
+  const auto down = cubic_weights(places[0] - top), right = cubic_weights(places[1] - left);
+  Ref total;
+  for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t j = 0; j < 4; ++j) {
+      const std::vector<Ref> at = {axes[0].inside(top + (static_cast<double>(i) - 1)),
+                                   axes[1].inside(left + (static_cast<double>(j) - 1))};
+      const Ref part = read_at(x, at, axes) * as_weight(down[i] * right[j]);
+      total = i + j == 0 ? part : total + part;
+    }
+  return total;
+}
+
+}  // namespace
+
+Ref grid_sample(const Ref& x, const Ref& grid, Interpolation mode, Outside outside, bool align_corners) {
+  const std::size_t dims = x.rank() - 2;
+  if (grid.rank() != x.rank() || grid.shape().back() != Dim(dims) || mode > Interpolation::cubic ||
+      outside > Outside::reflection)
+    throw unsupported("grid_sampler of {} at {}", x.type().str(), grid.type().str());
+  if (mode == Interpolation::cubic && dims != 2)
+    throw error("bicubic sampling takes 2 spatial axes, not {}", dims);
+  std::vector<Along> axes;
+  std::vector<Ref> places;
+  const Shape points(grid.shape().begin(), grid.shape().end() - 1);
+  Dim pixels(1);
+  for (std::size_t d = 0; d < dims; ++d) {
+    const Dim size = x.shape()[d + 2];
+    pixels = pixels * size;
+    axes.push_back({dim_value(size, grid), outside, align_corners});
+    const auto k = static_cast<std::int64_t>(dims - 1 - d);  // the grid lists x before y
+    places.push_back(
+        axes[d].place(reshape(slice(grid, static_cast<std::int64_t>(dims) + 1, k, k + 1), points)));
+  }
+  const Ref image = reshape(x, {x.shape()[0], x.shape()[1], pixels});
+  const Ref y = mode == Interpolation::linear    ? sample_linear(image, places, axes)
+                : mode == Interpolation::nearest ? sample_nearest(image, places, axes)
+                                                 : sample_cubic(image, places, axes);
+  Shape shape = points;
+  shape.insert(shape.begin() + 1, x.shape()[1]);
+  return reshape(y, shape);
+}
+
+}  // namespace tenon
