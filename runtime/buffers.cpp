@@ -65,7 +65,7 @@ void bind_buffers(std::span<const Buffer> buffers, const RunMemory& memory, std:
         break;
       case Buffer::Kind::input: places[i] = const_cast<std::byte*>(memory.input(b.index)); break;
       case Buffer::Kind::output: places[i] = memory.output(b.index); break;
-      case Buffer::Kind::constant: places[i] = b.resident; break;
+      case Buffer::Kind::constant: places[i] = b.copy ? b.copy->data() : b.storage->data; break;
     }
   }
 }

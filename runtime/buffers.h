@@ -7,6 +7,7 @@
 #include "kernels/function_ref.h"
 #include "runtime/frame.h"
 #include "runtime/layout.h"
+#include "runtime/memory.h"
 
 namespace tenon {
 
@@ -22,7 +23,7 @@ struct Buffer {
   std::size_t bytes = 0;
   std::size_t index = 0;                   // input, output: which
   std::shared_ptr<const Storage> storage;  // constant: the bytes, for the host
-  std::byte* resident = nullptr;           // constant: the same, in its space
+  std::shared_ptr<const Memory> copy;      // constant: the same in the device's own memory, where it has one
   int first = -1, last = -1;               // steps that touch it
   /// In bytes, once laid out. arena: in the memory of its space; input, output: in the memory that stages
   /// them.

@@ -91,8 +91,9 @@ void Planner::lay_out_buffers(Plan& plan) {
   plan.host_scratch_bytes = host_scratch_bytes_;
   plan.faults = faults_;
   for (Buffer& b : buffers_.list()) {
-    if (b.kind == Buffer::Kind::constant && (device_.shares_memory || b.first >= 0))
-      b.resident = b.space == Space::pinned ? b.storage->data : open_.weights.resident(b.storage);
+    if (b.kind == Buffer::Kind::constant && b.space == Space::device && !device_.shares_memory &&
+        b.first >= 0)
+      b.copy = open_.weights.resident(*b.storage);
     if (b.kind != Buffer::Kind::input && b.kind != Buffer::Kind::output) continue;
     b.offset = plan.staging_bytes;
     plan.staging_bytes += aligned(b.bytes);

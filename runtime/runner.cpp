@@ -24,7 +24,14 @@ bool matches(const Plan& plan, std::span<const Tensor> inputs) {
 }
 
 bool is_dense_on_device(const Tensor& t, const Device& device) {
-  return t.is_contiguous() && (device.shares_memory || t.storage()->space == Space::device);
+  return t.is_contiguous() && device.shares_memory == (t.storage()->space != Space::device);
+}
+
+void check_on_host(std::span<const Tensor> tensors, std::string_view what) {
+  for (const Tensor& t : tensors)
+    if (t.defined() && t.storage()->space == Space::device)
+      throw error("an {} lies in the memory of a device, where the host does not see it", what)
+          .hint("use run_bound, or download");
 }
 
 void check_outputs(const Plan& plan, std::span<const Tensor> outputs) {
@@ -37,6 +44,8 @@ void check_outputs(const Plan& plan, std::span<const Tensor> outputs) {
         outputs[i].defined() && outputs[i].dtype() == type.dtype &&
         std::equal(type.shape.begin(), type.shape.end(), outputs[i].shape().begin(), outputs[i].shape().end(),
                    [](const Dim& d, std::int64_t size) { return !d.is_known() || d.value() == size; });
+    if (fits && !outputs[i].storage()->writable)
+      throw error("output {} needs memory that may be written to", output_name(*plan.graph, i));
     if (!fits || !outputs[i].is_contiguous())
       throw error("output {} needs a dense {}, not {}", output_name(*plan.graph, i), type.str(),
                   outputs[i].defined() ? outputs[i].type_string() : "nothing");
@@ -213,6 +222,8 @@ void Runner::run_bound(std::span<const Tensor> inputs, std::span<const Tensor> o
 
 void Runner::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const auto plan = plan_for(inputs);
+  check_on_host(inputs, "input");
+  check_on_host(outputs, "output");
   const bool dense =
       std::all_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t.is_contiguous(); });
   if (dense) return execute(*plan, inputs, outputs, nullptr);
@@ -222,6 +233,8 @@ void Runner::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs)
 }
 
 void Runner::profile_run(std::span<const Tensor> inputs, std::span<Tensor> outputs, RunTimes& times) {
+  check_on_host(inputs, "input");
+  check_on_host(outputs, "output");
   std::vector<Tensor> dense;
   for (const Tensor& t : inputs) dense.push_back(t.contiguous());
   execute(*plan_for(dense), dense, outputs, &times);

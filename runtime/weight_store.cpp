@@ -23,16 +23,17 @@ Tensor WeightStore::packed(const Tensor& weight, const std::string& form, std::s
   return entry.bytes;
 }
 
-std::byte* WeightStore::resident(const std::shared_ptr<const Storage>& storage) {
-  if (device_.shares_memory) return storage->data;
+std::shared_ptr<const Memory> WeightStore::resident(const Storage& storage) {
   const std::lock_guard lock(mutex_);
-  Memory& copy = resident_[storage];
-  if (!copy.data() && storage->bytes > 0) {
-    copy = device_.allocate(storage->bytes, Space::device);
-    queue_.copy(copy.data(), storage->data, storage->bytes);
-    queue_.wait();
-  }
-  return copy.data();
+  std::erase_if(resident_, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<const Memory>& known = resident_[&storage];
+  auto copy = known.lock();
+  if (copy) return copy;
+  copy = std::make_shared<const Memory>(device_.allocate(storage.bytes, Space::device));
+  if (storage.bytes > 0) queue_.copy(copy->data(), storage.data, storage.bytes);
+  queue_.wait();
+  known = copy;
+  return copy;
 }
 
 std::size_t WeightStore::packed_bytes() const {

@@ -24,8 +24,10 @@ class WeightStore {
   /// names the form with all its parameters; fill depends on nothing else.
   Tensor packed(const Tensor& weight, const std::string& form, std::size_t bytes,
                 FunctionRef<void(const Tensor& weight, std::byte* target)> fill);
-  /// Where the device reads these bytes: a copy in its own memory, or the bytes themselves.
-  std::byte* resident(const std::shared_ptr<const Storage>& storage);
+  /// A copy of these bytes in the memory of a device that does not share the host's. The storage must live as
+  /// long as the copy.
+  /// The copy is shared by all who hold it.
+  std::shared_ptr<const Memory> resident(const Storage& storage);
 
   std::size_t packed_bytes() const;
   /// Time spent making packed forms.
@@ -48,7 +50,7 @@ class WeightStore {
   Queue& queue_;
   mutable std::mutex mutex_;
   std::map<Key, Packed> packed_;
-  std::map<std::shared_ptr<const Storage>, Memory> resident_;
+  std::map<const Storage*, std::weak_ptr<const Memory>> resident_;
   double packing_ms_ = 0;
 };
 

@@ -36,6 +36,8 @@ class Fields {
     const Bytes from_here = rest_;
     const auto so_far = [&] { return from_here.first(from_here.size() - rest_.size()); };
     const std::uint64_t tag = varint();
+    // protobuf reads at most 32 bits: it would see another field than this one.
+    if (tag > std::numeric_limits<std::uint32_t>::max() || so_far().size() > 5) throw damaged();
     Field field{.number = tag >> 3, .wire = static_cast<Wire>(tag & 7)};
     if (field.number == 0) throw damaged();
     switch (field.wire) {
@@ -211,7 +213,9 @@ void parse_without_data(Bytes file, ModelProto& model) { Reader(file).read(file,
 void parse_without_data(Bytes file, ContainerProto& container) { Reader(file).read(file, container); }
 
 Bytes message_of(Bytes file, const TensorProto& tensor) {
-  TENON_CHECK(tensor.has_file_offset() && tensor.file_offset() + tensor.file_size() <= file.size());
+  if (!tensor.has_file_offset() || tensor.file_size() > file.size() ||
+      tensor.file_offset() > file.size() - tensor.file_size())
+    throw damaged();
   return file.subspan(tensor.file_offset(), tensor.file_size());
 }
 

@@ -99,12 +99,15 @@ std::optional<Aggregation> match(const Group& group) {
   const auto inside = [&](const Value* v) { return group.contains(v) && v->uses().size() == 1; };
   if (inside(a.x) && a.x->node()->is<Mul>()) {  // x * weight[edge, 1]
     const Node& mul = *a.x->node();
-    const bool first = inside(mul.input(0));
-    const Value* weight = mul.input(first ? 1 : 0);
-    if (group.contains(weight) || numel(weight->shape()) != a.x->shape()[0] || weight->rank() != a.x->rank())
-      return std::nullopt;
-    a.weights = group.outer(weight);
-    a.x = mul.input(first ? 0 : 1);
+    const auto weighs = [&](const Value* v) {
+      return !group.contains(v) && v->rank() == a.x->rank() && v->shape()[0] == a.x->shape()[0] &&
+             numel(v->shape()) == a.x->shape()[0];
+    };
+    const std::size_t weight = weighs(mul.input(1)) && !inside(mul.input(1)) ? 1 : 0;
+    const Value* rows = mul.input(1 - weight);
+    if (!weighs(mul.input(weight)) || rows->shape() != a.x->shape()) return std::nullopt;
+    a.weights = group.outer(mul.input(weight));
+    a.x = rows;
     ++matched;
   }
   if (const auto slices = inside(a.x) ? slices_by_index(*a.x->node()) : std::nullopt) {

@@ -76,8 +76,7 @@ bool make_reference(Planner& planner, const Group& group) {
     writes.push_back(planner.written_by_host(places[i]));
   }
   planner.emit(std::make_unique<ReferenceStep>(planner, node, reads, writes), node, reads, writes);
-  for (std::size_t i = 0; i < places.size(); ++i)
-    if (!node.output(i)->uses().empty()) planner.upload(writes[i], places[i], &node);
+  for (std::size_t i = 0; i < places.size(); ++i) planner.upload(writes[i], places[i], &node);
   return true;
 }
 

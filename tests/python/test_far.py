@@ -52,3 +52,12 @@ def test_every_verb_runs_on_it(run, exported_tiny, tmp_path, name):
     run("check", "cases", code=0, device="far")
     run("convert", model, "-o", "out.tenon", code=0, device="far")
     assert "plan main" in run("inspect", "out.tenon", "--ir", "planned", code=0, device="far")
+
+
+def test_a_search_looks_at_results_that_nothing_reads(run, tmp_path):
+    import torch
+
+    traced = torch.jit.trace(lambda x: torch.sort(x)[0] * 2, torch.randn(4, 6))
+    traced.save(tmp_path / "sorted.pt")
+    said = run("verify", "sorted.pt", "--input", "f32[4,6]", "--against", "reference", "--bisect", code=0, device="far")
+    assert "first difference" not in said

@@ -43,7 +43,8 @@ TEST(Far, ItsQueueRunsNothingBeforeSomeoneWaits) {
 TEST(Far, WhatTheInterpreterNeedsIsCopiedByStepsOfThePlan) {
   const auto plan =
       far_plan_of("graph g(%x: f32[4]) {\n  %1, %2 = sort(%x, axis=0) : f32[4], i64[4]\n  return %1\n}\n");
-  EXPECT_EQ(kernels_of(*plan), (std::vector<std::string>{"copy to host", "reference", "copy to device"}));
+  EXPECT_EQ(kernels_of(*plan),
+            (std::vector<std::string>{"copy to host", "reference", "copy to device", "copy to device"}));
 }
 
 TEST(Far, AConditionIsCopiedToTheHost) {
@@ -132,6 +133,41 @@ TEST(Far, MemoryOfTheHostCannotBeBound) {
     session.run_bound(inputs, outputs);
     FAIL();
   } catch (const Error& e) { EXPECT_EQ(e.message(), "input x is not dense in the memory of the device far"); }
+}
+
+TEST(Far, ATensorOfTheDeviceIsNoInputOfRun) {
+  const auto graph = graph_of(pick);
+  for (const Device* device : {&cpu_device(), &far_device()}) {
+    OpenDevice far(far_device(), 1);
+    Session session(graph, {.device = device});
+    auto inputs = inputs_of(*graph, {{"N", 5}});
+    inputs[0] = far.upload(inputs[0]);
+    EXPECT_THROW(session.run(inputs), Error);
+    if (device == &far_device()) continue;
+    EXPECT_THROW(session.run_bound(inputs, std::vector{Tensor::zeros(DType::f32, {3, 4})}), Error);
+  }
+}
+
+TEST(Far, OutputsThatMayNotBeWrittenAreRefused) {
+  const auto graph = graph_of(pick);
+  Session session(graph, {.device = &cpu_device()});
+  const auto inputs = inputs_of(*graph, {{"N", 5}});
+  const Tensor memory = Tensor::zeros(DType::f32, {3, 4});
+  Storage closed = *memory.storage();
+  closed.writable = false;
+  const std::vector<Tensor> outputs{
+      Tensor::view_of(std::make_shared<const Storage>(closed), DType::f32, {3, 4}, {4, 1}, 0)};
+  EXPECT_THROW(session.run_bound(inputs, outputs), Error);
+}
+
+// Plans of many sizes fold constants of their own.
+TEST(Far, MemoryOfConstantsEndsWithTheirPlans) {
+  OpenDevice device(far_device(), 1);
+  const Tensor weight = Tensor::zeros(DType::f32, {8});
+  const std::weak_ptr<const Memory> copy = device.weights.resident(*weight.storage());
+  EXPECT_TRUE(copy.expired());
+  const auto kept = device.weights.resident(*weight.storage());
+  EXPECT_EQ(device.weights.resident(*weight.storage()), kept);
 }
 
 }  // namespace

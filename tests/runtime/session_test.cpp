@@ -202,6 +202,18 @@ TEST(Session, ConstantEdgesAreSortedWhileThePlanIsMade) {
   EXPECT_EQ(kernels_of(*plan_of(text)), (std::vector<std::string>{"sparse product"}));
 }
 
+// A weight of a column is no weight of an edge, though there are as many.
+TEST(Session, WeightsOfColumnsAreNoWeightsOfEdges) {
+  for (const char* weight : {"%w: f32[1,4]", "%w: f32[4,1]"})
+    for (const char* product : {"mul(%x, %w)", "mul(%w, %x)"})
+      expect_same_as_reference(
+          fmt::format("graph g(%x: f32[4,4], {}, %i: i64[4]) {{\n"
+                      "  %1 = full(shape=[4,4]) : f32[4,4]\n"
+                      "  %2 = fused {{ {}; index_add(%1, %i, _) }} : f32[4,4]\n"
+                      "  return %2\n}}\n",
+                      weight, product));
+}
+
 TEST(Session, LoopsGatherTheirOperands) {
   const std::string text = R"(graph g(%x: f32[N,4,6], %i: i64[N,5], %j: i32[4], %y: f32[4,2], %t: i64[N]) {
   @words : f32[9,8]
