@@ -58,6 +58,6 @@ def test_a_search_looks_at_results_that_nothing_reads(run, tmp_path):
     import torch
 
     traced = torch.jit.trace(lambda x: torch.sort(x)[0] * 2, torch.randn(4, 6))
-    traced.save(tmp_path / "sorted.pt")
+    traced.save(str(tmp_path / "sorted.pt"))
     said = run("verify", "sorted.pt", "--input", "f32[4,6]", "--against", "reference", "--bisect", code=0, device="far")
     assert "first difference" not in said
