@@ -1,5 +1,7 @@
 #include "report/graph.h"
 
+#include <algorithm>
+
 #include "fusion/outline.h"
 #include "fusion/replaced.h"
 #include "ir/clone.h"
@@ -87,8 +89,42 @@ Json to_json(const Graph& graph, const Bindings& sizes, const Graph* fused) {
   return out;
 }
 
+namespace {
+
+Json candidates_json(const Choice& choice) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < choice.candidates.size(); ++i) {
+    const CandidateInfo& c = choice.candidates[i];
+    list.push_back({{"kernel", c.kernel},
+                    {"taken", i == choice.taken},
+                    {"why", i == choice.taken ? Json(choice.why) : Json(nullptr)},
+                    {"estimated_ms", 1e3 * c.seconds},
+                    {"flops", c.work.flops},
+                    {"bytes", c.work.bytes},
+                    {"batch", c.work.batch},
+                    {"rows", c.work.rows},
+                    {"columns", c.work.columns},
+                    {"depth", c.work.depth},
+                    {"order", c.order},
+                    {"weights", c.weights},
+                    {"scratch_bytes", c.scratch_bytes}});
+  }
+  return list;
+}
+
+// For each step: the choice that added it; null for copies of results.
+std::vector<const Choice*> choices_of_steps(const Plan& plan) {
+  std::vector<const Choice*> of(plan.steps.size(), nullptr);
+  for (const Choice& choice : plan.choices)
+    std::fill_n(of.begin() + static_cast<std::ptrdiff_t>(choice.first_step), choice.steps, &choice);
+  return of;
+}
+
+}  // namespace
+
 Json steps_json(const Plan& plan) {
   const std::vector<std::size_t> live = plan.live_bytes();
+  const std::vector<const Choice*> choices = choices_of_steps(plan);
   const std::vector<std::string> texts = print_nodes(*plan.graph, plan.nodes);
   Json out = Json::array();
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -105,7 +141,8 @@ Json steps_json(const Plan& plan) {
                    {"flops", info.flops},
                    {"bytes", info.bytes},
                    {"origins", std::move(origins)},
-                   {"live_bytes", live[i]}});
+                   {"live_bytes", live[i]},
+                   {"candidates", choices[i] ? candidates_json(*choices[i]) : Json::array()}});
   }
   return out;
 }

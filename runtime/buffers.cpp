@@ -49,6 +49,20 @@ void Buffers::touch(const PlannedTensor& tensor, int step) {
   buffer.last = step;
 }
 
+Strided dense_layout(const Type& type) {
+  Index sizes = eval(type.shape, {});
+  Index strides = contiguous_strides(sizes);
+  return {type.dtype, std::move(sizes), std::move(strides), 0};
+}
+
+double bytes_of(const Strided& t) {
+  return static_cast<double>(t.numel()) * static_cast<double>(size_of(t.dtype()));
+}
+
+double bytes_of(const Type& type) {
+  return static_cast<double>(numel(type.shape).value()) * static_cast<double>(size_of(type.dtype));
+}
+
 Tensor over(std::span<std::byte> buffer, const Strided& layout, bool writable, Space space) {
   auto storage =
       std::make_shared<const Storage>(Storage{nullptr, buffer.data(), buffer.size(), writable, space});
@@ -56,16 +70,16 @@ Tensor over(std::span<std::byte> buffer, const Strided& layout, bool writable, S
                          layout.offset());
 }
 
-void bind_buffers(std::span<const Buffer> buffers, const RunMemory& memory, std::span<std::byte*> places) {
+void bind_buffers(std::span<const Buffer> buffers, const RunMemory& memory, std::span<std::byte*> addresses) {
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     const Buffer& b = buffers[i];
     switch (b.kind) {
       case Buffer::Kind::arena:
-        places[i] = (b.space == Space::pinned ? memory.pinned_arena : memory.arena) + b.offset;
+        addresses[i] = (b.space == Space::pinned ? memory.pinned_arena : memory.arena) + b.offset;
         break;
-      case Buffer::Kind::input: places[i] = const_cast<std::byte*>(memory.input(b.index)); break;
-      case Buffer::Kind::output: places[i] = memory.output(b.index); break;
-      case Buffer::Kind::constant: places[i] = b.copy ? b.copy->data() : b.storage->data; break;
+      case Buffer::Kind::input: addresses[i] = const_cast<std::byte*>(memory.input(b.index)); break;
+      case Buffer::Kind::output: addresses[i] = memory.output(b.index); break;
+      case Buffer::Kind::constant: addresses[i] = b.copy ? b.copy->data() : b.storage->data; break;
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir/tensor.h"
+#include "ir/type.h"
 #include "kernels/function_ref.h"
 #include "runtime/frame.h"
 #include "runtime/layout.h"
@@ -19,7 +20,8 @@ struct Buffer {
     constant,  // weights and what follows from them
   };
   Kind kind = Kind::arena;
-  Space space = Space::device;  // or pinned: also read and written by the host
+  Space space =
+      Space::device;  // pinned: also read and written by the host; host: a constant that the host reads
   std::size_t bytes = 0;
   std::size_t index = 0;                   // input, output: which
   std::shared_ptr<const Storage> storage;  // constant: the bytes, for the host
@@ -74,6 +76,12 @@ class Buffers {
   std::map<std::pair<const Storage*, Space>, std::size_t> constants_;
 };
 
+/// Dense, row-major; the type's sizes must be known.
+Strided dense_layout(const Type&);
+/// Bytes of that, and of a tensor if it were dense.
+double bytes_of(const Strided&);
+double bytes_of(const Type&);
+
 /// The tensor over the bytes of its buffer.
 Tensor over(std::span<std::byte> buffer, const Strided& layout, bool writable, Space space = Space::host);
 
@@ -85,7 +93,7 @@ struct RunMemory {
   std::byte* pinned_arena;
 };
 
-/// Fills `places`, one per buffer.
-void bind_buffers(std::span<const Buffer> buffers, const RunMemory& memory, std::span<std::byte*> places);
+/// Fills `addresses`, one per buffer.
+void bind_buffers(std::span<const Buffer> buffers, const RunMemory& memory, std::span<std::byte*> addresses);
 
 }  // namespace tenon

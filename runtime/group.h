@@ -1,4 +1,4 @@
-// A node, or a fused group of nodes, in one form for the makers of steps.
+// A node, or a fused group of nodes, in one form for lowerings.
 #pragma once
 #include <string>
 #include <vector>

@@ -6,14 +6,18 @@
 namespace tenon {
 
 struct OpenDevice {
-  OpenDevice(const Device& opened, int threads)
-      : device(opened), queue(opened.open_queue(threads)), weights(opened, *queue) {}
+  OpenDevice(const Device& opened, int threads, Chooser chooser = least_estimate)
+      : device(opened),
+        choose(std::move(chooser)),
+        queue(opened.open_queue(threads)),
+        weights(opened, *queue) {}
 
   /// A dense copy in the device's memory, and one in the host's; the tensor itself where it is there.
   Tensor upload(const Tensor& tensor);
   Tensor download(const Tensor& tensor);
 
   const Device& device;
+  Chooser choose;
   std::unique_ptr<Queue> queue;
   WeightStore weights;
 };

@@ -5,6 +5,7 @@
 
 #include "ir/graph.h"
 #include "runtime/buffers.h"
+#include "runtime/candidate.h"
 #include "runtime/step.h"
 
 namespace tenon {
@@ -23,8 +24,9 @@ struct Plan {
   std::unique_ptr<const Graph> graph;  // of known sizes, opened as far as the steps are
   std::vector<Buffer> buffers;
   std::vector<std::unique_ptr<Step>> steps;
-  std::vector<const Node*> nodes;                          // of each step; null for copies of results
-  std::unordered_map<const Value*, PlannedTensor> places;  // of the graph's values
+  std::vector<const Node*> nodes;                            // of each step; null for copies of results
+  std::unordered_map<const Value*, PlannedTensor> assigned;  // where the graph's values lie
+  std::vector<Choice> choices;                               // what there was to choose from, in order
   std::vector<Type> inputs, outputs;
   std::size_t arena_bytes = 0;         // of the device's memory
   std::size_t scratch_bytes = 0;       // behind the arena
@@ -38,8 +40,11 @@ struct Plan {
   std::vector<Slot> results;
   bool takes_values() const { return values > 0; }
 
-  /// The planned stage: a line for each step, with kernel, places and arena offsets.
+  /// The planned stage: a line for each step, with kernel, buffers and arena offsets.
   std::string text() const;
+  /// For each choice that added steps: the candidates with what was estimated of them, which was taken and
+  /// why.
+  std::string explanation() const;
   /// Bytes of the arena's buffers that are alive during each step.
   std::vector<std::size_t> live_bytes() const;
   /// Steps that copy.

@@ -19,9 +19,14 @@ namespace {
 // weights. What is beyond is computed by each run.
 constexpr std::size_t max_folded_bytes = std::size_t{64} << 20;
 
-std::size_t bytes_of(const Type& type) {
-  return static_cast<std::size_t>(numel(type.shape).value()) * size_of(type.dtype);
+// "conv+relu -> f32[1,64,56,56]"
+std::string group_text(const Group& group) {
+  std::string text = group.ops() + " ->";
+  for (std::size_t i = 0; i < group.node().num_outputs(); ++i)
+    text += (i ? ", " : " ") + group.node().output(i)->type().str();
+  return text;
 }
+
 }  // namespace
 
 Planner::Planner(std::unique_ptr<Graph> graph, OpenDevice& device, PlanOptions options)
@@ -32,9 +37,10 @@ Planner::Planner(std::unique_ptr<Graph> graph, OpenDevice& device, PlanOptions o
                                            : std::move(options)),
       may_fold_(max_folded_bytes),
       buffers_(device_.memory),
-      places_(*graph_, buffers_, options_.pinned_inputs, options_.pinned_outputs) {
-  for (const auto& weight : graph_->weights()) may_fold_ += bytes_of(weight->type());
-  places_.works_channels_last = [this](const Op& op) { return device_.works_channels_last(op); };
+      assignment_(*graph_, buffers_, options_.pinned_inputs, options_.pinned_outputs) {
+  for (const auto& weight : graph_->weights())
+    may_fold_ += static_cast<std::size_t>(bytes_of(weight->type()));
+  assignment_.works_channels_last = [this](const Op& op) { return device_.works_channels_last(op); };
 }
 
 std::unique_ptr<const Plan> Planner::plan() {
@@ -49,11 +55,11 @@ std::unique_ptr<const Plan> Planner::plan() {
       node = graph_->body().dissolve(node, *taken);
       continue;
     }
-    if (!fold(*node) && !computes_nothing(*node) && !try_makers(*node)) {
+    if (!fold(*node) && !computes_nothing(*node) && !lower(*node)) {
       node = open_node(*node);
       continue;
     }
-    places_.finish(*node);
+    assignment_.finish(*node);
     node = graph_->body().next(node);
   }
   copy_results();
@@ -63,7 +69,8 @@ std::unique_ptr<const Plan> Planner::plan() {
   plan->buffers = buffers_.list();
   plan->steps = std::move(steps_);
   plan->nodes = std::move(step_nodes_);
-  plan->places = places_.all();
+  plan->choices = std::move(choices_);
+  plan->assigned = assignment_.all();
   for (const auto& parameter : graph_->body().parameters()) plan->inputs.push_back(parameter->type());
   for (const Value* result : graph_->body().results()) plan->outputs.push_back(result->type());
   plan->graph = std::move(graph_);
@@ -102,25 +109,25 @@ void Planner::lay_out_buffers(Plan& plan) {
 
 // What depends on weights and sizes alone is computed now. What fails then fails when it is reached.
 bool Planner::fold(const Node& node) {
-  const auto constant = [&](const Value* v) { return places_.constant(v).has_value(); };
+  const auto constant = [&](const Value* v) { return assignment_.constant(v).has_value(); };
   if (node.op().info().regions > 0 || node.is<Permute>() || node.is<Slice>() || node.is<Expand>())
     return false;
   if (!std::all_of(node.inputs().begin(), node.inputs().end(), constant)) return false;
-  if (node.is<Check>()) return places_.constant(node.input())->get_int() != 0;
+  if (node.is<Check>()) return assignment_.constant(node.input())->get_int() != 0;
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < node.num_outputs(); ++i) {
-    const std::size_t size = bytes_of(node.output(i)->type());
+    const auto size = static_cast<std::size_t>(bytes_of(node.output(i)->type()));
     if (size > max_folded_bytes) return false;
     bytes += size;
   }
   if (bytes > may_fold_) return false;
   may_fold_ -= bytes;
   std::vector<Tensor> inputs;
-  for (const Value* v : node.inputs()) inputs.push_back(*places_.constant(v));
+  for (const Value* v : node.inputs()) inputs.push_back(*assignment_.constant(v));
   try {
     const std::vector<Tensor> outputs = evaluate(node.op(), inputs);
     for (std::size_t i = 0; i < outputs.size(); ++i)
-      places_.bind(node.output(i), buffers_.constant(outputs[i].contiguous()));
+      assignment_.bind(node.output(i), buffers_.constant(outputs[i].contiguous()));
     return true;
   } catch (const Error& e) {
     if (e.code() == environment_failed) throw;
@@ -130,7 +137,7 @@ bool Planner::fold(const Node& node) {
 
 // Which region an if on sizes or weights alone takes.
 std::optional<std::size_t> Planner::known_branch(const Node& node) const {
-  const auto condition = node.is<If>() ? places_.constant(node.input()) : std::nullopt;
+  const auto condition = node.is<If>() ? assignment_.constant(node.input()) : std::nullopt;
   if (!condition) return std::nullopt;
   return condition->get_int() != 0 ? 0 : 1;
 }
@@ -142,33 +149,44 @@ bool Planner::computes_nothing(const Node& node) {
     if (numel(node.output(i)->shape()).value() != 0) return false;
   for (std::size_t i = 0; i < node.num_outputs(); ++i) {
     const Value* out = node.output(i);  // a concatenation has its place since its first part
-    if (!places_.known(out)) places_.place(out, row_major(out->rank()));
+    if (!assignment_.known(out)) assignment_.assign(out, row_major(out->rank()));
   }
   return true;
 }
 
-bool Planner::try_makers(Node& node) {
-  const auto concerns = [&](const MakerEntry& entry, const Group& group) {
-    if (entry.alone && node.is<Fused>()) return false;
-    return std::any_of(group.members().begin(), group.members().end(),
-                       [&](const Node* n) { return &n->op().info() == entry.op; });
-  };
-  bool has_kernel = false;
-  for (const MakerEntry& entry : device_.makers) {
-    const Group group(node);
-    if (!concerns(entry, group)) continue;
-    has_kernel = true;
-    if (entry.make(*this, group)) return true;
-  }
-  if (node.is<Fused>() && !has_kernel) open_composites(node.region());
+bool Planner::lower(Node& node) {
+  if (node.is<Fused>() && device_.lowerings_of(Group(node)).empty()) open_composites(node.region());
   const Group group(node);
-  return std::any_of(device_.general.begin(), device_.general.end(),
-                     [&](const GeneralMaker& g) { return g.make(*this, group); });
+  std::vector<Candidate> candidates;
+  const auto add = [&](Lowering lowering) {
+    for (Candidate& c : lowering(*this, group)) candidates.push_back(std::move(c));
+  };
+  for (const OpLowering* l : device_.lowerings_of(group)) add(l->lower);
+  for (const GeneralLowering& g : device_.general) add(g.lower);
+  if (candidates.empty()) return false;
+
+  Choice choice{.group = group_text(group), .source = node.source.str(), .first_step = steps_.size()};
+  for (const Candidate& c : candidates) choice.candidates.push_back(c.info);
+  const Decision decision = open_.choose(group, choice.candidates);
+  choice.taken = decision.candidate;
+  choice.why = decision.why;
+  candidates[choice.taken].emit(*this, group);
+  choice.steps = steps_.size() - choice.first_step;
+  choices_.push_back(std::move(choice));
+  return true;
+}
+
+double Planner::estimate(double cost, double bytes) const {
+  return tenon::estimate(device_.assumed_peak(threads()), cost, bytes);
+}
+
+double Planner::estimate_copy(const Value* value, FunctionRef<bool(const Strided&)> fits) const {
+  (void)fits; (void)value; return 0;
 }
 
 PlannedTensor Planner::copied(const Value* value, const Order& order,
                               FunctionRef<bool(const PlannedTensor&)> fits) {
-  const PlannedTensor place = places_.at(value);
+  const PlannedTensor place = assignment_.at(value);
   if (fits(place)) return place;
   for (const PlannedTensor& copy : copies_[value])
     if (fits(copy)) return copy;
@@ -187,8 +205,8 @@ PlannedTensor Planner::dense(const Value* value) {
 }
 
 PlannedTensor Planner::on_host(const Value* value) {
-  if (device_.shares_memory) return places_.at(value);
-  if (const auto constant = places_.constant(value)) return buffers_.constant(*constant, Space::pinned);
+  if (device_.shares_memory) return assignment_.at(value);
+  if (const auto constant = assignment_.constant(value)) return buffers_.constant(*constant, Space::host);
   const auto found = host_copies_.find(value);
   if (found != host_copies_.end()) return found->second;
   const PlannedTensor from = dense(value);
@@ -197,13 +215,13 @@ PlannedTensor Planner::on_host(const Value* value) {
   return host_copies_.emplace(value, to).first->second;
 }
 
-PlannedTensor Planner::written_by_host(const PlannedTensor& place) {
-  return device_.shares_memory ? place : buffers_.pinned(place.dtype(), place.shape());
+PlannedTensor Planner::written_by_host(const PlannedTensor& tensor) {
+  return device_.shares_memory ? tensor : buffers_.pinned(tensor.dtype(), tensor.shape());
 }
 
-void Planner::upload(const PlannedTensor& from, const PlannedTensor& place, const Node* node) {
-  if (from.buffer() == place.buffer() || from.numel() == 0) return;
-  add(make_transfer(from, place, "copy to device"), node, {from}, {place});
+void Planner::upload(const PlannedTensor& from, const PlannedTensor& to, const Node* node) {
+  if (from.buffer() == to.buffer() || from.numel() == 0) return;
+  add(make_transfer(from, to, "copy to device"), node, {from}, {to});
 }
 
 const PlannedTensor& Planner::derived(const std::vector<const Value*>& from, const std::string& form,
@@ -262,10 +280,10 @@ void Planner::copy_inputs() {
   for (const std::size_t i : options_.pinned_inputs) {
     const Value* input = graph_->body().parameters()[i].get();
     if (input->uses().empty()) continue;
-    const PlannedTensor from = places_.at(input);
+    const PlannedTensor from = assignment_.at(input);
     const PlannedTensor to = buffers_.arena(from.dtype(), from.shape(), row_major(from.rank()));
     upload(from, to, nullptr);
-    places_.bind(input, to);
+    assignment_.bind(input, to);
   }
 }
 
@@ -273,9 +291,9 @@ void Planner::copy_results() {
   const auto& results = graph_->body().results();
   current_ = nullptr;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const PlannedTensor& output = places_.output(i);
+    const PlannedTensor& output = assignment_.output(i);
     if (buffers_.of(output).space == Space::device) {
-      copy(places_.at(results[i]), output, nullptr);
+      copy(assignment_.at(results[i]), output, nullptr);
       continue;
     }
     const PlannedTensor from = dense(results[i]);

@@ -2,9 +2,9 @@
 #pragma once
 #include <map>
 
+#include "runtime/buffer_assignment.h"
 #include "runtime/group.h"
 #include "runtime/open_device.h"
-#include "runtime/places.h"
 #include "runtime/plan.h"
 
 namespace tenon {
@@ -16,9 +16,9 @@ struct PlanOptions {
   std::vector<std::size_t> pinned_inputs = {}, pinned_outputs = {};
 };
 
-/// Walks the graph once in order. Each node becomes steps through the first maker that takes it
-/// (Device::makers); what none takes is opened: fused groups into their members, composite operators
-/// into their parts; the rest runs its reference.
+/// Walks the graph once in order. The device names candidates for each node (Device::lowerings,
+/// Device::general), of which one is taken and adds its steps. What has none is opened: fused groups into
+/// their members, composite operators into their parts.
 class Planner {
  public:
   /// The graph's sizes must be known (specialize); the planner opens nodes in it. The device must outlive the
@@ -26,16 +26,24 @@ class Planner {
   Planner(std::unique_ptr<Graph> graph, OpenDevice& device, PlanOptions options = {});
   std::unique_ptr<const Plan> plan();
 
-  // What makers of steps use.
-  Places& places() { return places_; }
+  // What lowerings ask; it changes nothing.
+  const BufferAssignment& assignment() const { return assignment_; }
+  int threads() const { return open_.queue->threads(); }
+  bool runs_once() const { return options_.runs_once; }
+  /// Seconds of a kernel on this device, as far as can be said beforehand (see candidate.h).
+  double estimate(double cost, double bytes) const;
+  /// Seconds of the copy that a value needs which does not lie as a kernel reads it.
+  double estimate_copy(const Value* value, FunctionRef<bool(const Strided&)> fits) const;
+
+  // What candidates use once they are taken.
+  BufferAssignment& assignment() { return assignment_; }
   OpenDevice& device() { return open_; }
   Queue& queue() { return *open_.queue; }
   WeightStore& weights() { return open_.weights; }
-  bool runs_once() const { return options_.runs_once; }
   /// Data that is there before a run.
   PlannedTensor constant(const Tensor& tensor) { return buffers_.constant(tensor); }
   const Buffer& buffer(const PlannedTensor& tensor) const { return buffers_.of(tensor); }
-  /// The value's place if its rows in this order are evenly spaced, else a copy of it that has such rows.
+  /// The value as it lies if its rows in this order are evenly spaced, else a copy of it that has such rows.
   PlannedTensor rows(const Value* value, const Order& order);
   /// The value in dense row-major memory, copied there if need be.
   PlannedTensor dense(const Value* value);
@@ -48,15 +56,15 @@ class Planner {
   /// Adds a step on behalf of the node that is being planned, which computes none of its results.
   void prepare(std::unique_ptr<Step> step, std::vector<PlannedTensor> reads,
                std::vector<PlannedTensor> writes);
-  /// Adds the step that computes a node, which reads and writes these places.
+  /// Adds the step that computes a node.
   void emit(std::unique_ptr<Step> step, const Node& node, std::vector<PlannedTensor> reads,
             std::vector<PlannedTensor> writes);
-  /// The value where the host reads it: its place, or a copy of it in pinned memory.
+  /// The value where the host reads it: as it lies, or a copy of it in pinned memory.
   PlannedTensor on_host(const Value* value);
-  /// Where the host writes what is to lie at a dense place: there, or in pinned memory, from which upload()
+  /// Where the host writes what is to lie in a dense tensor: there, or in pinned memory, from which upload()
   /// copies it.
-  PlannedTensor written_by_host(const PlannedTensor& place);
-  void upload(const PlannedTensor& from, const PlannedTensor& place, const Node* node);
+  PlannedTensor written_by_host(const PlannedTensor& tensor);
+  void upload(const PlannedTensor& from, const PlannedTensor& to, const Node* node);
   /// Adds a copy on behalf of a node (null: of the graph's input or result), unless both are the same memory.
   void copy(const PlannedTensor& from, const PlannedTensor& to, const Node* node);
 
@@ -66,7 +74,7 @@ class Planner {
   std::optional<std::size_t> known_branch(const Node& node) const;
   bool fold(const Node& node);
   bool computes_nothing(const Node& node);
-  bool try_makers(Node& node);
+  bool lower(Node& node);
   void copy_inputs();
   void copy_results();
   void lay_out_buffers(Plan& plan);
@@ -78,9 +86,10 @@ class Planner {
   PlanOptions options_;
   std::size_t may_fold_;  // bytes
   Buffers buffers_;
-  Places places_;
+  BufferAssignment assignment_;
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<const Node*> step_nodes_;
+  std::vector<Choice> choices_;
   std::unordered_map<const Value*, std::vector<PlannedTensor>> copies_;
   std::unordered_map<const Value*, PlannedTensor> host_copies_;
   std::map<std::pair<std::vector<const Value*>, std::string>, PlannedTensor> derived_;

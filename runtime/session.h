@@ -12,6 +12,7 @@ struct SessionOptions {
   /// For a session that runs once: the first result comes sooner and takes less memory, because the weights
   /// of products are packed while they are used instead of before. Every later run packs them again.
   bool runs_once = false;
+  Chooser choose = least_estimate;  // which candidate computes a group
 };
 
 /// Safe to use from several threads at once: each run has memory of its own, weights and plans are shared,
@@ -19,7 +20,7 @@ struct SessionOptions {
 class Session {
  public:
   explicit Session(std::shared_ptr<const Graph> graph, SessionOptions options = {})
-      : device_(*options.device, options.threads),
+      : device_(*options.device, options.threads, std::move(options.choose)),
         runner_(std::move(graph), device_, options.max_plans, options.runs_once) {}
 
   const Graph& graph() const { return runner_.graph(); }
@@ -54,6 +55,12 @@ class Session {
     const auto plan = plan_for(inputs);
     if (plan->takes_values()) run(inputs);
     return plan->text();
+  }
+  /// The same for what there was to choose from (Plan::explanation).
+  std::string plan_explanation(std::span<const Tensor> inputs) {
+    const auto plan = plan_for(inputs);
+    if (plan->takes_values()) run(inputs);
+    return plan->explanation();
   }
   std::size_t packed_bytes() const { return device_.weights.packed_bytes(); }
   /// Time spent packing weights so far.

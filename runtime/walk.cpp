@@ -49,8 +49,8 @@ std::span<std::byte> PlanWalk::bytes_of(std::size_t buffer) const {
 }
 
 std::optional<Tensor> PlanWalk::value(const Value* value) const {
-  const auto found = plan_.places.find(value);
-  if (found == plan_.places.end()) return std::nullopt;
+  const auto found = plan_.assigned.find(value);
+  if (found == plan_.assigned.end()) return std::nullopt;
   const PlannedTensor& place = found->second;
   const Buffer& buffer = plan_.buffers[place.buffer()];
   if (buffer.kind == Buffer::Kind::constant)
@@ -60,8 +60,8 @@ std::optional<Tensor> PlanWalk::value(const Value* value) const {
 }
 
 void PlanWalk::replace(const Value* value, const Tensor& numbers) {
-  const auto found = plan_.places.find(value);
-  if (found == plan_.places.end()) return;
+  const auto found = plan_.assigned.find(value);
+  if (found == plan_.assigned.end()) return;
   const PlannedTensor& place = found->second;
   const Buffer::Kind kind = plan_.buffers[place.buffer()].kind;
   if (kind == Buffer::Kind::constant || kind == Buffer::Kind::input) return;

@@ -15,24 +15,28 @@ using Fault = void (*)(Planner&, const Group&);
 template <class T, Fault fault>
 const Device& faulty_device(std::string_view name) {
   static const Device* const sound = &cpu_device();
-  static const Maker make = [](Planner& planner, const Group& group) {
-    for (const MakerEntry& entry : sound->makers) {
-      if (entry.op != &op_info<T>() || !entry.make(planner, group)) continue;
-      fault(planner, group);
-      return true;
+  static const Lowering lower = [](const Planner& planner, const Group& group) {
+    std::vector<Candidate> candidates;
+    for (const OpLowering& entry : sound->lowerings) {
+      if (entry.op != &op_info<T>()) continue;
+      for (Candidate& c : entry.lower(planner, group))
+        candidates.push_back({c.info, [emit = std::move(c.emit)](Planner& p, const Group& g) {
+                                emit(p, g);
+                                fault(p, g);
+                              }});
     }
-    return false;
+    return candidates;
   };
-  static const std::vector<MakerEntry> makers = [] {
-    std::vector<MakerEntry> list(sound->makers.begin(), sound->makers.end());
-    for (MakerEntry& entry : list)
-      if (entry.op == &op_info<T>()) entry.make = make;
+  static const std::vector<OpLowering> lowerings = [] {
+    std::vector<OpLowering> list(sound->lowerings.begin(), sound->lowerings.end());
+    for (OpLowering& entry : list)
+      if (entry.op == &op_info<T>()) entry.lower = lower;
     return list;
   }();
   static const Device device = [&] {
     Device changed = *sound;
     changed.name = name;
-    changed.makers = makers;
+    changed.lowerings = lowerings;
     return changed;
   }();
   return device;
@@ -49,7 +53,7 @@ class Spoil : public CpuStep {
 };
 
 inline void spoil(Planner& planner, const Group& group) {
-  const PlannedTensor place = planner.places().at(group.node().output());
+  const PlannedTensor place = planner.assignment().at(group.node().output());
   planner.emit(std::make_unique<Spoil>(place.address()), group.node(), {place}, {place});
 }
 

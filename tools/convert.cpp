@@ -16,6 +16,7 @@
 #include "runtime/session.h"
 #include "tools/model_options.h"
 #include "tools/output.h"
+#include "tools/plan_explanation.h"
 #include "tools/ranges.h"
 #include "tools/source_check.h"
 #include "tools/terminal.h"
@@ -29,7 +30,7 @@ namespace {
 struct ConvertVerb {
   ModelOptions model;
   std::string output, print_ir, json;
-  bool explain = false, report = false, no_verify = false;
+  bool explain_fusion = false, explain_plan = false, report = false, no_verify = false;
   double tolerance = 1e-4;
 };
 
@@ -101,7 +102,7 @@ int convert(const ConvertVerb& o, const CLI::App& verb) {
   check_is_file(o.json);
   if (std::filesystem::exists(o.model.path)) check_outputs_apart({o.json, target});
   Model model = opened(o, progress);
-  const bool only_shows = o.explain || o.report || !o.print_ir.empty();
+  const bool only_shows = o.explain_fusion || o.explain_plan || o.report || !o.print_ir.empty();
   if (!model.is_source() && (only_shows || form.suffix == ".tenon")) throw converted_already(o.model.path);
   if (!model.is_source() && !o.model.inputs.empty())
     throw error("an artifact has its types: --input cannot change them")
@@ -109,7 +110,8 @@ int convert(const ConvertVerb& o, const CLI::App& verb) {
         .hint("give the source model");
   progress.say("");
   if (!o.print_ir.empty()) print_stage(model, o.print_ir, o.model);
-  if (o.explain) explain(model.fusion);
+  if (o.explain_fusion) explain(model.fusion);
+  if (o.explain_plan) print_plan_explanation(model, o.model);
   if (o.report) fmt::print("{}", conversion_text(model));
   if (o.output.empty() && only_shows) {
     if (!o.json.empty()) write_text(o.json, json_text(conversion_json(model)));
@@ -185,7 +187,8 @@ void add_convert(CLI::App& app, int& exit_code) {
       ->check(not_empty());
   verb->add_option("--print-ir", o->print_ir, "Show the graph at a stage")
       ->check(CLI::IsMember({"imported", "fused", "planned"}));
-  verb->add_flag("--explain-fusion", o->explain, "Say what fused, what did not and why");
+  verb->add_flag("--explain-fusion", o->explain_fusion, "Say what fused, what did not and why");
+  verb->add_flag("--explain-plan", o->explain_plan, explain_plan_help);
   verb->add_flag("--report", o->report, "Say what was folded, raised and fused, and where sizes come from");
   verb->add_option("--json", o->json, "Write that, and what is unsupported")->type_name(file_written);
   verb->add_flag("--no-verify", o->no_verify, "Do not run the source model; the artifact says so");

@@ -18,9 +18,9 @@
 #include "ir/parse.h"
 #include "kernels/cpu/isa.h"
 #include "runtime/compare.h"
+#include "runtime/cpu/name.h"
 #include "runtime/devices.h"
 #include "runtime/inputs.h"
-#include "runtime/cpu/name.h"
 #include "runtime/session.h"
 #include "verify/python.h"
 

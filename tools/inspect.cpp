@@ -11,6 +11,7 @@
 #include "report/weights.h"
 #include "tools/model_options.h"
 #include "tools/output.h"
+#include "tools/plan_explanation.h"
 #include "tools/ranges.h"
 #include "tools/terminal.h"
 #include "tools/usage.h"
@@ -23,7 +24,7 @@ struct InspectOptions {
   ModelOptions model;
   std::string ir, html, dot;
   int depth = 2;
-  bool ops = false, modules = false, weights = false, json = false;
+  bool ops = false, modules = false, weights = false, json = false, explain_plan = false;
 };
 
 std::string percent(double part, double whole) {
@@ -201,6 +202,10 @@ int inspect(const InspectOptions& o, const CLI::App& verb) {
     print_ir(model, o);
     return 0;
   }
+  if (o.explain_plan) {
+    print_plan_explanation(model, o.model);
+    return 0;
+  }
   const bool tables = o.ops || o.modules || o.weights;
   const bool needs_summary = o.json || !o.html.empty() || o.ops || o.modules || (o.dot.empty() && !tables);
   if (!needs_summary) {
@@ -237,6 +242,8 @@ void add_inspect(CLI::App& app, int& exit_code) {
   auto* ir =
       verb->add_option("--ir", o->ir, "The graph at a stage, as text (with --dot: which graph to draw)")
           ->check(CLI::IsMember({"imported", "fused", "planned"}));
+  auto* explain = verb->add_flag("--explain-plan", o->explain_plan, explain_plan_help);
+  explain->excludes(ir);
   verb->add_flag("--ops", o->ops, "Operators by cost and count, after and before fusion")->excludes(ir);
   verb->add_flag("--modules", o->modules, "Modules of the source by cost and weights, as a tree")
       ->excludes(ir);

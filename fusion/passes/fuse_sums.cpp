@@ -6,6 +6,7 @@
 #include "fusion/passes.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/index.h"
+#include "ir/ops/row_weights.h"
 #include "ir/ops/slices_by_index.h"
 
 namespace tenon {
@@ -16,28 +17,15 @@ constexpr std::string_view rule = "sparse product";
 /// The node that computes v, if nobody else reads it.
 Node* sole_producer(const Value* v) { return v->uses().size() == 1 ? v->node() : nullptr; }
 
-/// One number for each row of x.
-bool weighs_rows(const Value& weight, const Value& x) {
-  return weight.rank() == x.rank() && weight.dtype() == x.dtype() && weight.shape()[0] == x.shape()[0] &&
-         std::all_of(weight.shape().begin() + 1, weight.shape().end(), [](const Dim& d) { return d == 1; });
-}
-
-/// Of mul(rows, weights) in any order: the rows.
-Value* weighted_rows(const Node& mul) {
-  for (const std::size_t rows : {std::size_t{0}, std::size_t{1}})
-    if (weighs_rows(*mul.input(1 - rows), *mul.output())) return mul.input(rows);
-  return nullptr;
-}
-
 /// The nodes that `sum` takes with it, in graph order; itself alone when there are none.
 std::vector<Node*> members_of(Node& sum) {
   std::vector<Node*> members{&sum};
   const Value* rows = sum.input(2);
   if (Node* mul = sole_producer(rows); mul && mul->is<Mul>()) {
-    const Value* weighted = weighted_rows(*mul);
-    if (!weighted || weighted->shape() != rows->shape()) return members;
+    const auto weighted = weighted_rows(*mul);
+    if (!weighted) return members;
     members.push_back(mul);
-    rows = weighted;
+    rows = mul->input(*weighted);
   }
   Node* gather = sole_producer(rows);
   const auto slices = gather ? slices_by_index(*gather) : std::nullopt;

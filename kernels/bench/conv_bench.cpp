@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
                           "_" + std::to_string(l.size) + "x" + std::to_string(l.size) + "_k" +
                           std::to_string(l.kernel) + "s" + std::to_string(l.stride) +
                           (l.residual ? "_residual" : "") + "/" + std::string(name(a)) +
-                          (choose_conv(shape_of(l), 1) == a ? "_chosen" : "");
+                          (choose_conv(shape_of(l)) == a ? "_chosen" : "");
       benchmark::RegisterBenchmark(label.c_str(), [&l, a](benchmark::State& state) {
         run_layer(state, l, a);
       })->MinTime(0.1);

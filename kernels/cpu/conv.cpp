@@ -25,6 +25,21 @@ double tile_use(const ConvShape& s, long tile) {
   return static_cast<double>(h * w) / (covered(h) * covered(w));
 }
 
+// What the transforms add to the products.
+constexpr double winograd_transforms = 1.5;
+
+// Multiplications saved, after the outputs of the tiles that fall outside the image: at most 4 and 5.06
+// times.
+double winograd_gain(const ConvShape& s, long tile) {
+  if (s.Cin < 16 || s.Cout < 16) return 1;  // they do not fill the vectors of the transforms
+  const double gain4 = 4.0 * tile_use(s, 4);
+  if (tile == 4) return gain4;
+  const double gain6 = 81.0 / 16.0 * tile_use(s, 6);
+  // F(6,3) has 1.8 times the weights of F(4,3): with few pixels to use them for, reading them costs more.
+  const bool few_pixels = s.N * s.out_pixels() < 14 * 14 * 4 && s.Cin * s.Cout > 128 * 128;
+  return few_pixels ? std::min(gain6, 0.99 * gain4) : gain6;
+}
+
 void depthwise(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
   const long rows = s.N * s.out(s.h);
   constexpr double flops_per_chunk = 0.2e6;
@@ -58,18 +73,28 @@ bool conv_supports(const ConvShape& s, ConvAlgorithm algorithm) {
   return false;
 }
 
-ConvAlgorithm choose_conv(const ConvShape& s, int) {
-  if (s.transposed) return ConvAlgorithm::transposed;
-  if (conv_supports(s, ConvAlgorithm::depthwise)) return ConvAlgorithm::depthwise;
-  if (!winograd_supports(s) || s.Cin < 16 || s.Cout < 16) return ConvAlgorithm::gemm;
-  // Multiplications saved, after the outputs of the tiles that fall outside the image: at most 4 and 5.06
-  // times.
-  const double gain4 = 4.0 * tile_use(s, 4);
-  const double gain6 = 81.0 / 16.0 * tile_use(s, 6);
-  // F(6,3) has 1.8 times the weights of F(4,3): with few pixels to use them for, reading them costs more.
-  const bool few_pixels = s.N * s.out_pixels() < 14 * 14 * 4 && s.Cin * s.Cout > 128 * 128;
-  if (std::max(gain4, gain6) < 1.5) return ConvAlgorithm::gemm;
-  return gain6 > gain4 && !few_pixels ? ConvAlgorithm::winograd6 : ConvAlgorithm::winograd4;
+double conv_cost(const ConvShape& s, ConvAlgorithm algorithm) {
+  // A narrow product leaves columns of its tiles empty.
+  constexpr double tile_columns = 32;
+  const double columns = static_cast<double>(std::max(1L, s.Cout / s.groups));
+  const double product = s.flops() * std::max(1.0, tile_columns / columns);
+  switch (algorithm) {
+    case ConvAlgorithm::gemm:
+    case ConvAlgorithm::transposed: return product;
+    case ConvAlgorithm::depthwise: return 4 * s.flops();
+    case ConvAlgorithm::winograd4:
+    case ConvAlgorithm::winograd6:
+      return product * winograd_transforms / winograd_gain(s, winograd_tile(algorithm));
+  }
+  return product;
+}
+
+ConvAlgorithm choose_conv(const ConvShape& s) {
+  std::optional<ConvAlgorithm> best;
+  for (const ConvAlgorithm a : conv_algorithms)
+    if (conv_supports(s, a) && (!best || conv_cost(s, a) < conv_cost(s, *best))) best = a;
+  TENON_CHECK(best.has_value());
+  return *best;
 }
 
 ConvShape packing_shape(const ConvShape& s) {

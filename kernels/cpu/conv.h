@@ -1,53 +1,14 @@
 // Convolutions in float32 on channels-last images: [N, (D,) H, W, C] with any stride between pixels.
 #pragma once
+#include <array>
 #include <optional>
 #include <string_view>
 
+#include "kernels/conv_shape.h"
 #include "kernels/cpu/epilogue.h"
 #include "kernels/thread_pool.h"
 
 namespace tenon::cpu {
-
-/// One spatial axis. Unused axes stay as they are: a 1-d convolution has only `w`, a 2-d one `h` and `w`.
-struct ConvAxis {
-  long in = 1;
-  long kernel = 1;
-  long stride = 1;
-  long pad_before = 0;  // in elements of the input; for transposed convolutions PyTorch's `padding`
-  long pad_after = 0;
-  long dilation = 1;
-  long output_padding = 0;  // transposed only
-
-  bool trivial() const {
-    return in == 1 && kernel == 1 && pad_before == 0 && pad_after == 0 && output_padding == 0;
-  }
-};
-
-/// Weights are PyTorch's: [Cout, Cin / groups, (kd,) kh, kw], transposed [Cin, Cout / groups, (kd,) kh, kw].
-struct ConvShape {
-  long N = 1;
-  long Cin = 1;
-  long Cout = 1;
-  ConvAxis h = {};
-  ConvAxis w = {};
-  ConvAxis d = {};
-  long groups = 1;
-  bool transposed = false;
-
-  long out(const ConvAxis& a) const {
-    const long reach = (a.kernel - 1) * a.dilation + 1;
-    if (transposed) return (a.in - 1) * a.stride + reach - a.pad_before - a.pad_after + a.output_padding;
-    return (a.in + a.pad_before + a.pad_after - reach) / a.stride + 1;
-  }
-  long in_pixels() const { return d.in * h.in * w.in; }
-  long out_pixels() const { return out(d) * out(h) * out(w); }
-  long taps() const { return d.kernel * h.kernel * w.kernel; }
-  /// Multiply-adds count two.
-  double flops() const {
-    const double pixels = static_cast<double>(N * (transposed ? in_pixels() : out_pixels()));
-    return 2.0 * pixels * static_cast<double>(Cout * Cin / groups * taps());
-  }
-};
 
 /// How a convolution is computed.
 enum class ConvAlgorithm {
@@ -58,13 +19,20 @@ enum class ConvAlgorithm {
   depthwise,  // groups == Cin == Cout
   transposed,  // one matrix product for each of the stride x stride output phases
 };
+/// Of two that cost the same, the first is taken.
+inline constexpr std::array conv_algorithms = {ConvAlgorithm::transposed, ConvAlgorithm::depthwise,
+                                               ConvAlgorithm::winograd4, ConvAlgorithm::winograd6,
+                                               ConvAlgorithm::gemm};
 std::string_view name(ConvAlgorithm algorithm);
 std::optional<ConvAlgorithm> conv_algorithm_from_name(std::string_view name);
 
 /// Whether the algorithm can compute this shape.
 bool conv_supports(const ConvShape& shape, ConvAlgorithm algorithm);
-/// The algorithm expected to be fastest.
-ConvAlgorithm choose_conv(const ConvShape& shape, int threads);
+/// Operations of a dense matrix product that takes as long: what an estimate divides by the peak. The shape
+/// must be supported.
+double conv_cost(const ConvShape& shape, ConvAlgorithm algorithm);
+/// The supported algorithm of the least cost.
+ConvAlgorithm choose_conv(const ConvShape& shape);
 
 /// The shape as far as packed weights depend on it: batch, sizes of the image and padding are erased. Shapes
 /// that are equal here share packed weights.

@@ -70,13 +70,6 @@ long padded_count(const PoolAxis& a, long o) {
 
 }  // namespace
 
-long PoolAxis::out() const {
-  const long span = in + 2 * pad - dilation * (kernel - 1) - 1;
-  long count = (span + (ceil_mode ? stride - 1 : 0)) / stride + 1;
-  if (ceil_mode && (count - 1) * stride >= in + pad) count--;
-  return count;
-}
-
 void max_pool(const PoolShape& s, const PoolRun& run, ThreadPool& pool) {
   const auto box = [&](long z, long y, long x) { return Box{span(s.d, z), span(s.h, y), span(s.w, x)}; };
   const auto pixel = [&](const PoolWindow& w, long, long, long) { max_of_window(w, s.C); };

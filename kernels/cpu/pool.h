@@ -1,33 +1,10 @@
 // Pooling on channels-last images: [N, (D,) H, W, C] with any stride between pixels.
 #pragma once
 #include "kernels/cpu/isa.h"
+#include "kernels/pool_shape.h"
 #include "kernels/thread_pool.h"
 
 namespace tenon::cpu {
-
-/// One spatial axis; unused axes stay as they are.
-struct PoolAxis {
-  long in = 1;
-  long kernel = 1;
-  long stride = 1;
-  long pad = 0;  // on both sides
-  long dilation = 1;
-  bool ceil_mode = false;
-
-  /// PyTorch's rule: in ceil_mode the last window must start inside the image or its left padding.
-  long out() const;
-};
-
-struct PoolShape {
-  long N = 1;
-  long C = 1;
-  PoolAxis h = {};
-  PoolAxis w = {};
-  PoolAxis d = {};
-
-  long in_pixels() const { return d.in * h.in * w.in; }
-  long out_pixels() const { return d.out() * h.out() * w.out(); }
-};
 
 struct PoolRun {
   const float* in = nullptr;

@@ -1,10 +1,8 @@
 // Attention in f32, heads read and written where they lie.
 #include "kernels/cpu/attention.h"
 
-#include <cmath>
-
 #include "ir/ops/attention.h"
-#include "runtime/cpu/makers.h"
+#include "runtime/calls/attention.h"
 #include "runtime/cpu/step.h"
 
 namespace tenon {
@@ -32,83 +30,67 @@ class AttentionStep : public CpuStep {
   cpu::Attention call_;
 };
 
-// [batch, heads, rows, size] with broadcast leading axes.
-PlannedTensor as_heads(const PlannedTensor& t, const Index& result) {
-  Index shape = result;
-  shape[shape.size() - 2] = t.shape()[t.rank() - 2];
-  shape[shape.size() - 1] = t.shape()[t.rank() - 1];
-  const PlannedTensor full = t.expand(shape);
-  Index four(4 - shape.size(), 1);
-  four.insert(four.end(), shape.begin(), shape.end());
-  return full.expand(four);
+constexpr auto fits = [](const Strided& t) { return last_axis_is_contiguous(t); };
+
+PlannedTensor in_rows(Planner& planner, const Value* value) {
+  const PlannedTensor place = planner.assignment().at(value);
+  return fits(place) ? place : planner.dense(value);
 }
 
-cpu::HeadStrides strides_of(const Strided& heads) {
-  return {heads.strides()[0], heads.strides()[1], heads.strides()[2]};
-}
-
-PlannedTensor with_contiguous_rows(Planner& planner, const Value* value) {
-  const PlannedTensor place = planner.places().at(value);
-  return last_axis_is_contiguous(place) ? place : planner.dense(value);
-}
-
-}  // namespace
-
-bool make_attention(Planner& planner, const Group& group) {
-  const Node& node = group.node();
-  const auto* op = node.as<Attention>();
-  if (!op) return false;
-  const Value* result = node.output();
-  const std::size_t rank = result->rank();
+void emit(Planner& planner, const Group& group, const AttentionCall& call) {
+  const Value* result = group.node().output();
   const Index sizes = eval(result->shape(), {});
-  if (result->dtype() != DType::f32 || rank > 4 || numel(sizes) == 0) return false;
-  for (std::size_t i = 0; i < 3; ++i)
-    if (node.input(i)->rank() > rank || numel(node.input(i)->shape()) == 0) return false;
-
   std::vector<PlannedTensor> reads;
-  for (std::size_t i = 0; i < 3; ++i) reads.push_back(with_contiguous_rows(planner, node.input(i)));
+  for (const Value* operand : {call.q, call.k, call.v}) reads.push_back(in_rows(planner, operand));
   const PlannedTensor q = as_heads(reads[0], sizes), k = as_heads(reads[1], sizes),
                       v = as_heads(reads[2], sizes);
-  const Order wished = planner.places().order_for_reader(result);
-  const bool keeps_rows = wished.back() == static_cast<std::int64_t>(rank) - 1;
+  const Order wished = planner.assignment().order_for_reader(result);
+  const bool keeps_rows = wished.back() == static_cast<std::int64_t>(wished.size()) - 1;
   const PlannedTensor out =
-      planner.places().place(result, keeps_rows ? wished : row_major(rank),
-                             [](const PlannedTensor& t) { return last_axis_is_contiguous(t); });
-  const PlannedTensor heads = as_heads(out, sizes);
+      planner.assignment().assign(result, keeps_rows ? wished : row_major(wished.size()), fits);
 
-  cpu::Attention call{.batch = heads.shape()[0], .heads = heads.shape()[1], .kv_heads = heads.shape()[1]};
-  call.queries = q.shape()[2];
-  call.keys = k.shape()[2];
-  call.size = q.shape()[3];
-  call.value_size = v.shape()[3];
-  call.q_strides = strides_of(q);
-  call.k_strides = strides_of(k);
-  call.v_strides = strides_of(v);
-  call.out_strides = strides_of(heads);
-  call.scale = static_cast<float>(op->scale.value_or(1 / std::sqrt(static_cast<double>(call.size))));
-  call.causal = op->causal;
-  call.nan_rows = op->nan_rows;
+  cpu::Attention kernel{call.shape};
+  kernel.q_strides = head_strides(q);
+  kernel.k_strides = head_strides(k);
+  kernel.v_strides = head_strides(v);
+  kernel.out_strides = head_strides(as_heads(out, sizes));
   std::optional<Address> float_mask, bool_mask;
-  if (node.inputs().size() > 3) {
-    reads.push_back(planner.places().at(node.input(3)));
+  if (call.mask) {
+    reads.push_back(planner.assignment().at(call.mask));
     Index scores = sizes;
-    scores[rank - 1] = call.keys;
+    scores.back() = call.shape.keys;
     const PlannedTensor mask = as_heads(reads.back().expand(scores), scores);
-    call.mask_strides = strides_of(mask);
-    call.mask_key_stride = mask.strides()[3];
+    kernel.mask_strides = head_strides(mask);
+    kernel.mask_key_stride = mask.strides()[3];
     (is_bool(mask.dtype()) ? bool_mask : float_mask) = mask.address();
   }
-  auto step = std::make_unique<AttentionStep>(call);
+  auto step = std::make_unique<AttentionStep>(kernel);
   step->q = q.address();
   step->k = k.address();
   step->v = v.address();
   step->out = out.address();
   step->float_mask = float_mask;
   step->bool_mask = bool_mask;
-  step->scratch_bytes = cpu::attention_scratch_bytes(call, planner.queue().threads());
+  step->scratch_bytes = cpu::attention_scratch_bytes(kernel, planner.threads());
   step->info.kernel = "attention";
-  planner.emit(std::move(step), node, std::move(reads), {out});
-  return true;
+  planner.emit(std::move(step), group.node(), std::move(reads), {out});
 }
+
+std::vector<Candidate> lower_attention(const Planner& planner, const Group& group) {
+  const auto call = AttentionCall::match(group);
+  if (!call || group.node().output()->dtype() != DType::f32) return {};
+  const Work work = call->work();
+  double copies = 0;
+  for (const Value* operand : {call->q, call->k, call->v}) copies += planner.estimate_copy(operand, fits);
+  const CandidateInfo info{.kernel = "attention",
+                           .work = work,
+                           .seconds = copies + planner.estimate(work.flops, work.bytes),
+                           .scratch_bytes = cpu::attention_scratch_bytes({call->shape}, planner.threads())};
+  return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call); }}};
+}
+
+}  // namespace
+
+std::vector<OpLowering> attention_lowerings() { return {{&op_info<Attention>(), lower_attention}}; }
 
 }  // namespace tenon

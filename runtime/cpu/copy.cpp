@@ -1,7 +1,6 @@
-// Copies between strides.
-#include "kernels/cpu/copy.h"
+#include "runtime/cpu/copy.h"
 
-#include "runtime/cpu/makers.h"
+#include "kernels/cpu/copy.h"
 #include "runtime/cpu/step.h"
 
 namespace tenon {

@@ -1,9 +1,9 @@
 // index_select, and index along one axis: rows copied from the places that indices name.
 #include "kernels/cpu/gather.h"
 
-#include "base/error.h"
-#include "ir/ops/slices_by_index.h"
-#include "runtime/cpu/makers.h"
+#include "ir/ops/index.h"
+#include "runtime/calls/gather.h"
+#include "runtime/cpu/index_fault.h"
 #include "runtime/cpu/step.h"
 
 namespace tenon {
@@ -23,15 +23,11 @@ class GatherStep : public CpuStep {
     gather.out = frame.at<void>(out);
     const long wrong = cpu::gather_rows(gather, frame.pool);
     if (wrong < 0) return;
-    const bool wide = gather.index_dtype == DType::i64;
-    frame.faults[0].report(wide ? static_cast<const std::int64_t*>(gather.indices)[wrong]
-                                : static_cast<const std::int32_t*>(gather.indices)[wrong]);
+    report_index(frame.faults[0], index_at(gather.indices, gather.index_dtype, wrong), gather.table_rows,
+                 gather.wrap_negative);
   }
 
-  std::optional<Error> failure(std::span<const Fault> found) const override {
-    return error("index {} is outside of [{}, {})", found[0].value,
-                 gather_.wrap_negative ? -gather_.table_rows : 0, gather_.table_rows);
-  }
+  std::optional<Error> failure(std::span<const Fault> found) const override { return index_error(found[0]); }
 
   Address table, indices, out;
 
@@ -39,50 +35,51 @@ class GatherStep : public CpuStep {
   cpu::GatherRows gather_;
 };
 
-// Strides of the tensor seen as [outer, middle, row] with contiguous rows, or nullopt.
-std::optional<Index> as_three(const Strided& t, const Index& sizes) {
-  Index strides;
-  if (!t.can_view_as(sizes, &strides) || (sizes[2] > 1 && strides[2] != 1)) return std::nullopt;
-  return strides;
+void emit(Planner& planner, const Group& group, const GatherCall& call) {
+  const Value* result = group.node().output();
+  const Index table_shape = call.table_shape(), out_shape = call.out_shape();
+  PlannedTensor table = planner.assignment().at(call.table);
+  if (!strides_as(table, table_shape)) table = planner.dense(call.table);
+  const PlannedTensor indices = planner.dense(call.indices);
+  const PlannedTensor out = planner.assignment().assign(
+      result, row_major(result->rank()),
+      [&](const PlannedTensor& t) { return strides_as(t, out_shape).has_value(); });
+  const Index table_strides = *strides_as(table, table_shape), out_strides = *strides_as(out, out_shape);
+  const auto element = static_cast<std::int64_t>(size_of(table.dtype()));
+  cpu::GatherRows gather{.outer = call.outer,
+                         .count = call.count,
+                         .table_rows = call.table_rows,
+                         .row_bytes = call.row * element};
+  gather.table_outer_stride = table_strides[0] * element;
+  gather.table_stride = table_strides[1] * element;
+  gather.out_outer_stride = out_strides[0] * element;
+  gather.out_stride = out_strides[1] * element;
+  gather.index_dtype = call.indices->dtype();
+  gather.wrap_negative = call.from_end;
+  auto step = std::make_unique<GatherStep>(gather);
+  step->table = table.address();
+  step->indices = indices.address();
+  step->out = out.address();
+  planner.emit(std::move(step), group.node(), {table, indices}, {out});
+}
+
+std::vector<Candidate> lower_gather(const Planner& planner, const Group& group) {
+  const auto call = GatherCall::match(group);
+  if (!call || (call->indices->dtype() != DType::i64 && call->indices->dtype() != DType::i32)) return {};
+  const double copies = planner.estimate_copy(call->table, [&](const Strided& t) {
+    return strides_as(t, call->table_shape()).has_value();
+  }) + planner.estimate_copy(call->indices, [](const Strided& t) { return t.is_contiguous(); });
+  const Work work = call->work();
+  const CandidateInfo info{
+      .kernel = "gather", .work = work, .seconds = copies + planner.estimate(0, work.bytes)};
+  return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call); }}};
 }
 
 }  // namespace
 
-bool make_gather(Planner& planner, const Group& group) {
-  const Node& node = group.node();
-  const auto op = slices_by_index(node);
-  const Value* index = op ? node.input(1) : nullptr;
-  if (!op || (index->dtype() != DType::i64 && index->dtype() != DType::i32)) return false;
-  const Index sizes = eval(node.input(0)->shape(), {});
-  const std::size_t axis = op->axis;
-  const std::int64_t outer = numel(std::span(sizes).first(axis));
-  const std::int64_t row = numel(std::span(sizes).subspan(axis + 1));
-  const std::int64_t count = numel(index->shape()).value();
-  const Index x_view{outer, sizes[axis], row}, out_view{outer, count, row};
-  if (outer * count * row == 0) return false;
-
-  PlannedTensor x = planner.places().at(node.input(0));
-  if (!as_three(x, x_view)) x = planner.dense(node.input(0));
-  const PlannedTensor indices = planner.dense(index);
-  const PlannedTensor out =
-      planner.places().place(node.output(), row_major(node.output()->rank()),
-                             [&](const PlannedTensor& t) { return as_three(t, out_view).has_value(); });
-  const Index x_strides = *as_three(x, x_view), out_strides = *as_three(out, out_view);
-  const auto element = static_cast<std::int64_t>(size_of(x.dtype()));
-  cpu::GatherRows gather{
-      .outer = outer, .count = count, .table_rows = sizes[axis], .row_bytes = row * element};
-  gather.table_outer_stride = x_strides[0] * element;
-  gather.table_stride = x_strides[1] * element;
-  gather.out_outer_stride = out_strides[0] * element;
-  gather.out_stride = out_strides[1] * element;
-  gather.index_dtype = index->dtype();
-  gather.wrap_negative = op->from_end;
-  auto step = std::make_unique<GatherStep>(gather);
-  step->table = x.address();
-  step->indices = indices.address();
-  step->out = out.address();
-  planner.emit(std::move(step), node, {x, indices}, {out});
-  return true;
+std::vector<OpLowering> gather_lowerings() {
+  return {{.op = &op_info<IndexSelect>(), .lower = lower_gather, .alone = true},
+          {.op = &op_info<IndexAt>(), .lower = lower_gather, .alone = true}};
 }
 
 }  // namespace tenon

@@ -1,15 +1,24 @@
 // Concatenation: its parts were written in place; those that could not be are copied.
 #include "ir/ops/shape.h"
-#include "runtime/shared/makers.h"
+#include "runtime/planner.h"
 
 namespace tenon {
+namespace {
 
-bool make_concat(Planner& planner, const Group& group) {
+void emit(Planner& planner, const Group& group) {
   const Node& node = group.node();
-  if (!node.is<Concat>()) return false;
   for (std::size_t i = 0; i < node.inputs().size(); ++i)
-    planner.copy(planner.places().at(node.input(i)), planner.places().concat_slice(node, i), &node);
-  return true;
+    planner.copy(planner.assignment().at(node.input(i)), planner.assignment().concat_slice(node, i), &node);
 }
+
+std::vector<Candidate> lower_concat(const Planner& planner, const Group& group) {
+  if (!group.node().is<Concat>()) return {};
+  const Work work{.bytes = 2 * bytes_of(group.node().output()->type())};
+  return {{{.kernel = "copies", .work = work, .seconds = planner.estimate(0, work.bytes)}, emit}};
+}
+
+}  // namespace
+
+std::vector<OpLowering> concat_lowerings() { return {{&op_info<Concat>(), lower_concat}}; }
 
 }  // namespace tenon

@@ -2,7 +2,6 @@
 #include "ir/ops/control.h"
 
 #include "ir/data_size.h"
-#include "runtime/shared/makers.h"
 #include "runtime/subplan.h"
 
 namespace tenon {
@@ -153,28 +152,31 @@ class IterationStep : public ProgramStep {
 };
 
 template <class S>
-bool make(Planner& planner, const Node& node) {
+void emit(Planner& planner, const Group& group) {
+  const Node& node = group.node();
   std::vector<PlannedTensor> in, out;
   for (std::size_t i = 0; i < node.inputs().size(); ++i)  // the host reads the condition
     in.push_back(i == 0 ? planner.on_host(node.input(0)) : planner.dense(node.input(i)));
   for (std::size_t i = 0; i < node.num_outputs(); ++i) {
     const Value* v = node.output(i);
-    out.push_back(planner.places().place(v, row_major(v->rank()),
-                                         [](const PlannedTensor& t) { return t.is_contiguous(); }));
+    out.push_back(planner.assignment().assign(v, row_major(v->rank()),
+                                              [](const PlannedTensor& t) { return t.is_contiguous(); }));
   }
   auto step = std::make_unique<S>(planner, node, in, out);
   planner.emit(std::move(step), node, std::move(in), std::move(out));
-  return true;
+}
+
+// What the plans of regions take, nobody estimates.
+template <class Op, class S>
+std::vector<Candidate> lower(const Planner&, const Group& group) {
+  if (!group.node().is<Op>() || gives_sizes(group.node())) return {};
+  return {{{.kernel = "plans of the regions"}, emit<S>}};
 }
 
 }  // namespace
 
-bool make_if(Planner& planner, const Group& group) {
-  return group.node().is<If>() && !gives_sizes(group.node()) && make<IfStep>(planner, group.node());
-}
-
-bool make_iteration(Planner& planner, const Group& group) {
-  return group.node().is<Loop>() && !gives_sizes(group.node()) && make<IterationStep>(planner, group.node());
+std::vector<OpLowering> control_lowerings() {
+  return {{&op_info<If>(), lower<If, IfStep>}, {&op_info<Loop>(), lower<Loop, IterationStep>}};
 }
 
 }  // namespace tenon

@@ -2,9 +2,10 @@
 #include "base/error.h"
 #include "ir/data_size.h"
 #include "ir/evaluate.h"
+#include "ir/flops.h"
 #include "ir/ops/control.h"
 #include "ir/ops/custom.h"
-#include "runtime/shared/makers.h"
+#include "runtime/shared/general.h"
 
 namespace tenon {
 namespace {
@@ -57,27 +58,43 @@ class ReferenceStep : public Step {
   std::vector<Operand> in_, out_;
 };
 
+void emit_reference(Planner& planner, const Group& group) {
+  const Node& node = group.node();
+  if (const auto* custom = node.as<Custom>()) custom->loaded();  // before anything is computed
+  std::vector<PlannedTensor> reads, results, writes;
+  for (const Value* v : node.inputs()) reads.push_back(planner.on_host(v));
+  for (std::size_t i = 0; i < node.num_outputs(); ++i) {
+    const Value* out = node.output(i);
+    results.push_back(planner.assignment().assign(out, row_major(out->rank()),
+                                                  [](const PlannedTensor& t) { return t.is_contiguous(); }));
+    writes.push_back(planner.written_by_host(results[i]));
+  }
+  planner.emit(std::make_unique<ReferenceStep>(planner, node, reads, writes), node, reads, writes);
+  for (std::size_t i = 0; i < results.size(); ++i) planner.upload(writes[i], results[i], &node);
+}
+
+// One element after the other, with calls and allocations between them.
+double seconds(const Work& work) {
+  constexpr double call = 2e-6, operation = 5e-9, byte = 5e-9;
+  return call + operation * work.flops + byte * work.bytes;
+}
+
 }  // namespace
 
 bool has_reference(const Op& op) { return op.info().meaning != Meaning::composite && !op.is<Fused>(); }
 
-bool make_reference(Planner& planner, const Group& group) {
+std::vector<Candidate> lower_reference(const Planner& planner, const Group& group) {
   const Node& node = group.node();
-  if (group.members().size() != 1 || group.members()[0] != &node) return false;
-  if (!has_reference(node.op())) return false;
-  if (!node.regions().empty() && !gives_sizes(node)) return false;
-  if (const auto* custom = node.as<Custom>()) custom->loaded();  // before anything is computed
-  std::vector<PlannedTensor> reads, places, writes;
-  for (const Value* v : node.inputs()) reads.push_back(planner.on_host(v));
-  for (std::size_t i = 0; i < node.num_outputs(); ++i) {
-    const Value* out = node.output(i);
-    places.push_back(planner.places().place(out, row_major(out->rank()),
-                                            [](const PlannedTensor& t) { return t.is_contiguous(); }));
-    writes.push_back(planner.written_by_host(places[i]));
-  }
-  planner.emit(std::make_unique<ReferenceStep>(planner, node, reads, writes), node, reads, writes);
-  for (std::size_t i = 0; i < places.size(); ++i) planner.upload(writes[i], places[i], &node);
-  return true;
+  if (group.members().size() != 1 || group.members()[0] != &node) return {};
+  if (!has_reference(node.op()) || (!node.regions().empty() && !gives_sizes(node))) return {};
+  for (std::size_t i = 0; i < node.num_outputs();
+       ++i)  // the parts of a concatenation may be in its memory already
+    if (planner.assignment().known(node.output(i))) return {};
+  Work work{.flops = flops(node)};
+  for (const Value* v : node.inputs()) work.bytes += bytes_of(v->type());
+  for (std::size_t i = 0; i < node.num_outputs(); ++i) work.bytes += bytes_of(node.output(i)->type());
+  const CandidateInfo info{.kernel = "reference", .work = work, .seconds = seconds(work)};
+  return {Candidate{info, emit_reference}};
 }
 
 }  // namespace tenon

@@ -266,14 +266,14 @@ TEST(ConvChoice, FollowsTheShape) {
                      .h = axis(size, kernel, stride, kernel / 2),
                      .w = axis(size, kernel, stride, kernel / 2)};
   };
-  EXPECT_EQ(choose_conv(square(64, 56, 1, 1), 1), ConvAlgorithm::gemm);
-  EXPECT_EQ(choose_conv(square(64, 56, 3, 2), 1), ConvAlgorithm::gemm);
-  EXPECT_EQ(choose_conv(square(64, 60, 3, 1), 1), ConvAlgorithm::winograd6);
-  EXPECT_EQ(choose_conv(square(512, 7, 3, 1), 1), ConvAlgorithm::winograd4);
-  EXPECT_EQ(choose_conv(square(3, 60, 3, 1), 1), ConvAlgorithm::gemm);
+  EXPECT_EQ(choose_conv(square(64, 56, 1, 1)), ConvAlgorithm::gemm);
+  EXPECT_EQ(choose_conv(square(64, 56, 3, 2)), ConvAlgorithm::gemm);
+  EXPECT_EQ(choose_conv(square(64, 60, 3, 1)), ConvAlgorithm::winograd6);
+  EXPECT_EQ(choose_conv(square(512, 7, 3, 1)), ConvAlgorithm::winograd4);
+  EXPECT_EQ(choose_conv(square(3, 60, 3, 1)), ConvAlgorithm::gemm);
   ConvShape depthwise = square(32, 56, 3, 1);
   depthwise.groups = 32;
-  EXPECT_EQ(choose_conv(depthwise, 1), ConvAlgorithm::depthwise);
+  EXPECT_EQ(choose_conv(depthwise), ConvAlgorithm::depthwise);
 }
 
 TEST(ConvChoice, AlgorithmsHaveNames) {

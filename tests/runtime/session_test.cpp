@@ -386,7 +386,7 @@ TEST(Session, RefusesAnEdgeOutOfRangeInEveryRun) {
   auto inputs = inputs_of(*graph, {{"E", 9}});
   inputs[2].set_int(Index{5}, 4);
   for (int run = 0; run < 2; ++run)
-    expect_refused(session, inputs, "edge 5 has an index outside of [0, 4) or [0, 4)");
+    expect_refused(session, inputs, "index 4 is outside of [0, 4)");
 }
 
 }  // namespace

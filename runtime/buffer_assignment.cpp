@@ -1,4 +1,4 @@
-#include "runtime/places.h"
+#include "runtime/buffer_assignment.h"
 
 #include <algorithm>
 
@@ -20,8 +20,9 @@ Axes inverse(const Axes& axes) {
 
 }  // namespace
 
-Places::Places(const Graph& graph, Buffers& buffers, std::span<const std::size_t> pinned_inputs,
-               std::span<const std::size_t> pinned_outputs)
+BufferAssignment::BufferAssignment(const Graph& graph, Buffers& buffers,
+                                   std::span<const std::size_t> pinned_inputs,
+                                   std::span<const std::size_t> pinned_outputs)
     : graph_(graph), buffers_(buffers) {
   const auto space = [](std::span<const std::size_t> pinned, std::size_t i) {
     return std::count(pinned.begin(), pinned.end(), i) > 0 ? Space::pinned : Space::device;
@@ -36,30 +37,38 @@ Places::Places(const Graph& graph, Buffers& buffers, std::span<const std::size_t
                                         space(pinned_outputs, i)));
 }
 
-bool Places::known(const Value* value) const { return value->is_constant() || places_.contains(value); }
-
-const PlannedTensor& Places::at(const Value* value) {
-  if (const auto it = places_.find(value); it != places_.end()) return it->second;
-  TENON_CHECK(value->is_constant());
-  return places_.emplace(value, buffers_.constant(value->tensor())).first->second;
+bool BufferAssignment::known(const Value* value) const {
+  return value->is_constant() || assigned_.contains(value);
 }
 
-std::optional<Tensor> Places::constant(const Value* value) const {
-  const auto it = places_.find(value);
-  if (it == places_.end()) return value->is_constant() ? std::optional(value->tensor()) : std::nullopt;
+const PlannedTensor& BufferAssignment::at(const Value* value) {
+  if (const auto it = assigned_.find(value); it != assigned_.end()) return it->second;
+  TENON_CHECK(value->is_constant());
+  return assigned_.emplace(value, buffers_.constant(value->tensor())).first->second;
+}
+
+const Strided& BufferAssignment::layout(const Value* value) const {
+  if (const auto it = assigned_.find(value); it != assigned_.end()) return it->second;
+  TENON_CHECK(value->is_constant());
+  return value->tensor();
+}
+
+std::optional<Tensor> BufferAssignment::constant(const Value* value) const {
+  const auto it = assigned_.find(value);
+  if (it == assigned_.end()) return value->is_constant() ? std::optional(value->tensor()) : std::nullopt;
   const PlannedTensor& place = it->second;
   const Buffer& buffer = buffers_.of(place);
   if (buffer.kind != Buffer::Kind::constant) return std::nullopt;
   return Tensor::view_of(buffer.storage, place.dtype(), place.shape(), place.strides(), place.offset());
 }
 
-void Places::bind(const Value* value, PlannedTensor tensor) {
+void BufferAssignment::bind(const Value* value, PlannedTensor tensor) {
   values_in_[tensor.buffer()].push_back(value);
-  places_[value] = std::move(tensor);
+  assigned_[value] = std::move(tensor);
 }
 
 // An output of the graph, or a part of a concatenation.
-std::optional<PlannedTensor> Places::own_destination(const Value* value) {
+std::optional<PlannedTensor> BufferAssignment::own_destination(const Value* value) {
   for (const Use& use : value->uses())
     if (use.region == &graph_.body() && buffers_.of(outputs_[use.index]).space == Space::device)
       return outputs_[use.index];
@@ -87,7 +96,7 @@ std::optional<PlannedTensor> behind(const Node& view, const Value* operand, cons
 
 // Where a value should be written so that nobody has to move it: its own destination or, through views, that
 // of what is seen of it.
-std::optional<PlannedTensor> Places::destination(const Value* value) {
+std::optional<PlannedTensor> BufferAssignment::destination(const Value* value) {
   struct Level {
     const Value* value;
     const Node* view;  // leads here from the level before
@@ -118,26 +127,26 @@ std::optional<PlannedTensor> Places::destination(const Value* value) {
   }
 }
 
-PlannedTensor Places::place(const Value* value, const Order& order,
-                            FunctionRef<bool(const PlannedTensor&)> fits) {
-  TENON_CHECK(!places_.contains(value));
+PlannedTensor BufferAssignment::assign(const Value* value, const Order& order,
+                                       FunctionRef<bool(const PlannedTensor&)> fits) {
+  TENON_CHECK(!assigned_.contains(value));
   const auto target = destination(value);
   const bool use_target = target && fits(*target);
   bind(value, use_target ? *target : buffers_.arena(value->dtype(), sizes_of(value), order));
   return at(value);
 }
 
-PlannedTensor Places::place(const Value* value, const Order& order) {
-  return place(value, order, [](const PlannedTensor&) { return true; });
+PlannedTensor BufferAssignment::assign(const Value* value, const Order& order) {
+  return assign(value, order, [](const PlannedTensor&) { return true; });
 }
 
-PlannedTensor Places::place_rows(const Value* value, const Order& order) {
-  return place(value, order,
-               [&](const PlannedTensor& target) { return row_stride(target, order).has_value(); });
+PlannedTensor BufferAssignment::assign_rows(const Value* value, const Order& order) {
+  return assign(value, order,
+                [&](const PlannedTensor& target) { return row_stride(target, order).has_value(); });
 }
 
-std::optional<PlannedTensor> Places::place_over(const Value* value, const Value* operand,
-                                                const Node& reader) {
+std::optional<PlannedTensor> BufferAssignment::assign_over(const Value* value, const Value* operand,
+                                                           const Node& reader) {
   if (!known(operand) || constant(operand) || operand->type() != value->type()) return std::nullopt;
   const PlannedTensor place = at(operand);
   const auto& strides = place.strides();
@@ -151,7 +160,7 @@ std::optional<PlannedTensor> Places::place_over(const Value* value, const Value*
   return place;
 }
 
-bool Places::dies_at(const PlannedTensor& place, const Node& reader) {
+bool BufferAssignment::dies_at(const PlannedTensor& place, const Node& reader) {
   if (buffers_.of(place).kind != Buffer::Kind::arena) return false;
   const auto used_up = [&](const Use& use) {
     return use.node && (use.node == &reader || finished_.contains(use.node));
@@ -166,52 +175,52 @@ bool Places::dies_at(const PlannedTensor& place, const Node& reader) {
   });
 }
 
-Order Places::order_for_reader(const Value* value) const {
+Order BufferAssignment::order_for_reader(const Value* value) const {
   const Node* reader = value->uses().size() == 1 ? value->uses()[0].node : nullptr;
   const auto* permute = reader ? reader->as<Permute>() : nullptr;
   return permute ? permute->axes : row_major(value->rank());
 }
 
-const PlannedTensor& Places::concat_place(const Node& concat) {
+const PlannedTensor& BufferAssignment::concat_whole(const Node& concat) {
   const Value* whole = concat.output();
-  if (!places_.contains(whole))
-    place(whole, made_channels_last(whole) ? channels_last(whole->rank()) : row_major(whole->rank()));
+  if (!assigned_.contains(whole))
+    assign(whole, made_channels_last(whole) ? channels_last(whole->rank()) : row_major(whole->rank()));
   return at(whole);
 }
 
-PlannedTensor Places::concat_slice(const Node& concat, std::size_t operand) {
+PlannedTensor BufferAssignment::concat_slice(const Node& concat, std::size_t operand) {
   const std::int64_t axis = concat.as<Concat>()->axis;
   const auto extent = [&](std::size_t i) {
     return sizes_of(concat.input(i))[static_cast<std::size_t>(axis)];
   };
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < operand; ++i) begin += extent(i);
-  return concat_place(concat).slice(axis, begin, begin + extent(operand));
+  return concat_whole(concat).slice(axis, begin, begin + extent(operand));
 }
 
-bool Places::is_channels_last_kernel(const Node& node) const {
+bool BufferAssignment::is_channels_last_kernel(const Node& node) const {
   if (!node.is<Fused>()) return works_channels_last(node.op());
   const auto& members = node.region().nodes();
   return std::any_of(members.begin(), members.end(),
                      [&](const auto& m) { return works_channels_last(m->op()); });
 }
 
-bool Places::read_channels_last(const Value* value) const {
+bool BufferAssignment::read_channels_last(const Value* value) const {
   if (value->rank() < 3) return false;
   return std::any_of(value->uses().begin(), value->uses().end(),
                      [&](const Use& use) { return use.node && is_channels_last_kernel(*use.node); });
 }
 
-std::optional<bool> Places::known_channels_last(const Value* value) const {
+std::optional<bool> BufferAssignment::known_channels_last(const Value* value) const {
   if (value->rank() < 3 || value->is_constant()) return false;
-  if (const auto it = places_.find(value); it != places_.end()) return is_channels_last(it->second);
+  if (const auto it = assigned_.find(value); it != assigned_.end()) return is_channels_last(it->second);
   if (const auto it = channels_last_.find(value); it != channels_last_.end()) return it->second;
   if (!value->node()) return false;
   if (is_channels_last_kernel(*value->node())) return true;
   return std::nullopt;
 }
 
-bool Places::made_channels_last(const Value* value) {
+bool BufferAssignment::made_channels_last(const Value* value) {
   const auto keeps_axes = [](const Node& node) {
     return node.op().info().meaning != Meaning::kernel || node.is<Fused>() || node.is<Concat>() ||
            node.is<Pad>() || node.is<Slice>();

@@ -1,5 +1,5 @@
 // Groups lowered to loop programs: which code they have, and what does not change it.
-#include "runtime/lower.h"
+#include "runtime/loop_builder.h"
 
 #include "runtime/devices.h"
 #include "tests/runtime/reference.h"
@@ -25,7 +25,7 @@ LoopProgram loop_of(const std::string& text) {
     }
     return at->second;
   };
-  return lower(group, *axes, place).program;
+  return build_loop(group, *axes, place).program;
 }
 
 /// A layer norm of the sum of two tensors.

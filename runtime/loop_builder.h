@@ -1,4 +1,4 @@
-// Lowers a group of pointwise operators and row reductions to a loop program.
+// Writes a group of pointwise operators and row reductions down as a loop program.
 #pragma once
 #include <functional>
 #include <optional>
@@ -49,7 +49,7 @@ Reg emit_constant(LoopProgram& program, DType dtype, double value);
 Reg emit_literal(LoopProgram& program, const Tensor& scalar);
 
 /// The loop of a group whose axes are known. `place` gives the place of every operand and result.
-LoweredLoop lower(const Group& group, const LoopAxes& axes,
-                  const std::function<const PlannedTensor&(const Value* inner)>& place);
+LoweredLoop build_loop(const Group& group, const LoopAxes& axes,
+                       const std::function<const PlannedTensor&(const Value* inner)>& place);
 
 }  // namespace tenon

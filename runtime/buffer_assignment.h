@@ -10,36 +10,38 @@
 
 namespace tenon {
 
-class Places {
+class BufferAssignment {
  public:
   /// The inputs and outputs of these numbers lie in pinned memory: a value is never put there, but copied.
-  Places(const Graph& graph, Buffers& buffers, std::span<const std::size_t> pinned_inputs = {},
-         std::span<const std::size_t> pinned_outputs = {});
+  BufferAssignment(const Graph& graph, Buffers& buffers, std::span<const std::size_t> pinned_inputs = {},
+                   std::span<const std::size_t> pinned_outputs = {});
 
   bool known(const Value* value) const;
-  /// The place of a planned value. Weights and literals lie in their own bytes.
+  /// Where a planned value lies. Weights and literals lie in their own bytes.
   const PlannedTensor& at(const Value* value);
-  const std::unordered_map<const Value*, PlannedTensor>& all() const { return places_; }
+  const std::unordered_map<const Value*, PlannedTensor>& all() const { return assigned_; }
+  /// How a planned value lies, or a constant.
+  const Strided& layout(const Value* value) const;
   /// The data of a weight, or of what is computed from weights alone; nullopt for any other value.
   std::optional<Tensor> constant(const Value* value) const;
   /// Says where a value lies: a view of another, or a constant.
   void bind(const Value* value, PlannedTensor tensor);
 
-  /// A place for a result: where it is needed, if `fits` accepts that memory, else memory of its own in this
+  /// Memory for a result: where it is needed, if `fits` accepts that memory, else memory of its own in this
   /// order.
-  PlannedTensor place(const Value* value, const Order& order, FunctionRef<bool(const PlannedTensor&)> fits);
-  PlannedTensor place(const Value* value, const Order& order);
-  /// A place whose rows in this order are contiguous and evenly spaced (see row_stride).
-  PlannedTensor place_rows(const Value* value, const Order& order);
-  /// The place of `operand` for `value`, when both have one type and `reader` is the last that needs the
+  PlannedTensor assign(const Value* value, const Order& order, FunctionRef<bool(const PlannedTensor&)> fits);
+  PlannedTensor assign(const Value* value, const Order& order);
+  /// Memory whose rows in this order are contiguous and evenly spaced (see row_stride).
+  PlannedTensor assign_rows(const Value* value, const Order& order);
+  /// The memory of `operand` for `value`, when both have one type and `reader` is the last that needs the
   /// operand's memory; nullopt otherwise.
-  std::optional<PlannedTensor> place_over(const Value* value, const Value* operand, const Node& reader);
+  std::optional<PlannedTensor> assign_over(const Value* value, const Value* operand, const Node& reader);
 
   /// The order in which a consumer that permutes the value finds it dense; row-major where there is none.
   Order order_for_reader(const Value* value) const;
 
-  /// The place that the parts of a concatenation are slices of.
-  const PlannedTensor& concat_place(const Node& concat);
+  /// The memory that the parts of a concatenation are slices of.
+  const PlannedTensor& concat_whole(const Node& concat);
   /// The slice that operand i of a concatenation fills.
   PlannedTensor concat_slice(const Node& concat, std::size_t operand);
   /// The memory of the graph's i-th result.
@@ -64,7 +66,7 @@ class Places {
 
   const Graph& graph_;
   Buffers& buffers_;
-  std::unordered_map<const Value*, PlannedTensor> places_;
+  std::unordered_map<const Value*, PlannedTensor> assigned_;
   std::unordered_map<std::size_t, std::vector<const Value*>> values_in_;  // by buffer
   std::unordered_map<const Value*, bool> channels_last_;
   std::unordered_set<const Node*> finished_;

@@ -1,28 +1,17 @@
 // Sums of rows by index: index_add, alone or behind the gather and weighting of a graph network's edges.
+#include "runtime/calls/aggregation.h"
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
-#include "base/error.h"
-#include "ir/ops/arithmetic.h"
 #include "ir/ops/index.h"
-#include "ir/ops/slices_by_index.h"
 #include "kernels/cpu/spmm.h"
-#include "runtime/cpu/makers.h"
+#include "runtime/cpu/index_fault.h"
 #include "runtime/cpu/step.h"
 
 namespace tenon {
 namespace {
-
-// out[target] = start[target] + sum of weight * x[source] over the edges. Values of the graph's body.
-struct Aggregation {
-  const Value* start = nullptr;
-  const Value* targets = nullptr;
-  const Value* x = nullptr;
-  const Value* sources = nullptr;  // null: edge i takes row i
-  bool from_end = false;           // negative sources count from the end
-  const Value* weights = nullptr;  // null: 1
-};
 
 /// Sorts the edges by target, with their sources and weights.
 class SortEdgesStep : public CpuStep {
@@ -40,13 +29,16 @@ class SortEdgesStep : public CpuStep {
     if (weights) coo.weight = frame.at<const float>(*weights);
     const long bad = cpu::csr_from_coo(coo, frame.at<void>(out), frame.scratch, frame.pool);
     if (bad < 0) return;
-    frame.faults[0].report(bad);
+    const std::int64_t target = index_at(coo.row, coo.index_dtype, bad);
+    const std::int64_t source = index_at(coo.col, coo.index_dtype, bad);
+    if (!is_in_range(target, coo.rows, true))
+      report_index(frame.faults[0], target, coo.rows, true);
+    else
+      report_index(frame.faults[0], source, coo.cols, coo.col_from_end);
     std::memset(frame.at<void>(out), 0, cpu::csr_bytes(coo.rows, coo.edges));  // no edges
   }
 
-  std::optional<Error> failure(std::span<const Fault> found) const override {
-    return error("edge {} has an index outside of [0, {}) or [0, {})", found[0].value, coo_.rows, coo_.cols);
-  }
+  std::optional<Error> failure(std::span<const Fault> found) const override { return index_error(found[0]); }
 
   Address targets, sources, out;
   std::optional<Address> weights;
@@ -89,40 +81,6 @@ class AggregateStep : public CpuStep {
   cpu::Spmm product_;
 };
 
-std::optional<Aggregation> match(const Group& group) {
-  const Node* add = group.members().back();
-  const auto* op = add->as<IndexAdd>();
-  if (!op || op->axis != 0) return std::nullopt;
-  Aggregation a{
-      .start = group.outer(add->input(0)), .targets = group.outer(add->input(1)), .x = add->input(2)};
-  std::size_t matched = 1;
-  const auto inside = [&](const Value* v) { return group.contains(v) && v->uses().size() == 1; };
-  if (inside(a.x) && a.x->node()->is<Mul>()) {  // x * weight[edge, 1]
-    const Node& mul = *a.x->node();
-    const auto weighs = [&](const Value* v) {
-      return !group.contains(v) && v->rank() == a.x->rank() && v->shape()[0] == a.x->shape()[0] &&
-             numel(v->shape()) == a.x->shape()[0];
-    };
-    const std::size_t weight = weighs(mul.input(1)) && !inside(mul.input(1)) ? 1 : 0;
-    const Value* rows = mul.input(1 - weight);
-    if (!weighs(mul.input(weight)) || rows->shape() != a.x->shape()) return std::nullopt;
-    a.weights = group.outer(mul.input(weight));
-    a.x = rows;
-    ++matched;
-  }
-  if (const auto slices = inside(a.x) ? slices_by_index(*a.x->node()) : std::nullopt) {
-    const Node& gather = *a.x->node();
-    if (slices->axis != 0 || gather.input(1)->rank() != 1) return std::nullopt;
-    a.sources = group.outer(gather.input(1));
-    a.from_end = slices->from_end;
-    a.x = gather.input(0);
-    ++matched;
-  }
-  if (matched != group.members().size() || group.contains(a.x)) return std::nullopt;
-  a.x = group.outer(a.x);
-  return a;
-}
-
 bool is_zero(const std::optional<Tensor>& t) {
   if (!t) return false;
   const Tensor dense = t->contiguous();
@@ -140,7 +98,7 @@ Tensor each_row(std::int64_t count, DType dtype) {
 
 // Edges that are all constant are sorted while the plan is made; nullopt where one of them is wrong.
 std::optional<PlannedTensor> sorted_now(Planner& planner, const Aggregation& a, cpu::Coo coo) {
-  const auto constant = [&](const Value* v) { return v ? planner.places().constant(v) : std::nullopt; };
+  const auto constant = [&](const Value* v) { return v ? planner.assignment().constant(v) : std::nullopt; };
   std::optional<Tensor> targets = constant(a.targets), sources = constant(a.sources),
                         weights = constant(a.weights);
   if (!a.sources) sources = each_row(coo.edges, coo.index_dtype);
@@ -170,7 +128,7 @@ PlannedTensor sorted_by_step(Planner& planner, const Aggregation& a, const cpu::
   }
   const PlannedTensor sorted = planner.bytes(cpu::csr_bytes(coo.rows, coo.edges));
   step->out = sorted.address();
-  step->scratch_bytes = cpu::csr_scratch_bytes(coo.rows, planner.queue().threads());
+  step->scratch_bytes = cpu::csr_scratch_bytes(coo.rows, planner.threads());
   planner.prepare(std::move(step), std::move(reads), {sorted});
   return sorted;
 }
@@ -186,51 +144,58 @@ PlannedTensor sorted_edges(Planner& planner, const Aggregation& a, const cpu::Co
                          });
 }
 
-}  // namespace
+PlannedTensor in_rows(Planner& planner, const Aggregation& a, const Value* v) {
+  const PlannedTensor at = planner.assignment().at(v);
+  return a.row_stride(at) ? at : planner.dense(v);
+}
 
-bool make_index_add(Planner& planner, const Group& group) {
-  const auto a = match(group);
+cpu::Coo coo_of(const Aggregation& a) {
+  return {.rows = a.rows,
+          .cols = a.cols,
+          .edges = a.edges,
+          .index_dtype = a.targets->dtype(),
+          .col_from_end = a.from_end};
+}
+
+void emit(Planner& planner, const Group& group, const Aggregation& a) {
   const Value* result = group.node().output();
-  if (!a || group.results().size() != 1 || result->dtype() != DType::f32) return false;
-  const DType index = a->targets->dtype();
-  const bool indices_fit =
-      (index == DType::i64 || index == DType::i32) && (!a->sources || a->sources->dtype() == index);
-  constexpr std::int64_t limit = std::int64_t{1} << 31;
-  const std::int64_t rows = result->shape()[0].value(), edges = numel(a->targets->shape()).value();
-  const std::int64_t cols = a->x->shape()[0].value();
-  if (!indices_fit || rows == 0 || edges == 0 || numel(result->shape()) == 0) return false;
-  if (rows >= limit || edges >= limit || cols >= limit) return false;
-
-  // Rows are what lies behind the first axis.
-  const std::int64_t features = numel(result->shape()).value() / rows;
-  const auto as_rows = [&](const PlannedTensor& t) -> std::optional<std::int64_t> {
-    Index strides;
-    const bool fits = t.can_view_as({t.shape()[0], features}, &strides) && (features == 1 || strides[1] == 1);
-    return fits ? std::optional(strides[0]) : std::nullopt;
-  };
-  const auto in_rows = [&](const Value* v) {
-    return as_rows(planner.places().at(v)) ? planner.places().at(v) : planner.dense(v);
-  };
-  const PlannedTensor x = in_rows(a->x);
-  const PlannedTensor sorted = sorted_edges(
-      planner, *a,
-      {.rows = rows, .cols = cols, .edges = edges, .index_dtype = index, .col_from_end = a->from_end});
-  const PlannedTensor out = planner.places().place(
-      result, row_major(result->rank()), [&](const PlannedTensor& t) { return as_rows(t).has_value(); });
-
+  const PlannedTensor x = in_rows(planner, a, a.x);
+  const PlannedTensor sorted = sorted_edges(planner, a, coo_of(a));
+  const PlannedTensor out = planner.assignment().assign(
+      result, row_major(result->rank()), [&](const PlannedTensor& t) { return a.row_stride(t).has_value(); });
   auto step = std::make_unique<AggregateStep>(
-      rows, cpu::Spmm{.features = features, .x_stride = *as_rows(x), .out_stride = *as_rows(out)});
+      a.rows,
+      cpu::Spmm{.features = a.features, .x_stride = *a.row_stride(x), .out_stride = *a.row_stride(out)});
   std::vector<PlannedTensor> reads{x, sorted};
   step->x = x.address();
   step->edges = sorted.address();
   step->out = out.address();
-  if (!is_zero(planner.places().constant(a->start))) {
-    reads.push_back(in_rows(a->start));
+  if (!is_zero(planner.assignment().constant(a.start))) {
+    reads.push_back(in_rows(planner, a, a.start));
     step->start = reads.back().address();
-    step->start_stride = *as_rows(reads.back());
+    step->start_stride = *a.row_stride(reads.back());
   }
   planner.emit(std::move(step), group.node(), std::move(reads), {out});
-  return true;
 }
+
+std::vector<Candidate> lower_aggregation(const Planner& planner, const Group& group) {
+  const auto a = Aggregation::match(group);
+  if (!a || group.node().output()->dtype() != DType::f32) return {};
+  const DType index = a->targets->dtype();
+  const bool indices_fit =
+      (index == DType::i64 || index == DType::i32) && (!a->sources || a->sources->dtype() == index);
+  constexpr std::int64_t limit = std::int64_t{1} << 31;
+  if (!indices_fit || std::max({a->rows, a->edges, a->cols}) >= limit) return {};
+  const Work work = a->work();
+  const double copies =
+      planner.estimate_copy(a->x, [&](const Strided& t) { return a->row_stride(t).has_value(); });
+  const CandidateInfo info{
+      .kernel = "sparse product", .work = work, .seconds = copies + planner.estimate(work.flops, work.bytes)};
+  return {{info, [=](Planner& p, const Group& g) { emit(p, g, *a); }}};
+}
+
+}  // namespace
+
+std::vector<OpLowering> aggregation_lowerings() { return {{&op_info<IndexAdd>(), lower_aggregation}}; }
 
 }  // namespace tenon

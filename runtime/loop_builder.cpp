@@ -1,4 +1,4 @@
-#include "runtime/lower.h"
+#include "runtime/loop_builder.h"
 
 #include <algorithm>
 
@@ -118,8 +118,8 @@ Reg LoopBuilder::emit_reduction(const Node& member) {
   return narrowed(program_, member.output()->dtype(), result);
 }
 
-LoweredLoop lower(const Group& group, const LoopAxes& axes,
-                  const std::function<const PlannedTensor&(const Value* inner)>& place) {
+LoweredLoop build_loop(const Group& group, const LoopAxes& axes,
+                       const std::function<const PlannedTensor&(const Value* inner)>& place) {
   LoweredLoop loop{.program = {group.ops(), axes.sizes.empty() ? Index{1} : axes.sizes, axes.reduced}};
   LoopProgram& program = loop.program;
   const auto operand = [&](const Value* value, const PlannedTensor& at) {

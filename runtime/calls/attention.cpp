@@ -1,0 +1,54 @@
+#include "runtime/calls/attention.h"
+
+#include <cmath>
+
+#include "ir/ops/attention.h"
+
+namespace tenon {
+
+std::optional<AttentionCall> AttentionCall::match(const Group& group) {
+  const Node& node = group.node();
+  const auto* op = node.as<Attention>();
+  if (!op) return std::nullopt;
+  AttentionCall call{.q = node.input(0), .k = node.input(1), .v = node.input(2)};
+  const std::size_t rank = node.output()->rank();
+  Index sizes = eval(node.output()->shape(), {});
+  if (rank > 4 || numel(sizes) == 0) return std::nullopt;
+  for (const Value* operand : {call.q, call.k, call.v})
+    if (operand->rank() > rank || numel(operand->shape()) == 0) return std::nullopt;
+  if (node.inputs().size() > 3) call.mask = node.input(3);
+  sizes.insert(sizes.begin(), 4 - rank, 1);
+  const auto size_of_last = [](const Value* v, std::size_t back) {
+    return v->shape()[v->rank() - back].value();
+  };
+  AttentionShape& shape = call.shape;
+  shape.batch = sizes[0];
+  shape.heads = shape.kv_heads = sizes[1];
+  shape.queries = size_of_last(call.q, 2);
+  shape.keys = size_of_last(call.k, 2);
+  shape.size = size_of_last(call.q, 1);
+  shape.value_size = size_of_last(call.v, 1);
+  shape.scale = static_cast<float>(op->scale.value_or(1 / std::sqrt(static_cast<double>(shape.size))));
+  shape.causal = op->causal;
+  shape.nan_rows = op->nan_rows;
+  return call;
+}
+
+Work AttentionCall::work() const {
+  Work work{.flops = shape.flops(),
+            .batch = shape.batch * shape.heads,
+            .rows = shape.queries,
+            .columns = shape.keys,
+            .depth = shape.size};
+  for (const Value* operand : {q, k, v, mask})
+    if (operand) work.bytes += bytes_of(operand->type());
+  work.bytes += static_cast<double>(shape.batch * shape.heads * shape.queries * shape.value_size) *
+                static_cast<double>(size_of(v->dtype()));
+  return work;
+}
+
+HeadStrides head_strides(const Strided& heads) {
+  return {heads.strides()[0], heads.strides()[1], heads.strides()[2]};
+}
+
+}  // namespace tenon

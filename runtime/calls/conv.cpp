@@ -1,0 +1,69 @@
+#include "runtime/calls/conv.h"
+
+#include "ir/ops/conv.h"
+#include "runtime/calls/epilogue.h"
+
+namespace tenon {
+namespace {
+
+// The last spatial dim is w, the one before h, the one before that d.
+ConvAxis& axis_of(ConvShape& shape, std::size_t dim, std::size_t dims) {
+  ConvAxis* axes[] = {&shape.w, &shape.h, &shape.d};
+  return *axes[dims - 1 - dim];
+}
+
+template <class T>
+ConvShape shape_of(const T& op, const Index& x, const Index& weight) {
+  constexpr bool transposed = std::is_same_v<T, ConvTranspose>;
+  const std::size_t dims = x.size() - 2;
+  ConvShape shape;
+  shape.N = x[0];
+  shape.Cin = x[1];
+  shape.Cout = transposed ? weight[1] * op.groups : weight[0];
+  shape.groups = op.groups;
+  shape.transposed = transposed;
+  const Axes stride = spatial("stride", op.stride, dims);
+  const Axes dilation = spatial("dilation", op.dilation, dims);
+  const Pads pads = spatial_pads(op.pad, dims);
+  for (std::size_t i = 0; i < dims; ++i) {
+    ConvAxis& axis = axis_of(shape, i, dims);
+    axis.in = x[2 + i];
+    axis.kernel = weight[2 + i];
+    axis.stride = stride[i];
+    axis.dilation = dilation[i];
+    axis.pad_before = pads.begin[i];
+    axis.pad_after = pads.end[i];
+    if constexpr (transposed) axis.output_padding = spatial("output_pad", op.output_pad, dims)[i];
+  }
+  return shape;
+}
+
+}  // namespace
+
+std::optional<ConvCall> ConvCall::match(const Planner& planner, const Group& group) {
+  const Node* anchor = find_anchor(group, op_info<Conv>());
+  if (!anchor) anchor = find_anchor(group, op_info<ConvTranspose>());
+  if (!anchor) return std::nullopt;
+  ConvCall call{.anchor = anchor, .x = group.outer(anchor->input(0))};
+  const auto weights = planner.assignment().constant(group.outer(anchor->input(1)));
+  const std::size_t rank = call.x->rank();
+  if (!weights || rank < 3 || rank > 5) return std::nullopt;
+  call.weights = *weights;
+  if (anchor->inputs().size() > 2) call.bias = anchor->input(2);
+  const Index sizes = eval(call.x->shape(), {});
+  const auto* conv = anchor->as<Conv>();
+  call.shape = conv ? shape_of(*conv, sizes, weights->shape())
+                    : shape_of(*anchor->as<ConvTranspose>(), sizes, weights->shape());
+  return call;
+}
+
+Work ConvCall::work() const {
+  return {.flops = shape.flops(),
+          .bytes = bytes_of(x->type()) + bytes_of(weights) + bytes_of(anchor->output()->type()),
+          .batch = shape.groups,
+          .rows = shape.N * (shape.transposed ? shape.in_pixels() : shape.out_pixels()),
+          .columns = shape.Cout / shape.groups,
+          .depth = shape.Cin / shape.groups * shape.taps()};
+}
+
+}  // namespace tenon

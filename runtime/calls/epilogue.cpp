@@ -1,0 +1,169 @@
+#include "runtime/calls/epilogue.h"
+
+#include <algorithm>
+
+#include "ir/ops/activation.h"
+#include "ir/ops/arithmetic.h"
+#include "runtime/loop_builder.h"
+
+namespace tenon {
+namespace {
+
+class Matcher {
+ public:
+  Matcher(const Planner& planner, const Group& group, const Node& anchor, const Order& order)
+      : planner_(planner),
+        group_(group),
+        anchor_(anchor),
+        order_(order),
+        shape_(eval(anchor.output()->shape(), {})) {}
+
+  std::optional<Epilogue> match(const Value* bias) {
+    if (group_.results().size() != 1 || eval(group_.results()[0]->shape(), {}) != shape_) return std::nullopt;
+    if (bias) {
+      epilogue_.bias = group_.outer(bias);
+      const Strided layout = planner_.assignment().layout(epilogue_.bias);
+      if (layout.dtype() != DType::f32 || !layout.is_contiguous()) return std::nullopt;
+    }
+    const Value* current = anchor_.output();
+    std::vector<const Node*> rest;
+    for (const Node* member : group_.members()) {
+      if (member == &anchor_) continue;
+      if (!member->op().is_pointwise()) return std::nullopt;
+      if (!rest.empty() || !take(*member, current)) rest.push_back(member);
+    }
+    if (!rest.empty() && !lower_rest(rest, current)) return std::nullopt;
+    if (rest.empty() && current != group_.results()[0]) return std::nullopt;
+    return std::move(epilogue_);
+  }
+
+ private:
+  std::int64_t columns() const { return shape_[static_cast<std::size_t>(order_.back())]; }
+
+  std::optional<MatrixStrides> as_matrix(const Strided& layout) const {
+    if (layout.rank() > shape_.size()) return std::nullopt;
+    const std::int64_t rows = columns() == 0 ? 0 : numel(shape_) / columns();
+    Index strides;
+    if (!layout.expand(shape_).permute(order_).can_view_as({rows, columns()}, &strides)) return std::nullopt;
+    return MatrixStrides{strides[0], strides[1]};
+  }
+
+  // Takes an addition of a bias or a residual, or the relu behind them.
+  bool take(const Node& member, const Value*& current) {
+    const auto& inputs = member.inputs();
+    const auto seen = std::count(inputs.begin(), inputs.end(), current);
+    if (seen != 1 || current->uses().size() != 1 || epilogue_.relu) return false;
+    if (member.is<Relu>()) {
+      epilogue_.relu = true;
+      current = member.output();
+      return true;
+    }
+    if (!member.is<Add>()) return false;
+    const Value* other = inputs[0] == current ? inputs[1] : inputs[0];
+    if (group_.contains(other) || other->kind() == Value::Kind::literal || other->dtype() != DType::f32)
+      return false;
+    if (member.output()->shape() != to_shape(shape_)) return false;
+    const Value* outer = group_.outer(other);
+    const Strided layout = planner_.assignment().layout(outer);
+    const auto matrix = as_matrix(layout);
+    if (!matrix || matrix->column != 1) return false;
+    const bool one_row = columns() == numel(shape_);
+    if ((matrix->row == 0 || one_row) && !epilogue_.bias) {
+      epilogue_.bias = outer;
+    } else if (matrix->row > 0 && !epilogue_.residual) {
+      epilogue_.residual = outer;
+      epilogue_.residual_row_stride = matrix->row;
+      epilogue_.residual_is_whole = layout.rank() == shape_.size();
+    } else {
+      return false;
+    }
+    current = member.output();
+    return true;
+  }
+
+  bool lower_rest(const std::vector<const Node*>& rest, const Value* current) {
+    const Value* result = group_.results()[0];
+    if (columns() == 0 || result->dtype() != DType::f32) return false;
+    LoopProgram program(group_.ops(), {numel(shape_) / columns(), columns()});
+    bool fits = true;
+    const auto load = [&](const Value* inner) -> Reg {
+      const Value* outer = group_.outer(inner);
+      const Strided layout = planner_.assignment().layout(outer);
+      const auto matrix = as_matrix(layout);
+      if (!matrix || is_complex(layout.dtype())) {
+        fits = false;
+        return program.constant(0, compute_type(inner->dtype()));
+      }
+      epilogue_.operands.push_back(outer);
+      return program.load({.buffer = static_cast<int>(epilogue_.operands.size()) - 1,
+                           .dtype = layout.dtype(),
+                           .strides = {matrix->row, matrix->column}});
+    };
+    LoopBuilder builder(program, nullptr, load);
+    builder.set(current, program.tile());
+    for (const Node* member : rest) builder.emit(*member);
+    if (!fits) return false;
+    program.store({.buffer = static_cast<int>(epilogue_.operands.size()), .strides = {columns(), 1}},
+                  builder.reg(result));
+    epilogue_.program = std::move(program);
+    return true;
+  }
+
+  const Planner& planner_;
+  const Group& group_;
+  const Node& anchor_;
+  const Order& order_;
+  Index shape_;  // of the anchor's result
+  Epilogue epilogue_;
+};
+
+}  // namespace
+
+const Node* find_anchor(const Group& group, const OpInfo& op) {
+  const Node* anchor = nullptr;
+  for (const Node* member : group.members()) {
+    if (&member->op().info() != &op) continue;
+    if (anchor) return nullptr;
+    anchor = member;
+  }
+  if (!anchor) return nullptr;
+  const auto& inputs = anchor->inputs();
+  const bool computed =
+      std::any_of(inputs.begin(), inputs.end(), [&](const Value* v) { return group.contains(v); });
+  return computed ? nullptr : anchor;
+}
+
+std::optional<Epilogue> Epilogue::match(const Planner& planner, const Group& group, const Node& anchor,
+                                        const Value* bias, const Order& order) {
+  return Matcher(planner, group, anchor, order).match(bias);
+}
+
+std::string Epilogue::text() const {
+  std::string text;
+  if (bias) text += "+bias";
+  if (residual) text += "+residual";
+  if (relu) text += "+relu";
+  if (program) text += "+tile";
+  return text;
+}
+
+double Epilogue::bytes() const {
+  double sum = 0;
+  for (const Value* v : {bias, residual})
+    if (v) sum += bytes_of(v->type());
+  for (const Value* v : operands) sum += bytes_of(v->type());
+  return sum;
+}
+
+PlannedTensor Epilogue::assign_result(Planner& planner, const Group& group, const Order& order,
+                                      FunctionRef<bool(const PlannedTensor&)> fits) const {
+  const Value* result = group.node().output();
+  const auto& inputs = group.node().inputs();
+  BufferAssignment& assignment = planner.assignment();
+  const bool over = residual && residual_is_whole && std::count(inputs.begin(), inputs.end(), residual) == 1;
+  if (over && fits(assignment.at(residual)))
+    if (const auto place = assignment.assign_over(result, residual, group.node())) return *place;
+  return assignment.assign(result, order, fits);
+}
+
+}  // namespace tenon

@@ -1,0 +1,46 @@
+// What a fused group does with its anchor's result, whatever the device.
+#pragma once
+#include <optional>
+
+#include "kernels/loop_program.h"
+#include "runtime/planner.h"
+
+namespace tenon {
+
+/// The group's one member with this operator, if none of its operands is computed in the group; null
+/// otherwise.
+const Node* find_anchor(const Group& group, const OpInfo& op);
+
+/// A value seen as the matrix [rows, columns] of the anchor's result: its strides.
+struct MatrixStrides {
+  std::int64_t row = 0, column = 0;
+};
+
+/// bias, residual, relu, then a loop program for all that follows. Values are those of the graph's body.
+struct Epilogue {
+  const Value* bias = nullptr;      // of the columns, contiguous
+  const Value* residual = nullptr;  // with contiguous columns
+  std::int64_t residual_row_stride = 0;
+  bool residual_is_whole = false;  // it has the result's rank: the result may lie over it
+  bool relu = false;
+  /// Over [rows, columns] of the anchor's result, which it takes as a tile. Its last operand is the group's
+  /// result.
+  std::optional<LoopProgram> program;
+  std::vector<const Value*> operands;  // of the program but the last
+
+  /// nullopt when the group is not its anchor followed by pointwise operators that see the anchor's result as
+  /// the matrix of this axis order, or has more than one result. `bias` is the anchor's own bias, or null.
+  static std::optional<Epilogue> match(const Planner&, const Group&, const Node& anchor, const Value* bias,
+                                       const Order&);
+
+  /// "+bias+residual+relu", "+tile"
+  std::string text() const;
+  /// Bytes of what it reads.
+  double bytes() const;
+  /// Memory for the group's result: over the residual where nobody else needs it; else where it is wanted;
+  /// else new memory in this order. Only what fits.
+  PlannedTensor assign_result(Planner&, const Group&, const Order&,
+                              FunctionRef<bool(const PlannedTensor&)> fits) const;
+};
+
+}  // namespace tenon

@@ -1,0 +1,24 @@
+// Pooling, whatever the device.
+#pragma once
+#include <optional>
+
+#include "kernels/pool_shape.h"
+#include "runtime/planner.h"
+
+namespace tenon {
+
+struct PoolCall {
+  enum class Kind { max, average, adaptive_average, adaptive_max };
+  Kind kind = Kind::max;
+  const Value* x = nullptr;
+  PoolShape shape;
+  long output[3] = {1, 1, 1};     // d, h, w
+  bool count_include_pad = true;  // average
+  long divisor = 0;               // average; 0: the window's size
+
+  /// nullopt where the group is no pool, has more than three spatial axes, or pads its two sides differently.
+  static std::optional<PoolCall> match(const Group&);
+  Work work() const;
+};
+
+}  // namespace tenon

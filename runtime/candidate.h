@@ -1,0 +1,71 @@
+// What a device offers for a group of operators: candidates, of which the planner takes one.
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/peak.h"
+#include "runtime/layout.h"
+
+namespace tenon {
+
+class Group;
+class Planner;
+
+/// The size of a kernel's work, in the words of a matrix product: what a cost model sees of it. What a kernel
+/// has not, is 1.
+struct Work {
+  double flops = 0;
+  double bytes = 0;          // read and written
+  std::int64_t batch = 1;    // independent products, heads, images
+  std::int64_t rows = 1;     // output pixels, queries, rows of a reduction
+  std::int64_t columns = 1;  // output channels, row lengths
+  std::int64_t depth = 1;    // what is summed for one element
+};
+
+/// Seconds that a kernel takes on a device of this peak: arithmetic and traffic one after the other, and a
+/// call. `cost` counts operations as a dense product would run them.
+double estimate(const Peak&, double cost, double bytes);
+
+/// What is known of a candidate without running it.
+struct CandidateInfo {
+  std::string kernel;  // as the step will call it: "winograd6+bias+relu"
+  Work work = {};
+  double seconds = 0;        // estimated, with the copies that its layouts need
+  Order order = {};          // in which it reads and writes; empty: any
+  std::string weights = {};  // the form that they are packed in; empty: they are read as they are
+  std::size_t scratch_bytes = 0;
+};
+
+/// One way to compute a group. To make it changes nothing.
+struct Candidate {
+  CandidateInfo info;
+  /// Assigns memory to the group's results and adds its steps to the plan.
+  std::function<void(Planner&, const Group&)> emit;
+};
+
+/// The ways in which a device computes a group; none where it cannot.
+using Lowering = std::vector<Candidate> (*)(const Planner&, const Group&);
+
+/// What there was to choose from for a group.
+struct Choice {
+  std::string group;  // "conv+relu f32[1,64,56,56]"
+  std::string source;
+  std::vector<CandidateInfo> candidates;
+  std::size_t taken = 0;
+  std::string_view why;
+  std::size_t first_step = 0, steps = 0;  // of the plan
+};
+
+/// Which candidate is taken, and why. There is one at least.
+struct Decision {
+  std::size_t candidate = 0;
+  std::string_view why;
+};
+using Chooser = std::function<Decision(const Group&, std::span<const CandidateInfo>)>;
+
+/// The least estimate; of equal ones the first.
+Decision least_estimate(const Group&, std::span<const CandidateInfo>);
+
+}  // namespace tenon

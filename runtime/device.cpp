@@ -1,0 +1,36 @@
+#include "runtime/device.h"
+
+#include <algorithm>
+
+#include "ir/ops/control.h"
+#include "runtime/group.h"
+
+namespace tenon {
+
+std::string_view Device::runs(const Op& op) const {
+  for (const OpLowering& l : lowerings)
+    if (l.op == &op.info()) return "kernel";
+  for (const GeneralLowering& g : general)
+    if (g.takes(op)) return g.name;
+  return "parts";
+}
+
+bool Device::works_channels_last(const Op& op) const {
+  return std::any_of(lowerings.begin(), lowerings.end(),
+                     [&](const OpLowering& l) { return l.op == &op.info() && l.channels_last; });
+}
+
+std::vector<const OpLowering*> Device::lowerings_of(const Group& group) const {
+  std::vector<const OpLowering*> found;
+  for (const OpLowering& l : lowerings) {
+    if (l.alone && group.node().is<Fused>()) continue;
+    if (std::any_of(found.begin(), found.end(), [&](const OpLowering* f) { return f->lower == l.lower; }))
+      continue;
+    if (std::any_of(group.members().begin(), group.members().end(),
+                    [&](const Node* n) { return &n->op().info() == l.op; }))
+      found.push_back(&l);
+  }
+  return found;
+}
+
+}  // namespace tenon
