@@ -181,7 +181,7 @@ double Planner::estimate(double cost, double bytes) const {
 }
 
 double Planner::estimate_copy(const Value* value, FunctionRef<bool(const Strided&)> fits) const {
-  (void)fits; (void)value; return 0;
+  return fits(assignment_.layout(value)) ? 0 : estimate(0, 2 * bytes_of(value->type()));
 }
 
 PlannedTensor Planner::copied(const Value* value, const Order& order,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/ops/slices_by_index.h"
 #include "kernels/cpu/loop_kernel.h"
 #include "runtime/calls/loop.h"
 #include "runtime/cpu/index_fault.h"
@@ -45,6 +46,18 @@ void emit(Planner& planner, const Group& group, const LoopCall& call, const Cand
   planner.emit(std::move(step), group.node(), std::move(placed.reads), std::move(placed.writes));
 }
 
+// Bytes beyond those of the work: what indices choose is read element by element where rows are not
+// contiguous, and each element takes a line of the cache with it.
+double scattered_bytes(const Planner& planner, const Group& group) {
+  constexpr double more = 7;
+  double bytes = 0;
+  for (const Node* member : group.members())
+    if (slices_by_index(*member) &&
+        !last_axis_is_contiguous(planner.assignment().layout(group.outer(member->input()))))
+      bytes += more * bytes_of(member->output()->type());
+  return bytes;
+}
+
 }  // namespace
 
 std::vector<Candidate> lower_loop(const Planner& planner, const Group& group) {
@@ -52,9 +65,10 @@ std::vector<Candidate> lower_loop(const Planner& planner, const Group& group) {
   const auto call = LoopCall::match(group);
   if (!call) return {};
   const Work work = call->work(group);
-  const CandidateInfo info{.kernel = call->axes.reduced > 0 ? "row loop" : "loop",
-                           .work = work,
-                           .seconds = planner.estimate(work.flops, work.bytes)};
+  const CandidateInfo info{
+      .kernel = call->axes.reduced > 0 ? "row loop" : "loop",
+      .work = work,
+      .seconds = planner.estimate(work.flops, work.bytes + scattered_bytes(planner, group))};
   return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call, info); }}};
 }
 
