@@ -34,14 +34,21 @@ std::vector<Dim> dims_of(const LoopProgram& program) {
   return dims;
 }
 
+bool gathers(const LoopProgram& program) {
+  const auto& instructions = program.code.instructions;
+  return std::any_of(instructions.begin(), instructions.end(),
+                     [](const Instruction& i) { return i.op == LoopOp::gather; });
+}
+
 /// The operands whose layout decides the order of the dims: what is stored, or, where the program reduces,
-/// what is loaded along the row.
+/// what is loaded along the row. What is gathered says nothing of the order of rows: stores do.
 std::vector<std::size_t> leading_operands(const LoopProgram& program) {
   const std::vector<bool> varying = varies_over_row(program);
   std::vector<std::size_t> result;
   const bool reduces = program.code.reduced > 0;
+  const bool stores_lead = !reduces || gathers(program);
   const auto leads = [&](LoopOp op) {
-    return reduces ? op == LoopOp::load || op == LoopOp::gather : op == LoopOp::store;
+    return (reduces && (op == LoopOp::load || op == LoopOp::gather)) || (stores_lead && op == LoopOp::store);
   };
   const auto& instructions = program.code.instructions;
   for (std::size_t i = 0; i < instructions.size(); ++i)
@@ -106,13 +113,6 @@ Dim take_back(std::vector<Dim>& dims) {
   Dim dim = std::move(dims.back());
   dims.pop_back();
   return dim;
-}
-
-/// A gather copies rows, however short: they are not joined.
-bool gathers(const LoopProgram& program) {
-  const auto& instructions = program.code.instructions;
-  return std::any_of(instructions.begin(), instructions.end(),
-                     [](const Instruction& i) { return i.op == LoopOp::gather; });
 }
 
 Parts split_map(std::vector<Dim> kept, bool join_tiny) {
@@ -237,7 +237,7 @@ LoopSpace plan_space(const LoopProgram& program, bool on_tile) {
   drop_and_merge(kept);
   drop_and_merge(row);
   if (program.code.reduced == 0) {
-    fill(space, split_map(kept, !gathers(program)), program);
+    fill(space, split_map(kept, !gathers(program)), program);  // a gather copies rows, however short
   } else if (prefers_columns(kept, row, leading)) {
     space.mode = LoopMode::columns;
     fill(space, split_columns(kept, row), program);
