@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
         Indexed{"  %9 = fused { index_select(%x, %i); exp } : f32[3,4]\n", "index 7 is outside of [0, 5)"},
         // The interpreter would stop with an error of its own: the older one is told.
         Indexed{"  %1 = index_select(%x, %i) : f32[3,4]\n  %2 = cast(%1, to=i64) : i64[3,4]\n"
-                "  %9 = gather(%x, %2, axis=0) : f32[3,4]\n",
+                "  %9 = scatter(%x, %2, %1, axis=0) : f32[5,4]\n",
                 "index 7 is outside of [0, 5)"},
         // Its edges are sorted by a step of its own, and then read.
         Indexed{"  %1 = full(shape=[5,4]) : f32[5,4]\n  %2 = slice(%x, axis=0, start=0, end=3) : f32[3,4]\n"

@@ -155,6 +155,19 @@ TEST(Session, RunsOperatorsWithoutAKernel) {
                            {{{"N", 2}}, {{"N", 5}}});
 }
 
+TEST(Session, GathersAlongAnAxis) {
+  for (const std::string_view axis : {"0", "1", "2"})
+    for (const std::string_view type : {"f32", "f16", "i64", "bool", "c64"})
+      expect_same_as_reference(fmt::format(R"(graph g(%x: {1}[4,5,6], %i: i64[4,3,2]) {{
+  %1 = permute(%x, axes=[0,2,1]) : {1}[4,6,5]
+  %2 = permute(%i, axes=[0,2,1]) : i64[4,2,3]
+  %3 = gather(%1, %2, axis={0}) : {1}[4,2,3]
+  return %3
+}}
+)",
+                                           axis, type));
+}
+
 TEST(Session, SumsRowsByIndex) {
   expect_same_as_reference(
       R"(graph g(%x: f32[4,6], %w: f32[E,1], %from: i64[E], %to: i64[E], %start: f32[4,6]) {
@@ -385,8 +398,7 @@ TEST(Session, RefusesAnEdgeOutOfRangeInEveryRun) {
   Session session(graph);
   auto inputs = inputs_of(*graph, {{"E", 9}});
   inputs[2].set_int(Index{5}, 4);
-  for (int run = 0; run < 2; ++run)
-    expect_refused(session, inputs, "index 4 is outside of [0, 4)");
+  for (int run = 0; run < 2; ++run) expect_refused(session, inputs, "index 4 is outside of [0, 4)");
 }
 
 }  // namespace
