@@ -38,16 +38,6 @@ long checked_index(const void* indices, DType dtype, long at, long extent, bool 
   return index >= 0 && index < extent ? index : -1;
 }
 
-void copy_element(const std::byte* from, std::byte* to, std::size_t size) {
-  switch (size) {
-    case 1: *to = *from; return;
-    case 2: std::memcpy(to, from, 2); return;
-    case 4: std::memcpy(to, from, 4); return;
-    case 8: std::memcpy(to, from, 8); return;
-    default: std::memcpy(to, from, 16);
-  }
-}
-
 }  // namespace
 
 long gather_rows(const GatherRows& g, ThreadPool& pool) {
@@ -73,44 +63,95 @@ long gather_rows(const GatherRows& g, ThreadPool& pool) {
   return bad.result();
 }
 
+namespace {
+
+/// A line of gather_along: the points of its innermost dim. Strides count elements.
+struct Line {
+  const void* table;
+  const void* indices;
+  void* out;
+  long count;
+  long table_step, index_step, out_step;
+  long extent;  // of the table along the gathered dim
+  long extent_stride;
+  bool wrap_negative;
+};
+
+/// Returns -1, or the first point whose index is out of range; then nothing is written.
+template <class Index, class T>
+long gather_line(const Line& line) {
+  const auto* const indices = static_cast<const Index*>(line.indices);
+  const auto* const table = static_cast<const T*>(line.table);
+  auto* const out = static_cast<T*>(line.out);
+  const long lowest = line.wrap_negative ? -line.extent : 0;
+  const auto is_bad = [&](long c) {
+    const long index = indices[c * line.index_step];
+    return index < lowest || index >= line.extent;
+  };
+  bool any_bad = false;
+  for (long c = 0; c < line.count; ++c) any_bad |= is_bad(c);
+  if (any_bad)
+    for (long c = 0; c < line.count; ++c)
+      if (is_bad(c)) return c;
+  for (long c = 0; c < line.count; ++c) {
+    long index = indices[c * line.index_step];
+    if (index < 0) index += line.extent;
+    out[c * line.out_step] = table[c * line.table_step + index * line.extent_stride];
+  }
+  return -1;
+}
+
+template <class Index>
+auto gather_line_of(std::size_t element_size) {
+  struct Wide {
+    std::uint64_t halves[2];
+  };
+  switch (element_size) {
+    case 1: return gather_line<Index, std::uint8_t>;
+    case 2: return gather_line<Index, std::uint16_t>;
+    case 4: return gather_line<Index, std::uint32_t>;
+    case 8: return gather_line<Index, std::uint64_t>;
+    default: return gather_line<Index, Wide>;
+  }
+}
+
+}  // namespace
+
 long gather_along(const GatherAlong& g, ThreadPool& pool) {
   TENON_CHECK(g.index_dtype == DType::i32 || g.index_dtype == DType::i64);
   TENON_CHECK(g.rank > 0 && g.rank <= GatherAlong::max_rank && g.dim >= 0 && g.dim < g.rank);
-  const int inner = g.rank - 1;
-  const long inner_extent = g.dims[static_cast<std::size_t>(inner)];
+  const auto inner = static_cast<std::size_t>(g.rank - 1), dim = static_cast<std::size_t>(g.dim);
+  const bool is_wide = g.index_dtype == DType::i64;
+  const auto gather =
+      is_wide ? gather_line_of<std::int64_t>(g.element_size) : gather_line_of<std::int32_t>(g.element_size);
+  const long index_size = is_wide ? 8 : 4, size = static_cast<long>(g.element_size);
+  const Line shape{.count = g.dims[inner],
+                   .table_step = dim == inner ? 0 : g.table_strides[inner],
+                   .index_step = g.index_strides[inner],
+                   .out_step = g.out_strides[inner],
+                   .extent = g.table_extent,
+                   .extent_stride = g.table_strides[dim],
+                   .wrap_negative = g.wrap_negative};
   long rows = 1;
-  for (int d = 0; d < inner; ++d) rows *= g.dims[static_cast<std::size_t>(d)];
-  if (rows == 0 || inner_extent == 0) return -1;
+  for (std::size_t d = 0; d < inner; ++d) rows *= g.dims[d];
+  if (rows == 0 || shape.count == 0) return -1;
   FirstBad bad;
-  const auto size = static_cast<long>(g.element_size);
-  const auto inner_at = static_cast<std::size_t>(inner);
-  const auto dim_at = static_cast<std::size_t>(g.dim);
-  const long per_chunk = std::max(1L, bytes_per_chunk / 16 / inner_extent);
+  const long per_chunk = std::max(1L, bytes_per_chunk / 16 / shape.count);
   pool.parallel_for((rows + per_chunk - 1) / per_chunk, [&](long chunk, int) {
     for (long row = chunk * per_chunk; row < std::min(rows, (chunk + 1) * per_chunk); ++row) {
-      long table = 0;
-      long indices = 0;
-      long out = 0;
-      long rest = row;
-      for (std::size_t d = inner_at; d-- > 0; rest /= g.dims[d]) {
+      long table = 0, indices = 0, out = 0, rest = row;
+      for (std::size_t d = inner; d-- > 0; rest /= g.dims[d]) {
         const long at = rest % g.dims[d];
-        if (d != dim_at) table += at * g.table_strides[d];
+        if (d != dim) table += at * g.table_strides[d];
         indices += at * g.index_strides[d];
         out += at * g.out_strides[d];
       }
-      const long table_step = g.dim == inner ? 0 : g.table_strides[inner_at];
-      for (long c = 0; c < inner_extent; ++c) {
-        const long at = indices + c * g.index_strides[inner_at];
-        const long index = checked_index(g.indices, g.index_dtype, at, g.table_extent, g.wrap_negative);
-        if (index < 0) {
-          bad.report(row * inner_extent + c);
-          continue;
-        }
-        const long from = table + c * table_step + index * g.table_strides[dim_at];
-        copy_element(static_cast<const std::byte*>(g.table) + from * size,
-                     static_cast<std::byte*>(g.out) + (out + c * g.out_strides[inner_at]) * size,
-                     g.element_size);
-      }
+      Line line = shape;
+      line.table = static_cast<const std::byte*>(g.table) + table * size;
+      line.indices = static_cast<const std::byte*>(g.indices) + indices * index_size;
+      line.out = static_cast<std::byte*>(g.out) + out * size;
+      const long wrong = gather(line);
+      if (wrong >= 0) bad.report(row * shape.count + wrong);
     }
   });
   return bad.result();
