@@ -52,7 +52,7 @@ struct Device {
   /// `threads` of the host share the work of a step; a device that computes elsewhere ignores them.
   std::unique_ptr<Queue> (*open_queue)(int threads);
 
-  /// What runs the operator: "kernel", the name of a general lowering, or "parts" where it is opened.
+  /// What runs the operator: "kernel", the name of a general lowering, or "parts" where it is decomposed.
   std::string_view runs(const Op& op) const;
   bool works_channels_last(const Op& op) const;
   /// What lowers the group's operators.

@@ -17,7 +17,7 @@
 #include "ir/ops/logic.h"
 #include "ir/ops/shape.h"
 #include "ir/string_tensor.h"
-#include "runtime/stream.h"
+#include "runtime/stateful_session.h"
 
 namespace tenon {
 namespace {

@@ -32,9 +32,9 @@ IntegerRange integer_range(const Value& input, const Bindings& = {});
 Tensor random_tensor(DType, const Index& sizes, IntegerRange, std::uint64_t seed);
 
 /// One tensor per input of the graph.
-/// Inputs without a value are random, states (runtime/stream.h) zero; their symbols take the sizes of the
-/// given inputs, then `sizes`, then defaults within the symbol's bounds: 1 for the first axis, 64 for the
-/// last two of rank 4 and more (images), 16 for the others. Throws Error for an unknown name, too many
+/// Inputs without a value are random, states (runtime/stateful_session.h) zero; their symbols take the sizes
+/// of the given inputs, then `sizes`, then defaults within the symbol's bounds: 1 for the first axis, 64 for
+/// the last two of rank 4 and more (images), 16 for the others. Throws Error for an unknown name, too many
 /// values, two for one input, a number that its dtype cannot hold. `random` receives the names of those that
 /// are random.
 std::vector<Tensor> input_values(const Graph&, std::vector<GivenInput> given, std::uint64_t seed,

@@ -21,7 +21,7 @@ struct Slot {
 
 /// Immutable. Runs of one plan at the same time need an arena each.
 struct Plan {
-  std::unique_ptr<const Graph> graph;  // of known sizes, opened as far as the steps are
+  std::unique_ptr<const Graph> graph;  // of known sizes, decomposed as far as the steps are
   std::vector<Buffer> buffers;
   std::vector<std::unique_ptr<Step>> steps;
   std::vector<const Node*> nodes;                            // of each step; null for copies of results

@@ -10,7 +10,7 @@
 #include "ir/ops/control.h"
 #include "ir/ops/shape.h"
 #include "runtime/arena.h"
-#include "runtime/open.h"
+#include "runtime/decompose.h"
 #include "runtime/shared/transfer.h"
 
 namespace tenon {
@@ -56,7 +56,7 @@ std::unique_ptr<const Plan> Planner::plan() {
       continue;
     }
     if (!fold(*node) && !computes_nothing(*node) && !lower(*node)) {
-      node = open_node(*node);
+      node = decompose(*node);
       continue;
     }
     assignment_.finish(*node);
@@ -155,7 +155,7 @@ bool Planner::computes_nothing(const Node& node) {
 }
 
 bool Planner::lower(Node& node) {
-  if (node.is<Fused>() && device_.lowerings_of(Group(node)).empty()) open_composites(node.region());
+  if (node.is<Fused>() && device_.lowerings_of(Group(node)).empty()) decompose_composites(node.region());
   const Group group(node);
   std::vector<Candidate> candidates;
   const auto add = [&](Lowering lowering) {

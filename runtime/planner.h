@@ -17,12 +17,12 @@ struct PlanOptions {
 };
 
 /// Walks the graph once in order. The device names candidates for each node (Device::lowerings,
-/// Device::general), of which one is taken and adds its steps. What has none is opened: fused groups into
+/// Device::general), of which one is taken and adds its steps. What has none is decomposed: fused groups into
 /// their members, composite operators into their parts.
 class Planner {
  public:
-  /// The graph's sizes must be known (specialize); the planner opens nodes in it. The device must outlive the
-  /// plan.
+  /// The graph's sizes must be known (specialize); the planner decomposes nodes in it. The device must
+  /// outlive the plan.
   Planner(std::unique_ptr<Graph> graph, OpenDevice& device, PlanOptions options = {});
   std::unique_ptr<const Plan> plan();
 

@@ -79,30 +79,30 @@ void run_step(const Step& step, const Frame& frame) {
 
 }  // namespace
 
-/// A context taken from the idle ones, and given back at the end.
-class Runner::Lease {
+/// A workspace taken from the idle ones, and given back at the end.
+class Runner::WorkspaceLease {
  public:
-  explicit Lease(Runner& runner) : runner_(runner) {
+  explicit WorkspaceLease(Runner& runner) : runner_(runner) {
     const std::lock_guard lock(runner_.mutex_);
     if (runner_.idle_.empty()) return;
-    context_ = std::move(runner_.idle_.back());
+    workspace_ = std::move(runner_.idle_.back());
     runner_.idle_.pop_back();
   }
-  ~Lease() {
+  ~WorkspaceLease() {
     const std::lock_guard lock(runner_.mutex_);
-    runner_.idle_.push_back(std::move(context_));
+    runner_.idle_.push_back(std::move(workspace_));
   }
-  Lease(const Lease&) = delete;
-  Lease& operator=(const Lease&) = delete;
+  WorkspaceLease(const WorkspaceLease&) = delete;
+  WorkspaceLease& operator=(const WorkspaceLease&) = delete;
 
-  Context& context() {
-    if (!context_) context_ = std::make_unique<Context>(runner_.device_.device);
-    return *context_;
+  Workspace& workspace() {
+    if (!workspace_) workspace_ = std::make_unique<Workspace>(runner_.device_.device);
+    return *workspace_;
   }
 
  private:
   Runner& runner_;
-  std::unique_ptr<Context> context_;
+  std::unique_ptr<Workspace> workspace_;
 };
 
 Runner::Runner(std::shared_ptr<const Graph> graph, OpenDevice& device, std::size_t max_plans, bool runs_once)
@@ -147,9 +147,9 @@ std::unique_ptr<const Plan> Runner::make_plan(const Bindings& bindings) {
 }
 
 // Faults are older than what was thrown behind them.
-void Runner::run_steps(const Plan& plan, Context& context, RunTimes* times) {
+void Runner::run_steps(const Plan& plan, Workspace& workspace, RunTimes* times) {
   Queue& queue = *device_.queue;
-  const Frame frame = context.frame(plan, queue);
+  const Frame frame = workspace.frame(plan, queue);
   const auto clock = times ? queue.clock(plan.steps.size() + 1) : nullptr;
   if (clock) clock->mark();
   try {
@@ -176,24 +176,24 @@ void Runner::execute(const Plan& plan, std::span<const Tensor> inputs, std::span
   check_outputs(plan, outputs);
   std::optional<TextUse> use;
   if (has_strings_) use.emplace();
-  Lease lease(*this);
-  Context& context = lease.context();
+  WorkspaceLease lease(*this);
+  Workspace& workspace = lease.workspace();
   const Queue::Run run(*device_.queue);
   if (plan.takes_values()) {
-    context.bind_values(plan, inputs);
-    run_steps(plan, context, times);
-    deliver(plan, context.values, outputs);
-    context.values.clear();
+    workspace.bind_values(plan, inputs);
+    run_steps(plan, workspace, times);
+    deliver(plan, workspace.values, outputs);
+    workspace.values.clear();
   } else if (device_.device.shares_memory) {
-    context.bind(
+    workspace.bind(
         plan, [&](std::size_t i) { return inputs[i].address(); },
         [&](std::size_t i) { return outputs[i].mutable_bytes(); });
-    run_steps(plan, context, times);
+    run_steps(plan, workspace, times);
   } else {
-    context.bind_staged(plan);
-    context.copy_inputs(plan, inputs, *device_.queue);
-    run_steps(plan, context, times);
-    context.copy_outputs(plan, outputs, *device_.queue);
+    workspace.bind_staged(plan);
+    workspace.copy_inputs(plan, inputs, *device_.queue);
+    run_steps(plan, workspace, times);
+    workspace.copy_outputs(plan, outputs, *device_.queue);
     device_.queue->wait();
   }
 }
@@ -212,12 +212,12 @@ void Runner::run_bound(std::span<const Tensor> inputs, std::span<const Tensor> o
   for (std::size_t i = 0; i < outputs.size(); ++i) check(outputs[i], "output " + output_name(*graph_, i));
   std::optional<TextUse> use;
   if (has_strings_) use.emplace();
-  Lease lease(*this);
+  WorkspaceLease lease(*this);
   const Queue::Run run(*device_.queue);
-  lease.context().bind(
+  lease.workspace().bind(
       *plan, [&](std::size_t i) { return inputs[i].address(); },
       [&](std::size_t i) { return outputs[i].address(); });
-  run_steps(*plan, lease.context(), nullptr);
+  run_steps(*plan, lease.workspace(), nullptr);
 }
 
 void Runner::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs) {

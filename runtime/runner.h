@@ -3,8 +3,8 @@
 #include <memory>
 #include <mutex>
 
-#include "runtime/context.h"
 #include "runtime/open_device.h"
+#include "runtime/workspace.h"
 
 namespace tenon {
 
@@ -40,9 +40,9 @@ class Runner {
   std::shared_ptr<const Plan> last_plan();
 
  private:
-  class Lease;
+  class WorkspaceLease;
   void execute(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs, RunTimes* times);
-  void run_steps(const Plan& plan, Context& context, RunTimes* times);
+  void run_steps(const Plan& plan, Workspace& workspace, RunTimes* times);
   std::shared_ptr<const Plan> find_plan(std::span<const Tensor> inputs);
   std::unique_ptr<const Plan> make_plan(const Bindings& bindings);
 
@@ -53,7 +53,7 @@ class Runner {
   std::mutex mutex_;     // of plans_ and idle_; never held while planning or running
   std::mutex planning_;  // one plan is made at a time
   std::vector<std::shared_ptr<const Plan>> plans_;  // last used first
-  std::vector<std::unique_ptr<Context>> idle_;
+  std::vector<std::unique_ptr<Workspace>> idle_;
 };
 
 }  // namespace tenon

@@ -7,23 +7,23 @@
 namespace tenon {
 
 PlanWalk::PlanWalk(const Plan& plan, OpenDevice& device, std::span<const Tensor> inputs)
-    : plan_(plan), device_(device), context_(device.device) {
+    : plan_(plan), device_(device), workspace_(device.device) {
   for (const Tensor& t : inputs) inputs_.push_back(t.contiguous());
   for (const Type& type : plan.outputs) outputs_.push_back(Tensor::empty(type.dtype, eval(type.shape, {})));
   if (device.device.shares_memory) {
-    context_.bind(
+    workspace_.bind(
         plan, [&](std::size_t i) { return inputs_[i].bytes(); },
         [&](std::size_t i) { return outputs_[i].mutable_bytes(); });
   } else {
-    context_.bind_staged(plan);
-    context_.copy_inputs(plan, inputs_, *device.queue);
+    workspace_.bind_staged(plan);
+    workspace_.copy_inputs(plan, inputs_, *device.queue);
   }
 }
 
 void PlanWalk::run_next() {
-  plan_.steps[next_++]->run(context_.frame(plan_, *device_.queue));
+  plan_.steps[next_++]->run(workspace_.frame(plan_, *device_.queue));
   device_.queue->wait();
-  if (auto fault = plan_.failure(context_.faults())) throw std::move(*fault);
+  if (auto fault = plan_.failure(workspace_.faults())) throw std::move(*fault);
 }
 
 void PlanWalk::run(const Node& node) {
@@ -38,14 +38,14 @@ std::vector<Tensor> PlanWalk::finish() {
     run_next();
   }
   if (!device_.device.shares_memory) {
-    context_.copy_outputs(plan_, outputs_, *device_.queue);
+    workspace_.copy_outputs(plan_, outputs_, *device_.queue);
     device_.queue->wait();
   }
   return outputs_;
 }
 
 std::span<std::byte> PlanWalk::bytes_of(std::size_t buffer) const {
-  return {context_.buffers()[buffer], plan_.buffers[buffer].bytes};
+  return {workspace_.buffers()[buffer], plan_.buffers[buffer].bytes};
 }
 
 std::optional<Tensor> PlanWalk::value(const Value* value) const {

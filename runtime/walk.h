@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "base/text.h"
-#include "runtime/context.h"
 #include "runtime/open_device.h"
+#include "runtime/workspace.h"
 
 namespace tenon {
 
@@ -30,9 +30,9 @@ class PlanWalk {
   std::span<std::byte> bytes_of(std::size_t buffer) const;
   const Plan& plan_;
   std::vector<Tensor> inputs_, outputs_;
-  TextUse use_;  // of the strings in the context's memory
+  TextUse use_;  // of the strings in the workspace's memory
   OpenDevice& device_;
-  Context context_;
+  Workspace workspace_;
   std::size_t next_ = 0;  // step
 };
 

@@ -11,7 +11,7 @@
 #include "ir/hint.h"
 #include "ir/literal.h"
 #include "ir/string_tensor.h"
-#include "runtime/stream.h"
+#include "runtime/stateful_session.h"
 #include "tools/model_options.h"
 #include "tools/output.h"
 #include "tools/ranges.h"
@@ -126,12 +126,12 @@ std::vector<std::vector<GivenInput>> calls_of(const RunOptions& o, const Model& 
 
 std::vector<Tensor> run_stream(const RunOptions& o, const Model& model) {
   Session session(model.graph, o.model.session_options());
-  Stream stream(session);
+  StatefulSession stateful(session);
   const auto states = states_of(*model.graph);
   const auto calls = calls_of(o, model);
   std::vector<Tensor> outputs;
   for (std::size_t k = 0; k < calls.size(); ++k) {
-    const std::vector<Tensor> results = stream.run(input_values(*model.graph, calls[k], o.model.seed));
+    const std::vector<Tensor> results = stateful.run(input_values(*model.graph, calls[k], o.model.seed));
     for (std::size_t i = 0; i < results.size(); ++i) {
       Index shape = results[i].shape();
       shape.insert(shape.begin(), static_cast<std::int64_t>(calls.size()));

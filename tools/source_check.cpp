@@ -5,7 +5,7 @@
 #include "ir/bind.h"
 #include "ir/hint.h"
 #include "ir/random.h"
-#include "runtime/stream.h"
+#include "runtime/stateful_session.h"
 #include "verify/source.h"
 
 namespace tenon::tools {
@@ -68,7 +68,7 @@ class SourceCheck {
         verdict_(verdict),
         source_(source_of(model, options)),
         session_(model.graph, options.session_options()),
-        stream_(session_) {}
+        stateful_(session_) {}
 
   std::vector<Sample> run() {
     constexpr std::int64_t batch = 2;  // what goes wrong between samples shows
@@ -78,7 +78,7 @@ class SourceCheck {
     for (int call = 0; call < (has_states ? calls : 1); ++call) {
       ModelOptions options = options_;
       options.seed += static_cast<std::uint64_t>(call) * 1000;
-      inputs = stream_.with_states(options.values(model_, batch));
+      inputs = stateful_.with_states(options.values(model_, batch));
       compare(inputs, source_outputs(source_, model_, options_, inputs), true);
     }
     sizes_ = sizes_text(*model_.graph, inputs);
@@ -97,7 +97,7 @@ class SourceCheck {
 
   void compare(const std::vector<Tensor>& inputs, std::vector<Tensor> expected, bool keep) {
     constexpr std::size_t golden_bytes = 8 << 20;
-    const std::vector<Tensor> outputs = stream_.run(inputs);
+    const std::vector<Tensor> outputs = stateful_.run(inputs);
     const auto checks = check_outputs(*model_.graph, outputs, expected, tolerance_, Draws::others);
     check_equal(model_, checks);
     verdict_.add(checks);
@@ -150,7 +150,7 @@ class SourceCheck {
   Verdict& verdict_;
   SourceRunner source_;
   Session session_;
-  Stream stream_;
+  StatefulSession stateful_;
   std::vector<Sample> samples_;  // the first and the last
   double error_ = 0;
   std::string sizes_;

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "ir/evaluate.h"
 #include "pipeline/files.h"
-#include "runtime/stream.h"
+#include "runtime/stateful_session.h"
 #include "tools/model_options.h"
 #include "tools/model_path.h"
 #include "tools/output.h"
@@ -145,7 +145,7 @@ void add_row(Table& table, const std::string& sample, const OutputCheck& c) {
 json compare_samples(const VerifyOptions& o, const Model& model, const Reference& reference, Verdict& verdict,
                      std::vector<Inputs>& failed, std::vector<Inputs>& all, Progress& progress) {
   Session session(model.graph, o.model.session_options());
-  Stream stream(session);
+  StatefulSession stateful(session);
   Table table({"sample", "output", "max error", "relative", "mean error", "cosine", "worst at", ""});
   json records = json::array();
   std::vector<std::pair<std::string, OutputCheck>> wrong;
@@ -154,10 +154,10 @@ json compare_samples(const VerifyOptions& o, const Model& model, const Reference
   for (Sample& sample : reference.samples()) {
     progress.say("comparing " + sample.name);
     notes.insert(notes.end(), sample.notes.begin(), sample.notes.end());
-    sample.inputs = stream.with_states(std::move(sample.inputs));
+    sample.inputs = stateful.with_states(std::move(sample.inputs));
     const std::vector<Tensor> expected = reference.expected(sample);
     const auto checks =
-        check_outputs(*model.graph, stream.run(sample.inputs), expected, o.tolerance(), reference.draws());
+        check_outputs(*model.graph, stateful.run(sample.inputs), expected, o.tolerance(), reference.draws());
     verdict.add(checks);
     for (const OutputCheck& c : checks) {
       add_row(table, sample.name, c);

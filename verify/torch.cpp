@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
-#include "runtime/stream.h"
+#include "runtime/stateful_session.h"
 
 namespace tenon {
 

@@ -1,4 +1,4 @@
-#include "runtime/stream.h"
+#include "runtime/stateful_session.h"
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ bool is_state(const Graph& graph, const Value& input) {
                      [&](const State& s) { return graph.body().parameter(s.input) == &input; });
 }
 
-std::vector<Tensor> Stream::with_states(std::vector<Tensor> inputs) const {
+std::vector<Tensor> StatefulSession::with_states(std::vector<Tensor> inputs) const {
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     Tensor& given = inputs.at(states_[i].input);
     if (given.shape() != kept_[i].shape())
@@ -36,7 +36,7 @@ std::vector<Tensor> Stream::with_states(std::vector<Tensor> inputs) const {
   return inputs;
 }
 
-std::vector<Tensor> Stream::run(std::vector<Tensor> inputs) {
+std::vector<Tensor> StatefulSession::run(std::vector<Tensor> inputs) {
   std::vector<Tensor> outputs = session_.run(with_states(std::move(inputs)));
   kept_.clear();
   for (const State& s : states_) kept_.push_back(outputs.at(s.output));

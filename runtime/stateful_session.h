@@ -11,17 +11,17 @@ struct State {
 std::vector<State> states_of(const Graph&);
 bool is_state(const Graph&, const Value& input);
 
-/// Calls one after the other. Not for several threads at once; several streams may share a session.
-class Stream {
+/// Calls one after the other. Not for several threads at once; several may share a session.
+class StatefulSession {
  public:
-  explicit Stream(Session& session) : session_(session), states_(states_of(session.graph())) {}
+  explicit StatefulSession(Session& session) : session_(session), states_(states_of(session.graph())) {}
 
   /// The inputs with the states that the call before left.
   std::vector<Tensor> with_states(std::vector<Tensor> inputs) const;
   /// One call. The inputs' states are taken from the call before, except in the first call (input_values
-  /// gives zeros, with which a stream begins). Throws Error when their sizes no longer fit the other inputs.
+  /// gives zeros, with which it begins). Throws Error when their sizes no longer fit the other inputs.
   std::vector<Tensor> run(std::vector<Tensor> inputs);
-  /// The next call is the first of a stream.
+  /// The next call is the first again.
   void reset() { kept_.clear(); }
 
  private:

@@ -1,4 +1,4 @@
-// Opens nodes that no kernel computes as a whole.
+// Nodes that no kernel computes as a whole, in their parts.
 #pragma once
 #include "ir/graph.h"
 
@@ -6,8 +6,8 @@ namespace tenon {
 
 /// Replaces a fused group by its members, a composite operator by a fused group of its parts. Returns the
 /// first of the new nodes (or the next one, when there are none). Throws Error for any other node.
-Node* open_node(Node& node);
+Node* decompose(Node& node);
 /// Replaces the composite operators of a region by their parts, down to operators that are none.
-void open_composites(Region& region);
+void decompose_composites(Region& region);
 
 }  // namespace tenon

@@ -9,15 +9,15 @@
 namespace tenon {
 
 /// Kept from run to run; it grows to the largest plan.
-class Context {
+class Workspace {
  public:
-  explicit Context(const Device& device) : device_(device) {}
+  explicit Workspace(const Device& device) : device_(device) {}
 
   /// Makes room, forgets the faults of the run before, and says where each of the plan's buffers lies. Inputs
   /// and outputs are dense, in the device's memory.
   void bind(const Plan& plan, FunctionRef<const std::byte*(std::size_t)> input,
             FunctionRef<std::byte*(std::size_t)> output);
-  /// The same, with inputs and outputs in memory of the context, to and from which these enqueue copies.
+  /// The same, with inputs and outputs in memory of the workspace, to and from which these enqueue copies.
   void bind_staged(const Plan& plan);
   void copy_inputs(const Plan& plan, std::span<const Tensor> inputs, Queue& queue);
   void copy_outputs(const Plan& plan, std::span<Tensor> outputs, Queue& queue);

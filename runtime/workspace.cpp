@@ -1,4 +1,4 @@
-#include "runtime/context.h"
+#include "runtime/workspace.h"
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ void grow(Memory& memory, std::size_t bytes, const Device& device, Space space) 
 
 }  // namespace
 
-void Context::fit(const Plan& plan) {
+void Workspace::fit(const Plan& plan) {
   const std::size_t faults_bytes = (plan.faults * sizeof(Fault) + 63) / 64 * 64;
   grow(memory_, plan.arena_bytes + plan.scratch_bytes, device_, Space::device);
   grow(pinned_, faults_bytes + plan.pinned_arena_bytes + plan.host_scratch_bytes, device_, Space::pinned);
@@ -23,13 +23,13 @@ void Context::fit(const Plan& plan) {
   buffers_.resize(plan.buffers.size());
 }
 
-void Context::bind(const Plan& plan, FunctionRef<const std::byte*(std::size_t)> input,
-                   FunctionRef<std::byte*(std::size_t)> output) {
+void Workspace::bind(const Plan& plan, FunctionRef<const std::byte*(std::size_t)> input,
+                     FunctionRef<std::byte*(std::size_t)> output) {
   fit(plan);
   bind_buffers(plan.buffers, {input, output, memory_.data(), pinned_arena_}, buffers_);
 }
 
-void Context::bind_staged(const Plan& plan) {
+void Workspace::bind_staged(const Plan& plan) {
   grow(staging_, plan.staging_bytes, device_, Space::device);
   bind(
       plan, [](std::size_t) { return nullptr; }, [](std::size_t) { return nullptr; });
@@ -40,7 +40,7 @@ void Context::bind_staged(const Plan& plan) {
   }
 }
 
-void Context::copy_inputs(const Plan& plan, std::span<const Tensor> inputs, Queue& queue) {
+void Workspace::copy_inputs(const Plan& plan, std::span<const Tensor> inputs, Queue& queue) {
   for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
     const Buffer& b = plan.buffers[i];
     if (b.kind == Buffer::Kind::input && b.bytes > 0)
@@ -48,7 +48,7 @@ void Context::copy_inputs(const Plan& plan, std::span<const Tensor> inputs, Queu
   }
 }
 
-void Context::copy_outputs(const Plan& plan, std::span<Tensor> outputs, Queue& queue) {
+void Workspace::copy_outputs(const Plan& plan, std::span<Tensor> outputs, Queue& queue) {
   for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
     const Buffer& b = plan.buffers[i];
     if (b.kind == Buffer::Kind::output && b.bytes > 0)
@@ -56,13 +56,13 @@ void Context::copy_outputs(const Plan& plan, std::span<Tensor> outputs, Queue& q
   }
 }
 
-void Context::bind_values(const Plan& plan, std::span<const Tensor> inputs) {
+void Workspace::bind_values(const Plan& plan, std::span<const Tensor> inputs) {
   fit(plan);
   values.assign(inputs.begin(), inputs.end());
   values.resize(plan.values);
 }
 
-Frame Context::frame(const Plan& plan, Queue& queue) {
+Frame Workspace::frame(const Plan& plan, Queue& queue) {
   return {.buffers = buffers_,
           .scratch = memory_.data() + plan.arena_bytes,
           .host_scratch = pinned_arena_ + plan.pinned_arena_bytes,

@@ -1,4 +1,4 @@
-#include "runtime/open.h"
+#include "runtime/decompose.h"
 
 #include "base/error.h"
 #include "ir/build.h"
@@ -19,7 +19,7 @@ Node* open_composite(Node& node) {
   for (const Value* v : node.inputs()) operands.emplace_back(inside.add_parameter(v->type()), place);
   for (const Ref& result : node.op().info().decompose(node.op().self(), operands))
     inside.add_result(result.value());
-  open_composites(inside);
+  decompose_composites(inside);
   for (std::size_t i = 0; i < node.num_outputs(); ++i)
     if (!node.output(i)->uses().empty()) replace_all_uses(node.output(i), group->output(i));
   body.erase(&node);
@@ -28,7 +28,7 @@ Node* open_composite(Node& node) {
 
 }  // namespace
 
-Node* open_node(Node& node) {
+Node* decompose(Node& node) {
   if (node.is<Fused>()) return node.parent().dissolve(&node, 0);
   if (node.op().info().meaning == Meaning::composite) return open_composite(node);
   throw unsupported("{} cannot be planned: it has neither a kernel nor a reference for {}", node.op().name(),
@@ -36,7 +36,7 @@ Node* open_node(Node& node) {
       .at(node.source.str());
 }
 
-void open_composites(Region& region) {
+void decompose_composites(Region& region) {
   const Node* before = nullptr;  // the last that is no composite
   for (Node* node = region.nodes().empty() ? nullptr : region.nodes().front().get(); node;) {
     Node* next = region.next(node);
