@@ -181,8 +181,31 @@ Order BufferAssignment::order_for_reader(const Value* value) const {
   return permute ? permute->axes : row_major(value->rank());
 }
 
+// The longest concatenation that begins with all parts of this one: in a dense block, each layer reads what
+// all layers before it made.
+const Node* BufferAssignment::longer_concat(const Node& concat) const {
+  const auto& parts = concat.inputs();
+  const Node* longest = nullptr;
+  for (const Use& use : parts[0]->uses()) {
+    const Node* other = use.index == 0 ? use.node : nullptr;
+    if (!other || !other->is<Concat>() || &other->parent() != &concat.parent() || finished_.contains(other))
+      continue;
+    const auto& others = other->inputs();
+    const bool begins_so = other->as<Concat>()->axis == concat.as<Concat>()->axis &&
+                           others.size() > parts.size() &&
+                           std::equal(parts.begin(), parts.end(), others.begin());
+    if (begins_so && (!longest || others.size() > longest->inputs().size())) longest = other;
+  }
+  return longest;
+}
+
 const PlannedTensor& BufferAssignment::concat_whole(const Node& concat) {
   const Value* whole = concat.output();
+  if (const Node* longer = assigned_.contains(whole) ? nullptr : longer_concat(concat)) {
+    const std::int64_t axis = concat.as<Concat>()->axis;
+    const std::int64_t size = sizes_of(whole)[static_cast<std::size_t>(axis)];
+    bind(whole, concat_whole(*longer).slice(axis, 0, size));
+  }
   if (!assigned_.contains(whole))
     assign(whole, made_channels_last(whole) ? channels_last(whole->rank()) : row_major(whole->rank()));
   return at(whole);

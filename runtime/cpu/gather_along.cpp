@@ -22,8 +22,8 @@ class GatherAlongStep : public CpuStep {
     gather.out = frame.at<void>(out);
     const long wrong = cpu::gather_along(gather, frame.pool);
     if (wrong >= 0)
-      report_index(frame.faults[0], index_at(gather.indices, gather.index_dtype, wrong), gather.table_extent,
-                   gather.wrap_negative);
+      report_index(frame.faults[0], index_at(gather.indices, gather.index_dtype, offset_of(wrong)),
+                   gather.table_extent, gather.wrap_negative);
   }
 
   std::optional<Error> failure(std::span<const Fault> found) const override { return index_error(found[0]); }
@@ -31,6 +31,14 @@ class GatherAlongStep : public CpuStep {
   Address table, indices, out;
 
  private:
+  /// Of the index at a row-major position, in elements.
+  long offset_of(long position) const {
+    long offset = 0;
+    for (auto d = static_cast<std::size_t>(gather_.rank); d-- > 0; position /= gather_.dims[d])
+      offset += position % gather_.dims[d] * gather_.index_strides[d];
+    return offset;
+  }
+
   cpu::GatherAlong gather_;
 };
 
@@ -43,7 +51,7 @@ cpu::GatherAlong::Dims dims_of(const Index& values) {
 void emit_gather(Planner& planner, const Group& group) {
   const Node& node = group.node();
   const PlannedTensor table = planner.assignment().at(node.input(0));
-  const PlannedTensor indices = planner.dense(node.input(1));
+  const PlannedTensor indices = planner.assignment().at(node.input(1));
   const PlannedTensor out = planner.assignment().assign(node.output(), row_major(node.output()->rank()));
   const auto axis = static_cast<int>(node.as<Gather>()->axis);
   cpu::GatherAlong gather{.rank = static_cast<int>(out.rank()),

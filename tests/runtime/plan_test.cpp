@@ -169,6 +169,27 @@ TEST(Plan, FusedGroupsThatNoKernelTakesAreOpened) {
   expect_same_as_reference(text, {{{"N", 5}}});
 }
 
+TEST(Plan, ConcatenationsThatGrowShareTheirParts) {
+  constexpr const char* dense_block = R"(graph g(%x: f32[2,8,6,6]) {
+  @w1: f32[4,8,3,3]
+  @w2: f32[4,12,3,3]
+  @w3: f32[4,16,1,1]
+  %1 = relu(%x) : f32[2,8,6,6]
+  %2 = conv(%1, @w1, pad=1) : f32[2,4,6,6]
+  %3 = concat(%1, %2, axis=1) : f32[2,12,6,6]
+  %4 = conv(%3, @w2, pad=1) : f32[2,4,6,6]
+  %5 = concat(%1, %2, %4, axis=1) : f32[2,16,6,6]
+  %6 = relu(%5) : f32[2,16,6,6]
+  %7 = conv(%6, @w3) : f32[2,4,6,6]
+  %8 = concat(%1, %2, %4, %7, axis=1) : f32[2,20,6,6]
+  %9 = sum(%8, axes=[2,3]) : f32[2,20]
+  return %9
+}
+)";
+  EXPECT_EQ(plan_of(dense_block)->copies(), 0);
+  expect_same_as_reference(dense_block);
+}
+
 TEST(Plan, TextNamesKernelsAndPlaces) {
   const std::string text = plan_of(u_net, {{"N", 1}})->text();
   EXPECT_NE(text.find("arena+"), std::string::npos) << text;
