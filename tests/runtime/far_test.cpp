@@ -23,6 +23,7 @@ std::shared_ptr<const Plan> far_plan_of(std::string_view text, const Bindings& s
 }
 
 TEST(Far, TheHostCannotReadItsMemory) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // queues have threads
   OpenDevice device(far_device(), 1);
   const Tensor x = device.upload(Tensor::of<double>(DType::f32, {2}, {1, 2}));
   EXPECT_EQ(x.storage()->space, Space::device);
