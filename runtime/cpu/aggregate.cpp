@@ -20,7 +20,8 @@ struct Aggregation {
   const Value* targets = nullptr;
   const Value* x = nullptr;
   const Value* sources = nullptr;  // null: edge i takes row i
-  bool from_end = false;           // negative sources count from the end
+  bool targets_from_end = false;   // negative targets count from the end
+  bool sources_from_end = false;   // negative sources count from the end
   const Value* weights = nullptr;  // null: 1
 };
 
@@ -45,7 +46,9 @@ class SortEdgesStep : public CpuStep {
   }
 
   std::optional<Error> failure(std::span<const Fault> found) const override {
-    return error("edge {} has an index outside of [0, {}) or [0, {})", found[0].value, coo_.rows, coo_.cols);
+    return error("edge {} has an index outside of [{}, {}) or [{}, {})", found[0].value,
+                 coo_.row_from_end ? -coo_.rows : 0, coo_.rows, coo_.col_from_end ? -coo_.cols : 0,
+                 coo_.cols);
   }
 
   Address targets, sources, out;
@@ -93,8 +96,10 @@ std::optional<Aggregation> match(const Group& group) {
   const Node* add = group.members().back();
   const auto* op = add->as<IndexAdd>();
   if (!op || op->axis != 0) return std::nullopt;
-  Aggregation a{
-      .start = group.outer(add->input(0)), .targets = group.outer(add->input(1)), .x = add->input(2)};
+  Aggregation a{.start = group.outer(add->input(0)),
+                .targets = group.outer(add->input(1)),
+                .x = add->input(2),
+                .targets_from_end = op->from_end};
   std::size_t matched = 1;
   const auto inside = [&](const Value* v) { return group.contains(v) && v->uses().size() == 1; };
   if (inside(a.x) && a.x->node()->is<Mul>()) {  // x * weight[edge, 1]
@@ -114,7 +119,7 @@ std::optional<Aggregation> match(const Group& group) {
     const Node& gather = *a.x->node();
     if (slices->axis != 0 || gather.input(1)->rank() != 1) return std::nullopt;
     a.sources = group.outer(gather.input(1));
-    a.from_end = slices->from_end;
+    a.sources_from_end = slices->from_end;
     a.x = gather.input(0);
     ++matched;
   }
@@ -178,8 +183,9 @@ PlannedTensor sorted_by_step(Planner& planner, const Aggregation& a, const cpu::
 // The layers of a network share one list of edges.
 PlannedTensor sorted_edges(Planner& planner, const Aggregation& a, const cpu::Coo& coo) {
   return planner.derived({a.targets, a.sources, a.weights},
-                         fmt::format("edges of a {}x{} matrix by row{}", coo.rows, coo.cols,
-                                     a.from_end ? ", counted from the end" : ""),
+                         fmt::format("edges of a {}x{} matrix by row{}{}", coo.rows, coo.cols,
+                                     a.targets_from_end ? ", rows counted from the end" : "",
+                                     a.sources_from_end ? ", columns counted from the end" : ""),
                          [&] {
                            const auto sorted = sorted_now(planner, a, coo);
                            return sorted ? *sorted : sorted_by_step(planner, a, coo);
@@ -212,9 +218,13 @@ bool make_index_add(Planner& planner, const Group& group) {
     return as_rows(planner.places().at(v)) ? planner.places().at(v) : planner.dense(v);
   };
   const PlannedTensor x = in_rows(a->x);
-  const PlannedTensor sorted = sorted_edges(
-      planner, *a,
-      {.rows = rows, .cols = cols, .edges = edges, .index_dtype = index, .col_from_end = a->from_end});
+  const PlannedTensor sorted = sorted_edges(planner, *a,
+                                            {.rows = rows,
+                                             .cols = cols,
+                                             .edges = edges,
+                                             .index_dtype = index,
+                                             .row_from_end = a->targets_from_end,
+                                             .col_from_end = a->sources_from_end});
   const PlannedTensor out = planner.places().place(
       result, row_major(result->rank()), [&](const PlannedTensor& t) { return as_rows(t).has_value(); });
 
