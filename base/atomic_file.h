@@ -24,10 +24,9 @@ bool is_written_directly(const std::filesystem::path&);
 void check_writable(const std::filesystem::path& target);
 
 /// Writes to a temporary file in the target's folder; commit() makes it the target. The file behind a
-/// symbolic link is replaced, not the link. Without commit() the
-/// target stays as it was and the temporary file is removed. Some targets are written directly, as above. A
-/// target that this run reads is refused (base/input_guard.h). Every failure throws Error with the target's
-/// path.
+/// symbolic link is replaced, not the link. Without commit() the target stays as it was and the
+/// temporary file is removed. Some targets are written directly, as above. A target that this run reads is
+/// refused (base/input_guard.h). Every failure throws Error with the target's path.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path target);

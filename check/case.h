@@ -29,11 +29,10 @@ Case read_case(const std::filesystem::path& folder, std::string name);
 /// (base/input_guard.h).
 void remember_files(const Case&);
 
-/// Every case at or below the folder, by name. A folder with a model or a case.toml is a case;
-/// hidden folders and test_data_set_N are not searched; links are followed, a folder is one case however many
-/// links lead to it. Throws Error when there is no such folder, no
-/// case, or a bad case.toml. `warnings` receives a sentence for each folder that holds a model and is no
-/// case.
+/// Every case at or below the folder, by name. A folder with a model or a case.toml is a case; hidden folders
+/// and test_data_set_N are not searched; links are followed, a folder is one case however many links lead to
+/// it. Throws Error when there is no such folder, no case, or a bad case.toml. `warnings` receives a sentence
+/// for each folder that holds a model and is no case.
 std::vector<Case> find_cases(const std::filesystem::path& folder, std::vector<std::string>& warnings);
 
 }  // namespace tenon

@@ -66,8 +66,8 @@ class Builder {
 
   /// The tensor's value now. Throws Error when it cannot be known (see maybe_view).
   Ref read(const TensorPtr&);
-  /// A view. `op` is slice, permute, reshape or expand; or index_select, with an index that lies in [0,
-  /// size).
+  /// A view. `op` is slice, permute, reshape or expand; or index_select, with an index that lies
+  /// in [0, size).
   TensorPtr view(const TensorPtr& of, Op op, Ref index = {});
   /// A view of elements anywhere in the memory of `of`: places[i] is where element i lies, `layout` says it
   /// as strides. Throws Error when it is not known how that memory is laid out.

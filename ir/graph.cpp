@@ -71,12 +71,6 @@ Value* Region::add_parameter(Type type, std::string name) {
   return parameters_.back().get();
 }
 
-void Region::erase_parameter(std::size_t i) {
-  TENON_CHECK(parameters_.at(i)->uses_.empty());
-  parameters_.erase(parameters_.begin() + static_cast<std::ptrdiff_t>(i));
-  for (std::size_t j = i; j < parameters_.size(); ++j) parameters_[j]->index_ = j;
-}
-
 void Region::add_result(Value* value) {
   value->uses_.push_back({nullptr, this, results_.size()});
   results_.push_back(value);
@@ -161,11 +155,6 @@ Node* Region::dissolve(Node* node, std::size_t index) {
   nodes_.splice(node->place_, inner.nodes_);
   erase(node);
   return first;
-}
-
-void Region::move_before(Node* node, Node* before) {
-  TENON_CHECK(node->parent_ == this);
-  nodes_.splice(before ? before->place_ : nodes_.end(), nodes_, node->place_);
 }
 
 Node* Region::next(const Node* node) const {

@@ -133,7 +133,6 @@ class Region {
   const std::vector<std::unique_ptr<Value>>& parameters() const { return parameters_; }
   Value* parameter(std::size_t i) const { return parameters_.at(i).get(); }
   Value* add_parameter(Type type, std::string name = {});
-  void erase_parameter(std::size_t i);
 
   const std::vector<Value*>& results() const { return results_; }
   void add_result(Value*);
@@ -158,8 +157,6 @@ class Region {
   /// become the inputs that they stand for, the outputs its results. Returns the first of the nodes, or what
   /// followed; null at the end.
   Node* dissolve(Node* node, std::size_t region);
-  /// Moves a node of this region before another one (to the end when null).
-  void move_before(Node* node, Node* before);
   Node* next(const Node*) const;
 
  private:

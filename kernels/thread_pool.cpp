@@ -27,7 +27,7 @@ void pause() {
 // The caller spins about 10 us and then yields: the scheduler may have put the woken worker on the caller's
 // core.
 constexpr int caller_spins = 400;
-// Without a session a worker spins about 50 us before it parks.
+// Outside of a run a worker spins about 50 us before it parks.
 constexpr int worker_spins = 2000;
 
 }  // namespace
@@ -127,7 +127,7 @@ void ThreadPool::work(int worker) {
   while (!stop_.load(std::memory_order_relaxed)) {
     for (int spins = 0; !has_work();) {
       pause();
-      if (sessions_.load(std::memory_order_relaxed) > 0) continue;
+      if (runs_.load(std::memory_order_relaxed) > 0) continue;
       if (++spins >= worker_spins) park();
     }
     run_claimed_chunks(worker);
@@ -137,7 +137,7 @@ void ThreadPool::work(int worker) {
 void ThreadPool::park() {
   parked_.fetch_add(1, std::memory_order_seq_cst);
   const std::uint32_t seen = wake_count_.load(std::memory_order_seq_cst);
-  if (!has_work() && sessions_.load(std::memory_order_seq_cst) == 0) wake_count_.wait(seen);
+  if (!has_work() && runs_.load(std::memory_order_seq_cst) == 0) wake_count_.wait(seen);
   parked_.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -146,11 +146,11 @@ void ThreadPool::wake() {
   wake_count_.notify_all();
 }
 
-void ThreadPool::begin_session() {
-  sessions_.fetch_add(1, std::memory_order_seq_cst);
+void ThreadPool::begin_run() {
+  runs_.fetch_add(1, std::memory_order_seq_cst);
   if (parked_.load(std::memory_order_seq_cst) > 0) wake();
 }
 
-void ThreadPool::end_session() { sessions_.fetch_sub(1, std::memory_order_relaxed); }
+void ThreadPool::end_run() { runs_.fetch_sub(1, std::memory_order_relaxed); }
 
 }  // namespace tenon

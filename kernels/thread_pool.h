@@ -38,7 +38,7 @@ class ThreadPool {
   /// body(chunk, worker) for every chunk in [0, chunks); returns when all are done. `worker` < threads() is
   /// unique among the bodies that run at the same time in this call (the caller is 0): an index for scratch.
   /// What a body throws is thrown here, after the chunks that were begun: the first of several. Costs 0.2-0.5
-  /// us while a Session is open, about 25 us if the workers are parked.
+  /// us while a Run is open, about 25 us if the workers are parked.
   void parallel_for(long chunks, FunctionRef<void(long chunk, int worker)> body);
 
   /// From now on, each thread's part in loops that are shared is written down (or no longer). To be called
@@ -47,19 +47,19 @@ class ThreadPool {
   /// What was written down since the last call, in no order. To be called between loops.
   std::vector<WorkSpan> take_record();
 
-  /// While a Session lives, idle workers spin instead of parking: open one around a whole inference.
-  class Session {
+  /// While a Run lives, idle workers spin instead of parking: open one around a whole inference.
+  class Run {
    public:
-    explicit Session(ThreadPool& pool) : pool_(pool) { pool_.begin_session(); }
-    ~Session() { pool_.end_session(); }
-    Session(const Session&) = delete;
-    Session& operator=(const Session&) = delete;
+    explicit Run(ThreadPool& pool) : pool_(pool) { pool_.begin_run(); }
+    ~Run() { pool_.end_run(); }
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
 
    private:
     ThreadPool& pool_;
   };
-  void begin_session();
-  void end_session();
+  void begin_run();
+  void end_run();
 
  private:
   using Body = FunctionRef<void(long chunk, int worker)>;
@@ -79,7 +79,7 @@ class ThreadPool {
   long chunks_ = 0;
   alignas(64) std::atomic<long> finished_{0};
   alignas(64) std::atomic<bool> owned_{false};
-  std::atomic<int> sessions_{0};
+  std::atomic<int> runs_{0};
   std::atomic<bool> stop_{false};
   std::atomic<bool> recording_{false};
   std::vector<std::vector<WorkSpan>> record_;  // of each thread

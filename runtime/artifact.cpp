@@ -1,12 +1,9 @@
 #include "runtime/artifact.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <set>
 
 #include "base/error.h"
-#include "base/input_file.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/safetensors_format.h"
@@ -150,16 +147,6 @@ Artifact load_artifact(const std::filesystem::path& path) {
   } catch (const InternalError& e) {
     throw error("its graph is inconsistent: {}", e.what()).at(path.string());
   }
-}
-
-bool looks_like_artifact(const std::filesystem::path& path) {
-  const InputFile file(path);
-  std::array<std::byte, 10> head{};
-  if (file.size() < head.size()) return false;
-  file.read(0, head);
-  std::uint64_t length = 0;
-  std::memcpy(&length, head.data(), sizeof length);
-  return length < file.size() && head[8] == std::byte{'{'} && head[9] == std::byte{'"'};
 }
 
 }  // namespace tenon

@@ -28,7 +28,4 @@ std::size_t save_artifact(const Artifact& artifact, const std::filesystem::path&
 /// their checksums, a weight that the graph does not declare or lacks.
 Artifact load_artifact(const std::filesystem::path& path);
 
-/// True when the file begins as an artifact does (a cheap look; load_artifact decides).
-bool looks_like_artifact(const std::filesystem::path& path);
-
 }  // namespace tenon

@@ -16,7 +16,7 @@ Tensor OpenDevice::upload(const Tensor& tensor) {
 
 Tensor OpenDevice::download(const Tensor& tensor) {
   if (tensor.storage()->space != Space::device) return tensor;
-  // As many bytes as the view spans, from its storage's begin on.
+  // The storage, whole: the view may lie anywhere in it.
   const Storage& from = *tensor.storage();
   Tensor bytes = Tensor::empty(DType::u8, {static_cast<std::int64_t>(from.bytes)});
   if (from.bytes > 0) queue->copy(bytes.mutable_bytes(), from.data, from.bytes);

@@ -110,9 +110,9 @@ class GivingStep : public ValueStep {
 };
 
 /// An if or a loop: its regions are planned anew for every sizes that they have not met yet.
-class ProgramStep : public GivingStep {
+class ControlStep : public GivingStep {
  public:
-  ProgramStep(const Node& node, OpenDevice& device) : GivingStep(node) {
+  ControlStep(const Node& node, OpenDevice& device) : GivingStep(node) {
     info.kind = StepKind::program;
     info.kernel = node.is<If>() ? "branch" : "steps";
     for (const auto& region : node.regions()) {
@@ -222,7 +222,7 @@ class StagePlanner {
     if (node.regions().empty())
       step = std::make_unique<GivingStep>(node);
     else
-      step = std::make_unique<ProgramStep>(node, device_);
+      step = std::make_unique<ControlStep>(node, device_);
     for (const Value* v : node.inputs()) step->in.push_back(slot(v));
     std::set<std::string> sizes;
     needed_sizes(node, sizes);

@@ -49,8 +49,6 @@ std::string OptionText::usage() const {
   return names + (value_is_optional ? "[=" + value + "]" : " " + value);
 }
 
-bool OptionText::is_file() const { return positional ? choices.empty() : !value.empty() && choices.empty(); }
-
 CommandText describe(const CLI::App& app) {
   CommandText text{app.get_name(), app.get_description(), app.get_footer(), {}, {}};
   for (const CLI::Option* option : app.get_options()) {

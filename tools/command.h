@@ -20,8 +20,6 @@ struct OptionText {
 
   /// "-t, --threads N"
   std::string usage() const;
-  /// Takes the name of a file, or may.
-  bool is_file() const;
 };
 
 struct CommandText {

@@ -110,8 +110,10 @@ void ModelOptions::add_model(CLI::App& verb) {
 }
 
 void add_device_option(CLI::App& verb, std::string& device) {
-  auto* option = verb.add_option("--device", device, "Where to run: tenon doctor lists the devices")
-                     ->type_name("DEVICE");
+  auto* option =
+      verb.add_option("--device", device,
+                      "Where to run: tenon doctor lists the devices, TENON_DEVICE sets the default")
+          ->type_name("DEVICE");
   if (!device.empty()) option->capture_default_str();
 }
 

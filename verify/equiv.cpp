@@ -116,6 +116,12 @@ std::optional<std::int64_t> indexed_axis(const Node* user, const Value* indices)
   return size.is_known() ? std::optional(size.value()) : std::nullopt;
 }
 
+// Whether the nodes are sums at indices that count from the end in one of them only.
+bool one_counts_from_the_end(const Node& a, const Node& b) {
+  const auto *x = a.as<IndexAdd>(), *y = b.as<IndexAdd>();
+  return x && y && x->axis == y->axis && x->from_end != y->from_end;
+}
+
 // Each element within some units in the last place, of itself or of an ordinary element: what another order
 // of roundings leaves.
 bool differs_in_last_bits(const Tensor& a, const Tensor& b) {
@@ -219,7 +225,9 @@ class Comparison {
   }
 
   bool same_after_operands(const Node& a, const Node& b) {
-    if (!(a.op() == b.op()) || a.regions().size() != b.regions().size())
+    if (one_counts_from_the_end(a, b))
+      ++found.from_the_end;
+    else if (!(a.op() == b.op()) || a.regions().size() != b.regions().size())
       return differ(operators(a, b), &a, &b);
     for (std::size_t r = 0; r < a.regions().size(); ++r) {
       const auto &x = a.region(r).parameters(), &y = b.region(r).parameters();

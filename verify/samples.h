@@ -41,9 +41,9 @@ struct BoundSample {
   std::vector<const StoredTensor*> outputs;  // null: not stored
 };
 
-/// Those of the folder itself (in_K.npy, out_K.npy, NAME.npy, in.npz, out.npz) and of its
-/// folders test_data_set_N (these, or input_K.pb and output_K.pb). Throws Error when an input or an output by
-/// its number cannot be read. `levels` is the model's, for sequences and optionals.
+/// Those of the folder itself (in_K.npy, out_K.npy, NAME.npy, in.npz, out.npz) and of its folders
+/// test_data_set_N (these, or input_K.pb and output_K.pb). Throws Error when an input or an output by its
+/// number cannot be read. `levels` is the model's, for sequences and optionals.
 std::vector<StoredSample> read_samples(const std::filesystem::path& folder,
                                        const converter::onnx::SequenceLevels& levels);
 

@@ -237,16 +237,4 @@ std::vector<Ref> Call::aten_all(std::string_view name, std::string_view overload
   return out;
 }
 
-Datum list_of_ints(std::span<const std::int64_t> values) {
-  std::vector<Datum> items;
-  for (const std::int64_t v : values) items.emplace_back(v);
-  return list_of(std::move(items));
-}
-
-Datum list_of_dims(std::span<const Dim> values) {
-  std::vector<Datum> items;
-  for (const Dim& v : values) items.emplace_back(v);
-  return list_of(std::move(items));
-}
-
 }  // namespace tenon::converter::onnx

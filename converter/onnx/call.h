@@ -99,8 +99,4 @@ class Call {
   Operands operands_;
 };
 
-/// A list of ints, as ATen's arguments are.
-Datum list_of_ints(std::span<const std::int64_t> values);
-Datum list_of_dims(std::span<const Dim> values);
-
 }  // namespace tenon::converter::onnx

@@ -13,8 +13,7 @@ namespace {
 
 using google::protobuf::MessageLite;
 
-constexpr int deepest = 100;                                              // protobuf's own limit too
-constexpr std::size_t most_bytes = std::numeric_limits<int>::max() - 64;  // that protobuf parses
+constexpr int deepest = 100;  // protobuf's own limit too
 
 Error damaged() { return error("the bytes are no Protocol Buffers message, or a damaged one"); }
 
@@ -74,7 +73,8 @@ class Fields {
 /// Adds the fields to those of the message.
 void merge(Bytes fields, MessageLite& message) {
   if (fields.empty()) return;
-  if (fields.size() > most_bytes) throw unsupported("it has fields of more than 2 GiB that are not raw_data");
+  if (fields.size() > most_parsed_bytes)
+    throw unsupported("it has fields of more than 2 GiB that are not raw_data");
   const int size = static_cast<int>(fields.size());
   google::protobuf::io::ArrayInputStream stream(fields.data(), size);
   if (!message.MergePartialFromBoundedZeroCopyStream(&stream, size))

@@ -2,6 +2,7 @@
 // files may be larger than the 2 GiB that protobuf parses.
 #pragma once
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -12,6 +13,9 @@ class ModelProto;
 class TensorProto;
 
 using Bytes = std::span<const std::byte>;
+
+/// Of a message, as far as protobuf parses it.
+inline constexpr std::size_t most_parsed_bytes = std::numeric_limits<int>::max() - 64;
 
 /// Parses the bytes of a file. Its tensors lack their data and have file_offset and file_size, where their
 /// messages stand in it. Throws Error when the bytes are damaged or nest too deeply.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "converter/onnx/cut.h"
 #include "ir/tensor.h"
 
 namespace tenon::converter::onnx {
@@ -25,11 +26,9 @@ struct WrittenGraph {
   std::vector<Tensor> data;
 };
 
-/// Protocol Buffers end at 2 GiB.
-inline constexpr std::size_t most_bytes = (std::size_t{1} << 31) - 1;
-
 /// Writes the model, whole or not at all. One that would exceed `most` bytes keeps its larger weights in a
 /// file beside it, FILE.data. Weights are written one by one.
-void write_model(WrittenGraph, const std::filesystem::path& path, std::size_t most = most_bytes);
+void write_model(WrittenGraph, const std::filesystem::path& path,
+                 std::size_t most = converter::onnx::most_parsed_bytes);
 
 }  // namespace tenon::exporter::onnx

@@ -14,6 +14,6 @@ namespace tenon::exporter {
 /// that the graph has, a sentence each. Throws Error(unsupported) with the complete list of what ONNX has no
 /// form for, and Error when the file cannot be written. For `most` see write_model.
 std::vector<std::string> export_onnx(const Graph&, const std::filesystem::path&,
-                                     std::size_t most = onnx::most_bytes);
+                                     std::size_t most = converter::onnx::most_parsed_bytes);
 
 }  // namespace tenon::exporter

@@ -22,7 +22,8 @@ Rule index_put_to_index_add() {
               },
           .build =
               [](const Match& m, const Place& place) {
-                return index_add(Ref(m["x"], place), 0, Ref(m["indices"], place), Ref(m["value"], place));
+                return apply(IndexAdd{.from_end = true},
+                             {Ref(m["x"], place), Ref(m["indices"], place), Ref(m["value"], place)});
               }};
 }
 

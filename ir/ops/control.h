@@ -20,8 +20,8 @@ struct Fused : WithRegions<1, 0> {
   std::optional<std::size_t> input_of(std::size_t parameter) const { return parameter; }
 };
 
-/// Axes of a node's outputs whose sizes it gives when it runs: `sizes[i]` ("?0") is that of axis `at[2 * i +
-/// 1]` of output `at[2 * i]`. One size may stand at several places.
+/// Axes of a node's outputs whose sizes it gives when it runs: `sizes[i]` ("?0") is that of axis
+/// `at[2 * i + 1]` of output `at[2 * i]`. One size may stand at several places.
 struct GivenAxes {
   std::span<const Dim> sizes;
   std::span<const std::int64_t> at;

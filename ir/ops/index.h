@@ -84,12 +84,14 @@ struct IndexPut : Kernel<3, -1> {
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
 };
 
-/// x with slice i of src added to slice indices[i] along an axis; indices have rank 1 and lie in [-size,
-/// size).
+/// x with slice i of src added to slice indices[i] along an axis; indices have rank 1 and lie in [0, size),
+/// or in [-size, size) where they count from the end.
 struct IndexAdd : Kernel<3> {
   static constexpr std::string_view name = "index_add";
   std::int64_t axis = 0;
-  static constexpr auto fields = std::tuple{field("axis", &IndexAdd::axis)};
+  bool from_end = false;
+  static constexpr auto fields =
+      std::tuple{field("axis", &IndexAdd::axis), field("from_end", &IndexAdd::from_end)};
   Type infer(const Type& x, const Type& indices, const Type& src) const;
   void reference(InSpan in, OutSpan out) const;
   double flops(TypeSpan in, TypeSpan out) const;

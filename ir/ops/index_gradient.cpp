@@ -58,7 +58,9 @@ std::vector<Ref> IndexPut::gradient(RefSpan in, RefSpan, RefSpan grads) const {
 }
 
 std::vector<Ref> IndexAdd::gradient(RefSpan in, RefSpan, RefSpan grads) const {
-  return {grads[0], {}, index_select(grads[0], axis, in[1])};
+  const Ref of_src = from_end ? tenon::apply(IndexAt{.axes = {axis}}, {grads[0], in[1]})
+                              : index_select(grads[0], axis, in[1]);
+  return {grads[0], {}, of_src};
 }
 
 }  // namespace tenon

@@ -114,7 +114,7 @@ void IndexAdd::reference(InSpan in, OutSpan out) const {
   const Tensor src = widened(in[2]);
   for (std::int64_t i = 0; i < indices.numel(); ++i) {
     const std::int64_t size = wide.shape()[static_cast<std::size_t>(axis)];
-    const std::int64_t row = checked_index(indices.data<std::int64_t>()[i], size, axis, true);
+    const std::int64_t row = checked_index(indices.data<std::int64_t>()[i], size, axis, from_end);
     const Tensor source = src.slice(axis, i, i + 1).contiguous();
     Tensor to = wide.slice(axis, row, row + 1);
     Tensor total = to.clone();

@@ -28,8 +28,8 @@ struct Permute : Kernel<1> {
   static constexpr std::array from = {aten("permute(self, axes=dims)")};
 };
 
-/// Elements start, start + step, ... before end. Bounds lie in [0, size]; with a negative step in [-1, size -
-/// 1], and end -1 is before the first element.
+/// Elements start, start + step, ... before end. Bounds lie in [0, size]; with a negative step in
+/// [-1, size - 1], and end -1 is before the first element.
 struct Slice : Kernel<1> {
   static constexpr std::string_view name = "slice";
   static constexpr bool takes_strings = true;

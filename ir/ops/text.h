@@ -85,10 +85,10 @@ struct Find : Kernel<2> {
   void reference(InSpan in, OutSpan out) const;
 };
 
-/// How often n-grams of a pool occur in x ([n] or [rows, n]; integers or strings): i64[size] or i64[rows,
-/// size]. The pool (rank 1, x's dtype) lists those of one element from starts[0] on, those of two from
-/// starts[1] on, ...; places names, n-gram after n-gram, where each is counted. Those of shortest to longest
-/// elements count, with up to `skips` elements left out between neighbours, everywhere as many.
+/// How often n-grams of a pool occur in x ([n] or [rows, n]; integers or strings): i64[size] or
+/// i64[rows, size]. The pool (rank 1, x's dtype) lists those of one element from starts[0] on, those of two
+/// from starts[1] on, ...; places names, n-gram after n-gram, where each is counted. Those of shortest to
+/// longest elements count, with up to `skips` elements left out between neighbours, everywhere as many.
 struct CountNgrams : Kernel<2> {
   static constexpr std::string_view name = "count_ngrams";
   static constexpr bool takes_strings = true;

@@ -5,9 +5,9 @@ namespace tenon::cpu {
 
 enum class Activation { none, relu };
 
-/// Transforms rows x cols values in place: element (r, c) of the result is tile[(r - row0) * tile_stride + (c
-/// - col0)]. Rows are consecutive rows of the result (for images: pixels, counted over batch, height and
-/// width).
+/// Transforms rows x cols values in place: element (r, c) of the result is
+/// tile[(r - row0) * tile_stride + (c - col0)]. Rows are consecutive rows of the result (for images: pixels,
+/// counted over batch, height and width).
 using TileHook = void (*)(const void* context, float* tile, long tile_stride, long row0, long rows, long col0,
                           long cols);
 

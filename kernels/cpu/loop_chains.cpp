@@ -135,12 +135,6 @@ class Chains {
   bool is_reduce(Reg r, Reduce kind, Reg of) const {
     return at(r).op == LoopOp::reduce && at(r).reduce == kind && at(r).args[0] == of;
   }
-  Match softmax_quotient(Reg r) const {  // e / sum(e), e = exp(x - max(x)): the sum is at least 1
-    if (!is(r, Prim::div) || !is_reduce(at(r).args[1], Reduce::sum, at(r).args[0])) return std::nullopt;
-    const Match e = is(at(r).args[0], Prim::exp) ? exp_sub(at(r).args[0]) : std::nullopt;
-    if (!e || e->fused != static_cast<int>(Fused::exp_below)) return std::nullopt;
-    return fused(Fused::div_by_row_sum, at(r).args[0], at(r).args[1]);
-  }
   Match mul_add_or_sub(Reg r) const {  // a * b + c, c + a * b, a * b - c
     if (!is(r, Prim::add) && !is(r, Prim::sub)) return std::nullopt;
     const Reg left = at(r).args[0];

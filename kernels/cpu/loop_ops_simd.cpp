@@ -157,16 +157,6 @@ void binary(const OpArgs& args) {
   }
 }
 
-void div_by_row_sum(const OpArgs& args) {
-  if (!args.splat[1]) return binary<Div>(args);
-  for (long r = 0; r < args.rows; r++) {
-    Row<true> factor(args, 1, r);
-    factor.value = 1.0f / factor.value;
-    row_loop<Mul>(static_cast<float*>(args.out) + r * args.out_pitch, args.cols, Row<false>(args, 0, r),
-                  factor);
-  }
-}
-
 template <class F, bool A, bool B, bool C>
 void ternary_rows(const OpArgs& args) {
   for (long r = 0; r < args.rows; r++) {
@@ -294,7 +284,6 @@ constexpr SimdOps make_ops() {
   fused(Fused::exp_below, binary<ExpBelow>);
   fused(Fused::add_gelu, binary<AddGelu>);
   fused(Fused::silu_mul, binary<SiluMul>);
-  fused(Fused::div_by_row_sum, div_by_row_sum);
   ops.fold_rows_sum = fold_rows_sum;
   ops.fold_rows_sum_squares = fold_rows_sum_squares;
   ops.fold_rows_sum_squared_differences = fold_rows_sum_squared_differences;

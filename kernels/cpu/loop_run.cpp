@@ -1,10 +1,10 @@
 // Runs compiled loop programs: shares the items out, and walks each one block by block.
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <mutex>
 
 #include "base/error.h"
+#include "kernels/cpu/loop_columns.h"
+#include "kernels/cpu/loop_gather.h"
 #include "kernels/cpu/loop_kernel.h"
 #include "kernels/cpu/loop_plan.h"
 
@@ -12,57 +12,13 @@ namespace tenon::cpu {
 namespace {
 
 constexpr long chunk_cost = 32768;  // element operations a chunk of work should have: 1 to 3 us
-constexpr std::size_t max_dims = 16;
-
-constexpr long gathered_at_once = 256;
-constexpr long rows_ahead = 8;  // that a gather of rows fetches
-
-/// Calls f with a value of the unsigned type of this size.
-template <class F>
-void dispatch_bytes(long size, F f) {
-  switch (size) {
-    case 1: return f(std::uint8_t{});
-    case 2: return f(std::uint16_t{});
-    case 4: return f(std::uint32_t{});
-    default: return f(std::uint64_t{});
-  }
-}
-
 long blocks_of(long extent, long block) { return (extent + block - 1) / block; }
 
-/// Calls f(position, length, offset) for each stretch of the points [first, first + count) of the tile
-/// columns that lies along the innermost dim.
-template <class F>
-void for_each_stretch(const std::vector<long>& extents, const std::vector<long>& strides, long first,
-                      long count, F f) {
-  std::array<long, max_dims> index{};
-  long offset = 0;
-  long rest = first;
-  for (std::size_t d = extents.size(); d-- > 0;) {
-    index[d] = rest % extents[d];
-    rest /= extents[d];
-    offset += index[d] * strides[d];
-  }
-  const std::size_t inner = extents.size() - 1;
-  for (long done = 0; done < count;) {
-    const long length = std::min(extents[inner] - index[inner], count - done);
-    f(done, length, offset);
-    done += length;
-    offset += length * strides[inner];
-    index[inner] += length;
-    for (std::size_t d = inner; d > 0 && index[d] == extents[d]; --d) {
-      index[d] = 0;
-      index[d - 1] += 1;
-      offset += strides[d - 1] - extents[d] * strides[d];
-    }
-  }
-}
-
 /// One worker on one item.
-class Runner {
+class LoopWorker {
  public:
-  Runner(const LoopPlan& plan, std::span<void* const> buffers, void* scratch,
-         const LoopKernel::Tile* tile = nullptr)
+  LoopWorker(const LoopPlan& plan, std::span<void* const> buffers, void* scratch,
+             const LoopKernel::Tile* tile = nullptr)
       : plan_(plan), buffers_(buffers), scratch_(static_cast<std::byte*>(scratch)), tile_(tile) {
     item_address_ = reinterpret_cast<std::byte**>(scratch_);
     block_address_ = item_address_ + plan.operand_buffers.size();
@@ -258,28 +214,23 @@ class Runner {
     fold(data_of(step.out), tile, row_position_);
   }
 
-  /// Calls f(position, columns, offset) for the stretches of a step's columns in memory.
-  template <class F>
-  void along_columns(const Step& step, const Access& access, F f) const {
-    if (!step.has_q) {
-      f(0L, cols_of(step), 0L);
-    } else if (access.q.size() == 1) {
-      f(0L, cols_, 0L);
-    } else {
-      for_each_stretch(plan_.space.q, access.q, q0_, cols_, f);
-    }
+  Columns columns_of(const Step& step, const Access& access) const {
+    if (!step.has_q) return {cols_of(step), access.p};
+    if (access.q.size() == 1) return {cols_, access.q[0]};
+    return {plan_.space.q, access.q, q0_, cols_};
   }
 
   void run_load(const Step& step) {
     const Access& access = plan_.space.operands[static_cast<std::size_t>(step.access)];
+    const Columns columns = columns_of(step, access);
     Transfer t;
     t.row_stride = access.p;
-    t.col_stride = col_stride(step, access);
+    t.col_stride = columns.stride();
     t.rows = rows_of(step);
     t.values_pitch = cols_;
     std::byte* const values = data_of(step.out);
     const auto size = element_size(static_cast<std::size_t>(step.access));
-    along_columns(step, access, [&](long position, long length, long offset) {
+    columns.for_each_stretch([&](long position, long length, long offset) {
       t.memory = block_address_[step.access] + offset * size;
       t.values = values + position * step.out.size;
       t.cols = length;
@@ -288,144 +239,39 @@ class Runner {
   }
 
   void run_gather(const Step& step) {
-    const Access& access = plan_.space.operands[static_cast<std::size_t>(step.access)];
+    const auto operand = static_cast<std::size_t>(step.access);
+    const Access& access = plan_.space.operands[operand];
     const View index = view(step.in[0], step.has_p, step.has_q);
-    const auto* const indices = reinterpret_cast<const std::int64_t*>(index.data);
-    const bool converts = plan_.gathered[static_cast<std::size_t>(step.access)].converts;
-    dispatch_bytes(element_size(static_cast<std::size_t>(step.access)), [&](auto element) {
-      using T = decltype(element);
-      GatherRow<T> row{.from = reinterpret_cast<const T*>(block_address_[step.access]),
-                       .stride = col_stride(step, access),
-                       .indices = indices,
-                       .to = data_of(step.out)};
-      if (index.splat && !converts && (!step.has_q || access.q.size() == 1))
-        return gather_rows(step, row, access.p, index.pitch);
-      for (long r = 0; r < rows_of(step); ++r) {
-        if (index.splat) {
-          gather_slice(step, access, row);
-        } else {
-          gather_elements(step, access, row);
-        }
-        row.from += access.p;
-        row.indices += index.pitch;
-        row.to += cols_ * step.out.size;
-      }
-    });
-  }
-
-  /// A row of the tile that a gather fills.
-  template <class T>
-  struct GatherRow {
-    const T* from;
-    long stride;
-    const std::int64_t* indices;
-    std::byte* to;
-  };
-
-  /// Rows of the values' own type, one index each. Rows that come soon are fetched.
-  template <class T>
-  void gather_rows(const Step& step, const GatherRow<T>& first, long row_stride, long pitch) {
-    const Gathered& g = plan_.gathered[static_cast<std::size_t>(step.access)];
-    const long rows = rows_of(step), cols = cols_of(step), stride = first.stride;
-    const bool whole = stride == 1 && cols * static_cast<long>(sizeof(T)) >= 64;
     // Indices that lie in memory go on behind the tile.
     const bool goes_on = step.in[0].where == Place::Where::memory && step.has_p && step.has_q;
-    const long known = goes_on ? plan_.space.p - p0_ : rows;
-    T* __restrict to = reinterpret_cast<T*>(first.to);
-    for (long r = 0; r < rows; ++r, to += cols_) {
-      const T* const from = first.from + r * row_stride;
-      if (whole && r + rows_ahead < known)
-        prefetch(g, from + rows_ahead * row_stride, first.indices[(r + rows_ahead) * pitch], cols);
-      std::int64_t at = first.indices[r * pitch];
-      if (at < 0 || at >= g.range) at = wrapped(g, at);
-      const T* __restrict source = from + at * g.stride;
-      if (whole) {
-        std::memcpy(to, source, static_cast<std::size_t>(cols) * sizeof(T));
-      } else {
-        for (long c = 0; c < cols; ++c) to[c] = source[c * stride];
-      }
-    }
-  }
-
-  /// The first lines of the row that an index names; nothing where it is wrong.
-  template <class T>
-  static void prefetch(const Gathered& g, const T* from, std::int64_t index, long count) {
-    if (index < 0 || index >= g.range) return;
-    const auto* const row = reinterpret_cast<const std::byte*>(from + index * g.stride);
-    const long bytes = std::min<long>(count * static_cast<long>(sizeof(T)), 4 * 64);
-    for (long line = 0; line < bytes; line += 64) __builtin_prefetch(row + line);
-  }
-
-  /// One index for the whole row.
-  template <class T>
-  void gather_slice(const Step& step, const Access& access, const GatherRow<T>& row) {
-    const T* const from = row.from + checked(step, *row.indices);
-    along_columns(step, access, [&](long position, long length, long offset) {
-      read(step, reinterpret_cast<const std::byte*>(from + offset), row.stride, length,
-           row.to + position * step.out.size);
-    });
-  }
-
-  /// An index for each element: elements of the values' own type are written at once, others are collected
-  /// and converted.
-  template <class T>
-  void gather_elements(const Step& step, const Access& access, const GatherRow<T>& row) {
-    const auto copy = [&](T* target, long first, long count, long offset) {
-      const T* const memory = row.from + offset;
-      for (long i = 0; i < count; ++i)
-        target[i] = memory[i * row.stride + checked(step, row.indices[first + i])];
-    };
-    along_columns(step, access, [&](long position, long length, long offset) {
-      if (!plan_.gathered[static_cast<std::size_t>(step.access)].converts)
-        return copy(reinterpret_cast<T*>(row.to) + position, position, length, offset);
-      std::array<T, gathered_at_once> stored;
-      for (long first = 0; first < length; first += gathered_at_once) {
-        const long count = std::min(gathered_at_once, length - first);
-        copy(stored.data(), position + first, count, offset + first * row.stride);
-        read(step, reinterpret_cast<const std::byte*>(stored.data()), 1, count,
-             row.to + (position + first) * step.out.size);
-      }
-    });
-  }
-  /// From column to column of a step's tile.
-  static long col_stride(const Step& step, const Access& access) {
-    return step.has_q ? access.q.back() : access.p;
-  }
-
-  /// Elements in memory as values.
-  static void read(const Step& step, const std::byte* from, long stride, long count, std::byte* to) {
-    Transfer t;
-    t.memory = const_cast<std::byte*>(from);
-    t.col_stride = stride;
-    t.values = to;
-    t.rows = 1;
-    t.cols = count;
-    step.transfer(t);
-  }
-
-  /// The distance that an index stands for.
-  long checked(const Step& step, std::int64_t index) {
-    const Gathered& g = plan_.gathered[static_cast<std::size_t>(step.access)];
-    return (index >= 0 && index < g.range ? index : wrapped(g, index)) * g.stride;
-  }
-  /// An index below 0 or beyond the range. The first wrong one is kept, and stands for 0.
-  std::int64_t wrapped(const Gathered& g, std::int64_t index) {
-    if (index < 0 && g.from_end && index + g.range >= 0) return index + g.range;
-    if (!bad_) bad_ = {.index = index, .range = g.range, .from_end = g.from_end};
-    return 0;
+    gather_tile({.transfer = step.transfer,
+                 .memory = block_address_[operand],
+                 .row_stride = access.p,
+                 .columns = columns_of(step, access),
+                 .indices = reinterpret_cast<const std::int64_t*>(index.data),
+                 .index_pitch = index.pitch,
+                 .index_splat = index.splat,
+                 .known_indices = goes_on ? plan_.space.p - p0_ : rows_of(step),
+                 .values = data_of(step.out),
+                 .value_size = step.out.size,
+                 .pitch = cols_,
+                 .rows = rows_of(step),
+                 .cols = cols_of(step)},
+                plan_.gathered[operand], element_size(operand), bad_);
   }
 
   void run_store(const Step& step) {
     const Access& access = plan_.space.operands[static_cast<std::size_t>(step.access)];
+    const Columns columns = columns_of(step, access);
     const View from = view(step.in[0], step.has_p, step.has_q);
     Transfer t;
     t.row_stride = access.p;
-    t.col_stride = col_stride(step, access);
+    t.col_stride = columns.stride();
     t.rows = rows_of(step);
     t.values_pitch = from.pitch;
     t.splat = from.splat;
     const auto size = element_size(static_cast<std::size_t>(step.access));
-    along_columns(step, access, [&](long position, long length, long offset) {
+    columns.for_each_stretch([&](long position, long length, long offset) {
       t.memory = block_address_[step.access] + offset * size;
       t.values = from.data + (from.splat ? 0 : position * step.in[0].size);
       t.cols = length;
@@ -437,11 +283,11 @@ class Runner {
     const Access& access = plan_.space.iotas[static_cast<std::size_t>(step.access)];
     const long start = dot(outer_, plan_.space.outer, access.outer) + block_offset(access, reduced_outer_);
     auto* const values = reinterpret_cast<std::int64_t*>(data_of(step.out));
-    const long stride = col_stride(step, access);
+    const Columns columns = columns_of(step, access);
     for (long r = 0; r < rows_of(step); ++r) {
-      along_columns(step, access, [&](long position, long length, long offset) {
+      columns.for_each_stretch([&](long position, long length, long offset) {
         std::int64_t* const to = values + r * cols_ + position;
-        for (long c = 0; c < length; ++c) to[c] = start + r * access.p + offset + c * stride;
+        for (long c = 0; c < length; ++c) to[c] = start + r * access.p + offset + c * columns.stride();
       });
     }
   }
@@ -515,17 +361,18 @@ std::optional<LoopKernel::BadIndex> LoopKernel::run(std::span<void* const> buffe
   const long per_chunk = std::max(1L, chunk_cost / plan.item_cost);
   FirstBadIndex bad;
   pool.parallel_for(blocks_of(items, per_chunk), [&](long chunk, int worker) {
-    Runner runner(plan, buffers,
-                  static_cast<std::byte*>(scratch) + plan.scratch_bytes * static_cast<std::size_t>(worker));
+    LoopWorker loop_worker(
+        plan, buffers,
+        static_cast<std::byte*>(scratch) + plan.scratch_bytes * static_cast<std::size_t>(worker));
     for (long item = chunk * per_chunk; item < std::min(items, (chunk + 1) * per_chunk); ++item)
-      runner.run_item(item);
-    bad.report(chunk, runner.bad_index());
+      loop_worker.run_item(item);
+    bad.report(chunk, loop_worker.bad_index());
   });
   return bad.index();
 }
 
 void LoopKernel::run_on_tile(const Tile& tile, std::span<void* const> buffers, void* scratch) const {
-  Runner(*plan_, buffers, scratch, &tile).run_tile();
+  LoopWorker(*plan_, buffers, scratch, &tile).run_tile();
 }
 
 }  // namespace tenon::cpu

@@ -22,7 +22,7 @@ constexpr int least_runs = 3;
 
 /// The best rate of body(worker's number) on every thread at once; it returns what it did.
 double best_rate(ThreadPool& pool, FunctionRef<double(long)> body) {
-  const ThreadPool::Session spinning(pool);
+  const ThreadPool::Run spinning(pool);
   double best = 0;
   const auto begin = Clock::now();
   const auto seconds_since = [](Clock::time_point t) {

@@ -141,7 +141,6 @@ static TENON_INLINE float hmax(vf v) {
   for (int i = 1; i < VL; i++) m = (v[i] > m || v[i] != v[i]) ? v[i] : m;
   return m;
 }
-static TENON_INLINE float hmin(vf v) { return -hmax(-v); }
 
 template <int... I>
 struct LaneList {};

@@ -32,10 +32,11 @@ long build(const Coo& coo, std::int32_t* offsets, Csr::Entry* entries, std::int3
            ThreadPool& pool) {
   const auto* const row = static_cast<const Index*>(coo.row);
   const auto* const col = static_cast<const Index*>(coo.col);
-  const auto target = [&](long e) { return row[e] < 0 ? row[e] + coo.rows : static_cast<long>(row[e]); };
-  const auto source = [&](long e) {
-    return col[e] < 0 && coo.col_from_end ? col[e] + coo.cols : static_cast<long>(col[e]);
+  const auto wrapped = [](long index, long size, bool from_end) {
+    return index < 0 && from_end ? index + size : index;
   };
+  const auto target = [&](long e) { return wrapped(row[e], coo.rows, coo.row_from_end); };
+  const auto source = [&](long e) { return wrapped(col[e], coo.cols, coo.col_from_end); };
   std::atomic<long> bad{std::numeric_limits<long>::max()};
   pool.parallel_for(parts, [&](long part, int) {
     std::int32_t* const count = counts + part * coo.rows;

@@ -13,10 +13,11 @@ struct Coo {
   long rows = 0;  // targets
   long cols = 0;  // sources
   long edges = 0;
-  const void* row = nullptr;  // i32 or i64; negative ones count from the end
+  const void* row = nullptr;  // i32 or i64
   const void* col = nullptr;
   DType index_dtype = DType::i64;
-  bool col_from_end = false;      // negative columns count from the end too
+  bool row_from_end = false;      // negative rows count from the end
+  bool col_from_end = false;      // negative columns count from the end
   const float* weight = nullptr;  // null: all 1
 };
 

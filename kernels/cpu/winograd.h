@@ -58,8 +58,8 @@ TENON_PER_ISA(WinogradMultiply, winograd_multiply, winograd_multiply)
 using WinogradOutput = void(const WinogradBlock& block, WinogradRange tiles);
 TENON_PER_ISA(WinogradOutput, winograd_output, winograd_output)
 
-/// Transforms the weights that meet input channels [begin, end): packed is [points][panels][Cin][panel
-/// columns].
+/// Transforms the weights that meet input channels [begin, end): packed is
+/// [points][panels][Cin][panel columns].
 using WinogradPack = void(const ConvShape& shape, long tile, const float* weights, float* packed,
                           WinogradRange channels);
 TENON_PER_ISA(WinogradPack, winograd_pack, winograd_pack)

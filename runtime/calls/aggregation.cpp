@@ -13,8 +13,10 @@ std::optional<Aggregation> Aggregation::match(const Group& group) {
   const Node* add = group.members().back();
   const auto* op = add->as<IndexAdd>();
   if (!op || op->axis != 0 || group.results().size() != 1) return std::nullopt;
-  Aggregation a{
-      .start = group.outer(add->input(0)), .targets = group.outer(add->input(1)), .x = add->input(2)};
+  Aggregation a{.start = group.outer(add->input(0)),
+                .targets = group.outer(add->input(1)),
+                .x = add->input(2),
+                .targets_from_end = op->from_end};
   std::size_t matched = 1;
   const auto inside = [&](const Value* v) { return group.contains(v) && v->uses().size() == 1; };
   if (inside(a.x) && a.x->node()->is<Mul>()) {
@@ -29,7 +31,7 @@ std::optional<Aggregation> Aggregation::match(const Group& group) {
     const Node& gather = *a.x->node();
     if (slices->axis != 0 || gather.input(1)->rank() != 1) return std::nullopt;
     a.sources = group.outer(gather.input(1));
-    a.from_end = slices->from_end;
+    a.sources_from_end = slices->from_end;
     a.x = gather.input(0);
     ++matched;
   }

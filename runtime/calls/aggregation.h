@@ -13,7 +13,8 @@ struct Aggregation {
   const Value* targets = nullptr;
   const Value* x = nullptr;
   const Value* sources = nullptr;  // null: edge i takes row i
-  bool from_end = false;           // negative sources count from the end
+  bool targets_from_end = false;   // negative targets count from the end
+  bool sources_from_end = false;   // negative sources count from the end
   const Value* weights = nullptr;  // null: 1
   std::int64_t rows = 0, cols = 0, edges = 0;
   std::int64_t features = 0;  // of a row: what lies behind the first axis

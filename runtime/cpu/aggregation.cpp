@@ -31,8 +31,8 @@ class SortEdgesStep : public CpuStep {
     if (bad < 0) return;
     const std::int64_t target = index_at(coo.row, coo.index_dtype, bad);
     const std::int64_t source = index_at(coo.col, coo.index_dtype, bad);
-    if (!is_in_range(target, coo.rows, true))
-      report_index(frame.faults[0], target, coo.rows, true);
+    if (!is_in_range(target, coo.rows, coo.row_from_end))
+      report_index(frame.faults[0], target, coo.rows, coo.row_from_end);
     else
       report_index(frame.faults[0], source, coo.cols, coo.col_from_end);
     std::memset(frame.at<void>(out), 0, cpu::csr_bytes(coo.rows, coo.edges));  // no edges
@@ -136,8 +136,9 @@ PlannedTensor sorted_by_step(Planner& planner, const Aggregation& a, const cpu::
 // The layers of a network share one list of edges.
 PlannedTensor sorted_edges(Planner& planner, const Aggregation& a, const cpu::Coo& coo) {
   return planner.derived({a.targets, a.sources, a.weights},
-                         fmt::format("edges of a {}x{} matrix by row{}", coo.rows, coo.cols,
-                                     a.from_end ? ", counted from the end" : ""),
+                         fmt::format("edges of a {}x{} matrix by row{}{}", coo.rows, coo.cols,
+                                     a.targets_from_end ? ", rows counted from the end" : "",
+                                     a.sources_from_end ? ", columns counted from the end" : ""),
                          [&] {
                            const auto sorted = sorted_now(planner, a, coo);
                            return sorted ? *sorted : sorted_by_step(planner, a, coo);
@@ -154,7 +155,8 @@ cpu::Coo coo_of(const Aggregation& a) {
           .cols = a.cols,
           .edges = a.edges,
           .index_dtype = a.targets->dtype(),
-          .col_from_end = a.from_end};
+          .row_from_end = a.targets_from_end,
+          .col_from_end = a.sources_from_end};
 }
 
 void emit(Planner& planner, const Group& group, const Aggregation& a) {

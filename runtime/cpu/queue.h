@@ -21,8 +21,8 @@ class CpuQueue : public Queue {
   std::unique_ptr<StepClock> clock(std::size_t marks) override;
 
  private:
-  void begin_run() override { pool_.begin_session(); }
-  void end_run() noexcept override { pool_.end_session(); }
+  void begin_run() override { pool_.begin_run(); }
+  void end_run() noexcept override { pool_.end_run(); }
 
   ThreadPool pool_;
 };

@@ -356,15 +356,24 @@ TEST(Raise, RowsByIndexAreOneSum) {
 }
 )",
                R"(graph g(%x: f32[N,6], %i: i64[2], %s: f32[2,6]) {
-  %1 = index_put(%x, %s, %i, axes=0, accumulate=true) : f32[N,6]
-  return %1
-}
-)",
-               R"(graph g(%x: f32[N,6], %i: i64[2], %s: f32[2,6]) {
   %1 = reshape(%i, shape=[2,1]) : i64[2,1]
   %2 = expand(%1, shape=[2,6]) : i64[2,6]
   %3 = scatter(%x, %2, %s, reduce="sum") : f32[N,6]
   return %3
+}
+)"});
+}
+
+// PyTorch's index_add refuses negative places, index_put does not.
+TEST(Raise, RowsByIndexThatCountFromTheEndAreOneSum) {
+  expect_same({R"(graph g(%x: f32[N,6], %i: i64[2], %s: f32[2,6]) {
+  %1 = index_add(%x, %i, %s, from_end=true) : f32[N,6]
+  return %1
+}
+)",
+               R"(graph g(%x: f32[N,6], %i: i64[2], %s: f32[2,6]) {
+  %1 = index_put(%x, %s, %i, axes=0, accumulate=true) : f32[N,6]
+  return %1
 }
 )"});
 }

@@ -88,24 +88,26 @@ TEST_P(SpmmOnIsa, NoWeightsAndNoEdges) {
   run(Graph<std::int64_t>(10, 10, 0, false), 9, 2);
 }
 
-TEST(Csr, ColumnsCountFromTheEndWhereThatIsSaid) {
+TEST(Csr, IndicesCountFromTheEndWhereThatIsSaid) {
   ThreadPool pool(1);
-  Graph<std::int64_t> g(4, 9, 20, false);
-  g.col[3] = -2;
-  std::vector<std::byte> memory(csr_bytes(4, 20) + 64), scratch(csr_scratch_bytes(4, 1));
-  EXPECT_EQ(csr_from_coo(g.coo, aligned(memory), scratch.data(), pool), 3);
-  g.coo.col_from_end = true;
-  EXPECT_EQ(csr_from_coo(g.coo, aligned(memory), scratch.data(), pool), -1);
-  g.col[5] = -10;
-  EXPECT_EQ(csr_from_coo(g.coo, aligned(memory), scratch.data(), pool), 5);
+  for (const bool rows : {false, true}) {
+    Graph<std::int64_t> g(9, 9, 20, false);
+    std::vector<std::int64_t>& index = rows ? g.row : g.col;
+    index[3] = -9;
+    std::vector<std::byte> memory(csr_bytes(9, 20) + 64), scratch(csr_scratch_bytes(9, 1));
+    EXPECT_EQ(csr_from_coo(g.coo, aligned(memory), scratch.data(), pool), 3);
+    (rows ? g.coo.row_from_end : g.coo.col_from_end) = true;
+    EXPECT_EQ(csr_from_coo(g.coo, aligned(memory), scratch.data(), pool), -1);
+    index[5] = -10;
+    EXPECT_EQ(csr_from_coo(g.coo, aligned(memory), scratch.data(), pool), 5);
+  }
 }
 
 TEST(Csr, ReportsTheFirstEdgeOutOfRange) {
   ThreadPool pool(2);
   Graph<std::int64_t> g(40, 40, 60000, false);
   g.col[50000] = 40;
-  g.row[20000] = -40;  // counts from the end
-  g.row[30000] = -41;
+  g.row[30000] = -1;
   std::vector<std::byte> memory(csr_bytes(40, 60000) + 64), scratch(csr_scratch_bytes(40, 2));
   EXPECT_EQ(csr_from_coo(g.coo, aligned(memory), scratch.data(), pool), 30000);
 }

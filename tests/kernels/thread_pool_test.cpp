@@ -32,7 +32,7 @@ TEST(ThreadPool, RunsEveryChunkOnce) {
 
 TEST(ThreadPool, SurvivesManyShortLoops) {
   ThreadPool pool(3);
-  const ThreadPool::Session session(pool);
+  const ThreadPool::Run run(pool);
   std::atomic<long> sum{0};
   for (int i = 0; i < 20000; i++) {
     pool.parallel_for(4, [&](long c, int) { sum.fetch_add(c + 1, std::memory_order_relaxed); });

@@ -44,7 +44,7 @@ def test_every_verb_runs_on_it(run, exported_tiny, tmp_path, name):
     for what in ["--bisect"], ["--properties", "--samples", 2]:
         run("verify", model, *what, code=0, device="far")
     profile = json.loads(run("profile", model, "--iters", 3, "--json", "-", code=0, device="far"))
-    assert profile["steps"] and all(step["ms"] >= 0 for step in profile["steps"])
+    assert sum(step["ms"] for step in profile["steps"]) > 0
     case = tmp_path / "cases" / name
     case.mkdir(parents=True)
     shutil.copy(model, case)

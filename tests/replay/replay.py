@@ -97,6 +97,8 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
     samples, record = arguments.folder / "samples", arguments.folder / "record.json"
+    if arguments.what == "compare" and not record.exists():
+        parser.error(f"there is no {record}: record first")
     if arguments.what == "record" and not samples.exists():
         write_samples(samples)
     found = [f for f in models(samples) if arguments.only in str(f)]

@@ -393,12 +393,30 @@ TEST(Session, RefusesIndicesOutOfRange) {
   expect_refused(session, inputs, "index 11 is outside of [0, 11)");
 }
 
+TEST(Session, SumsRowsByIndicesThatCountFromTheEnd) {
+  const std::string text = R"(graph g(%x: f32[4,6], %y: f32[5,6], %to: i64[5]) {
+  %1 = index_add(%x, %to, %y, from_end=true) : f32[4,6]
+  return %1
+}
+)";
+  const auto graph = graph_of(text);
+  auto inputs = inputs_of(*graph, {});
+  inputs[2] = Tensor::of<int>(DType::i64, {5}, {-1, 0, 3, -4, -2});
+  Session session(graph);
+  expect_close(session.run(inputs)[0], evaluate(*graph, inputs)[0]);
+  inputs[2].set_int(Index{1}, -5);
+  expect_refused(session, inputs, "edge 1 has an index outside of [-4, 4) or [0, 5)");
+}
+
 TEST(Session, RefusesAnEdgeOutOfRangeInEveryRun) {
   const auto graph = graph_of(layers_of_edges);
   Session session(graph);
-  auto inputs = inputs_of(*graph, {{"E", 9}});
-  inputs[2].set_int(Index{5}, 4);
-  for (int run = 0; run < 2; ++run) expect_refused(session, inputs, "index 4 is outside of [0, 4)");
+  for (const auto& [input, index] : {std::pair<std::size_t, int>{2, 4}, {2, -1}, {3, 4}, {3, -1}}) {
+    auto inputs = inputs_of(*graph, {{"E", 9}});
+    inputs[input].set_int(Index{5}, index);
+    for (int run = 0; run < 2; ++run)
+      expect_refused(session, inputs, fmt::format("index {} is outside of [0, 4)", index));
+  }
 }
 
 }  // namespace

@@ -126,6 +126,18 @@ TEST(Equiv, IndicesThatMayCountFromTheEnd) {
     EXPECT_FALSE(compared(plain, replaced(counted, is, other)).alike());
 }
 
+TEST(Equiv, SumsWhoseIndicesMayCountFromTheEnd) {
+  const std::string plain = R"(graph g(%x: f32[8,2], %z: f32[8,2], %i: i64[N], %y: f32[N,2]) {
+  %1 = index_add(%x, %i, %y) : f32[8,2]
+  return %1
+}
+)";
+  const std::string counted = replaced(plain, "%y)", "%y, from_end=true)");
+  EXPECT_TRUE(compared(counted, counted).same());
+  EXPECT_EQ(compared(plain, counted).but_for(), "negative indices that count from the end (1)");
+  EXPECT_FALSE(compared(plain, replaced(counted, "index_add(%x", "index_add(%z")).alike());
+}
+
 TEST(Equiv, InputsAreMatchedByNameElseInOrder) {
   const auto graph = [](const std::string& inputs) {
     return parse("graph g(" + inputs + ") {\n  return %a\n}\n");

@@ -237,6 +237,9 @@ TEST(Kernels, WriteByIndex) {
       {"index_add(%0, %1, %2, axis=1)",
        {matrix, "i64[2] 2 2", "f32[2,2] 1 2 3 4"},
        {"f32[2,3] 1 2 6 4 5 13"}},
+      {"index_add(%0, %1, %2, axis=1, from_end=true)",
+       {matrix, "i64[2] -1 2", "f32[2,2] 1 2 3 4"},
+       {"f32[2,3] 1 2 6 4 5 13"}},
   });
 }
 
@@ -254,6 +257,11 @@ TEST(Kernels, SayWhichIndexIsOutOfRange) {
             "index_select: index -1 is out of range for axis 0 of size 10");
   EXPECT_EQ(message("index(%0, %1, axes=[1])", {"f32[10,2] 0", "i64[1] -3"}, "f32[10,1]"),
             "index: index -3 is out of range for axis 1 of size 2");
+  EXPECT_EQ(message("index_add(%0, %1, %2)", {"f32[4,2] 0", "i64[1] -1", "f32[1,2] 1"}, "f32[4,2]"),
+            "index_add: index -1 is out of range for axis 0 of size 4");
+  EXPECT_EQ(
+      message("index_add(%0, %1, %2, from_end=true)", {"f32[4,2] 0", "i64[1] -5", "f32[1,2] 1"}, "f32[4,2]"),
+      "index_add: index -5 is out of range for axis 0 of size 4");
   EXPECT_EQ(message("one_hot(%0, classes=3)", {"i64[1] 3"}, "i64[1,3]"),
             "one_hot: index 3 is out of range for 3 classes");
 }
