@@ -93,14 +93,14 @@ class Call {
   Ref aten(std::string_view name, std::vector<Argument> arguments) const {
     return aten_all(name, "", std::move(arguments)).at(0);
   }
-  Datum datum(const Ref& r) const { return r ? Datum(build.tensor(r)) : Datum(); }
+  AbstractValue value(const Ref& r) const { return r ? AbstractValue(build.tensor(r)) : AbstractValue(); }
 
  private:
   Operands operands_;
 };
 
 /// A list of ints, as ATen's arguments are.
-Datum list_of_ints(std::span<const std::int64_t> values);
-Datum list_of_dims(std::span<const Dim> values);
+AbstractValue list_of_ints(std::span<const std::int64_t> values);
+AbstractValue list_of_dims(std::span<const Dim> values);
 
 }  // namespace tenon::converter::onnx

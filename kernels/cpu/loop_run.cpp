@@ -59,10 +59,10 @@ void for_each_stretch(const std::vector<long>& extents, const std::vector<long>&
 }
 
 /// One worker on one item.
-class Runner {
+class LoopRunner {
  public:
-  Runner(const LoopPlan& plan, std::span<void* const> buffers, void* scratch,
-         const LoopKernel::Tile* tile = nullptr)
+  LoopRunner(const LoopPlan& plan, std::span<void* const> buffers, void* scratch,
+             const LoopKernel::Tile* tile = nullptr)
       : plan_(plan), buffers_(buffers), scratch_(static_cast<std::byte*>(scratch)), tile_(tile) {
     item_address_ = reinterpret_cast<std::byte**>(scratch_);
     block_address_ = item_address_ + plan.operand_buffers.size();
@@ -79,9 +79,9 @@ class Runner {
     locate_item(item / q_blocks / p_blocks);
     locate_block(0);
     run(plan_.before);
-    for (const Stage& stage : plan_.stages) {
-      run_blocks(stage.block);
-      run(stage.after);
+    for (const LoopWalk& walk : plan_.walks) {
+      run_blocks(walk.block);
+      run(walk.after);
     }
   }
 
@@ -94,11 +94,11 @@ class Runner {
     cols_ = tile_->cols;
     locate_item(0);
     locate_block(0);
-    run(plan_.stages[0].block);
+    run(plan_.walks[0].block);
   }
 
  private:
-  void run_blocks(const Steps& steps) {
+  void run_blocks(const TileSteps& steps) {
     if (steps.empty()) return;
     const LoopSpace& s = plan_.space;
     row_position_ = 0;
@@ -169,58 +169,59 @@ class Runner {
     long pitch;
     bool splat;
   };
-  std::byte* data_of(const Place& place) const {
-    switch (place.where) {
-      case Place::Where::scratch: return scratch_ + place.offset;
-      case Place::Where::whole_row: {
+  std::byte* data_of(const ValueLocation& location) const {
+    switch (location.where) {
+      case ValueLocation::Where::scratch: return scratch_ + location.offset;
+      case ValueLocation::Where::whole_row: {
         const long before = plan_.space.mode == LoopMode::rows ? row_position_ : row_position_ * cols_;
-        return scratch_ + place.offset + before * place.size;
+        return scratch_ + location.offset + before * location.size;
       }
-      case Place::Where::constant: return const_cast<std::byte*>(plan_.constants.data()) + place.offset;
-      case Place::Where::memory: return block_address_[place.offset];
+      case ValueLocation::Where::constant:
+        return const_cast<std::byte*>(plan_.constants.data()) + location.offset;
+      case ValueLocation::Where::memory: return block_address_[location.offset];
       default: return reinterpret_cast<std::byte*>(tile_->data);
     }
   }
   /// From row to row of a place that has a value for each row and column.
-  long pitch_of(const Place& place) const {
-    if (place.where == Place::Where::memory)
-      return plan_.space.operands[static_cast<std::size_t>(place.offset)].p;
-    return place.where == Place::Where::tile ? tile_->stride : cols_;
+  long pitch_of(const ValueLocation& location) const {
+    if (location.where == ValueLocation::Where::memory)
+      return plan_.space.operands[static_cast<std::size_t>(location.offset)].p;
+    return location.where == ValueLocation::Where::tile ? tile_->stride : cols_;
   }
   /// A place as a step of shape (has_p, has_q) sees it. A step of one value per row takes the rows as
   /// columns.
-  View view(const Place& place, bool has_p, bool has_q) const {
-    View v{data_of(place), 0, false};
+  View view(const ValueLocation& location, bool has_p, bool has_q) const {
+    View v{data_of(location), 0, false};
     if (has_p && has_q) {
-      v.splat = !place.has_q;
-      if (place.has_p) v.pitch = place.has_q ? pitch_of(place) : 1;
+      v.splat = !location.has_q;
+      if (location.has_p) v.pitch = location.has_q ? pitch_of(location) : 1;
     } else {
-      v.splat = has_p ? !place.has_p : !place.has_q;
+      v.splat = has_p ? !location.has_p : !location.has_q;
     }
     return v;
   }
-  long rows_of(const Step& step) const { return step.has_p && step.has_q ? rows_ : 1; }
-  long cols_of(const Step& step) const { return step.has_q ? cols_ : step.has_p ? rows_ : 1; }
-  long count_of(const Step& step) const { return (step.has_p ? rows_ : 1) * (step.has_q ? cols_ : 1); }
+  long rows_of(const TileStep& step) const { return step.has_p && step.has_q ? rows_ : 1; }
+  long cols_of(const TileStep& step) const { return step.has_q ? cols_ : step.has_p ? rows_ : 1; }
+  long count_of(const TileStep& step) const { return (step.has_p ? rows_ : 1) * (step.has_q ? cols_ : 1); }
 
-  void run(const Steps& steps) {
-    for (const Step& step : steps) {
+  void run(const TileSteps& steps) {
+    for (const TileStep& step : steps) {
       switch (step.kind) {
-        case Step::Kind::op: run_op(step); break;
-        case Step::Kind::load: run_load(step); break;
-        case Step::Kind::gather: run_gather(step); break;
-        case Step::Kind::iota: run_iota(step); break;
-        case Step::Kind::init: step.reduce.init(data_of(step.out), count_of(step)); break;
-        case Step::Kind::fold: run_fold(step); break;
-        case Step::Kind::finish:
+        case TileStep::Kind::op: run_op(step); break;
+        case TileStep::Kind::load: run_load(step); break;
+        case TileStep::Kind::gather: run_gather(step); break;
+        case TileStep::Kind::iota: run_iota(step); break;
+        case TileStep::Kind::init: step.reduce.init(data_of(step.out), count_of(step)); break;
+        case TileStep::Kind::fold: run_fold(step); break;
+        case TileStep::Kind::finish:
           step.reduce.finish(data_of(step.out), data_of(step.in[0]), count_of(step));
           break;
-        case Step::Kind::store: run_store(step); break;
+        case TileStep::Kind::store: run_store(step); break;
       }
     }
   }
 
-  void run_op(const Step& step) {
+  void run_op(const TileStep& step) {
     OpArgs args;
     args.rows = rows_of(step);
     args.cols = cols_of(step);
@@ -242,14 +243,14 @@ class Runner {
     step.op(args);
   }
 
-  void run_fold(const Step& step) {
-    const Place& from = step.in[0];
+  void run_fold(const TileStep& step) {
+    const ValueLocation& from = step.in[0];
     OpArgs tile;
     tile.rows = rows_;
     tile.cols = cols_;
     tile.in[0] = data_of(from);
     if (from.has_p) tile.in_pitch[0] = from.has_q ? pitch_of(from) : 1;
-    if (step.in[1].where != Place::Where::none) {
+    if (step.in[1].where != ValueLocation::Where::none) {
       tile.in[1] = data_of(step.in[1]);
       tile.in_pitch[1] = step.in[1].has_p ? 1 : 0;
     }
@@ -260,7 +261,7 @@ class Runner {
 
   /// Calls f(position, columns, offset) for the stretches of a step's columns in memory.
   template <class F>
-  void along_columns(const Step& step, const Access& access, F f) const {
+  void along_columns(const TileStep& step, const Access& access, F f) const {
     if (!step.has_q) {
       f(0L, cols_of(step), 0L);
     } else if (access.q.size() == 1) {
@@ -270,7 +271,7 @@ class Runner {
     }
   }
 
-  void run_load(const Step& step) {
+  void run_load(const TileStep& step) {
     const Access& access = plan_.space.operands[static_cast<std::size_t>(step.access)];
     Transfer t;
     t.row_stride = access.p;
@@ -287,7 +288,7 @@ class Runner {
     });
   }
 
-  void run_gather(const Step& step) {
+  void run_gather(const TileStep& step) {
     const Access& access = plan_.space.operands[static_cast<std::size_t>(step.access)];
     const View index = view(step.in[0], step.has_p, step.has_q);
     const auto* const indices = reinterpret_cast<const std::int64_t*>(index.data);
@@ -324,12 +325,12 @@ class Runner {
 
   /// Rows of the values' own type, one index each. Rows that come soon are fetched.
   template <class T>
-  void gather_rows(const Step& step, const GatherRow<T>& first, long row_stride, long pitch) {
+  void gather_rows(const TileStep& step, const GatherRow<T>& first, long row_stride, long pitch) {
     const Gathered& g = plan_.gathered[static_cast<std::size_t>(step.access)];
     const long rows = rows_of(step), cols = cols_of(step), stride = first.stride;
     const bool whole = stride == 1 && cols * static_cast<long>(sizeof(T)) >= 64;
     // Indices that lie in memory go on behind the tile.
-    const bool goes_on = step.in[0].where == Place::Where::memory && step.has_p && step.has_q;
+    const bool goes_on = step.in[0].where == ValueLocation::Where::memory && step.has_p && step.has_q;
     const long known = goes_on ? plan_.space.p - p0_ : rows;
     T* __restrict to = reinterpret_cast<T*>(first.to);
     for (long r = 0; r < rows; ++r, to += cols_) {
@@ -358,7 +359,7 @@ class Runner {
 
   /// One index for the whole row.
   template <class T>
-  void gather_slice(const Step& step, const Access& access, const GatherRow<T>& row) {
+  void gather_slice(const TileStep& step, const Access& access, const GatherRow<T>& row) {
     const T* const from = row.from + checked(step, *row.indices);
     along_columns(step, access, [&](long position, long length, long offset) {
       read(step, reinterpret_cast<const std::byte*>(from + offset), row.stride, length,
@@ -369,7 +370,7 @@ class Runner {
   /// An index for each element: elements of the values' own type are written at once, others are collected
   /// and converted.
   template <class T>
-  void gather_elements(const Step& step, const Access& access, const GatherRow<T>& row) {
+  void gather_elements(const TileStep& step, const Access& access, const GatherRow<T>& row) {
     const auto copy = [&](T* target, long first, long count, long offset) {
       const T* const memory = row.from + offset;
       for (long i = 0; i < count; ++i)
@@ -388,12 +389,12 @@ class Runner {
     });
   }
   /// From column to column of a step's tile.
-  static long col_stride(const Step& step, const Access& access) {
+  static long col_stride(const TileStep& step, const Access& access) {
     return step.has_q ? access.q.back() : access.p;
   }
 
   /// Elements in memory as values.
-  static void read(const Step& step, const std::byte* from, long stride, long count, std::byte* to) {
+  static void read(const TileStep& step, const std::byte* from, long stride, long count, std::byte* to) {
     Transfer t;
     t.memory = const_cast<std::byte*>(from);
     t.col_stride = stride;
@@ -404,7 +405,7 @@ class Runner {
   }
 
   /// The distance that an index stands for.
-  long checked(const Step& step, std::int64_t index) {
+  long checked(const TileStep& step, std::int64_t index) {
     const Gathered& g = plan_.gathered[static_cast<std::size_t>(step.access)];
     return (index >= 0 && index < g.range ? index : wrapped(g, index)) * g.stride;
   }
@@ -415,7 +416,7 @@ class Runner {
     return 0;
   }
 
-  void run_store(const Step& step) {
+  void run_store(const TileStep& step) {
     const Access& access = plan_.space.operands[static_cast<std::size_t>(step.access)];
     const View from = view(step.in[0], step.has_p, step.has_q);
     Transfer t;
@@ -433,7 +434,7 @@ class Runner {
     });
   }
 
-  void run_iota(const Step& step) {
+  void run_iota(const TileStep& step) {
     const Access& access = plan_.space.iotas[static_cast<std::size_t>(step.access)];
     const long start = dot(outer_, plan_.space.outer, access.outer) + block_offset(access, reduced_outer_);
     auto* const values = reinterpret_cast<std::int64_t*>(data_of(step.out));
@@ -515,8 +516,9 @@ std::optional<LoopKernel::BadIndex> LoopKernel::run(std::span<void* const> buffe
   const long per_chunk = std::max(1L, chunk_cost / plan.item_cost);
   FirstBadIndex bad;
   pool.parallel_for(blocks_of(items, per_chunk), [&](long chunk, int worker) {
-    Runner runner(plan, buffers,
-                  static_cast<std::byte*>(scratch) + plan.scratch_bytes * static_cast<std::size_t>(worker));
+    LoopRunner runner(
+        plan, buffers,
+        static_cast<std::byte*>(scratch) + plan.scratch_bytes * static_cast<std::size_t>(worker));
     for (long item = chunk * per_chunk; item < std::min(items, (chunk + 1) * per_chunk); ++item)
       runner.run_item(item);
     bad.report(chunk, runner.bad_index());
@@ -525,7 +527,7 @@ std::optional<LoopKernel::BadIndex> LoopKernel::run(std::span<void* const> buffe
 }
 
 void LoopKernel::run_on_tile(const Tile& tile, std::span<void* const> buffers, void* scratch) const {
-  Runner(*plan_, buffers, scratch, &tile).run_tile();
+  LoopRunner(*plan_, buffers, scratch, &tile).run_tile();
 }
 
 }  // namespace tenon::cpu

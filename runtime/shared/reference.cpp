@@ -59,7 +59,7 @@ class ReferenceStep : public Step {
 
 }  // namespace
 
-bool has_reference(const Op& op) { return op.info().meaning != Meaning::composite && !op.is<Fused>(); }
+bool has_reference(const Op& op) { return op.info().op_kind != OpKind::composite && !op.is<Fused>(); }
 
 bool make_reference(Planner& planner, const Group& group) {
   const Node& node = group.node();
