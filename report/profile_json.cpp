@@ -8,7 +8,7 @@ namespace tenon {
 using nlohmann::ordered_json;
 
 ordered_json to_json(const ModelInfo& m) {
-  const auto slots = [](const std::vector<ModelInfo::Slot>& list) {
+  const auto slots = [](const std::vector<ModelInfo::NamedType>& list) {
     ordered_json out = ordered_json::array();
     for (const auto& s : list) out.push_back({{"name", s.name}, {"type", s.type}});
     return out;
