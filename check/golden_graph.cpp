@@ -40,7 +40,7 @@ bool share_a_module(const std::vector<std::string>& a, const std::vector<std::st
 }
 
 std::vector<std::string> modules_of(const Refusal& refusal) {
-  return Source::parse_modules(std::string_view(refusal.place).substr(0, refusal.place.find(" (")));
+  return Source::parse_modules(std::string_view(refusal.location).substr(0, refusal.location.find(" (")));
 }
 
 std::vector<std::string> switched_off(const FuseOptions& options) {
@@ -139,7 +139,7 @@ std::optional<Failure> compare_counts(const std::map<std::string, int>& wanted, 
   const auto& [kind, n] = *changed.begin();
   f.message = fmt::format("there are {} of {}, case.toml asks for {}", n.second, kind, n.first);
   f.details += listed(report.refusals, [](const Refusal& r) {
-    return fmt::format("{} refused: {}{}\n", r.rule, r.reason, r.place.empty() ? "" : " at " + r.place);
+    return fmt::format("{} refused: {}{}\n", r.rule, r.reason, r.location.empty() ? "" : " at " + r.location);
   });
   if (const auto off = switched_off(options); !off.empty())
     f.details += fmt::format("case.toml switches off {}\n", fmt::join(off, ", "));

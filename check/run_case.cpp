@@ -407,10 +407,10 @@ class CaseRun {
       return;
     }
     const std::string_view stage = tenon::name(found->stage);
-    f.details += fmt::format("first difference: {}\n  {}\n  at: {}\n", stage, found->what, found->place);
+    f.details += fmt::format("first difference: {}\n  {}\n  at: {}\n", stage, found->what, found->location);
     if (!found->replaced.empty()) f.details += fmt::format("  for: {}\n", fmt::join(found->replaced, "; "));
     f.details += fmt::format("  {}\n", found->str());
-    f.data["first_difference"] = {{"stage", stage}, {"what", found->what}, {"place", found->place}};
+    f.data["first_difference"] = {{"stage", stage}, {"what", found->what}, {"place", found->location}};
   }
 
   bool agrees_with_torch(const WrongOutput& wrong) {
@@ -420,13 +420,13 @@ class CaseRun {
 
   SourceRunner& source() {
     if (!source_)
-      source_ =
-          std::make_unique<SourceRunner>(model_.is_pytorch() ? Framework::torch : Framework::onnxruntime,
-                                         case_.model, *model_.graph, options_.convert.inputs,
-                                         OracleOptions{.threads = settings_.threads,
-                                                       .memory_limit = settings_.memory_bytes.value_or(0),
-                                                       .keep_dropout = settings_.train_mode == "keep"},
-                                         settings_.method);
+      source_ = std::make_unique<SourceRunner>(
+          model_.is_pytorch() ? Framework::torch : Framework::onnxruntime, case_.model, *model_.graph,
+          options_.convert.inputs,
+          TorchRunnerOptions{.threads = settings_.threads,
+                             .memory_limit = settings_.memory_bytes.value_or(0),
+                             .keep_dropout = settings_.train_mode == "keep"},
+          settings_.method);
     return *source_;
   }
 

@@ -16,20 +16,20 @@
 namespace tenon {
 namespace {
 
-class Reader;
+class TableReader;
 
 /// One key of a table: what it is set to, and what it wants to be told when it cannot be.
 template <class T>
 struct Key {
   std::string_view name;
   std::string_view wants;
-  bool (*read)(T&, const toml::node&, const Reader&);
+  bool (*read)(T&, const toml::node&, const TableReader&);
 };
 
 /// A key whose value `read` puts into one member.
 template <auto member, auto read>
 constexpr auto into =
-    [](auto& table, const toml::node& node, const Reader&) { return read(table.*member, node); };
+    [](auto& table, const toml::node& node, const TableReader&) { return read(table.*member, node); };
 
 bool text(std::string& target, const toml::node& node) {
   const auto value = node.value_exact<std::string>();
@@ -129,9 +129,9 @@ bool input(CaseSettings& s, std::string name, const toml::node& node) {
 }
 
 /// Reads a table and names what is wrong with it.
-class Reader {
+class TableReader {
  public:
-  explicit Reader(std::string file) : file_(std::move(file)) {}
+  explicit TableReader(std::string file) : file_(std::move(file)) {}
 
   template <class T>
   bool keys(T& target, const toml::node& node, std::span<const Key<T>> known) const {
@@ -202,27 +202,27 @@ constexpr Key<SpeedSettings> speed_keys[] = {
     {"over_unfused", "a number", into<&SpeedSettings::over_unfused, number>},
 };
 
-bool inputs(CaseSettings& s, const toml::node& node, const Reader& reader) {
+bool inputs(CaseSettings& s, const toml::node& node, const TableReader& reader) {
   return reader.named(node, "a type such as \"f32[N,3,224,224]\", or a number",
                       [&](std::string name, const toml::node& value) { return input(s, name, value); });
 }
 
-bool outputs(CaseSettings& s, const toml::node& node, const Reader& reader) {
+bool outputs(CaseSettings& s, const toml::node& node, const TableReader& reader) {
   return reader.named(node, "a table with tolerance, rtol or atol",
                       [&](const std::string& name, const toml::node& value) {
                         return reader.keys<ToleranceSetting>(s.outputs[name], value, tolerance_keys);
                       });
 }
 
-bool limits(CaseSettings& s, const toml::node& node, const Reader& reader) {
+bool limits(CaseSettings& s, const toml::node& node, const TableReader& reader) {
   return reader.keys<Limits>(s.limits, node, limit_keys);
 }
 
-bool speed(CaseSettings& s, const toml::node& node, const Reader& reader) {
+bool speed(CaseSettings& s, const toml::node& node, const TableReader& reader) {
   return reader.keys<SpeedSettings>(s.speed, node, speed_keys) && s.speed.given();
 }
 
-bool operators(CaseSettings& s, const toml::node& node, const Reader& reader) {
+bool operators(CaseSettings& s, const toml::node& node, const TableReader& reader) {
   return reader.named(node, "a number", [&](const std::string& kind, const toml::node& value) {
     std::optional<std::int64_t> wanted;
     if (!count(wanted, value) || *wanted > std::numeric_limits<int>::max()) return false;
@@ -232,8 +232,9 @@ bool operators(CaseSettings& s, const toml::node& node, const Reader& reader) {
 }
 
 template <auto member>
-constexpr auto tolerance_part =
-    [](CaseSettings& s, const toml::node& node, const Reader&) { return number(s.tolerance.*member, node); };
+constexpr auto tolerance_part = [](CaseSettings& s, const toml::node& node, const TableReader&) {
+  return number(s.tolerance.*member, node);
+};
 
 constexpr Key<CaseSettings> case_keys[] = {
     {"model", "a file's name", into<&CaseSettings::model, text>},
@@ -293,7 +294,7 @@ SessionOptions session_options(const CaseSettings& settings) {
 
 CaseSettings read_settings(const std::filesystem::path& file) {
   CaseSettings settings;
-  Reader(file.string()).keys<CaseSettings>(settings, parse_file(file), case_keys);
+  TableReader(file.string()).keys<CaseSettings>(settings, parse_file(file), case_keys);
   if (!settings.message.empty() && !settings.expect)
     throw error("message is given without expect").at(file.string()).hint("write expect = \"not supported\"");
   if (settings.speed.max_slowdown && settings.speed.baseline.empty())

@@ -94,7 +94,7 @@ SpeedVerdict check_speed(const Case& c, const Model& model, const OpenOptions& o
     if (is_stored_profile(speed.baseline)) {
       const Recording before = load_recording(c.file(speed.baseline));
       const MeasuredInputs now = measured(*model.graph, inputs);
-      const MachineFacts here = machine_facts();
+      const MachineInfo here = machine_info();
       const std::string machine = machine_name(here.cpu, here.isa);
       if (before.device != c.settings.device)
         throw error("the baseline was recorded on the device {}, the case runs on {}", before.device,

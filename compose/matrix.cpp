@@ -36,7 +36,7 @@ Ref product(const Ref& a, const Ref& b) {
 
 Ref identity_like(const Ref& x) {
   const Dim n = x.shape().back();
-  const Ref i = iota(n, x.place());
+  const Ref i = iota(n, x.insertion_point());
   Shape shape = Shape(x.shape().begin(), x.shape().end() - 2);
   shape.push_back(n);
   shape.push_back(n);
@@ -46,17 +46,18 @@ Ref identity_like(const Ref& x) {
 Ref inverse(const Ref& x) { return apply(Solve{}, {x, identity_like(x)}); }
 Ref determinant(const Ref& x) { return apply_all(Determinant{}, std::array{x})[0]; }
 
-Ref triangle(const Dim& rows, const Dim& columns, bool lower, const Dim& diagonal, const Place& place) {
-  const Ref i = reshape(iota(rows, place), {rows, Dim(1)});
+Ref triangle(const Dim& rows, const Dim& columns, bool lower, const Dim& diagonal,
+             const InsertionPoint& point) {
+  const Ref i = reshape(iota(rows, point), {rows, Dim(1)});
   const Ref limit = diagonal == Dim(0) ? i : i + dim_value(diagonal, i);
-  const Ref j = iota(columns, place);
+  const Ref j = iota(columns, point);
   return lower ? j <= limit : j >= limit;
 }
 
 Ref kept_triangle(const Ref& x, bool lower, const Dim& diagonal) {
   if (x.rank() < 2) throw error("tril or triu of a tensor of rank {}", x.rank());
   const Dim& rows = x.shape()[x.rank() - 2];
-  return where(triangle(rows, x.shape().back(), lower, diagonal, x.place()), x, x.literal(0));
+  return where(triangle(rows, x.shape().back(), lower, diagonal, x.insertion_point()), x, x.literal(0));
 }
 
 }  // namespace tenon

@@ -13,7 +13,7 @@ Ref inverse(const Ref& x);
 Ref determinant(const Ref& x);
 
 /// True where column - row is at most (lower), or at least, the diagonal: bool[rows, columns].
-Ref triangle(const Dim& rows, const Dim& columns, bool lower, const Dim& diagonal, const Place&);
+Ref triangle(const Dim& rows, const Dim& columns, bool lower, const Dim& diagonal, const InsertionPoint&);
 /// The lower or upper triangles of matrices, with zeros elsewhere.
 Ref kept_triangle(const Ref& x, bool lower, const Dim& diagonal);
 

@@ -1,4 +1,4 @@
-// What to write in place of an operator that Tenon does not implement.
+// Suggests what to write instead of an operator that Tenon does not implement.
 #pragma once
 #include <string>
 #include <string_view>

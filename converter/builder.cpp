@@ -91,23 +91,25 @@ Value* first_of_concat(const Node& node) {
 }  // namespace
 
 Builder::Inside::Inside(Builder& builder, Region& region)
-    : builder_(builder), outer_(builder.place_.region), outer_number_(builder.region_number_) {
-  builder.place_.region = &region;
+    : builder_(builder), outer_(builder.insertion_point_.region), outer_number_(builder.region_number_) {
+  builder.insertion_point_.region = &region;
   builder.region_number_ = ++builder.regions_;
 }
 
 Builder::Inside::~Inside() {
-  builder_.place_.region = outer_;
+  builder_.insertion_point_.region = outer_;
   builder_.region_number_ = outer_number_;
 }
 
-Ref Builder::literal(double value, DType dtype) const { return ref(place_.region->literal(dtype, value)); }
-
-Ref Builder::literal(std::int64_t value, DType dtype) const {
-  return ref(place_.region->literal(Tensor::scalar(dtype, value)));
+Ref Builder::literal(double value, DType dtype) const {
+  return ref(insertion_point_.region->literal(dtype, value));
 }
 
-Ref Builder::literal(const Datum& number, DType dtype) const {
+Ref Builder::literal(std::int64_t value, DType dtype) const {
+  return ref(insertion_point_.region->literal(Tensor::scalar(dtype, value)));
+}
+
+Ref Builder::literal(const AbstractValue& number, DType dtype) const {
   if (const auto* flag = number.get<bool>()) return literal(std::int64_t{*flag}, dtype);
   if (const auto* real = number.get<double>()) return literal(*real, dtype);
   if (const auto* integer = number.get<Dim>()) {
@@ -119,7 +121,7 @@ Ref Builder::literal(const Datum& number, DType dtype) const {
 
 Ref Builder::size(const Dim& value) const {
   if (value.is_known()) return literal(value.value(), DType::i64);
-  return tenon::apply(DimValue{.value = value}, place_);
+  return tenon::apply(DimValue{.value = value}, insertion_point_);
 }
 
 namespace {
@@ -154,7 +156,8 @@ std::vector<Ref> Builder::sized(const Op& op, const std::vector<Ref>& operands) 
   auto [known, fresh] = sized_.try_emplace(std::move(key));
   if (fresh) {
     const std::pair<std::string, Attr> count = {"count", new_size()};
-    for (const Ref& r : apply_all(op.with({&count, 1}), operands, place_)) known->second.push_back(r.value());
+    for (const Ref& r : apply_all(op.with({&count, 1}), operands, insertion_point_))
+      known->second.push_back(r.value());
   }
   for (Value* v : known->second) results.push_back(ref(v));
   return results;
@@ -375,7 +378,7 @@ Ref Builder::write_back(const ViewStep& step, Ref before, Ref value) {
     const Dim& size = step.before.shape[static_cast<std::size_t>(slice->axis)];
     if (slice->step != 1) {
       const Dim& count = value.shape()[static_cast<std::size_t>(slice->axis)];
-      const Ref steps = tenon::apply(Iota{.size = count, .dtype = DType::i64}, place_);
+      const Ref steps = tenon::apply(Iota{.size = count, .dtype = DType::i64}, insertion_point_);
       const Ref scaled = tenon::apply(Mul{}, {steps, literal(slice->step, DType::i64)});
       const Ref indices = tenon::apply(Add{}, {scaled, this->size(slice->start)});
       return tenon::apply(IndexPut{.axes = {slice->axis}}, {before, value, indices});
@@ -402,7 +405,8 @@ Ref Builder::written_at_places(const AbstractTensor& t, const Ref& value) {
         .hint("call .clone() first");
   const Ref before = content(*t.buffer);
   const Dim count = numel(before.shape());
-  Ref places = tenon::apply(Reshape{.shape = before.shape()}, {tenon::apply(Iota{.size = count}, place_)});
+  Ref places =
+      tenon::apply(Reshape{.shape = before.shape()}, {tenon::apply(Iota{.size = count}, insertion_point_)});
   for (const ViewStep& step : t.steps) places = apply(step, places);
   const Ref flat = tenon::apply(Reshape{.shape = {count}}, {before});
   return tenon::apply(Reshape{.shape = before.shape()},
@@ -441,18 +445,18 @@ void Builder::poison(const TensorPtr& t) {
     if (const auto other = shared.lock()) other->poisoned = true;
 }
 
-std::optional<Datum> Builder::known_number(const TensorPtr& t) {
+std::optional<AbstractValue> Builder::known_number(const TensorPtr& t) {
   if (t->rank() != 0 || !t->buffer->unreadable.empty()) return std::nullopt;
-  if (t->buffer->number && t->steps.empty()) return Datum(*t->buffer->number);
+  if (t->buffer->number && t->steps.empty()) return AbstractValue(*t->buffer->number);
   const Ref value = read(t);
   const auto known = constant_value(value.value());
   if (!known && is_integral(t->type.dtype))
-    if (const auto size = size_of(value, false)) return Datum(*size);
+    if (const auto size = size_of(value, false)) return AbstractValue(*size);
   if (!known) return std::nullopt;
   const Tensor& data = *known;
-  if (is_bool(data.dtype())) return Datum(data.get_int() != 0);
-  if (is_integral(data.dtype())) return Datum(Dim(data.get_int()));
-  if (is_float(data.dtype())) return Datum(data.get_double());
+  if (is_bool(data.dtype())) return AbstractValue(data.get_int() != 0);
+  if (is_integral(data.dtype())) return AbstractValue(Dim(data.get_int()));
+  if (is_float(data.dtype())) return AbstractValue(data.get_double());
   return std::nullopt;
 }
 

@@ -10,32 +10,32 @@ namespace tenon::converter {
 
 class Builder {
  public:
-  explicit Builder(Graph& graph) : graph_(graph), place_{&graph.body(), nullptr, {}} {}
+  explicit Builder(Graph& graph) : graph_(graph), insertion_point_{&graph.body(), nullptr, {}} {}
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
   Graph& graph() { return graph_; }
-  const Place& place() const { return place_; }
-  /// What the nodes added from now on carry.
-  void set_source(Source source) { place_.source = std::move(source); }
+  const InsertionPoint& insertion_point() const { return insertion_point_; }
+  /// The source location of all nodes that are added from now on.
+  void set_source(Source source) { insertion_point_.source = std::move(source); }
 
-  Ref ref(Value* value) const { return Ref(value, place_); }
+  Ref ref(Value* value) const { return Ref(value, insertion_point_); }
   Ref literal(double value, DType) const;
   Ref literal(std::int64_t value, DType) const;
-  Ref literal(const Datum& number, DType) const;
+  Ref literal(const AbstractValue& number, DType) const;
   /// A size as a rank-0 i64.
   Ref size(const Dim&) const;
 
-  /// The results of an operator that gives a size (ir/data_size.h), under a new symbol; for the same operands
-  /// the same ones. What depends on constants alone is computed.
+  /// The results of an operator whose output size depends on data (ir/data_size.h). The size is a new symbol.
+  /// The same operands give the same results. If all operands are constant, the results are computed here.
   std::vector<Ref> sized(const Op& op, const std::vector<Ref>& operands);
-  /// A number that the model computes, as a size. Negative ones will stop the run.
+  /// Uses a number that the model computes as a size. A negative number stops the run.
   Dim data_size(const Ref& number);
-  /// A size that a node still to be written gives (ir/data_size.h).
+  /// A symbol for a size that a node will give which is not written yet (ir/data_size.h).
   Dim new_size();
 
-  Region& region() const { return *place_.region; }
-  /// Nodes go to the end of this region, until the result ends.
+  Region& region() const { return *insertion_point_.region; }
+  /// Nodes are added at the end of this region for as long as the returned object lives.
   class Inside {
    public:
     ~Inside();
@@ -76,10 +76,10 @@ class Builder {
   TensorPtr memory(const TensorPtr&);
   /// squeeze_ and its kin: from now on the tensor is another view of its own memory.
   static void become(const TensorPtr&, const TensorPtr& other);
-  /// A write of another size to an out= argument: the tensor gets new memory.
+  /// Writes a value of another size to an out= argument: the tensor gets new memory.
   void resize(const TensorPtr&, const Ref& value);
-  /// A tensor that PyTorch makes a view or a copy depending on strides. It may be read freely until one of
-  /// the two is written; then reading the other is unsupported.
+  /// A tensor that PyTorch makes either a view or a copy, depending on strides. Both may be read until one of
+  /// the two is written. After that, reading the other one is unsupported.
   TensorPtr maybe_view(const TensorPtr& of, Ref value, std::optional<Layout> layout = std::nullopt);
   /// Stores a value of the tensor's dtype (it broadcasts to the tensor's shape) into the tensor and so into
   /// everything that shares its memory. Throws Error when that cannot be expressed.
@@ -88,41 +88,43 @@ class Builder {
   void poison(const TensorPtr&);
   /// Two tensors that may or may not share memory.
   static void share_maybe(const std::shared_ptr<Buffer>& a, const std::shared_ptr<Buffer>& b);
-  /// Says what a buffer holds from now on.
+  /// Sets the content of a buffer.
   void set_content(Buffer& buffer, Value* value);
-  /// What a buffer holds.
+  /// The content of a buffer.
   Ref content(Buffer& buffer);
 
   /// The rank-0 tensor's value when it is known: an int (perhaps symbolic), float or bool. What depends on
   /// constants alone is computed.
-  std::optional<Datum> known_number(const TensorPtr&);
+  std::optional<AbstractValue> known_number(const TensorPtr&);
 
-  /// What bounds of the symbols say: true, false, or nullopt when they do not decide.
+  /// Compares two sizes by the bounds of their symbols. nullopt when the bounds do not decide.
   std::optional<bool> known_less(const Dim& a, const Dim& b) const;
   std::optional<bool> known_equal(const Dim& a, const Dim& b) const;
-  /// Whether a size cannot be 1. What an exporter took for granted counts, and the graph is then held to it.
+  /// True when a size cannot be 1. Bounds that the exporter assumed count as well; when they decide, they
+  /// become bounds of the graph.
   bool is_never_one(const Dim& size);
   void set_exported_minima(std::map<std::string, std::int64_t, std::less<>> minima) {
     exported_minima_ = std::move(minima);
   }
-  /// min(size, limit), remembered: if the model only fits together with size <= limit, that can be assumed.
-  Dim limited(const Dim& size, const Dim& limit);
+  /// min(size, limit). The condition size <= limit is recorded as a possible guard: if the shapes of the
+  /// model only agree under it, the conversion may assume it.
+  Dim guarded_min(const Dim& size, const Dim& limit);
 
-  struct Limit {
+  struct SizeGuard {
     std::string symbol;
     std::int64_t max;
     std::string text;  // of the Dim it makes: "min(S,512)"
     std::string where;
   };
-  const std::vector<Limit>& limits() const { return limits_; }
+  const std::vector<SizeGuard>& size_guards() const { return size_guards_; }
   const std::set<std::string>& written_inputs() const { return written_inputs_; }
   /// Data of the model that was written: the next call would see it.
   const std::set<std::string>& written_states() const { return written_states_; }
 
  private:
   void before_write(const TensorPtr&);
-  /// The integer as a size, by the sizes and constants it is computed from; what these do not decide becomes
-  /// a new symbol, or (unless `may_add`) leaves nullopt.
+  /// The integer as a size, derived from the sizes and constants that it is computed from. If these do not
+  /// determine it, it becomes a new symbol; without `may_add` the result is nullopt.
   std::optional<Dim> size_of(const Ref& number, bool may_add);
   Ref apply(const ViewStep& step, const Ref& value) const;
   Ref write_back(const ViewStep&, Ref before, Ref value);
@@ -131,11 +133,11 @@ class Builder {
   std::map<std::string, DimRange, std::less<>> ranges() const;
 
   Graph& graph_;
-  Place place_;
+  InsertionPoint insertion_point_;
   std::uint64_t region_number_ = 0, regions_ = 0, versions_ = 0;
   std::map<std::string, std::vector<Value*>> sized_;  // by region, operator and operands
   std::size_t data_sizes_ = 0;
-  std::vector<Limit> limits_;
+  std::vector<SizeGuard> size_guards_;
   std::map<std::string, std::int64_t, std::less<>> exported_minima_;
   std::set<std::string> written_inputs_, written_states_;
 };

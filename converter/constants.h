@@ -7,7 +7,7 @@
 
 namespace tenon::converter {
 
-/// What is known of a parameter of the graph.
+/// The known value of a parameter of the graph.
 using KnownParameters = std::function<std::optional<Tensor>(const Value*)>;
 
 /// The data of a weight, a literal, or of a small computation on such; nullopt when it depends on an input

@@ -11,27 +11,27 @@
 #include "converter/interpreter/interpreter.h"
 #include "converter/interpreter/numbers.h"
 #include "converter/interpreter/scalars.h"
-#include "converter/interpreter/states.h"
-#include "converter/limits.h"
+#include "converter/interpreter/state_lifting.h"
 #include "converter/random.h"
+#include "converter/size_guards.h"
 #include "ir/hint.h"
 
 namespace tenon {
 
 namespace {
 
+using converter::AbstractValue;
 using converter::Builder;
-using converter::Datum;
 using converter::Interpreter;
 namespace ts = torchscript;
 
-Datum datum_of(const InputLiteral& literal) {
+AbstractValue as_value(const InputLiteral& literal) {
   return std::visit(
       [](const auto& v) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(v)>, std::monostate>)
-          return Datum();
+          return AbstractValue();
         else
-          return Datum(v);
+          return AbstractValue(v);
       },
       literal);
 }
@@ -45,19 +45,19 @@ class Inputs {
         given_(options),
         graph_(graph),
         interpreter_(interpreter),
-        promises_(program.symbols) {}
+        declared_types_(program.symbols) {}
 
   /// In two rounds: what is given of one input may fix the sizes of another.
-  std::vector<Datum> arguments() {
+  std::vector<AbstractValue> arguments() {
     is_narrowing_ = true;
     each_argument();
     given_.check_all_taken(method_.name, argument_names());
-    promises_.settle();
+    declared_types_.settle();
     is_narrowing_ = false;
     missing_.clear();
     given_.begin_anew();
-    std::vector<Datum> out = each_argument();
-    interpreter_.set_promises(promises_);
+    std::vector<AbstractValue> out = each_argument();
+    interpreter_.set_declared_types(declared_types_);
     if (!missing_.empty()) {
       throw TypesUnknown(
           error("the types of {} are not known: the file does not say them",
@@ -72,8 +72,8 @@ class Inputs {
   const std::vector<std::string>& takers() const { return given_.takers(); }
 
  private:
-  std::vector<Datum> each_argument() {
-    std::vector<Datum> out;
+  std::vector<AbstractValue> each_argument() {
+    std::vector<AbstractValue> out;
     for (std::size_t i = 1; i < method_.arguments.size(); ++i) out.push_back(argument(method_.arguments[i]));
     return out;
   }
@@ -104,11 +104,12 @@ class Inputs {
     return fmt::format("{}.{}", path, container.fields.empty() ? std::to_string(i) : container.fields[i]);
   }
 
-  Datum argument(const ts::Argument& a) {
+  AbstractValue argument(const ts::Argument& a) {
     return value(std::string(a.name), *a.type, a.default_value ? &*a.default_value : nullptr, true);
   }
 
-  Datum value(const std::string& name, const ts::Type& type, const ts::IValue* fallback, bool by_position) {
+  AbstractValue value(const std::string& name, const ts::Type& type, const ts::IValue* fallback,
+                      bool by_position) {
     if (type.kind == ts::Type::Kind::tuple || !items_of_type(type).empty())
       return known_items(name, type, by_position);
     if (!given_.items_of(name).empty()) {
@@ -123,33 +124,33 @@ class Inputs {
         return literal_for(name, type, literal);
     }
     if (type.fixed) return interpreter_.objects().constant(*type.fixed);
-    if (type.promised) return is_narrowing_ ? Datum() : promised_parameter(name, type);
+    if (type.declared_sizes) return is_narrowing_ ? AbstractValue() : declared_parameter(name, type);
     if (type.dtype && type.sizes) return parameter(name, type, {*type.dtype, to_shape(*type.sizes)});
     if (fallback) return interpreter_.objects().constant(*fallback);
     return ask(name, type);
   }
 
   /// A tuple, or a list or dict of as many items as the trace had.
-  Datum known_items(const std::string& name, const ts::Type& type, bool by_position) {
+  AbstractValue known_items(const std::string& name, const ts::Type& type, bool by_position) {
     const auto types = items_of_type(type);
-    std::vector<Datum> items;
+    std::vector<AbstractValue> items;
     for (std::size_t i = 0; i < types.size(); ++i)
       items.push_back(value(item_path(name, type, i), *types[i], nullptr, by_position));
     if (type.kind == ts::Type::Kind::list) return converter::list_of(std::move(items));
     if (type.kind == ts::Type::Kind::dict) {
       auto dict = std::make_shared<converter::Dict>();
       for (std::size_t i = 0; i < items.size(); ++i)
-        dict->items.emplace_back(Datum(type.fields[i]), items[i]);
-      return Datum(converter::DictPtr(dict));
+        dict->items.emplace_back(AbstractValue(type.fields[i]), items[i]);
+      return AbstractValue(converter::DictPtr(dict));
     }
     auto tuple = std::make_shared<converter::Tuple>();
     tuple->items = std::move(items);
     tuple->fields = type.fields;
-    return Datum(converter::TuplePtr(tuple));
+    return AbstractValue(converter::TuplePtr(tuple));
   }
 
-  std::optional<Datum> container(const std::string& name, const ts::Type& type) {
-    std::vector<Datum> items;
+  std::optional<AbstractValue> container(const std::string& name, const ts::Type& type) {
+    std::vector<AbstractValue> items;
     if (type.kind == ts::Type::Kind::list) {
       const auto given = given_.items_of(name);
       const auto is_given = [&](const std::string& item) {
@@ -162,9 +163,9 @@ class Inputs {
     if (type.kind == ts::Type::Kind::dict) {
       auto dict = std::make_shared<converter::Dict>();
       for (const std::string& item : given_.items_of(name))
-        dict->items.emplace_back(Datum(item.substr(name.size() + 1)),
+        dict->items.emplace_back(AbstractValue(item.substr(name.size() + 1)),
                                  value(item, *type.inner.at(1), nullptr, false));
-      return Datum(converter::DictPtr(dict));
+      return AbstractValue(converter::DictPtr(dict));
     }
     return std::nullopt;
   }
@@ -176,7 +177,8 @@ class Inputs {
   /// Whether the file says that this is a tensor of no axes: a number written out is its value.
   static bool is_scalar(const ts::Type& type) {
     if (without_optional(type).kind != ts::Type::Kind::tensor) return false;
-    return type.promised ? type.promised->empty() : type.dtype && type.sizes && type.sizes->empty();
+    return type.declared_sizes ? type.declared_sizes->empty()
+                               : type.dtype && type.sizes && type.sizes->empty();
   }
 
   /// A number may be given as a tensor of no axes.
@@ -188,15 +190,16 @@ class Inputs {
     return takes_number ? literal_of(spec) : std::nullopt;
   }
 
-  Datum literal_for(const std::string& name, const ts::Type& type, const InputLiteral& literal) const {
-    Datum d = datum_of(literal);
+  AbstractValue literal_for(const std::string& name, const ts::Type& type,
+                            const InputLiteral& literal) const {
+    AbstractValue d = as_value(literal);
     const ts::Type& inner = type.kind == ts::Type::Kind::optional && !d.is_none() ? *type.inner.at(0) : type;
     if (inner.kind == ts::Type::Kind::real && d.is<Dim>())
-      d = Datum(static_cast<double>(d.get<Dim>()->value()));
+      d = AbstractValue(static_cast<double>(d.get<Dim>()->value()));
     if (!type.fixed && !converter::has_type(d, type))
       throw error("input {} is {}, but the model takes {}", name, converter::kind_name(d), type.text)
           .hint("give " + wanted(name, type));
-    if (const Datum fixed = type.fixed ? interpreter_.objects().constant(*type.fixed) : d;
+    if (const AbstractValue fixed = type.fixed ? interpreter_.objects().constant(*type.fixed) : d;
         !converter::same_value(d, fixed))
       throw error("input {} is given as {}, but the file was exported for {} alone", name,
                   converter::text_of(d), converter::text_of(fixed))
@@ -204,14 +207,14 @@ class Inputs {
     return d;
   }
 
-  Datum promised_parameter(const std::string& name, const ts::Type& declared) {
-    const tenon::Type type = promises_.input_type(name, declared, graph_);
-    return Datum(interpreter_.builder().input(graph_.body().add_parameter(type, name)));
+  AbstractValue declared_parameter(const std::string& name, const ts::Type& declared) {
+    const tenon::Type type = declared_types_.input_type(name, declared, graph_);
+    return AbstractValue(interpreter_.builder().input(graph_.body().add_parameter(type, name)));
   }
 
   /// What does not fit is a type to write otherwise, or an array to turn.
-  Datum tensor(const std::string& name, const ts::Type& declared, const InputSpec& spec,
-               const tenon::Type& given) {
+  AbstractValue tensor(const std::string& name, const ts::Type& declared, const InputSpec& spec,
+                       const tenon::Type& given) {
     try {
       return parameter(name, declared, given);
     } catch (Error& e) {
@@ -224,25 +227,25 @@ class Inputs {
   static tenon::Type declared_type(const ts::Type& declared) {
     tenon::Type type;
     if (declared.dtype) type.dtype = *declared.dtype;
-    if (declared.promised)
-      for (const std::string& size : *declared.promised)
+    if (declared.declared_sizes)
+      for (const std::string& size : *declared.declared_sizes)
         type.shape.push_back(size.empty() ? Dim::symbol("_") : Dim::parse(size));
     else if (declared.sizes)
       type.shape = to_shape(*declared.sizes);
     return type;
   }
 
-  Datum parameter(const std::string& name, const ts::Type& declared, const tenon::Type& type) {
+  AbstractValue parameter(const std::string& name, const ts::Type& declared, const tenon::Type& type) {
     using Kind = ts::Type::Kind;
     const ts::Type& inner = without_optional(declared);
     if (inner.kind != Kind::tensor && inner.kind != Kind::any)
       throw error("input {} is given a tensor, but the model takes {}", name, declared.text)
           .hint("give its value: " + wanted(name, declared));
-    if (declared.promised) {
-      if (!is_narrowing_) return promised_parameter(name, declared);
-      promises_.narrow(name, declared, type, graph_);
+    if (declared.declared_sizes) {
+      if (!is_narrowing_) return declared_parameter(name, declared);
+      declared_types_.narrow(name, declared, type, graph_);
     }
-    if (is_narrowing_) return Datum();
+    if (is_narrowing_) return AbstractValue();
     if (declared.sizes && declared.sizes->size() != type.rank() && declared.dtype)
       throw error("input {} is {}, but the model was traced with rank {}", name, type.str(),
                   declared.sizes->size());
@@ -253,7 +256,7 @@ class Inputs {
       if (was_known && !type.shape[i].is_known()) interpreter_.watch_size(declared.sizes->at(i), place);
     }
     Value* v = graph_.body().add_parameter(type, name);
-    return Datum(interpreter_.builder().input(v));
+    return AbstractValue(interpreter_.builder().input(v));
   }
 
   void note_symbol(const std::string& symbol, const std::string& place) {
@@ -271,7 +274,7 @@ class Inputs {
     const ts::Type& inner = without_optional(type);
     switch (inner.kind) {
       case Kind::tensor: {
-        const bool is_known = inner.promised || (inner.dtype && inner.sizes);
+        const bool is_known = inner.declared_sizes || (inner.dtype && inner.sizes);
         return hint::input(name,
                            is_known ? declared_type(inner) : tenon::Type{DType::f32, {Dim::symbol("N"), 16}});
       }
@@ -283,16 +286,16 @@ class Inputs {
     }
   }
 
-  Datum ask(const std::string& name, const ts::Type& type) {
+  AbstractValue ask(const std::string& name, const ts::Type& type) {
     missing_.push_back(wanted(name, type));
-    return Datum(converter::Poison{});
+    return AbstractValue(converter::Poison{});
   }
 
   const ts::Function& method_;
   converter::GivenInputs given_;
   Graph& graph_;
   Interpreter& interpreter_;
-  converter::Promises promises_;
+  converter::DeclaredTypes declared_types_;
   bool is_narrowing_ = false;
   std::vector<std::string> missing_;
 };
@@ -303,7 +306,7 @@ class Outputs {
   Outputs(Graph& graph, Builder& builder, UnsupportedReport& report)
       : graph_(graph), build_(builder), report_(report) {}
 
-  void add(const Datum& d, const std::string& path) {
+  void add(const AbstractValue& d, const std::string& path) {
     if (d.is_none()) return;
     if (const auto* t = d.get<converter::TensorPtr>()) return tensor(*t, path);
     if (const auto* items = converter::items_of(d)) {
@@ -319,7 +322,7 @@ class Outputs {
       return;
     }
     if (const auto* dim = d.get<Dim>()) return result(build_.size(*dim), path);
-    if (d.is<converter::Undecided>()) return undecided(d, path);
+    if (d.is<converter::SymbolicBool>()) return symbolic_bool(d, path);
     if (d.is_number()) return result(build_.literal(d, d.is<bool>() ? DType::boolean : DType::f64), path);
     report_.add("output", fmt::format("{} is {}", path, converter::kind_name(d)), "return tensors", {});
   }
@@ -329,7 +332,7 @@ class Outputs {
     computed([&] { return build_.read(t); }, path);
   }
 
-  void undecided(const Datum& d, const std::string& path) {
+  void symbolic_bool(const AbstractValue& d, const std::string& path) {
     computed([&] { return converter::condition_value(build_, d); }, path);
   }
 
@@ -379,7 +382,7 @@ struct Attempt {
   UnsupportedReport report;
   ConvertNotes notes;
   std::vector<std::string> takers;
-  std::vector<Builder::Limit> limits;
+  std::vector<Builder::SizeGuard> size_guards;
   std::optional<Error> failure;
   bool has_states = false;  // attributes change from call to call, and `with_states` was false
   bool needs_none = false;  // `with_states` was true, but the calls compute the same
@@ -393,11 +396,12 @@ Attempt attempt(const ts::Program& program, const ts::Function& method, const Co
   Interpreter interpreter(program, *out.graph, out.report, out.notes);
   try {
     Inputs inputs(program, method, options, *out.graph, interpreter);
-    std::vector<Datum> arguments = inputs.arguments();
+    std::vector<AbstractValue> arguments = inputs.arguments();
     out.takers = inputs.takers();
     arguments.insert(arguments.begin(), interpreter.objects().module(program.root, ""));
-    converter::States states(interpreter, method, arguments);
-    const Datum result = with_states ? states.run() : interpreter.call(method, std::move(arguments), "");
+    converter::StateLifting states(interpreter, method, arguments);
+    const AbstractValue result =
+        with_states ? states.run() : interpreter.call(method, std::move(arguments), "");
     out.has_states = !with_states && (interpreter.objects().state_changed() ||
                                       !interpreter.builder().written_states().empty());
     if (out.report.empty()) Outputs(*out.graph, interpreter.builder(), out.report).add(result, "out");
@@ -411,7 +415,7 @@ Attempt attempt(const ts::Program& program, const ts::Function& method, const Co
         {ConvertNote::Kind::input,
          fmt::format("the model writes into its input {}; the caller's tensor stays as it is", name)});
   }
-  out.limits = interpreter.builder().limits();
+  out.size_guards = interpreter.builder().size_guards();
   return out;
 }
 
@@ -450,9 +454,9 @@ Error explained(Error failure, const Graph& graph, const std::vector<InputSpec>&
   return failure;
 }
 
-const converter::Builder::Limit* missing_limit(const Attempt& failed) {
+const converter::Builder::SizeGuard* missing_guard(const Attempt& failed) {
   if (!failed.failure || !failed.report.empty()) return nullptr;
-  return converter::missing_limit(*failed.failure, failed.limits);
+  return converter::missing_guard(*failed.failure, failed.size_guards);
 }
 
 }  // namespace
@@ -468,9 +472,9 @@ std::unique_ptr<Graph> convert_torchscript(const ts::Program& program, const Con
     with_states = !with.needs_none;
     if (with_states) result = std::move(with);
   }
-  while (const auto* limit = missing_limit(result)) {
-    assumptions.push_back(converter::assumption_of(*limit));
-    assumed.symbols[limit->symbol].max = limit->max;
+  while (const auto* guard = missing_guard(result)) {
+    assumptions.push_back(converter::assumed_guard(*guard));
+    assumed.symbols[guard->symbol].max = guard->max;
     result = attempt(program, method, assumed, with_states);
   }
   result.notes.insert(result.notes.end(), assumptions.begin(), assumptions.end());

@@ -21,7 +21,7 @@ using InputLiteral = std::variant<std::monostate, bool, std::int64_t, double, st
 struct InputSpec {
   std::string name;  // empty: the next argument that no other spec names
   std::variant<tenon::Type, InputLiteral> value;
-  /// A tensor that the input is given, where one is: ONNX's inputs that decide sizes are fixed at it.
+  /// The tensor given for the input, if any. ONNX inputs that determine sizes are fixed at its value.
   std::optional<Tensor> example = {};
 };
 
@@ -36,7 +36,7 @@ struct ConvertOptions {
   UnsupportedReport* report = nullptr;                     // receives what the Error lists
   ConvertNotes* notes = nullptr;
   RandomOptions random;
-  bool others_take = false;                    // an input that this model lacks is another's, and no error
+  bool others_take = false;  // a spec for an input that this model lacks belongs to another model: no error
   std::vector<std::string>* takers = nullptr;  // receives, for each of `inputs`, who takes it; empty: none
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 using Kind = OperatorSignature::Kind;
 
-Attr real(const Datum& d, const std::string& name) {
+Attr real(const AbstractValue& d, const std::string& name) {
   if (const auto* number = d.get<double>()) return *number;
   if (const auto* dim = d.get<Dim>(); dim && dim->is_known()) return static_cast<double>(dim->value());
   throw unsupported("argument {} holds {}, not a known number", name, kind_name(d));
@@ -27,17 +27,17 @@ Attr value(Call& call, const OperatorSignature::Argument& a) {
   if (a.kind == Kind::integers) {
     for (const Dim& size : call.sizes(a.name)) items.emplace_back(size);
   } else {
-    const auto* given = items_of(call.datum(a.name));
-    if (!given) throw unsupported("argument {} is {}, not a list", a.name, kind_name(call.datum(a.name)));
-    for (const Datum& item : *given) items.push_back(real(item, a.name));
+    const auto* given = items_of(call.value(a.name));
+    if (!given) throw unsupported("argument {} is {}, not a list", a.name, kind_name(call.value(a.name)));
+    for (const AbstractValue& item : *given) items.push_back(real(item, a.name));
   }
   return items;
 }
 
 }  // namespace
 
-std::vector<Datum> run_library_operator(Builder& build, const LibraryOperator& op,
-                                        std::span<const Datum> arguments) {
+std::vector<AbstractValue> run_library_operator(Builder& build, const LibraryOperator& op,
+                                                std::span<const AbstractValue> arguments) {
   const auto& declared = op.signature.arguments;
   if (arguments.size() != declared.size())
     throw error("{} arguments are given to {}", arguments.size(), op.signature.text);
@@ -52,8 +52,8 @@ std::vector<Datum> run_library_operator(Builder& build, const LibraryOperator& o
     else
       custom.call.push_back(value(call, a));
   }
-  std::vector<Datum> results;
-  for (const Ref& r : apply_all(std::move(custom), tensors, build.place()))
+  std::vector<AbstractValue> results;
+  for (const Ref& r : apply_all(std::move(custom), tensors, build.insertion_point()))
     results.emplace_back(build.tensor(r));
   return results;
 }

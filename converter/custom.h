@@ -7,6 +7,7 @@ namespace tenon::converter {
 
 /// `arguments` stand in the signature's order. Throws Error: unsupported when one has another kind than the
 /// signature says, else when the types do not fit.
-std::vector<Datum> run_library_operator(Builder&, const LibraryOperator&, std::span<const Datum> arguments);
+std::vector<AbstractValue> run_library_operator(Builder&, const LibraryOperator&,
+                                                std::span<const AbstractValue> arguments);
 
 }  // namespace tenon::converter

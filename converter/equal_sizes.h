@@ -1,4 +1,4 @@
-// Sizes of inputs that an operator needs to be equal, and the file does not say to be.
+// Sizes of inputs that an operator needs to be equal although the file does not declare them equal.
 #pragma once
 #include <functional>
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace tenon::converter {
 
-/// What stands in the way of a conversion with these options.
+/// The error that a conversion with these options ends with.
 using Failure = std::function<std::optional<Error>(const ConvertOptions&)>;
 
 /// The error with a hint: the types of inputs with which the sizes are equal, all that it takes.

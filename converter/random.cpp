@@ -14,9 +14,9 @@ namespace tenon::converter {
 namespace {
 
 void keep_all(Node& node) {
-  const Place place{&node.parent(), &node, node.source};
+  const InsertionPoint point{&node.parent(), &node, node.source};
   replace_all_uses(node.output(0), node.input(0));
-  const Ref kept = full(node.output(1)->shape(), 1, DType::boolean, place);
+  const Ref kept = full(node.output(1)->shape(), 1, DType::boolean, point);
   replace_all_uses(node.output(1), kept.value());
   node.parent().erase(&node);
 }

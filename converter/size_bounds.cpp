@@ -43,12 +43,12 @@ bool Builder::is_never_one(const Dim& size) {
   return true;
 }
 
-Dim Builder::limited(const Dim& size, const Dim& limit) {
+Dim Builder::guarded_min(const Dim& size, const Dim& limit) {
   if (known_less(limit, size) == false) return size;
   const Dim out = min(size, limit);
   const auto symbols = size.symbols();
   if (limit.is_known() && symbols.size() == 1 && size == Dim::symbol(symbols[0]) && !is_data_size(symbols[0]))
-    limits_.push_back({symbols[0], limit.value(), out.str(), place_.source.str()});
+    size_guards_.push_back({symbols[0], limit.value(), out.str(), insertion_point_.source.str()});
   return out;
 }
 

@@ -1,4 +1,4 @@
-// The tenon-torch process as tenon starts it: shut in as far as the kernel allows.
+// The tenon-torch process as tenon starts it: sandboxed as far as the kernel allows.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,12 +11,13 @@
 
 namespace tenon {
 
-/// What the kernel offers to shut a process in.
+/// The sandboxing that the kernel offers.
 struct KernelGuards {
   int landlock = 0;  // the version; 0: none
   bool seccomp = false;
 
-  /// What a model could do that took LibTorch over, as far as the kernel cannot forbid it; empty: nothing.
+  /// What a model that took control of LibTorch could still do, because this kernel cannot forbid it. Empty:
+  /// nothing.
   std::string missing() const;
 };
 KernelGuards kernel_guards();

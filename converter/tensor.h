@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "converter/datum.h"
+#include "converter/abstract_value.h"
 #include "converter/layout.h"
 #include "ir/build.h"
 
@@ -16,7 +16,7 @@ namespace tenon::converter {
 struct Buffer {
   Value* value = nullptr;     // null: `number` says it
   std::optional<Dim> number;  // a rank-0 i64 whose value is known, perhaps as a symbol
-  std::uint64_t version = 0;  // of the content: no other content of any buffer has the same, but 0
+  std::uint64_t version = 0;  // of the content: unique over all buffers, except 0
   bool poisoned = false;      // holds the result of something unsupported
   std::string state;          // not empty: data of the model ("layer1.weight"); a write outlives the call
   std::string fixed;          // not empty: what it is that may not be written
@@ -45,7 +45,7 @@ class AbstractTensor {
   bool is_scalar = false;        // stands for a Python number (i64 or f64) that is not known
   /// Set on a rank-0 constant written in the code: PyTorch's executor treats it as a Python number where it
   /// is the right operand of add, sub, mul or div.
-  std::optional<Datum> constant;
+  std::optional<AbstractValue> constant;
 
   std::size_t rank() const { return type.rank(); }
   /// Tensor.is_contiguous(); nullopt: not known.

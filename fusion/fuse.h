@@ -14,7 +14,7 @@ std::span<const Pass> pipeline();
 /// Throws Error when `off` names no pass or rule.
 FuseReport fuse(Graph&, const FuseOptions& = {}, std::span<const Pass> passes = pipeline());
 
-/// Dead code, common subexpressions and unused weights away. The driver's duty between passes.
+/// Removes dead code, common subexpressions and unused weights. The driver runs it between passes.
 void clean_up(Graph&);
 
 }  // namespace tenon

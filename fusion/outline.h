@@ -16,7 +16,7 @@ Node* outline(std::span<Node* const> members);
 /// The operators of a fused body: "conv+add+relu".
 std::string group_text(const Node& fused);
 
-/// What a node is, for counting: "conv", and apart from it "fused conv+add+relu".
+/// The kind under which a node is counted: "conv", or "fused conv+add+relu" for a group.
 std::string kind_of(const Node&);
 /// How many nodes of each kind the graph has, in its body and in the regions of if and loop.
 std::map<std::string, int> count_kinds(const Graph&);

@@ -1,4 +1,5 @@
-// A pass is a name and a function from graph to graph; what it may ask of its surroundings is the Rewriter.
+// A pass is a name and a function that changes a graph. It asks the Rewriter before each change and records
+// the change there.
 #pragma once
 #include <functional>
 #include <string>
@@ -13,14 +14,14 @@ namespace tenon {
 struct Rewrite {
   int number;  // from 1, in the order of application
   std::string pass, rule;
-  std::string place;  // where in the source model
-  std::string text;   // the node that came out
+  std::string location;  // where in the source model
+  std::string text;      // the node that came out
 };
 
 /// A match that a rule looked at and refused.
 struct Refusal {
   std::string rule;
-  std::string place;
+  std::string location;
   std::string reason;  // "the convolution's result is used twice"
 };
 
@@ -53,10 +54,11 @@ class Rewriter {
   Region& region() const { return region_; }
   Graph& graph() const { return region_.graph(); }
 
-  /// To be asked before a change at `node`: false when the rule is off or the limit is reached.
-  bool may(std::string_view rule, const Node& node);
-  /// To be told after a permitted change, with the node that came out (null when none did).
-  void did(std::string_view rule, const Source& place, const Node* result);
+  /// To be asked before a change at `node`. False when the rule is switched off or --stop-after-rewrite is
+  /// reached.
+  bool allowed(std::string_view rule, const Node& node);
+  /// Records a permitted change and the node that resulted (null when none did).
+  void record(std::string_view rule, const Source& location, const Node* result);
   /// The rule's pattern matched but its condition did not hold.
   void refuse(std::string_view rule, const Node& node, std::string reason);
 

@@ -6,13 +6,13 @@
 
 namespace tenon {
 
-/// For nodes of the imported body, the node of the fused body that computes in their place: the one that they
-/// lie behind, on the way back from its results to its operands (Value::origin tells which values these are).
-/// Nodes whose results nothing needs any more have none. Each belongs to one at most: the first that needs
-/// it.
+/// Maps each node of the imported body to the node of the fused body that computes its result now. A fused
+/// node owns the imported nodes between its results and its operands; Value::origin names these values in the
+/// imported graph. A node that nothing needs any more has no owner. A node that several fused nodes need
+/// belongs to the first of them.
 std::unordered_map<const Node*, const Node*> replaced_nodes(const Graph& imported, const Graph& fused);
 
-/// The imported nodes in whose place one node of the fused body computes, in order.
+/// The imported nodes that one node of the fused body replaced, in order.
 std::vector<const Node*> replaced_nodes(const Graph& imported, const Node& fused);
 
 }  // namespace tenon

@@ -32,12 +32,12 @@ bool apply_one(Rewriter& rewriter, const Rule& rule, Node& node) {
       rewriter.refuse(rule.name, node, std::move(why));
       continue;
     }
-    if (!rewriter.may(rule.name, node)) return false;
-    const Place place{&node.parent(), &node, m->source()};
-    const Ref result = rule.build(*m, place);
+    if (!rewriter.allowed(rule.name, node)) return false;
+    const InsertionPoint point{&node.parent(), &node, m->source()};
+    const Ref result = rule.build(*m, point);
     TENON_CHECK(result.type() == node.output()->type());
     replace_all_uses(node.output(), result.value());
-    rewriter.did(rule.name, place.source, result.value()->node());
+    rewriter.record(rule.name, point.source, result.value()->node());
     erase_dead(&node);
     return true;
   }

@@ -15,12 +15,12 @@ struct Rule {
   std::string_view name;
   /// Spellings of the same computation.
   std::vector<Pattern> patterns;
-  /// False: not what the rule is about.
+  /// False when the match is not one that the rule is meant for; nothing is reported then.
   std::function<bool(const Match&)> when = [](const Match&) { return true; };
-  /// Empty when the rule applies, else why not: said by --explain-fusion.
+  /// Empty when the rule applies, else the reason why it does not. --explain-fusion prints it.
   std::function<std::string(const Match&)> refuse = [](const Match&) { return std::string(); };
   /// The replacement of the root's value.
-  std::function<Ref(const Match&, const Place&)> build;
+  std::function<Ref(const Match&, const InsertionPoint&)> build;
 };
 
 std::vector<std::string_view> names(std::span<const Rule> rules);

@@ -8,7 +8,7 @@
 namespace tenon {
 
 /// Where nodes are added: before `before` in `region` (at its end when null), each with this source.
-struct Place {
+struct InsertionPoint {
   Region* region = nullptr;
   Node* before = nullptr;
   Source source = {};
@@ -45,11 +45,11 @@ class ShapeView {
 class Ref {
  public:
   Ref() = default;
-  Ref(Value* value, const Place& place) : value_(value), place_(&place) {}
+  Ref(Value* value, const InsertionPoint& point) : value_(value), insertion_point_(&point) {}
 
   explicit operator bool() const { return value_ != nullptr; }
   Value* value() const { return value_; }
-  const Place& place() const { return *place_; }
+  const InsertionPoint& insertion_point() const { return *insertion_point_; }
   /// Of no value: throws Error, an operand that the operator needs is not there.
   const Type& type() const {
     if (!value_) throw_no_value();
@@ -66,16 +66,16 @@ class Ref {
   [[noreturn]] static void throw_no_value();
 
   Value* value_ = nullptr;
-  const Place* place_ = nullptr;
+  const InsertionPoint* insertion_point_ = nullptr;
 };
 
 /// Adds a node; the place is that of the first input.
 std::vector<Ref> apply_all(Op op, std::span<const Ref> inputs);
-std::vector<Ref> apply_all(Op op, std::span<const Ref> inputs, const Place& place);
+std::vector<Ref> apply_all(Op op, std::span<const Ref> inputs, const InsertionPoint& point);
 Ref apply(Op op, std::initializer_list<Ref> inputs);
 Ref apply(Op op, std::span<const Ref> inputs);
 /// For operators without inputs.
-Ref apply(Op op, const Place& place);
+Ref apply(Op op, const InsertionPoint& point);
 
 /// Emits a scalar expression as primitive pointwise operators over the operands.
 Ref emit(const Expr&, std::span<const Ref> operands);

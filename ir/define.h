@@ -36,16 +36,16 @@ struct Operator {
 /// Add `Expr value(Expr...) const`: the type rule, the reference, kernels and the gradient follow from it.
 template <int N>
 struct Pointwise : Operator {
-  static constexpr Meaning meaning = Meaning::pointwise;
+  static constexpr OpKind op_kind = OpKind::pointwise;
   static constexpr bool takes_strings = true;
   static constexpr int min_inputs = N, max_inputs = N;
 };
 
 /// Add `std::vector<Ref> decompose(std::span<const Ref>) const`, or for a fixed number of operands and one
-/// result `Ref decompose(Ref...) const`; and infer (see Kernel).
+/// result `Ref decompose(Ref...) const`; and infer (see WithReference).
 template <int Min, int Max = Min>
 struct Composite : Operator {
-  static constexpr Meaning meaning = Meaning::composite;
+  static constexpr OpKind op_kind = OpKind::composite;
   static constexpr int min_inputs = Min, max_inputs = Max;
 };
 
@@ -54,8 +54,8 @@ struct Composite : Operator {
 /// `std::vector<Ref> gradient(inputs, outputs, grads) const`; and if it does arithmetic
 /// `double flops(TypeSpan inputs, TypeSpan outputs) const` (a multiply-add counts two).
 template <int Min, int Max = Min>
-struct Kernel : Operator {
-  static constexpr Meaning meaning = Meaning::kernel;
+struct WithReference : Operator {
+  static constexpr OpKind op_kind = OpKind::reference;
   static constexpr int min_inputs = Min, max_inputs = Max;
 };
 
@@ -66,7 +66,7 @@ struct Kernel : Operator {
 /// `std::optional<std::size_t> input_of(std::size_t parameter) const` (see RegionRules).
 template <int Regions, int MinInputs>
 struct WithRegions : Operator {
-  static constexpr Meaning meaning = Meaning::kernel;
+  static constexpr OpKind op_kind = OpKind::reference;
   static constexpr bool takes_strings = true;
   static constexpr int regions = Regions;
   static constexpr int min_inputs = MinInputs, max_inputs = -1;

@@ -31,9 +31,9 @@ bool is_empty(const Type& t) { return numel(eval(t.shape, {})) == 0; }
 
 std::vector<Tensor> run_composite(const Op& op, std::span<const Tensor> inputs) {
   Graph graph;
-  const Place place{&graph.body()};
+  const InsertionPoint point{&graph.body()};
   std::vector<Ref> operands;
-  for (Type& t : types_of(inputs)) operands.emplace_back(graph.body().add_parameter(std::move(t)), place);
+  for (Type& t : types_of(inputs)) operands.emplace_back(graph.body().add_parameter(std::move(t)), point);
   for (const Ref& r : op.info().decompose(op.self(), operands)) graph.body().add_result(r.value());
   return evaluate(graph.body(), inputs, {});
 }
@@ -47,9 +47,9 @@ std::vector<Tensor> run_kernel(const Op& op, std::span<const Tensor> inputs, con
 }
 
 // Evaluates a region; holds each value until its last use.
-class Frame {
+class RegionEvaluator {
  public:
-  Frame(const Region& region, Bindings bindings, const Observer& observer)
+  RegionEvaluator(const Region& region, Bindings bindings, const Observer& observer)
       : region_(region), bindings_(std::move(bindings)), observer_(observer) {}
 
   std::vector<Tensor> run(std::span<const Tensor> inputs) {
@@ -113,11 +113,11 @@ class Frame {
 
 std::vector<Tensor> evaluate(const Op& op, std::span<const Tensor> inputs) {
   const std::vector<Type> types = op.infer(types_of(inputs));
-  if (op.info().meaning == Meaning::composite && std::all_of(types.begin(), types.end(), is_empty))
+  if (op.info().op_kind == OpKind::composite && std::all_of(types.begin(), types.end(), is_empty))
     return tensors_of(types);
-  switch (op.info().meaning) {
-    case Meaning::pointwise: return {evaluate_pointwise(expr_of(op), inputs, eval(types[0].shape, {}))};
-    case Meaning::composite: return run_composite(op, inputs);
+  switch (op.info().op_kind) {
+    case OpKind::pointwise: return {evaluate_pointwise(expr_of(op), inputs, eval(types[0].shape, {}))};
+    case OpKind::composite: return run_composite(op, inputs);
     default: return run_kernel(op, inputs, types);
   }
 }
@@ -149,7 +149,7 @@ std::vector<Tensor> evaluate(const Node& node, std::span<const Tensor> inputs, c
 
 std::vector<Tensor> evaluate(const Region& region, std::span<const Tensor> inputs, const Bindings& bindings,
                              const Observer& observer) {
-  return Frame(region, bindings, observer).run(inputs);
+  return RegionEvaluator(region, bindings, observer).run(inputs);
 }
 
 Bindings bind_all(const Graph& graph, std::span<const Tensor> inputs) {

@@ -1,4 +1,5 @@
-// The reference interpreter: plain, slow, obviously right. The oracle of every faster way to run a graph.
+// The reference interpreter: plain, slow, obviously right. Every faster way to run a graph is compared with
+// it.
 #pragma once
 #include <functional>
 #include <span>

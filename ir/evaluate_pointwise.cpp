@@ -49,9 +49,9 @@ void store(Block& block, std::int64_t n, Tensor& t, std::int64_t at) {
   });
 }
 
-class Runner {
+class PointwiseRunner {
  public:
-  Runner(const Expr& e, std::span<const DType> dtypes)
+  PointwiseRunner(const Expr& e, std::span<const DType> dtypes)
       : program_(flatten(e, dtypes)), blocks_(program_.steps.size()) {
     for (std::size_t i = 0; i < blocks_.size(); ++i)
       if (program_.steps[i].kind == Expr::Kind::constant)
@@ -165,7 +165,7 @@ Tensor evaluate_pointwise(const Expr& e, std::span<const Tensor> operands, const
   // Strings are compared and chosen by their handles.
   for (std::size_t i = 0; i < views.size(); ++i)
     if (is_string(dtypes[i])) views[i] = views[i].bits_as(dtypes[i] = DType::i64);
-  Runner runner(e, dtypes);
+  PointwiseRunner runner(e, dtypes);
   Tensor out = is_string(result.dtype()) ? result.bits_as(DType::i64) : result;
   Index sizes = join_axes(views, shape);
   if (sizes.empty()) {

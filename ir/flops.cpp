@@ -25,9 +25,9 @@ double pointwise_flops(const Op& op, std::span<const Type> in, const Type& out) 
 
 double composite_flops(const Op& op, std::span<const Type> in) {
   Graph graph;
-  const Place place{&graph.body()};
+  const InsertionPoint point{&graph.body()};
   std::vector<Ref> operands;
-  for (const Type& t : in) operands.emplace_back(graph.body().add_parameter(t), place);
+  for (const Type& t : in) operands.emplace_back(graph.body().add_parameter(t), point);
   op.info().decompose(op.self(), operands);
   return flops(graph.body());
 }
@@ -48,7 +48,7 @@ double flops(const Node& node) {
   if (!std::all_of(in.begin(), in.end(), is_known) || !std::all_of(out.begin(), out.end(), is_known))
     return 0;
   if (op.is_pointwise()) return pointwise_flops(op, in, out[0]);
-  if (op.info().meaning == Meaning::composite) return composite_flops(op, in);
+  if (op.info().op_kind == OpKind::composite) return composite_flops(op, in);
   return op.info().flops ? op.info().flops(op.self(), in, out) : 0;
 }
 

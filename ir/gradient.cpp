@@ -22,7 +22,7 @@ std::vector<Ref> of_node(const Op& op, std::span<const Ref> in, std::span<const 
 // other, which makes the result partial derivatives.
 class Backward {
  public:
-  Backward(std::span<const Ref> wrt, bool stop, const Place& place) : place_(&place), stop_(stop) {
+  Backward(std::span<const Ref> wrt, bool stop, const InsertionPoint& point) : insertion_point_(&point), stop_(stop) {
     for (const Ref& r : wrt) wanted_.insert(r.value());
   }
 
@@ -90,9 +90,9 @@ class Backward {
   void step(const Node& node) {
     std::vector<Ref> in, out, grads;
     bool any = false;
-    for (Value* v : node.inputs()) in.emplace_back(v, *place_);
+    for (Value* v : node.inputs()) in.emplace_back(v, *insertion_point_);
     for (std::size_t i = 0; i < node.num_outputs(); ++i) {
-      out.emplace_back(node.output(i), *place_);
+      out.emplace_back(node.output(i), *insertion_point_);
       grads.push_back(of(node.output(i)));
       any = any || grads.back();
     }
@@ -110,7 +110,7 @@ class Backward {
       if (results[i] && depends_[node.input(i)]) add(node.input(i), results[i]);
   }
 
-  const Place* place_;
+  const InsertionPoint* insertion_point_;
   bool stop_;
   std::unordered_set<const Value*> wanted_;
   std::unordered_map<const Value*, bool> depends_;
@@ -123,7 +123,7 @@ std::vector<Ref> backward(std::span<const Ref> results, std::span<const Ref> see
                           bool stop) {
   TENON_CHECK(results.size() == seeds.size());
   if (results.empty()) return std::vector<Ref>(wrt.size());
-  Backward walk(wrt, stop, seeds[0].place());
+  Backward walk(wrt, stop, seeds[0].insertion_point());
   for (std::size_t i = 0; i < results.size(); ++i)
     if (seeds[i]) walk.seed(results[i], seeds[i]);
   walk.run();
@@ -152,8 +152,8 @@ std::vector<Ref> of_node(const Op& op, std::span<const Ref> in, std::span<const 
                          std::span<const Ref> grads) {
   const OpInfo& info = op.info();
   if (info.gradient) return info.gradient(op.self(), in, out, grads);
-  if (info.meaning == Meaning::pointwise) return of_pointwise(op, in, grads[0]);
-  if (info.meaning == Meaning::composite) return backward(info.decompose(op.self(), in), grads, in, true);
+  if (info.op_kind == OpKind::pointwise) return of_pointwise(op, in, grads[0]);
+  if (info.op_kind == OpKind::composite) return backward(info.decompose(op.self(), in), grads, in, true);
   throw unsupported("{} has no gradient", op.name());
 }
 
@@ -167,18 +167,18 @@ std::vector<Ref> gradient(std::span<const Ref> results, std::span<const Ref> see
 std::unique_ptr<Graph> gradient_graph(const Graph& graph) {
   auto copy = clone(graph);
   Region& body = copy->body();
-  const Place place{&body};
+  const InsertionPoint point{&body};
   std::vector<Ref> results, seeds, wrt;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < body.results().size(); ++i) {
-    const Ref result(body.results()[i], place);
+    const Ref result(body.results()[i], point);
     names.push_back(output_name(graph, i));
     if (!is_float(result.dtype())) continue;
     results.push_back(result);
-    seeds.push_back(full(result.shape(), 1, result.dtype(), place));
+    seeds.push_back(full(result.shape(), 1, result.dtype(), point));
   }
   for (const auto& p : body.parameters())
-    if (is_float(p->dtype())) wrt.emplace_back(p.get(), place);
+    if (is_float(p->dtype())) wrt.emplace_back(p.get(), point);
   const std::vector<Ref> grads = gradient(results, seeds, wrt);
   for (std::size_t i = 0; i < wrt.size(); ++i) {
     body.add_result((grads[i] ? grads[i] : zeros_like(wrt[i])).value());

@@ -136,7 +136,7 @@ void Region::erase(Node* node) {
   nodes_.erase(node->place_);
 }
 
-Node* Region::dissolve(Node* node, std::size_t index) {
+Node* Region::inline_region(Node* node, std::size_t index) {
   Region& inner = node->region(index);
   const RegionRules& rules = *node->op().info().region_rules;
   for (const auto& p : inner.parameters_)

@@ -156,7 +156,7 @@ class Region {
   /// Puts the nodes of a region of `node`, a node of this region, in its place: the region's parameters
   /// become the inputs that they stand for, the outputs its results. Returns the first of the nodes, or what
   /// followed; null at the end.
-  Node* dissolve(Node* node, std::size_t region);
+  Node* inline_region(Node* node, std::size_t region);
   Node* next(const Node*) const;
 
  private:

@@ -21,10 +21,10 @@ class Node;
 class Ref;
 
 /// How an operator's meaning is given.
-enum class Meaning : std::uint8_t {
+enum class OpKind : std::uint8_t {
   pointwise,  // a scalar expression, applied to each element of the broadcast operands
   composite,  // a decomposition into other operators
-  kernel,     // a reference function
+  reference,  // a reference function
 };
 
 /// What another framework calls the operator: "leaky_relu(x, slope=negative_slope)".
@@ -76,7 +76,7 @@ struct FieldInfo {
 /// made.
 struct OpInfo {
   std::string_view name;
-  Meaning meaning;
+  OpKind op_kind;
   int min_inputs;
   int max_inputs;  // -1: any number
   int regions;     // nested regions it carries
@@ -143,7 +143,7 @@ class Op {
   bool is() const {
     return info_ == &op_info<T>();
   }
-  bool is_pointwise() const { return info_->meaning == Meaning::pointwise; }
+  bool is_pointwise() const { return info_->op_kind == OpKind::pointwise; }
 
   /// Same operator, same attributes.
   bool operator==(const Op& other) const {

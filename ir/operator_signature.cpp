@@ -35,9 +35,9 @@ std::string_view torch_name(Kind kind) {
   return "Tensor";
 }
 
-class Reader {
+class SignatureParser {
  public:
-  explicit Reader(std::string_view text) : lex_(text) { signature_.text = text; }
+  explicit SignatureParser(std::string_view text) : lex_(text) { signature_.text = text; }
 
   OperatorSignature read() {
     lex_.expect('(');
@@ -156,7 +156,7 @@ class Reader {
 };
 
 /// Fits types to patterns; what their names stand for is remembered.
-class Matcher {
+class SignatureMatcher {
  public:
   void argument(const Argument& a, const Type& type) {
     const Pattern& p = a.tensor;
@@ -215,7 +215,7 @@ std::string torch_text(const Attr& a) {
 
 }  // namespace
 
-OperatorSignature OperatorSignature::parse(std::string_view text) { return Reader(text).read(); }
+OperatorSignature OperatorSignature::parse(std::string_view text) { return SignatureParser(text).read(); }
 
 std::size_t OperatorSignature::tensors() const {
   return static_cast<std::size_t>(std::count_if(arguments.begin(), arguments.end(),
@@ -236,7 +236,7 @@ std::string OperatorSignature::torch_schema(std::string_view name) const {
 std::vector<Type> OperatorSignature::infer(std::span<const Type> types, std::span<const Attr> values) const {
   if (types.size() != tensors() || values.size() != arguments.size() - tensors())
     throw error("{} tensors and {} other arguments are given to {}", types.size(), values.size(), text);
-  Matcher matcher;
+  SignatureMatcher matcher;
   std::size_t next = 0;
   for (const Argument& a : arguments) {
     if (a.kind == Kind::tensor) continue;

@@ -16,15 +16,15 @@ namespace {
 
 constexpr int max_depth = 200;  // nested regions and lists
 
-struct Operand {
+struct ParsedOperand {
   Value* value = nullptr;
   Attr literal;                // a string, or a number whose dtype may come from a sibling
   std::optional<DType> dtype;  // written behind the literal
 };
 
-struct Call {
+struct ParsedCall {
   Op op;
-  std::vector<Operand> operands;
+  std::vector<ParsedOperand> operands;
 };
 
 /// Names in scope. A fused body sees the names around it: they become its parameters as they are used.
@@ -176,13 +176,13 @@ class Parser {
     s.modules = Source::parse_modules(text);
   }
 
-  Node* insert(Scope& scope, Call call) {
+  Node* insert(Scope& scope, ParsedCall call) {
     std::vector<Value*> inputs = resolve(scope, call.operands);
     return guard([&] { return scope.region->insert(std::move(call.op), std::move(inputs)); });
   }
 
   Node* plain(Scope& scope, int depth) {
-    Call c = call(scope, nullptr);
+    ParsedCall c = call(scope, nullptr);
     if (c.op.info().regions == 0) return insert(scope, std::move(c));
     std::vector<Value*> inputs = resolve(scope, c.operands);
     const auto regions = static_cast<std::size_t>(c.op.info().regions);
@@ -226,7 +226,7 @@ class Parser {
   Value* step(Scope& scope, Value* previous) {
     const std::vector<std::string> names = result_names();
     const Lexer::Mark mark = lex_.mark();
-    Call c = call(scope, previous);
+    ParsedCall c = call(scope, previous);
     if (c.op.info().regions > 0) lex_.fail_at(mark, "a fused body holds no {}", c.op.name());
     Node* node = insert(scope, std::move(c));
     if (!names.empty() && names.size() != node->num_outputs())
@@ -235,12 +235,12 @@ class Parser {
     return names.empty() && node->num_outputs() == 1 ? node->output() : nullptr;
   }
 
-  Call call(Scope& scope, Value* previous) {
+  ParsedCall call(Scope& scope, Value* previous) {
     const Lexer::Mark mark = lex_.mark();
     const std::string name = lex_.name();
     const OpInfo* info = find_op(name);
     if (!info) lex_.fail_at(mark, "there is no operator '{}'", name);
-    Call c{info->make(), {}};
+    ParsedCall c{info->make(), {}};
     if (!lex_.try_char('(')) {
       if (!previous) lex_.fail("operands of {} are missing", name);
       c.operands.push_back({.value = previous, .literal = {}, .dtype = {}});
@@ -259,14 +259,14 @@ class Parser {
     return c;
   }
 
-  Operand operand(Scope& scope, Value* previous) {
+  ParsedOperand operand(Scope& scope, Value* previous) {
     if (lex_.peek() == '%' || lex_.peek() == '@') return {.value = value(scope), .literal = {}, .dtype = {}};
     if (lex_.peek() == '_') {
       lex_.expect('_');
       if (!previous) lex_.fail("_ is the value of the step before; here is none");
       return {.value = previous, .literal = {}, .dtype = {}};
     }
-    Operand o{.value = nullptr, .literal = {}, .dtype = {}};
+    ParsedOperand o{.value = nullptr, .literal = {}, .dtype = {}};
     if (lex_.peek() == '"')
       o.literal = lex_.string();
     else
@@ -287,12 +287,12 @@ class Parser {
 
   Value* literal_or_value(Scope& scope) { return resolve(scope, {operand(scope, nullptr)})[0]; }
 
-  std::vector<Value*> resolve(Scope& scope, const std::vector<Operand>& operands) {
+  std::vector<Value*> resolve(Scope& scope, const std::vector<ParsedOperand>& operands) {
     std::optional<DType> sibling;
-    for (const Operand& o : operands)
+    for (const ParsedOperand& o : operands)
       if (o.value && !sibling) sibling = o.value->dtype();
     std::vector<Value*> values;
-    for (const Operand& o : operands) {
+    for (const ParsedOperand& o : operands) {
       if (o.value) {
         values.push_back(o.value);
         continue;

@@ -36,21 +36,21 @@ std::int64_t stream_of(const Op& op) {
 }
 
 // One that no node of the graph has.
-std::int64_t next_stream(const Place& place) {
+std::int64_t next_stream(const InsertionPoint& point) {
   std::int64_t last = 0;
-  each_node(place.region->graph().body(),
+  each_node(point.region->graph().body(),
             [&](const Node& node) { last = std::max(last, stream_of(node.op())); });
   return last + 1;
 }
 
 // The number of the step, where the place is in loops: nothing, or one value that differs from step to step.
-std::vector<Ref> step_at(const Place& place) {
+std::vector<Ref> step_at(const InsertionPoint& point) {
   constexpr double far_apart = 1000003;  // more steps than an inner loop has
   Ref step;
   double factor = 1;
-  for (const Region* region = place.region; region->owner(); region = &region->owner()->parent()) {
+  for (const Region* region = point.region; region->owner(); region = &region->owner()->parent()) {
     if (!region->owner()->is<Loop>()) continue;
-    const Ref number(region->parameter(0), place);
+    const Ref number(region->parameter(0), point);
     const Ref part = factor == 1 ? number : number * factor;
     step = step ? step + part : part;
     factor *= far_apart;
@@ -60,27 +60,27 @@ std::vector<Ref> step_at(const Place& place) {
 
 }  // namespace
 
-Ref random_bits(const Shape& shape, std::int64_t bits, const Place& place) {
-  return apply_all(RandomBits{.shape = shape, .bits = bits, .stream = next_stream(place)}, step_at(place),
-                   place)[0];
+Ref random_bits(const Shape& shape, std::int64_t bits, const InsertionPoint& point) {
+  return apply_all(RandomBits{.shape = shape, .bits = bits, .stream = next_stream(point)}, step_at(point),
+                   point)[0];
 }
 
-Ref uniform(const Shape& shape, DType dtype, const Place& place) {
-  return uniform({.shape = shape, .stream = next_stream(place)}, dtype, step_at(place), place);
+Ref uniform(const Shape& shape, DType dtype, const InsertionPoint& point) {
+  return uniform({.shape = shape, .stream = next_stream(point)}, dtype, step_at(point), point);
 }
 
 // Box and Muller's: a radius and an angle.
-Ref standard_normal(const Shape& shape, DType dtype, const Place& place) {
+Ref standard_normal(const Shape& shape, DType dtype, const InsertionPoint& point) {
   const DType exact = working_dtype(dtype);
-  const Ref radius = sqrt(exponential(shape, exact, place) * 2.0);
-  return cast(dtype, radius * cos(uniform(shape, exact, place) * (2 * std::numbers::pi)));
+  const Ref radius = sqrt(exponential(shape, exact, point) * 2.0);
+  return cast(dtype, radius * cos(uniform(shape, exact, point) * (2 * std::numbers::pi)));
 }
 
 // Never 0, as in PyTorch: what is divided by it stays a number.
-Ref exponential(const Shape& shape, DType dtype, const Place& place) {
+Ref exponential(const Shape& shape, DType dtype, const InsertionPoint& point) {
   const DType exact = working_dtype(dtype);
   const double least = exact == DType::f64 ? 0x1p-54 : 0x1p-25;
-  return cast(dtype, apply(Clamp{.min = least}, {-log1p(-uniform(shape, exact, place))}));
+  return cast(dtype, apply(Clamp{.min = least}, {-log1p(-uniform(shape, exact, point))}));
 }
 
 namespace {
@@ -92,12 +92,12 @@ std::optional<std::int64_t> known_integer(const Ref& x) {
 }
 
 // Of 2^63 integers or more, whose number as i64 is below zero, or zero where it is 2^64.
-Ref random_of_many(const Shape& shape, const Ref& low, std::int64_t count, const Place& place) {
-  const Ref upper = random_bits(shape, 32, place), lower = random_bits(shape, 32, place);
+Ref random_of_many(const Shape& shape, const Ref& low, std::int64_t count, const InsertionPoint& point) {
+  const Ref upper = random_bits(shape, 32, point), lower = random_bits(shape, 32, point);
   const Ref any = apply(BitOr{}, {apply(ShiftLeft{}, {upper, upper.literal(32)}), lower});
   if (count == 0) return any + low;
   const auto number = [&](std::int64_t n) {
-    return Ref(place.region->literal(Tensor::scalar(DType::i64, n)), place);
+    return Ref(point.region->literal(Tensor::scalar(DType::i64, n)), point);
   };
   const Ref sign = number(std::numeric_limits<std::int64_t>::min()), span = number(count);
   const Ref is_below = apply(BitXor{}, {any, sign}) < apply(BitXor{}, {span, sign});
@@ -106,18 +106,18 @@ Ref random_of_many(const Shape& shape, const Ref& low, std::int64_t count, const
 
 }  // namespace
 
-Ref random_integers(const Shape& shape, const Ref& low, const Ref& high, const Place& place) {
+Ref random_integers(const Shape& shape, const Ref& low, const Ref& high, const InsertionPoint& point) {
   if (const auto first = known_integer(low), end = known_integer(high); first && end) {
     const auto count =
         static_cast<std::int64_t>(static_cast<std::uint64_t>(*end) - static_cast<std::uint64_t>(*first));
-    if (count <= 0) return random_of_many(shape, low, count, place);
+    if (count <= 0) return random_of_many(shape, low, count, point);
   }
-  return apply(Remainder{}, {random_bits(shape, 63, place), high - low}) + low;
+  return apply(Remainder{}, {random_bits(shape, 63, point), high - low}) + low;
 }
 
-Ref bernoulli(const Shape& shape, const Ref& p, const Place& place) {
+Ref bernoulli(const Shape& shape, const Ref& p, const InsertionPoint& point) {
   const Ref probability = cast(working_dtype(p.dtype()), p);
-  return uniform(shape, probability.dtype(), place) < probability;
+  return uniform(shape, probability.dtype(), point) < probability;
 }
 
 // The class whose exponential clock of the weight's rate is first; without replacement the first ones.
@@ -126,23 +126,23 @@ Ref multinomial(const Ref& weights, const Dim& count, bool with_replacement) {
   Shape shape = rates.shape();
   const auto last = static_cast<std::int64_t>(shape.size()) - 1;
   if (!with_replacement) {
-    const Ref clocks = rates / exponential(shape, rates.dtype(), rates.place());
+    const Ref clocks = rates / exponential(shape, rates.dtype(), rates.insertion_point());
     return apply_all(TopK{.k = count, .axis = last}, std::array{clocks})[1];
   }
   shape.insert(shape.end() - 1, Dim(1));
   const Ref rows = reshape(rates, shape);
   shape[shape.size() - 2] = count;
-  return apply(ArgMax{.axis = last + 1}, {rows / exponential(shape, rates.dtype(), rates.place())});
+  return apply(ArgMax{.axis = last + 1}, {rows / exponential(shape, rates.dtype(), rates.insertion_point())});
 }
 
-Ref permutation(const Dim& n, const Place& place) {
-  return apply_all(Sort{}, std::array{random_bits({n}, 63, place)})[1];
+Ref permutation(const Dim& n, const InsertionPoint& point) {
+  return apply_all(Sort{}, std::array{random_bits({n}, 63, point)})[1];
 }
 
 std::vector<Ref> dropout(const Ref& x, double p, bool whole_channels, bool alpha) {
   const Dropout op{
-      .p = p, .whole_channels = whole_channels, .alpha = alpha, .stream = next_stream(x.place())};
-  std::vector<Ref> operands = step_at(x.place());
+      .p = p, .whole_channels = whole_channels, .alpha = alpha, .stream = next_stream(x.insertion_point())};
+  std::vector<Ref> operands = step_at(x.insertion_point());
   operands.insert(operands.begin(), x);
   return apply_all(op, operands);
 }

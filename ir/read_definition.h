@@ -43,7 +43,7 @@ constexpr auto operands = std::make_index_sequence<static_cast<std::size_t>(T::m
 template <class T>
 std::vector<Type> infer(const Op& op, std::span<const Type> in) {
   const T& self = *static_cast<const T*>(op.self());
-  if constexpr (T::meaning == Meaning::pointwise) {
+  if constexpr (T::op_kind == OpKind::pointwise) {
     return infer_pointwise(make_expr(self), in);
   } else if constexpr (T::min_inputs == T::max_inputs && fixed_infer<T>(operands<T>)) {
     return [&]<std::size_t... I>(std::index_sequence<I...>)->std::vector<Type> {
@@ -110,15 +110,15 @@ RegionRules region_rules() {
 template <class T>
 void set_rules(OpInfo& info) {
   info.infer = infer<T>;
-  if constexpr (T::meaning == Meaning::pointwise) {
+  if constexpr (T::op_kind == OpKind::pointwise) {
     info.expr = [](const void* op) { return make_expr(*static_cast<const T*>(op)); };
     info.real_operands = T::real_operands || needs_real(make_expr(T{}));
   }
-  if constexpr (T::meaning == Meaning::kernel)
+  if constexpr (T::op_kind == OpKind::reference)
     info.reference = [](const void* op, std::span<const Tensor> in, std::span<Tensor> out) {
       static_cast<const T*>(op)->reference(in, out);
     };
-  if constexpr (T::meaning == Meaning::composite) info.decompose = decompose<T>;
+  if constexpr (T::op_kind == OpKind::composite) info.decompose = decompose<T>;
   if constexpr (requires { &T::flops; })
     info.flops = [](const void* op, std::span<const Type> in, std::span<const Type> out) {
       return static_cast<const T*>(op)->flops(in, out);
@@ -134,14 +134,14 @@ void set_rules(OpInfo& info) {
                        std::span<const Ref> grads) {
       return static_cast<const T*>(op)->gradient(in, out, grads);
     };
-  info.has_gradient = info.gradient != nullptr || T::meaning != Meaning::kernel;
+  info.has_gradient = info.gradient != nullptr || T::op_kind != OpKind::reference;
 }
 
 template <class T>
 OpInfo make_info() {
   OpInfo info{};
   info.name = T::name;
-  info.meaning = T::meaning;
+  info.op_kind = T::op_kind;
   info.min_inputs = T::min_inputs;
   info.max_inputs = T::max_inputs;
   info.regions = T::regions;

@@ -35,9 +35,9 @@ json parse_header(std::string_view text) {
   } catch (const json::exception&) { throw error("its header is not JSON: the file is damaged"); }
 }
 
-class Reader {
+class SafetensorsReader {
  public:
-  explicit Reader(std::shared_ptr<const MappedFile> mapped) : mapped_(std::move(mapped)) {}
+  explicit SafetensorsReader(std::shared_ptr<const MappedFile> mapped) : mapped_(std::move(mapped)) {}
 
   Safetensors read() {
     const std::string_view text = header_bytes();
@@ -161,7 +161,7 @@ class Reader {
 
 Safetensors read_safetensors(const std::filesystem::path& path) {
   try {
-    return Reader(MappedFile::open(path)).read();
+    return SafetensorsReader(MappedFile::open(path)).read();
   } catch (Error& e) {
     if (e.where().empty()) e.at(path.string());
     throw;

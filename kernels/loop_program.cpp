@@ -13,14 +13,15 @@ Reg append(LoopProgram& program, const Instruction& instruction) {
   return static_cast<Reg>(program.code.instructions.size()) - 1;
 }
 
-int add_operand(LoopProgram& program, Operand operand) {
-  LoopCode::Operand code{.buffer = operand.buffer,
-                         .dtype = operand.dtype,
-                         .strides = {},
-                         .index_stride = class_of(operand.index_stride),
-                         .from_end = operand.from_end};
+int add_operand(LoopProgram& program, LoopOperand operand) {
+  LoopCode::OperandCode code{.buffer = operand.buffer,
+                             .dtype = operand.dtype,
+                             .strides = {},
+                             .index_stride = class_of(operand.index_stride),
+                             .from_end = operand.from_end};
   for (const std::int64_t stride : operand.strides) code.strides.push_back(class_of(stride));
-  LoopShape::Operand shape{std::move(operand.strides), operand.offset, operand.index_stride, operand.range};
+  LoopShape::OperandShape shape{std::move(operand.strides), operand.offset, operand.index_stride,
+                                operand.range};
   std::size_t index = 0;
   while (index < program.code.operands.size() &&
          (program.code.operands[index] != code || program.shape.operands[index] != shape))
@@ -32,7 +33,7 @@ int add_operand(LoopProgram& program, Operand operand) {
   return static_cast<int>(index);
 }
 
-Operand operand_of(const LoopProgram& program, const Instruction& i) {
+LoopOperand operand_of(const LoopProgram& program, const Instruction& i) {
   return program.operand(static_cast<std::size_t>(i.operand));
 }
 
@@ -53,7 +54,7 @@ std::size_t kept_dims(const LoopProgram& program) {
   return program.shape.dims.size() - static_cast<std::size_t>(program.code.reduced);
 }
 
-bool varies(const Operand& operand, const LoopProgram& program) {
+bool varies(const LoopOperand& operand, const LoopProgram& program) {
   const auto& dims = program.shape.dims;
   for (std::size_t d = kept_dims(program); d < dims.size(); ++d)
     if (operand.strides[d] != 0 && dims[d] != 1) return true;
@@ -62,11 +63,11 @@ bool varies(const Operand& operand, const LoopProgram& program) {
 
 }  // namespace
 
-Reg LoopProgram::load(Operand from) {
+Reg LoopProgram::load(LoopOperand from) {
   const DType type = compute_type(from.dtype);
   return append(*this, {.op = LoopOp::load, .type = type, .operand = add_operand(*this, std::move(from))});
 }
-Reg LoopProgram::gather(Operand from, Reg index) {
+Reg LoopProgram::gather(LoopOperand from, Reg index) {
   const DType type = compute_type(from.dtype);
   return append(*this, {.op = LoopOp::gather,
                         .type = type,
@@ -94,7 +95,7 @@ Reg LoopProgram::reduce(Reduce kind, Reg a) {
   const DType type = info(kind).kind == ReduceKind::position ? DType::i64 : type_of(a);
   return append(*this, {.op = LoopOp::reduce, .type = type, .reduce = kind, .args = {a, -1, -1}});
 }
-void LoopProgram::store(Operand to, Reg value) {
+void LoopProgram::store(LoopOperand to, Reg value) {
   const DType type = compute_type(to.dtype);
   append(*this, {.op = LoopOp::store,
                  .type = type,
@@ -107,9 +108,9 @@ DType LoopProgram::type_of(Reg r) const {
   return compute_type(code.instructions[static_cast<std::size_t>(r)].type);
 }
 
-Operand LoopProgram::operand(std::size_t index) const {
-  const LoopCode::Operand& of_code = code.operands[index];
-  const LoopShape::Operand& of_shape = shape.operands[index];
+LoopOperand LoopProgram::operand(std::size_t index) const {
+  const LoopCode::OperandCode& of_code = code.operands[index];
+  const LoopShape::OperandShape& of_shape = shape.operands[index];
   return {of_code.buffer,        of_code.dtype,  of_shape.strides, of_shape.offset,
           of_shape.index_stride, of_shape.range, of_code.from_end};
 }
@@ -122,7 +123,7 @@ std::int64_t LoopProgram::row_length() const {
 
 int LoopProgram::buffer_count() const {
   int count = 0;
-  for (const LoopCode::Operand& operand : code.operands) count = std::max(count, operand.buffer + 1);
+  for (const LoopCode::OperandCode& operand : code.operands) count = std::max(count, operand.buffer + 1);
   return count;
 }
 
@@ -137,7 +138,7 @@ std::size_t hash_of(const LoopCode& code) {
     hash ^= mixed;
   };
   add(code.reduced);
-  for (const LoopCode::Operand& operand : code.operands) {
+  for (const LoopCode::OperandCode& operand : code.operands) {
     add(operand.buffer);
     add(operand.dtype);
     for (const Stride stride : operand.strides) add(stride);
@@ -228,7 +229,7 @@ void verify_reduce(const LoopProgram& program, std::size_t at) {
 
 void verify_gather(const LoopProgram& program, std::size_t at) {
   const Instruction& i = program.code.instructions[at];
-  const Operand operand = operand_of(program, i);
+  const LoopOperand operand = operand_of(program, i);
   if (program.type_of(i.args[0]) != DType::i64) malformed(program, at, "an index is not i64");
   if (operand.range <= 0) malformed(program, at, "gather of nothing");
   for (const Instruction& other : program.code.instructions)
@@ -238,7 +239,7 @@ void verify_gather(const LoopProgram& program, std::size_t at) {
 
 void verify_store(const LoopProgram& program, std::size_t at, const std::vector<bool>& varying) {
   const Instruction& i = program.code.instructions[at];
-  const Operand operand = operand_of(program, i);
+  const LoopOperand operand = operand_of(program, i);
   if (program.type_of(i.args[0]) != compute_type(operand.dtype))
     malformed(program, at, "store of another type");
   const auto& dims = program.shape.dims;
@@ -249,7 +250,8 @@ void verify_store(const LoopProgram& program, std::size_t at, const std::vector<
     if (operand.strides[d] == 0 && dims[d] > 1) malformed(program, at, "store writes one element twice");
 }
 
-void verify_operand(const LoopCode::Operand& code, const LoopShape::Operand& shape, std::size_t rank) {
+void verify_operand(const LoopCode::OperandCode& code, const LoopShape::OperandShape& shape,
+                    std::size_t rank) {
   TENON_CHECK(code.buffer >= 0);
   TENON_CHECK(!is_complex(code.dtype));
   TENON_CHECK(code.strides.size() == rank && shape.strides.size() == rank);
@@ -302,7 +304,7 @@ std::string join(const std::vector<std::int64_t>& numbers, int reduced) {
   return text;
 }
 
-std::string text_of(const Operand& operand, int reduced) {
+std::string text_of(const LoopOperand& operand, int reduced) {
   const std::string offset = operand.offset != 0 ? fmt::format("+{}", operand.offset) : "";
   return fmt::format("b{}{}: {} ({})", operand.buffer, offset, name(operand.dtype),
                      join(operand.strides, reduced));
@@ -312,7 +314,7 @@ std::string text_of(const LoopProgram& program, const Instruction& i) {
   switch (i.op) {
     case LoopOp::load: return fmt::format("load {}", text_of(operand_of(program, i), program.code.reduced));
     case LoopOp::gather: {
-      const Operand operand = operand_of(program, i);
+      const LoopOperand operand = operand_of(program, i);
       return fmt::format("gather {} at %{} * {} in [{}, {})", text_of(operand, program.code.reduced),
                          i.args[0], operand.index_stride, operand.from_end ? -operand.range : 0,
                          operand.range);

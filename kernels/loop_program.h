@@ -19,7 +19,7 @@ namespace tenon {
 /// buffer[offset + i0 * strides[0] + i1 * strides[1] + ...]. Strides count elements; 0 broadcasts, negative
 /// is fine. A gather adds index * index_stride; its indices lie in [0, range), or in [-range, range) where
 /// negative ones count from the end.
-struct Operand {
+struct LoopOperand {
   int buffer = 0;  // index into the buffers given when the program runs
   DType dtype = DType::f32;
   std::vector<std::int64_t> strides;  // one per dim of the loop
@@ -28,7 +28,7 @@ struct Operand {
   std::int64_t range = 0;
   bool from_end = false;
 
-  bool operator==(const Operand&) const = default;
+  bool operator==(const LoopOperand&) const = default;
 };
 
 /// A register: the index of the instruction that defines it.
@@ -77,17 +77,17 @@ Stride class_of(std::int64_t stride);
 /// A buffer that is stored to may also be loaded from only with the same strides and offset (an in-place
 /// update). Nothing is gathered from it.
 struct LoopCode {
-  struct Operand {
+  struct OperandCode {
     int buffer = 0;
     DType dtype = DType::f32;
     std::vector<Stride> strides;  // one per dim of the loop
     Stride index_stride = Stride::zero;
     bool from_end = false;
 
-    bool operator==(const Operand&) const = default;
+    bool operator==(const OperandCode&) const = default;
   };
   int reduced = 0;
-  std::vector<Operand> operands;
+  std::vector<OperandCode> operands;
   std::vector<Instruction> instructions;
 
   bool operator==(const LoopCode&) const = default;
@@ -97,16 +97,16 @@ std::size_t hash_of(const LoopCode& code);
 
 /// The sizes that code runs over and where its operands lie: all that may change without compiling again.
 struct LoopShape {
-  struct Operand {
+  struct OperandShape {
     std::vector<std::int64_t> strides;
     std::int64_t offset = 0;
     std::int64_t index_stride = 0;
     std::int64_t range = 0;
 
-    bool operator==(const Operand&) const = default;
+    bool operator==(const OperandShape&) const = default;
   };
   std::vector<std::int64_t> dims;
-  std::vector<Operand> operands;  // as in the code
+  std::vector<OperandShape> operands;  // as in the code
 
   bool operator==(const LoopShape&) const = default;
 };
@@ -122,8 +122,8 @@ struct LoopProgram {
       : name(std::move(name_)), code{.reduced = reduced}, shape{.dims = std::move(dims)} {}
 
   /// Builders: append an instruction and return its register.
-  Reg load(Operand from);
-  Reg gather(Operand from, Reg index);
+  Reg load(LoopOperand from);
+  Reg gather(LoopOperand from, Reg index);
   Reg tile();
   Reg constant(double value, DType type = DType::f32);
   Reg constant_int(std::int64_t value, DType type = DType::i64);
@@ -132,11 +132,11 @@ struct LoopProgram {
   Reg prim(Prim p, Reg a, Reg b = -1, Reg c = -1);
   Reg cast(DType to, Reg a);
   Reg reduce(Reduce kind, Reg a);
-  void store(Operand to, Reg value);
+  void store(LoopOperand to, Reg value);
 
   /// The compute type of a register.
   DType type_of(Reg r) const;
-  Operand operand(std::size_t index) const;
+  LoopOperand operand(std::size_t index) const;
   /// How many points a row has.
   std::int64_t row_length() const;
   /// 1 + the largest buffer index.

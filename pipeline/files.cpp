@@ -19,7 +19,7 @@ namespace onnx_reader = converter::onnx;
 std::set<std::string> weights_beside(const std::filesystem::path& model) {
   const MemoryLimit limit(OpenOptions().memory);
   try {
-    if (sniff(MappedFile::open(model)->bytes()).kind != FileKind::onnx) return {};
+    if (detect_format(MappedFile::open(model)->bytes()).kind != FileKind::onnx) return {};
     return onnx_reader::external_files(onnx_reader::load(model));
   } catch (const Error&) { return {}; } catch (const std::bad_alloc&) {
     return {};

@@ -123,7 +123,7 @@ std::vector<std::string> takers_in(const Graph& graph, const ConvertOptions& opt
 }
 
 Model open_within_limits(const std::filesystem::path& path, const OpenOptions& options) {
-  const Sniffed what = sniff(MappedFile::open(path)->bytes());
+  const DetectedFormat what = detect_format(MappedFile::open(path)->bytes());
   if (what.kind == FileKind::tenon) {
     const auto begin = Clock::now();
     Artifact artifact = read_artifact(path);
@@ -137,7 +137,7 @@ Model open_within_limits(const std::filesystem::path& path, const OpenOptions& o
             .graph = artifact.graph,
             .takers = takers_in(*artifact.graph, options.convert),
             .goldens = std::move(artifact.goldens),
-            .facts = std::move(artifact.notes),
+            .metadata = std::move(artifact.notes),
             .read_ms = ms_since(begin)};
   }
   if (what.kind != FileKind::torchscript && what.kind != FileKind::pt2 && what.kind != FileKind::onnx) {

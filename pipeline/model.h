@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "converter/archive/sniff.h"
+#include "converter/archive/file_format.h"
 #include "converter/convert.h"
 #include "fusion/fuse.h"
 #include "runtime/artifact.h"
@@ -35,7 +35,7 @@ struct Model {
   std::vector<Golden> goldens;
   /// What an artifact keeps beside the graph: "source", "verified" (the relative error and the sizes, or
   /// "no"), "note.K".
-  TextMap facts;
+  TextMap metadata;
   double read_ms = 0, import_ms = 0;
 
   bool is_source() const { return imported != nullptr; }

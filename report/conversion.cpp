@@ -32,8 +32,9 @@ std::vector<RuleUse> uses_of(const Chapter& chapter, const FuseReport& report) {
     auto use = std::find_if(uses.begin(), uses.end(), [&](const RuleUse& u) { return u.rule == r.rule; });
     if (use == uses.end()) use = uses.insert(uses.end(), {r.rule, 0, {}});
     ++use->count;
-    if (!r.place.empty() && std::find(use->places.begin(), use->places.end(), r.place) == use->places.end())
-      use->places.push_back(r.place);
+    if (!r.location.empty() &&
+        std::find(use->places.begin(), use->places.end(), r.location) == use->places.end())
+      use->places.push_back(r.location);
   }
   return uses;
 }
@@ -84,7 +85,7 @@ ordered_json conversion_json(const Model& model) {
                          {"operators", model.imported->body().nodes().size()},
                          {"nodes", model.graph->body().nodes().size()},
                          {"sizes", explain_sizes(model)}};
-  if (const auto verified = model.facts.find("verified"); verified != model.facts.end())
+  if (const auto verified = model.metadata.find("verified"); verified != model.metadata.end())
     record["verified"] = verified->second;
   for (const Chapter& chapter : chapters) {
     ordered_json& list = record["rewrites"][std::string(chapter.passes)] = ordered_json::array();

@@ -24,9 +24,9 @@ std::string escaped(std::string_view text) {
 
 std::string quoted(std::string_view text) { return '"' + escaped(text) + '"'; }
 
-class Writer {
+class DotWriter {
  public:
-  explicit Writer(const Graph& graph) : graph_(graph), names_(value_names(graph)) {}
+  explicit DotWriter(const Graph& graph) : graph_(graph), names_(value_names(graph)) {}
 
   std::string write(const Graph* fused) {
     out_ = fmt::format(
@@ -148,6 +148,6 @@ class Writer {
 
 }  // namespace
 
-std::string dot(const Graph& graph, const Graph* fused) { return Writer(graph).write(fused); }
+std::string dot(const Graph& graph, const Graph* fused) { return DotWriter(graph).write(fused); }
 
 }  // namespace tenon

@@ -50,8 +50,8 @@ std::vector<TimeRow> by(std::span<const StepRow> steps, const std::string StepRo
 }
 
 // read to fuse, of opening the model.
-std::vector<Stage> stages_of(const Model& model) {
-  std::vector<Stage> stages{{"read", model.read_ms, {}}};
+std::vector<PipelineStage> stages_of(const Model& model) {
+  std::vector<PipelineStage> stages{{"read", model.read_ms, {}}};
   if (!model.is_source()) return stages;
   stages.push_back({"import", model.import_ms, {}});
   double fuse = 0;
@@ -62,21 +62,21 @@ std::vector<Stage> stages_of(const Model& model) {
 
 }  // namespace
 
-ModelFacts facts_of(const Model& model) {
-  ModelFacts facts{.path = model.path.string(), .kind = std::string(kind_word(model))};
+ModelInfo model_info(const Model& model) {
+  ModelInfo info{.path = model.path.string(), .kind = std::string(kind_word(model))};
   const Graph& graph = *model.graph;
-  for (const auto& p : graph.body().parameters()) facts.inputs.push_back({p->name(), p->type().str()});
+  for (const auto& p : graph.body().parameters()) info.inputs.push_back({p->name(), p->type().str()});
   for (std::size_t i = 0; i < graph.body().results().size(); ++i)
-    facts.outputs.push_back({output_name(graph, i), graph.body().results()[i]->type().str()});
+    info.outputs.push_back({output_name(graph, i), graph.body().results()[i]->type().str()});
   for (const auto& w : graph.weights()) {
     const std::int64_t count = numel(eval(w->shape(), {}));
-    facts.parameters += count;
-    facts.weight_bytes += static_cast<std::size_t>(count) * size_of(w->dtype());
+    info.parameters += count;
+    info.weight_bytes += static_cast<std::size_t>(count) * size_of(w->dtype());
   }
-  return facts;
+  return info;
 }
 
-MachineFacts machine_facts() {
+MachineInfo machine_info() {
   return {.cpu = cpu_name(),
           .isa = std::string(cpu::name(cpu::isa())),
           .cores = static_cast<int>(std::thread::hardware_concurrency())};
@@ -145,8 +145,8 @@ std::vector<StepRow> step_rows(const Profile& p, const std::optional<Peak>& peak
 ProfileReport profile_report(const Model& model, Session& session, std::span<const Tensor> inputs,
                              const ProfileOptions& options, const std::optional<Peak>& peak) {
   Profile p = profile(session, inputs, options);
-  ProfileReport report{.model = facts_of(model),
-                       .machine = machine_facts(),
+  ProfileReport report{.model = model_info(model),
+                       .machine = machine_info(),
                        .device = session.device().name,
                        .threads = session.threads(),
                        .warmup = options.warmup,
@@ -165,7 +165,7 @@ ProfileReport profile_report(const Model& model, Session& session, std::span<con
 
 Recording recording_of(const ProfileReport& report) {
   MeasuredInputs types;
-  for (const ModelFacts::Slot& s : report.model.inputs) types.push_back({s.name, s.type});
+  for (const ModelInfo::NamedType& s : report.model.inputs) types.push_back({s.name, s.type});
   Recording r{.label = report.model.path,
               .machine = machine_name(report.machine.cpu, report.machine.isa),
               .device = report.device,

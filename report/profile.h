@@ -11,24 +11,24 @@
 
 namespace tenon {
 
-struct ModelFacts {
-  struct Slot {
+struct ModelInfo {
+  struct NamedType {
     std::string name, type;
   };
   std::string path, kind;  // kind: "torchscript", "pt2", "tenon"
-  std::vector<Slot> inputs, outputs;
+  std::vector<NamedType> inputs, outputs;
   std::int64_t parameters = 0;
   std::size_t weight_bytes = 0;
 };
 
-struct MachineFacts {
+struct MachineInfo {
   std::string cpu, isa;
   int cores = 0;
   std::optional<Peak> peak;  // for the number of threads used
 };
 
 /// One phase from the file to the first result.
-struct Stage {
+struct PipelineStage {
   std::string name;  // read, import, fuse, plan, pack, first_run
   double ms = 0;
   std::vector<PassTime> passes;  // of fuse
@@ -83,11 +83,11 @@ struct Unfused {
 
 struct ProfileReport {
   std::vector<std::string> command;
-  ModelFacts model;
-  MachineFacts machine;
+  ModelInfo model;
+  MachineInfo machine;
   std::string device = "cpu";
   int threads = 1, warmup = 0;
-  std::vector<Stage> stages;
+  std::vector<PipelineStage> stages;
   SizedRun run;
   double overhead = 0;  // of the step timers, as a share
   Interval overhead_ci95;
@@ -98,8 +98,8 @@ struct ProfileReport {
   std::vector<RunTimes> timeline;  // of the runs with timers
 };
 
-ModelFacts facts_of(const Model&);
-MachineFacts machine_facts();
+ModelInfo model_info(const Model&);
+MachineInfo machine_info();
 SizedRun sized_run(const Profile&, const Session&, std::span<const Tensor> inputs);
 std::vector<StepRow> step_rows(const Profile&, const std::optional<Peak>&);
 /// Times a model with one set of inputs, by itself: the pipeline, runs, steps.

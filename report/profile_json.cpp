@@ -7,8 +7,8 @@ namespace tenon {
 
 using nlohmann::ordered_json;
 
-ordered_json to_json(const ModelFacts& m) {
-  const auto slots = [](const std::vector<ModelFacts::Slot>& list) {
+ordered_json to_json(const ModelInfo& m) {
+  const auto slots = [](const std::vector<ModelInfo::NamedType>& list) {
     ordered_json out = ordered_json::array();
     for (const auto& s : list) out.push_back({{"name", s.name}, {"type", s.type}});
     return out;
@@ -29,7 +29,7 @@ ordered_json to_json(const Summary& s) {
           {"p90", s.p90}, {"p99", s.p99},       {"ci95", {s.ci95.low, s.ci95.high}}};
 }
 
-ordered_json to_json(const MachineFacts& m) {
+ordered_json to_json(const MachineInfo& m) {
   ordered_json out{{"cpu", m.cpu}, {"cores", m.cores}, {"isa", m.isa}};
   const auto peak = [&](double Peak::*rate) {
     return m.peak ? ordered_json((*m.peak).*rate) : ordered_json();
@@ -41,7 +41,7 @@ ordered_json to_json(const MachineFacts& m) {
   return out;
 }
 
-ordered_json to_json(const Stage& s) {
+ordered_json to_json(const PipelineStage& s) {
   ordered_json out{{"name", s.name}, {"ms", s.ms}};
   for (const PassTime& p : s.passes)
     out["passes"].push_back({{"name", p.pass}, {"ms", p.ms}, {"rewrites", p.rewrites}});
@@ -85,7 +85,7 @@ ordered_json to_json(const ProfileReport& p) {
                    {"command", p.command},          {"model", to_json(p.model)},
                    {"machine", to_json(p.machine)}, {"device", p.device},
                    {"threads", p.threads},          {"stages", ordered_json::array()}};
-  for (const Stage& s : p.stages) out["stages"].push_back(to_json(s));
+  for (const PipelineStage& s : p.stages) out["stages"].push_back(to_json(s));
   out["warmup"] = p.warmup;
   put(out, p.run);
   out["overhead"] = p.overhead;

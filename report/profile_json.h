@@ -8,6 +8,6 @@ namespace tenon {
 
 nlohmann::ordered_json to_json(const ProfileReport&);
 /// The field "model".
-nlohmann::ordered_json to_json(const ModelFacts&);
+nlohmann::ordered_json to_json(const ModelInfo&);
 
 }  // namespace tenon

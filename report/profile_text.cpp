@@ -71,7 +71,7 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
 
 std::string pipeline(const ProfileReport& p) {
   Table table({"stage", "ms", "passes: ms (rewrites)"});
-  for (const Stage& s : p.stages) {
+  for (const PipelineStage& s : p.stages) {
     std::string passes;
     for (const PassTime& pass : s.passes)
       passes +=

@@ -142,13 +142,13 @@ ModelSummary summarize(const Model& model, Session& session, std::span<const Ten
     s.packed_bytes = session.packed_bytes();
   } catch (const Error& e) { s.no_plan = e.message(); }
   for (const ConvertNote& n : model.notes) s.notes.push_back(n.text);
-  for (const auto& [key, text] : model.facts)
+  for (const auto& [key, text] : model.metadata)
     if (is_note(key)) s.notes.push_back(text);
   return s;
 }
 
 Json to_json(const Model& model, const ModelSummary& s) {
-  Json out = {{"schema", "tenon.model/1"}, {"tenon", version()}, {"model", to_json(facts_of(model))}};
+  Json out = {{"schema", "tenon.model/1"}, {"tenon", version()}, {"model", to_json(model_info(model))}};
   out["symbols"] = symbols_json(*model.graph);
   out["sizes"] = Json::object();
   for (const auto& [symbol, size] : s.sizes) out["sizes"][symbol] = size;
@@ -170,7 +170,7 @@ Json to_json(const Model& model, const ModelSummary& s) {
                               {"flops", m.flops}});
   out["notes"] = s.notes;
   out["facts"] = Json::object();
-  for (const auto& [key, text] : model.facts)
+  for (const auto& [key, text] : model.metadata)
     if (!is_note(key)) out["facts"][key] = text;
   out["goldens"] = model.goldens.size();
   out["plan"] = nullptr;

@@ -41,9 +41,9 @@ class Trace {
   ordered_json events_ = ordered_json::array();
 };
 
-double add_stages(Trace& trace, const std::vector<Stage>& stages) {
+double add_stages(Trace& trace, const std::vector<PipelineStage>& stages) {
   double at = 0;
-  for (const Stage& stage : stages) {
+  for (const PipelineStage& stage : stages) {
     trace.span(stage.name, pipeline_process, stages_track, at, stage.ms * 1000, ordered_json::object());
     double pass_at = at;
     for (const PassTime& pass : stage.passes) {

@@ -30,8 +30,8 @@ std::vector<double> bytes_of(const Group& group) {
 // from operators of several modules belongs to all of them.
 std::string module_of(const Node& node) {
   if (node.source.modules.empty()) return "";
-  return node.op().info().meaning == Meaning::kernel ? node.source.modules.front()
-                                                     : node.source.modules_text();
+  return node.op().info().op_kind == OpKind::reference ? node.source.modules.front()
+                                                       : node.source.modules_text();
 }
 
 }  // namespace

@@ -245,7 +245,7 @@ std::optional<bool> BufferAssignment::known_channels_last(const Value* value) co
 
 bool BufferAssignment::made_channels_last(const Value* value) {
   const auto keeps_axes = [](const Node& node) {
-    return node.op().info().meaning != Meaning::kernel || node.is<Fused>() || node.is<Concat>() ||
+    return node.op().info().op_kind != OpKind::reference || node.is<Fused>() || node.is<Concat>() ||
            node.is<Pad>() || node.is<Slice>();
   };
   std::vector<const Value*> open = {value};

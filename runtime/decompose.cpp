@@ -14,7 +14,7 @@ Node* open_composite(Node& node) {
   for (std::size_t i = 0; i < node.num_outputs(); ++i) types.push_back(node.output(i)->type());
   Node* group = body.insert_typed(Fused{}, node.inputs(), std::move(types), 1, &node, node.source);
   Region& inside = group->region();
-  const Place place{&inside, nullptr, node.source};
+  const InsertionPoint place{&inside, nullptr, node.source};
   std::vector<Ref> operands;
   for (const Value* v : node.inputs()) operands.emplace_back(inside.add_parameter(v->type()), place);
   for (const Ref& result : node.op().info().decompose(node.op().self(), operands))
@@ -29,8 +29,8 @@ Node* open_composite(Node& node) {
 }  // namespace
 
 Node* decompose(Node& node) {
-  if (node.is<Fused>()) return node.parent().dissolve(&node, 0);
-  if (node.op().info().meaning == Meaning::composite) return open_composite(node);
+  if (node.is<Fused>()) return node.parent().inline_region(&node, 0);
+  if (node.op().info().op_kind == OpKind::composite) return open_composite(node);
   throw unsupported("{} cannot be planned: it has neither a kernel nor a reference for {}", node.op().name(),
                     node.output()->type().str())
       .at(node.source.str());
@@ -40,8 +40,8 @@ void decompose_composites(Region& region) {
   const Node* before = nullptr;  // the last that is no composite
   for (Node* node = region.nodes().empty() ? nullptr : region.nodes().front().get(); node;) {
     Node* next = region.next(node);
-    if (node->op().info().meaning == Meaning::composite) {
-      const Place place{&region, node, node->source};
+    if (node->op().info().op_kind == OpKind::composite) {
+      const InsertionPoint place{&region, node, node->source};
       std::vector<Ref> operands;
       for (Value* v : node->inputs()) operands.emplace_back(v, place);
       const auto parts = node->op().info().decompose(node->op().self(), operands);

@@ -131,12 +131,12 @@ LoweredLoop build_loop(const Group& group, const LoopAxes& axes,
     if (found == loop.buffers.end()) loop.buffers.push_back(at);
     Index strides = axes.strides(value, at);
     strides.resize(program.shape.dims.size(), 0);
-    return Operand{.buffer = buffer, .dtype = at.dtype(), .strides = std::move(strides)};
+    return LoopOperand{.buffer = buffer, .dtype = at.dtype(), .strides = std::move(strides)};
   };
   const auto gather = [&](const Node& member, Reg index) {
     const SlicesByIndex slices = *slices_by_index(member);
     const PlannedTensor& at = place(member.input());
-    Operand from = operand(member.input(), at);
+    LoopOperand from = operand(member.input(), at);
     from.index_stride = at.strides()[slices.axis];
     from.range = at.shape()[slices.axis];
     from.from_end = slices.from_end;

@@ -52,7 +52,7 @@ std::unique_ptr<const Plan> Planner::plan() {
     current_ = node;
     count.step();
     if (const auto taken = known_branch(*node)) {
-      node = graph_->body().dissolve(node, *taken);
+      node = graph_->body().inline_region(node, *taken);
       continue;
     }
     if (!fold(*node) && !computes_nothing(*node) && !lower(*node)) {

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/shell.h"
 #include "base/utf8.h"
-#include "exporter/written.h"
+#include "exporter/export_and_verify.h"
 #include "ir/print.h"
 #include "report/conversion.h"
 #include "report/table.h"
@@ -44,9 +44,9 @@ void print_stage(const Model& model, const std::string& stage, const ModelOption
 void explain(const FuseReport& report) {
   for (const Rewrite& r : report.rewrites)
     fmt::print("{:>5}  {:<14} {:<22} {}  {}\n", r.number, r.pass, r.rule, r.text,
-               r.place.empty() ? "" : "# " + r.place);
+               r.location.empty() ? "" : "# " + r.location);
   for (const Refusal& r : report.refusals)
-    fmt::print("    -  {:<37} {}  {}\n", r.rule, r.reason, r.place.empty() ? "" : "# " + r.place);
+    fmt::print("    -  {:<37} {}  {}\n", r.rule, r.reason, r.location.empty() ? "" : "# " + r.location);
 }
 
 std::string output_path(const ConvertVerb& o) {
@@ -73,7 +73,7 @@ Error converted_already(const std::string& path) {
                       path_in_shell(path)));
 }
 
-std::string done_text(const Model& model, const exporter::Form& form) {
+std::string done_text(const Model& model, const exporter::OutputFormat& form) {
   if (form.suffix != ".tenon") return std::string(form.holds);
   return fmt::format("{}, {}", counted(model.graph->body().nodes().size(), "node"),
                      counted(model.fusion.rewrites.size(), "rewrite"));
@@ -97,7 +97,7 @@ int convert(const ConvertVerb& o, const CLI::App& verb) {
   const std::string target = output_path(o);
   if (o.output.empty() && std::filesystem::path(o.model.path).extension() == ".tenon")
     throw converted_already(o.model.path);
-  const exporter::Form& form = exporter::form_of(target);
+  const exporter::OutputFormat& form = exporter::output_format_of(target);
   Progress progress;
   check_is_file(o.json);
   if (std::filesystem::exists(o.model.path)) check_outputs_apart({o.json, target});
@@ -120,7 +120,7 @@ int convert(const ConvertVerb& o, const CLI::App& verb) {
     return 0;
   }
   const bool verifies = model.is_source() && form.runs && !o.no_verify;
-  if (model.is_source()) model.facts["verified"] = "no";
+  if (model.is_source()) model.metadata["verified"] = "no";
   std::vector<Sample> samples;
   Verdict compared;
   std::string unverified;  // why the comparisons prove nothing
@@ -134,17 +134,17 @@ int convert(const ConvertVerb& o, const CLI::App& verb) {
   std::string verdict =
       verifies && unverified.empty()
           ? fmt::format(", {} {} ({})", compared.compared_numbers() ? "equal to" : "compared with",
-                        runner_of(model), model.facts["verified"])
+                        runner_of(model), model.metadata["verified"])
       : form.runs ? ", not verified"
                   : "";
   progress.say("writing " + target);
-  model.facts["source"] = std::filesystem::path(o.model.path).filename().string();
+  model.metadata["source"] = std::filesystem::path(o.model.path).filename().string();
   for (std::size_t i = 0; i < model.notes.size(); ++i)
-    model.facts[fmt::format("note.{}", i)] = model.notes[i].text;
-  std::vector<std::string> lacking;
+    model.metadata[fmt::format("note.{}", i)] = model.notes[i].text;
+  std::vector<std::string> omissions;
   if (!samples.empty() && form.outputs) {
-    auto written = exporter::write_and_try(form, model, target, samples, o.tolerance);
-    lacking = std::move(written.lacking);
+    auto written = exporter::export_and_verify(form, model, target, samples, o.tolerance);
+    omissions = std::move(written.omissions);
     if (!written.unverified.empty()) unverified = written.unverified;
     if (!written.problem.empty())
       verdict += "; the file was not run: " + written.problem;
@@ -152,13 +152,13 @@ int convert(const ConvertVerb& o, const CLI::App& verb) {
       verdict = fmt::format("{}; {} gives the same from the file (relative error {:.1e})",
                             verifies ? verdict : "", form.runner, written.error);
   } else {
-    lacking = form.write(model, target);
+    omissions = form.write(model, target);
   }
   if (!o.json.empty()) write_text(o.json, json_text(conversion_json(model)));
   progress.say("");
   for (const ConvertNote& n : model.notes)
     if (n.kind != ConvertNote::Kind::training) fmt::print("note: {}\n", n.text);  // that one is a warning
-  for (const std::string& sentence : lacking) fmt::print("note: {}\n", sentence);
+  for (const std::string& sentence : omissions) fmt::print("note: {}\n", sentence);
   for (const std::string& note : compared.notes()) fmt::print("note: {}\n", note);
   if (unverified.empty()) {
     fmt::print("{}: {}{}, {}\n", printable(target), done_text(model, form), verdict,
@@ -181,7 +181,7 @@ void add_convert(CLI::App& app, int& exit_code) {
   o->model.add_model(*verb);
   o->model.add_run(*verb);
   verb->add_option("-o,--output", o->output,
-                   "What to write, by its suffix: " + exporter::forms_text() +
+                   "What to write, by its suffix: " + exporter::output_formats_text() +
                        " (default: the model's name with .tenon)")
       ->type_name(file_written)
       ->check(not_empty());

@@ -151,8 +151,8 @@ int equiv(const EquivOptions& o) {
   const std::string but_for = graphs.but_for();
   if (const auto& d = graphs.difference) {
     fmt::print("the fused graphs differ: {}\n", d->why);
-    print_node("a", d->a, d->place_a);
-    print_node("b", d->b, d->place_b);
+    print_node("a", d->a, d->location_a);
+    print_node("b", d->b, d->location_b);
     if (!but_for.empty()) fmt::print("  up to there, also: {}\n", but_for);
   }
   const std::string types = verdict.types_only();

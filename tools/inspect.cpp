@@ -102,7 +102,7 @@ void print_summary(const Model& model, const ModelSummary& s) {
     print_lines("no plan", {s.no_plan});
   print_lines("graph", {graph_line(model, s)});
   print_lines("operators", {operators_line(s)});
-  for (const auto& [key, text] : model.facts)
+  for (const auto& [key, text] : model.metadata)
     if (!key.starts_with("note.")) print_lines(key, {text});
   if (!model.is_source()) print_lines("goldens", {std::to_string(model.goldens.size())});
   print_lines("notes", s.notes);

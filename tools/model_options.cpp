@@ -228,7 +228,7 @@ std::vector<Tensor> ModelOptions::values(const Model& model, std::int64_t batch,
 
 bool ModelOptions::takes_weights(const std::string& file) {
   const auto bytes = MappedFile::open(file);
-  return sniff(bytes->bytes()).kind == FileKind::pt2;
+  return detect_format(bytes->bytes()).kind == FileKind::pt2;
 }
 
 void share_weights(ModelOptions& a, ModelOptions& b) {

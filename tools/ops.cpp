@@ -12,7 +12,8 @@
 namespace tenon::tools {
 namespace {
 
-constexpr const char* meanings[] = {"pointwise", "composite", "kernel"};
+// "kernel" is OpKind::reference: the word is part of the JSON schema.
+constexpr const char* op_kinds[] = {"pointwise", "composite", "kernel"};
 
 std::string names_in(const OpInfo& op, Mapping::Framework framework) {
   std::string out;
@@ -35,7 +36,7 @@ int list(const Device& device, bool json) {
     auto rows = nlohmann::ordered_json::array();
     for (const OpInfo* op : all_ops())
       rows.push_back({{"name", op->name},
-                      {"meaning", meanings[static_cast<int>(op->meaning)]},
+                      {"meaning", op_kinds[static_cast<int>(op->op_kind)]},
                       {"attributes", attributes(*op)},
                       {"pytorch", names_in(*op, Mapping::Framework::aten)},
                       {"onnx", names_in(*op, Mapping::Framework::onnx)},
@@ -47,7 +48,7 @@ int list(const Device& device, bool json) {
   }
   Table table({"operator", "meaning", "PyTorch", "ONNX", "runs as", "gradient", "attributes"});
   for (const OpInfo* op : all_ops())
-    table.add({std::string(op->name), meanings[static_cast<int>(op->meaning)],
+    table.add({std::string(op->name), op_kinds[static_cast<int>(op->op_kind)],
                names_in(*op, Mapping::Framework::aten), names_in(*op, Mapping::Framework::onnx),
                std::string(device.runs(op->make())), op->has_gradient ? "yes" : "", attributes(*op)});
   fmt::print("{}{}\n", table.str(), counted(all_ops().size(), "operator"));

@@ -193,7 +193,7 @@ void check_stored(const ProfileVerb& o, const Model& model) {
                 o.model.threads)
         .at(o.stored)
         .hint(fmt::format("give --threads {}", before.threads));
-  const MachineFacts here = machine_facts();
+  const MachineInfo here = machine_info();
   const std::string machine = machine_name(here.cpu, here.isa);
   if (before.machine != machine)
     throw error("the stored profile is of another machine, {}: this is {}", before.machine, machine)

@@ -192,8 +192,8 @@ void say_unverified(const Model& model) {
         file, runner_of(model), path_in_shell(model.path.string()));
     return;
   }
-  const auto verified = model.facts.find("verified");
-  if (verified == model.facts.end() || !verified->second.starts_with("no")) return;
+  const auto verified = model.metadata.find("verified");
+  if (verified == model.metadata.end() || !verified->second.starts_with("no")) return;
   fmt::print(stderr, "note: {} is not verified{}\n", file, verified->second.substr(2));
 }
 

@@ -83,7 +83,7 @@ class SourceCheck {
     }
     sizes_ = sizes_text(*model_.graph, inputs);
     if (!has_states) run_other_sizes(inputs);
-    model_.facts["verified"] = fact();
+    model_.metadata["verified"] = fact();
     return samples_;
   }
 

@@ -90,7 +90,7 @@ class Reference {
     return evaluate(model_.is_source() ? *model_.imported : *model_.graph, sample.inputs);
   }
 
-  TorchOracle* torch() const { return source_ ? source_->torch() : nullptr; }
+  TorchRunner* torch() const { return source_ ? source_->torch() : nullptr; }
   const std::string& against() const { return against_; }
   Draws draws() const { return against_ == "reference" ? Draws::same : Draws::others; }
 
@@ -105,7 +105,7 @@ class Reference {
     source_ = std::make_unique<SourceRunner>(
         framework, options_.source.empty() ? model_.path : std::filesystem::path(options_.source),
         *model_.graph, o.inputs_of(model_),
-        OracleOptions{.weights = o.weights, .keep_dropout = o.train_mode == "keep"}, o.method);
+        TorchRunnerOptions{.weights = o.weights, .keep_dropout = o.train_mode == "keep"}, o.method);
   }
 
   const VerifyOptions& options_;
@@ -182,7 +182,7 @@ json compare_samples(const VerifyOptions& o, const Model& model, const Reference
 
 void print_divergence(const Divergence& d) {
   fmt::print("  {}\n", d.what);
-  if (!d.place.empty()) fmt::print("  at: {}\n", d.place);
+  if (!d.location.empty()) fmt::print("  at: {}\n", d.location);
   fmt::print("  {}\n", d.str());
 }
 
@@ -242,7 +242,7 @@ json bisect_rewrites(const VerifyOptions& o, const Model& model, const std::vect
   if (found.wrong) {
     const WrongRewrite& w = *found.wrong;
     fmt::print("the result changes with {}\n", w.str());
-    if (!w.rewrite.place.empty()) fmt::print("  at: {}\n", w.rewrite.place);
+    if (!w.rewrite.location.empty()) fmt::print("  at: {}\n", w.rewrite.location);
     fmt::print("  with it: {}\n  before it: {}\n", w.difference.str(), w.before.str());
     fmt::print("  with --off {}: {} ({})\n", w.rewrite.rule,
                w.right_when_off ? "right" : "still different, so another rewrite is wrong as well",
@@ -265,8 +265,8 @@ bool check_properties_of(const VerifyOptions& o, const Model& model, json& recor
   bool ok = true;
   record = json::array();
   for (const Property& p : found) {
-    table.add({p.name, std::string(name(p.verdict)),
-               p.verdict == Property::Verdict::not_applicable
+    table.add({p.name, std::string(name(p.outcome)),
+               p.outcome == Property::Outcome::not_applicable
                    ? p.detail
                    : fmt::format("{:.3g}", p.difference.relative())});
     ok = ok && p.ok();
@@ -280,8 +280,8 @@ bool check_properties_of(const VerifyOptions& o, const Model& model, json& recor
 
 // The source that an artifact was made from, where it lies beside it.
 std::string recorded_source(const Model& model) {
-  const auto source = model.facts.find("source");
-  if (model.is_source() || source == model.facts.end()) return "";
+  const auto source = model.metadata.find("source");
+  if (model.is_source() || source == model.metadata.end()) return "";
   const auto file = model.path.parent_path() / std::filesystem::path(source->second).filename();
   return std::filesystem::exists(file) ? file.string() : "";
 }
@@ -289,7 +289,7 @@ std::string recorded_source(const Model& model) {
 // TorchScript says no types: they are those of the folder that it is compared with.
 std::vector<InputSpec> types_of_samples(const VerifyOptions& o) {
   if (!std::filesystem::is_directory(o.against) ||
-      sniff(MappedFile::open(o.model.path)->bytes()).kind != FileKind::torchscript)
+      detect_format(MappedFile::open(o.model.path)->bytes()).kind != FileKind::torchscript)
     return {};
   const auto samples = read_samples(o.against, {});
   return samples.empty() ? std::vector<InputSpec>() : input_specs(samples.front());

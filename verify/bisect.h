@@ -8,7 +8,7 @@ namespace tenon {
 struct BisectOptions {
   Tolerance tolerance = {};
   std::string method = "forward";
-  TorchOracle* torch = nullptr;  // null: the conversion is taken to be right
+  TorchRunner* torch = nullptr;  // null: the conversion is assumed to be correct
   const Device& device = cpu_device();
   int threads = 1;
   std::function<void(std::string_view)> progress = [](std::string_view) {};

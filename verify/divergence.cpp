@@ -33,7 +33,7 @@ void Search::add(const Difference& difference, double rounding, const Tolerance&
 }
 
 Divergence at_node(Divergence::Stage stage, const Graph& graph, const Node& node, const Graph* imported) {
-  Divergence d{.stage = stage, .what = print(graph, node, {.sources = false}), .place = node.source.str()};
+  Divergence d{.stage = stage, .what = print(graph, node, {.sources = false}), .location = node.source.str()};
   const std::vector<const Node*> replaced =
       imported ? replaced_nodes(*imported, node) : std::vector<const Node*>();
   const bool itself = replaced.size() == 1 && replaced[0]->op() == node.op();

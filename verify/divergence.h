@@ -1,4 +1,4 @@
-// A place where numbers part, and whether rounding explains it.
+// The value at which two computations diverge, and whether rounding explains the difference.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -21,7 +21,7 @@ struct Divergence {
     kernel,      // a step of the plan does not compute its node
   } stage;
   std::string what;                   // the node
-  std::string place;                  // module and source line
+  std::string location;               // module and source line
   std::vector<std::string> replaced;  // the imported nodes that a fused one stands for
   Difference difference;              // from float64
   double rounding = 0;  // of the float32 reference from float64, as a share of the largest value
@@ -36,19 +36,19 @@ std::string_view name(Divergence::Stage);
 
 /// What a search through the values found.
 struct Search {
-  /// Takes note of a value in which nothing could be compared.
+  /// Records a value of which no element could be compared.
   void look(const Difference&, const std::function<Divergence()>& where);
 
   std::optional<Divergence> first;    // beyond tolerance, and more than rounding explains
   std::optional<Divergence> largest;  // of all, where none is
   std::optional<Divergence> silent;   // the first value with elements of which none could be compared
 
-  /// Takes a difference and how much of it is rounding, when it is the first error or the largest so far;
-  /// then asks where it is.
+  /// Records a difference when it is the first error or the largest so far. Only then `where` is called to
+  /// locate it.
   void add(const Difference&, double rounding, const Tolerance&, const std::function<Divergence()>& where);
 };
 
-/// Stage, node, place and, where the imported graph is known, what the node replaced.
+/// The stage, the node, its source location and, if the imported graph is known, the nodes that it replaced.
 Divergence at_node(Divergence::Stage, const Graph&, const Node&, const Graph* imported);
 
 /// A difference is an error when it is beyond the tolerance and ten times what rounding explains.

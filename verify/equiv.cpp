@@ -258,11 +258,11 @@ class Comparison {
     };
     if ((a = outer(a))) {
       first.a = print(graph_a_, *a, {.sources = false});
-      first.place_a = a->source.str();
+      first.location_a = a->source.str();
     }
     if ((b = outer(b))) {
       first.b = print(graph_b_, *b, {.sources = false});
-      first.place_b = b->source.str();
+      first.location_b = b->source.str();
     }
     return false;
   }

@@ -1,4 +1,4 @@
-// Whether two models are one: the same numbers, the same fused graph.
+// Whether two models are equivalent: the same numbers, the same fused graph.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,23 +8,23 @@
 
 namespace tenon {
 
-/// For each of b's inputs the one of a's: of its name, or in order where the names are others. Throws Error
-/// naming the inputs when they are not as many, or differ in dtype, rank or a fixed size.
+/// Maps each input of b to an input of a: by name, or by order when the names differ. Throws Error that names
+/// the inputs when their numbers differ, or a dtype, a rank or a fixed size.
 std::vector<std::size_t> match_inputs(const Graph& a, const Graph& b);
 /// The same for outputs.
 std::vector<std::size_t> match_outputs(const Graph& a, const Graph& b);
 
-/// Where two graphs part: a node of each, or what differs beside nodes.
+/// The first difference of two graphs: a node of each, or another property that differs.
 struct GraphDifference {
-  std::string why;               // "the operators differ", "the weights @a and @b differ"
-  std::string a, b;              // the nodes
-  std::string place_a, place_b;  // their modules and source lines
+  std::string why;                     // "the operators differ", "the weights @a and @b differ"
+  std::string a, b;                    // the nodes
+  std::string location_a, location_b;  // their modules and source lines
 };
 
 /// How two graphs compare, from the outputs down to the first node that differs.
 struct GraphComparison {
   std::optional<GraphDifference> difference;
-  /// What is not the same and does not part them, by kind.
+  /// Differences that are tolerated, by kind.
   std::int64_t near_weights = 0;  // weights and numbers that differ in their last bits
   double last_bits = 0;           // the largest such difference, as a share of the largest element
   std::int64_t from_the_end = 0;  // indices that one side counts from the end where they are negative

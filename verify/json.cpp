@@ -47,7 +47,7 @@ json to_json(const OutputCheck& c) {
 json to_json(const Divergence& d) {
   return {{"stage", name(d.stage)},
           {"node", d.what},
-          {"place", d.place},
+          {"place", d.location},
           {"replaced", d.replaced},
           {"rounding", d.rounding},
           {"sample", d.sample},
@@ -64,7 +64,7 @@ json to_json(const RewriteSearch& search) {
           {"pass", w.rewrite.pass},
           {"rule", w.rewrite.rule},
           {"text", w.rewrite.text},
-          {"place", w.rewrite.place},
+          {"place", w.rewrite.location},
           {"sample", w.sample},
           {"with", to_json(w.difference)},
           {"before", to_json(w.before)},
@@ -74,14 +74,14 @@ json to_json(const RewriteSearch& search) {
 
 json to_json(const Property& p) {
   return {{"name", p.name},
-          {"verdict", name(p.verdict)},
+          {"verdict", name(p.outcome)},
           {"ok", p.ok()},
           {"detail", p.detail},
           {"difference", to_json(p.difference)}};
 }
 
 json to_json(const GraphDifference& d) {
-  return {{"why", d.why}, {"a", d.a}, {"place_a", d.place_a}, {"b", d.b}, {"place_b", d.place_b}};
+  return {{"why", d.why}, {"a", d.a}, {"place_a", d.location_a}, {"b", d.b}, {"place_b", d.location_b}};
 }
 
 std::string json_text(const json& record) {

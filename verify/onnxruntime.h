@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "converter/oracle.h"
+#include "converter/torch_runner.h"
 #include "ir/graph.h"
 
 namespace tenon {

@@ -44,8 +44,8 @@ struct ErrorSpread {
 /// Who drew the random numbers that decide an expected output: Tenon with the same seed, or another program.
 enum class Draws : std::uint8_t { same, others };
 
-/// Whether an output is what was expected. One in which nothing was compared is `ok` too: whether the model
-/// is right, a Verdict says (verify/verdict.h).
+/// The comparison of one output with its expected value. An output of which nothing was compared is `ok` too;
+/// whether the model is right is decided by a Verdict (verify/verdict.h).
 struct OutputCheck {
   std::string name;
   Difference difference;

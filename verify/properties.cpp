@@ -18,7 +18,7 @@ namespace tenon {
 namespace {
 
 using Rows = std::vector<std::int64_t>;
-using Held = Property::Verdict;
+using Outcome = Property::Outcome;
 
 // Rows that batches are made of; few models have another axis of this size.
 constexpr std::int64_t wanted_rows = 5;
@@ -91,7 +91,7 @@ class Checker {
         std::any_of(differences.begin(), differences.end(), [&](const auto& d) { return differs(d); })) {
       const std::string mixing = excuse(trial, relation, differences);
       if (std::none_of(differences.begin(), differences.end(), [](const auto& d) { return d.has_value(); })) {
-        result.verdict = Held::not_applicable;
+        result.outcome = Outcome::not_applicable;
         result.detail = "the model itself mixes rows, first at " + mixing;
         return result;
       }
@@ -107,11 +107,11 @@ class Checker {
     }
     if (output.empty()) {
       result.detail = compared.problem();
-      if (!result.detail.empty()) result.verdict = Held::not_compared;
+      if (!result.detail.empty()) result.outcome = Outcome::not_compared;
       return result;
     }
     const bool holds = result.difference.within(options_.tolerance.share);
-    result.verdict = holds ? Held::rounding : Held::broken;
+    result.outcome = holds ? Outcome::rounding : Outcome::broken;
     if (!holds) result.detail = fmt::format("{}: {}; first at {}", output, result.difference.str(), node);
     return result;
   }
@@ -181,17 +181,17 @@ Inputs with_nan(const Batch& batch) {
 }
 
 Property not_applicable(std::string name, std::string why) {
-  return {.verdict = Held::not_applicable, .name = std::move(name), .detail = std::move(why)};
+  return {.outcome = Outcome::not_applicable, .name = std::move(name), .detail = std::move(why)};
 }
 
 }  // namespace
 
-std::string_view name(Held verdict) {
-  switch (verdict) {
-    case Held::identical: return "identical";
-    case Held::rounding: return "within rounding";
-    case Held::broken: return "BROKEN";
-    case Held::not_compared: return "NOT COMPARED";
+std::string_view name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::identical: return "identical";
+    case Outcome::rounding: return "within rounding";
+    case Outcome::broken: return "BROKEN";
+    case Outcome::not_compared: return "NOT COMPARED";
     default: return "not applicable";
   }
 }

@@ -1,4 +1,4 @@
-// What must hold of a model whatever it computes: no reference is needed.
+// Properties that every model must have, checked without a reference.
 #pragma once
 #include "runtime/device.h"
 #include "verify/divergence.h"
@@ -6,21 +6,21 @@
 namespace tenon {
 
 struct Property {
-  enum class Verdict : std::uint8_t {
+  enum class Outcome : std::uint8_t {
     identical,       // holds, bit by bit
     rounding,        // holds within the tolerance
     broken,          // does not hold
     not_compared,    // no number was there to compare: whether it holds cannot be told
     not_applicable,  // the model is not of the kind
-  } verdict = Verdict::identical;
+  } outcome = Outcome::identical;
   std::string name;
   std::string detail;     // why it is not applicable or not compared; where it is broken: output and node
   Difference difference;  // the largest of the outputs
 
-  bool ok() const { return verdict != Verdict::broken && verdict != Verdict::not_compared; }
+  bool ok() const { return outcome != Outcome::broken && outcome != Outcome::not_compared; }
 };
 
-std::string_view name(Property::Verdict);
+std::string_view name(Property::Outcome);
 
 struct PropertyOptions {
   Tolerance tolerance = {};

@@ -30,7 +30,7 @@ struct WrongRewrite {
 
 struct RewriteSearch {
   std::optional<WrongRewrite> wrong;
-  std::string problem;  // why nothing can be told: no output of a sample holds a number to compare
+  std::string problem;  // why the search has no result: no output of a sample holds a number to compare
   std::optional<Difference>
       without_any;  // the result differs before the first rewrite: no rewrite is to blame
 };

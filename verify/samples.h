@@ -22,8 +22,8 @@ struct StoredTensor {
   std::optional<Error> damage = {};  // why the file could not be read
 };
 
-/// Inputs of one run and what it is to give. `named` are inputs or outputs: which, the model says, or
-/// neither.
+/// The inputs of one run and the expected outputs. The model decides whether an entry of `named` is an input,
+/// an output or neither.
 struct StoredSample {
   std::string name;  // "sample", "test_data_set_0", "golden 0"
   std::filesystem::path folder;
@@ -50,7 +50,7 @@ std::vector<StoredSample> read_samples(const std::filesystem::path& folder,
 /// Makes the files that read_samples opens inputs of this run (base/input_guard.h).
 void remember_samples(const std::filesystem::path& folder);
 
-/// Takes out what lies in the folder and is neither an input nor an output by its name; a note for each.
+/// Removes files whose names are neither an input nor an output, with a note for each.
 std::vector<std::string> pass_over_strays(StoredSample&, const Graph&);
 
 /// Throws Error when an input is missing or given twice, or a file belongs to neither an input nor an output.

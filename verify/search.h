@@ -1,7 +1,7 @@
 // The first value that is wrong, in each of the three things that make it: conversion, fusion, kernels.
 // Everything a search looks at is a parameter, so that a test can hand it something wrong.
 #pragma once
-#include "converter/oracle.h"
+#include "converter/torch_runner.h"
 #include "runtime/device.h"
 #include "verify/divergence.h"
 #include "verify/imported_values.h"
@@ -10,7 +10,7 @@ namespace tenon {
 
 /// Imported nodes against LibTorch's values of the same module. A node is wrong when LibTorch has no such
 /// value, and nothing computed from it is a value that LibTorch has.
-Search search_conversion(const Graph& imported, const ImportedValues&, TorchOracle&,
+Search search_conversion(const Graph& imported, const ImportedValues&, TorchRunner&,
                          std::span<const Tensor> inputs, const std::string& method, const Tolerance&);
 
 /// Values of the fused graph, evaluated in float64, against the imported values they are said to equal

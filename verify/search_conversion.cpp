@@ -10,9 +10,9 @@ namespace tenon {
 namespace {
 
 // LibTorch's values by module, in order; each is matched at most once.
-class Taps {
+class TorchValues {
  public:
-  void add(const Tap& tap) { by_module_[tap.module].push_back({to_tensor(tap.tensor), false}); }
+  void add(const IntermediateValue& tap) { by_module_[tap.module].push_back({to_tensor(tap.tensor), false}); }
 
   /// The distance of the nearest value of the module; nullopt when none has the shape and dtype.
   std::optional<Difference> nearest(const std::string& module, const ExactValue& value,
@@ -38,18 +38,18 @@ std::string module_of(const Node& node) { return node.source.modules.empty() ? "
 
 }  // namespace
 
-Search search_conversion(const Graph& imported, const ImportedValues& exact, TorchOracle& torch,
+Search search_conversion(const Graph& imported, const ImportedValues& exact, TorchRunner& torch,
                          std::span<const Tensor> inputs, const std::string& method,
                          const Tolerance& tolerance) {
-  Taps taps;
+  TorchValues taps;
   Count count("values of LibTorch");
-  torch.taps(named_inputs(imported, inputs),
-             [&](const Tap& tap) {
-               taps.add(tap);
-               count.step();
-               return true;
-             },
-             {.method = method});
+  torch.intermediate_values(named_inputs(imported, inputs),
+                            [&](const IntermediateValue& tap) {
+                              taps.add(tap);
+                              count.step();
+                              return true;
+                            },
+                            {.method = method});
   std::unordered_map<const Node*, Difference> compared;
   const auto random = random_values(imported);  // LibTorch draws others
   const auto& nodes = imported.body().nodes();

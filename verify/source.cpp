@@ -10,13 +10,13 @@ std::string_view name(Framework framework) {
 }
 
 SourceRunner::SourceRunner(Framework framework, std::filesystem::path source, const Graph& graph,
-                           std::span<const InputSpec> given, OracleOptions options, std::string method)
+                           std::span<const InputSpec> given, TorchRunnerOptions options, std::string method)
     : source_(std::move(source)),
       graph_(graph),
       fixed_(fixed_numbers(graph, given)),
       method_(std::move(method)) {
   options.fixed = fixed_;
-  if (framework == Framework::torch) torch_ = std::make_unique<TorchOracle>(source_, options);
+  if (framework == Framework::torch) torch_ = std::make_unique<TorchRunner>(source_, options);
 }
 
 std::vector<Tensor> SourceRunner::outputs(std::span<const Tensor> inputs) {

@@ -1,4 +1,4 @@
-// What runs a source model, so that another's results can be compared with it: LibTorch or ONNX Runtime.
+// Runs the source model in LibTorch or ONNX Runtime, for comparison with the converted one.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "converter/convert.h"
-#include "converter/oracle.h"
+#include "converter/torch_runner.h"
 #include "ir/graph.h"
 
 namespace tenon {
@@ -22,19 +22,19 @@ class SourceRunner {
   /// `graph` is what the source was converted to, with what was `given` for its inputs; both frameworks get
   /// the arguments that the conversion fixed. Throws Error where LibTorch does not take the file.
   SourceRunner(Framework, std::filesystem::path source, const Graph& graph, std::span<const InputSpec> given,
-               OracleOptions = {}, std::string method = "forward");
+               TorchRunnerOptions = {}, std::string method = "forward");
 
   /// In the graph's order; undefined for states that LibTorch keeps to itself. Throws Error.
   std::vector<Tensor> outputs(std::span<const Tensor> inputs);
   /// Null for ONNX Runtime.
-  TorchOracle* torch() const { return torch_.get(); }
+  TorchRunner* torch() const { return torch_.get(); }
 
  private:
   const std::filesystem::path source_;
   const Graph& graph_;
   const std::vector<NamedRawTensor> fixed_;
   const std::string method_;
-  std::unique_ptr<TorchOracle> torch_;
+  std::unique_ptr<TorchRunner> torch_;
 };
 
 }  // namespace tenon

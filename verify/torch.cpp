@@ -52,7 +52,7 @@ std::vector<NamedRawTensor> fixed_numbers(const Graph& graph, std::span<const In
   return out;
 }
 
-std::vector<Tensor> torch_outputs(TorchOracle& torch, const Graph& graph, std::span<const Tensor> inputs,
+std::vector<Tensor> torch_outputs(TorchRunner& torch, const Graph& graph, std::span<const Tensor> inputs,
                                   const std::string& method) {
   const std::vector<State> states = states_of(graph);
   const std::vector<NamedRawTensor> outputs =

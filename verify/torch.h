@@ -1,7 +1,7 @@
-// The source model in LibTorch, asked with our tensors.
+// Runs the source model in LibTorch with our tensors.
 #pragma once
 #include "converter/convert.h"
-#include "converter/oracle.h"
+#include "converter/torch_runner.h"
 #include "ir/graph.h"
 
 namespace tenon {
@@ -18,7 +18,7 @@ std::vector<NamedRawTensor> fixed_numbers(const Graph&, std::span<const InputSpe
 
 /// The source model's outputs in LibTorch, in the graph's order; undefined for states, which LibTorch keeps
 /// to itself from call to call. Throws Error when the outputs do not match the graph's by name.
-std::vector<Tensor> torch_outputs(TorchOracle&, const Graph&, std::span<const Tensor> inputs,
+std::vector<Tensor> torch_outputs(TorchRunner&, const Graph&, std::span<const Tensor> inputs,
                                   const std::string& method = "forward");
 
 }  // namespace tenon

@@ -1,5 +1,5 @@
-// What the comparisons of a model's outputs say together: nothing compared is not equal, and types compared
-// are not numbers compared.
+// The overall result of comparing a model's outputs. An output of which nothing was compared does not count
+// as equal, and comparing types does not count as comparing numbers.
 #pragma once
 #include "verify/outputs.h"
 

@@ -11,9 +11,9 @@ namespace {
 
 Error damaged() { return error("the BMP image is damaged, or cut"); }
 
-class Reader {
+class BmpReader {
  public:
-  explicit Reader(Bytes bytes) : bytes_(bytes) {}
+  explicit BmpReader(Bytes bytes) : bytes_(bytes) {}
 
   std::uint32_t number(std::size_t at, std::size_t size) const {
     if (at > bytes_.size() || size > bytes_.size() - at) throw damaged();
@@ -45,7 +45,7 @@ struct Header {
   std::array<Channel, 3> channels;  // red, green, blue; of 16 and 32 bits
 };
 
-Header header_of(const Reader& in) {
+Header header_of(const BmpReader& in) {
   constexpr std::size_t file_header = 14, core = 12, info = 40, masks_in_header = 52;
   enum Compression : std::uint32_t { none = 0, bit_fields = 3, alpha_bit_fields = 6 };
   Header h;
@@ -82,7 +82,7 @@ Header header_of(const Reader& in) {
 }  // namespace
 
 void read_bmp(Bytes bytes, const Begin& begin, Image& image) {
-  const Reader in(bytes);
+  const BmpReader in(bytes);
   const Header h = header_of(in);
   if (!begin({h.height, h.width})) return;
   const std::size_t row = (static_cast<std::size_t>(h.width) * h.bits + 31) / 32 * 4;

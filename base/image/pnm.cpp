@@ -6,9 +6,9 @@ namespace tenon::image {
 
 namespace {
 
-class Reader {
+class PnmReader {
  public:
-  explicit Reader(Bytes bytes) : bytes_(bytes) {}
+  explicit PnmReader(Bytes bytes) : bytes_(bytes) {}
 
   std::uint8_t byte() {
     if (at_ >= bytes_.size()) throw error("the PNM image is cut");
@@ -53,7 +53,7 @@ void read_pnm(Bytes bytes, const Begin& begin, Image& image) {
   const auto kind = static_cast<char>(bytes[1]);
   const bool is_bitmap = kind == '1' || kind == '4', is_text = kind <= '3';
   const bool has_colours = kind == '3' || kind == '6';
-  Reader in(bytes);
+  PnmReader in(bytes);
   const std::int64_t width = in.number(), height = in.number();
   const std::uint32_t most = is_bitmap ? 1 : in.number();
   if (most < 1 || most > 65535) throw error("the PNM image counts up to {}", most);

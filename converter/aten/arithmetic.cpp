@@ -21,7 +21,7 @@ namespace tenon::converter {
 namespace {
 
 /// The integer that an operand is known to be: an int, or a rank-0 i64 such as a size in a traced model.
-std::optional<Dim> known_integer(Builder& build, const Datum& d) {
+std::optional<Dim> known_integer(Builder& build, const AbstractValue& d) {
   if (const auto* dim = d.get<Dim>()) return *dim;
   const auto* t = d.get<TensorPtr>();
   if (!t || (*t)->dtype() != DType::i64) return std::nullopt;
@@ -32,7 +32,8 @@ std::optional<Dim> known_integer(Builder& build, const Datum& d) {
 using IntegerRule = std::function<Dim(const Dim&, const Dim&)>;
 
 /// Sizes stay sizes: a traced model computes them as rank-0 tensors.
-std::optional<Results> on_integers(Builder& build, const Datum& a, const Datum& b, const IntegerRule& rule) {
+std::optional<Results> on_integers(Builder& build, const AbstractValue& a, const AbstractValue& b,
+                                   const IntegerRule& rule) {
   const auto x = known_integer(build, a);
   const auto y = known_integer(build, b);
   if (!x || !y) return std::nullopt;
@@ -40,13 +41,13 @@ std::optional<Results> on_integers(Builder& build, const Datum& a, const Datum& 
 }
 
 /// The right operand as PyTorch's executor sees it: a rank-0 constant of the code is a Python number.
-Datum right_operand(Call& call, std::string_view argument) {
-  const Datum& d = call.datum(argument);
+AbstractValue right_operand(Call& call, std::string_view argument) {
+  const AbstractValue& d = call.value(argument);
   const auto* t = d.get<TensorPtr>();
   return t && (*t)->constant ? *(*t)->constant : d;
 }
 
-Ref times(const Ref& x, const Datum& factor, Builder& build) {
+Ref times(const Ref& x, const AbstractValue& factor, Builder& build) {
   const auto* known = factor.get<Dim>();
   if (known && *known == Dim(1)) return x;
   if (const auto* real = factor.get<double>()) {
@@ -56,11 +57,13 @@ Ref times(const Ref& x, const Datum& factor, Builder& build) {
   return x * build.literal(factor, x.dtype());
 }
 
-Datum alpha_of(Call& call) { return call.has("alpha") ? right_operand(call, "alpha") : Datum(Dim(1)); }
+AbstractValue alpha_of(Call& call) {
+  return call.has("alpha") ? right_operand(call, "alpha") : AbstractValue(Dim(1));
+}
 
 Results add(Call& call) {
-  const std::array given = {call.datum("self"), right_operand(call, "other")};
-  const Datum alpha = alpha_of(call);
+  const std::array given = {call.value("self"), right_operand(call, "other")};
+  const AbstractValue alpha = alpha_of(call);
   if (const auto* factor = alpha.get<Dim>()) {
     const auto sum = [&](const Dim& a, const Dim& b) { return a + *factor * b; };
     if (auto result = on_integers(call.build, given[0], given[1], sum)) return *result;
@@ -70,8 +73,8 @@ Results add(Call& call) {
   return x[0] + times(x[1], alpha, call.build);
 }
 
-Results subtract(Call& call, const Datum& from, const Datum& what) {
-  const Datum alpha = alpha_of(call);
+Results subtract(Call& call, const AbstractValue& from, const AbstractValue& what) {
+  const AbstractValue alpha = alpha_of(call);
   if (const auto* factor = alpha.get<Dim>()) {
     const auto difference = [&](const Dim& a, const Dim& b) { return a - *factor * b; };
     if (auto result = on_integers(call.build, from, what, difference)) return *result;
@@ -82,11 +85,11 @@ Results subtract(Call& call, const Datum& from, const Datum& what) {
   return x[0] - times(x[1], alpha, call.build);
 }
 
-Results sub(Call& call) { return subtract(call, call.datum("self"), right_operand(call, "other")); }
-Results rsub(Call& call) { return subtract(call, call.datum("other"), call.datum("self")); }
+Results sub(Call& call) { return subtract(call, call.value("self"), right_operand(call, "other")); }
+Results rsub(Call& call) { return subtract(call, call.value("other"), call.value("self")); }
 
 Results mul(Call& call) {
-  const std::array given = {call.datum("self"), right_operand(call, "other")};
+  const std::array given = {call.value("self"), right_operand(call, "other")};
   const auto product = [](const Dim& a, const Dim& b) { return a * b; };
   if (auto result = on_integers(call.build, given[0], given[1], product)) return *result;
   const auto x = promoted(call.build, given);
@@ -95,7 +98,7 @@ Results mul(Call& call) {
 }
 
 Results floor_divide(Call& call) {
-  const std::array given = {call.datum("self"), call.datum("other")};
+  const std::array given = {call.value("self"), call.value("other")};
   const auto rule = [](const Dim& a, const Dim& b) { return floor_div(a, b); };
   if (auto result = on_integers(call.build, given[0], given[1], rule)) return *result;
   return tenon::apply(FloorDiv{}, promoted(call.build, given));
@@ -103,8 +106,8 @@ Results floor_divide(Call& call) {
 
 Results div(Call& call) {
   const std::string rounding = call.word("rounding_mode", "");
-  const Datum& other = call.datum("other");
-  const std::array given = {call.datum("self"), rounding.empty() ? right_operand(call, "other") : other};
+  const AbstractValue& other = call.value("other");
+  const std::array given = {call.value("self"), rounding.empty() ? right_operand(call, "other") : other};
   if (rounding.empty()) return tenon::apply(Div{}, promoted(call.build, given, true));
   if (rounding != "floor" && rounding != "trunc") throw error("rounding_mode is '{}'", rounding);
   const bool floor = rounding == "floor";
@@ -123,38 +126,38 @@ Results div(Call& call) {
 }
 
 Results remainder(Call& call) {
-  const std::array given = {call.datum("self"), call.datum("other")};
+  const std::array given = {call.value("self"), call.value("other")};
   const auto rule = [](const Dim& a, const Dim& b) { return mod(a, b); };
   if (auto result = on_integers(call.build, given[0], given[1], rule)) return *result;
   return tenon::apply(Remainder{}, promoted(call.build, given));
 }
 
 Results neg(Call& call) {
-  const Datum& x = call.datum("self");
+  const AbstractValue& x = call.value("self");
   if (const auto known = known_integer(call.build, x)) return call.build.number(-*known);
   return -call.tensor("self");
 }
 
 Results smaller(Call& call) {
-  const std::array given = {call.datum("self"), call.datum("other")};
+  const std::array given = {call.value("self"), call.value("other")};
   const auto rule = [](const Dim& a, const Dim& b) { return min(a, b); };
   if (auto result = on_integers(call.build, given[0], given[1], rule)) return *result;
   return tenon::apply(Minimum{}, promoted(call.build, given));
 }
 
 Results larger(Call& call) {
-  const std::array given = {call.datum("self"), call.datum("other")};
+  const std::array given = {call.value("self"), call.value("other")};
   const auto rule = [](const Dim& a, const Dim& b) { return max(a, b); };
   if (auto result = on_integers(call.build, given[0], given[1], rule)) return *result;
   return tenon::apply(Maximum{}, promoted(call.build, given));
 }
 
 Results clamp_between(Call& call, std::string_view low, std::string_view high) {
-  std::vector<Datum> given = {call.datum("self")};
+  std::vector<AbstractValue> given = {call.value("self")};
   const bool has_low = call.has(low);
   const bool has_high = call.has(high);
-  if (has_low) given.push_back(call.datum(low));
-  if (has_high) given.push_back(call.datum(high));
+  if (has_low) given.push_back(call.value(low));
+  if (has_high) given.push_back(call.value(high));
   if (given.size() == 1) throw error("clamp without a bound");
   const DType dtype = result_type(given);
   const Ref x = operand(call.build, given[0], dtype);
@@ -187,10 +190,10 @@ Results hardtanh(Call& call) {
 Results relu6(Call& call) { return apply(Clamp{.min = 0, .max = 6}, {call.tensor("self")}); }
 
 std::vector<Ref> three_operands(Call& call, std::string_view b, std::string_view c) {
-  const std::array given = {call.datum("self"), call.datum(b), call.datum(c)};
+  const std::array given = {call.value("self"), call.value(b), call.value(c)};
   return promoted(call.build, given);
 }
-Datum value_of(Call& call) { return call.has("value") ? call.datum("value") : Datum(Dim(1)); }
+AbstractValue value_of(Call& call) { return call.has("value") ? call.value("value") : AbstractValue(Dim(1)); }
 
 Results addcmul(Call& call) {
   const auto x = three_operands(call, "tensor1", "tensor2");
@@ -203,7 +206,7 @@ Results addcdiv(Call& call) {
 }
 
 Results lerp(Call& call) {
-  const std::array given = {call.datum("self"), call.datum("end"), call.datum("weight")};
+  const std::array given = {call.value("self"), call.value("end"), call.value("weight")};
   const auto x = promoted(call.build, given);
   const Ref near_start = x[0] + x[2] * (x[1] - x[0]);
   const Ref near_end = x[1] - (x[1] - x[0]) * (1.0 - x[2]);
@@ -215,14 +218,14 @@ Results where_op(Call& call) {
   if (!call.find("self")) return list_of_places(call.build, call.tensor("condition"));
   Ref condition = call.tensor("condition");
   if (!is_bool(condition.dtype())) condition = not_equal(condition, condition.literal(0));
-  const std::array given = {call.datum("self"), call.datum("other")};
+  const std::array given = {call.value("self"), call.value("other")};
   const auto x = promoted(call.build, given);
   return where(condition, x[0], x[1]);
 }
 
 Results masked_fill(Call& call) {
   const Ref x = call.tensor("self");
-  return where(call.tensor("mask"), operand(call.build, call.datum("value"), x.dtype()), x);
+  return where(call.tensor("mask"), operand(call.build, call.value("value"), x.dtype()), x);
 }
 
 Results prelu(Call& call) {
@@ -262,15 +265,15 @@ Results frac(Call& call) {
   return x - trunc(x);
 }
 Results heaviside(Call& call) {
-  const std::array given = {call.datum("self"), call.datum("values")};
+  const std::array given = {call.value("self"), call.value("values")};
   const auto x = promoted(call.build, given);
   const Ref zero = x[0].literal(0);
   return where(equal(x[0], zero), x[1], where(x[0] > zero, x[0].literal(1), zero));
 }
 /// Whether each element is among the others.
 Results isin(Call& call) {
-  const std::array given = {call.datum(call.find("elements") ? "elements" : "element"),
-                            call.datum(call.find("test_elements") ? "test_elements" : "test_element")};
+  const std::array given = {call.value(call.find("elements") ? "elements" : "element"),
+                            call.value(call.find("test_elements") ? "test_elements" : "test_element")};
   call.ignore({"assume_unique"});
   const auto x = promoted(call.build, given);
   Shape column = x[0].shape();
@@ -281,9 +284,9 @@ Results isin(Call& call) {
 }
 
 Results relu(Call& call) { return tenon::relu(call.tensor("self")); }
-Results handed_through(Call& call) { return call.datum("self"); }
+Results handed_through(Call& call) { return call.value("self"); }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"add", add},
     {"sub", sub},
     {"subtract", sub},
@@ -311,14 +314,14 @@ constexpr Entry entries[] = {
     {"hardtanh", hardtanh},
     {"relu", relu},
     {"relu6", relu6},
-    {"addcmul", addcmul, Halves::in_f32},
-    {"addcdiv", addcdiv, Halves::in_f32},
-    {"lerp", lerp, Halves::in_f32},
+    {"addcmul", addcmul, HalfPrecision::in_f32},
+    {"addcdiv", addcdiv, HalfPrecision::in_f32},
+    {"lerp", lerp, HalfPrecision::in_f32},
     {"where", where_op},
     {"masked_fill", masked_fill},
     {"prelu", prelu},
-    {"glu", glu, Halves::in_f32},
-    {"round", round_op, Halves::in_f32},
+    {"glu", glu, HalfPrecision::in_f32},
+    {"round", round_op, HalfPrecision::in_f32},
     {"floor", rounded<Floor>},
     {"ceil", rounded<Ceil>},
     {"trunc", rounded<Trunc>},
@@ -329,6 +332,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> arithmetic_entries() { return entries; }
+std::span<const AtenEntry> arithmetic_entries() { return entries; }
 
 }  // namespace tenon::converter

@@ -17,9 +17,9 @@ namespace {
 constexpr std::int64_t unbounded_below = std::numeric_limits<std::int64_t>::min(),
                        unbounded_above = std::numeric_limits<std::int64_t>::max();
 
-bool depends_on_data(const Datum& d) {
+bool depends_on_data(const AbstractValue& d) {
   if (const auto* dim = d.get<Dim>()) return has_data_size(*dim);
-  if (const auto* u = d.get<Undecided>())
+  if (const auto* u = d.get<SymbolicBool>())
     return u->of && std::any_of(u->of->operands.begin(), u->of->operands.end(), depends_on_data);
   return d.is<TensorPtr>();
 }
@@ -32,7 +32,7 @@ std::string message_of(Call& call) {
   return call.word("assert_msg", "an assertion of the model does not hold");
 }
 
-void assert_that(Call& call, const Datum& condition, std::string message) {
+void assert_that(Call& call, const AbstractValue& condition, std::string message) {
   const auto* known = condition.get<bool>();
   if (known && !*known) throw error("{}", message);
   if (!known && depends_on_data(condition)) check(condition_value(call.build, condition), std::move(message));
@@ -44,7 +44,7 @@ Results done(Call& call) {
 }
 
 Results assert_scalar(Call& call) {
-  assert_that(call, call.datum("self"), message_of(call));
+  assert_that(call, call.value("self"), message_of(call));
   return done(call);
 }
 
@@ -58,7 +58,7 @@ Results assert_async(Call& call) {
 }
 
 Results constrain_range(Call& call) {
-  const Datum size = call.datum("size");
+  const AbstractValue size = call.value("size");
   const std::int64_t lowest = call.name.ends_with("for_size") ? 0 : unbounded_below;
   const std::int64_t min = call.integer("min", lowest), max = call.integer("max", unbounded_above);
   if (!depends_on_data(size)) return done(call);
@@ -71,7 +71,7 @@ Results constrain_range(Call& call) {
   return done(call);
 }
 
-constexpr Entry table[] = {
+constexpr AtenEntry table[] = {
     {"_assert_async", assert_async},
     {"_assert_scalar", assert_scalar},
     {"_functional_assert_async", assert_async},
@@ -84,6 +84,6 @@ constexpr Entry table[] = {
 
 }  // namespace
 
-std::span<const Entry> assertion_entries() { return table; }
+std::span<const AtenEntry> assertion_entries() { return table; }
 
 }  // namespace tenon::converter

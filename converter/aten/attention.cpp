@@ -68,8 +68,8 @@ Results flash_attention_for_cpu(Call& call) {
   const Dim queries = q.shape()[q.rank() - 2], keys = k.shape()[k.rank() - 2];
   const Ref lowest = scores.literal(-std::numeric_limits<double>::infinity());
   if (call.flag("is_causal", false)) {
-    const Ref row = reshape(iota(queries, q.place()), {queries, Dim(1)});
-    scores = where(row >= iota(keys, q.place()), scores, lowest);
+    const Ref row = reshape(iota(queries, q.insertion_point()), {queries, Dim(1)});
+    scores = where(row >= iota(keys, q.insertion_point()), scores, lowest);
   }
   if (const Ref mask = call.optional_tensor("attn_mask"))
     scores = is_bool(mask.dtype()) ? where(mask, scores, lowest) : scores + cast(scores.dtype(), mask);
@@ -141,7 +141,7 @@ Results native_multi_head_attention(Call& call) {
   call.ignore({"embed_dim"});
   const bool need_weights = call.flag("need_weights", true);
   const SelfAttention found = self_attention(call, x, call.integer("num_head"), need_weights);
-  std::vector<Datum> results = {Datum(call.build.tensor(found.y)), Datum(None{})};
+  std::vector<AbstractValue> results = {AbstractValue(call.build.tensor(found.y)), AbstractValue(None{})};
   const bool average = call.flag("average_attn_weights", true);
   if (need_weights) results[1] = call.build.tensor(average ? mean(found.weights, {1}) : found.weights);
   return Results::many(std::move(results));
@@ -170,9 +170,9 @@ Results transformer_encoder_layer(Call& call) {
 }
 
 TensorPtr diagonal_of(Builder& build, const TensorPtr& x, std::size_t first, std::size_t second) {
-  const auto axis = [](std::size_t i) { return Datum(Dim(static_cast<std::int64_t>(i))); };
+  const auto axis = [](std::size_t i) { return AbstractValue(Dim(static_cast<std::int64_t>(i))); };
   Call call(build, "diagonal", "",
-            {{"self", Datum(x)}, {"offset", axis(0)}, {"dim1", axis(first)}, {"dim2", axis(second)}});
+            {{"self", AbstractValue(x)}, {"offset", axis(0)}, {"dim1", axis(first)}, {"dim2", axis(second)}});
   return *find_entry("diagonal", "")->handler(call).values.at(0).get<TensorPtr>();
 }
 
@@ -220,7 +220,7 @@ Results tensordot(Call& call) {
   return einsum(of_a + "," + of_b + "->" + result, std::array{a, b});
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"scaled_dot_product_attention", scaled_dot_product_attention},
     {"_scaled_dot_product_flash_attention_for_cpu", flash_attention_for_cpu},
     {"_scaled_dot_product_attention_math", attention_math},
@@ -232,6 +232,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> attention_entries() { return entries; }
+std::span<const AtenEntry> attention_entries() { return entries; }
 
 }  // namespace tenon::converter

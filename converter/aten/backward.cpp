@@ -94,7 +94,7 @@ constexpr Derivative derivatives[] = {
 
 Ref grad_of(Call& call) { return call.tensor(call.arguments().at(0).name); }
 
-Ref value_of(Builder& build, const Datum& d) {
+Ref value_of(Builder& build, const AbstractValue& d) {
   const auto* t = d.get<TensorPtr>();
   if (!t) throw unsupported("the derivative of {}", kind_name(d));
   return build.read(*t);
@@ -104,7 +104,7 @@ Ref value_of(Builder& build, const Datum& d) {
 std::vector<Ref> differentiated(Call& call, std::string_view forward, std::vector<Argument> arguments,
                                 const Ref& grad, std::span<const Ref> of) {
   Call inner(call.build, std::string(forward), call.overload, std::move(arguments));
-  const Entry* entry = find_entry(forward, "");
+  const AtenEntry* entry = find_entry(forward, "");
   const Results results = entry ? entry->handler(inner) : run_mapping(*find_mapping(forward, ""), inner);
   const Ref y = results.fresh.empty() ? value_of(call.build, results.values.at(0)) : results.fresh[0];
   for (const Argument& a : call.arguments()) call.ignore({a.name});
@@ -117,12 +117,12 @@ std::vector<Ref> differentiated(Call& call, std::string_view forward, std::vecto
 
 /// Those that `output_mask` asks for; None for the others.
 Results masked(Call& call, std::vector<Ref> results) {
-  const Datum mask = call.datum("output_mask");
+  const AbstractValue mask = call.value("output_mask");
   const auto* wanted = items_of(mask);
-  std::vector<Datum> out;
+  std::vector<AbstractValue> out;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const bool given = wanted && i < wanted->size() && *wanted->at(i).get<bool>() && results[i];
-    out.push_back(given ? Datum(call.build.tensor(results[i])) : Datum());
+    out.push_back(given ? AbstractValue(call.build.tensor(results[i])) : AbstractValue());
   }
   return Results::many(std::move(out));
 }
@@ -136,8 +136,8 @@ Results derivative(Call& call) {
   if (row->sizes.empty()) {
     for (const std::string& name : words(row->of)) of.push_back(call.tensor(name));
   } else {
-    of.push_back(full(call.sizes(row->sizes), 0, grad.dtype(), call.build.place()));
-    arguments.push_back({"self", Datum(call.build.tensor(of[0]))});
+    of.push_back(full(call.sizes(row->sizes), 0, grad.dtype(), call.build.insertion_point()));
+    arguments.push_back({"self", AbstractValue(call.build.tensor(of[0]))});
   }
   for (const std::string& pair : words(row->renamed)) {
     const std::size_t equals = pair.find('=');
@@ -164,12 +164,12 @@ Results convolution_backward(Call& call) {
 
 Results adaptive_avg_pool_backward(Call& call) {
   const Ref grad = grad_of(call), x = call.tensor("self");
-  std::vector<Datum> size;
+  std::vector<AbstractValue> size;
   for (std::size_t i = call.name.find("2d") != std::string::npos ? grad.rank() - 2 : grad.rank() - 3;
        i < grad.rank(); ++i)
     size.emplace_back(grad.shape()[i]);
-  std::vector<Argument> arguments = {{"self", call.datum("self")},
-                                     {"output_size", Datum(list_of(std::move(size)))}};
+  std::vector<Argument> arguments = {{"self", call.value("self")},
+                                     {"output_size", AbstractValue(list_of(std::move(size)))}};
   const std::string_view forward =
       call.name.find("2d") != std::string::npos ? "adaptive_avg_pool2d" : "adaptive_avg_pool3d";
   return differentiated(call, forward, std::move(arguments), grad, std::array{x});
@@ -186,14 +186,14 @@ Results to_places(Call& call) {
     shape.push_back(numel(Shape(s.begin() + static_cast<std::ptrdiff_t>(kept), s.end())));
     return reshape(t, shape);
   };
-  const Ref zeros = full(flat(x).shape(), 0, grad.dtype(), call.build.place());
+  const Ref zeros = full(flat(x).shape(), 0, grad.dtype(), call.build.insertion_point());
   return reshape(scatter_sum(zeros, static_cast<std::int64_t>(kept), flat(places), flat(grad)), x.shape());
 }
 
 Results value_selecting(Call& call) {
   const Shape sizes = call.sizes("sizes");
   Ref grad = grad_of(call), places = call.tensor("indices");
-  const Ref zeros = full(sizes, 0, grad.dtype(), call.build.place());
+  const Ref zeros = full(sizes, 0, grad.dtype(), call.build.insertion_point());
   if (sizes.empty()) return call.ignore({"dim", "keepdim"}), Results(grad);
   const std::int64_t axis = call.axis("dim", sizes.size());
   if (!call.flag("keepdim", false)) {
@@ -211,11 +211,13 @@ Ref of_rows(Call& call, const Ref& places, const Ref& parts) {
   const Ref counted = not_equal(places, call.build.literal(call.size("padding_idx", Dim(-1)), DType::i64));
   Ref kept = where(reshape(counted, column), parts, 0);
   if (call.flag("scale_grad_by_freq", false)) {
-    const Ref ones = full(places.shape(), 1, parts.dtype(), call.build.place());
-    const Ref counts = index_add(full({rows}, 0, parts.dtype(), call.build.place()), 0, places, ones);
+    const Ref ones = full(places.shape(), 1, parts.dtype(), call.build.insertion_point());
+    const Ref counts =
+        index_add(full({rows}, 0, parts.dtype(), call.build.insertion_point()), 0, places, ones);
     kept = kept / reshape(index_select(counts, 0, places), column);
   }
-  return index_add(full({rows, parts.shape().back()}, 0, parts.dtype(), call.build.place()), 0, places, kept);
+  return index_add(full({rows, parts.shape().back()}, 0, parts.dtype(), call.build.insertion_point()), 0,
+                   places, kept);
 }
 
 Results embedding_backward(Call& call) {
@@ -234,7 +236,7 @@ Results embedding_bag_backward(Call& call) {
     call.ignore({"indices", "offset2bag", "per_sample_weights", "padding_idx", "scale_grad_by_freq"});
     const Ref filled = as_column(sizes > sizes.literal(0));
     const Ref zeros =
-        full({call.size("num_weights"), grad.shape().back()}, 0, grad.dtype(), call.build.place());
+        full({call.size("num_weights"), grad.shape().back()}, 0, grad.dtype(), call.build.insertion_point());
     const Ref places = where(filled, cast(DType::i64, call.tensor("maximum_indices")), 0);
     return scatter_sum(zeros, 0, places, where(filled, grad, 0));
   }
@@ -362,10 +364,10 @@ Results binary_cross_entropy_backward(Call& call) {
   return call.integer("reduction", average) == average ? out / dim_value(numel(x.shape()), x) : out;
 }
 
-constexpr Entry formulas[] = {
+constexpr AtenEntry formulas[] = {
     {"convolution_backward", convolution_backward},
-    {"_adaptive_avg_pool2d_backward", adaptive_avg_pool_backward, Halves::in_f32},
-    {"_adaptive_avg_pool3d_backward", adaptive_avg_pool_backward, Halves::in_f32},
+    {"_adaptive_avg_pool2d_backward", adaptive_avg_pool_backward, HalfPrecision::in_f32},
+    {"_adaptive_avg_pool3d_backward", adaptive_avg_pool_backward, HalfPrecision::in_f32},
     {"max_pool2d_with_indices_backward", to_places},
     {"max_pool3d_with_indices_backward", to_places},
     {"adaptive_max_pool2d_backward", to_places},
@@ -373,42 +375,42 @@ constexpr Entry formulas[] = {
     {"fractional_max_pool2d_backward", to_places},
     {"fractional_max_pool3d_backward", to_places},
     {"value_selecting_reduction_backward", value_selecting},
-    {"embedding_dense_backward", embedding_backward, Halves::in_f32},
-    {"_embedding_bag_dense_backward", embedding_bag_backward, Halves::in_f32},
-    {"_embedding_bag_per_sample_weights_backward", embedding_bag_weights_backward, Halves::in_f32},
-    {"_masked_softmax_backward", masked_softmax_backward, Halves::in_f32},
-    {"sigmoid_backward", sigmoid_backward, Halves::in_f32},
-    {"tanh_backward", tanh_backward, Halves::in_f32},
-    {"_softmax_backward_data", softmax_backward, Halves::in_f32},
-    {"_log_softmax_backward_data", log_softmax_backward, Halves::in_f32},
+    {"embedding_dense_backward", embedding_backward, HalfPrecision::in_f32},
+    {"_embedding_bag_dense_backward", embedding_bag_backward, HalfPrecision::in_f32},
+    {"_embedding_bag_per_sample_weights_backward", embedding_bag_weights_backward, HalfPrecision::in_f32},
+    {"_masked_softmax_backward", masked_softmax_backward, HalfPrecision::in_f32},
+    {"sigmoid_backward", sigmoid_backward, HalfPrecision::in_f32},
+    {"tanh_backward", tanh_backward, HalfPrecision::in_f32},
+    {"_softmax_backward_data", softmax_backward, HalfPrecision::in_f32},
+    {"_log_softmax_backward_data", log_softmax_backward, HalfPrecision::in_f32},
     {"threshold_backward", threshold_backward},
     {"hardtanh_backward", hardtanh_backward},
-    {"hardsigmoid_backward", hardsigmoid_backward, Halves::in_f32},
-    {"hardswish_backward", hardswish_backward, Halves::in_f32},
+    {"hardsigmoid_backward", hardsigmoid_backward, HalfPrecision::in_f32},
+    {"hardswish_backward", hardswish_backward, HalfPrecision::in_f32},
     {"hardshrink_backward", shrink_backward},
     {"softshrink_backward", shrink_backward},
-    {"leaky_relu_backward", leaky_relu_backward, Halves::in_f32},
-    {"log_sigmoid_backward", log_sigmoid_backward, Halves::in_f32},
-    {"rrelu_with_noise_backward", rrelu_backward, Halves::in_f32},
-    {"elu_backward", elu_backward, Halves::in_f32},
-    {"logit_backward", logit_backward, Halves::in_f32},
-    {"native_dropout_backward", dropout_backward, Halves::in_f32},
-    {"binary_cross_entropy_backward", binary_cross_entropy_backward, Halves::in_f32},
+    {"leaky_relu_backward", leaky_relu_backward, HalfPrecision::in_f32},
+    {"log_sigmoid_backward", log_sigmoid_backward, HalfPrecision::in_f32},
+    {"rrelu_with_noise_backward", rrelu_backward, HalfPrecision::in_f32},
+    {"elu_backward", elu_backward, HalfPrecision::in_f32},
+    {"logit_backward", logit_backward, HalfPrecision::in_f32},
+    {"native_dropout_backward", dropout_backward, HalfPrecision::in_f32},
+    {"binary_cross_entropy_backward", binary_cross_entropy_backward, HalfPrecision::in_f32},
 };
 
-std::vector<Entry> all_entries() {
-  std::vector<Entry> all(std::begin(formulas), std::end(formulas));
+std::vector<AtenEntry> all_entries() {
+  std::vector<AtenEntry> all(std::begin(formulas), std::end(formulas));
   for (const Derivative& d : derivatives) {
     const bool has_mask = d.name.starts_with("grid_sampler");  // whose results may be None
-    all.push_back({d.name, derivative, has_mask ? Halves::as_they_are : Halves::in_f32});
+    all.push_back({d.name, derivative, has_mask ? HalfPrecision::as_they_are : HalfPrecision::in_f32});
   }
   return all;
 }
 
 }  // namespace
 
-std::span<const Entry> backward_entries() {
-  static const std::vector<Entry> all = all_entries();
+std::span<const AtenEntry> backward_entries() {
+  static const std::vector<AtenEntry> all = all_entries();
   return all;
 }
 

@@ -31,7 +31,7 @@ Results nll_loss_backward(Call& call) {
   const auto among_classes = [&](const Ref& v) { return reshape(v, with_axis(v.shape(), axis)); };
   const Ref target = among_classes(cast(DType::i64, call.tensor("target")));
   const Ref ignored = call.build.literal(call.integer("ignore_index", -100), DType::i64);
-  const Ref counts = logical_and(equal(along_classes(iota(classes, call.build.place())), target),
+  const Ref counts = logical_and(equal(along_classes(iota(classes, call.build.insertion_point())), target),
                                  not_equal(target, ignored));
   Ref grad = call.tensor("grad_output");
   if (reduction == none) grad = among_classes(grad);
@@ -57,7 +57,7 @@ Results cdist_backward(Call& call) {
   const Ref away = with_one(x1, rank - 1) - with_one(x2, rank - 2);
   const Ref grad = with_one(call.tensor("grad"), rank), distance = with_one(call.tensor("cdist"), rank);
   const Ref zero = away.literal(0), direction = sign(away);
-  if (p == 0) return full(x1.shape(), 0, x1.dtype(), call.build.place());
+  if (p == 0) return full(x1.shape(), 0, x1.dtype(), call.build.insertion_point());
   Ref by_x1 = direction * grad;
   if (std::isinf(p)) {
     by_x1 = where(equal(abs(away), distance), by_x1, zero);
@@ -82,16 +82,16 @@ Results cumprod_backward(Call& call) {
   return where(is_first, sums_from(grad * without), behind);
 }
 
-constexpr Entry entries[] = {
-    {"nll_loss_backward", nll_loss_backward, Halves::in_f32},
-    {"nll_loss2d_backward", nll_loss_backward, Halves::in_f32},
-    {"_prelu_kernel_backward", prelu_backward, Halves::in_f32},
-    {"_cdist_backward", cdist_backward, Halves::in_f32},
-    {"cumprod_backward", cumprod_backward, Halves::in_f32},
+constexpr AtenEntry entries[] = {
+    {"nll_loss_backward", nll_loss_backward, HalfPrecision::in_f32},
+    {"nll_loss2d_backward", nll_loss_backward, HalfPrecision::in_f32},
+    {"_prelu_kernel_backward", prelu_backward, HalfPrecision::in_f32},
+    {"_cdist_backward", cdist_backward, HalfPrecision::in_f32},
+    {"cumprod_backward", cumprod_backward, HalfPrecision::in_f32},
 };
 
 }  // namespace
 
-std::span<const Entry> backward_loss_entries() { return entries; }
+std::span<const AtenEntry> backward_loss_entries() { return entries; }
 
 }  // namespace tenon::converter

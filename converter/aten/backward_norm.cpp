@@ -33,11 +33,11 @@ Ref of_normalised(const Ref& grad, const Ref& y, const Ref& rstd, const std::vec
 
 /// Those that `output_mask` asks for, each in its dtype.
 Results masked(Call& call, const std::vector<Ref>& results, const std::vector<DType>& dtypes) {
-  const Datum mask = call.datum("output_mask");
-  std::vector<Datum> out;
+  const AbstractValue mask = call.value("output_mask");
+  std::vector<AbstractValue> out;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const bool wanted = *items_of(mask)->at(i).get<bool>() && results[i];
-    out.push_back(wanted ? Datum(call.build.tensor(cast(dtypes[i], results[i]))) : Datum());
+    out.push_back(wanted ? AbstractValue(call.build.tensor(cast(dtypes[i], results[i]))) : AbstractValue());
   }
   return Results::many(std::move(out));
 }
@@ -109,7 +109,7 @@ Results batch_norm_backward(Call& call) {
   return masked(call, grads, {given.dtype(), of_weight, of_weight});
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"native_layer_norm_backward", layer_norm_backward}, {"_fused_rms_norm_backward", layer_norm_backward},
     {"native_group_norm_backward", group_norm_backward}, {"native_batch_norm_backward", batch_norm_backward},
     {"batch_norm_backward", batch_norm_backward},
@@ -117,6 +117,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> backward_norm_entries() { return entries; }
+std::span<const AtenEntry> backward_norm_entries() { return entries; }
 
 }  // namespace tenon::converter

@@ -8,12 +8,12 @@
 
 namespace tenon::converter {
 
-Error Call::wrong(std::string_view argument, std::string_view wanted, const Datum& got) const {
-  const std::string found = got.is<Undecided>() ? got.get<Undecided>()->why : kind_name(got);
+Error Call::wrong(std::string_view argument, std::string_view wanted, const AbstractValue& got) const {
+  const std::string found = got.is<SymbolicBool>() ? got.get<SymbolicBool>()->why : kind_name(got);
   return unsupported("argument {} is {}, not {}", argument, found, wanted);
 }
 
-const Datum* Call::find(std::string_view argument) {
+const AbstractValue* Call::find(std::string_view argument) {
   for (const Argument& a : arguments_) {
     if (a.name != argument) continue;
     used_.emplace_back(argument);
@@ -23,17 +23,17 @@ const Datum* Call::find(std::string_view argument) {
 }
 
 bool Call::has(std::string_view argument) {
-  const Datum* d = find(argument);
+  const AbstractValue* d = find(argument);
   return d && !d->is_none();
 }
 
-const Datum& Call::datum(std::string_view argument) {
-  if (const Datum* d = find(argument)) return *d;
+const AbstractValue& Call::value(std::string_view argument) {
+  if (const AbstractValue* d = find(argument)) return *d;
   throw unsupported("argument {} is missing", argument);
 }
 
 TensorPtr Call::tensor_ptr(std::string_view argument) {
-  const Datum& d = datum(argument);
+  const AbstractValue& d = value(argument);
   if (const auto* t = d.get<TensorPtr>()) return *t;
   throw wrong(argument, "a tensor", d);
 }
@@ -43,11 +43,11 @@ Ref Call::tensor(std::string_view argument) { return build.read(tensor_ptr(argum
 Ref Call::optional_tensor(std::string_view argument) { return has(argument) ? tensor(argument) : Ref(); }
 
 std::vector<TensorPtr> Call::tensors(std::string_view argument) {
-  const Datum& d = datum(argument);
+  const AbstractValue& d = value(argument);
   const auto* items = items_of(d);
   if (!items) throw wrong(argument, "a list of tensors", d);
   std::vector<TensorPtr> out;
-  for (const Datum& item : *items) {
+  for (const AbstractValue& item : *items) {
     const auto* t = item.get<TensorPtr>();
     if (!t) throw wrong(argument, "a list of tensors", item);
     out.push_back(*t);
@@ -55,7 +55,7 @@ std::vector<TensorPtr> Call::tensors(std::string_view argument) {
   return out;
 }
 
-Dim Call::to_size(std::string_view argument, const Datum& d) {
+Dim Call::to_size(std::string_view argument, const AbstractValue& d) {
   if (const auto* dim = d.get<Dim>()) return *dim;
   if (const auto* flag = d.get<bool>()) return Dim(*flag);
   if (const auto* t = d.get<TensorPtr>()) {
@@ -77,15 +77,15 @@ std::int64_t Call::known(std::string_view argument, const Dim& dim) const {
       .hint("give that dimension of the input a number instead of a symbol");
 }
 
-Dim Call::size(std::string_view argument) { return to_size(argument, datum(argument)); }
+Dim Call::size(std::string_view argument) { return to_size(argument, value(argument)); }
 Dim Call::size(std::string_view argument, Dim fallback) { return has(argument) ? size(argument) : fallback; }
 
 std::vector<Dim> Call::sizes(std::string_view argument) {
-  const Datum& d = datum(argument);
+  const AbstractValue& d = value(argument);
   const auto* items = items_of(d);
   if (!items) return {to_size(argument, d)};
   std::vector<Dim> out;
-  for (const Datum& item : *items) out.push_back(to_size(argument, item));
+  for (const AbstractValue& item : *items) out.push_back(to_size(argument, item));
   return out;
 }
 
@@ -104,7 +104,7 @@ std::vector<std::int64_t> Call::integers(std::string_view argument, std::vector<
 }
 
 double Call::number(std::string_view argument) {
-  Datum d = datum(argument);
+  AbstractValue d = value(argument);
   if (const auto* t = d.get<TensorPtr>()) {
     const auto value = build.known_number(*t);
     if (!value) throw unsupported("argument {} depends on the data of a tensor", argument);
@@ -121,7 +121,7 @@ double Call::number(std::string_view argument, double fallback) {
 
 bool Call::flag(std::string_view argument, bool fallback) {
   if (!has(argument)) return fallback;
-  const Datum& d = datum(argument);
+  const AbstractValue& d = value(argument);
   if (const auto* b = d.get<bool>()) return *b;
   if (const auto* dim = d.get<Dim>(); dim && dim->is_known()) return dim->value() != 0;
   throw wrong(argument, "a known bool", d);
@@ -129,7 +129,7 @@ bool Call::flag(std::string_view argument, bool fallback) {
 
 std::string Call::word(std::string_view argument, std::string_view fallback) {
   if (!has(argument)) return std::string(fallback);
-  const Datum& d = datum(argument);
+  const AbstractValue& d = value(argument);
   if (const auto* s = d.get<std::string>()) return *s;
   throw wrong(argument, "a string", d);
 }

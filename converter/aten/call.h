@@ -11,22 +11,22 @@ namespace tenon::converter {
 
 struct Argument {
   std::string name;
-  Datum value;
+  AbstractValue value;
   bool is_default = false;  // equals the schema's default
 };
 
-/// What an operator returns. A Ref becomes a tensor with memory of its own; a Datum stays what it is (a view,
-/// an argument handed through, a list).
+/// What an operator returns. A Ref becomes a tensor with memory of its own; a AbstractValue stays what it is
+/// (a view, an argument handed through, a list).
 struct Results {
-  std::vector<Datum> values;
+  std::vector<AbstractValue> values;
   std::vector<Ref> fresh;  // when not empty: the results
 
   Results(Ref result) : fresh{result} {}
   Results(std::vector<Ref> results) : fresh(std::move(results)) {}
-  Results(Datum result) : values{std::move(result)} {}
-  Results(TensorPtr result) : values{Datum(std::move(result))} {}
-  static Results many(std::vector<Datum> results) {
-    Results r{Datum()};
+  Results(AbstractValue result) : values{std::move(result)} {}
+  Results(TensorPtr result) : values{AbstractValue(std::move(result))} {}
+  static Results many(std::vector<AbstractValue> results) {
+    Results r{AbstractValue()};
     r.values = std::move(results);
     return r;
   }
@@ -50,10 +50,10 @@ class Call {
   std::string full_name() const { return overload.empty() ? name : name + "." + overload; }
 
   /// The argument, or null when it is absent; None is returned as such.
-  const Datum* find(std::string_view argument);
+  const AbstractValue* find(std::string_view argument);
   /// Present and not None.
   bool has(std::string_view argument);
-  const Datum& datum(std::string_view argument);
+  const AbstractValue& value(std::string_view argument);
 
   TensorPtr tensor_ptr(std::string_view argument);
   Ref tensor(std::string_view argument);
@@ -81,7 +81,7 @@ class Call {
   /// In [0, rank), sorted; all axes when absent, None or empty.
   std::vector<std::int64_t> axes(std::string_view argument, std::size_t rank);
 
-  /// Arguments without a meaning here: devices, memory formats, generators.
+  /// Marks arguments as used that do not matter here: devices, memory formats, generators.
   void ignore(std::initializer_list<std::string_view> arguments);
   /// Throws Error(unsupported) when an argument that no one asked for differs from its default.
   void check_all_used() const;
@@ -89,9 +89,9 @@ class Call {
   const std::vector<Argument>& arguments() const { return arguments_; }
 
  private:
-  Error wrong(std::string_view argument, std::string_view wanted, const Datum& got) const;
+  Error wrong(std::string_view argument, std::string_view wanted, const AbstractValue& got) const;
   std::int64_t known(std::string_view argument, const Dim&) const;
-  Dim to_size(std::string_view argument, const Datum&);
+  Dim to_size(std::string_view argument, const AbstractValue&);
 
   std::vector<Argument> arguments_;
   std::vector<std::string> used_;
@@ -102,7 +102,7 @@ bool is_aten_implemented(std::string_view name, std::string_view overload);
 
 /// Runs the operator. Throws Error: unsupported when Tenon has no form for it, else when the arguments are
 /// wrong.
-std::vector<Datum> run_aten(Builder&, std::string_view name, std::string_view overload,
-                            std::vector<Argument>);
+std::vector<AbstractValue> run_aten(Builder&, std::string_view name, std::string_view overload,
+                                    std::vector<Argument>);
 
 }  // namespace tenon::converter

@@ -28,10 +28,10 @@ bool moves_its_operand(const Op& op) {
          op.is<IndexSelect>() || op.is<Gather>();
 }
 
-Parts joined(const Place& place, const Node& concat, const Op& op) {
+Parts joined(const InsertionPoint& point, const Node& concat, const Op& op) {
   std::vector<Ref> real, imag;
   for (Value* input : concat.inputs()) {
-    const Parts p = parts_of(Ref(input, place));
+    const Parts p = parts_of(Ref(input, point));
     real.push_back(p.real);
     imag.push_back(p.imag);
   }
@@ -60,10 +60,10 @@ struct Operands {
   DType dtype;
 
   Operands(Call& call, std::initializer_list<std::string_view> names) {
-    std::vector<Datum> given;
-    for (const auto name : names) given.push_back(call.datum(name));
+    std::vector<AbstractValue> given;
+    for (const auto name : names) given.push_back(call.value(name));
     dtype = real_dtype(result_type(given));
-    for (const Datum& d : given) {
+    for (const AbstractValue& d : given) {
       const auto* t = d.get<TensorPtr>();
       const Ref value = t ? call.build.read(*t) : call.build.literal(d, dtype);
       parts.push_back(parts_in(value, dtype));
@@ -151,7 +151,7 @@ Results cos_op(Call& call) {
 }
 Results angle(Call& call) { return angle_of(self_of(call)); }
 Results pow_op(Call& call) {
-  if (call.datum("exponent").is_tensor()) throw unsupported("a power of complex numbers that is a tensor");
+  if (call.value("exponent").is_tensor()) throw unsupported("a power of complex numbers that is a tensor");
   const double exponent = call.number("exponent");
   if (exponent == 2) return square(call);
   if (exponent == 0.5) return sqrt_op(call);
@@ -159,7 +159,7 @@ Results pow_op(Call& call) {
   return complex(of_angle(pow(size_of(z), z.real.literal(exponent)), angle_of(z) * exponent));
 }
 Parts one(const Parts& z) {
-  return {full(z.real.shape(), 1, z.real.dtype(), z.real.place()), zeros_like(z.real)};
+  return {full(z.real.shape(), 1, z.real.dtype(), z.real.insertion_point()), zeros_like(z.real)};
 }
 Results reciprocal_op(Call& call) {
   const Parts z = self_of(call);
@@ -208,7 +208,8 @@ Parts product_along(Parts z, std::int64_t axis) {
   if (given != Dim(0)) return z;
   Shape shape = z.real.shape();
   shape[static_cast<std::size_t>(axis)] = Dim(1);
-  return {full(shape, 1, z.real.dtype(), z.real.place()), full(shape, 0, z.real.dtype(), z.real.place())};
+  return {full(shape, 1, z.real.dtype(), z.real.insertion_point()),
+          full(shape, 0, z.real.dtype(), z.real.insertion_point())};
 }
 Results prod_op(Call& call) {
   if (call.has("dtype")) throw unsupported("prod of complex numbers with a dtype");
@@ -231,10 +232,11 @@ void for_each_tensor(std::vector<Argument>& arguments, F&& f) {
   for (Argument& a : arguments) {
     if (a.value.is_tensor()) f(a.value);
     const auto* items = items_of(a.value);
-    if (!items || std::none_of(items->begin(), items->end(), [](const Datum& d) { return d.is_tensor(); }))
+    if (!items ||
+        std::none_of(items->begin(), items->end(), [](const AbstractValue& d) { return d.is_tensor(); }))
       continue;
-    std::vector<Datum> own = *items;
-    for (Datum& d : own)
+    std::vector<AbstractValue> own = *items;
+    for (AbstractValue& d : own)
       if (d.is_tensor()) f(d);
     a.value = list_of(std::move(own));
   }
@@ -243,12 +245,12 @@ void for_each_tensor(std::vector<Argument>& arguments, F&& f) {
 /// An operator that is linear in each of its complex operands: the sum over all choices of a part of each.
 Results multilinear(Call& call) {
   if (call.has("dtype")) throw unsupported("{} of complex numbers with a dtype", call.name);
-  std::vector<Datum> tensors;
+  std::vector<AbstractValue> tensors;
   std::vector<Argument> arguments = call.arguments();
-  for_each_tensor(arguments, [&](Datum& d) { tensors.push_back(d); });
+  for_each_tensor(arguments, [&](AbstractValue& d) { tensors.push_back(d); });
   const DType dtype = real_dtype(result_type(tensors));
   std::vector<Parts> parts;
-  for (const Datum& d : tensors) {
+  for (const AbstractValue& d : tensors) {
     const Ref x = call.build.read(*d.get<TensorPtr>());
     if (is_complex(x.dtype())) parts.push_back(parts_in(x, dtype));
   }
@@ -256,7 +258,7 @@ Results multilinear(Call& call) {
   for (std::size_t choice = 0; choice < std::size_t{1} << parts.size(); ++choice) {
     std::vector<Argument> own = arguments;
     std::size_t next = 0, imaginary = 0;
-    for_each_tensor(own, [&](Datum& d) {
+    for_each_tensor(own, [&](AbstractValue& d) {
       const Ref x = call.build.read(*d.get<TensorPtr>());
       if (is_complex(x.dtype())) {
         const bool second = choice >> next & 1;
@@ -280,8 +282,9 @@ Results multilinear(Call& call) {
 /// An operator on the sizes of the numbers.
 Results on_sizes(Call& call) {
   std::vector<Argument> own = call.arguments();
-  for_each_tensor(
-      own, [&](Datum& d) { d = call.build.tensor(size_of(parts_of(call.build.read(*d.get<TensorPtr>())))); });
+  for_each_tensor(own, [&](AbstractValue& d) {
+    d = call.build.tensor(size_of(parts_of(call.build.read(*d.get<TensorPtr>()))));
+  });
   for (const Argument& a : call.arguments()) call.ignore({a.name});
   return Results::many(run_aten(call.build, call.name, call.overload, std::move(own)));
 }
@@ -318,7 +321,7 @@ Results where_op(Call& call) {
 template <bool stacks>
 Results cat_op(Call& call) {
   const auto tensors = call.tensors("tensors");
-  std::vector<Datum> given(tensors.begin(), tensors.end());
+  std::vector<AbstractValue> given(tensors.begin(), tensors.end());
   const DType dtype = real_dtype(result_type(given));
   const std::size_t rank = tensors.at(0)->rank() + (stacks ? 1 : 0);
   const std::int64_t axis = call.axis("dim", rank, 0);
@@ -332,7 +335,7 @@ Results cat_op(Call& call) {
   return complex({concat(real, axis), concat(imag, axis)});
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"cat", cat_op<false>},
     {"concat", cat_op<false>},
     {"concatenate", cat_op<false>},
@@ -403,14 +406,15 @@ DType real_dtype(DType d) { return d == DType::c128 || d == DType::f64 ? DType::
 
 Parts parts_of(const Ref& z) {
   const Node* node = z.value()->node();
-  if (node && node->is<Complex>()) return {Ref(node->input(0), z.place()), Ref(node->input(1), z.place())};
-  if (node && node->is<Concat>()) return joined(z.place(), *node, node->op());
+  if (node && node->is<Complex>())
+    return {Ref(node->input(0), z.insertion_point()), Ref(node->input(1), z.insertion_point())};
+  if (node && node->is<Concat>()) return joined(z.insertion_point(), *node, node->op());
   if (node && moves_its_operand(node->op())) {
-    const Parts before = parts_of(Ref(node->input(0), z.place()));
+    const Parts before = parts_of(Ref(node->input(0), z.insertion_point()));
     const auto moved = [&](const Ref& part) {
       std::vector<Ref> operands = {part};
       for (std::size_t i = 1; i < node->inputs().size(); ++i)
-        operands.emplace_back(node->input(i), z.place());
+        operands.emplace_back(node->input(i), z.insertion_point());
       return tenon::apply(node->op(), operands);
     };
     return {moved(before.real), moved(before.imag)};
@@ -440,7 +444,7 @@ Ref complex(const Parts& p) {
 }
 
 bool has_complex_operand(const Call& call) {
-  const auto is_complex_tensor = [](const Datum& d) {
+  const auto is_complex_tensor = [](const AbstractValue& d) {
     const auto* t = d.get<TensorPtr>();
     return t && is_complex((*t)->dtype());
   };
@@ -452,8 +456,8 @@ bool has_complex_operand(const Call& call) {
   return false;
 }
 
-const Entry* find_complex_entry(const Call& call) {
-  for (const Entry& entry : entries)
+const AtenEntry* find_complex_entry(const Call& call) {
+  for (const AtenEntry& entry : entries)
     if (entry.name == call.name) return &entry;
   if (moves_elements(call.name)) return nullptr;
   throw unsupported("{} of complex numbers", call.name);

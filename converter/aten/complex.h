@@ -22,7 +22,7 @@ DType real_dtype(DType complex_dtype);
 
 /// The handler for a call with complex operands; null when the operator's ordinary one serves them too,
 /// because it only moves elements. Throws Error(unsupported) for the others.
-const Entry* find_complex_entry(const Call&);
+const AtenEntry* find_complex_entry(const Call&);
 /// True of operators that only move elements or ask for sizes.
 bool moves_elements(std::string_view name);
 /// True when an operand is complex.

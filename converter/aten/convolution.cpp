@@ -53,7 +53,7 @@ std::vector<std::int64_t> same_padding(const Ref& weight, const std::vector<std:
 std::vector<std::int64_t> padding_of(Call& call, const Ref& weight,
                                      const std::vector<std::int64_t>& dilation) {
   if (!call.has("padding")) return {0};
-  const auto* word = call.datum("padding").get<std::string>();
+  const auto* word = call.value("padding").get<std::string>();
   if (!word) return call.integers("padding");
   if (*word == "valid") return {0};
   if (*word == "same") return same_padding(weight, dilation);
@@ -93,7 +93,7 @@ Results general(Call& call) {
   return forward(call);
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"conv1d", forward},
     {"conv2d", forward},
     {"conv3d", forward},
@@ -107,6 +107,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> convolution_entries() { return entries; }
+std::span<const AtenEntry> convolution_entries() { return entries; }
 
 }  // namespace tenon::converter

@@ -23,13 +23,13 @@ Ref column(const Ref& x) { return reshape(x, {x.shape()[0], Dim(1)}); }
 
 /// One length for each sample: [N].
 Ref lengths(Call& call, std::string_view argument) {
-  const Datum given = call.datum(argument);
+  const AbstractValue given = call.value(argument);
   if (const auto* t = given.get<TensorPtr>()) {
     const Ref x = cast(DType::i64, call.build.read(*t));
     return reshape(x, {numel(x.shape())});
   }
   std::vector<Ref> parts;
-  for (const Datum& d : *items_of(given))
+  for (const AbstractValue& d : *items_of(given))
     parts.push_back(reshape(operand(call.build, d, DType::i64), {Dim(1)}));
   if (parts.empty()) throw error("ctc_loss of no samples");
   return parts.size() == 1 ? parts[0] : concat(parts, 0);
@@ -49,9 +49,9 @@ Ref log_sum_exp(const std::vector<Ref>& x) {
 Ref target_rows(const Ref& given, const Ref& sizes) {
   if (given.rank() == 2) return given;
   const Dim most = given.shape()[0];
-  if (most == Dim(0)) return full({sizes.shape()[0], Dim(0)}, 0, given.dtype(), given.place());
+  if (most == Dim(0)) return full({sizes.shape()[0], Dim(0)}, 0, given.dtype(), given.insertion_point());
   const Ref starts = cumsum(sizes, 0) - sizes;
-  const Ref places = column(starts) + iota(most, given.place());
+  const Ref places = column(starts) + iota(most, given.insertion_point());
   return index_select(given, 0, minimum(places, dim_value(most - 1, places)));
 }
 
@@ -65,10 +65,10 @@ Ref losses_of(const Ref& log_p, const Ref& rows, const Ref& steps, const Ref& si
   const Dim length = log_p.shape()[0], count = log_p.shape()[1];
   if (!length.is_known()) throw unsupported("ctc_loss over an unknown number of steps ({})", length.str());
   const Dim most = rows.shape()[1], states = most * 2 + 1;
-  const Ref i = iota(states, log_p.place()), half = apply(FloorDiv{}, {i, i.literal(2)});
+  const Ref i = iota(states, log_p.insertion_point()), half = apply(FloorDiv{}, {i, i.literal(2)});
   const Ref is_label = equal(apply(Remainder{}, {i, i.literal(2)}), i.literal(1));
   const Ref used = logical_and(is_label, half < column(sizes));
-  const Ref none = full({count, states}, static_cast<double>(blank), DType::i64, log_p.place());
+  const Ref none = full({count, states}, static_cast<double>(blank), DType::i64, log_p.insertion_point());
   Ref labels = none;
   if (most != Dim(0)) {
     const Ref at = minimum(half, dim_value(most - 1, half));
@@ -80,7 +80,7 @@ Ref losses_of(const Ref& log_p, const Ref& rows, const Ref& steps, const Ref& si
   const auto emitted = [&](std::int64_t t) {
     return gather(reshape(slice(log_p, 0, Dim(t), Dim(t + 1)), {count, log_p.shape()[2]}), 1, labels);
   };
-  const Ref nowhere = full({count, states}, -infinity, log_p.dtype(), log_p.place());
+  const Ref nowhere = full({count, states}, -infinity, log_p.dtype(), log_p.insertion_point());
   const Ref before = where(equal(i, i.literal(0)), zeros_like(nowhere), nowhere);
   Ref alpha = nowhere;
   for (std::int64_t t = 0; t < length.value(); ++t) {
@@ -124,12 +124,12 @@ Results ctc_loss(Call& call) {
   throw error("reduction is {}", call.integer("reduction"));
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"ctc_loss", ctc_loss},
 };
 
 }  // namespace
 
-std::span<const Entry> ctc_entries() { return entries; }
+std::span<const AtenEntry> ctc_entries() { return entries; }
 
 }  // namespace tenon::converter

@@ -46,7 +46,7 @@ Classes classes(Call& call, const Ref& x, std::int64_t axis, UniqueOrder order) 
 
 /// PyTorch gives an empty tensor for what was not asked for.
 Results unique_results(Call& call, const Classes& c, bool inverse, bool counts) {
-  const auto none = [&] { return full({Dim(0)}, 0, DType::i64, call.build.place()); };
+  const auto none = [&] { return full({Dim(0)}, 0, DType::i64, call.build.insertion_point()); };
   return std::vector<Ref>{c.values, inverse ? c.of : none(), counts ? c.counts : none()};
 }
 
@@ -76,7 +76,7 @@ Results unique_consecutive(Call& call) {
   return unique_results(call, c, call.flag("return_inverse", false), call.flag("return_counts", false));
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"nonzero", nonzero},
     {"argwhere", nonzero},
     {"nonzero_numpy", nonzero_numpy},
@@ -88,6 +88,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> data_size_entries() { return entries; }
+std::span<const AtenEntry> data_size_entries() { return entries; }
 
 }  // namespace tenon::converter

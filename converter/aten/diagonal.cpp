@@ -95,7 +95,7 @@ Ref with_diagonal(const Ref& x, const Ref& values, const Dim& offset) {
   Shape flat(x.shape().begin(), x.shape().end() - 2);
   const auto last = static_cast<std::int64_t>(flat.size());
   flat.push_back(rows * columns);
-  Ref places = iota(d.length, x.place());
+  Ref places = iota(d.length, x.insertion_point());
   places = places * static_cast<double>(d.step) + dim_value(d.start, places);
   Shape shape = flat;
   shape.back() = d.length;
@@ -108,7 +108,7 @@ Ref embedded(const Ref& values, std::int64_t offset) {
   const Dim size = values.shape().back() + std::abs(offset);
   shape.push_back(size);
   shape.push_back(size);
-  return with_diagonal(full(shape, 0, values.dtype(), values.place()), values, Dim(offset));
+  return with_diagonal(full(shape, 0, values.dtype(), values.insertion_point()), values, Dim(offset));
 }
 
 /// NumPy's: every (columns + 1)-th element, of a tall matrix down to the last one when it wraps.
@@ -123,8 +123,8 @@ Results fill_diagonal(Call& call) {
   Dim count = x.shape()[0];
   for (const Dim& size : x.shape()) count = min(count, size);
   if (call.flag("wrap", false) && x.rank() == 2) count = floor_div(stride + step - 1, step);
-  const Ref places = iota(count, x.place()) * call.build.literal(Datum(step), DType::i64);
-  const Ref value = expand(operand(call.build, call.datum("fill_value"), x.dtype()), {count});
+  const Ref places = iota(count, x.insertion_point()) * call.build.literal(AbstractValue(step), DType::i64);
+  const Ref value = expand(operand(call.build, call.value("fill_value"), x.dtype()), {count});
   return reshape(apply(IndexPut{.axes = {0}}, {reshape(x, {stride}), value, places}), x.shape());
 }
 
@@ -162,7 +162,7 @@ Results trace(Call& call) {
 }
 
 Results block_diag(Call& call) {
-  std::vector<Datum> given;
+  std::vector<AbstractValue> given;
   for (const TensorPtr& t : call.tensors("tensors")) given.emplace_back(t);
   std::vector<Ref> blocks = promoted(call.build, given);
   Dim rows(0), columns(0);
@@ -183,7 +183,7 @@ Results block_diag(Call& call) {
 
 /// The Kronecker product.
 Results kron(Call& call) {
-  const std::array given = {call.datum("self"), call.datum("other")};
+  const std::array given = {call.value("self"), call.value("other")};
   const auto x = promoted(call.build, given);
   const std::size_t rank = std::max(x[0].rank(), x[1].rank());
   Shape a(2 * rank, Dim(1)), b(2 * rank, Dim(1)), shape(rank, Dim(1));
@@ -203,7 +203,7 @@ std::int64_t cross_axis(Call& call, const Shape& shape, std::int64_t fallback) {
 }
 template <std::int64_t fallback>
 Results cross(Call& call) {
-  const std::array given = {call.datum("self"), call.datum("other")};
+  const std::array given = {call.value("self"), call.value("other")};
   auto x = promoted(call.build, given);
   const Shape shape = broadcast(x[0].shape(), x[1].shape());
   const std::int64_t axis = cross_axis(call, shape, fallback);
@@ -230,7 +230,7 @@ Results rot90(Call& call) {
 
 /// The rows of a grid over the vectors.
 Results cartesian_prod(Call& call) {
-  std::vector<Datum> given;
+  std::vector<AbstractValue> given;
   for (const TensorPtr& t : call.tensors("tensors")) given.emplace_back(t);
   if (given.size() == 1) return given[0];
   const std::vector<Ref> vectors = promoted(call.build, given);
@@ -262,7 +262,7 @@ Results combinations(Call& call) {
   const std::int64_t r = call.integer("r", 2);
   const Dim size = numel(x.shape());
   if (!size.is_known()) throw unsupported("combinations of an unknown number of elements ({})", size.str());
-  if (r == 0) return full({Dim(0)}, 0, x.dtype(), call.build.place());
+  if (r == 0) return full({Dim(0)}, 0, x.dtype(), call.build.insertion_point());
   std::vector<std::int64_t> chosen, all;
   choose(size.value(), r, call.flag("with_replacement", false), chosen, all);
   tenon::Tensor places = tenon::Tensor::empty(DType::i64, {static_cast<std::int64_t>(all.size()) / r, r});
@@ -270,7 +270,7 @@ Results combinations(Call& call) {
   return index_select(x, 0, call.build.ref(call.build.graph().add_weight("const.combinations", places)));
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"diagonal", diagonal},
     {"diag", diag},
     {"diagflat", diagflat},
@@ -290,6 +290,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> diagonal_entries() { return entries; }
+std::span<const AtenEntry> diagonal_entries() { return entries; }
 
 }  // namespace tenon::converter

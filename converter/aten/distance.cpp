@@ -39,14 +39,14 @@ Results pdist(Call& call) {
 }
 
 Results pairwise_distance(Call& call) {
-  const std::array given = {call.datum("x1"), call.datum("x2")};
+  const std::array given = {call.value("x1"), call.value("x2")};
   const auto x = promoted(call.build, given, true);
   const Ref d = x[0] - x[1] + call.number("eps", 1e-6);
   return p_norm(d, call.number("p", 2), {last_axis(d)}, call.flag("keepdim", false));
 }
 
 Results dist(Call& call) {
-  const std::array given = {call.datum("self"), call.datum("other")};
+  const std::array given = {call.value("self"), call.value("other")};
   const auto x = promoted(call.build, given, true);
   const Ref d = x[0] - x[1];
   return p_norm(reshape(d, {numel(d.shape())}), call.number("p", 2), {0}, false);
@@ -65,18 +65,18 @@ Results renorm(Call& call) {
   return x * where(norm > norm.literal(limit), factor, 1);
 }
 
-constexpr Entry entries[] = {
-    {"cdist", cdist, Halves::in_f32},
-    {"_cdist_forward", cdist, Halves::in_f32},
-    {"pdist", pdist, Halves::in_f32},
-    {"_pdist_forward", pdist, Halves::in_f32},
-    {"pairwise_distance", pairwise_distance, Halves::in_f32},
-    {"dist", dist, Halves::in_f32},
-    {"renorm", renorm, Halves::in_f32},
+constexpr AtenEntry entries[] = {
+    {"cdist", cdist, HalfPrecision::in_f32},
+    {"_cdist_forward", cdist, HalfPrecision::in_f32},
+    {"pdist", pdist, HalfPrecision::in_f32},
+    {"_pdist_forward", pdist, HalfPrecision::in_f32},
+    {"pairwise_distance", pairwise_distance, HalfPrecision::in_f32},
+    {"dist", dist, HalfPrecision::in_f32},
+    {"renorm", renorm, HalfPrecision::in_f32},
 };
 
 }  // namespace
 
-std::span<const Entry> distance_entries() { return entries; }
+std::span<const AtenEntry> distance_entries() { return entries; }
 
 }  // namespace tenon::converter

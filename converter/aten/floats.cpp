@@ -4,7 +4,7 @@
 #include <numbers>
 
 #include "base/error.h"
-#include "converter/aten/halves.h"
+#include "converter/aten/half_precision.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
 #include "ir/ops/arithmetic.h"
@@ -20,7 +20,7 @@ namespace {
 
 /// The exponents for which PyTorch itself does not call pow.
 Results wide_pow(Call& call) {
-  const std::array given = {call.datum("self"), call.datum("exponent")};
+  const std::array given = {call.value("self"), call.value("exponent")};
   const auto x = promoted(call.build, given);
   const auto exponent = known_real(given[1]);
   const bool real = is_float(x[0].dtype());
@@ -36,7 +36,7 @@ Results wide_pow(Call& call) {
 
 /// In f16 PyTorch calls pow for roots, too: that of minus infinity is infinity, and that of -0 is 0.
 Results pow(Call& call) {
-  const std::array given = {call.datum("self"), call.datum("exponent")};
+  const std::array given = {call.value("self"), call.value("exponent")};
   const auto exponent = known_real(given[1]);
   const bool root = exponent == 0.5 || exponent == -0.5;
   const Ref base = promoted(call.build, given)[0];
@@ -47,7 +47,7 @@ Results pow(Call& call) {
 }
 
 Results float_power(Call& call) {
-  std::array given = {call.datum("self"), call.datum("exponent")};
+  std::array given = {call.value("self"), call.value("exponent")};
   return apply(Pow{}, {operand(call.build, given[0], DType::f64), operand(call.build, given[1], DType::f64)});
 }
 Results square(Call& call) {
@@ -62,19 +62,19 @@ Results logit(Call& call) {
   return log(x / (1.0 - x));
 }
 Results logaddexp(Call& call) {
-  const std::array given = {call.datum("self"), call.datum("other")};
+  const std::array given = {call.value("self"), call.value("other")};
   const auto x = promoted(call.build, given);
   const Ref sum = maximum(x[0], x[1]) + log1p(exp(-abs(x[0] - x[1])));
   return where(equal(x[0], x[1]), x[0] + x[0].literal(0.6931471805599453), sum);
 }
 Results logaddexp2(Call& call) {
-  const std::array given = {call.datum("self"), call.datum("other")};
+  const std::array given = {call.value("self"), call.value("other")};
   const auto x = promoted(call.build, given);
   const Ref sum = maximum(x[0], x[1]) + log2(exp2(-abs(x[0] - x[1])) + 1.0);
   return where(equal(x[0], x[1]), x[0] + 1.0, sum);
 }
 Results xlogy(Call& call) {
-  const std::array given = {call.datum("self"), call.datum("other")};
+  const std::array given = {call.value("self"), call.value("other")};
   const auto x = promoted(call.build, given, true);
   const Ref zero = x[0].literal(0);
   return where(apply(IsNan{}, {x[1]}), x[1], where(equal(x[0], zero), zero, x[0] * log(x[1])));
@@ -125,7 +125,7 @@ Ref half_beside(const Ref& a, const Ref& b, DType dtype) {
 }
 
 Results nextafter(Call& call) {
-  const std::array given = {call.datum("self"), call.datum("other")};
+  const std::array given = {call.value("self"), call.value("other")};
   const auto x = promoted(call.build, given, true);
   const DType dtype = x[0].dtype();
   if (working_dtype(dtype) == dtype) return tenon::apply(Nextafter{}, x);
@@ -150,7 +150,7 @@ Results is_infinity(Call& call) {
   return equal(x, x.literal(sign * std::numeric_limits<double>::infinity()));
 }
 Results isclose(Call& call) {
-  const std::array given = {call.datum("self"), call.datum("other")};
+  const std::array given = {call.value("self"), call.value("other")};
   const auto x = promoted(call.build, given, true);
   const Ref near = abs(x[0] - x[1]) <= abs(x[1]) * call.number("rtol", 1e-5) + call.number("atol", 1e-8);
   const Ref finite = apply(IsFinite{}, {x[0] - x[1]});
@@ -167,10 +167,10 @@ Results angle(Call& call) {
   return where(apply(IsNan{}, {x}), x, of_number);
 }
 Results isreal(Call& call) {
-  return full(call.tensor("self").shape(), 1, DType::boolean, call.build.place());
+  return full(call.tensor("self").shape(), 1, DType::boolean, call.build.insertion_point());
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"angle", angle},
     {"isreal", isreal},
     {"frexp", frexp},
@@ -178,22 +178,22 @@ constexpr Entry entries[] = {
     {"nextafter", nextafter},
     {"float_power", float_power},
     {"square", square},
-    {"logit", logit, Halves::in_f32},
-    {"special_logit", logit, Halves::in_f32},
-    {"logaddexp", logaddexp, Halves::in_f32},
-    {"logaddexp2", logaddexp2, Halves::in_f32},
+    {"logit", logit, HalfPrecision::in_f32},
+    {"special_logit", logit, HalfPrecision::in_f32},
+    {"logaddexp", logaddexp, HalfPrecision::in_f32},
+    {"logaddexp2", logaddexp2, HalfPrecision::in_f32},
     {"isposinf", is_infinity<1>},
     {"isneginf", is_infinity<-1>},
-    {"deg2rad", deg2rad, Halves::in_f32},
-    {"rad2deg", rad2deg, Halves::in_f32},
-    {"xlogy", xlogy, Halves::in_f32},
-    {"special_xlogy", xlogy, Halves::in_f32},
+    {"deg2rad", deg2rad, HalfPrecision::in_f32},
+    {"rad2deg", rad2deg, HalfPrecision::in_f32},
+    {"xlogy", xlogy, HalfPrecision::in_f32},
+    {"special_xlogy", xlogy, HalfPrecision::in_f32},
     {"nan_to_num", nan_to_num},
     {"isclose", isclose},
 };
 
 }  // namespace
 
-std::span<const Entry> float_entries() { return entries; }
+std::span<const AtenEntry> float_entries() { return entries; }
 
 }  // namespace tenon::converter

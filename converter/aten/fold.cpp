@@ -11,10 +11,10 @@ namespace tenon::converter {
 namespace {
 
 /// Places of a sliding window's elements along one axis of a padded image: [kernel, count].
-Ref window_places(const Place& place, std::int64_t kernel, std::int64_t dilation, const Dim& count,
+Ref window_places(const InsertionPoint& point, std::int64_t kernel, std::int64_t dilation, const Dim& count,
                   std::int64_t stride) {
-  const Ref taps = reshape(iota(Dim(kernel), place), {Dim(kernel), Dim(1)});
-  return taps * static_cast<double>(dilation) + iota(count, place) * static_cast<double>(stride);
+  const Ref taps = reshape(iota(Dim(kernel), point), {Dim(kernel), Dim(1)});
+  return taps * static_cast<double>(dilation) + iota(count, point) * static_cast<double>(stride);
 }
 
 void check_axes(const Folded& f) {
@@ -42,7 +42,7 @@ Ref columns_folded(Builder& build, const Ref& columns, const Folded& f) {
     padded[i] = f.size[i] + f.before[i] + f.after[i];
     pixels = pixels * padded[i];
     const Dim count = floor_div(padded[i] - Dim(f.dilation[i] * (f.kernel[i] - 1) + 1), Dim(f.stride[i])) + 1;
-    const Ref along = window_places(build.place(), f.kernel[i], f.dilation[i], count, f.stride[i]);
+    const Ref along = window_places(build.insertion_point(), f.kernel[i], f.dilation[i], count, f.stride[i]);
     Shape shape(axes * 2, Dim(1));
     shape[i] = Dim(f.kernel[i]);
     shape[axes + i] = count;
@@ -51,7 +51,7 @@ Ref columns_folded(Builder& build, const Ref& columns, const Folded& f) {
   }
   const Dim count = numel(places.shape());
   const Ref flat = reshape(columns, {image[0], image[1], count});
-  const Ref zero = full({image[0], image[1], pixels}, 0, columns.dtype(), build.place());
+  const Ref zero = full({image[0], image[1], pixels}, 0, columns.dtype(), build.insertion_point());
   Ref y = index_add(zero, 2, reshape(places, {count}), flat);
   image.insert(image.end(), padded.begin(), padded.end());
   y = reshape(y, image);

@@ -210,7 +210,7 @@ Results frequencies(Call& call) {
   call.ignore({"layout", "device", "pin_memory"});
   const Dim n = call.size("n");
   const DType dtype = call.dtype("dtype").value_or(DType::f32);
-  const Ref k = iota(half ? floor_div(n, Dim(2)) + 1 : n, call.build.place(), DType::i64);
+  const Ref k = iota(half ? floor_div(n, Dim(2)) + 1 : n, call.build.insertion_point(), DType::i64);
   const Ref size = dim_value(n, k);
   const Ref whole = half ? k : where(k < dim_value(floor_div(n + 1, Dim(2)), k), k, k - size);
   const double d = call.number("d", 1);
@@ -225,9 +225,10 @@ Ref cosine_window(Call& call, std::array<double, 3> factors) {
   call.ignore({"layout", "device", "pin_memory"});
   const std::int64_t length = call.integer("window_length");
   const DType dtype = call.dtype("dtype").value_or(DType::f32);
-  if (length <= 1) return full({Dim(length)}, 1, dtype, call.build.place());
+  if (length <= 1) return full({Dim(length)}, 1, dtype, call.build.insertion_point());
   const auto intervals = static_cast<double>(call.flag("periodic", true) ? length : length - 1);
-  const Ref t = iota(Dim(length), call.build.place(), DType::f64) * (2 * std::numbers::pi / intervals);
+  const Ref t =
+      iota(Dim(length), call.build.insertion_point(), DType::f64) * (2 * std::numbers::pi / intervals);
   return cast(dtype, cos(t) * -factors[1] + cos(t * 2.0) * factors[2] + factors[0]);
 }
 Results hann_window(Call& call) { return cosine_window(call, {0.5, 0.5, 0}); }
@@ -241,7 +242,7 @@ Ref window_of(Call& call, std::int64_t n_fft, DType dtype) {
   const std::int64_t length = call.has("win_length") ? call.integer("win_length") : n_fft;
   const Ref given = call.optional_tensor("window");
   if (given && is_complex(given.dtype())) throw unsupported("a complex window");
-  const Ref window = given ? cast(dtype, given) : full({Dim(length)}, 1, dtype, call.build.place());
+  const Ref window = given ? cast(dtype, given) : full({Dim(length)}, 1, dtype, call.build.insertion_point());
   if (window.shape()[0] != Dim(length))
     throw error("a window of {} instead of {}", window.shape()[0].str(), length);
   if (length == n_fft) return window;
@@ -277,8 +278,9 @@ Results stft(Call& call) {
   const std::string pad_mode = call.word("pad_mode", "reflect");
   if (call.overload == "center" && call.flag("center", true)) x = padded_ends(x, n_fft / 2, pad_mode);
   const Dim frames = floor_div(x.shape()[1] - n_fft, Dim(hop)) + 1;
-  const Ref starts = reshape(iota(frames, call.build.place()) * static_cast<double>(hop), {frames, Dim(1)});
-  const Ref places = starts + iota(Dim(n_fft), call.build.place());
+  const Ref starts =
+      reshape(iota(frames, call.build.insertion_point()) * static_cast<double>(hop), {frames, Dim(1)});
+  const Ref places = starts + iota(Dim(n_fft), call.build.insertion_point());
   const Ref windowed = index_select(x, 1, places) * window_of(call, n_fft, x.dtype());
   Ref z = transformed(as_complex(windowed), 2, false);
   if (call.flag("onesided", true)) z = first_half(z, 2);
@@ -286,16 +288,17 @@ Results stft(Call& call) {
   z = transpose(z, 1, 2);
   if (!batched) z = reshape(z, {z.shape()[1], z.shape()[2]});
   if (call.flag("return_complex", true)) return z;
-  return run_aten(call.build, "view_as_real", "", {{"self", Datum(call.build.tensor(z))}})[0];
+  return run_aten(call.build, "view_as_real", "", {{"self", AbstractValue(call.build.tensor(z))}})[0];
 }
 
 /// Frames [N, frames, n_fft] added up, hop apart: [N, length].
 Ref overlapped(const Ref& frames, std::int64_t hop) {
   const Dim count = frames.shape()[1], n_fft = frames.shape()[2];
   const Dim length = n_fft + (count - 1) * hop;
-  const Ref starts = reshape(iota(count, frames.place()) * static_cast<double>(hop), {count, Dim(1)});
-  const Ref places = reshape(starts + iota(n_fft, frames.place()), {count * n_fft});
-  const Ref zero = full({frames.shape()[0], length}, 0, frames.dtype(), frames.place());
+  const Ref starts =
+      reshape(iota(count, frames.insertion_point()) * static_cast<double>(hop), {count, Dim(1)});
+  const Ref places = reshape(starts + iota(n_fft, frames.insertion_point()), {count * n_fft});
+  const Ref zero = full({frames.shape()[0], length}, 0, frames.dtype(), frames.insertion_point());
   return index_add(zero, 1, places, reshape(frames, {frames.shape()[0], count * n_fft}));
 }
 
@@ -328,7 +331,7 @@ Results istft(Call& call) {
 }
 
 Results complex_op(Call& call) {
-  const std::array given = {call.datum("real"), call.datum("imag")};
+  const std::array given = {call.value("real"), call.value("imag")};
   const auto x = promoted(call.build, given);
   return complex({x[0], x[1]});
 }
@@ -348,7 +351,7 @@ Results view_as_complex(Call& call) {
 
 Results of_complex_numbers(Call& call) { throw error("{} of a real tensor", call.name); }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"fft_fft", complex_to_complex<false>},
     {"fft_ifft", complex_to_complex<true>},
     {"fft_fft2", complex_to_complex<false>},
@@ -386,6 +389,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> fourier_entries() { return entries; }
+std::span<const AtenEntry> fourier_entries() { return entries; }
 
 }  // namespace tenon::converter

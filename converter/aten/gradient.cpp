@@ -64,7 +64,7 @@ Samples distances(const Ref& places, std::size_t rank, std::int64_t axis) {
 }
 
 Results gradient(Call& call) {
-  const Datum self = call.datum("self");
+  const AbstractValue self = call.value("self");
   const std::size_t rank = call.tensor_ptr("self")->rank();
   const auto axes = call.axes("dim", rank);
   std::vector<std::int64_t> order = axes;
@@ -72,9 +72,9 @@ Results gradient(Call& call) {
     order = call.integers("dim");
     for (auto& a : order) a = normalize_axis(a, rank);
   }
-  std::vector<Datum> spacing(order.size(), Datum(1.0));
+  std::vector<AbstractValue> spacing(order.size(), AbstractValue(1.0));
   if (call.has("spacing")) {
-    const Datum given = call.datum("spacing");
+    const AbstractValue given = call.value("spacing");
     const auto* items = items_of(given);
     if (items && items->size() != order.size() && items->size() != 1)
       throw error("{} spacings for {} axes", items->size(), order.size());
@@ -83,7 +83,7 @@ Results gradient(Call& call) {
   }
   const std::int64_t edge_order = call.integer("edge_order", 1);
   if (edge_order != 1 && edge_order != 2) throw error("gradient with edge_order={}", edge_order);
-  std::vector<Datum> out;
+  std::vector<AbstractValue> out;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const std::array given = {self, spacing[i]};
     const auto x = promoted(call.build, given, true);
@@ -93,15 +93,15 @@ Results gradient(Call& call) {
         call.build.tensor(places ? uneven_slope(samples, distances(x[1], rank, order[i]), edge_order)
                                  : even_slope(samples, x[1], edge_order)));
   }
-  return Datum(list_of(std::move(out)));
+  return AbstractValue(list_of(std::move(out)));
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"gradient", gradient},
 };
 
 }  // namespace
 
-std::span<const Entry> gradient_entries() { return entries; }
+std::span<const AtenEntry> gradient_entries() { return entries; }
 
 }  // namespace tenon::converter

@@ -21,7 +21,7 @@ Ref flat(const Ref& x) { return reshape(x, {numel(x.shape())}); }
 
 /// Each bin's sum of weights; `inside` says which elements count.
 Ref counted(const Ref& bin, const Ref& inside, const Ref& weight, const Dim& bins) {
-  const Ref zero = full({bins}, 0, weight.dtype(), bin.place());
+  const Ref zero = full({bins}, 0, weight.dtype(), bin.insertion_point());
   return index_add(zero, 0, where(inside, bin, 0), where(inside, weight, 0));
 }
 
@@ -30,7 +30,7 @@ Results histc(Call& call) {
   const std::int64_t bins = call.integer("bins", 100);
   Ref low = x.literal(call.number("min", 0)), high = x.literal(call.number("max", 0));
   if (call.number("min", 0) == call.number("max", 0)) {
-    if (numel(x.shape()) == Dim(0)) return full({Dim(bins)}, 0, x.dtype(), call.build.place());
+    if (numel(x.shape()) == Dim(0)) return full({Dim(bins)}, 0, x.dtype(), call.build.insertion_point());
     low = amin(x, {0});
     high = amax(x, {0});
   }
@@ -39,7 +39,7 @@ Results histc(Call& call) {
   high = where(same, high + 1.0, high);
   const Ref bin = cast(DType::i64, (x - low) * static_cast<double>(bins) / (high - low));
   const Ref inside = logical_and(x >= low, x <= high);
-  const Ref ones = full(x.shape(), 1, x.dtype(), call.build.place());
+  const Ref ones = full(x.shape(), 1, x.dtype(), call.build.insertion_point());
   return counted(minimum(bin, bin.literal(static_cast<double>(bins - 1))), inside, ones, Dim(bins));
 }
 
@@ -53,7 +53,7 @@ struct Bins {
     const Ref same = equal(low, high);
     low = where(same, low - 0.5, low);
     high = where(same, high + 0.5, high);
-    const Ref i = iota(Dim(count + 1), low.place(), low.dtype());
+    const Ref i = iota(Dim(count + 1), low.insertion_point(), low.dtype());
     const Ref step = (high - low) / static_cast<double>(count);
     const Ref from_low = low + step * i, from_high = high - step * (static_cast<double>(count) - i);
     return {where(i < i.literal(static_cast<double>((count + 1) / 2)), from_low, from_high)};
@@ -75,16 +75,16 @@ std::vector<Bins> bins_of(Call& call, const Ref& x) {
   const Dim variables = x.shape()[1];
   if (!variables.is_known()) throw unsupported("a histogram of {} variables", variables.str());
   const auto columns = static_cast<std::size_t>(variables.value());
-  const Datum given = call.datum("bins");
+  const AbstractValue given = call.value("bins");
   const auto* items = items_of(given);
   if (items && items->size() != columns)
     throw error("{} numbers of bins for {} variables", items->size(), columns);
-  std::vector<Datum> range;
-  if (call.has("range")) range = *items_of(call.datum("range"));
+  std::vector<AbstractValue> range;
+  if (call.has("range")) range = *items_of(call.value("range"));
   if (!range.empty() && range.size() != 2 * columns) throw error("a range of {} numbers", range.size());
   std::vector<Bins> out;
   for (std::size_t k = 0; k < columns; ++k) {
-    const Datum& bins = items ? (*items)[k] : given;
+    const AbstractValue& bins = items ? (*items)[k] : given;
     if (const auto* edges = bins.get<TensorPtr>()) {
       out.push_back({cast(x.dtype(), call.build.read(*edges))});
       continue;
@@ -110,7 +110,7 @@ std::vector<Bins> bins_of(Call& call, const Ref& x) {
 Ref histogram_of(Call& call, const Ref& x, const std::vector<Bins>& bins) {
   const Dim rows = x.shape()[0];
   const Ref given = call.optional_tensor("weight");
-  const Ref weight = given ? cast(x.dtype(), flat(given)) : full({rows}, 1, x.dtype(), x.place());
+  const Ref weight = given ? cast(x.dtype(), flat(given)) : full({rows}, 1, x.dtype(), x.insertion_point());
   Ref cell, inside;
   Shape shape;
   for (std::size_t k = 0; k < bins.size(); ++k) {
@@ -145,15 +145,15 @@ Ref rows_of(Call& call) {
   if (x.rank() < 2) throw error("a histogram over the last axis of {}", x.type().str());
   return reshape(x, {numel(Shape(x.shape().begin(), x.shape().end() - 1)), x.shape().back()});
 }
-Datum edges_of(Call& call, const std::vector<Bins>& bins) {
-  std::vector<Datum> edges;
+AbstractValue edges_of(Call& call, const std::vector<Bins>& bins) {
+  std::vector<AbstractValue> edges;
   for (const Bins& b : bins) edges.emplace_back(call.build.tensor(b.edges));
   return list_of(std::move(edges));
 }
 Results histogramdd(Call& call) {
   const Ref x = rows_of(call);
   const auto bins = bins_of(call, x);
-  return Results::many({Datum(call.build.tensor(histogram_of(call, x, bins))), edges_of(call, bins)});
+  return Results::many({AbstractValue(call.build.tensor(histogram_of(call, x, bins))), edges_of(call, bins)});
 }
 /// The parts that the exporter writes histogramdd as.
 Results histogramdd_edges(Call& call) {
@@ -194,7 +194,7 @@ Ref spread(const Segments& s, const Ref& data, double other) {
   const auto shape = data.shape();
   const Dim count = s.begin.shape()[1];
   const auto along = [&](const Ref& bound) { return reshape(bound, {shape[0], count, Dim(1), Dim(1)}); };
-  const Ref place = reshape(iota(shape[1], data.place()), {shape[1], Dim(1)});
+  const Ref place = reshape(iota(shape[1], data.insertion_point()), {shape[1], Dim(1)});
   const Ref inside = logical_and(place >= along(s.begin), place < along(s.end));
   return where(inside, reshape(data, {shape[0], Dim(1), shape[1], shape[2]}), other);
 }
@@ -235,8 +235,8 @@ Results segment_reduce(Call& call) {
   return reshape(y, shape);
 }
 
-constexpr Entry entries[] = {
-    {"segment_reduce", segment_reduce, Halves::in_f32},
+constexpr AtenEntry entries[] = {
+    {"segment_reduce", segment_reduce, HalfPrecision::in_f32},
     {"histc", histc},
     {"histogram", histogram},
     {"histogramdd", histogramdd},
@@ -247,6 +247,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> histogram_entries() { return entries; }
+std::span<const AtenEntry> histogram_entries() { return entries; }
 
 }  // namespace tenon::converter

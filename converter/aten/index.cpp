@@ -30,10 +30,10 @@ struct Indices {
 
 /// The entries of x[i, :, j]: None leaves an axis alone.
 Indices indices_of(Call& call, std::string_view argument) {
-  const Datum list = call.datum(argument);
+  const AbstractValue list = call.value(argument);
   Indices out;
   std::int64_t axis = 0;
-  for (const Datum& d : *items_of(list)) {
+  for (const AbstractValue& d : *items_of(list)) {
     if (const auto* t = d.get<TensorPtr>()) {
       if (is_mask(*t)) {
         const Ref mask = call.build.read(*t);
@@ -83,7 +83,7 @@ Results masked_scatter(Call& call) {
 
 /// x[mask] = value, or += value with `accumulate`.
 std::optional<Ref> put_by_mask(Call& call, const Ref& x, const Ref& value, bool accumulate) {
-  const Datum list = call.datum("indices");
+  const AbstractValue list = call.value("indices");
   const auto& items = *items_of(list);
   if (items.size() != 1 || !items[0].is_tensor() || !is_mask(*items[0].get<TensorPtr>())) return std::nullopt;
   const Ref given = cast(DType::boolean, call.build.read(*items[0].get<TensorPtr>()));
@@ -127,7 +127,7 @@ Results gather_op(Call& call) {
   const Ref places = call.tensor("index");
   if (numel(places.shape()) == Dim(0)) {
     call.ignore({"dim"});
-    return full(places.shape(), 0, x.dtype(), call.build.place());
+    return full(places.shape(), 0, x.dtype(), call.build.insertion_point());
   }
   if (x.rank() > 0) return gather(x, call.axis("dim", x.rank()), places);
   call.ignore({"dim"});
@@ -166,8 +166,8 @@ Results embedding_renorm(Call& call) {
   const double most = call.number("max_norm");
   const Dim rows = weight.shape()[0];
   const Ref length = p_norm(weight, call.number("norm_type"), {1}, true);
-  const Ref ones = full(flat.shape(), 1, DType::i64, call.build.place());
-  const Ref named = index_add(full({rows}, 0, DType::i64, call.build.place()), 0, flat, ones);
+  const Ref ones = full(flat.shape(), 1, DType::i64, call.build.insertion_point());
+  const Ref named = index_add(full({rows}, 0, DType::i64, call.build.insertion_point()), 0, flat, ones);
   const Ref used = reshape(named > named.literal(0), {rows, Dim(1)});
   const Ref shorter = logical_and(used, length > length.literal(most));
   return where(shorter, weight * (length.literal(most) / (length + 1e-7)), weight);
@@ -197,7 +197,7 @@ ScatterReduce reduce_from(const std::string& word) {
 Results scattered(Call& call, ScatterReduce reduce, bool include_self) {
   const Ref x = call.tensor("self");
   const Ref places = call.tensor("index");
-  const Datum& given = call.datum(call.find("src") ? "src" : "value");
+  const AbstractValue& given = call.value(call.find("src") ? "src" : "value");
   Ref src = operand(call.build, given, x.dtype());
   src = given.is_tensor() && src.rank() == places.rank() ? covered(src, places) : expand(src, places.shape());
   return apply(Scatter{.axis = call.axis("dim", x.rank()), .reduce = reduce, .include_self = include_self},
@@ -216,7 +216,7 @@ Results index_add_op(Call& call) {
   const Ref x = call.tensor("self");
   Ref src = cast(x.dtype(), call.tensor("source"));
   if (call.has("alpha") && call.number("alpha") != 1)
-    src = src * call.build.literal(call.datum("alpha"), x.dtype());
+    src = src * call.build.literal(call.value("alpha"), x.dtype());
   return index_add(x, call.axis("dim", x.rank()), call.tensor("index"), src);
 }
 Results index_copy(Call& call) {
@@ -226,7 +226,7 @@ Results index_copy(Call& call) {
 }
 Results index_fill(Call& call) {
   const Ref x = call.tensor("self");
-  const Ref value = operand(call.build, call.datum("value"), x.dtype());
+  const Ref value = operand(call.build, call.value("value"), x.dtype());
   return apply(IndexPut{.axes = {call.axis("dim", x.rank())}}, {x, value, call.tensor("index")});
 }
 
@@ -275,10 +275,10 @@ Results nonzero_static(Call& call) {
   const std::int64_t fill = call.integer("fill_value", -1);
   const Dim count = numel(x.shape()), size = call.size("size");
   if (count == Dim(0))
-    return full({size, Dim(x.rank())}, static_cast<double>(fill), DType::i64, call.build.place());
+    return full({size, Dim(x.rank())}, static_cast<double>(fill), DType::i64, call.build.insertion_point());
   const Ref found = cast(DType::i64, not_equal(reshape(x, {count}), x.literal(0)));
   const Ref order = apply_all(Sort{.axis = 0, .descending = true}, std::array{found})[1];
-  const Ref i = iota(size, call.build.place());
+  const Ref i = iota(size, call.build.insertion_point());
   const Ref valid = i < sum(found, {0});
   Ref place = index_select(order, 0, minimum(i, dim_value(count - 1, i)));
   std::vector<Ref> columns;
@@ -288,7 +288,7 @@ Results nonzero_static(Call& call) {
     columns.insert(columns.begin(), reshape(where(valid, along, static_cast<double>(fill)), {size, Dim(1)}));
     place = apply(FloorDiv{}, {place, length});
   }
-  if (columns.empty()) return full({size, Dim(0)}, 0, DType::i64, call.build.place());
+  if (columns.empty()) return full({size, Dim(0)}, 0, DType::i64, call.build.insertion_point());
   return columns.size() == 1 ? columns[0] : concat(columns, 1);
 }
 
@@ -308,7 +308,7 @@ Results unsafe_masked_index(Call& call) {
   std::vector<Ref> operands = {x};
   operands.insert(operands.end(), places.begin(), places.end());
   return where(mask, tenon::apply(IndexAt{.axes = axes}, operands),
-               operand(call.build, call.datum("fill"), x.dtype()));
+               operand(call.build, call.value("fill"), x.dtype()));
 }
 Results unsafe_masked_index_put(Call& call) {
   const Ref x = call.tensor("self"), mask = call.tensor("mask");
@@ -328,7 +328,7 @@ Results one_hot(Call& call) {
   return apply(OneHot{.classes = count}, {x});
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"index", index},
     {"_unsafe_index", index},
     {"index_put", index_put},
@@ -339,7 +339,7 @@ constexpr Entry entries[] = {
     {"take_along_dim", take_along_dim},
     {"take", take},
     {"embedding", embedding},
-    {"embedding_renorm", embedding_renorm, Halves::in_f32},
+    {"embedding_renorm", embedding_renorm, HalfPrecision::in_f32},
     {"scatter", with_axes<scatter>},
     {"scatter_add", with_axes<scatter_add>},
     {"scatter_reduce", with_axes<scatter_reduce>},
@@ -359,6 +359,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> index_entries() { return entries; }
+std::span<const AtenEntry> index_entries() { return entries; }
 
 }  // namespace tenon::converter

@@ -40,7 +40,7 @@ Ref solved(const Op& op, const Ref& a, const Ref& b) {
 }
 
 /// Info of the `_ex` operators: 0, since what they would report is an Error here.
-Ref no_complaint(const Ref& x) { return full(batch_of(x), 0, DType::i32, x.place()); }
+Ref no_complaint(const Ref& x) { return full(batch_of(x), 0, DType::i32, x.insertion_point()); }
 
 Results inverse_op(Call& call) { return inverse(matrix_of(call)); }
 Results inverse_ex(Call& call) {
@@ -126,7 +126,7 @@ Results logdet(Call& call) {
 
 Results qr_of(const Ref& a, const std::string& mode) {
   auto qr = apply_all(Qr{.complete = mode == "complete"}, std::array{a});
-  if (mode == "r") qr[0] = full({Dim(0)}, 0, a.dtype(), a.place());
+  if (mode == "r") qr[0] = full({Dim(0)}, 0, a.dtype(), a.insertion_point());
   return qr;
 }
 Results linalg_qr(Call& call) { return qr_of(call.tensor("A"), call.word("mode", "reduced")); }
@@ -169,7 +169,7 @@ Ref rows_along(const Ref& b, const Ref& rows) {
 }
 
 Ref row_numbers(const Dim& rows, const Ref& like) {
-  return reshape(iota(rows, like.place()), {rows, Dim(1)});
+  return reshape(iota(rows, like.insertion_point()), {rows, Dim(1)});
 }
 
 void check_pivoted(Call& call) {
@@ -201,10 +201,10 @@ std::vector<Ref> unpacked(const Ref& packed) {
   const Dim inner = min(rows, columns);
   const auto row_axis = static_cast<std::int64_t>(packed.rank()) - 2;
   const Ref left = slice(packed, row_axis + 1, Dim(0), inner), right = slice(packed, row_axis, Dim(0), inner);
-  const Ref i = row_numbers(rows, packed), j = iota(inner, packed.place());
+  const Ref i = row_numbers(rows, packed), j = iota(inner, packed.insertion_point());
   const Ref unit = cast(packed.dtype(), equal(i, j));
   return {where(j < i, left, unit),
-          where(row_numbers(inner, packed) <= iota(columns, packed.place()), right, 0)};
+          where(row_numbers(inner, packed) <= iota(columns, packed.insertion_point()), right, 0)};
 }
 Results lu(Call& call) {
   const auto packed = factored(call, call.tensor("A"));
@@ -212,7 +212,8 @@ Results lu(Call& call) {
   return std::vector{permutation_of(packed[0], packed[1]), parts[0], parts[1]};
 }
 Results lu_unpack(Call& call) {
-  const Ref packed = call.tensor("LU_data"), none = full({Dim(0)}, 0, packed.dtype(), packed.place());
+  const Ref packed = call.tensor("LU_data"),
+            none = full({Dim(0)}, 0, packed.dtype(), packed.insertion_point());
   std::vector<Ref> results = {none, none, none};
   const Ref pivots = call.tensor("LU_pivots");
   if (call.flag("unpack_pivots", true)) results[0] = permutation_of(packed, pivots);
@@ -309,7 +310,7 @@ Results tensorsolve(Call& call) {
 Results matrix_exp(Call& call) { return apply(MatrixExp{}, {call.tensor("self")}); }
 
 Results vecdot(Call& call) {
-  const std::array given = {call.datum("x"), call.datum("y")};
+  const std::array given = {call.value("x"), call.value("y")};
   const auto x = promoted(call.build, given);
   const Ref product = x[0] * x[1];
   return sum(product, {call.axis("dim", product.rank(), -1)});
@@ -323,7 +324,7 @@ Results vander(Call& call) {
   Shape column = x.shape(), shape = x.shape();
   column.push_back(Dim(1));
   shape.push_back(count);
-  return pow(expand(reshape(x, column), shape), cast(x.dtype(), iota(count, x.place())));
+  return pow(expand(reshape(x, column), shape), cast(x.dtype(), iota(count, x.insertion_point())));
 }
 
 /// torch.vander: the highest power first, unless `increasing`.
@@ -333,7 +334,7 @@ Results vander_of_vector(Call& call) {
   return increasing ? powers : flip(powers, {1});
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"inverse", inverse_op},
     {"linalg_inv", inverse_op},
     {"linalg_inv_ex", inverse_ex},
@@ -375,11 +376,11 @@ constexpr Entry entries[] = {
     {"linalg_tensorsolve", tensorsolve},
     {"matrix_exp", matrix_exp},
     {"linalg_matrix_exp", matrix_exp},
-    {"linalg_vecdot", vecdot, Halves::in_f32},
+    {"linalg_vecdot", vecdot, HalfPrecision::in_f32},
 };
 
 }  // namespace
 
-std::span<const Entry> linalg_entries() { return entries; }
+std::span<const AtenEntry> linalg_entries() { return entries; }
 
 }  // namespace tenon::converter

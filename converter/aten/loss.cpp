@@ -43,7 +43,7 @@ Ref reduced(Call& call, const Ref& losses) {
 }
 
 std::vector<Ref> input_and_target(Call& call) {
-  const std::array given = {call.datum(call.find("self") ? "self" : "input"), call.datum("target")};
+  const std::array given = {call.value(call.find("self") ? "self" : "input"), call.value("target")};
   return promoted(call.build, given);
 }
 
@@ -90,8 +90,8 @@ Results hinge_embedding_loss(Call& call) {
 }
 
 Results margin_ranking_loss(Call& call) {
-  const std::array given = {call.datum("input1"), call.datum("input2"), call.datum("target"),
-                            Datum(call.number("margin", 0))};
+  const std::array given = {call.value("input1"), call.value("input2"), call.value("target"),
+                            AbstractValue(call.number("margin", 0))};
   const auto x = promoted(call.build, given);
   return reduced(call, not_negative(-x[2] * (x[0] - x[1]) + x[3]));
 }
@@ -107,7 +107,7 @@ Results kl_div(Call& call) {
 }
 
 Results poisson_nll_loss(Call& call) {
-  const std::array given = {call.datum("input"), call.datum("target")};
+  const std::array given = {call.value("input"), call.value("target")};
   const auto x = promoted(call.build, given, true);
   Ref loss = call.flag("log_input", true) ? exp(x[0]) - x[1] * x[0]
                                           : x[0] - x[1] * log(x[0] + call.number("eps", 1e-8));
@@ -160,7 +160,7 @@ struct Classes {
   Ref weights(Call& call, const Ref& x) const {
     const Ref given = call.optional_tensor("weight");
     const Ref all = given ? index_select(cast(x.dtype(), given), 0, target)
-                          : full(target.shape(), 1, x.dtype(), call.build.place());
+                          : full(target.shape(), 1, x.dtype(), call.build.insertion_point());
     return where(counted, all, 0);
   }
 };
@@ -241,14 +241,14 @@ Results linear_cross_entropy(Call& call) {
   const Ref x = cast(weight.dtype(), call.tensor("input"));
   Call inner(call.build, "cross_entropy_loss", "",
              {{"self", call.build.tensor(bias ? linear(x, weight, bias) : linear(x, weight))},
-              {"target", call.datum("target")},
-              {"weight", call.has("weight") ? call.datum("weight") : Datum()},
+              {"target", call.value("target")},
+              {"weight", call.has("weight") ? call.value("weight") : AbstractValue()},
               {"reduction", Dim(reduction)},
               {"ignore_index", call.size("ignore_index")},
               {"label_smoothing", call.number("label_smoothing", 0)}});
   const Ref loss = cross_entropy_loss(inner).fresh.at(0);
   if (!call.find("reduction")) return loss;
-  const auto none_of = [&](const Shape& shape) { return full(shape, 0, x.dtype(), x.place()); };
+  const auto none_of = [&](const Shape& shape) { return full(shape, 0, x.dtype(), x.insertion_point()); };
   return std::vector{loss, none_of({Dim(0), Dim(0)}), none_of({Dim(0), Dim(0)}), none_of({Dim(0)})};
 }
 
@@ -266,7 +266,7 @@ Results multi_margin_loss(Call& call) {
   if (call.integer("p", 1) == 2) beyond = beyond * beyond;
   if (const Ref weight = call.optional_tensor("weight"))
     beyond = beyond * index_select(cast(x.dtype(), weight), 0, target);
-  const Ref others = not_equal(iota(x.shape()[1], call.build.place()), target);
+  const Ref others = not_equal(iota(x.shape()[1], call.build.insertion_point()), target);
   const Ref losses = sum(where(others, beyond, 0), {1}) / dim_value(x.shape()[1], x);
   return reduced(call, reshape(losses, given.shape()));
 }
@@ -282,7 +282,8 @@ Results multilabel_margin_loss(Call& call) {
   const Ref places = where(valid, target, 0);
   const Ref column = reshape(places, {s[0], s[1], Dim(1)}),
             valid_column = reshape(valid, {s[0], s[1], Dim(1)});
-  const Ref is_class = any(logical_and(equal(column, iota(s[1], call.build.place())), valid_column), {1});
+  const Ref is_class =
+      any(logical_and(equal(column, iota(s[1], call.build.insertion_point())), valid_column), {1});
   const Ref of_class = reshape(gather(x, 1, places), {s[0], s[1], Dim(1)});
   const Ref beyond = not_negative(1.0 - (of_class - reshape(x, {s[0], Dim(1), s[1]})));
   const Ref counted = logical_and(valid_column, reshape(logical_not(is_class), {s[0], Dim(1), s[1]}));
@@ -296,7 +297,7 @@ Ref distance(const Ref& a, const Ref& b, double p, double eps) {
 }
 
 Results triplet_margin_loss(Call& call) {
-  const std::array given = {call.datum("anchor"), call.datum("positive"), call.datum("negative")};
+  const std::array given = {call.value("anchor"), call.value("positive"), call.value("negative")};
   const auto x = promoted(call.build, given, true);
   const double p = call.number("p", 2), eps = call.number("eps", 1e-6);
   const Ref near = distance(x[0], x[1], p, eps);
@@ -306,7 +307,7 @@ Results triplet_margin_loss(Call& call) {
 }
 
 Results cosine_embedding_loss(Call& call) {
-  const std::array given = {call.datum("input1"), call.datum("input2")};
+  const std::array given = {call.value("input1"), call.value("input2")};
   const auto x = promoted(call.build, given, true);
   const Ref target = call.tensor("target");
   const std::vector<std::int64_t> axis = {static_cast<std::int64_t>(target.rank())};
@@ -326,35 +327,35 @@ Results log_sigmoid_forward(Call& call) {
   return std::vector{apply(LogSigmoid{}, {x}), exp(-abs(x))};
 }
 
-constexpr Entry entries[] = {
-    {"mse_loss", mse_loss, Halves::in_f32},
-    {"l1_loss", l1_loss, Halves::in_f32},
-    {"smooth_l1_loss", smooth_l1_loss, Halves::in_f32},
-    {"huber_loss", huber_loss, Halves::in_f32},
+constexpr AtenEntry entries[] = {
+    {"mse_loss", mse_loss, HalfPrecision::in_f32},
+    {"l1_loss", l1_loss, HalfPrecision::in_f32},
+    {"smooth_l1_loss", smooth_l1_loss, HalfPrecision::in_f32},
+    {"huber_loss", huber_loss, HalfPrecision::in_f32},
     {"soft_margin_loss", soft_margin_loss},
-    {"hinge_embedding_loss", hinge_embedding_loss, Halves::in_f32},
-    {"margin_ranking_loss", margin_ranking_loss, Halves::in_f32},
-    {"kl_div", kl_div, Halves::in_f32},
-    {"poisson_nll_loss", poisson_nll_loss, Halves::in_f32},
-    {"binary_cross_entropy", binary_cross_entropy, Halves::in_f32},
-    {"binary_cross_entropy_with_logits", binary_cross_entropy_with_logits, Halves::in_f32},
-    {"nll_loss", nll_loss, Halves::in_f32},
-    {"nll_loss2d", nll_loss, Halves::in_f32},
-    {"nll_loss_nd", nll_loss, Halves::in_f32},
-    {"nll_loss_forward", nll_loss_forward, Halves::in_f32},
-    {"nll_loss2d_forward", nll_loss_forward, Halves::in_f32},
-    {"log_sigmoid_forward", log_sigmoid_forward, Halves::in_f32},
-    {"cross_entropy_loss", cross_entropy_loss, Halves::in_f32},
-    {"_linear_cross_entropy_batch_chunked", linear_cross_entropy, Halves::in_f32},
-    {"_linear_cross_entropy_batch_chunked_no_reduction", linear_cross_entropy, Halves::in_f32},
-    {"multi_margin_loss", multi_margin_loss, Halves::in_f32},
-    {"multilabel_margin_loss", multilabel_margin_loss, Halves::in_f32},
-    {"triplet_margin_loss", triplet_margin_loss, Halves::in_f32},
-    {"cosine_embedding_loss", cosine_embedding_loss, Halves::in_f32},
+    {"hinge_embedding_loss", hinge_embedding_loss, HalfPrecision::in_f32},
+    {"margin_ranking_loss", margin_ranking_loss, HalfPrecision::in_f32},
+    {"kl_div", kl_div, HalfPrecision::in_f32},
+    {"poisson_nll_loss", poisson_nll_loss, HalfPrecision::in_f32},
+    {"binary_cross_entropy", binary_cross_entropy, HalfPrecision::in_f32},
+    {"binary_cross_entropy_with_logits", binary_cross_entropy_with_logits, HalfPrecision::in_f32},
+    {"nll_loss", nll_loss, HalfPrecision::in_f32},
+    {"nll_loss2d", nll_loss, HalfPrecision::in_f32},
+    {"nll_loss_nd", nll_loss, HalfPrecision::in_f32},
+    {"nll_loss_forward", nll_loss_forward, HalfPrecision::in_f32},
+    {"nll_loss2d_forward", nll_loss_forward, HalfPrecision::in_f32},
+    {"log_sigmoid_forward", log_sigmoid_forward, HalfPrecision::in_f32},
+    {"cross_entropy_loss", cross_entropy_loss, HalfPrecision::in_f32},
+    {"_linear_cross_entropy_batch_chunked", linear_cross_entropy, HalfPrecision::in_f32},
+    {"_linear_cross_entropy_batch_chunked_no_reduction", linear_cross_entropy, HalfPrecision::in_f32},
+    {"multi_margin_loss", multi_margin_loss, HalfPrecision::in_f32},
+    {"multilabel_margin_loss", multilabel_margin_loss, HalfPrecision::in_f32},
+    {"triplet_margin_loss", triplet_margin_loss, HalfPrecision::in_f32},
+    {"cosine_embedding_loss", cosine_embedding_loss, HalfPrecision::in_f32},
 };
 
 }  // namespace
 
-std::span<const Entry> loss_entries() { return entries; }
+std::span<const AtenEntry> loss_entries() { return entries; }
 
 }  // namespace tenon::converter

@@ -26,7 +26,7 @@ const Mappings& mappings() {
   return all;
 }
 
-Attr to_attribute(Call& call, const std::string& argument, const Datum& d) {
+Attr to_attribute(Call& call, const std::string& argument, const AbstractValue& d) {
   if (d.is_none()) return {};
   if (const auto* flag = d.get<bool>()) return Attr(*flag);
   if (const auto* real = d.get<double>()) return Attr(*real);
@@ -47,7 +47,7 @@ Op with_attributes(const AtenMapping& mapping, Call& call, std::size_t rank) {
       if (call.find(argument)) attributes.emplace_back(attribute, Attr(call.axis(argument, rank)));
     } else if (attribute == "axes") {
       attributes.emplace_back(attribute, to_attr(call.axes(argument, rank)));
-    } else if (const Datum* value = call.find(argument)) {
+    } else if (const AbstractValue* value = call.find(argument)) {
       attributes.emplace_back(attribute, to_attribute(call, argument, *value));
     }
   }
@@ -71,16 +71,16 @@ std::vector<std::string_view> mapped_names() {
 
 Results run_mapping(const AtenMapping& mapping, Call& call) {
   std::vector<Ref> operands;
-  if (mapping.op->meaning == Meaning::pointwise) {
-    std::vector<Datum> given;
-    for (const std::string& argument : mapping.operands) given.push_back(call.datum(argument));
+  if (mapping.op->op_kind == OpKind::pointwise) {
+    std::vector<AbstractValue> given;
+    for (const std::string& argument : mapping.operands) given.push_back(call.value(argument));
     operands = promoted(call.build, given, mapping.op->real_operands);
   } else {
     for (const std::string& argument : mapping.operands)
       if (const Ref r = call.optional_tensor(argument)) operands.push_back(r);
   }
   const std::size_t rank = operands.empty() ? 0 : operands[0].rank();
-  return apply_all(with_attributes(mapping, call, rank), operands, call.build.place());
+  return apply_all(with_attributes(mapping, call, rank), operands, call.build.insertion_point());
 }
 
 }  // namespace tenon::converter

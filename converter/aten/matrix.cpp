@@ -36,7 +36,7 @@ Results dot(Call& call) {
   return sum(a * call.tensor(call.find("tensor") ? "tensor" : "other"), {0});
 }
 Results outer(Call& call) {
-  const std::array given = {call.datum("self"), call.datum("vec2")};
+  const std::array given = {call.value("self"), call.value("vec2")};
   const auto x = promoted(call.build, given);
   return with_axis(x[0], 1) * with_axis(x[1], 0);
 }
@@ -55,7 +55,7 @@ Results inner(Call& call) {
 
 Ref scaled(Call& call, const Ref& x, std::string_view factor) {
   if (!call.has(factor)) return x;
-  const Datum& f = call.datum(factor);
+  const AbstractValue& f = call.value(factor);
   const auto* dim = f.get<Dim>();
   const auto* real = f.get<double>();
   if ((dim && *dim == Dim(1)) || (real && *real == 1)) return x;
@@ -121,35 +121,35 @@ Results grouped_mm(Call& call) {
     throw unsupported("_grouped_mm of {} and {}", x.type().str(), w.type().str());
   const Ref ends = cast(DType::i64, call.tensor("offs"));
   const Dim rows = x.shape()[0], columns = w.shape()[2];
-  const Ref group = apply(SearchSorted{.right = true}, {ends, iota(rows, x.place())});
+  const Ref group = apply(SearchSorted{.right = true}, {ends, iota(rows, x.insertion_point())});
   const Ref last = dim_value(w.shape()[0] - 1, group);
   const Ref places = reshape(minimum(group, last), {Dim(1), rows, Dim(1)});
   const Ref y = gather(tenon::matmul(x, w), 0, expand(places, {Dim(1), rows, columns}));
   return cast(dtype, where(reshape(group <= last, {rows, Dim(1)}), without_axis(y, 0), 0));
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"_grouped_mm", grouped_mm},
     {"matmul", matmul},
     {"mm", matmul},
     {"bmm", matmul},
     {"mv", mv},
-    {"dot", dot, Halves::in_f32},
-    {"vdot", dot, Halves::in_f32},
+    {"dot", dot, HalfPrecision::in_f32},
+    {"vdot", dot, HalfPrecision::in_f32},
     {"inner", inner},
     {"outer", outer},
     {"ger", outer},
-    {"addmm", addmm, Halves::in_f32},
-    {"baddbmm", baddbmm, Halves::in_f32},
-    {"addbmm", addbmm, Halves::in_f32},
-    {"addmv", addmv, Halves::in_f32},
-    {"addr", addr, Halves::in_f32},
+    {"addmm", addmm, HalfPrecision::in_f32},
+    {"baddbmm", baddbmm, HalfPrecision::in_f32},
+    {"addbmm", addbmm, HalfPrecision::in_f32},
+    {"addmv", addmv, HalfPrecision::in_f32},
+    {"addr", addr, HalfPrecision::in_f32},
     {"linear", linear},
-    {"bilinear", bilinear, Halves::in_f32},
+    {"bilinear", bilinear, HalfPrecision::in_f32},
 };
 
 }  // namespace
 
-std::span<const Entry> matrix_entries() { return entries; }
+std::span<const AtenEntry> matrix_entries() { return entries; }
 
 }  // namespace tenon::converter

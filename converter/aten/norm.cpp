@@ -24,7 +24,7 @@ namespace {
 /// A vector of one value per channel where the model has none.
 Ref or_full(Call& call, std::string_view argument, const Ref& x, double value) {
   if (const Ref given = call.optional_tensor(argument)) return cast(x.dtype(), given);
-  return full({x.shape()[1]}, value, x.dtype(), call.build.place());
+  return full({x.shape()[1]}, value, x.dtype(), call.build.insertion_point());
 }
 
 /// Per-channel values as x[N, C, ...] wants them.
@@ -117,11 +117,11 @@ Results native_batch_norm(Call& call) {
     const DType dtype = statistics_dtype(call, x);
     std::vector<Ref> out = {s.y, cast(dtype, s.mean), cast(dtype, s.deviation)};
     if (call.name == "_batch_norm_with_update")
-      out.push_back(full({Dim(0)}, 0, DType::u8, call.build.place()));
+      out.push_back(full({Dim(0)}, 0, DType::u8, call.build.insertion_point()));
     return out;
   }
   call.ignore({"momentum"});
-  const Ref none = full({Dim(0)}, 0, x.dtype(), call.build.place());
+  const Ref none = full({Dim(0)}, 0, x.dtype(), call.build.insertion_point());
   return std::vector{batch_normed(call, x, eps), none, none};
 }
 
@@ -130,7 +130,7 @@ std::vector<Ref> with_affine(Call& call, const Ref& x) {
   const Ref weight = call.optional_tensor("weight");
   const Ref bias = call.optional_tensor("bias");
   if (weight) out.push_back(weight);
-  if (bias && !weight) out.push_back(full(bias.shape(), 1, bias.dtype(), call.build.place()));
+  if (bias && !weight) out.push_back(full(bias.shape(), 1, bias.dtype(), call.build.insertion_point()));
   if (bias) out.push_back(bias);
   return out;
 }
@@ -304,7 +304,7 @@ Results frobenius_norm(Call& call) {
 }
 
 Results cosine_similarity(Call& call) {
-  const std::array given = {call.datum("x1"), call.datum("x2")};
+  const std::array given = {call.value("x1"), call.value("x2")};
   const auto x = promoted(call.build, given, true);
   Shape shape = broadcast(x[0].shape(), x[1].shape());
   const bool scalar = shape.empty();
@@ -320,7 +320,7 @@ Results cosine_similarity(Call& call) {
   return scalar ? reshape(y, {}) : y;
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"batch_norm", batch_norm},
     {"native_batch_norm", native_batch_norm},
     {"_native_batch_norm_legit", native_batch_norm},
@@ -328,8 +328,8 @@ constexpr Entry entries[] = {
     {"_batch_norm_with_update", native_batch_norm},
     {"native_layer_norm", native_layer_norm},
     {"native_group_norm", native_group_norm},
-    {"_weight_norm", weight_norm, Halves::in_f32},
-    {"_weight_norm_interface", weight_norm_interface, Halves::in_f32},
+    {"_weight_norm", weight_norm, HalfPrecision::in_f32},
+    {"_weight_norm_interface", weight_norm_interface, HalfPrecision::in_f32},
     {"_safe_softmax", safe_softmax},
     {"layer_norm", layer_norm},
     {"group_norm", group_norm},
@@ -343,14 +343,14 @@ constexpr Entry entries[] = {
     {"_log_softmax", log_softmax},
     {"special_log_softmax", log_softmax},
     {"softmin", softmin},
-    {"linalg_vector_norm", vector_norm, Halves::in_f32},
-    {"norm", norm, Halves::in_f32},
-    {"frobenius_norm", frobenius_norm, Halves::in_f32},
-    {"cosine_similarity", cosine_similarity, Halves::in_f32},
+    {"linalg_vector_norm", vector_norm, HalfPrecision::in_f32},
+    {"norm", norm, HalfPrecision::in_f32},
+    {"frobenius_norm", frobenius_norm, HalfPrecision::in_f32},
+    {"cosine_similarity", cosine_similarity, HalfPrecision::in_f32},
 };
 
 }  // namespace
 
-std::span<const Entry> norm_entries() { return entries; }
+std::span<const AtenEntry> norm_entries() { return entries; }
 
 }  // namespace tenon::converter

@@ -31,7 +31,9 @@ Ref rows_where(Builder& build, const Ref& active, const Ref& padded) {
 
 Ref column(const Ref& x) { return reshape(x, {x.shape()[0], Dim(1)}); }
 
-Ref row_numbers(const Dim& count, const Place& place) { return reshape(iota(count, place), {Dim(1), count}); }
+Ref row_numbers(const Dim& count, const InsertionPoint& point) {
+  return reshape(iota(count, point), {Dim(1), count});
+}
 
 Ref swap_first_axes(const Ref& x) { return transpose(x, 0, 1); }
 
@@ -71,7 +73,7 @@ Results pack(Call& call) {
         "Length of all samples has to be greater than 0");
   check(all(lengths <= expand(call.build.size(steps), lengths.shape()), {0}),
         "a length is larger than the number of steps");
-  const Ref active = column(iota(steps, call.build.place())) < reshape(lengths, {Dim(1), batch});
+  const Ref active = column(iota(steps, call.build.insertion_point())) < reshape(lengths, {Dim(1), batch});
   const Ref longest = reshape(slice(lengths, 0, 0, 1), {});
   const Ref used = call.build.sized(CountUp{}, {longest})[0];
   // At the first step all sequences are there: said as a size, so that it is known.
@@ -99,7 +101,7 @@ Results pad_packed(Call& call) {
   return std::vector{out, sum(cast(DType::i64, places.active()), {0})};
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"pad_sequence", pad_sequence},
     {"_pack_padded_sequence", pack},
     {"_pad_packed_sequence", pad_packed},
@@ -109,8 +111,9 @@ constexpr Entry entries[] = {
 
 PackedPlaces::PackedPlaces(Builder& build, const Ref& sizes, const Dim& batch)
     : build_(build),
-      active_(row_numbers(batch, build.place()) < column(sizes)),
-      rows_(where(active_, column(cumsum(sizes, 0) - sizes) + row_numbers(batch, build.place()), 0)) {}
+      active_(row_numbers(batch, build.insertion_point()) < column(sizes)),
+      rows_(where(active_, column(cumsum(sizes, 0) - sizes) + row_numbers(batch, build.insertion_point()),
+                  0)) {}
 
 Ref PackedPlaces::padded(const Ref& data) const {
   const Dim count = numel(rows_.shape());
@@ -119,6 +122,6 @@ Ref PackedPlaces::padded(const Ref& data) const {
 
 Ref PackedPlaces::packed(const Ref& padded) const { return rows_where(build_, active_, padded); }
 
-std::span<const Entry> packed_entries() { return entries; }
+std::span<const AtenEntry> packed_entries() { return entries; }
 
 }  // namespace tenon::converter

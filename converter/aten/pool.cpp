@@ -65,8 +65,9 @@ Results avg_pool(Call& call) {
 /// None in the output size keeps the size of the input.
 Shape output_size(Call& call, const Ref& x) {
   const std::size_t dims = spatial_dims(call);
-  const Datum given = call.datum("output_size");
-  std::vector<Datum> items = items_of(given) ? *items_of(given) : std::vector<Datum>(dims, given);
+  const AbstractValue given = call.value("output_size");
+  std::vector<AbstractValue> items =
+      items_of(given) ? *items_of(given) : std::vector<AbstractValue>(dims, given);
   if (items.size() == 1) items.resize(dims, items[0]);
   Shape out;
   for (std::size_t i = 0; i < dims; ++i) {
@@ -91,7 +92,7 @@ Results adaptive_max_pool(Call& call) {
   });
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"max_pool1d", max_pool<MaxPool>},
     {"max_pool2d", max_pool<MaxPool>},
     {"max_pool3d", max_pool<MaxPool>},
@@ -113,6 +114,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> pool_entries() { return entries; }
+std::span<const AtenEntry> pool_entries() { return entries; }
 
 }  // namespace tenon::converter

@@ -58,25 +58,25 @@ DType promote_types(DType a, DType b) {
 }
 
 Ref real_operand(Call& call, std::string_view argument) {
-  const std::array given = {call.datum(argument)};
+  const std::array given = {call.value(argument)};
   return promoted(call.build, given, true)[0];
 }
 
-std::optional<double> known_real(const Datum& d) {
+std::optional<double> known_real(const AbstractValue& d) {
   if (const auto* real = d.get<double>()) return *real;
   if (const auto* dim = d.get<Dim>(); dim && dim->is_known()) return static_cast<double>(dim->value());
   return std::nullopt;
 }
 
-bool is_python_number(const Datum& d) {
+bool is_python_number(const AbstractValue& d) {
   if (d.is_number()) return true;
   const auto* t = d.get<TensorPtr>();
   return t && (*t)->is_scalar;
 }
 
-DType result_type(std::span<const Datum> operands) {
+DType result_type(std::span<const AbstractValue> operands) {
   MaybeType with_dims, rank_0, numbers;
-  for (const Datum& d : operands) {
+  for (const AbstractValue& d : operands) {
     if (d.is<bool>())
       numbers = promote(numbers, DType::boolean);
     else if (d.is<Dim>())
@@ -95,17 +95,17 @@ DType result_type(std::span<const Datum> operands) {
   return *combine(with_dims, combine(rank_0, numbers));
 }
 
-Ref operand(Builder& build, const Datum& d, DType dtype) {
+Ref operand(Builder& build, const AbstractValue& d, DType dtype) {
   if (const auto* t = d.get<TensorPtr>()) return in_dtype(dtype, build.read(*t));
   return is_complex(dtype) ? in_dtype(dtype, build.literal(d, real_dtype(dtype))) : build.literal(d, dtype);
 }
 
-std::vector<Ref> promoted(Builder& build, std::span<const Datum> operands, bool real) {
+std::vector<Ref> promoted(Builder& build, std::span<const AbstractValue> operands, bool real) {
   DType dtype = result_type(operands);
   if (is_complex(dtype)) throw unsupported("complex numbers");
   if (real && !is_float(dtype)) dtype = DType::f32;
   std::vector<Ref> out;
-  for (const Datum& d : operands) out.push_back(operand(build, d, dtype));
+  for (const AbstractValue& d : operands) out.push_back(operand(build, d, dtype));
   return out;
 }
 

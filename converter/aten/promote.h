@@ -12,11 +12,11 @@ namespace tenon::converter {
 DType promote_types(DType, DType);
 /// The dtype in which operands meet: tensors with dimensions come first, then rank-0 tensors, then Python
 /// numbers; a later one decides only when it is of a higher kind (bool < int < float).
-DType result_type(std::span<const Datum> operands);
+DType result_type(std::span<const AbstractValue> operands);
 /// The operand as a value of a dtype: a tensor is cast, a number becomes a literal.
-Ref operand(Builder&, const Datum&, DType);
+Ref operand(Builder&, const AbstractValue&, DType);
 /// The operands in their common dtype; when `real`, integers and bools become f32.
-std::vector<Ref> promoted(Builder&, std::span<const Datum> operands, bool real = false);
+std::vector<Ref> promoted(Builder&, std::span<const AbstractValue> operands, bool real = false);
 /// The argument as floats: integers and bools become f32.
 Ref real_operand(Call&, std::string_view argument = "self");
 /// True when a double holds the integer exactly.
@@ -25,8 +25,8 @@ constexpr bool fits_double(std::int64_t value) {
   return -most <= value && value <= most;
 }
 /// The float, or the int that is known, as a double; nullopt for all else.
-std::optional<double> known_real(const Datum&);
-/// True when the datum is a Python number or stands for one.
-bool is_python_number(const Datum&);
+std::optional<double> known_real(const AbstractValue&);
+/// True when the value is a Python number or stands for one.
+bool is_python_number(const AbstractValue&);
 
 }  // namespace tenon::converter

@@ -21,14 +21,14 @@ const std::vector<std::string> fields = {"real", "scale", "zero_point", "dtype",
 /// As the reader of archives has them (libtorch/program_writer.cpp).
 const std::vector<std::string> stored_fields = {"codes", "scale", "zero_point", "dtype", "axis"};
 
-const Tuple* tuple_with(const Datum& d, const std::vector<std::string>& names) {
+const Tuple* tuple_with(const AbstractValue& d, const std::vector<std::string>& names) {
   const auto* tuple = d.get<TuplePtr>();
   return tuple && (*tuple)->fields == names ? tuple->get() : nullptr;
 }
 
 }  // namespace
 
-Ref beside(Builder& build, const Datum& d, std::size_t rank, std::optional<std::int64_t> axis) {
+Ref beside(Builder& build, const AbstractValue& d, std::size_t rank, std::optional<std::int64_t> axis) {
   if (!d.is_tensor()) return build.literal(d, DType::f32);
   const Ref v = cast(DType::f32, build.read(*d.get<TensorPtr>()));
   if (!axis) return reshape(v, {});
@@ -46,16 +46,17 @@ std::pair<double, double> bounds_of(std::int64_t dtype) {
   }
 }
 
-Datum datum_of(const Quantized& q) {
+AbstractValue as_value(const Quantized& q) {
   auto tuple = std::make_shared<Tuple>();
-  tuple->items = {Datum(q.real), q.scale, q.zero, Datum(q.dtype), q.axis ? Datum(*q.axis) : Datum()};
+  tuple->items = {AbstractValue(q.real), q.scale, q.zero, AbstractValue(q.dtype),
+                  q.axis ? AbstractValue(*q.axis) : AbstractValue()};
   tuple->fields = fields;
-  return Datum(TuplePtr(tuple));
+  return AbstractValue(TuplePtr(tuple));
 }
 
-bool is_quantized(const Datum& d) { return tuple_with(d, fields) || tuple_with(d, stored_fields); }
+bool is_quantized(const AbstractValue& d) { return tuple_with(d, fields) || tuple_with(d, stored_fields); }
 
-Quantized quantized_of(Builder& build, const Datum& d) {
+Quantized quantized_of(Builder& build, const AbstractValue& d) {
   const Tuple *held = tuple_with(d, fields), *stored = tuple_with(d, stored_fields);
   if (!held && !stored) throw unsupported("{} where a quantised tensor is needed", kind_name(d));
   const auto& items = (held ? held : stored)->items;
@@ -98,18 +99,19 @@ Ref on_own_grid(const Ref& x, bool reduced) {
   return on_grid(x, {cast(DType::f32, scale), cast(DType::f32, code), 0, high});
 }
 
-Datum rounded(Builder& build, const Ref& y, const Datum& scale, const Datum& zero, std::int64_t dtype) {
+AbstractValue rounded(Builder& build, const Ref& y, const AbstractValue& scale, const AbstractValue& zero,
+                      std::int64_t dtype) {
   const auto [low, high] = bounds_of(dtype);
   const Ref on = on_grid(cast(DType::f32, y), {beside(build, scale, 0, std::nullopt),
                                                beside(build, zero, 0, std::nullopt), low, high});
-  return datum_of({.real = build.tensor(on), .scale = scale, .zero = zero, .dtype = dtype});
+  return as_value({.real = build.tensor(on), .scale = scale, .zero = zero, .dtype = dtype});
 }
 
-std::optional<Datum> quantized_property(std::string_view kind, const Datum& d) {
+std::optional<AbstractValue> quantized_property(std::string_view kind, const AbstractValue& d) {
   const Tuple* held = tuple_with(d, fields);
   if (!held) held = tuple_with(d, stored_fields);
   if (!held) return std::nullopt;
-  if (kind == "prim::is_quantized") return Datum(true);
+  if (kind == "prim::is_quantized") return AbstractValue(true);
   if (kind == "prim::dtype") return held->items[3];
   return std::nullopt;
 }

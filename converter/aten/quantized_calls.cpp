@@ -84,38 +84,38 @@ bool is_in(const List& list, std::string_view name) {
 }
 
 /// The argument with the real numbers in place of quantised tensors; the first of these goes to `first`.
-Datum unwrapped(Builder& build, const Datum& d, std::optional<Quantized>& first) {
+AbstractValue unwrapped(Builder& build, const AbstractValue& d, std::optional<Quantized>& first) {
   if (is_quantized(d)) {
     Quantized q = quantized_of(build, d);
     if (!first) first = q;
-    return Datum(q.real);
+    return AbstractValue(q.real);
   }
   const auto* list = d.get<ListPtr>();
   if (!list) return d;
-  std::vector<Datum> items;
-  for (const Datum& item : (*list)->items) items.push_back(unwrapped(build, item, first));
+  std::vector<AbstractValue> items;
+  for (const AbstractValue& item : (*list)->items) items.push_back(unwrapped(build, item, first));
   return list_of(std::move(items));
 }
 
 template <class F>
-Datum on_each_tensor(const Datum& d, F&& f) {
+AbstractValue on_each_tensor(const AbstractValue& d, F&& f) {
   if (const auto* t = d.get<TensorPtr>()) return (*t)->is_scalar || !is_float((*t)->dtype()) ? d : f(*t);
   const auto* list = d.get<ListPtr>();
   if (!list) return d;
-  std::vector<Datum> items;
-  for (const Datum& item : (*list)->items) items.push_back(on_each_tensor(item, f));
+  std::vector<AbstractValue> items;
+  for (const AbstractValue& item : (*list)->items) items.push_back(on_each_tensor(item, f));
   return list_of(std::move(items));
 }
 
-bool holds_quantized(const Datum& d) {
+bool holds_quantized(const AbstractValue& d) {
   const auto* list = d.get<ListPtr>();
   return is_quantized(d) || (list && std::any_of((*list)->items.begin(), (*list)->items.end(), is_quantized));
 }
 
-const Entry* own_entry(std::string_view name) {
+const AtenEntry* own_entry(std::string_view name) {
   const auto entries = quantized_entries();
   const auto it =
-      std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.name == name; });
+      std::find_if(entries.begin(), entries.end(), [&](const AtenEntry& e) { return e.name == name; });
   return it == entries.end() ? nullptr : &*it;
 }
 
@@ -126,8 +126,8 @@ bool is_quantized_call(std::string_view name, std::span<const Argument> argument
                                          [](const Argument& a) { return holds_quantized(a.value); });
 }
 
-std::vector<Datum> run_quantized(Builder& build, std::string_view name, std::string_view overload,
-                                 std::vector<Argument> arguments) {
+std::vector<AbstractValue> run_quantized(Builder& build, std::string_view name, std::string_view overload,
+                                         std::vector<Argument> arguments) {
   const std::string_view plain =
       name.ends_with('_') && !name.starts_with('_') ? name.substr(0, name.size() - 1) : name;
   const auto* own =
@@ -140,20 +140,20 @@ std::vector<Datum> run_quantized(Builder& build, std::string_view name, std::str
   if (first->axis && !is_in(asks, plain) && plain != "detach" && plain != "clone" && plain != "contiguous")
     throw unsupported("{} of a tensor quantised along an axis", name);
   const bool writes = plain != name;
-  std::vector<Datum> results = run_aten(build, plain, overload, std::move(arguments));
-  for (Datum& d : results)
+  std::vector<AbstractValue> results = run_aten(build, plain, overload, std::move(arguments));
+  for (AbstractValue& d : results)
     d = on_each_tensor(d, [&](const TensorPtr& t) {
       Quantized q = *first;
       q.real = t;
-      if (is_kept) return datum_of(q);
+      if (is_kept) return as_value(q);
       if (is_rounded) return rounded(build, build.read(t), q.scale, q.zero, q.dtype);
       if (own != own_grids.end())
-        return rounded(build, build.read(t), Datum(own->scale), Datum(own->zero), q.dtype);
-      return Datum(t);
+        return rounded(build, build.read(t), AbstractValue(own->scale), AbstractValue(own->zero), q.dtype);
+      return AbstractValue(t);
     });
   if (!writes) return results;
   build.write(first->real, build.read(quantized_of(build, results.at(0)).real));
-  return {datum_of(*first)};
+  return {as_value(*first)};
 }
 
 }  // namespace tenon::converter

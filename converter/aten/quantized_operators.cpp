@@ -18,66 +18,68 @@ namespace tenon::converter {
 namespace {
 
 Ref real(Call& call, std::string_view argument) {
-  return call.build.read(quantized_of(call.build, call.datum(argument)).real);
+  return call.build.read(quantized_of(call.build, call.value(argument)).real);
 }
 
 std::int64_t dtype_of(Call& call, std::string_view argument) {
-  return quantized_of(call.build, call.datum(argument)).dtype;
+  return quantized_of(call.build, call.value(argument)).dtype;
 }
 
 Ref run_real(Call& call, std::string_view name, std::vector<Argument> arguments) {
   const auto out = run_aten(call.build, name, "", std::move(arguments));
   return call.build.read(*out.at(0).get<TensorPtr>());
 }
-Datum as_datum(Call& call, const Ref& r) { return r ? Datum(call.build.tensor(r)) : Datum(); }
+AbstractValue as_value(Call& call, const Ref& r) {
+  return r ? AbstractValue(call.build.tensor(r)) : AbstractValue();
+}
 
 // ---- between floats and integers ----
 
 Results quantize_per_tensor(Call& call) {
-  return Results(rounded(call.build, call.tensor("self"), call.datum("scale"), call.datum("zero_point"),
+  return Results(rounded(call.build, call.tensor("self"), call.value("scale"), call.value("zero_point"),
                          call.integer("dtype")));
 }
 
 Results quantize_per_channel(Call& call) {
   const Ref x = call.tensor("self");
-  Quantized q{.scale = call.datum("scales"),
-              .zero = call.datum("zero_points"),
+  Quantized q{.scale = call.value("scales"),
+              .zero = call.value("zero_points"),
               .dtype = call.integer("dtype"),
               .axis = call.axis("axis", x.rank())};
   const auto [low, high] = bounds_of(q.dtype);
   q.real = call.build.tensor(on_grid(x, {beside(call.build, q.scale, x.rank(), q.axis),
                                          beside(call.build, q.zero, x.rank(), q.axis), low, high}));
-  return Results(datum_of(q));
+  return Results(as_value(q));
 }
 
 Results dequantize(Call& call) {
   if (call.has("self")) {
-    if (call.datum("self").is_tensor()) return Results(call.datum("self"));
-    return Results(quantized_of(call.build, call.datum("self")).real);
+    if (call.value("self").is_tensor()) return Results(call.value("self"));
+    return Results(quantized_of(call.build, call.value("self")).real);
   }
-  std::vector<Datum> all;
-  const auto* items = items_of(call.datum(call.has("tensors") ? "tensors" : "qtensors"));
+  std::vector<AbstractValue> all;
+  const auto* items = items_of(call.value(call.has("tensors") ? "tensors" : "qtensors"));
   if (!items) throw unsupported("dequantize of what is no tensor and no list");
-  for (const Datum& d : *items) all.emplace_back(quantized_of(call.build, d).real);
+  for (const AbstractValue& d : *items) all.emplace_back(quantized_of(call.build, d).real);
   return Results(list_of(std::move(all)));
 }
 
 Results int_repr(Call& call) {
-  const Quantized q = quantized_of(call.build, call.datum("self"));
+  const Quantized q = quantized_of(call.build, call.value("self"));
   const Ref x = call.build.read(q.real);
   const Ref code =
       round(x / beside(call.build, q.scale, x.rank(), q.axis)) + beside(call.build, q.zero, x.rank(), q.axis);
   return cast(q.dtype == quint8 ? DType::u8 : q.dtype == qint8 ? DType::i8 : DType::i32, code);
 }
 
-Results q_scale(Call& call) { return Results(quantized_of(call.build, call.datum("self")).scale); }
-Results q_zero_point(Call& call) { return Results(quantized_of(call.build, call.datum("self")).zero); }
+Results q_scale(Call& call) { return Results(quantized_of(call.build, call.value("self")).scale); }
+Results q_zero_point(Call& call) { return Results(quantized_of(call.build, call.value("self")).zero); }
 
 // ---- in training's place ----
 
 Ref faked(Call& call, const Ref& x, std::string_view zero, std::optional<std::int64_t> axis) {
-  Ref place = beside(call.build, call.datum(zero), x.rank(), axis);
-  return on_grid(x, {beside(call.build, call.datum("scale"), x.rank(), axis), round(place),
+  Ref place = beside(call.build, call.value(zero), x.rank(), axis);
+  return on_grid(x, {beside(call.build, call.value("scale"), x.rank(), axis), round(place),
                      call.number("quant_min"), call.number("quant_max")});
 }
 
@@ -118,12 +120,12 @@ Results fake_with_observer(Call& call) {
 /// The state of a convolution's: its sizes, then the weight; the bias.
 struct PackedConv {
   Ref weight;
-  Datum bias;
+  AbstractValue bias;
   std::vector<Argument> how;
   bool transposed = false;
 };
 PackedConv packed_conv(Call& call) {
-  const auto* state = items_of(call.datum("packed_weight"));
+  const auto* state = items_of(call.value("packed_weight"));
   const auto* tensors = state && state->size() == 3 ? items_of((*state)[1]) : nullptr;
   const auto* sizes = tensors && tensors->size() == 2 ? items_of((*tensors)[0]) : nullptr;
   const auto* biases = state && state->size() == 3 ? items_of((*state)[2]) : nullptr;
@@ -136,7 +138,7 @@ PackedConv packed_conv(Call& call) {
   constexpr std::array names = {"stride", "padding", "dilation", "output_padding"};
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto first = sizes->begin() + 1 + static_cast<std::int64_t>(i) * rank;
-    packed.how.push_back({names[i], list_of(std::vector<Datum>(first, first + rank))});
+    packed.how.push_back({names[i], list_of(std::vector<AbstractValue>(first, first + rank))});
   }
   packed.how.push_back({"groups", (*sizes)[static_cast<std::size_t>(4 * rank + 1)]});
   packed.transposed = (*sizes)[static_cast<std::size_t>(4 * rank + 2)].get<Dim>()->value() != 0;
@@ -148,15 +150,15 @@ Ref convolved(Call& call, const Ref& x) {
   Ref weight = packed.weight, input = x;
   // One axis is packed as two.
   std::vector<Argument> how = {
-      {"input", as_datum(call, input)}, {"weight", as_datum(call, weight)}, {"bias", packed.bias}};
+      {"input", as_value(call, input)}, {"weight", as_value(call, weight)}, {"bias", packed.bias}};
   const bool is_vector = x.rank() + 1 == weight.rank();
   if (is_vector) {
     Shape wide = x.shape();
     wide.insert(wide.end() - 1, Dim(1));
-    how[0].value = as_datum(call, reshape(x, wide));
+    how[0].value = as_value(call, reshape(x, wide));
   }
   how.insert(how.end(), packed.how.begin(), packed.how.end());
-  how.push_back({"transposed", Datum(packed.transposed)});
+  how.push_back({"transposed", AbstractValue(packed.transposed)});
   const Ref y = run_real(call, "convolution", std::move(how));
   if (!is_vector) return y;
   Shape narrow = y.shape();
@@ -165,10 +167,10 @@ Ref convolved(Call& call, const Ref& x) {
 }
 
 Ref multiplied(Call& call, const Ref& x) {
-  const PackedLinear packed = packed_linear(call.build, call.datum("W_prepack"));
-  std::vector<Argument> how = {{"input", as_datum(call, x)},
-                               {"weight", as_datum(call, packed.weight)},
-                               {"bias", as_datum(call, packed.bias)}};
+  const PackedLinear packed = packed_linear(call.build, call.value("W_prepack"));
+  std::vector<Argument> how = {{"input", as_value(call, x)},
+                               {"weight", as_value(call, packed.weight)},
+                               {"bias", as_value(call, packed.bias)}};
   return run_real(call, "linear", std::move(how));
 }
 
@@ -181,8 +183,8 @@ Ref activated(const Call& call, const Ref& y) { return has_relu(call) ? maximum(
 Results static_conv(Call& call) {
   Ref y = convolved(call, real(call, "qx"));
   if (call.has("qaccum")) y = y + real(call, "qaccum");
-  return Results(rounded(call.build, activated(call, y), call.datum("output_scale"),
-                         call.datum("output_zero_point"), dtype_of(call, "qx")));
+  return Results(rounded(call.build, activated(call, y), call.value("output_scale"),
+                         call.value("output_zero_point"), dtype_of(call, "qx")));
 }
 Results dynamic_conv(Call& call) {
   return activated(call, convolved(call, on_own_grid(call.tensor("qx"), call.flag("reduce_range", false))));
@@ -190,7 +192,7 @@ Results dynamic_conv(Call& call) {
 Results static_linear(Call& call) {
   const Ref y = activated(call, multiplied(call, real(call, "X")));
   return Results(
-      rounded(call.build, y, call.datum("Y_scale_i"), call.datum("Y_zero_point_i"), dtype_of(call, "X")));
+      rounded(call.build, y, call.value("Y_scale_i"), call.value("Y_zero_point_i"), dtype_of(call, "X")));
 }
 Results dynamic_linear(Call& call) {
   return activated(call, multiplied(call, on_own_grid(call.tensor("X"), call.flag("reduce_range", false))));
@@ -204,28 +206,28 @@ Results two(Call& call) {
   const Ref a = real(call, "qa"), b = real(call, "qb");
   const bool adds = call.name.starts_with("quantized::add");
   const Ref y = call.name.starts_with("quantized::matmul")
-                    ? run_real(call, "matmul", {{"self", as_datum(call, a)}, {"other", as_datum(call, b)}})
+                    ? run_real(call, "matmul", {{"self", as_value(call, a)}, {"other", as_value(call, b)}})
                 : adds ? a + b
                        : a * b;
-  return Results(rounded(call.build, activated(call, y), call.datum("scale"), call.datum("zero_point"),
+  return Results(rounded(call.build, activated(call, y), call.value("scale"), call.value("zero_point"),
                          dtype_of(call, "qa")));
 }
 
 Results joined(Call& call) {
-  const auto* items = items_of(call.datum("qx"));
+  const auto* items = items_of(call.value("qx"));
   if (!items || items->empty()) throw error("nothing to join");
-  std::vector<Datum> parts;
-  for (const Datum& d : *items) parts.emplace_back(quantized_of(call.build, d).real);
+  std::vector<AbstractValue> parts;
+  for (const AbstractValue& d : *items) parts.emplace_back(quantized_of(call.build, d).real);
   const Quantized first = quantized_of(call.build, (*items)[0]);
-  const Ref y = run_real(call, "cat", {{"tensors", list_of(std::move(parts))}, {"dim", call.datum("dim")}});
+  const Ref y = run_real(call, "cat", {{"tensors", list_of(std::move(parts))}, {"dim", call.value("dim")}});
   return Results(rounded(call.build, activated(call, y),
-                         call.has("scale") ? call.datum("scale") : first.scale,
-                         call.has("zero_point") ? call.datum("zero_point") : first.zero, first.dtype));
+                         call.has("scale") ? call.value("scale") : first.scale,
+                         call.has("zero_point") ? call.value("zero_point") : first.zero, first.dtype));
 }
 
 Results clipped(Call& call) {  // relu6
   call.ignore({"inplace"});
-  const Quantized q = quantized_of(call.build, call.datum("qx"));
+  const Quantized q = quantized_of(call.build, call.value("qx"));
   return Results(rounded(call.build, apply(Clamp{.min = 0, .max = 6}, {call.build.read(q.real)}), q.scale,
                          q.zero, q.dtype));
 }
@@ -250,8 +252,8 @@ Results on_real_numbers(Call& call) {
   const std::string name = call.name.substr(call.name.find("::") + 2);
   own.at(0).name = name.ends_with("_norm") ? "input" : "self";
   for (const Argument& a : call.arguments()) call.ignore({a.name});
-  return Results(rounded(call.build, run_real(call, name, std::move(own)), call.datum("output_scale"),
-                         call.datum("output_zero_point"), dtype));
+  return Results(rounded(call.build, run_real(call, name, std::move(own)), call.value("output_scale"),
+                         call.value("output_zero_point"), dtype));
 }
 
 // ---- with numbers: the integers stay where they are, and the grid moves ----
@@ -268,11 +270,12 @@ KnownGrid known_grid(const Quantized& q) {
   return {*scale, zero->value()};
 }
 Results on(Call& call, const KnownGrid& grid, const Ref& y, std::int64_t dtype) {
-  return Results(rounded(call.build, activated(call, y), Datum(grid.scale), Datum(grid.zero), dtype));
+  return Results(
+      rounded(call.build, activated(call, y), AbstractValue(grid.scale), AbstractValue(grid.zero), dtype));
 }
 
 Results add_scalar(Call& call) {
-  const Quantized q = quantized_of(call.build, call.datum("qa"));
+  const Quantized q = quantized_of(call.build, call.value("qa"));
   const auto [scale, zero] = known_grid(q);
   const auto [low, high] = bounds_of(q.dtype);
   const double steps = std::nearbyint(call.number("b") / scale), moved = static_cast<double>(zero) - steps;
@@ -283,7 +286,7 @@ Results add_scalar(Call& call) {
 }
 
 Results mul_scalar(Call& call) {
-  const Quantized q = quantized_of(call.build, call.datum("qa"));
+  const Quantized q = quantized_of(call.build, call.value("qa"));
   const auto [scale, zero] = known_grid(q);
   const auto [low, high] = bounds_of(q.dtype);
   const double by = call.number("b");
@@ -295,49 +298,49 @@ Results mul_scalar(Call& call) {
 
 Results normalized(Call& call) {
   const Ref y = run_real(call, "batch_norm",
-                         {{"input", as_datum(call, real(call, "qx"))},
-                          {"weight", call.has("weight") ? call.datum("weight") : Datum()},
-                          {"bias", call.has("bias") ? call.datum("bias") : Datum()},
-                          {"running_mean", call.datum("mean")},
-                          {"running_var", call.datum("var")},
-                          {"training", Datum(false)},
-                          {"momentum", Datum(0.0)},
-                          {"eps", call.datum("eps")},
-                          {"cudnn_enabled", Datum(false)}});
-  return Results(rounded(call.build, activated(call, y), call.datum("output_scale"),
-                         call.datum("output_zero_point"), dtype_of(call, "qx")));
+                         {{"input", as_value(call, real(call, "qx"))},
+                          {"weight", call.has("weight") ? call.value("weight") : AbstractValue()},
+                          {"bias", call.has("bias") ? call.value("bias") : AbstractValue()},
+                          {"running_mean", call.value("mean")},
+                          {"running_var", call.value("var")},
+                          {"training", AbstractValue(false)},
+                          {"momentum", AbstractValue(0.0)},
+                          {"eps", call.value("eps")},
+                          {"cudnn_enabled", AbstractValue(false)}});
+  return Results(rounded(call.build, activated(call, y), call.value("output_scale"),
+                         call.value("output_zero_point"), dtype_of(call, "qx")));
 }
 
 // ---- tables whose rows have a scale each ----
 
 /// Packed: a version, the table, numbers that are not used.
-Datum packed_table(Call& call) {
+AbstractValue packed_table(Call& call) {
   if (call.flag("pruned_weights", false) || call.has("compressed_indices_mapping"))
     throw unsupported("a table of quantised rows that lacks some");
-  const auto* state = items_of(call.datum("weight"));
+  const auto* state = items_of(call.value("weight"));
   const auto* tables = state && state->size() == 4 ? items_of((*state)[1]) : nullptr;
   if (!tables || tables->size() != 1) throw unsupported("packed embeddings in another form than PyTorch's");
-  return Datum(quantized_of(call.build, (*tables)[0]).real);
+  return AbstractValue(quantized_of(call.build, (*tables)[0]).real);
 }
 
 Results looked_up(Call& call) {
-  return run_real(call, "embedding", {{"weight", packed_table(call)}, {"indices", call.datum("indices")}});
+  return run_real(call, "embedding", {{"weight", packed_table(call)}, {"indices", call.value("indices")}});
 }
 
 Results summed_bags(Call& call) {
   call.ignore({"scale_grad_by_freq", "mode"});  // PyTorch sums in every mode
   if (!call.has("offsets")) throw unsupported("bags of quantised embeddings without offsets");
-  return run_real(
-      call, "embedding_bag",
-      {{"weight", packed_table(call)},
-       {"indices", call.datum("indices")},
-       {"offsets", call.datum("offsets")},
-       {"mode", Datum(0)},
-       {"per_sample_weights", call.has("per_sample_weights") ? call.datum("per_sample_weights") : Datum()},
-       {"include_last_offset", Datum(call.flag("include_last_offset", false))}});
+  return run_real(call, "embedding_bag",
+                  {{"weight", packed_table(call)},
+                   {"indices", call.value("indices")},
+                   {"offsets", call.value("offsets")},
+                   {"mode", AbstractValue(0)},
+                   {"per_sample_weights",
+                    call.has("per_sample_weights") ? call.value("per_sample_weights") : AbstractValue()},
+                   {"include_last_offset", AbstractValue(call.flag("include_last_offset", false))}});
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"_fake_quantize_learnable_per_channel_affine", fake_per_channel},
     {"_fake_quantize_learnable_per_tensor_affine", fake_per_tensor},
     {"dequantize", dequantize},
@@ -402,7 +405,7 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-PackedLinear packed_linear(Builder& build, const Datum& d) {
+PackedLinear packed_linear(Builder& build, const AbstractValue& d) {
   const auto* state = items_of(d);
   if (!state || state->size() != 2 || is_quantized(d))
     throw unsupported("packed parameters of a linear layer that are {}", kind_name(d));
@@ -414,6 +417,6 @@ PackedLinear packed_linear(Builder& build, const Datum& d) {
   return packed;
 }
 
-std::span<const Entry> quantized_entries() { return entries; }
+std::span<const AtenEntry> quantized_entries() { return entries; }
 
 }  // namespace tenon::converter

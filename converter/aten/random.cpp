@@ -31,21 +31,21 @@ Type result_of(Call& call, DType fallback = DType::f32) {
   return {call.dtype("dtype").value_or(self->dtype()), self->shape()};
 }
 
-Ref float_of(Call& call, const Type& type, Ref (*draw)(const Shape&, DType, const Place&)) {
+Ref float_of(Call& call, const Type& type, Ref (*draw)(const Shape&, DType, const InsertionPoint&)) {
   if (!is_float(type.dtype)) throw unsupported("{} of {}", call.name, type.str());
-  return draw(type.shape, type.dtype, call.build.place());
+  return draw(type.shape, type.dtype, call.build.insertion_point());
 }
 
 Results rand(Call& call) { return float_of(call, result_of(call), tenon::uniform); }
 Results randn(Call& call) { return float_of(call, result_of(call), standard_normal); }
 
-Ref in_range(Call& call, const Type& type, const Datum& low, const Datum& high) {
-  const auto bound = [&](const Datum& d) { return operand(call.build, d, DType::i64); };
-  return cast(type.dtype, random_integers(type.shape, bound(low), bound(high), call.build.place()));
+Ref in_range(Call& call, const Type& type, const AbstractValue& low, const AbstractValue& high) {
+  const auto bound = [&](const AbstractValue& d) { return operand(call.build, d, DType::i64); };
+  return cast(type.dtype, random_integers(type.shape, bound(low), bound(high), call.build.insertion_point()));
 }
 Results randint(Call& call) {
-  const Datum low = call.has("low") ? call.datum("low") : Datum(Dim(0));
-  const Datum high = call.datum("high");
+  const AbstractValue low = call.has("low") ? call.value("low") : AbstractValue(Dim(0));
+  const AbstractValue high = call.value("high");
   return in_range(call, result_of(call, DType::i64), low, high);
 }
 
@@ -68,14 +68,15 @@ std::int64_t end_of_whole_numbers(DType dtype) {
 /// In place: whole numbers up to the largest of the tensor's dtype where no bound is given.
 Results random(Call& call) {
   const Type type = result_of(call);
-  const Datum low = call.has("from") ? call.datum("from") : Datum(Dim(0));
+  const AbstractValue low = call.has("from") ? call.value("from") : AbstractValue(Dim(0));
   return in_range(call, type, low,
-                  call.has("to") ? call.datum("to") : Datum(Dim(end_of_whole_numbers(type.dtype))));
+                  call.has("to") ? call.value("to") : AbstractValue(Dim(end_of_whole_numbers(type.dtype))));
 }
 
 Results randperm(Call& call) {
   ignore_place(call);
-  return cast(call.dtype("dtype").value_or(DType::i64), permutation(call.size("n"), call.build.place()));
+  return cast(call.dtype("dtype").value_or(DType::i64),
+              permutation(call.size("n"), call.build.insertion_point()));
 }
 
 Results uniform_op(Call& call) {
@@ -85,8 +86,8 @@ Results uniform_op(Call& call) {
 
 /// Of mean and deviation: numbers, or tensors that broadcast.
 Results normal(Call& call) {
-  const Datum mean = call.has("mean") ? call.datum("mean") : Datum(0.0);
-  const Datum deviation = call.has("std") ? call.datum("std") : Datum(1.0);
+  const AbstractValue mean = call.has("mean") ? call.value("mean") : AbstractValue(0.0);
+  const AbstractValue deviation = call.has("std") ? call.value("std") : AbstractValue(1.0);
   if (call.find("self") || call.find("size")) {
     const Ref z = float_of(call, result_of(call), standard_normal);
     return z * operand(call.build, deviation, z.dtype()) + operand(call.build, mean, z.dtype());
@@ -117,8 +118,8 @@ Results cauchy(Call& call) {
 /// How many trials there are until one of probability p succeeds.
 Results geometric(Call& call) {
   const Type type = result_of(call);
-  const Ref waited =
-      exponential(type.shape, type.dtype == DType::f64 ? DType::f64 : DType::f32, call.build.place());
+  const Ref waited = exponential(type.shape, type.dtype == DType::f64 ? DType::f64 : DType::f32,
+                                 call.build.insertion_point());
   return cast(type.dtype, apply(Clamp{.min = 1}, {ceil(waited / -std::log1p(-call.number("p")))}));
 }
 
@@ -128,8 +129,8 @@ Results bernoulli_op(Call& call) {
   const DType exact = type.dtype == DType::f64 ? DType::f64 : DType::f32;
   const bool own = call.find("p") == nullptr;
   if (own && !is_float(type.dtype)) throw error("bernoulli of {}, which holds no probabilities", type.str());
-  const Ref p = own ? call.tensor("self") : operand(call.build, call.datum("p"), exact);
-  return cast(type.dtype, tenon::bernoulli(type.shape, p, call.build.place()));
+  const Ref p = own ? call.tensor("self") : operand(call.build, call.value("p"), exact);
+  return cast(type.dtype, tenon::bernoulli(type.shape, p, call.build.insertion_point()));
 }
 
 Results multinomial_op(Call& call) {
@@ -149,8 +150,8 @@ Results native_dropout(Call& call) {
   const double p = call.number("p", 0.5);
   if (call.flag("train", true) && p != 0) return tenon::dropout(call.tensor("input"), p);
   const TensorPtr x = call.tensor_ptr("input");
-  const Ref kept = full(x->shape(), 1, DType::boolean, call.build.place());
-  return Results::many({Datum(x), Datum(call.build.tensor(kept))});
+  const Ref kept = full(x->shape(), 1, DType::boolean, call.build.insertion_point());
+  return Results::many({AbstractValue(x), AbstractValue(call.build.tensor(kept))});
 }
 
 /// A leaky relu whose slope is drawn for each element, in eval mode the mean of the slopes.
@@ -159,11 +160,12 @@ Results rrelu(Call& call) {
   const Ref x = call.tensor("self");
   const double lower = call.number("lower", 1.0 / 8), upper = call.number("upper", 1.0 / 3);
   if (!call.flag("training", false)) return apply(LeakyRelu{.slope = (lower + upper) / 2}, {x});
-  const Ref slopes = tenon::uniform(x.shape(), x.dtype(), call.build.place()) * (upper - lower) + lower;
+  const Ref slopes =
+      tenon::uniform(x.shape(), x.dtype(), call.build.insertion_point()) * (upper - lower) + lower;
   return where(x <= x.literal(0), x * slopes, x);
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"rand", rand},
     {"rand_like", rand},
     {"randn", randn},
@@ -186,12 +188,12 @@ constexpr Entry entries[] = {
     {"alpha_dropout", dropout_op<false, true>},
     {"feature_alpha_dropout", dropout_op<true, true>},
     {"native_dropout", native_dropout},
-    {"rrelu", rrelu, Halves::in_f32},
-    {"rrelu_with_noise", rrelu, Halves::in_f32},
+    {"rrelu", rrelu, HalfPrecision::in_f32},
+    {"rrelu_with_noise", rrelu, HalfPrecision::in_f32},
 };
 
 }  // namespace
 
-std::span<const Entry> random_entries() { return entries; }
+std::span<const AtenEntry> random_entries() { return entries; }
 
 }  // namespace tenon::converter

@@ -130,10 +130,10 @@ Steps run_loop(Builder& build, const Cell& cell, const Ref& x, std::int64_t time
   for (const Ref& s : state) operands.push_back(s.value());
   operands.push_back(rows.value());
   Node* loop = build.region().insert_typed(Loop{.carried = states, .limit = length}, operands, {}, 1, nullptr,
-                                           build.place().source);
+                                           build.insertion_point().source);
   Region& body = loop->region();
-  const Place place{&body, nullptr, build.place().source};
-  const auto parameter = [&](const Type& type) { return Ref(body.add_parameter(type), place); };
+  const InsertionPoint point{&body, nullptr, build.insertion_point().source};
+  const auto parameter = [&](const Type& type) { return Ref(body.add_parameter(type), point); };
   const Ref step = parameter({DType::i64, {}});
   State before;
   for (const Ref& s : state) before.push_back(parameter(s.type()));

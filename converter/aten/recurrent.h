@@ -25,8 +25,8 @@ using State = std::vector<Ref>;
 /// The next state from the input's part of the gates and the state.
 using Cell = std::function<State(const Ref& from_input, const State&, const RecurrentWeights&)>;
 
-/// What acts on the gates, on the candidate for the new state, and on an LSTM's cell before its output; the
-/// first two on numbers cut to [-clip, clip].
+/// The activations of the gates, of the candidate for the new state, and of an LSTM's cell before its output.
+/// The inputs of the first two are clamped to [-clip, clip].
 struct CellStyle {
   using Activation = std::function<Ref(const Ref&)>;
   Activation gate, candidate, output;  // empty: sigmoid, tanh, tanh

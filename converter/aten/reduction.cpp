@@ -135,7 +135,7 @@ Results hash_tensor(Call& call) {
   const Ref x =
       is_float(given.dtype()) ? bitcast(DType::i64, cast(DType::f64, given)) : cast(DType::i64, given);
   const auto rank = static_cast<std::int64_t>(x.rank());
-  const Ref places = iota(Dim(64), x.place());
+  const Ref places = iota(Dim(64), x.insertion_point());
   const Ref bits = apply(
       BitAnd{}, {apply(ShiftRight{}, {reshape(x, with_axis(x.shape(), rank)), places}), places.literal(1)});
   Sum count;
@@ -189,7 +189,7 @@ Results aminmax(Call& call) {
   return std::vector{reduced<Amin>(call, x), reduced<Amax>(call, x)};
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"sum", sum_op},
     {"nansum", nansum},
     {"nanmean", nanmean},
@@ -206,10 +206,10 @@ constexpr Entry entries[] = {
     {"argmin", arg_extreme<ArgMin>},
     {"logsumexp", logsumexp},
     {"special_logsumexp", logsumexp},
-    {"var", var, Halves::in_f32},
-    {"std", std_op, Halves::in_f32},
-    {"var_mean", var_mean, Halves::in_f32},
-    {"std_mean", std_mean, Halves::in_f32},
+    {"var", var, HalfPrecision::in_f32},
+    {"std", std_op, HalfPrecision::in_f32},
+    {"var_mean", var_mean, HalfPrecision::in_f32},
+    {"std_mean", std_mean, HalfPrecision::in_f32},
     {"hash_tensor", hash_tensor},
     {"cumsum", cumsum_op},
     {"cumprod", cumprod_op},
@@ -222,6 +222,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> reduction_entries() { return entries; }
+std::span<const AtenEntry> reduction_entries() { return entries; }
 
 }  // namespace tenon::converter

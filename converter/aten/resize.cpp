@@ -24,8 +24,8 @@ Shape target_size(Call& call, const Ref& x, std::vector<double>& scales) {
   Shape out;
   if (call.has("output_size")) out = call.sizes("output_size");
   if (call.has("scale_factors")) {
-    const Datum factors = call.datum("scale_factors");
-    for (const Datum& d : *items_of(factors)) scales.push_back(*d.get<double>());
+    const AbstractValue factors = call.value("scale_factors");
+    for (const AbstractValue& d : *items_of(factors)) scales.push_back(*d.get<double>());
   }
   constexpr const char* by_axis[] = {"scales_d", "scales_h", "scales_w"};
   if (scales.empty() && call.has("scales")) scales.push_back(call.number("scales"));
@@ -88,8 +88,8 @@ Ref lanczos(const Ref& d) {
 /// The matrix [out, in] that resizes one axis: where it shrinks, each pixel is an average over all it covers.
 Ref antialiased(const Filter& filter, const Dim& in, const Dim& out, double scale, bool align_corners,
                 const Ref& like) {
-  const Place& place = like.place();
-  const Ref i = reshape(iota(out, place, DType::f64), {out, Dim(1)}), j = iota(in, place, DType::f64);
+  const InsertionPoint& point = like.insertion_point();
+  const Ref i = reshape(iota(out, point, DType::f64), {out, Dim(1)}), j = iota(in, point, DType::f64);
   const Ref sizes = dim_value(in, i), wanted = dim_value(out, i);
   const Ref step = align_corners ? where(wanted > wanted.literal(1),
                                          (sizes - 1.0) / maximum(wanted - 1.0, i.literal(1)), 0)
@@ -121,7 +121,7 @@ Results linear_antialiased(Call& call) { return resized_antialiased(call, {trian
 Results cubic_antialiased(Call& call) { return resized_antialiased(call, {keys, 4}); }
 Results lanczos_antialiased(Call& call) { return resized_antialiased(call, {lanczos, 6}); }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"upsample_nearest1d", nearest},
     {"upsample_nearest2d", nearest},
     {"upsample_nearest3d", nearest},
@@ -132,13 +132,13 @@ constexpr Entry entries[] = {
     {"upsample_bilinear2d", linear},
     {"upsample_trilinear3d", linear},
     {"upsample_bicubic2d", cubic},
-    {"_upsample_bilinear2d_aa", linear_antialiased, Halves::in_f32},
-    {"_upsample_bicubic2d_aa", cubic_antialiased, Halves::in_f32},
-    {"_upsample_lanczos2d_aa", lanczos_antialiased, Halves::in_f32},
+    {"_upsample_bilinear2d_aa", linear_antialiased, HalfPrecision::in_f32},
+    {"_upsample_bicubic2d_aa", cubic_antialiased, HalfPrecision::in_f32},
+    {"_upsample_lanczos2d_aa", lanczos_antialiased, HalfPrecision::in_f32},
 };
 
 }  // namespace
 
-std::span<const Entry> resize_entries() { return entries; }
+std::span<const AtenEntry> resize_entries() { return entries; }
 
 }  // namespace tenon::converter

@@ -11,12 +11,12 @@ namespace tenon::converter {
 
 namespace {
 
-bool holds(std::span<const Entry> family, const Entry* entry) {
+bool holds(std::span<const AtenEntry> family, const AtenEntry* entry) {
   return !family.empty() && entry >= family.data() && entry < family.data() + family.size();
 }
 
 /// Contiguous operands do not give contiguous results: these come out transposed.
-bool has_own_strides(const Entry* entry) {
+bool has_own_strides(const AtenEntry* entry) {
   constexpr std::array<std::string_view, 6> names = {"nonzero",     "argwhere", "quantile",
                                                      "nanquantile", "rot90",    "einsum"};
   for (const auto& family :
@@ -26,7 +26,7 @@ bool has_own_strides(const Entry* entry) {
 }
 
 /// Of the arithmetic family, what PyTorch does not run as one pointwise operator.
-bool is_pointwise_entry(const Entry* entry) {
+bool is_pointwise_entry(const AtenEntry* entry) {
   constexpr std::array<std::string_view, 6> others = {"glu",  "masked_fill", "prelu",
                                                       "isin", "frexp",       "isclose"};
   if (!entry) return false;
@@ -40,7 +40,7 @@ std::vector<TensorPtr> operands_of(const Call& call) {
   for (const Argument& a : call.arguments()) {
     if (const auto* t = a.value.get<TensorPtr>()) out.push_back(*t);
     if (const auto* items = items_of(a.value))
-      for (const Datum& item : *items)
+      for (const AbstractValue& item : *items)
         if (const auto* t = item.get<TensorPtr>()) out.push_back(*t);
   }
   return out;
@@ -53,7 +53,8 @@ std::optional<MemoryFormat> asked_format(const Call& call) {
   return std::nullopt;
 }
 
-std::optional<Layout> layout_of(const Call& call, const Entry* entry, bool is_pointwise, const Shape& shape) {
+std::optional<Layout> layout_of(const Call& call, const AtenEntry* entry, bool is_pointwise,
+                                const Shape& shape) {
   if (const auto format = asked_format(call)) return dense_layout(shape, *format);
   if (shape.size() < 2) return dense_layout(shape);
   if (has_own_strides(entry)) return std::nullopt;
@@ -94,10 +95,10 @@ void store_tensor(Builder& build, const TensorPtr& target, const TensorPtr& t) {
 
 }  // namespace
 
-std::vector<Datum> to_datums(Call& call, const Entry* entry, bool is_pointwise, Results results) {
+std::vector<AbstractValue> to_values(Call& call, const AtenEntry* entry, bool is_pointwise, Results results) {
   if (results.fresh.empty()) return std::move(results.values);
   const bool scalar = operands_are_scalars(call);
-  std::vector<Datum> out;
+  std::vector<AbstractValue> out;
   for (const Ref& r : results.fresh) {
     TensorPtr t = call.build.tensor(r, layout_of(call, entry, is_pointwise, r.shape()));
     t->is_scalar = scalar && r.rank() == 0;
@@ -106,7 +107,7 @@ std::vector<Datum> to_datums(Call& call, const Entry* entry, bool is_pointwise, 
   return out;
 }
 
-void store(Builder& build, const Datum& target, const Datum& result) {
+void store(Builder& build, const AbstractValue& target, const AbstractValue& result) {
   const auto *to = target.get<TensorPtr>(), *from = result.get<TensorPtr>();
   if (to && from) return store_tensor(build, *to, *from);
   const auto *targets = items_of(target), *results = items_of(result);
@@ -115,15 +116,15 @@ void store(Builder& build, const Datum& target, const Datum& result) {
   for (std::size_t i = 0; i < targets->size(); ++i) store(build, (*targets)[i], (*results)[i]);
 }
 
-Datum copied(Builder& build, const Datum& d) {
+AbstractValue copied(Builder& build, const AbstractValue& d) {
   if (const auto* t = d.get<TensorPtr>()) return build.tensor(build.read(*t));
   const auto* items = items_of(d);
   if (!items) return d;
-  std::vector<Datum> out;
-  for (const Datum& item : *items) out.push_back(copied(build, item));
+  std::vector<AbstractValue> out;
+  for (const AbstractValue& item : *items) out.push_back(copied(build, item));
   return list_of(std::move(out));
 }
 
-bool is_view(const Entry* entry) { return holds(view_entries(), entry) || holds(split_entries(), entry); }
+bool is_view(const AtenEntry* entry) { return holds(view_entries(), entry) || holds(split_entries(), entry); }
 
 }  // namespace tenon::converter

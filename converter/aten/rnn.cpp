@@ -68,10 +68,10 @@ RecurrentLayers quantized_layers_of(Call& call, const Cell& cell) {
   RecurrentLayers out{{}, call.flag("bidirectional", false), call.flag("batch_first", false)};
   if (call.flag("train", false)) throw unsupported("a quantised recurrent layer in training mode");
   const std::int64_t count = call.integer("num_layers") * (out.bidirectional ? 2 : 1);
-  const auto* params = items_of(call.datum("params"));
+  const auto* params = items_of(call.value("params"));
   if (!params || std::ssize(*params) != count)
     throw error("parameters of {} cells for {} layers", params ? params->size() : 0, count);
-  for (const Datum& d : *params) {
+  for (const AbstractValue& d : *params) {
     const auto* state = items_of(d);  // its kind, biases, doubles, integers, packed weights
     const auto* kind = state && state->size() == 5 ? (*state)[0].get<std::string>() : nullptr;
     const auto* packed = kind ? items_of((*state)[4]) : nullptr;
@@ -118,7 +118,7 @@ Results one_gru(Call& call) { return step(call, gru_cell(), {call.tensor("hx")})
 Results one_rnn_tanh(Call& call) { return step(call, plain_cell(), {call.tensor("hx")}); }
 Results one_rnn_relu(Call& call) { return step(call, relu_cell(), {call.tensor("hx")}); }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"lstm", lstm},
     {"gru", gru},
     {"rnn_tanh", rnn_tanh},
@@ -133,6 +133,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> rnn_entries() { return entries; }
+std::span<const AtenEntry> rnn_entries() { return entries; }
 
 }  // namespace tenon::converter

@@ -39,7 +39,7 @@ Results max_unpool(Call& call) {
   rows.push_back(numel(Shape(x.shape().begin() + lead, x.shape().end())));
   out.push_back(numel(sizes));
   shape.insert(shape.end(), sizes.begin(), sizes.end());
-  const Ref zero = full(out, 0, x.dtype(), call.build.place());
+  const Ref zero = full(out, 0, x.dtype(), call.build.insertion_point());
   const Ref places = reshape(call.tensor("indices"), rows);
   return reshape(apply(Scatter{.axis = lead}, {zero, places, reshape(x, rows)}), shape);
 }
@@ -65,7 +65,8 @@ Results col2im(Call& call) {
 Ref bag_counts(Call& call, const Ref& indices, const Dim& rows) {
   const bool counts_from_end = call.name == "embedding_bag" && call.has("padding_idx");
   const std::int64_t padding = call.integer("padding_idx", -1);
-  if (padding < 0 && !counts_from_end) return full(indices.shape(), 1, DType::boolean, indices.place());
+  if (padding < 0 && !counts_from_end)
+    return full(indices.shape(), 1, DType::boolean, indices.insertion_point());
   return not_equal(indices, dim_value(padding < 0 ? rows + padding : Dim(padding), indices));
 }
 
@@ -78,8 +79,8 @@ Results embedding_bag(Call& call) {
   const Ref offsets = cast(DType::i64, call.tensor("offsets"));
   const bool has_end = call.flag("include_last_offset", false);
   const Dim bags = offsets.shape()[0] - (has_end ? 1 : 0), count = indices.shape()[0];
-  const Place& place = call.build.place();
-  Ref bag = apply(SearchSorted{.right = true}, {offsets, iota(count, place)}) - 1.0;
+  const InsertionPoint& point = call.build.insertion_point();
+  Ref bag = apply(SearchSorted{.right = true}, {offsets, iota(count, point)}) - 1.0;
   const Ref counted = bag_counts(call, indices, weight.shape()[0]);
   Ref summed = counted;
   if (has_end) {  // what lies behind the last offset is of the last bag, but PyTorch does not sum it
@@ -90,8 +91,8 @@ Results embedding_bag(Call& call) {
   const auto column = [&](const Ref& of) { return reshape(of, {count, Dim(1)}); };
   Ref rows = index_select(weight, 0, indices);
   if (const Ref w = call.optional_tensor("per_sample_weights")) rows = rows * reshape(w, {count, Dim(1)});
-  const Ref zero = full({bags, weight.shape()[1]}, 0, weight.dtype(), place);
-  const Ref sizes = index_add(full({bags}, 0, DType::i64, place), 0, bag, cast(DType::i64, counted));
+  const Ref zero = full({bags, weight.shape()[1]}, 0, weight.dtype(), point);
+  const Ref sizes = index_add(full({bags}, 0, DType::i64, point), 0, bag, cast(DType::i64, counted));
   const Ref filled = reshape(sizes, {bags, Dim(1)});
   Ref y;
   if (call.integer("mode", 0) == 2) {
@@ -104,15 +105,15 @@ Results embedding_bag(Call& call) {
     y = index_add(zero, 0, bag, where(column(summed), rows, 0));
     if (call.integer("mode", 0) == 1) y = y / cast(y.dtype(), maximum(filled, filled.literal(1)));
   }
-  std::vector<Datum> results = {Datum(call.build.tensor(y))};
-  results.resize(4, Datum(Uninitialized{}));
+  std::vector<AbstractValue> results = {AbstractValue(call.build.tensor(y))};
+  results.resize(4, AbstractValue(Uninitialized{}));
   return Results::many(std::move(results));
 }
 
-constexpr Entry entries[] = {
-    {"grid_sampler", grid_sampler, Halves::in_f32},
-    {"grid_sampler_2d", grid_sampler, Halves::in_f32},
-    {"grid_sampler_3d", grid_sampler, Halves::in_f32},
+constexpr AtenEntry entries[] = {
+    {"grid_sampler", grid_sampler, HalfPrecision::in_f32},
+    {"grid_sampler_2d", grid_sampler, HalfPrecision::in_f32},
+    {"grid_sampler_3d", grid_sampler, HalfPrecision::in_f32},
     {"max_unpool2d", max_unpool},
     {"max_unpool3d", max_unpool},
     {"col2im", col2im},
@@ -123,6 +124,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> sampling_entries() { return entries; }
+std::span<const AtenEntry> sampling_entries() { return entries; }
 
 }  // namespace tenon::converter

@@ -26,7 +26,7 @@ std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
 /// The tensors of a list in their common dtype.
 std::vector<Ref> promoted_list(Call& call, std::string_view argument) {
-  std::vector<Datum> given;
+  std::vector<AbstractValue> given;
   for (const TensorPtr& t : call.tensors(argument)) given.emplace_back(t);
   if (given.empty()) throw error("an empty list of tensors");
   return promoted(call.build, given);
@@ -260,7 +260,7 @@ Results meshgrid(Call& call) {
   Shape shape;
   for (const TensorPtr& t : vectors) shape.push_back(numel(t->shape()));
   if (indexing == "xy" && shape.size() >= 2) std::swap(shape[0], shape[1]);
-  std::vector<Datum> out;
+  std::vector<AbstractValue> out;
   for (std::size_t i = 0; i < vectors.size(); ++i) {
     const std::size_t axis = indexing == "xy" && i < 2 && vectors.size() >= 2 ? 1 - i : i;
     Shape row(shape.size(), Dim(1));
@@ -274,7 +274,7 @@ Results broadcast_tensors(Call& call) {
   Shape shape;
   const auto given = call.tensors("tensors");
   for (const TensorPtr& t : given) shape = broadcast(shape, t->shape());
-  std::vector<Datum> out;
+  std::vector<AbstractValue> out;
   for (const TensorPtr& t : given) out.emplace_back(call.build.view(t, Expand{.shape = shape}));
   return list_of(std::move(out));
 }
@@ -295,9 +295,9 @@ Results im2col(Call& call) {
     const std::int64_t axis = static_cast<std::int64_t>(i == 0 ? 2 : 4);
     const Dim size = x.shape()[at(axis)];
     count[i] = floor_div(size - Dim(dilation[i] * (kernel[i] - 1) + 1), Dim(stride[i])) + 1;
-    const Place& place = call.build.place();
-    const Ref steps = apply(Iota{.size = Dim(kernel[i])}, place);
-    const Ref starts = apply(Iota{.size = count[i]}, place);
+    const InsertionPoint& point = call.build.insertion_point();
+    const Ref steps = apply(Iota{.size = Dim(kernel[i])}, point);
+    const Ref starts = apply(Iota{.size = count[i]}, point);
     const Ref rows =
         reshape(steps, {Dim(kernel[i]), Dim(1)}) * steps.literal(static_cast<double>(dilation[i]));
     x = index_select(x, axis, rows + starts * starts.literal(static_cast<double>(stride[i])));
@@ -391,7 +391,7 @@ Results chunk_cat(Call& call) {
   return parts.size() == 1 ? parts[0] : concat(parts, axis + 1);
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"cat", cat},
     {"concat", cat},
     {"concatenate", cat},
@@ -426,15 +426,15 @@ constexpr Entry entries[] = {
     {"fft_fftshift", fft_shift<false>},
     {"fft_ifftshift", fft_shift<true>},
     {"diff", diff},
-    {"trapezoid", trapezoid, Halves::in_f32},
-    {"trapz", trapezoid, Halves::in_f32},
-    {"cumulative_trapezoid", cumulative_trapezoid, Halves::in_f32},
+    {"trapezoid", trapezoid, HalfPrecision::in_f32},
+    {"trapz", trapezoid, HalfPrecision::in_f32},
+    {"cumulative_trapezoid", cumulative_trapezoid, HalfPrecision::in_f32},
     {"sum_to_size", sum_to_size},
     {"_chunk_cat", chunk_cat},
 };
 
 }  // namespace
 
-std::span<const Entry> shape_entries() { return entries; }
+std::span<const AtenEntry> shape_entries() { return entries; }
 
 }  // namespace tenon::converter

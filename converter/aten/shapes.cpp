@@ -30,7 +30,7 @@ Dim resolved_bound(Builder& build, const Dim& bound, const Dim& size) {
         .hint("give the input size it depends on a number instead of a symbol");
   }
   if (build.known_less(b, Dim(0)).value_or(true)) b = max(b, Dim(0));
-  return build.limited(b, size);
+  return build.guarded_min(b, size);
 }
 
 }  // namespace
@@ -55,9 +55,9 @@ Shape resolved_shape(std::vector<Dim> sizes, const Dim& count) {
   return sizes;
 }
 
-Bounds slice_bounds(Builder& build, const Datum* start, const Datum* end, const Dim& size) {
-  const auto given = [](const Datum* d) { return d && !d->is_none(); };
-  const auto dim = [](const Datum* d) {
+Bounds slice_bounds(Builder& build, const AbstractValue* start, const AbstractValue* end, const Dim& size) {
+  const auto given = [](const AbstractValue* d) { return d && !d->is_none(); };
+  const auto dim = [](const AbstractValue* d) {
     if (const auto* known = d->get<Dim>()) return *known;
     throw unsupported("a slice bound that depends on the data of a tensor");
   };
@@ -78,8 +78,8 @@ std::vector<Ref> true_places(Builder& build, const Ref& mask) {
   return columns;
 }
 
-Datum list_of_places(Builder& build, const Ref& mask) {
-  std::vector<Datum> columns;
+AbstractValue list_of_places(Builder& build, const Ref& mask) {
+  std::vector<AbstractValue> columns;
   for (const Ref& places : true_places(build, mask.rank() == 0 ? reshape(mask, {Dim(1)}) : mask))
     columns.emplace_back(build.tensor(places));
   return list_of(std::move(columns));

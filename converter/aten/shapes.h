@@ -13,14 +13,14 @@ Shape resolved_shape(std::vector<Dim> sizes, const Dim& count);
 struct Bounds {
   Dim start, end;
 };
-Bounds slice_bounds(Builder&, const Datum* start, const Datum* end, const Dim& size);
+Bounds slice_bounds(Builder&, const AbstractValue* start, const AbstractValue* end, const Dim& size);
 /// The sizes of an expand: -1 keeps the size that is there.
 Shape expanded_shape(std::vector<Dim> sizes, const Shape& from);
 /// Where a mask (or anything else) is not zero: for each axis the places of those elements, in row-major
 /// order.
 std::vector<Ref> true_places(Builder&, const Ref& mask);
 /// The same as a list of tensors; a rank-0 tensor counts as a vector of one element.
-Datum list_of_places(Builder&, const Ref& mask);
+AbstractValue list_of_places(Builder&, const Ref& mask);
 /// x[start:end:step] whose bounds are numbers that the model computes (an empty Ref: open).
 TensorPtr sliced_unknown(Builder&, const TensorPtr& x, std::int64_t axis, const Ref& start, const Ref& end,
                          std::int64_t step);

@@ -25,7 +25,7 @@ Results of_one(Call& call) {
 template <SpecialFunction function>
 Results of_two(Call& call) {
   const bool polynomial = call.find("n") != nullptr;
-  const std::array given = {call.datum(polynomial ? "x" : "self"), call.datum(polynomial ? "n" : "other")};
+  const std::array given = {call.value(polynomial ? "x" : "self"), call.value(polynomial ? "n" : "other")};
   return tenon::apply(Special{.function = function}, promoted(call.build, given, true));
 }
 
@@ -60,14 +60,14 @@ Results ndtr(Call& call) {
 }
 
 Results xlog1py(Call& call) {
-  const std::array given = {call.datum("self"), call.datum("other")};
+  const std::array given = {call.value("self"), call.value("other")};
   const auto x = promoted(call.build, given, true);
   const Ref zero = x[0].literal(0);
   return where(apply(IsNan{}, {x[1]}), x[1], where(equal(x[0], zero), zero, x[0] * log1p(x[1])));
 }
 
 std::vector<Ref> integers_of(Call& call) {
-  const std::array given = {call.datum("self"), call.datum("other")};
+  const std::array given = {call.value("self"), call.value("other")};
   return promoted(call.build, given);
 }
 Results gcd(Call& call) { return tenon::apply(Gcd{}, integers_of(call)); }
@@ -78,7 +78,7 @@ Results lcm(Call& call) {
   return abs(apply(FloorDiv{}, {x[0], where(none, divisor.literal(1), divisor)}) * x[1]);
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"gcd", gcd},
     {"lcm", lcm},
     {"special_airy_ai", of_one<airy_ai>},
@@ -118,17 +118,17 @@ constexpr Entry entries[] = {
     {"special_gammainc", of_two<gammainc>},
     {"igammac", of_two<gammaincc>},
     {"special_gammaincc", of_two<gammaincc>},
-    {"polygamma", polygamma, Halves::in_f32},
-    {"special_polygamma", polygamma, Halves::in_f32},
-    {"mvlgamma", mvlgamma, Halves::in_f32},
-    {"special_multigammaln", mvlgamma, Halves::in_f32},
-    {"special_entr", entr, Halves::in_f32},
-    {"special_ndtr", ndtr, Halves::in_f32},
-    {"special_xlog1py", xlog1py, Halves::in_f32},
+    {"polygamma", polygamma, HalfPrecision::in_f32},
+    {"special_polygamma", polygamma, HalfPrecision::in_f32},
+    {"mvlgamma", mvlgamma, HalfPrecision::in_f32},
+    {"special_multigammaln", mvlgamma, HalfPrecision::in_f32},
+    {"special_entr", entr, HalfPrecision::in_f32},
+    {"special_ndtr", ndtr, HalfPrecision::in_f32},
+    {"special_xlog1py", xlog1py, HalfPrecision::in_f32},
 };
 
 }  // namespace
 
-std::span<const Entry> special_entries() { return entries; }
+std::span<const AtenEntry> special_entries() { return entries; }
 
 }  // namespace tenon::converter

@@ -28,7 +28,7 @@ Ref transposed(const Ref& x) { return transpose(x, -1, -2); }
 Dim rows_of(const Ref& x) { return x.shape()[x.rank() - 2]; }
 Dim columns_of(const Ref& x) { return x.shape().back(); }
 Shape batch_of(const Ref& x) { return Shape(x.shape().begin(), x.shape().end() - 2); }
-Ref none_of(const Ref& like, DType dtype) { return full({Dim(0)}, 0, dtype, like.place()); }
+Ref none_of(const Ref& like, DType dtype) { return full({Dim(0)}, 0, dtype, like.insertion_point()); }
 
 /// x[..., k] as rows [..., 1, k].
 Ref as_row(const Ref& x) { return reshape(x, with_axis(x.shape(), static_cast<std::int64_t>(x.rank()) - 1)); }
@@ -62,7 +62,7 @@ Results svd(Call& call) {
     Shape shape = batch_of(x);
     shape.push_back(size);
     shape.push_back(size);
-    return full(shape, 0, x.dtype(), x.place());
+    return full(shape, 0, x.dtype(), x.insertion_point());
   };
   return std::vector{zeros(rows_of(x)), singular_values(x), zeros(columns_of(x))};
 }
@@ -85,7 +85,7 @@ Results eigvals(Call& call) { return apply_all(Eig{}, std::array{matrix_of(call)
 /// A number argument or a tensor of them, one for each matrix; without either the fallback.
 Ref threshold(Call& call, std::string_view argument, const Ref& like, double fallback) {
   if (!call.has(argument)) return like.literal(fallback);
-  return operand(call.build, call.datum(argument), like.dtype());
+  return operand(call.build, call.value(argument), like.dtype());
 }
 
 /// Singular values up to which count as 0, of each matrix: the larger of an absolute and a relative bound.
@@ -117,7 +117,7 @@ Results matrix_rank(Call& call) {
   const bool hermitian = call.flag("hermitian", false);
   if (is_empty(x)) {
     call.ignore({"tol", "atol", "rtol"});
-    return full(batch_of(x), 0, DType::i64, x.place());
+    return full(batch_of(x), 0, DType::i64, x.insertion_point());
   }
   const Ref sizes = hermitian ? abs(apply_all(Eigh{}, std::array{x})[0]) : singular_values(x);
   const Ref kept = sizes > as_column(cutoff(call, x, largest_of(sizes)));
@@ -135,7 +135,7 @@ Ref pseudo_inverse(Call& call, const Ref& x, bool hermitian) {
     Shape shape = batch_of(x);
     shape.push_back(columns_of(x));
     shape.push_back(rows_of(x));
-    return full(shape, 0, x.dtype(), x.place());
+    return full(shape, 0, x.dtype(), x.insertion_point());
   }
   if (hermitian) {
     const auto parts = apply_all(Eigh{}, std::array{x});
@@ -171,8 +171,8 @@ Results lstsq(Call& call) {
   const Ref x = matmul(inverse, right);
   const Ref rank =
       sum(cast(DType::i64, parts[1] > as_column(bound)), {static_cast<std::int64_t>(a.rank()) - 2});
-  const auto fresh = [&](const Ref& r) { return Datum(call.build.tensor(r)); };
-  Datum residuals = Uninitialized{};
+  const auto fresh = [&](const Ref& r) { return AbstractValue(call.build.tensor(r)); };
+  AbstractValue residuals = Uninitialized{};
   const auto tall = call.build.known_less(columns_of(a), rows_of(a));
   if (tall == false)
     residuals = fresh(none_of(a, a.dtype()));
@@ -193,7 +193,7 @@ Ref with_dtype(Call& call) {
 
 /// Of the matrices in two axes: "fro", "nuc" (the sum of the singular values), 2 (the largest), 1 (the
 /// largest sum of a column), infinity (of a row); negative ones take the smallest.
-Ref matrix_norm_of(const Ref& x, const Datum& order, std::vector<std::int64_t> dims, bool keepdim) {
+Ref matrix_norm_of(const Ref& x, const AbstractValue& order, std::vector<std::int64_t> dims, bool keepdim) {
   if (dims.size() != 2) throw error("a matrix norm over {} axes", dims.size());
   for (auto& d : dims) d = normalize_axis(d, x.rank());
   const auto with_axes_kept = [&](const Ref& y) {
@@ -234,7 +234,7 @@ Ref matrix_norm_of(const Ref& x, const Datum& order, std::vector<std::int64_t> d
   return with_axes_kept(p > 0 ? amax(sums, {other}, true) : amin(sums, {other}, true));
 }
 Results matrix_norm(Call& call) {
-  const Datum order = call.find("ord") ? call.datum("ord") : Datum(std::string("fro"));
+  const AbstractValue order = call.find("ord") ? call.value("ord") : AbstractValue(std::string("fro"));
   return matrix_norm_of(with_dtype(call), order, call.integers("dim", {-2, -1}), call.flag("keepdim", false));
 }
 
@@ -245,15 +245,15 @@ Results norm(Call& call) {
   const auto axes = call.axes("dim", x.rank());
   if (!call.has("ord")) return p_norm(x, 2, axes, keepdim);
   const std::vector<std::int64_t> dims = call.has("dim") ? call.integers("dim") : axes;
-  if (dims.size() == 2) return matrix_norm_of(x, call.datum("ord"), dims, keepdim);
+  if (dims.size() == 2) return matrix_norm_of(x, call.value("ord"), dims, keepdim);
   return p_norm(x, call.number("ord"), axes, keepdim);
 }
 
 /// The quotient of the largest and the smallest singular value, or of norms of the matrix and its inverse.
 Results cond(Call& call) {
   const Ref x = call.tensor("self");
-  const Datum p = call.has("p") ? call.datum("p") : Datum(2.0);
-  if (is_empty(x)) return call.ignore({"p"}), full(batch_of(x), 0, x.dtype(), x.place());
+  const AbstractValue p = call.has("p") ? call.value("p") : AbstractValue(2.0);
+  if (is_empty(x)) return call.ignore({"p"}), full(batch_of(x), 0, x.dtype(), x.insertion_point());
   const bool word = p.is<std::string>();
   if (!word && std::abs(call.has("p") ? call.number("p") : 2) == 2) {
     const Ref values = singular_values(x);
@@ -262,14 +262,14 @@ Results cond(Call& call) {
     return call.has("p") && call.number("p") < 0 ? small / large : large / small;
   }
   Shape square = x.shape();
-  const Ref i = iota(columns_of(x), x.place());
+  const Ref i = iota(columns_of(x), x.insertion_point());
   const Ref identity =
       expand(cast(x.dtype(), equal(reshape(i, {columns_of(x), Dim(1)}), i)), std::move(square));
   const Ref inverse = apply(Solve{}, {x, identity});
   return matrix_norm_of(x, p, {-2, -1}, false) * matrix_norm_of(inverse, p, {-2, -1}, false);
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"linalg_svd", linalg_svd},
     {"_linalg_svd", linalg_svd},
     {"linalg_svdvals", svdvals},
@@ -285,12 +285,12 @@ constexpr Entry entries[] = {
     {"pinverse", pinverse},
     {"linalg_lstsq", lstsq},
     {"linalg_matrix_norm", matrix_norm},
-    {"linalg_norm", norm, Halves::in_f32},
+    {"linalg_norm", norm, HalfPrecision::in_f32},
     {"linalg_cond", cond},
 };
 
 }  // namespace
 
-std::span<const Entry> spectral_entries() { return entries; }
+std::span<const AtenEntry> spectral_entries() { return entries; }
 
 }  // namespace tenon::converter

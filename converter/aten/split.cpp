@@ -13,8 +13,8 @@ namespace {
 
 std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
-Datum parts(Builder& build, const TensorPtr& x, std::int64_t axis, std::span<const Dim> sizes) {
-  std::vector<Datum> out;
+AbstractValue parts(Builder& build, const TensorPtr& x, std::int64_t axis, std::span<const Dim> sizes) {
+  std::vector<AbstractValue> out;
   Dim start(0);
   for (const Dim& size : sizes) {
     out.emplace_back(sliced(build, x, axis, start, start + size));
@@ -32,7 +32,7 @@ std::int64_t known_size(const TensorPtr& x, std::int64_t axis) {
 }
 
 /// Parts of `length` elements, the last one shorter.
-Datum even_parts(Builder& build, const TensorPtr& x, std::int64_t axis, const Dim& length) {
+AbstractValue even_parts(Builder& build, const TensorPtr& x, std::int64_t axis, const Dim& length) {
   const Dim& size = x->shape()[at(axis)];
   if (length == size) return parts(build, x, axis, std::array{size});
   const Dim count = ceil_div(size, length);
@@ -58,7 +58,7 @@ Results split(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
   const std::int64_t axis = call.axis("dim", x->rank(), 0);
   const std::string_view argument = call.find("split_size") ? "split_size" : "split_sizes";
-  if (items_of(call.datum(argument))) return parts(call.build, x, axis, call.sizes(argument));
+  if (items_of(call.value(argument))) return parts(call.build, x, axis, call.sizes(argument));
   return even_parts(call.build, x, axis, call.size(argument));
 }
 
@@ -71,9 +71,9 @@ Results chunk(Call& call) {
 }
 
 /// Parts that end at the listed places.
-Datum parts_up_to(Builder& build, const TensorPtr& x, std::int64_t axis, std::vector<std::int64_t> ends,
-                  std::int64_t total) {
-  std::vector<Datum> out;
+AbstractValue parts_up_to(Builder& build, const TensorPtr& x, std::int64_t axis,
+                          std::vector<std::int64_t> ends, std::int64_t total) {
+  std::vector<AbstractValue> out;
   std::int64_t start = 0;
   ends.push_back(total);
   for (std::int64_t end : ends) {
@@ -85,8 +85,9 @@ Datum parts_up_to(Builder& build, const TensorPtr& x, std::int64_t axis, std::ve
 }
 
 /// The same for places that the model computes.
-Datum parts_up_to_computed(Builder& build, const TensorPtr& x, std::int64_t axis, const TensorPtr& ends) {
-  std::vector<Datum> out;
+AbstractValue parts_up_to_computed(Builder& build, const TensorPtr& x, std::int64_t axis,
+                                   const TensorPtr& ends) {
+  std::vector<AbstractValue> out;
   Ref start;
   const std::int64_t count = known_size(ends, 0);
   for (std::int64_t i = 0; i <= count; ++i) {
@@ -137,13 +138,13 @@ Results split_named(Call& call) {
 Results unbind(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
   const std::int64_t axis = call.axis("dim", x->rank(), 0);
-  std::vector<Datum> out;
+  std::vector<AbstractValue> out;
   for (std::int64_t i = 0; i < known_size(x, axis); ++i)
     out.emplace_back(select(call.build, x, axis, Dim(i)));
   return list_of(std::move(out));
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"split", split},
     {"unsafe_split", split},
     {"split_with_sizes", split_with_sizes},
@@ -159,6 +160,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> split_entries() { return entries; }
+std::span<const AtenEntry> split_entries() { return entries; }
 
 }  // namespace tenon::converter

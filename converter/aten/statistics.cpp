@@ -115,7 +115,7 @@ template <bool skip_nan>
 Results quantile(Call& call) {
   Ref x = call.tensor("self");
   const std::string how = call.word("interpolation", "linear");
-  const Ref q = operand(call.build, call.datum("q"), x.dtype());
+  const Ref q = operand(call.build, call.value("q"), x.dtype());
   const bool keepdim = call.flag("keepdim", false);
   const bool all = !call.has("dim");
   Shape kept = all ? Shape(x.rank(), Dim(1)) : x.shape();
@@ -153,13 +153,13 @@ Results quantile(Call& call) {
 }
 
 Results bucketize(Call& call) {
-  const bool scalar = !call.datum("self").is_tensor();
+  const bool scalar = !call.value("self").is_tensor();
   const Ref rows = call.tensor(call.find("boundaries") ? "boundaries" : "sorted_sequence");
   const bool right = call.flag("right", false) || call.word("side", "left") == "right";
   Ref sorted = rows;
   if (const Ref order = call.optional_tensor("sorter"))
     sorted = gather(rows, static_cast<std::int64_t>(rows.rank()) - 1, order);
-  const std::array given = {Datum(call.build.tensor(sorted)), call.datum("self")};
+  const std::array given = {AbstractValue(call.build.tensor(sorted)), call.value("self")};
   const auto x = promoted(call.build, given);
   Ref values = x[1];
   if (scalar) values = reshape(values, {Dim(1)});
@@ -190,15 +190,15 @@ Results bincount(Call& call) {
   const Ref least = call.build.literal(call.integer("minlength", 0), DType::i64);
   const std::array all = {x, expand(x.literal(-1), {Dim(1)})};
   const Ref count = maximum(amax(concat(all, 0), {0}) + 1.0, least);
-  const Ref bins = full({call.build.data_size(count)}, 0, dtype, call.build.place());
-  const Ref each = weights ? cast(dtype, weights) : full(x.shape(), 1, dtype, call.build.place());
+  const Ref bins = full({call.build.data_size(count)}, 0, dtype, call.build.insertion_point());
+  const Ref each = weights ? cast(dtype, weights) : full(x.shape(), 1, dtype, call.build.insertion_point());
   return scatter_sum(bins, 0, x, each);
 }
 
 /// x[variables, observations] of at most two axes.
 Ref covariance(Call& call) {
-  std::vector<Datum> given = {call.datum("self")};
-  if (call.has("aweights")) given.push_back(call.datum("aweights"));
+  std::vector<AbstractValue> given = {call.value("self")};
+  if (call.has("aweights")) given.push_back(call.value("aweights"));
   Ref x = promoted(call.build, given, true)[0];
   if (x.rank() < 2) x = reshape(x, {Dim(1), numel(x.shape())});
   Ref weight;
@@ -219,14 +219,14 @@ Results cov(Call& call) { return squeezed(covariance(call)); }
 Results corrcoef(Call& call) {
   const Ref c = covariance(call);
   if (c.shape()[0] == Dim(1)) return reshape(c / c, {});
-  const Ref i = iota(c.shape()[0], call.build.place());
+  const Ref i = iota(c.shape()[0], call.build.insertion_point());
   const Ref diagonal = where(equal(reshape(i, {c.shape()[0], Dim(1)}), i), c, c.literal(0));
   const Ref deviation = sqrt(sum(diagonal, {1}, true));
   const Ref y = c / deviation / transpose(deviation, 0, 1);
   return apply(Clamp{.min = -1, .max = 1}, {y});
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"median", median<false>},
     {"nanmedian", median<true>},
     {"mode", mode},
@@ -239,12 +239,12 @@ constexpr Entry entries[] = {
     {"cummin", running_extreme<CumMin>},
     {"logcumsumexp", logcumsumexp},
     {"bincount", bincount},
-    {"cov", cov, Halves::in_f32},
-    {"corrcoef", corrcoef, Halves::in_f32},
+    {"cov", cov, HalfPrecision::in_f32},
+    {"corrcoef", corrcoef, HalfPrecision::in_f32},
 };
 
 }  // namespace
 
-std::span<const Entry> statistics_entries() { return entries; }
+std::span<const AtenEntry> statistics_entries() { return entries; }
 
 }  // namespace tenon::converter

@@ -38,48 +38,48 @@ bool serves(std::string_view name, std::string_view overload) {
 }
 
 /// The operator of the tables that a name is a form of.
-struct Form {
+struct ServedOperator {
   std::string name, overload;
   bool is_copy = false;
   const Spelling* spelling = nullptr;  // that writes, or null
 };
 
-std::optional<Form> form_of(std::string_view name, std::string_view overload) {
+std::optional<ServedOperator> served_operator(std::string_view name, std::string_view overload) {
   const Spelling* spelling = find_spelling(name, overload);
   const bool is_out = spelling && !spelling->written.empty();
-  if (!is_out && serves(name, overload)) return Form{std::string(name), std::string(overload)};
+  if (!is_out && serves(name, overload)) return ServedOperator{std::string(name), std::string(overload)};
   if (const auto view = view_name(name); !is_out && !view.empty() && serves(view, overload))
-    return Form{std::string(view), std::string(overload), true};
+    return ServedOperator{std::string(view), std::string(overload), true};
   if (!spelling) return std::nullopt;
   if (serves(spelling->name, spelling->overload))
-    return Form{spelling->name, spelling->overload, false, spelling};
+    return ServedOperator{spelling->name, spelling->overload, false, spelling};
   if (const auto view = view_name(spelling->name); !view.empty() && serves(view, spelling->overload))
-    return Form{std::string(view), spelling->overload, false, spelling};
+    return ServedOperator{std::string(view), spelling->overload, false, spelling};
   return std::nullopt;
 }
 
 bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
 
-/// The datum with 16-bit floats in it as f32; `found` gathers their dtypes and those of other tensors.
-Datum widened(Builder& build, const Datum& d, std::vector<Datum>& found) {
+/// The value with 16-bit floats in it as f32; `found` gathers their dtypes and those of other tensors.
+AbstractValue widened(Builder& build, const AbstractValue& d, std::vector<AbstractValue>& found) {
   if (const auto* t = d.get<TensorPtr>()) {
     found.push_back(d);
-    return is_half((*t)->dtype()) ? Datum(build.tensor(cast(DType::f32, build.read(*t)))) : d;
+    return is_half((*t)->dtype()) ? AbstractValue(build.tensor(cast(DType::f32, build.read(*t)))) : d;
   }
   const auto* list = d.get<ListPtr>();
   if (!list) return d;
-  std::vector<Datum> items;
-  for (const Datum& item : (*list)->items) items.push_back(widened(build, item, found));
+  std::vector<AbstractValue> items;
+  for (const AbstractValue& item : (*list)->items) items.push_back(widened(build, item, found));
   return list_of(std::move(items));
 }
 
 }  // namespace
 
 Results run_in_f32(Handler handler, Call& call) {
-  std::vector<Datum> found;
+  std::vector<AbstractValue> found;
   std::vector<Argument> arguments = call.arguments();
   for (Argument& a : arguments) a.value = widened(call.build, a.value, found);
-  std::erase_if(found, [](const Datum& d) { return !is_float((*d.get<TensorPtr>())->dtype()); });
+  std::erase_if(found, [](const AbstractValue& d) { return !is_float((*d.get<TensorPtr>())->dtype()); });
   if (found.empty() || call.has("dtype") || !is_half(result_type(found))) return handler(call);
   const DType half = result_type(found);
   Call wide(call.build, call.name, call.overload, std::move(arguments));
@@ -95,7 +95,7 @@ Results run_in_f32(Handler handler, Call& call) {
 namespace {
 
 /// "_foreach_add": the operator on each item of the lists.
-std::vector<Datum> run_foreach(Call& call, const Spelling& item) {
+std::vector<AbstractValue> run_foreach(Call& call, const Spelling& item) {
   const std::vector<Argument>& given = call.arguments();
   std::optional<std::size_t> count;
   for (const Argument& a : given)
@@ -103,7 +103,7 @@ std::vector<Datum> run_foreach(Call& call, const Spelling& item) {
       if (count && *count != items->size()) throw error("lists of {} and {} items", *count, items->size());
       count = items->size();
     }
-  std::vector<Datum> results;
+  std::vector<AbstractValue> results;
   for (std::size_t i = 0; i < count.value_or(0); ++i) {
     std::vector<Argument> own;
     for (std::size_t k = 0; k < given.size(); ++k) {
@@ -116,21 +116,22 @@ std::vector<Datum> run_foreach(Call& call, const Spelling& item) {
   return {list_of(std::move(results))};
 }
 
-std::vector<Datum> run_pure(Call& call) {
+std::vector<AbstractValue> run_pure(Call& call) {
   if (const Spelling* item = find_foreach(call.name, call.overload)) return run_foreach(call, *item);
-  const Entry* complex = has_complex_operand(call) ? find_complex_entry(call) : nullptr;
-  const Entry* entry = complex ? complex : find_entry(call.name, call.overload);
+  const AtenEntry* complex = has_complex_operand(call) ? find_complex_entry(call) : nullptr;
+  const AtenEntry* entry = complex ? complex : find_entry(call.name, call.overload);
   if (!entry) {
     const AtenMapping& mapping = *find_mapping(call.name, call.overload);
-    return to_datums(call, entry, mapping.op->meaning == Meaning::pointwise, run_mapping(mapping, call));
+    return to_values(call, entry, mapping.op->op_kind == OpKind::pointwise, run_mapping(mapping, call));
   }
-  return to_datums(call, entry, false,
-                   entry->halves == Halves::in_f32 ? run_in_f32(entry->handler, call) : entry->handler(call));
+  return to_values(call, entry, false,
+                   entry->half_precision == HalfPrecision::in_f32 ? run_in_f32(entry->handler, call)
+                                                                  : entry->handler(call));
 }
 
 /// What a spelling writes to; its arguments get the names that the functional operator gives them.
-std::vector<Datum> targets_of(const Spelling& spelling, std::vector<Argument>& arguments) {
-  std::vector<Datum> targets;
+std::vector<AbstractValue> targets_of(const Spelling& spelling, std::vector<Argument>& arguments) {
+  std::vector<AbstractValue> targets;
   std::vector<Argument> read;
   for (Argument& a : arguments) {
     if (std::find(spelling.written.begin(), spelling.written.end(), a.name) != spelling.written.end())
@@ -142,14 +143,14 @@ std::vector<Datum> targets_of(const Spelling& spelling, std::vector<Argument>& a
     read[i].name = spelling.arguments[i];
   if (spelling.written.empty() && !read.empty()) targets.push_back(read[0].value);
   const auto* made = targets.empty() ? nullptr : targets[0].get<TensorPtr>();
-  if (spelling.is_made && made) read.push_back({"dtype", Datum(c10_code((*made)->dtype()))});
+  if (spelling.is_made && made) read.push_back({"dtype", AbstractValue(c10_code((*made)->dtype()))});
   arguments = std::move(read);
   return targets;
 }
 
 /// Writes the results where the spelling says.
-void put(Call& call, const Spelling& spelling, const std::vector<Datum>& targets,
-         const std::vector<Datum>& results) {
+void put(Call& call, const Spelling& spelling, const std::vector<AbstractValue>& targets,
+         const std::vector<AbstractValue>& results) {
   if (results.size() != targets.size())
     throw unsupported("{} results that are written to {} tensors", results.size(), targets.size());
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -180,11 +181,11 @@ Results run_with_axes(Handler handler, Call& call) {
   return results;
 }
 
-const Entry* find_entry(std::string_view name, std::string_view overload) {
+const AtenEntry* find_entry(std::string_view name, std::string_view overload) {
   static const auto index = [] {
-    std::unordered_map<std::string_view, const Entry*> all;
+    std::unordered_map<std::string_view, const AtenEntry*> all;
     for (const auto& family : families)
-      for (const Entry& entry : family()) TENON_CHECK(all.emplace(entry.name, &entry).second);
+      for (const AtenEntry& entry : family()) TENON_CHECK(all.emplace(entry.name, &entry).second);
     return all;
   }();
   auto it = index.find(std::string(name) + "." + std::string(overload));
@@ -196,7 +197,7 @@ std::span<const std::string_view> implemented_operators() {
   static const auto names = [] {
     std::vector<std::string_view> all = mapped_names();
     for (const auto& family : families)
-      for (const Entry& entry : family()) all.push_back(entry.name);
+      for (const AtenEntry& entry : family()) all.push_back(entry.name);
     for (std::string_view& name : all) name = name.substr(0, name.find('.'));
     std::sort(all.begin(), all.end());
     all.erase(std::unique(all.begin(), all.end()), all.end());
@@ -206,21 +207,21 @@ std::span<const std::string_view> implemented_operators() {
 }
 
 bool is_aten_implemented(std::string_view name, std::string_view overload) {
-  return form_of(name, overload).has_value();
+  return served_operator(name, overload).has_value();
 }
 
-std::vector<Datum> run_aten(Builder& build, std::string_view name, std::string_view overload,
-                            std::vector<Argument> arguments) {
+std::vector<AbstractValue> run_aten(Builder& build, std::string_view name, std::string_view overload,
+                                    std::vector<Argument> arguments) {
   if (is_quantized_call(name, arguments)) return run_quantized(build, name, overload, std::move(arguments));
-  const auto form = form_of(name, overload);
+  const auto form = served_operator(name, overload);
   if (!form) throw unsupported("the operator is not implemented");
-  std::vector<Datum> targets;
+  std::vector<AbstractValue> targets;
   if (form->spelling) targets = targets_of(*form->spelling, arguments);
   Call call(build, form->name, form->overload, std::move(arguments));
-  std::vector<Datum> results = run_pure(call);
+  std::vector<AbstractValue> results = run_pure(call);
   call.check_all_used();
   if (form->is_copy)
-    for (Datum& d : results) d = copied(build, d);
+    for (AbstractValue& d : results) d = copied(build, d);
   if (!form->spelling) return results;
   put(call, *form->spelling, targets, results);
   return targets;

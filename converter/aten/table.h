@@ -9,22 +9,22 @@ namespace tenon::converter {
 
 using Handler = Results (*)(Call&);
 
-/// How a handler wants 16-bit floats.
-enum class Halves : std::uint8_t {
+/// How 16-bit floats are passed to a handler.
+enum class HalfPrecision : std::uint8_t {
   as_they_are,
   in_f32,  // operands are read as f32, float results rounded once: what PyTorch does inside one operator
 };
 
 /// "name" serves every overload, "name.overload" that one before it. In-place operators ("relu_") and `out=`
 /// overloads are served by the handler of the pure one.
-struct Entry {
+struct AtenEntry {
   std::string_view name;
   Handler handler;
-  Halves halves = Halves::as_they_are;
+  HalfPrecision half_precision = HalfPrecision::as_they_are;
 };
 
 // The tables: a file of this folder that defines one is found by that.
-#define FAMILY(name) std::span<const Entry> name();
+#define FAMILY(name) std::span<const AtenEntry> name();
 #include "converter/aten/families.def"
 
 /// Runs a handler that needs axes: a rank-0 self, and other rank-0 tensors with it, count as vectors of one
@@ -36,6 +36,6 @@ Results with_axes(Call& call) {
 }
 
 /// The entry in the tables, or null.
-const Entry* find_entry(std::string_view name, std::string_view overload);
+const AtenEntry* find_entry(std::string_view name, std::string_view overload);
 
 }  // namespace tenon::converter

@@ -19,23 +19,24 @@ namespace {
 
 Results size(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
-  if (call.has("dim")) return Datum(x->shape()[static_cast<std::size_t>(call.axis("dim", x->rank()))]);
-  std::vector<Datum> sizes(x->shape().begin(), x->shape().end());
+  if (call.has("dim"))
+    return AbstractValue(x->shape()[static_cast<std::size_t>(call.axis("dim", x->rank()))]);
+  std::vector<AbstractValue> sizes(x->shape().begin(), x->shape().end());
   return list_of(std::move(sizes));
 }
 
-Results dim(Call& call) { return Datum(call.tensor_ptr("self")->rank()); }
-Results numel_op(Call& call) { return Datum(numel(call.tensor_ptr("self")->shape())); }
+Results dim(Call& call) { return AbstractValue(call.tensor_ptr("self")->rank()); }
+Results numel_op(Call& call) { return AbstractValue(numel(call.tensor_ptr("self")->shape())); }
 Results len(Call& call) {
   const TensorPtr x = call.tensor_ptr(call.find("t") ? "t" : "self");
   if (x->rank() == 0) throw error("len() of a rank-0 tensor");
-  return Datum(x->shape()[0]);
+  return AbstractValue(x->shape()[0]);
 }
-Results is_floating_point(Call& call) { return Datum(is_float(call.tensor_ptr("self")->dtype())); }
-Results is_complex_op(Call& call) { return Datum(is_complex(call.tensor_ptr("self")->dtype())); }
-Results no(Call&) { return Datum(false); }
+Results is_floating_point(Call& call) { return AbstractValue(is_float(call.tensor_ptr("self")->dtype())); }
+Results is_complex_op(Call& call) { return AbstractValue(is_complex(call.tensor_ptr("self")->dtype())); }
+Results no(Call&) { return AbstractValue(false); }
 Results is_same_size(Call& call) {
-  return Datum(call.tensor_ptr("self")->shape() == call.tensor_ptr("other")->shape());
+  return AbstractValue(call.tensor_ptr("self")->shape() == call.tensor_ptr("other")->shape());
 }
 MemoryFormat format_of(Call& call, MemoryFormat fallback) {
   if (!call.has("memory_format")) return fallback;
@@ -45,8 +46,8 @@ MemoryFormat format_of(Call& call, MemoryFormat fallback) {
 }
 Results is_contiguous_op(Call& call) {
   const auto known = call.tensor_ptr("self")->contiguous(format_of(call, MemoryFormat::contiguous));
-  if (known) return Datum(*known);
-  return Datum(Undecided{"whether a tensor is contiguous", nullptr});
+  if (known) return AbstractValue(*known);
+  return AbstractValue(SymbolicBool{"whether a tensor is contiguous", nullptr});
 }
 
 const Layout& known_layout(const TensorPtr& x) {
@@ -56,13 +57,13 @@ const Layout& known_layout(const TensorPtr& x) {
 Results stride(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
   const auto& strides = known_layout(x).strides;
-  if (call.has("dim")) return Datum(strides[static_cast<std::size_t>(call.axis("dim", x->rank()))]);
-  return list_of(std::vector<Datum>(strides.begin(), strides.end()));
+  if (call.has("dim")) return AbstractValue(strides[static_cast<std::size_t>(call.axis("dim", x->rank()))]);
+  return list_of(std::vector<AbstractValue>(strides.begin(), strides.end()));
 }
 Results storage_offset(Call& call) {
   const auto& offset = known_layout(call.tensor_ptr("self")).offset;
   if (!offset) throw unsupported("the place of a view in its memory, which depends on data");
-  return Datum(*offset);
+  return AbstractValue(*offset);
 }
 
 /// What a copy in a memory format has.
@@ -126,14 +127,14 @@ Results clone(Call& call) {
 
 Results fill(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
-  const Datum& value = call.datum("value");
+  const AbstractValue& value = call.value("value");
   if (value.is_number() && x->dtype() == DType::i64 && x->rank() == 0 && value.is<Dim>())
     return call.build.number(*value.get<Dim>());
   return expand(operand(call.build, value, x->dtype()), x->shape());
 }
 Results zero(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
-  return expand(operand(call.build, Datum(0.0), x->dtype()), x->shape());
+  return expand(operand(call.build, AbstractValue(0.0), x->dtype()), x->shape());
 }
 /// As large as what it is written over, where data say how large that is: PyTorch raises for another size,
 /// and so does the model when it runs. A source of one element may have been meant for all: that raises, too.
@@ -148,7 +149,7 @@ Ref fitted(Builder& build, Ref source, const Shape& shape) {
         std::array{equal(build.size(size), build.size(wanted))});
     const auto at = static_cast<std::int64_t>(axis);
     source = min(size, wanted) == wanted ? slice(source, at, 0, wanted)
-                                         : index_select(source, at, iota(wanted, build.place()));
+                                         : index_select(source, at, iota(wanted, build.insertion_point()));
   }
   return source.shape() == shape ? source : expand(source, shape);
 }
@@ -161,7 +162,7 @@ Results copy(Call& call) {
 }
 
 /// A Python number from a rank-0 or one-element tensor.
-Datum item_of(Call& call) {
+AbstractValue item_of(Call& call) {
   const TensorPtr x = call.tensor_ptr(call.find("self") ? "self" : "a");
   if (auto number = call.build.known_number(x)) return *number;
   return python_scalar(call.build, x);
@@ -170,7 +171,7 @@ Results item(Call& call) { return item_of(call); }
 /// A function of Python numbers, of a tensor's element.
 template <const char* name>
 Results of_item(Call& call) {
-  const Datum number = item_of(call);
+  const AbstractValue number = item_of(call);
   const auto arguments = std::span(&number, 1);
   if (!is_unknown_scalar(number))
     if (auto known = run_scalar(name, "", arguments)) return *known;
@@ -178,7 +179,7 @@ Results of_item(Call& call) {
 }
 constexpr char int_name[] = "Int", float_name[] = "Float", bool_name[] = "Bool";
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"size", size},
     {"sym_size", size},
     {"dim", dim},
@@ -234,6 +235,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> tensor_entries() { return entries; }
+std::span<const AtenEntry> tensor_entries() { return entries; }
 
 }  // namespace tenon::converter

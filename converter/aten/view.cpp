@@ -204,7 +204,7 @@ Results movedim(Call& call) {
 Results select_op(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
   const std::int64_t axis = call.axis("dim", x->rank());
-  const Datum& index = call.datum("index");
+  const AbstractValue& index = call.value("index");
   if (const auto* t = index.get<TensorPtr>(); t && !call.build.known_number(*t))
     return select_unknown(call.build, x, axis, reshape(call.build.read(*t), {}));
   return select(call.build, x, axis, call.size("index"));
@@ -240,8 +240,9 @@ Results narrow_at(Call& call, const TensorPtr& x, std::int64_t axis, const Ref& 
   const Ref begin = cast(DType::i64, start);
   const Ref size = dim_value(x->shape()[at(axis)], begin);
   const Ref from = where(begin < begin.literal(0), begin + size, begin);
-  const TensorPtr y = call.build.view(x, IndexSelect{.axis = axis},
-                                      apply(Iota{.size = call.size("length")}, call.build.place()) + from);
+  const TensorPtr y =
+      call.build.view(x, IndexSelect{.axis = axis},
+                      apply(Iota{.size = call.size("length")}, call.build.insertion_point()) + from);
   if (x->layout) y->layout = Layout{x->layout->strides, std::nullopt};
   return y;
 }
@@ -249,9 +250,9 @@ Results narrow_at(Call& call, const TensorPtr& x, std::int64_t axis, const Ref& 
 Results narrow(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
   const std::int64_t axis = call.axis("dim", x->rank());
-  if (const auto* t = call.datum("start").get<TensorPtr>(); t && !call.build.known_number(*t))
+  if (const auto* t = call.value("start").get<TensorPtr>(); t && !call.build.known_number(*t))
     return narrow_at(call, x, axis, call.build.read(*t));
-  const Datum start = call.size("start");
+  const AbstractValue start = call.size("start");
   const Dim size = x->shape()[at(axis)];
   const Dim begin = slice_bounds(call.build, &start, nullptr, size).start;
   return sliced(call.build, x, axis, begin, begin + call.size("length"));
@@ -269,7 +270,7 @@ TensorPtr at_least(Builder& build, const TensorPtr& x, std::size_t rank) {
 template <int rank>
 Results at_least_op(Call& call) {
   if (!call.find("tensors")) return at_least(call.build, call.tensor_ptr("self"), rank);
-  std::vector<Datum> out;
+  std::vector<AbstractValue> out;
   for (const TensorPtr& t : call.tensors("tensors")) out.emplace_back(at_least(call.build, t, rank));
   return list_of(std::move(out));
 }
@@ -287,13 +288,13 @@ TensorPtr strided(Call& call, const TensorPtr& x) {
   const Dim size = call.build.memory(x)->shape()[0];
   if (call.build.known_less(last, size) == false && numel(sizes) != Dim(0))
     throw error("as_strided reaches element {} of {}", last.str(), size.str());
-  Ref places = call.build.literal(Datum(*layout.offset), DType::i64);
+  Ref places = call.build.literal(AbstractValue(*layout.offset), DType::i64);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     Shape column(sizes.size() - i, Dim(1));
     column[0] = sizes[i];
-    const Ref along = apply(Iota{.size = sizes[i]}, call.build.place());
-    places =
-        places + tenon::reshape(along * call.build.literal(Datum(layout.strides[i]), DType::i64), column);
+    const Ref along = apply(Iota{.size = sizes[i]}, call.build.insertion_point());
+    places = places +
+             tenon::reshape(along * call.build.literal(AbstractValue(layout.strides[i]), DType::i64), column);
   }
   return call.build.strided(x, places, std::move(layout));
 }
@@ -326,9 +327,9 @@ Results unfold(Call& call) {
   const Dim size = call.size("size");
   const std::int64_t step = call.integer("step");
   const Dim count = floor_div(x->shape()[at(axis)] - size, Dim(step)) + 1;
-  const Place& place = call.build.place();
-  const Ref starts = apply(Iota{.size = count}, place);
-  const Ref offsets = apply(Iota{.size = size}, place);
+  const InsertionPoint& point = call.build.insertion_point();
+  const Ref starts = apply(Iota{.size = count}, point);
+  const Ref offsets = apply(Iota{.size = size}, point);
   const Ref indices =
       tenon::reshape(starts, {count, Dim(1)}) * starts.literal(static_cast<double>(step)) + offsets;
   const TensorPtr windows = call.build.view(x, IndexSelect{.axis = axis}, indices);
@@ -345,7 +346,7 @@ Results unfold(Call& call) {
   return y;
 }
 
-constexpr Entry entries[] = {
+constexpr AtenEntry entries[] = {
     {"view", view},
     {"_unsafe_view", view},
     {"_reshape_alias", view},
@@ -393,6 +394,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> view_entries() { return entries; }
+std::span<const AtenEntry> view_entries() { return entries; }
 
 }  // namespace tenon::converter

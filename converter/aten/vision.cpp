@@ -27,8 +27,8 @@ constexpr std::int64_t most = 4096;  // bins of an axis, and samples of a bin
 /// The image at places from -1 to 1, zero outside.
 Ref sampled(Builder& build, const Ref& image, const Ref& grid) {
   const auto found = run_aten(build, "grid_sampler", "",
-                              {{"input", Datum(build.tensor(image))},
-                               {"grid", Datum(build.tensor(grid))},
+                              {{"input", AbstractValue(build.tensor(image))},
+                               {"grid", AbstractValue(build.tensor(grid))},
                                {"interpolation_mode", 0},
                                {"padding_mode", 0},
                                {"align_corners", true}});
@@ -51,13 +51,13 @@ Ref deform_conv(Builder& build, const Ref& x, const Ref& weight, const Ref& offs
     throw error("{} channels in {} groups of offsets, for {} groups", channels, parts, groups);
   const Dim batch = x.shape()[0], high = offset.shape()[2], wide = offset.shape()[3];
   const Ref moved = reshape(offset, {batch * Dim(parts), Dim(kh), Dim(kw), Dim(2), high, wide});
-  const Place& place = build.place();
+  const InsertionPoint& point = build.insertion_point();
   const auto along = [&, stride = stride, pads = pads, dilation = dilation, parts = parts](
                          std::size_t d) {  // as a share of the image from -1 to 1, for align_corners
     const Dim& count = d == 0 ? high : wide;
     const Ref start =
-        iota(count, place, offset.dtype()) * static_cast<double>(stride[d]) - static_cast<double>(pads[d]);
-    const Ref tap = iota(Dim(d == 0 ? kh : kw), place, offset.dtype()) * static_cast<double>(dilation[d]);
+        iota(count, point, offset.dtype()) * static_cast<double>(stride[d]) - static_cast<double>(pads[d]);
+    const Ref tap = iota(Dim(d == 0 ? kh : kw), point, offset.dtype()) * static_cast<double>(dilation[d]);
     const Ref at =
         reshape(start, d == 0 ? Shape{count, Dim(1)} : Shape{count}) +
         reshape(tap, d == 0 ? Shape{Dim(kh), Dim(1), Dim(1), Dim(1)} : Shape{Dim(kw), Dim(1), Dim(1)});
@@ -88,9 +88,9 @@ Ref roi_align(Builder& build, const Ref& x, const Ref& boxes, const Ref& images,
   check_rank("the regions", boxes.type(), 2);
   const auto [of_bins, ratio, scale, half, largest] = how;
   const Dim count = boxes.shape()[0], channels = x.shape()[1];
-  const Place& place = build.place();
+  const InsertionPoint& point = build.insertion_point();
   struct Corner {
-    Ref place, weight;
+    Ref position, weight;
   };
   std::array<std::array<Corner, 2>, 2> corners;  // of each axis, lower and upper
   std::array<Ref, 2> inside;
@@ -105,7 +105,7 @@ Ref roi_align(Builder& build, const Ref& x, const Ref& boxes, const Ref& images,
     const Ref begin = edge(d == 0 ? 1 : 0);
     Ref size = edge(d == 0 ? 3 : 2) - begin;
     if (!half) size = maximum(size, size.literal(1));
-    const Ref steps = (iota(Dim(samples[d]), place, x.dtype()) + 0.5) / static_cast<double>(samples[d]);
+    const Ref steps = (iota(Dim(samples[d]), point, x.dtype()) + 0.5) / static_cast<double>(samples[d]);
     const Ref at = begin + size * steps;  // [regions, samples]
     const Ref extent = dim_value(x.shape()[d + 2], at);
     inside[d] = logical_and(at >= at.literal(-1), at <= extent);
@@ -129,8 +129,8 @@ Ref roi_align(Builder& build, const Ref& x, const Ref& boxes, const Ref& images,
   Ref pooled;
   for (const std::size_t a : {0, 1})
     for (const std::size_t b : {0, 1}) {
-      const Ref y = cast(DType::i64, down(corners[0][a].place)),
-                z = cast(DType::i64, right(corners[1][b].place));
+      const Ref y = cast(DType::i64, down(corners[0][a].position)),
+                z = cast(DType::i64, right(corners[1][b].position));
       const Ref value = apply(IndexAt{.axes = {0, 1, 2}}, {rows, image, y, z});
       const Ref weight = where(valid, down(corners[0][a].weight) * right(corners[1][b].weight), 0);
       const Ref part = value * reshape(weight, {count, Dim(samples[0]), Dim(samples[1]), Dim(1)});
@@ -151,18 +151,18 @@ Ref seen_places(Builder& build, const Ref& begin, const Ref& size, std::int64_t 
   const Dim count = size.shape()[0];
   const auto each = [&](const Ref& r) { return reshape(r, {count, Dim(1), Dim(1)}); };
   const Ref bin = size / static_cast<double>(bins), samples = maximum(ceil(bin), bin.literal(0));
-  const Ref one = reshape(full({Dim(1)}, 1, bin.dtype(), build.place()), {Dim(1)});
+  const Ref one = reshape(full({Dim(1)}, 1, bin.dtype(), build.insertion_point()), {Dim(1)});
   const Ref most_samples = amax(concat(std::array{reshape(samples, {count}), one}, 0), {0});
   const Dim steps = build.data_size(cast(DType::i64, most_samples));
   const DType t = bin.dtype();
-  const Ref i = iota(steps, build.place(), t), k = iota(Dim(bins), build.place(), t);
+  const Ref i = iota(steps, build.insertion_point(), t), k = iota(Dim(bins), build.insertion_point(), t);
   const Ref taken = maximum(each(samples), bin.literal(1));
   const Ref at = each(begin) + reshape(k, {Dim(bins), Dim(1)}) * each(bin) + (i + 0.5) * (each(bin) / taken);
   const Ref extent = dim_value(places, at), last = extent - 1.0;
   const Ref valid = logical_and(logical_and(at >= at.literal(-1), at <= extent), i < each(samples));
   const Ref clipped = minimum(maximum(at, at.literal(0)), last);
   const Shape wide = {count, Dim(bins), steps, Dim(1)};
-  const Ref distance = abs(reshape(clipped, wide) - iota(places, build.place(), t));
+  const Ref distance = abs(reshape(clipped, wide) - iota(places, build.insertion_point(), t));
   const Ref share = maximum(distance.literal(1) - distance, distance.literal(0));
   const Ref seen = sum(where(reshape(valid, wide), share, 0), {2});
   return seen / taken;
@@ -185,7 +185,7 @@ Ref roi_align_adaptive(Builder& build, const Ref& x, const Ref& boxes, const Ref
   }
   const Dim rows(how.bins[0]), columns(how.bins[1]), high = x.shape()[2], wide = x.shape()[3];
   // The rows of the region's own image, those of the others as zeros.
-  const Ref own = equal(reshape(images, {count, Dim(1)}), iota(batch, build.place(), DType::i64));
+  const Ref own = equal(reshape(images, {count, Dim(1)}), iota(batch, build.insertion_point(), DType::i64));
   const Ref of_image = reshape(seen[0], {count, rows, Dim(1), high}) *
                        cast(x.dtype(), reshape(own, {count, Dim(1), batch, Dim(1)}));
   const Ref picture = reshape(permute(x, {0, 2, 1, 3}), {batch * high, channels * wide});
@@ -238,8 +238,9 @@ Results own_channels(Call& call, const Ref& all, const std::array<std::int64_t, 
   const Ref square = reshape(all, {count, classes, Dim(places), Dim(places)});
   const auto own =
       run_aten(call.build, "diagonal", "",
-               {{"self", Datum(call.build.tensor(square))}, {"offset", 0}, {"dim1", 2}, {"dim2", 3}});
-  const Ref channels = cast(DType::i32, iota(classes * Dim(places), call.build.place(), DType::i64));
+               {{"self", AbstractValue(call.build.tensor(square))}, {"offset", 0}, {"dim1", 2}, {"dim2", 3}});
+  const Ref channels =
+      cast(DType::i32, iota(classes * Dim(places), call.build.insertion_point(), DType::i64));
   return std::vector<Ref>{reshape(call.build.read(*own[0].get<TensorPtr>()), out),
                           expand(reshape(channels, {Dim(1), classes, Dim(size[0]), Dim(size[1])}), out)};
 }
@@ -260,7 +261,7 @@ struct Spread {
 };
 Ref members(Builder& build, const Spread& s, const Dim& extent) {
   const auto bins = static_cast<double>(s.bins);
-  const Ref i = reshape(iota(Dim(s.bins), build.place(), s.first.dtype()), {Dim(s.bins), Dim(1)});
+  const Ref i = reshape(iota(Dim(s.bins), build.insertion_point(), s.first.dtype()), {Dim(s.bins), Dim(1)});
   const Ref limit = dim_value(extent, s.first), zero = s.first.literal(0);
   const Shape each = {s.first.shape()[0], Dim(1), Dim(1)};
   const Ref first = reshape(s.first, each), length = reshape(s.extent, each);
@@ -273,8 +274,8 @@ Ref members(Builder& build, const Spread& s, const Dim& extent) {
   };
   const auto edge = [&](const Ref& at) { return minimum(maximum(at, zero), limit); };
   const Ref begin = edge(cut(i, false)), end = edge(cut(i + 1.0, true));
-  const Ref place = iota(extent, build.place(), s.first.dtype());
-  return logical_and(begin <= place, place < end);
+  const Ref position = iota(extent, build.insertion_point(), s.first.dtype());
+  return logical_and(begin <= position, position < end);
 }
 
 /// The places of x in each bin of each region, others as `outside`, reduced along one axis and the other.
@@ -325,8 +326,9 @@ Results pooled_regions(Call& call) {
   const Regions r = regions(call);
   const Ref best = roi_pool(call.build, call.tensor("input"), r.boxes, r.images, bins(call),
                             call.number("spatial_scale"), BinEdges::times_size);
-  return Results::many({Datum(call.build.tensor(best)),
-                        Datum(Mixed{"the places of roi_pool's maxima, which training needs"})});
+  return Results::many(
+      {AbstractValue(call.build.tensor(best)),
+       AbstractValue(DivergentValue{"the places of roi_pool's maxima, which training needs"})});
 }
 
 Results pooled_regions_by_place(Call& call) {
@@ -367,14 +369,14 @@ Results deformed(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> vision_entries() {
+std::span<const AtenEntry> vision_entries() {
   static constexpr std::array entries = {
-      Entry{"deform_conv2d", deformed, Halves::in_f32},
-      Entry{"nms", nms, Halves::in_f32},
-      Entry{"ps_roi_align", aligned_regions_by_place, Halves::in_f32},
-      Entry{"ps_roi_pool", pooled_regions_by_place, Halves::in_f32},
-      Entry{"roi_align", aligned_regions, Halves::in_f32},
-      Entry{"roi_pool", pooled_regions},
+      AtenEntry{"deform_conv2d", deformed, HalfPrecision::in_f32},
+      AtenEntry{"nms", nms, HalfPrecision::in_f32},
+      AtenEntry{"ps_roi_align", aligned_regions_by_place, HalfPrecision::in_f32},
+      AtenEntry{"ps_roi_pool", pooled_regions_by_place, HalfPrecision::in_f32},
+      AtenEntry{"roi_align", aligned_regions, HalfPrecision::in_f32},
+      AtenEntry{"roi_pool", pooled_regions},
   };
   return entries;
 }

@@ -1,4 +1,4 @@
-// Regions of images, and convolutions whose taps have places of their own: what ONNX and torchvision share.
+// Regions of images, and deformable convolutions: what ONNX and torchvision share.
 #pragma once
 #include <array>
 #include <span>
@@ -33,8 +33,8 @@ struct DeformConv {
   std::int64_t groups = 1, parts = 1;  // of channels, and of channels with offsets of their own
 };
 
-/// A convolution whose taps are read at places of their own, and weighted by a mask. `bias` and `mask` may be
-/// empty.
+/// A deformable convolution: each tap is read at a position of its own and weighted by a mask. `bias` and
+/// `mask` may be empty.
 Ref deform_conv(Builder&, const Ref& x, const Ref& weight, const Ref& offset, const Ref& bias,
                 const Ref& mask, const DeformConv&);
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "converter/archive/sniff.h"
+#include "converter/archive/file_format.h"
 #include "converter/exported/dtypes.h"
 
 namespace tenon::exported {
@@ -27,7 +27,7 @@ constexpr std::string_view kModels = "models/", kJson = ".json";
 
 std::shared_ptr<const MappedFile> opened(const std::filesystem::path& path) {
   auto file = MappedFile::open(path);
-  const Sniffed found = sniff(file->bytes());
+  const DetectedFormat found = detect_format(file->bytes());
   if (found.kind == FileKind::pt2) return file;
   const bool is_program = found.kind == FileKind::pt2_before_2_9 || found.kind == FileKind::aot_inductor;
   throw Error(fmt::format("this is {}", found.what), is_program ? Exit::unsupported : Exit::bad_input)

@@ -134,7 +134,7 @@ void malformed_program(std::string_view what) {
       .hint("copy or export the file again");
 }
 
-Entry entry_of(const json& one_of) {
+TaggedValue tagged_value(const json& one_of) {
   if (!one_of.is_object() || one_of.size() != 1) malformed_program("a record is not one of its kinds");
   return {one_of.begin().key(), one_of.begin().value()};
 }
@@ -162,17 +162,17 @@ const ts::Type* GraphReader::number_type(Kind kind) {
   return known->second;
 }
 
-const ts::Type* GraphReader::promised_type(const std::string& name) {
+const ts::Type* GraphReader::declared_type(const std::string& name) {
   const json& values = scopes_.back().graph->at("tensor_values");
   const auto meta = values.find(name);
   auto* type = const_cast<ts::Type*>(out_.tensor_type());
   if (meta == values.end()) return type;
   type->dtype = dtype_of(meta->at("dtype").get<std::int64_t>());
   if (!type->dtype) return type;
-  type->promised.emplace();
+  type->declared_sizes.emplace();
   for (const json& size : meta->at("sizes")) {
     const bool known = size.contains("as_int");
-    type->promised->push_back(
+    type->declared_sizes->push_back(
         known ? std::to_string(size["as_int"].get<std::int64_t>())
               : size_text(size.at("as_expr").at("expr_str").get_ref<const std::string&>()).value_or(""));
   }
@@ -191,7 +191,7 @@ ts::ValueId GraphReader::optional_tensor(const json& record) {
 }
 
 ts::ValueId GraphReader::symbol_or_number(const json& record) {
-  const auto& [kind, v] = entry_of(record);
+  const auto& [kind, v] = tagged_value(record);
   if (kind == "as_name") return find(v.get<std::string>());
   const auto plain = plain_value(kind, v);
   if (!plain) malformed_program("a size is neither a number nor a name");
@@ -199,7 +199,7 @@ ts::ValueId GraphReader::symbol_or_number(const json& record) {
 }
 
 ts::ValueId GraphReader::argument(const json& given) {
-  const auto& [kind, v] = entry_of(given);
+  const auto& [kind, v] = tagged_value(given);
   if (auto plain = plain_value(kind, v)) return out_.constant(std::move(*plain));
   if (const std::string_view inner = item_kind(kind); !inner.empty())
     return out_.constant(plain_list(out_.program(), inner, v));
@@ -233,7 +233,7 @@ GraphReader::Outputs GraphReader::outputs_of(const json& node) {
   Outputs out;
   const auto tensor = [&](const json& record) {
     const std::string name = record.at("name").get<std::string>();
-    return define(name, promised_type(name));
+    return define(name, declared_type(name));
   };
   const auto tensors = [&](const json& records, auto&& each) {
     out.ids.push_back(out_.value("", out_.list_type(out_.tensor_type())));
@@ -241,7 +241,7 @@ GraphReader::Outputs GraphReader::outputs_of(const json& node) {
     for (const json& record : records) out.lists.back().second.push_back(each(record));
   };
   for (const json& record : node.at("outputs")) {
-    const auto& [kind, v] = entry_of(record);
+    const auto& [kind, v] = tagged_value(record);
     const auto optional = [&](const json& r) {
       return r.contains("as_tensor") ? tensor(r["as_tensor"]) : out_.value("", number_type(Kind::none));
     };

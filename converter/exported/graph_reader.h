@@ -16,12 +16,12 @@ using nlohmann::json;
 
 [[noreturn]] void malformed_program(std::string_view what);
 
-/// What a record is: {"as_int": 3} is of the kind as_int.
-struct Entry {
+/// A tagged union in the JSON: {"as_int": 3} has the kind as_int.
+struct TaggedValue {
   std::string kind;
   const json& value;
 };
-Entry entry_of(const json& one_of);
+TaggedValue tagged_value(const json& one_of);
 
 /// A value that is written out, by the key it stands under: "as_int", "as_string", "as_scalar_type"; nullopt
 /// for keys of other things.
@@ -42,8 +42,8 @@ class GraphReader {
   void read_nodes();
   /// The value of an argument: {"as_tensor": {"name": "x"}}, {"as_ints": [1, 2]}, …
   ts::ValueId argument(const json& argument);
-  /// What the graph promises of a value's type.
-  const ts::Type* promised_type(const std::string& name);
+  /// The type that the graph declares for a value.
+  const ts::Type* declared_type(const std::string& name);
 
  private:
   struct Scope {
@@ -106,7 +106,7 @@ class GraphReader {
   void read_autocast(const json& node);
   /// autocast.cpp: whether autocast casts what the operator computes on the way.
   bool is_cast_inside(std::string_view kind) const;
-  /// autocast.cpp: casts the operands of an operator as the mode that is on wants it.
+  /// autocast.cpp: casts the operands of an operator as the active autocast mode requires.
   void autocast(std::string_view kind, std::vector<ts::ValueId>& inputs);
 
   // vmap.cpp

@@ -31,11 +31,11 @@ std::vector<ts::ValueId> joined(std::vector<ts::ValueId> a, const std::vector<ts
 
 /// The values of {"as_tensors": […]} and its like, one by one.
 std::vector<ts::ValueId> GraphReader::operands_of(const json& given) {
-  const auto& [kind, v] = entry_of(given);
+  const auto& [kind, v] = tagged_value(given);
   if (!v.is_array()) return {argument(given)};
   std::vector<ts::ValueId> ids;
   for (const json& item : v) {
-    const bool is_union = item.is_object() && item.size() == 1 && entry_of(item).kind.starts_with("as_");
+    const bool is_union = item.is_object() && item.size() == 1 && tagged_value(item).kind.starts_with("as_");
     if (kind == "as_tensors")
       ids.push_back(find(item.at("name").get<std::string>()));
     else if (is_union)
@@ -52,7 +52,7 @@ std::vector<ts::ValueId> GraphReader::inlined(const json& graph, const std::vect
   const json& inputs = graph.at("inputs");
   if (inputs.size() != operands.size()) malformed_program("a graph is given another number of operands");
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    const json& v = entry_of(inputs[i]).value;
+    const json& v = tagged_value(inputs[i]).value;
     if (!v.is_object()) continue;  // a number that the graph repeats where it uses it
     const auto name = v.contains("name") ? v.find("name") : v.find("as_name");
     if (name != v.end()) bind(name->get<std::string>(), operands[i]);
@@ -72,7 +72,7 @@ void GraphReader::bind_outputs(const json& node, const std::vector<ts::ValueId>&
     bind(name, ids[i++]);
   };
   for (const json& output : node.at("outputs")) {
-    const auto& [kind, v] = entry_of(output);
+    const auto& [kind, v] = tagged_value(output);
     if (kind == "as_tensors")
       for (const json& item : v) next(item.at("name").get<std::string>());
     else if (v.is_object() && (v.contains("name") || v.contains("as_name")))

@@ -130,7 +130,7 @@ class ProgramReader {
 
   void read_inputs() {
     for (const json& spec : specs_.at("input_specs")) {
-      const auto& [kind, v] = entry_of(spec);
+      const auto& [kind, v] = tagged_value(spec);
       if (kind == "parameter" || kind == "buffer" || kind == "tensor_constant")
         attribute(v.at("arg").at("name").get<std::string>(), v.at(kind + "_name").get<std::string>(),
                   kind == "parameter");
@@ -149,13 +149,13 @@ class ProgramReader {
 
   void attribute(const std::string& value, const std::string& name, bool is_parameter) {
     const auto data = tensors_.find(name);
-    const auto* type = reader_.promised_type(value);
+    const auto* type = reader_.declared_type(value);
     const bool is_there = data != tensors_.end() && !std::holds_alternative<ts::None>(data->second);
     if (!is_there) {
       missing_.push_back(name);
       return;
     }
-    if (const auto* tensor = std::get_if<const ts::Tensor*>(&data->second); tensor && type->promised)
+    if (const auto* tensor = std::get_if<const ts::Tensor*>(&data->second); tensor && type->declared_sizes)
       check_weight(name, **tensor, *type);
     const std::string_view kept = out_.keep(name);
     if (!class_.slot(kept)) {
@@ -179,10 +179,10 @@ class ProgramReader {
   }
 
   Leaf user_input(const json& arg) {
-    const auto& [kind, v] = entry_of(arg);
+    const auto& [kind, v] = tagged_value(arg);
     if (kind == "as_tensor") {
       const std::string name = v.at("name").get<std::string>();
-      return {name, reader_.promised_type(name)};
+      return {name, reader_.declared_type(name)};
     }
     if (kind == "as_sym_int" && v.contains("as_name"))
       return {v["as_name"].get<std::string>(), out_.type(Kind::integer, "int")};
@@ -191,7 +191,7 @@ class ProgramReader {
   }
 
   Leaf constant_input(const json& v) {
-    const auto& [kind, value] = entry_of(v.at("value"));
+    const auto& [kind, value] = tagged_value(v.at("value"));
     auto fixed = plain_value(kind, value);
     if (!fixed) throw unsupported("an input of the kind '{}'", kind);
     auto* type = const_cast<ts::Type*>(out_.type(kind_of(*fixed), kind.substr(3)));
@@ -261,7 +261,7 @@ class ProgramReader {
     const json& specs = specs_.at("output_specs");
     if (outputs.size() != specs.size()) malformed_program("it has other outputs than its signature");
     for (std::size_t i = 0; i < specs.size(); ++i) {
-      const auto& [kind, v] = entry_of(specs[i]);
+      const auto& [kind, v] = tagged_value(specs[i]);
       if (kind == "user_output")
         flat.push_back(reader_.argument(v.at("arg")));
       else if (kind == "buffer_mutation" || kind == "parameter_mutation")

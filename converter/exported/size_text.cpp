@@ -18,9 +18,9 @@ constexpr int kDeepest = 200, kLargestPower = 8;
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-class Reader {
+class SizeTextParser {
  public:
-  explicit Reader(std::string_view text) : text_(text) {
+  explicit SizeTextParser(std::string_view text) : text_(text) {
     if (text.size() > kLongestText) fail("it is too long");
   }
 
@@ -155,6 +155,6 @@ class Reader {
 
 }  // namespace
 
-std::optional<std::string> size_text(std::string_view srepr) { return Reader(srepr).whole(); }
+std::optional<std::string> size_text(std::string_view srepr) { return SizeTextParser(srepr).whole(); }
 
 }  // namespace tenon::exported

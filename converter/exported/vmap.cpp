@@ -42,7 +42,7 @@ bool GraphReader::read_vmap(const json& node, const std::string& target) {
   return true;
 }
 
-/// What no sample gives: no elements, of the promised type.
+/// What no sample gives: no elements, of the declared type.
 void GraphReader::bind_empty(const json& node) {
   const std::string name = node.at("outputs").at(0).at("as_tensor").at("name").get<std::string>();
   const json& meta = scopes_.back().graph->at("tensor_values").at(name);

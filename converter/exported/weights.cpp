@@ -28,13 +28,14 @@ std::map<std::string, ts::IValue> read_weights(const std::filesystem::path& path
   return by_name;
 }
 
-void check_weight(const std::string& name, const ts::Tensor& given, const ts::Type& promised) {
-  bool same = promised.dtype == given.dtype && promised.promised->size() == given.sizes.size();
+void check_weight(const std::string& name, const ts::Tensor& given, const ts::Type& declared) {
+  bool same = declared.dtype == given.dtype && declared.declared_sizes->size() == given.sizes.size();
   for (std::size_t i = 0; same && i < given.sizes.size(); ++i)
-    same = promised.promised->at(i) == std::to_string(given.sizes[i]);
+    same = declared.declared_sizes->at(i) == std::to_string(given.sizes[i]);
   if (same) return;
   throw error("the weight {} is {}[{}], the program takes {}[{}]", name, tenon::name(given.dtype),
-              fmt::join(given.sizes, ","), tenon::name(*promised.dtype), fmt::join(*promised.promised, ","));
+              fmt::join(given.sizes, ","), tenon::name(*declared.dtype),
+              fmt::join(*declared.declared_sizes, ","));
 }
 
 }  // namespace tenon::exported

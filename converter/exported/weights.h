@@ -13,9 +13,9 @@ namespace tenon::exported {
 std::map<std::string, torchscript::IValue> read_weights(const std::filesystem::path& path,
                                                         torchscript::Program& program);
 
-/// Throws Error unless dtype and sizes are those that the program promises of the weight (`promised` has
+/// Throws Error unless dtype and sizes are those that the program declares for the weight (`declared` has
 /// both).
 void check_weight(const std::string& name, const torchscript::Tensor& given,
-                  const torchscript::Type& promised);
+                  const torchscript::Type& declared);
 
 }  // namespace tenon::exported

@@ -8,7 +8,7 @@
 
 namespace tenon::converter {
 
-std::size_t place_of(const Datum& index, std::size_t size) {
+std::size_t place_of(const AbstractValue& index, std::size_t size) {
   const std::int64_t i = known_integer(index);
   const std::int64_t n = static_cast<std::int64_t>(size);
   if (i < -n || i >= n) throw error("index {} is out of range for a list of {}", i, n);
@@ -18,7 +18,7 @@ std::size_t place_of(const Datum& index, std::size_t size) {
 namespace {
 
 /// The items of a list that is about to change.
-std::vector<Datum>& writable(const Datum& d) {
+std::vector<AbstractValue>& writable(const AbstractValue& d) {
   const auto* list = d.get<ListPtr>();
   if (!list) throw unsupported("a change of {}", kind_name(d));
   if (!(*list)->state.empty()) {
@@ -31,36 +31,36 @@ std::vector<Datum>& writable(const Datum& d) {
   return (*list)->items;
 }
 
-Dict& dict_of(const Datum& d) {
+Dict& dict_of(const AbstractValue& d) {
   const auto* dict = d.get<DictPtr>();
   if (!dict) throw unsupported("{} where a dict is needed", kind_name(d));
   return **dict;
 }
-Dict& writable_dict(const Datum& d) {
+Dict& writable_dict(const AbstractValue& d) {
   Dict& dict = dict_of(d);
   if (!dict.state.empty())
     throw unsupported("a change of the dict {}, which the model keeps between calls", dict.state);
   return dict;
 }
 
-bool is_same(const Datum& a, const Datum& b) {
-  const Datum same = equal(a, b);
+bool is_same(const AbstractValue& a, const AbstractValue& b) {
+  const AbstractValue same = equal(a, b);
   if (const auto* flag = same.get<bool>()) return *flag;
   throw unsupported("a search that depends on {}",
-                    same.is<Undecided>() ? same.get<Undecided>()->why : "unknown values");
+                    same.is<SymbolicBool>() ? same.get<SymbolicBool>()->why : "unknown values");
 }
 
-auto find_key(Dict& dict, const Datum& key) {
+auto find_key(Dict& dict, const AbstractValue& key) {
   return std::find_if(dict.items.begin(), dict.items.end(),
                       [&](const auto& item) { return is_same(item.first, key); });
 }
 
-const std::vector<Datum>& items(const Datum& d) {
+const std::vector<AbstractValue>& items(const AbstractValue& d) {
   if (const auto* found = items_of(d)) return *found;
   throw unsupported("{} where a list is needed", kind_name(d));
 }
 
-Datum get_item(Arguments a) {
+AbstractValue get_item(Arguments a) {
   if (a[0].is<DictPtr>()) {
     Dict& dict = dict_of(a[0]);
     const auto it = find_key(dict, a[1]);
@@ -71,7 +71,7 @@ Datum get_item(Arguments a) {
   return list[place_of(a[1], list.size())];
 }
 
-Datum set_item(Arguments a) {
+AbstractValue set_item(Arguments a) {
   if (a[0].is<DictPtr>()) {
     Dict& dict = writable_dict(a[0]);
     const auto it = find_key(dict, a[1]);
@@ -86,7 +86,7 @@ Datum set_item(Arguments a) {
   return a[0];
 }
 
-Datum delete_item(Arguments a) {
+AbstractValue delete_item(Arguments a) {
   if (a[0].is<DictPtr>()) {
     Dict& dict = writable_dict(a[0]);
     const auto it = find_key(dict, a[1]);
@@ -100,35 +100,35 @@ Datum delete_item(Arguments a) {
 }
 
 /// A list of unknown length takes part in few functions.
-void check_length(const Datum& d, std::string_view function) {
+void check_length(const AbstractValue& d, std::string_view function) {
   const auto* list = d.get<ListPtr>();
   if (!list) return;
   if ((*list)->grows && function != "append")
     throw unsupported("{} of a list that a loop of unknown length appends to", function)
         .hint("use the list after the loop: torch.stack(list)");
-  if ((*list)->series() && function != "len")
+  if ((*list)->stacked_list() && function != "len")
     throw unsupported("{} of a list of unknown length", function)
         .hint("use torch.stack(list) or torch.cat(list)");
 }
 
-Datum append(Arguments a) {
+AbstractValue append(Arguments a) {
   writable(a[0]).push_back(a[1]);
   return a[0];
 }
-Datum extend(Arguments a) {
-  const std::vector<Datum> more = items(a[1]);
+AbstractValue extend(Arguments a) {
+  const std::vector<AbstractValue> more = items(a[1]);
   auto& list = writable(a[0]);
   list.insert(list.end(), more.begin(), more.end());
   return a[0];
 }
-Datum insert(Arguments a) {
+AbstractValue insert(Arguments a) {
   auto& list = writable(a[0]);
   const auto n = static_cast<std::int64_t>(list.size());
   const std::int64_t i = known_integer(a[1]);
   list.insert(list.begin() + std::clamp<std::int64_t>(i < 0 ? i + n : i, 0, n), a[2]);
   return {};
 }
-Datum pop(Arguments a) {
+AbstractValue pop(Arguments a) {
   if (a[0].is<DictPtr>()) {
     Dict& dict = writable_dict(a[0]);
     const auto it = find_key(dict, a[1]);
@@ -136,91 +136,95 @@ Datum pop(Arguments a) {
       if (a.size() > 2) return a[2];
       throw error("the key {} is not in the dict", text_of(a[1]));
     }
-    Datum value = it->second;
+    AbstractValue value = it->second;
     dict.items.erase(it);
     return value;
   }
   auto& list = writable(a[0]);
-  const std::size_t i = place_of(a.size() > 1 ? a[1] : Datum(-1), list.size());
-  Datum value = list[i];
+  const std::size_t i = place_of(a.size() > 1 ? a[1] : AbstractValue(-1), list.size());
+  AbstractValue value = list[i];
   list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
   return value;
 }
 /// The first pair, as TorchScript has it.
-Datum pop_item(Arguments a) {
+AbstractValue pop_item(Arguments a) {
   Dict& dict = writable_dict(a[0]);
   if (dict.items.empty()) throw error("popitem() of an empty dict");
   const auto [key, value] = dict.items.front();
   dict.items.erase(dict.items.begin());
   return tuple_of({key, value});
 }
-Datum clear(Arguments a) {
+AbstractValue clear(Arguments a) {
   if (a[0].is<DictPtr>())
     writable_dict(a[0]).items.clear();
   else
     writable(a[0]).clear();
   return {};
 }
-Datum reverse(Arguments a) {
+AbstractValue reverse(Arguments a) {
   auto& list = writable(a[0]);
   std::reverse(list.begin(), list.end());
   return {};
 }
-bool before(const Datum& a, const Datum& b) {
+bool before(const AbstractValue& a, const AbstractValue& b) {
   const std::array both = {a, b};
   const auto less = run_scalar("lt", "", both);
   if (less && less->is<bool>()) return *less->get<bool>();
   throw unsupported("sorting of values that are not known");
 }
-Datum sort(Arguments a) {
+AbstractValue sort(Arguments a) {
   auto& list = writable(a[0]);
   const bool descending = a.size() > 1 && a[1].is<bool>() && *a[1].get<bool>();
-  std::stable_sort(list.begin(), list.end(),
-                   [&](const Datum& x, const Datum& y) { return descending ? before(y, x) : before(x, y); });
+  std::stable_sort(list.begin(), list.end(), [&](const AbstractValue& x, const AbstractValue& y) {
+    return descending ? before(y, x) : before(x, y);
+  });
   return {};
 }
-Datum sorted(Arguments a) {
-  std::vector<Datum> copy = items(a[0]);
+AbstractValue sorted(Arguments a) {
+  std::vector<AbstractValue> copy = items(a[0]);
   std::stable_sort(copy.begin(), copy.end(), before);
   return list_of(std::move(copy));
 }
-Datum remove(Arguments a) {
+AbstractValue remove(Arguments a) {
   auto& list = writable(a[0]);
-  const auto it = std::find_if(list.begin(), list.end(), [&](const Datum& d) { return is_same(d, a[1]); });
+  const auto it =
+      std::find_if(list.begin(), list.end(), [&](const AbstractValue& d) { return is_same(d, a[1]); });
   if (it == list.end()) throw error("{} is not in the list", text_of(a[1]));
   list.erase(it);
   return {};
 }
-Datum count(Arguments a) {
+AbstractValue count(Arguments a) {
   const auto& list = items(a[0]);
-  return Datum(static_cast<std::int64_t>(
-      std::count_if(list.begin(), list.end(), [&](const Datum& d) { return is_same(d, a[1]); })));
+  return AbstractValue(static_cast<std::int64_t>(
+      std::count_if(list.begin(), list.end(), [&](const AbstractValue& d) { return is_same(d, a[1]); })));
 }
-Datum index(Arguments a) {
+AbstractValue index(Arguments a) {
   const auto& list = items(a[0]);
-  const auto it = std::find_if(list.begin(), list.end(), [&](const Datum& d) { return is_same(d, a[1]); });
+  const auto it =
+      std::find_if(list.begin(), list.end(), [&](const AbstractValue& d) { return is_same(d, a[1]); });
   if (it == list.end()) throw error("{} is not in the list", text_of(a[1]));
-  return Datum(it - list.begin());
+  return AbstractValue(it - list.begin());
 }
 
-Datum length(Arguments a) {
-  if (a[0].is<DictPtr>()) return Datum(dict_of(a[0]).items.size());
+AbstractValue length(Arguments a) {
+  if (a[0].is<DictPtr>()) return AbstractValue(dict_of(a[0]).items.size());
   const auto& list = items(a[0]);
-  const Series* series = a[0].is<ListPtr>() ? (*a[0].get<ListPtr>())->series() : nullptr;
-  if (series) return Datum(Dim(list.size() - 1) + series->stack->shape()[0]);
-  return Datum(list.size());
+  const StackedList* stacked = a[0].is<ListPtr>() ? (*a[0].get<ListPtr>())->stacked_list() : nullptr;
+  if (stacked) return AbstractValue(Dim(list.size() - 1) + stacked->stack->shape()[0]);
+  return AbstractValue(list.size());
 }
-Datum contains(Arguments a) {
+AbstractValue contains(Arguments a) {
   if (a[0].is<DictPtr>()) {
     Dict& dict = dict_of(a[0]);
-    return Datum(find_key(dict, a[1]) != dict.items.end());
+    return AbstractValue(find_key(dict, a[1]) != dict.items.end());
   }
   const auto& list = items(a[0]);
-  return Datum(std::any_of(list.begin(), list.end(), [&](const Datum& d) { return is_same(d, a[1]); }));
+  return AbstractValue(
+      std::any_of(list.begin(), list.end(), [&](const AbstractValue& d) { return is_same(d, a[1]); }));
 }
 
 /// list[start:end:step], with Python's rules for negative and missing bounds.
-Datum slice(Arguments a) {
+AbstractValue slice(Arguments a) {
   const auto& list = items(a[0]);
   const auto n = static_cast<std::int64_t>(list.size());
   const std::int64_t step = a.size() > 3 ? known_integer(a[3]) : 1;
@@ -234,24 +238,24 @@ Datum slice(Arguments a) {
   };
   const std::int64_t start = bound(1, step > 0 ? low : high);
   const std::int64_t end = bound(2, step > 0 ? high : low);
-  std::vector<Datum> out;
+  std::vector<AbstractValue> out;
   for (std::int64_t i = start; step > 0 ? i < end : i > end; i += step)
     out.push_back(list[static_cast<std::size_t>(i)]);
   return a[0].is<TuplePtr>() ? tuple_of(std::move(out)) : list_of(std::move(out));
 }
 
-Datum copy(Arguments a) {
+AbstractValue copy(Arguments a) {
   if (!a[0].is<DictPtr>()) return list_of(items(a[0]));
   auto dict = std::make_shared<Dict>();
   dict->items = dict_of(a[0]).items;
   return DictPtr(dict);
 }
 /// Of a dict, or of a list of pairs.
-Datum new_dict(Arguments a) {
+AbstractValue new_dict(Arguments a) {
   if (!a.empty() && a[0].is<DictPtr>()) return copy(a);
-  const Datum made(std::make_shared<Dict>());
+  const AbstractValue made(std::make_shared<Dict>());
   if (a.empty()) return made;
-  for (const Datum& pair : items(a[0])) {
+  for (const AbstractValue& pair : items(a[0])) {
     const auto& parts = items(pair);
     if (parts.size() != 2) throw error("dict() of {} values where a pair is needed", parts.size());
     const std::array one = {made, parts[0], parts[1]};
@@ -259,53 +263,53 @@ Datum new_dict(Arguments a) {
   }
   return made;
 }
-Datum joined(Arguments a) {
-  std::vector<Datum> out = items(a[0]);
+AbstractValue joined(Arguments a) {
+  std::vector<AbstractValue> out = items(a[0]);
   const auto& more = items(a[1]);
   out.insert(out.end(), more.begin(), more.end());
   return list_of(std::move(out));
 }
-Datum repeated(Arguments a) {
-  std::vector<Datum> out;
+AbstractValue repeated(Arguments a) {
+  std::vector<AbstractValue> out;
   const auto& list = items(a[0]);
   for (std::int64_t i = known_integer(a[1]); i > 0; --i) out.insert(out.end(), list.begin(), list.end());
   return list_of(std::move(out));
 }
 /// list *= n
-Datum repeat_in_place(Arguments a) {
-  std::vector<Datum> all = items(repeated(a));
+AbstractValue repeat_in_place(Arguments a) {
+  std::vector<AbstractValue> all = items(repeated(a));
   writable(a[0]) = std::move(all);
   return a[0];
 }
-Datum set_default(Arguments a) {
+AbstractValue set_default(Arguments a) {
   Dict& dict = dict_of(a[0]);
   const auto it = find_key(dict, a[1]);
   if (it != dict.items.end()) return it->second;
   writable_dict(a[0]).items.emplace_back(a[1], a[2]);
   return a[2];
 }
-Datum keys(Arguments a) {
-  std::vector<Datum> out;
+AbstractValue keys(Arguments a) {
+  std::vector<AbstractValue> out;
   for (const auto& item : dict_of(a[0]).items) out.push_back(item.first);
   return list_of(std::move(out));
 }
-Datum values(Arguments a) {
-  std::vector<Datum> out;
+AbstractValue values(Arguments a) {
+  std::vector<AbstractValue> out;
   for (const auto& item : dict_of(a[0]).items) out.push_back(item.second);
   return list_of(std::move(out));
 }
-Datum pairs(Arguments a) {
-  std::vector<Datum> out;
+AbstractValue pairs(Arguments a) {
+  std::vector<AbstractValue> out;
   for (const auto& item : dict_of(a[0]).items) out.push_back(tuple_of({item.first, item.second}));
   return list_of(std::move(out));
 }
-Datum get(Arguments a) {
+AbstractValue get(Arguments a) {
   Dict& dict = dict_of(a[0]);
   const auto it = find_key(dict, a[1]);
   if (it != dict.items.end()) return it->second;
-  return a.size() > 2 ? a[2] : Datum();
+  return a.size() > 2 ? a[2] : AbstractValue();
 }
-Datum update(Arguments a) {
+AbstractValue update(Arguments a) {
   for (const auto& [key, value] : dict_of(a[1]).items) {
     const std::array one = {a[0], key, value};
     set_item(one);
@@ -313,10 +317,10 @@ Datum update(Arguments a) {
   return {};
 }
 
-Datum extreme(const std::vector<Datum>& list, bool largest) {
+AbstractValue extreme(const std::vector<AbstractValue>& list, bool largest) {
   if (list.empty()) throw error("min() or max() of an empty list");
-  Datum best = list[0];
-  for (const Datum& d : list) {
+  AbstractValue best = list[0];
+  for (const AbstractValue& d : list) {
     const std::array both = {best, d};
     const bool are_bools = best.is<bool>() && d.is<bool>();
     const auto next =
@@ -327,25 +331,25 @@ Datum extreme(const std::vector<Datum>& list, bool largest) {
   return best;
 }
 /// True when the first list stands before the second in the order of a dictionary.
-bool list_before(const Datum& a, const Datum& b) {
+bool list_before(const AbstractValue& a, const AbstractValue& b) {
   const auto &x = items(a), &y = items(b);
   return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end(), before);
 }
-Datum smallest(Arguments a) {
+AbstractValue smallest(Arguments a) {
   if (a.size() == 2) return list_before(a[1], a[0]) ? a[1] : a[0];
   return extreme(items(a[0]), false);
 }
-Datum largest(Arguments a) {
+AbstractValue largest(Arguments a) {
   if (a.size() == 2) return list_before(a[0], a[1]) ? a[1] : a[0];
   return extreme(items(a[0]), true);
 }
-Datum less(Arguments a) { return Datum(list_before(a[0], a[1])); }
-Datum greater(Arguments a) { return Datum(list_before(a[1], a[0])); }
-Datum less_or_equal(Arguments a) { return Datum(!list_before(a[1], a[0])); }
-Datum greater_or_equal(Arguments a) { return Datum(!list_before(a[0], a[1])); }
-Datum total(Arguments a) {
-  Datum sum{0};
-  for (const Datum& d : items(a[0])) {
+AbstractValue less(Arguments a) { return AbstractValue(list_before(a[0], a[1])); }
+AbstractValue greater(Arguments a) { return AbstractValue(list_before(a[1], a[0])); }
+AbstractValue less_or_equal(Arguments a) { return AbstractValue(!list_before(a[1], a[0])); }
+AbstractValue greater_or_equal(Arguments a) { return AbstractValue(!list_before(a[0], a[1])); }
+AbstractValue total(Arguments a) {
+  AbstractValue sum{0};
+  for (const AbstractValue& d : items(a[0])) {
     const std::array both = {sum, d};
     const auto next = run_scalar("add", "", both);
     if (!next) throw unsupported("sum() of {}", kind_name(d));
@@ -353,32 +357,32 @@ Datum total(Arguments a) {
   }
   return sum;
 }
-bool is_true(const Datum& d) {
+bool is_true(const AbstractValue& d) {
   const auto truth = run_scalar("Bool", "", std::span(&d, 1));
   if (truth && truth->is<bool>()) return *truth->get<bool>();
   throw unsupported("any() or all() of values that are not known");
 }
-Datum all(Arguments a) {
+AbstractValue all(Arguments a) {
   const auto& list = items(a[0]);
-  return Datum(std::all_of(list.begin(), list.end(), is_true));
+  return AbstractValue(std::all_of(list.begin(), list.end(), is_true));
 }
-Datum any(Arguments a) {
+AbstractValue any(Arguments a) {
   const auto& list = items(a[0]);
-  return Datum(std::any_of(list.begin(), list.end(), is_true));
+  return AbstractValue(std::any_of(list.begin(), list.end(), is_true));
 }
 
 /// The sizes that two shapes broadcast to.
-Datum broadcast_sizes(Arguments a) {
-  const auto sizes = [](const Datum& list) {
+AbstractValue broadcast_sizes(Arguments a) {
+  const auto sizes = [](const AbstractValue& list) {
     Shape out;
-    for (const Datum& d : items(list)) {
+    for (const AbstractValue& d : items(list)) {
       if (!integer(d)) throw unsupported("{} among sizes", kind_name(d));
       out.push_back(*integer(d));
     }
     return out;
   };
   const Shape both = broadcast(sizes(a[0]), sizes(a[1]));
-  return list_of(std::vector<Datum>(both.begin(), both.end()));
+  return list_of(std::vector<AbstractValue>(both.begin(), both.end()));
 }
 
 const ContainerFunctions& functions() {
@@ -440,19 +444,19 @@ bool is_container_function(std::string_view name) {
   return functions().contains(name) || string_functions().contains(name);
 }
 
-std::optional<Datum> run_container(std::string_view name, std::span<const Datum> arguments) {
+std::optional<AbstractValue> run_container(std::string_view name, std::span<const AbstractValue> arguments) {
   if (arguments.empty()) return name == "dict" ? std::optional(new_dict(arguments)) : std::nullopt;
   if (name == "mul" && arguments.size() == 2 && arguments[0].is<Dim>() && items_of(arguments[1])) {
     const std::array turned = {arguments[1], arguments[0]};
     return run_container(name, turned);
   }
-  const Datum& first = arguments[0];
+  const AbstractValue& first = arguments[0];
   const bool is_text = first.is<std::string>();
   if (!items_of(first) && !first.is<DictPtr>() && !is_text) return std::nullopt;
   const ContainerFunctions& all = is_text ? string_functions() : functions();
   const auto it = all.find(name);
   if (it == all.end()) return std::nullopt;
-  for (const Datum& d : arguments) check_length(d, name);
+  for (const AbstractValue& d : arguments) check_length(d, name);
   return it->second(arguments);
 }
 

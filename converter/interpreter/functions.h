@@ -9,11 +9,11 @@
 
 namespace tenon::converter {
 
-using Arguments = std::span<const Datum>;
+using Arguments = std::span<const AbstractValue>;
 /// nullopt when the arguments are not of the kinds that the function takes.
-using ScalarFunction = std::optional<Datum> (*)(Arguments);
+using ScalarFunction = std::optional<AbstractValue> (*)(Arguments);
 using ScalarFunctions = std::unordered_map<std::string_view, ScalarFunction>;
-using ContainerFunction = Datum (*)(Arguments);
+using ContainerFunction = AbstractValue (*)(Arguments);
 using ContainerFunctions = std::unordered_map<std::string_view, ContainerFunction>;
 
 /// Comparisons, `is`, and functions on bools.
@@ -24,12 +24,12 @@ const ScalarFunctions& math_functions();
 const ContainerFunctions& string_functions();
 
 /// The int behind an int or a bool.
-std::optional<Dim> integer(const Datum&);
+std::optional<Dim> integer(const AbstractValue&);
 /// The known number as a float.
-std::optional<double> real(const Datum&);
-/// Throws Error(unsupported) unless the datum is a known int.
-std::int64_t known_integer(const Datum&);
-/// The place that an index, perhaps counted from the end, means among `size` items.
-std::size_t place_of(const Datum& index, std::size_t size);
+std::optional<double> real(const AbstractValue&);
+/// Throws Error(unsupported) unless the value is a known int.
+std::int64_t known_integer(const AbstractValue&);
+/// The position among `size` items that an index means. Negative indices count from the end.
+std::size_t place_of(const AbstractValue& index, std::size_t size);
 
 }  // namespace tenon::converter

@@ -10,10 +10,10 @@
 #include "base/named_error.h"
 #include "converter/aten/quantized.h"
 #include "converter/custom.h"
-#include "converter/interpreter/join.h"
+#include "converter/interpreter/branch_merge.h"
 #include "converter/interpreter/numbers.h"
 #include "converter/interpreter/scalars.h"
-#include "converter/interpreter/series.h"
+#include "converter/interpreter/stacked_list.h"
 
 namespace tenon::converter {
 
@@ -23,7 +23,7 @@ constexpr std::int64_t max_steps = 100'000;
 constexpr std::int64_t max_operations = 5'000'000;  // in all steps and calls
 constexpr int max_depth = 500;
 
-bool equals_default(const Datum& value, const ts::IValue& given) {
+bool equals_default(const AbstractValue& value, const ts::IValue& given) {
   if (std::holds_alternative<ts::None>(given)) return value.is_none();
   if (const auto* flag = std::get_if<bool>(&given)) return value.is<bool>() && *value.get<bool>() == *flag;
   if (const auto* i = std::get_if<std::int64_t>(&given)) {
@@ -53,7 +53,7 @@ std::string_view without_namespace(std::string_view kind) {
 
 /// PyTorch's own shape functions of these name sizes that their results do not have. Of recurrent layers they
 /// are those of PyTorch 2.9 to 2.12: the states of a batch that varies have an axis too many.
-bool has_wrong_promises(std::string_view kind) {
+bool has_wrong_declared_types(std::string_view kind) {
   constexpr std::array kinds = {"aten::unique_dim", "aten::unique_consecutive", "aten::lstm",
                                 "aten::gru",        "aten::rnn_tanh",           "aten::rnn_relu"};
   return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
@@ -90,7 +90,7 @@ bool is_implemented(const ts::Node& node) {
 
 }  // namespace
 
-Source Interpreter::source_of(const ts::Node& node, const Frame& frame) const {
+Source Interpreter::source_of(const ts::Node& node, const CallFrame& frame) const {
   Source out;
   const std::string path = node.source.module.empty() ? frame.path : std::string(node.source.module);
   if (!path.empty()) out.modules.push_back(path);
@@ -104,8 +104,8 @@ Source Interpreter::source_of(const ts::Node& node, const Frame& frame) const {
   return out;
 }
 
-std::vector<Datum> Interpreter::inputs_of(const ts::Node& node, const Frame& frame) const {
-  std::vector<Datum> out;
+std::vector<AbstractValue> Interpreter::inputs_of(const ts::Node& node, const CallFrame& frame) const {
+  std::vector<AbstractValue> out;
   out.reserve(node.inputs.size());
   for (ts::ValueId id : node.inputs) out.push_back(frame.values.at(id));
   return out;
@@ -131,12 +131,14 @@ void Interpreter::count_step() {
         .hint("use tensor operators instead of a Python loop");
 }
 
-Datum Interpreter::call(const ts::Function& function, std::vector<Datum> arguments, const std::string& path) {
+AbstractValue Interpreter::call(const ts::Function& function, std::vector<AbstractValue> arguments,
+                                const std::string& path) {
   if (depth_ >= max_depth) throw unsupported("more than {} calls inside each other", max_depth);
   if (arguments.size() != function.body.inputs.size())
     throw error("{} called with {} arguments instead of {}", function.name, arguments.size(),
                 function.body.inputs.size());
-  Frame frame{function, path, std::vector<Datum>(function.values.size(), Datum(Uninitialized{})), {}};
+  CallFrame frame{
+      function, path, std::vector<AbstractValue>(function.values.size(), AbstractValue(Uninitialized{})), {}};
   for (std::size_t i = 0; i < arguments.size(); ++i)
     frame.values.at(function.body.inputs[i]) = std::move(arguments[i]);
   ++depth_;
@@ -154,11 +156,11 @@ Datum Interpreter::call(const ts::Function& function, std::vector<Datum> argumen
   return frame.values.at(function.body.outputs[0]);
 }
 
-void Interpreter::run_block(const ts::Block& block, Frame& frame) {
+void Interpreter::run_block(const ts::Block& block, CallFrame& frame) {
   for (const ts::Node& node : block.nodes) run_node(node, frame);
 }
 
-void Interpreter::run_node(const ts::Node& node, Frame& frame) {
+void Interpreter::run_node(const ts::Node& node, CallFrame& frame) {
   if (++operations_ > max_operations)
     throw unsupported("more than {} operations in its loops and calls", max_operations)
         .hint("use tensor operators instead of Python loops");
@@ -174,12 +176,13 @@ void Interpreter::run_node(const ts::Node& node, Frame& frame) {
     if (open_loops_ > 0 && dynamic_cast<const ListGrows*>(&e)) throw;
     report(node, frame, e);
     poison_written(node, inputs_of(node, frame));
-    outputs.assign(node.outputs.size(), Datum(Poison{}));
+    outputs.assign(node.outputs.size(), AbstractValue(Poison{}));
   }
   if (outputs.size() < node.outputs.size()) outputs.resize(node.outputs.size());
   if (written && written->type != before) reshaped_.insert(written);
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    if (unforeseen || !keeps_promise(node, i, outputs[i], frame)) frame.unforeseen.insert(node.outputs[i]);
+    if (unforeseen || !matches_declared_type(node, i, outputs[i], frame))
+      frame.unforeseen.insert(node.outputs[i]);
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i)
     frame.values.at(node.outputs[i]) = std::move(outputs[i]);
@@ -188,18 +191,18 @@ void Interpreter::run_node(const ts::Node& node, Frame& frame) {
 /// In eval mode dropout hands its operand back: one tensor of two names. When squeeze_ changes it by the one
 /// name, the exporter, which takes them for two tensors, has the old type for the other, and for what is
 /// computed from that.
-bool Interpreter::reads_unforeseen(const ts::Node& node, const Frame& frame) {
+bool Interpreter::reads_unforeseen(const ts::Node& node, const CallFrame& frame) {
   return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ts::ValueId id) {
     if (frame.unforeseen.contains(id)) return true;
     const auto* tensor = frame.values.at(id).get<TensorPtr>();
     const ts::Type* type = frame.function.values.at(id).type;
-    return tensor && reshaped_.contains(*tensor) && type && type->promised &&
-           promises_.difference((*tensor)->type, *type, build_.graph());
+    return tensor && reshaped_.contains(*tensor) && type && type->declared_sizes &&
+           declared_types_.difference((*tensor)->type, *type, build_.graph());
   });
 }
 
 /// The tensor that an operator writes in place: its first argument.
-TensorPtr Interpreter::written_by(const ts::Node& node, const Frame& frame) {
+TensorPtr Interpreter::written_by(const ts::Node& node, const CallFrame& frame) {
   if (!node.schema || node.inputs.empty() || node.schema->arguments.empty()) return nullptr;
   if (!node.schema->arguments.front().is_written) return nullptr;
   const auto* tensor = frame.values.at(node.inputs[0]).get<TensorPtr>();
@@ -207,19 +210,20 @@ TensorPtr Interpreter::written_by(const ts::Node& node, const Frame& frame) {
 }
 
 /// An exported program says what type each value has: ours must be the same, unless PyTorch's is wrong.
-bool Interpreter::keeps_promise(const ts::Node& node, std::size_t i, const Datum& d, const Frame& frame) {
+bool Interpreter::matches_declared_type(const ts::Node& node, std::size_t i, const AbstractValue& d,
+                                        const CallFrame& frame) {
   const ts::Type* type = frame.function.values.at(node.outputs[i]).type;
   const auto* tensor = d.get<TensorPtr>();
-  if (!tensor || !type || !type->promised || (*tensor)->buffer->poisoned) return true;
-  const auto difference = promises_.difference((*tensor)->type, *type, build_.graph());
+  if (!tensor || !type || !type->declared_sizes || (*tensor)->buffer->poisoned) return true;
+  const auto difference = declared_types_.difference((*tensor)->type, *type, build_.graph());
   if (!difference) return true;
-  if (has_wrong_promises(node.kind)) return false;
+  if (has_wrong_declared_types(node.kind)) return false;
   throw Error(fmt::format("{}: {}", operator_name(node), *difference))
       .at(source_of(node, frame).str())
       .hint("this is a mistake in Tenon: please report it, with the model if you can");
 }
 
-void Interpreter::report(const ts::Node& node, const Frame& frame, const Error& e) {
+void Interpreter::report(const ts::Node& node, const CallFrame& frame, const Error& e) {
   const Source where = source_of(node, frame);
   if (e.code() == Exit::unsupported) {
     if (is_implemented(node))
@@ -234,7 +238,7 @@ void Interpreter::report(const ts::Node& node, const Frame& frame, const Error& 
 }
 
 /// What an operator would have written is no longer known.
-void Interpreter::poison_written(const ts::Node& node, const std::vector<Datum>& inputs) {
+void Interpreter::poison_written(const ts::Node& node, const std::vector<AbstractValue>& inputs) {
   if (!node.schema) return;
   for (std::size_t i = 0; i < std::min(inputs.size(), node.schema->arguments.size()); ++i) {
     if (!node.schema->arguments[i].is_written) continue;
@@ -242,7 +246,7 @@ void Interpreter::poison_written(const ts::Node& node, const std::vector<Datum>&
   }
 }
 
-Interpreter::Outputs Interpreter::evaluate(const ts::Node& node, Frame& frame) {
+Interpreter::Outputs Interpreter::evaluate(const ts::Node& node, CallFrame& frame) {
   if (node.kind.starts_with("prim::")) return evaluate_prim(node, frame);
   return evaluate_operator(node, inputs_of(node, frame));
 }
@@ -260,22 +264,23 @@ bool takes_python_scalars(const ts::Node& node) {
 }
 
 /// A function of several results gives them as a tuple.
-std::vector<Datum> results_of(const ts::Node& node, Datum result) {
+std::vector<AbstractValue> results_of(const ts::Node& node, AbstractValue result) {
   if (const auto* tuple = result.get<TuplePtr>(); tuple && node.outputs.size() > 1) return (*tuple)->items;
   return {std::move(result)};
 }
 
 }  // namespace
 
-Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const std::vector<Datum>& inputs) {
+Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node,
+                                                    const std::vector<AbstractValue>& inputs) {
   const std::string_view name = without_namespace(node.kind);
   const std::string_view overload = node.schema ? node.schema->overload : std::string_view();
   if (const auto* u = std::get_if<ts::Unsupported>(&node.constant)) throw unsupported("{}", u->what);
   if (!is_implemented(node) && is_custom(node)) throw unsupported("a custom operator");
-  for (const Datum& d : inputs)
-    if (d.is<Mixed>()) throw unsupported("{}", kind_name(d));
+  for (const AbstractValue& d : inputs)
+    if (d.is<DivergentValue>()) throw unsupported("{}", kind_name(d));
   if (name == "__getitem__") {
-    if (auto result = run_series(build_, name, inputs)) return {std::move(*result)};
+    if (auto result = run_on_stacked_list(build_, name, inputs)) return {std::move(*result)};
   }
   const bool is_repeated = name == "mul" && inputs.size() == 2 && items_of(inputs[1]);
   if (!inputs.empty() && is_quantized(inputs[0]) && std::none_of(inputs.begin(), inputs.end(), is_poisoned))
@@ -283,7 +288,7 @@ Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const 
   const bool known_container = inputs.empty() || is_repeated || items_of(inputs[0]) ||
                                inputs[0].is<DictPtr>() || inputs[0].is<std::string>();
   const bool has_poison =
-      std::any_of(inputs.begin(), inputs.end(), [](const Datum& d) { return d.is<Poison>(); });
+      std::any_of(inputs.begin(), inputs.end(), [](const AbstractValue& d) { return d.is<Poison>(); });
   const bool takes_anything = name == "append" || name == "insert" || name == "_set_item";
   if (known_container && (!has_poison || takes_anything)) {
     if (auto length = length_while_growing(build_, objects_, name, inputs)) return {std::move(*length)};
@@ -293,7 +298,7 @@ Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const 
   if (std::any_of(inputs.begin(), inputs.end(), is_poisoned)) {
     if (!is_implemented(node)) throw unsupported("the operator is not implemented");
     poison_written(node, inputs);
-    return Outputs(node.outputs.size(), Datum(Poison{}));
+    return Outputs(node.outputs.size(), AbstractValue(Poison{}));
   }
   if (const LibraryOperator* custom = find_library_operator(operator_name(node))) {
     note(ConvertNote::Kind::custom,
@@ -309,13 +314,13 @@ Interpreter::Outputs Interpreter::evaluate_operator(const ts::Node& node, const 
     if (auto result = run_unknown_scalar(build_, name, overload, inputs))
       return results_of(node, std::move(*result));
   }
-  if (auto result = run_series(build_, name, inputs)) return {std::move(*result)};
+  if (auto result = run_on_stacked_list(build_, name, inputs)) return {std::move(*result)};
   return run_tensor_operator(node, name, overload, inputs);
 }
 
 Interpreter::Outputs Interpreter::run_tensor_operator(const ts::Node& node, std::string_view name,
                                                       std::string_view overload,
-                                                      const std::vector<Datum>& inputs) {
+                                                      const std::vector<AbstractValue>& inputs) {
   if (!node.schema) throw unsupported("an operator without a signature");
   note_baked_sizes(node, name, inputs);
   std::vector<Argument> arguments;
@@ -329,7 +334,7 @@ Interpreter::Outputs Interpreter::run_tensor_operator(const ts::Node& node, std:
 
 /// A size of the trace may stand in the file as a plain number: that cannot be known, only noted.
 void Interpreter::note_baked_sizes(const ts::Node& node, std::string_view name,
-                                   const std::vector<Datum>& inputs) {
+                                   const std::vector<AbstractValue>& inputs) {
   if (watched_.empty()) return;
   for (std::size_t i = 0; i < inputs.size() && i < node.schema->arguments.size(); ++i) {
     const std::string_view argument = node.schema->arguments[i].name;
@@ -337,7 +342,7 @@ void Interpreter::note_baked_sizes(const ts::Node& node, std::string_view name,
         argument != "length")
       continue;
     const auto* items = items_of(inputs[i]);
-    for (const Datum& d : items ? *items : std::vector<Datum>{inputs[i]}) {
+    for (const AbstractValue& d : items ? *items : std::vector<AbstractValue>{inputs[i]}) {
       const auto* dim = d.get<Dim>();
       const auto watched = dim && dim->is_known() ? watched_.find(dim->value()) : watched_.end();
       if (watched == watched_.end()) continue;
@@ -351,7 +356,7 @@ void Interpreter::note_baked_sizes(const ts::Node& node, std::string_view name,
 }
 
 /// What depends on something unsupported cannot run, but what it lacks itself belongs into the report.
-Interpreter::Outputs Interpreter::skip(const ts::Node& node, const Frame& frame) {
+Interpreter::Outputs Interpreter::skip(const ts::Node& node, const CallFrame& frame) {
   for (const ts::Block& block : node.blocks)
     for (const ts::Node& inner : block.nodes) {
       if (!is_implemented(inner))
@@ -359,25 +364,25 @@ Interpreter::Outputs Interpreter::skip(const ts::Node& node, const Frame& frame)
                              source_of(inner, frame));
       skip(inner, frame);
     }
-  return Outputs(node.outputs.size(), Datum(Poison{}));
+  return Outputs(node.outputs.size(), AbstractValue(Poison{}));
 }
 
-Interpreter::Outputs Interpreter::run_if(const ts::Node& node, Frame& frame) {
-  const Datum condition = frame.values.at(node.inputs.at(0));
+Interpreter::Outputs Interpreter::run_if(const ts::Node& node, CallFrame& frame) {
+  const AbstractValue condition = frame.values.at(node.inputs.at(0));
   if (condition.is<Poison>()) return skip(node, frame);
   if (const auto* flag = condition.get<bool>()) return run_branch(node.blocks.at(*flag ? 0 : 1), frame);
   return run_unknown_if(node, frame, condition);
 }
 
-Interpreter::Outputs Interpreter::run_branch(const ts::Block& block, Frame& frame) {
+Interpreter::Outputs Interpreter::run_branch(const ts::Block& block, CallFrame& frame) {
   run_block(block, frame);
   Outputs out;
   for (ts::ValueId id : block.outputs) out.push_back(frame.values.at(id));
   return out;
 }
 
-Interpreter::Outputs Interpreter::run_loop(const ts::Node& node, Frame& frame) {
-  const std::vector<Datum> inputs = inputs_of(node, frame);
+Interpreter::Outputs Interpreter::run_loop(const ts::Node& node, CallFrame& frame) {
+  const std::vector<AbstractValue> inputs = inputs_of(node, frame);
   LoopState state{
       .trips = inputs[0], .go_on = inputs[1], .carried = Outputs(inputs.begin() + 2, inputs.end())};
   if (state.trips.is<Poison>()) return skip(node, frame);
@@ -394,7 +399,8 @@ Interpreter::Outputs Interpreter::run_loop(const ts::Node& node, Frame& frame) {
   return state.carried;
 }
 
-void Interpreter::run_step(const ts::Block& body, Frame& frame, const Datum& step, LoopState& state) {
+void Interpreter::run_step(const ts::Block& body, CallFrame& frame, const AbstractValue& step,
+                           LoopState& state) {
   frame.values.at(body.inputs.at(0)) = step;
   for (std::size_t c = 0; c < state.carried.size(); ++c)
     frame.values.at(body.inputs.at(c + 1)) = state.carried[c];

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "converter/interpreter/numbers.h"
 #include "converter/interpreter/regions.h"
-#include "converter/interpreter/series.h"
+#include "converter/interpreter/stacked_list.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/control.h"
 #include "ir/ops/data_size.h"
@@ -19,24 +19,25 @@ namespace tenon::converter {
 
 namespace {
 
-bool is_bool_datum(const Datum& d) { return d.is<bool>() || d.is<Undecided>(); }
-bool is_tensor_variable(const Datum& d) { return d.is_tensor() && !is_python_scalar(d); }
-bool is_true(const Datum& d) { return d.is<bool>() && *d.get<bool>(); }
+bool is_bool_value(const AbstractValue& d) { return d.is<bool>() || d.is<SymbolicBool>(); }
+bool is_tensor_variable(const AbstractValue& d) { return d.is_tensor() && !is_python_scalar(d); }
+bool is_true(const AbstractValue& d) { return d.is<bool>() && *d.get<bool>(); }
 
-Ref value_of(Builder& build, const Datum& d, const std::string& what) {
-  if (is_bool_datum(d)) return condition_value(build, d);
+Ref value_of(Builder& build, const AbstractValue& d, const std::string& what) {
+  if (is_bool_value(d)) return condition_value(build, d);
   if (is_python_scalar(d)) return number_value(build, d);
   if (const auto* t = d.get<TensorPtr>()) return build.read(*t);
   throw unsupported("{} changes from step to step of a loop and is {}", what, kind_name(d))
       .hint("carry tensors and numbers");
 }
 
-/// The same kind of datum, with another value.
-Datum like(Builder& build, const Datum& form, const Ref& value) {
-  if (is_bool_datum(form))
-    return Datum(undecided("a bool that a loop changes", "truth", {Datum(build.tensor(value))}));
-  if (is_python_scalar(form)) return Datum(build.python_number(value));
-  return Datum(build.tensor(value, std::nullopt));
+/// The same kind of value, with another value.
+AbstractValue like(Builder& build, const AbstractValue& form, const Ref& value) {
+  if (is_bool_value(form))
+    return AbstractValue(
+        symbolic_bool("a bool that a loop changes", "truth", {AbstractValue(build.tensor(value))}));
+  if (is_python_scalar(form)) return AbstractValue(build.python_number(value));
+  return AbstractValue(build.tensor(value, std::nullopt));
 }
 
 std::string key_of_variable(std::size_t i) { return fmt::format("variable {}", i); }
@@ -46,17 +47,19 @@ std::string key_of_item(const void* container, std::size_t i) {
 std::string inner_key(const std::string& key, std::size_t i) { return fmt::format("{}.{}", key, i); }
 
 /// An item of a list or tuple. That of a tuple is written in copies alone (own).
-Datum& item_of(const Datum& d, std::size_t i) { return const_cast<Datum&>(items_of(d)->at(i)); }
+AbstractValue& item_of(const AbstractValue& d, std::size_t i) {
+  return const_cast<AbstractValue&>(items_of(d)->at(i));
+}
 
 /// "a list of 2 items".
-std::string form_name(const Datum& d) {
+std::string form_name(const AbstractValue& d) {
   const auto* items = items_of(d);
   return items ? fmt::format("{} of {}", kind_name(d), counted(items->size(), "item")) : kind_name(d);
 }
 
 }  // namespace
 
-LoopWriter::LoopWriter(Builder& builder, const World& before, LoopState start, Source source)
+LoopWriter::LoopWriter(Builder& builder, const Snapshot& before, LoopState start, Source source)
     : build_(builder), before_(before), start_(std::move(start)), source_(std::move(source)) {
   set_limit();
 }
@@ -75,7 +78,7 @@ void LoopWriter::set_limit() {
   if (!endless) limit_ = max(*trips - start_.step, Dim(0));
 }
 
-LoopWriter::Carried LoopWriter::variable(std::string key, const std::string& what, Place place) {
+LoopWriter::Carried LoopWriter::variable(std::string key, const std::string& what, Locator place) {
   Carried c{.key = std::move(key), .place = place, .form = *place()};
   c.initial = value_of(build_, c.form, what);
   c.set = [this, place, form = c.form](Ref value) {
@@ -87,17 +90,17 @@ LoopWriter::Carried LoopWriter::variable(std::string key, const std::string& wha
 }
 
 void LoopWriter::add(std::vector<Carried>& all, const std::string& key, const std::string& what,
-                     const Place& place) {
+                     const Locator& place) {
   if (!items_of(*place())) return all.push_back(variable(key, what, place));
-  structures_.push_back({key, place, Datum()});
+  structures_.push_back({key, place, AbstractValue()});
   add_items(all, key, what, place);
 }
 
 void LoopWriter::add_items(std::vector<Carried>& all, const std::string& key, const std::string& what,
-                           const Place& place) {
+                           const Locator& place) {
   if (place()->is<ListPtr>() && !changing_.replaced.contains(key)) return;
   for (std::size_t i = 0; i < items_of(*place())->size(); ++i) {
-    const Place item = [place, i] { return &item_of(*place(), i); };
+    const Locator item = [place, i] { return &item_of(*place(), i); };
     const std::string inner = inner_key(key, i);
     if (items_of(*item()))
       add_items(all, inner, what, item);
@@ -110,20 +113,22 @@ LoopWriter::Carried LoopWriter::count_of(const ListPtr& list) {
   const List& before = before_.lists.at(list);
   if (before.grows) throw unsupported("the length of a list that two loops append to");
   Dim count = std::ssize(before.items);
-  if (const Series* series = before.series()) count = count - 1 + series->stack->shape()[0];
-  return {
-      .key = {},
-      .initial = build_.size(count),
-      .set = [this,
-              list](Ref value) { before_.objects().lengths()[list] = Datum(build_.python_number(value)); },
-      .read =
-          [this, list] {
-            const std::array arguments = {Datum(list)};
-            return number_value(build_, *length_while_growing(build_, before_.objects(), "len", arguments));
-          }};
+  if (const StackedList* stacked = before.stacked_list()) count = count - 1 + stacked->stack->shape()[0];
+  return {.key = {},
+          .initial = build_.size(count),
+          .set =
+              [this, list](Ref value) {
+                before_.objects().lengths()[list] = AbstractValue(build_.python_number(value));
+              },
+          .read =
+              [this, list] {
+                const std::array arguments = {AbstractValue(list)};
+                return number_value(build_,
+                                    *length_while_growing(build_, before_.objects(), "len", arguments));
+              }};
 }
 
-std::string LoopWriter::key_of(const ObjectStore::Slots::key_type& slot) const {
+std::string LoopWriter::key_of(const ObjectStore::AttributeSlots::key_type& slot) const {
   return "the attribute " + before_.objects().slots().at(slot).path;
 }
 
@@ -157,23 +162,24 @@ void LoopWriter::begin_structures() {
 
 /// The tuples and lists of a place as it alone has them: leaves stand in them. A list that stays the same one
 /// is none of these.
-Datum LoopWriter::own(const std::string& key, const Datum& d) const {
+AbstractValue LoopWriter::own(const std::string& key, const AbstractValue& d) const {
   const auto* items = items_of(d);
   if (!items || (d.is<ListPtr>() && !changing_.replaced.contains(key))) return d;
-  std::vector<Datum> copies;
+  std::vector<AbstractValue> copies;
   for (std::size_t i = 0; i < items->size(); ++i) copies.push_back(own(inner_key(key, i), (*items)[i]));
   if (d.is<ListPtr>()) {
-    const Datum list = list_of(std::move(copies));
+    const AbstractValue list = list_of(std::move(copies));
     (*list.get<ListPtr>())->fixed = "a list that a loop replaces";
     return list;
   }
   auto tuple = std::make_shared<Tuple>(**d.get<TuplePtr>());
   tuple->items = std::move(copies);
-  return Datum(TuplePtr(tuple));
+  return AbstractValue(TuplePtr(tuple));
 }
 
 /// What differs in two structures of one form.
-void LoopWriter::find_leaves(const std::string& key, const Datum& before, const Datum& after) {
+void LoopWriter::find_leaves(const std::string& key, const AbstractValue& before,
+                             const AbstractValue& after) {
   const auto *x = items_of(before), *y = items_of(after);
   const auto *was = before.get<ListPtr>(), *is = after.get<ListPtr>();
   if (was && is) {
@@ -253,7 +259,7 @@ bool LoopWriter::attempt(const Body& body) {
   Ref number = build_.ref(region.parameter(0));
   if (start_.step > 0) number = number + static_cast<double>(start_.step);
   const LoopState began = state_;
-  body(Datum(build_.python_number(number)), state_);
+  body(AbstractValue(build_.python_number(number)), state_);
   find_changes(began, state_);
   if (!(changing_ == assumed) || !write_results(all_)) return false;
   write_slices();
@@ -261,11 +267,11 @@ bool LoopWriter::attempt(const Body& body) {
 }
 
 void LoopWriter::find_changes(const LoopState& began, const LoopState& ended) {
-  const World now = before_.now();
+  const Snapshot now = before_.now();
   check_same_views(before_, now);
   const Changing assumed = changing_;
   for (const Structure& s : structures_) find_leaves(s.key, s.begun, *s.place());
-  const auto find_in = [this](const std::string& key, const Datum& was, const Datum& is) {
+  const auto find_in = [this](const std::string& key, const AbstractValue& was, const AbstractValue& is) {
     if (items_of(was)) find_leaves(key, was, is);
   };
   for (std::size_t i = 0; i < ended.carried.size(); ++i) {
@@ -300,7 +306,7 @@ void LoopWriter::find_changes(const LoopState& began, const LoopState& ended) {
     if (!std::equal(old.items.begin(), old.items.end(), dict->items.begin(), dict->items.end(), same_key))
       throw unsupported("a dict that gets other keys in a loop of an unknown number of steps");
     for (std::size_t i = 0; i < old.items.size(); ++i) {
-      const Datum &was = old.items[i].second, &is = dict->items[i].second;
+      const AbstractValue &was = old.items[i].second, &is = dict->items[i].second;
       if (assumed.values.contains({dict, i}) || is_same_thing(was, is)) continue;
       changing_.values.insert({dict, i});
       find_in(key_of_item(dict.get(), i), was, is);
@@ -389,7 +395,7 @@ Loop LoopWriter::complete_op() {
 
 void LoopWriter::discard() { node_->parent().erase(node_); }
 
-std::vector<Datum> LoopWriter::finish() {
+std::vector<AbstractValue> LoopWriter::finish() {
   capture(*node_);
   node_->set_op(complete_op());
   node_->add_outputs(node_->infer());
@@ -421,7 +427,7 @@ std::vector<Datum> LoopWriter::finish() {
       const Ref kept = build_.sized(NonZero{}, {build_.ref(node_->output(next++))})[0];
       stack = index_select(stack, 0, reshape(kept, {kept.shape()[0]}));
     }
-    list->items.emplace_back(Series{build_.tensor(stack)});
+    list->items.emplace_back(StackedList{build_.tensor(stack)});
   }
   return state_.carried;
 }

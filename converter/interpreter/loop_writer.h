@@ -3,48 +3,50 @@
 #include <functional>
 
 #include "converter/interpreter/regions.h"
-#include "converter/interpreter/world.h"
+#include "converter/interpreter/snapshot.h"
 #include "ir/ops/control.h"
 
 namespace tenon::converter {
 
 /// A loop of the program between two steps.
 struct LoopState {
-  Datum trips, go_on;  // how many steps there are at most, and whether there is another
-  std::vector<Datum> carried;
+  AbstractValue trips, go_on;  // how many steps there are at most, and whether there is another
+  std::vector<AbstractValue> carried;
   std::int64_t step = 0;
 };
 
-/// The body runs once, in a region, with unknown values for all that changes from step to step. What that is
-/// is found by trial: an attempt assumes that what it does not know of stays as it is.
+/// The body is traced once, in a region, with symbolic values for everything that changes from step to step.
+/// What changes is found as a fixpoint: each attempt assumes that everything not yet known to change is
+/// loop-invariant.
 class LoopWriter {
  public:
   /// Runs the body for a step with this number.
-  using Body = std::function<void(const Datum& number, LoopState&)>;
+  using Body = std::function<void(const AbstractValue& number, LoopState&)>;
 
   /// From here on the number of steps is not known. Throws Error(unsupported) when it cannot be computed.
-  LoopWriter(Builder& builder, const World& before, LoopState start, Source source);
+  LoopWriter(Builder& builder, const Snapshot& before, LoopState start, Source source);
 
-  /// True when the loop is written; else what it did is to be taken back, and another attempt knows more.
-  /// Throws Error(unsupported) for what a loop cannot carry.
+  /// True when the loop is written. Otherwise the caller undoes the attempt and tries again; the next attempt
+  /// knows more. Throws Error(unsupported) for a value that a loop cannot carry.
   bool attempt(const Body& body);
-  /// For the next attempt. False when that was known, or the list is made in the loop.
+  /// Records a fact for the next attempt. False when it was known already, or when the list is made in the
+  /// loop.
   bool learns(const ListGrows& of) {
     auto& known = of.length ? changing_.counted : changing_.growing;
     return before_.lists.contains(of.list) && (!of.length || changing_.growing.contains(of.list)) &&
            known.insert(of.list).second;
   }
-  /// Takes the attempt's node away.
+  /// Removes the node of the attempt.
   void discard();
-  /// What holds after the loop, in the world before.
-  std::vector<Datum> finish();
+  /// The values after the loop; the snapshot from before the loop is updated with them.
+  std::vector<AbstractValue> finish();
 
  private:
-  /// What a step changes, by where it stands.
+  /// Everything that a step changes, grouped by where it is stored.
   struct Changing {
     std::set<std::size_t> variables;
     std::set<std::shared_ptr<Buffer>> buffers;
-    std::set<ObjectStore::Slots::key_type> slots;
+    std::set<ObjectStore::AttributeSlots::key_type> slots;
     std::set<std::pair<ListPtr, std::size_t>> items;
     std::set<std::pair<DictPtr, std::size_t>> values;
     /// In the tuples and lists that any of these hold, by its key.
@@ -59,12 +61,13 @@ class LoopWriter {
     std::map<std::pair<std::string, std::size_t>, std::string> axes;
     bool operator==(const Changing&) const = default;
   };
-  using Place = std::function<Datum*()>;
-  /// A place that holds tuples or lists: each step begins with its own of those that steps replace.
+  using Locator = std::function<AbstractValue*()>;
+  /// A variable, attribute or item that holds tuples or lists. Each step begins with its own copies of those
+  /// that steps replace.
   struct Structure {
     std::string key;
-    Place place;
-    Datum begun;
+    Locator place;
+    AbstractValue begun;
   };
   /// A value that goes from step to step.
   struct Carried {
@@ -72,22 +75,22 @@ class LoopWriter {
     Ref initial;
     std::function<void(Ref)> set;            // to what a step begins with
     std::function<Ref()> read;               // what a step leaves
-    Place place;                             // the variable; null for what is none
-    Datum form;                              // of the variable
+    Locator place;                           // the variable; null for what is none
+    AbstractValue form;                      // of the variable
     std::shared_ptr<Buffer> last = nullptr;  // the memory of the tensor that a step leaves in the variable
   };
 
   void set_limit();
   std::vector<Carried> carried();
-  Carried variable(std::string key, const std::string& what, Place place);
-  void add(std::vector<Carried>& all, const std::string& key, const std::string& what, const Place& place);
+  Carried variable(std::string key, const std::string& what, Locator place);
+  void add(std::vector<Carried>& all, const std::string& key, const std::string& what, const Locator& place);
   void add_items(std::vector<Carried>& all, const std::string& key, const std::string& what,
-                 const Place& place);
+                 const Locator& place);
   Carried count_of(const ListPtr&);
-  std::string key_of(const ObjectStore::Slots::key_type&) const;
+  std::string key_of(const ObjectStore::AttributeSlots::key_type&) const;
   void begin_structures();
-  Datum own(const std::string& key, const Datum&) const;
-  void find_leaves(const std::string& key, const Datum& before, const Datum& after);
+  AbstractValue own(const std::string& key, const AbstractValue&) const;
+  void find_leaves(const std::string& key, const AbstractValue& before, const AbstractValue& after);
   void find_changes(const LoopState& began, const LoopState& ended);
   Type type_of(const Carried&);
   bool has_new_axes(const std::vector<Ref>& results);
@@ -97,7 +100,7 @@ class LoopWriter {
   Ref go_on();
 
   Builder& build_;
-  const World& before_;
+  const Snapshot& before_;
   LoopState start_, state_;
   Source source_;
   std::optional<Dim> limit_;

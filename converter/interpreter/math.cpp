@@ -13,19 +13,19 @@ namespace {
 constexpr double radians_per_degree = std::numbers::pi / 180;
 
 template <double (*f)(double)>
-std::optional<Datum> unary(Arguments a) {
+std::optional<AbstractValue> unary(Arguments a) {
   const auto x = real(a[0]);
-  return x ? std::optional(Datum(f(*x))) : std::nullopt;
+  return x ? std::optional(AbstractValue(f(*x))) : std::nullopt;
 }
 template <bool (*f)(double)>
-std::optional<Datum> test(Arguments a) {
+std::optional<AbstractValue> test(Arguments a) {
   const auto x = real(a[0]);
-  return x ? std::optional(Datum(f(*x))) : std::nullopt;
+  return x ? std::optional(AbstractValue(f(*x))) : std::nullopt;
 }
 template <double (*f)(double, double)>
-std::optional<Datum> binary(Arguments a) {
+std::optional<AbstractValue> binary(Arguments a) {
   const auto x = real(a[0]), y = real(a[1]);
-  return x && y ? std::optional(Datum(f(*x, *y))) : std::nullopt;
+  return x && y ? std::optional(AbstractValue(f(*x, *y))) : std::nullopt;
 }
 
 double degrees(double x) { return x / radians_per_degree; }
@@ -33,36 +33,41 @@ double radians(double x) { return x * radians_per_degree; }
 double angle(double x) { return std::isnan(x) ? x : x < 0 ? std::numbers::pi : 0; }
 double to_base(double x, double base) { return std::log(x) / std::log(base); }
 
-std::optional<Datum> logarithm(Arguments a) { return a.size() > 1 ? binary<to_base>(a) : unary<std::log>(a); }
+std::optional<AbstractValue> logarithm(Arguments a) {
+  return a.size() > 1 ? binary<to_base>(a) : unary<std::log>(a);
+}
 
-std::optional<Datum> frexp(Arguments a) {
+std::optional<AbstractValue> frexp(Arguments a) {
   const auto x = real(a[0]);
   if (!x) return std::nullopt;
   int exponent = 0;
   const double mantissa = std::frexp(*x, &exponent);
-  return tuple_of({Datum(mantissa), Datum(exponent)});
+  return tuple_of({AbstractValue(mantissa), AbstractValue(exponent)});
 }
-std::optional<Datum> modf(Arguments a) {
+std::optional<AbstractValue> modf(Arguments a) {
   const auto x = real(a[0]);
   if (!x) return std::nullopt;
   double whole = 0;
   const double fraction = std::modf(*x, &whole);
-  return tuple_of({Datum(fraction), Datum(whole)});
+  return tuple_of({AbstractValue(fraction), AbstractValue(whole)});
 }
-std::optional<Datum> ldexp(Arguments a) {
+std::optional<AbstractValue> ldexp(Arguments a) {
   const auto x = real(a[0]);
   if (!x || !a[1].is<Dim>()) return std::nullopt;
-  return Datum(std::ldexp(*x, static_cast<int>(std::clamp<std::int64_t>(known_integer(a[1]), -5000, 5000))));
+  return AbstractValue(
+      std::ldexp(*x, static_cast<int>(std::clamp<std::int64_t>(known_integer(a[1]), -5000, 5000))));
 }
 
-std::optional<Datum> gcd(Arguments a) { return Datum(std::gcd(known_integer(a[0]), known_integer(a[1]))); }
-std::optional<Datum> factorial(Arguments a) {
+std::optional<AbstractValue> gcd(Arguments a) {
+  return AbstractValue(std::gcd(known_integer(a[0]), known_integer(a[1])));
+}
+std::optional<AbstractValue> factorial(Arguments a) {
   const std::int64_t n = known_integer(a[0]);
   if (n < 0) throw error("factorial() of {}, which is negative", n);
   std::int64_t product = 1;
   for (std::int64_t i = 2; i <= n; ++i)
     if (__builtin_mul_overflow(product, i, &product)) throw error("factorial({}) leaves 64 bits", n);
-  return Datum(product);
+  return AbstractValue(product);
 }
 
 }  // namespace

@@ -128,19 +128,19 @@ const std::unordered_map<std::string_view, Unary>& tests() {
 Ref to_float(const Ref& x) { return cast(DType::f64, x); }
 
 /// Two operands as ints, or as floats when one of them is.
-std::pair<Ref, Ref> met(Builder& build, const Datum& a, const Datum& b) {
+std::pair<Ref, Ref> met(Builder& build, const AbstractValue& a, const AbstractValue& b) {
   Ref x = number_value(build, a), y = number_value(build, b);
   if (x.dtype() == y.dtype()) return {x, y};
   return {to_float(x), to_float(y)};
 }
 
-Datum as_datum(Builder& build, const Ref& value) { return Datum(build.python_number(value)); }
+AbstractValue as_value(Builder& build, const Ref& value) { return AbstractValue(build.python_number(value)); }
 
-std::string words(const Datum& d) {
+std::string words(const AbstractValue& d) {
   if (const auto* dim = d.get<Dim>()) return dim->str();
   if (const auto* x = d.get<double>()) return fmt::format("{}", *x);
   if (const auto* flag = d.get<bool>()) return *flag ? "True" : "False";
-  if (const auto* u = d.get<Undecided>()) return u->why;
+  if (const auto* u = d.get<SymbolicBool>()) return u->why;
   return "the data of a tensor";
 }
 
@@ -158,27 +158,27 @@ Ref comparison_value(Builder& build, const Comparison& c) {
 }
 
 /// range(low, high, step): how many steps.
-Datum range_length(Builder& build, std::span<const Datum> in) {
+AbstractValue range_length(Builder& build, std::span<const AbstractValue> in) {
   const auto* known = in[2].get<Dim>();
   if (known && known->is_known() && known->value() == 0) throw error("range() with a step of 0");
   const Ref low = number_value(build, in[0]), high = number_value(build, in[1]);
   const Ref step = number_value(build, in[2]);
   const Ref count = applied<FloorDiv>(high - low + step - sign(step), step);
-  return as_datum(build, maximum(count, build.literal(std::int64_t{0}, DType::i64)));
+  return as_value(build, maximum(count, build.literal(std::int64_t{0}, DType::i64)));
 }
 
 }  // namespace
 
-bool is_unknown_scalar(const Datum& d) {
+bool is_unknown_scalar(const AbstractValue& d) {
   const auto* tensor = d.get<TensorPtr>();
-  return d.is<Undecided>() || (tensor && (*tensor)->is_scalar);
+  return d.is<SymbolicBool>() || (tensor && (*tensor)->is_scalar);
 }
-bool is_python_scalar(const Datum& d) { return d.is_number() || is_unknown_scalar(d); }
+bool is_python_scalar(const AbstractValue& d) { return d.is_number() || is_unknown_scalar(d); }
 
-Ref number_value(Builder& build, const Datum& d) {
+Ref number_value(Builder& build, const AbstractValue& d) {
   if (const auto* dim = d.get<Dim>()) return build.size(*dim);
   if (const auto* x = d.get<double>()) return build.literal(*x, DType::f64);
-  if (d.is<bool>() || d.is<Undecided>()) return cast(DType::i64, condition_value(build, d));
+  if (d.is<bool>() || d.is<SymbolicBool>()) return cast(DType::i64, condition_value(build, d));
   if (const auto* t = d.get<TensorPtr>()) {
     const Ref x = build.read(*t);
     return cast(is_float(x.dtype()) ? DType::f64 : DType::i64, x);
@@ -186,9 +186,9 @@ Ref number_value(Builder& build, const Datum& d) {
   throw unsupported("{} where a number is needed", kind_name(d));
 }
 
-Ref condition_value(Builder& build, const Datum& d) {
+Ref condition_value(Builder& build, const AbstractValue& d) {
   if (const auto* flag = d.get<bool>()) return build.literal(std::int64_t{*flag}, DType::boolean);
-  if (const auto* u = d.get<Undecided>()) {
+  if (const auto* u = d.get<SymbolicBool>()) {
     if (!u->of) throw unsupported("{}, which is not known before the model runs", u->why);
     return comparison_value(build, *u->of);
   }
@@ -197,68 +197,70 @@ Ref condition_value(Builder& build, const Datum& d) {
 
 namespace {
 
-std::optional<Datum> run_binary(Builder& build, std::string_view name, std::string_view overload,
-                                std::span<const Datum> in) {
+std::optional<AbstractValue> run_binary(Builder& build, std::string_view name, std::string_view overload,
+                                        std::span<const AbstractValue> in) {
   if (const auto it = arithmetic().find(name); it != arithmetic().end()) {
     const auto [x, y] = met(build, in[0], in[1]);
-    return as_datum(build, it->second(x, y));
+    return as_value(build, it->second(x, y));
   }
   if (comparisons().contains(name))
-    return Datum(undecided(fmt::format("{} {} {}", words(in[0]), name, words(in[1])), std::string(name),
-                           {in[0], in[1]}));
+    return AbstractValue(symbolic_bool(fmt::format("{} {} {}", words(in[0]), name, words(in[1])),
+                                       std::string(name), {in[0], in[1]}));
   if (name == "divmod") {
     const auto [x, y] = met(build, in[0], in[1]);
-    return tuple_of({as_datum(build, applied<FloorDiv>(x, y)), as_datum(build, applied<Remainder>(x, y))});
+    return tuple_of({as_value(build, applied<FloorDiv>(x, y)), as_value(build, applied<Remainder>(x, y))});
   }
   const Ref x = number_value(build, in[0]), y = number_value(build, in[1]);
   const std::string full = fmt::format("{}.{}", name, overload);
   for (const std::string_view key : {std::string_view(full), name})
     if (const auto it = integer_functions().find(key); it != integer_functions().end())
-      return as_datum(build, it->second(x, y));
+      return as_value(build, it->second(x, y));
   if (const auto it = real_functions().find(name); it != real_functions().end())
-    return as_datum(build, it->second(to_float(x), to_float(y)));
+    return as_value(build, it->second(to_float(x), to_float(y)));
   return std::nullopt;
 }
 
-std::optional<Datum> run_unary(Builder& build, std::string_view name, const Datum& in) {
-  if (name == "Bool") return Datum(undecided(words(in), "truth", {in}));
+std::optional<AbstractValue> run_unary(Builder& build, std::string_view name, const AbstractValue& in) {
+  if (name == "Bool") return AbstractValue(symbolic_bool(words(in), "truth", {in}));
   const Ref x = number_value(build, in);
-  if (name == "neg") return as_datum(build, -x);
-  if (name == "abs") return as_datum(build, abs(x));
-  if (name == "ScalarImplicit") return as_datum(build, x);
-  if (name == "Float" || name == "FloatImplicit") return as_datum(build, to_float(x));
-  if (name == "Int" || name == "IntImplicit") return as_datum(build, cast(DType::i64, x));
+  if (name == "neg") return as_value(build, -x);
+  if (name == "abs") return as_value(build, abs(x));
+  if (name == "ScalarImplicit") return as_value(build, x);
+  if (name == "Float" || name == "FloatImplicit") return as_value(build, to_float(x));
+  if (name == "Int" || name == "IntImplicit") return as_value(build, cast(DType::i64, x));
   if (name == "floor" || name == "ceil")
-    return as_datum(build, is_float(x.dtype()) ? cast(DType::i64, name == "floor" ? floor(x) : ceil(x)) : x);
+    return as_value(build, is_float(x.dtype()) ? cast(DType::i64, name == "floor" ? floor(x) : ceil(x)) : x);
   if (const auto it = functions().find(name); it != functions().end())
-    return as_datum(build, it->second(to_float(x)));
+    return as_value(build, it->second(to_float(x)));
   if (const auto it = tests().find(name); it != tests().end())
-    return Datum(undecided(fmt::format("{}({})", name, words(in)), "truth",
-                           {Datum(build.tensor(it->second(to_float(x))))}));
+    return AbstractValue(symbolic_bool(fmt::format("{}({})", name, words(in)), "truth",
+                                       {AbstractValue(build.tensor(it->second(to_float(x))))}));
   return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<Datum> run_unknown_scalar(Builder& build, std::string_view name, std::string_view overload,
-                                        std::span<const Datum> in) {
+std::optional<AbstractValue> run_unknown_scalar(Builder& build, std::string_view name,
+                                                std::string_view overload,
+                                                std::span<const AbstractValue> in) {
   if (in.size() == 2) return run_binary(build, name, overload, in);
   if (name == "__range_length") return range_length(build, in);
   if (name == "__derive_index")
-    return as_datum(build,
+    return as_value(build,
                     number_value(build, in[0]) * number_value(build, in[2]) + number_value(build, in[1]));
   return in.size() == 1 ? run_unary(build, name, in[0]) : std::nullopt;
 }
 
-std::optional<Datum> run_any_scalar(Builder& build, std::string_view name, std::string_view overload,
-                                    std::span<const Datum> in) {
+std::optional<AbstractValue> run_any_scalar(Builder& build, std::string_view name, std::string_view overload,
+                                            std::span<const AbstractValue> in) {
   if (!std::any_of(in.begin(), in.end(), holds_tensor))
     if (auto result = run_scalar(name, overload, in)) return result;
   if (!std::all_of(in.begin(), in.end(), is_python_scalar)) return std::nullopt;
   return run_unknown_scalar(build, name, overload, in);
 }
 
-std::optional<Datum> run_unknown_list(Builder& build, std::string_view name, std::span<const Datum> in) {
+std::optional<AbstractValue> run_unknown_list(Builder& build, std::string_view name,
+                                              std::span<const AbstractValue> in) {
   const auto* items = in.size() == 1 ? items_of(in[0]) : nullptr;
   const bool is_one = items && !items->empty() &&
                       std::all_of(items->begin(), items->end(), is_python_scalar) &&
@@ -270,8 +272,8 @@ std::optional<Datum> run_unknown_list(Builder& build, std::string_view name, std
                                  : name == "all" ? "__and__"
                                  : name == "sum" ? "add"
                                                  : name;
-  std::optional<Datum> result;
-  for (const Datum& item : *items) {
+  std::optional<AbstractValue> result;
+  for (const AbstractValue& item : *items) {
     const auto next =
         is_logical ? run_any_scalar(build, "Bool", "", std::span(&item, 1)) : std::optional(item);
     if (!result || !next) {
@@ -284,14 +286,15 @@ std::optional<Datum> run_unknown_list(Builder& build, std::string_view name, std
   return result;
 }
 
-Datum python_scalar(Builder& build, const TensorPtr& t) {
+AbstractValue python_scalar(Builder& build, const TensorPtr& t) {
   Ref x = build.read(t);
   if (numel(x.shape()) != Dim(1))
     throw error("a tensor of {} elements where one element is needed", numel(x.shape()).str());
   if (is_complex(x.dtype())) throw unsupported("complex numbers");
   x = reshape(x, {});
-  if (is_bool(x.dtype())) return Datum(undecided("the data of a tensor", "truth", {Datum(build.tensor(x))}));
-  return Datum(build.python_number(cast(is_float(x.dtype()) ? DType::f64 : DType::i64, x)));
+  if (is_bool(x.dtype()))
+    return AbstractValue(symbolic_bool("the data of a tensor", "truth", {AbstractValue(build.tensor(x))}));
+  return AbstractValue(build.python_number(cast(is_float(x.dtype()) ? DType::f64 : DType::i64, x)));
 }
 
 }  // namespace tenon::converter

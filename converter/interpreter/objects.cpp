@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "converter/interpreter/world.h"
+#include "converter/interpreter/snapshot.h"
 
 namespace tenon::converter {
 
@@ -22,7 +22,7 @@ Overloaded(F...) -> Overloaded<F...>;
 
 }  // namespace
 
-bool same_value(const Datum& a, const Datum& b) {
+bool same_value(const AbstractValue& a, const AbstractValue& b) {
   if (a.value.index() != b.value.index()) return false;
   if (a.is_none()) return true;
   if (const auto* x = a.get<bool>()) return *x == *b.get<bool>();
@@ -36,19 +36,19 @@ bool same_value(const Datum& a, const Datum& b) {
   return false;
 }
 
-Datum ObjectStore::module(const ts::Instance* instance, std::string path) {
+AbstractValue ObjectStore::module(const ts::Instance* instance, std::string path) {
   auto object = std::make_shared<ModuleObject>();
   object->instance = instance;
   object->path = std::move(path);
   return ObjectPtr(object);
 }
 
-ObjectStore::Slot& ObjectStore::slot(const ModuleObject& object, std::string_view name) {
+ObjectStore::AttributeSlot& ObjectStore::slot(const ModuleObject& object, std::string_view name) {
   const auto place = object.instance->type->slot(name);
   if (!place) throw error("{} has no attribute '{}'", object.instance->type->name, name);
   const auto known = slots_.find({object.instance, *place});
   if (known != slots_.end()) return known->second;
-  Slot made{.path = joined(object.path, name)};
+  AttributeSlot made{.path = joined(object.path, name)};
   made.initial = made.current = from_ivalue(object.instance->values.at(*place), made.path);
   return slots_[{object.instance, *place}] = std::move(made);
 }
@@ -69,24 +69,24 @@ void ObjectStore::touch(const ts::Instance* instance, const std::string& path) {
   }
 }
 
-Datum ObjectStore::get_attribute(const ModuleObject& object, std::string_view name) {
+AbstractValue ObjectStore::get_attribute(const ModuleObject& object, std::string_view name) {
   const ts::IValue* plain = object.instance->find(name);
   if (plain) {
     if (const auto* child = std::get_if<const ts::Instance*>(plain))
       return module(*child, joined(object.path, name));
   }
-  Slot& s = slot(object, name);
+  AttributeSlot& s = slot(object, name);
   s.read_first |= !s.written;
   return s.current;
 }
 
-void ObjectStore::set_attribute(const ModuleObject& object, std::string_view name, Datum value) {
-  Slot& s = slot(object, name);
+void ObjectStore::set_attribute(const ModuleObject& object, std::string_view name, AbstractValue value) {
+  AttributeSlot& s = slot(object, name);
   s.written = true;
   s.current = std::move(value);
 }
 
-Datum ObjectStore::create(const ts::Class& type) {
+AbstractValue ObjectStore::create(const ts::Class& type) {
   ts::Instance& instance = created_.emplace_back();
   instance.type = &type;
   instance.values.resize(type.attributes.size());
@@ -101,7 +101,7 @@ bool ObjectStore::state_changed() const {
   });
 }
 
-Datum ObjectStore::constant(const ts::IValue& v) {
+AbstractValue ObjectStore::constant(const ts::IValue& v) {
   const auto* tensor_value = std::get_if<const ts::Tensor*>(&v);
   if (!tensor_value) return from_ivalue(v, "constant");
   const auto known = tensors_.find(*tensor_value);
@@ -120,26 +120,26 @@ Datum ObjectStore::constant(const ts::IValue& v) {
   return tensors_[*tensor_value] = t;
 }
 
-Datum ObjectStore::from_ivalue(const ts::IValue& v, const std::string& path) {
+AbstractValue ObjectStore::from_ivalue(const ts::IValue& v, const std::string& path) {
   return std::visit(
       Overloaded{
-          [](const ts::None&) { return Datum(); },
-          [](const std::complex<double>&) -> Datum { throw unsupported("complex numbers"); },
-          [](const ts::Device& d) { return Datum(Device{d.name}); },
-          [&](const ts::Tensor* t) { return Datum(tensor(*t, path)); },
+          [](const ts::None&) { return AbstractValue(); },
+          [](const std::complex<double>&) -> AbstractValue { throw unsupported("complex numbers"); },
+          [](const ts::Device& d) { return AbstractValue(Device{d.name}); },
+          [&](const ts::Tensor* t) { return AbstractValue(tensor(*t, path)); },
           [&](const ts::Instance* child) { return module(child, path); },
           [](const ts::Function* f) {
             auto object = std::make_shared<FunctionObject>();
             object->function = f;
-            return Datum(ObjectPtr(object));
+            return AbstractValue(ObjectPtr(object));
           },
-          [](const ts::Unsupported& u) -> Datum { throw unsupported("{}", u.what); },
+          [](const ts::Unsupported& u) -> AbstractValue { throw unsupported("{}", u.what); },
           [&](const ts::Tuple* tuple) {
             auto out = std::make_shared<Tuple>();
             for (std::size_t i = 0; i < tuple->items.size(); ++i)
               out->items.push_back(from_ivalue(tuple->items[i], joined(path, std::to_string(i))));
             if (tuple->type) out->fields = tuple->type->fields;
-            return Datum(TuplePtr(out));
+            return AbstractValue(TuplePtr(out));
           },
           [&](const ts::List* list) {
             const auto known = containers_.find(list);
@@ -148,7 +148,7 @@ Datum ObjectStore::from_ivalue(const ts::IValue& v, const std::string& path) {
             out->state = path;
             for (std::size_t i = 0; i < list->items.size(); ++i)
               out->items.push_back(from_ivalue(list->items[i], joined(path, std::to_string(i))));
-            return containers_[list] = Datum(out);
+            return containers_[list] = AbstractValue(out);
           },
           [&](const ts::Dict* dict) {
             const auto known = containers_.find(dict);
@@ -161,9 +161,9 @@ Datum ObjectStore::from_ivalue(const ts::IValue& v, const std::string& path) {
               out->items.emplace_back(from_ivalue(dict->items[i].first, path),
                                       from_ivalue(dict->items[i].second, inner));
             }
-            return containers_[dict] = Datum(out);
+            return containers_[dict] = AbstractValue(out);
           },
-          [](const auto& plain) { return Datum(plain); },
+          [](const auto& plain) { return AbstractValue(plain); },
       },
       v);
 }

@@ -27,24 +27,24 @@ class ObjectStore {
  public:
   ObjectStore(const ts::Program& program, Builder& builder) : program_(program), build_(builder) {}
 
-  Datum module(const ts::Instance*, std::string path);
-  Datum get_attribute(const ModuleObject&, std::string_view name);
-  void set_attribute(const ModuleObject&, std::string_view name, Datum value);
+  AbstractValue module(const ts::Instance*, std::string path);
+  AbstractValue get_attribute(const ModuleObject&, std::string_view name);
+  void set_attribute(const ModuleObject&, std::string_view name, AbstractValue value);
   /// A new object of a class of the file (a context manager, a helper).
-  Datum create(const ts::Class&);
+  AbstractValue create(const ts::Class&);
   /// A constant of the code.
-  Datum constant(const ts::IValue&);
-  struct Slot {
-    Datum initial, current;
+  AbstractValue constant(const ts::IValue&);
+  struct AttributeSlot {
+    AbstractValue initial, current;
     std::string path;
     bool read_first = false;
     bool written = false;
   };
-  using Slots = std::map<std::pair<const ts::Instance*, std::size_t>, Slot>;
+  using AttributeSlots = std::map<std::pair<const ts::Instance*, std::size_t>, AttributeSlot>;
   /// The attributes that were touched so far.
-  Slots& slots() { return slots_; }
+  AttributeSlots& slots() { return slots_; }
   /// How many items lists that a loop appends to had before its step, where that is asked for.
-  std::map<ListPtr, Datum>& lengths() { return lengths_; }
+  std::map<ListPtr, AbstractValue>& lengths() { return lengths_; }
   /// Touches all attributes of the model.
   void touch_all() { touch(program_.root, ""); }
 
@@ -55,26 +55,26 @@ class ObjectStore {
 
  private:
   void touch(const ts::Instance*, const std::string& path);
-  Slot& slot(const ModuleObject&, std::string_view name);
-  Datum from_ivalue(const ts::IValue&, const std::string& path);
+  AttributeSlot& slot(const ModuleObject&, std::string_view name);
+  AbstractValue from_ivalue(const ts::IValue&, const std::string& path);
   TensorPtr tensor(const ts::Tensor&, const std::string& path);
   tenon::Tensor data_of(const ts::Tensor&);
 
   const ts::Program& program_;
   Builder& build_;
-  Slots slots_;
-  std::map<ListPtr, Datum> lengths_;
+  AttributeSlots slots_;
+  std::map<ListPtr, AbstractValue> lengths_;
   std::set<const ts::Instance*> touched_;
   std::unordered_map<const ts::Tensor*, TensorPtr> tensors_;
   std::unordered_map<const ts::Storage*, std::vector<TensorPtr>> sharing_;
-  std::unordered_map<const void*, Datum> containers_;
+  std::unordered_map<const void*, AbstractValue> containers_;
   std::unordered_map<const ts::Storage*, std::shared_ptr<const tenon::Storage>> storages_;
   std::deque<ts::Instance> created_;
   std::set<const ts::Instance*> created_set_;
   int constants_ = 0;
 };
 
-/// True when two datums are the same Python value; Undecided turns into false.
-bool same_value(const Datum&, const Datum&);
+/// True when two values are the same Python value; SymbolicBool turns into false.
+bool same_value(const AbstractValue&, const AbstractValue&);
 
 }  // namespace tenon::converter

@@ -13,18 +13,18 @@ namespace tenon::converter {
 namespace {
 
 /// A Python number that is not known.
-bool is_number(const Datum& d) { return d.is_tensor() && is_unknown_scalar(d); }
-bool is_real(const Datum& d) { return is_float((*d.get<TensorPtr>())->dtype()); }
+bool is_number(const AbstractValue& d) { return d.is_tensor() && is_unknown_scalar(d); }
+bool is_real(const AbstractValue& d) { return is_float((*d.get<TensorPtr>())->dtype()); }
 
 }  // namespace
 
-bool has_type(const Datum& d, const ts::Type& type) {
+bool has_type(const AbstractValue& d, const ts::Type& type) {
   using Kind = ts::Type::Kind;
   switch (type.kind) {
     case Kind::tensor: return (d.is_tensor() && !is_python_scalar(d)) || is_quantized(d);
     case Kind::integer: return d.is<Dim>() || (is_number(d) && !is_real(d));
     case Kind::real: return d.is<double>() || (is_number(d) && is_real(d));
-    case Kind::boolean: return d.is<bool>() || d.is<Undecided>();
+    case Kind::boolean: return d.is<bool>() || d.is<SymbolicBool>();
     case Kind::string: return d.is<std::string>();
     case Kind::none: return d.is_none();
     case Kind::number: return d.is<Dim>() || d.is<double>() || is_number(d);
@@ -57,7 +57,7 @@ bool has_type(const Datum& d, const ts::Type& type) {
 
 namespace {
 
-const ModuleObject& module_of(const Datum& d) {
+const ModuleObject& module_of(const AbstractValue& d) {
   const auto* object = d.get<ObjectPtr>();
   const auto* module = object ? dynamic_cast<const ModuleObject*>(object->get()) : nullptr;
   if (!module) throw unsupported("{} where an object is needed", kind_name(d));
@@ -69,41 +69,42 @@ const ts::Function& method_of(const ModuleObject& object, std::string_view name)
   throw unsupported("a call of {}.{}, which has no TorchScript code", object.instance->type->name, name);
 }
 
-const std::vector<Datum>& elements(const Datum& d) {
-  if (const auto* list = d.get<ListPtr>(); list && ((*list)->series() || (*list)->grows))
+const std::vector<AbstractValue>& elements(const AbstractValue& d) {
+  if (const auto* list = d.get<ListPtr>(); list && ((*list)->stacked_list() || (*list)->grows))
     throw unsupported("a list of unknown length is unpacked");
   if (const auto* items = items_of(d)) return *items;
   throw unsupported("{} where a tuple or list is needed", kind_name(d));
 }
 
-std::int64_t known_int(const Datum& d) {
+std::int64_t known_int(const AbstractValue& d) {
   if (const auto* dim = d.get<Dim>(); dim && dim->is_known()) return dim->value();
   throw unsupported("an index that is not known");
 }
 
 /// What is a property of a tensor on the one device there is, without gradients.
-std::optional<Datum> tensor_property(std::string_view kind, const TensorPtr& t, Builder& build) {
-  if (kind == "prim::dtype") return Datum(c10_code(t->dtype()));
-  if (kind == "prim::device") return Datum(Device{"cpu"});
-  if (kind == "prim::layout") return Datum(0);
-  if (kind == "prim::type") return Datum(std::string("cpu"));
+std::optional<AbstractValue> tensor_property(std::string_view kind, const TensorPtr& t, Builder& build) {
+  if (kind == "prim::dtype") return AbstractValue(c10_code(t->dtype()));
+  if (kind == "prim::device") return AbstractValue(Device{"cpu"});
+  if (kind == "prim::layout") return AbstractValue(0);
+  if (kind == "prim::type") return AbstractValue(std::string("cpu"));
   if (kind == "prim::requires_grad" || kind == "prim::is_cuda" || kind == "prim::is_sparse" ||
       kind == "prim::is_quantized" || kind == "prim::is_mkldnn" || kind == "prim::is_meta" ||
       kind == "prim::is_xla" || kind == "prim::is_xpu" || kind == "prim::is_mps" ||
       kind == "prim::is_vulkan" || kind == "prim::is_nested" || kind == "prim::is_sparse_csr")
-    return Datum(false);
-  if (kind == "prim::is_cpu") return Datum(true);
-  if (kind == "prim::is_leaf") return Datum(true);
-  if (kind == "prim::grad" || kind == "prim::name") return Datum();
-  if (kind == "prim::itemsize") return Datum(size_of(t->dtype()));
-  if (kind == "prim::shape") return run_aten(build, "size", "", {{"self", Datum(t)}})[0];
-  if (kind == "prim::data") return run_aten(build, "detach", "", {{"self", Datum(t)}})[0];
+    return AbstractValue(false);
+  if (kind == "prim::is_cpu") return AbstractValue(true);
+  if (kind == "prim::is_leaf") return AbstractValue(true);
+  if (kind == "prim::grad" || kind == "prim::name") return AbstractValue();
+  if (kind == "prim::itemsize") return AbstractValue(size_of(t->dtype()));
+  if (kind == "prim::shape") return run_aten(build, "size", "", {{"self", AbstractValue(t)}})[0];
+  if (kind == "prim::data") return run_aten(build, "detach", "", {{"self", AbstractValue(t)}})[0];
   return std::nullopt;
 }
 
 }  // namespace
 
-Interpreter::Outputs Interpreter::call_node(const ts::Node& node, Frame& frame, std::vector<Datum> in) {
+Interpreter::Outputs Interpreter::call_node(const ts::Node& node, CallFrame& frame,
+                                            std::vector<AbstractValue> in) {
   const Source caller = source_of(node, frame);
   const bool is_method = node.kind == "prim::CallMethod";
   const ts::Function* function = nullptr;
@@ -120,32 +121,32 @@ Interpreter::Outputs Interpreter::call_node(const ts::Node& node, Frame& frame, 
     in.erase(in.begin());
   }
   callers_.emplace_back(caller.file, caller.line);
-  Datum result = call(*function, std::move(in), path);
+  AbstractValue result = call(*function, std::move(in), path);
   callers_.pop_back();
   return {std::move(result)};
 }
 
-Interpreter::Outputs Interpreter::evaluate_prim(const ts::Node& node, Frame& frame) {
+Interpreter::Outputs Interpreter::evaluate_prim(const ts::Node& node, CallFrame& frame) {
   const std::string_view kind = node.kind;
   if (kind == "prim::Constant") return {objects_.constant(node.constant)};
   if (kind == "prim::If") return run_if(node, frame);
   if (kind == "prim::Loop") return run_loop(node, frame);
 
-  std::vector<Datum> in = inputs_of(node, frame);
+  std::vector<AbstractValue> in = inputs_of(node, frame);
   if (kind == "prim::ListConstruct") return {list_of(std::move(in))};
   if (kind == "prim::TupleConstruct") {
     auto tuple = std::make_shared<Tuple>();
     tuple->items = std::move(in);
     if (const ts::Type* type = frame.function.values.at(node.outputs.at(0)).type)
       tuple->fields = type->fields;
-    return {Datum(TuplePtr(tuple))};
+    return {AbstractValue(TuplePtr(tuple))};
   }
   if (kind == "prim::DictConstruct") {
     auto dict = std::make_shared<Dict>();
     for (std::size_t i = 0; i + 1 < in.size(); i += 2) dict->items.emplace_back(in[i], in[i + 1]);
-    return {Datum(DictPtr(dict))};
+    return {AbstractValue(DictPtr(dict))};
   }
-  if (kind == "prim::Uninitialized") return {Datum(Uninitialized{})};
+  if (kind == "prim::Uninitialized") return {AbstractValue(Uninitialized{})};
   if (kind == "prim::Print") return {};
   if (kind == "prim::SetAttr") {
     objects_.set_attribute(module_of(in.at(0)), node.name, in.at(1));
@@ -153,10 +154,10 @@ Interpreter::Outputs Interpreter::evaluate_prim(const ts::Node& node, Frame& fra
   }
   if (kind == "prim::CreateObject")
     return {objects_.create(*frame.function.values.at(node.outputs.at(0)).type->object)};
-  if (!in.empty() && in[0].is<Mixed>() && kind != "prim::unchecked_cast" &&
+  if (!in.empty() && in[0].is<DivergentValue>() && kind != "prim::unchecked_cast" &&
       kind != "prim::unchecked_unwrap_optional")
     throw unsupported("{}", kind_name(in[0]));
-  if (!in.empty() && in[0].is<Poison>()) return Outputs(node.outputs.size(), Datum(Poison{}));
+  if (!in.empty() && in[0].is<Poison>()) return Outputs(node.outputs.size(), AbstractValue(Poison{}));
   if (kind == "prim::CallMethod" || kind == "prim::CallFunction")
     return call_node(node, frame, std::move(in));
   if (kind == "prim::Enter" || kind == "prim::Exit") {
@@ -189,13 +190,13 @@ Interpreter::Outputs Interpreter::evaluate_prim(const ts::Node& node, Frame& fra
       kind == "prim::unchecked_unwrap_optional")
     return {in.at(0)};
   if (kind == "prim::NumToTensor") {
-    if (const auto* dim = in.at(0).get<Dim>()) return {Datum(build_.number(*dim))};
+    if (const auto* dim = in.at(0).get<Dim>()) return {AbstractValue(build_.number(*dim))};
     return run_aten(build_, "tensor", "", {{"data", in[0]}});
   }
   if (kind == "prim::isinstance") {
     for (const ts::Type* type : node.types)
-      if (has_type(in.at(0), *type)) return {Datum(true)};
-    return {Datum(false)};
+      if (has_type(in.at(0), *type)) return {AbstractValue(true)};
+    return {AbstractValue(false)};
   }
   if (kind == "prim::RaiseException") {
     ModelRaised raised(text_of(in.at(0)));
@@ -205,16 +206,16 @@ Interpreter::Outputs Interpreter::evaluate_prim(const ts::Node& node, Frame& fra
   if (kind == "prim::tolist") throw unsupported("tolist(), which turns tensor data into Python numbers");
   if (!in.empty() && is_quantized(in[0])) {
     if (auto property = quantized_property(kind, in[0])) return {std::move(*property)};
-    in[0] = Datum(quantized_of(build_, in[0]).real);
+    in[0] = AbstractValue(quantized_of(build_, in[0]).real);
   }
   if (const auto* t = in.empty() ? nullptr : in[0].get<TensorPtr>()) {
     if (auto property = tensor_property(kind, *t, build_)) return {std::move(*property)};
   }
   if (kind == "prim::type" || kind == "prim::index")
-    return {kind == "prim::index" ? Datum(-1) : Datum(std::string("cpu"))};
+    return {kind == "prim::index" ? AbstractValue(-1) : AbstractValue(std::string("cpu"))};
   const std::string_view name = kind.substr(6);
-  if (std::any_of(in.begin(), in.end(), [](const Datum& d) { return d.is<Poison>(); }))
-    return Outputs(node.outputs.size(), Datum(Poison{}));
+  if (std::any_of(in.begin(), in.end(), [](const AbstractValue& d) { return d.is<Poison>(); }))
+    return Outputs(node.outputs.size(), AbstractValue(Poison{}));
   if (auto result = run_unknown_list(build_, name, in)) return {std::move(*result)};
   if (auto result = run_container(name, in)) return {std::move(*result)};
   if (auto result = run_any_scalar(build_, name, "", in)) return {std::move(*result)};

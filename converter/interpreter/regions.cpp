@@ -63,12 +63,12 @@ namespace {
 const std::vector<std::string> appended_fields = {"appended", "when"};
 }
 
-std::vector<Datum> items_of(const Appended& a) {
+std::vector<AbstractValue> items_of(const Appended& a) {
   auto tuple = std::make_shared<Tuple>();
-  tuple->items = {Datum(a.item), a.kept};
+  tuple->items = {AbstractValue(a.item), a.kept};
   tuple->items.insert(tuple->items.end(), a.from.begin(), a.from.end());
   tuple->fields = appended_fields;
-  return {Datum(TuplePtr(tuple))};
+  return {AbstractValue(TuplePtr(tuple))};
 }
 
 std::optional<Appended> appended_to(const List& list) {

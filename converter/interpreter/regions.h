@@ -8,15 +8,15 @@
 
 namespace tenon::converter {
 
-/// Values from around that the regions of a node use become its operands, after those it has, and the
-/// parameters of its regions that stand for these.
+/// Captures outer values: each value from outside that a region of the node uses becomes an operand of the
+/// node, behind those it has, and a parameter of its regions.
 void capture(Node& node);
 
 /// The sizes that nodes of a region give, inner regions included.
 std::set<std::string> inner_sizes(const Region&);
 
-/// What a loop must know of a list before its body can run: that only some steps append to it, or how long it
-/// is.
+/// Thrown by a loop body when it needs to know something about a list first: that only some steps append to
+/// it, or how long it is.
 struct ListGrows : Error {
   ListGrows(ListPtr grown, const std::string& what, bool asks_length = false)
       : Error(what, Exit::unsupported), list(std::move(grown)), length(asks_length) {}
@@ -27,11 +27,11 @@ struct ListGrows : Error {
 /// What a step of a loop of unknown length appends to a list: one tensor, under a condition.
 struct Appended {
   TensorPtr item;
-  Datum kept = Datum(true);
+  AbstractValue kept = AbstractValue(true);
   std::vector<TensorPtr> from;  // whose memory it may share
 };
-/// The one item that says it, in a list that grows.
-std::vector<Datum> items_of(const Appended&);
+/// The item that represents it in the growing list.
+std::vector<AbstractValue> items_of(const Appended&);
 /// nullopt for nothing. Throws Error(unsupported) for what is not one tensor.
 std::optional<Appended> appended_to(const List&);
 

@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::string_view spaces = " \n\t\f\v\r", line_ends = "\n\r\v\f\x1c\x1d\x1e";
 
-const std::string& text(const Datum& d) {
+const std::string& text(const AbstractValue& d) {
   if (const auto* s = d.get<std::string>()) return *s;
   throw unsupported("{} where a string is needed", kind_name(d));
 }
 std::int64_t number(Arguments a, std::size_t i, std::int64_t fallback) {
   return i < a.size() && !a[i].is_none() ? known_integer(a[i]) : fallback;
 }
-std::int64_t size_of_text(const Datum& d) { return static_cast<std::int64_t>(text(d).size()); }
+std::int64_t size_of_text(const AbstractValue& d) { return static_cast<std::int64_t>(text(d).size()); }
 
 template <int (*f)(int)>
 bool is(char c) {
@@ -30,68 +30,71 @@ char lower_of(char c) { return is<std::isupper>(c) ? static_cast<char>(c - 'A' +
 char swapped(char c) { return is<std::islower>(c) ? upper_of(c) : lower_of(c); }
 
 template <char (*f)(char)>
-Datum each(Arguments a) {
+AbstractValue each(Arguments a) {
   std::string out = text(a[0]);
   std::transform(out.begin(), out.end(), out.begin(), f);
-  return Datum(out);
+  return AbstractValue(out);
 }
-Datum capitalize(Arguments a) {
+AbstractValue capitalize(Arguments a) {
   std::string out = text(a[0]);
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = i == 0 ? upper_of(out[i]) : lower_of(out[i]);
-  return Datum(out);
+  return AbstractValue(out);
 }
-Datum title(Arguments a) {
+AbstractValue title(Arguments a) {
   std::string out = text(a[0]);
   bool inside = false;
   for (char& c : out) {
     c = inside ? lower_of(c) : upper_of(c);
     inside = is<std::isalpha>(c);
   }
-  return Datum(out);
+  return AbstractValue(out);
 }
 
 /// Not empty, and all characters are such.
 template <bool (*f)(char)>
-Datum all_are(Arguments a) {
+AbstractValue all_are(Arguments a) {
   const std::string& s = text(a[0]);
-  return Datum(!s.empty() && std::all_of(s.begin(), s.end(), f));
+  return AbstractValue(!s.empty() && std::all_of(s.begin(), s.end(), f));
 }
-Datum is_printable(Arguments a) {
+AbstractValue is_printable(Arguments a) {
   const std::string& s = text(a[0]);
-  return Datum(std::all_of(s.begin(), s.end(), is<std::isprint>));
+  return AbstractValue(std::all_of(s.begin(), s.end(), is<std::isprint>));
 }
 /// Some letters, and all of them are such.
 template <bool (*f)(char)>
-Datum letters_are(Arguments a) {
+AbstractValue letters_are(Arguments a) {
   const std::string& s = text(a[0]);
-  return Datum(std::any_of(s.begin(), s.end(), is<std::isalpha>) &&
-               std::all_of(s.begin(), s.end(), [](char c) { return !is<std::isalpha>(c) || f(c); }));
+  return AbstractValue(std::any_of(s.begin(), s.end(), is<std::isalpha>) &&
+                       std::all_of(s.begin(), s.end(), [](char c) { return !is<std::isalpha>(c) || f(c); }));
 }
-Datum is_title(Arguments a) {
+AbstractValue is_title(Arguments a) {
   bool inside = false, any = false;
   for (const char c : text(a[0])) {
     if (is<std::isalpha>(c)) {
-      if (inside ? is<std::isupper>(c) : is<std::islower>(c)) return Datum(false);
+      if (inside ? is<std::isupper>(c) : is<std::islower>(c)) return AbstractValue(false);
       any = true;
     }
     inside = is<std::isalpha>(c);
   }
-  return Datum(any);
+  return AbstractValue(any);
 }
-Datum is_identifier(Arguments a) {
+AbstractValue is_identifier(Arguments a) {
   const std::string& s = text(a[0]);
-  return Datum(!s.empty() && !is<std::isdigit>(s[0]) &&
-               std::all_of(s.begin(), s.end(), [](char c) { return is<std::isalnum>(c) || c == '_'; }));
+  return AbstractValue(!s.empty() && !is<std::isdigit>(s[0]) && std::all_of(s.begin(), s.end(), [](char c) {
+    return is<std::isalnum>(c) || c == '_';
+  }));
 }
 
-Datum starts_with(Arguments a) {
+AbstractValue starts_with(Arguments a) {
   const std::string_view s = text(a[0]);
   const auto from =
       static_cast<std::size_t>(std::clamp<std::int64_t>(number(a, 2, 0), 0, size_of_text(a[0])));
-  return Datum(s.substr(from).starts_with(text(a[1])));
+  return AbstractValue(s.substr(from).starts_with(text(a[1])));
 }
-Datum ends_with(Arguments a) { return Datum(text(a[0]).ends_with(text(a[1]))); }
-Datum contains(Arguments a) { return Datum(text(a[0]).find(text(a[1])) != std::string::npos); }
+AbstractValue ends_with(Arguments a) { return AbstractValue(text(a[0]).ends_with(text(a[1]))); }
+AbstractValue contains(Arguments a) {
+  return AbstractValue(text(a[0]).find(text(a[1])) != std::string::npos);
+}
 
 /// The part in which find(), rfind() and their like look.
 struct Range {
@@ -114,30 +117,30 @@ std::int64_t find_place(Arguments a, bool last) {
   return static_cast<std::int64_t>(at);
 }
 template <bool last>
-Datum find(Arguments a) {
-  return Datum(find_place(a, last));
+AbstractValue find(Arguments a) {
+  return AbstractValue(find_place(a, last));
 }
 template <bool last>
-Datum index(Arguments a) {
+AbstractValue index(Arguments a) {
   const std::int64_t at = find_place(a, last);
   if (at < 0) throw error("'{}' is not in '{}'", text(a[1]), text(a[0]));
-  return Datum(at);
+  return AbstractValue(at);
 }
-Datum count(Arguments a) {
+AbstractValue count(Arguments a) {
   const std::string& wanted = text(a[1]);
   const auto [start, end] = range_of(a);
-  if (start >= end) return Datum(0);
+  if (start >= end) return AbstractValue(0);
   const auto part = std::string_view(text(a[0]))
                         .substr(static_cast<std::size_t>(start), static_cast<std::size_t>(end - start));
-  if (wanted.empty()) return Datum(part.size() + 1);
+  if (wanted.empty()) return AbstractValue(part.size() + 1);
   std::int64_t found = 0;
   for (std::size_t at = part.find(wanted); at != std::string::npos;
        at = part.find(wanted, at + wanted.size()))
     ++found;
-  return Datum(found);
+  return AbstractValue(found);
 }
 
-Datum replace(Arguments a) {
+AbstractValue replace(Arguments a) {
   const std::string &s = text(a[0]), &from = text(a[1]), &to = text(a[2]);
   std::int64_t left = number(a, 3, -1);
   if (from.empty()) throw unsupported("replace() of an empty string");
@@ -148,16 +151,16 @@ Datum replace(Arguments a) {
     at = next + from.size();
     --left;
   }
-  return Datum(out + s.substr(at));
+  return AbstractValue(out + s.substr(at));
 }
 
 template <bool left, bool right>
-Datum strip(Arguments a) {
+AbstractValue strip(Arguments a) {
   const std::string_view s = text(a[0]), chars = a.size() > 1 ? std::string_view(text(a[1])) : spaces;
   std::size_t begin = 0, end = s.size();
   while (left && begin < end && chars.find(s[begin]) != std::string::npos) ++begin;
   while (right && begin < end && chars.find(s[end - 1]) != std::string::npos) --end;
-  return Datum(std::string(s.substr(begin, end - begin)));
+  return AbstractValue(std::string(s.substr(begin, end - begin)));
 }
 
 std::string fill(Arguments a, std::size_t i) {
@@ -170,24 +173,24 @@ std::string repeated(const std::string& c, std::int64_t times) {
   if (times > most) throw unsupported("a string of more than {} characters", most);
   return std::string(static_cast<std::size_t>(std::max<std::int64_t>(times, 0)), c[0]);
 }
-Datum ljust(Arguments a) {
-  return Datum(text(a[0]) + repeated(fill(a, 2), known_integer(a[1]) - size_of_text(a[0])));
+AbstractValue ljust(Arguments a) {
+  return AbstractValue(text(a[0]) + repeated(fill(a, 2), known_integer(a[1]) - size_of_text(a[0])));
 }
-Datum rjust(Arguments a) {
-  return Datum(repeated(fill(a, 2), known_integer(a[1]) - size_of_text(a[0])) + text(a[0]));
+AbstractValue rjust(Arguments a) {
+  return AbstractValue(repeated(fill(a, 2), known_integer(a[1]) - size_of_text(a[0])) + text(a[0]));
 }
-Datum center(Arguments a) {
+AbstractValue center(Arguments a) {
   const std::int64_t missing = std::max<std::int64_t>(known_integer(a[1]) - size_of_text(a[0]), 0);
   const std::int64_t before = (missing + 1) / 2;
-  return Datum(repeated(fill(a, 2), before) + text(a[0]) + repeated(fill(a, 2), missing - before));
+  return AbstractValue(repeated(fill(a, 2), before) + text(a[0]) + repeated(fill(a, 2), missing - before));
 }
-Datum zfill(Arguments a) {
+AbstractValue zfill(Arguments a) {
   const std::string& s = text(a[0]);
   const bool has_sign = !s.empty() && (s[0] == '-' || s[0] == '+');
-  return Datum(s.substr(0, has_sign) + repeated("0", known_integer(a[1]) - size_of_text(a[0])) +
-               s.substr(has_sign));
+  return AbstractValue(s.substr(0, has_sign) + repeated("0", known_integer(a[1]) - size_of_text(a[0])) +
+                       s.substr(has_sign));
 }
-Datum expandtabs(Arguments a) {
+AbstractValue expandtabs(Arguments a) {
   const std::int64_t width = number(a, 1, 8);
   std::string out;
   std::int64_t column = 0;
@@ -201,11 +204,11 @@ Datum expandtabs(Arguments a) {
     out += repeated(" ", missing);
     column += missing;
   }
-  return Datum(out);
+  return AbstractValue(out);
 }
 
-Datum list_of_texts(const std::vector<std::string>& parts) {
-  return list_of(std::vector<Datum>(parts.begin(), parts.end()));
+AbstractValue list_of_texts(const std::vector<std::string>& parts) {
+  return list_of(std::vector<AbstractValue>(parts.begin(), parts.end()));
 }
 std::vector<std::string> words(std::string_view s, std::int64_t most) {
   std::vector<std::string> out;
@@ -222,7 +225,7 @@ const std::string& separator(Arguments a) {
   if (text(a[1]).empty()) throw error("an empty separator");
   return text(a[1]);
 }
-Datum split(Arguments a) {
+AbstractValue split(Arguments a) {
   const std::string& s = text(a[0]);
   std::int64_t left = number(a, 2, -1);
   if (a.size() < 2 || a[1].is_none()) return list_of_texts(words(s, left));
@@ -237,7 +240,7 @@ Datum split(Arguments a) {
   out.push_back(s.substr(at));
   return list_of_texts(out);
 }
-Datum rsplit(Arguments a) {
+AbstractValue rsplit(Arguments a) {
   std::string s = text(a[0]);
   const std::string by = a.size() > 1 ? separator(a) : " ";
   std::vector<std::string> out;
@@ -251,7 +254,7 @@ Datum rsplit(Arguments a) {
   std::reverse(out.begin(), out.end());
   return list_of_texts(out);
 }
-Datum splitlines(Arguments a) {
+AbstractValue splitlines(Arguments a) {
   const std::string_view s = text(a[0]);
   const bool keep = a.size() > 1 && a[1].is<bool>() && *a[1].get<bool>();
   std::vector<std::string> out;
@@ -264,51 +267,53 @@ Datum splitlines(Arguments a) {
   }
   return list_of_texts(out);
 }
-Datum parted(const std::string& a, const std::string& b, const std::string& c) {
-  return tuple_of({Datum(a), Datum(b), Datum(c)});
+AbstractValue parted(const std::string& a, const std::string& b, const std::string& c) {
+  return tuple_of({AbstractValue(a), AbstractValue(b), AbstractValue(c)});
 }
-Datum partition(Arguments a) {
+AbstractValue partition(Arguments a) {
   const std::string &s = text(a[0]), &by = separator(a);
   const std::size_t at = s.find(by);
   if (at == std::string::npos) return parted(s, "", "");
   return parted(s.substr(0, at), by, s.substr(at + by.size()));
 }
-Datum rpartition(Arguments a) {
+AbstractValue rpartition(Arguments a) {
   const std::string &s = text(a[0]), &by = separator(a);
   const std::size_t at = s.rfind(by);
   if (at == std::string::npos) return parted("", "", s);
   return parted(s.substr(0, at), by, s.substr(at + by.size()));
 }
-Datum join(Arguments a) {
+AbstractValue join(Arguments a) {
   const auto* list = items_of(a[1]);
   if (!list) throw unsupported("{} where a list is needed", kind_name(a[1]));
   std::string out;
   for (std::size_t i = 0; i < list->size(); ++i) out += (i > 0 ? text(a[0]) : "") + text((*list)[i]);
-  return Datum(out);
+  return AbstractValue(out);
 }
 
-Datum item(Arguments a) { return Datum(std::string(1, text(a[0])[place_of(a[1], text(a[0]).size())])); }
-Datum length(Arguments a) { return Datum(text(a[0]).size()); }
-Datum letters(Arguments a) {
-  std::vector<Datum> out;
+AbstractValue item(Arguments a) {
+  return AbstractValue(std::string(1, text(a[0])[place_of(a[1], text(a[0]).size())]));
+}
+AbstractValue length(Arguments a) { return AbstractValue(text(a[0]).size()); }
+AbstractValue letters(Arguments a) {
+  std::vector<AbstractValue> out;
   for (const char c : text(a[0])) out.emplace_back(std::string(1, c));
   return list_of(std::move(out));
 }
 /// text[start:end:step]
-Datum slice(Arguments a) {
-  std::vector<Datum> arguments(a.begin(), a.end());
+AbstractValue slice(Arguments a) {
+  std::vector<AbstractValue> arguments(a.begin(), a.end());
   arguments[0] = letters(a);
-  const Datum none(std::string{});
+  const AbstractValue none(std::string{});
   const std::array both = {none, *run_container("slice", arguments)};
   return join(both);
 }
 
 /// "%s of %d" % (a, b)
-Datum percent_format(Arguments a) {
+AbstractValue percent_format(Arguments a) {
   std::string out;
   const std::string& pattern = text(a[0]);
-  std::vector<Datum> values(a.begin() + 1, a.end());
-  if (values.size() == 1 && values[0].is<TuplePtr>()) values = std::vector<Datum>(*items_of(a[1]));
+  std::vector<AbstractValue> values(a.begin() + 1, a.end());
+  if (values.size() == 1 && values[0].is<TuplePtr>()) values = std::vector<AbstractValue>(*items_of(a[1]));
   std::size_t next = 0;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     if (pattern[i] != '%') {
@@ -324,7 +329,7 @@ Datum percent_format(Arguments a) {
     if (kind != 's' && kind != 'd' && kind != 'i') throw unsupported("'%{}' in a format", kind);
     out += text_of(values[next++]);
   }
-  return Datum(out);
+  return AbstractValue(out);
 }
 
 }  // namespace

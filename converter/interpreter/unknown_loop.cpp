@@ -21,19 +21,19 @@ bool appends_under_condition(const ts::Block& block, bool is_conditional = false
 
 }  // namespace
 
-bool Interpreter::run_known_step(const ts::Node& node, Frame& frame, LoopState& state) {
+bool Interpreter::run_known_step(const ts::Node& node, CallFrame& frame, LoopState& state) {
   const ts::Block& body = node.blocks.at(0);
   if (!appends_under_condition(body)) {
-    run_step(body, frame, Datum(state.step), state);
+    run_step(body, frame, AbstractValue(state.step), state);
     return true;
   }
   objects_.touch_all();
-  const World before(frames_, objects_);
+  const Snapshot before(frames_, objects_);
   const Remarks said = remarks();
   const LoopState begun = state;
   ++open_loops_;
   try {
-    run_step(body, frame, Datum(state.step), state);
+    run_step(body, frame, AbstractValue(state.step), state);
     --open_loops_;
     return true;
   } catch (const ListGrows& e) {
@@ -49,11 +49,11 @@ bool Interpreter::run_known_step(const ts::Node& node, Frame& frame, LoopState& 
   return false;
 }
 
-Interpreter::Outputs Interpreter::run_unknown_loop(const ts::Node& node, Frame& frame,
+Interpreter::Outputs Interpreter::run_unknown_loop(const ts::Node& node, CallFrame& frame,
                                                    const LoopState& start) {
   const Source source = source_of(node, frame);
   objects_.touch_all();
-  const World before(frames_, objects_);
+  const Snapshot before(frames_, objects_);
   const Remarks said = remarks();
   std::optional<LoopWriter> writer;
   try {
@@ -61,14 +61,15 @@ Interpreter::Outputs Interpreter::run_unknown_loop(const ts::Node& node, Frame& 
   } catch (const Error& e) {
     report_.add("loop", fmt::format("a loop of an unknown number of steps ({})", e.message()), e.hint(),
                 source);
-    return Outputs(node.outputs.size(), Datum(Poison{}));
+    return Outputs(node.outputs.size(), AbstractValue(Poison{}));
   }
   while (true) {
     bool written = false;
     ++open_loops_;
     try {
-      written = writer->attempt(
-          [&](const Datum& number, LoopState& state) { run_step(node.blocks.at(0), frame, number, state); });
+      written = writer->attempt([&](const AbstractValue& number, LoopState& state) {
+        run_step(node.blocks.at(0), frame, number, state);
+      });
       --open_loops_;
     } catch (const ListGrows& e) {
       --open_loops_;

@@ -1,4 +1,4 @@
-// The child's end of the oracle protocol.
+// The child's end of the protocol in converter/torch_protocol.h.
 #include "converter/libtorch/channel.h"
 
 #include <ATen/ops/empty.h>
@@ -8,12 +8,12 @@
 #include <cstdlib>
 
 #include "converter/libtorch/dtype.h"
-#include "converter/oracle_protocol.h"
+#include "converter/torch_protocol.h"
 
 namespace tenon::libtorch {
 namespace {
 
-namespace protocol = oracle_protocol;
+namespace protocol = torch_protocol;
 using nlohmann::json;
 
 /// False at the end of the stream. A parent that is gone in the middle of a message ends this process.

@@ -1,4 +1,4 @@
-// The child's end of the oracle protocol.
+// The child's end of the protocol in converter/torch_protocol.h.
 #pragma once
 #include <ATen/core/Tensor.h>
 

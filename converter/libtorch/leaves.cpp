@@ -1,4 +1,4 @@
-// Between a method's arguments and results, and the flat list of named tensors the oracle speaks.
+// Between a method's arguments and results, and the flat list of named tensors of the protocol.
 #include "converter/libtorch/leaves.h"
 
 #include <ATen/core/jit_type.h>

@@ -1,4 +1,4 @@
-// Between a method's arguments and results, and the flat list of named tensors the oracle speaks.
+// Between a method's arguments and results, and the flat list of named tensors of the protocol.
 #pragma once
 #include <ATen/core/function_schema.h>
 #include <ATen/core/ivalue.h>
@@ -9,8 +9,8 @@
 
 namespace tenon::libtorch {
 
-/// The arguments after self, built from leaves as converter/oracle.h describes. Tensors are cloned, so that
-/// a method that writes into its input leaves the leaves alone.
+/// The arguments after self, built from leaves as converter/torch_runner.h describes. Tensors are cloned, so
+/// that a method that writes into its input leaves the leaves alone.
 std::vector<c10::IValue> arguments_from(const c10::FunctionSchema& schema,
                                         const std::vector<NamedAtTensor>& leaves);
 

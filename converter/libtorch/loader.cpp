@@ -10,7 +10,7 @@
 #include <istream>
 #include <streambuf>
 
-#include "converter/archive/sniff.h"
+#include "converter/archive/file_format.h"
 #include "converter/libtorch/exported_module.h"
 #include "converter/libtorch/operators.h"
 #include "converter/libtorch/torchvision.h"
@@ -100,7 +100,7 @@ LoadedModule load_module(const std::string& path, Weights weights, const std::st
   loaded.file = MappedFile::open(path);
   loaded.zip = std::make_unique<ZipReader>(loaded.file->bytes());
   loaded.unit = std::make_shared<torch::jit::CompilationUnit>();
-  if (sniff(loaded.file->bytes()).kind == FileKind::pt2) {
+  if (detect_format(loaded.file->bytes()).kind == FileKind::pt2) {
     loaded.module = load_exported(path, weights_file, loaded.unit);
     loaded.is_exported = true;
     return loaded;

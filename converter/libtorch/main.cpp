@@ -1,6 +1,6 @@
 // tenon-torch: LibTorch in a process of its own, so that a hostile or damaged file cannot harm tenon.
 //   tenon-torch read FILE    the program of a TorchScript file as JSON on standard output
-//   tenon-torch serve FILE   runs the model for the requests on standard input (oracle_protocol.h)
+//   tenon-torch serve FILE   runs the model for the requests on standard input (torch_protocol.h)
 // Started by tenon, not by users. Exit codes: 0 done, 2 failed (standard output holds {"error": "…", "code":
 // 2}).
 #include <ATen/Context.h>

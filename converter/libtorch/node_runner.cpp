@@ -58,41 +58,42 @@ bool is_instance(const c10::IValue& value, const std::vector<c10::TypePtr>& type
 c10::IValue NodeRunner::call(Function& method, const c10::IValue& self,
                              const std::vector<c10::IValue>& arguments) {
   const auto root = std::make_shared<const std::string>();
-  std::vector<Slot> slots{{self, false, root}};
+  std::vector<KnownValue> slots{{self, false, root}};
   for (const c10::IValue& argument : arguments) slots.push_back({argument, false, nullptr});
-  const std::vector<Slot> results = call_function(method, std::move(slots), root);
+  const std::vector<KnownValue> results = call_function(method, std::move(slots), root);
   return results.empty() ? c10::IValue() : results[0].value;
 }
 
-std::vector<NodeRunner::Slot> NodeRunner::call_function(Function& function, std::vector<Slot> arguments,
-                                                        std::shared_ptr<const std::string> module) {
+std::vector<NodeRunner::KnownValue> NodeRunner::call_function(Function& function,
+                                                              std::vector<KnownValue> arguments,
+                                                              std::shared_ptr<const std::string> module) {
   const auto* graph_function = torch::jit::tryToGraphFunction(function);
   TORCH_CHECK(graph_function, "the function ", function.name(), " has no graph");
   const auto graph = graph_function->graph();
   TORCH_CHECK(graph->inputs().size() == arguments.size(), function.name(), " takes ", graph->inputs().size(),
               " arguments, not ", arguments.size());
-  Frame frame{std::move(module), {}};
+  CallFrame frame{std::move(module), {}};
   for (std::size_t i = 0; i < arguments.size(); ++i)
     frame.slots[graph->inputs()[i]] = std::move(arguments[i]);
   run_block(*graph->block(), frame);
-  std::vector<Slot> results;
+  std::vector<KnownValue> results;
   for (const Value* output : graph->outputs()) results.push_back(frame.slots.at(output));
   return results;
 }
 
-void NodeRunner::run_block(const Block& block, Frame& frame) {
+void NodeRunner::run_block(const Block& block, CallFrame& frame) {
   for (const Node* node : block.nodes()) run_node(*const_cast<Node*>(node), frame);
 }
 
-const c10::IValue& NodeRunner::input(const Node& node, std::size_t i, const Frame& frame) const {
+const c10::IValue& NodeRunner::input(const Node& node, std::size_t i, const CallFrame& frame) const {
   return frame.slots.at(node.input(i)).value;
 }
 
-void NodeRunner::set(const Node& node, std::size_t output, c10::IValue value, Frame& frame) {
+void NodeRunner::set(const Node& node, std::size_t output, c10::IValue value, CallFrame& frame) {
   frame.slots[node.outputs()[output]] = {std::move(value), false, nullptr};
 }
 
-void NodeRunner::produce(const Node& node, std::size_t output, c10::IValue value, Frame& frame) {
+void NodeRunner::produce(const Node& node, std::size_t output, c10::IValue value, CallFrame& frame) {
   if (value.isTensor() && value.toTensor().defined()) {
     const std::string own = node.scopeName();  // exported programs say it of each node
     const NodeResult result{&node, node.outputs()[output], own.empty() ? *frame.module : own,
@@ -102,7 +103,7 @@ void NodeRunner::produce(const Node& node, std::size_t output, c10::IValue value
   set(node, output, std::move(value), frame);
 }
 
-void NodeRunner::run_node(Node& node, Frame& frame) {
+void NodeRunner::run_node(Node& node, CallFrame& frame) {
   if (node.kind() == prim::If) return run_if(node, frame);
   if (node.kind() == prim::Loop) return run_loop(node, frame);
   if (node.kind() == prim::CallMethod || node.kind() == prim::CallFunction) return run_call(node, frame);
@@ -112,7 +113,7 @@ void NodeRunner::run_node(Node& node, Frame& frame) {
 }
 
 /// Nodes that only build, take apart or name values.
-bool NodeRunner::run_structural(Node& node, Frame& frame) {
+bool NodeRunner::run_structural(Node& node, CallFrame& frame) {
   const auto inputs = [&] {
     std::vector<c10::IValue> values;
     for (std::size_t i = 0; i < node.inputs().size(); ++i) values.push_back(input(node, i, frame));
@@ -168,10 +169,10 @@ bool NodeRunner::run_structural(Node& node, Frame& frame) {
   }
 }
 
-void NodeRunner::get_attribute(Node& node, Frame& frame) {
-  const Slot& owner = frame.slots.at(node.input());
+void NodeRunner::get_attribute(Node& node, CallFrame& frame) {
+  const KnownValue& owner = frame.slots.at(node.input());
   const std::string& name = node.s(attr::name);
-  Slot slot{owner.value.toObject()->getAttr(name), false, nullptr};
+  KnownValue slot{owner.value.toObject()->getAttr(name), false, nullptr};
   const bool is_named_module = owner.module && slot.value.isModule();
   if (is_named_module) {
     slot.module =
@@ -180,10 +181,10 @@ void NodeRunner::get_attribute(Node& node, Frame& frame) {
   frame.slots[node.output()] = std::move(slot);
 }
 
-void NodeRunner::run_call(Node& node, Frame& frame) {
-  std::vector<Slot> arguments;
+void NodeRunner::run_call(Node& node, CallFrame& frame) {
+  std::vector<KnownValue> arguments;
   for (const Value* argument : node.inputs()) arguments.push_back(frame.slots.at(argument));
-  std::vector<Slot> results;
+  std::vector<KnownValue> results;
   if (node.kind() == prim::CallMethod) {
     const auto type = arguments[0].value.toObject()->type();
     Function& method = type->getMethod(node.s(attr::name));
@@ -199,9 +200,9 @@ void NodeRunner::run_call(Node& node, Frame& frame) {
 }
 
 /// `with` statements: __enter__, and __exit__ without an exception.
-void NodeRunner::run_context(Node& node, Frame& frame) {
+void NodeRunner::run_context(Node& node, CallFrame& frame) {
   const bool enters = node.kind() == prim::Enter;
-  std::vector<Slot> arguments{frame.slots.at(node.input(0))};
+  std::vector<KnownValue> arguments{frame.slots.at(node.input(0))};
   if (!enters) arguments.resize(4);
   Function& method = arguments[0].value.toObject()->type()->getMethod(enters ? "__enter__" : "__exit__");
   auto results = call_function(method, std::move(arguments), frame.module);
@@ -209,21 +210,21 @@ void NodeRunner::run_context(Node& node, Frame& frame) {
     frame.slots[node.outputs()[i]] = std::move(results.at(i));
 }
 
-void NodeRunner::run_if(Node& node, Frame& frame) {
+void NodeRunner::run_if(Node& node, CallFrame& frame) {
   const Block& taken = *node.blocks()[input(node, 0, frame).toBool() ? 0 : 1];
   run_block(taken, frame);
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
-    Slot slot = frame.slots.at(taken.outputs()[i]);
+    KnownValue slot = frame.slots.at(taken.outputs()[i]);
     slot.is_constant = false;
     frame.slots[node.outputs()[i]] = std::move(slot);
   }
 }
 
-void NodeRunner::run_loop(Node& node, Frame& frame) {
+void NodeRunner::run_loop(Node& node, CallFrame& frame) {
   const Block& body = *node.blocks()[0];
   const std::int64_t most = input(node, 0, frame).toInt();
   bool goes_on = input(node, 1, frame).toBool();
-  std::vector<Slot> carried;
+  std::vector<KnownValue> carried;
   for (std::size_t i = 2; i < node.inputs().size(); ++i) carried.push_back(frame.slots.at(node.input(i)));
   for (std::int64_t step = 0; step < most && goes_on; ++step) {
     frame.slots[body.inputs()[0]] = {step, false, nullptr};
@@ -243,13 +244,13 @@ void NodeRunner::run_loop(Node& node, Frame& frame) {
 
 /// What CanonicalizeOps does to a graph, done to one node: constant 0-dim tensors on the right become
 /// scalars.
-bool NodeRunner::run_with_scalar(Node& node, Frame& frame) {
+bool NodeRunner::run_with_scalar(Node& node, CallFrame& frame) {
   const bool is_candidate = node.matches("aten::add(Tensor self, Tensor other, *, Scalar alpha) -> Tensor") ||
                             node.matches("aten::sub(Tensor self, Tensor other, *, Scalar alpha) -> Tensor") ||
                             node.matches("aten::mul(Tensor self, Tensor other) -> Tensor") ||
                             node.matches("aten::div(Tensor self, Tensor other) -> Tensor");
   if (!is_candidate) return false;
-  const Slot& right = frame.slots.at(node.input(1));
+  const KnownValue& right = frame.slots.at(node.input(1));
   if (!right.is_constant || !right.value.isTensor() || right.value.toTensor().dim() != 0) return false;
 
   const at::Tensor left = input(node, 0, frame).toTensor();
@@ -265,7 +266,7 @@ bool NodeRunner::run_with_scalar(Node& node, Frame& frame) {
   return true;
 }
 
-void NodeRunner::run_operator(Node& node, Frame& frame) {
+void NodeRunner::run_operator(Node& node, CallFrame& frame) {
   torch::jit::Stack stack;
   for (std::size_t i = 0; i < node.inputs().size(); ++i) stack.push_back(input(node, i, frame));
   const auto* schema = node.maybeSchema();

@@ -37,33 +37,33 @@ class NodeRunner {
 
  private:
   /// What is known about an SSA value besides its content.
-  struct Slot {
+  struct KnownValue {
     c10::IValue value;
     bool is_constant = false;                   // a prim::Constant, perhaps handed down through calls
     std::shared_ptr<const std::string> module;  // path, when it is an attribute of a known module
   };
-  struct Frame {
+  struct CallFrame {
     std::shared_ptr<const std::string> module;
-    std::unordered_map<const torch::jit::Value*, Slot> slots;
+    std::unordered_map<const torch::jit::Value*, KnownValue> slots;
   };
 
-  std::vector<Slot> call_function(torch::jit::Function& function, std::vector<Slot> arguments,
-                                  std::shared_ptr<const std::string> module);
-  void run_block(const torch::jit::Block& block, Frame& frame);
-  void run_node(torch::jit::Node& node, Frame& frame);
-  bool run_structural(torch::jit::Node& node, Frame& frame);
-  void run_call(torch::jit::Node& node, Frame& frame);
-  void run_context(torch::jit::Node& node, Frame& frame);
-  void run_if(torch::jit::Node& node, Frame& frame);
-  void run_loop(torch::jit::Node& node, Frame& frame);
-  void run_operator(torch::jit::Node& node, Frame& frame);
-  bool run_with_scalar(torch::jit::Node& node, Frame& frame);
-  void get_attribute(torch::jit::Node& node, Frame& frame);
+  std::vector<KnownValue> call_function(torch::jit::Function& function, std::vector<KnownValue> arguments,
+                                        std::shared_ptr<const std::string> module);
+  void run_block(const torch::jit::Block& block, CallFrame& frame);
+  void run_node(torch::jit::Node& node, CallFrame& frame);
+  bool run_structural(torch::jit::Node& node, CallFrame& frame);
+  void run_call(torch::jit::Node& node, CallFrame& frame);
+  void run_context(torch::jit::Node& node, CallFrame& frame);
+  void run_if(torch::jit::Node& node, CallFrame& frame);
+  void run_loop(torch::jit::Node& node, CallFrame& frame);
+  void run_operator(torch::jit::Node& node, CallFrame& frame);
+  bool run_with_scalar(torch::jit::Node& node, CallFrame& frame);
+  void get_attribute(torch::jit::Node& node, CallFrame& frame);
 
-  const c10::IValue& input(const torch::jit::Node& node, std::size_t i, const Frame& frame) const;
-  void set(const torch::jit::Node& node, std::size_t output, c10::IValue value, Frame& frame);
+  const c10::IValue& input(const torch::jit::Node& node, std::size_t i, const CallFrame& frame) const;
+  void set(const torch::jit::Node& node, std::size_t output, c10::IValue value, CallFrame& frame);
   /// As `set`, and shows the value to the watcher when it is a tensor.
-  void produce(const torch::jit::Node& node, std::size_t output, c10::IValue value, Frame& frame);
+  void produce(const torch::jit::Node& node, std::size_t output, c10::IValue value, CallFrame& frame);
 
   Watcher watcher_;
 };

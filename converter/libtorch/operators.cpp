@@ -11,7 +11,7 @@
 #include <memory>
 #include <optional>
 
-#include "converter/archive/sniff.h"
+#include "converter/archive/file_format.h"
 #include "converter/libtorch/dtype.h"
 #include "ir/operator_library.h"
 #include "ir/ops/custom.h"

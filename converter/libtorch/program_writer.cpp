@@ -4,7 +4,7 @@
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/csrc/jit/ir/ir.h>
 
-#include "converter/libtorch/place.h"
+#include "converter/libtorch/source_location.h"
 #include "converter/libtorch/value_writer.h"
 
 namespace tenon::libtorch {
@@ -173,12 +173,12 @@ class ProgramWriter {
   }
 
   json source(const torch::jit::SourceRange& range) {
-    const Place place = place_of(range);
-    if (place.line == 0) return nullptr;
-    const auto [found, is_new] = source_ids_.emplace(place, sources_.size());
+    const SourceLocation location = location_of(range);
+    if (location.line == 0) return nullptr;
+    const auto [found, is_new] = source_ids_.emplace(location, sources_.size());
     if (is_new) {
-      sources_.push_back(json::array({values_.string(place.file), place.line, values_.string(place.function),
-                                      values_.string(place.text)}));
+      sources_.push_back(json::array({values_.string(location.file), location.line,
+                                      values_.string(location.function), values_.string(location.text)}));
     }
     return found->second;
   }
@@ -204,7 +204,7 @@ class ProgramWriter {
   json functions_ = json::array(), schemas_ = json::array(), sources_ = json::array();
   json traced_methods_ = json::array(), modules_in_training_ = json::array();
   std::unordered_map<const void*, Index> function_ids_, schema_ids_;
-  std::map<Place, Index> source_ids_;
+  std::map<SourceLocation, Index> source_ids_;
 };
 
 }  // namespace

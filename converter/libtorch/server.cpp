@@ -16,8 +16,8 @@
 #include "converter/libtorch/leaves.h"
 #include "converter/libtorch/loader.h"
 #include "converter/libtorch/node_runner.h"
-#include "converter/libtorch/place.h"
 #include "converter/libtorch/sandbox.h"
+#include "converter/libtorch/source_location.h"
 
 namespace tenon::libtorch {
 namespace {
@@ -111,7 +111,7 @@ class Server {
     const auto f = method(request);
     std::size_t ordinal = 0;
     NodeRunner runner([&](const NodeResult& result) {
-      const Place place = place_of(result.node->sourceRange());
+      const SourceLocation location = location_of(result.node->sourceRange());
       const auto* schema = result.node->maybeSchema();
       std::string op = result.node->kind().toQualString();
       if (schema && !schema->overload_name().empty()) op += "." + schema->overload_name();
@@ -120,9 +120,9 @@ class Server {
                        {"module", result.module},
                        {"op", op},
                        {"value", result.value->debugName()},
-                       {"file", place.file},
-                       {"line", place.line},
-                       {"function", place.function}}}},
+                       {"file", location.file},
+                       {"line", location.line},
+                       {"function", location.function}}}},
                     {{"", result.tensor}});
       return channel_.is_told_to_go_on();
     });

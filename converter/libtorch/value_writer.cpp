@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "converter/archive/sniff.h"
+#include "converter/archive/file_format.h"
 #include "converter/libtorch/dtype.h"
 
 namespace tenon::libtorch {

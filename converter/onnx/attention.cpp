@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "converter/onnx/heads.h"
-#include "converter/onnx/open_node.h"
+#include "converter/onnx/region_node_builder.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
@@ -63,8 +63,8 @@ Operands written_out(const Call& call, const HeadAttention& a, const Operands& p
   stages[1] = scores;
   Mask mask = a.mask;
   if (a.is_causal) {
-    const Ref at = reshape(iota(a.q.shape()[2], call.build.place()), {a.q.shape()[2], Dim(1)});
-    mask.allow(iota(a.k.shape()[2], call.build.place()) <= at);
+    const Ref at = reshape(iota(a.q.shape()[2], call.build.insertion_point()), {a.q.shape()[2], Dim(1)});
+    mask.allow(iota(a.k.shape()[2], call.build.insertion_point()) <= at);
   }
   if (mask.bias) scores = scores + mask.bias;
   if (mask.allowed) scores = where(mask.allowed, scores, minus_infinity);
@@ -107,7 +107,7 @@ Operands attention(Call& call) {
   }
   if (call.has(6)) {
     const Ref length = reshape(cast(DType::i64, call.tensor(6)), {a.q.shape()[0], Dim(1), Dim(1), Dim(1)});
-    a.mask.allow(iota(keys, call.build.place()) < length);
+    a.mask.allow(iota(keys, call.build.insertion_point()) < length);
     if (!offset) offset = length - dim_value(a.q.shape()[2], length);
   }
   restrict_places(call, a, offset);
@@ -191,9 +191,9 @@ Operands linear_attention(Call& call) {
   Builder& build = call.build;
   const Ref past = call.has(3) ? call.tensor(3) : Ref();
   const Shape shape = {batch, Dim(heads), width, r.v.shape()[3]};
-  const Ref state = past ? cast(DType::f32, past) : full(shape, 0, DType::f32, build.place());
-  OpenNode open(build, Loop{.carried = 1, .limit = steps},
-                {build.literal(std::int64_t{1}, DType::boolean).value(), state.value()}, 1);
+  const Ref state = past ? cast(DType::f32, past) : full(shape, 0, DType::f32, build.insertion_point());
+  RegionNodeBuilder open(build, Loop{.carried = 1, .limit = steps},
+                         {build.literal(std::int64_t{1}, DType::boolean).value(), state.value()}, 1);
   Region& region = open.node().region();
   {
     const auto inside = build.enter(region);
@@ -212,11 +212,11 @@ Operands linear_attention(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> attention_entries() {
+std::span<const OnnxEntry> attention_entries() {
   static constexpr std::array entries = {
-      Entry{"Attention", attention},
-      Entry{"LinearAttention", linear_attention},
-      Entry{"ai.onnx.preview.FlexAttention", flex_attention},
+      OnnxEntry{"Attention", attention},
+      OnnxEntry{"LinearAttention", linear_attention},
+      OnnxEntry{"ai.onnx.preview.FlexAttention", flex_attention},
   };
   return entries;
 }

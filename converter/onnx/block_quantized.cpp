@@ -145,11 +145,11 @@ Operands gather_rows(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> block_quantized_entries() {
+std::span<const OnnxEntry> block_quantized_entries() {
   static constexpr std::array entries = {
-      Entry{"com.microsoft.GatherBlockQuantized", gather_rows},
-      Entry{"com.microsoft.MatMulBnb4", matmul_of_4_bit_floats},
-      Entry{"com.microsoft.MatMulNBits", matmul_of_bits},
+      OnnxEntry{"com.microsoft.GatherBlockQuantized", gather_rows},
+      OnnxEntry{"com.microsoft.MatMulBnb4", matmul_of_4_bit_floats},
+      OnnxEntry{"com.microsoft.MatMulNBits", matmul_of_bits},
   };
   return entries;
 }

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "converter/onnx/as_written.h"
 #include "converter/onnx/element_type.h"
 #include "converter/onnx/onnx.pb.h"
+#include "converter/onnx/round_trip.h"
 #include "ir/hint.h"
 #include "ir/ops/shape.h"
 
@@ -155,7 +155,7 @@ std::int64_t Call::integer(std::string_view attribute) const {
 
 double Call::number(std::string_view attribute, double fallback) const {
   const auto* a = find(attribute);
-  return a ? as_written(a->f()) : fallback;
+  return a ? round_trip_double(a->f()) : fallback;
 }
 
 std::string Call::text(std::string_view attribute, std::string_view fallback) const {
@@ -229,7 +229,7 @@ std::optional<Axes> Call::axes(std::size_t i, std::size_t rank) const {
 std::vector<Ref> Call::aten_all(std::string_view name, std::string_view overload,
                                 std::vector<Argument> arguments) const {
   std::vector<Ref> out;
-  for (const Datum& d : run_aten(build, name, overload, std::move(arguments))) {
+  for (const AbstractValue& d : run_aten(build, name, overload, std::move(arguments))) {
     const auto* t = d.get<TensorPtr>();
     if (!t) throw unsupported("{} gives {}", name, kind_name(d));
     out.push_back(build.read(*t));

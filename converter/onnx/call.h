@@ -93,7 +93,7 @@ class Call {
   Ref aten(std::string_view name, std::vector<Argument> arguments) const {
     return aten_all(name, "", std::move(arguments)).at(0);
   }
-  Datum datum(const Ref& r) const { return r ? Datum(build.tensor(r)) : Datum(); }
+  AbstractValue value(const Ref& r) const { return r ? AbstractValue(build.tensor(r)) : AbstractValue(); }
 
  private:
   Operands operands_;

@@ -119,16 +119,16 @@ Operands one_hot_encoder(Call& call) {
   }
   Shape shape = x.shape();
   shape.emplace_back(1);
-  return {cast(DType::f32, equal(reshape(place, shape), iota(Dim(count), call.build.place())))};
+  return {cast(DType::f32, equal(reshape(place, shape), iota(Dim(count), call.build.insertion_point())))};
 }
 
 }  // namespace
 
-std::span<const Entry> category_entries() {
+std::span<const OnnxEntry> category_entries() {
   static constexpr std::array entries = {
-      Entry{"ai.onnx.ml.CategoryMapper", category_mapper},
-      Entry{"ai.onnx.ml.LabelEncoder", label_encoder},
-      Entry{"ai.onnx.ml.OneHotEncoder", one_hot_encoder},
+      OnnxEntry{"ai.onnx.ml.CategoryMapper", category_mapper},
+      OnnxEntry{"ai.onnx.ml.LabelEncoder", label_encoder},
+      OnnxEntry{"ai.onnx.ml.OneHotEncoder", one_hot_encoder},
   };
   return entries;
 }

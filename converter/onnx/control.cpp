@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "converter/onnx/onnx.pb.h"
-#include "converter/onnx/open_node.h"
+#include "converter/onnx/region_node_builder.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
@@ -37,7 +37,7 @@ Operands if_else(Call& call) {
   const GraphProto& else_branch = call.graph("else_branch");
   if (const auto known = known_bool(call, call.operand(0)))
     return call.run_graph(*known ? then_branch : else_branch, {});
-  OpenNode open(call.build, If{}, {condition(call.tensor(0)).value()}, 2);
+  RegionNodeBuilder open(call.build, If{}, {condition(call.tensor(0)).value()}, 2);
   std::array<std::vector<Type>, 2> types;
   bool fit = true;  // as outputs of one node
   for (const std::size_t k : {0, 1}) {
@@ -141,7 +141,7 @@ std::optional<Operands> as_node(Call& call, const LoopParts& parts) {
     inputs.push_back(call.values.read(o).value());
     types.push_back(inputs.back()->type());
   }
-  OpenNode open(build, op, inputs, 1);
+  RegionNodeBuilder open(build, op, inputs, 1);
   Region& region = open.node().region();
   {
     const auto inside = build.enter(region);
@@ -186,10 +186,10 @@ Operands loop(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> control_entries() {
+std::span<const OnnxEntry> control_entries() {
   static constexpr std::array entries = {
-      Entry{"If", if_else},
-      Entry{"Loop", loop},
+      OnnxEntry{"If", if_else},
+      OnnxEntry{"Loop", loop},
   };
   return entries;
 }

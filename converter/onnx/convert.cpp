@@ -3,12 +3,12 @@
 #include "base/error.h"
 #include "converter/equal_sizes.h"
 #include "converter/finish.h"
-#include "converter/limits.h"
 #include "converter/onnx/element_type.h"
 #include "converter/onnx/importer.h"
 #include "converter/onnx/inputs.h"
 #include "converter/onnx/onnx.pb.h"
 #include "converter/random.h"
+#include "converter/size_guards.h"
 
 namespace tenon::converter::onnx {
 
@@ -60,7 +60,7 @@ struct Attempt {
   std::unique_ptr<Graph> graph = std::make_unique<Graph>("main");
   UnsupportedReport report;
   ConvertNotes notes;
-  std::vector<Builder::Limit> limits;
+  std::vector<Builder::SizeGuard> size_guards;
   std::optional<Error> failure;
 };
 
@@ -78,7 +78,7 @@ Attempt attempt(const Model& model, const ConvertOptions& options) {
   } catch (const Error& e) {
     if (out.report.empty()) out.failure = e;
   }
-  out.limits = builder.limits();
+  out.size_guards = builder.size_guards();
   return out;
 }
 
@@ -91,11 +91,11 @@ std::unique_ptr<Graph> convert(const Model& model, const ConvertOptions& options
   ConvertNotes assumptions;
   Attempt result = attempt(model, assumed);
   const auto missing = [&] {
-    return result.failure ? missing_limit(*result.failure, result.limits) : nullptr;
+    return result.failure ? missing_guard(*result.failure, result.size_guards) : nullptr;
   };
-  while (const Builder::Limit* limit = missing()) {
-    assumptions.push_back(assumption_of(*limit));
-    assumed.symbols[limit->symbol].max = limit->max;
+  while (const Builder::SizeGuard* guard = missing()) {
+    assumptions.push_back(assumed_guard(*guard));
+    assumed.symbols[guard->symbol].max = guard->max;
     result = attempt(model, assumed);
   }
   result.notes.insert(result.notes.end(), assumptions.begin(), assumptions.end());

@@ -112,13 +112,13 @@ Operands convolution_transposed(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> convolution_entries() {
+std::span<const OnnxEntry> convolution_entries() {
   static constexpr std::array entries = {
-      Entry{"Conv", convolution},
-      Entry{"ConvTranspose", convolution_transposed},
-      Entry{"com.microsoft.FusedConv", fused_convolution},
-      Entry{"com.microsoft.NhwcConv", fused_convolution_channels_last},
-      Entry{"com.microsoft.NhwcFusedConv", fused_convolution_channels_last},
+      OnnxEntry{"Conv", convolution},
+      OnnxEntry{"ConvTranspose", convolution_transposed},
+      OnnxEntry{"com.microsoft.FusedConv", fused_convolution},
+      OnnxEntry{"com.microsoft.NhwcConv", fused_convolution_channels_last},
+      OnnxEntry{"com.microsoft.NhwcFusedConv", fused_convolution_channels_last},
   };
   return entries;
 }

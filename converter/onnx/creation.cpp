@@ -40,7 +40,7 @@ Operands constant_value(Call& call) {
 
 Operands constant_of_shape(Call& call) {
   const Shape shape = call.sizes(0);
-  if (!call.has("value")) return {full(shape, 0, DType::f32, call.build.place())};
+  if (!call.has("value")) return {full(shape, 0, DType::f32, call.build.insertion_point())};
   const Tensor value = call.data("value");
   if (value.numel() != 1) throw error("its value has {} elements, not one", value.numel());
   if (is_complex(value.dtype())) throw unsupported("complex numbers");
@@ -71,13 +71,14 @@ Operands range(Call& call) {
     if (delta == 0) throw error("its delta is 0");
     const Dim length = delta > 0 ? ceil_div(limit - start, Dim(delta)) : ceil_div(start - limit, Dim(-delta));
     const Dim count = known_less(length, Dim(0)) == false ? length : max(length, Dim(0));
-    const Ref steps = iota(count, call.build.place());
+    const Ref steps = iota(count, call.build.insertion_point());
     return {cast(dtype, steps * static_cast<double>(delta) + dim_value(start, steps))};
   }
   const double start = call.number(0), limit = call.number(1), delta = call.number(2);
   const double length = std::ceil((limit - start) / delta);
   if (!(length < 1e9)) throw error("its range has {} elements", length);
-  const Ref steps = iota(Dim(static_cast<std::int64_t>(std::max(length, 0.0))), call.build.place(), dtype);
+  const Ref steps =
+      iota(Dim(static_cast<std::int64_t>(std::max(length, 0.0))), call.build.insertion_point(), dtype);
   return {steps * delta + start};
 }
 
@@ -85,8 +86,8 @@ Operands eye_like(Call& call) {
   const Type type = call.type(0);
   if (type.rank() != 2) throw error("a tensor of rank {} where a matrix is needed", type.rank());
   const DType dtype = call.dtype("dtype", type.dtype);
-  const Ref row = reshape(iota(type.shape[0], call.build.place()), {type.shape[0], Dim(1)});
-  const Ref column = iota(type.shape[1], call.build.place());
+  const Ref row = reshape(iota(type.shape[0], call.build.insertion_point()), {type.shape[0], Dim(1)});
+  const Ref column = iota(type.shape[1], call.build.insertion_point());
   const auto k = static_cast<double>(call.integer("k", 0));
   return {cast(dtype, equal(row + k, column))};
 }
@@ -103,7 +104,8 @@ Operands one_hot(Call& call) {
   Shape shape = with_axis(indices.shape(), axis);
   Shape along(static_cast<std::size_t>(rank), Dim(1));
   along[static_cast<std::size_t>(axis)] = depth;
-  const Ref is_hot = equal(reshape(indices, shape), reshape(iota(depth, call.build.place()), along));
+  const Ref is_hot =
+      equal(reshape(indices, shape), reshape(iota(depth, call.build.insertion_point()), along));
   const auto value = [&](std::int64_t i) { return reshape(slice(values, 0, Dim(i), Dim(i + 1)), {}); };
   return {where(is_hot, value(1), value(0))};
 }
@@ -113,7 +115,7 @@ Operands window(Call& call, double a0, double a1, double a2) {
   const std::int64_t size = call.integer(0);
   const DType dtype = call.dtype("output_datatype", DType::f32);
   const double length = static_cast<double>(call.integer("periodic", 1) != 0 ? size : size - 1);
-  const Ref n = iota(Dim(size), call.build.place(), DType::f64) * (2 * std::numbers::pi / length);
+  const Ref n = iota(Dim(size), call.build.insertion_point(), DType::f64) * (2 * std::numbers::pi / length);
   Ref y = cos(n) * -a1 + a0;
   if (a2 != 0) y = y + cos(n * 2.0) * a2;
   return {cast(dtype, y)};
@@ -124,17 +126,17 @@ Operands blackman_window(Call& call) { return window(call, 0.42, 0.5, 0.08); }
 
 }  // namespace
 
-std::span<const Entry> creation_entries() {
+std::span<const OnnxEntry> creation_entries() {
   static constexpr std::array entries = {
-      Entry{"BlackmanWindow", blackman_window},
-      Entry{"Constant", constant_value},
-      Entry{"ConstantOfShape", constant_of_shape},
-      Entry{"EyeLike", eye_like},
-      Entry{"HammingWindow", hamming_window},
-      Entry{"HannWindow", hann_window},
-      Entry{"OneHot", one_hot},
-      Entry{"Range", range},
-      Entry{"com.microsoft.Range", range},
+      OnnxEntry{"BlackmanWindow", blackman_window},
+      OnnxEntry{"Constant", constant_value},
+      OnnxEntry{"ConstantOfShape", constant_of_shape},
+      OnnxEntry{"EyeLike", eye_like},
+      OnnxEntry{"HammingWindow", hamming_window},
+      OnnxEntry{"HannWindow", hann_window},
+      OnnxEntry{"OneHot", one_hot},
+      OnnxEntry{"Range", range},
+      OnnxEntry{"com.microsoft.Range", range},
   };
   return entries;
 }

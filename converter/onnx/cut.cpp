@@ -98,9 +98,9 @@ void merge_others(Bytes bytes, MessageLite& message, Take&& take) {
 }
 
 /// Parses the messages that a tensor may be found in.
-class Reader {
+class MessageCutter {
  public:
-  explicit Reader(Bytes file) : file_(file) {}
+  explicit MessageCutter(Bytes file) : file_(file) {}
 
   void read(Bytes bytes, ModelProto& m) {
     each(bytes, m, [&](const Field& field) {
@@ -208,9 +208,9 @@ class Reader {
 
 }  // namespace
 
-void parse_without_data(Bytes file, ModelProto& model) { Reader(file).read(file, model); }
+void parse_without_data(Bytes file, ModelProto& model) { MessageCutter(file).read(file, model); }
 
-void parse_without_data(Bytes file, ContainerProto& container) { Reader(file).read(file, container); }
+void parse_without_data(Bytes file, ContainerProto& container) { MessageCutter(file).read(file, container); }
 
 Bytes message_of(Bytes file, const TensorProto& tensor) {
   if (!tensor.has_file_offset() || tensor.file_size() > file.size() ||

@@ -73,7 +73,7 @@ Operands non_max_suppression(Call& call) {
   const std::int64_t most = call.has(2) ? call.integer(2) : 0;
   const double threshold = call.has(3) ? call.number(3) : 0;
   const bool by_centre = call.integer("center_point_box", 0) != 0;
-  std::vector<Ref> rows = {full({Dim(0), Dim(3)}, 0, DType::i64, call.build.place())};
+  std::vector<Ref> rows = {full({Dim(0), Dim(3)}, 0, DType::i64, call.build.insertion_point())};
   for (std::int64_t b = 0; b < batches.value() && most > 0; ++b)
     for (std::int64_t c = 0; c < classes.value(); ++c) {
       Ref box = corners(reshape(slice(boxes, 0, b, b + 1), {count, Dim(4)}), by_centre);
@@ -89,7 +89,7 @@ Operands non_max_suppression(Call& call) {
       if (places) kept = index_select(places, 0, kept);
       const Shape column = {kept.shape()[0], Dim(1)};
       const auto number = [&](std::int64_t n) {
-        return full(column, static_cast<double>(n), DType::i64, call.build.place());
+        return full(column, static_cast<double>(n), DType::i64, call.build.insertion_point());
       };
       rows.push_back(concat(std::array{number(b), number(c), reshape(kept, column)}, 1));
     }
@@ -98,13 +98,13 @@ Operands non_max_suppression(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> data_size_entries() {
+std::span<const OnnxEntry> data_size_entries() {
   static constexpr std::array entries = {
-      Entry{"Compress", compress},
-      Entry{"NonMaxSuppression", non_max_suppression},
-      Entry{"NonZero", nonzero},
-      Entry{"Unique", unique},
-      Entry{"com.microsoft.Unique", unique_of_microsoft},
+      OnnxEntry{"Compress", compress},
+      OnnxEntry{"NonMaxSuppression", non_max_suppression},
+      OnnxEntry{"NonZero", nonzero},
+      OnnxEntry{"Unique", unique},
+      OnnxEntry{"com.microsoft.Unique", unique_of_microsoft},
   };
   return entries;
 }

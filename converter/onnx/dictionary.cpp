@@ -89,7 +89,7 @@ Operands dict_vectorizer(Call& call) {
     throw error("its keys are {}, its vocabulary {}", name(named.dtype()), name(keys->dtype()));
   const Ref none = is_string(values.dtype())
                        ? constant(call, string_tensor({1}, std::array<std::string, 1>{}), "none")
-                       : full({Dim(1)}, 0, values.dtype(), call.build.place());
+                       : full({Dim(1)}, 0, values.dtype(), call.build.insertion_point());
   const Ref places = find(constant(call, *keys, "vocabulary"), named);
   const Ref row = index_select(concat(std::array{values, none}, 0), 0, places);
   return {reshape(row, {Dim(1), Dim(keys->numel())})};
@@ -126,18 +126,18 @@ Operands cast_map(Call& call) {
                    std::array{all(has_place, {0})});
   const Ref none = is_string(values.dtype())
                        ? constant(call, string_tensor({1}, std::array<std::string, 1>{}), "none")
-                       : full({Dim(1)}, 0, values.dtype(), call.build.place());
-  const Ref places = find(iota(Dim(count), call.build.place()), keys);
+                       : full({Dim(1)}, 0, values.dtype(), call.build.insertion_point());
+  const Ref places = find(iota(Dim(count), call.build.insertion_point()), keys);
   return {reshape(index_select(concat(std::array{values, none}, 0), 0, places), {Dim(1), Dim(count)})};
 }
 
 }  // namespace
 
-std::span<const Entry> dictionary_entries() {
+std::span<const OnnxEntry> dictionary_entries() {
   static constexpr std::array entries = {
-      Entry{"ai.onnx.ml.CastMap", cast_map},
-      Entry{"ai.onnx.ml.DictVectorizer", dict_vectorizer},
-      Entry{"ai.onnx.ml.ZipMap", zip_map},
+      OnnxEntry{"ai.onnx.ml.CastMap", cast_map},
+      OnnxEntry{"ai.onnx.ml.DictVectorizer", dict_vectorizer},
+      OnnxEntry{"ai.onnx.ml.ZipMap", zip_map},
   };
   return entries;
 }

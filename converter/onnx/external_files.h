@@ -7,8 +7,7 @@
 
 namespace tenon::converter::onnx {
 
-/// The places that the model's tensors name, relative to its folder; of all of them, also those that nothing
-/// uses.
+/// The files that the model's tensors name, relative to its folder. Includes tensors that nothing uses.
 std::set<std::string> external_files(const Model&);
 
 }  // namespace tenon::converter::onnx

@@ -120,14 +120,14 @@ Operands linear_classifier(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> feature_entries() {
+std::span<const OnnxEntry> feature_entries() {
   static constexpr std::array entries = {
-      Entry{"ai.onnx.ml.FeatureVectorizer", feature_vectorizer},
-      Entry{"ai.onnx.ml.Imputer", imputer},
-      Entry{"ai.onnx.ml.LinearClassifier", linear_classifier},
-      Entry{"ai.onnx.ml.LinearRegressor", linear_regressor},
-      Entry{"ai.onnx.ml.Normalizer", normalizer},
-      Entry{"ai.onnx.ml.Scaler", scaler},
+      OnnxEntry{"ai.onnx.ml.FeatureVectorizer", feature_vectorizer},
+      OnnxEntry{"ai.onnx.ml.Imputer", imputer},
+      OnnxEntry{"ai.onnx.ml.LinearClassifier", linear_classifier},
+      OnnxEntry{"ai.onnx.ml.LinearRegressor", linear_regressor},
+      OnnxEntry{"ai.onnx.ml.Normalizer", normalizer},
+      OnnxEntry{"ai.onnx.ml.Scaler", scaler},
   };
   return entries;
 }

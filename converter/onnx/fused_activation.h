@@ -4,7 +4,8 @@
 
 namespace tenon::converter::onnx {
 
-/// y itself when none is named. Its numbers are activation_params, or activation_alpha and activation_beta.
+/// Applies the named activation to y; returns y itself when none is named. The parameters are
+/// activation_params, or activation_alpha and activation_beta.
 Ref activated(const Call&, const Ref& y);
 
 }  // namespace tenon::converter::onnx

@@ -37,7 +37,7 @@ Operands gradient_of(Call& call) {
   }
   const Ref y = call.values.read(named(call, call.text("y", "")));
   if (!is_float(y.dtype())) throw unsupported("the gradient of {}", y.type().str());
-  const Ref seed = full(y.shape(), 1, y.dtype(), call.build.place());
+  const Ref seed = full(y.shape(), 1, y.dtype(), call.build.insertion_point());
   const std::vector<Ref> grads = gradient(std::array{y}, std::array{seed}, wrt);
   Operands out;
   for (std::size_t i = 0; i < wrt.size(); ++i) out.emplace_back(grads[i] ? grads[i] : zeros_like(wrt[i]));
@@ -46,8 +46,8 @@ Operands gradient_of(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> gradient_entries() {
-  static constexpr std::array entries = {Entry{"ai.onnx.preview.training.Gradient", gradient_of}};
+std::span<const OnnxEntry> gradient_entries() {
+  static constexpr std::array entries = {OnnxEntry{"ai.onnx.preview.training.Gradient", gradient_of}};
   return entries;
 }
 

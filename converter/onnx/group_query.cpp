@@ -106,11 +106,11 @@ Cache cache_of(const Call& call, const Dim& batch, const Dim& added) {
 Ref cached(const Cache& c, const Ref& past, const Ref& added) {
   if (!past && c.size == c.added) return added;
   const Ref all = past ? concat(std::array{permute(past, {0, 2, 1, 3}), added}, 1) : added;
-  const Ref at = iota(c.size, added.place()), since = at - c.begins;
+  const Ref at = iota(c.size, added.insertion_point()), since = at - c.begins;
   const Ref is_new = since >= since.literal(0);
   const Ref last = dim_value(c.added - 1, since);
   const Ref source = where(is_new, minimum(since, last) + dim_value(c.past, since), at);
-  const Ref sample = reshape(iota(added.shape()[0], added.place()), {added.shape()[0], Dim(1)});
+  const Ref sample = reshape(iota(added.shape()[0], added.insertion_point()), {added.shape()[0], Dim(1)});
   const Ref found = tenon::apply(IndexAt{.axes = {0, 1}}, std::array{all, sample, source});
   const Ref is_there = since <= last;
   return where(reshape(is_there, {is_there.shape()[0], c.size, Dim(1), Dim(1)}), found, 0);
@@ -121,7 +121,7 @@ void rotate(const Call& call, Projections& p, const Cache& c) {
   const Ref cosine = call.tensor(cosines_at), sine = call.tensor(sines_at);
   check_rank("cos_cache", cosine.type(), 2);
   const Ref places = call.has(positions_at) ? cast(DType::i64, call.tensor(positions_at))
-                                            : c.begins + iota(c.added, call.build.place());
+                                            : c.begins + iota(c.added, call.build.insertion_point());
   const Rotation r{.cosines = index_select(cosine, 0, places),
                    .sines = index_select(sine, 0, places),
                    .width = cosine.shape()[1] * Dim(2),
@@ -143,7 +143,7 @@ Operands group_query_attention(Call& call) {
                   .sink = call.optional_tensor(sink_at)};
   if (call.number("scale", 0) != 0) a.scale = call.number("scale", 0);
   if (call.integer("smooth_softmax", 0) != 0 && !a.sink)
-    a.sink = full({a.q.shape()[1]}, 0, a.q.dtype(), call.build.place());
+    a.sink = full({a.q.shape()[1]}, 0, a.q.dtype(), call.build.insertion_point());
   if (call.has(bias_at)) a.mask.add(fitted(call.tensor(bias_at), -1, c.size));
   const Ref offset = reshape(c.begins, {c.begins.shape()[0], Dim(1), Dim(1), Dim(1)});
   const std::int64_t window = call.integer("local_window_size", -1);
@@ -154,15 +154,15 @@ Operands group_query_attention(Call& call) {
   else if (causal)
     a.restrict_places({.causal = true, .left = window < 0 ? -1 : window - 1}, offset);
   else
-    a.mask.allow(iota(c.size, call.build.place()) < reshape(c.lengths, offset.shape()));
+    a.mask.allow(iota(c.size, call.build.insertion_point()) < reshape(c.lengths, offset.shape()));
   return {without_heads(a.result()), a.k, a.v};
 }
 
 }  // namespace
 
-std::span<const Entry> group_query_entries() {
+std::span<const OnnxEntry> group_query_entries() {
   static constexpr std::array entries = {
-      Entry{"com.microsoft.GroupQueryAttention", group_query_attention},
+      OnnxEntry{"com.microsoft.GroupQueryAttention", group_query_attention},
   };
   return entries;
 }

@@ -77,11 +77,12 @@ Ref fitted(const Ref& x, std::int64_t axis, const Dim& size) {
   if (is == size || is == Dim(1)) return x;
   if (is.is_known() && size.is_known())
     throw unsupported("a mask or bias {} for {} keys", x.type().str(), size.str());
-  const Ref count = apply(DimValue{.value = size}, x.place());
+  const Ref count = apply(DimValue{.value = size}, x.insertion_point());
   const std::string text =
       fmt::format("a mask or bias is {} long, and there are {} keys", is.str(), size.str());
-  tenon::apply_all(Check{.message = text}, std::array{equal(apply(DimValue{.value = is}, x.place()), count)});
-  return index_select(x, normalize_axis(axis, x.rank()), iota(size, x.place()));
+  tenon::apply_all(Check{.message = text},
+                   std::array{equal(apply(DimValue{.value = is}, x.insertion_point()), count)});
+  return index_select(x, normalize_axis(axis, x.rank()), iota(size, x.insertion_point()));
 }
 
 void Mask::allow(const Ref& more) { allowed = allowed ? logical_and(allowed, more) : more; }
@@ -95,9 +96,9 @@ Ref Mask::joined() const {
 
 void HeadAttention::restrict_places(const Reach& reach, const Ref& offset) {
   const Dim queries = q.shape()[2], keys = k.shape()[2];
-  Ref at = reshape(iota(queries, q.place()), {queries, Dim(1)});
+  Ref at = reshape(iota(queries, q.insertion_point()), {queries, Dim(1)});
   if (offset) at = at + offset;
-  const Ref ahead = iota(keys, q.place()) - at;
+  const Ref ahead = iota(keys, q.insertion_point()) - at;
   if (reach.causal) mask.allow(ahead <= ahead.literal(0));
   if (reach.left >= 0) mask.allow(ahead >= ahead.literal(static_cast<double>(-reach.left)));
   if (reach.right >= 0) mask.allow(ahead <= ahead.literal(static_cast<double>(reach.right)));

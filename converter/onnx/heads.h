@@ -9,7 +9,7 @@ namespace tenon::converter::onnx {
 /// [batch, length, heads * width] as [batch, heads, length, width]; what has 4 axes stays.
 Ref with_heads(const Ref& x, std::int64_t heads);
 Ref without_heads(const Ref& x);
-/// Each head as often as queries share it.
+/// Repeats each head for all the queries that share it.
 Ref shared(const Ref& x, const Dim& heads);
 
 /// x with this size along an axis, or 1. Where its symbols do not say so, a check in the graph does.

@@ -32,8 +32,8 @@ Operands decode(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> image_entries() {
-  static constexpr std::array entries = {Entry{"ImageDecoder", decode}};
+std::span<const OnnxEntry> image_entries() {
+  static constexpr std::array entries = {OnnxEntry{"ImageDecoder", decode}};
   return entries;
 }
 

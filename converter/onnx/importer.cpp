@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "converter/onnx/element_type.h"
+#include "converter/onnx/node_source.h"
 #include "converter/onnx/order.h"
-#include "converter/onnx/place.h"
 
 namespace tenon::converter::onnx {
 
@@ -45,7 +45,7 @@ void Importer::Scope::define(const std::string& name, Operand operand) {
 }
 
 Operands Importer::run(std::map<std::string, Operand> inputs) {
-  const Frame frame{&model_.proto->opset_import(), {}, {}};
+  const CallFrame frame{&model_.proto->opset_import(), {}, {}};
   Scope scope{frame};
   for (auto& [name, operand] : inputs) scope.define(name, std::move(operand));
   const GraphProto& graph = model_.proto->graph();
@@ -161,7 +161,7 @@ Operands Importer::outputs_of(const NodeProto& node, Scope& scope, const Operand
 
 /// Of an operator set, as the function or the model says. One that neither names, other than ONNX's own, is
 /// taken at its newest version, as ONNX Runtime takes it.
-std::int64_t Importer::version_of(const std::string& domain, const Frame& frame) const {
+std::int64_t Importer::version_of(const std::string& domain, const CallFrame& frame) const {
   for (const OperatorSets* named : {frame.opsets, &model_.proto->opset_import()})
     if (const auto version = onnx::version_of(*named, domain)) return *version;
   if (domain.empty())
@@ -195,7 +195,7 @@ Operands Importer::run_function(const FunctionProto& function, const NodeProto& 
   if (inputs.size() > static_cast<std::size_t>(function.input_size()))
     throw error("the function {} takes {} inputs and is given {}", function.name(), function.input_size(),
                 inputs.size());
-  Frame frame{
+  CallFrame frame{
       &function.opset_import(), {}, source_of(node, around.frame).modules_text(), around.frame.depth + 1};
   if (frame.depth > deepest_call) throw error("functions call each other more than {} deep", deepest_call);
   for (const auto* given : {&function.attribute_proto(), &node.attribute()})
@@ -214,7 +214,7 @@ Operands Importer::run_function(const FunctionProto& function, const NodeProto& 
 }
 
 /// The node with the attributes that it takes from its function's caller; `changed` holds it if it has such.
-const NodeProto& Importer::bound(const NodeProto& node, const Frame& frame, NodeProto& changed) {
+const NodeProto& Importer::bound(const NodeProto& node, const CallFrame& frame, NodeProto& changed) {
   const auto is_taken = [](const AttributeProto& a) { return !a.ref_attr_name().empty(); };
   if (std::none_of(node.attribute().begin(), node.attribute().end(), is_taken)) return node;
   changed = node;
@@ -229,7 +229,7 @@ const NodeProto& Importer::bound(const NodeProto& node, const Frame& frame, Node
 }
 
 /// What depends on something unsupported cannot run, but what it lacks itself belongs into the report.
-void Importer::report_unknown_operators(const NodeProto& node, const Source& source, const Frame& frame) {
+void Importer::report_unknown_operators(const NodeProto& node, const Source& source, const CallFrame& frame) {
   const std::string name = full_name(node);
   if (!functions_.contains({node.domain(), node.op_type(), node.overload()}) && !is_implemented(name))
     report_.add(name, "the operator is not implemented", "", source);
@@ -252,7 +252,7 @@ Operand Importer::fold(Operand result, const Operands& inputs, const std::string
   return constant;
 }
 
-Source Importer::source_of(const NodeProto& node, const Frame& frame) const {
+Source Importer::source_of(const NodeProto& node, const CallFrame& frame) const {
   Source source = tenon::converter::onnx::source_of(node);
   if (source.modules.empty() && !frame.module.empty()) source.modules.push_back(frame.module);
   return source;

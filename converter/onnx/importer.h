@@ -21,7 +21,7 @@ class Importer {
 
  private:
   /// A function that is being run, or the model's graph.
-  struct Frame {
+  struct CallFrame {
     const OperatorSets* opsets;
     std::map<std::string, const AttributeProto*> attributes;  // what the function's parameters are
     std::string module;                                       // of the node that calls it
@@ -29,7 +29,7 @@ class Importer {
   };
   /// The names of a graph or function, and those around it.
   struct Scope {
-    const Frame& frame;
+    const CallFrame& frame;
     const Scope* outer = nullptr;
     std::map<std::string, Operand, std::less<>> names = {};
 
@@ -44,12 +44,12 @@ class Importer {
   Operands run_graph(const GraphProto&, Operands inputs, const Scope& around);
   Operands run_function(const FunctionProto&, const NodeProto& node, const Operands& inputs,
                         const Scope& around);
-  std::int64_t version_of(const std::string& domain, const Frame&) const;
+  std::int64_t version_of(const std::string& domain, const CallFrame&) const;
   void add_weights(const GraphProto&, Scope&);
-  static const NodeProto& bound(const NodeProto&, const Frame&, NodeProto& changed);
-  void report_unknown_operators(const NodeProto&, const Source&, const Frame&);
+  static const NodeProto& bound(const NodeProto&, const CallFrame&, NodeProto& changed);
+  void report_unknown_operators(const NodeProto&, const Source&, const CallFrame&);
   Operand fold(Operand, const Operands& inputs, const std::string& name);
-  Source source_of(const NodeProto&, const Frame&) const;
+  Source source_of(const NodeProto&, const CallFrame&) const;
 
   const Model& model_;
   Values& values_;

@@ -69,7 +69,7 @@ std::vector<Ref> coordinates(const Ref& indices, Ref& x, std::size_t first = 0) 
   const Shape shape(indices.shape().begin(), indices.shape().end() - 1);
   if (count == Dim(0)) {
     x = reshape(x, with_axis(x.shape(), static_cast<std::int64_t>(first)));
-    return {full(shape, 0, DType::i64, x.place())};
+    return {full(shape, 0, DType::i64, x.insertion_point())};
   }
   std::vector<Ref> out;
   for (std::int64_t k = 0; k < count.value(); ++k)
@@ -95,7 +95,7 @@ Operands gather_nd(Call& call) {
   for (std::size_t i = 0; i < batch; ++i) {
     Shape along(indices.rank() - 1, Dim(1));
     along[i] = x.shape()[i];
-    operands.push_back(reshape(iota(x.shape()[i], call.build.place()), along));
+    operands.push_back(reshape(iota(x.shape()[i], call.build.insertion_point()), along));
   }
   operands.insert(operands.end(), given.begin(), given.end());
   return {tenon::apply(IndexAt{.axes = first_axes(operands.size() - 1)}, operands)};
@@ -160,7 +160,7 @@ Operands tensor_scatter(Call& call) {
     shape[i] = r.shape()[0];
     return reshape(r, shape);
   };
-  Ref place = along(iota(update.shape()[at], call.build.place()), at);
+  Ref place = along(iota(update.shape()[at], call.build.insertion_point()), at);
   if (call.has(2)) place = place + along(cast(DType::i64, call.tensor(2)), 0);
   if (circular) place = apply(Remainder{}, {place, dim_value(cache.shape()[at], place)});
   return {apply(Scatter{.axis = axis}, {cache, expand(place, update.shape()), update})};
@@ -176,17 +176,17 @@ Operands array_feature_extractor(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> index_entries() {
+std::span<const OnnxEntry> index_entries() {
   static constexpr std::array entries = {
-      Entry{"Gather", gather_axis},
-      Entry{"GatherElements", gather_elements},
-      Entry{"GatherND", gather_nd},
-      Entry{"Scatter", scatter_elements},
-      Entry{"ScatterElements", scatter_elements},
-      Entry{"ScatterND", scatter_nd},
-      Entry{"com.microsoft.GatherND", gather_nd},
-      Entry{"TensorScatter", tensor_scatter},
-      Entry{"ai.onnx.ml.ArrayFeatureExtractor", array_feature_extractor},
+      OnnxEntry{"Gather", gather_axis},
+      OnnxEntry{"GatherElements", gather_elements},
+      OnnxEntry{"GatherND", gather_nd},
+      OnnxEntry{"Scatter", scatter_elements},
+      OnnxEntry{"ScatterElements", scatter_elements},
+      OnnxEntry{"ScatterND", scatter_nd},
+      OnnxEntry{"com.microsoft.GatherND", gather_nd},
+      OnnxEntry{"TensorScatter", tensor_scatter},
+      OnnxEntry{"ai.onnx.ml.ArrayFeatureExtractor", array_feature_extractor},
   };
   return entries;
 }

@@ -66,15 +66,15 @@ Operands given_tensor(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> legacy_entries() {
+std::span<const OnnxEntry> legacy_entries() {
   static constexpr std::array entries = {
-      Entry{"Affine", affine},
-      Entry{"Crop", crop},
-      Entry{"GivenTensorFill", given_tensor},
-      Entry{"ImageScaler", image_scaler},
-      Entry{"ParametricSoftplus", parametric_softplus},
-      Entry{"Scale", scale},
-      Entry{"ScaledTanh", scaled_tanh},
+      OnnxEntry{"Affine", affine},
+      OnnxEntry{"Crop", crop},
+      OnnxEntry{"GivenTensorFill", given_tensor},
+      OnnxEntry{"ImageScaler", image_scaler},
+      OnnxEntry{"ParametricSoftplus", parametric_softplus},
+      OnnxEntry{"Scale", scale},
+      OnnxEntry{"ScaledTanh", scaled_tanh},
   };
   return entries;
 }

@@ -130,13 +130,13 @@ Operands adam(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> loss_entries() {
+std::span<const OnnxEntry> loss_entries() {
   static constexpr std::array entries = {
-      Entry{"NegativeLogLikelihoodLoss", negative_log_likelihood},
-      Entry{"SoftmaxCrossEntropyLoss", cross_entropy},
-      Entry{"ai.onnx.preview.training.Adagrad", adagrad},
-      Entry{"ai.onnx.preview.training.Adam", adam},
-      Entry{"ai.onnx.preview.training.Momentum", momentum},
+      OnnxEntry{"NegativeLogLikelihoodLoss", negative_log_likelihood},
+      OnnxEntry{"SoftmaxCrossEntropyLoss", cross_entropy},
+      OnnxEntry{"ai.onnx.preview.training.Adagrad", adagrad},
+      OnnxEntry{"ai.onnx.preview.training.Adam", adam},
+      OnnxEntry{"ai.onnx.preview.training.Momentum", momentum},
   };
   return entries;
 }

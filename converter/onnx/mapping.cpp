@@ -93,7 +93,7 @@ std::vector<Ref> pointwise_operands(const Call& call, std::size_t least) {
 }
 
 Operands run_mapping(const OnnxMapping& mapping, const Call& call) {
-  const bool is_pointwise = mapping.op->meaning == Meaning::pointwise;
+  const bool is_pointwise = mapping.op->op_kind == OpKind::pointwise;
   const auto least = static_cast<std::size_t>(mapping.op->min_inputs);
   call.need(least);
   const std::vector<Ref> operands = is_pointwise ? pointwise_operands(call, least) : call.tensors();
@@ -110,7 +110,7 @@ Operands run_mapping(const OnnxMapping& mapping, const Call& call) {
   }
   const Op op = mapping.op->make().with(attributes);
   Operands out;
-  for (const Ref& r : apply_all(op, operands, call.build.place())) out.emplace_back(r);
+  for (const Ref& r : apply_all(op, operands, call.build.insertion_point())) out.emplace_back(r);
   return out;
 }
 

@@ -89,17 +89,17 @@ Operands product_of(Call& call) { return {product(call.tensor(0), call.tensor(1)
 
 }  // namespace
 
-std::span<const Entry> matrix_entries() {
+std::span<const OnnxEntry> matrix_entries() {
   static constexpr std::array entries = {
-      Entry{"Det", determinant_of},
-      Entry{"Einsum", einsum_of},
-      Entry{"Gemm", gemm},
-      Entry{"MatMul", product_of},
-      Entry{"com.microsoft.CDist", distances_of},
-      Entry{"com.microsoft.FusedGemm", fused_gemm},
-      Entry{"com.microsoft.FusedMatMul", fused_matmul},
-      Entry{"com.microsoft.FusedMatMulActivation", fused_matmul},
-      Entry{"com.microsoft.Inverse", inverse_of},
+      OnnxEntry{"Det", determinant_of},
+      OnnxEntry{"Einsum", einsum_of},
+      OnnxEntry{"Gemm", gemm},
+      OnnxEntry{"MatMul", product_of},
+      OnnxEntry{"com.microsoft.CDist", distances_of},
+      OnnxEntry{"com.microsoft.FusedGemm", fused_gemm},
+      OnnxEntry{"com.microsoft.FusedMatMul", fused_matmul},
+      OnnxEntry{"com.microsoft.FusedMatMulActivation", fused_matmul},
+      OnnxEntry{"com.microsoft.Inverse", inverse_of},
   };
   return entries;
 }

@@ -89,9 +89,9 @@ Operands mixture(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> mixture_entries() {
+std::span<const OnnxEntry> mixture_entries() {
   static constexpr std::array entries = {
-      Entry{"com.microsoft.MoE", mixture},
+      OnnxEntry{"com.microsoft.MoE", mixture},
   };
   return entries;
 }

@@ -21,7 +21,7 @@ Ref counted(const Ref& given, const Dim& batch, const Dim& keys) {
   const bool is_of_keys = given.rank() == 2 || given.rank() == 3;
   const Ref mask = is_of_keys ? fitted(given, -1, keys) : given;
   const auto s = mask.shape();
-  const Ref at = iota(keys, mask.place());
+  const Ref at = iota(keys, mask.insertion_point());
   const auto bounds = [&](const Ref& v) {
     return reshape(cast(DType::i64, v), {batch, Dim(1), Dim(1), Dim(1)});
   };
@@ -193,12 +193,12 @@ Operands decoder_masked_attention(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> multi_head_entries() {
+std::span<const OnnxEntry> multi_head_entries() {
   static constexpr std::array entries = {
-      Entry{"com.microsoft.Attention", attention},
-      Entry{"com.microsoft.DecoderMaskedMultiHeadAttention", decoder_masked_attention},
-      Entry{"com.microsoft.MultiHeadAttention", multi_head_attention},
-      Entry{"com.microsoft.QAttention", attention_quantized},
+      OnnxEntry{"com.microsoft.Attention", attention},
+      OnnxEntry{"com.microsoft.DecoderMaskedMultiHeadAttention", decoder_masked_attention},
+      OnnxEntry{"com.microsoft.MultiHeadAttention", multi_head_attention},
+      OnnxEntry{"com.microsoft.QAttention", attention_quantized},
   };
   return entries;
 }

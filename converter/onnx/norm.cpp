@@ -149,7 +149,7 @@ Operands embed_layer_norm(Call& call) {
   const Ref y =
       apply(LayerNorm{.rank = 1, .eps = call.number("epsilon", 1e-12)}, {x, call.tensor(5), call.tensor(6)});
   const Ref words = call.has(7) ? sum(cast(DType::i32, equal(call.tensor(7), call.tensor(7).literal(1))), {1})
-                                : full({ids.shape()[0]}, 0, DType::i32, call.build.place());
+                                : full({ids.shape()[0]}, 0, DType::i32, call.build.insertion_point());
   return {y, words, x};
 }
 
@@ -224,22 +224,22 @@ Operands mean_variance_norm(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> norm_entries() {
+std::span<const OnnxEntry> norm_entries() {
   static constexpr std::array entries = {
-      Entry{"BatchNormalization", batch_norm},
-      Entry{"GroupNormalization", group_norm},
-      Entry{"InstanceNormalization", instance_norm},
-      Entry{"LRN", local_response_norm},
-      Entry{"LayerNormalization", layer_norm},
-      Entry{"LpNormalization", lp_norm},
-      Entry{"MeanVarianceNormalization", mean_variance_norm},
-      Entry{"RMSNormalization", rms_norm},
-      Entry{"SimplifiedLayerNormalization", rms_norm},
-      Entry{"com.microsoft.EmbedLayerNormalization", embed_layer_norm},
-      Entry{"com.microsoft.GroupNorm", group_norm_of_microsoft},
-      Entry{"com.microsoft.SkipGroupNorm", skip_group_norm},
-      Entry{"com.microsoft.SkipLayerNormalization", skip_layer_norm},
-      Entry{"com.microsoft.SkipSimplifiedLayerNormalization", skip_rms_norm},
+      OnnxEntry{"BatchNormalization", batch_norm},
+      OnnxEntry{"GroupNormalization", group_norm},
+      OnnxEntry{"InstanceNormalization", instance_norm},
+      OnnxEntry{"LRN", local_response_norm},
+      OnnxEntry{"LayerNormalization", layer_norm},
+      OnnxEntry{"LpNormalization", lp_norm},
+      OnnxEntry{"MeanVarianceNormalization", mean_variance_norm},
+      OnnxEntry{"RMSNormalization", rms_norm},
+      OnnxEntry{"SimplifiedLayerNormalization", rms_norm},
+      OnnxEntry{"com.microsoft.EmbedLayerNormalization", embed_layer_norm},
+      OnnxEntry{"com.microsoft.GroupNorm", group_norm_of_microsoft},
+      OnnxEntry{"com.microsoft.SkipGroupNorm", skip_group_norm},
+      OnnxEntry{"com.microsoft.SkipLayerNormalization", skip_layer_norm},
+      OnnxEntry{"com.microsoft.SkipSimplifiedLayerNormalization", skip_rms_norm},
   };
   return entries;
 }

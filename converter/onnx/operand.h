@@ -12,7 +12,8 @@ struct Operand;
 
 /// An optional input that is not given, or an empty optional.
 struct Absent {};
-/// Result of something unsupported: what depends on it is skipped, the report names the cause.
+/// The result of something that is not supported. Everything that depends on it is skipped; the report names
+/// the cause.
 struct Poisoned {};
 /// Integers (i32, i64) or bools that are known up to symbols: what shapes are computed from.
 struct Sizes {
@@ -62,7 +63,7 @@ struct Dictionary {
   Operand keys, values;
 };
 
-/// True when something in it, or in one of them, is.
+/// True when the operand, or one of the operands, holds a poisoned value.
 bool is_poisoned(const Operand&);
 bool is_poisoned(const Operands&);
 

@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "converter/onnx/as_written.h"
 #include "converter/onnx/element_type.h"
 #include "converter/onnx/mapping.h"
 #include "converter/onnx/narrow.h"
+#include "converter/onnx/round_trip.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
@@ -79,8 +79,9 @@ Operands clip(Call& call) {
       const auto data = call.values.data(call.operand(i + 1));
       const bool exact = data && data->numel() == 1 && (is_float(x.dtype()) || size_of(x.dtype()) < 8);
       if (exact)
-        bound = data->dtype() == DType::f32 ? as_written(static_cast<float>(data->reshape({}).get_double()))
-                                            : data->reshape({}).get_double();
+        bound = data->dtype() == DType::f32
+                    ? round_trip_double(static_cast<float>(data->reshape({}).get_double()))
+                    : data->reshape({}).get_double();
       else
         unknown[i] = reshape(call.tensor(i + 1), {});
     }
@@ -247,39 +248,40 @@ Operands binarizer(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> pointwise_entries() {
+std::span<const OnnxEntry> pointwise_entries() {
   static constexpr std::array entries = {
-      Entry{"BitCast", bit_cast},
-      Entry{"BitShift", bit_shift},
-      Entry{"Cast", cast_to},
-      Entry{"CastLike", cast_like},
-      Entry{"Clip", clip},
-      Entry{"Div", divide},
-      Entry{"HardSigmoid", hard_sigmoid},
-      Entry{"Identity", itself},
-      Entry{"IsInf", is_infinite},
-      Entry{"Max", max_of},
-      Entry{"Mean", mean_of},
-      Entry{"Min", min_of},
-      Entry{"Mod", modulo},
-      Entry{"PRelu", prelu},
-      Entry{"Pow", power},
-      Entry{"Selu", selu},
-      Entry{"Shrink", shrink},
-      Entry{"Sign", sign_of},
-      Entry{"Sum", sum_of},
-      Entry{"SwiGLU", swiglu},
-      Entry{"Swish", swish},
-      Entry{"ThresholdedRelu", thresholded_relu},
-      Entry{"ai.onnx.ml.Binarizer", binarizer},
-      Entry{"com.microsoft.BiasAdd", bias_add},
-      Entry{"com.microsoft.BiasGelu", bias_gelu},
-      Entry{"com.microsoft.BiasSplitGelu", bias_split_gelu},
-      Entry{"com.microsoft.ComplexMul", complex_mul},
-      Entry{"com.microsoft.ComplexMulConj", complex_mul_conj},
-      Entry{"com.microsoft.FastGelu", fast_gelu},
-      Entry{"com.microsoft.Gelu", [](Call& call) -> Operands { return {apply(Gelu{}, {call.tensor(0)})}; }},
-      Entry{"com.microsoft.QuickGelu", quick_gelu},
+      OnnxEntry{"BitCast", bit_cast},
+      OnnxEntry{"BitShift", bit_shift},
+      OnnxEntry{"Cast", cast_to},
+      OnnxEntry{"CastLike", cast_like},
+      OnnxEntry{"Clip", clip},
+      OnnxEntry{"Div", divide},
+      OnnxEntry{"HardSigmoid", hard_sigmoid},
+      OnnxEntry{"Identity", itself},
+      OnnxEntry{"IsInf", is_infinite},
+      OnnxEntry{"Max", max_of},
+      OnnxEntry{"Mean", mean_of},
+      OnnxEntry{"Min", min_of},
+      OnnxEntry{"Mod", modulo},
+      OnnxEntry{"PRelu", prelu},
+      OnnxEntry{"Pow", power},
+      OnnxEntry{"Selu", selu},
+      OnnxEntry{"Shrink", shrink},
+      OnnxEntry{"Sign", sign_of},
+      OnnxEntry{"Sum", sum_of},
+      OnnxEntry{"SwiGLU", swiglu},
+      OnnxEntry{"Swish", swish},
+      OnnxEntry{"ThresholdedRelu", thresholded_relu},
+      OnnxEntry{"ai.onnx.ml.Binarizer", binarizer},
+      OnnxEntry{"com.microsoft.BiasAdd", bias_add},
+      OnnxEntry{"com.microsoft.BiasGelu", bias_gelu},
+      OnnxEntry{"com.microsoft.BiasSplitGelu", bias_split_gelu},
+      OnnxEntry{"com.microsoft.ComplexMul", complex_mul},
+      OnnxEntry{"com.microsoft.ComplexMulConj", complex_mul_conj},
+      OnnxEntry{"com.microsoft.FastGelu", fast_gelu},
+      OnnxEntry{"com.microsoft.Gelu",
+                [](Call& call) -> Operands { return {apply(Gelu{}, {call.tensor(0)})}; }},
+      OnnxEntry{"com.microsoft.QuickGelu", quick_gelu},
   };
   return entries;
 }

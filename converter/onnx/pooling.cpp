@@ -30,7 +30,7 @@ Ref whole_places(const Call& call, const Ref& x, Ref places) {
   Shape along(x.rank(), Dim(1));
   along[0] = x.shape()[0];
   along[1] = x.shape()[1];
-  const Ref rows = iota(x.shape()[0] * x.shape()[1], call.build.place());
+  const Ref rows = iota(x.shape()[0] * x.shape()[1], call.build.insertion_point());
   return places + reshape(rows * dim_value(image, rows), along);
 }
 
@@ -110,7 +110,7 @@ Ref average_pooled(const Call& call, const Ref& x) {
                          .ceil = ceil,
                          .count_include_pad = counts_pads},
                  {x});
-  Ref ones = full(x.shape(), 1, x.dtype(), call.build.place());
+  Ref ones = full(x.shape(), 1, x.dtype(), call.build.insertion_point());
   Windows counted = w;
   if (counts_pads) {
     Shape pads(x.rank() * 2, Dim(0));
@@ -186,7 +186,7 @@ Operands max_unpool(Call& call) {
   if (shape.size() != x.rank())
     throw error("an output shape of rank {} for a tensor of rank {}", shape.size(), x.rank());
   // The places count in the tensor without what the given shape adds.
-  const Ref zero = full({numel(small)}, 0, x.dtype(), call.build.place());
+  const Ref zero = full({numel(small)}, 0, x.dtype(), call.build.insertion_point());
   const Ref flat = reshape(x, {numel(x.shape())});
   const Ref y = reshape(apply(Scatter{.axis = 0}, {zero, reshape(places, {numel(x.shape())}), flat}), small);
   Shape more(x.rank() * 2, Dim(0));
@@ -200,16 +200,16 @@ Operands max_pool_channels_last(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> pooling_entries() {
+std::span<const OnnxEntry> pooling_entries() {
   static constexpr std::array entries = {
-      Entry{"AveragePool", average_pool},
-      Entry{"GlobalAveragePool", global_average_pool},
-      Entry{"GlobalLpPool", global_lp_pool},
-      Entry{"GlobalMaxPool", global_max_pool},
-      Entry{"LpPool", lp_pool},
-      Entry{"MaxPool", max_pool},
-      Entry{"MaxUnpool", max_unpool},
-      Entry{"com.microsoft.NhwcMaxPool", max_pool_channels_last},
+      OnnxEntry{"AveragePool", average_pool},
+      OnnxEntry{"GlobalAveragePool", global_average_pool},
+      OnnxEntry{"GlobalLpPool", global_lp_pool},
+      OnnxEntry{"GlobalMaxPool", global_max_pool},
+      OnnxEntry{"LpPool", lp_pool},
+      OnnxEntry{"MaxPool", max_pool},
+      OnnxEntry{"MaxUnpool", max_unpool},
+      OnnxEntry{"com.microsoft.NhwcMaxPool", max_pool_channels_last},
   };
   return entries;
 }

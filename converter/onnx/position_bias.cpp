@@ -39,8 +39,8 @@ Operands relative_position_bias(Call& call) {
   check_rank("bias_table", table.type(), 2);
   if (!table.shape()[0].is_known()) throw unsupported("an unknown number of buckets");
   const Dim queries = call.size(1), keys = call.size(2);
-  const Place& place = call.build.place();
-  const Ref ahead = iota(keys, place) - reshape(iota(queries, place), {queries, Dim(1)});
+  const InsertionPoint& point = call.build.insertion_point();
+  const Ref ahead = iota(keys, point) - reshape(iota(queries, point), {queries, Dim(1)});
   const Ref zero = ahead.literal(0);
   const std::int64_t all = table.shape()[0].value(), farthest = call.integer("max_distance");
   Ref bucket;
@@ -69,10 +69,10 @@ Operands gated_position_bias(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> position_bias_entries() {
+std::span<const OnnxEntry> position_bias_entries() {
   static constexpr std::array entries = {
-      Entry{"com.microsoft.GatedRelativePositionBias", gated_position_bias},
-      Entry{"com.microsoft.RelativePositionBias", relative_position_bias},
+      OnnxEntry{"com.microsoft.GatedRelativePositionBias", gated_position_bias},
+      OnnxEntry{"com.microsoft.RelativePositionBias", relative_position_bias},
   };
   return entries;
 }

@@ -73,17 +73,17 @@ Operands select(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> qlinear_entries() {
+std::span<const OnnxEntry> qlinear_entries() {
   static constexpr std::array entries = {
-      Entry{"com.microsoft.QLinearAdd", add},
-      Entry{"com.microsoft.QLinearAveragePool", average_pool},
-      Entry{"com.microsoft.QLinearConcat", concatenate},
-      Entry{"com.microsoft.QLinearGlobalAveragePool", global_average_pool},
-      Entry{"com.microsoft.QLinearLeakyRelu", leaky_relu},
-      Entry{"com.microsoft.QLinearMul", multiply},
-      Entry{"com.microsoft.QLinearSigmoid", sigmoid_of},
-      Entry{"com.microsoft.QLinearSoftmax", softmax_of},
-      Entry{"com.microsoft.QLinearWhere", select},
+      OnnxEntry{"com.microsoft.QLinearAdd", add},
+      OnnxEntry{"com.microsoft.QLinearAveragePool", average_pool},
+      OnnxEntry{"com.microsoft.QLinearConcat", concatenate},
+      OnnxEntry{"com.microsoft.QLinearGlobalAveragePool", global_average_pool},
+      OnnxEntry{"com.microsoft.QLinearLeakyRelu", leaky_relu},
+      OnnxEntry{"com.microsoft.QLinearMul", multiply},
+      OnnxEntry{"com.microsoft.QLinearSigmoid", sigmoid_of},
+      OnnxEntry{"com.microsoft.QLinearSoftmax", softmax_of},
+      OnnxEntry{"com.microsoft.QLinearWhere", select},
   };
   return entries;
 }

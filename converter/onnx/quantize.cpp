@@ -130,18 +130,18 @@ Operands conv_quantized(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> quantize_entries() {
+std::span<const OnnxEntry> quantize_entries() {
   static constexpr std::array entries = {
-      Entry{"ConvInteger", conv_integer},
-      Entry{"DequantizeLinear", dequantize},
-      Entry{"DynamicQuantizeLinear", quantize_dynamically},
-      Entry{"MatMulInteger", matmul_integer},
-      Entry{"QLinearConv", conv_quantized},
-      Entry{"QLinearMatMul", matmul_quantized},
-      Entry{"QuantizeLinear", quantize},
-      Entry{"com.microsoft.DequantizeLinear", dequantize},
-      Entry{"com.microsoft.QLinearConv", conv_quantized},
-      Entry{"com.microsoft.QuantizeLinear", quantize},
+      OnnxEntry{"ConvInteger", conv_integer},
+      OnnxEntry{"DequantizeLinear", dequantize},
+      OnnxEntry{"DynamicQuantizeLinear", quantize_dynamically},
+      OnnxEntry{"MatMulInteger", matmul_integer},
+      OnnxEntry{"QLinearConv", conv_quantized},
+      OnnxEntry{"QLinearMatMul", matmul_quantized},
+      OnnxEntry{"QuantizeLinear", quantize},
+      OnnxEntry{"com.microsoft.DequantizeLinear", dequantize},
+      OnnxEntry{"com.microsoft.QLinearConv", conv_quantized},
+      OnnxEntry{"com.microsoft.QuantizeLinear", quantize},
   };
   return entries;
 }

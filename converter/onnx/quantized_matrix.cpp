@@ -47,11 +47,11 @@ Operands gemm_quantized(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> quantized_matrix_entries() {
+std::span<const OnnxEntry> quantized_matrix_entries() {
   static constexpr std::array entries = {
-      Entry{"com.microsoft.DynamicQuantizeMatMul", dynamic_quantize_matmul},
-      Entry{"com.microsoft.MatMulIntegerToFloat", matmul_integer_to_float},
-      Entry{"com.microsoft.QGemm", gemm_quantized},
+      OnnxEntry{"com.microsoft.DynamicQuantizeMatMul", dynamic_quantize_matmul},
+      OnnxEntry{"com.microsoft.MatMulIntegerToFloat", matmul_integer_to_float},
+      OnnxEntry{"com.microsoft.QGemm", gemm_quantized},
   };
   return entries;
 }

@@ -31,9 +31,9 @@ Type drawn_type(const Call& call) {
   return type;
 }
 
-Ref drawn(const Call& call, Ref (*draw)(const Shape&, DType, const Place&)) {
+Ref drawn(const Call& call, Ref (*draw)(const Shape&, DType, const InsertionPoint&)) {
   const Type type = drawn_type(call);
-  return draw(type.shape, type.dtype, call.build.place());
+  return draw(type.shape, type.dtype, call.build.insertion_point());
 }
 
 Operands normal(Call& call) {
@@ -47,7 +47,7 @@ Operands uniform(Call& call) {
 
 Operands bernoulli(Call& call) {
   const Ref p = call.tensor(0);
-  return {cast(call.dtype("dtype", p.dtype()), tenon::bernoulli(p.shape(), p, call.build.place()))};
+  return {cast(call.dtype("dtype", p.dtype()), tenon::bernoulli(p.shape(), p, call.build.insertion_point()))};
 }
 
 /// Classes by the logarithms of their weights: [rows, sample_size].
@@ -73,18 +73,18 @@ Operands dropout(Call& call) {
     return {out[0], cast(of_mask, out[1])};
   }
   Operands out = {call.operand(0)};
-  if (call.wants(1)) out.emplace_back(full(call.type(0).shape, 1, of_mask, call.build.place()));
+  if (call.wants(1)) out.emplace_back(full(call.type(0).shape, 1, of_mask, call.build.insertion_point()));
   return out;
 }
 
 }  // namespace
 
-std::span<const Entry> random_entries() {
+std::span<const OnnxEntry> random_entries() {
   static constexpr std::array entries = {
-      Entry{"Bernoulli", bernoulli},       Entry{"Dropout", dropout},
-      Entry{"Multinomial", multinomial},   Entry{"RandomNormal", normal},
-      Entry{"RandomNormalLike", normal},   Entry{"RandomUniform", uniform},
-      Entry{"RandomUniformLike", uniform},
+      OnnxEntry{"Bernoulli", bernoulli},       OnnxEntry{"Dropout", dropout},
+      OnnxEntry{"Multinomial", multinomial},   OnnxEntry{"RandomNormal", normal},
+      OnnxEntry{"RandomNormalLike", normal},   OnnxEntry{"RandomUniform", uniform},
+      OnnxEntry{"RandomUniformLike", uniform},
   };
   return entries;
 }

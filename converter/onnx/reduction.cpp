@@ -68,7 +68,7 @@ Ref extreme_of_none(const Call& call, const Ref& x, const Axes& axes, bool keep,
     else
       least = is_max ? -Limits::infinity() : Limits::infinity();
   });
-  return full(tenon::reduced(type, axes, keep).shape, least, x.dtype(), call.build.place());
+  return full(tenon::reduced(type, axes, keep).shape, least, x.dtype(), call.build.insertion_point());
 }
 
 bool has_none(const Ref& x, const Axes& axes) {
@@ -187,33 +187,34 @@ Operands hardmax(Call& call) {
     const Ref first = apply(ArgMax{.axis = axis, .keepdim = true}, {x});
     Shape along(x.rank(), Dim(1));
     along[static_cast<std::size_t>(axis)] = x.shape()[static_cast<std::size_t>(axis)];
-    const Ref place = reshape(iota(along[static_cast<std::size_t>(axis)], call.build.place()), along);
+    const Ref place =
+        reshape(iota(along[static_cast<std::size_t>(axis)], call.build.insertion_point()), along);
     return cast(x.dtype(), equal(place, first));
   });
 }
 
 }  // namespace
 
-std::span<const Entry> reduction_entries() {
+std::span<const OnnxEntry> reduction_entries() {
   static constexpr std::array entries = {
-      Entry{"ArgMax", arg_extreme<ArgMax>},
-      Entry{"ArgMin", arg_extreme<ArgMin>},
-      Entry{"CumProd", cum_prod},
-      Entry{"CumSum", cum_sum},
-      Entry{"Hardmax", hardmax},
-      Entry{"LogSoftmax", log_softmax_axis},
-      Entry{"ReduceL1", reduce_l1},
-      Entry{"ReduceL2", reduce_l2},
-      Entry{"ReduceLogSum", reduce_log_sum},
-      Entry{"ReduceLogSumExp", reduce_log_sum_exp},
-      Entry{"ReduceMax", reduce_max},
-      Entry{"ReduceMean", reduce_mean},
-      Entry{"ReduceMin", reduce_min},
-      Entry{"ReduceProd", reduce_prod},
-      Entry{"ReduceSum", reduce_sum},
-      Entry{"ReduceSumSquare", reduce_sum_square},
-      Entry{"Softmax", softmax_axis},
-      Entry{"TopK", top_k},
+      OnnxEntry{"ArgMax", arg_extreme<ArgMax>},
+      OnnxEntry{"ArgMin", arg_extreme<ArgMin>},
+      OnnxEntry{"CumProd", cum_prod},
+      OnnxEntry{"CumSum", cum_sum},
+      OnnxEntry{"Hardmax", hardmax},
+      OnnxEntry{"LogSoftmax", log_softmax_axis},
+      OnnxEntry{"ReduceL1", reduce_l1},
+      OnnxEntry{"ReduceL2", reduce_l2},
+      OnnxEntry{"ReduceLogSum", reduce_log_sum},
+      OnnxEntry{"ReduceLogSumExp", reduce_log_sum_exp},
+      OnnxEntry{"ReduceMax", reduce_max},
+      OnnxEntry{"ReduceMean", reduce_mean},
+      OnnxEntry{"ReduceMin", reduce_min},
+      OnnxEntry{"ReduceProd", reduce_prod},
+      OnnxEntry{"ReduceSum", reduce_sum},
+      OnnxEntry{"ReduceSumSquare", reduce_sum_square},
+      OnnxEntry{"Softmax", softmax_axis},
+      OnnxEntry{"TopK", top_k},
   };
   return entries;
 }

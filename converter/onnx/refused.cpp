@@ -39,29 +39,29 @@ Operands unknown_pads(Call&) {
 
 }  // namespace
 
-std::span<const Entry> refused_entries() {
+std::span<const OnnxEntry> refused_entries() {
   static constexpr std::array entries = {
-      Entry{"com.microsoft.BeamSearch", search},
-      Entry{"com.microsoft.BifurcationDetector", token_choice},
-      Entry{"com.microsoft.ConvTransposeWithDynamicPads", unknown_pads},
-      Entry{"com.microsoft.DynamicQuantizeLSTM", quantised_recurrence},
-      Entry{"com.microsoft.GreedySearch", search},
-      Entry{"com.microsoft.NGramRepeatBlock", token_choice},
-      Entry{"com.microsoft.PackedAttention", packed_attention},
-      Entry{"com.microsoft.PackedMultiHeadAttention", packed_attention},
-      Entry{"com.microsoft.QMoE", quantised_mixture},
-      Entry{"com.microsoft.RemovePadding", padding},
-      Entry{"com.microsoft.RestorePadding", padding},
-      Entry{"com.microsoft.Sampling", search},
-      Entry{"com.microsoft.WhisperBeamSearch", search},
-      Entry{"com.microsoft.nchwc.AveragePool", layout},
-      Entry{"com.microsoft.nchwc.Conv", layout},
-      Entry{"com.microsoft.nchwc.GlobalAveragePool", layout},
-      Entry{"com.microsoft.nchwc.GlobalMaxPool", layout},
-      Entry{"com.microsoft.nchwc.MaxPool", layout},
-      Entry{"com.microsoft.nchwc.ReorderInput", layout},
-      Entry{"com.microsoft.nchwc.ReorderOutput", layout},
-      Entry{"com.microsoft.nchwc.Upsample", layout},
+      OnnxEntry{"com.microsoft.BeamSearch", search},
+      OnnxEntry{"com.microsoft.BifurcationDetector", token_choice},
+      OnnxEntry{"com.microsoft.ConvTransposeWithDynamicPads", unknown_pads},
+      OnnxEntry{"com.microsoft.DynamicQuantizeLSTM", quantised_recurrence},
+      OnnxEntry{"com.microsoft.GreedySearch", search},
+      OnnxEntry{"com.microsoft.NGramRepeatBlock", token_choice},
+      OnnxEntry{"com.microsoft.PackedAttention", packed_attention},
+      OnnxEntry{"com.microsoft.PackedMultiHeadAttention", packed_attention},
+      OnnxEntry{"com.microsoft.QMoE", quantised_mixture},
+      OnnxEntry{"com.microsoft.RemovePadding", padding},
+      OnnxEntry{"com.microsoft.RestorePadding", padding},
+      OnnxEntry{"com.microsoft.Sampling", search},
+      OnnxEntry{"com.microsoft.WhisperBeamSearch", search},
+      OnnxEntry{"com.microsoft.nchwc.AveragePool", layout},
+      OnnxEntry{"com.microsoft.nchwc.Conv", layout},
+      OnnxEntry{"com.microsoft.nchwc.GlobalAveragePool", layout},
+      OnnxEntry{"com.microsoft.nchwc.GlobalMaxPool", layout},
+      OnnxEntry{"com.microsoft.nchwc.MaxPool", layout},
+      OnnxEntry{"com.microsoft.nchwc.ReorderInput", layout},
+      OnnxEntry{"com.microsoft.nchwc.ReorderOutput", layout},
+      OnnxEntry{"com.microsoft.nchwc.Upsample", layout},
   };
   return entries;
 }

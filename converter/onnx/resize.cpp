@@ -318,10 +318,10 @@ Operands upsample(Call& call) {
 }
 }  // namespace
 
-std::span<const Entry> resize_entries() {
+std::span<const OnnxEntry> resize_entries() {
   static constexpr std::array entries = {
-      Entry{"Resize", resize},
-      Entry{"Upsample", upsample},
+      OnnxEntry{"Resize", resize},
+      OnnxEntry{"Upsample", upsample},
   };
   return entries;
 }

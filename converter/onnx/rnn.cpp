@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "converter/aten/recurrent.h"
-#include "converter/onnx/as_written.h"
+#include "converter/onnx/round_trip.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
@@ -74,7 +74,7 @@ class Styles {
 
  private:
   static double take(const std::vector<float>& numbers, std::size_t& at, double otherwise) {
-    return at < numbers.size() ? as_written(numbers[at++]) : otherwise;
+    return at < numbers.size() ? round_trip_double(numbers[at++]) : otherwise;
   }
   double alpha(double otherwise) { return take(alphas_, alpha_, otherwise); }
   double beta(double otherwise) { return take(betas_, beta_, otherwise); }
@@ -117,7 +117,7 @@ Ref active_steps(const Call& call, const Ref& x) {
   const Ref all_steps = call.build.size(steps);
   tenon::apply_all(Check{.message = "a length in sequence_lens is larger than the number of steps"},
                    std::array{all(lengths <= all_steps, {0})});
-  return reshape(iota(steps, call.build.place()), {steps, Dim(1), Dim(1)}) <
+  return reshape(iota(steps, call.build.insertion_point()), {steps, Dim(1), Dim(1)}) <
          reshape(lengths, {Dim(1), batch, Dim(1)});
 }
 
@@ -160,7 +160,7 @@ Layer layer_of(const Call& call, std::span<const std::int64_t> gates, std::size_
   const Shape state = {Dim(layer.directions), layer.x.shape()[1], Dim(layer.hidden)};
   for (std::size_t i = 0; i < num_states; ++i) {
     const Ref given = call.optional_tensor(5 + i);
-    layer.states.push_back(!given              ? full(state, 0, layer.x.dtype(), call.build.place())
+    layer.states.push_back(!given              ? full(state, 0, layer.x.dtype(), call.build.insertion_point())
                            : layer.batch_first ? permute(given, {1, 0, 2})
                                                : given);
   }
@@ -209,11 +209,11 @@ Operands gru(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> rnn_entries() {
+std::span<const OnnxEntry> rnn_entries() {
   static constexpr std::array entries = {
-      Entry{"GRU", gru},
-      Entry{"LSTM", lstm},
-      Entry{"RNN", rnn},
+      OnnxEntry{"GRU", gru},
+      OnnxEntry{"LSTM", lstm},
+      OnnxEntry{"RNN", rnn},
   };
   return entries;
 }

@@ -86,7 +86,7 @@ Operands rotary_embedding_of_microsoft(Call& call) {
   if (heads == Dim(0) && x.rank() == 3) heads = floor_div(x.shape()[2], width);
   const BesideHeads beside(x, heads);
   if (places.rank() < 2)
-    places = reshape(places, {Dim(1), Dim(1)}) + iota(beside.x.shape()[1], call.build.place());
+    places = reshape(places, {Dim(1), Dim(1)}) + iota(beside.x.shape()[1], call.build.insertion_point());
   return {beside.back(rotated(beside.x, {.cosines = index_select(cosines, 0, places),
                                          .sines = index_select(sines, 0, places),
                                          .width = width,
@@ -95,10 +95,10 @@ Operands rotary_embedding_of_microsoft(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> rotary_entries() {
+std::span<const OnnxEntry> rotary_entries() {
   static constexpr std::array entries = {
-      Entry{"RotaryEmbedding", rotary_embedding},
-      Entry{"com.microsoft.RotaryEmbedding", rotary_embedding_of_microsoft},
+      OnnxEntry{"RotaryEmbedding", rotary_embedding},
+      OnnxEntry{"com.microsoft.RotaryEmbedding", rotary_embedding_of_microsoft},
   };
   return entries;
 }

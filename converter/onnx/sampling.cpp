@@ -106,11 +106,11 @@ Operands max_roi_pool(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> sampling_entries() {
+std::span<const OnnxEntry> sampling_entries() {
   static constexpr std::array entries = {
-      Entry{"AffineGrid", affine_grid},    Entry{"DeformConv", deform_conv},
-      Entry{"GridSample", grid_sample_of}, Entry{"MaxRoiPool", max_roi_pool},
-      Entry{"RoiAlign", roi_align},
+      OnnxEntry{"AffineGrid", affine_grid},    OnnxEntry{"DeformConv", deform_conv},
+      OnnxEntry{"GridSample", grid_sample_of}, OnnxEntry{"MaxRoiPool", max_roi_pool},
+      OnnxEntry{"RoiAlign", roi_align},
   };
   return entries;
 }

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "converter/onnx/onnx.pb.h"
-#include "converter/onnx/open_node.h"
+#include "converter/onnx/region_node_builder.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
@@ -34,7 +34,8 @@ std::optional<Operands> scanned(Call& call, const ScanParts& parts) {
   const Dim steps = parts.sequences[0].shape()[static_cast<std::size_t>(parts.in_axes[0])];
   std::vector<Value*> inputs = {build.literal(std::int64_t{1}, DType::boolean).value()};
   for (const Ref& state : parts.states) inputs.push_back(state.value());
-  OpenNode open(build, Loop{.carried = static_cast<std::int64_t>(states), .limit = steps}, inputs, 1);
+  RegionNodeBuilder open(build, Loop{.carried = static_cast<std::int64_t>(states), .limit = steps}, inputs,
+                         1);
   Region& region = open.node().region();
   {
     const auto inside = build.enter(region);
@@ -106,8 +107,8 @@ Operands scan_of_samples(Call& call) {
   const std::size_t slices = static_cast<std::size_t>(all.body.output_size()) - all.states.size();
   const Dim samples = all.sequences[0].shape()[0];
   Builder& build = call.build;
-  OpenNode open(build, Loop{.carried = 0, .limit = samples},
-                {build.literal(std::int64_t{1}, DType::boolean).value()}, 1);
+  RegionNodeBuilder open(build, Loop{.carried = 0, .limit = samples},
+                         {build.literal(std::int64_t{1}, DType::boolean).value()}, 1);
   Region& region = open.node().region();
   {
     const auto inside = build.enter(region);
@@ -145,8 +146,8 @@ Operands scan(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> scan_entries() {
-  static constexpr std::array entries = {Entry{"Scan", scan}};
+std::span<const OnnxEntry> scan_entries() {
+  static constexpr std::array entries = {OnnxEntry{"Scan", scan}};
   return entries;
 }
 

@@ -140,20 +140,20 @@ Operands get_element(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> sequence_entries() {
+std::span<const OnnxEntry> sequence_entries() {
   static constexpr std::array entries = {
-      Entry{"ConcatFromSequence", concat_from},
-      Entry{"Optional", optional},
-      Entry{"OptionalGetElement", get_element},
-      Entry{"OptionalHasElement", has_element},
-      Entry{"SequenceAt", at},
-      Entry{"SequenceConstruct", construct},
-      Entry{"SequenceEmpty", empty},
-      Entry{"SequenceErase", erase},
-      Entry{"SequenceInsert", insert},
-      Entry{"SequenceLength", length},
-      Entry{"SequenceMap", map},
-      Entry{"SplitToSequence", split_to},
+      OnnxEntry{"ConcatFromSequence", concat_from},
+      OnnxEntry{"Optional", optional},
+      OnnxEntry{"OptionalGetElement", get_element},
+      OnnxEntry{"OptionalHasElement", has_element},
+      OnnxEntry{"SequenceAt", at},
+      OnnxEntry{"SequenceConstruct", construct},
+      OnnxEntry{"SequenceEmpty", empty},
+      OnnxEntry{"SequenceErase", erase},
+      OnnxEntry{"SequenceInsert", insert},
+      OnnxEntry{"SequenceLength", length},
+      OnnxEntry{"SequenceMap", map},
+      OnnxEntry{"SplitToSequence", split_to},
   };
   return entries;
 }

@@ -169,7 +169,7 @@ Operands slice_axes(Call& call) {
     }
     // Exporters write "to the end" as any large number.
     const bool open = ends[i].is_known() && ends[i].value() >= std::numeric_limits<std::int32_t>::max();
-    const Datum start(starts[i]), end(open ? Dim(std::numeric_limits<std::int64_t>::max()) : ends[i]);
+    const AbstractValue start(starts[i]), end(open ? Dim(std::numeric_limits<std::int64_t>::max()) : ends[i]);
     const Bounds bounds = slice_bounds(call.build, &start, &end, x.shape()[static_cast<std::size_t>(axis)]);
     x = slice(x, axis, bounds.start, bounds.end, steps[i]);
   }
@@ -307,7 +307,7 @@ Operands reverse_sequence(Call& call) {
     shape[static_cast<std::size_t>(axis)] = x.shape()[static_cast<std::size_t>(axis)];
     return reshape(r, shape);
   };
-  const Ref step = along(iota(x.shape()[static_cast<std::size_t>(time)], call.build.place()), time);
+  const Ref step = along(iota(x.shape()[static_cast<std::size_t>(time)], call.build.insertion_point()), time);
   const Ref length = along(cast(DType::i64, call.tensor(1)), batch);
   const Ref places = where(step < length, length - 1.0 - step, step);
   return {gather(x, time, expand(places, x.shape()))};
@@ -330,28 +330,28 @@ Operands col_to_im(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> shape_entries() {
+std::span<const OnnxEntry> shape_entries() {
   static constexpr std::array entries = {
-      Entry{"CenterCropPad", center_crop_pad},
-      Entry{"Col2Im", col_to_im},
-      Entry{"DepthToSpace", depth_to_space},
-      Entry{"DynamicSlice", slice_axes},
-      Entry{"Expand", expand_to},
-      Entry{"Flatten", flatten},
-      Entry{"Pad", pad_axes},
-      Entry{"Reshape", reshape_to},
-      Entry{"ReverseSequence", reverse_sequence},
-      Entry{"Slice", slice_axes},
-      Entry{"SpaceToDepth", space_to_depth},
-      Entry{"Split", split},
-      Entry{"Squeeze", squeeze},
-      Entry{"Tile", tile},
-      Entry{"Transpose", transpose_axes},
-      Entry{"Trilu", triangle},
-      Entry{"Unsqueeze", unsqueeze},
-      Entry{"com.microsoft.ExpandDims", expand_dims},
-      Entry{"com.microsoft.Pad", pad_axes},
-      Entry{"com.microsoft.Trilu", triangle},
+      OnnxEntry{"CenterCropPad", center_crop_pad},
+      OnnxEntry{"Col2Im", col_to_im},
+      OnnxEntry{"DepthToSpace", depth_to_space},
+      OnnxEntry{"DynamicSlice", slice_axes},
+      OnnxEntry{"Expand", expand_to},
+      OnnxEntry{"Flatten", flatten},
+      OnnxEntry{"Pad", pad_axes},
+      OnnxEntry{"Reshape", reshape_to},
+      OnnxEntry{"ReverseSequence", reverse_sequence},
+      OnnxEntry{"Slice", slice_axes},
+      OnnxEntry{"SpaceToDepth", space_to_depth},
+      OnnxEntry{"Split", split},
+      OnnxEntry{"Squeeze", squeeze},
+      OnnxEntry{"Tile", tile},
+      OnnxEntry{"Transpose", transpose_axes},
+      OnnxEntry{"Trilu", triangle},
+      OnnxEntry{"Unsqueeze", unsqueeze},
+      OnnxEntry{"com.microsoft.ExpandDims", expand_dims},
+      OnnxEntry{"com.microsoft.Pad", pad_axes},
+      OnnxEntry{"com.microsoft.Trilu", triangle},
   };
   return entries;
 }

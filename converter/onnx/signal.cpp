@@ -215,8 +215,9 @@ Operands causal_conv(Call& call) {
   check_rank("weight", weight.type(), 3);
   const Dim before = weight.shape()[2] - 1, channels = x.shape()[1];
   if (!before.is_known() || !channels.is_known()) throw unsupported("a kernel of unknown size");
-  const Ref past =
-      call.has(3) ? call.tensor(3) : full({x.shape()[0], channels, before}, 0, x.dtype(), call.build.place());
+  const Ref past = call.has(3)
+                       ? call.tensor(3)
+                       : full({x.shape()[0], channels, before}, 0, x.dtype(), call.build.insertion_point());
   const Ref all = before == Dim(0) ? x : concat(std::array{past, x}, 2);
   std::vector<Ref> operands = {all, weight};
   if (call.has(2)) operands.push_back(call.tensor(2));
@@ -230,14 +231,14 @@ Operands causal_conv(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> signal_entries() {
+std::span<const OnnxEntry> signal_entries() {
   static constexpr std::array entries = {
-      Entry{"CausalConvWithState", causal_conv},
-      Entry{"DFT", dft},
-      Entry{"MelWeightMatrix", mel_weight_matrix},
-      Entry{"STFT", stft},
-      Entry{"com.microsoft.Irfft", inverse_real_transform},
-      Entry{"com.microsoft.Rfft", real_transform},
+      OnnxEntry{"CausalConvWithState", causal_conv},
+      OnnxEntry{"DFT", dft},
+      OnnxEntry{"MelWeightMatrix", mel_weight_matrix},
+      OnnxEntry{"STFT", stft},
+      OnnxEntry{"com.microsoft.Irfft", inverse_real_transform},
+      OnnxEntry{"com.microsoft.Rfft", real_transform},
   };
   return entries;
 }

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "converter/onnx/constants.h"
-#include "converter/onnx/open_node.h"
+#include "converter/onnx/region_node_builder.h"
 #include "converter/onnx/scores.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/arithmetic.h"
@@ -165,9 +165,9 @@ class Pairs {
     Builder& build = call_.build;
     const auto steps = std::max<std::int64_t>(100, classes_);
     const Ref start =
-        full({rows, Dim(classes_)}, 1.0 / static_cast<double>(classes_), DType::f32, build.place());
-    OpenNode open(build, Loop{.carried = 1, .limit = Dim(steps)},
-                  {build.literal(std::int64_t{1}, DType::boolean).value(), start.value()}, 1);
+        full({rows, Dim(classes_)}, 1.0 / static_cast<double>(classes_), DType::f32, build.insertion_point());
+    RegionNodeBuilder open(build, Loop{.carried = 1, .limit = Dim(steps)},
+                           {build.literal(std::int64_t{1}, DType::boolean).value(), start.value()}, 1);
     Region& region = open.node().region();
     {
       const auto inside = build.enter(region);
@@ -234,10 +234,10 @@ Operands classifier(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> support_vector_entries() {
+std::span<const OnnxEntry> support_vector_entries() {
   static constexpr std::array entries = {
-      Entry{"ai.onnx.ml.SVMClassifier", classifier},
-      Entry{"ai.onnx.ml.SVMRegressor", regressor},
+      OnnxEntry{"ai.onnx.ml.SVMClassifier", classifier},
+      OnnxEntry{"ai.onnx.ml.SVMRegressor", regressor},
   };
   return entries;
 }

@@ -21,7 +21,7 @@ const std::unordered_map<std::string_view, Handler>& handlers() {
   static const auto index = [] {
     std::unordered_map<std::string_view, Handler> all;
     for (const auto& family : families)
-      for (const Entry& entry : family()) TENON_CHECK(all.emplace(entry.name, entry.handler).second);
+      for (const OnnxEntry& entry : family()) TENON_CHECK(all.emplace(entry.name, entry.handler).second);
     return all;
   }();
   return index;

@@ -10,13 +10,13 @@ namespace tenon::converter::onnx {
 
 using Handler = Operands (*)(Call&);
 
-struct Entry {
+struct OnnxEntry {
   std::string_view name;  // "Resize"; with its domain when that is not ai.onnx: "com.microsoft.BiasGelu"
   Handler handler;
 };
 
 // The tables: a file of this folder that defines one is found by that.
-#define FAMILY(name) std::span<const Entry> name();
+#define FAMILY(name) std::span<const OnnxEntry> name();
 #include "converter/onnx/families.def"
 
 /// The outputs when the operator is arithmetic on sizes and its operands are known up to symbols.

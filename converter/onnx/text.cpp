@@ -110,11 +110,11 @@ Operands tf_idf(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> text_entries() {
+std::span<const OnnxEntry> text_entries() {
   static constexpr std::array entries = {
-      Entry{"StringNormalizer", normalize},
-      Entry{"StringSplit", split},
-      Entry{"TfIdfVectorizer", tf_idf},
+      OnnxEntry{"StringNormalizer", normalize},
+      OnnxEntry{"StringSplit", split},
+      OnnxEntry{"TfIdfVectorizer", tf_idf},
   };
   return entries;
 }

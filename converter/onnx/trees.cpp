@@ -225,11 +225,11 @@ Operands classifier(Call& call) {
 
 }  // namespace
 
-std::span<const Entry> tree_entries() {
+std::span<const OnnxEntry> tree_entries() {
   static constexpr std::array entries = {
-      Entry{"ai.onnx.ml.TreeEnsemble", ensemble},
-      Entry{"ai.onnx.ml.TreeEnsembleClassifier", classifier},
-      Entry{"ai.onnx.ml.TreeEnsembleRegressor", regressor},
+      OnnxEntry{"ai.onnx.ml.TreeEnsemble", ensemble},
+      OnnxEntry{"ai.onnx.ml.TreeEnsembleClassifier", classifier},
+      OnnxEntry{"ai.onnx.ml.TreeEnsembleRegressor", regressor},
   };
   return entries;
 }

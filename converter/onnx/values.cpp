@@ -128,7 +128,7 @@ std::optional<Tensor> Values::computed(const Value* value, Effort effort) {
 void Values::add_checks() {
   Region& body = build.graph().body();
   Node* first = body.nodes().empty() ? nullptr : body.nodes().front().get();
-  const Place start{&body, first, {}};
+  const InsertionPoint start{&body, first, {}};
   for (const Value* parameter : fixed_) {
     const Tensor& example = examples_.at(parameter);
     const Ref input(body.parameter(parameter->index()), start);

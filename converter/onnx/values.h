@@ -21,7 +21,7 @@ class Values {
 
   /// As a value of the graph.
   Ref read(const Operand&);
-  /// What is done to know a value.
+  /// How much may be done to find a value.
   enum class Effort : std::uint8_t {
     compute,  // from constants
     fix,      // small inputs of the model that have an example are fixed at it

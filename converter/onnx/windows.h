@@ -13,10 +13,10 @@ struct Windows {
   Axes pad;  // before each, then after each
 };
 
-/// With this kernel where kernel_shape does not say another.
+/// Uses this kernel size unless kernel_shape gives another one.
 Windows windows(const Call&, const Ref& x, Axes kernel);
 Axes kernel_of(const Ref& weight);
-/// A list of as many elements; `what` it is called in a message.
+/// Checks the number of elements of a list; `what` is its name in messages.
 Axes checked(Axes values, std::size_t count, std::string_view what);
 
 /// One number for before and after where they are the same, as PyTorch's reader writes them.

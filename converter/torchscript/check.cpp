@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "converter/archive/file_format.h"
 #include "converter/archive/pickle.h"
-#include "converter/archive/sniff.h"
 #include "converter/torchscript/set_state.h"
 
 namespace tenon::torchscript {
@@ -134,7 +134,7 @@ void check_pickle(const std::string& name, std::string_view pickle) {
 }
 
 void check_kind(std::span<const std::byte> file) {
-  const Sniffed found = sniff(file);
+  const DetectedFormat found = detect_format(file);
   if (found.kind == FileKind::torchscript) return;
   if (found.kind == FileKind::damaged_zip) throw Error(found.what).hint(found.hint);
   throw error("not a TorchScript file but {}", found.what).hint(found.hint);

@@ -13,7 +13,8 @@ namespace tenon::torchscript {
 /// Throws Error on the first one.
 void check_archive(const ZipReader& zip);
 
-/// Opens a file that sniffs as TorchScript and passes check_archive; throws Error, with the path, when not.
+/// Opens a file that is TorchScript by its bytes and passes check_archive. Otherwise throws Error with the
+/// path.
 std::shared_ptr<const MappedFile> open_checked(const std::filesystem::path& path);
 
 }  // namespace tenon::torchscript

@@ -1,4 +1,4 @@
-// Reading a TorchScript file: sniffed and checked here, parsed by LibTorch in a process of its own.
+// Reading a TorchScript file: its format is detected and checked here, parsed by LibTorch in a process of its own.
 #include "converter/torchscript/load.h"
 
 #include <charconv>
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/zip.h"
-#include "converter/archive/sniff.h"
+#include "converter/archive/file_format.h"
 #include "converter/tenon_torch.h"
 #include "converter/torchscript/check.h"
 

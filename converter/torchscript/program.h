@@ -100,9 +100,9 @@ struct Type {
   // Kind::tensor on the inputs of a traced entry method: what the trace was made with. Else absent.
   std::optional<DType> dtype;
   std::optional<std::vector<std::int64_t>> sizes;
-  // Kind::tensor in an exported program, with dtype: the shape it promises, each size in the text form of
-  // ir/dim.h ("8", "2*s0+1"); empty where the promise has no such form. No other shape is allowed.
-  std::optional<std::vector<std::string>> promised;
+  // Kind::tensor in an exported program, with dtype: the declared shape, each size in the text form of
+  // ir/dim.h ("8", "2*s0+1"), or an empty text where it has no such form. No other shape is allowed.
+  std::optional<std::vector<std::string>> declared_sizes;
   std::optional<IValue> fixed;  // an input of an exported program: the only value it takes
 };
 
@@ -220,10 +220,10 @@ struct Function {
   Block body;                        // inputs as `arguments`
 };
 
-/// What an exported program promises of a symbol.
+/// The range that an exported program declares for a symbol.
 struct SizeRange {
   std::int64_t min = 1, max = std::numeric_limits<std::int64_t>::max();
-  std::int64_t exported_min = 0;  // what the exporter took for granted; runs are not held to it
+  std::int64_t exported_min = 0;  // what the exporter assumed; runs are not restricted to it
 };
 
 struct Program {

@@ -9,7 +9,7 @@
 namespace tenon::exporter::onnx {
 namespace {
 
-void set_results(Writer& w, const Node& n, const Operands& results) {
+void set_results(OnnxWriter& w, const Node& n, const OnnxValues& results) {
   for (std::size_t i = 0; i < n.num_outputs(); ++i) w.set(n.output(i), results[i]);
   give_sizes(w, given_sizes(n), results);
 }
@@ -24,7 +24,7 @@ std::vector<const Value*> results_of(const Region& region) {
   return {region.results().begin(), region.results().end()};
 }
 
-bool write_if(Writer& w, const Node& n) {
+bool write_if(OnnxWriter& w, const Node& n) {
   const Source source = n.source;
   const auto branch = [&](std::size_t k) {
     Region& region = n.region(k);
@@ -42,10 +42,10 @@ bool write_if(Writer& w, const Node& n) {
 }
 
 /// The body's parameters are the step, whether it goes on, and what is carried; invariants are outside.
-bool write_loop(Writer& w, const Node& n) {
+bool write_loop(OnnxWriter& w, const Node& n) {
   const auto& op = *n.as<Loop>();
   const auto carried = static_cast<std::size_t>(op.carried);
-  Operands operands = {op.limit ? w.size_number(*op.limit) : Operand{}};
+  OnnxValues operands = {op.limit ? w.size_number(*op.limit) : OnnxValue{}};
   for (std::size_t i = 0; i <= carried; ++i) operands.push_back(w.value(n.input(i)));
   Region& region = n.region();
   const auto body = w.inside([&] {
@@ -67,8 +67,9 @@ bool write_loop(Writer& w, const Node& n) {
 
 }  // namespace
 
-std::span<const Entry> control_entries() {
-  static constexpr std::array entries = {Entry{"if", write_if}, Entry{"loop", write_loop}};
+std::span<const OnnxExportEntry> control_entries() {
+  static constexpr std::array entries = {OnnxExportEntry{"if", write_if},
+                                         OnnxExportEntry{"loop", write_loop}};
   return entries;
 }
 

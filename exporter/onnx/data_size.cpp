@@ -9,7 +9,7 @@
 
 namespace tenon::exporter::onnx {
 
-void give_sizes(Writer& w, const std::vector<GivenSize>& sizes, const Operands& values) {
+void give_sizes(OnnxWriter& w, const std::vector<GivenSize>& sizes, const OnnxValues& values) {
   for (const GivenSize& s : sizes) {
     const auto axis = static_cast<std::int64_t>(s.axis);
     w.give_size(s.symbol,
@@ -20,30 +20,30 @@ void give_sizes(Writer& w, const std::vector<GivenSize>& sizes, const Operands& 
 namespace {
 
 /// The result, whose first axis is the size that the node gives.
-void set_sized(Writer& w, const Node& n, const Operand& result) {
+void set_sized(OnnxWriter& w, const Node& n, const OnnxValue& result) {
   w.set(n.output(), result);
   give_sizes(w, given_sizes(n), {result});
 }
 
-bool write_nonzero(Writer& w, const Node& n) {
+bool write_nonzero(OnnxWriter& w, const Node& n) {
   if (n.input()->rank() == 0) throw unsupported("the place in a single number");
-  const Operand found = w.add("NonZero", {w.value(n.input())}, {}, DType::i64);
+  const OnnxValue found = w.add("NonZero", {w.value(n.input())}, {}, DType::i64);
   set_sized(w, n, w.add("Transpose", {found}, {{"perm", Index{1, 0}}}));
   return true;
 }
 
-bool write_count_up(Writer& w, const Node& n) {
-  const Operand count = w.cast(w.value(n.input()), DType::i64);
+bool write_count_up(OnnxWriter& w, const Node& n) {
+  const OnnxValue count = w.cast(w.value(n.input()), DType::i64);
   set_sized(w, n, w.add("Range", {w.number(0, DType::i64), count, w.number(1, DType::i64)}));
   return true;
 }
 
-bool write_unique(Writer& w, const Node& n) {
+bool write_unique(OnnxWriter& w, const Node& n) {
   const auto& op = *n.as<Unique>();
   if (op.order == UniqueOrder::runs) throw unsupported("ONNX does not merge neighbours alone");
-  const Operand given = w.value(n.input());
+  const OnnxValue given = w.value(n.input());
   const DType computed = computed_in("Unique", given.dtype).value_or(given.dtype);
-  const Operands out =
+  const OnnxValues out =
       w.add_all("Unique", {w.cast(given, computed)},
                 {{"axis", std::int64_t{0}}, {"sorted", std::int64_t{op.order == UniqueOrder::sorted}}},
                 {computed, DType::i64, DType::i64, DType::i64});
@@ -55,26 +55,26 @@ bool write_unique(Writer& w, const Node& n) {
 
 /// ONNX takes batches of boxes and classes of scores; boxes may have their corners' coordinates in either
 /// order.
-bool write_suppress_overlaps(Writer& w, const Node& n) {
+bool write_suppress_overlaps(OnnxWriter& w, const Node& n) {
   if (n.input()->dtype() == DType::f64) throw unsupported("ONNX suppresses boxes of f32 only");
-  const Operand boxes = w.add("Unsqueeze", {w.cast(w.value(n.input(0)), DType::f32), w.integers({0})});
-  const Operand scores = w.add("Unsqueeze", {w.cast(w.value(n.input(1)), DType::f32), w.integers({0, 1})});
-  const Operand chosen = w.add("NonMaxSuppression",
-                               {boxes, scores, w.size(n.input()->shape()[0]),
-                                w.number(n.as<SuppressOverlaps>()->threshold, DType::f32)},
-                               {}, DType::i64);
+  const OnnxValue boxes = w.add("Unsqueeze", {w.cast(w.value(n.input(0)), DType::f32), w.integers({0})});
+  const OnnxValue scores = w.add("Unsqueeze", {w.cast(w.value(n.input(1)), DType::f32), w.integers({0, 1})});
+  const OnnxValue chosen = w.add("NonMaxSuppression",
+                                 {boxes, scores, w.size(n.input()->shape()[0]),
+                                  w.number(n.as<SuppressOverlaps>()->threshold, DType::f32)},
+                                 {}, DType::i64);
   set_sized(w, n, w.add("Gather", {chosen, w.number(2, DType::i64)}, {{"axis", std::int64_t{1}}}));
   return true;
 }
 
 }  // namespace
 
-std::span<const Entry> data_size_entries() {
+std::span<const OnnxExportEntry> data_size_entries() {
   static constexpr std::array entries = {
-      Entry{"count_up", write_count_up},
-      Entry{"nonzero", write_nonzero},
-      Entry{"suppress_overlaps", write_suppress_overlaps},
-      Entry{"unique", write_unique},
+      OnnxExportEntry{"count_up", write_count_up},
+      OnnxExportEntry{"nonzero", write_nonzero},
+      OnnxExportEntry{"suppress_overlaps", write_suppress_overlaps},
+      OnnxExportEntry{"unique", write_unique},
   };
   return entries;
 }

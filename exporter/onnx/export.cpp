@@ -12,13 +12,13 @@ namespace {
 using Sentences = std::vector<std::string>;
 
 /// ONNX has nothing that stops a run.
-void erase_checks(Graph& graph, Sentences& lacking) {
+void erase_checks(Graph& graph, Sentences& omissions) {
   for (Region* region : program_regions(graph))
     for (auto it = region->nodes().begin(); it != region->nodes().end();) {
       Node* node = (it++)->get();
       const auto* check = node->as<Check>();
       if (!check) continue;
-      lacking.push_back(fmt::format("the ONNX model does not check: {}", check->message));
+      omissions.push_back(fmt::format("the ONNX model does not check: {}", check->message));
       region->erase(node);
     }
 }
@@ -42,20 +42,20 @@ void erase_dead(Graph& graph) {
 
 Sentences export_onnx(const Graph& graph, const std::filesystem::path& path, std::size_t most) {
   const auto lowered = clone(graph);
-  Sentences lacking;
-  erase_checks(*lowered, lacking);
+  Sentences omissions;
+  erase_checks(*lowered, omissions);
   erase_dead(*lowered);
   for (const Value* v : lowered->body().results())
     if (is_complex(v->dtype()) || is_string(v->dtype()))
       throw unsupported("an output is {}, which is not written", v->type().str()).at(path.string());
-  onnx::Writer writer(*lowered);
+  onnx::OnnxWriter writer(*lowered);
   onnx::write_nodes(writer, lowered->body());
   if (!writer.refused.empty())
     throw unsupported("ONNX cannot hold the model:{}", list_text(writer.refused))
         .at(path.string())
         .hint("a .tenon file holds every operator: -o model.tenon");
   onnx::write_model(writer.finish(*lowered), path, most);
-  return lacking;
+  return omissions;
 }
 
 }  // namespace tenon::exporter

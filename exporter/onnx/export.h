@@ -10,9 +10,9 @@
 namespace tenon::exporter {
 
 /// Writes the graph as standard ONNX: operator set 21, no domain but ONNX's own. Sizes that vary are named
-/// dims, arithmetic on them is nodes; states are ordinary inputs and outputs. Returns what the model lacks
-/// that the graph has, a sentence each. Throws Error(unsupported) with the complete list of what ONNX has no
-/// form for, and Error when the file cannot be written. For `most` see write_model.
+/// dims, arithmetic on them is nodes; states are ordinary inputs and outputs. Returns a sentence for each
+/// part of the graph that the model omits. Throws Error(unsupported) with the complete list of what ONNX has
+/// no form for, and Error when the file cannot be written. For `most` see write_model.
 std::vector<std::string> export_onnx(const Graph&, const std::filesystem::path&,
                                      std::size_t most = converter::onnx::most_parsed_bytes);
 

@@ -45,14 +45,14 @@ std::optional<Attributes> attributes_of(const Signature& signature, const Op& op
 
 }  // namespace
 
-bool write_mapped(Writer& w, const Node& node, std::string_view given_signature, bool any_dtype) {
+bool write_mapped(OnnxWriter& w, const Node& node, std::string_view given_signature, bool any_dtype) {
   const std::string_view text =
       given_signature.empty() ? defined_signature(node.op().info()) : given_signature;
   if (text.empty()) return false;
   const Signature signature = converter::parse_signature(text);
   auto attributes = attributes_of(signature, node.op());
   if (!attributes) return false;
-  Operands operands;
+  OnnxValues operands;
   for (const Value* v : node.inputs()) operands.push_back(w.value(v));
   const DType given = operands[signature.name == "Where" ? 1 : 0].dtype, result = node.output()->dtype();
   if (!any_dtype && !computed_in(signature.name, given)) return false;

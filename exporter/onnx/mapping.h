@@ -7,6 +7,6 @@ namespace tenon::exporter::onnx {
 /// Writes the node as the operator that its definition names, or else this signature. False, and nothing is
 /// written: there is none, it lacks an attribute that is set, or (unless `any_dtype`) it does not compute in
 /// the operands' dtype.
-bool write_mapped(Writer&, const Node&, std::string_view signature, bool any_dtype);
+bool write_mapped(OnnxWriter&, const Node&, std::string_view signature, bool any_dtype);
 
 }  // namespace tenon::exporter::onnx

@@ -11,7 +11,7 @@ namespace tenon::exporter::onnx {
 namespace {
 
 /// Its epsilon is an f32.
-bool write_batch_norm(Writer& w, const Node& n) {
+bool write_batch_norm(OnnxWriter& w, const Node& n) {
   if (n.output()->dtype() == DType::f64) return false;
   const auto operand = [&](std::size_t i) { return w.value(n.input(i)); };
   w.set(n.output(), w.add("BatchNormalization", {operand(0), operand(3), operand(4), operand(1), operand(2)},
@@ -20,26 +20,26 @@ bool write_batch_norm(Writer& w, const Node& n) {
 }
 
 /// ONNX computes in f32, and needs a weight.
-bool write_layer_norm(Writer& w, const Node& n) {
+bool write_layer_norm(OnnxWriter& w, const Node& n) {
   const auto& op = *n.as<LayerNorm>();
-  const Operand x = w.value(n.input());
+  const OnnxValue x = w.value(n.input());
   if (x.dtype == DType::f64 || n.inputs().size() < 2) return false;
-  Operands in;
+  OnnxValues in;
   for (const Value* v : n.inputs()) in.push_back(w.value(v));
   w.set(n.output(), w.add("LayerNormalization", in, {{"axis", -op.rank}, {"epsilon", op.eps}}));
   return true;
 }
 
-bool write_group_norm(Writer& w, const Node& n) {
+bool write_group_norm(OnnxWriter& w, const Node& n) {
   const auto& op = *n.as<GroupNorm>();
-  const Operand x = w.value(n.input());
+  const OnnxValue x = w.value(n.input());
   if (x.dtype == DType::f64 || n.inputs().size() < 3) return false;
   w.set(n.output(), w.add("GroupNormalization", {x, w.value(n.input(1)), w.value(n.input(2))},
                           {{"num_groups", op.groups}, {"epsilon", op.eps}}));
   return true;
 }
 
-bool write_determinant(Writer& w, const Node& n) {
+bool write_determinant(OnnxWriter& w, const Node& n) {
   if (!n.output(1)->uses().empty() || !n.output(2)->uses().empty())
     throw unsupported("ONNX has the determinant, but neither its sign nor its logarithm");
   w.set(n.output(), w.add("Det", {w.value(n.input())}));
@@ -48,14 +48,14 @@ bool write_determinant(Writer& w, const Node& n) {
 
 }  // namespace
 
-std::span<const Entry> norm_entries() {
+std::span<const OnnxExportEntry> norm_entries() {
   static constexpr std::array entries = {
-      Entry{.name = "log_softmax", .mapping = "LogSoftmax(x, axis=axis)"},
-      Entry{.name = "softmax", .mapping = "Softmax(x, axis=axis)"},
-      Entry{"batch_norm", write_batch_norm},
-      Entry{"determinant", write_determinant},
-      Entry{"group_norm", write_group_norm},
-      Entry{"layer_norm", write_layer_norm},
+      OnnxExportEntry{.name = "log_softmax", .mapping = "LogSoftmax(x, axis=axis)"},
+      OnnxExportEntry{.name = "softmax", .mapping = "Softmax(x, axis=axis)"},
+      OnnxExportEntry{"batch_norm", write_batch_norm},
+      OnnxExportEntry{"determinant", write_determinant},
+      OnnxExportEntry{"group_norm", write_group_norm},
+      OnnxExportEntry{"layer_norm", write_layer_norm},
   };
   return entries;
 }

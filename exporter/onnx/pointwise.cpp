@@ -16,24 +16,24 @@ namespace {
 
 using Refs = std::span<const Ref>;
 
-Operands operands_of(Writer& w, const Node& n) {
-  Operands out;
+OnnxValues operands_of(OnnxWriter& w, const Node& n) {
+  OnnxValues out;
   for (const Value* v : n.inputs()) out.push_back(w.value(v));
   return out;
 }
 
-bool write_cast(Writer& w, const Node& n) {
+bool write_cast(OnnxWriter& w, const Node& n) {
   w.set(n.output(), w.cast(w.value(n.input()), n.as<Cast>()->to));
   return true;
 }
 
-bool write_not_equal(Writer& w, const Node& n) {
+bool write_not_equal(OnnxWriter& w, const Node& n) {
   w.set(n.output(), w.add("Not", {w.add("Equal", operands_of(w, n), {}, DType::boolean)}));
   return true;
 }
 
 /// ONNX divides whole numbers towards zero.
-bool write_trunc_div(Writer& w, const Node& n) {
+bool write_trunc_div(OnnxWriter& w, const Node& n) {
   if (is_float(n.output()->dtype())) return false;
   w.set(n.output(), w.add("Div", operands_of(w, n)));
   return true;
@@ -41,7 +41,7 @@ bool write_trunc_div(Writer& w, const Node& n) {
 std::vector<Ref> trunc_div(const Node&, Refs in) { return {apply(Trunc{}, {in[0] / in[1]})}; }
 
 /// Of whole numbers it is what their quotient leaves: ONNX Runtime's Mod takes them for doubles.
-bool write_fmod(Writer& w, const Node& n) {
+bool write_fmod(OnnxWriter& w, const Node& n) {
   if (!is_float(n.output()->dtype())) return false;
   w.set(n.output(), w.add("Mod", operands_of(w, n), {{"fmod", std::int64_t{1}}}));
   return true;
@@ -86,36 +86,36 @@ std::vector<Ref> without_nan(const Node&, Refs in) {
 }
 
 /// ONNX's is NaN of NaN, PyTorch's zero.
-bool write_sign(Writer& w, const Node& n) {
-  const Operand x = w.value(n.input()), sign = w.add("Sign", {x});
+bool write_sign(OnnxWriter& w, const Node& n) {
+  const OnnxValue x = w.value(n.input()), sign = w.add("Sign", {x});
   w.set(n.output(), is_float(x.dtype) ? w.add("Where", {w.add("IsNaN", {x}, {}, DType::boolean),
                                                         w.number(0, x.dtype), sign})
                                       : sign);
   return true;
 }
 
-bool write_clamp(Writer& w, const Node& n) {
+bool write_clamp(OnnxWriter& w, const Node& n) {
   const auto& op = *n.as<Clamp>();
-  const Operand x = w.value(n.input());
-  const auto bound = [&](const std::optional<double>& b) { return b ? w.number(*b, x.dtype) : Operand{}; };
+  const OnnxValue x = w.value(n.input());
+  const auto bound = [&](const std::optional<double>& b) { return b ? w.number(*b, x.dtype) : OnnxValue{}; };
   w.set(n.output(), w.add("Clip", {x, bound(op.min), bound(op.max)}));
   return true;
 }
 
-bool write_hardsigmoid(Writer& w, const Node& n) {
+bool write_hardsigmoid(OnnxWriter& w, const Node& n) {
   if (n.output()->dtype() == DType::f64) return false;
   w.set(n.output(), w.add("HardSigmoid", {w.value(n.input())}, {{"alpha", 1.0 / 6}, {"beta", 0.5}}));
   return true;
 }
 
 /// The slope may only be stretched to x.
-bool write_prelu(Writer& w, const Node& n) {
+bool write_prelu(OnnxWriter& w, const Node& n) {
   if (n.output()->shape() != n.input(0)->shape() || n.output()->dtype() == DType::f64) return false;
   w.set(n.output(), w.add("PRelu", operands_of(w, n)));
   return true;
 }
 
-bool write_pow(Writer& w, const Node& n) {
+bool write_pow(OnnxWriter& w, const Node& n) {
   if (!is_float(n.output()->dtype())) return false;
   w.set(n.output(), w.add("Pow", operands_of(w, n)));
   return true;
@@ -174,8 +174,8 @@ std::vector<Ref> isfinite_of(const Node&, Refs in) {
   return {logical_not(apply(LogicalOr{}, {apply(IsInf{}, {x}), apply(IsNan{}, {x})}))};
 }
 
-bool write_bit_not(Writer& w, const Node& n) {
-  const Operand x = w.value(n.input());
+bool write_bit_not(OnnxWriter& w, const Node& n) {
+  const OnnxValue x = w.value(n.input());
   w.set(n.output(), w.add(x.dtype == DType::boolean ? "Not" : "BitwiseNot", {x}));
   return true;
 }
@@ -201,18 +201,18 @@ std::vector<Ref> ldexp_of(const Node&, Refs in) {
 }
 
 /// ONNX shifts numbers without a sign; bits that go to the left have none.
-bool write_shift(Writer& w, const Node& n, const char* direction, bool keeps_sign) {
+bool write_shift(OnnxWriter& w, const Node& n, const char* direction, bool keeps_sign) {
   const DType dtype = n.output()->dtype();
   const bool is_unsigned =
       dtype == DType::u8 || dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64;
   if (keeps_sign && !is_unsigned) return false;
-  Operands in = operands_of(w, n);
-  for (Operand& o : in) o = w.cast(o, DType::u64);
+  OnnxValues in = operands_of(w, n);
+  for (OnnxValue& o : in) o = w.cast(o, DType::u64);
   w.set(n.output(), w.cast(w.add("BitShift", in, {{"direction", std::string(direction)}}), dtype));
   return true;
 }
-bool write_shift_left(Writer& w, const Node& n) { return write_shift(w, n, "LEFT", false); }
-bool write_shift_right(Writer& w, const Node& n) { return write_shift(w, n, "RIGHT", true); }
+bool write_shift_left(OnnxWriter& w, const Node& n) { return write_shift(w, n, "LEFT", false); }
+bool write_shift_right(OnnxWriter& w, const Node& n) { return write_shift(w, n, "RIGHT", true); }
 
 /// The floor of a / 2^b; far to the right the sign is left.
 std::vector<Ref> shift_right_of(const Node&, Refs in) {
@@ -225,44 +225,44 @@ std::vector<Ref> shift_right_of(const Node&, Refs in) {
 
 }  // namespace
 
-std::span<const Entry> pointwise_entries() {
+std::span<const OnnxExportEntry> pointwise_entries() {
   static constexpr std::array entries = {
-      Entry{.name = "div", .mapping = "Div(a, b)"},
-      Entry{.name = "maximum", .mapping = "Max(a, b)"},
-      Entry{.name = "minimum", .mapping = "Min(a, b)"},
-      Entry{"pow", write_pow, pow_of},
-      Entry{.name = "selu", .mapping = "Selu(x)"},
-      Entry{"bit_not", write_bit_not},
-      Entry{"cast", write_cast},
-      Entry{"ceil", nullptr, itself},
-      Entry{"clamp", write_clamp},
-      Entry{"copysign", nullptr, copysign_of},
-      Entry{"exp2", nullptr, exp2_of},
-      Entry{"expm1", nullptr, expm1_of},
-      Entry{"floor", nullptr, itself},
-      Entry{"floor_div", nullptr, floor_div},
-      Entry{"fmax", nullptr, without_nan<Maximum>},
-      Entry{"fmin", nullptr, without_nan<Minimum>},
-      Entry{"fmod", write_fmod, rest_of_division},
-      Entry{"hardsigmoid", write_hardsigmoid},
-      Entry{"isfinite", nullptr, isfinite_of},
-      Entry{"isinf", nullptr, never},
-      Entry{"isnan", nullptr, never},
-      Entry{"ldexp", nullptr, ldexp_of},
-      Entry{"log10", nullptr, log10_of},
-      Entry{"log1p", nullptr, log1p_of},
-      Entry{"log2", nullptr, log2_of},
-      Entry{"not_equal", write_not_equal},
-      Entry{"prelu", write_prelu},
-      Entry{"remainder", nullptr, remainder},
-      Entry{"round", nullptr, itself},
-      Entry{"rsqrt", nullptr, rsqrt_of},
-      Entry{"shift_left", write_shift_left},
-      Entry{"shift_right", write_shift_right, shift_right_of},
-      Entry{"sign", write_sign},
-      Entry{"signbit", nullptr, signbit_of},
-      Entry{"trunc", nullptr, trunc_of},
-      Entry{"trunc_div", write_trunc_div, trunc_div},
+      OnnxExportEntry{.name = "div", .mapping = "Div(a, b)"},
+      OnnxExportEntry{.name = "maximum", .mapping = "Max(a, b)"},
+      OnnxExportEntry{.name = "minimum", .mapping = "Min(a, b)"},
+      OnnxExportEntry{"pow", write_pow, pow_of},
+      OnnxExportEntry{.name = "selu", .mapping = "Selu(x)"},
+      OnnxExportEntry{"bit_not", write_bit_not},
+      OnnxExportEntry{"cast", write_cast},
+      OnnxExportEntry{"ceil", nullptr, itself},
+      OnnxExportEntry{"clamp", write_clamp},
+      OnnxExportEntry{"copysign", nullptr, copysign_of},
+      OnnxExportEntry{"exp2", nullptr, exp2_of},
+      OnnxExportEntry{"expm1", nullptr, expm1_of},
+      OnnxExportEntry{"floor", nullptr, itself},
+      OnnxExportEntry{"floor_div", nullptr, floor_div},
+      OnnxExportEntry{"fmax", nullptr, without_nan<Maximum>},
+      OnnxExportEntry{"fmin", nullptr, without_nan<Minimum>},
+      OnnxExportEntry{"fmod", write_fmod, rest_of_division},
+      OnnxExportEntry{"hardsigmoid", write_hardsigmoid},
+      OnnxExportEntry{"isfinite", nullptr, isfinite_of},
+      OnnxExportEntry{"isinf", nullptr, never},
+      OnnxExportEntry{"isnan", nullptr, never},
+      OnnxExportEntry{"ldexp", nullptr, ldexp_of},
+      OnnxExportEntry{"log10", nullptr, log10_of},
+      OnnxExportEntry{"log1p", nullptr, log1p_of},
+      OnnxExportEntry{"log2", nullptr, log2_of},
+      OnnxExportEntry{"not_equal", write_not_equal},
+      OnnxExportEntry{"prelu", write_prelu},
+      OnnxExportEntry{"remainder", nullptr, remainder},
+      OnnxExportEntry{"round", nullptr, itself},
+      OnnxExportEntry{"rsqrt", nullptr, rsqrt_of},
+      OnnxExportEntry{"shift_left", write_shift_left},
+      OnnxExportEntry{"shift_right", write_shift_right, shift_right_of},
+      OnnxExportEntry{"sign", write_sign},
+      OnnxExportEntry{"signbit", nullptr, signbit_of},
+      OnnxExportEntry{"trunc", nullptr, trunc_of},
+      OnnxExportEntry{"trunc_div", write_trunc_div, trunc_div},
   };
   return entries;
 }

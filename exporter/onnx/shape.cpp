@@ -17,7 +17,7 @@ constexpr std::int64_t to_the_beginning = std::numeric_limits<std::int64_t>::min
 
 /// The sizes a Reshape is told: 0 for an axis that stays, -1 for the one that the others leave. nullopt: they
 /// must be computed.
-std::optional<Index> told_sizes(const Shape& from, const Shape& to) {
+std::optional<Index> wanted_sizes(const Shape& from, const Shape& to) {
   Index out;
   bool one_left = true;
   for (std::size_t i = 0; i < to.size(); ++i) {
@@ -38,17 +38,17 @@ std::optional<Index> told_sizes(const Shape& from, const Shape& to) {
   return may_be_empty && !one_left ? std::nullopt : std::optional(out);
 }
 
-bool write_reshape(Writer& w, const Node& n) {
+bool write_reshape(OnnxWriter& w, const Node& n) {
   const Shape &from = n.input()->shape(), &to = n.as<Reshape>()->shape;
-  const Operand x = w.value(n.input());
-  const auto told = told_sizes(from, to);
-  w.set(n.output(), told ? w.add("Reshape", {x, w.integers(*told)})
-                         : w.add("Reshape", {x, w.sizes(to)}, {{"allowzero", std::int64_t{1}}}));
+  const OnnxValue x = w.value(n.input());
+  const auto wanted = wanted_sizes(from, to);
+  w.set(n.output(), wanted ? w.add("Reshape", {x, w.integers(*wanted)})
+                           : w.add("Reshape", {x, w.sizes(to)}, {{"allowzero", std::int64_t{1}}}));
   return true;
 }
 
 /// 1 leaves an axis as it is.
-bool write_expand(Writer& w, const Node& n) {
+bool write_expand(OnnxWriter& w, const Node& n) {
   const Shape& from = n.input()->shape();
   Shape to = n.as<Expand>()->shape;
   const std::size_t added = to.size() - from.size();
@@ -58,7 +58,7 @@ bool write_expand(Writer& w, const Node& n) {
   return true;
 }
 
-bool write_slice(Writer& w, const Node& n) {
+bool write_slice(OnnxWriter& w, const Node& n) {
   const auto& op = *n.as<Slice>();
   const Dim& size = n.input()->shape()[static_cast<std::size_t>(op.axis)];
   const auto bound = [&](const Dim& d) {
@@ -71,7 +71,7 @@ bool write_slice(Writer& w, const Node& n) {
   return true;
 }
 
-bool write_flip(Writer& w, const Node& n) {
+bool write_flip(OnnxWriter& w, const Node& n) {
   const Axes& axes = n.as<Flip>()->axes;
   const auto each = [&](std::int64_t v) { return w.integers(Index(axes.size(), v)); };
   w.set(n.output(),
@@ -79,49 +79,50 @@ bool write_flip(Writer& w, const Node& n) {
   return true;
 }
 
-bool write_pad(Writer& w, const Node& n) {
+bool write_pad(OnnxWriter& w, const Node& n) {
   const auto& op = *n.as<Pad>();
   constexpr std::array modes = {"constant", "reflect", "edge", "wrap"};
-  const Operand x = w.value(n.input());
+  const OnnxValue x = w.value(n.input());
   const bool is_constant = op.mode == PadMode::constant;
-  w.set(n.output(), w.add("Pad", {x, w.sizes(op.pads), is_constant ? w.number(op.value, x.dtype) : Operand{}},
-                          {{"mode", std::string(modes[static_cast<std::size_t>(op.mode)])}}));
+  w.set(n.output(),
+        w.add("Pad", {x, w.sizes(op.pads), is_constant ? w.number(op.value, x.dtype) : OnnxValue{}},
+              {{"mode", std::string(modes[static_cast<std::size_t>(op.mode)])}}));
   return true;
 }
 
-bool write_full(Writer& w, const Node& n) {
+bool write_full(OnnxWriter& w, const Node& n) {
   const auto& op = *n.as<Full>();
-  const Operand value = w.number(op.value, op.dtype);
+  const OnnxValue value = w.number(op.value, op.dtype);
   w.set(n.output(), op.shape.empty() ? value : w.add("Expand", {value, w.sizes(op.shape)}));
   return true;
 }
 
-bool write_iota(Writer& w, const Node& n) {
+bool write_iota(OnnxWriter& w, const Node& n) {
   const auto& op = *n.as<Iota>();
-  const Operand numbers =
+  const OnnxValue numbers =
       w.add("Range", {w.number(0, DType::i64), w.size_number(op.size), w.number(1, DType::i64)});
   w.set(n.output(), w.cast(numbers, op.dtype));
   return true;
 }
 
-bool write_dim_value(Writer& w, const Node& n) {
+bool write_dim_value(OnnxWriter& w, const Node& n) {
   w.set(n.output(), w.size_number(n.as<DimValue>()->value));
   return true;
 }
 
 }  // namespace
 
-std::span<const Entry> shape_entries() {
+std::span<const OnnxExportEntry> shape_entries() {
   static constexpr std::array entries = {
-      Entry{.name = "permute", .mapping = "Transpose(x, axes=perm)"},
-      Entry{"dim_value", write_dim_value},
-      Entry{"expand", write_expand},
-      Entry{"flip", write_flip},
-      Entry{"full", write_full},
-      Entry{"iota", write_iota},
-      Entry{"pad", write_pad},
-      Entry{"reshape", write_reshape},
-      Entry{"slice", write_slice},
+      OnnxExportEntry{.name = "permute", .mapping = "Transpose(x, axes=perm)"},
+      OnnxExportEntry{"dim_value", write_dim_value},
+      OnnxExportEntry{"expand", write_expand},
+      OnnxExportEntry{"flip", write_flip},
+      OnnxExportEntry{"full", write_full},
+      OnnxExportEntry{"iota", write_iota},
+      OnnxExportEntry{"pad", write_pad},
+      OnnxExportEntry{"reshape", write_reshape},
+      OnnxExportEntry{"slice", write_slice},
   };
   return entries;
 }

@@ -19,15 +19,15 @@ constexpr std::array families = {
 #include "exporter/onnx/families.def"
 };
 
-Entry find_entry(std::string_view name) {
+OnnxExportEntry find_entry(std::string_view name) {
   static const auto index = [] {
-    std::unordered_map<std::string_view, Entry> all;
+    std::unordered_map<std::string_view, OnnxExportEntry> all;
     for (const auto& family : families)
-      for (const Entry& entry : family()) TENON_CHECK(all.emplace(entry.name, entry).second);
+      for (const OnnxExportEntry& entry : family()) TENON_CHECK(all.emplace(entry.name, entry).second);
     return all;
   }();
   const auto it = index.find(name);
-  return it == index.end() ? Entry{name} : it->second;
+  return it == index.end() ? OnnxExportEntry{name} : it->second;
 }
 
 /// The expression of a pointwise operator, if that is more than the operator itself. 16-bit floats are
@@ -44,7 +44,7 @@ std::vector<Ref> emitted(const Node& node, std::span<const Ref> operands) {
   return {cast(node.output()->dtype(), result)};
 }
 
-std::vector<Ref> composed(const Entry& entry, const Node& node, std::span<const Ref> operands) {
+std::vector<Ref> composed(const OnnxExportEntry& entry, const Node& node, std::span<const Ref> operands) {
   if (entry.compose) {
     auto own = entry.compose(node, operands);
     if (!own.empty()) return own;
@@ -66,7 +66,7 @@ void check_dtypes(const Node& node) {
 
 class RegionWriter {
  public:
-  RegionWriter(Writer& w, Region& region) : w_(w), region_(region) {}
+  RegionWriter(OnnxWriter& w, Region& region) : w_(w), region_(region) {}
 
   void run() {
     while (Node* node = next()) {
@@ -92,10 +92,10 @@ class RegionWriter {
   void write(Node& node) {
     check_dtypes(node);
     if (node.is<Fused>()) {
-      region_.dissolve(&node, 0);
+      region_.inline_region(&node, 0);
       return;
     }
-    const Entry entry = find_entry(node.op().name());
+    const OnnxExportEntry entry = find_entry(node.op().name());
     if (entry.write ? entry.write(w_, node) : write_mapped(w_, node, entry.mapping, false)) {
       done_ = &node;
       return;
@@ -107,10 +107,10 @@ class RegionWriter {
   }
 
   /// False: the node is not made of others.
-  bool replace(const Entry& entry, Node& node) {
-    const Place place{&region_, &node, node.source};
+  bool replace(const OnnxExportEntry& entry, Node& node) {
+    const InsertionPoint point{&region_, &node, node.source};
     std::vector<Ref> operands;
-    for (Value* v : node.inputs()) operands.emplace_back(v, place);
+    for (Value* v : node.inputs()) operands.emplace_back(v, point);
     const std::vector<Ref> results = composed(entry, node, operands);
     if (results.empty()) return false;
     for (std::size_t i = 0; i < results.size(); ++i) replace_all_uses(node.output(i), results[i].value());
@@ -118,13 +118,13 @@ class RegionWriter {
     return true;
   }
 
-  Writer& w_;
+  OnnxWriter& w_;
   Region& region_;
   Node* done_ = nullptr;  // the last one written
 };
 
 }  // namespace
 
-void write_nodes(Writer& w, Region& region) { RegionWriter(w, region).run(); }
+void write_nodes(OnnxWriter& w, Region& region) { RegionWriter(w, region).run(); }
 
 }  // namespace tenon::exporter::onnx

@@ -10,27 +10,27 @@
 
 namespace tenon::exporter::onnx {
 
-/// An operator is written by the first of these that can.
-struct Entry {
+/// How an operator is written. The first of these that applies is used.
+struct OnnxExportEntry {
   std::string_view name;
-  /// Adds nodes and sets the results. False: they do not say what this node does, and none was added. Throws
-  /// Error(unsupported) with the reason when there is no other way either.
-  bool (*write)(Writer&, const Node&) = nullptr;
-  /// The results by means of other operators, which are written in turn; none: it is not made of others.
+  /// Adds nodes and sets the results. Returns false, without adding nodes, when ONNX's operator cannot
+  /// express this node. Throws Error(unsupported) with the reason when there is no other way either.
+  bool (*write)(OnnxWriter&, const Node&) = nullptr;
+  /// Decomposes the node into other operators, which are written next. Empty when there is no decomposition.
   std::vector<Ref> (*compose)(const Node&, std::span<const Ref> operands) = nullptr;
   /// "Softmax(x, axis=axis)": one to one, though ONNX's operator is read in another way.
   std::string_view mapping = {};
 };
 
 // The tables: a file of this folder that defines one is found by that.
-#define FAMILY(name) std::span<const Entry> name();
+#define FAMILY(name) std::span<const OnnxExportEntry> name();
 #include "exporter/onnx/families.def"
 
-/// Says what computes the sizes that these values tell.
-void give_sizes(Writer&, const std::vector<GivenSize>&, const Operands& values);
+/// Registers these values as the sources of the sizes that they give.
+void give_sizes(OnnxWriter&, const std::vector<GivenSize>&, const OnnxValues& values);
 
-/// Writes the nodes of a region. Those that ONNX has no operator for are replaced by what they are made of;
-/// what cannot be written is listed in `refused`.
-void write_nodes(Writer&, Region&);
+/// Writes the nodes of a region. A node that ONNX has no operator for is decomposed. Nodes that cannot be
+/// written are listed in `refused`.
+void write_nodes(OnnxWriter&, Region&);
 
 }  // namespace tenon::exporter::onnx

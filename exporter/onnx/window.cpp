@@ -31,13 +31,13 @@ Attributes window_attributes(std::size_t dims, const Axes& stride, const Pads& p
           {"dilations", spatial("dilation", dilation, dims)}};
 }
 
-Operands operands_of(Writer& w, const Node& n) {
-  Operands out;
+OnnxValues operands_of(OnnxWriter& w, const Node& n) {
+  OnnxValues out;
   for (const Value* v : n.inputs()) out.push_back(w.value(v));
   return out;
 }
 
-bool write_conv(Writer& w, const Node& n) {
+bool write_conv(OnnxWriter& w, const Node& n) {
   const auto& op = *n.as<Conv>();
   const std::size_t dims = n.input()->rank() - 2;
   Attributes attributes = window_attributes(dims, op.stride, spatial_pads(op.pad, dims), op.dilation);
@@ -46,7 +46,7 @@ bool write_conv(Writer& w, const Node& n) {
   return true;
 }
 
-bool write_conv_transpose(Writer& w, const Node& n) {
+bool write_conv_transpose(OnnxWriter& w, const Node& n) {
   const auto& op = *n.as<ConvTranspose>();
   const std::size_t dims = n.input()->rank() - 2;
   const Axes strides = spatial("stride", op.stride, dims), extra = spatial("output_pad", op.output_pad, dims);
@@ -61,14 +61,14 @@ bool write_conv_transpose(Writer& w, const Node& n) {
 }
 
 /// x[..., K] weight[N, K] + bias.
-bool write_linear(Writer& w, const Node& n) {
-  const Operands in = operands_of(w, n);
+bool write_linear(OnnxWriter& w, const Node& n) {
+  const OnnxValues in = operands_of(w, n);
   if (n.input()->rank() == 2 && is_float(in[0].dtype)) {
     w.set(n.output(), w.add("Gemm", in, {{"transB", std::int64_t{1}}}));
     return true;
   }
-  const Operand weight = w.add("Transpose", {in[1]}, {{"perm", Index{1, 0}}});
-  const Operand product = w.add("MatMul", {in[0], weight});
+  const OnnxValue weight = w.add("Transpose", {in[1]}, {{"perm", Index{1, 0}}});
+  const OnnxValue product = w.add("MatMul", {in[0], weight});
   w.set(n.output(), in.size() > 2 ? w.add("Add", {product, in[2]}) : product);
   return true;
 }
@@ -103,17 +103,17 @@ Attributes max_pool_attributes(const Node& n) {
   return out;
 }
 
-bool write_max_pool(Writer& w, const Node& n) {
+bool write_max_pool(OnnxWriter& w, const Node& n) {
   w.set(n.output(), w.add("MaxPool", {w.value(n.input())}, max_pool_attributes<MaxPool>(n)));
   return true;
 }
 
 /// ONNX counts places from the first element of the first channel.
-bool write_max_pool_indices(Writer& w, const Node& n) {
-  const Operand x = w.value(n.input());
+bool write_max_pool_indices(OnnxWriter& w, const Node& n) {
+  const OnnxValue x = w.value(n.input());
   if (x.dtype != DType::f32 && x.dtype != DType::f64)
     throw unsupported("the places of the largest elements of {}", name(x.dtype));
-  const Operands out =
+  const OnnxValues out =
       w.add_all("MaxPool", {x}, max_pool_attributes<MaxPoolIndices>(n), {x.dtype, DType::i64});
   const Shape& shape = n.input()->shape();
   const Dim plane = numel(Shape(shape.begin() + 2, shape.end()));
@@ -123,7 +123,7 @@ bool write_max_pool_indices(Writer& w, const Node& n) {
 }
 
 /// Where every element counts, or those in the padding do not.
-bool write_avg_pool(Writer& w, const Node& n) {
+bool write_avg_pool(OnnxWriter& w, const Node& n) {
   const auto& op = *n.as<AvgPool>();
   const std::size_t dims = n.input()->rank() - 2;
   const Pads pads = exact_pads(n, op.kernel, op.stride, op.pad, {1}, op.ceil);
@@ -223,7 +223,8 @@ bool is_whole_factor(const Dim& in, const Dim& out) {
 }
 
 /// The nearest elements of each axis, by the operator's own rule.
-Operand write_nearest(Writer& w, const Interpolate& op, Operand x, const Shape& in, const Shape& out) {
+OnnxValue write_nearest(OnnxWriter& w, const Interpolate& op, OnnxValue x, const Shape& in,
+                        const Shape& out) {
   for (std::size_t axis = 2; axis < in.size(); ++axis) {
     if (in[axis] == out[axis] && op.scales.empty()) continue;
     if (!in[axis].is_known() || !out[axis].is_known())
@@ -242,10 +243,10 @@ Operand write_nearest(Writer& w, const Interpolate& op, Operand x, const Shape& 
   return x;
 }
 
-bool write_interpolate(Writer& w, const Node& n) {
+bool write_interpolate(OnnxWriter& w, const Node& n) {
   const auto& op = *n.as<Interpolate>();
   const Shape &in = n.input()->shape(), &out = n.output()->shape();
-  const Operand x = w.value(n.input());
+  const OnnxValue x = w.value(n.input());
   const bool is_nearest = op.mode == InterpolateMode::nearest || op.mode == InterpolateMode::nearest_exact;
   bool follows = true, is_whole = true;
   for (std::size_t i = 2; i < in.size(); ++i) {
@@ -257,7 +258,7 @@ bool write_interpolate(Writer& w, const Node& n) {
     w.set(n.output(), write_nearest(w, op, x, in, out));
     return true;
   }
-  Operand scales, sizes;
+  OnnxValue scales, sizes;
   if (follows || op.align_corners) {
     sizes = w.sizes(out);
   } else {
@@ -290,17 +291,17 @@ bool write_interpolate(Writer& w, const Node& n) {
 
 }  // namespace
 
-std::span<const Entry> window_entries() {
+std::span<const OnnxExportEntry> window_entries() {
   static constexpr std::array entries = {
-      Entry{"adaptive_avg_pool", nullptr, adaptive_avg_pool},
-      Entry{"adaptive_max_pool", nullptr, adaptive_max_pool},
-      Entry{"avg_pool", write_avg_pool, avg_pool},
-      Entry{"conv", write_conv},
-      Entry{"conv_transpose", write_conv_transpose},
-      Entry{"interpolate", write_interpolate},
-      Entry{"linear", write_linear},
-      Entry{"max_pool", write_max_pool},
-      Entry{"max_pool_indices", write_max_pool_indices},
+      OnnxExportEntry{"adaptive_avg_pool", nullptr, adaptive_avg_pool},
+      OnnxExportEntry{"adaptive_max_pool", nullptr, adaptive_max_pool},
+      OnnxExportEntry{"avg_pool", write_avg_pool, avg_pool},
+      OnnxExportEntry{"conv", write_conv},
+      OnnxExportEntry{"conv_transpose", write_conv_transpose},
+      OnnxExportEntry{"interpolate", write_interpolate},
+      OnnxExportEntry{"linear", write_linear},
+      OnnxExportEntry{"max_pool", write_max_pool},
+      OnnxExportEntry{"max_pool_indices", write_max_pool_indices},
   };
   return entries;
 }

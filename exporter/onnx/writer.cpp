@@ -74,7 +74,7 @@ void settle_names(GraphProto& graph, const Names& names) {
 
 }  // namespace
 
-Writer::Writer(const Graph& graph) {
+OnnxWriter::OnnxWriter(const Graph& graph) {
   body_.graph = converter::onnx::on_own_arena<GraphProto>();
   body_.graph->set_name(valid_utf8(graph.name.empty() ? "main" : graph.name));
   for (const auto& p : graph.body().parameters()) {
@@ -96,7 +96,7 @@ Writer::Writer(const Graph& graph) {
   find_sizes(graph);
 }
 
-void Writer::add_initializer(const std::string& name, const Tensor& tensor) {
+void OnnxWriter::add_initializer(const std::string& name, const Tensor& tensor) {
   auto& out = *body_.graph->add_initializer();
   out.mutable_dims()->Add(tensor.shape().begin(), tensor.shape().end());
   out.set_data_type(onnx_number(tensor.dtype()));
@@ -104,15 +104,15 @@ void Writer::add_initializer(const std::string& name, const Tensor& tensor) {
   data_.push_back(tensor);
 }
 
-Operand Writer::value(const Value* v) {
+OnnxValue OnnxWriter::value(const Value* v) {
   if (v->kind() == Value::Kind::literal) return constant(v->tensor());
   return values_.at(v);
 }
 
-void Writer::set(const Value* value, Operand operand) { values_[value] = std::move(operand); }
+void OnnxWriter::set(const Value* value, OnnxValue operand) { values_[value] = std::move(operand); }
 
-Operand Writer::add(std::string_view op_type, Operands operands, Attributes attributes,
-                    std::optional<DType> result) {
+OnnxValue OnnxWriter::add(std::string_view op_type, OnnxValues operands, Attributes attributes,
+                          std::optional<DType> result) {
   const std::size_t first = op_type == "Where" ? 1 : 0;
   const DType given = operands.at(first).dtype;
   const auto found = computed_in(op_type, given);
@@ -120,12 +120,13 @@ Operand Writer::add(std::string_view op_type, Operands operands, Attributes attr
   const DType computed = found.value_or(given);
   for (std::size_t i = first; i < operands.size(); ++i)
     if (!operands[i].name.empty() && operands[i].dtype == given) operands[i] = cast(operands[i], computed);
-  const Operand out = add_all(op_type, operands, std::move(attributes), {result.value_or(computed)}).front();
+  const OnnxValue out =
+      add_all(op_type, operands, std::move(attributes), {result.value_or(computed)}).front();
   return result ? out : cast(out, given);
 }
 
-Operands Writer::add_all(std::string_view op_type, const Operands& operands, Attributes attributes,
-                         const std::vector<DType>& results) {
+OnnxValues OnnxWriter::add_all(std::string_view op_type, const OnnxValues& operands, Attributes attributes,
+                               const std::vector<DType>& results) {
   NodeProto& node = *scope_->graph->add_node();
   node.set_op_type(std::string(op_type));
   std::size_t given = operands.size();
@@ -137,7 +138,7 @@ Operands Writer::add_all(std::string_view op_type, const Operands& operands, Att
     std::visit(SetValue{out}, a.value);
   }
   onnx::set_source(source_, node);
-  Operands out;
+  OnnxValues out;
   for (const DType dtype : results) {
     out.push_back({fresh(op_type), dtype});
     node.add_output(out.back().name);
@@ -146,12 +147,12 @@ Operands Writer::add_all(std::string_view op_type, const Operands& operands, Att
   return out;
 }
 
-Operand Writer::cast(const Operand& x, DType to) {
+OnnxValue OnnxWriter::cast(const OnnxValue& x, DType to) {
   if (x.dtype == to) return x;
   return add_all("Cast", {x}, {{"to", onnx_number(to)}}, {to}).front();
 }
 
-Operand Writer::constant(const Tensor& tensor) {
+OnnxValue OnnxWriter::constant(const Tensor& tensor) {
   const Tensor dense = tensor.contiguous();
   const auto bytes = static_cast<std::size_t>(dense.numel()) * size_of(dense.dtype());
   std::string key = dense.type_string() + ':';
@@ -164,19 +165,19 @@ Operand Writer::constant(const Tensor& tensor) {
   return found->second;
 }
 
-Operand Writer::number(double value, DType dtype) { return constant(Tensor::scalar(dtype, value)); }
+OnnxValue OnnxWriter::number(double value, DType dtype) { return constant(Tensor::scalar(dtype, value)); }
 
-Operand Writer::integers(const Index& values) {
+OnnxValue OnnxWriter::integers(const Index& values) {
   Tensor t = Tensor::empty(DType::i64, {static_cast<std::int64_t>(values.size())});
   std::copy(values.begin(), values.end(), t.mutable_data<std::int64_t>());
   return constant(t);
 }
 
-std::shared_ptr<GraphProto> Writer::inside(const std::function<std::vector<const Value*>()>& fill) {
+std::shared_ptr<GraphProto> OnnxWriter::inside(const std::function<std::vector<const Value*>()>& fill) {
   Scope scope{converter::onnx::on_arena_of<GraphProto>(body_.graph), scope_, {}, {}};
   scope.graph->set_name(fresh("body"));
   const struct Leave {
-    Writer& writer;
+    OnnxWriter& writer;
     Scope* outer;
     ~Leave() { writer.scope_ = outer; }
   } leave{*this, scope_};
@@ -188,13 +189,13 @@ std::shared_ptr<GraphProto> Writer::inside(const std::function<std::vector<const
   return scope.graph;
 }
 
-Operand Writer::parameter(const Type& type) {
-  const Operand out{fresh("parameter"), type.dtype};
+OnnxValue OnnxWriter::parameter(const Type& type) {
+  const OnnxValue out{fresh("parameter"), type.dtype};
   describe(out.name, type, *scope_->graph->add_input());
   return out;
 }
 
-std::string Writer::as_result(Scope& scope, const Operand& x) {
+std::string OnnxWriter::as_result(Scope& scope, const OnnxValue& x) {
   const auto& taken = scope.graph->output();
   const bool is_taken =
       std::any_of(taken.begin(), taken.end(), [&](const ValueInfoProto& v) { return v.name() == x.name; });
@@ -202,7 +203,7 @@ std::string Writer::as_result(Scope& scope, const Operand& x) {
   return add_all("Identity", {x}, {}, {x.dtype}).front().name;
 }
 
-WrittenGraph Writer::finish(const Graph& graph) {
+WrittenGraph OnnxWriter::finish(const Graph& graph) {
   const auto& results = graph.body().results();
   source_ = {};
   Names names;
@@ -215,14 +216,14 @@ WrittenGraph Writer::finish(const Graph& graph) {
   return {std::move(body_.graph), std::move(data_)};
 }
 
-std::string Writer::unique(std::string_view wanted) {
+std::string OnnxWriter::unique(std::string_view wanted) {
   const std::string base = valid_utf8(wanted);
   std::string name = base;
   for (int i = 2; !names_.insert(name).second; ++i) name = fmt::format("{}_{}", base, i);
   return name;
 }
 
-std::string Writer::fresh(std::string_view base) {
+std::string OnnxWriter::fresh(std::string_view base) {
   return unique(fmt::format("{}_{}", base, ++counts_[std::string(base)]));
 }
 

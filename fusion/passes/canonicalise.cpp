@@ -16,7 +16,7 @@ namespace {
 const Pattern x = hole("x");
 
 bool same_type(const Match& m) { return m["x"]->type() == m.root()->output()->type(); }
-Ref keep_x(const Match& m, const Place& place) { return Ref(m["x"], place); }
+Ref keep_x(const Match& m, const InsertionPoint& point) { return Ref(m["x"], point); }
 
 // An operator that gives back its operand.
 template <class T>
@@ -44,28 +44,28 @@ Rule identity_permute() {
 Rule reshape_reshape() {
   return {.name = "reshape_reshape",
           .patterns = {op<Reshape>(op<Reshape>(x))},
-          .build = [](const Match& m, const Place& place) {
-            return reshape(Ref(m["x"], place), m.op<Reshape>().shape);
+          .build = [](const Match& m, const InsertionPoint& point) {
+            return reshape(Ref(m["x"], point), m.op<Reshape>().shape);
           }};
 }
 
 Rule permute_permute() {
   return {.name = "permute_permute",
           .patterns = {op<Permute>(op<Permute>(x))},
-          .build = [](const Match& m, const Place& place) {
+          .build = [](const Match& m, const InsertionPoint& point) {
             Axes axes = m.op<Permute>(0).axes;
             for (auto& a : axes) a = m.op<Permute>(1).axes[static_cast<std::size_t>(a)];
-            return permute(Ref(m["x"], place), axes);
+            return permute(Ref(m["x"], point), axes);
           }};
 }
 
 // x / c == x * (1/c), up to one rounding.
 Rule divide_by_number() {
-  return {
-      .name = "divide_by_number",
-      .patterns = {x / number("c")},
-      .when = [](const Match& m) { return m.number("c") != 0; },
-      .build = [](const Match& m, const Place& place) { return Ref(m["x"], place) * (1 / m.number("c")); }};
+  return {.name = "divide_by_number",
+          .patterns = {x / number("c")},
+          .when = [](const Match& m) { return m.number("c") != 0; },
+          .build = [](const Match& m,
+                      const InsertionPoint& point) { return Ref(m["x"], point) * (1 / m.number("c")); }};
 }
 
 // x * 1 and x + 0.
@@ -88,7 +88,7 @@ Rule reciprocal_of_root() {
   return {.name = "reciprocal_of_root",
           .patterns = {1.0 / op<Sqrt>(x), op<Reciprocal>(op<Sqrt>(x))},
           .when = same_type,
-          .build = [](const Match& m, const Place& place) { return rsqrt(Ref(m["x"], place)); }};
+          .build = [](const Match& m, const InsertionPoint& point) { return rsqrt(Ref(m["x"], point)); }};
 }
 
 // The powers that PyTorch's own kernel computes without pow.
@@ -104,8 +104,8 @@ Rule special_power() {
                 return known(p) && (is_float(m["x"]->dtype()) || p >= 1);
               },
           .build =
-              [](const Match& m, const Place& place) {
-                const Ref base(m["x"], place);
+              [](const Match& m, const InsertionPoint& point) {
+                const Ref base(m["x"], point);
                 const double p = m.number("p");
                 if (p == 1) return base;
                 if (p == 2) return base * base;
@@ -133,8 +133,8 @@ Rule matmul_to_linear() {
                        turned->input()->rank() == 2 && swaps_last_two(permute->axes);
               },
           .build =
-              [](const Match& m, const Place& place) {
-                return linear(Ref(m["x"], place), Ref(m["w^T"]->node()->input(), place));
+              [](const Match& m, const InsertionPoint& point) {
+                return linear(Ref(m["x"], point), Ref(m["w^T"]->node()->input(), point));
               }};
 }
 
@@ -143,8 +143,8 @@ Rule matmul_weight_to_linear() {
           .patterns = {op<MatMul>(x, hole("w"))},
           .when = [](const Match& m) { return m["w"]->kind() == Value::Kind::weight && m["w"]->rank() == 2; },
           .build =
-              [](const Match& m, const Place& place) {
-                return linear(Ref(m["x"], place), permute(Ref(m["w"], place), {1, 0}));
+              [](const Match& m, const InsertionPoint& point) {
+                return linear(Ref(m["x"], point), permute(Ref(m["w"], point), {1, 0}));
               }};
 }
 
@@ -166,10 +166,11 @@ void drop_broadcasts(Rewriter& rewriter) {
       if (!value) continue;
       std::vector<Type> types = node->input_types();
       types[i] = value->type();
-      if (node->op().infer(types)[0] != node->output()->type() || !rewriter.may("broadcast_operand", *node))
+      if (node->op().infer(types)[0] != node->output()->type() ||
+          !rewriter.allowed("broadcast_operand", *node))
         continue;
       node->set_input(i, value);
-      rewriter.did("broadcast_operand", node->source, node.get());
+      rewriter.record("broadcast_operand", node->source, node.get());
     }
   }
 }
@@ -228,10 +229,11 @@ void order_operands(Rewriter& rewriter) {
     if (!node->is<Add>() && !node->is<Mul>()) continue;
     Value *first = node->input(0), *second = node->input(1);
     const Type& type = node->output()->type();
-    if (first->type() == type || second->type() != type || !rewriter.may("operand_order", *node)) continue;
+    if (first->type() == type || second->type() != type || !rewriter.allowed("operand_order", *node))
+      continue;
     node->set_input(0, second);
     node->set_input(1, first);
-    rewriter.did("operand_order", node->source, node.get());
+    rewriter.record("operand_order", node->source, node.get());
   }
 }
 

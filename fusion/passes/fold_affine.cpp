@@ -36,7 +36,7 @@ Rule batch_norm_to_affine() {
             return {};
           },
           .build =
-              [](const Match& m, const Place& place) {
+              [](const Match& m, const InsertionPoint& point) {
                 const auto mean = numbers(m["mean"]->tensor()), var = numbers(m["var"]->tensor());
                 auto scale = numbers(m["weight"]->tensor()), shift = numbers(m["bias"]->tensor());
                 for (std::size_t c = 0; c < scale.size(); ++c) {
@@ -45,12 +45,12 @@ Rule batch_norm_to_affine() {
                 }
                 Index shape(m["x"]->rank(), 1);
                 shape[1] = static_cast<std::int64_t>(scale.size());
-                Graph& graph = place.region->graph();
+                Graph& graph = point.region->graph();
                 const DType dtype = m["x"]->dtype();
                 const auto weight = [&](const char* of, const std::vector<double>& values) {
-                  return Ref(graph.add_weight(m[of]->name() + "'", tensor_of(dtype, shape, values)), place);
+                  return Ref(graph.add_weight(m[of]->name() + "'", tensor_of(dtype, shape, values)), point);
                 };
-                return Ref(m["x"], place) * weight("weight", scale) + weight("bias", shift);
+                return Ref(m["x"], point) * weight("weight", scale) + weight("bias", shift);
               }};
 }
 
@@ -132,10 +132,10 @@ std::string bias_of(const std::string& weight) {
 }
 
 // The producer again with scaled weight and shifted bias.
-Ref with_affine(const Match& m, const Place& place, std::optional<std::vector<double>> scale,
+Ref with_affine(const Match& m, const InsertionPoint& point, std::optional<std::vector<double>> scale,
                 std::optional<std::vector<double>> shift) {
   const Producer p = *producer(m["y"]);
-  Graph& graph = place.region->graph();
+  Graph& graph = point.region->graph();
   Source source = p.node->source;
   source.merge(m.root()->source);
   std::vector<Value*> inputs = p.node->inputs();
@@ -154,8 +154,8 @@ Ref with_affine(const Match& m, const Place& place, std::optional<std::vector<do
     inputs.resize(2);
     inputs.push_back(graph.add_weight(bias_name + "'", tensor_of(dtype, {p.channels}, bias)));
   }
-  Node* node = place.region->insert(p.node->op(), std::move(inputs), place.before, std::move(source));
-  return Ref(node->output(), place);
+  Node* node = point.region->insert(p.node->op(), std::move(inputs), point.before, std::move(source));
+  return Ref(node->output(), point);
 }
 
 Rule fold_scale() {
@@ -163,8 +163,8 @@ Rule fold_scale() {
           .patterns = {hole("y") * hole("c"), hole("c") * hole("y")},
           .when = folds,
           .refuse = refuse_fold,
-          .build = [](const Match& m, const Place& place) {
-            return with_affine(m, place, per_channel(m["c"], *producer(m["y"]), m["y"]->rank()),
+          .build = [](const Match& m, const InsertionPoint& point) {
+            return with_affine(m, point, per_channel(m["c"], *producer(m["y"]), m["y"]->rank()),
                                std::nullopt);
           }};
 }
@@ -174,8 +174,8 @@ Rule fold_shift() {
           .patterns = {hole("y") + hole("c"), hole("c") + hole("y")},
           .when = folds,
           .refuse = refuse_fold,
-          .build = [](const Match& m, const Place& place) {
-            return with_affine(m, place, std::nullopt,
+          .build = [](const Match& m, const InsertionPoint& point) {
+            return with_affine(m, point, std::nullopt,
                                per_channel(m["c"], *producer(m["y"]), m["y"]->rank()));
           }};
 }

@@ -54,7 +54,7 @@ void fold(Rewriter& rewriter) {
   Region& body = rewriter.region();
   for (auto it = body.nodes().begin(); it != body.nodes().end();) {
     Node* node = (it++)->get();
-    if (!foldable(*node) || !rewriter.may("fold_constant", *node)) continue;
+    if (!foldable(*node) || !rewriter.allowed("fold_constant", *node)) continue;
     std::vector<Tensor> inputs;
     for (const Value* v : node->inputs()) inputs.push_back(v->tensor());
     Tensor result = value_of(node->op(), inputs);
@@ -70,7 +70,7 @@ void fold(Rewriter& rewriter) {
       constant = rewriter.graph().add_weight(name, std::move(result));
     }
     replace_all_uses(node->output(), constant);
-    rewriter.did("fold_constant", node->source, nullptr);
+    rewriter.record("fold_constant", node->source, nullptr);
     body.erase(node);
   }
 }

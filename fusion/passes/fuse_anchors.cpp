@@ -88,10 +88,10 @@ void fuse(Rewriter& rewriter) {
     epilogue.grow();
     if (!epilogue.reason().empty()) rewriter.refuse(rule, anchor, epilogue.reason());
     const auto& members = epilogue.members();
-    if (members.size() == 1 || !rewriter.may(rule, anchor)) continue;
+    if (members.size() == 1 || !rewriter.allowed(rule, anchor)) continue;
     while (it != nodes.end() && std::find(members.begin(), members.end(), it->get()) != members.end()) ++it;
     const Node* fused = outline(members);
-    rewriter.did(rule, fused->source, fused);
+    rewriter.record(rule, fused->source, fused);
   }
 }
 

@@ -49,7 +49,7 @@ class Grouper {
       position_[n.get()] = position++;
       if (follows_from_known(*n)) known_.insert(n.get());
     }
-    for (const auto& n : rewriter_.region().nodes()) place(*n);
+    for (const auto& n : rewriter_.region().nodes()) location(*n);
     for (Group& g : groups_) finish(g);
   }
 
@@ -63,7 +63,7 @@ class Grouper {
            });
   }
 
-  void place(Node& n) {
+  void location(Node& n) {
     const auto loop = loop_of(n);
     if (!loop || n.num_outputs() != 1) return;
     const bool gathers = slices_by_index(n).has_value();
@@ -140,9 +140,9 @@ class Grouper {
   }
 
   void finish(const Group& g) {
-    if (g.members.size() <= 1 || !rewriter_.may(rule, *g.members.back())) return;
+    if (g.members.size() <= 1 || !rewriter_.allowed(rule, *g.members.back())) return;
     const Node* fused = outline(g.members);
-    rewriter_.did(rule, fused->source, fused);
+    rewriter_.record(rule, fused->source, fused);
   }
 
   Rewriter& rewriter_;

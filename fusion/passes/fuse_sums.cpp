@@ -43,9 +43,9 @@ void fuse(Rewriter& rewriter) {
     const auto* op = sum.as<IndexAdd>();
     if (!op || op->axis != 0 || sum.output()->dtype() != DType::f32) continue;
     const std::vector<Node*> members = members_of(sum);
-    if (members.size() == 1 || !rewriter.may(rule, sum)) continue;
+    if (members.size() == 1 || !rewriter.allowed(rule, sum)) continue;
     const Node* fused = outline(members);
-    rewriter.did(rule, fused->source, fused);
+    rewriter.record(rule, fused->source, fused);
   }
 }
 

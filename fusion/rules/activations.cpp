@@ -13,8 +13,8 @@ const Pattern clamped = op<Clamp>(x + 3.0);
 constexpr double sixth = 1.0 / 6;
 
 template <class T>
-Ref of_x(const Match& m, const Place& place) {
-  return apply(T{}, {Ref(m["x"], place)});
+Ref of_x(const Match& m, const InsertionPoint& point) {
+  return apply(T{}, {Ref(m["x"], point)});
 }
 
 bool is_float_x(const Match& m) { return is_float(m["x"]->dtype()); }
@@ -71,9 +71,9 @@ Rule clamp_of_clamp() {
                 return !outer.min && outer.max && inner.min && !inner.max && *inner.min <= *outer.max;
               },
           .build =
-              [](const Match& m, const Place& place) {
+              [](const Match& m, const InsertionPoint& point) {
                 return apply(Clamp{.min = m.op<Clamp>(1).min, .max = m.op<Clamp>(0).max},
-                             {Ref(m["x"], place)});
+                             {Ref(m["x"], point)});
               }};
 }
 

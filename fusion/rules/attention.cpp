@@ -89,9 +89,9 @@ Rule causal_attention() {
                        mask[mask.size() - 2] == q[q.size() - 2] && mask.back() == k[k.size() - 2];
               },
           .build =
-              [](const Match& m, const Place& place) {
+              [](const Match& m, const InsertionPoint& point) {
                 const Attention attention{.scale = m.op<Attention>().scale, .causal = true};
-                return apply(attention, {Ref(m["q"], place), Ref(m["k"], place), Ref(m["v"], place)});
+                return apply(attention, {Ref(m["q"], point), Ref(m["k"], point), Ref(m["v"], point)});
               }};
 }
 
@@ -105,12 +105,12 @@ Rule attention_of_own_scale() {
                 return scale && is_own_scale(*scale, m["q"]->shape().back());
               },
           .build =
-              [](const Match& m, const Place& place) {
+              [](const Match& m, const InsertionPoint& point) {
                 Attention attention = m.op<Attention>();
                 attention.scale.reset();
                 std::vector<Ref> inputs;
                 for (const char* name : {"q", "k", "v", "mask"})
-                  if (m.has(name)) inputs.emplace_back(m[name], place);
+                  if (m.has(name)) inputs.emplace_back(m[name], point);
                 return tenon::apply(attention, std::span<const Ref>(inputs));
               }};
 }
@@ -130,9 +130,9 @@ Rule attention_of_seen_keys() {
           .patterns = {op<Attention>(hole("q"), hole("k"), hole("v"), hole("mask"))},
           .when = [](const Match& m) { return seen(m) != nullptr; },
           .build =
-              [](const Match& m, const Place& place) {
-                return apply(m.op<Attention>(), {Ref(m["q"], place), Ref(m["k"], place), Ref(m["v"], place),
-                                                 Ref(seen(m), place)});
+              [](const Match& m, const InsertionPoint& point) {
+                return apply(m.op<Attention>(), {Ref(m["q"], point), Ref(m["k"], point), Ref(m["v"], point),
+                                                 Ref(seen(m), point)});
               }};
 }
 
@@ -160,11 +160,11 @@ bool each_row_sees(const Value& given) {
   }
   if (!mask.is_constant() || !mask.tensor().defined() || mask.rank() == 0) return is_above_infinity(mask);
   const std::int64_t keys = mask.tensor().shape().back();
-  std::int64_t place = 0;
+  std::int64_t position = 0;
   bool seen = false;
   return keys > 0 && every_element(mask, [&](double value) {
            seen = seen || (is_bool(mask.dtype()) ? value != 0 : is_seen(value));
-           const bool is_last = ++place % keys == 0;
+           const bool is_last = ++position % keys == 0;
            return !is_last || std::exchange(seen, false);
          });
 }
@@ -177,11 +177,11 @@ Rule attention_of_seen_rows() {
           .patterns = {op<Attention>(hole("q"), hole("k"), hole("v"), hole("mask"))},
           .when = [](const Match& m) { return m.op<Attention>().nan_rows && each_row_sees(*m["mask"]); },
           .build =
-              [](const Match& m, const Place& place) {
+              [](const Match& m, const InsertionPoint& point) {
                 Attention attention = m.op<Attention>();
                 attention.nan_rows = false;
-                return apply(attention, {Ref(m["q"], place), Ref(m["k"], place), Ref(m["v"], place),
-                                         Ref(m["mask"], place)});
+                return apply(attention, {Ref(m["q"], point), Ref(m["k"], point), Ref(m["v"], point),
+                                         Ref(m["mask"], point)});
               }};
 }
 
@@ -201,10 +201,10 @@ Rule attention_of_everything() {
                 return hides_nothing(m["mask"]) && Op(plain).infer(types)[0] == m.root()->output()->type();
               },
           .build =
-              [](const Match& m, const Place& place) {
+              [](const Match& m, const InsertionPoint& point) {
                 Attention plain = m.op<Attention>();
                 plain.nan_rows = false;
-                return apply(plain, {Ref(m["q"], place), Ref(m["k"], place), Ref(m["v"], place)});
+                return apply(plain, {Ref(m["q"], point), Ref(m["k"], point), Ref(m["v"], point)});
               }};
 }
 
@@ -232,15 +232,15 @@ Rule raise_attention() {
             return {};
           },
           .build =
-              [](const Match& m, const Place& place) {
+              [](const Match& m, const InsertionPoint& point) {
                 const bool masked = std::any_of(masks.begin(), masks.end(), [&](auto n) { return m.has(n); });
                 const bool zero_rows = m.find(op_info<Any>()) || m.find(op_info<IsNan>());
                 const Attention attention{.scale = scale_of(m), .nan_rows = masked && !zero_rows};
-                std::vector<Ref> inputs = {Ref(m["q"], place), swap_last_two(Ref(m["kt"], place)),
-                                           Ref(m["v"], place)};
-                if (m.has("mask")) inputs.emplace_back(m["mask"], place);
-                if (m.has("kept")) inputs.emplace_back(m["kept"], place);
-                if (m.has("dropped")) inputs.push_back(logical_not(Ref(m["dropped"], place)));
+                std::vector<Ref> inputs = {Ref(m["q"], point), swap_last_two(Ref(m["kt"], point)),
+                                           Ref(m["v"], point)};
+                if (m.has("mask")) inputs.emplace_back(m["mask"], point);
+                if (m.has("kept")) inputs.emplace_back(m["kept"], point);
+                if (m.has("dropped")) inputs.push_back(logical_not(Ref(m["dropped"], point)));
                 return tenon::apply(attention, std::span<const Ref>(inputs));
               }};
 }

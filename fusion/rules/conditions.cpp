@@ -30,20 +30,21 @@ Rule of_bools(std::string_view name) {
   return {.name = name,
           .patterns = {op<Bits>(x, y)},
           .when = is_of_bools,
-          .build = [](const Match& m, const Place& place) {
-            return apply(Logical{}, {Ref(m["x"], place), Ref(m["y"], place)});
+          .build = [](const Match& m, const InsertionPoint& point) {
+            return apply(Logical{}, {Ref(m["x"], point), Ref(m["y"], point)});
           }};
 }
 
 /// The other operand, where the known one changes nothing.
 template <class Logical>
 Rule of_known(std::string_view name, bool neutral) {
-  return {
-      .name = name,
-      .patterns = {op<Logical>(known, x), op<Logical>(x, known)},
-      .when = [neutral](const Match& m) { return is_of_bools(m) && said(*m["known"]) == neutral; },
-      .build = [](const Match& m,
-                  const Place& place) { return expand(Ref(m["x"], place), m.root()->output()->shape()); }};
+  return {.name = name,
+          .patterns = {op<Logical>(known, x), op<Logical>(x, known)},
+          .when = [neutral](const Match& m) { return is_of_bools(m) && said(*m["known"]) == neutral; },
+          .build =
+              [](const Match& m, const InsertionPoint& point) {
+                return expand(Ref(m["x"], point), m.root()->output()->shape());
+              }};
 }
 
 Value* taken(const Match& m) { return m[*said(*m["known"]) ? "x" : "y"]; }
@@ -51,18 +52,20 @@ Value* taken(const Match& m) { return m[*said(*m["known"]) ? "x" : "y"]; }
 }  // namespace
 
 Rule not_of_equal() {
-  return {.name = "not_of_equal",
-          .patterns = {op<LogicalNot>(op<Equal>(x, y))},
-          .when = [](const Match& m) { return !is_string(m["x"]->dtype()); },
-          .build = [](const Match& m,
-                      const Place& place) { return not_equal(Ref(m["x"], place), Ref(m["y"], place)); }};
+  return {
+      .name = "not_of_equal",
+      .patterns = {op<LogicalNot>(op<Equal>(x, y))},
+      .when = [](const Match& m) { return !is_string(m["x"]->dtype()); },
+      .build = [](const Match& m,
+                  const InsertionPoint& point) { return not_equal(Ref(m["x"], point), Ref(m["y"], point)); }};
 }
 
 Rule bit_not_of_bool() {
-  return {.name = "bit_not_of_bool",
-          .patterns = {op<BitNot>(x)},
-          .when = is_of_bools,
-          .build = [](const Match& m, const Place& place) { return logical_not(Ref(m["x"], place)); }};
+  return {
+      .name = "bit_not_of_bool",
+      .patterns = {op<BitNot>(x)},
+      .when = is_of_bools,
+      .build = [](const Match& m, const InsertionPoint& point) { return logical_not(Ref(m["x"], point)); }};
 }
 
 Rule bit_and_of_bool() { return of_bools<BitAnd, LogicalAnd>("bit_and_of_bool"); }
@@ -73,15 +76,16 @@ Rule and_of_known() { return of_known<LogicalAnd>("and_of_known", true); }
 Rule or_of_known() { return of_known<LogicalOr>("or_of_known", false); }
 
 Rule where_of_known() {
-  return {
-      .name = "where_of_known",
-      .patterns = {op<Where>(known, x, y)},
-      .when =
-          [](const Match& m) {
-            return said(*m["known"]) && taken(m)->dtype() == m.root()->output()->dtype();
-          },
-      .build = [](const Match& m,
-                  const Place& place) { return expand(Ref(taken(m), place), m.root()->output()->shape()); }};
+  return {.name = "where_of_known",
+          .patterns = {op<Where>(known, x, y)},
+          .when =
+              [](const Match& m) {
+                return said(*m["known"]) && taken(m)->dtype() == m.root()->output()->dtype();
+              },
+          .build =
+              [](const Match& m, const InsertionPoint& point) {
+                return expand(Ref(taken(m), point), m.root()->output()->shape());
+              }};
 }
 
 }  // namespace tenon

@@ -21,7 +21,9 @@ std::vector<Pattern> half_x_times(const Pattern& f) {
 Rule raise_gelu() {
   return {.name = "gelu",
           .patterns = half_x_times(op<Erf>(x * (1 / std::numbers::sqrt2))),
-          .build = [](const Match& m, const Place& place) { return apply(Gelu{}, {Ref(m["x"], place)}); }};
+          .build = [](const Match& m, const InsertionPoint& point) {
+            return apply(Gelu{}, {Ref(m["x"], point)});
+          }};
 }
 
 Rule raise_gelu_tanh() {
@@ -33,10 +35,11 @@ Rule raise_gelu_tanh() {
   for (const Pattern& square : {x * x * 0.044715, (x * 0.044715) * x})
     for (const Pattern& p : half_x_times(op<Tanh>((x * sqrt_2_over_pi) * (square + 1.0))))
       patterns.push_back(p);
-  return {
-      .name = "gelu_tanh", .patterns = std::move(patterns), .build = [](const Match& m, const Place& place) {
-        return apply(Gelu{.approximate = GeluForm::tanh}, {Ref(m["x"], place)});
-      }};
+  return {.name = "gelu_tanh",
+          .patterns = std::move(patterns),
+          .build = [](const Match& m, const InsertionPoint& point) {
+            return apply(Gelu{.approximate = GeluForm::tanh}, {Ref(m["x"], point)});
+          }};
 }
 
 }  // namespace tenon

@@ -35,7 +35,9 @@ bool is_of_channels(const Value& weight, const Value& of) {
 /// No scale and shift, or such as change nothing.
 bool is_plain(const Match& m) { return !m.has("ones") || (is_all(*m["ones"], 1) && is_all(*m["zeros"], 0)); }
 
-Ref flat(Value* weight, const Place& place) { return reshape(Ref(weight, place), {numel(weight->shape())}); }
+Ref flat(Value* weight, const InsertionPoint& point) {
+  return reshape(Ref(weight, point), {numel(weight->shape())});
+}
 
 }  // namespace
 
@@ -51,8 +53,8 @@ Rule group_norm_of_groups() {
                        whole[1].value() % m.op<GroupNorm>().groups == 0 && is_plain(m);
               },
           .build =
-              [](const Match& m, const Place& place) {
-                const Ref whole = reshape(Ref(m["x"], place), m.root()->output()->shape());
+              [](const Match& m, const InsertionPoint& point) {
+                const Ref whole = reshape(Ref(m["x"], point), m.root()->output()->shape());
                 return apply(GroupNorm(m.op<GroupNorm>()), {whole});
               }};
 }
@@ -63,8 +65,8 @@ Rule group_norm_weight() {
       .patterns = {op<GroupNorm>(x) * hole("w"), op<GroupNorm>(x, hole("ones"), hole("zeros")) * hole("w")},
       .when = [](const Match& m) { return is_of_channels(*m["w"], *m["x"]) && is_plain(m); },
       .build =
-          [](const Match& m, const Place& place) {
-            return apply(GroupNorm(m.op<GroupNorm>()), {Ref(m["x"], place), flat(m["w"], place)});
+          [](const Match& m, const InsertionPoint& point) {
+            return apply(GroupNorm(m.op<GroupNorm>()), {Ref(m["x"], point), flat(m["w"], point)});
           }};
 }
 
@@ -73,9 +75,9 @@ Rule group_norm_bias() {
           .patterns = {op<GroupNorm>(x, hole("w")) + hole("b")},
           .when = [](const Match& m) { return is_of_channels(*m["b"], *m["x"]); },
           .build =
-              [](const Match& m, const Place& place) {
+              [](const Match& m, const InsertionPoint& point) {
                 return apply(GroupNorm(m.op<GroupNorm>()),
-                             {Ref(m["x"], place), Ref(m["w"], place), flat(m["b"], place)});
+                             {Ref(m["x"], point), Ref(m["w"], point), flat(m["b"], point)});
               }};
 }
 

@@ -21,9 +21,9 @@ Rule index_put_to_index_add() {
                 return value.shape() == slices;
               },
           .build =
-              [](const Match& m, const Place& place) {
+              [](const Match& m, const InsertionPoint& point) {
                 return apply(IndexAdd{.from_end = true},
-                             {Ref(m["x"], place), Ref(m["indices"], place), Ref(m["value"], place)});
+                             {Ref(m["x"], point), Ref(m["indices"], point), Ref(m["value"], point)});
               }};
 }
 
@@ -50,10 +50,10 @@ Rule scatter_to_index_add() {
                        places(m);
               },
           .build =
-              [](const Match& m, const Place& place) {
-                const Ref column(places(m), place);
-                return index_add(Ref(m["x"], place), 0, reshape(column, {column.shape()[0]}),
-                                 Ref(m["src"], place));
+              [](const Match& m, const InsertionPoint& point) {
+                const Ref column(places(m), point);
+                return index_add(Ref(m["x"], point), 0, reshape(column, {column.shape()[0]}),
+                                 Ref(m["src"], point));
               }};
 }
 

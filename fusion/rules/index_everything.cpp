@@ -20,14 +20,14 @@ std::int64_t at_place(const Tensor& t, std::span<const std::int64_t> place) {
 }
 
 /// The constant indices of the node, with the sizes of the axes they name; empty: something is not known.
-struct Places {
+struct ConstantIndices {
   std::vector<Tensor> indices;
   Index sizes, shape;  // of the axes; of the indices together
 };
 
-std::optional<Places> places(const Node& node) {
+std::optional<ConstantIndices> constant_indices(const Node& node) {
   const Axes& axes = node.as<IndexAt>()->axes;
-  Places out;
+  ConstantIndices out;
   Shape all;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const Value& index = *node.input(1 + i);
@@ -45,7 +45,7 @@ std::optional<Places> places(const Node& node) {
   return out;
 }
 
-bool are_in_order(const Places& p) {
+bool are_in_order(const ConstantIndices& p) {
   std::int64_t next = 0;
   bool so_far = true;
   for_each_index(p.shape, [&](std::span<const std::int64_t> place) {
@@ -71,31 +71,33 @@ bool counts_up(const Value& index, const Dim& size) {
 }  // namespace
 
 Rule index_select_of_everything() {
-  return {
-      .name = "index_select_of_everything",
-      .patterns = {op<IndexSelect>(hole("x"), hole("i"))},
-      .when =
-          [](const Match& m) {
-            const auto axis = static_cast<std::size_t>(m.op<IndexSelect>().axis);
-            return counts_up(*m["i"], m["x"]->shape()[axis]);
-          },
-      .build = [](const Match& m,
-                  const Place& place) { return reshape(Ref(m["x"], place), m.root()->output()->shape()); }};
+  return {.name = "index_select_of_everything",
+          .patterns = {op<IndexSelect>(hole("x"), hole("i"))},
+          .when =
+              [](const Match& m) {
+                const auto axis = static_cast<std::size_t>(m.op<IndexSelect>().axis);
+                return counts_up(*m["i"], m["x"]->shape()[axis]);
+              },
+          .build =
+              [](const Match& m, const InsertionPoint& point) {
+                return reshape(Ref(m["x"], point), m.root()->output()->shape());
+              }};
 }
 
 Rule index_of_everything() {
   const Pattern x = hole("x");
-  return {
-      .name = "index_of_everything",
-      .patterns = {op<IndexAt>(x, hole("i")), op<IndexAt>(x, hole("i"), hole("j")),
-                   op<IndexAt>(x, hole("i"), hole("j"), hole("k"))},
-      .when =
-          [](const Match& m) {
-            const auto found = places(*m.root());
-            return found && are_in_order(*found);
-          },
-      .build = [](const Match& m,
-                  const Place& place) { return reshape(Ref(m["x"], place), m.root()->output()->shape()); }};
+  return {.name = "index_of_everything",
+          .patterns = {op<IndexAt>(x, hole("i")), op<IndexAt>(x, hole("i"), hole("j")),
+                       op<IndexAt>(x, hole("i"), hole("j"), hole("k"))},
+          .when =
+              [](const Match& m) {
+                const auto found = constant_indices(*m.root());
+                return found && are_in_order(*found);
+              },
+          .build =
+              [](const Match& m, const InsertionPoint& point) {
+                return reshape(Ref(m["x"], point), m.root()->output()->shape());
+              }};
 }
 
 }  // namespace tenon

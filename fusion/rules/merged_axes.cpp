@@ -79,9 +79,9 @@ Rule linear_of_merged_rows() {
                                  is_read_with(m.root()->output(), leading(whole, 1)));
               },
           .build =
-              [](const Match& m, const Place& place) {
-                const Ref x(unmerged(m["rows"], 1), place);
-                return reshape(linear(x, Ref(m["w"], place)), m.root()->output()->shape());
+              [](const Match& m, const InsertionPoint& point) {
+                const Ref x(unmerged(m["rows"], 1), point);
+                return reshape(linear(x, Ref(m["w"], point)), m.root()->output()->shape());
               }};
 }
 
@@ -98,11 +98,11 @@ Rule linear_of_split_rows() {
                 return split.size() > rows.size() && split.back() == rows.back();
               },
           .build =
-              [linear_of](const Match& m, const Place& place) {
+              [linear_of](const Match& m, const InsertionPoint& point) {
                 Shape shape = m.op<Reshape>().shape;
                 shape.back() = linear_of(m)->input()->shape().back();
-                std::vector<Ref> operands = {reshape(Ref(m["x"], place), shape), Ref(m["w"], place)};
-                if (m.has("b")) operands.emplace_back(m["b"], place);
+                std::vector<Ref> operands = {reshape(Ref(m["x"], point), shape), Ref(m["w"], point)};
+                if (m.has("b")) operands.emplace_back(m["b"], point);
                 return apply(Op(*linear_of(m)->as<Linear>()), std::span<const Ref>(operands));
               }};
 }
@@ -118,8 +118,8 @@ Rule bias_of_merged_rows() {
                        rows.back() == merged.back() && m.root()->output()->shape() == merged;
               },
           .build =
-              [](const Match& m, const Place& place) {
-                const Ref y = linear(Ref(m["x"], place), Ref(m["w"], place)) + Ref(m["b"], place);
+              [](const Match& m, const InsertionPoint& point) {
+                const Ref y = linear(Ref(m["x"], point), Ref(m["w"], point)) + Ref(m["b"], point);
                 return reshape(y, m.op<Reshape>().shape);
               }};
 }
@@ -129,12 +129,13 @@ Rule matmul_of_repeated_matrix() {
     const Node* repeats = m["b"]->node();
     return repeats && repeats->is<Expand>() && repeats->input()->rank() == 2 ? repeats->input() : nullptr;
   };
-  return {
-      .name = "matmul_of_repeated_matrix",
-      .patterns = {op<MatMul>(hole("a"), hole("b"))},
-      .when = [matrix](const Match& m) { return matrix(m) && m["a"]->rank() == m["b"]->rank(); },
-      .build = [matrix](const Match& m,
-                        const Place& place) { return matmul(Ref(m["a"], place), Ref(matrix(m), place)); }};
+  return {.name = "matmul_of_repeated_matrix",
+          .patterns = {op<MatMul>(hole("a"), hole("b"))},
+          .when = [matrix](const Match& m) { return matrix(m) && m["a"]->rank() == m["b"]->rank(); },
+          .build =
+              [matrix](const Match& m, const InsertionPoint& point) {
+                return matmul(Ref(m["a"], point), Ref(matrix(m), point));
+              }};
 }
 
 Rule matmul_of_one_matrix() {
@@ -147,8 +148,8 @@ Rule matmul_of_one_matrix() {
                        m["b"]->kind() == Value::Kind::weight;
               },
           .build =
-              [](const Match& m, const Place& place) {
-                const Ref a(m["a"], place), b(m["b"], place);
+              [](const Match& m, const InsertionPoint& point) {
+                const Ref a(m["a"], point), b(m["b"], point);
                 const Ref turned = permute(b, {0, 2, 1});
                 return linear(a, reshape(turned, {b.shape()[2], b.shape()[1]}));
               }};
@@ -167,7 +168,7 @@ Rule permute_of_merged_batches() {
                                   split.end() - static_cast<std::ptrdiff_t>(turned.size() - 1));
               },
           .build =
-              [](const Match& m, const Place& place) {
+              [](const Match& m, const InsertionPoint& point) {
                 const Node& turn = *m.find(op_info<Permute>());
                 const Axes& inner = m.op<Permute>().axes;
                 Shape shape = leading(m.root()->output(), inner.size() - 1);
@@ -178,7 +179,7 @@ Rule permute_of_merged_batches() {
                   shape.push_back(turn.input()->shape()[i]);
                   axes.push_back(inner[i] + more);
                 }
-                return permute(reshape(Ref(m["x"], place), shape), axes);
+                return permute(reshape(Ref(m["x"], point), shape), axes);
               }};
 }
 
@@ -192,8 +193,8 @@ Rule permute_of_ones() {
   return {.name = "permute_of_ones",
           .patterns = {op<Permute>(hole("x"))},
           .when = moves_ones,
-          .build = [](const Match& m, const Place& place) {
-            return reshape(Ref(m["x"], place), m.root()->output()->shape());
+          .build = [](const Match& m, const InsertionPoint& point) {
+            return reshape(Ref(m["x"], point), m.root()->output()->shape());
           }};
 }
 
@@ -207,8 +208,8 @@ Rule matmul_of_merged_batches() {
                        (unmerged(&a, 2) || unmerged(&b, 2));
               },
           .build =
-              [](const Match& m, const Place& place) {
-                const Ref a(m["a"], place), b(m["b"], place);
+              [](const Match& m, const InsertionPoint& point) {
+                const Ref a(m["a"], point), b(m["b"], point);
                 const Value* whole = unmerged(m["a"], 2) ? unmerged(m["a"], 2) : unmerged(m["b"], 2);
                 const Value* split = split_batches(m.root()->output());
                 const Shape lead = leading(split ? split : whole, 2);

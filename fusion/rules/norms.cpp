@@ -55,11 +55,11 @@ Rule raise_layer_norm() {
             return refuse_axes(mean.axes, mean.keepdim, m["x"]->rank());
           },
           .build =
-              [](const Match& m, const Place& place) {
+              [](const Match& m, const InsertionPoint& point) {
                 const LayerNorm norm{.rank = static_cast<std::int64_t>(m.op<Mean>().axes.size()),
                                      .eps = m.number("eps")};
-                const Ref y = apply(norm, {Ref(m["x"], place)});
-                return m.has("w") ? y * Ref(m["w"], place) : y;
+                const Ref y = apply(norm, {Ref(m["x"], point)});
+                return m.has("w") ? y * Ref(m["w"], point) : y;
               }};
 }
 
@@ -71,8 +71,8 @@ Rule weight_of(std::string_view name) {
           .patterns = {op<Norm>(x) * hole("w")},
           .when = [](const Match& m) { return is_affine(*m["w"], *m["x"], m.op<Norm>().rank); },
           .build =
-              [](const Match& m, const Place& place) {
-                return apply(Norm(m.op<Norm>()), {Ref(m["x"], place), Ref(m["w"], place)});
+              [](const Match& m, const InsertionPoint& point) {
+                return apply(Norm(m.op<Norm>()), {Ref(m["x"], point), Ref(m["w"], point)});
               }};
 }
 
@@ -86,9 +86,9 @@ Rule layer_norm_bias() {
           .patterns = {op<LayerNorm>(x, hole("w")) + hole("b")},
           .when = [](const Match& m) { return is_affine(*m["b"], *m["x"], m.op<LayerNorm>().rank); },
           .build =
-              [](const Match& m, const Place& place) {
+              [](const Match& m, const InsertionPoint& point) {
                 return apply(LayerNorm(m.op<LayerNorm>()),
-                             {Ref(m["x"], place), Ref(m["w"], place), Ref(m["b"], place)});
+                             {Ref(m["x"], point), Ref(m["w"], point), Ref(m["b"], point)});
               }};
 }
 
@@ -100,10 +100,10 @@ Rule raise_rms_norm() {
             return refuse_axes(m.op<Mean>().axes, m.op<Mean>().keepdim, m["x"]->rank());
           },
           .build =
-              [](const Match& m, const Place& place) {
+              [](const Match& m, const InsertionPoint& point) {
                 const RmsNorm norm{.rank = static_cast<std::int64_t>(m.op<Mean>().axes.size()),
                                    .eps = m.number("eps")};
-                return apply(norm, {Ref(m["x"], place)});
+                return apply(norm, {Ref(m["x"], point)});
               }};
 }
 

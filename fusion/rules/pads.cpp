@@ -56,9 +56,9 @@ Rule pad_of_conv() {
           .patterns = {op<Conv>(x, w), op<Conv>(x, w, hole("b"))},
           .when = [](const Match& m) { return is_zeros_around_maps(m.op<Pad>()); },
           .build =
-              [](const Match& m, const Place& place) {
-                std::vector<Ref> operands = {Ref(m["x"], place), Ref(m["w"], place)};
-                if (m.has("b")) operands.emplace_back(m["b"], place);
+              [](const Match& m, const InsertionPoint& point) {
+                std::vector<Ref> operands = {Ref(m["x"], point), Ref(m["w"], point)};
+                if (m.has("b")) operands.emplace_back(m["b"], point);
                 return apply(Op(padded(m)), std::span<const Ref>(operands));
               }};
 }

@@ -12,7 +12,7 @@ void drop_pool_indices(Rewriter& rewriter) {
   for (const auto& node : rewriter.graph().body().nodes())
     if (node->is<MaxPoolIndices>() && node->output(1)->uses().empty()) pools.push_back(node.get());
   for (Node* node : pools) {
-    if (!rewriter.may(name, *node)) continue;
+    if (!rewriter.allowed(name, *node)) continue;
     const MaxPoolIndices& old = *node->as<MaxPoolIndices>();
     const MaxPool pool{.kernel = old.kernel,
                        .stride = old.stride,
@@ -21,7 +21,7 @@ void drop_pool_indices(Rewriter& rewriter) {
                        .ceil = old.ceil};
     Node* added = node->parent().insert(pool, node->inputs(), node, node->source);
     replace_all_uses(node->output(0), added->output());
-    rewriter.did(name, node->source, added);
+    rewriter.record(name, node->source, added);
     node->parent().erase(node);
   }
 }
@@ -53,14 +53,14 @@ Rule max_pool_of_row() {
                        is_row(p.dilation, 1);
               },
           .build =
-              [](const Match& m, const Place& place) {
+              [](const Match& m, const InsertionPoint& point) {
                 const MaxPool& p = m.op<MaxPool>();
                 const MaxPool row{.kernel = {p.kernel[1]},
                                   .stride = {p.stride[1]},
                                   .pad = {p.pad[1]},
                                   .dilation = {p.dilation[1]},
                                   .ceil = p.ceil};
-                return apply(row, {Ref(m["x"], place)});
+                return apply(row, {Ref(m["x"], point)});
               }};
 }
 
@@ -74,8 +74,8 @@ Rule mean_to_pool() {
                 return x.rank() == 4 && is_float(x.dtype()) && m.op<Mean>().axes == Axes{2, 3};
               },
           .build =
-              [](const Match& m, const Place& place) {
-                const Ref pooled = apply(AdaptiveAvgPool{.output = {Dim(1), Dim(1)}}, {Ref(m["x"], place)});
+              [](const Match& m, const InsertionPoint& point) {
+                const Ref pooled = apply(AdaptiveAvgPool{.output = {Dim(1), Dim(1)}}, {Ref(m["x"], point)});
                 return m.op<Mean>().keepdim ? pooled : reshape(pooled, m.root()->output()->shape());
               }};
 }

@@ -10,19 +10,20 @@ namespace tenon {
 Rule raise_softmax() {
   const Pattern x = hole("x");
   const Pattern e = op<Exp>(x - op<Amax>(x));
-  return {.name = "softmax",
-          .patterns = {e / op<Sum>(e)},
-          .when = [](const Match& m) { return is_float(m["x"]->dtype()); },
-          .refuse = [](const Match& m) -> std::string {
-            const Amax& max = m.op<Amax>();
-            const Sum& sum = m.op<Sum>();
-            if (max.axes != sum.axes) return "maximum and sum run over different axes";
-            if (max.axes.size() != 1) return "it runs over several axes";
-            if (!max.keepdim || !sum.keepdim) return "the reduced axis is dropped";
-            return {};
-          },
-          .build = [](const Match& m,
-                      const Place& place) { return softmax(Ref(m["x"], place), m.op<Sum>().axes[0]); }};
+  return {
+      .name = "softmax",
+      .patterns = {e / op<Sum>(e)},
+      .when = [](const Match& m) { return is_float(m["x"]->dtype()); },
+      .refuse = [](const Match& m) -> std::string {
+        const Amax& max = m.op<Amax>();
+        const Sum& sum = m.op<Sum>();
+        if (max.axes != sum.axes) return "maximum and sum run over different axes";
+        if (max.axes.size() != 1) return "it runs over several axes";
+        if (!max.keepdim || !sum.keepdim) return "the reduced axis is dropped";
+        return {};
+      },
+      .build = [](const Match& m,
+                  const InsertionPoint& point) { return softmax(Ref(m["x"], point), m.op<Sum>().axes[0]); }};
 }
 
 }  // namespace tenon

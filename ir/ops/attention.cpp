@@ -22,9 +22,9 @@ namespace {
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
 // bool [L, S]: key j is not after query i.
-Ref causal_mask(const Dim& queries, const Dim& keys, const Place& place) {
-  const Ref i = reshape(iota(queries, place), {queries, 1});
-  return i >= iota(keys, place);
+Ref causal_mask(const Dim& queries, const Dim& keys, const InsertionPoint& point) {
+  const Ref i = reshape(iota(queries, point), {queries, 1});
+  return i >= iota(keys, point);
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ Ref Attention::weights(RefSpan in) const {
   else
     scores = scores * rsqrt(dim_value(width, scores));
   if (causal)
-    scores = where(causal_mask(q.shape()[q.rank() - 2], k.shape()[k.rank() - 2], q.place()), scores,
+    scores = where(causal_mask(q.shape()[q.rank() - 2], k.shape()[k.rank() - 2], q.insertion_point()), scores,
                    minus_infinity);
   if (in.size() > 3)
     scores = is_bool(in[3].dtype()) ? where(in[3], scores, minus_infinity) : scores + working(in[3]);

@@ -6,19 +6,19 @@
 namespace tenon {
 
 /// a + i b of two floats (f32 or f64) of one shape.
-struct Complex : Kernel<2> {
+struct Complex : WithReference<2> {
   static constexpr std::string_view name = "complex";
   Type infer(const Type& real, const Type& imag) const;
   void reference(InSpan in, OutSpan out) const;
 };
 
-struct Real : Kernel<1> {
+struct Real : WithReference<1> {
   static constexpr std::string_view name = "real";
   Type infer(const Type& z) const;
   void reference(InSpan in, OutSpan out) const;
 };
 
-struct Imag : Kernel<1> {
+struct Imag : WithReference<1> {
   static constexpr std::string_view name = "imag";
   Type infer(const Type& z) const;
   void reference(InSpan in, OutSpan out) const;
@@ -26,7 +26,7 @@ struct Imag : Kernel<1> {
 
 /// The discrete Fourier transform of complex numbers along the last axis: the sums of z[j] exp(-2 pi i j k /
 /// n), or with `inverse` of the conjugate factors; neither is scaled.
-struct Fft : Kernel<1> {
+struct Fft : WithReference<1> {
   static constexpr std::string_view name = "fft";
   bool inverse = false;
   static constexpr auto fields = std::tuple{field("inverse", &Fft::inverse)};

@@ -75,7 +75,7 @@ struct Loop : WithRegions<1, 1> {
 
 /// Throws an Error with this message when the condition (bool, rank 0) does not hold. Has no output; it
 /// stays where it stands.
-struct Check : Kernel<1> {
+struct Check : WithReference<1> {
   static constexpr std::string_view name = "check";
   std::string message;
   static constexpr auto fields = std::tuple{field("message", &Check::message)};

@@ -8,7 +8,7 @@ namespace tenon {
 /// Cross-correlation of x[N, Cin, ...] with weight[Cout, Cin / groups, ...], plus bias[Cout], in 1, 2 or 3
 /// spatial dims. Spatial attributes hold one value for every spatial dim or one each; pad also 2n: before
 /// each, then after each.
-struct Conv : Kernel<2, 3> {
+struct Conv : WithReference<2, 3> {
   static constexpr std::string_view name = "conv";
   static constexpr bool anchor = true;
   Axes stride = {1}, pad = {0}, dilation = {1};
@@ -29,7 +29,7 @@ struct Conv : Kernel<2, 3> {
 /// The transpose of Conv as a linear map: x[N, Cin, ...], weight[Cin, Cout / groups, ...], bias[Cout].
 /// `output_pad` is added to the size at the end. Spatial attributes hold one value for every spatial dim or
 /// one each; pad also 2n: before each, then after each.
-struct ConvTranspose : Kernel<2, 3> {
+struct ConvTranspose : WithReference<2, 3> {
   static constexpr std::string_view name = "conv_transpose";
   static constexpr bool anchor = true;
   Axes stride = {1}, pad = {0}, output_pad = {0}, dilation = {1};

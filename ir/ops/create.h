@@ -5,7 +5,7 @@
 namespace tenon {
 
 /// A tensor of one value.
-struct Full : Kernel<0> {
+struct Full : WithReference<0> {
   static constexpr std::string_view name = "full";
   Shape shape;
   double value = 0;
@@ -17,7 +17,7 @@ struct Full : Kernel<0> {
 };
 
 /// 0, 1, ..., size - 1.
-struct Iota : Kernel<0> {
+struct Iota : WithReference<0> {
   static constexpr std::string_view name = "iota";
   Dim size = 0;
   DType dtype = DType::i64;
@@ -27,7 +27,7 @@ struct Iota : Kernel<0> {
 };
 
 /// A size as a number: i64, rank 0.
-struct DimValue : Kernel<0> {
+struct DimValue : WithReference<0> {
   static constexpr std::string_view name = "dim_value";
   Dim value = 0;
   static constexpr auto fields = std::tuple{field("value", &DimValue::value)};
@@ -37,13 +37,13 @@ struct DimValue : Kernel<0> {
 
 using Create = OpList<Full, Iota, DimValue>;
 
-inline Ref full(Shape shape, double value, DType dtype, const Place& place) {
-  return apply(Full{.shape = std::move(shape), .value = value, .dtype = dtype}, place);
+inline Ref full(Shape shape, double value, DType dtype, const InsertionPoint& point) {
+  return apply(Full{.shape = std::move(shape), .value = value, .dtype = dtype}, point);
 }
 /// Zeros of x's type.
-inline Ref zeros_like(const Ref& x) { return full(x.shape(), 0, x.dtype(), x.place()); }
-inline Ref iota(Dim size, const Place& place, DType dtype = DType::i64) {
-  return apply(Iota{.size = std::move(size), .dtype = dtype}, place);
+inline Ref zeros_like(const Ref& x) { return full(x.shape(), 0, x.dtype(), x.insertion_point()); }
+inline Ref iota(Dim size, const InsertionPoint& point, DType dtype = DType::i64) {
+  return apply(Iota{.size = std::move(size), .dtype = dtype}, point);
 }
 /// A size as a number of x's dtype: a literal when it is known.
 Ref dim_value(const Dim& size, const Ref& like);

@@ -12,7 +12,7 @@ inline Attr from_attr<Attr>(const Attr& a) {
 
 /// A call of an operator of a library (ir/operator_library.h). The operands are its tensors; `call` is its
 /// name and the other arguments, `signature` says what they all are: types follow without the library.
-struct Custom : Kernel<0, -1> {
+struct Custom : WithReference<0, -1> {
   static constexpr std::string_view name = "custom";
   std::vector<Attr> call;
   std::string signature;

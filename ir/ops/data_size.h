@@ -8,7 +8,7 @@ namespace tenon {
 
 /// A kernel that gives a size; the first axis of each result has it.
 template <int Min, int Max = Min>
-struct DataSized : Kernel<Min, Max> {
+struct DataSized : WithReference<Min, Max> {
   static constexpr bool gives_size = true;
 };
 

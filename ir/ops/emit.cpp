@@ -23,7 +23,7 @@ std::optional<Prim> plain_prim(const Expr& e) {
 std::array<const OpInfo*, prim_count> operators_of_primitives() {
   std::array<const OpInfo*, prim_count> found{};
   for (const OpInfo* info : all_ops()) {
-    if (info->meaning != Meaning::pointwise || !info->fields.empty()) continue;
+    if (info->op_kind != OpKind::pointwise || !info->fields.empty()) continue;
     if (const auto prim = plain_prim(expr_of(info->make()))) found[static_cast<std::size_t>(*prim)] = info;
   }
   return found;

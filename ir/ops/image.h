@@ -6,7 +6,7 @@
 namespace tenon {
 
 /// Height and width of the picture whose file x (u8[n]) holds: i64[2].
-struct PictureSize : Kernel<1> {
+struct PictureSize : WithReference<1> {
   static constexpr std::string_view name = "picture_size";
   Type infer(const Type& x) const;
   void reference(InSpan in, OutSpan out) const;
@@ -19,7 +19,7 @@ struct EnumNames<PixelFormat> {
 };
 /// The pixels of the picture whose file x (u8[n]) holds: u8[height, width, channels] (base/image/image.h).
 /// Grey is 0.299 red + 0.587 green + 0.114 blue. A picture of another size is an error.
-struct DecodePicture : Kernel<1> {
+struct DecodePicture : WithReference<1> {
   static constexpr std::string_view name = "decode_picture";
   Dim height = 0, width = 0;
   PixelFormat format = PixelFormat::rgb;

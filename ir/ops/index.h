@@ -7,7 +7,7 @@ namespace tenon {
 
 /// Slices of x along an axis; the axis is replaced by those of the indices (any rank). An embedding is axis
 /// 0. Indices lie in [0, size).
-struct IndexSelect : Kernel<2> {
+struct IndexSelect : WithReference<2> {
   static constexpr std::string_view name = "index_select";
   static constexpr bool takes_strings = true;
   std::int64_t axis = 0;
@@ -20,7 +20,7 @@ struct IndexSelect : Kernel<2> {
 
 /// out[i][j][k] = x[i][indices[i][j][k]][k] for axis 1. The shape of the result is that of the indices.
 /// Indices lie in [0, size).
-struct Gather : Kernel<2> {
+struct Gather : WithReference<2> {
   static constexpr std::string_view name = "gather";
   static constexpr bool takes_strings = true;
   std::int64_t axis = 0;
@@ -35,7 +35,7 @@ struct Gather : Kernel<2> {
 /// Advanced indexing x[..., i, j, ...]: one tensor of integers for each listed axis; they broadcast together.
 /// Their axes stand where the listed axes stood when these are adjacent, else in front. Indices lie in
 /// [-size, size).
-struct IndexAt : Kernel<2, -1> {
+struct IndexAt : WithReference<2, -1> {
   static constexpr std::string_view name = "index";
   static constexpr bool takes_strings = true;
   Axes axes;
@@ -55,7 +55,7 @@ struct EnumNames<ScatterReduce> {
 /// x with x[i][indices[i][j][k]][k] = src[i][j][k] for axis 1, or joined with what is there (include_self)
 /// and with what else falls there. Without a reduction the last one in row-major order wins. Indices lie in
 /// [0, size).
-struct Scatter : Kernel<3> {
+struct Scatter : WithReference<3> {
   static constexpr std::string_view name = "scatter";
   std::int64_t axis = 0;
   ScatterReduce reduce = ScatterReduce::none;
@@ -72,7 +72,7 @@ struct Scatter : Kernel<3> {
 
 /// x with the places that IndexAt(x, indices...) reads set to the value (broadcast), or increased by it.
 /// Operands: x, value, indices...
-struct IndexPut : Kernel<3, -1> {
+struct IndexPut : WithReference<3, -1> {
   static constexpr std::string_view name = "index_put";
   Axes axes;
   bool accumulate = false;
@@ -86,7 +86,7 @@ struct IndexPut : Kernel<3, -1> {
 
 /// x with slice i of src added to slice indices[i] along an axis; indices have rank 1 and lie in [0, size),
 /// or in [-size, size) where they count from the end.
-struct IndexAdd : Kernel<3> {
+struct IndexAdd : WithReference<3> {
   static constexpr std::string_view name = "index_add";
   std::int64_t axis = 0;
   bool from_end = false;
@@ -100,7 +100,7 @@ struct IndexAdd : Kernel<3> {
 };
 
 /// A new last axis of i64 with 1 at the index, 0 elsewhere.
-struct OneHot : Kernel<1> {
+struct OneHot : WithReference<1> {
   static constexpr std::string_view name = "one_hot";
   Dim classes = 0;
   static constexpr auto fields = std::tuple{field("classes", &OneHot::classes)};

@@ -38,7 +38,7 @@ std::vector<Ref> Scatter::gradient(RefSpan in, RefSpan, RefSpan grads) const {
   for (std::size_t i = 0; i < src.rank(); ++i) pads[src.rank() + i] = src.shape()[i] - indices.shape()[i];
   const Ref of_src = pad(written, std::move(pads));
   if (adds) return {grad, {}, of_src};
-  const Ref zeros = full(indices.shape(), 0, grad.dtype(), grad.place());
+  const Ref zeros = full(indices.shape(), 0, grad.dtype(), grad.insertion_point());
   return {tenon::apply(Scatter{.axis = axis}, {grad, indices, zeros}), {}, of_src};
 }
 

@@ -14,7 +14,7 @@ struct EnumNames<InterpolateMode> {
 /// Resizes the spatial dims of x[N, C, ...] to `output`. `scales` (none, or one per spatial dim) are the
 /// factors that places are computed with where they are positive, else output size / input size. Cubic
 /// (a = -0.75) takes 2 dims.
-struct Interpolate : Kernel<1> {
+struct Interpolate : WithReference<1> {
   static constexpr std::string_view name = "interpolate";
   InterpolateMode mode = InterpolateMode::nearest;
   Shape output;

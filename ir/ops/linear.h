@@ -5,7 +5,7 @@
 namespace tenon {
 
 /// a[..., M, K] times b[..., K, N]; the leading axes broadcast. Ranks are at least 2.
-struct MatMul : Kernel<2> {
+struct MatMul : WithReference<2> {
   static constexpr std::string_view name = "matmul";
   static constexpr bool anchor = true;
   Type infer(const Type& a, const Type& b) const;
@@ -16,7 +16,7 @@ struct MatMul : Kernel<2> {
 };
 
 /// x[..., K] times weight[N, K] transposed, plus bias[N].
-struct Linear : Kernel<2, 3> {
+struct Linear : WithReference<2, 3> {
   static constexpr std::string_view name = "linear";
   static constexpr bool anchor = true;
   std::vector<Type> infer(TypeSpan in) const;

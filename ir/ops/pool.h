@@ -10,7 +10,7 @@ namespace tenon {
 /// The largest element of each window of x[N, C, ...]; NaN when one is. Padding never wins. `ceil` as in
 /// window_count. Spatial attributes hold one value for every spatial dim or one each; pad also 2n: before
 /// each, then after each.
-struct MaxPool : Kernel<1> {
+struct MaxPool : WithReference<1> {
   static constexpr std::string_view name = "max_pool";
   Axes kernel = {1}, stride = {1}, pad = {0}, dilation = {1};
   bool ceil = false;
@@ -30,7 +30,7 @@ struct MaxPool : Kernel<1> {
 };
 
 /// MaxPool, and the place of each maximum (i64) in the flattened spatial dims of the input.
-struct MaxPoolIndices : Kernel<1> {
+struct MaxPoolIndices : WithReference<1> {
   static constexpr std::string_view name = "max_pool_indices";
   Axes kernel = {1}, stride = {1}, pad = {0}, dilation = {1};
   bool ceil = false;
@@ -52,7 +52,7 @@ struct MaxPoolIndices : Kernel<1> {
 
 /// The sum of each window divided by `divisor`, or by the number of its elements: with count_include_pad
 /// those in the padding count, those beyond it never do.
-struct AvgPool : Kernel<1> {
+struct AvgPool : WithReference<1> {
   static constexpr std::string_view name = "avg_pool";
   Axes kernel = {1}, stride = {1}, pad = {0};
   bool ceil = false, count_include_pad = true;

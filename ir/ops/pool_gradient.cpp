@@ -37,7 +37,7 @@ Ref window_sizes(const AvgPool& pool, const Ref& x, const Ref& y) {
     for (std::size_t i = 0; i + 2 < ones.size(); ++i) ones[2 + i] = ones[2 + i] + pads.begin[i] + pads.end[i];
     count.pad = {0};
   }
-  Ref sizes = tenon::apply(count, {full(std::move(ones), 1, x.dtype(), x.place())});
+  Ref sizes = tenon::apply(count, {full(std::move(ones), 1, x.dtype(), x.insertion_point())});
   for (std::size_t i = 2; i < y.rank();
        ++i)  // a padded input may have room for a window that starts in its end
     if (sizes.shape()[i] != y.shape()[i]) sizes = slice(sizes, static_cast<std::int64_t>(i), 0, y.shape()[i]);
@@ -64,7 +64,7 @@ std::vector<Ref> AvgPool::gradient(RefSpan in, RefSpan out, RefSpan grads) const
   const Dim planes = x.shape()[0] * x.shape()[1];
   Shape window = {1, 1};
   for (const std::int64_t k : spatial("kernel", kernel, dims)) window.push_back(k);
-  const Ref ones = full(std::move(window), 1, x.dtype(), x.place());
+  const Ref ones = full(std::move(window), 1, x.dtype(), x.insertion_point());
   const Ref flat = reshape(parts, spatial_shape(planes, parts.shape()));
   const Conv sliding{.stride = spatial("stride", stride, dims), .pad = pad};
   return {reshape(spread_windows(flat, ones, sliding, spatial_shape(planes, x.shape())), x.shape())};

@@ -55,9 +55,9 @@ void RandomBits::reference(InSpan in, OutSpan out) const {
   }
 }
 
-Ref uniform(RandomBits op, DType dtype, RefSpan step, const Place& place) {
+Ref uniform(RandomBits op, DType dtype, RefSpan step, const InsertionPoint& point) {
   op.bits = significand_bits(dtype);
-  const Ref bits = apply_all(op, step, place)[0];
+  const Ref bits = apply_all(op, step, point)[0];
   return cast(dtype, bits) * std::ldexp(1.0, -static_cast<int>(op.bits));
 }
 
@@ -73,8 +73,8 @@ std::vector<Ref> Dropout::decompose(RefSpan in) const {
   Shape shape = x.shape();
   for (std::size_t i = 2; whole_channels && i < shape.size(); ++i) shape[i] = 1;
   const DType dtype = x.dtype() == DType::f64 ? DType::f64 : DType::f32;
-  const Ref drawn =
-      uniform({.shape = std::move(shape), .seed = seed, .stream = stream}, dtype, in.subspan(1), x.place());
+  const Ref drawn = uniform({.shape = std::move(shape), .seed = seed, .stream = stream}, dtype, in.subspan(1),
+                            x.insertion_point());
   const Ref kept = drawn >= drawn.literal(p);
   const auto chosen = [&](double one, double other) { return where(kept, x.literal(one), x.literal(other)); };
   Ref y;

@@ -11,7 +11,7 @@ namespace tenon {
 /// Element e takes the words w(e), or for more than 32 bits the words w(2 e) (upper) and w(2 e + 1), of which
 /// it keeps the upper bits. w(k) is word k % 4 of Philox 4x32-10 with the key (seed, seed >> 32) and the
 /// counter (k / 4, (k / 4) >> 32, stream, operand).
-struct RandomBits : Kernel<0, 1> {
+struct RandomBits : WithReference<0, 1> {
   static constexpr std::string_view name = "random_bits";
   Shape shape;
   std::int64_t bits = 32, seed = 0, stream = 0;
@@ -41,6 +41,6 @@ struct Dropout : Composite<1, 2> {
 using Random = OpList<RandomBits, Dropout>;
 
 /// Uniform in [0, 1) of what `op` gives, with as many bits as the float dtype's significand has.
-Ref uniform(RandomBits op, DType dtype, RefSpan step, const Place& place);
+Ref uniform(RandomBits op, DType dtype, RefSpan step, const InsertionPoint& point);
 
 }  // namespace tenon

@@ -12,7 +12,7 @@ void reduce(const Tensor& x, const Reduction&, Tensor& out);
 /// A reduction: its type rule, its reference and the loop that runs it follow from the fold (base/reduce.h).
 /// Operator T has `keepdim`, and `axes` or one `axis`.
 template <class T, Reduce fold>
-struct Folding : PerElement {
+struct ReductionOp : PerElement {
   static constexpr bool averages = false;
   Reduction reduction() const {
     const T& op = static_cast<const T&>(*this);
@@ -27,7 +27,7 @@ struct Folding : PerElement {
 };
 
 /// In the dtype of the operand; bool is to be cast first. Over axes of size 0 it is 0.
-struct Sum : Folding<Sum, Reduce::sum> {
+struct Sum : ReductionOp<Sum, Reduce::sum> {
   static constexpr std::string_view name = "sum";
   Axes axes;
   bool keepdim = false;
@@ -36,7 +36,7 @@ struct Sum : Folding<Sum, Reduce::sum> {
   static constexpr std::array from = {aten("sum.dim_IntList(self, axes=dim, keepdim=keepdim)")};
 };
 
-struct Mean : Folding<Mean, Reduce::sum> {
+struct Mean : ReductionOp<Mean, Reduce::sum> {
   static constexpr std::string_view name = "mean";
   static constexpr bool averages = true;
   Axes axes;
@@ -47,7 +47,7 @@ struct Mean : Folding<Mean, Reduce::sum> {
 };
 
 /// In the dtype of the operand; bool is to be cast first. Over axes of size 0 it is 1.
-struct Prod : Folding<Prod, Reduce::prod> {
+struct Prod : ReductionOp<Prod, Reduce::prod> {
   static constexpr std::string_view name = "prod";
   Axes axes;
   bool keepdim = false;
@@ -56,7 +56,7 @@ struct Prod : Folding<Prod, Reduce::prod> {
 };
 
 /// NaN when one of them is.
-struct Amax : Folding<Amax, Reduce::max> {
+struct Amax : ReductionOp<Amax, Reduce::max> {
   static constexpr std::string_view name = "amax";
   Axes axes;
   bool keepdim = false;
@@ -66,7 +66,7 @@ struct Amax : Folding<Amax, Reduce::max> {
 };
 
 /// NaN when one of them is.
-struct Amin : Folding<Amin, Reduce::min> {
+struct Amin : ReductionOp<Amin, Reduce::min> {
   static constexpr std::string_view name = "amin";
   Axes axes;
   bool keepdim = false;
@@ -76,7 +76,7 @@ struct Amin : Folding<Amin, Reduce::min> {
 };
 
 /// bool, from any dtype: not zero.
-struct Any : Folding<Any, Reduce::any> {
+struct Any : ReductionOp<Any, Reduce::any> {
   static constexpr std::string_view name = "any";
   Axes axes;
   bool keepdim = false;
@@ -84,7 +84,7 @@ struct Any : Folding<Any, Reduce::any> {
 };
 
 /// bool, from any dtype: not zero.
-struct All : Folding<All, Reduce::all> {
+struct All : ReductionOp<All, Reduce::all> {
   static constexpr std::string_view name = "all";
   Axes axes;
   bool keepdim = false;
@@ -92,7 +92,7 @@ struct All : Folding<All, Reduce::all> {
 };
 
 /// The first place (i64); NaN counts as the largest.
-struct ArgMax : Folding<ArgMax, Reduce::argmax> {
+struct ArgMax : ReductionOp<ArgMax, Reduce::argmax> {
   static constexpr std::string_view name = "argmax";
   std::int64_t axis = 0;
   bool keepdim = false;
@@ -101,7 +101,7 @@ struct ArgMax : Folding<ArgMax, Reduce::argmax> {
 };
 
 /// The first place (i64); NaN counts as the smallest.
-struct ArgMin : Folding<ArgMin, Reduce::argmin> {
+struct ArgMin : ReductionOp<ArgMin, Reduce::argmin> {
   static constexpr std::string_view name = "argmin";
   std::int64_t axis = 0;
   bool keepdim = false;

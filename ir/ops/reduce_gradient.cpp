@@ -26,7 +26,7 @@ Ref products_before(const Ref& x) {
   const auto last = static_cast<std::int64_t>(x.rank()) - 1;
   Shape one = x.shape();
   one.back() = 1;
-  const Ref first = full(std::move(one), 1, x.dtype(), x.place());
+  const Ref first = full(std::move(one), 1, x.dtype(), x.insertion_point());
   return cumprod(concat(std::vector{first, slice(x, last, 0, x.shape().back() - 1)}, last), last);
 }
 

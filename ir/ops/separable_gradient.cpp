@@ -9,7 +9,7 @@
 namespace tenon {
 
 Ref unit_vectors(const Dim& size, const Ref& like) {
-  const Ref i = iota(size, like.place());
+  const Ref i = iota(size, like.insertion_point());
   return cast(like.dtype(), equal(reshape(i, {size, Dim(1)}), i));
 }
 

@@ -6,7 +6,7 @@
 namespace tenon {
 
 /// The same elements in row-major order. The numbers of elements must be known to be equal.
-struct Reshape : Kernel<1> {
+struct Reshape : WithReference<1> {
   static constexpr std::string_view name = "reshape";
   static constexpr bool takes_strings = true;
   Shape shape;
@@ -17,7 +17,7 @@ struct Reshape : Kernel<1> {
 };
 
 /// Axis i of the result is axis axes[i] of x.
-struct Permute : Kernel<1> {
+struct Permute : WithReference<1> {
   static constexpr std::string_view name = "permute";
   static constexpr bool takes_strings = true;
   Axes axes;
@@ -30,7 +30,7 @@ struct Permute : Kernel<1> {
 
 /// Elements start, start + step, ... before end. Bounds lie in [0, size]; with a negative step in
 /// [-1, size - 1], and end -1 is before the first element.
-struct Slice : Kernel<1> {
+struct Slice : WithReference<1> {
   static constexpr std::string_view name = "slice";
   static constexpr bool takes_strings = true;
   std::int64_t axis = 0;
@@ -44,7 +44,7 @@ struct Slice : Kernel<1> {
 };
 
 /// Axes of size 1 repeated; new axes come in front.
-struct Expand : Kernel<1> {
+struct Expand : WithReference<1> {
   static constexpr std::string_view name = "expand";
   static constexpr bool takes_strings = true;
   Shape shape;
@@ -54,7 +54,7 @@ struct Expand : Kernel<1> {
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
 };
 
-struct Concat : Kernel<1, -1> {
+struct Concat : WithReference<1, -1> {
   static constexpr std::string_view name = "concat";
   static constexpr bool takes_strings = true;
   std::int64_t axis = 0;
@@ -73,7 +73,7 @@ struct EnumNames<PadMode> {
 
 /// `pads` lists the amounts before every axis, then those after every axis. Negative amounts crop (mode
 /// constant).
-struct Pad : Kernel<1> {
+struct Pad : WithReference<1> {
   static constexpr std::string_view name = "pad";
   Shape pads;
   PadMode mode = PadMode::constant;
@@ -85,7 +85,7 @@ struct Pad : Kernel<1> {
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
 };
 
-struct Flip : Kernel<1> {
+struct Flip : WithReference<1> {
   static constexpr std::string_view name = "flip";
   static constexpr bool takes_strings = true;
   Axes axes;

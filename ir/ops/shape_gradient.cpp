@@ -34,7 +34,7 @@ std::vector<Ref> Slice::gradient(RefSpan in, RefSpan, RefSpan grads) const {
     pads[x.rank() + at] = x.shape()[at] - start - grad.shape()[at];
     return {pad(grad, std::move(pads))};
   }
-  const Ref count = iota(grad.shape()[at], grad.place());
+  const Ref count = iota(grad.shape()[at], grad.insertion_point());
   const Ref rows = count * static_cast<double>(step) + dim_value(start, count);
   return {index_add(zeros_like(x), axis, rows, grad)};
 }

@@ -7,7 +7,7 @@ namespace tenon {
 
 /// Values and their places (i64). NaN is larger than every number. Equal values keep their order in any case;
 /// `stable` says whether a kernel must.
-struct Sort : Kernel<1> {
+struct Sort : WithReference<1> {
   static constexpr std::string_view name = "sort";
   std::int64_t axis = 0;
   bool descending = false, stable = true;
@@ -23,7 +23,7 @@ struct Sort : Kernel<1> {
 
 /// The k largest (or smallest) values and their places (i64); of equal values the first. NaN is larger than
 /// every number.
-struct TopK : Kernel<1> {
+struct TopK : WithReference<1> {
   static constexpr std::string_view name = "topk";
   Dim k = 1;
   std::int64_t axis = 0;
@@ -39,7 +39,7 @@ struct TopK : Kernel<1> {
 /// Where each value would be put into a sorted row so that it stays sorted (i64): before equal elements, or
 /// with `right` behind them. Operands: rows sorted along their last axis, of the values' leading shape or of
 /// rank 1, and values of the same dtype. NaN is larger than every number.
-struct SearchSorted : Kernel<2> {
+struct SearchSorted : WithReference<2> {
   static constexpr std::string_view name = "search_sorted";
   bool right = false;
   static constexpr auto fields = std::tuple{field("right", &SearchSorted::right)};
@@ -48,7 +48,7 @@ struct SearchSorted : Kernel<2> {
 };
 
 /// The most frequent value along an axis, of several the smallest, and its last place (i64).
-struct Mode : Kernel<1> {
+struct Mode : WithReference<1> {
   static constexpr std::string_view name = "mode";
   std::int64_t axis = 0;
   static constexpr auto fields = std::tuple{field("axis", &Mode::axis)};

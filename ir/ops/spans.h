@@ -12,7 +12,7 @@ using InSpan = std::span<const Tensor>;
 using OutSpan = std::span<Tensor>;
 
 /// A kernel with one arithmetic operation for each element of its operand.
-struct PerElement : Kernel<1> {
+struct PerElement : WithReference<1> {
   double flops(TypeSpan in, TypeSpan) const { return elements(in[0]); }
 };
 

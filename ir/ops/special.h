@@ -82,7 +82,7 @@ struct EnumNames<SpecialFunction> {
 /// The function of each element, of floats; two operands broadcast. Computed in f64. Names are those of
 /// torch.special and SciPy: k0e is exp(x) K0(x), gammainc(a, x) the regularised lower incomplete gamma
 /// function.
-struct Special : Kernel<1, 2> {
+struct Special : WithReference<1, 2> {
   static constexpr std::string_view name = "special";
   SpecialFunction function = SpecialFunction::i0;
   static constexpr auto fields = std::tuple{field("function", &Special::function)};
@@ -91,7 +91,7 @@ struct Special : Kernel<1, 2> {
 };
 
 /// The greatest common divisor of integers, not negative; operands broadcast.
-struct Gcd : Kernel<2> {
+struct Gcd : WithReference<2> {
   static constexpr std::string_view name = "gcd";
   Type infer(const Type& a, const Type& b) const;
   void reference(InSpan in, OutSpan out) const;

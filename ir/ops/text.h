@@ -7,7 +7,7 @@ namespace tenon {
 /// Integers in decimals; floats as the shortest text that reads back to the same number ("0.1", "1e-05",
 /// "nan", "-inf"), with an exponent below 1e-4 and from 1e16 (f32: 1e6, f16: 1e3) on, as NumPy writes them.
 /// Not for bool, whose texts nobody agrees on.
-struct ToString : Kernel<1> {
+struct ToString : WithReference<1> {
   static constexpr std::string_view name = "to_string";
   static constexpr bool takes_strings = true;
   Type infer(const Type& x) const;
@@ -16,7 +16,7 @@ struct ToString : Kernel<1> {
 
 /// Numbers from decimal texts: "-3", and for floats "1e5", "inf", "nan" in any case. Other texts, and numbers
 /// that an integer type cannot hold, are an error.
-struct ParseNumber : Kernel<1> {
+struct ParseNumber : WithReference<1> {
   static constexpr std::string_view name = "parse_number";
   static constexpr bool takes_strings = true;
   DType to = DType::f32;
@@ -26,7 +26,7 @@ struct ParseNumber : Kernel<1> {
 };
 
 /// x's strings followed by y's; they broadcast.
-struct ConcatStrings : Kernel<2> {
+struct ConcatStrings : WithReference<2> {
   static constexpr std::string_view name = "concat_strings";
   static constexpr bool takes_strings = true;
   Type infer(const Type& x, const Type& y) const;
@@ -56,7 +56,7 @@ struct EnumNames<LetterCase> {
   static constexpr std::array names = {"lower", "upper"};
 };
 /// Letters that have the other case, one by one: "ß" stays.
-struct ChangeCase : Kernel<1> {
+struct ChangeCase : WithReference<1> {
   static constexpr std::string_view name = "change_case";
   static constexpr bool takes_strings = true;
   LetterCase to = LetterCase::lower;
@@ -66,7 +66,7 @@ struct ChangeCase : Kernel<1> {
 };
 
 /// Whether the whole string matches a regular expression in RE2's syntax.
-struct MatchPattern : Kernel<1> {
+struct MatchPattern : WithReference<1> {
   static constexpr std::string_view name = "match_pattern";
   static constexpr bool takes_strings = true;
   std::string pattern;
@@ -78,7 +78,7 @@ struct MatchPattern : Kernel<1> {
 
 /// The last place in keys (rank 1, x's dtype) that equals the element, or the number of keys when none does:
 /// i64 of x's shape. NaN equals NaN.
-struct Find : Kernel<2> {
+struct Find : WithReference<2> {
   static constexpr std::string_view name = "find";
   static constexpr bool takes_strings = true;
   Type infer(const Type& x, const Type& keys) const;
@@ -89,7 +89,7 @@ struct Find : Kernel<2> {
 /// i64[rows, size]. The pool (rank 1, x's dtype) lists those of one element from starts[0] on, those of two
 /// from starts[1] on, ...; places names, n-gram after n-gram, where each is counted. Those of shortest to
 /// longest elements count, with up to `skips` elements left out between neighbours, everywhere as many.
-struct CountNgrams : Kernel<2> {
+struct CountNgrams : WithReference<2> {
   static constexpr std::string_view name = "count_ngrams";
   static constexpr bool takes_strings = true;
   Axes starts, places;

@@ -16,8 +16,8 @@ struct Chain {
   LoopProgram (*program)(std::int64_t rows, std::int64_t cols);
 };
 
-Operand dense(int buffer, std::int64_t cols) { return {buffer, DType::f32, {cols, 1}}; }
-Operand along_columns(int buffer) { return {buffer, DType::f32, {0, 1}}; }
+LoopOperand dense(int buffer, std::int64_t cols) { return {buffer, DType::f32, {cols, 1}}; }
+LoopOperand along_columns(int buffer) { return {buffer, DType::f32, {0, 1}}; }
 
 LoopProgram over(std::int64_t rows, std::int64_t cols, int reduced) {
   return {"bench", {rows, cols}, reduced};

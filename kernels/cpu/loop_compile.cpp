@@ -32,7 +32,7 @@ class Compiler {
       : program_(program), nodes_(recognise_chains(program, space.mode)) {
     plan_.space = std::move(space);
     for (std::size_t i = 0; i < program.code.operands.size(); ++i) {
-      const Operand operand = program.operand(i);
+      const LoopOperand operand = program.operand(i);
       plan_.operand_buffers.push_back(operand.buffer);
       plan_.operand_sizes.push_back(stored_size(operand.dtype));
       plan_.gathered.push_back({operand.index_stride, operand.range, operand.from_end,
@@ -44,9 +44,9 @@ class Compiler {
 
   LoopPlan compile() {
     values_ = describe_values(nodes_, plan_.space);
-    last_stage_ = last_walk(nodes_, values_);
-    places_.assign(nodes_.size(), Place{});
-    plan_.stages.resize(static_cast<std::size_t>(last_stage_) + 1);
+    last_walk_ = last_walk(nodes_, values_);
+    locations_.assign(nodes_.size(), ValueLocation{});
+    plan_.walks.resize(static_cast<std::size_t>(last_walk_) + 1);
     if (single_pass()) {
       compile_single_pass();
     } else {
@@ -60,7 +60,7 @@ class Compiler {
   std::size_t operand(Reg r) const { return static_cast<std::size_t>(at(r).operand); }
   const Instruction& at(Reg r) const { return nodes_[static_cast<std::size_t>(r)].instruction; }
   LoopValue& value(Reg r) { return values_[static_cast<std::size_t>(r)]; }
-  Place& place(Reg r) { return places_[static_cast<std::size_t>(r)]; }
+  ValueLocation& location(Reg r) { return locations_[static_cast<std::size_t>(r)]; }
   int arg_count(Reg r) const { return nodes_[static_cast<std::size_t>(r)].arg_count; }
   Reg arg(Reg r, int i) const { return at(r).args[static_cast<std::size_t>(i)]; }
   Reg end() const { return static_cast<Reg>(nodes_.size()); }
@@ -80,37 +80,37 @@ class Compiler {
   // ---- one walk: program order, stores last ----
 
   void compile_single_pass() {
-    plan_.stages.resize(1);
+    plan_.walks.resize(1);
     std::vector<Reg> order;
     for (Reg r = 0; r < end(); ++r)
       if (value(r).needed && at(r).op != LoopOp::store) order.push_back(r);
     for (Reg r = 0; r < end(); ++r)
       if (at(r).op == LoopOp::store) order.push_back(r);
-    emit_list(order, plan_.stages[0].block, &plan_.stages[0].block);
+    emit_list(order, plan_.walks[0].block, &plan_.walks[0].block);
   }
 
   // ---- several walks over the row ----
 
   void compile_stages() {
     emit_row_values(0, plan_.before);
-    for (int s = 0; s <= last_stage_; ++s) {
-      Stage& stage = plan_.stages[static_cast<std::size_t>(s)];
-      emit_list(block_order(s), stage.block, &stage.after);
-      emit_row_values(s + 1, stage.after);
+    for (int s = 0; s <= last_walk_; ++s) {
+      LoopWalk& walk = plan_.walks[static_cast<std::size_t>(s)];
+      emit_list(block_order(s), walk.block, &walk.after);
+      emit_row_values(s + 1, walk.after);
     }
     std::vector<Reg> stores;
     for (Reg r = 0; r < end(); ++r)
       if (at(r).op == LoopOp::store && !value(r).in_block) stores.push_back(r);
-    emit_list(stores, plan_.stages.back().after, nullptr);
+    emit_list(stores, plan_.walks.back().after, nullptr);
   }
 
-  /// The values of one per row that become known after `stage` reductions (the reductions themselves are
+  /// The values of one per row that become known after `walk` reductions (the reductions themselves are
   /// finished already).
-  void emit_row_values(int stage, Steps& steps) {
+  void emit_row_values(int walk, TileSteps& steps) {
     std::vector<Reg> order;
     for (Reg r = 0; r < end(); ++r) {
       const LoopOp op = at(r).op;
-      if (op == LoopOp::reduce || op == LoopOp::store || value(r).in_block || value(r).stage != stage)
+      if (op == LoopOp::reduce || op == LoopOp::store || value(r).in_block || value(r).walk != walk)
         continue;
       if (value(r).needed) order.push_back(r);
     }
@@ -124,8 +124,8 @@ class Compiler {
     std::vector<Reg> result;
     for (Reg r = end(); r-- > 0;) {
       const LoopOp op = at(r).op;
-      const bool folds = op == LoopOp::reduce && value(r).stage == s + 1 && value(r).needed;
-      const bool stores = op == LoopOp::store && value(r).in_block && s == last_stage_;
+      const bool folds = op == LoopOp::reduce && value(r).walk == s + 1 && value(r).needed;
+      const bool stores = op == LoopOp::store && value(r).in_block && s == last_walk_;
       if (!folds && !stores && !wanted[static_cast<std::size_t>(r)]) continue;
       if (!folds && !stores && (!value(r).in_block || is_kept(r))) continue;
       result.push_back(r);
@@ -136,7 +136,7 @@ class Compiler {
     keep_for_later(s, result);
     return result;
   }
-  bool is_kept(Reg r) { return place(r).where == Place::Where::whole_row; }
+  bool is_kept(Reg r) { return location(r).where == ValueLocation::Where::whole_row; }
 
   /// Of what walk s computes, keeps the values that later walks need and that cost more than a load.
   void keep_for_later(int s, const std::vector<Reg>& computed) {
@@ -148,7 +148,7 @@ class Compiler {
       const long bytes = row_values() * stored_size(program_.type_of(r));
       if (kept_bytes_ + bytes > whole_row_budget) continue;
       kept_bytes_ += bytes;
-      place(r) = new_place(r, Place::Where::whole_row, bytes);
+      location(r) = new_location(r, ValueLocation::Where::whole_row, bytes);
     }
   }
   bool is_used_after(Reg r, int s) {
@@ -157,7 +157,7 @@ class Compiler {
       for (int a = 0; a < arg_count(user); ++a) {
         if (arg(user, a) != r) continue;
         const bool reduces = at(user).op == LoopOp::reduce;
-        const int when = at(user).op == LoopOp::store ? last_stage_ : value(user).stage - (reduces ? 1 : 0);
+        const int when = at(user).op == LoopOp::store ? last_walk_ : value(user).walk - (reduces ? 1 : 0);
         if (when > s) return true;
       }
     }
@@ -183,8 +183,8 @@ class Compiler {
            is_direct(space().operands[operand(r)], program_.code.operands[operand(r)].dtype, value(r));
   }
 
-  Place new_place(Reg r, Place::Where where, long bytes) {
-    Place p{.where = where, .size = stored_size(program_.type_of(r))};
+  ValueLocation new_location(Reg r, ValueLocation::Where where, long bytes) {
+    ValueLocation p{.where = where, .size = stored_size(program_.type_of(r))};
     p.has_p = value(r).has_p;
     p.has_q = value(r).has_q;
     p.offset = allocate(bytes);
@@ -200,7 +200,7 @@ class Compiler {
     return (has_p ? space().p_block : 1) * (has_q ? space().q_block : 1);
   }
 
-  void emit_list(const std::vector<Reg>& order, Steps& steps, Steps* after_folds) {
+  void emit_list(const std::vector<Reg>& order, TileSteps& steps, TileSteps* after_folds) {
     std::vector<int> last_use(nodes_.size(), -1);
     for (std::size_t n = 0; n < order.size(); ++n)
       for (int a = 0; a < arg_count(order[n]); ++a)
@@ -217,13 +217,14 @@ class Compiler {
     std::erase_if(live_, [&](Reg r) {
       // A value read for the last time in this very step gives its place to the result: loops allow that.
       if (last_use[static_cast<std::size_t>(r)] > now) return false;
-      free_[{place(r).size, values_in(place(r).has_p, place(r).has_q)}].push_back(place(r).offset);
+      free_[{location(r).size, values_in(location(r).has_p, location(r).has_q)}].push_back(
+          location(r).offset);
       return true;
     });
   }
 
-  Place scratch_for(Reg r) {
-    Place p{.where = Place::Where::scratch, .size = stored_size(program_.type_of(r))};
+  ValueLocation scratch_for(Reg r) {
+    ValueLocation p{.where = ValueLocation::Where::scratch, .size = stored_size(program_.type_of(r))};
     p.has_p = value(r).has_p;
     p.has_q = value(r).has_q;
     const long count = values_in(p.has_p, p.has_q);
@@ -239,12 +240,12 @@ class Compiler {
     return p;
   }
 
-  void emit(Reg r, const std::vector<Reg>& order, std::size_t n, Steps& steps, Steps* after_folds) {
+  void emit(Reg r, const std::vector<Reg>& order, std::size_t n, TileSteps& steps, TileSteps* after_folds) {
     switch (at(r).op) {
-      case LoopOp::constant: place(r) = constant_place(at(r)); return;
+      case LoopOp::constant: location(r) = constant_location(at(r)); return;
       case LoopOp::count: return;  // a constant by now
       case LoopOp::tile:
-        place(r) = {.where = Place::Where::tile, .size = 4, .has_p = true, .has_q = true};
+        location(r) = {.where = ValueLocation::Where::tile, .size = 4, .has_p = true, .has_q = true};
         return;
       case LoopOp::load: emit_load(r, steps); return;
       case LoopOp::gather: emit_gather(r, steps); return;
@@ -255,19 +256,20 @@ class Compiler {
     }
   }
 
-  Step step_for(Reg r, Step::Kind kind) {
-    Step step;
+  TileStep step_for(Reg r, TileStep::Kind kind) {
+    TileStep step;
     step.kind = kind;
     step.has_p = value(r).has_p;
     step.has_q = value(r).has_q;
     return step;
   }
   void set_out(Reg r) {
-    if (!is_kept(r)) place(r) = scratch_for(r);
+    if (!is_kept(r)) location(r) = scratch_for(r);
   }
 
-  Place constant_place(const Instruction& i) {
-    Place p{.where = Place::Where::constant, .offset = static_cast<long>(plan_.constants.size())};
+  ValueLocation constant_location(const Instruction& i) {
+    ValueLocation p{.where = ValueLocation::Where::constant,
+                    .offset = static_cast<long>(plan_.constants.size())};
     p.size = stored_size(i.type);
     plan_.constants.resize(plan_.constants.size() + 8);
     std::byte* data = plan_.constants.data() + p.offset;
@@ -279,36 +281,37 @@ class Compiler {
     return p;
   }
 
-  void emit_load(Reg r, Steps& steps) {
+  void emit_load(Reg r, TileSteps& steps) {
     if (is_direct_load(r)) {
-      place(r) = {
-          .where = Place::Where::memory, .offset = at(r).operand, .size = stored_size(program_.type_of(r))};
-      place(r).has_p = value(r).has_p;
-      place(r).has_q = value(r).has_q;
+      location(r) = {.where = ValueLocation::Where::memory,
+                     .offset = at(r).operand,
+                     .size = stored_size(program_.type_of(r))};
+      location(r).has_p = value(r).has_p;
+      location(r).has_q = value(r).has_q;
       return;
     }
-    Step step = step_for(r, Step::Kind::load);
+    TileStep step = step_for(r, TileStep::Kind::load);
     step.access = at(r).operand;
     step.transfer = load_op(program_.code.operands[operand(r)].dtype);
     set_out(r);
-    step.out = place(r);
+    step.out = location(r);
     steps.push_back(step);
   }
-  void emit_gather(Reg r, Steps& steps) {
-    Step step = step_for(r, Step::Kind::gather);
+  void emit_gather(Reg r, TileSteps& steps) {
+    TileStep step = step_for(r, TileStep::Kind::gather);
     step.access = at(r).operand;
     step.transfer = load_op(program_.code.operands[operand(r)].dtype);
     step.in_count = 1;
-    step.in[0] = place(arg(r, 0));
+    step.in[0] = location(arg(r, 0));
     set_out(r);
-    step.out = place(r);
+    step.out = location(r);
     steps.push_back(step);
   }
-  void emit_iota(Reg r, Steps& steps) {
-    Step step = step_for(r, Step::Kind::iota);
+  void emit_iota(Reg r, TileSteps& steps) {
+    TileStep step = step_for(r, TileStep::Kind::iota);
     step.access = r;
     set_out(r);
-    step.out = place(r);
+    step.out = location(r);
     steps.push_back(step);
   }
 
@@ -322,21 +325,21 @@ class Compiler {
     return simd != nullptr ? simd : generic_op(i.prim, from);
   }
 
-  void emit_prim(Reg r, const std::vector<Reg>& order, std::size_t n, Steps& steps) {
-    Step step = step_for(r, Step::Kind::op);
+  void emit_prim(Reg r, const std::vector<Reg>& order, std::size_t n, TileSteps& steps) {
+    TileStep step = step_for(r, TileStep::Kind::op);
     step.op = op_of(r);
     step.in_count = arg_count(r);
-    for (int a = 0; a < step.in_count; ++a) step.in[a] = place(arg(r, a));
+    for (int a = 0; a < step.in_count; ++a) step.in[a] = location(arg(r, a));
     const Reg target = is_kept(r) ? -1 : direct_store(r, order, n);
     if (target >= 0) {
-      place(r) = {.where = Place::Where::memory, .offset = at(target).operand};
-      place(r).size = stored_size(program_.type_of(r));
-      place(r).has_p = value(r).has_p;
-      place(r).has_q = value(r).has_q;
+      location(r) = {.where = ValueLocation::Where::memory, .offset = at(target).operand};
+      location(r).size = stored_size(program_.type_of(r));
+      location(r).has_p = value(r).has_p;
+      location(r).has_q = value(r).has_q;
     } else {
       set_out(r);
     }
-    step.out = place(r);
+    step.out = location(r);
     steps.push_back(step);
   }
 
@@ -373,41 +376,41 @@ class Compiler {
     return node.arg_count == 2 ? reduce_squared_differences_ops() : reduce_squares_ops();
   }
 
-  void emit_reduce(Reg r, Steps& steps, Steps& after) {
-    Step init = step_for(r, Step::Kind::init);
+  void emit_reduce(Reg r, TileSteps& steps, TileSteps& after) {
+    TileStep init = step_for(r, TileStep::Kind::init);
     init.reduce = reduce_of(r);
-    init.out = {.where = Place::Where::scratch, .size = static_cast<long>(init.reduce.size)};
+    init.out = {.where = ValueLocation::Where::scratch, .size = static_cast<long>(init.reduce.size)};
     init.out.has_p = value(r).has_p;
     init.out.has_q = value(r).has_q;
     init.out.offset = allocate(values_in(value(r).has_p, value(r).has_q) * init.out.size);
     (single_pass() ? steps : plan_.before).push_back(init);
 
-    Step fold = init;
-    fold.kind = Step::Kind::fold;
+    TileStep fold = init;
+    fold.kind = TileStep::Kind::fold;
     fold.in_count = 1;
     fold.in[0] = fill_columns(arg(r, 0), steps);
-    if (arg_count(r) == 2) fold.in[1] = place(arg(r, 1));
+    if (arg_count(r) == 2) fold.in[1] = location(arg(r, 1));
     steps.push_back(fold);
 
-    Step finish = init;
-    finish.kind = Step::Kind::finish;
+    TileStep finish = init;
+    finish.kind = TileStep::Kind::finish;
     finish.in[0] = init.out;
-    place(r) = scratch_for(r);
-    finish.out = place(r);
+    location(r) = scratch_for(r);
+    finish.out = location(r);
     after.push_back(finish);
   }
 
   /// Folds need one value per column: repeats a value that has none.
-  Place fill_columns(Reg r, Steps& steps) {
-    if (value(r).has_q || space().q_count == 1) return place(r);
-    Step copy = step_for(r, Step::Kind::op);
+  ValueLocation fill_columns(Reg r, TileSteps& steps) {
+    if (value(r).has_q || space().q_count == 1) return location(r);
+    TileStep copy = step_for(r, TileStep::Kind::op);
     const DType type = program_.type_of(r);
     copy.op = cast_op(type, type);
     copy.has_q = true;
     copy.in_count = 1;
-    copy.in[0] = place(r);
-    copy.out = place(r);
-    copy.out.where = Place::Where::scratch;
+    copy.in[0] = location(r);
+    copy.out = location(r);
+    copy.out.where = ValueLocation::Where::scratch;
     copy.out.size = stored_size(type);
     copy.out.has_q = true;
     copy.out.offset = allocate(values_in(copy.has_p, true) * copy.out.size);
@@ -415,12 +418,12 @@ class Compiler {
     return copy.out;
   }
 
-  void emit_store(Reg r, Steps& steps) {
-    const Place& from = place(arg(r, 0));
-    if (from.where == Place::Where::memory && from.offset == at(r).operand &&
+  void emit_store(Reg r, TileSteps& steps) {
+    const ValueLocation& from = location(arg(r, 0));
+    if (from.where == ValueLocation::Where::memory && from.offset == at(r).operand &&
         at(arg(r, 0)).op == LoopOp::prim)
       return;
-    Step step = step_for(r, Step::Kind::store);
+    TileStep step = step_for(r, TileStep::Kind::store);
     step.access = at(r).operand;
     step.transfer = store_op(program_.code.operands[operand(r)].dtype);
     step.in_count = 1;
@@ -443,10 +446,10 @@ class Compiler {
   LoopPlan plan_;
   std::vector<LoopNode> nodes_;
   std::vector<LoopValue> values_;
-  std::vector<Place> places_;
+  std::vector<ValueLocation> locations_;
   std::vector<Reg> live_;
   std::map<std::pair<long, long>, std::vector<long>> free_;  // scratch offsets by value size and count
-  int last_stage_ = 0;
+  int last_walk_ = 0;
   long kept_bytes_ = 0;
 };
 

@@ -9,7 +9,7 @@
 namespace tenon::cpu {
 
 /// Where the values of a register lie while a tile is worked on.
-struct Place {
+struct ValueLocation {
   enum class Where {
     none,
     scratch,    // offset: bytes into the worker's scratch; dense
@@ -27,20 +27,20 @@ struct Place {
 
 /// What one step does, on all values of its shape: rows x cols (has_p and has_q), a row, a column or a single
 /// value.
-struct Step {
+struct TileStep {
   enum class Kind { op, load, gather, iota, init, fold, finish, store };
   Kind kind = Kind::op;
   bool has_p = false;
   bool has_q = false;
-  Place out;
-  Place in[3];
+  ValueLocation out;
+  ValueLocation in[3];
   int in_count = 0;
   int access = -1;  // load, gather, store: operand; iota: instruction
   OpFn op = nullptr;
   TransferFn transfer = nullptr;
   ReduceOps reduce;
 };
-using Steps = std::vector<Step>;
+using TileSteps = std::vector<TileStep>;
 
 /// How the index of a gather addresses an operand.
 struct Gathered {
@@ -51,9 +51,9 @@ struct Gathered {
 };
 
 /// One walk over the reduced row: `block` runs for every block of it, then `after` once.
-struct Stage {
-  Steps block;
-  Steps after;
+struct LoopWalk {
+  TileSteps block;
+  TileSteps after;
 };
 
 struct LoopPlan {
@@ -62,8 +62,8 @@ struct LoopPlan {
   std::vector<long> operand_sizes;  // bytes of one element
   std::vector<Gathered> gathered;   // as the operands
   std::vector<std::byte> constants;
-  Steps before;  // once per item
-  std::vector<Stage> stages;
+  TileSteps before;  // once per item
+  std::vector<LoopWalk> walks;
   std::size_t scratch_bytes = 0;  // of one worker
   long item_cost = 1;             // in element operations, to share out the work
 };
@@ -86,7 +86,7 @@ struct LoopValue {
   bool has_p = false;     // varies over the rows of a tile
   bool has_q = false;     // varies over the columns of a tile
   bool in_block = false;  // varies over the reduced row: computed block by block
-  int stage = 0;          // how many reductions come before it
+  int walk = 0;           // how many reductions come before it
   bool needed = false;    // does a store depend on it?
 };
 std::vector<LoopValue> describe_values(const std::vector<LoopNode>& nodes, const LoopSpace& space);

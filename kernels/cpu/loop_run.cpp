@@ -35,9 +35,9 @@ class LoopWorker {
     locate_item(item / q_blocks / p_blocks);
     locate_block(0);
     run(plan_.before);
-    for (const Stage& stage : plan_.stages) {
-      run_blocks(stage.block);
-      run(stage.after);
+    for (const LoopWalk& walk : plan_.walks) {
+      run_blocks(walk.block);
+      run(walk.after);
     }
   }
 
@@ -50,11 +50,11 @@ class LoopWorker {
     cols_ = tile_->cols;
     locate_item(0);
     locate_block(0);
-    run(plan_.stages[0].block);
+    run(plan_.walks[0].block);
   }
 
  private:
-  void run_blocks(const Steps& steps) {
+  void run_blocks(const TileSteps& steps) {
     if (steps.empty()) return;
     const LoopSpace& s = plan_.space;
     row_position_ = 0;
@@ -125,58 +125,59 @@ class LoopWorker {
     long pitch;
     bool splat;
   };
-  std::byte* data_of(const Place& place) const {
-    switch (place.where) {
-      case Place::Where::scratch: return scratch_ + place.offset;
-      case Place::Where::whole_row: {
+  std::byte* data_of(const ValueLocation& location) const {
+    switch (location.where) {
+      case ValueLocation::Where::scratch: return scratch_ + location.offset;
+      case ValueLocation::Where::whole_row: {
         const long before = plan_.space.mode == LoopMode::rows ? row_position_ : row_position_ * cols_;
-        return scratch_ + place.offset + before * place.size;
+        return scratch_ + location.offset + before * location.size;
       }
-      case Place::Where::constant: return const_cast<std::byte*>(plan_.constants.data()) + place.offset;
-      case Place::Where::memory: return block_address_[place.offset];
+      case ValueLocation::Where::constant:
+        return const_cast<std::byte*>(plan_.constants.data()) + location.offset;
+      case ValueLocation::Where::memory: return block_address_[location.offset];
       default: return reinterpret_cast<std::byte*>(tile_->data);
     }
   }
   /// From row to row of a place that has a value for each row and column.
-  long pitch_of(const Place& place) const {
-    if (place.where == Place::Where::memory)
-      return plan_.space.operands[static_cast<std::size_t>(place.offset)].p;
-    return place.where == Place::Where::tile ? tile_->stride : cols_;
+  long pitch_of(const ValueLocation& location) const {
+    if (location.where == ValueLocation::Where::memory)
+      return plan_.space.operands[static_cast<std::size_t>(location.offset)].p;
+    return location.where == ValueLocation::Where::tile ? tile_->stride : cols_;
   }
   /// A place as a step of shape (has_p, has_q) sees it. A step of one value per row takes the rows as
   /// columns.
-  View view(const Place& place, bool has_p, bool has_q) const {
-    View v{data_of(place), 0, false};
+  View view(const ValueLocation& location, bool has_p, bool has_q) const {
+    View v{data_of(location), 0, false};
     if (has_p && has_q) {
-      v.splat = !place.has_q;
-      if (place.has_p) v.pitch = place.has_q ? pitch_of(place) : 1;
+      v.splat = !location.has_q;
+      if (location.has_p) v.pitch = location.has_q ? pitch_of(location) : 1;
     } else {
-      v.splat = has_p ? !place.has_p : !place.has_q;
+      v.splat = has_p ? !location.has_p : !location.has_q;
     }
     return v;
   }
-  long rows_of(const Step& step) const { return step.has_p && step.has_q ? rows_ : 1; }
-  long cols_of(const Step& step) const { return step.has_q ? cols_ : step.has_p ? rows_ : 1; }
-  long count_of(const Step& step) const { return (step.has_p ? rows_ : 1) * (step.has_q ? cols_ : 1); }
+  long rows_of(const TileStep& step) const { return step.has_p && step.has_q ? rows_ : 1; }
+  long cols_of(const TileStep& step) const { return step.has_q ? cols_ : step.has_p ? rows_ : 1; }
+  long count_of(const TileStep& step) const { return (step.has_p ? rows_ : 1) * (step.has_q ? cols_ : 1); }
 
-  void run(const Steps& steps) {
-    for (const Step& step : steps) {
+  void run(const TileSteps& steps) {
+    for (const TileStep& step : steps) {
       switch (step.kind) {
-        case Step::Kind::op: run_op(step); break;
-        case Step::Kind::load: run_load(step); break;
-        case Step::Kind::gather: run_gather(step); break;
-        case Step::Kind::iota: run_iota(step); break;
-        case Step::Kind::init: step.reduce.init(data_of(step.out), count_of(step)); break;
-        case Step::Kind::fold: run_fold(step); break;
-        case Step::Kind::finish:
+        case TileStep::Kind::op: run_op(step); break;
+        case TileStep::Kind::load: run_load(step); break;
+        case TileStep::Kind::gather: run_gather(step); break;
+        case TileStep::Kind::iota: run_iota(step); break;
+        case TileStep::Kind::init: step.reduce.init(data_of(step.out), count_of(step)); break;
+        case TileStep::Kind::fold: run_fold(step); break;
+        case TileStep::Kind::finish:
           step.reduce.finish(data_of(step.out), data_of(step.in[0]), count_of(step));
           break;
-        case Step::Kind::store: run_store(step); break;
+        case TileStep::Kind::store: run_store(step); break;
       }
     }
   }
 
-  void run_op(const Step& step) {
+  void run_op(const TileStep& step) {
     OpArgs args;
     args.rows = rows_of(step);
     args.cols = cols_of(step);
@@ -198,14 +199,14 @@ class LoopWorker {
     step.op(args);
   }
 
-  void run_fold(const Step& step) {
-    const Place& from = step.in[0];
+  void run_fold(const TileStep& step) {
+    const ValueLocation& from = step.in[0];
     OpArgs tile;
     tile.rows = rows_;
     tile.cols = cols_;
     tile.in[0] = data_of(from);
     if (from.has_p) tile.in_pitch[0] = from.has_q ? pitch_of(from) : 1;
-    if (step.in[1].where != Place::Where::none) {
+    if (step.in[1].where != ValueLocation::Where::none) {
       tile.in[1] = data_of(step.in[1]);
       tile.in_pitch[1] = step.in[1].has_p ? 1 : 0;
     }
@@ -214,13 +215,13 @@ class LoopWorker {
     fold(data_of(step.out), tile, row_position_);
   }
 
-  Columns columns_of(const Step& step, const Access& access) const {
+  Columns columns_of(const TileStep& step, const Access& access) const {
     if (!step.has_q) return {cols_of(step), access.p};
     if (access.q.size() == 1) return {cols_, access.q[0]};
     return {plan_.space.q, access.q, q0_, cols_};
   }
 
-  void run_load(const Step& step) {
+  void run_load(const TileStep& step) {
     const Access& access = plan_.space.operands[static_cast<std::size_t>(step.access)];
     const Columns columns = columns_of(step, access);
     Transfer t;
@@ -238,12 +239,12 @@ class LoopWorker {
     });
   }
 
-  void run_gather(const Step& step) {
+  void run_gather(const TileStep& step) {
     const auto operand = static_cast<std::size_t>(step.access);
     const Access& access = plan_.space.operands[operand];
     const View index = view(step.in[0], step.has_p, step.has_q);
     // Indices that lie in memory go on behind the tile.
-    const bool goes_on = step.in[0].where == Place::Where::memory && step.has_p && step.has_q;
+    const bool goes_on = step.in[0].where == ValueLocation::Where::memory && step.has_p && step.has_q;
     gather_tile({.transfer = step.transfer,
                  .memory = block_address_[operand],
                  .row_stride = access.p,
@@ -260,7 +261,7 @@ class LoopWorker {
                 plan_.gathered[operand], element_size(operand), bad_);
   }
 
-  void run_store(const Step& step) {
+  void run_store(const TileStep& step) {
     const Access& access = plan_.space.operands[static_cast<std::size_t>(step.access)];
     const Columns columns = columns_of(step, access);
     const View from = view(step.in[0], step.has_p, step.has_q);
@@ -279,7 +280,7 @@ class LoopWorker {
     });
   }
 
-  void run_iota(const Step& step) {
+  void run_iota(const TileStep& step) {
     const Access& access = plan_.space.iotas[static_cast<std::size_t>(step.access)];
     const long start = dot(outer_, plan_.space.outer, access.outer) + block_offset(access, reduced_outer_);
     auto* const values = reinterpret_cast<std::int64_t*>(data_of(step.out));

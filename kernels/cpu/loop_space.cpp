@@ -26,7 +26,7 @@ std::vector<Dim> dims_of(const LoopProgram& program) {
   std::vector<Dim> dims(program.shape.dims.size());
   for (std::size_t d = 0; d < dims.size(); ++d) {
     dims[d].extent = program.shape.dims[d];
-    for (const LoopShape::Operand& operand : program.shape.operands)
+    for (const LoopShape::OperandShape& operand : program.shape.operands)
       dims[d].strides.push_back(operand.strides[d]);
     for (const Instruction& i : program.code.instructions)
       dims[d].strides.push_back(i.op == LoopOp::iota && i.dim == static_cast<int>(d) ? 1 : 0);

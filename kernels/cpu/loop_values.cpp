@@ -32,7 +32,7 @@ LoopValue describe(const LoopNode& node, std::size_t at, const std::vector<LoopV
   if (i.op == LoopOp::tile) v = {.has_p = true, .has_q = true};
   for (int a = 0; a < node.arg_count; ++a) {
     const LoopValue& from = values[static_cast<std::size_t>(i.args[static_cast<std::size_t>(a)])];
-    v.stage = std::max(v.stage, from.stage);
+    v.walk = std::max(v.walk, from.walk);
     if (i.op == LoopOp::reduce) continue;
     v.has_p = v.has_p || from.has_p;
     v.has_q = v.has_q || from.has_q;
@@ -41,7 +41,7 @@ LoopValue describe(const LoopNode& node, std::size_t at, const std::vector<LoopV
   if (i.op == LoopOp::reduce) {
     v.has_p = space.mode == LoopMode::rows && space.p != 1;
     v.has_q = space.mode == LoopMode::columns && space.q_count != 1;
-    v.stage += 1;
+    v.walk += 1;
   }
   return v;
 }
@@ -66,8 +66,8 @@ int last_walk(const std::vector<LoopNode>& nodes, const std::vector<LoopValue>& 
   for (std::size_t at = 0; at < nodes.size(); ++at) {
     if (!values[at].needed) continue;
     const LoopOp op = nodes[at].instruction.op;
-    if (op == LoopOp::reduce) last = std::max(last, values[at].stage - 1);
-    if (op == LoopOp::store && values[at].in_block) last = std::max(last, values[at].stage);
+    if (op == LoopOp::reduce) last = std::max(last, values[at].walk - 1);
+    if (op == LoopOp::store && values[at].in_block) last = std::max(last, values[at].walk);
   }
   return last;
 }

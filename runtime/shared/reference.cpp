@@ -81,7 +81,7 @@ double seconds(const Work& work) {
 
 }  // namespace
 
-bool has_reference(const Op& op) { return op.info().meaning != Meaning::composite && !op.is<Fused>(); }
+bool has_reference(const Op& op) { return op.info().op_kind != OpKind::composite && !op.is<Fused>(); }
 
 std::vector<Candidate> lower_reference(const Planner& planner, const Group& group) {
   const Node& node = group.node();

@@ -28,11 +28,11 @@ struct Result {
 /// What f computes of the tensors.
 Result of(const std::vector<Tensor>& inputs, const std::function<Ref(std::span<const Ref>)>& f) {
   Graph graph;
-  const Place place{&graph.body()};
+  const InsertionPoint point{&graph.body()};
   std::vector<Ref> operands;
   for (const Tensor& t : inputs)
     operands.emplace_back(graph.body().add_parameter({t.dtype(), Shape(t.shape().begin(), t.shape().end())}),
-                          place);
+                          point);
   graph.body().add_result(f(operands).value());
   const Tensor out = evaluate(graph, inputs)[0];
   Result result{Shape(out.shape().begin(), out.shape().end()), {}};

@@ -1,4 +1,4 @@
-// Zip archives, pickles and the sniffing of files, from bytes alone.
+// Zip archives, pickles and the detection of file formats, from bytes alone.
 #include <gtest/gtest.h>
 #include <libdeflate.h>
 
@@ -10,8 +10,8 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/zip.h"
+#include "converter/archive/file_format.h"
 #include "converter/archive/pickle.h"
-#include "converter/archive/sniff.h"
 
 namespace tenon {
 namespace {
@@ -177,9 +177,9 @@ TEST(Pickle, RefusesWhatLeavesItsStackOrItsBytes) {
   }
 }
 
-TEST(Sniff, KnowsFilesByTheirFirstBytes) {
+TEST(DetectFormat, KnowsFilesByTheirFirstBytes) {
   using std::string_literals::operator""s;
-  const auto kind = [](const std::string& file) { return sniff(bytes(file)).kind; };
+  const auto kind = [](const std::string& file) { return detect_format(bytes(file)).kind; };
   EXPECT_EQ(kind(""), FileKind::empty);
   EXPECT_EQ(kind("hello\n"), FileKind::text);
   EXPECT_EQ(kind("\x93NUMPY\x01\x00..."s), FileKind::numpy);
@@ -190,12 +190,12 @@ TEST(Sniff, KnowsFilesByTheirFirstBytes) {
   EXPECT_EQ(kind("PK\x03\x04 and nothing more"s), FileKind::damaged_zip);
 }
 
-TEST(Sniff, KnowsArchivesByTheirEntries) {
+TEST(DetectFormat, KnowsArchivesByTheirEntries) {
   const auto kind = [](std::initializer_list<const char*> names) {
     ZipBytes writer;
     for (const char* name : names) writer.add(name, "\x80\x02}.");
     const std::string file = writer.finish();
-    return sniff(bytes(file)).kind;
+    return detect_format(bytes(file)).kind;
   };
   EXPECT_EQ(kind({"m/data.pkl", "m/constants.pkl", "m/code/__torch__.py"}), FileKind::torchscript);
   EXPECT_EQ(kind({"m/data.pkl", "m/data/0", "m/version"}), FileKind::state_dict);
@@ -209,7 +209,7 @@ TEST(Sniff, KnowsArchivesByTheirEntries) {
   EXPECT_EQ(kind({"readme.md"}), FileKind::zip);
 }
 
-TEST(Sniff, TellsWeightsFromAPickledModule) {
+TEST(DetectFormat, TellsWeightsFromAPickledModule) {
   const auto kind = [](const std::string& global) {
     const std::string file = ZipBytes()
                                  .add("m/data.pkl",
@@ -217,7 +217,7 @@ TEST(Sniff, TellsWeightsFromAPickledModule) {
                                       "c" +
                                           global + "\n.")
                                  .finish();
-    return sniff(bytes(file)).kind;
+    return detect_format(bytes(file)).kind;
   };
   EXPECT_EQ(kind("torch._utils\n_rebuild_tensor_v2"), FileKind::state_dict);
   EXPECT_EQ(kind("torch\nFloatStorage"), FileKind::state_dict);

@@ -97,7 +97,7 @@ TEST(Exported, IsAModuleWithOneMethod) {
   ASSERT_EQ(forward.arguments.size(), 2u);
   EXPECT_EQ(forward.arguments[1].name, "x");
   EXPECT_EQ(forward.arguments[1].type->dtype, DType::f32);
-  EXPECT_EQ(*forward.arguments[1].type->promised, (std::vector<std::string>{"s0", "2"}));
+  EXPECT_EQ(*forward.arguments[1].type->declared_sizes, (std::vector<std::string>{"s0", "2"}));
   EXPECT_EQ(p.root->type->attributes[0].name, "block.w");
   EXPECT_EQ(last_call(p).schema->key, "aten::add.Tensor");
 }

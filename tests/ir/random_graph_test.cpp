@@ -21,11 +21,12 @@ namespace {
 std::unique_ptr<Graph> random_graph(unsigned seed) {
   std::mt19937 random(seed);
   auto graph = std::make_unique<Graph>("random");
-  const Place place{&graph->body(), nullptr, {.modules = {"net.layer"}, .file = "net.py", .line = 7}};
+  const InsertionPoint point{
+      &graph->body(), nullptr, {.modules = {"net.layer"}, .file = "net.py", .line = 7}};
   const Type type{DType::f32, {Dim::symbol("N"), 4}};
-  std::vector<Ref> values = {Ref(graph->body().add_parameter(type, "x"), place),
-                             Ref(graph->body().add_parameter(type, "odd name"), place),
-                             Ref(graph->add_weight("w.0", Type{DType::f32, {4}}), place)};
+  std::vector<Ref> values = {Ref(graph->body().add_parameter(type, "x"), point),
+                             Ref(graph->body().add_parameter(type, "odd name"), point),
+                             Ref(graph->add_weight("w.0", Type{DType::f32, {4}}), point)};
   const auto any_value = [&] { return values[random() % values.size()]; };
   const auto full = [&] {
     const Ref v = any_value();

@@ -57,10 +57,10 @@ TEST(Random, WhatIsNoNumberOfBitsIsRefused) {
 }
 
 // The values of one result of what `draw` adds to a graph.
-std::vector<double> drawn(const std::function<Ref(const Place&)>& draw, std::uint64_t seed = 0) {
+std::vector<double> drawn(const std::function<Ref(const InsertionPoint&)>& draw, std::uint64_t seed = 0) {
   Graph graph;
-  const Place place{&graph.body(), nullptr, {}};
-  graph.body().add_result(cast(DType::f64, draw(place)).value());
+  const InsertionPoint point{&graph.body(), nullptr, {}};
+  graph.body().add_result(cast(DType::f64, draw(point)).value());
   set_seed(graph, seed);
   const Tensor t = evaluate(graph, {})[0].contiguous();
   return {t.data<double>(), t.data<double>() + t.numel()};
@@ -87,11 +87,12 @@ void expect_moments(const std::vector<double>& x, double mean, double variance, 
 
 TEST(Random, DistributionsHaveTheirMeansAndVariances) {
   for (const DType dtype : {DType::f32, DType::f64}) {
-    expect_moments(drawn([&](const Place& p) { return uniform(many, dtype, p); }), 0.5, 1.0 / 12, 1.0 / 80);
-    expect_moments(drawn([&](const Place& p) { return standard_normal(many, dtype, p); }), 0, 1, 3);
-    expect_moments(drawn([&](const Place& p) { return exponential(many, dtype, p); }), 1, 1, 9);
+    expect_moments(drawn([&](const InsertionPoint& p) { return uniform(many, dtype, p); }), 0.5, 1.0 / 12,
+                   1.0 / 80);
+    expect_moments(drawn([&](const InsertionPoint& p) { return standard_normal(many, dtype, p); }), 0, 1, 3);
+    expect_moments(drawn([&](const InsertionPoint& p) { return exponential(many, dtype, p); }), 1, 1, 9);
   }
-  const auto coin = [](const Place& p) {
+  const auto coin = [](const InsertionPoint& p) {
     return bernoulli(many, Ref(p.region->literal(DType::f32, 0.3), p), p);
   };
   expect_moments(drawn(coin), 0.3, 0.21, 0.21 * (1 - 3 * 0.21));
@@ -99,7 +100,7 @@ TEST(Random, DistributionsHaveTheirMeansAndVariances) {
 
 TEST(Random, UniformNumbersLieBelowOneInEveryFloat) {
   for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64})
-    for (const double u : drawn([&](const Place& p) { return uniform(many, dtype, p); })) {
+    for (const double u : drawn([&](const InsertionPoint& p) { return uniform(many, dtype, p); })) {
       EXPECT_GE(u, 0);
       EXPECT_LT(u, 1);
     }
@@ -115,14 +116,14 @@ double chi_square(const std::vector<double>& counts) {
 
 TEST(Random, IntegersAndUniformNumbersAreEvenlySpread) {
   constexpr std::size_t classes = 64;
-  const auto bound = [](const Place& p, std::int64_t v) {
+  const auto bound = [](const InsertionPoint& p, std::int64_t v) {
     return Ref(p.region->literal(Tensor::scalar(DType::i64, v)), p);
   };
   std::vector<double> of_integers(classes), of_uniform(classes);
-  for (const double x :
-       drawn([&](const Place& p) { return random_integers(many, bound(p, -10), bound(p, 54), p); }, 7))
+  for (const double x : drawn(
+           [&](const InsertionPoint& p) { return random_integers(many, bound(p, -10), bound(p, 54), p); }, 7))
     ++of_integers.at(static_cast<std::size_t>(x + 10));
-  for (const double u : drawn([](const Place& p) { return uniform(many, DType::f32, p); }, 7))
+  for (const double u : drawn([](const InsertionPoint& p) { return uniform(many, DType::f32, p); }, 7))
     ++of_uniform.at(static_cast<std::size_t>(u * classes));
   const double most = classes - 1 + 5 * std::sqrt(2.0 * (classes - 1));
   EXPECT_LT(chi_square(of_integers), most);
@@ -142,7 +143,7 @@ TEST(Random, WideRangesOfIntegersAreFilledToo) {
     const double middle = has_end   ? (static_cast<double>(low) + static_cast<double>(high)) / 2
                           : low < 0 ? 0
                                     : 0x1p62;
-    for (const double x : drawn([&, lo = low, hi = high](const Place& p) {
+    for (const double x : drawn([&, lo = low, hi = high](const InsertionPoint& p) {
            const auto bound = [&](std::int64_t v) {
              return Ref(p.region->literal(Tensor::scalar(DType::i64, v)), p);
            };
@@ -158,7 +159,7 @@ TEST(Random, WideRangesOfIntegersAreFilledToo) {
 
 TEST(Random, AClassOfNoWeightIsNeverDrawn) {
   const auto drawn_of = [](std::int64_t classes) {
-    return drawn([&](const Place& p) {
+    return drawn([&](const InsertionPoint& p) {
       Tensor w = Tensor::zeros(DType::f32, {classes});
       w.set_double(std::array{std::int64_t{3}}, 1);
       return multinomial(Ref(p.region->graph().add_weight("w", w), p), Dim(500), true);
@@ -169,8 +170,8 @@ TEST(Random, AClassOfNoWeightIsNeverDrawn) {
 
 TEST(Random, NodesAreIndependentOfEachOther) {
   Graph graph;
-  const Place place{&graph.body(), nullptr, {}};
-  const Ref a = standard_normal(many, DType::f64, place), b = standard_normal(many, DType::f64, place);
+  const InsertionPoint point{&graph.body(), nullptr, {}};
+  const Ref a = standard_normal(many, DType::f64, point), b = standard_normal(many, DType::f64, point);
   graph.body().add_result(a.value());
   graph.body().add_result(b.value());
   const auto results = evaluate(graph, {});
@@ -181,19 +182,20 @@ TEST(Random, NodesAreIndependentOfEachOther) {
 }
 
 TEST(Random, MultinomialFollowsItsWeightsAndAPermutationHoldsEachOnce) {
-  const auto weights = [](const Place& p) {
+  const auto weights = [](const InsertionPoint& p) {
     Value* w = p.region->graph().add_weight("w", tensor("f32[4] 1 2 0 5"));
     return Ref(w, p);
   };
   std::vector<double> counts(4);
-  for (const double x : drawn([&](const Place& p) { return multinomial(weights(p), Dim(20000), true); }))
+  for (const double x :
+       drawn([&](const InsertionPoint& p) { return multinomial(weights(p), Dim(20000), true); }))
     ++counts.at(static_cast<std::size_t>(x));
   EXPECT_EQ(counts[2], 0);
   EXPECT_NEAR(counts[0], 2500, 250);
   EXPECT_NEAR(counts[1], 5000, 320);
-  const auto without = drawn([&](const Place& p) { return multinomial(weights(p), Dim(3), false); });
+  const auto without = drawn([&](const InsertionPoint& p) { return multinomial(weights(p), Dim(3), false); });
   EXPECT_EQ(std::set<double>(without.begin(), without.end()), (std::set<double>{0, 1, 3}));
-  const auto order = drawn([](const Place& p) { return permutation(Dim(1000), p); });
+  const auto order = drawn([](const InsertionPoint& p) { return permutation(Dim(1000), p); });
   EXPECT_EQ(std::set<double>(order.begin(), order.end()).size(), 1000);
   EXPECT_FALSE(std::is_sorted(order.begin(), order.end()));
 }
@@ -219,7 +221,7 @@ TEST(Random, DropoutOfChannelsDropsThemWhole) {
 }
 
 TEST(Random, AlphaDropoutKeepsMeanAndVariance) {
-  const auto kept = [](const Place& p) {
+  const auto kept = [](const InsertionPoint& p) {
     return dropout(standard_normal(many, DType::f32, p), 0.3, false, true)[0];
   };
   const auto y = drawn(kept);

@@ -17,7 +17,7 @@ class LoopBuffers {
     data_.resize(static_cast<std::size_t>(program.buffer_count()));
     dtypes_.resize(data_.size(), DType::f32);
     for (std::size_t i = 0; i < program.code.operands.size(); ++i) {
-      const Operand operand = program.operand(i);
+      const LoopOperand operand = program.operand(i);
       std::int64_t last = operand.offset;
       for (std::size_t d = 0; d < program.shape.dims.size(); ++d)
         if (operand.strides[d] > 0) last += (program.shape.dims[d] - 1) * operand.strides[d];

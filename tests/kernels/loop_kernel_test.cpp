@@ -21,7 +21,7 @@ Dims row_major(const Dims& dims) {
   return strides;
 }
 LoopProgram program_over(Dims dims, int reduced = 0) { return {"test", std::move(dims), reduced}; }
-Operand dense(const LoopProgram& p, int buffer, DType dtype = DType::f32) {
+LoopOperand dense(const LoopProgram& p, int buffer, DType dtype = DType::f32) {
   return {buffer, dtype, row_major(p.shape.dims)};
 }
 
@@ -186,7 +186,7 @@ TEST_P(Loop, ReducesEveryKindAlongRowsAndColumns) {
     for (const DType type : {DType::f32, DType::f64, DType::i64, DType::i32, DType::f16}) {
       for (const bool along_columns : {false, true}) {
         LoopProgram p = along_columns ? program_over({columns, rows}, 1) : program_over({rows, columns}, 1);
-        const Operand from = {0, type, along_columns ? Dims{1, columns} : Dims{columns, 1}};
+        const LoopOperand from = {0, type, along_columns ? Dims{1, columns} : Dims{columns, 1}};
         const bool real = is_float(type);
         const Reg loaded = p.load(from);
         // Scaled, so that sums stay near 1, where the tolerance is relative to.
@@ -227,8 +227,8 @@ TEST_P(Loop, MeanOverHeightAndWidthOfPaddedNhwc) {
 TEST_P(Loop, SoftmaxAlongADimThatIsNotTheLast) {
   for (const auto& [outer, length, inner] : {std::tuple{3, 17, 40}, {2, 300, 5}, {1, 3000, 33}, {2, 4, 2}}) {
     LoopProgram p = program_over({outer, inner, length}, 1);
-    const Operand in = {0, DType::f32, {length * inner, 1, inner}};
-    Operand out = in;
+    const LoopOperand in = {0, DType::f32, {length * inner, 1, inner}};
+    LoopOperand out = in;
     out.buffer = 1;
     const Reg x = p.load(in);
     const Reg e = p.prim(Prim::exp, p.prim(Prim::sub, x, p.reduce(Reduce::max, x)));

@@ -1,4 +1,4 @@
-// The plain meaning of a loop program: point by point, in double and int64. The oracle of the loop tests.
+// The plain meaning of a loop program: point by point, in double and int64. The loop tests compare with it.
 #pragma once
 #include <cstring>
 #include <random>
@@ -110,7 +110,7 @@ inline void run_reference(const LoopProgram& program, std::span<void* const> buf
       }
       return index;
     };
-    const auto address = [&](const Operand& operand, std::int64_t point) {
+    const auto address = [&](const LoopOperand& operand, std::int64_t point) {
       const std::vector<std::int64_t> index = index_of(point);
       std::int64_t at = operand.offset;
       for (std::size_t d = 0; d < rank; ++d) at += index[d] * operand.strides[d];
@@ -145,7 +145,8 @@ inline void run_reference(const LoopProgram& program, std::span<void* const> buf
         for (std::int64_t p = 0; p < points; ++p) {
           Number& out = registers[n][static_cast<std::size_t>(p)];
           const bool memory = i.operand >= 0;
-          const Operand operand = memory ? program.operand(static_cast<std::size_t>(i.operand)) : Operand{};
+          const LoopOperand operand =
+              memory ? program.operand(static_cast<std::size_t>(i.operand)) : LoopOperand{};
           auto* const data =
               memory ? static_cast<std::byte*>(buffers[static_cast<std::size_t>(operand.buffer)]) : nullptr;
           switch (i.op) {

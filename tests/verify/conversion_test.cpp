@@ -22,7 +22,7 @@ class Conversion : public testing::Test {
   }
 
   Search search(const Graph& imported) const {
-    TorchOracle torch(resnet);
+    TorchRunner torch(resnet);
     const auto inputs = input_values(imported, {}, 7);
     return search_conversion(imported, ImportedValues(imported, inputs), torch, inputs, "forward", {});
   }
@@ -51,7 +51,7 @@ TEST_F(Conversion, AWrongWeightIsFoundAtItsModule) {
   tampered->set_weight_data(conv->input(1), weight);
   const Search found = search(*tampered);
   ASSERT_TRUE(found.first);
-  EXPECT_EQ(found.first->place, conv->source.str());
+  EXPECT_EQ(found.first->location, conv->source.str());
   EXPECT_EQ(found.first->stage, Divergence::Stage::conversion);
 }
 
@@ -64,7 +64,7 @@ TEST_F(Conversion, AWrongOperatorIsFoundAtItsModule) {
   const Search found = search(*tampered);
   ASSERT_TRUE(found.first);
   EXPECT_NE(found.first->what.find("silu"), std::string::npos) << found.first->what;
-  EXPECT_NE(found.first->place.find(".py:"), std::string::npos) << found.first->place;
+  EXPECT_NE(found.first->location.find(".py:"), std::string::npos) << found.first->location;
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace tenon {
 namespace {
 
 using namespace testing;
-using Verdict = Property::Verdict;
+using Outcome = Property::Outcome;
 
 std::vector<Property> properties_of(const std::string& text, PropertyOptions options = {}) {
   const auto imported = imported_graph(text);
@@ -24,17 +24,17 @@ const Property& find(const std::vector<Property>& all, std::string_view name) {
 TEST(Properties, HoldForANetwork) {
   for (const Property& p : properties_of(residual_net)) {
     EXPECT_TRUE(p.ok()) << p.name << ": " << p.detail;
-    EXPECT_NE(p.verdict, Verdict::not_applicable) << p.name << ": " << p.detail;
+    EXPECT_NE(p.outcome, Outcome::not_applicable) << p.name << ": " << p.detail;
   }
 }
 
 // The wrong kernel spoils the first row alone: a permuted batch shows it, and the node is named.
 TEST(Properties, AKernelThatTreatsRowsDifferentlyIsCaught) {
   const auto found = properties_of(residual_net, {.device = device_with_wrong<Linear>()});
-  EXPECT_EQ(find(found, "run twice").verdict, Verdict::identical);
+  EXPECT_EQ(find(found, "run twice").outcome, Outcome::identical);
   for (const char* name : {"identical rows", "permuted rows"}) {
     const Property& p = find(found, name);
-    EXPECT_EQ(p.verdict, Verdict::broken) << name;
+    EXPECT_EQ(p.outcome, Outcome::broken) << name;
     EXPECT_NE(p.detail.find("linear"), std::string::npos) << p.detail;
     EXPECT_NE(p.detail.find("fc"), std::string::npos) << p.detail;
   }
@@ -50,7 +50,7 @@ TEST(Properties, DoNotApplyToAModelThatMixesRows) {
   for (const char* name : {"permuted rows", "identical rows", "run twice"})
     EXPECT_TRUE(find(found, name).ok());
   const Property& nan = find(found, "NaN in one row");
-  EXPECT_EQ(nan.verdict, Verdict::not_applicable);
+  EXPECT_EQ(nan.outcome, Outcome::not_applicable);
   EXPECT_NE(nan.detail.find("mixes rows"), std::string::npos) << nan.detail;
 }
 
@@ -60,7 +60,7 @@ TEST(Properties, NeedRows) {
   return %1
 }
 )");
-  EXPECT_EQ(find(fixed, "permuted rows").verdict, Verdict::not_applicable);
+  EXPECT_EQ(find(fixed, "permuted rows").outcome, Outcome::not_applicable);
   EXPECT_NE(find(fixed, "permuted rows").detail.find("fixed at 1"), std::string::npos);
   const auto pairs = properties_of(R"(graph pairs(%x: f32[N,8], %a: f32[N,N]) {
   %1 = matmul(%a, %x) : f32[N,8]
@@ -73,8 +73,8 @@ TEST(Properties, NeedRows) {
   return %1
 }
 )");
-  EXPECT_EQ(find(whole, "permuted rows").verdict, Verdict::identical);
-  EXPECT_EQ(find(whole, "NaN in one row").verdict, Verdict::not_applicable);
+  EXPECT_EQ(find(whole, "permuted rows").outcome, Outcome::identical);
+  EXPECT_EQ(find(whole, "NaN in one row").outcome, Outcome::not_applicable);
 }
 
 }  // namespace

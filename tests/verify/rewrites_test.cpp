@@ -27,7 +27,7 @@ TEST_F(Rewrites, TheWrongOneIsNamed) {
   const WrongRewrite& wrong = *search.wrong;
   EXPECT_EQ(wrong.rewrite.rule, "silu_is_relu");
   EXPECT_EQ(wrong.rewrite.pass, "wrong");
-  EXPECT_EQ(wrong.rewrite.place, "act");
+  EXPECT_EQ(wrong.rewrite.location, "act");
   EXPECT_GT(wrong.rewrites, wrong.rewrite.number);
   EXPECT_TRUE(wrong.right_when_off);
   EXPECT_LT(wrong.before.relative(), 1e-5);

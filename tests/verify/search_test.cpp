@@ -36,7 +36,7 @@ TEST_F(Searching, AWrongKernelIsNamed) {
   ASSERT_TRUE(search.first);
   EXPECT_EQ(search.first->stage, Divergence::Stage::kernel);
   EXPECT_NE(search.first->what.find("linear"), std::string::npos) << search.first->what;
-  EXPECT_EQ(search.first->place, "fc");
+  EXPECT_EQ(search.first->location, "fc");
   EXPECT_EQ(search.first->difference.worst, (Index{0, 0}));
   EXPECT_LT(search.first->rounding, 1e-6);
 }
@@ -46,7 +46,7 @@ TEST_F(Searching, AnErrorThatSpreadsIsFoundWhereItIsMade) {
   const Search search =
       search_kernels(*fused, imported.get(), device_with_wrong<Conv>(), 1, inputs, Tolerance());
   ASSERT_TRUE(search.first);
-  EXPECT_EQ(search.first->place, "{stem,bn,relu}") << search.first->what;
+  EXPECT_EQ(search.first->location, "{stem,bn,relu}") << search.first->what;
   ASSERT_EQ(search.first->replaced.size(), 3u);
   EXPECT_NE(search.first->replaced[0].find("conv"), std::string::npos);
   EXPECT_NE(search.first->replaced[1].find("batch_norm"), std::string::npos);
@@ -64,7 +64,7 @@ TEST_F(Searching, AnErrorThatCancelsOutIsFoundAllTheSame) {
   const Search search =
       search_kernels(*graph, nullptr, device_with_wrong<Linear>(), 1, inputs_for(*graph, 2), {});
   ASSERT_TRUE(search.first);
-  EXPECT_EQ(search.first->place, "hidden");
+  EXPECT_EQ(search.first->location, "hidden");
 }
 
 TEST_F(Searching, AWrongRewriteIsNamedWithWhatItReplaced) {
@@ -73,7 +73,7 @@ TEST_F(Searching, AWrongRewriteIsNamedWithWhatItReplaced) {
   const Search search = search_fusion(*imported, ImportedValues(*imported, inputs), *wrong, inputs, {});
   ASSERT_TRUE(search.first);
   EXPECT_EQ(search.first->stage, Divergence::Stage::fusion);
-  EXPECT_EQ(search.first->place, "{down,act}") << search.first->what;
+  EXPECT_EQ(search.first->location, "{down,act}") << search.first->what;
   ASSERT_EQ(search.first->replaced.size(), 2u);
   EXPECT_NE(search.first->replaced[1].find("silu"), std::string::npos);
   EXPECT_NE(search.first->str().find("rounding explains"), std::string::npos);

@@ -72,10 +72,10 @@ inline std::vector<Tensor> inputs_for(const Graph& graph, std::int64_t rows, std
 inline void silu_is_relu(Rewriter& rewriter) {
   Region& body = rewriter.graph().body();
   for (Node* node = body.nodes().front().get(); node; node = body.next(node)) {
-    if (!node->is<Silu>() || !rewriter.may("silu_is_relu", *node)) continue;
+    if (!node->is<Silu>() || !rewriter.allowed("silu_is_relu", *node)) continue;
     Node* wrong = body.insert(Relu{}, {node->input()}, node, node->source);
     replace_all_uses(node->output(), wrong->output());
-    rewriter.did("silu_is_relu", node->source, wrong);
+    rewriter.record("silu_is_relu", node->source, wrong);
   }
 }
 

@@ -68,13 +68,13 @@ TEST(Definitions, MapNamesOfOtherFrameworksToTheirOwn) {
 TEST(Emit, GivesEveryPrimitiveItsOperator) {
   for (const PrimInfo& row : prim_table) {
     Graph graph;
-    const Place place{&graph.body()};
+    const InsertionPoint point{&graph.body()};
     std::vector<Ref> operands;
     std::vector<Expr> args;
     for (int i = 0; i < row.arity; ++i) {
       const bool condition = row.kind == PrimKind::select && i == 0;
       const DType dtype = condition ? DType::boolean : row.kind == PrimKind::bits ? DType::i64 : DType::f32;
-      operands.emplace_back(graph.body().add_parameter({dtype, {}}), place);
+      operands.emplace_back(graph.body().add_parameter({dtype, {}}), point);
       args.push_back(Expr::input(i));
     }
     const Expr e = row.prim == Prim::cast ? cast(DType::f16, args[0]) : Expr::of(row.prim, args);
@@ -93,9 +93,9 @@ TEST(Definitions, OperatorsOnRowsAreMadeOfReductionsOfTheirRows) {
     if (!info->row_axes || !info->decompose) continue;
     ++seen;
     Graph graph;
-    const Place place{&graph.body()};
+    const InsertionPoint point{&graph.body()};
     const Op op = info->make();
-    const Ref x(graph.body().add_parameter({DType::f32, {2, 3, 4}}), place);
+    const Ref x(graph.body().add_parameter({DType::f32, {2, 3, 4}}), point);
     info->decompose(op.self(), std::vector{x});
     int reductions = 0;
     for (const auto& node : graph.body().nodes()) {

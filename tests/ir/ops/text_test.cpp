@@ -51,8 +51,8 @@ TEST(Strings, AreRefusedByWhateverComputes) {
   for (const OpInfo* op : all_ops()) {
     const bool is_text = std::find(texts.begin(), texts.end(), op) != texts.end();
     if (op->min_inputs == 0 || op->regions > 0 || is_text) continue;
-    EXPECT_EQ(op->takes_strings, op->meaning == Meaning::pointwise || movers.contains(op->name)) << op->name;
-    if (op->meaning == Meaning::pointwise && !comparisons.contains(op->name)) {
+    EXPECT_EQ(op->takes_strings, op->op_kind == OpKind::pointwise || movers.contains(op->name)) << op->name;
+    if (op->op_kind == OpKind::pointwise && !comparisons.contains(op->name)) {
       EXPECT_NE(refusal(*op).find("string"), std::string::npos) << op->name << ": " << refusal(*op);
     } else if (!op->takes_strings) {
       EXPECT_NE(refusal(*op).find("is about numbers"), std::string::npos) << op->name << ": " << refusal(*op);
