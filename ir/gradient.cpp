@@ -22,7 +22,8 @@ std::vector<Ref> of_node(const Op& op, std::span<const Ref> in, std::span<const 
 // other, which makes the result partial derivatives.
 class Backward {
  public:
-  Backward(std::span<const Ref> wrt, bool stop, const InsertionPoint& point) : insertion_point_(&point), stop_(stop) {
+  Backward(std::span<const Ref> wrt, bool stop, const InsertionPoint& point)
+      : insertion_point_(&point), stop_(stop) {
     for (const Ref& r : wrt) wanted_.insert(r.value());
   }
 

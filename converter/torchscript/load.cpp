@@ -1,4 +1,5 @@
-// Reading a TorchScript file: its format is detected and checked here, parsed by LibTorch in a process of its own.
+// Reading a TorchScript file: its format is detected and checked here, parsed by LibTorch in a process of its
+// own.
 #include "converter/torchscript/load.h"
 
 #include <charconv>

@@ -110,8 +110,7 @@ class Compiler {
     std::vector<Reg> order;
     for (Reg r = 0; r < end(); ++r) {
       const LoopOp op = at(r).op;
-      if (op == LoopOp::reduce || op == LoopOp::store || value(r).in_block || value(r).walk != walk)
-        continue;
+      if (op == LoopOp::reduce || op == LoopOp::store || value(r).in_block || value(r).walk != walk) continue;
       if (value(r).needed) order.push_back(r);
     }
     emit_list(order, steps, nullptr);
