@@ -1,5 +1,7 @@
 #include "converter/promises.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <set>

@@ -283,7 +283,7 @@ Results isin(Call& call) {
 Results relu(Call& call) { return tenon::relu(call.tensor("self")); }
 Results handed_through(Call& call) { return call.datum("self"); }
 
-constexpr Entry entries[] = {
+constexpr Entry arithmetic_table[] = {
     {"add", add},
     {"sub", sub},
     {"subtract", sub},
@@ -329,6 +329,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> arithmetic_entries() { return entries; }
+std::span<const Entry> arithmetic_entries() { return arithmetic_table; }
 
 }  // namespace tenon::converter

@@ -82,7 +82,7 @@ Results cumprod_backward(Call& call) {
   return where(is_first, sums_from(grad * without), behind);
 }
 
-constexpr Entry entries[] = {
+constexpr Entry backward_loss_table[] = {
     {"nll_loss_backward", nll_loss_backward, Halves::in_f32},
     {"nll_loss2d_backward", nll_loss_backward, Halves::in_f32},
     {"_prelu_kernel_backward", prelu_backward, Halves::in_f32},
@@ -92,6 +92,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> backward_loss_entries() { return entries; }
+std::span<const Entry> backward_loss_entries() { return backward_loss_table; }
 
 }  // namespace tenon::converter

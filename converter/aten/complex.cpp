@@ -332,7 +332,7 @@ Results cat_op(Call& call) {
   return complex({concat(real, axis), concat(imag, axis)});
 }
 
-constexpr Entry entries[] = {
+constexpr Entry complex_table[] = {
     {"cat", cat_op<false>},
     {"concat", cat_op<false>},
     {"concatenate", cat_op<false>},
@@ -453,7 +453,7 @@ bool has_complex_operand(const Call& call) {
 }
 
 const Entry* find_complex_entry(const Call& call) {
-  for (const Entry& entry : entries)
+  for (const Entry& entry : complex_table)
     if (entry.name == call.name) return &entry;
   if (moves_elements(call.name)) return nullptr;
   throw unsupported("{} of complex numbers", call.name);

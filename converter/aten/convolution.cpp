@@ -93,7 +93,7 @@ Results general(Call& call) {
   return forward(call);
 }
 
-constexpr Entry entries[] = {
+constexpr Entry convolution_table[] = {
     {"conv1d", forward},
     {"conv2d", forward},
     {"conv3d", forward},
@@ -107,6 +107,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> convolution_entries() { return entries; }
+std::span<const Entry> convolution_entries() { return convolution_table; }
 
 }  // namespace tenon::converter

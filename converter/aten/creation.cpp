@@ -251,7 +251,7 @@ Results scalar_tensor(Call& call) {
   return operand(call.build, call.datum("s"), call.dtype("dtype").value_or(DType::f32));
 }
 
-constexpr Entry entries[] = {
+constexpr Entry creation_table[] = {
     {"zeros", constant<0>},
     {"ones", constant<1>},
     {"empty", constant<0>},
@@ -279,6 +279,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> creation_entries() { return entries; }
+std::span<const Entry> creation_entries() { return creation_table; }
 
 }  // namespace tenon::converter

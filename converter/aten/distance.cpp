@@ -65,7 +65,7 @@ Results renorm(Call& call) {
   return x * where(norm > norm.literal(limit), factor, 1);
 }
 
-constexpr Entry entries[] = {
+constexpr Entry distance_table[] = {
     {"cdist", cdist, Halves::in_f32},
     {"_cdist_forward", cdist, Halves::in_f32},
     {"pdist", pdist, Halves::in_f32},
@@ -77,6 +77,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> distance_entries() { return entries; }
+std::span<const Entry> distance_entries() { return distance_table; }
 
 }  // namespace tenon::converter

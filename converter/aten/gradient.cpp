@@ -96,12 +96,12 @@ Results gradient(Call& call) {
   return Datum(list_of(std::move(out)));
 }
 
-constexpr Entry entries[] = {
+constexpr Entry gradient_table[] = {
     {"gradient", gradient},
 };
 
 }  // namespace
 
-std::span<const Entry> gradient_entries() { return entries; }
+std::span<const Entry> gradient_entries() { return gradient_table; }
 
 }  // namespace tenon::converter

@@ -235,7 +235,7 @@ Results segment_reduce(Call& call) {
   return reshape(y, shape);
 }
 
-constexpr Entry entries[] = {
+constexpr Entry histogram_table[] = {
     {"segment_reduce", segment_reduce, Halves::in_f32},
     {"histc", histc},
     {"histogram", histogram},
@@ -247,6 +247,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> histogram_entries() { return entries; }
+std::span<const Entry> histogram_entries() { return histogram_table; }
 
 }  // namespace tenon::converter

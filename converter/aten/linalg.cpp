@@ -333,7 +333,7 @@ Results vander_of_vector(Call& call) {
   return increasing ? powers : flip(powers, {1});
 }
 
-constexpr Entry entries[] = {
+constexpr Entry linalg_table[] = {
     {"inverse", inverse_op},
     {"linalg_inv", inverse_op},
     {"linalg_inv_ex", inverse_ex},
@@ -380,6 +380,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> linalg_entries() { return entries; }
+std::span<const Entry> linalg_entries() { return linalg_table; }
 
 }  // namespace tenon::converter

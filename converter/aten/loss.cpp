@@ -326,7 +326,7 @@ Results log_sigmoid_forward(Call& call) {
   return std::vector{apply(LogSigmoid{}, {x}), exp(-abs(x))};
 }
 
-constexpr Entry entries[] = {
+constexpr Entry loss_table[] = {
     {"mse_loss", mse_loss, Halves::in_f32},
     {"l1_loss", l1_loss, Halves::in_f32},
     {"smooth_l1_loss", smooth_l1_loss, Halves::in_f32},
@@ -355,6 +355,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> loss_entries() { return entries; }
+std::span<const Entry> loss_entries() { return loss_table; }
 
 }  // namespace tenon::converter

@@ -91,7 +91,7 @@ Results adaptive_max_pool(Call& call) {
   });
 }
 
-constexpr Entry entries[] = {
+constexpr Entry pool_table[] = {
     {"max_pool1d", max_pool<MaxPool>},
     {"max_pool2d", max_pool<MaxPool>},
     {"max_pool3d", max_pool<MaxPool>},
@@ -113,6 +113,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> pool_entries() { return entries; }
+std::span<const Entry> pool_entries() { return pool_table; }
 
 }  // namespace tenon::converter

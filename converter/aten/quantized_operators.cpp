@@ -337,7 +337,7 @@ Results summed_bags(Call& call) {
        {"include_last_offset", Datum(call.flag("include_last_offset", false))}});
 }
 
-constexpr Entry entries[] = {
+constexpr Entry quantized_table[] = {
     {"_fake_quantize_learnable_per_channel_affine", fake_per_channel},
     {"_fake_quantize_learnable_per_tensor_affine", fake_per_tensor},
     {"dequantize", dequantize},
@@ -414,6 +414,6 @@ PackedLinear packed_linear(Builder& build, const Datum& d) {
   return packed;
 }
 
-std::span<const Entry> quantized_entries() { return entries; }
+std::span<const Entry> quantized_entries() { return quantized_table; }
 
 }  // namespace tenon::converter

@@ -163,7 +163,7 @@ Results rrelu(Call& call) {
   return where(x <= x.literal(0), x * slopes, x);
 }
 
-constexpr Entry entries[] = {
+constexpr Entry random_table[] = {
     {"rand", rand},
     {"rand_like", rand},
     {"randn", randn},
@@ -192,6 +192,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> random_entries() { return entries; }
+std::span<const Entry> random_entries() { return random_table; }
 
 }  // namespace tenon::converter

@@ -189,7 +189,7 @@ Results aminmax(Call& call) {
   return std::vector{reduced<Amin>(call, x), reduced<Amax>(call, x)};
 }
 
-constexpr Entry entries[] = {
+constexpr Entry reduction_table[] = {
     {"sum", sum_op},
     {"nansum", nansum},
     {"nanmean", nanmean},
@@ -222,6 +222,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> reduction_entries() { return entries; }
+std::span<const Entry> reduction_entries() { return reduction_table; }
 
 }  // namespace tenon::converter

@@ -109,7 +109,7 @@ Results embedding_bag(Call& call) {
   return Results::many(std::move(results));
 }
 
-constexpr Entry entries[] = {
+constexpr Entry sampling_table[] = {
     {"grid_sampler", grid_sampler, Halves::in_f32},
     {"grid_sampler_2d", grid_sampler, Halves::in_f32},
     {"grid_sampler_3d", grid_sampler, Halves::in_f32},
@@ -123,6 +123,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> sampling_entries() { return entries; }
+std::span<const Entry> sampling_entries() { return sampling_table; }
 
 }  // namespace tenon::converter

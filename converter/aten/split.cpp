@@ -11,8 +11,6 @@ namespace tenon::converter {
 
 namespace {
 
-std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
-
 Datum parts(Builder& build, const TensorPtr& x, std::int64_t axis, std::span<const Dim> sizes) {
   std::vector<Datum> out;
   Dim start(0);
@@ -143,7 +141,7 @@ Results unbind(Call& call) {
   return list_of(std::move(out));
 }
 
-constexpr Entry entries[] = {
+constexpr Entry split_table[] = {
     {"split", split},
     {"unsafe_split", split},
     {"split_with_sizes", split_with_sizes},
@@ -159,6 +157,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> split_entries() { return entries; }
+std::span<const Entry> split_entries() { return split_table; }
 
 }  // namespace tenon::converter

@@ -178,7 +178,7 @@ Results of_item(Call& call) {
 }
 constexpr char int_name[] = "Int", float_name[] = "Float", bool_name[] = "Bool";
 
-constexpr Entry entries[] = {
+constexpr Entry tensor_table[] = {
     {"size", size},
     {"sym_size", size},
     {"dim", dim},
@@ -234,6 +234,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> tensor_entries() { return entries; }
+std::span<const Entry> tensor_entries() { return tensor_table; }
 
 }  // namespace tenon::converter

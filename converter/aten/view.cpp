@@ -18,8 +18,6 @@ namespace tenon::converter {
 
 namespace {
 
-std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
-
 std::vector<std::int64_t> identity_axes(std::size_t rank) {
   std::vector<std::int64_t> axes(rank);
   std::iota(axes.begin(), axes.end(), 0);
@@ -345,7 +343,7 @@ Results unfold(Call& call) {
   return y;
 }
 
-constexpr Entry entries[] = {
+constexpr Entry view_table[] = {
     {"view", view},
     {"_unsafe_view", view},
     {"_reshape_alias", view},
@@ -393,6 +391,6 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-std::span<const Entry> view_entries() { return entries; }
+std::span<const Entry> view_entries() { return view_table; }
 
 }  // namespace tenon::converter

@@ -84,9 +84,9 @@ ts::Type::Kind kind_of(std::string_view type) {
   return found == kinds.end() ? Kind::other : found->second;
 }
 
-class Reader {
+class SchemaReader {
  public:
-  explicit Reader(ts::Program& program) : p_(program) {}
+  explicit SchemaReader(ts::Program& program) : p_(program) {}
 
   ts::Schema schema(std::string_view line) {
     const std::size_t open = line.find('('), close = closing(line, open);
@@ -197,12 +197,12 @@ const ts::Schema* Schemas::find(const std::string& key) {
   if (!is_new) return known->second;
   if (const LibraryOperator* custom = find_library_operator(key))
     return known->second = &p_.schemas.emplace_back(
-               Reader(p_).schema(p_.strings.emplace_back(custom->signature.torch_schema(key))));
+               SchemaReader(p_).schema(p_.strings.emplace_back(custom->signature.torch_schema(key))));
   const auto found =
       std::lower_bound(lines().begin(), lines().end(), std::string_view(key),
                        [](std::string_view line, std::string_view k) { return key_of(line) < k; });
   if (found == lines().end() || key_of(*found) != key) return nullptr;
-  return known->second = &p_.schemas.emplace_back(Reader(p_).schema(*found));
+  return known->second = &p_.schemas.emplace_back(SchemaReader(p_).schema(*found));
 }
 
 }  // namespace tenon::exported

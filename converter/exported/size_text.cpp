@@ -14,13 +14,13 @@ namespace tenon::exported {
 namespace {
 
 constexpr std::size_t kLongestText = 1 << 16;
-constexpr int kDeepest = 200, kLargestPower = 8;
+constexpr int kDeepestSize = 200, kLargestPower = 8;
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-class Reader {
+class SizeReader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {
+  explicit SizeReader(std::string_view text) : text_(text) {
     if (text.size() > kLongestText) fail("it is too long");
   }
 
@@ -57,7 +57,7 @@ class Reader {
   }
 
   Text expression(int depth) {
-    if (depth > kDeepest) fail("it nests too deep");
+    if (depth > kDeepestSize) fail("it nests too deep");
     const std::string_view name = word();
     expect('(');
     if (name == "Symbol") return symbol();
@@ -155,6 +155,6 @@ class Reader {
 
 }  // namespace
 
-std::optional<std::string> size_text(std::string_view srepr) { return Reader(srepr).whole(); }
+std::optional<std::string> size_text(std::string_view srepr) { return SizeReader(srepr).whole(); }
 
 }  // namespace tenon::exported

@@ -235,7 +235,7 @@ std::optional<Datum> device(Arguments a) {
 std::optional<Datum> nothing(Arguments) { return Datum(); }
 std::optional<Datum> no(Arguments) { return Datum(false); }
 
-const ScalarFunctions& functions() {
+const ScalarFunctions& number_functions() {
   static const ScalarFunctions all = {
       {"add", add},
       {"sub", sub},
@@ -322,7 +322,7 @@ namespace {
 
 ScalarFunction find_function(std::string_view name, std::string_view overload) {
   const std::string full = std::string(name) + "." + std::string(overload);
-  for (const ScalarFunctions* all : {&functions(), &comparison_functions(), &math_functions()})
+  for (const ScalarFunctions* all : {&number_functions(), &comparison_functions(), &math_functions()})
     for (const std::string_view key : {std::string_view(full), name})
       if (const auto it = all->find(key); it != all->end()) return it->second;
   return nullptr;
