@@ -1,6 +1,8 @@
 // What every file that can fail would compile again.
 #include "base/error.h"
 
+#include <fmt/format.h>
+
 namespace tenon {
 
 Error::Error(std::string message, Exit code)

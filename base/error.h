@@ -1,6 +1,6 @@
 // The one error a user sees: what is wrong, where, and what to do about it.
 #pragma once
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <optional>
 #include <stdexcept>

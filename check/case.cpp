@@ -1,5 +1,7 @@
 #include "check/case.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <set>

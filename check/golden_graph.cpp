@@ -1,5 +1,7 @@
 #include "check/golden_graph.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/count.h"

@@ -1,5 +1,7 @@
 #include "check/run_case.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <new>

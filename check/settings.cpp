@@ -1,5 +1,6 @@
 #include "check/settings.h"
 
+#include <fmt/format.h>
 #include <toml++/toml.h>
 
 #include <algorithm>

@@ -1,5 +1,7 @@
 #include "converter/convert.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 

@@ -1,5 +1,7 @@
 #include "converter/declared_types.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <set>

@@ -1,5 +1,7 @@
 #include "fusion/fuse.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 

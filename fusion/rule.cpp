@@ -1,5 +1,7 @@
 #include "fusion/rule.h"
 
+#include <fmt/format.h>
+
 #include <set>
 #include <unordered_set>
 

@@ -70,7 +70,7 @@ Int float_to_int(double x) {
 }
 
 template <class To, class From>
-To convert(From from) {
+To convert_element(From from) {
   if constexpr (std::is_same_v<To, From>) {
     return from;
   } else if constexpr (is_complex_element<To>) {
@@ -78,14 +78,14 @@ To convert(From from) {
     if constexpr (is_complex_element<From>)
       return To(static_cast<Part>(from.real()), static_cast<Part>(from.imag()));
     else
-      return To(convert<Part>(from), 0);
+      return To(convert_element<Part>(from), 0);
   } else if constexpr (std::is_same_v<To, bool>) {
     if constexpr (is_float_element<From>)
       return static_cast<double>(from) != 0;
     else
       return from != From(0);
   } else if constexpr (is_complex_element<From>) {
-    return convert<To>(from.real());
+    return convert_element<To>(from.real());
   } else if constexpr (is_float_element<To>) {
     if constexpr (sizeof(To) == 2)
       return To(static_cast<float>(from));

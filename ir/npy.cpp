@@ -1,6 +1,8 @@
 // Loading and saving .npy and .npz files.
 #include "ir/npy.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -16,12 +18,12 @@
 namespace tenon {
 namespace {
 // Where an array comes from: so many bytes, any part of which can be copied out.
-struct Source {
+struct NpySource {
   std::uint64_t size;
   std::function<void(std::uint64_t offset, std::span<std::byte> to)> read;
 };
 
-NpyHeader read_header(const Source& source, std::uint64_t& data_offset) {
+NpyHeader read_header(const NpySource& source, std::uint64_t& data_offset) {
   std::array<std::byte, longest_npy_prefix> begin;
   const std::span<std::byte> prefix(begin.data(), std::min<std::uint64_t>(source.size, begin.size()));
   source.read(0, prefix);
@@ -38,7 +40,7 @@ void normalise_bools(std::span<std::byte> bytes) {
   for (std::byte& b : bytes) b = std::byte{b != std::byte{0}};
 }
 
-Tensor load(const Source& source) {
+Tensor load(const NpySource& source) {
   std::uint64_t offset = 0;
   NpyHeader header = read_header(source, offset);
   const std::uint64_t available = (source.size - offset) / header.element_bytes();

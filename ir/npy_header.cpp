@@ -1,6 +1,8 @@
 // Reading and writing the header of a .npy file: a Python dict with three known keys.
 #include "ir/npy_header.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>

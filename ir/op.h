@@ -129,7 +129,7 @@ class Op {
  public:
   template <class T>
   requires requires { T::name; }
-  Op(T op) : info_(&op_info<T>()), self_(std::make_shared<const T>(std::move(op))) {}
+  Op(const T& op) : info_(&op_info<T>()), self_(info_->copy(&op)) {}
   Op(const OpInfo& info, std::shared_ptr<const void> self) : info_(&info), self_(std::move(self)) {}
 
   const OpInfo& info() const { return *info_; }

@@ -1,5 +1,7 @@
 #include "ir/strided.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"

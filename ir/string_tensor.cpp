@@ -1,5 +1,7 @@
 #include "ir/string_tensor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,8 @@
 // Tensors: allocation and access to single elements.
 #include "ir/tensor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <complex>
 #include <cstring>
@@ -70,13 +72,13 @@ std::int64_t linear(const Tensor& t, std::span<const std::int64_t> index) {
 template <class T>
 T get(const Tensor& t, std::span<const std::int64_t> index) {
   const std::byte* at = t.bytes() + linear(t, index);
-  return dispatch_element(t.dtype(), [&]<class E>(dtype_tag<E>) { return convert<T>(load<E>(at)); });
+  return dispatch_element(t.dtype(), [&]<class E>(dtype_tag<E>) { return convert_element<T>(load<E>(at)); });
 }
 
 template <class T>
 void set(Tensor& t, std::span<const std::int64_t> index, T value) {
   std::byte* at = t.mutable_bytes() + linear(t, index);
-  dispatch_element(t.dtype(), [&]<class E>(dtype_tag<E>) { store(at, convert<E>(value)); });
+  dispatch_element(t.dtype(), [&]<class E>(dtype_tag<E>) { store(at, convert_element<E>(value)); });
 }
 }  // namespace
 

@@ -27,11 +27,11 @@ void convert_row(const Row& row) {
   if (to_stride == sizeof(To) && from_stride == sizeof(From)) {
     for (std::int64_t i = 0; i < size; ++i)
       store(to + i * std::int64_t{sizeof(To)},
-            convert<To>(load<From>(from + i * std::int64_t{sizeof(From)})));
+            convert_element<To>(load<From>(from + i * std::int64_t{sizeof(From)})));
     return;
   }
   for (std::int64_t i = 0; i < size; ++i)
-    store(to + i * to_stride, convert<To>(load<From>(from + i * from_stride)));
+    store(to + i * to_stride, convert_element<To>(load<From>(from + i * from_stride)));
 }
 
 template <std::size_t bytes>

@@ -22,7 +22,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-std::string quoted(std::string_view text) { return '"' + escaped(text) + '"'; }
+std::string dot_string(std::string_view text) { return '"' + escaped(text) + '"'; }
 
 class DotWriter {
  public:
@@ -33,7 +33,7 @@ class DotWriter {
         "digraph {} {{\n  node [shape=box, style=\"rounded,filled\", fillcolor=white, "
         "fontname=\"sans-serif\", "
         "fontsize=11]\n  edge [fontname=\"sans-serif\", fontsize=9, color=gray40]\n",
-        quoted(graph_.name));
+        dot_string(graph_.name));
     for (const auto& p : graph_.body().parameters()) {
       ids_[p.get()] = fmt::format("i{}", p->index());
       box(ids_[p.get()], names_.at(p.get()), p->type().str(), ", shape=ellipse");
@@ -65,7 +65,7 @@ class DotWriter {
     out_ += fmt::format(
         "  subgraph cluster_{} {{ label={}; style=\"rounded,filled\"; fillcolor=gray95; "
         "color=gray60; fontname=\"sans-serif\"; fontsize=10\n",
-        clusters_++, quoted(label));
+        clusters_++, dot_string(label));
   }
 
   // What an if or a loop runs stands in a cluster beside its box.
@@ -109,7 +109,7 @@ class DotWriter {
 
   void edge(const Value* from, const std::string& to, std::string_view style = "") {
     if (const std::string* id = id_of(from))
-      out_ += fmt::format("  {} -> {} [label={}{}]\n", *id, to, quoted(from->type().str()), style);
+      out_ += fmt::format("  {} -> {} [label={}{}]\n", *id, to, dot_string(from->type().str()), style);
   }
 
   void edges(const Node& n) {

@@ -1,5 +1,7 @@
 #include "runtime/devices.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <vector>

@@ -1,5 +1,7 @@
 #include "runtime/plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/count.h"

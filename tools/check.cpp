@@ -1,5 +1,6 @@
 // tenon check: a folder of cases, as regression tests.
 #include <fmt/core.h>
+#include <fmt/format.h>
 #include <fnmatch.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // tenon profile: where the time goes, and whether it has become slower.
 #include <fmt/core.h>
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

@@ -9,9 +9,9 @@
 namespace tenon {
 namespace {
 
-class Trial {
+class RewriteTrial {
  public:
-  Trial(const FusionUnderTest& fusion, const Inputs& inputs, const Tolerance& tolerance)
+  RewriteTrial(const FusionUnderTest& fusion, const Inputs& inputs, const Tolerance& tolerance)
       : fusion_(fusion), inputs_(inputs), tolerance_(tolerance), exact_(fusion.imported, inputs) {}
 
   struct Outcome {
@@ -49,8 +49,8 @@ class Trial {
   ImportedValues exact_;
 };
 
-WrongRewrite bisect(const FusionUnderTest& fusion, const Trial& trial, Trial::Outcome all,
-                    Trial::Outcome none, Count& count) {
+WrongRewrite bisect(const FusionUnderTest& fusion, const RewriteTrial& trial, RewriteTrial::Outcome all,
+                    RewriteTrial::Outcome none, Count& count) {
   WrongRewrite found{.rewrites = static_cast<int>(all.report.rewrites.size()),
                      .difference = all.difference,
                      .before = none.difference};
@@ -58,14 +58,14 @@ WrongRewrite bisect(const FusionUnderTest& fusion, const Trial& trial, Trial::Ou
   while (bad - good > 1) {
     const int middle = (good + bad) / 2;
     count.step();
-    Trial::Outcome outcome = trial.first(middle);
+    RewriteTrial::Outcome outcome = trial.first(middle);
     (outcome.wrong ? bad : good) = middle;
     (outcome.wrong ? found.difference : found.before) = std::move(outcome.difference);
   }
   found.rewrite = all.report.rewrites[static_cast<std::size_t>(bad) - 1];
   FuseOptions off = fusion.options;
   off.off.push_back(found.rewrite.rule);
-  Trial::Outcome outcome = trial.with(off);
+  RewriteTrial::Outcome outcome = trial.with(off);
   found.right_when_off = !outcome.wrong;
   found.off = std::move(outcome.difference);
   return found;
@@ -84,13 +84,13 @@ RewriteSearch search_rewrites(const FusionUnderTest& fusion, const std::vector<I
   std::string problem;
   for (std::size_t s = 0; s < samples.size(); ++s) {
     count.step();
-    const Trial trial(fusion, samples[s], tolerance);
-    Trial::Outcome all = trial.with(fusion.options);
+    const RewriteTrial trial(fusion, samples[s], tolerance);
+    RewriteTrial::Outcome all = trial.with(fusion.options);
     if (!all.wrong) {
       problem = all.verdict.problem();
       continue;
     }
-    Trial::Outcome none = trial.first(0);
+    RewriteTrial::Outcome none = trial.first(0);
     if (none.wrong || all.report.rewrites.empty()) return {.without_any = none.difference};
     WrongRewrite found = bisect(fusion, trial, std::move(all), std::move(none), count);
     found.sample = s;

@@ -286,7 +286,7 @@ Results isin(Call& call) {
 Results relu(Call& call) { return tenon::relu(call.tensor("self")); }
 Results handed_through(Call& call) { return call.value("self"); }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry arithmetic_table[] = {
     {"add", add},
     {"sub", sub},
     {"subtract", sub},
@@ -332,6 +332,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> arithmetic_entries() { return entries; }
+std::span<const AtenEntry> arithmetic_entries() { return arithmetic_table; }
 
 }  // namespace tenon::converter

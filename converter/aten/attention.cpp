@@ -220,7 +220,7 @@ Results tensordot(Call& call) {
   return einsum(of_a + "," + of_b + "->" + result, std::array{a, b});
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry attention_table[] = {
     {"scaled_dot_product_attention", scaled_dot_product_attention},
     {"_scaled_dot_product_flash_attention_for_cpu", flash_attention_for_cpu},
     {"_scaled_dot_product_attention_math", attention_math},
@@ -232,6 +232,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> attention_entries() { return entries; }
+std::span<const AtenEntry> attention_entries() { return attention_table; }
 
 }  // namespace tenon::converter

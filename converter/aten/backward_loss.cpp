@@ -82,16 +82,16 @@ Results cumprod_backward(Call& call) {
   return where(is_first, sums_from(grad * without), behind);
 }
 
-constexpr AtenEntry entries[] = {
-    {"nll_loss_backward", nll_loss_backward, HalfPrecision::in_f32},
-    {"nll_loss2d_backward", nll_loss_backward, HalfPrecision::in_f32},
-    {"_prelu_kernel_backward", prelu_backward, HalfPrecision::in_f32},
-    {"_cdist_backward", cdist_backward, HalfPrecision::in_f32},
-    {"cumprod_backward", cumprod_backward, HalfPrecision::in_f32},
+constexpr AtenEntry backward_loss_table[] = {
+    {"nll_loss_backward", nll_loss_backward, Halves::in_f32},
+    {"nll_loss2d_backward", nll_loss_backward, Halves::in_f32},
+    {"_prelu_kernel_backward", prelu_backward, Halves::in_f32},
+    {"_cdist_backward", cdist_backward, Halves::in_f32},
+    {"cumprod_backward", cumprod_backward, Halves::in_f32},
 };
 
 }  // namespace
 
-std::span<const AtenEntry> backward_loss_entries() { return entries; }
+std::span<const AtenEntry> backward_loss_entries() { return backward_loss_table; }
 
 }  // namespace tenon::converter

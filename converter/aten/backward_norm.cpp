@@ -109,7 +109,7 @@ Results batch_norm_backward(Call& call) {
   return masked(call, grads, {given.dtype(), of_weight, of_weight});
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry backward_norm_table[] = {
     {"native_layer_norm_backward", layer_norm_backward}, {"_fused_rms_norm_backward", layer_norm_backward},
     {"native_group_norm_backward", group_norm_backward}, {"native_batch_norm_backward", batch_norm_backward},
     {"batch_norm_backward", batch_norm_backward},
@@ -117,6 +117,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> backward_norm_entries() { return entries; }
+std::span<const AtenEntry> backward_norm_entries() { return backward_norm_table; }
 
 }  // namespace tenon::converter

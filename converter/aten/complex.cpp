@@ -335,7 +335,7 @@ Results cat_op(Call& call) {
   return complex({concat(real, axis), concat(imag, axis)});
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry complex_table[] = {
     {"cat", cat_op<false>},
     {"concat", cat_op<false>},
     {"concatenate", cat_op<false>},
@@ -457,7 +457,7 @@ bool has_complex_operand(const Call& call) {
 }
 
 const AtenEntry* find_complex_entry(const Call& call) {
-  for (const AtenEntry& entry : entries)
+  for (const AtenEntry& entry : complex_table)
     if (entry.name == call.name) return &entry;
   if (moves_elements(call.name)) return nullptr;
   throw unsupported("{} of complex numbers", call.name);

@@ -93,7 +93,7 @@ Results general(Call& call) {
   return forward(call);
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry convolution_table[] = {
     {"conv1d", forward},
     {"conv2d", forward},
     {"conv3d", forward},
@@ -107,6 +107,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> convolution_entries() { return entries; }
+std::span<const AtenEntry> convolution_entries() { return convolution_table; }
 
 }  // namespace tenon::converter

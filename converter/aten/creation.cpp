@@ -253,7 +253,7 @@ Results scalar_tensor(Call& call) {
   return operand(call.build, call.value("s"), call.dtype("dtype").value_or(DType::f32));
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry creation_table[] = {
     {"zeros", constant<0>},
     {"ones", constant<1>},
     {"empty", constant<0>},
@@ -281,6 +281,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> creation_entries() { return entries; }
+std::span<const AtenEntry> creation_entries() { return creation_table; }
 
 }  // namespace tenon::converter

@@ -124,12 +124,12 @@ Results ctc_loss(Call& call) {
   throw error("reduction is {}", call.integer("reduction"));
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry ctc_table[] = {
     {"ctc_loss", ctc_loss},
 };
 
 }  // namespace
 
-std::span<const AtenEntry> ctc_entries() { return entries; }
+std::span<const AtenEntry> ctc_entries() { return ctc_table; }
 
 }  // namespace tenon::converter

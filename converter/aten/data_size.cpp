@@ -76,7 +76,7 @@ Results unique_consecutive(Call& call) {
   return unique_results(call, c, call.flag("return_inverse", false), call.flag("return_counts", false));
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry data_size_table[] = {
     {"nonzero", nonzero},
     {"argwhere", nonzero},
     {"nonzero_numpy", nonzero_numpy},
@@ -88,6 +88,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> data_size_entries() { return entries; }
+std::span<const AtenEntry> data_size_entries() { return data_size_table; }
 
 }  // namespace tenon::converter

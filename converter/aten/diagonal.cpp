@@ -18,8 +18,6 @@ namespace tenon::converter {
 
 namespace {
 
-std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
-
 struct Diagonal {
   Dim start, length;
   std::int64_t step;  // in the flattened matrix
@@ -270,7 +268,7 @@ Results combinations(Call& call) {
   return index_select(x, 0, call.build.ref(call.build.graph().add_weight("const.combinations", places)));
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry diagonal_table[] = {
     {"diagonal", diagonal},
     {"diag", diag},
     {"diagflat", diagflat},
@@ -290,6 +288,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> diagonal_entries() { return entries; }
+std::span<const AtenEntry> diagonal_entries() { return diagonal_table; }
 
 }  // namespace tenon::converter

@@ -65,18 +65,18 @@ Results renorm(Call& call) {
   return x * where(norm > norm.literal(limit), factor, 1);
 }
 
-constexpr AtenEntry entries[] = {
-    {"cdist", cdist, HalfPrecision::in_f32},
-    {"_cdist_forward", cdist, HalfPrecision::in_f32},
-    {"pdist", pdist, HalfPrecision::in_f32},
-    {"_pdist_forward", pdist, HalfPrecision::in_f32},
-    {"pairwise_distance", pairwise_distance, HalfPrecision::in_f32},
-    {"dist", dist, HalfPrecision::in_f32},
-    {"renorm", renorm, HalfPrecision::in_f32},
+constexpr AtenEntry distance_table[] = {
+    {"cdist", cdist, Halves::in_f32},
+    {"_cdist_forward", cdist, Halves::in_f32},
+    {"pdist", pdist, Halves::in_f32},
+    {"_pdist_forward", pdist, Halves::in_f32},
+    {"pairwise_distance", pairwise_distance, Halves::in_f32},
+    {"dist", dist, Halves::in_f32},
+    {"renorm", renorm, Halves::in_f32},
 };
 
 }  // namespace
 
-std::span<const AtenEntry> distance_entries() { return entries; }
+std::span<const AtenEntry> distance_entries() { return distance_table; }
 
 }  // namespace tenon::converter

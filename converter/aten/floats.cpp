@@ -170,7 +170,7 @@ Results isreal(Call& call) {
   return full(call.tensor("self").shape(), 1, DType::boolean, call.build.insertion_point());
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry float_table[] = {
     {"angle", angle},
     {"isreal", isreal},
     {"frexp", frexp},
@@ -194,6 +194,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> float_entries() { return entries; }
+std::span<const AtenEntry> float_entries() { return float_table; }
 
 }  // namespace tenon::converter

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "converter/aten/complex.h"
 #include "converter/aten/promote.h"
+#include "converter/aten/shapes.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/complex.h"
@@ -21,8 +22,6 @@ namespace tenon::converter {
 namespace {
 
 using Axes = std::vector<std::int64_t>;
-
-std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
 Ref as_real(const Ref& x) {
   if (x.dtype() == DType::f16 || x.dtype() == DType::bf16)
@@ -351,7 +350,7 @@ Results view_as_complex(Call& call) {
 
 Results of_complex_numbers(Call& call) { throw error("{} of a real tensor", call.name); }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry fourier_table[] = {
     {"fft_fft", complex_to_complex<false>},
     {"fft_ifft", complex_to_complex<true>},
     {"fft_fft2", complex_to_complex<false>},
@@ -389,6 +388,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> fourier_entries() { return entries; }
+std::span<const AtenEntry> fourier_entries() { return fourier_table; }
 
 }  // namespace tenon::converter

@@ -96,12 +96,12 @@ Results gradient(Call& call) {
   return AbstractValue(list_of(std::move(out)));
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry gradient_table[] = {
     {"gradient", gradient},
 };
 
 }  // namespace
 
-std::span<const AtenEntry> gradient_entries() { return entries; }
+std::span<const AtenEntry> gradient_entries() { return gradient_table; }
 
 }  // namespace tenon::converter

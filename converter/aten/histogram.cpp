@@ -235,8 +235,8 @@ Results segment_reduce(Call& call) {
   return reshape(y, shape);
 }
 
-constexpr AtenEntry entries[] = {
-    {"segment_reduce", segment_reduce, HalfPrecision::in_f32},
+constexpr AtenEntry histogram_table[] = {
+    {"segment_reduce", segment_reduce, Halves::in_f32},
     {"histc", histc},
     {"histogram", histogram},
     {"histogramdd", histogramdd},
@@ -247,6 +247,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> histogram_entries() { return entries; }
+std::span<const AtenEntry> histogram_entries() { return histogram_table; }
 
 }  // namespace tenon::converter

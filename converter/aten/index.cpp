@@ -19,8 +19,6 @@ namespace tenon::converter {
 
 namespace {
 
-std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
-
 bool is_mask(const TensorPtr& t) { return is_bool(t->dtype()) || t->dtype() == DType::u8; }
 
 struct Indices {
@@ -328,7 +326,7 @@ Results one_hot(Call& call) {
   return apply(OneHot{.classes = count}, {x});
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry index_table[] = {
     {"index", index},
     {"_unsafe_index", index},
     {"index_put", index_put},
@@ -359,6 +357,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> index_entries() { return entries; }
+std::span<const AtenEntry> index_entries() { return index_table; }
 
 }  // namespace tenon::converter

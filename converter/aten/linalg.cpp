@@ -334,7 +334,7 @@ Results vander_of_vector(Call& call) {
   return increasing ? powers : flip(powers, {1});
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry linalg_table[] = {
     {"inverse", inverse_op},
     {"linalg_inv", inverse_op},
     {"linalg_inv_ex", inverse_ex},
@@ -381,6 +381,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> linalg_entries() { return entries; }
+std::span<const AtenEntry> linalg_entries() { return linalg_table; }
 
 }  // namespace tenon::converter

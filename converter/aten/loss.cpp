@@ -327,11 +327,11 @@ Results log_sigmoid_forward(Call& call) {
   return std::vector{apply(LogSigmoid{}, {x}), exp(-abs(x))};
 }
 
-constexpr AtenEntry entries[] = {
-    {"mse_loss", mse_loss, HalfPrecision::in_f32},
-    {"l1_loss", l1_loss, HalfPrecision::in_f32},
-    {"smooth_l1_loss", smooth_l1_loss, HalfPrecision::in_f32},
-    {"huber_loss", huber_loss, HalfPrecision::in_f32},
+constexpr AtenEntry loss_table[] = {
+    {"mse_loss", mse_loss, Halves::in_f32},
+    {"l1_loss", l1_loss, Halves::in_f32},
+    {"smooth_l1_loss", smooth_l1_loss, Halves::in_f32},
+    {"huber_loss", huber_loss, Halves::in_f32},
     {"soft_margin_loss", soft_margin_loss},
     {"hinge_embedding_loss", hinge_embedding_loss, HalfPrecision::in_f32},
     {"margin_ranking_loss", margin_ranking_loss, HalfPrecision::in_f32},
@@ -356,6 +356,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> loss_entries() { return entries; }
+std::span<const AtenEntry> loss_entries() { return loss_table; }
 
 }  // namespace tenon::converter

@@ -128,7 +128,7 @@ Results grouped_mm(Call& call) {
   return cast(dtype, where(reshape(group <= last, {rows, Dim(1)}), without_axis(y, 0), 0));
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry matrix_table[] = {
     {"_grouped_mm", grouped_mm},
     {"matmul", matmul},
     {"mm", matmul},
@@ -150,6 +150,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> matrix_entries() { return entries; }
+std::span<const AtenEntry> matrix_entries() { return matrix_table; }
 
 }  // namespace tenon::converter

@@ -320,7 +320,7 @@ Results cosine_similarity(Call& call) {
   return scalar ? reshape(y, {}) : y;
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry norm_table[] = {
     {"batch_norm", batch_norm},
     {"native_batch_norm", native_batch_norm},
     {"_native_batch_norm_legit", native_batch_norm},
@@ -351,6 +351,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> norm_entries() { return entries; }
+std::span<const AtenEntry> norm_entries() { return norm_table; }
 
 }  // namespace tenon::converter

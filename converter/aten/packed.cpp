@@ -101,7 +101,7 @@ Results pad_packed(Call& call) {
   return std::vector{out, sum(cast(DType::i64, places.active()), {0})};
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry packed_table[] = {
     {"pad_sequence", pad_sequence},
     {"_pack_padded_sequence", pack},
     {"_pad_packed_sequence", pad_packed},
@@ -122,6 +122,6 @@ Ref PackedPlaces::padded(const Ref& data) const {
 
 Ref PackedPlaces::packed(const Ref& padded) const { return rows_where(build_, active_, padded); }
 
-std::span<const AtenEntry> packed_entries() { return entries; }
+std::span<const AtenEntry> packed_entries() { return packed_table; }
 
 }  // namespace tenon::converter

@@ -92,7 +92,7 @@ Results adaptive_max_pool(Call& call) {
   });
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry pool_table[] = {
     {"max_pool1d", max_pool<MaxPool>},
     {"max_pool2d", max_pool<MaxPool>},
     {"max_pool3d", max_pool<MaxPool>},
@@ -114,6 +114,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> pool_entries() { return entries; }
+std::span<const AtenEntry> pool_entries() { return pool_table; }
 
 }  // namespace tenon::converter

@@ -340,7 +340,7 @@ Results summed_bags(Call& call) {
                    {"include_last_offset", AbstractValue(call.flag("include_last_offset", false))}});
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry quantized_table[] = {
     {"_fake_quantize_learnable_per_channel_affine", fake_per_channel},
     {"_fake_quantize_learnable_per_tensor_affine", fake_per_tensor},
     {"dequantize", dequantize},
@@ -417,6 +417,6 @@ PackedLinear packed_linear(Builder& build, const AbstractValue& d) {
   return packed;
 }
 
-std::span<const AtenEntry> quantized_entries() { return entries; }
+std::span<const AtenEntry> quantized_entries() { return quantized_table; }
 
 }  // namespace tenon::converter

@@ -165,7 +165,7 @@ Results rrelu(Call& call) {
   return where(x <= x.literal(0), x * slopes, x);
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry random_table[] = {
     {"rand", rand},
     {"rand_like", rand},
     {"randn", randn},
@@ -194,6 +194,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> random_entries() { return entries; }
+std::span<const AtenEntry> random_entries() { return random_table; }
 
 }  // namespace tenon::converter

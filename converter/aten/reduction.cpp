@@ -189,7 +189,7 @@ Results aminmax(Call& call) {
   return std::vector{reduced<Amin>(call, x), reduced<Amax>(call, x)};
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry reduction_table[] = {
     {"sum", sum_op},
     {"nansum", nansum},
     {"nanmean", nanmean},
@@ -222,6 +222,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> reduction_entries() { return entries; }
+std::span<const AtenEntry> reduction_entries() { return reduction_table; }
 
 }  // namespace tenon::converter

@@ -121,7 +121,7 @@ Results linear_antialiased(Call& call) { return resized_antialiased(call, {trian
 Results cubic_antialiased(Call& call) { return resized_antialiased(call, {keys, 4}); }
 Results lanczos_antialiased(Call& call) { return resized_antialiased(call, {lanczos, 6}); }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry resize_table[] = {
     {"upsample_nearest1d", nearest},
     {"upsample_nearest2d", nearest},
     {"upsample_nearest3d", nearest},
@@ -139,6 +139,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> resize_entries() { return entries; }
+std::span<const AtenEntry> resize_entries() { return resize_table; }
 
 }  // namespace tenon::converter

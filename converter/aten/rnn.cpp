@@ -118,7 +118,7 @@ Results one_gru(Call& call) { return step(call, gru_cell(), {call.tensor("hx")})
 Results one_rnn_tanh(Call& call) { return step(call, plain_cell(), {call.tensor("hx")}); }
 Results one_rnn_relu(Call& call) { return step(call, relu_cell(), {call.tensor("hx")}); }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry rnn_table[] = {
     {"lstm", lstm},
     {"gru", gru},
     {"rnn_tanh", rnn_tanh},
@@ -133,6 +133,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> rnn_entries() { return entries; }
+std::span<const AtenEntry> rnn_entries() { return rnn_table; }
 
 }  // namespace tenon::converter

@@ -110,10 +110,10 @@ Results embedding_bag(Call& call) {
   return Results::many(std::move(results));
 }
 
-constexpr AtenEntry entries[] = {
-    {"grid_sampler", grid_sampler, HalfPrecision::in_f32},
-    {"grid_sampler_2d", grid_sampler, HalfPrecision::in_f32},
-    {"grid_sampler_3d", grid_sampler, HalfPrecision::in_f32},
+constexpr AtenEntry sampling_table[] = {
+    {"grid_sampler", grid_sampler, Halves::in_f32},
+    {"grid_sampler_2d", grid_sampler, Halves::in_f32},
+    {"grid_sampler_3d", grid_sampler, Halves::in_f32},
     {"max_unpool2d", max_unpool},
     {"max_unpool3d", max_unpool},
     {"col2im", col2im},
@@ -124,6 +124,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> sampling_entries() { return entries; }
+std::span<const AtenEntry> sampling_entries() { return sampling_table; }
 
 }  // namespace tenon::converter

@@ -22,8 +22,6 @@ namespace tenon::converter {
 
 namespace {
 
-std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
-
 /// The tensors of a list in their common dtype.
 std::vector<Ref> promoted_list(Call& call, std::string_view argument) {
   std::vector<AbstractValue> given;
@@ -391,7 +389,7 @@ Results chunk_cat(Call& call) {
   return parts.size() == 1 ? parts[0] : concat(parts, axis + 1);
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry shape_table[] = {
     {"cat", cat},
     {"concat", cat},
     {"concatenate", cat},
@@ -435,6 +433,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> shape_entries() { return entries; }
+std::span<const AtenEntry> shape_entries() { return shape_table; }
 
 }  // namespace tenon::converter

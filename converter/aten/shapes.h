@@ -7,6 +7,8 @@
 
 namespace tenon::converter {
 
+/// An axis, from 0, as an index.
+inline std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 /// A size list with at most one -1, which takes what is left of `count` elements.
 Shape resolved_shape(std::vector<Dim> sizes, const Dim& count);
 /// Bounds of x[start:end:step] as Slice wants them: inside [0, size], end >= start, 0 < step.

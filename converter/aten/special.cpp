@@ -78,7 +78,7 @@ Results lcm(Call& call) {
   return abs(apply(FloorDiv{}, {x[0], where(none, divisor.literal(1), divisor)}) * x[1]);
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry special_table[] = {
     {"gcd", gcd},
     {"lcm", lcm},
     {"special_airy_ai", of_one<airy_ai>},
@@ -129,6 +129,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> special_entries() { return entries; }
+std::span<const AtenEntry> special_entries() { return special_table; }
 
 }  // namespace tenon::converter

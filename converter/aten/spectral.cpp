@@ -269,7 +269,7 @@ Results cond(Call& call) {
   return matrix_norm_of(x, p, {-2, -1}, false) * matrix_norm_of(inverse, p, {-2, -1}, false);
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry spectral_table[] = {
     {"linalg_svd", linalg_svd},
     {"_linalg_svd", linalg_svd},
     {"linalg_svdvals", svdvals},
@@ -291,6 +291,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> spectral_entries() { return entries; }
+std::span<const AtenEntry> spectral_entries() { return spectral_table; }
 
 }  // namespace tenon::converter

@@ -11,8 +11,6 @@ namespace tenon::converter {
 
 namespace {
 
-std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
-
 AbstractValue parts(Builder& build, const TensorPtr& x, std::int64_t axis, std::span<const Dim> sizes) {
   std::vector<AbstractValue> out;
   Dim start(0);
@@ -144,7 +142,7 @@ Results unbind(Call& call) {
   return list_of(std::move(out));
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry split_table[] = {
     {"split", split},
     {"unsafe_split", split},
     {"split_with_sizes", split_with_sizes},
@@ -160,6 +158,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> split_entries() { return entries; }
+std::span<const AtenEntry> split_entries() { return split_table; }
 
 }  // namespace tenon::converter

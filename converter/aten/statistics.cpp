@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "converter/aten/promote.h"
+#include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
 #include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
@@ -21,7 +22,6 @@ namespace tenon::converter {
 
 namespace {
 
-std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 Ref flat(const Ref& x) { return reshape(x, {numel(x.shape())}); }
 Shape with_one(Shape shape, std::int64_t axis) {
   shape[at(axis)] = Dim(1);
@@ -226,7 +226,7 @@ Results corrcoef(Call& call) {
   return apply(Clamp{.min = -1, .max = 1}, {y});
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry statistics_table[] = {
     {"median", median<false>},
     {"nanmedian", median<true>},
     {"mode", mode},
@@ -245,6 +245,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> statistics_entries() { return entries; }
+std::span<const AtenEntry> statistics_entries() { return statistics_table; }
 
 }  // namespace tenon::converter

@@ -179,7 +179,7 @@ Results of_item(Call& call) {
 }
 constexpr char int_name[] = "Int", float_name[] = "Float", bool_name[] = "Bool";
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry tensor_table[] = {
     {"size", size},
     {"sym_size", size},
     {"dim", dim},
@@ -235,6 +235,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> tensor_entries() { return entries; }
+std::span<const AtenEntry> tensor_entries() { return tensor_table; }
 
 }  // namespace tenon::converter

@@ -18,8 +18,6 @@ namespace tenon::converter {
 
 namespace {
 
-std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
-
 std::vector<std::int64_t> identity_axes(std::size_t rank) {
   std::vector<std::int64_t> axes(rank);
   std::iota(axes.begin(), axes.end(), 0);
@@ -346,7 +344,7 @@ Results unfold(Call& call) {
   return y;
 }
 
-constexpr AtenEntry entries[] = {
+constexpr AtenEntry view_table[] = {
     {"view", view},
     {"_unsafe_view", view},
     {"_reshape_alias", view},
@@ -394,6 +392,6 @@ constexpr AtenEntry entries[] = {
 
 }  // namespace
 
-std::span<const AtenEntry> view_entries() { return entries; }
+std::span<const AtenEntry> view_entries() { return view_table; }
 
 }  // namespace tenon::converter

@@ -16,7 +16,7 @@ namespace {
 
 using Kind = ts::Type::Kind;
 
-constexpr std::size_t kDeepest = 50;  // graphs inside graphs
+constexpr std::size_t kDeepestGraph = 50;  // graphs inside graphs
 
 double real(const json& v) {
   if (v.is_number()) return v.get<double>();
@@ -140,7 +140,7 @@ TaggedValue tagged_value(const json& one_of) {
 }
 
 void GraphReader::enter(const json& graph) {
-  if (scopes_.size() >= kDeepest) malformed_program("its graphs nest too deep");
+  if (scopes_.size() >= kDeepestGraph) malformed_program("its graphs nest too deep");
   scopes_.push_back({&graph, {}});
 }
 

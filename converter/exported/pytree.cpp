@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kDeepest = 200;
+constexpr int kDeepestTree = 200;
 
 [[noreturn]] void malformed(std::string_view what) {
   throw error("the structure of the program's inputs or outputs cannot be read: {}", what);
@@ -36,7 +36,7 @@ std::vector<std::string> names_in(const json& context, std::size_t count) {
 }
 
 Tree tree(const json& node, const TupleFields& fields, int depth) {
-  if (depth > kDeepest) malformed("it nests too deep");
+  if (depth > kDeepestTree) malformed("it nests too deep");
   Tree out;
   if (node.at("type").is_null()) return out;
   out.is_leaf = false;

@@ -14,7 +14,7 @@ namespace tenon::exported {
 namespace {
 
 constexpr std::size_t kLongestText = 1 << 16;
-constexpr int kDeepest = 200, kLargestPower = 8;
+constexpr int kDeepestSize = 200, kLargestPower = 8;
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -57,7 +57,7 @@ class SizeTextParser {
   }
 
   Text expression(int depth) {
-    if (depth > kDeepest) fail("it nests too deep");
+    if (depth > kDeepestSize) fail("it nests too deep");
     const std::string_view name = word();
     expect('(');
     if (name == "Symbol") return symbol();

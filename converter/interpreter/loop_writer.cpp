@@ -21,7 +21,7 @@ namespace {
 
 bool is_bool_value(const AbstractValue& d) { return d.is<bool>() || d.is<SymbolicBool>(); }
 bool is_tensor_variable(const AbstractValue& d) { return d.is_tensor() && !is_python_scalar(d); }
-bool is_true(const AbstractValue& d) { return d.is<bool>() && *d.get<bool>(); }
+bool is_known_true(const AbstractValue& d) { return d.is<bool>() && *d.get<bool>(); }
 
 Ref value_of(Builder& build, const AbstractValue& d, const std::string& what) {
   if (is_bool_value(d)) return condition_value(build, d);
@@ -71,7 +71,7 @@ void LoopWriter::set_limit() {
   if (!trips) {
     count_ = number_value(build_, start_.trips) - static_cast<double>(start_.step);
     const Ref any = count_.literal(0) < count_;
-    first_ = is_true(start_.go_on) ? any : logical_and(first_, any);
+    first_ = is_known_true(start_.go_on) ? any : logical_and(first_, any);
     return;
   }
   const bool endless = trips->is_known() && trips->value() >= std::numeric_limits<std::int64_t>::max() / 2;
@@ -318,7 +318,7 @@ Ref LoopWriter::go_on() {
   const Ref next = condition_value(build_, state_.go_on);
   if (!count_) return next;
   const Ref more = build_.ref(node_->region().parameter(0)) + 1.0 < count_;
-  return is_true(state_.go_on) ? more : logical_and(next, more);
+  return is_known_true(state_.go_on) ? more : logical_and(next, more);
 }
 
 bool LoopWriter::write_results(std::vector<Carried>& all) {
@@ -363,11 +363,11 @@ void LoopWriter::write_slices() {
                             step->item->type.str())
               .hint("carry one tensor and join the new part to it with torch.cat");
     region.add_result(build_.read(step->item).value());
-    const bool always = is_true(step->kept);
+    const bool always = is_known_true(step->kept);
     if (!always) region.add_result(condition_value(build_, step->kept).value());
     slices_.emplace_back(list, !always);
   }
-  may_stop_ = !limit_ || !is_true(start_.go_on) || !is_true(state_.go_on);
+  may_stop_ = !limit_ || !is_known_true(start_.go_on) || !is_known_true(state_.go_on);
 }
 
 /// The operator, with the sizes that it gives.

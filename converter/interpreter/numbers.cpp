@@ -83,7 +83,7 @@ Ref of_one(const Ref& x) {
 }
 
 /// On a float, giving a float.
-const std::unordered_map<std::string_view, Unary>& functions() {
+const std::unordered_map<std::string_view, Unary>& unary_functions() {
   static const std::unordered_map<std::string_view, Unary> all = {
       {"sqrt", of_one<Sqrt>},
       {"exp", of_one<Exp>},
@@ -230,7 +230,7 @@ std::optional<AbstractValue> run_unary(Builder& build, std::string_view name, co
   if (name == "Int" || name == "IntImplicit") return as_value(build, cast(DType::i64, x));
   if (name == "floor" || name == "ceil")
     return as_value(build, is_float(x.dtype()) ? cast(DType::i64, name == "floor" ? floor(x) : ceil(x)) : x);
-  if (const auto it = functions().find(name); it != functions().end())
+  if (const auto it = unary_functions().find(name); it != unary_functions().end())
     return as_value(build, it->second(to_float(x)));
   if (const auto it = tests().find(name); it != tests().end())
     return AbstractValue(symbolic_bool(fmt::format("{}({})", name, words(in)), "truth",

@@ -235,7 +235,7 @@ std::optional<AbstractValue> device(Arguments a) {
 std::optional<AbstractValue> nothing(Arguments) { return AbstractValue(); }
 std::optional<AbstractValue> no(Arguments) { return AbstractValue(false); }
 
-const ScalarFunctions& functions() {
+const ScalarFunctions& number_functions() {
   static const ScalarFunctions all = {
       {"add", add},
       {"sub", sub},
@@ -322,7 +322,7 @@ namespace {
 
 ScalarFunction find_function(std::string_view name, std::string_view overload) {
   const std::string full = std::string(name) + "." + std::string(overload);
-  for (const ScalarFunctions* all : {&functions(), &comparison_functions(), &math_functions()})
+  for (const ScalarFunctions* all : {&number_functions(), &comparison_functions(), &math_functions()})
     for (const std::string_view key : {std::string_view(full), name})
       if (const auto it = all->find(key); it != all->end()) return it->second;
   return nullptr;

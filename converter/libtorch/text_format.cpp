@@ -1,4 +1,6 @@
 // Messages are formatted with the {fmt} of LibTorch here: base/error.cpp is compiled with the system's.
+#include <fmt/format.h>
+
 #include "base/error.h"
 
 namespace tenon {

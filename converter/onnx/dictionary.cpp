@@ -37,19 +37,19 @@ std::optional<Tensor> listed_keys(const Call& call, const std::string& strings, 
 }
 
 /// Labels in ascending order, and the place that each was listed at.
-struct Labels {
+struct SortedLabels {
   Tensor keys;
   Axes places;
 };
 
 template <class Label>
-Labels ascending(const std::vector<Label>& listed) {
+SortedLabels ascending(const std::vector<Label>& listed) {
   std::map<Label, std::int64_t> places;
   for (const Label& label : listed)
     if (!places.emplace(label, static_cast<std::int64_t>(places.size())).second)
       throw error("two of its class labels are '{}'", label);
   std::vector<Label> keys;
-  Labels out;
+  SortedLabels out;
   for (const auto& [label, place] : places) {
     keys.push_back(label);
     out.places.push_back(place);
@@ -58,7 +58,7 @@ Labels ascending(const std::vector<Label>& listed) {
   return out;
 }
 
-Labels class_labels(const Call& call) {
+SortedLabels class_labels(const Call& call) {
   if (const auto words = call.texts("classlabels_strings"); !words.empty()) return ascending(words);
   if (const auto numbers = call.integers("classlabels_int64s", {}); !numbers.empty())
     return ascending(numbers);

@@ -1,5 +1,7 @@
 #include "converter/onnx/inputs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 

@@ -27,23 +27,23 @@ const auto& mappings() {
 }
 
 /// AttributeProto.AttributeType
-enum Type : std::int64_t { real = 1, integer = 2, string = 3, integers = 7 };
+enum AttributeKind : std::int64_t { real = 1, integer = 2, string = 3, integers = 7 };
 
 /// The first file formats leave out the type: it is that of the field that holds the value.
 std::int64_t type_of(const AttributeProto& a) {
   if (a.type() != 0) return a.type();
-  if (a.has_f()) return Type::real;
-  if (a.has_i()) return Type::integer;
-  if (a.has_s()) return Type::string;
-  return a.ints().empty() ? a.type() : Type::integers;
+  if (a.has_f()) return AttributeKind::real;
+  if (a.has_i()) return AttributeKind::integer;
+  if (a.has_s()) return AttributeKind::string;
+  return a.ints().empty() ? a.type() : AttributeKind::integers;
 }
 
 Attr to_attribute(const Call& call, const AttributeProto& a) {
   switch (type_of(a)) {
-    case Type::real: return Attr(call.number(a.name(), 0));
-    case Type::integer: return Attr(a.i());
-    case Type::string: return Attr(a.s());
-    case Type::integers: return to_attr(Axes(a.ints().begin(), a.ints().end()));
+    case AttributeKind::real: return Attr(call.number(a.name(), 0));
+    case AttributeKind::integer: return Attr(a.i());
+    case AttributeKind::string: return Attr(a.s());
+    case AttributeKind::integers: return to_attr(Axes(a.ints().begin(), a.ints().end()));
     default: throw unsupported("its attribute {} has a value that is not supported", a.name());
   }
 }

@@ -78,7 +78,8 @@ Ref together(const Complex& c, std::int64_t axis) {
 }
 
 /// Along the last axis; `rows` frequencies of n. Sums of many waves are taken in f64, as NumPy does.
-Complex transformed(const Call& call, const Complex& x, std::int64_t rows, std::int64_t n, bool inverse) {
+Complex fourier_transformed(const Call& call, const Complex& x, std::int64_t rows, std::int64_t n,
+                            bool inverse) {
   const DType dtype = x.real.dtype();
   const Ref cosines = waves(call, rows, n, false), sines = waves(call, rows, n, true);
   const double sign = inverse ? 1 : -1;
@@ -119,12 +120,12 @@ Operands dft(Call& call) {
                                                : size.value();
   if (n < 1 || n > longest) throw unsupported("a Fourier transform of length {}", n);
   if (inverse && onesided) {
-    const Complex y = transformed(call, mirrored(parts, n), n, n, true);
+    const Complex y = fourier_transformed(call, mirrored(parts, n), n, n, true);
     return {together({y.real, {}}, axis)};
   }
   parts.real = resized_last(parts.real, n);
   if (parts.imaginary) parts.imaginary = resized_last(parts.imaginary, n);
-  return {together(transformed(call, parts, onesided ? n / 2 + 1 : n, n, inverse), axis)};
+  return {together(fourier_transformed(call, parts, onesided ? n / 2 + 1 : n, n, inverse), axis)};
 }
 
 std::int64_t check_one_axis(const Call& call, const Ref& x, std::size_t rank) {
@@ -141,13 +142,13 @@ std::int64_t check_one_axis(const Call& call, const Ref& x, std::size_t rank) {
 Operands real_transform(Call& call) {
   const Ref x = call.tensor(0);
   const std::int64_t n = check_one_axis(call, x, 1);
-  return {together(transformed(call, {x, {}}, n / 2 + 1, n, false), -1)};
+  return {together(fourier_transformed(call, {x, {}}, n / 2 + 1, n, false), -1)};
 }
 Operands inverse_real_transform(Call& call) {
   const Ref x = call.tensor(0);
   const std::int64_t n = 2 * (check_one_axis(call, x, 2) - 1);
-  const Complex y =
-      transformed(call, mirrored(parts_of(x, static_cast<std::int64_t>(x.rank()) - 2), n), n, n, true);
+  const Complex y = fourier_transformed(
+      call, mirrored(parts_of(x, static_cast<std::int64_t>(x.rank()) - 2), n), n, n, true);
   return {y.real};
 }
 
@@ -177,7 +178,7 @@ Operands stft(Call& call) {
   };
   parts = {framed(parts.real), framed(parts.imaginary)};
   const bool onesided = call.integer("onesided", 1) != 0;
-  return {together(transformed(call, parts, onesided ? frame / 2 + 1 : frame, frame, false), 2)};
+  return {together(fourier_transformed(call, parts, onesided ? frame / 2 + 1 : frame, frame, false), 2)};
 }
 
 /// Triangular filters on the mel scale.

@@ -1,6 +1,8 @@
 // Reading a TensorProto: the fields of the message, then its data as elements.
 #include "converter/onnx/tensor_proto.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <charconv>
 #include <cstring>

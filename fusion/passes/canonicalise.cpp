@@ -175,7 +175,7 @@ void drop_broadcasts(Rewriter& rewriter) {
   }
 }
 
-const std::vector<Rule>& rules() {
+const std::vector<Rule>& canonical_rules() {
   static const std::vector<Rule> list = {
       identity<Reshape>("identity_reshape"),
       identity<Expand>("identity_expand"),
@@ -240,11 +240,11 @@ void order_operands(Rewriter& rewriter) {
 }  // namespace
 
 Pass canonicalise() {
-  std::vector<std::string_view> all = names(rules());
+  std::vector<std::string_view> all = names(canonical_rules());
   all.insert(all.end(), {"broadcast_operand", "operand_order", "pool_indices_not_read"});
   return {"canonicalise", std::move(all), [](Rewriter& rewriter) {
             drop_pool_indices(rewriter);
-            apply_rules(rewriter, rules());
+            apply_rules(rewriter, canonical_rules());
             drop_broadcasts(rewriter);
             order_operands(rewriter);
           }};

@@ -180,7 +180,7 @@ Rule fold_shift() {
           }};
 }
 
-const std::vector<Rule>& rules() {
+const std::vector<Rule>& affine_rules() {
   static const std::vector<Rule> list = {batch_norm_to_affine(), fold_scale(), fold_shift()};
   return list;
 }
@@ -188,7 +188,8 @@ const std::vector<Rule>& rules() {
 }  // namespace
 
 Pass fold_affine() {
-  return {"fold_affine", names(rules()), [](Rewriter& rewriter) { apply_rules(rewriter, rules()); }};
+  return {"fold_affine", names(affine_rules()),
+          [](Rewriter& rewriter) { apply_rules(rewriter, affine_rules()); }};
 }
 
 }  // namespace tenon

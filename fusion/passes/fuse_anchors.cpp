@@ -8,7 +8,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t max_group = 32;
+constexpr std::size_t max_anchor_group = 32;
 
 // A growing set of nodes, in graph order.
 class Epilogue {
@@ -17,7 +17,7 @@ class Epilogue {
 
   /// Grows while a set with one live result can be reached; keeps the largest such set.
   void grow() {
-    while (members_.size() < max_group) {
+    while (members_.size() < max_anchor_group) {
       Node* next = next_user();
       if (!next) break;
       if (!joins(*next)) {
@@ -77,7 +77,7 @@ class Epilogue {
   std::string reason_;
 };
 
-void fuse(Rewriter& rewriter) {
+void fuse_all_anchors(Rewriter& rewriter) {
   constexpr std::string_view rule = "epilogue";
   const auto& nodes = rewriter.region().nodes();
   for (auto it = nodes.begin(); it != nodes.end();) {
@@ -97,6 +97,8 @@ void fuse(Rewriter& rewriter) {
 
 }  // namespace
 
-Pass fuse_anchors() { return {.name = "fuse_anchors", .rules = {"epilogue"}, .run = fuse, .groups = true}; }
+Pass fuse_anchors() {
+  return {.name = "fuse_anchors", .rules = {"epilogue"}, .run = fuse_all_anchors, .groups = true};
+}
 
 }  // namespace tenon

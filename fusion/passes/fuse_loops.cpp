@@ -31,7 +31,7 @@ Shape reduced_shape(const Shape& space, const Axes& axes) {
   return s;
 }
 
-constexpr std::size_t max_group = 48;
+constexpr std::size_t max_loop_group = 48;
 
 struct Group {
   std::vector<Node*> members;
@@ -98,7 +98,7 @@ class Grouper {
     Group &g = groups_[to], &other = groups_[from];
     const bool same_axes = g.reduced.empty() || other.reduced.empty() || g.reduced == other.reduced;
     if (from == to || g.space != other.space || loop.space != g.space || !same_axes) return;
-    if (g.members.size() + other.members.size() > max_group || !refusal(other, n, loop).empty()) return;
+    if (g.members.size() + other.members.size() > max_loop_group || !refusal(other, n, loop).empty()) return;
     for (Node* member : other.members) group_of_[member] = to;
     g.members.insert(g.members.end(), other.members.begin(), other.members.end());
     std::sort(g.members.begin(), g.members.end(),
@@ -108,7 +108,7 @@ class Grouper {
   }
 
   std::string refusal(const Group& g, const Node& n, const Loop& loop) const {
-    if (g.members.size() >= max_group) return "the group is full";
+    if (g.members.size() >= max_loop_group) return "the group is full";
     const bool same = loop.space == g.space;
     const bool of_rows =
         !g.reduced.empty() && loop.reduced.empty() && loop.space == reduced_shape(g.space, g.reduced);

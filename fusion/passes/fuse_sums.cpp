@@ -36,7 +36,7 @@ std::vector<Node*> members_of(Node& sum) {
   return members;
 }
 
-void fuse(Rewriter& rewriter) {
+void fuse_all_sums(Rewriter& rewriter) {
   const auto& nodes = rewriter.region().nodes();
   for (auto it = nodes.begin(); it != nodes.end();) {
     Node& sum = **it++;
@@ -51,6 +51,6 @@ void fuse(Rewriter& rewriter) {
 
 }  // namespace
 
-Pass fuse_sums() { return {.name = "fuse_sums", .rules = {rule}, .run = fuse, .groups = true}; }
+Pass fuse_sums() { return {.name = "fuse_sums", .rules = {rule}, .run = fuse_all_sums, .groups = true}; }
 
 }  // namespace tenon

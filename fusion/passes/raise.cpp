@@ -6,7 +6,7 @@ namespace tenon {
 
 namespace {
 
-const std::vector<Rule>& rules() {
+const std::vector<Rule>& raising_rules() {
   static const std::vector<Rule> list = {
       raise_gelu(),
       raise_gelu_tanh(),
@@ -34,7 +34,8 @@ const std::vector<Rule>& rules() {
 }  // namespace
 
 Pass raise() {
-  return {"raise", names(rules()), [](Rewriter& rewriter) { apply_rules(rewriter, rules()); }};
+  return {"raise", names(raising_rules()),
+          [](Rewriter& rewriter) { apply_rules(rewriter, raising_rules()); }};
 }
 
 }  // namespace tenon

@@ -40,6 +40,6 @@ std::vector<Ref> Interpolate::gradient(RefSpan in, RefSpan, RefSpan grads) const
   })};
 }
 
-std::vector<const OpInfo*> interpolate_ops() { return family(Interpolation{}); }
+std::vector<const OpInfo*> interpolate_ops() { return family(Interpolations{}); }
 
 }  // namespace tenon

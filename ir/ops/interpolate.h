@@ -29,6 +29,6 @@ struct Interpolate : WithReference<1> {
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
 };
 
-using Interpolation = OpList<Interpolate>;
+using Interpolations = OpList<Interpolate>;
 
 }  // namespace tenon

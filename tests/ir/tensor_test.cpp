@@ -1,6 +1,7 @@
 // Tensors: views share elements, copies convert them, nothing reaches outside the storage.
 #include "ir/tensor.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <complex>

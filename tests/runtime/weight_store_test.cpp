@@ -1,4 +1,6 @@
 // Weights that are views of one storage: each reader gets the packed form of its own view.
+#include <fmt/format.h>
+
 #include "tests/runtime/reference.h"
 
 namespace tenon::testing {

@@ -1,5 +1,7 @@
 #include "tests/ir/ops/cases.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <sstream>
 
