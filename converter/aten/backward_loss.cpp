@@ -83,11 +83,11 @@ Results cumprod_backward(Call& call) {
 }
 
 constexpr AtenEntry backward_loss_table[] = {
-    {"nll_loss_backward", nll_loss_backward, Halves::in_f32},
-    {"nll_loss2d_backward", nll_loss_backward, Halves::in_f32},
-    {"_prelu_kernel_backward", prelu_backward, Halves::in_f32},
-    {"_cdist_backward", cdist_backward, Halves::in_f32},
-    {"cumprod_backward", cumprod_backward, Halves::in_f32},
+    {"nll_loss_backward", nll_loss_backward, HalfPrecision::in_f32},
+    {"nll_loss2d_backward", nll_loss_backward, HalfPrecision::in_f32},
+    {"_prelu_kernel_backward", prelu_backward, HalfPrecision::in_f32},
+    {"_cdist_backward", cdist_backward, HalfPrecision::in_f32},
+    {"cumprod_backward", cumprod_backward, HalfPrecision::in_f32},
 };
 
 }  // namespace

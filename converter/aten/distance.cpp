@@ -66,13 +66,13 @@ Results renorm(Call& call) {
 }
 
 constexpr AtenEntry distance_table[] = {
-    {"cdist", cdist, Halves::in_f32},
-    {"_cdist_forward", cdist, Halves::in_f32},
-    {"pdist", pdist, Halves::in_f32},
-    {"_pdist_forward", pdist, Halves::in_f32},
-    {"pairwise_distance", pairwise_distance, Halves::in_f32},
-    {"dist", dist, Halves::in_f32},
-    {"renorm", renorm, Halves::in_f32},
+    {"cdist", cdist, HalfPrecision::in_f32},
+    {"_cdist_forward", cdist, HalfPrecision::in_f32},
+    {"pdist", pdist, HalfPrecision::in_f32},
+    {"_pdist_forward", pdist, HalfPrecision::in_f32},
+    {"pairwise_distance", pairwise_distance, HalfPrecision::in_f32},
+    {"dist", dist, HalfPrecision::in_f32},
+    {"renorm", renorm, HalfPrecision::in_f32},
 };
 
 }  // namespace

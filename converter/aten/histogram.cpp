@@ -236,7 +236,7 @@ Results segment_reduce(Call& call) {
 }
 
 constexpr AtenEntry histogram_table[] = {
-    {"segment_reduce", segment_reduce, Halves::in_f32},
+    {"segment_reduce", segment_reduce, HalfPrecision::in_f32},
     {"histc", histc},
     {"histogram", histogram},
     {"histogramdd", histogramdd},

@@ -328,10 +328,10 @@ Results log_sigmoid_forward(Call& call) {
 }
 
 constexpr AtenEntry loss_table[] = {
-    {"mse_loss", mse_loss, Halves::in_f32},
-    {"l1_loss", l1_loss, Halves::in_f32},
-    {"smooth_l1_loss", smooth_l1_loss, Halves::in_f32},
-    {"huber_loss", huber_loss, Halves::in_f32},
+    {"mse_loss", mse_loss, HalfPrecision::in_f32},
+    {"l1_loss", l1_loss, HalfPrecision::in_f32},
+    {"smooth_l1_loss", smooth_l1_loss, HalfPrecision::in_f32},
+    {"huber_loss", huber_loss, HalfPrecision::in_f32},
     {"soft_margin_loss", soft_margin_loss},
     {"hinge_embedding_loss", hinge_embedding_loss, HalfPrecision::in_f32},
     {"margin_ranking_loss", margin_ranking_loss, HalfPrecision::in_f32},

@@ -111,9 +111,9 @@ Results embedding_bag(Call& call) {
 }
 
 constexpr AtenEntry sampling_table[] = {
-    {"grid_sampler", grid_sampler, Halves::in_f32},
-    {"grid_sampler_2d", grid_sampler, Halves::in_f32},
-    {"grid_sampler_3d", grid_sampler, Halves::in_f32},
+    {"grid_sampler", grid_sampler, HalfPrecision::in_f32},
+    {"grid_sampler_2d", grid_sampler, HalfPrecision::in_f32},
+    {"grid_sampler_3d", grid_sampler, HalfPrecision::in_f32},
     {"max_unpool2d", max_unpool},
     {"max_unpool3d", max_unpool},
     {"col2im", col2im},

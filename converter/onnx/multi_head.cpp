@@ -17,7 +17,7 @@ namespace tenon::converter::onnx {
 namespace {
 
 /// Keys that count: lengths, ends and starts, or numbers above 0, by the mask's shape.
-Ref counted(const Ref& given, const Dim& batch, const Dim& keys) {
+Ref mask_of_counts(const Ref& given, const Dim& batch, const Dim& keys) {
   const bool is_of_keys = given.rank() == 2 || given.rank() == 3;
   const Ref mask = is_of_keys ? fitted(given, -1, keys) : given;
   const auto s = mask.shape();
@@ -36,7 +36,7 @@ Ref counted(const Ref& given, const Dim& batch, const Dim& keys) {
 /// Padding gets a lower score, not none: where all keys are padding, it is they that are seen.
 void lower_padding(const Call& call, HeadAttention& a, const Ref& mask) {
   const Ref score = a.q.literal(call.number("mask_filter_value", -10000));
-  a.mask.add(where(counted(mask, a.q.shape()[0], a.k.shape()[2]), a.q.literal(0), score));
+  a.mask.add(where(mask_of_counts(mask, a.q.shape()[0], a.k.shape()[2]), a.q.literal(0), score));
 }
 
 struct Optional {

@@ -45,13 +45,13 @@ Operands softmax_of(Call& call) {
   return quantized_result(call, reshape(softmax(reshape(x, joined), axis), x.shape()), 3, dtype_of(call, 0));
 }
 
-Operands average_pool(Call& call) {
+Operands quantized_average_pool(Call& call) {
   const bool is_last = call.integer("channels_last", 0) != 0;
   const Ref x = real_operand(call, 0);
   const Ref y = average_pooled(call, is_last ? channels_first(x) : x);
   return quantized_result(call, is_last ? channels_last(y) : y, 3, dtype_of(call, 0));
 }
-Operands global_average_pool(Call& call) {
+Operands quantized_global_average_pool(Call& call) {
   const bool is_last = call.integer("channels_last", 0) != 0;
   const Ref x = real_operand(call, 0);
   const Ref y = global_average_pooled(is_last ? channels_first(x) : x);
@@ -76,9 +76,9 @@ Operands select(Call& call) {
 std::span<const OnnxEntry> qlinear_entries() {
   static constexpr std::array entries = {
       OnnxEntry{"com.microsoft.QLinearAdd", add},
-      OnnxEntry{"com.microsoft.QLinearAveragePool", average_pool},
+      OnnxEntry{"com.microsoft.QLinearAveragePool", quantized_average_pool},
       OnnxEntry{"com.microsoft.QLinearConcat", concatenate},
-      OnnxEntry{"com.microsoft.QLinearGlobalAveragePool", global_average_pool},
+      OnnxEntry{"com.microsoft.QLinearGlobalAveragePool", quantized_global_average_pool},
       OnnxEntry{"com.microsoft.QLinearLeakyRelu", leaky_relu},
       OnnxEntry{"com.microsoft.QLinearMul", multiply},
       OnnxEntry{"com.microsoft.QLinearSigmoid", sigmoid_of},

@@ -110,10 +110,6 @@ void divide_by_block(const Matrix& a, const Matrix& b, std::int64_t k, std::int6
   }
 }
 
-void swap_rows(const Matrix& m, std::int64_t i, std::int64_t k) {
-  for (std::int64_t j = 0; i != k && j < m.columns; ++j) std::swap(m(i, j), m(k, j));
-}
-
 /// b becomes the solution.
 void solve(const Matrix& a, const std::int64_t* pivots, const Matrix& b) {
   std::vector<std::int64_t> blocks;

@@ -14,11 +14,6 @@
 namespace tenon {
 namespace {
 
-void swap_rows(const Matrix& m, std::int64_t i, std::int64_t k) {
-  if (i == k) return;
-  for (std::int64_t j = 0; j < m.columns; ++j) std::swap(m(i, j), m(k, j));
-}
-
 /// Gaussian elimination with partial pivoting: U in the upper triangle, L's factors below it, b changed along
 /// with it. Returns the row that each column's was exchanged with.
 std::vector<std::int64_t> eliminate(const Matrix& a, const Matrix* b) {

@@ -25,4 +25,9 @@ inline Matrix matrix(Tensor& t, std::int64_t k) {
   return {t.mutable_data<double>() + k * rows * columns, rows, columns};
 }
 
+inline void swap_rows(const Matrix& m, std::int64_t i, std::int64_t k) {
+  if (i == k) return;
+  for (std::int64_t j = 0; j < m.columns; ++j) std::swap(m(i, j), m(k, j));
+}
+
 }  // namespace tenon

@@ -58,10 +58,10 @@ TEST(Equiv, TheFirstNodeThatDiffersIsNamed) {
   EXPECT_EQ(inside->why, "the operators differ");
   EXPECT_NE(inside->a.find("relu"), std::string::npos);
   EXPECT_NE(inside->b.find("tanh"), std::string::npos);
-  EXPECT_EQ(inside->place_a, "out");
+  EXPECT_EQ(inside->location_a, "out");
   const auto operand = difference(two_branches, replaced(two_branches, "linear(%x, @v)", "linear(%1, @v)"));
   ASSERT_TRUE(operand);
-  EXPECT_EQ(operand->place_a, "right");
+  EXPECT_EQ(operand->location_a, "right");
 }
 
 TEST(Equiv, AnotherResultOfAnOperatorIsADifference) {
@@ -88,8 +88,8 @@ TEST(Equiv, WeightsAreComparedByContent) {
   const auto swapped = difference(two_branches, replaced(two_branches, "sub(%1, %2)", "sub(%2, %1)"));
   ASSERT_TRUE(swapped);
   EXPECT_EQ(swapped->why, "the weights @w and @v differ");
-  EXPECT_EQ(swapped->place_a, "left");
-  EXPECT_EQ(swapped->place_b, "right");
+  EXPECT_EQ(swapped->location_a, "left");
+  EXPECT_EQ(swapped->location_b, "right");
 }
 
 TEST(Equiv, NumbersInTheirLastBitsAreCounted) {
