@@ -6,10 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/linear.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon {
 

@@ -4,13 +4,8 @@
 
 #include "base/error.h"
 #include "ir/axis.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/create.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/linalg.h"
-#include "ir/ops/linear.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/shape.h"
 
 namespace tenon {
 namespace {

@@ -3,12 +3,7 @@
 #include <limits>
 
 #include "ir/axis.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/math.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/working_dtype.h"
 
 namespace tenon {

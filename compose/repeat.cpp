@@ -1,6 +1,6 @@
 #include "compose/repeat.h"
 
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon {
 

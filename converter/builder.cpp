@@ -13,6 +13,7 @@
 #include "ir/ops/complex.h"
 #include "ir/ops/create.h"
 #include "ir/ops/data_size.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/index.h"
 #include "ir/ops/shape.h"
 #include "ir/print.h"

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "ir/ops/control.h"
-#include "ir/ops/create.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/random.h"
 #include "ir/random.h"
 

@@ -7,9 +7,13 @@
 #include <vector>
 
 #include "ir/graph.h"
-#include "ir/ops/arithmetic.h"
 
 namespace tenon {
+
+struct Add;
+struct Sub;
+struct Mul;
+struct Div;
 
 /// Part of a pattern. Written as the computation it stands for: w * (x * rsqrt(mean(x * x) + eps)).
 class Pattern {

@@ -41,7 +41,7 @@ class ShapeView {
 };
 
 /// A value that can be computed with. Pointwise operators broadcast; a number becomes a literal of the
-/// other operand's dtype. Operator functions (exp, matmul, mean...) are declared beside the operators.
+/// other operand's dtype. Operator functions (exp, matmul, mean...) are declared in ir/ops/functions.h.
 class Ref {
  public:
   Ref() = default;

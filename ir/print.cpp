@@ -115,7 +115,7 @@ class Printer {
       text +=
           fmt::format("{} in {}..{}", name, info.min,
                       info.max == std::numeric_limits<std::int64_t>::max() ? "" : std::to_string(info.max));
-      if (!info.note.empty()) text += " " + quoted_text(info.note);
+      if (!info.note.empty()) text += fmt::format(" {}", quoted_text(info.note));
     }
     out_ += text;
   }

@@ -7,13 +7,11 @@
 #include <optional>
 
 #include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
 #include "ir/ops/control.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/logic.h"
-#include "ir/ops/math.h"
 #include "ir/ops/random.h"
 #include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
 #include "ir/ops/sort.h"
 #include "ir/ops/working_dtype.h"
 

@@ -8,7 +8,10 @@ namespace tenon {
 
 std::string str(const Shape& shape) {
   std::string s = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) s += (i ? "," : "") + shape[i].str();
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i) s += ',';
+    s += shape[i].str();
+  }
   return s + "]";
 }
 

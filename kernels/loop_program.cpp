@@ -37,11 +37,6 @@ LoopOperand operand_of(const LoopProgram& program, const Instruction& i) {
   return program.operand(static_cast<std::size_t>(i.operand));
 }
 
-int arg_count(const Instruction& i) {
-  if (i.op == LoopOp::prim) return arity(i.prim);
-  return i.op == LoopOp::reduce || i.op == LoopOp::store || i.op == LoopOp::gather ? 1 : 0;
-}
-
 DType result_type(Prim p, DType first, DType second) {
   switch (info(p).kind) {
     case PrimKind::test: return DType::boolean;
@@ -63,15 +58,23 @@ bool varies(const LoopOperand& operand, const LoopProgram& program) {
 
 }  // namespace
 
+int arg_count(const Instruction& i) {
+  if (i.op == LoopOp::prim) return arity(i.prim);
+  if (i.op == LoopOp::gather) return i.args[1] >= 0 ? 2 : 1;
+  return i.op == LoopOp::reduce || i.op == LoopOp::store ? 1 : 0;
+}
+
+bool may_fault(const Instruction& i) { return i.op == LoopOp::gather && i.args[1] < 0; }
+
 Reg LoopProgram::load(LoopOperand from) {
   const DType type = compute_type(from.dtype);
   return append(*this, {.op = LoopOp::load, .type = type, .operand = add_operand(*this, std::move(from))});
 }
-Reg LoopProgram::gather(LoopOperand from, Reg index) {
+Reg LoopProgram::gather(LoopOperand from, Reg index, Reg outside) {
   const DType type = compute_type(from.dtype);
   return append(*this, {.op = LoopOp::gather,
                         .type = type,
-                        .args = {index, -1, -1},
+                        .args = {index, outside, -1},
                         .operand = add_operand(*this, std::move(from))});
 }
 Reg LoopProgram::tile() { return append(*this, {.op = LoopOp::tile, .type = DType::f32}); }
@@ -232,6 +235,10 @@ void verify_gather(const LoopProgram& program, std::size_t at) {
   const LoopOperand operand = operand_of(program, i);
   if (program.type_of(i.args[0]) != DType::i64) malformed(program, at, "an index is not i64");
   if (operand.range <= 0) malformed(program, at, "gather of nothing");
+  if (i.args[1] >= 0 && program.code.instructions[static_cast<std::size_t>(i.args[1])].op != LoopOp::constant)
+    malformed(program, at, "the value for other indices is no constant");
+  if (i.args[1] >= 0 && program.type_of(i.args[1]) != i.type)
+    malformed(program, at, "the value for other indices has another type");
   for (const Instruction& other : program.code.instructions)
     if (other.op == LoopOp::store && operand_of(program, other).buffer == operand.buffer)
       malformed(program, at, "gather from memory that is stored to");
@@ -315,9 +322,9 @@ std::string text_of(const LoopProgram& program, const Instruction& i) {
     case LoopOp::load: return fmt::format("load {}", text_of(operand_of(program, i), program.code.reduced));
     case LoopOp::gather: {
       const LoopOperand operand = operand_of(program, i);
-      return fmt::format("gather {} at %{} * {} in [{}, {})", text_of(operand, program.code.reduced),
+      return fmt::format("gather {} at %{} * {} in [{}, {}){}", text_of(operand, program.code.reduced),
                          i.args[0], operand.index_stride, operand.from_end ? -operand.range : 0,
-                         operand.range);
+                         operand.range, i.args[1] >= 0 ? fmt::format(" else %{}", i.args[1]) : "");
     }
     case LoopOp::tile: return "tile : f32";
     case LoopOp::constant:

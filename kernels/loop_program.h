@@ -18,7 +18,7 @@ namespace tenon {
 /// How an instruction addresses memory: element (i0, i1, ...) of the loop is at
 /// buffer[offset + i0 * strides[0] + i1 * strides[1] + ...]. Strides count elements; 0 broadcasts, negative
 /// is fine. A gather adds index * index_stride; its indices lie in [0, range), or in [-range, range) where
-/// negative ones count from the end.
+/// negative ones count from the end. Other indices are faults, unless the gather has a value for them.
 struct LoopOperand {
   int buffer = 0;  // index into the buffers given when the program runs
   DType dtype = DType::f32;
@@ -35,9 +35,9 @@ struct LoopOperand {
 using Reg = int;
 
 enum class LoopOp : std::uint8_t {
-  load,      // operand
-  gather,    // operand, at the index args[0]
-  tile,      // the value an anchor (matmul, convolution) hands in; only in programs run on a tile
+  load,    // operand
+  gather,  // operand, at the index args[0]; the constant args[1], if there is one, where that is out of range
+  tile,    // the value an anchor (matmul, convolution) hands in; only in programs run on a tile
   constant,  // value or integer
   count,     // how many points a row has
   iota,      // the index along `dim`
@@ -59,6 +59,11 @@ struct Instruction {
 
   bool operator==(const Instruction&) const = default;
 };
+
+/// How many of the arguments are registers.
+int arg_count(const Instruction&);
+/// True for a gather whose indices may be wrong.
+bool may_fault(const Instruction&);
 
 /// What is known of a stride without the sizes. A back end compiles for it: 0 broadcasts, 1 is contiguous.
 enum class Stride : std::uint8_t { zero, one, any };
@@ -123,7 +128,7 @@ struct LoopProgram {
 
   /// Builders: append an instruction and return its register.
   Reg load(LoopOperand from);
-  Reg gather(LoopOperand from, Reg index);
+  Reg gather(LoopOperand from, Reg index, Reg outside = -1);
   Reg tile();
   Reg constant(double value, DType type = DType::f32);
   Reg constant_int(std::int64_t value, DType type = DType::i64);

@@ -91,40 +91,50 @@ Json to_json(const Graph& graph, const Bindings& sizes, const Graph* fused) {
 
 namespace {
 
-Json candidates_json(const Choice& choice) {
-  Json list = Json::array();
-  for (std::size_t i = 0; i < choice.candidates.size(); ++i) {
-    const CandidateInfo& c = choice.candidates[i];
-    list.push_back({{"kernel", c.kernel},
-                    {"taken", i == choice.taken},
-                    {"why", i == choice.taken ? Json(choice.why) : Json(nullptr)},
-                    {"estimated_ms", 1e3 * c.seconds},
-                    {"flops", c.work.flops},
-                    {"bytes", c.work.bytes},
-                    {"batch", c.work.batch},
-                    {"rows", c.work.rows},
-                    {"columns", c.work.columns},
-                    {"depth", c.work.depth},
-                    {"order", c.order},
-                    {"weights", c.weights},
-                    {"scratch_bytes", c.scratch_bytes}});
-  }
-  return list;
-}
-
-// For each step: the choice that added it; null for copies of results.
-std::vector<const Choice*> choices_of_steps(const Plan& plan) {
-  std::vector<const Choice*> of(plan.steps.size(), nullptr);
-  for (const Choice& choice : plan.choices)
-    std::fill_n(of.begin() + static_cast<std::ptrdiff_t>(choice.first_step), choice.steps, &choice);
-  return of;
+Json candidate_json(const CandidateInfo& c) {
+  return {{"kernel", c.kernel},
+          {"estimated_ms", c.seconds > 0 ? Json(1e3 * c.seconds) : Json(nullptr)},
+          {"flops", c.work.flops},
+          {"bytes", c.work.bytes},
+          {"batch", c.work.batch},
+          {"rows", c.work.rows},
+          {"columns", c.work.columns},
+          {"depth", c.work.depth},
+          {"order", c.order},
+          {"weights", c.weights},
+          {"scratch_bytes", c.scratch_bytes}};
 }
 
 }  // namespace
 
+Json choices_json(const Plan& plan) {
+  Json list = Json::array();
+  auto choice = plan.choices.begin();
+  for (std::size_t step = 0; step < plan.steps.size();) {
+    while (choice != plan.choices.end() && choice->first_step + choice->steps <= step) ++choice;
+    const bool chosen = choice != plan.choices.end() && choice->first_step == step;
+    const StepInfo& info = plan.steps[step]->info;
+    const std::size_t count = chosen ? choice->steps : 1;
+    Json candidates = Json::array(), plans = Json::array();
+    if (chosen)
+      for (const CandidateInfo& c : choice->candidates) candidates.push_back(candidate_json(c));
+    for (std::size_t i = step; i < step + count; ++i)
+      for (const auto& inner : plan.steps[i]->plans()) plans.push_back(choices_json(*inner));
+    list.push_back({{"group", chosen ? choice->group : info.op},
+                    {"source", chosen ? choice->source : info.source.str()},
+                    {"first_step", step},
+                    {"steps", count},
+                    {"taken", chosen ? Json(choice->taken) : Json(nullptr)},
+                    {"why", chosen ? Json(choice->why) : Json(nullptr)},
+                    {"candidates", std::move(candidates)},
+                    {"plans", std::move(plans)}});
+    step += count;
+  }
+  return list;
+}
+
 Json steps_json(const Plan& plan) {
   const std::vector<std::size_t> live = plan.live_bytes();
-  const std::vector<const Choice*> choices = choices_of_steps(plan);
   const std::vector<std::string> texts = print_nodes(*plan.graph, plan.nodes);
   Json out = Json::array();
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -141,8 +151,7 @@ Json steps_json(const Plan& plan) {
                    {"flops", info.flops},
                    {"bytes", info.bytes},
                    {"origins", std::move(origins)},
-                   {"live_bytes", live[i]},
-                   {"candidates", choices[i] ? candidates_json(*choices[i]) : Json::array()}});
+                   {"live_bytes", live[i]}});
   }
   return out;
 }

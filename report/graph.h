@@ -16,4 +16,8 @@ nlohmann::ordered_json to_json(const Graph&, const Bindings& sizes, const Graph*
 /// the arena that are alive.
 nlohmann::ordered_json steps_json(const Plan&);
 
+/// What there was to choose from, in the order of the steps: for each group its candidates, with what was
+/// estimated of them, and by number which was taken; the same of the plans that its steps run.
+nlohmann::ordered_json choices_json(const Plan&);
+
 }  // namespace tenon

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ir/ops/axis_maps.h"
 #include "ir/ops/create.h"
 #include "ir/ops/shape.h"
 #include "ir/ops/slices_by_index.h"
@@ -31,8 +32,6 @@ class AxisSets {
   std::size_t root(const Value* value, std::size_t axis) { return find(id(value, axis)); }
   std::int64_t size(std::size_t set) const { return size_[set]; }
   bool is_reduced(std::size_t set) const { return reduced_[set]; }
-  /// Unless it is joined with another, the axis is no dim.
-  void mark_indexed(const Value* value, std::size_t axis) { idle_[id(value, axis)] = true; }
   void mark_reduced(const Value* value, std::size_t axis) { reduced_[root(value, axis)] = true; }
   const std::vector<const Value*>& values() const { return order_; }
 
@@ -99,28 +98,19 @@ bool join_squeeze(AxisSets& sets, const Value* in, const Value* out) {
                      [](const Dim& d) { return d == 1; });
 }
 
-// The axis that indices name runs along no dim; theirs stand in its place.
-bool join_gather(AxisSets& sets, const SlicesByIndex& slices, const Node& node) {
-  const Value *x = node.input(), *indices = node.input(1), *out = node.output();
-  const auto join = [&](const Value* in, std::size_t axis, std::size_t to) {
-    return sets.idle(in, axis) || sets.join(in, axis, out, to);
-  };
-  for (std::size_t axis = 0; axis < x->rank(); ++axis) {
-    if (axis == slices.axis) {
-      sets.mark_indexed(x, axis);
-    } else if (!join(x, axis, axis < slices.axis ? axis : axis + indices->rank() - 1)) {
-      return false;
-    }
-  }
+// The indices' axes stand in the result in the place of the axis that they name.
+bool join_indices(AxisSets& sets, const SlicesByIndex& slices, const Node& node) {
+  const Value *indices = node.input(1), *out = node.output();
   for (std::size_t axis = 0; axis < indices->rank(); ++axis)
-    if (!join(indices, axis, slices.axis + axis)) return false;
+    if (!sets.idle(indices, axis) && !sets.join(indices, axis, out, slices.axis + axis)) return false;
   return true;
 }
 
 bool join_member(AxisSets& sets, const Node& node) {
   for (std::size_t i = 0; i < node.num_outputs(); ++i) sets.add(node.output(i));
   const Value* out = node.output();
-  if (const auto slices = slices_by_index(node)) return join_gather(sets, *slices, node);
+  if (const auto slices = slices_by_index(node)) return join_indices(sets, *slices, node);
+  if (mapped_axes(node)) return true;
   if (node.op().is_pointwise() || node.is<Expand>()) {
     return std::all_of(node.inputs().begin(), node.inputs().end(),
                        [&](const Value* in) { return join_broadcast(sets, in, out); });
@@ -159,15 +149,11 @@ bool has_all(const std::vector<int>& dims, std::size_t begin, std::size_t end) {
   return true;
 }
 
-// What a member gathers from comes from outside, and is only gathered from, along one axis.
-bool may_gather(const Group& group, const Node& gather, std::size_t axis) {
-  const Value* x = gather.input();
-  if (group.contains(x) || x->kind() == Value::Kind::literal) return false;
-  return std::all_of(group.members().begin(), group.members().end(), [&](const Node* member) {
-    const auto slices = slices_by_index(*member);
-    for (std::size_t i = 0; i < member->inputs().size(); ++i)
-      if (member->input(i) == x && (i > 0 || !slices || slices->axis != axis)) return false;
-    return true;
+bool is_read_in_place(const Group& group, const Value* operand) {
+  return std::any_of(group.members().begin(), group.members().end(), [&](const Node* member) {
+    for (std::size_t i = gathers(*member) ? 1 : 0; i < member->inputs().size(); ++i)
+      if (member->input(i) == operand) return true;
+    return false;
   });
 }
 
@@ -188,12 +174,37 @@ Index LoopAxes::strides(const Value* value, const Strided& place) const {
   return result;
 }
 
+bool gathers(const Node& member) { return slices_by_index(member) || mapped_axes(member); }
+
+std::vector<std::optional<std::size_t>> gathered_axes(const Node& member) {
+  std::vector<std::optional<std::size_t>> of_result(member.input()->rank());
+  const auto slices = slices_by_index(member);
+  for (std::size_t axis = 0; axis < of_result.size(); ++axis)
+    of_result[axis] = slices && axis > slices->axis ? axis + member.input(1)->rank() - 1 : axis;
+  const auto moved = slices ? std::vector{slices->axis} : mapped_axes(member).value();
+  for (const std::size_t axis : moved) of_result[axis] = std::nullopt;
+  return of_result;
+}
+
+Index LoopAxes::gather_strides(const Node& member, const Strided& place) const {
+  Index result(sizes.size(), 0);
+  const std::vector<int>& of_result = dims.at(member.output());
+  const auto axes = gathered_axes(member);
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    const int dim = axes[axis] ? of_result[*axes[axis]] : -1;
+    if (dim >= 0 && place.shape()[axis] != 1) result[static_cast<std::size_t>(dim)] = place.strides()[axis];
+  }
+  return result;
+}
+
 std::optional<LoopAxes> find_loop_axes(const Group& group, std::string& why) {
   AxisSets sets;
-  for (const Value* operand : group.operands()) sets.add(operand);
+  for (const Value* operand : group.operands())
+    if (is_read_in_place(group, operand)) sets.add(operand);
   for (const Node* member : group.members()) {
-    if (const auto slices = slices_by_index(*member); slices && !may_gather(group, *member, slices->axis)) {
-      why = "it gathers from what it computes or reads otherwise";
+    if (gathers(*member) &&
+        (group.contains(member->input()) || member->input()->kind() == Value::Kind::literal)) {
+      why = "it gathers from what it computes";
       return std::nullopt;
     }
     if (join_member(sets, *member)) continue;

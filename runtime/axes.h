@@ -16,7 +16,15 @@ struct LoopAxes {
 
   /// The stride of each dim for a value that lies at `place`.
   Index strides(const Value* value, const Strided& place) const;
+  /// The same for what a member gathers from: of the axes that are read in place.
+  Index gather_strides(const Node& member, const Strided& place) const;
 };
+
+/// True for members that read their first operand at other indices than they compute: those of a tensor
+/// (slices_by_index), or fixed ones (mapped_axes).
+bool gathers(const Node& member);
+/// For each axis of that operand: the axis of the result along which it is read in place, if there is one.
+std::vector<std::optional<std::size_t>> gathered_axes(const Node& member);
 
 /// nullopt, with the reason in `why`, when the group is not one loop: it holds an operator that is not
 /// pointwise, a row reduction or a change of axes, or values that would be computed again and again.

@@ -181,33 +181,45 @@ Order BufferAssignment::order_for_reader(const Value* value) const {
   return permute ? permute->axes : row_major(value->rank());
 }
 
-// The longest concatenation that begins with all parts of this one: in a dense block, each layer reads what
-// all layers before it made.
-const Node* BufferAssignment::longer_concat(const Node& concat) const {
+// The concatenations that begin with all parts of this one, the longest first: in a dense block, each layer
+// reads what all layers before it made.
+std::vector<const Node*> BufferAssignment::longer_concats(const Node& concat) const {
   const auto& parts = concat.inputs();
-  const Node* longest = nullptr;
+  std::vector<const Node*> longer;
   for (const Use& use : parts[0]->uses()) {
     const Node* other = use.index == 0 ? use.node : nullptr;
     if (!other || !other->is<Concat>() || &other->parent() != &concat.parent() || finished_.contains(other))
       continue;
     const auto& others = other->inputs();
-    const bool begins_so = other->as<Concat>()->axis == concat.as<Concat>()->axis &&
-                           others.size() > parts.size() &&
-                           std::equal(parts.begin(), parts.end(), others.begin());
-    if (begins_so && (!longest || others.size() > longest->inputs().size())) longest = other;
+    if (other->as<Concat>()->axis == concat.as<Concat>()->axis && others.size() > parts.size() &&
+        std::equal(parts.begin(), parts.end(), others.begin()))
+      longer.push_back(other);
   }
-  return longest;
+  std::stable_sort(longer.begin(), longer.end(),
+                   [](const Node* a, const Node* b) { return a->inputs().size() > b->inputs().size(); });
+  return longer;
+}
+
+// Where the concatenation may lie as the begin of a longer one: one that lies in the order that its own
+// readers want, or they would copy it.
+std::optional<PlannedTensor> BufferAssignment::begin_of_longer(const Node& concat, bool channels_last) {
+  const std::int64_t axis = concat.as<Concat>()->axis;
+  const std::int64_t size = sizes_of(concat.output())[static_cast<std::size_t>(axis)];
+  for (const Node* longer : longer_concats(concat)) {
+    const PlannedTensor begin = concat_whole(*longer).slice(axis, 0, size);
+    if (is_channels_last(begin) == channels_last) return begin;
+  }
+  return std::nullopt;
 }
 
 const PlannedTensor& BufferAssignment::concat_whole(const Node& concat) {
   const Value* whole = concat.output();
-  if (const Node* longer = assigned_.contains(whole) ? nullptr : longer_concat(concat)) {
-    const std::int64_t axis = concat.as<Concat>()->axis;
-    const std::int64_t size = sizes_of(whole)[static_cast<std::size_t>(axis)];
-    bind(whole, concat_whole(*longer).slice(axis, 0, size));
-  }
-  if (!assigned_.contains(whole))
-    assign(whole, made_channels_last(whole) ? channels_last(whole->rank()) : row_major(whole->rank()));
+  if (assigned_.contains(whole)) return at(whole);
+  const bool is_last = made_channels_last(whole);
+  if (const auto begin = begin_of_longer(concat, is_last))
+    bind(whole, *begin);
+  else
+    assign(whole, is_last ? channels_last(whole->rank()) : row_major(whole->rank()));
   return at(whole);
 }
 

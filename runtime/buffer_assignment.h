@@ -41,7 +41,7 @@ class BufferAssignment {
   Order order_for_reader(const Value* value) const;
 
   /// The memory that the parts of a concatenation are slices of; itself the begin of a longer one that has
-  /// the same parts first.
+  /// the same parts first and lies in the same order.
   const PlannedTensor& concat_whole(const Node& concat);
   /// The slice that operand i of a concatenation fills.
   PlannedTensor concat_slice(const Node& concat, std::size_t operand);
@@ -60,7 +60,8 @@ class BufferAssignment {
  private:
   std::optional<PlannedTensor> destination(const Value* value);
   std::optional<PlannedTensor> own_destination(const Value* value);
-  const Node* longer_concat(const Node& concat) const;
+  std::vector<const Node*> longer_concats(const Node& concat) const;
+  std::optional<PlannedTensor> begin_of_longer(const Node& concat, bool channels_last);
   /// What is known without a look at the value's operands.
   std::optional<bool> known_channels_last(const Value* value) const;
   bool is_channels_last_kernel(const Node& node) const;

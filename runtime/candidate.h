@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "kernels/peak.h"
 #include "runtime/layout.h"
 
 namespace tenon {
@@ -23,10 +22,6 @@ struct Work {
   std::int64_t columns = 1;  // output channels, row lengths
   std::int64_t depth = 1;    // what is summed for one element
 };
-
-/// Seconds that a kernel takes on a device of this peak: arithmetic and traffic one after the other, and a
-/// call. `cost` counts operations as a dense product would run them.
-double estimate(const Peak&, double cost, double bytes);
 
 /// What is known of a candidate without running it.
 struct CandidateInfo {
@@ -54,15 +49,16 @@ struct Choice {
   std::string source;
   std::vector<CandidateInfo> candidates;
   std::size_t taken = 0;
-  std::string_view why;
+  std::string why;
   std::size_t first_step = 0, steps = 0;  // of the plan
 };
 
 /// Which candidate is taken, and why. There is one at least.
 struct Decision {
   std::size_t candidate = 0;
-  std::string_view why;
+  std::string why;
 };
+/// Sessions call it from each thread that plans.
 using Chooser = std::function<Decision(const Group&, std::span<const CandidateInfo>)>;
 
 /// The least estimate; of equal ones the first.

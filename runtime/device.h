@@ -47,8 +47,9 @@ struct Device {
   std::unique_ptr<Step> (*make_copy)(const PlannedTensor& from, const PlannedTensor& to);
   std::string (*hardware)();     // what its speed depends on: "AMD EPYC 9B14 | avx512"
   Peak (*measure_peak)(Queue&);  // takes about half a second
-  /// What estimates assume of so many threads of the host: the same on every machine, so that plans are, too.
-  Peak (*assumed_peak)(int threads);
+  /// Seconds that a kernel takes which does `cost` operations, counted as a dense product would run them, and
+  /// moves so many bytes. It assumes the same rates on every machine, so that plans are the same, too.
+  double (*estimate)(int threads, double cost, double bytes);
   /// `threads` of the host share the work of a step; a device that computes elsewhere ignores them.
   std::unique_ptr<Queue> (*open_queue)(int threads);
 

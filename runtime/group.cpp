@@ -35,7 +35,10 @@ std::vector<const Value*> Group::operands() const {
 
 std::string Group::ops() const {
   std::string text;
-  for (const Node* member : members_) text += (text.empty() ? "" : "+") + std::string(member->op().name());
+  for (const Node* member : members_) {
+    if (!text.empty()) text += '+';
+    text += member->op().name();
+  }
   return text;
 }
 

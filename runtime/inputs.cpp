@@ -13,6 +13,7 @@
 #include "ir/ops/cast.h"
 #include "ir/ops/control.h"
 #include "ir/ops/create.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/index.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/shape.h"

@@ -1,8 +1,10 @@
 #include "runtime/loop_builder.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
+#include "ir/ops/axis_maps.h"
 #include "ir/ops/create.h"
 #include "ir/ops/shape.h"
 #include "ir/ops/slices_by_index.h"
@@ -53,8 +55,8 @@ void LoopBuilder::emit(const Node& member) {
   const Value* out = member.output();
   if (member.op().is_pointwise()) {
     regs_[out] = emit_pointwise(member);
-  } else if (slices_by_index(member)) {
-    regs_[out] = gather_(member, reg(member.input(1)));
+  } else if (gathers(member)) {
+    regs_[out] = gather_(member, slices_by_index(member) ? reg(member.input(1)) : -1);
   } else if (is_view(member.op())) {
     regs_[out] = reg(member.input());
   } else if (const auto* full = member.as<Full>()) {
@@ -118,38 +120,129 @@ Reg LoopBuilder::emit_reduction(const Node& member) {
   return narrowed(program_, member.output()->dtype(), result);
 }
 
-LoweredLoop build_loop(const Group& group, const LoopAxes& axes,
-                       const std::function<const PlannedTensor&(const Value* inner)>& place) {
-  LoweredLoop loop{.program = {group.ops(), axes.sizes.empty() ? Index{1} : axes.sizes, axes.reduced}};
-  LoopProgram& program = loop.program;
-  const auto operand = [&](const Value* value, const PlannedTensor& at) {
+namespace {
+
+// Puts a group's members into a program, and its operands, results and tables into buffers.
+class GroupLowering {
+ public:
+  using Place = std::function<const PlannedTensor&(const Value*)>;
+  using Constant = std::function<PlannedTensor(const Tensor&)>;
+
+  GroupLowering(const Group& group, const LoopAxes& axes, const Place& place, const Constant& constant)
+      : group_(group),
+        axes_(axes),
+        place_(place),
+        constant_(constant),
+        loop_{.program = {group.ops(), axes.sizes.empty() ? Index{1} : axes.sizes, axes.reduced}} {}
+
+  LoweredLoop lower() && {
+    LoopProgram& program = loop_.program;
+    const auto in_place = [&](const Value* value) {
+      return operand(place_(value), axes_.strides(value, place_(value)));
+    };
+    const auto load = [&](const Value* value) { return program.load(in_place(value)); };
+    const auto gather = [&](const Node& member, Reg index) {
+      return index < 0 ? gather_by_maps(member) : gather_by(member, index);
+    };
+    LoopBuilder builder(program, &axes_, load, gather);
+    for (const Node* member : group_.members()) builder.emit(*member);
+    for (const Value* result : group_.results()) {
+      const Reg r = builder.reg(result);
+      program.store(in_place(result), r);
+    }
+    return std::move(loop_);
+  }
+
+ private:
+  LoopOperand operand(const PlannedTensor& at, Index strides) {
     const auto same = [&](const PlannedTensor& t) {
       return t.buffer() == at.buffer() && t.offset() == at.offset() && t.strides() == at.strides();
     };
-    const auto found = std::find_if(loop.buffers.begin(), loop.buffers.end(), same);
-    const auto buffer = static_cast<int>(found - loop.buffers.begin());
-    if (found == loop.buffers.end()) loop.buffers.push_back(at);
-    Index strides = axes.strides(value, at);
-    strides.resize(program.shape.dims.size(), 0);
-    return LoopOperand{.buffer = buffer, .dtype = at.dtype(), .strides = std::move(strides)};
-  };
-  const auto gather = [&](const Node& member, Reg index) {
+    const auto found = std::find_if(loop_.buffers.begin(), loop_.buffers.end(), same);
+    const auto buffer = static_cast<int>(found - loop_.buffers.begin());
+    if (found == loop_.buffers.end()) loop_.buffers.push_back(at);
+    strides.resize(loop_.program.shape.dims.size(), 0);
+    return {.buffer = buffer, .dtype = at.dtype(), .strides = std::move(strides)};
+  }
+
+  LoopOperand gathered(const Node& member) {
+    const PlannedTensor& at = place_(member.input());
+    return operand(at, axes_.gather_strides(member, at));
+  }
+
+  Reg gather_by(const Node& member, Reg index) {
     const SlicesByIndex slices = *slices_by_index(member);
-    const PlannedTensor& at = place(member.input());
-    LoopOperand from = operand(member.input(), at);
+    const PlannedTensor& at = place_(member.input());
+    LoopOperand from = gathered(member);
     from.index_stride = at.strides()[slices.axis];
     from.range = at.shape()[slices.axis];
     from.from_end = slices.from_end;
-    return program.gather(std::move(from), index);
-  };
-  const auto load = [&](const Value* value) { return program.load(operand(value, place(value))); };
-  LoopBuilder builder(program, &axes, load, gather);
-  for (const Node* member : group.members()) builder.emit(*member);
-  for (const Value* result : group.results()) {
-    const Reg r = builder.reg(result);
-    program.store(operand(result, place(result)), r);
+    return loop_.program.gather(std::move(from), index);
   }
-  return loop;
+
+  // The index is the distance of the element from the lowest one that may be read: the sum of one term for
+  // each mapped axis, which tables hold. Where one of the terms is the fill value's, the sum is below 0.
+  Reg gather_by_maps(const Node& member) {
+    LoopProgram& program = loop_.program;
+    const PlannedTensor& at = place_(member.input());
+    const std::vector<std::size_t> axes = *mapped_axes(member);
+    const AxisMaps maps = axis_maps(member);
+    LoopOperand from = gathered(member);
+    from.index_stride = from.range = 1;
+    for (const std::size_t axis : axes) {
+      const std::int64_t extent = at.strides()[axis] * (at.shape()[axis] - 1);
+      from.offset += std::min<std::int64_t>(extent, 0);
+      from.range += std::abs(extent);
+    }
+    Reg index = -1;
+    bool fills = false;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      const Tensor table = terms(maps.axes[i], at.strides()[axes[i]], at.shape()[axes[i]], from.range);
+      const int dim = axes_.dims.at(member.output())[axes[i]];
+      Index strides(program.shape.dims.size(), 0);
+      if (dim >= 0) strides[static_cast<std::size_t>(dim)] = 1;
+      const Reg term = program.load(operand(constant_(table), std::move(strides)));
+      index = i == 0 ? term : program.prim(Prim::add, index, term);
+      fills = fills || std::count(maps.axes[i].begin(), maps.axes[i].end(), -1) > 0;
+    }
+    if (axes.empty()) index = program.constant_int(0);
+    const Reg fill = fills ? emit_literal(program, Tensor::scalar(member.output()->dtype(), maps.fill)) : -1;
+    return program.gather(std::move(from), index, fill);
+  }
+
+  // For each index of the result, the distance of the operand's element from the lowest one along this axis.
+  static Tensor terms(const AxisMap& map, std::int64_t stride, std::int64_t size, std::int64_t range) {
+    const bool is_short = range <= std::numeric_limits<std::int32_t>::max();
+    // Below 0 whatever is added; eight of them, of as many axes, do not overflow.
+    const std::int64_t outside =
+        is_short ? std::numeric_limits<std::int32_t>::min() : -(std::int64_t{1} << 60);
+    const std::int64_t lowest = std::min<std::int64_t>(stride * (size - 1), 0);
+    Tensor table = Tensor::empty(DType::i64, {static_cast<std::int64_t>(map.size())});
+    std::transform(map.begin(), map.end(), table.mutable_data<std::int64_t>(),
+                   [&](std::int64_t source) { return source < 0 ? outside : stride * source - lowest; });
+    return is_short ? table.to(DType::i32) : table;
+  }
+
+  const Group& group_;
+  const LoopAxes& axes_;
+  const Place& place_;
+  const Constant& constant_;
+  LoweredLoop loop_;
+};
+
+}  // namespace
+
+LoweredLoop build_loop(const Group& group, const LoopAxes& axes,
+                       const std::function<const PlannedTensor&(const Value* inner)>& place,
+                       const std::function<PlannedTensor(const Tensor&)>& constant) {
+  return GroupLowering(group, axes, place, constant).lower();
+}
+
+std::size_t count_buffers(const Group& group) {
+  std::size_t count = group.operands().size() + group.results().size();
+  for (const Node* member : group.members())
+    if (const auto axes = mapped_axes(*member)) count += axes->size();
+  return count;
 }
 
 }  // namespace tenon

@@ -19,7 +19,7 @@ struct LoweredLoop {
 class LoopBuilder {
  public:
   /// `load` gives the register of a value that no member computes, `gather` that of what a member takes from
-  /// such a value by an index.
+  /// such a value by indices: those of the register, or -1 where they are fixed.
   using Load = std::function<Reg(const Value*)>;
   using Gather = std::function<Reg(const Node&, Reg index)>;
   LoopBuilder(LoopProgram& program, const LoopAxes* axes, Load load, Gather gather = {})
@@ -48,8 +48,12 @@ bool has_loop_types(const Group& group);
 Reg emit_constant(LoopProgram& program, DType dtype, double value);
 Reg emit_literal(LoopProgram& program, const Tensor& scalar);
 
-/// The loop of a group whose axes are known. `place` gives the place of every operand and result.
+/// The loop of a group whose axes are known. `place` gives the place of every operand and result, `constant`
+/// that of data that the loop brings along.
 LoweredLoop build_loop(const Group& group, const LoopAxes& axes,
-                       const std::function<const PlannedTensor&(const Value* inner)>& place);
+                       const std::function<const PlannedTensor&(const Value* inner)>& place,
+                       const std::function<PlannedTensor(const Tensor&)>& constant);
+/// At most so many buffers.
+std::size_t count_buffers(const Group& group);
 
 }  // namespace tenon

@@ -2,16 +2,22 @@
 
 namespace tenon {
 
+Tensor OpenDevice::empty(DType dtype, const Index& shape) {
+  if (device.shares_memory) return Tensor::empty(dtype, shape);
+  const std::size_t bytes = static_cast<std::size_t>(numel(shape)) * size_of(dtype);
+  auto memory = std::make_shared<Memory>(device.allocate(bytes, Space::device));
+  auto storage = std::make_shared<const Storage>(Storage{memory, memory->data(), bytes, true, Space::device});
+  return Tensor::view_of(std::move(storage), dtype, shape, contiguous_strides(shape), 0);
+}
+
 Tensor OpenDevice::upload(const Tensor& tensor) {
   if (device.shares_memory) return tensor.contiguous();
   if (tensor.storage()->space == Space::device) return tensor;
   const Tensor dense = tensor.contiguous();
-  const std::size_t bytes = static_cast<std::size_t>(dense.numel()) * size_of(dense.dtype());
-  auto memory = std::make_shared<Memory>(device.allocate(bytes, Space::device));
-  if (bytes > 0) queue->copy(memory->data(), dense.bytes(), bytes);
+  Tensor copy = empty(dense.dtype(), dense.shape());
+  if (copy.storage()->bytes > 0) queue->copy(copy.storage()->data, dense.bytes(), copy.storage()->bytes);
   queue->wait();
-  auto storage = std::make_shared<const Storage>(Storage{memory, memory->data(), bytes, true, Space::device});
-  return Tensor::view_of(std::move(storage), dense.dtype(), dense.shape(), dense.strides(), 0);
+  return copy;
 }
 
 Tensor OpenDevice::download(const Tensor& tensor) {

@@ -12,6 +12,8 @@ struct OpenDevice {
         queue(opened.open_queue(threads)),
         weights(opened, *queue) {}
 
+  /// Dense memory of the device.
+  Tensor empty(DType dtype, const Index& shape);
   /// A dense copy in the device's memory, and one in the host's; the tensor itself where it is there.
   Tensor upload(const Tensor& tensor);
   Tensor download(const Tensor& tensor);

@@ -42,9 +42,6 @@ struct Plan {
 
   /// The planned stage: a line for each step, with kernel, buffers and arena offsets.
   std::string text() const;
-  /// For each choice that added steps: the candidates with what was estimated of them, which was taken and
-  /// why.
-  std::string explanation() const;
   /// Bytes of the arena's buffers that are alive during each step.
   std::vector<std::size_t> live_bytes() const;
   /// Steps that copy.

@@ -167,18 +167,18 @@ bool Planner::lower(Node& node) {
 
   Choice choice{.group = group_text(group), .source = node.source.str(), .first_step = steps_.size()};
   for (const Candidate& c : candidates) choice.candidates.push_back(c.info);
-  const Decision decision = open_.choose(group, choice.candidates);
+  Decision decision = open_.choose(group, choice.candidates);
+  TENON_CHECK(decision.candidate < candidates.size());
   choice.taken = decision.candidate;
-  choice.why = decision.why;
+  choice.why = std::move(decision.why);
+  kernel_ = choice.candidates[choice.taken].kernel;
   candidates[choice.taken].emit(*this, group);
   choice.steps = steps_.size() - choice.first_step;
   choices_.push_back(std::move(choice));
   return true;
 }
 
-double Planner::estimate(double cost, double bytes) const {
-  return tenon::estimate(device_.assumed_peak(threads()), cost, bytes);
-}
+double Planner::estimate(double cost, double bytes) const { return device_.estimate(threads(), cost, bytes); }
 
 double Planner::estimate_copy(const Value* value, FunctionRef<bool(const Strided&)> fits) const {
   return fits(assignment_.layout(value)) ? 0 : estimate(0, 2 * bytes_of(value->type()));
@@ -243,6 +243,7 @@ void Planner::prepare(std::unique_ptr<Step> step, std::vector<PlannedTensor> rea
 void Planner::emit(std::unique_ptr<Step> step, const Node& node, std::vector<PlannedTensor> reads,
                    std::vector<PlannedTensor> writes) {
   step->info.op = Group(node).ops();
+  if (step->info.kernel.empty()) step->info.kernel = kernel_;
   step->info.flops = flops(node);
   add(std::move(step), &node, std::move(reads), std::move(writes));
 }

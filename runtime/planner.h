@@ -30,7 +30,8 @@ class Planner {
   const BufferAssignment& assignment() const { return assignment_; }
   int threads() const { return open_.queue->threads(); }
   bool runs_once() const { return options_.runs_once; }
-  /// Seconds of a kernel on this device, as far as can be said beforehand (see candidate.h).
+  bool shares_memory() const { return device_.shares_memory; }
+  /// Seconds of a kernel on this device (Device::estimate).
   double estimate(double cost, double bytes) const;
   /// Seconds of the copy that a value needs which does not lie as a kernel reads it.
   double estimate_copy(const Value* value, FunctionRef<bool(const Strided&)> fits) const;
@@ -56,7 +57,7 @@ class Planner {
   /// Adds a step on behalf of the node that is being planned, which computes none of its results.
   void prepare(std::unique_ptr<Step> step, std::vector<PlannedTensor> reads,
                std::vector<PlannedTensor> writes);
-  /// Adds the step that computes a node.
+  /// Adds the step that computes a node. Its kernel is the candidate's unless the step names another.
   void emit(std::unique_ptr<Step> step, const Node& node, std::vector<PlannedTensor> reads,
             std::vector<PlannedTensor> writes);
   /// The value where the host reads it: as it lies, or a copy of it in pinned memory.
@@ -95,6 +96,7 @@ class Planner {
   std::map<std::pair<std::vector<const Value*>, std::string>, PlannedTensor> derived_;
   std::size_t scratch_bytes_ = 0, host_scratch_bytes_ = 0, faults_ = 0;
   const Node* current_ = nullptr;  // being planned
+  std::string kernel_;             // of the candidate that was taken for it
 };
 
 }  // namespace tenon

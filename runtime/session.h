@@ -50,17 +50,11 @@ class Session {
   /// The plan for inputs of these types (made if there is none). What depends on sizes that the graph gives
   /// while it runs is planned in the run.
   std::shared_ptr<const Plan> plan_for(std::span<const Tensor> inputs) { return runner_.plan_for(inputs); }
-  /// The text of that plan; where the graph gives sizes, after a run on the inputs, with what it planned.
-  std::string plan_text(std::span<const Tensor> inputs) {
-    const auto plan = plan_for(inputs);
+  /// That plan; where the graph gives sizes, after a run on the inputs, which plans its stages.
+  std::shared_ptr<const Plan> plan_with_stages(std::span<const Tensor> inputs) {
+    auto plan = plan_for(inputs);
     if (plan->takes_values()) run(inputs);
-    return plan->text();
-  }
-  /// The same for what there was to choose from (Plan::explanation).
-  std::string plan_explanation(std::span<const Tensor> inputs) {
-    const auto plan = plan_for(inputs);
-    if (plan->takes_values()) run(inputs);
-    return plan->explanation();
+    return plan;
   }
   std::size_t packed_bytes() const { return device_.weights.packed_bytes(); }
   /// Time spent packing weights so far.

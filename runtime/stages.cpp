@@ -1,6 +1,7 @@
 #include "runtime/stages.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -52,7 +53,7 @@ class ValueStep : public Step {
 class StageStep : public ValueStep {
  public:
   StageStep(std::shared_ptr<const Graph> graph, OpenDevice& device)
-      : runner_(std::move(graph), device, plans_of_a_stage) {
+      : device_(device), runner_(std::move(graph), device, plans_of_a_stage) {
     info.kind = StepKind::program;
     info.op = "stage";
     info.kernel = counted(runner_.graph().body().nodes().size(), "node");
@@ -65,10 +66,32 @@ class StageStep : public ValueStep {
 
  private:
   std::vector<Tensor> computed(std::span<const Tensor> inputs, std::span<const Tensor>) const override {
-    return runner_.run(inputs);
+    std::vector<Tensor> outputs;
+    for (const Type& type : runner_.plan_for(inputs)->outputs)
+      outputs.push_back(device_.empty(type.dtype, eval(type.shape, {})));
+    runner_.run_bound(inputs, outputs);
+    return outputs;
   }
 
+  OpenDevice& device_;
   mutable Runner runner_;
+};
+
+/// A value that a stage made, for the host, or one of the host's for a stage.
+class TransferStep : public ValueStep {
+ public:
+  TransferStep(OpenDevice& device, bool to_host) : device_(device), to_host_(to_host) {
+    info.kind = StepKind::copy;
+    info.op = info.kernel = to_host ? "copy to host" : "copy to device";
+  }
+
+ private:
+  std::vector<Tensor> computed(std::span<const Tensor> inputs, std::span<const Tensor>) const override {
+    return {to_host_ ? device_.download(inputs[0]) : device_.upload(inputs[0])};
+  }
+
+  OpenDevice& device_;
+  bool to_host_;
 };
 
 /// A node that gives a size, or has a region with such a node.
@@ -158,7 +181,7 @@ class ControlStep : public GivingStep {
 class StagePlanner {
  public:
   StagePlanner(std::unique_ptr<Graph> graph, OpenDevice& device) : graph_(std::move(graph)), device_(device) {
-    for (const auto& p : graph_->body().parameters()) slots_.emplace(p.get(), slots_.size());
+    for (const auto& p : graph_->body().parameters()) new_slot(p.get(), on_host);
   }
 
   std::unique_ptr<const Plan> plan() {
@@ -172,11 +195,11 @@ class StagePlanner {
     }
     end_stage();
     auto plan = std::make_unique<Plan>();
-    for (const Value* result : graph_->body().results()) plan->results.push_back(slot(result));
+    for (const Value* result : graph_->body().results()) plan->results.push_back(slot(result, on_host));
     free_early(plan->results);
     for (auto& step : steps_) plan->steps.push_back(std::move(step));
     plan->nodes = std::move(nodes_);
-    plan->values = std::max<std::size_t>(slots_.size(), 1);
+    plan->values = std::max<std::size_t>(count_, 1);
     for (const auto& parameter : graph_->body().parameters()) plan->inputs.push_back(parameter->type());
     for (const Value* result : graph_->body().results()) plan->outputs.push_back(result->type());
     plan->graph = std::move(graph_);
@@ -184,12 +207,33 @@ class StagePlanner {
   }
 
  private:
-  Slot slot(const Value* v) const {
+  enum Side : std::size_t { on_host, on_device };
+
+  // Where the value lies on this side; a step copies it there if need be.
+  Slot slot(const Value* v, Side side) {
     if (v->is_constant()) return {.constant = v->tensor()};
-    return {.number = slots_.at(v)};
+    auto& slots = slots_.at(v);
+    if (!slots[side]) {
+      auto step = std::make_unique<TransferStep>(device_, side == on_host);
+      step->in.push_back({.number = *slots[1 - side]});
+      step->out.push_back(new_slot(v, side));
+      add(std::move(step), v->node());
+    }
+    return {.number = *slots[side]};
   }
 
-  std::size_t new_slot(const Value* v) { return slots_.emplace(v, slots_.size()).first->second; }
+  std::size_t new_slot(const Value* v, Side side) {
+    auto& slots = slots_[v];
+    slots[side] = count_;
+    if (device_.device.shares_memory) slots[1 - side] = count_;
+    return count_++;
+  }
+
+  // Where its sizes can be seen.
+  std::size_t any_slot(const Value* v) const {
+    const auto& slots = slots_.at(v);
+    return slots[on_host] ? *slots[on_host] : *slots[on_device];
+  }
 
   void end_stage() {
     if (stage_.empty()) return;
@@ -211,8 +255,8 @@ class StagePlanner {
     }
     for (const std::string& size : sizes) take(givers_.at(size).value);
     auto step = std::make_unique<StageStep>(part_graph(*graph_, stage_, inputs, outputs), device_);
-    for (const Value* v : inputs) step->in.push_back(slot(v));
-    for (const Value* v : outputs) step->out.push_back(new_slot(v));
+    for (const Value* v : inputs) step->in.push_back(slot(v, on_device));
+    for (const Value* v : outputs) step->out.push_back(new_slot(v, on_device));
     stage_.clear();
     add(std::move(step), nullptr);
   }
@@ -223,14 +267,15 @@ class StagePlanner {
       step = std::make_unique<GivingStep>(node);
     else
       step = std::make_unique<ControlStep>(node, device_);
-    for (const Value* v : node.inputs()) step->in.push_back(slot(v));
+    for (const Value* v : node.inputs()) step->in.push_back(slot(v, on_host));
     std::set<std::string> sizes;
     needed_sizes(node, sizes);
     for (const std::string& size : sizes) {
       const auto& [value, axis] = givers_.at(size);
-      step->sizes.emplace(size, GivingStep::Seen{slots_.at(value), axis});
+      step->sizes.emplace(size, GivingStep::Seen{any_slot(value), axis});
     }
-    for (std::size_t i = 0; i < node.num_outputs(); ++i) step->out.push_back(new_slot(node.output(i)));
+    for (std::size_t i = 0; i < node.num_outputs(); ++i)
+      step->out.push_back(new_slot(node.output(i), on_host));
     for (const GivenSize& s : given_sizes(node))
       givers_.emplace(s.symbol, Giver{node.output(s.value), s.axis});
     add(std::move(step), &node);
@@ -258,7 +303,8 @@ class StagePlanner {
   std::unique_ptr<Graph> graph_;
   OpenDevice& device_;
   std::vector<const Node*> stage_;
-  std::unordered_map<const Value*, std::size_t> slots_;
+  std::unordered_map<const Value*, std::array<std::optional<std::size_t>, 2>> slots_;  // by side
+  std::size_t count_ = 0;
   struct Giver {
     const Value* value;
     std::size_t axis;

@@ -24,7 +24,7 @@ enum class StepKind : std::uint8_t {
 struct StepInfo {
   StepKind kind = StepKind::kernel;
   std::string op;      // operators it computes: "conv+add+relu"
-  std::string kernel;  // "winograd f6x6", "gemm", "loop"
+  std::string kernel;  // "winograd6+relu", "gemm", "loop"
   Source source;
   double flops = 0;
   double bytes = 0;  // read and written

@@ -12,11 +12,12 @@
 #include "exporter/export_and_verify.h"
 #include "ir/print.h"
 #include "report/conversion.h"
+#include "report/plan_explanation.h"
 #include "report/table.h"
 #include "runtime/session.h"
 #include "tools/model_options.h"
 #include "tools/output.h"
-#include "tools/plan_explanation.h"
+#include "tools/plan.h"
 #include "tools/ranges.h"
 #include "tools/source_check.h"
 #include "tools/terminal.h"
@@ -37,8 +38,7 @@ struct ConvertVerb {
 void print_stage(const Model& model, const std::string& stage, const ModelOptions& options) {
   if (stage == "imported") fmt::print("{}", print(*model.imported, {.weights = false, .lines = true}));
   if (stage == "fused") fmt::print("{}", print(*model.graph, {.weights = false}));
-  if (stage == "planned")
-    fmt::print("{}", Session(model.graph, options.session_options()).plan_text(options.values(model)));
+  if (stage == "planned") print_plan(model, options, &Plan::text);
 }
 
 void explain(const FuseReport& report) {
@@ -65,12 +65,19 @@ Model opened(const ConvertVerb& o, Progress& progress) {
   }
 }
 
-Error converted_already(const std::string& path) {
-  return error("this is an artifact: it is converted already")
-      .at(path)
-      .hint(
-          fmt::format("run it: tenon run {}; or write another form of it: -o model.onnx; or give the source",
-                      path_in_shell(path)));
+Error converted_already(const ConvertVerb& o) {
+  const std::string path = path_in_shell(o.model.path);
+  const std::string shown = o.explain_plan             ? "--explain-plan"
+                            : o.print_ir.empty()       ? ""
+                            : o.print_ir == "imported" ? "--ir fused"
+                                                       : "--ir " + o.print_ir;
+  const std::string hint =
+      shown.empty() ? fmt::format(
+                          "run it: tenon run {}; or write another form of it: -o model.onnx; or give "
+                          "the source",
+                          path)
+                    : fmt::format("tenon inspect {} {}; or give the source", path, shown);
+  return error("this is an artifact: it is converted already").at(o.model.path).hint(hint);
 }
 
 std::string done_text(const Model& model, const exporter::OutputFormat& form) {
@@ -96,14 +103,14 @@ int convert(const ConvertVerb& o, const CLI::App& verb) {
   const auto begin = std::chrono::steady_clock::now();
   const std::string target = output_path(o);
   if (o.output.empty() && std::filesystem::path(o.model.path).extension() == ".tenon")
-    throw converted_already(o.model.path);
+    throw converted_already(o);
   const exporter::OutputFormat& form = exporter::output_format_of(target);
   Progress progress;
   check_is_file(o.json);
   if (std::filesystem::exists(o.model.path)) check_outputs_apart({o.json, target});
   Model model = opened(o, progress);
   const bool only_shows = o.explain_fusion || o.explain_plan || o.report || !o.print_ir.empty();
-  if (!model.is_source() && (only_shows || form.suffix == ".tenon")) throw converted_already(o.model.path);
+  if (!model.is_source() && (only_shows || form.suffix == ".tenon")) throw converted_already(o);
   if (!model.is_source() && !o.model.inputs.empty())
     throw error("an artifact has its types: --input cannot change them")
         .at(o.model.path)
@@ -111,7 +118,7 @@ int convert(const ConvertVerb& o, const CLI::App& verb) {
   progress.say("");
   if (!o.print_ir.empty()) print_stage(model, o.print_ir, o.model);
   if (o.explain_fusion) explain(model.fusion);
-  if (o.explain_plan) print_plan_explanation(model, o.model);
+  if (o.explain_plan) print_plan(model, o.model, explanation);
   if (o.report) fmt::print("{}", conversion_text(model));
   if (o.output.empty() && only_shows) {
     if (!o.json.empty()) write_text(o.json, json_text(conversion_json(model)));

@@ -25,7 +25,6 @@ int show_roofline(bool json) {
   Table table({"isa", "threads", "GFLOP/s", "memory GB/s", "L3 GB/s", "L2 GB/s"});
   nlohmann::ordered_json out{{"cpu", cpu_name()}, {"cache", cache.file().string()}};
   for (const cpu::Isa isa : cpu::runnable_isas()) {
-    if (isa == cpu::Isa::wide) continue;
     const cpu::ForceIsa forced(isa);
     for (const int threads : std::set<int>{1, cores}) {
       progress.say(fmt::format("measuring {}, {}", cpu::name(isa), counted(threads, "thread")));

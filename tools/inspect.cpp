@@ -5,13 +5,15 @@
 #include "ir/hint.h"
 #include "ir/print.h"
 #include "report/dot.h"
+#include "report/graph.h"
 #include "report/html.h"
+#include "report/plan_explanation.h"
 #include "report/summary.h"
 #include "report/table.h"
 #include "report/weights.h"
 #include "tools/model_options.h"
 #include "tools/output.h"
-#include "tools/plan_explanation.h"
+#include "tools/plan.h"
 #include "tools/ranges.h"
 #include "tools/terminal.h"
 #include "tools/usage.h"
@@ -179,7 +181,7 @@ void write_dot(const Model& model, const InspectOptions& o) {
 
 void print_ir(const Model& model, const InspectOptions& o) {
   if (o.ir == "planned")
-    fmt::print("{}", Session(model.graph, o.model.session_options()).plan_text(o.model.values(model)));
+    print_plan(model, o.model, &Plan::text);
   else
     fmt::print("{}", print(o.ir == "imported" ? *model.imported : *model.graph,
                            {.weights = false, .lines = o.ir == "imported"}));
@@ -188,6 +190,7 @@ void print_ir(const Model& model, const InspectOptions& o) {
 int inspect(const InspectOptions& o, const CLI::App& verb) {
   if (!o.modules) refuse_unused(verb, "without --modules", {"--depth"});
   if (!o.ir.empty() && o.dot.empty()) refuse_unused(verb, "with --ir", {"--html"});
+  if (o.explain_plan) refuse_unused(verb, "with --explain-plan", {"--html", "--dot"});
   if (o.json) check_outputs_apart({o.html, o.dot, "-"});
   if (o.ir == "planned" && !o.dot.empty())
     throw error("--dot draws the imported or the fused graph, not the plan")
@@ -203,7 +206,7 @@ int inspect(const InspectOptions& o, const CLI::App& verb) {
     return 0;
   }
   if (o.explain_plan) {
-    print_plan_explanation(model, o.model);
+    print_plan(model, o.model, explanation);
     return 0;
   }
   const bool tables = o.ops || o.modules || o.weights;
@@ -218,6 +221,8 @@ int inspect(const InspectOptions& o, const CLI::App& verb) {
   if (o.json) {
     auto document = to_json(model, summary);
     if (o.weights) document["tensors"] = weights_json(model);
+    if (summary.plan)
+      document["plan"]["choices"] = choices_json(*session.plan_with_stages(o.model.values(model)));
     fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return 0;
   }
@@ -244,15 +249,21 @@ void add_inspect(CLI::App& app, int& exit_code) {
           ->check(CLI::IsMember({"imported", "fused", "planned"}));
   auto* explain = verb->add_flag("--explain-plan", o->explain_plan, explain_plan_help);
   explain->excludes(ir);
-  verb->add_flag("--ops", o->ops, "Operators by cost and count, after and before fusion")->excludes(ir);
+  verb->add_flag("--ops", o->ops, "Operators by cost and count, after and before fusion")
+      ->excludes(ir)
+      ->excludes(explain);
   verb->add_flag("--modules", o->modules, "Modules of the source by cost and weights, as a tree")
-      ->excludes(ir);
+      ->excludes(ir)
+      ->excludes(explain);
   verb->add_option("--depth", o->depth, "Names in the paths that --modules shows")
       ->capture_default_str()
       ->check(integer_from(1));
   verb->add_flag("--weights", o->weights, "Each weight's range, mean, deviation, zeros, NaN and infinities")
-      ->excludes(ir);
-  verb->add_flag("--json", o->json, "All of it as JSON (with --weights: their statistics too)")->excludes(ir);
+      ->excludes(ir)
+      ->excludes(explain);
+  verb->add_flag("--json", o->json, "All of it as JSON (with --weights: their statistics too)")
+      ->excludes(ir)
+      ->excludes(explain);
   verb->add_option("--html", o->html, "Write a page: graph before and after fusion, steps, memory")
       ->type_name(file_written);
   verb->add_option("--dot", o->dot, "Write the graph for Graphviz, what was fused in clusters")

@@ -12,8 +12,7 @@
 namespace tenon::tools {
 namespace {
 
-// "kernel" is OpKind::reference: the word is part of the JSON schema.
-constexpr const char* op_kinds[] = {"pointwise", "composite", "kernel"};
+constexpr const char* op_kinds[] = {"pointwise", "composite", "reference"};  // by OpKind
 
 std::string names_in(const OpInfo& op, Mapping::Framework framework) {
   std::string out;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/control.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/index.h"
 #include "ir/ops/logic.h"
 #include "ir/print.h"

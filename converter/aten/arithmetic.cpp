@@ -9,11 +9,8 @@
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
 #include "ir/ops/activation.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/logic.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/math.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
 #include "ir/ops/working_dtype.h"
 
 namespace tenon::converter {

@@ -7,9 +7,8 @@
 #include "converter/aten/table.h"
 #include "converter/interpreter/numbers.h"
 #include "ir/ops/control.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/logic.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
 
 namespace tenon::converter {
 namespace {

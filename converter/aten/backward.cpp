@@ -11,15 +11,7 @@
 #include "converter/aten/table.h"
 #include "ir/axis.h"
 #include "ir/gradient.h"
-#include "ir/ops/activation.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/create.h"
-#include "ir/ops/index.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/math.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter {
 

@@ -1,12 +1,7 @@
 // Backward operators of the norms, of which the forward ones left mean and 1 / deviation.
 #include "base/error.h"
 #include "converter/aten/table.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/create.h"
-#include "ir/ops/math.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/working_dtype.h"
 
 namespace tenon::converter {

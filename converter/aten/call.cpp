@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "converter/c10_dtype.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter {
 

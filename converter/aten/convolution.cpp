@@ -5,7 +5,7 @@
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
 #include "ir/ops/conv.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter {
 

@@ -8,11 +8,8 @@
 #include "converter/aten/table.h"
 #include "converter/interpreter/numbers.h"
 #include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/create.h"
 #include "ir/ops/data_size.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter {
 

@@ -6,10 +6,7 @@
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
 #include "ir/axis.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/create.h"
-#include "ir/ops/index.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter {
 

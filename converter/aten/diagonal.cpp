@@ -6,13 +6,8 @@
 #include "converter/aten/promote.h"
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/create.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/index.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
 
 namespace tenon::converter {
 

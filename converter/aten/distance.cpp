@@ -3,10 +3,7 @@
 #include "compose/p_norm.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/index.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter {
 

@@ -1,10 +1,7 @@
 #include "converter/aten/fold.h"
 
 #include "base/error.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/create.h"
-#include "ir/ops/index.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter {
 

@@ -8,13 +8,8 @@
 #include "converter/aten/complex.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/shapes.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
 #include "ir/ops/complex.h"
-#include "ir/ops/create.h"
-#include "ir/ops/index.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/math.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/shape.h"
 
 namespace tenon::converter {

@@ -2,8 +2,7 @@
 #include "base/error.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter {
 

@@ -3,9 +3,7 @@
 
 #include "base/error.h"
 #include "converter/aten/table.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter {
 

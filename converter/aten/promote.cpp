@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "converter/aten/complex.h"
-#include "ir/ops/cast.h"
 
 namespace tenon::converter {
 

@@ -7,11 +7,8 @@
 #include "base/error.h"
 #include "converter/interpreter/numbers.h"
 #include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/math.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
 
 namespace tenon::converter {
 

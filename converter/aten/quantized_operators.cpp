@@ -7,11 +7,7 @@
 #include "converter/aten/quantized.h"
 #include "converter/interpreter/numbers.h"
 #include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/math.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter {
 

@@ -10,10 +10,7 @@
 #include "converter/aten/table.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/create.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/math.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter {
 

@@ -5,11 +5,7 @@
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/control.h"
-#include "ir/ops/index.h"
-#include "ir/ops/linear.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/math.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 #include "ir/random.h"
 
 namespace tenon::converter {

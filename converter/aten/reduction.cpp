@@ -3,15 +3,9 @@
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
 #include "ir/axis.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/bits.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/create.h"
-#include "ir/ops/index.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/logic.h"
-#include "ir/ops/math.h"
 #include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
 #include "ir/ops/sort.h"
 
 namespace tenon::converter {

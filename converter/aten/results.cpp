@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "converter/aten/complex.h"
 #include "converter/aten/promote.h"
-#include "ir/ops/cast.h"
 
 namespace tenon::converter {
 

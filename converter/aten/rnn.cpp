@@ -6,8 +6,7 @@
 #include "converter/aten/quantized.h"
 #include "converter/aten/recurrent.h"
 #include "converter/aten/table.h"
-#include "ir/ops/activation.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter {
 

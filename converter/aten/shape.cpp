@@ -10,13 +10,10 @@
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
 #include "ir/axis.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
 #include "ir/ops/create.h"
 #include "ir/ops/data_size.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/index.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/reduce.h"
 
 namespace tenon::converter {
 

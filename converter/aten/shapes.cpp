@@ -5,10 +5,9 @@
 #include "base/error.h"
 #include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
 #include "ir/ops/data_size.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/index.h"
-#include "ir/ops/logic.h"
 #include "ir/ops/shape.h"
 
 namespace tenon::converter {

@@ -8,6 +8,7 @@
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
 #include "ir/ops/arithmetic.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/math.h"
 

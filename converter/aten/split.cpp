@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
-#include "ir/ops/cast.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter {
 

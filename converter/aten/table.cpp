@@ -13,8 +13,7 @@
 #include "converter/aten/results.h"
 #include "converter/aten/spelling.h"
 #include "converter/c10_dtype.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter {
 

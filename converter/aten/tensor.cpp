@@ -6,12 +6,8 @@
 #include "converter/aten/table.h"
 #include "converter/interpreter/numbers.h"
 #include "converter/interpreter/scalars.h"
-#include "ir/ops/cast.h"
 #include "ir/ops/control.h"
-#include "ir/ops/create.h"
-#include "ir/ops/index.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter {
 

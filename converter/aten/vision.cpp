@@ -7,16 +7,11 @@
 #include "converter/aten/call.h"
 #include "converter/aten/table.h"
 #include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/create.h"
 #include "ir/ops/data_size.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/index.h"
-#include "ir/ops/linear.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/math.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/rules.h"
-#include "ir/ops/shape.h"
 
 namespace tenon::converter {
 

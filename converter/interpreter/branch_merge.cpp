@@ -5,8 +5,7 @@
 #include "base/error.h"
 #include "converter/interpreter/numbers.h"
 #include "converter/interpreter/regions.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/create.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter {
 

@@ -8,12 +8,9 @@
 #include "converter/interpreter/numbers.h"
 #include "converter/interpreter/regions.h"
 #include "converter/interpreter/stacked_list.h"
-#include "ir/ops/arithmetic.h"
 #include "ir/ops/control.h"
 #include "ir/ops/data_size.h"
-#include "ir/ops/index.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter {
 

@@ -7,10 +7,9 @@
 #include "base/error.h"
 #include "converter/interpreter/scalars.h"
 #include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/math.h"
-#include "ir/ops/shape.h"
 
 namespace tenon::converter {
 

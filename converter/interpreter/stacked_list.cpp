@@ -4,9 +4,7 @@
 #include "converter/aten/shapes.h"
 #include "converter/interpreter/numbers.h"
 #include "converter/interpreter/regions.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter {
 

@@ -8,7 +8,7 @@
 #include "converter/interpreter/numbers.h"
 #include "ir/clone.h"
 #include "ir/ops/control.h"
-#include "ir/ops/logic.h"
+#include "ir/ops/functions.h"
 #include "ir/print.h"
 
 namespace tenon::converter {

@@ -4,7 +4,7 @@
 #include "converter/interpreter/interpreter.h"
 #include "converter/interpreter/numbers.h"
 #include "ir/ops/control.h"
-#include "ir/ops/logic.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter {
 

@@ -16,7 +16,7 @@ void set_input(Node& node, std::size_t place, const c10::IValue& value) {
   node.replaceInput(place, node.owningGraph()->insertConstant(value));
 }
 
-void keep_all(Node& node) {
+void keep(Node& node) {
   const auto* schema = node.maybeSchema();
   if (!schema) return;
   const bool is_dropout = schema->name().find("dropout") != std::string::npos;
@@ -29,10 +29,10 @@ void keep_all(Node& node) {
   }
 }
 
-void keep_all(Block& block) {
+void keep(Block& block) {
   for (Node* node : block.nodes()) {
-    keep_all(*node);
-    for (Block* inner : node->blocks()) keep_all(*inner);
+    keep(*node);
+    for (Block* inner : node->blocks()) keep(*inner);
   }
 }
 
@@ -41,7 +41,7 @@ void keep_all(Block& block) {
 void keep_all(const torch::jit::Module& module) {
   for (const torch::jit::Module& part : module.modules())
     for (torch::jit::Function* method : part._ivalue()->type()->methods())
-      if (auto* function = torch::jit::tryToGraphFunction(*method)) keep_all(*function->graph()->block());
+      if (auto* function = torch::jit::tryToGraphFunction(*method)) keep(*function->graph()->block());
 }
 
 }  // namespace tenon::libtorch

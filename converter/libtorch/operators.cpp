@@ -19,8 +19,6 @@
 namespace tenon::libtorch {
 namespace {
 
-using Kind = OperatorSignature::Kind;
-
 tenon::Tensor view_of(const at::Tensor& t) {
   const auto dtype = dtype_name(t.scalar_type());
   TORCH_CHECK(dtype, "a tensor of the dtype ", t.scalar_type(), " has no form in Tenon");
@@ -57,7 +55,7 @@ class Kernel : public c10::OperatorKernel {
     std::vector<tenon::Tensor> inputs;
     std::vector<Type> types;
     for (std::size_t i = 0; i < declared.size(); ++i) {
-      if (declared[i].kind != Kind::tensor) {
+      if (declared[i].kind != OperatorSignature::Kind::tensor) {
         custom.call.push_back(attribute(given[i]));
         continue;
       }

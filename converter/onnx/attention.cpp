@@ -9,17 +9,8 @@
 #include "converter/onnx/heads.h"
 #include "converter/onnx/region_node_builder.h"
 #include "converter/onnx/table.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
 #include "ir/ops/control.h"
-#include "ir/ops/create.h"
-#include "ir/ops/index.h"
-#include "ir/ops/linear.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/math.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
-#include "ir/ops/softmax.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter::onnx {
 

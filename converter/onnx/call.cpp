@@ -7,7 +7,7 @@
 #include "converter/onnx/onnx.pb.h"
 #include "converter/onnx/round_trip.h"
 #include "ir/hint.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter::onnx {
 

@@ -8,9 +8,8 @@
 #include "converter/onnx/fused_activation.h"
 #include "converter/onnx/table.h"
 #include "converter/onnx/windows.h"
-#include "ir/ops/arithmetic.h"
 #include "ir/ops/conv.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter::onnx {
 

@@ -7,12 +7,7 @@
 #include "base/error.h"
 #include "converter/aten/shapes.h"
 #include "converter/onnx/table.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/create.h"
-#include "ir/ops/index.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter::onnx {
 

@@ -8,13 +8,9 @@
 #include "converter/onnx/constants.h"
 #include "converter/onnx/scores.h"
 #include "converter/onnx/table.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/linear.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/logic.h"
-#include "ir/ops/math.h"
 #include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
 
 namespace tenon::converter::onnx {
 

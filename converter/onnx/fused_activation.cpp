@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
-#include "ir/ops/math.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter::onnx {
 

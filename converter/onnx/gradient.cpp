@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "converter/onnx/onnx.pb.h"
 #include "converter/onnx/table.h"
-#include "ir/ops/create.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter::onnx {
 

@@ -5,14 +5,9 @@
 #include "converter/onnx/heads.h"
 #include "converter/onnx/rotary.h"
 #include "converter/onnx/table.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
 #include "ir/ops/control.h"
-#include "ir/ops/create.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/index.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
 
 namespace tenon::converter::onnx {
 

@@ -5,18 +5,11 @@
 #include <limits>
 
 #include "base/error.h"
-#include "ir/ops/arithmetic.h"
 #include "ir/ops/attention.h"
-#include "ir/ops/cast.h"
 #include "ir/ops/control.h"
 #include "ir/ops/create.h"
-#include "ir/ops/index.h"
-#include "ir/ops/linear.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/math.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/rules.h"
-#include "ir/ops/shape.h"
-#include "ir/ops/softmax.h"
 
 namespace tenon::converter::onnx {
 

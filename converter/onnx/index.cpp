@@ -7,12 +7,8 @@
 #include "converter/onnx/table.h"
 #include "ir/axis.h"
 #include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
 #include "ir/ops/control.h"
-#include "ir/ops/create.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter::onnx {
 

@@ -6,9 +6,7 @@
 #include "converter/onnx/constants.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/activation.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/math.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter::onnx {
 

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "converter/onnx/onnx.pb.h"
 #include "converter/signature.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter::onnx {
 

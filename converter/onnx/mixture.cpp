@@ -6,13 +6,8 @@
 #include "converter/onnx/table.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
-#include "ir/ops/create.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/index.h"
-#include "ir/ops/linear.h"
-#include "ir/ops/math.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
-#include "ir/ops/softmax.h"
 #include "ir/ops/sort.h"
 
 namespace tenon::converter::onnx {

@@ -6,8 +6,7 @@
 #include "base/error.h"
 #include "converter/onnx/element_type.h"
 #include "ir/ops/arithmetic.h"
-#include "ir/ops/bits.h"
-#include "ir/ops/cast.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/math.h"
 

@@ -10,11 +10,8 @@
 #include "converter/onnx/table.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
-#include "ir/ops/bits.h"
-#include "ir/ops/cast.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/logic.h"
-#include "ir/ops/math.h"
-#include "ir/ops/shape.h"
 #include "ir/ops/text.h"
 
 namespace tenon::converter::onnx {

@@ -7,13 +7,10 @@
 #include "converter/onnx/table.h"
 #include "converter/onnx/windows.h"
 #include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
 #include "ir/ops/conv.h"
-#include "ir/ops/create.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/index.h"
 #include "ir/ops/pool.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
 
 namespace tenon::converter::onnx {
 

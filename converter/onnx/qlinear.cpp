@@ -7,10 +7,7 @@
 #include "converter/onnx/table.h"
 #include "converter/onnx/windows.h"
 #include "ir/ops/activation.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/shape.h"
-#include "ir/ops/softmax.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter::onnx {
 

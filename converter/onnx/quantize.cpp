@@ -9,11 +9,7 @@
 #include "converter/onnx/table.h"
 #include "converter/onnx/windows.h"
 #include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/linear.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/math.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter::onnx {
 

@@ -4,10 +4,7 @@
 #include "base/error.h"
 #include "converter/onnx/quantized.h"
 #include "converter/onnx/table.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/linear.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter::onnx {
 

@@ -6,12 +6,7 @@
 
 #include "base/error.h"
 #include "converter/onnx/table.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/create.h"
-#include "ir/ops/math.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter::onnx {
 

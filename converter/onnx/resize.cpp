@@ -8,13 +8,8 @@
 #include "base/error.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/index.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/interpolate.h"
-#include "ir/ops/linear.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/math.h"
-#include "ir/ops/shape.h"
 
 namespace tenon::converter::onnx {
 
@@ -135,6 +130,18 @@ bool has_exact_sizes(const Resizing& r, const Ref& x) {
   return true;
 }
 
+/// PyTorch's nearest element of a map is that of a factor of 1 or 2 wherever the size stays or doubles,
+/// ONNX's that of the factor given. False where they may differ.
+bool agrees_on_nearest(const Resizing& r, const Ref& x) {
+  for (std::size_t axis = 2; r.has_scales && x.rank() == 4 && axis < 4; ++axis)
+    for (const double whole : {1.0, 2.0}) {
+      const bool rounds_down_to_it = r.scales[axis] > whole && r.scales[axis] < whole + 1;
+      const Dim same = Dim(static_cast<std::int64_t>(whole)) * x.shape()[axis];
+      if (rounds_down_to_it && known_equal(r.sizes[axis], same) != false) return false;
+    }
+  return true;
+}
+
 /// PyTorch's interpolation, where it does the same.
 std::optional<Interpolate> as_interpolate(const Resizing& r, const Ref& x) {
   const std::size_t rank = x.rank();
@@ -149,6 +156,7 @@ std::optional<Interpolate> as_interpolate(const Resizing& r, const Ref& x) {
     if (half && r.coordinates == "pytorch_half_pixel" && known_equal(d, Dim(1)) != false) return std::nullopt;
   if (r.mode == "nearest") {
     if (r.coordinates != "asymmetric" || r.nearest_mode != "floor") return std::nullopt;
+    if (!agrees_on_nearest(r, x)) return std::nullopt;
     op.mode = InterpolateMode::nearest;
     return op;
   }

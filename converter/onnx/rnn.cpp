@@ -8,13 +8,9 @@
 #include "converter/onnx/table.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
 #include "ir/ops/control.h"
-#include "ir/ops/create.h"
-#include "ir/ops/logic.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/math.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
 
 namespace tenon::converter::onnx {
 

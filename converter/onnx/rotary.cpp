@@ -5,11 +5,7 @@
 #include "base/error.h"
 #include "converter/onnx/table.h"
 #include "ir/axis.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/create.h"
-#include "ir/ops/index.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter::onnx {
 

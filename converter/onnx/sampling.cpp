@@ -6,10 +6,7 @@
 #include "compose/grid_sample.h"
 #include "converter/aten/vision.h"
 #include "converter/onnx/table.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/linear.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/working_dtype.h"
 
 namespace tenon::converter::onnx {

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "converter/onnx/table.h"
 #include "ir/axis.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter::onnx {
 

@@ -9,12 +9,8 @@
 #include "converter/aten/shapes.h"
 #include "converter/onnx/constants.h"
 #include "converter/onnx/table.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/index.h"
-#include "ir/ops/logic.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
 #include "ir/string_tensor.h"
 
 namespace tenon::converter::onnx {

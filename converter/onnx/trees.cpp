@@ -9,12 +9,9 @@
 #include "converter/onnx/forest.h"
 #include "converter/onnx/scores.h"
 #include "converter/onnx/table.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/index.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
 #include "ir/ops/working_dtype.h"
 
 namespace tenon::converter::onnx {

@@ -4,11 +4,8 @@
 
 #include "base/error.h"
 #include "converter/constants.h"
-#include "ir/ops/cast.h"
 #include "ir/ops/control.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter::onnx {
 

@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "exporter/onnx/table.h"
-#include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/math.h"
 

@@ -4,12 +4,9 @@
 #include "base/error.h"
 #include "exporter/onnx/kernels.h"
 #include "exporter/onnx/table.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/create.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
 #include "ir/ops/sort.h"
 
 namespace tenon::exporter::onnx {

@@ -6,13 +6,11 @@
 
 #include "base/error.h"
 #include "exporter/onnx/table.h"
-#include "ir/ops/arithmetic.h"
+#include "ir/ops/axis_maps.h"
 #include "ir/ops/conv.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/interpolate.h"
-#include "ir/ops/linear.h"
 #include "ir/ops/pool.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
 
 namespace tenon::exporter::onnx {
 namespace {
@@ -230,15 +228,10 @@ OnnxValue write_nearest(OnnxWriter& w, const Interpolate& op, OnnxValue x, const
     if (!in[axis].is_known() || !out[axis].is_known())
       throw unsupported("the nearest elements of {} among {}", out[axis].str(), in[axis].str())
           .hint("sizes that do not vary: --input with a number");
-    Tensor places = Tensor::empty(DType::f32, {1, 1, in[axis].value()});
-    for (std::int64_t i = 0; i < in[axis].value(); ++i)
-      places.mutable_data<float>()[i] = static_cast<float>(i);
-    Tensor nearest = Tensor::empty(DType::f32, {1, 1, out[axis].value()});
-    Interpolate line{.mode = op.mode, .output = {out[axis]}};
-    if (!op.scales.empty()) line.scales = {op.scales[axis - 2]};
-    line.reference(std::span(&places, 1), std::span(&nearest, 1));
-    x = w.add("Gather", {x, w.constant(nearest.reshape({out[axis].value()}).to(DType::i64))},
-              {{"axis", static_cast<std::int64_t>(axis)}});
+    const AxisMap map = nearest_map(op, axis, in[axis].value(), out[axis].value());
+    Tensor nearest = Tensor::empty(DType::i64, {out[axis].value()});
+    std::copy(map.begin(), map.end(), nearest.mutable_data<std::int64_t>());
+    x = w.add("Gather", {x, w.constant(nearest)}, {{"axis", static_cast<std::int64_t>(axis)}});
   }
   return x;
 }

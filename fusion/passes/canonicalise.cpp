@@ -4,8 +4,10 @@
 #include "fusion/passes.h"
 #include "fusion/rule.h"
 #include "fusion/rules/rules.h"
+#include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/create.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/linear.h"
 #include "ir/ops/math.h"
 #include "ir/ops/shape.h"
@@ -215,6 +217,7 @@ const std::vector<Rule>& canonical_rules() {
       attention_of_seen_rows(),
       attention_of_everything(),
       max_pool_of_row(),
+      pad_of_nothing(),
       index_of_everything(),
       index_select_of_everything(),
       index_put_to_index_add(),

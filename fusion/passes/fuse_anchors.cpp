@@ -4,6 +4,9 @@
 
 #include "fusion/outline.h"
 #include "fusion/passes.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/linear.h"
+#include "ir/ops/slices_by_index.h"
 
 namespace tenon {
 namespace {
@@ -24,6 +27,7 @@ class Epilogue {
         reason_ = reason_of(*next);
         break;
       }
+      take_gather(*next);
       add(*next);
       if (live_results() == 1) complete_ = members_.size();
     }
@@ -50,6 +54,28 @@ class Epilogue {
     for (Node* n = members_.back(); n && !users.empty(); n = n->parent().next(n))
       if (users.contains(n)) return n;
     return nullptr;
+  }
+
+  // Right behind a linear, rows that indices choose are added from where they lie: what chooses them becomes
+  // a member.
+  void take_gather(const Node& next) {
+    const Value* result = anchor_.output();
+    const bool is_first = members_.size() == 1 && next.is<Add>() && result->uses().size() == 1;
+    if (!is_first || !anchor_.is<Linear>() || !anchor_.input(1)->is_constant() ||
+        result->dtype() != DType::f32)
+      return;
+    const Value* rows = next.input(next.input(0) == result ? 1 : 0);
+    Node* gather = rows->node();
+    if (!gather || rows->uses().size() != 1 || rows->type() != result->type() || !chooses_rows(*gather))
+      return;
+    members_.insert(is_before(*gather, anchor_) ? members_.begin() : members_.end(), gather);
+    inside_.insert(gather);
+  }
+
+  static bool is_before(const Node& a, const Node& b) {
+    const Node* n = &a;
+    while (n && n != &b) n = n->parent().next(n);
+    return n;
   }
 
   bool joins(const Node& n) const { return reason_of(n).empty(); }

@@ -5,6 +5,7 @@
 
 #include "fusion/outline.h"
 #include "fusion/passes.h"
+#include "ir/ops/axis_maps.h"
 #include "ir/ops/rules.h"
 #include "ir/ops/slices_by_index.h"
 
@@ -18,9 +19,30 @@ struct Loop {
   Axes reduced;
 };
 
+// Rows of fewer elements cost more in a gather than in a step of its own.
+constexpr std::int64_t shortest_row = 16;
+
+// Does it read other elements than it computes? Where maps leave no row as it is, elements would be read one
+// by one.
+bool gathers(const Node& n) {
+  if (slices_by_index(n)) return true;
+  const auto axes = mapped_axes(n);
+  if (!axes || axes->empty()) return false;
+  const Shape& shape = n.output()->shape();
+  return axes->back() + 1 < shape.size() && !known_less(shape.back(), shortest_row).value_or(false);
+}
+
+// Would the group reduce an axis whose elements are read by a map?
+bool reduces_mapped_axis(const Node& n, const Axes& reduced) {
+  const auto axes = mapped_axes(n);
+  return axes && std::any_of(reduced.begin(), reduced.end(), [&](std::int64_t axis) {
+           return std::count(axes->begin(), axes->end(), static_cast<std::size_t>(axis)) > 0;
+         });
+}
+
 std::optional<Loop> loop_of(const Node& n) {
   const Op& op = n.op();
-  if (op.is_pointwise() || slices_by_index(n)) return Loop{n.output()->shape(), {}};
+  if (op.is_pointwise() || gathers(n)) return Loop{n.output()->shape(), {}};
   if (!op.info().row_axes) return std::nullopt;
   return Loop{n.input()->shape(), op.info().row_axes(op.self(), n.input()->rank())};
 }
@@ -66,10 +88,10 @@ class Grouper {
   void location(Node& n) {
     const auto loop = loop_of(n);
     if (!loop || n.num_outputs() != 1) return;
-    const bool gathers = slices_by_index(n).has_value();
-    if (gathers && known_.contains(&n)) return;
+    const bool reads_elsewhere = gathers(n);
+    if (reads_elsewhere && known_.contains(&n)) return;
     for (const Value* v : n.inputs()) {
-      if (gathers) break;  // it reads other elements than it computes
+      if (reads_elsewhere) break;
       const auto it = v->node() ? group_of_.find(v->node()) : group_of_.end();
       if (it == group_of_.end()) continue;
       Group& g = groups_[it->second];
@@ -99,6 +121,8 @@ class Grouper {
     const bool same_axes = g.reduced.empty() || other.reduced.empty() || g.reduced == other.reduced;
     if (from == to || g.space != other.space || loop.space != g.space || !same_axes) return;
     if (g.members.size() + other.members.size() > max_loop_group || !refusal(other, n, loop).empty()) return;
+    for (const Node* m : other.members)
+      if (reduces_mapped_axis(*m, g.reduced)) return;
     for (Node* member : other.members) group_of_[member] = to;
     g.members.insert(g.members.end(), other.members.begin(), other.members.end());
     std::sort(g.members.begin(), g.members.end(),
@@ -117,6 +141,8 @@ class Grouper {
              str(g.space);
     if (!loop.reduced.empty() && !g.reduced.empty() && loop.reduced != g.reduced)
       return "it reduces other axes than the group";
+    for (const Node* m : g.members)
+      if (reduces_mapped_axis(*m, loop.reduced)) return "it reduces an axis that is read by a map";
     // The group runs where its last member stood: its results must not be needed before that.
     for (const Node* m : g.members)
       for (const Use& u : m->output()->uses())

@@ -1,45 +1,30 @@
 // Sums of rows by index take the gather and the weighting before them: one product of a sparse matrix, whose
 // entries are the edges of a graph, and a dense one.
-#include <algorithm>
-
 #include "fusion/outline.h"
 #include "fusion/passes.h"
-#include "ir/ops/arithmetic.h"
 #include "ir/ops/index.h"
-#include "ir/ops/row_weights.h"
-#include "ir/ops/slices_by_index.h"
+#include "ir/ops/row_sum.h"
 
 namespace tenon {
 namespace {
 
 constexpr std::string_view rule = "sparse product";
 
-/// The node that computes v, if nobody else reads it.
-Node* sole_producer(const Value* v) { return v->uses().size() == 1 ? v->node() : nullptr; }
-
 /// The nodes that `sum` takes with it, in graph order; itself alone when there are none.
-std::vector<Node*> members_of(Node& sum) {
-  std::vector<Node*> members{&sum};
-  const Value* rows = sum.input(2);
-  if (Node* mul = sole_producer(rows); mul && mul->is<Mul>()) {
-    const auto weighted = weighted_rows(*mul);
-    if (!weighted) return members;
-    members.push_back(mul);
-    rows = mul->input(*weighted);
-  }
-  Node* gather = sole_producer(rows);
-  const auto slices = gather ? slices_by_index(*gather) : std::nullopt;
-  if (slices && slices->axis == 0 && gather->input(1)->rank() == 1 &&
-      gather->input(1)->dtype() == sum.input(1)->dtype())
-    members.push_back(gather);
-  std::reverse(members.begin(), members.end());
+std::vector<Node*> members_of(const Node& sum) {
+  std::vector<Node*> members;
+  const auto nobody_else_reads = [](const Node& n) {
+    return n.num_outputs() == 1 && n.output()->uses().size() == 1;
+  };
+  for (const Node* member : row_sum(sum, nobody_else_reads).members)
+    members.push_back(const_cast<Node*>(member));
   return members;
 }
 
 void fuse_all_sums(Rewriter& rewriter) {
   const auto& nodes = rewriter.region().nodes();
   for (auto it = nodes.begin(); it != nodes.end();) {
-    Node& sum = **it++;
+    const Node& sum = **it++;
     const auto* op = sum.as<IndexAdd>();
     if (!op || op->axis != 0 || sum.output()->dtype() != DType::f32) continue;
     const std::vector<Node*> members = members_of(sum);

@@ -11,6 +11,7 @@
 
 #include "fusion/rules/constants.h"
 #include "fusion/rules/rules.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/linear.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/reduce.h"

@@ -6,8 +6,8 @@
 
 #include "fusion/rules/constants.h"
 #include "fusion/rules/rules.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/logic.h"
-#include "ir/ops/shape.h"
 
 namespace tenon {
 namespace {

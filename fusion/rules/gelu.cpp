@@ -3,6 +3,8 @@
 
 #include "fusion/rules/rules.h"
 #include "ir/ops/activation.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/math.h"
 
 namespace tenon {

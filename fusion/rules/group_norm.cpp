@@ -6,6 +6,7 @@
 
 #include "fusion/rules/constants.h"
 #include "fusion/rules/rules.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/norm.h"
 #include "ir/ops/shape.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fusion/rules/rules.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/index.h"
 #include "ir/ops/shape.h"
 

@@ -5,8 +5,8 @@
 
 #include "fusion/rules/constants.h"
 #include "fusion/rules/rules.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/index.h"
-#include "ir/ops/shape.h"
 
 namespace tenon {
 namespace {

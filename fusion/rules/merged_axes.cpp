@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "fusion/rules/rules.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/linear.h"
 #include "ir/ops/shape.h"
 

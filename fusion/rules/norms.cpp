@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fusion/rules/rules.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/math.h"
 #include "ir/ops/norm.h"
 #include "ir/ops/reduce.h"

@@ -1,4 +1,4 @@
-// conv(pad(x)) = conv(x) with the zeros as its own padding: the padded map is never written.
+// conv(pad(x)) = conv(x) with the zeros as its own padding: the padded map is never written. Nothing around x is x.
 #include <algorithm>
 
 #include "fusion/rules/rules.h"
@@ -49,6 +49,17 @@ Conv padded(const Match& m) {
 }
 
 }  // namespace
+
+Rule pad_of_nothing() {
+  return {.name = "pad_of_nothing",
+          .patterns = {op<Pad>(hole("x"))},
+          .when =
+              [](const Match& m) {
+                const Shape& pads = m.op<Pad>().pads;
+                return std::all_of(pads.begin(), pads.end(), [](const Dim& d) { return d == Dim(0); });
+              },
+          .build = [](const Match& m, const InsertionPoint& point) { return Ref(m["x"], point); }};
+}
 
 Rule pad_of_conv() {
   const Pattern x = op<Pad>(hole("x")), w = hole("w");

@@ -1,5 +1,6 @@
 // PyTorch decomposes a max pool into one that also says where the maxima are, and a 1-d one into a 2-d one.
 #include "fusion/rules/rules.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/pool.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"

@@ -48,6 +48,7 @@ Rule permute_of_merged_batches();
 Rule max_pool_of_row();
 Rule mean_to_pool();
 Rule pad_of_conv();
+Rule pad_of_nothing();
 Rule index_of_everything();
 Rule index_select_of_everything();
 Rule index_put_to_index_add();

@@ -1,7 +1,7 @@
 // softmax(x) = e / sum(e) with e = exp(x - max(x)), over one axis.
-#include "ir/ops/softmax.h"
 
 #include "fusion/rules/rules.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/math.h"
 #include "ir/ops/reduce.h"
 

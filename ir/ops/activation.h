@@ -171,8 +171,4 @@ using Activation =
     OpList<Relu, LeakyRelu, Sigmoid, Silu, Gelu, Elu, Selu, Celu, Mish, Softplus, Hardsigmoid, Hardswish,
            Hardshrink, Softshrink, Tanhshrink, LogSigmoid, Softsign, Threshold, Prelu>;
 
-inline Ref relu(const Ref& x) { return apply(Relu{}, {x}); }
-inline Ref sigmoid(const Ref& x) { return apply(Sigmoid{}, {x}); }
-inline Ref silu(const Ref& x) { return apply(Silu{}, {x}); }
-
 }  // namespace tenon

@@ -130,20 +130,4 @@ struct Clamp : Pointwise<1> {
 using Arithmetic = OpList<Add, Sub, Mul, Div, FloorDiv, TruncDiv, Remainder, Fmod, Pow, Neg, Abs, Sign,
                           Minimum, Maximum, Fmin, Fmax, Clamp>;
 
-inline Ref operator+(const Ref& a, const Ref& b) { return apply(Add{}, {a, b}); }
-inline Ref operator-(const Ref& a, const Ref& b) { return apply(Sub{}, {a, b}); }
-inline Ref operator*(const Ref& a, const Ref& b) { return apply(Mul{}, {a, b}); }
-inline Ref operator/(const Ref& a, const Ref& b) { return apply(Div{}, {a, b}); }
-inline Ref operator-(const Ref& x) { return apply(Neg{}, {x}); }
-inline Ref operator+(const Ref& a, double b) { return a + a.literal(b); }
-inline Ref operator-(const Ref& a, double b) { return a - a.literal(b); }
-inline Ref operator*(const Ref& a, double b) { return a * a.literal(b); }
-inline Ref operator/(const Ref& a, double b) { return a / a.literal(b); }
-inline Ref operator-(double a, const Ref& b) { return b.literal(a) - b; }
-inline Ref pow(const Ref& a, const Ref& b) { return apply(Pow{}, {a, b}); }
-inline Ref abs(const Ref& x) { return apply(Abs{}, {x}); }
-inline Ref sign(const Ref& x) { return apply(Sign{}, {x}); }
-inline Ref minimum(const Ref& a, const Ref& b) { return apply(Minimum{}, {a, b}); }
-inline Ref maximum(const Ref& a, const Ref& b) { return apply(Maximum{}, {a, b}); }
-
 }  // namespace tenon

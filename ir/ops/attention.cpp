@@ -4,15 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/create.h"
-#include "ir/ops/linear.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/math.h"
-#include "ir/ops/reduce.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/rules.h"
-#include "ir/ops/shape.h"
-#include "ir/ops/softmax.h"
 #include "ir/ops/working_dtype.h"
 #include "ir/read_definition.h"
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "ir/ops/functions.h"
 #include "ir/read_definition.h"
 
 namespace tenon {
@@ -32,6 +33,8 @@ void Bitcast::reference(InSpan in, OutSpan out) const {
     std::memcpy(y.mutable_bytes(), packed.bytes(), static_cast<std::size_t>(y.numel()) * size_of(plain));
   out[0].copy_from(y);
 }
+
+Ref bitcast(DType to, const Ref& x) { return x.dtype() == to ? x : apply(Bitcast{.to = to}, {x}); }
 
 std::vector<const OpInfo*> bits_ops() { return family(Bits{}); }
 

@@ -16,7 +16,4 @@ struct Bitcast : WithReference<1> {
 
 using Bits = OpList<Bitcast>;
 
-/// x itself when it has the type.
-inline Ref bitcast(DType to, const Ref& x) { return x.dtype() == to ? x : apply(Bitcast{.to = to}, {x}); }
-
 }  // namespace tenon

@@ -15,7 +15,4 @@ struct Cast : Pointwise<1> {
 
 using Casts = OpList<Cast>;
 
-/// x itself when it has the dtype.
-inline Ref cast(DType to, const Ref& x) { return x.dtype() == to ? x : apply(Cast{.to = to}, {x}); }
-
 }  // namespace tenon

@@ -2,8 +2,7 @@
 #include "ir/ops/conv_gradient.h"
 
 #include "ir/ops/conv.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon {
 namespace {

@@ -37,15 +37,4 @@ struct DimValue : WithReference<0> {
 
 using Create = OpList<Full, Iota, DimValue>;
 
-inline Ref full(Shape shape, double value, DType dtype, const InsertionPoint& point) {
-  return apply(Full{.shape = std::move(shape), .value = value, .dtype = dtype}, point);
-}
-/// Zeros of x's type.
-inline Ref zeros_like(const Ref& x) { return full(x.shape(), 0, x.dtype(), x.insertion_point()); }
-inline Ref iota(Dim size, const InsertionPoint& point, DType dtype = DType::i64) {
-  return apply(Iota{.size = std::move(size), .dtype = dtype}, point);
-}
-/// A size as a number of x's dtype: a literal when it is known.
-Ref dim_value(const Dim& size, const Ref& like);
-
 }  // namespace tenon

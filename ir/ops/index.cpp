@@ -1,6 +1,7 @@
 // Type rules of the operators that read and write at places a tensor names.
 #include "ir/ops/index.h"
 
+#include "ir/ops/functions.h"
 #include "ir/ops/index_places.h"
 #include "ir/ops/slices_by_index.h"
 #include "ir/read_definition.h"
@@ -122,6 +123,19 @@ double IndexPut::flops(TypeSpan in, TypeSpan) const {
 
 double IndexAdd::flops(TypeSpan in, TypeSpan) const { return elements(in[2]); }
 
+Ref index_select(const Ref& x, std::int64_t axis, const Ref& indices) {
+  return apply(IndexSelect{.axis = axis}, {x, indices});
+}
+Ref gather(const Ref& x, std::int64_t axis, const Ref& indices) {
+  return apply(Gather{.axis = axis}, {x, indices});
+}
+Ref index_add(const Ref& x, std::int64_t axis, const Ref& indices, const Ref& src) {
+  return apply(IndexAdd{.axis = axis}, {x, indices, src});
+}
+Ref scatter_sum(const Ref& x, std::int64_t axis, const Ref& indices, const Ref& src) {
+  return apply(Scatter{.axis = axis, .reduce = ScatterReduce::sum}, {x, indices, src});
+}
+
 std::vector<const OpInfo*> index_ops() { return family(Indexing{}); }
 
 std::optional<SlicesByIndex> slices_by_index(const Node& node) {
@@ -130,6 +144,12 @@ std::optional<SlicesByIndex> slices_by_index(const Node& node) {
   const auto* op = node.as<IndexAt>();
   if (!op || op->axes.size() != 1) return std::nullopt;
   return SlicesByIndex{static_cast<std::size_t>(op->axes[0]), true};
+}
+
+bool chooses_rows(const Node& node) {
+  const auto slices = slices_by_index(node);
+  return slices && slices->axis == 0 && node.input(0)->rank() == 2 &&
+         (node.input(1)->dtype() == DType::i64 || node.input(1)->dtype() == DType::i32);
 }
 
 }  // namespace tenon

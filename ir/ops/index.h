@@ -110,17 +110,4 @@ struct OneHot : WithReference<1> {
 
 using Indexing = OpList<IndexSelect, Gather, IndexAt, Scatter, IndexPut, IndexAdd, OneHot>;
 
-inline Ref index_select(const Ref& x, std::int64_t axis, const Ref& indices) {
-  return apply(IndexSelect{.axis = axis}, {x, indices});
-}
-inline Ref gather(const Ref& x, std::int64_t axis, const Ref& indices) {
-  return apply(Gather{.axis = axis}, {x, indices});
-}
-inline Ref index_add(const Ref& x, std::int64_t axis, const Ref& indices, const Ref& src) {
-  return apply(IndexAdd{.axis = axis}, {x, indices, src});
-}
-inline Ref scatter_sum(const Ref& x, std::int64_t axis, const Ref& indices, const Ref& src) {
-  return apply(Scatter{.axis = axis, .reduce = ScatterReduce::sum}, {x, indices, src});
-}
-
 }  // namespace tenon

@@ -1,9 +1,7 @@
 // Gradients of indexing: what was read is written, what was written is read.
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/create.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/index.h"
 #include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
 
 namespace tenon {
 

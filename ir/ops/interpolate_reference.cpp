@@ -1,6 +1,7 @@
 // Each spatial axis gives every output place a few input places with weights; their products are summed.
 #include <cmath>
 
+#include "ir/ops/axis_maps.h"
 #include "ir/ops/geometry.h"
 #include "ir/ops/interpolate.h"
 #include "ir/ops/reference.h"
@@ -19,20 +20,12 @@ template <class R>
 struct Axis {
   const Interpolate& op;
   std::int64_t in, out;
-  double factor;  // the given scale factor, or 0
+  double factor;           // the given scale factor, or 0
+  const AxisMap& nearest;  // of the modes that take one place
 
   R scale() const {
     if (op.align_corners) return out > 1 ? static_cast<R>(in - 1) / static_cast<R>(out - 1) : R(0);
     return factor > 0 ? static_cast<R>(1.0 / factor) : static_cast<R>(in) / static_cast<R>(out);
-  }
-
-  Taps nearest(std::int64_t i) const {
-    const float ratio =
-        factor > 0 ? static_cast<float>(1.0 / factor) : static_cast<float>(in) / static_cast<float>(out);
-    const float place = op.mode == InterpolateMode::nearest
-                            ? std::floor(static_cast<float>(i) * ratio)
-                            : std::floor(static_cast<float>((static_cast<double>(i) + 0.5) * ratio));
-    return {{std::min(static_cast<std::int64_t>(place), in - 1), 1}};
   }
 
   R source(std::int64_t i, bool clip) const {
@@ -68,7 +61,7 @@ struct Axis {
     switch (op.mode) {
       case InterpolateMode::linear: return linear(i);
       case InterpolateMode::cubic: return cubic(i);
-      default: return nearest(i);
+      default: return {{nearest[static_cast<std::size_t>(i)], 1}};
     }
   }
 };
@@ -83,11 +76,12 @@ void Interpolate::reference(InSpan in, OutSpan out) const {
   for (std::size_t d = 0; d < 3; ++d) {
     const bool real_axis = d + dims >= 3;
     const double factor = real_axis && !scales.empty() ? scales[d + dims - 3] : 0;
+    const AxisMap nearest = real_axis ? nearest_map(*this, d + dims - 1, g.in[d], g.out[d]) : AxisMap{};
     for (std::int64_t i = 0; i < g.out[d]; ++i)
       taps[d].push_back(!real_axis ? Taps{{0, 1}}
                         : in[0].dtype() == DType::f64
-                            ? Axis<double>{*this, g.in[d], g.out[d], factor}.taps(i)
-                            : Axis<float>{*this, g.in[d], g.out[d], factor}.taps(i));
+                            ? Axis<double>{*this, g.in[d], g.out[d], factor, nearest}.taps(i)
+                            : Axis<float>{*this, g.in[d], g.out[d], factor, nearest}.taps(i));
   }
   Tensor wide = Tensor::empty(x.dtype(), out[0].shape());
   dispatch_wide(x.dtype(), [&]<class T>(dtype_tag<T>) {

@@ -1,6 +1,7 @@
 // Type rules of the matrix products.
 #include "ir/ops/linear.h"
 
+#include "ir/ops/functions.h"
 #include "ir/ops/rules.h"
 #include "ir/read_definition.h"
 
@@ -50,6 +51,10 @@ double Linear::flops(TypeSpan in, TypeSpan out) const {
   const double bias = in.size() > 2 ? 1 : 0;
   return elements(out[0]) * (2 * static_cast<double>(in[0].shape.back().value()) + bias);
 }
+
+Ref matmul(const Ref& a, const Ref& b) { return apply(MatMul{}, {a, b}); }
+Ref linear(const Ref& x, const Ref& weight) { return apply(Linear{}, {x, weight}); }
+Ref linear(const Ref& x, const Ref& weight, const Ref& bias) { return apply(Linear{}, {x, weight, bias}); }
 
 std::vector<const OpInfo*> linear_ops() { return family(LinearOps{}); }
 

@@ -28,10 +28,4 @@ struct Linear : WithReference<2, 3> {
 
 using LinearOps = OpList<MatMul, Linear>;
 
-inline Ref matmul(const Ref& a, const Ref& b) { return apply(MatMul{}, {a, b}); }
-inline Ref linear(const Ref& x, const Ref& weight) { return apply(Linear{}, {x, weight}); }
-inline Ref linear(const Ref& x, const Ref& weight, const Ref& bias) {
-  return apply(Linear{}, {x, weight, bias});
-}
-
 }  // namespace tenon

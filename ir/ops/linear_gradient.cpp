@@ -1,7 +1,6 @@
 // Gradients of the matrix products.
+#include "ir/ops/functions.h"
 #include "ir/ops/linear.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
 
 namespace tenon {
 

@@ -145,18 +145,4 @@ using Logic = OpList<Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual, Lo
                      LogicalXor, LogicalNot, BitAnd, BitOr, BitXor, BitNot, ShiftLeft, ShiftRight, IsNan,
                      IsInf, IsFinite, SignBit, Where>;
 
-inline Ref operator<(const Ref& a, const Ref& b) { return apply(Less{}, {a, b}); }
-inline Ref operator<=(const Ref& a, const Ref& b) { return apply(LessEqual{}, {a, b}); }
-inline Ref operator>(const Ref& a, const Ref& b) { return apply(Greater{}, {a, b}); }
-inline Ref operator>=(const Ref& a, const Ref& b) { return apply(GreaterEqual{}, {a, b}); }
-inline Ref equal(const Ref& a, const Ref& b) { return apply(Equal{}, {a, b}); }
-inline Ref not_equal(const Ref& a, const Ref& b) { return apply(NotEqual{}, {a, b}); }
-inline Ref logical_and(const Ref& a, const Ref& b) { return apply(LogicalAnd{}, {a, b}); }
-inline Ref logical_or(const Ref& a, const Ref& b) { return apply(LogicalOr{}, {a, b}); }
-inline Ref logical_not(const Ref& x) { return apply(LogicalNot{}, {x}); }
-inline Ref where(const Ref& condition, const Ref& a, const Ref& b) {
-  return apply(Where{}, {condition, a, b});
-}
-inline Ref where(const Ref& condition, const Ref& a, double b) { return where(condition, a, a.literal(b)); }
-
 }  // namespace tenon

@@ -238,37 +238,4 @@ using Math = OpList<Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sqrt, Rsqrt, Reci
                     Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Erf, Erfc, Erfinv, Lgamma, Digamma,
                     Floor, Ceil, Trunc, Round, Atan2, Hypot, Copysign, Nextafter, Ldexp, Sinc>;
 
-inline Ref exp(const Ref& x) { return apply(Exp{}, {x}); }
-inline Ref exp2(const Ref& x) { return apply(Exp2{}, {x}); }
-inline Ref expm1(const Ref& x) { return apply(Expm1{}, {x}); }
-inline Ref log(const Ref& x) { return apply(Log{}, {x}); }
-inline Ref log2(const Ref& x) { return apply(Log2{}, {x}); }
-inline Ref log10(const Ref& x) { return apply(Log10{}, {x}); }
-inline Ref log1p(const Ref& x) { return apply(Log1p{}, {x}); }
-inline Ref sqrt(const Ref& x) { return apply(Sqrt{}, {x}); }
-inline Ref rsqrt(const Ref& x) { return apply(Rsqrt{}, {x}); }
-inline Ref reciprocal(const Ref& x) { return apply(Reciprocal{}, {x}); }
-inline Ref sin(const Ref& x) { return apply(Sin{}, {x}); }
-inline Ref cos(const Ref& x) { return apply(Cos{}, {x}); }
-inline Ref tan(const Ref& x) { return apply(Tan{}, {x}); }
-inline Ref asin(const Ref& x) { return apply(Asin{}, {x}); }
-inline Ref acos(const Ref& x) { return apply(Acos{}, {x}); }
-inline Ref atan(const Ref& x) { return apply(Atan{}, {x}); }
-inline Ref sinh(const Ref& x) { return apply(Sinh{}, {x}); }
-inline Ref cosh(const Ref& x) { return apply(Cosh{}, {x}); }
-inline Ref tanh(const Ref& x) { return apply(Tanh{}, {x}); }
-inline Ref asinh(const Ref& x) { return apply(Asinh{}, {x}); }
-inline Ref acosh(const Ref& x) { return apply(Acosh{}, {x}); }
-inline Ref atanh(const Ref& x) { return apply(Atanh{}, {x}); }
-inline Ref erf(const Ref& x) { return apply(Erf{}, {x}); }
-inline Ref erfc(const Ref& x) { return apply(Erfc{}, {x}); }
-inline Ref erfinv(const Ref& x) { return apply(Erfinv{}, {x}); }
-inline Ref lgamma(const Ref& x) { return apply(Lgamma{}, {x}); }
-inline Ref digamma(const Ref& x) { return apply(Digamma{}, {x}); }
-inline Ref floor(const Ref& x) { return apply(Floor{}, {x}); }
-inline Ref ceil(const Ref& x) { return apply(Ceil{}, {x}); }
-inline Ref trunc(const Ref& x) { return apply(Trunc{}, {x}); }
-inline Ref round(const Ref& x) { return apply(Round{}, {x}); }
-inline Ref atan2(const Ref& a, const Ref& b) { return apply(Atan2{}, {a, b}); }
-
 }  // namespace tenon

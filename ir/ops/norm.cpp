@@ -1,10 +1,7 @@
 // Type rules of the normalisations and what they are made of.
 #include "ir/ops/norm.h"
 
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/math.h"
-#include "ir/ops/reduce.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/working_dtype.h"
 #include "ir/read_definition.h"
 

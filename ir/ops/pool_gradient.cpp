@@ -1,14 +1,10 @@
 // Gradients of the poolings.
 #include <algorithm>
 
-#include "ir/ops/arithmetic.h"
 #include "ir/ops/conv_gradient.h"
-#include "ir/ops/create.h"
-#include "ir/ops/index.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/pool.h"
-#include "ir/ops/reduce.h"
 #include "ir/ops/separable_gradient.h"
-#include "ir/ops/shape.h"
 
 namespace tenon {
 namespace {

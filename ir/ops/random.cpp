@@ -4,11 +4,8 @@
 #include <cmath>
 
 #include "base/philox.h"
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/logic.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/rules.h"
-#include "ir/ops/shape.h"
 #include "ir/read_definition.h"
 
 namespace tenon {

@@ -1,11 +1,8 @@
 // Type rules of the reductions, and those that are made of others.
 #include "ir/ops/reduce.h"
 
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/create.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/logic.h"
-#include "ir/ops/math.h"
-#include "ir/ops/shape.h"
 #include "ir/read_definition.h"
 
 namespace tenon {
@@ -97,6 +94,30 @@ Ref sum_to(const Ref& x, const Shape& shape) {
   const Ref total = axes.empty() ? x : sum(x, axes, true);
   return total.shape() == shape ? total : reshape(total, shape);
 }
+
+Ref sum(const Ref& x, Axes axes, bool keepdim) {
+  return apply(Sum{.axes = std::move(axes), .keepdim = keepdim}, {x});
+}
+Ref mean(const Ref& x, Axes axes, bool keepdim) {
+  return apply(Mean{.axes = std::move(axes), .keepdim = keepdim}, {x});
+}
+Ref prod(const Ref& x, Axes axes, bool keepdim) {
+  return apply(Prod{.axes = std::move(axes), .keepdim = keepdim}, {x});
+}
+Ref amax(const Ref& x, Axes axes, bool keepdim) {
+  return apply(Amax{.axes = std::move(axes), .keepdim = keepdim}, {x});
+}
+Ref amin(const Ref& x, Axes axes, bool keepdim) {
+  return apply(Amin{.axes = std::move(axes), .keepdim = keepdim}, {x});
+}
+Ref any(const Ref& x, Axes axes, bool keepdim) {
+  return apply(Any{.axes = std::move(axes), .keepdim = keepdim}, {x});
+}
+Ref all(const Ref& x, Axes axes, bool keepdim) {
+  return apply(All{.axes = std::move(axes), .keepdim = keepdim}, {x});
+}
+Ref cumsum(const Ref& x, std::int64_t axis) { return apply(CumSum{.axis = axis}, {x}); }
+Ref cumprod(const Ref& x, std::int64_t axis) { return apply(CumProd{.axis = axis}, {x}); }
 
 std::vector<const OpInfo*> reduce_ops() { return family(Reductions{}); }
 

@@ -184,30 +184,4 @@ struct Variance : Composite<1> {
 using Reductions = OpList<Sum, Mean, Prod, Amax, Amin, Any, All, ArgMax, ArgMin, CumSum, CumProd, CumMax,
                           CumMin, LogCumSumExp, LogSumExp, Variance>;
 
-inline Ref sum(const Ref& x, Axes axes, bool keepdim = false) {
-  return apply(Sum{.axes = std::move(axes), .keepdim = keepdim}, {x});
-}
-inline Ref mean(const Ref& x, Axes axes, bool keepdim = false) {
-  return apply(Mean{.axes = std::move(axes), .keepdim = keepdim}, {x});
-}
-inline Ref prod(const Ref& x, Axes axes, bool keepdim = false) {
-  return apply(Prod{.axes = std::move(axes), .keepdim = keepdim}, {x});
-}
-inline Ref amax(const Ref& x, Axes axes, bool keepdim = false) {
-  return apply(Amax{.axes = std::move(axes), .keepdim = keepdim}, {x});
-}
-inline Ref amin(const Ref& x, Axes axes, bool keepdim = false) {
-  return apply(Amin{.axes = std::move(axes), .keepdim = keepdim}, {x});
-}
-inline Ref any(const Ref& x, Axes axes, bool keepdim = false) {
-  return apply(Any{.axes = std::move(axes), .keepdim = keepdim}, {x});
-}
-inline Ref all(const Ref& x, Axes axes, bool keepdim = false) {
-  return apply(All{.axes = std::move(axes), .keepdim = keepdim}, {x});
-}
-inline Ref cumsum(const Ref& x, std::int64_t axis) { return apply(CumSum{.axis = axis}, {x}); }
-inline Ref cumprod(const Ref& x, std::int64_t axis) { return apply(CumProd{.axis = axis}, {x}); }
-/// Undoes broadcasting: sums x over the axes that were stretched from `shape`.
-Ref sum_to(const Ref& x, const Shape& shape);
-
 }  // namespace tenon

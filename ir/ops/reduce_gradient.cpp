@@ -1,11 +1,7 @@
 // Gradients of the reductions.
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/cast.h"
-#include "ir/ops/create.h"
-#include "ir/ops/logic.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/reference.h"
-#include "ir/ops/shape.h"
 
 namespace tenon {
 namespace {

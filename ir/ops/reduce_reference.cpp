@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/fold.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/reference.h"
 

@@ -1,10 +1,6 @@
 #include "ir/ops/separable_gradient.h"
 
-#include "ir/ops/cast.h"
-#include "ir/ops/create.h"
-#include "ir/ops/linear.h"
-#include "ir/ops/logic.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/functions.h"
 
 namespace tenon {
 

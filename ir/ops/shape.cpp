@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/ops/functions.h"
 #include "ir/read_definition.h"
 
 namespace tenon {
@@ -108,6 +109,18 @@ Ref transpose(const Ref& x, std::int64_t a, std::int64_t b) {
   std::swap(axes[static_cast<std::size_t>(normalize_axis(a, x.rank()))],
             axes[static_cast<std::size_t>(normalize_axis(b, x.rank()))]);
   return permute(x, std::move(axes));
+}
+
+Ref reshape(const Ref& x, Shape shape) { return apply(Reshape{.shape = std::move(shape)}, {x}); }
+Ref permute(const Ref& x, Axes axes) { return apply(Permute{.axes = std::move(axes)}, {x}); }
+Ref expand(const Ref& x, Shape shape) { return apply(Expand{.shape = std::move(shape)}, {x}); }
+Ref flip(const Ref& x, Axes axes) { return apply(Flip{.axes = std::move(axes)}, {x}); }
+Ref slice(const Ref& x, std::int64_t axis, Dim start, Dim end, std::int64_t step) {
+  return apply(Slice{.axis = axis, .start = std::move(start), .end = std::move(end), .step = step}, {x});
+}
+Ref concat(RefSpan parts, std::int64_t axis) { return tenon::apply(Concat{.axis = axis}, parts); }
+Ref pad(const Ref& x, Shape pads, double value) {
+  return apply(Pad{.pads = std::move(pads), .value = value}, {x});
 }
 
 std::vector<const OpInfo*> shape_ops() { return family(ShapeOps{}); }

@@ -98,18 +98,4 @@ struct Flip : WithReference<1> {
 
 using ShapeOps = OpList<Reshape, Permute, Slice, Expand, Concat, Pad, Flip>;
 
-inline Ref reshape(const Ref& x, Shape shape) { return apply(Reshape{.shape = std::move(shape)}, {x}); }
-inline Ref permute(const Ref& x, Axes axes) { return apply(Permute{.axes = std::move(axes)}, {x}); }
-inline Ref expand(const Ref& x, Shape shape) { return apply(Expand{.shape = std::move(shape)}, {x}); }
-inline Ref flip(const Ref& x, Axes axes) { return apply(Flip{.axes = std::move(axes)}, {x}); }
-inline Ref slice(const Ref& x, std::int64_t axis, Dim start, Dim end, std::int64_t step = 1) {
-  return apply(Slice{.axis = axis, .start = std::move(start), .end = std::move(end), .step = step}, {x});
-}
-inline Ref concat(RefSpan parts, std::int64_t axis) { return tenon::apply(Concat{.axis = axis}, parts); }
-inline Ref pad(const Ref& x, Shape pads, double value = 0) {
-  return apply(Pad{.pads = std::move(pads), .value = value}, {x});
-}
-/// Swaps two axes; negative ones count from the end.
-Ref transpose(const Ref& x, std::int64_t a, std::int64_t b);
-
 }  // namespace tenon

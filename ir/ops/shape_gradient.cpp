@@ -1,8 +1,5 @@
 // Gradients of the operators that move elements: they move back.
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/create.h"
-#include "ir/ops/index.h"
-#include "ir/ops/reduce.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/reference.h"
 #include "ir/ops/separable_gradient.h"
 #include "ir/ops/shape.h"

@@ -1,29 +1,21 @@
 // References of the operators that move elements: views of the operand, copied.
 #include <algorithm>
 
+#include "ir/ops/axis_maps.h"
 #include "ir/ops/reference.h"
 #include "ir/ops/shape.h"
 
 namespace tenon {
 namespace {
 
-// The element of a line of n that stands at place i beyond its ends.
-std::int64_t source_place(PadMode mode, std::int64_t i, std::int64_t n) {
-  if (mode == PadMode::replicate) return std::clamp<std::int64_t>(i, 0, n - 1);
-  if (mode == PadMode::circular) return (i % n + n) % n;
-  if (i < 0) return -i;
-  return i < n ? i : 2 * (n - 1) - i;
-}
-
-Tensor padded_axis(const Tensor& x, std::int64_t axis, std::int64_t before, std::int64_t after,
-                   PadMode mode) {
+Tensor mapped_axis(const Tensor& x, std::size_t axis, const AxisMap& from) {
+  const auto at = static_cast<std::int64_t>(axis);
   Index shape = x.shape();
-  const std::int64_t n = shape[static_cast<std::size_t>(axis)];
-  shape[static_cast<std::size_t>(axis)] = before + n + after;
+  shape[axis] = static_cast<std::int64_t>(from.size());
   Tensor out = Tensor::empty(x.dtype(), shape);
-  for (std::int64_t i = -before; i < n + after; ++i) {
-    const std::int64_t from = source_place(mode, i, n);
-    out.slice(axis, i + before, i + before + 1).copy_from(x.slice(axis, from, from + 1));
+  for (std::int64_t i = 0; i < shape[axis]; ++i) {
+    const std::int64_t source = from[static_cast<std::size_t>(i)];
+    out.slice(at, i, i + 1).copy_from(x.slice(at, source, source + 1));
   }
   return out;
 }
@@ -60,7 +52,7 @@ void Pad::reference(InSpan in, OutSpan out) const {
   if (mode != PadMode::constant) {
     for (std::size_t i = 0; i < rank; ++i)
       if (pads[i] != 0 || pads[rank + i] != 0)
-        kept = padded_axis(kept, static_cast<std::int64_t>(i), pads[i].value(), pads[rank + i].value(), mode);
+        kept = mapped_axis(kept, i, pad_map(*this, i, kept.shape()[i]));
     out[0].copy_from(kept);
     return;
   }

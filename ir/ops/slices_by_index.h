@@ -15,4 +15,8 @@ struct SlicesByIndex {
 
 std::optional<SlicesByIndex> slices_by_index(const Node& node);
 
+/// Are they rows of a matrix, by indices of 32 or 64 bits? Then each index stands for a row of the result,
+/// seen as a matrix.
+bool chooses_rows(const Node& node);
+
 }  // namespace tenon

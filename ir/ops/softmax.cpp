@@ -1,9 +1,7 @@
 // Type rules of softmax and what it is made of.
 #include "ir/ops/softmax.h"
 
-#include "ir/ops/arithmetic.h"
-#include "ir/ops/math.h"
-#include "ir/ops/reduce.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/working_dtype.h"
 #include "ir/read_definition.h"
 
@@ -38,6 +36,8 @@ Ref LogSoftmax::decompose(Ref x) const {
   const Ref shifted = wide - amax(wide, {axis}, true);
   return cast(x.dtype(), shifted - log(sum(exp(shifted), {axis}, true)));
 }
+
+Ref softmax(const Ref& x, std::int64_t axis) { return apply(Softmax{.axis = axis}, {x}); }
 
 std::vector<const OpInfo*> softmax_ops() { return family(Softmaxes{}); }
 

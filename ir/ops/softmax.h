@@ -28,6 +28,4 @@ struct LogSoftmax : Composite<1> {
 
 using Softmaxes = OpList<Softmax, LogSoftmax>;
 
-inline Ref softmax(const Ref& x, std::int64_t axis) { return apply(Softmax{.axis = axis}, {x}); }
-
 }  // namespace tenon

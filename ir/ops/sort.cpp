@@ -1,8 +1,7 @@
 // Type rules and gradients of sorting.
 #include "ir/ops/sort.h"
 
-#include "ir/ops/create.h"
-#include "ir/ops/index.h"
+#include "ir/ops/functions.h"
 #include "ir/read_definition.h"
 
 namespace tenon {

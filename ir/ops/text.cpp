@@ -4,6 +4,7 @@
 #include <re2/re2.h>
 
 #include "base/error.h"
+#include "ir/ops/functions.h"
 #include "ir/read_definition.h"
 
 namespace tenon {
@@ -79,6 +80,8 @@ Type CountNgrams::infer(const Type& x, const Type& pool) const {
   shape.emplace_back(size);
   return {DType::i64, std::move(shape)};
 }
+
+Ref find(const Ref& x, const Ref& keys) { return apply(Find{}, {x, keys}); }
 
 std::vector<const OpInfo*> text_ops() { return family(Texts{}); }
 

@@ -105,6 +105,4 @@ struct CountNgrams : WithReference<2> {
 using Texts =
     OpList<ToString, ParseNumber, ConcatStrings, SplitStrings, ChangeCase, MatchPattern, Find, CountNgrams>;
 
-inline Ref find(const Ref& x, const Ref& keys) { return apply(Find{}, {x, keys}); }
-
 }  // namespace tenon

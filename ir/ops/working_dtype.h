@@ -1,6 +1,6 @@
 // Composites compute 16-bit floats in f32, as PyTorch's kernels do inside.
 #pragma once
-#include "ir/ops/cast.h"
+#include "ir/ops/functions.h"
 
 namespace tenon {
 

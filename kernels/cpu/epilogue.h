@@ -20,6 +20,8 @@ struct Epilogue {
   Activation activation = Activation::none;
   TileHook hook = nullptr;
   const void* context = nullptr;
+  /// Of each row of the result, that of the residual; null: the same. Only gemm (gemm.h) looks at it.
+  const long* residual_rows = nullptr;
 };
 
 }  // namespace tenon::cpu

@@ -2,33 +2,15 @@
 #include "kernels/cpu/gather.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <limits>
 
 #include "base/error.h"
+#include "kernels/cpu/first_bad.h"
 
 namespace tenon::cpu {
 namespace {
 
 constexpr long bytes_per_chunk = 1 << 15;
-constexpr long nothing_bad = std::numeric_limits<long>::max();
-
-/// The smallest position reported by any thread.
-class FirstBad {
- public:
-  void report(long position) {
-    long seen = position_.load(std::memory_order_relaxed);
-    while (position < seen && !position_.compare_exchange_weak(seen, position, std::memory_order_relaxed)) {}
-  }
-  long result() const {
-    const long position = position_.load(std::memory_order_relaxed);
-    return position == nothing_bad ? -1 : position;
-  }
-
- private:
-  std::atomic<long> position_{nothing_bad};
-};
 
 /// indices[at] brought into [0, extent), or -1.
 long checked_index(const void* indices, DType dtype, long at, long extent, bool wrap_negative) {

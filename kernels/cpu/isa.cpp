@@ -3,6 +3,8 @@
 
 #include <atomic>
 
+#include "kernels/cpu/finite.h"
+
 namespace tenon::cpu {
 namespace {
 
@@ -23,9 +25,8 @@ bool runs_here(Isa isa) {
              __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("fma") &&
              __builtin_cpu_supports("bmi2");
 #endif
-#if defined(TENON_ISA_WIDE)
-    case Isa::wide: return runs_here(wide_is_built_for);
-#endif
+    case Isa::wide:
+      return all_finite.build[static_cast<std::size_t>(Isa::wide)] && runs_here(wide_is_built_for);
     default: return false;
   }
 }

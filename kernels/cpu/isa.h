@@ -14,8 +14,7 @@ inline constexpr std::size_t isa_count = 4;
 std::string_view name(Isa isa);
 /// The best ISA that this program holds and this CPU runs, or the one a test has forced.
 Isa isa();
-/// All ISAs that this program holds and this CPU runs (`wide` included where the program is built with
-/// tests).
+/// All ISAs that this program holds and this CPU runs (`wide` in tests of the kernels).
 std::vector<Isa> runnable_isas();
 
 /// Forces an ISA while it lives. Data packed under one ISA must be used under the same one. For tests.
@@ -53,10 +52,14 @@ struct PerIsa<R(Args...)> {
 #define TENON_ISA_X86_ENTRY(isa, function) nullptr
 #endif
 #if defined(TENON_ISA_WIDE)
-#define TENON_ISA_TEST(declare, ...) declare(wide, __VA_ARGS__)
+// Weak: null in programs that do not link the objects of `wide`.
+#define TENON_ISA_TEST(Signature, function) \
+  namespace wide {                          \
+  [[gnu::weak]] Signature function;         \
+  }
 #define TENON_ISA_TEST_ENTRY(function) wide::function
 #else
-#define TENON_ISA_TEST(declare, ...)
+#define TENON_ISA_TEST(Signature, function)
 #define TENON_ISA_TEST_ENTRY(function) nullptr
 #endif
 #define TENON_ISA_DECLARE(isa, Signature, function) \
@@ -70,7 +73,7 @@ struct PerIsa<R(Args...)> {
 #define TENON_PER_ISA(Signature, function, name)                                                    \
   TENON_ISA_DECLARE(baseline, Signature, function)                                                  \
   TENON_ISA_X86(TENON_ISA_DECLARE, Signature, function)                                             \
-  TENON_ISA_TEST(TENON_ISA_DECLARE, Signature, function)                                            \
+  TENON_ISA_TEST(Signature, function)                                                               \
   inline constexpr PerIsa<Signature> name{{baseline::function, TENON_ISA_X86_ENTRY(avx2, function), \
                                            TENON_ISA_X86_ENTRY(avx512, function),                   \
                                            TENON_ISA_TEST_ENTRY(function)}};

@@ -215,8 +215,7 @@ std::vector<LoopNode> recognise_chains(const LoopProgram& program, LoopMode mode
     LoopNode plain;
     plain.instruction = i;
     if (i.op == LoopOp::count) plain.instruction = count_of(program, i.type);
-    if (i.op == LoopOp::prim) plain.arg_count = arity(i.prim);
-    if (i.op == LoopOp::reduce || i.op == LoopOp::store || i.op == LoopOp::gather) plain.arg_count = 1;
+    plain.arg_count = arg_count(i);
     nodes.push_back(chains.match(r).value_or(plain));
   }
   return nodes;

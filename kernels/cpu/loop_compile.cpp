@@ -300,8 +300,8 @@ class Compiler {
     TileStep step = step_for(r, TileStep::Kind::gather);
     step.access = at(r).operand;
     step.transfer = load_op(program_.code.operands[operand(r)].dtype);
-    step.in_count = 1;
-    step.in[0] = location(arg(r, 0));
+    step.in_count = arg_count(r);
+    for (int a = 0; a < step.in_count; ++a) step.in[static_cast<std::size_t>(a)] = location(arg(r, a));
     set_out(r);
     step.out = location(r);
     steps.push_back(step);

@@ -19,9 +19,10 @@ struct GatherArgs {
   long row_stride = 0;                // of memory, in elements
   Columns columns;
   const std::int64_t* indices = nullptr;
-  long index_pitch = 0;      // from row to row
-  bool index_splat = false;  // one index for each row, not for each element
-  long known_indices = 0;    // rows whose indices can be read: those behind the tile are fetched early
+  long index_pitch = 0;                // from row to row
+  bool index_splat = false;            // one index for each row, not for each element
+  const std::byte* outside = nullptr;  // the value for indices out of range; null: they are wrong
+  long known_indices = 0;  // rows whose indices can be read: those behind the tile are fetched early
   std::byte* values = nullptr;
   long value_size = 0;  // bytes
   long pitch = 0;       // of values, in values
@@ -43,10 +44,12 @@ class TileGather {
     const std::int64_t* indices = args_.indices;
     std::byte* to = args_.values;
     for (long r = 0; r < args_.rows; ++r) {
-      if (args_.index_splat) {
-        gather_row(from + distance(*indices), to);
-      } else {
+      if (!args_.index_splat) {
         gather_elements(from, indices, to);
+      } else if (is_outside(*indices)) {
+        for (long c = 0; c < args_.cols; ++c) put_outside(to + c * args_.value_size);
+      } else {
+        gather_row(from + distance(*indices), to);
       }
       from += args_.row_stride;
       indices += args_.index_pitch;
@@ -69,8 +72,11 @@ class TileGather {
     for (long r = 0; r < args_.rows; ++r, to += pitch, from += args_.row_stride) {
       if (dense && r + rows_ahead < args_.known_indices)
         prefetch(from + rows_ahead * args_.row_stride, indices[(r + rows_ahead) * args_.index_pitch]);
-      const T* __restrict source = from + distance(indices[r * args_.index_pitch]);
-      if (dense) {
+      const std::int64_t index = indices[r * args_.index_pitch];
+      const T* __restrict source = from + distance(index);
+      if (is_outside(index)) {
+        std::fill_n(to, cols, *reinterpret_cast<const T*>(args_.outside));
+      } else if (dense) {
         std::memcpy(to, source, static_cast<std::size_t>(cols) * sizeof(T));
       } else {
         for (long c = 0; c < cols; ++c) to[c] = source[c * stride];
@@ -92,20 +98,50 @@ class TileGather {
     });
   }
 
-  /// Elements of the values' own type are written at once, others are collected and converted.
+  /// Elements of the values' own type are written at once, others are collected and converted. The values may
+  /// lie over the indices.
   void gather_elements(const T* from, const std::int64_t* indices, std::byte* to) {
-    const auto copy = [&](T* target, long first, long count, long offset) {
-      for (long i = 0; i < count; ++i) target[i] = from[offset + i * stride_ + distance(indices[first + i])];
-    };
     args_.columns.for_each_stretch([&](long position, long length, long offset) {
-      if (!gathered_.converts) return copy(reinterpret_cast<T*>(to) + position, position, length, offset);
-      std::array<T, converted_at_once> stored;
-      for (long first = 0; first < length; first += converted_at_once) {
-        const long count = std::min(converted_at_once, length - first);
-        copy(stored.data(), position + first, count, offset + first * stride_);
-        read(stored.data(), 1, count, to + (position + first) * args_.value_size);
-      }
+      if (!gathered_.converts)
+        return copy_elements(from + offset, indices + position, length, reinterpret_cast<T*>(to) + position);
+      for (long first = 0; first < length; first += converted_at_once)
+        convert_elements(from + offset + first * stride_, indices + position + first,
+                         std::min(converted_at_once, length - first),
+                         to + (position + first) * args_.value_size);
     });
+  }
+
+  void copy_elements(const T* from, const std::int64_t* indices, long count, T* to) {
+    if (!args_.outside) {
+      for (long i = 0; i < count; ++i) to[i] = from[i * stride_ + distance(indices[i])];
+      return;
+    }
+    const T outside = *reinterpret_cast<const T*>(args_.outside);
+    for (long i = 0; i < count; ++i) {
+      const std::int64_t index = indices[i];
+      to[i] = is_outside(index) ? outside : from[i * stride_ + index * gathered_.stride];
+    }
+  }
+
+  /// At most converted_at_once.
+  void convert_elements(const T* from, const std::int64_t* indices, long count, std::byte* to) {
+    std::array<T, converted_at_once> stored;
+    std::array<bool, converted_at_once> is_filled;
+    for (long i = 0; i < count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      is_filled[at] = is_outside(indices[i]);
+      stored[at] = from[i * stride_ + distance(indices[i])];
+    }
+    read(stored.data(), 1, count, to);
+    for (long i = 0; args_.outside && i < count; ++i)
+      if (is_filled[static_cast<std::size_t>(i)]) put_outside(to + i * args_.value_size);
+  }
+
+  bool is_outside(std::int64_t index) const {
+    return args_.outside && (index < 0 || index >= gathered_.range);
+  }
+  void put_outside(std::byte* to) const {
+    std::memcpy(to, args_.outside, static_cast<std::size_t>(args_.value_size));
   }
 
   /// Elements in memory as values.
@@ -126,7 +162,8 @@ class TileGather {
   /// An index below 0 or beyond the range. The first wrong one is kept, and stands for 0.
   std::int64_t wrapped(std::int64_t index) {
     if (index < 0 && gathered_.from_end && index + gathered_.range >= 0) return index + gathered_.range;
-    if (!bad_) bad_ = {.index = index, .range = gathered_.range, .from_end = gathered_.from_end};
+    if (!bad_ && !args_.outside)
+      bad_ = {.index = index, .range = gathered_.range, .from_end = gathered_.from_end};
     return 0;
   }
 

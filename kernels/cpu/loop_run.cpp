@@ -252,6 +252,7 @@ class LoopWorker {
                  .indices = reinterpret_cast<const std::int64_t*>(index.data),
                  .index_pitch = index.pitch,
                  .index_splat = index.splat,
+                 .outside = step.in_count > 1 ? data_of(step.in[1]) : nullptr,
                  .known_indices = goes_on ? plan_.space.p - p0_ : rows_of(step),
                  .values = data_of(step.out),
                  .value_size = step.out.size,

@@ -40,10 +40,23 @@ bool gathers(const LoopProgram& program) {
                      [](const Instruction& i) { return i.op == LoopOp::gather; });
 }
 
+/// For each instruction: is its register more than an index of gathers?
+std::vector<bool> holds_data(const LoopProgram& program) {
+  const auto& instructions = program.code.instructions;
+  std::vector<bool> result(instructions.size(), false);
+  for (std::size_t i = instructions.size(); i-- > 0;) {
+    const Instruction& instruction = instructions[i];
+    result[i] = result[i] || instruction.op == LoopOp::store;
+    for (int a = instruction.op == LoopOp::gather ? 1 : 0; result[i] && a < arg_count(instruction); ++a)
+      result[static_cast<std::size_t>(instruction.args[static_cast<std::size_t>(a)])] = true;
+  }
+  return result;
+}
+
 /// The operands whose layout decides the order of the dims: what is stored, or, where the program reduces,
 /// what is loaded along the row. What is gathered says nothing of the order of rows: stores do.
 std::vector<std::size_t> leading_operands(const LoopProgram& program) {
-  const std::vector<bool> varying = varies_over_row(program);
+  const std::vector<bool> varying = varies_over_row(program), is_data = holds_data(program);
   std::vector<std::size_t> result;
   const bool reduces = program.code.reduced > 0;
   const bool stores_lead = !reduces || gathers(program);
@@ -52,7 +65,7 @@ std::vector<std::size_t> leading_operands(const LoopProgram& program) {
   };
   const auto& instructions = program.code.instructions;
   for (std::size_t i = 0; i < instructions.size(); ++i)
-    if (leads(instructions[i].op) && (!reduces || varying[i]))
+    if (leads(instructions[i].op) && is_data[i] && (!reduces || varying[i]))
       result.push_back(static_cast<std::size_t>(instructions[i].operand));
   return result;
 }

@@ -86,7 +86,8 @@ class Block {
       offsets_.a[i] = a.next();
       const long row = c.next();
       offsets_.c[i] = row * g.c_stride;
-      offsets_.residual[i] = row * g.epilogue.residual_stride;
+      const long* const rows_of_residual = g.epilogue.residual_rows;
+      offsets_.residual[i] = (rows_of_residual ? rows_of_residual[row] : row) * g.epilogue.residual_stride;
     }
   }
 

@@ -83,6 +83,23 @@ static TENON_INLINE void store_partial(float* p, vf v, int n) {
 #endif
 }
 
+/// v[index] for each lane.
+static TENON_INLINE vf permute(vf v, vi index) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<vf>(
+      _mm512_permutexvar_ps(reinterpret_cast<__m512i>(index), reinterpret_cast<__m512>(v)));
+#elif defined(__AVX2__) && TENON_VL == 8
+  return reinterpret_cast<vf>(
+      _mm256_permutevar8x32_ps(reinterpret_cast<__m256>(v), reinterpret_cast<__m256i>(index)));
+#else
+  float lanes[VL];
+  store(lanes, v);
+  TENON_UNROLL
+  for (int i = 0; i < VL; i++) v[i] = lanes[index[i]];
+  return v;
+#endif
+}
+
 /// One instruction; where either lane is NaN the result is b. So max_or_b(0, x) is PyTorch's relu (NaN stays
 /// NaN).
 static TENON_INLINE vf max_or_b(vf a, vf b) {

@@ -8,48 +8,59 @@
 
 namespace tenon::cpu {
 
-/// A sparse matrix as edges in any order; several edges may join the same pair.
-struct Coo {
-  long rows = 0;  // targets
-  long cols = 0;  // sources
-  long edges = 0;
-  const void* row = nullptr;  // i32 or i64
-  const void* col = nullptr;
-  DType index_dtype = DType::i64;
-  bool row_from_end = false;      // negative rows count from the end
-  bool col_from_end = false;      // negative columns count from the end
-  const float* weight = nullptr;  // null: all 1
+/// One end of all edges, in any order; several edges may join the same pair.
+struct EdgeEnds {
+  const void* data = nullptr;
+  DType dtype = DType::i64;  // or i32
+  long range = 0;            // ends lie in [0, range)
+  bool from_end = false;     // or in [-range, range): negative ones count from the end
 };
 
-/// The same, by rows: entries offsets[r] .. offsets[r + 1), in the order the edges came in.
-struct Csr {
+struct Edges {
+  long count = 0;
+  EdgeEnds targets;
+  EdgeEnds sources;                // no data: edge i comes from i
+  const float* weights = nullptr;  // one for each edge, which the entries then hold; null: they hold numbers
+};
+
+/// The edges by target: entries offsets[r] .. offsets[r + 1) are those that end in r, in the order they came
+/// in.
+struct SortedEdges {
   struct Entry {
-    std::int32_t col;
-    float weight;
+    std::int32_t source;
+    union {
+      std::int32_t edge;  // its number in the order they came in
+      float weight;
+    };
   };
   const std::int32_t* offsets = nullptr;
   const Entry* entries = nullptr;
   long rows = 0;
 };
 
-/// Bytes of 64-byte aligned memory that hold a Csr, and of scratch that sorting takes.
-std::size_t csr_bytes(long rows, long edges);
-std::size_t csr_scratch_bytes(long rows, int threads);
-/// The matrix that csr_from_coo left in this memory.
-Csr csr_in(const void* memory, long rows);
+/// Bytes of 64-byte aligned memory that hold sorted edges, and of scratch that sorting takes.
+std::size_t sorted_edges_bytes(long rows, long edges);
+std::size_t sort_scratch_bytes(long rows, int threads);
+/// What sort_edges left in this memory.
+SortedEdges sorted_edges_in(const void* memory, long rows);
 
-/// Sorts the edges by row (a stable counting sort; rows, cols and edges < 2^31). Returns -1, or the position
-/// of the first edge with an index out of range, and then leaves no matrix. The result does not depend on the
-/// number of threads.
-long csr_from_coo(const Coo& coo, void* memory, void* scratch, ThreadPool& pool);
+/// Sorts the edges by target (a stable counting sort; ranges and count < 2^31). Returns -1, or the number of
+/// the first edge with an end out of range, and then leaves no edges in any row. The result does not depend
+/// on the number of threads.
+long sort_edges(const Edges& edges, void* memory, void* scratch, ThreadPool& pool);
 
-/// out[r][0 .. features) = sum over the entries of row r of weight * x[col][0 .. features). Strides count
-/// floats. Each sum is taken in the order of the entries.
+/// out[r][0 .. features) = sum over the edges that end in r of weight * x[source][0 .. features). Strides
+/// count floats. Each sum is taken in the order of the edges.
 struct Spmm {
-  Csr matrix;
+  SortedEdges edges;
   long features = 0;
   const float* x = nullptr;
   long x_stride = 0;
+  /// weights[edge][group]: the features are cut into `groups` equal runs. Null: 1, or what the entries hold.
+  const float* weights = nullptr;
+  long weights_stride = 0;
+  long groups = 1;
+  bool entries_hold_weights = false;
   float* out = nullptr;
   long out_stride = 0;
 };

@@ -18,12 +18,14 @@ struct Aggregation {
   const Value* weights = nullptr;  // null: 1
   std::int64_t rows = 0, cols = 0, edges = 0;
   std::int64_t features = 0;  // of a row: what lies behind the first axis
+  std::int64_t groups = 0;    // equal runs of a row's features, each with its weight; 0: no weights
 
   /// nullopt where the group is no such sum, or there is nothing to add.
   static std::optional<Aggregation> match(const Group&);
   Work work() const;
-  /// The distance between rows of a tensor whose rows are contiguous; nullopt for others.
-  std::optional<std::int64_t> row_stride(const Strided&) const;
+  /// The distance between rows of a tensor whose rows, of so many elements, are contiguous; nullopt for
+  /// others.
+  static std::optional<std::int64_t> row_stride(const Strided&, std::int64_t elements);
 };
 
 }  // namespace tenon

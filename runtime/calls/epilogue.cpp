@@ -4,6 +4,7 @@
 
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
+#include "ir/ops/slices_by_index.h"
 #include "runtime/loop_builder.h"
 
 namespace tenon {
@@ -11,11 +12,12 @@ namespace {
 
 class Matcher {
  public:
-  Matcher(const Planner& planner, const Group& group, const Node& anchor, const Order& order)
+  Matcher(const Planner& planner, const Group& group, const Node& anchor, const Order& order, bool may_gather)
       : planner_(planner),
         group_(group),
         anchor_(anchor),
         order_(order),
+        may_gather_(may_gather),
         shape_(eval(anchor.output()->shape(), {})) {}
 
   std::optional<Epilogue> match(const Value* bias) {
@@ -27,13 +29,19 @@ class Matcher {
     }
     const Value* current = anchor_.output();
     std::vector<const Node*> rest;
+    int gathers = 0;
     for (const Node* member : group_.members()) {
       if (member == &anchor_) continue;
+      if (may_gather_ && slices_by_index(*member)) {  // the addition behind it takes it
+        ++gathers;
+        continue;
+      }
       if (!member->op().is_pointwise()) return std::nullopt;
       if (!rest.empty() || !take(*member, current)) rest.push_back(member);
     }
     if (!rest.empty() && !lower_rest(rest, current)) return std::nullopt;
     if (rest.empty() && current != group_.results()[0]) return std::nullopt;
+    if (gathers != (epilogue_.residual_rows ? 1 : 0)) return std::nullopt;
     return std::move(epilogue_);
   }
 
@@ -60,6 +68,10 @@ class Matcher {
     }
     if (!member.is<Add>()) return false;
     const Value* other = inputs[0] == current ? inputs[1] : inputs[0];
+    if (take_gather(*other)) {
+      current = member.output();
+      return true;
+    }
     if (group_.contains(other) || other->kind() == Value::Kind::literal || other->dtype() != DType::f32)
       return false;
     if (member.output()->shape() != to_shape(shape_)) return false;
@@ -78,6 +90,20 @@ class Matcher {
       return false;
     }
     current = member.output();
+    return true;
+  }
+
+  // Rows of a matrix that the group adds to those of the result.
+  bool take_gather(const Value& chosen) {
+    if (!may_gather_ || !group_.contains(&chosen) || epilogue_.residual || chosen.uses().size() != 1)
+      return false;
+    const bool fits = chosen.dtype() == DType::f32 && eval(chosen.shape(), {}) == shape_ &&
+                      order_ == row_major(shape_.size()) && chooses_rows(*chosen.node());
+    if (!fits) return false;
+    epilogue_.residual = group_.outer(chosen.node()->input(0));
+    epilogue_.residual_row_stride = columns();
+    epilogue_.residual_rows = group_.outer(chosen.node()->input(1));
+    epilogue_.residual_rows_from_end = slices_by_index(*chosen.node())->from_end;
     return true;
   }
 
@@ -113,6 +139,7 @@ class Matcher {
   const Group& group_;
   const Node& anchor_;
   const Order& order_;
+  bool may_gather_;
   Index shape_;  // of the anchor's result
   Epilogue epilogue_;
 };
@@ -134,14 +161,14 @@ const Node* find_anchor(const Group& group, const OpInfo& op) {
 }
 
 std::optional<Epilogue> Epilogue::match(const Planner& planner, const Group& group, const Node& anchor,
-                                        const Value* bias, const Order& order) {
-  return Matcher(planner, group, anchor, order).match(bias);
+                                        const Value* bias, const Order& order, bool may_gather) {
+  return Matcher(planner, group, anchor, order, may_gather).match(bias);
 }
 
 std::string Epilogue::text() const {
   std::string text;
   if (bias) text += "+bias";
-  if (residual) text += "+residual";
+  if (residual) text += residual_rows ? "+gather" : "+residual";
   if (relu) text += "+relu";
   if (program) text += "+tile";
   return text;
@@ -149,8 +176,10 @@ std::string Epilogue::text() const {
 
 double Epilogue::bytes() const {
   double sum = 0;
-  for (const Value* v : {bias, residual})
+  for (const Value* v : {bias, residual_rows ? nullptr : residual, residual_rows})
     if (v) sum += bytes_of(v->type());
+  if (residual_rows)
+    sum += static_cast<double>(numel(residual_rows->shape()).value() * residual_row_stride) * sizeof(float);
   for (const Value* v : operands) sum += bytes_of(v->type());
   return sum;
 }

@@ -22,6 +22,9 @@ struct Epilogue {
   const Value* residual = nullptr;  // with contiguous columns
   std::int64_t residual_row_stride = 0;
   bool residual_is_whole = false;  // it has the result's rank: the result may lie over it
+  /// Indices, one for each row of the result: the residual is what they choose from. Null: it is as it is.
+  const Value* residual_rows = nullptr;
+  bool residual_rows_from_end = false;  // negative indices count from the end
   bool relu = false;
   /// Over [rows, columns] of the anchor's result, which it takes as a tile. Its last operand is the group's
   /// result.
@@ -30,10 +33,11 @@ struct Epilogue {
 
   /// nullopt when the group is not its anchor followed by pointwise operators that see the anchor's result as
   /// the matrix of this axis order, or has more than one result. `bias` is the anchor's own bias, or null.
+  /// With `may_gather`, the first of them may add rows that indices choose.
   static std::optional<Epilogue> match(const Planner&, const Group&, const Node& anchor, const Value* bias,
-                                       const Order&);
+                                       const Order&, bool may_gather = false);
 
-  /// "+bias+residual+relu", "+tile"
+  /// "+bias+residual+relu", "+gather", "+tile"
   std::string text() const;
   /// Bytes of what it reads.
   double bytes() const;

@@ -4,18 +4,27 @@
 #include <unordered_set>
 
 #include "ir/flops.h"
+#include "ir/ops/axis_maps.h"
 #include "ir/ops/create.h"
-#include "ir/ops/slices_by_index.h"
+#include "ir/ops/shape.h"
 
 namespace tenon {
 namespace {
+
+// A member reads the operand along the axes of its result, at other indices.
+bool is_mapped(const Group& group, const Value* inner) {
+  return std::any_of(group.members().begin(), group.members().end(),
+                     [&](const Node* member) { return mapped_axes(*member) && member->input() == inner; });
+}
 
 // The axis order of the first operand of the result's shape; a channels-last one goes first.
 Order order_like(Planner& planner, const Group& group, const Value* result) {
   std::optional<PlannedTensor> model;
   for (const Value* inner : group.operands()) {
     const Value* operand = group.outer(inner);
-    if (operand->is_constant() || operand->shape() != result->shape()) continue;
+    const bool runs_along =
+        operand->shape() == result->shape() || (operand->rank() == result->rank() && is_mapped(group, inner));
+    if (operand->is_constant() || !runs_along) continue;
     const PlannedTensor& place = planner.assignment().at(operand);
     if (!model || (is_channels_last(place) && !is_channels_last(*model))) model = place;
   }
@@ -23,11 +32,10 @@ Order order_like(Planner& planner, const Group& group, const Value* result) {
   return model ? order_of(*model) : row_major(result->rank());
 }
 
-// Rows of it are read after others were written.
+// Elements of it are read after others were written.
 bool is_gathered_from(const Group& group, const Value* inner) {
-  return std::any_of(group.members().begin(), group.members().end(), [&](const Node* member) {
-    return slices_by_index(*member) && member->input() == inner;
-  });
+  return std::any_of(group.members().begin(), group.members().end(),
+                     [&](const Node* member) { return gathers(*member) && member->input() == inner; });
 }
 
 // Over an operand that nobody else needs, else where it is wanted.
@@ -56,7 +64,7 @@ bool has_duplicates(const std::vector<const Value*>& values) {
 }  // namespace
 
 bool is_loop(const Op& op) {
-  return op.is_pointwise() || op.info().reduction || op.is<Full>() || op.is<Iota>();
+  return op.is_pointwise() || op.info().reduction || op.is<Full>() || op.is<Iota>() || op.is<Pad>();
 }
 
 std::optional<LoopCall> LoopCall::match(const Group& group) {
@@ -74,7 +82,7 @@ Work LoopCall::work(const Group& group) const {
   for (const Value* v : group.operands())  // of what indices choose from, they read what they choose
     if (!is_gathered_from(group, v)) work.bytes += bytes_of(v->type());
   for (const Node* member : group.members())
-    if (slices_by_index(*member)) work.bytes += bytes_of(member->output()->type());
+    if (gathers(*member)) work.bytes += bytes_of(member->output()->type());
   for (const Value* v : group.results()) work.bytes += bytes_of(v->type());
   return work;
 }
@@ -88,8 +96,9 @@ PlacedLoop place_loop(Planner& planner, const Group& group, const LoopCall& call
     placed.reads.push_back(at[v] = planner.assignment().at(group.outer(v)));
   for (std::size_t i = 0; i < node.num_outputs(); ++i)
     placed.writes.push_back(at[group.results()[i]] = planner.assignment().at(node.output(i)));
-  placed.loop =
-      build_loop(group, call.axes, [&](const Value* v) -> const PlannedTensor& { return at.at(v); });
+  placed.loop = build_loop(
+      group, call.axes, [&](const Value* v) -> const PlannedTensor& { return at.at(v); },
+      [&](const Tensor& table) { return placed.reads.emplace_back(planner.constant(table)); });
   return placed;
 }
 

@@ -72,7 +72,6 @@ void emit(Planner& planner, const Group& group, const AttentionCall& call) {
   step->float_mask = float_mask;
   step->bool_mask = bool_mask;
   step->scratch_bytes = cpu::attention_scratch_bytes(kernel, planner.threads());
-  step->info.kernel = "attention";
   planner.emit(std::move(step), group.node(), std::move(reads), {out});
 }
 

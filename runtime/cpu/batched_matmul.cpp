@@ -79,7 +79,6 @@ void emit(Planner& planner, const Group& group, const BatchedMatmulCall& call, C
   step->c = c.address();
   step->scratch_bytes =
       static_cast<std::size_t>(cpu::batched_gemm_scratch_size(gemm, planner.threads())) * sizeof(float);
-  step->info.kernel = info.kernel;
   planner.emit(std::move(step), group.node(), std::move(reads), {c});
 }
 

@@ -83,7 +83,6 @@ void emit(Planner& planner, const Group& group, const ConvCall& call, CpuEpilogu
   step->out = out.address();
   step->out_stride = *row_stride(out, order);
   step->scratch_bytes = info.scratch_bytes;
-  step->info.kernel = info.kernel;
   if (cpu::conv_reads_weights(call.shape, algorithm)) {
     reads.push_back(dense_weights(planner, call.weights));
     step->weights = reads.back().address();

@@ -26,8 +26,12 @@ constexpr std::array families = {
 #include "runtime/cpu/families.def"
 };
 
-Peak assumed_peak(int threads) {
-  return {.gflops = 100.0 * threads, .gbs = 20, .l2_gbs = 100.0 * threads, .l3_gbs = 60};
+// Arithmetic and traffic one after the other, and a call.
+double estimate(int threads, double cost, double bytes) {
+  constexpr double call = 0.2e-6, l2_bytes = 512 << 10, l3_bytes = 16 << 20;
+  const double gflops = 100.0 * threads;
+  const double gbs = bytes <= l2_bytes ? 100.0 * threads : bytes <= l3_bytes ? 60 : 20;
+  return call + 1e-9 * (cost / gflops + bytes / gbs);
 }
 
 }  // namespace
@@ -52,7 +56,7 @@ const Device& cpu_device() {
       .make_copy = make_copy,
       .hardware = [] { return fmt::format("{} | {}", cpu_name(), cpu::name(cpu::isa())); },
       .measure_peak = [](Queue& queue) { return cpu::measure_peak(cpu_queue(queue).pool()); },
-      .assumed_peak = assumed_peak,
+      .estimate = estimate,
       .open_queue = [](int threads) -> std::unique_ptr<Queue> { return std::make_unique<CpuQueue>(threads); },
   };
   return device;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "runtime/cpu/index_fault.h"
+
 namespace tenon {
 namespace {
 
@@ -35,7 +37,14 @@ void CpuEpilogue::place(Planner& planner) {
     return reads_.back().address();
   };
   if (epilogue_.bias) bias_ = read(epilogue_.bias);
-  if (epilogue_.residual) residual_ = read(epilogue_.residual);
+  if (epilogue_.residual_rows) {
+    for (const Value* value : {epilogue_.residual, epilogue_.residual_rows})
+      reads_.push_back(planner.dense(value));
+    residual_ = reads_[reads_.size() - 2].address();
+    residual_rows_ = reads_.back().address();
+  } else if (epilogue_.residual) {
+    residual_ = read(epilogue_.residual);
+  }
   for (const Value* value : epilogue_.operands) buffers_.push_back(read(value));
 }
 
@@ -55,9 +64,27 @@ cpu::Epilogue CpuEpilogue::bind(const CpuFrame& frame, Running& running, long fi
 }
 
 std::optional<CpuEpilogue> find_epilogue(const Planner& planner, const Group& group, const Node& anchor,
-                                         const Value* bias, const Order& order) {
-  auto match = Epilogue::match(planner, group, anchor, bias, order);
+                                         const Value* bias, const Order& order, bool may_gather) {
+  auto match = Epilogue::match(planner, group, anchor, bias, order, may_gather);
   return match ? CpuEpilogue::compile(*std::move(match)) : std::nullopt;
+}
+
+bool CpuEpilogue::find_rows(const CpuFrame& frame, cpu::Epilogue& epilogue, long rows, void* scratch) const {
+  if (!residual_rows_) return true;
+  const auto* const indices = frame.at<const void>(*residual_rows_);
+  const DType dtype = epilogue_.residual_rows->dtype();
+  const std::int64_t range = epilogue_.residual->shape()[0].value();
+  auto* const found = static_cast<long*>(scratch);
+  for (long r = 0; r < rows; ++r) {
+    const std::int64_t index = index_at(indices, dtype, r);
+    if (!is_in_range(index, range, epilogue_.residual_rows_from_end)) {
+      report_index(frame.faults[0], index, range, epilogue_.residual_rows_from_end);
+      return false;
+    }
+    found[r] = index < 0 ? index + range : index;
+  }
+  epilogue.residual_rows = found;
+  return true;
 }
 
 void CpuEpilogue::run_hook(const void* context, float* tile, long stride, long row0, long rows, long col0,

@@ -24,6 +24,13 @@ class CpuEpilogue {
   /// What it reads, once placed.
   const std::vector<PlannedTensor>& reads() const { return reads_; }
 
+  /// Bytes of scratch for the rows of a gathered residual, of a result of so many rows.
+  std::size_t scratch_bytes(long rows) const {
+    return epilogue_.residual_rows ? static_cast<std::size_t>(rows) * sizeof(long) : 0;
+  }
+  /// Writes these rows to scratch and tells the epilogue; false, and a fault, where an index is out of range.
+  bool find_rows(const CpuFrame& frame, cpu::Epilogue& epilogue, long rows, void* scratch) const;
+
   static constexpr std::size_t max_buffers = 16;
   /// What bind() fills, for as long as the kernel runs.
   struct Running {
@@ -40,13 +47,14 @@ class CpuEpilogue {
 
   Epilogue epilogue_;
   std::optional<cpu::LoopKernel> kernel_;
-  std::optional<Address> bias_, residual_;
+  std::optional<Address> bias_, residual_, residual_rows_;
   std::vector<Address> buffers_;  // of the kernel; the result's follows
   std::vector<PlannedTensor> reads_;
 };
 
-/// The epilogue of a group's anchor, compiled; nullopt where it does not match or the CPU cannot run it.
+/// The epilogue of a group's anchor, compiled; nullopt where it does not match or the CPU cannot run it. With
+/// `may_gather`, the caller finds the rows of its residual and reports wrong ones.
 std::optional<CpuEpilogue> find_epilogue(const Planner&, const Group&, const Node& anchor, const Value* bias,
-                                         const Order&);
+                                         const Order&, bool may_gather = false);
 
 }  // namespace tenon

@@ -11,10 +11,7 @@ namespace {
 
 class GatherStep : public CpuStep {
  public:
-  explicit GatherStep(const cpu::GatherRows& gather) : gather_(gather) {
-    info.kernel = "gather";
-    faults = 1;
-  }
+  explicit GatherStep(const cpu::GatherRows& gather) : gather_(gather) { faults = 1; }
 
   void compute(const CpuFrame& frame) const override {
     cpu::GatherRows gather = gather_;

@@ -10,10 +10,7 @@ namespace {
 
 class GatherAlongStep : public CpuStep {
  public:
-  explicit GatherAlongStep(const cpu::GatherAlong& gather) : gather_(gather) {
-    info.kernel = "gather along";
-    faults = 1;
-  }
+  explicit GatherAlongStep(const cpu::GatherAlong& gather) : gather_(gather) { faults = 1; }
 
   void compute(const CpuFrame& frame) const override {
     cpu::GatherAlong gather = gather_;

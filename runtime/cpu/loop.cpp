@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "ir/ops/slices_by_index.h"
 #include "kernels/cpu/loop_kernel.h"
 #include "runtime/calls/loop.h"
 #include "runtime/cpu/index_fault.h"
@@ -21,8 +20,7 @@ class LoopStep : public CpuStep {
     scratch_bytes = kernel_.scratch_bytes(threads);
     for (const PlannedTensor& t : loop.buffers) buffers_.push_back(t.address());
     const auto& instructions = loop.program.code.instructions;
-    faults = std::any_of(instructions.begin(), instructions.end(),
-                         [](const Instruction& i) { return i.op == LoopOp::gather; });
+    faults = std::any_of(instructions.begin(), instructions.end(), may_fault);
   }
 
   void compute(const CpuFrame& frame) const override {
@@ -39,21 +37,27 @@ class LoopStep : public CpuStep {
   std::vector<Address> buffers_;
 };
 
-void emit(Planner& planner, const Group& group, const LoopCall& call, const CandidateInfo& info) {
+void emit(Planner& planner, const Group& group, const LoopCall& call) {
   PlacedLoop placed = place_loop(planner, group, call);
   auto step = std::make_unique<LoopStep>(placed.loop, planner.threads());
-  step->info.kernel = info.kernel;
   planner.emit(std::move(step), group.node(), std::move(placed.reads), std::move(placed.writes));
 }
 
-// Bytes beyond those of the work: what indices choose is read element by element where rows are not
-// contiguous, and each element takes a line of the cache with it.
+// Does it find several elements at one index?
+bool reads_runs(const Node& gather, const Strided& from) {
+  const auto axes = gathered_axes(gather);
+  for (std::size_t axis = 0; axis < axes.size(); ++axis)
+    if (axes[axis] && from.strides()[axis] == 1 && from.shape()[axis] > 1) return true;
+  return false;
+}
+
+// Bytes beyond those of the work: what indices choose is read element by element where no axis that is read
+// in place is contiguous.
 double scattered_bytes(const Planner& planner, const Group& group) {
   constexpr double more = 7;
   double bytes = 0;
   for (const Node* member : group.members())
-    if (slices_by_index(*member) &&
-        !last_axis_is_contiguous(planner.assignment().layout(group.outer(member->input()))))
+    if (gathers(*member) && !reads_runs(*member, planner.assignment().layout(group.outer(member->input()))))
       bytes += more * bytes_of(member->output()->type());
   return bytes;
 }
@@ -61,7 +65,7 @@ double scattered_bytes(const Planner& planner, const Group& group) {
 }  // namespace
 
 std::vector<Candidate> lower_loop(const Planner& planner, const Group& group) {
-  if (group.operands().size() + group.results().size() > max_buffers) return {};
+  if (count_buffers(group) > max_buffers) return {};
   const auto call = LoopCall::match(group);
   if (!call) return {};
   const Work work = call->work(group);
@@ -69,7 +73,7 @@ std::vector<Candidate> lower_loop(const Planner& planner, const Group& group) {
       .kernel = call->axes.reduced > 0 ? "row loop" : "loop",
       .work = work,
       .seconds = planner.estimate(work.flops, work.bytes + scattered_bytes(planner, group))};
-  return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call, info); }}};
+  return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call); }}};
 }
 
 }  // namespace tenon

@@ -5,6 +5,7 @@
 #include "ir/ops/linear.h"
 #include "kernels/cpu/gemm.h"
 #include "runtime/cpu/epilogue.h"
+#include "runtime/cpu/index_fault.h"
 #include "runtime/cpu/pack.h"
 #include "runtime/cpu/step.h"
 
@@ -14,7 +15,9 @@ namespace {
 class GemmStep : public CpuStep {
  public:
   GemmStep(const cpu::Gemm& sizes, bool is_packed, CpuEpilogue epilogue)
-      : sizes_(sizes), is_packed_(is_packed), epilogue_(std::move(epilogue)) {}
+      : sizes_(sizes), is_packed_(is_packed), epilogue_(std::move(epilogue)) {
+    faults = epilogue_.match().residual_rows ? 1 : 0;
+  }
 
   void compute(const CpuFrame& frame) const override {
     CpuEpilogue::Running running;
@@ -23,10 +26,14 @@ class GemmStep : public CpuStep {
     (is_packed_ ? g.packed_b : g.b.data) = frame.at<const float>(b);
     g.c = frame.at<float>(c);
     g.epilogue = epilogue_.bind(frame, running);
-    cpu::gemm(g, reinterpret_cast<float*>(frame.scratch), frame.pool);
+    if (epilogue_.find_rows(frame, g.epilogue, g.M, frame.scratch + packing_bytes))
+      cpu::gemm(g, reinterpret_cast<float*>(frame.scratch), frame.pool);
   }
 
+  std::optional<Error> failure(std::span<const Fault> found) const override { return index_error(found[0]); }
+
   Address a, b, c;
+  std::size_t packing_bytes = 0;  // of scratch; the rows of the residual come behind
 
  private:
   cpu::Gemm sizes_;
@@ -52,7 +59,7 @@ PlannedTensor packed_matrix(Planner& planner, const Tensor& weight) {
 }
 
 void emit(Planner& planner, const Group& group, const MatmulCall& call, CpuEpilogue epilogue, bool is_packed,
-          const CandidateInfo& info) {
+          const CandidateInfo& info, std::size_t packing_bytes) {
   const Order& order = info.order;
   const PlannedTensor right = is_packed ? packed_matrix(planner, call.weight) : planner.constant(call.weight);
   const PlannedTensor a = planner.rows(call.x, row_major(call.x->rank()));
@@ -69,7 +76,7 @@ void emit(Planner& planner, const Group& group, const MatmulCall& call, CpuEpilo
   step->b = right.address();
   step->c = c.address();
   step->scratch_bytes = info.scratch_bytes;
-  step->info.kernel = info.kernel;
+  step->packing_bytes = packing_bytes;
   planner.emit(std::move(step), group.node(), std::move(reads), {c});
 }
 
@@ -77,7 +84,7 @@ std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) 
   const auto call = MatmulCall::match(planner, group);
   if (!call || call->x->dtype() != DType::f32) return {};
   const Order order = row_major(call->anchor->output()->rank());
-  const auto epilogue = find_epilogue(planner, group, *call->anchor, call->bias, order);
+  const auto epilogue = find_epilogue(planner, group, *call->anchor, call->bias, order, true);
   if (!epilogue) return {};
   Work work = call->work();
   work.bytes += epilogue->match().bytes();
@@ -89,14 +96,16 @@ std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) 
   std::vector<Candidate> candidates;
   for (const bool is_packed : {true, false}) {
     const double packing = is_packed ? (planner.runs_once() ? 3 * weight_bytes : 0) : weight_bytes;
+    const std::size_t packing_bytes = is_packed ? 0 : scratch * sizeof(float);
     const CandidateInfo info{.kernel = (is_packed ? "gemm" : "packing gemm") + epilogue->match().text(),
                              .work = work,
                              .seconds = copies + planner.estimate(work.flops, work.bytes + packing),
                              .order = order,
                              .weights = is_packed ? packed_form : "",
-                             .scratch_bytes = is_packed ? 0 : scratch * sizeof(float)};
-    candidates.push_back(
-        {info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, is_packed, info); }});
+                             .scratch_bytes = packing_bytes + epilogue->scratch_bytes(call->M)};
+    candidates.push_back({info, [=](Planner& p, const Group& g) {
+                            emit(p, g, *call, *epilogue, is_packed, info, packing_bytes);
+                          }});
   }
   return candidates;
 }

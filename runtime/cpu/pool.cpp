@@ -41,7 +41,6 @@ void emit(Planner& planner, const Group& group, const PoolCall& call, const Cand
   step->in_stride = *row_stride(in, info.order);
   step->out = out.address();
   step->out_stride = *row_stride(out, info.order);
-  step->info.kernel = info.kernel;
   planner.emit(std::move(step), group.node(), {in}, {out});
 }
 

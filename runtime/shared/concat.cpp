@@ -1,4 +1,6 @@
 // Concatenation: its parts were written in place; those that could not be are copied.
+#include <fmt/format.h>
+
 #include "ir/ops/shape.h"
 #include "runtime/planner.h"
 
@@ -7,8 +9,14 @@ namespace {
 
 void emit(Planner& planner, const Group& group) {
   const Node& node = group.node();
-  for (std::size_t i = 0; i < node.inputs().size(); ++i)
-    planner.copy(planner.assignment().at(node.input(i)), planner.assignment().concat_slice(node, i), &node);
+  for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+    const PlannedTensor slice = planner.assignment().concat_slice(node, i);
+    // A shorter concatenation that begins this one may have put the part there.
+    planner.derived({node.input(i)}, fmt::format("in buffer {} at {}", slice.buffer(), slice.offset()), [&] {
+      planner.copy(planner.assignment().at(node.input(i)), slice, &node);
+      return slice;
+    });
+  }
 }
 
 std::vector<Candidate> lower_concat(const Planner& planner, const Group& group) {

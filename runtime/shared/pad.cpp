@@ -61,8 +61,8 @@ void emit_repeat(Planner& planner, const Group& group, const Index& factors) {
 }
 
 CandidateInfo copies(const Planner& planner, const Group& group) {
-  const Work work{.bytes = bytes_of(group.node().input()->type()) + bytes_of(group.node().output()->type())};
-  return {.kernel = "copies", .work = work, .seconds = planner.estimate(0, work.bytes)};
+  const double bytes = bytes_of(group.node().input()->type()) + bytes_of(group.node().output()->type());
+  return {.kernel = "copies", .work = {.bytes = bytes}, .seconds = planner.estimate(0, bytes)};
 }
 
 std::vector<Candidate> lower_pad(const Planner& planner, const Group& group) {
@@ -81,7 +81,8 @@ std::vector<Candidate> lower_repeat(const Planner& planner, const Group& group) 
 }  // namespace
 
 std::vector<OpLowering> pad_lowerings() {
-  return {{&op_info<Pad>(), lower_pad}, {&op_info<Interpolate>(), lower_repeat}};
+  return {{.op = &op_info<Pad>(), .lower = lower_pad, .alone = true},
+          {.op = &op_info<Interpolate>(), .lower = lower_repeat, .alone = true}};
 }
 
 }  // namespace tenon

@@ -16,7 +16,6 @@ class ReferenceStep : public Step {
                 const std::vector<PlannedTensor>& out)
       : node_(node), op_(node.op()) {
     info.kind = StepKind::reference;
-    info.kernel = "reference";
     for (const PlannedTensor& t : in) in_.push_back({t, planner.buffer(t).bytes, false});
     for (const PlannedTensor& t : out) out_.push_back({t, planner.buffer(t).bytes, true});
   }
@@ -73,10 +72,12 @@ void emit_reference(Planner& planner, const Group& group) {
   for (std::size_t i = 0; i < results.size(); ++i) planner.upload(writes[i], results[i], &node);
 }
 
-// One element after the other, with calls and allocations between them.
-double seconds(const Work& work) {
-  constexpr double call = 2e-6, operation = 5e-9, byte = 5e-9;
-  return call + operation * work.flops + byte * work.bytes;
+// One element after the other, with calls and allocations between them; measured on those that do little for
+// each element (cumsum, scatter, pad). Where the host does not see the operands, they are copied to it.
+double seconds(const Planner& planner, const Work& work) {
+  constexpr double call = 2e-6, operation = 1e-9, byte = 0.5e-9;
+  const double copies = planner.shares_memory() ? 0 : planner.estimate(0, work.bytes);
+  return call + operation * work.flops + byte * work.bytes + copies;
 }
 
 }  // namespace
@@ -87,13 +88,13 @@ std::vector<Candidate> lower_reference(const Planner& planner, const Group& grou
   const Node& node = group.node();
   if (group.members().size() != 1 || group.members()[0] != &node) return {};
   if (!has_reference(node.op()) || (!node.regions().empty() && !gives_sizes(node))) return {};
-  for (std::size_t i = 0; i < node.num_outputs();
-       ++i)  // the parts of a concatenation may be in its memory already
+  // The parts of a concatenation may be in its memory already.
+  for (std::size_t i = 0; i < node.num_outputs(); ++i)
     if (planner.assignment().known(node.output(i))) return {};
   Work work{.flops = flops(node)};
   for (const Value* v : node.inputs()) work.bytes += bytes_of(v->type());
   for (std::size_t i = 0; i < node.num_outputs(); ++i) work.bytes += bytes_of(node.output(i)->type());
-  const CandidateInfo info{.kernel = "reference", .work = work, .seconds = seconds(work)};
+  const CandidateInfo info{.kernel = "reference", .work = work, .seconds = seconds(planner, work)};
   return {Candidate{info, emit_reference}};
 }
 

@@ -1,4 +1,5 @@
 // Convolutions, linears and matmuls take what follows them.
+#include "fusion/outline.h"
 #include "tests/fusion/rewriting.h"
 
 namespace tenon::testing {
@@ -126,6 +127,59 @@ TEST(Rewrites, AreNumberedLimitedAndSwitchedOff) {
   const auto off = graph_with_data(text);
   EXPECT_EQ(fuse(*off, {.off = {"fold_shift", "fuse_anchors"}}).rewrites.size(), 1u);
   EXPECT_THROW(fuse(*off, {.off = {"no_such_rule"}}), Error);
+}
+
+// The rows may be chosen before the linear or behind it, by indices of any rank, from either operand.
+TEST(Epilogue, RowsThatIndicesChooseAreAddedWhereTheyLie) {
+  expect_fused(R"(graph g(%e: f32[E,4], %h: f32[N,6], %from: i64[E]) {
+  @w : f32[6,4]
+  %1 = index_select(%h, %from) : f32[E,6]
+  %2 = linear(%e, @w) : f32[E,6]
+  %3 = add(%1, %2) : f32[E,6]
+  %4 = relu(%3) : f32[E,6]
+  return %4
+}
+)",
+               R"(graph g(%e: f32[E,4], %h: f32[N,6], %from: i64[E]) {
+  %1 = fused %1.1 = index_select(%h, %from) { linear(%e, @w); add(%1.1, _); relu } : f32[E,6]
+  return %1
+}
+)");
+  expect_fused(R"(graph g(%e: f32[B,E,4], %h: f32[N,6], %from: i32[B,E]) {
+  @w : f32[6,4]
+  %1 = linear(%e, @w) : f32[B,E,6]
+  %2 = index(%h, %from, axes=0) : f32[B,E,6]
+  %3 = add(%1, %2) : f32[B,E,6]
+  return %3
+}
+)",
+               R"(graph g(%e: f32[B,E,4], %h: f32[N,6], %from: i32[B,E]) {
+  %1 = fused %1.1 = linear(%e, @w) { index(%h, %from, axes=0); add(%1.1, _) } : f32[B,E,6]
+  return %1
+}
+)");
+}
+
+// Rows that somebody else reads, rows of no matrix, rows that are added later, linears that are read twice.
+TEST(Epilogue, OtherGathersStayOutside) {
+  const auto expect_outside = [](const std::string& text) {
+    const auto graph = graph_with_data(text);
+    fuse(*graph);
+    for (const auto& [kind, count] : count_kinds(*graph))
+      EXPECT_FALSE(kind.find("linear") != kind.npos && kind.find("index_select") != kind.npos)
+          << text << kind;
+  };
+  const std::string head =
+      "graph g(%e: f32[E,4], %h: f32[N,6], %t: f32[N,1,6], %from: i64[E]) {\n  @w : f32[6,4]\n"
+      "  %1 = linear(%e, @w) : f32[E,6]\n";
+  const std::string rows = "  %2 = index_select(%h, %from) : f32[E,6]\n";
+  expect_outside(head + rows + "  %3 = add(%1, %2) : f32[E,6]\n  return %3, %2\n}\n");
+  expect_outside(head + rows + "  %3 = relu(%1) : f32[E,6]\n  %4 = add(%3, %2) : f32[E,6]\n  return %4\n}\n");
+  expect_outside(head + rows + "  %3 = add(%1, %2) : f32[E,6]\n  return %3, %1\n}\n");
+  expect_outside(head + rows + "  %3 = mul(%1, %2) : f32[E,6]\n  return %3\n}\n");
+  expect_outside(head +
+                 "  %2 = index_select(%t, %from) : f32[E,1,6]\n  %3 = add(%1, %2) : f32[E,E,6]\n"
+                 "  return %3\n}\n");
 }
 
 }  // namespace

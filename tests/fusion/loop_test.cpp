@@ -41,6 +41,36 @@ TEST(Loops, WhatIsTakenByIndexJoins) {
 )");
 }
 
+// Where the last axis is padded, or short, the elements would be read one by one; so they would along a
+// padded axis that is reduced.
+TEST(Loops, WhatIsReadAtOtherIndicesOfOuterAxesJoins) {
+  expect_fused(R"(graph g(%x: f32[N,6,16], %y: f32[N,6,17], %z: f32[N,6,3]) {
+  %1 = pad(%x, pads=[0,1,0,0,-1,0]) : f32[N,6,16]
+  %2 = sub(%1, %x) : f32[N,6,16]
+  %3 = tanh(%2) : f32[N,6,16]
+  %4 = pad(%3, pads=[0,0,0,0,0,1]) : f32[N,6,17]
+  %5 = add(%4, %y) : f32[N,6,17]
+  %6 = relu(%5) : f32[N,6,17]
+  %7 = pad(%z, pads=[0,1,0,0,-1,0]) : f32[N,6,3]
+  %8 = tanh(%7) : f32[N,6,3]
+  %9 = pad(%x, pads=[0,1,0,0,0,0]) : f32[N,7,16]
+  %10 = sum(%9, axes=1) : f32[N,16]
+  return %6, %8, %10
+}
+)",
+               R"(graph g(%x: f32[N,6,16], %y: f32[N,6,17], %z: f32[N,6,3]) {
+  %1 = fused pad(%x, pads=[0,1,0,0,-1,0]) { sub(_, %x); tanh } : f32[N,6,16]
+  %2 = pad(%1, pads=[0,0,0,0,0,1]) : f32[N,6,17]
+  %3 = fused { add(%2, %y); relu } : f32[N,6,17]
+  %4 = pad(%z, pads=[0,1,0,0,-1,0]) : f32[N,6,3]
+  %5 = tanh(%4) : f32[N,6,3]
+  %6 = pad(%x, pads=[0,1,0,0,0,0]) : f32[N,7,16]
+  %7 = sum(%6, axes=1) : f32[N,16]
+  return %3, %5, %7
+}
+)");
+}
+
 TEST(Loops, WhatIsTakenFromWeightsByKnownIndicesIsLeftToThePlanner) {
   expect_fused(R"(graph g(%x: f32[N,4,6]) {
   @words : f32[9,6]

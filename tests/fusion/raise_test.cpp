@@ -411,5 +411,19 @@ TEST(Raise, MeansOfMapsAreTheirPools) {
 )"});
 }
 
+TEST(Canonical, PaddingByNothingGoes) {
+  expect_fused(R"(graph g(%x: f32[N,3]) {
+  %1 = pad(%x, pads=[0,0,0,0], mode="reflect") : f32[N,3]
+  %2 = exp(%1) : f32[N,3]
+  return %2
+}
+)",
+               R"(graph g(%x: f32[N,3]) {
+  %1 = exp(%x) : f32[N,3]
+  return %1
+}
+)");
+}
+
 }  // namespace
 }  // namespace tenon::testing

@@ -1,5 +1,5 @@
-// Fusing any graph of pointwise operators, reductions and matmuls keeps its results, at every number of
-// rewrites.
+// Fusing any graph of pointwise operators, reductions, matmuls and what moves rows keeps its results, at every
+// number of rewrites. Between them stand nodes of two results, of none, and of regions.
 #include <random>
 
 #include "ir/clone.h"
@@ -14,21 +14,35 @@ std::string random_text(unsigned seed) {
   std::vector<std::string> names = {"%x", "%y"};
   const auto any = [&] { return names[random() % names.size()]; };
   for (int i = 1; i <= 10; ++i) {
+    const std::string y = std::to_string(i), x = any();
     const std::string calls[] = {
-        "add(" + any() + ", @b)",
-        "mul(" + any() + ", " + any() + ")",
-        "relu(" + any() + ")",
-        "linear(" + any() + ", @w)",
-        "softmax(" + any() + ", axis=1)",
-        "layer_norm(" + any() + ")",
-        "mul(" + any() + ", 0.5)",
-        "tanh(" + any() + ")",
-        "sub(" + any() + ", " + any() + ")",
+        "%Y = add(%X, @b) : f32[N,4]",
+        "%Y = mul(%X, " + any() + ") : f32[N,4]",
+        "%Y = relu(%X) : f32[N,4]",
+        "%Y = linear(%X, @w) : f32[N,4]",
+        "%Y = softmax(%X, axis=1) : f32[N,4]",
+        "%Y = layer_norm(%X) : f32[N,4]",
+        "%Y = mul(%X, 0.5) : f32[N,4]",
+        "%Y = tanh(%X) : f32[N,4]",
+        "%Y = sub(%X, " + any() + ") : f32[N,4]",
+        "%Y = pad(%X, pads=[0,0,1,-1]) : f32[N,4]",
+        "%Y, %Yplaces = sort(%X) : f32[N,4], i64[N,4]",
+        "%Yless = less(%X, 0.5) : bool[N,4]\n"
+        "  %Ymore = logical_not(%Yless) : bool[N,4]\n"
+        "  %Yeither = logical_or(%Yless, %Ymore) : bool[N,4]\n"
+        "  %Yall = all(%Yeither, axes=[0,1]) : bool[]\n"
+        "  check(%Yall, message=\"an element is neither\")\n"
+        "  %Yany = any(%Yless, axes=[0,1]) : bool[]\n"
+        "  %Y = if(%Yany, %X) (%a: f32[N,4]) {\n    return %a\n  } (%b: f32[N,4]) {\n"
+        "    %Yt = tanh(%b) : f32[N,4]\n    return %Yt\n  } : f32[N,4]",
     };
-    text += "  %" + std::to_string(i) + " = " + calls[random() % std::size(calls)] + " : f32[N,4]\n";
-    names.push_back("%" + std::to_string(i));
+    std::string call = calls[random() % std::size(calls)];
+    for (const auto& [name, is] : {std::pair{"%X", x}, {"%Y", "%v" + y}})
+      for (auto at = call.find(name); at != std::string::npos; at = call.find(name)) call.replace(at, 2, is);
+    text += "  " + call + "\n";
+    names.push_back("%v" + y);
   }
-  return text + "  return %10, " + any() + "\n}\n";
+  return text + "  return %v10, " + any() + "\n}\n";
 }
 
 /// What the body's nodes compute, by origin.

@@ -96,5 +96,84 @@ TEST(Sums, EveryWayToNameRowsIsTaken) {
 )");
 }
 
+// Attention: a weight for each edge and head, as a view; the heads are split before the gather or behind it.
+TEST(Sums, AWeightForEachHeadIsTaken) {
+  expect_fused(R"(graph g(%x: f32[N,4,8], %from: i32[E], %to: i64[E], %a: f32[E,4], %s: f32[N,4,8]) {
+  %1 = index_select(%x, %from) : f32[E,4,8]
+  %2 = reshape(%a, shape=[E,4,1]) : f32[E,4,1]
+  %3 = mul(%2, %1) : f32[E,4,8]
+  %4 = index_add(%s, %to, %3) : f32[N,4,8]
+  return %4
+}
+)",
+               R"(graph g(%x: f32[N,4,8], %from: i32[E], %to: i64[E], %a: f32[E,4], %s: f32[N,4,8]) {
+  %1 = reshape(%a, shape=[E,4,1]) : f32[E,4,1]
+  %2 = fused index_select(%x, %from) { mul(_, %1); index_add(%s, %to, _) } : f32[N,4,8]
+  return %2
+}
+)");
+  expect_fused(R"(graph g(%x: f32[N,32], %from: i64[E], %to: i64[E], %a: f32[E,4,1], %s: f32[N,32]) {
+  %1 = index_select(%x, %from) : f32[E,32]
+  %2 = reshape(%1, shape=[E,4,8]) : f32[E,4,8]
+  %3 = mul(%2, %a) : f32[E,4,8]
+  %4 = reshape(%3, shape=[E,32]) : f32[E,32]
+  %5 = index_add(%s, %to, %4) : f32[N,32]
+  return %5
+}
+)",
+               R"(graph g(%x: f32[N,32], %from: i64[E], %to: i64[E], %a: f32[E,4,1], %s: f32[N,32]) {
+  %1 = fused index_select(%x, %from) { reshape(_, shape=[E,4,8]); mul(_, %a); reshape(_, shape=[E,32]); index_add(%s, %to, _) } : f32[N,32]
+  return %1
+}
+)");
+}
+
+TEST(Sums, AWeightForEachElementIsTakenWithAGather) {
+  expect_fused(R"(graph g(%x: f32[N,8], %from: i64[E], %to: i64[E], %e: f32[E,8], %s: f32[N,8]) {
+  %1 = sigmoid(%e) : f32[E,8]
+  %2 = index_select(%x, %from) : f32[E,8]
+  %3 = mul(%1, %2) : f32[E,8]
+  %4 = index_add(%s, %to, %3) : f32[N,8]
+  return %4, %1
+}
+)",
+               R"(graph g(%x: f32[N,8], %from: i64[E], %to: i64[E], %e: f32[E,8], %s: f32[N,8]) {
+  %1 = sigmoid(%e) : f32[E,8]
+  %2 = fused index_select(%x, %from) { mul(%1, _); index_add(%s, %to, _) } : f32[N,8]
+  return %2, %1
+}
+)");
+  expect_fused(R"(graph g(%x: f32[E,8], %to: i64[E], %e: f32[E,8], %s: f32[N,8]) {
+  %1 = sigmoid(%e) : f32[E,8]
+  %2 = mul(%1, %x) : f32[E,8]
+  %3 = index_add(%s, %to, %2) : f32[N,8]
+  return %3
+}
+)",
+               R"(graph g(%x: f32[E,8], %to: i64[E], %e: f32[E,8], %s: f32[N,8]) {
+  %1 = fused { sigmoid(%e); mul(_, %x) } : f32[E,8]
+  %2 = index_add(%s, %to, %1) : f32[N,8]
+  return %2
+}
+)");
+}
+
+// The weights of a head's features alone are not those of an edge's heads.
+TEST(Sums, WeightsOfAMiddleAxisOnlyAreNoWeightsOfRows) {
+  expect_fused(R"(graph g(%x: f32[N,4,8], %from: i64[E], %to: i64[E], %w: f32[E,1,8], %s: f32[N,4,8]) {
+  %1 = index_select(%x, %from) : f32[E,4,8]
+  %2 = mul(%1, %w) : f32[E,4,8]
+  %3 = index_add(%s, %to, %2) : f32[N,4,8]
+  return %3
+}
+)",
+               R"(graph g(%x: f32[N,4,8], %from: i64[E], %to: i64[E], %w: f32[E,1,8], %s: f32[N,4,8]) {
+  %1 = fused index_select(%x, %from) { mul(_, %w) } : f32[E,4,8]
+  %2 = index_add(%s, %to, %1) : f32[N,4,8]
+  return %2
+}
+)");
+}
+
 }  // namespace
 }  // namespace tenon::testing

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/philox.h"
-#include "ir/ops/cast.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/random.h"
 #include "tests/ir/ops/cases.h"
 

@@ -116,6 +116,32 @@ TEST_P(GemmTest, VeryLargeDepth) {
   }
 }
 
+TEST_P(GemmTest, AddsTheRowsThatAreNamed) {
+  for (const long N : {5, 64, 140}) {
+    const long M = 29, K = 7, table_rows = 4;
+    const Numbers a = random_numbers(M * K, 1);
+    const Numbers b = random_numbers(K * N, 2);
+    const Numbers table = random_numbers(table_rows * N, 3);
+    std::vector<long> rows;
+    Numbers residual(M * N);
+    for (long m = 0; m < M; m++) {
+      rows.push_back(m * 7 % table_rows);
+      for (long n = 0; n < N; n++) residual[m * N + n] = table[rows.back() * N + n];
+    }
+    Numbers c(M * N, untouched);
+    multiply({.M = M,
+              .N = N,
+              .K = K,
+              .a = a.data(),
+              .a_stride = K,
+              .c = c.data(),
+              .c_stride = N,
+              .epilogue = {.residual = table.data(), .residual_stride = N, .residual_rows = rows.data()}},
+             {b.data(), N, 1});
+    expect_equal({M, N, K, a, b, K, nullptr, &residual}, c, N);
+  }
+}
+
 TEST_P(GemmTest, PacksLinearWeightsAndAnyStrides) {
   const long M = 9, N = 37, K = 50;
   const Numbers a = random_numbers(M * K, 1);

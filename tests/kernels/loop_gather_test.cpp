@@ -108,6 +108,37 @@ TEST_P(LoopGather, TakesAnIndexForEachElement) {  // out[i][j] = table[index[i][
   }
 }
 
+Reg five(LoopProgram& p, DType dtype) {
+  const DType type = compute_type(dtype);
+  if (is_float(type)) return p.constant(5, type);
+  return p.constant_int(is_bool(type) ? 1 : 5, type);
+}
+
+TEST_P(LoopGather, OtherIndicesHaveAValueOfTheirOwn) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::boolean, DType::i64, DType::u8})
+    for (const std::int64_t width : {1, 5, 300}) {
+      LoopProgram rows("rows", {50, width});
+      const Reg of_row = rows.load({0, DType::i64, {1, 0}});
+      const LoopOperand table{
+          .buffer = 1, .dtype = dtype, .strides = {0, 1}, .index_stride = width, .range = 7};
+      rows.store({2, dtype, {width, 1}}, rows.gather(table, of_row, five(rows, dtype)));
+      expect_matches_reference(rows, indices_below(7, true));
+
+      LoopProgram elements("elements", {4, width});
+      const Reg of_element = elements.load({0, DType::i64, {0, 1}});
+      const LoopOperand columns{
+          .buffer = 1, .dtype = dtype, .strides = {9, 0}, .index_stride = 1, .range = 9};
+      elements.store({2, dtype, {width, 1}}, elements.gather(columns, of_element, five(elements, dtype)));
+      expect_matches_reference(elements, indices_below(9, true));
+
+      LoopProgram computed("computed", {4, width});  // the values may lie over the indices
+      const Reg loaded = computed.load({0, DType::i64, {0, 1}});
+      const Reg next = computed.prim(Prim::add, loaded, computed.constant_int(1));
+      computed.store({2, dtype, {width, 1}}, computed.gather(columns, next, five(computed, dtype)));
+      expect_matches_reference(computed, indices_below(9, true));
+    }
+}
+
 TEST_P(LoopGather, OneIndexForAll) {
   LoopProgram p("row", {30, 40});
   const Reg index = p.load({0, DType::i64, {0, 0}});

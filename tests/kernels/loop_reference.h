@@ -153,6 +153,10 @@ inline void run_reference(const LoopProgram& program, std::span<void* const> buf
             case LoopOp::gather: {
               std::int64_t index = arg(0, p).whole;
               if (index < 0 && operand.from_end) index += operand.range;
+              if (i.args[1] >= 0 && (index < 0 || index >= operand.range)) {
+                out = arg(1, p);
+                break;
+              }
               out = read_number(data, operand.dtype, address(operand, p) + index * operand.index_stride);
               break;
             }

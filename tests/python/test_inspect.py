@@ -87,6 +87,36 @@ def test_json_schema(inspect, exported):
     assert sum(s["flops"] for s in data["plan"]["steps"]) == pytest.approx(data["flops"], rel=0.02)
 
 
+def test_the_candidates_of_each_step(inspect, exported, tmp_path):
+    model = exported("resnet50") / "model.pt"
+    text = inspect(model, "--explain-plan")
+    plan = json.loads(inspect(model, "--json"))["plan"]
+    made = [step for c in plan["choices"] for step in range(c["first_step"], c["first_step"] + c["steps"])]
+    assert made == list(range(len(plan["steps"])))
+    for choice in plan["choices"]:
+        if choice["taken"] is None:  # a copy of the result
+            continue
+        taken = choice["candidates"][choice["taken"]]
+        estimates = [c["estimated_ms"] or 0 for c in choice["candidates"]]
+        assert (taken["estimated_ms"] or 0) == min(estimates)
+        assert f"> {taken['kernel']}" in text and choice["group"] in text
+    for other in ("--json", "--ops", "--modules", "--weights", f"--html={tmp_path}/x.html", f"--dot={tmp_path}/x.dot"):
+        assert "--explain-plan" in inspect(model, "--explain-plan", other, code=2)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_candidates_of_stages(inspect, saved):
+    class Positive(torch.nn.Module):
+        def forward(self, x):
+            return torch.relu(x[x.sum(1) > 0])
+
+    model = saved(Positive(), torch.ones(6, 4))
+    plan = json.loads(inspect(model, "--input", "x=f32[6,4]", "--json"))["plan"]
+    assert len(plan["choices"]) == len(plan["steps"])
+    inner = [choice for step in plan["choices"] for stage in step["plans"] for choice in stage]
+    assert any(c["candidates"][c["taken"]]["kernel"] == "loop" for c in inner)
+
+
 def test_weight_statistics_are_numpy_s(inspect, saved):
     model = torch.nn.Sequential(torch.nn.Linear(300, 70), torch.nn.Linear(70, 5))
     with torch.no_grad():
@@ -143,6 +173,9 @@ def test_wrong_use_is_one_clear_error(inspect, tenon, exported_tiny, tmp_path):
     assert "--ir imported" in inspect(model, "--dot", tmp_path / "x.dot", "--ir", "planned", code=2)
     assert "source model" in inspect(artifact, "--ir", "imported", code=2)
     assert "source model" in inspect(artifact, "--ir", "imported", "--dot", tmp_path / "x.dot", code=2)
+    shown = subprocess.run([tenon, "convert", artifact, "--explain-plan"], capture_output=True, text=True)
+    assert shown.returncode == 2 and f"tenon inspect {artifact} --explain-plan" in shown.stderr
+    assert inspect(artifact, "--explain-plan").startswith("plan ")
     inspect(model, "--ir", "everything", code=2)
     inspect(model, "--depth", "0", "--modules", code=2)
     assert not list(tmp_path.glob("x.*"))

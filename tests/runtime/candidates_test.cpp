@@ -108,15 +108,5 @@ TEST(Candidates, ToMakeThemChangesNothing) {
   EXPECT_EQ(plan_of(text, {.device = &asks_twice})->text(), plan_of(text, {.device = device})->text());
 }
 
-TEST(Candidates, AnExplanationListsThemWithEstimates) {
-  const auto plan = plan_of(conv_relu);
-  const std::string text = plan->explanation();
-  EXPECT_TRUE(text.find("conv+relu -> f32[1,64,60,60]") != std::string::npos) << text;
-  EXPECT_TRUE(text.find("> winograd6+relu") != std::string::npos) << text;
-  EXPECT_TRUE(text.find("(the least estimate)") != std::string::npos) << text;
-  EXPECT_TRUE(text.find("  gemm+relu") != std::string::npos) << text;
-  EXPECT_TRUE(text.find("channels last") != std::string::npos) << text;
-}
-
 }  // namespace
 }  // namespace tenon::testing

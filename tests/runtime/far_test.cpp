@@ -48,6 +48,20 @@ TEST(Far, WhatTheInterpreterNeedsIsCopiedByStepsOfThePlan) {
             (std::vector<std::string>{"copy to host", "reference", "copy to device", "copy to device"}));
 }
 
+TEST(Far, SizesAreGivenByTheHost) {
+  const auto plan = far_plan_of(R"(graph g(%x: f32[4,2]) {
+  %1 = abs(%x) : f32[4,2]
+  %2 = greater(%1, 0.5) : bool[4,2]
+  %3 = nonzero(%2, count=?0) : i64[?0,2]
+  %4 = add(%3, 1) : i64[?0,2]
+  return %4, %1
+}
+)");
+  EXPECT_EQ(kernels_of(*plan),
+            (std::vector<std::string>{"copy to device", "2 nodes", "copy to host", "reference",
+                                      "copy to device", "1 node", "copy to host", "copy to host"}));
+}
+
 TEST(Far, AConditionIsCopiedToTheHost) {
   const auto plan = far_plan_of(R"(graph g(%x: f32[4], %go: bool[]) {
   %3 = if(%go, %x) (%a: f32[4]) {

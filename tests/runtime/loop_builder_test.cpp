@@ -25,7 +25,8 @@ LoopProgram loop_of(const std::string& text) {
     }
     return at->second;
   };
-  return build_loop(group, *axes, place).program;
+  return build_loop(group, *axes, place, [&](const Tensor& table) { return buffers.constant(table); })
+      .program;
 }
 
 /// A layer norm of the sum of two tensors.

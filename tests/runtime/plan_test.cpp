@@ -190,6 +190,27 @@ TEST(Plan, ConcatenationsThatGrowShareTheirParts) {
   expect_same_as_reference(dense_block);
 }
 
+// The graph's output lies row-major, what convolutions read channels last: the block is kept in both orders,
+// and its input is put into each of them once.
+TEST(Plan, ConcatenationsThatGrowAreSharedInTheOrderOfTheirReaders) {
+  constexpr const char* returned_block = R"(graph g(%x: f32[2,8,6,6]) {
+  @w1: f32[4,8,3,3]
+  @w2: f32[4,12,3,3]
+  @w3: f32[4,16,1,1]
+  %1 = conv(%x, @w1, pad=1) : f32[2,4,6,6]
+  %2 = concat(%x, %1, axis=1) : f32[2,12,6,6]
+  %3 = conv(%2, @w2, pad=1) : f32[2,4,6,6]
+  %4 = concat(%x, %1, %3, axis=1) : f32[2,16,6,6]
+  %5 = conv(%4, @w3) : f32[2,4,6,6]
+  %6 = concat(%x, %1, %3, %5, axis=1) : f32[2,20,6,6]
+  return %6
+}
+)";
+  const auto plan = plan_of(returned_block);
+  EXPECT_EQ(plan->copies(), 6) << plan->text();  // x for the first convolution and into both, the others out
+  expect_same_as_reference(returned_block);
+}
+
 TEST(Plan, TextNamesKernelsAndPlaces) {
   const std::string text = plan_of(u_net, {{"N", 1}})->text();
   EXPECT_NE(text.find("arena+"), std::string::npos) << text;

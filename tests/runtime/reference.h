@@ -73,7 +73,7 @@ inline void expect_same_with_every_candidate(const std::shared_ptr<Graph>& graph
     const auto got = session.run(inputs);
     constexpr double winograd = 2e-4;  // F(6,3) is ten times as far off as a product
     for (std::size_t i = 0; i < got.size(); ++i) expect_close(got[i], expected[i], winograd);
-    if (::testing::Test::HasFailure()) FAIL() << session.plan_for(inputs)->explanation();
+    if (::testing::Test::HasFailure()) FAIL() << session.plan_for(inputs)->text();
   }
 }
 

@@ -151,7 +151,8 @@ TEST(Stages, NodesWithRegionsAreProgramsAndOtherGivingNodesRunTheReference) {
     std::vector<StepKind> found;
     Session session(graph);
     const auto plan = session.plan_for(inputs_of(*graph, sizes));
-    for (const auto& step : plan->steps) found.push_back(step->info.kind);
+    for (const auto& step : plan->steps)
+      if (step->info.kind != StepKind::copy) found.push_back(step->info.kind);  // to and from a device
     return found;
   };
   using enum StepKind;

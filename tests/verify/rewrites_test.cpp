@@ -1,4 +1,5 @@
 // The one rewrite that changes a result is named by number and rule, with the switch that turns it off.
+#include "ir/ops/linear.h"
 #include "verify/rewrites.h"
 
 #include "tests/verify/suspects.h"

@@ -1,4 +1,5 @@
 // A wrong kernel, a wrong rule and a wrong conversion are each found where they are made, and named.
+#include "ir/ops/linear.h"
 #include "verify/search.h"
 
 #include "ir/evaluate.h"

@@ -5,7 +5,6 @@
 #include "fusion/fuse.h"
 #include "ir/clone.h"
 #include "ir/ops/activation.h"
-#include "ir/ops/linear.h"
 #include "ir/parse.h"
 #include "runtime/inputs.h"
 #include "tests/faults.h"

@@ -323,6 +323,11 @@ TEST(Kernels, Interpolate) {
       {
           {"interpolate(%0, output=5)", {line}, {"f32[1,1,5] 0 0 10 10 40"}},
           {"interpolate(%0, output=5, mode=\"nearest_exact\")", {line}, {"f32[1,1,5] 0 0 10 40 40"}},
+          // Of maps, PyTorch takes the element itself, or its half, wherever the size stays or doubles.
+          {"interpolate(%0, output=3, scales=1.2)", {line}, {"f32[1,1,3] 0 0 10"}},
+          {"interpolate(%0, output=[2,4], scales=[1.2,2.4])",
+           {"f32[1,1,2,2] 0 1 2 3"},
+           {"f32[1,1,2,4] 0 0 1 1 2 2 3 3"}},
           {"interpolate(%0, output=6, mode=\"linear\")", {line}, {"f32[1,1,6] 0 2.5 7.5 17.5 32.5 40"}},
           {"interpolate(%0, output=5, mode=\"linear\", align_corners=true)",
            {line},

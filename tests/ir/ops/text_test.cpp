@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/ops/functions.h"
 #include "tests/ir/ops/cases.h"
 
 namespace tenon {

@@ -1,0 +1,127 @@
+// Scatters: one element after the other, columns shared out to threads.
+#include "kernels/cpu/scatter.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/fold.h"
+#include "kernels/cpu/first_bad.h"
+
+namespace tenon::cpu {
+namespace {
+
+/// The columns [first, last) of the inner dim, at one place of the outer one.
+struct Part {
+  long outer, first, last;
+};
+
+/// Keeps the last value.
+template <class T>
+struct Replace {
+  static T identity() { return T{}; }
+  static T join(T, T b) { return b; }
+};
+
+/// Joins as a fold does, one step at a time.
+template <class T, Reduce R>
+struct Joined {
+  using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
+  static T identity() {
+    if constexpr (R == Reduce::sum || R == Reduce::prod) return R == Reduce::prod;
+    return R == Reduce::max ? reduce_detail::lowest<T>() : reduce_detail::highest<T>();
+  }
+  static T join(T a, T b) {
+    // As the primitive, but without a branch: which one is larger is not to be foreseen.
+    if constexpr (std::is_floating_point_v<T> && R == Reduce::max) return int(a > b) | int(a != a) ? a : b;
+    if constexpr (std::is_floating_point_v<T> && R == Reduce::min) return int(a < b) | int(a != a) ? a : b;
+    constexpr Prim prim = R == Reduce::sum    ? Prim::add
+                          : R == Reduce::prod ? Prim::mul
+                          : R == Reduce::max  ? Prim::max
+                                              : Prim::min;
+    return static_cast<T>(apply<Wide>(prim, static_cast<Wide>(a), static_cast<Wide>(b)));
+  }
+};
+
+template <class Join, class T>
+void join_run(T* __restrict to, const T* __restrict from, long count, long stride) {
+  if (stride == 1) {
+    for (long i = 0; i < count; ++i) to[i] = Join::join(to[i], from[i]);
+  } else {
+    for (long i = 0; i < count; ++i) to[i] = Join::join(to[i], from[i * stride]);
+  }
+}
+
+template <class T, class Index, class Join>
+void scatter_part(const Scatter& s, const Part& part, FirstBad& bad) {
+  const long slab = part.outer * s.extent * s.inner;
+  const auto* const x = static_cast<const T*>(s.x) + slab;
+  auto* const out = static_cast<T*>(s.out) + slab;
+  const auto* const src = static_cast<const T*>(s.src) + part.outer * s.src_strides[0];
+  const auto* const indices = static_cast<const Index*>(s.indices) + part.outer * s.index_strides[0];
+  const auto columns = static_cast<std::size_t>(part.last - part.first);
+  for (long r = 0; r < s.extent; ++r)
+    std::memcpy(out + r * s.inner + part.first, x + r * s.inner + part.first, columns * sizeof(T));
+  const bool whole_rows = s.index_strides[2] == 0;  // one index for all columns
+  const long run = whole_rows ? part.last - part.first : 1;
+  const auto for_each_run = [&](auto&& visit) {
+    for (long e = 0; e < s.count; ++e) {
+      for (long i = part.first; i < part.last; i += run) {
+        const long row = indices[e * s.index_strides[1] + i * s.index_strides[2]];
+        if (row < 0 || row >= s.extent) return bad.report((part.outer * s.count + e) * s.inner + i);
+        visit(out + row * s.inner + i, src + e * s.src_strides[1] + i * s.src_strides[2]);
+      }
+    }
+  };
+  if (!s.include_self) for_each_run([&](T* to, const T*) { std::fill_n(to, run, Join::identity()); });
+  for_each_run([&](T* to, const T* from) { join_run<Join>(to, from, run, s.src_strides[2]); });
+}
+
+using ScatterPart = void (*)(const Scatter&, const Part&, FirstBad&);
+
+template <class T, class Index>
+ScatterPart part_for(const Scatter& s) {
+  if (!s.join) return scatter_part<T, Index, Replace<T>>;
+  switch (*s.join) {
+    case Reduce::sum: return scatter_part<T, Index, Joined<T, Reduce::sum>>;
+    case Reduce::prod: return scatter_part<T, Index, Joined<T, Reduce::prod>>;
+    case Reduce::min: return scatter_part<T, Index, Joined<T, Reduce::min>>;
+    case Reduce::max: return scatter_part<T, Index, Joined<T, Reduce::max>>;
+    default: TENON_CHECK(false);
+  }
+  return nullptr;
+}
+
+template <class T>
+ScatterPart part_for(const Scatter& s) {
+  TENON_CHECK(s.index_dtype == DType::i32 || s.index_dtype == DType::i64);
+  return s.index_dtype == DType::i32 ? part_for<T, std::int32_t>(s) : part_for<T, std::int64_t>(s);
+}
+
+ScatterPart part_for(const Scatter& s) {
+  switch (s.dtype) {
+    case DType::f32: return part_for<float>(s);
+    case DType::f64: return part_for<double>(s);
+    case DType::i32: return part_for<std::int32_t>(s);
+    case DType::i64: return part_for<std::int64_t>(s);
+    default: TENON_CHECK(false);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+long scatter(const Scatter& s, ThreadPool& pool) {
+  constexpr long fewest_columns = 16;  // of a part: a line of the cache
+  const long parts_of_row = std::clamp<long>(s.inner / fewest_columns, 1, pool.threads());
+  const ScatterPart run = part_for(s);
+  FirstBad bad;
+  pool.parallel_for(s.outer * parts_of_row, [&](long part, int) {
+    const long column = part % parts_of_row;
+    run(s, {part / parts_of_row, s.inner * column / parts_of_row, s.inner * (column + 1) / parts_of_row},
+        bad);
+  });
+  return bad.result();
+}
+
+}  // namespace tenon::cpu

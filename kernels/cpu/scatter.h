@@ -1,0 +1,34 @@
+// Writing by index: torch.scatter and scatter_reduce along a dim. Indices are checked.
+#pragma once
+#include <array>
+#include <optional>
+
+#include "base/dtype.h"
+#include "base/reduce.h"
+#include "kernels/thread_pool.h"
+
+namespace tenon::cpu {
+
+/// out = x, but out[o][indices[o][e][i]][i] = src[o][e][i], or is joined with it, in the order of e.
+struct Scatter {
+  long outer = 1;
+  long count = 0;  // of indices along the dim
+  long inner = 1;
+  long extent = 0;             // of x and out along the dim: indices lie in [0, extent)
+  DType dtype = DType::f32;    // f32, f64, i32 or i64
+  std::optional<Reduce> join;  // sum, prod, min or max; none: the last one stays
+  bool include_self = true;    // false: what lay where an index points is not joined
+  const void* x = nullptr;     // contiguous, as out
+  void* out = nullptr;
+  using Strides = std::array<long, 3>;  // of o, e, i, in elements
+  const void* src = nullptr;
+  Strides src_strides = {};
+  const void* indices = nullptr;  // i32 or i64
+  DType index_dtype = DType::i64;
+  Strides index_strides = {};
+};
+
+/// Returns -1, or the row-major position (o, e, i) of the first index that is out of range.
+long scatter(const Scatter& scatter, ThreadPool& pool);
+
+}  // namespace tenon::cpu

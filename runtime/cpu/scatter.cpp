@@ -1,0 +1,125 @@
+// scatter: elements written, or joined, along one axis where a tensor of indices says.
+#include "kernels/cpu/scatter.h"
+
+#include "ir/ops/index.h"
+#include "runtime/cpu/index_fault.h"
+#include "runtime/cpu/step.h"
+#include "runtime/planner.h"
+
+namespace tenon {
+namespace {
+
+class ScatterStep : public CpuStep {
+ public:
+  explicit ScatterStep(const cpu::Scatter& scatter) : scatter_(scatter) { faults = 1; }
+
+  void compute(const CpuFrame& frame) const override {
+    cpu::Scatter scatter = scatter_;
+    scatter.x = frame.at<const void>(x);
+    scatter.indices = frame.at<const void>(indices);
+    scatter.src = frame.at<const void>(src);
+    scatter.out = frame.at<void>(out);
+    const long wrong = cpu::scatter(scatter, frame.pool);
+    if (wrong < 0) return;
+    const long i = wrong % scatter.inner, e = wrong / scatter.inner % scatter.count,
+               o = wrong / scatter.inner / scatter.count;
+    const auto& [of_outer, of_count, of_inner] = scatter.index_strides;
+    report_index(frame.faults[0],
+                 index_at(scatter.indices, scatter.index_dtype, o * of_outer + e * of_count + i * of_inner),
+                 scatter.extent, false);
+  }
+
+  std::optional<Error> failure(std::span<const Fault> found) const override { return index_error(found[0]); }
+
+  Address x, indices, src, out;
+
+ private:
+  cpu::Scatter scatter_;
+};
+
+std::optional<Reduce> join_of(ScatterReduce reduce) {
+  switch (reduce) {
+    case ScatterReduce::sum: return Reduce::sum;
+    case ScatterReduce::prod: return Reduce::prod;
+    case ScatterReduce::amax: return Reduce::max;
+    case ScatterReduce::amin: return Reduce::min;
+    default: return std::nullopt;
+  }
+}
+
+/// The sizes before the axis, along it, and behind it.
+Index around(const Index& shape, std::int64_t axis) {
+  Index sizes = {1, shape[static_cast<std::size_t>(axis)], 1};
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (const auto at = static_cast<std::int64_t>(i); at != axis) sizes[at < axis ? 0 : 2] *= shape[i];
+  return sizes;
+}
+
+void emit_scatter(Planner& planner, const Group& group) {
+  const Node& node = group.node();
+  const auto& op = *node.as<Scatter>();
+  const auto fits = [&](const Strided& t) { return t.can_view_as(around(t.shape(), op.axis)); };
+  const auto read = [&](const Value* v) {
+    const PlannedTensor at = planner.assignment().at(v);
+    return fits(at) ? at : planner.dense(v);
+  };
+  const auto strides = [&](const PlannedTensor& t) {
+    Index found;
+    t.can_view_as(around(t.shape(), op.axis), &found);
+    return cpu::Scatter::Strides{found[0], found[1], found[2]};
+  };
+  const PlannedTensor x = planner.dense(node.input(0));
+  const PlannedTensor indices = read(node.input(1)), src = read(node.input(2));
+  const PlannedTensor out =
+      planner.assignment().assign(node.output(), row_major(node.output()->rank()),
+                                  [](const PlannedTensor& t) { return t.is_contiguous(); });
+  const Index sizes = around(indices.shape(), op.axis);
+  auto step = std::make_unique<ScatterStep>(
+      cpu::Scatter{.outer = sizes[0],
+                   .count = sizes[1],
+                   .inner = sizes[2],
+                   .extent = out.shape()[static_cast<std::size_t>(op.axis)],
+                   .dtype = out.dtype(),
+                   .join = join_of(op.reduce),
+                   .include_self = op.include_self || op.reduce == ScatterReduce::none,
+                   .src_strides = strides(src),
+                   .index_dtype = indices.dtype(),
+                   .index_strides = strides(indices)});
+  step->x = x.address();
+  step->indices = indices.address();
+  step->src = src.address();
+  step->out = out.address();
+  planner.emit(std::move(step), node, {x, indices, src}, {out});
+}
+
+std::vector<Candidate> lower_scatter(const Planner& planner, const Group& group) {
+  const Node& node = group.node();
+  const auto* op = node.as<Scatter>();
+  if (!op || op->reduce == ScatterReduce::mean) return {};
+  const Value &x = *node.input(0), &indices = *node.input(1), &src = *node.input(2);
+  const auto is_one_of = [](DType dtype, std::initializer_list<DType> list) {
+    return std::find(list.begin(), list.end(), dtype) != list.end();
+  };
+  const bool has_types = is_one_of(x.dtype(), {DType::f32, DType::f64, DType::i32, DType::i64}) &&
+                         is_one_of(indices.dtype(), {DType::i32, DType::i64});
+  if (!has_types || x.rank() == 0 || indices.shape() != src.shape() || numel(src.shape()) == Dim(0))
+    return {};
+  for (std::size_t i = 0; i < x.rank(); ++i)
+    if (static_cast<std::int64_t>(i) != op->axis && x.shape()[i] != src.shape()[i]) return {};
+  const double elements = static_cast<double>(numel(src.shape()).value());
+  const Work work{.flops = op->reduce == ScatterReduce::none ? 0 : elements,
+                  .bytes = 2 * bytes_of(x.type()) + 2 * bytes_of(src.type()) + bytes_of(indices.type()),
+                  .rows = static_cast<std::int64_t>(elements)};
+  constexpr double operations = 100;  // one element after the other takes as long as so many of a product
+  const CandidateInfo info{
+      .kernel = "scatter", .work = work, .seconds = planner.estimate(operations * elements, work.bytes)};
+  return {Candidate{info, emit_scatter}};
+}
+
+}  // namespace
+
+std::vector<OpLowering> scatter_lowerings() {
+  return {{.op = &op_info<Scatter>(), .lower = lower_scatter, .alone = true}};
+}
+
+}  // namespace tenon
