@@ -25,7 +25,7 @@ std::string random_text(unsigned seed) {
         "%Y = mul(%X, 0.5) : f32[N,4]",
         "%Y = tanh(%X) : f32[N,4]",
         "%Y = sub(%X, " + any() + ") : f32[N,4]",
-        "%Y = pad(%X, pads=[0,0,1,-1]) : f32[N,4]",
+        "%Y = pad(%X, pads=[1,0,-1,0]) : f32[N,4]",
         "%Y, %Yplaces = sort(%X) : f32[N,4], i64[N,4]",
         "%Yless = less(%X, 0.5) : bool[N,4]\n"
         "  %Ymore = logical_not(%Yless) : bool[N,4]\n"
