@@ -7,7 +7,7 @@
 namespace tenon {
 namespace {
 
-struct Slot {
+struct Block {
   std::size_t begin, end;
   int first, last;
 };
@@ -24,21 +24,21 @@ std::size_t skewed(std::size_t offset, std::size_t bytes, std::size_t turn, cons
   return offset + (wanted + page - offset % page) % page;
 }
 
-// Slots that live at the same time as `life`, by address.
-std::vector<Slot> neighbours(const std::vector<Slot>& slots, const Lifetime& life) {
-  std::vector<Slot> found;
-  for (const Slot& s : slots)
+// Blocks that live at the same time as `life`, by address.
+std::vector<Block> neighbours(const std::vector<Block>& blocks, const Lifetime& life) {
+  std::vector<Block> found;
+  for (const Block& s : blocks)
     if (s.first <= life.last && life.first <= s.last) found.push_back(s);
-  std::sort(found.begin(), found.end(), [](const Slot& a, const Slot& b) { return a.begin < b.begin; });
+  std::sort(found.begin(), found.end(), [](const Block& a, const Block& b) { return a.begin < b.begin; });
   return found;
 }
 
-std::size_t tightest_gap(const std::vector<Slot>& taken, std::size_t bytes, std::size_t turn,
+std::size_t tightest_gap(const std::vector<Block>& taken, std::size_t bytes, std::size_t turn,
                          const MemoryRules& rules) {
   std::size_t best = 0;
   std::size_t best_gap = std::numeric_limits<std::size_t>::max();
   std::size_t free_from = 0;
-  for (const Slot& s : taken) {
+  for (const Block& s : taken) {
     if (free_from + bytes <= s.begin && s.begin - free_from < best_gap) {
       best = free_from;
       best_gap = s.begin - free_from;
@@ -57,11 +57,11 @@ ArenaLayout lay_out(std::span<const Lifetime> lifetimes, const MemoryRules& rule
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return lifetimes[a].bytes > lifetimes[b].bytes; });
   ArenaLayout layout{std::vector<std::size_t>(lifetimes.size()), 0};
-  std::vector<Slot> slots;
+  std::vector<Block> blocks;
   for (const std::size_t i : order) {
     const Lifetime& life = lifetimes[i];
-    const std::size_t begin = tightest_gap(neighbours(slots, life), life.bytes, slots.size(), rules);
-    slots.push_back({begin, begin + life.bytes, life.first, life.last});
+    const std::size_t begin = tightest_gap(neighbours(blocks, life), life.bytes, blocks.size(), rules);
+    blocks.push_back({begin, begin + life.bytes, life.first, life.last});
     layout.offsets[i] = begin;
     layout.bytes = std::max(layout.bytes, begin + life.bytes);
   }
