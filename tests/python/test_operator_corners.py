@@ -65,8 +65,13 @@ TRACED |= {
 
 
 def resized(x, factor):
-    return tuple(F.interpolate(x.reshape(1, 1, *[s] * d), scale_factor=factor, mode=m) for d, s in ((1, 7), (2, 5), (3, 4))
-                 for m in ("nearest", "nearest-exact") for x in [torch.arange(float(s**d)) + x.sum() * 0])  # fmt: skip
+    numbers = torch.arange(64.0) + x.sum() * 0
+    places = ((1, 7), (2, 5), (3, 4))
+    return tuple(
+        F.interpolate(numbers[: size**axes].reshape(1, 1, *[size] * axes), scale_factor=factor, mode=mode)
+        for axes, size in places
+        for mode in ("nearest", "nearest-exact")
+    )
 
 
 # Where the size stays or doubles, PyTorch has another rule for maps than for lines and volumes.
