@@ -31,15 +31,19 @@ endif()
 # What works once a model, and what writes text: -O1 takes two thirds of the processor time of -O3.
 set(TENON_COLD $<$<CONFIG:Release>:-O1>)
 
-# tenon_library(NAME [HOT] SOURCES... DEPENDS...): one folder of the house. Without SOURCES: every .cpp of it and below
-# it. HOT: it works while a model runs. Headers cost more time than the files themselves: six files of a folder are
+# tenon_library(NAME [HOT] [OBJECT] SOURCES... DEPENDS...): one folder of the house, or with OBJECT a part of one. Without
+# SOURCES: every .cpp of it and below it. HOT: it works while a model runs. Headers cost more time than the files themselves: six files of a folder are
 # compiled as one, and what never changes is precompiled.
 function(tenon_library name)
-  cmake_parse_arguments(ARG "HOT" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "HOT;OBJECT" "" "SOURCES;DEPENDS" ${ARGN})
   if(NOT ARG_SOURCES)
     file(GLOB_RECURSE ARG_SOURCES CONFIGURE_DEPENDS *.cpp)
   endif()
-  add_library(tenon_${name} STATIC ${ARG_SOURCES})
+  set(kind STATIC)
+  if(ARG_OBJECT)
+    set(kind OBJECT)
+  endif()
+  add_library(tenon_${name} ${kind} ${ARG_SOURCES})
   set_target_properties(tenon_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
   target_link_libraries(tenon_${name} PUBLIC tenon_flags ${ARG_DEPENDS})
   tenon_precompile(tenon_${name} "${ARG_HOT}" tenon_precompiled ${PROJECT_SOURCE_DIR}/base/precompiled.h)
