@@ -31,9 +31,9 @@ endif()
 # What works once a model, and what writes text: -O1 takes two thirds of the processor time of -O3.
 set(TENON_COLD $<$<CONFIG:Release>:-O1>)
 
-# tenon_library(NAME [HOT] [OBJECT] SOURCES... DEPENDS...): one folder of the house, or with OBJECT a part of one. Without
-# SOURCES: every .cpp of it and below it. HOT: it works while a model runs. Headers cost more time than the files themselves: six files of a folder are
-# compiled as one, and what never changes is precompiled.
+# tenon_library(NAME [HOT] [OBJECT] SOURCES... DEPENDS...): one folder of the house, or with OBJECT a part of one.
+# Without SOURCES: every .cpp of it and below it. HOT: it works while a model runs. Headers cost more time than the
+# files themselves: six files of a folder are compiled as one, and what never changes is precompiled.
 function(tenon_library name)
   cmake_parse_arguments(ARG "HOT;OBJECT" "" "SOURCES;DEPENDS" ${ARGN})
   if(NOT ARG_SOURCES)

@@ -14,8 +14,6 @@
 namespace tenon::exported {
 namespace {
 
-using Kind = ts::Type::Kind;
-
 constexpr std::size_t kDeepestGraph = 50;  // graphs inside graphs
 
 double real(const json& v) {

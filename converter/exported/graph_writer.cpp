@@ -4,8 +4,6 @@
 
 namespace tenon::exported {
 
-using Kind = ts::Type::Kind;
-
 namespace {
 
 constexpr std::int64_t kMostNodes = 4'000'000;  // graphs inside graphs can multiply

@@ -11,6 +11,7 @@
 namespace tenon::exported {
 
 namespace ts = torchscript;
+using Kind = ts::Type::Kind;
 
 /// Nodes go to the end of the current block. Values are numbered by the function they stand in.
 class GraphWriter {

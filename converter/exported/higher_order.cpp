@@ -10,8 +10,6 @@
 namespace tenon::exported {
 namespace {
 
-using Kind = ts::Type::Kind;
-
 const json& argument_at(const json& node, std::size_t i) {
   const json& inputs = node.at("inputs");
   if (i >= inputs.size()) malformed_program("a higher-order operator lacks an argument");

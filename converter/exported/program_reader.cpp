@@ -14,8 +14,6 @@
 namespace tenon::exported {
 namespace {
 
-using Kind = ts::Type::Kind;
-
 constexpr int kMajorVersion = 8;
 
 void check_version(const json& program) {

@@ -9,8 +9,6 @@
 namespace tenon::exported {
 namespace {
 
-using Kind = ts::Type::Kind;
-
 /// What TorchScript calls the function; empty: it has none.
 std::string_view torchscript_name(std::string_view target) {
   static const std::unordered_map<std::string_view, std::string_view> names = {

@@ -6,8 +6,6 @@
 
 namespace tenon::exported {
 
-using Kind = ts::Type::Kind;
-
 /// The marks that vmap leaves in a graph: _vmap_increment_nesting(batch), _add_batch_dim(x, axis, level),
 /// _remove_batch_dim(y, level, batch, axis), _vmap_decrement_nesting().
 bool GraphReader::read_vmap(const json& node, const std::string& target) {

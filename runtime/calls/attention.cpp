@@ -18,8 +18,8 @@ std::optional<AttentionCall> AttentionCall::match(const Group& group) {
     if (operand->rank() > rank || numel(operand->shape()) == 0) return std::nullopt;
   if (node.inputs().size() > 3) call.mask = node.input(3);
   sizes.insert(sizes.begin(), 4 - rank, 1);
-  const auto size_of_last = [](const Value* v, std::size_t back) {
-    return v->shape()[v->rank() - back].value();
+  const auto size_of_last = [](const Value* operand, std::size_t back) {
+    return operand->shape()[operand->rank() - back].value();
   };
   AttentionShape& shape = call.shape;
   shape.batch = sizes[0];
