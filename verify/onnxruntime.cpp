@@ -16,7 +16,7 @@ namespace tenon {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::chrono::minutes timeout{10};
+constexpr std::chrono::minutes longest_run{10};
 
 // The script's exit code for a model that ONNX Runtime refuses.
 constexpr int not_loaded = 4;
@@ -44,7 +44,7 @@ std::vector<Tensor> onnxruntime_outputs(const fs::path& model, const Graph& grap
   save_npz(folder.file("in.npz"), arrays);
   const PythonEnd end =
       run_python(std::string(python::run_onnx_py),
-                 {fs::absolute(model), folder.path().string(), names.dump()}, folder.path(), timeout);
+                 {fs::absolute(model), folder.path().string(), names.dump()}, folder.path(), longest_run);
   if (!end.is_done()) {
     const bool missing = !end.status.crashed && end.status.code == python_lacks_package;
     OnnxRuntimeError e("ONNX Runtime gives no result: " + end.what(),
