@@ -1,10 +1,8 @@
-// The functions of libamdhip64.so.7. HIP's headers are not at hand: numbers and layouts follow
-// hip_runtime_api.h of ROCm 6, which ROCm 7 kept for what is here.
-#include <cstddef>
-#include <cstdlib>
+// The functions of libamdhip64.so.7. Numbers and layouts: hip_device.h.
 #include <cstring>
 
 #include "driver/driver.h"
+#include "driver/hip_device.h"
 #include "driver/model.h"
 
 using namespace softgpu;
@@ -20,29 +18,6 @@ using namespace softgpu;
 namespace softgpu {
 namespace {
 
-Model make_model() {
-  const char* named = getenv("SOFTGPU_ARCH");
-  const std::string architecture = named ? named : "gfx942";
-  const bool cdna = architecture.rfind("gfx9", 0) == 0;
-  return {.name = "Soft GPU (HIP)",
-          .architecture = architecture,
-          .major = cdna ? 9 : 11,
-          .minor = cdna ? 4 : 0,
-          .warp_size = cdna ? 64 : 32,
-          .multiprocessors = cdna ? 304 : 96,
-          .max_threads_per_multiprocessor = 2048,
-          .max_blocks_per_multiprocessor = 32,
-          .max_block_z = 1024,
-          .shared_per_block = 64 << 10,
-          .shared_per_block_optin = 64 << 10,
-          .shared_per_multiprocessor = 64 << 10,
-          .registers_per_block = 65536,
-          .clock_khz = 2100000,
-          .memory_clock_khz = 1300000,
-          .memory_bus_bits = 8192,
-          .l2_bytes = 4 << 20};
-}
-
 int start_hip() {
   if (const int status = initialise()) return status;
   if (!current_device()) set_current_device(device_at(0));
@@ -52,90 +27,6 @@ int start_hip() {
 int enter_hip() {
   if (const int status = start_hip()) return status;
   return enter();
-}
-
-/// hipDeviceAttribute_t; zero for what is not known.
-int attribute(int number) {
-  const Model& m = model();
-  switch (number) {
-    case 2: return 2;  // copy engines
-    case 5: return m.clock_khz;
-    case 8: return 1;  // concurrent kernels
-    case 19: return m.l2_bytes;
-    case 23: return m.major;
-    case 25: return m.max_blocks_per_multiprocessor;
-    case 26:
-    case 27:
-    case 55:
-    case 56: return Model::max_threads;
-    case 28: return m.max_block_z;
-    case 29: return int(Model::max_grid_x);
-    case 30:
-    case 31: return int(Model::max_grid_yz);
-    case 57: return m.max_threads_per_multiprocessor;
-    case 59: return m.memory_bus_bits;
-    case 60: return m.memory_clock_khz;
-    case 61: return m.minor;
-    case 63: return m.multiprocessors;
-    case 71:
-    case 72: return m.registers_per_block;
-    case 74: return m.shared_per_block;
-    case 75: return m.shared_per_block_optin;
-    case 76:
-    case 10002: return m.shared_per_multiprocessor;
-    case 85: return 1;  // unified addressing
-    case 87: return m.warp_size;
-    case 88: return 1;  // stream-ordered allocation
-    default: return 0;
-  }
-}
-
-/// hipDeviceProp_t of ROCm 6 and later: the fields that are filled in, at their places.
-struct Properties {
-  char name[256];
-  char ids[28];
-  size_t total_memory;
-  size_t shared_per_block;
-  int registers_per_block, warp_size;
-  size_t max_pitch;
-  int max_threads, max_block[3], max_grid[3], clock_khz;
-  size_t constant_memory;
-  int major, minor;
-  char unused_1[20];
-  int multiprocessors;
-  char unused_2[216];
-  int memory_clock_khz, memory_bus_bits, l2_bytes, persisting_l2_bytes, max_threads_per_multiprocessor;
-  char unused_3[532];
-  char architecture[256];
-  char unused_4[56];
-};
-static_assert(offsetof(Properties, total_memory) == 288 && offsetof(Properties, multiprocessors) == 388);
-static_assert(offsetof(Properties, l2_bytes) == 616 && offsetof(Properties, architecture) == 1160);
-static_assert(sizeof(Properties) == 1472);
-
-int properties(Properties* p, int device) {
-  if (!p) return invalid_value;
-  if (!device_at(device)) return invalid_device;
-  const Model& m = model();
-  memset(p, 0, sizeof *p);
-  strncpy(p->name, m.name, sizeof p->name - 1);
-  strncpy(p->architecture, m.architecture.c_str(), sizeof p->architecture - 1);
-  p->shared_per_block = m.shared_per_block;
-  p->registers_per_block = m.registers_per_block;
-  p->warp_size = m.warp_size;
-  p->max_threads = p->max_block[0] = p->max_block[1] = Model::max_threads;
-  p->max_block[2] = m.max_block_z;
-  p->max_grid[0] = int(Model::max_grid_x);
-  p->max_grid[1] = p->max_grid[2] = int(Model::max_grid_yz);
-  p->clock_khz = m.clock_khz;
-  p->major = m.major;
-  p->minor = m.minor;
-  p->multiprocessors = m.multiprocessors;
-  p->memory_clock_khz = m.memory_clock_khz;
-  p->memory_bus_bits = m.memory_bus_bits;
-  p->l2_bytes = m.l2_bytes;
-  p->max_threads_per_multiprocessor = m.max_threads_per_multiprocessor;
-  return total_memory(*device_at(device), &p->total_memory);
 }
 
 int device_name(char* name, int size, int device) {
@@ -191,11 +82,6 @@ constexpr int kMaxDynamicBytes = 8;                       // hipFuncAttributeMax
 
 }  // namespace
 
-const Model& model() {
-  static const Model& m = *new Model(make_model());
-  return m;
-}
-
 }  // namespace softgpu
 
 // ---- devices
@@ -218,11 +104,11 @@ HIP(hipDeviceGet, (int* device, int ordinal),
 HIP(hipDeviceGetName, (char* name, int size, int device), device_name(name, size, device))
 HIP(hipDeviceGetAttribute, (int* value, int a, int device),
     !device_at(device) ? invalid_device
-    : value            ? (*value = attribute(a), success)
+    : value            ? (*value = hip_attribute(a), success)
                        : invalid_value)
 HIP(hipDeviceTotalMem, (size_t * bytes, int device),
     device_at(device) ? total_memory(*device_at(device), bytes) : invalid_device)
-HIP(hipGetDevicePropertiesR0600, (Properties * p, int device), properties(p, device))
+HIP(hipGetDevicePropertiesR0600, (HipProperties * p, int device), hip_properties(p, device))
 HIP(hipDeviceCanAccessPeer, (int* can, int, int), (*can = 0, success))
 HIP(hipDeviceSynchronize, (), synchronise_device())
 

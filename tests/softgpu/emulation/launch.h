@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "block.h"
+#include "run_block.h"
 
 namespace gpusim {
 

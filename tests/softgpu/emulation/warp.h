@@ -2,7 +2,7 @@
 #pragma once
 #include <atomic>
 
-#include "block.h"
+#include "run_block.h"
 
 namespace gpusim {
 
