@@ -25,7 +25,12 @@ extern "C" __global__ void __launch_bounds__(256) sum(const float* x, float* out
 
 extern "C" __global__ void wave_size(int* out) { *out = warpSize; }
 extern "C" __global__ void increase(float* x, float by) { x[blockIdx.x * blockDim.x + threadIdx.x] += by; }
+namespace outer {
+struct Brace { static constexpr char open = '{', quote = '"'; };
+namespace inner::innermost {
 extern "C" __global__ void nothing() {}
+}
+}
 __global__ void with_cpp_linkage(float* x) { *x = 1; }
 template <class T, int FACTOR>
 __global__ void scale(T* x) { x[threadIdx.x] *= FACTOR; }

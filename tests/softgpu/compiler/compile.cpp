@@ -125,7 +125,7 @@ std::string kernel_table(const Source& s, const std::string& preprocessed) {
       "extern \"C\" const softgpu::Kernel softgpu_kernels[] = {\n";
   std::set<std::string> seen;
   for (const KernelName& k : find_kernels(preprocessed))
-    if (seen.insert(k.name).second) text += row(k.name, k.max_threads, k.name);
+    if (seen.insert(k.name).second) text += row(k.name, k.max_threads, k.qualified);
   for (size_t i = 0; i < s.expressions.size(); i++) text += row(expression_name(i), "0", s.expressions[i]);
   return text + "{nullptr, nullptr, 0, 0, nullptr, nullptr}};\n";
 }

@@ -59,16 +59,60 @@ bool is_template(const std::string& text, size_t position) {
   return std::string_view(text).substr(begin, position - begin).find("template") != std::string_view::npos;
 }
 
+/// "a::b::" where `head`, the text before a brace, opens the namespace a::b.
+std::string opened_namespace(std::string_view head) {
+  constexpr std::string_view word = "namespace";
+  const size_t at = head.find(word);
+  if (at == head.npos || head.find_first_of("(=") != head.npos) return "";
+  std::string name;
+  for (const char c : head.substr(at + word.size()))
+    if (is_word(c) || c == ':') name += c;
+  return name.empty() ? "" : name + "::";
+}
+
+/// The namespaces around positions that move forward. Braces in literals are none.
+class Namespaces {
+ public:
+  explicit Namespaces(std::string_view text) : text_(text) {}
+
+  std::string around(size_t position) {
+    while (at_ < position) step();
+    std::string names;
+    for (const std::string& name : open_) names += name;
+    return names;
+  }
+
+ private:
+  void step() {
+    const char c = text_[at_];
+    if (c == '"' || (c == '\'' && !is_word(text_[at_ - 1]))) return skip_literal(c);
+    if (c == '{') open_.push_back(opened_namespace(text_.substr(head_, at_ - head_)));
+    if (c == '}' && !open_.empty()) open_.pop_back();
+    at_++;
+    if (c == '{' || c == '}' || c == ';') head_ = at_;
+  }
+  void skip_literal(char quote) {
+    for (at_++; at_ < text_.size() && text_[at_] != quote; at_++) at_ += text_[at_] == '\\';
+    at_++;
+  }
+
+  std::string_view text_;
+  size_t at_ = 0, head_ = 0;
+  std::vector<std::string> open_;  // empty for braces of other things
+};
+
 }  // namespace
 
 std::vector<KernelName> find_kernels(const std::string& text) {
   std::vector<KernelName> found;
+  Namespaces namespaces(text);
   for (size_t at = 0; (at = text.find(kGlobal, at)) != text.npos; at += kGlobal.size()) {
     const size_t begin = at + kGlobal.size(), end = text.find_first_of("{;", begin);
     if (end == text.npos || text[end] == ';' || is_template(text, at)) continue;
     std::string head = text.substr(begin, end - begin);
     const std::string bound = take_bounds(head);
-    if (const std::string name = function_name(head); !name.empty()) found.push_back({name, bound});
+    if (const std::string name = function_name(head); !name.empty())
+      found.push_back({name, namespaces.around(at) + name, bound});
   }
   return found;
 }
