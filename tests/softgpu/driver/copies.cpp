@@ -55,7 +55,7 @@ int check_side(const char* side, uint64_t address, size_t bytes, bool on_device)
                                : address >= kPage && !is_device_address(address);
   if (right) return success;
   say("copy of %llu bytes: bad %s 0x%llx: %s", static_cast<ull>(bytes), side, static_cast<ull>(address),
-      describe(address).c_str());
+      describe(address).c_str);
   return invalid_value;
 }
 
@@ -111,7 +111,7 @@ int add_fill(const StreamPtr& s, uint64_t address, uint32_t value, size_t width,
   const Allocation* a = allocation_at(state.memory, address, width * count);
   if (!a || a->device != s->device) {
     say("fill of %llu bytes at 0x%llx: %s", static_cast<ull>(width * count), static_cast<ull>(address),
-        describe(address).c_str());
+        describe(address).c_str);
     return invalid_value;
   }
   add_command(s, [=] {

@@ -22,14 +22,17 @@ struct sigaction program_handler;
 void on_host_fault(int, siginfo_t* info, void*) {
   const auto address = reinterpret_cast<uint64_t>(info->si_addr);
   if (is_device_address(address))
-    say("HOST code touched device memory 0x%llx: %s", static_cast<ull>(address), describe(address).c_str());
+    say("HOST code touched device memory 0x%llx: %s", static_cast<ull>(address), describe(address).c_str);
   sigaction(SIGSEGV, &program_handler, nullptr);  // the access is tried again and faults as it would have
 }
 
-std::string text(const char* format, ull a, ull b, ull c, const char* end) {
-  char line[200];
-  snprintf(line, sizeof line, format, a, b, c, end);
-  return line;
+[[gnu::format(printf, 1, 2)]] Text text(const char* format, ...) {
+  Text t;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(t.c_str, sizeof t.c_str, format, arguments);
+  va_end(arguments);
+  return t;
 }
 
 }  // namespace
@@ -47,20 +50,20 @@ void say(const char* format, ...) {
   if (write(STDERR_FILENO, line, end + 1) < 0) {}
 }
 
-std::string describe(uint64_t address) {
-  if (address < kPage) return "a null pointer";
-  if (!is_device_address(address)) return "not a device address (a host pointer?)";
+Text describe(uint64_t address) {
+  if (address < kPage) return text("a null pointer");
+  if (!is_device_address(address)) return text("not a device address (a host pointer?)");
   auto after = state.memory.upper_bound(address);
-  if (after == state.memory.begin()) return "before the first allocation";
+  if (after == state.memory.begin()) return text("before the first allocation");
   const auto& [begin, a] = *--after;
-  const uint64_t offset = address - begin;
-  const std::string of_device =
-      state.devices.size() > 1 ? " of device " + std::to_string(a.device->ordinal) : "";
-  const std::string end = of_device + (a.live ? "" : ", already freed");
+  const ull offset = address - begin;
+  const Text of_device = state.devices.size() > 1 ? text(" of device %d", a.device->ordinal) : text("%s", "");
+  const char* freed = a.live ? "" : ", already freed";
   if (offset < a.bytes)
-    return text("offset %llu of allocation #%llu (%llu bytes)%s", offset, a.number, a.bytes, end.c_str());
-  return text("%llu bytes past the end of allocation #%llu (%llu bytes)%s", offset - a.bytes, a.number,
-              a.bytes, end.c_str());
+    return text("offset %llu of allocation #%llu (%llu bytes)%s%s", offset, ull(a.number), ull(a.bytes),
+                of_device.c_str, freed);
+  return text("%llu bytes past the end of allocation #%llu (%llu bytes)%s%s", offset - a.bytes, ull(a.number),
+              ull(a.bytes), of_device.c_str, freed);
 }
 
 void explain_host_faults() {
@@ -75,7 +78,7 @@ void explain_death(const char* kernel, int signal, uint64_t address) {
     say("kernel '%s' ended its device (signal %d)", kernel, signal);
   else
     say("kernel '%s' died with signal %d at 0x%llx: %s", kernel, signal, static_cast<ull>(address),
-        describe(address).c_str());
+        describe(address).c_str);
 }
 
 }  // namespace softgpu

@@ -73,7 +73,7 @@ int check_pointer(const Function& f, size_t i, const char* argument) {
   if (!a) a = allocation_at(state.variables, address, 0);
   if (a && a->device == f.module->device) return success;
   say("%s: argument %zu, pointer 0x%llx: %s%s", f.name.c_str(), i, static_cast<ull>(address),
-      describe(address).c_str(), a ? ", on another device" : "");
+      describe(address).c_str, a ? ", on another device" : "");
   return settings().loose_pointers ? success : invalid_value;
 }
 

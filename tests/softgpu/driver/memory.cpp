@@ -64,7 +64,7 @@ int close_pages(uint64_t address, const Allocation& a) {
 Allocation* find_begin(uint64_t address) {
   const auto found = state.memory.find(address);
   if (found != state.memory.end() && found->second.live) return &found->second;
-  say("free of 0x%llx: %s", static_cast<ull>(address), describe(address).c_str());
+  say("free of 0x%llx: %s", static_cast<ull>(address), describe(address).c_str);
   return nullptr;
 }
 
