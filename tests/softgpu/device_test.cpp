@@ -112,6 +112,27 @@ TEST_P(Device, CopiesRows) {
   });
 }
 
+TEST_P(Device, CopiesAsTheAddressesSay) {
+  EXPECT_HOLDS(GetParam(), [](Session& g) {
+    const Address x = g.new_floats({1, 2, 3, 4}), y = g.new_memory(16);
+    std::vector<float> back(4), again(4);
+    void* stream = g.new_stream();
+    const auto copy = [&](Address to, Address from) {
+      constexpr int kDefault = 4;
+      int (*of_kind)(Address, Address, size_t, int, void*);
+      int (*by_address)(Address, Address, size_t, void*);
+      if (g.is_hip())
+        return g.driver_function(of_kind, "hipMemcpyAsync"), of_kind(to, from, 16, kDefault, stream);
+      return g.driver_function(by_address, "cuMemcpyAsync"), by_address(to, from, 16, stream);
+    };
+    const auto address = [](std::vector<float>& v) { return reinterpret_cast<Address>(v.data()); };
+    g.expect(copy(y, x) == 0 && copy(address(back), y) == 0 && copy(address(again), address(back)) == 0,
+             "copies");
+    g.expect(g.synchronise(stream) == 0 && again == std::vector<float>({1, 2, 3, 4}), "their numbers");
+    g.expect(copy(x + 4, y) == invalid_value, "a copy past the end");
+  });
+}
+
 TEST(Hip, NamesItsArchitecture) {
   EXPECT_HOLDS((Setting{"hip", Vendor::hip, "eager"}), [](Session& g) {
     constexpr size_t kSize = 1472, kArchitecture = 1160;  // hipDeviceProp_t and its gcnArchName, ROCm 6 and 7

@@ -59,10 +59,22 @@ int check_side(const char* side, uint64_t address, size_t bytes, bool on_device)
   return invalid_value;
 }
 
+bool is_to_device(Direction d) { return d == Direction::to_device || d == Direction::on_devices; }
+bool is_from_device(Direction d) { return d == Direction::to_host || d == Direction::on_devices; }
+
+/// Pinned memory counts as the host's.
+Direction direction_of(const Rows& r) {
+  const auto on_device = [](uint64_t address) {
+    return is_device_address(address) || device_of_variable(address, 0);
+  };
+  if (on_device(r.to)) return on_device(r.from) ? Direction::on_devices : Direction::to_device;
+  return on_device(r.from) ? Direction::to_host : Direction::on_host;
+}
+
 int check(const Rows& r, Direction direction) {
   if (r.height > 1 && (r.to_pitch < r.width || r.from_pitch < r.width)) return invalid_value;
-  SOFTGPU_TRY(check_side("destination", r.to, extent(r, r.to_pitch), direction != Direction::to_host));
-  return check_side("source", r.from, extent(r, r.from_pitch), direction != Direction::to_device);
+  SOFTGPU_TRY(check_side("destination", r.to, extent(r, r.to_pitch), is_to_device(direction)));
+  return check_side("source", r.from, extent(r, r.from_pitch), is_from_device(direction));
 }
 
 /// The variables that a copy touches, or null.
@@ -98,9 +110,10 @@ bool is_pinned(uint64_t address, size_t bytes) { return allocation_at(state.pinn
 int add_copy(Lock& lock, const StreamPtr& s, const Rows& r, Direction direction, bool waits) {
   if (!s) return invalid_handle;
   if (!r.width || !r.height) return success;
+  if (direction == Direction::by_address) direction = direction_of(r);
   SOFTGPU_TRY(check(r, direction));
-  const bool from_pageable = direction == Direction::to_device && !is_pinned(r.from, extent(r, r.from_pitch));
-  const bool to_pageable = direction == Direction::to_host && !is_pinned(r.to, extent(r, r.to_pitch));
+  const bool from_pageable = !is_from_device(direction) && !is_pinned(r.from, extent(r, r.from_pitch));
+  const bool to_pageable = !is_to_device(direction) && !is_pinned(r.to, extent(r, r.to_pitch));
   const bool captured = s->capture != nullptr;
   add_command(s, copy_action(r, from_pageable && !waits && !captured));
   return !captured && (waits || to_pageable) ? wait_for(lock, {s, s->last}) : success;

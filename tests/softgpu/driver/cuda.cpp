@@ -151,6 +151,9 @@ CUDA(cuMemcpyAsync, (Pointer d, Pointer s, size_t n, void* stream),
      copy_async(d, s, n, direction_between(d, s), stream))
 CUDA(cuMemcpyDtoDAsync_v2, (Pointer d, Pointer s, size_t n, void* stream),
      copy_async(d, s, n, Direction::on_devices, stream))
+CUDA(cuMemcpy, (Pointer d, Pointer s, size_t n), copy(d, s, n, Direction::by_address))
+CUDA(cuMemcpyAsync, (Pointer d, Pointer s, size_t n, void* stream),
+     copy_async(d, s, n, Direction::by_address, stream))
 CUDA(cuMemcpyPeer, (Pointer d, void*, Pointer s, void*, size_t n), copy(d, s, n, Direction::on_devices))
 CUDA(cuMemcpyPeerAsync, (Pointer d, void*, Pointer s, void*, size_t n, void* stream),
      copy_async(d, s, n, Direction::on_devices, stream))

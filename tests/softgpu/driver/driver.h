@@ -35,7 +35,8 @@ int memory_info(size_t* free_bytes, size_t* total_bytes);
 int total_memory(const Device& device, size_t* bytes);
 
 // ---- copies
-enum class Direction { to_device, to_host, on_devices };
+/// `by_address`: as the addresses say.
+enum class Direction { to_device, to_host, on_devices, on_host, by_address };
 /// `height` rows of `width` bytes; the pitches are the bytes from a row to the next.
 struct Rows {
   uint64_t to, from;

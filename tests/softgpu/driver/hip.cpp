@@ -1,5 +1,6 @@
 // The functions of libamdhip64.so.7. Numbers and layouts: hip_device.h.
 #include <cstring>
+#include <iterator>
 
 #include "driver/driver.h"
 #include "driver/hip_device.h"
@@ -56,14 +57,12 @@ int function_attribute(int* value, int number, void* function) {
   }
 }
 
-/// hipMemcpyKind.
+/// hipMemcpyKind: the places of this list.
 int direction(int kind, Direction* d) {
-  switch (kind) {
-    case 1: return *d = Direction::to_device, success;
-    case 2: return *d = Direction::to_host, success;
-    case 3: return *d = Direction::on_devices, success;
-    default: return not_supported;
-  }
+  constexpr Direction kinds[] = {Direction::on_host, Direction::to_device, Direction::to_host,
+                                 Direction::on_devices, Direction::by_address};
+  if (kind < 0 || kind >= int(std::size(kinds))) return invalid_value;
+  return *d = kinds[kind], success;
 }
 
 uint64_t number(const void* p) { return reinterpret_cast<uint64_t>(p); }
@@ -203,3 +202,8 @@ EXPORTED int hipDrvGetErrorString(int status, const char** text) {
   *text = hipGetErrorName(status);
   return 0;
 }
+EXPORTED int hipDrvGetErrorName(int status, const char** name) {
+  const StatusName* found = status_name(status);
+  return *name = found ? found->hip : nullptr, found ? success : invalid_value;
+}
+EXPORTED int hipDrvGetErrorString(int status, const char** text) { return hipDrvGetErrorName(status, text); }
