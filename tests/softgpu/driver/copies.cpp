@@ -139,11 +139,6 @@ Rows one_row(uint64_t to, uint64_t from, size_t bytes) { return {to, from, bytes
 
 }  // namespace
 
-Direction direction_between(uint64_t to, uint64_t from) {
-  if (!is_device_address(to)) return Direction::to_host;
-  return is_device_address(from) ? Direction::on_devices : Direction::to_device;
-}
-
 int copy_rows(const Rows& rows, Direction direction) {
   Lock lock(state.mutex);
   SOFTGPU_TRY(refuse_while_capturing());

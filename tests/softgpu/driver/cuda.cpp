@@ -147,8 +147,6 @@ CUDA(cuMemcpyHtoDAsync_v2, (Pointer d, const void* s, size_t n, void* stream),
      copy_async(d, host(s), n, Direction::to_device, stream))
 CUDA(cuMemcpyDtoHAsync_v2, (void* d, Pointer s, size_t n, void* stream),
      copy_async(host(d), s, n, Direction::to_host, stream))
-CUDA(cuMemcpyAsync, (Pointer d, Pointer s, size_t n, void* stream),
-     copy_async(d, s, n, direction_between(d, s), stream))
 CUDA(cuMemcpyDtoDAsync_v2, (Pointer d, Pointer s, size_t n, void* stream),
      copy_async(d, s, n, Direction::on_devices, stream))
 CUDA(cuMemcpy, (Pointer d, Pointer s, size_t n), copy(d, s, n, Direction::by_address))

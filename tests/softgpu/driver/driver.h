@@ -42,8 +42,6 @@ struct Rows {
   uint64_t to, from;
   size_t to_pitch, from_pitch, width, height;
 };
-/// What the addresses say.
-Direction direction_between(uint64_t to, uint64_t from);
 int copy(uint64_t to, uint64_t from, size_t bytes, Direction direction);
 int copy_async(uint64_t to, uint64_t from, size_t bytes, Direction direction, void* stream);
 int copy_rows(const Rows& rows, Direction direction);

@@ -69,10 +69,8 @@ uint64_t number(const void* p) { return reinterpret_cast<uint64_t>(p); }
 uint64_t* out(void** p) { return reinterpret_cast<uint64_t*>(p); }
 
 int copy_kind(const Rows& rows, int kind, void* stream, bool waits) {
-  Direction d = direction_between(rows.to, rows.from);
-  constexpr int by_addresses = 4;  // hipMemcpyDefault
-  if (kind != by_addresses)
-    if (const int status = direction(kind, &d)) return status;
+  Direction d;
+  if (const int status = direction(kind, &d)) return status;
   return waits ? copy_rows(rows, d) : copy_rows_async(rows, d, stream);
 }
 
@@ -91,9 +89,8 @@ EXPORTED int hipGetDeviceCount(int* count) {
   const int status = initialise();
   return *count = device_count(), status;
 }
-EXPORTED int hipSetDevice(int device) {
-  return select_device(device);
-}  // also after an error of the current one
+/// Also after an error of the current one.
+EXPORTED int hipSetDevice(int device) { return select_device(device); }
 EXPORTED int hipGetDevice(int* device) {
   if (const int status = start_hip()) return status;
   return *device = ordinal_of(*current_device()), success;
@@ -198,10 +195,6 @@ EXPORTED const char* hipGetErrorName(int status) {
   return found ? found->hip : "hipErrorUnknown";
 }
 EXPORTED const char* hipGetErrorString(int status) { return hipGetErrorName(status); }
-EXPORTED int hipDrvGetErrorString(int status, const char** text) {
-  *text = hipGetErrorName(status);
-  return 0;
-}
 EXPORTED int hipDrvGetErrorName(int status, const char** name) {
   const StatusName* found = status_name(status);
   return *name = found ? found->hip : nullptr, found ? success : invalid_value;
