@@ -21,12 +21,13 @@ namespace {
 
 Shared* shared;
 thread_local const char* running = "";
+std::atomic<const char*> last_begun{""};  // for the threads that help with its blocks
 
 /// Leaves a note for the driver. Runs on its own stack, so that it survives an overflow.
 void on_fault(int signal, siginfo_t* info, void*) {
   shared->signal = signal;
   shared->fault_address = signal == SIGABRT ? 0 : reinterpret_cast<uint64_t>(info->si_addr);
-  strncpy(shared->kernel, running, sizeof shared->kernel - 1);
+  strncpy(shared->kernel, *running ? running : last_begun.load(), sizeof shared->kernel - 1);
   _exit(1);
 }
 
@@ -88,7 +89,7 @@ int launch(Channel& c) {
   const auto* kernel = reinterpret_cast<const Kernel*>(c.a);
   void* arguments[kMaxArguments];
   for (uint32_t i = 0; i < c.argument_count; i++) arguments[i] = c.data + c.argument_offset[i];
-  running = kernel->name;
+  last_begun = running = kernel->name;
   kernel->launch(c.grid, c.block, c.dynamic_bytes, arguments);
   running = "";
   return success;

@@ -3,3 +3,6 @@
 #include "emulation/atomics.h"
 #include "emulation/copy_async.h"
 #include "emulation/surface.h"
+#ifndef GPU_RUNTIME_ELSEWHERE
+#include "emulation/runtime.h"
+#endif

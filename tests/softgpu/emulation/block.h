@@ -7,37 +7,14 @@
 
 #include "fiber.h"
 
-#ifndef GPU_CPU_WARP
-#define GPU_CPU_WARP 32  // lanes of a warp: 32 or 64
-#endif
-#ifndef GPU_CPU_SHMEM
-#define GPU_CPU_SHMEM (64 << 10)  // bytes of shared memory that a block may have
-#endif
-
-struct uint3 {
-  unsigned x, y, z;
-};
-struct dim3 {
-  unsigned x, y, z;
-  constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
-};
-
 namespace gpusim {
+inline namespace GPU_WAVE {
 
-constexpr int kWarp = GPU_CPU_WARP;
 constexpr int kMaxThreads = 1024;
 constexpr int kMaxSharedVariables = 256;
 constexpr size_t kArenaBytes = 256 << 10;
 
-/// Runs once for a warp's operation, over the operands of all its lanes.
-using CollFn = void (*)(void** operands, uint64_t lanes);
-
-struct Site {
-  const char* file;
-  int line;
-};
-
-/// A copy to shared memory that is under way (copy_async.h).
+/// A copy to shared memory that is under way (pending_copies.h).
 struct PendingCopy {
   void* to;
   const void* from;
@@ -77,7 +54,7 @@ struct Block {
   uint3 index, block_size, grid_size;
   std::vector<char*> free_stacks;
   char* arena = nullptr;  // shared memory
-  size_t arena_used, arena_dirty, shared_bytes;
+  size_t arena_used, arena_dirty, shared_bytes, shared_limit;
   char* shared_variables[kMaxSharedVariables];
   void (*body)(void*);
   void* argument;
@@ -135,4 +112,5 @@ GPU_NOSAN inline int pick(uint64_t lanes) {
   abort();
 }
 
+}  // namespace GPU_WAVE
 }  // namespace gpusim

@@ -40,6 +40,7 @@ gpusim_switch:
 )");
 
 namespace gpusim {
+inline namespace GPU_WAVE {
 
 constexpr size_t kStackBytes = GPU_SERIAL ? 256 << 10 : 64 << 10;
 constexpr size_t kPage = 4096;
@@ -83,4 +84,5 @@ GPU_NOSAN inline void prepare_context(Context& context, char* stack, void (*main
   context.stack_pointer = top;
 }
 
+}  // namespace GPU_WAVE
 }  // namespace gpusim

@@ -3,6 +3,7 @@
 #include "block.h"
 
 namespace gpusim {
+inline namespace GPU_WAVE {
 
 // ---- the life of a thread
 
@@ -87,7 +88,7 @@ GPU_NOSAN inline void prepare_arena(Block& b, size_t dynamic_bytes) {
   if (races_between_blocks() && b.arena) munmap(b.arena, kArenaBytes), b.arena = nullptr;
 #endif
   if (!b.arena) b.arena = map_memory(kArenaBytes, false), b.arena_dirty = kArenaBytes;
-  if (dynamic_bytes > GPU_CPU_SHMEM) die("too much dynamic shared memory");
+  if (dynamic_bytes > b.shared_limit) die("too much dynamic shared memory");
   unpoison(b.arena, kArenaBytes);
   memset(b.arena, 0xff, b.arena_dirty);  // shared memory that nobody wrote reads as NaN
   poison(b.arena, kArenaBytes);
@@ -155,4 +156,5 @@ GPU_NOSAN inline void run_block(dim3 size, uint3 index, size_t dynamic_bytes) {
   }
 }
 
+}  // namespace GPU_WAVE
 }  // namespace gpusim

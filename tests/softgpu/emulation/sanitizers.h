@@ -2,28 +2,18 @@
 // build. Under ThreadSanitizer each GPU thread is a fiber of its own, and only barriers order memory: it
 // finds races.
 #pragma once
-#include <cstddef>
+#include "interface.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define GPU_ASAN 1
+#ifdef GPU_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
-#if defined(__SANITIZE_THREAD__)
-#define GPU_TSAN 1
+#ifdef GPU_TSAN
 #include <sanitizer/tsan_interface.h>
-#define GPU_NOSAN \
-  __attribute__((no_sanitize("thread"), noinline))  // the emulator's own state is no user data
-#else
-#define GPU_NOSAN
-#endif
-#if defined(GPU_ASAN) || defined(GPU_TSAN)
-#define GPU_SERIAL 1  // blocks run one after the other on one system thread
-#else
-#define GPU_SERIAL 0
 #endif
 
 namespace gpusim {
+inline namespace GPU_WAVE {
 
 /// What a sanitizer keeps of one stack.
 struct StackNote {
@@ -91,4 +81,5 @@ inline void unpoison([[maybe_unused]] const void* p, [[maybe_unused]] size_t byt
 #endif
 }
 
+}  // namespace GPU_WAVE
 }  // namespace gpusim

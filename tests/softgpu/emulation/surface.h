@@ -1,6 +1,7 @@
 // The names that CUDA and HIP give a kernel, by the emulation.
 #pragma once
 #include <cmath>
+#include <cstring>
 
 #include "launch.h"
 #include "warp.h"
