@@ -1,5 +1,10 @@
 // What the devices say of themselves, several devices, copies of rows, and what the compiler says.
+#include <unistd.h>
+
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "test_child.h"
 
@@ -150,6 +155,20 @@ TEST(Cuda, RefusesAnImageOfAnotherArchitecture) {
     g.expect(g.compile_text(kKernels) == 0, "compiled for sm_90");
     g.expect(g.load(&module, g.image.data()) == no_binary, "not for sm_80");
   });
+}
+
+TEST_P(Device, CompilerKeepsItsImages) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / ("softgpu_cache_" + std::to_string(getpid()));
+  setenv("SOFTGPU_CACHE", folder.c_str(), 1);
+  EXPECT_HOLDS(GetParam(), [&](Session& g) {
+    const fs::directory_iterator files(folder);
+    g.expect(std::distance(begin(files), end(files)) == 1, "one image is kept");
+    std::ofstream(fs::directory_iterator(folder)->path()) << "kept";
+    g.expect(g.compile_text(kKernels, "scale<float, 3>") == 0 && g.image == "kept", "and given again");
+  });
+  unsetenv("SOFTGPU_CACHE");
+  fs::remove_all(folder);
 }
 
 TEST_P(Device, CompilerNamesTheMistake) {

@@ -95,6 +95,7 @@ TEST_P(Misuse, LaunchBeyondLimits) {
     const Address x = g.new_memory(4096);
     g.expect(g.run("increase", 1, 1025, nullptr, x, 1.0f) == invalid_value, "1025 threads");
     g.expect(g.run("increase", 0, 32, nullptr, x, 1.0f) == invalid_value, "no block");
+    g.expect(g.run("nothing", 1, 129, nullptr) == out_of_resources, "a bound of the kernel's namespace");
     g.expect(g.run("sum", 1, 512, nullptr, x, x, 4) == out_of_resources, "more than __launch_bounds__");
     void* arguments[] = {nullptr};
     const auto with_shared = [&](unsigned bytes) {
@@ -118,6 +119,24 @@ TEST_P(Misuse, DivergentBarrier) {
   };
   EXPECT_SAYS(GetParam(), body,
               "threads of a block wait in different __syncthreads(.|\n)*'divergent_barrier' ended");
+}
+
+TEST_P(Misuse, DivergentShuffle) {
+  const auto body = [](Session& g) {
+    const Address x = g.new_memory(1024);
+    g.run("divergent_shuffle", 1, 64, nullptr, x);
+    g.expect(g.synchronise_device() == launch_failed, "the launch fails");
+  };
+  EXPECT_SAYS(GetParam(), body, "deadlock: not all threads reached(.|\n)*waits in a shuffle at kernels.gpu:");
+}
+
+TEST_P(Misuse, TooMuchSharedMemory) {
+  const auto body = [](Session& g) {
+    const Address x = g.new_memory(1024);
+    g.run("too_much_shared", 1, 64, nullptr, x);
+    g.expect(g.synchronise_device() == launch_failed, "the launch fails");
+  };
+  EXPECT_SAYS(GetParam(), body, "gpusim: too much shared memory(.|\n)*'too_much_shared' ended its device");
 }
 
 TEST_P(Misuse, KernelWritesPastTheEnd) {

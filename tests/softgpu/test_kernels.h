@@ -28,7 +28,8 @@ extern "C" __global__ void increase(float* x, float by) { x[blockIdx.x * blockDi
 namespace outer {
 struct Brace { static constexpr char open = '{', quote = '"'; };
 namespace inner::innermost {
-extern "C" __global__ void nothing() {}
+constexpr int kMost = 64;
+extern "C" __global__ void __launch_bounds__(kMost * 2, 1) nothing() {}
 }
 }
 __global__ void with_cpp_linkage(float* x) { *x = 1; }
@@ -55,6 +56,17 @@ extern "C" __global__ void divergent_barrier(float* x) {
   if (threadIdx.x < 40) __syncthreads();
   x[threadIdx.x] = 1;
   __syncthreads();
+}
+
+extern "C" __global__ void divergent_shuffle(float* x) {
+  if (threadIdx.x % 2) x[threadIdx.x] = __shfl_xor(x[threadIdx.x], 1);
+  else __syncthreads();
+}
+
+extern "C" __global__ void too_much_shared(float* x) {
+  GPU_SHARED(float, tile, [60000]);
+  tile[threadIdx.x] = 1;
+  x[threadIdx.x] = tile[threadIdx.x];
 }
 )";
 

@@ -119,15 +119,26 @@ std::string row(const std::string& name, const std::string& max_threads, const s
   return "SOFTGPU_KERNEL(\"" + name + "\", (" + max_threads + "), (" + kernel + "))\n";
 }
 
+/// A constant for a kernel's launch bound, whose expression may use names of the kernel's namespaces.
+std::string bound_definition(const KernelName& k) {
+  std::string definition = "constexpr unsigned softgpu_bound_" + k.name + " = (" + k.max_threads + ");";
+  if (!k.scope.empty())
+    definition = "namespace " + k.scope.substr(0, k.scope.size() - 2) + " { " + definition + " }";
+  return definition + "\n";
+}
+
 std::string kernel_table(const Source& s, const std::string& preprocessed) {
-  std::string text =
-      "#line 1 \"softgpu_table\"\n#include \"kernel_table.h\"\n"
-      "extern \"C\" const softgpu::Kernel softgpu_kernels[] = {\n";
+  std::string bounds, rows;
   std::set<std::string> seen;
-  for (const KernelName& k : find_kernels(preprocessed))
-    if (seen.insert(k.name).second) text += row(k.name, k.max_threads, k.qualified);
-  for (size_t i = 0; i < s.expressions.size(); i++) text += row(expression_name(i), "0", s.expressions[i]);
-  return text + "{nullptr, nullptr, 0, 0, nullptr, nullptr}};\n";
+  for (const KernelName& k : find_kernels(preprocessed)) {
+    if (!seen.insert(k.name).second) continue;
+    bounds += bound_definition(k);
+    rows += row(k.name, k.scope + "softgpu_bound_" + k.name, k.scope + k.name);
+  }
+  for (size_t i = 0; i < s.expressions.size(); i++) rows += row(expression_name(i), "0", s.expressions[i]);
+  return "#line 1 \"softgpu_table\"\n#include \"kernel_table.h\"\n" + bounds +
+         "extern \"C\" const softgpu::Kernel softgpu_kernels[] = {\n" + rows +
+         "{nullptr, nullptr, 0, 0, nullptr, nullptr}};\n";
 }
 
 bool run(const std::string& command, const WorkFolder& work, std::string& log) {

@@ -112,7 +112,7 @@ std::vector<KernelName> find_kernels(const std::string& text) {
     std::string head = text.substr(begin, end - begin);
     const std::string bound = take_bounds(head);
     if (const std::string name = function_name(head); !name.empty())
-      found.push_back({name, namespaces.around(at) + name, bound});
+      found.push_back({name, namespaces.around(at), bound});
   }
   return found;
 }

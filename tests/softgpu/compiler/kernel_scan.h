@@ -7,7 +7,7 @@ namespace softgpu {
 
 struct KernelName {
   std::string name;
-  std::string qualified;    // with its namespaces
+  std::string scope;        // the namespaces around it: "a::b::"
   std::string max_threads;  // the expression in __launch_bounds__, or "0"
 };
 
