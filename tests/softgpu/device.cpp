@@ -74,7 +74,7 @@ int load(Channel& c) {
 
 /// In: a module in `a`, a name in `data`. Out: the variable's address in `a` and its size in `b`.
 int variable(Channel& c) {
-  void* address = dlsym(reinterpret_cast<void*>(c.a), c.data);
+  void* address = dlsym(pointer(c.a), c.data);
   Dl_info info;
   const ElfW(Sym)* symbol = nullptr;
   if (!address ||
@@ -86,7 +86,7 @@ int variable(Channel& c) {
 }
 
 int launch(Channel& c) {
-  const auto* kernel = reinterpret_cast<const Kernel*>(c.a);
+  const auto* kernel = static_cast<const Kernel*>(pointer(c.a));
   void* arguments[kMaxArguments];
   for (uint32_t i = 0; i < c.argument_count; i++) arguments[i] = c.data + c.argument_offset[i];
   last_begun = running = kernel->name;
@@ -97,7 +97,7 @@ int launch(Channel& c) {
 
 int answer(Channel& c) {
   using enum Operation;
-  void* address = reinterpret_cast<void*>(c.a);
+  void* address = pointer(c.a);
   switch (c.operation) {
     case open_memory: return mprotect(address, c.b, PROT_READ | PROT_WRITE) ? out_of_memory : success;
     case close_memory: return mprotect(address, c.b, PROT_NONE) ? invalid_value : success;
@@ -127,7 +127,7 @@ void serve(Channel& c) {
 
 bool map_at(uint64_t address, size_t bytes, int protection, int descriptor) {
   const int flags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
-  void* wanted = reinterpret_cast<void*>(address);
+  void* wanted = pointer(address);
   return mmap(wanted, bytes, protection, flags, descriptor, 0) == wanted;
 }
 

@@ -73,6 +73,11 @@ struct Image {
 };
 constexpr char kImageMagic[8] = {'S', 'O', 'F', 'T', 'G', 'P', 'U', '2'};
 
+/// Addresses travel as numbers.
+inline void* pointer(uint64_t address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 /// FNV-1a.
 inline uint64_t checksum(const char* bytes, size_t size) {
   uint64_t hash = 1469598103934665603ull;

@@ -11,8 +11,9 @@ class RightProgram : public testing::TestWithParam<Setting> {};
 
 void sums_over_two_streams(Session& g) {
   const int n = 5000;
+  const size_t bytes = n * sizeof(float);
   const std::vector<float> a = counted(n, 17), b = counted(n, 5);
-  const Address da = g.new_floats(a), db = g.new_floats(b), dc = g.new_memory(n * 4), total = g.new_memory(4);
+  const Address da = g.new_floats(a), db = g.new_floats(b), dc = g.new_memory(bytes), total = g.new_memory(4);
   g.expect(std::isnan(g.floats(dc, 1)[0]), "fresh memory is NaN");
   void *first = g.new_stream(), *second = g.new_stream(), *begin = g.new_event(), *added = g.new_event();
   float* result = g.pinned_floats(1);
@@ -33,7 +34,7 @@ void sums_over_two_streams(Session& g) {
 void captures_a_diamond(Session& g) {
   const int n = 512;
   const Address x = g.new_floats(std::vector<float>(n, 0)), y = g.new_floats(std::vector<float>(n, 1));
-  const Address z = g.new_memory(n * 4), total = g.new_memory(4);
+  const Address z = g.new_memory(n * sizeof(float)), total = g.new_memory(4);
   void *first = g.new_stream(), *second = g.new_stream(), *forked = g.new_event(), *joined = g.new_event();
   float* result = g.pinned_floats(1);
   g.expect(g.begin_capture(first, 0) == 0, "a capture begins");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "driver/status.h"
+#include "protocol.h"
 #include "test_session.h"
 
 namespace softgpu {

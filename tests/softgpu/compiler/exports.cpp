@@ -1,5 +1,4 @@
 // The functions of libnvrtc.so.13 and, with SOFTGPU_HIP, of libhiprtc.so.7: the same but for their names.
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -107,7 +106,9 @@ int size_of(void* program, size_t* size, std::string Program::*part, bool with_z
 int copy_of(void* program, char* to, std::string Program::*part, bool with_zero) {
   Program* p = find(program);
   if (!p || !to) return p ? invalid_input : invalid_program;
-  return memcpy(to, (p->*part).c_str(), (p->*part).size() + with_zero), success;
+  (p->*part).copy(to, std::string::npos);
+  if (with_zero) to[(p->*part).size()] = 0;
+  return success;
 }
 
 const char* result_name(int result) {

@@ -36,7 +36,7 @@ std::string take_bounds(std::string& head) {
   const size_t begin = head.find(kBounds);
   if (begin == head.npos) return "0";
   const size_t open = head.find('(', begin), end = after_brackets(head, open);
-  const std::string bound(first_argument(std::string_view(head).substr(open + 1, end - open - 2)));
+  std::string bound(first_argument(std::string_view(head).substr(open + 1, end - open - 2)));
   head.erase(begin, end - begin);
   return bound;
 }

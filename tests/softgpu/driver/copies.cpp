@@ -13,7 +13,7 @@ using ull = unsigned long long;
 
 /// Where the driver reads and writes what the program calls `address`.
 char* place(uint64_t address) {
-  if (!is_device_address(address)) return reinterpret_cast<char*>(address);
+  if (!is_device_address(address)) return static_cast<char*>(pointer(address));
   const Device& device = *state.devices[(address - kMemoryBase) / kDeviceSpan];
   return device.view + (address - device.base);
 }
@@ -101,7 +101,7 @@ Action copy_action(const Rows& r, bool staged) {
   const Variables variables{device_of_variable(r.to, extent(r, r.to_pitch)),
                             device_of_variable(r.from, extent(r, r.from_pitch))};
   if (!staged) return [=] { return move_rows(r, place(r.from), variables); };
-  auto bytes = std::make_shared<std::string>(reinterpret_cast<char*>(r.from), extent(r, r.from_pitch));
+  auto bytes = std::make_shared<std::string>(static_cast<char*>(pointer(r.from)), extent(r, r.from_pitch));
   return [=] { return move_rows(r, bytes->data(), variables); };
 }
 
@@ -121,9 +121,10 @@ int add_copy(Lock& lock, const StreamPtr& s, const Rows& r, Direction direction,
 
 int add_fill(const StreamPtr& s, uint64_t address, uint32_t value, size_t width, size_t count) {
   if (!s) return invalid_handle;
-  const Allocation* a = allocation_at(state.memory, address, width * count);
+  const size_t bytes = width * count;
+  const Allocation* a = allocation_at(state.memory, address, bytes);
   if (!a || a->device != s->device) {
-    say("fill of %llu bytes at 0x%llx: %s", static_cast<ull>(width * count), static_cast<ull>(address),
+    say("fill of %llu bytes at 0x%llx: %s", static_cast<ull>(bytes), static_cast<ull>(address),
         describe(address).c_str);
     return invalid_value;
   }

@@ -12,8 +12,6 @@
 
 #include "driver/diagnostics.h"
 
-extern char** environ;
-
 namespace softgpu {
 namespace {
 
@@ -41,12 +39,14 @@ int spawn(Device& device, const std::vector<int>& descriptors) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   std::vector<std::string> words{device_program()};
+  words.reserve(descriptors.size() + 2);
   for (size_t i = 0; i < descriptors.size(); i++) {
     posix_spawn_file_actions_adddup2(&files, descriptors[i], kFirst + int(i));
     words.push_back(std::to_string(kFirst + i));
   }
   words.push_back(std::to_string(device.base));
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   const int failed = posix_spawn(&device.process, words[0].c_str(), &files, nullptr, arguments.data(),

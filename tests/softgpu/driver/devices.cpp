@@ -17,7 +17,7 @@ std::atomic<int> initialised{not_initialized};
 /// The program's mapping of `descriptor` at `address`, inaccessible.
 bool reserve(uint64_t address, size_t bytes, int descriptor) {
   const int flags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
-  void* wanted = reinterpret_cast<void*>(address);
+  void* wanted = pointer(address);
   if (mmap(wanted, bytes, PROT_NONE, flags, descriptor, 0) == wanted) return true;
   say("the addresses from 0x%llx on are taken", static_cast<unsigned long long>(address));
   return false;

@@ -135,7 +135,7 @@ int allocate_pinned(void** address, size_t bytes) {
   const uint64_t begin = state.next_pinned, length = rounded(bytes, kPage);
   if (bytes > kPinnedSpan || begin + length + kPage > kPinnedBase + kPinnedSpan) return out_of_memory;
   state.next_pinned += length + kPage;
-  *address = reinterpret_cast<void*>(begin);
+  *address = pointer(begin);
   mprotect(*address, length, PROT_READ | PROT_WRITE);
   memset(*address, kPoison, length);
   state.pinned[begin] = {bytes, ++state.allocations, begin, length, true, nullptr};
