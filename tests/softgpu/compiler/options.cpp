@@ -1,0 +1,77 @@
+// Reads the options that NVRTC and hipRTC take; those that change only speed are accepted and mean nothing
+// here.
+#include "compiler/options.h"
+
+#include <algorithm>
+
+namespace softgpu {
+namespace {
+
+#ifdef SOFTGPU_HIP
+constexpr char kDefaultArchitecture[] = "gfx942", kArchitecturePrefix[] = "gfx";
+#else
+constexpr char kDefaultArchitecture[] = "sm_75", kArchitecturePrefix[] = "sm_";
+#endif
+
+bool begins(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
+
+template <size_t N>
+bool begins_any(const std::string& text, const char* const (&with)[N]) {
+  return std::any_of(with, with + N, [&](const char* w) { return begins(text, w); });
+}
+
+constexpr const char* kArchitecture[] = {"--gpu-architecture=", "-arch=", "--offload-arch="};
+constexpr const char* kPassed[] = {"-D", "-I", "-U"};
+constexpr const char* kIgnored[] = {"--std=",
+                                    "-std=",
+                                    "-O",
+                                    "--use_fast_math",
+                                    "-use_fast_math",
+                                    "--fmad=",
+                                    "-fmad=",
+                                    "-lineinfo",
+                                    "--generate-line-info",
+                                    "-default-device",
+                                    "--device-as-default",
+                                    "--extra-device-vectorization",
+                                    "-ffast-math",
+                                    "-ffp-contract=",
+                                    "-munsafe-fp-atomics",
+                                    "--maxrregcount=",
+                                    "-w"};
+
+void read_option(const std::string& word, Options& o) {
+  const size_t equals = word.find('=');
+  const std::string value = equals == word.npos ? "" : word.substr(equals + 1);
+  if (begins_any(word, kArchitecture))
+    o.architecture = begins(value, "compute_") ? "sm_" + value.substr(8) : value;
+  else if (begins_any(word, kPassed))
+    o.preprocessor += " " + quoted(word);
+  else if (begins(word, "--define-macro="))
+    o.preprocessor += " -D" + quoted(value);
+  else if (begins(word, "--include-path="))
+    o.preprocessor += " -I" + quoted(value);
+  else if (!begins_any(word, kIgnored))
+    o.error = "unknown option '" + word + "'";
+}
+
+}  // namespace
+
+int Options::warp_size() const { return begins(architecture, "gfx9") ? 64 : 32; }
+int Options::shared_bytes() const { return (begins(architecture, "gfx") ? 64 : 227) << 10; }
+
+std::string quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+Options read_options(const std::vector<std::string>& words) {
+  Options o{.architecture = kDefaultArchitecture};
+  for (const std::string& word : words) read_option(word, o);
+  if (o.error.empty() && !begins(o.architecture, kArchitecturePrefix))
+    o.error = "invalid value for the architecture: " + o.architecture;
+  return o;
+}
+
+}  // namespace softgpu

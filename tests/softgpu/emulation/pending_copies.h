@@ -1,0 +1,38 @@
+// Copies to shared memory that are under way: their bytes are NaN until the wait.
+#pragma once
+#include "block.h"
+
+namespace gpusim {
+inline namespace GPU_WAVE {
+
+GPU_RUNTIME void copy_async(void* to, const void* from, unsigned bytes, unsigned total) {
+  if ((reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from)) % total)
+    die("an asynchronous copy between addresses that are not aligned to its size");
+  memset(to, 0xff, total);
+  Thread& t = *current;
+  if (t.copy_count == t.copy_capacity) {
+    t.copy_capacity = t.copy_capacity ? 2 * t.copy_capacity : 8;
+    t.copies = static_cast<PendingCopy*>(realloc(t.copies, t.copy_capacity * sizeof *t.copies));
+  }
+  t.copies[t.copy_count++] = {to, from, bytes, total, t.copy_groups};
+}
+
+GPU_RUNTIME void copy_async_commit() { current->copy_groups++; }
+
+GPU_RUNTIME void copy_async_wait(unsigned pending) {
+  Thread& t = *current;
+  unsigned kept = 0;
+  for (unsigned i = 0; i < t.copy_count; i++) {
+    const PendingCopy c = t.copies[i];
+    if (c.group + pending >= t.copy_groups) {
+      t.copies[kept++] = c;
+      continue;
+    }
+    memcpy(c.to, c.from, c.bytes);
+    memset(static_cast<char*>(c.to) + c.bytes, 0, c.total - c.bytes);
+  }
+  t.copy_count = kept;
+}
+
+}  // namespace GPU_WAVE
+}  // namespace gpusim

@@ -1,0 +1,5 @@
+// The emulator.
+#pragma once
+#include "meetings.h"
+#include "pending_copies.h"
+#include "run_launch.h"

@@ -1,0 +1,221 @@
+// Each misuse is found, with both vendors.
+#include <cmath>
+
+#include "test_child.h"
+
+namespace softgpu {
+namespace {
+
+class Misuse : public testing::TestWithParam<Setting> {};
+
+INSTANTIATE_TEST_SUITE_P(Vendors, Misuse,
+                         testing::Values(Setting{"cuda", Vendor::cuda, "lazy"},
+                                         Setting{"hip", Vendor::hip, "lazy"}),
+                         setting_name);
+
+TEST_P(Misuse, HostReadsDeviceMemory) {
+  const auto body = [](Session& g) {
+    const Address x = g.new_memory(4096);
+    fprintf(stderr, "%f\n", double(*static_cast<volatile float*>(pointer(x + 8))));
+  };
+  EXPECT_EXIT(run_alone(GetParam(), body), testing::KilledBySignal(SIGSEGV),
+              "HOST code touched device memory 0x[0-9a-f]+: offset 8 of allocation #1 \\(4096 bytes\\)");
+}
+
+TEST_P(Misuse, AStreamDoesNotWaitForAnother) {
+  EXPECT_HOLDS(GetParam(), [](Session& g) {
+    const Address x = g.new_floats({1, 1, 1, 1}), y = g.new_memory(16);
+    void *first = g.new_stream(), *second = g.new_stream();
+    float* result = g.pinned_floats(4);
+    g.run("add", 1, 4, first, x, x, y, 4);
+    g.to_host_async(result, y, 16, second);
+    g.synchronise(second);
+    g.expect(std::isnan(result[0]), "the second stream read what the first had yet to write");
+  });
+}
+
+TEST_P(Misuse, AStreamOverwritesWhatAnotherHasYetToRead) {
+  Setting others = GetParam();
+  others.schedule = "others";
+  EXPECT_HOLDS(others, [](Session& g) {
+    const Address x = g.new_floats({5, 5, 5, 5}), y = g.new_memory(16);
+    void *first = g.new_stream(), *second = g.new_stream();
+    float* result = g.pinned_floats(4);
+    g.run("add", 1, 4, first, x, x, y, 4);
+    g.to_host_async(result, y, 16, first);
+    g.fill32_async(x, 0, 4, second);
+    g.synchronise(first);
+    g.expect(result[0] == 0, "the second stream came first");
+  });
+}
+
+TEST_P(Misuse, HostReadsBeforeItWaits) {
+  EXPECT_HOLDS(GetParam(), [](Session& g) {
+    const Address x = g.new_floats({1, 1, 1, 1});
+    void* stream = g.new_stream();
+    float* result = g.pinned_floats(4);
+    g.to_host_async(result, x, 16, stream);
+    g.expect(std::isnan(result[0]), "nothing has arrived");
+    g.synchronise(stream);
+    g.expect(result[0] == 1, "now it has");
+  });
+}
+
+TEST_P(Misuse, KernelUsesFreedMemory) {
+  const auto body = [](Session& g) {
+    const Address x = g.new_floats({1, 1, 1, 1});
+    void *stream = g.new_stream(), *graph = nullptr, *executable = nullptr;
+    g.begin_capture(stream, 0);
+    g.run("increase", 1, 4, stream, x, 1.0f);
+    g.end_capture(stream, &graph);
+    g.instantiate(&executable, graph, 0);
+    g.free(x);
+    g.expect(g.run("increase", 1, 4, stream, x, 1.0f) == invalid_value, "a freed argument is refused");
+    g.launch_graph(executable, stream);
+    g.expect(g.synchronise(stream) == illegal_address, "the graph that holds it fails");
+    g.expect(g.synchronise_device() == illegal_address, "the error stays");
+  };
+  EXPECT_SAYS(GetParam(), body,
+              "kernel 'increase' died .*offset 0 of allocation #1 \\(16 bytes\\), already freed");
+}
+
+TEST_P(Misuse, WrongNumberOfArguments) {
+  const auto body = [](Session& g) {
+    const Address x = g.new_memory(1024);
+    g.expect(g.run("increase", 1, 4, nullptr, x) == invalid_value, "too few");
+    g.expect(g.run("increase", 1, 4, nullptr, x, 1.0f, 2) == invalid_value, "too many");
+    g.expect(g.run("nothing", 1, 4, nullptr) == 0, "none");
+  };
+  EXPECT_SAYS(GetParam(), body,
+              "increase takes 2 arguments, 1 given(.|\n)*increase takes 2 arguments, 3 given");
+}
+
+TEST_P(Misuse, LaunchBeyondLimits) {
+  const auto body = [](Session& g) {
+    const Address x = g.new_memory(4096);
+    g.expect(g.run("increase", 1, 1025, nullptr, x, 1.0f) == invalid_value, "1025 threads");
+    g.expect(g.run("increase", 0, 32, nullptr, x, 1.0f) == invalid_value, "no block");
+    g.expect(g.run("nothing", 1, 129, nullptr) == out_of_resources, "a bound of the kernel's namespace");
+    g.expect(g.run("sum", 1, 512, nullptr, x, x, 4) == out_of_resources, "more than __launch_bounds__");
+    void* arguments[] = {nullptr};
+    const auto with_shared = [&](unsigned bytes) {
+      return g.launch(g.kernel("nothing"), 1, 1, 1, 32, 1, 1, bytes, nullptr, arguments, nullptr);
+    };
+    g.expect(with_shared(70 << 10) == invalid_value, "too much dynamic shared memory");
+    constexpr int kMaxDynamicBytes = 8;
+    const int allowed = g.set_function_attribute(g.kernel("nothing"), kMaxDynamicBytes, 70 << 10);
+    g.expect(allowed == (g.is_hip() ? invalid_value : 0), "more where the device has more");
+    g.expect(with_shared(70 << 10) == (g.is_hip() ? invalid_value : 0), "then it is launched");
+  };
+  EXPECT_SAYS(GetParam(), body,
+              "1025x1x1 threads is beyond the limits(.|\n)*sum: 512 threads, __launch_bounds__\\(256\\)");
+}
+
+TEST_P(Misuse, DivergentBarrier) {
+  const auto body = [](Session& g) {
+    const Address x = g.new_memory(1024);
+    g.run("divergent_barrier", 1, 128, nullptr, x);
+    g.expect(g.synchronise_device() == launch_failed, "the launch fails");
+  };
+  EXPECT_SAYS(GetParam(), body,
+              "threads of a block wait in different __syncthreads(.|\n)*'divergent_barrier' ended");
+}
+
+TEST_P(Misuse, DivergentShuffle) {
+  const auto body = [](Session& g) {
+    const Address x = g.new_memory(1024);
+    g.run("divergent_shuffle", 1, 64, nullptr, x);
+    g.expect(g.synchronise_device() == launch_failed, "the launch fails");
+  };
+  EXPECT_SAYS(GetParam(), body, "deadlock: not all threads reached(.|\n)*waits in a shuffle at kernels.gpu:");
+}
+
+TEST_P(Misuse, TooMuchSharedMemory) {
+  const auto body = [](Session& g) {
+    const Address x = g.new_memory(1024);
+    g.run("too_much_shared", 1, 64, nullptr, x);
+    g.expect(g.synchronise_device() == launch_failed, "the launch fails");
+  };
+  EXPECT_SAYS(GetParam(), body, "gpusim: too much shared memory(.|\n)*'too_much_shared' ended its device");
+}
+
+TEST_P(Misuse, KernelWritesPastTheEnd) {
+  const auto body = [](Session& g) {
+    const Address x = g.new_memory(1024);
+    g.run("increase", 1, 257, nullptr, x, 1.0f);
+    g.expect(g.synchronise_device() == illegal_address, "the launch fails");
+  };
+  EXPECT_SAYS(GetParam(), body,
+              "kernel 'increase' died .* 0 bytes past the end of allocation #1 \\(1024 bytes\\)");
+}
+
+TEST_P(Misuse, KernelWritesIntoTheSlackAtTheEnd) {
+  const auto body = [](Session& g) {
+    const Address x = g.new_memory(1000), ones = g.new_floats(std::vector<float>(256, 1));
+    g.run("add", 1, 256, nullptr, ones, ones, x, 256);
+    g.free(x);
+  };
+  EXPECT_SAYS(GetParam(), body, "bytes past the end of allocation #1 \\(1000 bytes\\) were overwritten");
+}
+
+TEST_P(Misuse, AsynchronousCopyWithoutWait) {
+  EXPECT_HOLDS(GetParam(), [](Session& g) {
+    const Address x = g.new_floats(counted(256, 256)), y = g.new_memory(1024);
+    g.run("reverse_without_wait", 1, 256, nullptr, x, y);
+    g.expect(std::isnan(g.floats(y, 256)[0]), "the copy has not arrived");
+  });
+}
+
+TEST_P(Misuse, MemoryOfStreamOrderUsedTooEarly) {
+  EXPECT_HOLDS(GetParam(), [](Session& g) {
+    void *first = g.new_stream(), *second = g.new_stream();
+    Address x = 0;
+    g.allocate_async(&x, 1024, first);
+    g.run("increase", 1, 4, second, x, 1.0f);
+    g.expect(g.synchronise(second) == illegal_address, "the second stream did not wait for the allocation");
+  });
+}
+
+TEST_P(Misuse, IsRefusedByTheDriver) {
+  EXPECT_HOLDS(GetParam(), [](Session& g) {
+    const Address x = g.new_memory(1024);
+    std::vector<float> host(1024);
+    void* found = nullptr;
+    Address big = 0;
+    g.expect(g.free(x + 4) == invalid_value && g.free(0x1234) == invalid_value, "free of an unknown address");
+    g.expect(g.to_device(x, host.data(), 1028) == invalid_value, "a copy past the end");
+    g.expect(g.run("increase", 1, 4, nullptr, host.data(), 1.0f) == invalid_value,
+             "a host pointer as argument");
+    g.expect(g.allocate(&big, 1ull << 40) == out_of_memory, "more memory than there is");
+    g.expect(g.function(&found, g.module, "missing") == not_found, "an unknown kernel");
+    g.expect(g.function(&found, g.module, "with_cpp_linkage") == not_found, "a kernel without extern \"C\"");
+    g.expect(g.synchronise(&found) == invalid_handle, "an unknown stream");
+    g.expect(g.free(x) == 0, "free");
+    g.expect(g.free(x) == invalid_value, "free twice");
+    g.expect(g.to_host(host.data(), x, 4) == invalid_value, "a copy from freed memory");
+    std::string broken = g.image;
+    broken[broken.size() / 2] ^= 1;
+    g.expect(g.load(&found, broken.data()) == invalid_image, "a damaged image");
+    const char text[64] = "this is no image";
+    g.expect(g.load(&found, text) == invalid_image, "no image at all");
+  });
+}
+
+TEST_P(Misuse, OfCaptures) {
+  EXPECT_HOLDS(GetParam(), [](Session& g) {
+    const Address x = g.new_memory(1024);
+    void *first = g.new_stream(), *second = g.new_stream(), *event = g.new_event(), *graph = nullptr;
+    Address y = 0;
+    g.begin_capture(first, 0);
+    g.expect(g.allocate(&y, 4) == capture_unsupported, "an allocation during a capture");
+    g.expect(g.end_capture(first, &graph) == capture_invalidated, "it fails the capture");
+    g.begin_capture(first, 0);
+    g.record(event, first);
+    g.stream_waits(second, event, 0);
+    g.run("increase", 1, 4, second, x, 1.0f);
+    g.expect(g.end_capture(first, &graph) == capture_unjoined, "a stream that did not join");
+  });
+}
+
+}  // namespace
+}  // namespace softgpu
