@@ -1,0 +1,540 @@
+// Printing of loops.
+#include "kernels/gpu/loop_source.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/error.h"
+#include "kernels/gpu/loop_stages.h"
+
+namespace tenon::gpu {
+namespace {
+
+/// The type of elements in memory.
+std::string_view storage(DType t) {
+  switch (t) {
+    case DType::boolean: return "bool";
+    case DType::u8: return "unsigned char";
+    case DType::i8: return "signed char";
+    case DType::u16: return "unsigned short";
+    case DType::i16: return "short";
+    case DType::u32: return "unsigned";
+    case DType::i32: return "int";
+    case DType::u64: return "Bits";
+    case DType::f16: return "half";
+    case DType::bf16: return "bfloat16";
+    case DType::f32: return "float";
+    case DType::f64: return "double";
+    default: return "Int";
+  }
+}
+/// The type of a register.
+std::string_view computed(DType t) { return storage(compute_type(t)); }
+
+std::string_view fold_name(Reduce r) {
+  switch (r) {
+    case Reduce::sum: return "FoldSum";
+    case Reduce::prod: return "FoldProd";
+    case Reduce::min: return "FoldMin";
+    case Reduce::max: return "FoldMax";
+    case Reduce::any: return "FoldAny";
+    case Reduce::all: return "FoldAll";
+    case Reduce::argmin: return "FoldArgmin";
+    case Reduce::argmax: return "FoldArgmax";
+  }
+  TENON_CHECK(false);
+}
+
+std::string constant_text(const Instruction& i) {
+  const auto value = static_cast<float>(i.value);
+  switch (compute_type(i.type)) {
+    case DType::f32: return fmt::format("bits_as<float>({:#x}u) /* {} */", std::bit_cast<std::uint32_t>(value), value);
+    case DType::f64:
+      return fmt::format("bits_as<double>({:#x}ul) /* {} */", std::bit_cast<std::uint64_t>(i.value), i.value);
+    case DType::boolean: return i.integer != 0 ? "true" : "false";
+    default: return fmt::format("Int({:#x}ul) /* {} */", static_cast<std::uint64_t>(i.integer), i.integer);
+  }
+}
+
+class Printer {
+ public:
+  Printer(const LoopCode& code, const LoopForm& form, std::string_view name)
+      : code_(code), form_(form), name_(name), keeps_(form.chunks > 0), values_(describe(code, keeps_)) {
+    for (const LoopCode::OperandCode& operand : code.operands) rank_ = operand.strides.size();
+    kept_dims_ = rank_ - static_cast<std::size_t>(code.reduced);
+  }
+
+  std::string kernel() {
+    print_arguments();
+    line("extern \"C\" __global__ void __launch_bounds__({}) {}({}const {}_arguments a) {{", form_.threads, name_,
+         join(parameters(), ", ", ", "), name_);
+    indent_ = 1;
+    line("using Index = {};", index_type());
+    form_.group == RowGroup::none ? print_points() : print_rows();
+    indent_ = 0;
+    line("}}\n");
+    return std::move(out_);
+  }
+
+  std::string tile() {
+    print_arguments();
+    line("struct {}_tile {{\n{}  {}_arguments a;\n}};", name_, join(parameters(), "", ";\n"), name_);
+    line("__device__ inline void {}(const {}_tile& tile, {} i0, {} i1, float value) {{", name_, name_, index_type(),
+         index_type());
+    indent_ = 1;
+    line("using Index = {};", index_type());
+    line("constexpr int valid = 1;");
+    line("const {}_arguments& a = tile.a;", name_);
+    if (has_faults()) line("Fault* const fault = tile.fault;");
+    pointer_prefix_ = "tile.";
+    print_pointers(0, 0);
+    print_chunk(0);
+    indent_ = 0;
+    line("}}\n");
+    return std::move(out_);
+  }
+
+ private:
+  // Text.
+
+  template <class... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    out_.append(static_cast<std::size_t>(2 * indent_), ' ');
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+    out_ += '\n';
+  }
+  static std::string join(const std::vector<std::string>& parts, std::string_view indent, std::string_view end) {
+    std::string text;
+    for (const std::string& part : parts) text += (end == ";\n" ? "  " : "") + part + std::string(end);
+    (void)indent;
+    return text;
+  }
+  std::string_view index_type() const { return form_.wide ? "Int" : "int"; }
+
+  // The code.
+
+  std::size_t size() const { return code_.instructions.size(); }
+  const Instruction& at(std::size_t i) const { return code_.instructions[i]; }
+  const LoopValue& value(Reg r) const { return values_[static_cast<std::size_t>(r)]; }
+  const LoopCode::OperandCode& operand(const Instruction& i) const {
+    return code_.operands[static_cast<std::size_t>(i.operand)];
+  }
+  DType type_of(Reg r) const { return compute_type(code_.instructions[static_cast<std::size_t>(r)].type); }
+  bool has_faults() const {
+    return std::any_of(code_.instructions.begin(), code_.instructions.end(), may_fault);
+  }
+  bool is_stored(int buffer) const {
+    return std::any_of(code_.instructions.begin(), code_.instructions.end(), [&](const Instruction& i) {
+      return i.op == LoopOp::store && operand(i).buffer == buffer;
+    });
+  }
+  bool is_loaded(int buffer) const {
+    return std::any_of(code_.instructions.begin(), code_.instructions.end(), [&](const Instruction& i) {
+      return i.op == LoopOp::load && operand(i).buffer == buffer;
+    });
+  }
+
+  // Parameters.
+
+  void print_arguments() {
+    LoopShape shape{.dims = std::vector<std::int64_t>(rank_), .operands = {}};
+    shape.operands.resize(code_.operands.size());
+    for (LoopShape::OperandShape& operand : shape.operands) operand.strides.resize(rank_);
+    line("struct {}_arguments {{", name_);
+    for (const LoopArgument& argument : list_arguments(code_, shape, form_)) line("  Int {};", argument.name);
+    line("}};");
+  }
+
+  std::vector<std::string> parameters() const {
+    int count = 0;
+    for (const LoopCode::OperandCode& operand : code_.operands) count = std::max(count, operand.buffer + 1);
+    std::vector<std::string> result;
+    for (int buffer = 0; buffer < count; ++buffer) result.push_back(parameter(buffer));
+    if (has_faults()) result.push_back("Fault* fault");
+    return result;
+  }
+  std::string parameter(int buffer) const {
+    const auto first = std::find_if(code_.operands.begin(), code_.operands.end(),
+                                    [&](const auto& operand) { return operand.buffer == buffer; });
+    const std::string_view type = first == code_.operands.end() ? "void" : storage(first->dtype);
+    return fmt::format("{}{}* b{}", is_stored(buffer) ? "" : "const ", type, buffer);
+  }
+
+  // Addresses.
+
+  /// i2 * stride + ... over the dims [from, to).
+  std::string distance(std::size_t k, std::size_t from, std::size_t to) const {
+    std::string text;
+    for (std::size_t d = from; d < to; ++d) {
+      const Stride stride = code_.operands[k].strides[d];
+      if (stride == Stride::one) text += fmt::format(" + i{}", d);
+      if (stride == Stride::any) text += fmt::format(" + i{} * Index(a.stride_{}_{})", d, k, d);
+    }
+    return text;
+  }
+  /// Where each operand begins, at the indices along the dims [from, to).
+  void print_pointers(std::size_t from, std::size_t to) {
+    for (std::size_t k = 0; k < code_.operands.size(); ++k) {
+      const LoopCode::OperandCode& operand = code_.operands[k];
+      const std::string type = fmt::format("{}{}", is_stored(operand.buffer) ? "" : "const ", storage(operand.dtype));
+      line("{}* const p{} = reinterpret_cast<{}*>({}b{}) + Index(a.offset_{}){};", type, k, type, pointer_prefix_,
+           operand.buffer, k, distance(k, from, to));
+      if (has_pieces(k))
+        line("const bool pieces{} = a.pieces_{} != 0 && is_aligned<{}>(p{});", k, k, form_.vector, k);
+    }
+  }
+  bool has_pieces(std::size_t k) const {
+    return form_.vector > 1 && code_.operands[k].strides.back() == Stride::one;
+  }
+  /// i0, i1, ... of the dims [from, to), of the position `linear`.
+  void print_indices(std::string_view linear, std::size_t from, std::size_t to) {
+    if (from == to) return;
+    if (to - from > 1) line("Index rest{} = {};", from, linear);
+    for (std::size_t d = to; d-- > from + 1;) {
+      line("const Index i{} = rest{} % Index(a.dim_{});", d, from, d);
+      line("rest{} /= Index(a.dim_{});", from, d);
+    }
+    line("const Index i{} = {};", from, to - from > 1 ? fmt::format("rest{}", from) : std::string(linear));
+  }
+  std::size_t first_inner_dim() const { return form_.group == RowGroup::none ? 0 : kept_dims_; }
+
+  // Walks.
+
+  void print_points() {
+    print_pointers(0, 0);
+    line("const Index step = Index(gridDim.x) * {};", form_.threads * form_.vector);
+    line("const Index first = (Index(blockIdx.x) * {} + Index(threadIdx.x)) * {};", form_.threads, form_.vector);
+    line("for (Index x = first; x < Index(a.rows); x += step) {{");
+    ++indent_;
+    line("const int valid = int(Index(a.rows) - x < {} ? Index(a.rows) - x : {});", form_.vector, form_.vector);
+    print_indices("x", 0, rank_);
+    print_chunk(0);
+    --indent_;
+    line("}}");
+  }
+
+  void print_rows() {
+    print_place_in_block();
+    line("const bool live = row < Index(a.rows);");
+    line("const Index length = live ? Index(a.length) : 0;");
+    print_indices("(live ? row : Index(a.rows) - 1)", 0, kept_dims_);
+    print_pointers(0, kept_dims_);
+    declare_kept();
+    print_row_values(0);
+    const int stages = stage_count(code_, values_);
+    for (int stage = 0; stage < stages; ++stage) {
+      print_stage(stage);
+      print_row_values(stage + 1);
+    }
+    print_row_stores();
+  }
+
+  /// The row of the thread, and which of the row's threads it is.
+  void print_place_in_block() {
+    const int threads = form_.threads, width = form_.width;
+    switch (form_.group) {
+      case RowGroup::lanes:
+        line("const Index row = Index(blockIdx.x) * {} + Index(threadIdx.x / {});", threads / width, width);
+        line("const int lane = int(threadIdx.x % {});", width);
+        return;
+      case RowGroup::block:
+        line("const Index row = Index(blockIdx.x);");
+        line("const int lane = int(threadIdx.x);");
+        return;
+      default:
+        line("const Index row = Index(blockIdx.x) * {} + Index(threadIdx.x % {});", width, width);
+        line("const int lane = int(threadIdx.x / {});", width);
+    }
+  }
+  int row_threads() const {
+    return form_.group == RowGroup::columns ? form_.threads / form_.width : form_.width;
+  }
+
+  void declare_kept() {
+    for (std::size_t i = 0; keeps_ && i < size(); ++i) {
+      if (!is_kept(code_, values_, static_cast<Reg>(i))) continue;
+      const std::string_view type = computed(at(i).type);
+      if (values_[i].of_chunk)
+        line("{} k{}[{}];", type, i, form_.chunks);
+      else
+        line("{} k{}[{}][{}];", type, i, form_.chunks, form_.vector);
+    }
+  }
+
+  void print_stage(int stage) {
+    const std::vector<std::size_t> folds = folds_of(stage);
+    for (const std::size_t i : folds) {
+      line("using Fold{} = {}<{}>;", i, fold_name(at(i).reduce), computed(type_of(at(i).args[0])));
+      line("Fold{}::Acc acc{} = Fold{}::identity();", i, i, i);
+    }
+    if (keeps_) {
+      line("#pragma unroll");
+      line("for (int chunk = 0; chunk < {}; ++chunk) {{", form_.chunks);
+      line("  const Index x = Index(chunk * {} + lane) * {};", row_threads(), form_.vector);
+      line("  if (x >= length) continue;");
+    } else {
+      line("for (Index x = Index(lane) * {}; x < length; x += {}) {{", form_.vector, row_threads() * form_.vector);
+    }
+    ++indent_;
+    line("const int valid = int(length - x < {} ? length - x : {});", form_.vector, form_.vector);
+    print_indices("x", kept_dims_, rank_);
+    print_chunk(stage);
+    --indent_;
+    line("}}");
+    for (const std::size_t i : folds) print_reduction(i);
+  }
+
+  std::vector<std::size_t> folds_of(int stage) const {
+    std::vector<std::size_t> result;
+    for (std::size_t i = 0; i < size(); ++i)
+      if (at(i).op == LoopOp::reduce && values_[i].needed && values_[i].ready - 1 == stage) result.push_back(i);
+    return result;
+  }
+
+  void print_reduction(std::size_t i) {
+    const std::string_view type = computed(at(i).type);
+    switch (form_.group) {
+      case RowGroup::lanes:
+        line("const {} v{} = Fold{}::result(over_lanes<Fold{}, {}>(acc{}));", type, i, i, i, form_.width, i);
+        return;
+      case RowGroup::block:
+        line("GPU_SHARED(Fold{}::Acc, part{}, [{} / wave_size]);", i, i, form_.threads);
+        line("const {} v{} = Fold{}::result(over_block<Fold{}, {}>(acc{}, part{}));", type, i, i, i, form_.threads, i,
+             i);
+        return;
+      default:
+        line("GPU_SHARED(Fold{}::Acc, part{}, [{}]);", i, i, form_.threads);
+        line("const {} v{} = Fold{}::result(over_columns<Fold{}, {}, {}>(acc{}, part{}));", type, i, i, i,
+             form_.threads, form_.width, i, i);
+    }
+  }
+
+  void print_row_values(int ready) {
+    for (std::size_t i = 0; i < size(); ++i) {
+      const LoopOp op = at(i).op;
+      if (!values_[i].needed || !values_[i].of_row || values_[i].ready != ready) continue;
+      if (op != LoopOp::reduce && op != LoopOp::store) print_single(i, 0);
+    }
+  }
+
+  void print_row_stores() {
+    std::vector<std::size_t> stores;
+    bool in_place = false;
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (at(i).op != LoopOp::store || !values_[i].of_row) continue;
+      stores.push_back(i);
+      in_place = in_place || is_loaded(operand(at(i)).buffer);
+    }
+    if (stores.empty()) return;
+    if (in_place) line("__syncthreads();");
+    line("if (live && lane == 0) {{");
+    for (const std::size_t i : stores)
+      line("  p{}[0] = convert<{}>({});", at(i).operand, storage(operand(at(i)).dtype), text(at(i).args[0], 0));
+    line("}}");
+  }
+
+  // Elements.
+
+  /// What a walk computes: what its folds and stores need.
+  std::vector<bool> computed_in(int stage) const {
+    std::vector<bool> result(size(), false);
+    for (std::size_t i = size(); i-- > 0;) {
+      const LoopOp op = at(i).op;
+      const bool folds = op == LoopOp::reduce && values_[i].needed && values_[i].ready - 1 == stage;
+      if (op == LoopOp::store) result[i] = !values_[i].of_row && values_[i].stage == stage;
+      if (!folds && !result[i]) continue;
+      for (int a = 0; a < arg_count(at(i)); ++a) {
+        const Reg r = at(i).args[static_cast<std::size_t>(a)];
+        if (!value(r).of_row && !is_from_before(r, stage)) result[static_cast<std::size_t>(r)] = true;
+      }
+    }
+    return result;
+  }
+  bool is_from_before(Reg r, int stage) const {
+    return keeps_ && value(r).stage < stage && is_kept(code_, values_, r);
+  }
+
+  /// What names a register in a stage.
+  std::string text(Reg r, int stage) const {
+    if (value(r).of_row || !is_from_before(r, stage)) return fmt::format("v{}", r);
+    return value(r).of_chunk ? fmt::format("k{}[chunk]", r) : fmt::format("k{}[chunk][v]", r);
+  }
+
+  bool is_vector_read(std::size_t i) const {
+    if (values_[i].of_chunk) return false;
+    if (at(i).op == LoopOp::load) return true;
+    return at(i).op == LoopOp::gather && is_uniform(at(i).args[0]);
+  }
+  bool is_uniform(Reg r) const { return value(r).of_row || value(r).of_chunk; }
+
+  void print_chunk(int stage) {
+    const std::vector<bool> wanted = computed_in(stage);
+    const auto is_value = [&](std::size_t i) { return wanted[i] && at(i).op != LoopOp::store; };
+    for (std::size_t i = 0; i < size(); ++i)
+      if (is_value(i) && values_[i].of_chunk) print_single(i, stage);
+    for (std::size_t i = 0; i < size(); ++i)
+      if (is_value(i) && is_vector_read(i)) print_vector_read(i, stage);
+    for (std::size_t i = 0; i < size(); ++i)
+      if (wanted[i] && at(i).op == LoopOp::store)
+        line("{} w{}[{}];", storage(operand(at(i)).dtype), i, form_.vector);
+    line("#pragma unroll");
+    line("for (int v = 0; v < {}; ++v) {{", form_.vector);
+    ++indent_;
+    for (std::size_t i = 0; i < size(); ++i) print_element(i, stage, wanted);
+    --indent_;
+    line("}}");
+    for (std::size_t i = 0; i < size(); ++i)
+      if (wanted[i] && at(i).op == LoopOp::store) print_vector_write(i);
+  }
+
+  void print_element(std::size_t i, int stage, const std::vector<bool>& wanted) {
+    const Instruction& instruction = at(i);
+    if (instruction.op == LoopOp::reduce && values_[i].needed && values_[i].ready - 1 == stage)
+      line("if (v < valid) Fold{}::fold(acc{}, {}, Int(x + v));", i, i, text(instruction.args[0], stage));
+    if (!wanted[i]) return;
+    if (instruction.op == LoopOp::store)
+      line("w{}[v] = convert<{}>({});", i, storage(operand(instruction).dtype), text(instruction.args[0], stage));
+    else if (is_vector_read(i))
+      line("const {} v{} = {};", computed(instruction.type), i, read_value(i, stage));
+    else if (!values_[i].of_chunk)
+      print_single(i, stage);
+    if (!values_[i].of_chunk && keeps_ && is_kept(code_, values_, static_cast<Reg>(i)) && values_[i].stage == stage)
+      line("k{}[chunk][v] = v{};", i, i);
+  }
+
+  std::string outside_value(std::size_t i, int stage, const std::string& inside) const {
+    const Reg other = at(i).args[1];
+    return other < 0 ? inside : fmt::format("outside{} ? {} : {}", i, text(other, stage), inside);
+  }
+  std::string read_value(std::size_t i, int stage) const {
+    const std::string inside = fmt::format("convert<{}>(m{}[v])", computed(at(i).type), i);
+    return at(i).op == LoopOp::gather ? outside_value(i, stage, inside) : inside;
+  }
+
+  std::string index_stride(std::size_t k) const {
+    switch (code_.operands[k].index_stride) {
+      case Stride::zero: return "0";
+      case Stride::one: return "1";
+      case Stride::any: return fmt::format("Index(a.index_stride_{})", k);
+    }
+    TENON_CHECK(false);
+  }
+
+  /// g7: the gathered operand at its index. `exists`: the point does.
+  void print_gathered(std::size_t i, int stage, std::string_view exists) {
+    const auto k = static_cast<std::size_t>(at(i).operand);
+    const std::string index = text(at(i).args[0], stage);
+    const std::string_view from_end = code_.operands[k].from_end ? "true" : "false";
+    if (at(i).args[1] >= 0) {
+      line("const bool outside{} = is_outside({}, a.range_{}, {});", i, index, k, from_end);
+      line("const Index place{} = outside{} ? 0 : Index(wrapped({}, a.range_{}));", i, i, index, k);
+    } else {
+      line("const Index place{} = {} ? Index(place_of({}, a.range_{}, {}, fault)) : 0;", i, exists, index, k,
+           from_end);
+    }
+    line("const {}* const g{} = p{} + place{} * {};", storage(code_.operands[k].dtype), i, k, i, index_stride(k));
+  }
+
+  void print_vector_read(std::size_t i, int stage) {
+    const auto k = static_cast<std::size_t>(at(i).operand);
+    const bool gathers = at(i).op == LoopOp::gather;
+    if (gathers) print_gathered(i, stage, "true");
+    const std::string from = fmt::format("{}{}{}", gathers ? "g" : "p", gathers ? i : k,
+                                         distance(k, first_inner_dim(), rank_));
+    const std::string valid = gathers && at(i).args[1] >= 0 ? fmt::format("(outside{} ? 0 : valid)", i) : "valid";
+    line("{} m{}[{}];", storage(code_.operands[k].dtype), i, form_.vector);
+    if (code_.operands[k].strides.back() == Stride::any)
+      line("read_strided({}, Index(a.stride_{}_{}), {}, m{});", from, k, rank_ - 1, valid, i);
+    else
+      line("read({}, {}, {}, m{});", from, pieces(k), valid, i);
+  }
+  std::string pieces(std::size_t k) const { return has_pieces(k) ? fmt::format("pieces{}", k) : "false"; }
+
+  void print_vector_write(std::size_t i) {
+    const auto k = static_cast<std::size_t>(at(i).operand);
+    const std::string to = fmt::format("p{}{}", k, distance(k, first_inner_dim(), rank_));
+    if (code_.operands[k].strides.back() == Stride::any)
+      line("write_strided({}, Index(a.stride_{}_{}), valid, w{});", to, k, rank_ - 1, i);
+    else
+      line("write({}, {}, valid, w{});", to, pieces(k), i);
+  }
+
+  /// v7, computed for one row, chunk or element.
+  void print_single(std::size_t i, int stage) {
+    const Instruction& instruction = at(i);
+    if (instruction.op == LoopOp::gather) print_gathered(i, stage, is_element(i) ? "v < valid" : "true");
+    line("const {} v{} = {};", computed(instruction.type), i, expression(i, stage));
+    if (values_[i].of_chunk && keeps_ && is_kept(code_, values_, static_cast<Reg>(i)) && values_[i].stage == stage)
+      line("k{}[chunk] = v{};", i, i);
+  }
+  bool is_element(std::size_t i) const { return !values_[i].of_row && !values_[i].of_chunk; }
+
+  std::string expression(std::size_t i, int stage) const {
+    const Instruction& instruction = at(i);
+    const std::string_view type = computed(instruction.type);
+    switch (instruction.op) {
+      case LoopOp::load: return fmt::format("convert<{}>(p{}{})", type, instruction.operand, element_at(i));
+      case LoopOp::gather: return outside_value(i, stage, fmt::format("convert<{}>(g{}{})", type, i, element_at(i)));
+      case LoopOp::tile: return "value";
+      case LoopOp::constant: return constant_text(instruction);
+      case LoopOp::count: return fmt::format("convert<{}>(Int(a.length))", type);
+      case LoopOp::iota:
+        return fmt::format("Int(i{}{})", instruction.dim, is_element(i) && is_last(instruction.dim) ? " + v" : "");
+      case LoopOp::prim: return prim_text(instruction, stage);
+      default: TENON_CHECK(false);
+    }
+  }
+  bool is_last(int dim) const { return dim + 1 == static_cast<int>(rank_); }
+
+  /// [distance] of a single read; nothing is read past the last element of a chunk.
+  std::string element_at(std::size_t i) const {
+    const auto k = static_cast<std::size_t>(at(i).operand);
+    std::string inner = values_[i].of_row ? "" : distance(k, first_inner_dim(), rank_);
+    if (is_element(i)) {
+      const Stride stride = code_.operands[k].strides.back();
+      if (stride == Stride::one) inner += " + (v < valid ? v : 0)";
+      if (stride == Stride::any)
+        inner += fmt::format(" + (v < valid ? v : 0) * Index(a.stride_{}_{})", k, rank_ - 1);
+    }
+    return fmt::format("[0{}]", inner);
+  }
+
+  std::string prim_text(const Instruction& i, int stage) const {
+    const auto arg = [&](std::size_t a) { return text(i.args[a], stage); };
+    const DType from = type_of(i.args[0]);
+    if (i.prim == Prim::select) return fmt::format("{} ? {} : {}", arg(0), arg(1), arg(2));
+    if (i.prim == Prim::cast)
+      return fmt::format("convert<{}>(convert<{}>({}))", computed(i.type), storage(i.type), arg(0));
+    const Prim p = is_bool(from) && i.prim == Prim::bit_not ? Prim::logical_not : i.prim;
+    std::string args = operand_text(arg(0), from);
+    if (arity(p) == 2) args += ", " + operand_text(arg(1), from);
+    const std::string_view truth = is_bool(from) && info(p).kind != PrimKind::test ? " != 0" : "";
+    return fmt::format("{}_of({}){}", name(p), args, truth);
+  }
+  /// Bools are computed with as integers.
+  static std::string operand_text(const std::string& text, DType type) {
+    return is_bool(type) ? fmt::format("Int({})", text) : text;
+  }
+
+  const LoopCode& code_;
+  const LoopForm& form_;
+  const std::string name_;
+  const bool keeps_;
+  const std::vector<LoopValue> values_;
+  std::size_t rank_ = 0;
+  std::size_t kept_dims_ = 0;
+  std::string pointer_prefix_;
+  std::string out_;
+  int indent_ = 0;
+};
+
+}  // namespace
+
+std::string loop_source(const LoopCode& code, const LoopForm& form, std::string_view name) {
+  return Printer(code, form, name).kernel();
+}
+std::string tile_source(const LoopCode& code, const LoopForm& form, std::string_view name) {
+  return Printer(code, form, name).tile();
+}
+
+}  // namespace tenon::gpu
