@@ -11,11 +11,12 @@
 namespace tenon::gpu {
 namespace {
 
-constexpr int block_threads = 256;
 constexpr int most_threads = 1024;
 constexpr int most_lanes = 32;         // a row's lanes fit a wave of every device
 constexpr int kept_registers = 32;     // 32-bit registers of a thread that hold elements of its row
+constexpr int least_columns = 8;       // rows of a block whose elements lie side by side: a sector of memory
 constexpr int most_vector = 8;
+constexpr int elements_in_flight = 4;  // elements that a thread reads before it computes
 constexpr int piece_bytes = 16;
 constexpr int most_blocks_per_wave = 8;  // points: blocks for each one that a device holds at once
 
@@ -39,7 +40,8 @@ bool needs_wide_indices(const LoopProgram& p, const GpuLimits& limits) {
   std::int64_t points = 1;
   for (const std::int64_t extent : p.shape.dims) points *= extent;
   std::int64_t reach =
-      points + std::int64_t{limits.processors} * limits.threads_per_processor * most_blocks_per_wave * most_vector;
+      points +
+      std::int64_t{limits.processors} * limits.threads_per_processor * most_blocks_per_wave * most_vector;
   for (const LoopShape::OperandShape& operand : p.shape.operands) {
     std::int64_t span = std::abs(operand.offset) + std::abs(operand.range * operand.index_stride);
     for (std::size_t d = 0; d < p.shape.dims.size(); ++d)
@@ -75,36 +77,42 @@ bool lie_side_by_side(const LoopProgram& p) {
   return votes > 0 && p.shape.dims[kept - 1] > 1;
 }
 
-/// As many chunks as cover the row, if a thread can keep them.
-int chunks_of(const LoopProgram& p, std::int64_t group, int vector) {
-  const std::int64_t chunks = power_of_two_above(blocks_of(p.row_length(), group * vector), 1 << 20);
-  const std::int64_t registers = chunks * vector * std::max(kept_values(p.code), 1);
-  return registers <= kept_registers ? static_cast<int>(chunks) : 0;
+/// What is in flight hides the latency of memory: several narrow chunks are read at once.
+int chunks_in_flight(int vector) { return std::max(elements_in_flight / vector, 1); }
+
+/// A thread keeps as many chunks as cover the row, if its registers hold them.
+void keep_rows(LoopForm& form, const LoopProgram& p, int row_threads, int most_kept = kept_registers) {
+  const std::int64_t covered = std::int64_t{row_threads} * form.vector;
+  const std::int64_t chunks = power_of_two_above(blocks_of(p.row_length(), covered), most_kept);
+  form.keeps = chunks * covered >= p.row_length() &&
+               chunks * form.vector * std::max(kept_values(p.code), 1) <= most_kept;
+  form.chunks = form.keeps ? static_cast<int>(chunks) : chunks_in_flight(form.vector);
 }
 
-LoopForm form_of_columns(const LoopProgram& p) {
-  LoopForm form{.group = RowGroup::columns};
+LoopForm form_of_columns(const LoopProgram& p, const GpuLimits& limits) {
+  LoopForm form{.group = RowGroup::columns, .width = most_lanes};
   const std::int64_t lines = std::max<std::int64_t>(p.row_length() / 4, 1);
-  const int most_lines = power_of_two_above(lines, block_threads / 8);
-  form.width = power_of_two_above(p.shape.dims[kept_dims(p) - 1], block_threads / most_lines);
-  form.chunks = chunks_of(p, block_threads / form.width, 1);
+  while (form.width < form.threads && form.threads / form.width > lines) form.width *= 2;
+  const auto fills = [&] { return blocks_of(row_count(p), form.width) >= limits.processors; };
+  while (!fills() && form.threads < most_threads && form.threads / form.width < lines) form.threads *= 2;
+  while (!fills() && form.width > least_columns && form.threads / form.width < lines) form.width /= 2;
+  keep_rows(form, p, form.threads / form.width, kept_registers / 2);
   return form;
 }
 
 LoopForm form_of_rows(const LoopProgram& p) {
   LoopForm form{.group = RowGroup::lanes, .vector = vector_of(p)};
   form.width = power_of_two_above(blocks_of(p.row_length(), form.vector), most_lanes);
-  form.chunks = chunks_of(p, form.width, form.vector);
-  if (form.chunks != 0 && form.chunks * form.vector <= kept_registers / 2) return form;
+  keep_rows(form, p, form.width);
+  const auto has_few = [&] { return form.keeps && form.chunks * form.vector <= kept_registers / 2; };
+  if (has_few()) return form;
   form.group = RowGroup::block;
   for (form.threads = 128; form.threads <= most_threads; form.threads *= 2) {
     form.width = form.threads;
-    form.chunks = chunks_of(p, form.threads, form.vector);
-    if (form.chunks != 0 && (form.chunks * form.vector <= kept_registers / 2 || form.threads == most_threads))
-      return form;
+    keep_rows(form, p, form.threads);
+    if (has_few() || (form.keeps && form.threads == most_threads)) return form;
   }
-  form.threads = form.width = 512;
-  form.chunks = 0;
+  form.threads = form.width = most_threads / 2;
   return form;
 }
 
@@ -114,8 +122,9 @@ LoopForm loop_form(const LoopProgram& program, const GpuLimits& limits) {
   LoopForm form;
   if (program.code.reduced == 0) {
     form.vector = vector_of(program);
+    form.chunks = chunks_in_flight(form.vector);
   } else {
-    form = lie_side_by_side(program) ? form_of_columns(program) : form_of_rows(program);
+    form = lie_side_by_side(program) ? form_of_columns(program, limits) : form_of_rows(program);
   }
   form.wide = needs_wide_indices(program, limits);
   return form;
@@ -128,7 +137,7 @@ LoopLaunch loop_launch(const LoopProgram& program, const LoopForm& form, const G
     case RowGroup::none: {
       const std::int64_t resident =
           std::int64_t{limits.processors} * limits.threads_per_processor / form.threads;
-      launch.grid = std::min(blocks_of(rows, std::int64_t{form.threads} * form.vector),
+      launch.grid = std::min(blocks_of(rows, std::int64_t{form.threads} * form.vector * form.chunks),
                              resident * most_blocks_per_wave);
       return launch;
     }

@@ -28,8 +28,9 @@ struct LoopForm {
   RowGroup group = RowGroup::none;
   int threads = 256;   // of a block
   int width = 1;       // lanes: threads of a row; columns: rows of a block
-  int vector = 1;      // elements that a thread reads and writes at once; a power of two
-  int chunks = 0;      // of `vector` elements of a row that a thread keeps in registers; 0: rows are read again
+  int vector = 1;      // elements of a chunk, which a thread reads and writes at once; a power of two
+  int chunks = 1;      // that a thread reads before it computes with them
+  bool keeps = false;  // rows: its chunks are all of the row, and stay in registers; else each stage reads again
   bool wide = false;   // 64-bit indices
 
   bool operator==(const LoopForm&) const = default;

@@ -59,7 +59,7 @@ std::string constant_text(const Instruction& i) {
 class Printer {
  public:
   Printer(const LoopCode& code, const LoopForm& form, std::string_view name)
-      : code_(code), form_(form), name_(name), keeps_(form.chunks > 0), values_(describe(code, keeps_)) {
+      : code_(code), form_(form), name_(name), keeps_(form.keeps), values_(describe(code, keeps_)) {
     for (const LoopCode::OperandCode& operand : code.operands) rank_ = operand.strides.size();
     kept_dims_ = rank_ - static_cast<std::size_t>(code.reduced);
   }
@@ -70,7 +70,9 @@ class Printer {
          join(parameters(), ", ", ", "), name_);
     indent_ = 1;
     line("using Index = {};", index_type());
+    if (has_faults()) line("BadIndex bad;");
     form_.group == RowGroup::none ? print_points() : print_rows();
+    if (has_faults()) line("report(fault, bad);");
     indent_ = 0;
     line("}}\n");
     return std::move(out_);
@@ -83,12 +85,18 @@ class Printer {
          index_type());
     indent_ = 1;
     line("using Index = {};", index_type());
-    line("constexpr int valid = 1;");
+    line("constexpr int chunk = 0, v = 0, valid = 1;");
     line("const {}_arguments& a = tile.a;", name_);
-    if (has_faults()) line("Fault* const fault = tile.fault;");
+    if (has_faults()) line("BadIndex bad;");
     pointer_prefix_ = "tile.";
     print_pointers(0, 0);
-    print_chunk(0);
+    const std::vector<bool> wanted = computed_in(0);
+    declare_reads(wanted);
+    print_reads(wanted);
+    declare_written(wanted);
+    print_elements(0, wanted);
+    print_writes(wanted);
+    if (has_faults()) line("report(tile.fault, bad);");
     indent_ = 0;
     line("}}\n");
     return std::move(out_);
@@ -188,6 +196,7 @@ class Printer {
   }
   /// i0, i1, ... of the dims [from, to), of the position `linear`.
   void print_indices(std::string_view linear, std::size_t from, std::size_t to) {
+    while (from < to && !is_indexed(from) && to - from == 1) ++from;
     if (from == to) return;
     if (to - from > 1) line("Index rest{} = {};", from, linear);
     for (std::size_t d = to; d-- > from + 1;) {
@@ -196,19 +205,26 @@ class Printer {
     }
     line("const Index i{} = {};", from, to - from > 1 ? fmt::format("rest{}", from) : std::string(linear));
   }
+  /// Does an operand or an iota need the index along the dim?
+  bool is_indexed(std::size_t d) const {
+    return std::any_of(code_.operands.begin(), code_.operands.end(),
+                       [&](const auto& operand) { return operand.strides[d] != Stride::zero; }) ||
+           std::any_of(code_.instructions.begin(), code_.instructions.end(), [&](const Instruction& i) {
+             return i.op == LoopOp::iota && i.dim == static_cast<int>(d);
+           });
+  }
   std::size_t first_inner_dim() const { return form_.group == RowGroup::none ? 0 : kept_dims_; }
 
   // Walks.
 
   void print_points() {
     print_pointers(0, 0);
-    line("const Index step = Index(gridDim.x) * {};", form_.threads * form_.vector);
-    line("const Index first = (Index(blockIdx.x) * {} + Index(threadIdx.x)) * {};", form_.threads, form_.vector);
-    line("for (Index x = first; x < Index(a.rows); x += step) {{");
+    const int block = form_.threads * form_.vector * form_.chunks;
+    line("const int lane = int(threadIdx.x);");
+    line("const Index end = Index(a.rows);");
+    line("for (Index base = Index(blockIdx.x) * {}; base < end; base += Index(gridDim.x) * {}) {{", block, block);
     ++indent_;
-    line("const int valid = int(Index(a.rows) - x < {} ? Index(a.rows) - x : {});", form_.vector, form_.vector);
-    print_indices("x", 0, rank_);
-    print_chunk(0);
+    print_chunks(0, "base + ");
     --indent_;
     line("}}");
   }
@@ -216,10 +232,11 @@ class Printer {
   void print_rows() {
     print_place_in_block();
     line("const bool live = row < Index(a.rows);");
-    line("const Index length = live ? Index(a.length) : 0;");
+    line("const Index end = live ? Index(a.length) : 0;");
     print_indices("(live ? row : Index(a.rows) - 1)", 0, kept_dims_);
     print_pointers(0, kept_dims_);
     declare_kept();
+    if (part_words() > 0) line("GPU_SHARED(Bits, part, [{}]);", part_words());
     print_row_values(0);
     const int stages = stage_count(code_, values_);
     for (int stage = 0; stage < stages; ++stage) {
@@ -246,19 +263,36 @@ class Printer {
         line("const int lane = int(threadIdx.x / {});", width);
     }
   }
-  int row_threads() const {
-    return form_.group == RowGroup::columns ? form_.threads / form_.width : form_.width;
+  /// The threads that share a row, or a block's points.
+  int sharing_threads() const {
+    switch (form_.group) {
+      case RowGroup::lanes: return form_.width;
+      case RowGroup::columns: return form_.threads / form_.width;
+      default: return form_.threads;
+    }
   }
 
+  /// Shared memory for one reduction: an accumulator of each wave, or of each wave and column.
+  int part_words() const {
+    int acc_words = 0;
+    for (const Instruction& i : code_.instructions)
+      if (i.op == LoopOp::reduce)
+        acc_words = std::max(acc_words, info(i.reduce).kind == ReduceKind::position ? 2 : 1);
+    constexpr int least_wave = 32;
+    if (form_.group == RowGroup::lanes) return 0;
+    const int columns = form_.group == RowGroup::columns ? form_.width : 1;
+    return acc_words * form_.threads / least_wave * std::min(columns, least_wave);
+  }
+
+  /// Values that outlive a stage: in registers, since all loops over them are unrolled.
   void declare_kept() {
-    for (std::size_t i = 0; keeps_ && i < size(); ++i) {
-      if (!is_kept(code_, values_, static_cast<Reg>(i))) continue;
-      const std::string_view type = computed(at(i).type);
-      if (values_[i].of_chunk)
-        line("{} k{}[{}];", type, i, form_.chunks);
-      else
-        line("{} k{}[{}][{}];", type, i, form_.chunks, form_.vector);
-    }
+    for (std::size_t i = 0; i < size(); ++i)
+      if (is_kept(i)) line("{} v{}{};", computed(at(i).type), i, extents(i));
+  }
+  bool is_kept(std::size_t i) const { return keeps_ && gpu::is_kept(code_, values_, static_cast<Reg>(i)); }
+  std::string extents(std::size_t i) const {
+    return values_[i].of_chunk ? fmt::format("[{}]", form_.chunks)
+                               : fmt::format("[{}][{}]", form_.chunks, form_.vector);
   }
 
   void print_stage(int stage) {
@@ -268,17 +302,13 @@ class Printer {
       line("Fold{}::Acc acc{} = Fold{}::identity();", i, i, i);
     }
     if (keeps_) {
-      line("#pragma unroll");
-      line("for (int chunk = 0; chunk < {}; ++chunk) {{", form_.chunks);
-      line("  const Index x = Index(chunk * {} + lane) * {};", row_threads(), form_.vector);
-      line("  if (x >= length) continue;");
+      line("{{");
     } else {
-      line("for (Index x = Index(lane) * {}; x < length; x += {}) {{", form_.vector, row_threads() * form_.vector);
+      line("for (Index base = 0; base < end; base += {}) {{",
+           sharing_threads() * form_.vector * form_.chunks);
     }
     ++indent_;
-    line("const int valid = int(length - x < {} ? length - x : {});", form_.vector, form_.vector);
-    print_indices("x", kept_dims_, rank_);
-    print_chunk(stage);
+    print_chunks(stage, keeps_ ? "" : "base + ");
     --indent_;
     line("}}");
     for (const std::size_t i : folds) print_reduction(i);
@@ -298,14 +328,11 @@ class Printer {
         line("const {} v{} = Fold{}::result(over_lanes<Fold{}, {}>(acc{}));", type, i, i, i, form_.width, i);
         return;
       case RowGroup::block:
-        line("GPU_SHARED(Fold{}::Acc, part{}, [{} / wave_size]);", i, i, form_.threads);
-        line("const {} v{} = Fold{}::result(over_block<Fold{}, {}>(acc{}, part{}));", type, i, i, i, form_.threads, i,
-             i);
+        line("const {} v{} = Fold{}::result(over_block<Fold{}, {}>(acc{}, part));", type, i, i, i, form_.threads, i);
         return;
       default:
-        line("GPU_SHARED(Fold{}::Acc, part{}, [{}]);", i, i, form_.threads);
-        line("const {} v{} = Fold{}::result(over_columns<Fold{}, {}, {}>(acc{}, part{}));", type, i, i, i,
-             form_.threads, form_.width, i, i);
+        line("const {} v{} = Fold{}::result(over_columns<Fold{}, {}, {}>(acc{}, part));", type, i, i, i,
+             form_.threads, form_.width, i);
     }
   }
 
@@ -313,7 +340,7 @@ class Printer {
     for (std::size_t i = 0; i < size(); ++i) {
       const LoopOp op = at(i).op;
       if (!values_[i].needed || !values_[i].of_row || values_[i].ready != ready) continue;
-      if (op != LoopOp::reduce && op != LoopOp::store) print_single(i, 0);
+      if (op != LoopOp::reduce && op != LoopOp::store) print_single(i);
     }
   }
 
@@ -329,7 +356,7 @@ class Printer {
     if (in_place) line("__syncthreads();");
     line("if (live && lane == 0) {{");
     for (const std::size_t i : stores)
-      line("  p{}[0] = convert<{}>({});", at(i).operand, storage(operand(at(i)).dtype), text(at(i).args[0], 0));
+      line("  p{}[0] = convert<{}>({});", at(i).operand, storage(operand(at(i)).dtype), text(at(i).args[0]));
     line("}}");
   }
 
@@ -351,13 +378,14 @@ class Printer {
     return result;
   }
   bool is_from_before(Reg r, int stage) const {
-    return keeps_ && value(r).stage < stage && is_kept(code_, values_, r);
+    return value(r).stage < stage && is_kept(static_cast<std::size_t>(r));
   }
 
-  /// What names a register in a stage.
-  std::string text(Reg r, int stage) const {
-    if (value(r).of_row || !is_from_before(r, stage)) return fmt::format("v{}", r);
-    return value(r).of_chunk ? fmt::format("k{}[chunk]", r) : fmt::format("k{}[chunk][v]", r);
+  /// What names a register.
+  std::string text(Reg r) const {
+    if (value(r).of_row) return fmt::format("v{}", r);
+    if (value(r).of_chunk) return fmt::format("v{}[chunk]", r);
+    return is_kept(static_cast<std::size_t>(r)) ? fmt::format("v{}[chunk][v]", r) : fmt::format("v{}", r);
   }
 
   bool is_vector_read(std::size_t i) const {
@@ -367,48 +395,98 @@ class Printer {
   }
   bool is_uniform(Reg r) const { return value(r).of_row || value(r).of_chunk; }
 
-  void print_chunk(int stage) {
+  /// All chunks are read, then computed with.
+  void print_chunks(int stage, std::string_view base) {
     const std::vector<bool> wanted = computed_in(stage);
-    const auto is_value = [&](std::size_t i) { return wanted[i] && at(i).op != LoopOp::store; };
-    for (std::size_t i = 0; i < size(); ++i)
-      if (is_value(i) && values_[i].of_chunk) print_single(i, stage);
-    for (std::size_t i = 0; i < size(); ++i)
-      if (is_value(i) && is_vector_read(i)) print_vector_read(i, stage);
-    for (std::size_t i = 0; i < size(); ++i)
-      if (wanted[i] && at(i).op == LoopOp::store)
-        line("{} w{}[{}];", storage(operand(at(i)).dtype), i, form_.vector);
+    const std::size_t before = out_.size();
+    declare_reads(wanted);
+    if (out_.size() != before) {
+      begin_chunk(base);
+      print_reads(wanted);
+      --indent_;
+      line("}}");
+    }
+    begin_chunk(base);
+    declare_written(wanted);
     line("#pragma unroll");
     line("for (int v = 0; v < {}; ++v) {{", form_.vector);
     ++indent_;
-    for (std::size_t i = 0; i < size(); ++i) print_element(i, stage, wanted);
+    print_elements(stage, wanted);
     --indent_;
     line("}}");
+    print_writes(wanted);
+    --indent_;
+    line("}}");
+  }
+  void begin_chunk(std::string_view base) {
+    line("#pragma unroll");
+    line("for (int chunk = 0; chunk < {}; ++chunk) {{", form_.chunks);
+    ++indent_;
+    line("const Index x = {}Index(chunk * {} + lane) * {};", base, sharing_threads(), form_.vector);
+    line("if (x >= end) continue;");
+    line("const int valid = int(end - x < {} ? end - x : {});", form_.vector, form_.vector);
+    print_indices("x", first_inner_dim(), rank_);
+  }
+
+  /// Is the value computed while chunks are read?
+  bool is_of_reading(std::size_t i, const std::vector<bool>& wanted) const {
+    return wanted[i] && at(i).op != LoopOp::store && (values_[i].of_chunk || is_vector_read(i));
+  }
+  void declare_reads(const std::vector<bool>& wanted) {
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (!is_of_reading(i, wanted)) continue;
+      if (values_[i].of_chunk && !is_kept(i)) line("{} v{}[{}];", computed(at(i).type), i, form_.chunks);
+      if (values_[i].of_chunk) continue;
+      line("{} m{}[{}][{}];", storage(operand(at(i)).dtype), i, form_.chunks, form_.vector);
+      if (has_outside(i)) line("bool outside{}[{}];", i, form_.chunks);
+    }
+  }
+  void print_reads(const std::vector<bool>& wanted) {
+    for (std::size_t i = 0; i < size(); ++i)
+      if (is_of_reading(i, wanted)) values_[i].of_chunk ? print_single(i) : print_vector_read(i);
+  }
+  void declare_written(const std::vector<bool>& wanted) {
+    for (std::size_t i = 0; i < size(); ++i)
+      if (wanted[i] && at(i).op == LoopOp::store) line("{} w{}[{}];", storage(operand(at(i)).dtype), i, form_.vector);
+  }
+  void print_writes(const std::vector<bool>& wanted) {
     for (std::size_t i = 0; i < size(); ++i)
       if (wanted[i] && at(i).op == LoopOp::store) print_vector_write(i);
   }
 
-  void print_element(std::size_t i, int stage, const std::vector<bool>& wanted) {
-    const Instruction& instruction = at(i);
-    if (instruction.op == LoopOp::reduce && values_[i].needed && values_[i].ready - 1 == stage)
-      line("if (v < valid) Fold{}::fold(acc{}, {}, Int(x + v));", i, i, text(instruction.args[0], stage));
-    if (!wanted[i]) return;
-    if (instruction.op == LoopOp::store)
-      line("w{}[v] = convert<{}>({});", i, storage(operand(instruction).dtype), text(instruction.args[0], stage));
-    else if (is_vector_read(i))
-      line("const {} v{} = {};", computed(instruction.type), i, read_value(i, stage));
-    else if (!values_[i].of_chunk)
-      print_single(i, stage);
-    if (!values_[i].of_chunk && keeps_ && is_kept(code_, values_, static_cast<Reg>(i)) && values_[i].stage == stage)
-      line("k{}[chunk][v] = v{};", i, i);
+  void print_elements(int stage, const std::vector<bool>& wanted) {
+    for (std::size_t i = 0; i < size(); ++i) {
+      const Instruction& instruction = at(i);
+      if (instruction.op == LoopOp::reduce && values_[i].needed && values_[i].ready - 1 == stage)
+        line("if (v < valid) Fold{}::fold(acc{}, {}, Int(x + v));", i, i, text(instruction.args[0]));
+      if (!wanted[i]) continue;
+      if (instruction.op == LoopOp::store)
+        line("w{}[v] = convert<{}>({});", i, storage(operand(instruction).dtype), text(instruction.args[0]));
+      else if (is_vector_read(i))
+        define(i, read_value(i));
+      else if (!values_[i].of_chunk)
+        print_single(i);
+    }
   }
 
-  std::string outside_value(std::size_t i, int stage, const std::string& inside) const {
-    const Reg other = at(i).args[1];
-    return other < 0 ? inside : fmt::format("outside{} ? {} : {}", i, text(other, stage), inside);
+  /// v7 = ...; an array's element, or a new name.
+  void define(std::size_t i, const std::string& value) {
+    const std::string name = text(static_cast<Reg>(i));
+    if (name.ends_with(']'))
+      line("{} = {};", name, value);
+    else
+      line("const {} {} = {};", computed(at(i).type), name, value);
   }
-  std::string read_value(std::size_t i, int stage) const {
-    const std::string inside = fmt::format("convert<{}>(m{}[v])", computed(at(i).type), i);
-    return at(i).op == LoopOp::gather ? outside_value(i, stage, inside) : inside;
+
+  bool has_outside(std::size_t i) const { return at(i).op == LoopOp::gather && at(i).args[1] >= 0; }
+  std::string outside(std::size_t i) const {
+    return fmt::format("outside{}{}", i, is_vector_read(i) ? "[chunk]" : "");
+  }
+  std::string or_outside(std::size_t i, const std::string& inside) const {
+    return has_outside(i) ? fmt::format("{} ? {} : {}", outside(i), text(at(i).args[1]), inside) : inside;
+  }
+  std::string read_value(std::size_t i) const {
+    return or_outside(i, fmt::format("convert<{}>(m{}[chunk][v])", computed(at(i).type), i));
   }
 
   std::string index_stride(std::size_t k) const {
@@ -421,32 +499,32 @@ class Printer {
   }
 
   /// g7: the gathered operand at its index. `exists`: the point does.
-  void print_gathered(std::size_t i, int stage, std::string_view exists) {
+  void print_gathered(std::size_t i, std::string_view exists) {
     const auto k = static_cast<std::size_t>(at(i).operand);
-    const std::string index = text(at(i).args[0], stage);
+    const std::string index = text(at(i).args[0]);
     const std::string_view from_end = code_.operands[k].from_end ? "true" : "false";
-    if (at(i).args[1] >= 0) {
-      line("const bool outside{} = is_outside({}, a.range_{}, {});", i, index, k, from_end);
-      line("const Index place{} = outside{} ? 0 : Index(wrapped({}, a.range_{}));", i, i, index, k);
+    if (has_outside(i)) {
+      line("{}{} = is_outside({}, a.range_{}, {});", is_vector_read(i) ? "" : "const bool ", outside(i), index, k,
+           from_end);
+      line("const Index place{} = {} ? 0 : Index(wrapped({}, a.range_{}));", i, outside(i), index, k);
     } else {
-      line("const Index place{} = {} ? Index(place_of({}, a.range_{}, {}, fault)) : 0;", i, exists, index, k,
+      line("const Index place{} = {} ? Index(place_of({}, a.range_{}, {}, bad)) : 0;", i, exists, index, k,
            from_end);
     }
     line("const {}* const g{} = p{} + place{} * {};", storage(code_.operands[k].dtype), i, k, i, index_stride(k));
   }
 
-  void print_vector_read(std::size_t i, int stage) {
+  void print_vector_read(std::size_t i) {
     const auto k = static_cast<std::size_t>(at(i).operand);
     const bool gathers = at(i).op == LoopOp::gather;
-    if (gathers) print_gathered(i, stage, "true");
+    if (gathers) print_gathered(i, "true");
     const std::string from = fmt::format("{}{}{}", gathers ? "g" : "p", gathers ? i : k,
                                          distance(k, first_inner_dim(), rank_));
-    const std::string valid = gathers && at(i).args[1] >= 0 ? fmt::format("(outside{} ? 0 : valid)", i) : "valid";
-    line("{} m{}[{}];", storage(code_.operands[k].dtype), i, form_.vector);
+    const std::string valid = has_outside(i) ? fmt::format("({} ? 0 : valid)", outside(i)) : "valid";
     if (code_.operands[k].strides.back() == Stride::any)
-      line("read_strided({}, Index(a.stride_{}_{}), {}, m{});", from, k, rank_ - 1, valid, i);
+      line("read_strided({}, Index(a.stride_{}_{}), {}, m{}[chunk]);", from, k, rank_ - 1, valid, i);
     else
-      line("read({}, {}, {}, m{});", from, pieces(k), valid, i);
+      line("read({}, {}, {}, m{}[chunk]);", from, pieces(k), valid, i);
   }
   std::string pieces(std::size_t k) const { return has_pieces(k) ? fmt::format("pieces{}", k) : "false"; }
 
@@ -459,28 +537,25 @@ class Printer {
       line("write({}, {}, valid, w{});", to, pieces(k), i);
   }
 
-  /// v7, computed for one row, chunk or element.
-  void print_single(std::size_t i, int stage) {
-    const Instruction& instruction = at(i);
-    if (instruction.op == LoopOp::gather) print_gathered(i, stage, is_element(i) ? "v < valid" : "true");
-    line("const {} v{} = {};", computed(instruction.type), i, expression(i, stage));
-    if (values_[i].of_chunk && keeps_ && is_kept(code_, values_, static_cast<Reg>(i)) && values_[i].stage == stage)
-      line("k{}[chunk] = v{};", i, i);
+  /// A value of one row, chunk or element.
+  void print_single(std::size_t i) {
+    if (at(i).op == LoopOp::gather) print_gathered(i, is_element(i) ? "v < valid" : "true");
+    define(i, expression(i));
   }
   bool is_element(std::size_t i) const { return !values_[i].of_row && !values_[i].of_chunk; }
 
-  std::string expression(std::size_t i, int stage) const {
+  std::string expression(std::size_t i) const {
     const Instruction& instruction = at(i);
     const std::string_view type = computed(instruction.type);
     switch (instruction.op) {
       case LoopOp::load: return fmt::format("convert<{}>(p{}{})", type, instruction.operand, element_at(i));
-      case LoopOp::gather: return outside_value(i, stage, fmt::format("convert<{}>(g{}{})", type, i, element_at(i)));
+      case LoopOp::gather: return or_outside(i, fmt::format("convert<{}>(g{}{})", type, i, element_at(i)));
       case LoopOp::tile: return "value";
       case LoopOp::constant: return constant_text(instruction);
       case LoopOp::count: return fmt::format("convert<{}>(Int(a.length))", type);
       case LoopOp::iota:
         return fmt::format("Int(i{}{})", instruction.dim, is_element(i) && is_last(instruction.dim) ? " + v" : "");
-      case LoopOp::prim: return prim_text(instruction, stage);
+      case LoopOp::prim: return prim_text(instruction);
       default: TENON_CHECK(false);
     }
   }
@@ -499,8 +574,8 @@ class Printer {
     return fmt::format("[0{}]", inner);
   }
 
-  std::string prim_text(const Instruction& i, int stage) const {
-    const auto arg = [&](std::size_t a) { return text(i.args[a], stage); };
+  std::string prim_text(const Instruction& i) const {
+    const auto arg = [&](std::size_t a) { return text(i.args[a]); };
     const DType from = type_of(i.args[0]);
     if (i.prim == Prim::select) return fmt::format("{} ? {} : {}", arg(0), arg(1), arg(2));
     if (i.prim == Prim::cast)

@@ -132,12 +132,20 @@ bool is_kept(const LoopCode& code, const std::vector<LoopValue>& values, Reg r) 
 
 int kept_values(const LoopCode& code) {
   const std::vector<LoopValue> values = describe(code, true);
+  const auto words = [&](std::size_t i) {
+    return code.instructions[i].type == DType::f64 || code.instructions[i].type == DType::i64 ? 2 : 1;
+  };
   int most = 0;
   for (int stage = 0; stage < stage_count(code, values); ++stage) {
     int held = 0;
-    for (std::size_t i = 0; i < values.size(); ++i)
-      if (is_kept(code, values, static_cast<Reg>(i)) && values[i].stage <= stage && values[i].last_use > stage)
-        held += code.instructions[i].type == DType::f64 || code.instructions[i].type == DType::i64 ? 2 : 1;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const LoopOp op = code.instructions[i].op;
+      const bool is_read = values[i].needed && !values[i].of_row && values[i].stage == stage &&
+                           (op == LoopOp::load || op == LoopOp::gather);
+      const bool comes_before = is_kept(code, values, static_cast<Reg>(i)) && values[i].stage < stage &&
+                                values[i].last_use >= stage;
+      if (is_read || comes_before) held += words(i);
+    }
     most = std::max(most, held);
   }
   return most;

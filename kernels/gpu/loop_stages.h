@@ -22,7 +22,7 @@ std::vector<LoopValue> describe(const LoopCode& code, bool keeps);
 /// How many walks along the row there are.
 int stage_count(const LoopCode& code, const std::vector<LoopValue>& values);
 
-/// Of a code that keeps: how many values of an element are held at most from one stage to the next.
+/// Of a code that keeps: how many registers an element takes at most, of values from earlier stages and reads.
 int kept_values(const LoopCode& code);
 
 /// Is the value of an earlier stage worth keeping, or rather computed again?

@@ -92,11 +92,22 @@ GPU_INLINE To convert(From x) {
   return Conversion<To>::of(number(x));
 }
 
-/// Where a gather's index points; 0 after a fault.
-GPU_INLINE Int place_of(Int index, Int range, bool from_end, Fault* fault) {
+/// The last wrong index that a thread met.
+struct BadIndex {
+  bool found = false;
+  Int index = 0, detail = 0;
+};
+GPU_INLINE void report(Fault* fault, const BadIndex& bad) {
+  if (bad.found) report(fault, bad.index, bad.detail);
+}
+
+/// Where a gather's index points; 0 if it is wrong.
+GPU_INLINE Int place_of(Int index, Int range, bool from_end, BadIndex& bad) {
   if (index >= 0 && index < range) return index;
   if (from_end && index < 0 && index >= -range) return index + range;
-  report(fault, index, from_end ? -range : range);
+  bad.found = true;
+  bad.index = index;
+  bad.detail = from_end ? -range : range;
   return 0;
 }
 /// The same where indices out of range have a value of their own.

@@ -12,26 +12,33 @@ GPU_INLINE typename Fold::Acc over_lanes(typename Fold::Acc acc) {
   return acc;
 }
 
-/// The same for all threads of a block: waves by shuffles, then one accumulator of each wave in `part`.
+/// The same for all threads of a block: waves by shuffles, then one accumulator of each wave in `part`, which
+/// is free again afterwards.
 template <class Fold, int Threads>
-GPU_INLINE typename Fold::Acc over_block(typename Fold::Acc acc, typename Fold::Acc* part) {
+GPU_INLINE typename Fold::Acc over_block(typename Fold::Acc acc, void* shared) {
+  auto* const part = static_cast<typename Fold::Acc*>(shared);
   acc = over_lanes<Fold, wave_size>(acc);
   if (threadIdx.x % wave_size == 0) part[threadIdx.x / wave_size] = acc;
   __syncthreads();
   acc = part[0];
   for (int wave = 1; wave < Threads / wave_size; ++wave) acc = Fold::combine(acc, part[wave]);
+  __syncthreads();
   return acc;
 }
 
 /// The same for the threads of a block whose numbers are equal modulo `Columns`.
 template <class Fold, int Threads, int Columns>
-GPU_INLINE typename Fold::Acc over_columns(typename Fold::Acc acc, typename Fold::Acc* part) {
-  part[threadIdx.x] = acc;
-  __syncthreads();
+GPU_INLINE typename Fold::Acc over_columns(typename Fold::Acc acc, void* shared) {
+  auto* const part = static_cast<typename Fold::Acc*>(shared);
+  constexpr int line = Columns < wave_size ? wave_size : Columns;  // threads that hold each column once
+#pragma unroll
+  for (int mask = Columns; mask < wave_size; mask *= 2) acc = Fold::combine(acc, shuffle_xor(acc, mask));
   const int column = int(threadIdx.x) % Columns;
+  if (int(threadIdx.x) % line < Columns) part[int(threadIdx.x) / line * Columns + column] = acc;
+  __syncthreads();
   acc = part[column];
-  for (int line = 1; line < Threads / Columns; ++line)
-    acc = Fold::combine(acc, part[line * Columns + column]);
+  for (int other = 1; other < Threads / line; ++other) acc = Fold::combine(acc, part[other * Columns + column]);
+  __syncthreads();
   return acc;
 }
 

@@ -19,6 +19,11 @@
   T* const name = reinterpret_cast<T*>(dynamic_shared_)
 #endif
 #define GPU_INLINE __device__ __forceinline__
+#if GPU_CUDA
+#define GPU_COPY(to, from, bytes) memcpy(to, from, bytes)
+#else
+#define GPU_COPY(to, from, bytes) __builtin_memcpy(to, from, bytes)
+#endif
 
 namespace tenon::gpu {
 
@@ -36,7 +41,7 @@ template <class To, class From>
 GPU_INLINE To bits_as(From from) {
   static_assert(sizeof(To) == sizeof(From));
   To to;
-  __builtin_memcpy(&to, &from, sizeof to);
+  GPU_COPY(&to, &from, sizeof to);
   return to;
 }
 
@@ -56,9 +61,9 @@ GPU_INLINE T shuffle_xor(T value, int mask) {
   constexpr int words = sizeof(T) / 4;
   static_assert(sizeof(T) % 4 == 0);
   unsigned bits[words];
-  __builtin_memcpy(bits, &value, sizeof value);
+  GPU_COPY(bits, &value, sizeof value);
   for (int i = 0; i < words; ++i) bits[i] = shuffle_xor_word(bits[i], mask);
-  __builtin_memcpy(&value, bits, sizeof value);
+  GPU_COPY(&value, bits, sizeof value);
   return value;
 }
 
@@ -142,7 +147,7 @@ struct Piece<1> {
   using type = unsigned char;
 };
 
-constexpr int piece_bytes(int bytes) { return bytes < 16 ? bytes : 16; }
+__device__ constexpr int piece_bytes(int bytes) { return bytes < 16 ? bytes : 16; }
 
 /// Is an address fit for pieces of `Count` elements of T?
 template <int Count, class T>
@@ -155,13 +160,13 @@ GPU_INLINE void read_pieces(const T* from, T (&to)[Count]) {
   using P = typename Piece<piece_bytes(Count * sizeof(T))>::type;
   P pieces[Count * sizeof(T) / sizeof(P)];
   for (int i = 0; i < int(Count * sizeof(T) / sizeof(P)); ++i) pieces[i] = reinterpret_cast<const P*>(from)[i];
-  __builtin_memcpy(to, pieces, sizeof pieces);
+  GPU_COPY(to, pieces, sizeof pieces);
 }
 template <int Count, class T>
 GPU_INLINE void write_pieces(T* to, const T (&from)[Count]) {
   using P = typename Piece<piece_bytes(Count * sizeof(T))>::type;
   P pieces[Count * sizeof(T) / sizeof(P)];
-  __builtin_memcpy(pieces, from, sizeof pieces);
+  GPU_COPY(pieces, from, sizeof pieces);
   for (int i = 0; i < int(Count * sizeof(T) / sizeof(P)); ++i) reinterpret_cast<P*>(to)[i] = pieces[i];
 }
 

@@ -72,8 +72,8 @@ inline LoopProgram softmax_of_columns(std::int64_t outer, std::int64_t length, s
 }
 
 inline void add_normalisations(Cases& cases) {
-  for (const std::int64_t length : {1, 2, 3, 16, 17, 128, 1000, 2049, 9001})
-    for (const std::int64_t rows : {1, 3, 9})
+  for (const std::int64_t length : {1, 3, 17, 128, 1000, 9001})
+    for (const std::int64_t rows : {1, 9})
       if (rows * length <= 10000) cases.push_back({softmax(rows, length)});
   cases.push_back({softmax(2, 40000)});
   cases.push_back({softmax(5, 200, DType::f16)});
@@ -147,7 +147,8 @@ inline constexpr std::array real_dtypes = {DType::boolean, DType::u8,  DType::i8
                                            DType::bf16,    DType::f32, DType::f64};
 
 inline void add_conversions(Cases& cases) {
-  for (const DType in : real_dtypes) {
+  for (const DType in : {DType::boolean, DType::i8, DType::u32, DType::u64, DType::i64, DType::f16, DType::bf16,
+                         DType::f32, DType::f64}) {
     LoopProgram p("converts", {3, 37});
     const Reg x = p.load(dense(p, 0, in));
     int buffer = 1;
@@ -205,10 +206,12 @@ inline void add_in_place_rows(Cases& cases) {
 }
 
 inline void add_reductions(Cases& cases) {
-  for (const auto& [rows, columns] : {std::pair{5, 9}, {40, 130}, {3, 2500}, {2500, 6}, {130, 300}})
-    for (const DType type : {DType::f32, DType::f64, DType::i64, DType::f16})
-      for (const bool along_columns : {false, true})
-        cases.push_back({every_reduction(rows, columns, type, along_columns)});
+  for (const bool along_columns : {false, true}) {
+    for (const auto& [rows, columns] : {std::pair{5, 9}, {40, 130}, {3, 2500}, {2500, 6}, {130, 300}})
+      cases.push_back({every_reduction(rows, columns, DType::f32, along_columns)});
+    for (const DType type : {DType::f64, DType::i64, DType::f16})
+      cases.push_back({every_reduction(40, 130, type, along_columns)});
+  }
   for (const auto& [h, w, c] : {std::tuple{7, 7, 64}, {14, 13, 130}, {3, 50, 5}, {1, 1, 8}, {60, 60, 3}})
     cases.push_back({padded_nhwc(h, w, c), [](LoopBuffers& b) { b.as<float>(2)[0] = 0; }});
   for (const std::int64_t n : {1, 1000, 300000}) {
