@@ -12,9 +12,9 @@ namespace tenon::gpu {
 namespace {
 
 constexpr int most_threads = 1024;
-constexpr int most_lanes = 32;         // a row's lanes fit a wave of every device
-constexpr int kept_registers = 32;     // 32-bit registers of a thread that hold elements of its row
-constexpr int least_columns = 8;       // rows of a block whose elements lie side by side: a sector of memory
+constexpr int most_lanes = 32;      // a row's lanes fit a wave of every device
+constexpr int kept_registers = 32;  // 32-bit registers of a thread that hold elements of its row
+constexpr int least_columns = 8;    // rows of a block whose elements lie side by side: a sector of memory
 constexpr int most_vector = 8;
 constexpr int elements_in_flight = 4;  // elements that a thread reads before it computes
 constexpr int piece_bytes = 16;
@@ -39,9 +39,8 @@ int power_of_two_above(std::int64_t n, int most) {
 bool needs_wide_indices(const LoopProgram& p, const GpuLimits& limits) {
   std::int64_t points = 1;
   for (const std::int64_t extent : p.shape.dims) points *= extent;
-  std::int64_t reach =
-      points +
-      std::int64_t{limits.processors} * limits.threads_per_processor * most_blocks_per_wave * most_vector;
+  std::int64_t reach = points + std::int64_t{limits.processors} * limits.threads_per_processor *
+                                    most_blocks_per_wave * most_vector;
   for (const LoopShape::OperandShape& operand : p.shape.operands) {
     std::int64_t span = std::abs(operand.offset) + std::abs(operand.range * operand.index_stride);
     for (std::size_t d = 0; d < p.shape.dims.size(); ++d)
@@ -57,7 +56,8 @@ int vector_of(const LoopProgram& p) {
   int vector = 1;
   for (const LoopCode::OperandCode& operand : p.code.operands)
     if (operand.strides.back() == Stride::one)
-      vector = std::max(vector, std::min(most_vector, piece_bytes / static_cast<int>(size_of(operand.dtype))));
+      vector =
+          std::max(vector, std::min(most_vector, piece_bytes / static_cast<int>(size_of(operand.dtype))));
   const std::int64_t extent = p.shape.dims.back();
   const bool one_dim = p.code.reduced == 1 || p.shape.dims.size() == 1;
   while (vector > 1 && (one_dim ? extent < vector : extent % vector != 0)) vector /= 2;
@@ -153,7 +153,8 @@ namespace {
 /// Elements of the operand lie in pieces wherever the vector begins.
 bool in_pieces(const LoopShape::OperandShape& operand, int vector) {
   const auto whole = [&](std::int64_t stride) { return stride % vector == 0; };
-  return whole(operand.index_stride) && std::all_of(operand.strides.begin(), operand.strides.end() - 1, whole);
+  return whole(operand.index_stride) &&
+         std::all_of(operand.strides.begin(), operand.strides.end() - 1, whole);
 }
 
 std::int64_t product(const std::vector<std::int64_t>& dims, std::size_t from, std::size_t to) {

@@ -18,10 +18,12 @@ std::vector<Dim> dims_of(const LoopProgram& p) {
   std::vector<Dim> dims(p.shape.dims.size());
   for (std::size_t d = 0; d < dims.size(); ++d) {
     dims[d].extent = p.shape.dims[d];
-    for (const LoopShape::OperandShape& operand : p.shape.operands) dims[d].strides.push_back(operand.strides[d]);
+    for (const LoopShape::OperandShape& operand : p.shape.operands)
+      dims[d].strides.push_back(operand.strides[d]);
     for (std::size_t i = 0; i < p.code.instructions.size(); ++i) {
       const Instruction& instruction = p.code.instructions[i];
-      if (instruction.op == LoopOp::iota && instruction.dim == static_cast<int>(d)) dims[d].iotas.push_back(i);
+      if (instruction.op == LoopOp::iota && instruction.dim == static_cast<int>(d))
+        dims[d].iotas.push_back(i);
     }
   }
   return dims;
@@ -46,7 +48,8 @@ void sort_by_memory(std::vector<Dim>& dims, const std::vector<std::size_t>& lead
     for (const std::size_t operand : leading) sum += std::abs(dim.strides[operand]);
     return sum;
   };
-  std::stable_sort(dims.begin(), dims.end(), [&](const Dim& a, const Dim& b) { return weight(a) > weight(b); });
+  std::stable_sort(dims.begin(), dims.end(),
+                   [&](const Dim& a, const Dim& b) { return weight(a) > weight(b); });
 }
 
 bool are_one(const Dim& outer, const Dim& inner) {
@@ -64,11 +67,49 @@ void join(std::vector<Dim>& dims) {
   }
 }
 
+/// Does an operand lie contiguous along `dim`, and not along `last`?
+bool crosses(const Dim& dim, const Dim& last) {
+  for (std::size_t k = 0; k < dim.strides.size(); ++k)
+    if (std::abs(dim.strides[k]) == 1 && std::abs(last.strides[k]) > 1) return true;
+  return false;
+}
+
+/// A side of a square of points that divides the dim; 1 if there is none.
+std::int64_t square_side(const Dim& dim) {
+  for (const std::int64_t side : {32, 16, 8})
+    if (dim.iotas.empty() && dim.extent % side == 0 && dim.extent > side) return side;
+  return 1;
+}
+
+/// Cuts `side` points off the dim.
+Dim cut(Dim& dim, std::int64_t side) {
+  Dim inner = dim;
+  inner.extent = side;
+  dim.extent /= side;
+  for (std::int64_t& stride : dim.strides) stride *= side;
+  return inner;
+}
+
+/// Where operands lie contiguous along two dims, a block walks squares of both: it uses all of the lines that
+/// it reads.
+void walk_squares(std::vector<Dim>& dims) {
+  if (dims.size() < 2) return;
+  const auto last = dims.end() - 1;
+  const auto other = std::find_if(dims.begin(), last, [&](const Dim& dim) { return crosses(dim, *last); });
+  if (other == last) return;
+  const std::int64_t height = square_side(*other), width = square_side(*last);
+  if (height == 1 || width == 1) return;
+  const Dim inner = cut(*other, height), innermost = cut(*last, width);
+  dims.push_back(inner);
+  dims.push_back(innermost);
+}
+
 /// Dims of one point; `least` dims stay.
 void drop_points(std::vector<Dim>& dims, std::size_t least, LoopProgram& p) {
   for (std::size_t d = dims.size(); d-- > 0;) {
     if (dims[d].extent != 1 || dims.size() <= least) continue;
-    for (const std::size_t i : dims[d].iotas) p.code.instructions[i] = {.op = LoopOp::constant, .type = DType::i64};
+    for (const std::size_t i : dims[d].iotas)
+      p.code.instructions[i] = {.op = LoopOp::constant, .type = DType::i64};
     dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(d));
   }
 }
@@ -108,6 +149,9 @@ LoopProgram arranged(const LoopProgram& program) {
   if (!has_positions(program.code)) sort_by_memory(row, leading);
   join(kept);
   join(row);
+  if (row.empty()) walk_squares(kept);
+  if (kept.empty() && row.empty())
+    kept.push_back({1, std::vector<std::int64_t>(program.shape.operands.size()), {}});
   result.code.reduced = static_cast<int>(row.size());
   kept.insert(kept.end(), row.begin(), row.end());
   set_dims(result, kept);

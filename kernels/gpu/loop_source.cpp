@@ -48,7 +48,8 @@ std::string_view fold_name(Reduce r) {
 std::string constant_text(const Instruction& i) {
   const auto value = static_cast<float>(i.value);
   switch (compute_type(i.type)) {
-    case DType::f32: return fmt::format("bits_as<float>({:#x}u) /* {} */", std::bit_cast<std::uint32_t>(value), value);
+    case DType::f32:
+      return fmt::format("bits_as<float>({:#x}u) /* {} */", std::bit_cast<std::uint32_t>(value), value);
     case DType::f64:
       return fmt::format("bits_as<double>({:#x}ul) /* {} */", std::bit_cast<std::uint64_t>(i.value), i.value);
     case DType::boolean: return i.integer != 0 ? "true" : "false";
@@ -66,8 +67,8 @@ class Printer {
 
   std::string kernel() {
     print_arguments();
-    line("extern \"C\" __global__ void __launch_bounds__({}) {}({}const {}_arguments a) {{", form_.threads, name_,
-         join(parameters(), ", ", ", "), name_);
+    line("extern \"C\" __global__ void __launch_bounds__({}) {}({}const {}_arguments a) {{", form_.threads,
+         name_, ended(parameters(), ", "), name_);
     indent_ = 1;
     line("using Index = {};", index_type());
     if (has_faults()) line("BadIndex bad;");
@@ -80,9 +81,9 @@ class Printer {
 
   std::string tile() {
     print_arguments();
-    line("struct {}_tile {{\n{}  {}_arguments a;\n}};", name_, join(parameters(), "", ";\n"), name_);
-    line("__device__ inline void {}(const {}_tile& tile, {} i0, {} i1, float value) {{", name_, name_, index_type(),
-         index_type());
+    line("struct {}_tile {{ {}{}_arguments a; }};", name_, ended(parameters(), "; "), name_);
+    line("__device__ inline void {}(const {}_tile& tile, {} i0, {} i1, float value) {{", name_, name_,
+         index_type(), index_type());
     indent_ = 1;
     line("using Index = {};", index_type());
     line("constexpr int chunk = 0, v = 0, valid = 1;");
@@ -111,10 +112,9 @@ class Printer {
     fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
     out_ += '\n';
   }
-  static std::string join(const std::vector<std::string>& parts, std::string_view indent, std::string_view end) {
+  static std::string ended(const std::vector<std::string>& parts, std::string_view end) {
     std::string text;
-    for (const std::string& part : parts) text += (end == ";\n" ? "  " : "") + part + std::string(end);
-    (void)indent;
+    for (const std::string& part : parts) text.append(part).append(end);
     return text;
   }
   std::string_view index_type() const { return form_.wide ? "Int" : "int"; }
@@ -184,9 +184,10 @@ class Printer {
   void print_pointers(std::size_t from, std::size_t to) {
     for (std::size_t k = 0; k < code_.operands.size(); ++k) {
       const LoopCode::OperandCode& operand = code_.operands[k];
-      const std::string type = fmt::format("{}{}", is_stored(operand.buffer) ? "" : "const ", storage(operand.dtype));
-      line("{}* const p{} = reinterpret_cast<{}*>({}b{}) + Index(a.offset_{}){};", type, k, type, pointer_prefix_,
-           operand.buffer, k, distance(k, from, to));
+      const std::string type =
+          fmt::format("{}{}", is_stored(operand.buffer) ? "" : "const ", storage(operand.dtype));
+      line("{}* const p{} = reinterpret_cast<{}*>({}b{}) + Index(a.offset_{}){};", type, k, type,
+           pointer_prefix_, operand.buffer, k, distance(k, from, to));
       if (has_pieces(k))
         line("const bool pieces{} = a.pieces_{} != 0 && is_aligned<{}>(p{});", k, k, form_.vector, k);
     }
@@ -222,7 +223,8 @@ class Printer {
     const int block = form_.threads * form_.vector * form_.chunks;
     line("const int lane = int(threadIdx.x);");
     line("const Index end = Index(a.rows);");
-    line("for (Index base = Index(blockIdx.x) * {}; base < end; base += Index(gridDim.x) * {}) {{", block, block);
+    line("for (Index base = Index(blockIdx.x) * {}; base < end; base += Index(gridDim.x) * {}) {{", block,
+         block);
     ++indent_;
     print_chunks(0, "base + ");
     --indent_;
@@ -317,7 +319,8 @@ class Printer {
   std::vector<std::size_t> folds_of(int stage) const {
     std::vector<std::size_t> result;
     for (std::size_t i = 0; i < size(); ++i)
-      if (at(i).op == LoopOp::reduce && values_[i].needed && values_[i].ready - 1 == stage) result.push_back(i);
+      if (at(i).op == LoopOp::reduce && values_[i].needed && values_[i].ready - 1 == stage)
+        result.push_back(i);
     return result;
   }
 
@@ -328,7 +331,8 @@ class Printer {
         line("const {} v{} = Fold{}::result(over_lanes<Fold{}, {}>(acc{}));", type, i, i, i, form_.width, i);
         return;
       case RowGroup::block:
-        line("const {} v{} = Fold{}::result(over_block<Fold{}, {}>(acc{}, part));", type, i, i, i, form_.threads, i);
+        line("const {} v{} = Fold{}::result(over_block<Fold{}, {}>(acc{}, part));", type, i, i, i,
+             form_.threads, i);
         return;
       default:
         line("const {} v{} = Fold{}::result(over_columns<Fold{}, {}, {}>(acc{}, part));", type, i, i, i,
@@ -447,7 +451,8 @@ class Printer {
   }
   void declare_written(const std::vector<bool>& wanted) {
     for (std::size_t i = 0; i < size(); ++i)
-      if (wanted[i] && at(i).op == LoopOp::store) line("{} w{}[{}];", storage(operand(at(i)).dtype), i, form_.vector);
+      if (wanted[i] && at(i).op == LoopOp::store)
+        line("{} w{}[{}];", storage(operand(at(i)).dtype), i, form_.vector);
   }
   void print_writes(const std::vector<bool>& wanted) {
     for (std::size_t i = 0; i < size(); ++i)
@@ -504,22 +509,23 @@ class Printer {
     const std::string index = text(at(i).args[0]);
     const std::string_view from_end = code_.operands[k].from_end ? "true" : "false";
     if (has_outside(i)) {
-      line("{}{} = is_outside({}, a.range_{}, {});", is_vector_read(i) ? "" : "const bool ", outside(i), index, k,
-           from_end);
+      line("{}{} = is_outside({}, a.range_{}, {});", is_vector_read(i) ? "" : "const bool ", outside(i),
+           index, k, from_end);
       line("const Index place{} = {} ? 0 : Index(wrapped({}, a.range_{}));", i, outside(i), index, k);
     } else {
       line("const Index place{} = {} ? Index(place_of({}, a.range_{}, {}, bad)) : 0;", i, exists, index, k,
            from_end);
     }
-    line("const {}* const g{} = p{} + place{} * {};", storage(code_.operands[k].dtype), i, k, i, index_stride(k));
+    line("const {}* const g{} = p{} + place{} * {};", storage(code_.operands[k].dtype), i, k, i,
+         index_stride(k));
   }
 
   void print_vector_read(std::size_t i) {
     const auto k = static_cast<std::size_t>(at(i).operand);
     const bool gathers = at(i).op == LoopOp::gather;
     if (gathers) print_gathered(i, "true");
-    const std::string from = fmt::format("{}{}{}", gathers ? "g" : "p", gathers ? i : k,
-                                         distance(k, first_inner_dim(), rank_));
+    const std::string from =
+        fmt::format("{}{}{}", gathers ? "g" : "p", gathers ? i : k, distance(k, first_inner_dim(), rank_));
     const std::string valid = has_outside(i) ? fmt::format("({} ? 0 : valid)", outside(i)) : "valid";
     if (code_.operands[k].strides.back() == Stride::any)
       line("read_strided({}, Index(a.stride_{}_{}), {}, m{}[chunk]);", from, k, rank_ - 1, valid, i);
@@ -554,7 +560,8 @@ class Printer {
       case LoopOp::constant: return constant_text(instruction);
       case LoopOp::count: return fmt::format("convert<{}>(Int(a.length))", type);
       case LoopOp::iota:
-        return fmt::format("Int(i{}{})", instruction.dim, is_element(i) && is_last(instruction.dim) ? " + v" : "");
+        return fmt::format("Int(i{}{})", instruction.dim,
+                           is_element(i) && is_last(instruction.dim) ? " + v" : "");
       case LoopOp::prim: return prim_text(instruction);
       default: TENON_CHECK(false);
     }

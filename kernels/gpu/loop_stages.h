@@ -15,14 +15,15 @@ struct LoopValue {
   int last_use = 0;       // the last stage that reads it
 };
 
-/// One for each instruction; of a store: when it is written. `keeps`: values of the row's elements are kept from
-/// stage to stage, so that memory is read once. Otherwise each stage computes what it needs.
+/// One for each instruction; of a store: when it is written. `keeps`: values of the row's elements are kept
+/// from stage to stage, so that memory is read once. Otherwise each stage computes what it needs.
 std::vector<LoopValue> describe(const LoopCode& code, bool keeps);
 
 /// How many walks along the row there are.
 int stage_count(const LoopCode& code, const std::vector<LoopValue>& values);
 
-/// Of a code that keeps: how many registers an element takes at most, of values from earlier stages and reads.
+/// Of a code that keeps: how many registers an element takes at most, of values from earlier stages and
+/// reads.
 int kept_values(const LoopCode& code);
 
 /// Is the value of an earlier stage worth keeping, or rather computed again?

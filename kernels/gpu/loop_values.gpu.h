@@ -26,8 +26,8 @@ namespace gpu {
 
 using namespace scalar_detail;
 
-// Conversions, as tenon::convert (base/scalar.h): to bool "not zero"; floats that do not fit an integer become
-// the most negative one of 64 bits (i64, u64, u32) or of 32 bits (the others), which is then cut.
+// Conversions, as tenon::convert (base/scalar.h): to bool "not zero"; floats that do not fit an integer
+// become the most negative one of 64 bits (i64, u64, u32) or of 32 bits (the others), which is then cut.
 
 template <class To, class From>
 GPU_INLINE To truncated(From x) {

@@ -21,6 +21,7 @@ GPU_INLINE typename Fold::Acc over_block(typename Fold::Acc acc, void* shared) {
   if (threadIdx.x % wave_size == 0) part[threadIdx.x / wave_size] = acc;
   __syncthreads();
   acc = part[0];
+#pragma unroll 4
   for (int wave = 1; wave < Threads / wave_size; ++wave) acc = Fold::combine(acc, part[wave]);
   __syncthreads();
   return acc;
@@ -37,7 +38,9 @@ GPU_INLINE typename Fold::Acc over_columns(typename Fold::Acc acc, void* shared)
   if (int(threadIdx.x) % line < Columns) part[int(threadIdx.x) / line * Columns + column] = acc;
   __syncthreads();
   acc = part[column];
-  for (int other = 1; other < Threads / line; ++other) acc = Fold::combine(acc, part[other * Columns + column]);
+#pragma unroll 4
+  for (int other = 1; other < Threads / line; ++other)
+    acc = Fold::combine(acc, part[other * Columns + column]);
   __syncthreads();
   return acc;
 }

@@ -1,5 +1,5 @@
-// What every kernel may use, on each target: CUDA (NVRTC), HIP (hipRTC, clang) and the emulation of the tests.
-// No target's own headers: a kernel is one text that begins with this.
+// What every kernel may use, on each target: CUDA (NVRTC), HIP (hipRTC, clang) and the emulation of the
+// tests. No target's own headers: a kernel is one text that begins with this.
 #pragma once
 #if defined(__SOFTGPU__)
 #define GPU_SOFT 1
@@ -14,7 +14,7 @@
 #define GPU_DYNAMIC_SHARED(T, name) T* const name = static_cast<T*>(gpusim::dyn_shared())
 #else
 #define GPU_SHARED(T, name, dims) __shared__ T name dims
-#define GPU_DYNAMIC_SHARED(T, name)                                  \
+#define GPU_DYNAMIC_SHARED(T, name)                                               \
   extern __shared__ __attribute__((aligned(16))) unsigned char dynamic_shared_[]; \
   T* const name = reinterpret_cast<T*>(dynamic_shared_)
 #endif
@@ -159,7 +159,8 @@ template <int Count, class T>
 GPU_INLINE void read_pieces(const T* from, T (&to)[Count]) {
   using P = typename Piece<piece_bytes(Count * sizeof(T))>::type;
   P pieces[Count * sizeof(T) / sizeof(P)];
-  for (int i = 0; i < int(Count * sizeof(T) / sizeof(P)); ++i) pieces[i] = reinterpret_cast<const P*>(from)[i];
+  for (int i = 0; i < int(Count * sizeof(T) / sizeof(P)); ++i)
+    pieces[i] = reinterpret_cast<const P*>(from)[i];
   GPU_COPY(to, pieces, sizeof pieces);
 }
 template <int Count, class T>

@@ -26,14 +26,16 @@ class EmulatedKernels {
     const char* const compiler = std::getenv("CXX");
     const std::string library = folder.file("kernels.so");
     const std::string command =
-        std::string(compiler ? compiler : "c++") + " -std=c++17 -O1 -w -shared -fPIC -fno-gnu-unique -D__SOFTGPU__ -DGPU_CPU_WARP=" +
-        std::to_string(wave) + " -I" + TENON_SOURCE_DIR + "/tests/softgpu " + folder.file("kernels.cpp").string() +
-        " -o " + library;
+        std::string(compiler ? compiler : "c++") +
+        " -std=c++17 -O1 -w -shared -fPIC -fno-gnu-unique -D__SOFTGPU__ -DGPU_CPU_WARP=" +
+        std::to_string(wave) + " -I" + TENON_SOURCE_DIR + "/tests/softgpu " +
+        folder.file("kernels.cpp").string() + " -o " + library;
     if (std::system(command.c_str()) == 0) library_ = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   }
   bool ok() const { return library_ != nullptr; }
 
-  void launch(const std::string& name, unsigned grid, unsigned block, std::size_t shared, void** arguments) const {
+  void launch(const std::string& name, unsigned grid, unsigned block, std::size_t shared,
+              void** arguments) const {
     struct Dim3 {
       unsigned x, y = 1, z = 1;
     };

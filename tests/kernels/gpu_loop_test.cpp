@@ -1,8 +1,10 @@
-// The GPU's loops give what their plain reading gives: compiled for the emulation, with waves of 32 and of 64.
+// The GPU's loops give what their plain reading gives: compiled for the emulation, with waves of 32 and
+// of 64.
 #include <map>
 #include <numeric>
 
 #include "kernels/gpu/loop_source.h"
+#include "kernels/gpu/loop_split.h"
 #include "tests/kernels/emulated_kernels.h"
 #include "tests/kernels/loop_cases.h"
 
@@ -89,12 +91,50 @@ TEST_P(GpuLoop, GivesWhatThePlainReadingGives) {
   }
 }
 
+TEST(GpuLoopSplit, FewLongRowsGiveTheSameInParts) {
+  LoopProgram means("means", {2, 3, 300, 400}, 2);
+  const Reg x = means.prim(Prim::div, means.load(loop_cases::dense(means, 0)), means.count());
+  const Reg found = means.reduce(Reduce::any, means.prim(Prim::gt, x, means.constant(1e-6)));
+  means.store({1, DType::f32, {3, 1, 0, 0}}, means.reduce(Reduce::sum, x));
+  means.store({2, DType::boolean, {3, 1, 0, 0}}, found);
+  for (const LoopProgram& program :
+       {means, loop_cases::softmax(1, 70000), loop_cases::layer_norm(3, 80000),
+        loop_cases::padded_nhwc(260, 256, 1), loop_cases::normed_embedding(2, 70000)}) {
+    const SplitLoop split = split_rows(program, {});
+    ASSERT_GE(split.programs.size(), 3U) << to_string(program);
+    LoopBuffers expected(program), actual(program);
+    for (LoopBuffers* buffers : {&expected, &actual})
+      if (program.name == "normed_embedding") loop_cases::indices_below(20)(*buffers);
+    run_reference(program, expected.pointers());
+    std::vector<void*> pointers = actual.pointers();
+    std::vector<std::vector<std::byte>> scratch;
+    for (const SplitLoop::Scratch& s : split.scratch)
+      pointers.push_back(
+          scratch.emplace_back(static_cast<std::size_t>(s.elements) * size_of(s.dtype)).data());
+    for (const LoopProgram& part : split.programs) {
+      verify(part);
+      run_reference(part, pointers);
+    }
+    expect_close(actual, expected, program);
+  }
+}
+
+TEST(GpuLoopSplit, OthersStayWhole) {
+  const auto is_split = [](const LoopProgram& p) { return !split_rows(p, {}).programs.empty(); };
+  EXPECT_TRUE(is_split(loop_cases::softmax(8, 1 << 17)));
+  EXPECT_FALSE(is_split(loop_cases::softmax(800, 1 << 17)));
+  EXPECT_FALSE(is_split(loop_cases::softmax(8, 1000)));
+  EXPECT_FALSE(is_split(loop_cases::softmax(8, 100003)));  // a prime
+  EXPECT_FALSE(is_split(loop_cases::extremes(1 << 17)));
+  EXPECT_FALSE(is_split(loop_cases::add_relu(1 << 20)));
+}
+
 /// A program with every primitive of floats, and what base/scalar.h says they give.
 template <class T>
 void expect_primitives(DType type, int wave) {
-  const std::vector<T> numbers = {0,       T(-0.0), 1,        -1,          T(0.5),    T(-0.5), T(1.5), T(2.5),
-                                  T(-2.5), 3,       -3,       T(0.3),      T(-7.7),   20,      -20,    100,
-                                  -100,    T(1e30), T(-1e30), T(INFINITY), -INFINITY, NAN,     T(1e-30)};
+  const std::vector<T> numbers = {
+      0,       T(-0.0), 1,   -1,  T(0.5), T(-0.5), T(1.5),   T(2.5),      T(-2.5),   3,   -3,      T(0.3),
+      T(-7.7), 20,      -20, 100, -100,   T(1e30), T(-1e30), T(INFINITY), -INFINITY, NAN, T(1e-30)};
   const auto n = static_cast<std::int64_t>(numbers.size());
   LoopProgram p("prims", {n, n});
   const Reg a = p.load({0, type, {1, 0}});

@@ -113,13 +113,26 @@ inline LoopProgram permuted_and_reversed() {
   return p;
 }
 
+/// Sums of a matrix and a transposed one.
+inline LoopProgram add_transposed(std::int64_t rows, std::int64_t columns) {
+  LoopProgram p("add_transposed", {rows, columns});
+  const Reg x = p.load(dense(p, 0));
+  p.store(dense(p, 2), p.prim(Prim::add, x, p.load({1, DType::f32, {1, rows}})));
+  return p;
+}
+
 inline void add_pointwise(Cases& cases) {
+  for (const std::int64_t columns : {33, 48, 128}) cases.push_back({add_transposed(64, columns)});
   for (const std::int64_t n : {0, 1, 3, 15, 16, 17, 1023, 1024, 1025, 20000}) cases.push_back({add_relu(n)});
   cases.push_back({add_relu(1000, DType::f16)});
   for (const Dims& dims :
        {Dims{5, 7}, Dims{40, 33}, Dims{3, 1100}, Dims{2, 3, 4}, Dims{6, 1, 50}, Dims{300, 3}})
     cases.push_back({broadcasts(dims)});
   cases.push_back({permuted_and_reversed()});
+
+  LoopProgram scalar("scalar", {});
+  scalar.store({1, DType::f32, {}}, scalar.prim(Prim::neg, scalar.load({0, DType::f32, {}})));
+  cases.push_back({scalar});
 
   LoopProgram in_place("in_place", {2000});
   const Reg x = in_place.load(dense(in_place, 0));
@@ -142,13 +155,13 @@ inline void add_pointwise(Cases& cases) {
   cases.push_back({parts});
 }
 
-inline constexpr std::array real_dtypes = {DType::boolean, DType::u8,  DType::i8,   DType::u16, DType::i16,
-                                           DType::u32,     DType::i32, DType::u64,  DType::i64, DType::f16,
+inline constexpr std::array real_dtypes = {DType::boolean, DType::u8,  DType::i8,  DType::u16, DType::i16,
+                                           DType::u32,     DType::i32, DType::u64, DType::i64, DType::f16,
                                            DType::bf16,    DType::f32, DType::f64};
 
 inline void add_conversions(Cases& cases) {
-  for (const DType in : {DType::boolean, DType::i8, DType::u32, DType::u64, DType::i64, DType::f16, DType::bf16,
-                         DType::f32, DType::f64}) {
+  for (const DType in : {DType::boolean, DType::i8, DType::u32, DType::u64, DType::i64, DType::f16,
+                         DType::bf16, DType::f32, DType::f64}) {
     LoopProgram p("converts", {3, 37});
     const Reg x = p.load(dense(p, 0, in));
     int buffer = 1;
@@ -184,7 +197,8 @@ inline LoopProgram padded_nhwc(std::int64_t h, std::int64_t w, std::int64_t c) {
   const Reg x = p.load({0, DType::f32, {h * line, 1, line, pixel}});
   const Reg mean = p.prim(Prim::mul, p.reduce(Reduce::sum, x), p.constant(1.0 / area));
   const Reg d = p.prim(Prim::sub, x, mean);
-  const Reg variance = p.prim(Prim::mul, p.reduce(Reduce::sum, p.prim(Prim::mul, d, d)), p.constant(1.0 / area));
+  const Reg variance =
+      p.prim(Prim::mul, p.reduce(Reduce::sum, p.prim(Prim::mul, d, d)), p.constant(1.0 / area));
   p.store({1, DType::f32, {c, 1, 0, 0}}, mean);
   p.store({2, DType::f32, {h * line, 1, line, pixel}}, p.prim(Prim::mul, d, p.prim(Prim::rsqrt, variance)));
   return p;
