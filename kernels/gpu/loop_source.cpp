@@ -587,11 +587,25 @@ class Printer {
     if (i.prim == Prim::select) return fmt::format("{} ? {} : {}", arg(0), arg(1), arg(2));
     if (i.prim == Prim::cast)
       return fmt::format("convert<{}>(convert<{}>({}))", computed(i.type), storage(i.type), arg(0));
+    if (const std::string power = constant_power(i); !power.empty()) return power;
     const Prim p = is_bool(from) && i.prim == Prim::bit_not ? Prim::logical_not : i.prim;
     std::string args = operand_text(arg(0), from);
     if (arity(p) == 2) args += ", " + operand_text(arg(1), from);
     const std::string_view truth = is_bool(from) && info(p).kind != PrimKind::test ? " != 0" : "";
     return fmt::format("{}_of({}){}", name(p), args, truth);
+  }
+  /// The exponents that PyTorch treats specially, too.
+  std::string constant_power(const Instruction& i) const {
+    if (i.prim != Prim::pow || !is_float(type_of(i.args[0]))) return "";
+    const Instruction& exponent = at(static_cast<std::size_t>(i.args[1]));
+    if (exponent.op != LoopOp::constant) return "";
+    const std::string x = text(i.args[0]);
+    if (exponent.value == 3) return fmt::format("{0} * {0} * {0}", x);
+    if (exponent.value == 2) return fmt::format("{0} * {0}", x);
+    if (exponent.value == 0.5) return fmt::format("sqrt_of({})", x);
+    if (exponent.value == -0.5) return fmt::format("rsqrt_of({})", x);
+    if (exponent.value == -1) return fmt::format("recip_of({})", x);
+    return "";
   }
   /// Bools are computed with as integers.
   static std::string operand_text(const std::string& text, DType type) {

@@ -71,12 +71,8 @@ Launchable prepare(Kernels& kernels, const LoopProgram& program) {
 class GpuLoop : public ::testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Wave, GpuLoop, ::testing::Values(32, 64));
 
-TEST_P(GpuLoop, GivesWhatThePlainReadingGives) {
-  const std::vector<LoopCase> cases = all_loop_cases();
-  Kernels sources;
-  std::vector<Launchable> loops;
-  for (const LoopCase& c : cases) loops.push_back(prepare(sources, c.program));
-  const EmulatedKernels kernels = sources.compile(GetParam());
+void expect_reference(const std::vector<LoopCase>& cases, const std::vector<Launchable>& loops,
+                      const EmulatedKernels& kernels) {
   ASSERT_TRUE(kernels.ok());
   for (std::size_t i = 0; i < cases.size(); ++i) {
     LoopBuffers expected(cases[i].program);
@@ -86,9 +82,49 @@ TEST_P(GpuLoop, GivesWhatThePlainReadingGives) {
     Fault fault;
     run_reference(cases[i].program, expected.pointers());
     loops[i].run(kernels, actual, fault);
+    SCOPED_TRACE(loops[i].kernel);
     EXPECT_EQ(fault.found, 0) << to_string(cases[i].program);
     expect_close(actual, expected, cases[i].program);
   }
+}
+
+TEST_P(GpuLoop, GivesWhatThePlainReadingGives) {
+  const std::vector<LoopCase> cases = all_loop_cases();
+  Kernels sources;
+  std::vector<Launchable> loops;
+  for (const LoopCase& c : cases) loops.push_back(prepare(sources, c.program));
+  expect_reference(cases, loops, sources.compile(GetParam()));
+}
+
+/// Any form serves any size: the choice is one of speed.
+TEST_P(GpuLoop, GivesTheSameInEveryForm) {
+  const std::vector<LoopForm> forms = {
+      {.group = RowGroup::lanes, .width = 1, .chunks = 2},
+      {.group = RowGroup::lanes, .width = 32, .vector = 4, .chunks = 2, .wide = true},
+      {.group = RowGroup::lanes, .width = 8, .vector = 2, .chunks = 16, .keeps = true},
+      {.group = RowGroup::block, .threads = 64, .width = 64, .vector = 1, .chunks = 2, .wide = true},
+      {.group = RowGroup::block, .threads = 128, .width = 128, .vector = 8, .chunks = 1, .keeps = true},
+      {.group = RowGroup::columns, .threads = 128, .width = 16, .chunks = 4},
+      {.group = RowGroup::columns, .threads = 256, .width = 128, .chunks = 64, .keeps = true, .wide = true}};
+  std::vector<LoopCase> cases;
+  std::vector<Launchable> loops;
+  Kernels sources;
+  for (const LoopForm& form : forms)
+    for (const LoopCase& c :
+         {LoopCase{loop_cases::layer_norm(7, 70)}, LoopCase{loop_cases::layer_norm(9, 96)},
+          LoopCase{loop_cases::softmax_of_columns(2, 17, 40)},
+          LoopCase{loop_cases::every_reduction(5, 70, DType::f32, false)},
+          LoopCase{loop_cases::normed_embedding(20, 40), loop_cases::indices_below(20)}}) {
+      cases.push_back(c);
+      loops.push_back({arranged(c.program), form, {}});
+      loops.back().kernel = sources.add(loops.back().program, form);
+    }
+  for (const int vector : {1, 4}) {
+    cases.push_back({loop_cases::add_transposed(64, 128)});
+    loops.push_back({arranged(cases.back().program), {.vector = vector, .chunks = 2, .wide = true}, {}});
+    loops.back().kernel = sources.add(loops.back().program, loops.back().form);
+  }
+  expect_reference(cases, loops, sources.compile(GetParam()));
 }
 
 TEST(GpuLoopSplit, FewLongRowsGiveTheSameInParts) {

@@ -130,6 +130,13 @@ inline void add_pointwise(Cases& cases) {
     cases.push_back({broadcasts(dims)});
   cases.push_back({permuted_and_reversed()});
 
+  LoopProgram powers("powers", {200});
+  const Reg base = powers.prim(Prim::add, powers.load(dense(powers, 0)), powers.constant(2.5));
+  int result = 1;
+  for (const double exponent : {2.0, 0.5, -0.5, -1.0, 3.0, 1.7})
+    powers.store(dense(powers, result++), powers.prim(Prim::pow, base, powers.constant(exponent)));
+  cases.push_back({powers});
+
   LoopProgram scalar("scalar", {});
   scalar.store({1, DType::f32, {}}, scalar.prim(Prim::neg, scalar.load({0, DType::f32, {}})));
   cases.push_back({scalar});
