@@ -2,68 +2,17 @@
 #include "kernels/gpu/loop_source.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/error.h"
-#include "kernels/gpu/loop_stages.h"
+#include "kernels/gpu/loop_text.h"
 
 namespace tenon::gpu {
 namespace {
 
-/// The type of elements in memory.
-std::string_view storage(DType t) {
-  switch (t) {
-    case DType::boolean: return "bool";
-    case DType::u8: return "unsigned char";
-    case DType::i8: return "signed char";
-    case DType::u16: return "unsigned short";
-    case DType::i16: return "short";
-    case DType::u32: return "unsigned";
-    case DType::i32: return "int";
-    case DType::u64: return "Bits";
-    case DType::f16: return "half";
-    case DType::bf16: return "bfloat16";
-    case DType::f32: return "float";
-    case DType::f64: return "double";
-    default: return "Int";
-  }
-}
-/// The type of a register.
-std::string_view computed(DType t) { return storage(compute_type(t)); }
-
-std::string_view fold_name(Reduce r) {
-  switch (r) {
-    case Reduce::sum: return "FoldSum";
-    case Reduce::prod: return "FoldProd";
-    case Reduce::min: return "FoldMin";
-    case Reduce::max: return "FoldMax";
-    case Reduce::any: return "FoldAny";
-    case Reduce::all: return "FoldAll";
-    case Reduce::argmin: return "FoldArgmin";
-    case Reduce::argmax: return "FoldArgmax";
-  }
-  TENON_CHECK(false);
-}
-
-std::string constant_text(const Instruction& i) {
-  const auto value = static_cast<float>(i.value);
-  switch (compute_type(i.type)) {
-    case DType::f32:
-      return fmt::format("bits_as<float>({:#x}u) /* {} */", std::bit_cast<std::uint32_t>(value), value);
-    case DType::f64:
-      return fmt::format("bits_as<double>({:#x}ul) /* {} */", std::bit_cast<std::uint64_t>(i.value), i.value);
-    case DType::boolean: return i.integer != 0 ? "true" : "false";
-    default: return fmt::format("Int({:#x}ul) /* {} */", static_cast<std::uint64_t>(i.integer), i.integer);
-  }
-}
-
-class Printer {
+class Printer : LoopText {
  public:
   Printer(const LoopCode& code, const LoopForm& form, std::string_view name)
-      : code_(code), form_(form), name_(name), keeps_(form.keeps), values_(describe(code, keeps_)) {
-    for (const LoopCode::OperandCode& operand : code.operands) rank_ = operand.strides.size();
-    kept_dims_ = rank_ - static_cast<std::size_t>(code.reduced);
-  }
+      : LoopText(code, form), name_(name) {}
 
   std::string kernel() {
     print_arguments();
@@ -117,30 +66,6 @@ class Printer {
     for (const std::string& part : parts) text.append(part).append(end);
     return text;
   }
-  std::string_view index_type() const { return form_.wide ? "Int" : "int"; }
-
-  // The code.
-
-  std::size_t size() const { return code_.instructions.size(); }
-  const Instruction& at(std::size_t i) const { return code_.instructions[i]; }
-  const LoopValue& value(Reg r) const { return values_[static_cast<std::size_t>(r)]; }
-  const LoopCode::OperandCode& operand(const Instruction& i) const {
-    return code_.operands[static_cast<std::size_t>(i.operand)];
-  }
-  DType type_of(Reg r) const { return compute_type(code_.instructions[static_cast<std::size_t>(r)].type); }
-  bool has_faults() const {
-    return std::any_of(code_.instructions.begin(), code_.instructions.end(), may_fault);
-  }
-  bool is_stored(int buffer) const {
-    return std::any_of(code_.instructions.begin(), code_.instructions.end(), [&](const Instruction& i) {
-      return i.op == LoopOp::store && operand(i).buffer == buffer;
-    });
-  }
-  bool is_loaded(int buffer) const {
-    return std::any_of(code_.instructions.begin(), code_.instructions.end(), [&](const Instruction& i) {
-      return i.op == LoopOp::load && operand(i).buffer == buffer;
-    });
-  }
 
   // Parameters.
 
@@ -153,33 +78,8 @@ class Printer {
     line("}};");
   }
 
-  std::vector<std::string> parameters() const {
-    int count = 0;
-    for (const LoopCode::OperandCode& operand : code_.operands) count = std::max(count, operand.buffer + 1);
-    std::vector<std::string> result;
-    for (int buffer = 0; buffer < count; ++buffer) result.push_back(parameter(buffer));
-    if (has_faults()) result.push_back("Fault* fault");
-    return result;
-  }
-  std::string parameter(int buffer) const {
-    const auto first = std::find_if(code_.operands.begin(), code_.operands.end(),
-                                    [&](const auto& operand) { return operand.buffer == buffer; });
-    const std::string_view type = first == code_.operands.end() ? "void" : storage(first->dtype);
-    return fmt::format("{}{}* b{}", is_stored(buffer) ? "" : "const ", type, buffer);
-  }
-
   // Addresses.
 
-  /// i2 * stride + ... over the dims [from, to).
-  std::string distance(std::size_t k, std::size_t from, std::size_t to) const {
-    std::string text;
-    for (std::size_t d = from; d < to; ++d) {
-      const Stride stride = code_.operands[k].strides[d];
-      if (stride == Stride::one) text += fmt::format(" + i{}", d);
-      if (stride == Stride::any) text += fmt::format(" + i{} * Index(a.stride_{}_{})", d, k, d);
-    }
-    return text;
-  }
   /// Where each operand begins, at the indices along the dims [from, to).
   void print_pointers(std::size_t from, std::size_t to) {
     for (std::size_t k = 0; k < code_.operands.size(); ++k) {
@@ -192,9 +92,6 @@ class Printer {
         line("const bool pieces{} = a.pieces_{} != 0 && is_aligned<{}>(p{});", k, k, form_.vector, k);
     }
   }
-  bool has_pieces(std::size_t k) const {
-    return form_.vector > 1 && code_.operands[k].strides.back() == Stride::one;
-  }
   /// i0, i1, ... of the dims [from, to), of the position `linear`.
   void print_indices(std::string_view linear, std::size_t from, std::size_t to) {
     while (from < to && !is_indexed(from) && to - from == 1) ++from;
@@ -206,15 +103,6 @@ class Printer {
     }
     line("const Index i{} = {};", from, to - from > 1 ? fmt::format("rest{}", from) : std::string(linear));
   }
-  /// Does an operand or an iota need the index along the dim?
-  bool is_indexed(std::size_t d) const {
-    return std::any_of(code_.operands.begin(), code_.operands.end(),
-                       [&](const auto& operand) { return operand.strides[d] != Stride::zero; }) ||
-           std::any_of(code_.instructions.begin(), code_.instructions.end(), [&](const Instruction& i) {
-             return i.op == LoopOp::iota && i.dim == static_cast<int>(d);
-           });
-  }
-  std::size_t first_inner_dim() const { return form_.group == RowGroup::none ? 0 : kept_dims_; }
 
   // Walks.
 
@@ -291,7 +179,6 @@ class Printer {
     for (std::size_t i = 0; i < size(); ++i)
       if (is_kept(i)) line("{} v{}{};", computed(at(i).type), i, extents(i));
   }
-  bool is_kept(std::size_t i) const { return keeps_ && gpu::is_kept(code_, values_, static_cast<Reg>(i)); }
   std::string extents(std::size_t i) const {
     return values_[i].of_chunk ? fmt::format("[{}]", form_.chunks)
                                : fmt::format("[{}][{}]", form_.chunks, form_.vector);
@@ -381,23 +268,6 @@ class Printer {
     }
     return result;
   }
-  bool is_from_before(Reg r, int stage) const {
-    return value(r).stage < stage && is_kept(static_cast<std::size_t>(r));
-  }
-
-  /// What names a register.
-  std::string text(Reg r) const {
-    if (value(r).of_row) return fmt::format("v{}", r);
-    if (value(r).of_chunk) return fmt::format("v{}[chunk]", r);
-    return is_kept(static_cast<std::size_t>(r)) ? fmt::format("v{}[chunk][v]", r) : fmt::format("v{}", r);
-  }
-
-  bool is_vector_read(std::size_t i) const {
-    if (values_[i].of_chunk) return false;
-    if (at(i).op == LoopOp::load) return true;
-    return at(i).op == LoopOp::gather && is_uniform(at(i).args[0]);
-  }
-  bool is_uniform(Reg r) const { return value(r).of_row || value(r).of_chunk; }
 
   /// All chunks are read, then computed with.
   void print_chunks(int stage, std::string_view base) {
@@ -483,26 +353,6 @@ class Printer {
       line("const {} {} = {};", computed(at(i).type), name, value);
   }
 
-  bool has_outside(std::size_t i) const { return at(i).op == LoopOp::gather && at(i).args[1] >= 0; }
-  std::string outside(std::size_t i) const {
-    return fmt::format("outside{}{}", i, is_vector_read(i) ? "[chunk]" : "");
-  }
-  std::string or_outside(std::size_t i, const std::string& inside) const {
-    return has_outside(i) ? fmt::format("{} ? {} : {}", outside(i), text(at(i).args[1]), inside) : inside;
-  }
-  std::string read_value(std::size_t i) const {
-    return or_outside(i, fmt::format("convert<{}>(m{}[chunk][v])", computed(at(i).type), i));
-  }
-
-  std::string index_stride(std::size_t k) const {
-    switch (code_.operands[k].index_stride) {
-      case Stride::zero: return "0";
-      case Stride::one: return "1";
-      case Stride::any: return fmt::format("Index(a.index_stride_{})", k);
-    }
-    TENON_CHECK(false);
-  }
-
   /// g7: the gathered operand at its index. `exists`: the point does.
   void print_gathered(std::size_t i, std::string_view exists) {
     const auto k = static_cast<std::size_t>(at(i).operand);
@@ -532,7 +382,6 @@ class Printer {
     else
       line("read({}, {}, {}, m{}[chunk]);", from, pieces(k), valid, i);
   }
-  std::string pieces(std::size_t k) const { return has_pieces(k) ? fmt::format("pieces{}", k) : "false"; }
 
   void print_vector_write(std::size_t i) {
     const auto k = static_cast<std::size_t>(at(i).operand);
@@ -548,77 +397,8 @@ class Printer {
     if (at(i).op == LoopOp::gather) print_gathered(i, is_element(i) ? "v < valid" : "true");
     define(i, expression(i));
   }
-  bool is_element(std::size_t i) const { return !values_[i].of_row && !values_[i].of_chunk; }
 
-  std::string expression(std::size_t i) const {
-    const Instruction& instruction = at(i);
-    const std::string_view type = computed(instruction.type);
-    switch (instruction.op) {
-      case LoopOp::load: return fmt::format("convert<{}>(p{}{})", type, instruction.operand, element_at(i));
-      case LoopOp::gather: return or_outside(i, fmt::format("convert<{}>(g{}{})", type, i, element_at(i)));
-      case LoopOp::tile: return "value";
-      case LoopOp::constant: return constant_text(instruction);
-      case LoopOp::count: return fmt::format("convert<{}>(Int(a.length))", type);
-      case LoopOp::iota:
-        return fmt::format("Int(i{}{})", instruction.dim,
-                           is_element(i) && is_last(instruction.dim) ? " + v" : "");
-      case LoopOp::prim: return prim_text(instruction);
-      default: TENON_CHECK(false);
-    }
-  }
-  bool is_last(int dim) const { return dim + 1 == static_cast<int>(rank_); }
-
-  /// [distance] of a single read; nothing is read past the last element of a chunk.
-  std::string element_at(std::size_t i) const {
-    const auto k = static_cast<std::size_t>(at(i).operand);
-    std::string inner = values_[i].of_row ? "" : distance(k, first_inner_dim(), rank_);
-    if (is_element(i)) {
-      const Stride stride = code_.operands[k].strides.back();
-      if (stride == Stride::one) inner += " + (v < valid ? v : 0)";
-      if (stride == Stride::any)
-        inner += fmt::format(" + (v < valid ? v : 0) * Index(a.stride_{}_{})", k, rank_ - 1);
-    }
-    return fmt::format("[0{}]", inner);
-  }
-
-  std::string prim_text(const Instruction& i) const {
-    const auto arg = [&](std::size_t a) { return text(i.args[a]); };
-    const DType from = type_of(i.args[0]);
-    if (i.prim == Prim::select) return fmt::format("{} ? {} : {}", arg(0), arg(1), arg(2));
-    if (i.prim == Prim::cast)
-      return fmt::format("convert<{}>(convert<{}>({}))", computed(i.type), storage(i.type), arg(0));
-    if (const std::string power = constant_power(i); !power.empty()) return power;
-    const Prim p = is_bool(from) && i.prim == Prim::bit_not ? Prim::logical_not : i.prim;
-    std::string args = operand_text(arg(0), from);
-    if (arity(p) == 2) args += ", " + operand_text(arg(1), from);
-    const std::string_view truth = is_bool(from) && info(p).kind != PrimKind::test ? " != 0" : "";
-    return fmt::format("{}_of({}){}", name(p), args, truth);
-  }
-  /// The exponents that PyTorch treats specially, too.
-  std::string constant_power(const Instruction& i) const {
-    if (i.prim != Prim::pow || !is_float(type_of(i.args[0]))) return "";
-    const Instruction& exponent = at(static_cast<std::size_t>(i.args[1]));
-    if (exponent.op != LoopOp::constant) return "";
-    const std::string x = text(i.args[0]);
-    if (exponent.value == 3) return fmt::format("{0} * {0} * {0}", x);
-    if (exponent.value == 2) return fmt::format("{0} * {0}", x);
-    if (exponent.value == 0.5) return fmt::format("sqrt_of({})", x);
-    if (exponent.value == -0.5) return fmt::format("rsqrt_of({})", x);
-    if (exponent.value == -1) return fmt::format("recip_of({})", x);
-    return "";
-  }
-  /// Bools are computed with as integers.
-  static std::string operand_text(const std::string& text, DType type) {
-    return is_bool(type) ? fmt::format("Int({})", text) : text;
-  }
-
-  const LoopCode& code_;
-  const LoopForm& form_;
   const std::string name_;
-  const bool keeps_;
-  const std::vector<LoopValue> values_;
-  std::size_t rank_ = 0;
-  std::size_t kept_dims_ = 0;
   std::string pointer_prefix_;
   std::string out_;
   int indent_ = 0;
