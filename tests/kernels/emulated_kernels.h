@@ -26,7 +26,7 @@ class EmulatedKernels {
     const char* const compiler = std::getenv("CXX");
     const std::string library = folder.file("kernels.so");
     const std::string command =
-        std::string(compiler ? compiler : "c++") +
+        std::string(compiler ? compiler : "g++") +
         " -std=c++17 -O1 -w -shared -fPIC -fno-gnu-unique -D__SOFTGPU__ -DGPU_CPU_WARP=" +
         std::to_string(wave) + " -I" + TENON_SOURCE_DIR + "/tests/softgpu " +
         folder.file("kernels.cpp").string() + " -o " + library;

@@ -72,12 +72,12 @@ inline LoopProgram softmax_of_columns(std::int64_t outer, std::int64_t length, s
 }
 
 inline void add_normalisations(Cases& cases) {
-  for (const std::int64_t length : {1, 3, 17, 128, 1000, 9001})
+  for (const std::int64_t length : {1, 17, 128, 1000, 9001})
     for (const std::int64_t rows : {1, 9})
       if (rows * length <= 10000) cases.push_back({softmax(rows, length)});
   cases.push_back({softmax(2, 40000)});
   cases.push_back({softmax(5, 200, DType::f16)});
-  for (const std::int64_t length : {1, 15, 16, 384, 1025, 3000, 20000})
+  for (const std::int64_t length : {1, 15, 384, 3000, 20000})
     for (const std::int64_t rows : {1, 33})
       if (rows * length <= 30000) cases.push_back({layer_norm(rows, length)});
   for (const auto& [outer, length, inner] : {std::tuple{3, 17, 40}, {2, 300, 5}, {1, 3000, 33}, {2, 4, 2}})
@@ -167,8 +167,8 @@ inline constexpr std::array real_dtypes = {DType::boolean, DType::u8,  DType::i8
                                            DType::bf16,    DType::f32, DType::f64};
 
 inline void add_conversions(Cases& cases) {
-  for (const DType in : {DType::boolean, DType::i8, DType::u32, DType::u64, DType::i64, DType::f16,
-                         DType::bf16, DType::f32, DType::f64}) {
+  for (const DType in :
+       {DType::boolean, DType::i8, DType::u32, DType::u64, DType::f16, DType::f32, DType::f64}) {
     LoopProgram p("converts", {3, 37});
     const Reg x = p.load(dense(p, 0, in));
     int buffer = 1;
@@ -230,7 +230,7 @@ inline void add_reductions(Cases& cases) {
   for (const bool along_columns : {false, true}) {
     for (const auto& [rows, columns] : {std::pair{5, 9}, {40, 130}, {3, 2500}, {2500, 6}, {130, 300}})
       cases.push_back({every_reduction(rows, columns, DType::f32, along_columns)});
-    for (const DType type : {DType::f64, DType::i64, DType::f16})
+    for (const DType type : {DType::f64, DType::i64})
       cases.push_back({every_reduction(40, 130, type, along_columns)});
   }
   for (const auto& [h, w, c] : {std::tuple{7, 7, 64}, {14, 13, 130}, {3, 50, 5}, {1, 1, 8}, {60, 60, 3}})
@@ -391,7 +391,7 @@ inline void add_gathers(Cases& cases) {
     sums.store({2, DType::f32, {1, 0}}, sums.reduce(Reduce::sum, x));
     cases.push_back({sums, indices_below(11)});
   }
-  for (const DType dtype : {DType::f32, DType::f16, DType::boolean, DType::i64})
+  for (const DType dtype : {DType::f32, DType::f16, DType::boolean})
     for (const std::int64_t width : {5, 300}) add_gathers_with_a_value(cases, dtype, width);
   LoopProgram p("one_row", {30, 40});
   const Reg index = p.load({0, DType::i64, {0, 0}});
