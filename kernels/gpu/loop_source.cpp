@@ -272,9 +272,8 @@ class Printer : LoopText {
   /// All chunks are read, then computed with.
   void print_chunks(int stage, std::string_view base) {
     const std::vector<bool> wanted = computed_in(stage);
-    const std::size_t before = out_.size();
-    declare_reads(wanted);
-    if (out_.size() != before) {
+    if (reads(wanted)) {
+      declare_reads(wanted);
       begin_chunk(base);
       print_reads(wanted);
       --indent_;
@@ -305,6 +304,11 @@ class Printer : LoopText {
   /// Is the value computed while chunks are read?
   bool is_of_reading(std::size_t i, const std::vector<bool>& wanted) const {
     return wanted[i] && at(i).op != LoopOp::store && (values_[i].of_chunk || is_vector_read(i));
+  }
+  bool reads(const std::vector<bool>& wanted) const {
+    for (std::size_t i = 0; i < size(); ++i)
+      if (is_of_reading(i, wanted)) return true;
+    return false;
   }
   void declare_reads(const std::vector<bool>& wanted) {
     for (std::size_t i = 0; i < size(); ++i) {

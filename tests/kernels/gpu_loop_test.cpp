@@ -7,6 +7,7 @@
 #include "kernels/gpu/loop_split.h"
 #include "tests/kernels/emulated_kernels.h"
 #include "tests/kernels/loop_cases.h"
+#include "tests/kernels/random_loops.h"
 
 namespace tenon::gpu {
 namespace {
@@ -125,6 +126,29 @@ TEST_P(GpuLoop, GivesTheSameInEveryForm) {
     loops.back().kernel = sources.add(loops.back().program, loops.back().form);
   }
   expect_reference(cases, loops, sources.compile(GetParam()));
+}
+
+/// The form the sizes ask for, and one that reads rows again and shares them otherwise.
+TEST(GpuLoopRandom, IntegersAreExact) {
+  const char* const first = std::getenv("TENON_RANDOM_LOOPS");
+  const auto seed = static_cast<unsigned>(first ? std::atoi(first) : 3080);
+  std::vector<LoopCase> cases;
+  std::vector<Launchable> loops;
+  Kernels sources;
+  for (unsigned i = 0; i < (first ? 150U : 12U); ++i) {
+    const LoopProgram program = RandomLoop(seed + i).make();
+    cases.push_back({program});
+    loops.push_back(prepare(sources, program));
+    if (program.code.reduced == 0) continue;
+    cases.push_back({program});
+    Launchable other{arranged(program), {.chunks = 2}, {}};
+    other.form.group = i % 2 == 0 ? RowGroup::columns : RowGroup::block;
+    other.form.threads = 128;
+    other.form.width = i % 2 == 0 ? 16 : 128;
+    other.kernel = sources.add(other.program, other.form);
+    loops.push_back(other);
+  }
+  expect_reference(cases, loops, sources.compile(32));
 }
 
 TEST(GpuLoopSplit, FewLongRowsGiveTheSameInParts) {
