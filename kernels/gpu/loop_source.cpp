@@ -1,0 +1,420 @@
+// Printing of loops.
+#include "kernels/gpu/loop_source.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "kernels/gpu/loop_text.h"
+
+namespace tenon::gpu {
+namespace {
+
+class Printer : LoopText {
+ public:
+  Printer(const LoopCode& code, const LoopForm& form, std::string_view name)
+      : LoopText(code, form), name_(name) {}
+
+  std::string kernel() {
+    print_arguments();
+    line("extern \"C\" __global__ void __launch_bounds__({}) {}({}const {}_arguments a) {{", form_.threads,
+         name_, ended(parameters(), ", "), name_);
+    indent_ = 1;
+    line("using Index = {};", index_type());
+    if (has_faults()) line("BadIndex bad;");
+    form_.group == RowGroup::none ? print_points() : print_rows();
+    if (has_faults()) line("report(fault, bad);");
+    indent_ = 0;
+    line("}}\n");
+    return std::move(out_);
+  }
+
+  std::string tile() {
+    print_arguments();
+    line("struct {}_tile {{ {}{}_arguments a; }};", name_, ended(parameters(), "; "), name_);
+    line("__device__ inline void {}(const {}_tile& tile, {} i0, {} i1, float value) {{", name_, name_,
+         index_type(), index_type());
+    indent_ = 1;
+    line("using Index = {};", index_type());
+    line("constexpr int chunk = 0, v = 0, valid = 1;");
+    line("const {}_arguments& a = tile.a;", name_);
+    if (has_faults()) line("BadIndex bad;");
+    pointer_prefix_ = "tile.";
+    print_pointers(0, 0);
+    const std::vector<bool> wanted = computed_in(0);
+    declare_reads(wanted);
+    print_reads(wanted);
+    declare_written(wanted);
+    print_elements(0, wanted);
+    print_writes(wanted);
+    if (has_faults()) line("report(tile.fault, bad);");
+    indent_ = 0;
+    line("}}\n");
+    return std::move(out_);
+  }
+
+ private:
+  // Text.
+
+  template <class... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    out_.append(static_cast<std::size_t>(2 * indent_), ' ');
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+    out_ += '\n';
+  }
+  static std::string ended(const std::vector<std::string>& parts, std::string_view end) {
+    std::string text;
+    for (const std::string& part : parts) text.append(part).append(end);
+    return text;
+  }
+
+  // Parameters.
+
+  void print_arguments() {
+    LoopShape shape{.dims = std::vector<std::int64_t>(rank_), .operands = {}};
+    shape.operands.resize(code_.operands.size());
+    for (LoopShape::OperandShape& operand : shape.operands) operand.strides.resize(rank_);
+    line("struct {}_arguments {{", name_);
+    for (const LoopArgument& argument : list_arguments(code_, shape, form_)) line("  Int {};", argument.name);
+    line("}};");
+  }
+
+  // Addresses.
+
+  /// Where each operand begins, at the indices along the dims [from, to).
+  void print_pointers(std::size_t from, std::size_t to) {
+    for (std::size_t k = 0; k < code_.operands.size(); ++k) {
+      const LoopCode::OperandCode& operand = code_.operands[k];
+      const std::string type =
+          fmt::format("{}{}", is_stored(operand.buffer) ? "" : "const ", storage(operand.dtype));
+      line("{}* const p{} = reinterpret_cast<{}*>({}b{}) + Index(a.offset_{}){};", type, k, type,
+           pointer_prefix_, operand.buffer, k, distance(k, from, to));
+      if (has_pieces(k))
+        line("const bool pieces{} = a.pieces_{} != 0 && is_aligned<{}>(p{});", k, k, form_.vector, k);
+    }
+  }
+  /// i0, i1, ... of the dims [from, to), of the position `linear`.
+  void print_indices(std::string_view linear, std::size_t from, std::size_t to) {
+    while (from < to && !is_indexed(from) && to - from == 1) ++from;
+    if (from == to) return;
+    if (to - from > 1) line("Index rest{} = {};", from, linear);
+    for (std::size_t d = to; d-- > from + 1;) {
+      line("const Index i{} = rest{} % Index(a.dim_{});", d, from, d);
+      line("rest{} /= Index(a.dim_{});", from, d);
+    }
+    line("const Index i{} = {};", from, to - from > 1 ? fmt::format("rest{}", from) : std::string(linear));
+  }
+
+  // Walks.
+
+  void print_points() {
+    print_pointers(0, 0);
+    const int block = form_.threads * form_.vector * form_.chunks;
+    line("const int lane = int(threadIdx.x);");
+    line("const Index end = Index(a.rows);");
+    line("for (Index base = Index(blockIdx.x) * {}; base < end; base += Index(gridDim.x) * {}) {{", block,
+         block);
+    ++indent_;
+    print_chunks(0, "base + ");
+    --indent_;
+    line("}}");
+  }
+
+  void print_rows() {
+    print_place_in_block();
+    line("const bool live = row < Index(a.rows);");
+    line("const Index end = live ? Index(a.length) : 0;");
+    print_indices("(live ? row : Index(a.rows) - 1)", 0, kept_dims_);
+    print_pointers(0, kept_dims_);
+    declare_kept();
+    if (part_words() > 0) line("GPU_SHARED(Bits, part, [{}]);", part_words());
+    print_row_values(0);
+    const int stages = stage_count(code_, values_);
+    for (int stage = 0; stage < stages; ++stage) {
+      print_stage(stage);
+      print_row_values(stage + 1);
+    }
+    print_row_stores();
+  }
+
+  /// The row of the thread, and which of the row's threads it is.
+  void print_place_in_block() {
+    const int threads = form_.threads, width = form_.width;
+    switch (form_.group) {
+      case RowGroup::lanes:
+        line("const Index row = Index(blockIdx.x) * {} + Index(threadIdx.x / {});", threads / width, width);
+        line("const int lane = int(threadIdx.x % {});", width);
+        return;
+      case RowGroup::block:
+        line("const Index row = Index(blockIdx.x);");
+        line("const int lane = int(threadIdx.x);");
+        return;
+      default:
+        line("const Index row = Index(blockIdx.x) * {} + Index(threadIdx.x % {});", width, width);
+        line("const int lane = int(threadIdx.x / {});", width);
+    }
+  }
+  /// The threads that share a row, or a block's points.
+  int sharing_threads() const {
+    switch (form_.group) {
+      case RowGroup::lanes: return form_.width;
+      case RowGroup::columns: return form_.threads / form_.width;
+      default: return form_.threads;
+    }
+  }
+
+  /// Shared memory for one reduction: an accumulator of each wave, or of each wave and column.
+  int part_words() const {
+    int acc_words = 0;
+    for (const Instruction& i : code_.instructions)
+      if (i.op == LoopOp::reduce)
+        acc_words = std::max(acc_words, info(i.reduce).kind == ReduceKind::position ? 2 : 1);
+    constexpr int least_wave = 32;
+    if (form_.group == RowGroup::lanes) return 0;
+    const int columns = form_.group == RowGroup::columns ? form_.width : 1;
+    return acc_words * form_.threads / least_wave * std::min(columns, least_wave);
+  }
+
+  /// Values that outlive a stage: in registers, since all loops over them are unrolled.
+  void declare_kept() {
+    for (std::size_t i = 0; i < size(); ++i)
+      if (is_kept(i)) line("{} v{}{};", computed(at(i).type), i, extents(i));
+  }
+  std::string extents(std::size_t i) const {
+    return values_[i].of_chunk ? fmt::format("[{}]", form_.chunks)
+                               : fmt::format("[{}][{}]", form_.chunks, form_.vector);
+  }
+
+  void print_stage(int stage) {
+    const std::vector<std::size_t> folds = folds_of(stage);
+    for (const std::size_t i : folds) {
+      line("using Fold{} = {}<{}>;", i, fold_name(at(i).reduce), computed(type_of(at(i).args[0])));
+      line("Fold{}::Acc acc{} = Fold{}::identity();", i, i, i);
+    }
+    if (keeps_) {
+      line("{{");
+    } else {
+      line("for (Index base = 0; base < end; base += {}) {{",
+           sharing_threads() * form_.vector * form_.chunks);
+    }
+    ++indent_;
+    print_chunks(stage, keeps_ ? "" : "base + ");
+    --indent_;
+    line("}}");
+    for (const std::size_t i : folds) print_reduction(i);
+  }
+
+  std::vector<std::size_t> folds_of(int stage) const {
+    std::vector<std::size_t> result;
+    for (std::size_t i = 0; i < size(); ++i)
+      if (at(i).op == LoopOp::reduce && values_[i].needed && values_[i].ready - 1 == stage)
+        result.push_back(i);
+    return result;
+  }
+
+  void print_reduction(std::size_t i) {
+    const std::string_view type = computed(at(i).type);
+    switch (form_.group) {
+      case RowGroup::lanes:
+        line("const {} v{} = Fold{}::result(over_lanes<Fold{}, {}>(acc{}));", type, i, i, i, form_.width, i);
+        return;
+      case RowGroup::block:
+        line("const {} v{} = Fold{}::result(over_block<Fold{}, {}>(acc{}, part));", type, i, i, i,
+             form_.threads, i);
+        return;
+      default:
+        line("const {} v{} = Fold{}::result(over_columns<Fold{}, {}, {}>(acc{}, part));", type, i, i, i,
+             form_.threads, form_.width, i);
+    }
+  }
+
+  void print_row_values(int ready) {
+    for (std::size_t i = 0; i < size(); ++i) {
+      const LoopOp op = at(i).op;
+      if (!values_[i].needed || !values_[i].of_row || values_[i].ready != ready) continue;
+      if (op != LoopOp::reduce && op != LoopOp::store) print_single(i);
+    }
+  }
+
+  void print_row_stores() {
+    std::vector<std::size_t> stores;
+    bool in_place = false;
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (at(i).op != LoopOp::store || !values_[i].of_row) continue;
+      stores.push_back(i);
+      in_place = in_place || is_loaded(operand(at(i)).buffer);
+    }
+    if (stores.empty()) return;
+    if (in_place) line("__syncthreads();");
+    line("if (live && lane == 0) {{");
+    for (const std::size_t i : stores)
+      line("  p{}[0] = convert<{}>({});", at(i).operand, storage(operand(at(i)).dtype), text(at(i).args[0]));
+    line("}}");
+  }
+
+  // Elements.
+
+  /// What a walk computes: what its folds and stores need.
+  std::vector<bool> computed_in(int stage) const {
+    std::vector<bool> result(size(), false);
+    for (std::size_t i = size(); i-- > 0;) {
+      const LoopOp op = at(i).op;
+      const bool folds = op == LoopOp::reduce && values_[i].needed && values_[i].ready - 1 == stage;
+      if (op == LoopOp::store) result[i] = !values_[i].of_row && values_[i].stage == stage;
+      if (!folds && !result[i]) continue;
+      for (int a = 0; a < arg_count(at(i)); ++a) {
+        const Reg r = at(i).args[static_cast<std::size_t>(a)];
+        if (!value(r).of_row && !is_from_before(r, stage)) result[static_cast<std::size_t>(r)] = true;
+      }
+    }
+    return result;
+  }
+
+  /// All chunks are read, then computed with.
+  void print_chunks(int stage, std::string_view base) {
+    const std::vector<bool> wanted = computed_in(stage);
+    if (reads(wanted)) {
+      declare_reads(wanted);
+      begin_chunk(base);
+      print_reads(wanted);
+      --indent_;
+      line("}}");
+    }
+    begin_chunk(base);
+    declare_written(wanted);
+    line("#pragma unroll");
+    line("for (int v = 0; v < {}; ++v) {{", form_.vector);
+    ++indent_;
+    print_elements(stage, wanted);
+    --indent_;
+    line("}}");
+    print_writes(wanted);
+    --indent_;
+    line("}}");
+  }
+  void begin_chunk(std::string_view base) {
+    line("#pragma unroll");
+    line("for (int chunk = 0; chunk < {}; ++chunk) {{", form_.chunks);
+    ++indent_;
+    line("const Index x = {}Index(chunk * {} + lane) * {};", base, sharing_threads(), form_.vector);
+    line("if (x >= end) continue;");
+    line("const int valid = int(end - x < {} ? end - x : {});", form_.vector, form_.vector);
+    print_indices("x", first_inner_dim(), rank_);
+  }
+
+  /// Is the value computed while chunks are read?
+  bool is_of_reading(std::size_t i, const std::vector<bool>& wanted) const {
+    return wanted[i] && at(i).op != LoopOp::store && (values_[i].of_chunk || is_vector_read(i));
+  }
+  bool reads(const std::vector<bool>& wanted) const {
+    for (std::size_t i = 0; i < size(); ++i)
+      if (is_of_reading(i, wanted)) return true;
+    return false;
+  }
+  void declare_reads(const std::vector<bool>& wanted) {
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (!is_of_reading(i, wanted)) continue;
+      if (values_[i].of_chunk && !is_kept(i)) line("{} v{}[{}];", computed(at(i).type), i, form_.chunks);
+      if (values_[i].of_chunk) continue;
+      line("{} m{}[{}][{}];", storage(operand(at(i)).dtype), i, form_.chunks, form_.vector);
+      if (has_outside(i)) line("bool outside{}[{}];", i, form_.chunks);
+    }
+  }
+  void print_reads(const std::vector<bool>& wanted) {
+    for (std::size_t i = 0; i < size(); ++i)
+      if (is_of_reading(i, wanted)) values_[i].of_chunk ? print_single(i) : print_vector_read(i);
+  }
+  void declare_written(const std::vector<bool>& wanted) {
+    for (std::size_t i = 0; i < size(); ++i)
+      if (wanted[i] && at(i).op == LoopOp::store)
+        line("{} w{}[{}];", storage(operand(at(i)).dtype), i, form_.vector);
+  }
+  void print_writes(const std::vector<bool>& wanted) {
+    for (std::size_t i = 0; i < size(); ++i)
+      if (wanted[i] && at(i).op == LoopOp::store) print_vector_write(i);
+  }
+
+  void print_elements(int stage, const std::vector<bool>& wanted) {
+    for (std::size_t i = 0; i < size(); ++i) {
+      const Instruction& instruction = at(i);
+      if (instruction.op == LoopOp::reduce && values_[i].needed && values_[i].ready - 1 == stage)
+        line("if (v < valid) Fold{}::fold(acc{}, {}, Int(x + v));", i, i, text(instruction.args[0]));
+      if (!wanted[i]) continue;
+      if (instruction.op == LoopOp::store)
+        line("w{}[v] = convert<{}>({});", i, storage(operand(instruction).dtype), text(instruction.args[0]));
+      else if (is_vector_read(i))
+        define(i, read_value(i));
+      else if (!values_[i].of_chunk)
+        print_single(i);
+    }
+  }
+
+  /// v7 = ...; an array's element, or a new name.
+  void define(std::size_t i, const std::string& value) {
+    const std::string name = text(static_cast<Reg>(i));
+    if (name.ends_with(']'))
+      line("{} = {};", name, value);
+    else
+      line("const {} {} = {};", computed(at(i).type), name, value);
+  }
+
+  /// g7: the gathered operand at its index. `exists`: the point does.
+  void print_gathered(std::size_t i, std::string_view exists) {
+    const auto k = static_cast<std::size_t>(at(i).operand);
+    const std::string index = text(at(i).args[0]);
+    const std::string_view from_end = code_.operands[k].from_end ? "true" : "false";
+    if (has_outside(i)) {
+      line("{}{} = is_outside({}, a.range_{}, {});", is_vector_read(i) ? "" : "const bool ", outside(i),
+           index, k, from_end);
+      line("const Index place{} = {} ? 0 : Index(wrapped({}, a.range_{}));", i, outside(i), index, k);
+    } else {
+      line("const Index place{} = {} ? Index(place_of({}, a.range_{}, {}, bad)) : 0;", i, exists, index, k,
+           from_end);
+    }
+    line("const {}* const g{} = p{} + place{} * {};", storage(code_.operands[k].dtype), i, k, i,
+         index_stride(k));
+  }
+
+  void print_vector_read(std::size_t i) {
+    const auto k = static_cast<std::size_t>(at(i).operand);
+    const bool gathers = at(i).op == LoopOp::gather;
+    if (gathers) print_gathered(i, "true");
+    const std::string from =
+        fmt::format("{}{}{}", gathers ? "g" : "p", gathers ? i : k, distance(k, first_inner_dim(), rank_));
+    const std::string valid = has_outside(i) ? fmt::format("({} ? 0 : valid)", outside(i)) : "valid";
+    if (code_.operands[k].strides.back() == Stride::any)
+      line("read_strided({}, Index(a.stride_{}_{}), {}, m{}[chunk]);", from, k, rank_ - 1, valid, i);
+    else
+      line("read({}, {}, {}, m{}[chunk]);", from, pieces(k), valid, i);
+  }
+
+  void print_vector_write(std::size_t i) {
+    const auto k = static_cast<std::size_t>(at(i).operand);
+    const std::string to = fmt::format("p{}{}", k, distance(k, first_inner_dim(), rank_));
+    if (code_.operands[k].strides.back() == Stride::any)
+      line("write_strided({}, Index(a.stride_{}_{}), valid, w{});", to, k, rank_ - 1, i);
+    else
+      line("write({}, {}, valid, w{});", to, pieces(k), i);
+  }
+
+  /// A value of one row, chunk or element.
+  void print_single(std::size_t i) {
+    if (at(i).op == LoopOp::gather) print_gathered(i, is_element(i) ? "v < valid" : "true");
+    define(i, expression(i));
+  }
+
+  const std::string name_;
+  std::string pointer_prefix_;
+  std::string out_;
+  int indent_ = 0;
+};
+
+}  // namespace
+
+std::string loop_source(const LoopCode& code, const LoopForm& form, std::string_view name) {
+  return Printer(code, form, name).kernel();
+}
+std::string tile_source(const LoopCode& code, const LoopForm& form, std::string_view name) {
+  return Printer(code, form, name).tile();
+}
+
+}  // namespace tenon::gpu

@@ -1,0 +1,25 @@
+// Loop programs as the text of GPU kernels: one text for CUDA, HIP and the emulation.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "kernels/gpu/loop_form.h"
+
+namespace tenon::gpu {
+
+/// What stands before the kernels of a translation unit. It includes nothing.
+std::string loop_prelude();
+
+/// The kernel `name` (unique in its translation unit), which depends on no size. Its parameters: a pointer to
+/// each buffer, in the order of their numbers; a pointer to a Fault, if an instruction may fault; and the
+/// arguments (loop_arguments), by value.
+std::string loop_source(const LoopCode& code, const LoopForm& form, std::string_view name);
+
+/// The epilogue of a program over [rows, cols] that runs on a tile (LoopOp::tile):
+///   struct NAME_tile { pointers as above; [Fault* fault;] NAME_arguments a; };
+///   __device__ void NAME(const NAME_tile& tile, Index i0, Index i1, float value)
+/// which a product calls for each element of its result. Index is long in wide forms, else int. The program
+/// is not arranged; its form has group none and vector 1.
+std::string tile_source(const LoopCode& code, const LoopForm& form, std::string_view name);
+
+}  // namespace tenon::gpu

@@ -1,0 +1,174 @@
+// What every kernel may use, on each target: CUDA (NVRTC), HIP (hipRTC, clang) and the emulation of the
+// tests. No target's own headers: a kernel is one text that begins with this.
+#pragma once
+#if defined(__SOFTGPU__)
+#define GPU_SOFT 1
+#include "emulation.h"
+#elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define GPU_CUDA 1
+#else
+#define GPU_HIP 1
+#endif
+
+#if GPU_SOFT
+#define GPU_DYNAMIC_SHARED(T, name) T* const name = static_cast<T*>(gpusim::dyn_shared())
+#else
+#define GPU_SHARED(T, name, dims) __shared__ T name dims
+#define GPU_DYNAMIC_SHARED(T, name)                                               \
+  extern __shared__ __attribute__((aligned(16))) unsigned char dynamic_shared_[]; \
+  T* const name = reinterpret_cast<T*>(dynamic_shared_)
+#endif
+#define GPU_INLINE __device__ __forceinline__
+#if GPU_CUDA
+#define GPU_COPY(to, from, bytes) memcpy(to, from, bytes)
+#else
+#define GPU_COPY(to, from, bytes) __builtin_memcpy(to, from, bytes)
+#endif
+
+namespace tenon::gpu {
+
+/// Lanes of a wave. Never __AMDGCN_WAVEFRONT_SIZE__, which newer compilers do not define.
+#if GPU_SOFT
+constexpr int wave_size = GPU_CPU_WARP;
+#elif GPU_HIP && defined(__GFX9__)
+constexpr int wave_size = 64;
+#else
+constexpr int wave_size = 32;
+#endif
+
+/// The bits of a value as another type of the same size.
+template <class To, class From>
+GPU_INLINE To bits_as(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  GPU_COPY(&to, &from, sizeof to);
+  return to;
+}
+
+// Shuffles of any type of whole words. All lanes of the wave take part.
+
+GPU_INLINE unsigned shuffle_xor_word(unsigned word, int mask) {
+#if GPU_CUDA
+  return __shfl_xor_sync(0xffffffffu, word, mask);
+#else
+  return static_cast<unsigned>(__shfl_xor(static_cast<int>(word), mask));
+#endif
+}
+
+/// The value of the lane whose number differs by the bits of `mask`.
+template <class T>
+GPU_INLINE T shuffle_xor(T value, int mask) {
+  constexpr int words = sizeof(T) / 4;
+  static_assert(sizeof(T) % 4 == 0);
+  unsigned bits[words];
+  GPU_COPY(bits, &value, sizeof value);
+  for (int i = 0; i < words; ++i) bits[i] = shuffle_xor_word(bits[i], mask);
+  GPU_COPY(&value, bits, sizeof value);
+  return value;
+}
+
+/// 0 -> 1; true for the one thread that changed it.
+GPU_INLINE bool claim(long long* flag) {
+#if GPU_SOFT
+  long long free = 0;
+  return __atomic_compare_exchange_n(flag, &free, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+#else
+  return atomicCAS(reinterpret_cast<unsigned long long*>(flag), 0ull, 1ull) == 0;
+#endif
+}
+
+/// What a kernel found wrong in the data, as runtime/frame.h has it. The first one counts.
+struct Fault {
+  long long found, value, detail;
+};
+GPU_INLINE void report(Fault* fault, long long value, long long detail) {
+  if (!claim(&fault->found)) return;
+  fault->value = value;
+  fault->detail = detail;
+}
+
+// Storage types of 16 bits. They convert to and from float, and round to nearest even.
+
+struct half {
+  unsigned short bits;
+};
+struct bfloat16 {
+  unsigned short bits;
+};
+
+GPU_INLINE float to_float(half x) {
+#if GPU_CUDA
+  float result;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(x.bits));
+  return result;
+#else
+  return static_cast<float>(bits_as<_Float16>(x));
+#endif
+}
+GPU_INLINE half to_half(float x) {
+#if GPU_CUDA
+  half result;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result.bits) : "f"(x));
+  return result;
+#else
+  return bits_as<half>(static_cast<_Float16>(x));
+#endif
+}
+GPU_INLINE float to_float(bfloat16 x) { return bits_as<float>(static_cast<unsigned>(x.bits) << 16); }
+GPU_INLINE bfloat16 to_bfloat16(float x) {
+  const unsigned bits = bits_as<unsigned>(x);
+  const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+  const unsigned rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+  return {static_cast<unsigned short>(is_nan ? (bits >> 16) | 0x40u : rounded >> 16)};
+}
+
+// Memory in pieces of up to 16 bytes.
+
+template <int Bytes>
+struct Piece;
+template <>
+struct Piece<16> {
+  using type = uint4;
+};
+template <>
+struct Piece<8> {
+  using type = uint2;
+};
+template <>
+struct Piece<4> {
+  using type = unsigned;
+};
+template <>
+struct Piece<2> {
+  using type = unsigned short;
+};
+template <>
+struct Piece<1> {
+  using type = unsigned char;
+};
+
+__device__ constexpr int piece_bytes(int bytes) { return bytes < 16 ? bytes : 16; }
+
+/// Is an address fit for pieces of `Count` elements of T?
+template <int Count, class T>
+GPU_INLINE bool is_aligned(const T* address) {
+  return reinterpret_cast<unsigned long>(address) % piece_bytes(Count * sizeof(T)) == 0;
+}
+/// `Count` elements at an aligned address. Count is a power of two.
+template <int Count, class T>
+GPU_INLINE void read_pieces(const T* from, T (&to)[Count]) {
+  using P = typename Piece<piece_bytes(Count * sizeof(T))>::type;
+  P pieces[Count * sizeof(T) / sizeof(P)];
+  for (int i = 0; i < int(Count * sizeof(T) / sizeof(P)); ++i)
+    pieces[i] = reinterpret_cast<const P*>(from)[i];
+  GPU_COPY(to, pieces, sizeof pieces);
+}
+template <int Count, class T>
+GPU_INLINE void write_pieces(T* to, const T (&from)[Count]) {
+  using P = typename Piece<piece_bytes(Count * sizeof(T))>::type;
+  P pieces[Count * sizeof(T) / sizeof(P)];
+  GPU_COPY(pieces, from, sizeof pieces);
+  for (int i = 0; i < int(Count * sizeof(T) / sizeof(P)); ++i) reinterpret_cast<P*>(to)[i] = pieces[i];
+}
+
+}  // namespace tenon::gpu
