@@ -96,6 +96,7 @@ CaseResult run_in_process(const Case& c, const SuiteOptions& options) {
   std::vector<std::string> arguments{"check-case"};
   if (options.allow_libraries) arguments.emplace_back("--allow-libraries");
   if (!options.device.empty()) arguments.insert(arguments.end(), {"--device", options.device});
+  if (!options.fallback.empty()) arguments.insert(arguments.end(), {"--fallback", options.fallback});
   arguments.insert(arguments.end(), {"--", c.folder.string(), c.name, std::to_string(memory)});
   for (const auto& [name, kind] : update_kinds)
     if (options.update.*kind) arguments.emplace_back(name);

@@ -106,6 +106,8 @@ bool refusal(std::optional<Exit>& target, const toml::node& node) {
   return true;
 }
 
+bool fallback(std::string& target, const toml::node& node) { return text(target, node) && target == "cpu"; }
+
 bool names(std::vector<std::string>& target, const toml::node& node) {
   const toml::array* list = node.as_array();
   return list && std::all_of(list->begin(), list->end(),
@@ -245,6 +247,7 @@ constexpr Key<CaseSettings> case_keys[] = {
     {"method", "a method's name", into<&CaseSettings::method, text>},
     {"inputs", "a table of types, numbers and strings ('\"fast\"')", inputs},
     {"device", "the name of a device", into<&CaseSettings::device, some_text>},
+    {"fallback", "\"cpu\"", into<&CaseSettings::fallback, fallback>},
     {"threads", "a number from 1 to 1024", into<&CaseSettings::threads, positive>},
     {"fuse", "true or false", into<&CaseSettings::fuse, yes_or_no>},
     {"off", "a list of passes or rules", into<&CaseSettings::off, names>},
@@ -290,7 +293,7 @@ Tolerance CaseSettings::tolerance_for(const std::string& output, const Tolerance
 }
 
 SessionOptions session_options(const CaseSettings& settings) {
-  return {.threads = settings.threads, .device = &find_device(settings.device)};
+  return {.threads = settings.threads, .device = &find_device(settings.device, !settings.fallback.empty())};
 }
 
 CaseSettings read_settings(const std::filesystem::path& file) {

@@ -48,6 +48,7 @@ struct CaseSettings {
   std::string method = "forward";
   std::vector<InputSpec> inputs;
   std::string device = default_device_name();
+  std::string fallback = default_fallback();  // "cpu": where operators run for which the device has no kernel
   int threads = 1;
   bool fuse = true;
   std::vector<std::string> off;

@@ -1,6 +1,5 @@
 #include "runtime/decompose.h"
 
-#include "base/error.h"
 #include "ir/build.h"
 #include "ir/ops/control.h"
 
@@ -28,12 +27,12 @@ Node* open_composite(Node& node) {
 
 }  // namespace
 
+bool has_parts(const Node& node) {
+  return node.is<Fused>() || node.op().info().op_kind == OpKind::composite;
+}
+
 Node* decompose(Node& node) {
-  if (node.is<Fused>()) return node.parent().inline_region(&node, 0);
-  if (node.op().info().op_kind == OpKind::composite) return open_composite(node);
-  throw unsupported("{} cannot be planned: it has neither a kernel nor a reference for {}", node.op().name(),
-                    node.output()->type().str())
-      .at(node.source.str());
+  return node.is<Fused>() ? node.parent().inline_region(&node, 0) : open_composite(node);
 }
 
 void decompose_composites(Region& region) {

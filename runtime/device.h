@@ -1,5 +1,6 @@
 // What plans and runs need to know of a device: how its operators become steps, its memory, and its queue.
 #pragma once
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -37,21 +38,22 @@ struct Device {
   std::string name;                          // "cpu"
   std::span<const OpLowering> lowerings;     // several may name one operator
   std::span<const GeneralLowering> general;  // for groups of any operators
+  std::string_view advice = {};              // to those whose operators it does not lower
   MemoryRules memory;
   /// The host reads and writes the device's memory, at the same addresses. Where it does not, values that the
   /// host needs (conditions, operands of the interpreter) are copied to pinned memory by steps of the plan.
   bool shares_memory = true;
   /// Throws std::bad_alloc.
-  Memory (*allocate)(std::size_t bytes, Space);
+  std::function<Memory(std::size_t bytes, Space)> allocate;
   /// Copies elements between two tensors of one type and shape, both in the device's memory.
-  std::unique_ptr<Step> (*make_copy)(const PlannedTensor& from, const PlannedTensor& to);
-  std::string (*hardware)();     // what its speed depends on: "AMD EPYC 9B14 | avx512"
-  Peak (*measure_peak)(Queue&);  // takes about half a second
+  std::function<std::unique_ptr<Step>(const PlannedTensor& from, const PlannedTensor& to)> make_copy;
+  std::function<std::string()> hardware;     // what its speed depends on: "AMD EPYC 9B14 | avx512"
+  std::function<Peak(Queue&)> measure_peak;  // takes about half a second
   /// Seconds that a kernel takes which does `cost` operations, counted as a dense product would run them, and
   /// moves so many bytes. It assumes the same rates on every machine, so that plans are the same, too.
-  double (*estimate)(int threads, double cost, double bytes);
+  std::function<double(int threads, double cost, double bytes)> estimate;
   /// `threads` of the host share the work of a step; a device that computes elsewhere ignores them.
-  std::unique_ptr<Queue> (*open_queue)(int threads);
+  std::function<std::unique_ptr<Queue>(int threads)> open_queue;
 
   /// What runs the operator: "kernel", the name of a general lowering, or "parts" where it is decomposed.
   std::string_view runs(const Op& op) const;

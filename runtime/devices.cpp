@@ -7,27 +7,53 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "runtime/gpu/devices.h"
 
 namespace tenon {
 namespace {
 
-std::vector<const Device*>& list() {
+// The CPU, and what add_device() was given.
+std::vector<const Device*>& given() {
   static std::vector<const Device*> devices{&cpu_device()};
   return devices;
 }
 
+const Device* find_in(std::span<const Device* const> devices, std::string_view name) {
+  const auto found = std::find_if(devices.begin(), devices.end(), [&](const Device* d) {
+    return d->name == name || (d->name.ends_with(":0") && d->name.substr(0, d->name.size() - 2) == name);
+  });
+  return found != devices.end() ? *found : nullptr;
+}
+
+// What a vendor has whose devices are named so; null where none is.
+const gpu::Found* gpus_named(std::string_view name) {
+  for (const auto vendor : gpu::vendors)
+    if (gpu::name_of(vendor) == name.substr(0, name.find(':'))) return &gpu::find_devices(vendor);
+  return nullptr;
+}
+
 }  // namespace
 
-std::span<const Device* const> devices() { return list(); }
+std::vector<const Device*> devices() {
+  std::vector<const Device*> all = given();
+  for (const auto vendor : gpu::vendors) {
+    const auto& found = gpu::find_devices(vendor).devices;
+    all.insert(all.end(), found.begin(), found.end());
+  }
+  return all;
+}
 
-const Device& find_device(std::string_view name) {
-  const auto found =
-      std::find_if(list().begin(), list().end(), [&](const Device* d) { return d->name == name; });
-  if (found != list().end()) return **found;
+const Device& find_device(std::string_view name, bool fallback) {
+  if (const Device* found = find_in(given(), name)) return *found;  // without looking for GPUs
+  const gpu::Found* gpus = gpus_named(name);
+  if (const Device* found = gpus ? find_in(gpus->devices, name) : nullptr)
+    return fallback ? gpu::with_fallback(*found) : *found;
   std::vector<std::string_view> names;
-  for (const Device* d : list()) names.push_back(d->name);
-  throw environment_error("there is no device '{}'", name)
-      .hint(fmt::format("this program has: {}", fmt::join(names, ", ")));
+  const std::vector<const Device*> all = devices();
+  for (const Device* d : all) names.push_back(d->name);
+  throw environment_error("there is no device '{}'{}", name,
+                          gpus && gpus->devices.empty() ? ": " + gpus->why_none : "")
+      .hint(fmt::format("this machine has: {}", fmt::join(names, ", ")));
 }
 
 std::string default_device_name() {
@@ -35,11 +61,14 @@ std::string default_device_name() {
   return name && *name ? name : cpu_device().name;
 }
 
+std::string default_fallback() {
+  const char* name = std::getenv("TENON_FALLBACK");
+  return name ? name : "";
+}
+
 void add_device(const Device& device) {
-  const bool taken =
-      std::any_of(list().begin(), list().end(), [&](const Device* d) { return d->name == device.name; });
-  TENON_CHECK(!taken);
-  list().push_back(&device);
+  TENON_CHECK(!find_in(given(), device.name));
+  given().push_back(&device);
 }
 
 }  // namespace tenon

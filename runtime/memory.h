@@ -1,6 +1,7 @@
 // Memory that someone owns: of the host, or of a device.
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <utility>
 
 namespace tenon {
@@ -8,11 +9,11 @@ namespace tenon {
 /// Bytes and how they are given back.
 class Memory {
  public:
-  using Release = void (*)(std::byte* data, std::size_t bytes);
+  using Release = std::function<void(std::byte* data, std::size_t bytes)>;
 
   Memory() = default;
   Memory(std::byte* data, std::size_t bytes, Release release)
-      : data_(data), bytes_(bytes), release_(release) {}
+      : data_(data), bytes_(bytes), release_(std::move(release)) {}
   ~Memory() {
     if (data_) release_(data_, bytes_);
   }
@@ -33,7 +34,7 @@ class Memory {
   }
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
-  Release release_ = nullptr;
+  Release release_;
 };
 
 /// Memory of the host: 64-byte aligned bytes that are zero. From 4 MiB on, on 2 MiB boundaries with huge

@@ -56,13 +56,18 @@ std::unique_ptr<const Plan> Planner::plan() {
       continue;
     }
     if (!fold(*node) && !computes_nothing(*node) && !lower(*node)) {
-      node = decompose(*node);
-      continue;
+      if (has_parts(*node)) {
+        node = decompose(*node);
+        continue;
+      }
+      refuse(*node);
     }
     assignment_.finish(*node);
     node = graph_->body().next(node);
   }
   copy_results();
+  if (!refused_.empty()) throw refusal();
+  for (const auto& step : steps_) step->compile();
 
   auto plan = std::make_unique<Plan>();
   lay_out_buffers(*plan);
@@ -176,6 +181,25 @@ bool Planner::lower(Node& node) {
   choice.steps = steps_.size() - choice.first_step;
   choices_.push_back(std::move(choice));
   return true;
+}
+
+void Planner::refuse(const Node& node) {
+  refused_.push_back(&node);
+  for (std::size_t i = 0; i < node.num_outputs(); ++i)
+    if (!assignment_.known(node.output(i)))
+      assignment_.assign(node.output(i), row_major(node.output(i)->rank()));
+}
+
+Error Planner::refusal() const {
+  std::string text;
+  for (const Node* node : refused_) {
+    text += fmt::format("\n  {}", group_text(Group(*node)));
+    if (const std::string source = node->source.str(); !source.empty()) text += fmt::format("  ({})", source);
+  }
+  Error error =
+      unsupported("{} has no kernel for {}:{}", device_.name, counted(refused_.size(), "operator"), text);
+  if (!device_.advice.empty()) error.hint(std::string(device_.advice));
+  return error;
 }
 
 double Planner::estimate(double cost, double bytes) const { return device_.estimate(threads(), cost, bytes); }

@@ -76,6 +76,8 @@ class Planner {
   bool fold(const Node& node);
   bool computes_nothing(const Node& node);
   bool lower(Node& node);
+  void refuse(const Node& node);
+  Error refusal() const;
   void copy_inputs();
   void copy_results();
   void lay_out_buffers(Plan& plan);
@@ -91,6 +93,7 @@ class Planner {
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<const Node*> step_nodes_;
   std::vector<Choice> choices_;
+  std::vector<const Node*> refused_;  // nothing computes them
   std::unordered_map<const Value*, std::vector<PlannedTensor>> copies_;
   std::unordered_map<const Value*, PlannedTensor> host_copies_;
   std::map<std::pair<std::vector<const Value*>, std::string>, PlannedTensor> derived_;

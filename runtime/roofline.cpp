@@ -2,11 +2,11 @@
 #include "runtime/roofline.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
+#include "base/cache_folder.h"
 #include "base/error.h"
 #include "base/version.h"
 
@@ -18,13 +18,8 @@ using nlohmann::json;
 constexpr const char* schema = "tenon.roofline/1";
 
 std::filesystem::path default_file() {
-  const auto variable = [](const char* name) -> std::filesystem::path {
-    const char* value = std::getenv(name);
-    return value ? value : "";
-  };
-  const std::filesystem::path cache = variable("XDG_CACHE_HOME"), home = variable("HOME");
-  if (!cache.empty()) return cache / "tenon/roofline.json";
-  return home.empty() ? home : home / ".cache/tenon/roofline.json";
+  const std::filesystem::path folder = cache_folder();
+  return folder.empty() ? folder : folder / "roofline.json";
 }
 
 std::string key(const Device& device, int threads) {

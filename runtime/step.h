@@ -38,6 +38,8 @@ class Step {
   /// Called by the host. Enqueues the work; or waits for the queue, and works on pinned memory, unless a
   /// fault was found: what it would read is made of wrong data.
   virtual void run(const Frame&) const = 0;
+  /// Makes ready what it runs, once the whole plan is known to be possible.
+  virtual void compile() {}
   /// What the step's faults (at least one was found) say.
   virtual std::optional<Error> failure(std::span<const Fault>) const { return std::nullopt; }
 

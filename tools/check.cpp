@@ -26,7 +26,8 @@ namespace tenon::tools {
 namespace {
 
 struct CheckVerb {
-  std::string folder, filter, update, junit, json, memory, device;
+  std::string folder, filter, update, junit, json, memory;
+  DeviceOptions on{.name = ""};
   double timeout = 300;
   int jobs = 1;
   bool list = false, fail_fast = false, annotations = false, allow_libraries = false;
@@ -57,8 +58,11 @@ std::vector<Case> chosen_cases(const CheckVerb& o) {
 }
 
 SuiteOptions suite_options(const CheckVerb& o) {
-  SuiteOptions options{
-      .jobs = o.jobs, .fail_fast = o.fail_fast, .allow_libraries = o.allow_libraries, .device = o.device};
+  SuiteOptions options{.jobs = o.jobs,
+                       .fail_fast = o.fail_fast,
+                       .allow_libraries = o.allow_libraries,
+                       .device = o.on.name,
+                       .fallback = o.on.fallback};
   options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(o.timeout * 1e3));
   if (!o.memory.empty()) options.memory_bytes = *parse_bytes(o.memory);
   for (const auto& [name, kind] : update_kinds) options.update.*kind = o.update == name || o.update == "all";
@@ -117,7 +121,7 @@ int check(const CheckVerb& o, const CLI::App& verb) {
   for (const std::string& path : {o.junit, o.json}) check_is_file(path);
   if (!o.junit.empty() || !o.json.empty())
     for (const Case& c : cases) remember_files(c);
-  if (!o.device.empty()) device_named(o.device);
+  if (!o.on.name.empty()) o.on.device();
   const SuiteOptions options = suite_options(o);
   SuiteResult result;
   {
@@ -136,7 +140,7 @@ int check(const CheckVerb& o, const CLI::App& verb) {
 
 void add_check_case(CLI::App& app) {
   struct Arguments {
-    std::string folder, name, device;
+    std::string folder, name, device, fallback;
     std::uint64_t memory_bytes = 0;
     bool allow_libraries = false;
     std::vector<std::string> update;
@@ -145,6 +149,7 @@ void add_check_case(CLI::App& app) {
   auto a = std::make_shared<Arguments>();
   verb->add_flag("--allow-libraries", a->allow_libraries);
   verb->add_option("--device", a->device);
+  verb->add_option("--fallback", a->fallback);
   verb->add_option("folder", a->folder)->required();
   verb->add_option("name", a->name)->required();
   verb->add_option("memory", a->memory_bytes)->required();
@@ -155,6 +160,7 @@ void add_check_case(CLI::App& app) {
     if (a->memory_bytes > 0) c.settings.memory_bytes = a->memory_bytes;
     c.settings.allow_libraries = a->allow_libraries;
     if (!a->device.empty()) c.settings.device = a->device;
+    if (!a->fallback.empty()) c.settings.fallback = a->fallback;
     Update update;
     for (const auto& [kind_name, kind] : update_kinds)
       update.*kind = std::find(a->update.begin(), a->update.end(), kind_name) != a->update.end();
@@ -176,7 +182,7 @@ void add_check(CLI::App& app, int& exit_code) {
   verb->add_option("-j,--jobs", o->jobs, "Cases at a time")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
-  add_device_option(*verb, o->device);
+  o->on.add(*verb);
   verb->get_option("--device")->description("Where every case runs, whatever its case.toml says");
   verb->add_option("--filter", o->filter, "Only cases whose name matches: 'vision/*'")->type_name("GLOB");
   verb->add_flag("--list", o->list, "Print the cases' names and end");

@@ -20,6 +20,7 @@
 #include "runtime/compare.h"
 #include "runtime/cpu/name.h"
 #include "runtime/devices.h"
+#include "runtime/gpu/devices.h"
 #include "runtime/inputs.h"
 #include "runtime/session.h"
 #include "verify/python.h"
@@ -131,6 +132,20 @@ Finding sandbox() {
   return {describe(guards), guards.missing().empty() ? "" : "read .pt files of others on a newer kernel"};
 }
 
+// A machine without GPUs of a vendor lacks nothing.
+Finding gpus(gpu::Vendor vendor) {
+  const gpu::Driver& driver = gpu::driver(vendor);
+  const gpu::Found& found = gpu::find_devices(vendor);
+  if (!driver.library.ok()) return {"no GPU: " + found.why_none};
+  if (!driver.compiler.ok())
+    return {found.why_none, vendor == gpu::Vendor::cuda
+                                ? "pip install nvidia-cuda-nvrtc, in an active environment"
+                                : "install hipRTC, a part of ROCm"};
+  if (found.devices.empty()) return {"no GPU: " + found.why_none};
+  return {fmt::format("{}, {}, {}", counted(found.devices.size(), "GPU"), driver.library.found,
+                      driver.compiler.found)};
+}
+
 template <class F>
 Part part(std::string name, F&& look) {
   try {
@@ -156,6 +171,8 @@ std::vector<Part> examine() {
       part("LibTorch", libtorch),
       part("ONNX Runtime", onnxruntime),
       part("sandbox", sandbox),
+      part("cuda", [] { return gpus(gpu::Vendor::cuda); }),
+      part("hip", [] { return gpus(gpu::Vendor::hip); }),
   };
   for (const Device* device : devices())
     parts.push_back(part(fmt::format("device {}", device->name), [&] { return self_test(*device); }));

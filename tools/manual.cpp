@@ -91,7 +91,11 @@ void print_manual(const CommandText& tenon) {
       {"TENON_PYTHON", "The Python that has the package onnxruntime"},
       {"NO_COLOR", "When it is set, no colours"},
       {"TMPDIR", "The folder for temporary files"},
-      {"XDG_CACHE_HOME", "Where tenon/roofline.json is kept, what this machine can do at most"},
+      {"TENON_DEVICE", "Where models run, as --device"},
+      {"TENON_FALLBACK", "Where operators run for which that device has no kernel, as --fallback"},
+      {"XDG_CACHE_HOME",
+       "Where tenon/roofline.json is kept, what this machine can do at most, and tenon/kernels, compiled for "
+       "GPUs"},
   };
   for (const auto& [name, meaning] : variables) fmt::print(".TP\n.B {}\n{}\n", name, text(meaning));
 }

@@ -109,17 +109,22 @@ void ModelOptions::add_model(CLI::App& verb) {
       ->check(amount_of_memory());
 }
 
-void add_device_option(CLI::App& verb, std::string& device) {
+void DeviceOptions::add(CLI::App& verb) {
   auto* option =
-      verb.add_option("--device", device,
+      verb.add_option("--device", name,
                       "Where to run: tenon doctor lists the devices, TENON_DEVICE sets the default")
           ->type_name("DEVICE");
-  if (!device.empty()) option->capture_default_str();
+  if (!name.empty()) option->capture_default_str();
+  verb.add_option("--fallback", fallback,
+                  "Where operators run for which the device has no kernel, else they are an error: TENON_FALLBACK "
+                  "sets the default")
+      ->type_name("DEVICE")
+      ->check(CLI::IsMember({"cpu"}));
 }
 
-const Device& device_named(const std::string& name) {
+const Device& DeviceOptions::device() const {
   try {
-    return find_device(name);
+    return find_device(name, !fallback.empty());
   } catch (Error& e) {
     e.at(std::getenv("TENON_DEVICE") && name == default_device_name() ? "TENON_DEVICE" : "--device");
     throw;
@@ -127,7 +132,7 @@ const Device& device_named(const std::string& name) {
 }
 
 void ModelOptions::add_run(CLI::App& verb) {
-  add_device_option(verb, device);
+  on.add(verb);
   verb.add_option("-t,--threads", threads, "Threads to compute with")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
@@ -162,9 +167,7 @@ OpenOptions ModelOptions::open_options() const {
   return options;
 }
 
-SessionOptions ModelOptions::session_options() const {
-  return {.threads = threads, .device = &device_named(device)};
-}
+SessionOptions ModelOptions::session_options() const { return {.threads = threads, .device = &on.device()}; }
 
 std::vector<InputSpec> ModelOptions::inputs_of(const Model& model) const {
   std::vector<InputSpec> given = open_options().convert.inputs;

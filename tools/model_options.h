@@ -8,10 +8,15 @@
 
 namespace tenon::tools {
 
-/// --device; the name it has is the default.
-void add_device_option(CLI::App& verb, std::string& device);
-/// Throws Error at --device with what there is.
-const Device& device_named(const std::string& name);
+/// --device, whose default is the name it has, and --fallback.
+struct DeviceOptions {
+  std::string name = default_device_name();
+  std::string fallback = default_fallback();  // "cpu": operators for which the device has no kernel run there
+
+  void add(CLI::App& verb);
+  /// Throws Error at --device with what there is.
+  const Device& device() const;
+};
 
 struct ModelOptions {
   std::string path;
@@ -28,7 +33,7 @@ struct ModelOptions {
   int stop_after = -1;
   std::string memory = "4GiB";
   int threads = 1;
-  std::string device = default_device_name();
+  DeviceOptions on;
   std::uint64_t seed = 0;
   /// Beside an artifact lies its source: the weights, and arguments that the artifact lacks, are the
   /// source's.

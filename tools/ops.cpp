@@ -60,11 +60,11 @@ void add_ops(CLI::App& app, int& exit_code) {
   auto* verb =
       app.add_subcommand("ops", "List the operators: what they are called elsewhere and what runs them");
   auto json = std::make_shared<bool>(false);
-  auto device = std::make_shared<std::string>(default_device_name());
-  add_device_option(*verb, *device);
+  auto on = std::make_shared<DeviceOptions>();
+  on->add(*verb);
   verb->add_flag("--json", *json, "As JSON");
   verb->footer("Example: tenon ops | grep norm");
-  verb->callback([&exit_code, device, json] { exit_code = list(device_named(*device), *json); });
+  verb->callback([&exit_code, on, json] { exit_code = list(on->device(), *json); });
 }
 
 }  // namespace tenon::tools

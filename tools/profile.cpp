@@ -61,7 +61,7 @@ std::size_t columns_of_terminal() {
 std::optional<Peak> roofline(const ProfileVerb& o, Progress& progress) {
   if (o.no_roofline) return std::nullopt;
   const RooflineCache cache;
-  const Device& device = device_named(o.model.device);
+  const Device& device = o.model.on.device();
   if (const auto kept = cache.find(device, o.model.threads)) return kept;
   progress.say("measuring what this machine can do (once)");
   return cache.measure(device, o.model.threads);
@@ -185,8 +185,8 @@ Comparison compare_sides(const ProfileVerb& o, const Model& before, const Side& 
 /// beside the stored ones.
 void check_stored(const ProfileVerb& o, const Model& model) {
   const Recording before = load_recording(o.stored);
-  if (before.device != o.model.device)
-    throw error("the stored profile is of the device {}, this one of {}", before.device, o.model.device)
+  if (before.device != o.model.on.name)
+    throw error("the stored profile is of the device {}, this one of {}", before.device, o.model.on.name)
         .at(o.stored)
         .hint("give --device " + in_shell(before.device));
   if (before.threads != o.model.threads)

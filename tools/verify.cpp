@@ -192,7 +192,7 @@ json bisect_values(const VerifyOptions& o, const Model& model, const Reference& 
                                  {.tolerance = o.tolerance(),
                                   .method = o.model.method,
                                   .torch = reference.torch(),
-                                  .device = device_named(o.model.device),
+                                  .device = o.model.on.device(),
                                   .threads = o.model.threads,
                                   .progress = [&](std::string_view what) { progress.say(what); }});
   progress.say("");
@@ -228,7 +228,7 @@ json bisect_rewrites(const VerifyOptions& o, const Model& model, const std::vect
   progress.say("bisecting the rewrites");
   const RewriteSearch found = search_rewrites({.imported = *model.imported,
                                                .options = o.model.open_options().fuse,
-                                               .device = device_named(o.model.device),
+                                               .device = o.model.on.device(),
                                                .threads = o.model.threads},
                                               samples, o.tolerance());
   progress.say("");
@@ -259,7 +259,7 @@ bool check_properties_of(const VerifyOptions& o, const Model& model, json& recor
       check_properties(*model.graph, model.is_source() ? *model.imported : *model.graph, samples,
                        {.tolerance = o.tolerance(),
                         .threads = std::max(2, o.model.threads),
-                        .device = device_named(o.model.device)});
+                        .device = o.model.on.device()});
   progress.say("");
   Table table({"property", "", "relative"});
   bool ok = true;

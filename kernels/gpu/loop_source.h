@@ -7,8 +7,10 @@
 
 namespace tenon::gpu {
 
-/// What stands before the kernels of a translation unit. It includes nothing.
-std::string loop_prelude();
+/// What a compiler takes: the text of a header ("kernels/gpu/pool.gpu.h") with all that it includes, then the
+/// kernels. It includes nothing.
+std::string translation_unit(std::string_view header, std::string_view kernels);
+inline constexpr std::string_view loop_header = "kernels/gpu/loop_walks.gpu.h";
 
 /// The kernel `name` (unique in its translation unit), which depends on no size. Its parameters: a pointer to
 /// each buffer, in the order of their numbers; a pointer to a Fault, if an instruction may fault; and the

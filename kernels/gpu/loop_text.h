@@ -22,6 +22,9 @@ class LoopText {
  public:
   LoopText(const LoopCode& code, const LoopForm& form);
 
+  /// What the kernel takes before its arguments, in order: "const float* b0".
+  std::vector<std::string> parameters() const;
+
  protected:
   // The code.
 
@@ -48,7 +51,6 @@ class LoopText {
 
   // Parameters and addresses.
 
-  std::vector<std::string> parameters() const;
   std::string parameter(int buffer) const;
   /// i2 * stride + ... over the dims [from, to).
   std::string distance(std::size_t k, std::size_t from, std::size_t to) const;

@@ -13,7 +13,9 @@ struct Text {
 };
 
 std::string_view text_at(std::string_view path) {
-  const std::array all = {Text{"base/prim_meaning.h", texts::prim_meaning_h},
+  const std::array all = {Text{"kernels/gpu/pool.gpu.h", texts::pool_gpu_h},
+                          Text{"kernels/gpu/product.gpu.h", texts::product_gpu_h},
+                          Text{"base/prim_meaning.h", texts::prim_meaning_h},
                           Text{"base/prims.def", texts::prims_def},
                           Text{"kernels/gpu/prelude.gpu.h", texts::prelude_gpu_h},
                           Text{"kernels/gpu/loop_values.gpu.h", texts::loop_values_gpu_h},
@@ -53,11 +55,10 @@ class Joiner {
 
 }  // namespace
 
-std::string loop_prelude() {
+std::string translation_unit(std::string_view header, std::string_view kernels) {
   Joiner joiner;
-  joiner.add("kernels/gpu/prelude.gpu.h");
-  joiner.add("kernels/gpu/loop_walks.gpu.h");
-  return joiner.text + "namespace tenon::gpu {\n";
+  joiner.add(header);
+  return joiner.text + "namespace tenon::gpu {\n" + std::string(kernels) + "}  // namespace tenon::gpu\n";
 }
 
 }  // namespace tenon::gpu

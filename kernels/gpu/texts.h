@@ -5,6 +5,8 @@
 namespace tenon::gpu::texts {
 
 extern const std::string_view prelude_gpu_h;
+extern const std::string_view pool_gpu_h;
+extern const std::string_view product_gpu_h;
 extern const std::string_view loop_values_gpu_h;
 extern const std::string_view loop_walks_gpu_h;
 extern const std::string_view prim_meaning_h;

@@ -75,6 +75,7 @@ BatchedLayout BatchedLayout::of(const Strided& left, const Strided& right, bool 
                        .N = c.shape()[r - 1],
                        .K = a.shape()[r - 1],
                        .a_row = a.strides()[r - 2],
+                       .a_column = a.strides()[r - 1],
                        .b_row = b.strides()[r - 2],
                        .b_column = b.strides()[r - 1],
                        .c_row = c.strides()[r - 2],

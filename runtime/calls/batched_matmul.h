@@ -30,7 +30,7 @@ struct BatchAxis {
 /// one product of more rows.
 struct BatchedLayout {
   std::int64_t M = 0, N = 0, K = 0;
-  std::int64_t a_row = 0, b_row = 0, b_column = 0, c_row = 0;
+  std::int64_t a_row = 0, a_column = 0, b_row = 0, b_column = 0, c_row = 0;
   std::vector<BatchAxis> batch;
 
   /// Operands as the anchor has them; `right` as the call's.

@@ -39,10 +39,21 @@ class Matcher {
       if (!member->op().is_pointwise()) return std::nullopt;
       if (!rest.empty() || !take(*member, current)) rest.push_back(member);
     }
-    if (!rest.empty() && !lower_rest(rest, current)) return std::nullopt;
+    if (!rest.empty() && !lower_f32(rest, current)) return std::nullopt;
     if (rest.empty() && current != group_.results()[0]) return std::nullopt;
     if (gathers != (epilogue_.residual_rows ? 1 : 0)) return std::nullopt;
     return std::move(epilogue_);
+  }
+
+  std::optional<TileProgram> match_all(const Value* bias) const {
+    if (group_.results().size() != 1 || eval(group_.results()[0]->shape(), {}) != shape_) return std::nullopt;
+    std::vector<const Node*> rest;
+    for (const Node* member : group_.members()) {
+      if (member == &anchor_) continue;
+      if (!member->op().is_pointwise()) return std::nullopt;
+      rest.push_back(member);
+    }
+    return lower(rest, anchor_.output(), bias);
   }
 
  private:
@@ -107,10 +118,22 @@ class Matcher {
     return true;
   }
 
-  bool lower_rest(const std::vector<const Node*>& rest, const Value* current) {
+  bool lower_f32(const std::vector<const Node*>& rest, const Value* current) {
+    if (group_.results()[0]->dtype() != DType::f32) return false;
+    auto lowered = lower(rest, current, nullptr);
+    if (!lowered) return false;
+    epilogue_.program = std::move(lowered->program);
+    epilogue_.operands = std::move(lowered->operands);
+    return true;
+  }
+
+  // `current` is the tile, to which the bias is added.
+  std::optional<TileProgram> lower(const std::vector<const Node*>& rest, const Value* current,
+                                   const Value* bias) const {
     const Value* result = group_.results()[0];
-    if (columns() == 0 || result->dtype() != DType::f32) return false;
-    LoopProgram program(group_.ops(), {numel(shape_) / columns(), columns()});
+    if (columns() == 0) return std::nullopt;
+    TileProgram tile{.program{group_.ops(), {numel(shape_) / columns(), columns()}}};
+    LoopProgram& program = tile.program;
     bool fits = true;
     const auto load = [&](const Value* inner) -> Reg {
       const Value* outer = group_.outer(inner);
@@ -120,19 +143,30 @@ class Matcher {
         fits = false;
         return program.constant(0, compute_type(inner->dtype()));
       }
-      epilogue_.operands.push_back(outer);
-      return program.load({.buffer = static_cast<int>(epilogue_.operands.size()) - 1,
-                           .dtype = layout.dtype(),
-                           .strides = {matrix->row, matrix->column}});
+      return load_from(tile, outer, layout.dtype(), *matrix);
     };
+    Reg sum = program.tile();
+    if (bias) {
+      const Strided layout = planner_.assignment().layout(group_.outer(bias));
+      sum = program.prim(Prim::add, sum,
+                         load_from(tile, group_.outer(bias), layout.dtype(), {0, layout.strides()[0]}));
+    }
     LoopBuilder builder(program, nullptr, load);
-    builder.set(current, program.tile());
+    builder.set(current, sum);
     for (const Node* member : rest) builder.emit(*member);
-    if (!fits) return false;
-    program.store({.buffer = static_cast<int>(epilogue_.operands.size()), .strides = {columns(), 1}},
+    if (!fits) return std::nullopt;
+    program.store({.buffer = static_cast<int>(tile.operands.size()),
+                   .dtype = result->dtype(),
+                   .strides = {columns(), 1}},
                   builder.reg(result));
-    epilogue_.program = std::move(program);
-    return true;
+    return tile;
+  }
+
+  static Reg load_from(TileProgram& tile, const Value* outer, DType dtype, const MatrixStrides& at) {
+    tile.operands.push_back(outer);
+    return tile.program.load({.buffer = static_cast<int>(tile.operands.size()) - 1,
+                              .dtype = dtype,
+                              .strides = {at.row, at.column}});
   }
 
   const Planner& planner_;
@@ -163,6 +197,17 @@ const Node* find_anchor(const Group& group, const OpInfo& op) {
 std::optional<Epilogue> Epilogue::match(const Planner& planner, const Group& group, const Node& anchor,
                                         const Value* bias, const Order& order, bool may_gather) {
   return Matcher(planner, group, anchor, order, may_gather).match(bias);
+}
+
+std::optional<TileProgram> TileProgram::match(const Planner& planner, const Group& group, const Node& anchor,
+                                              const Value* bias, const Order& order) {
+  return Matcher(planner, group, anchor, order, false).match_all(bias);
+}
+
+double TileProgram::bytes() const {
+  double sum = 0;
+  for (const Value* v : operands) sum += bytes_of(v->type());
+  return sum;
 }
 
 std::string Epilogue::text() const {

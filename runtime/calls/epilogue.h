@@ -11,6 +11,19 @@ namespace tenon {
 /// otherwise.
 const Node* find_anchor(const Group& group, const OpInfo& op);
 
+/// All that a group does with its anchor's result, in any dtype, as one program over [rows, columns] of that
+/// result, which it takes as a tile.
+struct TileProgram {
+  LoopProgram program;                 // its last operand is the group's result
+  std::vector<const Value*> operands;  // of the program but the last: values of the graph's body
+
+  /// As Epilogue::match.
+  static std::optional<TileProgram> match(const Planner&, const Group&, const Node& anchor, const Value* bias,
+                                          const Order&);
+  /// Bytes of what it reads.
+  double bytes() const;
+};
+
 /// A value seen as the matrix [rows, columns] of the anchor's result: its strides.
 struct MatrixStrides {
   std::int64_t row = 0, column = 0;

@@ -5,7 +5,7 @@
 
 #include "ir/ops/index.h"
 #include "kernels/cpu/spmm.h"
-#include "runtime/cpu/index_fault.h"
+#include "runtime/index_fault.h"
 #include "runtime/cpu/step.h"
 
 namespace tenon {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "runtime/cpu/index_fault.h"
+#include "runtime/index_fault.h"
 
 namespace tenon {
 namespace {

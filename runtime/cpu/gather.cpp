@@ -3,7 +3,7 @@
 
 #include "ir/ops/index.h"
 #include "runtime/calls/gather.h"
-#include "runtime/cpu/index_fault.h"
+#include "runtime/index_fault.h"
 #include "runtime/cpu/step.h"
 
 namespace tenon {

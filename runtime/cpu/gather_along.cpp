@@ -1,7 +1,7 @@
 // gather: elements along one axis, where a tensor of indices says.
 #include "ir/ops/index.h"
 #include "kernels/cpu/gather.h"
-#include "runtime/cpu/index_fault.h"
+#include "runtime/index_fault.h"
 #include "runtime/cpu/step.h"
 #include "runtime/planner.h"
 

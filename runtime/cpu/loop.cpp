@@ -6,7 +6,7 @@
 
 #include "kernels/cpu/loop_kernel.h"
 #include "runtime/calls/loop.h"
-#include "runtime/cpu/index_fault.h"
+#include "runtime/index_fault.h"
 #include "runtime/cpu/step.h"
 
 namespace tenon {

@@ -5,7 +5,7 @@
 #include "ir/ops/linear.h"
 #include "kernels/cpu/gemm.h"
 #include "runtime/cpu/epilogue.h"
-#include "runtime/cpu/index_fault.h"
+#include "runtime/index_fault.h"
 #include "runtime/cpu/pack.h"
 #include "runtime/cpu/step.h"
 

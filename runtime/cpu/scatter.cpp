@@ -2,7 +2,7 @@
 #include "kernels/cpu/scatter.h"
 
 #include "ir/ops/index.h"
-#include "runtime/cpu/index_fault.h"
+#include "runtime/index_fault.h"
 #include "runtime/cpu/step.h"
 #include "runtime/planner.h"
 

@@ -25,7 +25,7 @@ class Kernels {
     list_.push_back(found->second);
     return found->second;
   }
-  EmulatedKernels compile(int wave) const { return {loop_prelude() + source_, list_, wave}; }
+  EmulatedKernels compile(int wave) const { return {translation_unit(loop_header, source_), list_, wave}; }
 
  private:
   std::map<std::string, std::string> names_;
@@ -271,7 +271,7 @@ extern "C" __global__ void product(epilogue_tile tile) {
   epilogue(tile, i, j, float(i * int(blockDim.x) + j - 1000));
 }
 )";
-  const std::string source = loop_prelude() + tile_source(p.code, {}, "epilogue") + caller;
+  const std::string source = translation_unit(loop_header, tile_source(p.code, {}, "epilogue") + caller);
   const EmulatedKernels kernels(source, {"product"}, GetParam());
   ASSERT_TRUE(kernels.ok());
   LoopBuffers expected(p);

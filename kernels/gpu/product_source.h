@@ -1,0 +1,43 @@
+// Products and convolutions as the text of GPU kernels (product.gpu.h), with any tile program behind them.
+#pragma once
+#include "kernels/conv_shape.h"
+#include "kernels/gpu/loop_form.h"
+
+namespace tenon::gpu {
+
+/// Of a batch of products: how many there are, and how far apart their operands lie.
+struct ProductBatch {
+  std::int64_t size = 1, left = 0, right = 0;
+};
+
+/// [rows, depth] x [depth, columns], batch by batch. Row i of product j is row j * rows + i of the epilogue's
+/// result; of a convolution, whose products are its groups, column i is column j * columns + i.
+struct Product {
+  DType left_type = DType::f32, right_type = DType::f32;
+  std::int64_t rows = 0, columns = 0, depth = 0;
+  std::int64_t left_row = 0, left_column = 0, right_row = 0,
+               right_column = 0;    // strides; left: not of windows
+  std::vector<ProductBatch> batch;  // the last moves fastest
+
+  /// The left side is the input of a convolution, a row of which is a window. Strides of the input: of images
+  /// and channels, and of d, h and w.
+  struct Windows {
+    ConvShape shape;
+    std::int64_t image = 0, channel = 0;
+    std::int64_t spatial[3] = {};
+  };
+  std::vector<Windows> windows;  // one or none
+};
+
+struct ProductKernel {
+  std::string source, name;
+  std::vector<std::byte> arguments;  // the struct behind the two sides' pointers
+  std::int64_t grid[3] = {1, 1, 1};
+  int block = 0;
+};
+
+/// The kernel takes: the left and the right side, the epilogue's buffers in order, the struct, and the
+/// epilogue's arguments (loop_arguments). Its source depends on no size.
+ProductKernel product_kernel(const Product&, const LoopProgram& epilogue, const LoopForm&);
+
+}  // namespace tenon::gpu

@@ -1,0 +1,140 @@
+#include "runtime/gpu/devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <mutex>
+
+#include "runtime/calls/loop.h"
+#include "runtime/gpu/loop.h"
+#include "runtime/gpu/peak.h"
+#include "runtime/gpu/queue.h"
+#include "runtime/shared/general.h"
+
+namespace tenon {
+
+#define FAMILY(name) std::vector<OpLowering> name();
+#include "runtime/shared/families.def"
+#define FAMILY(name) std::vector<OpLowering> name();
+#include "runtime/gpu/families.def"
+
+namespace gpu {
+namespace {
+
+constexpr std::array families = {
+#define FAMILY(name) name,
+#include "runtime/shared/families.def"
+#define FAMILY(name) name,
+#include "runtime/gpu/families.def"
+};
+
+constexpr std::array general = {GeneralLowering{"view", lower_view, is_view},
+                                GeneralLowering{"loop", lower_loop, is_loop},
+                                GeneralLowering{"reference", lower_reference, has_reference}};
+constexpr std::span kernels_only = std::span(general).first<2>();
+
+const std::vector<OpLowering>& lowerings() {
+  static const std::vector<OpLowering> all = [] {
+    std::vector<OpLowering> list;
+    for (const auto family : families)
+      for (const OpLowering& l : family()) list.push_back(l);
+    return list;
+  }();
+  return all;
+}
+
+// Arithmetic and traffic at the same time, and a launch.
+double estimate(int, double cost, double bytes) {
+  constexpr double launch = 3e-6, gflops = 30'000, gbs = 2'000;
+  return launch + 1e-9 * std::max(cost / gflops, bytes / gbs);
+}
+
+// The GPU is opened when it is needed: to ask how many there are takes less time.
+struct Slot {
+  Slot(const Driver& driver_, int ordinal_) : driver(driver_), ordinal(ordinal_) {}
+  Gpu& gpu() {
+    std::call_once(once, [this] { opened = std::make_unique<Gpu>(driver, ordinal); });
+    return *opened;
+  }
+
+  const Driver& driver;
+  int ordinal;
+  std::once_flag once;
+  std::unique_ptr<Gpu> opened;
+  Device device, with_fallback;
+};
+
+Device make_device(Slot& slot) {
+  return {
+      .name = fmt::format("{}:{}", slot.driver.name, slot.ordinal),
+      .lowerings = lowerings(),
+      .general = kernels_only,
+      .advice = "--fallback cpu runs these operators on the host",
+      .memory = {.alignment = 256},
+      .shares_memory = false,
+      .allocate = [&slot](std::size_t bytes, Space space) { return slot.gpu().allocate(bytes, space); },
+      .make_copy = [&slot](const PlannedTensor& from,
+                           const PlannedTensor& to) { return make_copy(slot.gpu(), from, to); },
+      .hardware = [&slot] { return slot.gpu().name(); },
+      .measure_peak = measure_peak,
+      .estimate = estimate,
+      .open_queue = [&slot](int) -> std::unique_ptr<Queue> { return std::make_unique<GpuQueue>(slot.gpu()); },
+  };
+}
+
+struct VendorDevices {
+  std::deque<Slot> slots;  // as long as the program: memory may be released at its end
+  Found found;
+};
+
+VendorDevices* find(Vendor vendor) {
+  auto* all = new VendorDevices;
+  const Driver& d = driver(vendor);
+  Found& found = all->found;
+  for (const Library* library : {&d.library, &d.compiler})
+    if (found.why_none.empty() && !library->ok())
+      found.why_none = library->found.empty() ? fmt::format("none of {} is found", library->wanted)
+                                              : fmt::format("{} lacks {}", library->found, library->lacks);
+  if (!found.why_none.empty()) return all;
+  int count = 0;
+  try {
+    d.check(d.init(0), "starting the driver");
+    d.check(d.device_count(&count), "counting the devices");
+  } catch (const Error& e) { found.why_none = e.message(); }
+  for (int i = 0; i < count; ++i) {
+    Slot& slot = all->slots.emplace_back(d, i);
+    slot.device = slot.with_fallback = make_device(slot);
+    slot.with_fallback.general = general;
+    found.devices.push_back(&slot.device);
+  }
+  if (count == 0 && found.why_none.empty()) found.why_none = "the driver knows no device";
+  return all;
+}
+
+template <Vendor vendor>
+VendorDevices& devices_of() {
+  static VendorDevices* const found = find(vendor);
+  return *found;
+}
+
+VendorDevices& devices_of(Vendor vendor) {
+  return vendor == Vendor::cuda ? devices_of<Vendor::cuda>() : devices_of<Vendor::hip>();
+}
+
+}  // namespace
+
+const Found& find_devices(Vendor vendor) { return devices_of(vendor).found; }
+
+const Device& with_fallback(const Device& device) {
+  for (const Vendor vendor : vendors) {
+    if (!device.name.starts_with(name_of(vendor))) continue;
+    for (const Slot& slot : devices_of(vendor).slots)
+      if (&device == &slot.device) return slot.with_fallback;
+  }
+  return device;
+}
+
+}  // namespace gpu
+}  // namespace tenon

@@ -1,0 +1,21 @@
+// The GPUs of this machine as devices.
+#pragma once
+#include <span>
+
+#include "runtime/device.h"
+#include "runtime/gpu/driver.h"
+
+namespace tenon::gpu {
+
+/// What a machine has of a vendor: its devices, or why there are none.
+struct Found {
+  std::vector<const Device*> devices;  // "cuda:0", "cuda:1"
+  std::string why_none;
+};
+
+/// Asked of the driver once. Sessions open the GPUs themselves.
+const Found& find_devices(Vendor);
+/// The same GPU as a device on which operators without a kernel run on the host.
+const Device& with_fallback(const Device&);
+
+}  // namespace tenon::gpu

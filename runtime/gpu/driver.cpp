@@ -1,0 +1,131 @@
+#include "runtime/gpu/driver.h"
+
+#include <dlfcn.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/environment.h"
+
+namespace tenon::gpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct VendorNames {
+  std::string_view name;
+  std::vector<std::string> library, compiler;
+};
+
+const VendorNames& names_of(Vendor vendor) {
+  static const VendorNames cuda{"cuda", {"libcuda.so.1"}, {"libnvrtc.so.13", "libnvrtc.so.12"}};
+  static const VendorNames hip{
+      "hip", {"libamdhip64.so.7", "libamdhip64.so.6"}, {"libhiprtc.so.7", "libhiprtc.so.6"}};
+  return vendor == Vendor::cuda ? cuda : hip;
+}
+
+// Where PyPI's packages of the vendor's libraries lie:
+// <environment>/lib/python3.11/site-packages/nvidia/cu13/lib.
+std::vector<fs::path> python_folders() {
+  std::vector<fs::path> folders;
+  std::error_code none;
+  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    const char* root = std::getenv(variable);
+    if (!root || !*root) continue;
+    for (const auto& python : fs::directory_iterator(fs::path(root) / "lib", none))
+      for (const auto& package : fs::directory_iterator(python.path() / "site-packages/nvidia", none))
+        folders.push_back(package.path() / "lib");
+  }
+  return folders;
+}
+
+// A library of such a folder does not find its own parts there (libnvrtc.so.13 opens
+// libnvrtc-builtins.so.13.0 by its name alone): they are opened before it.
+void* open_in(const fs::path& folder, const std::string& name) {
+  std::error_code none;
+  const std::string part = name.substr(0, name.find(".so")) + "-builtins.so";
+  if (fs::exists(folder / name, none))
+    for (const auto& file : fs::directory_iterator(folder, none))
+      if (file.path().filename().string().starts_with(part))
+        dlopen(file.path().c_str(), RTLD_NOW | RTLD_LOCAL);
+  return dlopen((folder / name).c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
+void* open_first(const std::vector<std::string>& names, Library& library) {
+  library.wanted = fmt::format("{}", fmt::join(names, ", "));
+  for (const std::string& name : names) {
+    library.found = name;
+    if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
+    for (const fs::path& folder : python_folders()) {
+      library.found = (folder / name).string();
+      if (void* handle = open_in(folder, name)) return handle;
+    }
+  }
+  library.found.clear();
+  return nullptr;
+}
+
+template <class Function>
+void find(Function*& function, const std::string& name, void* handle, Library& library) {
+  if (!handle || name.empty()) return;
+  function = reinterpret_cast<Function*>(dlsym(handle, name.c_str()));
+  if (!function && library.lacks.empty()) library.lacks = name;
+}
+
+Driver load(Vendor vendor) {
+  const VendorNames& names = names_of(vendor);
+  Driver d{.vendor = vendor, .name = names.name};
+  void* handle = open_first(names.library, d.library);
+  const bool is_cuda = vendor == Vendor::cuda;
+#define GPU_FUNCTION(function, cuda, hip, arguments) \
+  find(d.function, is_cuda ? cuda : hip, handle, d.library);
+#define GPU_COMPILER_FUNCTION(function, cuda, hip, arguments) \
+  find(d.function, is_cuda ? cuda : hip, compiler, d.compiler);
+  void* compiler = open_first(names.compiler, d.compiler);
+#include "runtime/gpu/functions.def"
+#undef GPU_FUNCTION
+#undef GPU_COMPILER_FUNCTION
+  return d;
+}
+
+template <Vendor vendor>
+const Driver& loaded() {
+  static const Driver d = load(vendor);
+  return d;
+}
+
+}  // namespace
+
+std::string_view name_of(Vendor vendor) { return names_of(vendor).name; }
+
+const Driver& driver(Vendor vendor) {
+  return vendor == Vendor::cuda ? loaded<Vendor::cuda>() : loaded<Vendor::hip>();
+}
+
+// Numbers of CUdevice_attribute and of hipDeviceAttribute_t.
+int Driver::attribute(Attribute which, int device) const {
+  static constexpr std::array<std::array<int, 2>, 8> numbers{
+      {{16, 63}, {10, 87}, {13, 5}, {36, 60}, {37, 59}, {8, 74}, {75, 23}, {76, 61}}};
+  int value = 0;
+  check(device_attribute(&value, numbers[static_cast<std::size_t>(which)][vendor == Vendor::cuda ? 0 : 1],
+                         device),
+        "asking for an attribute of the device");
+  return value;
+}
+
+std::string Driver::architecture(int device) const {
+  if (vendor == Vendor::hip) return {};  // hipRTC compiles for the device that is current
+  return fmt::format("sm_{}{}", attribute(Attribute::compute_major, device),
+                     attribute(Attribute::compute_minor, device));
+}
+
+void Driver::check(int result, std::string_view tried) const {
+  if (result == 0) return;
+  const char* text = nullptr;
+  if (error_text(result, &text) != 0 || !text) text = "unknown error";
+  throw environment_error("{}: {} failed: {} (error {})", name, tried, text, result);
+}
+
+}  // namespace tenon::gpu

@@ -1,0 +1,82 @@
+#include "runtime/gpu/gpu.h"
+
+#include <array>
+#include <new>
+
+#include "base/error.h"
+#include "runtime/gpu/kernel_cache.h"
+
+namespace tenon::gpu {
+
+Gpu::Gpu(const Driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {
+  if (driver_.retain_context) check(driver_.retain_context(&context_, ordinal), "opening the device");
+  activate();
+  std::array<char, 256> name{};
+  check(driver_.device_name(name.data(), static_cast<int>(name.size()), ordinal),
+        "asking for the device's name");
+  name_ = name.data();
+  architecture_ = driver_.architecture(ordinal);
+  warp_ = attribute(Attribute::warp_size);
+  multiprocessors_ = attribute(Attribute::multiprocessors);
+}
+
+void Gpu::activate() const {
+  check(driver_.set_context ? driver_.set_context(context_) : driver_.set_device(ordinal_),
+        "choosing the device");
+}
+
+Memory Gpu::allocate(std::size_t bytes, Space space) const {
+  if (bytes == 0) return {};
+  if (space == Space::host) return host_memory(bytes);
+  activate();
+  std::byte* data = nullptr;
+  const bool pinned = space == Space::pinned;
+  const int result = pinned ? driver_.allocate_pinned(&data, bytes, 0) : driver_.allocate(&data, bytes);
+  constexpr int out_of_memory = 2;  // of both vendors
+  if (result == out_of_memory) throw std::bad_alloc();
+  check(result, "allocating memory");
+  // What a driver says that the program has ended already is of no interest any more.
+  return {data, bytes, [this, pinned](std::byte* p, std::size_t) {
+            (void)(pinned ? driver_.release_pinned(p) : driver_.release(p));
+          }};
+}
+
+void* Gpu::loaded(const std::string& source) {
+  void*& module = modules_[source];
+  if (module) return module;
+  const KernelCache cache;
+  const std::string identity = name_ + " " + architecture_;
+  if (const auto image = cache.find(driver_, identity, source))
+    if (driver_.load_module(&module, image->data()) == 0) return module;
+  const std::vector<char> image = compile(driver_, architecture_, source);
+  check(driver_.load_module(&module, image.data()), "loading a kernel");
+  cache.keep(driver_, identity, source, image);
+  return module;
+}
+
+Function Gpu::function(const std::string& source, const std::string& kernel) {
+  const std::lock_guard lock(mutex_);
+  activate();
+  Function found = nullptr;
+  check(driver_.find_function(&found, loaded(source), kernel.c_str()), "looking for the kernel " + kernel);
+  return found;
+}
+
+void Gpu::launch(Function function, const LaunchSize& size, std::span<void*> arguments, void* stream) const {
+  const auto& [grid, block, shared] = size;
+  check(driver_.launch(function, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared, stream,
+                       arguments.data(), nullptr),
+        "starting a kernel");
+}
+
+void Gpu::copy(void* to, const void* from, std::size_t bytes, void* stream) const {
+  if (bytes == 0) return;
+  constexpr int by_addresses = 4;  // hipMemcpyDefault
+  auto* target = static_cast<std::byte*>(to);
+  const auto* source = static_cast<const std::byte*>(from);
+  check(driver_.copy_async ? driver_.copy_async(target, source, bytes, stream)
+                           : driver_.copy_async_of_kind(target, source, bytes, by_addresses, stream),
+        "copying");
+}
+
+}  // namespace tenon::gpu

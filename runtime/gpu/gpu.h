@@ -1,0 +1,59 @@
+// One GPU in use: its memory and its compiled kernels.
+#pragma once
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "ir/tensor.h"
+#include "runtime/gpu/driver.h"
+#include "runtime/memory.h"
+
+namespace tenon::gpu {
+
+/// A kernel in the memory of a GPU.
+using Function = void*;
+
+struct LaunchSize {
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+};
+
+/// Safe from several threads.
+class Gpu {
+ public:
+  /// Throws Error (environment_failed). The driver must be ok().
+  Gpu(const Driver& driver, int ordinal);
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
+
+  const Driver& driver() const { return driver_; }
+  const std::string& name() const { return name_; }  // "NVIDIA H200"
+  int attribute(Attribute which) const { return driver_.attribute(which, ordinal_); }
+  int warp() const { return warp_; }
+  int multiprocessors() const { return multiprocessors_; }
+
+  /// The driver's calls of this thread concern this GPU from now on.
+  void activate() const;
+  /// Throws std::bad_alloc.
+  Memory allocate(std::size_t bytes, Space space) const;
+  /// The kernel of this name in the source, compiled for this GPU unless that was done before, by any run of
+  /// this program (kernel_cache.h). Throws InternalError with the compiler's log.
+  Function function(const std::string& source, const std::string& kernel);
+  void launch(Function, const LaunchSize&, std::span<void*> arguments, void* stream) const;
+  void copy(void* to, const void* from, std::size_t bytes, void* stream) const;
+  void check(int result, std::string_view tried) const { driver_.check(result, tried); }
+
+ private:
+  void* loaded(const std::string& source);
+
+  const Driver& driver_;
+  int ordinal_;
+  void* context_ = nullptr;
+  std::string name_, architecture_;
+  int warp_ = 0, multiprocessors_ = 0;
+  std::mutex mutex_;
+  std::map<std::string, void*> modules_;  // by their source
+};
+
+}  // namespace tenon::gpu

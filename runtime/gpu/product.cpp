@@ -1,0 +1,190 @@
+// Products of matrices and convolutions on a GPU, with all that their group does behind them.
+#include <algorithm>
+
+#include "ir/ops/conv.h"
+#include "ir/ops/linear.h"
+#include "kernels/gpu/product_source.h"
+#include "runtime/calls/batched_matmul.h"
+#include "runtime/calls/conv.h"
+#include "runtime/calls/epilogue.h"
+#include "runtime/calls/matmul.h"
+#include "runtime/gpu/queue.h"
+#include "runtime/gpu/step.h"
+#include "runtime/gpu/zero_division.h"
+
+namespace tenon::gpu {
+namespace {
+
+constexpr std::int64_t most_blocks = 65535;  // of a grid's second and third dimension
+constexpr std::size_t max_buffers = 64;
+
+bool computes_in_f32(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
+}
+
+// The two sides of a product, and how they lie.
+struct Sides {
+  PlannedTensor left, right;
+  Product product;
+};
+
+// Adds the step that computes the group, whose result lies in this order.
+void emit(Planner& planner, const Group& group, TileProgram tile, const Order& order,
+          const std::function<Sides(Planner&)>& place) {
+  const Sides sides = place(planner);
+  const PlannedTensor result = planner.assignment().assign(
+      group.node().output(), order, [&](const PlannedTensor& t) { return row_stride(t, order).has_value(); });
+  tile.program.shape.operands.back().strides = {*row_stride(result, order), 1};
+  std::vector<PlannedTensor> buffers{sides.left, sides.right};
+  for (const Value* operand : tile.operands) buffers.push_back(planner.assignment().at(operand));
+  std::vector<PlannedTensor> reads = buffers;
+  buffers.push_back(result);
+  const LoopForm form{.wide = true};
+  ProductKernel kernel = product_kernel(sides.product, tile.program, form);
+  auto step = std::make_unique<LaunchStep>(
+      gpu_queue(planner.queue()).gpu(),
+      LaunchStep::Kernel{
+          .source = std::move(kernel.source),
+          .name = std::move(kernel.name),
+          .size = {{static_cast<unsigned>(kernel.grid[0]), static_cast<unsigned>(kernel.grid[1]),
+                    static_cast<unsigned>(kernel.grid[2])},
+                   {static_cast<unsigned>(kernel.block), 1, 1}},
+          .buffers = std::move(buffers),
+          .arguments = {std::move(kernel.arguments), loop_arguments(tile.program, form)}});
+  planner.emit(std::move(step), group.node(), std::move(reads), {result});
+}
+
+std::vector<Candidate> candidate(const Planner& planner, const Group& group, const Node& anchor,
+                                 const Value* bias, const Order& order, Work work, const std::string& name,
+                                 std::function<Sides(Planner&)> place) {
+  const auto tile = TileProgram::match(planner, group, anchor, bias, order);
+  if (!tile || may_divide_by_zero(group) || tile->operands.size() + 3 > max_buffers) return {};
+  work.bytes += tile->bytes();
+  const CandidateInfo info{.kernel = name + (group.members().size() > 1 || bias ? "+tile" : ""),
+                           .work = work,
+                           .seconds = planner.estimate(work.flops, work.bytes),
+                           .order = order};
+  return {{info, [=](Planner& p, const Group& g) { emit(p, g, *tile, order, place); }}};
+}
+
+Product product_of(const BatchedLayout& layout, DType left, DType right) {
+  Product product{.left_type = left,
+                  .right_type = right,
+                  .rows = layout.M,
+                  .columns = layout.N,
+                  .depth = layout.K,
+                  .left_row = layout.a_row,
+                  .left_column = layout.a_column,
+                  .right_row = layout.b_row,
+                  .right_column = layout.b_column};
+  for (const BatchAxis& axis : layout.batch) product.batch.push_back({axis.size, axis.a, axis.b});
+  return product;
+}
+
+std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) {
+  const auto call = BatchedMatmulCall::match(group);
+  if (!call || !computes_in_f32(call->left->dtype()) || !computes_in_f32(call->right->dtype())) return {};
+  const Work work = call->work();
+  if (work.batch > most_blocks) return {};
+  const auto place = [call](Planner& p) {
+    Sides sides{p.assignment().at(call->left), p.assignment().at(call->right), {}};
+    const BatchedLayout layout = BatchedLayout::of(sides.left, sides.right, call->right_is_transposed,
+                                                   dense_layout(call->anchor->output()->type()));
+    sides.product = product_of(layout, sides.left.dtype(), sides.right.dtype());
+    return sides;
+  };
+  return candidate(planner, group, *call->anchor, call->bias, row_major(call->anchor->output()->rank()), work,
+                   "product", place);
+}
+
+// One row times a matrix.
+std::vector<Candidate> lower_row(const Planner& planner, const Group& group) {
+  const auto call = MatmulCall::match(planner, group);
+  if (!call || call->anchor->output()->rank() != 1) return {};
+  if (!computes_in_f32(call->x->dtype()) || !computes_in_f32(call->weight.dtype())) return {};
+  const auto place = [call](Planner& p) {
+    Sides sides{p.assignment().at(call->x), p.constant(call->weight), {}};
+    sides.product = {.left_type = sides.left.dtype(),
+                     .right_type = sides.right.dtype(),
+                     .rows = 1,
+                     .columns = call->N,
+                     .depth = call->K,
+                     .left_column = sides.left.strides()[0],
+                     .right_row = sides.right.strides()[0],
+                     .right_column = sides.right.strides()[1]};
+    return sides;
+  };
+  return candidate(planner, group, *call->anchor, call->bias, row_major(1), call->work(), "product", place);
+}
+
+// Of group g, [taps * channels, columns]: the channel moves faster than the tap, the column fastest of all.
+void write_columns(const ConvShape& s, const Tensor& weights, std::byte* target) {
+  const Tensor dense = weights.contiguous();
+  const std::size_t bytes = size_of(dense.dtype());
+  const std::int64_t taps = s.taps(), channels = s.Cin / s.groups, columns = s.Cout / s.groups;
+  std::byte* to = target;
+  for (std::int64_t g = 0; g < s.groups; ++g)
+    for (std::int64_t tap = 0; tap < taps; ++tap)
+      for (std::int64_t c = 0; c < channels; ++c)
+        for (std::int64_t j = 0; j < columns; ++j, to += bytes) {
+          const std::int64_t place = s.transposed ? ((g * channels + c) * columns + j) * taps + tap
+                                                  : ((g * columns + j) * channels + c) * taps + tap;
+          std::copy_n(dense.bytes() + static_cast<std::size_t>(place) * bytes, bytes, to);
+        }
+}
+
+PlannedTensor columns_of(Planner& planner, const ConvCall& call) {
+  const ConvShape& s = call.shape;
+  const std::string form =
+      fmt::format("columns {} {} {} {} {}", s.transposed, s.Cin, s.Cout, s.groups, s.taps());
+  const std::int64_t depth = s.Cin / s.groups * s.taps();
+  const Tensor packed = planner.weights().packed(
+      call.weights, form, static_cast<std::size_t>(call.weights.numel()) * size_of(call.weights.dtype()),
+      [&](const Tensor& w, std::byte* to) { write_columns(s, w, to); });
+  const Index shape{s.groups * depth, s.Cout / s.groups};
+  return planner.constant(
+      Tensor::view_of(packed.storage(), call.weights.dtype(), shape, contiguous_strides(shape), 0));
+}
+
+Sides place_conv(Planner& planner, const ConvCall& call) {
+  const ConvShape& s = call.shape;
+  const PlannedTensor x = planner.assignment().at(call.x);
+  const std::int64_t depth = s.Cin / s.groups * s.taps(), columns = s.Cout / s.groups;
+  Product::Windows windows{.shape = s, .image = x.strides()[0], .channel = x.strides()[1]};
+  const std::size_t axes = x.rank() - 2;
+  for (std::size_t i = 0; i < axes; ++i) windows.spatial[3 - axes + i] = x.strides()[2 + i];
+  const PlannedTensor right = columns_of(planner, call);
+  return {x,
+          right,
+          {.left_type = x.dtype(),
+           .right_type = right.dtype(),
+           .rows = s.N * s.out_pixels(),
+           .columns = columns,
+           .depth = depth,
+           .right_row = columns,
+           .right_column = 1,
+           .batch = {{s.groups, s.Cin / s.groups * x.strides()[1], depth * columns}},
+           .windows = {windows}}};
+}
+
+std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
+  const auto call = ConvCall::match(planner, group);
+  if (!call || !computes_in_f32(call->x->dtype()) || !computes_in_f32(call->weights.dtype())) return {};
+  if (call->shape.groups > most_blocks || call->weights.numel() == 0) return {};
+  if (numel(call->anchor->output()->shape()) == 0) return {};
+  return candidate(planner, group, *call->anchor, call->bias, channels_last(call->x->rank()), call->work(),
+                   "windows product", [call](Planner& p) { return place_conv(p, *call); });
+}
+
+}  // namespace
+}  // namespace tenon::gpu
+
+namespace tenon {
+
+std::vector<OpLowering> product_lowerings() {
+  return {{&op_info<Linear>(), gpu::lower_matmul},   {&op_info<MatMul>(), gpu::lower_matmul},
+          {&op_info<Linear>(), gpu::lower_row},      {&op_info<MatMul>(), gpu::lower_row},
+          {&op_info<Conv>(), gpu::lower_conv, true}, {&op_info<ConvTranspose>(), gpu::lower_conv, true}};
+}
+
+}  // namespace tenon

@@ -1,0 +1,41 @@
+#include "runtime/gpu/step.h"
+
+#include <array>
+
+#include "runtime/gpu/queue.h"
+#include "runtime/index_fault.h"
+
+namespace tenon::gpu {
+namespace {
+
+constexpr std::size_t max_parameters = 128;
+
+}  // namespace
+
+LaunchStep::LaunchStep(Gpu& gpu, Kernel kernel)
+    : gpu_(gpu),
+      source_(std::move(kernel.source)),
+      name_(std::move(kernel.name)),
+      size_(kernel.size),
+      arguments_(std::move(kernel.arguments)) {
+  for (const PlannedTensor& t : kernel.buffers) buffers_.push_back(t.address());
+  TENON_CHECK(buffers_.size() + arguments_.size() + 2 <= max_parameters);
+  faults = kernel.may_fault ? 1 : 0;
+}
+
+void LaunchStep::run(const Frame& frame) const {
+  std::array<std::byte*, max_parameters> addresses;
+  std::array<void*, max_parameters> parameters;
+  std::size_t count = 0;
+  for (const Address& buffer : buffers_) addresses[count++] = frame.at(buffer);
+  if (faults > 0) addresses[count++] = reinterpret_cast<std::byte*>(faults_in(frame.faults).data());
+  for (std::size_t i = 0; i < count; ++i) parameters[i] = &addresses[i];
+  for (const auto& argument : arguments_)
+    if (!argument.empty()) parameters[count++] = const_cast<std::byte*>(argument.data());
+  parameters[count] = nullptr;  // drivers that check their callers count up to it
+  gpu_.launch(function_, size_, {parameters.data(), count}, gpu_queue(frame.queue).stream());
+}
+
+std::optional<Error> LaunchStep::failure(std::span<const Fault> found) const { return index_error(found[0]); }
+
+}  // namespace tenon::gpu

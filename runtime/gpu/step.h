@@ -1,0 +1,36 @@
+// A step that starts one kernel.
+#pragma once
+#include <vector>
+
+#include "runtime/gpu/gpu.h"
+#include "runtime/step.h"
+
+namespace tenon::gpu {
+
+/// The kernel's parameters in order: addresses, that of the step's fault where it has any, and structs.
+class LaunchStep : public Step {
+ public:
+  struct Kernel {
+    std::string source, name;
+    LaunchSize size;
+    std::vector<PlannedTensor> buffers;
+    std::vector<std::vector<std::byte>> arguments;  // the structs; those that are empty are left out
+    bool may_fault = false;                         // with the index of a gather
+  };
+  /// The GPU must outlive it.
+  LaunchStep(Gpu& gpu, Kernel kernel);
+
+  void compile() override { function_ = gpu_.function(source_, name_); }
+  void run(const Frame&) const override;
+  std::optional<Error> failure(std::span<const Fault>) const override;
+
+ private:
+  Gpu& gpu_;
+  std::string source_, name_;
+  Function function_ = nullptr;
+  LaunchSize size_;
+  std::vector<Address> buffers_;
+  std::vector<std::vector<std::byte>> arguments_;
+};
+
+}  // namespace tenon::gpu
