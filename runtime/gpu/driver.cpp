@@ -69,7 +69,7 @@ void* open_first(const std::vector<std::string>& names, Library& library) {
 
 template <class Function>
 void find(Function*& function, const std::string& name, void* handle, Library& library) {
-  if (!handle || name.empty()) return;
+  if (!handle || name == "none") return;
   function = reinterpret_cast<Function*>(dlsym(handle, name.c_str()));
   if (!function && library.lacks.empty()) library.lacks = name;
 }
@@ -80,9 +80,9 @@ Driver load(Vendor vendor) {
   void* handle = open_first(names.library, d.library);
   const bool is_cuda = vendor == Vendor::cuda;
 #define GPU_FUNCTION(function, cuda, hip, arguments) \
-  find(d.function, is_cuda ? cuda : hip, handle, d.library);
+  find(d.function, is_cuda ? #cuda : #hip, handle, d.library);
 #define GPU_COMPILER_FUNCTION(function, cuda, hip, arguments) \
-  find(d.function, is_cuda ? cuda : hip, compiler, d.compiler);
+  find(d.function, is_cuda ? #cuda : #hip, compiler, d.compiler);
   void* compiler = open_first(names.compiler, d.compiler);
 #include "runtime/gpu/functions.def"
 #undef GPU_FUNCTION

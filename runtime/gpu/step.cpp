@@ -1,5 +1,6 @@
 #include "runtime/gpu/step.h"
 
+#include <algorithm>
 #include <array>
 
 #include "runtime/gpu/queue.h"
@@ -24,6 +25,7 @@ LaunchStep::LaunchStep(Gpu& gpu, Kernel kernel)
 }
 
 void LaunchStep::run(const Frame& frame) const {
+  if (std::count(std::begin(size_.grid), std::end(size_.grid), 0U) > 0) return;
   std::array<std::byte*, max_parameters> addresses;
   std::array<void*, max_parameters> parameters;
   std::size_t count = 0;
