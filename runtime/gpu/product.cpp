@@ -34,7 +34,9 @@ void emit(Planner& planner, const Group& group, TileProgram tile, const Order& o
   const Sides sides = place(planner);
   const PlannedTensor result = planner.assignment().assign(
       group.node().output(), order, [&](const PlannedTensor& t) { return row_stride(t, order).has_value(); });
-  tile.program.shape.operands.back().strides = {*row_stride(result, order), 1};
+  const std::int64_t stride = *row_stride(result, order);
+  tile.program.shape.operands.back().strides = {stride, 1};
+  tile.program.code.operands.back().strides = {class_of(stride), Stride::one};
   std::vector<PlannedTensor> buffers{sides.left, sides.right};
   for (const Value* operand : tile.operands) buffers.push_back(planner.assignment().at(operand));
   std::vector<PlannedTensor> reads = buffers;

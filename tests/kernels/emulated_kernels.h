@@ -20,8 +20,8 @@ class EmulatedKernels {
     TemporaryFolder folder(std::filesystem::temp_directory_path());
     std::ofstream text(folder.file("kernels.cpp"));
     text << source << "\n";
+    text << "using namespace tenon::gpu;\n";
     for (const std::string& name : names) text << "GPU_CPU_EXPORT(" << name << ")\n";
-    text << "}  // namespace\n";
     text.close();
     const char* const compiler = std::getenv("CXX");
     const std::string library = folder.file("kernels.so");

@@ -74,3 +74,78 @@ def test_kernels_are_compiled_once(on_gpu, exported_tiny, tmp_path, vendor):
 def test_a_machine_without_the_driver_says_so(run, exported_tiny):
     said = run("run", exported_tiny("mlp") / "model.pt", "--device", "hip:0", code=4)
     assert "there is no device 'hip:0': none of libamdhip64.so.7" in said and "this machine has: cpu" in said
+
+
+def products(x, w, image, line, volume):
+    """Products and convolutions of many forms; results that stand beside others in a concatenation have rows with gaps."""
+    import torch
+    from torch.nn.functional import conv1d, conv2d, conv3d, conv_transpose2d, linear
+
+    k = torch.linspace(-1, 1, 4 * 2 * 3 * 3).reshape(4, 2, 3, 3)
+    return (
+        torch.cat([linear(x, w[:1]), linear(x, w)], 1),
+        torch.cat([conv2d(image, k[:1]), conv2d(image, k)], 1),
+        linear(x[0], w, w[:, 0]).relu(),
+        (x @ w.t() + x[:, :1]) * x[:1, :1],
+        x.t() @ x,
+        x[:, None] @ x[:, :, None],
+        w.expand(3, *w.shape) @ x.t().expand(3, 7, 5),
+        conv2d(image, k, stride=2, padding=(2, 1), dilation=(1, 2)).sigmoid(),
+        conv2d(image.contiguous(memory_format=torch.channels_last), k, k[:, 0, 0, 0]),
+        conv2d(image, k[:2, :1], groups=2, padding="same"),
+        conv_transpose2d(image, k[:2], stride=2, padding=1, output_padding=1),
+        conv_transpose2d(image, k[:2], groups=2, dilation=2),
+        conv1d(line, k[:, :, 0], padding=1) + line[:, :1],
+        conv3d(volume, k[:, :, None], stride=(2, 1, 1)),
+        torch.where(linear(x, w) > 0, x[:, :3], 0.5).half(),
+    )
+
+
+def pools(x, w, image, line, volume):
+    from torch.nn.functional import adaptive_avg_pool2d, adaptive_max_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d
+
+    return (
+        max_pool2d(image, 3, stride=2, padding=1, ceil_mode=True),
+        max_pool2d(image, 2, stride=1, dilation=2),
+        max_pool1d(line, 3),
+        avg_pool2d(image, 3, stride=2, padding=1, ceil_mode=True),
+        avg_pool2d(image, 3, padding=1, count_include_pad=False),
+        avg_pool2d(image, 2, divisor_override=3),
+        avg_pool3d(volume, 2),
+        adaptive_avg_pool2d(image, (3, 4)),
+        adaptive_max_pool1d(line, 4),
+    )
+
+
+def loops(x, w, image, line, volume):
+    import torch
+
+    return (
+        x.softmax(0),
+        image.mean((0, 2, 3)),
+        image.var(1).sqrt(),
+        image.amax((1, 3)) - image.sum(2).sum(2).t()[0, 0],
+        torch.nn.functional.layer_norm(image, (6, 6)),
+        torch.nn.functional.group_norm(image, 2),
+        x.argmax(1),
+        x[torch.tensor([4, 0, 0])],
+        x[:0].exp(),
+        image.permute(3, 1, 0, 2).contiguous().flip(0),
+        torch.nn.functional.pad(image, (1, 2, 0, 1), mode="reflect"),
+        (x > 0).any(1),
+    )
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+@pytest.mark.parametrize("family", [products, pools, loops], ids=lambda f: f.__name__)
+def test_operators_equal_libtorch(on_gpu, tmp_path, vendor, family):
+    import torch
+
+    class Module(torch.nn.Module):
+        def forward(self, *tensors):
+            return family(*tensors)
+
+    torch.manual_seed(0)
+    inputs = [torch.randn(*size) for size in ((5, 7), (3, 7), (2, 2, 6, 6), (2, 2, 9), (1, 2, 4, 5, 5))]
+    torch.jit.trace(Module(), inputs).save(str(tmp_path / "model.pt"))
+    assert "verified" in on_gpu(vendor, "verify", "model.pt", "--against", "torch", code=0)
