@@ -1,5 +1,7 @@
 // What the parts of a loop are called in its source: values, addresses, parameters.
 #pragma once
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 #include <vector>
