@@ -293,7 +293,7 @@ Tolerance CaseSettings::tolerance_for(const std::string& output, const Tolerance
 }
 
 SessionOptions session_options(const CaseSettings& settings) {
-  return {.threads = settings.threads, .device = &find_device(settings.device, !settings.fallback.empty())};
+  return {.threads = settings.threads, .device = &find_device(settings.device, settings.fallback)};
 }
 
 CaseSettings read_settings(const std::filesystem::path& file) {

@@ -94,11 +94,12 @@ SpeedVerdict check_speed(const Case& c, const Model& model, const OpenOptions& o
     if (is_stored_profile(speed.baseline)) {
       const Recording before = load_recording(c.file(speed.baseline));
       const MeasuredInputs now = measured(*model.graph, inputs);
-      const MachineInfo here = machine_info();
+      const Device& device = *session_options(c.settings).device;
+      const MachineInfo here = machine_info(device);
       const std::string machine = machine_name(here.cpu, here.isa);
-      if (before.device != c.settings.device)
+      if (before.device != device.name)
         throw error("the baseline was recorded on the device {}, the case runs on {}", before.device,
-                    c.settings.device)
+                    device.name)
             .at(c.file(speed.baseline).string())
             .hint(record_anew(c));
       if (before.threads != c.settings.threads)

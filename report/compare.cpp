@@ -146,7 +146,9 @@ bool Comparison::slower() const {
   return total.slower || std::any_of(steps.begin(), steps.end(), [](const Change& c) { return c.slower; });
 }
 
-std::string machine_name(const std::string& cpu, const std::string& isa) { return cpu + " (" + isa + ")"; }
+std::string machine_name(const std::string& cpu, const std::string& isa) {
+  return isa.empty() ? cpu : cpu + " (" + isa + ")";
+}
 
 MeasuredInputs measured(MeasuredInputs types, const Bindings& sizes) {
   for (MeasuredInput& input : types) {

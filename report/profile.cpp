@@ -76,7 +76,8 @@ ModelInfo model_info(const Model& model) {
   return info;
 }
 
-MachineInfo machine_info() {
+MachineInfo machine_info(const Device& device) {
+  if (!device.shares_memory) return {.cpu = device.hardware()};
   return {.cpu = cpu_name(),
           .isa = std::string(cpu::name(cpu::isa())),
           .cores = static_cast<int>(std::thread::hardware_concurrency())};
@@ -146,7 +147,7 @@ ProfileReport profile_report(const Model& model, Session& session, std::span<con
                              const ProfileOptions& options, const std::optional<Peak>& peak) {
   Profile p = profile(session, inputs, options);
   ProfileReport report{.model = model_info(model),
-                       .machine = machine_info(),
+                       .machine = machine_info(session.device()),
                        .device = session.device().name,
                        .threads = session.threads(),
                        .warmup = options.warmup,

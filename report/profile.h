@@ -99,7 +99,8 @@ struct ProfileReport {
 };
 
 ModelInfo model_info(const Model&);
-MachineInfo machine_info();
+/// Of a device with memory of its own: its name in place of the CPU's, without instruction set and cores.
+MachineInfo machine_info(const Device&);
 SizedRun sized_run(const Profile&, const Session&, std::span<const Tensor> inputs);
 std::vector<StepRow> step_rows(const Profile&, const std::optional<Peak>&);
 /// Times a model with one set of inputs, by itself: the pipeline, runs, steps.

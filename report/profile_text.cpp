@@ -44,11 +44,12 @@ std::string sizes_text(const Bindings& sizes) {
 }
 
 std::string header(const ProfileReport& p) {
-  std::string text =
-      fmt::format("{} on {}, {} of {}", p.model.path, p.device, counted(p.threads, "thread"), p.machine.cpu);
+  const bool on_cpu = !p.machine.isa.empty();
+  std::string text = fmt::format("{} on {}, {}{}", p.model.path, p.device,
+                                 on_cpu ? counted(p.threads, "thread") + " of " : "", p.machine.cpu);
   if (p.machine.peak)
-    text += fmt::format(" ({}: {:.0f} GFLOP/s, {:.1f} GB/s)", p.machine.isa, p.machine.peak->gflops,
-                        p.machine.peak->gbs);
+    text += fmt::format(" ({}{:.0f} GFLOP/s, {:.1f} GB/s)", on_cpu ? p.machine.isa + ": " : "",
+                        p.machine.peak->gflops, p.machine.peak->gbs);
   text += "\n";
   for (const auto& input : p.model.inputs) text += fmt::format("  {}: {}", input.name, input.type);
   if (!p.run.sizes.empty()) text += "  with " + sizes_text(p.run.sizes);

@@ -43,11 +43,14 @@ std::vector<const Device*> devices() {
   return all;
 }
 
-const Device& find_device(std::string_view name, bool fallback) {
+const Device& find_device(std::string_view name, std::string_view fallback) {
+  if (!fallback.empty() && fallback != cpu_device().name)
+    throw error("operators cannot fall back to '{}'", fallback)
+        .hint("--fallback and TENON_FALLBACK may be cpu");
   if (const Device* found = find_in(given(), name)) return *found;  // without looking for GPUs
   const gpu::Found* gpus = gpus_named(name);
   if (const Device* found = gpus ? find_in(gpus->devices, name) : nullptr)
-    return fallback ? gpu::with_fallback(*found) : *found;
+    return fallback.empty() ? *found : gpu::with_fallback(*found);
   std::vector<std::string_view> names;
   const std::vector<const Device*> all = devices();
   for (const Device* d : all) names.push_back(d->name);

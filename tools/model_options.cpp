@@ -124,7 +124,7 @@ void DeviceOptions::add(CLI::App& verb) {
 
 const Device& DeviceOptions::device() const {
   try {
-    return find_device(name, !fallback.empty());
+    return find_device(name, fallback);
   } catch (Error& e) {
     e.at(std::getenv("TENON_DEVICE") && name == default_device_name() ? "TENON_DEVICE" : "--device");
     throw;

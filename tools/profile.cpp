@@ -185,8 +185,9 @@ Comparison compare_sides(const ProfileVerb& o, const Model& before, const Side& 
 /// beside the stored ones.
 void check_stored(const ProfileVerb& o, const Model& model) {
   const Recording before = load_recording(o.stored);
-  if (before.device != o.model.on.name)
-    throw error("the stored profile is of the device {}, this one of {}", before.device, o.model.on.name)
+  const Device& device = o.model.on.device();
+  if (before.device != device.name)
+    throw error("the stored profile is of the device {}, this one of {}", before.device, device.name)
         .at(o.stored)
         .hint("give --device " + in_shell(before.device));
   if (before.threads != o.model.threads)
@@ -194,7 +195,7 @@ void check_stored(const ProfileVerb& o, const Model& model) {
                 o.model.threads)
         .at(o.stored)
         .hint(fmt::format("give --threads {}", before.threads));
-  const MachineInfo here = machine_info();
+  const MachineInfo here = machine_info(device);
   const std::string machine = machine_name(here.cpu, here.isa);
   if (before.machine != machine)
     throw error("the stored profile is of another machine, {}: this is {}", before.machine, machine)

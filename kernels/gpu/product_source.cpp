@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -14,11 +15,18 @@ namespace {
 // Of product.gpu.h.
 constexpr std::int64_t tile_columns = 64;
 constexpr int threads = 256;
+constexpr std::int64_t most_batches = 65535;  // a grid's second and third dimension are no larger
 
 std::int64_t blocks(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
 
 // Few rows would leave most of a large tile empty.
 int tile_rows(const Product& p) { return p.rows <= 16 ? 16 : 64; }
+
+std::int64_t batches(const Product& p) {
+  std::int64_t count = 1;
+  for (const ProductBatch& b : p.batch) count *= b.size;
+  return count;
+}
 
 std::vector<LoopArgument> fields(const Product& p) {
   std::vector<LoopArgument> list{{"rows", p.rows},
@@ -27,7 +35,9 @@ std::vector<LoopArgument> fields(const Product& p) {
                                  {"left_row", p.left_row},
                                  {"left_column", p.left_column},
                                  {"right_row", p.right_row},
-                                 {"right_column", p.right_column}};
+                                 {"right_column", p.right_column},
+                                 {"row_tiles", blocks(p.rows, tile_rows(p))},
+                                 {"batches", batches(p)}};
   for (std::size_t i = 0; i < p.batch.size(); ++i) {
     list.push_back({fmt::format("batch_size{}", i), p.batch[i].size});
     list.push_back({fmt::format("batch_left{}", i), p.batch[i].left});
@@ -77,7 +87,11 @@ std::string text_of(const Product& p, const LoopCode& epilogue, const LoopForm& 
       "extern \"C\" __global__ void __launch_bounds__({}) product(const {}* left, const {}* right{}, "
       "const product_arguments a, const epilogue_arguments e) {{\n",
       threads, storage(p.left_type), storage(p.right_type), parameters);
-  text += "  Int rest = blockIdx.z;\n";
+  text += fmt::format(
+      "  const Int batch = Int(blockIdx.y) * {} + blockIdx.z;\n"
+      "  if (batch >= a.batches) return;\n"
+      "  Int rest = batch;\n",
+      most_batches);
   for (std::size_t i = p.batch.size(); i-- > 0;)
     text += fmt::format(
         "  {{ const Int at = rest % a.batch_size{0}; rest /= a.batch_size{0};\n"
@@ -88,11 +102,11 @@ std::string text_of(const Product& p, const LoopCode& epilogue, const LoopForm& 
   const bool by_columns = !p.windows.empty();
   text += fmt::format(
       "  const Matrix<{}> rhs{{right, a.depth, a.columns, a.right_row, a.right_column}};\n"
-      "  const Int row = Int(blockIdx.x) * {}, column = Int(blockIdx.y) * tile_columns;\n"
+      "  const Int row = blockIdx.x % a.row_tiles * {}, column = blockIdx.x / a.row_tiles * tile_columns;\n"
       "  float sum[{}][4] = {{}};\n"
       "  multiply_tile<{}>(lhs, rhs, row, column, a.depth, sum);\n"
       "  const epilogue_tile tile{{{}e}};\n"
-      "  const Int base = Int(blockIdx.z) * {};\n"
+      "  const Int base = batch * {};\n"
       "  store_tile<{}>(sum, row, column, a.rows, a.columns, [&](Int i, Int j, float value) {{\n"
       "    epilogue(tile, {}i, {}j, value);\n"
       "  }});\n}}\n",
@@ -109,9 +123,9 @@ ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, cons
     const auto* bytes = reinterpret_cast<const std::byte*>(&f.value);
     kernel.arguments.insert(kernel.arguments.end(), bytes, bytes + sizeof f.value);
   }
-  kernel.grid[0] = blocks(p.rows, tile_rows(p));
-  kernel.grid[1] = blocks(p.columns, tile_columns);
-  for (const ProductBatch& b : p.batch) kernel.grid[2] *= b.size;
+  kernel.grid[0] = blocks(p.rows, tile_rows(p)) * blocks(p.columns, tile_columns);
+  kernel.grid[1] = blocks(batches(p), most_batches);
+  kernel.grid[2] = std::min(batches(p), most_batches);
   return kernel;
 }
 

@@ -25,6 +25,10 @@ void Gpu::activate() const {
         "choosing the device");
 }
 
+void Gpu::activate_if_possible() const noexcept {
+  (void)(driver_.set_context ? driver_.set_context(context_) : driver_.set_device(ordinal_));
+}
+
 Memory Gpu::allocate(std::size_t bytes, Space space) const {
   if (bytes == 0) return {};
   if (space == Space::host) return host_memory(bytes);
@@ -37,6 +41,7 @@ Memory Gpu::allocate(std::size_t bytes, Space space) const {
   check(result, "allocating memory");
   // What a driver says that the program has ended already is of no interest any more.
   return {data, bytes, [this, pinned](std::byte* p, std::size_t) {
+            activate_if_possible();
             (void)(pinned ? driver_.release_pinned(p) : driver_.release(p));
           }};
 }

@@ -35,6 +35,8 @@ class Gpu {
 
   /// The driver's calls of this thread concern this GPU from now on.
   void activate() const;
+  /// The same for what is given back, whatever becomes of it.
+  void activate_if_possible() const noexcept;
   /// Throws std::bad_alloc.
   Memory allocate(std::size_t bytes, Space space) const;
   /// The kernel of this name in the source, compiled for this GPU unless that was done before, by any run of

@@ -10,7 +10,7 @@
 #include "base/atomic_file.h"
 #include "base/cache_folder.h"
 #include "base/checksum.h"
-#include "base/error.h"
+#include "base/environment.h"
 
 namespace tenon::gpu {
 namespace {
@@ -36,8 +36,12 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   void compile(std::span<const char* const> options) {
-    if (driver_.compile_program(program_, static_cast<int>(options.size()), options.data()) != 0)
-      throw InternalError("a kernel does not compile:\n" + log());
+    if (driver_.compile_program(program_, static_cast<int>(options.size()), options.data()) == 0) return;
+    const std::string said = log();
+    if (said.find("--gpu-architecture") != std::string::npos)
+      throw environment_error("{} does not know this GPU: {}", driver_.compiler.found, said)
+          .hint("install a newer version of it");
+    throw InternalError("a kernel does not compile:\n" + said);
   }
   std::vector<char> image() const {
     std::size_t bytes = 0;

@@ -42,25 +42,33 @@ void emit(Planner& planner, const Group& group, const LoopCall& call) {
                std::move(placed.writes));
 }
 
-// Elements are copied as integers of their size: no bit changes.
+// Elements are copied as integers of their size: no bit changes. One of 16 bytes is two of 8.
 DType bits_of(DType dtype) {
   switch (size_of(dtype)) {
     case 1: return DType::u8;
     case 2: return DType::i16;
     case 4: return DType::i32;
-    default: return DType::i64;
+    case 8:
+    case 16: return DType::i64;
+    default: TENON_CHECK(false);
   }
 }
 
 // Axes from the target's outermost to its innermost, so that what is written is contiguous where it can be.
 LoopProgram copy_program(const Strided& from, const Strided& to) {
   LoopOperand source{.buffer = 0, .dtype = bits_of(from.dtype())}, target{.buffer = 1, .dtype = source.dtype};
+  const auto parts = static_cast<std::int64_t>(size_of(from.dtype()) / size_of(source.dtype));
   std::vector<std::int64_t> sizes;
   for (const std::int64_t axis : order_of(to)) {
     const auto a = static_cast<std::size_t>(axis);
     sizes.push_back(to.shape()[a]);
-    source.strides.push_back(from.strides()[a]);
-    target.strides.push_back(to.strides()[a]);
+    source.strides.push_back(parts * from.strides()[a]);
+    target.strides.push_back(parts * to.strides()[a]);
+  }
+  if (parts > 1) {
+    sizes.push_back(parts);
+    source.strides.push_back(1);
+    target.strides.push_back(1);
   }
   LoopProgram program("copy", std::move(sizes));
   const Reg element = program.load(std::move(source));
@@ -83,7 +91,7 @@ std::unique_ptr<LaunchStep> make_loop_step(Gpu& gpu, const LoweredLoop& loop) {
                          .size = {{static_cast<unsigned>(launch.grid), 1, 1},
                                   {static_cast<unsigned>(launch.block), 1, 1},
                                   static_cast<unsigned>(launch.shared_bytes)},
-                         .buffers = loop.buffers,
+                         .buffers = {loop.buffers.begin(), loop.buffers.begin() + program.buffer_count()},
                          .arguments = {loop_arguments(program, form)},
                          .may_fault = std::any_of(instructions.begin(), instructions.end(), may_fault)});
 }

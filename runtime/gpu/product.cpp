@@ -15,7 +15,6 @@
 namespace tenon::gpu {
 namespace {
 
-constexpr std::int64_t most_blocks = 65535;  // of a grid's second and third dimension
 constexpr std::size_t max_buffers = 64;
 
 bool computes_in_f32(DType dtype) {
@@ -86,8 +85,6 @@ Product product_of(const BatchedLayout& layout, DType left, DType right) {
 std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) {
   const auto call = BatchedMatmulCall::match(group);
   if (!call || !computes_in_f32(call->left->dtype()) || !computes_in_f32(call->right->dtype())) return {};
-  const Work work = call->work();
-  if (work.batch > most_blocks) return {};
   const auto place = [call](Planner& p) {
     Sides sides{p.assignment().at(call->left), p.assignment().at(call->right), {}};
     const BatchedLayout layout = BatchedLayout::of(sides.left, sides.right, call->right_is_transposed,
@@ -95,8 +92,8 @@ std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) 
     sides.product = product_of(layout, sides.left.dtype(), sides.right.dtype());
     return sides;
   };
-  return candidate(planner, group, *call->anchor, call->bias, row_major(call->anchor->output()->rank()), work,
-                   "product", place);
+  return candidate(planner, group, *call->anchor, call->bias, row_major(call->anchor->output()->rank()),
+                   call->work(), "product", place);
 }
 
 // One row times a matrix.
@@ -172,7 +169,7 @@ Sides place_conv(Planner& planner, const ConvCall& call) {
 std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
   const auto call = ConvCall::match(planner, group);
   if (!call || !computes_in_f32(call->x->dtype()) || !computes_in_f32(call->weights.dtype())) return {};
-  if (call->shape.groups > most_blocks || call->weights.numel() == 0) return {};
+  if (call->weights.numel() == 0) return {};
   if (numel(call->anchor->output()->shape()) == 0) return {};
   return candidate(planner, group, *call->anchor, call->bias, channels_last(call->x->rank()), call->work(),
                    "windows product", [call](Planner& p) { return place_conv(p, *call); });

@@ -11,7 +11,9 @@ class Event {
     gpu.check(gpu.driver().create_event(&event_, 0), "making an event");
   }
   ~Event() {
-    if (event_) (void)gpu_->driver().destroy_event(event_);
+    if (!event_) return;
+    gpu_->activate_if_possible();
+    (void)gpu_->driver().destroy_event(event_);
   }
   Event(Event&& other) noexcept : gpu_(other.gpu_), event_(std::exchange(other.event_, nullptr)) {}
   Event& operator=(Event&&) = delete;
@@ -73,6 +75,7 @@ GpuQueue::GpuQueue(Gpu& gpu) : gpu_(gpu) {
 }
 
 GpuQueue::~GpuQueue() {
+  gpu_.activate_if_possible();
   (void)gpu_.driver().wait_for_stream(stream_);
   (void)gpu_.driver().destroy_stream(stream_);
 }

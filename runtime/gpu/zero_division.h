@@ -1,5 +1,5 @@
-// Integers that may be divided by zero. PyTorch and the CPU refuse that while they compute; the kernels of a GPU
-// do not say it, so what may do it is not lowered to them.
+// Integers that may be divided by zero. PyTorch and the CPU refuse that while they compute; the kernels of a
+// GPU do not say it, so what may do it is not lowered to them.
 #pragma once
 #include "runtime/group.h"
 

@@ -71,12 +71,17 @@ def test_kernels_are_compiled_once(on_gpu, exported_tiny, tmp_path, vendor):
     assert written == [damaged]
 
 
+def test_a_fallback_that_is_none(on_gpu, exported_tiny, monkeypatch):
+    monkeypatch.setenv("TENON_FALLBACK", "0")
+    assert "operators cannot fall back to '0'" in on_gpu("cuda", "run", exported_tiny("mlp") / "model.pt", code=2)
+
+
 def test_a_machine_without_the_driver_says_so(run, exported_tiny):
     said = run("run", exported_tiny("mlp") / "model.pt", "--device", "hip:0", code=4)
     assert "there is no device 'hip:0': none of libamdhip64.so.7" in said and "this machine has: cpu" in said
 
 
-def products(x, w, image, line, volume):
+def products(x, w, image, line, volume, long, pairs):
     """Products and convolutions of many forms; results that stand beside others in a concatenation have rows with gaps."""
     import torch
     from torch.nn.functional import conv1d, conv2d, conv3d, conv_transpose2d, linear
@@ -98,10 +103,11 @@ def products(x, w, image, line, volume):
         conv1d(line, k[:, :, 0], padding=1) + line[:, :1],
         conv3d(volume, k[:, :, None], stride=(2, 1, 1)),
         torch.where(linear(x, w) > 0, x[:, :3], 0.5).half(),
+        long.reshape(70000, 1, 3) @ long.reshape(70000, 3, 1),
     )
 
 
-def pools(x, w, image, line, volume):
+def pools(x, w, image, line, volume, long, pairs):
     from torch.nn.functional import adaptive_avg_pool2d, adaptive_max_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d
 
     return (
@@ -117,7 +123,7 @@ def pools(x, w, image, line, volume):
     )
 
 
-def loops(x, w, image, line, volume):
+def loops(x, w, image, line, volume, long, pairs):
     import torch
 
     return (
@@ -133,6 +139,9 @@ def loops(x, w, image, line, volume):
         image.permute(3, 1, 0, 2).contiguous().flip(0),
         torch.nn.functional.pad(image, (1, 2, 0, 1), mode="reflect"),
         (x > 0).any(1),
+        long.softmax(1),
+        torch.nn.functional.group_norm(long.reshape(1, 6, 100, 350), 2),
+        pairs.t().contiguous(),
     )
 
 
@@ -146,6 +155,7 @@ def test_operators_equal_libtorch(on_gpu, tmp_path, vendor, family):
             return family(*tensors)
 
     torch.manual_seed(0)
-    inputs = [torch.randn(*size) for size in ((5, 7), (3, 7), (2, 2, 6, 6), (2, 2, 9), (1, 2, 4, 5, 5))]
+    inputs = [torch.randn(*size) for size in ((5, 7), (3, 7), (2, 2, 6, 6), (2, 2, 9), (1, 2, 4, 5, 5), (3, 70000))]
+    inputs.append(torch.randn(3, 4, dtype=torch.complex128))
     torch.jit.trace(Module(), inputs).save(str(tmp_path / "model.pt"))
     assert "verified" in on_gpu(vendor, "verify", "model.pt", "--against", "torch", code=0)
