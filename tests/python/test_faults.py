@@ -132,6 +132,6 @@ def test_a_profile_of_another_device_is_not_compared(run, resnet9, case):
 def test_a_case_runs_on_the_device_that_it_names_unless_the_command_names_another(run, case):
     case('device = "gone"\n')
     said = run("check", "cases", code=DIFFERS)
-    assert "there is no device 'gone'" in said and "this program has: cpu" in said
+    assert "there is no device 'gone'" in said and "this machine has: cpu" in said
     said = run("check", "cases", code=DIFFERS, device="wrong linear")
     assert "first difference: a kernel" in said and "at: fc" in said
