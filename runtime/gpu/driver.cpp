@@ -106,8 +106,8 @@ const Driver& driver(Vendor vendor) {
 
 // Numbers of CUdevice_attribute and of hipDeviceAttribute_t.
 int Driver::attribute(Attribute which, int device) const {
-  static constexpr std::array<std::array<int, 2>, 8> numbers{
-      {{16, 63}, {10, 87}, {13, 5}, {36, 60}, {37, 59}, {8, 74}, {75, 23}, {76, 61}}};
+  static constexpr std::array<std::array<int, 2>, 5> numbers{
+      {{16, 63}, {10, 87}, {13, 5}, {75, 23}, {76, 61}}};
   int value = 0;
   check(device_attribute(&value, numbers[static_cast<std::size_t>(which)][vendor == Vendor::cuda ? 0 : 1],
                          device),

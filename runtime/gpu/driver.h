@@ -18,9 +18,6 @@ enum class Attribute {
   multiprocessors,
   warp_size,
   clock_khz,
-  memory_clock_khz,
-  memory_bus_bits,
-  shared_bytes,  // of a block, without asking for more
   compute_major,
   compute_minor,
 };
