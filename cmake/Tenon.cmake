@@ -88,6 +88,17 @@ function(tenon_embed out namespace header)
   set_source_files_properties(${out} PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
 endfunction()
 
+# tenon_embed_files(OUT NAMESPACE HEADER FILES...): OUT, a source file with the path and the text of each file.
+function(tenon_embed_files out namespace header)
+  add_custom_command(
+    OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} "-DFILES=${ARGN}" -DROOT=${PROJECT_SOURCE_DIR} -DOUT=${out} -DNAMESPACE=${namespace}
+      -DHEADER=${header} -P ${PROJECT_SOURCE_DIR}/cmake/EmbedFiles.cmake
+    DEPENDS ${ARGN} ${PROJECT_SOURCE_DIR}/cmake/EmbedFiles.cmake
+    VERBATIM)
+  set_source_files_properties(${out} PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
+endfunction()
+
 # tenon_families(FOLDER RETURNS): FOLDER/families.def in the build tree, with FAMILY(name) for each function
 # `RETURNS name() {` that the files of the folder define.
 function(tenon_families folder returns)

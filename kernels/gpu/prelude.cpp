@@ -1,27 +1,13 @@
 // Puts together what kernels' sources begin with.
-#include <array>
-
 #include "kernels/gpu/loop_source.h"
 #include "kernels/gpu/texts.h"
 
 namespace tenon::gpu {
 namespace {
 
-struct Text {
-  std::string_view path;
-  std::string_view content;
-};
-
 std::string_view text_at(std::string_view path) {
-  const std::array all = {Text{"kernels/gpu/pool.gpu.h", texts::pool_gpu_h},
-                          Text{"kernels/gpu/product.gpu.h", texts::product_gpu_h},
-                          Text{"base/prim_meaning.h", texts::prim_meaning_h},
-                          Text{"base/prims.def", texts::prims_def},
-                          Text{"kernels/gpu/prelude.gpu.h", texts::prelude_gpu_h},
-                          Text{"kernels/gpu/loop_values.gpu.h", texts::loop_values_gpu_h},
-                          Text{"kernels/gpu/loop_walks.gpu.h", texts::loop_walks_gpu_h}};
-  for (const Text& text : all)
-    if (text.path == path) return text.content;
+  for (const texts::File& file : texts::files())
+    if (file.path == path) return file.text;
   return {};
 }
 

@@ -1,15 +1,14 @@
 // The files that kernels' sources are put together from, embedded in the library.
 #pragma once
+#include <span>
 #include <string_view>
 
 namespace tenon::gpu::texts {
 
-extern const std::string_view prelude_gpu_h;
-extern const std::string_view pool_gpu_h;
-extern const std::string_view product_gpu_h;
-extern const std::string_view loop_values_gpu_h;
-extern const std::string_view loop_walks_gpu_h;
-extern const std::string_view prim_meaning_h;
-extern const std::string_view prims_def;
+struct File {
+  std::string_view path;  // "kernels/gpu/prelude.gpu.h"
+  std::string_view text;
+};
+std::span<const File> files();
 
 }  // namespace tenon::gpu::texts
