@@ -77,7 +77,7 @@ Reg LoopProgram::gather(LoopOperand from, Reg index, Reg outside) {
                         .args = {index, outside, -1},
                         .operand = add_operand(*this, std::move(from))});
 }
-Reg LoopProgram::tile() { return append(*this, {.op = LoopOp::tile, .type = DType::f32}); }
+Reg LoopProgram::tile(DType type) { return append(*this, {.op = LoopOp::tile, .type = type}); }
 Reg LoopProgram::constant(double value, DType type) {
   return append(*this, {.op = LoopOp::constant, .type = type, .value = value});
 }
@@ -326,7 +326,7 @@ std::string text_of(const LoopProgram& program, const Instruction& i) {
                          i.args[0], operand.index_stride, operand.from_end ? -operand.range : 0,
                          operand.range, i.args[1] >= 0 ? fmt::format(" else %{}", i.args[1]) : "");
     }
-    case LoopOp::tile: return "tile : f32";
+    case LoopOp::tile: return fmt::format("tile : {}", name(i.type));
     case LoopOp::constant:
       return is_float(i.type) ? fmt::format("constant {} : {}", i.value, name(i.type))
                               : fmt::format("constant {} : {}", i.integer, name(i.type));

@@ -129,7 +129,7 @@ struct LoopProgram {
   /// Builders: append an instruction and return its register.
   Reg load(LoopOperand from);
   Reg gather(LoopOperand from, Reg index, Reg outside = -1);
-  Reg tile();
+  Reg tile(DType type = DType::f32);  // f32, f64 or i64
   Reg constant(double value, DType type = DType::f32);
   Reg constant_int(std::int64_t value, DType type = DType::i64);
   Reg count(DType type = DType::f32);

@@ -31,8 +31,8 @@ class Printer : LoopText {
   std::string tile() {
     print_arguments();
     line("struct {}_tile {{ {}{}_arguments a; }};", name_, ended(parameters(), "; "), name_);
-    line("__device__ inline void {}(const {}_tile& tile, {} i0, {} i1, float value) {{", name_, name_,
-         index_type(), index_type());
+    line("__device__ inline void {}(const {}_tile& tile, {} i0, {} i1, {} value) {{", name_, name_,
+         index_type(), index_type(), computed(tile_type()));
     indent_ = 1;
     line("using Index = {};", index_type());
     line("constexpr int chunk = 0, v = 0, valid = 1;");
@@ -53,6 +53,13 @@ class Printer : LoopText {
   }
 
  private:
+  DType tile_type() const {
+    const auto& all = code_.instructions;
+    const auto tile =
+        std::find_if(all.begin(), all.end(), [](const Instruction& i) { return i.op == LoopOp::tile; });
+    return tile == all.end() ? DType::f32 : tile->type;
+  }
+
   // Text.
 
   template <class... Args>

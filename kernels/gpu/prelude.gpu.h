@@ -67,6 +67,17 @@ GPU_INLINE T shuffle_xor(T value, int mask) {
   return value;
 }
 
+/// What the lanes of a wave wrote to shared memory before, each of them sees behind it.
+GPU_INLINE void wave_barrier() {
+#if GPU_HIP
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
+  __builtin_amdgcn_wave_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
+#else
+  __syncwarp();
+#endif
+}
+
 /// 0 -> 1; true for the one thread that changed it.
 GPU_INLINE bool claim(long long* flag) {
 #if GPU_SOFT

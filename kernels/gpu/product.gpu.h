@@ -1,123 +1,170 @@
-// Products of matrices, and convolutions as products: a block of 256 threads computes a tile of the result, each
-// thread 4 columns of rows_of_tile / 16 of its rows.
+// Products of matrices, and convolutions as products: a block computes a tile of the result, each of its
+// waves a part of that with its matrix unit, from two sides that lie in shared memory; while it multiplies,
+// the next piece of them is on its way.
 #pragma once
 #include "kernels/gpu/loop_walks.gpu.h"
+#include "kernels/gpu/matrix_units.gpu.h"
+#include "kernels/gpu/product_sides.gpu.h"
 
 namespace tenon::gpu {
 
-constexpr int tile_columns = 64, tile_depth = 16, product_threads = 256;
-
-/// A matrix in memory; 0 beyond its ends.
-template <class T>
-struct Matrix {
-  const T* data;
-  Int rows, columns, row_stride, column_stride;
-
-  struct Line {  // a row of a left side, a column of a right one
-    Int offset;
-    bool inside;
-  };
-  GPU_INLINE Line row(Int i) const { return {i * row_stride, i < rows}; }
-  GPU_INLINE Line column(Int j) const { return {j * column_stride, j < columns}; }
-  GPU_INLINE float in_row(Line line, Int k) const {
-    return line.inside && k < columns ? convert<float>(data[line.offset + k * column_stride]) : 0.0f;
-  }
-  GPU_INLINE float in_column(Line line, Int k) const {
-    return line.inside && k < rows ? convert<float>(data[line.offset + k * row_stride]) : 0.0f;
-  }
-};
-
-/// One spatial axis of a convolution.
-struct ConvAxis {
-  Int in, out, kernel, stride, pad, dilation, x_stride;
-};
-
-/// The input of a convolution as a matrix: a row for each pixel of the result, a column for each tap of the
-/// window and each channel of the group, the channel moving fastest.
-template <class T, bool Transposed>
-struct Windows {
-  const T* data;
-  Int pixels, channels, image_stride, channel_stride;
-  ConvAxis d, h, w;
-
-  struct Line {
-    Int image;
-    Int d, h, w;  // of the window's first tap, before it is divided by the stride where transposed
-    bool inside;
-  };
-
-  static GPU_INLINE Int first_tap(const ConvAxis& axis, Int out) {
-    return Transposed ? out + axis.pad : out * axis.stride - axis.pad;
-  }
-  /// The place of a tap on an axis; -1 where there is none.
-  static GPU_INLINE Int place(const ConvAxis& axis, Int first, Int tap) {
-    Int at = Transposed ? first - tap * axis.dilation : first + tap * axis.dilation;
-    if (at < 0) return -1;
-    if (Transposed) {
-      if (at % axis.stride != 0) return -1;
-      at /= axis.stride;
+/// The number of waves along the rows that makes their parts most like squares.
+__device__ constexpr int waves_along_rows(int rows, int columns, int waves, int m, int n) {
+  int best = 0, best_sum = 0;
+  for (int along = 1; along <= waves; along *= 2) {
+    const int height = rows / along, width = columns / (waves / along);
+    if (height < m || height % m != 0 || width < n || width % n != 0) continue;
+    if (best == 0 || height + width < best_sum) {
+      best = along;
+      best_sum = height + width;
     }
-    return at < axis.in ? at : -1;
   }
+  return best;
+}
 
-  GPU_INLINE Line row(Int pixel) const {
-    const Int out_w = pixel % w.out, rest = pixel / w.out;
-    const Int out_h = rest % h.out, rest_of_h = rest / h.out;
-    const Int out_d = rest_of_h % d.out, image = rest_of_h / d.out;
-    return {image * image_stride, first_tap(d, out_d), first_tap(h, out_h), first_tap(w, out_w), pixel < pixels};
-  }
-  GPU_INLINE float in_row(Line line, Int k) const {
-    if (!line.inside) return 0;
-    const Int channel = k % channels, tap = k / channels;
-    const Int tap_w = tap % w.kernel, rest = tap / w.kernel;
-    const Int tap_h = rest % h.kernel, tap_d = rest / h.kernel;
-    if (tap_d >= d.kernel) return 0;
-    const Int at_d = place(d, line.d, tap_d), at_h = place(h, line.h, tap_h), at_w = place(w, line.w, tap_w);
-    if (at_d < 0 || at_h < 0 || at_w < 0) return 0;
-    return convert<float>(data[line.image + channel * channel_stride + at_d * d.x_stride + at_h * h.x_stride +
-                               at_w * w.x_stride]);
-  }
+/// How a block computes Rows x Columns elements of the result, from elements T.
+template <class T, int Rows, int Columns, int Threads>
+struct BlockTile {
+  using Unit = typename UnitOf<T>::type;
+  using Value = typename Unit::Value;
+  static constexpr int rows = Rows, columns = Columns, threads = Threads;
+  static constexpr int depth = 64 / int(sizeof(T));  // of a piece of the sides
+  static constexpr int waves = Threads / wave_size;
+  static constexpr int waves_down = waves_along_rows(Rows, Columns, waves, Unit::m, Unit::n);
+  static_assert(waves_down > 0, "the tile cannot be shared by the waves");
+  static constexpr int height = Rows / waves_down,
+                       width = Columns / (waves / waves_down);             // of a wave's part
+  static constexpr int down = height / Unit::m, across = width / Unit::n;  // units in that
+  static constexpr int slab_stride = width + 4;
+  static constexpr int slab_bytes = Unit::m * slab_stride * int(sizeof(Value));
+
+  static GPU_INLINE int wave() { return int(threadIdx.x) / wave_size; }
+  static GPU_INLINE int first_row() { return wave() % waves_down * height; }
+  static GPU_INLINE int first_column() { return wave() / waves_down * width; }
 };
 
-/// Adds the products of the tile at (first_row, first_column) to `sum`: of row i * 16 + y and column x * 4 + j of
-/// the tile, for thread (x, y) of 16 x 16.
-template <int Rows, class Left, class Right>
-GPU_INLINE void multiply_tile(const Left& left, const Right& right, Int first_row, Int first_column, Int depth,
-                              float (&sum)[Rows / 16][4]) {
-  constexpr int reads = Rows * tile_depth / product_threads, right_rows = product_threads / tile_columns;
-  GPU_SHARED(float, a, [tile_depth][Rows + 1]);
-  GPU_SHARED(float, b, [tile_depth][tile_columns]);
-  const int t = threadIdx.x, x = t % 16, y = t / 16;
-  typename Left::Line rows[reads];
-  for (int i = 0; i < reads; ++i) rows[i] = left.row(first_row + (t + i * product_threads) / tile_depth);
-  const typename Right::Line column = right.column(first_column + t % tile_columns);
-  for (Int k0 = 0; k0 < depth; k0 += tile_depth) {
-    for (int i = 0; i < reads; ++i)
-      a[t % tile_depth][(t + i * product_threads) / tile_depth] = left.in_row(rows[i], k0 + t % tile_depth);
-    for (int k = t / tile_columns; k < tile_depth; k += right_rows)
-      b[k][t % tile_columns] = right.in_column(column, k0 + k);
-    __syncthreads();
+template <class Tile>
+using Sums = typename Tile::Value[Tile::down][Tile::across][Tile::Unit::values];
+
+template <class Tile, class LeftTile, class RightTile>
+GPU_INLINE void multiply_piece(const LeftTile& left, const RightTile& right, Sums<Tile>& sum) {
+  using Unit = typename Tile::Unit;
 #pragma unroll
-    for (int k = 0; k < tile_depth; ++k)
-      for (int i = 0; i < Rows / 16; ++i)
-        for (int j = 0; j < 4; ++j) sum[i][j] += a[k][i * 16 + y] * b[k][x * 4 + j];
-    __syncthreads();
+  for (int k = 0; k < Tile::depth; k += Unit::k) {
+    typename Unit::Left a[Tile::down];
+    typename Unit::Right b[Tile::across];
+#pragma unroll
+    for (int i = 0; i < Tile::down; ++i) a[i].read(left, Tile::first_row() + i * Unit::m, k);
+#pragma unroll
+    for (int j = 0; j < Tile::across; ++j) b[j].read(right, Tile::first_column() + j * Unit::n, k);
+#pragma unroll
+    for (int i = 0; i < Tile::down; ++i)
+#pragma unroll
+      for (int j = 0; j < Tile::across; ++j) Unit::multiply(sum[i][j], a[i], b[j]);
   }
 }
 
-/// Calls store(row, column, value) for each element that the thread computed of a result [rows, columns].
-template <int Rows, class Store>
-GPU_INLINE void store_tile(const float (&sum)[Rows / 16][4], Int first_row, Int first_column, Int rows,
-                           Int columns, Store store) {
-  const int x = threadIdx.x % 16, y = threadIdx.x / 16;
-  for (int i = 0; i < Rows / 16; ++i) {
-    const Int row = first_row + i * 16 + y;
-    if (row >= rows) return;
-    for (int j = 0; j < 4; ++j) {
-      const Int column = first_column + x * 4 + j;
-      if (column < columns) store(row, column, sum[i][j]);
-    }
+template <class Tile, class LeftTile, class RightTile>
+GPU_INLINE void add_piece(const LeftTile& left, const RightTile& right, Sums<Tile>& sum) {
+  if constexpr (Tile::Unit::in_parts) {
+    Sums<Tile> part = {};
+    multiply_piece<Tile>(left, right, part);
+#pragma unroll
+    for (int i = 0; i < Tile::down; ++i)
+#pragma unroll
+      for (int j = 0; j < Tile::across; ++j)
+        for (int v = 0; v < Tile::Unit::values; ++v) sum[i][j][v] += part[i][j][v];
+  } else {
+    multiply_piece<Tile>(left, right, sum);
   }
+}
+
+/// Calls use(row of the tile, column, value) for each element: neighbours of a wave for neighbours of a row.
+/// The values go there through shared memory, which no thread reads any more.
+template <class Tile, class Use>
+GPU_INLINE void for_each_value(const Sums<Tile>& sum, void* memory, Use use) {
+  using Unit = typename Tile::Unit;
+  using Value = typename Tile::Value;
+  auto* const slab = reinterpret_cast<Value*>(static_cast<char*>(memory) + Tile::wave() * Tile::slab_bytes);
+#pragma unroll
+  for (int i = 0; i < Tile::down; ++i) {
+    for (int j = 0; j < Tile::across; ++j)
+      for (int v = 0; v < Unit::values; ++v)
+        slab[Unit::row(v) * Tile::slab_stride + j * Unit::n + Unit::column(v)] = sum[i][j][v];
+    wave_barrier();
+    for (int e = int(threadIdx.x) % wave_size; e < Unit::m * Tile::width; e += wave_size) {
+      const int row = e / Tile::width, column = e % Tile::width;
+      use(Tile::first_row() + i * Unit::m + row, Tile::first_column() + column,
+          slab[row * Tile::slab_stride + column]);
+    }
+    wave_barrier();
+  }
+}
+
+/// One element of the product, on the ordinary units.
+template <class Value, class Left, class Right>
+GPU_INLINE Value element(const Left& left, const Right& right, Int row, Int column, int begin, int end) {
+  const auto line = left.line(row);
+  const auto other = right.line(column);
+  Value sum = 0;
+  for (int k = begin; k < end; ++k) {
+    const auto* const a = left.at(line, left.depth(k));
+    const auto* const b = right.at(other, right.depth(k));
+    sum += (a ? convert<Value>(*a) : Value(0)) * (b ? convert<Value>(*b) : Value(0));
+  }
+  return sum;
+}
+
+/// Calls store(row, column, value) for each element of the tile at (row, column) of a result [rows, columns]:
+/// the sum over depths [begin, end). The sides are read as Loader has it. A product that is not finite is
+/// computed once more where the unit takes numbers apart: infinities have no parts.
+template <class Tile, bool LeftFast, int LeftCount, bool RightFast, int RightCount, class Left, class Right,
+          class Store>
+GPU_INLINE void multiply_tile(const Left& left, const Right& right, Int row, Int column, Int rows,
+                              Int columns, int begin, int end, Store store) {
+  using Element = typename Tile::Unit::Element;
+  using LeftTile = SharedTile<Element, Tile::rows, Tile::depth, LeftFast>;
+  using RightTile = SharedTile<Element, Tile::columns, Tile::depth, RightFast>;
+  constexpr int stage_bytes = LeftTile::bytes + RightTile::bytes;
+  constexpr int slabs_bytes = Tile::waves * Tile::slab_bytes;
+  constexpr int bytes = 2 * stage_bytes > slabs_bytes ? 2 * stage_bytes : slabs_bytes;
+  GPU_SHARED(uint4, memory, [(bytes + 15) / 16]);
+  const auto left_tile = [&](int stage) {
+    return LeftTile{reinterpret_cast<Element*>(reinterpret_cast<char*>(memory) + stage * stage_bytes)};
+  };
+  const auto right_tile = [&](int stage) {
+    return RightTile{
+        reinterpret_cast<Element*>(reinterpret_cast<char*>(memory) + stage * stage_bytes + LeftTile::bytes)};
+  };
+
+  Loader<Left, LeftTile, Tile::rows, Tile::depth, LeftFast, LeftCount, Tile::threads> lefts(left, row);
+  Loader<Right, RightTile, Tile::columns, Tile::depth, RightFast, RightCount, Tile::threads> rights(right,
+                                                                                                    column);
+  Sums<Tile> sum = {};
+  lefts.begin(begin, left_tile(0));
+  rights.begin(begin, right_tile(0));
+  commit_copies();
+  int stage = 0;
+  for (int k = begin; k < end; k += Tile::depth) {
+    lefts.finish(left_tile(stage));
+    rights.finish(right_tile(stage));
+    wait_for_copies<0>();
+    __syncthreads();
+    if (k + Tile::depth < end) {
+      lefts.begin(k + Tile::depth, left_tile(1 - stage));
+      rights.begin(k + Tile::depth, right_tile(1 - stage));
+    }
+    commit_copies();
+    add_piece<Tile>(left_tile(stage), right_tile(stage), sum);
+    stage = 1 - stage;
+  }
+  __syncthreads();
+  for_each_value<Tile>(sum, memory, [&](int i, int j, typename Tile::Value value) {
+    if (row + i >= rows || column + j >= columns) return;
+    if constexpr (Tile::Unit::in_parts)
+      if (!isfinite(value)) value = element<float>(left, right, row + i, column + j, begin, end);
+    store(row + i, column + j, value);
+  });
 }
 
 }  // namespace tenon::gpu

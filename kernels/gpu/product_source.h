@@ -1,5 +1,7 @@
 // Products and convolutions as the text of GPU kernels (product.gpu.h), with any tile program behind them.
 #pragma once
+#include <optional>
+
 #include "kernels/conv_shape.h"
 #include "kernels/gpu/loop_form.h"
 
@@ -16,8 +18,9 @@ struct Product {
   DType left_type = DType::f32, right_type = DType::f32;
   std::int64_t rows = 0, columns = 0, depth = 0;
   std::int64_t left_row = 0, left_column = 0, right_row = 0,
-               right_column = 0;    // strides; left: not of windows
-  std::vector<ProductBatch> batch;  // the last moves fastest
+               right_column = 0;                   // strides; left: not of windows
+  std::int64_t left_offset = 0, right_offset = 0;  // elements from an aligned address to the first one
+  std::vector<ProductBatch> batch;                 // the last moves fastest
 
   /// The left side is the input of a convolution, a row of which is a window. Strides of the input: of images
   /// and channels, and of d, h and w.
@@ -29,15 +32,28 @@ struct Product {
   std::vector<Windows> windows;  // one or none
 };
 
+/// What products are computed in: f16 and bf16 are multiplied as they are and summed in f32; f32, f64, and
+/// i64 for all integers. Nothing for complex numbers.
+std::optional<DType> product_type(DType left, DType right);
+
 struct ProductKernel {
   std::string source, name;
-  std::vector<std::byte> arguments;  // the struct behind the two sides' pointers
+  std::vector<std::byte> arguments;  // the struct behind the pointers
   std::int64_t grid[3] = {1, 1, 1};
   int block = 0;
 };
 
-/// The kernel takes: the left and the right side, the epilogue's buffers in order, the struct, and the
-/// epilogue's arguments (loop_arguments). Its source depends on no size.
-ProductKernel product_kernel(const Product&, const LoopProgram& epilogue, const LoopForm&);
+/// One kernel takes: the left and the right side, the epilogue's buffers in order, the struct, and the
+/// epilogue's arguments (loop_arguments). Where the depth is split among blocks, the first of two takes the
+/// sides, a buffer for `parts` sums and the struct; the second one that buffer, the epilogue's, the struct
+/// and the epilogue's arguments. Their sources depend on no size but through the few choices that are made by
+/// it.
+struct ProductKernels {
+  std::vector<ProductKernel> kernels;
+  std::int64_t parts = 0;
+  DType part_type = DType::f32;
+};
+ProductKernels product_kernels(const Product&, const LoopProgram& epilogue, const LoopForm&,
+                               const GpuLimits&);
 
 }  // namespace tenon::gpu

@@ -145,7 +145,9 @@ class Matcher {
       }
       return load_from(tile, outer, layout.dtype(), *matrix);
     };
-    Reg sum = program.tile();
+    const DType dtype = current->dtype(), computed = compute_type(dtype);
+    Reg sum = program.tile(computed);
+    if (is_integral(dtype) && dtype != computed) sum = program.cast(dtype, sum);
     if (bias) {
       const Strided layout = planner_.assignment().layout(group_.outer(bias));
       sum = program.prim(Prim::add, sum,

@@ -14,10 +14,6 @@ namespace {
 // Kernels take so many addresses at most.
 constexpr std::size_t max_buffers = 64;
 
-GpuLimits limits_of(const Gpu& gpu) { return {.processors = gpu.multiprocessors()}; }
-
-Gpu& gpu_of(Planner& planner) { return gpu_queue(planner.queue()).gpu(); }
-
 // Few long rows are cut into parts, whose folds lie in memory between the loops.
 void emit_parts(Planner& planner, const Group& group, PlacedLoop placed, SplitLoop parts) {
   std::vector<PlannedTensor> buffers = placed.loop.buffers, between;
@@ -77,6 +73,10 @@ LoopProgram copy_program(const Strided& from, const Strided& to) {
 }
 
 }  // namespace
+
+GpuLimits limits_of(const Gpu& gpu) { return {.processors = gpu.multiprocessors()}; }
+
+Gpu& gpu_of(Planner& planner) { return gpu_queue(planner.queue()).gpu(); }
 
 std::unique_ptr<LaunchStep> make_loop_step(Gpu& gpu, const LoweredLoop& loop) {
   const LoopProgram program = arranged(loop.program);

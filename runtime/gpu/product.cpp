@@ -8,8 +8,7 @@
 #include "runtime/calls/conv.h"
 #include "runtime/calls/epilogue.h"
 #include "runtime/calls/matmul.h"
-#include "runtime/gpu/queue.h"
-#include "runtime/gpu/step.h"
+#include "runtime/gpu/loop.h"
 #include "runtime/gpu/zero_division.h"
 
 namespace tenon::gpu {
@@ -17,9 +16,7 @@ namespace {
 
 constexpr std::size_t max_buffers = 64;
 
-bool computes_in_f32(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
-}
+bool is_computable(const Value* left, DType right) { return product_type(left->dtype(), right).has_value(); }
 
 // The two sides of a product, and how they lie.
 struct Sides {
@@ -27,32 +24,51 @@ struct Sides {
   Product product;
 };
 
-// Adds the step that computes the group, whose result lies in this order.
+std::unique_ptr<LaunchStep> make_step(Gpu& gpu, ProductKernel&& kernel, std::vector<PlannedTensor> buffers,
+                                      std::vector<std::byte> epilogue) {
+  return std::make_unique<LaunchStep>(
+      gpu, LaunchStep::Kernel{
+               .source = std::move(kernel.source),
+               .name = std::move(kernel.name),
+               .size = {{static_cast<unsigned>(kernel.grid[0]), static_cast<unsigned>(kernel.grid[1]),
+                         static_cast<unsigned>(kernel.grid[2])},
+                        {static_cast<unsigned>(kernel.block), 1, 1}},
+               .buffers = std::move(buffers),
+               .arguments = {std::move(kernel.arguments), std::move(epilogue)}});
+}
+
+std::vector<PlannedTensor> joined(std::vector<PlannedTensor> first,
+                                  const std::vector<PlannedTensor>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+// Adds the steps that compute the group, whose result lies in this order.
 void emit(Planner& planner, const Group& group, TileProgram tile, const Order& order,
           const std::function<Sides(Planner&)>& place) {
+  Gpu& gpu = gpu_of(planner);
   const Sides sides = place(planner);
   const PlannedTensor result = planner.assignment().assign(
       group.node().output(), order, [&](const PlannedTensor& t) { return row_stride(t, order).has_value(); });
   const std::int64_t stride = *row_stride(result, order);
   tile.program.shape.operands.back().strides = {stride, 1};
   tile.program.code.operands.back().strides = {class_of(stride), Stride::one};
-  std::vector<PlannedTensor> buffers{sides.left, sides.right};
-  for (const Value* operand : tile.operands) buffers.push_back(planner.assignment().at(operand));
-  std::vector<PlannedTensor> reads = buffers;
-  buffers.push_back(result);
+  std::vector<PlannedTensor> operands;
+  for (const Value* operand : tile.operands) operands.push_back(planner.assignment().at(operand));
+
   const LoopForm form{.wide = true};
-  ProductKernel kernel = product_kernel(sides.product, tile.program, form);
-  auto step = std::make_unique<LaunchStep>(
-      gpu_queue(planner.queue()).gpu(),
-      LaunchStep::Kernel{
-          .source = std::move(kernel.source),
-          .name = std::move(kernel.name),
-          .size = {{static_cast<unsigned>(kernel.grid[0]), static_cast<unsigned>(kernel.grid[1]),
-                    static_cast<unsigned>(kernel.grid[2])},
-                   {static_cast<unsigned>(kernel.block), 1, 1}},
-          .buffers = std::move(buffers),
-          .arguments = {std::move(kernel.arguments), loop_arguments(tile.program, form)}});
-  planner.emit(std::move(step), group.node(), std::move(reads), {result});
+  std::vector<std::byte> arguments = loop_arguments(tile.program, form);
+  ProductKernels made = product_kernels(sides.product, tile.program, form, limits_of(gpu));
+  std::vector<PlannedTensor> factors{sides.left, sides.right};
+  if (made.parts > 0) {
+    const PlannedTensor parts = planner.bytes(static_cast<std::size_t>(made.parts) * size_of(made.part_type));
+    planner.prepare(make_step(gpu, std::move(made.kernels[0]), joined(factors, {parts}), {}), factors,
+                    {parts});
+    factors = {parts};
+  }
+  const std::vector<PlannedTensor> reads = joined(factors, operands);
+  planner.emit(make_step(gpu, std::move(made.kernels.back()), joined(reads, {result}), std::move(arguments)),
+               group.node(), reads, {result});
 }
 
 std::vector<Candidate> candidate(const Planner& planner, const Group& group, const Node& anchor,
@@ -68,28 +84,30 @@ std::vector<Candidate> candidate(const Planner& planner, const Group& group, con
   return {{info, [=](Planner& p, const Group& g) { emit(p, g, *tile, order, place); }}};
 }
 
-Product product_of(const BatchedLayout& layout, DType left, DType right) {
-  Product product{.left_type = left,
-                  .right_type = right,
+Product product_of(const BatchedLayout& layout, const PlannedTensor& left, const PlannedTensor& right) {
+  Product product{.left_type = left.dtype(),
+                  .right_type = right.dtype(),
                   .rows = layout.M,
                   .columns = layout.N,
                   .depth = layout.K,
                   .left_row = layout.a_row,
                   .left_column = layout.a_column,
                   .right_row = layout.b_row,
-                  .right_column = layout.b_column};
+                  .right_column = layout.b_column,
+                  .left_offset = left.offset(),
+                  .right_offset = right.offset()};
   for (const BatchAxis& axis : layout.batch) product.batch.push_back({axis.size, axis.a, axis.b});
   return product;
 }
 
 std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) {
   const auto call = BatchedMatmulCall::match(group);
-  if (!call || !computes_in_f32(call->left->dtype()) || !computes_in_f32(call->right->dtype())) return {};
+  if (!call || !is_computable(call->left, call->right->dtype())) return {};
   const auto place = [call](Planner& p) {
     Sides sides{p.assignment().at(call->left), p.assignment().at(call->right), {}};
     const BatchedLayout layout = BatchedLayout::of(sides.left, sides.right, call->right_is_transposed,
                                                    dense_layout(call->anchor->output()->type()));
-    sides.product = product_of(layout, sides.left.dtype(), sides.right.dtype());
+    sides.product = product_of(layout, sides.left, sides.right);
     return sides;
   };
   return candidate(planner, group, *call->anchor, call->bias, row_major(call->anchor->output()->rank()),
@@ -100,7 +118,7 @@ std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) 
 std::vector<Candidate> lower_row(const Planner& planner, const Group& group) {
   const auto call = MatmulCall::match(planner, group);
   if (!call || call->anchor->output()->rank() != 1) return {};
-  if (!computes_in_f32(call->x->dtype()) || !computes_in_f32(call->weight.dtype())) return {};
+  if (!is_computable(call->x, call->weight.dtype())) return {};
   const auto place = [call](Planner& p) {
     Sides sides{p.assignment().at(call->x), p.constant(call->weight), {}};
     sides.product = {.left_type = sides.left.dtype(),
@@ -110,37 +128,44 @@ std::vector<Candidate> lower_row(const Planner& planner, const Group& group) {
                      .depth = call->K,
                      .left_column = sides.left.strides()[0],
                      .right_row = sides.right.strides()[0],
-                     .right_column = sides.right.strides()[1]};
+                     .right_column = sides.right.strides()[1],
+                     .left_offset = sides.left.offset(),
+                     .right_offset = sides.right.offset()};
     return sides;
   };
   return candidate(planner, group, *call->anchor, call->bias, row_major(1), call->work(), "product", place);
 }
 
-// Of group g, [taps * channels, columns]: the channel moves faster than the tap, the column fastest of all.
-void write_columns(const ConvShape& s, const Tensor& weights, std::byte* target) {
+// Rows of the packed weights begin at multiples of 16 bytes, whatever the type.
+std::int64_t packed_row(std::int64_t depth) { return (depth + 7) / 8 * 8; }
+
+// Of group g, [columns, taps * channels]: the channel moves fastest, and rows are filled up with zeros.
+void write_rows(const ConvShape& s, const Tensor& weights, std::byte* target) {
   const Tensor dense = weights.contiguous();
   const std::size_t bytes = size_of(dense.dtype());
   const std::int64_t taps = s.taps(), channels = s.Cin / s.groups, columns = s.Cout / s.groups;
-  std::byte* to = target;
+  const std::int64_t row = packed_row(taps * channels);
+  std::fill_n(target, static_cast<std::size_t>(s.Cout * row) * bytes, std::byte{0});
   for (std::int64_t g = 0; g < s.groups; ++g)
-    for (std::int64_t tap = 0; tap < taps; ++tap)
-      for (std::int64_t c = 0; c < channels; ++c)
-        for (std::int64_t j = 0; j < columns; ++j, to += bytes) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      std::byte* to = target + static_cast<std::size_t>((g * columns + j) * row) * bytes;
+      for (std::int64_t tap = 0; tap < taps; ++tap)
+        for (std::int64_t c = 0; c < channels; ++c, to += bytes) {
           const std::int64_t place = s.transposed ? ((g * channels + c) * columns + j) * taps + tap
                                                   : ((g * columns + j) * channels + c) * taps + tap;
           std::copy_n(dense.bytes() + static_cast<std::size_t>(place) * bytes, bytes, to);
         }
+    }
 }
 
-PlannedTensor columns_of(Planner& planner, const ConvCall& call) {
+PlannedTensor rows_of_weights(Planner& planner, const ConvCall& call) {
   const ConvShape& s = call.shape;
   const std::string form =
-      fmt::format("columns {} {} {} {} {}", s.transposed, s.Cin, s.Cout, s.groups, s.taps());
-  const std::int64_t depth = s.Cin / s.groups * s.taps();
+      fmt::format("rows {} {} {} {} {}", s.transposed, s.Cin, s.Cout, s.groups, s.taps());
+  const Index shape{s.Cout, packed_row(s.Cin / s.groups * s.taps())};
   const Tensor packed = planner.weights().packed(
-      call.weights, form, static_cast<std::size_t>(call.weights.numel()) * size_of(call.weights.dtype()),
-      [&](const Tensor& w, std::byte* to) { write_columns(s, w, to); });
-  const Index shape{s.groups * depth, s.Cout / s.groups};
+      call.weights, form, static_cast<std::size_t>(numel(shape)) * size_of(call.weights.dtype()),
+      [&](const Tensor& w, std::byte* to) { write_rows(s, w, to); });
   return planner.constant(
       Tensor::view_of(packed.storage(), call.weights.dtype(), shape, contiguous_strides(shape), 0));
 }
@@ -152,7 +177,8 @@ Sides place_conv(Planner& planner, const ConvCall& call) {
   Product::Windows windows{.shape = s, .image = x.strides()[0], .channel = x.strides()[1]};
   const std::size_t axes = x.rank() - 2;
   for (std::size_t i = 0; i < axes; ++i) windows.spatial[3 - axes + i] = x.strides()[2 + i];
-  const PlannedTensor right = columns_of(planner, call);
+  const PlannedTensor right = rows_of_weights(planner, call);
+  const std::int64_t row = right.strides()[0];
   return {x,
           right,
           {.left_type = x.dtype(),
@@ -160,15 +186,17 @@ Sides place_conv(Planner& planner, const ConvCall& call) {
            .rows = s.N * s.out_pixels(),
            .columns = columns,
            .depth = depth,
-           .right_row = columns,
-           .right_column = 1,
-           .batch = {{s.groups, s.Cin / s.groups * x.strides()[1], depth * columns}},
+           .right_row = 1,
+           .right_column = row,
+           .left_offset = x.offset(),
+           .right_offset = right.offset(),
+           .batch = {{s.groups, s.Cin / s.groups * x.strides()[1], columns * row}},
            .windows = {windows}}};
 }
 
 std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
   const auto call = ConvCall::match(planner, group);
-  if (!call || !computes_in_f32(call->x->dtype()) || !computes_in_f32(call->weights.dtype())) return {};
+  if (!call || !is_computable(call->x, call->weights.dtype())) return {};
   if (call->weights.numel() == 0) return {};
   if (numel(call->anchor->output()->shape()) == 0) return {};
   return candidate(planner, group, *call->anchor, call->bias, channels_last(call->x->rank()), call->work(),

@@ -2,6 +2,7 @@
 #pragma once
 #include "emulation/atomics.h"
 #include "emulation/copy_async.h"
+#include "emulation/matrix.h"
 #include "emulation/surface.h"
 #ifndef GPU_RUNTIME_ELSEWHERE
 #include "emulation/runtime.h"

@@ -3,6 +3,7 @@
 #include "compiler/options.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace softgpu {
 namespace {
@@ -55,6 +56,14 @@ void read_option(const std::string& word, Options& o) {
     o.error = "unknown option '" + word + "'";
 }
 
+// The macros by which a source knows the architecture: __CUDA_ARCH__, or __gfx942__ and __GFX9__.
+std::string architecture_macros(const std::string& architecture) {
+  if (!begins(architecture, "gfx"))
+    return " -D__CUDA_ARCH__=" + std::to_string(10 * std::atoi(architecture.c_str() + 3));
+  const std::string generation = architecture.substr(3, architecture.size() - 5);
+  return " -D__" + architecture + "__ -D__GFX" + generation + "__";
+}
+
 }  // namespace
 
 int Options::warp_size() const { return begins(architecture, "gfx9") ? 64 : 32; }
@@ -71,6 +80,7 @@ Options read_options(const std::vector<std::string>& words) {
   for (const std::string& word : words) read_option(word, o);
   if (o.error.empty() && !begins(o.architecture, kArchitecturePrefix))
     o.error = "invalid value for the architecture: " + o.architecture;
+  o.preprocessor += architecture_macros(o.architecture);
   return o;
 }
 

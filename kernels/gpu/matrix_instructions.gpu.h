@@ -1,0 +1,136 @@
+// The matrix instructions of the vendors, each with its emulation beside it. All lanes of a wave take part.
+// Layouts: PTX ISA 9.0, section 9.7.14; AMD CDNA3 and RDNA3 instruction set guides.
+#pragma once
+#include "kernels/gpu/prelude.gpu.h"
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#define GPU_MMA 1  // Ampere and later: mma.sync of f16, bf16 and tf32, and cp.async
+#elif defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
+#define GPU_MFMA 1  // CDNA 2 and later
+#elif defined(__GFX11__)
+#define GPU_WMMA 1  // RDNA 3
+#endif
+
+namespace tenon::gpu {
+
+#if GPU_MMA
+
+// mma.m16n8k16 (16 bits) and m16n8k8 (tf32). Lane l = 4 g + t holds of the left side rows g and g + 8, of the
+// right one column g, of the sum rows g and g + 8, columns 2 t and 2 t + 1.
+#if GPU_SOFT
+#define MMA(name, shape, left, right)                                                         \
+  GPU_INLINE void name(float(&sum)[4], const unsigned(&a)[left], const unsigned(&b)[right]) { \
+    gpu_##name(sum, a, b);                                                                    \
+  }
+#else
+#define MMA(name, shape, left, right)                                                                \
+  GPU_INLINE void name(float(&sum)[4], const unsigned(&a)[left], const unsigned(&b)[right]) {        \
+    asm("mma.sync.aligned." shape " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])                                     \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));                         \
+  }
+#endif
+MMA(mma_f16, "m16n8k16.row.col.f32.f16.f16.f32", 4, 2)
+MMA(mma_bf16, "m16n8k16.row.col.f32.bf16.bf16.f32", 4, 2)
+MMA(mma_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32", 4, 2)
+#undef MMA
+
+/// The nearest number of tf32: 10 bits behind the point.
+GPU_INLINE unsigned to_tf32(float x) {
+#if GPU_SOFT
+  const unsigned bits = bits_as<unsigned>(x);
+  return (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0x1000u) & 0xffffe000u;
+#else
+  unsigned result;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(result) : "f"(x));
+  return result;
+#endif
+}
+
+// Copies of 16 bytes from global to shared memory that go on while the thread computes. Of these the first
+// `bytes` are read, the others are zero.
+
+GPU_INLINE void copy_async(void* shared, const void* global, int bytes) {
+#if GPU_SOFT
+  gpu_copy_async16(shared, global, bytes);
+#else
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(global), "r"(bytes) : "memory");
+#endif
+}
+GPU_INLINE void commit_copies() {
+#if GPU_SOFT
+  gpu_copy_async_commit();
+#else
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+/// Until all but the last `Pending` groups have arrived, of the calling thread's.
+template <int Pending>
+GPU_INLINE void wait_for_copies() {
+#if GPU_SOFT
+  gpu_copy_async_wait<Pending>();
+#else
+  asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
+#endif
+}
+
+#elif GPU_MFMA
+
+// 16x16x16 (16 bits) and 16x16x4 (f32). Lane l = 16 q + t holds row (column) t of the left (right) side, and
+// of the sum rows 4 q to 4 q + 3 of column t.
+#if GPU_SOFT
+#define MFMA(name, type, instruction, words)                                                   \
+  GPU_INLINE void name(float(&sum)[4], const unsigned(&a)[words], const unsigned(&b)[words]) { \
+    gpu_##name(sum, a, b);                                                                     \
+  }
+#else
+using Float4 = __attribute__((__vector_size__(4 * sizeof(float)))) float;
+using Half4 = __attribute__((__vector_size__(4 * sizeof(_Float16)))) _Float16;
+using Short4 = __attribute__((__vector_size__(4 * sizeof(short)))) short;
+#define MFMA(name, type, instruction, count)                                                   \
+  GPU_INLINE void name(float(&sum)[4], const unsigned(&a)[count], const unsigned(&b)[count]) { \
+    type left, right;                                                                          \
+    GPU_COPY(&left, a, sizeof a);                                                              \
+    GPU_COPY(&right, b, sizeof b);                                                             \
+    Float4 total = {sum[0], sum[1], sum[2], sum[3]};                                           \
+    total = __builtin_amdgcn_mfma_f32_##instruction(left, right, total, 0, 0, 0);              \
+    for (int i = 0; i < 4; ++i) sum[i] = total[i];                                             \
+  }
+#endif
+MFMA(mfma_f16, Half4, 16x16x16f16, 2)
+MFMA(mfma_bf16, Short4, 16x16x16bf16_1k, 2)
+MFMA(mfma_f32, float, 16x16x4f32, 1)
+#undef MFMA
+
+#elif GPU_WMMA
+
+// 16x16x16. Lane l = 16 q + t holds row (column) t of the left (right) side, and of the sum rows q, q + 2,
+// ... of column t.
+#if GPU_SOFT
+#define WMMA(name, type, instruction)                                                  \
+  GPU_INLINE void name(float(&sum)[8], const unsigned(&a)[8], const unsigned(&b)[8]) { \
+    gpu_##name(sum, a, b);                                                             \
+  }
+#else
+using Float8 = __attribute__((__vector_size__(8 * sizeof(float)))) float;
+using Half16 = __attribute__((__vector_size__(16 * sizeof(_Float16)))) _Float16;
+using Short16 = __attribute__((__vector_size__(16 * sizeof(short)))) short;
+#define WMMA(name, type, instruction)                                                   \
+  GPU_INLINE void name(float(&sum)[8], const unsigned(&a)[8], const unsigned(&b)[8]) {  \
+    type left, right;                                                                   \
+    Float8 total;                                                                       \
+    GPU_COPY(&left, a, sizeof a);                                                       \
+    GPU_COPY(&right, b, sizeof b);                                                      \
+    GPU_COPY(&total, sum, sizeof sum);                                                  \
+    total = __builtin_amdgcn_wmma_f32_16x16x16_##instruction##_w32(left, right, total); \
+    GPU_COPY(sum, &total, sizeof sum);                                                  \
+  }
+#endif
+WMMA(wmma_f16, Half16, f16)
+WMMA(wmma_bf16, Short16, bf16)
+#undef WMMA
+
+#endif
+
+}  // namespace tenon::gpu

@@ -1,0 +1,261 @@
+// How a wave multiplies matrices that lie in shared memory: on its matrix unit, or on the ordinary units.
+#pragma once
+#include "kernels/gpu/loop_values.gpu.h"
+#include "kernels/gpu/matrix_instructions.gpu.h"
+
+namespace tenon::gpu {
+
+/// `Lines` rows of a left side (columns of a right one), each `Depth` long, in shared memory: the elements of
+/// a line side by side (DepthFast), or those of one depth. The padding keeps the lanes of a unit in different
+/// banks.
+template <class T, int Lines, int Depth, bool DepthFast>
+struct SharedTile {
+  using Element = T;
+  static constexpr int pad = DepthFast ? 16 / int(sizeof(T)) : 8;
+  static constexpr int stride = (DepthFast ? Depth : Lines) + pad;
+  static constexpr int bytes = (DepthFast ? Lines : Depth) * stride * int(sizeof(T));
+  T* data;
+
+  GPU_INLINE T* at(int line, int depth) const {
+    return data + (DepthFast ? line * stride + depth : depth * stride + line);
+  }
+  /// `Count` elements of a line, packed as registers hold them.
+  template <int Count, class Register, int Registers>
+  GPU_INLINE void read(Register (&to)[Registers], int first, int line, int depth) const {
+    T elements[Count];
+    if (DepthFast) {
+      constexpr int piece = Count * int(sizeof(T)) > 16 ? 16 / int(sizeof(T)) : Count;
+      for (int i = 0; i < Count; i += piece)
+        read_pieces(at(line, depth + i), reinterpret_cast<T(&)[piece]>(elements[i]));
+    } else {
+      for (int i = 0; i < Count; ++i) elements[i] = *at(line, depth + i);
+    }
+    GPU_COPY(to + first, elements, sizeof elements);
+  }
+};
+
+/// A unit adds left [m, k] x right [k, n] to a sum [m, n]:
+///   Element           what it multiplies, in shared memory
+///   Left, Right       what a lane holds of the two sides; their read(tile, first line, first depth)
+///   Value, values     what a lane holds of the sum; sum[i] is at (row(i), column(i))
+///   in_parts          long sums must be made of parts, which ordinary additions add up
+
+/// On the ordinary units: a lane computes 4 x 2 values.
+template <class T>
+struct OrdinaryUnit {
+  using Element = T;
+  using Value = T;
+  static constexpr int lanes_across = wave_size / 4;
+  static constexpr int m = 16, n = 2 * lanes_across, k = 1, values = 8;
+  static constexpr bool in_parts = false;
+
+  struct Left {
+    T of[4];
+    template <class Tile>
+    GPU_INLINE void read(const Tile& tile, int line, int depth) {
+      for (int i = 0; i < 4; ++i) of[i] = *tile.at(line + row(2 * i), depth);
+    }
+  };
+  struct Right {
+    T of[2];
+    template <class Tile>
+    GPU_INLINE void read(const Tile& tile, int line, int depth) {
+      for (int j = 0; j < 2; ++j) of[j] = *tile.at(line + column(j), depth);
+    }
+  };
+  static GPU_INLINE int row(int i) { return i / 2 * 4 + int(threadIdx.x) % wave_size / lanes_across; }
+  static GPU_INLINE int column(int i) { return i % 2 * lanes_across + int(threadIdx.x) % lanes_across; }
+  static GPU_INLINE void multiply(T (&sum)[values], const Left& a, const Right& b) {
+    for (int i = 0; i < values; ++i) sum[i] += a.of[i / 2] * b.of[i % 2];
+  }
+};
+
+#if GPU_MMA
+
+struct MmaSum {
+  using Value = float;
+  static constexpr int m = 16, n = 8, values = 4;
+  static GPU_INLINE int group() { return int(threadIdx.x) % wave_size / 4; }
+  static GPU_INLINE int turn() { return int(threadIdx.x) % 4; }
+  static GPU_INLINE int row(int i) { return i / 2 * 8 + group(); }
+  static GPU_INLINE int column(int i) { return 2 * turn() + i % 2; }
+};
+
+/// f16 or bf16.
+template <class T>
+struct HalfUnit : MmaSum {
+  using Element = T;
+  static constexpr int k = 16;
+  static constexpr bool in_parts = false;
+
+  struct Left {
+    unsigned of[4];
+    template <class Tile>
+    GPU_INLINE void read(const Tile& tile, int line, int depth) {
+      for (int i = 0; i < 4; ++i)
+        tile.template read<2>(of, i, line + i % 2 * 8 + group(), depth + i / 2 * 8 + 2 * turn());
+    }
+  };
+  struct Right {
+    unsigned of[2];
+    template <class Tile>
+    GPU_INLINE void read(const Tile& tile, int line, int depth) {
+      for (int i = 0; i < 2; ++i) tile.template read<2>(of, i, line + group(), depth + i * 8 + 2 * turn());
+    }
+  };
+  static GPU_INLINE void multiply(float (&sum)[4], const Left& a, const Right& b) {
+    if (same<T, half>)
+      mma_f16(sum, a.of, b.of);
+    else
+      mma_bf16(sum, a.of, b.of);
+  }
+};
+
+/// float32 as three products of tf32: x = big + small, and small x small is left out. The matrix unit cuts
+/// its sums instead of rounding them, so they stay short.
+struct Tf32Triple : MmaSum {
+  using Element = float;
+  static constexpr int k = 8;
+  static constexpr bool in_parts = true;
+
+  template <int Count>
+  struct Split {
+    unsigned big[Count], small[Count];
+    GPU_INLINE void set(int i, float x) {
+      big[i] = to_tf32(x);
+      const float rest = x - bits_as<float>(big[i]);
+      small[i] = isfinite(x) ? to_tf32(rest) : 0;
+    }
+  };
+  struct Left : Split<4> {
+    template <class Tile>
+    GPU_INLINE void read(const Tile& tile, int line, int depth) {
+      for (int i = 0; i < 4; ++i) set(i, *tile.at(line + i % 2 * 8 + group(), depth + i / 2 * 4 + turn()));
+    }
+  };
+  struct Right : Split<2> {
+    template <class Tile>
+    GPU_INLINE void read(const Tile& tile, int line, int depth) {
+      for (int i = 0; i < 2; ++i) set(i, *tile.at(line + group(), depth + i * 4 + turn()));
+    }
+  };
+  static GPU_INLINE void multiply(float (&sum)[4], const Left& a, const Right& b) {
+    mma_tf32(sum, a.small, b.big);
+    mma_tf32(sum, a.big, b.small);
+    mma_tf32(sum, a.big, b.big);
+  }
+};
+
+#elif GPU_MFMA
+
+/// f16, bf16 or f32, whose matrix unit rounds as the ordinary ones do.
+template <class T>
+struct MfmaUnit {
+  using Element = T;
+  using Value = float;
+  static constexpr int each = sizeof(T) == 2 ? 4 : 1;
+  static constexpr int m = 16, n = 16, k = 4 * each, values = 4;
+  static constexpr bool in_parts = false;
+
+  struct Side {
+    unsigned of[each * sizeof(T) / 4];
+    template <class Tile>
+    GPU_INLINE void read(const Tile& tile, int line, int depth) {
+      const int lane = int(threadIdx.x) % wave_size;
+      tile.template read<each>(of, 0, line + lane % 16, depth + lane / 16 * each);
+    }
+  };
+  using Left = Side;
+  using Right = Side;
+  static GPU_INLINE int row(int i) { return int(threadIdx.x) % wave_size / 16 * 4 + i; }
+  static GPU_INLINE int column(int) { return int(threadIdx.x) % 16; }
+  static GPU_INLINE void multiply(float (&sum)[4], const Side& a, const Side& b) {
+    run(sum, a.of, b.of, T());
+  }
+
+ private:
+  static GPU_INLINE void run(float (&sum)[4], const unsigned (&a)[2], const unsigned (&b)[2], half) {
+    mfma_f16(sum, a, b);
+  }
+  static GPU_INLINE void run(float (&sum)[4], const unsigned (&a)[2], const unsigned (&b)[2], bfloat16) {
+    mfma_bf16(sum, a, b);
+  }
+  static GPU_INLINE void run(float (&sum)[4], const unsigned (&a)[1], const unsigned (&b)[1], float) {
+    mfma_f32(sum, a, b);
+  }
+};
+
+#elif GPU_WMMA
+
+/// f16 or bf16.
+template <class T>
+struct WmmaUnit {
+  using Element = T;
+  using Value = float;
+  static constexpr int m = 16, n = 16, k = 16, values = 8;
+  static constexpr bool in_parts = false;
+
+  struct Side {
+    unsigned of[8];
+    template <class Tile>
+    GPU_INLINE void read(const Tile& tile, int line, int depth) {
+      tile.template read<16>(of, 0, line + int(threadIdx.x) % 16, depth);
+    }
+  };
+  using Left = Side;
+  using Right = Side;
+  static GPU_INLINE int row(int i) { return 2 * i + int(threadIdx.x) % wave_size / 16; }
+  static GPU_INLINE int column(int) { return int(threadIdx.x) % 16; }
+  static GPU_INLINE void multiply(float (&sum)[8], const Side& a, const Side& b) {
+    if (same<T, half>)
+      wmma_f16(sum, a.of, b.of);
+    else
+      wmma_bf16(sum, a.of, b.of);
+  }
+};
+
+#endif
+
+/// The unit for products of such elements.
+template <class T>
+struct UnitOf {
+  using type = OrdinaryUnit<decltype(number(T()))>;
+};
+#if GPU_MMA
+template <>
+struct UnitOf<half> {
+  using type = HalfUnit<half>;
+};
+template <>
+struct UnitOf<bfloat16> {
+  using type = HalfUnit<bfloat16>;
+};
+template <>
+struct UnitOf<float> {
+  using type = Tf32Triple;
+};
+#elif GPU_MFMA
+template <>
+struct UnitOf<half> {
+  using type = MfmaUnit<half>;
+};
+template <>
+struct UnitOf<bfloat16> {
+  using type = MfmaUnit<bfloat16>;
+};
+template <>
+struct UnitOf<float> {
+  using type = MfmaUnit<float>;
+};
+#elif GPU_WMMA
+template <>
+struct UnitOf<half> {
+  using type = WmmaUnit<half>;
+};
+template <>
+struct UnitOf<bfloat16> {
+  using type = WmmaUnit<bfloat16>;
+};
+#endif
+
+}  // namespace tenon::gpu

@@ -1,0 +1,182 @@
+// The two sides of a product: where their elements lie, and how a block brings pieces of them to shared
+// memory. A line is a row of the left side or a column of the right one; its elements are numbered by depth.
+#pragma once
+#include "kernels/gpu/loop_values.gpu.h"
+#include "kernels/gpu/matrix_instructions.gpu.h"
+
+namespace tenon::gpu {
+
+/// A matrix in memory.
+template <class T>
+struct Matrix {
+  using Element = T;
+  const T* data;
+  Int lines;
+  int depths;
+  Int line_stride, depth_stride;
+
+  struct Line {
+    Int offset;
+    int left;  // lines from this one on
+  };
+  struct Depth {
+    Int offset;
+    int left;  // depths from this one on
+  };
+  GPU_INLINE Line line(Int i) const {
+    const Int left = lines - i;
+    return {i * line_stride, left > 1024 ? 1024 : int(left)};
+  }
+  GPU_INLINE Depth depth(int k) const { return {k * depth_stride, depths - k}; }
+  /// Null outside.
+  GPU_INLINE const T* at(const Line& line, const Depth& depth) const {
+    return line.left > 0 && depth.left > 0 ? data + line.offset + depth.offset : nullptr;
+  }
+};
+
+/// One spatial axis of a convolution.
+struct ConvAxis {
+  Int in, out, kernel, stride, pad, dilation, x_stride;
+};
+
+/// The input of a convolution as a matrix: a line for each pixel of the result, a depth for each tap of the
+/// window and each channel of the group, the channel moving fastest.
+template <class T, bool Transposed>
+struct Windows {
+  using Element = T;
+  const T* data;
+  Int lines;
+  int channels;
+  Int image_stride, channel_stride;
+  ConvAxis d, h, w;
+
+  struct Line {
+    Int image;
+    int d, h, w;  // of the window's first tap, before it is divided by the stride where transposed
+    int left;
+  };
+  struct Depth {
+    Int channel;
+    int d, h, w;  // of the tap, from the window's first one
+    int left;     // channels from this one on
+  };
+
+  static GPU_INLINE int first_tap(const ConvAxis& axis, Int out) {
+    return int(Transposed ? out + axis.pad : out * axis.stride - axis.pad);
+  }
+  GPU_INLINE Line line(Int pixel) const {
+    const Int out_w = pixel % w.out, rest = pixel / w.out;
+    const Int out_h = rest % h.out, rest_of_h = rest / h.out;
+    const Int out_d = rest_of_h % d.out, image = rest_of_h / d.out;
+    return {image * image_stride, first_tap(d, out_d), first_tap(h, out_h), first_tap(w, out_w),
+            pixel < lines};
+  }
+  GPU_INLINE Depth depth(int k) const {
+    const unsigned channel = unsigned(k) % unsigned(channels), tap = unsigned(k) / unsigned(channels);
+    const unsigned tap_w = tap % unsigned(w.kernel), rest = tap / unsigned(w.kernel);
+    const unsigned tap_h = rest % unsigned(h.kernel), tap_d = rest / unsigned(h.kernel);
+    return {channel * channel_stride, int(tap_d * d.dilation), int(tap_h * h.dilation),
+            int(tap_w * w.dilation), tap_d < unsigned(d.kernel) ? channels - int(channel) : 0};
+  }
+  /// The place on an axis; -1 where there is none.
+  static GPU_INLINE int place(const ConvAxis& axis, int first, int tap) {
+    int at = Transposed ? first - tap : first + tap;
+    if (at < 0) return -1;
+    if (Transposed) {
+      if (at % int(axis.stride) != 0) return -1;
+      at /= int(axis.stride);
+    }
+    return at < int(axis.in) ? at : -1;
+  }
+  GPU_INLINE const T* at(const Line& line, const Depth& depth) const {
+    if (line.left <= 0 || depth.left <= 0) return nullptr;
+    const int at_d = place(d, line.d, depth.d), at_h = place(h, line.h, depth.h),
+              at_w = place(w, line.w, depth.w);
+    if (at_d < 0 || at_h < 0 || at_w < 0) return nullptr;
+    return data + line.image + depth.channel + at_d * d.x_stride + at_h * h.x_stride + at_w * w.x_stride;
+  }
+};
+
+#if !GPU_MMA
+GPU_INLINE void commit_copies() {}
+template <int Pending>
+GPU_INLINE void wait_for_copies() {}
+#endif
+
+/// Brings Lines x Depth elements at a time to a tile: a thread takes chunks of `Wanted` elements that lie
+/// side by side, along the depth (DepthFast) or across lines. Chunks of more than one element are 16 bytes at
+/// an aligned address, and of the tile's type.
+template <class Side, class Tile, int Lines, int Depth, bool DepthFast, int Wanted, int Threads>
+class Loader {
+  using From = typename Side::Element;
+  using To = typename Tile::Element;
+  static constexpr int Count = same<From, To> ? Wanted : 1;
+#if GPU_MMA
+  static constexpr bool is_async = Count > 1;
+#else
+  static constexpr bool is_async = false;
+#endif
+  static constexpr int across = (DepthFast ? Depth : Lines) / Count;  // chunks side by side
+  static constexpr int chunks = Lines * Depth / Count, reads = (chunks + Threads - 1) / Threads;
+  static constexpr int apart = Threads / across;  // lines or depths from one chunk of a thread to the next
+  static_assert(Threads % across == 0);
+  static constexpr int line_count = DepthFast ? reads : 1;
+
+ public:
+  GPU_INLINE Loader(const Side& side, Int first_line)
+      : side_(side), fast_(int(threadIdx.x) % across * Count), slow_(int(threadIdx.x) / across) {
+#pragma unroll
+    for (int i = 0; i < line_count; ++i)
+      lines_[i] = side.line(first_line + (DepthFast ? slow_ + i * apart : fast_));
+  }
+
+  /// Begins to read the piece whose first depth is k.
+  GPU_INLINE void begin(int k, const Tile& tile) {
+    auto depth = side_.depth(k + (DepthFast ? fast_ : slow_));
+#pragma unroll
+    for (int i = 0; i < reads; ++i) {
+      if (!is_mine(i)) return;
+      if (!DepthFast && i > 0) depth = side_.depth(k + slow_ + i * apart);
+      const typename Side::Line& line = lines_[DepthFast ? i : 0];
+      const From* const from = side_.at(line, depth);
+      const int left = DepthFast ? depth.left : line.left, valid = left < Count ? left : Count;
+#if GPU_MMA
+      if constexpr (is_async) {
+        copy_async(target(tile, i), from ? from : side_.data, from ? valid * int(sizeof(From)) : 0);
+        continue;
+      }
+#endif
+      read(from, valid, staged_[i]);
+    }
+  }
+  /// What begin() read is in the tile when this was called and wait_for_copies.
+  GPU_INLINE void finish(const Tile& tile) {
+    if (is_async) return;
+#pragma unroll
+    for (int i = 0; i < reads; ++i)
+      if (is_mine(i)) write_pieces(target(tile, i), staged_[i]);
+  }
+
+ private:
+  static GPU_INLINE bool is_mine(int i) {
+    return chunks % Threads == 0 || int(threadIdx.x) + i * Threads < chunks;
+  }
+  GPU_INLINE To* target(const Tile& tile, int i) const {
+    return DepthFast ? tile.at(slow_ + i * apart, fast_) : tile.at(fast_, slow_ + i * apart);
+  }
+  static GPU_INLINE void read(const From* from, int valid, To (&to)[Count]) {
+    if constexpr (Count > 1) {
+      if (from && valid == Count) return read_pieces(from, to);
+      for (int e = 0; e < Count; ++e) to[e] = from && e < valid ? from[e] : convert<To>(0.0f);
+    } else {
+      to[0] = from ? convert<To>(*from) : convert<To>(0.0f);
+    }
+  }
+
+  const Side& side_;
+  const int fast_, slow_;
+  typename Side::Line lines_[line_count];
+  To staged_[is_async ? 1 : reads][Count];
+};
+
+}  // namespace tenon::gpu

@@ -1,0 +1,141 @@
+// The matrix instructions of a warp, by the lane layouts that the vendors document: PTX ISA 9.0,
+// section 9.7.14 (mma), and AMD's matrix instruction calculator (MFMA, WMMA).
+#pragma once
+#include <cmath>
+
+#include "interface.h"
+
+namespace gpusim {
+inline namespace GPU_WAVE {
+
+struct Place {
+  int line, depth;  // of the left side a row, of the right one a column; of the sum row and column
+};
+
+inline float of_half(unsigned short bits) {
+  _Float16 value;
+  __builtin_memcpy(&value, &bits, sizeof value);
+  return float(value);
+}
+inline float of_word(unsigned bits) {
+  float value;
+  __builtin_memcpy(&value, &bits, sizeof value);
+  return value;
+}
+inline float of_bfloat16(unsigned short bits) { return of_word(unsigned(bits) << 16); }
+inline float of_tf32(unsigned bits) { return of_word(bits & 0xffffe000u); }
+
+/// NVIDIA's matrix units cut what does not fit the sum, AMD's round it.
+inline float cut(double x) {
+  const float near = float(x);
+  return std::fabs(double(near)) > std::fabs(x) ? std::nextafter(near, 0.0f) : near;
+}
+inline float rounded(double x) { return float(x); }
+
+/// m16n8k16 of 16 bits; m16n8k8 of tf32 has one element where that has a pair.
+template <int Pair>
+struct Mma {
+  static constexpr int m = 16, n = 8, k = 8 * Pair, left_count = 4 * Pair, right_count = 2 * Pair,
+                       sum_count = 4;
+  static Place left(int lane, int i) {
+    return {lane / 4 + i / Pair % 2 * 8, lane % 4 * Pair + i % Pair + i / (2 * Pair) * 4 * Pair};
+  }
+  static Place right(int lane, int i) { return {lane / 4, lane % 4 * Pair + i % Pair + i / Pair * 4 * Pair}; }
+  static Place sum(int lane, int i) { return {lane / 4 + i / 2 * 8, lane % 4 * 2 + i % 2}; }
+  static float stored(double x) { return cut(x); }
+};
+/// v_mfma_f32_16x16x16_f16, and with one element a lane 16x16x4_f32.
+template <int Each>
+struct Mfma {
+  static constexpr int m = 16, n = 16, k = 4 * Each, left_count = Each, right_count = Each, sum_count = 4;
+  static Place left(int lane, int i) { return {lane % 16, lane / 16 * Each + i}; }
+  static Place right(int lane, int i) { return left(lane, i); }
+  static Place sum(int lane, int i) { return {lane / 16 * 4 + i, lane % 16}; }
+  static float stored(double x) { return rounded(x); }
+};
+/// v_wmma_f32_16x16x16_f16 of gfx11: both halves of the wave hold the operands.
+struct Wmma {
+  static constexpr int m = 16, n = 16, k = 16, left_count = 16, right_count = 16, sum_count = 8;
+  static Place left(int lane, int i) { return {lane % 16, i}; }
+  static Place right(int lane, int i) { return left(lane, i); }
+  static Place sum(int lane, int i) { return {2 * i + lane / 16, lane % 16}; }
+  static float stored(double x) { return rounded(x); }
+};
+
+struct MatrixOperands {
+  const float *left, *right;
+  float* sum;
+};
+
+/// Adds the product to the sums of all lanes. What a lane that has ended should hold is NaN.
+template <class Layout>
+void multiply(float* sum, const float* left, const float* right, Site site) {
+  MatrixOperands mine{left, right, sum};
+  collective(
+      ~0ull, &mine,
+      [](void** operands, uint64_t lanes) GPU_NOSAN {
+        float a[Layout::m][Layout::k], b[Layout::n][Layout::k];
+        memset(a, 0xff, sizeof a);
+        memset(b, 0xff, sizeof b);
+        const auto each = [&](auto use) {
+          for (uint64_t rest = lanes; rest; rest &= rest - 1) {
+            const int lane = __builtin_ctzll(rest);
+            use(lane, *static_cast<MatrixOperands*>(operands[lane]));
+          }
+        };
+        each([&](int lane, MatrixOperands& o) {
+          for (int i = 0; i < Layout::left_count; i++) {
+            const Place p = Layout::left(lane, i);
+            a[p.line][p.depth] = o.left[i];
+          }
+          for (int i = 0; i < Layout::right_count; i++) {
+            const Place p = Layout::right(lane, i);
+            b[p.line][p.depth] = o.right[i];
+          }
+        });
+        each([&](int lane, MatrixOperands& o) {
+          for (int i = 0; i < Layout::sum_count; i++) {
+            const Place p = Layout::sum(lane, i);
+            double total = o.sum[i];
+            for (int k = 0; k < Layout::k; k++) total += double(a[p.line][k]) * b[p.depth][k];
+            o.sum[i] = Layout::stored(total);
+          }
+        });
+      },
+      "a product of matrices", site);
+}
+
+/// Of registers that hold `Count` elements each.
+template <class Layout, class Register, class Element, float (*number)(Element), size_t Left, size_t Right>
+void multiply_registers(float* sum, const Register (&left)[Left], const Register (&right)[Right], Site site) {
+  float a[Layout::left_count], b[Layout::right_count];
+  Element elements[Layout::left_count + Layout::right_count];
+  static_assert(sizeof left + sizeof right == sizeof elements);
+  __builtin_memcpy(elements, left, sizeof left);
+  __builtin_memcpy(elements + Layout::left_count, right, sizeof right);
+  for (int i = 0; i < Layout::left_count; i++) a[i] = number(elements[i]);
+  for (int i = 0; i < Layout::right_count; i++) b[i] = number(elements[Layout::left_count + i]);
+  multiply<Layout>(sum, a, b, site);
+}
+
+}  // namespace GPU_WAVE
+}  // namespace gpusim
+
+#define GPU_MATRIX_SITE const char *file_ = __builtin_FILE(), int line_ = __builtin_LINE()
+#define GPU_MATRIX_INSTRUCTION(name, layout, registers, element, number, sums)                       \
+  template <size_t Left, size_t Right>                                                               \
+  void name(float(&sum)[sums], const registers(&left)[Left], const registers(&right)[Right],         \
+            GPU_MATRIX_SITE) {                                                                       \
+    gpusim::multiply_registers<gpusim::layout, registers, element, gpusim::number>(sum, left, right, \
+                                                                                   {file_, line_});  \
+  }
+GPU_MATRIX_INSTRUCTION(gpu_mma_f16, Mma<2>, unsigned, unsigned short, of_half, 4)
+GPU_MATRIX_INSTRUCTION(gpu_mma_bf16, Mma<2>, unsigned, unsigned short, of_bfloat16, 4)
+GPU_MATRIX_INSTRUCTION(gpu_mma_tf32, Mma<1>, unsigned, unsigned, of_tf32, 4)
+GPU_MATRIX_INSTRUCTION(gpu_mfma_f16, Mfma<4>, unsigned, unsigned short, of_half, 4)
+GPU_MATRIX_INSTRUCTION(gpu_mfma_bf16, Mfma<4>, unsigned, unsigned short, of_bfloat16, 4)
+GPU_MATRIX_INSTRUCTION(gpu_mfma_f32, Mfma<1>, unsigned, unsigned, of_word, 4)
+GPU_MATRIX_INSTRUCTION(gpu_wmma_f16, Wmma, unsigned, unsigned short, of_half, 8)
+GPU_MATRIX_INSTRUCTION(gpu_wmma_bf16, Wmma, unsigned, unsigned short, of_bfloat16, 8)
+#undef GPU_MATRIX_INSTRUCTION
+#undef GPU_MATRIX_SITE
