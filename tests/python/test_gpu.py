@@ -11,6 +11,8 @@ import pytest
 import models
 
 VENDORS = ["cuda", "hip"]
+# With and without matrix units, waves of 32 and of 64.
+ARCHITECTURES = {"sm_90": "cuda", "sm_75": "cuda", "gfx942": "hip", "gfx1100": "hip", "gfx1030": "hip"}
 WITHOUT_KERNELS = {"gcn": "index_add"}
 
 
@@ -107,6 +109,24 @@ def products(x, w, image, line, volume, long, pairs):
     )
 
 
+def typed_products(x, w, image, line, volume, long, pairs):
+    """Both sides with their elements side by side along the depth, across it, and neither; few rows and many; a long depth, which blocks split."""
+    import torch
+    from torch.nn.functional import conv2d, linear
+
+    results = []
+    wide, deep = torch.linspace(-1, 1, 200 * 64).reshape(200, 64).sin(), long.reshape(30, 7000)
+    taps = torch.linspace(-1, 1, 24 * 16 * 9).reshape(24, 16, 3, 3).cos()
+    for t in (torch.float32, torch.float16, torch.bfloat16, torch.float64):
+        left, right = wide.to(t), wide.flip(0).to(t)
+        results += [linear(left, right), left.t() @ right, left[:, ::2] @ right.t()[::2], left[:3] @ right.t(), linear(x.to(t), w.to(t)),
+                    linear(deep[:, 1:].to(t), deep[:20, 1:].to(t)), conv2d(wide.reshape(2, 16, 20, 20).to(t), taps.to(t), padding=1).relu()]
+    integers = (100 * wide).int()
+    results += [integers.to(t) @ integers.t().to(t) for t in (torch.int32, torch.int64, torch.int8)]
+    infinite = torch.where(wide > 0.99, torch.inf, wide)
+    return (*results, linear(infinite, wide), linear(1e38 * wide, wide), linear(wide.half(), wide.half()).float() @ wide)
+
+
 def pools(x, w, image, line, volume, long, pairs):
     from torch.nn.functional import adaptive_avg_pool2d, adaptive_max_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d
 
@@ -145,10 +165,15 @@ def loops(x, w, image, line, volume, long, pairs):
     )
 
 
-@pytest.mark.parametrize("vendor", VENDORS)
-@pytest.mark.parametrize("family", [products, pools, loops], ids=lambda f: f.__name__)
-def test_operators_equal_libtorch(on_gpu, tmp_path, vendor, family):
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("family", [products, typed_products, pools, loops], ids=lambda f: f.__name__)
+def test_operators_equal_libtorch(on_gpu, tmp_path, monkeypatch, architecture, family):
     import torch
+
+    vendor = ARCHITECTURES[architecture]
+    if family in (pools, loops) and architecture not in ("sm_90", "gfx942"):
+        pytest.skip("it uses no matrix unit")
+    monkeypatch.setenv("SOFTGPU_ARCH", architecture)
 
     class Module(torch.nn.Module):
         def forward(self, *tensors):

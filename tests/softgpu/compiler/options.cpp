@@ -8,10 +8,16 @@
 namespace softgpu {
 namespace {
 
+// What is compiled for without a word: by hipRTC the device that is current, by NVRTC 13 the oldest it knows.
 #ifdef SOFTGPU_HIP
-constexpr char kDefaultArchitecture[] = "gfx942", kArchitecturePrefix[] = "gfx";
+constexpr char kArchitecturePrefix[] = "gfx";
+std::string default_architecture() {
+  const char* const named = std::getenv("SOFTGPU_ARCH");
+  return named ? named : "gfx942";
+}
 #else
-constexpr char kDefaultArchitecture[] = "sm_75", kArchitecturePrefix[] = "sm_";
+constexpr char kArchitecturePrefix[] = "sm_";
+std::string default_architecture() { return "sm_75"; }
 #endif
 
 bool begins(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
@@ -76,7 +82,7 @@ std::string quoted(const std::string& word) {
 }
 
 Options read_options(const std::vector<std::string>& words) {
-  Options o{.architecture = kDefaultArchitecture};
+  Options o{.architecture = default_architecture()};
   for (const std::string& word : words) read_option(word, o);
   if (o.error.empty() && !begins(o.architecture, kArchitecturePrefix))
     o.error = "invalid value for the architecture: " + o.architecture;
