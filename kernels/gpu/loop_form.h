@@ -13,6 +13,7 @@ namespace tenon::gpu {
 struct GpuLimits {
   int processors = 132;              // streaming multiprocessors, compute units
   int threads_per_processor = 2048;  // that are resident at once
+  int wave = 32;                     // lanes
 };
 
 /// The threads that compute a row together.

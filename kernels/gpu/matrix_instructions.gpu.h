@@ -35,6 +35,45 @@ MMA(mma_bf16, "m16n8k16.row.col.f32.bf16.bf16.f32", 4, 2)
 MMA(mma_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32", 4, 2)
 #undef MMA
 
+/// ldmatrix: 2 or 4 matrices of 8 rows of 16 bytes in shared memory. Lane 8 i + r gives the address of row r
+/// of matrix i. Lane 4 g + t gets word t of row g of each; transposed, elements 2 t and 2 t + 1 of column g.
+template <bool Transposed>
+GPU_INLINE void load_matrices(unsigned (&to)[4], const void* row) {
+#if GPU_SOFT
+  gpu_load_matrices<Transposed>(to, row);
+#else
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(row));
+  if constexpr (Transposed)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(from)
+                 : "memory");
+  else
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(from)
+                 : "memory");
+#endif
+}
+template <bool Transposed>
+GPU_INLINE void load_matrices(unsigned (&to)[2], const void* row) {
+#if GPU_SOFT
+  gpu_load_matrices<Transposed>(to, row);
+#else
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(row));
+  if constexpr (Transposed)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(to[0]), "=r"(to[1])
+                 : "r"(from)
+                 : "memory");
+  else
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(to[0]), "=r"(to[1])
+                 : "r"(from)
+                 : "memory");
+#endif
+}
+
 /// The nearest number of tf32: 10 bits behind the point.
 GPU_INLINE unsigned to_tf32(float x) {
 #if GPU_SOFT

@@ -11,6 +11,7 @@ namespace tenon::gpu {
 template <class T, int Lines, int Depth, bool DepthFast>
 struct SharedTile {
   using Element = T;
+  static constexpr bool depth_fast = DepthFast;
   static constexpr int pad = DepthFast ? 16 / int(sizeof(T)) : 8;
   static constexpr int stride = (DepthFast ? Depth : Lines) + pad;
   static constexpr int bytes = (DepthFast ? Lines : Depth) * stride * int(sizeof(T));
@@ -38,34 +39,37 @@ struct SharedTile {
 ///   Element           what it multiplies, in shared memory
 ///   Left, Right       what a lane holds of the two sides; their read(tile, first line, first depth)
 ///   Value, values     what a lane holds of the sum; sum[i] is at (row(i), column(i))
-///   in_parts          long sums must be made of parts, which ordinary additions add up
+///   slots, slot(i)    how many different rows that are, and which of them; `lanes_of_row` neighbours share
+///   them in_parts          long sums must be made of parts, which ordinary additions add up
 
 /// On the ordinary units: a lane computes 4 x 2 values.
 template <class T>
 struct OrdinaryUnit {
   using Element = T;
-  using Value = T;
+  using Value = decltype(number(T()));
   static constexpr int lanes_across = wave_size / 4;
   static constexpr int m = 16, n = 2 * lanes_across, k = 1, values = 8;
+  static constexpr int slots = 4, lanes_of_row = lanes_across;
   static constexpr bool in_parts = false;
 
   struct Left {
-    T of[4];
+    Value of[4];
     template <class Tile>
     GPU_INLINE void read(const Tile& tile, int line, int depth) {
-      for (int i = 0; i < 4; ++i) of[i] = *tile.at(line + row(2 * i), depth);
+      for (int i = 0; i < 4; ++i) of[i] = number(*tile.at(line + row(2 * i), depth));
     }
   };
   struct Right {
-    T of[2];
+    Value of[2];
     template <class Tile>
     GPU_INLINE void read(const Tile& tile, int line, int depth) {
-      for (int j = 0; j < 2; ++j) of[j] = *tile.at(line + column(j), depth);
+      for (int j = 0; j < 2; ++j) of[j] = number(*tile.at(line + column(j), depth));
     }
   };
+  static GPU_INLINE constexpr int slot(int i) { return i / 2; }
   static GPU_INLINE int row(int i) { return i / 2 * 4 + int(threadIdx.x) % wave_size / lanes_across; }
   static GPU_INLINE int column(int i) { return i % 2 * lanes_across + int(threadIdx.x) % lanes_across; }
-  static GPU_INLINE void multiply(T (&sum)[values], const Left& a, const Right& b) {
+  static GPU_INLINE void multiply(Value (&sum)[values], const Left& a, const Right& b) {
     for (int i = 0; i < values; ++i) sum[i] += a.of[i / 2] * b.of[i % 2];
   }
 };
@@ -75,11 +79,23 @@ struct OrdinaryUnit {
 struct MmaSum {
   using Value = float;
   static constexpr int m = 16, n = 8, values = 4;
+  static constexpr int slots = 2, lanes_of_row = 4;
   static GPU_INLINE int group() { return int(threadIdx.x) % wave_size / 4; }
   static GPU_INLINE int turn() { return int(threadIdx.x) % 4; }
+  static GPU_INLINE constexpr int slot(int i) { return i / 2; }
   static GPU_INLINE int row(int i) { return i / 2 * 8 + group(); }
   static GPU_INLINE int column(int i) { return 2 * turn() + i % 2; }
 };
+
+/// What a lane holds of 16 lines (4 words) or 8 (2 words), two pieces of 16 bytes deep.
+template <class Tile, int Words>
+GPU_INLINE void read_side(const Tile& tile, int line, int depth, unsigned (&to)[Words]) {
+  constexpr int each = 16 / int(sizeof(typename Tile::Element)), across = Words / 2;
+  const int matrix = int(threadIdx.x) / 8 % Words, row = int(threadIdx.x) % 8;
+  const int first_line = line + matrix % across * 8, first_depth = depth + matrix / across * each;
+  load_matrices<!Tile::depth_fast>(
+      to, Tile::depth_fast ? tile.at(first_line + row, first_depth) : tile.at(first_line, first_depth + row));
+}
 
 /// f16 or bf16.
 template <class T>
@@ -88,21 +104,16 @@ struct HalfUnit : MmaSum {
   static constexpr int k = 16;
   static constexpr bool in_parts = false;
 
-  struct Left {
-    unsigned of[4];
+  template <int Words>
+  struct Side {
+    unsigned of[Words];
     template <class Tile>
     GPU_INLINE void read(const Tile& tile, int line, int depth) {
-      for (int i = 0; i < 4; ++i)
-        tile.template read<2>(of, i, line + i % 2 * 8 + group(), depth + i / 2 * 8 + 2 * turn());
+      read_side(tile, line, depth, of);
     }
   };
-  struct Right {
-    unsigned of[2];
-    template <class Tile>
-    GPU_INLINE void read(const Tile& tile, int line, int depth) {
-      for (int i = 0; i < 2; ++i) tile.template read<2>(of, i, line + group(), depth + i * 8 + 2 * turn());
-    }
-  };
+  using Left = Side<4>;
+  using Right = Side<2>;
   static GPU_INLINE void multiply(float (&sum)[4], const Left& a, const Right& b) {
     if (same<T, half>)
       mma_f16(sum, a.of, b.of);
@@ -118,27 +129,30 @@ struct Tf32Triple : MmaSum {
   static constexpr int k = 8;
   static constexpr bool in_parts = true;
 
-  template <int Count>
-  struct Split {
-    unsigned big[Count], small[Count];
-    GPU_INLINE void set(int i, float x) {
-      big[i] = to_tf32(x);
-      const float rest = x - bits_as<float>(big[i]);
-      small[i] = isfinite(x) ? to_tf32(rest) : 0;
-    }
-  };
-  struct Left : Split<4> {
+  template <int Words>
+  struct Side {
+    unsigned big[Words], small[Words];
     template <class Tile>
     GPU_INLINE void read(const Tile& tile, int line, int depth) {
-      for (int i = 0; i < 4; ++i) set(i, *tile.at(line + i % 2 * 8 + group(), depth + i / 2 * 4 + turn()));
+      unsigned words[Words];
+      if constexpr (Tile::depth_fast) {
+        read_side(tile, line, depth, words);
+      } else {
+        constexpr int across = Words / 2;
+        for (int i = 0; i < Words; ++i)
+          words[i] =
+              bits_as<unsigned>(*tile.at(line + i % across * 8 + group(), depth + i / across * 4 + turn()));
+      }
+      for (int i = 0; i < Words; ++i) {
+        const float x = bits_as<float>(words[i]);
+        big[i] = to_tf32(x);
+        const float rest = x - bits_as<float>(big[i]);
+        small[i] = isfinite(x) ? to_tf32(rest) : 0;
+      }
     }
   };
-  struct Right : Split<2> {
-    template <class Tile>
-    GPU_INLINE void read(const Tile& tile, int line, int depth) {
-      for (int i = 0; i < 2; ++i) set(i, *tile.at(line + group(), depth + i * 4 + turn()));
-    }
-  };
+  using Left = Side<4>;
+  using Right = Side<2>;
   static GPU_INLINE void multiply(float (&sum)[4], const Left& a, const Right& b) {
     mma_tf32(sum, a.small, b.big);
     mma_tf32(sum, a.big, b.small);
@@ -155,6 +169,7 @@ struct MfmaUnit {
   using Value = float;
   static constexpr int each = sizeof(T) == 2 ? 4 : 1;
   static constexpr int m = 16, n = 16, k = 4 * each, values = 4;
+  static constexpr int slots = 4, lanes_of_row = 16;
   static constexpr bool in_parts = false;
 
   struct Side {
@@ -167,6 +182,7 @@ struct MfmaUnit {
   };
   using Left = Side;
   using Right = Side;
+  static GPU_INLINE constexpr int slot(int i) { return i; }
   static GPU_INLINE int row(int i) { return int(threadIdx.x) % wave_size / 16 * 4 + i; }
   static GPU_INLINE int column(int) { return int(threadIdx.x) % 16; }
   static GPU_INLINE void multiply(float (&sum)[4], const Side& a, const Side& b) {
@@ -193,6 +209,7 @@ struct WmmaUnit {
   using Element = T;
   using Value = float;
   static constexpr int m = 16, n = 16, k = 16, values = 8;
+  static constexpr int slots = 8, lanes_of_row = 16;
   static constexpr bool in_parts = false;
 
   struct Side {
@@ -204,6 +221,7 @@ struct WmmaUnit {
   };
   using Left = Side;
   using Right = Side;
+  static GPU_INLINE constexpr int slot(int i) { return i; }
   static GPU_INLINE int row(int i) { return 2 * i + int(threadIdx.x) % wave_size / 16; }
   static GPU_INLINE int column(int) { return int(threadIdx.x) % 16; }
   static GPU_INLINE void multiply(float (&sum)[8], const Side& a, const Side& b) {
@@ -219,7 +237,7 @@ struct WmmaUnit {
 /// The unit for products of such elements.
 template <class T>
 struct UnitOf {
-  using type = OrdinaryUnit<decltype(number(T()))>;
+  using type = OrdinaryUnit<T>;
 };
 #if GPU_MMA
 template <>

@@ -49,7 +49,7 @@ using Sums = typename Tile::Value[Tile::down][Tile::across][Tile::Unit::values];
 template <class Tile, class LeftTile, class RightTile>
 GPU_INLINE void multiply_piece(const LeftTile& left, const RightTile& right, Sums<Tile>& sum) {
   using Unit = typename Tile::Unit;
-#pragma unroll
+#pragma unroll 4
   for (int k = 0; k < Tile::depth; k += Unit::k) {
     typename Unit::Left a[Tile::down];
     typename Unit::Right b[Tile::across];
@@ -101,9 +101,9 @@ GPU_INLINE void for_each_value(const Sums<Tile>& sum, void* memory, Use use) {
   }
 }
 
-/// One element of the product, on the ordinary units.
+/// One element of the product, on the ordinary units. It is called so seldom that it stays out of the way.
 template <class Value, class Left, class Right>
-GPU_INLINE Value element(const Left& left, const Right& right, Int row, Int column, int begin, int end) {
+GPU_SELDOM Value element(const Left& left, const Right& right, Int row, Int column, int begin, int end) {
   const auto line = left.line(row);
   const auto other = right.line(column);
   Value sum = 0;
@@ -137,9 +137,8 @@ GPU_INLINE void multiply_tile(const Left& left, const Right& right, Int row, Int
         reinterpret_cast<Element*>(reinterpret_cast<char*>(memory) + stage * stage_bytes + LeftTile::bytes)};
   };
 
-  Loader<Left, LeftTile, Tile::rows, Tile::depth, LeftFast, LeftCount, Tile::threads> lefts(left, row);
-  Loader<Right, RightTile, Tile::columns, Tile::depth, RightFast, RightCount, Tile::threads> rights(right,
-                                                                                                    column);
+  Loader<Left, LeftTile, Tile::rows, Tile::depth, LeftCount, Tile::threads, true> lefts(left, row);
+  Loader<Right, RightTile, Tile::columns, Tile::depth, RightCount, Tile::threads, true> rights(right, column);
   Sums<Tile> sum = {};
   lefts.begin(begin, left_tile(0));
   rights.begin(begin, right_tile(0));

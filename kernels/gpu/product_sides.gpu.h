@@ -10,6 +10,7 @@ namespace tenon::gpu {
 template <class T>
 struct Matrix {
   using Element = T;
+  static constexpr bool has_costly_lines = false;
   const T* data;
   Int lines;
   int depths;
@@ -44,6 +45,7 @@ struct ConvAxis {
 template <class T, bool Transposed>
 struct Windows {
   using Element = T;
+  static constexpr bool has_costly_lines = true;
   const T* data;
   Int lines;
   int channels;
@@ -104,10 +106,12 @@ GPU_INLINE void wait_for_copies() {}
 #endif
 
 /// Brings Lines x Depth elements at a time to a tile: a thread takes chunks of `Wanted` elements that lie
-/// side by side, along the depth (DepthFast) or across lines. Chunks of more than one element are 16 bytes at
-/// an aligned address, and of the tile's type.
-template <class Side, class Tile, int Lines, int Depth, bool DepthFast, int Wanted, int Threads>
+/// side by side, along the depth or across lines as in the tile. Chunks of more than one element are 16 bytes
+/// at an aligned address; elements that are converted come one by one. What cannot be copied beside the
+/// computing goes through registers: Staged, finish() writes them; else it is written at once, which takes few.
+template <class Side, class Tile, int Lines, int Depth, int Wanted, int Threads, bool Staged>
 class Loader {
+  static constexpr bool DepthFast = Tile::depth_fast;
   using From = typename Side::Element;
   using To = typename Tile::Element;
   static constexpr int Count = same<From, To> ? Wanted : 1;
@@ -118,26 +122,36 @@ class Loader {
 #endif
   static constexpr int across = (DepthFast ? Depth : Lines) / Count;  // chunks side by side
   static constexpr int chunks = Lines * Depth / Count, reads = (chunks + Threads - 1) / Threads;
-  static constexpr int apart = Threads / across;  // lines or depths from one chunk of a thread to the next
-  static_assert(Threads % across == 0);
-  static constexpr int line_count = DepthFast ? reads : 1;
+  // Where all chunks of a thread lie below each other, its lines (or its line) are looked up once.
+  static constexpr bool is_regular = Threads % across == 0;
+  static constexpr int apart = is_regular ? Threads / across : 0;  // lines or depths
+  static constexpr bool keeps_lines = Side::has_costly_lines && is_regular;
+  static constexpr int line_count = !keeps_lines ? 0 : DepthFast ? reads : 1;
+  static constexpr bool is_staged = Staged && !is_async;
+  static constexpr int unrolled = is_staged || keeps_lines || reads <= 4 ? reads : 4;
+
+  /// Where a chunk begins in a tile.
+  struct Place {
+    int line, depth;
+  };
 
  public:
-  GPU_INLINE Loader(const Side& side, Int first_line)
-      : side_(side), fast_(int(threadIdx.x) % across * Count), slow_(int(threadIdx.x) / across) {
+  GPU_INLINE Loader(const Side& side, Int first_line) : side_(side) { move_to(first_line); }
+
+  GPU_INLINE void move_to(Int first_line) {
+    first_line_ = first_line;
 #pragma unroll
-    for (int i = 0; i < line_count; ++i)
-      lines_[i] = side.line(first_line + (DepthFast ? slow_ + i * apart : fast_));
+    for (int i = 0; i < line_count; ++i) lines_[i] = side_.line(first_line + place(i).line);
   }
 
   /// Begins to read the piece whose first depth is k.
   GPU_INLINE void begin(int k, const Tile& tile) {
-    auto depth = side_.depth(k + (DepthFast ? fast_ : slow_));
-#pragma unroll
+    auto depth = side_.depth(k + place(0).depth);
+#pragma unroll unrolled
     for (int i = 0; i < reads; ++i) {
       if (!is_mine(i)) return;
-      if (!DepthFast && i > 0) depth = side_.depth(k + slow_ + i * apart);
-      const typename Side::Line& line = lines_[DepthFast ? i : 0];
+      if (i > 0 && !(is_regular && DepthFast)) depth = side_.depth(k + place(i).depth);
+      const typename Side::Line line = line_of(i);
       const From* const from = side_.at(line, depth);
       const int left = DepthFast ? depth.left : line.left, valid = left < Count ? left : Count;
 #if GPU_MMA
@@ -146,12 +160,18 @@ class Loader {
         continue;
       }
 #endif
-      read(from, valid, staged_[i]);
+      if constexpr (is_staged) {
+        read(from, valid, staged_[i]);
+      } else {
+        To elements[Count];
+        read(from, valid, elements);
+        write_pieces(target(tile, i), elements);
+      }
     }
   }
   /// What begin() read is in the tile when this was called and wait_for_copies.
   GPU_INLINE void finish(const Tile& tile) {
-    if (is_async) return;
+    if (!is_staged) return;
 #pragma unroll
     for (int i = 0; i < reads; ++i)
       if (is_mine(i)) write_pieces(target(tile, i), staged_[i]);
@@ -161,9 +181,19 @@ class Loader {
   static GPU_INLINE bool is_mine(int i) {
     return chunks % Threads == 0 || int(threadIdx.x) + i * Threads < chunks;
   }
-  GPU_INLINE To* target(const Tile& tile, int i) const {
-    return DepthFast ? tile.at(slow_ + i * apart, fast_) : tile.at(fast_, slow_ + i * apart);
+  static GPU_INLINE Place place(int i) {
+    const int t = int(threadIdx.x);
+    const int fast = is_regular ? t % across * Count : (t + i * Threads) % across * Count;
+    const int slow = is_regular ? t / across + i * apart : (t + i * Threads) / across;
+    return DepthFast ? Place{slow, fast} : Place{fast, slow};
   }
+  GPU_INLINE typename Side::Line line_of(int i) const {
+    if constexpr (keeps_lines)
+      return lines_[DepthFast ? i : 0];
+    else
+      return side_.line(first_line_ + place(i).line);
+  }
+  static GPU_INLINE To* target(const Tile& tile, int i) { return tile.at(place(i).line, place(i).depth); }
   static GPU_INLINE void read(const From* from, int valid, To (&to)[Count]) {
     if constexpr (Count > 1) {
       if (from && valid == Count) return read_pieces(from, to);
@@ -174,9 +204,9 @@ class Loader {
   }
 
   const Side& side_;
-  const int fast_, slow_;
-  typename Side::Line lines_[line_count];
-  To staged_[is_async ? 1 : reads][Count];
+  Int first_line_;
+  typename Side::Line lines_[line_count > 0 ? line_count : 1];
+  To staged_[is_staged ? reads : 1][Count];
 };
 
 }  // namespace tenon::gpu

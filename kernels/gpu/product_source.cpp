@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "kernels/gpu/chunks.h"
 #include "kernels/gpu/loop_source.h"
 #include "kernels/gpu/loop_text.h"
 
@@ -97,12 +98,9 @@ struct Reading {
 Reading choose_reading(DType type, DType computed, std::int64_t line, std::int64_t depth,
                        std::vector<std::int64_t> others) {
   Reading reading{.depth_fast = depth == 1 || line != 1};
-  const auto chunk = static_cast<std::int64_t>(16 / size_of(type));
   others.push_back(reading.depth_fast ? line : depth);
-  const bool aligned =
-      std::all_of(others.begin(), others.end(), [&](std::int64_t stride) { return stride % chunk == 0; });
   const bool side_by_side = (reading.depth_fast ? depth : line) == 1;
-  if (type == computed && aligned && side_by_side) reading.count = static_cast<int>(chunk);
+  if (type == computed && side_by_side) reading.count = chunk_elements(type, others);
   return reading;
 }
 

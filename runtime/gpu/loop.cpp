@@ -74,7 +74,7 @@ LoopProgram copy_program(const Strided& from, const Strided& to) {
 
 }  // namespace
 
-GpuLimits limits_of(const Gpu& gpu) { return {.processors = gpu.multiprocessors()}; }
+GpuLimits limits_of(const Gpu& gpu) { return {.processors = gpu.multiprocessors(), .wave = gpu.warp()}; }
 
 Gpu& gpu_of(Planner& planner) { return gpu_queue(planner.queue()).gpu(); }
 

@@ -127,6 +127,30 @@ def typed_products(x, w, image, line, volume, long, pairs):
     return (*results, linear(infinite, wide), linear(1e38 * wide, wide), linear(wide.half(), wide.half()).float() @ wide)
 
 
+def attentions(x, w, image, line, volume, long, pairs):
+    """Sizes of rows and numbers of queries and keys that fill no tile; masks of each kind, rows without keys; heads that lie in one matrix."""
+    import torch
+    from torch.nn.functional import scaled_dot_product_attention as attend
+
+    values = long.reshape(-1)
+    results = []
+    sizes = (70, 90, 64, 64), (1, 33, 20, 40), (17, 5, 7, 3), (40, 40, 128, 128)
+    for nth, t in enumerate((torch.float32, torch.float16, torch.bfloat16)):
+        for kind, (queries, keys, size, value_size) in enumerate(sizes):
+            shapes = (2, 3, queries, size), (2, 3, keys, size), (2, 3, keys, value_size)
+            q, k, v = (values[i : i + a * b * c * d].reshape(a, b, c, d).to(t) for i, (a, b, c, d) in enumerate(shapes))
+            added = values[: 2 * queries * keys].reshape(2, 1, queries, keys).to(t)
+            kept = added[0, 0] > -0.5
+            kept[0] = False
+            masks = {}, {"is_causal": True}, {"attn_mask": added}, {"attn_mask": kept}
+            results.append(attend(q, k, v, **masks[(kind + nth) % 4]))
+    one = values[: 2 * 50 * 3 * 4 * 16].reshape(2, 50, 3, 4, 16)
+    q, k, v = (one[:, :, i].transpose(1, 2) for i in range(3))
+    results += [attend(q, k, v, scale=0.3).transpose(1, 2).reshape(2, 50, 64), attend(q.double(), k.double(), v.double()),
+                attend(q[:, :, :2], k.where(k < k.amax(), torch.inf), v), attend(q, k[:, :1], v[:, :1])]
+    return tuple(results)
+
+
 def pools(x, w, image, line, volume, long, pairs):
     from torch.nn.functional import adaptive_avg_pool2d, adaptive_max_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d
 
@@ -166,12 +190,12 @@ def loops(x, w, image, line, volume, long, pairs):
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize("family", [products, typed_products, pools, loops], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("family", [products, typed_products, attentions, pools, loops], ids=lambda f: f.__name__)
 def test_operators_equal_libtorch(on_gpu, tmp_path, monkeypatch, architecture, family):
     import torch
 
     vendor = ARCHITECTURES[architecture]
-    if family in (pools, loops) and architecture not in ("sm_90", "gfx942"):
+    if family in (pools, loops) and architecture not in ("sm_90", "gfx942") or family is attentions and architecture == "sm_75":
         pytest.skip("it uses no matrix unit")
     monkeypatch.setenv("SOFTGPU_ARCH", architecture)
 

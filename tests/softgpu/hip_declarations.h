@@ -5,7 +5,7 @@
 #define __device__ __attribute__((device))
 #define __shared__ __attribute__((shared))
 #define __forceinline__ inline __attribute__((always_inline))
-#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __launch_bounds__(threads) __attribute__((amdgpu_flat_work_group_size(1, threads)))
 
 #define HIP_COORDINATE(axis, value)                        \
   struct {                                                 \

@@ -118,6 +118,33 @@ void multiply_registers(float* sum, const Register (&left)[Left], const Register
   multiply<Layout>(sum, a, b, site);
 }
 
+struct MatrixRows {
+  const unsigned short* row;  // 8 elements, of matrix lane / 8
+  unsigned* to;
+};
+
+/// ldmatrix: `Count` matrices of 8 x 8 elements of 16 bits. Lane 4 g + t gets elements 2 t and 2 t + 1 of row
+/// g; transposed, of column g.
+template <int Count, bool Transposed>
+void load_matrices(unsigned* to, const void* row, Site site) {
+  MatrixRows mine{static_cast<const unsigned short*>(row), to};
+  if (reinterpret_cast<uintptr_t>(row) % 16) mine.row = nullptr;  // what follows faults
+  collective(
+      ~0ull, &mine,
+      [](void** operands, uint64_t lanes) GPU_NOSAN {
+        const auto of = [&](int lane) -> MatrixRows& { return *static_cast<MatrixRows*>(operands[lane]); };
+        for (int lane = 0; lane < 32; lane++)
+          for (int matrix = 0; matrix < Count; matrix++) {
+            const int g = lane / 4, t = lane % 4 * 2;
+            unsigned short pair[2];
+            for (int e = 0; e < 2; e++)
+              pair[e] = Transposed ? of(8 * matrix + t + e).row[g] : of(8 * matrix + g).row[t + e];
+            __builtin_memcpy(of(lane).to + matrix, pair, sizeof pair);
+          }
+      },
+      "ldmatrix", site);
+}
+
 }  // namespace GPU_WAVE
 }  // namespace gpusim
 
@@ -137,5 +164,9 @@ GPU_MATRIX_INSTRUCTION(gpu_mfma_bf16, Mfma<4>, unsigned, unsigned short, of_bflo
 GPU_MATRIX_INSTRUCTION(gpu_mfma_f32, Mfma<1>, unsigned, unsigned, of_word, 4)
 GPU_MATRIX_INSTRUCTION(gpu_wmma_f16, Wmma, unsigned, unsigned short, of_half, 8)
 GPU_MATRIX_INSTRUCTION(gpu_wmma_bf16, Wmma, unsigned, unsigned short, of_bfloat16, 8)
+template <bool Transposed, size_t Count>
+void gpu_load_matrices(unsigned (&to)[Count], const void* row, GPU_MATRIX_SITE) {
+  gpusim::load_matrices<Count, Transposed>(to, row, {file_, line_});
+}
 #undef GPU_MATRIX_INSTRUCTION
 #undef GPU_MATRIX_SITE

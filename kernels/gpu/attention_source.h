@@ -1,0 +1,36 @@
+// Attention as the text of a GPU kernel (attention.gpu.h).
+#pragma once
+#include <optional>
+
+#include "kernels/attention_shape.h"
+#include "kernels/gpu/loop_form.h"
+
+namespace tenon::gpu {
+
+/// What one kernel computes. q, k, v and the result are of one type, f32, f16 or bf16; offsets count elements
+/// from an aligned address.
+struct AttentionProgram {
+  AttentionShape shape;
+  DType dtype = DType::f32;
+  HeadStrides q, k, v, out;
+  std::int64_t q_offset = 0, k_offset = 0, v_offset = 0;
+  std::optional<DType> mask;  // bool: keeps where true; a float is added
+  HeadStrides mask_strides;
+  std::int64_t mask_key = 0;
+};
+
+/// Are a head's rows so short that a block's part of them fits its memory?
+bool fits_attention(const AttentionShape&, DType);
+
+struct AttentionKernel {
+  std::string source;  // of a kernel "attention"
+  std::vector<std::byte> arguments;
+  std::int64_t grid = 0;
+  int block = 0;
+};
+
+/// The kernel takes: q, k, v, the mask if there is one, the result, and the struct of arguments. Its source
+/// depends on the sizes of rows, not on how many there are.
+AttentionKernel attention_kernel(const AttentionProgram&, const GpuLimits&);
+
+}  // namespace tenon::gpu
