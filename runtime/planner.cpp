@@ -261,6 +261,7 @@ PlannedTensor Planner::bytes(std::size_t count) {
 
 void Planner::prepare(std::unique_ptr<Step> step, std::vector<PlannedTensor> reads,
                       std::vector<PlannedTensor> writes) {
+  if (current_ && step->info.op.empty()) step->info.op = Group(*current_).ops();
   add(std::move(step), current_, std::move(reads), std::move(writes));
 }
 
@@ -268,7 +269,7 @@ void Planner::emit(std::unique_ptr<Step> step, const Node& node, std::vector<Pla
                    std::vector<PlannedTensor> writes) {
   step->info.op = Group(node).ops();
   if (step->info.kernel.empty()) step->info.kernel = kernel_;
-  step->info.flops = flops(node);
+  if (step->info.flops == 0) step->info.flops = flops(node);
   add(std::move(step), &node, std::move(reads), std::move(writes));
 }
 

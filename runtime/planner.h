@@ -57,7 +57,8 @@ class Planner {
   /// Adds a step on behalf of the node that is being planned, which computes none of its results.
   void prepare(std::unique_ptr<Step> step, std::vector<PlannedTensor> reads,
                std::vector<PlannedTensor> writes);
-  /// Adds the step that computes a node. Its kernel is the candidate's unless the step names another.
+  /// Adds the step that computes a node. Its kernel is the candidate's unless the step names another, its
+  /// operations are the node's unless the step counts its own.
   void emit(std::unique_ptr<Step> step, const Node& node, std::vector<PlannedTensor> reads,
             std::vector<PlannedTensor> writes);
   /// The value where the host reads it: as it lies, or a copy of it in pinned memory.

@@ -29,6 +29,9 @@ struct Tiling {
   int rows = 64, columns = 64, threads = 128;
   std::int64_t splits = 1, depth_of_split = 0;
 
+  std::string text() const {
+    return fmt::format("{}x{}{}", rows, columns, splits > 1 ? fmt::format(" in {} parts", splits) : "");
+  }
   std::int64_t row_tiles(const Product& p) const { return divide_up(p.rows, rows); }
   std::int64_t tiles(const Product& p) const { return row_tiles(p) * divide_up(p.columns, columns); }
 };
@@ -252,7 +255,7 @@ ProductKernels product_kernels(const Product& p, const LoopProgram& epilogue, co
   kernel.grid[2] = std::min(batches(p), most_batches);
   if (t.splits == 1) {
     kernel.source = printer.whole();
-    return {.kernels = {std::move(kernel)}};
+    return {.kernels = {std::move(kernel)}, .tiling = t.text()};
   }
   const std::int64_t size = batches(p) * p.rows * p.columns;
   ProductKernel sum{.source = printer.sum_of_parts(),
@@ -262,6 +265,7 @@ ProductKernels product_kernels(const Product& p, const LoopProgram& epilogue, co
                     .block = part_threads};
   kernel.source = printer.parts();
   return {.kernels = {std::move(kernel), std::move(sum)},
+          .tiling = t.text(),
           .parts = t.splits * size,
           .part_type = compute_type(type)};
 }

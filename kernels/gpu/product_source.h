@@ -50,6 +50,7 @@ struct ProductKernel {
 /// it.
 struct ProductKernels {
   std::vector<ProductKernel> kernels;
+  std::string tiling;  // "128x64", "64x64 in 9 parts"
   std::int64_t parts = 0;
   DType part_type = DType::f32;
 };

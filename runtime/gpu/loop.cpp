@@ -23,6 +23,7 @@ void emit_parts(Planner& planner, const Group& group, PlacedLoop placed, SplitLo
   placed.reads.insert(placed.reads.end(), between.begin(), between.end());
   for (std::size_t i = 0; i < parts.programs.size(); ++i) {
     auto step = make_loop_step(gpu_of(planner), {std::move(parts.programs[i]), buffers});
+    step->info.kernel = i + 1 < parts.programs.size() ? "row loop in parts" : "row loop";
     if (i + 1 < parts.programs.size())
       planner.prepare(std::move(step), placed.reads, between);
     else

@@ -25,8 +25,8 @@ struct Sides {
 };
 
 std::unique_ptr<LaunchStep> make_step(Gpu& gpu, ProductKernel&& kernel, std::vector<PlannedTensor> buffers,
-                                      std::vector<std::byte> epilogue) {
-  return std::make_unique<LaunchStep>(
+                                      std::vector<std::byte> epilogue, StepInfo info) {
+  auto step = std::make_unique<LaunchStep>(
       gpu, LaunchStep::Kernel{
                .source = std::move(kernel.source),
                .name = std::move(kernel.name),
@@ -35,6 +35,8 @@ std::unique_ptr<LaunchStep> make_step(Gpu& gpu, ProductKernel&& kernel, std::vec
                         {static_cast<unsigned>(kernel.block), 1, 1}},
                .buffers = std::move(buffers),
                .arguments = {std::move(kernel.arguments), std::move(epilogue)}});
+  step->info = std::move(info);
+  return step;
 }
 
 std::vector<PlannedTensor> joined(std::vector<PlannedTensor> first,
@@ -43,31 +45,46 @@ std::vector<PlannedTensor> joined(std::vector<PlannedTensor> first,
   return first;
 }
 
-// Adds the steps that compute the group, whose result lies in this order.
-void emit(Planner& planner, const Group& group, TileProgram tile, const Order& order,
-          const std::function<Sides(Planner&)>& place) {
+// What runs a group.
+struct Lowered {
+  std::string kernel;  // "product"
+  TileProgram tile;
+  bool has_tile = false;  // it does more than to write the product down
+  double flops = 0;
+  Order order;  // of the result
+  std::function<Sides(Planner&)> place;
+};
+
+void emit(Planner& planner, const Group& group, Lowered l) {
   Gpu& gpu = gpu_of(planner);
-  const Sides sides = place(planner);
-  const PlannedTensor result = planner.assignment().assign(
-      group.node().output(), order, [&](const PlannedTensor& t) { return row_stride(t, order).has_value(); });
-  const std::int64_t stride = *row_stride(result, order);
-  tile.program.shape.operands.back().strides = {stride, 1};
-  tile.program.code.operands.back().strides = {class_of(stride), Stride::one};
+  const Sides sides = l.place(planner);
+  const PlannedTensor result =
+      planner.assignment().assign(group.node().output(), l.order,
+                                  [&](const PlannedTensor& t) { return row_stride(t, l.order).has_value(); });
+  const std::int64_t stride = *row_stride(result, l.order);
+  LoopProgram& epilogue = l.tile.program;
+  epilogue.shape.operands.back().strides = {stride, 1};
+  epilogue.code.operands.back().strides = {class_of(stride), Stride::one};
   std::vector<PlannedTensor> operands;
-  for (const Value* operand : tile.operands) operands.push_back(planner.assignment().at(operand));
+  for (const Value* operand : l.tile.operands) operands.push_back(planner.assignment().at(operand));
 
   const LoopForm form{.wide = true};
-  std::vector<std::byte> arguments = loop_arguments(tile.program, form);
-  ProductKernels made = product_kernels(sides.product, tile.program, form, limits_of(gpu));
+  std::vector<std::byte> arguments = loop_arguments(epilogue, form);
+  ProductKernels made = product_kernels(sides.product, epilogue, form, limits_of(gpu));
   std::vector<PlannedTensor> factors{sides.left, sides.right};
+  const StepInfo product{.kernel = fmt::format("{} {}", l.kernel, made.tiling), .flops = l.flops};
+  const std::string behind = l.has_tile ? "+tile" : "";
+  StepInfo last{.kernel = product.kernel + behind};
   if (made.parts > 0) {
     const PlannedTensor parts = planner.bytes(static_cast<std::size_t>(made.parts) * size_of(made.part_type));
-    planner.prepare(make_step(gpu, std::move(made.kernels[0]), joined(factors, {parts}), {}), factors,
-                    {parts});
+    planner.prepare(make_step(gpu, std::move(made.kernels[0]), joined(factors, {parts}), {}, product),
+                    factors, {parts});
     factors = {parts};
+    last = {.kernel = "sum of parts" + behind, .flops = static_cast<double>(made.parts)};
   }
   const std::vector<PlannedTensor> reads = joined(factors, operands);
-  planner.emit(make_step(gpu, std::move(made.kernels.back()), joined(reads, {result}), std::move(arguments)),
+  planner.emit(make_step(gpu, std::move(made.kernels.back()), joined(reads, {result}), std::move(arguments),
+                         std::move(last)),
                group.node(), reads, {result});
 }
 
@@ -77,11 +94,13 @@ std::vector<Candidate> candidate(const Planner& planner, const Group& group, con
   const auto tile = TileProgram::match(planner, group, anchor, bias, order);
   if (!tile || may_divide_by_zero(group) || tile->operands.size() + 3 > max_buffers) return {};
   work.bytes += tile->bytes();
-  const CandidateInfo info{.kernel = name + (group.members().size() > 1 || bias ? "+tile" : ""),
+  const bool has_tile = group.members().size() > 1 || bias;
+  const CandidateInfo info{.kernel = name + (has_tile ? "+tile" : ""),
                            .work = work,
                            .seconds = planner.estimate(work.flops, work.bytes),
                            .order = order};
-  return {{info, [=](Planner& p, const Group& g) { emit(p, g, *tile, order, place); }}};
+  const Lowered lowered{name, *tile, has_tile, work.flops, order, std::move(place)};
+  return {{info, [=](Planner& p, const Group& g) { emit(p, g, lowered); }}};
 }
 
 Product product_of(const BatchedLayout& layout, const PlannedTensor& left, const PlannedTensor& right) {
