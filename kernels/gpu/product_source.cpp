@@ -12,7 +12,7 @@
 namespace tenon::gpu {
 namespace {
 
-constexpr std::string_view header = "kernels/gpu/product.gpu.h";
+constexpr std::string_view header = "kernels/gpu/product.gpu.h", row_header = "kernels/gpu/row_product.gpu.h";
 constexpr std::int64_t most_batches = 65535;  // a grid's second and third dimension are no larger
 constexpr int part_threads = 256;             // of a block that adds parts up
 
@@ -27,35 +27,17 @@ std::int64_t batches(const Product& p) {
 // How blocks share the result, and splits of the depth.
 struct Tiling {
   int rows = 64, columns = 64, threads = 128;
+  int row_count = 0;          // not 0: multiply_rows, of so many rows
+  bool shares_depth = false;  // its waves do
   std::int64_t splits = 1, depth_of_split = 0;
 
   std::string text() const {
+    if (row_count > 0) return fmt::format("of {} row{}", row_count, row_count > 1 ? "s" : "");
     return fmt::format("{}x{}{}", rows, columns, splits > 1 ? fmt::format(" in {} parts", splits) : "");
   }
   std::int64_t row_tiles(const Product& p) const { return divide_up(p.rows, rows); }
   std::int64_t tiles(const Product& p) const { return row_tiles(p) * divide_up(p.columns, columns); }
 };
-
-// Large tiles read less; but few rows leave most of a tile empty, and few tiles most of the processors.
-Tiling choose_tiling(const Product& p, DType type, const GpuLimits& limits) {
-  Tiling t;
-  if (p.rows <= 16) {
-    t.rows = 16;
-  } else if (size_of(type) <= 4) {
-    const Tiling large{.rows = 128, .columns = size_of(type) == 2 ? 128 : 64, .threads = 256};
-    if (large.tiles(p) * batches(p) >= limits.processors) t = large;
-  }
-  // A split is long enough to be worth its writing.
-  constexpr std::int64_t shortest = 256, most = 64;
-  const std::int64_t blocks = t.tiles(p) * batches(p), wanted = 2 * limits.processors / blocks;
-  t.splits = blocks < limits.processors
-                 ? std::clamp<std::int64_t>(std::min(wanted, p.depth / shortest), 1, most)
-                 : 1;
-  constexpr std::int64_t piece = 64;  // a multiple of every unit's
-  t.depth_of_split = divide_up(divide_up(p.depth, t.splits), piece) * piece;
-  t.splits = std::max<std::int64_t>(divide_up(p.depth, t.depth_of_split), 1);
-  return t;
-}
 
 std::vector<LoopArgument> fields(const Product& p, const Tiling& t) {
   std::vector<LoopArgument> list{{"rows", p.rows},
@@ -125,6 +107,44 @@ Reading reading_of_right(const Product& p, DType type) {
   return choose_reading(p.right_type, type, p.right_column, p.right_row, std::move(steps));
 }
 
+// A few rows are multiplied by columns that lie along their depth.
+std::optional<Tiling> row_tiling(const Product& p, DType type, const GpuLimits& limits) {
+  constexpr std::int64_t most_rows = 4;
+  if (p.rows > most_rows || !p.windows.empty() || size_of(type) > 4 || !is_float(type)) return std::nullopt;
+  for (const Reading& r : {reading_of_left(p, type), reading_of_right(p, type)})
+    if (!r.depth_fast || r.count == 1) return std::nullopt;
+  Tiling t{.rows = static_cast<int>(p.rows), .columns = 4, .threads = 256};
+  t.row_count = t.rows == 3 ? 4 : t.rows;
+  const std::int64_t waves = t.threads / limits.wave,
+                     blocks = divide_up(p.columns, t.columns * waves) * batches(p);
+  t.shares_depth = blocks < 2 * limits.processors;
+  if (!t.shares_depth) t.columns *= static_cast<int>(waves);
+  t.depth_of_split = p.depth;
+  return t;
+}
+
+// Large tiles read less; but few rows leave most of a tile empty, and few tiles most of the processors.
+Tiling choose_tiling(const Product& p, DType type, const GpuLimits& limits) {
+  if (const auto rows = row_tiling(p, type, limits)) return *rows;
+  Tiling t;
+  if (p.rows <= 16) {
+    t.rows = 16;
+  } else if (size_of(type) <= 4) {
+    const Tiling large{.rows = 128, .columns = size_of(type) == 2 ? 128 : 64, .threads = 256};
+    if (large.tiles(p) * batches(p) >= limits.processors) t = large;
+  }
+  // A split is long enough to be worth its writing.
+  constexpr std::int64_t shortest = 256, most = 64;
+  const std::int64_t blocks = t.tiles(p) * batches(p), wanted = 2 * limits.processors / blocks;
+  t.splits = blocks < limits.processors
+                 ? std::clamp<std::int64_t>(std::min(wanted, p.depth / shortest), 1, most)
+                 : 1;
+  constexpr std::int64_t piece = 64;  // a multiple of every unit's
+  t.depth_of_split = divide_up(divide_up(p.depth, t.splits), piece) * piece;
+  t.splits = std::max<std::int64_t>(divide_up(p.depth, t.depth_of_split), 1);
+  return t;
+}
+
 std::string left_side(const Product& p) {
   if (p.windows.empty())
     return fmt::format("  const Matrix<{}> lhs{{left, a.rows, int(a.depth), a.left_row, a.left_column}};\n",
@@ -152,9 +172,10 @@ class Printer {
   }
 
   std::string whole() const {
-    return translation_unit(header, epilogue_ + arguments() +
-                                        product(parameters_, ", const epilogue_arguments e", result_tile(),
-                                                fmt::format("epilogue(tile, {}, value)", place("i", "j"))));
+    return translation_unit(tiling_.row_count > 0 ? row_header : header,
+                            epilogue_ + arguments() +
+                                product(parameters_, ", const epilogue_arguments e", result_tile(),
+                                        fmt::format("epilogue(tile, {}, value)", place("i", "j"))));
   }
   std::string parts() const {
     return translation_unit(
@@ -207,9 +228,17 @@ class Printer {
           "    left += at * a.batch_left{0}; right += at * a.batch_right{0}; }}\n",
           i);
     const Reading left = reading_of_left(p_, type_), right = reading_of_right(p_, type_);
-    return text + left_side(p_) +
+    text += left_side(p_) +
+            fmt::format(
+                "  const Matrix<{}> rhs{{right, a.columns, int(a.depth), a.right_column, a.right_row}};\n",
+                storage(p_.right_type));
+    if (tiling_.row_count > 0)
+      return text + fmt::format(
+                        "{}  multiply_rows<{}, 4, {}, {}>(lhs, rhs, [&](Int i, Int j, float value) {{ {}; "
+                        "}});\n}}\n",
+                        result, tiling_.row_count, tiling_.shares_depth, left.count, store);
+    return text +
            fmt::format(
-               "  const Matrix<{}> rhs{{right, a.columns, int(a.depth), a.right_column, a.right_row}};\n"
                "  const Int at = blockIdx.x % a.tiles, split = blockIdx.x / a.tiles;\n"
                "  const Int end = (split + 1) * a.depth_of_split;\n"
                "{}"
@@ -219,8 +248,8 @@ class Printer {
                "a.columns,\n"
                "      int(split * a.depth_of_split), int(end < a.depth ? end : a.depth),\n"
                "      [&](Int i, Int j, {} value) {{ {}; }});\n}}\n",
-               storage(p_.right_type), result, element(), tiling_.rows, tiling_.columns, tiling_.threads,
-               left.depth_fast, left.count, right.depth_fast, right.count, computed(type_), store);
+               result, element(), tiling_.rows, tiling_.columns, tiling_.threads, left.depth_fast, left.count,
+               right.depth_fast, right.count, computed(type_), store);
   }
   std::string_view element() const { return type_ == DType::i64 ? computed(type_) : storage(type_); }
 

@@ -119,13 +119,32 @@ Product product_of(const BatchedLayout& layout, const PlannedTensor& left, const
   return product;
 }
 
+// A constant matrix [K, N], such that its columns lie along their depth.
+PlannedTensor columns_of(Planner& planner, const Tensor& weight) {
+  if (weight.strides()[0] == 1) return planner.constant(weight);
+  const Index shape{weight.shape()[1], weight.shape()[0]};
+  const auto bytes = static_cast<std::size_t>(weight.numel()) * size_of(weight.dtype());
+  const Tensor packed =
+      planner.weights().packed(weight, "columns along the depth", bytes, [&](const Tensor& w, std::byte* to) {
+        const Tensor rows = w.permute(Index{1, 0}).contiguous();
+        std::copy_n(rows.bytes(), bytes, to);
+      });
+  return planner
+      .constant(Tensor::view_of(packed.storage(), weight.dtype(), shape, contiguous_strides(shape), 0))
+      .permute(Index{1, 0});
+}
+
 std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) {
   const auto call = BatchedMatmulCall::match(group);
   if (!call || !is_computable(call->left, call->right->dtype())) return {};
-  const auto place = [call](Planner& p) {
-    Sides sides{p.assignment().at(call->left), p.assignment().at(call->right), {}};
-    const BatchedLayout layout = BatchedLayout::of(sides.left, sides.right, call->right_is_transposed,
-                                                   dense_layout(call->anchor->output()->type()));
+  std::optional<Tensor> weight;
+  if (const auto constant = MatmulCall::match(planner, group)) weight = constant->weight;
+  const auto place = [call, weight](Planner& p) {
+    Sides sides{
+        p.assignment().at(call->left), weight ? columns_of(p, *weight) : p.assignment().at(call->right), {}};
+    const BatchedLayout layout =
+        BatchedLayout::of(sides.left, sides.right, call->right_is_transposed && !weight,
+                          dense_layout(call->anchor->output()->type()));
     sides.product = product_of(layout, sides.left, sides.right);
     return sides;
   };
@@ -139,7 +158,7 @@ std::vector<Candidate> lower_row(const Planner& planner, const Group& group) {
   if (!call || call->anchor->output()->rank() != 1) return {};
   if (!is_computable(call->x, call->weight.dtype())) return {};
   const auto place = [call](Planner& p) {
-    Sides sides{p.assignment().at(call->x), p.constant(call->weight), {}};
+    Sides sides{p.assignment().at(call->x), columns_of(p, call->weight), {}};
     sides.product = {.left_type = sides.left.dtype(),
                      .right_type = sides.right.dtype(),
                      .rows = 1,

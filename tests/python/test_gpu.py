@@ -119,6 +119,7 @@ def typed_products(x, w, image, line, volume, long, pairs):
     taps = torch.linspace(-1, 1, 24 * 16 * 9).reshape(24, 16, 3, 3).cos()
     for t in (torch.float32, torch.float16, torch.bfloat16, torch.float64):
         left, right = wide.to(t), wide.flip(0).to(t)
+        results += [linear(left[:rows], right) for rows in (1, 2, 3)] + [linear(left[:2, :8], long.reshape(-1, 8).to(t)).relu()]
         results += [linear(left, right), left.t() @ right, left[:, ::2] @ right.t()[::2], left[:3] @ right.t(), linear(x.to(t), w.to(t)),
                     linear(deep[:, 1:].to(t), deep[:20, 1:].to(t)), conv2d(wide.reshape(2, 16, 20, 20).to(t), taps.to(t), padding=1).relu()]
     integers = (100 * wide).int()

@@ -1,0 +1,69 @@
+// Products of a few rows, whose time is that of reading the right side: each wave multiplies the rows by some
+// columns that it reads once, 16 bytes at a time, straight to registers.
+#pragma once
+#include "kernels/gpu/loop_walks.gpu.h"
+#include "kernels/gpu/product_sides.gpu.h"
+
+namespace tenon::gpu {
+
+constexpr int row_product_threads = 256;
+
+/// `Count` floats of a line from depth k on; 0 beyond its ends.
+template <int Count, class T>
+GPU_INLINE void read_floats(const Matrix<T>& side, Int line, int k, float (&to)[Count]) {
+  const auto depth = side.depth(k);
+  const T* const from = side.at(side.line(line), depth);
+  T elements[Count];
+  if (from && depth.left >= Count)
+    read_pieces(from, elements);
+  else
+    for (int e = 0; e < Count; ++e) elements[e] = from && e < depth.left ? from[e] : convert<T>(0.0f);
+  for (int e = 0; e < Count; ++e) to[e] = number(elements[e]);
+}
+
+/// Calls store(row, column, value) for all rows (at most Rows) and the block's columns: Columns for each
+/// wave, or, where the waves share the depth, for all of them.
+template <int Rows, int Columns, bool Shared, int Count, class T, class Store>
+GPU_INLINE void multiply_rows(const Matrix<T>& left, const Matrix<T>& right, Store store) {
+  constexpr int waves = row_product_threads / wave_size;
+  const int wave = int(threadIdx.x) / wave_size, lane = int(threadIdx.x) % wave_size;
+  const Int first_column = (Shared ? Int(blockIdx.x) : Int(blockIdx.x) * waves + wave) * Columns;
+  const int first = (Shared ? int(threadIdx.x) : lane) * Count;
+  constexpr int step = (Shared ? row_product_threads : wave_size) * Count;
+  float sum[Rows][Columns] = {};
+#pragma unroll 2
+  for (int k = first; k < left.depths; k += step) {
+    float x[Rows][Count];
+#pragma unroll
+    for (int i = 0; i < Rows; ++i) read_floats(left, i, k, x[i]);
+#pragma unroll
+    for (int j = 0; j < Columns; ++j) {
+      float w[Count];
+      read_floats(right, first_column + j, k, w);
+#pragma unroll
+      for (int i = 0; i < Rows; ++i)
+        for (int e = 0; e < Count; ++e) sum[i][j] += x[i][e] * w[e];
+    }
+  }
+  GPU_SHARED(float, part, [waves][Rows * Columns]);
+#pragma unroll
+  for (int i = 0; i < Rows; ++i)
+#pragma unroll
+    for (int j = 0; j < Columns; ++j) {
+      for (int mask = wave_size / 2; mask > 0; mask /= 2) sum[i][j] += shuffle_xor(sum[i][j], mask);
+      if (lane == 0) part[wave][i * Columns + j] = sum[i][j];
+    }
+  if (Shared)
+    __syncthreads();
+  else
+    wave_barrier();
+  const int at = Shared ? int(threadIdx.x) : lane;
+  if (at >= Rows * Columns) return;
+  float value = part[Shared ? 0 : wave][at];
+  if (Shared)
+    for (int other = 1; other < waves; ++other) value += part[other][at];
+  const Int row = at / Columns, column = first_column + at % Columns;
+  if (row < left.lines && column < right.lines) store(row, column, value);
+}
+
+}  // namespace tenon::gpu
