@@ -153,7 +153,29 @@ TEST_F(CommandLists, LeaveOutWhatTheHostComputes) {
   EXPECT_EQ(steps, plan->steps.size() - 1);
 }
 
-TEST_F(CommandLists, AreNotMadeOfSizesThatDependOnData) {
+// The stages meet their memory again.
+TEST_F(CommandLists, AreMadeOfStages) {
+  const auto graph = graph_of(R"(graph g(%x: f32[N,2]) {
+  %1 = greater(%x, 0.0) : bool[N,2]
+  %2 = nonzero(%1, count=?0) : i64[?0,2]
+  %3 = cast(%2, to=f32) : f32[?0,2]
+  %4 = softmax(%3, axis=0) : f32[?0,2]
+  %5 = sum(%4, axes=[1]) : f32[?0]
+  return %5, %4
+}
+)");
+  Session session(graph);
+  for (unsigned run = 0; run < 8; ++run) {
+    const Starts starts;
+    const auto allocations = calls("cuMemAlloc_v2", "hipMalloc");
+    expect_run(session, inputs_of(*graph, {{"N", 9}}, run % 4));
+    if (!counts_calls() || run < 7) continue;
+    EXPECT_EQ(starts.graphs(), 1);
+    EXPECT_EQ(calls("cuMemAlloc_v2", "hipMalloc"), allocations);
+  }
+}
+
+TEST_F(CommandLists, AreNotMadeOfWhatTheHostDrives) {
   const auto graph = graph_of(R"(graph g(%x: f32[N,2]) {
   %1 = greater(%x, 0.0) : bool[N,2]
   %2 = nonzero(%1, count=?0) : i64[?0,2]
