@@ -15,20 +15,21 @@ WITHOUT_KERNELS = {"gcn": "index_add"}
 
 
 @pytest.fixture
-def soft_environment(tenon, tmp_path):
+def soft_drivers(tenon, tmp_path):
+    """The variables that make a program use them."""
     drivers = tenon.parent / "softgpu"
     if not drivers.exists():
         pytest.skip("the emulation of GPUs is built by g++ on x86-64 only")
-    return {**os.environ, "LD_LIBRARY_PATH": str(drivers), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    return {"LD_LIBRARY_PATH": str(drivers), "XDG_CACHE_HOME": str(tmp_path / "cache")}
 
 
 @pytest.fixture
-def on_gpu(tenon, tmp_path, soft_environment):
+def on_gpu(tenon, tmp_path, soft_drivers):
     """on_gpu("cuda", "verify", ..., code=0) runs the command and returns what it said."""
 
     def run(vendor, *arguments, code):
         done = subprocess.run([tenon, *map(str, arguments), "--device", vendor], cwd=tmp_path, capture_output=True, text=True, timeout=600,
-                              stdin=subprocess.DEVNULL, env=soft_environment)
+                              stdin=subprocess.DEVNULL, env={**os.environ, **soft_drivers})
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 
@@ -166,9 +167,9 @@ def test_operators_equal_libtorch(on_gpu, tmp_path, vendor, family):
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
-def test_selftest_reports_each_family(soft_environment, tenon, vendor):
+def test_selftest_reports_each_family(soft_drivers, tenon, vendor):
     done = subprocess.run([tenon, "doctor", "--selftest", vendor, "--only", "pools", "--json"], capture_output=True, text=True, timeout=600,
-                          env=soft_environment)
+                          env={**os.environ, **soft_drivers})
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads(done.stdout)
     assert report["device"] == f"{vendor}:0" and "compiler" in report["software"] and "Soft GPU" in report["hardware"]
@@ -176,6 +177,6 @@ def test_selftest_reports_each_family(soft_environment, tenon, vendor):
     assert all(c["status"] == "passed" and c["kernels"] for c in report["cases"])
 
 
-def test_selftest_knows_its_families(soft_environment, tenon):
+def test_selftest_knows_its_families(soft_drivers, tenon):
     only = ["--only", "no such family"]
-    assert subprocess.run([tenon, "doctor", "--selftest", "cuda", *only], capture_output=True, env=soft_environment).returncode == 2
+    assert subprocess.run([tenon, "doctor", "--selftest", "cuda", *only], capture_output=True, env={**os.environ, **soft_drivers}).returncode == 2
