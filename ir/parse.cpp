@@ -150,8 +150,13 @@ class Parser {
     Node* node = lex_.try_word("fused") ? fused(scope) : plain(scope, depth);
     if (names.size() != node->num_outputs())
       lex_.fail_at(mark, "{} has {} results, not {}", node->op().name(), node->num_outputs(), names.size());
+    const bool has_types = !names.empty() && lex_.try_char(':');
     for (std::size_t i = 0; i < names.size(); ++i) {
-      lex_.expect(i ? ',' : ':');
+      if (!has_types) {
+        define(scope, names[i], node->output(i));
+        continue;
+      }
+      if (i) lex_.expect(',');
       const Lexer::Mark at = lex_.mark();
       const Type written = type();
       if (written != node->output(i)->type())

@@ -48,6 +48,7 @@ struct Device {
   /// Copies elements between two tensors of one type and shape, both in the device's memory.
   std::function<std::unique_ptr<Step>(const PlannedTensor& from, const PlannedTensor& to)> make_copy;
   std::function<std::string()> hardware;     // what its speed depends on: "AMD EPYC 9B14 | avx512"
+  std::function<std::string()> software;     // versions of its driver and compiler; null: it needs none
   std::function<Peak(Queue&)> measure_peak;  // takes about half a second
   /// Seconds that a kernel takes which does `cost` operations, counted as a dense product would run them, and
   /// moves so many bytes. It assumes the same rates on every machine, so that plans are the same, too.

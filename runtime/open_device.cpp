@@ -5,7 +5,7 @@ namespace tenon {
 Tensor OpenDevice::empty(DType dtype, const Index& shape) {
   if (device.shares_memory) return Tensor::empty(dtype, shape);
   const std::size_t bytes = static_cast<std::size_t>(numel(shape)) * size_of(dtype);
-  auto memory = std::make_shared<Memory>(device.allocate(bytes, Space::device));
+  auto memory = pool.take(bytes);
   auto storage = std::make_shared<const Storage>(Storage{memory, memory->data(), bytes, true, Space::device});
   return Tensor::view_of(std::move(storage), dtype, shape, contiguous_strides(shape), 0);
 }

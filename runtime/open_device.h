@@ -1,6 +1,7 @@
 // A device in use: what its plans and their runs share.
 #pragma once
 #include "runtime/device.h"
+#include "runtime/memory_pool.h"
 #include "runtime/weight_store.h"
 
 namespace tenon {
@@ -10,7 +11,8 @@ struct OpenDevice {
       : device(opened),
         choose(std::move(chooser)),
         queue(opened.open_queue(threads)),
-        weights(opened, *queue) {}
+        weights(opened, *queue),
+        pool(opened) {}
 
   /// Dense memory of the device.
   Tensor empty(DType dtype, const Index& shape);
@@ -22,6 +24,7 @@ struct OpenDevice {
   Chooser choose;
   std::unique_ptr<Queue> queue;
   WeightStore weights;
+  MemoryPool pool;  // of what empty() and upload() give
 };
 
 }  // namespace tenon

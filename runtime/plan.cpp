@@ -39,6 +39,8 @@ std::string Plan::text() const {
   std::string text = fmt::format("plan {}: {}, {}, arena {}, scratch {}\n", graph->name,
                                  counted(steps.size(), "step"), counted(copies(), "copy", "copies"),
                                  counted(arena_bytes, "byte"), counted(scratch_bytes, "byte"));
+  for (const StepRange& r : recorded)
+    text += fmt::format("  from the second run on, steps {} to {} start together\n", r.begin, r.end - 1);
   const std::vector<std::string> texts = print_nodes(*graph, nodes);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const StepInfo& info = steps[i]->info;
@@ -48,6 +50,32 @@ std::string Plan::text() const {
     for (const auto& inner : steps[i]->plans()) text += indented(inner->text());
   }
   return text;
+}
+
+void Plan::run(StepRange range, const Frame& frame) const {
+  for (std::size_t i = range.begin; i < range.end; ++i) {
+    try {
+      steps[i]->run(frame);
+    } catch (Error& e) {
+      if (e.where().empty()) e.at(steps[i]->info.source.str());
+      throw;
+    }
+  }
+}
+
+std::vector<StepRange> enqueued_ranges(std::span<const std::unique_ptr<Step>> steps) {
+  const auto enqueues = [](const auto& step) {
+    return step->info.kind == StepKind::kernel || step->info.kind == StepKind::copy;
+  };
+  std::vector<StepRange> ranges;
+  for (auto step = steps.begin(); step != steps.end();) {
+    const auto first = std::find_if(step, steps.end(), enqueues);
+    step = std::find_if_not(first, steps.end(), enqueues);
+    if (step - first > 1)
+      ranges.push_back(
+          {static_cast<std::size_t>(first - steps.begin()), static_cast<std::size_t>(step - steps.begin())});
+  }
+  return ranges;
 }
 
 std::vector<std::size_t> Plan::live_bytes() const {

@@ -19,6 +19,11 @@ struct Slot {
   }
 };
 
+/// Steps of a plan: those from `begin` to before `end`.
+struct StepRange {
+  std::size_t begin = 0, end = 0;
+};
+
 /// Immutable. Runs of one plan at the same time need an arena each.
 struct Plan {
   std::unique_ptr<const Graph> graph;  // of known sizes, decomposed as far as the steps are
@@ -39,6 +44,11 @@ struct Plan {
   std::size_t values = 0;
   std::vector<Slot> results;
   bool takes_values() const { return values > 0; }
+  /// Where the device records: steps that only enqueue, which runs start together.
+  std::vector<StepRange> recorded;
+
+  /// Runs the steps. Its errors say where in the source a step comes from.
+  void run(StepRange range, const Frame& frame) const;
 
   /// The planned stage: a line for each step, with kernel, buffers and arena offsets.
   std::string text() const;
@@ -49,5 +59,8 @@ struct Plan {
   /// What the first step with a fault says; nullopt where there is none.
   std::optional<Error> failure(std::span<const Fault> found) const;
 };
+
+/// The longest runs of more than one step that only enqueue: no reference, no if or loop.
+std::vector<StepRange> enqueued_ranges(std::span<const std::unique_ptr<Step>> steps);
 
 }  // namespace tenon

@@ -43,7 +43,7 @@ Planner::Planner(std::unique_ptr<Graph> graph, OpenDevice& device, PlanOptions o
   assignment_.works_channels_last = [this](const Op& op) { return device_.works_channels_last(op); };
 }
 
-std::unique_ptr<const Plan> Planner::plan() {
+std::unique_ptr<Plan> Planner::plan() {
   copy_inputs();
   const auto& nodes = graph_->body().nodes();
   Node* node = nodes.empty() ? nullptr : nodes.front().get();

@@ -24,7 +24,7 @@ class Planner {
   /// The graph's sizes must be known (specialize); the planner decomposes nodes in it. The device must
   /// outlive the plan.
   Planner(std::unique_ptr<Graph> graph, OpenDevice& device, PlanOptions options = {});
-  std::unique_ptr<const Plan> plan();
+  std::unique_ptr<Plan> plan();
 
   // What lowerings ask; it changes nothing.
   const BufferAssignment& assignment() const { return assignment_; }

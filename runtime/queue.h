@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/function_ref.h"
 #include "kernels/thread_pool.h"
 
 namespace tenon {
@@ -22,6 +23,13 @@ class StepClock {
   virtual std::vector<WorkSpan> threads() = 0;
 };
 
+/// What was enqueued once and can be enqueued again as a whole, at the same addresses.
+class CommandList {
+ public:
+  virtual ~CommandList() = default;
+  virtual void replay() = 0;
+};
+
 /// Safe to use from several threads at once; each sees its own steps in order.
 class Queue {
  public:
@@ -38,6 +46,12 @@ class Queue {
   virtual void wait() = 0;
   /// With room for so many marks.
   virtual std::unique_ptr<StepClock> clock(std::size_t marks) = 0;
+
+  /// Whether record() may give something.
+  virtual bool records() const { return false; }
+  /// What `enqueue` puts into the queue that it is given, instead of doing it: kernels, and copies between
+  /// memory of the device and pinned memory. It waits for nothing. Null where that cannot be recorded.
+  virtual std::unique_ptr<CommandList> record(FunctionRef<void(Queue&)> /*enqueue*/) { return nullptr; }
 
   /// While one lives, the device stays ready between steps. In the end, all that was enqueued is done.
   class Run {

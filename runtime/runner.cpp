@@ -67,15 +67,15 @@ void deliver(const Plan& plan, std::span<const Tensor> values, std::span<Tensor>
   }
 }
 
-// An error says where in the source the step comes from.
-void run_step(const Step& step, const Frame& frame) {
-  try {
-    step.run(frame);
-  } catch (Error& e) {
-    if (e.where().empty()) e.at(step.info.source.str());
-    throw;
+void run_timed(const Plan& plan, const Frame& frame, StepClock& clock) {
+  clock.mark();
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    plan.run({i, i + 1}, frame);
+    clock.mark();
   }
 }
+
+constexpr auto nothing = [] {};
 
 }  // namespace
 
@@ -143,27 +143,29 @@ std::shared_ptr<const Plan> Runner::plan_for(std::span<const Tensor> inputs) {
 std::unique_ptr<const Plan> Runner::make_plan(const Bindings& bindings) {
   auto graph = specialize(*graph_, bindings);
   if (gives_sizes(graph->body())) return plan_stages(std::move(graph), device_);
-  return Planner(std::move(graph), device_, {.runs_once = runs_once_}).plan();
+  auto plan = Planner(std::move(graph), device_, {.runs_once = runs_once_}).plan();
+  if (device_.queue->records()) plan->recorded = enqueued_ranges(plan->steps);
+  return plan;
 }
 
 // Faults are older than what was thrown behind them.
-void Runner::run_steps(const Plan& plan, Workspace& workspace, RunTimes* times) {
+void Runner::run_steps(const PlanPtr& plan, Workspace& workspace, RunTimes* times, FunctionRef<void()> then) {
   Queue& queue = *device_.queue;
-  const Frame frame = workspace.frame(plan, queue);
-  const auto clock = times ? queue.clock(plan.steps.size() + 1) : nullptr;
-  if (clock) clock->mark();
+  const Frame frame = workspace.frame(*plan, queue);
+  const auto clock = times ? queue.clock(plan->steps.size() + 1) : nullptr;
   try {
-    for (const auto& step : plan.steps) {
-      run_step(*step, frame);
-      if (clock) clock->mark();
-    }
+    if (clock)
+      run_timed(*plan, frame, *clock);
+    else
+      workspace.command_lists.run(plan, frame);
+    then();
     queue.wait();
   } catch (const Error&) {
     queue.wait();
-    if (auto fault = plan.failure(frame.faults)) throw std::move(*fault);
+    if (auto fault = plan->failure(frame.faults)) throw std::move(*fault);
     throw;
   }
-  if (auto fault = plan.failure(frame.faults)) throw std::move(*fault);
+  if (auto fault = plan->failure(frame.faults)) throw std::move(*fault);
   if (!clock) return;
   const auto marks = clock->times();
   times->threads = clock->threads();
@@ -171,30 +173,28 @@ void Runner::run_steps(const Plan& plan, Workspace& workspace, RunTimes* times) 
   for (std::size_t i = 0; i + 1 < marks.size(); ++i) times->steps.push_back({marks[i], marks[i + 1]});
 }
 
-void Runner::execute(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs,
+void Runner::execute(const PlanPtr& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs,
                      RunTimes* times) {
-  check_outputs(plan, outputs);
+  check_outputs(*plan, outputs);
   std::optional<TextUse> use;
   if (has_strings_) use.emplace();
   WorkspaceLease lease(*this);
   Workspace& workspace = lease.workspace();
   const Queue::Run run(*device_.queue);
-  if (plan.takes_values()) {
-    workspace.bind_values(plan, inputs);
-    run_steps(plan, workspace, times);
-    deliver(plan, workspace.values, outputs);
+  if (plan->takes_values()) {
+    workspace.bind_values(*plan, inputs);
+    run_steps(plan, workspace, times, nothing);
+    deliver(*plan, workspace.values, outputs);
     workspace.values.clear();
   } else if (device_.device.shares_memory) {
     workspace.bind(
-        plan, [&](std::size_t i) { return inputs[i].address(); },
+        *plan, [&](std::size_t i) { return inputs[i].address(); },
         [&](std::size_t i) { return outputs[i].mutable_bytes(); });
-    run_steps(plan, workspace, times);
+    run_steps(plan, workspace, times, nothing);
   } else {
-    workspace.bind_staged(plan);
-    workspace.copy_inputs(plan, inputs, *device_.queue);
-    run_steps(plan, workspace, times);
-    workspace.copy_outputs(plan, outputs, *device_.queue);
-    device_.queue->wait();
+    workspace.bind_staged(*plan);
+    workspace.copy_inputs(*plan, inputs, *device_.queue);
+    run_steps(plan, workspace, times, [&] { workspace.copy_outputs(*plan, outputs, *device_.queue); });
   }
 }
 
@@ -217,7 +217,7 @@ void Runner::run_bound(std::span<const Tensor> inputs, std::span<const Tensor> o
   lease.workspace().bind(
       *plan, [&](std::size_t i) { return inputs[i].address(); },
       [&](std::size_t i) { return outputs[i].address(); });
-  run_steps(*plan, lease.workspace(), nullptr);
+  run_steps(plan, lease.workspace(), nullptr, nothing);
 }
 
 void Runner::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
@@ -226,10 +226,10 @@ void Runner::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs)
   check_on_host(outputs, "output");
   const bool dense =
       std::all_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t.is_contiguous(); });
-  if (dense) return execute(*plan, inputs, outputs, nullptr);
+  if (dense) return execute(plan, inputs, outputs, nullptr);
   std::vector<Tensor> copies;
   for (const Tensor& t : inputs) copies.push_back(t.contiguous());
-  execute(*plan, copies, outputs, nullptr);
+  execute(plan, copies, outputs, nullptr);
 }
 
 void Runner::profile_run(std::span<const Tensor> inputs, std::span<Tensor> outputs, RunTimes& times) {
@@ -237,7 +237,7 @@ void Runner::profile_run(std::span<const Tensor> inputs, std::span<Tensor> outpu
   check_on_host(outputs, "output");
   std::vector<Tensor> dense;
   for (const Tensor& t : inputs) dense.push_back(t.contiguous());
-  execute(*plan_for(dense), dense, outputs, &times);
+  execute(plan_for(dense), dense, outputs, &times);
 }
 
 std::vector<Tensor> Runner::run(std::span<const Tensor> inputs) {

@@ -41,8 +41,10 @@ class Runner {
 
  private:
   class WorkspaceLease;
-  void execute(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs, RunTimes* times);
-  void run_steps(const Plan& plan, Workspace& workspace, RunTimes* times);
+  using PlanPtr = std::shared_ptr<const Plan>;
+  void execute(const PlanPtr& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs,
+               RunTimes* times);
+  void run_steps(const PlanPtr& plan, Workspace& workspace, RunTimes* times, FunctionRef<void()> then);
   std::shared_ptr<const Plan> find_plan(std::span<const Tensor> inputs);
   std::unique_ptr<const Plan> make_plan(const Bindings& bindings);
 

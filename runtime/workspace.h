@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
+#include "runtime/command_lists.h"
 #include "runtime/device.h"
-#include "runtime/plan.h"
 
 namespace tenon {
 
@@ -28,6 +28,7 @@ class Workspace {
   std::span<std::byte* const> buffers() const { return buffers_; }
   std::span<const Fault> faults() const { return faults_; }
 
+  CommandLists command_lists;  // of plans that ran in it
   std::vector<Tensor> values;  // of a run of a plan that takes values, by number
 
  private:

@@ -12,6 +12,7 @@
 #include "runtime/cpu/name.h"
 #include "runtime/roofline.h"
 #include "tools/examine.h"
+#include "tools/selftest.h"
 #include "tools/terminal.h"
 #include "tools/verbs.h"
 
@@ -80,9 +81,19 @@ void add_doctor(CLI::App& app, int& exit_code) {
   auto json = std::make_shared<bool>(false), roofline = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, "As JSON");
   verb->add_flag("--roofline", *roofline, "Measure the most this machine can do, and keep it for profiles");
-  verb->footer("Example: tenon doctor --roofline");
-  verb->callback(
-      [&exit_code, json, roofline] { exit_code = *roofline ? show_roofline(*json) : show_parts(*json); });
+  auto device = std::make_shared<std::string>(), only = std::make_shared<std::string>();
+  verb->add_option(
+          "--selftest", *device,
+          "Compare small graphs of every family of kernels on this device with the reference (exit code 1)")
+      ->type_name("DEVICE");
+  verb->add_option("--only", *only, "Of --selftest: the families whose names contain this")
+      ->type_name("FAMILY");
+  verb->footer("Example: tenon doctor --selftest cuda --json > report.json");
+  verb->callback([&exit_code, json, roofline, device, only] {
+    exit_code = !device->empty() ? show_self_test(*device, *only, *json)
+                : *roofline      ? show_roofline(*json)
+                                 : show_parts(*json);
+  });
 }
 
 }  // namespace tenon::tools

@@ -78,6 +78,7 @@ Device make_device(Slot& slot) {
       .make_copy = [&slot](const PlannedTensor& from,
                            const PlannedTensor& to) { return make_copy(slot.gpu(), from, to); },
       .hardware = [&slot] { return slot.gpu().name(); },
+      .software = [&slot] { return slot.driver.versions(); },
       .measure_peak = measure_peak,
       .estimate = estimate,
       .open_queue = [&slot](int) -> std::unique_ptr<Queue> { return std::make_unique<GpuQueue>(slot.gpu()); },

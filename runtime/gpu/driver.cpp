@@ -115,6 +115,14 @@ int Driver::attribute(Attribute which, int device) const {
   return value;
 }
 
+std::string Driver::versions() const {
+  int of_driver = 0, major = 0, minor = 0;
+  check(driver_version(&of_driver), "asking for the driver's version");
+  check(compiler_version(&major, &minor), "asking for the compiler's version");
+  return fmt::format("driver {} ({}), compiler {}.{} ({})", of_driver, library.found, major, minor,
+                     compiler.found);
+}
+
 std::string Driver::architecture(int device) const {
   if (vendor == Vendor::hip) return {};  // hipRTC compiles for the device that is current
   return fmt::format("sm_{}{}", attribute(Attribute::compute_major, device),

@@ -1,5 +1,7 @@
 #include "runtime/gpu/queue.h"
 
+#include "runtime/gpu/capture.h"
+
 namespace tenon::gpu {
 namespace {
 
@@ -93,6 +95,10 @@ void GpuQueue::wait() {
 std::unique_ptr<StepClock> GpuQueue::clock(std::size_t marks) {
   gpu_.activate();
   return std::make_unique<EventClock>(*this, marks);
+}
+
+std::unique_ptr<CommandList> GpuQueue::record(FunctionRef<void(Queue&)> enqueue) {
+  return capture(*this, enqueue);
 }
 
 void GpuQueue::end_run() noexcept { (void)gpu_.driver().wait_for_stream(stream_); }

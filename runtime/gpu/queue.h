@@ -18,6 +18,9 @@ class GpuQueue : public Queue {
   void copy(void* to, const void* from, std::size_t bytes) override;
   void wait() override;
   std::unique_ptr<StepClock> clock(std::size_t marks) override;
+  bool records() const override { return true; }
+  /// A graph of the driver.
+  std::unique_ptr<CommandList> record(FunctionRef<void(Queue&)> enqueue) override;
 
  private:
   void begin_run() override { gpu_.activate(); }

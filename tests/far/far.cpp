@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/error.h"
 #include "runtime/cpu/step.h"
 #include "runtime/devices.h"
 
@@ -102,6 +103,7 @@ class FarQueue : public CpuQueue {
   }
 
   void wait() override {
+    if (recorded) throw error("a queue does not wait while it records");
     std::unique_lock lock(mutex_);
     const std::size_t last = added_;
     wanted_ = std::max(wanted_, last);
@@ -112,7 +114,30 @@ class FarQueue : public CpuQueue {
 
   std::unique_ptr<StepClock> clock(std::size_t) override { return std::make_unique<Clock>(*this); }
 
+  bool records() const override { return true; }
+  std::unique_ptr<CommandList> record(FunctionRef<void(Queue&)> enqueue) override {
+    auto list = std::make_unique<Tasks>(*this);
+    recorded = &list->tasks;
+    try {
+      enqueue(*this);
+    } catch (const Error&) { list = nullptr; }
+    recorded = nullptr;
+    return list;
+  }
+
  private:
+  using Task = std::function<void()>;
+  static thread_local std::vector<Task>* recorded;  // what this thread enqueues, instead of being done
+
+  struct Tasks : CommandList {
+    explicit Tasks(FarQueue& in) : queue(in) {}
+    void replay() override {
+      for (const Task& task : tasks) queue.add(task);
+    }
+    FarQueue& queue;
+    std::vector<Task> tasks;
+  };
+
   class Clock : public StepClock {
    public:
     explicit Clock(FarQueue& queue) : queue_(queue) {}
@@ -133,7 +158,8 @@ class FarQueue : public CpuQueue {
     std::vector<TimePoint> times_;
   };
 
-  void add(std::function<void()> task) {
+  void add(Task task) {
+    if (recorded) return recorded->push_back(std::move(task));
     const std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));
     ++added_;
@@ -146,7 +172,7 @@ class FarQueue : public CpuQueue {
     while (true) {
       changed_.wait(lock, [&] { return stop_ || done_ < wanted_; });
       if (done_ >= wanted_) return;
-      const std::function<void()> task = std::move(tasks_.front());
+      const Task task = std::move(tasks_.front());
       tasks_.pop_front();
       lock.unlock();
       run(task);
@@ -156,7 +182,7 @@ class FarQueue : public CpuQueue {
     }
   }
 
-  void run(const std::function<void()>& task) {
+  void run(const Task& task) {
     try {
       task();
     } catch (...) {
@@ -175,12 +201,14 @@ class FarQueue : public CpuQueue {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
+  std::deque<Task> tasks_;
   std::size_t added_ = 0, wanted_ = 0, done_ = 0;
   bool stop_ = false;
   std::exception_ptr failure_;
   std::thread thread_;
 };
+
+thread_local std::vector<FarQueue::Task>* FarQueue::recorded = nullptr;
 
 [[maybe_unused]] const bool added = [] {
   add_device(far_device());

@@ -138,6 +138,12 @@ TEST(Text, SaysWhatIsWrongAndWhere) {
   }
 }
 
+TEST(Text, TypesOfResultsMayBeLeftOut) {
+  const auto graph = parse("graph g(%x: f32[N,4]) { %1, %2 = sort(%x, axis=1) %3 = relu(%1) return %3, %2 }");
+  EXPECT_EQ(graph->body().results()[0]->type().str(), "f32[N,4]");
+  EXPECT_EQ(graph->body().results()[1]->type().str(), "i64[N,4]");
+}
+
 TEST(Text, ResultsMayBeLiterals) {
   const std::string text =
       "graph g(%x: f32[2]) {\n  return 0.0:f32 as \"zero\", %x as \"x\", true:bool as \"yes\"\n}\n";

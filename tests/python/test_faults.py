@@ -5,6 +5,7 @@
 
 import json
 import shutil
+import subprocess
 
 import numpy
 import pytest
@@ -135,3 +136,11 @@ def test_a_case_runs_on_the_device_that_it_names_unless_the_command_names_anothe
     assert "there is no device 'gone'" in said and "this machine has: cpu" in said
     said = run("check", "cases", code=DIFFERS, device="wrong linear")
     assert "first difference: a kernel" in said and "at: fc" in said
+
+
+def test_selftest_names_the_family_of_the_wrong_kernel(tenon, run):
+    command = [tenon.parent / "faulty_tenon", "doctor", "--selftest", "wrong conv", "--only", "convolutions"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == DIFFERS
+    assert "failed: convolutions, f32" in done.stdout and "graph self_test(%x: f32[" in done.stdout and "expected" in done.stdout
+    run("doctor", "--selftest", "cpu", "--only", "convolutions", code=DONE)

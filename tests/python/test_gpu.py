@@ -17,16 +17,21 @@ WITHOUT_KERNELS = {"gcn": "index_add"}
 
 
 @pytest.fixture
-def on_gpu(tenon, tmp_path):
-    """on_gpu("cuda", "verify", ..., code=0) runs the command and returns what it said."""
+def soft_drivers(tenon, tmp_path):
+    """The variables that make a program use them."""
     drivers = tenon.parent / "softgpu"
     if not drivers.exists():
         pytest.skip("the emulation of GPUs is built by g++ on x86-64 only")
+    return {"LD_LIBRARY_PATH": str(drivers), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+
+@pytest.fixture
+def on_gpu(tenon, tmp_path, soft_drivers):
+    """on_gpu("cuda", "verify", ..., code=0) runs the command and returns what it said."""
 
     def run(vendor, *arguments, code):
-        environment = {**os.environ, "LD_LIBRARY_PATH": str(drivers), "XDG_CACHE_HOME": str(tmp_path / "cache")}
         done = subprocess.run([tenon, *map(str, arguments), "--device", vendor], cwd=tmp_path, capture_output=True, text=True, timeout=600,
-                              stdin=subprocess.DEVNULL, env=environment)
+                              stdin=subprocess.DEVNULL, env={**os.environ, **soft_drivers})
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 
@@ -209,3 +214,19 @@ def test_operators_equal_libtorch(on_gpu, tmp_path, monkeypatch, architecture, f
     inputs.append(torch.randn(3, 4, dtype=torch.complex128))
     torch.jit.trace(Module(), inputs).save(str(tmp_path / "model.pt"))
     assert "verified" in on_gpu(vendor, "verify", "model.pt", "--against", "torch", code=0)
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+def test_selftest_reports_each_family(soft_drivers, tenon, vendor):
+    done = subprocess.run([tenon, "doctor", "--selftest", vendor, "--only", "pools", "--json"], capture_output=True, text=True, timeout=600,
+                          env={**os.environ, **soft_drivers})
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads(done.stdout)
+    assert report["device"] == f"{vendor}:0" and "compiler" in report["software"] and "Soft GPU" in report["hardware"]
+    assert [f["family"] for f in report["families"]] == ["pools"]
+    assert all(c["status"] == "passed" and c["kernels"] for c in report["cases"])
+
+
+def test_selftest_knows_its_families(soft_drivers, tenon):
+    only = ["--only", "no such family"]
+    assert subprocess.run([tenon, "doctor", "--selftest", "cuda", *only], capture_output=True, env={**os.environ, **soft_drivers}).returncode == 2

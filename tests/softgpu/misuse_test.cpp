@@ -1,5 +1,6 @@
 // Each misuse is found, with both vendors.
 #include <cmath>
+#include <thread>
 
 #include "test_child.h"
 
@@ -214,6 +215,26 @@ TEST_P(Misuse, OfCaptures) {
     g.stream_waits(second, event, 0);
     g.run("increase", 1, 4, second, x, 1.0f);
     g.expect(g.end_capture(first, &graph) == capture_unjoined, "a stream that did not join");
+    g.begin_capture(first, 0);
+    float pageable = 0;
+    g.expect(g.to_host_async(&pageable, x, 4, first) == capture_unsupported, "a copy to pageable memory");
+    g.expect(g.end_capture(first, &graph) == capture_invalidated, "it fails the capture");
+  });
+}
+
+TEST_P(Misuse, OfCapturesOfOtherThreads) {
+  EXPECT_HOLDS(GetParam(), [](Session& g) {
+    constexpr int kThreadLocal = 1;
+    void *stream = g.new_stream(), *graph = nullptr;
+    Address y = 0;
+    const auto elsewhere = [&](auto call) { std::thread([&] { g.use_device(0), call(); }).join(); };
+    g.begin_capture(stream, kThreadLocal);
+    elsewhere([&] { g.expect(g.allocate(&y, 4) == success, "another thread may allocate"); });
+    elsewhere([&] { g.expect(g.end_capture(stream, &graph) == capture_wrong_thread, "but not end it"); });
+    g.expect(g.end_capture(stream, &graph) == success, "the capture ends where it began");
+    g.begin_capture(stream, kThreadLocal);
+    g.expect(g.allocate(&y, 4) == capture_unsupported, "its own thread may not allocate");
+    g.expect(g.end_capture(stream, &graph) == capture_invalidated, "that fails the capture");
   });
 }
 

@@ -81,6 +81,13 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
+/// NVRTC has one of its own; hipRTC takes that of the device.
+std::string default_architecture() {
+  const char* device = getenv("SOFTGPU_ARCH");
+  return device && begins(device, "gfx") && begins(kDefaultArchitecture, "gfx") ? device
+                                                                                : kDefaultArchitecture;
+}
+
 Options read_options(const std::vector<std::string>& words) {
   Options o{.architecture = default_architecture()};
   for (const std::string& word : words) read_option(word, o);

@@ -1,5 +1,6 @@
 // Copies and fills. From pageable host memory the bytes are taken at the call, to pageable host memory the
-// call returns when they are there; pinned memory is read and written when the stream comes to it.
+// call returns when they are there; pinned memory is read and written when the stream comes to it. Captures
+// refuse pageable memory.
 #include <algorithm>
 #include <cstring>
 
@@ -114,9 +115,9 @@ int add_copy(Lock& lock, const StreamPtr& s, const Rows& r, Direction direction,
   SOFTGPU_TRY(check(r, direction));
   const bool from_pageable = !is_from_device(direction) && !is_pinned(r.from, extent(r, r.from_pitch));
   const bool to_pageable = !is_to_device(direction) && !is_pinned(r.to, extent(r, r.to_pitch));
-  const bool captured = s->capture != nullptr;
-  add_command(s, copy_action(r, from_pageable && !waits && !captured));
-  return !captured && (waits || to_pageable) ? wait_for(lock, {s, s->last}) : success;
+  if (from_pageable || to_pageable) SOFTGPU_TRY(refuse_if_captures(*s));
+  add_command(s, copy_action(r, from_pageable && !waits));
+  return !s->capture && (waits || to_pageable) ? wait_for(lock, {s, s->last}) : success;
 }
 
 int add_fill(const StreamPtr& s, uint64_t address, uint32_t value, size_t width, size_t count) {

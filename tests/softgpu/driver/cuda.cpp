@@ -1,6 +1,7 @@
 // The functions of libcuda.so.1. Names, numbers and layouts are those of CUDA 13's cuda.h.
 #include <cstring>
 
+#include "driver/calls.h"
 #include "driver/cuda_device.h"
 #include "driver/driver.h"
 #include "driver/model.h"
@@ -9,9 +10,10 @@ using namespace softgpu;
 using Pointer = unsigned long long;  // CUdeviceptr
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
-/// A function that needs a current context: it checks that, and gives the value of `call`.
+/// A function that needs a current context: it counts the call, checks that, and gives the value of `call`.
 #define CUDA(name, parameters, call)                 \
   EXPORTED int name parameters {                     \
+    count_call(#name);                               \
     if (const int status_ = enter()) return status_; \
     return call;                                     \
   }
@@ -206,6 +208,9 @@ CUDA(cuGraphInstantiateWithFlags, (void** e, void* graph, unsigned long long), i
 CUDA(cuGraphLaunch, (void* e, void* s), launch_graph(e, s))
 CUDA(cuGraphDestroy, (void* graph), destroy_graph(graph))
 CUDA(cuGraphExecDestroy, (void* e), destroy_executable(e))
+
+// ---- not of the vendor: for tests
+EXPORTED unsigned long long cuSoftgpuCalls(const char* function) { return calls_of(function); }
 
 // ---- errors
 EXPORTED int cuGetErrorName(int status, const char** name) {

@@ -8,7 +8,7 @@
 namespace softgpu {
 namespace {
 
-constexpr int kRelaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
+constexpr int kThreadLocal = 1, kRelaxed = 2;  // CU_STREAM_CAPTURE_MODE_...
 
 /// Every node comes before the end of the stream that began the capture.
 bool is_joined(const Graph& graph, const std::vector<int>& frontier) {
@@ -30,6 +30,11 @@ void leave_capture(const std::shared_ptr<Graph>& graph) {
 int choose(const std::vector<int>& ready) {
   if (settings().schedule == Schedule::eager) return ready.front();
   return settings().holds_commands() ? ready.back() : ready[next_random() % ready.size()];
+}
+
+bool forbids_unsafe_calls(const Graph& capture) {
+  if (capture.mode == kThreadLocal) return capture.thread == std::this_thread::get_id();
+  return capture.mode != kRelaxed;
 }
 
 int run_graph(const Graph& graph) {
@@ -64,7 +69,7 @@ int refuse_if_captures(Stream& stream) {
 
 int refuse_while_capturing() {
   for (auto& [handle, s] : state.streams)
-    if (s->capture && !s->capture->relaxed) return refuse_if_captures(*s);
+    if (s->capture && forbids_unsafe_calls(*s->capture)) return refuse_if_captures(*s);
   return success;
 }
 
@@ -75,7 +80,8 @@ int begin_capture(void* stream, int mode) {
   Stream& s = *found->second;
   if (s.capture) return illegal_state;
   s.capture = std::make_shared<Graph>();
-  s.capture->relaxed = mode == kRelaxed;
+  s.capture->mode = mode;
+  s.capture->thread = std::this_thread::get_id();
   s.capture->origin = &s;
   s.frontier.clear();
   return success;
@@ -96,6 +102,8 @@ int end_capture(void* stream, void** graph) {
   *graph = nullptr;
   const std::shared_ptr<Graph> captured = s->capture;
   if (!captured || captured->origin != s.get()) return illegal_state;
+  if (captured->mode != kRelaxed && captured->thread != std::this_thread::get_id())
+    return capture_wrong_thread;
   const bool joined = is_joined(*captured, s->frontier);
   leave_capture(captured);
   if (captured->failed) return capture_invalidated;

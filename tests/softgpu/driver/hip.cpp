@@ -2,6 +2,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "driver/calls.h"
 #include "driver/driver.h"
 #include "driver/hip_device.h"
 #include "driver/model.h"
@@ -9,9 +10,11 @@
 using namespace softgpu;
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
-/// A function that needs a device: HIP initialises itself, and every thread begins with device 0.
+/// A function that needs a device, and counts its calls: HIP initialises itself, and every thread begins with
+/// device 0.
 #define HIP(name, parameters, call)                      \
   EXPORTED int name parameters {                         \
+    count_call(#name);                                   \
     if (const int status_ = enter_hip()) return status_; \
     return call;                                         \
   }
@@ -187,6 +190,9 @@ HIP(hipGraphInstantiateWithFlags, (void** e, void* graph, unsigned long long), i
 HIP(hipGraphLaunch, (void* e, void* s), launch_graph(e, s))
 HIP(hipGraphDestroy, (void* graph), destroy_graph(graph))
 HIP(hipGraphExecDestroy, (void* e), destroy_executable(e))
+
+// ---- not of the vendor: for tests
+EXPORTED unsigned long long hipSoftgpuCalls(const char* function) { return calls_of(function); }
 
 // ---- errors
 EXPORTED int hipGetLastError() { return success; }

@@ -56,7 +56,9 @@ struct Graph {
     std::vector<int> after;
   };
   std::vector<Node> nodes;
-  bool failed = false, relaxed = false;
+  bool failed = false;
+  int mode = 0;            // CU_STREAM_CAPTURE_MODE_...: global, thread-local, relaxed
+  std::thread::id thread;  // that began the capture
   const Stream* origin = nullptr;
 };
 
@@ -137,7 +139,7 @@ void want(const Ticket& ticket);
 /// Waits for a command; gives the device's error.
 int wait_for(Lock& lock, const Ticket& ticket);
 int wait_for_device(Lock& lock, Device& device);
-/// capture_unsupported where a stream captures that forbids unsafe calls; it fails that capture.
+/// capture_unsupported where a stream captures that forbids this thread unsafe calls; it fails that capture.
 int refuse_while_capturing();
 /// The same for one stream.
 int refuse_if_captures(Stream& stream);

@@ -25,6 +25,7 @@ enum Status : int {
   capture_unsupported = 900,
   capture_invalidated = 901,
   capture_unjoined = 904,
+  capture_wrong_thread = 908,
 };
 
 struct StatusName {

@@ -1,0 +1,25 @@
+// Memory of a device that comes and goes while runs do: drivers take their time to allocate, and wait to
+// free.
+#pragma once
+#include <memory>
+
+#include "runtime/device.h"
+
+namespace tenon {
+
+/// What is given back serves the next request of about its size. It keeps no more than was in use at once.
+/// Safe from several threads. Whoever gives memory back must be done with it, the device too.
+class MemoryPool {
+ public:
+  /// The device must outlive what the pool gives.
+  explicit MemoryPool(const Device& device);
+  /// At least so many bytes of the device's memory, for which the pool need not live. Throws std::bad_alloc.
+  std::shared_ptr<const Memory> take(std::size_t bytes);
+
+ private:
+  class Blocks;
+  const Device& device_;
+  std::shared_ptr<Blocks> blocks_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,143 @@
+#include "verify/selftest.h"
+
+#include <cctype>
+#include <map>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "fusion/fuse.h"
+#include "ir/clone.h"
+#include "ir/evaluate.h"
+#include "ir/parse.h"
+#include "runtime/compare.h"
+#include "runtime/inputs.h"
+#include "runtime/session.h"
+
+namespace tenon {
+namespace {
+
+constexpr int runs = 4;
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    std::string_view part = text.substr(0, end);
+    while (part.starts_with(' ')) part.remove_prefix(1);
+    if (!part.empty()) parts.push_back(part);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// The row's text with the letters replaced.
+std::string instance(std::string_view text, std::string_view dtype, std::string_view sizes) {
+  std::map<char, std::string> values{{'T', std::string(dtype)}};
+  for (const std::string_view size : split(sizes, ' ')) values[size[0]] = size.substr(2);
+  std::string result = "graph self_test";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool alone = !(i > 0 && is_word(text[i - 1])) && !(i + 1 < text.size() && is_word(text[i + 1]));
+    const auto value = alone ? values.find(text[i]) : values.end();
+    if (value != values.end())
+      result += value->second;
+    else
+      result += text[i];
+  }
+  return result;
+}
+
+// Variances are positive.
+Tensor weight_of(const Value& weight, std::uint64_t seed) {
+  Tensor data = random_tensor(weight.dtype(), eval(weight.shape(), {}), {}, seed);
+  if (weight.name().ends_with("var"))
+    for_each_index(data.shape(), [&](auto i) { data.set_double(i, 1 + std::abs(data.get_double(i))); });
+  return data;
+}
+
+std::unique_ptr<Graph> graph_with_weights(const std::string& text) {
+  auto graph = parse(text);
+  std::uint64_t seed = 1000;
+  for (const auto& weight : graph->weights())
+    graph->set_weight_data(weight.get(), weight_of(*weight, seed++));
+  return graph;
+}
+
+// What rounding may make of a result, as a share of its largest element: kernels sum in another order, and
+// fused groups round less often than the reference.
+double tolerance(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return 1e-10;
+    case DType::f16: return 4e-3;
+    case DType::bf16: return 3e-2;
+    default: return 5e-5;
+  }
+}
+
+void compare_runs(const Graph& original, Session& session, SelfTestResult& result) {
+  result.status = SelfTestResult::Status::passed;
+  for (int run = 0; run < runs; ++run) {
+    const std::vector<Tensor> inputs = input_values(original, {}, static_cast<std::uint64_t>(100 * run));
+    const std::vector<Tensor> outputs = session.run(inputs), expected = evaluate(original, inputs);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const Difference d = compare(outputs[i], expected[i]);
+      result.error = std::max(result.error, d.relative());
+      if (d.within(tolerance(expected[i].dtype())) || result.status == SelfTestResult::Status::failed)
+        continue;
+      result.status = SelfTestResult::Status::failed;
+      result.why = fmt::format("run {}, output {}: {}", run, i, d.str());
+    }
+  }
+}
+
+void run_case(const Device& device, SelfTestResult& result) {
+  const auto original = graph_with_weights(result.graph);
+  std::shared_ptr<Graph> fused = clone(*original);
+  fuse(*fused);
+  Session session(fused, {.device = &device});
+  const auto plan = session.plan_for(input_values(*fused, {}, 0));
+  for (const auto& step : plan->steps) result.kernels.push_back(step->info.kernel);
+  compare_runs(*original, session, result);
+}
+
+// Whether the device may go on.
+bool attempt(const Device& device, SelfTestResult& result) {
+  try {
+    run_case(device, result);
+    return true;
+  } catch (const Error& e) {
+    const bool no_kernel = e.code() == Exit::unsupported && result.kernels.empty();
+    result.status = no_kernel ? SelfTestResult::Status::no_kernel : SelfTestResult::Status::failed;
+    result.why = e.message();
+    return e.code() != environment_failed;
+  } catch (const std::exception& e) {
+    result.status = SelfTestResult::Status::failed;
+    result.why = e.what();
+    return true;
+  }
+}
+
+}  // namespace
+
+std::vector<SelfTestResult> self_test(const Device& device, std::string_view only,
+                                      const std::function<void(const SelfTestResult&)>& done) {
+  std::vector<SelfTestResult> results;
+  bool lives = true;
+  for (const SelfTestRow& row : self_test_rows()) {
+    if (row.family.find(only) == std::string_view::npos) continue;
+    for (const std::string_view dtype : split(row.dtypes, ' '))
+      for (const std::string_view sizes : split(row.sizes, ';')) {
+        SelfTestResult& result =
+            results.emplace_back(SelfTestResult{.family = std::string(row.family),
+                                                .graph = instance(row.graph, dtype, sizes),
+                                                .dtype = std::string(dtype),
+                                                .sizes = std::string(sizes)});
+        if (lives) lives = attempt(device, result);
+        if (done) done(result);
+      }
+  }
+  return results;
+}
+
+}  // namespace tenon
