@@ -8,19 +8,19 @@
 namespace softgpu {
 namespace {
 
+bool begins(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
+
 // What is compiled for without a word: by hipRTC the device that is current, by NVRTC 13 the oldest it knows.
 #ifdef SOFTGPU_HIP
 constexpr char kArchitecturePrefix[] = "gfx";
 std::string default_architecture() {
   const char* const named = std::getenv("SOFTGPU_ARCH");
-  return named ? named : "gfx942";
+  return named && begins(named, kArchitecturePrefix) ? named : "gfx942";
 }
 #else
 constexpr char kArchitecturePrefix[] = "sm_";
 std::string default_architecture() { return "sm_75"; }
 #endif
-
-bool begins(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
 
 template <size_t N>
 bool begins_any(const std::string& text, const char* const (&with)[N]) {
@@ -80,14 +80,6 @@ std::string quoted(const std::string& word) {
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";
 }
-
-/// NVRTC has one of its own; hipRTC takes that of the device.
-std::string default_architecture() {
-  const char* device = getenv("SOFTGPU_ARCH");
-  return device && begins(device, "gfx") && begins(kDefaultArchitecture, "gfx") ? device
-                                                                                : kDefaultArchitecture;
-}
-
 Options read_options(const std::vector<std::string>& words) {
   Options o{.architecture = default_architecture()};
   for (const std::string& word : words) read_option(word, o);
