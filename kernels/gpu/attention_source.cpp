@@ -84,7 +84,21 @@ int chunk(const AttentionProgram& p, const HeadStrides& at, std::int64_t offset)
   return chunk_elements(p.dtype, {at.batch, at.head, at.row, offset});
 }
 
-// score(query, key, product) of attend().
+// Lanes that hold a row of q, k and v together, where attend_row takes the program: few queries, and rows of
+// whole chunks.
+std::optional<std::int64_t> team_of(const AttentionProgram& p, const GpuLimits& limits) {
+  constexpr std::int64_t most_queries = 4;
+  const std::int64_t count = chunk(p, p.q, p.q_offset);
+  if (p.shape.queries > most_queries || count == 1 || chunk(p, p.k, p.k_offset) == 1 ||
+      chunk(p, p.v, p.v_offset) == 1)
+    return std::nullopt;
+  const std::int64_t longest = std::max(p.shape.size, p.shape.value_size);
+  const auto team =
+      static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>((longest + count - 1) / count)));
+  return team <= limits.wave ? std::optional(team) : std::nullopt;
+}
+
+// The body's `score` from a query, a key and their product.
 std::string score_text(const AttentionProgram& p) {
   std::string text = "        float score = float(product * scale);\n";
   if (p.mask) {
@@ -97,43 +111,71 @@ std::string score_text(const AttentionProgram& p) {
   return text;
 }
 
-std::string text_of(const AttentionProgram& p, const Tiling& t) {
-  const std::string_view type = storage(p.dtype);
+std::string signature(const AttentionProgram& p, const Tiling& t, std::string_view threads) {
   std::string text = "struct attention_arguments {\n";
   for (const LoopArgument& f : fields(p, t)) text += fmt::format("  Int {};\n", f.name);
-  text += fmt::format("}};\nusing Tile = AttentionTile<{}, {}, {}, {}, {}>;\n", type, t.queries, t.keys,
-                      filled_up(p.shape.size), filled_up(p.shape.value_size));
   const std::string mask = p.mask ? fmt::format("const {}* mask, ", storage(*p.mask)) : "";
-  text += fmt::format(
-      "extern \"C\" __global__ void __launch_bounds__(Tile::threads) attention(const {0}* q, const {0}* k, "
-      "const {0}* v, {1}{0}* out, const attention_arguments a) {{\n"
+  return text +
+         fmt::format(
+             "}};\n"
+             "extern \"C\" __global__ void __launch_bounds__({2}) attention(const {0}* q, const {0}* k, "
+             "const {0}* v, {1}{0}* out, const attention_arguments a) {{\n",
+             storage(p.dtype), mask, threads);
+}
+
+// The block's part: `tile` among those of the head, and where the head's rows begin.
+std::string place_text(const AttentionProgram& p) {
+  std::string text =
       "  constexpr float log2_of_e = 1.4426950408889634f;\n"
       "  const float scale = float(bits_as<double>(a.scale_bits) * 1.4426950408889634);\n"
       "  const Int tile = blockIdx.x % a.query_tiles, head_of_all = blockIdx.x / a.query_tiles;\n"
-      "  const Int head = head_of_all % a.heads, batch = head_of_all / a.heads;\n",
-      type, mask);
-  // The last queries see the most keys.
-  text += fmt::format("  const int first = int({}) * Tile::queries;\n",
-                      p.shape.causal ? "a.query_tiles - 1 - tile" : "tile");
-  text +=
-      p.shape.causal
-          ? "  const int key_end = first + Tile::queries < a.keys ? first + Tile::queries : int(a.keys);\n"
-          : "  const int key_end = int(a.keys);\n";
+      "  const Int head = head_of_all % a.heads, batch = head_of_all / a.heads;\n";
   if (p.mask) text += "  mask += batch * a.mask_batch + head * a.mask_head;\n";
   for (const std::string_view name : {"q", "k", "v", "out"})
     text += fmt::format("  {0} += batch * a.{0}_batch + head * a.{0}_head;\n", name);
   return text + fmt::format(
                     "  const Matrix<{0}> rows{{q, a.queries, int(a.size), a.q_row, 1}};\n"
-                    "  const Matrix<{0}> columns{{k, a.keys, int(a.size), a.k_row, 1}};\n"
-                    "  const Matrix<{0}> values{{v, a.value_size, int(a.keys), 1, a.v_row}};\n"
-                    "  attend<Tile, {1}, {2}, {3}>(\n"
-                    "      rows, columns, values, first, key_end, {4},\n"
-                    "      [&](int query, int key, float product) {{\n{5}        return score;\n      }},\n"
-                    "      [&](int query, int column, float value) {{ out[query * a.out_row + column] = "
-                    "convert<{0}>(value); "
-                    "}});\n}}\n",
-                    type, chunk(p, p.q, p.q_offset), chunk(p, p.k, p.k_offset), chunk(p, p.v, p.v_offset),
-                    p.shape.nan_rows, score_text(p));
+                    "  const Matrix<{0}> columns{{k, a.keys, int(a.size), a.k_row, 1}};\n",
+                    storage(p.dtype));
+}
+
+std::string text_of(const AttentionProgram& p, const Tiling& t) {
+  // The last queries see the most keys.
+  const std::string_view tile = p.shape.causal ? "a.query_tiles - 1 - tile" : "tile";
+  return fmt::format("using Tile = AttentionTile<{}, {}, {}, {}, {}>;\n", storage(p.dtype), t.queries, t.keys,
+                     filled_up(p.shape.size), filled_up(p.shape.value_size)) +
+         signature(p, t, "Tile::threads") + place_text(p) +
+         fmt::format(
+             "  const int first = int({1}) * Tile::queries;\n"
+             "  const int key_end = {2};\n"
+             "  const Matrix<{0}> values{{v, a.value_size, int(a.keys), 1, a.v_row}};\n"
+             "  attend<Tile, {3}, {4}, {5}>(\n"
+             "      rows, columns, values, first, key_end, {6},\n"
+             "      [&](int query, int key, float product) {{\n{7}        return score;\n      }},\n"
+             "      [&](int query, int column, float value) {{ out[query * a.out_row + column] = "
+             "convert<{0}>(value); "
+             "}});\n}}\n",
+             storage(p.dtype), tile,
+             p.shape.causal ? "first + Tile::queries < a.keys ? first + Tile::queries : int(a.keys)"
+                            : "int(a.keys)",
+             chunk(p, p.q, p.q_offset), chunk(p, p.k, p.k_offset), chunk(p, p.v, p.v_offset),
+             p.shape.nan_rows, score_text(p));
+}
+
+std::string row_text_of(const AttentionProgram& p, std::int64_t team) {
+  return signature(p, {1, 0}, "row_attention_threads") + place_text(p) +
+         fmt::format(
+             "  const int query = int(tile);\n"
+             "  const int key_end = {1};\n"
+             "  const Matrix<{0}> values{{v, a.keys, int(a.value_size), a.v_row, 1}};\n"
+             "  attend_row<{2}, {3}>(\n"
+             "      rows, columns, values, query, key_end, {4},\n"
+             "      [&](int key, float product) {{\n{5}        return score;\n      }},\n"
+             "      [&](int column, float value) {{ out[query * a.out_row + column] = convert<{0}>(value); "
+             "}});\n}}\n",
+             storage(p.dtype),
+             p.shape.causal ? "query + 1 < a.keys ? query + 1 : int(a.keys)" : "int(a.keys)", team,
+             chunk(p, p.q, p.q_offset), p.shape.nan_rows, score_text(p));
 }
 
 }  // namespace
@@ -144,10 +186,15 @@ bool fits_attention(const AttentionShape& shape, DType dtype) {
 }
 
 AttentionKernel attention_kernel(const AttentionProgram& p, const GpuLimits& limits) {
-  const Tiling t = choose_tiling(p.shape, p.dtype, limits);
-  AttentionKernel kernel{.source = translation_unit("kernels/gpu/attention.gpu.h", text_of(p, t)),
-                         .grid = blocks(p.shape, t),
-                         .block = static_cast<int>(t.queries / rows_of_wave) * limits.wave};
+  const auto team = team_of(p, limits);
+  const Tiling t = team ? Tiling{1, 0} : choose_tiling(p.shape, p.dtype, limits);
+  constexpr int row_threads = 256;  // row_attention_threads
+  AttentionKernel kernel{
+      .source = team ? translation_unit("kernels/gpu/row_attention.gpu.h", row_text_of(p, *team))
+                     : translation_unit("kernels/gpu/attention.gpu.h", text_of(p, t)),
+      .tiling = team ? "of rows" : fmt::format("{}x{}", t.queries, t.keys),
+      .grid = blocks(p.shape, t),
+      .block = team ? row_threads : static_cast<int>(t.queries / rows_of_wave) * limits.wave};
   for (const LoopArgument& f : fields(p, t)) {
     const auto* bytes = reinterpret_cast<const std::byte*>(&f.value);
     kernel.arguments.insert(kernel.arguments.end(), bytes, bytes + sizeof f.value);

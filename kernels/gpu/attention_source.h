@@ -24,6 +24,7 @@ bool fits_attention(const AttentionShape&, DType);
 
 struct AttentionKernel {
   std::string source;  // of a kernel "attention"
+  std::string tiling;  // "64x32": queries and keys; "of rows"
   std::vector<std::byte> arguments;
   std::int64_t grid = 0;
   int block = 0;

@@ -99,6 +99,19 @@ struct Windows {
   }
 };
 
+/// `Count` floats of a line from depth k on; 0 beyond its ends.
+template <int Count, class T>
+GPU_INLINE void read_floats(const Matrix<T>& side, Int line, int k, float (&to)[Count]) {
+  const auto depth = side.depth(k);
+  const T* const from = side.at(side.line(line), depth);
+  T elements[Count];
+  if (from && depth.left >= Count)
+    read_pieces(from, elements);
+  else
+    for (int e = 0; e < Count; ++e) elements[e] = from && e < depth.left ? from[e] : convert<T>(0.0f);
+  for (int e = 0; e < Count; ++e) to[e] = number(elements[e]);
+}
+
 #if !GPU_MMA
 GPU_INLINE void commit_copies() {}
 template <int Pending>
@@ -108,7 +121,8 @@ GPU_INLINE void wait_for_copies() {}
 /// Brings Lines x Depth elements at a time to a tile: a thread takes chunks of `Wanted` elements that lie
 /// side by side, along the depth or across lines as in the tile. Chunks of more than one element are 16 bytes
 /// at an aligned address; elements that are converted come one by one. What cannot be copied beside the
-/// computing goes through registers: Staged, finish() writes them; else it is written at once, which takes few.
+/// computing goes through registers: Staged, finish() writes them; else it is written at once, which takes
+/// few.
 template <class Side, class Tile, int Lines, int Depth, int Wanted, int Threads, bool Staged>
 class Loader {
   static constexpr bool DepthFast = Tile::depth_fast;

@@ -8,19 +8,6 @@ namespace tenon::gpu {
 
 constexpr int row_product_threads = 256;
 
-/// `Count` floats of a line from depth k on; 0 beyond its ends.
-template <int Count, class T>
-GPU_INLINE void read_floats(const Matrix<T>& side, Int line, int k, float (&to)[Count]) {
-  const auto depth = side.depth(k);
-  const T* const from = side.at(side.line(line), depth);
-  T elements[Count];
-  if (from && depth.left >= Count)
-    read_pieces(from, elements);
-  else
-    for (int e = 0; e < Count; ++e) elements[e] = from && e < depth.left ? from[e] : convert<T>(0.0f);
-  for (int e = 0; e < Count; ++e) to[e] = number(elements[e]);
-}
-
 /// Calls store(row, column, value) for all rows (at most Rows) and the block's columns: Columns for each
 /// wave, or, where the waves share the depth, for all of them.
 template <int Rows, int Columns, bool Shared, int Count, class T, class Store>

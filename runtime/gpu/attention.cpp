@@ -56,6 +56,7 @@ void emit(Planner& planner, const Group& group, const AttentionCall& call) {
                                        {static_cast<unsigned>(kernel.block), 1, 1}},
                               .buffers = std::move(buffers),
                               .arguments = {std::move(kernel.arguments)}});
+  step->info.kernel = "attention " + kernel.tiling;
   planner.emit(std::move(step), group.node(), std::move(reads), {out});
 }
 

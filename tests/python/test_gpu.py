@@ -140,7 +140,7 @@ def attentions(x, w, image, line, volume, long, pairs):
 
     values = long.reshape(-1)
     results = []
-    sizes = (70, 90, 64, 64), (1, 33, 20, 40), (17, 5, 7, 3), (40, 40, 128, 128)
+    sizes = (70, 90, 64, 64), (1, 33, 20, 40), (17, 5, 7, 3), (40, 40, 128, 128), (2, 300, 24, 64)
     for nth, t in enumerate((torch.float32, torch.float16, torch.bfloat16)):
         for kind, (queries, keys, size, value_size) in enumerate(sizes):
             shapes = (2, 3, queries, size), (2, 3, keys, size), (2, 3, keys, value_size)

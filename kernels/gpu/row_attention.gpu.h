@@ -1,0 +1,92 @@
+// Attention of a few queries, whose time is that of reading keys and values: a block takes one query of a
+// head; teams of neighbouring lanes take keys in turn, each lane 16 bytes of a key and of its value, with a
+// softmax of their own, and join what they have in the end.
+#pragma once
+#include "kernels/gpu/loop_walks.gpu.h"
+#include "kernels/gpu/product_sides.gpu.h"
+
+namespace tenon::gpu {
+
+constexpr int row_attention_threads = 256;
+
+/// What was summed of some keys: weights relative to 2^highest.
+template <int Count>
+struct WeightedSum {
+  float highest = float(-TENON_INFINITY), weights = 0, values[Count] = {};
+
+  /// Sums from now on are relative to 2^top, which is not below `highest`.
+  GPU_INLINE void raise(float top) {
+    if (top == highest) return;
+    const float shrink = exp2_of(highest - top);
+    highest = top;
+    weights *= shrink;
+    for (int e = 0; e < Count; ++e) values[e] *= shrink;
+  }
+  GPU_INLINE void join(WeightedSum other) {
+    const float top = other.highest > highest ? other.highest : highest;
+    raise(top);
+    other.raise(top);
+    weights += other.weights;
+    for (int e = 0; e < Count; ++e) values[e] += other.values[e];
+  }
+};
+
+/// Calls store(column, value) for the result's row of one query. `score` as attend() has it, of (key,
+/// product). Team: lanes, a power of two, that hold a row of q, k and v, `Count` elements each.
+template <int Team, int Count, class T, class Score, class Store>
+GPU_INLINE void attend_row(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, int query, int key_end,
+                           bool nan_rows, Score score, Store store) {
+  constexpr int teams = row_attention_threads / Team, at_once = 4;
+  const int member = int(threadIdx.x) % Team, team = int(threadIdx.x) / Team, first = member * Count;
+  float x[Count];
+  read_floats(q, query, first, x);
+  WeightedSum<Count> sum;
+  for (int begin = 0; begin < key_end;
+       begin += teams * at_once) {  // of all teams: lanes of a wave stay together
+    float keys[at_once][Count], values[at_once][Count], scores[at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      read_floats(k, begin + team + i * teams, first, keys[i]);
+      read_floats(v, begin + team + i * teams, first, values[i]);
+    }
+    float top = sum.highest;
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const int key = begin + team + i * teams;
+      float product = 0;
+      for (int e = 0; e < Count; ++e) product += x[e] * keys[i][e];
+#pragma unroll
+      for (int mask = Team / 2; mask > 0; mask /= 2) product += shuffle_xor(product, mask);
+      scores[i] = key < key_end ? score(key, product) : float(-TENON_INFINITY);
+      top = scores[i] > top ? scores[i] : top;
+    }
+    sum.raise(top);
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const float weight = exp2_of(scores[i] - (top == float(-TENON_INFINITY) ? 0.0f : top));
+      sum.weights += weight;
+      for (int e = 0; e < Count; ++e) sum.values[e] += weight * values[i][e];
+    }
+  }
+
+  GPU_SHARED(float, parts, [teams][Team * (Count + 2)]);
+  float* const mine = parts[team] + member * (Count + 2);
+  mine[0] = sum.highest;
+  mine[1] = sum.weights;
+  for (int e = 0; e < Count; ++e) mine[2 + e] = sum.values[e];
+  __syncthreads();
+  if (team != 0) return;
+  for (int other = 1; other < teams; ++other) {
+    const float* const from = parts[other] + member * (Count + 2);
+    WeightedSum<Count> theirs;
+    theirs.highest = from[0];
+    theirs.weights = from[1];
+    for (int e = 0; e < Count; ++e) theirs.values[e] = from[2 + e];
+    sum.join(theirs);
+  }
+  for (int e = 0; e < Count; ++e)
+    if (first + e < v.depths)
+      store(first + e, sum.weights == 0 && !nan_rows ? 0.0f : sum.values[e] / sum.weights);
+}
+
+}  // namespace tenon::gpu
