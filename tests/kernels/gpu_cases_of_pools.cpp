@@ -6,7 +6,7 @@
 namespace tenon::gpu {
 namespace {
 
-constexpr std::int64_t images = 2, channels = 5;
+constexpr std::int64_t images = 2, channels = 11;
 
 struct Window {
   std::int64_t first, end;  // places inside the image
@@ -22,7 +22,7 @@ Window window_of(const PoolAxis& a, std::int64_t out, std::int64_t outs, bool ad
   return {first, end, std::min(end, a.in + a.pad) - first};
 }
 
-// Of images [2, 5, h, w] whose channels lie side by side.
+// Of images [2, 11, h, w] whose channels lie side by side.
 GpuCase pool_case(const std::string& name, DType dtype, bool mean, bool adaptive, const PoolAxis& h,
                   const PoolAxis& w, bool counts_padding = false) {
   const std::int64_t out_h = adaptive ? h.kernel : h.out(), out_w = adaptive ? w.kernel : w.out();
