@@ -160,8 +160,9 @@ std::string build(const Source& s, const Options& o, const WorkFolder& work, std
              "#include \"emulation.h\"\n" + body(s) + kernel_table(s, read_file(work / "scan.ii")));
   const fs::path precompiled = home() / ("precompiled" + std::to_string(o.warp_size()));
   const std::string build = compiler() + flags(o) + include_flag(precompiled) + includes +
-                            " -shared -Wl,--as-needed " + quoted(work / "kernels.cpp") + " -o " +
-                            quoted(work / "kernels.so");
+                            " -shared -nodefaultlibs -Wl,--as-needed " + quoted(work / "kernels.cpp") +
+                            " -o " + quoted(work / "kernels.so") +
+                            " -lm -lc -lgcc";  // libstdc++ takes a third of the time
   return run(build, work, log) ? read_file(work / "kernels.so") : "";
 }
 
