@@ -26,6 +26,26 @@ def compiler(request):
         pytest.skip(str(missing))
 
 
+class OldCompiler:
+    version, targets = "nvrtc 13.0", ("sm_80",)
+
+
+@pytest.mark.parametrize("now, is_difference", [
+    ((110, 0, 0, 1024, "mma.sync"), False),
+    ((111, 0, 0, 1024, "mma.sync"), True),
+    ((100, 8, 8, 1024, "mma.sync"), True),
+    ((100, 0, 0, 1024, "-"), True),
+    ((100, 0, 0, 2048, "mma.sync"), True),
+])  # fmt: skip
+def test_what_counts_as_a_difference(tmp_path, monkeypatch, now, is_difference):
+    monkeypatch.setattr(compile_gate, "GOLDEN", tmp_path / "golden.txt")
+    key = ("product of whole tiles f16", "sm_80")
+    compile_gate.write_golden([OldCompiler.version], {key: vendors_compilers.Resources(100, 0, 0, 1024, "mma.sync")})
+    made = {key: vendors_compilers.Resources(*now)}
+    assert bool(compile_gate.differences(OldCompiler, made)) == is_difference
+    assert compile_gate.differences(OldCompiler, {}) == ["- " + compile_gate.line(key, vendors_compilers.Resources(100, 0, 0, 1024, "mma.sync"))]
+
+
 def test_kernels_take_what_they_took(compiler, tenon, tmp_path):
     subprocess.run([tenon.parent / "write_gpu_kernels", tmp_path], check=True)
     made, errors = compile_gate.compile_all(compiler, compile_gate.sources(tmp_path))

@@ -84,7 +84,7 @@ def differences(compiler, made: dict[Key, Resources]) -> list[str]:
     found = []
     for key in sorted(made | golden):
         if key not in made or key not in golden or not is_alike(made[key], golden[key]):
-            found += [f"- {line(key, golden[key])}"] * (key in golden) + [f"+ {line(key, made[key])}"] * (key in made)
+            found += [f"{sign} {line(key, table[key])}" for sign, table in (("-", golden), ("+", made)) if key in table]
     return found
 
 
