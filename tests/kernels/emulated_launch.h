@@ -17,16 +17,17 @@ namespace tenon::gpu {
 enum class Tool { plain, address, thread };
 
 /// TENON_RUN_GPU_KERNEL is the program of run_gpu_kernel.cpp, but for the tool's name;
-/// TENON_EMULATION_COMPILER is g++.
+/// TENON_EMULATION_COMPILER is g++. Waves of 32 are those of sm_90, of 64 those of gfx942.
 class EmulatedLaunch {
  public:
   EmulatedLaunch(const GpuCase& c, Tool tool, int wave) : case_(c), tool_(tool) {
+    const char* const device = wave == 64 ? "64 -D__gfx942__ -D__GFX9__" : "32 -D__CUDA_ARCH__=900";
     std::ofstream(file("kernels.cpp"))
         << c.source << "\nusing namespace tenon::gpu;\nGPU_CPU_EXPORT(" << c.kernel << ")\n";
-    const std::string command =
-        std::string(TENON_EMULATION_COMPILER) + flags() +
-        " -std=c++17 -O1 -w -shared -fPIC -D__SOFTGPU__ -DGPU_CPU_WARP=" + std::to_string(wave) +
-        " -I" TENON_SOURCE_DIR "/tests/softgpu " + file("kernels.cpp") + " -o " + file("kernels.so");
+    const std::string command = std::string(TENON_EMULATION_COMPILER) + flags() +
+                                " -std=c++17 -O1 -w -shared -fPIC -D__SOFTGPU__ -DGPU_CPU_WARP=" + device +
+                                " -I" TENON_SOURCE_DIR "/tests/softgpu " + file("kernels.cpp") + " -o " +
+                                file("kernels.so");
     said_ = run_command(command);
   }
 

@@ -2,6 +2,7 @@
 // kind.
 #include <numeric>
 
+#include "base/error.h"
 #include "kernels/gpu/product_source.h"
 #include "tests/kernels/gpu_cases.h"
 
@@ -43,7 +44,10 @@ GpuCase product_case(const std::string& name, const Product& p, std::int64_t lef
   const std::int64_t columns = by_columns ? p.columns * batches(p) : p.columns;
   const LoopProgram epilogue = biased_relu(rows, columns, p.left_type);
   const LoopForm form{.wide = true};
-  ProductKernel kernel = product_kernel(p, epilogue, form);
+  const GpuLimits few{.processors = 1};  // which split no depth
+  std::vector<ProductKernel> kernels = product_kernels(p, epilogue, form, few).kernels;
+  TENON_CHECK(kernels.size() == 1);
+  ProductKernel kernel = std::move(kernels[0]);
   LoopBuffers before(epilogue), after(epilogue);
   GpuCase result{.name = name,
                  .source = std::move(kernel.source),
