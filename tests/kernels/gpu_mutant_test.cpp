@@ -93,8 +93,6 @@ const std::vector<Mutant>& mutants() {
       {"waves of 32 in columns", "loop softmax of columns", "mask < wave_size; mask *= 2",
        "mask < 32; mask *= 2", Tool::plain, 64},
       // Blocks.
-      {"blocks of a product overlap", "product of odd sizes f32", "at / a.row_tiles * Tile::columns",
-       "at / a.row_tiles * 60", Tool::thread},
       {"blocks of a pool overlap", "pool mean f32", "Int(blockIdx.x) * 256", "Int(blockIdx.x) * 250",
        Tool::thread},
       {"batch starts at the wrong place", "product of batches f32", "rest /= a.batch_size1",
