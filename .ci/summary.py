@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Adds up JUnit reports: summary.py NAME=EXITCODE:FILE... Names the slowest suites and what failed; ends with
-`N passed, N failed`.
+"""Adds up JUnit reports: summary.py NAME=EXITCODE:FILE... Names the slowest suites, what tests counted and what failed; ends
+with `N passed, N failed`.
 
 A runner that failed without naming a test (it crashed, found none or could not start one) counts as one failure.
 """
@@ -49,6 +49,15 @@ def read(file: Path) -> list[tuple[str, str]]:
     return [(f"{case.get('classname', '')} {case.get('name', '')}", outcome(case)) for case in cases(file)]
 
 
+def counted(file: Path) -> list[str]:
+    """What tests recorded as "count of ..." of their suite."""
+    try:
+        properties = [(p.get("name", ""), p.get("value", "")) for p in xml.parse(file).getroot().iter("property")]
+    except (OSError, xml.ParseError):
+        return []
+    return [f"{name.removeprefix('count of ')}: {value}" for name, value in properties if name.startswith("count of ")]
+
+
 def main() -> int:
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     files = [Path(argument.partition("=")[2].partition(":")[2]) for argument in sys.argv[1:]]
@@ -62,6 +71,7 @@ def main() -> int:
             tests.append((f"{runner}: no test passed", "failed"))
         if code != "0" and not any(result == "failed" for _, result in tests):
             tests.append((f"{runner}: exit code {code}", "failed"))
+        print("".join(f"{line}\n" for line in counted(Path(file))), end="")
         for test, result in tests:
             counts[result] += 1
             if result == "failed":

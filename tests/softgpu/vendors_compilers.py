@@ -1,103 +1,120 @@
-#!/usr/bin/env python3
-"""Compiles the kernels of models with the vendors' compilers, which need no GPU: NVRTC (PyPI: nvidia-cuda-nvrtc) and clang++-19 for AMD.
+"""The vendors' compilers, which need no GPU: NVRTC (PyPI: nvidia-cuda-nvrtc), and clang for AMD (Debian: clang-19, rocm-device-libs)."""
 
-  python tests/softgpu/vendors_compilers.py build/models/tiny/*/model.pt
-
-Each model runs on the soft GPU, whose compiler keeps the sources it is given. The exit code is 1 when one does not compile, 2 when there
-is no compiler.
-"""
-
-import argparse
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 import sys
-import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-NVIDIA = ["sm_80", "sm_90a", "sm_100a"]
-AMD = ["gfx90a", "gfx942", "gfx1100"]
+
+@dataclass(frozen=True)
+class Resources:
+    """What a kernel takes: registers of a thread (NVIDIA: all, AMD: vector registers), bytes of its stack and of what was spilled to
+    it, static shared memory of a block; the matrix instructions there are, "-" for none."""
+
+    registers: int
+    stack: int
+    spilled: int
+    shared: int
+    matrix: str
 
 
-def sources(tenon: Path, models: list[Path]) -> list[str]:
-    """The text of every kernel that the models' plans start, each once."""
-    found: dict[str, None] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        environment = {
-            "LD_LIBRARY_PATH": str(tenon.parent / "softgpu"),
-            "XDG_CACHE_HOME": folder,
-            "SOFTGPU_CACHE": "",
-            "SOFTGPU_KEEP": "1",
-            "TMPDIR": folder,
-        }
-        for model in models:
-            command = [tenon, "run", model, "--device", "cuda", "--fallback", "cpu"]
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=os.environ | environment)
-        for file in Path(folder).glob("softgpu-compile-*/kernels.cpp"):
-            text = file.read_text().split('#line 1 "tenon_kernels"\n')[1].split('#line 1 "softgpu_table"')[0]
-            found[text] = None
-    return list(found)
+class CompileError(Exception):
+    pass
+
+
+class Missing(Exception):
+    """A compiler that this machine lacks."""
 
 
 class Nvrtc:
-    def __init__(self):
-        folder = next(Path(p) / "nvidia" for p in sys.path if (Path(p) / "nvidia").is_dir())
-        for builtins in folder.glob("*/lib/libnvrtc-builtins.so.1*"):
-            ctypes.CDLL(str(builtins))
-        self.library = ctypes.CDLL(str(next(folder.glob("*/lib/libnvrtc.so.1*"))))
+    targets = ("sm_80", "sm_90a", "sm_100a")
+    matrix = re.compile(r"\b(mma\.sync|wgmma\.mma_async|tcgen05\.mma)\b")
 
-    def error(self, source: str, architecture: str) -> str:
-        program, size = ctypes.c_void_p(), ctypes.c_size_t()
+    def __init__(self):
+        found = [f for p in sys.path for f in Path(p).glob("nvidia/*/lib/libnvrtc.so.1*")]
+        if not found:
+            raise Missing("NVRTC is not there: pip install nvidia-cuda-nvrtc")
+        for builtins in found[0].parent.glob("libnvrtc-builtins.so.1*"):
+            ctypes.CDLL(str(builtins))
+        self.library = ctypes.CDLL(str(found[0]))
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        self.library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+        self.version = f"nvrtc {major.value}.{minor.value}"
+
+    def text(self, program, what: str) -> str:
+        size = ctypes.c_size_t()
+        getattr(self.library, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
+        buffer = ctypes.create_string_buffer(size.value)
+        getattr(self.library, f"nvrtcGet{what}")(program, buffer)
+        return buffer.value.decode()
+
+    def compile(self, source: str, target: str) -> Resources:
+        program = ctypes.c_void_p()
         self.library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernels", 0, None, None)
-        options = (ctypes.c_char_p * 2)(b"--std=c++17", f"--gpu-architecture={architecture}".encode())
-        status = self.library.nvrtcCompileProgram(program, 2, options)
-        self.library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-        log = ctypes.create_string_buffer(size.value)
-        self.library.nvrtcGetProgramLog(program, log)
+        options = [b"--std=c++17", f"--gpu-architecture={target}".encode(), b"--ptxas-options=-v", b"-w"]
+        status = self.library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+        log, ptx = self.text(program, "ProgramLog"), self.text(program, "PTX") if status == 0 else ""
         self.library.nvrtcDestroyProgram(ctypes.byref(program))
-        return log.value.decode() if status else ""
+        if status:
+            raise CompileError(log)
+
+        def number(pattern: str) -> int:
+            found = re.search(pattern, log)
+            return int(found[1]) if found else 0
+
+        return Resources(number(r"Used (\d+) registers"), number(r"(\d+) bytes stack frame"), number(r"(\d+) bytes spill stores"),
+                         number(r"(\d+) bytes smem"), names(self.matrix, ptx))  # fmt: skip
 
 
 class Clang:
-    """To LLVM's bitcode: what hipRTC declares beyond the language stands in hip_declarations.h."""
+    """What hipRTC declares beyond the language stands in hip_declarations.h."""
+
+    targets = ("gfx90a", "gfx942", "gfx1100")
+    matrix = re.compile(r"\b(v_s?mfma|v_wmma)_")
 
     def __init__(self):
         self.program = shutil.which("clang++-19")
         if not self.program:
-            raise StopIteration
+            raise Missing("clang++-19 is not there (Debian: clang-19)")
+        folders = [*map(Path, filter(None, [os.environ.get("HIP_DEVICE_LIB_PATH")])), *Path("/usr/lib").glob("*/amdgcn/bitcode")]
+        self.libraries = next((f for f in folders if (f / "ocml.bc").exists()), None)
+        if not self.libraries:
+            raise Missing("AMD's device libraries are not there (Debian: rocm-device-libs)")
+        said = subprocess.run([self.program, "--version"], capture_output=True, text=True).stdout
+        self.version = "clang " + re.search(r"version (\d+\.\d+)", said)[1]
 
-    def error(self, source: str, architecture: str) -> str:
+    def bitcode(self, target: str) -> list[str]:
+        """The device's library. Its versions that are older than a target know that target's predecessor."""
+        wave64 = "on" if target.startswith("gfx9") else "off"
+        older = {"gfx942": "940", "gfx1100": "1036"}
+        version = target.removeprefix("gfx")
+        if not (self.libraries / f"oclc_isa_version_{version}.bc").exists():
+            version = older[target]
+        switches = ["finite_only_off", "unsafe_math_off", "daz_opt_off", "correctly_rounded_sqrt_on", f"wavefrontsize64_{wave64}",
+                    f"isa_version_{version}", "abi_version_500"]  # fmt: skip
+        names = ["ocml", "ockl", *(f"oclc_{s}" for s in switches)]
+        return [word for n in names for word in ("-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(self.libraries / f"{n}.bc"))]
+
+    def compile(self, source: str, target: str) -> Resources:
         header = Path(__file__).with_name("hip_declarations.h")
-        command = [self.program, "-x", "hip", f"--offload-arch={architecture}", "--cuda-device-only", "--no-gpu-bundle-output", "-nogpuinc"]
-        command += ["-nogpulib", "-std=c++17", "-O3", "-c", "-emit-llvm", "-include", header, "-o", os.devnull, "-"]
+        command = [self.program, "-x", "hip", f"--offload-arch={target}", "--cuda-device-only", "--no-gpu-bundle-output", "-nogpuinc",
+                   "-nogpulib", "-std=c++17", "-O3", "-ffp-contract=fast", "-w", "-S", "-include", header, *self.bitcode(target),
+                   "-o", "-", "-"]  # fmt: skip
         done = subprocess.run(command, input=source, capture_output=True, text=True)
-        return done.stderr if done.returncode else ""
+        if done.returncode:
+            raise CompileError(done.stderr)
+
+        def number(field: str) -> int:
+            return int(re.search(rf"^ +\.{field}: +(\d+)$", done.stdout, re.MULTILINE)[1])
+
+        return Resources(number("vgpr_count"), number("private_segment_fixed_size"),
+                         4 * (number("vgpr_spill_count") + number("sgpr_spill_count")), number("group_segment_fixed_size"),
+                         names(self.matrix, done.stdout))  # fmt: skip
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="+", type=Path)
-    parser.add_argument("--tenon", type=Path, default=ROOT / "build/release/tenon")
-    arguments = parser.parse_args()
-    compilers = []
-    for make, architectures in (Nvrtc, NVIDIA), (Clang, AMD):
-        try:
-            compilers.append((make(), architectures))
-        except StopIteration:
-            print(f"without {make.__name__}: it is not there", file=sys.stderr)
-    if not compilers:
-        return 2
-    kernels, failed = sources(arguments.tenon, arguments.models), 0
-    for compiler, architectures in compilers:
-        for architecture in architectures:
-            errors = [e for e in (compiler.error(k, architecture) for k in kernels) if e]
-            failed += len(errors)
-            print(f"{architecture:8} {len(kernels) - len(errors)} of {len(kernels)} kernels compile")
-            print("".join(errors[:1]), end="")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def names(instructions: re.Pattern, assembly: str) -> str:
+    return ",".join(sorted(set(instructions.findall(assembly)))) or "-"

@@ -160,8 +160,9 @@ std::string build(const Source& s, const Options& o, const WorkFolder& work, std
              "#include \"emulation.h\"\n" + body(s) + kernel_table(s, read_file(work / "scan.ii")));
   const fs::path precompiled = home() / ("precompiled" + std::to_string(o.warp_size()));
   const std::string build = compiler() + flags(o) + include_flag(precompiled) + includes +
-                            " -shared -Wl,--as-needed " + quoted(work / "kernels.cpp") + " -o " +
-                            quoted(work / "kernels.so");
+                            " -shared -nodefaultlibs -Wl,--as-needed " + quoted(work / "kernels.cpp") +
+                            " -o " + quoted(work / "kernels.so") +
+                            " -lm -lc -lgcc";  // libstdc++ takes a third of the time
   return run(build, work, log) ? read_file(work / "kernels.so") : "";
 }
 
@@ -174,11 +175,22 @@ std::string make_image(const std::string& library, const std::string& architectu
   return std::string(reinterpret_cast<char*>(&header), sizeof header) + library;
 }
 
+/// SOFTGPU_SOURCES: a folder for the text of every program that is compiled, also of those in the cache.
+void show(const Source& s) {
+  const std::string folder = variable("SOFTGPU_SOURCES", "");
+  if (folder.empty()) return;
+  char name[32];
+  snprintf(name, sizeof name, "%016llx.gpu",
+           static_cast<unsigned long long>(checksum(s.text.data(), s.text.size())));
+  write_file(fs::path(folder) / name, s.text);
+}
+
 }  // namespace
 
 std::string expression_name(size_t i) { return kExpressionPrefix + std::to_string(i); }
 
 Compiled compile(const Source& source, const Options& options) {
+  show(source);
   const fs::path cached = cache_file(source, options);
   if (!cached.empty())
     if (const std::string image = read_file(cached); !image.empty()) return {image, ""};

@@ -77,13 +77,13 @@ void multiply(float* sum, const float* left, const float* right, Site site) {
         float a[Layout::m][Layout::k], b[Layout::n][Layout::k];
         memset(a, 0xff, sizeof a);
         memset(b, 0xff, sizeof b);
-        const auto each = [&](auto use) {
+        const auto each = [&](auto use) GPU_NOSAN {
           for (uint64_t rest = lanes; rest; rest &= rest - 1) {
             const int lane = __builtin_ctzll(rest);
             use(lane, *static_cast<MatrixOperands*>(operands[lane]));
           }
         };
-        each([&](int lane, MatrixOperands& o) {
+        each([&](int lane, MatrixOperands& o) GPU_NOSAN {
           for (int i = 0; i < Layout::left_count; i++) {
             const Place p = Layout::left(lane, i);
             a[p.line][p.depth] = o.left[i];
@@ -93,7 +93,7 @@ void multiply(float* sum, const float* left, const float* right, Site site) {
             b[p.line][p.depth] = o.right[i];
           }
         });
-        each([&](int lane, MatrixOperands& o) {
+        each([&](int lane, MatrixOperands& o) GPU_NOSAN {
           for (int i = 0; i < Layout::sum_count; i++) {
             const Place p = Layout::sum(lane, i);
             double total = o.sum[i];
@@ -129,10 +129,15 @@ template <int Count, bool Transposed>
 void load_matrices(unsigned* to, const void* row, Site site) {
   MatrixRows mine{static_cast<const unsigned short*>(row), to};
   if (reinterpret_cast<uintptr_t>(row) % 16) mine.row = nullptr;  // what follows faults
+#ifdef GPU_TSAN                                                   // it sees what the lane reads
+  if (lane() < 8 * Count && mine.row)
+    for (int i = 0; i < 8; i++) (void)static_cast<const volatile unsigned short*>(mine.row)[i];
+#endif
   collective(
       ~0ull, &mine,
       [](void** operands, uint64_t lanes) GPU_NOSAN {
-        const auto of = [&](int lane) -> MatrixRows& { return *static_cast<MatrixRows*>(operands[lane]); };
+        const auto of = [&](int lane)
+                            GPU_NOSAN -> MatrixRows& { return *static_cast<MatrixRows*>(operands[lane]); };
         for (int lane = 0; lane < 32; lane++)
           for (int matrix = 0; matrix < Count; matrix++) {
             const int g = lane / 4, t = lane % 4 * 2;

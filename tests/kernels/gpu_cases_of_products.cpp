@@ -1,0 +1,183 @@
+// Products and convolutions: each dtype, sizes that fill tiles and sizes that do not, and strides of every
+// kind.
+#include <numeric>
+
+#include "base/error.h"
+#include "kernels/gpu/product_source.h"
+#include "tests/kernels/gpu_cases.h"
+
+namespace tenon::gpu {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+// What the left side of a product holds at a row and a place of its depth, of a batch.
+using LeftOf = std::function<double(std::int64_t batch, std::int64_t row, std::int64_t k)>;
+
+std::int64_t batches(const Product& p) {
+  return std::accumulate(p.batch.begin(), p.batch.end(), std::int64_t{1},
+                         [](std::int64_t n, const ProductBatch& b) { return n * b.size; });
+}
+
+// How far the operands of one batch lie from the first's.
+std::pair<std::int64_t, std::int64_t> offsets(const Product& p, std::int64_t batch) {
+  std::int64_t left = 0, right = 0;
+  for (std::size_t i = p.batch.size(); i-- > 0; batch /= p.batch[i].size) {
+    left += batch % p.batch[i].size * p.batch[i].left;
+    right += batch % p.batch[i].size * p.batch[i].right;
+  }
+  return {left, right};
+}
+
+// max(product + bias, 0) of the columns, as the left side's dtype.
+LoopProgram biased_relu(std::int64_t rows, std::int64_t columns, DType dtype) {
+  LoopProgram p("epilogue", {rows, columns});
+  const Reg sum = p.prim(Prim::add, p.tile(), p.load({0, DType::f32, {0, 1}}));
+  p.store({1, dtype, {columns, 1}}, p.prim(Prim::max, sum, p.constant(0)));
+  return p;
+}
+
+GpuCase product_case(const std::string& name, const Product& p, std::int64_t left_elements,
+                     std::int64_t right_elements, const LeftOf& left_of) {
+  const bool by_columns = !p.windows.empty();  // the groups of a convolution lie side by side
+  const std::int64_t rows = by_columns ? p.rows : p.rows * batches(p);
+  const std::int64_t columns = by_columns ? p.columns * batches(p) : p.columns;
+  const LoopProgram epilogue = biased_relu(rows, columns, p.left_type);
+  const LoopForm form{.wide = true};
+  const GpuLimits few{.processors = 1};  // which split no depth
+  std::vector<ProductKernel> kernels = product_kernels(p, epilogue, form, few).kernels;
+  TENON_CHECK(kernels.size() == 1);
+  ProductKernel kernel = std::move(kernels[0]);
+  LoopBuffers before(epilogue), after(epilogue);
+  GpuCase result{.name = name,
+                 .source = std::move(kernel.source),
+                 .kernel = std::move(kernel.name),
+                 .grid = {kernel.grid[0], kernel.grid[1], kernel.grid[2]},
+                 .block = kernel.block,
+                 .buffers = {random_buffer(p.left_type, left_elements, 3),
+                             random_buffer(p.right_type, right_elements, 4)},
+                 .dtypes = {p.left_type, p.right_type, DType::f32, p.left_type},
+                 .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, form)},
+                 .tolerance = 2e-5};
+  std::vector<float> values(static_cast<std::size_t>(rows * columns));
+  for (std::int64_t b = 0; b < batches(p); ++b)
+    for (std::int64_t i = 0; i < p.rows; ++i)
+      for (std::int64_t j = 0; j < p.columns; ++j) {
+        double sum = 0;
+        for (std::int64_t k = 0; k < p.depth; ++k)
+          sum += left_of(b, i, k) * read_number(result.buffers[1].data(), p.right_type,
+                                                offsets(p, b).second + k * p.right_row + j * p.right_column)
+                                        .real;
+        const std::int64_t at = by_columns ? i * columns + b * p.columns + j : (b * p.rows + i) * columns + j;
+        values[static_cast<std::size_t>(at)] = static_cast<float>(sum);
+      }
+  run_reference(epilogue, after.pointers(), values.data());
+  result.expected = result.buffers;
+  for (std::size_t i = 0; i < before.count(); ++i) {
+    const auto in = before.as<std::byte>(i), out = after.as<std::byte>(i);
+    result.buffers.emplace_back(in.begin(), in.end());
+    result.expected.emplace_back(out.begin(), out.end());
+  }
+  return result;
+}
+
+GpuCase matrix_case(const std::string& name, const Product& p) {
+  const auto [last_left, last_right] = offsets(p, batches(p) - 1);
+  const std::int64_t left = last_left + (p.rows - 1) * p.left_row + (p.depth - 1) * p.left_column + 1;
+  const std::int64_t right = last_right + (p.depth - 1) * p.right_row + (p.columns - 1) * p.right_column + 1;
+  const std::vector<std::byte> data = random_buffer(p.left_type, left, 3);
+  return product_case("product " + name, p, left, right, [&](std::int64_t b, std::int64_t i, std::int64_t k) {
+    return read_number(data.data(), p.left_type, offsets(p, b).first + i * p.left_row + k * p.left_column)
+        .real;
+  });
+}
+
+// Row-major times row-major or, as a layer's weights lie, times column-major.
+Product dense(std::int64_t rows, std::int64_t columns, std::int64_t depth, DType dtype,
+              bool right_is_transposed) {
+  return {.left_type = dtype,
+          .right_type = dtype,
+          .rows = rows,
+          .columns = columns,
+          .depth = depth,
+          .left_row = depth,
+          .left_column = 1,
+          .right_row = right_is_transposed ? 1 : columns,
+          .right_column = right_is_transposed ? depth : 1};
+}
+
+// The place of a tap on an axis of the input; -1: there is none.
+std::int64_t place(const ConvShape& s, const ConvAxis& a, std::int64_t out, std::int64_t tap) {
+  std::int64_t at =
+      s.transposed ? out + a.pad_before - tap * a.dilation : out * a.stride - a.pad_before + tap * a.dilation;
+  if (s.transposed && at % a.stride != 0) return -1;
+  if (s.transposed) at /= a.stride;
+  return at < a.in ? at : -1;
+}
+
+// Of an input whose channels lie side by side.
+GpuCase conv_case(const std::string& name, const ConvShape& s, DType dtype) {
+  const std::int64_t channels = s.Cin / s.groups, columns = s.Cout / s.groups, depth = channels * s.taps();
+  Product::Windows windows{.shape = s, .image = s.in_pixels() * s.Cin, .channel = 1};
+  windows.spatial[2] = s.Cin;
+  windows.spatial[1] = s.w.in * s.Cin;
+  windows.spatial[0] = s.h.in * s.w.in * s.Cin;
+  const Product p{.left_type = dtype,
+                  .right_type = dtype,
+                  .rows = s.N * s.out_pixels(),
+                  .columns = columns,
+                  .depth = depth,
+                  .right_row = columns,
+                  .right_column = 1,
+                  .batch = {{s.groups, channels, depth * columns}},
+                  .windows = {windows}};
+  const std::int64_t elements = s.N * s.in_pixels() * s.Cin;
+  const std::vector<std::byte> data = random_buffer(dtype, elements, 3);
+  const auto left_of = [&](std::int64_t group, std::int64_t pixel, std::int64_t k) {
+    const std::int64_t channel = k % channels, tap = k / channels;
+    const std::int64_t w = place(s, s.w, pixel % s.out(s.w), tap % s.w.kernel);
+    const std::int64_t h = place(s, s.h, pixel / s.out(s.w) % s.out(s.h), tap / s.w.kernel % s.h.kernel);
+    const std::int64_t d =
+        place(s, s.d, pixel / (s.out(s.w) * s.out(s.h)) % s.out(s.d), tap / (s.w.kernel * s.h.kernel));
+    if (w < 0 || h < 0 || d < 0) return 0.0;
+    const std::int64_t image = pixel / s.out_pixels();
+    return read_number(data.data(), dtype,
+                       image * windows.image + d * windows.spatial[0] + h * windows.spatial[1] +
+                           w * windows.spatial[2] + group * channels + channel)
+        .real;
+  };
+  return product_case("convolution " + name, p, elements, s.groups * depth * columns, left_of);
+}
+
+constexpr ConvAxis three_taps(long in, long stride) {
+  return {.in = in, .kernel = 3, .stride = stride, .pad_before = 1, .pad_after = 1};
+}
+
+}  // namespace
+
+std::vector<GpuCase> product_gpu_cases() {
+  std::vector<GpuCase> cases;
+  for (const auto& [type, dtype] :
+       {std::pair{"f32", DType::f32}, {"f16", DType::f16}, {"bf16", DType::bf16}}) {
+    const std::string suffix = std::string(" ") + type;
+    cases.push_back(matrix_case("of whole tiles" + suffix, dense(64, 128, 64, dtype, true)));
+    cases.push_back(matrix_case("of odd sizes" + suffix, dense(70, 91, 37, dtype, false)));
+    cases.push_back(matrix_case("of few rows" + suffix, dense(3, 100, 72, dtype, true)));
+    Product batched = dense(20, 24, 40, dtype, false);
+    batched.batch = {{2, 20 * 40, 40 * 24}, {3, 2 * 20 * 40, 0}};
+    cases.push_back(matrix_case("of batches" + suffix, batched));
+    cases.push_back(conv_case("3x3" + suffix,
+                              {.N = 2, .Cin = 16, .Cout = 24, .h = three_taps(9, 1), .w = three_taps(8, 2)},
+                              dtype));
+    cases.push_back(conv_case("of groups" + suffix,
+                              {.Cin = 6, .Cout = 10, .h = {.in = 9, .kernel = 2, .dilation = 2}, .groups = 2},
+                              dtype));
+    cases.push_back(conv_case(
+        "transposed" + suffix,
+        {.N = 2, .Cin = 8, .Cout = 16, .h = three_taps(5, 2), .w = three_taps(4, 2), .transposed = true},
+        dtype));
+  }
+  return cases;
+}
+
+}  // namespace tenon::gpu

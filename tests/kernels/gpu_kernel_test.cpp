@@ -1,0 +1,49 @@
+// Each kernel of gpu_cases.h gives what its plain reading gives, with waves of 32 and of 64 lanes; in the
+// builds with sanitizers under the sanitizer, in three orders of threads and blocks.
+#include <gtest/gtest.h>
+
+#include "tests/kernels/emulated_launch.h"
+
+namespace tenon::gpu {
+namespace {
+
+#ifdef TENON_KERNEL_TOOL
+constexpr Tool tool = Tool::TENON_KERNEL_TOOL;
+constexpr int orders = 3;
+#else
+constexpr Tool tool = Tool::plain;
+constexpr int orders = 1;
+#endif
+
+// Without a sanitizer, gpu_loop_test.cpp runs the loops.
+std::vector<GpuCase> chosen_cases() {
+  std::vector<GpuCase> chosen = all_gpu_cases();
+  if (tool == Tool::plain) std::erase_if(chosen, [](const GpuCase& c) { return c.kernel == "loop"; });
+  return chosen;
+}
+
+class GpuKernel : public ::testing::TestWithParam<std::tuple<std::size_t, int>> {};
+
+const std::vector<GpuCase>& cases() {
+  static const std::vector<GpuCase> chosen = chosen_cases();
+  return chosen;
+}
+
+TEST_P(GpuKernel, GivesWhatItsPlainReadingGives) {
+  const auto [index, wave] = GetParam();
+  EmulatedLaunch launch(cases()[index], tool, wave);
+  for (int order = 0; order < orders; ++order) EXPECT_EQ(launch.run(order), "") << "in order " << order;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GpuKernel,
+                         ::testing::Combine(::testing::Range(std::size_t{0}, cases().size()),
+                                            ::testing::Values(32, 64)),
+                         [](const auto& test) {
+                           std::string name = cases()[std::get<0>(test.param)].name + " wave " +
+                                              std::to_string(std::get<1>(test.param));
+                           std::replace(name.begin(), name.end(), ' ', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace tenon::gpu

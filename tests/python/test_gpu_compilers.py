@@ -1,0 +1,74 @@
+"""The GPU's kernels through the vendors' compilers, which need no GPU (tests/softgpu/compile_gate.py)."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import models
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "softgpu"))
+
+import compile_gate
+import vendors_compilers
+
+# Of models' kernels, the bytes that may be spilled.
+MOST_SPILLED = {"sm_90a": 0, "gfx942": 80}
+
+
+@pytest.fixture(params=[vendors_compilers.Nvrtc, vendors_compilers.Clang], ids=["nvidia", "amd"])
+def compiler(request):
+    try:
+        return request.param()
+    except vendors_compilers.Missing as missing:
+        pytest.skip(str(missing))
+
+
+class OldCompiler:
+    version, targets = "nvrtc 13.0", ("sm_80",)
+
+
+@pytest.mark.parametrize("now, is_difference", [
+    ((110, 0, 0, 1024, "mma.sync"), False),
+    ((111, 0, 0, 1024, "mma.sync"), True),
+    ((100, 8, 8, 1024, "mma.sync"), True),
+    ((100, 0, 0, 1024, "-"), True),
+    ((100, 0, 0, 2048, "mma.sync"), True),
+])  # fmt: skip
+def test_what_counts_as_a_difference(tmp_path, monkeypatch, now, is_difference):
+    monkeypatch.setattr(compile_gate, "GOLDEN", tmp_path / "golden.txt")
+    key = ("product of whole tiles f16", "sm_80")
+    compile_gate.write_golden([OldCompiler.version], {key: vendors_compilers.Resources(100, 0, 0, 1024, "mma.sync")})
+    made = {key: vendors_compilers.Resources(*now)}
+    assert bool(compile_gate.differences(OldCompiler, made)) == is_difference
+    assert compile_gate.differences(OldCompiler, {}) == ["- " + compile_gate.line(key, vendors_compilers.Resources(100, 0, 0, 1024, "mma.sync"))]
+
+
+def test_kernels_take_what_they_took(compiler, tenon, tmp_path):
+    subprocess.run([tenon.parent / "write_gpu_kernels", tmp_path], check=True)
+    made, errors = compile_gate.compile_all(compiler, compile_gate.sources(tmp_path))
+    assert not errors, "\n".join(errors)
+    changed = compile_gate.differences(compiler, made)
+    assert not changed, "\n".join(["if this is wanted: tests/softgpu/compile_gate.py --update", *changed])
+
+
+def test_models_kernels_compile_and_spill_little(compiler, tenon, exported_tiny, tmp_path):
+    drivers = tenon.parent / "softgpu"
+    if not drivers.exists():
+        pytest.skip("the emulation of GPUs is built by g++ on x86-64 only")
+    settings = {"LD_LIBRARY_PATH": drivers, "XDG_CACHE_HOME": tmp_path, "SOFTGPU_SOURCES": tmp_path / "sources"}
+    for name in models.NAMES:
+        if name == "silero_vad":
+            continue
+        command = [tenon, "run", exported_tiny(name) / "model.pt", "--device", "cuda", "--fallback", "cpu"]
+        done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {k: str(v) for k, v in settings.items()})
+        assert done.returncode == 0, done.stderr
+    kernels = compile_gate.sources(tmp_path / "sources")
+    assert len(kernels) > 30
+    targets = [t for t in compiler.targets if t in MOST_SPILLED]
+    made, errors = compile_gate.compile_all(compiler, kernels, targets)
+    assert not errors, "\n".join(errors)
+    spilling = [compile_gate.line(key, r) for key, r in made.items() if r.spilled > MOST_SPILLED[key[1]]]
+    assert not spilling, "\n".join(spilling)

@@ -1,0 +1,59 @@
+"""A sample of every operator in PyTorch's database, and every third of ONNX's node tests, on the soft GPU (tests/softgpu): equal or
+refused, never wrong. Operators without a kernel run by their reference on the host. CI prints the counts."""
+
+import collections
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path += [str(TESTS / "opinfo"), str(TESTS / "onnx")]
+
+VENDORS = ["cuda", "hip"]
+
+
+@pytest.fixture
+def vendor(request, tenon, tmp_path, monkeypatch):
+    """A vendor, as the device of every tenon that the test starts."""
+    drivers = tenon.parent / "softgpu"
+    if not drivers.exists():
+        pytest.skip("the emulation of GPUs is built by g++ on x86-64 only")
+    settings = {"TENON_DEVICE": request.param, "TENON_FALLBACK": "cpu", "LD_LIBRARY_PATH": drivers, "XDG_CACHE_HOME": tmp_path}
+    for name, value in settings.items():
+        monkeypatch.setenv(name, str(value))
+    return request.param
+
+
+def expect_none_wrong(records, record, what, at_least):
+    counts = collections.Counter(r["verdict"] for r in records)
+    verdicts = ["equal", "refused", "wrong", "crash", *sorted(counts.keys() - {"equal", "refused", "wrong", "crash"})]
+    record(f"count of {what}", ", ".join(f"{counts[v]} {v}" for v in verdicts))
+    assert not counts["wrong"] + counts["crash"], "\n".join(str(r) for r in records if r["verdict"] in ("wrong", "crash"))
+    assert counts["equal"] >= at_least
+
+
+@pytest.mark.parametrize("vendor", VENDORS, indirect=True)
+def test_operators_of_pytorch(vendor, tenon, record_testsuite_property):
+    import torch
+    from opinfo import measure_all  # takes seconds: PyTorch's database
+
+    records = measure_all(tenon, "pt", "*", limit=1, jobs=2, dtypes=(torch.float32,))
+    expect_none_wrong(records, record_testsuite_property, f"PyTorch's operators on {vendor}", at_least=590)
+
+
+@pytest.fixture(scope="module")
+def node_cases(tmp_path_factory):
+    from backend_cases import write_cases
+
+    root = tmp_path_factory.mktemp("onnx")
+    return root, write_cases(root, ("node",), every=3)
+
+
+@pytest.mark.parametrize("vendor", VENDORS, indirect=True)
+def test_nodes_of_onnx(vendor, tenon, node_cases, record_testsuite_property):
+    import coverage
+
+    root, cases = node_cases
+    records = coverage.run(tenon, root, cases, jobs=2)
+    expect_none_wrong(records, record_testsuite_property, f"ONNX's nodes on {vendor}", at_least=600)
