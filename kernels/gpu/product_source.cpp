@@ -115,10 +115,9 @@ std::optional<Tiling> row_tiling(const Product& p, DType type, const GpuLimits& 
     if (!r.depth_fast || r.count == 1) return std::nullopt;
   Tiling t{.rows = static_cast<int>(p.rows), .columns = 4, .threads = 256};
   t.row_count = t.rows == 3 ? 4 : t.rows;
-  const std::int64_t waves = t.threads / limits.wave,
-                     blocks = divide_up(p.columns, t.columns * waves) * batches(p);
-  t.shares_depth = blocks < 2 * limits.processors;
-  if (!t.shares_depth) t.columns *= static_cast<int>(waves);
+  constexpr int columns_of_block = 32;  // multiply_rows
+  t.shares_depth = divide_up(p.columns, columns_of_block) * batches(p) < 2 * limits.processors;
+  if (!t.shares_depth) t.columns = columns_of_block;
   t.depth_of_split = p.depth;
   return t;
 }
@@ -234,7 +233,7 @@ class Printer {
                 storage(p_.right_type));
     if (tiling_.row_count > 0)
       return text + fmt::format(
-                        "{}  multiply_rows<{}, 4, {}, {}>(lhs, rhs, [&](Int i, Int j, float value) {{ {}; "
+                        "{}  multiply_rows<{}, {}, {}>(lhs, rhs, [&](Int i, Int j, float value) {{ {}; "
                         "}});\n}}\n",
                         result, tiling_.row_count, tiling_.shares_depth, left.count, store);
     return text +

@@ -8,11 +8,11 @@ namespace tenon::gpu {
 
 constexpr int row_product_threads = 256;
 
-/// Calls store(row, column, value) for all rows (at most Rows) and the block's columns: Columns for each
-/// wave, or, where the waves share the depth, for all of them.
-template <int Rows, int Columns, bool Shared, int Count, class T, class Store>
+/// Calls store(row, column, value) for all rows (at most Rows) and the block's columns: 32 that its waves
+/// divide, or 4 for which they share the depth.
+template <int Rows, bool Shared, int Count, class T, class Store>
 GPU_INLINE void multiply_rows(const Matrix<T>& left, const Matrix<T>& right, Store store) {
-  constexpr int waves = row_product_threads / wave_size;
+  constexpr int waves = row_product_threads / wave_size, Columns = Shared ? 4 : 32 / waves;
   const int wave = int(threadIdx.x) / wave_size, lane = int(threadIdx.x) % wave_size;
   const Int first_column = (Shared ? Int(blockIdx.x) : Int(blockIdx.x) * waves + wave) * Columns;
   const int first = (Shared ? int(threadIdx.x) : lane) * Count;

@@ -20,7 +20,8 @@ enum class Tool { plain, address, thread };
 /// TENON_EMULATION_COMPILER is g++. Waves of 32 are those of sm_90, of 64 those of gfx942.
 class EmulatedLaunch {
  public:
-  EmulatedLaunch(const GpuCase& c, Tool tool, int wave) : case_(c), tool_(tool) {
+  EmulatedLaunch(const GpuCase& c, Tool tool, int wave)
+      : case_(c), tool_(tool), threads_(c.block_grows ? c.block * wave / 32 : c.block) {
     const char* const device = wave == 64 ? "64 -D__gfx942__ -D__GFX9__" : "32 -D__CUDA_ARCH__=900";
     std::ofstream(file("kernels.cpp"))
         << c.source << "\nusing namespace tenon::gpu;\nGPU_CPU_EXPORT(" << c.kernel << ")\n";
@@ -78,7 +79,7 @@ class EmulatedLaunch {
       }
     };
     for (const std::int64_t size : case_.grid) number(size);
-    number(case_.block);
+    number(threads_);
     number(case_.shared_bytes);
     parts(case_.buffers);
     parts(case_.arguments);
@@ -104,6 +105,7 @@ class EmulatedLaunch {
 
   const GpuCase& case_;
   const Tool tool_;
+  const int threads_;
   TemporaryFolder folder_{std::filesystem::temp_directory_path()};
   std::string said_;
 };

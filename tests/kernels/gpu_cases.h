@@ -16,6 +16,7 @@ struct GpuCase {
   std::string kernel;  // its name there
   std::array<std::int64_t, 3> grid = {1, 1, 1};
   int block = 0, shared_bytes = 0;
+  bool block_grows = false;  // it is counted in waves: of 64 lanes it has twice as many threads
   std::vector<std::vector<std::byte>> buffers, expected;  // in the order of the parameters
   std::vector<DType> dtypes;                              // of the buffers
   std::vector<std::vector<std::byte>> arguments;          // by value, after the buffers
@@ -46,12 +47,13 @@ inline bool is_close(const GpuCase& c, std::size_t buffer, Number actual, Number
 
 std::vector<GpuCase> loop_gpu_cases();
 std::vector<GpuCase> product_gpu_cases();
+std::vector<GpuCase> attention_gpu_cases();
 std::vector<GpuCase> pool_gpu_cases();
 
 inline std::vector<GpuCase> all_gpu_cases() {
   std::vector<GpuCase> cases = loop_gpu_cases();
-  for (GpuCase& c : product_gpu_cases()) cases.push_back(std::move(c));
-  for (GpuCase& c : pool_gpu_cases()) cases.push_back(std::move(c));
+  for (const auto& family : {product_gpu_cases, attention_gpu_cases, pool_gpu_cases})
+    for (GpuCase& c : family()) cases.push_back(std::move(c));
   return cases;
 }
 

@@ -163,6 +163,9 @@ std::vector<GpuCase> product_gpu_cases() {
     cases.push_back(matrix_case("of whole tiles" + suffix, dense(64, 128, 64, dtype, true)));
     cases.push_back(matrix_case("of odd sizes" + suffix, dense(70, 91, 37, dtype, false)));
     cases.push_back(matrix_case("of few rows" + suffix, dense(3, 100, 72, dtype, true)));
+    cases.push_back(matrix_case("of a row" + suffix, dense(1, 100, 600, dtype, true)));
+    cases.push_back(matrix_case("of 16 rows" + suffix, dense(13, 100, 72, dtype, true)));
+    cases.push_back(matrix_case("of large tiles" + suffix, dense(140, 130, 40, dtype, true)));
     Product batched = dense(20, 24, 40, dtype, false);
     batched.batch = {{2, 20 * 40, 40 * 24}, {3, 2 * 20 * 40, 0}};
     cases.push_back(matrix_case("of batches" + suffix, batched));

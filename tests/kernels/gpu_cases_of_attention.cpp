@@ -1,0 +1,114 @@
+// Attention: each dtype, tiles and rows, masks of each kind, sizes that fill tiles and sizes that do not.
+#include <cmath>
+
+#include "kernels/gpu/attention_source.h"
+#include "tests/kernels/gpu_cases.h"
+
+namespace tenon::gpu {
+namespace {
+
+constexpr long batch = 2, heads = 2;
+
+std::int64_t rows_of(long rows, long size) { return batch * heads * rows * size; }
+
+// What the mask adds to a score.
+double added(const GpuCase& c, const AttentionProgram& p, std::int64_t row, std::int64_t key) {
+  if (!p.mask) return 0;
+  const Number mask = read_number(c.buffers[3].data(), *p.mask, row * p.shape.keys + key);
+  return is_bool(*p.mask) ? mask.whole != 0 ? 0 : -INFINITY : mask.real;
+}
+
+// The result's rows, in double precision.
+void compute(GpuCase& c, const AttentionProgram& p) {
+  const AttentionShape& s = p.shape;
+  const auto at = [&](std::size_t buffer, std::int64_t i) {
+    return read_number(c.buffers[buffer].data(), p.dtype, i).real;
+  };
+  for (std::int64_t row = 0; row < batch * heads * s.queries; ++row) {
+    const std::int64_t head = row / s.queries, query = row % s.queries;
+    std::vector<double> weights(static_cast<std::size_t>(s.keys));
+    double sum = 0;
+    for (std::int64_t key = 0; key < s.keys; ++key) {
+      double product = 0;
+      for (std::int64_t e = 0; e < s.size; ++e)
+        product += at(0, row * s.size + e) * at(1, (head * s.keys + key) * s.size + e);
+      const double score = product * static_cast<double>(s.scale) + added(c, p, query, key);
+      const bool sees = !s.causal || key <= query;
+      sum += weights[static_cast<std::size_t>(key)] = sees ? std::exp(score) : 0;
+    }
+    for (std::int64_t e = 0; e < s.value_size; ++e) {
+      double value = 0;
+      for (std::int64_t key = 0; key < s.keys; ++key)
+        value += weights[static_cast<std::size_t>(key)] * at(2, (head * s.keys + key) * s.value_size + e);
+      write_number(c.expected.back().data(), p.dtype, row * s.value_size + e,
+                   {.real = sum > 0 ? value / sum : 0});
+    }
+  }
+}
+
+GpuCase attention_case(const std::string& name, DType dtype, long queries, long keys, long size,
+                       long value_size, std::optional<DType> mask = {}, bool causal = false) {
+  AttentionProgram p{.shape = {.batch = batch,
+                               .heads = heads,
+                               .kv_heads = heads,
+                               .queries = queries,
+                               .keys = keys,
+                               .size = size,
+                               .value_size = value_size,
+                               .scale = 0.25F,
+                               .causal = causal},
+                     .dtype = dtype,
+                     .mask = mask};
+  const auto dense = [](long rows, long row) { return HeadStrides{heads * rows * row, rows * row, row}; };
+  p.q = dense(queries, size);
+  p.k = dense(keys, size);
+  p.v = dense(keys, value_size);
+  p.out = dense(queries, value_size);
+  if (mask) p.mask_strides = {0, 0, keys}, p.mask_key = 1;
+  const GpuLimits few{.processors = 1};  // that large tiles keep busy
+  AttentionKernel kernel = attention_kernel(p, few);
+  GpuCase result{.name = "attention " + name,
+                 .source = std::move(kernel.source),
+                 .kernel = "attention",
+                 .grid = {kernel.grid, 1, 1},
+                 .block = kernel.block,
+                 .block_grows = kernel.tiling != "of rows",
+                 .buffers = {random_buffer(dtype, rows_of(queries, size), 3),
+                             random_buffer(dtype, rows_of(keys, size), 4),
+                             random_buffer(dtype, rows_of(keys, value_size), 5)},
+                 .dtypes = {dtype, dtype, dtype},
+                 .arguments = {std::move(kernel.arguments)},
+                 .tolerance = dtype == DType::f32   ? 2e-5
+                              : dtype == DType::f16 ? 4e-3
+                                                    : 3e-2};
+  if (mask) {
+    result.buffers.push_back(random_buffer(*mask, queries * keys, 6));
+    if (is_bool(*mask))
+      for (std::int64_t i = 0; i < queries * keys; ++i)
+        write_number(result.buffers[3].data(), *mask, i, {.whole = i % 3 != 0 && i >= keys});
+    result.dtypes.push_back(*mask);
+  }
+  result.buffers.push_back(random_buffer(dtype, rows_of(queries, value_size), 7));
+  result.dtypes.push_back(dtype);
+  result.expected = result.buffers;
+  compute(result, p);
+  return result;
+}
+
+}  // namespace
+
+std::vector<GpuCase> attention_gpu_cases() {
+  std::vector<GpuCase> cases;
+  for (const auto& [type, dtype] :
+       {std::pair{"f32", DType::f32}, {"f16", DType::f16}, {"bf16", DType::bf16}}) {
+    const std::string suffix = std::string(" ") + type;
+    cases.push_back(attention_case("of whole tiles" + suffix, dtype, 64, 64, 64, 64));
+    cases.push_back(attention_case("of odd sizes" + suffix, dtype, 35, 50, 21, 37, DType::boolean));
+    cases.push_back(attention_case("of long rows" + suffix, dtype, 20, 40, 128, 128, dtype, true));
+    cases.push_back(attention_case("of one query" + suffix, dtype, 1, 77, 64, 64, DType::f32));
+    cases.push_back(attention_case("of three queries" + suffix, dtype, 3, 20, 24, 40, {}, true));
+  }
+  return cases;
+}
+
+}  // namespace tenon::gpu
