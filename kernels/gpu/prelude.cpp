@@ -15,6 +15,10 @@ struct Text {
 std::string_view text_at(std::string_view path) {
   const std::array all = {Text{"kernels/gpu/pool.gpu.h", texts::pool_gpu_h},
                           Text{"kernels/gpu/product.gpu.h", texts::product_gpu_h},
+                          Text{"kernels/gpu/order.gpu.h", texts::order_gpu_h},
+                          Text{"kernels/gpu/placed_fold.gpu.h", texts::placed_fold_gpu_h},
+                          Text{"kernels/gpu/places.gpu.h", texts::places_gpu_h},
+                          Text{"kernels/gpu/wave.gpu.h", texts::wave_gpu_h},
                           Text{"base/prim_meaning.h", texts::prim_meaning_h},
                           Text{"base/prims.def", texts::prims_def},
                           Text{"kernels/gpu/prelude.gpu.h", texts::prelude_gpu_h},
