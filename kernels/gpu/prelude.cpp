@@ -19,6 +19,7 @@ std::string_view text_at(std::string_view path) {
                           Text{"kernels/gpu/placed_fold.gpu.h", texts::placed_fold_gpu_h},
                           Text{"kernels/gpu/places.gpu.h", texts::places_gpu_h},
                           Text{"kernels/gpu/scan.gpu.h", texts::scan_gpu_h},
+                          Text{"kernels/gpu/sort.gpu.h", texts::sort_gpu_h},
                           Text{"kernels/gpu/wave.gpu.h", texts::wave_gpu_h},
                           Text{"base/prim_meaning.h", texts::prim_meaning_h},
                           Text{"base/prims.def", texts::prims_def},

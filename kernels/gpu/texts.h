@@ -14,6 +14,7 @@ extern const std::string_view placed_fold_gpu_h;
 extern const std::string_view places_gpu_h;
 extern const std::string_view wave_gpu_h;
 extern const std::string_view scan_gpu_h;
+extern const std::string_view sort_gpu_h;
 extern const std::string_view prim_meaning_h;
 extern const std::string_view prims_def;
 
