@@ -57,8 +57,13 @@ std::optional<PoolCall> PoolCall::match(const Group& group) {
   } else if (const auto* most = node.as<AdaptiveMaxPool>()) {
     call.kind = Kind::adaptive_max;
     set_output(call, most->output);
+  } else if (const auto* most_places = node.as<AdaptiveMaxPoolIndices>()) {
+    call.kind = Kind::adaptive_max;
+    set_output(call, most_places->output);
   } else if (const auto* max = node.as<MaxPool>()) {
     fits = set_windows(call.shape, *max, rank - 2);
+  } else if (const auto* max_places = node.as<MaxPoolIndices>()) {
+    fits = set_windows(call.shape, *max_places, rank - 2);
   } else {
     const auto* average = node.as<AvgPool>();
     call.kind = Kind::average;

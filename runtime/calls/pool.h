@@ -7,6 +7,7 @@
 
 namespace tenon {
 
+/// Of maxima with their places the values: the node's second result holds the places.
 struct PoolCall {
   enum class Kind { max, average, adaptive_average, adaptive_max };
   Kind kind = Kind::max;
