@@ -184,12 +184,16 @@ GPU_INLINE void sum_counts_of(unsigned* counts, const OrderShape& s) {
   }
 }
 
-/// Moves the elements of each part to where the counts say. The first pass numbers them.
+/// Moves the elements of each part to where the counts say. The first pass numbers them. A tile is put in
+/// order in shared memory, so that neighbouring threads write runs of neighbouring places.
 template <int Items, class Key>
 GPU_INLINE void move_digits(const Key* keys, const int* numbers, const unsigned* counts, Key* keys_to,
                             int* numbers_to, const OrderShape& s) {
   GPU_SHARED(OrderShared, space, [1]);
+  GPU_SHARED(Key, key_space, [Tile<Items>::size]);
+  GPU_SHARED(int, number_space, [Tile<Items>::size]);
   OrderShared& shared = space[0];
+  const int shift = int(s.shift);
   const Int line = blockIdx.x / s.parts, part = blockIdx.x % s.parts, base = line * s.length;
   const Int begin = part * s.part_length;
   const Int end = begin + s.part_length < s.length ? begin + s.part_length : s.length;
@@ -198,18 +202,30 @@ GPU_INLINE void move_digits(const Key* keys, const int* numbers, const unsigned*
     Key mine[Items];
     unsigned rank[Items], total;
     read_keys(keys + base + tile, end - tile, mine);
-    rank_tile(mine, int(s.shift), shared, rank, total);
-    shared.first[threadIdx.x] = next;
-    next += total;
+    rank_tile(mine, shift, shared, rank, total);
+    const unsigned first = sum_before(total, shared);
+    shared.first[threadIdx.x] = first;
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
       const Int from = tile + Tile<Items>::at(k);
-      if (from >= end) continue;
-      const int digit = digit_of(mine[k], int(s.shift));
-      const Int to = base + shared.first[digit] + shared.count[wave_of_thread()][digit] + rank[k];
-      keys_to[to] = mine[k];
-      numbers_to[to] = s.shift > 0 ? numbers[base + from] : static_cast<int>(from);
+      const int digit = digit_of(mine[k], shift);
+      const unsigned to = shared.first[digit] + shared.count[wave_of_thread()][digit] + rank[k];
+      key_space[to] = mine[k];
+      if (from < end) number_space[to] = s.shift > 0 ? numbers[base + from] : static_cast<int>(from);
+    }
+    __syncthreads();
+    shared.first[threadIdx.x] = next - first;  // from a place in the tile to one in the line
+    next += total;
+    __syncthreads();
+    const Int left = end - tile;
+#pragma unroll
+    for (int k = 0; k < Items; ++k) {
+      const int at = int(threadIdx.x) + k * order_threads;
+      if (at >= left) continue;  // what lies behind the line's end is last
+      const Int to = base + static_cast<Int>(shared.first[digit_of(key_space[at], shift)] + unsigned(at));
+      keys_to[to] = key_space[at];
+      numbers_to[to] = number_space[at];
     }
     __syncthreads();
   }

@@ -113,13 +113,14 @@ struct PlacedFold {
   }
 
   template <bool Weighted>
-  GPU_INLINE void run(const T* x, T* y) const {
+  GPU_INLINE void run(const T* x, T* y) {
     Int begin = 0, end = 0;
     if (valid > 0) {
       begin = starts[place];
       end = starts[place + 1];
     }
     const Int count = end - begin;
+    if (count == 0 && x == y) valid = 0;  // it stands there
     T self[Vector] = {};
     if (slot == 0 && valid > 0)
       read(x + outer * s.x_outer + place * s.x_place + feature, pieces(x, s.x_place, s.x_outer), valid, self);

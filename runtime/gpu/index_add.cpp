@@ -55,7 +55,7 @@ void emit_aggregation(Planner& planner, const Group& group, const Aggregation& a
                   .values = in_rows(planner, a.x, {1, a.cols, a.features})};
   if (a.weights) fold.weights = matrix(planner, a.weights, a.edges, a.groups);
   const PlacedEntries entries = sorted_edges(planner, a);
-  fold.result = result_in_rows(planner, group.node(), rows);
+  fold.result = result_in_rows(planner, group.node(), a.start, fold.x);
   emit_placed_fold(planner, group.node(), entries, fold);
 }
 
@@ -92,7 +92,7 @@ void emit_index_add(Planner& planner, const Group& group) {
       .values = in_rows(planner, node.input(2), {of_values.outer, of_values.rows, of_values.features})};
   const PlacedEntries entries =
       entries_by_place(planner, by_targets(planner, node.input(1), of_x.rows, op.from_end));
-  fold.result = result_in_rows(planner, node, rows);
+  fold.result = result_in_rows(planner, node, node.input(0), fold.x);
   emit_placed_fold(planner, node, entries, fold);
 }
 

@@ -49,11 +49,20 @@ PlannedTensor in_rows(Planner& planner, const Value* value, const Index& shape) 
   return (strides_as(at, shape) ? at : planner.dense(value)).view_as(shape);
 }
 
-PlannedTensor result_in_rows(Planner& planner, const Node& node, const Index& shape) {
-  return planner.assignment()
-      .assign(node.output(), row_major(node.output()->rank()),
-              [&](const PlannedTensor& t) { return strides_as(t, shape).has_value(); })
-      .view_as(shape);
+PlannedTensor result_in_rows(Planner& planner, const Node& node, const Value* x, const PlannedTensor& x_rows,
+                             const Order& order, const Index& shape) {
+  BufferAssignment& assignment = planner.assignment();
+  const auto seen = [&](const PlannedTensor& t) { return t.permute(order).view_as(shape); };
+  if (assignment.at(x).buffer() == x_rows.buffer())
+    if (const auto place = assignment.assign_over(node.output(), x, node)) return seen(*place);
+  return seen(assignment.assign(node.output(), order, [&](const PlannedTensor& t) {
+    return strides_as(t.permute(order), shape).has_value();
+  }));
+}
+
+PlannedTensor result_in_rows(Planner& planner, const Node& node, const Value* x,
+                             const PlannedTensor& x_rows) {
+  return result_in_rows(planner, node, x, x_rows, row_major(node.output()->rank()), x_rows.shape());
 }
 
 }  // namespace tenon::gpu

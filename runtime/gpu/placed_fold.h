@@ -19,7 +19,11 @@ void emit_placed_fold(Planner&, const Node&, const PlacedEntries&, const PlacedF
 
 /// The value as [outer, rows, features] with contiguous features: as it lies, or a dense copy.
 PlannedTensor in_rows(Planner&, const Value*, const Index& shape);
-/// The result of a node, assigned so that it can be seen so.
-PlannedTensor result_in_rows(Planner&, const Node&, const Index& shape);
+/// The result of a node, with axes in this order, seen so: over the memory of the operand `x`, of which
+/// `x_rows` is a view, if nobody needs it any more; then only the places with entries are written.
+PlannedTensor result_in_rows(Planner&, const Node&, const Value* x, const PlannedTensor& x_rows,
+                             const Order& order, const Index& shape);
+/// With axes in row-major order.
+PlannedTensor result_in_rows(Planner&, const Node&, const Value* x, const PlannedTensor& x_rows);
 
 }  // namespace tenon::gpu

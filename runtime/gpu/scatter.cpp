@@ -40,12 +40,12 @@ void emit_scatter(Planner& planner, const Group& group) {
   p.operands = {{.indices = indices, .range = x.shape()[axis], .step = p.base[axis]}};
   p.base[axis] = 0;
   const PlacedEntries entries = entries_by_place(planner, p);
-  const Index elements{1, x.numel(), 1};
+  const PlannedTensor rows = x.view_as({1, x.numel(), 1});
   emit_placed_fold(planner, node, entries,
                    {.reduce = reduce_of(op.reduce),
-                    .x = x.view_as(elements),
+                    .x = rows,
                     .values = values.view_as({1, values.numel(), 1}),
-                    .result = result_in_rows(planner, node, elements),
+                    .result = result_in_rows(planner, node, node.input(0), rows),
                     .with_self = op.include_self || op.reduce == ScatterReduce::none});
 }
 
@@ -126,13 +126,7 @@ void emit_index_put(Planner& planner, const Group& group) {
   fold.values = rows_in_order(planner, node, planner.assignment().at(node.input(1)).expand(put.expanded),
                               put.value_order, put.value_rows);
   const PlacedEntries entries = entries_by_place(planner, placement_of(planner, node, put));
-  fold.result = planner.assignment()
-                    .assign(node.output(), put.order,
-                            [&](const PlannedTensor& t) {
-                              return strides_as(t.permute(put.order), put.rows).has_value();
-                            })
-                    .permute(put.order)
-                    .view_as(put.rows);
+  fold.result = result_in_rows(planner, node, node.input(0), fold.x, put.order, put.rows);
   emit_placed_fold(planner, node, entries, fold);
 }
 

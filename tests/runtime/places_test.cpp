@@ -164,6 +164,20 @@ TEST(Places, ReadsAnywhere) {
                    {x, random_integers(DType::i32, {2, 4, 3}, 0, 3, 2)});
 }
 
+// Results may lie over the operand, where nobody needs it any more; not where the values are a view of it.
+TEST(Places, WritesInPlace) {
+  const auto x = random_tensor(DType::f32, {4, 6}, 1), y = random_tensor(DType::f32, {5, 6}, 2);
+  const Tensor rows = Tensor::of<int>(DType::i64, {5}, {3, 1, 3, 3, 1});
+  expect_same_on(
+      "graph g(%x: f32[4,6], %i: i64[5], %y: f32[5,6]) {\n"
+      "  %1 = exp(%x) : f32[4,6]\n  %2 = index_add(%1, %i, %y) : f32[4,6]\n"
+      "  %3 = index_put(%2, %y, %i, axes=0) : f32[4,6]\n"
+      "  %5 = slice(%3, axis=0, start=1, end=4) : f32[3,6]\n"
+      "  %6 = slice(%i, axis=0, start=0, end=3) : i64[3]\n"
+      "  %7 = index_add(%3, %6, %5) : f32[4,6]\n  %8 = neg(%7) : f32[4,6]\n  return %8\n}\n",
+      {x, rows, y});
+}
+
 TEST(Places, WrongIndicesAreNamed) {
   const auto x = random_tensor(DType::f32, {4, 6}, 1), y = random_tensor(DType::f32, {5, 6}, 2);
   Tensor rows = Tensor::of<int>(DType::i64, {5}, {0, 3, 4, 1, 2});
