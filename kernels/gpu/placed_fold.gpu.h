@@ -40,108 +40,133 @@ struct Folding {
   static GPU_INLINE Int divided(Int total, Int count) { return scalar_detail::floor_div(total, count); }
 };
 
-/// Threads of a block: `Lanes` neighbours, each with `Vector` features, share a row; `Slots` of these share
-/// the entries of a place.
-template <class Fg, int Vector, int Lanes, int Slots>
+/// Threads of a block: `Lanes` neighbours, each with `Vector` features, are a group, which takes a row;
+/// `Slots` groups share the entries of a place. All groups of a block share those of a place that has far
+/// more than others, as hubs of a graph have. Shares are runs of entries, joined in their order.
+template <class Fg, int Vector, int Lanes, int Slots, bool Weighted>
 struct PlacedFold {
   using T = typename Fg::Element;
   using C = typename Fg::Value;
   using Fold = typename Fg::Fold;
   using Acc = typename Fold::Acc;
   static constexpr int threads = 256;
-  static constexpr int rows_at_once = threads / (Lanes * Slots);
+  static constexpr int groups = threads / Lanes;
+  static constexpr int rows_at_once = groups / Slots;
+  static constexpr Int many = 512;  // entries
+  static constexpr bool shares_many = Slots == 1 && groups > 1 && !Fg::last;
 
   const PlacedShape& s;
   const int* starts;
   const int* rows;     // which row each entry takes
-  const int* numbers;  // of the entries, which choose their weights; with weights only
+  const int* numbers;  // of the entries, which choose their weights
   const T* values;
   const T* weights;
-  Int outer, place, feature;
-  int slot, valid;
+  const T* x;
+  T* y;
 
-  GPU_INLINE PlacedFold(const PlacedShape& shape, const int* starts_, const int* rows_, const int* numbers_,
-                        const T* values_, const T* weights_)
-      : s(shape), starts(starts_), rows(rows_), numbers(numbers_), values(values_), weights(weights_) {
+  /// Of a thread: some features of a row of the result, and the entries of its place.
+  struct Item {
+    Int outer, place, feature, begin, end;
+    int valid;
+    GPU_INLINE Int count() const { return end - begin; }
+  };
+  GPU_INLINE Item item(int row_of_block) const {
     const Int chunks = (s.features + Vector * Lanes - 1) / (Vector * Lanes);
-    const Int item = Int(blockIdx.x) * rows_at_once + threadIdx.x / (Lanes * Slots);
-    const Int row = item / chunks, first = (item % chunks * Lanes + threadIdx.x % Lanes) * Vector;
-    slot = int(threadIdx.x) / Lanes % Slots;
-    outer = row / s.places;
-    place = row % s.places;
-    feature = first;
-    const Int left = outer < s.outer ? s.features - first : 0;
-    valid = left < 0 ? 0 : left < Vector ? int(left) : Vector;
+    const Int number = Int(blockIdx.x) * rows_at_once + row_of_block, row = number / chunks;
+    Item i{row / s.places, row % s.places, (number % chunks * Lanes + threadIdx.x % Lanes) * Vector, 0, 0, 0};
+    if (i.outer >= s.outer) return i;
+    i.begin = starts[i.place];
+    i.end = starts[i.place + 1];
+    const Int left = s.features - i.feature;
+    i.valid = left < 0 ? 0 : left < Vector ? int(left) : Vector;
+    if (i.count() == 0 && x == y) i.valid = 0;  // it stands there
+    return i;
   }
 
   GPU_INLINE static bool pieces(const T* at, Int stride, Int outer_stride) {
     return Vector > 1 && is_aligned<Vector>(at) && stride % Vector == 0 && outer_stride % Vector == 0;
   }
 
-  template <bool Weighted>
-  GPU_INLINE void fold(Int begin, Int end, Acc (&acc)[Vector]) const {
-    const T* const from = values + outer * s.rows_outer + feature;
+  GPU_INLINE void fold(const Item& item, Int begin, Int end, Acc (&acc)[Vector]) const {
+    const T* const from = values + item.outer * s.rows_outer + item.feature;
     const bool whole = pieces(values, s.rows_stride, s.rows_outer);
     const Int run = Weighted ? s.features / s.groups : 1;
 #pragma unroll 4
     for (Int i = begin; i < end; ++i) {
       T element[Vector];
-      read(from + rows[i] * s.rows_stride, whole, valid, element);
+      read(from + rows[i] * s.rows_stride, whole, item.valid, element);
       const T* const weight = Weighted ? weights + numbers[i] * s.weights_stride : nullptr;
 #pragma unroll
       for (int v = 0; v < Vector; ++v) {
         C value = convert<C>(element[v]);
-        if (Weighted && v < valid)
-          value = value * convert<C>(weight[s.groups == 1 ? 0 : (feature + v) / run]);
+        if (Weighted && v < item.valid)
+          value = value * convert<C>(weight[s.groups == 1 ? 0 : (item.feature + v) / run]);
         Fold::fold(acc[v], value, i);
       }
     }
   }
 
-  /// Folds of the slots into that of the first, in their order.
-  GPU_INLINE void join_slots(Acc (&acc)[Vector]) const {
-    if (Slots == 1) return;
-    constexpr int shared_count = Slots == 1 ? 1 : threads;
-    GPU_SHARED(Acc, part, [shared_count]);
+  /// Folds of `Shares` groups into that of the first, in their order.
+  template <int Shares>
+  GPU_INLINE static void join(int share, Acc (&acc)[Vector]) {
+    if (Shares == 1) return;
+    GPU_SHARED(Acc, part, [threads]);
     for (int v = 0; v < Vector; ++v)
-      for (int step = 1; step < Slots; step *= 2) {
+      for (int step = 1; step < Shares; step *= 2) {
         part[threadIdx.x] = acc[v];
         __syncthreads();
-        if (slot % (2 * step) == 0) acc[v] = Fold::combine(acc[v], part[threadIdx.x + step * Lanes]);
+        if (share % (2 * step) == 0) acc[v] = Fold::combine(acc[v], part[threadIdx.x + step * Lanes]);
         __syncthreads();
       }
   }
 
-  template <bool Weighted>
-  GPU_INLINE void run(const T* x, T* y) {
-    Int begin = 0, end = 0;
-    if (valid > 0) {
-      begin = starts[place];
-      end = starts[place + 1];
-    }
-    const Int count = end - begin;
-    if (count == 0 && x == y) valid = 0;  // it stands there
+  /// One of `Shares` groups that compute the item. All threads of the block take part where there are
+  /// several.
+  template <int Shares>
+  GPU_INLINE void compute(const Item& i, int share) const {
     T self[Vector] = {};
-    if (slot == 0 && valid > 0)
-      read(x + outer * s.x_outer + place * s.x_place + feature, pieces(x, s.x_place, s.x_outer), valid, self);
+    if (share == 0 && i.valid > 0)
+      read(x + i.outer * s.x_outer + i.place * s.x_place + i.feature, pieces(x, s.x_place, s.x_outer),
+           i.valid, self);
     Acc acc[Vector];
 #pragma unroll
     for (int v = 0; v < Vector; ++v) {
       acc[v] = Fold::identity();
-      if (slot == 0 && s.with_self) Fold::fold(acc[v], convert<C>(self[v]), 0);
+      if (share == 0 && s.with_self) Fold::fold(acc[v], convert<C>(self[v]), 0);
     }
-    if (Fg::last && count > 0) begin = end - 1;
-    const Int share = Slots == 1 ? end - begin : (end - begin + Slots - 1) / Slots;
-    const Int mine = begin + share * slot, after = mine + share;
-    fold<Weighted>(mine, after < end ? after : end, acc);
-    join_slots(acc);
-    if (slot > 0 || valid == 0) return;
+    const Int begin = Fg::last && i.count() > 0 ? i.end - 1 : i.begin;
+    const Int length = Shares == 1 ? i.end - begin : (i.end - begin + Shares - 1) / Shares;
+    const Int first = begin + length * share, after = first + length;
+    if (i.valid > 0) fold(i, first, after < i.end ? after : i.end, acc);
+    join<Shares>(share, acc);
+    if (share > 0 || i.valid == 0) return;
     T result[Vector];
 #pragma unroll
     for (int v = 0; v < Vector; ++v)
-      result[v] = count > 0 ? Fg::result(acc[v], count + (s.with_self ? 1 : 0)) : self[v];
-    write(y + outer * s.y_outer + place * s.y_place + feature, pieces(y, s.y_place, s.y_outer), valid,
+      result[v] = i.count() > 0 ? Fg::result(acc[v], i.count() + (s.with_self ? 1 : 0)) : self[v];
+    write(y + i.outer * s.y_outer + i.place * s.y_place + i.feature, pieces(y, s.y_place, s.y_outer), i.valid,
           result);
+  }
+
+  GPU_INLINE void run() const {
+    const int group = int(threadIdx.x) / Lanes;
+    const Item mine = item(group / Slots);
+    const bool has_many = shares_many && mine.count() > many;
+    if (!has_many) compute<Slots>(mine, group % Slots);
+    if constexpr (shares_many) share_many(group, has_many);
+  }
+
+ private:
+  GPU_INLINE void share_many(int group, bool has_many) const {
+    GPU_SHARED(int, waits, [groups + 1]);  // the last: does any?
+    if (threadIdx.x == 0) waits[groups] = 0;
+    if (threadIdx.x % Lanes == 0) waits[group] = has_many;
+    __syncthreads();
+    if (has_many) waits[groups] = 1;
+    __syncthreads();
+    if (!waits[groups]) return;
+    for (int g = 0; g < groups; ++g)
+      if (waits[g]) compute<groups>(item(g), group);
   }
 };
 

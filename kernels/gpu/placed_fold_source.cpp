@@ -88,10 +88,10 @@ std::string placed_fold_source(const PlacedForm& form) {
       fmt::format(
           "{0}placed_fold(const {1}* x, const int* starts, const int* rows, const {1}* values, {2}{1}* y, "
           "const PlacedShape s) {{\n"
-          "  PlacedFold<{3}, {4}, {5}, {6}>(s, starts, rows, {7}).run<{8}>(x, y);\n}}\n",
+          "  PlacedFold<{3}, {4}, {5}, {6}, {7}>{{s, starts, rows, {8}, x, y}}.run();\n}}\n",
           global, type, form.weighted ? fmt::format("const int* numbers, const {}* weights, ", type) : "",
-          folding(form), form.vector, form.lanes, form.slots,
-          form.weighted ? "numbers, values, weights" : "nullptr, values, nullptr", form.weighted));
+          folding(form), form.vector, form.lanes, form.slots, form.weighted,
+          form.weighted ? "numbers, values, weights" : "nullptr, values, nullptr"));
 }
 
 }  // namespace tenon::gpu

@@ -44,6 +44,27 @@ TEST(Places, FewPlacesOfManyAndManyPlacesOfFew) {
   check_index_add(DType::f32, DType::i64, 70000, 2, 40);
 }
 
+// As in a graph with hubs: most entries name one of two places.
+TEST(Places, AFewPlacesHaveMostEntries) {
+  for (const std::int64_t features : {1, 6, 32, 300}) {
+    Tensor places = random_integers(DType::i64, {3000}, 0, 500, 1);
+    for (std::int64_t i = 0; i < 3000; ++i)
+      if (i % 5 != 0) places.set_int(Index{i}, i % 2 ? 17 : 499);
+    expect_same_on(index_add("f32", "i64", 500, features, 3000),
+                   {random_tensor(DType::f32, {500, features}, 2), places,
+                    random_tensor(DType::f32, {3000, features}, 3)});
+    expect_same_on(
+        fmt::format("graph g(%x: f32[9,{0}], %w: f32[3000,1], %from: i64[3000], %to: i64[3000], "
+                    "%s: f32[500,{0}]) {{\n"
+                    "  %1 = fused {{ index_select(%x, %from); mul(_, %w); index_add(%s, %to, _) }} : "
+                    "f32[500,{0}]\n  return %1\n}}\n",
+                    features),
+        {random_tensor(DType::f32, {9, features}, 2), random_tensor(DType::f32, {3000, 1}, 3),
+         random_integers(DType::i64, {3000}, 0, 9, 4), places,
+         random_tensor(DType::f32, {500, features}, 5)});
+  }
+}
+
 TEST(Places, SumsAlongOtherAxes) {
   for (const int axis : {1, 2}) {
     Index rows{3, 4, 5};
