@@ -1,9 +1,13 @@
 // Sums of rows by index on a GPU: index_add, alone or behind the gather and weighting of a graph network's
 // edges.
+#include <algorithm>
+#include <numeric>
+
 #include "ir/ops/index.h"
 #include "runtime/calls/aggregation.h"
 #include "runtime/gpu/launch.h"
 #include "runtime/gpu/placed_fold.h"
+#include "runtime/index_fault.h"
 
 namespace tenon::gpu {
 namespace {
@@ -18,25 +22,73 @@ Placement by_targets(Planner& planner, const Value* targets, std::int64_t rows, 
       .places = rows};
 }
 
+/// Ends of edges that are constant, counted from the front; nullopt where they are not, or one is wrong.
+std::optional<std::vector<std::int64_t>> known_ends(const Planner& planner, const Value* ends,
+                                                    std::int64_t range, bool from_end) {
+  const auto constant = planner.assignment().constant(ends);
+  if (!constant) return std::nullopt;
+  const Tensor dense = constant->to(DType::i64).contiguous();
+  const auto* data = dense.data<std::int64_t>();
+  std::vector<std::int64_t> list(data, data + dense.numel());
+  for (std::int64_t& end : list) {
+    if (!is_in_range(end, range, from_end)) return std::nullopt;
+    if (end < 0) end += range;
+  }
+  return list;
+}
+
+Tensor integers(const std::vector<std::int64_t>& values) {
+  Tensor t = Tensor::empty(DType::i32, {static_cast<std::int64_t>(values.size())});
+  std::transform(values.begin(), values.end(), t.mutable_data<std::int32_t>(),
+                 [](std::int64_t v) { return static_cast<std::int32_t>(v); });
+  return t;
+}
+
+// Edges that are constant are sorted while the plan is made.
+std::optional<PlacedEntries> sorted_now(Planner& planner, const Aggregation& a) {
+  const auto targets = known_ends(planner, a.targets, a.rows, a.targets_from_end);
+  if (!targets) return std::nullopt;
+  std::vector<std::int64_t> numbers(targets->size()), starts(static_cast<std::size_t>(a.rows) + 1);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  std::vector<std::int64_t> rows = numbers;
+  if (a.sources) {
+    auto sources = known_ends(planner, a.sources, a.cols, a.sources_from_end);
+    if (!sources) return std::nullopt;
+    rows = std::move(*sources);
+  }
+  const auto at = [](const std::vector<std::int64_t>& list, std::int64_t i) {
+    return list[static_cast<std::size_t>(i)];
+  };
+  std::stable_sort(numbers.begin(), numbers.end(),
+                   [&](std::int64_t i, std::int64_t j) { return at(*targets, i) < at(*targets, j); });
+  for (const std::int64_t target : *targets) ++starts[static_cast<std::size_t>(target) + 1];
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  std::vector<std::int64_t> ordered;
+  for (const std::int64_t number : numbers) ordered.push_back(at(rows, number));
+  return PlacedEntries{planner.constant(integers(starts)), planner.constant(integers(ordered)),
+                       planner.constant(integers(numbers))};
+}
+
+PlacedEntries sorted_by_steps(Planner& planner, const Aggregation& a) {
+  std::optional<IndexOperand> source;
+  if (a.sources)
+    source = {.indices = planner.dense(a.sources), .range = a.cols, .from_end = a.sources_from_end};
+  return entries_by_place(planner, by_targets(planner, a.targets, a.rows, a.targets_from_end), source);
+}
+
 // The layers of a network share one list of edges.
 PlacedEntries sorted_edges(Planner& planner, const Aggregation& a) {
   std::optional<PlacedEntries> made;
   const auto part = [&](std::string_view name, PlannedTensor PlacedEntries::*which) {
-    return planner.derived(
-        {a.targets, a.sources},
-        fmt::format("{} of a {}x{} matrix by row{}{}", name, a.rows, a.cols,
-                    a.targets_from_end ? ", rows counted from the end" : "",
-                    a.sources_from_end ? ", columns counted from the end" : ""),
-        [&] {
-          if (!made) {
-            std::optional<IndexOperand> source;
-            if (a.sources)
-              source = {.indices = planner.dense(a.sources), .range = a.cols, .from_end = a.sources_from_end};
-            made =
-                entries_by_place(planner, by_targets(planner, a.targets, a.rows, a.targets_from_end), source);
-          }
-          return (*made).*which;
-        });
+    return planner.derived({a.targets, a.sources},
+                           fmt::format("{} of a {}x{} matrix by row{}{}", name, a.rows, a.cols,
+                                       a.targets_from_end ? ", rows counted from the end" : "",
+                                       a.sources_from_end ? ", columns counted from the end" : ""),
+                           [&] {
+                             if (!made) made = sorted_now(planner, a);
+                             if (!made) made = sorted_by_steps(planner, a);
+                             return (*made).*which;
+                           });
   };
   return {part("starts", &PlacedEntries::starts), part("sources", &PlacedEntries::rows),
           part("numbers", &PlacedEntries::numbers)};
@@ -61,7 +113,9 @@ void emit_aggregation(Planner& planner, const Group& group, const Aggregation& a
 
 std::vector<Candidate> lower_aggregation(const Planner& planner, const Group& group) {
   const auto a = Aggregation::match(group);
-  if (!a || !has_sums(group.node().output()->dtype())) return {};
+  const DType dtype = group.node().output()->dtype();
+  if (!a || !has_sums(dtype) || a->x->dtype() != dtype || (a->weights && a->weights->dtype() != dtype))
+    return {};
   const auto fits = [](const Value* v) { return !v || are_indices(v->dtype()); };
   if (!fits(a->targets) || !fits(a->sources) || !fits_placement(1, a->edges, std::max(a->rows, a->cols)))
     return {};
