@@ -98,14 +98,6 @@ struct ScanPart {
   }
 };
 
-/// What comes before a part of a line.
-template <class R>
-GPU_INLINE typename R::Acc before_part(const typename R::Acc* totals, const ScanPart& p, const ScanShape& s) {
-  typename R::Acc acc = R::identity();
-  for (Int i = 0; i < p.part; ++i) acc = R::combine(acc, totals[p.line * s.parts + i]);
-  return acc;
-}
-
 template <class R, class T, bool Block>
 struct RowScan {
   using Acc = typename R::Acc;
@@ -167,6 +159,14 @@ struct RowScan {
     return R::combine(waves, acc);
   }
 
+  /// What comes before this part of the row. There are no more parts than threads in a block.
+  GPU_INLINE Acc before_part_of(const Acc* totals) const {
+    if (!Block || s.parts == 1) return R::identity();
+    Acc total;
+    before(thread < p.part ? totals[p.line * s.parts + thread] : R::identity(), total);
+    return total;
+  }
+
   GPU_INLINE void fold(Acc* totals) const {
     Acc acc = R::identity();
     for (Int begin = p.begin; begin < p.end; begin += group * items) {
@@ -180,7 +180,7 @@ struct RowScan {
 
   template <class Target>
   GPU_INLINE void scan(const Acc* totals, const Target& to) const {
-    Acc carry = before_part<R>(totals, p, s);
+    Acc carry = before_part_of(totals);
     for (Int begin = p.begin; begin < p.end; begin += group * items) {
       Acc mine[items], total;
       const Int first = begin + thread * items;
@@ -224,7 +224,8 @@ struct ColumnScan {
   }
   template <class Target>
   GPU_INLINE void scan(const Acc* totals, const Target& to) const {
-    Acc acc = before_part<R>(totals, p, s);
+    Acc acc = R::identity();
+    for (Int i = 0; i < p.part; ++i) acc = R::combine(acc, totals[p.line * s.parts + i]);
 #pragma unroll 4
     for (Int i = p.begin; i < p.end; ++i) {
       acc = R::combine(acc, R::of(convert<C>(x[i * s.x_stride]), i));

@@ -31,10 +31,9 @@ bool ScanForm::by_blocks() const { return by_rows() && length > 512; }
 
 std::int64_t ScanForm::parts() const {
   const std::int64_t lines = outer * inner;
-  constexpr std::int64_t most = 256;
   const std::int64_t enough = by_rows() ? up(512, lines) : up(std::int64_t{1} << 15, lines);
   const std::int64_t shortest = by_rows() ? 4096 : 64;
-  return std::clamp<std::int64_t>(std::min(enough, length / shortest), 1, most);
+  return std::clamp<std::int64_t>(std::min(enough, length / shortest), 1, scan_threads);
 }
 
 std::array<std::int64_t, 5> ScanForm::fields() const {

@@ -19,7 +19,7 @@ struct ScanForm {
   bool has_places() const { return scan == Scan::max || scan == Scan::min; }
   bool by_rows() const { return inner == 1; }
   bool by_blocks() const;      // else waves take rows
-  std::int64_t parts() const;  // of a line
+  std::int64_t parts() const;  // of a line; at most scan_threads
   /// Bytes of the parts' folds.
   std::int64_t scratch_bytes() const { return 16 * outer * inner * parts(); }
   /// Blocks of scan_threads, on a device with waves of this size.
