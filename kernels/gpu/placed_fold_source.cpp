@@ -15,7 +15,8 @@ namespace {
 constexpr std::string_view global = "extern \"C\" __global__ void __launch_bounds__(256) ";
 
 std::string folding(const PlacedForm& form) {
-  const std::string_view type = storage(form.dtype), wide = computed(form.dtype);
+  const std::string_view type = storage(form.dtype);
+  const std::string_view wide = computed(is_bool(form.dtype) ? DType::i64 : form.dtype);
   const auto fold = [&]() -> std::string_view {
     switch (form.reduce) {
       case PlacedReduce::last: return "FoldLast";

@@ -19,6 +19,10 @@ std::string places_source(std::span<const DType> indices);
 std::string starts_source(const DType* sources);
 
 enum class PlacedReduce { last, sum, prod, min, max, mean };
+/// Of u64 nothing but `last`: it would be computed with as i64.
+constexpr bool can_fold(PlacedReduce reduce, DType t) {
+  return reduce == PlacedReduce::last || is_float(t) || (is_integral(t) && t != DType::u64) || is_bool(t);
+}
 
 struct PlacedForm {
   DType dtype = DType::f32;  // of x, rows and result; of `last` any of the element's size

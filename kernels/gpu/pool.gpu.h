@@ -60,7 +60,7 @@ struct PoolPlace {
 };
 
 /// Calls f(value, place in the image) for each element of a window.
-template <bool Adaptive, class T, class F>
+template <class C, bool Adaptive, class T, class F>
 GPU_INLINE void each_in_window(const T* x, const PoolShape& s, const PoolPlace& at, F&& f) {
   const Span in_d = window_of<Adaptive>(s.d, at.d), in_h = window_of<Adaptive>(s.h, at.h),
              in_w = window_of<Adaptive>(s.w, at.w);
@@ -70,17 +70,18 @@ GPU_INLINE void each_in_window(const T* x, const PoolShape& s, const PoolPlace& 
       for (Int k = 0; k < in_w.count; ++k) {
         const Int d = in_d.first + i * in_d.step, h = in_h.first + j * in_h.step,
                   w = in_w.first + k * in_w.step;
-        f(convert<float>(from[d * s.d.x_stride + h * s.h.x_stride + w * s.w.x_stride]),
+        f(convert<C>(from[d * s.d.x_stride + h * s.h.x_stride + w * s.w.x_stride]),
           (d * s.h.in + h) * s.w.in + w);
       }
 }
 
-template <class T, bool Mean, bool Adaptive>
+/// Elements of T are computed with as C.
+template <class T, class C, bool Mean, bool Adaptive>
 GPU_INLINE void pool_element(const T* x, T* y, const PoolShape& s, Int index) {
   const PoolPlace at(s, index);
-  float result = Mean ? 0.0f : -TENON_INFINITY;
-  each_in_window<Adaptive>(x, s, at,
-                           [&](float value, Int) { result = Mean ? result + value : max_of(result, value); });
+  C result = Mean ? C(0) : lowest<C>();
+  each_in_window<C, Adaptive>(x, s, at,
+                              [&](C value, Int) { result = Mean ? result + value : max_of(result, value); });
   if (Mean) {
     Int count = 0;
     if (!Adaptive && s.counts_padding)
@@ -89,19 +90,19 @@ GPU_INLINE void pool_element(const T* x, T* y, const PoolShape& s, Int index) {
       count = window_of<Adaptive>(s.d, at.d).count * window_of<Adaptive>(s.h, at.h).count *
               window_of<Adaptive>(s.w, at.w).count;
     if (s.divisor != 0) count = s.divisor;
-    result = result / static_cast<float>(count);
+    result = result / static_cast<C>(count);
   }
   y[at.of_y(s)] = convert<T>(result);
 }
 
 /// The largest element and its place in the image: of equal ones the first, of NaN the last. The places lie
 /// as the values do.
-template <class T, bool Adaptive>
+template <class T, class C, bool Adaptive>
 GPU_INLINE void pool_largest(const T* x, T* y, Int* places, const PoolShape& s, Int index) {
   const PoolPlace at(s, index);
-  float largest = -TENON_INFINITY;
+  C largest = lowest<C>();
   Int found = -1;
-  each_in_window<Adaptive>(x, s, at, [&](float value, Int place) {
+  each_in_window<C, Adaptive>(x, s, at, [&](C value, Int place) {
     if (found >= 0 && !(value > largest) && value == value) return;
     largest = value;
     found = place;

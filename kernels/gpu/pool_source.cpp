@@ -25,12 +25,14 @@ std::string source(DType dtype, std::string_view parameters, std::string_view ca
 
 std::string pool_source(DType dtype, bool mean, bool adaptive) {
   return source(dtype, "",
-                fmt::format("pool_element<{}, {}, {}>(x, y, s, index)", storage(dtype), mean, adaptive));
+                fmt::format("pool_element<{}, {}, {}, {}>(x, y, s, index)", storage(dtype), computed(dtype),
+                            mean, adaptive));
 }
 
 std::string pool_with_places_source(DType dtype, bool adaptive) {
   return source(dtype, "Int* places, ",
-                fmt::format("pool_largest<{}, {}>(x, y, places, s, index)", storage(dtype), adaptive));
+                fmt::format("pool_largest<{}, {}, {}>(x, y, places, s, index)", storage(dtype),
+                            computed(dtype), adaptive));
 }
 
 }  // namespace tenon::gpu

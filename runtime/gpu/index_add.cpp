@@ -12,7 +12,7 @@
 namespace tenon::gpu {
 namespace {
 
-bool has_sums(DType dtype) { return is_float(dtype) || dtype == DType::i64 || dtype == DType::i32; }
+bool has_sums(DType dtype) { return can_fold(PlacedReduce::sum, dtype); }
 
 Placement by_targets(Planner& planner, const Value* targets, std::int64_t rows, bool from_end) {
   const std::int64_t count = numel(targets->shape()).value();

@@ -67,8 +67,10 @@ void emit_pool(Planner& planner, const Group& group, const PoolCall& call, const
 
 std::vector<Candidate> lower_pool(const Planner& planner, const Group& group) {
   const auto call = PoolCall::match(group);
-  const DType dtype = call ? call->x->dtype() : DType::i64;
-  if (dtype != DType::f32 && dtype != DType::f16 && dtype != DType::bf16) return {};
+  if (!call) return {};
+  const DType dtype = call->x->dtype();
+  const bool has_order = is_integral(dtype) && dtype != DType::u64;
+  if (!is_float(dtype) && (is_mean(*call) || !has_order)) return {};
   if (numel(group.node().output()->shape()) == 0) return {};
   const Work work = call->work();
   const Order order = channels_last(call->x->rank());

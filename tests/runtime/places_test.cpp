@@ -33,7 +33,7 @@ TEST(Places, SumsOfEveryRow) {
 }
 
 TEST(Places, SumsOfEveryType) {
-  for (const DType dtype : {DType::f64, DType::i64, DType::i32})
+  for (const DType dtype : {DType::f64, DType::i64, DType::i32, DType::i16, DType::i8, DType::boolean})
     for (const std::int64_t features : {1, 6}) check_index_add(dtype, DType::i64, 9, features, 70);
   for (const DType dtype : {DType::f16, DType::bf16}) check_index_add(dtype, DType::i64, 9, 8, 20, 2e-2);
 }
@@ -99,7 +99,7 @@ TEST(Places, ScatterJoins) {
                            {"prod", false}, {"amax", true}, {"amax", false}, {"amin", true},
                            {"amin", false}, {"mean", true}, {"mean", false}};
   for (const Reduced& form : forms)
-    for (const DType dtype : {DType::f32, DType::i64, DType::i32}) {
+    for (const DType dtype : {DType::f32, DType::i64, DType::i32, DType::u8, DType::boolean}) {
       const Index shape{4, 9, 6};
       expect_same_on(
           fmt::format("graph g(%x: {0}[4,5,6], %i: i64[4,9,6], %y: {0}[4,9,6]) {{\n"

@@ -56,6 +56,22 @@ void check_places(const std::string& op, const Index& shape, const Index& result
                  {x}, 0);
 }
 
+TEST(Resize, PoolsOfEveryType) {
+  for (const DType dtype : {DType::f64, DType::i64, DType::i32, DType::u8}) {
+    const Index shape{2, 3, 7, 6};
+    const auto of = [&](const char* op, const char* result) {
+      expect_same_on(fmt::format("graph g(%x: {0}[2,3,7,6]) {{\n  %1 = {1} : {0}[2,3,{2}]\n  return %1\n}}\n",
+                                 name(dtype), op, result),
+                     {random_tensor(dtype, shape, 1)});
+    };
+    of("max_pool(%x, kernel=[2], stride=[2])", "3,3");
+    of("adaptive_max_pool(%x, output=[3,4])", "3,4");
+    if (!is_float(dtype)) continue;
+    of("avg_pool(%x, kernel=[2], stride=[2])", "3,3");
+    of("adaptive_avg_pool(%x, output=[3,4])", "3,4");
+  }
+}
+
 TEST(Resize, MaximaAndTheirPlaces) {
   check_places("max_pool_indices(%x, kernel=[3,2], stride=[2,1], pad=[1,1])", {2, 3, 7, 6}, {2, 3, 4, 7});
   check_places("max_pool_indices(%x, kernel=3, stride=2, dilation=2)", {2, 3, 11}, {2, 3, 4});
