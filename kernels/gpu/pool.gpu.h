@@ -5,7 +5,7 @@
 namespace tenon::gpu {
 
 struct PoolAxis {
-  Int in, out, kernel, stride, pad, dilation, x_stride, y_stride;
+  Int in, out, kernel, stride, pad, pad_more, dilation, x_stride, y_stride;
 };
 
 /// The places of a window that lie inside the image: first, first + step, ...
@@ -29,7 +29,7 @@ GPU_INLINE Span window_of(const PoolAxis& a, Int out) {
 
 /// Places that count for the divisor where padding counts: PyTorch cuts them at the padded image.
 GPU_INLINE Int padded_count(const PoolAxis& a, Int out) {
-  const Int first = out * a.stride - a.pad, end = first + a.kernel, limit = a.in + a.pad;
+  const Int first = out * a.stride - a.pad, end = first + a.kernel, limit = a.in + a.pad + a.pad_more;
   return (end < limit ? end : limit) - first;
 }
 

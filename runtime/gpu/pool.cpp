@@ -34,8 +34,9 @@ std::vector<std::int64_t> fields(const PoolCall& call, const PlannedTensor& x, c
     const PoolAxis& a = axes[i];
     const bool lies = i >= 3 - given;  // the first of three spatial axes may be missing
     const std::size_t axis = lies ? 2 + i - (3 - given) : 0;
-    list.insert(list.end(), {a.in, is_adaptive(call) ? call.output[i] : a.out(), a.kernel, a.stride, a.pad,
-                             a.dilation, lies ? x.strides()[axis] : 0, lies ? y.strides()[axis] : 0});
+    list.insert(list.end(),
+                {a.in, is_adaptive(call) ? call.output[i] : a.out(), a.kernel, a.stride, a.pad, a.pad_more,
+                 a.dilation, lies ? x.strides()[axis] : 0, lies ? y.strides()[axis] : 0});
   }
   return list;
 }

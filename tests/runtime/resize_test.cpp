@@ -56,6 +56,17 @@ void check_places(const std::string& op, const Index& shape, const Index& result
                  {x}, 0);
 }
 
+TEST(Resize, PoolsThatPadTheirSidesDifferently) {
+  for (const char* pad : {"0,0,1,1", "1,0,0,1", "1,1,0,0"})
+    for (const char* op : {"max_pool", "avg_pool", "avg_pool(count_include_pad=false)"})
+      expect_same_on(
+          fmt::format("graph g(%x: f32[2,3,8,8]) {{\n"
+                      "  %1 = {}(%x, kernel=3, stride=2, pad=[{}]{}) : f32[2,3,4,4]\n"
+                      "  return %1\n}}\n",
+                      std::string_view(op).substr(0, 8), pad, op[8] ? ", count_include_pad=false" : ""),
+          {random_tensor(DType::f32, {2, 3, 8, 8}, 1)});
+}
+
 TEST(Resize, PoolsOfEveryType) {
   for (const DType dtype : {DType::f64, DType::i64, DType::i32, DType::u8}) {
     const Index shape{2, 3, 7, 6};
