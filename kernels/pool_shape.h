@@ -8,13 +8,14 @@ struct PoolAxis {
   long in = 1;
   long kernel = 1;
   long stride = 1;
-  long pad = 0;  // on both sides
+  long pad = 0;       // on both sides
+  long pad_more = 0;  // at the end; may be negative
   long dilation = 1;
   bool ceil_mode = false;
 
   /// PyTorch's rule: in ceil_mode the last window must start inside the image or its left padding.
   long out() const {
-    const long span = in + 2 * pad - dilation * (kernel - 1) - 1;
+    const long span = in + 2 * pad + pad_more - dilation * (kernel - 1) - 1;
     long count = (span + (ceil_mode ? stride - 1 : 0)) / stride + 1;
     if (ceil_mode && (count - 1) * stride >= in + pad) count--;
     return count;

@@ -65,7 +65,7 @@ Span adaptive_span(long in, long out, long o) {
 // Positions of a window that count for the divisor if padding counts: PyTorch cuts them at the padded image.
 long padded_count(const PoolAxis& a, long o) {
   const long first = o * a.stride - a.pad;
-  return std::min(first + a.kernel, a.in + a.pad) - first;
+  return std::min(first + a.kernel, a.in + a.pad + a.pad_more) - first;
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace tenon::gpu {
 
 struct PoolAxis {
-  Int in, out, kernel, stride, pad, dilation, x_stride, y_stride;
+  Int in, out, kernel, stride, pad, pad_more, dilation, x_stride, y_stride;
 };
 
 /// The places of a window that lie inside the image: first, first + step, ...
@@ -29,7 +29,7 @@ GPU_INLINE Span window_of(const PoolAxis& a, Int out) {
 
 /// Places that count for the divisor where padding counts: PyTorch cuts them at the padded image.
 GPU_INLINE Int padded_count(const PoolAxis& a, Int out) {
-  const Int first = out * a.stride - a.pad, end = first + a.kernel, limit = a.in + a.pad;
+  const Int first = out * a.stride - a.pad, end = first + a.kernel, limit = a.in + a.pad + a.pad_more;
   return (end < limit ? end : limit) - first;
 }
 
@@ -39,36 +39,76 @@ struct PoolShape {
   PoolAxis d, h, w;
 };
 
-template <class T, bool Mean, bool Adaptive>
-GPU_INLINE void pool_element(const T* x, T* y, const PoolShape& s, Int index) {
-  const Int channel = index % s.channels;
-  index /= s.channels;
-  const Int w = index % s.w.out;
-  index /= s.w.out;
-  const Int h = index % s.h.out;
-  index /= s.h.out;
-  const Int d = index % s.d.out, image = index / s.d.out;
-  const Span in_d = window_of<Adaptive>(s.d, d), in_h = window_of<Adaptive>(s.h, h),
-             in_w = window_of<Adaptive>(s.w, w);
-  const T* from = x + image * s.x_image + channel * s.x_channel;
-  float result = Mean ? 0.0f : -TENON_INFINITY;
+/// What one thread computes.
+struct PoolPlace {
+  Int image, channel, d, h, w;
+
+  GPU_INLINE PoolPlace(const PoolShape& s, Int index) {
+    channel = index % s.channels;
+    index /= s.channels;
+    w = index % s.w.out;
+    index /= s.w.out;
+    h = index % s.h.out;
+    index /= s.h.out;
+    d = index % s.d.out;
+    image = index / s.d.out;
+  }
+  GPU_INLINE Int of_x(const PoolShape& s) const { return image * s.x_image + channel * s.x_channel; }
+  GPU_INLINE Int of_y(const PoolShape& s) const {
+    return image * s.y_image + channel * s.y_channel + d * s.d.y_stride + h * s.h.y_stride + w * s.w.y_stride;
+  }
+};
+
+/// Calls f(value, place in the image) for each element of a window.
+template <class C, bool Adaptive, class T, class F>
+GPU_INLINE void each_in_window(const T* x, const PoolShape& s, const PoolPlace& at, F&& f) {
+  const Span in_d = window_of<Adaptive>(s.d, at.d), in_h = window_of<Adaptive>(s.h, at.h),
+             in_w = window_of<Adaptive>(s.w, at.w);
+  const T* from = x + at.of_x(s);
   for (Int i = 0; i < in_d.count; ++i)
     for (Int j = 0; j < in_h.count; ++j)
       for (Int k = 0; k < in_w.count; ++k) {
-        const float value = convert<float>(from[(in_d.first + i * in_d.step) * s.d.x_stride +
-                                                (in_h.first + j * in_h.step) * s.h.x_stride +
-                                                (in_w.first + k * in_w.step) * s.w.x_stride]);
-        result = Mean ? result + value : max_of(result, value);
+        const Int d = in_d.first + i * in_d.step, h = in_h.first + j * in_h.step,
+                  w = in_w.first + k * in_w.step;
+        f(convert<C>(from[d * s.d.x_stride + h * s.h.x_stride + w * s.w.x_stride]),
+          (d * s.h.in + h) * s.w.in + w);
       }
+}
+
+/// Elements of T are computed with as C.
+template <class T, class C, bool Mean, bool Adaptive>
+GPU_INLINE void pool_element(const T* x, T* y, const PoolShape& s, Int index) {
+  const PoolPlace at(s, index);
+  C result = Mean ? C(0) : lowest<C>();
+  each_in_window<C, Adaptive>(x, s, at,
+                              [&](C value, Int) { result = Mean ? result + value : max_of(result, value); });
   if (Mean) {
-    Int count = in_d.count * in_h.count * in_w.count;
+    Int count = 0;
     if (!Adaptive && s.counts_padding)
-      count = padded_count(s.d, d) * padded_count(s.h, h) * padded_count(s.w, w);
+      count = padded_count(s.d, at.d) * padded_count(s.h, at.h) * padded_count(s.w, at.w);
+    else
+      count = window_of<Adaptive>(s.d, at.d).count * window_of<Adaptive>(s.h, at.h).count *
+              window_of<Adaptive>(s.w, at.w).count;
     if (s.divisor != 0) count = s.divisor;
-    result = result / static_cast<float>(count);
+    result = result / static_cast<C>(count);
   }
-  y[image * s.y_image + channel * s.y_channel + d * s.d.y_stride + h * s.h.y_stride + w * s.w.y_stride] =
-      convert<T>(result);
+  y[at.of_y(s)] = convert<T>(result);
+}
+
+/// The largest element and its place in the image: of equal ones the first, of NaN the last. The places lie
+/// as the values do.
+template <class T, class C, bool Adaptive>
+GPU_INLINE void pool_largest(const T* x, T* y, Int* places, const PoolShape& s, Int index) {
+  const PoolPlace at(s, index);
+  C largest = lowest<C>();
+  Int found = -1;
+  each_in_window<C, Adaptive>(x, s, at, [&](C value, Int place) {
+    if (found >= 0 && !(value > largest) && value == value) return;
+    largest = value;
+    found = place;
+  });
+  y[at.of_y(s)] = convert<T>(largest);
+  places[at.of_y(s)] = found;
 }
 
 }  // namespace tenon::gpu

@@ -19,22 +19,21 @@ PoolShape shape_of(const Index& x) {
   return shape;
 }
 
-// Kernel, stride and padding of MaxPool and AvgPool. False when the padding differs before and after.
+// Kernel, stride and padding of MaxPool and AvgPool.
 template <class T>
-bool set_windows(PoolShape& shape, const T& op, std::size_t dims) {
+void set_windows(PoolShape& shape, const T& op, std::size_t dims) {
   const Axes kernel = spatial("kernel", op.kernel, dims);
   const Axes stride = spatial("stride", op.stride, dims);
   const Pads pads = spatial_pads(op.pad, dims);
-  if (pads.begin != pads.end) return false;
   for (std::size_t i = 0; i < dims; ++i) {
     PoolAxis& axis = axis_of(shape, i, dims);
     axis.kernel = kernel[i];
     axis.stride = stride[i];
     axis.pad = pads.begin[i];
+    axis.pad_more = pads.end[i] - pads.begin[i];
     axis.ceil_mode = op.ceil;
     if constexpr (requires { op.dilation; }) axis.dilation = spatial("dilation", op.dilation, dims)[i];
   }
-  return true;
 }
 
 void set_output(PoolCall& call, const Shape& output) {
@@ -50,23 +49,27 @@ std::optional<PoolCall> PoolCall::match(const Group& group) {
   if (rank < 3 || rank > 5) return std::nullopt;
   const Index x = eval(node.input()->shape(), {});
   PoolCall call{.x = node.input(), .shape = shape_of(x)};
-  bool fits = true;
   if (const auto* mean = node.as<AdaptiveAvgPool>()) {
     call.kind = Kind::adaptive_average;
     set_output(call, mean->output);
   } else if (const auto* most = node.as<AdaptiveMaxPool>()) {
     call.kind = Kind::adaptive_max;
     set_output(call, most->output);
+  } else if (const auto* most_places = node.as<AdaptiveMaxPoolIndices>()) {
+    call.kind = Kind::adaptive_max;
+    set_output(call, most_places->output);
   } else if (const auto* max = node.as<MaxPool>()) {
-    fits = set_windows(call.shape, *max, rank - 2);
+    set_windows(call.shape, *max, rank - 2);
+  } else if (const auto* max_places = node.as<MaxPoolIndices>()) {
+    set_windows(call.shape, *max_places, rank - 2);
   } else {
     const auto* average = node.as<AvgPool>();
     call.kind = Kind::average;
     call.count_include_pad = average->count_include_pad;
     call.divisor = static_cast<long>(average->divisor.value_or(0));
-    fits = set_windows(call.shape, *average, rank - 2);
+    set_windows(call.shape, *average, rank - 2);
   }
-  return fits ? std::optional(call) : std::nullopt;
+  return call;
 }
 
 Work PoolCall::work() const {

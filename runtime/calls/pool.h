@@ -7,6 +7,7 @@
 
 namespace tenon {
 
+/// Of maxima with their places the values: the node's second result holds the places.
 struct PoolCall {
   enum class Kind { max, average, adaptive_average, adaptive_max };
   Kind kind = Kind::max;
@@ -16,7 +17,7 @@ struct PoolCall {
   bool count_include_pad = true;  // average
   long divisor = 0;               // average; 0: the window's size
 
-  /// nullopt where the group is no pool, has more than three spatial axes, or pads its two sides differently.
+  /// nullopt where the group is no pool, or has more than three spatial axes.
   static std::optional<PoolCall> match(const Group&);
   Work work() const;
 };

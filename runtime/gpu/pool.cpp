@@ -3,8 +3,7 @@
 
 #include "ir/ops/pool.h"
 #include "kernels/gpu/pool_source.h"
-#include "runtime/gpu/queue.h"
-#include "runtime/gpu/step.h"
+#include "runtime/gpu/launch.h"
 
 namespace tenon::gpu {
 namespace {
@@ -35,38 +34,50 @@ std::vector<std::int64_t> fields(const PoolCall& call, const PlannedTensor& x, c
     const PoolAxis& a = axes[i];
     const bool lies = i >= 3 - given;  // the first of three spatial axes may be missing
     const std::size_t axis = lies ? 2 + i - (3 - given) : 0;
-    list.insert(list.end(), {a.in, is_adaptive(call) ? call.output[i] : a.out(), a.kernel, a.stride, a.pad,
-                             a.dilation, lies ? x.strides()[axis] : 0, lies ? y.strides()[axis] : 0});
+    list.insert(list.end(),
+                {a.in, is_adaptive(call) ? call.output[i] : a.out(), a.kernel, a.stride, a.pad, a.pad_more,
+                 a.dilation, lies ? x.strides()[axis] : 0, lies ? y.strides()[axis] : 0});
   }
   return list;
 }
 
-void emit(Planner& planner, const Group& group, const PoolCall& call, const Order& order) {
+void emit_pool(Planner& planner, const Group& group, const PoolCall& call, const Order& order) {
+  const Node& node = group.node();
   const PlannedTensor x = planner.assignment().at(call.x);
-  const PlannedTensor y = planner.assignment().assign(group.node().output(), order);
-  const std::vector<std::int64_t> values = fields(call, x, y);
-  const auto bytes = std::as_bytes(std::span(values));
-  const auto blocks = static_cast<unsigned>((y.numel() + pool_threads - 1) / pool_threads);
-  auto step = std::make_unique<LaunchStep>(
-      gpu_queue(planner.queue()).gpu(),
-      LaunchStep::Kernel{.source = pool_source(x.dtype(), is_mean(call), is_adaptive(call)),
-                         .name = "pool",
-                         .size = {{blocks, 1, 1}, {pool_threads, 1, 1}},
-                         .buffers = {x, y},
-                         .arguments = {{bytes.begin(), bytes.end()}}});
-  planner.emit(std::move(step), group.node(), {x}, {y});
+  const bool with_places = node.num_outputs() == 2;  // which lie as the values do
+  const auto is_dense = [&](const PlannedTensor& t) { return t.permute(order).is_contiguous(); };
+  std::vector<PlannedTensor> writes;
+  for (std::size_t i = 0; i < node.num_outputs(); ++i)
+    writes.push_back(with_places ? planner.assignment().assign(node.output(i), order, is_dense)
+                                 : planner.assignment().assign(node.output(i), order));
+  const PlannedTensor& y = writes[0];
+  const auto bytes = struct_of(fields(call, x, y));
+  std::vector<PlannedTensor> buffers{x};
+  buffers.insert(buffers.end(), writes.begin(), writes.end());
+  emit(planner, node,
+       {.name = {},
+        .kernel = {.source = with_places ? pool_with_places_source(x.dtype(), is_adaptive(call))
+                                         : pool_source(x.dtype(), is_mean(call), is_adaptive(call)),
+                   .name = "pool",
+                   .size = threads_for(y.numel(), pool_threads),
+                   .buffers = std::move(buffers),
+                   .arguments = {bytes}},
+        .reads = {x},
+        .writes = std::move(writes)});
 }
 
 std::vector<Candidate> lower_pool(const Planner& planner, const Group& group) {
   const auto call = PoolCall::match(group);
-  const DType dtype = call ? call->x->dtype() : DType::i64;
-  if (dtype != DType::f32 && dtype != DType::f16 && dtype != DType::bf16) return {};
+  if (!call) return {};
+  const DType dtype = call->x->dtype();
+  const bool has_order = is_integral(dtype) && dtype != DType::u64;
+  if (!is_float(dtype) && (is_mean(*call) || !has_order)) return {};
   if (numel(group.node().output()->shape()) == 0) return {};
   const Work work = call->work();
   const Order order = channels_last(call->x->rank());
   const CandidateInfo info{
       .kernel = "pool", .work = work, .seconds = planner.estimate(work.flops, work.bytes), .order = order};
-  return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call, order); }}};
+  return {{info, [=](Planner& p, const Group& g) { emit_pool(p, g, *call, order); }}};
 }
 
 }  // namespace
@@ -78,7 +89,9 @@ std::vector<OpLowering> gpu_pool_lowerings() {
   return {{&op_info<MaxPool>(), gpu::lower_pool, true},
           {&op_info<AvgPool>(), gpu::lower_pool, true},
           {&op_info<AdaptiveAvgPool>(), gpu::lower_pool, true},
-          {&op_info<AdaptiveMaxPool>(), gpu::lower_pool, true}};
+          {&op_info<AdaptiveMaxPool>(), gpu::lower_pool, true},
+          {&op_info<MaxPoolIndices>(), gpu::lower_pool, true},
+          {&op_info<AdaptiveMaxPoolIndices>(), gpu::lower_pool, true}};
 }
 
 }  // namespace tenon

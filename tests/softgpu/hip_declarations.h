@@ -35,6 +35,15 @@ static __device__ __forceinline__ int __shfl_xor(int value, int mask) {
   const int lane = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0u));
   return __builtin_amdgcn_ds_bpermute((lane ^ mask) << 2, value);
 }
+static __device__ __forceinline__ int __shfl(int value, int lane) {
+  return __builtin_amdgcn_ds_bpermute(lane << 2, value);
+}
+static __device__ __forceinline__ unsigned long long __ballot(int vote) {
+  return __builtin_amdgcn_uicmp(vote, 0, 33);  // not equal
+}
+static __device__ __forceinline__ unsigned atomicAdd(unsigned* at, unsigned value) {
+  return __hip_atomic_fetch_add(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
 static __device__ __forceinline__ unsigned long long atomicCAS(unsigned long long* at,
                                                                unsigned long long expected,
                                                                unsigned long long wanted) {

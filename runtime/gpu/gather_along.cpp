@@ -1,0 +1,113 @@
+// gather along an axis, and index by several tensors, on a GPU: loops over the places that indices name.
+#include "ir/ops/index.h"
+#include "ir/ops/index_places.h"
+#include "runtime/gpu/launch.h"
+#include "runtime/gpu/loop.h"
+#include "runtime/gpu/placement.h"
+
+namespace tenon::gpu {
+namespace {
+
+// Elements as integers of their size; strides along the dims of the loop.
+LoopOperand elements(int buffer, const PlannedTensor& t, Index strides) {
+  return {.buffer = buffer, .dtype = *bits_of(t.dtype()), .strides = std::move(strides)};
+}
+
+void emit_loop(Planner& planner, const Node& node, LoopProgram program, std::vector<PlannedTensor> buffers) {
+  std::vector<PlannedTensor> reads(buffers.begin(), buffers.end() - 1), writes{buffers.back()};
+  planner.emit(make_loop_step(gpu_queue(planner.queue()).gpu(), {std::move(program), std::move(buffers)}),
+               node, std::move(reads), std::move(writes));
+}
+
+void emit_gather(Planner& planner, const Group& group) {
+  const Node& node = group.node();
+  const auto axis = static_cast<std::size_t>(node.as<Gather>()->axis);
+  const PlannedTensor table = planner.assignment().at(node.input(0));
+  const PlannedTensor indices = planner.assignment().at(node.input(1));
+  const PlannedTensor out = planner.assignment().assign(node.output(), row_major(node.output()->rank()));
+  LoopProgram program("gather along", out.shape());
+  LoopOperand from = elements(0, table, table.strides());
+  from.strides[axis] = 0;
+  from.index_stride = table.strides()[axis];
+  from.range = table.shape()[axis];
+  const Reg index = program.load({.buffer = 1, .dtype = indices.dtype(), .strides = indices.strides()});
+  const Reg element = program.gather(std::move(from), index);
+  program.store(elements(2, out, out.strides()), element);
+  emit_loop(planner, node, std::move(program), {table, indices, out});
+}
+
+Work work_of(const Node& node) {
+  return {.bytes = 2 * bytes_of(node.output()->type()) + bytes_of(node.input(1)->type())};
+}
+
+std::vector<Candidate> lower_gather(const Planner& planner, const Group& group) {
+  const Node& node = group.node();
+  if (!node.is<Gather>() || !bits_of(node.input(0)->dtype()) || !are_indices(node.input(1)->dtype()) ||
+      node.input(0)->rank() == 0)
+    return {};
+  const Work work = work_of(node);
+  return {
+      {{.kernel = "gather along", .work = work, .seconds = planner.estimate(0, work.bytes)}, emit_gather}};
+}
+
+// Places are where in memory the rows begin.
+void emit_index(Planner& planner, const Group& group) {
+  const Node& node = group.node();
+  const Axes& axes = node.as<IndexAt>()->axes;
+  const PlannedTensor table = planner.dense(node.input(0));
+  std::vector<Type> types;
+  for (std::size_t k = 0; k < axes.size(); ++k) types.push_back(node.input(1 + k)->type());
+  const Index places = eval(index_places(node.input(0)->type(), axes, types), {});
+  Placement p{.sizes = places, .places = table.numel()};
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    const auto axis = static_cast<std::size_t>(axes[k]);
+    p.operands.push_back({.indices = planner.assignment().at(node.input(1 + k)).expand(places),
+                          .range = table.shape()[axis],
+                          .step = table.strides()[axis],
+                          .from_end = true});
+  }
+  const PlannedTensor begins = places_of(planner, p, 0).view_as(places);
+  const PlannedTensor out = planner.assignment().assign(node.output(), row_major(node.output()->rank()));
+  const PlannedTensor rows = out.permute(places_first(out.rank(), places_front(axes), places.size()));
+
+  LoopProgram program("index", rows.shape());
+  Index of_table(places.size(), 0), of_index = begins.strides();
+  for (const std::int64_t axis : listed_first(table.rank(), axes))
+    if (std::find(axes.begin(), axes.end(), axis) == axes.end())
+      of_table.push_back(table.strides()[static_cast<std::size_t>(axis)]);
+  of_index.resize(rows.rank(), 0);
+  LoopOperand from = elements(0, table, std::move(of_table));
+  from.index_stride = 1;
+  from.range = table.numel();
+  const Reg index = program.load({.buffer = 1, .dtype = DType::i32, .strides = std::move(of_index)});
+  const Reg element = program.gather(std::move(from), index);
+  program.store(elements(2, out, rows.strides()), element);
+  emit_loop(planner, node, std::move(program), {table, begins, out});
+}
+
+std::vector<Candidate> lower_index(const Planner& planner, const Group& group) {
+  const Node& node = group.node();
+  const auto* op = node.as<IndexAt>();
+  if (!op || op->axes.size() < 2 || !bits_of(node.input(0)->dtype())) return {};
+  std::vector<Type> types;
+  for (std::size_t k = 0; k < op->axes.size(); ++k) {
+    types.push_back(node.input(1 + k)->type());
+    if (!are_indices(node.input(1 + k)->dtype())) return {};
+  }
+  const Index places = eval(index_places(node.input(0)->type(), op->axes, types), {});
+  if (!fits_placement(places.size(), numel(places), numel(node.input(0)->shape()).value())) return {};
+  const Work work = work_of(node);
+  return {{{.kernel = "index", .work = work, .seconds = planner.estimate(0, work.bytes)}, emit_index}};
+}
+
+}  // namespace
+}  // namespace tenon::gpu
+
+namespace tenon {
+
+std::vector<OpLowering> gpu_gather_lowerings() {
+  return {{.op = &op_info<Gather>(), .lower = gpu::lower_gather, .alone = true},
+          {.op = &op_info<IndexAt>(), .lower = gpu::lower_index, .alone = true}};
+}
+
+}  // namespace tenon

@@ -1,0 +1,221 @@
+// Reading, writing and adding up at places that indices name: every size and type against the interpreter.
+#include "tests/runtime/on_device.h"
+
+namespace tenon::testing {
+namespace {
+
+// Entries around waves, blocks and tiles of the sort.
+constexpr std::int64_t counts[] = {0, 1, 31, 32, 33, 64, 65, 255, 257, 1024, 1025, 4096, 4097, 9000};
+
+std::string index_add(const char* dtype, const char* index, std::int64_t rows, std::int64_t features,
+                      std::int64_t entries) {
+  return fmt::format(
+      "graph g(%x: {0}[{2},{3}], %i: {1}[{4}], %y: {0}[{4},{3}]) {{\n"
+      "  %1 = index_add(%x, %i, %y) : {0}[{2},{3}]\n  return %1\n}}\n",
+      dtype, index, rows, features, entries);
+}
+
+void check_index_add(DType dtype, DType index, std::int64_t rows, std::int64_t features, std::int64_t entries,
+                     double tolerance = 2e-5) {
+  expect_same_on(index_add(name(dtype).data(), name(index).data(), rows, features, entries),
+                 {random_tensor(dtype, {rows, features}, 1), random_integers(index, {entries}, 0, rows, 2),
+                  random_tensor(dtype, {entries, features}, 3)},
+                 tolerance);
+}
+
+TEST(Places, SumsOfEveryCount) {
+  for (const std::int64_t entries : counts) check_index_add(DType::f32, DType::i64, 300, 3, entries);
+}
+
+TEST(Places, SumsOfEveryRow) {
+  for (const std::int64_t features : {1, 4, 7, 8, 63, 64, 130, 516})
+    check_index_add(DType::f32, DType::i32, 5, features, 40);
+}
+
+TEST(Places, SumsOfEveryType) {
+  for (const DType dtype : {DType::f64, DType::i64, DType::i32, DType::i16, DType::i8, DType::boolean})
+    for (const std::int64_t features : {1, 6}) check_index_add(dtype, DType::i64, 9, features, 70);
+  for (const DType dtype : {DType::f16, DType::bf16}) check_index_add(dtype, DType::i64, 9, 8, 20, 2e-2);
+}
+
+TEST(Places, FewPlacesOfManyAndManyPlacesOfFew) {
+  check_index_add(DType::f32, DType::i64, 2, 1, 9000);
+  check_index_add(DType::f32, DType::i64, 1, 12, 5000);
+  check_index_add(DType::f32, DType::i64, 70000, 2, 40);
+}
+
+// As in a graph with hubs: most entries name one of two places.
+TEST(Places, AFewPlacesHaveMostEntries) {
+  for (const std::int64_t features : {1, 6, 32, 300}) {
+    Tensor places = random_integers(DType::i64, {3000}, 0, 500, 1);
+    for (std::int64_t i = 0; i < 3000; ++i)
+      if (i % 5 != 0) places.set_int(Index{i}, i % 2 ? 17 : 499);
+    expect_same_on(index_add("f32", "i64", 500, features, 3000),
+                   {random_tensor(DType::f32, {500, features}, 2), places,
+                    random_tensor(DType::f32, {3000, features}, 3)});
+    expect_same_on(
+        fmt::format("graph g(%x: f32[9,{0}], %w: f32[3000,1], %from: i64[3000], %to: i64[3000], "
+                    "%s: f32[500,{0}]) {{\n"
+                    "  %1 = fused {{ index_select(%x, %from); mul(_, %w); index_add(%s, %to, _) }} : "
+                    "f32[500,{0}]\n  return %1\n}}\n",
+                    features),
+        {random_tensor(DType::f32, {9, features}, 2), random_tensor(DType::f32, {3000, 1}, 3),
+         random_integers(DType::i64, {3000}, 0, 9, 4), places,
+         random_tensor(DType::f32, {500, features}, 5)});
+  }
+}
+
+TEST(Places, SumsAlongOtherAxes) {
+  for (const int axis : {1, 2}) {
+    Index rows{3, 4, 5};
+    rows[static_cast<std::size_t>(axis)] = 7;
+    const std::int64_t size = axis == 1 ? 4 : 5;
+    expect_same_on(
+        fmt::format("graph g(%x: f32[3,4,5], %i: i64[7], %y: f32[{}]) {{\n"
+                    "  %1 = index_add(%x, %i, %y, axis={}, from_end=true) : f32[3,4,5]\n  return %1\n}}\n",
+                    fmt::join(rows, ","), axis),
+        {random_tensor(DType::f32, {3, 4, 5}, 1), random_integers(DType::i64, {7}, -size, size, 2),
+         random_tensor(DType::f32, rows, 3)});
+  }
+}
+
+TEST(Places, SpecialValuesStayInTheirRows) {
+  Tensor x = random_tensor(DType::f32, {4, 3}, 1), y = random_tensor(DType::f32, {5, 3}, 2);
+  x.set_double(Index{0, 0}, -0.0);
+  x.set_double(Index{2, 1}, std::nan(""));
+  y.set_double(Index{1, 2}, HUGE_VAL);
+  y.set_double(Index{3, 2}, -HUGE_VAL);
+  y.set_double(Index{4, 0}, std::nan(""));
+  expect_same_on(index_add("f32", "i64", 4, 3, 5), {x, Tensor::of<int>(DType::i64, {5}, {3, 1, 3, 2, 3}), y});
+}
+
+struct Reduced {
+  const char* reduce;
+  bool include_self;
+};
+
+TEST(Places, ScatterJoins) {
+  const Reduced forms[] = {{"none", true},  {"sum", true},  {"sum", false},  {"prod", true},
+                           {"prod", false}, {"amax", true}, {"amax", false}, {"amin", true},
+                           {"amin", false}, {"mean", true}, {"mean", false}};
+  for (const Reduced& form : forms)
+    for (const DType dtype : {DType::f32, DType::i64, DType::i32, DType::u8, DType::boolean}) {
+      const Index shape{4, 9, 6};
+      expect_same_on(
+          fmt::format("graph g(%x: {0}[4,5,6], %i: i64[4,9,6], %y: {0}[4,9,6]) {{\n"
+                      "  %1 = scatter(%x, %i, %y, axis=1, reduce=\"{1}\"{2}) : {0}[4,5,6]\n  return %1\n}}\n",
+                      name(dtype), form.reduce, form.include_self ? "" : ", include_self=false"),
+          {random_tensor(dtype, {4, 5, 6}, 1), random_integers(DType::i64, shape, 0, 4, 2),
+           random_tensor(dtype, shape, 3)});
+    }
+}
+
+TEST(Places, ScatterOfAPartAndOfManyIntoFew) {
+  expect_same_on(
+      "graph g(%x: f32[4,6], %i: i64[3,2], %y: f32[5,7]) {\n"
+      "  %1 = scatter(%x, %i, %y, axis=1) : f32[4,6]\n  return %1\n}\n",
+      {random_tensor(DType::f32, {4, 6}, 1), random_integers(DType::i64, {3, 2}, 0, 6, 2),
+       random_tensor(DType::f32, {5, 7}, 3)});
+  for (const char* reduce : {"none", "sum", "amax", "mean"})
+    expect_same_on(fmt::format("graph g(%x: f32[3], %i: i64[5000], %y: f32[5000]) {{\n"
+                               "  %1 = scatter(%x, %i, %y, reduce=\"{}\") : f32[3]\n  return %1\n}}\n",
+                               reduce),
+                   {random_tensor(DType::f32, {3}, 1), random_integers(DType::i64, {5000}, 0, 3, 2),
+                    random_tensor(DType::f32, {5000}, 3)});
+}
+
+TEST(Places, ScatterKeepsNanAndBools) {
+  Tensor y = random_tensor(DType::f32, {9}, 1);
+  y.set_double(Index{4}, std::nan(""));
+  for (const char* reduce : {"amax", "amin", "sum", "none"})
+    expect_same_on(fmt::format("graph g(%x: f32[3], %i: i64[9], %y: f32[9]) {{\n"
+                               "  %1 = scatter(%x, %i, %y, reduce=\"{}\") : f32[3]\n  return %1\n}}\n",
+                               reduce),
+                   {random_tensor(DType::f32, {3}, 1),
+                    Tensor::of<int>(DType::i64, {9}, {0, 1, 1, 0, 1, 0, 0, 1, 0}), y});
+  expect_same_on(
+      "graph g(%x: bool[3], %i: i64[9], %y: bool[9]) {\n"
+      "  %1 = scatter(%x, %i, %y) : bool[3]\n  return %1\n}\n",
+      {random_tensor(DType::boolean, {3}, 1), random_integers(DType::i64, {9}, 0, 3, 2),
+       random_tensor(DType::boolean, {9}, 3)});
+}
+
+TEST(Places, IndexPutAnywhere) {
+  struct Case {
+    const char *axes, *value, *indices;
+    std::vector<std::tuple<Index, std::int64_t, DType>> of;  // each tensor of indices: shape, range, type
+  };
+  constexpr DType i64 = DType::i64, i32 = DType::i32;
+  const Case cases[] = {
+      {"0", "7,4,5", "%i: i64[7]", {{{7}, 3, i64}}},
+      {"1", "3,7,5", "%i: i64[7]", {{{7}, 4, i64}}},
+      {"2", "1", "%i: i64[7]", {{{7}, 5, i64}}},
+      {"[0,1]", "7,5", "%i: i64[7], %j: i64[7]", {{{7}, 3, i64}, {{7}, 4, i64}}},
+      {"[1,2]", "3,2,7", "%i: i64[2,1], %j: i32[7]", {{{2, 1}, 4, i64}, {{7}, 5, i32}}},
+      {"[0,2]", "7,4", "%i: i64[7], %j: i64[7]", {{{7}, 3, i64}, {{7}, 5, i64}}},
+      {"[0,1,2]", "7", "%i: i64[7], %j: i64[7], %k: i64[1]", {{{7}, 3, i64}, {{7}, 4, i64}, {{1}, 5, i64}}}};
+  constexpr const char* names[] = {"", "%i", "%i, %j", "%i, %j, %k"};
+  for (const Case& c : cases)
+    for (const bool accumulate : {false, true}) {
+      const std::string text = fmt::format(
+          "graph g(%x: f32[3,4,5], %v: f32[{}], {}) {{\n"
+          "  %1 = index_put(%x, %v, {}, axes={}{}) : f32[3,4,5]\n  return %1\n}}\n",
+          c.value, c.indices, names[c.of.size()], c.axes, accumulate ? ", accumulate=true" : "");
+      std::vector<Tensor> inputs = inputs_of(*graph_of(text), {});
+      for (std::size_t k = 0; k < c.of.size(); ++k) {
+        const auto& [shape, range, dtype] = c.of[k];
+        inputs[2 + k] = random_integers(dtype, shape, -range, range, static_cast<unsigned>(k));
+      }
+      expect_same_on(text, inputs);
+    }
+}
+
+TEST(Places, ReadsAnywhere) {
+  const auto x = random_tensor(DType::f32, {3, 4, 5}, 1);
+  expect_same_on(
+      "graph g(%x: f32[3,4,5], %i: i64[7], %j: i64[2,1]) {\n"
+      "  %1 = index(%x, %i, %j, axes=[0,1]) : f32[2,7,5]\n"
+      "  %2 = index(%x, %i, %j, axes=[1,2]) : f32[3,2,7]\n"
+      "  %3 = index(%x, %i, %j, axes=[0,2]) : f32[2,7,4]\n  return %1, %2, %3\n}\n",
+      {x, random_integers(DType::i64, {7}, -3, 3, 2), random_integers(DType::i64, {2, 1}, -4, 4, 3)});
+  for (const int axis : {0, 1, 2})
+    expect_same_on(fmt::format("graph g(%x: f32[3,4,5], %i: i32[2,4,3]) {{\n"
+                               "  %1 = gather(%x, %i, axis={}) : f32[2,4,3]\n  return %1\n}}\n",
+                               axis),
+                   {x, random_integers(DType::i32, {2, 4, 3}, 0, 3, 2)});
+}
+
+// Results may lie over the operand, where nobody needs it any more; not where the values are a view of it.
+TEST(Places, WritesInPlace) {
+  const auto x = random_tensor(DType::f32, {4, 6}, 1), y = random_tensor(DType::f32, {5, 6}, 2);
+  const Tensor rows = Tensor::of<int>(DType::i64, {5}, {3, 1, 3, 3, 1});
+  expect_same_on(
+      "graph g(%x: f32[4,6], %i: i64[5], %y: f32[5,6]) {\n"
+      "  %1 = exp(%x) : f32[4,6]\n  %2 = index_add(%1, %i, %y) : f32[4,6]\n"
+      "  %3 = index_put(%2, %y, %i, axes=0) : f32[4,6]\n"
+      "  %5 = slice(%3, axis=0, start=1, end=4) : f32[3,6]\n"
+      "  %6 = slice(%i, axis=0, start=0, end=3) : i64[3]\n"
+      "  %7 = index_add(%3, %6, %5) : f32[4,6]\n  %8 = neg(%7) : f32[4,6]\n  return %8\n}\n",
+      {x, rows, y});
+}
+
+TEST(Places, WrongIndicesAreNamed) {
+  const auto x = random_tensor(DType::f32, {4, 6}, 1), y = random_tensor(DType::f32, {5, 6}, 2);
+  Tensor rows = Tensor::of<int>(DType::i64, {5}, {0, 3, 4, 1, 2});
+  expect_fault(index_add("f32", "i64", 4, 6, 5), {x, rows, y}, "index 4 is outside of [0, 4)");
+  rows.set_int(Index{2}, -1);
+  expect_fault(index_add("f32", "i64", 4, 6, 5), {x, rows, y}, "index -1 is outside of [0, 4)");
+  Tensor all = random_integers(DType::i64, {5, 6}, 0, 4, 3);
+  all.set_int(Index{4, 5}, 7);
+  expect_fault(
+      "graph g(%x: f32[4,6], %i: i64[5,6], %y: f32[5,6]) {\n"
+      "  %1 = scatter(%x, %i, %y, reduce=\"amax\") : f32[4,6]\n  return %1\n}\n",
+      {x, all, y}, "index 7 is outside of [0, 4)");
+  expect_fault(
+      "graph g(%x: f32[4,6], %i: i64[5,6]) {\n"
+      "  %1 = gather(%x, %i, axis=0) : f32[5,6]\n  return %1\n}\n",
+      {x, all}, "index 7 is outside of [0, 4)");
+}
+
+}  // namespace
+}  // namespace tenon::testing

@@ -1,0 +1,107 @@
+// Sorting along an axis: every length and type against the interpreter, equal values and NaN among them.
+#include "tests/runtime/on_device.h"
+
+namespace tenon::testing {
+namespace {
+
+// Values that occur more than once, as they do in short types.
+Tensor with_equals(DType dtype, const Index& shape, unsigned seed) {
+  Tensor t = random_tensor(dtype, shape, seed);
+  const Tensor which = random_integers(DType::i64, shape, 0, 40, seed);
+  for_each_index(shape, [&](std::span<const std::int64_t> i) {
+    const std::int64_t w = which.get_int(i);
+    if (is_float(dtype)) {
+      if (w < 20) t.set_double(i, static_cast<double>(w - 10) / 4);
+      if (w == 21) t.set_double(i, -0.0);
+      if (w == 22) t.set_double(i, std::nan(""));
+      if (w == 23) t.set_double(i, HUGE_VAL);
+      if (w == 24) t.set_double(i, -HUGE_VAL);
+    } else if (!is_bool(dtype)) {
+      t.set_int(i, w - 20);
+    }
+  });
+  return t;
+}
+
+void check(std::string_view op, DType dtype, const Index& shape, const Index& result, bool mode = false) {
+  expect_same_on(
+      fmt::format("graph g(%x: {0}) {{\n  %1, %2 = {1} : {2}, {3}\n  return %1, %2\n}}\n",
+                  type_string(dtype, shape), op, type_string(dtype, result), type_string(DType::i64, result)),
+      {mode ? random_integers(dtype, shape, 0, 4, 3) : with_equals(dtype, shape, 3)}, 0);
+}
+
+void check_sort(DType dtype, const Index& shape, int axis) {
+  for (const bool descending : {false, true})
+    check(fmt::format("sort(%x, axis={}, descending={})", axis, descending), dtype, shape, shape);
+}
+
+void check_topk(DType dtype, const Index& shape, int axis, std::int64_t k) {
+  Index result = shape;
+  result[static_cast<std::size_t>(axis)] = k;
+  for (const bool largest : {false, true})
+    check(fmt::format("topk(%x, k={}, axis={}, largest={})", k, axis, largest), dtype, shape, result);
+}
+
+TEST(Sorting, EveryLength) {
+  for (const std::int64_t length :
+       {1, 2, 31, 32, 33, 64, 65, 128, 129, 256, 257, 1024, 1025, 4096, 4097, 9000})
+    check_sort(DType::f32, {2, length}, 1);
+}
+
+TEST(Sorting, EveryAxis) {
+  for (const int axis : {0, 1, 2})
+    for (const Index& shape : {Index{5, 6, 7}, Index{300, 3, 140}}) check_sort(DType::f32, shape, axis);
+  check_sort(DType::f32, {5000, 2}, 0);
+}
+
+TEST(Sorting, EveryType) {
+  for (const DType dtype : {DType::f64, DType::f16, DType::bf16, DType::i64, DType::i32, DType::i16,
+                            DType::i8, DType::u8, DType::boolean})
+    for (const std::int64_t length : {40, 700}) check_sort(dtype, {3, length}, 1);
+  for (const DType dtype : {DType::f64, DType::i64, DType::u8}) check_sort(dtype, {4500}, 0);
+}
+
+TEST(Sorting, TheFirstFew) {
+  for (const std::int64_t length : {8, 128, 500, 4097, 9000})
+    for (const std::int64_t k : {1, 5, 8}) check_topk(DType::f32, {2, length}, 1, k);
+  check_topk(DType::f32, {4, 9000}, 1, 257);
+  check_topk(DType::f32, {9000}, 0, 5000);
+  check_topk(DType::f32, {9000, 2}, 0, 3);
+  check_topk(DType::i64, {3000}, 0, 40);
+  check_topk(DType::f16, {4500}, 0, 40);
+}
+
+TEST(Sorting, LinesOfOneValue) {
+  for (const std::int64_t length : {100, 700, 5000}) {
+    const std::string text = fmt::format(
+        "graph g(%x: f32[{0}]) {{\n  %1, %2 = sort(%x) : f32[{0}], i64[{0}]\n"
+        "  %3, %4 = topk(%x, k=7) : f32[7], i64[7]\n"
+        "  return %1, %2, %3, %4\n}}\n",
+        length);
+    expect_same_on(text, {Tensor::of<int>(DType::f32, {1}, {2}).expand({length}).contiguous()}, 0);
+  }
+}
+
+TEST(Sorting, TheMostFrequentValue) {
+  for (const DType dtype : {DType::f32, DType::i64}) check("mode(%x, axis=1)", dtype, {9, 14}, {9}, true);
+  expect_same_on("graph g(%x: i64[2,700]) {\n  %1, %2 = mode(%x, axis=1) : i64[2], i64[2]\n  return %1\n}\n",
+                 {random_integers(DType::i64, {2, 700}, 0, 30, 1)});
+}
+
+TEST(Sorting, WhereValuesBelong) {
+  for (const bool right : {false, true}) {
+    const Tensor lines = Tensor::of<int>(DType::f32, {2, 5}, {-1, 0, 0, 1, 3, 0, 1, 1, 2, 2});
+    Tensor values = with_equals(DType::f32, {2, 300}, 1);
+    expect_same_on(fmt::format("graph g(%x: f32[2,5], %v: f32[2,300]) {{\n"
+                               "  %1 = search_sorted(%x, %v, right={}) : i64[2,300]\n  return %1\n}}\n",
+                               right),
+                   {lines, values});
+    expect_same_on(fmt::format("graph g(%x: f32[5], %v: f32[2,300]) {{\n"
+                               "  %1 = search_sorted(%x, %v, right={}) : i64[2,300]\n  return %1\n}}\n",
+                               right),
+                   {lines.slice(0, 0, 1).contiguous().view_as({5}), values});
+  }
+}
+
+}  // namespace
+}  // namespace tenon::testing
