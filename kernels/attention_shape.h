@@ -14,9 +14,9 @@ struct HeadStrides {
 /// out[b,h,i] = sum_j softmax_j(scale * <q[b,h,i], k[b,g,j]> + mask[b,h,i,j]) * v[b,g,j], g = h * kv_heads /
 /// heads.
 ///
-/// The result for a row is exact softmax over all its keys. A row all of whose keys are masked (by false,
-/// -inf or causality) is zero, as in PyTorch's operator, unless nan_rows is set. Causal means that query i
-/// sees keys 0..i.
+/// The result for a row is exact softmax over all its keys. A row all of whose keys are masked (by false or
+/// -inf) is zero, as in PyTorch's operator, unless nan_rows is set; without a mask a row of scores that are all
+/// -inf is NaN. Causal means that query i sees keys 0..i.
 struct AttentionShape {
   long batch = 1;
   long heads = 1;

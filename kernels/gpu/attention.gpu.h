@@ -43,6 +43,7 @@ GPU_INLINE void add_product(float (&sum)[Unit::values], const typename Unit::Lef
   if constexpr (Unit::in_parts) {
     float part[Unit::values] = {};
     Unit::multiply(part, a, b);
+#pragma unroll
     for (int i = 0; i < Unit::values; ++i) sum[i] += part[i];
   } else {
     Unit::multiply(sum, a, b);
@@ -58,6 +59,7 @@ struct RowStates {
   float highest[Unit::slots], sum[Unit::slots];
 
   GPU_INLINE RowStates() {
+#pragma unroll
     for (int s = 0; s < Unit::slots; ++s) {
       highest[s] = -TENON_INFINITY;
       sum[s] = 0;
@@ -74,6 +76,9 @@ GPU_INLINE float over_row(float value, Combine combine) {
   return value;
 }
 
+template <class Tile>
+using Scores = float[Tile::key_units][Tile::Unit::values];
+
 /// Makes scores, which are base-2 logarithms, to weights, and gives for each slot what earlier sums shrink
 /// by.
 template <class Tile>
@@ -81,26 +86,81 @@ GPU_INLINE void soften(float (&scores)[Tile::key_units][Tile::Unit::values],
                        RowStates<typename Tile::Unit>& rows, float (&shrink)[Tile::Unit::slots]) {
   using Unit = typename Tile::Unit;
   float highest[Unit::slots], sum[Unit::slots];
+#pragma unroll
   for (int s = 0; s < Unit::slots; ++s) {
     highest[s] = rows.highest[s];
     sum[s] = 0;
   }
+#pragma unroll
   for (int j = 0; j < Tile::key_units; ++j)
+#pragma unroll
     for (int v = 0; v < Unit::values; ++v)
       highest[Unit::slot(v)] = larger(scores[j][v], highest[Unit::slot(v)]);
+#pragma unroll
   for (int s = 0; s < Unit::slots; ++s) {
     highest[s] = over_row<Unit>(highest[s], larger);
     shrink[s] = rows.highest[s] == highest[s] ? 1.0f : exp2_of(rows.highest[s] - highest[s]);
     rows.highest[s] = highest[s];
   }
+#pragma unroll
   for (int j = 0; j < Tile::key_units; ++j)
+#pragma unroll
     for (int v = 0; v < Unit::values; ++v) {
       const float top = highest[Unit::slot(v)];
       scores[j][v] = exp2_of(scores[j][v] - (top == float(-TENON_INFINITY) ? 0.0f : top));
       sum[Unit::slot(v)] += scores[j][v];
     }
+#pragma unroll
   for (int s = 0; s < Unit::slots; ++s)
     rows.sum[s] = rows.sum[s] * shrink[s] + over_row<Unit>(sum[s], [](float a, float b) { return a + b; });
+}
+
+/// Is a product of the wave not finite?
+template <class Tile>
+GPU_INLINE bool has_infinities(const Scores<Tile>& scores) {
+  int found = 0;
+#pragma unroll
+  for (int j = 0; j < Tile::key_units; ++j)
+#pragma unroll
+    for (int i = 0; i < Tile::Unit::values; ++i) found |= !isfinite(scores[j][i]);
+#pragma unroll
+  for (int mask = wave_size / 2; mask > 0; mask /= 2) found |= shuffle_xor(found, mask);
+  return found != 0;
+}
+
+/// The wave's products of queries and keys, on the ordinary units: infinities have no parts.
+template <class Tile, class T>
+GPU_INLINE void multiply_again(const Matrix<T>& q, const Matrix<T>& k, int first_query, int first_key,
+                               const typename Tile::WeightTile& memory, Scores<Tile>& scores) {
+  using Unit = typename Tile::Unit;
+#pragma unroll 1
+  for (int e = int(threadIdx.x) % wave_size; e < Unit::m * Tile::keys; e += wave_size) {
+    const int row = e / Tile::keys, column = e % Tile::keys;
+    *memory.at(row, column) =
+        element<float>(q, k, first_query + Tile::first_row() + row, first_key + column, 0, q.depths);
+  }
+  wave_barrier();
+#pragma unroll
+  for (int j = 0; j < Tile::key_units; ++j)
+#pragma unroll
+    for (int i = 0; i < Unit::values; ++i)
+      scores[j][i] = *memory.at(Unit::row(i), j * Unit::n + Unit::column(i));
+  wave_barrier();
+}
+
+/// One element of the result, on the ordinary units.
+template <class T, class Score>
+GPU_INLINE float attended(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, int query, int column,
+                          int key_end, Score score) {
+  float highest = float(-TENON_INFINITY), weights = 0, sum = 0;
+  for (int key = 0; key < key_end; ++key)
+    highest = larger(score(query, key, element<float>(q, k, query, key, 0, q.depths)), highest);
+  for (int key = 0; key < key_end; ++key) {
+    const float weight = exp2_of(score(query, key, element<float>(q, k, query, key, 0, q.depths)) - highest);
+    weights += weight;
+    sum += weight * convert<float>(*v.at(v.line(column), v.depth(key)));
+  }
+  return sum / weights;
 }
 
 /// Queries [first_query, first_query + Tile::queries) of one head. `score(query, key, product)` is the base-2
@@ -137,7 +197,7 @@ GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& 
     v_loader.begin(first_key, values);
     commit_copies();
 
-    float scores[Tile::key_units][Unit::values] = {};
+    Scores<Tile> scores = {};
 #pragma unroll 4
     for (int d = 0; d < Tile::size; d += Unit::k) {
       typename Unit::Left a;
@@ -149,20 +209,21 @@ GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& 
         add_product<Unit>(scores[j], a, b);
       }
     }
+    if constexpr (Unit::in_parts)
+      if (has_infinities<Tile>(scores)) multiply_again<Tile>(q, k, first_query, first_key, weights, scores);
 #pragma unroll
     for (int j = 0; j < Tile::key_units; ++j)
 #pragma unroll
       for (int i = 0; i < Unit::values; ++i) {
         const int query = first_query + Tile::first_row() + Unit::row(i);
         const int key = first_key + j * Unit::n + Unit::column(i);
-        float product = scores[j][i];
-        if constexpr (Unit::in_parts)
-          if (!isfinite(product)) product = element<float>(q, k, query, key, 0, q.depths);
-        scores[j][i] = key < key_end ? score(query, key, product) : float(-TENON_INFINITY);
+        scores[j][i] = key < key_end ? score(query, key, scores[j][i]) : float(-TENON_INFINITY);
       }
     float shrink[Unit::slots];
     soften<Tile>(scores, rows, shrink);
+#pragma unroll
     for (int j = 0; j < Tile::key_units; ++j)
+#pragma unroll
       for (int i = 0; i < Unit::values; ++i)
         *weights.at(Unit::row(i), j * Unit::n + Unit::column(i)) = convert<Element>(scores[j][i]);
 
@@ -175,6 +236,7 @@ GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& 
     commit_copies();
 #pragma unroll
     for (int j = 0; j < Tile::across; ++j)
+#pragma unroll
       for (int i = 0; i < Unit::values; ++i) sum[0][j][i] *= shrink[Unit::slot(i)];
 #pragma unroll 4
     for (int d = 0; d < Tile::keys; d += Unit::k) {
@@ -188,14 +250,23 @@ GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& 
       }
     }
   }
+  GPU_SHARED(float, totals, [Tile::queries]);
+#pragma unroll
+  for (int i = 0; i < Unit::values; ++i) totals[Tile::first_row() + Unit::row(i)] = rows.sum[Unit::slot(i)];
+#pragma unroll
   for (int j = 0; j < Tile::across; ++j)
+#pragma unroll
     for (int i = 0; i < Unit::values; ++i) {
       const float total = rows.sum[Unit::slot(i)];
       sum[0][j][i] = total == 0 && !nan_rows ? 0.0f : sum[0][j][i] / total;
     }
   __syncthreads();
   for_each_value<Tile>(sum, memory, [&](int i, int j, float value) {
-    if (first_query + i < q.lines && j < v.lines) store(first_query + i, j, value);
+    if (first_query + i >= q.lines || j >= v.lines) return;
+    // v is not finite there, and a weight may have become zero in the element's type, or been taken apart.
+    if (!isfinite(value) && isfinite(totals[i]) && totals[i] != 0)
+      value = attended(q, k, v, first_query + i, j, key_end, score);
+    store(first_query + i, j, value);
   });
 }
 

@@ -23,14 +23,14 @@ struct Tiling {
   std::int64_t queries = 0, keys = 0;
 };
 
-// AttentionTile::bytes.
+// AttentionTile::bytes, and a sum of each query.
 std::int64_t shared_bytes(const AttentionShape& shape, DType dtype, const Tiling& t) {
   const auto element = static_cast<std::int64_t>(size_of(dtype));
   const std::int64_t size = filled_up(shape.size), value_size = filled_up(shape.value_size),
                      pad = 16 / element;
   const std::int64_t tiles =
       (t.queries + t.keys) * (size + pad) + t.keys * (value_size + 8) + t.queries * (t.keys + pad);
-  return std::max(tiles * element, t.queries * (value_size + 4) * 4);
+  return std::max(tiles * element, t.queries * (value_size + 4) * 4) + t.queries * 4;
 }
 
 // The largest tile of keys for each tile of queries, where any fits.
@@ -98,6 +98,9 @@ std::optional<std::int64_t> team_of(const AttentionProgram& p, const GpuLimits& 
   return team <= limits.wave ? std::optional(team) : std::nullopt;
 }
 
+// Scores that are -inf without a mask are NaN after a softmax.
+bool nan_rows(const AttentionProgram& p) { return p.shape.nan_rows || !p.mask; }
+
 // The body's `score` from a query, a key and their product.
 std::string score_text(const AttentionProgram& p) {
   std::string text = "        float score = float(product * scale);\n";
@@ -158,8 +161,8 @@ std::string text_of(const AttentionProgram& p, const Tiling& t) {
              storage(p.dtype), tile,
              p.shape.causal ? "first + Tile::queries < a.keys ? first + Tile::queries : int(a.keys)"
                             : "int(a.keys)",
-             chunk(p, p.q, p.q_offset), chunk(p, p.k, p.k_offset), chunk(p, p.v, p.v_offset),
-             p.shape.nan_rows, score_text(p));
+             chunk(p, p.q, p.q_offset), chunk(p, p.k, p.k_offset), chunk(p, p.v, p.v_offset), nan_rows(p),
+             score_text(p));
 }
 
 std::string row_text_of(const AttentionProgram& p, std::int64_t team) {
@@ -175,7 +178,7 @@ std::string row_text_of(const AttentionProgram& p, std::int64_t team) {
              "}});\n}}\n",
              storage(p.dtype),
              p.shape.causal ? "query + 1 < a.keys ? query + 1 : int(a.keys)" : "int(a.keys)", team,
-             chunk(p, p.q, p.q_offset), p.shape.nan_rows, score_text(p));
+             chunk(p, p.q, p.q_offset), nan_rows(p), score_text(p));
 }
 
 }  // namespace

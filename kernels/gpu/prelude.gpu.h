@@ -19,7 +19,6 @@
   T* const name = reinterpret_cast<T*>(dynamic_shared_)
 #endif
 #define GPU_INLINE __device__ __forceinline__
-#define GPU_SELDOM __device__ __attribute__((noinline))
 #if GPU_CUDA
 #define GPU_COPY(to, from, bytes) memcpy(to, from, bytes)
 #else

@@ -73,6 +73,7 @@ GPU_INLINE void add_piece(const LeftTile& left, const RightTile& right, Sums<Til
     for (int i = 0; i < Tile::down; ++i)
 #pragma unroll
       for (int j = 0; j < Tile::across; ++j)
+#pragma unroll
         for (int v = 0; v < Tile::Unit::values; ++v) sum[i][j][v] += part[i][j][v];
   } else {
     multiply_piece<Tile>(left, right, sum);
@@ -88,10 +89,13 @@ GPU_INLINE void for_each_value(const Sums<Tile>& sum, void* memory, Use use) {
   auto* const slab = reinterpret_cast<Value*>(static_cast<char*>(memory) + Tile::wave() * Tile::slab_bytes);
 #pragma unroll
   for (int i = 0; i < Tile::down; ++i) {
+#pragma unroll
     for (int j = 0; j < Tile::across; ++j)
+#pragma unroll
       for (int v = 0; v < Unit::values; ++v)
         slab[Unit::row(v) * Tile::slab_stride + j * Unit::n + Unit::column(v)] = sum[i][j][v];
     wave_barrier();
+#pragma unroll 1
     for (int e = int(threadIdx.x) % wave_size; e < Unit::m * Tile::width; e += wave_size) {
       const int row = e / Tile::width, column = e % Tile::width;
       use(Tile::first_row() + i * Unit::m + row, Tile::first_column() + column,
@@ -101,9 +105,9 @@ GPU_INLINE void for_each_value(const Sums<Tile>& sum, void* memory, Use use) {
   }
 }
 
-/// One element of the product, on the ordinary units. It is called so seldom that it stays out of the way.
+/// One element of the product, on the ordinary units.
 template <class Value, class Left, class Right>
-GPU_SELDOM Value element(const Left& left, const Right& right, Int row, Int column, int begin, int end) {
+GPU_INLINE Value element(const Left& left, const Right& right, Int row, Int column, int begin, int end) {
   const auto line = left.line(row);
   const auto other = right.line(column);
   Value sum = 0;
