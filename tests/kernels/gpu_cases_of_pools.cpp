@@ -19,7 +19,7 @@ Window window_of(const PoolAxis& a, std::int64_t out, std::int64_t outs, bool ad
     return {first, end, end - first};
   }
   const std::int64_t first = out * a.stride - a.pad, end = first + (a.kernel - 1) * a.dilation + 1;
-  return {first, end, std::min(end, a.in + a.pad) - first};
+  return {first, end, std::min(end, a.in + a.pad + a.pad_more) - first};
 }
 
 // Of images [2, 11, h, w] whose channels lie side by side.
@@ -29,7 +29,7 @@ GpuCase pool_case(const std::string& name, DType dtype, bool mean, bool adaptive
   std::vector<std::int64_t> fields{
       images, channels, h.in * w.in * channels, 1, out_h * out_w * channels, 1, counts_padding, 0};
   const auto add = [&](const PoolAxis& a, std::int64_t out, std::int64_t x, std::int64_t y) {
-    fields.insert(fields.end(), {a.in, out, a.kernel, a.stride, a.pad, a.dilation, x, y});
+    fields.insert(fields.end(), {a.in, out, a.kernel, a.stride, a.pad, a.pad_more, a.dilation, x, y});
   };
   add({}, 1, 0, 0);
   add(h, out_h, w.in * channels, out_w * channels);
