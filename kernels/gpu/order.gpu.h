@@ -58,9 +58,9 @@ GPU_INLINE void rank_tile(const Key (&keys)[Items], int shift, OrderShared& shar
     }
     const unsigned before = static_cast<unsigned>(count_of(peers & lanes_before(lane)));
     const unsigned seen = shared.count[wave][digit];
-    sync_wave();
+    wave_barrier();
     if (before == 0) shared.count[wave][digit] = seen + static_cast<unsigned>(count_of(peers));
-    sync_wave();
+    wave_barrier();
     rank[k] = seen + before;
   }
   __syncthreads();

@@ -45,26 +45,39 @@ GPU_INLINE To bits_as(From from) {
   return to;
 }
 
-// Shuffles of any type of whole words. All lanes of the wave take part.
-
-GPU_INLINE unsigned shuffle_xor_word(unsigned word, int mask) {
-#if GPU_CUDA
-  return __shfl_xor_sync(0xffffffffu, word, mask);
-#else
-  return static_cast<unsigned>(__shfl_xor(static_cast<int>(word), mask));
-#endif
+/// Moves a value of any type between lanes, word by word. All lanes of the wave take part.
+template <class T, class Move>
+GPU_INLINE T by_words(T value, Move move) {
+  constexpr int words = (sizeof(T) + 3) / 4;
+  unsigned bits[words] = {};
+  GPU_COPY(bits, &value, sizeof value);
+  for (int i = 0; i < words; ++i) bits[i] = move(bits[i]);
+  GPU_COPY(&value, bits, sizeof value);
+  return value;
 }
 
 /// The value of the lane whose number differs by the bits of `mask`.
 template <class T>
 GPU_INLINE T shuffle_xor(T value, int mask) {
-  constexpr int words = sizeof(T) / 4;
-  static_assert(sizeof(T) % 4 == 0);
-  unsigned bits[words];
-  GPU_COPY(bits, &value, sizeof value);
-  for (int i = 0; i < words; ++i) bits[i] = shuffle_xor_word(bits[i], mask);
-  GPU_COPY(&value, bits, sizeof value);
-  return value;
+  return by_words(value, [&](unsigned word) {
+#if GPU_CUDA
+    return __shfl_xor_sync(0xffffffffu, word, mask);
+#else
+    return static_cast<unsigned>(__shfl_xor(static_cast<int>(word), mask));
+#endif
+  });
+}
+
+/// The value of another lane.
+template <class T>
+GPU_INLINE T shuffle(T value, int lane) {
+  return by_words(value, [&](unsigned word) {
+#if GPU_CUDA
+    return __shfl_sync(0xffffffffu, word, lane);
+#else
+    return static_cast<unsigned>(__shfl(static_cast<int>(word), lane));
+#endif
+  });
 }
 
 /// What the lanes of a wave wrote to shared memory before, each of them sees behind it.

@@ -31,35 +31,6 @@ GPU_INLINE int count_of(LaneSet lanes) {
 }
 GPU_INLINE LaneSet lanes_before(int lane) { return (LaneSet(1) << lane) - 1; }
 
-/// What the lanes wrote to shared memory is seen by the others of their wave.
-GPU_INLINE void sync_wave() {
-#if GPU_HIP
-  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
-  __builtin_amdgcn_wave_barrier();
-  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
-#else
-  __syncwarp();
-#endif
-}
-
-GPU_INLINE unsigned shuffle_word(unsigned word, int lane) {
-#if GPU_CUDA
-  return __shfl_sync(0xffffffffu, word, lane);
-#else
-  return static_cast<unsigned>(__shfl(static_cast<int>(word), lane));
-#endif
-}
-/// The value of another lane. All lanes of the wave take part.
-template <class T>
-GPU_INLINE T shuffle(T value, int lane) {
-  constexpr int words = (sizeof(T) + 3) / 4;
-  unsigned bits[words] = {};
-  GPU_COPY(bits, &value, sizeof value);
-  for (int i = 0; i < words; ++i) bits[i] = shuffle_word(bits[i], lane);
-  GPU_COPY(&value, bits, sizeof value);
-  return value;
-}
-
 /// Folds what the lanes up to and with each one have, the first of them first.
 template <class Acc, class Combine>
 GPU_INLINE Acc scan_wave(Acc acc, Combine combine) {

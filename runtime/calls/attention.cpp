@@ -5,6 +5,11 @@
 #include "ir/ops/attention.h"
 
 namespace tenon {
+namespace {
+
+constexpr auto lies_in_rows = [](const Strided& t) { return last_axis_is_contiguous(t); };
+
+}  // namespace
 
 std::optional<AttentionCall> AttentionCall::match(const Group& group) {
   const Node& node = group.node();
@@ -49,6 +54,38 @@ Work AttentionCall::work() const {
 
 HeadStrides head_strides(const Strided& heads) {
   return {heads.strides()[0], heads.strides()[1], heads.strides()[2]};
+}
+
+PlacedAttention place_attention(Planner& planner, const Group& group, const AttentionCall& call) {
+  const Value* result = group.node().output();
+  const Index sizes = eval(result->shape(), {});
+  PlacedAttention placed;
+  for (const Value* operand : {call.q, call.k, call.v}) {
+    const PlannedTensor place = planner.assignment().at(operand);
+    placed.reads.push_back(lies_in_rows(place) ? place : planner.dense(operand));
+  }
+  placed.q = as_heads(placed.reads[0], sizes);
+  placed.k = as_heads(placed.reads[1], sizes);
+  placed.v = as_heads(placed.reads[2], sizes);
+  const Order wished = planner.assignment().order_for_reader(result);
+  const bool keeps_rows = wished.back() == static_cast<std::int64_t>(wished.size()) - 1;
+  placed.result =
+      planner.assignment().assign(result, keeps_rows ? wished : row_major(wished.size()), lies_in_rows);
+  placed.out = as_heads(placed.result, sizes);
+  if (call.mask) {
+    placed.reads.push_back(planner.assignment().at(call.mask));
+    Index scores = sizes;
+    scores.back() = call.shape.keys;
+    placed.mask = as_heads(placed.reads.back().expand(scores), scores);
+  }
+  return placed;
+}
+
+double estimate_copies(const Planner& planner, const AttentionCall& call) {
+  double seconds = 0;
+  for (const Value* operand : {call.q, call.k, call.v})
+    seconds += planner.estimate_copy(operand, lies_in_rows);
+  return seconds;
 }
 
 }  // namespace tenon

@@ -34,4 +34,16 @@ Array as_heads(const Array& t, const Index& result) {
 
 HeadStrides head_strides(const Strided& heads);
 
+/// Where the operands and the result of a call lie, as heads. The elements of a row of q, k, v and the result
+/// are contiguous; where those of an operand are not, it is copied.
+struct PlacedAttention {
+  PlannedTensor q, k, v, out;
+  std::optional<PlannedTensor> mask;  // [batch, heads, queries, keys]
+  std::vector<PlannedTensor> reads;
+  PlannedTensor result;
+};
+PlacedAttention place_attention(Planner&, const Group&, const AttentionCall&);
+/// What the copies cost, in seconds.
+double estimate_copies(const Planner&, const AttentionCall&);
+
 }  // namespace tenon
