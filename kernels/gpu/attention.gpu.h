@@ -261,13 +261,17 @@ GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& 
       sum[0][j][i] = total == 0 && !nan_rows ? 0.0f : sum[0][j][i] / total;
     }
   __syncthreads();
-  for_each_value<Tile>(sum, memory, [&](int i, int j, float value) {
-    if (first_query + i >= q.lines || j >= v.lines) return;
-    // v is not finite there, and a weight may have become zero in the element's type, or been taken apart.
-    if (!isfinite(value) && isfinite(totals[i]) && totals[i] != 0)
-      value = attended(q, k, v, first_query + i, j, key_end, score);
-    store(first_query + i, j, value);
-  });
+  // Where v is not finite, a weight may have become zero in the element's type, or been taken apart.
+  for_each_value<Tile, true>(
+      sum, memory,
+      [&](int i, int j, float value) {
+        const bool exists = first_query + i < q.lines && j < v.lines;
+        if (!exists || !isfinite(totals[i]) || totals[i] == 0) return value;
+        return attended(q, k, v, first_query + i, j, key_end, score);
+      },
+      [&](int i, int j, float value) {
+        if (first_query + i < q.lines && j < v.lines) store(first_query + i, j, value);
+      });
 }
 
 }  // namespace tenon::gpu

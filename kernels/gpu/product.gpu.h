@@ -81,9 +81,10 @@ GPU_INLINE void add_piece(const LeftTile& left, const RightTile& right, Sums<Til
 }
 
 /// Calls use(row of the tile, column, value) for each element: neighbours of a wave for neighbours of a row.
-/// The values go there through shared memory, which no thread reads any more.
-template <class Tile, class Use>
-GPU_INLINE void for_each_value(const Sums<Tile>& sum, void* memory, Use use) {
+/// The values go there through shared memory, which no thread reads any more. Mends: a value that is not
+/// finite becomes mend(row, column, value) before.
+template <class Tile, bool Mends, class Mend, class Use>
+GPU_INLINE void for_each_value(const Sums<Tile>& sum, void* memory, Mend mend, Use use) {
   using Unit = typename Tile::Unit;
   using Value = typename Tile::Value;
   auto* const slab = reinterpret_cast<Value*>(static_cast<char*>(memory) + Tile::wave() * Tile::slab_bytes);
@@ -95,11 +96,19 @@ GPU_INLINE void for_each_value(const Sums<Tile>& sum, void* memory, Use use) {
       for (int v = 0; v < Unit::values; ++v)
         slab[Unit::row(v) * Tile::slab_stride + j * Unit::n + Unit::column(v)] = sum[i][j][v];
     wave_barrier();
+    const int first_row = Tile::first_row() + i * Unit::m, first_column = Tile::first_column();
+    if constexpr (Mends) {
 #pragma unroll 1
+      for (int e = int(threadIdx.x) % wave_size; e < Unit::m * Tile::width; e += wave_size) {
+        const int row = e / Tile::width, column = e % Tile::width;
+        Value& value = slab[row * Tile::slab_stride + column];
+        if (!isfinite(value)) value = mend(first_row + row, first_column + column, value);
+      }
+    }
+#pragma unroll 4
     for (int e = int(threadIdx.x) % wave_size; e < Unit::m * Tile::width; e += wave_size) {
       const int row = e / Tile::width, column = e % Tile::width;
-      use(Tile::first_row() + i * Unit::m + row, Tile::first_column() + column,
-          slab[row * Tile::slab_stride + column]);
+      use(first_row + row, first_column + column, slab[row * Tile::slab_stride + column]);
     }
     wave_barrier();
   }
@@ -162,12 +171,14 @@ GPU_INLINE void multiply_tile(const Left& left, const Right& right, Int row, Int
     stage = 1 - stage;
   }
   __syncthreads();
-  for_each_value<Tile>(sum, memory, [&](int i, int j, typename Tile::Value value) {
-    if (row + i >= rows || column + j >= columns) return;
-    if constexpr (Tile::Unit::in_parts)
-      if (!isfinite(value)) value = element<float>(left, right, row + i, column + j, begin, end);
-    store(row + i, column + j, value);
-  });
+  for_each_value<Tile, Tile::Unit::in_parts>(
+      sum, memory,
+      [&](int i, int j, typename Tile::Value) {
+        return element<typename Tile::Value>(left, right, row + i, column + j, begin, end);
+      },
+      [&](int i, int j, typename Tile::Value value) {
+        if (row + i < rows && column + j < columns) store(row + i, column + j, value);
+      });
 }
 
 }  // namespace tenon::gpu
