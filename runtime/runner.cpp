@@ -206,6 +206,10 @@ void Runner::run_bound(std::span<const Tensor> inputs, std::span<const Tensor> o
   const auto check = [&](const Tensor& t, const std::string& what) {
     if (!is_dense_on_device(t, device_.device))
       throw error("{} is not dense in the memory of the device {}", what, device_.device.name);
+    const auto at = reinterpret_cast<std::uintptr_t>(t.address());
+    if (!device_.device.shares_memory && at % device_.device.memory.alignment != 0)
+      throw error("{} does not begin at a multiple of {} bytes in the memory of the device {}", what,
+                  device_.device.memory.alignment, device_.device.name);
   };
   for (std::size_t i = 0; i < inputs.size(); ++i)
     check(inputs[i], "input " + graph_->body().parameters()[i]->name());

@@ -260,6 +260,7 @@ GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& 
       const float total = rows.sum[Unit::slot(i)];
       sum[0][j][i] = total == 0 && !nan_rows ? 0.0f : sum[0][j][i] / total;
     }
+  wait_for_copies<0>();
   __syncthreads();
   // Where v is not finite, a weight may have become zero in the element's type, or been taken apart.
   for_each_value<Tile, true>(

@@ -23,14 +23,14 @@ struct Tiling {
   std::int64_t queries = 0, keys = 0;
 };
 
-// AttentionTile::bytes, and a sum of each query.
-std::int64_t shared_bytes(const AttentionShape& shape, DType dtype, const Tiling& t) {
+// AttentionTile::bytes.
+std::int64_t tile_bytes(const AttentionShape& shape, DType dtype, const Tiling& t) {
   const auto element = static_cast<std::int64_t>(size_of(dtype));
   const std::int64_t size = filled_up(shape.size), value_size = filled_up(shape.value_size),
                      pad = 16 / element;
   const std::int64_t tiles =
       (t.queries + t.keys) * (size + pad) + t.keys * (value_size + 8) + t.queries * (t.keys + pad);
-  return std::max(tiles * element, t.queries * (value_size + 4) * 4) + t.queries * 4;
+  return std::max(tiles * element, t.queries * (value_size + 4) * 4);
 }
 
 // The largest tile of keys for each tile of queries, where any fits.
@@ -39,7 +39,7 @@ std::vector<Tiling> tilings(const AttentionShape& shape, DType dtype) {
   if (std::max(shape.size, shape.value_size) > 256) return all;  // its sums would leave the registers
   for (const std::int64_t queries : {64, 32, 16})
     for (const std::int64_t keys : {64, 32, 16})
-      if (shared_bytes(shape, dtype, {queries, keys}) <= most_shared_bytes) {
+      if (tile_bytes(shape, dtype, {queries, keys}) + 4 * queries <= most_shared_bytes) {
         all.push_back({queries, keys});
         break;
       }
@@ -108,7 +108,7 @@ std::string score_text(const AttentionProgram& p) {
     text +=
         "        const auto kept = mask[(query < a.queries ? query : 0) * a.mask_row + key * a.mask_key];\n";
     text += is_bool(*p.mask) ? "        if (!kept) score = float(-TENON_INFINITY);\n"
-                             : "        score += convert<float>(kept) * log2_of_e;\n";
+                             : "        score += log2_weight(convert<float>(kept));\n";
   }
   if (p.shape.causal) text += "        if (key > query) score = float(-TENON_INFINITY);\n";
   return text;
@@ -129,7 +129,6 @@ std::string signature(const AttentionProgram& p, const Tiling& t, std::string_vi
 // The block's part: `tile` among those of the head, and where the head's rows begin.
 std::string place_text(const AttentionProgram& p) {
   std::string text =
-      "  constexpr float log2_of_e = 1.4426950408889634f;\n"
       "  const float scale = float(bits_as<double>(a.scale_bits) * 1.4426950408889634);\n"
       "  const Int tile = blockIdx.x % a.query_tiles, head_of_all = blockIdx.x / a.query_tiles;\n"
       "  const Int head = head_of_all % a.heads, batch = head_of_all / a.heads;\n";
@@ -145,8 +144,9 @@ std::string place_text(const AttentionProgram& p) {
 std::string text_of(const AttentionProgram& p, const Tiling& t) {
   // The last queries see the most keys.
   const std::string_view tile = p.shape.causal ? "a.query_tiles - 1 - tile" : "tile";
-  return fmt::format("using Tile = AttentionTile<{}, {}, {}, {}, {}>;\n", storage(p.dtype), t.queries, t.keys,
-                     filled_up(p.shape.size), filled_up(p.shape.value_size)) +
+  return fmt::format("using Tile = AttentionTile<{}, {}, {}, {}, {}>;\nstatic_assert(Tile::bytes == {});\n",
+                     storage(p.dtype), t.queries, t.keys, filled_up(p.shape.size),
+                     filled_up(p.shape.value_size), tile_bytes(p.shape, p.dtype, t)) +
          signature(p, t, "Tile::threads") + place_text(p) +
          fmt::format(
              "  const int first = int({1}) * Tile::queries;\n"

@@ -25,7 +25,7 @@ namespace tenon::gpu {
 #else
 #define MMA(name, shape, left, right)                                                                \
   GPU_INLINE void name(float(&sum)[4], const unsigned(&a)[left], const unsigned(&b)[right]) {        \
-    asm("mma.sync.aligned." shape " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+    asm volatile("mma.sync.aligned." shape " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
         : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])                                     \
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));                         \
   }

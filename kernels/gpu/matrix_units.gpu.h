@@ -39,24 +39,25 @@ struct SharedTile {
 ///   Element           what it multiplies, in shared memory
 ///   Left, Right       what a lane holds of the two sides; their read(tile, first line, first depth)
 ///   Value, values     what a lane holds of the sum; sum[i] is at (row(i), column(i))
-///   slots, slot(i)    how many different rows that are, and which of them; `lanes_of_row` neighbours share
-///   them in_parts          long sums must be made of parts, which ordinary additions add up
+///   slots, slot(i)    how many different rows that are, and which of them; `lanes_of_row` neighbours
+///                     share them
+///   in_parts          long sums must be made of parts, which ordinary additions add up
 
-/// On the ordinary units: a lane computes 4 x 2 values.
+/// On the ordinary units: a lane computes two values in each of some rows.
 template <class T>
 struct OrdinaryUnit {
   using Element = T;
   using Value = decltype(number(T()));
-  static constexpr int lanes_across = wave_size / 4;
-  static constexpr int m = 16, n = 2 * lanes_across, k = 1, values = 8;
-  static constexpr int slots = 4, lanes_of_row = lanes_across;
+  static constexpr int lanes_across = 8, lanes_down = wave_size / lanes_across;
+  static constexpr int m = 16, n = 2 * lanes_across, k = 1;
+  static constexpr int slots = m / lanes_down, lanes_of_row = lanes_across, values = 2 * slots;
   static constexpr bool in_parts = false;
 
   struct Left {
-    Value of[4];
+    Value of[slots];
     template <class Tile>
     GPU_INLINE void read(const Tile& tile, int line, int depth) {
-      for (int i = 0; i < 4; ++i) of[i] = number(*tile.at(line + row(2 * i), depth));
+      for (int i = 0; i < slots; ++i) of[i] = number(*tile.at(line + row(2 * i), depth));
     }
   };
   struct Right {
@@ -67,7 +68,9 @@ struct OrdinaryUnit {
     }
   };
   static GPU_INLINE constexpr int slot(int i) { return i / 2; }
-  static GPU_INLINE int row(int i) { return i / 2 * 4 + int(threadIdx.x) % wave_size / lanes_across; }
+  static GPU_INLINE int row(int i) {
+    return i / 2 * lanes_down + int(threadIdx.x) % wave_size / lanes_across;
+  }
   static GPU_INLINE int column(int i) { return i % 2 * lanes_across + int(threadIdx.x) % lanes_across; }
   static GPU_INLINE void multiply(Value (&sum)[values], const Left& a, const Right& b) {
     for (int i = 0; i < values; ++i) sum[i] += a.of[i / 2] * b.of[i % 2];

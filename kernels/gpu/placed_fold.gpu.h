@@ -30,8 +30,9 @@ struct Folding {
   static constexpr bool last = Last;
   static GPU_INLINE T result(typename F::Acc acc, Int count) {
     const C total = F::result(acc);
-    if (!Mean || count < 2) return convert<T>(total);
-    return convert<T>(divided(total, count));
+    if constexpr (Mean)
+      if (count > 1) return convert<T>(divided(total, count));
+    return convert<T>(total);
   }
 
  private:

@@ -16,7 +16,8 @@ constexpr std::string_view global = "extern \"C\" __global__ void __launch_bound
 
 std::string folding(const PlacedForm& form) {
   const std::string_view type = storage(form.dtype);
-  const std::string_view wide = computed(is_bool(form.dtype) ? DType::i64 : form.dtype);
+  const bool as_it_is = form.reduce == PlacedReduce::last;
+  const std::string_view wide = as_it_is ? type : computed(is_bool(form.dtype) ? DType::i64 : form.dtype);
   const auto fold = [&]() -> std::string_view {
     switch (form.reduce) {
       case PlacedReduce::last: return "FoldLast";
@@ -29,7 +30,7 @@ std::string folding(const PlacedForm& form) {
     TENON_CHECK(false);
   };
   return fmt::format("Folding<{0}, {1}, {2}<{1}>, {3}, {4}>", type, wide, fold(),
-                     form.reduce == PlacedReduce::mean, form.reduce == PlacedReduce::last);
+                     form.reduce == PlacedReduce::mean, as_it_is);
 }
 
 int power_up(std::int64_t count, int most) {
@@ -73,7 +74,10 @@ PlacedForm placed_form(DType dtype, PlacedReduce reduce, bool weighted, std::int
                        std::int64_t entries) {
   PlacedForm form{.dtype = dtype, .reduce = reduce, .weighted = weighted};
   const int bytes = static_cast<int>(size_of(dtype));
-  while (form.vector * bytes < 16 && features % (2 * form.vector) == 0) form.vector *= 2;
+  const bool widens = reduce != PlacedReduce::last && !is_float(dtype);  // to 64 bits
+  const int most = widens ? 4 : 16 / bytes;
+  while (form.vector < most && form.vector * bytes < 16 && features % (2 * form.vector) == 0)
+    form.vector *= 2;
   constexpr int most_lanes = 64;
   form.lanes = power_up((features + form.vector - 1) / form.vector, most_lanes);
   // Few places with many entries each: all threads of a block share them.

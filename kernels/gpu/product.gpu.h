@@ -170,6 +170,7 @@ GPU_INLINE void multiply_tile(const Left& left, const Right& right, Int row, Int
     add_piece<Tile>(left_tile(stage), right_tile(stage), sum);
     stage = 1 - stage;
   }
+  wait_for_copies<0>();
   __syncthreads();
   for_each_value<Tile, Tile::Unit::in_parts>(
       sum, memory,

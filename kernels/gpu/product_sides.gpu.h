@@ -99,6 +99,14 @@ struct Windows {
   }
 };
 
+/// What a mask adds to a score, as a base-2 logarithm. The lowest numbers stay numbers: a row of them is no
+/// row without keys.
+GPU_INLINE float log2_weight(float added) {
+  constexpr float log2_of_e = 1.4426950408889634f, bound = 2.3e38f;
+  if (!isfinite(added)) return added;
+  return (added < -bound ? -bound : added > bound ? bound : added) * log2_of_e;
+}
+
 /// `Count` floats of a line from depth k on; 0 beyond its ends.
 template <int Count, class T>
 GPU_INLINE void read_floats(const Matrix<T>& side, Int line, int k, float (&to)[Count]) {

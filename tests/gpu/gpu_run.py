@@ -7,6 +7,7 @@ is in FOLDER/report.json, which is written anew after each part: what is there w
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import subprocess
@@ -27,7 +28,9 @@ COMPILE_SECONDS = 15  # left of a model's time, or torch.compile is left out
 
 def environment() -> dict[str, str]:
     """The pack's libraries before the machine's, and NVRTC where pip installed it with PyTorch."""
-    libraries = [str(PACK / "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
+    nvidia = importlib.util.find_spec("nvidia")
+    folders = [f for place in (nvidia.submodule_search_locations or [] if nvidia else []) for f in Path(place).glob("*/lib")]
+    libraries = [str(PACK / "lib"), *(str(f) for f in folders if any(f.glob("libnvrtc.so*"))), os.environ.get("LD_LIBRARY_PATH", "")]
     return {"VIRTUAL_ENV": sys.prefix} | os.environ | {"LD_LIBRARY_PATH": ":".join(filter(None, libraries))}
 
 

@@ -11,6 +11,10 @@ constexpr long batch = 2, heads = 2;
 
 std::int64_t rows_of(long rows, long size) { return batch * heads * rows * size; }
 
+double lowest(DType dtype) {
+  return dtype == DType::f16 ? -65504 : dtype == DType::bf16 ? -3.3895e38 : -3.4028e38;
+}
+
 // What the mask adds to a score.
 double added(const GpuCase& c, const AttentionProgram& p, std::int64_t row, std::int64_t key) {
   if (!p.mask) return 0;
@@ -27,15 +31,18 @@ void compute(GpuCase& c, const AttentionProgram& p) {
   for (std::int64_t row = 0; row < batch * heads * s.queries; ++row) {
     const std::int64_t head = row / s.queries, query = row % s.queries;
     std::vector<double> weights(static_cast<std::size_t>(s.keys));
-    double sum = 0;
+    double sum = 0, highest = -INFINITY;
     for (std::int64_t key = 0; key < s.keys; ++key) {
       double product = 0;
       for (std::int64_t e = 0; e < s.size; ++e)
         product += at(0, row * s.size + e) * at(1, (head * s.keys + key) * s.size + e);
-      const double score = product * static_cast<double>(s.scale) + added(c, p, query, key);
+      // In float32, where the lowest number takes all of a score.
+      const auto score = static_cast<float>(product * static_cast<double>(s.scale) + added(c, p, query, key));
       const bool sees = !s.causal || key <= query;
-      sum += weights[static_cast<std::size_t>(key)] = sees ? std::exp(score) : 0;
+      weights[static_cast<std::size_t>(key)] = sees ? static_cast<double>(score) : -INFINITY;
+      highest = std::max(highest, weights[static_cast<std::size_t>(key)]);
     }
+    for (double& weight : weights) sum += weight = highest == -INFINITY ? 0 : std::exp(weight - highest);
     for (std::int64_t e = 0; e < s.value_size; ++e) {
       double value = 0;
       for (std::int64_t key = 0; key < s.keys; ++key)
@@ -83,6 +90,9 @@ GpuCase attention_case(const std::string& name, DType dtype, long queries, long 
                                                     : 3e-2};
   if (mask) {
     result.buffers.push_back(random_buffer(*mask, queries * keys, 6));
+    if (!is_bool(*mask))  // the first query sees no key, by the lowest number
+      for (std::int64_t i = 0; i < keys; ++i)
+        write_number(result.buffers[3].data(), *mask, i, {.real = lowest(*mask)});
     if (is_bool(*mask))
       for (std::int64_t i = 0; i < queries * keys; ++i)
         write_number(result.buffers[3].data(), *mask, i, {.whole = i % 3 != 0 && i >= keys});
