@@ -55,7 +55,7 @@ std::unique_ptr<Plan> Planner::plan() {
       node = graph_->body().inline_region(node, *taken);
       continue;
     }
-    if (!fold(*node) && !computes_nothing(*node) && !lower(*node)) {
+    if (!computes_nothing(*node) && !fold(*node) && !lower(*node)) {
       if (has_parts(*node)) {
         node = decompose(*node);
         continue;
@@ -112,13 +112,20 @@ void Planner::lay_out_buffers(Plan& plan) {
   }
 }
 
-// What depends on weights and sizes alone is computed now. What fails then fails when it is reached.
+// What depends on weights, sizes and tensors without elements alone is computed now. What fails then fails
+// when it is reached.
 bool Planner::fold(const Node& node) {
-  const auto constant = [&](const Value* v) { return assignment_.constant(v).has_value(); };
   if (node.op().info().regions > 0 || node.is<Permute>() || node.is<Slice>() || node.is<Expand>())
     return false;
-  if (!std::all_of(node.inputs().begin(), node.inputs().end(), constant)) return false;
-  if (node.is<Check>()) return assignment_.constant(node.input())->get_int() != 0;
+  std::vector<Tensor> inputs;
+  for (const Value* v : node.inputs()) {
+    const bool is_empty = numel(v->shape()) == Dim(0) && !is_string(v->dtype());
+    const auto known =
+        is_empty ? std::optional(Tensor::empty(v->dtype(), eval(v->shape(), {}))) : assignment_.constant(v);
+    if (!known) return false;
+    inputs.push_back(*known);
+  }
+  if (node.is<Check>()) return inputs[0].get_int() != 0;
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < node.num_outputs(); ++i) {
     const auto size = static_cast<std::size_t>(bytes_of(node.output(i)->type()));
@@ -127,8 +134,6 @@ bool Planner::fold(const Node& node) {
   }
   if (bytes > may_fold_) return false;
   may_fold_ -= bytes;
-  std::vector<Tensor> inputs;
-  for (const Value* v : node.inputs()) inputs.push_back(*assignment_.constant(v));
   try {
     const std::vector<Tensor> outputs = evaluate(node.op(), inputs);
     for (std::size_t i = 0; i < outputs.size(); ++i)

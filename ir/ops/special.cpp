@@ -5,9 +5,17 @@
 #include "ir/read_definition.h"
 
 namespace tenon {
+namespace {
+
+constexpr std::size_t arities[] = {
+#define SPECIAL(name, arity, ...) arity,
+#include "base/specials.def"
+};
+
+}  // namespace
 
 std::vector<Type> Special::infer(TypeSpan in) const {
-  const std::size_t wanted = function < SpecialFunction::chebyshev_t ? 1 : 2;
+  const std::size_t wanted = arities[static_cast<std::size_t>(function)];
   if (in.size() != wanted)
     throw error("{} takes {} operand(s), not {}",
                 EnumNames<SpecialFunction>::names[static_cast<std::size_t>(function)], wanted, in.size());

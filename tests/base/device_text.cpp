@@ -1,4 +1,5 @@
-// base/prim_meaning.h compiles without a standard library: with what a GPU's run-time compiler has built in.
+// base/prim_meaning.h and base/special_meaning.h compile without a standard library: with what a GPU's run-time
+// compiler has built in.
 #define __HIPCC_RTC__
 #define __device__
 #define __forceinline__ inline
@@ -40,6 +41,10 @@ UNARY(sqrt)
 UNARY(tan)
 UNARY(tanh)
 UNARY(trunc)
+UNARY(j0)
+UNARY(j1)
+UNARY(y0)
+UNARY(y1)
 BINARY(atan2)
 BINARY(copysign)
 BINARY(fmax)
@@ -53,10 +58,11 @@ QUESTION(isinf)
 QUESTION(isnan)
 QUESTION(signbit)
 
-#include "base/prim_meaning.h"
+#include "base/special_meaning.h"
 
 namespace tenon::scalar_detail {
 float of_floats(Prim p, float a, float b, float c) { return meaning(p, a, b, c); }
 double of_doubles(Prim p, double a, double b, double c) { return meaning(p, a, b, c); }
 Int of_integers(Prim p, Int a, Int b, Int c) { return meaning(p, a, b, c); }
+double of_special(SpecialFunction f, double a, double b) { return meaning(f, a, b); }
 }  // namespace tenon::scalar_detail

@@ -534,6 +534,24 @@ TEST(Session, RefusesAScatterOutOfRange) {
   }
 }
 
+TEST(Session, SumsOfNothingAreComputedWhilePlanning) {
+  const auto graph = graph_of(R"(graph g(%x: f32[3,N], %y: f32[N,2], %z: f32[3,2]) {
+  %1 = matmul(%x, %y) : f32[3,2]
+  %2 = add(%1, %z) : f32[3,2]
+  %3 = sum(%x, axes=[1]) : f32[3]
+  %4 = prod(%x, axes=[1]) : f32[3]
+  return %2, %3, %4
+}
+)");
+  Session session(graph);
+  const auto inputs = inputs_of(*graph, {{"N", 0}});
+  const auto got = session.run(inputs), expected = evaluate(*graph, inputs);
+  for (std::size_t i = 0; i < expected.size(); ++i) expect_close(got[i], expected[i]);
+  EXPECT_EQ(got[1].get_double(Index{0}), 0);
+  EXPECT_EQ(got[2].get_double(Index{0}), 1);
+  for (const auto& step : session.plan_for(inputs)->steps) EXPECT_NE(step->info.kind, StepKind::reference);
+}
+
 TEST(Session, RefusesAnEdgeOutOfRangeInEveryRun) {
   const auto graph = graph_of(layers_of_edges);
   Session session(graph);

@@ -1,0 +1,85 @@
+// Parts of complex numbers and bits as another type, on a GPU: the same memory, looked at differently.
+#include "ir/ops/bits.h"
+#include "ir/ops/complex.h"
+#include "runtime/gpu/launch.h"
+
+namespace tenon::gpu {
+namespace {
+
+// An axis of what each element consists of, the last.
+PlannedTensor in_parts(const PlannedTensor& t, DType part) {
+  const auto parts = static_cast<std::int64_t>(size_of(t.dtype()) / size_of(part));
+  Index sizes = t.shape(), strides = t.strides();
+  for (std::int64_t& stride : strides) stride *= parts;
+  sizes.push_back(parts);
+  strides.push_back(1);
+  return {t.buffer(), Strided(part, std::move(sizes), std::move(strides), parts * t.offset())};
+}
+
+PlannedTensor part_of(const PlannedTensor& z, std::int64_t which) {
+  const DType part = z.dtype() == DType::c64 ? DType::f32 : DType::f64;
+  const PlannedTensor parts = in_parts(z, part);
+  Index sizes = z.shape(), strides = parts.strides();
+  strides.pop_back();
+  return {z.buffer(), Strided(part, std::move(sizes), std::move(strides), parts.offset() + which)};
+}
+
+void emit_complex(Planner& planner, const Group& group) {
+  const Node& node = group.node();
+  const PlannedTensor z = planner.assignment().assign(node.output(), row_major(node.output()->rank()));
+  for (const std::int64_t which : {0, 1})
+    planner.copy(planner.assignment().at(node.input(static_cast<std::size_t>(which))), part_of(z, which),
+                 &node);
+}
+
+void emit_part(Planner& planner, const Group& group) {
+  const Node& node = group.node();
+  planner.assignment().bind(node.output(), part_of(planner.assignment().at(node.input()), node.is<Imag>()));
+}
+
+void emit_bitcast(Planner& planner, const Group& group) {
+  const Node& node = group.node();
+  const DType to = node.as<Bitcast>()->to;
+  const Index sizes = eval(node.output()->shape(), {});
+  PlannedTensor x = planner.assignment().at(node.input());
+  if (size_of(x.dtype()) < size_of(to)) {
+    x = planner.dense(node.input());
+    const auto parts = static_cast<std::int64_t>(size_of(to) / size_of(x.dtype()));
+    x = {x.buffer(), Strided(to, sizes, contiguous_strides(sizes), x.offset() / parts)};
+  } else if (size_of(x.dtype()) > size_of(to)) {
+    x = in_parts(x, to);
+  } else {
+    x = {x.buffer(), Strided(to, x.shape(), x.strides(), x.offset())};
+  }
+  planner.assignment().bind(node.output(), x);
+}
+
+template <void (*emit)(Planner&, const Group&)>
+std::vector<Candidate> lower(const Planner&, const Group&) {
+  return {{{.kernel = "view"}, emit}};
+}
+
+std::vector<Candidate> lower_complex(const Planner& planner, const Group& group) {
+  const double bytes = 2 * bytes_of(group.node().output()->type());
+  return {
+      {{.kernel = "copy", .work = {.bytes = bytes}, .seconds = planner.estimate(0, bytes)}, emit_complex}};
+}
+
+std::vector<Candidate> lower_bitcast(const Planner& planner, const Group& group) {
+  if (is_bool(group.node().as<Bitcast>()->to)) return {};  // which is a comparison
+  return lower<emit_bitcast>(planner, group);
+}
+
+}  // namespace
+}  // namespace tenon::gpu
+
+namespace tenon {
+
+std::vector<OpLowering> gpu_reinterpret_lowerings() {
+  return {{&op_info<Real>(), gpu::lower<gpu::emit_part>},
+          {&op_info<Imag>(), gpu::lower<gpu::emit_part>},
+          {&op_info<Complex>(), gpu::lower_complex},
+          {&op_info<Bitcast>(), gpu::lower_bitcast}};
+}
+
+}  // namespace tenon
