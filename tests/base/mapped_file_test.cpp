@@ -70,7 +70,7 @@ TEST_F(Beneath, ALinkThatIsPutThereMeanwhileDoesNotLeadOut) {
     }
   });
   int read = 0;
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 3000 || read == 0; ++i) {
     try {
       ASSERT_EQ(MappedFile::open_beneath(folder, "swapped")->bytes().size(), 7u) << "the secret was read";
       ++read;
@@ -78,7 +78,6 @@ TEST_F(Beneath, ALinkThatIsPutThereMeanwhileDoesNotLeadOut) {
   }
   done = true;
   attacker.join();
-  EXPECT_GT(read, 0);
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // Reading, writing and adding up at places that indices name: every size and type against the interpreter.
+#include <fmt/ranges.h>
+
 #include "tests/runtime/on_device.h"
 
 namespace tenon::testing {

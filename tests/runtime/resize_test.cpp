@@ -1,4 +1,6 @@
 // Resizing, and the places of maxima: every mode against the interpreter.
+#include <fmt/ranges.h>
+
 #include "tests/runtime/on_device.h"
 
 namespace tenon::testing {
