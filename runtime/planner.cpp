@@ -229,8 +229,10 @@ PlannedTensor Planner::rows(const Value* value, const Order& order) {
   return copied(value, order, [&](const PlannedTensor& t) { return row_stride(t, order).has_value(); });
 }
 
-PlannedTensor Planner::dense(const Value* value) {
-  return copied(value, row_major(value->rank()), [](const PlannedTensor& t) { return t.is_contiguous(); });
+PlannedTensor Planner::dense(const Value* value) { return dense(value, row_major(value->rank())); }
+
+PlannedTensor Planner::dense(const Value* value, const Order& order) {
+  return copied(value, order, [&](const PlannedTensor& t) { return t.permute(order).is_contiguous(); });
 }
 
 PlannedTensor Planner::on_host(const Value* value) {

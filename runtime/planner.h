@@ -48,6 +48,8 @@ class Planner {
   PlannedTensor rows(const Value* value, const Order& order);
   /// The value in dense row-major memory, copied there if need be.
   PlannedTensor dense(const Value* value);
+  /// The same with its axes in this order.
+  PlannedTensor dense(const Value* value, const Order& order);
   /// What steps derive from values before they compute (edges in order): made once, by the first that asks
   /// for it, for all that ask for the same form of the same values.
   const PlannedTensor& derived(const std::vector<const Value*>& from, const std::string& form,

@@ -41,25 +41,32 @@ ConvShape shape_of(const T& op, const Index& x, const Index& weight) {
 }  // namespace
 
 std::optional<ConvCall> ConvCall::match(const Planner& planner, const Group& group) {
+  auto call = match_any_weights(planner, group);
+  if (call && !call->weights.defined()) return std::nullopt;
+  return call;
+}
+
+std::optional<ConvCall> ConvCall::match_any_weights(const Planner& planner, const Group& group) {
   const Node* anchor = find_anchor(group, op_info<Conv>());
   if (!anchor) anchor = find_anchor(group, op_info<ConvTranspose>());
   if (!anchor) return std::nullopt;
   ConvCall call{.anchor = anchor, .x = group.outer(anchor->input(0))};
-  const auto weights = planner.assignment().constant(group.outer(anchor->input(1)));
+  call.weights_value = group.outer(anchor->input(1));
   const std::size_t rank = call.x->rank();
-  if (!weights || rank < 3 || rank > 5) return std::nullopt;
-  call.weights = *weights;
+  if (rank < 3 || rank > 5) return std::nullopt;
+  if (const auto weights = planner.assignment().constant(call.weights_value)) call.weights = *weights;
   if (anchor->inputs().size() > 2) call.bias = anchor->input(2);
   const Index sizes = eval(call.x->shape(), {});
+  const Index weights = eval(call.weights_value->shape(), {});
   const auto* conv = anchor->as<Conv>();
-  call.shape = conv ? shape_of(*conv, sizes, weights->shape())
-                    : shape_of(*anchor->as<ConvTranspose>(), sizes, weights->shape());
+  call.shape =
+      conv ? shape_of(*conv, sizes, weights) : shape_of(*anchor->as<ConvTranspose>(), sizes, weights);
   return call;
 }
 
 Work ConvCall::work() const {
   return {.flops = shape.flops(),
-          .bytes = bytes_of(x->type()) + bytes_of(weights) + bytes_of(anchor->output()->type()),
+          .bytes = bytes_of(x->type()) + bytes_of(weights_value->type()) + bytes_of(anchor->output()->type()),
           .batch = shape.groups,
           .rows = shape.N * (shape.transposed ? shape.in_pixels() : shape.out_pixels()),
           .columns = shape.Cout / shape.groups,

@@ -1,4 +1,4 @@
-// Convolutions with constant weights, whatever the device.
+// Convolutions, whatever the device.
 #pragma once
 #include <optional>
 
@@ -12,12 +12,15 @@ struct ConvCall {
   const Node* anchor = nullptr;
   const Value* x = nullptr;
   const Value* bias = nullptr;  // of the anchor; null: none
-  Tensor weights;
+  const Value* weights_value = nullptr;
+  Tensor weights;  // undefined where they are not known
   ConvShape shape;
 
   /// nullopt where the group has no such anchor, its weights are not known, or it has more than three spatial
   /// axes.
   static std::optional<ConvCall> match(const Planner&, const Group&);
+  /// The same with weights that may be computed.
+  static std::optional<ConvCall> match_any_weights(const Planner&, const Group&);
   /// Of operands of one dtype.
   Work work() const;
 };

@@ -208,6 +208,27 @@ PlannedTensor rows_of_weights(Planner& planner, const ConvCall& call) {
       Tensor::view_of(packed.storage(), call.weights.dtype(), shape, contiguous_strides(shape), 0));
 }
 
+// The axes of weights such that the rows of rows_of_weights lie one behind the other: the channels of the
+// input last.
+Order rows_order(const ConvShape& shape, std::size_t rank) {
+  Order order = channels_last(rank);
+  if (shape.transposed) std::swap(order.front(), order.back());
+  return order;
+}
+
+// Weights that the graph computes are copied to such rows, unfilled. In groups of a transposed convolution no
+// order of the axes makes rows.
+PlannedTensor rows_of_computed(Planner& planner, const ConvCall& call) {
+  const PlannedTensor weights =
+      planner.dense(call.weights_value, rows_order(call.shape, call.weights_value->rank()));
+  const Index shape{call.shape.Cout, call.shape.Cin / call.shape.groups * call.shape.taps()};
+  return {weights.buffer(), weights.permute(rows_order(call.shape, weights.rank())).view_as(shape)};
+}
+
+bool has_rows(const ConvCall& call) {
+  return call.weights.defined() || !call.shape.transposed || call.shape.groups == 1;
+}
+
 Sides place_conv(Planner& planner, const ConvCall& call) {
   const ConvShape& s = call.shape;
   const PlannedTensor x = planner.assignment().at(call.x);
@@ -215,7 +236,8 @@ Sides place_conv(Planner& planner, const ConvCall& call) {
   Product::Windows windows{.shape = s, .image = x.strides()[0], .channel = x.strides()[1]};
   const std::size_t axes = x.rank() - 2;
   for (std::size_t i = 0; i < axes; ++i) windows.spatial[3 - axes + i] = x.strides()[2 + i];
-  const PlannedTensor right = rows_of_weights(planner, call);
+  const PlannedTensor right =
+      call.weights.defined() ? rows_of_weights(planner, call) : rows_of_computed(planner, call);
   const std::int64_t row = right.strides()[0];
   return {x,
           right,
@@ -233,9 +255,9 @@ Sides place_conv(Planner& planner, const ConvCall& call) {
 }
 
 std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
-  const auto call = ConvCall::match(planner, group);
-  if (!call || !is_computable(call->x, call->weights.dtype())) return {};
-  if (call->weights.numel() == 0) return {};
+  const auto call = ConvCall::match_any_weights(planner, group);
+  if (!call || !is_computable(call->x, call->weights_value->dtype()) || !has_rows(*call)) return {};
+  if (numel(call->weights_value->shape()) == 0) return {};
   if (numel(call->anchor->output()->shape()) == 0) return {};
   return candidate(planner, group, *call->anchor, call->bias, channels_last(call->x->rank()), call->work(),
                    "windows product", [call](Planner& p) { return place_conv(p, *call); });
