@@ -252,7 +252,9 @@ GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& 
   }
   GPU_SHARED(float, totals, [Tile::queries]);
 #pragma unroll
-  for (int i = 0; i < Unit::values; ++i) totals[Tile::first_row() + Unit::row(i)] = rows.sum[Unit::slot(i)];
+  for (int i = 0; i < Unit::values; ++i)
+    if (int(threadIdx.x) % Unit::lanes_of_row == 0)  // one of those that share the row
+      totals[Tile::first_row() + Unit::row(i)] = rows.sum[Unit::slot(i)];
 #pragma unroll
   for (int j = 0; j < Tile::across; ++j)
 #pragma unroll
