@@ -168,6 +168,30 @@ def attentions(x, w, image, line, volume, long, pairs):
     return tuple(results)
 
 
+def test_float32_keeps_its_accuracy_on_matrix_units(on_gpu, run, tmp_path):
+    """Against float64, as a share of the result's size; beside it the CPU's float32, and what one product of TF32 would give."""
+    import numpy as np
+    import torch
+
+    def tf32(values):
+        return ((values.view(np.uint32) + 0x1000) & 0xFFFFE000).view(np.float32).astype(np.float64)
+
+    for depth in 64, 512, 4096:
+        torch.manual_seed(depth)
+        x, w = torch.randn(64, depth), torch.randn(64, depth)
+        torch.jit.trace(lambda a, b: a @ b.t(), (x, w)).save(str(tmp_path / "product.pt"))
+        np.save(tmp_path / "x.npy", x.numpy())
+        np.save(tmp_path / "w.npy", w.numpy())
+        exact = x.double().numpy() @ w.double().numpy().T
+        arguments = ["run", tmp_path / "product.pt", "--input", f"a={tmp_path}/x.npy", "--input", f"b={tmp_path}/w.npy", "-o"]
+        on_gpu("cuda", *arguments, tmp_path / "gpu.npy", code=0)
+        run(*arguments, tmp_path / "cpu.npy", code=0)
+        results = {"three of TF32": np.load(tmp_path / "gpu.npy"), "CPU": np.load(tmp_path / "cpu.npy"), "one of TF32": tf32(x.numpy()) @ tf32(w.numpy()).T}
+        error = {name: float(np.sqrt(((r - exact) ** 2).mean() / (exact**2).mean())) for name, r in results.items()}
+        print(depth, {name: f"{e:.1e}" for name, e in error.items()})
+        assert error["three of TF32"] < 2 * error["CPU"] < error["one of TF32"]
+
+
 def pools(x, w, image, line, volume, long, pairs):
     from torch.nn.functional import adaptive_avg_pool2d, adaptive_max_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d
 
