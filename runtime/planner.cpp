@@ -67,6 +67,7 @@ std::unique_ptr<Plan> Planner::plan() {
   }
   copy_results();
   if (!refused_.empty()) throw refusal();
+  for (const auto& step : steps_) step->request();
   for (const auto& step : steps_) step->compile();
 
   auto plan = std::make_unique<Plan>();

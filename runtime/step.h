@@ -38,7 +38,9 @@ class Step {
   /// Called by the host. Enqueues the work; or waits for the queue, and works on pinned memory, unless a
   /// fault was found: what it would read is made of wrong data.
   virtual void run(const Frame&) const = 0;
-  /// Makes ready what it runs, once the whole plan is known to be possible.
+  /// Once the whole plan is known to be possible: what it runs begins to be made ready, beside that of other
+  /// steps; and is ready.
+  virtual void request() {}
   virtual void compile() {}
   /// What the step's faults (at least one was found) say.
   virtual std::optional<Error> failure(std::span<const Fault>) const { return std::nullopt; }

@@ -142,8 +142,7 @@ Finding gpus(gpu::Vendor vendor) {
                                 ? "pip install nvidia-cuda-nvrtc, in an active environment"
                                 : "install hipRTC, a part of ROCm"};
   if (found.devices.empty()) return {"no GPU: " + found.why_none};
-  return {fmt::format("{}, {}, {}", counted(found.devices.size(), "GPU"), driver.library.found,
-                      driver.compiler.found)};
+  return {fmt::format("{}, {}", counted(found.devices.size(), "GPU"), driver.versions())};
 }
 
 template <class F>

@@ -1,7 +1,9 @@
 #include "verify/selftest.h"
 
+#include <atomic>
 #include <cctype>
 #include <map>
+#include <thread>
 
 #include "base/environment.h"
 #include "base/error.h"
@@ -91,14 +93,36 @@ void compare_runs(const Graph& original, Session& session, SelfTestResult& resul
   }
 }
 
+std::shared_ptr<const Graph> fused(const Graph& original) {
+  std::shared_ptr<Graph> graph = clone(original);
+  fuse(*graph);
+  return graph;
+}
+
+std::shared_ptr<const Plan> plan_of(Session& session) {
+  return session.plan_for(input_values(session.graph(), {}, 0));
+}
+
 void run_case(const Device& device, SelfTestResult& result) {
   const auto original = graph_with_weights(result.graph);
-  std::shared_ptr<Graph> fused = clone(*original);
-  fuse(*fused);
-  Session session(fused, {.device = &device});
-  const auto plan = session.plan_for(input_values(*fused, {}, 0));
-  for (const auto& step : plan->steps) result.kernels.push_back(step->info.kernel);
+  Session session(fused(*original), {.device = &device});
+  for (const auto& step : plan_of(session)->steps) result.kernels.push_back(step->info.kernel);
   compare_runs(*original, session, result);
+}
+
+// Compilers take most of a test's time: here they work beside each other. What they say of a kernel comes
+// again when its graph is tested.
+void compile_kernels(const Device& device, std::span<const SelfTestResult> cases) {
+  std::atomic<std::size_t> next = 0;
+  const auto compile_some = [&] {
+    for (std::size_t i = next++; i < cases.size(); i = next++) try {
+        Session session(fused(*graph_with_weights(cases[i].graph)), {.device = &device});
+        plan_of(session);
+      } catch (const std::exception&) {}
+  };
+  std::vector<std::jthread> threads;
+  for (unsigned t = 0; t < std::max(1U, std::thread::hardware_concurrency()); ++t)
+    threads.emplace_back(compile_some);
 }
 
 // Whether the device may go on.
@@ -118,24 +142,30 @@ bool attempt(const Device& device, SelfTestResult& result) {
   }
 }
 
+std::vector<SelfTestResult> cases(std::string_view only) {
+  std::vector<SelfTestResult> list;
+  for (const SelfTestRow& row : self_test_rows()) {
+    if (row.family.find(only) == std::string_view::npos) continue;
+    for (const std::string_view dtype : split(row.dtypes, ' '))
+      for (const std::string_view sizes : split(row.sizes, ';'))
+        list.push_back({.family = std::string(row.family),
+                        .graph = instance(row.graph, dtype, sizes),
+                        .dtype = std::string(dtype),
+                        .sizes = std::string(sizes)});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::vector<SelfTestResult> self_test(const Device& device, std::string_view only,
                                       const std::function<void(const SelfTestResult&)>& done) {
-  std::vector<SelfTestResult> results;
+  std::vector<SelfTestResult> results = cases(only);
+  compile_kernels(device, results);
   bool lives = true;
-  for (const SelfTestRow& row : self_test_rows()) {
-    if (row.family.find(only) == std::string_view::npos) continue;
-    for (const std::string_view dtype : split(row.dtypes, ' '))
-      for (const std::string_view sizes : split(row.sizes, ';')) {
-        SelfTestResult& result =
-            results.emplace_back(SelfTestResult{.family = std::string(row.family),
-                                                .graph = instance(row.graph, dtype, sizes),
-                                                .dtype = std::string(dtype),
-                                                .sizes = std::string(sizes)});
-        if (lives) lives = attempt(device, result);
-        if (done) done(result);
-      }
+  for (SelfTestResult& result : results) {
+    if (lives) lives = attempt(device, result);
+    if (done) done(result);
   }
   return results;
 }

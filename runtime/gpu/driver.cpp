@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -74,6 +75,20 @@ void find(Function*& function, const std::string& name, void* handle, Library& l
   if (!function && library.lacks.empty()) library.lacks = name;
 }
 
+// Of a driver's version: 12080 is CUDA 12.8, 60342134 is HIP 6.3.
+int major_of(Vendor vendor, int version) { return version / (vendor == Vendor::cuda ? 1000 : 10'000'000); }
+
+// What a compiler makes may be too new for a driver of an older major version: those that fit come first.
+std::vector<std::string> compilers_for(const Driver& d, std::vector<std::string> names) {
+  int version = 0;
+  if (!d.library.ok() || d.driver_version(&version) != 0) return names;
+  const auto fits = [&](const std::string& name) {
+    return std::stoi(name.substr(name.rfind('.') + 1)) <= major_of(d.vendor, version);
+  };
+  std::ranges::stable_partition(names, fits);
+  return names;
+}
+
 Driver load(Vendor vendor) {
   const VendorNames& names = names_of(vendor);
   Driver d{.vendor = vendor, .name = names.name};
@@ -81,9 +96,15 @@ Driver load(Vendor vendor) {
   const bool is_cuda = vendor == Vendor::cuda;
 #define GPU_FUNCTION(function, cuda, hip, arguments) \
   find(d.function, is_cuda ? #cuda : #hip, handle, d.library);
+#define GPU_COMPILER_FUNCTION(function, cuda, hip, arguments)
+#include "runtime/gpu/functions.def"
+#undef GPU_FUNCTION
+#undef GPU_COMPILER_FUNCTION
+
+  void* const compiler = open_first(compilers_for(d, names.compiler), d.compiler);
+#define GPU_FUNCTION(function, cuda, hip, arguments)
 #define GPU_COMPILER_FUNCTION(function, cuda, hip, arguments) \
   find(d.function, is_cuda ? #cuda : #hip, compiler, d.compiler);
-  void* compiler = open_first(names.compiler, d.compiler);
 #include "runtime/gpu/functions.def"
 #undef GPU_FUNCTION
 #undef GPU_COMPILER_FUNCTION

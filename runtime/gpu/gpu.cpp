@@ -1,12 +1,20 @@
 #include "runtime/gpu/gpu.h"
 
 #include <array>
+#include <memory>
 #include <new>
 
 #include "base/error.h"
 #include "runtime/gpu/kernel_cache.h"
 
 namespace tenon::gpu {
+namespace {
+
+struct Release {
+  void operator()(std::counting_semaphore<>* semaphore) const { semaphore->release(); }
+};
+
+}  // namespace
 
 Gpu::Gpu(const Driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {
   if (driver_.retain_context) check(driver_.retain_context(&context_, ordinal), "opening the device");
@@ -46,9 +54,9 @@ Memory Gpu::allocate(std::size_t bytes, Space space) const {
           }};
 }
 
-void* Gpu::loaded(const std::string& source) {
-  void*& module = modules_[source];
-  if (module) return module;
+Gpu::Module Gpu::load(const std::string& source) const {
+  activate();
+  Module module = nullptr;
   const KernelCache cache;
   const std::string identity = name_ + " " + architecture_;
   if (const auto image = cache.find(driver_, identity, source))
@@ -59,11 +67,36 @@ void* Gpu::loaded(const std::string& source) {
   return module;
 }
 
-Function Gpu::function(const std::string& source, const std::string& kernel) {
+std::shared_future<Gpu::Module> Gpu::loading(const std::string& source) {
   const std::lock_guard lock(mutex_);
+  const auto [entry, is_new] = modules_.try_emplace(source);
+  if (is_new)
+    entry->second = std::async(std::launch::async, [this, &text = entry->first] {
+                      compilers_.acquire();
+                      const std::unique_ptr<std::counting_semaphore<>, Release> turn(&compilers_);
+                      return load(text);
+                    }).share();
+  return entry->second;
+}
+
+void Gpu::wait_for_compilers() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [source, module] : modules_) module.wait();
+}
+
+void Gpu::request(const std::string& source) { (void)loading(source); }
+
+Function Gpu::function(const std::string& source, const std::string& kernel) {
+  const std::shared_future<Module> module = loading(source);
+  module.wait();
   activate();
   Function found = nullptr;
-  check(driver_.find_function(&found, loaded(source), kernel.c_str()), "looking for the kernel " + kernel);
+  try {
+    check(driver_.find_function(&found, module.get(), kernel.c_str()), "looking for the kernel " + kernel);
+  } catch (...) {
+    wait_for_compilers();
+    throw;
+  }
   return found;
 }
 

@@ -1,9 +1,13 @@
 // One GPU in use: its memory and its compiled kernels.
 #pragma once
+#include <algorithm>
+#include <future>
 #include <map>
 #include <mutex>
+#include <semaphore>
 #include <span>
 #include <string>
+#include <thread>
 
 #include "ir/tensor.h"
 #include "runtime/gpu/driver.h"
@@ -39,15 +43,21 @@ class Gpu {
   void activate_if_possible() const noexcept;
   /// Throws std::bad_alloc.
   Memory allocate(std::size_t bytes, Space space) const;
-  /// The kernel of this name in the source, compiled for this GPU unless that was done before, by any run of
-  /// this program (kernel_cache.h). Throws InternalError with the compiler's log.
+  /// Begins to load the kernels of a source beside the calling thread. They are compiled for this GPU, unless
+  /// that was done before, by any run of this program (kernel_cache.h).
+  void request(const std::string& source);
+  /// The kernel of this name in the source, once it is loaded. Throws InternalError with the compiler's log,
+  /// when nothing is compiled any more.
   Function function(const std::string& source, const std::string& kernel);
   void launch(Function, const LaunchSize&, std::span<void*> arguments, void* stream) const;
   void copy(void* to, const void* from, std::size_t bytes, void* stream) const;
   void check(int result, std::string_view tried) const { driver_.check(result, tried); }
 
  private:
-  void* loaded(const std::string& source);
+  using Module = void*;
+  Module load(const std::string& source) const;
+  std::shared_future<Module> loading(const std::string& source);
+  void wait_for_compilers();
 
   const Driver& driver_;
   int ordinal_;
@@ -55,7 +65,8 @@ class Gpu {
   std::string name_, architecture_;
   int warp_ = 0, multiprocessors_ = 0;
   std::mutex mutex_;
-  std::map<std::string, void*> modules_;  // by their source
+  std::map<std::string, std::shared_future<Module>> modules_;                               // by their source
+  std::counting_semaphore<> compilers_{std::max(1U, std::thread::hardware_concurrency())};  // that may start
 };
 
 }  // namespace tenon::gpu

@@ -20,6 +20,7 @@ class LaunchStep : public Step {
   /// The GPU must outlive it.
   LaunchStep(Gpu& gpu, Kernel kernel);
 
+  void request() override { gpu_.request(source_); }
   void compile() override { function_ = gpu_.function(source_, name_); }
   void run(const Frame&) const override;
   std::optional<Error> failure(std::span<const Fault>) const override;

@@ -96,6 +96,19 @@ def test_a_machine_without_the_driver_says_so(run, exported_tiny):
     assert "there is no device 'hip:0': none of libamdhip64.so.7" in said and "this machine has: cpu" in said
 
 
+@pytest.mark.parametrize("driver, compiler", [("12080", "libnvrtc.so.12"), ("13010", "libnvrtc.so.13")])
+def test_the_compiler_is_not_newer_than_the_driver(tenon, tmp_path, driver, compiler):
+    """Where both compilers are installed."""
+    drivers = tmp_path / "drivers"
+    drivers.mkdir()
+    for entry in (tenon.parent / "softgpu").iterdir():
+        (drivers / entry.name).symlink_to(entry)
+    (drivers / "libnvrtc.so.12").symlink_to(tenon.parent / "softgpu/libnvrtc.so.13")
+    said = subprocess.run([tenon, "doctor"], capture_output=True, text=True,
+                          env={**os.environ, "LD_LIBRARY_PATH": str(drivers), "SOFTGPU_DRIVER": driver}).stdout
+    assert f"driver {driver}" in said and f"({compiler})" in said
+
+
 def products(x, w, image, line, volume, long, pairs):
     """Products and convolutions of many forms; results that stand beside others in a concatenation have rows with gaps."""
     import torch

@@ -96,7 +96,7 @@ constexpr int kMaxDynamicBytes = 8;                       // CU_FUNC_ATTRIBUTE_M
 
 // ---- devices and contexts
 EXPORTED int cuInit(unsigned flags) { return flags ? invalid_value : initialise(); }
-EXPORTED int cuDriverGetVersion(int* version) { return *version = 13000, success; }
+EXPORTED int cuDriverGetVersion(int* version) { return *version = model().driver_version, success; }
 EXPORTED int cuDeviceGetCount(int* count) { return *count = device_count(), initialise(); }
 EXPORTED int cuDeviceGet(int* device, int ordinal) { return *device = ordinal, started(ordinal); }
 EXPORTED int cuDeviceGetName(char* name, int size, int device) {

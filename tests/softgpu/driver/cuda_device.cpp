@@ -26,6 +26,7 @@ Model make_model() {
           .shared_per_block_optin = 227 << 10,
           .shared_per_multiprocessor = 228 << 10,
           .registers_per_block = 65536,
+          .driver_version = variable("SOFTGPU_DRIVER", 13000),
           .clock_khz = 1980000,
           .memory_clock_khz = 2619000,
           .memory_bus_bits = 5120,

@@ -86,8 +86,8 @@ constexpr int kMaxDynamicBytes = 8;                       // hipFuncAttributeMax
 
 // ---- devices
 EXPORTED int hipInit(unsigned flags) { return flags ? invalid_value : initialise(); }
-EXPORTED int hipDriverGetVersion(int* version) { return *version = 70000000, success; }
-EXPORTED int hipRuntimeGetVersion(int* version) { return *version = 70000000, success; }
+EXPORTED int hipDriverGetVersion(int* version) { return *version = model().driver_version, success; }
+EXPORTED int hipRuntimeGetVersion(int* version) { return *version = model().driver_version, success; }
 EXPORTED int hipGetDeviceCount(int* count) {
   const int status = initialise();
   return *count = device_count(), status;

@@ -27,6 +27,7 @@ Model make_model() {
           .shared_per_block_optin = 64 << 10,
           .shared_per_multiprocessor = 64 << 10,
           .registers_per_block = 65536,
+          .driver_version = variable("SOFTGPU_DRIVER", 70000000),
           .clock_khz = 2100000,
           .memory_clock_khz = 1300000,
           .memory_bus_bits = 8192,
