@@ -95,8 +95,10 @@ CaseResult run_in_process(const Case& c, const SuiteOptions& options) {
   const auto memory = c.settings.memory_bytes.value_or(options.memory_bytes);
   std::vector<std::string> arguments{"check-case"};
   if (options.allow_libraries) arguments.emplace_back("--allow-libraries");
-  if (!options.device.empty()) arguments.insert(arguments.end(), {"--device", options.device});
-  if (!options.fallback.empty()) arguments.insert(arguments.end(), {"--fallback", options.fallback});
+  const auto& [device, fallback, precision] = options.device;
+  for (const auto& [flag, value] :
+       {std::pair("--device", device), {"--fallback", fallback}, {"--precision", precision}})
+    if (!value.empty()) arguments.insert(arguments.end(), {flag, value});
   arguments.insert(arguments.end(), {"--", c.folder.string(), c.name, std::to_string(memory)});
   for (const auto& [name, kind] : update_kinds)
     if (options.update.*kind) arguments.emplace_back(name);

@@ -107,6 +107,7 @@ bool refusal(std::optional<Exit>& target, const toml::node& node) {
 }
 
 bool fallback(std::string& target, const toml::node& node) { return text(target, node) && target == "cpu"; }
+bool precision(std::string& target, const toml::node& node) { return text(target, node) && target == "tf32"; }
 
 bool names(std::vector<std::string>& target, const toml::node& node) {
   const toml::array* list = node.as_array();
@@ -239,6 +240,10 @@ constexpr auto tolerance_part = [](CaseSettings& s, const toml::node& node, cons
   return number(s.tolerance.*member, node);
 };
 
+template <auto member, auto read>
+constexpr auto of_device =
+    [](CaseSettings& s, const toml::node& node, const TableReader&) { return read(s.device.*member, node); };
+
 constexpr Key<CaseSettings> case_keys[] = {
     {"model", "a file's name", into<&CaseSettings::model, text>},
     {"skip", "the reason in words", into<&CaseSettings::skip, text>},
@@ -246,8 +251,9 @@ constexpr Key<CaseSettings> case_keys[] = {
     {"message", "a part of the expected refusal", into<&CaseSettings::message, text>},
     {"method", "a method's name", into<&CaseSettings::method, text>},
     {"inputs", "a table of types, numbers and strings ('\"fast\"')", inputs},
-    {"device", "the name of a device", into<&CaseSettings::device, some_text>},
-    {"fallback", "\"cpu\"", into<&CaseSettings::fallback, fallback>},
+    {"device", "the name of a device", of_device<&DeviceChoice::name, some_text>},
+    {"fallback", "\"cpu\"", of_device<&DeviceChoice::fallback, fallback>},
+    {"precision", "\"tf32\"", of_device<&DeviceChoice::precision, precision>},
     {"threads", "a number from 1 to 1024", into<&CaseSettings::threads, positive>},
     {"fuse", "true or false", into<&CaseSettings::fuse, yes_or_no>},
     {"off", "a list of passes or rules", into<&CaseSettings::off, names>},
@@ -293,7 +299,7 @@ Tolerance CaseSettings::tolerance_for(const std::string& output, const Tolerance
 }
 
 SessionOptions session_options(const CaseSettings& settings) {
-  return {.threads = settings.threads, .device = &find_device(settings.device, settings.fallback)};
+  return {.threads = settings.threads, .device = &find_device(settings.device)};
 }
 
 CaseSettings read_settings(const std::filesystem::path& file) {

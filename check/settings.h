@@ -47,8 +47,7 @@ struct CaseSettings {
   std::string message;         // and the refusal says this, among others
   std::string method = "forward";
   std::vector<InputSpec> inputs;
-  std::string device = default_device_name();
-  std::string fallback = default_fallback();  // "cpu": where operators run for which the device has no kernel
+  DeviceChoice device = default_choice();
   int threads = 1;
   bool fuse = true;
   std::vector<std::string> off;

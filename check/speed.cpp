@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 bool is_stored_profile(const fs::path& baseline) { return baseline.extension() == ".json"; }
 
 std::string record_anew(const Case& c) {
-  const std::string& device = c.settings.device;
+  const std::string& device = c.settings.device.name;
   return fmt::format("record it anew: tenon check {} --update=speed{}", path_in_shell(c.folder.string()),
                      device == cpu_device().name ? "" : " --device " + in_shell(device));
 }

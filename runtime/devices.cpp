@@ -43,14 +43,20 @@ std::vector<const Device*> devices() {
   return all;
 }
 
-const Device& find_device(std::string_view name, std::string_view fallback) {
+const Device& find_device(const DeviceChoice& choice) {
+  const auto& [name, fallback, precision] = choice;
   if (!fallback.empty() && fallback != cpu_device().name)
     throw error("operators cannot fall back to '{}'", fallback)
         .hint("--fallback and TENON_FALLBACK may be cpu");
+  const bool wants_tf32 = !precision.empty();
+  if (wants_tf32 && precision != "tf32")
+    throw error("there is no precision '{}'", precision).hint("--precision may be tf32");
+  if (wants_tf32 && !name.starts_with(gpu::name_of(gpu::Vendor::cuda)))
+    throw error("{} has no numbers of TF32", name).at("--precision").hint("tf32 needs --device cuda");
   if (const Device* found = find_in(given(), name)) return *found;  // without looking for GPUs
   const gpu::Found* gpus = gpus_named(name);
   if (const Device* found = gpus ? find_in(gpus->devices, name) : nullptr)
-    return fallback.empty() ? *found : gpu::with_fallback(*found);
+    return gpu::variant(*found, !fallback.empty(), wants_tf32);
   std::vector<std::string_view> names;
   const std::vector<const Device*> all = devices();
   for (const Device* d : all) names.push_back(d->name);
@@ -59,14 +65,10 @@ const Device& find_device(std::string_view name, std::string_view fallback) {
       .hint(fmt::format("this machine has: {}", fmt::join(names, ", ")));
 }
 
-std::string default_device_name() {
-  const char* name = std::getenv("TENON_DEVICE");
-  return name && *name ? name : cpu_device().name;
-}
-
-std::string default_fallback() {
-  const char* name = std::getenv("TENON_FALLBACK");
-  return name ? name : "";
+DeviceChoice default_choice() {
+  const char* const name = std::getenv("TENON_DEVICE");
+  const char* const fallback = std::getenv("TENON_FALLBACK");
+  return {.name = name && *name ? name : cpu_device().name, .fallback = fallback ? fallback : ""};
 }
 
 void add_device(const Device& device) {

@@ -27,7 +27,7 @@ namespace {
 
 struct CheckVerb {
   std::string folder, filter, update, junit, json, memory;
-  DeviceOptions on{.name = ""};
+  DeviceOptions on{.choice = {}};
   double timeout = 300;
   int jobs = 1;
   bool list = false, fail_fast = false, annotations = false, allow_libraries = false;
@@ -58,11 +58,8 @@ std::vector<Case> chosen_cases(const CheckVerb& o) {
 }
 
 SuiteOptions suite_options(const CheckVerb& o) {
-  SuiteOptions options{.jobs = o.jobs,
-                       .fail_fast = o.fail_fast,
-                       .allow_libraries = o.allow_libraries,
-                       .device = o.on.name,
-                       .fallback = o.on.fallback};
+  SuiteOptions options{
+      .jobs = o.jobs, .fail_fast = o.fail_fast, .allow_libraries = o.allow_libraries, .device = o.on.choice};
   options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(o.timeout * 1e3));
   if (!o.memory.empty()) options.memory_bytes = *parse_bytes(o.memory);
   for (const auto& [name, kind] : update_kinds) options.update.*kind = o.update == name || o.update == "all";
@@ -121,7 +118,7 @@ int check(const CheckVerb& o, const CLI::App& verb) {
   for (const std::string& path : {o.junit, o.json}) check_is_file(path);
   if (!o.junit.empty() || !o.json.empty())
     for (const Case& c : cases) remember_files(c);
-  if (!o.on.name.empty()) o.on.device();
+  if (!o.on.choice.name.empty()) o.on.device();
   const SuiteOptions options = suite_options(o);
   SuiteResult result;
   {
@@ -140,7 +137,8 @@ int check(const CheckVerb& o, const CLI::App& verb) {
 
 void add_check_case(CLI::App& app) {
   struct Arguments {
-    std::string folder, name, device, fallback;
+    std::string folder, name;
+    DeviceChoice device{};
     std::uint64_t memory_bytes = 0;
     bool allow_libraries = false;
     std::vector<std::string> update;
@@ -148,8 +146,9 @@ void add_check_case(CLI::App& app) {
   auto* verb = app.add_subcommand("check-case", "One case, for check itself")->group("");
   auto a = std::make_shared<Arguments>();
   verb->add_flag("--allow-libraries", a->allow_libraries);
-  verb->add_option("--device", a->device);
-  verb->add_option("--fallback", a->fallback);
+  verb->add_option("--device", a->device.name);
+  verb->add_option("--fallback", a->device.fallback);
+  verb->add_option("--precision", a->device.precision);
   verb->add_option("folder", a->folder)->required();
   verb->add_option("name", a->name)->required();
   verb->add_option("memory", a->memory_bytes)->required();
@@ -159,8 +158,8 @@ void add_check_case(CLI::App& app) {
     Case c = read_case(a->folder, a->name);
     if (a->memory_bytes > 0) c.settings.memory_bytes = a->memory_bytes;
     c.settings.allow_libraries = a->allow_libraries;
-    if (!a->device.empty()) c.settings.device = a->device;
-    if (!a->fallback.empty()) c.settings.fallback = a->fallback;
+    for (const auto part : {&DeviceChoice::name, &DeviceChoice::fallback, &DeviceChoice::precision})
+      if (!(a->device.*part).empty()) c.settings.device.*part = a->device.*part;
     Update update;
     for (const auto& [kind_name, kind] : update_kinds)
       update.*kind = std::find(a->update.begin(), a->update.end(), kind_name) != a->update.end();

@@ -111,22 +111,29 @@ void ModelOptions::add_model(CLI::App& verb) {
 
 void DeviceOptions::add(CLI::App& verb) {
   auto* option =
-      verb.add_option("--device", name,
+      verb.add_option("--device", choice.name,
                       "Where to run: tenon doctor lists the devices, TENON_DEVICE sets the default")
           ->type_name("DEVICE");
-  if (!name.empty()) option->capture_default_str();
-  verb.add_option("--fallback", fallback,
-                  "Where operators run for which the device has no kernel, else they are an error: TENON_FALLBACK "
-                  "sets the default")
+  if (!choice.name.empty()) option->capture_default_str();
+  verb.add_option(
+          "--fallback", choice.fallback,
+          "Where operators run for which the device has no kernel, else they are an error: TENON_FALLBACK "
+          "sets the default")
       ->type_name("DEVICE")
       ->check(CLI::IsMember({"cpu"}));
+  verb.add_option(
+          "--precision", choice.precision,
+          "tf32: products of float32 on an NVIDIA GPU may round their factors to 10 bits (docs/gpu.md)")
+      ->type_name("PRECISION")
+      ->check(CLI::IsMember({"tf32"}));
 }
 
 const Device& DeviceOptions::device() const {
   try {
-    return find_device(name, fallback);
+    return find_device(choice);
   } catch (Error& e) {
-    e.at(std::getenv("TENON_DEVICE") && name == default_device_name() ? "TENON_DEVICE" : "--device");
+    if (e.where().empty())
+      e.at(std::getenv("TENON_DEVICE") && choice.name == default_choice().name ? "TENON_DEVICE" : "--device");
     throw;
   }
 }

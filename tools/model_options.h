@@ -8,10 +8,9 @@
 
 namespace tenon::tools {
 
-/// --device, whose default is the name it has, and --fallback.
+/// --device, whose default is the name it has, --fallback and --precision.
 struct DeviceOptions {
-  std::string name = default_device_name();
-  std::string fallback = default_fallback();  // "cpu": operators for which the device has no kernel run there
+  DeviceChoice choice = default_choice();
 
   void add(CLI::App& verb);
   /// Throws Error at --device with what there is.

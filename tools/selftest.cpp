@@ -101,7 +101,7 @@ void print_report(const Device& device, std::span<const SelfTestResult> results)
 }  // namespace
 
 int show_self_test(const std::string& device_name, const std::string& only, bool json) {
-  const Device& device = find_device(device_name);
+  const Device& device = find_device({.name = device_name});
   Progress progress;
   progress.say("testing " + device.name);
   const std::vector<SelfTestResult> results = self_test(device, only, [&](const SelfTestResult& r) {

@@ -63,7 +63,7 @@ struct Slot {
   int ordinal;
   std::once_flag once;
   std::unique_ptr<Gpu> opened;
-  Device device, with_fallback;
+  std::array<std::array<Device, 2>, 2> variants;  // [with fallback][with TF32]
 };
 
 Device make_device(Slot& slot) {
@@ -106,9 +106,12 @@ VendorDevices* find(Vendor vendor) {
   } catch (const Error& e) { found.why_none = e.message(); }
   for (int i = 0; i < count; ++i) {
     Slot& slot = all->slots.emplace_back(d, i);
-    slot.device = slot.with_fallback = make_device(slot);
-    slot.with_fallback.general = general;
-    found.devices.push_back(&slot.device);
+    for (std::size_t v = 0; v < 4; ++v) {
+      Device& device = slot.variants[v / 2][v % 2] = make_device(slot);
+      if (v / 2) device.general = general;
+      device.takes_tf32 = v % 2;
+    }
+    found.devices.push_back(&slot.variants[0][0]);
   }
   if (count == 0 && found.why_none.empty()) found.why_none = "the driver knows no device";
   return all;
@@ -128,11 +131,11 @@ VendorDevices& devices_of(Vendor vendor) {
 
 const Found& find_devices(Vendor vendor) { return devices_of(vendor).found; }
 
-const Device& with_fallback(const Device& device) {
+const Device& variant(const Device& device, bool falls_back, bool takes_tf32) {
   for (const Vendor vendor : vendors) {
     if (!device.name.starts_with(name_of(vendor))) continue;
     for (const Slot& slot : devices_of(vendor).slots)
-      if (&device == &slot.device) return slot.with_fallback;
+      if (device.name == slot.variants[0][0].name) return slot.variants[falls_back][takes_tf32];
   }
   return device;
 }

@@ -15,7 +15,8 @@ struct Found {
 
 /// Asked of the driver once. Sessions open the GPUs themselves.
 const Found& find_devices(Vendor);
-/// The same GPU as a device on which operators without a kernel run on the host.
-const Device& with_fallback(const Device&);
+/// The same GPU as a device on which operators without a kernel run on the host, and whose products of float32
+/// take numbers of TF32.
+const Device& variant(const Device&, bool falls_back, bool takes_tf32);
 
 }  // namespace tenon::gpu

@@ -14,7 +14,7 @@ LoopProgram loop_of(const std::string& text) {
   std::string why;
   const auto axes = find_loop_axes(group, why);
   if (!axes) throw std::runtime_error(why);
-  const MemoryRules rules = find_device("cpu").memory;
+  const MemoryRules rules = find_device({.name = "cpu"}).memory;
   Buffers buffers(rules);
   std::unordered_map<const Value*, PlannedTensor> places;
   const auto place = [&](const Value* v) -> const PlannedTensor& {
