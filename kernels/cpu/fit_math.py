@@ -39,7 +39,7 @@ def fit(f, low, high, p, q=0, weight=None, steps=80):
 def show(name, error, *polynomials):
     print(f"// {name}: error of the fit {error:.1e}")
     for c in polynomials:
-        print("  {" + ", ".join(f"{np.float32(k)!s}f" for k in reversed(c)) + "}")
+        print("  {" + ", ".join(f"{k:.17g}" if name.endswith("double") else f"{np.float32(k)!s}f" for k in reversed(c)) + "}")
 
 
 def ratio(numerator, s, small, at_zero):
@@ -86,6 +86,64 @@ e, p, q = fit(root(np.tanh, 1.0), 0, 9.02**2, 5, 4)
 show("tanh: tanh(x) / x in x^2, |x| <= 9.02", e, p, q)
 e, p, q = fit(root(erf, 2 / math.sqrt(math.pi)), 0, 3.95**2, 5, 5)
 show("erf: erf(x) / x in x^2, |x| <= 3.95", e, p, q)
+
+def atan_tail(s):  # (atan x - x) / x^3, s = x^2
+    series = sum((-1) ** (k + 1) * s**k / (2 * k + 3) for k in range(60))
+    return series
+
+
+def asin_tail(s):  # (asin x - x) / x^3, s = x^2
+    return sum(math.comb(2 * k, k) / 4.0**k / (2 * k + 1) * s ** (k - 1) for k in range(1, 40))
+
+
+def sinh_tail(s):  # (sinh x - x) / x^3, s = x^2
+    return sum(s**k / math.factorial(2 * k + 3) for k in range(10))
+
+
+def scaled_erfc(x):  # erfc(x) exp(x^2): a continued fraction where exp overflows
+    def one(v):
+        if v < 5:
+            return math.erfc(v) * math.exp(v * v)
+        t = v
+        for k in range(60, 0, -1):
+            t = v + k / 2 / t
+        return 1 / (t * math.sqrt(math.pi))
+
+    return np.vectorize(one)(x)
+
+
+def erfinv_share(w):  # erfinv(x) / x where w = -log(1 - x^2)
+    def one(w):
+        x = math.sqrt(-math.expm1(-w)) if w > 1e-12 else 0.0
+        if x == 0:
+            return math.sqrt(math.pi) / 2
+        rest = math.exp(-w) / (1 + x)  # 1 - x
+        y = math.sqrt(max(w - math.log(max(w, 1.0)) / 2, 0)) * 0.9 if w > 1 else x * math.sqrt(math.pi) / 2
+        for _ in range(60):
+            error = (math.erf(y) - x) if x < 0.5 else (rest - math.erfc(y))
+            slope = 2 / math.sqrt(math.pi) * math.exp(-y * y)
+            newton = error / slope
+            y -= newton / (1 + y * newton)
+        return y / x
+
+    return np.vectorize(one)(w)
+
+
+e, p, _ = fit(atan_tail, 1e-9, 0.4143**2, 3, weight=lambda s: s)
+show("atan: (atan x - x) / x^3 in x^2, |x| <= tan(pi / 8)", e, p)
+e, p, _ = fit(asin_tail, 1e-9, 0.2501, 4, weight=lambda s: s)
+show("asin: (asin x - x) / x^3 in x^2, |x| <= 1/2", e, p)
+e, p, _ = fit(sinh_tail, 1e-9, 1.0, 2, weight=lambda s: s)
+show("sinh: (sinh x - x) / x^3 in x^2, |x| <= 1", e, p)
+e, p, q = fit(scaled_erfc, 0.45, 10.1, 4, 5)
+show("erfc: erfc(x) exp(x^2) on [0.45, 10.1]", e, p, q)
+e, p, _ = fit(lambda t: erfinv_share(t + 2.5), -2.5, 2.5, 9)
+show("erfinv: erfinv(x) / x in w - 2.5, w = -log(1 - x^2) <= 5", e, p)
+e, p, _ = fit(lambda t: erfinv_share((t + 3.1) ** 2), math.sqrt(5) - 3.1, 4.1 - 3.1, 9)
+show("erfinv: erfinv(x) / x in sqrt(w) - 3.1, w in [5, 16.8]", e, p)
+
+e, p, _ = fit(lambda r: np.exp2(r), -0.5, 0.5, 7)
+show("pow: 2^r on |r| <= 1/2, in double", e, p)
 
 # pi / 2 in pieces of 11 bits, so that n times a piece is exact for n < 2^13, and a rest.
 rest = math.pi / 2

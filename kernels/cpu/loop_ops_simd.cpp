@@ -2,7 +2,11 @@
 #include "kernels/cpu/loop_ops.h"
 #include "kernels/cpu/loop_simd_folds.h"
 #include "kernels/cpu/loop_simd_memory.h"
-#include "kernels/cpu/math.h"
+#include "kernels/cpu/math_angles.h"
+#include "kernels/cpu/math_error.h"
+#include "kernels/cpu/math_hyperbolic.h"
+#include "kernels/cpu/math_power.h"
+#include "kernels/cpu/math_rounding.h"
 
 namespace tenon::cpu::TENON_ISA {
 
@@ -43,56 +47,20 @@ struct MulSub {
 struct SubMul {
   static TENON_INLINE vf run(vf a, vf b, vf c) { return (a - b) * c; }
 };
-struct Neg {
-  static TENON_INLINE vf run(vf x) { return -x; }
-};
-struct Abs {
-  static TENON_INLINE vf run(vf x) { return vabs(x); }
-};
 struct Recip {
   static TENON_INLINE vf run(vf x) { return 1.0f / x; }
-};
-struct Sqrt {
-  static TENON_INLINE vf run(vf x) { return vsqrt(x); }
 };
 struct Rsqrt {
   static TENON_INLINE vf run(vf x) { return 1.0f / vsqrt(x); }
 };
-struct Exp {
-  static TENON_INLINE vf run(vf x) { return vexp(x); }
+struct Neg {
+  static TENON_INLINE vf run(vf x) { return -x; }
 };
-struct Exp2 {
-  static TENON_INLINE vf run(vf x) { return vexp2(x); }
+struct Ldexp {
+  static TENON_INLINE vf run(vf a, vf b) { return a * vexp2(b); }
 };
-struct Expm1 {
-  static TENON_INLINE vf run(vf x) { return vexpm1(x); }
-};
-struct Log {
-  static TENON_INLINE vf run(vf x) { return vlog(x); }
-};
-struct Log2 {
-  static TENON_INLINE vf run(vf x) { return vlog2(x); }
-};
-struct Log10 {
-  static TENON_INLINE vf run(vf x) { return vlog10(x); }
-};
-struct Log1p {
-  static TENON_INLINE vf run(vf x) { return vlog1p(x); }
-};
-struct Sin {
-  static TENON_INLINE vf run(vf x) { return vsin(x); }
-};
-struct Cos {
-  static TENON_INLINE vf run(vf x) { return vcos(x); }
-};
-struct Tanh {
-  static TENON_INLINE vf run(vf x) { return vtanh(x); }
-};
-struct Erf {
-  static TENON_INLINE vf run(vf x) { return verf(x); }
-};
-struct Sigmoid {
-  static TENON_INLINE vf run(vf x) { return vsigmoid(x); }
+struct TruncDiv {
+  static TENON_INLINE vf run(vf a, vf b) { return vtrunc(a / b); }
 };
 struct Cube {
   static TENON_INLINE vf run(vf x) { return x * x * x; }
@@ -100,11 +68,13 @@ struct Cube {
 struct Relu {
   static TENON_INLINE vf run(vf x) { return max_or_b(vf{}, x); }
 };
-struct Gelu {
-  static TENON_INLINE vf run(vf x) { return vgelu(x); }
-};
-struct Silu {
-  static TENON_INLINE vf run(vf x) { return vsilu(x); }
+/// What a function of math*.h computes.
+template <auto function>
+struct Of {
+  template <class... V>
+  static TENON_INLINE vf run(V... x) {
+    return function(x...);
+  }
 };
 
 // ---- loops ----
@@ -197,6 +167,44 @@ struct Ne {
   static TENON_INLINE bool run(float a, float b) { return a != b; }
 };
 
+struct And {
+  static TENON_INLINE bool run(float a, float b) { return (a != 0) & (b != 0); }
+};
+struct Or {
+  static TENON_INLINE bool run(float a, float b) { return (a != 0) | (b != 0); }
+};
+struct Xor {
+  static TENON_INLINE bool run(float a, float b) { return (a != 0) != (b != 0); }
+};
+struct IsZero {
+  static TENON_INLINE bool run(float x) { return x == 0; }
+};
+struct IsNan {
+  static TENON_INLINE bool run(float x) { return x != x; }
+};
+struct IsInf {
+  static TENON_INLINE bool run(float x) { return __builtin_fabsf(x) == infinity; }
+};
+struct IsFinite {
+  static TENON_INLINE bool run(float x) { return __builtin_fabsf(x) < infinity; }
+};
+struct IsNegative {
+  static TENON_INLINE bool run(float x) { return __builtin_bit_cast(std::int32_t, x) < 0; }
+};
+
+template <class F>
+void test(const OpArgs& args) {
+  for (long r = 0; r < args.rows; r++) {
+    auto* const out = static_cast<std::uint8_t*>(args.out) + r * args.out_pitch;
+    const float* const a = static_cast<const float*>(args.in[0]) + r * args.in_pitch[0];
+    if (args.splat[0]) {
+      const bool value = F::run(*a);
+      for (long c = 0; c < args.cols; c++) out[c] = value;
+    } else {
+      for (long c = 0; c < args.cols; c++) out[c] = F::run(a[c]);
+    }
+  }
+}
 template <class F>
 void compare(const OpArgs& args) {
   for (long r = 0; r < args.rows; r++) {
@@ -247,29 +255,67 @@ constexpr SimdOps make_ops() {
   prim(Prim::div, binary<Div>);
   prim(Prim::min, binary<Min>);
   prim(Prim::max, binary<Max>);
+  prim(Prim::trunc_div, binary<TruncDiv>);
+#if TENON_VECTOR_FMOD
+  prim(Prim::fmod, binary<Of<vfmod>>);
+  prim(Prim::remainder, binary<Of<vremainder>>);
+  prim(Prim::floor_div, binary<Of<vfloor_div>>);
+#endif
+  prim(Prim::fmin, binary<Of<vfmin>>);
+  prim(Prim::fmax, binary<Of<vfmax>>);
+  prim(Prim::pow, binary<Of<vpow>>);
+  prim(Prim::atan2, binary<Of<vatan2>>);
+  prim(Prim::hypot, binary<Of<vhypot>>);
+  prim(Prim::copysign, binary<Of<vcopysign>>);
+  prim(Prim::nextafter, binary<Of<vnextafter>>);
+  prim(Prim::ldexp, binary<Ldexp>);
   prim(Prim::neg, unary<Neg>);
-  prim(Prim::abs, unary<Abs>);
+  prim(Prim::abs, unary<Of<vabs>>);
+  prim(Prim::sign, unary<Of<vsign>>);
+  prim(Prim::floor, unary<Of<vfloor>>);
+  prim(Prim::ceil, unary<Of<vceil>>);
+  prim(Prim::trunc, unary<Of<vtrunc>>);
+  prim(Prim::round, unary<Of<vround>>);
   prim(Prim::recip, unary<Recip>);
-  prim(Prim::sqrt, unary<Sqrt>);
+  prim(Prim::sqrt, unary<Of<vsqrt>>);
   prim(Prim::rsqrt, unary<Rsqrt>);
-  prim(Prim::exp, unary<Exp>);
-  prim(Prim::exp2, unary<Exp2>);
-  prim(Prim::expm1, unary<Expm1>);
-  prim(Prim::log, unary<Log>);
-  prim(Prim::log2, unary<Log2>);
-  prim(Prim::log10, unary<Log10>);
-  prim(Prim::log1p, unary<Log1p>);
-  prim(Prim::sin, unary<Sin>);
-  prim(Prim::cos, unary<Cos>);
-  prim(Prim::tanh, unary<Tanh>);
-  prim(Prim::erf, unary<Erf>);
-  prim(Prim::sigmoid, unary<Sigmoid>);
+  prim(Prim::exp, unary<Of<vexp>>);
+  prim(Prim::exp2, unary<Of<vexp2>>);
+  prim(Prim::expm1, unary<Of<vexpm1>>);
+  prim(Prim::log, unary<Of<vlog>>);
+  prim(Prim::log2, unary<Of<vlog2>>);
+  prim(Prim::log10, unary<Of<vlog10>>);
+  prim(Prim::log1p, unary<Of<vlog1p>>);
+  prim(Prim::sin, unary<Of<vsin>>);
+  prim(Prim::cos, unary<Of<vcos>>);
+  prim(Prim::tan, unary<Of<vtan>>);
+  prim(Prim::asin, unary<Of<vasin>>);
+  prim(Prim::acos, unary<Of<vacos>>);
+  prim(Prim::atan, unary<Of<vatan>>);
+  prim(Prim::sinh, unary<Of<vsinh>>);
+  prim(Prim::cosh, unary<Of<vcosh>>);
+  prim(Prim::tanh, unary<Of<vtanh>>);
+  prim(Prim::asinh, unary<Of<vasinh>>);
+  prim(Prim::acosh, unary<Of<vacosh>>);
+  prim(Prim::atanh, unary<Of<vatanh>>);
+  prim(Prim::erf, unary<Of<verf>>);
+  prim(Prim::erfc, unary<Of<verfc>>);
+  prim(Prim::erfinv, unary<Of<verfinv>>);
+  prim(Prim::sigmoid, unary<Of<vsigmoid>>);
   prim(Prim::lt, compare<Lt>);
   prim(Prim::le, compare<Le>);
   prim(Prim::gt, compare<Gt>);
   prim(Prim::ge, compare<Ge>);
   prim(Prim::eq, compare<Eq>);
   prim(Prim::ne, compare<Ne>);
+  prim(Prim::logical_and, compare<And>);
+  prim(Prim::logical_or, compare<Or>);
+  prim(Prim::logical_xor, compare<Xor>);
+  prim(Prim::logical_not, test<IsZero>);
+  prim(Prim::isnan, test<IsNan>);
+  prim(Prim::isinf, test<IsInf>);
+  prim(Prim::isfinite, test<IsFinite>);
+  prim(Prim::signbit, test<IsNegative>);
   prim(Prim::select, select);
   const auto fused = [&](Fused f, OpFn loop) { ops.fused[static_cast<int>(f)] = loop; };
   fused(Fused::mul_add, ternary<MulAdd>);
@@ -278,8 +324,8 @@ constexpr SimdOps make_ops() {
   fused(Fused::cube, unary<Cube>);
   fused(Fused::relu, unary<Relu>);
   fused(Fused::add_relu, binary<AddRelu>);
-  fused(Fused::gelu, unary<Gelu>);
-  fused(Fused::silu, unary<Silu>);
+  fused(Fused::gelu, unary<Of<vgelu>>);
+  fused(Fused::silu, unary<Of<vsilu>>);
   fused(Fused::exp_sub, binary<ExpSub>);
   fused(Fused::exp_below, binary<ExpBelow>);
   fused(Fused::add_gelu, binary<AddGelu>);

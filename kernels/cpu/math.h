@@ -1,10 +1,8 @@
-// Float math on vectors. The coefficients come from fit_math.py.
+// Float math on vectors: exponentials and logarithms. The coefficients come from fit_math.py.
 //
 // Largest errors over the whole range, in units of the last place, against double
 // (tests/kernels/prims_test.cpp):
-//   exp, exp2 1.3 · expm1 1.6 · log 0.9 · log2 1.4 · log10 1.8 · log1p 1.5 · sin, cos 1.7 · sigmoid 2.6
-//   tanh 4.6 · erf 5.1 · gelu 2e-6 absolute for |x| <= 10
-// sin and cos of |x| > 12000 come from the C library.
+//   exp, exp2 1.3 · expm1 1.6 · log 0.9 · log2 1.4 · log10 1.8 · log1p 1.5 · sigmoid 2.6 · tanh 4.6
 // NaN gives NaN, infinities give what C's functions give, results below the normal range are subnormal, not
 // flushed.
 #pragma once
@@ -43,6 +41,13 @@ static TENON_INLINE vf round_small(vf x) {
 static TENON_INLINE vf clamp(vf x, float low, float high) {
   return min_or_b(broadcast(high), max_or_b(broadcast(low), x));
 }
+/// Coefficients of the highest power first.
+template <class... C>
+static TENON_INLINE vf polynomial(vf x, float highest, C... others) {
+  vf sum = broadcast(highest);
+  ((sum = sum * x + others), ...);
+  return sum;
+}
 /// 2^n for n in [-126, 127].
 static TENON_INLINE vf power_of_two(vi n) { return from_bits((n + 127) << 23); }
 
@@ -56,23 +61,21 @@ static TENON_INLINE ExpParts exp_parts(vf x) {
   ExpParts e;
   e.n = round_small(x * 1.44269504f);
   e.r = (x - e.n * 0.69314575f) - e.n * 1.4286068e-6f;
-  e.tail = broadcast(0.0013950514f);
-  e.tail = e.tail * e.r + 0.008368903f;
-  e.tail = e.tail * e.r + 0.041666206f;
-  e.tail = e.tail * e.r + 0.16666518f;
-  e.tail = e.tail * e.r + 0.5f;
+  e.tail = polynomial(e.r, 0.0013950514f, 0.008368903f, 0.041666206f, 0.16666518f, 0.5f);
   return e;
 }
 
-static TENON_INLINE vf vexp(vf x) {
-  x = clamp(x, -104.5f, 89.0f);
+/// e^x 2^power, for power in [-2, 0].
+static TENON_INLINE vf exp_times(vf x, int power) {
+  x = clamp(x, -104.5f, 91.0f);
   const ExpParts e = exp_parts(x);
   const vf p = e.tail * (e.r * e.r) + (e.r + 1.0f);
-  // 2^n in two factors: n reaches from -151 (a subnormal or zero result) to 128 (infinity).
-  const vi n = to_int(e.n);
+  // 2^n in two factors: n reaches from -153 (a subnormal or zero result) to 131 (infinity).
+  const vi n = to_int(e.n) + power;
   const vi half = n >> 1;
   return (p * power_of_two(half)) * power_of_two(n - half);
 }
+static TENON_INLINE vf vexp(vf x) { return exp_times(x, 0); }
 /// exp for x <= 0 (or NaN) where a result below 1.2e-38 may as well be zero: what softmax needs.
 static TENON_INLINE vf vexp_nonpositive(vf x) {
   const ExpParts e = exp_parts(max_or_b(broadcast(-87.0f), x));
@@ -99,31 +102,31 @@ static TENON_INLINE vf vexpm1(vf x) {
   return x == 0.0f ? x : result;  // keeps -0
 }
 
-/// x = 2^e (1 + f), 1 + f in [sqrt(1/2), sqrt(2)), for positive finite x; log(1 + f).
-struct LogParts {
-  vf e;
-  vf log_f;
+/// x = m 2^e with m in [sqrt(1/2), sqrt(2)), for positive finite x.
+struct Mantissa {
+  vf m, e;
 };
-static TENON_INLINE LogParts log_parts(vf x) {
+static TENON_INLINE Mantissa mantissa(vf x) {
   const vi is_subnormal = x < 1.17549435e-38f;
   const vf scaled = is_subnormal ? x * 8388608.0f : x;
   // Less sqrt(1/2), in unsigned arithmetic: the bits of negative numbers may wrap.
   const vi shifted = reinterpret_cast<vi>(reinterpret_cast<vu>(scaled) - 0x3f3504f3u);
   const vi exponent = shifted >> 23;
-  const vf f = from_bits((shifted & 0x007fffff) + 0x3f3504f3) - 1.0f;
-  vf tail = broadcast(-0.07634453f);
-  tail = tail * f + 0.1276156f;
-  tail = tail * f + -0.13160191f;
-  tail = tail * f + 0.1420176f;
-  tail = tail * f + -0.16623357f;
-  tail = tail * f + 0.20001227f;
-  tail = tail * f + -0.2500082f;
-  tail = tail * f + 0.3333333f;
+  return {from_bits((shifted & 0x007fffff) + 0x3f3504f3), to_float(exponent + (is_subnormal & -23))};
+}
+
+/// The exponent of x, and the logarithm of its mantissa.
+struct LogParts {
+  vf e;
+  vf log_f;
+};
+static TENON_INLINE LogParts log_parts(vf x) {
+  const Mantissa x_parts = mantissa(x);
+  const vf f = x_parts.m - 1.0f;
+  const vf tail = polynomial(f, -0.07634453f, 0.1276156f, -0.13160191f, 0.1420176f, -0.16623357f, 0.20001227f,
+                             -0.2500082f, 0.3333333f);
   const vf square = f * f;
-  LogParts parts;
-  parts.e = to_float(exponent + (is_subnormal & -23));
-  parts.log_f = f + (square * f * tail - 0.5f * square);
-  return parts;
+  return {x_parts.e, f + (square * f * tail - 0.5f * square)};
 }
 /// The logarithm's value where x is no positive finite number.
 static TENON_INLINE vf log_special(vf x, vf result) {
@@ -156,101 +159,10 @@ static TENON_INLINE vf vtanh(vf whole) {
   constexpr float saturated = 9.02f;  // beyond it the result rounds to 1
   const vf x = clamp(whole, -saturated, saturated);
   const vf s = x * x;
-  vf p = broadcast(-1.2203437e-11f);
-  p = p * s + 3.0584978e-08f;
-  p = p * s + 2.8007438e-05f;
-  p = p * s + 0.0038683268f;
-  p = p * s + 0.13679914f;
-  p = p * s + 1.0f;
-  vf q = broadcast(1.2873652e-06f);
-  q = q * s + 0.00039386292f;
-  q = q * s + 0.027245834f;
-  q = q * s + 0.47013247f;
-  q = q * s + 1.0f;
+  const vf p =
+      polynomial(s, -1.2203437e-11f, 3.0584978e-08f, 2.8007438e-05f, 0.0038683268f, 0.13679914f, 1.0f);
+  const vf q = polynomial(s, 1.2873652e-06f, 0.00039386292f, 0.027245834f, 0.47013247f, 1.0f);
   return vabs(whole) > saturated ? with_sign_of(broadcast(1.0f), whole) : clamp(x * p / q, -1.0f, 1.0f);
-}
-static TENON_INLINE vf verf(vf whole) {
-  constexpr float saturated = 3.95f;  // beyond it the result rounds to 1
-  const vf x = clamp(whole, -saturated, saturated);
-  const vf s = x * x;
-  vf p = broadcast(2.0259101e-06f);
-  p = p * s + 0.0002846882f;
-  p = p * s + 0.0038081706f;
-  p = p * s + 0.052875474f;
-  p = p * s + 0.1915505f;
-  p = p * s + 1.1283791f;
-  vf q = broadcast(3.7831847e-05f);
-  q = q * s + 0.0011707285f;
-  q = q * s + 0.015055107f;
-  q = q * s + 0.1145597f;
-  q = q * s + 0.50308985f;
-  q = q * s + 1.0f;
-  return vabs(whole) > saturated ? with_sign_of(broadcast(1.0f), whole) : clamp(x * p / q, -1.0f, 1.0f);
-}
-static TENON_INLINE vf vgelu(vf x) {
-  const vf half = 0.5f * x;
-  return half * verf(x * 0.707106781f) + half;
-}
-
-/// x = n pi / 2 + r with |r| <= pi / 4, for |x| <= 12000.
-struct Quadrant {
-  vi n;
-  vf r;
-};
-inline constexpr float largest_reduced_angle = 12000.0f;
-static TENON_INLINE Quadrant quadrant(vf x) {
-  const vf n = round_small(x * 0.636619772f);
-  vf r = x - n * 1.5703125f;
-  r = r - n * 0.0004837513f;
-  r = r - n * 7.5495336e-08f;
-  r = r - n * 2.563344e-12f;
-  return {to_int(n), r};
-}
-static TENON_INLINE vf sin_small(vf r) {
-  const vf s = r * r;
-  vf p = broadcast(2.7182168e-06f);
-  p = p * s + -0.00019839325f;
-  p = p * s + 0.008333329f;
-  p = p * s + -0.16666667f;
-  return p * (s * r) + r;
-}
-static TENON_INLINE vf cos_small(vf r) {
-  const vf s = r * r;
-  vf p = broadcast(2.4437531e-05f);
-  p = p * s + -0.001388736f;
-  p = p * s + 0.041666646f;
-  return p * (s * s) + (1.0f - 0.5f * s);
-}
-static TENON_INLINE vf sin_of_quadrant(vi n, vf r) {
-  const vf s = sin_small(r);
-  const vf c = cos_small(r);
-  const vf magnitude = (n & 1) != 0 ? c : s;
-  return from_bits(bits(magnitude) ^ ((n & 2) << 30));
-}
-/// Are all lanes within the range of quadrant()? NaN and infinities are not.
-static TENON_INLINE bool angles_are_small(vf x) {
-  const vi outside = ~(vabs(x) <= largest_reduced_angle);
-  std::int32_t any = 0;
-  TENON_UNROLL
-  for (int i = 0; i < VL; i++) any |= outside[i];
-  return any == 0;
-}
-static TENON_INLINE vf vsin(vf x) {
-  if (!angles_are_small(x)) {
-    for (int i = 0; i < VL; i++) x[i] = __builtin_sinf(x[i]);
-    return x;
-  }
-  const Quadrant q = quadrant(x);
-  const vf result = sin_of_quadrant(q.n, q.r);
-  return x == 0.0f ? x : result;  // keeps -0
-}
-static TENON_INLINE vf vcos(vf x) {
-  if (!angles_are_small(x)) {
-    for (int i = 0; i < VL; i++) x[i] = __builtin_cosf(x[i]);
-    return x;
-  }
-  const Quadrant q = quadrant(x);
-  return sin_of_quadrant(q.n + 1, q.r);
 }
 
 }  // namespace tenon::cpu::TENON_ISA

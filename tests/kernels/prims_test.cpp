@@ -1,5 +1,6 @@
 // Every primitive, on every compute type and ISA, means what base/scalar.h says; the vector math is accurate.
 #include <bit>
+#include <random>
 
 #include "base/zero_division.h"
 #include "tests/kernels/every_isa.h"
@@ -76,6 +77,17 @@ TEST_P(Prims, VectorMathIsAccurateOverItsWholeRange) {
                             {Prim::cos, 2.0, -12000, 12000},
                             {Prim::tanh, 5.0},
                             {Prim::erf, 7.0},
+                            {Prim::erfc, 7.0},
+                            {Prim::erfinv, 4.0, -1, 1},
+                            {Prim::tan, 4.5, -12000, 12000},
+                            {Prim::asin, 2.5},
+                            {Prim::acos, 2.0},
+                            {Prim::atan, 2.2},
+                            {Prim::sinh, 3.0},
+                            {Prim::cosh, 2.5},
+                            {Prim::asinh, 3.5},
+                            {Prim::acosh, 3.5},
+                            {Prim::atanh, 3.5},
                             {Prim::sigmoid, 2.7, -87.0f, inf},
                             {Prim::sqrt, 0.51},
                             {Prim::rsqrt, 1.6},
@@ -93,6 +105,64 @@ TEST_P(Prims, VectorMathIsAccurateOverItsWholeRange) {
     }
     EXPECT_LE(worst, a.max_ulps) << name(a.prim) << " at " << where;
     RecordProperty(std::string(name(a.prim)), std::to_string(worst));
+  }
+}
+
+// Random pairs: of close sizes, of any sizes, and quotients next to integers.
+std::vector<std::pair<float, float>> random_pairs() {
+  std::mt19937 random(7);
+  std::vector<std::pair<float, float>> pairs;
+  std::uniform_real_distribution<float> near(-20, 20);
+  const auto any = [&] {
+    const auto x = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
+    return std::isnan(x) ? inf : x;
+  };
+  for (int i = 0; i < 40'000; ++i) {
+    pairs.emplace_back(near(random), near(random));
+    pairs.emplace_back(any(), any());
+    const float b = near(random), a = b * static_cast<float>(random() % 1000);
+    pairs.emplace_back(std::nextafter(a, i % 2 ? inf : -inf), b);
+    pairs.emplace_back(a, b);
+  }
+  return pairs;
+}
+
+TEST_P(Prims, FunctionsOfTwoAreAccurate) {
+  const auto pairs = random_pairs();
+  const auto n = static_cast<std::int64_t>(pairs.size());
+  for (const auto& [prim, max_ulps] : {std::pair{Prim::pow, 0.7},
+                                       {Prim::atan2, 3.0},
+                                       {Prim::hypot, 2.0},
+                                       {Prim::fmod, 0.0},
+                                       {Prim::remainder, 0.0},
+                                       {Prim::floor_div, 0.0},
+                                       {Prim::trunc_div, 0.0},
+                                       {Prim::fmin, 0.0},
+                                       {Prim::fmax, 0.0},
+                                       {Prim::nextafter, 0.0},
+                                       {Prim::copysign, 0.0}}) {
+    LoopProgram program;
+    program.name = std::string(name(prim));
+    program.shape.dims = {n};
+    const Reg a = program.load({0, DType::f32, {1}}), b = program.load({1, DType::f32, {1}});
+    program.store({2, DType::f32, {1}}, program.prim(prim, a, b));
+    LoopBuffers buffers(program);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      buffers.as<float>(0)[i] = pairs[i].first;
+      buffers.as<float>(1)[i] = pairs[i].second;
+    }
+    ThreadPool pool(1);
+    buffers.run(pool);
+    double worst = 0;
+    std::pair<float, float> where;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      const auto [x, y] = pairs[i];
+      const double exact = max_ulps == 0 ? apply<float>(prim, x, y) : apply<double>(prim, x, y);
+      const double error = ulps(buffers.as<float>(2)[i], exact);
+      if (error > worst) worst = error, where = pairs[i];
+    }
+    EXPECT_LE(worst, max_ulps) << name(prim) << " of " << where.first << " and " << where.second;
+    RecordProperty(std::string(name(prim)), std::to_string(worst));
   }
 }
 
