@@ -31,8 +31,7 @@ void emit(Planner& planner, const Group& group, const AttentionCall& call) {
   auto step = std::make_unique<LaunchStep>(
       gpu, LaunchStep::Kernel{.source = std::move(kernel.source),
                               .name = "attention",
-                              .size = {{static_cast<unsigned>(kernel.grid), 1, 1},
-                                       {static_cast<unsigned>(kernel.block), 1, 1}},
+                              .size = {{kernel.grid, 1, 1}, kernel.block},
                               .buffers = std::move(buffers),
                               .arguments = {std::move(kernel.arguments)}});
   step->info.kernel = "attention " + kernel.tiling;

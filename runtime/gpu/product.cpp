@@ -30,9 +30,7 @@ std::unique_ptr<LaunchStep> make_step(Gpu& gpu, ProductKernel&& kernel, std::vec
       gpu, LaunchStep::Kernel{
                .source = std::move(kernel.source),
                .name = std::move(kernel.name),
-               .size = {{static_cast<unsigned>(kernel.grid[0]), static_cast<unsigned>(kernel.grid[1]),
-                         static_cast<unsigned>(kernel.grid[2])},
-                        {static_cast<unsigned>(kernel.block), 1, 1}},
+               .size = {{kernel.grid[0], kernel.grid[1], kernel.grid[2]}, kernel.block},
                .buffers = std::move(buffers),
                .arguments = {std::move(kernel.arguments), std::move(epilogue)}});
   step->info = std::move(info);

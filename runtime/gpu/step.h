@@ -19,19 +19,18 @@ class LaunchStep : public Step {
   };
   /// The GPU must outlive it.
   LaunchStep(Gpu& gpu, Kernel kernel);
+  const Kernel& kernel() const { return kernel_; }
 
-  void request() override { gpu_.request(source_); }
-  void compile() override { function_ = gpu_.function(source_, name_); }
+  void request() override { gpu_.request(kernel_.source); }
+  void compile() override { function_ = gpu_.function(kernel_.source, kernel_.name); }
   void run(const Frame&) const override;
   std::optional<Error> failure(std::span<const Fault>) const override;
 
  private:
   Gpu& gpu_;
-  std::string source_, name_;
-  Function function_ = nullptr;
-  LaunchSize size_;
+  Kernel kernel_;
   std::vector<Address> buffers_;
-  std::vector<std::vector<std::byte>> arguments_;
+  Function function_ = nullptr;
 };
 
 }  // namespace tenon::gpu

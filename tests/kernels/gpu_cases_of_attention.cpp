@@ -75,16 +75,16 @@ GpuCase attention_case(const std::string& name, DType dtype, long queries, long 
   const GpuLimits few{.processors = 1};  // that large tiles keep busy
   AttentionKernel kernel = attention_kernel(p, few);
   GpuCase result{.name = "attention " + name,
-                 .source = std::move(kernel.source),
-                 .kernel = "attention",
-                 .grid = {kernel.grid, 1, 1},
-                 .block = kernel.block,
-                 .block_grows = kernel.tiling != "of rows",
+                 .launches = {{.source = std::move(kernel.source),
+                               .kernel = "attention",
+                               .grid = {kernel.grid, 1, 1},
+                               .block = kernel.block,
+                               .block_grows = kernel.tiling != "of rows",
+                               .arguments = {std::move(kernel.arguments)}}},
                  .buffers = {random_buffer(dtype, rows_of(queries, size), 3),
                              random_buffer(dtype, rows_of(keys, size), 4),
                              random_buffer(dtype, rows_of(keys, value_size), 5)},
                  .dtypes = {dtype, dtype, dtype},
-                 .arguments = {std::move(kernel.arguments)},
                  .tolerance = dtype == DType::f32   ? 2e-5
                               : dtype == DType::f16 ? 4e-3
                                                     : 3e-2};

@@ -102,7 +102,7 @@ const std::vector<Mutant>& mutants() {
 }
 
 GpuCase find_case(const std::string& name) {
-  static const std::vector<GpuCase> cases = all_gpu_cases();
+  static const std::vector<GpuCase> cases = all_gpu_cases(32);
   for (const GpuCase& c : cases)
     if (c.name == name) return c;
   throw std::out_of_range("no case " + name);
@@ -110,11 +110,15 @@ GpuCase find_case(const std::string& name) {
 
 GpuCase mutated(const Mutant& m) {
   GpuCase result = find_case(m.launch);
-  const std::size_t behind = result.source.find(m.behind);
-  const std::size_t at = behind == std::string::npos ? behind : result.source.find(m.from, behind);
-  EXPECT_NE(at, std::string::npos) << "the kernel has changed: there is no more '" << m.from << "' in "
-                                   << m.launch;
-  if (at != std::string::npos) result.source.replace(at, m.from.size(), m.to);
+  bool found = false;
+  for (GpuLaunch& launch : result.launches) {
+    const std::size_t behind = launch.source.find(m.behind);
+    const std::size_t at = behind == std::string::npos ? behind : launch.source.find(m.from, behind);
+    if (at == std::string::npos) continue;
+    launch.source.replace(at, m.from.size(), m.to);
+    found = true;
+  }
+  EXPECT_TRUE(found) << "the kernel has changed: there is no more '" << m.from << "' in " << m.launch;
   return result;
 }
 
