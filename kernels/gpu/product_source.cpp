@@ -139,7 +139,7 @@ Tiling choose_tiling(const Product& p, DType type, const GpuLimits& limits) {
                  ? std::clamp<std::int64_t>(std::min(wanted, p.depth / shortest), 1, most)
                  : 1;
   constexpr std::int64_t piece = 64;  // a multiple of every unit's
-  t.depth_of_split = divide_up(divide_up(p.depth, t.splits), piece) * piece;
+  t.depth_of_split = std::max(divide_up(divide_up(p.depth, t.splits), piece), std::int64_t{1}) * piece;
   t.splits = std::max<std::int64_t>(divide_up(p.depth, t.depth_of_split), 1);
   return t;
 }

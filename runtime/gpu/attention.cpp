@@ -28,12 +28,12 @@ void emit(Planner& planner, const Group& group, const AttentionCall& call) {
   AttentionKernel kernel = attention_kernel(program, limits_of(gpu));
   std::vector<PlannedTensor> buffers = placed.reads;
   buffers.push_back(placed.result);
-  auto step = std::make_unique<LaunchStep>(
-      gpu, LaunchStep::Kernel{.source = std::move(kernel.source),
-                              .name = "attention",
-                              .size = {{kernel.grid, 1, 1}, kernel.block},
-                              .buffers = std::move(buffers),
-                              .arguments = {std::move(kernel.arguments)}});
+  auto step =
+      std::make_unique<LaunchStep>(gpu, LaunchStep::Kernel{.source = std::move(kernel.source),
+                                                           .name = "attention",
+                                                           .size = {{kernel.grid, 1, 1}, kernel.block},
+                                                           .buffers = std::move(buffers),
+                                                           .arguments = {std::move(kernel.arguments)}});
   step->info.kernel = "attention " + kernel.tiling;
   planner.emit(std::move(step), group.node(), std::move(placed.reads), {placed.result});
 }

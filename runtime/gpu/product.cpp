@@ -27,12 +27,11 @@ struct Sides {
 std::unique_ptr<LaunchStep> make_step(Gpu& gpu, ProductKernel&& kernel, std::vector<PlannedTensor> buffers,
                                       std::vector<std::byte> epilogue, StepInfo info) {
   auto step = std::make_unique<LaunchStep>(
-      gpu, LaunchStep::Kernel{
-               .source = std::move(kernel.source),
-               .name = std::move(kernel.name),
-               .size = {{kernel.grid[0], kernel.grid[1], kernel.grid[2]}, kernel.block},
-               .buffers = std::move(buffers),
-               .arguments = {std::move(kernel.arguments), std::move(epilogue)}});
+      gpu, LaunchStep::Kernel{.source = std::move(kernel.source),
+                              .name = std::move(kernel.name),
+                              .size = {{kernel.grid[0], kernel.grid[1], kernel.grid[2]}, kernel.block},
+                              .buffers = std::move(buffers),
+                              .arguments = {std::move(kernel.arguments), std::move(epilogue)}});
   step->info = std::move(info);
   return step;
 }

@@ -1,5 +1,5 @@
-// The launches of a case of gpu_cases.h compiled for the emulation, plain or with a sanitizer, and run in a process of
-// their own.
+// The launches of a case of gpu_cases.h compiled for the emulation, plain or with a sanitizer, and run in a
+// process of their own.
 #pragma once
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -22,8 +22,7 @@ enum class Tool { plain, address, thread };
 /// TENON_EMULATION_COMPILER is g++. Waves of 32 are those of sm_90, of 64 those of gfx942.
 class EmulatedLaunch {
  public:
-  EmulatedLaunch(const GpuCase& c, Tool tool, int wave)
-      : case_(c), tool_(tool), wave_(wave) {
+  EmulatedLaunch(const GpuCase& c, Tool tool, int wave) : case_(c), tool_(tool), wave_(wave) {
     std::map<std::string, std::set<std::string>> kernels;  // by their text
     for (const GpuLaunch& launch : c.launches) kernels[launch.source].insert(launch.kernel);
     for (const auto& [source, names] : kernels)

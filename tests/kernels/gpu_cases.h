@@ -12,7 +12,7 @@ namespace tenon::gpu {
 
 struct GpuLaunch {
   struct Parameter {
-    std::size_t buffer;  // of the case
+    std::size_t buffer;       // of the case
     std::int64_t offset = 0;  // bytes
   };
 
@@ -21,18 +21,18 @@ struct GpuLaunch {
   std::array<std::int64_t, 3> grid = {1, 1, 1};
   int block = 0;
   std::int64_t shared_bytes = 0;
-  bool block_grows = false;  // it is counted in waves: of 64 lanes it has twice as many threads
+  bool block_grows = false;             // it is counted in waves: of 64 lanes it has twice as many threads
   std::vector<Parameter> buffers = {};  // none: all of the case, in order
   std::vector<std::vector<std::byte>> arguments = {};  // by value, after the buffers
 };
 
 struct GpuCase {
-  std::string name;                 // the family, then the form; of no other case
-  std::vector<GpuLaunch> launches;  // one behind the other
+  std::string name;                                       // the family, then the form; of no other case
+  std::vector<GpuLaunch> launches;                        // one behind the other
   std::vector<std::vector<std::byte>> buffers, expected;  // empty: whatever is left there
   std::vector<DType> dtypes;                              // of the buffers
   double tolerance = 0;                                   // 0: the one of the dtype
-  std::vector<std::string> operators;  // that it computes, where it was planned
+  std::vector<std::string> operators;                     // that it computes, where it was planned
 };
 
 /// A buffer of random numbers between -2 and 2.

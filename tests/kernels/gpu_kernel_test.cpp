@@ -18,7 +18,8 @@ constexpr int orders = 1;
 // Without a sanitizer, gpu_loop_test.cpp runs the loops.
 std::vector<GpuCase> chosen_cases(int wave) {
   std::vector<GpuCase> chosen = all_gpu_cases(wave);
-  if (tool == Tool::plain) std::erase_if(chosen, [](const GpuCase& c) { return c.name.starts_with("loop "); });
+  if (tool == Tool::plain)
+    std::erase_if(chosen, [](const GpuCase& c) { return c.name.starts_with("loop "); });
   return chosen;
 }
 

@@ -5,8 +5,8 @@
 
 namespace tenon::gpu {
 
-/// What floats among a graph's inputs are: normally distributed; of few different values, with NaN, infinities
-/// and zeros of both signs; positive.
+/// What floats among a graph's inputs are: normally distributed; of few different values, with NaN,
+/// infinities and zeros of both signs; positive.
 enum class Values { plain, ordered, positive };
 
 struct PlannedGraph {

@@ -1,5 +1,5 @@
-// run_gpu_kernel LAUNCHES: launches kernels that were compiled for the emulation, and writes their buffers back.
-// A program of its own, so that a sanitizer sees all of it (emulated_launch.h writes LAUNCHES).
+// run_gpu_kernel LAUNCHES: launches kernels that were compiled for the emulation, and writes their buffers
+// back. A program of its own, so that a sanitizer sees all of it (emulated_launch.h writes LAUNCHES).
 #include <dlfcn.h>
 
 #include <cstdint>

@@ -209,8 +209,8 @@ TEST(Folder, SaysThatHeadersAreMissing) {
     void* program = nullptr;
     reinterpret_cast<int (*)(void**, const char*, const char*, int, const char**, const char**)>(
         find("nvrtcCreateProgram"))(&program, "", "", 0, nullptr, nullptr);
-    const int result = reinterpret_cast<int (*)(void*, int, const char**)>(find("nvrtcCompileProgram"))(
-        program, 0, nullptr);
+    const int result =
+        reinterpret_cast<int (*)(void*, int, const char**)>(find("nvrtcCompileProgram"))(program, 0, nullptr);
     char log[1000] = {};
     reinterpret_cast<int (*)(void*, char*)>(find("nvrtcGetProgramLog"))(program, log);
     fputs(log, stderr);
