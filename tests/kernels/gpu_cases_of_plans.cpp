@@ -34,11 +34,6 @@ Tensor input_of(const Value& input, const PlannedGraph& g, std::uint64_t seed) {
   return data;
 }
 
-// Elements of complex numbers are told apart.
-DType dtype_of(const Type& type) {
-  return type.dtype == DType::c64 ? DType::f32 : type.dtype == DType::c128 ? DType::f64 : type.dtype;
-}
-
 std::vector<std::byte> bytes_of(const Tensor& tensor) {
   const Tensor dense = tensor.contiguous();
   return {dense.bytes(), dense.bytes() + static_cast<std::size_t>(dense.numel()) * size_of(dense.dtype())};
@@ -68,7 +63,7 @@ void add_buffer(GpuCase& c, const Buffer& b, std::span<const Tensor> inputs,
   if (b.kind == Buffer::Kind::input) before = bytes_of(inputs[b.index]);
   if (b.kind == Buffer::Kind::output) {
     after = bytes_of(outputs[b.index]);
-    dtype = dtype_of({outputs[b.index].dtype(), {}});
+    dtype = outputs[b.index].dtype();
   }
   c.buffers.push_back(std::move(before));
   c.expected.push_back(std::move(after));
@@ -95,6 +90,7 @@ GpuCase planned_case(const PlannedGraph& g, const Device& device) {
     TENON_CHECK(launch);
     c.launches.push_back(launch_of(*launch, plan->buffers.size()));
   }
+  TENON_CHECK(!c.launches.empty());  // else it is computed while the plan is made
   for (const Buffer& b : plan->buffers) add_buffer(c, b, inputs, outputs);
   const std::vector<std::int64_t> no_faults(plan->faults * sizeof(Fault) / sizeof(std::int64_t));
   c.buffers.push_back(gpu::bytes_of(no_faults));

@@ -237,7 +237,9 @@ class GpuTool : public ::testing::TestWithParam<Tool> {};
 
 TEST_P(GpuTool, IsSilentOnARightKernel) {
   for (const std::string name :
-       {"product of odd sizes f32", "loop layer norm rows of a block", "loop softmax of columns"}) {
+       {"product of odd sizes f32", "loop layer norm rows of a block", "loop softmax of columns",
+        "sort first of long rows f32", "scan rows of blocks f16", "index add many to a place f32",
+        "fft of factors f64"}) {
     const GpuCase c = find_case(name);
     EXPECT_EQ(EmulatedLaunch(c, GetParam(), 32).run(), "") << name;
   }
