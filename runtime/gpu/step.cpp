@@ -4,7 +4,6 @@
 #include <array>
 
 #include "runtime/gpu/queue.h"
-#include "runtime/index_fault.h"
 
 namespace tenon::gpu {
 namespace {
@@ -18,7 +17,8 @@ LaunchStep::LaunchStep(Gpu& gpu, Kernel kernel)
       source_(std::move(kernel.source)),
       name_(std::move(kernel.name)),
       size_(kernel.size),
-      arguments_(std::move(kernel.arguments)) {
+      arguments_(std::move(kernel.arguments)),
+      complaint_(std::move(kernel.complaint)) {
   for (const PlannedTensor& t : kernel.buffers) buffers_.push_back(t.address());
   TENON_CHECK(buffers_.size() + arguments_.size() + 2 <= max_parameters);
   faults = kernel.may_fault ? 1 : 0;
@@ -38,6 +38,8 @@ void LaunchStep::run(const Frame& frame) const {
   gpu_.launch(function_, size_, {parameters.data(), count}, gpu_queue(frame.queue).stream());
 }
 
-std::optional<Error> LaunchStep::failure(std::span<const Fault> found) const { return index_error(found[0]); }
+std::optional<Error> LaunchStep::failure(std::span<const Fault> found) const {
+  return complaint_(found[0]);
+}
 
 }  // namespace tenon::gpu
