@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct GpuCase {
   std::vector<std::vector<std::byte>> buffers, expected;  // in the order of the parameters
   std::vector<DType> dtypes;                              // of the buffers
   std::vector<std::vector<std::byte>> arguments;          // by value, after the buffers
+  std::optional<std::size_t> scratch;                     // a buffer whose numbers nobody reads afterwards
   double tolerance = 0;                                   // 0: the one of the dtype
 };
 
@@ -49,10 +51,11 @@ std::vector<GpuCase> loop_gpu_cases();
 std::vector<GpuCase> product_gpu_cases();
 std::vector<GpuCase> attention_gpu_cases();
 std::vector<GpuCase> pool_gpu_cases();
+std::vector<GpuCase> linear_algebra_gpu_cases();
 
 inline std::vector<GpuCase> all_gpu_cases() {
   std::vector<GpuCase> cases = loop_gpu_cases();
-  for (const auto& family : {product_gpu_cases, attention_gpu_cases, pool_gpu_cases})
+  for (const auto& family : {product_gpu_cases, attention_gpu_cases, pool_gpu_cases, linear_algebra_gpu_cases})
     for (GpuCase& c : family()) cases.push_back(std::move(c));
   return cases;
 }

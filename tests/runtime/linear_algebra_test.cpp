@@ -52,21 +52,21 @@ void expect_same(const Call& call, double tolerance = 2e-5) {
                  call.inputs, tolerance);
 }
 
-class LinearAlgebra : public ::testing::TestWithParam<std::int64_t> {
+class OfEverySize : public ::testing::TestWithParam<std::int64_t> {
  protected:
   const std::int64_t n = GetParam();
   const Index square{2, n, n};
 };
 
-INSTANTIATE_TEST_SUITE_P(Sizes, LinearAlgebra, ::testing::ValuesIn(every_size),
+INSTANTIATE_TEST_SUITE_P(LinearAlgebra, OfEverySize, ::testing::ValuesIn(every_size),
                          [](const auto& test) { return std::to_string(test.param); });
 
-TEST_P(LinearAlgebra, CholeskyFactors) {
+TEST_P(OfEverySize, CholeskyFactors) {
   expect_same({"%1 = cholesky(%a)", {positive(DType::f32, square, 1)}});
   expect_same({"%1 = cholesky(%a)", {positive(DType::f64, {n, n}, 1)}}, in_double);
 }
 
-TEST_P(LinearAlgebra, TriangularSystems) {
+TEST_P(OfEverySize, TriangularSystems) {
   for (const bool upper : {false, true})
     for (const bool unit : {false, true}) {
       const std::string text = fmt::format("%1 = triangular_solve(%a, %b, upper={}, unit={})", upper, unit);
@@ -78,7 +78,7 @@ TEST_P(LinearAlgebra, TriangularSystems) {
     }
 }
 
-TEST_P(LinearAlgebra, Systems) {
+TEST_P(OfEverySize, Systems) {
   for (const std::int64_t columns : {std::int64_t{1}, std::int64_t{5}, n})
     expect_same({"%1 = solve(%a, %b)",
                  {regular(DType::f32, square, 1), random_tensor(DType::f32, {2, n, columns}, 2)}});
@@ -86,7 +86,7 @@ TEST_P(LinearAlgebra, Systems) {
                {regular(DType::f64, {n, n}, 1), random_tensor(DType::f64, {n, 40}, 2)}}, in_double);
 }
 
-TEST_P(LinearAlgebra, FactorsWithPivots) {
+TEST_P(OfEverySize, FactorsWithPivots) {
   for (const Index& shape : {square, Index{2, n, n + 5}, Index{n + 20, n}})
     expect_same({"%1, %2 = lu(%a)", {random_tensor(DType::f32, shape, 3)}, "%1, %2"}, 2e-4);
   expect_same({fmt::format("%1, %2 = lu(%a)  %3 = pivot_rows(%2, rows={})", n + 2),
@@ -94,13 +94,13 @@ TEST_P(LinearAlgebra, FactorsWithPivots) {
                "%3"});
 }
 
-TEST_P(LinearAlgebra, Determinants) {
+TEST_P(OfEverySize, Determinants) {
   Tensor x = random_tensor(DType::f64, square, 4);
   expect_same({"%1, %2, %3 = determinant(%a)", {x}, "%2, %3"}, in_double);
   if (n <= 33) expect_same({"%1, %2, %3 = determinant(%a)", {x.to(DType::f32)}, "%1, %2, %3"});
 }
 
-TEST_P(LinearAlgebra, OrthogonalFactors) {
+TEST_P(OfEverySize, OrthogonalFactors) {
   for (const Index& shape : {square, Index{2, n, n + 5}, Index{n + 20, n}})
     for (const bool complete : {false, true})
       expect_same({fmt::format("%1, %2 = qr(%a, complete={})", complete),
@@ -112,20 +112,21 @@ TEST_P(LinearAlgebra, OrthogonalFactors) {
                "%1, %2, %3, %4"});
 }
 
-TEST_P(LinearAlgebra, SymmetricFactors) {
+TEST_P(OfEverySize, SymmetricFactors) {
   Tensor x = random_tensor(DType::f64, square, 7);
   expect_same({"%1, %2 = ldl_factor(%a)  %3 = ldl_solve(%1, %2, %b)",
                {x, random_tensor(DType::f64, {2, n, 4}, 8)},
                "%1, %2, %3"}, 1e-7);
 }
 
-TEST_P(LinearAlgebra, SymmetricEigenvalues) {
+TEST_P(OfEverySize, SymmetricEigenvalues) {
   expect_same({"%1, %2 = eigh(%a)", {random_tensor(DType::f32, square, 9)}, "%1, %2"});
   expect_same({"%1, %2 = eigh(%a)", {random_tensor(DType::f64, {n, n}, 9)}, "%1, %2"}, 1e-8);
 }
 
-TEST_P(LinearAlgebra, SingularValues) {
+TEST_P(OfEverySize, SingularValues) {
   expect_same({"%1, %2, %3 = svd(%a)", {random_tensor(DType::f32, square, 10)}, "%1, %2, %3"});
+  if (n > 64) return;
   for (const Index& shape : {Index{n, n + 7}, Index{n + 30, n}})
     for (const bool complete : {false, true})
       expect_same({fmt::format("%1, %2, %3 = svd(%a, complete={})", complete),
@@ -133,14 +134,14 @@ TEST_P(LinearAlgebra, SingularValues) {
                    "%1, %2, %3"});
 }
 
-TEST_P(LinearAlgebra, Eigenvalues) {
+TEST_P(OfEverySize, Eigenvalues) {
   Tensor x = random_tensor(DType::f64, {2, n, n}, 11);
   expect_same({"%1, %2 = eig(%a)  %3 = real(%1)  %4 = imag(%1)  %5 = real(%2)  %6 = imag(%2)",
                {x},
                "%3, %4, %5, %6"}, 1e-6);
 }
 
-TEST_P(LinearAlgebra, Exponentials) {
+TEST_P(OfEverySize, Exponentials) {
   Tensor x = random_tensor(DType::f32, square, 12);
   for_each_index(square, [&](auto i) { x.set_double(i, x.get_double(i) * 3 / static_cast<double>(n)); });
   expect_same({"%1 = matrix_exp(%a)", {x}});
@@ -165,13 +166,13 @@ TEST(LinearAlgebraFaults, AreThoseOfTheReference) {
                {Tensor::of<int>(DType::i32, {1}, {7})}, "pivot 7 of 3 rows");
 }
 
-TEST(LinearAlgebraFaults, SingularValuesOfRankOne) {
+TEST(LinearAlgebraData, OfRankOne) {
   Tensor x = zeros({4, 6});
   for (std::int64_t j = 0; j < 6; ++j) x.set_double(Index{1, j}, 2);
   expect_same({"%1, %2, %3 = svd(%a, complete=true)", {x}, "%1, %2, %3"});
 }
 
-TEST(LinearAlgebraViews, AreReadAsTheyLie) {
+TEST(LinearAlgebraData, IsReadAsItLies) {
   expect_same({"%1 = permute(%a, axes=[0,2,1])  %2 = solve(%1, %b)  %3 = triangular_solve(%1, %b)",
                {regular(DType::f32, {3, 20, 20}, 1), random_tensor(DType::f32, {3, 20, 50}, 2)},
                "%2, %3"});
