@@ -16,7 +16,8 @@ GPU_INLINE int pivot_of(const Work& a, int k) {
 }
 
 /// Columns [first, last) of all rows from `first` on; exchanges of rows reach all columns. Calls pivoted(k,
-/// row) in every thread.
+/// row) in every thread. What is left of the panel's rows is written when it returns, what is below them by the
+/// next barrier.
 template <class Pivoted>
 GPU_INLINE void eliminate_panel(const Work& a, int first, int last, Pivoted pivoted) {
   for (int k = first; k < last; ++k) {
@@ -34,8 +35,7 @@ GPU_INLINE void eliminate_panel(const Work& a, int first, int last, Pivoted pivo
       const double factor = a(i, k) / diagonal;
       a(i, k) = factor;
       for (int j = k + 1; j < last; ++j) a(i, j) -= factor * a(k, j);
-    }
-    __syncthreads();
+    }  // the next step looks for its pivot in the same rows
   }
 }
 

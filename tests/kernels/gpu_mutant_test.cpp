@@ -95,8 +95,8 @@ const std::vector<Mutant>& mutants() {
       // Linear algebra.
       {"row is exchanged while the column is read", "matrix lu f32", barrier, "", Tool::thread, 32,
        "a(k, j) = other;"},
-      {"panel is read before it is written", "matrix lu f32", barrier, "", Tool::thread, 32,
-       "a(i, j) -= factor * a(k, j);"},
+      {"rows beside a panel are read early", "matrix lu f32", barrier, "", Tool::thread, 32,
+       "substitute_block(a.part(first, first, size, size), beside"},
       {"root is taken while others read", "matrix cholesky f32", barrier, "", Tool::thread, 32,
        "report(fault, 0, 0);\n    __syncthreads();"},
       {"sums of reflections are read early", "matrix qr f64 in memory", barrier, "", Tool::thread, 32,

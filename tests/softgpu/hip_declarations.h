@@ -19,11 +19,15 @@ struct BlockIndex {
   HIP_COORDINATE(y, __builtin_amdgcn_workgroup_id_y())
   HIP_COORDINATE(z, __builtin_amdgcn_workgroup_id_z())
 };
+struct BlockSize {
+  HIP_COORDINATE(x, __builtin_amdgcn_workgroup_size_x())
+};
 struct GridSize {
   HIP_COORDINATE(x, __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x())
 };
 static __device__ const ThreadIndex threadIdx{};
 static __device__ const BlockIndex blockIdx{};
+static __device__ const BlockSize blockDim{};
 static __device__ const GridSize gridDim{};
 
 static __device__ __forceinline__ void __syncthreads() {
