@@ -150,9 +150,8 @@ constexpr std::string_view tile_text =
 
 // The same, and where the head's rows begin.
 std::string place_text(const AttentionProgram& p, std::string_view number) {
-  std::string text =
-      "  const float scale = float(bits_as<double>(a.scale_bits) * 1.4426950408889634);\n" +
-      fmt::format("  const Int number = {};\n{}", number, tile_text);
+  std::string text = "  const float scale = float(bits_as<double>(a.scale_bits) * 1.4426950408889634);\n" +
+                     fmt::format("  const Int number = {};\n{}", number, tile_text);
   if (p.mask) text += "  mask += batch * a.mask_batch + head * a.mask_head;\n";
   for (const std::string_view name : {"q", "k", "v"}) text += head_text(name);
   return text + fmt::format(
@@ -168,8 +167,7 @@ std::string text_of(const AttentionProgram& p, const Tiling& t) {
                      storage(p.dtype), t.queries, t.keys, filled_up(p.shape.size),
                      filled_up(p.shape.value_size), tile_bytes(p.shape, p.dtype, t)) +
          signature(p, "Tile::threads", fmt::format("{}* out", storage(p.dtype))) +
-         place_text(p, "blockIdx.x") +
-         head_text("out") +
+         place_text(p, "blockIdx.x") + head_text("out") +
          fmt::format(
              "  const int first = int({1}) * Tile::queries;\n"
              "  const int key_end = {2};\n"
@@ -187,36 +185,46 @@ std::string text_of(const AttentionProgram& p, const Tiling& t) {
              score_text(p));
 }
 
+// What puts a number into the result's row.
+std::string store_text(const AttentionProgram& p) {
+  return fmt::format(
+      "[&](int column, float value) {{ out[tile * a.out_row + column] = convert<{}>(value); }}",
+      storage(p.dtype));
+}
+
 std::string row_text_of(const AttentionProgram& p, std::int64_t team, bool in_parts) {
-  const std::string type(storage(p.dtype)),
-      store = fmt::format("[&](int column, float value) {{ out[tile * a.out_row + column] = convert<{}>(value); }}",
-                          type),
-      finish = in_parts ? "put_part(parts + Int(blockIdx.x) * (a.value_size + 2), column, int(a.value_size), sum);"
-                        : fmt::format("put_row(sum, column, int(a.value_size), {}, {});", nan_rows(p), store);
-  const std::string text =
-      signature(p, "row_attention_threads", in_parts ? "float* parts" : type + "* out") +
-      place_text(p, in_parts ? "blockIdx.x / a.parts" : "blockIdx.x") +
-      (in_parts ? "" : head_text("out")) +
-      fmt::format(
-          "  const int query = int(tile), part = {6};\n"
-          "  const Int key_end = {1};\n"
-          "  const Matrix<{0}> values{{v, a.keys, int(a.value_size), a.v_row, 1}};\n"
-          "  attend_row<{2}, {3}>(\n"
-          "      rows, columns, values, query, int(key_end * part / a.parts), "
-          "int(key_end * (part + 1) / a.parts),\n"
-          "      [&](int key, float product) {{\n{4}        return score;\n      }},\n"
-          "      [&](int column, const WeightedSum<{3}>& sum) {{ {5} }});\n}}\n",
-          type, p.shape.causal ? "query + 1 < a.keys ? query + 1 : a.keys" : "a.keys", team,
-          chunk(p, p.q, p.q_offset), score_text(p), finish, in_parts ? "int(blockIdx.x % a.parts)" : "0");
-  if (!in_parts) return text;
-  return text + fmt::format(
-                    "extern \"C\" __global__ void __launch_bounds__({2}) join(const float* parts, {0}* out, const "
-                    "attention_arguments a) {{\n"
-                    "  const Int number = blockIdx.x;\n{1}{4}"
-                    "  join_parts(parts + number * a.parts * (a.value_size + 2), int(a.parts), int(a.value_size), "
-                    "{3}, {5});\n}}\n",
-                    type, tile_text, AttentionKernel::join_threads, nan_rows(p),
-                    head_text("out"), store);
+  const std::string type(storage(p.dtype));
+  const std::string place =
+      in_parts ? place_text(p, "blockIdx.x / a.parts") + "  const Int part = blockIdx.x % a.parts;\n"
+               : place_text(p, "blockIdx.x") + head_text("out");
+  const std::string_view keys =
+      in_parts ? "int(key_end * part / a.parts), int(key_end * (part + 1) / a.parts)" : "0, int(key_end)";
+  const std::string finish =
+      in_parts ? "put_part(parts + Int(blockIdx.x) * (a.value_size + 2), column, int(a.value_size), sum);"
+               : fmt::format("put_row(sum, column, int(a.value_size), {}, {});", nan_rows(p), store_text(p));
+  return signature(p, "row_attention_threads", in_parts ? "float* parts" : type + "* out") + place +
+         fmt::format(
+             "  const int query = int(tile);\n"
+             "  const Int key_end = {1};\n"
+             "  const Matrix<{0}> values{{v, a.keys, int(a.value_size), a.v_row, 1}};\n"
+             "  attend_row<{2}, {3}>(\n"
+             "      rows, columns, values, query, {6},\n"
+             "      [&](int key, float product) {{\n{4}        return score;\n      }},\n"
+             "      [&](int column, const WeightedSum<{3}>& sum) {{ {5} }});\n}}\n",
+             type, p.shape.causal ? "query + 1 < a.keys ? query + 1 : a.keys" : "a.keys", team,
+             chunk(p, p.q, p.q_offset), score_text(p), finish, keys);
+}
+
+// The kernel that joins what the blocks of a row found.
+std::string join_text_of(const AttentionProgram& p) {
+  return fmt::format(
+      "extern \"C\" __global__ void __launch_bounds__({}) join(const float* parts, {}* out, "
+      "const attention_arguments a) {{\n"
+      "  const Int number = blockIdx.x;\n{}{}"
+      "  join_parts(parts + number * a.parts * (a.value_size + 2), int(a.parts), int(a.value_size), {}, "
+      "{});\n}}\n",
+      AttentionKernel::join_threads, storage(p.dtype), tile_text, head_text("out"), nan_rows(p),
+      store_text(p));
 }
 
 }  // namespace
@@ -232,7 +240,8 @@ AttentionKernel attention_kernel(const AttentionProgram& p, const GpuLimits& lim
   const std::int64_t parts = team ? parts_of(p.shape, limits) : 1;
   constexpr int row_threads = 256;  // row_attention_threads
   AttentionKernel kernel{
-      .source = team ? translation_unit("kernels/gpu/row_attention.gpu.h", row_text_of(p, *team, parts > 1))
+      .source = team ? translation_unit("kernels/gpu/row_attention.gpu.h",
+                                        row_text_of(p, *team, parts > 1) + (parts > 1 ? join_text_of(p) : ""))
                      : translation_unit("kernels/gpu/attention.gpu.h", text_of(p, t)),
       .tiling = !team       ? fmt::format("{}x{}", t.queries, t.keys)
                 : parts > 1 ? fmt::format("of rows in {} parts", parts)

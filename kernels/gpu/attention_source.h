@@ -34,8 +34,9 @@ struct AttentionKernel {
   static constexpr int join_threads = 128;
 };
 
-/// The kernel takes: q, k, v, the mask if there is one, the result (or its parts), and the struct of arguments;
-/// "join" takes parts, the result and the struct. The source depends on the sizes of rows, not on how many there are.
+/// The kernel takes: q, k, v, the mask if there is one, the result (or its parts), and the struct of
+/// arguments; "join" takes parts, the result and the struct. The source depends on the sizes of rows, not on
+/// how many there are.
 AttentionKernel attention_kernel(const AttentionProgram&, const GpuLimits&);
 
 }  // namespace tenon::gpu

@@ -1,6 +1,6 @@
-// Eigenvalues of matrices that need not be symmetric, as the reference finds them (ir/ops/eigen_reference.cpp):
-// Hessenberg's form, Francis's double-shift QR steps to Schur's form, and back substitution. All threads of
-// the block decide alike; each reflection is applied by all of them.
+// Eigenvalues of matrices that need not be symmetric, as the reference finds them
+// (ir/ops/eigen_reference.cpp): Hessenberg's form, Francis's double-shift QR steps to Schur's form, and back
+// substitution. All threads of the block decide alike; each reflection is applied by all of them.
 #pragma once
 #include "kernels/gpu/fft.gpu.h"
 #include "kernels/gpu/matrix.gpu.h"
@@ -116,8 +116,8 @@ struct Schur {
     return fabs(h(i, i - 1)) <= double_epsilon * (around == 0 ? norm : around);
   }
 
-  /// Turns the rows up to `last` until a number or a block splits off at their end; how many rows that are, or
-  /// 0 where they do not converge.
+  /// Turns the rows up to `last` until a number or a block splits off at their end; how many rows that are,
+  /// or 0 where they do not converge.
   GPU_INLINE int deflate(int last) const {
     for (int step = 0; step < most_qr_steps; ++step) {
       int first = last;
@@ -220,7 +220,8 @@ struct Schur {
   }
 };
 
-/// Column `from` of `all`, with length 1 and a real number in its (first) largest place; calls put(i, number).
+/// Column `from` of `all`, with length 1 and a real number in its (first) largest place; calls put(i,
+/// number).
 template <class Put>
 GPU_INLINE void put_unit_vector(const View<Complex>& all, int from, Put put) {
   double squares = 0, most = 0;
@@ -247,7 +248,8 @@ GPU_INLINE void put_unit_vector(const View<Complex>& all, int from, Put put) {
 /// x times 2^-exponent, so that squares are numbers; the exponent.
 GPU_INLINE int scale_down(const Work& x) {
   double largest = 0;
-  for_elements(x.rows, x.columns, [&](int i, int j) { largest = fabs(x(i, j)) > largest ? fabs(x(i, j)) : largest; });
+  for_elements(x.rows, x.columns,
+               [&](int i, int j) { largest = fabs(x(i, j)) > largest ? fabs(x(i, j)) : largest; });
   largest = largest_over_threads(largest);
   const int exponent = largest > 0 ? ilogb(largest) : 0;
   for_elements(x.rows, x.columns, [&](int i, int j) { x(i, j) = ldexp(x(i, j), -exponent); });

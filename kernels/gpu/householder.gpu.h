@@ -66,8 +66,7 @@ GPU_INLINE void factor_qr(const View<X>& x, const View<R>& r, const View<double>
                           const View<double>& factors, Memory memory) {
   find_reflections(x, packed, factors, memory);
   __syncthreads();
-  for_elements(r.rows, r.columns,
-               [&](int i, int j) { r(i, j) = convert<R>(i <= j ? packed(i, j) : 0); });
+  for_elements(r.rows, r.columns, [&](int i, int j) { r(i, j) = convert<R>(i <= j ? packed(i, j) : 0); });
 }
 
 /// Columns of the product of the reflections.

@@ -1,5 +1,6 @@
 // Jacobi's rotations: eigenvalues of symmetric matrices, and singular values. All pairs of a round are apart
-// from each other and are turned at once; the reference takes the same rounds (ir/ops/spectral_reference.cpp).
+// from each other and are turned at once; the reference takes the same rounds
+// (ir/ops/spectral_reference.cpp).
 #pragma once
 #include "kernels/gpu/matrix.gpu.h"
 

@@ -91,8 +91,7 @@ GPU_INLINE void factor_ldl(const View<X>& x, const View<Y>& factor, const View<i
     eliminate_block(a, k, pivot.is_pair, first, second);
     k = end;
   }
-  for_elements(x.rows, x.columns,
-               [&](int i, int j) { factor(i, j) = convert<Y>(i >= j ? a(i, j) : 0); });
+  for_elements(x.rows, x.columns, [&](int i, int j) { factor(i, j) = convert<Y>(i >= j ? a(i, j) : 0); });
 }
 
 /// One column of the right side.

@@ -16,8 +16,8 @@ GPU_INLINE int pivot_of(const Work& a, int k) {
 }
 
 /// Columns [first, last) of all rows from `first` on; exchanges of rows reach all columns. Calls pivoted(k,
-/// row) in every thread. What is left of the panel's rows is written when it returns, what is below them by the
-/// next barrier.
+/// row) in every thread. What is left of the panel's rows is written when it returns, what is below them by
+/// the next barrier.
 template <class Pivoted>
 GPU_INLINE void eliminate_panel(const Work& a, int first, int last, Pivoted pivoted) {
   for (int k = first; k < last; ++k) {

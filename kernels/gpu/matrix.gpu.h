@@ -149,8 +149,8 @@ GPU_INLINE void set_identity(const Work& m) {
   for_elements(m.rows, m.columns, [&](int i, int j) { m(i, j) = i == j ? 1 : 0; });
 }
 
-/// Calls put(i, j, sum) for each element of a times b. A thread computes four rows at once, so that it reads b
-/// a quarter as often; neighbours compute neighbouring columns.
+/// Calls put(i, j, sum) for each element of a times b. A thread computes four rows at once, so that it reads
+/// b a quarter as often; neighbours compute neighbouring columns.
 template <class A, class B, class Put>
 GPU_INLINE void multiply(const View<A>& a, const View<B>& b, Put put) {
   constexpr int tall = 4;

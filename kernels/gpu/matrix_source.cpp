@@ -28,17 +28,18 @@ std::string matrix_source(const MatrixProgram& p) {
   }
   return translation_unit(
       fmt::format("kernels/gpu/{}.gpu.h", p.header),
-      fmt::format("extern \"C\" __global__ void __launch_bounds__(256) on_matrices({}const Blocks blocks) {{\n"
-                  "{}"
-                  "  for (Int item = blockIdx.x; item < blocks.items; item += gridDim.x) {{\n"
-                  "    const Int number = item / blocks.parts;\n"
-                  "    const Part part = part_of(blocks, item);\n"
-                  "    const Memory memory{{{}}};\n{}"
-                  "    {};\n"
-                  "    __syncthreads();\n"
-                  "  }}\n}}\n",
-                  parameters, p.in_shared ? "  GPU_DYNAMIC_SHARED(double, numbers);\n" : "",
-                  p.in_shared ? "numbers" : "numbers + Int(blockIdx.x) * blocks.words", views, p.call));
+      fmt::format(
+          "extern \"C\" __global__ void __launch_bounds__(256) on_matrices({}const Blocks blocks) {{\n"
+          "{}"
+          "  for (Int item = blockIdx.x; item < blocks.items; item += gridDim.x) {{\n"
+          "    const Int number = item / blocks.parts;\n"
+          "    const Part part = part_of(blocks, item);\n"
+          "    const Memory memory{{{}}};\n{}"
+          "    {};\n"
+          "    __syncthreads();\n"
+          "  }}\n}}\n",
+          parameters, p.in_shared ? "  GPU_DYNAMIC_SHARED(double, numbers);\n" : "",
+          p.in_shared ? "numbers" : "numbers + Int(blockIdx.x) * blocks.words", views, p.call));
 }
 
 std::int64_t matrix_words(std::int64_t rows, std::int64_t columns) { return rows * (columns | 1); }

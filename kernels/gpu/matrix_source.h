@@ -24,8 +24,9 @@ struct MatrixProgram {
 };
 
 /// The kernel `on_matrices` takes: the buffers, where in_shared is false f64 memory for all blocks, where it
-/// may fault a fault; then for each buffer a Layout, and Blocks, all of 64-bit integers (matrix.gpu.h). Blocks
-/// have 64 or 256 threads; any number of them will do. In the call, `part` is what a block has of the columns.
+/// may fault a fault; then for each buffer a Layout, and Blocks, all of 64-bit integers (matrix.gpu.h).
+/// Blocks have 64 or 256 threads; any number of them will do. In the call, `part` is what a block has of the
+/// columns.
 std::string matrix_source(const MatrixProgram&);
 
 /// Numbers of memory that a matrix takes there.

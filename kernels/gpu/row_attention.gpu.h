@@ -33,8 +33,8 @@ struct WeightedSum {
 };
 
 /// Calls finish(column, sum) in the lanes of one team, with what the keys [key_begin, key_end) add to the
-/// columns from there on. `score` as attend() has it, of (key, product). Team: lanes, a power of two, that hold
-/// a row of q, k and v, `Count` elements each.
+/// columns from there on. `score` as attend() has it, of (key, product). Team: lanes, a power of two, that
+/// hold a row of q, k and v, `Count` elements each.
 template <int Team, int Count, class T, class Score, class Finish>
 GPU_INLINE void attend_row(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, int query,
                            int key_begin, int key_end, Score score, Finish finish) {

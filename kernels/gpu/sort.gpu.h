@@ -216,7 +216,8 @@ struct FirstOfParts {
 };
 
 template <class Line, int Items, class Key, class T>
-GPU_INLINE void sort_first_of_part(const T* x, int* places, const SortShape& s, const SortParts& p, Int bits) {
+GPU_INLINE void sort_first_of_part(const T* x, int* places, const SortShape& s, const SortParts& p,
+                                   Int bits) {
   const Int number = blockIdx.x / p.parts, part = blockIdx.x % p.parts;
   const Int first = s.length * part / p.parts, end = s.length * (part + 1) / p.parts;
   const Line line(x, nullptr, nullptr, s, number);

@@ -42,7 +42,8 @@ std::int64_t SortForm::parts(std::int64_t processors) const {
   constexpr std::int64_t shortest = 16384;  // of a line that is worth a second kernel
   if (way() != Way::select || length < shortest || 2 * lines > processors) return 1;
   // A part is as long as what all parts find.
-  const auto even = static_cast<std::int64_t>(std::sqrt(static_cast<double>(length / std::max<std::int64_t>(1, count))));
+  const auto even =
+      static_cast<std::int64_t>(std::sqrt(static_cast<double>(length / std::max<std::int64_t>(1, count))));
   return std::clamp<std::int64_t>(even, 1, 2 * processors / lines);
 }
 
@@ -75,12 +76,13 @@ std::string sort_parts_source(const SortForm& f) {
   size.length = f.count;
   return translation_unit(
       header,
-      fmt::format("{0}{1}select_in_parts(const {2}* x, int* places, const SortShape s, const SortParts p) {{\n"
-                  "  sort_first_of_part<Line, {3}, Key>(x, places, s, p, {4});\n}}\n"
-                  "{1}select_of_parts(const {2}* x, const int* places, {2}* values, Int* result, "
-                  "const SortShape s, const SortParts p) {{\n"
-                  "  sort_first_of_parts<Line, {3}, Key>(x, places, values, result, s, p, {4});\n}}\n",
-                  line_type(f), global, storage(f.dtype), size.items(), size.bits));
+      fmt::format(
+          "{0}{1}select_in_parts(const {2}* x, int* places, const SortShape s, const SortParts p) {{\n"
+          "  sort_first_of_part<Line, {3}, Key>(x, places, s, p, {4});\n}}\n"
+          "{1}select_of_parts(const {2}* x, const int* places, {2}* values, Int* result, "
+          "const SortShape s, const SortParts p) {{\n"
+          "  sort_first_of_parts<Line, {3}, Key>(x, places, values, result, s, p, {4});\n}}\n",
+          line_type(f), global, storage(f.dtype), size.items(), size.bits));
 }
 
 std::string sort_passes_source(const SortForm& f) {

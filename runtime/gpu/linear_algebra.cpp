@@ -1,9 +1,8 @@
 // Factorisations and systems of linear equations on a GPU.
-#include "ir/ops/linalg.h"
-
 #include <algorithm>
 #include <span>
 
+#include "ir/ops/linalg.h"
 #include "runtime/gpu/matrices.h"
 
 namespace tenon::gpu {
@@ -70,10 +69,11 @@ void emit_solve(Planner& planner, const Group& group) {
 
 void emit_determinant(Planner& planner, const Group& group) {
   const MatrixNode m(planner, group.node());
-  m.emit({.header = "lu",
-          .call = "find_determinant(x, value, sign, size, memory)",
-          .operands = {m.read("x", 0), m.result("value", 0, 0), m.result("sign", 1, 0), m.result("size", 2, 0)},
-          .words = Sides(group.node()).words()});
+  m.emit(
+      {.header = "lu",
+       .call = "find_determinant(x, value, sign, size, memory)",
+       .operands = {m.read("x", 0), m.result("value", 0, 0), m.result("sign", 1, 0), m.result("size", 2, 0)},
+       .words = Sides(group.node()).words()});
 }
 
 void emit_lu(Planner& planner, const Group& group) {
@@ -231,8 +231,8 @@ bool fits(const Node& node) {
 
 std::vector<Candidate> lower_linear_algebra(const Planner& planner, const Group& group) {
   const Node& node = group.node();
-  const auto rule = std::find_if(rules().begin(), rules().end(),
-                                 [&](const Rule& r) { return r.op == &node.op().info(); });
+  const auto rule =
+      std::find_if(rules().begin(), rules().end(), [&](const Rule& r) { return r.op == &node.op().info(); });
   // Halves of matrix_exp are rounded where PyTorch rounds them (ir/ops/matrix_exp_halves.h).
   const bool rounds_halves = node.is<MatrixExp>() && size_of(node.input(0)->dtype()) == 2;
   if (rule == rules().end() || rounds_halves || !fits(node)) return {};

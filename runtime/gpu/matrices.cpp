@@ -46,7 +46,8 @@ Division divide(const MatrixLaunch& launch, std::int64_t count, std::int64_t pro
 
 }  // namespace
 
-MatrixNode::MatrixNode(Planner& planner, const Node& node, std::size_t rank) : planner_(planner), node_(node) {
+MatrixNode::MatrixNode(Planner& planner, const Node& node, std::size_t rank)
+    : planner_(planner), node_(node) {
   const Index shape = eval(node.input(0)->shape(), {});
   count_ = std::accumulate(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(rank), std::int64_t{1},
                            std::multiplies<>());

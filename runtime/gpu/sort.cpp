@@ -96,14 +96,17 @@ void emit_parts(Planner& planner, const Node& node, const SortForm& form, const 
   const std::string source = sort_parts_source(form);
   const std::vector<std::vector<std::byte>> arguments{t.shape, struct_of(std::vector{parts})};
   const PlannedTensor found = planner.bytes(static_cast<std::size_t>(form.lines * parts * form.count) * 4);
-  prepare(planner, {"select in parts",
-                    {source, "select_in_parts", blocks_of(form.lines * parts, order_threads), {t.x, found},
-                     arguments},
-                    {t.x},
-                    {found}});
+  prepare(planner,
+          {"select in parts",
+           {source, "select_in_parts", blocks_of(form.lines * parts, order_threads), {t.x, found}, arguments},
+           {t.x},
+           {found}});
   emit(planner, node,
        {{},
-        {source, "select_of_parts", blocks_of(form.lines, order_threads), {t.x, found, t.values, t.places},
+        {source,
+         "select_of_parts",
+         blocks_of(form.lines, order_threads),
+         {t.x, found, t.values, t.places},
          arguments},
         {t.x, found},
         {t.values, t.places}});

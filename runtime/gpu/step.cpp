@@ -38,8 +38,6 @@ void LaunchStep::run(const Frame& frame) const {
   gpu_.launch(function_, size_, {parameters.data(), count}, gpu_queue(frame.queue).stream());
 }
 
-std::optional<Error> LaunchStep::failure(std::span<const Fault> found) const {
-  return complaint_(found[0]);
-}
+std::optional<Error> LaunchStep::failure(std::span<const Fault> found) const { return complaint_(found[0]); }
 
 }  // namespace tenon::gpu

@@ -55,7 +55,8 @@ std::vector<GpuCase> linear_algebra_gpu_cases();
 
 inline std::vector<GpuCase> all_gpu_cases() {
   std::vector<GpuCase> cases = loop_gpu_cases();
-  for (const auto& family : {product_gpu_cases, attention_gpu_cases, pool_gpu_cases, linear_algebra_gpu_cases})
+  for (const auto& family :
+       {product_gpu_cases, attention_gpu_cases, pool_gpu_cases, linear_algebra_gpu_cases})
     for (GpuCase& c : family()) cases.push_back(std::move(c));
   return cases;
 }

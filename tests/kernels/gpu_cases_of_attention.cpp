@@ -54,7 +54,8 @@ void compute(GpuCase& c, const AttentionProgram& p) {
 }
 
 GpuCase attention_case(const std::string& name, DType dtype, long queries, long keys, long size,
-                       long value_size, std::optional<DType> mask = {}, bool causal = false, int processors = 1) {
+                       long value_size, std::optional<DType> mask = {}, bool causal = false,
+                       int processors = 1) {
   AttentionProgram p{.shape = {.batch = batch,
                                .heads = heads,
                                .kv_heads = heads,

@@ -1,5 +1,5 @@
-// Linear algebra: each function, with its numbers in shared and in global memory, on batches of sizes that fill
-// panels and sizes that do not. What is expected is what the reference gives.
+// Linear algebra: each function, with its numbers in shared and in global memory, on batches of sizes that
+// fill panels and sizes that do not. What is expected is what the reference gives.
 #include "ir/evaluate.h"
 #include "ir/parse.h"
 #include "kernels/gpu/matrix_source.h"
@@ -30,9 +30,12 @@ Tensor tensor_of(const Buffer& b, const std::vector<std::byte>& bytes) {
   return t;
 }
 
-/// Random numbers with a large diagonal, symmetric in the lower triangle.
+/// Random numbers; square matrices have a large diagonal.
 std::vector<std::byte> numbers_of(const Buffer& b, unsigned seed) {
   std::vector<std::byte> bytes = random_buffer(b.dtype, matrices * b.rows * b.columns, seed);
+  if (!is_float(b.dtype))  // pivots, each of which names the next row
+    for (std::int64_t k = 0; k < matrices * b.columns; ++k)
+      write_number(bytes.data(), b.dtype, k, {.whole = std::min(b.columns, k % b.columns + 2)});
   for (std::int64_t k = 0; b.rows == b.columns && k < matrices * b.rows; ++k)
     write_number(bytes.data(), b.dtype, k * b.columns + k % b.rows,
                  {.real = 4.0 * static_cast<double>(b.rows) + static_cast<double>(k)});
@@ -80,7 +83,7 @@ GpuCase matrix_case(const std::string& name, const Program& p) {
     add(given ? numbers_of(b, seed++)
               : std::vector<std::byte>(static_cast<std::size_t>(matrices * b.rows * b.columns) *
                                        size_of(b.dtype)),
-        b.dtype);
+        b.dtype == DType::c64 ? DType::f32 : b.dtype);
     c.arguments.push_back(fields(b.rows, b.columns, b.rows * b.columns, b.columns, std::int64_t{1}));
   }
   if (!p.in_shared)
@@ -95,7 +98,8 @@ GpuCase matrix_case(const std::string& name, const Program& p) {
 }
 
 void add_systems(std::vector<GpuCase>& cases, DType t, std::int64_t n, bool in_shared) {
-  const std::string suffix = fmt::format(" {}{}", t == DType::f32 ? "f32" : "f64", in_shared ? "" : " in memory");
+  const std::string suffix =
+      fmt::format(" {}{}", t == DType::f32 ? "f32" : "f64", in_shared ? "" : " in memory");
   const std::int64_t square = matrix_words(n, n), columns = 5;
   const auto add = [&](const std::string& name, Program p) {
     p.in_shared = in_shared;
@@ -107,13 +111,14 @@ void add_systems(std::vector<GpuCase>& cases, DType t, std::int64_t n, bool in_s
                    .buffers = {{"x", t, n, n, "input"}, {"l", t, n, n, "result"}},
                    .words = square,
                    .may_fault = true});
-  add("triangular solve", {.header = "triangular",
-                           .call = "solve_triangular(a, b, x, true, false, part, memory)",
-                           .graph = "%1 = triangular_solve(%a, %b, upper=true) return %1",
-                           .buffers = {{"a", t, n, n, "input"}, {"b", t, n, 9, "input"}, {"x", t, n, 9, "result"}},
-                           .words = matrix_words(n, columns),
-                           .columns = columns,
-                           .parts = 2});
+  add("triangular solve",
+      {.header = "triangular",
+       .call = "solve_triangular(a, b, x, true, false, part, memory)",
+       .graph = "%1 = triangular_solve(%a, %b, upper=true) return %1",
+       .buffers = {{"a", t, n, n, "input"}, {"b", t, n, 9, "input"}, {"x", t, n, 9, "result"}},
+       .words = matrix_words(n, columns),
+       .columns = columns,
+       .parts = 2});
   add("lu", {.header = "lu",
              .call = "factor_lu(x, packed, pivots, memory)",
              .graph = "%1, %2 = lu(%x) return %1, %2",
@@ -147,20 +152,20 @@ void add_systems(std::vector<GpuCase>& cases, DType t, std::int64_t n, bool in_s
 }
 
 void add_spectra(std::vector<GpuCase>& cases, DType t, std::int64_t n, bool in_shared) {
-  const std::string suffix = fmt::format(" {}{}", t == DType::f32 ? "f32" : "f64", in_shared ? "" : " in memory");
+  const std::string suffix =
+      fmt::format(" {}{}", t == DType::f32 ? "f32" : "f64", in_shared ? "" : " in memory");
   const std::int64_t square = matrix_words(n, n);
   const auto add = [&](const std::string& name, Program p) {
     p.in_shared = in_shared;
     cases.push_back(matrix_case(name + suffix, p));
   };
-  add("eigh", {.header = "jacobi",
-               .call = "find_eigh(x, values, vectors, memory, fault)",
-               .graph = "%1, %2 = eigh(%x) return %1, %2",
-               .buffers = {{"x", t, n, n, "input"},
-                           {"values", t, 1, n, "result"},
-                           {"vectors", t, n, n, "result"}},
-               .words = 2 * square + n + 1,
-               .may_fault = true});
+  add("eigh",
+      {.header = "jacobi",
+       .call = "find_eigh(x, values, vectors, memory, fault)",
+       .graph = "%1, %2 = eigh(%x) return %1, %2",
+       .buffers = {{"x", t, n, n, "input"}, {"values", t, 1, n, "result"}, {"vectors", t, n, n, "result"}},
+       .words = 2 * square + n + 1,
+       .may_fault = true});
   add("svd", {.header = "jacobi",
               .call = "find_svd(x, u, s, v, memory, fault)",
               .graph = "%1, %2, %3 = svd(%x, complete=true) return %1, %2, %3",
@@ -172,6 +177,63 @@ void add_spectra(std::vector<GpuCase>& cases, DType t, std::int64_t n, bool in_s
               .may_fault = true});
 }
 
+/// What the others leave out: the second launches, and what has one.
+void add_rest(std::vector<GpuCase>& cases) {
+  constexpr std::int64_t n = 18, columns = 5;
+  constexpr DType t = DType::f64;
+  const std::string list = fmt::format("reshape(%pivots, shape=[{},{}])", matrices, n);
+  const Buffer b{"b", t, n, 9, "input"}, x{"x", t, n, 9, "result"},
+      pivots{"pivots", DType::i32, 1, n, "input"};
+  const auto add = [&](const std::string& name, const Program& p) { cases.push_back(matrix_case(name, p)); };
+  add("solve from factors", {.header = "lu",
+                             .call = "solve_factored(packed, pivots, b, x, part, memory)",
+                             .graph = "%1 = " + list +
+                                      " %2 = pivot_rows(%1, rows=18) %3 = reshape(%2, shape=[2,18,1]) "
+                                      "%4 = expand(%3, shape=[2,18,9]) %5 = gather(%b, %4, axis=1) "
+                                      "%6 = triangular_solve(%packed, %5, unit=true) "
+                                      "%7 = triangular_solve(%packed, %6, upper=true) return %7",
+                             .buffers = {{"packed", t, n, n, "input"}, pivots, b, x},
+                             .words = matrix_words(n, columns),
+                             .columns = columns,
+                             .parts = 2});
+  add("ldl solve", {.header = "ldl",
+                    .call = "solve_ldl(a, pivots, b, x, part, memory, fault)",
+                    .graph = "%1 = " + list + " %2 = ldl_solve(%a, %1, %b) return %2",
+                    .buffers = {{"a", t, n, n, "input"}, pivots, b, x},
+                    .words = matrix_words(n, columns),
+                    .columns = columns,
+                    .parts = 2,
+                    .may_fault = true});
+  add("pivot rows", {.header = "lu",
+                     .call = "list_pivot_rows(pivots, rows, fault)",
+                     .graph = "%1 = " + list + " %2 = pivot_rows(%1, rows=20) return %2",
+                     .buffers = {pivots, {"rows", DType::i64, 1, 20, "result"}},
+                     .words = 0,
+                     .may_fault = true});
+  add("product of reflections",
+      {.header = "householder",
+       .call = "multiply_reflections(vectors, factors, q, part, memory)",
+       .graph = "%1 = reshape(%factors, shape=[2,2]) "
+                "%2 = reflection_product(%vectors, %1, complete=true) return %2",
+       .buffers = {{"vectors", t, n, 2, "input"}, {"factors", t, 1, 2, "input"}, {"q", t, n, n, "result"}},
+       .words = matrix_words(n, 10),
+       .columns = 10,
+       .parts = 2});
+  add("exponential", {.header = "matrix_exp",
+                      .call = "exponentiate(x, y, memory)",
+                      .graph = "%1 = matrix_exp(%x) return %1",
+                      .buffers = {{"x", t, 6, 6, "input"}, {"y", t, 6, 6, "result"}},
+                      .words = 4 * matrix_words(6, 6)});
+  add("eig", {.header = "eig",
+              .call = "find_eig(x, values, vectors, memory, fault)",
+              .graph = "%1, %2 = eig(%x) return %1, %2",
+              .buffers = {{"x", DType::f32, 12, 12, "input"},
+                          {"values", DType::c64, 1, 12, "result"},
+                          {"vectors", DType::c64, 12, 12, "result"}},
+              .words = 2 * matrix_words(12, 12) + 4 * 12 * 12,
+              .may_fault = true});
+}
+
 }  // namespace
 
 std::vector<GpuCase> linear_algebra_gpu_cases() {
@@ -180,6 +242,7 @@ std::vector<GpuCase> linear_algebra_gpu_cases() {
   add_systems(cases, DType::f64, 37, false);
   add_spectra(cases, DType::f32, 11, true);
   add_spectra(cases, DType::f64, 14, false);
+  add_rest(cases);
   return cases;
 }
 

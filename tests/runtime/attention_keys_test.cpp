@@ -7,15 +7,16 @@ namespace {
 void check(DType dtype, std::int64_t queries, std::int64_t keys, std::string_view attributes,
            const std::optional<Tensor>& mask = {}, double tolerance = 2e-5) {
   const Index q{1, 2, queries, 64}, k{1, 2, keys, 64};
-  std::vector<Tensor> inputs{random_tensor(dtype, q, 1), random_tensor(dtype, k, 2), random_tensor(dtype, k, 3)};
+  std::vector<Tensor> inputs{random_tensor(dtype, q, 1), random_tensor(dtype, k, 2),
+                             random_tensor(dtype, k, 3)};
   std::string parameters = fmt::format("%q: {}, %k: {}, %v: {}", inputs[0].type_string(),
                                        inputs[1].type_string(), inputs[2].type_string());
   if (mask) {
     inputs.push_back(*mask);
     parameters += fmt::format(", %m: {}", mask->type_string());
   }
-  expect_same_on(fmt::format("graph g({}) {{\n  %1 = attention(%q, %k, %v{}{})\n  return %1\n}}\n", parameters,
-                             mask ? ", %m" : "", attributes),
+  expect_same_on(fmt::format("graph g({}) {{\n  %1 = attention(%q, %k, %v{}{})\n  return %1\n}}\n",
+                             parameters, mask ? ", %m" : "", attributes),
                  inputs, tolerance);
 }
 

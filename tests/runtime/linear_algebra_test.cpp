@@ -9,16 +9,17 @@ constexpr std::int64_t every_size[] = {0, 1, 2, 3, 17, 33, 64, 100, 200};
 constexpr double in_double = 1e-9;
 
 Tensor product(const Tensor& a, const Tensor& b) {
-  return evaluate(*graph_of(fmt::format("graph g(%a: {}, %b: {}) {{\n  %1 = matmul(%a, %b)\n  return %1\n}}\n",
-                                        a.type_string(), b.type_string())),
-                  std::vector{a, b})[0];
+  return evaluate(
+      *graph_of(fmt::format("graph g(%a: {}, %b: {}) {{\n  %1 = matmul(%a, %b)\n  return %1\n}}\n",
+                            a.type_string(), b.type_string())),
+      std::vector{a, b})[0];
 }
 
 /// x x^T + rows * identity / 10: far from singular.
 Tensor positive(DType dtype, const Index& shape, unsigned seed) {
   const Tensor x = random_tensor(dtype, shape, seed);
-  const std::vector<std::int64_t> turned = shape.size() == 2 ? std::vector<std::int64_t>{1, 0}
-                                                             : std::vector<std::int64_t>{0, 2, 1};
+  const std::vector<std::int64_t> turned =
+      shape.size() == 2 ? std::vector<std::int64_t>{1, 0} : std::vector<std::int64_t>{0, 2, 1};
   Tensor y = product(x, x.permute(turned).contiguous());
   for_each_index(shape, [&](std::span<const std::int64_t> i) {
     if (i[i.size() - 2] == i.back())
@@ -46,8 +47,8 @@ struct Call {
 void expect_same(const Call& call, double tolerance = 2e-5) {
   std::string parameters;
   for (std::size_t i = 0; i < call.inputs.size(); ++i)
-    parameters += fmt::format("{}%{}: {}", i > 0 ? ", " : "", static_cast<char>('a' + i),
-                              call.inputs[i].type_string());
+    parameters +=
+        fmt::format("{}%{}: {}", i > 0 ? ", " : "", static_cast<char>('a' + i), call.inputs[i].type_string());
   expect_same_on(fmt::format("graph g({}) {{\n  {}\n  return {}\n}}\n", parameters, call.text, call.results),
                  call.inputs, tolerance);
 }
@@ -72,7 +73,8 @@ TEST_P(OfEverySize, TriangularSystems) {
       const std::string text = fmt::format("%1 = triangular_solve(%a, %b, upper={}, unit={})", upper, unit);
       Tensor a = random_tensor(DType::f32, square, 1);
       for_each_index(square, [&](std::span<const std::int64_t> i) {
-        a.set_double(i, i[1] == i[2] ? 1 + std::abs(a.get_double(i)) : a.get_double(i) / static_cast<double>(n));
+        a.set_double(i,
+                     i[1] == i[2] ? 1 + std::abs(a.get_double(i)) : a.get_double(i) / static_cast<double>(n));
       });
       expect_same({text, {a, random_tensor(DType::f32, {2, n, 3}, 2)}});
     }
@@ -82,8 +84,8 @@ TEST_P(OfEverySize, Systems) {
   for (const std::int64_t columns : {std::int64_t{1}, std::int64_t{5}, n})
     expect_same({"%1 = solve(%a, %b)",
                  {regular(DType::f32, square, 1), random_tensor(DType::f32, {2, n, columns}, 2)}});
-  expect_same({"%1 = solve(%a, %b)",
-               {regular(DType::f64, {n, n}, 1), random_tensor(DType::f64, {n, 40}, 2)}}, in_double);
+  expect_same({"%1 = solve(%a, %b)", {regular(DType::f64, {n, n}, 1), random_tensor(DType::f64, {n, 40}, 2)}},
+              in_double);
 }
 
 TEST_P(OfEverySize, FactorsWithPivots) {
@@ -106,17 +108,19 @@ TEST_P(OfEverySize, OrthogonalFactors) {
       expect_same({fmt::format("%1, %2 = qr(%a, complete={})", complete),
                    {random_tensor(DType::f32, shape, 5)},
                    "%1, %2"});
-  expect_same({"%1, %2 = reflections(%a)  %3 = reflection_product(%1, %2)  "
-               "%4 = reflection_product(%1, %2, complete=true)",
-               {random_tensor(DType::f32, {2, n + 3, n}, 6)},
-               "%1, %2, %3, %4"});
+  expect_same(
+      {"%1, %2 = reflections(%a)  %3 = reflection_product(%1, %2)  "
+       "%4 = reflection_product(%1, %2, complete=true)",
+       {random_tensor(DType::f32, {2, n + 3, n}, 6)},
+       "%1, %2, %3, %4"});
 }
 
 TEST_P(OfEverySize, SymmetricFactors) {
   Tensor x = random_tensor(DType::f64, square, 7);
   expect_same({"%1, %2 = ldl_factor(%a)  %3 = ldl_solve(%1, %2, %b)",
                {x, random_tensor(DType::f64, {2, n, 4}, 8)},
-               "%1, %2, %3"}, 1e-7);
+               "%1, %2, %3"},
+              1e-7);
 }
 
 TEST_P(OfEverySize, SymmetricEigenvalues) {
@@ -136,9 +140,9 @@ TEST_P(OfEverySize, SingularValues) {
 
 TEST_P(OfEverySize, Eigenvalues) {
   Tensor x = random_tensor(DType::f64, {2, n, n}, 11);
-  expect_same({"%1, %2 = eig(%a)  %3 = real(%1)  %4 = imag(%1)  %5 = real(%2)  %6 = imag(%2)",
-               {x},
-               "%3, %4, %5, %6"}, 1e-6);
+  expect_same(
+      {"%1, %2 = eig(%a)  %3 = real(%1)  %4 = imag(%1)  %5 = real(%2)  %6 = imag(%2)", {x}, "%3, %4, %5, %6"},
+      1e-6);
 }
 
 TEST_P(OfEverySize, Exponentials) {
