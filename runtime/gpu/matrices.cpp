@@ -39,8 +39,8 @@ Division divide(const MatrixLaunch& launch, std::int64_t count, std::int64_t pro
   }
   d.in_shared = d.words <= most_shared_words;
   d.items = count * d.parts;
-  constexpr std::int64_t blocks_a_processor = 4;  // that have memory at once
-  d.blocks = d.in_shared ? d.items : std::min(d.items, processors * blocks_a_processor);
+  constexpr std::int64_t most_blocks = 1 << 30, blocks_a_processor = 4;  // that have global memory at once
+  d.blocks = std::min(d.items, d.in_shared ? most_blocks : processors * blocks_a_processor);
   return d;
 }
 

@@ -167,8 +167,8 @@ INSTANTIATE_TEST_SUITE_P(All, GpuMutant, ::testing::ValuesIn(mutants()), [](cons
 class GpuTool : public ::testing::TestWithParam<Tool> {};
 
 TEST_P(GpuTool, IsSilentOnARightKernel) {
-  for (const std::string name :
-       {"product of odd sizes f32", "loop layer norm rows of a block", "loop softmax of columns"}) {
+  for (const std::string name : {"product of odd sizes f32", "loop layer norm rows of a block",
+                                 "loop softmax of columns", "matrix lu f32", "matrix eigh f32"}) {
     const GpuCase c = find_case(name);
     EXPECT_EQ(EmulatedLaunch(c, GetParam(), 32).run(), "") << name;
   }
