@@ -46,8 +46,12 @@ struct Reflector {
   GPU_INLINE void on_rows(const Work& m, int row, int first, int last) const {
     for (int j = first + thread(); j < last; j += threads()) {
       double dot = 0;
-      for (int i = 0; i < count; ++i) dot += v[i] * m(row + i, j);
-      for (int i = 0; i < count; ++i) m(row + i, j) -= factor * dot * v[i];
+#pragma unroll
+      for (int i = 0; i < 3; ++i)
+        if (i < count) dot += v[i] * m(row + i, j);
+#pragma unroll
+      for (int i = 0; i < 3; ++i)
+        if (i < count) m(row + i, j) -= factor * dot * v[i];
     }
   }
   /// In the columns from `column` and the rows [0, last).
