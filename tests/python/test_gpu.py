@@ -49,11 +49,11 @@ def test_an_operator_without_kernel_may_fall_back(on_gpu, tmp_path, vendor):
 
     class Exponential(torch.nn.Module):
         def forward(self, x):
-            return torch.linalg.matrix_exp(x.bfloat16()).float()
+            return torch.linalg.matrix_exp(x.bfloat16()[:, None, None]).float()
 
-    torch.jit.trace(Exponential(), torch.randn(4, 4)).save(str(tmp_path / "model.pt"))
+    torch.jit.trace(Exponential(), torch.randn(4)).save(str(tmp_path / "model.pt"))
     refused = on_gpu(vendor, "run", "model.pt", code=3)
-    assert f"{vendor}:0 has no kernel for" in refused and "matrix_exp -> bf16[4,4]" in refused and "--fallback cpu" in refused
+    assert f"{vendor}:0 has no kernel for" in refused and "matrix_exp -> bf16[4,1,1]" in refused and "--fallback cpu" in refused
     assert "verified" in on_gpu(vendor, "verify", "model.pt", "--against", "torch", "--fallback", "cpu", code=0)
 
 
