@@ -128,6 +128,20 @@ constexpr SelfTestRow rows[] = {
      "(%q: T[N,H,L,E], %k: T[N,H,L,E], %v: T[N,H,L,E], %m: bool[N,1,1,L]) { %1 = attention(%q, %k, %v, %m) "
      "%2 = attention(%q, %k, %v, causal=true) return %1, %2 }",
      gpu_floats, "N=1 H=1 L=2 E=4; N=2 H=3 L=70 E=32"},
+    {"linear algebra",
+     "(%x: T[B,N,N], %y: T[B,N,K]) { %1 = permute(%x, axes=[0,2,1]) %2 = matmul(%x, %1) %3 = iota(size=N) "
+     "%4 = reshape(%3, shape=[N,1]) %5 = equal(%3, %4) %6 = cast(%5, to=T) %7 = add(%2, %6) "
+     "%8 = cholesky(%7) %9 = triangular_solve(%8, %y) %10 = solve(%7, %y) %11, %12, %13 = determinant(%8) "
+     "return %8, %9, %10, %12, %13 }",
+     "f32 f64", "B=1 N=1 K=1; B=3 N=5 K=2; B=2 N=33 K=40; B=1 N=100 K=1"},
+    {"linear algebra",
+     "(%x: T[B,N,M]) { %1, %2 = lu(%x) %3, %4 = qr(%x) %5, %6, %7 = svd(%x) return %1, %2, %3, %4, %6 }",
+     "f32 f64", "B=1 N=1 M=1; B=2 N=7 M=20; B=1 N=90 M=40"},
+    {"linear algebra",
+     "(%x: T[B,N,N]) { %1 = permute(%x, axes=[0,2,1]) %2 = add(%x, %1) %3, %4 = eigh(%2) %5, %6 = eig(%x) "
+     "%7 = real(%5) %8 = mul(%2, 0.1) %9 = matrix_exp(%8) %10, %11 = ldl_factor(%2) "
+     "return %3, %4, %7, %9, %10, %11 }",
+     "f32 f64", "B=1 N=1; B=3 N=6; B=1 N=40"},
     {"control",
      "(%x: T[N]) { %1 = loop(true:bool, %x, carried=1, limit=5) (%i: i64[], %a: T[N]) { %2 = mul(%a, 0.5) %3 "
      "= add(%2, "

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "runtime/gpu/queue.h"
-#include "runtime/index_fault.h"
 
 namespace tenon::gpu {
 namespace {
@@ -35,6 +34,6 @@ void LaunchStep::run(const Frame& frame) const {
   gpu_.launch(function_, size, {parameters.data(), count}, gpu_queue(frame.queue).stream());
 }
 
-std::optional<Error> LaunchStep::failure(std::span<const Fault> found) const { return index_error(found[0]); }
+std::optional<Error> LaunchStep::failure(std::span<const Fault> found) const { return kernel_.complaint(found[0]); }
 
 }  // namespace tenon::gpu

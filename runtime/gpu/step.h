@@ -1,8 +1,10 @@
 // A step that starts one kernel.
 #pragma once
+#include <functional>
 #include <vector>
 
 #include "runtime/gpu/gpu.h"
+#include "runtime/index_fault.h"
 #include "runtime/step.h"
 
 namespace tenon::gpu {
@@ -15,7 +17,8 @@ class LaunchStep : public Step {
     LaunchSize size;
     std::vector<PlannedTensor> buffers;
     std::vector<std::vector<std::byte>> arguments;  // the structs; those that are empty are left out
-    bool may_fault = false;                         // with the index of a gather
+    bool may_fault = false;
+    std::function<Error(const Fault&)> complaint = index_error;  // what a fault means
   };
   /// The GPU must outlive it.
   LaunchStep(Gpu& gpu, Kernel kernel);

@@ -93,6 +93,26 @@ const std::vector<Mutant>& mutants() {
        "wave < Threads / 32", Tool::plain, 64},
       {"waves of 32 in columns", "loop softmax of columns", "mask < wave_size; mask *= 2",
        "mask < 32; mask *= 2", Tool::plain, 64},
+      // Linear algebra.
+      {"row is exchanged while the column is read", "matrix lu f32", barrier, "", Tool::thread, 32,
+       "a(k, j) = other;"},
+      {"rows beside a panel are read early", "matrix lu f32", barrier, "", Tool::thread, 32,
+       "substitute_block(a.part(first, first, size, size), beside"},
+      {"root is taken while others read", "matrix cholesky f32", barrier, "", Tool::thread, 32,
+       "report(fault, 0, 0);\n    __syncthreads();"},
+      {"sums of reflections are read early", "matrix qr f64 in memory", barrier, "", Tool::thread, 32,
+       "part[line][lane] = dot;"},
+      {"rotations are read before they are written", "matrix eigh f32", barrier, "", Tool::thread, 32,
+       "moved = moved || turns;"},
+      {"solution reads past its columns", "matrix triangular solve f64 in memory",
+       "columns - first < count ? columns - first : count", "count", Tool::address},
+      {"product of matrices reads past its rows", "matrix cholesky f64 in memory",
+       "row + r < a.rows ? row + r : row", "row + r", Tool::address},
+      {"nobody plays in an odd tournament", "matrix eigh f32", "const bool row = rows.q < n, column",
+       "const bool row = true, column", Tool::plain},
+      {"first pivot instead of the largest", "matrix lu f32", "if (x > size) *this", "if (false) *this"},
+      {"waves of 32 in a fold of threads", "matrix svd f64 in memory", "wave < threads() / wave_size",
+       "wave < threads() / 32", Tool::plain, 64},
       // Blocks.
       {"blocks of a pool overlap", "pool mean f32", "Int(blockIdx.x) * 256", "Int(blockIdx.x) * 250",
        Tool::thread},
@@ -239,7 +259,7 @@ TEST_P(GpuTool, IsSilentOnARightKernel) {
   for (const std::string name :
        {"product of odd sizes f32", "loop layer norm rows of a block", "loop softmax of columns",
         "sort first of long rows f32", "scan rows of blocks f16", "index add many to a place f32",
-        "fft of factors f64"}) {
+        "fft of factors f64", "matrix lu f32", "matrix eigh f32"}) {
     const GpuCase c = find_case(name);
     EXPECT_EQ(EmulatedLaunch(c, GetParam(), 32).run(), "") << name;
   }
