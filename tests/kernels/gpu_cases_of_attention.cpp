@@ -122,10 +122,10 @@ GpuCase join_case(const std::string& name, DType dtype) {
   const auto at = [&](std::int64_t i) { return read_number(numbers.data(), DType::f32, i).real; };
   for (std::int64_t p = 0; p < rows * parts; ++p)  // weights are positive
     write_number(numbers.data(), DType::f32, p * floats + 1, {.real = 1 + std::fabs(at(p * floats + 1))});
-  c.kernel = "join";
-  c.grid = {rows, 1, 1};
-  c.block = AttentionKernel::join_threads;
-  c.scratch = {};
+  GpuLaunch& launch = c.launches[0];
+  launch.kernel = "join";
+  launch.grid = {rows, 1, 1};
+  launch.block = AttentionKernel::join_threads;
   c.buffers = {numbers, random_buffer(dtype, rows * size, 9)};
   c.dtypes = {DType::f32, dtype};
   c.expected = c.buffers;
