@@ -17,10 +17,11 @@ struct GpuCase {
   std::array<std::int64_t, 3> grid = {1, 1, 1};
   int block = 0, shared_bytes = 0;
   bool block_grows = false;  // it is counted in waves: of 64 lanes it has twice as many threads
-  std::vector<std::vector<std::byte>> buffers, expected;  // in the order of the parameters
-  std::vector<DType> dtypes;                              // of the buffers
-  std::vector<std::vector<std::byte>> arguments;          // by value, after the buffers
-  double tolerance = 0;                                   // 0: the one of the dtype
+  /// In the order of the parameters. What is behind the end of an expected one may be anything.
+  std::vector<std::vector<std::byte>> buffers, expected;
+  std::vector<DType> dtypes;                      // of the buffers
+  std::vector<std::vector<std::byte>> arguments;  // by value, after the buffers
+  double tolerance = 0;                           // 0: the one of the dtype
 };
 
 /// A buffer of random numbers between -2 and 2.
