@@ -5,6 +5,15 @@ namespace {
 
 constexpr std::string_view floats = "f32 f16 bf16 f64", gpu_floats = "f32 f16 bf16";
 
+// Of numbers of both signs, and of those where most functions are defined.
+#define FUNCTION_1(name)                                 \
+  "(%x: T[N]) { %1 = special(%x, function=\"" name       \
+  "\") %2 = abs(%x) %3 = add(%2, 1.1) %4 = special(%3, " \
+  "function=\"" name "\") return %1, %4 }"
+#define FUNCTION_2(name)                                                                                   \
+  "(%x: T[N], %y: T[N]) { %1 = abs(%x) %2 = add(%1, 1.1) %3 = abs(%y) %4 = mul(%3, 4.0) %5 = special(%2, " \
+  "%4, function=\"" name "\") %6 = special(%x, %4, function=\"" name "\") return %5, %6 }"
+
 constexpr SelfTestRow rows[] = {
     {"pointwise",
      "(%x: T[N,M], %y: T[M]) { %1 = mul(%x, %y) %2 = tanh(%1) %3 = add(%2, 0.5) %4 = gelu(%3) return %4, %1 "
@@ -23,6 +32,15 @@ constexpr SelfTestRow rows[] = {
      "(%x: T[N], %y: T[N]) { %1 = add(%x, %y) %2 = mul(%1, 3) %3 = bit_and(%2, 2) %4 = maximum(%3, %y) "
      "return %2, %4 }",
      "i64 i32 i16 u8", "N=1; N=1000"},
+#define SPECIAL(name, arity, meaning) {"special functions", FUNCTION_##arity(#name), "f32 f64", "N=300"},
+#include "base/specials.def"
+    {"divisors", "(%x: T[N], %y: T[N]) { %1 = mul(%x, 12) %2 = gcd(%1, %y) return %2 }", "i64 i32 u8",
+     "N=1; N=300"},
+    {"transforms",
+     "(%x: T[N,M], %y: T[N,M]) { %1 = complex(%x, %y) %2 = fft(%1, inverse=false) %3 = real(%2) %4 = "
+     "imag(%2) "
+     "%5 = fft(%1, inverse=true) %6 = real(%5) %7 = imag(%5) return %3, %4, %6, %7 }",
+     "f32 f64", "N=1 M=1; N=3 M=256; N=2 M=251; N=5 M=360; N=2 M=2100"},
     {"casts",
      "(%x: T[N,M]) { %1 = mul(%x, 3.0) %2 = cast(%1, to=i32) %3 = cast(%1, to=f16) %4 = cast(%1, to=bf16) "
      "%5 = cast(%1, to=f64) %6 = cast(%2, to=bool) return %2, %3, %4, %5, %6 }",
@@ -110,6 +128,20 @@ constexpr SelfTestRow rows[] = {
      "(%q: T[N,H,L,E], %k: T[N,H,L,E], %v: T[N,H,L,E], %m: bool[N,1,1,L]) { %1 = attention(%q, %k, %v, %m) "
      "%2 = attention(%q, %k, %v, causal=true) return %1, %2 }",
      gpu_floats, "N=1 H=1 L=2 E=4; N=2 H=3 L=70 E=32"},
+    {"linear algebra",
+     "(%x: T[B,N,N], %y: T[B,N,K]) { %1 = permute(%x, axes=[0,2,1]) %2 = matmul(%x, %1) %3 = iota(size=N) "
+     "%4 = reshape(%3, shape=[N,1]) %5 = equal(%3, %4) %6 = cast(%5, to=T) %7 = add(%2, %6) "
+     "%8 = cholesky(%7) %9 = triangular_solve(%8, %y) %10 = solve(%7, %y) %11, %12, %13 = determinant(%8) "
+     "return %8, %9, %10, %12, %13 }",
+     "f32 f64", "B=1 N=1 K=1; B=3 N=5 K=2; B=2 N=33 K=40; B=1 N=100 K=1"},
+    {"linear algebra",
+     "(%x: T[B,N,M]) { %1, %2 = lu(%x) %3, %4 = qr(%x) %5, %6, %7 = svd(%x) return %1, %2, %3, %4, %6 }",
+     "f32 f64", "B=1 N=1 M=1; B=2 N=7 M=20; B=1 N=90 M=40"},
+    {"linear algebra",
+     "(%x: T[B,N,N]) { %1 = permute(%x, axes=[0,2,1]) %2 = add(%x, %1) %3, %4 = eigh(%2) %5, %6 = eig(%x) "
+     "%7 = real(%5) %8 = mul(%2, 0.1) %9 = matrix_exp(%8) %10, %11 = ldl_factor(%2) "
+     "return %3, %4, %7, %9, %10, %11 }",
+     "f32 f64", "B=1 N=1; B=3 N=6; B=1 N=40"},
     {"control",
      "(%x: T[N]) { %1 = loop(true:bool, %x, carried=1, limit=5) (%i: i64[], %a: T[N]) { %2 = mul(%a, 0.5) %3 "
      "= add(%2, "

@@ -197,23 +197,23 @@ class Schur {
     y[at(i + 1)] = (a * f - c * e) / determinant;
   }
 
-  /// q y, of length 1, with a real number in its largest place.
+  /// q y, of length 1, with a real number in its largest place, of several that rounding tells apart the
+  /// first.
   Numbers multiplied(const Numbers& y, std::int64_t last) const {
     Numbers v(at(n_));
-    double squares = 0;
-    Number largest = 0;
+    double squares = 0, most = 0;
     for (std::int64_t i = 0; i < n_; ++i) {
       for (std::int64_t j = 0; j <= last; ++j) v[at(i)] += q_(i, j) * y[at(j)];
       squares += std::norm(v[at(i)]);
-      if (std::norm(v[at(i)]) > std::norm(largest)) largest = v[at(i)];
+      most = std::max(most, std::norm(v[at(i)]));
     }
     const double length = std::sqrt(squares);
-    const Number turn = largest.imag() == 0 ? Number(1) : std::conj(largest) / std::abs(largest);
-    for (Number& number : v) {
-      const bool is_largest = number == largest && largest.imag() != 0;
-      number = number * turn / length;
-      if (is_largest) number.imag(0);
-    }
+    Number& largest =
+        *std::find_if(v.begin(), v.end(), [&](const Number& z) { return std::norm(z) >= most * (1 - 1e-6); });
+    const bool turns = largest.imag() != 0;
+    const Number turn = turns ? std::conj(largest) / std::abs(largest) : Number(1);
+    for (Number& number : v) number = number * turn / length;
+    if (turns) largest.imag(0);
     return v;
   }
 

@@ -57,6 +57,18 @@ struct Rotation {
   }
 };
 
+/// Calls turn(p, q) for all pairs p < q of n rows, in rounds of pairs that are apart from each other, as in a
+/// tournament: kernels turn the pairs of a round at once.
+template <class Turn>
+void for_pairs(std::int64_t n, Turn turn) {
+  const std::int64_t pairs = (n + 1) / 2, rounds = 2 * pairs - 1;
+  for (std::int64_t round = 0; round < rounds; ++round)
+    for (std::int64_t k = 0; k < pairs; ++k) {
+      const std::int64_t a = k == 0 ? rounds : (round + k) % rounds, b = (round - k + rounds) % rounds;
+      if (std::max(a, b) < n) turn(std::min(a, b), std::max(a, b));
+    }
+}
+
 /// Rows of x made orthogonal to each other, by rotations that are applied to v's rows too.
 void orthogonalise_rows(const Matrix& x, const Matrix& v) {
   const auto dot = [&](std::int64_t p, std::int64_t q) {
@@ -67,27 +79,27 @@ void orthogonalise_rows(const Matrix& x, const Matrix& v) {
   bool moved = true;
   for (int sweep = 0; moved && sweep < max_sweeps; ++sweep) {
     moved = false;
-    for (std::int64_t p = 0; p < x.rows; ++p)
-      for (std::int64_t q = p + 1; q < x.rows; ++q) {
-        const double a = dot(p, p), b = dot(q, q), c = dot(p, q);
-        if (std::fabs(c) <= precision * std::sqrt(a * b) || c == 0) continue;
-        moved = true;
-        const Rotation rotation(a, b, c);
-        for (std::int64_t j = 0; j < x.columns; ++j) rotation.turn(x(p, j), x(q, j));
-        for (std::int64_t j = 0; j < v.columns; ++j) rotation.turn(v(p, j), v(q, j));
-      }
+    for_pairs(x.rows, [&](std::int64_t p, std::int64_t q) {
+      const double a = dot(p, p), b = dot(q, q), c = dot(p, q);
+      if (std::fabs(c) <= precision * std::sqrt(a * b) || c == 0) return;
+      moved = true;
+      const Rotation rotation(a, b, c);
+      for (std::int64_t j = 0; j < x.columns; ++j) rotation.turn(x(p, j), x(q, j));
+      for (std::int64_t j = 0; j < v.columns; ++j) rotation.turn(v(p, j), v(q, j));
+    });
   }
 }
 
-/// Row k of q as a unit vector orthogonal to the rows above it.
+/// Row k of q as a unit vector orthogonal to the rows above it: what they leave of the unit vector of which
+/// they leave the most, of several that rounding tells apart the first.
 void complete_row(const Matrix& q, std::int64_t k) {
-  std::int64_t best = 0;
-  double most = -1;
-  for (std::int64_t j = 0; j < q.columns; ++j) {
-    double left = 1;
-    for (std::int64_t i = 0; i < k; ++i) left -= q(i, j) * q(i, j);
-    if (left > most) most = left, best = j;
-  }
+  constexpr double level = 1e-6;
+  std::vector<double> left(at(q.columns), 1);
+  for (std::int64_t j = 0; j < q.columns; ++j)
+    for (std::int64_t i = 0; i < k; ++i) left[at(j)] -= q(i, j) * q(i, j);
+  const double most = *std::max_element(left.begin(), left.end());
+  const auto first = std::find_if(left.begin(), left.end(), [&](double l) { return l >= most - level; });
+  const std::int64_t best = first - left.begin();
   for (std::int64_t j = 0; j < q.columns; ++j) q(k, j) = j == best;
   for (int pass = 0; pass < 2; ++pass) {
     for (std::int64_t i = 0; i < k; ++i) {
@@ -143,16 +155,15 @@ void diagonalise(const Matrix& x, const Matrix& v) {
     double size = 0;
     for (std::int64_t i = 0; i < n; ++i)
       for (std::int64_t j = 0; j < n; ++j) size = std::max(size, std::fabs(x(i, j)));
-    for (std::int64_t p = 0; p < n; ++p)
-      for (std::int64_t q = p + 1; q < n; ++q) {
-        if (std::fabs(x(p, q)) <= precision * 1e-3 * size) continue;
-        moved = true;
-        const Rotation rotation(x(p, p), x(q, q), x(p, q));
-        for (std::int64_t j = 0; j < n; ++j) rotation.turn(x(p, j), x(q, j));
-        for (std::int64_t i = 0; i < n; ++i) rotation.turn(x(i, p), x(i, q));
-        x(p, q) = x(q, p) = 0;
-        for (std::int64_t j = 0; j < n; ++j) rotation.turn(v(p, j), v(q, j));
-      }
+    for_pairs(n, [&](std::int64_t p, std::int64_t q) {
+      if (std::fabs(x(p, q)) <= precision * 1e-3 * size) return;
+      moved = true;
+      const Rotation rotation(x(p, p), x(q, q), x(p, q));
+      for (std::int64_t j = 0; j < n; ++j) rotation.turn(x(p, j), x(q, j));
+      for (std::int64_t i = 0; i < n; ++i) rotation.turn(x(i, p), x(i, q));
+      x(p, q) = x(q, p) = 0;
+      for (std::int64_t j = 0; j < n; ++j) rotation.turn(v(p, j), v(q, j));
+    });
   }
 }
 

@@ -100,14 +100,14 @@ static TENON_INLINE vf vatan2(vf y, vf x) {
   vf above = is_steep ? along : up, below = is_steep ? up : along;
   const vi both_infinite = above == infinity;
   above = both_infinite ? broadcast(1.0f) : below == infinity ? vf{} : above;
-  below = both_infinite | (below == 0.0f) ? broadcast(1.0f) : below;
+  below = (both_infinite | (below == 0.0f)) ? broadcast(1.0f) : below;
   const vi is_huge = below > 1e38f;  // above + below could overflow
   above = is_huge ? 0.25f * above : above;
   below = is_huge ? 0.25f * below : below;
   vf angle = atan_of_share(above, below);
   angle = is_steep ? half_pi - (angle - half_pi_rest) : angle;
   angle = sign_bits(x) != 0 ? 2.0f * half_pi - (angle - 2.0f * half_pi_rest) : angle;
-  return (x != x) | (y != y) ? x + y : with_sign_of(angle, y);
+  return ((x != x) | (y != y)) ? x + y : with_sign_of(angle, y);
 }
 
 /// asin(x) for |x| <= 1/2, s = x^2.

@@ -69,11 +69,11 @@ static TENON_INLINE vf vpow(vf a, vf b) {
   const vi is_integer = vtrunc(b) == b;
   const vi is_odd = is_integer & (vtrunc(0.5f * b) != 0.5f * b) & (vabs(b) < infinity);
   const vi is_negative = sign_bits(a) != 0;
-  result = is_negative & is_odd ? -result : result;
-  result = (a < 0.0f) & (base < infinity) & ~is_integer ? broadcast(__builtin_nanf("")) : result;
-  result = (a != a) | (b != b) ? a + b : result;
-  result = (base == 1.0f) & (vabs(b) == infinity) ? one : result;
-  return (b == 0.0f) | (a == 1.0f) ? one : result;
+  result = (is_negative & is_odd) ? -result : result;
+  result = ((a < 0.0f) & (base < infinity) & ~is_integer) ? broadcast(__builtin_nanf("")) : result;
+  result = ((a != a) | (b != b)) ? a + b : result;
+  result = ((base == 1.0f) & (vabs(b) == infinity)) ? one : result;
+  return ((b == 0.0f) | (a == 1.0f)) ? one : result;
 }
 
 }  // namespace tenon::cpu::TENON_ISA

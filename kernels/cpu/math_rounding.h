@@ -25,13 +25,13 @@ static TENON_INLINE vf vsign(vf x) {
 }
 static TENON_INLINE vf vcopysign(vf x, vf sign) { return with_sign_of(vabs(x), sign); }
 /// The one that is not NaN.
-static TENON_INLINE vf vfmin(vf a, vf b) { return (a < b) | (b != b) ? a : b; }
-static TENON_INLINE vf vfmax(vf a, vf b) { return (a > b) | (b != b) ? a : b; }
+static TENON_INLINE vf vfmin(vf a, vf b) { return ((a < b) | (b != b)) ? a : b; }
+static TENON_INLINE vf vfmax(vf a, vf b) { return ((a > b) | (b != b)) ? a : b; }
 
 static TENON_INLINE vf vnextafter(vf x, vf to) {
   const vi away = (to > x) == (x > 0.0f) ? vi{} + 1 : vi{} - 1;  // from 0
   const vf next = x == 0.0f ? with_sign_of(from_bits(vi{} + 1), to) : from_bits(bits(x) + away);
-  return (x != x) | (to != to) ? x + to : x == to ? to : next;
+  return ((x != x) | (to != to)) ? x + to : x == to ? to : next;
 }
 static TENON_INLINE vf vhypot(vf a, vf b) {
   a = vabs(a);
@@ -40,7 +40,7 @@ static TENON_INLINE vf vhypot(vf a, vf b) {
   const vf share = small / (large == 0.0f ? broadcast(1.0f) : large);
   const vf result = large * vsqrt(1.0f + share * share);
   const vi is_infinite = (a == infinity) | (b == infinity);
-  return is_infinite ? broadcast(infinity) : (a != a) | (b != b) ? a + b : result;
+  return is_infinite ? broadcast(infinity) : ((a != a) | (b != b)) ? a + b : result;
 }
 
 #if defined(__FMA__) || defined(__aarch64__)
@@ -74,17 +74,17 @@ static TENON_INLINE vf vfmod(vf a, vf b) {
   }
   const vf rest = minus_product(a, vtrunc(quotient), b);
   const vi is_beyond = (bits(rest) ^ bits(a)) < 0;  // its sign is not a's
-  return with_sign_of(vabs(is_beyond & (rest != 0.0f) ? rest + with_sign_of(vabs(b), a) : rest), a);
+  return with_sign_of(vabs((is_beyond & (rest != 0.0f)) ? rest + with_sign_of(vabs(b), a) : rest), a);
 }
 static TENON_INLINE vf vremainder(vf a, vf b) {
   const vf rest = vfmod(a, b);
-  return (rest != 0.0f) & ((b < 0.0f) != (rest < 0.0f)) ? rest + b : rest;
+  return ((rest != 0.0f) & ((b < 0.0f) != (rest < 0.0f))) ? rest + b : rest;
 }
 /// The floor of the exact quotient, as base/prim_meaning.h has it.
 static TENON_INLINE vf vfloor_div(vf a, vf b) {
   const vf rest = vfmod(a, b);
   vf quotient = (a - rest) / b;
-  quotient = (rest != 0.0f) & ((b < 0.0f) != (rest < 0.0f)) ? quotient - 1.0f : quotient;
+  quotient = ((rest != 0.0f) & ((b < 0.0f) != (rest < 0.0f))) ? quotient - 1.0f : quotient;
   const vf floored = vfloor(quotient);
   const vf nearest = quotient - floored > 0.5f ? floored + 1.0f : floored;
   const vf result = quotient == 0.0f ? vcopysign(vf{}, a / b) : nearest;

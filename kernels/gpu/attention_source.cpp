@@ -60,7 +60,7 @@ Tiling choose_tiling(const AttentionShape& shape, DType dtype, const GpuLimits& 
   return busy == all.end() ? all.back() : *busy;
 }
 
-std::vector<LoopArgument> fields(const AttentionProgram& p, const Tiling& t) {
+std::vector<LoopArgument> fields(const AttentionProgram& p, const Tiling& t, std::int64_t parts) {
   const AttentionShape& s = p.shape;
   std::vector<LoopArgument> list{{"heads", s.heads},
                                  {"queries", s.queries},
@@ -77,6 +77,7 @@ std::vector<LoopArgument> fields(const AttentionProgram& p, const Tiling& t) {
     list.push_back({fmt::format("{}_row", name), at.row});
   }
   list.push_back({"mask_key", p.mask_key});
+  list.push_back({"parts", parts});
   return list;
 }
 
@@ -98,6 +99,14 @@ std::optional<std::int64_t> team_of(const AttentionProgram& p, const GpuLimits& 
   return team <= limits.wave ? std::optional(team) : std::nullopt;
 }
 
+// How many blocks divide the keys of a query, so that all processors have some of them.
+std::int64_t parts_of(const AttentionShape& shape, const GpuLimits& limits) {
+  constexpr std::int64_t least_keys = 256, blocks_a_processor = 2;  // of a part
+  const std::int64_t rows = std::max<std::int64_t>(1, blocks(shape, {1, 0}));
+  return std::clamp<std::int64_t>(blocks_a_processor * limits.processors / rows, 1,
+                                  std::max<std::int64_t>(1, shape.keys / least_keys));
+}
+
 // Scores that are -inf without a mask are NaN after a softmax.
 bool nan_rows(const AttentionProgram& p) { return p.shape.nan_rows || !p.mask; }
 
@@ -114,27 +123,37 @@ std::string score_text(const AttentionProgram& p) {
   return text;
 }
 
-std::string signature(const AttentionProgram& p, const Tiling& t, std::string_view threads) {
+std::string arguments_text(const AttentionProgram& p) {
   std::string text = "struct attention_arguments {\n";
-  for (const LoopArgument& f : fields(p, t)) text += fmt::format("  Int {};\n", f.name);
-  const std::string mask = p.mask ? fmt::format("const {}* mask, ", storage(*p.mask)) : "";
-  return text +
-         fmt::format(
-             "}};\n"
-             "extern \"C\" __global__ void __launch_bounds__({2}) attention(const {0}* q, const {0}* k, "
-             "const {0}* v, {1}{0}* out, const attention_arguments a) {{\n",
-             storage(p.dtype), mask, threads);
+  for (const LoopArgument& f : fields(p, {1, 0}, 1)) text += fmt::format("  Int {};\n", f.name);
+  return text + "};\n";
 }
 
-// The block's part: `tile` among those of the head, and where the head's rows begin.
-std::string place_text(const AttentionProgram& p) {
-  std::string text =
-      "  const float scale = float(bits_as<double>(a.scale_bits) * 1.4426950408889634);\n"
-      "  const Int tile = blockIdx.x % a.query_tiles, head_of_all = blockIdx.x / a.query_tiles;\n"
-      "  const Int head = head_of_all % a.heads, batch = head_of_all / a.heads;\n";
+std::string signature(const AttentionProgram& p, std::string_view threads, std::string_view result) {
+  const std::string mask = p.mask ? fmt::format("const {}* mask, ", storage(*p.mask)) : "";
+  return arguments_text(p) +
+         fmt::format(
+             "extern \"C\" __global__ void __launch_bounds__({2}) attention(const {0}* q, const {0}* k, "
+             "const {0}* v, {1}{3}, const attention_arguments a) {{\n",
+             storage(p.dtype), mask, threads, result);
+}
+
+// A pointer at the rows of the block's head.
+std::string head_text(std::string_view name) {
+  return fmt::format("  {0} += batch * a.{0}_batch + head * a.{0}_head;\n", name);
+}
+
+// The place of the block's `number`: `tile` among those of the head.
+constexpr std::string_view tile_text =
+    "  const Int tile = number % a.query_tiles, head_of_all = number / a.query_tiles;\n"
+    "  const Int head = head_of_all % a.heads, batch = head_of_all / a.heads;\n";
+
+// The same, and where the head's rows begin.
+std::string place_text(const AttentionProgram& p, std::string_view number) {
+  std::string text = "  const float scale = float(bits_as<double>(a.scale_bits) * 1.4426950408889634);\n" +
+                     fmt::format("  const Int number = {};\n{}", number, tile_text);
   if (p.mask) text += "  mask += batch * a.mask_batch + head * a.mask_head;\n";
-  for (const std::string_view name : {"q", "k", "v", "out"})
-    text += fmt::format("  {0} += batch * a.{0}_batch + head * a.{0}_head;\n", name);
+  for (const std::string_view name : {"q", "k", "v"}) text += head_text(name);
   return text + fmt::format(
                     "  const Matrix<{0}> rows{{q, a.queries, int(a.size), a.q_row, 1}};\n"
                     "  const Matrix<{0}> columns{{k, a.keys, int(a.size), a.k_row, 1}};\n",
@@ -147,7 +166,8 @@ std::string text_of(const AttentionProgram& p, const Tiling& t) {
   return fmt::format("using Tile = AttentionTile<{}, {}, {}, {}, {}>;\nstatic_assert(Tile::bytes == {});\n",
                      storage(p.dtype), t.queries, t.keys, filled_up(p.shape.size),
                      filled_up(p.shape.value_size), tile_bytes(p.shape, p.dtype, t)) +
-         signature(p, t, "Tile::threads") + place_text(p) +
+         signature(p, "Tile::threads", fmt::format("{}* out", storage(p.dtype))) +
+         place_text(p, "blockIdx.x") + head_text("out") +
          fmt::format(
              "  const int first = int({1}) * Tile::queries;\n"
              "  const int key_end = {2};\n"
@@ -165,20 +185,46 @@ std::string text_of(const AttentionProgram& p, const Tiling& t) {
              score_text(p));
 }
 
-std::string row_text_of(const AttentionProgram& p, std::int64_t team) {
-  return signature(p, {1, 0}, "row_attention_threads") + place_text(p) +
+// What puts a number into the result's row.
+std::string store_text(const AttentionProgram& p) {
+  return fmt::format(
+      "[&](int column, float value) {{ out[tile * a.out_row + column] = convert<{}>(value); }}",
+      storage(p.dtype));
+}
+
+std::string row_text_of(const AttentionProgram& p, std::int64_t team, bool in_parts) {
+  const std::string type(storage(p.dtype));
+  const std::string place =
+      in_parts ? place_text(p, "blockIdx.x / a.parts") + "  const Int part = blockIdx.x % a.parts;\n"
+               : place_text(p, "blockIdx.x") + head_text("out");
+  const std::string_view keys =
+      in_parts ? "int(key_end * part / a.parts), int(key_end * (part + 1) / a.parts)" : "0, int(key_end)";
+  const std::string finish =
+      in_parts ? "put_part(parts + Int(blockIdx.x) * (a.value_size + 2), column, int(a.value_size), sum);"
+               : fmt::format("put_row(sum, column, int(a.value_size), {}, {});", nan_rows(p), store_text(p));
+  return signature(p, "row_attention_threads", in_parts ? "float* parts" : type + "* out") + place +
          fmt::format(
              "  const int query = int(tile);\n"
-             "  const int key_end = {1};\n"
+             "  const Int key_end = {1};\n"
              "  const Matrix<{0}> values{{v, a.keys, int(a.value_size), a.v_row, 1}};\n"
              "  attend_row<{2}, {3}>(\n"
-             "      rows, columns, values, query, key_end, {4},\n"
-             "      [&](int key, float product) {{\n{5}        return score;\n      }},\n"
-             "      [&](int column, float value) {{ out[query * a.out_row + column] = convert<{0}>(value); "
-             "}});\n}}\n",
-             storage(p.dtype),
-             p.shape.causal ? "query + 1 < a.keys ? query + 1 : int(a.keys)" : "int(a.keys)", team,
-             chunk(p, p.q, p.q_offset), nan_rows(p), score_text(p));
+             "      rows, columns, values, query, {6},\n"
+             "      [&](int key, float product) {{\n{4}        return score;\n      }},\n"
+             "      [&](int column, const WeightedSum<{3}>& sum) {{ {5} }});\n}}\n",
+             type, p.shape.causal ? "query + 1 < a.keys ? query + 1 : a.keys" : "a.keys", team,
+             chunk(p, p.q, p.q_offset), score_text(p), finish, keys);
+}
+
+// The kernel that joins what the blocks of a row found.
+std::string join_text_of(const AttentionProgram& p) {
+  return fmt::format(
+      "extern \"C\" __global__ void __launch_bounds__({}) join(const float* parts, {}* out, "
+      "const attention_arguments a) {{\n"
+      "  const Int number = blockIdx.x;\n{}{}"
+      "  join_parts(parts + number * a.parts * (a.value_size + 2), int(a.parts), int(a.value_size), {}, "
+      "{});\n}}\n",
+      AttentionKernel::join_threads, storage(p.dtype), tile_text, head_text("out"), nan_rows(p),
+      store_text(p));
 }
 
 }  // namespace
@@ -191,14 +237,22 @@ bool fits_attention(const AttentionShape& shape, DType dtype) {
 AttentionKernel attention_kernel(const AttentionProgram& p, const GpuLimits& limits) {
   const auto team = team_of(p, limits);
   const Tiling t = team ? Tiling{1, 0} : choose_tiling(p.shape, p.dtype, limits);
+  const std::int64_t parts = team ? parts_of(p.shape, limits) : 1;
   constexpr int row_threads = 256;  // row_attention_threads
   AttentionKernel kernel{
-      .source = team ? translation_unit("kernels/gpu/row_attention.gpu.h", row_text_of(p, *team))
+      .source = team ? translation_unit("kernels/gpu/row_attention.gpu.h",
+                                        row_text_of(p, *team, parts > 1) + (parts > 1 ? join_text_of(p) : ""))
                      : translation_unit("kernels/gpu/attention.gpu.h", text_of(p, t)),
-      .tiling = team ? "of rows" : fmt::format("{}x{}", t.queries, t.keys),
-      .grid = blocks(p.shape, t),
+      .tiling = !team       ? fmt::format("{}x{}", t.queries, t.keys)
+                : parts > 1 ? fmt::format("of rows in {} parts", parts)
+                            : "of rows",
+      .grid = blocks(p.shape, t) * parts,
       .block = team ? row_threads : static_cast<int>(t.queries / rows_of_wave) * limits.wave};
-  for (const LoopArgument& f : fields(p, t)) {
+  if (parts > 1) {
+    kernel.join_grid = blocks(p.shape, t);
+    kernel.part_floats = kernel.grid * (p.shape.value_size + 2);
+  }
+  for (const LoopArgument& f : fields(p, t, parts)) {
     const auto* bytes = reinterpret_cast<const std::byte*>(&f.value);
     kernel.arguments.insert(kernel.arguments.end(), bytes, bytes + sizeof f.value);
   }

@@ -24,14 +24,19 @@ bool fits_attention(const AttentionShape&, DType);
 
 struct AttentionKernel {
   std::string source;  // of a kernel "attention"
-  std::string tiling;  // "64x32": queries and keys; "of rows"
+  std::string tiling;  // "64x32": queries and keys; "of rows"; "of rows in 4 parts"
   std::vector<std::byte> arguments;
   std::int64_t grid = 0;
   int block = 0;
+  /// Where blocks divide keys: the floats that they write in place of the result, from which "join" makes it,
+  /// a block of join_threads for each query of a head.
+  std::int64_t part_floats = 0, join_grid = 0;
+  static constexpr int join_threads = 128;
 };
 
-/// The kernel takes: q, k, v, the mask if there is one, the result, and the struct of arguments. Its source
-/// depends on the sizes of rows, not on how many there are.
+/// The kernel takes: q, k, v, the mask if there is one, the result (or its parts), and the struct of
+/// arguments; "join" takes parts, the result and the struct. The source depends on the sizes of rows, not on
+/// how many there are.
 AttentionKernel attention_kernel(const AttentionProgram&, const GpuLimits&);
 
 }  // namespace tenon::gpu

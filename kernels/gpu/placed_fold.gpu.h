@@ -159,11 +159,12 @@ struct PlacedFold {
 
  private:
   GPU_INLINE void share_many(int group, bool has_many) const {
-    GPU_SHARED(int, waits, [groups + 1]);  // the last: does any?
+    GPU_SHARED(unsigned, waits, [groups + 1]);  // the last: how many do
+    const bool is_first = threadIdx.x % Lanes == 0;
     if (threadIdx.x == 0) waits[groups] = 0;
-    if (threadIdx.x % Lanes == 0) waits[group] = has_many;
+    if (is_first) waits[group] = has_many;
     __syncthreads();
-    if (has_many) waits[groups] = 1;
+    if (is_first && has_many) atomicAdd(&waits[groups], 1u);
     __syncthreads();
     if (!waits[groups]) return;
     for (int g = 0; g < groups; ++g)

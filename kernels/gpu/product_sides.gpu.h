@@ -29,6 +29,7 @@ struct Matrix {
     return {i * line_stride, left > 1024 ? 1024 : int(left)};
   }
   GPU_INLINE Depth depth(int k) const { return {k * depth_stride, depths - k}; }
+  static GPU_INLINE int lines_from(const Line& line) { return line.left; }
   /// Null outside.
   GPU_INLINE const T* at(const Line& line, const Depth& depth) const {
     return line.left > 0 && depth.left > 0 ? data + line.offset + depth.offset : nullptr;
@@ -55,7 +56,6 @@ struct Windows {
   struct Line {
     Int image;
     int d, h, w;  // of the window's first tap, before it is divided by the stride where transposed
-    int left;
   };
   struct Depth {
     Int channel;
@@ -70,8 +70,9 @@ struct Windows {
     const Int out_w = pixel % w.out, rest = pixel / w.out;
     const Int out_h = rest % h.out, rest_of_h = rest / h.out;
     const Int out_d = rest_of_h % d.out, image = rest_of_h / d.out;
-    return {image * image_stride, first_tap(d, out_d), first_tap(h, out_h), first_tap(w, out_w),
-            pixel < lines};
+    constexpr int outside = -(1 << 30);  // whatever the tap
+    return {image * image_stride, pixel < lines ? first_tap(d, out_d) : outside, first_tap(h, out_h),
+            first_tap(w, out_w)};
   }
   GPU_INLINE Depth depth(int k) const {
     const unsigned channel = unsigned(k) % unsigned(channels), tap = unsigned(k) / unsigned(channels);
@@ -80,6 +81,8 @@ struct Windows {
     return {channel * channel_stride, int(tap_d * d.dilation), int(tap_h * h.dilation),
             int(tap_w * w.dilation), tap_d < unsigned(d.kernel) ? channels - int(channel) : 0};
   }
+  /// Lines do not lie side by side.
+  static GPU_INLINE int lines_from(const Line&) { return 1; }
   /// The place on an axis; -1 where there is none.
   static GPU_INLINE int place(const ConvAxis& axis, int first, int tap) {
     int at = Transposed ? first - tap : first + tap;
@@ -91,7 +94,7 @@ struct Windows {
     return at < int(axis.in) ? at : -1;
   }
   GPU_INLINE const T* at(const Line& line, const Depth& depth) const {
-    if (line.left <= 0 || depth.left <= 0) return nullptr;
+    if (depth.left <= 0) return nullptr;
     const int at_d = place(d, line.d, depth.d), at_h = place(h, line.h, depth.h),
               at_w = place(w, line.w, depth.w);
     if (at_d < 0 || at_h < 0 || at_w < 0) return nullptr;
@@ -179,7 +182,7 @@ class Loader {
       if (i > 0 && !(is_regular && DepthFast)) depth = side_.depth(k + place(i).depth);
       const typename Side::Line line = line_of(i);
       const From* const from = side_.at(line, depth);
-      const int left = DepthFast ? depth.left : line.left, valid = left < Count ? left : Count;
+      const int left = DepthFast ? depth.left : Side::lines_from(line), valid = left < Count ? left : Count;
 #if GPU_MMA
       if constexpr (is_async) {
         copy_async(target(tile, i), from ? from : side_.data, from ? valid * int(sizeof(From)) : 0);

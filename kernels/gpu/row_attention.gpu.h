@@ -1,6 +1,7 @@
 // Attention of a few queries, whose time is that of reading keys and values: a block takes one query of a
 // head; teams of neighbouring lanes take keys in turn, each lane 16 bytes of a key and of its value, with a
-// softmax of their own, and join what they have in the end.
+// softmax of their own, and join what they have in the end. Where that makes few blocks, several take a part
+// of the keys each, and a second kernel joins what they have.
 #pragma once
 #include "kernels/gpu/loop_walks.gpu.h"
 #include "kernels/gpu/product_sides.gpu.h"
@@ -31,17 +32,18 @@ struct WeightedSum {
   }
 };
 
-/// Calls store(column, value) for the result's row of one query. `score` as attend() has it, of (key,
-/// product). Team: lanes, a power of two, that hold a row of q, k and v, `Count` elements each.
-template <int Team, int Count, class T, class Score, class Store>
-GPU_INLINE void attend_row(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, int query, int key_end,
-                           bool nan_rows, Score score, Store store) {
+/// Calls finish(column, sum) in the lanes of one team, with what the keys [key_begin, key_end) add to the
+/// columns from there on. `score` as attend() has it, of (key, product). Team: lanes, a power of two, that
+/// hold a row of q, k and v, `Count` elements each.
+template <int Team, int Count, class T, class Score, class Finish>
+GPU_INLINE void attend_row(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, int query,
+                           int key_begin, int key_end, Score score, Finish finish) {
   constexpr int teams = row_attention_threads / Team, at_once = 4;
   const int member = int(threadIdx.x) % Team, team = int(threadIdx.x) / Team, first = member * Count;
   float x[Count];
   read_floats(q, query, first, x);
   WeightedSum<Count> sum;
-  for (int begin = 0; begin < key_end;
+  for (int begin = key_begin; begin < key_end;
        begin += teams * at_once) {  // of all teams: lanes of a wave stay together
     float keys[at_once][Count], values[at_once][Count], scores[at_once];
 #pragma unroll
@@ -84,9 +86,47 @@ GPU_INLINE void attend_row(const Matrix<T>& q, const Matrix<T>& k, const Matrix<
     for (int e = 0; e < Count; ++e) theirs.values[e] = from[2 + e];
     sum.join(theirs);
   }
+  finish(first, sum);
+}
+
+GPU_INLINE float quotient_of(float value, float weights, bool nan_rows) {
+  return weights == 0 && !nan_rows ? 0.0f : value / weights;
+}
+
+/// Calls store(column, value).
+template <int Count, class Store>
+GPU_INLINE void put_row(const WeightedSum<Count>& sum, int first, int columns, bool nan_rows, Store store) {
   for (int e = 0; e < Count; ++e)
-    if (first + e < v.depths)
-      store(first + e, sum.weights == 0 && !nan_rows ? 0.0f : sum.values[e] / sum.weights);
+    if (first + e < columns) store(first + e, quotient_of(sum.values[e], sum.weights, nan_rows));
+}
+
+/// What a block found of its keys: the highest score, the weights, the values.
+template <int Count>
+GPU_INLINE void put_part(float* part, int first, int columns, const WeightedSum<Count>& sum) {
+  if (first == 0) {
+    part[0] = sum.highest;
+    part[1] = sum.weights;
+  }
+  for (int e = 0; e < Count; ++e)
+    if (first + e < columns) part[2 + first + e] = sum.values[e];
+}
+/// Calls store(column, value) for the row whose `count` parts follow each other.
+template <class Store>
+GPU_INLINE void join_parts(const float* parts, int count, int columns, bool nan_rows, Store store) {
+  const int size = columns + 2;
+  float top = float(-TENON_INFINITY);
+  for (int p = 0; p < count; ++p) top = parts[p * size] > top ? parts[p * size] : top;
+  if (top == float(-TENON_INFINITY)) top = 0;
+  for (int column = int(threadIdx.x); column < columns; column += int(blockDim.x)) {
+    float weights = 0, value = 0;
+    for (int p = 0; p < count; ++p) {
+      const float* const part = parts + p * size;
+      const float shrink = exp2_of(part[0] - top);
+      weights += part[1] * shrink;
+      value += part[2 + column] * shrink;
+    }
+    store(column, quotient_of(value, weights, nan_rows));
+  }
 }
 
 }  // namespace tenon::gpu

@@ -144,15 +144,15 @@ GPU_INLINE Key select_key(const Line& line, Int bits, int& wanted, OrderShared& 
   return prefix;
 }
 
-/// The first `count` of long lines, which fit a tile: one block for each line selects them, then sorts them.
-template <class Line, int Items, class Key, class T>
-GPU_INLINE void sort_first(const T* x, T* values, Int* places, const SortShape& s, Int bits) {
+/// The first `count` of a long line, which fit a tile: a block selects them, then sorts them.
+template <class Key, int Items, class Line>
+GPU_INLINE void sort_first_of(const Line& line, Int bits) {
+  const auto& s = line.s;
   GPU_SHARED(OrderShared, space, [1]);
   GPU_SHARED(Key, key_space, [Tile<Items>::size]);
   GPU_SHARED(int, number_space, [Tile<Items>::size]);
   GPU_SHARED(Taken, part, [order_waves]);
   OrderShared& shared = space[0];
-  const Line line(x, values, places, s, blockIdx.x);
   int wanted = int(s.count);
   const Key last = select_key<Line, Key>(line, bits, wanted, shared);
   Taken done{0, 0};
@@ -182,6 +182,58 @@ GPU_INLINE void sort_first(const T* x, T* values, Int* places, const SortShape& 
   __syncthreads();
   order_line(keys, number, bits, shared, key_space, number_space);
   put_line(line, keys, number, s.count);
+}
+template <class Line, int Items, class Key, class T>
+GPU_INLINE void sort_first(const T* x, T* values, Int* places, const SortShape& s, Int bits) {
+  sort_first_of<Key, Items>(Line(x, values, places, s, blockIdx.x), bits);
+}
+
+/// Few lines are divided among blocks: each takes the first of a part of a line, a second kernel the first of
+/// all those. Equal ones stand in the order of their places in both.
+struct SortParts {
+  Int parts;
+};
+template <class Line, class Key>
+struct PartOfLine {
+  GPU_INLINE Key key(Int i) const { return line.key(first + i); }
+  GPU_INLINE void put(Int to, Int from) const {
+    if (to < s.count) places[to] = int(first + from);
+  }
+  SortShape s;  // of the part
+  const Line& line;
+  Int first;
+  int* places;
+};
+template <class Line, class Key>
+struct FirstOfParts {
+  GPU_INLINE Key key(Int i) const { return line.key(places[i]); }
+  GPU_INLINE void put(Int to, Int from) const {
+    if (to < s.count) line.put(to, places[from]);
+  }
+  SortShape s;  // of what the parts found
+  const Line& line;
+  const int* places;
+};
+
+template <class Line, int Items, class Key, class T>
+GPU_INLINE void sort_first_of_part(const T* x, int* places, const SortShape& s, const SortParts& p,
+                                   Int bits) {
+  const Int number = blockIdx.x / p.parts, part = blockIdx.x % p.parts;
+  const Int first = s.length * part / p.parts, end = s.length * (part + 1) / p.parts;
+  const Line line(x, nullptr, nullptr, s, number);
+  SortShape shape = s;
+  shape.length = end - first;
+  const PartOfLine<Line, Key> mine{shape, line, first, places + Int(blockIdx.x) * s.count};
+  sort_first_of<Key, Items>(mine, bits);
+}
+template <class Line, int Items, class Key, class T>
+GPU_INLINE void sort_first_of_parts(const T* x, const int* places, T* values, Int* result, const SortShape& s,
+                                    const SortParts& p, Int bits) {
+  const Line line(x, values, result, s, blockIdx.x);
+  SortShape shape = s;
+  shape.length = p.parts * s.count;
+  const FirstOfParts<Line, Key> all{shape, line, places + Int(blockIdx.x) * shape.length};
+  sort_first_of<Key, Items>(all, bits);
 }
 
 /// Longer lines: their keys, which order.gpu.h sorts, and what is made of their order. A thread for each

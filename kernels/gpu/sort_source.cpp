@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "kernels/gpu/loop_source.h"
 #include "kernels/gpu/loop_text.h"
@@ -37,6 +38,15 @@ SortForm::Way SortForm::way() const {
   return wanted.fits_block() ? Way::select : Way::passes;
 }
 
+std::int64_t SortForm::parts(std::int64_t processors) const {
+  constexpr std::int64_t shortest = 16384;  // of a line that is worth a second kernel
+  if (way() != Way::select || length < shortest || 2 * lines > processors) return 1;
+  // A part is as long as what all parts find.
+  const auto even =
+      static_cast<std::int64_t>(std::sqrt(static_cast<double>(length / std::max<std::int64_t>(1, count))));
+  return std::clamp<std::int64_t>(even, 1, 2 * processors / lines);
+}
+
 int SortForm::width() const {
   return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(1, length))));
 }
@@ -59,6 +69,20 @@ std::string sort_source(const SortForm& f) {
       header,
       fmt::format("{0}{1}sort(const {2}* x, {2}* values, Int* places, const SortShape s) {{\n  {3};\n}}\n",
                   line_type(f), global, storage(f.dtype), body()));
+}
+
+std::string sort_parts_source(const SortForm& f) {
+  OrderSize size = f.order();
+  size.length = f.count;
+  return translation_unit(
+      header,
+      fmt::format(
+          "{0}{1}select_in_parts(const {2}* x, int* places, const SortShape s, const SortParts p) {{\n"
+          "  sort_first_of_part<Line, {3}, Key>(x, places, s, p, {4});\n}}\n"
+          "{1}select_of_parts(const {2}* x, const int* places, {2}* values, Int* result, "
+          "const SortShape s, const SortParts p) {{\n"
+          "  sort_first_of_parts<Line, {3}, Key>(x, places, values, result, s, p, {4});\n}}\n",
+          line_type(f), global, storage(f.dtype), size.items(), size.bits));
 }
 
 std::string sort_passes_source(const SortForm& f) {

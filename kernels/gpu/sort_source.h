@@ -20,6 +20,8 @@ struct SortForm {
     passes   // keys, which order_keys sorts
   };
   Way way() const;
+  /// In how many parts the way `select` divides each line on a GPU of so many processors.
+  std::int64_t parts(std::int64_t processors) const;
   /// Of the keys.
   OrderSize order() const;
   /// Threads for each line that is short: a power of two.
@@ -30,6 +32,10 @@ struct SortForm {
 
 /// `sort(x, values, places, SortShape)`; not of the way `passes`.
 std::string sort_source(const SortForm&);
+/// The way `select` in parts: `select_in_parts(x, places, SortShape, parts)`, a block for each part of each
+/// line, which finds `count` places (i32); `select_of_parts(x, places, values, places, SortShape, parts)`, a
+/// block for each line.
+std::string sort_parts_source(const SortForm&);
 /// `make_keys(x, keys, SortShape)`, a thread for each element; `put_ordered(x, numbers, values, places,
 /// SortShape)`, a thread for each element wanted; `put_mode(x, keys, numbers, values, places, SortShape)`, a
 /// block for each line.

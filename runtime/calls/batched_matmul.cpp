@@ -50,7 +50,7 @@ std::optional<BatchedMatmulCall> BatchedMatmulCall::match(const Group& group) {
                          .right = group.outer(anchor->input(1)),
                          .right_is_transposed = anchor->is<Linear>()};
   if (anchor->inputs().size() > 2) call.bias = anchor->input(2);
-  if (numel(anchor->output()->shape()) == 0 || call.left->shape().back() == 0) return std::nullopt;
+  if (numel(anchor->output()->shape()) == 0) return std::nullopt;
   return call;
 }
 

@@ -20,7 +20,7 @@ std::optional<MatmulCall> MatmulCall::match(const Planner& planner, const Group&
   call.N = result.back().value();
   call.K = call.x->shape().back().value();
   call.M = numel(result).value() / std::max<std::int64_t>(call.N, 1);
-  if (call.M == 0 || call.N == 0 || call.K == 0) return std::nullopt;
+  if (call.M == 0 || call.N == 0) return std::nullopt;
   return call;
 }
 

@@ -84,7 +84,7 @@ void emit(Planner& planner, const Group& group, const BatchedMatmulCall& call, C
 
 std::vector<Candidate> lower_batched_matmul(const Planner& planner, const Group& group) {
   const auto call = BatchedMatmulCall::match(group);
-  if (!call || call->left->dtype() != DType::f32) return {};
+  if (!call || call->left->dtype() != DType::f32 || call->left->shape().back() == 0) return {};
   const Order order = row_major(call->anchor->output()->rank());
   const auto epilogue = find_epilogue(planner, group, *call->anchor, call->bias, order);
   if (!epilogue) return {};

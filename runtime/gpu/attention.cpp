@@ -3,6 +3,7 @@
 
 #include "ir/ops/attention.h"
 #include "kernels/gpu/attention_source.h"
+#include "runtime/gpu/launch.h"
 #include "runtime/gpu/loop.h"
 
 namespace tenon::gpu {
@@ -26,17 +27,30 @@ void emit(Planner& planner, const Group& group, const AttentionCall& call) {
   }
   Gpu& gpu = gpu_of(planner);
   AttentionKernel kernel = attention_kernel(program, limits_of(gpu));
+  const bool in_parts = kernel.part_floats > 0;
+  const PlannedTensor written =
+      in_parts ? planner.bytes(static_cast<std::size_t>(kernel.part_floats) * sizeof(float)) : placed.result;
   std::vector<PlannedTensor> buffers = placed.reads;
-  buffers.push_back(placed.result);
-  auto step = std::make_unique<LaunchStep>(
-      gpu, LaunchStep::Kernel{.source = std::move(kernel.source),
-                              .name = "attention",
-                              .size = {{static_cast<unsigned>(kernel.grid), 1, 1},
-                                       {static_cast<unsigned>(kernel.block), 1, 1}},
-                              .buffers = std::move(buffers),
-                              .arguments = {std::move(kernel.arguments)}});
-  step->info.kernel = "attention " + kernel.tiling;
-  planner.emit(std::move(step), group.node(), std::move(placed.reads), {placed.result});
+  buffers.push_back(written);
+  Launch attend{.name = "attention " + kernel.tiling,
+                .kernel = {.source = kernel.source,
+                           .name = "attention",
+                           .size = blocks_of(kernel.grid, kernel.block),
+                           .buffers = std::move(buffers),
+                           .arguments = {kernel.arguments}},
+                .reads = std::move(placed.reads),
+                .writes = {written}};
+  if (!in_parts) return gpu::emit(planner, group.node(), std::move(attend));
+  prepare(planner, std::move(attend));
+  gpu::emit(planner, group.node(),
+            {"join attention",
+             {kernel.source,
+              "join",
+              blocks_of(kernel.join_grid, AttentionKernel::join_threads),
+              {written, placed.result},
+              {kernel.arguments}},
+             {written},
+             {placed.result}});
 }
 
 bool is_attention_type(DType t) { return t == DType::f32 || t == DType::f16 || t == DType::bf16; }

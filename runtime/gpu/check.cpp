@@ -7,16 +7,6 @@
 namespace tenon::gpu {
 namespace {
 
-class CheckStep : public LaunchStep {
- public:
-  CheckStep(Gpu& gpu, Kernel kernel, std::string message)
-      : LaunchStep(gpu, std::move(kernel)), message_(std::move(message)) {}
-  std::optional<Error> failure(std::span<const Fault>) const override { return error("{}", message_); }
-
- private:
-  std::string message_;
-};
-
 std::string check_source() {
   return translation_unit("kernels/gpu/prelude.gpu.h",
                           "extern \"C\" __global__ void check(const bool* holds, Fault* fault) {\n"
@@ -26,14 +16,17 @@ std::string check_source() {
 void emit_check(Planner& planner, const Group& group) {
   const Node& node = group.node();
   const PlannedTensor condition = planner.assignment().at(node.input());
-  LaunchStep::Kernel kernel{.source = check_source(),
-                            .name = "check",
-                            .size = blocks_of(1, 1),
-                            .buffers = {condition},
-                            .may_fault = true};
-  planner.emit(std::make_unique<CheckStep>(gpu_queue(planner.queue()).gpu(), std::move(kernel),
-                                           node.as<Check>()->message),
-               node, {condition}, {});
+  const std::string message = node.as<Check>()->message;
+  emit(planner, node,
+       {{},
+        {.source = check_source(),
+         .name = "check",
+         .size = blocks_of(1, 1),
+         .buffers = {condition},
+         .may_fault = true,
+         .complaint = [message](const Fault&) { return error("{}", message); }},
+        {condition},
+        {}});
 }
 
 std::vector<Candidate> lower_check(const Planner& planner, const Group& group) {

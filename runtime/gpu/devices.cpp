@@ -66,25 +66,6 @@ struct Slot {
   std::array<std::array<Device, 2>, 2> variants;  // [with fallback][with TF32]
 };
 
-Device make_device(Slot& slot) {
-  return {
-      .name = fmt::format("{}:{}", slot.driver.name, slot.ordinal),
-      .lowerings = lowerings(),
-      .general = kernels_only,
-      .advice = "--fallback cpu runs these operators on the host",
-      .memory = {.alignment = 256},
-      .shares_memory = false,
-      .allocate = [&slot](std::size_t bytes, Space space) { return slot.gpu().allocate(bytes, space); },
-      .make_copy = [&slot](const PlannedTensor& from,
-                           const PlannedTensor& to) { return make_copy(slot.gpu(), from, to); },
-      .hardware = [&slot] { return slot.gpu().name(); },
-      .software = [&slot] { return slot.driver.versions(); },
-      .measure_peak = measure_peak,
-      .estimate = estimate,
-      .open_queue = [&slot](int) -> std::unique_ptr<Queue> { return std::make_unique<GpuQueue>(slot.gpu()); },
-  };
-}
-
 struct VendorDevices {
   std::deque<Slot> slots;  // as long as the program: memory may be released at its end
   Found found;
@@ -107,7 +88,8 @@ VendorDevices* find(Vendor vendor) {
   for (int i = 0; i < count; ++i) {
     Slot& slot = all->slots.emplace_back(d, i);
     for (std::size_t v = 0; v < 4; ++v) {
-      Device& device = slot.variants[v / 2][v % 2] = make_device(slot);
+      Device& device = slot.variants[v / 2][v % 2] =
+          make_device(d, i, [&slot]() -> Gpu& { return slot.gpu(); });
       if (v / 2) device.general = general;
       device.takes_tf32 = v % 2;
     }
@@ -128,6 +110,25 @@ VendorDevices& devices_of(Vendor vendor) {
 }
 
 }  // namespace
+
+Device make_device(const Driver& driver, int ordinal, std::function<Gpu&()> open) {
+  return {
+      .name = fmt::format("{}:{}", driver.name, ordinal),
+      .lowerings = lowerings(),
+      .general = kernels_only,
+      .advice = "--fallback cpu runs these operators on the host",
+      .memory = {.alignment = 256},
+      .shares_memory = false,
+      .allocate = [open](std::size_t bytes, Space space) { return open().allocate(bytes, space); },
+      .make_copy = [open](const PlannedTensor& from,
+                          const PlannedTensor& to) { return make_copy(open(), from, to); },
+      .hardware = [open] { return open().name(); },
+      .software = [&driver] { return driver.versions(); },
+      .measure_peak = measure_peak,
+      .estimate = estimate,
+      .open_queue = [open](int) -> std::unique_ptr<Queue> { return std::make_unique<GpuQueue>(open()); },
+  };
+}
 
 const Found& find_devices(Vendor vendor) { return devices_of(vendor).found; }
 

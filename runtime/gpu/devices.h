@@ -1,9 +1,10 @@
 // The GPUs of this machine as devices.
 #pragma once
+#include <functional>
 #include <span>
 
 #include "runtime/device.h"
-#include "runtime/gpu/driver.h"
+#include "runtime/gpu/gpu.h"
 
 namespace tenon::gpu {
 
@@ -15,6 +16,8 @@ struct Found {
 
 /// Asked of the driver once. Sessions open the GPUs themselves.
 const Found& find_devices(Vendor);
+/// A GPU as a device, which opens it when it is needed.
+Device make_device(const Driver&, int ordinal, std::function<Gpu&()> open);
 /// The same GPU as a device on which operators without a kernel run on the host, and whose products of float32
 /// take numbers of TF32.
 const Device& variant(const Device&, bool falls_back, bool takes_tf32);

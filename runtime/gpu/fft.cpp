@@ -24,7 +24,7 @@ void emit_fft(Planner& planner, const Group& group) {
                    .buffers = {x, y},
                    .arguments = {struct_of(std::vector<std::int64_t>{length, node.as<Fft>()->inverse})}};
   if (in_shared) {
-    launch.kernel.size.shared_bytes = static_cast<unsigned>(work_bytes);
+    launch.kernel.size.shared_bytes = static_cast<std::int64_t>(work_bytes);
   } else {
     const PlannedTensor work = planner.bytes(work_bytes * static_cast<std::size_t>(lines));
     launch.kernel.buffers.push_back(work);

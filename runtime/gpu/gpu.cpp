@@ -5,7 +5,6 @@
 #include <new>
 
 #include "base/error.h"
-#include "runtime/gpu/kernel_cache.h"
 
 namespace tenon::gpu {
 namespace {
@@ -16,7 +15,24 @@ struct Release {
 
 }  // namespace
 
-Gpu::Gpu(const Driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {
+void LaunchSize::check(Vendor vendor, const std::string& kernel) const {
+  constexpr std::int64_t most[3] = {(std::int64_t{1} << 31) - 1, 65535, 65535};
+  for (int dim = 0; dim < 3; ++dim) {
+    if (grid[dim] > most[dim])
+      throw unsupported(
+          "the kernel {} would take {} blocks in dimension {} of its grid, of which there are {} "
+          "at most",
+          kernel, grid[dim], dim, most[dim]);
+    // hipModuleLaunchKernel: the grid counted in threads
+    const std::int64_t threads = grid[dim] * (dim == 0 ? block : 1);
+    if (vendor == Vendor::hip && threads >= std::int64_t{1} << 32)
+      throw unsupported("the kernel {} would take {} threads; a HIP kernel has less than 2^32", kernel,
+                        threads);
+  }
+}
+
+Gpu::Gpu(const Driver& driver, int ordinal, KernelCache cache)
+    : driver_(driver), ordinal_(ordinal), cache_(std::move(cache)) {
   if (driver_.retain_context) check(driver_.retain_context(&context_, ordinal), "opening the device");
   activate();
   std::array<char, 256> name{};
@@ -57,13 +73,12 @@ Memory Gpu::allocate(std::size_t bytes, Space space) const {
 Gpu::Module Gpu::load(const std::string& source) const {
   activate();
   Module module = nullptr;
-  const KernelCache cache;
   const std::string identity = name_ + " " + architecture_;
-  if (const auto image = cache.find(driver_, identity, source))
+  if (const auto image = cache_.find(driver_, identity, source))
     if (driver_.load_module(&module, image->data()) == 0) return module;
   const std::vector<char> image = compile(driver_, architecture_, source);
   check(driver_.load_module(&module, image.data()), "loading a kernel");
-  cache.keep(driver_, identity, source, image);
+  cache_.keep(driver_, identity, source, image);
   return module;
 }
 
@@ -101,9 +116,9 @@ Function Gpu::function(const std::string& source, const std::string& kernel) {
 }
 
 void Gpu::launch(Function function, const LaunchSize& size, std::span<void*> arguments, void* stream) const {
-  const auto& [grid, block, shared] = size;
-  check(driver_.launch(function, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared, stream,
-                       arguments.data(), nullptr),
+  const auto blocks = [&](int dim) { return static_cast<unsigned>(size.grid[dim]); };
+  check(driver_.launch(function, blocks(0), blocks(1), blocks(2), static_cast<unsigned>(size.block), 1, 1,
+                       static_cast<unsigned>(size.shared_bytes), stream, arguments.data(), nullptr),
         "starting a kernel");
 }
 

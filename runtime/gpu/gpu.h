@@ -11,6 +11,7 @@
 
 #include "ir/tensor.h"
 #include "runtime/gpu/driver.h"
+#include "runtime/gpu/kernel_cache.h"
 #include "runtime/memory.h"
 
 namespace tenon::gpu {
@@ -18,16 +19,21 @@ namespace tenon::gpu {
 /// A kernel in the memory of a GPU.
 using Function = void*;
 
+/// How many blocks, and what each has. A grid without blocks starts nothing.
 struct LaunchSize {
-  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
-  unsigned shared_bytes = 0;
+  std::int64_t grid[3] = {1, 1, 1};
+  int block = 1;  // threads
+  std::int64_t shared_bytes = 0;
+
+  /// Throws Error (unsupported) where no launch of the vendor's driver is as large.
+  void check(Vendor, const std::string& kernel) const;
 };
 
 /// Safe from several threads.
 class Gpu {
  public:
   /// Throws Error (environment_failed). The driver must be ok().
-  Gpu(const Driver& driver, int ordinal);
+  Gpu(const Driver& driver, int ordinal, KernelCache cache = KernelCache());
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
 
@@ -61,6 +67,7 @@ class Gpu {
 
   const Driver& driver_;
   int ordinal_;
+  const KernelCache cache_;
   void* context_ = nullptr;
   std::string name_, architecture_;
   int warp_ = 0, multiprocessors_ = 0;

@@ -16,7 +16,10 @@ std::vector<char> compile(const Driver&, const std::string& architecture, const 
 /// file that is damaged counts as none. Several processes may use it at once.
 class KernelCache {
  public:
-  KernelCache();  // base/cache_folder.h, in kernels/
+  /// The user's (base/cache_folder.h).
+  KernelCache();
+  /// Empty: nothing is kept.
+  explicit KernelCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   std::optional<std::vector<char>> find(const Driver&, const std::string& device,
                                         const std::string& source) const;

@@ -16,9 +16,7 @@ std::vector<std::byte> struct_of(std::span<const std::int64_t> fields) {
   return {bytes.begin(), bytes.end()};
 }
 
-LaunchSize blocks_of(std::int64_t count, int threads) {
-  return {{static_cast<unsigned>(count), 1, 1}, {static_cast<unsigned>(threads), 1, 1}};
-}
+LaunchSize blocks_of(std::int64_t count, int threads) { return {.grid = {count, 1, 1}, .block = threads}; }
 
 LaunchSize threads_for(std::int64_t count, int threads) {
   return blocks_of((count + threads - 1) / threads, threads);

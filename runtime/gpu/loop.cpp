@@ -89,9 +89,7 @@ std::unique_ptr<LaunchStep> make_loop_step(Gpu& gpu, const LoweredLoop& loop) {
       gpu,
       LaunchStep::Kernel{.source = translation_unit(loop_header, loop_source(program.code, form, "loop")),
                          .name = "loop",
-                         .size = {{static_cast<unsigned>(launch.grid), 1, 1},
-                                  {static_cast<unsigned>(launch.block), 1, 1},
-                                  static_cast<unsigned>(launch.shared_bytes)},
+                         .size = {{launch.grid, 1, 1}, launch.block, launch.shared_bytes},
                          .buffers = {loop.buffers.begin(), loop.buffers.begin() + program.buffer_count()},
                          .arguments = {loop_arguments(program, form)},
                          .may_fault = std::any_of(instructions.begin(), instructions.end(), may_fault)});

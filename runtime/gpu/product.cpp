@@ -69,9 +69,7 @@ void emit(Planner& planner, const Group& group, Lowered l) {
       gpu, LaunchStep::Kernel{
                .source = std::move(kernel.source),
                .name = std::move(kernel.name),
-               .size = {{static_cast<unsigned>(kernel.grid[0]), static_cast<unsigned>(kernel.grid[1]),
-                         static_cast<unsigned>(kernel.grid[2])},
-                        {static_cast<unsigned>(kernel.block), 1, 1}},
+               .size = {{kernel.grid[0], kernel.grid[1], kernel.grid[2]}, kernel.block},
                .buffers = std::move(buffers),
                .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, form)}});
   step->info = {.kernel = fmt::format("{} {}{}", l.kernel, kernel.tiling, l.has_tile ? "+tile" : ""),

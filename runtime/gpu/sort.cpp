@@ -3,6 +3,7 @@
 
 #include "kernels/gpu/sort_source.h"
 #include "runtime/gpu/launch.h"
+#include "runtime/gpu/loop.h"
 #include "runtime/gpu/order.h"
 
 namespace tenon::gpu {
@@ -90,10 +91,33 @@ void emit_passes(Planner& planner, const Node& node, const SortCall& call, const
         std::move(writes)});
 }
 
+void emit_parts(Planner& planner, const Node& node, const SortForm& form, const SortTensors& t,
+                std::int64_t parts) {
+  const std::string source = sort_parts_source(form);
+  const std::vector<std::vector<std::byte>> arguments{t.shape, struct_of(std::vector{parts})};
+  const PlannedTensor found = planner.bytes(static_cast<std::size_t>(form.lines * parts * form.count) * 4);
+  prepare(planner,
+          {"select in parts",
+           {source, "select_in_parts", blocks_of(form.lines * parts, order_threads), {t.x, found}, arguments},
+           {t.x},
+           {found}});
+  emit(planner, node,
+       {{},
+        {source,
+         "select_of_parts",
+         blocks_of(form.lines, order_threads),
+         {t.x, found, t.values, t.places},
+         arguments},
+        {t.x, found},
+        {t.values, t.places}});
+}
+
 void emit_sort(Planner& planner, const Group& group) {
   const Node& node = group.node();
   const SortCall call = *sort_call(node);
   const SortTensors t(planner, node, call);
+  const std::int64_t parts = call.is_mode ? 1 : call.form.parts(limits_of(gpu_of(planner)).processors);
+  if (parts > 1) return emit_parts(planner, node, call.form, t, parts);
   if (call.is_mode || call.form.way() == SortForm::Way::passes) return emit_passes(planner, node, call, t);
   emit(planner, node,
        {{},

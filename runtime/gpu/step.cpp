@@ -4,7 +4,6 @@
 #include <array>
 
 #include "runtime/gpu/queue.h"
-#include "runtime/index_fault.h"
 
 namespace tenon::gpu {
 namespace {
@@ -13,31 +12,28 @@ constexpr std::size_t max_parameters = 128;
 
 }  // namespace
 
-LaunchStep::LaunchStep(Gpu& gpu, Kernel kernel)
-    : gpu_(gpu),
-      source_(std::move(kernel.source)),
-      name_(std::move(kernel.name)),
-      size_(kernel.size),
-      arguments_(std::move(kernel.arguments)) {
-  for (const PlannedTensor& t : kernel.buffers) buffers_.push_back(t.address());
-  TENON_CHECK(buffers_.size() + arguments_.size() + 2 <= max_parameters);
-  faults = kernel.may_fault ? 1 : 0;
+LaunchStep::LaunchStep(Gpu& gpu, Kernel kernel) : gpu_(gpu), kernel_(std::move(kernel)) {
+  for (const PlannedTensor& t : kernel_.buffers) buffers_.push_back(t.address());
+  kernel_.size.check(gpu.driver().vendor, kernel_.name);
+  TENON_CHECK(buffers_.size() + kernel_.arguments.size() + 2 <= max_parameters);
+  faults = kernel_.may_fault ? 1 : 0;
 }
 
 void LaunchStep::run(const Frame& frame) const {
-  if (std::count(std::begin(size_.grid), std::end(size_.grid), 0U) > 0) return;
+  const LaunchSize& size = kernel_.size;
+  if (std::count(std::begin(size.grid), std::end(size.grid), 0) > 0) return;
   std::array<std::byte*, max_parameters> addresses;
   std::array<void*, max_parameters> parameters;
   std::size_t count = 0;
   for (const Address& buffer : buffers_) addresses[count++] = frame.at(buffer);
   if (faults > 0) addresses[count++] = reinterpret_cast<std::byte*>(faults_in(frame.faults).data());
   for (std::size_t i = 0; i < count; ++i) parameters[i] = &addresses[i];
-  for (const auto& argument : arguments_)
+  for (const auto& argument : kernel_.arguments)
     if (!argument.empty()) parameters[count++] = const_cast<std::byte*>(argument.data());
   parameters[count] = nullptr;  // drivers that check their callers count up to it
-  gpu_.launch(function_, size_, {parameters.data(), count}, gpu_queue(frame.queue).stream());
+  gpu_.launch(function_, size, {parameters.data(), count}, gpu_queue(frame.queue).stream());
 }
 
-std::optional<Error> LaunchStep::failure(std::span<const Fault> found) const { return index_error(found[0]); }
+std::optional<Error> LaunchStep::failure(std::span<const Fault> found) const { return kernel_.complaint(found[0]); }
 
 }  // namespace tenon::gpu

@@ -1,8 +1,10 @@
 // A step that starts one kernel.
 #pragma once
+#include <functional>
 #include <vector>
 
 #include "runtime/gpu/gpu.h"
+#include "runtime/index_fault.h"
 #include "runtime/step.h"
 
 namespace tenon::gpu {
@@ -15,23 +17,23 @@ class LaunchStep : public Step {
     LaunchSize size;
     std::vector<PlannedTensor> buffers;
     std::vector<std::vector<std::byte>> arguments;  // the structs; those that are empty are left out
-    bool may_fault = false;                         // with the index of a gather
+    bool may_fault = false;
+    std::function<Error(const Fault&)> complaint = index_error;  // what a fault means
   };
   /// The GPU must outlive it.
   LaunchStep(Gpu& gpu, Kernel kernel);
+  const Kernel& kernel() const { return kernel_; }
 
-  void request() override { gpu_.request(source_); }
-  void compile() override { function_ = gpu_.function(source_, name_); }
+  void request() override { gpu_.request(kernel_.source); }
+  void compile() override { function_ = gpu_.function(kernel_.source, kernel_.name); }
   void run(const Frame&) const override;
   std::optional<Error> failure(std::span<const Fault>) const override;
 
  private:
   Gpu& gpu_;
-  std::string source_, name_;
-  Function function_ = nullptr;
-  LaunchSize size_;
+  Kernel kernel_;
   std::vector<Address> buffers_;
-  std::vector<std::vector<std::byte>> arguments_;
+  Function function_ = nullptr;
 };
 
 }  // namespace tenon::gpu

@@ -1,11 +1,13 @@
-// A case of gpu_cases.h compiled for the emulation, plain or with a sanitizer, and run in a process of its
-// own.
+// The launches of a case of gpu_cases.h compiled for the emulation, plain or with a sanitizer, and run in a
+// process of their own.
 #pragma once
 #include <fmt/format.h>
 #include <sys/wait.h>
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -20,16 +22,11 @@ enum class Tool { plain, address, thread };
 /// TENON_EMULATION_COMPILER is g++. Waves of 32 are those of sm_90, of 64 those of gfx942.
 class EmulatedLaunch {
  public:
-  EmulatedLaunch(const GpuCase& c, Tool tool, int wave)
-      : case_(c), tool_(tool), threads_(c.block_grows ? c.block * wave / 32 : c.block) {
-    const char* const device = wave == 64 ? "64 -D__gfx942__ -D__GFX9__" : "32 -D__CUDA_ARCH__=900";
-    std::ofstream(file("kernels.cpp"))
-        << c.source << "\nusing namespace tenon::gpu;\nGPU_CPU_EXPORT(" << c.kernel << ")\n";
-    const std::string command = std::string(TENON_EMULATION_COMPILER) + flags() +
-                                " -std=c++17 -O1 -w -shared -fPIC -D__SOFTGPU__ -DGPU_CPU_WARP=" + device +
-                                " -I" TENON_SOURCE_DIR "/tests/softgpu " + file("kernels.cpp") + " -o " +
-                                file("kernels.so");
-    said_ = run_command(command);
+  EmulatedLaunch(const GpuCase& c, Tool tool, int wave) : case_(c), tool_(tool), wave_(wave) {
+    std::map<std::string, std::set<std::string>> kernels;  // by their text
+    for (const GpuLaunch& launch : c.launches) kernels[launch.source].insert(launch.kernel);
+    for (const auto& [source, names] : kernels)
+      if (said_.empty()) compile(source, names);
   }
 
   /// What was wrong: what the compiler, a sanitizer or the emulation said, or the first number that differs.
@@ -41,15 +38,14 @@ class EmulatedLaunch {
     const std::string command = (order > 0 ? settings : "") +
                                 "SOFTGPU_TSAN_BLOCKS=1 ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=exitcode=66 "
                                 "UBSAN_OPTIONS=halt_on_error=1 " TENON_RUN_GPU_KERNEL +
-                                suffix() + " " + file("kernels.so") + " " + case_.kernel + " " +
-                                file("launch");
+                                suffix() + " " + file("launches");
     const std::string said = run_command(command);
     return said.empty() ? difference() : said;
   }
 
   /// The buffers after the last run.
   std::vector<std::vector<std::byte>> results() {
-    std::ifstream in(file("launch"), std::ios::binary);
+    std::ifstream in(file("launches"), std::ios::binary);
     std::vector<std::vector<std::byte>> buffers = case_.buffers;
     for (std::vector<std::byte>& bytes : buffers)
       in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
@@ -57,6 +53,19 @@ class EmulatedLaunch {
   }
 
  private:
+  void compile(const std::string& source, const std::set<std::string>& kernels) {
+    const std::string library = file(std::to_string(libraries_.size()) + ".so");
+    std::ofstream text(file("kernels.cpp"));
+    text << source << "\nusing namespace tenon::gpu;\n";
+    for (const std::string& kernel : kernels) text << "GPU_CPU_EXPORT(" << kernel << ")\n";
+    text.close();
+    const char* const device = wave_ == 64 ? "64 -D__gfx942__ -D__GFX9__" : "32 -D__CUDA_ARCH__=900";
+    said_ = run_command(std::string(TENON_EMULATION_COMPILER) + flags() +
+                        " -std=c++17 -O1 -w -shared -fPIC -D__SOFTGPU__ -DGPU_CPU_WARP=" + device +
+                        " -I" TENON_SOURCE_DIR "/tests/softgpu " + file("kernels.cpp") + " -o " + library);
+    libraries_[source] = library;
+  }
+
   std::string file(const std::string& name) { return folder_.file(name).string(); }
   std::string flags() const {
     return tool_ == Tool::plain     ? ""
@@ -75,23 +84,35 @@ class EmulatedLaunch {
     return log.str();
   }
 
+  // As run_gpu_kernel.cpp reads it.
   void write() {
-    std::ofstream out(file("launch"), std::ios::binary);
+    std::ofstream out(file("launches"), std::ios::binary);
     const auto number = [&](std::int64_t value) {
       out.write(reinterpret_cast<const char*>(&value), sizeof value);
     };
-    const auto parts = [&](const std::vector<std::vector<std::byte>>& list) {
-      number(static_cast<std::int64_t>(list.size()));
-      for (const std::vector<std::byte>& bytes : list) {
-        number(static_cast<std::int64_t>(bytes.size()));
-        out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-      }
+    const auto part = [&](std::span<const std::byte> bytes) {
+      number(static_cast<std::int64_t>(bytes.size()));
+      out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     };
-    for (const std::int64_t size : case_.grid) number(size);
-    number(threads_);
-    number(case_.shared_bytes);
-    parts(case_.buffers);
-    parts(case_.arguments);
+    number(static_cast<std::int64_t>(case_.buffers.size()));
+    for (const auto& buffer : case_.buffers) part(buffer);
+    for (const GpuLaunch& launch : case_.launches) {
+      if (std::count(launch.grid.begin(), launch.grid.end(), 0) > 0) continue;
+      part(std::as_bytes(std::span(libraries_.at(launch.source))));
+      part(std::as_bytes(std::span(launch.kernel)));
+      for (const std::int64_t size : launch.grid) number(size);
+      number(launch.block_grows ? launch.block * wave_ / 32 : launch.block);
+      number(launch.shared_bytes);
+      const std::size_t buffers = launch.buffers.empty() ? case_.buffers.size() : launch.buffers.size();
+      number(static_cast<std::int64_t>(buffers));
+      for (std::size_t i = 0; i < buffers; ++i) {
+        const auto at = launch.buffers.empty() ? GpuLaunch::Parameter{i} : launch.buffers[i];
+        number(static_cast<std::int64_t>(at.buffer));
+        number(at.offset);
+      }
+      number(static_cast<std::int64_t>(launch.arguments.size()));
+      for (const auto& argument : launch.arguments) part(argument);
+    }
   }
 
   std::string difference() {
@@ -113,7 +134,8 @@ class EmulatedLaunch {
 
   const GpuCase& case_;
   const Tool tool_;
-  const int threads_;
+  const int wave_;
+  std::map<std::string, std::string> libraries_;  // by their text
   TemporaryFolder folder_{std::filesystem::temp_directory_path()};
   std::string said_;
 };

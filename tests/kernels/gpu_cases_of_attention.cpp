@@ -54,7 +54,8 @@ void compute(GpuCase& c, const AttentionProgram& p) {
 }
 
 GpuCase attention_case(const std::string& name, DType dtype, long queries, long keys, long size,
-                       long value_size, std::optional<DType> mask = {}, bool causal = false) {
+                       long value_size, std::optional<DType> mask = {}, bool causal = false,
+                       int processors = 1) {
   AttentionProgram p{.shape = {.batch = batch,
                                .heads = heads,
                                .kv_heads = heads,
@@ -72,19 +73,19 @@ GpuCase attention_case(const std::string& name, DType dtype, long queries, long 
   p.v = dense(keys, value_size);
   p.out = dense(queries, value_size);
   if (mask) p.mask_strides = {0, 0, keys}, p.mask_key = 1;
-  const GpuLimits few{.processors = 1};  // that large tiles keep busy
+  const GpuLimits few{.processors = processors};  // one: large tiles keep it busy
   AttentionKernel kernel = attention_kernel(p, few);
   GpuCase result{.name = "attention " + name,
-                 .source = std::move(kernel.source),
-                 .kernel = "attention",
-                 .grid = {kernel.grid, 1, 1},
-                 .block = kernel.block,
-                 .block_grows = kernel.tiling != "of rows",
+                 .launches = {{.source = std::move(kernel.source),
+                               .kernel = "attention",
+                               .grid = {kernel.grid, 1, 1},
+                               .block = kernel.block,
+                               .block_grows = !kernel.tiling.starts_with("of rows"),
+                               .arguments = {std::move(kernel.arguments)}}},
                  .buffers = {random_buffer(dtype, rows_of(queries, size), 3),
                              random_buffer(dtype, rows_of(keys, size), 4),
                              random_buffer(dtype, rows_of(keys, value_size), 5)},
                  .dtypes = {dtype, dtype, dtype},
-                 .arguments = {std::move(kernel.arguments)},
                  .tolerance = dtype == DType::f32   ? 2e-5
                               : dtype == DType::f16 ? 4e-3
                                                     : 3e-2};
@@ -98,11 +99,47 @@ GpuCase attention_case(const std::string& name, DType dtype, long queries, long 
         write_number(result.buffers[3].data(), *mask, i, {.whole = i % 3 != 0 && i >= keys});
     result.dtypes.push_back(*mask);
   }
+  if (kernel.part_floats > 0) {
+    result.buffers.push_back(random_buffer(DType::f32, kernel.part_floats, 7));
+    result.dtypes.push_back(DType::f32);
+    result.expected = result.buffers;
+    result.expected.back().clear();
+    return result;
+  }
   result.buffers.push_back(random_buffer(dtype, rows_of(queries, value_size), 7));
   result.dtypes.push_back(dtype);
   result.expected = result.buffers;
   compute(result, p);
   return result;
+}
+
+/// The second kernel of attention in parts: what blocks found becomes the result.
+GpuCase join_case(const std::string& name, DType dtype) {
+  constexpr long size = 64, keys = 1024;
+  GpuCase c = attention_case(name, dtype, 1, keys, size, size, {}, false, 8);
+  const std::int64_t rows = batch * heads, parts = 4, floats = size + 2;
+  std::vector<std::byte> numbers = random_buffer(DType::f32, rows * parts * floats, 8);
+  const auto at = [&](std::int64_t i) { return read_number(numbers.data(), DType::f32, i).real; };
+  for (std::int64_t p = 0; p < rows * parts; ++p)  // weights are positive
+    write_number(numbers.data(), DType::f32, p * floats + 1, {.real = 1 + std::fabs(at(p * floats + 1))});
+  GpuLaunch& launch = c.launches[0];
+  launch.kernel = "join";
+  launch.grid = {rows, 1, 1};
+  launch.block = AttentionKernel::join_threads;
+  c.buffers = {numbers, random_buffer(dtype, rows * size, 9)};
+  c.dtypes = {DType::f32, dtype};
+  c.expected = c.buffers;
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t e = 0; e < size; ++e) {
+      double weights = 0, value = 0;
+      for (std::int64_t p = row * parts; p < (row + 1) * parts; ++p) {
+        const double share = std::exp2(at(p * floats));
+        weights += share * at(p * floats + 1);
+        value += share * at(p * floats + 2 + e);
+      }
+      write_number(c.expected[1].data(), dtype, row * size + e, {.real = value / weights});
+    }
+  return c;
 }
 
 }  // namespace
@@ -117,6 +154,8 @@ std::vector<GpuCase> attention_gpu_cases() {
     cases.push_back(attention_case("of long rows" + suffix, dtype, 20, 40, 128, 128, dtype, true));
     cases.push_back(attention_case("of one query" + suffix, dtype, 1, 77, 64, 64, DType::f32));
     cases.push_back(attention_case("of three queries" + suffix, dtype, 3, 20, 24, 40, {}, true));
+    cases.push_back(attention_case("of one query in parts" + suffix, dtype, 1, 1030, 64, 64, {}, false, 8));
+    cases.push_back(join_case("that joins parts" + suffix, dtype));
   }
   return cases;
 }

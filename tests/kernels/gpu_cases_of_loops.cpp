@@ -10,13 +10,14 @@ GpuCase loop_case(const std::string& name, const LoopCase& c, const LoopForm* wa
   const GpuLimits limits{.processors = 2, .threads_per_processor = 512};
   const LoopForm form = wanted ? *wanted : loop_form(program, limits);
   const LoopLaunch launch = loop_launch(program, form, limits);
-  GpuCase result{.name = "loop " + name,
-                 .source = translation_unit(loop_header, loop_source(program.code, form, "loop")),
-                 .kernel = "loop",
-                 .grid = {launch.grid, 1, 1},
-                 .block = launch.block,
-                 .shared_bytes = launch.shared_bytes,
-                 .arguments = {loop_arguments(program, form)}};
+  GpuCase result{
+      .name = "loop " + name,
+      .launches = {{.source = translation_unit(loop_header, loop_source(program.code, form, "loop")),
+                    .kernel = "loop",
+                    .grid = {launch.grid, 1, 1},
+                    .block = launch.block,
+                    .shared_bytes = launch.shared_bytes,
+                    .arguments = {loop_arguments(program, form)}}}};
   LoopBuffers before(c.program), after(c.program);
   for (LoopBuffers* buffers : {&before, &after})
     if (c.prepare) c.prepare(*buffers);

@@ -36,14 +36,14 @@ GpuCase pool_case(const std::string& name, DType dtype, bool mean, bool adaptive
   add(w, out_w, channels, channels);
   const std::int64_t elements = images * out_h * out_w * channels;
   GpuCase result{.name = "pool " + name,
-                 .source = pool_source(dtype, mean, adaptive),
-                 .kernel = "pool",
-                 .grid = {(elements + pool_threads - 1) / pool_threads, 1, 1},
-                 .block = pool_threads,
+                 .launches = {{.source = pool_source(dtype, mean, adaptive),
+                               .kernel = "pool",
+                               .grid = {(elements + pool_threads - 1) / pool_threads, 1, 1},
+                               .block = pool_threads,
+                               .arguments = {bytes_of(fields)}}},
                  .buffers = {random_buffer(dtype, images * h.in * w.in * channels, 3),
                              random_buffer(dtype, elements, 4)},
-                 .dtypes = {dtype, dtype},
-                 .arguments = {bytes_of(fields)}};
+                 .dtypes = {dtype, dtype}};
   result.expected = result.buffers;
   for (std::int64_t i = 0; i < elements; ++i) {
     const std::int64_t channel = i % channels, column = i / channels % out_w;

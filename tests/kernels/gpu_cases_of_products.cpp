@@ -44,14 +44,14 @@ GpuCase product_case(const std::string& name, const Product& p, std::int64_t lef
       tiling ? product_kernel(p, epilogue, form, *tiling) : product_kernel(p, epilogue, form, few);
   LoopBuffers before(epilogue), after(epilogue);
   GpuCase result{.name = name,
-                 .source = std::move(kernel.source),
-                 .kernel = std::move(kernel.name),
-                 .grid = {kernel.grid[0], kernel.grid[1], kernel.grid[2]},
-                 .block = kernel.block,
+                 .launches = {{.source = std::move(kernel.source),
+                               .kernel = std::move(kernel.name),
+                               .grid = {kernel.grid[0], kernel.grid[1], kernel.grid[2]},
+                               .block = kernel.block,
+                               .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, form)}}},
                  .buffers = {random_buffer(p.left_type, left_elements, 3),
                              random_buffer(p.right_type, right_elements, 4)},
                  .dtypes = {p.left_type, p.right_type, DType::f32, p.left_type},
-                 .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, form)},
                  .tolerance = p.tf32 ? 2e-2 : 2e-5};
   std::vector<float> values(static_cast<std::size_t>(rows * columns));
   for (std::int64_t b = 0; b < batches(p); ++b)

@@ -82,7 +82,8 @@ const std::vector<Mutant>& mutants() {
        "if (at_d < 0 || at_h < 0 || at_w < 0) return nullptr;", "", Tool::address},
       {"convolution reads past the image", "convolution 3x3 f32", "return at < int(axis.in) ? at : -1",
        "return at"},
-      {"convolution has more pixels", "convolution 3x3 f16", "pixel < lines}", "true}", Tool::address},
+      {"convolution has more pixels", "convolution 3x3 f16", "pixel < lines ? first_tap(d, out_d) : outside",
+       "first_tap(d, out_d)", Tool::address},
       {"transposed convolution between strides", "convolution transposed f32",
        "if (at % int(axis.stride) != 0) return -1;", ""},
       {"pool reads before the image", "pool max f32", "first < 0 ?", "false ?", Tool::address},
@@ -110,17 +111,121 @@ const std::vector<Mutant>& mutants() {
        "wave < Threads / 32", Tool::plain, 64},
       {"waves of 32 in columns", "loop softmax of columns", "mask < wave_size; mask *= 2",
        "mask < 32; mask *= 2", Tool::plain, 64},
+      // Linear algebra.
+      {"row is exchanged while the column is read", "matrix lu f32", barrier, "", Tool::thread, 32,
+       "a(k, j) = other;"},
+      {"rows beside a panel are read early", "matrix lu f32", barrier, "", Tool::thread, 32,
+       "substitute_block(a.part(first, first, size, size), beside"},
+      {"root is taken while others read", "matrix cholesky f32", barrier, "", Tool::thread, 32,
+       "report(fault, 0, 0);\n    __syncthreads();"},
+      {"sums of reflections are read early", "matrix qr f64 in memory", barrier, "", Tool::thread, 32,
+       "part[line][lane] = dot;"},
+      {"rotations are read before they are written", "matrix eigh f32", barrier, "", Tool::thread, 32,
+       "moved = moved || turns;"},
+      {"solution reads past its columns", "matrix triangular solve f64 in memory",
+       "columns - first < count ? columns - first : count", "count", Tool::address},
+      {"product of matrices reads past its rows", "matrix cholesky f64 in memory",
+       "row + r < a.rows ? row + r : row", "row + r", Tool::address},
+      {"nobody plays in an odd tournament", "matrix eigh f32", "const bool row = rows.q < n, column",
+       "const bool row = true, column", Tool::plain},
+      {"first pivot instead of the largest", "matrix lu f32", "if (x > size) *this", "if (false) *this"},
+      {"waves of 32 in a fold of threads", "matrix svd f64 in memory", "wave < threads() / wave_size",
+       "wave < threads() / 32", Tool::plain, 64},
       // Blocks.
       {"blocks of a pool overlap", "pool mean f32", "Int(blockIdx.x) * 256", "Int(blockIdx.x) * 250",
        Tool::thread},
       {"batch starts at the wrong place", "product of batches f32", "rest /= a.batch_size1",
        "rest /= a.batch_size0"},
+      // Sorting.
+      {"ranks are counted early", "sort by ranks f32", barrier, "", Tool::thread, 32,
+       "keys[threadIdx.x] = mine;"},
+      {"digits are counted before they are cleared", "sort in blocks f32", barrier, "", Tool::thread, 32,
+       "shared.count[w][threadIdx.x] = 0;"},
+      {"digits of waves are read while they are counted", "sort in blocks f32", barrier, "", Tool::thread, 32,
+       "rank[k] = seen + before;"},
+      {"count of a digit is written while it is read", "sort in blocks f32", "wave_barrier();", "",
+       Tool::thread, 32, "const unsigned seen = shared.count[wave][digit];"},
+      {"tile is read while it is sorted", "sort in blocks f32", barrier, "", Tool::thread, 32,
+       "number_space[to] = number[k];"},
+      {"sums of waves are read early", "sort in blocks f32", barrier, "", Tool::thread, 32,
+       "part[wave_of_thread()] = acc;"},
+      {"digits of a part are read while they are counted", "sort in passes f32", barrier, "", Tool::thread,
+       32, "atomicAdd(&count[digit_of("},
+      {"places of digits are read early", "sort in passes f32", barrier, "", Tool::thread, 32,
+       "next += total;"},
+      {"digits are selected while they are counted", "sort first of long rows f32", barrier, "", Tool::thread,
+       32, "atomicAdd(&shared.first[digit_of(key, shift)], 1u);"},
+      {"the first are read while they are selected", "sort first of long rows f32", barrier, "", Tool::thread,
+       32, "done = AddTaken()(done, total);"},
+      {"keys past a line's end", "index add rows f32",
+       "Tile<Items>::at(k) < valid ? from[Tile<Items>::at(k)] : ~Key(0)", "from[Tile<Items>::at(k)]",
+       Tool::address},
+      {"more are sorted than are wanted", "sort first of short rows u8", "if (to >= s.count) return;", "",
+       Tool::address},
+      {"search never looks at the first", "sort search left f32", "Int low = 0, high", "Int low = 1, high",
+       Tool::plain, 32, "GPU_INLINE void search_line"},
+      {"an element as large is not taken", "sort first of long rows f32", "level && levels <= wanted",
+       "level && levels < wanted"},
+      {"parts of a line overlap", "sort in passes f32", "part * s.part_length", "part * (s.part_length - 1)",
+       Tool::plain, 32, "GPU_INLINE void move_digits"},
+      {"negative numbers in the order of their bits", "sort by ranks f32",
+       "bits & sign ? ~bits : bits | sign", "bits | sign"},
+      {"zeros of two signs differ", "sort by ranks f32", "if (is_zero) return sign;", ""},
+      {"lanes count themselves", "sort in blocks f32", "(LaneSet(1) << lane) - 1",
+       "(LaneSet(2) << lane) - 1"},
+      {"last lane of waves of 32", "sort in blocks f32", "lane_of_thread() == wave_size - 1)",
+       "lane_of_thread() == 31)", Tool::plain, 64},
+      // Scans.
+      {"sums of a block's waves are read early", "scan rows of blocks f16", barrier, "", Tool::thread, 32,
+       "shared[wave_of_thread()] = total;"},
+      {"scan reads past a row's end", "scan rows of waves f32", "left < items ? int(left) : items", "items",
+       Tool::address},
+      {"scan writes past a row's end", "scan rows of waves f32", "if (first + k < p.end)", "", Tool::address},
+      {"scan has more columns", "scan columns i32", "return outer < s.outer;", "return true;", Tool::address},
+      {"the lane before is the lane itself", "scan rows of waves f32", "lane > 0 ? lane - 1 : 0", "lane"},
+      {"waves of 32 in a scan", "scan rows of waves f32", "step < wave_size; step *= 2",
+       "step < 32; step *= 2", Tool::plain, 64, "GPU_INLINE Acc scan_wave"},
+      {"the last lane is 31", "scan rows of blocks f16", "shuffle(all, wave_size - 1)", "shuffle(all, 31)",
+       Tool::plain, 64},
+      {"the first lane has something before it", "scan rows of waves f32",
+       "if (lane == 0) acc = R::identity();", ""},
+      {"logarithms of sums begin with 0", "scan logsumexp of rows f32", "return lowest<C>();", "return C(0);",
+       Tool::plain, 32, "struct RunningLogSumExp"},
+      {"of equal elements the first", "scan maxima of rows f16", "a.value > b.value", "a.value >= b.value"},
+      // Folds by index.
+      {"shares are joined early", "scatter many to few f32", barrier, "", Tool::thread, 32,
+       "part[threadIdx.x] = acc[v];"},
+      {"groups that wait are read early", "index add many to a place f32", barrier, "", Tool::thread, 32,
+       "waits[group] = has_many;"},
+      {"a place too many", "index add rows f32", "if (place > s.places) return;",
+       "if (place > s.places + 1) return;", Tool::address},
+      {"entries of the place before", "index add rows f32",
+       "keys[middle] < static_cast<unsigned long>(place)",
+       "keys[middle] <= static_cast<unsigned long>(place)"},
+      {"products begin with 0", "scatter products i32", "acc[v] = Fold::identity();", "acc[v] = Acc();"},
+      {"weights of other entries", "index weighted edges f32", "numbers[i] * s.weights_stride",
+       "i * s.weights_stride"},
+      {"entries without their own position", "scatter the last f32", "place += at[d] * s.base[d];", ""},
+      {"one feature too many", "index add rows f32", "left < Vector ? int(left) : Vector", "Vector",
+       Tool::address},
+      // Functions and transforms.
+      {"more elements than there are", "pointwise bessel f32", "if (index >= s.count) return;", "",
+       Tool::address},
+      {"operands along the wrong axis", "pointwise polynomials f32", "index /= s.sizes[axis];", ""},
+      {"transform begins early", "fft of factors f64", barrier, "", Tool::thread, 32,
+       "roots[i].imag = -roots[i].imag;"},
+      {"transforms are joined early", "fft of factors f64", barrier, "", Tool::thread, 32,
+       "join_transforms(from, to, roots, n, m, L);"},
+      {"transform writes past its line", "fft of a prime f32", "i < n; i += fft_threads) y[i]",
+       "i <= n; i += fft_threads) y[i]", Tool::address},
+      {"roots beyond a turn", "fft of powers of two f32", "turn >= L - k ? turn - (L - k) : turn + k",
+       "turn + k"},
   };
   return all;
 }
 
 GpuCase find_case(const std::string& name) {
-  static const std::vector<GpuCase> cases = all_gpu_cases();
+  static const std::vector<GpuCase> cases = all_gpu_cases(32);
   for (const GpuCase& c : cases)
     if (c.name == name) return c;
   throw std::out_of_range("no case " + name);
@@ -128,11 +233,15 @@ GpuCase find_case(const std::string& name) {
 
 GpuCase mutated(const Mutant& m) {
   GpuCase result = find_case(m.launch);
-  const std::size_t behind = result.source.find(m.behind);
-  const std::size_t at = behind == std::string::npos ? behind : result.source.find(m.from, behind);
-  EXPECT_NE(at, std::string::npos) << "the kernel has changed: there is no more '" << m.from << "' in "
-                                   << m.launch;
-  if (at != std::string::npos) result.source.replace(at, m.from.size(), m.to);
+  bool found = false;
+  for (GpuLaunch& launch : result.launches) {
+    const std::size_t behind = launch.source.find(m.behind);
+    const std::size_t at = behind == std::string::npos ? behind : launch.source.find(m.from, behind);
+    if (at == std::string::npos) continue;
+    launch.source.replace(at, m.from.size(), m.to);
+    found = true;
+  }
+  EXPECT_TRUE(found) << "the kernel has changed: there is no more '" << m.from << "' in " << m.launch;
   return result;
 }
 
@@ -165,8 +274,11 @@ INSTANTIATE_TEST_SUITE_P(All, GpuMutant, ::testing::ValuesIn(mutants()), [](cons
 class GpuTool : public ::testing::TestWithParam<Tool> {};
 
 TEST_P(GpuTool, IsSilentOnARightKernel) {
-  for (const std::string name : {"product of odd sizes f32", "product in parts f32", "product streamed f32",
-                                 "loop layer norm rows of a block", "loop softmax of columns"}) {
+  for (const std::string name :
+       {"product of odd sizes f32", "product in parts f32", "product streamed f32",
+        "loop layer norm rows of a block", "loop softmax of columns", "sort first of long rows f32",
+        "scan rows of blocks f16", "index add many to a place f32", "fft of factors f64", "matrix lu f32",
+        "matrix eigh f32"}) {
     const GpuCase c = find_case(name);
     EXPECT_EQ(EmulatedLaunch(c, GetParam(), 32).run(), "") << name;
   }
@@ -192,9 +304,9 @@ TEST(GpuParts, AddedInTheOrderOfBlocksGiveOtherBits) {
   GpuCase c = find_case("product in parts f32");
   for (const auto& [from, to] :
        {std::pair{"Held::clear(sum);", ""}, {"Held::add(parts", "if (other != sharer) Held::add(parts"}}) {
-    const std::size_t at = c.source.find(from);
+    const std::size_t at = c.launches[0].source.find(from);
     ASSERT_NE(at, std::string::npos) << from;
-    c.source.replace(at, std::string(from).size(), to);
+    c.launches[0].source.replace(at, std::string(from).size(), to);
   }
   EXPECT_GT(count_results(c), 1U);
 }

@@ -1,5 +1,5 @@
-// run_gpu_kernel LIBRARY KERNEL LAUNCH: launches a kernel that was compiled for the emulation, and writes its
-// buffers back. A program of its own, so that a sanitizer sees all of it (emulated_launch.h writes LAUNCH).
+// run_gpu_kernel LAUNCHES: launches kernels that were compiled for the emulation, and writes their buffers
+// back. A program of its own, so that a sanitizer sees all of it (emulated_launch.h writes LAUNCHES).
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -30,26 +30,44 @@ char* bytes(std::istream& in, std::int64_t size) {
   return memory;
 }
 
-}  // namespace
+std::string text(std::istream& in) {
+  std::string result(static_cast<std::size_t>(number(in)), ' ');
+  in.read(result.data(), static_cast<std::streamsize>(result.size()));
+  return result;
+}
 
-int main(int, char** arguments) {
-  void* const library = dlopen(arguments[1], RTLD_NOW);
-  if (!library) return std::fprintf(stderr, "%s\n", dlerror()), 2;
-  const auto launch =
-      reinterpret_cast<Launch>(dlsym(library, (std::string(arguments[2]) + "__launch").c_str()));
-  std::ifstream in(arguments[3], std::ios::binary);
+bool launch(std::istream& in, const std::vector<char*>& buffers) {
+  void* const library = dlopen(text(in).c_str(), RTLD_NOW);
+  if (!library) return std::fprintf(stderr, "%s\n", dlerror()), false;
+  const auto run = reinterpret_cast<Launch>(dlsym(library, (text(in) + "__launch").c_str()));
   Dim3 grid{}, block{1, 1, 1};
   for (unsigned* size : {&grid.x, &grid.y, &grid.z, &block.x}) *size = static_cast<unsigned>(number(in));
   const auto shared = static_cast<std::size_t>(number(in));
-  std::vector<std::int64_t> sizes(static_cast<std::size_t>(number(in)));
-  std::vector<void*> buffers, parameters;
-  for (std::int64_t& size : sizes) buffers.push_back(bytes(in, size = number(in)));
-  for (void*& buffer : buffers) parameters.push_back(&buffer);
+  std::vector<char*> addresses(static_cast<std::size_t>(number(in)));
+  for (char*& address : addresses) {
+    char* const buffer = buffers.at(static_cast<std::size_t>(number(in)));
+    address = buffer + number(in);
+  }
+  std::vector<void*> parameters;
+  for (char*& address : addresses) parameters.push_back(&address);
   for (std::int64_t rest = number(in); rest > 0; --rest) parameters.push_back(bytes(in, number(in)));
   parameters.push_back(nullptr);
-  if (!in || !launch) return std::fprintf(stderr, "%s is damaged\n", arguments[3]), 2;
-  launch(&grid, &block, shared, parameters.data());
-  std::ofstream out(arguments[3], std::ios::binary);
-  for (std::size_t i = 0; i < sizes.size(); ++i) out.write(static_cast<char*>(buffers[i]), sizes[i]);
+  if (!in || !run) return std::fprintf(stderr, "the launch is damaged\n"), false;
+  run(&grid, &block, shared, parameters.data());
+  return true;
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+  std::ifstream in(arguments[1], std::ios::binary);
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(number(in)));
+  std::vector<char*> buffers;
+  for (std::int64_t& size : sizes) buffers.push_back(bytes(in, size = number(in)));
+  while (in.peek() != EOF)
+    if (!launch(in, buffers)) return 2;
+  if (!in) return std::fprintf(stderr, "%s is damaged\n", arguments[1]), 2;
+  std::ofstream out(arguments[1], std::ios::binary);
+  for (std::size_t i = 0; i < sizes.size(); ++i) out.write(buffers[i], sizes[i]);
   return out.flush() ? 0 : 2;
 }

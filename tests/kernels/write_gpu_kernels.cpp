@@ -1,7 +1,8 @@
-// Writes the text of each kernel of gpu_cases.h to FOLDER/NAME.gpu, for tests/softgpu/compile_gate.py.
+// Writes each text that gpu_cases.h launches to FOLDER/NAME.gpu, for tests/softgpu/compile_gate.py.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <set>
 
 #include "tests/kernels/gpu_cases.h"
 
@@ -12,7 +13,12 @@ int main(int argc, char** argv) {
   }
   const std::filesystem::path folder(argv[1]);
   std::filesystem::create_directories(folder);
-  for (const tenon::gpu::GpuCase& c : tenon::gpu::all_gpu_cases())
-    if (!(std::ofstream(folder / (c.name + ".gpu")) << c.source)) return 1;
+  std::set<std::string> written;  // what several cases launch is of the first
+  for (const tenon::gpu::GpuCase& c : tenon::gpu::all_gpu_cases(32))
+    for (const tenon::gpu::GpuLaunch& launch : c.launches) {
+      if (!written.insert(launch.source).second) continue;
+      const std::string name = c.launches.size() > 1 ? c.name + ", " + launch.kernel : c.name;
+      if (!(std::ofstream(folder / (name + ".gpu")) << launch.source)) return 1;
+    }
   return 0;
 }

@@ -47,13 +47,13 @@ def test_tiny_models_equal_libtorch(on_gpu, exported_tiny, vendor, name):
 def test_an_operator_without_kernel_may_fall_back(on_gpu, tmp_path, vendor):
     import torch
 
-    class Inverse(torch.nn.Module):
+    class Exponential(torch.nn.Module):
         def forward(self, x):
-            return torch.linalg.inv(x + 9 * torch.eye(4))
+            return torch.linalg.matrix_exp(x.bfloat16()[:, None, None]).float()
 
-    torch.jit.trace(Inverse(), torch.randn(4, 4)).save(str(tmp_path / "model.pt"))
+    torch.jit.trace(Exponential(), torch.randn(4)).save(str(tmp_path / "model.pt"))
     refused = on_gpu(vendor, "run", "model.pt", code=3)
-    assert f"{vendor}:0 has no kernel for" in refused and "solve -> f32[4,4]" in refused and "--fallback cpu" in refused
+    assert f"{vendor}:0 has no kernel for" in refused and "matrix_exp -> bf16[4,1,1]" in refused and "--fallback cpu" in refused
     assert "verified" in on_gpu(vendor, "verify", "model.pt", "--against", "torch", "--fallback", "cpu", code=0)
 
 

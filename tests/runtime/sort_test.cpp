@@ -71,8 +71,15 @@ TEST(Sorting, TheFirstFew) {
   check_topk(DType::f16, {4500}, 0, 40);
 }
 
+TEST(Sorting, TheFirstFewOfVeryLongLines) {
+  for (const std::int64_t length : {16384, 16411, 100003})
+    for (const std::int64_t k : {1, 9, 1000}) check_topk(DType::f32, {2, length}, 1, k);
+  check_topk(DType::f64, {20001, 2}, 0, 2000);
+  check_topk(DType::boolean, {30000}, 0, 700);
+}
+
 TEST(Sorting, LinesOfOneValue) {
-  for (const std::int64_t length : {100, 700, 5000}) {
+  for (const std::int64_t length : {100, 700, 5000, 30000}) {
     const std::string text = fmt::format(
         "graph g(%x: f32[{0}]) {{\n  %1, %2 = sort(%x) : f32[{0}], i64[{0}]\n"
         "  %3, %4 = topk(%x, k=7) : f32[7], i64[7]\n"

@@ -1,4 +1,5 @@
 // What the devices say of themselves, several devices, copies of rows, and what the compiler says.
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -180,6 +181,42 @@ TEST_P(Device, CompilerNamesTheMistake) {
     g.expect(g.log_text.find("unknown_name") != std::string::npos, "the name");
     g.expect(g.compile_text(kKernels, nullptr, "--bogus") == kInvalidOption, "an unknown option");
   });
+}
+
+/// A library of the soft GPU alone in a folder.
+void* alone(const std::string& library) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / ("softgpu_alone_" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  fs::create_symlink(fs::path(SOFTGPU_FOLDER) / library, folder / library);
+  void* const handle = dlopen((folder / library).c_str(), RTLD_NOW | RTLD_LOCAL);
+  fs::remove_all(folder);
+  return handle;
+}
+
+TEST(Folder, SaysThatTheDeviceIsMissing) {
+  const auto start = [] {
+    const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(alone("libcuda.so.1"), "cuInit"));
+    exit(init(0) == operating_system ? 0 : 1);
+  };
+  EXPECT_EXIT(start(), testing::ExitedWithCode(0), "softgpu-device is not there");
+}
+
+TEST(Folder, SaysThatHeadersAreMissing) {
+  const auto compile = [] {
+    void* const library = alone("libnvrtc.so.13");
+    const auto find = [&](const char* name) { return dlsym(library, name); };
+    void* program = nullptr;
+    reinterpret_cast<int (*)(void**, const char*, const char*, int, const char**, const char**)>(
+        find("nvrtcCreateProgram"))(&program, "", "", 0, nullptr, nullptr);
+    const int result =
+        reinterpret_cast<int (*)(void*, int, const char**)>(find("nvrtcCompileProgram"))(program, 0, nullptr);
+    char log[1000] = {};
+    reinterpret_cast<int (*)(void*, char*)>(find("nvrtcGetProgramLog"))(program, log);
+    fputs(log, stderr);
+    exit(result == kCompilationFailed ? 0 : 1);
+  };
+  EXPECT_EXIT(compile(), testing::ExitedWithCode(0), "include/emulation.h is not there");
 }
 
 }  // namespace

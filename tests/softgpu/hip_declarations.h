@@ -19,11 +19,15 @@ struct BlockIndex {
   HIP_COORDINATE(y, __builtin_amdgcn_workgroup_id_y())
   HIP_COORDINATE(z, __builtin_amdgcn_workgroup_id_z())
 };
+struct BlockSize {
+  HIP_COORDINATE(x, __builtin_amdgcn_workgroup_size_x())
+};
 struct GridSize {
   HIP_COORDINATE(x, __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x())
 };
 static __device__ const ThreadIndex threadIdx{};
 static __device__ const BlockIndex blockIdx{};
+static __device__ const BlockSize blockDim{};
 static __device__ const GridSize gridDim{};
 
 static __device__ __forceinline__ void __syncthreads() {
@@ -84,6 +88,10 @@ HIP_FUNCTION(log10) HIP_FUNCTION(log1p) HIP_FUNCTION(log2) HIP_FUNCTION(nearbyin
 HIP_FUNCTION(sqrt) HIP_FUNCTION(tan) HIP_FUNCTION(tanh) HIP_FUNCTION(trunc)
 HIP_FUNCTION_OF_TWO(atan2) HIP_FUNCTION_OF_TWO(copysign) HIP_FUNCTION_OF_TWO(fmax) HIP_FUNCTION_OF_TWO(fmin)
 HIP_FUNCTION_OF_TWO(fmod) HIP_FUNCTION_OF_TWO(hypot) HIP_FUNCTION_OF_TWO(nextafter) HIP_FUNCTION_OF_TWO(pow)
+extern "C" __device__ double __ocml_ldexp_f64(double, int);
+extern "C" __device__ int __ocml_ilogb_f64(double);
+static __device__ __forceinline__ double ldexp(double x, int exponent) { return __ocml_ldexp_f64(x, exponent); }
+static __device__ __forceinline__ int ilogb(double x) { return __ocml_ilogb_f64(x); }
 HIP_FUNCTION(j0) HIP_FUNCTION(j1) HIP_FUNCTION(y0) HIP_FUNCTION(y1)
 HIP_TEST(isnan) HIP_TEST(isinf) HIP_TEST(isfinite) HIP_TEST(signbit)
     // clang-format on

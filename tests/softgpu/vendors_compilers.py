@@ -13,7 +13,8 @@ from pathlib import Path
 @dataclass(frozen=True)
 class Resources:
     """What a kernel takes: registers of a thread (NVIDIA: all, AMD: vector registers), bytes of its stack and of what was spilled to
-    it, static shared memory of a block; the matrix instructions there are, "-" for none."""
+    it, static shared memory of a block; the matrix instructions there are, "-" for none. Of a text with several kernels each number
+    is that of the kernel which takes most."""
 
     registers: int
     stack: int
@@ -63,8 +64,7 @@ class Nvrtc:
             raise CompileError(log)
 
         def number(pattern: str) -> int:
-            found = re.search(pattern, log)
-            return int(found[1]) if found else 0
+            return max(map(int, re.findall(pattern, log)), default=0)
 
         return Resources(number(r"Used (\d+) registers"), number(r"(\d+) bytes stack frame"), number(r"(\d+) bytes spill stores"),
                          number(r"(\d+) bytes smem"), names(self.matrix, ptx))  # fmt: skip
@@ -108,12 +108,12 @@ class Clang:
         if done.returncode:
             raise CompileError(done.stderr)
 
-        def number(field: str) -> int:
-            return int(re.search(rf"^ +\.{field}: +(\d+)$", done.stdout, re.MULTILINE)[1])
+        def numbers(field: str) -> list[int]:
+            return [int(n) for n in re.findall(rf"^ +\.{field}: +(\d+)$", done.stdout, re.MULTILINE)]
 
-        return Resources(number("vgpr_count"), number("private_segment_fixed_size"),
-                         4 * (number("vgpr_spill_count") + number("sgpr_spill_count")), number("group_segment_fixed_size"),
-                         names(self.matrix, done.stdout))  # fmt: skip
+        spills = zip(numbers("vgpr_spill_count"), numbers("sgpr_spill_count"))
+        return Resources(max(numbers("vgpr_count")), max(numbers("private_segment_fixed_size")), 4 * max(map(sum, spills)),
+                         max(numbers("group_segment_fixed_size")), names(self.matrix, done.stdout))  # fmt: skip
 
 
 def names(instructions: re.Pattern, assembly: str) -> str:

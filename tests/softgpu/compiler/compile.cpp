@@ -111,6 +111,14 @@ void keep(const fs::path& path, const std::string& image) {
 
 // ---- the compile
 
+/// What must lie beside this library and does not; empty: nothing.
+std::string missing_part() {
+  std::error_code failed;
+  for (const char* part : {"include/emulation.h", "include/kernel_table.h", "scan/emulation.h", "scan/cmath"})
+    if (!fs::exists(home() / part, failed)) return home() / part;
+  return "";
+}
+
 std::string body(const Source& s) {
   return "#line 1 \"" + (s.name.empty() ? "default_program" : s.name) + "\"\n" + s.text + "\n";
 }
@@ -190,6 +198,8 @@ void show(const Source& s) {
 std::string expression_name(size_t i) { return kExpressionPrefix + std::to_string(i); }
 
 Compiled compile(const Source& source, const Options& options) {
+  if (const std::string missing = missing_part(); !missing.empty())
+    return {"", "soft compiler: " + missing + " is not there: ./dev build makes the folder\n"};
   show(source);
   const fs::path cached = cache_file(source, options);
   if (!cached.empty())

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstring>
@@ -95,6 +96,13 @@ int ask(Device& device, int number, Operation operation, const std::function<voi
 }
 
 }  // namespace
+
+bool has_device_program() {
+  const std::string program = device_program();
+  if (access(program.c_str(), X_OK) == 0) return true;
+  say("%s is not there: ./dev build makes the folder", program.c_str());
+  return false;
+}
 
 int start_process(Device& device) {
   const int channels = memfd_create("softgpu-channels", MFD_CLOEXEC);

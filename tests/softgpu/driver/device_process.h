@@ -4,6 +4,9 @@
 
 namespace softgpu {
 
+/// Is the program of that process beside this library? Says it if it is not.
+bool has_device_program();
+
 /// Starts the device's process; a Status.
 int start_process(Device& device);
 

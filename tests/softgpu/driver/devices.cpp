@@ -47,6 +47,7 @@ bool map_view(Device& device) {
 
 /// All fixed ranges first: the system may put the next mapping anywhere.
 int start_devices() {
+  if (!has_device_program()) return operating_system;
   state.pinned_memory = new_memory("softgpu-pinned", kPinnedSpan);
   if (state.pinned_memory < 0 || !reserve(kPinnedBase, kPinnedSpan, state.pinned_memory))
     return operating_system;

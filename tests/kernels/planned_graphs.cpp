@@ -1,0 +1,231 @@
+#include "tests/kernels/planned_graphs.h"
+
+#include <fmt/format.h>
+
+namespace tenon::gpu {
+namespace {
+
+using List = std::vector<PlannedGraph>;
+
+std::string sorts(std::string_view type, std::string_view call, std::string_view after = "") {
+  return fmt::format("(%x: {0}) {{ %1, %2 = {1}(%x, {2}) return %1, %2 }}", type, call, after);
+}
+
+void add_sorts(List& list) {
+  const auto add = [&](std::string_view name, std::string_view type, std::string_view call,
+                       std::string_view after) {
+    list.push_back({fmt::format("sort {}", name), sorts(type, call, after), Values::ordered});
+  };
+  add("of one f32", "f32[1]", "sort", "axis=0");
+  add("by ranks f32", "f32[5,70]", "sort", "axis=1");
+  add("by ranks f16 descending", "f16[3,128]", "sort", "axis=1, descending=true");
+  add("by ranks bool", "bool[9,33]", "sort", "axis=1");
+  add("by ranks of columns i64", "i64[2,17,5]", "sort", "axis=1");
+  add("in blocks bf16", "bf16[2,200]", "sort", "axis=1");
+  add("in blocks f32", "f32[2,1000]", "sort", "axis=1, descending=true");
+  add("in blocks of columns f64", "f64[300,3]", "sort", "axis=0");
+  add("in passes f32", "f32[2,5000]", "sort", "axis=1");
+  add("in passes i64", "i64[1,4097]", "sort", "axis=1, descending=true");
+  add("first of short rows u8", "u8[4,60]", "topk", "k=5, axis=1");
+  add("first of long rows f32", "f32[2,6000]", "topk", "k=900, axis=1");
+  add("first of long rows i32", "i32[3,4500]", "topk", "k=9, axis=1, largest=false");
+  add("first of long columns f16", "f16[5000,2]", "topk", "k=33, axis=0");
+  add("mode f32", "f32[3,70]", "mode", "axis=1");
+  add("mode of short columns i64", "i64[16,2]", "mode", "axis=0");
+  add("mode in passes f16", "f16[2,4500]", "mode", "axis=1");
+  for (const bool right : {false, true})
+    list.push_back({fmt::format("sort search {}", right ? "right f16" : "left f32"),
+                    fmt::format("(%x: {0}[3,40], %v: {0}[3,300]) {{ %1, %2 = sort(%x, axis=1) %3 = "
+                                "search_sorted(%1, %v, right={1}) return %3 }}",
+                                right ? "f16" : "f32", right),
+                    Values::ordered});
+}
+
+void add_scans(List& list) {
+  const auto add = [&](std::string_view name, std::string_view type, std::string_view call, int axis,
+                       Values values = Values::plain, double tolerance = 0) {
+    const bool places = call == "cummax" || call == "cummin";
+    list.push_back({fmt::format("scan {}", name),
+                    fmt::format("(%x: {0}) {{ %1{3} = {1}(%x, axis={2}) return %1{3} }}", type, call, axis,
+                                places ? ", %2" : ""),
+                    values, tolerance});
+  };
+  add("of one f32", "f32[1]", "cumsum", 0);
+  add("rows of waves f32", "f32[9,70]", "cumsum", 1, Values::plain, 1e-5);
+  add("rows of waves u8", "u8[3,200]", "cumsum", 1);
+  add("rows of blocks f16", "f16[3,1025]", "cumsum", 1, Values::positive, 5e-3);
+  add("rows in parts f32", "f32[2,9001]", "cumsum", 1, Values::plain, 1e-4);
+  add("columns i32", "i32[3,17,40]", "cumsum", 1);
+  add("columns in parts i64", "i64[200,5]", "cumsum", 0);
+  add("products of rows f64", "f64[5,33]", "cumprod", 1, Values::positive);
+  add("maxima of rows f16", "f16[5,70]", "cummax", 1, Values::ordered);
+  add("maxima of rows in parts f32", "f32[1,8300]", "cummax", 1, Values::ordered);
+  add("minima of columns f32", "f32[130,3]", "cummin", 0, Values::ordered);
+  add("logsumexp of rows f32", "f32[3,600]", "logcumsumexp", 1, Values::plain, 1e-5);
+}
+
+void add_scatters(List& list) {
+  const auto scatter = [&](std::string_view name, std::string_view dtype, std::string_view reduce,
+                           double tolerance = 0) {
+    list.push_back({fmt::format("scatter {}", name),
+                    fmt::format("(%x: {0}[4,5,6], %i: i64[4,9,6], %y: {0}[4,9,6]) {{ %1 = scatter(%x, %i, "
+                                "%y, axis=1, reduce=\"{1}\") return %1 }}",
+                                dtype, reduce),
+                    Values::plain, tolerance, 5});
+  };
+  scatter("the last f32", "f32", "none");
+  scatter("the last bool", "bool", "none");
+  scatter("sums f16", "f16", "sum", 5e-3);
+  scatter("products i32", "i32", "prod");
+  scatter("maxima f64", "f64", "amax");
+  scatter("minima u8", "u8", "amin");
+  scatter("means f32", "f32", "mean", 1e-5);
+  scatter("means i64", "i64", "mean");
+  list.push_back({"scatter many to few f32",
+                  "(%x: f32[3], %i: i64[5000], %y: f32[5000]) { %1 = scatter(%x, %i, %y, axis=0, "
+                  "reduce=\"sum\", include_self=false) return %1 }",
+                  Values::plain, 1e-4, 3});
+  list.push_back({"scatter one f32",
+                  "(%x: f32[1], %i: i64[1], %y: f32[1]) { %1 = scatter(%x, %i, %y, axis=0) return %1 }",
+                  Values::plain, 0, 1});
+}
+
+void add_sums_by_index(List& list) {
+  const auto add = [&](std::string_view name, std::string_view text, double tolerance = 0) {
+    list.push_back({fmt::format("index {}", name), std::string(text), Values::plain, tolerance});
+  };
+  add("add rows f32",
+      "(%x: f32[11,33], %i: i64[200], %y: f32[200,33]) { %1 = index_add(%x, %i, %y) return %1 }", 1e-5);
+  add("add pieces f16",
+      "(%x: f16[9,64], %i: i32[20], %y: f16[20,64]) { %1 = index_add(%x, %i, %y) return %1 }", 5e-3);
+  add("add along the middle i64",
+      "(%x: i64[3,4,5], %i: i64[7], %y: i64[3,7,5]) { %1 = index_add(%x, %i, %y, axis=1) return %1 }");
+  add("add many to a place f32",
+      "(%x: f32[500,6], %i: i64[1500], %j: i64[1500], %y: f32[1500,6]) { %1 = mul(%i, 0) %2 = "
+      "index_add(%x, %1, %y) %3 = index_add(%2, %j, %y) return %3 }",
+      1e-4);
+  add("weighted edges f32",
+      "(%x: f32[9,20], %w: f32[300,1], %i: i64[300], %j: i64[300], %s: f32[50,20]) { %1 = fused { "
+      "index_select(%x, %i); mul(_, %w); index_add(%s, %j, _) } : f32[50,20] return %1 }",
+      1e-5);
+  add("put rows f32",
+      "(%x: f32[6,5], %v: f32[4,5], %i: i64[4]) { %1 = index_put(%x, %v, %i, axes=0) return %1 }");
+  add("put sums f16",
+      "(%x: f16[3,4,5], %v: f16[7,5], %i: i64[7], %j: i64[7]) { %1 = index_put(%x, %v, %i, %j, axes=[0,1], "
+      "accumulate=true) return %1 }",
+      5e-3);
+  add("of several f32",
+      "(%x: f32[3,4,5], %i: i64[7], %j: i64[2,1]) { %1 = index(%x, %i, %j, axes=[0,2]) return %1 }");
+  add("gather rows f16", "(%x: f16[21,65], %i: i64[21,100]) { %1 = gather(%x, %i, axis=1) return %1 }");
+  add("gather columns i64", "(%x: i64[21,65], %i: i32[30,65]) { %1 = gather(%x, %i, axis=0) return %1 }");
+}
+
+void add_functions(List& list) {
+  const auto add = [&](std::string_view name, std::string_view types, std::string_view call, Values values,
+                       double tolerance = 0) {
+    list.push_back({fmt::format("pointwise {}", name),
+                    fmt::format("({}) {{ %1 = {} return %1 }}", types, call), values, tolerance});
+  };
+  add("bessel f32", "%x: f32[1000]", "special(%x, function=\"bessel_j0\")", Values::ordered);
+  add("airy f16", "%x: f16[3,90]", "special(%x, function=\"airy_ai\")", Values::plain);
+  add("bessel k f64", "%x: f64[1]", "special(%x, function=\"k1e\")", Values::positive);
+  add("trigamma bf16", "%x: bf16[300]", "special(%x, function=\"trigamma\")", Values::positive);
+  add("quantiles f32", "%x: f32[257]", "special(%x, function=\"ndtri\")", Values::ordered);
+  add("polynomials f32", "%x: f32[5,1], %y: f32[1,77]", "special(%x, %y, function=\"hermite_h\")",
+      Values::plain, 1e-5);
+  add("zeta f32", "%x: f32[300], %y: f32[300]", "special(%x, %y, function=\"zeta\")", Values::positive);
+  add("incomplete gamma f64", "%x: f64[300], %y: f64[]", "special(%x, %y, function=\"gammainc\")",
+      Values::positive);
+  add("divisors i64", "%x: i64[40,1], %y: i64[1,30]", "gcd(%x, %y)", Values::plain);
+  add("divisors u8", "%x: u8[300], %y: u8[300]", "gcd(%x, %y)", Values::plain);
+}
+
+void add_transforms(List& list) {
+  const auto add = [&](std::string_view name, std::string_view type, bool inverse, double tolerance) {
+    list.push_back({fmt::format("fft {}", name),
+                    fmt::format("(%x: {0}, %y: {0}) {{ %1 = complex(%x, %y) %2 = fft(%1, inverse={1}) %3 = "
+                                "real(%2) %4 = imag(%2) return %3, %4 }}",
+                                type, inverse),
+                    Values::plain, tolerance});
+  };
+  add("of one f32", "f32[1]", false, 1e-5);
+  add("of powers of two f32", "f32[3,256]", false, 2e-5);
+  add("of a prime f32", "f32[2,251]", true, 5e-5);
+  add("of factors f64", "f64[2,360]", true, 1e-11);
+  add("in memory f32", "f32[2,2100]", false, 2e-4);
+  list.push_back({"bits f32",
+                  "(%x: f32[4,6]) { %1 = permute(%x, axes=[1,0]) %2 = bitcast(%1, to=i16) %3 = slice(%2, "
+                  "axis=0, start=1, end=5) return %3 }"});
+}
+
+void add_images(List& list) {
+  const auto add = [&](std::string_view name, std::string_view text, double tolerance = 0) {
+    list.push_back({std::string(name), std::string(text), Values::plain, tolerance});
+  };
+  for (const std::string_view mode : {"linear", "cubic"})
+    add(fmt::format("resize {} f32", mode),
+        fmt::format("(%x: f32[2,3,7,5]) {{ %1 = interpolate(%x, mode=\"{}\", output=[9,11]) return %1 }}",
+                    mode),
+        1e-5);
+  add("resize linear f16",
+      "(%x: f16[1,2,40]) { %1 = interpolate(%x, mode=\"linear\", output=[90]) return %1 }");
+  add("resize nearest f32",
+      "(%x: f32[2,3,7,5]) { %1 = interpolate(%x, mode=\"nearest\", output=[9,11]) return %1 }");
+  for (const std::string_view dtype : {"f32", "f16"})
+    add(fmt::format("pool places {}", dtype),
+        fmt::format("(%x: {0}[2,5,9,8]) {{ %1 = max_pool(%x, kernel=3, stride=2, pad=1) %2, %3 = "
+                    "max_pool_indices(%x, kernel=3, stride=2, pad=1) return %1, %2, %3 }}",
+                    dtype));
+  add("pool adaptive places f32",
+      "(%x: f32[2,5,9,8]) { %1 = adaptive_max_pool(%x, output=[4,3]) %2, %3 = adaptive_max_pool_indices(%x, "
+      "output=[4,3]) return %1, %2, %3 }");
+  add("pool means f32",
+      "(%x: f32[2,5,9,8]) { %1 = avg_pool(%x, kernel=2, stride=2) %2 = adaptive_avg_pool(%x, output=[3,1]) "
+      "return %1, %2 }");
+  for (const std::string_view dtype : {"f32", "f16"})
+    add(fmt::format("convolution of 3 channels {}", dtype),
+        fmt::format("(%x: {0}[1,3,21,19]) {{ @w : {0}[16,3,3,3] %1 = conv(%x, @w, pad=1, stride=2) %2 = "
+                    "relu(%1) return %2 }}",
+                    dtype),
+        dtype == "f16" ? 5e-3 : 5e-5);
+  add("convolution transposed in a plan f32",
+      "(%x: f32[2,8,5,4]) { @w : f32[8,6,2,2] %1 = conv_transpose(%x, @w, stride=2) return %1 }", 5e-5);
+}
+
+void add_others(List& list) {
+  const auto add = [&](std::string_view name, std::string_view text, double tolerance = 0) {
+    list.push_back({std::string(name), std::string(text), Values::plain, tolerance});
+  };
+  add("product split in parts f32", "(%x: f32[5,2000], %y: f32[2000,40]) { %1 = matmul(%x, %y) return %1 }",
+      2e-4);
+  add("product without depth f32",
+      "(%x: f32[70,0], %w: f32[90,0], %z: f32[90]) { %1 = linear(%x, %w, %z) return %1 }");
+  add("product of a layer f32",
+      "(%x: f32[7,30]) { @w : f32[9,30] @b : f32[9] %1 = linear(%x, @w, @b) return %1 }", 5e-5);
+  add("attention in a plan f32",
+      "(%q: f32[1,2,5,16], %k: f32[1,2,9,16], %v: f32[1,2,9,16]) { %1 = attention(%q, %k, %v) return %1 }",
+      2e-5);
+  add("copies concatenated",
+      "(%x: f32[3,7], %y: f32[3,5]) { %1 = concat(%x, %y, axis=1) %2 = pad(%1, pads=[0,1,2,0]) return %2, %1 "
+      "}");
+  add("check f32",
+      "(%x: f32[3]) { %1 = sum(%x, axes=[0]) %2 = less(%1, 1e30) check(%2, message=\"too large\") "
+      "return %1 }");
+  add("loop divided by a constant i64",
+      "(%x: i64[300]) { %1 = remainder(%x, 7) %2 = floor_div(%x, -3) return %1, %2 }");
+}
+
+}  // namespace
+
+const std::vector<PlannedGraph>& planned_graphs() {
+  static const List all = [] {
+    List list;
+    for (const auto add : {add_sorts, add_scans, add_scatters, add_sums_by_index, add_functions,
+                           add_transforms, add_images, add_others})
+      add(list);
+    return list;
+  }();
+  return all;
+}
+
+}  // namespace tenon::gpu

@@ -1,0 +1,186 @@
+// Factorisations and systems of equations: every operator at many sizes and in batches against the
+// interpreter, and what they say of data that they cannot take.
+#include "tests/runtime/on_device.h"
+
+namespace tenon::testing {
+namespace {
+
+constexpr std::int64_t every_size[] = {0, 1, 2, 3, 17, 33, 64, 100, 200};
+constexpr double in_double = 1e-9;
+
+Tensor product(const Tensor& a, const Tensor& b) {
+  return evaluate(
+      *graph_of(fmt::format("graph g(%a: {}, %b: {}) {{\n  %1 = matmul(%a, %b)\n  return %1\n}}\n",
+                            a.type_string(), b.type_string())),
+      std::vector{a, b})[0];
+}
+
+/// x x^T + rows * identity / 10: far from singular.
+Tensor positive(DType dtype, const Index& shape, unsigned seed) {
+  const Tensor x = random_tensor(dtype, shape, seed);
+  const std::vector<std::int64_t> turned =
+      shape.size() == 2 ? std::vector<std::int64_t>{1, 0} : std::vector<std::int64_t>{0, 2, 1};
+  Tensor y = product(x, x.permute(turned).contiguous());
+  for_each_index(shape, [&](std::span<const std::int64_t> i) {
+    if (i[i.size() - 2] == i.back())
+      y.set_double(i, y.get_double(i) + static_cast<double>(shape.back()) / 10 + 0.1);
+  });
+  return y;
+}
+
+/// Random numbers, with a diagonal that makes systems of equations well-conditioned.
+Tensor regular(DType dtype, const Index& shape, unsigned seed) {
+  Tensor x = random_tensor(dtype, shape, seed);
+  for_each_index(shape, [&](std::span<const std::int64_t> i) {
+    if (i[i.size() - 2] == (i.back() + 1) % shape.back())
+      x.set_double(i, x.get_double(i) + static_cast<double>(shape.back()));
+  });
+  return x;
+}
+
+struct Call {
+  std::string text;  // "%1, %2 = lu(%a)"
+  std::vector<Tensor> inputs;
+  std::string results = "%1";
+};
+
+void expect_same(const Call& call, double tolerance = 2e-5) {
+  std::string parameters;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    parameters +=
+        fmt::format("{}%{}: {}", i > 0 ? ", " : "", static_cast<char>('a' + i), call.inputs[i].type_string());
+  expect_same_on(fmt::format("graph g({}) {{\n  {}\n  return {}\n}}\n", parameters, call.text, call.results),
+                 call.inputs, tolerance);
+}
+
+class OfEverySize : public ::testing::TestWithParam<std::int64_t> {
+ protected:
+  const std::int64_t n = GetParam();
+  const Index square{2, n, n};
+};
+
+INSTANTIATE_TEST_SUITE_P(LinearAlgebra, OfEverySize, ::testing::ValuesIn(every_size),
+                         [](const auto& test) { return std::to_string(test.param); });
+
+TEST_P(OfEverySize, CholeskyFactors) {
+  expect_same({"%1 = cholesky(%a)", {positive(DType::f32, square, 1)}});
+  expect_same({"%1 = cholesky(%a)", {positive(DType::f64, {n, n}, 1)}}, in_double);
+}
+
+TEST_P(OfEverySize, TriangularSystems) {
+  for (const bool upper : {false, true})
+    for (const bool unit : {false, true}) {
+      const std::string text = fmt::format("%1 = triangular_solve(%a, %b, upper={}, unit={})", upper, unit);
+      Tensor a = random_tensor(DType::f32, square, 1);
+      for_each_index(square, [&](std::span<const std::int64_t> i) {
+        a.set_double(i,
+                     i[1] == i[2] ? 1 + std::abs(a.get_double(i)) : a.get_double(i) / static_cast<double>(n));
+      });
+      expect_same({text, {a, random_tensor(DType::f32, {2, n, 3}, 2)}});
+    }
+}
+
+TEST_P(OfEverySize, Systems) {
+  for (const std::int64_t columns : {std::int64_t{1}, std::int64_t{5}, n})
+    expect_same({"%1 = solve(%a, %b)",
+                 {regular(DType::f32, square, 1), random_tensor(DType::f32, {2, n, columns}, 2)}});
+  expect_same({"%1 = solve(%a, %b)", {regular(DType::f64, {n, n}, 1), random_tensor(DType::f64, {n, 40}, 2)}},
+              in_double);
+}
+
+TEST_P(OfEverySize, FactorsWithPivots) {
+  for (const Index& shape : {square, Index{2, n, n + 5}, Index{n + 20, n}})
+    expect_same({"%1, %2 = lu(%a)", {random_tensor(DType::f32, shape, 3)}, "%1, %2"}, 2e-4);
+  expect_same({fmt::format("%1, %2 = lu(%a)  %3 = pivot_rows(%2, rows={})", n + 2),
+               {random_tensor(DType::f32, {2, n + 2, n}, 3)},
+               "%3"});
+}
+
+TEST_P(OfEverySize, Determinants) {
+  Tensor x = random_tensor(DType::f64, square, 4);
+  expect_same({"%1, %2, %3 = determinant(%a)", {x}, "%2, %3"}, in_double);
+  if (n <= 33) expect_same({"%1, %2, %3 = determinant(%a)", {x.to(DType::f32)}, "%1, %2, %3"});
+}
+
+TEST_P(OfEverySize, OrthogonalFactors) {
+  for (const Index& shape : {square, Index{2, n, n + 5}, Index{n + 20, n}})
+    for (const bool complete : {false, true})
+      expect_same({fmt::format("%1, %2 = qr(%a, complete={})", complete),
+                   {random_tensor(DType::f32, shape, 5)},
+                   "%1, %2"});
+  expect_same(
+      {"%1, %2 = reflections(%a)  %3 = reflection_product(%1, %2)  "
+       "%4 = reflection_product(%1, %2, complete=true)",
+       {random_tensor(DType::f32, {2, n + 3, n}, 6)},
+       "%1, %2, %3, %4"});
+}
+
+TEST_P(OfEverySize, SymmetricFactors) {
+  Tensor x = random_tensor(DType::f64, square, 7);
+  expect_same({"%1, %2 = ldl_factor(%a)  %3 = ldl_solve(%1, %2, %b)",
+               {x, random_tensor(DType::f64, {2, n, 4}, 8)},
+               "%1, %2, %3"},
+              1e-7);
+}
+
+TEST_P(OfEverySize, SymmetricEigenvalues) {
+  expect_same({"%1, %2 = eigh(%a)", {random_tensor(DType::f32, square, 9)}, "%1, %2"});
+  expect_same({"%1, %2 = eigh(%a)", {random_tensor(DType::f64, {n, n}, 9)}, "%1, %2"}, 1e-8);
+}
+
+TEST_P(OfEverySize, SingularValues) {
+  expect_same({"%1, %2, %3 = svd(%a)", {random_tensor(DType::f32, square, 10)}, "%1, %2, %3"});
+  if (n > 64) return;
+  for (const Index& shape : {Index{n, n + 7}, Index{n + 30, n}})
+    for (const bool complete : {false, true})
+      expect_same({fmt::format("%1, %2, %3 = svd(%a, complete={})", complete),
+                   {random_tensor(DType::f32, shape, 10)},
+                   "%1, %2, %3"});
+}
+
+TEST_P(OfEverySize, Eigenvalues) {
+  Tensor x = random_tensor(DType::f64, {2, n, n}, 11);
+  expect_same(
+      {"%1, %2 = eig(%a)  %3 = real(%1)  %4 = imag(%1)  %5 = real(%2)  %6 = imag(%2)", {x}, "%3, %4, %5, %6"},
+      1e-6);
+}
+
+TEST_P(OfEverySize, Exponentials) {
+  Tensor x = random_tensor(DType::f32, square, 12);
+  for_each_index(square, [&](auto i) { x.set_double(i, x.get_double(i) * 3 / static_cast<double>(n)); });
+  expect_same({"%1 = matrix_exp(%a)", {x}});
+}
+
+Tensor zeros(const Index& shape) { return Tensor::zeros(DType::f32, shape); }
+
+TEST(LinearAlgebraFaults, AreThoseOfTheReference) {
+  const std::vector<Tensor> none{zeros({2, 3, 3})};
+  expect_fault("graph g(%a: f32[2,3,3]) {\n  %1 = cholesky(%a)\n  return %1\n}\n", none,
+               "cholesky: the matrix is not positive definite");
+  expect_fault("graph g(%a: f32[2,3,3]) {\n  %1 = solve(%a, %a)\n  return %1\n}\n", none,
+               "solve: the matrix is singular");
+  expect_fault("graph g(%a: f32[2,3,3]) {\n  %1, %2 = ldl_factor(%a)\n  return %1\n}\n", none,
+               "ldl_factor: the matrix is singular");
+  Tensor wrong = zeros({2, 3, 3});
+  wrong.set_double(Index{1, 2, 2}, HUGE_VAL);
+  for (const std::string call : {"%1, %2 = eigh(%a)", "%1, %2, %3 = svd(%a)", "%1, %2 = eig(%a)"})
+    expect_fault("graph g(%a: f32[2,3,3]) {\n  " + call + "\n  return %1\n}\n", {wrong},
+                 "the matrix holds an infinity or NaN");
+  expect_fault("graph g(%a: i32[1]) {\n  %1 = pivot_rows(%a, rows=3)\n  return %1\n}\n",
+               {Tensor::of<int>(DType::i32, {1}, {7})}, "pivot 7 of 3 rows");
+}
+
+TEST(LinearAlgebraData, OfRankOne) {
+  Tensor x = zeros({4, 6});
+  for (std::int64_t j = 0; j < 6; ++j) x.set_double(Index{1, j}, 2);
+  expect_same({"%1, %2, %3 = svd(%a, complete=true)", {x}, "%1, %2, %3"});
+}
+
+TEST(LinearAlgebraData, IsReadAsItLies) {
+  expect_same({"%1 = permute(%a, axes=[0,2,1])  %2 = solve(%1, %b)  %3 = triangular_solve(%1, %b)",
+               {regular(DType::f32, {3, 20, 20}, 1), random_tensor(DType::f32, {3, 20, 50}, 2)},
+               "%2, %3"});
+}
+
+}  // namespace
+}  // namespace tenon::testing
