@@ -125,11 +125,29 @@ struct HalfUnit : MmaSum {
   }
 };
 
-/// float32 as three products of tf32: x = big + small, and small x small is left out. The matrix unit cuts
-/// its sums instead of rounding them, so they stay short.
-struct Tf32Triple : MmaSum {
+/// float32, whose instructions multiply numbers of tf32.
+struct MmaOfFloats : MmaSum {
   using Element = float;
   static constexpr int k = 8;
+
+  /// What read_side does; elements of a line may lie apart.
+  template <class Tile, int Words>
+  static GPU_INLINE void read_floats_of(const Tile& tile, int line, int depth, float (&to)[Words]) {
+    unsigned words[Words];
+    if constexpr (Tile::depth_fast) {
+      read_side(tile, line, depth, words);
+      GPU_COPY(to, words, sizeof words);
+    } else {
+      constexpr int across = Words / 2;
+      for (int i = 0; i < Words; ++i)
+        to[i] = *tile.at(line + i % across * 8 + group(), depth + i / across * 4 + turn());
+    }
+  }
+};
+
+/// float32 as three products of tf32: x = big + small, and small x small is left out. The matrix unit cuts
+/// its sums instead of rounding them, so they stay short.
+struct Tf32Triple : MmaOfFloats {
   static constexpr bool in_parts = true;
 
   template <int Words>
@@ -137,20 +155,12 @@ struct Tf32Triple : MmaSum {
     unsigned big[Words], small[Words];
     template <class Tile>
     GPU_INLINE void read(const Tile& tile, int line, int depth) {
-      unsigned words[Words];
-      if constexpr (Tile::depth_fast) {
-        read_side(tile, line, depth, words);
-      } else {
-        constexpr int across = Words / 2;
-        for (int i = 0; i < Words; ++i)
-          words[i] =
-              bits_as<unsigned>(*tile.at(line + i % across * 8 + group(), depth + i / across * 4 + turn()));
-      }
+      float x[Words];
+      read_floats_of(tile, line, depth, x);
       for (int i = 0; i < Words; ++i) {
-        const float x = bits_as<float>(words[i]);
-        big[i] = to_tf32(x);
-        const float rest = x - bits_as<float>(big[i]);
-        small[i] = isfinite(x) ? to_tf32(rest) : 0;
+        big[i] = to_tf32(x[i]);
+        const float rest = x[i] - bits_as<float>(big[i]);
+        small[i] = isfinite(x[i]) ? to_tf32(rest) : 0;
       }
     }
   };
@@ -160,6 +170,27 @@ struct Tf32Triple : MmaSum {
     mma_tf32(sum, a.small, b.big);
     mma_tf32(sum, a.big, b.small);
     mma_tf32(sum, a.big, b.big);
+  }
+};
+
+/// float32 rounded to tf32.
+struct Tf32Unit : MmaOfFloats {
+  static constexpr bool in_parts = false;
+
+  template <int Words>
+  struct Side {
+    unsigned of[Words];
+    template <class Tile>
+    GPU_INLINE void read(const Tile& tile, int line, int depth) {
+      float x[Words];
+      read_floats_of(tile, line, depth, x);
+      for (int i = 0; i < Words; ++i) of[i] = to_tf32(x[i]);
+    }
+  };
+  using Left = Side<4>;
+  using Right = Side<2>;
+  static GPU_INLINE void multiply(float (&sum)[4], const Left& a, const Right& b) {
+    mma_tf32(sum, a.of, b.of);
   }
 };
 
@@ -237,7 +268,7 @@ struct WmmaUnit {
 
 #endif
 
-/// The unit for products of such elements.
+/// The unit for products of such elements, with all of their accuracy.
 template <class T>
 struct UnitOf {
   using type = OrdinaryUnit<T>;
@@ -277,6 +308,13 @@ template <>
 struct UnitOf<bfloat16> {
   using type = WmmaUnit<bfloat16>;
 };
+#endif
+
+/// For products of float32 that may be less accurate.
+#if GPU_MMA
+using Tf32OrFloat = Tf32Unit;
+#else
+using Tf32OrFloat = UnitOf<float>::type;
 #endif
 
 }  // namespace tenon::gpu

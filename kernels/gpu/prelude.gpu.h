@@ -91,6 +91,16 @@ GPU_INLINE void wave_barrier() {
 #endif
 }
 
+/// What the thread wrote to memory before, each thread of the device sees that has read what the thread
+/// writes atomically behind it, and then fenced too.
+GPU_INLINE void device_fence() {
+#if GPU_HIP
+  __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "agent");
+#else
+  __threadfence();
+#endif
+}
+
 /// 0 -> 1; true for the one thread that changed it.
 GPU_INLINE bool claim(long long* flag) {
 #if GPU_SOFT

@@ -1,12 +1,16 @@
-// Products of matrices, and convolutions as products: a block computes a tile of the result, each of its
-// waves a part of that with its matrix unit, from two sides that lie in shared memory; while it multiplies,
-// the next piece of them is on its way.
+// Products of matrices, and convolutions as products: a block computes tiles of the result, each of its waves
+// a part of that with its matrix unit, from two sides that lie in shared memory; while it multiplies a piece
+// of them, the next ones are on their way.
 #pragma once
 #include "kernels/gpu/loop_walks.gpu.h"
 #include "kernels/gpu/matrix_units.gpu.h"
 #include "kernels/gpu/product_sides.gpu.h"
+#include "kernels/gpu/stream_k.gpu.h"
 
 namespace tenon::gpu {
+
+/// Bytes of shared memory for the pieces of a block's tile: what kernels may have without asking, but a few.
+constexpr int tile_memory = (48 << 10) - 64;
 
 /// The number of waves along the rows that makes their parts most like squares.
 __device__ constexpr int waves_along_rows(int rows, int columns, int waves, int m, int n) {
@@ -22,13 +26,13 @@ __device__ constexpr int waves_along_rows(int rows, int columns, int waves, int 
   return best;
 }
 
-/// How a block computes Rows x Columns elements of the result, from elements T.
-template <class T, int Rows, int Columns, int Threads>
+/// How a block computes Rows x Columns elements of the result on a unit.
+template <class UnitOfTile, int Rows, int Columns, int Threads>
 struct BlockTile {
-  using Unit = typename UnitOf<T>::type;
+  using Unit = UnitOfTile;
   using Value = typename Unit::Value;
   static constexpr int rows = Rows, columns = Columns, threads = Threads;
-  static constexpr int depth = 64 / int(sizeof(T));  // of a piece of the sides
+  static constexpr int depth = 64 / int(sizeof(typename Unit::Element));  // of a piece of the sides
   static constexpr int waves = Threads / wave_size;
   static constexpr int waves_down = waves_along_rows(Rows, Columns, waves, Unit::m, Unit::n);
   static_assert(waves_down > 0, "the tile cannot be shared by the waves");
@@ -128,58 +132,95 @@ GPU_INLINE Value element(const Left& left, const Right& right, Int row, Int colu
   return sum;
 }
 
-/// Calls store(row, column, value) for each element of the tile at (row, column) of a result [rows, columns]:
-/// the sum over depths [begin, end). The sides are read as Loader has it. A product that is not finite is
-/// computed once more where the unit takes numbers apart: infinities have no parts.
-template <class Tile, bool LeftFast, int LeftCount, bool RightFast, int RightCount, class Left, class Right,
-          class Store>
-GPU_INLINE void multiply_tile(const Left& left, const Right& right, Int row, Int column, Int rows,
-                              Int columns, int begin, int end, Store store) {
+/// Where a tile lies in a batch of products, and its sides.
+template <class LeftSide, class RightSide>
+struct TilePlace {
+  using Left = LeftSide;
+  using Right = RightSide;
+  Int batch, row, column;  // the tile's first
+  Left left;
+  Right right;
+};
+template <class Left, class Right>
+GPU_INLINE TilePlace<Left, Right> place_of_tile(Int batch, Int row, Int column, const Left& left,
+                                                const Right& right) {
+  return {batch, row, column, left, right};
+}
+
+/// How tiles of a product are computed. The sides are read as Loader has it: which axis of a tile lies side
+/// by side, and in chunks of how many elements.
+template <class Tile, class Left, bool LeftFast, int LeftCount, class Right, bool RightFast, int RightCount>
+struct TileProduct {
   using Element = typename Tile::Unit::Element;
+  using Value = typename Tile::Value;
   using LeftTile = SharedTile<Element, Tile::rows, Tile::depth, LeftFast>;
   using RightTile = SharedTile<Element, Tile::columns, Tile::depth, RightFast>;
-  constexpr int stage_bytes = LeftTile::bytes + RightTile::bytes;
-  constexpr int slabs_bytes = Tile::waves * Tile::slab_bytes;
-  constexpr int bytes = 2 * stage_bytes > slabs_bytes ? 2 * stage_bytes : slabs_bytes;
-  GPU_SHARED(uint4, memory, [(bytes + 15) / 16]);
-  const auto left_tile = [&](int stage) {
-    return LeftTile{reinterpret_cast<Element*>(reinterpret_cast<char*>(memory) + stage * stage_bytes)};
-  };
-  const auto right_tile = [&](int stage) {
-    return RightTile{
-        reinterpret_cast<Element*>(reinterpret_cast<char*>(memory) + stage * stage_bytes + LeftTile::bytes)};
-  };
+  using Lefts = Loader<Left, LeftTile, Tile::rows, Tile::depth, LeftCount, Tile::threads, true>;
+  using Rights = Loader<Right, RightTile, Tile::columns, Tile::depth, RightCount, Tile::threads, true>;
 
-  Loader<Left, LeftTile, Tile::rows, Tile::depth, LeftCount, Tile::threads, true> lefts(left, row);
-  Loader<Right, RightTile, Tile::columns, Tile::depth, RightCount, Tile::threads, true> rights(right, column);
-  Sums<Tile> sum = {};
-  lefts.begin(begin, left_tile(0));
-  rights.begin(begin, right_tile(0));
-  commit_copies();
-  int stage = 0;
-  for (int k = begin; k < end; k += Tile::depth) {
-    lefts.finish(left_tile(stage));
-    rights.finish(right_tile(stage));
+  static constexpr int stage_bytes = LeftTile::bytes + RightTile::bytes;
+  /// Pieces in shared memory, of which one is multiplied while the others are on their way. What goes through
+  /// registers has two.
+  static GPU_INLINE constexpr int stages_of(int most) { return most > 4 ? 4 : most < 2 ? 2 : most; }
+  static constexpr int stages =
+      Lefts::is_async && Rights::is_async ? stages_of(tile_memory / stage_bytes) : 2;
+  static constexpr int stages_bytes = stages * stage_bytes, slabs_bytes = Tile::waves * Tile::slab_bytes;
+  static constexpr int bytes = stages_bytes > slabs_bytes ? stages_bytes : slabs_bytes;
+
+  static GPU_INLINE char* memory() {
+    GPU_SHARED(uint4, memory, [(bytes + 15) / 16]);
+    return reinterpret_cast<char*>(memory);
+  }
+  static GPU_INLINE LeftTile left_tile(int stage) {
+    return {reinterpret_cast<Element*>(memory() + stage * stage_bytes)};
+  }
+  static GPU_INLINE RightTile right_tile(int stage) {
+    return {reinterpret_cast<Element*>(memory() + stage * stage_bytes + LeftTile::bytes)};
+  }
+  static GPU_INLINE int next(int stage) { return stage + 1 < stages ? stage + 1 : 0; }
+
+  /// Adds to a tile, whose first line of each side is given, the sum over depths [begin, end).
+  static GPU_INLINE void multiply(const Left& left, const Right& right, Int row, Int column, int begin,
+                                  int end, Sums<Tile>& sum) {
+    Lefts lefts(left, row);
+    Rights rights(right, column);
+    int filled = 0;  // the stage that is read to next
+    const auto read = [&](int k) {
+      if (k < end) {
+        lefts.begin(k, left_tile(filled));
+        rights.begin(k, right_tile(filled));
+      }
+      commit_copies();
+      filled = next(filled);
+    };
+#pragma unroll
+    for (int ahead = 0; ahead < stages - 1; ++ahead) read(begin + ahead * Tile::depth);
+    int stage = 0;
+    for (int k = begin; k < end; k += Tile::depth) {
+      lefts.finish(left_tile(stage));
+      rights.finish(right_tile(stage));
+      wait_for_copies<stages - 2>();
+      __syncthreads();
+      read(k + (stages - 1) * Tile::depth);
+      add_piece<Tile>(left_tile(stage), right_tile(stage), sum);
+      stage = next(stage);
+    }
     wait_for_copies<0>();
     __syncthreads();
-    if (k + Tile::depth < end) {
-      lefts.begin(k + Tile::depth, left_tile(1 - stage));
-      rights.begin(k + Tile::depth, right_tile(1 - stage));
-    }
-    commit_copies();
-    add_piece<Tile>(left_tile(stage), right_tile(stage), sum);
-    stage = 1 - stage;
   }
-  wait_for_copies<0>();
-  __syncthreads();
-  for_each_value<Tile, Tile::Unit::in_parts>(
-      sum, memory,
-      [&](int i, int j, typename Tile::Value) {
-        return element<typename Tile::Value>(left, right, row + i, column + j, begin, end);
-      },
-      [&](int i, int j, typename Tile::Value value) {
-        if (row + i < rows && column + j < columns) store(row + i, column + j, value);
-      });
-}
+
+  /// Calls store(row, column, value) for each element of a tile of a result [rows, columns]. A product that
+  /// is not finite is computed once more where the unit takes numbers apart: infinities have no parts.
+  template <class Store>
+  static GPU_INLINE void finish(const Left& left, const Right& right, Int row, Int column, Int rows,
+                                Int columns, int depth, const Sums<Tile>& sum, Store store) {
+    for_each_value<Tile, Tile::Unit::in_parts>(
+        sum, memory(),
+        [&](int i, int j, Value) { return element<Value>(left, right, row + i, column + j, 0, depth); },
+        [&](int i, int j, Value value) {
+          if (row + i < rows && column + j < columns) store(row + i, column + j, value);
+        });
+  }
+};
 
 }  // namespace tenon::gpu

@@ -140,11 +140,15 @@ class Loader {
   using From = typename Side::Element;
   using To = typename Tile::Element;
   static constexpr int Count = same<From, To> ? Wanted : 1;
+
+ public:
 #if GPU_MMA
   static constexpr bool is_async = Count > 1;
 #else
   static constexpr bool is_async = false;
 #endif
+
+ private:
   static constexpr int across = (DepthFast ? Depth : Lines) / Count;  // chunks side by side
   static constexpr int chunks = Lines * Depth / Count, reads = (chunks + Threads - 1) / Threads;
   // Where all chunks of a thread lie below each other, its lines (or its line) are looked up once.

@@ -5,39 +5,18 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "kernels/gpu/chunks.h"
 #include "kernels/gpu/loop_source.h"
 #include "kernels/gpu/loop_text.h"
+#include "kernels/gpu/product_tiling.h"
 
 namespace tenon::gpu {
 namespace {
 
 constexpr std::string_view header = "kernels/gpu/product.gpu.h", row_header = "kernels/gpu/row_product.gpu.h";
 constexpr std::int64_t most_batches = 65535;  // a grid's second and third dimension are no larger
-constexpr int part_threads = 256;             // of a block that adds parts up
+constexpr std::int64_t most_in_a_row = std::int64_t{1} << 30;
 
 std::int64_t divide_up(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
-
-std::int64_t batches(const Product& p) {
-  std::int64_t count = 1;
-  for (const ProductBatch& b : p.batch) count *= b.size;
-  return count;
-}
-
-// How blocks share the result, and splits of the depth.
-struct Tiling {
-  int rows = 64, columns = 64, threads = 128;
-  int row_count = 0;          // not 0: multiply_rows, of so many rows
-  bool shares_depth = false;  // its waves do
-  std::int64_t splits = 1, depth_of_split = 0;
-
-  std::string text() const {
-    if (row_count > 0) return fmt::format("of {} row{}", row_count, row_count > 1 ? "s" : "");
-    return fmt::format("{}x{}{}", rows, columns, splits > 1 ? fmt::format(" in {} parts", splits) : "");
-  }
-  std::int64_t row_tiles(const Product& p) const { return divide_up(p.rows, rows); }
-  std::int64_t tiles(const Product& p) const { return row_tiles(p) * divide_up(p.columns, columns); }
-};
 
 std::vector<LoopArgument> fields(const Product& p, const Tiling& t) {
   std::vector<LoopArgument> list{{"rows", p.rows},
@@ -50,8 +29,9 @@ std::vector<LoopArgument> fields(const Product& p, const Tiling& t) {
                                  {"row_tiles", t.row_tiles(p)},
                                  {"tiles", t.tiles(p)},
                                  {"batches", batches(p)},
-                                 {"splits", t.splits},
-                                 {"depth_of_split", t.depth_of_split}};
+                                 {"whole", t.whole},
+                                 {"sharers", t.sharers},
+                                 {"pieces", pieces(p)}};
   for (std::size_t i = 0; i < p.batch.size(); ++i) {
     list.push_back({fmt::format("batch_size{}", i), p.batch[i].size});
     list.push_back({fmt::format("batch_left{}", i), p.batch[i].left});
@@ -73,80 +53,9 @@ std::vector<LoopArgument> fields(const Product& p, const Tiling& t) {
   return list;
 }
 
-// How a side is brought to shared memory: which of its axes lies side by side, and in chunks of how many
-// elements.
-struct Reading {
-  bool depth_fast = true;
-  int count = 1;
-};
-
-Reading choose_reading(DType type, DType computed, std::int64_t line, std::int64_t depth,
-                       std::vector<std::int64_t> others) {
-  Reading reading{.depth_fast = depth == 1 || line != 1};
-  others.push_back(reading.depth_fast ? line : depth);
-  const bool side_by_side = (reading.depth_fast ? depth : line) == 1;
-  if (type == computed && side_by_side) reading.count = chunk_elements(type, others);
-  return reading;
-}
-
-Reading reading_of_left(const Product& p, DType type) {
-  std::vector<std::int64_t> steps{p.left_offset};
-  for (const ProductBatch& b : p.batch) steps.push_back(b.left);
-  if (p.windows.empty())
-    return choose_reading(p.left_type, type, p.left_row, p.left_column, std::move(steps));
-  const Product::Windows& w = p.windows[0];
-  steps.insert(steps.end(), {w.shape.Cin / w.shape.groups, w.image});
-  steps.insert(steps.end(), std::begin(w.spatial), std::end(w.spatial));
-  const std::int64_t whole_chunks = 0;
-  return choose_reading(p.left_type, type, whole_chunks, w.channel, std::move(steps));
-}
-
-Reading reading_of_right(const Product& p, DType type) {
-  std::vector<std::int64_t> steps{p.right_offset};
-  for (const ProductBatch& b : p.batch) steps.push_back(b.right);
-  return choose_reading(p.right_type, type, p.right_column, p.right_row, std::move(steps));
-}
-
-// A few rows are multiplied by columns that lie along their depth.
-std::optional<Tiling> row_tiling(const Product& p, DType type, const GpuLimits& limits) {
-  constexpr std::int64_t most_rows = 4;
-  if (p.rows > most_rows || !p.windows.empty() || size_of(type) > 4 || !is_float(type)) return std::nullopt;
-  for (const Reading& r : {reading_of_left(p, type), reading_of_right(p, type)})
-    if (!r.depth_fast || r.count == 1) return std::nullopt;
-  Tiling t{.rows = static_cast<int>(p.rows), .columns = 4, .threads = 256};
-  t.row_count = t.rows == 3 ? 4 : t.rows;
-  constexpr int columns_of_block = 32;  // multiply_rows
-  t.shares_depth = divide_up(p.columns, columns_of_block) * batches(p) < 2 * limits.processors;
-  if (!t.shares_depth) t.columns = columns_of_block;
-  t.depth_of_split = p.depth;
-  return t;
-}
-
-// Large tiles read less; but few rows leave most of a tile empty, and few tiles most of the processors.
-Tiling choose_tiling(const Product& p, DType type, const GpuLimits& limits) {
-  if (const auto rows = row_tiling(p, type, limits)) return *rows;
-  Tiling t;
-  if (p.rows <= 16) {
-    t.rows = 16;
-  } else if (size_of(type) <= 4) {
-    const Tiling large{.rows = 128, .columns = size_of(type) == 2 ? 128 : 64, .threads = 256};
-    if (large.tiles(p) * batches(p) >= limits.processors) t = large;
-  }
-  // A split is long enough to be worth its writing.
-  constexpr std::int64_t shortest = 256, most = 64;
-  const std::int64_t blocks = t.tiles(p) * batches(p), wanted = 2 * limits.processors / blocks;
-  t.splits = blocks < limits.processors
-                 ? std::clamp<std::int64_t>(std::min(wanted, p.depth / shortest), 1, most)
-                 : 1;
-  constexpr std::int64_t piece = 64;  // a multiple of every unit's
-  t.depth_of_split = std::max(divide_up(divide_up(p.depth, t.splits), piece), std::int64_t{1}) * piece;
-  t.splits = std::max<std::int64_t>(divide_up(p.depth, t.depth_of_split), 1);
-  return t;
-}
-
 std::string left_side(const Product& p) {
   if (p.windows.empty())
-    return fmt::format("  const Matrix<{}> lhs{{left, a.rows, int(a.depth), a.left_row, a.left_column}};\n",
+    return fmt::format("Matrix<{}>{{left, a.rows, int(a.depth), a.left_row, a.left_column}}",
                        storage(p.left_type));
   std::string axes;
   for (const char axis : {'d', 'h', 'w'}) {
@@ -154,103 +63,117 @@ std::string left_side(const Product& p) {
     for (int k = 0; k < 7; ++k) axes += fmt::format("{}a.{}{}", k ? ", " : "", axis, k);
     axes += "}";
   }
-  return fmt::format(
-      "  const Windows<{}, {}> lhs{{left, a.rows, int(a.channels), a.image_stride, a.channel_stride{}}};\n",
-      storage(p.left_type), p.windows[0].shape.transposed, axes);
+  return fmt::format("Windows<{}, {}>{{left, a.rows, int(a.channels), a.image_stride, a.channel_stride{}}}",
+                     storage(p.left_type), p.windows[0].shape.transposed, axes);
 }
 
-// The text of one product's kernels.
+std::string right_side(const Product& p) {
+  return fmt::format("Matrix<{}>{{right, a.columns, int(a.depth), a.right_column, a.right_row}}",
+                     storage(p.right_type));
+}
+
+// The text of one product's kernel.
 class Printer {
  public:
-  Printer(const Product& p, const Tiling& t, const LoopProgram& epilogue, const LoopForm& form, DType type)
-      : p_(p), tiling_(t), type_(type), epilogue_(tile_source(epilogue.code, form, "epilogue")) {
+  Printer(const Product& p, const Tiling& t, const LoopProgram& epilogue, const LoopForm& form)
+      : p_(p),
+        tiling_(t),
+        type_(product_type(p.left_type, p.right_type).value()),
+        epilogue_(tile_source(epilogue.code, form, "epilogue")) {
     for (const std::string& parameter : LoopText(epilogue.code, form).parameters()) {
       parameters_ += ", " + parameter;
       values_ += parameter.substr(parameter.rfind(' ') + 1) + ", ";
     }
   }
 
-  std::string whole() const {
-    return translation_unit(tiling_.row_count > 0 ? row_header : header,
-                            epilogue_ + arguments() +
-                                product(parameters_, ", const epilogue_arguments e", result_tile(),
-                                        fmt::format("epilogue(tile, {}, value)", place("i", "j"))));
-  }
-  std::string parts() const {
-    return translation_unit(
-        header,
-        arguments() + product(fmt::format(", {}* parts", computed(type_)), "",
-                              "  parts += (blockIdx.x / a.tiles * a.batches + batch) * a.rows * a.columns;\n",
-                              "parts[i * a.columns + j] = value"));
-  }
-  std::string sum_of_parts() const {
-    std::string text = arguments();
-    text += fmt::format(
-        "extern \"C\" __global__ void __launch_bounds__({}) add_parts(const {}* parts{}, const "
-        "product_arguments a, "
-        "const epilogue_arguments e) {{\n"
-        "  const Int size = a.batches * a.rows * a.columns, at = Int(blockIdx.x) * {} + threadIdx.x;\n"
-        "  if (at >= size) return;\n"
-        "  {} value = 0;\n"
-        "  for (Int s = 0; s < a.splits; ++s) value += parts[s * size + at];\n"
-        "  const Int j = at % a.columns, rest = at / a.columns, i = rest % a.rows, batch = rest / a.rows;\n"
-        "{}  epilogue(tile, {}, value);\n}}\n",
-        part_threads, computed(type_), parameters_, part_threads, computed(type_), result_tile(),
-        place("i", "j"));
-    return translation_unit(header, epilogue_ + text);
+  std::string text() const {
+    const bool of_rows = tiling_.row_count > 0;
+    return translation_unit(of_rows ? row_header : header,
+                            epilogue_ + arguments() + head() + (of_rows ? row_product() : tile_product()));
   }
 
  private:
+  bool is_shared() const { return tiling_.sharers > 0; }
   std::string arguments() const {
     std::string text = "struct product_arguments {\n";
     for (const LoopArgument& f : fields(p_, tiling_)) text += fmt::format("  Int {};\n", f.name);
     return text + "};\n";
   }
-  std::string result_tile() const { return fmt::format("  const epilogue_tile tile{{{}e}};\n", values_); }
-  std::string place(std::string_view i, std::string_view j) const {
-    return p_.windows.empty() ? fmt::format("batch * a.rows + {}, {}", i, j)
-                              : fmt::format("{}, batch * a.columns + {}", i, j);
+  std::string head() const {
+    return fmt::format(
+        "extern \"C\" __global__ void __launch_bounds__({}) product(const {}* left, const {}* right{}{}, "
+        "const product_arguments a, const epilogue_arguments e) {{\n"
+        "  const epilogue_tile tile{{{}e}};\n",
+        tiling_.threads, storage(p_.left_type), storage(p_.right_type),
+        is_shared() ? fmt::format(", {}* parts, unsigned* tickets", computed(type_)) : "", parameters_,
+        values_);
   }
-
-  std::string product(std::string_view parameters, std::string_view more, std::string_view result,
-                      std::string_view store) const {
-    std::string text = fmt::format(
-        "extern \"C\" __global__ void __launch_bounds__({}) product(const {}* left, const {}* right{}, "
-        "const product_arguments a{}) {{\n"
-        "  const Int batch = Int(blockIdx.y) * {} + blockIdx.z;\n"
-        "  if (batch >= a.batches) return;\n"
-        "  Int rest = batch;\n",
-        tiling_.threads, storage(p_.left_type), storage(p_.right_type), parameters, more, most_batches);
+  // Moves the sides to a batch, whose number is `rest`.
+  std::string to_batch() const {
+    std::string text;
     for (std::size_t i = p_.batch.size(); i-- > 0;)
       text += fmt::format(
-          "  {{ const Int at = rest % a.batch_size{0}; rest /= a.batch_size{0};\n"
-          "    left += at * a.batch_left{0}; right += at * a.batch_right{0}; }}\n",
+          "    {{ const Int at = rest % a.batch_size{0}; rest /= a.batch_size{0};\n"
+          "      left += at * a.batch_left{0}; right += at * a.batch_right{0}; }}\n",
           i);
-    const Reading left = reading_of_left(p_, type_), right = reading_of_right(p_, type_);
-    text += left_side(p_) +
-            fmt::format(
-                "  const Matrix<{}> rhs{{right, a.columns, int(a.depth), a.right_column, a.right_row}};\n",
-                storage(p_.right_type));
-    if (tiling_.row_count > 0)
-      return text + fmt::format(
-                        "{}  multiply_rows<{}, {}, {}>(lhs, rhs, [&](Int i, Int j, float value) {{ {}; "
-                        "}});\n}}\n",
-                        result, tiling_.row_count, tiling_.shares_depth, left.count, store);
-    return text +
-           fmt::format(
-               "  const Int at = blockIdx.x % a.tiles, split = blockIdx.x / a.tiles;\n"
-               "  const Int end = (split + 1) * a.depth_of_split;\n"
-               "{}"
-               "  using Tile = BlockTile<{}, {}, {}, {}>;\n"
-               "  multiply_tile<Tile, {}, {}, {}, {}>(\n"
-               "      lhs, rhs, at % a.row_tiles * Tile::rows, at / a.row_tiles * Tile::columns, a.rows, "
-               "a.columns,\n"
-               "      int(split * a.depth_of_split), int(end < a.depth ? end : a.depth),\n"
-               "      [&](Int i, Int j, {} value) {{ {}; }});\n}}\n",
-               result, element(), tiling_.rows, tiling_.columns, tiling_.threads, left.depth_fast, left.count,
-               right.depth_fast, right.count, computed(type_), store);
+    return text;
   }
-  std::string_view element() const { return type_ == DType::i64 ? computed(type_) : storage(type_); }
+  std::string store() const {
+    return fmt::format("[&](Int i, Int j, {} value) {{ epilogue(tile, {}, value); }}", computed(type_),
+                       p_.windows.empty() ? "batch * a.rows + i, j" : "i, batch * a.columns + j");
+  }
+
+  std::string row_product() const {
+    return fmt::format(
+        "  const Int batch = Int(blockIdx.y) * {} + blockIdx.z;\n"
+        "  if (batch >= a.batches) return;\n"
+        "  Int rest = batch;\n"
+        "{}"
+        "  multiply_rows<{}, {}, {}>({}, {},\n      {});\n}}\n",
+        most_batches, to_batch(), tiling_.row_count, tiling_.shares_depth, reading_of_left(p_).count,
+        left_side(p_), right_side(p_), store());
+  }
+
+  std::string tile_product() const {
+    const Reading left = reading_of_left(p_), right = reading_of_right(p_);
+    return fmt::format(
+        "  using Tile = BlockTile<{}, {}, {}, {}>;\n"
+        "  const auto tile_at = [&a, sides_left = left, sides_right = right](Int number) {{\n"
+        "    const Int batch = number / a.tiles, place = number % a.tiles;\n"
+        "    auto* left = sides_left;\n    auto* right = sides_right;\n"
+        "    Int rest = batch;\n"
+        "{}"
+        "    return place_of_tile(batch, place % a.row_tiles * Tile::rows, place / a.row_tiles * "
+        "Tile::columns,\n"
+        "                         {},\n                         {});\n"
+        "  }};\n"
+        "  using Place = decltype(tile_at(0));\n"
+        "  using Product = TileProduct<Tile, typename Place::Left, {}, {}, typename Place::Right, {}, {}>;\n"
+        "  compute_tiles<{}, Tile::threads, Sums<Tile>>(\n"
+        "      TileLine{{a.tiles * a.batches, a.whole, a.sharers, a.pieces}}, {},\n"
+        "      [&](Int number, Int first, Int last, Sums<Tile>& sum) {{\n"
+        "        const Place place = tile_at(number);\n"
+        "        const Int end = last * Tile::depth;\n"
+        "        Product::multiply(place.left, place.right, place.row, place.column, int(first * "
+        "Tile::depth),\n"
+        "                        int(end < a.depth ? end : a.depth), sum);\n"
+        "      }},\n"
+        "      [&](Int number, const Sums<Tile>& sum) {{\n"
+        "        const Place place = tile_at(number);\n"
+        "        const Int batch = place.batch;\n"
+        "        Product::finish(place.left, place.right, place.row, place.column, a.rows, a.columns, "
+        "int(a.depth), sum,\n"
+        "            {});\n"
+        "      }});\n}}\n",
+        unit(), tiling_.rows, tiling_.columns, tiling_.threads, to_batch(), left_side(p_), right_side(p_),
+        left.depth_fast, left.count, right.depth_fast, right.count, is_shared(),
+        is_shared() ? "parts, tickets" : fmt::format("static_cast<{}*>(nullptr), nullptr", computed(type_)),
+        store());
+  }
+  std::string unit() const {
+    if (is_tf32(p_)) return "Tf32OrFloat";
+    return fmt::format("UnitOf<{}>::type", type_ == DType::i64 ? computed(type_) : storage(type_));
+  }
 
   const Product& p_;
   const Tiling& tiling_;
@@ -268,34 +191,40 @@ std::optional<DType> product_type(DType left, DType right) {
   return left == right ? left : DType::f32;
 }
 
-ProductKernels product_kernels(const Product& p, const LoopProgram& epilogue, const LoopForm& form,
-                               const GpuLimits& limits) {
-  const DType type = product_type(p.left_type, p.right_type).value();
-  const Tiling t = choose_tiling(p, type, limits);
-  const Printer printer(p, t, epilogue, form, type);
-  ProductKernel kernel{.name = "product", .block = t.threads};
+ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, const LoopForm& form,
+                             const Tiling& t) {
+  ProductKernel kernel{.source = Printer(p, t, epilogue, form).text(),
+                       .name = "product",
+                       .tiling = t.text(p),
+                       .block = t.threads};
   for (const LoopArgument& f : fields(p, t)) {
     const auto* bytes = reinterpret_cast<const std::byte*>(&f.value);
     kernel.arguments.insert(kernel.arguments.end(), bytes, bytes + sizeof f.value);
   }
-  kernel.grid[0] = t.tiles(p) * t.splits;
-  kernel.grid[1] = divide_up(batches(p), most_batches);
-  kernel.grid[2] = std::min(batches(p), most_batches);
-  if (t.splits == 1) {
-    kernel.source = printer.whole();
-    return {.kernels = {std::move(kernel)}, .tiling = t.text()};
+  if (t.row_count > 0) {
+    kernel.grid[0] = t.tiles(p);
+    kernel.grid[1] = divide_up(batches(p), most_batches);
+    kernel.grid[2] = std::min(batches(p), most_batches);
+    return kernel;
   }
-  const std::int64_t size = batches(p) * p.rows * p.columns;
-  ProductKernel sum{.source = printer.sum_of_parts(),
-                    .name = "add_parts",
-                    .arguments = kernel.arguments,
-                    .grid = {divide_up(size, part_threads), 1, 1},
-                    .block = part_threads};
-  kernel.source = printer.parts();
-  return {.kernels = {std::move(kernel), std::move(sum)},
-          .tiling = t.text(),
-          .parts = t.splits * size,
-          .part_type = compute_type(type)};
+  const std::int64_t shared = t.shared_tiles(p), blocks = t.tiles(p) * batches(p) - shared + t.sharers;
+  kernel.grid[0] = std::min(blocks, most_in_a_row);
+  kernel.grid[1] = divide_up(blocks, most_in_a_row);
+  if (shared == 0) return kernel;
+  kernel.parts = (t.sharers + shared - 1) * t.rows * t.columns;
+  kernel.tickets = shared;
+  kernel.part_type = compute_type(product_type(p.left_type, p.right_type).value());
+  return kernel;
+}
+
+ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, const LoopForm& form,
+                             const GpuLimits& limits) {
+  return product_kernel(p, epilogue, form, choose_tiling(p, limits));
+}
+
+std::int64_t most_tickets(const GpuLimits& limits) {
+  constexpr Tiling smallest{.threads = 128};
+  return resident_blocks(smallest, limits);
 }
 
 }  // namespace tenon::gpu

@@ -30,31 +30,36 @@ struct Product {
     std::int64_t spatial[3] = {};
   };
   std::vector<Windows> windows;  // one or none
+
+  /// float32 may be multiplied as TF32 (a sign, 8 bits of exponent, 10 behind the point) where a unit does
+  /// that.
+  bool tf32 = false;
 };
 
 /// What products are computed in: f16 and bf16 are multiplied as they are and summed in f32; f32, f64, and
 /// i64 for all integers. Nothing for complex numbers.
 std::optional<DType> product_type(DType left, DType right);
 
+/// The kernel takes the left and the right side, where blocks share tiles memory for their parts and tickets,
+/// the epilogue's buffers in order, the struct, and the epilogue's arguments (loop_arguments). Its source
+/// depends on no size but through the few choices that are made by it.
 struct ProductKernel {
-  std::string source, name;
-  std::vector<std::byte> arguments;  // the struct behind the pointers
+  std::string source, name, tiling;  // "128x64", "64x64 in 9 parts", "128x128 streamed"
+  std::vector<std::byte> arguments;  // the struct
   std::int64_t grid[3] = {1, 1, 1};
   int block = 0;
-};
-
-/// One kernel takes: the left and the right side, the epilogue's buffers in order, the struct, and the
-/// epilogue's arguments (loop_arguments). Where the depth is split among blocks, the first of two takes the
-/// sides, a buffer for `parts` sums and the struct; the second one that buffer, the epilogue's, the struct
-/// and the epilogue's arguments. Their sources depend on no size but through the few choices that are made by
-/// it.
-struct ProductKernels {
-  std::vector<ProductKernel> kernels;
-  std::string tiling;  // "128x64", "64x64 in 9 parts"
-  std::int64_t parts = 0;
+  /// Where blocks share tiles: how many numbers their parts are, and of which dtype; how many tickets there
+  /// are, 32 bits each, which are 0 before a run and after it.
+  std::int64_t parts = 0, tickets = 0;
   DType part_type = DType::f32;
 };
-ProductKernels product_kernels(const Product&, const LoopProgram& epilogue, const LoopForm&,
-                               const GpuLimits&);
+ProductKernel product_kernel(const Product&, const LoopProgram& epilogue, const LoopForm&, const GpuLimits&);
+
+struct Tiling;
+/// With tiles that were chosen otherwise.
+ProductKernel product_kernel(const Product&, const LoopProgram& epilogue, const LoopForm&, const Tiling&);
+
+/// The tickets that any product needs at most.
+std::int64_t most_tickets(const GpuLimits&);
 
 }  // namespace tenon::gpu

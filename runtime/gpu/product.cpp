@@ -24,24 +24,6 @@ struct Sides {
   Product product;
 };
 
-std::unique_ptr<LaunchStep> make_step(Gpu& gpu, ProductKernel&& kernel, std::vector<PlannedTensor> buffers,
-                                      std::vector<std::byte> epilogue, StepInfo info) {
-  auto step = std::make_unique<LaunchStep>(
-      gpu, LaunchStep::Kernel{.source = std::move(kernel.source),
-                              .name = std::move(kernel.name),
-                              .size = {{kernel.grid[0], kernel.grid[1], kernel.grid[2]}, kernel.block},
-                              .buffers = std::move(buffers),
-                              .arguments = {std::move(kernel.arguments), std::move(epilogue)}});
-  step->info = std::move(info);
-  return step;
-}
-
-std::vector<PlannedTensor> joined(std::vector<PlannedTensor> first,
-                                  const std::vector<PlannedTensor>& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
-
 // What runs a group.
 struct Lowered {
   std::string kernel;  // "product"
@@ -52,9 +34,17 @@ struct Lowered {
   std::function<Sides(Planner&)> place;
 };
 
+// Tickets of blocks that share tiles, for all products of a plan: each leaves zeros, and the kernels of a
+// queue run one after the other.
+PlannedTensor tickets(Planner& planner) {
+  return planner.derived({}, "tickets", [&] {
+    return planner.constant(Tensor::zeros(DType::i32, {most_tickets(limits_of(gpu_of(planner)))}));
+  });
+}
+
 void emit(Planner& planner, const Group& group, Lowered l) {
   Gpu& gpu = gpu_of(planner);
-  const Sides sides = l.place(planner);
+  Sides sides = l.place(planner);
   const PlannedTensor result =
       planner.assignment().assign(group.node().output(), l.order,
                                   [&](const PlannedTensor& t) { return row_stride(t, l.order).has_value(); });
@@ -62,34 +52,36 @@ void emit(Planner& planner, const Group& group, Lowered l) {
   LoopProgram& epilogue = l.tile.program;
   epilogue.shape.operands.back().strides = {stride, 1};
   epilogue.code.operands.back().strides = {class_of(stride), Stride::one};
-  std::vector<PlannedTensor> operands;
-  for (const Value* operand : l.tile.operands) operands.push_back(planner.assignment().at(operand));
 
   const LoopForm form{.wide = true};
-  std::vector<std::byte> arguments = loop_arguments(epilogue, form);
-  ProductKernels made = product_kernels(sides.product, epilogue, form, limits_of(gpu));
-  std::vector<PlannedTensor> factors{sides.left, sides.right};
-  const StepInfo product{.kernel = fmt::format("{} {}", l.kernel, made.tiling), .flops = l.flops};
-  const std::string behind = l.has_tile ? "+tile" : "";
-  StepInfo last{.kernel = product.kernel + behind};
-  if (made.parts > 0) {
-    const PlannedTensor parts = planner.bytes(static_cast<std::size_t>(made.parts) * size_of(made.part_type));
-    planner.prepare(make_step(gpu, std::move(made.kernels[0]), joined(factors, {parts}), {}, product),
-                    factors, {parts});
-    factors = {parts};
-    last = {.kernel = "sum of parts" + behind, .flops = static_cast<double>(made.parts)};
+  sides.product.tf32 = planner.device().device.takes_tf32;
+  ProductKernel kernel = product_kernel(sides.product, epilogue, form, limits_of(gpu));
+  std::vector<PlannedTensor> reads{sides.left, sides.right}, writes{result};
+  if (kernel.parts > 0) {
+    writes.push_back(planner.bytes(static_cast<std::size_t>(kernel.parts) * size_of(kernel.part_type)));
+    reads.insert(reads.end(), {writes.back(), tickets(planner)});
   }
-  const std::vector<PlannedTensor> reads = joined(factors, operands);
-  planner.emit(make_step(gpu, std::move(made.kernels.back()), joined(reads, {result}), std::move(arguments),
-                         std::move(last)),
-               group.node(), reads, {result});
+  for (const Value* operand : l.tile.operands) reads.push_back(planner.assignment().at(operand));
+  std::vector<PlannedTensor> buffers = reads;
+  buffers.push_back(result);
+
+  auto step = std::make_unique<LaunchStep>(
+      gpu, LaunchStep::Kernel{
+               .source = std::move(kernel.source),
+               .name = std::move(kernel.name),
+               .size = {{kernel.grid[0], kernel.grid[1], kernel.grid[2]}, kernel.block},
+               .buffers = std::move(buffers),
+               .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, form)}});
+  step->info = {.kernel = fmt::format("{} {}{}", l.kernel, kernel.tiling, l.has_tile ? "+tile" : ""),
+                .flops = l.flops};
+  planner.emit(std::move(step), group.node(), std::move(reads), std::move(writes));
 }
 
 std::vector<Candidate> candidate(const Planner& planner, const Group& group, const Node& anchor,
                                  const Value* bias, const Order& order, Work work, const std::string& name,
                                  std::function<Sides(Planner&)> place) {
   const auto tile = TileProgram::match(planner, group, anchor, bias, order);
-  if (!tile || may_divide_by_zero(group) || tile->operands.size() + 3 > max_buffers) return {};
+  if (!tile || may_divide_by_zero(group) || tile->operands.size() + 5 > max_buffers) return {};
   work.bytes += tile->bytes();
   const bool has_tile = group.members().size() > 1 || bias;
   const CandidateInfo info{.kernel = name + (has_tile ? "+tile" : ""),

@@ -43,6 +43,15 @@ class EmulatedLaunch {
     return said.empty() ? difference() : said;
   }
 
+  /// The buffers after the last run.
+  std::vector<std::vector<std::byte>> results() {
+    std::ifstream in(file("launches"), std::ios::binary);
+    std::vector<std::vector<std::byte>> buffers = case_.buffers;
+    for (std::vector<std::byte>& bytes : buffers)
+      in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    return buffers;
+  }
+
  private:
   void compile(const std::string& source, const std::set<std::string>& kernels) {
     const std::string library = file(std::to_string(libraries_.size()) + ".so");
@@ -107,13 +116,11 @@ class EmulatedLaunch {
   }
 
   std::string difference() {
-    std::ifstream in(file("launches"), std::ios::binary);
+    const std::vector<std::vector<std::byte>> after = results();
     for (std::size_t b = 0; b < case_.expected.size(); ++b) {
-      std::vector<std::byte> actual(case_.buffers[b].size());
-      in.read(reinterpret_cast<char*>(actual.data()), static_cast<std::streamsize>(actual.size()));
-      if (case_.expected[b].empty()) continue;
+      const std::vector<std::byte>& actual = after[b];
       const DType dtype = case_.dtypes[b];
-      for (std::size_t i = 0; i < actual.size() / size_of(dtype); ++i) {
+      for (std::size_t i = 0; i < case_.expected[b].size() / size_of(dtype); ++i) {
         const auto at = static_cast<std::int64_t>(i);
         const Number found = read_number(actual.data(), dtype, at);
         const Number expected = read_number(case_.expected[b].data(), dtype, at);

@@ -28,12 +28,13 @@ struct GpuLaunch {
 };
 
 struct GpuCase {
-  std::string name;                                       // the family, then the form; of no other case
-  std::vector<GpuLaunch> launches;                        // one behind the other
-  std::vector<std::vector<std::byte>> buffers, expected;  // empty: whatever is left there
-  std::vector<DType> dtypes;                              // of the buffers
-  double tolerance = 0;                                   // 0: the one of the dtype
-  std::vector<std::string> operators;                     // that it computes, where it was planned
+  std::string name;                 // the family, then the form; of no other case
+  std::vector<GpuLaunch> launches;  // one behind the other
+  /// What is behind the end of an expected one may be anything.
+  std::vector<std::vector<std::byte>> buffers, expected;
+  std::vector<DType> dtypes;           // of the buffers
+  double tolerance = 0;                // 0: the one of the dtype
+  std::vector<std::string> operators;  // that it computes, where it was planned
 };
 
 /// A buffer of random numbers between -2 and 2.

@@ -1,23 +1,17 @@
 // Products and convolutions: each dtype, sizes that fill tiles and sizes that do not, and strides of every
 // kind.
-#include <numeric>
+#include <fmt/format.h>
 
-#include "base/error.h"
-#include "kernels/gpu/product_source.h"
+#include <optional>
+
+#include "kernels/gpu/product_tiling.h"
 #include "tests/kernels/gpu_cases.h"
 
 namespace tenon::gpu {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 // What the left side of a product holds at a row and a place of its depth, of a batch.
 using LeftOf = std::function<double(std::int64_t batch, std::int64_t row, std::int64_t k)>;
-
-std::int64_t batches(const Product& p) {
-  return std::accumulate(p.batch.begin(), p.batch.end(), std::int64_t{1},
-                         [](std::int64_t n, const ProductBatch& b) { return n * b.size; });
-}
 
 // How far the operands of one batch lie from the first's.
 std::pair<std::int64_t, std::int64_t> offsets(const Product& p, std::int64_t batch) {
@@ -38,16 +32,16 @@ LoopProgram biased_relu(std::int64_t rows, std::int64_t columns, DType dtype) {
 }
 
 GpuCase product_case(const std::string& name, const Product& p, std::int64_t left_elements,
-                     std::int64_t right_elements, const LeftOf& left_of) {
+                     std::int64_t right_elements, const LeftOf& left_of,
+                     const std::optional<Tiling>& tiling = {}) {
   const bool by_columns = !p.windows.empty();  // the groups of a convolution lie side by side
   const std::int64_t rows = by_columns ? p.rows : p.rows * batches(p);
   const std::int64_t columns = by_columns ? p.columns * batches(p) : p.columns;
   const LoopProgram epilogue = biased_relu(rows, columns, p.left_type);
   const LoopForm form{.wide = true};
-  const GpuLimits few{.processors = 1};  // which split no depth
-  std::vector<ProductKernel> kernels = product_kernels(p, epilogue, form, few).kernels;
-  TENON_CHECK(kernels.size() == 1);
-  ProductKernel kernel = std::move(kernels[0]);
+  const GpuLimits few{.processors = 1};
+  ProductKernel kernel =
+      tiling ? product_kernel(p, epilogue, form, *tiling) : product_kernel(p, epilogue, form, few);
   LoopBuffers before(epilogue), after(epilogue);
   GpuCase result{.name = name,
                  .launches = {{.source = std::move(kernel.source),
@@ -58,7 +52,7 @@ GpuCase product_case(const std::string& name, const Product& p, std::int64_t lef
                  .buffers = {random_buffer(p.left_type, left_elements, 3),
                              random_buffer(p.right_type, right_elements, 4)},
                  .dtypes = {p.left_type, p.right_type, DType::f32, p.left_type},
-                 .tolerance = 2e-5};
+                 .tolerance = p.tf32 ? 2e-2 : 2e-5};
   std::vector<float> values(static_cast<std::size_t>(rows * columns));
   for (std::int64_t b = 0; b < batches(p); ++b)
     for (std::int64_t i = 0; i < p.rows; ++i)
@@ -73,6 +67,12 @@ GpuCase product_case(const std::string& name, const Product& p, std::int64_t lef
       }
   run_reference(epilogue, after.pointers(), values.data());
   result.expected = result.buffers;
+  if (kernel.parts > 0) {
+    const std::vector<std::byte> tickets(static_cast<std::size_t>(kernel.tickets) * sizeof(unsigned));
+    result.buffers.insert(result.buffers.end(), {random_buffer(kernel.part_type, kernel.parts, 5), tickets});
+    result.expected.insert(result.expected.end(), {{}, tickets});
+    result.dtypes.insert(result.dtypes.begin() + 2, {kernel.part_type, DType::u32});
+  }
   for (std::size_t i = 0; i < before.count(); ++i) {
     const auto in = before.as<std::byte>(i), out = after.as<std::byte>(i);
     result.buffers.emplace_back(in.begin(), in.end());
@@ -81,15 +81,18 @@ GpuCase product_case(const std::string& name, const Product& p, std::int64_t lef
   return result;
 }
 
-GpuCase matrix_case(const std::string& name, const Product& p) {
+GpuCase matrix_case(const std::string& name, const Product& p, const std::optional<Tiling>& tiling = {}) {
   const auto [last_left, last_right] = offsets(p, batches(p) - 1);
   const std::int64_t left = last_left + (p.rows - 1) * p.left_row + (p.depth - 1) * p.left_column + 1;
   const std::int64_t right = last_right + (p.depth - 1) * p.right_row + (p.columns - 1) * p.right_column + 1;
   const std::vector<std::byte> data = random_buffer(p.left_type, left, 3);
-  return product_case("product " + name, p, left, right, [&](std::int64_t b, std::int64_t i, std::int64_t k) {
-    return read_number(data.data(), p.left_type, offsets(p, b).first + i * p.left_row + k * p.left_column)
-        .real;
-  });
+  return product_case(
+      "product " + name, p, left, right,
+      [&](std::int64_t b, std::int64_t i, std::int64_t k) {
+        return read_number(data.data(), p.left_type, offsets(p, b).first + i * p.left_row + k * p.left_column)
+            .real;
+      },
+      tiling);
 }
 
 // Row-major times row-major or, as a layer's weights lie, times column-major.
@@ -116,7 +119,8 @@ std::int64_t place(const ConvShape& s, const ConvAxis& a, std::int64_t out, std:
 }
 
 // Of an input whose channels lie side by side.
-GpuCase conv_case(const std::string& name, const ConvShape& s, DType dtype) {
+GpuCase conv_case(const std::string& name, const ConvShape& s, DType dtype,
+                  const std::optional<Tiling>& tiling = {}) {
   const std::int64_t channels = s.Cin / s.groups, columns = s.Cout / s.groups, depth = channels * s.taps();
   Product::Windows windows{.shape = s, .image = s.in_pixels() * s.Cin, .channel = 1};
   windows.spatial[2] = s.Cin;
@@ -146,11 +150,38 @@ GpuCase conv_case(const std::string& name, const ConvShape& s, DType dtype) {
                            w * windows.spatial[2] + group * channels + channel)
         .real;
   };
-  return product_case("convolution " + name, p, elements, s.groups * depth * columns, left_of);
+  return product_case("convolution " + name, p, elements, s.groups * depth * columns, left_of, tiling);
 }
 
 constexpr ConvAxis three_taps(long in, long stride) {
   return {.in = in, .kernel = 3, .stride = stride, .pad_before = 1, .pad_after = 1};
+}
+
+// Each size of tiles that there is to choose from, on sides that are read in whole chunks.
+void add_tiles(std::vector<GpuCase>& cases, const std::string& type, const Product& p) {
+  const auto add = [&](int rows, int columns, int threads) {
+    cases.push_back(matrix_case(fmt::format("of tiles {}x{} {}", rows, columns, type), p,
+                                Tiling{.rows = rows, .columns = columns, .threads = threads}));
+  };
+  if (p.left_type == DType::f16 || p.tf32) add(128, 128, 256);
+  if (p.left_type != DType::f64) {
+    add(128, 64, 256);
+    add(64, 128, 256);
+  }
+  for (const int rows : {64, 32, 16}) add(rows, 64, 128);
+}
+
+// Tiles that blocks share: of equal parts, and of ranges that end within tiles, behind whole tiles.
+void add_shared(std::vector<GpuCase>& cases, const std::string& type, DType dtype) {
+  const auto add = [&](const std::string& name, const Product& p, Tiling tiling) {
+    cases.push_back(matrix_case(name + " " + type, p, tiling));
+  };
+  add("in parts", dense(50, 60, 704, dtype, true), {.sharers = 5});
+  add("in ragged parts", dense(70, 60, 150, dtype, true), {.sharers = 5});
+  add("streamed", dense(100, 152, 304, dtype, false), {.whole = 2, .sharers = 3});
+  Product batched = dense(20, 70, 72, dtype, false);
+  batched.batch = {{2, 20 * 72, 72 * 70}, {3, 2 * 20 * 72, 0}};
+  add("of batches streamed", batched, {.rows = 32, .whole = 3, .sharers = 7});
 }
 
 }  // namespace
@@ -165,7 +196,6 @@ std::vector<GpuCase> product_gpu_cases() {
     cases.push_back(matrix_case("of few rows" + suffix, dense(3, 100, 72, dtype, true)));
     cases.push_back(matrix_case("of a row" + suffix, dense(1, 100, 600, dtype, true)));
     cases.push_back(matrix_case("of 16 rows" + suffix, dense(13, 100, 72, dtype, true)));
-    cases.push_back(matrix_case("of large tiles" + suffix, dense(140, 130, 40, dtype, true)));
     Product batched = dense(20, 24, 40, dtype, false);
     batched.batch = {{2, 20 * 40, 40 * 24}, {3, 2 * 20 * 40, 0}};
     cases.push_back(matrix_case("of batches" + suffix, batched));
@@ -179,7 +209,22 @@ std::vector<GpuCase> product_gpu_cases() {
         "transposed" + suffix,
         {.N = 2, .Cin = 8, .Cout = 16, .h = three_taps(5, 2), .w = three_taps(4, 2), .transposed = true},
         dtype));
+    add_shared(cases, type, dtype);
+    cases.push_back(
+        conv_case("streamed" + suffix,
+                  {.N = 2, .Cin = 16, .Cout = 24, .h = three_taps(9, 1), .w = three_taps(8, 2), .groups = 2},
+                  dtype, Tiling{.rows = 32, .whole = 1, .sharers = 4}));
   }
+  add_shared(cases, "f64", DType::f64);
+  add_tiles(cases, "f16", dense(140, 130, 200, DType::f16, true));
+  add_tiles(cases, "f32", dense(140, 130, 100, DType::f32, true));
+  add_tiles(cases, "f64", dense(70, 60, 40, DType::f64, true));
+  Product tf32 = dense(140, 130, 100, DType::f32, true);
+  tf32.tf32 = true;
+  add_tiles(cases, "tf32", tf32);
+  Product tf32_across = dense(70, 91, 37, DType::f32, false);
+  tf32_across.tf32 = true;
+  cases.push_back(matrix_case("of odd sizes tf32", tf32_across));
   return cases;
 }
 

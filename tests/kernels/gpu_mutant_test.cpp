@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <regex>
+#include <set>
 
 #include "tests/kernels/emulated_launch.h"
 
@@ -20,7 +21,7 @@ struct Mutant {
   friend void PrintTo(const Mutant& m, std::ostream* out) { *out << m.name; }
 };
 
-constexpr char copies_wait[] = "wait_for_copies<0>();",
+constexpr char copies_wait[] = "wait_for_copies<stages - 2>();",
                block_values[] = "GPU_INLINE typename Fold::Acc over_block",
                column_values[] = "GPU_INLINE typename Fold::Acc over_columns", barrier[] = "__syncthreads();";
 
@@ -30,12 +31,14 @@ const std::vector<Mutant>& mutants() {
       {"tile is read before it is written", "product of odd sizes f32", barrier, "", Tool::thread, 32,
        copies_wait},
       {"slabs are written while the tile is read", "product of odd sizes f32", barrier, "", Tool::thread, 32,
-       "stage = 1 - stage;"},
+       "stage = next(stage);"},
       {"slab is read before it is written", "product of odd sizes f32", "wave_barrier();", "", Tool::thread,
        32, "void for_each_value"},
       {"slab is overwritten while it is read", "product of odd sizes f32", "wave_barrier();", "",
        Tool::thread, 32, "slab[row * Tile::slab_stride + column]);"},
       {"copies are not waited for", "product of whole tiles f16", copies_wait, ""},
+      {"copies are waited for too late", "product of tiles 64x64 f16", copies_wait,
+       "wait_for_copies<stages - 1>();"},
       {"tile is read early in random order", "product of odd sizes f32", barrier, "", Tool::plain, 32,
        copies_wait, true},
       {"part is read early in random order", "loop layer norm rows of a block", barrier, "", Tool::plain, 32,
@@ -51,6 +54,21 @@ const std::vector<Mutant>& mutants() {
       {"columns are overwritten while they are read", "loop softmax of columns", barrier, "", Tool::thread,
        32, "part[other * Columns + column])"},
       {"row stores of every lane", "loop every reduction f32", "live && lane == 0", "live", Tool::thread},
+      // Parts of tiles that blocks share.
+      {"parts are not fenced", "product in parts f32", "device_fence();\n  __syncthreads();",
+       "__syncthreads();", Tool::thread},
+      {"parts are read without a fence", "product in parts f32", "if (is_last[0]) device_fence();", "",
+       Tool::thread},
+      {"ticket is taken before the block is done", "product in parts f32", barrier, "", Tool::thread, 32,
+       "bool arrives_last"},
+      {"every block is the last", "product in parts f32", "== others;", "<= others;", Tool::thread},
+      {"first block is the last", "product in parts f32", "== others;", "== 0;"},
+      {"ticket is not given back", "product in parts f32", "atomicInc(ticket, others)",
+       "atomicAdd(ticket, 1u)"},
+      {"part of a block too few", "product in ragged parts f32", "other <= last", "other < last"},
+      {"parts lie over each other", "product streamed f32", "(sharer + tile) * Held", "sharer * Held"},
+      {"memory of a tile is taken for the next too early", "product streamed f32", barrier, "", Tool::thread,
+       32, "at += last - first;"},
       // Bounds.
       {"product reads past its depth", "product of odd sizes f32", "depths - k}", "depths - k + 1}",
        Tool::address},
@@ -257,12 +275,40 @@ class GpuTool : public ::testing::TestWithParam<Tool> {};
 
 TEST_P(GpuTool, IsSilentOnARightKernel) {
   for (const std::string name :
-       {"product of odd sizes f32", "loop layer norm rows of a block", "loop softmax of columns",
-        "sort first of long rows f32", "scan rows of blocks f16", "index add many to a place f32",
-        "fft of factors f64", "matrix lu f32", "matrix eigh f32"}) {
+       {"product of odd sizes f32", "product in parts f32", "product streamed f32",
+        "loop layer norm rows of a block", "loop softmax of columns", "sort first of long rows f32",
+        "scan rows of blocks f16", "index add many to a place f32", "fft of factors f64", "matrix lu f32",
+        "matrix eigh f32"}) {
     const GpuCase c = find_case(name);
     EXPECT_EQ(EmulatedLaunch(c, GetParam(), 32).run(), "") << name;
   }
+}
+
+// How many different results a launch has whose blocks run in several orders.
+std::size_t count_results(const GpuCase& c) {
+  EmulatedLaunch launch(c, Tool::plain, 32);
+  std::set<std::vector<std::byte>> results;
+  for (int order = 0; order < 6; ++order) {
+    EXPECT_EQ(launch.run(order), "") << "in order " << order;
+    results.insert(launch.results().back());
+  }
+  return results.size();
+}
+
+TEST(GpuParts, AreAddedInTheOrderOfTheDepth) {
+  EXPECT_EQ(count_results(find_case("product in parts f32")), 1U);
+  EXPECT_EQ(count_results(find_case("product streamed f32")), 1U);
+}
+
+TEST(GpuParts, AddedInTheOrderOfBlocksGiveOtherBits) {
+  GpuCase c = find_case("product in parts f32");
+  for (const auto& [from, to] :
+       {std::pair{"Held::clear(sum);", ""}, {"Held::add(parts", "if (other != sharer) Held::add(parts"}}) {
+    const std::size_t at = c.launches[0].source.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    c.launches[0].source.replace(at, std::string(from).size(), to);
+  }
+  EXPECT_GT(count_results(c), 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GpuTool, ::testing::Values(Tool::plain, Tool::address, Tool::thread));

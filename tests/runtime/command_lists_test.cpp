@@ -100,6 +100,28 @@ TEST_F(CommandLists, AreOfOneThreadsWorkspace) {
   for (auto& t : threads) t.join();
 }
 
+// Blocks that share a product count in memory that they leave as it was: every later run of every thread
+// finds it so.
+TEST_F(CommandLists, RunSharedProductsAgain) {
+  const auto graph = graph_of(R"(graph g(%x: f32[N,2000], %w: f32[2000,70]) {
+  %1 = matmul(%x, %w) : f32[N,70]
+  %2 = fused matmul(%x, %w) { relu } : f32[N,70]
+  %3 = add(%1, %2) : f32[N,70]
+  return %3
+}
+)");
+  Session session(graph);
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 2; ++t)
+    threads.emplace_back([&, t] {
+      for (unsigned run = 0; run < 4; ++run)
+        expect_run(session, inputs_of(*graph, {{"N", 9 + 40 * (run % 2)}}, 100 * t + 10 * run));
+    });
+  for (auto& t : threads) t.join();
+  const std::string planned = session.plan_for(inputs_of(*graph, {{"N", 9}}))->text();
+  if (default_device().name != "far") { EXPECT_NE(planned.find(" parts"), std::string::npos) << planned; }
+}
+
 TEST_F(CommandLists, AreOfBoundAddresses) {
   const auto graph = graph_of(two_loops);
   Session session(graph);

@@ -48,6 +48,9 @@ static __device__ __forceinline__ unsigned long long __ballot(int vote) {
 static __device__ __forceinline__ unsigned atomicAdd(unsigned* at, unsigned value) {
   return __hip_atomic_fetch_add(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
+static __device__ __forceinline__ unsigned atomicInc(unsigned* at, unsigned last) {
+  return __builtin_amdgcn_atomic_inc32(at, last, __ATOMIC_RELAXED, "agent");
+}
 static __device__ __forceinline__ unsigned long long atomicCAS(unsigned long long* at,
                                                                unsigned long long expected,
                                                                unsigned long long wanted) {

@@ -2,11 +2,16 @@
 #pragma once
 #include <cstring>
 
+#include "interface.h"
+
 namespace gpusim {
 
 /// Replaces *p by change(*p), at once for all threads.
 template <class T, class Change>
 T atomic_change(T* p, Change change) {
+#ifdef GPU_TSAN
+  note_atomic();
+#endif
   T old, changed;
   __atomic_load(p, &old, __ATOMIC_RELAXED);
   do changed = change(old);
@@ -16,7 +21,13 @@ T atomic_change(T* p, Change change) {
 
 }  // namespace gpusim
 
-inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void __threadfence() {
+#ifdef GPU_TSAN
+  gpusim::device_fence();
+#else
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
 inline void __threadfence_block() { __threadfence(); }
 inline void __threadfence_system() { __threadfence(); }
 template <class T>
@@ -26,6 +37,10 @@ T atomicAdd(T* p, T value) {
 template <class T>
 T atomicSub(T* p, T value) {
   return gpusim::atomic_change(p, [=](T old) { return T(old - value); });
+}
+/// Counts from 0 to `last`, and begins again.
+inline unsigned atomicInc(unsigned* p, unsigned last) {
+  return gpusim::atomic_change(p, [=](unsigned old) { return old >= last ? 0 : old + 1; });
 }
 template <class T>
 T atomicMax(T* p, T value) {

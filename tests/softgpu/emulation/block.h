@@ -31,13 +31,13 @@ struct Thread {
   PendingCopy* copies = nullptr;  // no std::vector: its functions would be instrumented
   unsigned copy_count, copy_capacity = 0;
   unsigned copy_groups;  // committed so far
+  bool fenced;           // what others read atomically of it shows them what it did before
 };
 
 /// Sets of lanes as bits.
 struct Warp {
   uint64_t alive, fresh, ready, waiting;
   unsigned generation;
-  char ordered[2];
   void* operand[64];
   uint64_t mask[64];
   CollFn function[64];
@@ -49,7 +49,7 @@ struct Block {
   Warp warps[kMaxThreads / 32 + 1];
   int thread_count, warp_count, alive, at_barrier;
   unsigned barrier_generation = 0;
-  char barrier_ordered[2];
+  bool read_atomically;  // it may know of what other blocks did
   Thread* finished = nullptr;
   uint3 index, block_size, grid_size;
   std::vector<char*> free_stacks;
@@ -63,7 +63,8 @@ struct Block {
 
 inline thread_local Block* block;     // that this system thread runs
 inline thread_local Thread* current;  // GPU thread
-inline char launch_ordered[2];        // begin and end of a launch, for ThreadSanitizer
+// For ThreadSanitizer: begin and end of a launch, atomic operations between fences.
+inline char launch_ordered[2], atomics_ordered;
 
 /// SOFTGPU_ORDER=SEED runs lanes, warps and blocks in a random order; 0: in order.
 inline uint64_t order_seed() {
@@ -76,6 +77,12 @@ inline uint64_t order_seed() {
 inline bool races_between_blocks() {
   static const bool wanted = getenv("SOFTGPU_TSAN_BLOCKS") != nullptr;
   return wanted;
+}
+
+/// What a meeting orders: of a warp, or of the block (warp -1). It lies in the block's own memory, so that
+/// ThreadSanitizer forgets it with the block.
+GPU_NOSAN inline char* meeting_ordered(int warp, unsigned generation) {
+  return block->arena + kArenaBytes - 16 * (warp + 2) + 8 * (generation & 1);
 }
 
 GPU_NOSAN inline uint64_t next_random() {

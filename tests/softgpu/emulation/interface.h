@@ -96,5 +96,11 @@ GPU_RUNTIME void copy_async_commit();
 /// Copies what was committed before the last `pending` groups.
 GPU_RUNTIME void copy_async_wait(unsigned pending);
 
+#ifdef GPU_TSAN
+/// What a kernel's fence of the device and its atomic operations order.
+GPU_RUNTIME void device_fence();
+GPU_RUNTIME void note_atomic();
+#endif
+
 }  // namespace GPU_WAVE
 }  // namespace gpusim

@@ -10,7 +10,7 @@ GPU_RUNTIME void collective(uint64_t mask, void* operand, CollFn function, const
   Thread* me = current;
   Warp& w = block->warps[me->warp];
   const uint64_t bit = 1ull << me->lane;
-  char* order = &w.ordered[w.generation & 1];
+  char* order = meeting_ordered(me->warp, w.generation);
   me->waits_in = name;
   me->site = site;
   w.operand[me->lane] = operand;
@@ -38,7 +38,7 @@ GPU_RUNTIME void collective(uint64_t mask, void* operand, CollFn function, const
 }
 
 GPU_RUNTIME void barrier(Site site) {
-  char* order = &block->barrier_ordered[block->barrier_generation & 1];
+  char* order = meeting_ordered(-1, block->barrier_generation);
   current->waits_in = "__syncthreads";
   current->site = site;
   block->at_barrier++;
@@ -48,6 +48,17 @@ GPU_RUNTIME void barrier(Site site) {
   me->waits_in = nullptr;
   acquire(order);
 }
+
+#ifdef GPU_TSAN
+GPU_RUNTIME void device_fence() {
+  current->fenced = true;
+  if (block->read_atomically) acquire(&atomics_ordered);
+}
+GPU_RUNTIME void note_atomic() {
+  if (current->fenced) release(&atomics_ordered);
+  block->read_atomically = true;
+}
+#endif
 
 GPU_RUNTIME int lane() { return current->lane; }
 GPU_RUNTIME uint64_t alive() { return block->warps[current->warp].alive; }

@@ -108,6 +108,7 @@ GPU_NOSAN inline void prepare_threads(Block& b, dim3 size) {
     t.warp = i / kWarp;
     t.lane = i % kWarp;
     t.waits_in = nullptr;
+    t.fenced = false;
     t.copy_count = t.copy_groups = 0;
   }
   for (int i = 0; i < b.warp_count; i++) {
@@ -145,6 +146,7 @@ GPU_NOSAN inline void run_block(dim3 size, uint3 index, size_t dynamic_bytes) {
   Block& b = *block;
   b.index = index;
   b.thread_count = 0;
+  b.read_atomically = false;
   if (!races_between_blocks()) acquire(&launch_ordered[1]);
   prepare_arena(b, dynamic_bytes);
   release(&launch_ordered[0]);

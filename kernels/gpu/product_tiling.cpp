@@ -1,0 +1,183 @@
+#include "kernels/gpu/product_tiling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/scalar.h"
+#include "kernels/gpu/chunks.h"
+
+namespace tenon::gpu {
+namespace {
+
+constexpr int piece_bytes = 64;  // of a line
+
+std::int64_t divide_up(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
+
+DType type_of(const Product& p) { return product_type(p.left_type, p.right_type).value(); }
+
+Reading choose_reading(DType type, DType computed, std::int64_t line, std::int64_t depth,
+                       std::vector<std::int64_t> others) {
+  Reading reading{.depth_fast = depth == 1 || line != 1};
+  others.push_back(reading.depth_fast ? line : depth);
+  const bool side_by_side = (reading.depth_fast ? depth : line) == 1;
+  if (type == computed && side_by_side) reading.count = chunk_elements(type, others);
+  return reading;
+}
+
+// A few rows are multiplied by columns that lie along their depth.
+std::optional<Tiling> row_tiling(const Product& p, const GpuLimits& limits) {
+  constexpr std::int64_t most_rows = 4;
+  const DType type = type_of(p);
+  if (p.rows > most_rows || !p.windows.empty() || size_of(type) > 4 || !is_float(type)) return std::nullopt;
+  for (const Reading& r : {reading_of_left(p), reading_of_right(p)})
+    if (!r.depth_fast || r.count == 1) return std::nullopt;
+  Tiling t{.rows = static_cast<int>(p.rows), .columns = 4, .threads = 256};
+  t.row_count = t.rows == 3 ? 4 : t.rows;
+  constexpr int columns_of_block = 32;  // multiply_rows
+  t.shares_depth = divide_up(p.columns, columns_of_block) * batches(p) < 2 * limits.processors;
+  if (!t.shares_depth) t.columns = columns_of_block;
+  return t;
+}
+
+// Tiles whose sums fit the registers, the largest first.
+std::vector<Tiling> tiles_of(const Product& p) {
+  const std::size_t size = size_of(type_of(p));
+  std::vector<Tiling> list;
+  if (size == 2 || is_tf32(p)) list.push_back({.rows = 128, .columns = 128, .threads = 256});
+  if (size <= 4)
+    list.insert(list.end(),
+                {{.rows = 128, .columns = 64, .threads = 256}, {.rows = 64, .columns = 128, .threads = 256}});
+  for (const int rows : {64, 32, 16}) list.push_back({.rows = rows, .columns = 64, .threads = 128});
+  return list;
+}
+
+// What the estimate takes for granted of a processor, in clocks.
+double multiply_adds(const Product& p) {
+  switch (type_of(p)) {
+    case DType::f16:
+    case DType::bf16: return 1024;
+    case DType::f32: return is_tf32(p) ? 512 : 128;
+    case DType::f64: return 64;
+    default: return 16;
+  }
+}
+constexpr double bytes_of_clock = 32;      // from the second cache
+constexpr double begin_and_end = 2000;     // of a range of pieces: first reads, last writes
+constexpr double meeting_of_parts = 2000;  // fences, a ticket
+
+}  // namespace
+
+std::int64_t batches(const Product& p) {
+  std::int64_t count = 1;
+  for (const ProductBatch& b : p.batch) count *= b.size;
+  return count;
+}
+
+bool is_tf32(const Product& p) { return p.tf32 && type_of(p) == DType::f32; }
+
+std::int64_t pieces(const Product& p) {
+  const auto depth = static_cast<std::int64_t>(piece_bytes / size_of(type_of(p)));
+  return std::max<std::int64_t>(1, divide_up(p.depth, depth));
+}
+
+std::int64_t Tiling::row_tiles(const Product& p) const { return divide_up(p.rows, rows); }
+std::int64_t Tiling::tiles(const Product& p) const { return row_tiles(p) * divide_up(p.columns, columns); }
+std::int64_t Tiling::shared_tiles(const Product& p) const {
+  return sharers > 0 ? tiles(p) * batches(p) - whole : 0;
+}
+
+std::string Tiling::text(const Product& p) const {
+  if (row_count > 0) return fmt::format("of {} row{}", row_count, row_count > 1 ? "s" : "");
+  const std::int64_t shared = shared_tiles(p);
+  if (shared == 0) return fmt::format("{}x{}", rows, columns);
+  if (whole == 0 && sharers % shared == 0)
+    return fmt::format("{}x{} in {} parts", rows, columns, sharers / shared);
+  return fmt::format("{}x{} streamed", rows, columns);
+}
+
+std::int64_t resident_blocks(const Tiling& t, const GpuLimits& limits) {
+  constexpr int threads = 512;  // of a processor, whose registers tiles take
+  return std::int64_t{limits.processors} * std::max(1, threads / t.threads);
+}
+
+Reading reading_of_left(const Product& p) {
+  std::vector<std::int64_t> steps{p.left_offset};
+  for (const ProductBatch& b : p.batch) steps.push_back(b.left);
+  if (p.windows.empty())
+    return choose_reading(p.left_type, type_of(p), p.left_row, p.left_column, std::move(steps));
+  const Product::Windows& w = p.windows[0];
+  steps.insert(steps.end(), {w.shape.Cin / w.shape.groups, w.image});
+  steps.insert(steps.end(), std::begin(w.spatial), std::end(w.spatial));
+  const std::int64_t whole_chunks = 0;
+  return choose_reading(p.left_type, type_of(p), whole_chunks, w.channel, std::move(steps));
+}
+
+Reading reading_of_right(const Product& p) {
+  std::vector<std::int64_t> steps{p.right_offset};
+  for (const ProductBatch& b : p.batch) steps.push_back(b.right);
+  return choose_reading(p.right_type, type_of(p), p.right_column, p.right_row, std::move(steps));
+}
+
+// A block multiplies a piece in the time that its unit or its reading takes, whichever is longer:
+//   piece = max(rows * columns * depth / multiply_adds, (rows + columns) * bytes / bytes_of_clock)
+//   tile  = begin_and_end + pieces * piece
+// A processor computes its blocks one after the other: whole tiles take ceil(tiles / processors) * tile.
+// Of `sharers` blocks each computes its range of the pieces, and writes a part, or two where ranges do not
+// end with tiles; the last one of a tile reads all of its parts:
+//   ceil(sharers / processors) * (begin_and_end + range * piece + written * part)
+//     + meeting_of_parts + ceil(sharers / tiles) * part,  part = rows * columns * bytes / bytes_of_clock
+// The numbers are those of an H100 without wgmma, from its data sheet; they were not measured. What is
+// compared are tiles of one product, and there it is their relations that count.
+double estimated_clocks(const Product& p, const Tiling& t, const GpuLimits& limits) {
+  const auto size = static_cast<double>(size_of(type_of(p)));
+  const double elements = static_cast<double>(t.rows) * t.columns;
+  const double piece = std::max(elements * piece_bytes / size / multiply_adds(p),
+                                static_cast<double>(t.rows + t.columns) * piece_bytes / bytes_of_clock);
+  const auto rounds = [&](std::int64_t blocks) {
+    return static_cast<double>(divide_up(blocks, limits.processors));
+  };
+  const auto range = [&](double count) { return begin_and_end + count * piece; };
+  const std::int64_t shared = t.shared_tiles(p), whole = t.tiles(p) * batches(p) - shared;
+  double clocks = rounds(whole) * range(static_cast<double>(pieces(p)));
+  if (shared == 0) return clocks;
+  const double part = elements * static_cast<double>(size_of(compute_type(type_of(p)))) / bytes_of_clock;
+  const double written = t.sharers % shared == 0 ? 1 : 2;
+  clocks += rounds(t.sharers) *
+            (range(static_cast<double>(divide_up(shared * pieces(p), t.sharers))) + written * part);
+  return clocks + meeting_of_parts + static_cast<double>(divide_up(t.sharers, shared)) * part;
+}
+
+Tiling shared_among_blocks(const Product& p, Tiling tiles, const GpuLimits& limits) {
+  const std::int64_t all = tiles.tiles(p) * batches(p), at_once = resident_blocks(tiles, limits);
+  tiles.whole = all;
+  tiles.sharers = 0;
+  if (all % at_once == 0) return tiles;
+  const std::int64_t shared = all % at_once, line = shared * pieces(p);
+  Tiling best = tiles, other = tiles;
+  double least = estimated_clocks(p, best, limits);
+  other.whole = all - shared;
+  const auto attempt = [&](std::int64_t sharers) {
+    other.sharers = sharers;
+    const double clocks = estimated_clocks(p, other, limits);
+    if (clocks >= least) return;
+    least = clocks;
+    best = other;
+  };
+  const std::int64_t most = std::min(at_once, line);
+  for (std::int64_t parts = 2; parts * shared <= most; ++parts) attempt(parts * shared);
+  attempt(most);
+  return best;
+}
+
+Tiling choose_tiling(const Product& p, const GpuLimits& limits) {
+  if (const auto rows = row_tiling(p, limits)) return *rows;
+  std::vector<Tiling> tilings = tiles_of(p);
+  for (Tiling& t : tilings) t = shared_among_blocks(p, t, limits);
+  return *std::min_element(tilings.begin(), tilings.end(), [&](const Tiling& a, const Tiling& b) {
+    return estimated_clocks(p, a, limits) < estimated_clocks(p, b, limits);
+  });
+}
+
+}  // namespace tenon::gpu

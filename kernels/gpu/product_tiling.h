@@ -1,0 +1,49 @@
+// How a product is shared by the blocks of a GPU: the choice of tiles.
+#pragma once
+#include <string>
+
+#include "kernels/gpu/product_source.h"
+
+namespace tenon::gpu {
+
+/// Tiles of the result, and how blocks share them: the first `whole` tiles have a block each, `sharers`
+/// blocks share the others (stream_k.gpu.h).
+struct Tiling {
+  int rows = 64, columns = 64, threads = 128;
+  int row_count = 0;          // not 0: a product of so many rows (row_product.gpu.h)
+  bool shares_depth = false;  // its waves do
+  std::int64_t whole = 0, sharers = 0;
+
+  std::int64_t row_tiles(const Product& p) const;
+  /// Of one product of a batch.
+  std::int64_t tiles(const Product& p) const;
+  std::int64_t shared_tiles(const Product& p) const;
+  /// "128x64", "64x64 in 9 parts", "128x128 streamed", "of 2 rows"
+  std::string text(const Product& p) const;
+};
+
+std::int64_t batches(const Product& p);
+/// It is multiplied as TF32, on devices that do.
+bool is_tf32(const Product& p);
+/// Pieces in which the depth of a tile is brought to shared memory.
+std::int64_t pieces(const Product& p);
+/// Blocks that a device runs at once, about.
+std::int64_t resident_blocks(const Tiling& t, const GpuLimits& limits);
+
+/// How a side is brought to shared memory: which of its axes lies side by side, and in chunks of how many
+/// elements.
+struct Reading {
+  bool depth_fast = true;
+  int count = 1;
+};
+Reading reading_of_left(const Product& p);
+Reading reading_of_right(const Product& p);
+
+/// The tiling that takes least time, by an estimate.
+Tiling choose_tiling(const Product& p, const GpuLimits& limits);
+/// Tiles of this size, of which blocks share what they should by the estimate.
+Tiling shared_among_blocks(const Product& p, Tiling tiles, const GpuLimits& limits);
+/// Clocks of a processor that the tiling takes, by the estimate.
+double estimated_clocks(const Product& p, const Tiling& t, const GpuLimits& limits);
+
+}  // namespace tenon::gpu

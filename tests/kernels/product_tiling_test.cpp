@@ -1,0 +1,78 @@
+// The choice of a product's tiles, and of the blocks that share them.
+#include "kernels/gpu/product_tiling.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace tenon::gpu {
+namespace {
+
+Product dense(std::int64_t rows, std::int64_t columns, std::int64_t depth, DType dtype = DType::f32) {
+  return {.left_type = dtype,
+          .right_type = dtype,
+          .rows = rows,
+          .columns = columns,
+          .depth = depth,
+          .left_row = depth,
+          .left_column = 1,
+          .right_row = 1,
+          .right_column = depth};
+}
+
+std::string chosen(const Product& p, int processors = 132) {
+  return choose_tiling(p, {.processors = processors}).text(p);
+}
+
+TEST(ProductTiling, IsWhatSizesAskFor) {
+  EXPECT_EQ(chosen(dense(4096, 4096, 4096, DType::f16)), "128x128 streamed");  // 3 waves and most of a 4th
+  EXPECT_EQ(chosen(dense(2048, 2048, 4096, DType::f16), 128), "128x128");      // one wave
+  EXPECT_EQ(chosen(dense(1024, 1024, 1024, DType::f16)), "128x64");
+  EXPECT_EQ(chosen(dense(49, 512, 4608)), "32x64 in 8 parts");
+  EXPECT_EQ(chosen(dense(13, 4096, 64)), "16x64");
+  EXPECT_EQ(chosen(dense(1, 4096, 512)), "of 1 row");
+}
+
+TEST(ProductTiling, FillsTheDeviceWithTheTilesThatAreLeft) {
+  std::mt19937 random(1);
+  const auto up_to = [&](int most) { return std::uniform_int_distribution<std::int64_t>(1, most)(random); };
+  int shared_ones = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const DType dtypes[] = {DType::f16, DType::f32, DType::f64, DType::i64};
+    Product p = dense(up_to(3000), up_to(3000), up_to(3000), dtypes[i % 4]);
+    p.batch = {{up_to(4), 1, 1}};
+    p.tf32 = i % 3 == 0;
+    const GpuLimits limits{.processors = static_cast<int>(up_to(300))};
+    const Tiling t = choose_tiling(p, limits);
+    if (t.row_count > 0) continue;
+    const std::int64_t shared = t.shared_tiles(p);
+    EXPECT_EQ(t.whole + shared, t.tiles(p) * batches(p));
+    if (shared == 0) continue;
+    ++shared_ones;
+    EXPECT_EQ(t.whole % resident_blocks(t, limits), 0);
+    EXPECT_LT(shared, resident_blocks(t, limits));
+    EXPECT_GE(t.sharers, 2);
+    EXPECT_LE(t.sharers, std::min(resident_blocks(t, limits), shared * pieces(p)));
+    EXPECT_LE(shared, most_tickets(limits));
+    Tiling alone = t;
+    alone.whole = t.tiles(p) * batches(p);
+    alone.sharers = 0;
+    EXPECT_LT(estimated_clocks(p, t, limits), estimated_clocks(p, alone, limits));
+  }
+  EXPECT_GT(shared_ones, 500);
+}
+
+TEST(ProductTiling, TakesNoLessTimeForMore) {
+  for (const DType dtype : {DType::f16, DType::f32, DType::f64}) {
+    double before = 0;
+    for (std::int64_t depth = 1; depth < 1 << 16; depth *= 2) {
+      const Product p = dense(300, 300, depth, dtype);
+      const double clocks = estimated_clocks(p, choose_tiling(p, {}), {});
+      EXPECT_GE(clocks, before) << depth;
+      before = clocks;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tenon::gpu
