@@ -34,7 +34,7 @@ struct GpuCase {
   std::vector<std::vector<std::byte>> buffers, expected;
   std::vector<DType> dtypes;           // of the buffers
   double tolerance = 0;                // 0: the one of the dtype
-  std::vector<std::string> operators;  // that it computes, where it was planned
+  std::vector<std::string> operators;  // that it computes, where it is of a graph
 };
 
 /// A buffer of random numbers between -2 and 2.

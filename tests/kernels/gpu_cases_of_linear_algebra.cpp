@@ -57,6 +57,7 @@ void expect_results(GpuCase& c, const Program& p) {
                               inputs.back().type_string());
   }
   const auto graph = parse(fmt::format("graph g({}) {{\n  {}\n}}\n", parameters, p.graph));
+  for (const auto& node : graph->body().nodes()) c.operators.emplace_back(node->op().info().name);
   const std::vector<Tensor> results = evaluate(*graph, inputs);
   c.expected = c.buffers;
   std::size_t next = 0;

@@ -205,6 +205,8 @@ void add_others(List& list) {
   add("attention in a plan f32",
       "(%q: f32[1,2,5,16], %k: f32[1,2,9,16], %v: f32[1,2,9,16]) { %1 = attention(%q, %k, %v) return %1 }",
       2e-5);
+  add("matrix solve and qr f64",
+      "(%x: f64[2,9,9], %y: f64[2,9,4]) { %1 = solve(%x, %y) %2, %3 = qr(%x) return %1, %2, %3 }", 1e-9);
   add("copies concatenated",
       "(%x: f32[3,7], %y: f32[3,5]) { %1 = concat(%x, %y, axis=1) %2 = pad(%1, pads=[0,1,2,0]) return %2, %1 "
       "}");
