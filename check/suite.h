@@ -10,7 +10,7 @@ struct SuiteOptions {
   std::uint64_t memory_bytes = 0;              // the same; 0: no limit
   bool fail_fast = false;                      // start no further case after a failed one
   bool allow_libraries = false;                // a case may name libraries to load
-  DeviceChoice device{};                      // of all cases; what is empty is each case's own
+  DeviceChoice device{};                       // of all cases; what is empty is each case's own
   Update update;
   std::string program = "/proc/self/exe";  // answers to "check-case"
 };

@@ -5,9 +5,9 @@
 #include "ir/ops/linear.h"
 #include "kernels/cpu/gemm.h"
 #include "runtime/cpu/epilogue.h"
-#include "runtime/index_fault.h"
 #include "runtime/cpu/pack.h"
 #include "runtime/cpu/step.h"
+#include "runtime/index_fault.h"
 
 namespace tenon {
 namespace {

@@ -18,8 +18,8 @@ struct Found {
 const Found& find_devices(Vendor);
 /// A GPU as a device, which opens it when it is needed.
 Device make_device(const Driver&, int ordinal, std::function<Gpu&()> open);
-/// The same GPU as a device on which operators without a kernel run on the host, and whose products of float32
-/// take numbers of TF32.
+/// The same GPU as a device on which operators without a kernel run on the host, and whose products of
+/// float32 take numbers of TF32.
 const Device& variant(const Device&, bool falls_back, bool takes_tf32);
 
 }  // namespace tenon::gpu

@@ -66,12 +66,11 @@ void emit(Planner& planner, const Group& group, Lowered l) {
   buffers.push_back(result);
 
   auto step = std::make_unique<LaunchStep>(
-      gpu, LaunchStep::Kernel{
-               .source = std::move(kernel.source),
-               .name = std::move(kernel.name),
-               .size = {{kernel.grid[0], kernel.grid[1], kernel.grid[2]}, kernel.block},
-               .buffers = std::move(buffers),
-               .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, form)}});
+      gpu, LaunchStep::Kernel{.source = std::move(kernel.source),
+                              .name = std::move(kernel.name),
+                              .size = {{kernel.grid[0], kernel.grid[1], kernel.grid[2]}, kernel.block},
+                              .buffers = std::move(buffers),
+                              .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, form)}});
   step->info = {.kernel = fmt::format("{} {}{}", l.kernel, kernel.tiling, l.has_tile ? "+tile" : ""),
                 .flops = l.flops};
   planner.emit(std::move(step), group.node(), std::move(reads), std::move(writes));

@@ -34,6 +34,8 @@ void LaunchStep::run(const Frame& frame) const {
   gpu_.launch(function_, size, {parameters.data(), count}, gpu_queue(frame.queue).stream());
 }
 
-std::optional<Error> LaunchStep::failure(std::span<const Fault> found) const { return kernel_.complaint(found[0]); }
+std::optional<Error> LaunchStep::failure(std::span<const Fault> found) const {
+  return kernel_.complaint(found[0]);
+}
 
 }  // namespace tenon::gpu
