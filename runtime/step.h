@@ -38,8 +38,8 @@ class Step {
   /// Called by the host. Enqueues the work; or waits for the queue, and works on pinned memory, unless a
   /// fault was found: what it would read is made of wrong data.
   virtual void run(const Frame&) const = 0;
-  /// Once the whole plan is known to be possible: what it runs begins to be made ready, beside that of other
-  /// steps; and is ready.
+  /// Called once the whole plan is known to be possible. request() begins to make ready what the step runs,
+  /// beside what other steps run; compile() returns when it is ready.
   virtual void request() {}
   virtual void compile() {}
   /// What the step's faults (at least one was found) say.

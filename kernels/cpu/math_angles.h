@@ -1,6 +1,6 @@
 // Angles on vectors of floats. The coefficients come from fit_math.py.
 //
-// Largest errors, as in math.h: sin, cos 1.7 · tan 4 · atan 2.1 · asin 2.4 · acos 2
+// Largest errors, as in math.h: sin, cos 1.7 · tan 3.2 · atan 2.1 · atan2 1.8 · asin 2.4 · acos 1.1
 // Sines, cosines and tangents of |x| > 12000 come from the C library.
 #pragma once
 #include "kernels/cpu/math.h"
@@ -38,13 +38,7 @@ static TENON_INLINE vf sin_of_quadrant(vi n, vf r) {
   return from_bits(bits(magnitude) ^ ((n & 2) << 30));
 }
 /// Are all lanes within the range of quadrant()? NaN and infinities are not.
-static TENON_INLINE bool angles_are_small(vf x) {
-  const vi outside = ~(vabs(x) <= largest_reduced_angle);
-  std::int32_t any = 0;
-  TENON_UNROLL
-  for (int i = 0; i < VL; i++) any |= outside[i];
-  return any == 0;
-}
+static TENON_INLINE bool angles_are_small(vf x) { return !any(~(vabs(x) <= largest_reduced_angle)); }
 static TENON_INLINE vf vsin(vf x) {
   if (!angles_are_small(x)) {
     for (int i = 0; i < VL; i++) x[i] = __builtin_sinf(x[i]);

@@ -1,6 +1,6 @@
 // The error function and its kin on vectors of floats. The coefficients come from fit_math.py.
 //
-// Largest errors, as in math.h: erf 5.1 · erfc 6.8 · erfinv 4 · gelu 2e-6 absolute for |x| <= 10
+// Largest errors, as in math.h: erf 5.1 · erfc 6.8 · erfinv 3 · gelu 2e-6 absolute for |x| <= 10
 #pragma once
 #include "kernels/cpu/math.h"
 

@@ -1,4 +1,5 @@
-// Rounding, quotients and what else is made of bits, on vectors of floats: exact, as C's functions.
+// Rounding, remainders and what else is made of bits, on vectors of floats: exact, but for hypot (largest
+// error 2.0, as in math.h).
 #pragma once
 #include "kernels/cpu/math.h"
 
@@ -65,10 +66,7 @@ static TENON_INLINE vf minus_product(vf a, vf b, vf c) {
 static TENON_INLINE vf vfmod(vf a, vf b) {
   const vf quotient = a / b;
   const vi is_large = ~((vabs(quotient) < 4194304.0f) & (vabs(b) < infinity));
-  std::int32_t any = 0;
-  TENON_UNROLL
-  for (int i = 0; i < VL; i++) any |= is_large[i];
-  if (any != 0) {
+  if (any(is_large)) {
     for (int i = 0; i < VL; i++) a[i] = __builtin_fmodf(a[i], b[i]);
     return a;
   }

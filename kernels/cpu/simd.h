@@ -52,6 +52,13 @@ static TENON_INLINE vf from_bits(vi v) { return reinterpret_cast<vf>(v); }
 /// Number conversion, towards zero as in C++. The float must fit an int32.
 static TENON_INLINE vi to_int(vf v) { return __builtin_convertvector(v, vi); }
 static TENON_INLINE vf to_float(vi v) { return __builtin_convertvector(v, vf); }
+/// Is a lane of a comparison's result true?
+static TENON_INLINE bool any(vi mask) {
+  std::int32_t lanes = 0;
+  TENON_UNROLL
+  for (int i = 0; i < VL; i++) lanes |= mask[i];
+  return lanes != 0;
+}
 /// 0, 1, 2, ...
 static TENON_INLINE vi iota() {
   vi v{};

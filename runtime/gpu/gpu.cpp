@@ -1,7 +1,6 @@
 #include "runtime/gpu/gpu.h"
 
 #include <array>
-#include <memory>
 #include <new>
 
 #include "base/error.h"
@@ -9,8 +8,16 @@
 namespace tenon::gpu {
 namespace {
 
-struct Release {
-  void operator()(std::counting_semaphore<>* semaphore) const { semaphore->release(); }
+// One of the threads that may compile at the same time.
+class Turn {
+ public:
+  explicit Turn(std::counting_semaphore<>& turns) : turns_(turns) { turns_.acquire(); }
+  ~Turn() { turns_.release(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  std::counting_semaphore<>& turns_;
 };
 
 }  // namespace
@@ -87,8 +94,7 @@ std::shared_future<Gpu::Module> Gpu::loading(const std::string& source) {
   const auto [entry, is_new] = modules_.try_emplace(source);
   if (is_new)
     entry->second = std::async(std::launch::async, [this, &text = entry->first] {
-                      compilers_.acquire();
-                      const std::unique_ptr<std::counting_semaphore<>, Release> turn(&compilers_);
+                      const Turn turn(compilers_);
                       return load(text);
                     }).share();
   return entry->second;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "kernels/gpu/product_tiling.h"
+#include "tests/kernels/dense_product.h"
 #include "tests/kernels/gpu_cases.h"
 
 namespace tenon::gpu {
@@ -95,20 +96,6 @@ GpuCase matrix_case(const std::string& name, const Product& p, const std::option
       tiling);
 }
 
-// Row-major times row-major or, as a layer's weights lie, times column-major.
-Product dense(std::int64_t rows, std::int64_t columns, std::int64_t depth, DType dtype,
-              bool right_is_transposed) {
-  return {.left_type = dtype,
-          .right_type = dtype,
-          .rows = rows,
-          .columns = columns,
-          .depth = depth,
-          .left_row = depth,
-          .left_column = 1,
-          .right_row = right_is_transposed ? 1 : columns,
-          .right_column = right_is_transposed ? depth : 1};
-}
-
 // The place of a tap on an axis of the input; -1: there is none.
 std::int64_t place(const ConvShape& s, const ConvAxis& a, std::int64_t out, std::int64_t tap) {
   std::int64_t at =
@@ -176,10 +163,10 @@ void add_shared(std::vector<GpuCase>& cases, const std::string& type, DType dtyp
   const auto add = [&](const std::string& name, const Product& p, Tiling tiling) {
     cases.push_back(matrix_case(name + " " + type, p, tiling));
   };
-  add("in parts", dense(50, 60, 704, dtype, true), {.sharers = 5});
-  add("in ragged parts", dense(70, 60, 150, dtype, true), {.sharers = 5});
-  add("streamed", dense(100, 152, 304, dtype, false), {.whole = 2, .sharers = 3});
-  Product batched = dense(20, 70, 72, dtype, false);
+  add("in parts", dense_product(50, 60, 704, dtype, true), {.sharers = 5});
+  add("in ragged parts", dense_product(70, 60, 150, dtype, true), {.sharers = 5});
+  add("streamed", dense_product(100, 152, 304, dtype, false), {.whole = 2, .sharers = 3});
+  Product batched = dense_product(20, 70, 72, dtype, false);
   batched.batch = {{2, 20 * 72, 72 * 70}, {3, 2 * 20 * 72, 0}};
   add("of batches streamed", batched, {.rows = 32, .whole = 3, .sharers = 7});
 }
@@ -191,12 +178,12 @@ std::vector<GpuCase> product_gpu_cases() {
   for (const auto& [type, dtype] :
        {std::pair{"f32", DType::f32}, {"f16", DType::f16}, {"bf16", DType::bf16}}) {
     const std::string suffix = std::string(" ") + type;
-    cases.push_back(matrix_case("of whole tiles" + suffix, dense(64, 128, 64, dtype, true)));
-    cases.push_back(matrix_case("of odd sizes" + suffix, dense(70, 91, 37, dtype, false)));
-    cases.push_back(matrix_case("of few rows" + suffix, dense(3, 100, 72, dtype, true)));
-    cases.push_back(matrix_case("of a row" + suffix, dense(1, 100, 600, dtype, true)));
-    cases.push_back(matrix_case("of 16 rows" + suffix, dense(13, 100, 72, dtype, true)));
-    Product batched = dense(20, 24, 40, dtype, false);
+    cases.push_back(matrix_case("of whole tiles" + suffix, dense_product(64, 128, 64, dtype, true)));
+    cases.push_back(matrix_case("of odd sizes" + suffix, dense_product(70, 91, 37, dtype, false)));
+    cases.push_back(matrix_case("of few rows" + suffix, dense_product(3, 100, 72, dtype, true)));
+    cases.push_back(matrix_case("of a row" + suffix, dense_product(1, 100, 600, dtype, true)));
+    cases.push_back(matrix_case("of 16 rows" + suffix, dense_product(13, 100, 72, dtype, true)));
+    Product batched = dense_product(20, 24, 40, dtype, false);
     batched.batch = {{2, 20 * 40, 40 * 24}, {3, 2 * 20 * 40, 0}};
     cases.push_back(matrix_case("of batches" + suffix, batched));
     cases.push_back(conv_case("3x3" + suffix,
@@ -216,13 +203,13 @@ std::vector<GpuCase> product_gpu_cases() {
                   dtype, Tiling{.rows = 32, .whole = 1, .sharers = 4}));
   }
   add_shared(cases, "f64", DType::f64);
-  add_tiles(cases, "f16", dense(140, 130, 200, DType::f16, true));
-  add_tiles(cases, "f32", dense(140, 130, 100, DType::f32, true));
-  add_tiles(cases, "f64", dense(70, 60, 40, DType::f64, true));
-  Product tf32 = dense(140, 130, 100, DType::f32, true);
+  add_tiles(cases, "f16", dense_product(140, 130, 200, DType::f16, true));
+  add_tiles(cases, "f32", dense_product(140, 130, 100, DType::f32, true));
+  add_tiles(cases, "f64", dense_product(70, 60, 40, DType::f64, true));
+  Product tf32 = dense_product(140, 130, 100, DType::f32, true);
   tf32.tf32 = true;
   add_tiles(cases, "tf32", tf32);
-  Product tf32_across = dense(70, 91, 37, DType::f32, false);
+  Product tf32_across = dense_product(70, 91, 37, DType::f32, false);
   tf32_across.tf32 = true;
   cases.push_back(matrix_case("of odd sizes tf32", tf32_across));
   return cases;

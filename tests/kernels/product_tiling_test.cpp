@@ -5,19 +5,13 @@
 
 #include <random>
 
+#include "tests/kernels/dense_product.h"
+
 namespace tenon::gpu {
 namespace {
 
 Product dense(std::int64_t rows, std::int64_t columns, std::int64_t depth, DType dtype = DType::f32) {
-  return {.left_type = dtype,
-          .right_type = dtype,
-          .rows = rows,
-          .columns = columns,
-          .depth = depth,
-          .left_row = depth,
-          .left_column = 1,
-          .right_row = 1,
-          .right_column = depth};
+  return dense_product(rows, columns, depth, dtype, true);
 }
 
 std::string chosen(const Product& p, int processors = 132) {

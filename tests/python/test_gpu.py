@@ -91,6 +91,14 @@ def test_a_fallback_that_is_none(on_gpu, exported_tiny, monkeypatch):
     assert "operators cannot fall back to '0'" in on_gpu("cuda", "run", exported_tiny("mlp") / "model.pt", code=2)
 
 
+def test_devices_without_tf32_refuse_it(on_gpu, exported_tiny):
+    model = exported_tiny("mlp") / "model.pt"
+    for device in "hip", "cpu":
+        said = on_gpu(device, "run", model, "--precision", "tf32", code=2)
+        assert f"{device} has no numbers of TF32" in said and "at: --precision" in said
+    assert "bf16 not in {tf32}" in on_gpu("cuda", "run", model, "--precision", "bf16", code=2)
+
+
 def test_a_machine_without_the_driver_says_so(run, exported_tiny):
     said = run("run", exported_tiny("mlp") / "model.pt", "--device", "hip:0", code=4)
     assert "there is no device 'hip:0': none of libamdhip64.so.7" in said and "this machine has: cpu" in said
