@@ -12,12 +12,12 @@ namespace tenon {
 namespace reduce_detail {
 
 template <class T>
-constexpr T lowest() {
+TENON_SCALAR constexpr T lowest() {
   if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
   return std::numeric_limits<T>::lowest();
 }
 template <class T>
-constexpr T highest() {
+TENON_SCALAR constexpr T highest() {
   if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
   return std::numeric_limits<T>::max();
 }
@@ -26,15 +26,15 @@ template <class T>
 struct OfValues {
   using Result = T;
   using Acc = T;
-  static Result result(const Acc& acc) { return acc; }
+  TENON_SCALAR static Result result(const Acc& acc) { return acc; }
 };
 
-/// Keeps the digits of long rows of floats.
+/// Keeps the digits of long rows: floats in double, integers in 64 bits.
 template <class T>
-struct InDouble {
-  using Result = T;
-  using Acc = std::conditional_t<std::is_same_v<T, float>, double, T>;
-  static Result result(const Acc& acc) { return static_cast<T>(acc); }
+struct Wide {
+  using Acc = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+  using Result = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
+  TENON_SCALAR static Result result(const Acc& acc) { return static_cast<Result>(acc); }
 };
 
 template <class T, bool Largest>
@@ -44,56 +44,56 @@ struct Position {
     T best;
     std::int64_t index;
   };
-  static Acc identity() { return {Largest ? lowest<T>() : highest<T>(), -1}; }
+  TENON_SCALAR static Acc identity() { return {Largest ? lowest<T>() : highest<T>(), -1}; }
   /// The first NaN stays.
-  static void fold(Acc& acc, T x, long index) {
+  TENON_SCALAR static void fold(Acc& acc, T x, long index) {
     const bool kept = int(Largest ? x <= acc.best : x >= acc.best) | int(acc.best != acc.best);
     acc.best = kept ? acc.best : x;  // without a branch: which one is better is not to be foreseen
     acc.index = kept ? acc.index : index;
   }
   /// None was better than the identity: all are equal to it.
-  static Result result(const Acc& acc) { return acc.index < 0 ? 0 : acc.index; }
+  TENON_SCALAR static Result result(const Acc& acc) { return acc.index < 0 ? 0 : acc.index; }
 };
 
 }  // namespace reduce_detail
 
-/// What a fold means on elements of type T (float, double or int64_t; uint8_t for bools): the accumulator
+/// What a fold means on elements of type T (float, double, int32_t or int64_t; uint8_t for bools): the accumulator
 /// `Acc`, its `identity()`, how an element at a place of the row enters it (`fold`), and the `Result` that
 /// comes out.
 template <Reduce R, class T>
 struct Fold;
 
 template <class T>
-struct Fold<Reduce::sum, T> : reduce_detail::InDouble<T> {
-  using Acc = typename reduce_detail::InDouble<T>::Acc;
-  static Acc identity() { return 0; }
-  static void fold(Acc& acc, T x, long) { acc = apply<Acc>(Prim::add, acc, x); }
+struct Fold<Reduce::sum, T> : reduce_detail::Wide<T> {
+  using Acc = typename reduce_detail::Wide<T>::Acc;
+  TENON_SCALAR static Acc identity() { return 0; }
+  TENON_SCALAR static void fold(Acc& acc, T x, long) { acc = apply<Acc>(Prim::add, acc, x); }
 };
 template <class T>
-struct Fold<Reduce::prod, T> : reduce_detail::InDouble<T> {
-  using Acc = typename reduce_detail::InDouble<T>::Acc;
-  static Acc identity() { return 1; }
-  static void fold(Acc& acc, T x, long) { acc = apply<Acc>(Prim::mul, acc, x); }
+struct Fold<Reduce::prod, T> : reduce_detail::Wide<T> {
+  using Acc = typename reduce_detail::Wide<T>::Acc;
+  TENON_SCALAR static Acc identity() { return 1; }
+  TENON_SCALAR static void fold(Acc& acc, T x, long) { acc = apply<Acc>(Prim::mul, acc, x); }
 };
 template <class T>
 struct Fold<Reduce::min, T> : reduce_detail::OfValues<T> {
-  static T identity() { return reduce_detail::highest<T>(); }
-  static void fold(T& acc, T x, long) { acc = apply<T>(Prim::min, acc, x); }
+  TENON_SCALAR static T identity() { return reduce_detail::highest<T>(); }
+  TENON_SCALAR static void fold(T& acc, T x, long) { acc = apply<T>(Prim::min, acc, x); }
 };
 template <class T>
 struct Fold<Reduce::max, T> : reduce_detail::OfValues<T> {
-  static T identity() { return reduce_detail::lowest<T>(); }
-  static void fold(T& acc, T x, long) { acc = apply<T>(Prim::max, acc, x); }
+  TENON_SCALAR static T identity() { return reduce_detail::lowest<T>(); }
+  TENON_SCALAR static void fold(T& acc, T x, long) { acc = apply<T>(Prim::max, acc, x); }
 };
 template <class T>
 struct Fold<Reduce::any, T> : reduce_detail::OfValues<T> {
-  static T identity() { return 0; }
-  static void fold(T& acc, T x, long) { acc |= x; }
+  TENON_SCALAR static T identity() { return 0; }
+  TENON_SCALAR static void fold(T& acc, T x, long) { acc |= x; }
 };
 template <class T>
 struct Fold<Reduce::all, T> : reduce_detail::OfValues<T> {
-  static T identity() { return 1; }
-  static void fold(T& acc, T x, long) { acc &= x; }
+  TENON_SCALAR static T identity() { return 1; }
+  TENON_SCALAR static void fold(T& acc, T x, long) { acc &= x; }
 };
 template <class T>
 struct Fold<Reduce::argmin, T> : reduce_detail::Position<T, false> {};

@@ -7,7 +7,11 @@
 #define TENON_SCALAR_INLINE __device__ __forceinline__
 #else
 #include <cmath>
+#ifdef TENON_ISA  // no copy is left behind that another ISA's code could be linked to
+#define TENON_SCALAR [[gnu::always_inline]] inline
+#else
 #define TENON_SCALAR inline
+#endif
 #define TENON_SCALAR_INLINE [[gnu::always_inline]] inline
 #endif
 #ifdef __CUDACC_RTC__
@@ -119,43 +123,71 @@ TENON_SCALAR double digamma(double x) {
   return shifted + log(x) - 0.5 / x - series - reflected;
 }
 
-// Of integers. They wrap around (two's complement); a / 0 is 0 and the remainder of a / 0 is a.
+// Of integers of 32 and of 64 bits. They wrap around (two's complement); a / 0 is 0 and the remainder of a / 0 is
+// a. What narrower ones mean is what 32 bits give, cut.
 
 TENON_SCALAR Int wrap(Bits x) { return static_cast<Int>(x); }
 TENON_SCALAR Bits raw(Int x) { return static_cast<Bits>(x); }
+TENON_SCALAR int wrap(unsigned x) { return static_cast<int>(x); }
+TENON_SCALAR unsigned raw(int x) { return static_cast<unsigned>(x); }
 
-TENON_SCALAR Int trunc_div(Int a, Int b) {
+template <class I>
+TENON_SCALAR I quotient_of(I a, I b) {
   if (b == 0) return 0;
   return b == -1 ? wrap(0 - raw(a)) : a / b;
 }
-TENON_SCALAR Int fmod(Int a, Int b) {
+template <class I>
+TENON_SCALAR I rest_of(I a, I b) {
   if (b == 0) return a;
   return b == -1 ? 0 : a % b;
 }
-TENON_SCALAR Int remainder(Int a, Int b) {
-  const Int rem = fmod(a, b);
+template <class I>
+TENON_SCALAR I floored_rest_of(I a, I b) {
+  const I rem = rest_of(a, b);
   return b != 0 && rem != 0 && (rem < 0) != (b < 0) ? rem + b : rem;
 }
-TENON_SCALAR Int floor_div(Int a, Int b) {
-  const Int quotient = trunc_div(a, b);
-  const Int rem = fmod(a, b);
+template <class I>
+TENON_SCALAR I floored_quotient_of(I a, I b) {
+  const I quotient = quotient_of(a, b);
+  const I rem = rest_of(a, b);
   return b != 0 && rem != 0 && (rem < 0) != (b < 0) ? quotient - 1 : quotient;
 }
-TENON_SCALAR Int pow(Int base, Int exponent) {
+template <class I>
+TENON_SCALAR I power_of(I base, I exponent) {
   if (exponent < 0) {  // only 1 and -1 have an integer inverse; the others give 0
     if (base == 1 || (base == -1 && exponent % 2 == 0)) return 1;
     return base == -1 ? -1 : 0;
   }
-  Bits result = 1;
-  Bits square = raw(base);
-  for (Bits n = raw(exponent); n != 0; n >>= 1) {
+  auto result = raw(I(1));
+  auto square = raw(base);
+  for (auto n = raw(exponent); n != 0; n >>= 1) {
     if (n & 1) result *= square;
     square *= square;
   }
   return wrap(result);
 }
-TENON_SCALAR Int shift_left(Int a, Int by) { return by < 0 || by >= 64 ? 0 : wrap(raw(a) << by); }
-TENON_SCALAR Int shift_right(Int a, Int by) { return a >> (by < 0 || by >= 63 ? 63 : by); }
+template <class I>
+TENON_SCALAR I shifted_left(I a, I by) {
+  constexpr I bits = 8 * sizeof(I);
+  return by < 0 || by >= bits ? 0 : wrap(raw(a) << by);
+}
+template <class I>
+TENON_SCALAR I shifted_right(I a, I by) {
+  constexpr I most = 8 * sizeof(I) - 1;
+  return a >> (by < 0 || by >= most ? most : by);
+}
+// Beside the functions of floats with these names.
+#define TENON_INTEGER_FUNCTION(name, meaning)                       \
+  TENON_SCALAR Int name(Int a, Int b) { return meaning<Int>(a, b); } \
+  TENON_SCALAR int name(int a, int b) { return meaning<int>(a, b); }
+TENON_INTEGER_FUNCTION(trunc_div, quotient_of)
+TENON_INTEGER_FUNCTION(fmod, rest_of)
+TENON_INTEGER_FUNCTION(remainder, floored_rest_of)
+TENON_INTEGER_FUNCTION(floor_div, floored_quotient_of)
+TENON_INTEGER_FUNCTION(pow, power_of)
+TENON_INTEGER_FUNCTION(shift_left, shifted_left)
+TENON_INTEGER_FUNCTION(shift_right, shifted_right)
+#undef TENON_INTEGER_FUNCTION
 
 template <class A, class B>
 constexpr bool same = false;
@@ -188,8 +220,8 @@ TENON_SCALAR_INLINE T meaning(Prim p, T a, T b, T c) {
 }
 
 /// The meaning of a primitive on integers; that of a function of real numbers is 0.
-template <>
-TENON_SCALAR_INLINE Int meaning(Prim p, Int a, Int b, Int c) {
+template <class I>
+TENON_SCALAR_INLINE I meaning_of_integers(Prim p, I a, I b, I c) {
   switch (p) {
 // clang-format off
 #define PRIM_NUMBER(p, n, of_float, of_int, ...) case Prim::p: return of_int;
@@ -202,6 +234,14 @@ TENON_SCALAR_INLINE Int meaning(Prim p, Int a, Int b, Int c) {
     case Prim::cast: return a;
   }
   return 0;
+}
+template <>
+TENON_SCALAR_INLINE Int meaning(Prim p, Int a, Int b, Int c) {
+  return meaning_of_integers(p, a, b, c);
+}
+template <>
+TENON_SCALAR_INLINE int meaning(Prim p, int a, int b, int c) {
+  return meaning_of_integers(p, a, b, c);
 }
 
 }  // namespace scalar_detail

@@ -67,7 +67,7 @@ constexpr DType compute_type(DType t) {
 /// truncates; NaN and what does not fit become the most negative value of i64 (for i64, u64, u32) or of i32
 /// (for the others), and narrower integers then keep the low bits, as PyTorch does on x86.
 template <class To, class From>
-constexpr To convert(From x) {
+TENON_SCALAR constexpr To convert(From x) {
   if constexpr (std::same_as<To, From>) {
     return x;
   } else if constexpr (std::same_as<From, Half> || std::same_as<From, BFloat16>) {
@@ -94,15 +94,17 @@ R cast(DType to, T x) {
   return dispatch_real(to, [&](auto tag) { return convert<R>(convert<typename decltype(tag)::type>(x)); });
 }
 
-/// The meaning of p on one type: float, double, int64_t or bool. Unused operands are ignored. Tests return
+/// The meaning of p on one type: float, double, an integer or bool. Unused operands are ignored. Tests return
 /// 1 or 0 of that type. select reads its condition as a != 0. cast returns a (see tenon::cast for the
-/// effect). On bool, arithmetic is that of 0 and 1, then "not zero" (add is or, mul is and), and bit_not is
-/// logical not.
+/// effect). Integers narrower than 32 bits are what int gives, cut. On bool, arithmetic is that of 0 and 1,
+/// then "not zero" (add is or, mul is and), and bit_not is logical not.
 template <class T>
-T apply(Prim p, T a, T b = {}, T c = {}) {
+TENON_SCALAR T apply(Prim p, T a, T b = {}, T c = {}) {
   if constexpr (std::same_as<T, bool>) {
     const Prim q = p == Prim::bit_not ? Prim::logical_not : p;
-    return scalar_detail::meaning<std::int64_t>(q, a, b, c) != 0;
+    return scalar_detail::meaning<int>(q, a, b, c) != 0;
+  } else if constexpr (std::integral<T> && sizeof(T) < sizeof(int)) {
+    return static_cast<T>(scalar_detail::meaning<int>(p, a, b, c));
   } else {
     return scalar_detail::meaning<T>(p, a, b, c);
   }

@@ -1,12 +1,9 @@
 // Integers divided by zero: refused where an expression is computed, as PyTorch refuses it.
 #pragma once
-#include "base/error.h"
 
 namespace tenon {
 
-[[noreturn]] inline void refuse_zero_divisor() {
-  throw Error("ZeroDivisionError: an integer is divided by zero")
-      .hint("give inputs that keep the divisor from being 0");
-}
+/// Throws Error. Not inline: kernels that are built once per ISA call it.
+[[noreturn]] void refuse_zero_divisor();
 
 }  // namespace tenon

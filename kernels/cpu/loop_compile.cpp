@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "kernels/cpu/held_type.h"
 #include "kernels/cpu/loop_plan.h"
 
 namespace tenon::cpu {
@@ -30,13 +31,14 @@ class Compiler {
  public:
   Compiler(const LoopProgram& program, LoopSpace space)
       : program_(program), nodes_(recognise_chains(program, space.mode)) {
+    choose_held_types(program, nodes_);
     plan_.space = std::move(space);
     for (std::size_t i = 0; i < program.code.operands.size(); ++i) {
       const LoopOperand operand = program.operand(i);
       plan_.operand_buffers.push_back(operand.buffer);
       plan_.operand_sizes.push_back(stored_size(operand.dtype));
       plan_.gathered.push_back({operand.index_stride, operand.range, operand.from_end,
-                                compute_type(operand.dtype) != operand.dtype || is_bool(operand.dtype)});
+                                held_type(operand.dtype) != operand.dtype || is_bool(operand.dtype)});
     }
     // The worker's scratch begins with the operands' addresses, for the item and for the block.
     plan_.scratch_bytes = (program.code.operands.size() * 2 * sizeof(std::byte*) + 63) / 64 * 64;
@@ -58,10 +60,12 @@ class Compiler {
 
  private:
   std::size_t operand(Reg r) const { return static_cast<std::size_t>(at(r).operand); }
+  const LoopNode& node(Reg r) const { return nodes_[static_cast<std::size_t>(r)]; }
+  DType held(Reg r) const { return node(r).held; }
   const Instruction& at(Reg r) const { return nodes_[static_cast<std::size_t>(r)].instruction; }
   LoopValue& value(Reg r) { return values_[static_cast<std::size_t>(r)]; }
   ValueLocation& location(Reg r) { return locations_[static_cast<std::size_t>(r)]; }
-  int arg_count(Reg r) const { return nodes_[static_cast<std::size_t>(r)].arg_count; }
+  int arg_count(Reg r) const { return node(r).arg_count; }
   Reg arg(Reg r, int i) const { return at(r).args[static_cast<std::size_t>(i)]; }
   Reg end() const { return static_cast<Reg>(nodes_.size()); }
   const LoopSpace& space() const { return plan_.space; }
@@ -144,7 +148,7 @@ class Compiler {
       const bool full = value(r).has_q && (value(r).has_p || space().p == 1);
       if (i.op == LoopOp::store || i.op == LoopOp::reduce || !full || is_direct_load(r)) continue;
       if (!is_used_after(r, s)) continue;
-      const long bytes = row_values() * stored_size(program_.type_of(r));
+      const long bytes = row_values() * stored_size(held(r));
       if (kept_bytes_ + bytes > whole_row_budget) continue;
       kept_bytes_ += bytes;
       location(r) = new_location(r, ValueLocation::Where::whole_row, bytes);
@@ -172,18 +176,18 @@ class Compiler {
 
   // ---- steps ----
 
-  bool is_direct(const Access& access, DType dtype, const LoopValue& v) const {
-    if (compute_type(dtype) != dtype || is_bool(dtype)) return false;
+  bool is_dense(const Access& access, const LoopValue& v) const {
     if (v.has_q) return space().q.size() == 1 && access.q[0] == 1;
     return !v.has_p || access.p == 1;
   }
   bool is_direct_load(Reg r) {
-    return at(r).op == LoopOp::load &&
-           is_direct(space().operands[operand(r)], program_.code.operands[operand(r)].dtype, value(r));
+    if (at(r).op != LoopOp::load) return false;
+    const DType dtype = program_.code.operands[operand(r)].dtype;
+    return held_type(dtype) == dtype && !is_bool(dtype) && is_dense(space().operands[operand(r)], value(r));
   }
 
   ValueLocation new_location(Reg r, ValueLocation::Where where, long bytes) {
-    ValueLocation p{.where = where, .size = stored_size(program_.type_of(r))};
+    ValueLocation p{.where = where, .size = stored_size(held(r))};
     p.has_p = value(r).has_p;
     p.has_q = value(r).has_q;
     p.offset = allocate(bytes);
@@ -223,7 +227,7 @@ class Compiler {
   }
 
   ValueLocation scratch_for(Reg r) {
-    ValueLocation p{.where = ValueLocation::Where::scratch, .size = stored_size(program_.type_of(r))};
+    ValueLocation p{.where = ValueLocation::Where::scratch, .size = stored_size(held(r))};
     p.has_p = value(r).has_p;
     p.has_q = value(r).has_q;
     const long count = values_in(p.has_p, p.has_q);
@@ -246,7 +250,7 @@ class Compiler {
       case LoopOp::tile:
         location(r) = {.where = ValueLocation::Where::tile, .size = 4, .has_p = true, .has_q = true};
         return;
-      case LoopOp::load: emit_load(r, steps); return;
+      case LoopOp::load: emit_load(r, order, n, steps); return;
       case LoopOp::gather: emit_gather(r, steps); return;
       case LoopOp::iota: emit_iota(r, steps); return;
       case LoopOp::prim: emit_prim(r, order, n, steps); return;
@@ -265,6 +269,14 @@ class Compiler {
   void set_out(Reg r) {
     if (!is_kept(r)) location(r) = scratch_for(r);
   }
+  /// The same, for a result that may be written to where it is stored.
+  void set_out(Reg r, const std::vector<Reg>& order, std::size_t n) {
+    const Reg target = is_kept(r) ? -1 : direct_store(r, order, n);
+    if (target < 0) return set_out(r);
+    location(r) = {.where = ValueLocation::Where::memory, .offset = at(target).operand, .size = stored_size(held(r))};
+    location(r).has_p = value(r).has_p;
+    location(r).has_q = value(r).has_q;
+  }
 
   ValueLocation constant_location(const Instruction& i) {
     ValueLocation p{.where = ValueLocation::Where::constant,
@@ -280,11 +292,11 @@ class Compiler {
     return p;
   }
 
-  void emit_load(Reg r, TileSteps& steps) {
+  void emit_load(Reg r, const std::vector<Reg>& order, std::size_t n, TileSteps& steps) {
     if (is_direct_load(r)) {
       location(r) = {.where = ValueLocation::Where::memory,
                      .offset = at(r).operand,
-                     .size = stored_size(program_.type_of(r))};
+                     .size = stored_size(held(r))};
       location(r).has_p = value(r).has_p;
       location(r).has_q = value(r).has_q;
       return;
@@ -292,7 +304,7 @@ class Compiler {
     TileStep step = step_for(r, TileStep::Kind::load);
     step.access = at(r).operand;
     step.transfer = load_op(program_.code.operands[operand(r)].dtype);
-    set_out(r);
+    set_out(r, order, n);
     step.out = location(r);
     steps.push_back(step);
   }
@@ -301,7 +313,8 @@ class Compiler {
     step.access = at(r).operand;
     step.transfer = load_op(program_.code.operands[operand(r)].dtype);
     step.in_count = arg_count(r);
-    for (int a = 0; a < step.in_count; ++a) step.in[static_cast<std::size_t>(a)] = location(arg(r, a));
+    step.in[0] = held_as(arg(r, 0), DType::i64, steps);
+    if (step.in_count > 1) step.in[1] = location(arg(r, 1));
     set_out(r);
     step.out = location(r);
     steps.push_back(step);
@@ -315,29 +328,38 @@ class Compiler {
   }
 
   OpFn op_of(Reg r) {
-    const LoopNode& node = nodes_[static_cast<std::size_t>(r)];
-    if (node.fused >= 0) return simd_ops().fused[node.fused];
-    const Instruction& i = node.instruction;
-    const DType from = program_.type_of(i.args[i.prim == Prim::select ? 1 : 0]);
-    if (i.prim == Prim::cast) return cast_op(from, i.type);
-    const OpFn simd = from == DType::f32 ? simd_ops().prim[static_cast<std::size_t>(i.prim)] : nullptr;
-    return simd != nullptr ? simd : generic_op(i.prim, from);
+    const LoopNode& n = node(r);
+    if (n.fused >= 0) return simd_ops().fused[n.fused];
+    const Instruction& i = n.instruction;
+    if (i.prim != Prim::cast) return loop_op(i.prim, n.operands);
+    return cast_op(n.operands, n.held == held_type(i.type) ? i.type : n.held);
+  }
+
+  /// Where the values of r lie in the type `type`: they are converted if they are held in another one. Integers of
+  /// the same size have the same bits, and the first bytes of a constant are those of narrower ones.
+  ValueLocation held_as(Reg r, DType type, TileSteps& steps) {
+    const bool same_bits = is_integral(type) && size_of(held(r)) == size_of(type);
+    if (held(r) == type || same_bits || at(r).op == LoopOp::constant) return location(r);
+    TileStep convert = step_for(r, TileStep::Kind::op);
+    convert.op = cast_op(held(r), type);
+    convert.in_count = 1;
+    convert.in[0] = location(r);
+    convert.out = {.where = ValueLocation::Where::scratch, .size = stored_size(type)};
+    convert.out.has_p = convert.has_p;
+    convert.out.has_q = convert.has_q;
+    convert.out.offset = allocate(values_in(convert.has_p, convert.has_q) * convert.out.size);
+    steps.push_back(convert);
+    return convert.out;
   }
 
   void emit_prim(Reg r, const std::vector<Reg>& order, std::size_t n, TileSteps& steps) {
     TileStep step = step_for(r, TileStep::Kind::op);
     step.op = op_of(r);
     step.in_count = arg_count(r);
-    for (int a = 0; a < step.in_count; ++a) step.in[a] = location(arg(r, a));
-    const Reg target = is_kept(r) ? -1 : direct_store(r, order, n);
-    if (target >= 0) {
-      location(r) = {.where = ValueLocation::Where::memory, .offset = at(target).operand};
-      location(r).size = stored_size(program_.type_of(r));
-      location(r).has_p = value(r).has_p;
-      location(r).has_q = value(r).has_q;
-    } else {
-      set_out(r);
-    }
+    const bool selects = node(r).fused < 0 && at(r).prim == Prim::select;
+    for (int a = 0; a < step.in_count; ++a)
+      step.in[a] = selects && a == 0 ? location(arg(r, a)) : held_as(arg(r, a), node(r).operands, steps);
+    set_out(r, order, n);
     step.out = location(r);
     steps.push_back(step);
   }
@@ -366,13 +388,12 @@ class Compiler {
   bool can_write_directly(Reg store, Reg r) {
     const LoopValue& s = value(store);
     if (s.has_p != value(r).has_p || s.has_q != value(r).has_q) return false;
-    return is_direct(space().operands[operand(store)], program_.code.operands[operand(store)].dtype, s);
+    return held(r) == program_.code.operands[operand(store)].dtype && is_dense(space().operands[operand(store)], s);
   }
 
   ReduceOps reduce_of(Reg r) const {
-    const LoopNode& node = nodes_[static_cast<std::size_t>(r)];
-    if (!node.squares) return reduce_ops(at(r).reduce, program_.type_of(arg(r, 0)));
-    return node.arg_count == 2 ? reduce_squared_differences_ops() : reduce_squares_ops();
+    if (!node(r).squares) return reduce_ops(at(r).reduce, node(r).operands);
+    return arg_count(r) == 2 ? reduce_squared_differences_ops() : reduce_squares_ops();
   }
 
   void emit_reduce(Reg r, TileSteps& steps, TileSteps& after) {
@@ -387,7 +408,7 @@ class Compiler {
     TileStep fold = init;
     fold.kind = TileStep::Kind::fold;
     fold.in_count = 1;
-    fold.in[0] = fill_columns(arg(r, 0), steps);
+    fold.in[0] = fill_columns(arg(r, 0), node(r).operands, steps);
     if (arg_count(r) == 2) fold.in[1] = location(arg(r, 1));
     steps.push_back(fold);
 
@@ -400,17 +421,15 @@ class Compiler {
   }
 
   /// Folds need one value per column: repeats a value that has none.
-  ValueLocation fill_columns(Reg r, TileSteps& steps) {
-    if (value(r).has_q || space().q_count == 1) return location(r);
+  ValueLocation fill_columns(Reg r, DType type, TileSteps& steps) {
+    if (value(r).has_q || space().q_count == 1) return held_as(r, type, steps);
     TileStep copy = step_for(r, TileStep::Kind::op);
-    const DType type = program_.type_of(r);
-    copy.op = cast_op(type, type);
+    copy.op = cast_op(held(r), type);
     copy.has_q = true;
     copy.in_count = 1;
     copy.in[0] = location(r);
-    copy.out = location(r);
-    copy.out.where = ValueLocation::Where::scratch;
-    copy.out.size = stored_size(type);
+    copy.out = {.where = ValueLocation::Where::scratch, .size = stored_size(type)};
+    copy.out.has_p = copy.has_p;
     copy.out.has_q = true;
     copy.out.offset = allocate(values_in(copy.has_p, true) * copy.out.size);
     steps.push_back(copy);
@@ -418,10 +437,11 @@ class Compiler {
   }
 
   void emit_store(Reg r, TileSteps& steps) {
-    const ValueLocation& from = location(arg(r, 0));
-    if (from.where == ValueLocation::Where::memory && from.offset == at(r).operand &&
-        at(arg(r, 0)).op == LoopOp::prim)
+    const ValueLocation& computed = location(arg(r, 0));
+    if (computed.where == ValueLocation::Where::memory && computed.offset == at(r).operand &&
+        !is_direct_load(arg(r, 0)))
       return;
+    const ValueLocation from = held_as(arg(r, 0), held(r), steps);
     TileStep step = step_for(r, TileStep::Kind::store);
     step.access = at(r).operand;
     step.transfer = store_op(program_.code.operands[operand(r)].dtype);
@@ -434,7 +454,7 @@ class Compiler {
     long per_point = 1;
     for (Reg r = 0; r < end(); ++r)
       if (value(r).needed && at(r).op == LoopOp::prim)
-        per_point += nodes_[static_cast<std::size_t>(r)].fused < 0 && is_heavy(at(r).prim) ? 8 : 1;
+        per_point += node(r).fused < 0 && is_heavy(at(r).prim) ? 8 : 1;
     long points = space().p_block * space().q_block;
     if (space().mode == LoopMode::rows) points = space().p_block * std::max(1L, space().q_count);
     if (space().mode == LoopMode::columns) points = std::max(1L, row_values());

@@ -22,9 +22,9 @@ struct OpArgs {
 };
 using OpFn = void (*)(const OpArgs&);
 
-/// The loop of p on operands of compute type `type` (for select, the type of its two values).
-OpFn generic_op(Prim p, DType type);
-/// The loop of a cast from a compute type through the dtype `to`.
+/// The loop of p on operands held as `type` (held_type.h; for select, the type of its two values).
+OpFn loop_op(Prim p, DType type);
+/// The loop of a cast from a type that values are held in, through the dtype `to`, to what that is held in.
 OpFn cast_op(DType from, DType to);
 
 /// Folds a tile into accumulators: one per row, or one per column. `index` is the position in the reduced row
@@ -40,12 +40,13 @@ struct ReduceOps {
   FoldFn fold_columns = nullptr;
   void (*finish)(void* out, const void* accumulators, long n) = nullptr;
 };
+/// Of values held as f32, f64, i32, i64 or bool. Sums and products of integers are i64.
 ReduceOps reduce_ops(Reduce kind, DType type);
 /// The sum of the squares of floats, or of the squared differences between two (rows only).
 ReduceOps reduce_squares_ops();
 ReduceOps reduce_squared_differences_ops();
 
-/// Copies rows x cols elements from memory into dense values of the dtype's compute type, or back.
+/// Copies rows x cols elements from memory into dense values of the type that the dtype is held in, or back.
 /// Strides count elements. `values_pitch` and `splat` as in OpArgs.
 struct Transfer {
   std::byte* memory = nullptr;
@@ -78,9 +79,11 @@ enum class Fused {
 };
 inline constexpr int fused_count = static_cast<int>(Fused::exp_below) + 1;
 
-/// The float loops that are built per ISA; null where the generic one serves.
+/// The loops of floats that are written with vectors; null where there is a plain one only.
 struct SimdOps {
   OpFn prim[prim_count];
+  OpFn round_to_f16;
+  OpFn round_to_bf16;
   OpFn fused[fused_count];
   FoldFn fold_rows_sum;  // sums are held in double
   FoldFn fold_rows_sum_squares;

@@ -68,6 +68,10 @@ struct Cube {
 struct Relu {
   static TENON_INLINE vf run(vf x) { return max_or_b(vf{}, x); }
 };
+template <class Format>
+struct Rounded {
+  static TENON_INLINE vf run(vf x) { return Format::widen(Format::narrow(x)); }
+};
 /// What a function of math*.h computes.
 template <auto function>
 struct Of {
@@ -317,6 +321,8 @@ constexpr SimdOps make_ops() {
   prim(Prim::isfinite, test<IsFinite>);
   prim(Prim::signbit, test<IsNegative>);
   prim(Prim::select, select);
+  ops.round_to_f16 = unary<Rounded<F16>>;
+  ops.round_to_bf16 = unary<Rounded<BF16>>;
   const auto fused = [&](Fused f, OpFn loop) { ops.fused[static_cast<int>(f)] = loop; };
   fused(Fused::mul_add, ternary<MulAdd>);
   fused(Fused::mul_sub, ternary<MulSub>);

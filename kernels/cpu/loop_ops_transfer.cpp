@@ -1,78 +1,85 @@
-// Loads and stores between memory of any dtype and dense values of its compute type. Built once.
-#include <cstring>
-#include <type_traits>
+// Loads and stores between memory of any dtype and dense values of the type that it is held in. Built once per
+// ISA.
+#include "kernels/cpu/loop_pieces.h"
 
-#include "kernels/cpu/loop_ops.h"
+namespace tenon::cpu::TENON_ISA {
 
-namespace tenon::cpu {
+/// Of loop_ops_simd.cpp.
+const SimdOps& loop_simd_ops();
+
 namespace {
 
-/// How the compute type of element type T is held in a register.
 template <class T>
-using Value =
-    std::conditional_t<std::is_same_v<T, bool>, std::uint8_t,
-                       std::conditional_t<std::is_same_v<T, double>, double,
-                                          std::conditional_t<std::is_integral_v<T>, std::int64_t, float>>>;
+using Value = Stored<HeldOf<T>>;
 
-/// A bool in memory is any byte: read as a byte, so that values other than 0 and 1 are no undefined
-/// behaviour.
+/// A bool in memory is any byte: read as a byte, so that values other than 0 and 1 are no undefined behaviour.
 template <class T>
-using Memory = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
-
-template <class T>
-Value<T> read(const Memory<T>& x) {
+Value<T> read(Stored<T> x) {
   if constexpr (std::is_same_v<T, bool>)
     return x != 0;
   else
     return static_cast<Value<T>>(x);
 }
-template <class T>
-Memory<T> write(const Value<T>& x) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-    return T(x);
-  else
-    return static_cast<Memory<T>>(x);
-}
 
 template <class T>
-void load(const Transfer& t) {
+void load(const Transfer& transfer) {
+  const Transfer t = transfer;  // bytes that are written may lie anywhere, but not here
   for (long r = 0; r < t.rows; ++r) {
-    const auto* from = reinterpret_cast<const Memory<T>*>(t.memory) + r * t.row_stride;
+    const auto* from = reinterpret_cast<const Stored<T>*>(t.memory) + r * t.row_stride;
     auto* to = static_cast<Value<T>*>(t.values) + r * t.values_pitch;
     if (t.col_stride == 1) {
+      TENON_NO_OVERLAP
       for (long c = 0; c < t.cols; ++c) to[c] = read<T>(from[c]);
     } else {
+      TENON_NO_OVERLAP
       for (long c = 0; c < t.cols; ++c) to[c] = read<T>(from[c * t.col_stride]);
     }
   }
 }
 template <class T>
-void store(const Transfer& t) {
+void store(const Transfer& transfer) {
+  const Transfer t = transfer;
   for (long r = 0; r < t.rows; ++r) {
     const auto* from = static_cast<const Value<T>*>(t.values) + r * t.values_pitch;
-    auto* to = reinterpret_cast<Memory<T>*>(t.memory) + r * t.row_stride;
+    auto* to = reinterpret_cast<Stored<T>*>(t.memory) + r * t.row_stride;
     if (t.splat) {
-      for (long c = 0; c < t.cols; ++c) to[c * t.col_stride] = write<T>(*from);
+      const auto value = static_cast<Stored<T>>(*from);
+      for (long c = 0; c < t.cols; ++c) to[c * t.col_stride] = value;
     } else if (t.col_stride == 1) {
-      for (long c = 0; c < t.cols; ++c) to[c] = write<T>(from[c]);
+      TENON_NO_OVERLAP
+      for (long c = 0; c < t.cols; ++c) to[c] = static_cast<Stored<T>>(from[c]);
     } else {
-      for (long c = 0; c < t.cols; ++c) to[c * t.col_stride] = write<T>(from[c]);
+      TENON_NO_OVERLAP
+      for (long c = 0; c < t.cols; ++c) to[c * t.col_stride] = static_cast<Stored<T>>(from[c]);
     }
   }
 }
 
+template <class T>
+constexpr bool is_16_bit_float = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
 }  // namespace
 
-TransferFn load_op(DType dtype) {
-  if (dtype == DType::f32) return simd_ops().load_f32;
-  if (dtype == DType::f16) return simd_ops().load_f16;
-  if (dtype == DType::bf16) return simd_ops().load_bf16;
-  return dispatch_real(dtype, [](auto tag) -> TransferFn { return &load<typename decltype(tag)::type>; });
+TransferFn loop_load_op(DType dtype) {
+  const SimdOps& simd = loop_simd_ops();
+  if (dtype == DType::f32) return simd.load_f32;
+  if (dtype == DType::f16) return simd.load_f16;
+  if (dtype == DType::bf16) return simd.load_bf16;
+  return dispatch_real(dtype, [](auto tag) -> TransferFn {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_16_bit_float<T>) return nullptr;
+    else return &load<T>;
+  });
 }
-TransferFn store_op(DType dtype) {
-  if (dtype == DType::f16) return simd_ops().store_f16;
-  if (dtype == DType::bf16) return simd_ops().store_bf16;
-  return dispatch_real(dtype, [](auto tag) -> TransferFn { return &store<typename decltype(tag)::type>; });
+TransferFn loop_store_op(DType dtype) {
+  const SimdOps& simd = loop_simd_ops();
+  if (dtype == DType::f16) return simd.store_f16;
+  if (dtype == DType::bf16) return simd.store_bf16;
+  return dispatch_real(dtype, [](auto tag) -> TransferFn {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_16_bit_float<T>) return nullptr;
+    else return &store<T>;
+  });
 }
 
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::TENON_ISA

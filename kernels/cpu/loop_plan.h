@@ -78,8 +78,13 @@ struct LoopNode {
   int fused = -1;        // a Fused, which replaces instruction.prim
   bool squares = false;  // a reduction that sums the squares of its argument, or of the difference of two
   int arg_count = 0;
+  DType held = DType::f32;      // the type in which its values are held (held_type.h)
+  DType operands = DType::f32;  // the one that its operands are read in; not select's condition
 };
 std::vector<LoopNode> recognise_chains(const LoopProgram& program, LoopMode mode);
+/// Sets `held` and `operands`: of integers the narrowest types that give the same results. Casts that change no
+/// held value have no users afterwards.
+void choose_held_types(const LoopProgram& program, std::vector<LoopNode>& nodes);
 
 /// What is known of an instruction before any step exists.
 struct LoopValue {

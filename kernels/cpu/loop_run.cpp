@@ -228,7 +228,7 @@ class LoopWorker {
     t.row_stride = access.p;
     t.col_stride = columns.stride();
     t.rows = rows_of(step);
-    t.values_pitch = cols_;
+    t.values_pitch = pitch_of(step.out);
     std::byte* const values = data_of(step.out);
     const auto size = element_size(static_cast<std::size_t>(step.access));
     columns.for_each_stretch([&](long position, long length, long offset) {

@@ -34,14 +34,31 @@ void load_f32(const Transfer& t) {
 typedef std::uint16_t vh __attribute__((vector_size(VL * 2)));
 typedef std::uint16_t vh_unaligned __attribute__((vector_size(VL * 2), aligned(2), may_alias));
 
+/// A 16-bit format: widen() gives floats, narrow() rounds to nearest even.
 struct F16 {
-  static TENON_INLINE vf widen(vu h) {
+#if defined(__AVX512F__)
+  static TENON_INLINE vf widen(vh h) {
+    return reinterpret_cast<vf>(_mm512_cvtph_ps(reinterpret_cast<__m256i>(h)));
+  }
+  static TENON_INLINE vh narrow(vf f) {
+    return reinterpret_cast<vh>(_mm512_cvtps_ph(reinterpret_cast<__m512>(f), _MM_FROUND_TO_NEAREST_INT));
+  }
+#elif defined(__F16C__) && TENON_VL == 8
+  static TENON_INLINE vf widen(vh h) {
+    return reinterpret_cast<vf>(_mm256_cvtph_ps(reinterpret_cast<__m128i>(h)));
+  }
+  static TENON_INLINE vh narrow(vf f) {
+    return reinterpret_cast<vh>(_mm256_cvtps_ph(reinterpret_cast<__m256>(f), _MM_FROUND_TO_NEAREST_INT));
+  }
+#else
+  static TENON_INLINE vf widen(vh stored) {
+    const vu h = __builtin_convertvector(stored, vu);
     const vu sign = (h & 0x8000u) << 16;
     const vu magnitude = (h & 0x7fffu) << 13;
     const vu finite = reinterpret_cast<vu>(reinterpret_cast<vf>(magnitude) * 0x1p112f);
     return reinterpret_cast<vf>(sign | ((h & 0x7c00u) == 0x7c00u ? magnitude | 0x7f800000u : finite));
   }
-  static TENON_INLINE vu narrow(vf f) {
+  static TENON_INLINE vh narrow(vf f) {
     const vu x = reinterpret_cast<vu>(f);
     const vu magnitude = x & 0x7fffffffu;
     const vu subnormal = reinterpret_cast<vu>(reinterpret_cast<vf>(magnitude) + 0.5f) - 0x3f000000u;
@@ -49,15 +66,16 @@ struct F16 {
     vu result = magnitude < 0x38800000u ? subnormal : normal;
     result = magnitude >= 0x477ff000u ? vu{} + 0x7c00u : result;
     result = magnitude > 0x7f800000u ? vu{} + 0x7e00u : result;
-    return result | ((x >> 16) & 0x8000u);
+    return __builtin_convertvector(result | ((x >> 16) & 0x8000u), vh);
   }
+#endif
 };
 struct BF16 {
-  static TENON_INLINE vf widen(vu h) { return reinterpret_cast<vf>(h << 16); }
-  static TENON_INLINE vu narrow(vf f) {
+  static TENON_INLINE vf widen(vh h) { return reinterpret_cast<vf>(__builtin_convertvector(h, vu) << 16); }
+  static TENON_INLINE vh narrow(vf f) {
     const vu x = reinterpret_cast<vu>(f);
     const vu rounded = (x + 0x7fffu + ((x >> 16) & 1u)) >> 16;
-    return (x & 0x7fffffffu) > 0x7f800000u ? (x >> 16) | 0x40u : rounded;
+    return __builtin_convertvector((x & 0x7fffffffu) > 0x7f800000u ? (x >> 16) | 0x40u : rounded, vh);
   }
 };
 
@@ -74,7 +92,7 @@ void load_16_bit(const Transfer& t) {
       } else {
         for (int i = 0; i < count; i++) h[i] = from[(c + i) * t.col_stride];
       }
-      store_partial(to + c, Format::widen(__builtin_convertvector(h, vu)), count);
+      store_partial(to + c, Format::widen(h), count);
     }
   }
 }
@@ -86,7 +104,7 @@ void store_16_bit(const Transfer& t) {
     for (long c = 0; c < t.cols; c += VL) {
       const int count = static_cast<int>(t.cols - c < VL ? t.cols - c : VL);
       const vf values = t.splat ? broadcast(*from) : load_partial(from + c, count);
-      const vh h = __builtin_convertvector(Format::narrow(values), vh);
+      const vh h = Format::narrow(values);
       if (count == VL && t.col_stride == 1) {
         *reinterpret_cast<vh_unaligned*>(to + c) = h;
       } else {

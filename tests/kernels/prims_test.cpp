@@ -2,7 +2,7 @@
 #include <bit>
 #include <random>
 
-#include "base/zero_division.h"
+#include "base/error.h"
 #include "tests/kernels/every_isa.h"
 #include "tests/kernels/loop_buffers.h"
 

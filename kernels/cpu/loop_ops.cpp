@@ -1,0 +1,67 @@
+// The loops of the ISA in use.
+#include "kernels/cpu/loop_ops.h"
+
+#include "base/error.h"
+#include "kernels/cpu/isa.h"
+
+namespace tenon::cpu {
+
+using SimdOpsOfIsa = const SimdOps&();
+TENON_PER_ISA(SimdOpsOfIsa, loop_simd_ops, simd_ops_of_isa)
+using OpOfType = OpFn(Prim, DType);
+TENON_PER_ISA(OpOfType, loop_op_of_type, op_of_type)
+using CastOp = OpFn(DType, DType);
+TENON_PER_ISA(CastOp, loop_cast_op, cast_of_types)
+using FoldOps = ReduceOps(Reduce, DType);
+TENON_PER_ISA(FoldOps, loop_fold_ops, fold_ops)
+using TransferOp = TransferFn(DType);
+TENON_PER_ISA(TransferOp, loop_load_op, load_of_dtype)
+TENON_PER_ISA(TransferOp, loop_store_op, store_of_dtype)
+
+const SimdOps& simd_ops() { return simd_ops_of_isa(); }
+
+OpFn loop_op(Prim p, DType type) {
+  const OpFn simd = type == DType::f32 ? simd_ops().prim[static_cast<std::size_t>(p)] : nullptr;
+  const OpFn op = simd != nullptr ? simd : op_of_type(p, type);
+  TENON_CHECK(op != nullptr);
+  return op;
+}
+
+OpFn cast_op(DType from, DType to) {
+  if (from == DType::f32 && to == DType::f16) return simd_ops().round_to_f16;
+  if (from == DType::f32 && to == DType::bf16) return simd_ops().round_to_bf16;
+  return cast_of_types(from, to);
+}
+
+ReduceOps reduce_ops(Reduce kind, DType type) {
+  ReduceOps result = fold_ops(kind, type);
+  TENON_CHECK(result.size > 0);
+  if (type != DType::f32) return result;
+  const SimdOps& simd = simd_ops();
+  if (kind == Reduce::sum) {
+    result.fold_rows = simd.fold_rows_sum;
+    result.fold_columns = simd.fold_columns_sum;
+  }
+  if (kind == Reduce::max) result.fold_rows = simd.fold_rows_max;
+  if (kind == Reduce::min) result.fold_rows = simd.fold_rows_min;
+  return result;
+}
+
+ReduceOps reduce_squares_ops() {
+  ReduceOps result = fold_ops(Reduce::sum, DType::f32);
+  result.fold_rows = simd_ops().fold_rows_sum_squares;
+  result.fold_columns = simd_ops().fold_columns_sum_squares;
+  return result;
+}
+
+ReduceOps reduce_squared_differences_ops() {
+  ReduceOps result = fold_ops(Reduce::sum, DType::f32);
+  result.fold_rows = simd_ops().fold_rows_sum_squared_differences;
+  result.fold_columns = nullptr;
+  return result;
+}
+
+TransferFn load_op(DType dtype) { return load_of_dtype(dtype); }
+TransferFn store_op(DType dtype) { return store_of_dtype(dtype); }
+
+}  // namespace tenon::cpu
