@@ -45,9 +45,12 @@ struct Position {
     std::int64_t index;
   };
   TENON_SCALAR static Acc identity() { return {Largest ? lowest<T>() : highest<T>(), -1}; }
-  /// The first NaN stays.
+  /// Does `best` stay when x comes after it? The first NaN stays.
+  TENON_SCALAR static bool keeps(T best, T x) {
+    return int(Largest ? x <= best : x >= best) | int(best != best);
+  }
   TENON_SCALAR static void fold(Acc& acc, T x, long index) {
-    const bool kept = int(Largest ? x <= acc.best : x >= acc.best) | int(acc.best != acc.best);
+    const bool kept = keeps(acc.best, x);
     acc.best = kept ? acc.best : x;  // without a branch: which one is better is not to be foreseen
     acc.index = kept ? acc.index : index;
   }
@@ -57,9 +60,9 @@ struct Position {
 
 }  // namespace reduce_detail
 
-/// What a fold means on elements of type T (float, double, int32_t or int64_t; uint8_t for bools): the accumulator
-/// `Acc`, its `identity()`, how an element at a place of the row enters it (`fold`), and the `Result` that
-/// comes out.
+/// What a fold means on elements of type T (float, double, int32_t or int64_t; uint8_t for bools): the
+/// accumulator `Acc`, its `identity()`, how an element at a place of the row enters it (`fold`), and the
+/// `Result` that comes out.
 template <Reduce R, class T>
 struct Fold;
 

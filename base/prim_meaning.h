@@ -123,8 +123,8 @@ TENON_SCALAR double digamma(double x) {
   return shifted + log(x) - 0.5 / x - series - reflected;
 }
 
-// Of integers of 32 and of 64 bits. They wrap around (two's complement); a / 0 is 0 and the remainder of a / 0 is
-// a. What narrower ones mean is what 32 bits give, cut.
+// Of integers of 32 and of 64 bits. They wrap around (two's complement); a / 0 is 0 and the remainder of a /
+// 0 is a. What narrower ones mean is what 32 bits give, cut.
 
 TENON_SCALAR Int wrap(Bits x) { return static_cast<Int>(x); }
 TENON_SCALAR Bits raw(Int x) { return static_cast<Bits>(x); }
@@ -177,7 +177,7 @@ TENON_SCALAR I shifted_right(I a, I by) {
   return a >> (by < 0 || by >= most ? most : by);
 }
 // Beside the functions of floats with these names.
-#define TENON_INTEGER_FUNCTION(name, meaning)                       \
+#define TENON_INTEGER_FUNCTION(name, meaning)                        \
   TENON_SCALAR Int name(Int a, Int b) { return meaning<Int>(a, b); } \
   TENON_SCALAR int name(int a, int b) { return meaning<int>(a, b); }
 TENON_INTEGER_FUNCTION(trunc_div, quotient_of)
@@ -206,7 +206,7 @@ TENON_SCALAR_INLINE T in_its_type(Computed value) {
 template <class T>
 TENON_SCALAR_INLINE T meaning(Prim p, T a, T b, T c) {
   switch (p) {
-// clang-format off
+    // clang-format off
 #define PRIM_NUMBER(p, n, of_float, ...) case Prim::p: return in_its_type<T>(of_float);
 #define PRIM_REAL(p, n, of_float, ...) case Prim::p: return in_its_type<T>(of_float);
 #define PRIM_TEST(p, n, of_float, of_int) case Prim::p: return in_its_type<T>(of_float);
@@ -223,7 +223,7 @@ TENON_SCALAR_INLINE T meaning(Prim p, T a, T b, T c) {
 template <class I>
 TENON_SCALAR_INLINE I meaning_of_integers(Prim p, I a, I b, I c) {
   switch (p) {
-// clang-format off
+    // clang-format off
 #define PRIM_NUMBER(p, n, of_float, of_int, ...) case Prim::p: return of_int;
 #define PRIM_REAL(p, ...) case Prim::p: break;
 #define PRIM_TEST(p, n, of_float, of_int) case Prim::p: return of_int;

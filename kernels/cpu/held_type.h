@@ -6,8 +6,8 @@
 
 namespace tenon::cpu {
 
-/// The type in which a value of a real dtype is held: itself, but 16-bit floats as f32, and the unsigned integers
-/// of 16 bits and more as a wider signed one (u64: as the i64 of the same bits).
+/// The type in which a value of a real dtype is held: itself, but 16-bit floats as f32, and the unsigned
+/// integers of 16 bits and more as a wider signed one (u64: as the i64 of the same bits).
 constexpr DType held_type(DType t) {
   switch (t) {
     case DType::f16:

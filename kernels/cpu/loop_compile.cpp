@@ -183,7 +183,19 @@ class Compiler {
   bool is_direct_load(Reg r) {
     if (at(r).op != LoopOp::load) return false;
     const DType dtype = program_.code.operands[operand(r)].dtype;
-    return held_type(dtype) == dtype && !is_bool(dtype) && is_dense(space().operands[operand(r)], value(r));
+    return held_type(dtype) == dtype && !is_bool(dtype) && is_dense(space().operands[operand(r)], value(r)) &&
+           !is_read_after_stores(r);
+  }
+  /// A load whose memory another store may have written when a store reads it.
+  bool is_read_after_stores(Reg load) const {
+    const auto buffer_of = [&](Reg r) { return program_.code.operands[operand(r)].buffer; };
+    bool is_stored = false, is_written = false;
+    for (Reg r = load + 1; r < end(); ++r) {
+      if (at(r).op != LoopOp::store) continue;
+      is_stored = is_stored || arg(r, 0) == load;
+      is_written = is_written || buffer_of(r) == buffer_of(load);
+    }
+    return is_stored && is_written;
   }
 
   ValueLocation new_location(Reg r, ValueLocation::Where where, long bytes) {
@@ -273,7 +285,8 @@ class Compiler {
   void set_out(Reg r, const std::vector<Reg>& order, std::size_t n) {
     const Reg target = is_kept(r) ? -1 : direct_store(r, order, n);
     if (target < 0) return set_out(r);
-    location(r) = {.where = ValueLocation::Where::memory, .offset = at(target).operand, .size = stored_size(held(r))};
+    location(r) = {
+        .where = ValueLocation::Where::memory, .offset = at(target).operand, .size = stored_size(held(r))};
     location(r).has_p = value(r).has_p;
     location(r).has_q = value(r).has_q;
   }
@@ -294,9 +307,8 @@ class Compiler {
 
   void emit_load(Reg r, const std::vector<Reg>& order, std::size_t n, TileSteps& steps) {
     if (is_direct_load(r)) {
-      location(r) = {.where = ValueLocation::Where::memory,
-                     .offset = at(r).operand,
-                     .size = stored_size(held(r))};
+      location(r) = {
+          .where = ValueLocation::Where::memory, .offset = at(r).operand, .size = stored_size(held(r))};
       location(r).has_p = value(r).has_p;
       location(r).has_q = value(r).has_q;
       return;
@@ -335,8 +347,9 @@ class Compiler {
     return cast_op(n.operands, n.held == held_type(i.type) ? i.type : n.held);
   }
 
-  /// Where the values of r lie in the type `type`: they are converted if they are held in another one. Integers of
-  /// the same size have the same bits, and the first bytes of a constant are those of narrower ones.
+  /// Where the values of r lie in the type `type`: they are converted if they are held in another one.
+  /// Integers of the same size have the same bits, and the first bytes of a constant are those of narrower
+  /// ones.
   ValueLocation held_as(Reg r, DType type, TileSteps& steps) {
     const bool same_bits = is_integral(type) && size_of(held(r)) == size_of(type);
     if (held(r) == type || same_bits || at(r).op == LoopOp::constant) return location(r);
@@ -388,7 +401,8 @@ class Compiler {
   bool can_write_directly(Reg store, Reg r) {
     const LoopValue& s = value(store);
     if (s.has_p != value(r).has_p || s.has_q != value(r).has_q) return false;
-    return held(r) == program_.code.operands[operand(store)].dtype && is_dense(space().operands[operand(store)], s);
+    return held(r) == program_.code.operands[operand(store)].dtype &&
+           is_dense(space().operands[operand(store)], s);
   }
 
   ReduceOps reduce_of(Reg r) const {

@@ -1,6 +1,7 @@
-// Which type each register of a loop program is held in. A program computes integers in 64 bits; narrower ones give
-// the same results where the values are known to fit, or where only low bits are used later. 16-bit floats are held
-// as f32; they are not rounded again where they are known to be rounded, or where a store rounds them.
+// Which type each register of a loop program is held in. A program computes integers in 64 bits; narrower
+// ones give the same results where the values are known to fit, or where only low bits are used later. 16-bit
+// floats are held as f32; they are not rounded again where they are known to be rounded, or where a store
+// rounds them.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -104,7 +105,8 @@ Range range_of(Prim p, Range a, Range b) {
       return computed({{a.low, b.low}, {a.low, b.high}, {a.high, b.low}, {a.high, b.high}},
                       [](Int x, Int y, Int* z) { return __builtin_mul_overflow(x, y, z); });
     case Prim::bit_not: return {~a.high, ~a.low};
-    case Prim::abs: return a.low >= 0 ? a : magnitude(a).low == Range{}.low ? Range{} : Range{0, magnitude(a).high};
+    case Prim::abs:
+      return a.low >= 0 ? a : magnitude(a).low == Range{}.low ? Range{} : Range{0, magnitude(a).high};
     case Prim::sign: return {-1, 1};
     case Prim::floor:
     case Prim::ceil:
@@ -178,13 +180,13 @@ class Chooser {
       case LoopOp::load:
       case LoopOp::gather: return range_of(stored_type(r));
       case LoopOp::iota: return {0, std::max<Int>(0, program_.shape.dims[index(i.dim)] - 1)};
-      case LoopOp::reduce:
-        return gives_element(r) && program_.row_length() > 0 ? range(i.args[0]) : Range{};
+      case LoopOp::reduce: return gives_element(r) && program_.row_length() > 0 ? range(i.args[0]) : Range{};
       case LoopOp::prim: break;
       default: return {};
     }
     if (i.prim == Prim::select) return range_of_operands(r);
-    if (i.prim != Prim::cast) return range_of(i.prim, range(i.args[0]), i.args[1] < 0 ? Range{0, 0} : range(i.args[1]));
+    if (i.prim != Prim::cast)
+      return range_of(i.prim, range(i.args[0]), i.args[1] < 0 ? Range{0, 0} : range(i.args[1]));
     const Range target = range_of(i.type);
     if (is_integer(i.args[0])) return target.contains(range(i.args[0])) ? range(i.args[0]) : target;
     return program_.type_of(i.args[0]) == DType::boolean ? Range{0, 1} : target;
@@ -202,7 +204,8 @@ class Chooser {
       case LoopOp::prim: break;
       default: return std::nullopt;
     }
-    if (n.fused >= 0) return n.fused == static_cast<int>(Fused::relu) ? rounded_[index(i.args[0])] : std::nullopt;
+    if (n.fused >= 0)
+      return n.fused == static_cast<int>(Fused::relu) ? rounded_[index(i.args[0])] : std::nullopt;
     switch (i.prim) {
       case Prim::cast: return rounded_type(i.type);
       case Prim::neg:

@@ -2,6 +2,7 @@
 // forms of their own (loop_simd_folds.h).
 #include "base/fold.h"
 #include "kernels/cpu/loop_pieces.h"
+#include "kernels/cpu/simd.h"
 
 namespace tenon::cpu::TENON_ISA {
 namespace {
@@ -13,31 +14,66 @@ void init(void* accumulators, long n) {
   for (long i = 0; i < n; ++i) acc[i] = K::identity();
 }
 
-/// How many parts of a row are folded beside each other: vectors, whose latency does not count. The same for all
-/// ISAs, and so are the results.
+/// How many parts of a row are folded beside each other: vectors, whose latency does not count. The same for
+/// all ISAs, and so are the results.
 constexpr long chains = 32;
+
+/// Folds as many elements of a row as fill the chains, and says how many those were.
+template <Reduce R, class T>
+TENON_INLINE long fold_chains(typename Fold<R, T>::Acc& acc, const T* row, long cols) {
+  using K = Fold<R, T>;
+  using Acc = typename K::Acc;
+  if (cols < chains) return 0;
+  Acc parts[chains];
+  for (long i = 0; i < chains; ++i) parts[i] = K::identity();
+  long c = 0;
+  for (; c + chains <= cols; c += chains)
+    for (long i = 0; i < chains; ++i) K::fold(parts[i], row[c + i], 0);
+  for (long half = chains / 2; half > 0; half /= 2)
+    for (long i = 0; i < half; ++i) Fold<R, Acc>::fold(parts[i], parts[i + half], 0);
+  Fold<R, Acc>::fold(acc, parts[0], 0);
+  return c;
+}
+/// The same of a place in the row, which begins at `index`.
+template <class K, class T>
+TENON_INLINE long find_in_chains(typename K::Acc& acc, const T* row, long cols, long index) {
+  using Place = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  if (cols < chains) return 0;
+  T best[chains];
+  Place at[chains];
+  for (long i = 0; i < chains; ++i) best[i] = K::identity().best;
+  for (long i = 0; i < chains; ++i) at[i] = -1;
+  long c = 0;
+  for (; c + chains <= cols; c += chains)
+    for (long i = 0; i < chains; ++i) {
+      const bool kept = K::keeps(best[i], row[c + i]);
+      best[i] = kept ? best[i] : row[c + i];
+      at[i] = kept ? at[i] : static_cast<Place>(c + i);
+    }
+  long first = -1;  // the chain with the best element, the first of equal ones
+  for (long i = 0; i < chains; ++i) {
+    if (at[i] < 0) continue;
+    const bool loses = first >= 0 && K::keeps(best[first], best[i]);
+    const bool ties = loses && K::keeps(best[i], best[first]);
+    if (!loses || (ties && at[i] < at[first])) first = i;
+  }
+  if (first >= 0) K::fold(acc, best[first], index + at[first]);
+  return c;
+}
 
 template <Reduce R, class T>
 void fold_rows(void* accumulators, const OpArgs& args, long index) {
   const OpArgs tile = args;  // what is written may not lie here
   using K = Fold<R, T>;
-  using Acc = typename K::Acc;
-  auto* all = static_cast<Acc*>(accumulators);
+  auto* all = static_cast<typename K::Acc*>(accumulators);
   for (long r = 0; r < tile.rows; ++r) {
     const auto* row = static_cast<const T*>(tile.in[0]) + r * tile.in_pitch[0];
-    Acc acc = all[r];
+    typename K::Acc acc = all[r];
     long c = 0;
-    if constexpr (info(R).kind != ReduceKind::position) {
-      if (tile.cols >= chains) {
-        Acc parts[chains];
-        for (long i = 0; i < chains; ++i) parts[i] = K::identity();
-        for (; c + chains <= tile.cols; c += chains)
-          for (long i = 0; i < chains; ++i) K::fold(parts[i], row[c + i], 0);
-        for (long half = chains / 2; half > 0; half /= 2)
-          for (long i = 0; i < half; ++i) Fold<R, Acc>::fold(parts[i], parts[i + half], 0);
-        Fold<R, Acc>::fold(acc, parts[0], 0);
-      }
-    }
+    if constexpr (info(R).kind == ReduceKind::position)
+      c = find_in_chains<K>(acc, row, tile.cols, index);
+    else
+      c = fold_chains<R>(acc, row, tile.cols);
     for (; c < tile.cols; ++c) K::fold(acc, row[c], index + c);
     all[r] = acc;
   }

@@ -1,5 +1,5 @@
-// Loads and stores between memory of any dtype and dense values of the type that it is held in. Built once per
-// ISA.
+// Loads and stores between memory of any dtype and dense values of the type that it is held in. Built once
+// per ISA.
 #include "kernels/cpu/loop_pieces.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -12,7 +12,8 @@ namespace {
 template <class T>
 using Value = Stored<HeldOf<T>>;
 
-/// A bool in memory is any byte: read as a byte, so that values other than 0 and 1 are no undefined behaviour.
+/// A bool in memory is any byte: read as a byte, so that values other than 0 and 1 are no undefined
+/// behaviour.
 template <class T>
 Value<T> read(Stored<T> x) {
   if constexpr (std::is_same_v<T, bool>)
@@ -67,8 +68,10 @@ TransferFn loop_load_op(DType dtype) {
   if (dtype == DType::bf16) return simd.load_bf16;
   return dispatch_real(dtype, [](auto tag) -> TransferFn {
     using T = typename decltype(tag)::type;
-    if constexpr (is_16_bit_float<T>) return nullptr;
-    else return &load<T>;
+    if constexpr (is_16_bit_float<T>)
+      return nullptr;
+    else
+      return &load<T>;
   });
 }
 TransferFn loop_store_op(DType dtype) {
@@ -77,8 +80,10 @@ TransferFn loop_store_op(DType dtype) {
   if (dtype == DType::bf16) return simd.store_bf16;
   return dispatch_real(dtype, [](auto tag) -> TransferFn {
     using T = typename decltype(tag)::type;
-    if constexpr (is_16_bit_float<T>) return nullptr;
-    else return &store<T>;
+    if constexpr (is_16_bit_float<T>)
+      return nullptr;
+    else
+      return &store<T>;
   });
 }
 

@@ -2,6 +2,7 @@
 // meanings in base/scalar.h: plain loops, which the compiler turns into vector code. Built once per ISA.
 #include "base/zero_division.h"
 #include "kernels/cpu/loop_pieces.h"
+#include "kernels/cpu/math_double.h"
 
 namespace tenon::cpu::TENON_ISA {
 
@@ -15,16 +16,52 @@ using OperandOf = std::conditional_t<P == Prim::select, bool, T>;
 template <Prim P, class T>
 using ResultOf = std::conditional_t<info(P).kind == PrimKind::test, bool, T>;
 
+/// What P gives for one operand.
+template <Prim P, class T>
+TENON_INLINE T value_of(T a) {
+  if constexpr (std::is_same_v<T, double>) {
+    if constexpr (P == Prim::exp) return double_exp(a);
+    if constexpr (P == Prim::expm1) return double_expm1(a);
+    if constexpr (P == Prim::tanh) return double_tanh(a);
+    if constexpr (P == Prim::sigmoid) return double_sigmoid(a);
+  }
+  return apply<T>(P, a);
+}
+
+/// The quotient of integers of up to 32 bits, towards zero: one of doubles is exact, and is vector code. b is
+/// not 0.
+TENON_INLINE int quotient_by_doubles(int a, int b) {
+  using namespace scalar_detail;
+  const int divisor = b == -1 ? 1 : b;  // INT_MIN / -1 does not fit
+  const int quotient = static_cast<int>(static_cast<double>(a) / static_cast<double>(divisor));
+  return b == -1 ? wrap(0 - raw(quotient)) : quotient;
+}
+/// What P gives for two operands.
+template <Prim P, class T>
+TENON_INLINE T value_of(T a, T b) {
+  if constexpr (divides(P) && std::is_integral_v<T> && sizeof(T) <= 4 && !std::is_same_v<T, bool>) {
+    using namespace scalar_detail;
+    const int quotient = quotient_by_doubles(a, b);
+    const int rest = wrap(raw(int{a}) - raw(quotient) * raw(int{b}));
+    const bool is_below = (rest != 0) & ((rest < 0) != (b < 0));
+    if constexpr (P == Prim::fmod) return static_cast<T>(rest);
+    if constexpr (P == Prim::remainder) return static_cast<T>(rest + (is_below ? int{b} : 0));
+    if constexpr (P == Prim::floor_div) return static_cast<T>(quotient - is_below);
+    return static_cast<T>(quotient);
+  }
+  return apply<T>(P, a, b);
+}
+
 template <Prim P, class T>
 void loop(const OpArgs& args) {
   using First = OperandOf<P, T>;
   using Out = ResultOf<P, T>;
   if constexpr (P == Prim::select) {
-    for_each_piece<Out, First, T, T>(args, [](Stored<Out>* out, const Stored<First>* a, const Stored<T>* b,
-                                              const Stored<T>* c, long n) {
-      TENON_NO_OVERLAP
-      for (long i = 0; i < n; ++i) out[i] = a[i] != 0 ? b[i] : c[i];
-    });
+    for_each_piece<Out, First, T, T>(
+        args, [](Stored<Out>* out, const Stored<First>* a, const Stored<T>* b, const Stored<T>* c, long n) {
+          TENON_NO_OVERLAP
+          for (long i = 0; i < n; ++i) out[i] = a[i] != 0 ? b[i] : c[i];
+        });
   } else if constexpr (arity(P) == 2) {
     for_each_piece<Out, T, T>(args, [](Stored<Out>* out, const Stored<T>* a, const Stored<T>* b, long n) {
       if constexpr (std::is_integral_v<T> && divides(P)) {
@@ -34,12 +71,12 @@ void loop(const OpArgs& args) {
       }
       TENON_NO_OVERLAP
       for (long i = 0; i < n; ++i)
-        out[i] = static_cast<Stored<Out>>(apply<T>(P, static_cast<T>(a[i]), static_cast<T>(b[i])));
+        out[i] = static_cast<Stored<Out>>(value_of<P>(static_cast<T>(a[i]), static_cast<T>(b[i])));
     });
   } else {
     for_each_piece<Out, T>(args, [](Stored<Out>* out, const Stored<T>* a, long n) {
       TENON_NO_OVERLAP
-      for (long i = 0; i < n; ++i) out[i] = static_cast<Stored<Out>>(apply<T>(P, static_cast<T>(a[i])));
+      for (long i = 0; i < n; ++i) out[i] = static_cast<Stored<Out>>(value_of<P>(static_cast<T>(a[i])));
     });
   }
 }

@@ -82,8 +82,8 @@ struct LoopNode {
   DType operands = DType::f32;  // the one that its operands are read in; not select's condition
 };
 std::vector<LoopNode> recognise_chains(const LoopProgram& program, LoopMode mode);
-/// Sets `held` and `operands`: of integers the narrowest types that give the same results. Casts that change no
-/// held value have no users afterwards.
+/// Sets `held` and `operands`: of integers the narrowest types that give the same results. Casts that change
+/// no held value have no users afterwards.
 void choose_held_types(const LoopProgram& program, std::vector<LoopNode>& nodes);
 
 /// What is known of an instruction before any step exists.

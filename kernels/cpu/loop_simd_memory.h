@@ -80,36 +80,36 @@ struct BF16 {
 };
 
 template <class Format>
-void load_16_bit(const Transfer& t) {
+void load_16_bit(const Transfer& transfer) {
+  const Transfer t = transfer;  // what is written may not lie here
+  const long whole = t.col_stride == 1 ? t.cols / VL * VL : 0;
   for (long r = 0; r < t.rows; r++) {
     const auto* const from = reinterpret_cast<const std::uint16_t*>(t.memory) + r * t.row_stride;
     float* const to = static_cast<float*>(t.values) + r * t.values_pitch;
-    for (long c = 0; c < t.cols; c += VL) {
+    for (long c = 0; c < whole; c += VL)
+      store(to + c, Format::widen(*reinterpret_cast<const vh_unaligned*>(from + c)));
+    for (long c = whole; c < t.cols; c += VL) {
       const int count = static_cast<int>(t.cols - c < VL ? t.cols - c : VL);
       vh h{};
-      if (count == VL && t.col_stride == 1) {
-        h = *reinterpret_cast<const vh_unaligned*>(from + c);
-      } else {
-        for (int i = 0; i < count; i++) h[i] = from[(c + i) * t.col_stride];
-      }
+      for (int i = 0; i < count; i++) h[i] = from[(c + i) * t.col_stride];
       store_partial(to + c, Format::widen(h), count);
     }
   }
 }
 template <class Format>
-void store_16_bit(const Transfer& t) {
+void store_16_bit(const Transfer& transfer) {
+  const Transfer t = transfer;
+  const long whole = t.col_stride == 1 ? t.cols / VL * VL : 0;
   for (long r = 0; r < t.rows; r++) {
     const float* const from = static_cast<const float*>(t.values) + r * t.values_pitch;
     auto* const to = reinterpret_cast<std::uint16_t*>(t.memory) + r * t.row_stride;
-    for (long c = 0; c < t.cols; c += VL) {
+    const vh splat = Format::narrow(broadcast(t.splat && t.cols > 0 ? *from : 0.0f));
+    for (long c = 0; c < whole; c += VL)
+      *reinterpret_cast<vh_unaligned*>(to + c) = t.splat ? splat : Format::narrow(load(from + c));
+    for (long c = whole; c < t.cols; c += VL) {
       const int count = static_cast<int>(t.cols - c < VL ? t.cols - c : VL);
-      const vf values = t.splat ? broadcast(*from) : load_partial(from + c, count);
-      const vh h = Format::narrow(values);
-      if (count == VL && t.col_stride == 1) {
-        *reinterpret_cast<vh_unaligned*>(to + c) = h;
-      } else {
-        for (int i = 0; i < count; i++) to[(c + i) * t.col_stride] = h[i];
-      }
+      const vh h = t.splat ? splat : Format::narrow(load_partial(from + c, count));
+      for (int i = 0; i < count; i++) to[(c + i) * t.col_stride] = h[i];
     }
   }
 }

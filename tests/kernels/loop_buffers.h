@@ -48,6 +48,9 @@ class LoopBuffers {
   Number at(std::size_t buffer, std::int64_t i) const {
     return read_number(data_[buffer].data(), dtypes_[buffer], i);
   }
+  void set(std::size_t buffer, std::int64_t i, Number value) {
+    write_number(data_[buffer].data(), dtypes_[buffer], i, value);
+  }
   bool same_bytes(const LoopBuffers& other) const { return data_ == other.data_; }
 
   void run(ThreadPool& pool) {
@@ -68,8 +71,7 @@ class LoopBuffers {
     std::uniform_real_distribution<double> real(-2, 2);
     std::uniform_int_distribution<std::int64_t> whole(-9, 9);
     for (std::size_t b = 0; b < data_.size(); ++b)
-      for (std::int64_t i = 0; i < elements(b); ++i)
-        write_number(data_[b].data(), dtypes_[b], i, {real(random), whole(random)});
+      for (std::int64_t i = 0; i < elements(b); ++i) set(b, i, {real(random), whole(random)});
   }
 
   const LoopProgram& program_;

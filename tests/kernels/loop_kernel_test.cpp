@@ -1,10 +1,12 @@
 // Loop programs give what their plain reading gives, whatever the shapes, strides, dtypes, ISA and threads.
 #include "kernels/cpu/loop_kernel.h"
 
+#include <cstdlib>
 #include <numeric>
 
 #include "tests/kernels/every_isa.h"
 #include "tests/kernels/loop_buffers.h"
+#include "tests/kernels/random_loops.h"
 
 namespace tenon::cpu {
 namespace {
@@ -283,6 +285,25 @@ TEST_P(Loop, NanWinsInMaxAndMin) {
   }
 }
 
+TEST_P(Loop, TheFirstOfEqualExtremesIsFoundAndTheFirstNan) {
+  std::mt19937 random(3);
+  for (const DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64})
+    for (const std::int64_t length : {1, 31, 32, 33, 100, 5000}) {
+      LoopProgram p = program_over({9, length}, 1);
+      const Reg x = p.load(dense(p, 0, dtype));
+      p.store({1, DType::i64, {1, 0}}, p.reduce(Reduce::argmax, x));
+      p.store({2, DType::i64, {1, 0}}, p.reduce(Reduce::argmin, x));
+      expect_matches_reference(p, [&, seed = random()](LoopBuffers& buffers) {
+        std::mt19937 own(seed);
+        for (std::int64_t i = 0; i < buffers.elements(0); ++i) {
+          const bool is_nan = i / length % 3 == 0 && own() % 50 == 0;
+          const auto value = static_cast<std::int64_t>(own() % 3);
+          buffers.set(0, i, {is_nan ? std::nan("") : static_cast<double>(value), value});
+        }
+      });
+    }
+}
+
 TEST_P(Loop, IotaCountsAlongItsDim) {
   for (const Dims& dims : {Dims{4, 5}, Dims{3, 1500}, Dims{30, 40, 2}}) {
     LoopProgram p = program_over(dims);
@@ -299,6 +320,27 @@ TEST_P(Loop, IotaCountsAlongItsDim) {
   const Reg e = causal.prim(Prim::exp, causal.prim(Prim::sub, x, causal.reduce(Reduce::max, x)));
   causal.store(dense(causal, 1), causal.prim(Prim::div, e, causal.reduce(Reduce::sum, e)));
   expect_matches_reference(causal);
+}
+
+/// Every integer of the type is as likely, and some are its extremes.
+void fill_with_any_integers(LoopBuffers& buffers) {
+  std::mt19937_64 random(11);
+  for (std::size_t b = 0; b < buffers.count(); ++b)
+    for (std::byte& byte : buffers.as<std::byte>(b)) {
+      const auto bits = random();
+      byte = bits % 8 < 3 ? std::byte{0xff} : bits % 8 < 6 ? std::byte{0} : std::byte(bits >> 8);
+    }
+}
+
+/// They are held in narrower types than the 64 bits that the reference computes in.
+TEST_P(Loop, RandomProgramsOfIntegersAreExact) {
+  const char* const first = std::getenv("TENON_RANDOM_LOOPS");
+  const auto seed = static_cast<unsigned>(first ? std::atoi(first) : 1);
+  for (unsigned i = 0; i < (first ? 3000U : 150U) && !HasFailure(); ++i) {
+    const LoopProgram program = RandomLoop(seed + i).make();
+    expect_matches_reference(program);
+    expect_matches_reference(program, fill_with_any_integers);
+  }
 }
 
 TEST_P(Loop, EpilogueRunsOnATileAnywhereInTheOutput) {

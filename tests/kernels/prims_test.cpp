@@ -108,6 +108,53 @@ TEST_P(Prims, VectorMathIsAccurateOverItsWholeRange) {
   }
 }
 
+double ulps(double y, long double exact) {
+  if (std::isnan(exact)) return std::isnan(y) ? 0 : inf;
+  if (y == static_cast<double>(exact)) return 0;
+  const double magnitude = std::fabs(static_cast<double>(exact));
+  if (std::isinf(y) || std::isinf(magnitude)) return inf;
+  const double ulp = std::nextafter(magnitude, inf) - magnitude;
+  return static_cast<double>(std::fabs(y - exact) / ulp);
+}
+
+TEST_P(Prims, ExponentialsOfDoublesAreAccurate) {
+  std::mt19937_64 random(5);
+  std::vector<double> x = {0,  -0.0, inf,      -inf, std::nan(""), 1e-300, -1e-300, 5e-324,
+                           22, 300,  300.0001, -40,  709.78,       709.79, 1e300};
+  std::uniform_real_distribution<double> exponent(-40, 10), far(-745, 710);
+  for (int i = 0; i < 100'000; ++i) {
+    x.push_back(std::exp2(exponent(random)) * (i % 2 ? 1 : -1));
+    x.push_back(far(random));
+  }
+  struct Function {
+    Prim prim;
+    long double (*exact)(long double);
+    double max_ulps;
+    double low;
+  };
+  // sigmoid: below -709 exp(-x) overflows, as it does in torch, and the subnormal result is lost.
+  for (const Function& f :
+       {Function{Prim::exp, std::exp, 1.0, -inf},
+        {Prim::expm1, std::expm1, 1.8, -inf},
+        {Prim::tanh, std::tanh, 2.5, -inf},
+        {Prim::sigmoid, [](long double v) { return 1 / (1 + std::exp(-v)); }, 2.0, -708}}) {
+    LoopProgram p(std::string(name(f.prim)), {static_cast<std::int64_t>(x.size())});
+    p.store({1, DType::f64, {1}}, p.prim(f.prim, p.load({0, DType::f64, {1}})));
+    LoopBuffers buffers(p);
+    std::copy(x.begin(), x.end(), buffers.as<double>(0).begin());
+    ThreadPool pool(1);
+    buffers.run(pool);
+    double worst = 0, where = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (x[i] < f.low) continue;
+      const double error = ulps(buffers.as<double>(1)[i], f.exact(x[i]));
+      if (error > worst) worst = error, where = x[i];
+    }
+    EXPECT_LE(worst, f.max_ulps) << name(f.prim) << " at " << where;
+    RecordProperty(std::string(name(f.prim)), std::to_string(worst));
+  }
+}
+
 // Random pairs: of close sizes, of any sizes, and quotients next to integers.
 std::vector<std::pair<float, float>> random_pairs() {
   std::mt19937 random(7);
@@ -209,6 +256,10 @@ std::vector<T> special_values() {
   if constexpr (std::is_same_v<T, std::int64_t>) {
     return {0, 1, -1, 2, -2, 3, -3, 7, -7, 62, 63, 64, 1000003, INT64_MAX, INT64_MIN, INT64_MIN + 1};
   }
+  if constexpr (std::is_integral_v<T> && sizeof(T) < 8 && !std::is_same_v<T, bool>) {
+    constexpr T low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
+    return {0, 1, T(-1), 2, T(-2), 3, 7, T(-7), 8, 15, 16, 31, 32, 33, high, T(high - 1), low, T(low + 1)};
+  }
   if constexpr (std::is_floating_point_v<T>) {
     constexpr T big = std::numeric_limits<T>::max();
     constexpr T infinite = std::numeric_limits<T>::infinity();
@@ -260,7 +311,9 @@ void check_prim(Prim p, DType type) {
         const auto value = static_cast<T>(actual.real);
         if (value == expected || (std::isnan(value) && std::isnan(expected))) continue;
         const double exact = arity(p) == 1 ? apply<double>(p, y) : apply<double>(p, x, y);
-        const double error = std::is_same_v<T, float> ? ulps(static_cast<float>(value), exact) : 1e9;
+        const double error = std::is_same_v<T, float>
+                                 ? ulps(static_cast<float>(value), exact)
+                                 : ulps(static_cast<double>(value), static_cast<long double>(exact));
         EXPECT_LE(error, 8) << name(p) << "(" << x << ", " << y << ") = " << value << " instead of "
                             << expected;
         continue;
@@ -278,6 +331,10 @@ TEST_P(Prims, MeanWhatTheScalarTableSays) {
       check_prim<double>(row.prim, DType::f64);
     }
     if (row.kind == PrimKind::real) continue;
+    check_prim<std::int8_t>(row.prim, DType::i8);
+    check_prim<std::uint8_t>(row.prim, DType::u8);
+    check_prim<std::int16_t>(row.prim, DType::i16);
+    check_prim<std::int32_t>(row.prim, DType::i32);
     check_prim<std::int64_t>(row.prim, DType::i64);
     check_prim<bool>(row.prim, DType::boolean);
   }

@@ -50,9 +50,8 @@ class RandomLoop {
 
   void add_load() {
     const bool whole = pick(2) == 0;
-    const DType dtype = std::array{DType::i8, DType::i32, DType::i64}[static_cast<std::size_t>(pick(3))];
     const LoopOperand operand{.buffer = buffers_++,
-                              .dtype = dtype,
+                              .dtype = integer(),
                               .strides = strides([&](std::size_t) { return whole || pick(2) == 0; }),
                               .offset = pick(3)};
     loaded_.push_back(operand);
@@ -65,11 +64,45 @@ class RandomLoop {
       values_.push_back(program_.reduce(kinds[static_cast<std::size_t>(pick(4))], any()));
     } else if (pick(6) == 0) {
       values_.push_back(program_.iota(pick(static_cast<int>(rank()))));
+    } else if (pick(3) == 0) {
+      values_.push_back(program_.cast(integer(), any()));
     } else {
-      constexpr std::array prims = {Prim::add, Prim::sub, Prim::mul, Prim::max, Prim::min};
-      const Reg y = program_.prim(prims[static_cast<std::size_t>(pick(5))], any(), any());
-      values_.push_back(program_.prim(Prim::remainder, y, program_.constant_int(97)));
+      add_prim();
     }
+  }
+
+  /// Divisors are not 0.
+  void add_prim() {
+    constexpr std::array divisions = {Prim::floor_div, Prim::trunc_div, Prim::remainder, Prim::fmod};
+    constexpr std::array of_one = {Prim::neg, Prim::abs, Prim::sign, Prim::bit_not, Prim::round};
+    constexpr std::array of_two = {Prim::add,     Prim::sub,        Prim::mul,         Prim::max,
+                                   Prim::min,     Prim::fmin,       Prim::bit_and,     Prim::bit_or,
+                                   Prim::bit_xor, Prim::shift_left, Prim::shift_right, Prim::pow};
+    constexpr std::array tests = {Prim::lt, Prim::ge, Prim::eq, Prim::logical_and, Prim::signbit};
+    switch (pick(5)) {
+      case 0:
+        return values_.push_back(
+            program_.prim(of(divisions), any(), program_.constant_int(one_of({97, 3, -1, -7, 1000}))));
+      case 1: return values_.push_back(program_.prim(of(of_one), any()));
+      case 2: {
+        const Prim test = of(tests);
+        const Reg chosen = program_.prim(test, any(), arity(test) > 1 ? any() : -1);
+        return values_.push_back(program_.prim(Prim::select, chosen, any(), any()));
+      }
+      case 3:
+        return values_.push_back(
+            program_.prim(of(of_two), any(), program_.constant_int(one_of({0, 1, 2, 7, -1, 200, 70000}))));
+      default: return values_.push_back(program_.prim(of(of_two), any(), any()));
+    }
+  }
+  template <class T, std::size_t N>
+  T of(const std::array<T, N>& choices) {
+    return choices[static_cast<std::size_t>(pick(N))];
+  }
+  DType integer() {
+    constexpr std::array dtypes = {DType::i8,  DType::u8,  DType::i16, DType::u16,
+                                   DType::i32, DType::u32, DType::i64};
+    return of(dtypes);
   }
 
   /// Where each point has a place, to memory of its own or over what was loaded; else one value for each row.
@@ -82,9 +115,9 @@ class RandomLoop {
       for (const LoopOperand& operand : loaded_)
         if (covers(operand) && !is_stored(operand.buffer)) return program_.store(operand, value);
     }
-    program_.store({.buffer = buffers_++, .dtype = DType::i64, .strides = strides([&](std::size_t d) {
-                                                                 return d < written;
-                                                               })},
+    program_.store({.buffer = buffers_++,
+                    .dtype = pick(2) == 0 ? DType::i64 : integer(),
+                    .strides = strides([&](std::size_t d) { return d < written; })},
                    value);
   }
   bool covers(const LoopOperand& operand) const {
