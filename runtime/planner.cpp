@@ -1,17 +1,20 @@
 #include "runtime/planner.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "ir/evaluate.h"
 #include "ir/flops.h"
+#include "ir/ops/cast.h"
 #include "ir/ops/control.h"
 #include "ir/ops/shape.h"
 #include "runtime/arena.h"
 #include "runtime/decompose.h"
 #include "runtime/shared/transfer.h"
+#include "runtime/widen.h"
 
 namespace tenon {
 namespace {
@@ -27,10 +30,15 @@ std::string group_text(const Group& group) {
   return text;
 }
 
+std::unique_ptr<Graph> for_device(std::unique_ptr<Graph> graph, const Device& device) {
+  widen_16_bit_floats(*graph, device);
+  return graph;
+}
+
 }  // namespace
 
 Planner::Planner(std::unique_ptr<Graph> graph, OpenDevice& device, PlanOptions options)
-    : graph_(std::move(graph)),
+    : graph_(for_device(std::move(graph), device.device)),
       open_(device),
       device_(device.device),
       options_(device.device.shares_memory ? PlanOptions{.runs_once = options.runs_once}
@@ -113,9 +121,27 @@ void Planner::lay_out_buffers(Plan& plan) {
   }
 }
 
+// A weight of 16-bit floats that kernels of float32 read is widened once for all plans.
+bool Planner::fold_widened_weight(const Node& node) {
+  const Cast* cast = node.as<Cast>();
+  if (!cast || cast->to != DType::f32 || size_of(node.input()->dtype()) != 2) return false;
+  const auto weight = assignment_.constant(node.input());
+  if (!weight) return false;
+  const auto bytes = static_cast<std::size_t>(bytes_of(node.output()->type()));
+  const Tensor wide = open_.weights.packed(*weight, "f32", bytes, [&](const Tensor& w, std::byte* target) {
+    const Tensor floats = w.to(DType::f32).contiguous();
+    std::memcpy(target, floats.bytes(), bytes);
+  });
+  const Index& shape = weight->shape();
+  assignment_.bind(node.output(), buffers_.constant(Tensor::view_of(wide.storage(), DType::f32, shape,
+                                                                    contiguous_strides(shape), 0)));
+  return true;
+}
+
 // What depends on weights, sizes and tensors without elements alone is computed now. What fails then fails
 // when it is reached.
 bool Planner::fold(const Node& node) {
+  if (fold_widened_weight(node)) return true;
   if (node.op().info().regions > 0 || node.is<Permute>() || node.is<Slice>() || node.is<Expand>())
     return false;
   std::vector<Tensor> inputs;

@@ -76,6 +76,7 @@ class Planner {
   void add(std::unique_ptr<Step> step, const Node* node, std::vector<PlannedTensor> reads,
            std::vector<PlannedTensor> writes);
   std::optional<std::size_t> known_branch(const Node& node) const;
+  bool fold_widened_weight(const Node&);
   bool fold(const Node& node);
   bool computes_nothing(const Node& node);
   bool lower(Node& node);

@@ -112,7 +112,8 @@ std::vector<Candidate> lower_batched_matmul(const Planner& planner, const Group&
 }  // namespace
 
 std::vector<OpLowering> batched_matmul_lowerings() {
-  return {{&op_info<MatMul>(), lower_batched_matmul}, {&op_info<Linear>(), lower_batched_matmul}};
+  return {{.op = &op_info<MatMul>(), .lower = lower_batched_matmul, .widens = true},
+          {.op = &op_info<Linear>(), .lower = lower_batched_matmul, .widens = true}};
 }
 
 }  // namespace tenon

@@ -118,7 +118,8 @@ std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
 }  // namespace
 
 std::vector<OpLowering> conv_lowerings() {
-  return {{&op_info<Conv>(), lower_conv, true}, {&op_info<ConvTranspose>(), lower_conv, true}};
+  return {{.op = &op_info<Conv>(), .lower = lower_conv, .channels_last = true, .widens = true},
+          {.op = &op_info<ConvTranspose>(), .lower = lower_conv, .channels_last = true, .widens = true}};
 }
 
 }  // namespace tenon

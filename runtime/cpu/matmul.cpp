@@ -113,7 +113,8 @@ std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) 
 }  // namespace
 
 std::vector<OpLowering> matmul_lowerings() {
-  return {{&op_info<Linear>(), lower_matmul}, {&op_info<MatMul>(), lower_matmul}};
+  return {{.op = &op_info<Linear>(), .lower = lower_matmul, .widens = true},
+          {.op = &op_info<MatMul>(), .lower = lower_matmul, .widens = true}};
 }
 
 }  // namespace tenon

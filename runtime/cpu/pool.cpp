@@ -61,10 +61,11 @@ std::vector<Candidate> lower_pool(const Planner& planner, const Group& group) {
 }  // namespace
 
 std::vector<OpLowering> pool_lowerings() {
-  return {{&op_info<MaxPool>(), lower_pool, true},
-          {&op_info<AvgPool>(), lower_pool, true},
-          {&op_info<AdaptiveAvgPool>(), lower_pool, true},
-          {&op_info<AdaptiveMaxPool>(), lower_pool, true}};
+  std::vector<OpLowering> all;
+  for (const OpInfo* op :
+       {&op_info<MaxPool>(), &op_info<AvgPool>(), &op_info<AdaptiveAvgPool>(), &op_info<AdaptiveMaxPool>()})
+    all.push_back({.op = op, .lower = lower_pool, .channels_last = true, .widens = true});
+  return all;
 }
 
 }  // namespace tenon

@@ -1,0 +1,15 @@
+// Operators of 16-bit floats on kernels of float32.
+#pragma once
+#include "ir/graph.h"
+
+namespace tenon {
+
+struct Device;
+
+/// Operators that a device computes in float32 alone (OpLowering::widens) get float32 operands: 16-bit ones
+/// are cast before them. Their results are rounded behind them, in their group, and stay float32 until
+/// another operator reads them: from one such operator to the next nothing is cast. Results are those of the
+/// operators' references. (XLA calls this float normalization.)
+void widen_16_bit_floats(Graph& graph, const Device& device);
+
+}  // namespace tenon

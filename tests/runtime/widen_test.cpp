@@ -1,0 +1,117 @@
+// Operators of 16-bit floats run on kernels of float32, and give what their references give.
+#include "runtime/widen.h"
+
+#include "ir/print.h"
+#include "runtime/device.h"
+#include "tests/runtime/graphs.h"
+#include "tests/runtime/on_device.h"
+
+namespace tenon::testing {
+namespace {
+
+void expect_widened(std::string_view before, std::string_view after) {
+  const auto graph = parse(before);
+  widen_16_bit_floats(*graph, cpu_device());
+  EXPECT_EQ(print(*graph), after);
+  EXPECT_EQ(print(*parse(print(*graph))), after);
+}
+
+TEST(Widen, OperandsAreCastAndTheResultIsRoundedInTheGroup) {
+  expect_widened(R"(graph g(%x: bf16[4,8]) {
+  @w : bf16[6,8]
+  @b : bf16[6]
+  %1 = linear(%x, @w, @b) : bf16[4,6]
+  return %1
+}
+)",
+                 R"(graph g(%x: bf16[4,8]) {
+  @w : bf16[6,8]
+  @b : bf16[6]
+  %1 = cast(%x) : f32[4,8]
+  %2 = cast(@w) : f32[6,8]
+  %3 = cast(@b) : f32[6]
+  %4 = fused linear(%1, %2, %3) { cast(_, to=bf16); cast } : f32[4,6]
+  %5 = cast(%4, to=bf16) : bf16[4,6]
+  return %5
+}
+)");
+}
+
+TEST(Widen, MembersOfTheGroupKeepTheirType) {
+  expect_widened(R"(graph g(%x: f16[4,8], %y: f16[4,6]) {
+  @w : f16[8,6]
+  %1 = fused matmul(%x, @w) { add(_, %y); relu } : f16[4,6]
+  return %1
+}
+)",
+                 R"(graph g(%x: f16[4,8], %y: f16[4,6]) {
+  @w : f16[8,6]
+  %1 = cast(%x) : f32[4,8]
+  %2 = cast(@w) : f32[8,6]
+  %3 = fused matmul(%1, %2) { cast(_, to=f16); add(_, %y); relu; cast } : f32[4,6]
+  %4 = cast(%3, to=f16) : f16[4,6]
+  return %4
+}
+)");
+}
+
+TEST(Widen, NothingIsCastBetweenTwoOfThem) {
+  expect_widened(R"(graph g(%x: bf16[4,8]) {
+  @a : bf16[8,8]
+  @b : bf16[8,8]
+  %1 = fused matmul(%x, @a) { relu } : bf16[4,8]
+  %2 = matmul(%1, @b) : bf16[4,8]
+  return %2
+}
+)",
+                 R"(graph g(%x: bf16[4,8]) {
+  @a : bf16[8,8]
+  @b : bf16[8,8]
+  %1 = cast(%x) : f32[4,8]
+  %2 = cast(@a) : f32[8,8]
+  %3 = fused matmul(%1, %2) { cast(_, to=bf16); relu; cast } : f32[4,8]
+  %4 = cast(@b) : f32[8,8]
+  %5 = fused matmul(%3, %4) { cast(_, to=bf16); cast } : f32[4,8]
+  %6 = cast(%5, to=bf16) : bf16[4,8]
+  return %6
+}
+)");
+}
+
+TEST(Widen, OtherTypesAndOperatorsStay) {
+  constexpr std::string_view text = R"(graph g(%x: f32[4,8], %y: bf16[4,8], %i: i32[8,8]) {
+  @w : f32[8,8]
+  %1 = matmul(%x, @w) : f32[4,8]
+  %2 = softmax(%y, axis=1) : bf16[4,8]
+  %3 = matmul(%i, %i) : i32[8,8]
+  return %1, %2, %3
+}
+)";
+  expect_widened(text, text);
+}
+
+std::string with_floats(std::string text, std::string_view dtype) {
+  for (std::size_t at = 0; (at = text.find("f32[", at)) != std::string::npos; at += dtype.size())
+    text.replace(at, 3, dtype);
+  return text;
+}
+
+TEST(Widen, NetworksOf16BitFloatsGiveWhatTheReferenceGives) {
+  for (const auto& [dtype, tolerance] : {std::pair{"bf16", 3e-2}, {"f16", 4e-3}})
+    for (const char* net : {residual_net, u_net, transformer}) {
+      const std::string text = with_floats(net, dtype);
+      const auto graph = graph_of(text);
+      expect_same_on(text, inputs_of(*graph, {{"N", 2}, {"seq", 5}}), tolerance);
+    }
+}
+
+TEST(Widen, KernelsOfTheCpuRunAllProductsAndPools) {
+  const std::string text = with_floats(u_net, "bf16");
+  const auto graph = graph_of(text);
+  Session session(graph);
+  const auto plan = session.plan_for(inputs_of(*graph, {{"N", 1}}));
+  for (const auto& step : plan->steps) EXPECT_NE(step->info.kind, StepKind::reference) << plan->text();
+}
+
+}  // namespace
+}  // namespace tenon::testing
