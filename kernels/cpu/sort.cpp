@@ -1,0 +1,179 @@
+#include "kernels/cpu/sort.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "kernels/cpu/sort_keys.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr long keys_at_once = 256;
+constexpr long least_radix = 512;    // shorter lines are sorted by comparisons
+constexpr long fewest_entries = 64;  // that wait until those behind the k-th are dropped
+
+/// A key and its place in one integer: in their order equal keys are in the order of their places.
+template <class Key>
+struct Packed;
+template <>
+struct Packed<std::uint32_t> {
+  using type = std::uint64_t;
+};
+template <>
+struct Packed<std::uint64_t> {
+  __extension__ using type = unsigned __int128;
+};
+
+template <class Key>
+std::uint64_t least_key(const Key* keys, long n) {
+  if constexpr (sizeof(Key) == 4)
+    return least_key_32(keys, n);
+  else
+    return least_key_64(keys, n);
+}
+
+template <class Key>
+class LineSorter {
+ public:
+  using Entry = typename Packed<Key>::type;
+
+  static std::size_t scratch_bytes(const SortLines& s) {
+    return static_cast<std::size_t>(2 * entries_of(s)) * sizeof(Entry) +
+           static_cast<std::size_t>(keys_at_once) * sizeof(Key);
+  }
+
+  LineSorter(const SortLines& s, std::byte* scratch)
+      : s_(s),
+        entries_(reinterpret_cast<Entry*>(scratch)),
+        others_(entries_ + entries_of(s)),
+        keys_(reinterpret_cast<Key*>(others_ + entries_of(s))) {}
+
+  void sort(long line) {
+    x_ = static_cast<const std::byte*>(s_.x) + line * s_.length * static_cast<long>(size_of(s_.dtype));
+    if (selects(s_))
+      select();
+    else
+      sort_whole();
+    write(line);
+  }
+
+ private:
+  static constexpr int key_bits = 8 * sizeof(Key);
+
+  /// Few of many: what cannot be among the first k is not kept.
+  static bool selects(const SortLines& s) { return 4 * s.k < s.length; }
+  static long entries_of(const SortLines& s) {
+    return selects(s) ? std::max(2 * s.k, fewest_entries) + keys_at_once : s.length;
+  }
+  static Key key_of(Entry e) { return static_cast<Key>(e >> key_bits); }
+  static Entry entry(Key key, long place) { return Entry{key} << key_bits | static_cast<Key>(place); }
+
+  long read_keys(long first) {
+    const long n = std::min(keys_at_once, s_.length - first);
+    sort_keys(x_ + first * static_cast<long>(size_of(s_.dtype)), s_.dtype, s_.descending, n, keys_);
+    return n;
+  }
+
+  void select() {
+    long count = 0;
+    bool is_full = false;  // then the k-th so far has the key `last`
+    Key last = 0;
+    for (long first = 0; first < s_.length; first += keys_at_once) {
+      const long n = read_keys(first);
+      if (is_full && least_key(keys_, n) >= last) continue;
+      for (long i = 0; i < n; ++i) {
+        entries_[count] =
+            entry(keys_[i], first + i);  // without a branch: which ones enter is not to be foreseen
+        count += !is_full || keys_[i] < last;
+      }
+      if (count + keys_at_once <= entries_of(s_)) continue;
+      std::nth_element(entries_, entries_ + s_.k - 1, entries_ + count);
+      last = key_of(entries_[s_.k - 1]);
+      is_full = true;
+      count = s_.k;
+    }
+    std::nth_element(entries_, entries_ + s_.k - 1, entries_ + count);
+    std::sort(entries_, entries_ + s_.k);
+  }
+
+  void sort_whole() {
+    for (long first = 0; first < s_.length; first += keys_at_once) {
+      const long n = read_keys(first);
+      for (long i = 0; i < n; ++i) entries_[first + i] = entry(keys_[i], first + i);
+    }
+    if (s_.length >= least_radix)
+      sort_by_digits();
+    else
+      std::sort(entries_, entries_ + s_.length);
+  }
+
+  /// Least digit first, and each pass keeps the order of the one before. Digits that all keys share are left
+  /// out.
+  void sort_by_digits() {
+    constexpr int bits = 11, digits = 1 << bits;
+    for (int shift = 0; shift < key_bits; shift += bits) {
+      std::array<std::uint32_t, digits> count{};
+      const auto digit = [&](Entry e) { return static_cast<std::size_t>(key_of(e) >> shift) & (digits - 1); };
+      for (long i = 0; i < s_.length; ++i) ++count[digit(entries_[i])];
+      if (count[digit(entries_[0])] == static_cast<std::uint32_t>(s_.length)) continue;
+      std::uint32_t before = 0;
+      for (std::uint32_t& c : count) before += std::exchange(c, before);
+      for (long i = 0; i < s_.length; ++i) others_[count[digit(entries_[i])]++] = entries_[i];
+      std::swap(entries_, others_);
+    }
+  }
+
+  void write(long line) const {
+    std::int64_t* const places = s_.places + line * s_.k;
+    for (long i = 0; i < s_.k; ++i) places[i] = static_cast<std::int64_t>(static_cast<Key>(entries_[i]));
+    switch (size_of(s_.dtype)) {
+      case 1: return write_values<std::uint8_t>(line, places);
+      case 2: return write_values<std::uint16_t>(line, places);
+      case 4: return write_values<std::uint32_t>(line, places);
+      default: return write_values<std::uint64_t>(line, places);
+    }
+  }
+  template <class T>
+  void write_values(long line, const std::int64_t* places) const {
+    T* const values = static_cast<T*>(s_.values) + line * s_.k;
+    for (long i = 0; i < s_.k; ++i) values[i] = reinterpret_cast<const T*>(x_)[places[i]];
+  }
+
+  const SortLines& s_;
+  const std::byte* x_ = nullptr;
+  Entry* entries_;
+  Entry* others_;
+  Key* keys_;
+};
+
+bool has_wide_keys(const SortLines& s) { return size_of(s.dtype) == 8; }
+std::size_t worker_bytes(const SortLines& s) {
+  const std::size_t bytes = has_wide_keys(s) ? LineSorter<std::uint64_t>::scratch_bytes(s)
+                                             : LineSorter<std::uint32_t>::scratch_bytes(s);
+  return (bytes + 63) / 64 * 64;
+}
+
+template <class Key>
+void sort_all(const SortLines& s, std::byte* scratch, ThreadPool& pool) {
+  constexpr long elements_together = 4096;
+  const long together = std::max(1L, elements_together / std::max(1L, s.length));
+  pool.parallel_for((s.lines + together - 1) / together, [&](long chunk, int worker) {
+    for (long line = chunk * together; line < std::min(s.lines, (chunk + 1) * together); ++line)
+      LineSorter<Key>(s, scratch + static_cast<std::size_t>(worker) * worker_bytes(s)).sort(line);
+  });
+}
+
+}  // namespace
+
+std::size_t sort_scratch_size(const SortLines& s, int threads) {
+  return worker_bytes(s) * static_cast<std::size_t>(threads);
+}
+
+void sort_lines(const SortLines& s, void* scratch, ThreadPool& pool) {
+  if (s.k == 0) return;
+  auto* const bytes = static_cast<std::byte*>(scratch);
+  has_wide_keys(s) ? sort_all<std::uint64_t>(s, bytes, pool) : sort_all<std::uint32_t>(s, bytes, pool);
+}
+
+}  // namespace tenon::cpu

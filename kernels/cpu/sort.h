@@ -1,0 +1,24 @@
+// Sorting of lines, and the first few of each.
+#pragma once
+#include "base/dtype.h"
+#include "kernels/thread_pool.h"
+
+namespace tenon::cpu {
+
+/// The first k of each line in order: the smallest first, or with `descending` the largest. Equal elements
+/// (so are -0 and 0) keep their order; NaN is larger than every number.
+struct SortLines {
+  const void* x = nullptr;  // [lines, length], dense, of a real dtype
+  DType dtype = DType::f32;
+  long lines = 0;
+  long length = 0;
+  long k = 0;
+  bool descending = false;
+  void* values = nullptr;          // [lines, k], of x's dtype
+  std::int64_t* places = nullptr;  // [lines, k]: where each lay in its line
+};
+/// Bytes of scratch that sort_lines needs.
+std::size_t sort_scratch_size(const SortLines& s, int threads);
+void sort_lines(const SortLines& s, void* scratch, ThreadPool& pool);
+
+}  // namespace tenon::cpu

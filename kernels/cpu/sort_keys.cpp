@@ -1,0 +1,70 @@
+// Built once per ISA: plain loops, which the compiler turns into vector code.
+#include "kernels/cpu/sort_keys.h"
+
+#include <type_traits>
+
+#include "kernels/cpu/simd.h"
+
+namespace tenon::cpu::TENON_ISA {
+namespace {
+
+/// NaN is the largest, and -0 equals 0.
+template <class Key, class T>
+TENON_INLINE Key key_of_float(T x) {
+  const Key bits = __builtin_bit_cast(Key, x + T(0));
+  constexpr Key sign = Key(1) << (8 * sizeof(Key) - 1);
+  const Key ordered = bits & sign ? ~bits : bits | sign;
+  return x != x ? ~Key(0) : ordered;
+}
+TENON_INLINE float float_of(Half h) {
+  const std::uint32_t magnitude = h.bits & 0x7fffu, sign = (h.bits & 0x8000u) << 16;
+  const float scaled = __builtin_bit_cast(float, magnitude << 13) * 0x1p112f;
+  const std::uint32_t special = magnitude << 13 | 0x7f800000u;
+  return __builtin_bit_cast(
+      float, sign | (magnitude >= 0x7c00u ? special : __builtin_bit_cast(std::uint32_t, scaled)));
+}
+TENON_INLINE float float_of(BFloat16 h) { return __builtin_bit_cast(float, std::uint32_t{h.bits} << 16); }
+
+template <class T>
+TENON_INLINE auto key_of(T x) {
+  if constexpr (std::is_same_v<T, float>) {
+    return key_of_float<std::uint32_t>(x);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return key_of_float<std::uint64_t>(x);
+  } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    return key_of_float<std::uint32_t>(float_of(x));
+  } else if constexpr (sizeof(T) == 8) {
+    return static_cast<std::uint64_t>(x) ^ (std::is_signed_v<T> ? std::uint64_t{1} << 63 : 0);
+  } else {
+    return static_cast<std::uint32_t>(x) ^ (std::is_signed_v<T> ? std::uint32_t{1} << 31 : 0);
+  }
+}
+
+template <class T>
+void write_keys(const T* x, bool descending, long n, void* to) {
+  using Key = decltype(key_of(T{}));
+  auto* keys = static_cast<Key*>(to);
+  const Key flip = descending ? ~Key(0) : 0;
+  for (long i = 0; i < n; ++i) keys[i] = key_of(x[i]) ^ flip;
+}
+
+template <class Key>
+TENON_INLINE Key least_of(const Key* keys, long n) {
+  Key least = keys[0];
+  for (long i = 1; i < n; ++i) least = keys[i] < least ? keys[i] : least;
+  return least;
+}
+
+}  // namespace
+
+void sort_keys(const void* x, DType dtype, bool descending, long n, void* keys) {
+  if (is_bool(dtype)) dtype = DType::u8;
+  dispatch_real(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!std::is_same_v<T, bool>) write_keys(static_cast<const T*>(x), descending, n, keys);
+  });
+}
+std::uint32_t least_key_32(const std::uint32_t* keys, long n) { return least_of(keys, n); }
+std::uint64_t least_key_64(const std::uint64_t* keys, long n) { return least_of(keys, n); }
+
+}  // namespace tenon::cpu::TENON_ISA

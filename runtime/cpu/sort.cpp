@@ -1,0 +1,97 @@
+// Sorting, and the first few along an axis.
+#include "ir/ops/sort.h"
+
+#include "kernels/cpu/sort.h"
+#include "runtime/cpu/step.h"
+#include "runtime/planner.h"
+
+namespace tenon {
+namespace {
+
+class SortStep : public CpuStep {
+ public:
+  explicit SortStep(const cpu::SortLines& sort) : sort_(sort) {}
+
+  void compute(const CpuFrame& frame) const override {
+    cpu::SortLines sort = sort_;
+    sort.x = frame.at<const void>(x);
+    sort.values = frame.at<void>(values);
+    sort.places = frame.at<std::int64_t>(places);
+    cpu::sort_lines(sort, frame.scratch, frame.pool);
+  }
+
+  Address x, values, places;
+
+ private:
+  cpu::SortLines sort_;
+};
+
+struct SortCall {
+  cpu::SortLines lines;
+  Order order;  // the axis last
+};
+
+std::optional<SortCall> sort_call(const Node& node) {
+  SortCall call;
+  std::int64_t axis = 0;
+  if (const auto* sort = node.as<Sort>()) {
+    axis = sort->axis;
+    call.lines.descending = sort->descending;
+  } else if (const auto* top = node.as<TopK>()) {
+    axis = top->axis;
+    call.lines.descending = top->largest;
+  } else {
+    return std::nullopt;
+  }
+  const Value& x = *node.input();
+  if (x.rank() == 0 || numel(x.shape()).value() == 0) return std::nullopt;
+  const auto at = static_cast<std::size_t>(axis);
+  call.lines.dtype = x.dtype();
+  call.lines.length = x.shape()[at].value();
+  call.lines.lines = numel(x.shape()).value() / call.lines.length;
+  call.lines.k = node.output()->shape()[at].value();
+  for (std::size_t d = 0; d < x.rank(); ++d)
+    if (d != at) call.order.push_back(static_cast<std::int64_t>(d));
+  call.order.push_back(axis);
+  return call;
+}
+
+void emit(Planner& planner, const Node& node, const SortCall& call, std::size_t scratch_bytes) {
+  const auto is_dense = [&](const PlannedTensor& t) { return t.permute(call.order).is_contiguous(); };
+  const PlannedTensor x = planner.dense(node.input(), call.order);
+  const PlannedTensor values = planner.assignment().assign(node.output(0), call.order, is_dense);
+  const PlannedTensor places = planner.assignment().assign(node.output(1), call.order, is_dense);
+  auto step = std::make_unique<SortStep>(call.lines);
+  step->x = x.address();
+  step->values = values.address();
+  step->places = places.address();
+  step->scratch_bytes = scratch_bytes;
+  planner.emit(std::move(step), node, {x}, {values, places});
+}
+
+std::vector<Candidate> lower_sort(const Planner& planner, const Group& group) {
+  const auto call = sort_call(group.node());
+  if (!call) return {};
+  const double elements = static_cast<double>(call->lines.lines) * static_cast<double>(call->lines.length);
+  const bool is_whole = call->lines.k == call->lines.length;
+  const double operations = is_whole ? 2000 : 100;  // of a product, in the time that one element takes
+  const Work work{.bytes = bytes_of(group.node().input()->type()) + bytes_of(group.node().output(0)->type()) +
+                           bytes_of(group.node().output(1)->type()),
+                  .rows = call->lines.lines,
+                  .columns = call->lines.length};
+  const std::size_t scratch = cpu::sort_scratch_size(call->lines, planner.threads());
+  const CandidateInfo info{.kernel = is_whole ? "sort" : "top k",
+                           .work = work,
+                           .seconds = planner.estimate(operations * elements, work.bytes),
+                           .scratch_bytes = scratch};
+  return {{info, [=](Planner& p, const Group& g) { emit(p, g.node(), *call, scratch); }}};
+}
+
+}  // namespace
+
+std::vector<OpLowering> sort_lowerings() {
+  return {{.op = &op_info<Sort>(), .lower = lower_sort, .alone = true},
+          {.op = &op_info<TopK>(), .lower = lower_sort, .alone = true}};
+}
+
+}  // namespace tenon
