@@ -74,15 +74,17 @@ std::vector<Candidate> lower_sort(const Planner& planner, const Group& group) {
   if (!call) return {};
   const double elements = static_cast<double>(call->lines.lines) * static_cast<double>(call->lines.length);
   const bool is_whole = call->lines.k == call->lines.length;
-  const double operations = is_whole ? 2000 : 100;  // of a product, in the time that one element takes
+  const double operations = is_whole ? 1000 : 100;  // of a product, in the time that one element takes
   const Work work{.bytes = bytes_of(group.node().input()->type()) + bytes_of(group.node().output(0)->type()) +
                            bytes_of(group.node().output(1)->type()),
                   .rows = call->lines.lines,
                   .columns = call->lines.length};
+  const double copies = planner.estimate_copy(
+      group.node().input(), [&](const Strided& t) { return t.permute(call->order).is_contiguous(); });
   const std::size_t scratch = cpu::sort_scratch_size(call->lines, planner.threads());
   const CandidateInfo info{.kernel = is_whole ? "sort" : "top k",
                            .work = work,
-                           .seconds = planner.estimate(operations * elements, work.bytes),
+                           .seconds = copies + planner.estimate(operations * elements, work.bytes),
                            .scratch_bytes = scratch};
   return {{info, [=](Planner& p, const Group& g) { emit(p, g.node(), *call, scratch); }}};
 }

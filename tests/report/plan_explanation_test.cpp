@@ -24,12 +24,13 @@ TEST(PlanExplanation, ListsTheCandidatesOfEachStepWithEstimates) {
       0 matmul -> f32[4,8,8]
       > batched gemm                        0.892 us  4.10 KFLOP  3.00 KiB  4 of 8x8x8  scratch 1.00 KiB  (the least estimate)
         reference                            7.63 us  4.10 KFLOP  3.00 KiB
-      1 sort -> f32[4,8,8], i64[4,8,8]
-      > reference                            4.05 us  4.00 KiB  (the only candidate)
-      2 linear -> f32[4,8,8]
-        batched gemm                        0.884 us  4.10 KFLOP  2.25 KiB  4 of 8x8x8  scratch 1.00 KiB
-      > gemm                                0.264 us  4.10 KFLOP  2.25 KiB  32x8x8  packed weights  (the least estimate)
-        packing gemm                        0.267 us  4.10 KFLOP  2.25 KiB  32x8x8  scratch 1.00 KiB
+    1-2 sort -> f32[4,8,8], i64[4,8,8]
+      > sort                                 3.02 us  4.00 KiB  64x4x1  scratch 1.06 KiB  (the least estimate)
+        reference                            4.05 us  4.00 KiB
+    3-4 linear -> f32[4,8,8]
+        batched gemm                          1.1 us  4.10 KFLOP  2.25 KiB  4 of 8x8x8  scratch 1.00 KiB
+      > gemm                                0.484 us  4.10 KFLOP  2.25 KiB  32x8x8  packed weights  (the least estimate)
+        packing gemm                        0.487 us  4.10 KFLOP  2.25 KiB  32x8x8  scratch 1.00 KiB
         reference                            7.25 us  4.10 KFLOP  2.25 KiB
 )");
 }
