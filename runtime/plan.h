@@ -7,6 +7,7 @@
 #include "runtime/buffers.h"
 #include "runtime/candidate.h"
 #include "runtime/step.h"
+#include "runtime/streams.h"
 
 namespace tenon {
 
@@ -17,11 +18,6 @@ struct Slot {
   const Tensor& of(std::span<const Tensor> values) const {
     return constant.defined() ? constant : values[number];
   }
-};
-
-/// Steps of a plan: those from `begin` to before `end`.
-struct StepRange {
-  std::size_t begin = 0, end = 0;
 };
 
 /// Immutable. Runs of one plan at the same time need an arena each.
@@ -45,7 +41,7 @@ struct Plan {
   std::vector<Slot> results;
   bool takes_values() const { return values > 0; }
   /// Where the device records: steps that only enqueue, which runs start together.
-  std::vector<StepRange> recorded;
+  std::vector<RecordedRange> recorded;
 
   /// Runs the steps. Its errors say where in the source a step comes from.
   void run(StepRange range, const Frame& frame) const;
@@ -59,8 +55,5 @@ struct Plan {
   /// What the first step with a fault says; nullopt where there is none.
   std::optional<Error> failure(std::span<const Fault> found) const;
 };
-
-/// The longest runs of more than one step that only enqueue: no reference, no if or loop.
-std::vector<StepRange> enqueued_ranges(std::span<const std::unique_ptr<Step>> steps);
 
 }  // namespace tenon
