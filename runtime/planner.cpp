@@ -97,7 +97,8 @@ void Planner::lay_out_buffers(Plan& plan) {
   const auto arena = [&](Space space) {
     std::vector<std::size_t> used, bytes;
     for (std::size_t b = 0; b < buffers.size(); ++b) {
-      if (buffers[b].kind != Buffer::Kind::arena || buffers[b].space != space || buffers[b].first < 0) continue;
+      if (buffers[b].kind != Buffer::Kind::arena || buffers[b].space != space || buffers[b].first < 0)
+        continue;
       used.push_back(b);
       bytes.push_back(buffers[b].bytes);
     }

@@ -13,7 +13,8 @@ class Event {
   /// The GPU must outlive it.
   explicit Event(const Gpu& gpu, Kind kind) : gpu_(&gpu) {
     constexpr unsigned disable_timing = 2;  // CU_EVENT_DISABLE_TIMING, hipEventDisableTiming
-    gpu.check(gpu.driver().create_event(&event_, kind == Kind::timed ? 0 : disable_timing), "making an event");
+    gpu.check(gpu.driver().create_event(&event_, kind == Kind::timed ? 0 : disable_timing),
+              "making an event");
   }
   ~Event() {
     if (!event_) return;

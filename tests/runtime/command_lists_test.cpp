@@ -15,7 +15,8 @@ namespace {
 class CommandLists : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (OpenDevice(default_device(), 1).queue->recorded_streams() == 0) GTEST_SKIP() << "the device records nothing";
+    if (OpenDevice(default_device(), 1).queue->recorded_streams() == 0)
+      GTEST_SKIP() << "the device records nothing";
   }
 };
 
