@@ -54,8 +54,9 @@ std::string Plan::text() const {
                                  counted(arena_bytes, "byte"), counted(scratch_bytes, "byte"));
   for (const RecordedRange& r : recorded) {
     const std::size_t streams = count_streams(r.places);
-    text += fmt::format("  from the second run on, steps {} to {} start together{}\n", r.begin, r.end - 1,
-                        streams > 1 ? fmt::format(", on {} streams", streams) : "");
+    text += fmt::format(
+        "  from the second run on, steps {} to {} start together{}\n", r.begin, r.end - 1,
+        streams > 1 ? fmt::format(", on {} streams, {} steps deep", streams, depth(r.places)) : "");
   }
   const std::vector<std::string> texts = print_nodes(*graph, nodes);
   for (std::size_t i = 0; i < steps.size(); ++i) {

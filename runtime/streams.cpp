@@ -97,6 +97,16 @@ std::size_t count_streams(std::span<const StreamPlace> places) {
   return count;
 }
 
+std::size_t depth(std::span<const StreamPlace> places) {
+  std::vector<std::size_t> depths, of_stream(count_streams(places));
+  for (const StreamPlace& place : places) {
+    std::size_t before = of_stream[place.stream];
+    for (const std::size_t step : place.after) before = std::max(before, depths[step]);
+    depths.push_back(of_stream[place.stream] = before + 1);
+  }
+  return depths.empty() ? 0 : std::ranges::max(depths);
+}
+
 std::vector<RecordedRange> recorded_ranges(std::span<const std::unique_ptr<Step>> steps,
                                            std::size_t most_streams) {
   std::vector<RecordedRange> recorded;

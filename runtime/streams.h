@@ -22,6 +22,8 @@ struct RecordedRange : StepRange {
 std::vector<StreamPlace> assign_streams(std::size_t steps, std::span<const Dependency> dependencies,
                                         std::size_t most);
 std::size_t count_streams(std::span<const StreamPlace> places);
+/// Steps of the longest chain.
+std::size_t depth(std::span<const StreamPlace> places);
 
 /// The longest runs of more than one step that only enqueue: no reference, no if or loop. In each, steps that
 /// fill the device (Step::fills_device) come one after the other.

@@ -1,0 +1,26 @@
+// Which bytes a tensor covers, one by one.
+#pragma once
+#include <algorithm>
+#include <set>
+
+#include "ir/tensor.h"
+
+namespace tenon::testing {
+
+/// From the begin of its buffer on.
+inline std::set<std::int64_t> covered_bytes(const Strided& t) {
+  std::set<std::int64_t> all;
+  const auto element = static_cast<std::int64_t>(size_of(t.dtype()));
+  for_each_index(t.shape(), [&](std::span<const std::int64_t> at) {
+    std::int64_t place = t.offset();
+    for (std::size_t i = 0; i < at.size(); ++i) place += at[i] * t.strides()[i];
+    for (std::int64_t b = 0; b < element; ++b) all.insert(place * element + b);
+  });
+  return all;
+}
+
+inline bool meet(const std::set<std::int64_t>& a, const std::set<std::int64_t>& b) {
+  return std::ranges::any_of(a, [&](std::int64_t byte) { return b.contains(byte); });
+}
+
+}  // namespace tenon::testing
