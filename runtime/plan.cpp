@@ -49,9 +49,11 @@ std::string indented(const std::string& lines) {
 }  // namespace
 
 std::string Plan::text() const {
-  std::string text = fmt::format("plan {}: {}, {}, arena {}, scratch {}\n", graph->name,
-                                 counted(steps.size(), "step"), counted(copies(), "copy", "copies"),
-                                 counted(arena_bytes, "byte"), counted(scratch_bytes, "byte"));
+  const bool is_wide = one_stream_bytes != arena_bytes;
+  std::string text = fmt::format(
+      "plan {}: {}, {}, arena {}{}, scratch {}\n", graph->name, counted(steps.size(), "step"),
+      counted(copies(), "copy", "copies"), counted(arena_bytes, "byte"),
+      is_wide ? fmt::format(" ({} on one stream)", one_stream_bytes) : "", counted(scratch_bytes, "byte"));
   for (const RecordedRange& r : recorded) {
     const std::size_t streams = count_streams(r.places);
     text += fmt::format(

@@ -30,6 +30,7 @@ struct Plan {
   std::vector<Choice> choices;                               // what there was to choose from, in order
   std::vector<Type> inputs, outputs;
   std::size_t arena_bytes = 0;         // of the device's memory
+  std::size_t one_stream_bytes = 0;    // that the arena would have if all steps ran in their order
   std::size_t scratch_bytes = 0;       // behind the arena
   std::size_t staging_bytes = 0;       // for inputs and outputs that the host gives
   std::size_t pinned_arena_bytes = 0;  // of pinned memory

@@ -91,10 +91,7 @@ void Planner::lay_out_buffers(Plan& plan) {
     return (bytes + device_.memory.alignment - 1) / device_.memory.alignment * device_.memory.alignment;
   };
   auto& buffers = buffers_.list();
-  std::optional<BufferUses> uses;  // where steps have no other order than that of the plan: lifetimes say it
-  if (std::ranges::any_of(plan.recorded, [](const auto& r) { return count_streams(r.places) > 1; }))
-    uses.emplace(plan.steps, plan.recorded, buffers.size());
-  const auto arena = [&](Space space) {
+  const auto lay_out_arena = [&](Space space, FunctionRef<bool(std::size_t, std::size_t)> meet) {
     std::vector<std::size_t> used, bytes;
     for (std::size_t b = 0; b < buffers.size(); ++b) {
       if (buffers[b].kind != Buffer::Kind::arena || buffers[b].space != space || buffers[b].first < 0)
@@ -102,16 +99,22 @@ void Planner::lay_out_buffers(Plan& plan) {
       used.push_back(b);
       bytes.push_back(buffers[b].bytes);
     }
-    const auto meet = [&](std::size_t i, std::size_t k) {
-      const Buffer &a = buffers[used[i]], &b = buffers[used[k]];
-      return uses ? uses->meet(used[i], used[k]) : a.first <= b.last && b.first <= a.last;
-    };
-    const ArenaLayout layout = lay_out(bytes, meet, device_.memory);
+    const ArenaLayout layout = lay_out(
+        bytes, [&](std::size_t i, std::size_t k) { return meet(used[i], used[k]); }, device_.memory);
     for (std::size_t i = 0; i < used.size(); ++i) buffers[used[i]].offset = layout.offsets[i];
     return aligned(layout.bytes);
   };
-  plan.arena_bytes = arena(Space::device);
-  plan.pinned_arena_bytes = arena(Space::pinned);
+  const auto live_together = [&](std::size_t a, std::size_t b) {
+    return buffers[a].first <= buffers[b].last && buffers[b].first <= buffers[a].last;
+  };
+  plan.arena_bytes = plan.one_stream_bytes = lay_out_arena(Space::device, live_together);
+  plan.pinned_arena_bytes = lay_out_arena(Space::pinned, live_together);
+  if (std::ranges::any_of(plan.recorded, [](const auto& r) { return count_streams(r.places) > 1; })) {
+    const BufferUses uses(plan.steps, plan.recorded, buffers.size());
+    const auto meet = [&](std::size_t a, std::size_t b) { return uses.meet(a, b); };
+    plan.arena_bytes = lay_out_arena(Space::device, meet);
+    plan.pinned_arena_bytes = lay_out_arena(Space::pinned, meet);
+  }
   plan.scratch_bytes = scratch_bytes_;
   plan.host_scratch_bytes = host_scratch_bytes_;
   plan.faults = faults_;
