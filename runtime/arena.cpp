@@ -8,8 +8,7 @@ namespace tenon {
 namespace {
 
 struct Block {
-  std::size_t begin, end;
-  int first, last;
+  std::size_t begin, end, buffer;
 };
 
 std::size_t round_up(std::size_t offset, std::size_t multiple) {
@@ -24,15 +23,7 @@ std::size_t skewed(std::size_t offset, std::size_t bytes, std::size_t turn, cons
   return offset + (wanted + page - offset % page) % page;
 }
 
-// Blocks that live at the same time as `life`, by address.
-std::vector<Block> neighbours(const std::vector<Block>& blocks, const Lifetime& life) {
-  std::vector<Block> found;
-  for (const Block& s : blocks)
-    if (s.first <= life.last && life.first <= s.last) found.push_back(s);
-  std::sort(found.begin(), found.end(), [](const Block& a, const Block& b) { return a.begin < b.begin; });
-  return found;
-}
-
+// Of blocks by address.
 std::size_t tightest_gap(const std::vector<Block>& taken, std::size_t bytes, std::size_t turn,
                          const MemoryRules& rules) {
   std::size_t best = 0;
@@ -51,19 +42,23 @@ std::size_t tightest_gap(const std::vector<Block>& taken, std::size_t bytes, std
 
 }  // namespace
 
-ArenaLayout lay_out(std::span<const Lifetime> lifetimes, const MemoryRules& rules) {
-  std::vector<std::size_t> order(lifetimes.size());
+ArenaLayout lay_out(std::span<const std::size_t> bytes, FunctionRef<bool(std::size_t, std::size_t)> meet,
+                    const MemoryRules& rules) {
+  std::vector<std::size_t> order(bytes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return lifetimes[a].bytes > lifetimes[b].bytes; });
-  ArenaLayout layout{std::vector<std::size_t>(lifetimes.size()), 0};
-  std::vector<Block> blocks;
+                   [&](std::size_t a, std::size_t b) { return bytes[a] > bytes[b]; });
+  ArenaLayout layout{std::vector<std::size_t>(bytes.size()), 0};
+  std::vector<Block> blocks, taken;
   for (const std::size_t i : order) {
-    const Lifetime& life = lifetimes[i];
-    const std::size_t begin = tightest_gap(neighbours(blocks, life), life.bytes, blocks.size(), rules);
-    blocks.push_back({begin, begin + life.bytes, life.first, life.last});
+    taken.clear();
+    std::ranges::copy_if(blocks, std::back_inserter(taken),
+                         [&](const Block& b) { return meet(i, b.buffer); });
+    std::ranges::sort(taken, {}, &Block::begin);
+    const std::size_t begin = tightest_gap(taken, bytes[i], blocks.size(), rules);
+    blocks.push_back({begin, begin + bytes[i], i});
     layout.offsets[i] = begin;
-    layout.bytes = std::max(layout.bytes, begin + life.bytes);
+    layout.bytes = std::max(layout.bytes, begin + bytes[i]);
   }
   return layout;
 }

@@ -14,13 +14,14 @@ std::array<const void*, 3> others_of(const Frame& frame) {
 
 std::vector<std::unique_ptr<CommandList>> record(const Plan& plan, const Frame& frame) {
   std::vector<std::unique_ptr<CommandList>> parts;
-  for (const StepRange& range : plan.recorded)
-    parts.push_back(frame.queue.record([&](Queue& queue) {
-      plan.run(range, {.buffers = frame.buffers,
-                       .scratch = frame.scratch,
-                       .host_scratch = frame.host_scratch,
-                       .queue = queue,
-                       .faults = frame.faults});
+  for (const RecordedRange& range : plan.recorded)
+    parts.push_back(frame.queue.record(range.places, [&](std::size_t piece, Queue& queue) {
+      const std::size_t step = range.begin + piece;
+      plan.run({step, step + 1}, {.buffers = frame.buffers,
+                                  .scratch = frame.scratch,
+                                  .host_scratch = frame.host_scratch,
+                                  .queue = queue,
+                                  .faults = frame.faults});
     }));
   return parts;
 }

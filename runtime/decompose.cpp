@@ -27,9 +27,7 @@ Node* open_composite(Node& node) {
 
 }  // namespace
 
-bool has_parts(const Node& node) {
-  return node.is<Fused>() || node.op().info().op_kind == OpKind::composite;
-}
+bool has_parts(const Node& node) { return node.is<Fused>() || node.op().info().op_kind == OpKind::composite; }
 
 Node* decompose(Node& node) {
   return node.is<Fused>() ? node.parent().inline_region(&node, 0) : open_composite(node);

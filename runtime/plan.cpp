@@ -23,6 +23,19 @@ std::string place_text(const Plan& plan, const PlannedTensor& tensor) {
   return dense ? where : fmt::format("{} strides [{}]", where, fmt::join(tensor.strides(), ","));
 }
 
+// " | stream 1 after 3, 5": where the step is started with others in several streams.
+std::string stream_text(const Plan& plan, std::size_t step) {
+  for (const RecordedRange& range : plan.recorded) {
+    if (step < range.begin || step >= range.end || count_streams(range.places) < 2) continue;
+    const StreamPlace& place = range.places[step - range.begin];
+    std::vector<std::size_t> after;
+    for (const std::size_t other : place.after) after.push_back(range.begin + other);
+    const std::string text = fmt::format(" | stream {}", place.stream);
+    return after.empty() ? text : fmt::format("{} after {}", text, fmt::join(after, ", "));
+  }
+  return {};
+}
+
 std::string indented(const std::string& lines) {
   std::string out;
   for (std::size_t at = 0; at < lines.size();) {
@@ -36,17 +49,23 @@ std::string indented(const std::string& lines) {
 }  // namespace
 
 std::string Plan::text() const {
-  std::string text = fmt::format("plan {}: {}, {}, arena {}, scratch {}\n", graph->name,
-                                 counted(steps.size(), "step"), counted(copies(), "copy", "copies"),
-                                 counted(arena_bytes, "byte"), counted(scratch_bytes, "byte"));
-  for (const StepRange& r : recorded)
-    text += fmt::format("  from the second run on, steps {} to {} start together\n", r.begin, r.end - 1);
+  const bool is_wide = one_stream_bytes != arena_bytes;
+  std::string text = fmt::format(
+      "plan {}: {}, {}, arena {}{}, scratch {}\n", graph->name, counted(steps.size(), "step"),
+      counted(copies(), "copy", "copies"), counted(arena_bytes, "byte"),
+      is_wide ? fmt::format(" ({} on one stream)", one_stream_bytes) : "", counted(scratch_bytes, "byte"));
+  for (const RecordedRange& r : recorded) {
+    const std::size_t streams = count_streams(r.places);
+    text += fmt::format(
+        "  from the second run on, steps {} to {} start together{}\n", r.begin, r.end - 1,
+        streams > 1 ? fmt::format(", on {} streams, {} steps deep", streams, depth(r.places)) : "");
+  }
   const std::vector<std::string> texts = print_nodes(*graph, nodes);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const StepInfo& info = steps[i]->info;
     text += fmt::format("  {:3} {}\n        [{}] {}", i, nodes[i] ? texts[i] : info.op, info.kernel, info.op);
     for (const PlannedTensor& t : steps[i]->writes) text += " -> " + place_text(*this, t);
-    text += "\n";
+    text += stream_text(*this, i) + "\n";
     for (const auto& inner : steps[i]->plans()) text += indented(inner->text());
   }
   return text;
@@ -61,21 +80,6 @@ void Plan::run(StepRange range, const Frame& frame) const {
       throw;
     }
   }
-}
-
-std::vector<StepRange> enqueued_ranges(std::span<const std::unique_ptr<Step>> steps) {
-  const auto enqueues = [](const auto& step) {
-    return step->info.kind == StepKind::kernel || step->info.kind == StepKind::copy;
-  };
-  std::vector<StepRange> ranges;
-  for (auto step = steps.begin(); step != steps.end();) {
-    const auto first = std::find_if(step, steps.end(), enqueues);
-    step = std::find_if_not(first, steps.end(), enqueues);
-    if (step - first > 1)
-      ranges.push_back(
-          {static_cast<std::size_t>(first - steps.begin()), static_cast<std::size_t>(step - steps.begin())});
-  }
-  return ranges;
 }
 
 std::vector<std::size_t> Plan::live_bytes() const {

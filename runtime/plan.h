@@ -7,6 +7,7 @@
 #include "runtime/buffers.h"
 #include "runtime/candidate.h"
 #include "runtime/step.h"
+#include "runtime/streams.h"
 
 namespace tenon {
 
@@ -19,11 +20,6 @@ struct Slot {
   }
 };
 
-/// Steps of a plan: those from `begin` to before `end`.
-struct StepRange {
-  std::size_t begin = 0, end = 0;
-};
-
 /// Immutable. Runs of one plan at the same time need an arena each.
 struct Plan {
   std::unique_ptr<const Graph> graph;  // of known sizes, decomposed as far as the steps are
@@ -34,6 +30,7 @@ struct Plan {
   std::vector<Choice> choices;                               // what there was to choose from, in order
   std::vector<Type> inputs, outputs;
   std::size_t arena_bytes = 0;         // of the device's memory
+  std::size_t one_stream_bytes = 0;    // that the arena would have if all steps ran in their order
   std::size_t scratch_bytes = 0;       // behind the arena
   std::size_t staging_bytes = 0;       // for inputs and outputs that the host gives
   std::size_t pinned_arena_bytes = 0;  // of pinned memory
@@ -45,7 +42,7 @@ struct Plan {
   std::vector<Slot> results;
   bool takes_values() const { return values > 0; }
   /// Where the device records: steps that only enqueue, which runs start together.
-  std::vector<StepRange> recorded;
+  std::vector<RecordedRange> recorded;
 
   /// Runs the steps. Its errors say where in the source a step comes from.
   void run(StepRange range, const Frame& frame) const;
@@ -59,8 +56,5 @@ struct Plan {
   /// What the first step with a fault says; nullopt where there is none.
   std::optional<Error> failure(std::span<const Fault> found) const;
 };
-
-/// The longest runs of more than one step that only enqueue: no reference, no if or loop.
-std::vector<StepRange> enqueued_ranges(std::span<const std::unique_ptr<Step>> steps);
 
 }  // namespace tenon

@@ -12,6 +12,7 @@
 #include "ir/ops/control.h"
 #include "ir/ops/shape.h"
 #include "runtime/arena.h"
+#include "runtime/buffer_uses.h"
 #include "runtime/decompose.h"
 #include "runtime/shared/transfer.h"
 #include "runtime/widen.h"
@@ -79,9 +80,11 @@ std::unique_ptr<Plan> Planner::plan() {
   for (const auto& step : steps_) step->compile();
 
   auto plan = std::make_unique<Plan>();
+  plan->steps = std::move(steps_);
+  if (options_.is_recorded && queue().recorded_streams() > 0)
+    plan->recorded = recorded_ranges(plan->steps, queue().recorded_streams());
   lay_out_buffers(*plan);
   plan->buffers = buffers_.list();
-  plan->steps = std::move(steps_);
   plan->nodes = std::move(step_nodes_);
   plan->choices = std::move(choices_);
   plan->assigned = assignment_.all();
@@ -95,19 +98,31 @@ void Planner::lay_out_buffers(Plan& plan) {
   const auto aligned = [&](std::size_t bytes) {
     return (bytes + device_.memory.alignment - 1) / device_.memory.alignment * device_.memory.alignment;
   };
-  const auto arena = [&](Space space) {
-    std::vector<Lifetime> lifetimes;
-    for (const Buffer& b : buffers_.list()) {
-      const bool used = b.kind == Buffer::Kind::arena && b.space == space && b.first >= 0;
-      lifetimes.push_back(used ? Lifetime{b.bytes, b.first, b.last} : Lifetime{});
+  auto& buffers = buffers_.list();
+  const auto lay_out_arena = [&](Space space, FunctionRef<bool(std::size_t, std::size_t)> meet) {
+    std::vector<std::size_t> used, bytes;
+    for (std::size_t b = 0; b < buffers.size(); ++b) {
+      if (buffers[b].kind != Buffer::Kind::arena || buffers[b].space != space || buffers[b].first < 0)
+        continue;
+      used.push_back(b);
+      bytes.push_back(buffers[b].bytes);
     }
-    const ArenaLayout layout = lay_out(lifetimes, device_.memory);
-    for (std::size_t i = 0; i < lifetimes.size(); ++i)
-      if (lifetimes[i].bytes > 0) buffers_.list()[i].offset = layout.offsets[i];
+    const ArenaLayout layout = lay_out(
+        bytes, [&](std::size_t i, std::size_t k) { return meet(used[i], used[k]); }, device_.memory);
+    for (std::size_t i = 0; i < used.size(); ++i) buffers[used[i]].offset = layout.offsets[i];
     return aligned(layout.bytes);
   };
-  plan.arena_bytes = arena(Space::device);
-  plan.pinned_arena_bytes = arena(Space::pinned);
+  const auto live_together = [&](std::size_t a, std::size_t b) {
+    return buffers[a].first <= buffers[b].last && buffers[b].first <= buffers[a].last;
+  };
+  plan.arena_bytes = plan.one_stream_bytes = lay_out_arena(Space::device, live_together);
+  plan.pinned_arena_bytes = lay_out_arena(Space::pinned, live_together);
+  if (std::ranges::any_of(plan.recorded, [](const auto& r) { return count_streams(r.places) > 1; })) {
+    const BufferUses uses(plan.steps, plan.recorded, buffers.size());
+    const auto meet = [&](std::size_t a, std::size_t b) { return uses.meet(a, b); };
+    plan.arena_bytes = lay_out_arena(Space::device, meet);
+    plan.pinned_arena_bytes = lay_out_arena(Space::pinned, meet);
+  }
   plan.scratch_bytes = scratch_bytes_;
   plan.host_scratch_bytes = host_scratch_bytes_;
   plan.faults = faults_;
@@ -287,6 +302,15 @@ const PlannedTensor& Planner::derived(const std::vector<const Value*>& from, con
   const auto [entry, is_new] = derived_.try_emplace({from, form});
   if (is_new) entry->second = make();
   return entry->second;
+}
+
+PlannedTensor Planner::zeros(std::int64_t count) {
+  constexpr std::int64_t at_once = 1 << 14;
+  if (!zeros_ || zeros_->numel() < count)
+    zeros_ = constant(Tensor::zeros(DType::i32, {std::max(count, at_once)}));
+  const PlannedTensor taken = zeros_->slice(0, 0, count);
+  zeros_ = zeros_->slice(0, count, zeros_->numel());
+  return taken;
 }
 
 PlannedTensor Planner::bytes(std::size_t count) {

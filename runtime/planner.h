@@ -12,6 +12,8 @@ namespace tenon {
 struct PlanOptions {
   /// The weights of products are packed while they are used, and not kept.
   bool runs_once = false;
+  /// Its steps start together where the device records.
+  bool is_recorded = false;
   /// Inputs and outputs, by number, that the host writes and reads between steps: they lie in pinned memory.
   std::vector<std::size_t> pinned_inputs = {}, pinned_outputs = {};
 };
@@ -56,6 +58,8 @@ class Planner {
                                FunctionRef<PlannedTensor()> make);
   /// Memory that is no value's.
   PlannedTensor bytes(std::size_t count);
+  /// Memory of 32-bit zeros that is the step's alone, which writes to it and leaves zeros.
+  PlannedTensor zeros(std::int64_t count);
   /// Adds a step on behalf of the node that is being planned, which computes none of its results.
   void prepare(std::unique_ptr<Step> step, std::vector<PlannedTensor> reads,
                std::vector<PlannedTensor> writes);
@@ -100,6 +104,7 @@ class Planner {
   std::vector<const Node*> refused_;  // nothing computes them
   std::unordered_map<const Value*, std::vector<PlannedTensor>> copies_;
   std::unordered_map<const Value*, PlannedTensor> host_copies_;
+  std::optional<PlannedTensor> zeros_;  // that no step has yet
   std::map<std::pair<std::vector<const Value*>, std::string>, PlannedTensor> derived_;
   std::size_t scratch_bytes_ = 0, host_scratch_bytes_ = 0, faults_ = 0;
   const Node* current_ = nullptr;  // being planned

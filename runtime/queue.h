@@ -2,6 +2,7 @@
 #pragma once
 #include <chrono>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "kernels/function_ref.h"
@@ -21,6 +22,13 @@ class StepClock {
   virtual std::vector<TimePoint> times() = 0;
   /// What the threads of the queue did in shared loops since the clock was made.
   virtual std::vector<WorkSpan> threads() = 0;
+};
+
+/// Where a piece of work runs that is recorded together with others, which are numbered in their order: after
+/// the one before it in its stream, and after some of other streams.
+struct StreamPlace {
+  std::size_t stream = 0;
+  std::vector<std::size_t> after = {};  // numbers of pieces
 };
 
 /// What was enqueued once and can be enqueued again as a whole, at the same addresses.
@@ -47,11 +55,15 @@ class Queue {
   /// With room for so many marks.
   virtual std::unique_ptr<StepClock> clock(std::size_t marks) = 0;
 
-  /// Whether record() may give something.
-  virtual bool records() const { return false; }
-  /// What `enqueue` puts into the queue that it is given, instead of doing it: kernels, and copies between
-  /// memory of the device and pinned memory. It waits for nothing. Null where that cannot be recorded.
-  virtual std::unique_ptr<CommandList> record(FunctionRef<void(Queue&)> /*enqueue*/) { return nullptr; }
+  /// How many streams record() runs beside each other; 0: it records nothing.
+  virtual std::size_t recorded_streams() const { return 0; }
+  /// For each place: what `enqueue` puts into the queue that it is given, instead of doing it: kernels, and
+  /// copies between memory of the device and pinned memory. It waits for nothing. Pieces that no place orders
+  /// may run at the same time. Null where that cannot be recorded.
+  virtual std::unique_ptr<CommandList> record(std::span<const StreamPlace> /*places*/,
+                                              FunctionRef<void(std::size_t piece, Queue&)> /*enqueue*/) {
+    return nullptr;
+  }
 
   /// While one lives, the device stays ready between steps. In the end, all that was enqueued is done.
   class Run {

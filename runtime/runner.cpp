@@ -143,9 +143,7 @@ std::shared_ptr<const Plan> Runner::plan_for(std::span<const Tensor> inputs) {
 std::unique_ptr<const Plan> Runner::make_plan(const Bindings& bindings) {
   auto graph = specialize(*graph_, bindings);
   if (gives_sizes(graph->body())) return plan_stages(std::move(graph), device_);
-  auto plan = Planner(std::move(graph), device_, {.runs_once = runs_once_}).plan();
-  if (device_.queue->records()) plan->recorded = enqueued_ranges(plan->steps);
-  return plan;
+  return Planner(std::move(graph), device_, {.runs_once = runs_once_, .is_recorded = true}).plan();
 }
 
 // Faults are older than what was thrown behind them.

@@ -34,9 +34,9 @@ class Session {
   void run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
     runner_.run_into(inputs, outputs);
   }
-  /// As run_into, where inputs and outputs lie dense in the device's own memory, at multiples of its alignment
-  /// where the host does not share it: nothing is copied to it or from it. Throws Error where a size depends on
-  /// data.
+  /// As run_into, where inputs and outputs lie dense in the device's own memory, at multiples of its
+  /// alignment where the host does not share it: nothing is copied to it or from it. Throws Error where a
+  /// size depends on data.
   void run_bound(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
     runner_.run_bound(inputs, outputs);
   }

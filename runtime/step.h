@@ -55,6 +55,7 @@ class Step {
   }
 
   StepInfo info;
+  bool fills_device = false;           // compile() says it: nothing gains from running beside it
   std::size_t scratch_bytes = 0;       // that run() needs of the frame, in the device's memory
   std::size_t host_scratch_bytes = 0;  // and in pinned memory
   std::size_t faults = 0;              // that it may report

@@ -142,7 +142,9 @@ bool attempt(const Device& device, SelfTestResult& result) {
   }
 }
 
-std::vector<SelfTestResult> cases(std::string_view only) {
+}  // namespace
+
+std::vector<SelfTestResult> self_test_cases(std::string_view only) {
   std::vector<SelfTestResult> list;
   for (const SelfTestRow& row : self_test_rows()) {
     if (row.family.find(only) == std::string_view::npos) continue;
@@ -156,11 +158,9 @@ std::vector<SelfTestResult> cases(std::string_view only) {
   return list;
 }
 
-}  // namespace
-
 std::vector<SelfTestResult> self_test(const Device& device, std::string_view only,
                                       const std::function<void(const SelfTestResult&)>& done) {
-  std::vector<SelfTestResult> results = cases(only);
+  std::vector<SelfTestResult> results = self_test_cases(only);
   compile_kernels(device, results);
   bool lives = true;
   for (SelfTestResult& result : results) {

@@ -34,6 +34,8 @@ struct SelfTestResult {
   std::string why;   // it did not pass
 };
 
+/// What self_test runs, none of it run yet.
+std::vector<SelfTestResult> self_test_cases(std::string_view only = {});
 /// Runs the rows whose family contains `only`. Each graph is fused and runs four times with new inputs, since
 /// later runs may start in another way. Never throws what it should tell. `done` hears of each result.
 std::vector<SelfTestResult> self_test(const Device&, std::string_view only = {},

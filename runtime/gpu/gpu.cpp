@@ -121,6 +121,13 @@ Function Gpu::function(const std::string& source, const std::string& kernel) {
   return found;
 }
 
+bool Gpu::fills(Function function, const LaunchSize& size) const {
+  int resident = 0;  // on a processor
+  check(driver_.resident_blocks(&resident, function, size.block, static_cast<std::size_t>(size.shared_bytes)),
+        "asking how many blocks of a kernel run at once");
+  return size.grid[0] * size.grid[1] * size.grid[2] >= std::int64_t{multiprocessors_} * std::max(resident, 1);
+}
+
 void Gpu::launch(Function function, const LaunchSize& size, std::span<void*> arguments, void* stream) const {
   const auto blocks = [&](int dim) { return static_cast<unsigned>(size.grid[dim]); };
   check(driver_.launch(function, blocks(0), blocks(1), blocks(2), static_cast<unsigned>(size.block), 1, 1,

@@ -55,6 +55,8 @@ class Gpu {
   /// The kernel of this name in the source, once it is loaded. Throws InternalError with the compiler's log,
   /// when nothing is compiled any more.
   Function function(const std::string& source, const std::string& kernel);
+  /// Whether a launch has a block for each place that the device's processors have for blocks of this kernel.
+  bool fills(Function, const LaunchSize&) const;
   void launch(Function, const LaunchSize&, std::span<void*> arguments, void* stream) const;
   void copy(void* to, const void* from, std::size_t bytes, void* stream) const;
   void check(int result, std::string_view tried) const { driver_.check(result, tried); }

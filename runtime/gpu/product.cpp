@@ -34,14 +34,6 @@ struct Lowered {
   std::function<Sides(Planner&)> place;
 };
 
-// Tickets of blocks that share tiles, for all products of a plan: each leaves zeros, and the kernels of a
-// queue run one after the other.
-PlannedTensor tickets(Planner& planner) {
-  return planner.derived({}, "tickets", [&] {
-    return planner.constant(Tensor::zeros(DType::i32, {most_tickets(limits_of(gpu_of(planner)))}));
-  });
-}
-
 void emit(Planner& planner, const Group& group, Lowered l) {
   Gpu& gpu = gpu_of(planner);
   Sides sides = l.place(planner);
@@ -59,7 +51,8 @@ void emit(Planner& planner, const Group& group, Lowered l) {
   std::vector<PlannedTensor> reads{sides.left, sides.right}, writes{result};
   if (kernel.parts > 0) {
     writes.push_back(planner.bytes(static_cast<std::size_t>(kernel.parts) * size_of(kernel.part_type)));
-    reads.insert(reads.end(), {writes.back(), tickets(planner)});
+    writes.push_back(planner.zeros(kernel.tickets));
+    reads.insert(reads.end(), writes.begin() + 1, writes.end());
   }
   for (const Value* operand : l.tile.operands) reads.push_back(planner.assignment().at(operand));
   std::vector<PlannedTensor> buffers = reads;

@@ -1,51 +1,24 @@
 #include "runtime/gpu/queue.h"
 
 #include "runtime/gpu/capture.h"
+#include "runtime/gpu/event.h"
 
 namespace tenon::gpu {
 namespace {
 
 constexpr unsigned apart_from_the_default_stream = 1;  // CU_STREAM_NON_BLOCKING, hipStreamNonBlocking
 
-class Event {
- public:
-  explicit Event(const Gpu& gpu) : gpu_(&gpu) {
-    gpu.check(gpu.driver().create_event(&event_, 0), "making an event");
-  }
-  ~Event() {
-    if (!event_) return;
-    gpu_->activate_if_possible();
-    (void)gpu_->driver().destroy_event(event_);
-  }
-  Event(Event&& other) noexcept : gpu_(other.gpu_), event_(std::exchange(other.event_, nullptr)) {}
-  Event& operator=(Event&&) = delete;
-
-  void record(void* stream) {
-    gpu_->check(gpu_->driver().record_event(event_, stream), "recording an event");
-  }
-  double milliseconds_to(const Event& later) const {
-    float ms = 0;
-    gpu_->check(gpu_->driver().milliseconds_between(&ms, event_, later.event_),
-                "reading the time of an event");
-    return static_cast<double>(ms);
-  }
-
- private:
-  const Gpu* gpu_;
-  void* event_ = nullptr;
-};
-
 // The device says how long after the first mark the others were; the first is when the host set it.
 class EventClock : public StepClock {
  public:
   EventClock(GpuQueue& queue, std::size_t marks) : queue_(queue) {
     events_.reserve(marks);
-    for (std::size_t i = 0; i < marks; ++i) events_.emplace_back(queue.gpu());
+    for (std::size_t i = 0; i < marks; ++i) events_.emplace_back(queue.gpu(), Event::Kind::timed);
   }
 
   void mark() override {
     if (marked_ == 0) begin_ = std::chrono::steady_clock::now();
-    if (marked_ == events_.size()) events_.emplace_back(queue_.gpu());
+    if (marked_ == events_.size()) events_.emplace_back(queue_.gpu(), Event::Kind::timed);
     events_[marked_++].record(queue_.stream());
   }
 
@@ -97,8 +70,9 @@ std::unique_ptr<StepClock> GpuQueue::clock(std::size_t marks) {
   return std::make_unique<EventClock>(*this, marks);
 }
 
-std::unique_ptr<CommandList> GpuQueue::record(FunctionRef<void(Queue&)> enqueue) {
-  return capture(*this, enqueue);
+std::unique_ptr<CommandList> GpuQueue::record(std::span<const StreamPlace> places,
+                                              FunctionRef<void(std::size_t, Queue&)> enqueue) {
+  return capture(*this, places, enqueue);
 }
 
 void GpuQueue::end_run() noexcept { (void)gpu_.driver().wait_for_stream(stream_); }

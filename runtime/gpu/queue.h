@@ -18,9 +18,11 @@ class GpuQueue : public Queue {
   void copy(void* to, const void* from, std::size_t bytes) override;
   void wait() override;
   std::unique_ptr<StepClock> clock(std::size_t marks) override;
-  bool records() const override { return true; }
+  /// As many as HIP has queues of the hardware for; CUDA has more.
+  std::size_t recorded_streams() const override { return 4; }
   /// A graph of the driver.
-  std::unique_ptr<CommandList> record(FunctionRef<void(Queue&)> enqueue) override;
+  std::unique_ptr<CommandList> record(std::span<const StreamPlace> places,
+                                      FunctionRef<void(std::size_t piece, Queue&)> enqueue) override;
 
  private:
   void begin_run() override { gpu_.activate(); }

@@ -19,6 +19,11 @@ LaunchStep::LaunchStep(Gpu& gpu, Kernel kernel) : gpu_(gpu), kernel_(std::move(k
   faults = kernel_.may_fault ? 1 : 0;
 }
 
+void LaunchStep::compile() {
+  function_ = gpu_.function(kernel_.source, kernel_.name);
+  fills_device = gpu_.fills(function_, kernel_.size);
+}
+
 void LaunchStep::run(const Frame& frame) const {
   const LaunchSize& size = kernel_.size;
   if (std::count(std::begin(size.grid), std::end(size.grid), 0) > 0) return;

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -114,12 +115,15 @@ class FarQueue : public CpuQueue {
 
   std::unique_ptr<StepClock> clock(std::size_t) override { return std::make_unique<Clock>(*this); }
 
-  bool records() const override { return true; }
-  std::unique_ptr<CommandList> record(FunctionRef<void(Queue&)> enqueue) override {
-    auto list = std::make_unique<Tasks>(*this);
-    recorded = &list->tasks;
+  std::size_t recorded_streams() const override { return 3; }
+  std::unique_ptr<CommandList> record(std::span<const StreamPlace> places,
+                                      FunctionRef<void(std::size_t, Queue&)> enqueue) override {
+    auto list = std::make_unique<Pieces>(*this, places);
     try {
-      enqueue(*this);
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        recorded = &list->tasks[i];
+        enqueue(i, *this);
+      }
     } catch (const Error&) { list = nullptr; }
     recorded = nullptr;
     return list;
@@ -129,13 +133,33 @@ class FarQueue : public CpuQueue {
   using Task = std::function<void()>;
   static thread_local std::vector<Task>* recorded;  // what this thread enqueues, instead of being done
 
-  struct Tasks : CommandList {
-    explicit Tasks(FarQueue& in) : queue(in) {}
+  // Each replay lets another piece wait as long as the places allow.
+  struct Pieces : CommandList {
+    Pieces(FarQueue& in, std::span<const StreamPlace> places)
+        : queue(in), tasks(places.size()), after(places.size()) {
+      std::map<std::size_t, std::size_t> last;  // of each stream
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        after[i] = places[i].after;
+        const auto [before, is_first] = last.try_emplace(places[i].stream, i);
+        if (!is_first) after[i].push_back(std::exchange(before->second, i));
+      }
+    }
     void replay() override {
-      for (const Task& task : tasks) queue.add(task);
+      const std::size_t late = replays++ % tasks.size();
+      std::vector<bool> done(tasks.size());
+      const auto is_done = [&](std::size_t i) { return done[i]; };
+      for (std::size_t left = tasks.size(); left > 0; --left) {
+        std::size_t next = late;
+        for (std::size_t i = tasks.size(); i-- > 0;)
+          if (i != late && !done[i] && std::ranges::all_of(after[i], is_done)) next = i;
+        for (const Task& task : tasks[next]) queue.add(task);
+        done[next] = true;
+      }
     }
     FarQueue& queue;
-    std::vector<Task> tasks;
+    std::vector<std::vector<Task>> tasks;
+    std::vector<std::vector<std::size_t>> after;
+    std::size_t replays = 0;
   };
 
   class Clock : public StepClock {

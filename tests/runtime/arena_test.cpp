@@ -10,6 +10,21 @@
 namespace tenon {
 namespace {
 
+// A buffer is needed from step `first` to step `last`, both included.
+struct Lifetime {
+  std::size_t bytes = 0;
+  int first = 0, last = 0;
+};
+
+ArenaLayout lay_out(const std::vector<Lifetime>& lives, const MemoryRules& rules) {
+  std::vector<std::size_t> bytes;
+  for (const Lifetime& life : lives) bytes.push_back(life.bytes);
+  const auto meet = [&](std::size_t a, std::size_t b) {
+    return lives[a].first <= lives[b].last && lives[b].first <= lives[a].last;
+  };
+  return tenon::lay_out(bytes, meet, rules);
+}
+
 class Arena : public testing::TestWithParam<MemoryRules> {};
 
 TEST_P(Arena, LiveBuffersNeverOverlap) {

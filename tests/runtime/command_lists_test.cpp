@@ -15,7 +15,8 @@ namespace {
 class CommandLists : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!OpenDevice(default_device(), 1).queue->records()) GTEST_SKIP() << "the device records nothing";
+    if (OpenDevice(default_device(), 1).queue->recorded_streams() == 0)
+      GTEST_SKIP() << "the device records nothing";
   }
 };
 
@@ -247,13 +248,15 @@ TEST_F(CommandLists, AreNotUsedByTimedRuns) {
 
 // The caller runs without.
 TEST_F(CommandLists, AreGivenUpWhereTheyFail) {
+  const std::array one{StreamPlace{}};
   OpenDevice device(default_device(), 1);
-  EXPECT_EQ(device.queue->record([](Queue&) { throw error("a test"); }), nullptr);
-  EXPECT_EQ(device.queue->record([](Queue& queue) { queue.wait(); }), nullptr);
+  EXPECT_EQ(device.queue->record(one, [](std::size_t, Queue&) { throw error("a test"); }), nullptr);
+  EXPECT_EQ(device.queue->record(one, [](std::size_t, Queue& queue) { queue.wait(); }), nullptr);
   const Tensor x = device.upload(Tensor::of<double>(DType::f32, {2}, {1, 2})),
                y = device.empty(DType::f32, {2});
-  const auto list = device.queue->record(
-      [&](Queue& queue) { queue.copy(const_cast<std::byte*>(y.address()), x.address(), 8); });
+  const auto list = device.queue->record(one, [&](std::size_t, Queue& queue) {
+    queue.copy(const_cast<std::byte*>(y.address()), x.address(), 8);
+  });
   ASSERT_NE(list, nullptr);
   list->replay();
   device.queue->wait();

@@ -216,10 +216,73 @@ TEST_P(Misuse, OfCaptures) {
     g.run("increase", 1, 4, second, x, 1.0f);
     g.expect(g.end_capture(first, &graph) == capture_unjoined, "a stream that did not join");
     g.begin_capture(first, 0);
+    g.record(event, first);
+    g.stream_waits(second, event, 0);
+    g.expect(g.end_capture(second, &graph) == capture_unmatched, "the end in a stream that joined");
+    g.stream_waits(first, g.new_event(), 0);
+    g.record(event, second);
+    g.stream_waits(first, event, 0);
+    g.expect(g.end_capture(first, &graph) == success, "the end where it began");
+    g.expect(g.stream_waits(second, event, 0) == captured_event, "a wait for what was captured");
+    g.begin_capture(first, 0);
     float pageable = 0;
     g.expect(g.to_host_async(&pageable, x, 4, first) == capture_unsupported, "a copy to pageable memory");
     g.expect(g.end_capture(first, &graph) == capture_invalidated, "it fails the capture");
   });
+}
+
+TEST_P(Misuse, OfEventsInCaptures) {
+  EXPECT_HOLDS(GetParam(), [](Session& g) {
+    void *first = g.new_stream(), *second = g.new_stream(), *outside = g.new_event(), *inside = g.new_event();
+    void* graph = nullptr;
+    g.record(outside, second);
+    g.begin_capture(first, 0);
+    g.expect(g.stream_waits(first, outside, 0) == capture_isolation, "a wait for what is not captured");
+    g.expect(g.end_capture(first, &graph) == capture_invalidated, "it fails the capture");
+    g.begin_capture(first, 0);
+    g.begin_capture(second, 0);
+    g.record(inside, first);
+    float ms = 0;
+    g.expect(g.elapsed(&ms, outside, inside) == captured_event, "the time of a captured event");
+    g.expect(g.stream_waits(second, inside, 0) == capture_merge, "a wait for another capture");
+    g.expect(g.end_capture(first, &graph) == capture_invalidated, "it fails the one");
+    g.expect(g.end_capture(second, &graph) == capture_invalidated, "and the other");
+  });
+}
+
+// x grows by 1 in a launch; y is x as it is then, and comes of another stream. Without the edge, some launch
+// takes the x of the one before.
+void expect_edge(Session& g, bool waits, bool shows) {
+  const Address x = g.new_floats({0, 0, 0, 0}), y = g.new_memory(16), zero = g.new_floats({0, 0, 0, 0});
+  void *first = g.new_stream(), *second = g.new_stream(), *begin = g.new_event(), *end = g.new_event();
+  void *graph = nullptr, *executable = nullptr;
+  g.begin_capture(first, 0);
+  g.record(begin, first);
+  g.stream_waits(second, begin, 0);
+  g.run("increase", 1, 4, first, x, 1.0f);
+  if (waits) g.record(begin, first), g.stream_waits(second, begin, 0);
+  g.run("add", 1, 4, second, x, zero, y, 4);
+  g.record(end, second);
+  g.stream_waits(first, end, 0);
+  g.expect(g.end_capture(first, &graph) == 0 && g.instantiate(&executable, graph, 0) == 0, "a graph");
+  bool wrong = false;
+  for (int launch = 1; launch <= 2; launch++) {
+    g.launch_graph(executable, first);
+    g.synchronise(first);
+    wrong = wrong || g.floats(y, 4)[0] != float(launch);
+  }
+  g.expect(wrong == shows, waits ? "an edge orders two nodes" : "a missing edge shows");
+}
+
+TEST_P(Misuse, AGraphLacksAnEdge) {
+  Setting setting = GetParam();
+  for (const char* schedule : {"lazy", "others", "eager"}) {
+    setting.schedule = schedule;
+    EXPECT_HOLDS(setting, [&](Session& g) {
+      expect_edge(g, true, false);
+      expect_edge(g, false, std::string(schedule) != "eager");
+    });
+  }
 }
 
 TEST_P(Misuse, OfCapturesOfOtherThreads) {

@@ -15,9 +15,13 @@ double now_ms() {
 /// Null where the handle is wrong.
 Event* find_event(void* handle) { return state.events.count(handle) ? static_cast<Event*>(handle) : nullptr; }
 
-/// The stream joins the capture that the event was recorded in.
+/// The stream joins the capture that the event was recorded in. Two captures do not become one: both fail.
 int join_capture(Stream& s, const Event& e) {
-  if (s.capture && s.capture != e.capture) return capture_unsupported;
+  if (e.capture->ended) return captured_event;
+  if (s.capture && s.capture != e.capture) {
+    s.capture->failed = e.capture->failed = true;
+    return capture_merge;
+  }
   if (!s.capture) s.frontier.clear();
   s.capture = e.capture;
   for (const int node : e.frontier)
@@ -68,7 +72,7 @@ int stream_waits(void* stream, void* event) {
   if (!e || !s) return invalid_handle;
   if (e->capture) return join_capture(*s, *e);
   if (!e->recorded.stream) return success;  // never recorded
-  SOFTGPU_TRY(refuse_if_captures(*s));
+  if (refuse_if_captures(*s)) return capture_isolation;
   add_command(s, [] { return success; }, {e->recorded});
   return success;
 }
@@ -77,7 +81,7 @@ int synchronise_event(void* event) {
   Lock lock(state.mutex);
   const Event* e = find_event(event);
   if (!e) return invalid_handle;
-  if (e->capture) return capture_unsupported;
+  if (e->capture) return captured_event;
   const Ticket recorded = e->recorded;
   return recorded.stream ? wait_for(lock, recorded) : success;
 }
@@ -86,6 +90,7 @@ int query_event(void* event) {
   const Lock lock(state.mutex);
   const Event* e = find_event(event);
   if (!e) return invalid_handle;
+  if (e->capture) return captured_event;
   if (!e->recorded.stream || is_done(e->recorded)) return success;
   want(e->recorded);
   return not_ready;
@@ -94,7 +99,9 @@ int query_event(void* event) {
 int elapsed_ms(float* ms, void* begin, void* end) {
   const Lock lock(state.mutex);
   const Event *a = find_event(begin), *b = find_event(end);
-  if (!a || !b || !a->timed || !b->timed || !a->ms || !b->ms) return invalid_handle;
+  if (!a || !b || !a->timed || !b->timed) return invalid_handle;
+  if (a->capture || b->capture) return captured_event;
+  if (!a->ms || !b->ms) return invalid_handle;
   if (!ms) return invalid_value;
   if (!is_done(a->recorded) || !is_done(b->recorded)) return not_ready;
   *ms = float(*b->ms - *a->ms);

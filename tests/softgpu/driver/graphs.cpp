@@ -26,10 +26,17 @@ void leave_capture(const std::shared_ptr<Graph>& graph) {
   }
 }
 
-/// Eager: the order of the capture. Lazy and others: the last that may run. Random: any.
-int choose(const std::vector<int>& ready) {
-  if (settings().schedule == Schedule::eager) return ready.front();
-  return settings().holds_commands() ? ready.back() : ready[next_random() % ready.size()];
+/// Eager: the order of the capture. Lazy: the last that may run. Others: the first, but a node as late as its
+/// edges allow, another one in each launch: what has no edge from it and should have one comes before it.
+/// Random: any.
+int choose(const std::vector<int>& ready, int late) {
+  switch (settings().schedule) {
+    case Schedule::eager: return ready.front();
+    case Schedule::lazy: return ready.back();
+    case Schedule::others: return ready.front() == late && ready.size() > 1 ? ready[1] : ready.front();
+    case Schedule::random: return ready[next_random() % ready.size()];
+  }
+  return ready.front();
 }
 
 bool forbids_unsafe_calls(const Graph& capture) {
@@ -37,7 +44,7 @@ bool forbids_unsafe_calls(const Graph& capture) {
   return capture.mode != kRelaxed;
 }
 
-int run_graph(const Graph& graph) {
+int run_graph(const Graph& graph, uint64_t launch) {
   std::vector<bool> done(graph.nodes.size());
   const auto may_run = [&](int node) {
     const std::vector<int>& after = graph.nodes[node].after;
@@ -47,7 +54,7 @@ int run_graph(const Graph& graph) {
     std::vector<int> ready;
     for (int node = 0; node < int(graph.nodes.size()); node++)
       if (may_run(node)) ready.push_back(node);
-    const int node = choose(ready);
+    const int node = choose(ready, int(launch % graph.nodes.size()));
     SOFTGPU_TRY(graph.nodes[node].run());
     done[node] = true;
   }
@@ -101,11 +108,13 @@ int end_capture(void* stream, void** graph) {
   if (!s || !graph) return s ? invalid_value : invalid_handle;
   *graph = nullptr;
   const std::shared_ptr<Graph> captured = s->capture;
-  if (!captured || captured->origin != s.get()) return illegal_state;
+  if (!captured) return illegal_state;
+  if (captured->origin != s.get()) return capture_unmatched;
   if (captured->mode != kRelaxed && captured->thread != std::this_thread::get_id())
     return capture_wrong_thread;
   const bool joined = is_joined(*captured, s->frontier);
   leave_capture(captured);
+  captured->ended = true;
   if (captured->failed) return capture_invalidated;
   if (!joined) return capture_unjoined;
   state.graphs[captured.get()] = captured;
@@ -129,7 +138,8 @@ int launch_graph(void* executable, void* stream) {
   const auto found = state.executables.find(executable);
   const StreamPtr s = find_stream(stream);
   if (found == state.executables.end() || !s) return invalid_handle;
-  add_command(s, [graph = found->second] { return run_graph(*graph); });
+  add_command(
+      s, [graph = found->second, launch = found->second->launches++] { return run_graph(*graph, launch); });
   return success;
 }
 

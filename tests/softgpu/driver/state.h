@@ -56,7 +56,8 @@ struct Graph {
     std::vector<int> after;
   };
   std::vector<Node> nodes;
-  bool failed = false;
+  bool failed = false, ended = false;
+  uint64_t launches = 0;   // so far, of an executable
   int mode = 0;            // CU_STREAM_CAPTURE_MODE_...: global, thread-local, relaxed
   std::thread::id thread;  // that began the capture
   const Stream* origin = nullptr;

@@ -25,7 +25,11 @@ const StatusName* status_name(int status) {
       {not_supported, "CUDA_ERROR_NOT_SUPPORTED", "hipErrorNotSupported"},
       {capture_unsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "hipErrorStreamCaptureUnsupported"},
       {capture_invalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "hipErrorStreamCaptureInvalidated"},
+      {capture_merge, "CUDA_ERROR_STREAM_CAPTURE_MERGE", "hipErrorStreamCaptureMerge"},
+      {capture_unmatched, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", "hipErrorStreamCaptureUnmatched"},
       {capture_unjoined, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "hipErrorStreamCaptureUnjoined"},
+      {capture_isolation, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION", "hipErrorStreamCaptureIsolation"},
+      {captured_event, "CUDA_ERROR_CAPTURED_EVENT", "hipErrorCapturedEvent"},
       {capture_wrong_thread, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD", "hipErrorStreamCaptureWrongThread"},
   };
   for (const StatusName& name : names)

@@ -24,7 +24,11 @@ enum Status : int {
   not_supported = 801,
   capture_unsupported = 900,
   capture_invalidated = 901,
+  capture_merge = 902,
+  capture_unmatched = 903,
   capture_unjoined = 904,
+  capture_isolation = 905,
+  captured_event = 907,
   capture_wrong_thread = 908,
 };
 
