@@ -160,13 +160,10 @@ std::string place_text(const AttentionProgram& p, std::string_view number) {
                     storage(p.dtype));
 }
 
-// What multiplies: of the waves, or the ordinary units.
 std::string unit_text(const AttentionProgram& p, const MatrixUnits& units) {
-  const MatrixUnit unit = p.dtype == DType::f16    ? MatrixUnit::f16
-                          : p.dtype == DType::bf16 ? MatrixUnit::bf16
-                                                   : MatrixUnit::f32;
-  return units.has(unit) ? fmt::format("UnitOf<{}>::type", storage(p.dtype))
-                         : fmt::format("OrdinaryUnit<{}>", storage(p.dtype));
+  const auto unit = unit_of_waves(p.dtype);
+  return fmt::format("{}<{}>{}", unit && units.has(*unit) ? "UnitOf" : "OrdinaryUnit", storage(p.dtype),
+                     unit && units.has(*unit) ? "::type" : "");
 }
 
 std::string text_of(const AttentionProgram& p, const Tiling& t, const MatrixUnits& units) {

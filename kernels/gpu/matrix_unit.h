@@ -3,6 +3,9 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
+
+#include "base/dtype.h"
 
 namespace tenon::gpu {
 
@@ -30,5 +33,15 @@ class MatrixUnits {
  private:
   unsigned bits_ = 0;
 };
+
+/// The unit of a wave for numbers of this dtype, with all of their accuracy; none: ordinary ones.
+constexpr std::optional<MatrixUnit> unit_of_waves(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return MatrixUnit::f16;
+    case DType::bf16: return MatrixUnit::bf16;
+    case DType::f32: return MatrixUnit::f32;
+    default: return std::nullopt;
+  }
+}
 
 }  // namespace tenon::gpu

@@ -42,6 +42,20 @@ std::optional<Tiling> row_tiling(const Product& p, const GpuLimits& limits) {
   return t;
 }
 
+std::optional<MatrixUnit> wave_unit(const Product& p) {
+  return is_tf32(p) ? MatrixUnit::tf32 : unit_of_waves(type_of(p));
+}
+
+// Its sides come in whole chunks: a thread has no registers for single elements.
+std::optional<MatrixUnit> warpgroup_unit(const Product& p) {
+  if (reading_of_left(p).count == 1 || reading_of_right(p).count == 1) return std::nullopt;
+  switch (type_of(p)) {
+    case DType::f16: return MatrixUnit::wgmma_f16;
+    case DType::bf16: return MatrixUnit::wgmma_bf16;
+    default: return std::nullopt;
+  }
+}
+
 // Tiles whose sums fit the registers, the largest first.
 std::vector<Tiling> tiles_of(const Product& p, const MatrixUnits& units) {
   const std::size_t size = size_of(type_of(p));
@@ -92,23 +106,12 @@ std::int64_t batches(const Product& p) {
 
 bool is_tf32(const Product& p) { return p.tf32 && type_of(p) == DType::f32; }
 
-std::optional<MatrixUnit> wave_unit(const Product& p) {
-  switch (type_of(p)) {
-    case DType::f16: return MatrixUnit::f16;
-    case DType::bf16: return MatrixUnit::bf16;
-    case DType::f32: return is_tf32(p) ? MatrixUnit::tf32 : MatrixUnit::f32;
-    default: return std::nullopt;
-  }
-}
-
-// Its sides come in whole chunks: a thread has no registers for single elements.
-std::optional<MatrixUnit> warpgroup_unit(const Product& p) {
-  if (reading_of_left(p).count == 1 || reading_of_right(p).count == 1) return std::nullopt;
-  switch (type_of(p)) {
-    case DType::f16: return MatrixUnit::wgmma_f16;
-    case DType::bf16: return MatrixUnit::wgmma_bf16;
-    default: return std::nullopt;
-  }
+MatrixUnits units_for(const Product& p, const GpuLimits& limits) {
+  MatrixUnits units;
+  if (row_tiling(p, limits)) return units;
+  for (const auto unit : {warpgroup_unit(p), wave_unit(p)})
+    if (unit) units.add(*unit);
+  return units;
 }
 
 std::int64_t Tiling::row_tiles(const Product& p) const { return divide_up(p.rows, rows); }

@@ -47,10 +47,8 @@ struct Reading {
 Reading reading_of_left(const Product& p);
 Reading reading_of_right(const Product& p);
 
-/// The unit of a warpgroup for such products; nothing where there is none.
-std::optional<MatrixUnit> warpgroup_unit(const Product& p);
-/// The unit of a wave.
-std::optional<MatrixUnit> wave_unit(const Product& p);
+/// The units that it may be computed on; none where ordinary ones do it.
+MatrixUnits units_for(const Product& p, const GpuLimits& limits);
 /// The tiling that takes least time, by an estimate.
 Tiling choose_tiling(const Product& p, const GpuLimits& limits);
 /// Tiles of this size, of which blocks share what they should by the estimate.

@@ -25,7 +25,9 @@ class LaunchStep : public Step {
   const Kernel& kernel() const { return kernel_; }
 
   void request() override { gpu_.request(kernel_.source); }
-  void compile() override { function_ = gpu_.function(kernel_.source, kernel_.name); }
+  void compile() override {
+    function_ = gpu_.function(kernel_.source, kernel_.name, kernel_.size.shared_bytes);
+  }
   void run(const Frame&) const override;
   std::optional<Error> failure(std::span<const Fault>) const override;
 

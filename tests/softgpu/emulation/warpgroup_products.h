@@ -37,6 +37,16 @@ struct WarpgroupWork {
   uint64_t log;  // of all products that began: the same in each warp of a warpgroup
 };
 
+/// No memcpy: ThreadSanitizer would look at what is the emulator's own.
+GPU_NOSAN inline void copy_bytes(void* to, const void* from, size_t bytes) {
+  for (size_t i = 0; i < bytes; i++) static_cast<char*>(to)[i] = static_cast<const char*>(from)[i];
+}
+GPU_NOSAN inline bool are_equal(const void* a, const void* b, size_t bytes) {
+  for (size_t i = 0; i < bytes; i++)
+    if (static_cast<const char*>(a)[i] != static_cast<const char*>(b)[i]) return false;
+  return true;
+}
+
 GPU_NOSAN inline WarpgroupWork& work_of(Warp& w) {
   if (!w.work) w.work = static_cast<WarpgroupWork*>(calloc(1, sizeof(WarpgroupWork)));
   return *w.work;
@@ -69,9 +79,7 @@ GPU_NOSAN inline unsigned short operand_at(unsigned address) {
     if (w.block == b.number && w.fences == b.threads[w.thread].proxy_fences)
       die("wgmma reads what was copied without a fence.proxy.async of the thread that copied it");
   }
-  unsigned short element;
-  __builtin_memcpy(&element, b.arena + address, sizeof element);
-  return element;
+  return *reinterpret_cast<const unsigned short*>(b.arena + address);
 }
 
 /// Reads the operands of a product of the current warp.
@@ -89,10 +97,10 @@ GPU_NOSAN inline void read_operands(PendingProduct& p) {
 
 GPU_NOSAN inline void finish_product(PendingProduct& p, HeldSums& held) {
   static thread_local PendingProduct again;
-  again = p;
+  copy_bytes(&again, &p, sizeof p);
   read_operands(again);
-  if (memcmp(again.rows, p.rows, sizeof p.rows) != 0 ||
-      memcmp(again.lines, p.lines, size_t(p.columns) * sizeof p.lines[0]) != 0)
+  if (!are_equal(again.rows, p.rows, sizeof p.rows) ||
+      !are_equal(again.lines, p.lines, size_t(p.columns) * sizeof p.lines[0]))
     die("shared memory was written while wgmma read it");
   static thread_local float a[16][kProductDepth], b[kMaxColumns][kProductDepth];
   for (int k = 0; k < kProductDepth; k++) {
@@ -126,16 +134,16 @@ GPU_NOSAN inline void begin_product(void** operands, uint64_t lanes) {
   read_operands(p);
   HeldSums& held = work.held;
   if (held.sum[0]) {
-    if (memcmp(held.sum, p.sum, sizeof p.sum) != 0 || held.columns != p.columns)
+    if (!are_equal(held.sum, p.sum, sizeof p.sum) || held.columns != p.columns)
       die("the emulation knows one set of sums of a warpgroup at a time (wgmma)");
     return;
   }
   if (!work.fenced) die("sums of wgmma without a wgmma.fence since they were registers");
-  memcpy(held.sum, p.sum, sizeof held.sum);
+  copy_bytes(held.sum, p.sum, sizeof held.sum);
   held.columns = p.columns;
   for (int lane = 0; lane < kWarp; lane++) {
-    memcpy(held.value[lane], p.sum[lane], size_t(p.columns) / 2 * sizeof(float));
-    memset(static_cast<void*>(p.sum[lane]), 0xff, size_t(p.columns) / 2 * sizeof(float));
+    copy_bytes(held.value[lane], p.sum[lane], size_t(p.columns) / 2 * sizeof(float));
+    for (int i = 0; i < p.columns / 2; i++) p.sum[lane][i] = __builtin_nanf("");
   }
 }
 
@@ -144,12 +152,13 @@ GPU_NOSAN inline void wait_for_products(WarpgroupWork& work, int pending) {
   int done = 0;
   while (done < work.count && work.product[done].group + pending < work.groups)
     finish_product(work.product[done++], work.held);
-  for (int i = done; i < work.count; i++) work.product[i - done] = work.product[i];
+  for (int i = done; i < work.count; i++)
+    copy_bytes(&work.product[i - done], &work.product[i], sizeof work.product[i]);
   work.count -= done;
   HeldSums& held = work.held;
   if (work.count > 0 || !held.sum[0]) return;
   for (int lane = 0; lane < kWarp; lane++)
-    memcpy(held.sum[lane], held.value[lane], size_t(held.columns) / 2 * sizeof(float));
+    copy_bytes(held.sum[lane], held.value[lane], size_t(held.columns) / 2 * sizeof(float));
   held.sum[0] = nullptr;
   work.fenced = false;
 }
