@@ -125,10 +125,10 @@ std::int64_t Tiling::pieces(const Product& p) const {
   return std::max<std::int64_t>(1, divide_up(p.depth, depth));
 }
 
-// Tiles with up to 64 sums a thread leave room for a second block.
+// The registers of a processor have room for 256 threads of these, about.
 int Tiling::stages() const {
-  constexpr int most = 6, of_processor = 220 << 10;
-  const int sums = rows * columns / threads, share = sums > 64 ? of_processor : of_processor / 2;
+  constexpr int most = 6, of_processor = 220 << 10, most_threads = 256;
+  const int share = of_processor * threads / most_threads;
   return std::min(most, share / ((rows + columns) * piece_bytes(*this)));
 }
 
@@ -148,12 +148,15 @@ std::string Tiling::text(const Product& p) const {
   return tile + " streamed";
 }
 
-std::int64_t resident_blocks(const Tiling& t, const GpuLimits& limits) {
-  constexpr int threads = 512;  // of a processor, whose registers tiles take
+std::int64_t Tiling::blocks_of_processor() const {
+  constexpr int most_threads = 512;                               // whose registers tiles take
   constexpr std::int64_t bytes = 228 << 10, of_driver = 1 << 10;  // of its shared memory, and of each block
-  std::int64_t blocks = std::max(1, threads / t.threads);
-  if (t.shared_bytes() > 0) blocks = std::min(blocks, bytes / (t.shared_bytes() + of_driver));
-  return limits.processors * blocks;
+  const std::int64_t blocks = std::max(1, most_threads / threads);
+  return shared_bytes() > 0 ? std::min(blocks, bytes / (shared_bytes() + of_driver)) : blocks;
+}
+
+std::int64_t resident_blocks(const Tiling& t, const GpuLimits& limits) {
+  return limits.processors * t.blocks_of_processor();
 }
 
 Reading reading_of_left(const Product& p) {

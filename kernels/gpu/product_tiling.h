@@ -28,6 +28,8 @@ struct Tiling {
   /// (wgmma_product.gpu.h). A block of others has static memory.
   int stages() const;
   std::int64_t shared_bytes() const;
+  /// That run on a processor at once, about.
+  std::int64_t blocks_of_processor() const;
   /// "128x64", "64x64 in 9 parts", "128x128 streamed", "128x256 wgmma", "of 2 rows"
   std::string text(const Product& p) const;
 };

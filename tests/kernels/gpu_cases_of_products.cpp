@@ -201,12 +201,18 @@ void add_warpgroups(std::vector<GpuCase>& cases, const std::string& type, DType 
   add("of a short depth", dense_product(20, 40, 8, dtype, true), tile(64, 64));
   add("in parts", dense_product(50, 60, 704, dtype, true), streamed(tile(64, 64), 0, 5));
   add("streamed", dense_product(100, 152, 304, dtype, false), streamed(tile(64, 64), 2, 3));
+  add("128x128 streamed", dense_product(300, 136, 304, dtype, false), streamed(tile(128, 128), 3, 4));
+  add("128x256 streamed", across, streamed(tile(128, 256), 2, 3));
   Product batched = dense_product(24, 72, 136, dtype, false);
   batched.batch = {{2, 24 * 136, 136 * 72}, {3, 2 * 24 * 136, 0}};
   add("of batches", batched, streamed(tile(64, 128), 3, 5));
   const ConvShape conv{
       .N = 2, .Cin = 32, .Cout = 48, .h = three_taps(9, 1), .w = three_taps(8, 2), .groups = 2};
   cases.push_back(conv_case("of warpgroups 3x3 " + type, conv, dtype, tile(64, 64)));
+  cases.push_back(
+      conv_case("of warpgroups 3x3 128x128 " + type, conv, dtype, streamed(tile(128, 128), 1, 2)));
+  cases.push_back(
+      conv_case("of warpgroups 3x3 128x256 " + type, conv, dtype, streamed(tile(128, 256), 1, 2)));
   cases.push_back(conv_case("of warpgroups streamed " + type, conv, dtype, streamed(tile(64, 64), 1, 4)));
 }
 
