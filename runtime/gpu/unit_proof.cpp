@@ -188,16 +188,13 @@ std::string first_line(std::string text) { return text.substr(0, text.find('\n')
 
 std::string name_of(Vendor vendor, MatrixUnit unit) {
   const std::string_view dtype = unit == MatrixUnit::tf32 ? "tf32" : name(dtype_of(unit));
-  return fmt::format("{} {}",
-                     is_of_warpgroup(unit)    ? "wgmma"
-                     : vendor == Vendor::cuda ? "mma.sync"
-                                              : "matrix",
-                     dtype);
+  if (vendor == Vendor::hip) return std::string(dtype);
+  return fmt::format("{} {}", is_of_warpgroup(unit) ? "wgmma" : "mma.sync", dtype);
 }
 
 MatrixUnits units_of(const Gpu& gpu) {
   using enum MatrixUnit;
-  if (gpu.driver().vendor == Vendor::hip) return {f16, bf16, f32};  // or ordinary ones under these names
+  if (gpu.driver().vendor == Vendor::hip) return {f16, bf16, f32};  // which some have not
   const int major = gpu.attribute(Attribute::compute_major), minor = gpu.attribute(Attribute::compute_minor);
   if (major < 8) return {};
   if (major == 9 && minor == 0) return {f16, bf16, f32, tf32, wgmma_f16, wgmma_bf16};

@@ -301,8 +301,8 @@ FAULTS = {
     "two lie": ("wgmma_bf16,mma_bf16", "sm_90", "wgmma bf16 gives", "bfloat16", "product"),
     "another lies": ("wgmma_bf16", "sm_90", "wgmma bf16 gives", "float16", "product 64x128 wgmma+tile"),
     "float32": ("mma_tf32", "sm_80", "mma.sync f32 gives", "float32", "product"),
-    "mfma": ("mfma_f16", "gfx90a", "matrix f16 gives", "float16", "product"),
-    "wmma": ("wmma_bf16", "gfx1100", "matrix bf16 gives", "bfloat16", "product"),
+    "mfma": ("mfma_f16", "gfx90a", "f16 gives", "float16", "product"),
+    "wmma": ("wmma_bf16", "gfx1100", "bf16 gives", "bfloat16", "product"),
 }
 
 
@@ -366,3 +366,10 @@ def test_a_proof_is_made_once(on_gpu, product_model, tmp_path, monkeypatch):
     assert compiled("second") == (0, 0)
     monkeypatch.setenv("SOFTGPU_DRIVER", "13010")
     assert compiled("with another driver") == (of_proofs, of_proofs)
+
+
+def test_a_unit_that_ends_the_device_ends_one_run(on_gpu, product_model, monkeypatch):
+    model = product_model("float16")
+    monkeypatch.setenv("SOFTGPU_FAULT", "crash:wgmma_f16")
+    assert "launch failed" in on_gpu("cuda", "run", model, code=4).lower()
+    assert "verified" in on_gpu("cuda", "verify", model, "--against", "torch", code=0)

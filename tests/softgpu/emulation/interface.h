@@ -117,7 +117,8 @@ GPU_RUNTIME void wgmma_commit(Site site);
 /// Delivers the sums of what was committed before the last `pending` groups.
 GPU_RUNTIME void wgmma_wait(unsigned pending, Site site);
 
-/// SOFTGPU_FAULT names the matrix instruction, among others perhaps: it gives wrong numbers.
+/// SOFTGPU_FAULT names the matrix instruction, among others perhaps: it gives wrong numbers, or, as
+/// crash:NAME, ends the device.
 GPU_RUNTIME bool lies(const char* instruction);
 
 #ifdef GPU_TSAN

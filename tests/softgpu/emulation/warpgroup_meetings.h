@@ -32,15 +32,22 @@ GPU_RUNTIME void wgmma_wait(unsigned pending, Site site) {
       "wgmma.wait_group", site);
 }
 
-GPU_RUNTIME bool lies(const char* instruction) {
-  static const char* const faults = getenv("SOFTGPU_FAULT");
-  for (const char* at = faults; at && *at; at++) {
-    const size_t length = strcspn(at, ",");
-    if (length == strlen(instruction) && strncmp(at, instruction, length) == 0) return true;
-    at += length;
-    if (!*at) break;
+/// Is `word` one of those that commas divide?
+GPU_NOSAN inline bool is_listed(const char* list, const char* word) {
+  for (const char* at = list; at; at = strchr(at, ',')) {
+    at += *at == ',';
+    if (strcspn(at, ",") == strlen(word) && strncmp(at, word, strlen(word)) == 0) return true;
   }
   return false;
+}
+
+GPU_RUNTIME bool lies(const char* instruction) {
+  static const char* const faults = getenv("SOFTGPU_FAULT");
+  if (!faults) return false;
+  char crash[64];
+  snprintf(crash, sizeof crash, "crash:%s", instruction);
+  if (is_listed(faults, crash)) die("SOFTGPU_FAULT");
+  return is_listed(faults, instruction);
 }
 
 }  // namespace GPU_WAVE
