@@ -145,6 +145,20 @@ Finding gpus(gpu::Vendor vendor) {
   return {fmt::format("{}, {}", counted(found.devices.size(), "GPU"), driver.versions())};
 }
 
+// The matrix units of a GPU, each proven anew.
+Finding units(gpu::Gpu& gpu) {
+  std::vector<std::string> right, wrong;
+  for (const gpu::MatrixUnit unit : gpu::matrix_units) {
+    if (!gpu::units_of(gpu).has(unit)) continue;
+    const std::string name = gpu::name_of(gpu.driver().vendor, unit), fault = gpu::prove_again(gpu, unit);
+    (fault.empty() ? right : wrong).push_back(fault.empty() ? name : name + " " + fault);
+  }
+  if (right.empty() && wrong.empty()) return {"none: products are computed on the ordinary units"};
+  if (wrong.empty()) return {fmt::format("{}", fmt::join(right, ", "))};
+  return {fmt::format("{}", fmt::join(wrong, "; ")),
+          "products take other units there, which are slower: please report it with this table"};
+}
+
 template <class F>
 Part part(std::string name, F&& look) {
   try {
@@ -173,8 +187,11 @@ std::vector<Part> examine() {
       part("cuda", [] { return gpus(gpu::Vendor::cuda); }),
       part("hip", [] { return gpus(gpu::Vendor::hip); }),
   };
-  for (const Device* device : devices())
+  for (const Device* device : devices()) {
+    if (gpu::Gpu* const gpu = gpu::gpu_of(*device))
+      parts.push_back(part(fmt::format("units {}", device->name), [&] { return units(*gpu); }));
     parts.push_back(part(fmt::format("device {}", device->name), [&] { return self_test(*device); }));
+  }
   return parts;
 }
 

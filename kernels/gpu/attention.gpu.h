@@ -6,11 +6,11 @@
 
 namespace tenon::gpu {
 
-/// What a block computes with: elements T; Queries rows, of 16 for each wave; Keys columns at a time; rows of
+/// What a block computes with: a unit; Queries rows, of 16 for each wave; Keys columns at a time; rows of
 /// q and k and of v, filled up to multiples of 16.
-template <class T, int Queries, int Keys, int Size, int ValueSize>
+template <class UnitOfTile, int Queries, int Keys, int Size, int ValueSize>
 struct AttentionTile {
-  using Unit = typename UnitOf<T>::type;
+  using Unit = UnitOfTile;
   using Element = typename Unit::Element;
   using Value = float;
   static constexpr int queries = Queries, keys = Keys, size = Size;

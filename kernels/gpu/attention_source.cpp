@@ -160,11 +160,17 @@ std::string place_text(const AttentionProgram& p, std::string_view number) {
                     storage(p.dtype));
 }
 
-std::string text_of(const AttentionProgram& p, const Tiling& t) {
+std::string unit_text(const AttentionProgram& p, const MatrixUnits& units) {
+  const auto unit = unit_of_waves(p.dtype);
+  return fmt::format("{}<{}>{}", unit && units.has(*unit) ? "UnitOf" : "OrdinaryUnit", storage(p.dtype),
+                     unit && units.has(*unit) ? "::type" : "");
+}
+
+std::string text_of(const AttentionProgram& p, const Tiling& t, const MatrixUnits& units) {
   // The last queries see the most keys.
   const std::string_view tile = p.shape.causal ? "a.query_tiles - 1 - tile" : "tile";
   return fmt::format("using Tile = AttentionTile<{}, {}, {}, {}, {}>;\nstatic_assert(Tile::bytes == {});\n",
-                     storage(p.dtype), t.queries, t.keys, filled_up(p.shape.size),
+                     unit_text(p, units), t.queries, t.keys, filled_up(p.shape.size),
                      filled_up(p.shape.value_size), tile_bytes(p.shape, p.dtype, t)) +
          signature(p, "Tile::threads", fmt::format("{}* out", storage(p.dtype))) +
          place_text(p, "blockIdx.x") + head_text("out") +
@@ -242,7 +248,7 @@ AttentionKernel attention_kernel(const AttentionProgram& p, const GpuLimits& lim
   AttentionKernel kernel{
       .source = team ? translation_unit("kernels/gpu/row_attention.gpu.h",
                                         row_text_of(p, *team, parts > 1) + (parts > 1 ? join_text_of(p) : ""))
-                     : translation_unit("kernels/gpu/attention.gpu.h", text_of(p, t)),
+                     : translation_unit("kernels/gpu/attention.gpu.h", text_of(p, t, limits.units)),
       .tiling = !team       ? fmt::format("{}x{}", t.queries, t.keys)
                 : parts > 1 ? fmt::format("of rows in {} parts", parts)
                             : "of rows",

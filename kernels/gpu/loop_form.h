@@ -5,15 +5,18 @@
 #include <string>
 #include <vector>
 
+#include "kernels/gpu/matrix_unit.h"
 #include "kernels/loop_program.h"
 
 namespace tenon::gpu {
 
-/// What decides of a device how loops are launched.
+/// What decides of a device how kernels are launched.
 struct GpuLimits {
   int processors = 132;              // streaming multiprocessors, compute units
   int threads_per_processor = 2048;  // that are resident at once
   int wave = 32;                     // lanes
+  /// On which products may be computed: those that the device has, and that compute what they should.
+  MatrixUnits units{MatrixUnit::f16, MatrixUnit::bf16, MatrixUnit::f32, MatrixUnit::tf32};
 };
 
 /// The threads that compute a row together.

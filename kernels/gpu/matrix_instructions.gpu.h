@@ -5,6 +5,9 @@
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define GPU_MMA 1  // Ampere and later: mma.sync of f16, bf16 and tf32, and cp.async
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define GPU_WGMMA 1  // Hopper
+#endif
 #elif defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
 #define GPU_MFMA 1  // CDNA 2 and later
 #elif defined(__GFX11__)
@@ -23,11 +26,12 @@ namespace tenon::gpu {
     gpu_##name(sum, a, b);                                                                    \
   }
 #else
-#define MMA(name, shape, left, right)                                                                \
-  GPU_INLINE void name(float(&sum)[4], const unsigned(&a)[left], const unsigned(&b)[right]) {        \
-    asm volatile("mma.sync.aligned." shape " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
-        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])                                     \
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));                         \
+#define MMA(name, shape, left, right)                                                         \
+  GPU_INLINE void name(float(&sum)[4], const unsigned(&a)[left], const unsigned(&b)[right]) { \
+    asm volatile("mma.sync.aligned." shape                                                    \
+                 " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"           \
+                 : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])                     \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));         \
   }
 #endif
 MMA(mma_f16, "m16n8k16.row.col.f32.f16.f16.f32", 4, 2)

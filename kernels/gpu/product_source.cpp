@@ -12,7 +12,8 @@
 namespace tenon::gpu {
 namespace {
 
-constexpr std::string_view header = "kernels/gpu/product.gpu.h", row_header = "kernels/gpu/row_product.gpu.h";
+constexpr std::string_view header = "kernels/gpu/product.gpu.h", row_header = "kernels/gpu/row_product.gpu.h",
+                           warpgroup_header = "kernels/gpu/wgmma_product.gpu.h";
 constexpr std::int64_t most_batches = 65535;  // a grid's second and third dimension are no larger
 constexpr std::int64_t most_in_a_row = std::int64_t{1} << 30;
 
@@ -31,7 +32,7 @@ std::vector<LoopArgument> fields(const Product& p, const Tiling& t) {
                                  {"batches", batches(p)},
                                  {"whole", t.whole},
                                  {"sharers", t.sharers},
-                                 {"pieces", pieces(p)}};
+                                 {"pieces", t.pieces(p)}};
   for (std::size_t i = 0; i < p.batch.size(); ++i) {
     list.push_back({fmt::format("batch_size{}", i), p.batch[i].size});
     list.push_back({fmt::format("batch_left{}", i), p.batch[i].left});
@@ -88,12 +89,15 @@ class Printer {
 
   std::string text() const {
     const bool of_rows = tiling_.row_count > 0;
-    return translation_unit(of_rows ? row_header : header,
+    return translation_unit(of_rows          ? row_header
+                            : of_warpgroup() ? warpgroup_header
+                                             : header,
                             epilogue_ + arguments() + head() + (of_rows ? row_product() : tile_product()));
   }
 
  private:
   bool is_shared() const { return tiling_.sharers > 0; }
+  bool of_warpgroup() const { return tiling_.unit == TileUnit::of_warpgroup; }
   std::string arguments() const {
     std::string text = "struct product_arguments {\n";
     for (const LoopArgument& f : fields(p_, tiling_)) text += fmt::format("  Int {};\n", f.name);
@@ -137,7 +141,7 @@ class Printer {
   std::string tile_product() const {
     const Reading left = reading_of_left(p_), right = reading_of_right(p_);
     return fmt::format(
-        "  using Tile = BlockTile<{}, {}, {}, {}>;\n"
+        "  using Tile = {};\n"
         "  const auto tile_at = [&a, sides_left = left, sides_right = right](Int number) {{\n"
         "    const Int batch = number / a.tiles, place = number % a.tiles;\n"
         "    auto* left = sides_left;\n    auto* right = sides_right;\n"
@@ -148,7 +152,7 @@ class Printer {
         "                         {},\n                         {});\n"
         "  }};\n"
         "  using Place = decltype(tile_at(0));\n"
-        "  using Product = TileProduct<Tile, typename Place::Left, {}, {}, typename Place::Right, {}, {}>;\n"
+        "  using Product = {}<Tile, typename Place::Left, {}, {}, typename Place::Right, {}, {}>;\n"
         "  compute_tiles<{}, Tile::threads, Sums<Tile>>(\n"
         "      TileLine{{a.tiles * a.batches, a.whole, a.sharers, a.pieces}}, {},\n"
         "      [&](Int number, Int first, Int last, Sums<Tile>& sum) {{\n"
@@ -165,14 +169,22 @@ class Printer {
         "int(a.depth), sum,\n"
         "            {});\n"
         "      }});\n}}\n",
-        unit(), tiling_.rows, tiling_.columns, tiling_.threads, to_batch(), left_side(p_), right_side(p_),
-        left.depth_fast, left.count, right.depth_fast, right.count, is_shared(),
+        tile(), to_batch(), left_side(p_), right_side(p_),
+        of_warpgroup() ? "WarpgroupProduct" : "TileProduct", left.depth_fast, left.count, right.depth_fast,
+        right.count, is_shared(),
         is_shared() ? "parts, tickets" : fmt::format("static_cast<{}*>(nullptr), nullptr", computed(type_)),
         store());
   }
+  std::string tile() const {
+    if (of_warpgroup())
+      return fmt::format("WarpgroupTile<{}, {}, {}, {}, {}>", storage(type_), tiling_.rows, tiling_.columns,
+                         tiling_.stages(), tiling_.shared_bytes());
+    return fmt::format("BlockTile<{}, {}, {}, {}>", unit(), tiling_.rows, tiling_.columns, tiling_.threads);
+  }
   std::string unit() const {
-    if (is_tf32(p_)) return "Tf32OrFloat";
-    return fmt::format("UnitOf<{}>::type", type_ == DType::i64 ? computed(type_) : storage(type_));
+    const std::string_view element = type_ == DType::i64 ? computed(type_) : storage(type_);
+    if (tiling_.unit == TileUnit::ordinary) return fmt::format("OrdinaryUnit<{}>", element);
+    return is_tf32(p_) ? "Tf32OrFloat" : fmt::format("UnitOf<{}>::type", element);
   }
 
   const Product& p_;
@@ -196,7 +208,8 @@ ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, cons
   ProductKernel kernel{.source = Printer(p, t, epilogue, form).text(),
                        .name = "product",
                        .tiling = t.text(p),
-                       .block = t.threads};
+                       .block = t.threads,
+                       .shared_bytes = t.shared_bytes()};
   for (const LoopArgument& f : fields(p, t)) {
     const auto* bytes = reinterpret_cast<const std::byte*>(&f.value);
     kernel.arguments.insert(kernel.arguments.end(), bytes, bytes + sizeof f.value);

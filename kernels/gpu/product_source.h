@@ -44,10 +44,11 @@ std::optional<DType> product_type(DType left, DType right);
 /// the epilogue's buffers in order, the struct, and the epilogue's arguments (loop_arguments). Its source
 /// depends on no size but through the few choices that are made by it.
 struct ProductKernel {
-  std::string source, name, tiling;  // "128x64", "64x64 in 9 parts", "128x128 streamed"
+  std::string source, name, tiling;  // Tiling::text
   std::vector<std::byte> arguments;  // the struct
   std::int64_t grid[3] = {1, 1, 1};
   int block = 0;
+  std::int64_t shared_bytes = 0;  // dynamic
   /// Where blocks share tiles: how many numbers their parts are, and of which dtype; how many tickets there
   /// are, 32 bits each, which are 0 before a run and after it.
   std::int64_t parts = 0, tickets = 0;

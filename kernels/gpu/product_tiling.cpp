@@ -11,9 +11,10 @@
 namespace tenon::gpu {
 namespace {
 
-constexpr int piece_bytes = 64;  // of a line
-
 std::int64_t divide_up(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
+
+// Of a line of a side, in a piece.
+int piece_bytes(const Tiling& t) { return t.unit == TileUnit::of_warpgroup ? 128 : 64; }
 
 DType type_of(const Product& p) { return product_type(p.left_type, p.right_type).value(); }
 
@@ -41,20 +42,48 @@ std::optional<Tiling> row_tiling(const Product& p, const GpuLimits& limits) {
   return t;
 }
 
+std::optional<MatrixUnit> wave_unit(const Product& p) {
+  return is_tf32(p) ? MatrixUnit::tf32 : unit_of_waves(type_of(p));
+}
+
+// Its sides come in whole chunks: a thread has no registers for single elements.
+std::optional<MatrixUnit> warpgroup_unit(const Product& p) {
+  if (reading_of_left(p).count == 1 || reading_of_right(p).count == 1) return std::nullopt;
+  switch (type_of(p)) {
+    case DType::f16: return MatrixUnit::wgmma_f16;
+    case DType::bf16: return MatrixUnit::wgmma_bf16;
+    default: return std::nullopt;
+  }
+}
+
 // Tiles whose sums fit the registers, the largest first.
-std::vector<Tiling> tiles_of(const Product& p) {
+std::vector<Tiling> tiles_of(const Product& p, const MatrixUnits& units) {
   const std::size_t size = size_of(type_of(p));
   std::vector<Tiling> list;
-  if (size == 2 || is_tf32(p)) list.push_back({.rows = 128, .columns = 128, .threads = 256});
-  if (size <= 4)
-    list.insert(list.end(),
-                {{.rows = 128, .columns = 64, .threads = 256}, {.rows = 64, .columns = 128, .threads = 256}});
-  for (const int rows : {64, 32, 16}) list.push_back({.rows = rows, .columns = 64, .threads = 128});
+  const auto add = [&](int rows, int columns, int threads, TileUnit unit) {
+    list.push_back({.rows = rows, .columns = columns, .threads = threads, .unit = unit});
+  };
+  const auto of_warpgroup = warpgroup_unit(p);
+  if (of_warpgroup && units.has(*of_warpgroup)) {
+    add(128, 256, 256, TileUnit::of_warpgroup);
+    add(128, 128, 256, TileUnit::of_warpgroup);
+    for (const int columns : {128, 64}) add(64, columns, 128, TileUnit::of_warpgroup);
+  }
+  const auto of_wave = wave_unit(p);
+  const TileUnit unit = of_wave && units.has(*of_wave) ? TileUnit::of_wave : TileUnit::ordinary;
+  if (size == 2 || is_tf32(p)) add(128, 128, 256, unit);
+  if (size <= 4) {
+    add(128, 64, 256, unit);
+    add(64, 128, 256, unit);
+  }
+  for (const int rows : {64, 32, 16}) add(rows, 64, 128, unit);
   return list;
 }
 
 // What the estimate takes for granted of a processor, in clocks.
-double multiply_adds(const Product& p) {
+double multiply_adds(const Product& p, TileUnit unit) {
+  if (unit == TileUnit::of_warpgroup) return 2048;
+  if (unit == TileUnit::ordinary && size_of(type_of(p)) == 2) return 128;
   switch (type_of(p)) {
     case DType::f16:
     case DType::bf16: return 1024;
@@ -77,9 +106,12 @@ std::int64_t batches(const Product& p) {
 
 bool is_tf32(const Product& p) { return p.tf32 && type_of(p) == DType::f32; }
 
-std::int64_t pieces(const Product& p) {
-  const auto depth = static_cast<std::int64_t>(piece_bytes / size_of(type_of(p)));
-  return std::max<std::int64_t>(1, divide_up(p.depth, depth));
+MatrixUnits units_for(const Product& p, const GpuLimits& limits) {
+  MatrixUnits units;
+  if (row_tiling(p, limits)) return units;
+  for (const auto unit : {warpgroup_unit(p), wave_unit(p)})
+    if (unit) units.add(*unit);
+  return units;
 }
 
 std::int64_t Tiling::row_tiles(const Product& p) const { return divide_up(p.rows, rows); }
@@ -88,18 +120,43 @@ std::int64_t Tiling::shared_tiles(const Product& p) const {
   return sharers > 0 ? tiles(p) * batches(p) - whole : 0;
 }
 
+std::int64_t Tiling::pieces(const Product& p) const {
+  const auto depth = static_cast<std::int64_t>(piece_bytes(*this) / static_cast<int>(size_of(type_of(p))));
+  return std::max<std::int64_t>(1, divide_up(p.depth, depth));
+}
+
+// The registers of a processor have room for 256 threads of these, about.
+int Tiling::stages() const {
+  constexpr int most = 6, of_processor = 220 << 10, most_threads = 256;
+  const int share = of_processor * threads / most_threads;
+  return std::min(most, share / ((rows + columns) * piece_bytes(*this)));
+}
+
+std::int64_t Tiling::shared_bytes() const {
+  constexpr std::int64_t alignment = 1024;  // ring_alignment
+  if (unit != TileUnit::of_warpgroup) return 0;
+  return std::int64_t{stages()} * (rows + columns) * piece_bytes(*this) + alignment;
+}
+
 std::string Tiling::text(const Product& p) const {
   if (row_count > 0) return fmt::format("of {} row{}", row_count, row_count > 1 ? "s" : "");
+  const std::string tile =
+      fmt::format("{}x{}{}", rows, columns, unit == TileUnit::of_warpgroup ? " wgmma" : "");
   const std::int64_t shared = shared_tiles(p);
-  if (shared == 0) return fmt::format("{}x{}", rows, columns);
-  if (whole == 0 && sharers % shared == 0)
-    return fmt::format("{}x{} in {} parts", rows, columns, sharers / shared);
-  return fmt::format("{}x{} streamed", rows, columns);
+  if (shared == 0) return tile;
+  if (whole == 0 && sharers % shared == 0) return fmt::format("{} in {} parts", tile, sharers / shared);
+  return tile + " streamed";
+}
+
+std::int64_t Tiling::blocks_of_processor() const {
+  constexpr int most_threads = 512;                               // whose registers tiles take
+  constexpr std::int64_t bytes = 228 << 10, of_driver = 1 << 10;  // of its shared memory, and of each block
+  const std::int64_t blocks = std::max(1, most_threads / threads);
+  return shared_bytes() > 0 ? std::min(blocks, bytes / (shared_bytes() + of_driver)) : blocks;
 }
 
 std::int64_t resident_blocks(const Tiling& t, const GpuLimits& limits) {
-  constexpr int threads = 512;  // of a processor, whose registers tiles take
-  return std::int64_t{limits.processors} * std::max(1, threads / t.threads);
+  return limits.processors * t.blocks_of_processor();
 }
 
 Reading reading_of_left(const Product& p) {
@@ -128,24 +185,25 @@ Reading reading_of_right(const Product& p) {
 // end with tiles; the last one of a tile reads all of its parts:
 //   ceil(sharers / processors) * (begin_and_end + range * piece + written * part)
 //     + meeting_of_parts + ceil(sharers / tiles) * part,  part = rows * columns * bytes / bytes_of_clock
-// The numbers are those of an H100 without wgmma, from its data sheet; they were not measured. What is
+// The numbers are those of an H100, from its data sheet; they were not measured. What is
 // compared are tiles of one product, and there it is their relations that count.
 double estimated_clocks(const Product& p, const Tiling& t, const GpuLimits& limits) {
   const auto size = static_cast<double>(size_of(type_of(p)));
   const double elements = static_cast<double>(t.rows) * t.columns;
-  const double piece = std::max(elements * piece_bytes / size / multiply_adds(p),
-                                static_cast<double>(t.rows + t.columns) * piece_bytes / bytes_of_clock);
+  const int bytes = piece_bytes(t);
+  const double piece = std::max(elements * bytes / size / multiply_adds(p, t.unit),
+                                static_cast<double>(t.rows + t.columns) * bytes / bytes_of_clock);
   const auto rounds = [&](std::int64_t blocks) {
     return static_cast<double>(divide_up(blocks, limits.processors));
   };
   const auto range = [&](double count) { return begin_and_end + count * piece; };
   const std::int64_t shared = t.shared_tiles(p), whole = t.tiles(p) * batches(p) - shared;
-  double clocks = rounds(whole) * range(static_cast<double>(pieces(p)));
+  double clocks = rounds(whole) * range(static_cast<double>(t.pieces(p)));
   if (shared == 0) return clocks;
   const double part = elements * static_cast<double>(size_of(compute_type(type_of(p)))) / bytes_of_clock;
   const double written = t.sharers % shared == 0 ? 1 : 2;
   clocks += rounds(t.sharers) *
-            (range(static_cast<double>(divide_up(shared * pieces(p), t.sharers))) + written * part);
+            (range(static_cast<double>(divide_up(shared * t.pieces(p), t.sharers))) + written * part);
   return clocks + meeting_of_parts + static_cast<double>(divide_up(t.sharers, shared)) * part;
 }
 
@@ -154,7 +212,7 @@ Tiling shared_among_blocks(const Product& p, Tiling tiles, const GpuLimits& limi
   tiles.whole = all;
   tiles.sharers = 0;
   if (all % at_once == 0) return tiles;
-  const std::int64_t shared = all % at_once, line = shared * pieces(p);
+  const std::int64_t shared = all % at_once, line = shared * tiles.pieces(p);
   Tiling best = tiles, other = tiles;
   double least = estimated_clocks(p, best, limits);
   other.whole = all - shared;
@@ -173,7 +231,7 @@ Tiling shared_among_blocks(const Product& p, Tiling tiles, const GpuLimits& limi
 
 Tiling choose_tiling(const Product& p, const GpuLimits& limits) {
   if (const auto rows = row_tiling(p, limits)) return *rows;
-  std::vector<Tiling> tilings = tiles_of(p);
+  std::vector<Tiling> tilings = tiles_of(p, limits.units);
   for (Tiling& t : tilings) t = shared_among_blocks(p, t, limits);
   return *std::min_element(tilings.begin(), tilings.end(), [&](const Tiling& a, const Tiling& b) {
     return estimated_clocks(p, a, limits) < estimated_clocks(p, b, limits);

@@ -6,10 +6,14 @@
 
 namespace tenon::gpu {
 
+/// What multiplies the pieces of a tile.
+enum class TileUnit : std::uint8_t { ordinary, of_wave, of_warpgroup };
+
 /// Tiles of the result, and how blocks share them: the first `whole` tiles have a block each, `sharers`
 /// blocks share the others (stream_k.gpu.h).
 struct Tiling {
   int rows = 64, columns = 64, threads = 128;
+  TileUnit unit = TileUnit::of_wave;
   int row_count = 0;          // not 0: a product of so many rows (row_product.gpu.h)
   bool shares_depth = false;  // its waves do
   std::int64_t whole = 0, sharers = 0;
@@ -18,15 +22,21 @@ struct Tiling {
   /// Of one product of a batch.
   std::int64_t tiles(const Product& p) const;
   std::int64_t shared_tiles(const Product& p) const;
-  /// "128x64", "64x64 in 9 parts", "128x128 streamed", "of 2 rows"
+  /// Pieces in which the depth of a tile is brought to shared memory.
+  std::int64_t pieces(const Product& p) const;
+  /// Of a warpgroup's product: how many pieces there are in shared memory, and the bytes that this takes
+  /// (wgmma_product.gpu.h). A block of others has static memory.
+  int stages() const;
+  std::int64_t shared_bytes() const;
+  /// That run on a processor at once, about.
+  std::int64_t blocks_of_processor() const;
+  /// "128x64", "64x64 in 9 parts", "128x128 streamed", "128x256 wgmma", "of 2 rows"
   std::string text(const Product& p) const;
 };
 
 std::int64_t batches(const Product& p);
 /// It is multiplied as TF32, on devices that do.
 bool is_tf32(const Product& p);
-/// Pieces in which the depth of a tile is brought to shared memory.
-std::int64_t pieces(const Product& p);
 /// Blocks that a device runs at once, about.
 std::int64_t resident_blocks(const Tiling& t, const GpuLimits& limits);
 
@@ -39,6 +49,8 @@ struct Reading {
 Reading reading_of_left(const Product& p);
 Reading reading_of_right(const Product& p);
 
+/// The units that it may be computed on; none where ordinary ones do it.
+MatrixUnits units_for(const Product& p, const GpuLimits& limits);
 /// The tiling that takes least time, by an estimate.
 Tiling choose_tiling(const Product& p, const GpuLimits& limits);
 /// Tiles of this size, of which blocks share what they should by the estimate.

@@ -32,6 +32,16 @@ GPU_INLINE bool arrives_last(unsigned* ticket, unsigned others) {
   return is_last[0];
 }
 
+/// A pointer of which the compiler knows nothing: addresses that follow from it are computed where they are
+/// used, and take no registers while tiles are.
+template <class T>
+GPU_INLINE T* address_of_its_own(T* pointer) {
+#if GPU_CUDA
+  asm volatile("" : "+l"(pointer));
+#endif
+  return pointer;
+}
+
 /// The values that the threads of a block hold of a tile, side by side in memory in chunks of 16 bytes.
 template <int Threads, class Value, int Count>
 struct HeldValues {
@@ -73,6 +83,7 @@ template <int Threads, class Sum, class Value>
 GPU_INLINE bool joins_parts(const TileLine& line, Int sharer, Int tile, Value* parts, unsigned* tickets,
                             Sum& sum) {
   using Held = HeldValues<Threads, Value, int(sizeof(Sum) / sizeof(Value))>;
+  parts = address_of_its_own(parts);
   const Int first = line.sharer_at(tile * line.pieces), last = line.sharer_at((tile + 1) * line.pieces - 1);
   Held::write(parts + (sharer + tile) * Held::elements, sum);
   if (!arrives_last(tickets + tile, unsigned(last - first))) return false;

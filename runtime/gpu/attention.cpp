@@ -5,6 +5,7 @@
 #include "kernels/gpu/attention_source.h"
 #include "runtime/gpu/launch.h"
 #include "runtime/gpu/loop.h"
+#include "runtime/gpu/unit_proof.h"
 
 namespace tenon::gpu {
 namespace {
@@ -26,7 +27,9 @@ void emit(Planner& planner, const Group& group, const AttentionCall& call) {
     program.mask_key = placed.mask->strides()[3];
   }
   Gpu& gpu = gpu_of(planner);
-  AttentionKernel kernel = attention_kernel(program, limits_of(gpu));
+  GpuLimits limits = limits_of(gpu);
+  limits.units = proven(gpu, {*unit_of_waves(program.dtype)});
+  AttentionKernel kernel = attention_kernel(program, limits);
   const bool in_parts = kernel.part_floats > 0;
   const PlannedTensor written =
       in_parts ? planner.bytes(static_cast<std::size_t>(kernel.part_floats) * sizeof(float)) : placed.result;

@@ -109,6 +109,16 @@ VendorDevices& devices_of(Vendor vendor) {
   return vendor == Vendor::cuda ? devices_of<Vendor::cuda>() : devices_of<Vendor::hip>();
 }
 
+// Null: the device is no GPU.
+Slot* slot_of(const Device& device) {
+  for (const Vendor vendor : vendors) {
+    if (!device.name.starts_with(name_of(vendor))) continue;
+    for (Slot& slot : devices_of(vendor).slots)
+      if (device.name == slot.variants[0][0].name) return &slot;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Device make_device(const Driver& driver, int ordinal, std::function<Gpu&()> open) {
@@ -133,12 +143,13 @@ Device make_device(const Driver& driver, int ordinal, std::function<Gpu&()> open
 const Found& find_devices(Vendor vendor) { return devices_of(vendor).found; }
 
 const Device& variant(const Device& device, bool falls_back, bool takes_tf32) {
-  for (const Vendor vendor : vendors) {
-    if (!device.name.starts_with(name_of(vendor))) continue;
-    for (const Slot& slot : devices_of(vendor).slots)
-      if (device.name == slot.variants[0][0].name) return slot.variants[falls_back][takes_tf32];
-  }
-  return device;
+  const Slot* const slot = slot_of(device);
+  return slot ? slot->variants[falls_back][takes_tf32] : device;
+}
+
+Gpu* gpu_of(const Device& device) {
+  Slot* const slot = slot_of(device);
+  return slot ? &slot->gpu() : nullptr;
 }
 
 }  // namespace gpu

@@ -16,6 +16,8 @@ struct Found {
 
 /// Asked of the driver once. Sessions open the GPUs themselves.
 const Found& find_devices(Vendor);
+/// The GPU of a device that find_devices() or variant() gave, opened; null where it is none.
+Gpu* gpu_of(const Device&);
 /// A GPU as a device, which opens it when it is needed.
 Device make_device(const Driver&, int ordinal, std::function<Gpu&()> open);
 /// The same GPU as a device on which operators without a kernel run on the host, and whose products of

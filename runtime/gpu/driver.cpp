@@ -146,8 +146,9 @@ std::string Driver::versions() const {
 
 std::string Driver::architecture(int device) const {
   if (vendor == Vendor::hip) return {};  // hipRTC compiles for the device that is current
-  return fmt::format("sm_{}{}", attribute(Attribute::compute_major, device),
-                     attribute(Attribute::compute_minor, device));
+  const int major = attribute(Attribute::compute_major, device),
+            minor = attribute(Attribute::compute_minor, device);
+  return fmt::format("sm_{}{}{}", major, minor, major == 9 && minor == 0 ? "a" : "");  // a: with wgmma
 }
 
 void Driver::check(int result, std::string_view tried) const {

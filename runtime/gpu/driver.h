@@ -45,7 +45,7 @@ struct Driver {
   int attribute(Attribute attribute, int device) const;
   /// "driver 13000 (libcuda.so.1), compiler 13.0 (libnvrtc.so.13)"
   std::string versions() const;
-  /// "sm_90": what the compiler compiles for; empty where it finds that out itself.
+  /// "sm_80", "sm_90a": what the compiler compiles for; empty where it finds that out itself.
   std::string architecture(int device) const;
   /// Throws Error (environment_failed) with what was tried and what the driver says, unless `result` is 0.
   void check(int result, std::string_view tried) const;

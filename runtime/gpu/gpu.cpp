@@ -1,5 +1,7 @@
 #include "runtime/gpu/gpu.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <new>
 
@@ -38,8 +40,8 @@ void LaunchSize::check(Vendor vendor, const std::string& kernel) const {
   }
 }
 
-Gpu::Gpu(const Driver& driver, int ordinal, KernelCache cache)
-    : driver_(driver), ordinal_(ordinal), cache_(std::move(cache)) {
+Gpu::Gpu(const Driver& driver, int ordinal, KernelCache cache, Proof proof)
+    : driver_(driver), ordinal_(ordinal), cache_(std::move(cache)), proof_(proof) {
   if (driver_.retain_context) check(driver_.retain_context(&context_, ordinal), "opening the device");
   activate();
   std::array<char, 256> name{};
@@ -80,12 +82,11 @@ Memory Gpu::allocate(std::size_t bytes, Space space) const {
 Gpu::Module Gpu::load(const std::string& source) const {
   activate();
   Module module = nullptr;
-  const std::string identity = name_ + " " + architecture_;
-  if (const auto image = cache_.find(driver_, identity, source))
+  if (const auto image = cache_.find(driver_, identity(), source))
     if (driver_.load_module(&module, image->data()) == 0) return module;
   const std::vector<char> image = compile(driver_, architecture_, source);
   check(driver_.load_module(&module, image.data()), "loading a kernel");
-  cache_.keep(driver_, identity, source, image);
+  cache_.keep(driver_, identity(), source, image);
   return module;
 }
 
@@ -107,17 +108,27 @@ void Gpu::wait_for_compilers() {
 
 void Gpu::request(const std::string& source) { (void)loading(source); }
 
-Function Gpu::function(const std::string& source, const std::string& kernel) {
+Function Gpu::function(const std::string& source, const std::string& kernel, std::int64_t shared_bytes) {
   const std::shared_future<Module> module = loading(source);
   module.wait();
   activate();
-  Function found = nullptr;
   try {
-    check(driver_.find_function(&found, module.get(), kernel.c_str()), "looking for the kernel " + kernel);
+    return function_of(module.get(), kernel, shared_bytes);
   } catch (...) {
     wait_for_compilers();
     throw;
   }
+}
+
+// HIP gives a kernel what its launch asks for.
+Function Gpu::function_of(void* module, const std::string& kernel, std::int64_t shared_bytes) const {
+  constexpr int max_dynamic_shared_bytes = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+  constexpr std::int64_t without_asking = 48 << 10;
+  Function found = nullptr;
+  check(driver_.find_function(&found, module, kernel.c_str()), "looking for the kernel " + kernel);
+  if (shared_bytes > without_asking && driver_.set_function_attribute)
+    check(driver_.set_function_attribute(found, max_dynamic_shared_bytes, static_cast<int>(shared_bytes)),
+          fmt::format("asking for {} bytes of shared memory", shared_bytes));
   return found;
 }
 
@@ -126,6 +137,12 @@ bool Gpu::fills(Function function, const LaunchSize& size) const {
   check(driver_.resident_blocks(&resident, function, size.block, static_cast<std::size_t>(size.shared_bytes)),
         "asking how many blocks of a kernel run at once");
   return size.grid[0] * size.grid[1] * size.grid[2] >= std::int64_t{multiprocessors_} * std::max(resident, 1);
+}
+
+const std::string& Gpu::fault_of(MatrixUnit unit) {
+  const std::lock_guard lock(proof_mutex_);
+  const auto found = faults_.find(unit);
+  return found != faults_.end() ? found->second : faults_.emplace(unit, proof_(*this, unit)).first->second;
 }
 
 void Gpu::launch(Function function, const LaunchSize& size, std::span<void*> arguments, void* stream) const {

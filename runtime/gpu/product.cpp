@@ -3,12 +3,13 @@
 
 #include "ir/ops/conv.h"
 #include "ir/ops/linear.h"
-#include "kernels/gpu/product_source.h"
+#include "kernels/gpu/product_tiling.h"
 #include "runtime/calls/batched_matmul.h"
 #include "runtime/calls/conv.h"
 #include "runtime/calls/epilogue.h"
 #include "runtime/calls/matmul.h"
 #include "runtime/gpu/loop.h"
+#include "runtime/gpu/unit_proof.h"
 #include "runtime/gpu/zero_division.h"
 
 namespace tenon::gpu {
@@ -34,6 +35,16 @@ struct Lowered {
   std::function<Sides(Planner&)> place;
 };
 
+// The device, with the units on which the product may be computed. It is none of TF32 where that unit fails.
+GpuLimits limits_for(Gpu& gpu, Product& p) {
+  GpuLimits limits = limits_of(gpu);
+  limits.units = proven(gpu, units_for(p, limits));
+  if (!p.tf32 || limits.units.has(MatrixUnit::tf32)) return limits;
+  p.tf32 = false;
+  limits.units = proven(gpu, units_for(p, limits));
+  return limits;
+}
+
 void emit(Planner& planner, const Group& group, Lowered l) {
   Gpu& gpu = gpu_of(planner);
   Sides sides = l.place(planner);
@@ -47,7 +58,8 @@ void emit(Planner& planner, const Group& group, Lowered l) {
 
   const LoopForm form{.wide = true};
   sides.product.tf32 = planner.device().device.takes_tf32;
-  ProductKernel kernel = product_kernel(sides.product, epilogue, form, limits_of(gpu));
+  const GpuLimits limits = limits_for(gpu, sides.product);
+  ProductKernel kernel = product_kernel(sides.product, epilogue, form, limits);
   std::vector<PlannedTensor> reads{sides.left, sides.right}, writes{result};
   if (kernel.parts > 0) {
     writes.push_back(planner.bytes(static_cast<std::size_t>(kernel.parts) * size_of(kernel.part_type)));
@@ -61,7 +73,9 @@ void emit(Planner& planner, const Group& group, Lowered l) {
   auto step = std::make_unique<LaunchStep>(
       gpu, LaunchStep::Kernel{.source = std::move(kernel.source),
                               .name = std::move(kernel.name),
-                              .size = {{kernel.grid[0], kernel.grid[1], kernel.grid[2]}, kernel.block},
+                              .size = {.grid = {kernel.grid[0], kernel.grid[1], kernel.grid[2]},
+                                       .block = kernel.block,
+                                       .shared_bytes = kernel.shared_bytes},
                               .buffers = std::move(buffers),
                               .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, form)}});
   step->info = {.kernel = fmt::format("{} {}{}", l.kernel, kernel.tiling, l.has_tile ? "+tile" : ""),

@@ -20,7 +20,7 @@ LaunchStep::LaunchStep(Gpu& gpu, Kernel kernel) : gpu_(gpu), kernel_(std::move(k
 }
 
 void LaunchStep::compile() {
-  function_ = gpu_.function(kernel_.source, kernel_.name);
+  function_ = gpu_.function(kernel_.source, kernel_.name, kernel_.size.shared_bytes);
   fills_device = gpu_.fills(function_, kernel_.size);
 }
 

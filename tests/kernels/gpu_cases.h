@@ -35,6 +35,7 @@ struct GpuCase {
   std::vector<DType> dtypes;           // of the buffers
   double tolerance = 0;                // 0: the one of the dtype
   std::vector<std::string> operators;  // that it computes, where it is of a graph
+  bool of_warpgroups = false;          // its kernels take the units of warpgroups: no waves of 64
 };
 
 /// A buffer of random numbers between -2 and 2.

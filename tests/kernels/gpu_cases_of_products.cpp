@@ -49,11 +49,13 @@ GpuCase product_case(const std::string& name, const Product& p, std::int64_t lef
                                .kernel = std::move(kernel.name),
                                .grid = {kernel.grid[0], kernel.grid[1], kernel.grid[2]},
                                .block = kernel.block,
+                               .shared_bytes = kernel.shared_bytes,
                                .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, form)}}},
                  .buffers = {random_buffer(p.left_type, left_elements, 3),
                              random_buffer(p.right_type, right_elements, 4)},
                  .dtypes = {p.left_type, p.right_type, DType::f32, p.left_type},
-                 .tolerance = p.tf32 ? 2e-2 : 2e-5};
+                 .tolerance = p.tf32 ? 2e-2 : 2e-5,
+                 .of_warpgroups = kernel.shared_bytes > 0};
   std::vector<float> values(static_cast<std::size_t>(rows * columns));
   for (std::int64_t b = 0; b < batches(p); ++b)
     for (std::int64_t i = 0; i < p.rows; ++i)
@@ -171,6 +173,49 @@ void add_shared(std::vector<GpuCase>& cases, const std::string& type, DType dtyp
   add("of batches streamed", batched, {.rows = 32, .whole = 3, .sharers = 7});
 }
 
+// Products on the units of warpgroups: each tile, sides that lie along their depth and across it, edges and
+// depths that fill no tile, tiles that blocks share, convolutions.
+void add_warpgroups(std::vector<GpuCase>& cases, const std::string& type, DType dtype) {
+  const auto tile = [](int rows, int columns) {
+    return Tiling{.rows = rows, .columns = columns, .threads = 2 * rows, .unit = TileUnit::of_warpgroup};
+  };
+  const auto add = [&](const std::string& name, const Product& p, const Tiling& tiling) {
+    cases.push_back(matrix_case(fmt::format("of warpgroups {} {}", name, type), p, tiling));
+  };
+  const auto streamed = [](Tiling t, std::int64_t whole, std::int64_t sharers) {
+    t.whole = whole;
+    t.sharers = sharers;
+    return t;
+  };
+  Product across = dense_product(136, 264, 200, dtype, false);
+  across.left_row = 1;
+  across.left_column = across.rows;
+  add("128x256", dense_product(130, 260, 328, dtype, true), tile(128, 256));
+  add("128x128", dense_product(130, 136, 584, dtype, true), tile(128, 128));
+  add("64x128", dense_product(70, 120, 72, dtype, false), tile(64, 128));
+  add("64x64", dense_product(64, 64, 64, dtype, true), tile(64, 64));
+  if (dtype == DType::bf16) return;  // the rest is alike
+  add("128x256 across", across, tile(128, 256));
+  add("128x128 across", across, tile(128, 128));
+  add("64x64 across", across, tile(64, 64));
+  add("of a short depth", dense_product(20, 40, 8, dtype, true), tile(64, 64));
+  add("in parts", dense_product(50, 60, 704, dtype, true), streamed(tile(64, 64), 0, 5));
+  add("streamed", dense_product(100, 152, 304, dtype, false), streamed(tile(64, 64), 2, 3));
+  add("128x128 streamed", dense_product(300, 136, 304, dtype, false), streamed(tile(128, 128), 3, 4));
+  add("128x256 streamed", across, streamed(tile(128, 256), 2, 3));
+  Product batched = dense_product(24, 72, 136, dtype, false);
+  batched.batch = {{2, 24 * 136, 136 * 72}, {3, 2 * 24 * 136, 0}};
+  add("of batches", batched, streamed(tile(64, 128), 3, 5));
+  const ConvShape conv{
+      .N = 2, .Cin = 32, .Cout = 48, .h = three_taps(9, 1), .w = three_taps(8, 2), .groups = 2};
+  cases.push_back(conv_case("of warpgroups 3x3 " + type, conv, dtype, tile(64, 64)));
+  cases.push_back(
+      conv_case("of warpgroups 3x3 128x128 " + type, conv, dtype, streamed(tile(128, 128), 1, 2)));
+  cases.push_back(
+      conv_case("of warpgroups 3x3 128x256 " + type, conv, dtype, streamed(tile(128, 256), 1, 2)));
+  cases.push_back(conv_case("of warpgroups streamed " + type, conv, dtype, streamed(tile(64, 64), 1, 4)));
+}
+
 }  // namespace
 
 std::vector<GpuCase> product_gpu_cases() {
@@ -203,6 +248,8 @@ std::vector<GpuCase> product_gpu_cases() {
                   dtype, Tiling{.rows = 32, .whole = 1, .sharers = 4}));
   }
   add_shared(cases, "f64", DType::f64);
+  add_warpgroups(cases, "f16", DType::f16);
+  add_warpgroups(cases, "bf16", DType::bf16);
   add_tiles(cases, "f16", dense_product(140, 130, 200, DType::f16, true));
   add_tiles(cases, "f32", dense_product(140, 130, 100, DType::f32, true));
   add_tiles(cases, "f64", dense_product(70, 60, 40, DType::f64, true));

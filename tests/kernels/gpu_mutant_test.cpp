@@ -23,6 +23,7 @@ struct Mutant {
 
 constexpr char copies_wait[] = "wait_for_copies<stages - 2>();",
                block_values[] = "GPU_INLINE typename Fold::Acc over_block",
+               warpgroups[] = "product of warpgroups 128x128 f16",
                column_values[] = "GPU_INLINE typename Fold::Acc over_columns", barrier[] = "__syncthreads();";
 
 const std::vector<Mutant>& mutants() {
@@ -69,6 +70,36 @@ const std::vector<Mutant>& mutants() {
       {"parts lie over each other", "product streamed f32", "(sharer + tile) * Held", "sharer * Held"},
       {"memory of a tile is taken for the next too early", "product streamed f32", barrier, "", Tool::thread,
        32, "at += last - first;"},
+      // The units of warpgroups.
+      {"copies are not fenced for the units", warpgroups, "fence_for_units();", ""},
+      {"copies to the ring are not waited for", warpgroups, "wait_for_copies<ahead - 1>();", ""},
+      {"copies to the ring are waited for too late", warpgroups, "wait_for_copies<ahead - 1>();",
+       "wait_for_copies<ahead>();"},
+      {"ring is read before it is written", warpgroups, barrier, "", Tool::thread, 32, "fence_for_units();"},
+      {"ring is read early", warpgroups, barrier, "", Tool::plain, 32, "fence_for_units();"},
+      {"sums are not fenced", warpgroups, "fence_sums();", ""},
+      {"sums of the second warpgroup are not fenced", warpgroups, "fence_sums();",
+       "if (first_row == 0) fence_sums();"},
+      {"products are not committed", warpgroups, "commit_products();", ""},
+      {"products are not waited for", warpgroups, "wait_for_products<0>();", ""},
+      {"ring is filled while products read it", warpgroups, "wait_for_products<1>();",
+       "wait_for_products<2>();"},
+      {"ring is filled a piece too early", warpgroups, "ahead = stages - 2", "ahead = stages - 1"},
+      {"slabs are written while products read", warpgroups, barrier, "", Tool::plain, 32,
+       "wait_for_products<0>();"},
+      {"rows of a pattern are exchanged otherwise", warpgroups, "rows_of_pattern * 16", "4 * 16"},
+      {"patterns lie elsewhere", warpgroups, "block_bytes, pattern_bytes", "block_bytes, 2 * pattern_bytes"},
+      {"blocks of lines lie elsewhere", "product of warpgroups 128x128 across f16", "16 : block_bytes",
+       "16 : pattern_bytes"},
+      {"swizzle of another width", warpgroups, "1ull << 62", "2ull << 62"},
+      {"address of a matrix in bytes", warpgroups, "return field(address)", "return address"},
+      {"ring at any address", warpgroups, "return memory + (ring_alignment",
+       "return memory + 0 * (ring_alignment"},
+      {"lines beside each other are taken for depths", "product of warpgroups 128x128 across f16",
+       "wgmma<!LeftFast, !RightFast>", "wgmma<false, !RightFast>"},
+      {"depths of lines beside each other", "product of warpgroups 128x128 across f16",
+       "depth * (DepthFast ? int(sizeof(T)) : row_bytes)", "depth * int(sizeof(T))"},
+      {"warpgroups compute the same rows", warpgroups, "/ warpgroup_size * 64", "/ warpgroup_size * 0"},
       // Bounds.
       {"product reads past its depth", "product of odd sizes f32", "depths - k}", "depths - k + 1}",
        Tool::address},
@@ -249,7 +280,7 @@ GpuCase mutated(const Mutant& m) {
 std::string sign_of(Tool tool) {
   return tool == Tool::address  ? "AddressSanitizer|runtime error"
          : tool == Tool::thread ? "data race"
-                                : "instead of";
+                                : "instead of|gpusim: ";
 }
 
 class GpuMutant : public ::testing::TestWithParam<Mutant> {};
@@ -276,6 +307,7 @@ class GpuTool : public ::testing::TestWithParam<Tool> {};
 TEST_P(GpuTool, IsSilentOnARightKernel) {
   for (const std::string name :
        {"product of odd sizes f32", "product in parts f32", "product streamed f32",
+        "product of warpgroups 128x128 across f16", "product of warpgroups streamed f16",
         "loop layer norm rows of a block", "loop softmax of columns", "sort first of long rows f32",
         "scan rows of blocks f16", "index add many to a place f32", "fft of factors f64", "matrix lu f32",
         "matrix eigh f32"}) {
@@ -296,6 +328,7 @@ std::size_t count_results(const GpuCase& c) {
 }
 
 TEST(GpuParts, AreAddedInTheOrderOfTheDepth) {
+  EXPECT_EQ(count_results(find_case("product of warpgroups streamed f16")), 1U);
   EXPECT_EQ(count_results(find_case("product in parts f32")), 1U);
   EXPECT_EQ(count_results(find_case("product streamed f32")), 1U);
 }

@@ -87,9 +87,15 @@ const Driver& planning_driver() {
   return driver;
 }
 
+// Of waves of 64, whatever the driver says, there are no warpgroups.
+std::string proof(Gpu& gpu, MatrixUnit unit) {
+  const bool of_warpgroup = unit == MatrixUnit::wgmma_f16 || unit == MatrixUnit::wgmma_bf16;
+  return of_warpgroup && gpu.warp() != 32 ? "it is not there" : "";
+}
+
 template <int ordinal>
 const Device& device() {
-  static Gpu gpu(planning_driver(), ordinal, KernelCache(std::filesystem::path()));
+  static Gpu gpu(planning_driver(), ordinal, KernelCache(std::filesystem::path()), proof);
   static const Device device = make_device(planning_driver(), ordinal, []() -> Gpu& { return gpu; });
   return device;
 }

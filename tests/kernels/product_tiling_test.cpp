@@ -14,17 +14,51 @@ Product dense(std::int64_t rows, std::int64_t columns, std::int64_t depth, DType
   return dense_product(rows, columns, depth, dtype, true);
 }
 
-std::string chosen(const Product& p, int processors = 132) {
-  return choose_tiling(p, {.processors = processors}).text(p);
+constexpr MatrixUnits hopper{MatrixUnit::f16,  MatrixUnit::bf16,      MatrixUnit::f32,
+                             MatrixUnit::tf32, MatrixUnit::wgmma_f16, MatrixUnit::wgmma_bf16};
+
+std::string chosen(const Product& p, const GpuLimits& limits = {}) {
+  return choose_tiling(p, limits).text(p);
 }
 
 TEST(ProductTiling, IsWhatSizesAskFor) {
   EXPECT_EQ(chosen(dense(4096, 4096, 4096, DType::f16)), "128x128 streamed");  // 3 waves and most of a 4th
-  EXPECT_EQ(chosen(dense(2048, 2048, 4096, DType::f16), 128), "128x128");      // one wave
+  EXPECT_EQ(chosen(dense(2048, 2048, 4096, DType::f16), {.processors = 128}), "128x128");  // one wave
   EXPECT_EQ(chosen(dense(1024, 1024, 1024, DType::f16)), "128x64");
   EXPECT_EQ(chosen(dense(49, 512, 4608)), "32x64 in 8 parts");
   EXPECT_EQ(chosen(dense(13, 4096, 64)), "16x64");
   EXPECT_EQ(chosen(dense(1, 4096, 512)), "of 1 row");
+}
+
+TEST(ProductTiling, TakesTheUnitsThatAreProven) {
+  const auto on = [](const Product& p, const MatrixUnits& units) { return chosen(p, {.units = units}); };
+  const Product large = dense(4096, 4096, 4096, DType::f16);
+  EXPECT_EQ(on(large, hopper), "128x256 wgmma");
+  EXPECT_EQ(on(large, {MatrixUnit::f16}), "128x128 streamed");
+  EXPECT_EQ(on(large, {MatrixUnit::wgmma_bf16}), on(large, {}));
+  EXPECT_EQ(choose_tiling(large, {.units = {}}).unit, TileUnit::ordinary);
+  EXPECT_EQ(choose_tiling(large, {.units = {MatrixUnit::f16}}).unit, TileUnit::of_wave);
+  // Elements that come one by one would not stay in registers.
+  EXPECT_EQ(choose_tiling(dense(4096, 4096, 4095, DType::f16), {.units = hopper}).unit, TileUnit::of_wave);
+  EXPECT_EQ(choose_tiling(dense(4096, 4096, 4096), {.units = hopper}).unit, TileUnit::of_wave);
+}
+
+TEST(ProductTiling, OfWarpgroupsFitsTheMemoryOfAProcessor) {
+  constexpr std::int64_t most_bytes = 227 << 10;
+  std::mt19937 random(2);
+  const auto up_to = [&](int most) { return std::uniform_int_distribution<std::int64_t>(1, most)(random); };
+  int of_warpgroups = 0;
+  for (int i = 0; i < 500; ++i) {
+    const Product p = dense(up_to(3000), up_to(3000), 8 * up_to(500), DType::bf16);
+    const Tiling t = choose_tiling(p, {.units = hopper});
+    if (t.unit != TileUnit::of_warpgroup) continue;
+    ++of_warpgroups;
+    EXPECT_GE(t.stages(), 3);
+    EXPECT_LE(t.stages(), 6);
+    EXPECT_LE(t.shared_bytes(), most_bytes);
+    EXPECT_LE(resident_blocks(t, {}) / GpuLimits().processors * t.shared_bytes(), most_bytes);
+  }
+  EXPECT_GT(of_warpgroups, 250);
 }
 
 TEST(ProductTiling, FillsTheDeviceWithTheTilesThatAreLeft) {
@@ -36,7 +70,8 @@ TEST(ProductTiling, FillsTheDeviceWithTheTilesThatAreLeft) {
     Product p = dense(up_to(3000), up_to(3000), up_to(3000), dtypes[i % 4]);
     p.batch = {{up_to(4), 1, 1}};
     p.tf32 = i % 3 == 0;
-    const GpuLimits limits{.processors = static_cast<int>(up_to(300))};
+    const GpuLimits limits{.processors = static_cast<int>(up_to(300)),
+                           .units = i % 2 ? hopper : MatrixUnits()};
     const Tiling t = choose_tiling(p, limits);
     if (t.row_count > 0) continue;
     const std::int64_t shared = t.shared_tiles(p);
@@ -46,7 +81,7 @@ TEST(ProductTiling, FillsTheDeviceWithTheTilesThatAreLeft) {
     EXPECT_EQ(t.whole % resident_blocks(t, limits), 0);
     EXPECT_LT(shared, resident_blocks(t, limits));
     EXPECT_GE(t.sharers, 2);
-    EXPECT_LE(t.sharers, std::min(resident_blocks(t, limits), shared * pieces(p)));
+    EXPECT_LE(t.sharers, std::min(resident_blocks(t, limits), shared * t.pieces(p)));
     EXPECT_LE(shared, most_tickets(limits));
     Tiling alone = t;
     alone.whole = t.tiles(p) * batches(p);

@@ -291,3 +291,85 @@ def test_selftest_reports_each_family(soft_drivers, tenon, vendor):
 def test_selftest_knows_its_families(soft_drivers, tenon):
     only = ["--only", "no such family"]
     assert subprocess.run([tenon, "doctor", "--selftest", "cuda", *only], capture_output=True, env={**os.environ, **soft_drivers}).returncode == 2
+
+
+# What SOFTGPU_FAULT breaks, where, what doctor says of it, the dtype of a product, and what the plan then calls it.
+FAULTS = {
+    "none": ("", "sm_90", "", "float16", "product 64x128 wgmma+tile"),
+    "it lies": ("wgmma_f16", "sm_90", "wgmma f16 gives", "float16", "product 128x64+tile"),
+    "it does not compile": ("compile:WarpgroupProduct", "sm_90", "wgmma f16 a kernel does not compile", "float16", "product 128x64+tile"),
+    "two lie": ("wgmma_bf16,mma_bf16", "sm_90", "wgmma bf16 gives", "bfloat16", "product"),
+    "another lies": ("wgmma_bf16", "sm_90", "wgmma bf16 gives", "float16", "product 64x128 wgmma+tile"),
+    "float32": ("mma_tf32", "sm_80", "mma.sync f32 gives", "float32", "product"),
+    "mfma": ("mfma_f16", "gfx90a", "f16 gives", "float16", "product"),
+    "wmma": ("wmma_bf16", "gfx1100", "bf16 gives", "bfloat16", "product"),
+}
+
+
+@pytest.fixture
+def product_model(tmp_path):
+    """product_model("float16"): a product large enough for the units of warpgroups, and attention, whose numbers LibTorch computes."""
+
+    def export(dtype):
+        import torch
+
+        class Module(torch.nn.Module):
+            def forward(self, x, w, q):
+                t = getattr(torch, dtype)
+                return torch.nn.functional.linear(x.to(t), w.to(t)).relu(), torch.nn.functional.scaled_dot_product_attention(*3 * [q.to(t)])
+
+        torch.manual_seed(0)
+        inputs = torch.randn(640, 64), torch.randn(1536, 64), torch.randn(1, 2, 40, 16)
+        torch.jit.trace(Module(), inputs).save(str(tmp_path / "product.pt"))
+        return tmp_path / "product.pt"
+
+    return export
+
+
+@pytest.mark.parametrize("fault, architecture, said, dtype, kernel", FAULTS.values(), ids=FAULTS)
+def test_a_matrix_unit_is_proven_before_it_is_used(
+    on_gpu, tenon, soft_drivers, product_model, tmp_path, monkeypatch, fault, architecture, said, dtype, kernel
+):
+    """A broken unit costs speed and no number: products and attention take the next one, and doctor says so."""
+    monkeypatch.setenv("SOFTGPU_ARCH", architecture)
+    monkeypatch.setenv("SOFTGPU_FAULT", fault)
+    vendor = "hip" if architecture.startswith("gfx") else "cuda"
+    model = product_model(dtype)
+    assert "verified" in on_gpu(vendor, "verify", model, "--against", "torch", code=0)
+    plan = on_gpu(vendor, "inspect", model, "--ir", "planned", code=0)
+    assert f"[{kernel}" in plan and ("wgmma" in kernel) == ("wgmma" in plan)
+    drivers = tmp_path / "drivers"  # of one vendor: two soft ones take the same addresses
+    drivers.mkdir()
+    for entry in (tenon.parent / "softgpu").iterdir():
+        if entry.name != ("libcuda.so.1" if vendor == "hip" else "libamdhip64.so.7"):
+            (drivers / entry.name).symlink_to(entry)
+    environment = {**os.environ, **soft_drivers, "LD_LIBRARY_PATH": str(drivers)}
+    told = json.loads(subprocess.run([tenon, "doctor", "--json"], capture_output=True, text=True, env=environment).stdout)
+    line, self_test = told[f"units {vendor}:0"], told[f"device {vendor}:0"]
+    assert self_test["ok"] and line["ok"] == (not said) and said in line["result"]
+    assert bool(said) == ("report it" in line["remedy"])
+
+
+def test_a_proof_is_made_once(on_gpu, product_model, tmp_path, monkeypatch):
+    """The programs that are compiled: with those of the proofs, with all that was kept, and with the proofs alone."""
+
+    def compiled(name):
+        monkeypatch.setenv("SOFTGPU_SOURCES", str(tmp_path / name))
+        on_gpu("cuda", "run", model, code=0)
+        texts = [f.read_text() for f in (tmp_path / name).glob("*.gpu")]
+        return sum("TileProduct<Tile" in t or "WarpgroupProduct<Tile" in t for t in texts), len(texts)
+
+    model = product_model("float16")
+    products, programs = compiled("first")
+    of_proofs = 2 + 3  # by waves, by warpgroups
+    assert products == 1 + of_proofs and programs > products
+    assert compiled("second") == (0, 0)
+    monkeypatch.setenv("SOFTGPU_DRIVER", "13010")
+    assert compiled("with another driver") == (of_proofs, of_proofs)
+
+
+def test_a_unit_that_ends_the_device_ends_one_run(on_gpu, product_model, monkeypatch):
+    model = product_model("float16")
+    monkeypatch.setenv("SOFTGPU_FAULT", "crash:wgmma_f16")
+    assert "launch failed" in on_gpu("cuda", "run", model, code=4).lower()
+    assert "verified" in on_gpu("cuda", "verify", model, "--against", "torch", code=0)

@@ -1,6 +1,7 @@
 """The GPU's kernels through the vendors' compilers, which need no GPU (tests/softgpu/compile_gate.py)."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,25 @@ def test_kernels_take_what_they_took(compiler, tenon, tmp_path):
     assert not errors, "\n".join(errors)
     changed = compile_gate.differences(compiler, made)
     assert not changed, "\n".join(["if this is wanted: tests/softgpu/compile_gate.py --update", *changed])
+
+
+def test_blocks_of_warpgroups_fit_a_processor(tenon, tmp_path):
+    """Each multiplies by wgmma and spills nothing; of those that shared memory has room for, the registers are there, too."""
+    try:
+        nvrtc = vendors_compilers.Nvrtc()
+    except vendors_compilers.Missing as missing:
+        pytest.skip(str(missing))
+    subprocess.run([tenon.parent / "write_gpu_kernels", tmp_path], check=True)
+    kernels = {name: text for name, text in compile_gate.sources(tmp_path).items() if "WarpgroupProduct<Tile" in text}
+    made, errors = compile_gate.compile_all(nvrtc, kernels)
+    assert not errors, "\n".join(errors)
+    assert len(made) == len(kernels) > 15 and {target for _, target in made} == {"sm_90a"}
+    registers, shared_bytes, of_driver = 64 << 10, 228 << 10, 1 << 10  # of a processor; of each block
+    for (name, target), r in made.items():
+        rows, _, stages, bytes_of_block = map(int, re.search(r"WarpgroupTile<\w+, (\d+), (\d+), (\d+), (\d+)>", kernels[name]).groups())
+        blocks = shared_bytes // (bytes_of_block + of_driver)
+        assert r.matrix == "wgmma.mma_async" and r.spilled == 0 and 3 <= stages <= 6, name
+        assert blocks >= 1 and blocks * 2 * rows * r.registers <= registers, name
 
 
 def test_models_kernels_compile_and_spill_little(compiler, tenon, exported_tiny, tmp_path):

@@ -10,6 +10,7 @@ compiler.
 
 import argparse
 import os
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -28,11 +29,17 @@ def sources(folder: Path) -> dict[str, str]:
     return {f.stem: f.read_text() for f in sorted(folder.glob("*.gpu"))}
 
 
+def is_for(target: str, text: str) -> bool:
+    """A header may name the only targets that it is for: // Compiled for: sm_90a"""
+    named = re.findall(r"^// Compiled for: (.+)$", text, re.MULTILINE)
+    return all(target in names.split() for names in named)
+
+
 def compile_all(compiler, kernels: dict[str, str], targets=()) -> tuple[dict[Key, Resources], list[str]]:
-    """What each kernel takes on each target (default: all), and what does not compile. Equal texts are compiled once."""
+    """What each kernel takes on each target that it is for (default: all), and what does not compile. Equal texts are compiled once."""
     targets = targets or compiler.targets
     texts = {text: name for name, text in kernels.items()}
-    jobs = [(text, target) for text in texts for target in targets]
+    jobs = [(text, target) for text in texts for target in targets if is_for(target, text)]
 
     def attempt(job):
         try:
@@ -42,7 +49,7 @@ def compile_all(compiler, kernels: dict[str, str], targets=()) -> tuple[dict[Key
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         done = dict(zip(jobs, pool.map(attempt, jobs)))
-    made = {(name, target): done[text, target] for name, text in kernels.items() for target in targets}
+    made = {(name, target): done[text, target] for name, text in kernels.items() for target in targets if (text, target) in done}
     errors = [f"{name} for {target}: {e}" for (name, target), e in made.items() if isinstance(e, CompileError)]
     return {key: r for key, r in made.items() if isinstance(r, Resources)}, errors
 
@@ -110,7 +117,8 @@ def main() -> int:
             write_golden([v for v in versions if not v.startswith(family)] + [compiler.version], kept | made)
         changed = differences(compiler, made)
         for target in compiler.targets:
-            print(f"{target:8} {sum(key[1] == target for key in made)} of {len(kernels)} kernels compile")
+            wanted = sum(is_for(target, text) for text in kernels.values())
+            print(f"{target:8} {sum(key[1] == target for key in made)} of {wanted} kernels compile")
         print(*errors[:3], *changed, sep="\n", end="\n" if errors or changed else "")
         failed = failed or bool(errors or changed)
     return 1 if failed else 0 if compilers else 2

@@ -4,6 +4,7 @@
 #include "emulation/copy_async.h"
 #include "emulation/matrix.h"
 #include "emulation/surface.h"
+#include "emulation/warpgroup.h"
 #ifndef GPU_RUNTIME_ELSEWHERE
 #include "emulation/runtime.h"
 #endif

@@ -60,7 +60,7 @@ class Nvrtc:
         status = self.library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
         log, ptx = self.text(program, "ProgramLog"), self.text(program, "PTX") if status == 0 else ""
         self.library.nvrtcDestroyProgram(ctypes.byref(program))
-        if status:
+        if status or "wgmma.mma_async instructions are serialized" in log:  # a warning; the kernel would be slow
             raise CompileError(log)
 
         def number(pattern: str) -> int:

@@ -193,11 +193,18 @@ void show(const Source& s) {
   write_file(fs::path(folder) / name, s.text);
 }
 
+/// SOFTGPU_FAULT=compile:TEXT: programs with this text do not compile.
+bool is_refused(const Source& s) {
+  const std::string fault = variable("SOFTGPU_FAULT", ""), refuses = "compile:";
+  return fault.rfind(refuses, 0) == 0 && s.text.find(fault.substr(refuses.size())) != s.text.npos;
+}
+
 }  // namespace
 
 std::string expression_name(size_t i) { return kExpressionPrefix + std::to_string(i); }
 
 Compiled compile(const Source& source, const Options& options) {
+  if (is_refused(source)) return {"", "soft compiler: SOFTGPU_FAULT\n"};
   if (const std::string missing = missing_part(); !missing.empty())
     return {"", "soft compiler: " + missing + " is not there: ./dev build makes the folder\n"};
   show(source);

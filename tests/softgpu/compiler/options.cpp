@@ -62,10 +62,15 @@ void read_option(const std::string& word, Options& o) {
     o.error = "unknown option '" + word + "'";
 }
 
-// The macros by which a source knows the architecture: __CUDA_ARCH__, or __gfx942__ and __GFX9__.
+// The macros by which a source knows the architecture: __CUDA_ARCH__ and, for the functions of one chip alone
+// (sm_90a), __CUDA_ARCH_FEAT_SM90_ALL; or __gfx942__ and __GFX9__.
 std::string architecture_macros(const std::string& architecture) {
-  if (!begins(architecture, "gfx"))
-    return " -D__CUDA_ARCH__=" + std::to_string(10 * std::atoi(architecture.c_str() + 3));
+  if (!begins(architecture, "gfx")) {
+    const int capability = std::atoi(architecture.c_str() + 3);
+    std::string macros = " -D__CUDA_ARCH__=" + std::to_string(10 * capability);
+    if (architecture.back() == 'a') macros += " -D__CUDA_ARCH_FEAT_SM" + std::to_string(capability) + "_ALL";
+    return macros;
+  }
   const std::string generation = architecture.substr(3, architecture.size() - 5);
   return " -D__" + architecture + "__ -D__GFX" + generation + "__";
 }

@@ -16,7 +16,8 @@ int check_image(const Image& image) {
   if (memcmp(image.magic, kImageMagic, sizeof kImageMagic) != 0) return invalid_image;
   const char* library = reinterpret_cast<const char*>(&image + 1);
   if (checksum(library, image.size) != image.checksum) return invalid_image;
-  if (model().architecture == image.architecture) return success;
+  for (const char* own : {"", "a"})  // sm_90a: for the functions of that chip alone
+    if (model().architecture + own == image.architecture) return success;
   say("an image for %s; the device is %s", image.architecture, model().architecture.c_str());
   return no_binary;
 }

@@ -13,6 +13,8 @@ inline namespace GPU_WAVE {
 constexpr int kMaxThreads = 1024;
 constexpr int kMaxSharedVariables = 256;
 constexpr size_t kArenaBytes = 256 << 10;
+/// Dynamic shared memory begins at a multiple of 16 and of no more, as it is declared.
+constexpr size_t kDynamicBegin = 16;
 
 /// A copy to shared memory that is under way (pending_copies.h).
 struct PendingCopy {
@@ -31,11 +33,22 @@ struct Thread {
   PendingCopy* copies = nullptr;  // no std::vector: its functions would be instrumented
   unsigned copy_count, copy_capacity = 0;
   unsigned copy_groups;  // committed so far
-  bool fenced;           // what others read atomically of it shows them what it did before
+  unsigned proxy_fences;
+  bool fenced;  // what others read atomically of it shows them what it did before
 };
+
+/// 16 bytes of shared memory that a thread's asynchronous copy wrote.
+struct SharedWrite {
+  unsigned block,
+      fences;  // of the block, how many ran here before; of the thread, how many fences came before
+  uint16_t thread;
+};
+
+struct WarpgroupWork;  // warpgroup_products.h
 
 /// Sets of lanes as bits.
 struct Warp {
+  WarpgroupWork* work = nullptr;  // what it began on the unit of its warpgroup
   uint64_t alive, fresh, ready, waiting;
   unsigned generation;
   void* operand[64];
@@ -53,7 +66,9 @@ struct Block {
   Thread* finished = nullptr;
   uint3 index, block_size, grid_size;
   std::vector<char*> free_stacks;
-  char* arena = nullptr;  // shared memory
+  unsigned number = 0;            // of the blocks that ran here
+  SharedWrite* writes = nullptr;  // of the arena
+  char* arena = nullptr;          // shared memory
   size_t arena_used, arena_dirty, shared_bytes, shared_limit;
   char* shared_variables[kMaxSharedVariables];
   void (*body)(void*);

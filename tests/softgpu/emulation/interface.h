@@ -96,6 +96,31 @@ GPU_RUNTIME void copy_async_commit();
 /// Copies what was committed before the last `pending` groups.
 GPU_RUNTIME void copy_async_wait(unsigned pending);
 
+/// What arrived in shared memory by the calling thread's copies is seen by the units of warpgroups.
+GPU_RUNTIME void fence_proxy_async();
+
+/// Of an address in the block's shared memory: where it lies there.
+GPU_RUNTIME unsigned shared_address(const void* p);
+
+/// wgmma.mma_async m64nNk16 of a lane (warpgroup.h).
+struct WarpgroupProduct {
+  float* sum;  // columns / 2 numbers
+  int columns;
+  uint64_t left, right;            // descriptors
+  bool left_across, right_across;  // lines lie side by side
+  float (*number)(unsigned short);
+  bool lies;
+};
+GPU_RUNTIME void wgmma(WarpgroupProduct& mine, Site site);
+GPU_RUNTIME void wgmma_fence(Site site);
+GPU_RUNTIME void wgmma_commit(Site site);
+/// Delivers the sums of what was committed before the last `pending` groups.
+GPU_RUNTIME void wgmma_wait(unsigned pending, Site site);
+
+/// SOFTGPU_FAULT names the matrix instruction, among others perhaps: it gives wrong numbers, or, as
+/// crash:NAME, ends the device.
+GPU_RUNTIME bool lies(const char* instruction);
+
 #ifdef GPU_TSAN
 /// What a kernel's fence of the device and its atomic operations order.
 GPU_RUNTIME void device_fence();

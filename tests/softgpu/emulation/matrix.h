@@ -2,6 +2,7 @@
 // section 9.7.14 (mma), and AMD's matrix instruction calculator (MFMA, WMMA).
 #pragma once
 #include <cmath>
+#include <cstring>
 
 #include "interface.h"
 
@@ -156,19 +157,20 @@ void load_matrices(unsigned* to, const void* row, Site site) {
 #define GPU_MATRIX_SITE const char *file_ = __builtin_FILE(), int line_ = __builtin_LINE()
 #define GPU_MATRIX_INSTRUCTION(name, layout, registers, element, number, sums)                       \
   template <size_t Left, size_t Right>                                                               \
-  void name(float(&sum)[sums], const registers(&left)[Left], const registers(&right)[Right],         \
-            GPU_MATRIX_SITE) {                                                                       \
+  void gpu_##name(float(&sum)[sums], const registers(&left)[Left], const registers(&right)[Right],   \
+                  GPU_MATRIX_SITE) {                                                                 \
     gpusim::multiply_registers<gpusim::layout, registers, element, gpusim::number>(sum, left, right, \
                                                                                    {file_, line_});  \
+    if (gpusim::lies(#name)) sum[0] += 1;                                                            \
   }
-GPU_MATRIX_INSTRUCTION(gpu_mma_f16, Mma<2>, unsigned, unsigned short, of_half, 4)
-GPU_MATRIX_INSTRUCTION(gpu_mma_bf16, Mma<2>, unsigned, unsigned short, of_bfloat16, 4)
-GPU_MATRIX_INSTRUCTION(gpu_mma_tf32, Mma<1>, unsigned, unsigned, of_tf32, 4)
-GPU_MATRIX_INSTRUCTION(gpu_mfma_f16, Mfma<4>, unsigned, unsigned short, of_half, 4)
-GPU_MATRIX_INSTRUCTION(gpu_mfma_bf16, Mfma<4>, unsigned, unsigned short, of_bfloat16, 4)
-GPU_MATRIX_INSTRUCTION(gpu_mfma_f32, Mfma<1>, unsigned, unsigned, of_word, 4)
-GPU_MATRIX_INSTRUCTION(gpu_wmma_f16, Wmma, unsigned, unsigned short, of_half, 8)
-GPU_MATRIX_INSTRUCTION(gpu_wmma_bf16, Wmma, unsigned, unsigned short, of_bfloat16, 8)
+GPU_MATRIX_INSTRUCTION(mma_f16, Mma<2>, unsigned, unsigned short, of_half, 4)
+GPU_MATRIX_INSTRUCTION(mma_bf16, Mma<2>, unsigned, unsigned short, of_bfloat16, 4)
+GPU_MATRIX_INSTRUCTION(mma_tf32, Mma<1>, unsigned, unsigned, of_tf32, 4)
+GPU_MATRIX_INSTRUCTION(mfma_f16, Mfma<4>, unsigned, unsigned short, of_half, 4)
+GPU_MATRIX_INSTRUCTION(mfma_bf16, Mfma<4>, unsigned, unsigned short, of_bfloat16, 4)
+GPU_MATRIX_INSTRUCTION(mfma_f32, Mfma<1>, unsigned, unsigned, of_word, 4)
+GPU_MATRIX_INSTRUCTION(wmma_f16, Wmma, unsigned, unsigned short, of_half, 8)
+GPU_MATRIX_INSTRUCTION(wmma_bf16, Wmma, unsigned, unsigned short, of_bfloat16, 8)
 template <bool Transposed, size_t Count>
 void gpu_load_matrices(unsigned (&to)[Count], const void* row, GPU_MATRIX_SITE) {
   gpusim::load_matrices<Count, Transposed>(to, row, {file_, line_});

@@ -66,7 +66,13 @@ GPU_RUNTIME uint3 thread_index() { return current->index; }
 GPU_RUNTIME uint3 block_index() { return block->index; }
 GPU_RUNTIME uint3 block_size() { return block->block_size; }
 GPU_RUNTIME uint3 grid_size() { return block->grid_size; }
-GPU_RUNTIME void* dyn_shared() { return block->arena; }
+GPU_RUNTIME void* dyn_shared() { return block->arena + kDynamicBegin; }
+
+GPU_RUNTIME unsigned shared_address(const void* p) {
+  const size_t offset = static_cast<const char*>(p) - block->arena;
+  if (offset >= kArenaBytes) die("an address of the matrix units that is none of shared memory");
+  return unsigned(offset);
+}
 
 GPU_RUNTIME void* shared_variable(int id, size_t bytes) {
   Block& b = *block;

@@ -19,6 +19,16 @@ GPU_RUNTIME void copy_async(void* to, const void* from, unsigned bytes, unsigned
 
 GPU_RUNTIME void copy_async_commit() { current->copy_groups++; }
 
+GPU_NOSAN inline void note_write(const void* to, const Thread& t) {
+  Block& b = *block;
+  const size_t offset = static_cast<const char*>(to) - b.arena;
+  if (offset >= kArenaBytes) return;
+  if (!b.writes) b.writes = static_cast<SharedWrite*>(calloc(kArenaBytes / 16, sizeof *b.writes));
+  b.writes[offset / 16] = {b.number, t.proxy_fences, uint16_t(&t - b.threads)};
+}
+
+GPU_RUNTIME void fence_proxy_async() { current->proxy_fences++; }
+
 GPU_RUNTIME void copy_async_wait(unsigned pending) {
   Thread& t = *current;
   unsigned kept = 0;
@@ -30,6 +40,7 @@ GPU_RUNTIME void copy_async_wait(unsigned pending) {
     }
     memcpy(c.to, c.from, c.bytes);
     memset(static_cast<char*>(c.to) + c.bytes, 0, c.total - c.bytes);
+    note_write(c.to, t);
   }
   t.copy_count = kept;
 }

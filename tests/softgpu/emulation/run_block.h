@@ -1,6 +1,6 @@
 // Runs a block: which of its threads goes on when one waits or ends, and what is a deadlock.
 #pragma once
-#include "block.h"
+#include "warpgroup_products.h"
 
 namespace gpusim {
 inline namespace GPU_WAVE {
@@ -92,9 +92,9 @@ GPU_NOSAN inline void prepare_arena(Block& b, size_t dynamic_bytes) {
   unpoison(b.arena, kArenaBytes);
   memset(b.arena, 0xff, b.arena_dirty);  // shared memory that nobody wrote reads as NaN
   poison(b.arena, kArenaBytes);
-  unpoison(b.arena, dynamic_bytes);
+  unpoison(b.arena + kDynamicBegin, dynamic_bytes);
   b.shared_bytes = dynamic_bytes;
-  b.arena_used = b.arena_dirty = (dynamic_bytes + 31) & ~size_t(15);
+  b.arena_used = b.arena_dirty = (kDynamicBegin + dynamic_bytes + 31) & ~size_t(15);
   for (char*& variable : b.shared_variables) variable = nullptr;
 }
 
@@ -109,13 +109,14 @@ GPU_NOSAN inline void prepare_threads(Block& b, dim3 size) {
     t.lane = i % kWarp;
     t.waits_in = nullptr;
     t.fenced = false;
-    t.copy_count = t.copy_groups = 0;
+    t.copy_count = t.copy_groups = t.proxy_fences = 0;
   }
   for (int i = 0; i < b.warp_count; i++) {
     Warp& w = b.warps[i];
     const int lanes = b.thread_count - i * kWarp;
     w.alive = w.fresh = w.ready = lanes >= 64 || lanes >= kWarp ? ~0ull >> (64 - kWarp) : (1ull << lanes) - 1;
     w.waiting = 0;
+    forget_products(w);
   }
 }
 
@@ -145,6 +146,7 @@ GPU_NOSAN inline void run_ready_threads(Block& b) {
 GPU_NOSAN inline void run_block(dim3 size, uint3 index, size_t dynamic_bytes) {
   Block& b = *block;
   b.index = index;
+  b.number++;
   b.thread_count = 0;
   b.read_atomically = false;
   if (!races_between_blocks()) acquire(&launch_ordered[1]);
@@ -153,7 +155,7 @@ GPU_NOSAN inline void run_block(dim3 size, uint3 index, size_t dynamic_bytes) {
   prepare_threads(b, size);
   for (;;) {
     run_ready_threads(b);
-    if (!b.alive) return;
+    if (!b.alive) return check_warpgroups(b);
     open_barrier(b);
   }
 }

@@ -3,3 +3,4 @@
 #include "meetings.h"
 #include "pending_copies.h"
 #include "run_launch.h"
+#include "warpgroup_meetings.h"

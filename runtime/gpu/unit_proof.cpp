@@ -1,0 +1,236 @@
+#include "runtime/gpu/unit_proof.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <vector>
+
+#include "base/error.h"
+#include "ir/tensor.h"
+#include "kernels/gpu/product_tiling.h"
+#include "runtime/gpu/gpu.h"
+#include "runtime/gpu/queue.h"
+
+namespace tenon::gpu {
+namespace {
+
+// Side by side along the depth, or across it.
+enum class Side { along, across };
+
+struct Trial {
+  Product product;
+  Tiling tiling;
+  bool left_is_long = false, right_is_long = false;  // its numbers have 13 bits
+};
+
+DType dtype_of(MatrixUnit unit) {
+  switch (unit) {
+    case MatrixUnit::f16:
+    case MatrixUnit::wgmma_f16: return DType::f16;
+    case MatrixUnit::bf16:
+    case MatrixUnit::wgmma_bf16: return DType::bf16;
+    case MatrixUnit::f32:
+    case MatrixUnit::tf32: return DType::f32;
+  }
+  TENON_CHECK(false);
+}
+
+bool is_of_warpgroup(MatrixUnit unit) {
+  return unit == MatrixUnit::wgmma_f16 || unit == MatrixUnit::wgmma_bf16;
+}
+
+// Sides whose last tiles and pieces are not full, in chunks of 16 bytes.
+Product product_of(MatrixUnit unit, Side left, Side right, std::int64_t depth) {
+  const std::int64_t rows = 72, columns = 136;
+  const bool l = left == Side::along, r = right == Side::along;
+  return {.left_type = dtype_of(unit),
+          .right_type = dtype_of(unit),
+          .rows = rows,
+          .columns = columns,
+          .depth = depth,
+          .left_row = l ? depth : 1,
+          .left_column = l ? 1 : rows,
+          .right_row = r ? 1 : columns,
+          .right_column = r ? depth : 1,
+          .tf32 = unit == MatrixUnit::tf32};
+}
+
+// Between them they take each instruction of the unit, and read each side both ways. Depths go round the ring
+// of pieces.
+std::vector<Trial> trials_of(MatrixUnit unit) {
+  using enum Side;
+  if (is_of_warpgroup(unit)) {
+    const auto tiles = [](int rows, int columns) {
+      return Tiling{.rows = rows, .columns = columns, .threads = 2 * rows, .unit = TileUnit::of_warpgroup};
+    };
+    constexpr std::int64_t depth = 456;
+    return {{product_of(unit, along, along, depth), tiles(128, 256)},
+            {product_of(unit, across, across, depth), tiles(128, 128)},
+            {product_of(unit, along, across, depth), tiles(64, 64)}};
+  }
+  // Of a float32 that is no number of TF32 the rest counts, too.
+  const bool has_rests = unit == MatrixUnit::f32;
+  constexpr std::int64_t depth = 200;
+  return {{product_of(unit, along, along, depth), {}, has_rests, false},
+          {product_of(unit, across, across, depth), {}, false, has_rests}};
+}
+
+// Sums of products of these are whole numbers below 2^24.
+int number_at(std::int64_t line, std::int64_t depth, bool is_long) {
+  return static_cast<int>(is_long ? (line * 1009 + depth * 917) % 8191 - 4095
+                                  : (line * 5 + depth * 3) % 7 - 3);
+}
+
+Tensor side_of(DType dtype, std::int64_t lines, std::int64_t depths, std::int64_t line_stride,
+               std::int64_t depth_stride, bool is_long) {
+  Tensor side = Tensor::zeros(dtype, {lines * depths});
+  for (std::int64_t i = 0; i < lines; ++i)
+    for (std::int64_t k = 0; k < depths; ++k)
+      side.set_double(Index{i * line_stride + k * depth_stride}, number_at(i, k, is_long));
+  return side;
+}
+
+ProductKernel kernel_of(const Trial& t, const LoopProgram& epilogue) {
+  return product_kernel(t.product, epilogue, LoopForm{.wide = true}, t.tiling);
+}
+
+// The product as it is.
+LoopProgram epilogue_of(const Product& p) {
+  LoopProgram epilogue("epilogue", {p.rows, p.columns});
+  epilogue.store({0, DType::f32, {p.columns, 1}}, epilogue.tile());
+  return epilogue;
+}
+
+// A kernel that is of no use behind its launch.
+class LoadedKernel {
+ public:
+  LoadedKernel(Gpu& gpu, const ProductKernel& kernel) : gpu_(gpu) {
+    const std::vector<char> image = compile(gpu.driver(), gpu.architecture(), kernel.source);
+    gpu.activate();
+    gpu.check(gpu.driver().load_module(&module_, image.data()), "loading a kernel");
+    function_ = gpu.function_of(module_, kernel.name, kernel.shared_bytes);
+  }
+  ~LoadedKernel() {
+    gpu_.activate_if_possible();
+    (void)gpu_.driver().unload_module(module_);
+  }
+  LoadedKernel(const LoadedKernel&) = delete;
+  LoadedKernel& operator=(const LoadedKernel&) = delete;
+  Function function() const { return function_; }
+
+ private:
+  Gpu& gpu_;
+  void* module_ = nullptr;
+  Function function_ = nullptr;
+};
+
+std::vector<float> run(Gpu& gpu, const Trial& t, const Tensor& left, const Tensor& right) {
+  const LoopProgram epilogue = epilogue_of(t.product);
+  ProductKernel kernel = kernel_of(t, epilogue);
+  std::vector<std::byte> loop = loop_arguments(epilogue, LoopForm{.wide = true});
+  const LoadedKernel loaded(gpu, kernel);
+  std::vector<float> result(static_cast<std::size_t>(t.product.rows * t.product.columns), std::nanf(""));
+  const std::size_t bytes = result.size() * sizeof(float);
+
+  GpuQueue queue(gpu);
+  const auto bytes_of = [](const Tensor& tensor) {
+    return static_cast<std::size_t>(tensor.numel()) * size_of(tensor.dtype());
+  };
+  const Memory memory[] = {gpu.allocate(bytes_of(left), Space::device),
+                           gpu.allocate(bytes_of(right), Space::device), gpu.allocate(bytes, Space::device)};
+  queue.copy(memory[0].data(), left.bytes(), bytes_of(left));
+  queue.copy(memory[1].data(), right.bytes(), bytes_of(right));
+  queue.copy(memory[2].data(), result.data(), bytes);
+  std::byte* addresses[] = {memory[0].data(), memory[1].data(), memory[2].data()};
+  void* parameters[] = {&addresses[0], &addresses[1], &addresses[2], kernel.arguments.data(),
+                        loop.data(),   nullptr};  // drivers that check their callers count up to it
+  const LaunchSize size{.grid = {kernel.grid[0], kernel.grid[1], kernel.grid[2]},
+                        .block = kernel.block,
+                        .shared_bytes = kernel.shared_bytes};
+  gpu.launch(loaded.function(), size, parameters, queue.stream());
+  queue.copy(result.data(), memory[2].data(), bytes);
+  queue.wait();
+  return result;
+}
+
+std::string fault_of(Gpu& gpu, const Trial& t) {
+  const Product& p = t.product;
+  const Tensor left = side_of(p.left_type, p.rows, p.depth, p.left_row, p.left_column, t.left_is_long);
+  const Tensor right =
+      side_of(p.right_type, p.columns, p.depth, p.right_column, p.right_row, t.right_is_long);
+  const std::vector<float> found = run(gpu, t, left, right);
+  for (std::int64_t i = 0; i < p.rows; ++i)
+    for (std::int64_t j = 0; j < p.columns; ++j) {
+      std::int64_t exact = 0;
+      for (std::int64_t k = 0; k < p.depth; ++k)
+        exact += number_at(i, k, t.left_is_long) * number_at(j, k, t.right_is_long);
+      const float given = found[static_cast<std::size_t>(i * p.columns + j)];
+      if (given != static_cast<float>(exact)) return fmt::format("gives {} where {} is right", given, exact);
+    }
+  return {};
+}
+
+// What a proof is kept by.
+std::string proof_device(const Gpu& gpu) {
+  int version = 0;
+  gpu.check(gpu.driver().driver_version(&version), "asking for the driver's version");
+  return fmt::format("{} driver {}", gpu.identity(), version);
+}
+std::string proof_text(MatrixUnit unit) {
+  std::string text = "proof of a matrix unit\n";
+  for (const Trial& t : trials_of(unit)) text += kernel_of(t, epilogue_of(t.product)).source;
+  return text;
+}
+
+std::string first_line(std::string text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+std::string name_of(Vendor vendor, MatrixUnit unit) {
+  const std::string_view dtype = unit == MatrixUnit::tf32 ? "tf32" : name(dtype_of(unit));
+  if (vendor == Vendor::hip) return std::string(dtype);
+  return fmt::format("{} {}", is_of_warpgroup(unit) ? "wgmma" : "mma.sync", dtype);
+}
+
+MatrixUnits units_of(const Gpu& gpu) {
+  using enum MatrixUnit;
+  if (gpu.driver().vendor == Vendor::hip) return {f16, bf16, f32};  // which some have not
+  const int major = gpu.attribute(Attribute::compute_major), minor = gpu.attribute(Attribute::compute_minor);
+  if (major < 8) return {};
+  if (major == 9 && minor == 0) return {f16, bf16, f32, tf32, wgmma_f16, wgmma_bf16};
+  return {f16, bf16, f32, tf32};
+}
+
+std::string prove(Gpu& gpu, MatrixUnit unit) {
+  try {
+    for (const Trial& t : trials_of(unit))
+      if (std::string fault = fault_of(gpu, t); !fault.empty()) return fault;
+    return {};
+  } catch (const std::bad_alloc&) {
+    throw;  // it says nothing of the unit
+  } catch (const Error& e) { return first_line(e.message()); } catch (const InternalError& e) {
+    return first_line(e.what());
+  }
+}
+
+std::string proven_before(Gpu& gpu, MatrixUnit unit) {
+  if (const auto found = gpu.cache().find(gpu.driver(), proof_device(gpu), proof_text(unit)))
+    return {found->begin(), found->end()};
+  return prove_again(gpu, unit);
+}
+
+std::string prove_again(Gpu& gpu, MatrixUnit unit) {
+  const std::string fault = prove(gpu, unit);
+  gpu.cache().keep(gpu.driver(), proof_device(gpu), proof_text(unit), {fault.begin(), fault.end()});
+  return fault;
+}
+
+MatrixUnits proven(Gpu& gpu, MatrixUnits wanted) {
+  const MatrixUnits had = units_of(gpu);
+  MatrixUnits right;
+  for (const MatrixUnit unit : matrix_units)
+    if (wanted.has(unit) && had.has(unit) && gpu.fault_of(unit).empty()) right.add(unit);
+  return right;
+}
+
+}  // namespace tenon::gpu
