@@ -121,6 +121,19 @@ TEST_F(StreamedPlans, AreAsWideAsTheGraph) {
   }
 }
 
+// Planned only.
+TEST_F(StreamedPlans, AreOneStreamWhereEachStepFillsTheDevice) {
+  if (default_device().name == "far") GTEST_SKIP() << "nothing fills it";
+  for (const auto& [rows, streams] : {std::pair{6, 2}, std::pair{1 << 22, 1}}) {
+    const auto graph =
+        named(fmt::format("(%x: f32[{0},8], %y: f32[{0},8]) {{ %1 = softmax(%x, axis=1) %2 = softmax(%y, "
+                          "axis=1) return %1, %2 }}",
+                          rows));
+    const PlannedRun run(*graph, device);
+    EXPECT_EQ(count_streams(run.plan->recorded[0].places), streams) << run.plan->text();
+  }
+}
+
 // Which bytes of which memory a step touches, once the buffers lie.
 using Bytes = std::map<std::pair<int, std::size_t>, std::set<std::int64_t>>;
 Bytes bytes_of(const Plan& plan, const std::vector<PlannedTensor>& tensors) {
