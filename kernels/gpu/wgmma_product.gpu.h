@@ -1,6 +1,8 @@
 // Products on the units of warpgroups: four waves multiply 64 rows by all columns of a tile, straight from
 // shared memory. A ring of pieces of the sides lies there; while the units multiply one, the next ones are on
-// their way. Compiled for: sm_90a
+// their way.
+//
+// Compiled for: sm_90a
 #pragma once
 #include "kernels/gpu/product.gpu.h"
 #include "kernels/gpu/wgmma_instructions.gpu.h"
