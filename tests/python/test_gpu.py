@@ -371,5 +371,5 @@ def test_a_proof_is_made_once(on_gpu, product_model, tmp_path, monkeypatch):
 def test_a_unit_that_ends_the_device_ends_one_run(on_gpu, product_model, monkeypatch):
     model = product_model("float16")
     monkeypatch.setenv("SOFTGPU_FAULT", "crash:wgmma_f16")
-    assert "launch failed" in on_gpu("cuda", "run", model, code=4).lower()
+    assert "CUDA_ERROR_LAUNCH_FAILED" in on_gpu("cuda", "run", model, code=4)
     assert "verified" in on_gpu("cuda", "verify", model, "--against", "torch", code=0)
