@@ -235,9 +235,4 @@ ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, cons
   return product_kernel(p, epilogue, form, choose_tiling(p, limits));
 }
 
-std::int64_t most_tickets(const GpuLimits& limits) {
-  constexpr Tiling smallest{.threads = 128};
-  return resident_blocks(smallest, limits);
-}
-
 }  // namespace tenon::gpu

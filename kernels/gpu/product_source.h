@@ -60,7 +60,4 @@ struct Tiling;
 /// With tiles that were chosen otherwise.
 ProductKernel product_kernel(const Product&, const LoopProgram& epilogue, const LoopForm&, const Tiling&);
 
-/// The tickets that any product needs at most.
-std::int64_t most_tickets(const GpuLimits&);
-
 }  // namespace tenon::gpu

@@ -86,7 +86,7 @@ const std::vector<Mutant>& mutants() {
        "wait_for_products<2>();"},
       {"ring is filled a piece too early", warpgroups, "ahead = stages - 2", "ahead = stages - 1"},
       {"slabs are written while products read", warpgroups, barrier, "", Tool::plain, 32,
-       "wait_for_products<0>();"},
+       "wait_for_products<0>();", true},
       {"rows of a pattern are exchanged otherwise", warpgroups, "rows_of_pattern * 16", "4 * 16"},
       {"patterns lie elsewhere", warpgroups, "block_bytes, pattern_bytes", "block_bytes, 2 * pattern_bytes"},
       {"blocks of lines lie elsewhere", "product of warpgroups 128x128 across f16", "16 : block_bytes",
