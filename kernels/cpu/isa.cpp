@@ -2,6 +2,9 @@
 #include "kernels/cpu/isa.h"
 
 #include <atomic>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "kernels/cpu/finite.h"
 
@@ -14,13 +17,18 @@ constexpr Isa wide_is_built_for = Isa::avx2;
 constexpr Isa wide_is_built_for = Isa::baseline;
 #endif
 
+#if defined(__x86_64__)
+bool has_f16c() {  // __builtin_cpu_supports of clang 14 does not know it
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
+
 bool runs_here(Isa isa) {
   switch (isa) {
     case Isa::baseline: return true;
 #if defined(__x86_64__)
-    case Isa::avx2:
-      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-             __builtin_cpu_supports("f16c");
+    case Isa::avx2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
     case Isa::avx512:
       return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
