@@ -85,7 +85,7 @@ std::vector<std::string> compilers_for(const Driver& d, std::vector<std::string>
   const auto fits = [&](const std::string& name) {
     return std::stoi(name.substr(name.rfind('.') + 1)) <= major_of(d.vendor, version);
   };
-  std::ranges::stable_partition(names, fits);
+  std::stable_partition(names.begin(), names.end(), fits);
   return names;
 }
 
