@@ -15,8 +15,8 @@ struct HeadStrides {
 /// heads.
 ///
 /// The result for a row is exact softmax over all its keys. A row all of whose keys are masked (by false or
-/// -inf) is zero, as in PyTorch's operator, unless nan_rows is set; without a mask a row of scores that are all
-/// -inf is NaN. Causal means that query i sees keys 0..i.
+/// -inf) is zero, as in PyTorch's operator, unless nan_rows is set; without a mask a row of scores that are
+/// all -inf is NaN. Causal means that query i sees keys 0..i.
 struct AttentionShape {
   long batch = 1;
   long heads = 1;

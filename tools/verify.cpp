@@ -255,11 +255,9 @@ bool check_properties_of(const VerifyOptions& o, const Model& model, json& recor
   std::vector<Inputs> samples;
   for (int s = 0; s < std::max(o.samples, 5); ++s) samples.push_back(sample_of(o, model, s).inputs);
   progress.say("checking properties");
-  const auto found =
-      check_properties(*model.graph, model.is_source() ? *model.imported : *model.graph, samples,
-                       {.tolerance = o.tolerance(),
-                        .threads = std::max(2, o.model.threads),
-                        .device = o.model.on.device()});
+  const auto found = check_properties(
+      *model.graph, model.is_source() ? *model.imported : *model.graph, samples,
+      {.tolerance = o.tolerance(), .threads = std::max(2, o.model.threads), .device = o.model.on.device()});
   progress.say("");
   Table table({"property", "", "relative"});
   bool ok = true;

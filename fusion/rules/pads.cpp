@@ -1,4 +1,5 @@
-// conv(pad(x)) = conv(x) with the zeros as its own padding: the padded map is never written. Nothing around x is x.
+// conv(pad(x)) = conv(x) with the zeros as its own padding: the padded map is never written. Nothing around x
+// is x.
 #include <algorithm>
 
 #include "fusion/rules/rules.h"

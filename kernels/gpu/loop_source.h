@@ -20,8 +20,8 @@ std::string loop_source(const LoopCode& code, const LoopForm& form, std::string_
 /// The epilogue of a program over [rows, cols] that runs on a tile (LoopOp::tile):
 ///   struct NAME_tile { pointers as above; [Fault* fault;] NAME_arguments a; };
 ///   __device__ void NAME(const NAME_tile& tile, Index i0, Index i1, float value)
-/// which a product calls for each element of its result (value: of the tile's type). Index is long in wide forms, else int. The program
-/// is not arranged; its form has group none and vector 1.
+/// which a product calls for each element of its result (value: of the tile's type). Index is long in wide
+/// forms, else int. The program is not arranged; its form has group none and vector 1.
 std::string tile_source(const LoopCode& code, const LoopForm& form, std::string_view name);
 
 }  // namespace tenon::gpu

@@ -5,8 +5,8 @@
 
 #include "ir/ops/index.h"
 #include "kernels/cpu/spmm.h"
-#include "runtime/index_fault.h"
 #include "runtime/cpu/step.h"
+#include "runtime/index_fault.h"
 
 namespace tenon {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "ir/ops/index.h"
 #include "runtime/calls/gather.h"
-#include "runtime/index_fault.h"
 #include "runtime/cpu/step.h"
+#include "runtime/index_fault.h"
 
 namespace tenon {
 namespace {

@@ -1,8 +1,8 @@
 // gather: elements along one axis, where a tensor of indices says.
 #include "ir/ops/index.h"
 #include "kernels/cpu/gather.h"
-#include "runtime/index_fault.h"
 #include "runtime/cpu/step.h"
+#include "runtime/index_fault.h"
 #include "runtime/planner.h"
 
 namespace tenon {

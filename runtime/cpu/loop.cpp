@@ -6,8 +6,8 @@
 
 #include "kernels/cpu/loop_kernel.h"
 #include "runtime/calls/loop.h"
-#include "runtime/index_fault.h"
 #include "runtime/cpu/step.h"
+#include "runtime/index_fault.h"
 
 namespace tenon {
 namespace {

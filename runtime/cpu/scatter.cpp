@@ -2,8 +2,8 @@
 #include "kernels/cpu/scatter.h"
 
 #include "ir/ops/index.h"
-#include "runtime/index_fault.h"
 #include "runtime/cpu/step.h"
+#include "runtime/index_fault.h"
 #include "runtime/planner.h"
 
 namespace tenon {

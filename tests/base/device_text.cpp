@@ -1,5 +1,5 @@
-// base/prim_meaning.h and base/special_meaning.h compile without a standard library: with what a GPU's run-time
-// compiler has built in.
+// base/prim_meaning.h and base/special_meaning.h compile without a standard library: with what a GPU's
+// run-time compiler has built in.
 #define __HIPCC_RTC__
 #define __device__
 #define __forceinline__ inline

@@ -39,9 +39,7 @@ TEST_P(Hostile, EndsInACleanError) {
   EXPECT_NE(said.find(GetParam().says), std::string::npos) << said;
   rusage used = {};
   getrusage(RUSAGE_SELF, &used);
-  if (!sanitized) {
-    EXPECT_LT(used.ru_maxrss, 512 * 1024) << "kilobytes";
-  }
+  if (!sanitized) { EXPECT_LT(used.ru_maxrss, 512 * 1024) << "kilobytes"; }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -83,16 +81,16 @@ TEST_P(OtherFormat, IsNamedWithWhatToDo) {
   EXPECT_NE(said.find(GetParam().says), std::string::npos) << said;
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, OtherFormat,
-                         testing::Values(Case{"state_dict.pt", "torch.export.save(torch.export.export(model, inputs), 'model.pt2')"},
-                                         Case{"state_dict.pt", "weights without a graph"},
-                                         Case{"pickled_module.pt", "torch.jit.trace"},
-                                         Case{"legacy.pt", "before PyTorch 1.6"},
-                                         Case{"exported.pt2", "a .pt2"}, Case{"array.npy", "NumPy"},
-                                         Case{"arrays.npz", ".npz"}, Case{"empty.pt", "an empty file"},
-                                         Case{"text.pt", "a text file"}, Case{"lfs.pt", "git lfs pull"},
-                                         Case{"random.pt", "does not know"}),
-                         test_name);
+INSTANTIATE_TEST_SUITE_P(
+    Files, OtherFormat,
+    testing::Values(Case{"state_dict.pt",
+                         "torch.export.save(torch.export.export(model, inputs), 'model.pt2')"},
+                    Case{"state_dict.pt", "weights without a graph"},
+                    Case{"pickled_module.pt", "torch.jit.trace"}, Case{"legacy.pt", "before PyTorch 1.6"},
+                    Case{"exported.pt2", "a .pt2"}, Case{"array.npy", "NumPy"}, Case{"arrays.npz", ".npz"},
+                    Case{"empty.pt", "an empty file"}, Case{"text.pt", "a text file"},
+                    Case{"lfs.pt", "git lfs pull"}, Case{"random.pt", "does not know"}),
+    test_name);
 
 TEST(TorchScriptLoad, AnUntouchedArchivePackedAgainStillLoads) {
   EXPECT_EQ(load_error(std::filesystem::path(TEST_HOSTILE) / "rezipped.pt"), "loads");

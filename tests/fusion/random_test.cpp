@@ -1,5 +1,5 @@
-// Fusing any graph of pointwise operators, reductions, matmuls and what moves rows keeps its results, at every
-// number of rewrites. Between them stand nodes of two results, of none, and of regions.
+// Fusing any graph of pointwise operators, reductions, matmuls and what moves rows keeps its results, at
+// every number of rewrites. Between them stand nodes of two results, of none, and of regions.
 #include <random>
 
 #include "ir/clone.h"

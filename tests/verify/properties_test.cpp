@@ -1,8 +1,8 @@
 // Properties hold for right kernels, are broken by wrong ones, and do not apply to models that mix rows.
-#include "ir/ops/linear.h"
 #include "verify/properties.h"
 
 #include "ir/ops/conv.h"
+#include "ir/ops/linear.h"
 #include "tests/verify/suspects.h"
 
 namespace tenon {

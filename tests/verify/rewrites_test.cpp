@@ -1,7 +1,7 @@
 // The one rewrite that changes a result is named by number and rule, with the switch that turns it off.
-#include "ir/ops/linear.h"
 #include "verify/rewrites.h"
 
+#include "ir/ops/linear.h"
 #include "tests/verify/suspects.h"
 
 namespace tenon {

@@ -1,9 +1,9 @@
 // A wrong kernel, a wrong rule and a wrong conversion are each found where they are made, and named.
-#include "ir/ops/linear.h"
 #include "verify/search.h"
 
 #include "ir/evaluate.h"
 #include "ir/ops/conv.h"
+#include "ir/ops/linear.h"
 #include "tests/verify/suspects.h"
 #include "verify/bisect.h"
 
