@@ -230,6 +230,14 @@ void verify_reduce(const LoopProgram& program, std::size_t at) {
     malformed(program, at, "any and all reduce bools, the others numbers");
 }
 
+/// Is the constant one of the dtype's values?
+bool is_value_of(DType dtype, const Instruction& constant) {
+  if (is_integral(dtype)) return cast<std::int64_t>(dtype, constant.integer) == constant.integer;
+  if (dtype != DType::f16 && dtype != DType::bf16) return true;
+  const auto value = static_cast<float>(constant.value);
+  return value != value || cast<float>(dtype, value) == value;
+}
+
 void verify_gather(const LoopProgram& program, std::size_t at) {
   const Instruction& i = program.code.instructions[at];
   const LoopOperand operand = operand_of(program, i);
@@ -239,6 +247,9 @@ void verify_gather(const LoopProgram& program, std::size_t at) {
     malformed(program, at, "the value for other indices is no constant");
   if (i.args[1] >= 0 && program.type_of(i.args[1]) != i.type)
     malformed(program, at, "the value for other indices has another type");
+  if (i.args[1] >= 0 &&
+      !is_value_of(operand.dtype, program.code.instructions[static_cast<std::size_t>(i.args[1])]))
+    malformed(program, at, "the value for other indices is none of the operand's dtype");
   for (const Instruction& other : program.code.instructions)
     if (other.op == LoopOp::store && operand_of(program, other).buffer == operand.buffer)
       malformed(program, at, "gather from memory that is stored to");

@@ -35,9 +35,10 @@ struct LoopOperand {
 using Reg = int;
 
 enum class LoopOp : std::uint8_t {
-  load,    // operand
-  gather,  // operand, at the index args[0]; the constant args[1], if there is one, where that is out of range
-  tile,    // the value an anchor (matmul, convolution) hands in; only in programs run on a tile
+  load,      // operand
+  gather,    // operand, at the index args[0]; the constant args[1] of the operand's dtype, if there is one,
+             // where that is out of range
+  tile,      // the value an anchor (matmul, convolution) hands in; only in programs run on a tile
   constant,  // value or integer
   count,     // how many points a row has
   iota,      // the index along `dim`

@@ -73,7 +73,10 @@ class Widening {
       if (const auto copy = copies.find(inner); copy != copies.end())
         return widened ? inside.insert(Cast{.to = DType::f32}, {copy->second})->output() : copy->second;
       auto* outer = const_cast<Value*>(group.outer(inner));
-      if (outer->kind() == Value::Kind::literal && !widened) return inside.literal(outer->tensor());
+      if (outer->kind() == Value::Kind::literal) {
+        Value* literal = inside.literal(outer->tensor());
+        return widened ? inside.insert(Cast{.to = DType::f32}, {literal})->output() : literal;
+      }
       Value*& parameter = in[{outer, widened}];
       if (!parameter) {
         Value* operand = widened ? wide(outer, made) : outer;

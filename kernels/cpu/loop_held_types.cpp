@@ -136,7 +136,7 @@ class Chooser {
         nodes_(nodes),
         ranges_(nodes.size()),
         rounded_(nodes.size()),
-        wanted_(nodes.size()) {}
+        demanded_(nodes.size()) {}
 
   void run() {
     for (Reg r = 0; r < end(); ++r) {
@@ -242,23 +242,23 @@ class Chooser {
     return true;
   }
 
-  void want(Reg r, DType type) {
+  void demand(Reg r, DType type) {
     if (!is_integer(r)) return;
-    std::optional<DType>& wanted = wanted_[index(r)];
-    wanted = wanted ? wider(*wanted, type) : type;
+    std::optional<DType>& demanded = demanded_[index(r)];
+    demanded = demanded ? wider(*demanded, type) : type;
   }
-  void want_operands(Reg r, DType type) {
-    for (int a = 0; a < nodes_[index(r)].arg_count; ++a) want(arg(r, a), type);
+  void demand_operands(Reg r, DType type) {
+    for (int a = 0; a < nodes_[index(r)].arg_count; ++a) demand(arg(r, a), type);
   }
-  /// Of its bits, what the users of r read.
-  DType wanted(Reg r) const { return wanted_[index(r)].value_or(DType::i64); }
+  /// The bits of r that its users read (as DemandedBits of LLVM).
+  DType demanded(Reg r) const { return demanded_[index(r)].value_or(DType::i64); }
 
   void choose(Reg r) {
     const Instruction& i = at(r);
     LoopNode& n = node(r);
     if (i.op == LoopOp::store) {
       n.held = n.operands = held_type(stored_type(r));
-      return want(i.args[0], low_bits_of(stored_type(r)));
+      return demand(i.args[0], low_bits_of(stored_type(r)));
     }
     n.held = n.operands = program_.type_of(r);
     switch (i.op) {
@@ -266,7 +266,7 @@ class Chooser {
       case LoopOp::gather:
         n.held = held_type(stored_type(r));
         n.operands = DType::i64;
-        return want_operands(r, DType::i64);
+        return demand_operands(r, DType::i64);
       case LoopOp::reduce: return choose_reduction(r);
       case LoopOp::prim: return choose_prim(r);
       default: return;
@@ -281,7 +281,7 @@ class Chooser {
     // An extreme of no elements is the lowest or highest i64.
     n.operands = program_.row_length() > 0 ? wider(DType::i32, narrowest(range(from))) : DType::i64;
     n.held = gives_element(r) ? n.operands : DType::i64;
-    want(from, DType::i64);
+    demand(from, DType::i64);
   }
 
   void choose_prim(Reg r) {
@@ -294,38 +294,38 @@ class Chooser {
     if (!is_integer(operand)) return;
     if (!is_integer(r)) {  // a test
       n.operands = narrowest(range_of_operands(r));
-      return want_operands(r, DType::i64);
+      return demand_operands(r, DType::i64);
     }
     const DType exact = narrowest(range(r));
     const Kind kind = kind_of(p);
     if (kind == Kind::exact) {
       DType type = narrowest(range_of_operands(r));
-      const bool fits = range_of(type).contains(range(r)) || size_of(wanted(r)) <= size_of(type);
+      const bool fits = range_of(type).contains(range(r)) || size_of(demanded(r)) <= size_of(type);
       if (!fits) type = narrowest(hull(range_of_operands(r), range(r)));
       if (p == Prim::shift_right && type == DType::u8) type = DType::i16;
       n.held = n.operands = type;
-      return want_operands(r, DType::i64);
+      return demand_operands(r, DType::i64);
     }
-    DType type = size_of(wanted(r)) < size_of(exact) ? wanted(r) : exact;
+    DType type = size_of(demanded(r)) < size_of(exact) ? demanded(r) : exact;
     if (kind == Kind::shifts) {
       type = wider(type, narrowest(range(arg(r, 1))));
-      want(arg(r, 1), DType::i64);
+      demand(arg(r, 1), DType::i64);
     }
     n.held = n.operands = type;
-    want(operand, type);
-    if (kind != Kind::shifts && arity(p) > 1) want(arg(r, arity(p) - 1), type);
+    demand(operand, type);
+    if (kind != Kind::shifts && arity(p) > 1) demand(arg(r, arity(p) - 1), type);
   }
 
   void choose_cast(Reg r) {
     LoopNode& n = node(r);
     const Reg from = arg(r, 0);
     n.held = held_type(at(r).type);
-    if (!is_integer(r)) return want(from, DType::i64);
+    if (!is_integer(r)) return demand(from, DType::i64);
     if (!is_integer(from)) {
       if (program_.type_of(from) == DType::boolean) n.held = DType::i8;
       return;
     }
-    want(from, range_of(at(r).type).contains(range(from)) ? wanted(r) : low_bits_of(at(r).type));
+    demand(from, range_of(at(r).type).contains(range(from)) ? demanded(r) : low_bits_of(at(r).type));
   }
   /// Does the cast r hold what its argument holds, in the same type?
   bool is_same_value(Reg r) {
@@ -345,7 +345,7 @@ class Chooser {
   std::vector<LoopNode>& nodes_;
   std::vector<Range> ranges_;
   std::vector<std::optional<DType>> rounded_;
-  std::vector<std::optional<DType>> wanted_;
+  std::vector<std::optional<DType>> demanded_;
 };
 
 }  // namespace

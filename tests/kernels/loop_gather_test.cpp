@@ -182,6 +182,12 @@ TEST(LoopGatherErrors, MalformedGathersAreRefused) {
   p = good;
   p.code.operands[3].buffer = 1;
   EXPECT_EQ(refusal(p), "loop program embedding: instruction 1: gather from memory that is stored to");
+  LoopProgram padded("padded", {4});
+  const Reg index = padded.load({0, DType::i64, {1}});
+  const LoopOperand bytes{.buffer = 1, .dtype = DType::u8, .strides = {0}, .index_stride = 1, .range = 4};
+  padded.store({2, DType::u8, {1}}, padded.gather(bytes, index, padded.constant_int(-1)));
+  EXPECT_EQ(refusal(padded),
+            "loop program padded: instruction 2: the value for other indices is none of the operand's dtype");
   EXPECT_EQ(to_string(good), R"(loop embedding [3, 4] {
   %0 = load b0: i64 (1, 0)
   %1 = gather b1: f32 (0, 1) at %0 * 4 in [0, 7)
