@@ -15,20 +15,52 @@ struct Panel {
   long width;  // of the panel: zeros from cols on
 };
 
-void pack_panel(const Panel& p, const MatrixB& b, float* packed) {
-  if (p.cols < p.width) std::fill_n(packed, p.K * p.width, 0.0f);
+template <class T>
+const T* at(const MatrixB& b, long k) {
+  return static_cast<const T*>(b.data) + k * b.k_stride;
+}
+
+void pack_floats(const Panel& p, const MatrixB& b, float* packed) {
   if (b.k_stride == 1) {
-    transpose_on_this_thread(p.cols, p.K, b.data, b.n_stride, packed, p.width);
+    transpose_on_this_thread(p.cols, p.K, at<float>(b, 0), b.n_stride, packed, p.width);
     return;
   }
   for (long k = 0; k < p.K; k++) {
-    const float* row = b.data + k * b.k_stride;
+    const float* row = at<float>(b, k);
     float* out = packed + k * p.width;
     if (b.n_stride == 1) {
       std::copy_n(row, p.cols, out);
     } else {
       for (long n = 0; n < p.cols; n++) out[n] = row[n * b.n_stride];
     }
+  }
+}
+
+// `Together` elements of consecutive k lie side by side.
+template <long Together>
+void pack_halves(const Panel& p, const MatrixB& b, std::uint16_t* packed) {
+  for (long k = 0; k < p.K; k++) {
+    const std::uint16_t* row = at<std::uint16_t>(b, k);
+    std::uint16_t* out = packed + k / Together * Together * p.width + k % Together;
+    for (long n = 0; n < p.cols; n++) out[n * Together] = row[n * b.n_stride];
+  }
+}
+
+// Pairs that lie together in B, too, are moved like floats.
+bool has_pairs(const Panel& p, const MatrixB& b) {
+  return b.k_stride == 1 && b.n_stride % 2 == 0 && p.K % 2 == 0 &&
+         reinterpret_cast<std::uintptr_t>(b.data) % alignof(float) == 0;
+}
+
+void pack_panel(const Panel& p, const MatrixB& b, float* packed) {
+  if (p.cols < p.width || p.K % 2 != 0) std::fill_n(packed, panel_size(p.K, b.type), 0.0f);
+  switch (b.type) {
+    case DType::f16: return pack_halves<1>(p, b, reinterpret_cast<std::uint16_t*>(packed));
+    case DType::bf16:
+      if (has_pairs(p, b))
+        return pack_floats({p.K / 2, p.cols, p.width}, {b.data, 1, b.n_stride / 2}, packed);
+      return pack_halves<2>(p, b, reinterpret_cast<std::uint16_t*>(packed));
+    default: return pack_floats(p, b, packed);
   }
 }
 
@@ -40,16 +72,18 @@ bool reads_b_in_place(const BatchedGemm& g) {
 }
 
 RowGemm row_gemm_of(const Gemm& g) {
-  const long panel = row_gemm_tile().cols;
+  const PanelRows rows(g.b.type, row_gemm_tile().cols, g.K);
   RowGemm r;
   r.rows = g.M;
   r.cols = g.N;
   r.a = g.a;
   r.a_rows.x_stride = g.a_stride;
   r.run_length = g.K;
+  r.a_is_bf16 = g.a_is_bf16;
   r.b = g.packed_b;
-  r.b_row_stride = panel;
-  r.b_panel_stride = g.K * panel;
+  r.b_type = g.b.type;
+  r.b_row_stride = rows.words;
+  r.b_panel_stride = rows.per_run * rows.words;
   r.c = g.c;
   r.c_stride = g.c_stride;
   r.c_rows.x_stride = 1;
@@ -59,8 +93,8 @@ RowGemm row_gemm_of(const Gemm& g) {
 
 // Panels that are packed and used together: they should stay in the L2 cache between the two.
 long panels_together(const Gemm& g) {
-  constexpr long floats = 128 * 1024;
-  return std::max(1L, floats / (g.K * row_gemm_tile().cols));
+  constexpr long words = 128 * 1024;
+  return std::max(1L, words / panel_size(g.K, g.b.type));
 }
 
 // Columns [first, first + cols) of the product, with a B that holds just these.
@@ -77,32 +111,37 @@ RowGemm columns_of(const Gemm& g, long first, long cols, const float* packed_b) 
 
 }  // namespace
 
-long packed_b_size(long K, long N) { return packed_panels_size(K, N); }
+MatrixB MatrixB::from(long k, long n) const {
+  MatrixB rest = *this;
+  rest.data = static_cast<const std::byte*>(data) +
+              (k * k_stride + n * n_stride) * static_cast<std::ptrdiff_t>(size_of(type));
+  return rest;
+}
+
+long packed_b_size(long K, long N, DType type) { return packed_panels_size(K, N, type); }
 
 void pack_b(long K, long N, const MatrixB& b, float* packed, ThreadPool& pool) {
   const long width = row_gemm_tile().cols;
   pool.parallel_for((N + width - 1) / width, [&](long p, int) {
     const long n = p * width;
-    pack_panel({K, std::min(width, N - n), width}, {b.data + n * b.n_stride, b.k_stride, b.n_stride},
-               packed + n * K);
+    pack_panel({K, std::min(width, N - n), width}, b.from(0, n), packed + p * panel_size(K, b.type));
   });
 }
 
 long gemm_scratch_size(const Gemm& g, int threads) {
   if (g.packed_b) return 0;
-  return packed_b_size(g.K, std::min(g.N, panels_together(g) * row_gemm_tile().cols)) * threads;
+  return packed_b_size(g.K, std::min(g.N, panels_together(g) * row_gemm_tile().cols), g.b.type) * threads;
 }
 
 void gemm(const Gemm& g, float* scratch, ThreadPool& pool) {
   if (g.packed_b) return run_row_gemm(row_gemm_of(g), pool);
   const long width = panels_together(g) * row_gemm_tile().cols;
-  const long packed_size = packed_b_size(g.K, std::min(g.N, width));
+  const long packed_size = packed_b_size(g.K, std::min(g.N, width), g.b.type);
   pool.parallel_for((g.N + width - 1) / width, [&](long i, int worker) {
     const long first = i * width, cols = std::min(width, g.N - first);
-    const MatrixB b{g.b.data + first * g.b.n_stride, g.b.k_stride, g.b.n_stride};
     float* packed = scratch + worker * packed_size;
     // A loop of the pool inside a loop of the pool runs on the calling thread.
-    pack_b(g.K, cols, b, packed, pool);
+    pack_b(g.K, cols, g.b.from(0, first), packed, pool);
     run_row_gemm(columns_of(g, first, cols, packed), pool);
   });
 }
@@ -120,9 +159,10 @@ void batched_gemm(const BatchedGemm& g, float* scratch, ThreadPool& pool) {
     r.c += i * g.c_batch_stride;
     if (r.epilogue.residual) r.epilogue.residual += i * g.one.M * r.epilogue.residual_stride;
     r.hook_row = i * g.one.M;
-    const MatrixB b{g.one.b.data + i * g.b_batch_stride, g.one.b.k_stride, g.one.b.n_stride};
+    MatrixB b = g.one.b;
+    b.data = static_cast<const float*>(b.data) + i * g.b_batch_stride;
     if (in_place) {
-      r.b = b.data;
+      r.b = static_cast<const float*>(b.data);
       r.b_row_stride = b.k_stride;
       r.b_panel_stride = row_gemm_tile().cols;
     } else {

@@ -1,5 +1,6 @@
-// Matrix products C = A * B in float32, with an epilogue. Matrices are row-major; strides count floats.
+// Matrix products C = A * B in float32, with an epilogue. Matrices are row-major; strides count elements.
 #pragma once
+#include "base/dtype.h"
 #include "kernels/cpu/epilogue.h"
 #include "kernels/thread_pool.h"
 
@@ -8,13 +9,18 @@ namespace tenon::cpu {
 /// B of shape [K, N]: element (k, n) lies at data + k * k_stride + n * n_stride. A Linear weight [N, K] has
 /// k_stride 1.
 struct MatrixB {
-  const float* data = nullptr;
+  const void* data = nullptr;
   long k_stride = 0;
   long n_stride = 1;
+  DType type = DType::f32;  // or f16, or bf16
+
+  /// The matrix from this element on.
+  MatrixB from(long k, long n) const;
 };
 
-/// Floats that pack_b writes for a [K, N] matrix. Packed data are for the ISA they were packed under.
-long packed_b_size(long K, long N);
+/// Words of four bytes that pack_b writes for a [K, N] matrix of this type, which stays packed as it is.
+/// Packed data are for the ISA they were packed under.
+long packed_b_size(long K, long N, DType type = DType::f32);
 void pack_b(long K, long N, const MatrixB& b, float* packed, ThreadPool& pool);
 
 struct Gemm {
@@ -23,8 +29,9 @@ struct Gemm {
   long K = 0;
   const float* a = nullptr;
   long a_stride = 0;                // floats between rows of A; 0 repeats one row
+  bool a_is_bf16 = false;           // RowGemm::a_is_bf16
   const float* packed_b = nullptr;  // from pack_b; null: `b` is packed into scratch while it is used
-  MatrixB b = {};
+  MatrixB b = {};                   // its type is packed_b's, too
   float* c = nullptr;
   long c_stride = 0;  // floats between rows of C: more than N writes into columns of a larger matrix
   Epilogue epilogue = {};
@@ -35,7 +42,7 @@ long gemm_scratch_size(const Gemm& g, int threads);
 /// overlap A or B.
 void gemm(const Gemm& g, float* scratch, ThreadPool& pool);
 
-/// `batch` products with a B that is only known at run time; packed_b and c_stride etc. as in `one`.
+/// `batch` products with a float32 B that is only known at run time; packed_b and c_stride etc. as in `one`.
 struct BatchedGemm {
   long batch = 1;
   Gemm one = {};  // pointers of the first product; packed_b is not used

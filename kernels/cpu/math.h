@@ -10,8 +10,6 @@
 
 namespace tenon::cpu::TENON_ISA {
 
-typedef std::uint32_t vu __attribute__((vector_size(VL * 4)));
-
 inline constexpr float infinity = __builtin_inff();
 
 static TENON_INLINE vf vabs(vf x) { return from_bits(bits(x) & 0x7fffffff); }

@@ -1,6 +1,7 @@
 // Loops over register tiles: order, cache blocks, tails and the tile hook. Built once per ISA.
 #include "kernels/cpu/row_gemm.h"
 
+#include "kernels/cpu/simd_half.h"
 #include "kernels/cpu/tile_kernel.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -16,6 +17,8 @@ constexpr long small_b = 262144;
 constexpr long max_depth = 4096;
 constexpr long block_depth = 2048;
 constexpr long max_block_rows = 240;
+// Words of A as pairs of bfloat16, on the stack: a block of rows.
+constexpr long max_pairs = 65536;
 // The hot tile that a hook sees: this many panels by about this many rows.
 constexpr long hook_panels = 4;
 constexpr long hook_rows = tile_rows > 8 ? tile_rows : 4 * tile_rows;
@@ -75,10 +78,36 @@ struct Columns {
   long count;
 };
 
+TileForm form_of(const RowGemm& g) {
+  if (g.b_type == DType::f16) return TileForm::f16;
+  if (g.b_type != DType::bf16) return TileForm::f32;
+  const bool pairs_fit = g.runs == 1 || g.run_length <= max_depth;
+  return g.a_is_bf16 && pairs_fit && runs_tile(TileForm::bf16_dot) ? TileForm::bf16_dot : TileForm::bf16;
+}
+
+// Words between two rows of pairs: rows a power of two apart would meet in few sets of the cache.
+long pair_pitch(const RowGemm& g, const DepthBlock& k) {
+  return k.runs * PanelRows(g.b_type, panel_cols, k.length).per_run + VL;
+}
+
+// The upper halves of `length` floats, two in a word; the last one may be alone.
+void pack_pairs(const float* from, long length, float* to) {
+  auto* const halves = reinterpret_cast<unsigned char*>(to);
+  const auto narrow = [](vf v) { return __builtin_convertvector(reinterpret_cast<vu>(v) >> 16, vh); };
+  long i = 0;
+  for (; i + VL <= length; i += VL) {
+    *reinterpret_cast<vh_unaligned*>(halves + 2 * i) = narrow(load(from + i));
+  }
+  for (; i < length; i += 2) {
+    const vh pair = narrow(load_partial(from + i, static_cast<int>(smaller(2, length - i))));
+    __builtin_memcpy(halves + 2 * i, &pair, 4);
+  }
+}
+
 class Block {
  public:
   Block(const RowGemm& g, const RowTiles& tiles, long tile_begin, long tile_end)
-      : g_(g), tiles_(tiles), first_row_(tiles.first(tile_begin)) {
+      : g_(g), tiles_(tiles), form_(form_of(g)), first_row_(tiles.first(tile_begin)) {
     const long rows = tiles.first(tile_end) - first_row_;
     RowWalk a(g.a_rows, first_row_);
     RowWalk c(g.c_rows, first_row_);
@@ -89,6 +118,20 @@ class Block {
       const long* const rows_of_residual = g.epilogue.residual_rows;
       offsets_.residual[i] = (rows_of_residual ? rows_of_residual[row] : row) * g.epilogue.residual_stride;
     }
+  }
+
+  // Writes the rows' part of this depth to `pairs`, as the tile of pairs reads it.
+  void pack_rows(const DepthBlock& k, long rows, float* pairs) {
+    const long pitch = pair_pitch(g_, k);
+    const long words = PanelRows(g_.b_type, panel_cols, k.length).per_run;
+    for (long i = 0; i < rows; i++) {
+      for (long s = 0; s < k.runs; s++) {
+        const long offset = g_.run_offsets ? g_.run_offsets[k.run + s] : 0;
+        pack_pairs(g_.a + offsets_.a[i] + offset + k.start, k.length, pairs + i * pitch + s * words);
+      }
+      offsets_.a[i] = i * pitch;
+    }
+    pairs_ = pairs;
   }
 
   // Row tile t x panels [panel, panel_end), written to `out` (null: to C) with row stride out_stride.
@@ -102,13 +145,21 @@ class Block {
       for (int i = 0; i < rows; i++) out_row[i] = i * out_stride;
     }
     Tile tile{};
-    tile.a = g_.a + k.start;
     tile.a_row = offsets_.a + row;
+    if (pairs_) {
+      tile.a = pairs_;
+      tile.runs = 1;
+      tile.run_length = pair_pitch(g_, k) - VL;
+    } else {
+      tile.a = g_.a + k.start;
+      tile.runs = k.runs;
+      tile.run_offsets = g_.run_offsets ? g_.run_offsets + k.run : nullptr;
+      tile.run_length = k.length;
+    }
     tile.a_stride = common_stride(tile.a_row, rows);
-    tile.runs = k.runs;
-    tile.run_offsets = g_.run_offsets ? g_.run_offsets + k.run : nullptr;
-    tile.run_length = k.length;
-    tile.b = g_.b + panel * g_.b_panel_stride + (k.run * g_.run_length + k.start) * g_.b_row_stride;
+    const auto rows_of_b = [&](long length) { return PanelRows(g_.b_type, panel_cols, length).per_run; };
+    tile.b = g_.b + panel * g_.b_panel_stride +
+             (k.run * rows_of_b(g_.run_length) + rows_of_b(k.start)) * g_.b_row_stride;
     tile.b_row_stride = g_.b_row_stride;
     tile.b_panel_stride = g_.b_panel_stride;
     tile.c = out ? out : g_.c + col;
@@ -132,7 +183,7 @@ class Block {
     if (together < whole) run_whole(tile, rows, whole - together);
     if (whole < panel_end - panel) {
       tile.panels = 1;
-      run_tail(tile_kernel(rows, false, tile.a_stride != 0), tile, rows, g_.cols % panel_cols);
+      run_tail(tile_kernel(form_, {rows, false, tile.a_stride != 0}), tile, rows, g_.cols % panel_cols);
     }
   }
 
@@ -164,10 +215,10 @@ class Block {
   }
 
   // Runs `panels` whole panels and moves the tile on past them.
-  static void run_whole(Tile& tile, int rows, long panels) {
+  void run_whole(Tile& tile, int rows, long panels) const {
     if (panels == 0) return;
     tile.panels = panels;
-    tile_kernel(rows, panels % panels_at_once(rows) == 0, tile.a_stride != 0)(tile);
+    tile_kernel(form_, {rows, panels % panels_at_once(rows) == 0, tile.a_stride != 0})(tile);
     const long cols = panels * panel_cols;
     tile.b += panels * tile.b_panel_stride;
     tile.c += cols;
@@ -206,13 +257,14 @@ class Block {
 
   const RowGemm& g_;
   const RowTiles& tiles_;
+  TileForm form_;
   long first_row_;
+  const float* pairs_ = nullptr;  // A in pairs of bfloat16; null where the tile reads floats
   BlockRows offsets_;
 };
 
-void run_block(const RowGemm& g, const RowTiles& tiles, const RowGemmPart& part, long t_begin, long t_end,
-               const DepthBlock& k) {
-  const Block block(g, tiles, t_begin, t_end);
+void run_tiles(const RowGemm& g, const Block& block, const RowTiles& tiles, const RowGemmPart& part,
+               long t_begin, long t_end, const DepthBlock& k) {
   if (!g.epilogue.hook || !k.last) {
     const bool rows_outside = t_end == t_begin + 1 || k.runs * k.length * g.cols <= small_b;
     const long step = rows_outside ? part.panel_end - part.panel_begin : 1;
@@ -239,10 +291,31 @@ void run_block(const RowGemm& g, const RowTiles& tiles, const RowGemmPart& part,
   }
 }
 
-// Row tiles in an M-block.
-long tiles_in_block(const RowGemm& g, const RowTiles& tiles, long depth) {
+// Apart, since it needs much of the stack.
+__attribute__((noinline)) void run_block_of_pairs(const RowGemm& g, const RowTiles& tiles,
+                                                  const RowGemmPart& part, long t_begin, long t_end,
+                                                  const DepthBlock& k) {
+  Block block(g, tiles, t_begin, t_end);
+  alignas(64) float pairs[max_pairs];
+  block.pack_rows(k, tiles.first(t_end) - tiles.first(t_begin), pairs);
+  run_tiles(g, block, tiles, part, t_begin, t_end, k);
+}
+
+void run_block(const RowGemm& g, const RowTiles& tiles, const RowGemmPart& part, long t_begin, long t_end,
+               const DepthBlock& k) {
+  if (form_of(g) == TileForm::bf16_dot) {
+    run_block_of_pairs(g, tiles, part, t_begin, t_end, k);
+  } else {
+    run_tiles(g, Block(g, tiles, t_begin, t_end), tiles, part, t_begin, t_end, k);
+  }
+}
+
+// Row tiles in an M-block, of which k is the longest part of the depth.
+long tiles_in_block(const RowGemm& g, const RowTiles& tiles, const DepthBlock& k) {
   const long tile_height = tiles.rows_of(0);
-  const long rows = depth * g.cols <= small_b ? max_block_rows : smaller(a_block / depth, max_block_rows);
+  const long depth = larger(1, k.runs * k.length);
+  long rows = depth * g.cols <= small_b ? max_block_rows : smaller(a_block / depth, max_block_rows);
+  if (form_of(g) == TileForm::bf16_dot) rows = smaller(max_pairs / pair_pitch(g, k), max_block_rows);
   return larger(1, rows / tile_height);
 }
 
@@ -256,8 +329,9 @@ void row_gemm(const RowGemm& g, const RowGemmPart& part) {
   // Blocks of whole runs, or, of a single run, of block_depth floats.
   const long runs_at_once = !cut || g.runs == 1 ? g.runs : larger(1, block_depth / g.run_length);
   const long pieces = cut && g.runs == 1 ? (g.run_length + block_depth - 1) / block_depth : 1;
-  const long length_at_once = (g.run_length + pieces - 1) / pieces;
-  const long step = tiles_in_block(g, tiles, larger(1, runs_at_once * length_at_once));
+  const long halves = (g.run_length + 2 * pieces - 1) / (2 * pieces);  // no pair is cut
+  const long length_at_once = smaller(2 * halves, g.run_length);
+  const long step = tiles_in_block(g, tiles, {.runs = runs_at_once, .length = length_at_once});
   for (long t = part.tile_begin; t < part.tile_end; t += step) {
     const long t_end = smaller(t + step, part.tile_end);
     long run = 0;

@@ -1,6 +1,7 @@
 // The one matrix product behind GEMM, convolutions and transposed convolutions: rows of A and C may lie
 // anywhere.
 #pragma once
+#include "base/dtype.h"
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/isa.h"
 
@@ -17,7 +18,19 @@ struct RowMap {
   bool linear() const { return width == 1L << 60; }
 };
 
-/// C[m][n] = epilogue(sum over k of A[m][k] * B[k][n]).
+/// Words of four bytes in a row of a panel of B, and rows for a run of A of so many elements. float32: a row
+/// an element; float16: a row an element, of half the words; bfloat16: a row of pairs for two elements, the
+/// last of which may be padded with zeros.
+struct PanelRows {
+  long words;
+  long per_run;
+
+  PanelRows(DType b_type, long panel_cols, long run_length)
+      : words(b_type == DType::f16 ? panel_cols / 2 : panel_cols),
+        per_run(b_type == DType::bf16 ? (run_length + 1) / 2 : run_length) {}
+};
+
+/// C[m][n] = epilogue(sum over k of A[m][k] * B[k][n]), summed in float32.
 struct RowGemm {
   long rows = 0;
   long cols = 0;
@@ -28,10 +41,15 @@ struct RowGemm {
   long runs = 1;
   const long* run_offsets = nullptr;  // null: one run at 0
   long run_length = 0;
-  // Column panels of TileShape::cols each. Packed: row stride = TileShape::cols, panel stride = depth * that.
+  // Column panels of TileShape::cols each, in rows as PanelRows says. Packed: row stride = PanelRows::words,
+  // panel stride = runs * PanelRows::per_run * that. Strides count words.
   const float* b = nullptr;
   long b_row_stride = 0;
   long b_panel_stride = 0;
+  DType b_type = DType::f32;  // or f16, or bf16
+  // All of A are values of bfloat16: with such a B, the CPU's dot product of bfloat16 pairs may be used, for
+  // which subnormal numbers are zeros.
+  bool a_is_bf16 = false;
   // Row m of C, and of the residual, is row c_rows(m) of the buffer (strides of c_rows count rows of the
   // buffer).
   float* c = nullptr;
@@ -67,7 +85,7 @@ struct RowTiles {
 
 /// Computes row tiles [tile_begin, tile_end) x column panels [panel_begin, panel_end) on the calling thread.
 /// Each element is one chain of multiply-adds over k (over each block of k where the depth is above 4096),
-/// whatever the cut into tiles and panels.
+/// whatever the cut into tiles and panels. A dot product of pairs adds the second of a pair first.
 struct RowGemmPart {
   long tile_begin;
   long tile_end;

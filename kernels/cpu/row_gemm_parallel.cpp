@@ -15,9 +15,13 @@ constexpr long chunks_per_thread = 4;
 
 }  // namespace
 
-long packed_panels_size(long K, long N) {
-  const long panel = row_gemm_tile().cols;
-  return cut(N, panel) * panel * K;
+long panel_size(long K, DType type) {
+  const PanelRows rows(type, row_gemm_tile().cols, K);
+  return rows.per_run * rows.words;
+}
+
+long packed_panels_size(long K, long N, DType type) {
+  return cut(N, row_gemm_tile().cols) * panel_size(K, type);
 }
 
 void run_row_gemm(const RowGemm& g, ThreadPool& pool) {

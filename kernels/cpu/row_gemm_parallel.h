@@ -7,8 +7,9 @@ namespace tenon::cpu {
 
 void run_row_gemm(const RowGemm& g, ThreadPool& pool);
 
-/// Floats of a packed B of depth K and N columns: panels of TileShape::cols columns, the last one padded with
-/// zeros.
-long packed_panels_size(long K, long N);
+/// Words (PanelRows) of a panel whose depth is one run of K elements, and of a packed B of N columns: panels
+/// of TileShape::cols columns, the last one padded with zeros.
+long panel_size(long K, DType type = DType::f32);
+long packed_panels_size(long K, long N, DType type = DType::f32);
 
 }  // namespace tenon::cpu

@@ -37,6 +37,7 @@ inline constexpr int vector_registers = 16;
 /// scalars.
 typedef float vf __attribute__((vector_size(VL * 4)));
 typedef std::int32_t vi __attribute__((vector_size(VL * 4)));
+typedef std::uint32_t vu __attribute__((vector_size(VL * 4)));
 typedef float vf_unaligned __attribute__((vector_size(VL * 4), aligned(4), may_alias));
 typedef std::int32_t vi_unaligned __attribute__((vector_size(VL * 4), aligned(4), may_alias));
 

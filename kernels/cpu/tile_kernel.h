@@ -14,15 +14,26 @@ inline constexpr int tile_rows = 8;
 inline constexpr int tile_rows = VL == 16 ? 14 : 6;
 #endif
 
-/// The operands of one row tile and some consecutive column panels. Row offsets count floats from the pointer
-/// they belong to; c, partial, residual and bias move on by panel_cols with each panel.
+/// What a step of the tile multiplies. All sums are float32.
+enum class TileForm {
+  f32,       // an element of A by a row of B
+  f16,       // the same, B in float16
+  bf16,      // two elements of A by a row of pairs of B in bfloat16
+  bf16_dot,  // the same, A in pairs of bfloat16, by the CPU's instruction for that
+};
+/// Can this CPU run tiles of this form?
+bool runs_tile(TileForm form);
+
+/// The operands of one row tile and some consecutive column panels. Offsets and strides count words of four
+/// bytes: an element in float32, a pair of 16-bit ones. c, partial, residual and bias move on by panel_cols
+/// with each panel.
 struct Tile {
   const float* a;
   const long* a_row;
   long a_stride;  // distance of the rows of A if it is always the same, else 0
   long runs;
   const long* run_offsets;
-  long run_length;
+  long run_length;  // words of A
   const float* b;
   long b_row_stride;
   long b_panel_stride;
@@ -43,7 +54,11 @@ struct Tile {
 constexpr int panels_at_once(int rows) { return rows == 1 ? 4 : rows <= 3 ? 2 : 1; }
 
 using TileKernel = void (*)(const Tile&);
-/// The kernel for 1 <= rows <= tile_rows. several_panels: Tile::panels is a multiple of panels_at_once(rows).
-TileKernel tile_kernel(int rows, bool several_panels, bool uniform_a_stride);
+struct TileCall {
+  int rows;             // 1 to tile_rows
+  bool several_panels;  // Tile::panels is a multiple of panels_at_once(rows)
+  bool is_uniform;      // Tile::a_stride is set
+};
+TileKernel tile_kernel(TileForm form, const TileCall& call);
 
 }  // namespace tenon::cpu::TENON_ISA

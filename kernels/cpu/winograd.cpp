@@ -293,7 +293,9 @@ void winograd_multiply(const WinogradBlock& b, WinogradRange products) {
       const long first = rows.first(r);
       t.a = b.transformed_in + point * b.in_point_stride + first * b.in_tile_stride;
       t.c = b.products + point * b.out_point_stride + first * b.out_tile_stride + panel * panel_cols;
-      tile_kernel(static_cast<int>(rows.rows_of(r)), false, true)(t);
+      tile_kernel(
+          TileForm::f32,
+          {.rows = static_cast<int>(rows.rows_of(r)), .several_panels = false, .is_uniform = true})(t);
     }
   }
 }

@@ -5,44 +5,13 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "tests/kernels/every_isa.h"
-#include "tests/kernels/numbers.h"
+#include "tests/kernels/gemm_reference.h"
 
 namespace tenon::cpu {
 namespace {
-
-// c = relu?((a * b + bias) + residual), in doubles; b is K x N.
-struct Reference {
-  long M, N, K;
-  const Numbers &a, &b;
-  long a_stride;
-  const Numbers* bias = nullptr;
-  const Numbers* residual = nullptr;
-  bool relu = false;
-
-  double at(long m, long n) const {
-    double sum = 0;
-    for (long k = 0; k < K; k++) sum += double{a[m * a_stride + k]} * double{b[k * N + n]};
-    if (bias) sum += double{(*bias)[n]};
-    if (residual) sum += double{(*residual)[m * N + n]};
-    return relu ? std::max(sum, 0.0) : sum;
-  }
-};
-
-void expect_equal(const Reference& expected, const Numbers& c, long c_stride, double offset = 0) {
-  const double tolerance = 1e-5 * std::sqrt(static_cast<double>(expected.K + 1));
-  for (long m = 0; m < expected.M; m++) {
-    for (long n = 0; n < expected.N; n++) {
-      ASSERT_NEAR(c[m * c_stride + n], expected.at(m, n) + offset, tolerance)
-          << "at " << m << "," << n << " of " << expected.M << " x " << expected.N << " x " << expected.K;
-    }
-    for (long n = expected.N; n < c_stride; n++)
-      ASSERT_EQ(c[m * c_stride + n], untouched) << "wrote past row " << m;
-  }
-}
 
 class GemmTest : public OnEveryIsa {
  protected:

@@ -15,6 +15,7 @@ class Numbers {
   Numbers() = default;
   explicit Numbers(long n, float value = 0) : values_(static_cast<std::size_t>(n), value) {}
   Numbers(std::initializer_list<float> values) : values_(values) {}
+  explicit Numbers(std::vector<float> values) : values_(std::move(values)) {}
 
   float& operator[](long i) { return values_[static_cast<std::size_t>(i)]; }
   float operator[](long i) const { return values_[static_cast<std::size_t>(i)]; }

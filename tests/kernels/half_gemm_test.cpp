@@ -1,0 +1,155 @@
+// Products with a B of 16-bit floats equal a plain double-precision loop over the same values.
+#include <bit>
+#include <tuple>
+
+#include "base/half.h"
+#include "kernels/cpu/gemm.h"
+#include "tests/kernels/every_isa.h"
+#include "tests/kernels/gemm_reference.h"
+
+namespace tenon::cpu {
+namespace {
+
+// Multiples of 1/128 in [-1, 1): values of both 16-bit formats.
+Numbers coarse_numbers(long n, unsigned seed) {
+  Numbers v = random_numbers(n, seed);
+  for (long i = 0; i < n; i++) v[i] = std::floor(v[i] * 128) / 128;
+  return v;
+}
+
+struct Form {
+  DType type;
+  bool a_is_bf16;
+};
+
+class HalfGemmTest : public OnEveryIsa {
+ protected:
+  // B in the strides of `view`, in each 16-bit form, packed before and while it is used.
+  template <class Check>
+  void multiply(Gemm g, const Numbers& b, MatrixB view, const Check& check) {
+    const Numbers before(std::vector<float>(g.c, g.c + (g.M - 1) * g.c_stride + g.N));
+    for (const Form form : {Form{DType::f16, false}, Form{DType::bf16, false}, Form{DType::bf16, true}}) {
+      SCOPED_TRACE(std::string(name(form.type)) + (form.a_is_bf16 ? ", A of bf16 values" : ""));
+      std::vector<std::uint16_t> halves;
+      for (long i = 0; i < b.size(); i++)
+        halves.push_back(form.type == DType::f16 ? Half(b[i]).bits : BFloat16(b[i]).bits);
+      g.b = {halves.data(), view.k_stride, view.n_stride, form.type};
+      g.a_is_bf16 = form.a_is_bf16;
+      Numbers packed(packed_b_size(g.K, g.N, form.type));
+      pack_b(g.K, g.N, g.b, packed.data(), pool_);
+      Numbers scratch(gemm_scratch_size(g, pool_.threads()));
+      for (const float* packed_b :
+           {static_cast<const float*>(packed.data()), static_cast<const float*>(nullptr)}) {
+        g.packed_b = packed_b;
+        std::copy_n(before.data(), before.size(), g.c);
+        gemm(g, scratch.data(), pool_);
+        check();
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+  ThreadPool pool_{2};
+};
+TENON_EVERY_ISA(HalfGemmTest);
+
+TEST_P(HalfGemmTest, AnyShape) {
+  for (const long M : {1, 2, 3, 5, 13, 15, 33, 131}) {
+    for (const long N : {1, 16, 31, 32, 33, 129}) {
+      for (const long K : {1, 2, 7, 16, 65, 300}) {
+        const Numbers a = coarse_numbers(M * (K + 3), 1);
+        const Numbers b = coarse_numbers(K * N, 2);
+        const Numbers bias = random_numbers(N, 3);
+        Numbers c(M * (N + 2), untouched);
+        multiply({.M = M,
+                  .N = N,
+                  .K = K,
+                  .a = a.data(),
+                  .a_stride = K + 3,
+                  .c = c.data(),
+                  .c_stride = N + 2,
+                  .epilogue = {.bias = bias.data()}},
+                 b, {nullptr, N, 1}, [&] {
+                   expect_equal({M, N, K, a, b, K + 3, &bias}, c, N + 2);
+                 });
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// A depth that is cut into blocks, where the sums wait in C; odd ones too.
+TEST_P(HalfGemmTest, VeryLargeDepth) {
+  for (const long K : {4097, 10000, 12291}) {
+    for (const long M : {1, 9, 40}) {
+      const long N = 140;
+      const Numbers a = coarse_numbers(M * K, 1);
+      const Numbers b = coarse_numbers(K * N, 2);
+      const Numbers residual = random_numbers(M * N, 3);
+      Numbers c(M * N, untouched);
+      multiply(
+          {.M = M,
+           .N = N,
+           .K = K,
+           .a = a.data(),
+           .a_stride = K,
+           .c = c.data(),
+           .c_stride = N,
+           .epilogue = {.residual = residual.data(), .residual_stride = N, .activation = Activation::relu}},
+          b, {nullptr, N, 1}, [&] {
+            expect_equal({M, N, K, a, b, K, nullptr, &residual, true}, c, N);
+          });
+    }
+  }
+}
+
+// Linear weights, whose pairs lie together, and any others.
+TEST_P(HalfGemmTest, AnyStrides) {
+  const long M = 9, N = 37;
+  for (const long K : {50, 51}) {
+    const Numbers a = coarse_numbers(M * K, 1);
+    const Numbers b = coarse_numbers(K * N, 2);
+    Numbers transposed(K * N), spread(K * N * 3);
+    for (long k = 0; k < K; k++) {
+      for (long n = 0; n < N; n++) {
+        transposed[n * K + k] = b[k * N + n];
+        spread[(n * K + k) * 3] = b[k * N + n];
+      }
+    }
+    Numbers c(M * N, untouched);
+    const Gemm g{.M = M, .N = N, .K = K, .a = a.data(), .a_stride = K, .c = c.data(), .c_stride = N};
+    const auto check = [&] { expect_equal({M, N, K, a, b, K}, c, N); };
+    multiply(g, transposed, {nullptr, 1, K}, check);
+    multiply(g, spread, {nullptr, 3, 3 * K}, check);
+  }
+}
+
+void add_place(const void*, float* tile, long stride, long row0, long rows, long col0, long cols) {
+  for (long r = 0; r < rows; r++)
+    for (long c = 0; c < cols; c++) tile[r * stride + c] += static_cast<float>(1000 * (row0 + r) + col0 + c);
+}
+
+TEST_P(HalfGemmTest, HookSeesEveryElementOnce) {
+  for (const long M : {1, 7, 60}) {
+    const long N = 70, K = 41;
+    const Numbers a = coarse_numbers(M * K, 1);
+    const Numbers b = coarse_numbers(K * N, 2);
+    Numbers c(M * N, untouched);
+    multiply({.M = M,
+              .N = N,
+              .K = K,
+              .a = a.data(),
+              .a_stride = K,
+              .c = c.data(),
+              .c_stride = N,
+              .epilogue = {.hook = add_place}},
+             b, {nullptr, N, 1}, [&] {
+               const Reference expected{M, N, K, a, b, K};
+               for (long i = 0; i < M * N; i++)
+                 ASSERT_NEAR(c[i], expected.at(i / N, i % N) + static_cast<double>(1000 * (i / N) + i % N),
+                             1e-2);
+             });
+  }
+}
+
+}  // namespace
+}  // namespace tenon::cpu
