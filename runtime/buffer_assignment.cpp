@@ -59,7 +59,8 @@ std::optional<Tensor> BufferAssignment::constant(const Value* value) const {
   const PlannedTensor& place = it->second;
   const Buffer& buffer = buffers_.of(place);
   if (buffer.kind != Buffer::Kind::constant) return std::nullopt;
-  return Tensor::view_of(buffer.storage, place.dtype(), place.shape(), place.strides(), place.offset());
+  return Tensor::view_of(buffer.constant_bytes(), place.dtype(), place.shape(), place.strides(),
+                         place.offset());
 }
 
 void BufferAssignment::bind(const Value* value, PlannedTensor tensor) {

@@ -43,6 +43,12 @@ PlannedTensor Buffers::constant(const Tensor& tensor, Space space) {
   return {it->second, tensor};
 }
 
+PlannedTensor Buffers::constant(DType dtype, const Index& sizes,
+                                std::function<std::shared_ptr<const Storage>()> make) {
+  return add({.kind = Buffer::Kind::constant, .make = std::move(make)}, dtype, sizes,
+             contiguous_strides(sizes));
+}
+
 void Buffers::touch(const PlannedTensor& tensor, int step) {
   Buffer& buffer = list_[tensor.buffer()];
   if (buffer.first < 0) buffer.first = step;
@@ -79,7 +85,9 @@ void bind_buffers(std::span<const Buffer> buffers, const RunMemory& memory, std:
         break;
       case Buffer::Kind::input: addresses[i] = const_cast<std::byte*>(memory.input(b.index)); break;
       case Buffer::Kind::output: addresses[i] = memory.output(b.index); break;
-      case Buffer::Kind::constant: addresses[i] = b.copy ? b.copy->data() : b.storage->data; break;
+      case Buffer::Kind::constant:
+        addresses[i] = b.copy ? b.copy->data() : b.storage ? b.storage->data : nullptr;
+        break;
     }
   }
 }

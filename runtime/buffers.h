@@ -1,5 +1,6 @@
 // The buffers of a plan while it is made: what they are, how large, and from which step to which they live.
 #pragma once
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -24,12 +25,16 @@ struct Buffer {
       Space::device;  // pinned: also read and written by the host; host: a constant that the host reads
   std::size_t bytes = 0;
   std::size_t index = 0;                   // input, output: which
-  std::shared_ptr<const Storage> storage;  // constant: the bytes, for the host
-  std::shared_ptr<const Memory> copy;      // constant: the same in the device's own memory, where it has one
-  int first = -1, last = -1;               // steps that touch it
+  std::shared_ptr<const Storage> storage;  // constant: the bytes, for the host; null where nothing reads them
+  std::function<std::shared_ptr<const Storage>()> make;  // constant: makes them, where they are not there yet
+  std::shared_ptr<const Memory> copy;  // constant: the same in the device's own memory, where it has one
+  int first = -1, last = -1;           // steps that touch it
   /// In bytes, once laid out. arena: in the memory of its space; input, output: in the memory that stages
   /// them.
   std::size_t offset = 0;
+
+  /// The bytes of a constant, made if need be.
+  std::shared_ptr<const Storage> constant_bytes() const { return storage ? storage : make(); }
 };
 
 /// A planned value, or a view of one: how it lies in one of the plan's buffers.
@@ -61,6 +66,9 @@ class Buffers {
                          Space space = Space::device);
   /// A tensor with bytes of its own, to be read in this space. Tensors of one storage lie in one buffer.
   PlannedTensor constant(const Tensor& tensor, Space space = Space::device);
+  /// A dense tensor whose bytes are made if a step reads it.
+  PlannedTensor constant(DType dtype, const Index& sizes,
+                         std::function<std::shared_ptr<const Storage>()> make);
 
   Buffer& operator[](std::size_t number) { return list_[number]; }
   const Buffer& of(const PlannedTensor& tensor) const { return list_[tensor.buffer()]; }

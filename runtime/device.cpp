@@ -20,6 +20,10 @@ bool Device::works_channels_last(const Op& op) const {
                      [&](const OpLowering& l) { return l.op == &op.info() && l.channels_last; });
 }
 
+bool Device::widens() const {
+  return std::any_of(lowerings.begin(), lowerings.end(), [](const OpLowering& l) { return l.widens; });
+}
+
 std::vector<const OpLowering*> Device::lowerings_of(const Group& group) const {
   std::vector<const OpLowering*> found;
   for (const OpLowering& l : lowerings) {

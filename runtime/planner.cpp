@@ -127,6 +127,7 @@ void Planner::lay_out_buffers(Plan& plan) {
   plan.host_scratch_bytes = host_scratch_bytes_;
   plan.faults = faults_;
   for (Buffer& b : buffers_.list()) {
+    if (b.kind == Buffer::Kind::constant && b.first >= 0) b.storage = b.constant_bytes();
     if (b.kind == Buffer::Kind::constant && b.space == Space::device && !device_.shares_memory &&
         b.first >= 0)
       b.copy = open_.weights.resident(*b.storage);
@@ -136,21 +137,29 @@ void Planner::lay_out_buffers(Plan& plan) {
   }
 }
 
-// A weight of 16-bit floats that kernels of float32 read is widened once for all plans.
+// A weight of 16-bit floats that is read as float32 is widened once for all plans, if a step reads it so:
+// most kernels pack it as it is.
 bool Planner::fold_widened_weight(const Node& node) {
   const Cast* cast = node.as<Cast>();
   if (!cast || cast->to != DType::f32 || size_of(node.input()->dtype()) != 2) return false;
   const auto weight = assignment_.constant(node.input());
   if (!weight) return false;
   const auto bytes = static_cast<std::size_t>(bytes_of(node.output()->type()));
-  const Tensor wide = open_.weights.packed(*weight, "f32", bytes, [&](const Tensor& w, std::byte* target) {
-    const Tensor floats = w.to(DType::f32).contiguous();
-    std::memcpy(target, floats.bytes(), bytes);
-  });
-  const Index& shape = weight->shape();
-  assignment_.bind(node.output(), buffers_.constant(Tensor::view_of(wide.storage(), DType::f32, shape,
-                                                                    contiguous_strides(shape), 0)));
+  const auto widen = [&store = open_.weights, weight = *weight, bytes] {
+    const auto fill = [&](const Tensor& w, std::byte* target) {
+      const Tensor floats = w.to(DType::f32).contiguous();
+      std::memcpy(target, floats.bytes(), bytes);
+    };
+    return store.packed(weight, "f32", bytes, fill).storage();
+  };
+  assignment_.bind(node.output(), buffers_.constant(DType::f32, weight->shape(), widen));
+  if (device_.widens()) stored_weights_.emplace(node.output(), *weight);
   return true;
+}
+
+std::optional<Tensor> Planner::stored_weight(const Value* value) const {
+  const auto stored = stored_weights_.find(value);
+  return stored == stored_weights_.end() ? assignment_.constant(value) : stored->second;
 }
 
 // What depends on weights, sizes and tensors without elements alone is computed now. What fails then fails

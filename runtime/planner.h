@@ -30,6 +30,8 @@ class Planner {
 
   // What lowerings ask; it changes nothing.
   const BufferAssignment& assignment() const { return assignment_; }
+  /// BufferAssignment::constant, but the 16-bit weight where the value is that weight in float32.
+  std::optional<Tensor> stored_weight(const Value* value) const;
   int threads() const { return open_.queue->threads(); }
   bool runs_once() const { return options_.runs_once; }
   bool shares_memory() const { return device_.shares_memory; }
@@ -95,7 +97,8 @@ class Planner {
   OpenDevice& open_;
   const Device& device_;
   PlanOptions options_;
-  std::size_t may_fold_;  // bytes
+  std::size_t may_fold_;                                     // bytes
+  std::unordered_map<const Value*, Tensor> stored_weights_;  // of those widened
   Buffers buffers_;
   BufferAssignment assignment_;
   std::vector<std::unique_ptr<Step>> steps_;

@@ -54,7 +54,8 @@ std::optional<Tensor> PlanWalk::value(const Value* value) const {
   const PlannedTensor& place = found->second;
   const Buffer& buffer = plan_.buffers[place.buffer()];
   if (buffer.kind == Buffer::Kind::constant)
-    return Tensor::view_of(buffer.storage, place.dtype(), place.shape(), place.strides(), place.offset());
+    return Tensor::view_of(buffer.constant_bytes(), place.dtype(), place.shape(), place.strides(),
+                           place.offset());
   const Space space = device_.device.shares_memory ? Space::host : Space::device;
   return device_.download(over(bytes_of(place.buffer()), place, true, space));
 }

@@ -8,6 +8,7 @@
 #include "ir/ops/control.h"
 #include "runtime/device.h"
 #include "runtime/group.h"
+#include "runtime/shared/general.h"
 
 namespace tenon {
 namespace {
@@ -119,5 +120,13 @@ class Widening {
 }  // namespace
 
 void widen_16_bit_floats(Graph& graph, const Device& device) { Widening(graph.body(), device).run(); }
+
+bool is_widened_from(const Value* value, DType type) {
+  const Node* node = value->node();
+  if (!node) return false;
+  if (node->is<Fused>()) return is_widened_from(node->region().results()[value->index()], type);
+  if (is_view(node->op())) return is_widened_from(node->input(0), type);
+  return node->is<Cast>() && node->input()->dtype() == type;
+}
 
 }  // namespace tenon

@@ -12,4 +12,7 @@ struct Device;
 /// operators' references. (XLA calls this float normalization.)
 void widen_16_bit_floats(Graph& graph, const Device& device);
 
+/// Is this float32 value, as far as the graph shows, one of this 16-bit type in every element?
+bool is_widened_from(const Value* value, DType type);
+
 }  // namespace tenon

@@ -7,13 +7,18 @@
 #include "base/error.h"
 #include "kernels/cpu/conv_gemm.h"
 #include "kernels/cpu/depthwise.h"
+#include "kernels/cpu/row_gemm.h"
 #include "kernels/cpu/winograd.h"
 
 namespace tenon::cpu {
 namespace {
 
-constexpr std::array<std::string_view, 5> names = {"gemm", "winograd4", "winograd6", "depthwise",
-                                                   "transposed"};
+constexpr std::array<std::string_view, 7> names = {"gemm",       "winograd4", "winograd6", "depthwise",
+                                                   "transposed", "gemm f16",  "gemm bf16"};
+
+DType weights_of(ConvAlgorithm a) {
+  return a == ConvAlgorithm::gemm_f16 ? DType::f16 : a == ConvAlgorithm::gemm_bf16 ? DType::bf16 : DType::f32;
+}
 
 long winograd_tile(ConvAlgorithm a) { return a == ConvAlgorithm::winograd4 ? 4 : 6; }
 
@@ -53,6 +58,12 @@ void depthwise(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
 
 }  // namespace
 
+std::optional<ConvAlgorithm> conv_algorithm_of(DType weights) {
+  if (weights == DType::f16) return ConvAlgorithm::gemm_f16;
+  if (weights == DType::bf16) return ConvAlgorithm::gemm_bf16;
+  return std::nullopt;
+}
+
 std::string_view name(ConvAlgorithm algorithm) { return names[static_cast<std::size_t>(algorithm)]; }
 
 std::optional<ConvAlgorithm> conv_algorithm_from_name(std::string_view wanted) {
@@ -69,18 +80,22 @@ bool conv_supports(const ConvShape& s, ConvAlgorithm algorithm) {
     case ConvAlgorithm::depthwise:
       return !s.transposed && s.d.trivial() && s.groups == s.Cin && s.Cout == s.Cin && s.groups > 1;
     case ConvAlgorithm::transposed: return s.transposed;
+    case ConvAlgorithm::gemm_f16: return !s.transposed && s.groups == 1;
+    case ConvAlgorithm::gemm_bf16: return !s.transposed && s.groups == 1 && s.Cin % 2 == 0;
   }
   return false;
 }
 
-double conv_cost(const ConvShape& s, ConvAlgorithm algorithm) {
+double conv_cost(const ConvShape& s, ConvAlgorithm algorithm, bool in_is_bf16) {
   // A narrow product leaves columns of its tiles empty.
   constexpr double tile_columns = 32;
   const double columns = static_cast<double>(std::max(1L, s.Cout / s.groups));
   const double product = s.flops() * std::max(1.0, tile_columns / columns);
   switch (algorithm) {
     case ConvAlgorithm::gemm:
+    case ConvAlgorithm::gemm_f16:
     case ConvAlgorithm::transposed: return product;
+    case ConvAlgorithm::gemm_bf16: return in_is_bf16 && runs_dot_of_bf16() ? product / 2 : product;
     case ConvAlgorithm::depthwise: return 4 * s.flops();
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd6:
@@ -116,14 +131,18 @@ bool conv_reads_weights(const ConvShape& s, ConvAlgorithm algorithm) {
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd6: return true;
     case ConvAlgorithm::depthwise:
-    case ConvAlgorithm::transposed: return false;
+    case ConvAlgorithm::transposed:
+    case ConvAlgorithm::gemm_f16:
+    case ConvAlgorithm::gemm_bf16: return false;
   }
   return false;
 }
 
 long conv_packed_size(const ConvShape& s, ConvAlgorithm algorithm) {
   switch (algorithm) {
-    case ConvAlgorithm::gemm: return conv_gemm_packed_size(s);
+    case ConvAlgorithm::gemm:
+    case ConvAlgorithm::gemm_f16:
+    case ConvAlgorithm::gemm_bf16: return conv_gemm_packed_size(s, weights_of(algorithm));
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd6: return winograd_packed_size(s, winograd_tile(algorithm));
     case ConvAlgorithm::depthwise: return s.taps() * s.Cin;
@@ -136,7 +155,9 @@ void pack_conv(const ConvShape& s, ConvAlgorithm algorithm, const float* weights
                ThreadPool& pool) {
   TENON_CHECK(conv_supports(s, algorithm));
   switch (algorithm) {
-    case ConvAlgorithm::gemm: return pack_conv_gemm(s, weights, packed, pool);
+    case ConvAlgorithm::gemm:
+    case ConvAlgorithm::gemm_f16:
+    case ConvAlgorithm::gemm_bf16: return pack_conv_gemm(s, weights, packed, pool, weights_of(algorithm));
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd6: return pack_winograd(s, winograd_tile(algorithm), weights, packed, pool);
     case ConvAlgorithm::depthwise:
@@ -150,7 +171,9 @@ void pack_conv(const ConvShape& s, ConvAlgorithm algorithm, const float* weights
 
 long conv_scratch_size(const ConvShape& s, ConvAlgorithm algorithm, int threads) {
   switch (algorithm) {
-    case ConvAlgorithm::gemm: return conv_gemm_scratch_size(s);
+    case ConvAlgorithm::gemm:
+    case ConvAlgorithm::gemm_f16:
+    case ConvAlgorithm::gemm_bf16: return conv_gemm_scratch_size(s);
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd6: return winograd_scratch_size(s, winograd_tile(algorithm), threads);
     case ConvAlgorithm::depthwise: return 0;
@@ -162,7 +185,9 @@ long conv_scratch_size(const ConvShape& s, ConvAlgorithm algorithm, int threads)
 void conv(const ConvShape& s, ConvAlgorithm algorithm, const ConvRun& run, ThreadPool& pool) {
   TENON_CHECK(conv_supports(s, algorithm));
   switch (algorithm) {
-    case ConvAlgorithm::gemm: return conv_gemm(s, run, pool);
+    case ConvAlgorithm::gemm:
+    case ConvAlgorithm::gemm_f16:
+    case ConvAlgorithm::gemm_bf16: return conv_gemm(s, run, pool, weights_of(algorithm));
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd6: return conv_winograd(s, winograd_tile(algorithm), run, pool);
     case ConvAlgorithm::depthwise: return depthwise(s, run, pool);

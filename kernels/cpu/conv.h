@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/dtype.h"
 #include "kernels/conv_shape.h"
 #include "kernels/cpu/epilogue.h"
 #include "kernels/thread_pool.h"
@@ -18,11 +19,15 @@ enum class ConvAlgorithm {
   winograd6,  // 3x3, stride 1: 6x6 outputs a tile (error about 10 times that of gemm)
   depthwise,  // groups == Cin == Cout
   transposed,  // one matrix product for each of the stride x stride output phases
+  gemm_f16,    // gemm with weights kept in float16: half the memory
+  gemm_bf16,   // the same in bfloat16
 };
-/// Of two that cost the same, the first is taken.
+/// Those of float32 weights. Of two that cost the same, the first is taken.
 inline constexpr std::array conv_algorithms = {ConvAlgorithm::transposed, ConvAlgorithm::depthwise,
                                                ConvAlgorithm::winograd4, ConvAlgorithm::winograd6,
                                                ConvAlgorithm::gemm};
+/// The one that keeps weights of this 16-bit type as they are.
+std::optional<ConvAlgorithm> conv_algorithm_of(DType weights);
 std::string_view name(ConvAlgorithm algorithm);
 std::optional<ConvAlgorithm> conv_algorithm_from_name(std::string_view name);
 
@@ -30,14 +35,16 @@ std::optional<ConvAlgorithm> conv_algorithm_from_name(std::string_view name);
 bool conv_supports(const ConvShape& shape, ConvAlgorithm algorithm);
 /// Operations of a dense matrix product that takes as long: what an estimate divides by the peak. The shape
 /// must be supported.
-double conv_cost(const ConvShape& shape, ConvAlgorithm algorithm);
+/// `in_is_bf16`: ConvRun::in_is_bf16.
+double conv_cost(const ConvShape& shape, ConvAlgorithm algorithm, bool in_is_bf16 = false);
 /// The supported algorithm of the least cost.
 ConvAlgorithm choose_conv(const ConvShape& shape);
 
 /// The shape as far as packed weights depend on it: batch, sizes of the image and padding are erased. Shapes
 /// that are equal here share packed weights.
 ConvShape packing_shape(const ConvShape& shape);
-/// Floats that pack_conv writes. Packed weights are for the ISA they were packed under.
+/// Words of four bytes that pack_conv writes. Packed weights are for the ISA they were packed under. Weights
+/// are floats, which a 16-bit algorithm rounds.
 long conv_packed_size(const ConvShape& shape, ConvAlgorithm algorithm);
 void pack_conv(const ConvShape& shape, ConvAlgorithm algorithm, const float* weights, float* packed,
                ThreadPool& pool);
@@ -47,7 +54,8 @@ long conv_scratch_size(const ConvShape& shape, ConvAlgorithm algorithm, int thre
 
 struct ConvRun {
   const float* in = nullptr;
-  long in_stride = 0;  // floats between pixels: Cin, or more if the input is a slice of a wider buffer
+  long in_stride = 0;       // floats between pixels: Cin, or more if the input is a slice of a wider buffer
+  bool in_is_bf16 = false;  // RowGemm::a_is_bf16
   const float* packed = nullptr;
   const float* weights = nullptr;  // as pack_conv took them; read where conv_reads_weights says so
   float* out = nullptr;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/half.h"
 #include "kernels/cpu/conv_halo.h"
 #include "kernels/cpu/row_gemm_parallel.h"
 #include "kernels/cpu/transpose.h"
@@ -68,32 +69,47 @@ bool reads_pixels_in_order(const ConvShape& s, const Halo& halo) {
   return s.taps() == 1 && halo.empty() && s.w.stride == 1 && s.h.stride == 1 && s.d.stride == 1;
 }
 
-long packed_group_size(const ConvShape& s, const Groups& g) {
-  return packed_panels_size(s.taps() * g.in, g.out);
+long packed_group_size(const ConvShape& s, const Groups& g, DType type) {
+  return packed_panels_size(s.taps() * g.in, g.out, type);
+}
+
+// A panel of floats in a 16-bit type.
+void narrow_panel(const float* panel, long K, long width, DType type, float* packed) {
+  auto* const out = reinterpret_cast<std::uint16_t*>(packed);
+  for (long k = 0; k < K; k++) {
+    for (long n = 0; n < width; n++) {
+      const float x = panel[k * width + n];
+      if (type == DType::f16) out[k * width + n] = Half(x).bits;
+      if (type == DType::bf16) out[(k / 2 * width + n) * 2 + k % 2] = BFloat16(x).bits;
+    }
+  }
 }
 
 }  // namespace
 
 bool conv_gemm_merges_groups(const ConvShape& s) { return Groups(s, Merge::yes).merged > 1; }
 
-long conv_gemm_packed_size(const ConvShape& s, Merge merge) {
+long conv_gemm_packed_size(const ConvShape& s, DType type, Merge merge) {
   const Groups g(s, merge);
-  return g.count * packed_group_size(s, g);
+  return g.count * packed_group_size(s, g, type);
 }
 
-void pack_conv_gemm(const ConvShape& s, const float* weights, float* packed, ThreadPool& pool, Merge merge) {
+void pack_conv_gemm(const ConvShape& s, const float* weights, float* packed, ThreadPool& pool, DType type,
+                    Merge merge) {
   const Groups groups(s, merge);
   const long taps = s.taps();
   const long in_each = s.Cin / s.groups;
   const long out_each = s.Cout / s.groups;
   const long width = row_gemm_tile().cols;
   const long panels = (groups.out + width - 1) / width;
-  const long panel_size = taps * groups.in * width;
+  const long depth = taps * groups.in;
   pool.parallel_for(groups.count * panels, [&](long i, int) {
     const long first = i % panels * width;  // column of the product
     const long cols = std::min(width, groups.out - first);
-    float* panel = packed + i * panel_size;
-    if (cols < width || groups.merged > 1) std::fill_n(panel, panel_size, 0.0f);
+    std::vector<float> floats(type == DType::f32 ? 0 : static_cast<std::size_t>(depth * width));
+    float* const target = packed + i * panel_size(depth, type);
+    float* const panel = type == DType::f32 ? target : floats.data();
+    if (cols < width || groups.merged > 1) std::fill_n(panel, depth * width, 0.0f);
     // Columns of one original group: all there are, unless groups are merged (then there is only one panel).
     const long step = groups.merged > 1 ? out_each : cols;
     for (long c = 0; c < cols; c += step) {
@@ -104,6 +120,7 @@ void pack_conv_gemm(const ConvShape& s, const float* weights, float* packed, Thr
                                  panel + (first_in + k) * width + c, groups.in * width);
       }
     }
+    if (type != DType::f32) narrow_panel(panel, depth, width, type, target);
   });
 }
 
@@ -114,8 +131,8 @@ long conv_gemm_scratch_size(const ConvShape& s) {
 namespace {
 
 // `images` images from image n on, whose padded copy is `view`.
-void run_images(const ConvShape& s, const ConvRun& run, const Groups& groups, const ImageView& view, long n,
-                long images, ThreadPool& pool) {
+void run_images(const ConvShape& s, const ConvRun& run, const Groups& groups, DType type,
+                const ImageView& view, long n, long images, ThreadPool& pool) {
   const bool flat = s.d.trivial();
   const Runs runs(s, groups, view);
   const long first_pixel = n * s.out_pixels();
@@ -134,8 +151,10 @@ void run_images(const ConvShape& s, const ConvRun& run, const Groups& groups, co
   g.runs = runs.count;
   g.run_offsets = runs.offsets;
   g.run_length = runs.length;
-  g.b_row_stride = row_gemm_tile().cols;
-  g.b_panel_stride = g.depth() * g.b_row_stride;
+  g.b_type = type;
+  g.b_row_stride = PanelRows(type, row_gemm_tile().cols, runs.length).words;
+  g.b_panel_stride = panel_size(g.depth(), type);
+  g.a_is_bf16 = run.in_is_bf16;
   g.c_stride = run.out_stride;
   g.c_rows.x_stride = 1;
   g.hook_row = run.first_row + first_pixel;
@@ -143,7 +162,7 @@ void run_images(const ConvShape& s, const ConvRun& run, const Groups& groups, co
     RowGemm one = g;
     const long channel = i * groups.out;
     one.a = view.data + i * groups.in;
-    one.b = run.packed + i * packed_group_size(s, groups);
+    one.b = run.packed + i * packed_group_size(s, groups, type);
     one.c = run.out + first_pixel * run.out_stride + channel;
     one.epilogue = run.epilogue;
     if (one.epilogue.bias) one.epilogue.bias += channel;
@@ -160,7 +179,7 @@ void run_images(const ConvShape& s, const ConvRun& run, const Groups& groups, co
 
 }  // namespace
 
-void conv_gemm(const ConvShape& s, const ConvRun& run, ThreadPool& pool, Merge merge) {
+void conv_gemm(const ConvShape& s, const ConvRun& run, ThreadPool& pool, DType type, Merge merge) {
   TENON_CHECK(s.taps() <= max_conv_taps);
   const Groups groups(s, merge), alone(s, Merge::no);
   const bool in_order = reads_pixels_in_order(s, halo_of(s, 1));
@@ -172,16 +191,16 @@ void conv_gemm(const ConvShape& s, const ConvRun& run, ThreadPool& pool, Merge m
     const ImageView view = with_halo(halo_of(s, images), run.in + n * s.in_pixels() * run.in_stride,
                                      run.in_stride, run.scratch, pool, groups.merged > 1 ? &finite : nullptr);
     if (finite) {
-      run_images(s, run, groups, view, n, images, pool);
+      run_images(s, run, groups, type, view, n, images, pool);
       continue;
     }
     if (packed_alone.empty()) {
-      packed_alone.resize(static_cast<std::size_t>(conv_gemm_packed_size(s, Merge::no)));
-      pack_conv_gemm(s, run.weights, packed_alone.data(), pool, Merge::no);
+      packed_alone.resize(static_cast<std::size_t>(conv_gemm_packed_size(s, type, Merge::no)));
+      pack_conv_gemm(s, run.weights, packed_alone.data(), pool, type, Merge::no);
     }
     ConvRun group_by_group = run;
     group_by_group.packed = packed_alone.data();
-    run_images(s, group_by_group, alone, view, n, images, pool);
+    run_images(s, group_by_group, alone, type, view, n, images, pool);
   }
 }
 

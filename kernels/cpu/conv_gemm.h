@@ -8,12 +8,14 @@ namespace tenon::cpu {
 /// Narrow groups may be merged: several of them make one product with block-diagonal weights.
 enum class Merge { no, yes };
 
-long conv_gemm_packed_size(const ConvShape& s, Merge merge = Merge::yes);
+/// `type` is what the packed weights are kept in (RowGemm::b_type).
+long conv_gemm_packed_size(const ConvShape& s, DType type = DType::f32, Merge merge = Merge::yes);
 void pack_conv_gemm(const ConvShape& s, const float* weights, float* packed, ThreadPool& pool,
-                    Merge merge = Merge::yes);
+                    DType type = DType::f32, Merge merge = Merge::yes);
 long conv_gemm_scratch_size(const ConvShape& s);
 /// With merged groups, images that hold a NaN or an infinity are computed group by group: 0 times it is NaN.
-void conv_gemm(const ConvShape& s, const ConvRun& run, ThreadPool& pool, Merge merge = Merge::yes);
+void conv_gemm(const ConvShape& s, const ConvRun& run, ThreadPool& pool, DType type = DType::f32,
+               Merge merge = Merge::yes);
 bool conv_gemm_merges_groups(const ConvShape& s);
 
 long conv_transposed_packed_size(const ConvShape& s);

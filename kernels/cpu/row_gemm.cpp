@@ -321,6 +321,8 @@ long tiles_in_block(const RowGemm& g, const RowTiles& tiles, const DepthBlock& k
 
 }  // namespace
 
+bool runs_dot_of_bf16() { return runs_tile(TileForm::bf16_dot); }
+
 TileShape row_gemm_tile() { return {tile_rows, panel_cols}; }
 
 void row_gemm(const RowGemm& g, const RowGemmPart& part) {

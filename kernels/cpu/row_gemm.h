@@ -95,4 +95,8 @@ struct RowGemmPart {
 using RowGemmRun = void(const RowGemm&, const RowGemmPart&);
 TENON_PER_ISA(RowGemmRun, row_gemm, row_gemm)
 
+/// Does RowGemm::a_is_bf16 make products with a bfloat16 B about twice as fast?
+using RunsDot = bool();
+TENON_PER_ISA(RunsDot, runs_dot_of_bf16, runs_dot_of_bf16)
+
 }  // namespace tenon::cpu

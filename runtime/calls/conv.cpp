@@ -54,7 +54,7 @@ std::optional<ConvCall> ConvCall::match_any_weights(const Planner& planner, cons
   call.weights_value = group.outer(anchor->input(1));
   const std::size_t rank = call.x->rank();
   if (rank < 3 || rank > 5) return std::nullopt;
-  if (const auto weights = planner.assignment().constant(call.weights_value)) call.weights = *weights;
+  if (const auto weights = planner.stored_weight(call.weights_value)) call.weights = *weights;
   if (anchor->inputs().size() > 2) call.bias = anchor->input(2);
   const Index sizes = eval(call.x->shape(), {});
   const Index weights = eval(call.weights_value->shape(), {});

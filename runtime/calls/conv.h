@@ -13,7 +13,7 @@ struct ConvCall {
   const Value* x = nullptr;
   const Value* bias = nullptr;  // of the anchor; null: none
   const Value* weights_value = nullptr;
-  Tensor weights;  // undefined where they are not known
+  Tensor weights;  // undefined where they are not known; maybe of 16 bits where x is float32
   ConvShape shape;
 
   /// nullopt where the group has no such anchor, its weights are not known, or it has more than three spatial

@@ -12,7 +12,7 @@ std::optional<MatmulCall> MatmulCall::match(const Planner& planner, const Group&
   if (!anchor) anchor = find_anchor(group, op_info<MatMul>());
   if (!anchor) return std::nullopt;
   MatmulCall call{.anchor = anchor, .x = group.outer(anchor->input(0))};
-  const auto constant = planner.assignment().constant(group.outer(anchor->input(1)));
+  const auto constant = planner.stored_weight(group.outer(anchor->input(1)));
   if (!constant || constant->rank() != 2) return std::nullopt;
   call.weight = anchor->is<Linear>() ? constant->permute(Index{1, 0}) : *constant;
   if (anchor->inputs().size() > 2) call.bias = anchor->input(2);

@@ -11,7 +11,7 @@ struct MatmulCall {
   const Node* anchor = nullptr;
   const Value* x = nullptr;
   const Value* bias = nullptr;  // of the anchor; null: none
-  Tensor weight;                // [K, N], in any strides
+  Tensor weight;                // [K, N], in any strides; maybe of 16 bits where x is float32
   std::int64_t M = 0, N = 0, K = 0;
 
   /// nullopt where the group has no such anchor, its right side is not known or no matrix, or there is

@@ -20,15 +20,16 @@ class BatchedStep : public CpuStep {
     for (std::int64_t i = 0; i < count; ++i) {
       cpu::BatchedGemm g = inner_;
       g.one.a = frame.at<const float>(a);
-      g.one.b.data = frame.at<const float>(b);
+      const auto* right = frame.at<const float>(b);
       g.one.c = frame.at<float>(c);
       std::int64_t rest = i;
       for (std::size_t d = outer_.size(); d-- > 0; rest /= outer_[d].size) {
         const std::int64_t index = rest % outer_[d].size;
         g.one.a += index * outer_[d].a;
-        g.one.b.data += index * outer_[d].b;
+        right += index * outer_[d].b;
         g.one.c += index * outer_[d].c;
       }
+      g.one.b.data = right;
       CpuEpilogue::Running running;
       g.one.epilogue = epilogue_.bind(frame, running, i * g.batch * g.one.M);
       cpu::batched_gemm(g, reinterpret_cast<float*>(frame.scratch), frame.pool);

@@ -8,6 +8,7 @@
 #include "runtime/cpu/epilogue.h"
 #include "runtime/cpu/pack.h"
 #include "runtime/cpu/step.h"
+#include "runtime/widen.h"
 
 namespace tenon {
 namespace {
@@ -21,6 +22,7 @@ class ConvStep : public CpuStep {
     CpuEpilogue::Running running;
     const cpu::ConvRun run{.in = frame.at<const float>(in),
                            .in_stride = in_stride,
+                           .in_is_bf16 = in_is_bf16,
                            .packed = frame.at<const float>(packed),
                            .weights = weights ? frame.at<const float>(*weights) : nullptr,
                            .out = frame.at<float>(out),
@@ -33,6 +35,7 @@ class ConvStep : public CpuStep {
   Address in, packed, out;
   std::optional<Address> weights;
   long in_stride = 0, out_stride = 0;
+  bool in_is_bf16 = false;
 
  private:
   ConvShape shape_;
@@ -53,16 +56,18 @@ PlannedTensor packed_weights(Planner& planner, const Tensor& weights, const Conv
   const ConvShape s = cpu::packing_shape(shape);
   return packed_floats(planner, weights, form_of(s, algorithm), cpu::conv_packed_size(s, algorithm),
                        [&](const Tensor& w, float* to, ThreadPool& pool) {
-                         cpu::pack_conv(s, algorithm, w.contiguous().data<float>(), to, pool);
+                         const Tensor floats = w.to(DType::f32).contiguous();
+                         cpu::pack_conv(s, algorithm, floats.data<float>(), to, pool);
                        });
 }
 
 // In the order in which PyTorch writes them.
 PlannedTensor dense_weights(Planner& planner, const Tensor& weights) {
-  if (weights.is_contiguous()) return planner.constant(weights);
+  if (weights.is_contiguous() && weights.dtype() == DType::f32) return planner.constant(weights);
   return packed_floats(planner, weights, "dense", weights.numel(),
                        [](const Tensor& w, float* to, ThreadPool&) {
-                         std::copy_n(w.contiguous().data<float>(), w.numel(), to);
+                         const Tensor floats = w.to(DType::f32).contiguous();
+                         std::copy_n(floats.data<float>(), w.numel(), to);
                        });
 }
 
@@ -79,6 +84,7 @@ void emit(Planner& planner, const Group& group, const ConvCall& call, CpuEpilogu
   auto step = std::make_unique<ConvStep>(call.shape, algorithm, std::move(epilogue));
   step->in = in.address();
   step->in_stride = *row_stride(in, order);
+  step->in_is_bf16 = is_widened_from(call.x, DType::bf16);
   step->packed = packed.address();
   step->out = out.address();
   step->out_stride = *row_stride(out, order);
@@ -101,15 +107,20 @@ std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
   const double copies =
       planner.estimate_copy(call->x, [&](const Strided& t) { return row_stride(t, order).has_value(); });
   std::vector<Candidate> candidates;
-  for (const cpu::ConvAlgorithm a : cpu::conv_algorithms) {
+  std::vector<cpu::ConvAlgorithm> algorithms(cpu::conv_algorithms.begin(), cpu::conv_algorithms.end());
+  if (const auto narrow = cpu::conv_algorithm_of(call->weights.dtype()))
+    algorithms.insert(algorithms.begin(), *narrow);
+  const bool in_is_bf16 = is_widened_from(call->x, DType::bf16);
+  for (const cpu::ConvAlgorithm a : algorithms) {
     if (!cpu::conv_supports(call->shape, a)) continue;
     const auto scratch = static_cast<std::size_t>(cpu::conv_scratch_size(call->shape, a, planner.threads()));
-    const CandidateInfo info{.kernel = std::string(cpu::name(a)) + epilogue->match().text(),
-                             .work = work,
-                             .seconds = copies + planner.estimate(cpu::conv_cost(call->shape, a), work.bytes),
-                             .order = order,
-                             .weights = form_of(cpu::packing_shape(call->shape), a),
-                             .scratch_bytes = scratch * sizeof(float)};
+    const CandidateInfo info{
+        .kernel = std::string(cpu::name(a)) + epilogue->match().text(),
+        .work = work,
+        .seconds = copies + planner.estimate(cpu::conv_cost(call->shape, a, in_is_bf16), work.bytes),
+        .order = order,
+        .weights = form_of(cpu::packing_shape(call->shape), a),
+        .scratch_bytes = scratch * sizeof(float)};
     candidates.push_back({info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, a, info); }});
   }
   return candidates;

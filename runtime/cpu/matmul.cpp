@@ -8,6 +8,7 @@
 #include "runtime/cpu/pack.h"
 #include "runtime/cpu/step.h"
 #include "runtime/index_fault.h"
+#include "runtime/widen.h"
 
 namespace tenon {
 namespace {
@@ -23,7 +24,10 @@ class GemmStep : public CpuStep {
     CpuEpilogue::Running running;
     cpu::Gemm g = sizes_;
     g.a = frame.at<const float>(a);
-    (is_packed_ ? g.packed_b : g.b.data) = frame.at<const float>(b);
+    if (is_packed_)
+      g.packed_b = frame.at<const float>(b);
+    else
+      g.b.data = frame.at<const void>(b);
     g.c = frame.at<float>(c);
     g.epilogue = epilogue_.bind(frame, running);
     if (epilogue_.find_rows(frame, g.epilogue, g.M, frame.scratch + packing_bytes))
@@ -42,11 +46,15 @@ class GemmStep : public CpuStep {
 };
 
 cpu::MatrixB matrix_of(const Tensor& weight) {
-  return {weight.data<float>(), weight.strides()[0], weight.strides()[1]};
+  return {weight.bytes(), weight.strides()[0], weight.strides()[1], weight.dtype()};
 }
 
 cpu::Gemm gemm_of(const MatmulCall& call) {
-  return {.M = call.M, .N = call.N, .K = call.K, .b = matrix_of(call.weight)};
+  return {.M = call.M,
+          .N = call.N,
+          .K = call.K,
+          .a_is_bf16 = is_widened_from(call.x, DType::bf16),
+          .b = matrix_of(call.weight)};
 }
 
 constexpr const char* packed_form = "gemm";
@@ -54,7 +62,7 @@ constexpr const char* packed_form = "gemm";
 PlannedTensor packed_matrix(Planner& planner, const Tensor& weight) {
   const std::int64_t K = weight.shape()[0], N = weight.shape()[1];
   return packed_floats(
-      planner, weight, packed_form, cpu::packed_b_size(K, N),
+      planner, weight, packed_form, cpu::packed_b_size(K, N, weight.dtype()),
       [&](const Tensor& w, float* to, ThreadPool& pool) { cpu::pack_b(K, N, matrix_of(w), to, pool); });
 }
 

@@ -82,13 +82,14 @@ void expect_right(const ConvShape& s) {
   SCOPED_TRACE(testing::PrintToString(s));
   const long weight_size = s.Cin * s.Cout / s.groups * s.taps();
   const long out_pixels = s.N * s.out_pixels();
-  const Numbers in = random_numbers(s.N * s.in_pixels() * s.Cin, 1);
-  const Numbers weights = random_numbers(weight_size, 2);
+  const Numbers in = coarse_numbers(s.N * s.in_pixels() * s.Cin, 1);
+  const Numbers weights = coarse_numbers(weight_size, 2);
   const Numbers bias = random_numbers(s.Cout, 3);
   const std::vector<double> sums = reference(s, in, weights);
   const double depth = static_cast<double>(s.Cin / s.groups * s.taps());
-  for (const auto algorithm : {ConvAlgorithm::gemm, ConvAlgorithm::winograd4, ConvAlgorithm::winograd6,
-                               ConvAlgorithm::depthwise, ConvAlgorithm::transposed}) {
+  for (const auto algorithm :
+       {ConvAlgorithm::gemm, ConvAlgorithm::winograd4, ConvAlgorithm::winograd6, ConvAlgorithm::depthwise,
+        ConvAlgorithm::transposed, ConvAlgorithm::gemm_f16, ConvAlgorithm::gemm_bf16}) {
     if (!conv_supports(s, algorithm)) continue;
     const double loss = algorithm == ConvAlgorithm::winograd6 ? 2e-5 : 5e-6;
     for (const int threads : {1, 3}) {
@@ -111,6 +112,7 @@ void expect_right(const ConvShape& s) {
           std::copy_n(residual.data() + i * s.Cout, s.Cout, out.data() + i * out_stride);
         ConvRun run{.in = input.data(),
                     .in_stride = in_stride,
+                    .in_is_bf16 = fancy,
                     .packed = packed.data(),
                     .weights = weights.data(),
                     .out = out.data(),

@@ -10,13 +10,6 @@
 namespace tenon::cpu {
 namespace {
 
-// Multiples of 1/128 in [-1, 1): values of both 16-bit formats.
-Numbers coarse_numbers(long n, unsigned seed) {
-  Numbers v = random_numbers(n, seed);
-  for (long i = 0; i < n; i++) v[i] = std::floor(v[i] * 128) / 128;
-  return v;
-}
-
 struct Form {
   DType type;
   bool a_is_bf16;

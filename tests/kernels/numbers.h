@@ -1,5 +1,6 @@
 // Buffers of test numbers: indexed by long, filled reproducibly.
 #pragma once
+#include <cmath>
 #include <random>
 #include <vector>
 
@@ -39,6 +40,13 @@ inline Numbers random_numbers(long n, unsigned seed) {
   std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
   Numbers v(n);
   for (long i = 0; i < n; i++) v[i] = uniform(engine);
+  return v;
+}
+
+/// Multiples of 1/128 among them: values of both 16-bit formats, too.
+inline Numbers coarse_numbers(long n, unsigned seed) {
+  Numbers v = random_numbers(n, seed);
+  for (long i = 0; i < n; i++) v[i] = std::floor(v[i] * 128) / 128;
   return v;
 }
 
