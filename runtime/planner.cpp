@@ -127,7 +127,12 @@ void Planner::lay_out_buffers(Plan& plan) {
   plan.host_scratch_bytes = host_scratch_bytes_;
   plan.faults = faults_;
   for (Buffer& b : buffers_.list()) {
-    if (b.kind == Buffer::Kind::constant && b.first >= 0) b.storage = b.constant_bytes();
+    if (b.make) {
+      if (b.first >= 0)
+        b.storage = b.constant_bytes();
+      else
+        b.bytes = 0;  // no step reads it
+    }
     if (b.kind == Buffer::Kind::constant && b.space == Space::device && !device_.shares_memory &&
         b.first >= 0)
       b.copy = open_.weights.resident(*b.storage);

@@ -1,6 +1,7 @@
 // Weights that are views of one storage: each reader gets the packed form of its own view.
 #include <fmt/format.h>
 
+#include "ir/print.h"
 #include "tests/runtime/reference.h"
 
 namespace tenon::testing {
@@ -156,6 +157,21 @@ TEST(WeightStore, OneFormOfOneViewIsPackedOnce) {
   Session once(alone);
   once.run(inputs_of(*alone, {}));
   EXPECT_EQ(session.packed_bytes(), once.packed_bytes());
+}
+
+TEST(WeightStore, WeightsOf16BitsArePackedIn16Bits) {
+  for (const char* dtype : {"f16", "bf16"})
+    for (const char* node : {"linear(%x, @w)", "conv(%x, @w)"}) {
+      const bool is_conv = std::string_view(node).starts_with("conv");
+      const char *x = is_conv ? "[1,64,5,5]" : "[3,64]", *w = is_conv ? "[64,64,1,1]" : "[64,64]";
+      const auto graph = graph_of(
+          fmt::format("graph g(%x: {0}{1}) {{\n  @w : {0}{2}\n  %1 = {3} : {0}{1}\n  return %1\n}}\n", dtype,
+                      x, w, node));
+      SCOPED_TRACE(print(*graph));
+      Session session(graph);
+      session.run(inputs_of(*graph, {}));
+      EXPECT_EQ(session.packed_bytes(), 64 * 64 * 2);
+    }
 }
 
 }  // namespace
