@@ -98,12 +98,22 @@ def save_onnx(example: models.Example, inputs: tuple, file: Path) -> None:
         )
 
 
-def export(name: str, out: Path, tiny: bool, forms: list[str]) -> None:
+def with_batch(example: models.Example, batch: int) -> None:
+    """Repeats the inputs along the axis that varies first, where it is a batch (N, B)."""
+    for name, value in example.inputs.items():
+        if example.free.get(name, {}).get(0) in ("N", "B"):
+            copies = -(-batch // len(value))
+            example.inputs[name] = torch.cat([value] * copies)[:batch].clone()
+
+
+def export(name: str, out: Path, tiny: bool, forms: list[str], batch: int | None = None) -> None:
     """Writes one model; `forms` names what: trace, script, onnx, pt2."""
     start = time.perf_counter()
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     example = models.load(name, tiny)
+    if batch:
+        with_batch(example, batch)
     inputs = tuple(example.inputs.values())
     folder = out / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -134,6 +144,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="list the names and exit")
     parser.add_argument("--tiny", action="store_true", help="the same architectures with tiny widths")
     parser.add_argument("--out", type=Path, help="default: build/models, or build/models/tiny with --tiny")
+    parser.add_argument("--batch", type=int, help="samples in a batch, of models that have one")
     for form in ("trace", "script", "onnx", "pt2"):
         parser.add_argument(f"--{form}", dest="forms", action="append_const", const=form)
     arguments = parser.parse_args()
@@ -152,7 +163,7 @@ def main() -> int:
     context = multiprocessing.get_context("fork")
     failed = False
     for name in names:
-        process = context.Process(target=export, args=(name, out, arguments.tiny, forms))
+        process = context.Process(target=export, args=(name, out, arguments.tiny, forms, arguments.batch))
         process.start()
         process.join()
         failed |= process.exitcode != 0

@@ -137,8 +137,8 @@ def test_the_real_minilm_knows_which_sentences_are_alike():
 def test_times_reports_each_peer(script, tiny, tmp_path):
     report = tmp_path / "times.json"
     options = ["--rounds", 1, "--seconds", 0.01, "--tenon", tmp_path / "absent", "--json", report]
-    script("models/times.py", tiny / "mlp", *options)
-    rows = json.loads(report.read_text())["models"]["mlp"]
+    script("bench/models", tiny / "mlp", *options)
+    rows = json.loads(report.read_text())["models"]["mlp"]["1"]
     assert {row["peer"] for row in rows} == {"PyTorch eager", "TorchScript"}
     assert all(0 < row["min_ms"] <= row["median_ms"] for row in rows)
 
@@ -155,6 +155,6 @@ def test_times_gives_tenon_the_inputs_of_the_others(script, tiny, tmp_path):
     folder = tmp_path / "minilm"
     shutil.copytree(tiny / "minilm", folder)
     (folder / "model.tenon").touch()
-    assert "tenon" in script("models/times.py", folder, "--rounds", 1, "--seconds", 0.01, "--tenon", fake)
+    assert "tenon" in script("bench/models", folder, "--rounds", 1, "--seconds", 0.01, "--tenon", fake)
     for call in calls.read_text().splitlines():
         assert f"--input input_ids={folder}/in_0.npy --input attention_mask={folder}/in_1.npy" in call
