@@ -29,6 +29,14 @@ void pause() {
 constexpr int caller_spins = 400;
 // Outside of a run a worker spins about 50 us before it parks.
 constexpr int worker_spins = 2000;
+// A worker is late if its caller waits that much longer than it worked itself.
+constexpr std::chrono::microseconds late{300};
+// The rest that follows, in waits of one of several threads: what it costs to run alone grows with them.
+constexpr int waits_of_rest = 8;
+
+std::int64_t nanoseconds(std::chrono::steady_clock::duration d) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(d).count();
+}
 
 }  // namespace
 
@@ -50,11 +58,12 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::parallel_for(long chunks, Body body) {
   const bool alone = chunks <= 1 || workers_.empty() || chunks >= static_cast<long>(unclaimed_mask) ||
-                     owned_.exchange(true, std::memory_order_acquire);
+                     workers_rest() || owned_.exchange(true, std::memory_order_acquire);
   if (alone) {
     for (long c = 0; c < chunks; c++) body(c, 0);
     return;
   }
+  const auto began = std::chrono::steady_clock::now();
   body_ = &body;
   chunks_ = chunks;
   finished_.store(0, std::memory_order_relaxed);
@@ -62,16 +71,30 @@ void ThreadPool::parallel_for(long chunks, Body body) {
   state_.store(loop | static_cast<std::uint64_t>(chunks), std::memory_order_seq_cst);
   if (parked_.load(std::memory_order_seq_cst) > 0) wake();
   run_claimed_chunks(0);
-  for (int spins = 0; finished_.load(std::memory_order_acquire) != chunks; spins++) {
-    if (spins < caller_spins) {
-      pause();
-    } else {
-      sched_yield();
-    }
-  }
+  wait_for_others(chunks, began);
   const std::exception_ptr failure = std::exchange(failure_, nullptr);
   owned_.store(false, std::memory_order_release);
   if (failure) std::rethrow_exception(failure);
+}
+
+void ThreadPool::wait_for_others(long chunks, std::chrono::steady_clock::time_point began) {
+  const auto all_done = [&] { return finished_.load(std::memory_order_acquire) == chunks; };
+  for (int spins = 0; spins < caller_spins; spins++) {
+    if (all_done()) return;
+    pause();
+  }
+  const auto ended = std::chrono::steady_clock::now();
+  while (!all_done()) sched_yield();
+  const auto now = std::chrono::steady_clock::now();
+  const auto waited = now - ended;
+  if (waited <= ended - began + late) return;
+  rest_until_.store(nanoseconds(now.time_since_epoch() + waited * waits_of_rest / threads()),
+                    std::memory_order_relaxed);
+}
+
+bool ThreadPool::workers_rest() const {
+  const std::int64_t until = rest_until_.load(std::memory_order_relaxed);
+  return until != 0 && nanoseconds(std::chrono::steady_clock::now().time_since_epoch()) < until;
 }
 
 void ThreadPool::run_chunk(long chunk, int worker) {
@@ -127,7 +150,7 @@ void ThreadPool::work(int worker) {
   while (!stop_.load(std::memory_order_relaxed)) {
     for (int spins = 0; !has_work();) {
       pause();
-      if (runs_.load(std::memory_order_relaxed) > 0) continue;
+      if (runs_.load(std::memory_order_relaxed) > 0 && !workers_rest()) continue;
       if (++spins >= worker_spins) park();
     }
     run_claimed_chunks(worker);
@@ -137,7 +160,8 @@ void ThreadPool::work(int worker) {
 void ThreadPool::park() {
   parked_.fetch_add(1, std::memory_order_seq_cst);
   const std::uint32_t seen = wake_count_.load(std::memory_order_seq_cst);
-  if (!has_work() && runs_.load(std::memory_order_seq_cst) == 0) wake_count_.wait(seen);
+  const bool idle = runs_.load(std::memory_order_seq_cst) == 0 || workers_rest();
+  if (!has_work() && idle) wake_count_.wait(seen);
   parked_.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -148,7 +172,7 @@ void ThreadPool::wake() {
 
 void ThreadPool::begin_run() {
   runs_.fetch_add(1, std::memory_order_seq_cst);
-  if (parked_.load(std::memory_order_seq_cst) > 0) wake();
+  if (parked_.load(std::memory_order_seq_cst) > 0 && !workers_rest()) wake();
 }
 
 void ThreadPool::end_run() { runs_.fetch_sub(1, std::memory_order_relaxed); }

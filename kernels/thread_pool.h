@@ -21,9 +21,11 @@ struct WorkSpan {
 /// A pool of `threads - 1` workers plus whoever calls parallel_for.
 ///
 /// Use from several threads at once is safe: one caller has the workers, the others meanwhile run their loops
-/// alone, as does a parallel_for inside a parallel_for. Chunks are claimed in order by whoever is free, so a
-/// busy machine delays a loop by one chunk at most. Which thread runs a chunk changes from run to run; a body
-/// whose chunks are independent therefore computes the same numbers every time.
+/// alone, as does a parallel_for inside a parallel_for. Chunks are claimed in order by whoever is free. A
+/// worker that the system does not schedule while it holds a chunk delays its loop; callers then run their
+/// loops alone for some time in proportion to that delay, and the workers park. Which thread runs a chunk
+/// changes from run to run; a body whose chunks are independent therefore computes the same numbers every
+/// time.
 class ThreadPool {
  public:
   /// threads >= 1. With 1 there are no workers and parallel_for is a plain loop. Where the system grants no
@@ -69,6 +71,8 @@ class ThreadPool {
   void run_chunk(long chunk, int worker);
   bool has_work() const;
   bool claim(std::uint64_t& state);
+  void wait_for_others(long chunks, std::chrono::steady_clock::time_point began);
+  bool workers_rest() const;
   void park();
   void wake();
 
@@ -81,6 +85,8 @@ class ThreadPool {
   alignas(64) std::atomic<bool> owned_{false};
   std::atomic<int> runs_{0};
   std::atomic<bool> stop_{false};
+  // Until then callers run their loops alone; nanoseconds of the steady clock, 0: they do not.
+  std::atomic<std::int64_t> rest_until_{0};
   std::atomic<bool> recording_{false};
   std::vector<std::vector<WorkSpan>> record_;  // of each thread
   std::mutex failure_mutex_;

@@ -124,6 +124,36 @@ TEST(ThreadPool, ThrowsWhatABodyThrewAndGoesOn) {
   }
 }
 
+// As if the system had not scheduled it while it held a chunk.
+TEST(ThreadPool, LeavesLateWorkersOutForSomeTime) {
+  using namespace std::chrono_literals;
+  ThreadPool pool(2);
+  const ThreadPool::Run run(pool);
+  std::atomic<bool> worker_is_late{false};
+  while (!worker_is_late) {
+    pool.parallel_for(2, [&](long, int worker) {
+      if (worker == 1) {
+        worker_is_late = true;
+        std::this_thread::sleep_for(200ms);
+      } else {
+        for (int i = 0; i < 1000 && !worker_is_late; ++i) std::this_thread::sleep_for(10us);
+      }
+    });
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  bool alone = true;
+  while (std::chrono::steady_clock::now() - begin < 100ms)
+    pool.parallel_for(20, [&](long, int worker) { alone = alone && worker == 0; });
+  EXPECT_TRUE(alone);
+  std::this_thread::sleep_for(1s);  // rested, it works again
+  std::atomic<bool> worker_works{false};
+  pool.parallel_for(2, [&](long, int worker) {
+    if (worker == 1) worker_works = true;
+    for (int i = 0; i < 5000 && !worker_works; ++i) std::this_thread::sleep_for(1ms);
+  });
+  EXPECT_TRUE(worker_works);
+}
+
 void make_many_threads_in_little_space() {
   const rlimit little{rlim_t{1} << 30, rlim_t{1} << 30};
   setrlimit(RLIMIT_AS, &little);

@@ -34,13 +34,13 @@ def expect_none_wrong(records, record, what, at_least):
 
 
 @pytest.mark.parametrize("vendor", VENDORS, indirect=True)
-def test_operators_of_pytorch(vendor, tenon, record_testsuite_property, monkeypatch):
+def test_operators_of_pytorch(vendor, tenon, record_property, monkeypatch):
     import torch
     from opinfo import measure_all  # takes seconds: PyTorch's database
 
     monkeypatch.delenv("TENON_FALLBACK")
     records = measure_all(tenon, "pt", "*", limit=1, jobs=2, dtypes=(torch.float32,))
-    expect_none_wrong(records, record_testsuite_property, f"PyTorch's operators on {vendor}", at_least=608)
+    expect_none_wrong(records, record_property, f"PyTorch's operators on {vendor}", at_least=608)
 
 
 @pytest.fixture(scope="module")
@@ -52,9 +52,9 @@ def node_cases(tmp_path_factory):
 
 
 @pytest.mark.parametrize("vendor", VENDORS, indirect=True)
-def test_nodes_of_onnx(vendor, tenon, node_cases, record_testsuite_property):
+def test_nodes_of_onnx(vendor, tenon, node_cases, record_property):
     import coverage
 
     root, cases = node_cases
     records = coverage.run(tenon, root, cases, jobs=2)
-    expect_none_wrong(records, record_testsuite_property, f"ONNX's nodes on {vendor}", at_least=600)
+    expect_none_wrong(records, record_property, f"ONNX's nodes on {vendor}", at_least=600)
