@@ -77,7 +77,8 @@ void emit(Planner& planner, const Group& group, Lowered l) {
                                        .block = kernel.block,
                                        .shared_bytes = kernel.shared_bytes},
                               .buffers = std::move(buffers),
-                              .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, form)}});
+                              .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, form)},
+                              .maps = std::move(kernel.maps)});
   step->info = {.kernel = fmt::format("{} {}{}", l.kernel, kernel.tiling, l.has_tile ? "+tile" : ""),
                 .flops = l.flops};
   planner.emit(std::move(step), group.node(), std::move(reads), std::move(writes));

@@ -295,11 +295,13 @@ def test_selftest_knows_its_families(soft_drivers, tenon):
 
 # What SOFTGPU_FAULT breaks, where, what doctor says of it, the dtype of a product, and what the plan then calls it.
 FAULTS = {
-    "none": ("", "sm_90", "", "float16", "product 64x128 wgmma+tile"),
+    "none": ("", "sm_90", "", "float16", "product 64x128 wgmma tma+tile"),
+    "copies lie": ("tma", "sm_90", "wgmma bf16 by tma gives", "float16", "product 64x128 wgmma+tile"),
     "it lies": ("wgmma_f16", "sm_90", "wgmma f16 gives", "float16", "product 128x64+tile"),
+    "copies do not compile": ("compile:BulkProduct", "sm_90", "wgmma f16 by tma a kernel does not compile", "float16", "product 64x128 wgmma+tile"),
     "it does not compile": ("compile:WarpgroupProduct", "sm_90", "wgmma f16 a kernel does not compile", "float16", "product 128x64+tile"),
     "two lie": ("wgmma_bf16,mma_bf16", "sm_90", "wgmma bf16 gives", "bfloat16", "product"),
-    "another lies": ("wgmma_bf16", "sm_90", "wgmma bf16 gives", "float16", "product 64x128 wgmma+tile"),
+    "another lies": ("wgmma_bf16", "sm_90", "wgmma bf16 gives", "float16", "product 64x128 wgmma tma+tile"),
     "float32": ("mma_tf32", "sm_80", "mma.sync f32 gives", "float32", "product"),
     "mfma": ("mfma_f16", "gfx90a", "f16 gives", "float16", "product"),
     "wmma": ("wmma_bf16", "gfx1100", "bf16 gives", "bfloat16", "product"),
@@ -357,11 +359,11 @@ def test_a_proof_is_made_once(on_gpu, product_model, tmp_path, monkeypatch):
         monkeypatch.setenv("SOFTGPU_SOURCES", str(tmp_path / name))
         on_gpu("cuda", "run", model, code=0)
         texts = [f.read_text() for f in (tmp_path / name).glob("*.gpu")]
-        return sum("TileProduct<Tile" in t or "WarpgroupProduct<Tile" in t for t in texts), len(texts)
+        return sum(any(p + "Product<Tile" in t for p in ("Tile", "Warpgroup", "Bulk")) for t in texts), len(texts)
 
     model = product_model("float16")
     products, programs = compiled("first")
-    of_proofs = 2 + 3  # by waves, by warpgroups
+    of_proofs = 2 + 3 + 3  # by waves, by warpgroups, with bulk copies
     assert products == 1 + of_proofs and programs > products
     assert compiled("second") == (0, 0)
     monkeypatch.setenv("SOFTGPU_DRIVER", "13010")
