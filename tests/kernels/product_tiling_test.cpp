@@ -56,7 +56,7 @@ TEST(ProductTiling, TakesBulkCopiesOfWholeMatrices) {
   apart.left_offset = 4;  // no aligned address
   EXPECT_EQ(choose_tiling(apart, {.units = with_tma}).unit, TileUnit::of_wave);
   batched.batch = {{2, 0, 0}};
-  EXPECT_EQ(on(batched), "128x256 wgmma");
+  EXPECT_EQ(on(batched), "128x256 wgmma streamed");
   over_each_other.left_row = 8;
   EXPECT_EQ(on(over_each_other), "128x256 wgmma");
   far.left_row = std::int64_t{1} << 31;
