@@ -33,6 +33,7 @@ class Planner {
   /// BufferAssignment::constant, but the 16-bit weight where the value is that weight in float32.
   std::optional<Tensor> stored_weight(const Value* value) const;
   int threads() const { return open_.queue->threads(); }
+  const OpenDevice& device() const { return open_; }
   bool runs_once() const { return options_.runs_once; }
   bool shares_memory() const { return device_.shares_memory; }
   /// Seconds of a kernel on this device (Device::estimate).

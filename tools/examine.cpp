@@ -20,6 +20,7 @@
 #include "runtime/compare.h"
 #include "runtime/cpu/name.h"
 #include "runtime/devices.h"
+#include "runtime/gpu/blas.h"
 #include "runtime/gpu/devices.h"
 #include "runtime/inputs.h"
 #include "runtime/session.h"
@@ -159,6 +160,18 @@ Finding units(gpu::Gpu& gpu) {
           "products take other units there, which are slower: please report it with this table"};
 }
 
+// A library that is not there is no lack: kernels of ours do all that it does.
+Finding matrix_library(gpu::Gpu& gpu) {
+  const gpu::Vendor vendor = gpu.driver().vendor;
+  const gpu::Library& library = gpu::blas(vendor).library;
+  if (library.ok()) return {gpu::blas_version(gpu) + ", a candidate for products of matrices"};
+  if (!library.found.empty())
+    return {fmt::format("{} lacks {}", library.found, library.lacks), "install a newer one"};
+  return {fmt::format("none of {} is there: products take kernels of our own ({})", library.wanted,
+                      vendor == gpu::Vendor::cuda ? "pip install nvidia-cublas, in an active environment"
+                                                  : "install hipBLASLt, a part of ROCm")};
+}
+
 template <class F>
 Part part(std::string name, F&& look) {
   try {
@@ -190,6 +203,8 @@ std::vector<Part> examine() {
   for (const Device* device : devices()) {
     if (gpu::Gpu* const gpu = gpu::gpu_of(*device))
       parts.push_back(part(fmt::format("units {}", device->name), [&] { return units(*gpu); }));
+    if (gpu::Gpu* const gpu = gpu::gpu_of(*device))
+      parts.push_back(part(fmt::format("library {}", device->name), [&] { return matrix_library(*gpu); }));
     parts.push_back(part(fmt::format("device {}", device->name), [&] { return self_test(*device); }));
   }
   return parts;

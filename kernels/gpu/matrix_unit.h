@@ -17,9 +17,12 @@ enum class MatrixUnit : std::uint8_t {
   tf32,       // one product of TF32
   wgmma_f16,  // of a warpgroup: four waves of 32, whose operands lie in shared memory
   wgmma_bf16,
+  tma_f16,  // the same, whose operands the Tensor Memory Accelerator brings there
+  tma_bf16,
 };
-inline constexpr std::array matrix_units{MatrixUnit::f16,  MatrixUnit::bf16,      MatrixUnit::f32,
-                                         MatrixUnit::tf32, MatrixUnit::wgmma_f16, MatrixUnit::wgmma_bf16};
+inline constexpr std::array matrix_units{MatrixUnit::f16,     MatrixUnit::bf16,      MatrixUnit::f32,
+                                         MatrixUnit::tf32,    MatrixUnit::wgmma_f16, MatrixUnit::wgmma_bf16,
+                                         MatrixUnit::tma_f16, MatrixUnit::tma_bf16};
 
 /// Some of them.
 class MatrixUnits {
@@ -33,6 +36,13 @@ class MatrixUnits {
  private:
   unsigned bits_ = 0;
 };
+
+constexpr bool takes_bulk_copies(MatrixUnit u) {
+  return u == MatrixUnit::tma_f16 || u == MatrixUnit::tma_bf16;
+}
+constexpr bool is_of_warpgroup(MatrixUnit u) {
+  return u == MatrixUnit::wgmma_f16 || u == MatrixUnit::wgmma_bf16 || takes_bulk_copies(u);
+}
 
 /// The unit of a wave for numbers of this dtype, with all of their accuracy; none: ordinary ones.
 constexpr std::optional<MatrixUnit> unit_of_waves(DType dtype) {

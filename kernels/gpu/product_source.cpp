@@ -13,7 +13,8 @@ namespace tenon::gpu {
 namespace {
 
 constexpr std::string_view header = "kernels/gpu/product.gpu.h", row_header = "kernels/gpu/row_product.gpu.h",
-                           warpgroup_header = "kernels/gpu/wgmma_product.gpu.h";
+                           warpgroup_header = "kernels/gpu/wgmma_product.gpu.h",
+                           bulk_header = "kernels/gpu/bulk_product.gpu.h";
 constexpr std::int64_t most_batches = 65535;  // a grid's second and third dimension are no larger
 constexpr std::int64_t most_in_a_row = std::int64_t{1} << 30;
 
@@ -90,6 +91,7 @@ class Printer {
   std::string text() const {
     const bool of_rows = tiling_.row_count > 0;
     return translation_unit(of_rows          ? row_header
+                            : tiling_.bulk   ? bulk_header
                             : of_warpgroup() ? warpgroup_header
                                              : header,
                             epilogue_ + arguments() + head() + (of_rows ? row_product() : tile_product()));
@@ -106,10 +108,13 @@ class Printer {
   std::string head() const {
     return fmt::format(
         "extern \"C\" __global__ void __launch_bounds__({}) product(const {}* left, const {}* right{}{}, "
-        "const product_arguments a, const epilogue_arguments e) {{\n"
+        "const product_arguments a, const epilogue_arguments e{}) {{\n"
         "  const epilogue_tile tile{{{}e}};\n",
         tiling_.threads, storage(p_.left_type), storage(p_.right_type),
         is_shared() ? fmt::format(", {}* parts, unsigned* tickets", computed(type_)) : "", parameters_,
+        tiling_.bulk
+            ? ", const __grid_constant__ TensorMap left_map, const __grid_constant__ TensorMap right_map"
+            : "",
         values_);
   }
   // Moves the sides to a batch, whose number is `rest`.
@@ -139,10 +144,9 @@ class Printer {
   }
 
   std::string tile_product() const {
-    const Reading left = reading_of_left(p_), right = reading_of_right(p_);
     return fmt::format(
         "  using Tile = {};\n"
-        "  const auto tile_at = [&a, sides_left = left, sides_right = right](Int number) {{\n"
+        "  const auto tile_at = [{}, sides_left = left, sides_right = right](Int number) {{\n"
         "    const Int batch = number / a.tiles, place = number % a.tiles;\n"
         "    auto* left = sides_left;\n    auto* right = sides_right;\n"
         "    Int rest = batch;\n"
@@ -152,7 +156,7 @@ class Printer {
         "                         {},\n                         {});\n"
         "  }};\n"
         "  using Place = decltype(tile_at(0));\n"
-        "  using Product = {}<Tile, typename Place::Left, {}, {}, typename Place::Right, {}, {}>;\n"
+        "  using Product = {};\n"
         "  compute_tiles<{}, Tile::threads, Sums<Tile>>(\n"
         "      TileLine{{a.tiles * a.batches, a.whole, a.sharers, a.pieces}}, {},\n"
         "      [&](Int number, Int first, Int last, Sums<Tile>& sum) {{\n"
@@ -169,11 +173,18 @@ class Printer {
         "int(a.depth), sum,\n"
         "            {});\n"
         "      }});\n}}\n",
-        tile(), to_batch(), left_side(p_), right_side(p_),
-        of_warpgroup() ? "WarpgroupProduct" : "TileProduct", left.depth_fast, left.count, right.depth_fast,
-        right.count, is_shared(),
+        tile(), tiling_.bulk ? "&a, &left_map, &right_map" : "&a", to_batch(),
+        tiling_.bulk ? "MappedSide{&left_map}" : left_side(p_),
+        tiling_.bulk ? "MappedSide{&right_map}" : right_side(p_), product(), is_shared(),
         is_shared() ? "parts, tickets" : fmt::format("static_cast<{}*>(nullptr), nullptr", computed(type_)),
         store());
+  }
+  std::string product() const {
+    const Reading left = reading_of_left(p_), right = reading_of_right(p_);
+    if (tiling_.bulk) return fmt::format("BulkProduct<Tile, {}, {}>", left.depth_fast, right.depth_fast);
+    return fmt::format("{}<Tile, typename Place::Left, {}, {}, typename Place::Right, {}, {}>",
+                       of_warpgroup() ? "WarpgroupProduct" : "TileProduct", left.depth_fast, left.count,
+                       right.depth_fast, right.count);
   }
   std::string tile() const {
     if (of_warpgroup())
@@ -210,6 +221,8 @@ ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, cons
                        .tiling = t.text(p),
                        .block = t.threads,
                        .shared_bytes = t.shared_bytes()};
+  if (t.bulk) kernel.maps = tensor_maps(p, t);
+  TENON_CHECK(kernel.maps.empty() == !t.bulk);
   for (const LoopArgument& f : fields(p, t)) {
     const auto* bytes = reinterpret_cast<const std::byte*>(&f.value);
     kernel.arguments.insert(kernel.arguments.end(), bytes, bytes + sizeof f.value);

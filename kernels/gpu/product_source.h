@@ -4,6 +4,7 @@
 
 #include "kernels/conv_shape.h"
 #include "kernels/gpu/loop_form.h"
+#include "kernels/gpu/tensor_map.h"
 
 namespace tenon::gpu {
 
@@ -41,14 +42,15 @@ struct Product {
 std::optional<DType> product_type(DType left, DType right);
 
 /// The kernel takes the left and the right side, where blocks share tiles memory for their parts and tickets,
-/// the epilogue's buffers in order, the struct, and the epilogue's arguments (loop_arguments). Its source
-/// depends on no size but through the few choices that are made by it.
+/// the epilogue's buffers in order, the struct, the epilogue's arguments (loop_arguments), and its tensor
+/// maps in order. Its source depends on no size but through the few choices that are made by it.
 struct ProductKernel {
   std::string source, name, tiling;  // Tiling::text
   std::vector<std::byte> arguments;  // the struct
   std::int64_t grid[3] = {1, 1, 1};
   int block = 0;
   std::int64_t shared_bytes = 0;  // dynamic
+  std::vector<TensorMap> maps;    // of the two sides, where bulk copies read them
   /// Where blocks share tiles: how many numbers their parts are, and of which dtype; how many tickets there
   /// are, 32 bits each, which are 0 before a run and after it.
   std::int64_t parts = 0, tickets = 0;

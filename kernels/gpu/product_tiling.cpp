@@ -56,18 +56,27 @@ std::optional<MatrixUnit> warpgroup_unit(const Product& p) {
   }
 }
 
-// Tiles whose sums fit the registers, the largest first.
+// Sides that are whole matrices need no thread to find their elements.
+std::optional<MatrixUnit> bulk_unit(const Product& p) {
+  const auto unit = warpgroup_unit(p);
+  if (!unit || tensor_maps(p, {}).empty()) return std::nullopt;
+  return *unit == MatrixUnit::wgmma_f16 ? MatrixUnit::tma_f16 : MatrixUnit::tma_bf16;
+}
+
+// Tiles whose sums fit the registers: bulk copies first, which leave all else to the units, then the largest
+// first.
 std::vector<Tiling> tiles_of(const Product& p, const MatrixUnits& units) {
   const std::size_t size = size_of(type_of(p));
   std::vector<Tiling> list;
   const auto add = [&](int rows, int columns, int threads, TileUnit unit) {
     list.push_back({.rows = rows, .columns = columns, .threads = threads, .unit = unit});
   };
-  const auto of_warpgroup = warpgroup_unit(p);
-  if (of_warpgroup && units.has(*of_warpgroup)) {
+  for (const auto of_warpgroup : {bulk_unit(p), warpgroup_unit(p)}) {
+    if (!of_warpgroup || !units.has(*of_warpgroup)) continue;
     add(128, 256, 256, TileUnit::of_warpgroup);
     add(128, 128, 256, TileUnit::of_warpgroup);
     for (const int columns : {128, 64}) add(64, columns, 128, TileUnit::of_warpgroup);
+    for (Tiling& t : list) t.bulk = t.bulk || takes_bulk_copies(*of_warpgroup);
   }
   const auto of_wave = wave_unit(p);
   const TileUnit unit = of_wave && units.has(*of_wave) ? TileUnit::of_wave : TileUnit::ordinary;
@@ -109,7 +118,7 @@ bool is_tf32(const Product& p) { return p.tf32 && type_of(p) == DType::f32; }
 MatrixUnits units_for(const Product& p, const GpuLimits& limits) {
   MatrixUnits units;
   if (row_tiling(p, limits)) return units;
-  for (const auto unit : {warpgroup_unit(p), wave_unit(p)})
+  for (const auto unit : {bulk_unit(p), warpgroup_unit(p), wave_unit(p)})
     if (unit) units.add(*unit);
   return units;
 }
@@ -140,8 +149,8 @@ std::int64_t Tiling::shared_bytes() const {
 
 std::string Tiling::text(const Product& p) const {
   if (row_count > 0) return fmt::format("of {} row{}", row_count, row_count > 1 ? "s" : "");
-  const std::string tile =
-      fmt::format("{}x{}{}", rows, columns, unit == TileUnit::of_warpgroup ? " wgmma" : "");
+  const std::string tile = fmt::format("{}x{}{}{}", rows, columns,
+                                       unit == TileUnit::of_warpgroup ? " wgmma" : "", bulk ? " tma" : "");
   const std::int64_t shared = shared_tiles(p);
   if (shared == 0) return tile;
   if (whole == 0 && sharers % shared == 0) return fmt::format("{} in {} parts", tile, sharers / shared);
@@ -175,6 +184,29 @@ Reading reading_of_right(const Product& p) {
   std::vector<std::int64_t> steps{p.right_offset};
   for (const ProductBatch& b : p.batch) steps.push_back(b.right);
   return choose_reading(p.right_type, type_of(p), p.right_column, p.right_row, std::move(steps));
+}
+
+std::vector<TensorMap> tensor_maps(const Product& p, const Tiling& t) {
+  if (!p.windows.empty() || batches(p) != 1) return {};
+  std::vector<TensorMap> maps;
+  const auto add = [&](DType dtype, const Reading& reading, std::int64_t lines, std::int64_t line,
+                       std::int64_t depth, int lines_of_tile) {
+    const bool fast = reading.depth_fast;
+    const int row = 128 / static_cast<int>(size_of(dtype));  // of a box, elements
+    maps.push_back({.buffer = maps.size(),
+                    .dtype = dtype,
+                    .extent = {fast ? p.depth : lines, fast ? lines : p.depth},
+                    .stride = fast ? line : depth,
+                    .box = {row, fast ? lines_of_tile : row}});
+    const TensorMap& m = maps.back();
+    constexpr std::int64_t most = std::int64_t{1} << 31;  // coordinates have 32 bits, and a sign
+    const auto fits = [](std::int64_t extent) { return extent > 0 && extent < most; };
+    return reading.count > 1 && fits(m.extent[0]) && fits(m.extent[1]) && m.stride >= m.extent[0] &&
+           m.stride < most;
+  };
+  const bool all = add(p.left_type, reading_of_left(p), p.rows, p.left_row, p.left_column, t.rows) &&
+                   add(p.right_type, reading_of_right(p), p.columns, p.right_column, p.right_row, t.columns);
+  return all ? maps : std::vector<TensorMap>();
 }
 
 // A block multiplies a piece in the time that its unit or its reading takes, whichever is longer:

@@ -16,6 +16,7 @@ struct Tiling {
   TileUnit unit = TileUnit::of_wave;
   int row_count = 0;          // not 0: a product of so many rows (row_product.gpu.h)
   bool shares_depth = false;  // its waves do
+  bool bulk = false;          // of warpgroups: bulk copies bring the sides (bulk_product.gpu.h)
   std::int64_t whole = 0, sharers = 0;
 
   std::int64_t row_tiles(const Product& p) const;
@@ -30,7 +31,7 @@ struct Tiling {
   std::int64_t shared_bytes() const;
   /// That run on a processor at once, about.
   std::int64_t blocks_of_processor() const;
-  /// "128x64", "64x64 in 9 parts", "128x128 streamed", "128x256 wgmma", "of 2 rows"
+  /// "128x64", "64x64 in 9 parts", "128x128 streamed", "128x256 wgmma", "128x256 wgmma tma", "of 2 rows"
   std::string text(const Product& p) const;
 };
 
@@ -48,6 +49,10 @@ struct Reading {
 };
 Reading reading_of_left(const Product& p);
 Reading reading_of_right(const Product& p);
+
+/// The sides as bulk copies read them for such tiles. Empty: they are no matrices that these read, which are
+/// whole ones (no batch, no windows), in chunks of 16 bytes.
+std::vector<TensorMap> tensor_maps(const Product& p, const Tiling& t);
 
 /// The units that it may be computed on; none where ordinary ones do it.
 MatrixUnits units_for(const Product& p, const GpuLimits& limits);

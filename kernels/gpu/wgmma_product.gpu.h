@@ -69,15 +69,12 @@ GPU_INLINE void wgmma(float (&sum)[Units][4], unsigned long long left, unsigned 
   wgmma_bf16<LeftAcross, RightAcross>(sum, left, right);
 }
 
-/// TileProduct, on the units of warpgroups. The sides come in chunks of 16 bytes.
-template <class Tile, class Left, bool LeftFast, int LeftCount, class Right, bool RightFast, int RightCount>
-struct WarpgroupProduct {
+/// Pieces of both sides of a tile in shared memory, and what warpgroups do with them.
+template <class Tile, bool LeftFast, bool RightFast>
+struct WarpgroupRing {
   using Element = typename Tile::Unit::Element;
   using LeftTile = SwizzledTile<Element, Tile::rows, LeftFast>;
   using RightTile = SwizzledTile<Element, Tile::columns, RightFast>;
-  using Lefts = Loader<Left, LeftTile, Tile::rows, Tile::depth, LeftCount, Tile::threads, false>;
-  using Rights = Loader<Right, RightTile, Tile::columns, Tile::depth, RightCount, Tile::threads, false>;
-  static_assert(Lefts::is_async && Rights::is_async);
 
   static constexpr int stages = Tile::stages, stage_bytes = LeftTile::bytes + RightTile::bytes;
   static_assert(stages >= 3 && stages * stage_bytes + ring_alignment == Tile::dynamic_bytes);
@@ -94,6 +91,41 @@ struct WarpgroupProduct {
   }
   static GPU_INLINE int next(int stage) { return stage + 1 < stages ? stage + 1 : 0; }
 
+  /// Begins to add the product of a piece.
+  static GPU_INLINE void multiply_piece(int stage, float (&sum)[Tile::across][4]) {
+    const LeftTile left = left_tile(stage);
+    const RightTile right = right_tile(stage);
+    const int first_row = int(threadIdx.x) / warpgroup_size * 64;
+    fence_sums();
+#pragma unroll
+    for (int k = 0; k < Tile::depth; k += Tile::Unit::k)
+      wgmma<!LeftFast, !RightFast>(sum, left.descriptor(first_row, k), right.descriptor(0, k), Element());
+    commit_products();
+  }
+
+  /// Calls store(row, column, value) for each element of a tile of a result [rows, columns].
+  template <class Left, class Right, class Store>
+  static GPU_INLINE void finish(const Left&, const Right&, Int row, Int column, Int rows, Int columns, int,
+                                const Sums<Tile>& sum, Store store) {
+    for_each_value<Tile, false>(
+        sum, ring(), [](int, int, float value) { return value; },
+        [&](int i, int j, float value) {
+          if (row + i < rows && column + j < columns) store(row + i, column + j, value);
+        });
+  }
+};
+
+/// TileProduct, on the units of warpgroups. The sides come in chunks of 16 bytes.
+template <class Tile, class Left, bool LeftFast, int LeftCount, class Right, bool RightFast, int RightCount>
+struct WarpgroupProduct : WarpgroupRing<Tile, LeftFast, RightFast> {
+  using Ring = WarpgroupRing<Tile, LeftFast, RightFast>;
+  using Ring::stages;
+  using Lefts =
+      Loader<Left, typename Ring::LeftTile, Tile::rows, Tile::depth, LeftCount, Tile::threads, false>;
+  using Rights =
+      Loader<Right, typename Ring::RightTile, Tile::columns, Tile::depth, RightCount, Tile::threads, false>;
+  static_assert(Lefts::is_async && Rights::is_async);
+
   /// Adds to a tile, whose first line of each side is given, the sum over depths [begin, end).
   static GPU_INLINE void multiply(const Left& left, const Right& right, Int row, Int column, int begin,
                                   int end, Sums<Tile>& sum) {
@@ -102,11 +134,11 @@ struct WarpgroupProduct {
     int filled = 0;  // the stage that is read to next
     const auto read = [&](int k) {
       if (k < end) {
-        lefts.begin(k, left_tile(filled));
-        rights.begin(k, right_tile(filled));
+        lefts.begin(k, Ring::left_tile(filled));
+        rights.begin(k, Ring::right_tile(filled));
       }
       commit_copies();
-      filled = next(filled);
+      filled = Ring::next(filled);
     };
     // Of the ring, one piece is multiplied, and the units may still read the one before.
     constexpr int ahead = stages - 2;
@@ -118,37 +150,15 @@ struct WarpgroupProduct {
       wait_for_copies<ahead - 1>();
       fence_for_units();
       __syncthreads();
-      multiply_piece(left_tile(stage), right_tile(stage), sum[0]);
+      Ring::multiply_piece(stage, sum[0]);
       read(k + ahead * Tile::depth);
       wait_for_products<1>();
-      stage = next(stage);
+      stage = Ring::next(stage);
     }
     wait_for_products<0>();
     keep_sums_apart(sum[0]);
     wait_for_copies<0>();
     __syncthreads();
-  }
-
-  /// Calls store(row, column, value) for each element of a tile of a result [rows, columns].
-  template <class Store>
-  static GPU_INLINE void finish(const Left&, const Right&, Int row, Int column, Int rows, Int columns, int,
-                                const Sums<Tile>& sum, Store store) {
-    for_each_value<Tile, false>(
-        sum, ring(), [](int, int, float value) { return value; },
-        [&](int i, int j, float value) {
-          if (row + i < rows && column + j < columns) store(row + i, column + j, value);
-        });
-  }
-
- private:
-  static GPU_INLINE void multiply_piece(const LeftTile& left, const RightTile& right,
-                                        float (&sum)[Tile::across][4]) {
-    const int first_row = int(threadIdx.x) / warpgroup_size * 64;
-    fence_sums();
-#pragma unroll
-    for (int k = 0; k < Tile::depth; k += Tile::Unit::k)
-      wgmma<!LeftFast, !RightFast>(sum, left.descriptor(first_row, k), right.descriptor(0, k), Element());
-    commit_products();
   }
 };
 

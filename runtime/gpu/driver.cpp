@@ -1,19 +1,15 @@
 #include "runtime/gpu/driver.h"
 
-#include <dlfcn.h>
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <filesystem>
 
 #include "base/environment.h"
+#include "runtime/gpu/open_library.h"
 
 namespace tenon::gpu {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct VendorNames {
   std::string_view name;
@@ -25,54 +21,6 @@ const VendorNames& names_of(Vendor vendor) {
   static const VendorNames hip{
       "hip", {"libamdhip64.so.7", "libamdhip64.so.6"}, {"libhiprtc.so.7", "libhiprtc.so.6"}};
   return vendor == Vendor::cuda ? cuda : hip;
-}
-
-// Where PyPI's packages of the vendor's libraries lie:
-// <environment>/lib/python3.11/site-packages/nvidia/cu13/lib.
-std::vector<fs::path> python_folders() {
-  std::vector<fs::path> folders;
-  std::error_code none;
-  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    const char* root = std::getenv(variable);
-    if (!root || !*root) continue;
-    for (const auto& python : fs::directory_iterator(fs::path(root) / "lib", none))
-      for (const auto& package : fs::directory_iterator(python.path() / "site-packages/nvidia", none))
-        folders.push_back(package.path() / "lib");
-  }
-  return folders;
-}
-
-// A library of such a folder does not find its own parts there (libnvrtc.so.13 opens
-// libnvrtc-builtins.so.13.0 by its name alone): they are opened before it.
-void* open_in(const fs::path& folder, const std::string& name) {
-  std::error_code none;
-  const std::string part = name.substr(0, name.find(".so")) + "-builtins.so";
-  if (fs::exists(folder / name, none))
-    for (const auto& file : fs::directory_iterator(folder, none))
-      if (file.path().filename().string().starts_with(part))
-        dlopen(file.path().c_str(), RTLD_NOW | RTLD_LOCAL);
-  return dlopen((folder / name).c_str(), RTLD_NOW | RTLD_LOCAL);
-}
-
-void* open_first(const std::vector<std::string>& names, Library& library) {
-  library.wanted = fmt::format("{}", fmt::join(names, ", "));
-  for (const std::string& name : names) {
-    library.found = name;
-    if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
-    for (const fs::path& folder : python_folders()) {
-      library.found = (folder / name).string();
-      if (void* handle = open_in(folder, name)) return handle;
-    }
-  }
-  library.found.clear();
-  return nullptr;
-}
-
-template <class Function>
-void find(Function*& function, const std::string& name, void* handle, Library& library) {
-  if (!handle || name == "none") return;
-  function = reinterpret_cast<Function*>(dlsym(handle, name.c_str()));
-  if (!function && library.lacks.empty()) library.lacks = name;
 }
 
 // Of a driver's version: 12080 is CUDA 12.8, 60342134 is HIP 6.3.
@@ -95,7 +43,7 @@ Driver load(Vendor vendor) {
   void* handle = open_first(names.library, d.library);
   const bool is_cuda = vendor == Vendor::cuda;
 #define GPU_FUNCTION(function, cuda, hip, arguments) \
-  find(d.function, is_cuda ? #cuda : #hip, handle, d.library);
+  find_function(d.function, is_cuda ? #cuda : #hip, handle, d.library);
 #define GPU_COMPILER_FUNCTION(function, cuda, hip, arguments)
 #include "runtime/gpu/functions.def"
 #undef GPU_FUNCTION
@@ -104,7 +52,7 @@ Driver load(Vendor vendor) {
   void* const compiler = open_first(compilers_for(d, names.compiler), d.compiler);
 #define GPU_FUNCTION(function, cuda, hip, arguments)
 #define GPU_COMPILER_FUNCTION(function, cuda, hip, arguments) \
-  find(d.function, is_cuda ? #cuda : #hip, compiler, d.compiler);
+  find_function(d.function, is_cuda ? #cuda : #hip, compiler, d.compiler);
 #include "runtime/gpu/functions.def"
 #undef GPU_FUNCTION
 #undef GPU_COMPILER_FUNCTION

@@ -1,6 +1,7 @@
 // Products of matrices and convolutions on a GPU, with all that their group does behind them.
 #include <algorithm>
 
+#include "ir/ops/activation.h"
 #include "ir/ops/conv.h"
 #include "ir/ops/linear.h"
 #include "kernels/gpu/product_tiling.h"
@@ -8,7 +9,9 @@
 #include "runtime/calls/conv.h"
 #include "runtime/calls/epilogue.h"
 #include "runtime/calls/matmul.h"
+#include "runtime/gpu/library_product.h"
 #include "runtime/gpu/loop.h"
+#include "runtime/gpu/queue.h"
 #include "runtime/gpu/unit_proof.h"
 #include "runtime/gpu/zero_division.h"
 
@@ -25,6 +28,12 @@ struct Sides {
   Product product;
 };
 
+// What the vendor's library does behind a product. The bias is of the graph's body.
+struct LibraryEpilogue {
+  const Value* bias = nullptr;
+  bool relu = false;
+};
+
 // What runs a group.
 struct Lowered {
   std::string kernel;  // "product"
@@ -33,6 +42,7 @@ struct Lowered {
   double flops = 0;
   Order order;  // of the result
   std::function<Sides(Planner&)> place;
+  std::optional<LibraryEpilogue> library = {};  // the vendor's library is to compute it
 };
 
 // The device, with the units on which the product may be computed. It is none of TF32 where that unit fails.
@@ -45,6 +55,32 @@ GpuLimits limits_for(Gpu& gpu, Product& p) {
   return limits;
 }
 
+std::string library_kernel(const Planner& planner, const LibraryEpilogue& e) {
+  const Blas& library = blas(gpu_queue(*planner.device().queue).gpu().driver().vendor);
+  return fmt::format("{} product{}{}", library.numbers.name, e.bias ? "+bias" : "", e.relu ? "+relu" : "");
+}
+
+// False: it does not compute this.
+bool emit_by_library(Planner& planner, const Group& group, const Lowered& l, const Sides& sides,
+                     const PlannedTensor& result, std::int64_t result_row) {
+  std::vector<PlannedTensor> reads{sides.left, sides.right};
+  LibraryProduct p{.left = sides.left,
+                   .right = sides.right,
+                   .result = result,
+                   .relu = l.library->relu,
+                   .product = sides.product,
+                   .result_row = result_row};
+  if (l.library->bias) {
+    p.bias = planner.assignment().at(l.library->bias);
+    reads.push_back(*p.bias);
+  }
+  auto step = library_step(gpu_of(planner), std::move(p));
+  if (!step) return false;
+  step->info = {.kernel = library_kernel(planner, *l.library), .flops = l.flops};
+  planner.emit(std::move(step), group.node(), std::move(reads), {result});
+  return true;
+}
+
 void emit(Planner& planner, const Group& group, Lowered l) {
   Gpu& gpu = gpu_of(planner);
   Sides sides = l.place(planner);
@@ -52,12 +88,13 @@ void emit(Planner& planner, const Group& group, Lowered l) {
       planner.assignment().assign(group.node().output(), l.order,
                                   [&](const PlannedTensor& t) { return row_stride(t, l.order).has_value(); });
   const std::int64_t stride = *row_stride(result, l.order);
+  sides.product.tf32 = planner.device().device.takes_tf32;
+  if (l.library && emit_by_library(planner, group, l, sides, result, stride)) return;
   LoopProgram& epilogue = l.tile.program;
   epilogue.shape.operands.back().strides = {stride, 1};
   epilogue.code.operands.back().strides = {class_of(stride), Stride::one};
 
   const LoopForm form{.wide = true};
-  sides.product.tf32 = planner.device().device.takes_tf32;
   const GpuLimits limits = limits_for(gpu, sides.product);
   ProductKernel kernel = product_kernel(sides.product, epilogue, form, limits);
   std::vector<PlannedTensor> reads{sides.left, sides.right}, writes{result};
@@ -77,15 +114,58 @@ void emit(Planner& planner, const Group& group, Lowered l) {
                                        .block = kernel.block,
                                        .shared_bytes = kernel.shared_bytes},
                               .buffers = std::move(buffers),
-                              .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, form)}});
+                              .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, form)},
+                              .maps = std::move(kernel.maps)});
   step->info = {.kernel = fmt::format("{} {}{}", l.kernel, kernel.tiling, l.has_tile ? "+tile" : ""),
                 .flops = l.flops};
   planner.emit(std::move(step), group.node(), std::move(reads), std::move(writes));
 }
 
+// Nothing but a bias of the columns, and relu.
+std::optional<LibraryEpilogue> library_epilogue(const Planner& planner, const Group& group,
+                                                const Node& anchor, const Value* bias) {
+  LibraryEpilogue e;
+  if (bias) {
+    e.bias = group.outer(bias);
+    const Strided layout = planner.assignment().layout(e.bias);
+    if (layout.dtype() != anchor.output()->dtype() || !layout.is_contiguous()) return std::nullopt;
+  }
+  if (group.results().size() != 1 || group.members().size() > 2) return std::nullopt;
+  for (const Node* member : group.members()) {
+    if (member == &anchor) continue;
+    if (!member->is<Relu>() || member->input(0) != anchor.output()) return std::nullopt;
+    e.relu = true;
+  }
+  return e;
+}
+
+// A candidate behind the kernel of ours, which is taken where the estimates are equal. They are, unless no
+// matrix unit is proven that ours would take.
+void add_library(const Planner& planner, const Group& group, const Node& anchor, const Value* bias,
+                 DType left, const Work& work, std::vector<Candidate>& candidates, const Lowered& lowered) {
+  Gpu& gpu = gpu_queue(*planner.device().queue).gpu();
+  if (!blas(gpu.driver().vendor).ok() || left != anchor.output()->dtype() || !library_multiplies(left))
+    return;
+  const auto epilogue = library_epilogue(planner, group, anchor, bias);
+  if (!epilogue) return;
+  constexpr double slower = 8;  // ordinary units, as product_tiling.cpp has it
+  const MatrixUnit unit = *unit_of_waves(left);
+  if (units_of(gpu).has(unit) && !proven(gpu, {unit}).has(unit))
+    candidates[0].info.seconds = planner.estimate(slower * work.flops, work.bytes);
+  Lowered by_library = lowered;
+  by_library.library = epilogue;
+  candidates.push_back({{.kernel = library_kernel(planner, *epilogue),
+                         .work = work,
+                         .seconds = planner.estimate(work.flops, work.bytes),
+                         .order = lowered.order,
+                         .scratch_bytes = library_workspace},
+                        [=](Planner& p, const Group& g) { emit(p, g, by_library); }});
+}
+
+// left: the dtype of a side that the vendor's library may multiply.
 std::vector<Candidate> candidate(const Planner& planner, const Group& group, const Node& anchor,
                                  const Value* bias, const Order& order, Work work, const std::string& name,
-                                 std::function<Sides(Planner&)> place) {
+                                 std::function<Sides(Planner&)> place, std::optional<DType> left = {}) {
   const auto tile = TileProgram::match(planner, group, anchor, bias, order);
   if (!tile || may_divide_by_zero(group) || tile->operands.size() + 5 > max_buffers) return {};
   work.bytes += tile->bytes();
@@ -95,7 +175,9 @@ std::vector<Candidate> candidate(const Planner& planner, const Group& group, con
                            .seconds = planner.estimate(work.flops, work.bytes),
                            .order = order};
   const Lowered lowered{name, *tile, has_tile, work.flops, order, std::move(place)};
-  return {{info, [=](Planner& p, const Group& g) { emit(p, g, lowered); }}};
+  std::vector<Candidate> candidates{{info, [=](Planner& p, const Group& g) { emit(p, g, lowered); }}};
+  if (left) add_library(planner, group, anchor, bias, *left, work, candidates, lowered);
+  return candidates;
 }
 
 Product product_of(const BatchedLayout& layout, const PlannedTensor& left, const PlannedTensor& right) {
@@ -144,7 +226,7 @@ std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) 
     return sides;
   };
   return candidate(planner, group, *call->anchor, call->bias, row_major(call->anchor->output()->rank()),
-                   call->work(), "product", place);
+                   call->work(), "product", place, call->left->dtype());
 }
 
 // One row times a matrix.

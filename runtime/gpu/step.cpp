@@ -4,18 +4,20 @@
 #include <array>
 
 #include "runtime/gpu/queue.h"
+#include "runtime/gpu/tensor_map.h"
 
 namespace tenon::gpu {
 namespace {
 
-constexpr std::size_t max_parameters = 128;
+constexpr std::size_t max_parameters = 128, max_maps = 2;
 
 }  // namespace
 
 LaunchStep::LaunchStep(Gpu& gpu, Kernel kernel) : gpu_(gpu), kernel_(std::move(kernel)) {
   for (const PlannedTensor& t : kernel_.buffers) buffers_.push_back(t.address());
   kernel_.size.check(gpu.driver().vendor, kernel_.name);
-  TENON_CHECK(buffers_.size() + kernel_.arguments.size() + 2 <= max_parameters);
+  TENON_CHECK(kernel_.maps.size() <= max_maps);
+  TENON_CHECK(buffers_.size() + kernel_.arguments.size() + max_maps + 2 <= max_parameters);
   faults = kernel_.may_fault ? 1 : 0;
 }
 
@@ -35,6 +37,11 @@ void LaunchStep::run(const Frame& frame) const {
   for (std::size_t i = 0; i < count; ++i) parameters[i] = &addresses[i];
   for (const auto& argument : kernel_.arguments)
     if (!argument.empty()) parameters[count++] = const_cast<std::byte*>(argument.data());
+  std::array<EncodedMap, max_maps> maps;
+  for (std::size_t i = 0; i < kernel_.maps.size(); ++i) {
+    maps[i] = encode(gpu_.driver(), kernel_.maps[i], addresses[kernel_.maps[i].buffer]);
+    parameters[count++] = &maps[i];
+  }
   parameters[count] = nullptr;  // drivers that check their callers count up to it
   gpu_.launch(function_, size, {parameters.data(), count}, gpu_queue(frame.queue).stream());
 }

@@ -3,13 +3,15 @@
 #include <functional>
 #include <vector>
 
+#include "kernels/gpu/tensor_map.h"
 #include "runtime/gpu/gpu.h"
 #include "runtime/index_fault.h"
 #include "runtime/step.h"
 
 namespace tenon::gpu {
 
-/// The kernel's parameters in order: addresses, that of the step's fault where it has any, and structs.
+/// The kernel's parameters in order: addresses, that of the step's fault where it has any, structs, and
+/// matrices of the buffers as bulk copies read them.
 class LaunchStep : public Step {
  public:
   struct Kernel {
@@ -17,6 +19,7 @@ class LaunchStep : public Step {
     LaunchSize size;
     std::vector<PlannedTensor> buffers;
     std::vector<std::vector<std::byte>> arguments;  // the structs; those that are empty are left out
+    std::vector<TensorMap> maps;
     bool may_fault = false;
     std::function<Error(const Fault&)> complaint = index_error;  // what a fault means
   };

@@ -10,6 +10,7 @@
 #include "kernels/gpu/product_tiling.h"
 #include "runtime/gpu/gpu.h"
 #include "runtime/gpu/queue.h"
+#include "runtime/gpu/tensor_map.h"
 
 namespace tenon::gpu {
 namespace {
@@ -26,17 +27,15 @@ struct Trial {
 DType dtype_of(MatrixUnit unit) {
   switch (unit) {
     case MatrixUnit::f16:
-    case MatrixUnit::wgmma_f16: return DType::f16;
+    case MatrixUnit::wgmma_f16:
+    case MatrixUnit::tma_f16: return DType::f16;
     case MatrixUnit::bf16:
-    case MatrixUnit::wgmma_bf16: return DType::bf16;
+    case MatrixUnit::wgmma_bf16:
+    case MatrixUnit::tma_bf16: return DType::bf16;
     case MatrixUnit::f32:
     case MatrixUnit::tf32: return DType::f32;
   }
   TENON_CHECK(false);
-}
-
-bool is_of_warpgroup(MatrixUnit unit) {
-  return unit == MatrixUnit::wgmma_f16 || unit == MatrixUnit::wgmma_bf16;
 }
 
 // Sides whose last tiles and pieces are not full, in chunks of 16 bytes.
@@ -60,8 +59,12 @@ Product product_of(MatrixUnit unit, Side left, Side right, std::int64_t depth) {
 std::vector<Trial> trials_of(MatrixUnit unit) {
   using enum Side;
   if (is_of_warpgroup(unit)) {
-    const auto tiles = [](int rows, int columns) {
-      return Tiling{.rows = rows, .columns = columns, .threads = 2 * rows, .unit = TileUnit::of_warpgroup};
+    const auto tiles = [unit](int rows, int columns) {
+      return Tiling{.rows = rows,
+                    .columns = columns,
+                    .threads = 2 * rows,
+                    .unit = TileUnit::of_warpgroup,
+                    .bulk = takes_bulk_copies(unit)};
     };
     constexpr std::int64_t depth = 456;
     return {{product_of(unit, along, along, depth), tiles(128, 256)},
@@ -142,8 +145,12 @@ std::vector<float> run(Gpu& gpu, const Trial& t, const Tensor& left, const Tenso
   queue.copy(memory[1].data(), right.bytes(), bytes_of(right));
   queue.copy(memory[2].data(), result.data(), bytes);
   std::byte* addresses[] = {memory[0].data(), memory[1].data(), memory[2].data()};
-  void* parameters[] = {&addresses[0], &addresses[1], &addresses[2], kernel.arguments.data(),
-                        loop.data(),   nullptr};  // drivers that check their callers count up to it
+  std::vector<void*> parameters{&addresses[0], &addresses[1], &addresses[2], kernel.arguments.data(),
+                                loop.data()};
+  std::vector<EncodedMap> maps;
+  for (const TensorMap& map : kernel.maps) maps.push_back(encode(gpu.driver(), map, addresses[map.buffer]));
+  for (EncodedMap& map : maps) parameters.push_back(&map);
+  parameters.push_back(nullptr);  // drivers that check their callers count up to it
   const LaunchSize size{.grid = {kernel.grid[0], kernel.grid[1], kernel.grid[2]},
                         .block = kernel.block,
                         .shared_bytes = kernel.shared_bytes};
@@ -189,7 +196,8 @@ std::string first_line(std::string text) { return text.substr(0, text.find('\n')
 std::string name_of(Vendor vendor, MatrixUnit unit) {
   const std::string_view dtype = unit == MatrixUnit::tf32 ? "tf32" : name(dtype_of(unit));
   if (vendor == Vendor::hip) return std::string(dtype);
-  return fmt::format("{} {}", is_of_warpgroup(unit) ? "wgmma" : "mma.sync", dtype);
+  return fmt::format("{} {}{}", is_of_warpgroup(unit) ? "wgmma" : "mma.sync", dtype,
+                     takes_bulk_copies(unit) ? " by tma" : "");
 }
 
 MatrixUnits units_of(const Gpu& gpu) {
@@ -197,7 +205,7 @@ MatrixUnits units_of(const Gpu& gpu) {
   if (gpu.driver().vendor == Vendor::hip) return {f16, bf16, f32};  // which some have not
   const int major = gpu.attribute(Attribute::compute_major), minor = gpu.attribute(Attribute::compute_minor);
   if (major < 8) return {};
-  if (major == 9 && minor == 0) return {f16, bf16, f32, tf32, wgmma_f16, wgmma_bf16};
+  if (major == 9 && minor == 0) return {f16, bf16, f32, tf32, wgmma_f16, wgmma_bf16, tma_f16, tma_bf16};
   return {f16, bf16, f32, tf32};
 }
 

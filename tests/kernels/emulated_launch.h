@@ -114,6 +114,12 @@ class EmulatedLaunch {
       }
       number(static_cast<std::int64_t>(launch.arguments.size()));
       for (const auto& argument : launch.arguments) part(argument);
+      number(static_cast<std::int64_t>(launch.maps.size()));
+      for (const TensorMap& m : launch.maps)
+        for (const std::int64_t field :
+             {static_cast<std::int64_t>(m.buffer), static_cast<std::int64_t>(size_of(m.dtype)), m.extent[0],
+              m.extent[1], m.stride, std::int64_t{m.box[0]}, std::int64_t{m.box[1]}})
+          number(field);
     }
   }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/gpu/loop_form.h"
+#include "kernels/gpu/tensor_map.h"
 #include "tests/kernels/loop_cases.h"
 
 namespace tenon::gpu {
@@ -25,6 +26,7 @@ struct GpuLaunch {
   bool block_grows = false;             // it is counted in waves: of 64 lanes it has twice as many threads
   std::vector<Parameter> buffers = {};  // none: all of the case, in order
   std::vector<std::vector<std::byte>> arguments = {};  // by value, after the buffers
+  std::vector<TensorMap> maps = {};                    // after these
 };
 
 struct GpuCase {

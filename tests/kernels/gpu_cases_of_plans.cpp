@@ -45,7 +45,8 @@ GpuLaunch launch_of(const LaunchStep& step, std::size_t faults_buffer) {
                    .kernel = kernel.name,
                    .grid = {kernel.size.grid[0], kernel.size.grid[1], kernel.size.grid[2]},
                    .block = kernel.size.block,
-                   .shared_bytes = kernel.size.shared_bytes};
+                   .shared_bytes = kernel.size.shared_bytes,
+                   .maps = kernel.maps};
   for (const PlannedTensor& t : kernel.buffers)
     launch.buffers.push_back({t.address().buffer, t.address().offset});
   if (kernel.may_fault)

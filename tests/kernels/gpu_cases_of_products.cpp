@@ -50,7 +50,8 @@ GpuCase product_case(const std::string& name, const Product& p, std::int64_t lef
                                .grid = {kernel.grid[0], kernel.grid[1], kernel.grid[2]},
                                .block = kernel.block,
                                .shared_bytes = kernel.shared_bytes,
-                               .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, form)}}},
+                               .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, form)},
+                               .maps = kernel.maps}},
                  .buffers = {random_buffer(p.left_type, left_elements, 3),
                              random_buffer(p.right_type, right_elements, 4)},
                  .dtypes = {p.left_type, p.right_type, DType::f32, p.left_type},
@@ -216,6 +217,34 @@ void add_warpgroups(std::vector<GpuCase>& cases, const std::string& type, DType 
   cases.push_back(conv_case("of warpgroups streamed " + type, conv, dtype, streamed(tile(64, 64), 1, 4)));
 }
 
+// The same of sides that bulk copies bring. What shares tiles does so with barriers that are made anew.
+void add_bulk(std::vector<GpuCase>& cases, const std::string& type, DType dtype) {
+  const auto tile = [](int rows, int columns) {
+    return Tiling{
+        .rows = rows, .columns = columns, .threads = 2 * rows, .unit = TileUnit::of_warpgroup, .bulk = true};
+  };
+  const auto add = [&](const std::string& name, const Product& p, Tiling tiling, std::int64_t whole = 0,
+                       std::int64_t sharers = 0) {
+    tiling.whole = whole;
+    tiling.sharers = sharers;
+    cases.push_back(matrix_case(fmt::format("by bulk copies {} {}", name, type), p, tiling));
+  };
+  add("128x128", dense_product(130, 136, 584, dtype, true), tile(128, 128));
+  if (dtype == DType::bf16) return;  // the rest is alike
+  Product across = dense_product(136, 264, 200, dtype, false);
+  across.left_row = 1;
+  across.left_column = across.rows;
+  Product apart = dense_product(130, 260, 328, dtype, true);  // rows do not touch
+  apart.left_row += 8;
+  apart.right_column += 24;
+  add("128x256", apart, tile(128, 256));
+  add("64x128", dense_product(70, 120, 72, dtype, false), tile(64, 128));
+  add("128x256 across", across, tile(128, 256));
+  add("of a short depth", dense_product(20, 40, 8, dtype, true), tile(64, 64));
+  add("streamed", dense_product(100, 152, 304, dtype, false), tile(64, 64), 2, 3);
+  add("128x256 streamed", across, tile(128, 256), 2, 3);
+}
+
 }  // namespace
 
 std::vector<GpuCase> product_gpu_cases() {
@@ -250,6 +279,8 @@ std::vector<GpuCase> product_gpu_cases() {
   add_shared(cases, "f64", DType::f64);
   add_warpgroups(cases, "f16", DType::f16);
   add_warpgroups(cases, "bf16", DType::bf16);
+  add_bulk(cases, "f16", DType::f16);
+  add_bulk(cases, "bf16", DType::bf16);
   add_tiles(cases, "f16", dense_product(140, 130, 200, DType::f16, true));
   add_tiles(cases, "f32", dense_product(140, 130, 100, DType::f32, true));
   add_tiles(cases, "f64", dense_product(70, 60, 40, DType::f64, true));

@@ -24,6 +24,9 @@ struct Mutant {
 constexpr char copies_wait[] = "wait_for_copies<stages - 2>();",
                block_values[] = "GPU_INLINE typename Fold::Acc over_block",
                warpgroups[] = "product of warpgroups 128x128 f16",
+               bulk[] = "product by bulk copies 128x128 f16",
+               bulk_streamed[] = "product by bulk copies streamed f16",
+               bulk_across[] = "product by bulk copies 128x256 across f16", of_bulk[] = "struct BulkProduct",
                column_values[] = "GPU_INLINE typename Fold::Acc over_columns", barrier[] = "__syncthreads();";
 
 const std::vector<Mutant>& mutants() {
@@ -100,6 +103,32 @@ const std::vector<Mutant>& mutants() {
       {"depths of lines beside each other", "product of warpgroups 128x128 across f16",
        "depth * (DepthFast ? int(sizeof(T)) : row_bytes)", "depth * int(sizeof(T))"},
       {"warpgroups compute the same rows", warpgroups, "/ warpgroup_size * 64", "/ warpgroup_size * 0"},
+      // Sides that bulk copies bring.
+      {"bulk copies are not waited for", bulk, "wait_for_phase(full + stage, phase);", "", Tool::plain, 32,
+       of_bulk},
+      {"fewer bytes are announced than come", bulk, "Ring::stage_bytes)", "Ring::stage_bytes - 16)",
+       Tool::plain, 32, of_bulk},
+      {"more bytes are announced than come", bulk, "Ring::stage_bytes)", "Ring::stage_bytes + 16)",
+       Tool::plain, 32, of_bulk},
+      {"phases are not counted", bulk, "phase ^= stage == 0;", "", Tool::plain, 32, of_bulk},
+      {"stage is filled before it is free", bulk, "wait_for_phase(free + stage_before, phase_before);", "",
+       Tool::plain, 32, of_bulk},
+      {"stage is free before it was read", bulk, "wait_for_products<1>();", "wait_for_products<2>();",
+       Tool::plain, 32, of_bulk},
+      {"stage is free without a warpgroup", bulk, "free + i, Tile::waves", "free + i, Tile::waves / 2",
+       Tool::plain, 32, of_bulk, true},
+      {"stage waits for a warp more", bulk, "free + i, Tile::waves", "free + i, Tile::waves + 1", Tool::plain,
+       32, of_bulk},
+      {"barriers are not fenced", bulk, "fence_for_units();", "", Tool::plain, 32, of_bulk},
+      {"slabs are not fenced", bulk_streamed, "fence_for_units();", "if (copies) fence_for_units();",
+       Tool::plain, 32, of_bulk},
+      {"barriers are used before they are made", bulk, barrier, "", Tool::plain, 32, "make_barrier(free",
+       true},
+      {"barriers are ended while others wait", bulk, barrier, "", Tool::plain, 32, "phase ^= stage == 0;",
+       true},
+      {"barriers are made twice", bulk_streamed, "end_barrier(full + i);", "", Tool::plain, 32, of_bulk},
+      {"depths are taken for lines", bulk, "side.map, depth, line", "side.map, line, depth"},
+      {"lines are copied twice", bulk_across, "line + i, depth", "line, depth"},
       // Bounds.
       {"product reads past its depth", "product of odd sizes f32", "depths - k}", "depths - k + 1}",
        Tool::address},
@@ -308,9 +337,9 @@ TEST_P(GpuTool, IsSilentOnARightKernel) {
   for (const std::string name :
        {"product of odd sizes f32", "product in parts f32", "product streamed f32",
         "product of warpgroups 128x128 across f16", "product of warpgroups streamed f16",
-        "loop layer norm rows of a block", "loop softmax of columns", "sort first of long rows f32",
-        "scan rows of blocks f16", "index add many to a place f32", "fft of factors f64", "matrix lu f32",
-        "matrix eigh f32"}) {
+        "product by bulk copies streamed f16", "loop layer norm rows of a block", "loop softmax of columns",
+        "sort first of long rows f32", "scan rows of blocks f16", "index add many to a place f32",
+        "fft of factors f64", "matrix lu f32", "matrix eigh f32"}) {
     const GpuCase c = find_case(name);
     EXPECT_EQ(EmulatedLaunch(c, GetParam(), 32).run(), "") << name;
   }

@@ -89,8 +89,7 @@ const Driver& planning_driver() {
 
 // Of waves of 64, whatever the driver says, there are no warpgroups.
 std::string proof(Gpu& gpu, MatrixUnit unit) {
-  const bool of_warpgroup = unit == MatrixUnit::wgmma_f16 || unit == MatrixUnit::wgmma_bf16;
-  return of_warpgroup && gpu.warp() != 32 ? "it is not there" : "";
+  return is_of_warpgroup(unit) && gpu.warp() != 32 ? "it is not there" : "";
 }
 
 template <int ordinal>

@@ -43,6 +43,40 @@ TEST(ProductTiling, TakesTheUnitsThatAreProven) {
   EXPECT_EQ(choose_tiling(dense(4096, 4096, 4096), {.units = hopper}).unit, TileUnit::of_wave);
 }
 
+TEST(ProductTiling, TakesBulkCopiesOfWholeMatrices) {
+  const MatrixUnits with_tma{MatrixUnit::f16, MatrixUnit::wgmma_f16, MatrixUnit::tma_f16};
+  const auto on = [&](const Product& p) { return chosen(p, {.units = with_tma}); };
+  const Product large = dense(4096, 4096, 4096, DType::f16);
+  EXPECT_EQ(on(large), "128x256 wgmma tma");
+  EXPECT_EQ(chosen(large, {.units = {MatrixUnit::f16, MatrixUnit::tma_f16}}), "128x256 wgmma tma");
+  EXPECT_EQ(chosen(large, {.units = {MatrixUnit::f16, MatrixUnit::wgmma_f16}}), "128x256 wgmma");
+  Product apart = large, batched = large, over_each_other = large, far = large;
+  apart.left_row += 8;  // rows do not touch
+  EXPECT_EQ(on(apart), "128x256 wgmma tma");
+  apart.left_offset = 4;  // no aligned address
+  EXPECT_EQ(choose_tiling(apart, {.units = with_tma}).unit, TileUnit::of_wave);
+  batched.batch = {{2, 0, 0}};
+  EXPECT_EQ(on(batched), "128x256 wgmma streamed");
+  over_each_other.left_row = 8;
+  EXPECT_EQ(on(over_each_other), "128x256 wgmma");
+  far.left_row = std::int64_t{1} << 31;
+  EXPECT_EQ(on(far), "128x256 wgmma");
+}
+
+TEST(ProductTiling, DescribesSidesToBulkCopies) {
+  Product p = dense(136, 264, 200, DType::f16);
+  p.left_row = 1;  // its lines lie side by side
+  p.left_column = 144;
+  const auto maps = tensor_maps(p, {.rows = 128, .columns = 256});
+  ASSERT_EQ(maps.size(), 2U);
+  const auto numbers = [](const TensorMap& m) {
+    return std::vector<std::int64_t>{
+        static_cast<std::int64_t>(m.buffer), m.extent[0], m.extent[1], m.stride, m.box[0], m.box[1]};
+  };
+  EXPECT_EQ(numbers(maps[0]), (std::vector<std::int64_t>{0, 136, 200, 144, 64, 64}));
+  EXPECT_EQ(numbers(maps[1]), (std::vector<std::int64_t>{1, 200, 264, 200, 64, 256}));
+}
+
 TEST(ProductTiling, OfWarpgroupsFitsTheMemoryOfAProcessor) {
   constexpr std::int64_t most_bytes = 227 << 10;
   std::mt19937 random(2);

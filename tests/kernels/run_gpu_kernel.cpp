@@ -6,9 +6,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <fstream>
 #include <string>
 #include <vector>
+
+#include "tests/softgpu/emulation/tensor_map.h"
 
 namespace {
 
@@ -36,6 +39,22 @@ std::string text(std::istream& in) {
   return result;
 }
 
+struct alignas(gpusim::kTensorMapAlignment) TensorMap {
+  char bytes[gpusim::kTensorMapBytes];
+};
+
+char* tensor_map(std::istream& in, const std::vector<char*>& buffers, char* to) {
+  gpusim::TensorMapBits bits{};
+  bits.address = reinterpret_cast<std::uintptr_t>(buffers.at(static_cast<std::size_t>(number(in))));
+  bits.element_bytes = static_cast<std::uint32_t>(number(in));
+  for (std::uint64_t& extent : bits.extent) extent = static_cast<std::uint64_t>(number(in));
+  bits.stride = static_cast<std::uint64_t>(number(in)) * bits.element_bytes;
+  for (std::uint32_t& box : bits.box) box = static_cast<std::uint32_t>(number(in));
+  bits.swizzled = 1;
+  gpusim::write_tensor_map(to, bits);
+  return to;
+}
+
 bool launch(std::istream& in, const std::vector<char*>& buffers) {
   void* const library = dlopen(text(in).c_str(), RTLD_NOW);
   if (!library) return std::fprintf(stderr, "%s\n", dlerror()), false;
@@ -51,6 +70,9 @@ bool launch(std::istream& in, const std::vector<char*>& buffers) {
   std::vector<void*> parameters;
   for (char*& address : addresses) parameters.push_back(&address);
   for (std::int64_t rest = number(in); rest > 0; --rest) parameters.push_back(bytes(in, number(in)));
+  std::deque<TensorMap> maps;
+  for (std::int64_t rest = number(in); rest > 0; --rest)
+    parameters.push_back(tensor_map(in, addresses, maps.emplace_back().bytes));
   parameters.push_back(nullptr);
   if (!in || !run) return std::fprintf(stderr, "the launch is damaged\n"), false;
   run(&grid, &block, shared, parameters.data());

@@ -295,14 +295,16 @@ def test_selftest_knows_its_families(soft_drivers, tenon):
 
 # What SOFTGPU_FAULT breaks, where, what doctor says of it, the dtype of a product, and what the plan then calls it.
 FAULTS = {
-    "none": ("", "sm_90", "", "float16", "product 64x128 wgmma+tile"),
+    "none": ("", "sm_90", "", "float16", "product 64x128 wgmma tma+tile"),
+    "copies lie": ("tma", "sm_90", "wgmma bf16 by tma gives", "float16", "product 64x128 wgmma+tile"),
     "it lies": ("wgmma_f16", "sm_90", "wgmma f16 gives", "float16", "product 128x64+tile"),
+    "copies do not compile": ("compile:BulkProduct", "sm_90", "wgmma f16 by tma a kernel does not compile", "float16", "product 64x128 wgmma+tile"),
     "it does not compile": ("compile:WarpgroupProduct", "sm_90", "wgmma f16 a kernel does not compile", "float16", "product 128x64+tile"),
-    "two lie": ("wgmma_bf16,mma_bf16", "sm_90", "wgmma bf16 gives", "bfloat16", "product"),
-    "another lies": ("wgmma_bf16", "sm_90", "wgmma bf16 gives", "float16", "product 64x128 wgmma+tile"),
-    "float32": ("mma_tf32", "sm_80", "mma.sync f32 gives", "float32", "product"),
-    "mfma": ("mfma_f16", "gfx90a", "f16 gives", "float16", "product"),
-    "wmma": ("wmma_bf16", "gfx1100", "bf16 gives", "bfloat16", "product"),
+    "two lie": ("wgmma_bf16,mma_bf16", "sm_90", "wgmma bf16 gives", "bfloat16", "cublaslt product+relu"),
+    "another lies": ("wgmma_bf16", "sm_90", "wgmma bf16 gives", "float16", "product 64x128 wgmma tma+tile"),
+    "float32": ("mma_tf32", "sm_80", "mma.sync f32 gives", "float32", "cublaslt product+relu"),
+    "mfma": ("mfma_f16", "gfx90a", "f16 gives", "float16", "hipblaslt product+relu"),
+    "wmma": ("wmma_bf16", "gfx1100", "bf16 gives", "bfloat16", "hipblaslt product+relu"),
 }
 
 
@@ -350,6 +352,32 @@ def test_a_matrix_unit_is_proven_before_it_is_used(
     assert bool(said) == ("report it" in line["remedy"])
 
 
+@pytest.mark.parametrize("vendor, fault, library", [("cuda", "mma_tf32", "cublaslt"), ("hip", "mfma_f32", "hipblaslt")])
+def test_the_vendors_library_multiplies_where_no_unit_of_ours_does(on_gpu, soft_drivers, tmp_path, monkeypatch, vendor, fault, library):
+    """It is a candidate for products with a bias and relu; of equal estimates ours is taken. Runs are captured."""
+    import torch
+
+    class Module(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second, self.third = (torch.nn.Linear(*s) for s in ((64, 192), (192, 128), (128, 64)))
+
+        def forward(self, x):
+            return torch.tanh(self.third(self.second(torch.relu(self.first(x)))))
+
+    torch.manual_seed(0)
+    model = tmp_path / "linear.pt"
+    torch.jit.trace(Module(), torch.randn(250, 64)).save(str(model))
+    explained = on_gpu(vendor, "inspect", model, "--explain-plan", code=0)
+    assert f"{library} product+bias+relu" in explained and f"> {library}" not in explained
+    monkeypatch.setenv("SOFTGPU_FAULT", fault)
+    monkeypatch.setitem(soft_drivers, "XDG_CACHE_HOME", str(tmp_path / "with the fault"))
+    plan = on_gpu(vendor, "inspect", model, "--ir", "planned", code=0)
+    assert f"[{library} product+bias+relu]" in plan and f"[{library} product+bias]" in plan and "[product" in plan  # before tanh
+    assert "verified" in on_gpu(vendor, "verify", model, "--against", "torch", code=0)
+    on_gpu(vendor, "profile", model, "--iters", "3", "--no-roofline", code=0)
+
+
 def test_a_proof_is_made_once(on_gpu, product_model, tmp_path, monkeypatch):
     """The programs that are compiled: with those of the proofs, with all that was kept, and with the proofs alone."""
 
@@ -357,11 +385,11 @@ def test_a_proof_is_made_once(on_gpu, product_model, tmp_path, monkeypatch):
         monkeypatch.setenv("SOFTGPU_SOURCES", str(tmp_path / name))
         on_gpu("cuda", "run", model, code=0)
         texts = [f.read_text() for f in (tmp_path / name).glob("*.gpu")]
-        return sum("TileProduct<Tile" in t or "WarpgroupProduct<Tile" in t for t in texts), len(texts)
+        return sum(any(p + "Product<Tile" in t for p in ("Tile", "Warpgroup", "Bulk")) for t in texts), len(texts)
 
     model = product_model("float16")
     products, programs = compiled("first")
-    of_proofs = 2 + 3  # by waves, by warpgroups
+    of_proofs = 2 + 3 + 3  # by waves, by warpgroups, with bulk copies
     assert products == 1 + of_proofs and programs > products
     assert compiled("second") == (0, 0)
     monkeypatch.setenv("SOFTGPU_DRIVER", "13010")

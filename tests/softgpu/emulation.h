@@ -1,6 +1,7 @@
 // Runs kernels written for CUDA and HIP on the CPU, to test their logic (C++17, g++ 12). README.md says how.
 #pragma once
 #include "emulation/atomics.h"
+#include "emulation/bulk_copy.h"
 #include "emulation/copy_async.h"
 #include "emulation/matrix.h"
 #include "emulation/surface.h"

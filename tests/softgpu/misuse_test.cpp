@@ -301,5 +301,47 @@ TEST_P(Misuse, OfCapturesOfOtherThreads) {
   });
 }
 
+// Each field of a description that is right, one at a time.
+TEST(TensorMaps, AreRefusedAsDocumented) {
+  struct Map {
+    int dtype = 6;  // float16
+    unsigned rank = 2;
+    Address address = 0x10000;
+    uint64_t extent[2] = {100, 70}, stride[1] = {208};
+    unsigned box[2] = {64, 128}, step[2] = {1, 1};
+    int interleave = 0, swizzle = 3, promotion = 2, fill = 0;
+  };
+  EXPECT_HOLDS((Setting{"cuda", Vendor::cuda, "lazy"}), [](Session& g) {
+    int (*encode)(void*, int, unsigned, void*, const uint64_t*, const uint64_t*, const unsigned*,
+                  const unsigned*, int, int, int, int);
+    g.driver_function(encode, "cuTensorMapEncodeTiled");
+    alignas(64) char bytes[192];
+    const auto status = [&](auto change, size_t at = 0) {
+      Map m;
+      change(m);
+      return encode(bytes + at, m.dtype, m.rank, pointer(m.address), m.extent, m.stride, m.box, m.step,
+                    m.interleave, m.swizzle, m.promotion, m.fill);
+    };
+    g.expect(status([](Map&) {}) == success, "a description that is right");
+    g.expect(status([](Map&) {}, 16) == invalid_value, "a map at 16 bytes");
+    g.expect(status([](Map& m) { m.dtype = 99; }) == invalid_value, "an unknown type");
+    g.expect(status([](Map& m) { m.rank = 0; }) == invalid_value, "no dimension");
+    g.expect(status([](Map& m) { m.address += 8; }) == invalid_value, "an address at 8 bytes");
+    g.expect(status([](Map& m) { m.extent[1] = 0; }) == invalid_value, "an empty matrix");
+    g.expect(status([](Map& m) { m.extent[0] = (1ull << 32) + 1; }) == invalid_value,
+             "more than 2^32 elements");
+    g.expect(status([](Map& m) { m.stride[0] = 200; }) == invalid_value, "rows at 8 bytes");
+    g.expect(status([](Map& m) { m.stride[0] = 1ull << 40; }) == invalid_value, "rows 2^40 bytes apart");
+    g.expect(status([](Map& m) { m.box[1] = 257; }) == invalid_value, "a box of 257 rows");
+    g.expect(status([](Map& m) { m.box[0] = 12; }) == invalid_value, "a box of 24 bytes");
+    g.expect(status([](Map& m) { m.box[0] = 128; }) == invalid_value, "a box of 256 bytes, swizzled by 128");
+    g.expect(status([](Map& m) { m.step[1] = 9; }) == invalid_value, "every 9th row");
+    g.expect(status([](Map& m) { m.swizzle = 7; }) == invalid_value, "an unknown swizzle");
+    g.expect(status([](Map& m) { m.dtype = 1, m.fill = 1; }) == invalid_value, "NaN among integers");
+    g.expect(status([](Map& m) { m.interleave = 1; }) == invalid_value, "a matrix that is interleaved");
+    g.expect(status([](Map& m) { m.rank = 1; }) == not_supported, "what the emulation does not know");
+  });
+}
+
 }  // namespace
 }  // namespace softgpu

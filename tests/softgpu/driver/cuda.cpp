@@ -5,6 +5,7 @@
 #include "driver/cuda_device.h"
 #include "driver/driver.h"
 #include "driver/model.h"
+#include "driver/tensor_maps.h"
 
 using namespace softgpu;
 using Pointer = unsigned long long;  // CUdeviceptr
@@ -195,6 +196,11 @@ CUDA(cuFuncSetAttribute, (void* f, int number, int value),
 CUDA(cuFuncGetAttribute, (int* value, int number, void* f), function_attribute(value, number, f))
 CUDA(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int* n, void* f, int threads, size_t bytes),
      max_active_blocks(n, f, threads, bytes))
+CUDA(cuTensorMapEncodeTiled,
+     (void* map, int dtype, unsigned rank, void* address, const uint64_t* extent, const uint64_t* stride,
+      const unsigned* box, const unsigned* step, int interleave, int swizzle, int promotion, int fill),
+     encode_tensor_map(map, {dtype, rank, host(address), extent, stride, box, step, interleave, swizzle,
+                             promotion, fill}))
 CUDA(cuLaunchKernel,
      (void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned bytes,
       void* s, void** arguments, void** extra),

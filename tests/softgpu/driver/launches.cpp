@@ -16,7 +16,7 @@ namespace {
 
 using ull = unsigned long long;
 
-constexpr size_t kArgumentAlignment = 16;
+constexpr size_t kArgumentAlignment = 64;  // of a CUtensorMap
 
 struct Arguments {
   std::vector<uint32_t> offset;

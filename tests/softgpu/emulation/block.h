@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fiber.h"
+#include "tensor_map.h"
 
 namespace gpusim {
 inline namespace GPU_WAVE {
@@ -32,9 +33,10 @@ struct Thread {
   const char* waits_in;           // null: it does not wait
   PendingCopy* copies = nullptr;  // no std::vector: its functions would be instrumented
   unsigned copy_count, copy_capacity = 0;
-  unsigned copy_groups;  // committed so far
-  unsigned proxy_fences;
-  bool fenced;  // what others read atomically of it shows them what it did before
+  unsigned copy_groups;                    // committed so far
+  unsigned proxy_fences, fenced_landings;  // when the last one ran: of bulk copies, how many had landed
+  const void* waits_for;                   // an mbarrier
+  bool fenced;                             // what others read atomically of it shows them what it did before
 };
 
 /// 16 bytes of shared memory that a thread's asynchronous copy wrote.
@@ -45,6 +47,7 @@ struct SharedWrite {
 };
 
 struct WarpgroupWork;  // warpgroup_products.h
+struct BulkWork;       // mbarriers.h
 
 /// Sets of lanes as bits.
 struct Warp {
@@ -68,7 +71,8 @@ struct Block {
   std::vector<char*> free_stacks;
   unsigned number = 0;            // of the blocks that ran here
   SharedWrite* writes = nullptr;  // of the arena
-  char* arena = nullptr;          // shared memory
+  BulkWork* bulk = nullptr;
+  char* arena = nullptr;  // shared memory
   size_t arena_used, arena_dirty, shared_bytes, shared_limit;
   char* shared_variables[kMaxSharedVariables];
   void (*body)(void*);

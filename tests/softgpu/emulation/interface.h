@@ -117,6 +117,14 @@ GPU_RUNTIME void wgmma_commit(Site site);
 /// Delivers the sums of what was committed before the last `pending` groups.
 GPU_RUNTIME void wgmma_wait(unsigned pending, Site site);
 
+/// mbarrier.init, .inval, .arrive (with .expect_tx) and .try_wait.parity until it is done.
+GPU_RUNTIME void mbarrier_init(uint64_t* barrier, unsigned arrivals);
+GPU_RUNTIME void mbarrier_inval(uint64_t* barrier);
+GPU_RUNTIME void mbarrier_arrive(uint64_t* barrier, unsigned expected_bytes);
+GPU_RUNTIME void mbarrier_wait(uint64_t* barrier, unsigned parity, Site site);
+/// cp.async.bulk.tensor.2d of a map that our driver encoded.
+GPU_RUNTIME void bulk_copy_2d(void* to, const void* map, int along, int down, uint64_t* barrier);
+
 /// SOFTGPU_FAULT names the matrix instruction, among others perhaps: it gives wrong numbers, or, as
 /// crash:NAME, ends the device.
 GPU_RUNTIME bool lies(const char* instruction);

@@ -1,6 +1,6 @@
 // Copies to shared memory that are under way: their bytes are NaN until the wait.
 #pragma once
-#include "block.h"
+#include "mbarriers.h"
 
 namespace gpusim {
 inline namespace GPU_WAVE {
@@ -27,7 +27,10 @@ GPU_NOSAN inline void note_write(const void* to, const Thread& t) {
   b.writes[offset / 16] = {b.number, t.proxy_fences, uint16_t(&t - b.threads)};
 }
 
-GPU_RUNTIME void fence_proxy_async() { current->proxy_fences++; }
+GPU_RUNTIME void fence_proxy_async() {
+  current->proxy_fences++;
+  current->fenced_landings = block->bulk ? block->bulk->landings : 0;
+}
 
 GPU_RUNTIME void copy_async_wait(unsigned pending) {
   Thread& t = *current;

@@ -1,5 +1,6 @@
 // Runs a block: which of its threads goes on when one waits or ends, and what is a deadlock.
 #pragma once
+#include "mbarriers.h"
 #include "warpgroup_products.h"
 
 namespace gpusim {
@@ -109,8 +110,10 @@ GPU_NOSAN inline void prepare_threads(Block& b, dim3 size) {
     t.lane = i % kWarp;
     t.waits_in = nullptr;
     t.fenced = false;
-    t.copy_count = t.copy_groups = t.proxy_fences = 0;
+    t.copy_count = t.copy_groups = t.proxy_fences = t.fenced_landings = 0;
+    t.waits_for = nullptr;
   }
+  forget_bulk_work(b);
   for (int i = 0; i < b.warp_count; i++) {
     Warp& w = b.warps[i];
     const int lanes = b.thread_count - i * kWarp;
@@ -121,8 +124,10 @@ GPU_NOSAN inline void prepare_threads(Block& b, dim3 size) {
 }
 
 GPU_NOSAN inline void open_barrier(Block& b) {
-  if (b.at_barrier != b.alive)
+  if (b.at_barrier != b.alive) {
+    check_mbarriers(b);
     die("deadlock: not all threads reached the barrier or the warp operation (divergence)");
+  }
   b.at_barrier = 0;
   b.barrier_generation++;
   Site site{nullptr, 0};
@@ -133,6 +138,13 @@ GPU_NOSAN inline void open_barrier(Block& b) {
     site = t.site;
   }
   for (int i = 0; i < b.warp_count; i++) b.warps[i].ready = b.warps[i].alive;
+}
+
+/// One that runs may make ready one of a warp before.
+GPU_NOSAN inline bool has_ready_threads(const Block& b) {
+  for (int i = 0; i < b.warp_count; i++)
+    if (b.warps[i].ready) return true;
+  return false;
 }
 
 GPU_NOSAN inline void run_ready_threads(Block& b) {
@@ -154,10 +166,12 @@ GPU_NOSAN inline void run_block(dim3 size, uint3 index, size_t dynamic_bytes) {
   release(&launch_ordered[0]);
   prepare_threads(b, size);
   for (;;) {
-    run_ready_threads(b);
-    if (!b.alive) return check_warpgroups(b);
+    while (has_ready_threads(b)) run_ready_threads(b);
+    if (!b.alive) break;
     open_barrier(b);
   }
+  check_warpgroups(b);
+  check_bulk_work(b);
 }
 
 }  // namespace GPU_WAVE

@@ -1,5 +1,6 @@
 // The emulator.
 #pragma once
+#include "mbarrier_calls.h"
 #include "meetings.h"
 #include "pending_copies.h"
 #include "run_launch.h"

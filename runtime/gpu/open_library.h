@@ -1,0 +1,24 @@
+// Libraries of a GPU's vendor, opened while the program runs.
+#pragma once
+#include <dlfcn.h>
+
+#include <string>
+#include <vector>
+
+#include "runtime/gpu/driver.h"
+
+namespace tenon::gpu {
+
+/// The first of the names that is there, as the system looks for it or in an active Python environment. Null
+/// where none is; `library` says what was found.
+void* open_first(const std::vector<std::string>& names, Library& library);
+
+/// A function of the library. "none": its vendor has no such function.
+template <class Function>
+void find_function(Function*& function, const std::string& name, void* handle, Library& library) {
+  if (!handle || name == "none") return;
+  function = reinterpret_cast<Function*>(dlsym(handle, name.c_str()));
+  if (!function && library.lacks.empty()) library.lacks = name;
+}
+
+}  // namespace tenon::gpu

@@ -1,0 +1,30 @@
+#include "runtime/gpu/tensor_map.h"
+
+#include "base/error.h"
+
+namespace tenon::gpu {
+namespace {
+
+// CUtensorMapDataType, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
+// CUtensorMapFloatOOBfill
+constexpr int float16 = 6, bfloat16 = 9, not_interleaved = 0, swizzled_by_128_bytes = 3, by_128_bytes = 2,
+              zeros = 0;
+
+}  // namespace
+
+EncodedMap encode(const Driver& driver, const TensorMap& map, std::byte* begin) {
+  TENON_CHECK(map.dtype == DType::f16 || map.dtype == DType::bf16);
+  const std::uint64_t extent[] = {static_cast<std::uint64_t>(map.extent[0]),
+                                  static_cast<std::uint64_t>(map.extent[1])};
+  const std::uint64_t stride[] = {static_cast<std::uint64_t>(map.stride) * size_of(map.dtype)};
+  const unsigned box[] = {static_cast<unsigned>(map.box[0]), static_cast<unsigned>(map.box[1])};
+  const unsigned every_element[] = {1, 1};
+  EncodedMap encoded{};
+  driver.check(driver.encode_tensor_map(encoded.bytes.data(), map.dtype == DType::f16 ? float16 : bfloat16, 2,
+                                        begin, extent, stride, box, every_element, not_interleaved,
+                                        swizzled_by_128_bytes, by_128_bytes, zeros),
+               "describing a matrix to bulk copies");
+  return encoded;
+}
+
+}  // namespace tenon::gpu
