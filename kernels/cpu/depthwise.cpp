@@ -2,7 +2,7 @@
 // image. Built once per ISA.
 #include "kernels/cpu/depthwise.h"
 
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/activation.h"
 
 namespace tenon::cpu::TENON_ISA {
 namespace {
@@ -15,6 +15,7 @@ struct Row {
   const float* in;  // of the image
   float* out;
   const float* residual;
+  const float* added;
   long y;  // input row of tap row 0
   long ky_begin;
   long ky_end;
@@ -42,10 +43,10 @@ template <int Pixels, bool Whole>
 TENON_INLINE void pixels(const ConvShape& s, const ConvRun& run, const Row& row, TapRange taps, long x,
                          long c, int lanes) {
   const Epilogue& e = run.epilogue;
-  vf sum[Pixels];
+  vf sum[1][Pixels];
   const vf bias = e.bias ? get<Whole>(e.bias + c, lanes) : vf{};
   TENON_UNROLL
-  for (int i = 0; i < Pixels; i++) sum[i] = vf{};
+  for (int i = 0; i < Pixels; i++) sum[0][i] = vf{};
   const long step = s.w.stride * run.in_stride;
   for (long ky = row.ky_begin; ky < row.ky_end; ky++) {
     const float* in =
@@ -55,21 +56,32 @@ TENON_INLINE void pixels(const ConvShape& s, const ConvRun& run, const Row& row,
       const vf weight = get<Whole>(w + kx * s.Cin, lanes);
       const float* p = in + kx * s.w.dilation * run.in_stride;
       TENON_UNROLL
-      for (int i = 0; i < Pixels; i++) sum[i] += get<Whole>(p + i * step, lanes) * weight;
+      for (int i = 0; i < Pixels; i++) sum[0][i] += get<Whole>(p + i * step, lanes) * weight;
     }
   }
   TENON_UNROLL
   for (int i = 0; i < Pixels; i++) {
-    vf v = sum[i] + bias;
-    if (row.residual) v += get<Whole>(row.residual + (x + i) * e.residual_stride + c, lanes);
-    if (e.activation == Activation::relu) v = max_or_b(vf{}, v);
-    float* out = row.out + (x + i) * run.out_stride + c;
+    sum[0][i] += bias;
+    if (row.residual) sum[0][i] += get<Whole>(row.residual + (x + i) * e.residual_stride + c, lanes);
+  }
+  activate_vectors(e.activation, sum);
+  float* const out = row.out + x * run.out_stride + c;
+  TENON_UNROLL
+  for (int i = 0; i < Pixels; i++) {
     if constexpr (Whole) {
-      store(out, v);
+      store(out + i * run.out_stride, sum[0][i]);
     } else {
-      store_partial(out, v, lanes);
+      store_partial(out + i * run.out_stride, sum[0][i], lanes);
     }
   }
+  if (!leaves_rows(e.activation, row.added)) return;
+  long out_pixel[Pixels], added_pixel[Pixels];
+  for (int i = 0; i < Pixels; i++) {
+    out_pixel[i] = i * run.out_stride;
+    added_pixel[i] = i * e.added_stride;
+  }
+  const float* added = row.added ? row.added + x * e.added_stride + c : nullptr;
+  finish_rows(e.activation, {out, out_pixel, added, added_pixel, Pixels, lanes});
 }
 
 template <bool Whole>
@@ -103,6 +115,7 @@ void depthwise_rows(const ConvShape& s, const ConvRun& run, long row_begin, long
     const Row row{.in = run.in + r / out_h * s.in_pixels() * run.in_stride,
                   .out = run.out + r * out_w * run.out_stride,
                   .residual = e.residual ? e.residual + r * out_w * e.residual_stride : nullptr,
+                  .added = e.added ? e.added + r * out_w * e.added_stride : nullptr,
                   .y = y,
                   .ky_begin = taps.begin,
                   .ky_end = taps.end};
