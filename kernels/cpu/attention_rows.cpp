@@ -134,7 +134,7 @@ void multiply(int rows, const float* a, long a_stride, long depth, const float* 
   tile.panels = panels;
   tile.c = c;
   tile.c_row = c_row;
-  tile_kernel(TileForm::f32, {.rows = rows, .several_panels = false, .is_uniform = true})(tile);
+  tile_kernel(TileForm::f32, {.rows = rows, .vectors = panel_vectors, .is_uniform = true})(tile);
 }
 
 void scale_row(const float* from, long n, float factor, float* to) {

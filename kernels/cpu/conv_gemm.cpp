@@ -164,9 +164,7 @@ void run_images(const ConvShape& s, const ConvRun& run, const Groups& groups, DT
     one.a = view.data + i * groups.in;
     one.b = run.packed + i * packed_group_size(s, groups, type);
     one.c = run.out + first_pixel * run.out_stride + channel;
-    one.epilogue = run.epilogue;
-    if (one.epilogue.bias) one.epilogue.bias += channel;
-    if (one.epilogue.residual) one.epilogue.residual += first_pixel * run.epilogue.residual_stride + channel;
+    one.epilogue = run.epilogue.from(first_pixel, channel);
     one.hook_col = channel;
     run_row_gemm(one, pool);
   };

@@ -191,10 +191,8 @@ void conv_transposed(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
         g.a = origin + i * group_in(s);
         g.b = run.packed + packed_before + i * packed_panels_size(g.depth(), g.cols);
         g.c = run.out + first_pixel * run.out_stride + channel;
-        g.epilogue = run.epilogue;
+        g.epilogue = run.epilogue.from(first_pixel, channel);
         g.epilogue.hook = nullptr;
-        if (g.epilogue.bias) g.epilogue.bias += channel;
-        if (g.epilogue.residual) g.epilogue.residual += first_pixel * run.epilogue.residual_stride + channel;
         run_row_gemm(g, pool);
       }
     });

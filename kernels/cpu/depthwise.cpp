@@ -1,8 +1,8 @@
-// Depthwise convolution rows: vectors over channels, several pixels at once where no tap falls outside the
-// image. Built once per ISA.
+// Depthwise convolution: the weights of a kernel row and a strip of output pixels are kept in registers, and
+// vectors run over channels. Built once per ISA.
 #include "kernels/cpu/depthwise.h"
 
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/activation.h"
 
 namespace tenon::cpu::TENON_ISA {
 namespace {
@@ -10,83 +10,148 @@ namespace {
 constexpr long smaller(long a, long b) { return a < b ? a : b; }
 constexpr long larger(long a, long b) { return a > b ? a : b; }
 
-// One output row: the taps that lie inside the image vertically, and the pixels where all do horizontally.
-struct Row {
-  const float* in;  // of the image
-  float* out;
-  const float* residual;
-  long y;  // input row of tap row 0
-  long ky_begin;
-  long ky_end;
-};
+// Output pixels of a strip: their sums, a kernel row and a pixel of the input fit the registers.
+constexpr int strip = vector_registers == 32 ? 14 : 6;
+// Channels that pass down a strip together: so many that the rows of input that they share stay in L1.
+constexpr long block_channels = 64;
+// Output rows that all channels pass before the next ones: what they share comes from L2 once.
+constexpr long band_rows = 8;
 
-// First tap inside the image, and one past the last, for taps at first + k * dilation.
-struct TapRange {
+struct Range {
   long begin;
   long end;
 };
-TapRange taps_inside(long first, const ConvAxis& a) {
+// Taps at first + k * dilation that lie inside the image.
+Range taps_inside(long first, const ConvAxis& a) {
   const long begin = first >= 0 ? 0 : (-first + a.dilation - 1) / a.dilation;
   const long end = first >= a.in ? 0 : (a.in - first + a.dilation - 1) / a.dilation;
   return {smaller(begin, a.kernel), larger(smaller(begin, a.kernel), smaller(end, a.kernel))};
 }
 
-template <bool Whole>
-TENON_INLINE vf get(const float* p, int lanes) {
-  if constexpr (Whole) return load(p);
-  return load_partial(p, lanes);
-}
+// Pixels x .. x + pixels of one output row, in channels c .. c_end.
+struct Strip {
+  const float* in;  // of the image
+  long row;         // of the output, counted over the batch
+  long y;           // the input row of tap row 0
+  Range taps_y;     // that lie inside the image
+  long x;
+  int pixels;
+  long c;
+  long c_end;
+};
 
-// Pixels x .. x + Pixels of channels c .. c + VL. `taps` holds for all of them.
-template <int Pixels, bool Whole>
-TENON_INLINE void pixels(const ConvShape& s, const ConvRun& run, const Row& row, TapRange taps, long x,
-                         long c, int lanes) {
+// K taps of a kernel row are taken at once, S input pixels apart for the next output pixel: all of it, or
+// one. Edge: not all pixels, columns and lanes are inside.
+template <int K, int S, bool Edge>
+__attribute__((noinline)) void run_strip(const ConvShape& s, const ConvRun& run, const Strip& part) {
+  constexpr int columns = (strip - 1) * S + K;
   const Epilogue& e = run.epilogue;
-  vf sum[Pixels];
-  const vf bias = e.bias ? get<Whole>(e.bias + c, lanes) : vf{};
-  TENON_UNROLL
-  for (int i = 0; i < Pixels; i++) sum[i] = vf{};
-  const long step = s.w.stride * run.in_stride;
-  for (long ky = row.ky_begin; ky < row.ky_end; ky++) {
-    const float* in =
-        row.in + c + ((row.y + ky * s.h.dilation) * s.w.in + x * s.w.stride - s.w.pad_before) * run.in_stride;
-    const float* w = run.packed + ky * s.w.kernel * s.Cin + c;
-    for (long kx = taps.begin; kx < taps.end; kx++) {
-      const vf weight = get<Whole>(w + kx * s.Cin, lanes);
-      const float* p = in + kx * s.w.dilation * run.in_stride;
-      TENON_UNROLL
-      for (int i = 0; i < Pixels; i++) sum[i] += get<Whole>(p + i * step, lanes) * weight;
-    }
+  const long out_pixel = part.row * s.out(s.w) + part.x;
+  const int pixels = Edge ? part.pixels : strip;
+  // A single tap reads every stride-th pixel.
+  const long step = K == 1 ? s.w.stride : 1;
+  long out_row[strip], added_row[strip];
+  for (int i = 0; i < strip; i++) {
+    out_row[i] = i * run.out_stride;
+    added_row[i] = i * e.added_stride;
   }
-  TENON_UNROLL
-  for (int i = 0; i < Pixels; i++) {
-    vf v = sum[i] + bias;
-    if (row.residual) v += get<Whole>(row.residual + (x + i) * e.residual_stride + c, lanes);
-    if (e.activation == Activation::relu) v = max_or_b(vf{}, v);
-    float* out = row.out + (x + i) * run.out_stride + c;
-    if constexpr (Whole) {
-      store(out, v);
-    } else {
-      store_partial(out, v, lanes);
+  for (long c = part.c; c < part.c_end; c += VL) {
+    const int lanes = Edge ? static_cast<int>(smaller(VL, part.c_end - c)) : VL;
+    vf sum[1][strip];
+    const vf bias = e.bias ? load_lanes(e.bias + c, lanes) : vf{};
+    TENON_UNROLL
+    for (int i = 0; i < strip; i++) sum[0][i] = bias;
+    for (long ky = part.taps_y.begin; ky < part.taps_y.end; ky++) {
+      const float* const in = part.in + (part.y + ky * s.h.dilation) * s.w.in * run.in_stride + c;
+      const float* w = run.packed + ky * s.w.kernel * s.Cin + c;
+      for (long kx = 0; kx < s.w.kernel; kx += K, w += K * s.Cin) {
+        const long first = part.x * s.w.stride - s.w.pad_before + kx * s.w.dilation;
+        long begin = 0, end = columns;
+        if constexpr (Edge) {
+          end = (pixels - 1) * S + K;
+          while (begin < end && first + begin * step < 0) begin++;
+          while (end > begin && first + (end - 1) * step >= s.w.in) end--;
+        }
+        vf weight[K];
+        TENON_UNROLL
+        for (int k = 0; k < K; k++) weight[k] = load_lanes(w + k * s.Cin, lanes);
+        const float* const p = in + first * run.in_stride;
+#pragma GCC unroll 64
+        for (int i = 0; i < columns; i++) {
+          if (Edge && (i < begin || i >= end)) continue;
+          const vf v = load_lanes(p + i * step * run.in_stride, lanes);
+          TENON_UNROLL
+          for (int k = 0; k < K; k++) {
+            if ((i - k) % S == 0 && i >= k && (i - k) / S < strip) sum[0][(i - k) / S] += v * weight[k];
+          }
+        }
+      }
+    }
+    if (e.residual) {
+      const float* const residual = e.residual + out_pixel * e.residual_stride + c;
+      TENON_UNROLL
+      for (int i = 0; i < strip; i++) {
+        if (i < pixels) sum[0][i] += load_lanes(residual + i * e.residual_stride, lanes);
+      }
+    }
+    activate_vectors(e.activation, sum);
+    float* const out = run.out + out_pixel * run.out_stride + c;
+    TENON_UNROLL
+    for (int i = 0; i < strip; i++) {
+      if (i < pixels) store_lanes(out + i * run.out_stride, sum[0][i], lanes);
+    }
+    if (leaves_rows(e.activation, e.added)) {
+      const float* const added = e.added ? e.added + out_pixel * e.added_stride + c : nullptr;
+      finish_rows(e.activation, {out, out_row, added, added_row, pixels, lanes});
     }
   }
 }
 
-template <bool Whole>
-void row_of_channels(const ConvShape& s, const ConvRun& run, const Row& row, long c, int lanes) {
-  constexpr int block = 4;
+using RunStrip = void (*)(const ConvShape&, const ConvRun&, const Strip&);
+template <bool Edge>
+RunStrip strip_kernel(const ConvAxis& w) {
+  if (w.dilation == 1 && w.stride == 1) {
+    switch (w.kernel) {
+      case 3: return run_strip<3, 1, Edge>;
+      case 5: return run_strip<5, 1, Edge>;
+      case 7: return run_strip<7, 1, Edge>;
+      case 9: return run_strip<9, 1, Edge>;
+      default: break;
+    }
+  }
+  if (w.dilation == 1 && w.stride == 2) {
+    switch (w.kernel) {
+      case 3: return run_strip<3, 2, Edge>;
+      case 5: return run_strip<5, 2, Edge>;
+      case 7: return run_strip<7, 2, Edge>;
+      case 9: return run_strip<9, 2, Edge>;
+      default: break;
+    }
+  }
+  return run_strip<1, 1, Edge>;
+}
+
+// Output rows [begin, end) of one image, of which there are few.
+void band_of_rows(const ConvShape& s, const ConvRun& run, long begin, long end) {
+  const long out_h = s.out(s.h);
   const long out_w = s.out(s.w);
-  for (long x = 0; x < out_w;) {
-    const TapRange taps = taps_inside(x * s.w.stride - s.w.pad_before, s.w);
-    const bool inside =
-        x + block <= out_w && taps.begin == 0 &&
-        ((x + block - 1) * s.w.stride - s.w.pad_before) + (s.w.kernel - 1) * s.w.dilation < s.w.in;
-    if (inside) {
-      pixels<block, Whole>(s, run, row, {0, s.w.kernel}, x, c, lanes);
-      x += block;
-    } else {
-      pixels<1, Whole>(s, run, row, taps, x, c, lanes);
-      x++;
+  const RunStrip inner = strip_kernel<false>(s.w), edge = strip_kernel<true>(s.w);
+  Strip part{};
+  part.in = run.in + begin / out_h * s.in_pixels() * run.in_stride;
+  for (long c = 0; c < s.Cin; c += block_channels) {
+    part.c = c;
+    part.c_end = smaller(s.Cin, c + block_channels);
+    for (long x = 0; x < out_w; x += strip) {
+      part.x = x;
+      part.pixels = static_cast<int>(smaller(strip, out_w - x));
+      const long first = x * s.w.stride - s.w.pad_before;
+      const long last = first + (strip - 1) * s.w.stride + (s.w.kernel - 1) * s.w.dilation;
+      const bool inside = part.pixels == strip && first >= 0 && last < s.w.in && (part.c_end - c) % VL == 0;
+      for (part.row = begin; part.row < end; part.row++) {
+        part.y = part.row % out_h * s.h.stride - s.h.pad_before;
+        part.taps_y = taps_inside(part.y, s.h);
+        (inside ? inner : edge)(s, run, part);
+      }
     }
   }
 }
@@ -96,20 +161,15 @@ void row_of_channels(const ConvShape& s, const ConvRun& run, const Row& row, lon
 void depthwise_rows(const ConvShape& s, const ConvRun& run, long row_begin, long row_end) {
   const long out_h = s.out(s.h);
   const long out_w = s.out(s.w);
-  const Epilogue& e = run.epilogue;
-  for (long r = row_begin; r < row_end; r++) {
-    const long y = r % out_h * s.h.stride - s.h.pad_before;
-    const TapRange taps = taps_inside(y, s.h);
-    const Row row{.in = run.in + r / out_h * s.in_pixels() * run.in_stride,
-                  .out = run.out + r * out_w * run.out_stride,
-                  .residual = e.residual ? e.residual + r * out_w * e.residual_stride : nullptr,
-                  .y = y,
-                  .ky_begin = taps.begin,
-                  .ky_end = taps.end};
-    long c = 0;
-    for (; c + VL <= s.Cin; c += VL) row_of_channels<true>(s, run, row, c, VL);
-    if (c < s.Cin) row_of_channels<false>(s, run, row, c, static_cast<int>(s.Cin - c));
-    if (e.hook) e.hook(e.context, row.out, run.out_stride, r * out_w, out_w, 0, s.Cin);
+  for (long begin = row_begin; begin < row_end;) {
+    const long image_end = (begin / out_h + 1) * out_h;
+    const long end = smaller(smaller(row_end, image_end), begin + band_rows);
+    band_of_rows(s, run, begin, end);
+    if (run.epilogue.hook) {
+      run.epilogue.hook(run.epilogue.context, run.out + begin * out_w * run.out_stride, run.out_stride,
+                        begin * out_w, (end - begin) * out_w, 0, s.Cin);
+    }
+    begin = end;
   }
 }
 

@@ -1,9 +1,33 @@
 // What happens to a result while it is still in registers or in the L1 cache.
 #pragma once
+#include <limits>
 
 namespace tenon::cpu {
 
-enum class Activation { none, relu };
+/// A function of one value that kernels apply themselves. NaN stays NaN.
+struct Activation {
+  enum class Kind {
+    none,
+    relu,
+    clamp,        // min(max(x, low), high)
+    hardswish,    // x * hardsigmoid(x)
+    hardsigmoid,  // min(max(x + 3, 0), 6) / 6
+    leaky_relu,   // x > 0 ? x : low * x
+    sigmoid,
+    silu,  // x * sigmoid(x)
+    tanh,
+    gelu,       // x / 2 * (1 + erf(x / sqrt 2))
+    gelu_tanh,  // its approximation by tanh
+  };
+  Kind kind = Kind::none;
+  float low = -std::numeric_limits<float>::infinity();
+  float high = std::numeric_limits<float>::infinity();
+
+  static const Activation none, relu;
+  bool operator==(const Activation&) const = default;
+};
+inline constexpr Activation Activation::none{};
+inline constexpr Activation Activation::relu{Kind::relu, 0};
 
 /// Transforms rows x cols values in place: element (r, c) of the result is
 /// tile[(r - row0) * tile_stride + (c - col0)]. Rows are consecutive rows of the result (for images: pixels,
@@ -11,8 +35,8 @@ enum class Activation { none, relu };
 using TileHook = void (*)(const void* context, float* tile, long tile_stride, long row0, long rows, long col0,
                           long cols);
 
-/// result = hook(activation(sum + bias[col] + residual[row, col])). relu keeps NaN, as PyTorch's does.
-/// The hook is called once for every element, from several threads at the same time.
+/// result = hook(activation(sum + bias[col] + residual[row, col]) + added[row, col]). The hook is called once
+/// for every element, from several threads at the same time.
 struct Epilogue {
   const float* bias = nullptr;      // one a column, or null
   const float* residual = nullptr;  // laid out like the result, or null; may be the result's own memory
@@ -22,6 +46,17 @@ struct Epilogue {
   const void* context = nullptr;
   /// Of each row of the result, that of the residual; null: the same. Only gemm (gemm.h) looks at it.
   const long* residual_rows = nullptr;
+  const float* added = nullptr;  // laid out like the result, or null; not the result's memory
+  long added_stride = 0;
+
+  /// That of a result that begins at this row and column.
+  Epilogue from(long row, long col) const {
+    Epilogue e = *this;
+    if (bias) e.bias += col;
+    if (residual) e.residual += row * residual_stride + col;
+    if (added) e.added += row * added_stride + col;
+    return e;
+  }
 };
 
 }  // namespace tenon::cpu

@@ -103,8 +103,7 @@ RowGemm columns_of(const Gemm& g, long first, long cols, const float* packed_b) 
   r.cols = cols;
   r.b = packed_b;
   r.c += first;
-  if (r.epilogue.bias) r.epilogue.bias += first;
-  if (r.epilogue.residual) r.epilogue.residual += first;
+  r.epilogue = g.epilogue.from(0, first);
   r.hook_col = first;
   return r;
 }
@@ -157,7 +156,7 @@ void batched_gemm(const BatchedGemm& g, float* scratch, ThreadPool& pool) {
     RowGemm r = row_gemm_of(g.one);
     r.a += i * g.a_batch_stride;
     r.c += i * g.c_batch_stride;
-    if (r.epilogue.residual) r.epilogue.residual += i * g.one.M * r.epilogue.residual_stride;
+    r.epilogue = g.one.epilogue.from(i * g.one.M, 0);
     r.hook_row = i * g.one.M;
     MatrixB b = g.one.b;
     b.data = static_cast<const float*>(b.data) + i * g.b_batch_stride;

@@ -1,23 +1,18 @@
 // Recognises chains of float primitives that have a loop of their own.
-#include <cmath>
 #include <optional>
 
+#include "kernels/cpu/loop_patterns.h"
 #include "kernels/cpu/loop_plan.h"
 
 namespace tenon::cpu {
 namespace {
 
-class Chains {
+class Chains : LoopPatterns {
  public:
   Chains(const LoopProgram& program, LoopMode mode)
-      : program_(program), varies_(varies_over_row(program)), by_rows_(mode == LoopMode::rows) {
-    const auto& instructions = program.code.instructions;
-    uses_.resize(instructions.size(), 0);
-    for (const Instruction& i : instructions)
-      for (const Reg r : i.args)
-        if (r >= 0) ++uses_[static_cast<std::size_t>(r)];
+      : LoopPatterns(program), varies_(varies_over_row(program)), by_rows_(mode == LoopMode::rows) {
     // A difference whose squares are summed is computed there once more, and not read from a register.
-    for (const Instruction& i : instructions)
+    for (const Instruction& i : program.code.instructions)
       if (i.op == LoopOp::reduce && is_sum_of_squared_differences(i))
         uses_[index(at(i.args[0]).args[0])] -= 2;
   }
@@ -27,7 +22,7 @@ class Chains {
     const Instruction& root = at(r);
     if (root.op == LoopOp::reduce) return sum_squares(r);
     if (root.op != LoopOp::prim || root.type != DType::f32 || root.prim == Prim::cast) return std::nullopt;
-    for (const auto rule : {&Chains::gelu, &Chains::silu, &Chains::relu, &Chains::exp_sub,
+    for (const auto rule : {&Chains::silu_mul, &Chains::activation_loop, &Chains::exp_sub,
                             &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::constant_power}) {
       if (auto found = (this->*rule)(r)) return found;
     }
@@ -38,15 +33,6 @@ class Chains {
   using Match = std::optional<LoopNode>;
 
   static std::size_t index(Reg r) { return static_cast<std::size_t>(r); }
-  const Instruction& at(Reg r) const { return program_.code.instructions[index(r)]; }
-  bool is(Reg r, Prim p) const {
-    return at(r).op == LoopOp::prim && at(r).prim == p && at(r).type == DType::f32;
-  }
-  /// The same, and nobody else reads it.
-  bool owns(Reg r, Prim p) const { return is(r, p) && uses_[static_cast<std::size_t>(r)] == 1; }
-  bool is_constant(Reg r, double value) const {
-    return at(r).op == LoopOp::constant && std::fabs(at(r).value - value) <= 1e-6 * std::fabs(value);
-  }
   static Match fused(Fused f, Reg a, Reg b = -1, Reg c = -1) {
     LoopNode node;
     node.instruction = {.op = LoopOp::prim, .type = DType::f32, .args = {a, b, c}};
@@ -55,49 +41,27 @@ class Chains {
     return node;
   }
 
-  /// More than three are not told apart.
-  void factors(Reg r, bool root, std::vector<Reg>& out, int depth = 0) const {
-    if (depth < 3 && (root ? is(r, Prim::mul) : owns(r, Prim::mul))) {
-      factors(at(r).args[0], false, out, depth + 1);
-      factors(at(r).args[1], false, out, depth + 1);
-    } else {
-      out.push_back(r);
+  Match activation_loop(Reg r) const {
+    const auto found = activation(r);
+    if (!found) return std::nullopt;
+    using enum Activation::Kind;
+    const Reg x = found->of;
+    switch (found->function.kind) {
+      case relu:
+        if (owns(x, Prim::add)) return fused(Fused::add_relu, at(x).args[0], at(x).args[1]);
+        return fused(Fused::relu, x);
+      case gelu:
+        if (is(x, Prim::add) && uses(x) == 2) return fused(Fused::add_gelu, at(x).args[0], at(x).args[1]);
+        return fused(Fused::gelu, x);
+      case gelu_tanh: return fused(Fused::gelu_tanh, x);
+      case silu: return fused(Fused::silu, x);
+      case hardswish: return fused(Fused::hardswish, x);
+      case hardsigmoid: return fused(Fused::hardsigmoid, x);
+      default: return std::nullopt;
     }
-  }
-  bool is_scaled(Reg r, Reg x, double scale) const {
-    const auto& args = at(r).args;
-    if (is(r, Prim::mul))
-      return (args[0] == x && is_constant(args[1], scale)) || (args[1] == x && is_constant(args[0], scale));
-    return is(r, Prim::div) && args[0] == x && is_constant(args[1], 1 / scale);
-  }
-  bool is_one_plus_erf(Reg r, Reg x) const {
-    if (!owns(r, Prim::add)) return false;
-    const Reg a = at(r).args[0];
-    const Reg b = at(r).args[1];
-    const Reg e = is_constant(a, 1) ? b : a;
-    return is_constant(e == b ? a : b, 1) && owns(e, Prim::erf) &&
-           is_scaled(at(e).args[0], x, std::sqrt(0.5));
-  }
-
-  Match gelu(Reg r) const {  // x * 0.5 * (1 + erf(x / sqrt 2)), the factors in any order
-    std::vector<Reg> f;
-    if (is(r, Prim::mul)) factors(r, true, f);
-    if (f.size() != 3) return std::nullopt;
-    for (int half = 0; half < 3; ++half) {
-      const Reg a = f[static_cast<std::size_t>((half + 1) % 3)];
-      const Reg b = f[static_cast<std::size_t>((half + 2) % 3)];
-      if (!is_constant(f[static_cast<std::size_t>(half)], 0.5)) continue;
-      if (!is_one_plus_erf(b, a) && !is_one_plus_erf(a, b)) continue;
-      const Reg x = is_one_plus_erf(b, a) ? a : b;
-      if (is(x, Prim::add) && uses_[index(x)] == 2)
-        return fused(Fused::add_gelu, at(x).args[0], at(x).args[1]);
-      return fused(Fused::gelu, x);
-    }
-    return std::nullopt;
   }
   Match silu_mul(Reg r) const {  // x * sigmoid(x) * y, the factors in any order
-    std::vector<Reg> f;
-    if (is(r, Prim::mul)) factors(r, true, f);
+    const std::vector<Reg> f = factors(r);
     if (f.size() != 3) return std::nullopt;
     for (std::size_t s = 0; s < 3; ++s) {
       const Reg a = f[(s + 1) % 3];
@@ -107,23 +71,6 @@ class Chains {
       if (at(f[s]).args[0] == b) return fused(Fused::silu_mul, b, a);
     }
     return std::nullopt;
-  }
-  Match silu(Reg r) const {  // x * sigmoid(x)
-    if (!is(r, Prim::mul)) return std::nullopt;
-    const Reg a = at(r).args[0];
-    const Reg b = at(r).args[1];
-    if (owns(b, Prim::sigmoid) && at(b).args[0] == a) return fused(Fused::silu, a);
-    if (owns(a, Prim::sigmoid) && at(a).args[0] == b) return fused(Fused::silu, b);
-    return std::nullopt;
-  }
-  Match relu(Reg r) const {  // max(a, 0), max(a + b, 0)
-    if (!is(r, Prim::max)) return std::nullopt;
-    const bool zero_first = at(at(r).args[0]).op == LoopOp::constant && at(at(r).args[0]).value == 0;
-    const Reg zero = at(r).args[zero_first ? 0 : 1];
-    const Reg a = at(r).args[zero_first ? 1 : 0];
-    if (at(zero).op != LoopOp::constant || at(zero).value != 0) return std::nullopt;
-    if (owns(a, Prim::add)) return fused(Fused::add_relu, at(a).args[0], at(a).args[1]);
-    return fused(Fused::relu, a);
   }
   Match exp_sub(Reg r) const {
     if (!is(r, Prim::exp) || !owns(at(r).args[0], Prim::sub)) return std::nullopt;
@@ -135,13 +82,15 @@ class Chains {
   bool is_reduce(Reg r, Reduce kind, Reg of) const {
     return at(r).op == LoopOp::reduce && at(r).reduce == kind && at(r).args[0] == of;
   }
+  // A product that is part of no activation, which has a loop of its own.
+  bool owns_product(Reg r) const { return owns(r, Prim::mul) && !activation(r); }
   Match mul_add_or_sub(Reg r) const {  // a * b + c, c + a * b, a * b - c
     if (!is(r, Prim::add) && !is(r, Prim::sub)) return std::nullopt;
     const Reg left = at(r).args[0];
     const Reg right = at(r).args[1];
     const Fused f = is(r, Prim::add) ? Fused::mul_add : Fused::mul_sub;
-    if (owns(left, Prim::mul)) return fused(f, at(left).args[0], at(left).args[1], right);
-    if (f == Fused::mul_add && owns(right, Prim::mul))
+    if (owns_product(left)) return fused(f, at(left).args[0], at(left).args[1], right);
+    if (f == Fused::mul_add && owns_product(right))
       return fused(f, at(right).args[0], at(right).args[1], left);
     return std::nullopt;
   }
@@ -193,10 +142,8 @@ class Chains {
     return node;
   }
 
-  const LoopProgram& program_;
   std::vector<bool> varies_;
   bool by_rows_;
-  std::vector<int> uses_;
 };
 
 // The CPU compiles for the sizes too.

@@ -64,18 +64,21 @@ TransferFn store_op(DType dtype);
 
 /// Loops over chains of float primitives that are worth one pass.
 enum class Fused {
-  mul_add,    // a * b + c
-  mul_sub,    // a * b - c
-  sub_mul,    // (a - b) * c
-  cube,       // a * a * a
-  relu,       // max(a, 0)
-  add_relu,   // max(a + b, 0)
-  gelu,       // a / 2 * (1 + erf(a / sqrt 2))
-  add_gelu,   // gelu(a + b)
-  silu,       // a * sigmoid(a)
-  silu_mul,   // silu(a) * b
-  exp_sub,    // exp(a - b)
-  exp_below,  // exp(a - b) where b is the row's maximum of a
+  mul_add,      // a * b + c
+  mul_sub,      // a * b - c
+  sub_mul,      // (a - b) * c
+  cube,         // a * a * a
+  relu,         // max(a, 0)
+  add_relu,     // max(a + b, 0)
+  gelu,         // a / 2 * (1 + erf(a / sqrt 2))
+  add_gelu,     // gelu(a + b)
+  gelu_tanh,    // gelu, approximated by tanh
+  silu,         // a * sigmoid(a)
+  silu_mul,     // silu(a) * b
+  hardsigmoid,  // min(max(a + 3, 0), 6) / 6
+  hardswish,    // a * hardsigmoid(a)
+  exp_sub,      // exp(a - b)
+  exp_below,    // exp(a - b) where b is the row's maximum of a
 };
 inline constexpr int fused_count = static_cast<int>(Fused::exp_below) + 1;
 

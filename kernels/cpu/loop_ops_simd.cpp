@@ -2,6 +2,7 @@
 #include "kernels/cpu/loop_ops.h"
 #include "kernels/cpu/loop_simd_folds.h"
 #include "kernels/cpu/loop_simd_memory.h"
+#include "kernels/cpu/math_activation.h"
 #include "kernels/cpu/math_angles.h"
 #include "kernels/cpu/math_error.h"
 #include "kernels/cpu/math_hyperbolic.h"
@@ -331,7 +332,10 @@ constexpr SimdOps make_ops() {
   fused(Fused::relu, unary<Relu>);
   fused(Fused::add_relu, binary<AddRelu>);
   fused(Fused::gelu, unary<Of<vgelu>>);
+  fused(Fused::gelu_tanh, unary<Of<vgelu_tanh>>);
   fused(Fused::silu, unary<Of<vsilu>>);
+  fused(Fused::hardsigmoid, unary<Of<vhardsigmoid>>);
+  fused(Fused::hardswish, unary<Of<vhardswish>>);
   fused(Fused::exp_sub, binary<ExpSub>);
   fused(Fused::exp_below, binary<ExpBelow>);
   fused(Fused::add_gelu, binary<AddGelu>);

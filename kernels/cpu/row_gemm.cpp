@@ -71,6 +71,7 @@ struct BlockRows {
   long a[max_block_rows];
   long c[max_block_rows];
   long residual[max_block_rows];
+  long added[max_block_rows];
 };
 
 struct Columns {
@@ -109,15 +110,16 @@ class Block {
   Block(const RowGemm& g, const RowTiles& tiles, long tile_begin, long tile_end)
       : g_(g), tiles_(tiles), form_(form_of(g)), first_row_(tiles.first(tile_begin)) {
     const long rows = tiles.first(tile_end) - first_row_;
-    RowWalk a(g.a_rows, first_row_);
-    RowWalk c(g.c_rows, first_row_);
-    for (long i = 0; i < rows; i++) {
-      offsets_.a[i] = a.next();
-      const long row = c.next();
-      offsets_.c[i] = row * g.c_stride;
-      const long* const rows_of_residual = g.epilogue.residual_rows;
-      offsets_.residual[i] = (rows_of_residual ? rows_of_residual[row] : row) * g.epilogue.residual_stride;
+    each_row(g.a_rows, rows, [&](long i, long offset) { offsets_.a[i] = offset; });
+    each_row(g.c_rows, rows, [&](long i, long row) { offsets_.c[i] = row * g.c_stride; });
+    const Epilogue& e = g.epilogue;
+    if (e.residual) {
+      each_row(g.c_rows, rows, [&](long i, long row) {
+        offsets_.residual[i] = (e.residual_rows ? e.residual_rows[row] : row) * e.residual_stride;
+      });
     }
+    if (e.added)
+      each_row(g.c_rows, rows, [&](long i, long row) { offsets_.added[i] = row * e.added_stride; });
   }
 
   // Writes the rows' part of this depth to `pairs`, as the tile of pairs reads it.
@@ -174,7 +176,9 @@ class Block {
     }
     if (k.last) {
       tile.bias = e.bias ? e.bias + col : nullptr;
-      tile.relu = e.activation == Activation::relu;
+      tile.activation = e.activation;
+      tile.added = e.added ? e.added + col : nullptr;
+      tile.added_row = offsets_.added + row;
     }
     // Whole panels, as many at once as the kernel takes; then those one by one; then a last narrow one.
     const long whole = smaller(panel_end, g_.cols / panel_cols) - panel;
@@ -182,8 +186,11 @@ class Block {
     run_whole(tile, rows, together);
     if (together < whole) run_whole(tile, rows, whole - together);
     if (whole < panel_end - panel) {
+      const int cols = static_cast<int>(g_.cols % panel_cols);
+      const int vectors = (cols + VL - 1) / VL;
       tile.panels = 1;
-      run_tail(tile_kernel(form_, {rows, false, tile.a_stride != 0}), tile, rows, g_.cols % panel_cols);
+      tile.last_lanes = cols - (vectors - 1) * VL;
+      tile_kernel(form_, {rows, vectors, tile.a_stride != 0})(tile);
     }
   }
 
@@ -204,6 +211,17 @@ class Block {
   }
 
  private:
+  // Calls body(i, where row first_row_ + i lies).
+  template <class Body>
+  void each_row(const RowMap& map, long rows, Body body) const {
+    if (map.linear()) {
+      for (long i = 0; i < rows; i++) body(i, (first_row_ + i) * map.x_stride);
+    } else {
+      RowWalk walk(map, first_row_);
+      for (long i = 0; i < rows; i++) body(i, walk.next());
+    }
+  }
+
   // The distance of the rows where it is the same for all and the kernels make use of that, else 0.
   static long common_stride(const long* row, int rows) {
     if (tile_rows <= 8 || rows == 1) return 0;
@@ -218,41 +236,15 @@ class Block {
   void run_whole(Tile& tile, int rows, long panels) const {
     if (panels == 0) return;
     tile.panels = panels;
-    tile_kernel(form_, {rows, panels % panels_at_once(rows) == 0, tile.a_stride != 0})(tile);
+    const int at_once = panels % panels_at_once(rows) == 0 ? panels_at_once(rows) : 1;
+    tile_kernel(form_, {rows, at_once * panel_vectors, tile.a_stride != 0})(tile);
     const long cols = panels * panel_cols;
     tile.b += panels * tile.b_panel_stride;
     tile.c += cols;
     if (tile.partial) tile.partial += cols;
     if (tile.bias) tile.bias += cols;
     if (tile.residual) tile.residual += cols;
-  }
-
-  // The last panel has fewer than panel_cols columns: the kernel sums into a buffer, the rest is done with
-  // masks.
-  static void run_tail(TileKernel kernel, const Tile& wanted, int rows, long cols) {
-    alignas(64) float sums[tile_rows * panel_cols];
-    long sums_row[tile_rows];
-    for (int i = 0; i < rows; i++) sums_row[i] = i * panel_cols;
-    Tile t = wanted;
-    t.c = sums;
-    t.c_row = sums_row;
-    t.partial = nullptr;
-    t.bias = nullptr;
-    t.residual = nullptr;
-    t.relu = false;
-    kernel(t);
-    for (long j = 0; j < cols; j += VL) {
-      const int n = static_cast<int>(smaller(VL, cols - j));
-      const vf bias = wanted.bias ? load_partial(wanted.bias + j, n) : vf{};
-      for (int i = 0; i < rows; i++) {
-        vf v = load(sums + sums_row[i] + j);
-        if (wanted.partial) v += load_partial(wanted.partial + wanted.partial_row[i] + j, n);
-        v += bias;
-        if (wanted.residual) v += load_partial(wanted.residual + wanted.residual_row[i] + j, n);
-        if (wanted.relu) v = max_or_b(vf{}, v);
-        store_partial(wanted.c + wanted.c_row[i] + j, v, n);
-      }
-    }
+    if (tile.added) tile.added += cols;
   }
 
   const RowGemm& g_;

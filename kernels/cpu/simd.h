@@ -68,8 +68,13 @@ static TENON_INLINE vi iota() {
   return v;
 }
 
+#if defined(__AVX512F__) || (defined(__AVX2__) && TENON_VL == 8)
+#define TENON_PARTIAL TENON_INLINE
+#else
+#define TENON_PARTIAL __attribute__((noinline, unused))  // loops over lanes, which kernels would repeat
+#endif
 /// The first n floats (0 <= n <= VL), zero in the other lanes. Touches no memory beyond p[n-1].
-static TENON_INLINE vf load_partial(const float* p, int n) {
+static TENON_PARTIAL vf load_partial(const float* p, int n) {
 #if defined(__AVX512F__)
   return reinterpret_cast<vf>(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1u), p));
 #elif defined(__AVX2__) && TENON_VL == 8
@@ -81,7 +86,7 @@ static TENON_INLINE vf load_partial(const float* p, int n) {
 #endif
 }
 /// Stores the first n lanes (0 <= n <= VL) and touches nothing else.
-static TENON_INLINE void store_partial(float* p, vf v, int n) {
+static TENON_PARTIAL void store_partial(float* p, vf v, int n) {
 #if defined(__AVX512F__)
   _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1u), reinterpret_cast<__m512>(v));
 #elif defined(__AVX2__) && TENON_VL == 8
@@ -89,6 +94,12 @@ static TENON_INLINE void store_partial(float* p, vf v, int n) {
 #else
   for (int i = 0; i < n; i++) p[i] = v[i];
 #endif
+}
+
+/// The same for 1 <= n <= VL, where n is VL most of the time.
+static TENON_INLINE vf load_lanes(const float* p, int n) { return n == VL ? load(p) : load_partial(p, n); }
+static TENON_INLINE void store_lanes(float* p, vf v, int n) {
+  n == VL ? store(p, v) : store_partial(p, v, n);
 }
 
 /// v[index] for each lane.

@@ -1,5 +1,6 @@
 // The register tile: up to tile_rows x tile_cols sums kept in registers over the whole depth. Per-ISA code.
 #pragma once
+#include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/simd.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -25,8 +26,8 @@ enum class TileForm {
 bool runs_tile(TileForm form);
 
 /// The operands of one row tile and some consecutive column panels. Offsets and strides count words of four
-/// bytes: an element in float32, a pair of 16-bit ones. c, partial, residual and bias move on by panel_cols
-/// with each panel.
+/// bytes: an element in float32, a pair of 16-bit ones. c, partial, residual, added and bias move on by
+/// panel_cols with each panel.
 struct Tile {
   const float* a;
   const long* a_row;
@@ -46,7 +47,10 @@ struct Tile {
   const float* residual;
   const long* residual_row;
   const float* bias;
-  bool relu;
+  Activation activation;
+  const float* added;  // behind the activation; null: nothing
+  const long* added_row;
+  int last_lanes = VL;  // of the last vector of columns, what lies inside the result
 };
 
 /// Panels that the kernel for `rows` rows takes at once: few rows need more columns to hide the latency of
@@ -55,9 +59,9 @@ constexpr int panels_at_once(int rows) { return rows == 1 ? 4 : rows <= 3 ? 2 : 
 
 using TileKernel = void (*)(const Tile&);
 struct TileCall {
-  int rows;             // 1 to tile_rows
-  bool several_panels;  // Tile::panels is a multiple of panels_at_once(rows)
-  bool is_uniform;      // Tile::a_stride is set
+  int rows;         // 1 to tile_rows
+  int vectors;      // of columns: 1 to panel_vectors of one panel, or of panels_at_once(rows) panels
+  bool is_uniform;  // Tile::a_stride is set
 };
 TileKernel tile_kernel(TileForm form, const TileCall& call);
 

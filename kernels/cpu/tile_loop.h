@@ -1,5 +1,6 @@
 // The loop of the register tile, for one form of its operands. Built once per ISA.
 #pragma once
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/tile_kernel.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -26,14 +27,32 @@ struct RowPointers<Rows, true> {
   TENON_INLINE float at(int i, long k) const { return third[i / 3][i % 3 * stride + k]; }
 };
 
-// Adds a row of `vectors` vectors, which moves with the rows, to the sums.
-template <int Rows, int Vectors>
-static TENON_INLINE void add_rows(vf (&sum)[Rows][Vectors], const float* from, const long* row) {
-  TENON_UNROLL
-  for (int i = 0; i < Rows; i++) {
+// f(row, vector, lanes) for all vectors of a tile, of which the last one of each row has `last_lanes`.
+template <int Rows, int Vectors, class F>
+static TENON_INLINE void each_vector(int last_lanes, F f) {
+  if (last_lanes == VL) {
     TENON_UNROLL
-    for (int j = 0; j < Vectors; j++) sum[i][j] += load(from + row[i] + j * VL);
+    for (int i = 0; i < Rows; i++) {
+      TENON_UNROLL
+      for (int j = 0; j < Vectors; j++) f(i, j, VL);
+    }
+  } else {
+    TENON_UNROLL
+    for (int i = 0; i < Rows; i++) {
+      TENON_UNROLL
+      for (int j = 0; j < Vectors; j++) f(i, j, j == Vectors - 1 ? last_lanes : VL);
+    }
   }
+}
+
+// Adds a row of vectors, which moves with the rows, to the sums.
+template <int Rows, int Vectors>
+static TENON_INLINE void add_rows(vf (&sum)[Rows][Vectors], const float* from, const long* row,
+                                  int last_lanes) {
+  each_vector<Rows, Vectors>(
+      last_lanes, [&](int i, int j, int lanes) __attribute__((always_inline)) {
+        sum[i][j] += load_lanes(from + row[i] + j * VL, lanes);
+      });
 }
 
 // One step of the tile, `Depth` words of A deep. A form has
@@ -66,18 +85,20 @@ static TENON_INLINE void add_step(vf (&sum)[Rows][Vectors], const Pointers& a, l
   if constexpr (Depth == 2) add_word.template operator()<1>();
 }
 
-template <class Form, int Rows, int Panels, bool Uniform>
+template <class Form, int Rows, int Vectors, bool Uniform>
 static __attribute__((noinline)) void run_tile(const Tile& t) {
-  constexpr int vectors = Panels * panel_vectors;
+  constexpr int panels = Vectors <= panel_vectors ? 1 : Vectors / panel_vectors;
+  // Several panels are whole.
+  const int last_lanes = panels == 1 ? t.last_lanes : VL;
   constexpr int prefetch_ahead = 24;  // rows of B
-  for (long panel = 0; panel < t.panels; panel += Panels) {
+  for (long panel = 0; panel < t.panels; panel += panels) {
     const long col = panel * panel_cols;
     float* c = t.c + col;
-    vf sum[Rows][vectors];
+    vf sum[Rows][Vectors];
     TENON_UNROLL
     for (int i = 0; i < Rows; i++) {
       TENON_UNROLL
-      for (int j = 0; j < vectors; j++) sum[i][j] = vf{};
+      for (int j = 0; j < Vectors; j++) sum[i][j] = vf{};
       __builtin_prefetch(c + t.c_row[i], 1);
     }
     if (t.residual) {
@@ -89,9 +110,9 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
       const RowPointers<Rows, Uniform> a(t, t.a + (t.run_offsets ? t.run_offsets[s] : 0));
       long k = 0;
       for (; k + Form::depth <= t.run_length; k += Form::depth) {
-        if constexpr (Panels == 1) {
+        if constexpr (panels == 1) {
           __builtin_prefetch(b + prefetch_ahead * t.b_row_stride);
-          if constexpr (panel_vectors * Form::vector_words > 16) {
+          if constexpr (Vectors * Form::vector_words > 16) {
             __builtin_prefetch(b + prefetch_ahead * t.b_row_stride + 16);
           }
         }
@@ -105,47 +126,55 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
         }
       }
     }
-    if (t.partial) add_rows(sum, t.partial + col, t.partial_row);
+    if (t.partial) add_rows(sum, t.partial + col, t.partial_row, last_lanes);
     if (t.bias) {
       TENON_UNROLL
-      for (int j = 0; j < vectors; j++) {
-        const vf bias = load(t.bias + col + j * VL);
+      for (int j = 0; j < Vectors; j++) {
+        const vf bias = load_lanes(t.bias + col + j * VL, j == Vectors - 1 ? last_lanes : VL);
         TENON_UNROLL
         for (int i = 0; i < Rows; i++) sum[i][j] += bias;
       }
     }
-    if (t.residual) add_rows(sum, t.residual + col, t.residual_row);
-    if (t.relu) {
-      TENON_UNROLL
-      for (int i = 0; i < Rows; i++) {
-        TENON_UNROLL
-        for (int j = 0; j < vectors; j++) sum[i][j] = max_or_b(vf{}, sum[i][j]);
-      }
-    }
-    TENON_UNROLL
-    for (int i = 0; i < Rows; i++) {
-      TENON_UNROLL
-      for (int j = 0; j < vectors; j++) store(c + t.c_row[i] + j * VL, sum[i][j]);
+    if (t.residual) add_rows(sum, t.residual + col, t.residual_row, last_lanes);
+    activate_vectors(t.activation, sum);
+    each_vector<Rows, Vectors>(
+        last_lanes, [&](int i, int j, int lanes) __attribute__((always_inline)) {
+          store_lanes(c + t.c_row[i] + j * VL, sum[i][j], lanes);
+        });
+    if (leaves_rows(t.activation, t.added)) {
+      finish_rows(t.activation, {.c = c,
+                                 .c_row = t.c_row,
+                                 .added = t.added ? t.added + col : nullptr,
+                                 .added_row = t.added_row,
+                                 .rows = Rows,
+                                 .cols = (Vectors - 1) * VL + last_lanes});
     }
   }
 }
 
-template <class Form, bool Uniform, int... I>
-static TileKernel pick(const TileCall& call, LaneList<I...>) {
-  static constexpr TileKernel one_panel[] = {run_tile<Form, I + 1, 1, Uniform>...};
-  static constexpr TileKernel several[] = {run_tile<Form, 1, panels_at_once(1), Uniform>,
-                                           run_tile<Form, 2, panels_at_once(2), Uniform>,
-                                           run_tile<Form, 3, panels_at_once(3), Uniform>};
-  return call.several_panels && call.rows <= 3 ? several[call.rows - 1] : one_panel[call.rows - 1];
+template <class Form, int Vectors, bool Uniform, int... I>
+static TileKernel pick_rows(int rows, LaneList<I...>) {
+  static constexpr TileKernel kernels[] = {run_tile<Form, I + 1, Vectors, Uniform>...};
+  return kernels[rows - 1];
+}
+
+template <class Form, bool Uniform>
+static TileKernel pick(const TileCall& call) {
+  using Rows = MakeLaneList<tile_rows>::type;
+  if (call.vectors == 1) return pick_rows<Form, 1, Uniform>(call.rows, Rows{});
+  if (call.vectors == panel_vectors) return pick_rows<Form, panel_vectors, Uniform>(call.rows, Rows{});
+  static constexpr TileKernel several[] = {run_tile<Form, 1, panel_vectors * panels_at_once(1), Uniform>,
+                                           run_tile<Form, 2, panel_vectors * panels_at_once(2), Uniform>,
+                                           run_tile<Form, 3, panel_vectors * panels_at_once(3), Uniform>};
+  return several[call.rows - 1];
 }
 
 template <class Form>
 static TileKernel pick_tile(const TileCall& call) {
-  using Rows = MakeLaneList<tile_rows>::type;
   if constexpr (tile_rows > 8) {
-    if (call.is_uniform) return pick<Form, true>(call, Rows{});
+    if (call.is_uniform) return pick<Form, true>(call);
   }
-  return pick<Form, false>(call, Rows{});
+  return pick<Form, false>(call);
 }
 
 }  // namespace tenon::cpu::TENON_ISA

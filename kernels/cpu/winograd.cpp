@@ -1,6 +1,7 @@
 // Winograd convolution of a block of tiles: transform, multiply, transform back. Built once per ISA.
 #include "kernels/cpu/winograd.h"
 
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/row_gemm.h"
 #include "kernels/cpu/tile_kernel.h"
 #include "kernels/cpu/winograd_transform.h"
@@ -115,6 +116,8 @@ struct Target {
   long pixel_stride;
   const float* residual;
   long residual_row_stride;
+  const float* added;
+  long added_row_stride;
   int rows;
   int cols;
 };
@@ -136,19 +139,29 @@ TENON_INLINE void transform_back(const WinogradBlock& b, const float* products, 
     for (int i = 0; i < Tile; i++) columns[i][x] = y[i];
   }
   const vf bias = e.bias ? get<Whole>(e.bias + c, lanes) : vf{};
+  long out_pixel[Tile], added_pixel[Tile];
+  for (int x = 0; x < Tile; x++) {
+    out_pixel[x] = x * target.pixel_stride;
+    added_pixel[x] = x * e.added_stride;
+  }
   for (int y = 0; y < target.rows; y++) {
-    vf v[Tile];
-    Transform::output(columns[y], v);
+    vf v[1][Tile];
+    Transform::output(columns[y], v[0]);
     float* out = target.out + y * target.row_stride;
     const float* residual = target.residual ? target.residual + y * target.residual_row_stride + c : nullptr;
+    const float* added = target.added ? target.added + y * target.added_row_stride + c : nullptr;
     TENON_UNROLL
     for (int x = 0; x < Tile; x++) {
-      if (x >= target.cols) break;
-      vf r = v[x] + bias;
-      if (residual) r += get<Whole>(residual + x * e.residual_stride, lanes);
-      if (e.activation == Activation::relu) r = max_or_b(vf{}, r);
-      put<Whole>(out + x * target.pixel_stride, r, lanes);
+      v[0][x] += bias;
+      if (residual && x < target.cols) v[0][x] += get<Whole>(residual + x * e.residual_stride, lanes);
     }
+    activate_vectors(e.activation, v);
+    TENON_UNROLL
+    for (int x = 0; x < Tile; x++) {
+      if (x < target.cols) put<Whole>(out + x * target.pixel_stride, v[0][x], lanes);
+    }
+    if (leaves_rows(e.activation, added))
+      finish_rows(e.activation, {out, out_pixel, added, added_pixel, target.cols, Whole ? VL : lanes});
   }
 }
 
@@ -203,6 +216,8 @@ void output(const WinogradBlock& b, WinogradRange tiles) {
                         .pixel_stride = b.run->out_stride,
                         .residual = e.residual ? e.residual + pixel * e.residual_stride : nullptr,
                         .residual_row_stride = width * e.residual_stride,
+                        .added = e.added ? e.added + pixel * e.added_stride : nullptr,
+                        .added_row_stride = width * e.added_stride,
                         .rows = static_cast<int>(smaller(Tile, height - place.y)),
                         .cols = static_cast<int>(smaller(Tile, width - place.x))};
     const float* products = b.products + t * b.out_tile_stride;
@@ -295,7 +310,7 @@ void winograd_multiply(const WinogradBlock& b, WinogradRange products) {
       t.c = b.products + point * b.out_point_stride + first * b.out_tile_stride + panel * panel_cols;
       tile_kernel(
           TileForm::f32,
-          {.rows = static_cast<int>(rows.rows_of(r)), .several_panels = false, .is_uniform = true})(t);
+          {.rows = static_cast<int>(rows.rows_of(r)), .vectors = panel_vectors, .is_uniform = true})(t);
     }
   }
 }

@@ -72,7 +72,7 @@ class SpoiledTiles {
       run.in_stride = s_.Cin;
       run.packed = packed_.data();
       run.out += pixel * run.out_stride;
-      if (run.epilogue.residual) run.epilogue.residual += pixel * run.epilogue.residual_stride;
+      run.epilogue = run.epilogue.from(pixel, 0);
       run.first_row += pixel;
       conv_gemm(row, run, pool_);
     }

@@ -100,7 +100,7 @@ std::vector<Candidate> lower_batched_matmul(const Planner& planner, const Group&
       fits(left) ? left : dense_layout(call->left->type()), planner.assignment().layout(call->right),
       call->right_is_transposed, dense_layout(call->anchor->output()->type())));
   const auto scratch = static_cast<std::size_t>(cpu::batched_gemm_scratch_size(gemm, planner.threads()));
-  const CandidateInfo info{.kernel = "batched gemm" + epilogue->match().text(),
+  const CandidateInfo info{.kernel = "batched gemm" + epilogue->text(),
                            .work = work,
                            .seconds = planner.estimate_copy(call->left, fits) +
                                       planner.estimate(work.flops, work.bytes + packing) +

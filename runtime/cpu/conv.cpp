@@ -115,7 +115,7 @@ std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
     if (!cpu::conv_supports(call->shape, a)) continue;
     const auto scratch = static_cast<std::size_t>(cpu::conv_scratch_size(call->shape, a, planner.threads()));
     const CandidateInfo info{
-        .kernel = std::string(cpu::name(a)) + epilogue->match().text(),
+        .kernel = std::string(cpu::name(a)) + epilogue->text(),
         .work = work,
         .seconds = copies + planner.estimate(cpu::conv_cost(call->shape, a, in_is_bf16), work.bytes),
         .order = order,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/cpu/loop_patterns.h"
 #include "runtime/index_fault.h"
 
 namespace tenon {
@@ -16,19 +17,87 @@ constexpr std::size_t stack_bytes = 128 << 10;
 // On fewer columns than this, the program costs more for each tile than in a pass of its own.
 constexpr std::int64_t fewest_columns = 16;
 
+std::string_view name(cpu::Activation::Kind kind) {
+  using enum cpu::Activation::Kind;
+  switch (kind) {
+    case none: return "";
+    case relu: return "+relu";
+    case clamp: return "+clamp";
+    case leaky_relu: return "+leaky_relu";
+    case hardsigmoid: return "+hardsigmoid";
+    case hardswish: return "+hardswish";
+    case sigmoid: return "+sigmoid";
+    case silu: return "+silu";
+    case tanh: return "+tanh";
+    case gelu: return "+gelu";
+    case gelu_tanh: return "+gelu_tanh";
+  }
+  return "";
+}
+
+// activation(tile), to which a load of floats may be added.
+struct KnownProgram {
+  cpu::Activation activation = cpu::Activation::none;
+  std::optional<LoopOperand> added;
+};
+
+// What the kernels can do themselves of a program over [rows, columns]; nullopt unless that is all of it.
+std::optional<KnownProgram> recognise(const LoopProgram& program) {
+  const cpu::LoopPatterns patterns(program);
+  const auto is_tile = [&](Reg r) { return patterns.at(r).op == LoopOp::tile; };
+  const auto rows_of_floats = [&](Reg r) -> std::optional<LoopOperand> {
+    if (patterns.at(r).op != LoopOp::load) return std::nullopt;
+    LoopOperand from = program.operand(static_cast<std::size_t>(patterns.at(r).operand));
+    const bool fits =
+        from.dtype == DType::f32 && from.strides[0] > 0 && from.strides[1] == 1 && from.offset == 0;
+    return fits ? std::optional(std::move(from)) : std::nullopt;
+  };
+  KnownProgram known;
+  Reg value = program.code.instructions.back().args[0];
+  if (patterns.is(value, Prim::add)) {
+    const auto& args = patterns.at(value).args;
+    const std::size_t loaded = rows_of_floats(args[1]) ? 1 : 0;
+    known.added = rows_of_floats(args[loaded]);
+    if (known.added) value = args[1 - loaded];
+  }
+  if (is_tile(value)) return known;
+  const auto found = patterns.activation(value);
+  if (!found || !is_tile(found->of)) return std::nullopt;
+  known.activation = found->function;
+  return known;
+}
+
 }  // namespace
 
 std::optional<CpuEpilogue> CpuEpilogue::compile(Epilogue epilogue) {
   CpuEpilogue compiled;
   compiled.epilogue_ = std::move(epilogue);
   const Epilogue& e = compiled.epilogue_;
+  if (e.relu) compiled.activation_ = cpu::Activation::relu;
   if (!e.program) return compiled;
+  if (const auto known = recognise(*e.program);
+      known && (!e.relu || known->activation == cpu::Activation::none)) {
+    if (!e.relu) compiled.activation_ = known->activation;
+    if (known->added) {
+      compiled.added_ = static_cast<std::size_t>(known->added->buffer);
+      compiled.added_row_stride_ = known->added->strides[0];
+    }
+    return compiled;
+  }
   if (e.program->shape.dims[1] < fewest_columns || e.operands.size() + 1 > max_buffers) return std::nullopt;
   LoopProgram program = *e.program;
   program.shape.operands.back().strides = {piece_cols, 1};  // the result is one piece, too
   compiled.kernel_ = cpu::LoopKernel::compile_epilogue(program, piece_rows, piece_cols);
   if (compiled.kernel_->scratch_bytes(1) > stack_bytes) return std::nullopt;
   return compiled;
+}
+
+std::string CpuEpilogue::text() const {
+  if (kernel_) return epilogue_.text();
+  Epilogue in_kernel = epilogue_;
+  in_kernel.program.reset();
+  in_kernel.relu = false;
+  return in_kernel.text() + std::string(name(activation_.kind)) + (added_ ? "+residual" : "");
 }
 
 void CpuEpilogue::place(Planner& planner) {
@@ -52,8 +121,13 @@ cpu::Epilogue CpuEpilogue::bind(const CpuFrame& frame, Running& running, long fi
   cpu::Epilogue epilogue;
   epilogue.residual_stride = epilogue_.residual_row_stride;
   if (bias_) epilogue.bias = frame.at<const float>(*bias_);
-  if (residual_) epilogue.residual = frame.at<const float>(*residual_) + first_row * epilogue.residual_stride;
-  epilogue.activation = epilogue_.relu ? cpu::Activation::relu : cpu::Activation::none;
+  if (residual_) epilogue.residual = frame.at<const float>(*residual_);
+  epilogue.activation = activation_;
+  if (added_) {
+    epilogue.added = frame.at<const float>(buffers_[*added_]);
+    epilogue.added_stride = added_row_stride_;
+  }
+  epilogue = epilogue.from(first_row, 0);
   if (!kernel_) return epilogue;
   running.self = this;
   running.first_row = first_row;

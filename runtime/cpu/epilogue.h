@@ -1,5 +1,5 @@
-// An epilogue on the CPU: in registers where it is bias, residual and relu, else by a loop program on the hot
-// tile.
+// An epilogue on the CPU: by the kernels where it is bias, residual, an activation and a second residual,
+// else by a loop program on the hot tile.
 #pragma once
 #include <array>
 #include <optional>
@@ -18,6 +18,8 @@ class CpuEpilogue {
   static std::optional<CpuEpilogue> compile(Epilogue epilogue);
 
   const Epilogue& match() const { return epilogue_; }
+  /// "+bias+residual+hardswish", "+silu+residual", "+tile"
+  std::string text() const;
 
   /// Finds its operands in the plan.
   void place(Planner&);
@@ -46,7 +48,10 @@ class CpuEpilogue {
                        long cols);
 
   Epilogue epilogue_;
-  std::optional<cpu::LoopKernel> kernel_;
+  std::optional<cpu::LoopKernel> kernel_;  // null where the kernels do all of it
+  cpu::Activation activation_;
+  std::optional<std::size_t> added_;  // an operand of the program: what is added behind the activation
+  std::int64_t added_row_stride_ = 0;
   std::optional<Address> bias_, residual_, residual_rows_;
   std::vector<Address> buffers_;  // of the kernel; the result's follows
   std::vector<PlannedTensor> reads_;

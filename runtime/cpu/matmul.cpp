@@ -105,7 +105,7 @@ std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) 
   for (const bool is_packed : {true, false}) {
     const double packing = is_packed ? (planner.runs_once() ? 3 * weight_bytes : 0) : weight_bytes;
     const std::size_t packing_bytes = is_packed ? 0 : scratch * sizeof(float);
-    const CandidateInfo info{.kernel = (is_packed ? "gemm" : "packing gemm") + epilogue->match().text(),
+    const CandidateInfo info{.kernel = (is_packed ? "gemm" : "packing gemm") + epilogue->text(),
                              .work = work,
                              .seconds = copies + planner.estimate(work.flops, work.bytes + packing),
                              .order = order,

@@ -218,6 +218,16 @@ TEST_P(ConvTest, Depthwise) {
                   .w = axis(14, 5, 2, 2),
                   .groups = channels});
   }
+  for (const long kernel : {3, 5, 7, 9}) {
+    for (const long stride : {1, 2}) {
+      expect_right({.Cin = 66,  // more than a block of channels
+                    .Cout = 66,
+                    .h = axis(11, kernel, stride, kernel / 2),
+                    .w = axis(33 * stride, kernel, stride, kernel / 2),
+                    .groups = 66});
+    }
+  }
+  expect_right({.Cin = 4, .Cout = 4, .h = axis(9, 4, 3, 1), .w = axis(50, 11, 3, 5), .groups = 4});
   expect_right({.Cin = 8, .Cout = 8, .h = axis(7, 3, 1, 3, 3), .w = axis(20, 3, 1, 3, 3), .groups = 8});
   expect_right({.Cin = 8, .Cout = 8, .h = axis(2, 5, 1, 4), .w = axis(2, 5, 1, 4), .groups = 8});
 }

@@ -158,6 +158,27 @@ TEST(Plan, EpiloguesRunInRegistersOrOnTheTile) {
   EXPECT_EQ(kernels_of(*plan), (Kernels{"gemm+bias+residual+relu", "gemm+bias+tile"})) << plan->text();
 }
 
+TEST(Plan, ActivationsAndTheResidualBehindThemAreTheKernels) {
+  constexpr const char* text = R"(graph g(%x: f32[N,16], %r: f32[N,24]) {
+  @w : f32[24,16]
+  @b : f32[24]
+  %1 = fused linear(%x, @w, @b) { gelu } : f32[N,24]
+  %2 = fused linear(%x, @w) { add(_, %r); hardswish } : f32[N,24]
+  %3 = fused linear(%x, @w) { silu; add(%r, _) } : f32[N,24]
+  %4 = fused linear(%x, @w) { relu; add(_, %r) } : f32[N,24]
+  %5 = fused linear(%x, @w) { clamp(min=0.0, max=6.0) } : f32[N,24]
+  %6 = fused linear(%x, @w) { silu; silu } : f32[N,24]
+  %7 = fused linear(%x, @w) { relu; tanh } : f32[N,24]
+  %8 = fused linear(%x, @w) { tanh; add(_, @b) } : f32[N,24]
+  return %1, %2, %3, %4, %5, %6, %7, %8
+}
+)";
+  EXPECT_EQ(kernels_of(*plan_of(text, {{"N", 4}})),
+            (Kernels{"gemm+bias+gelu", "gemm+residual+hardswish", "gemm+silu+residual", "gemm+relu+residual",
+                     "gemm+clamp", "gemm+tile", "gemm+relu+tile", "gemm+tile"}));
+  expect_same_as_reference(text, {{{"N", 1}}, {{"N", 4}}, {{"N", 31}}});
+}
+
 TEST(Plan, FusedGroupsThatNoKernelTakesAreOpened) {
   const char* text = R"(graph g(%x: f32[N,4], %y: f32[N,6]) {
   @w : f32[6,4]
