@@ -270,8 +270,8 @@ QuantizedMatrix::QuantizedMatrix(View codes, std::optional<View> zero, std::opti
 std::optional<QuantizedMatrix> QuantizedMatrix::match(const Value* value, bool is_transposed) {
   constexpr std::int64_t smallest_group = 16;
   const ConstantValue constant(value);
-  if (value->rank() != 2 || !is_float(value->dtype()) || !constant.node() || !constant.is_constant())
-    return std::nullopt;
+  const bool is_number = is_float(value->dtype()) || value->dtype() == DType::i32;
+  if (value->rank() != 2 || !is_number || !constant.node() || !constant.is_constant()) return std::nullopt;
   auto f = formula_of(constant);
   if (!f) return std::nullopt;
   QuantizedMatrix matrix(std::move(f->codes), std::move(f->zero), std::move(f->scale), is_transposed);

@@ -23,7 +23,7 @@ struct QuantizedNumbers {
   std::vector<std::int16_t> zeros;  // empty: 0
 };
 
-/// A float32 matrix [K, N] of constants: (code - zero) * scale.
+/// A matrix [K, N] of constants, in floats: (code - zero) * scale; in i32: code - zero.
 class QuantizedMatrix {
  public:
   /// The right side of a product: [K, N], or, transposed, [N, K]. nullopt where the value is no such matrix,

@@ -125,6 +125,16 @@ constexpr Spelling spellings[] = {
   return %3
 })",
      "int8 gemm"},
+    {R"(graph integers(%x: i32[M,160]) {
+  @w : u8[160,200]
+  @z : u8[200]
+  %1 = cast(@w, to=i32) : i32[160,200]
+  %2 = cast(@z, to=i32) : i32[200]
+  %3 = sub(%1, %2) : i32[160,200]
+  %4 = matmul(%x, %3) : i32[M,200]
+  return %4
+})",
+     "byte gemm"},
     // What is read as floats is made of the integers once, before the runs.
     {R"(graph a_scale_for_each_k(%x: f32[M,160]) {
   @w : i8[160,200]
