@@ -46,6 +46,8 @@ std::span<const Pass> pipeline() {
       fold_constants(),
       canonicalise(),
       fold_constants(),
+      // After all that looks for weights.
+      narrow_weights(),
       // The expensive operators take what follows them first; the rest groups around what is left.
       fuse_anchors(),
       fuse_sums(),

@@ -1,7 +1,9 @@
 // A pass is a name and a function that changes a graph. It asks the Rewriter before each change and records
 // the change there.
 #pragma once
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,8 +27,20 @@ struct Refusal {
   std::string reason;  // "the convolution's result is used twice"
 };
 
+/// What the weights of linears and matmuls become.
+enum class WeightPrecision : std::uint8_t {
+  kept,
+  int8,  // 8 bits, a scale for each column of the product
+  int4,  // 4 bits, a scale for each 32 consecutive rows of a column
+};
+
+/// As users name them: "int8w", "int4w"; nullopt and "" for others.
+std::optional<WeightPrecision> weight_precision(std::string_view name);
+std::string_view name(WeightPrecision);
+
 struct FuseOptions {
-  bool fuse = true;              // false: the passes that group are left out
+  bool fuse = true;  // false: the passes that group are left out
+  WeightPrecision weights = WeightPrecision::kept;
   int stop_after = -1;           // apply only the first n rewrites; -1: all
   std::vector<std::string> off;  // names of passes or rules that stay switched off
   std::function<void(std::string_view pass, const Graph&)> after_pass;  // observer: printing, checking
@@ -53,6 +67,7 @@ class Rewriter {
   /// What the pass works on: the body, or a region of an if or loop.
   Region& region() const { return region_; }
   Graph& graph() const { return region_.graph(); }
+  WeightPrecision weights() const { return options_.weights; }
 
   /// To be asked before a change at `node`. False when the rule is switched off or --stop-after-rewrite is
   /// reached.

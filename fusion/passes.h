@@ -14,6 +14,8 @@ Pass fold_constants();
 Pass fold_affine();
 /// Spelled-out operators become the operator: fusion/rules/*.
 Pass raise();
+/// Weights of linears and matmuls in the bits that FuseOptions::weights names.
+Pass narrow_weights();
 /// Convolutions, linears and matmuls take the pointwise operators behind them as epilogue.
 Pass fuse_anchors();
 /// Sums of rows by index (index_add) take the gather and the weighting of these rows.

@@ -126,6 +126,10 @@ Model open_within_limits(const std::filesystem::path& path, const OpenOptions& o
   const DetectedFormat what = detect_format(MappedFile::open(path)->bytes());
   if (what.kind == FileKind::tenon) {
     const auto begin = Clock::now();
+    if (options.fuse.weights != WeightPrecision::kept)
+      throw error("an artifact keeps its weights: they cannot become {}", name(options.fuse.weights))
+          .at("--precision")
+          .hint("give the source model");
     Artifact artifact = read_artifact(path);
     if (options.seed && draws_random(artifact.graph->body())) {
       std::shared_ptr<Graph> seeded = clone(*artifact.graph);
@@ -153,6 +157,14 @@ Model open_within_limits(const std::filesystem::path& path, const OpenOptions& o
   std::shared_ptr<Graph> graph = clone(*model.imported);
   model.fusion = fuse(*graph, options.fuse);
   model.graph = std::move(graph);
+  if (options.fuse.weights == WeightPrecision::kept) return model;
+  const auto& rewrites = model.fusion.rewrites;
+  if (std::none_of(rewrites.begin(), rewrites.end(),
+                   [](const Rewrite& r) { return r.rule == "narrow_weight"; }))
+    throw unsupported("no weight of the model becomes {}", name(options.fuse.weights))
+        .at("--precision")
+        .hint("convert --explain-fusion without it shows the model's linears and matmuls");
+  model.metadata["precision"] = name(options.fuse.weights);
   return model;
 }
 

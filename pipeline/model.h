@@ -34,7 +34,7 @@ struct Model {
   ConvertNotes notes;
   std::vector<Golden> goldens;
   /// What an artifact keeps beside the graph: "source", "verified" (the relative error and the sizes, or
-  /// "no"), "note.K".
+  /// "no"), "precision" (what weights became), "note.K".
   TextMap metadata;
   double read_ms = 0, import_ms = 0;
 

@@ -8,12 +8,16 @@
 #include "base/progress.h"
 #include "ir/evaluate.h"
 #include "ir/flops.h"
+#include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/control.h"
+#include "ir/ops/logic.h"
 #include "ir/ops/shape.h"
 #include "runtime/arena.h"
 #include "runtime/buffer_uses.h"
+#include "runtime/constant_value.h"
 #include "runtime/decompose.h"
+#include "runtime/shared/general.h"
 #include "runtime/shared/transfer.h"
 #include "runtime/widen.h"
 
@@ -34,6 +38,15 @@ std::string group_text(const Group& group) {
 std::unique_ptr<Graph> for_device(std::unique_ptr<Graph> graph, const Device& device) {
   widen_16_bit_floats(*graph, device);
   return graph;
+}
+
+bool never_fails(const Node& node) {
+  const bool moves =
+      node.is<Reshape>() || node.is<Permute>() || node.is<Slice>() || node.is<Expand>() || node.is<Concat>();
+  const bool is_exact = node.is<Add>() || node.is<Sub>() || node.is<Mul>() || node.is<BitAnd>() ||
+                        node.is<BitXor>() || node.is<ShiftLeft>() || node.is<ShiftRight>();
+  return moves || is_exact || node.is<Cast>() ||
+         (node.op().is_pointwise() && is_float(node.output()->dtype()));
 }
 
 }  // namespace
@@ -162,6 +175,38 @@ bool Planner::fold_widened_weight(const Node& node) {
   return true;
 }
 
+// What is made of a weight of 8-bit integers by operators that cannot fail: numbers that these stand for, or
+// integers of fewer bits that they hold. It is made once for all plans, if a step reads it: kernels of
+// products pack the integers.
+bool Planner::fold_widened_codes(const Node& node) {
+  const auto members = Group(node).members();
+  if (!std::all_of(members.begin(), members.end(), [](const Node* n) { return never_fails(*n); }))
+    return false;
+  const auto is_code = [&](const Value* v) {
+    while (v->node() && is_view(v->node()->op())) v = v->node()->input();
+    return from_codes_.contains(v) || (v->kind() == Value::Kind::weight && tenon::size_of(v->dtype()) == 1);
+  };
+  if (!std::any_of(node.inputs().begin(), node.inputs().end(), is_code)) return false;
+  if (!std::all_of(node.inputs().begin(), node.inputs().end(),
+                   [](const Value* v) { return ConstantValue(v).is_constant(); }))
+    return false;
+  for (std::size_t i = 0; i < node.num_outputs(); ++i) {
+    const ConstantValue value(node.output(i));
+    const auto bytes = static_cast<std::size_t>(bytes_of(node.output(i)->type()));
+    const auto make = [&store = open_.weights, value, bytes] {
+      const auto fill = [&](const Tensor&, std::byte* target) {
+        const Tensor numbers = value.evaluate().contiguous();
+        std::memcpy(target, numbers.bytes(), bytes);
+      };
+      return store.packed(value.first_weight(), value.text(), bytes, fill).storage();
+    };
+    assignment_.bind(node.output(i),
+                     buffers_.constant(node.output(i)->dtype(), eval(node.output(i)->shape(), {}), make));
+    from_codes_.insert(node.output(i));
+  }
+  return true;
+}
+
 std::optional<Tensor> Planner::stored_weight(const Value* value) const {
   const auto stored = stored_weights_.find(value);
   return stored == stored_weights_.end() ? assignment_.constant(value) : stored->second;
@@ -171,8 +216,9 @@ std::optional<Tensor> Planner::stored_weight(const Value* value) const {
 // when it is reached.
 bool Planner::fold(const Node& node) {
   if (fold_widened_weight(node)) return true;
-  if (node.op().info().regions > 0 || node.is<Permute>() || node.is<Slice>() || node.is<Expand>())
-    return false;
+  if (node.is<Permute>() || node.is<Slice>() || node.is<Expand>()) return false;
+  if (fold_widened_codes(node)) return true;
+  if (node.op().info().regions > 0) return false;
   std::vector<Tensor> inputs;
   for (const Value* v : node.inputs()) {
     const bool is_empty = numel(v->shape()) == Dim(0) && !is_string(v->dtype());

@@ -36,6 +36,8 @@ class Planner {
   const OpenDevice& device() const { return open_; }
   bool runs_once() const { return options_.runs_once; }
   bool shares_memory() const { return device_.shares_memory; }
+  /// The weights in the forms that kernels read, for all plans.
+  WeightStore& weights() const { return open_.weights; }
   /// Seconds of a kernel on this device (Device::estimate).
   double estimate(double cost, double bytes) const;
   /// Seconds of the copy that a value needs which does not lie as a kernel reads it.
@@ -45,7 +47,6 @@ class Planner {
   BufferAssignment& assignment() { return assignment_; }
   OpenDevice& device() { return open_; }
   Queue& queue() { return *open_.queue; }
-  WeightStore& weights() { return open_.weights; }
   /// Data that is there before a run.
   PlannedTensor constant(const Tensor& tensor) { return buffers_.constant(tensor); }
   const Buffer& buffer(const PlannedTensor& tensor) const { return buffers_.of(tensor); }
@@ -84,6 +85,7 @@ class Planner {
            std::vector<PlannedTensor> writes);
   std::optional<std::size_t> known_branch(const Node& node) const;
   bool fold_widened_weight(const Node&);
+  bool fold_widened_codes(const Node&);
   bool fold(const Node& node);
   bool computes_nothing(const Node& node);
   bool lower(Node& node);
@@ -100,6 +102,7 @@ class Planner {
   PlanOptions options_;
   std::size_t may_fold_;                                     // bytes
   std::unordered_map<const Value*, Tensor> stored_weights_;  // of those widened
+  std::unordered_set<const Value*> from_codes_;              // made of integers if a step reads them
   Buffers buffers_;
   BufferAssignment assignment_;
   std::vector<std::unique_ptr<Step>> steps_;

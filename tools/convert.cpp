@@ -32,7 +32,7 @@ struct ConvertVerb {
   ModelOptions model;
   std::string output, print_ir, json;
   bool explain_fusion = false, explain_plan = false, report = false, no_verify = false;
-  double tolerance = 1e-4;
+  std::optional<double> tolerance;
 };
 
 void print_stage(const Model& model, const std::string& stage, const ModelOptions& options) {
@@ -126,6 +126,7 @@ int convert(const ConvertVerb& o, const CLI::App& verb) {
                in_shell(target));
     return 0;
   }
+  const double tolerance = o.tolerance.value_or(usual_tolerance(model));
   const bool verifies = model.is_source() && form.runs && !o.no_verify;
   if (model.is_source()) model.metadata["verified"] = "no";
   std::vector<Sample> samples;
@@ -133,14 +134,17 @@ int convert(const ConvertVerb& o, const CLI::App& verb) {
   std::string unverified;  // why the comparisons prove nothing
   if (verifies) {
     progress.say(fmt::format("verifying against {}", runner_of(model)));
-    samples = check_against_source(model, o.model, o.tolerance, compared);
+    samples = check_against_source(model, o.model, tolerance, compared);
     unverified = compared.problem();
   } else if (!o.no_verify && !model.goldens.empty()) {
     samples = {{"golden", model.goldens[0].inputs, model.goldens[0].outputs}};
   }
   std::string verdict =
       verifies && unverified.empty()
-          ? fmt::format(", {} {} ({})", compared.compared_numbers() ? "equal to" : "compared with",
+          ? fmt::format(", {} {} ({})",
+                        !compared.compared_numbers()           ? "compared with"
+                        : model.metadata.contains("precision") ? "with narrowed weights close to"
+                                                               : "equal to",
                         runner_of(model), model.metadata["verified"])
       : form.runs ? ", not verified"
                   : "";
@@ -150,7 +154,7 @@ int convert(const ConvertVerb& o, const CLI::App& verb) {
     model.metadata[fmt::format("note.{}", i)] = model.notes[i].text;
   std::vector<std::string> omissions;
   if (!samples.empty() && form.outputs) {
-    auto written = exporter::export_and_verify(form, model, target, samples, o.tolerance);
+    auto written = exporter::export_and_verify(form, model, target, samples, tolerance);
     omissions = std::move(written.omissions);
     if (!written.unverified.empty()) unverified = written.unverified;
     if (!written.problem.empty())
@@ -199,8 +203,9 @@ void add_convert(CLI::App& app, int& exit_code) {
   verb->add_flag("--report", o->report, "Say what was folded, raised and fused, and where sizes come from");
   verb->add_option("--json", o->json, "Write that, and what is unsupported")->type_name(file_written);
   verb->add_flag("--no-verify", o->no_verify, "Do not run the source model; the artifact says so");
-  verb->add_option("--tolerance", o->tolerance, "Largest error allowed, as a share of the largest value")
-      ->capture_default_str()
+  verb->add_option("--tolerance", o->tolerance,
+                   "Largest error allowed, as a share of the largest value (default 1e-4, more where "
+                   "--precision narrowed weights)")
       ->check(number_from(0));
   verb->footer("Example: tenon convert resnet50.pt -o resnet50.tenon --input x=f32[N,3,224,224]");
   verb->callback([&exit_code, o, verb] { exit_code = convert(*o, *verb); });

@@ -109,7 +109,7 @@ void ModelOptions::add_model(CLI::App& verb) {
       ->check(amount_of_memory());
 }
 
-void DeviceOptions::add(CLI::App& verb) {
+void DeviceOptions::add(CLI::App& verb, bool opens_sources) {
   auto* option =
       verb.add_option("--device", choice.name,
                       "Where to run: tenon doctor lists the devices, TENON_DEVICE sets the default")
@@ -121,16 +121,23 @@ void DeviceOptions::add(CLI::App& verb) {
           "sets the default")
       ->type_name("DEVICE")
       ->check(CLI::IsMember({"cpu"}));
-  verb.add_option(
-          "--precision", choice.precision,
-          "tf32: products of float32 on an NVIDIA GPU may round their factors to 10 bits (docs/gpu.md)")
-      ->type_name("PRECISION")
-      ->check(CLI::IsMember({"tf32"}));
+  std::string help =
+      "tf32: products of float32 on an NVIDIA GPU may round their factors to 10 bits (docs/gpu.md)";
+  std::vector<std::string> known = {"tf32"};
+  if (opens_sources) {
+    help +=
+        "; int8w, int4w: the weights of linears and matmuls of a source become integers of 8 or 4 bits "
+        "(docs/fusion.md)";
+    known.insert(known.end(), {"int8w", "int4w"});
+  }
+  verb.add_option("--precision", choice.precision, help)->type_name("PRECISION")->check(CLI::IsMember(known));
 }
 
 const Device& DeviceOptions::device() const {
   try {
-    return find_device(choice);
+    DeviceChoice of_device = choice;
+    if (weights() != WeightPrecision::kept) of_device.precision.clear();
+    return find_device(of_device);
   } catch (Error& e) {
     if (e.where().empty())
       e.at(std::getenv("TENON_DEVICE") && choice.name == default_choice().name ? "TENON_DEVICE" : "--device");
@@ -139,7 +146,7 @@ const Device& DeviceOptions::device() const {
 }
 
 void ModelOptions::add_run(CLI::App& verb) {
-  on.add(verb);
+  on.add(verb, true);
   verb.add_option("-t,--threads", threads, "Threads to compute with")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
@@ -170,7 +177,7 @@ OpenOptions ModelOptions::open_options() const {
   options.seed = seed;
   options.weights = weights;
   options.memory = *parse_bytes(memory);
-  options.fuse = {.fuse = !no_fuse, .stop_after = stop_after, .off = off};
+  options.fuse = {.fuse = !no_fuse, .weights = on.weights(), .stop_after = stop_after, .off = off};
   return options;
 }
 
@@ -234,6 +241,14 @@ std::vector<Tensor> ModelOptions::values(const Model& model, std::int64_t batch,
                        .is_random = true});
   }
   return input_values(*model.graph, std::move(given), seed, bindings, made_up);
+}
+
+double usual_tolerance(const Model& model) {
+  const auto named = model.metadata.find("precision");
+  const auto precision = named == model.metadata.end() ? std::nullopt : weight_precision(named->second);
+  if (precision == WeightPrecision::int8) return 0.02;
+  if (precision == WeightPrecision::int4) return 0.2;
+  return 1e-4;
 }
 
 bool ModelOptions::takes_weights(const std::string& file) {

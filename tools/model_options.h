@@ -12,9 +12,13 @@ namespace tenon::tools {
 struct DeviceOptions {
   DeviceChoice choice = default_choice();
 
-  void add(CLI::App& verb);
+  /// A verb that opens sources also takes what their weights become (FuseOptions::weights) as --precision.
+  void add(CLI::App& verb, bool opens_sources = false);
   /// Throws Error at --device with what there is.
   const Device& device() const;
+  WeightPrecision weights() const {
+    return weight_precision(choice.precision).value_or(WeightPrecision::kept);
+  }
 };
 
 struct ModelOptions {
@@ -67,6 +71,10 @@ struct ModelOptions {
   Model open(const std::function<void(std::string_view)>& progress,
              UnsupportedReport* unsupported = nullptr) const;
 };
+
+/// The largest error allowed where the user names none, as a share of the largest value: more where weights
+/// were narrowed (the model's "precision").
+double usual_tolerance(const Model&);
 
 /// --weights-from of two models, where one of them takes weights: it has them alone.
 void share_weights(ModelOptions& a, ModelOptions& b);

@@ -28,7 +28,7 @@ struct RunOptions {
   ModelOptions model;
   std::vector<std::string> outputs;
   bool check = false, stream = false, json = false;
-  double tolerance = 1e-4;
+  std::optional<double> tolerance;
   std::size_t print = 4;
 };
 
@@ -80,11 +80,12 @@ int replay(const Model& model, const RunOptions& o) {
   if (model.goldens.empty())
     throw error("the model holds no goldens").at(model.path.string()).hint("convert it without --no-verify");
   Session session(model.graph, o.model.session_options());
+  const double tolerance = o.tolerance.value_or(usual_tolerance(model));
   Verdict verdict;
   for (std::size_t k = 0; k < model.goldens.size(); ++k) {
     const Golden& golden = model.goldens[k];
     for (const OutputCheck& c :
-         check_outputs(*model.graph, session.run(golden.inputs), golden.outputs, o.tolerance)) {
+         check_outputs(*model.graph, session.run(golden.inputs), golden.outputs, tolerance)) {
       fmt::print("golden {} {}: {}{}\n", k, c.name, word(c),
                  !c.ok || c.difference.compared > 0 ? " " + c.difference.str() : "");
       verdict.add(c);
@@ -271,8 +272,9 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_flag("--stream", o->stream,
                  "Inputs have one axis more than the model's: one call after the other, state is kept");
   verb->add_flag("--check", o->check, "Replay the goldens that the artifact holds");
-  verb->add_option("--tolerance", o->tolerance, "Of --check, as a share of the largest value")
-      ->capture_default_str()
+  verb->add_option("--tolerance", o->tolerance,
+                   "Of --check, as a share of the largest value (default 1e-4, more where --precision "
+                   "narrowed weights)")
       ->check(number_from(0));
   verb->footer("Example: tenon run resnet50.tenon --input x=image.npy --output scores.npy");
   verb->callback([&exit_code, o, verb] { exit_code = run(*o, *verb); });

@@ -318,6 +318,7 @@ int verify(const VerifyOptions& asked, const CLI::App& verb) {
   o.model.of_source = true;
   o.model.sample_inputs = types_of_samples(o);
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
+  if (!o.share && !o.rtol && !o.atol) o.share = usual_tolerance(model);
   check_used(o, model, verb);
   const bool needs_source = o.against.empty() || o.against == "torch" || o.against == "onnxruntime";
   if (o.source.empty() && needs_source && !o.properties) o.source = recorded_source(model);
@@ -389,7 +390,8 @@ void add_verify(CLI::App& app, int& exit_code) {
   verb->add_option("--samples", o->samples, "How many random samples (default 1; 5 for --properties)")
       ->check(CLI::Range(1, 10000));
   verb->add_option("--tolerance", o->share,
-                   "Largest error allowed, as a share of the largest value (default 1e-4)")
+                   "Largest error allowed, as a share of the largest value (default 1e-4, more where "
+                   "--precision narrowed weights)")
       ->check(number_from(0));
   verb->add_option("--rtol", o->rtol, "Each element: |error| <= atol + rtol * |expected|")
       ->check(number_from(0));

@@ -1,30 +1,14 @@
-// Weights of few bits that share a scale by blocks of com.microsoft, packed into bytes. They become floats.
+// Weights of few bits that share a scale by blocks of com.microsoft, packed into bytes.
 #include <array>
 
 #include "base/error.h"
+#include "compose/packed_bits.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/functions.h"
-#include "ir/ops/logic.h"
 
 namespace tenon::converter::onnx {
 
 namespace {
-
-/// The codes in the bytes along the last axis, the low bits first.
-Ref unpacked(const Ref& bytes, std::int64_t bits) {
-  if (bytes.dtype() != DType::u8 || bytes.rank() == 0) throw error("packed codes {}", bytes.type().str());
-  if (bits == 8) return bytes;
-  Shape beside = bytes.shape(), whole = bytes.shape();
-  beside.emplace_back(1);
-  whole.back() = whole.back() * Dim(8 / bits);
-  std::vector<Ref> parts;
-  for (std::int64_t low = 0; low < 8; low += bits) {
-    const Ref shifted = apply(ShiftRight{}, {bytes, bytes.literal(static_cast<double>(low))});
-    const Ref code = apply(BitAnd{}, {shifted, bytes.literal(static_cast<double>((1 << bits) - 1))});
-    parts.push_back(reshape(code, beside));
-  }
-  return reshape(concat(parts, static_cast<std::int64_t>(beside.size()) - 1), whole);
-}
 
 std::int64_t bits_of(const Call& call) {
   const std::int64_t bits = call.integer("bits", 4);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "fusion/passes.h"
 #include "ir/evaluate.h"
+#include "ir/ops/logic.h"
 #include "ir/random.h"
 
 namespace tenon {
@@ -26,6 +27,12 @@ bool is_symbolic(const Attr& a) {
   return a.get<Dim>() != nullptr;
 }
 
+// A part of a byte would take a byte: two numbers in one stay so.
+bool takes_bits(const Node& node) {
+  return node.is<BitAnd>() || node.is<BitOr>() || node.is<BitXor>() || node.is<ShiftLeft>() ||
+         node.is<ShiftRight>();
+}
+
 bool foldable(const Node& node) {
   if (!node.regions().empty() || node.num_outputs() != 1 || draws_random(node)) return false;
   for (const auto& [name, value] : node.op().attributes())
@@ -37,7 +44,7 @@ bool foldable(const Node& node) {
     if (seen.insert(v->tensor().storage().get()).second) in += *bytes_of(v->type());
   }
   const auto out = bytes_of(node.output()->type());
-  return out && *out <= std::max(in, free_bytes);
+  return out && *out <= (takes_bits(node) ? free_bytes : std::max(in, free_bytes));
 }
 
 // Undefined where the operator refuses its operands: it refuses them again when it is run.

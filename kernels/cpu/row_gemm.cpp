@@ -81,6 +81,7 @@ struct Columns {
 
 TileForm form_of(const RowGemm& g) {
   if (g.b_type == DType::f16) return TileForm::f16;
+  if (g.b_type == DType::i8) return TileForm::bytes;
   if (g.b_type != DType::bf16) return TileForm::f32;
   const bool pairs_fit = g.runs == 1 || g.run_length <= max_depth;
   return g.a_is_bf16 && pairs_fit && runs_tile(TileForm::bf16_dot) ? TileForm::bf16_dot : TileForm::bf16;

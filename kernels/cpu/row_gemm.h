@@ -46,7 +46,9 @@ struct RowGemm {
   const float* b = nullptr;
   long b_row_stride = 0;
   long b_panel_stride = 0;
-  DType b_type = DType::f32;  // or f16, or bf16
+  // f32, f16 or bf16. i8: the words of A are four unsigned bytes each, those of B four signed ones, C is
+  // int32; only whole panels, no epilogue, and no depth above 4096 words.
+  DType b_type = DType::f32;
   // All of A are values of bfloat16: with such a B, the CPU's dot product of bfloat16 pairs may be used, for
   // which subnormal numbers are zeros.
   bool a_is_bf16 = false;

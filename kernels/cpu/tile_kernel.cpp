@@ -34,13 +34,44 @@ struct BfloatPairs : Floats {
   }
 };
 
+// Bytes 0 and 2 of each word, then 1 and 3, as pairs of 16 bits.
+struct Bytes : Floats {
+  static TENON_INLINE vf add(vf sum, vf x, vf factor) {
+    const vu a = reinterpret_cast<vu>(x), b = reinterpret_cast<vu>(factor), s = reinterpret_cast<vu>(sum);
+    const vu even = a & 0x00ff00ffu, odd = (a >> 8) & 0x00ff00ffu;
+#if defined(__AVX512F__)
+    const auto word = reinterpret_cast<__m512i>(b);
+    const __m512i low = _mm512_srai_epi16(_mm512_slli_epi16(word, 8), 8), high = _mm512_srai_epi16(word, 8);
+    const vu products = reinterpret_cast<vu>(_mm512_madd_epi16(reinterpret_cast<__m512i>(even), low)) +
+                        reinterpret_cast<vu>(_mm512_madd_epi16(reinterpret_cast<__m512i>(odd), high));
+#elif defined(__AVX2__) && TENON_VL == 8
+    const auto word = reinterpret_cast<__m256i>(b);
+    const __m256i low = _mm256_srai_epi16(_mm256_slli_epi16(word, 8), 8), high = _mm256_srai_epi16(word, 8);
+    const vu products = reinterpret_cast<vu>(_mm256_madd_epi16(reinterpret_cast<__m256i>(even), low)) +
+                        reinterpret_cast<vu>(_mm256_madd_epi16(reinterpret_cast<__m256i>(odd), high));
+#else
+    const auto signed_byte = [](vu at_the_top) {
+      return reinterpret_cast<vu>(reinterpret_cast<vi>(at_the_top) >> 24);
+    };
+    const vu products = (even & 0xffffu) * signed_byte(b << 24) + (odd & 0xffffu) * signed_byte(b << 16) +
+                        (even >> 16) * signed_byte(b << 8) + (odd >> 16) * signed_byte(b);
+#endif
+    return reinterpret_cast<vf>(s + products);
+  }
+};
+
 }  // namespace
 
 #if defined(__AVX512F__)
+/// Of tile_kernel_bytes.cpp.
+bool runs_byte_dot();
+TileKernel byte_dot_tile(const TileCall& call);
 /// Of tile_kernel_dot.cpp.
 bool runs_bf16_dot();
 TileKernel bf16_dot_tile(const TileCall& call);
 #else
+static bool runs_byte_dot() { return false; }
+static TileKernel byte_dot_tile(const TileCall&) { return nullptr; }
 static bool runs_bf16_dot() { return false; }
 static TileKernel bf16_dot_tile(const TileCall&) { return nullptr; }
 #endif
@@ -53,6 +84,7 @@ TileKernel tile_kernel(TileForm form, const TileCall& call) {
     case TileForm::f16: return pick_tile<Halves>(call);
     case TileForm::bf16: return pick_tile<BfloatPairs>(call);
     case TileForm::bf16_dot: return bf16_dot_tile(call);
+    case TileForm::bytes: return runs_byte_dot() ? byte_dot_tile(call) : pick_tile<Bytes>(call);
   }
   return nullptr;
 }

@@ -15,12 +15,13 @@ inline constexpr int tile_rows = 8;
 inline constexpr int tile_rows = VL == 16 ? 14 : 6;
 #endif
 
-/// What a step of the tile multiplies. All sums are float32.
+/// What a step of the tile multiplies. All sums are float32, but for bytes.
 enum class TileForm {
   f32,       // an element of A by a row of B
   f16,       // the same, B in float16
   bf16,      // two elements of A by a row of pairs of B in bfloat16
   bf16_dot,  // the same, A in pairs of bfloat16, by the CPU's instruction for that
+  bytes,     // four unsigned bytes of A by four signed ones of B; 32-bit sums, with nothing added to them
 };
 /// Can this CPU run tiles of this form?
 bool runs_tile(TileForm form);

@@ -4,6 +4,7 @@
 #include "ir/ops/linear.h"
 #include "kernels/cpu/gemm.h"
 #include "runtime/cpu/epilogue.h"
+#include "runtime/cpu/quantized_matmul.h"
 #include "runtime/cpu/step.h"
 
 namespace tenon {
@@ -84,6 +85,7 @@ void emit(Planner& planner, const Group& group, const BatchedMatmulCall& call, C
 }
 
 std::vector<Candidate> lower_batched_matmul(const Planner& planner, const Group& group) {
+  if (has_quantized_kernel(planner, group)) return {};
   const auto call = BatchedMatmulCall::match(group);
   if (!call || call->left->dtype() != DType::f32 || call->left->shape().back() == 0) return {};
   const Order order = row_major(call->anchor->output()->rank());

@@ -6,6 +6,7 @@
 #include "kernels/cpu/gemm.h"
 #include "runtime/cpu/epilogue.h"
 #include "runtime/cpu/pack.h"
+#include "runtime/cpu/quantized_matmul.h"
 #include "runtime/cpu/step.h"
 #include "runtime/index_fault.h"
 #include "runtime/widen.h"
@@ -89,6 +90,7 @@ void emit(Planner& planner, const Group& group, const MatmulCall& call, CpuEpilo
 }
 
 std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) {
+  if (has_quantized_kernel(planner, group)) return {};
   const auto call = MatmulCall::match(planner, group);
   if (!call || call->x->dtype() != DType::f32 || call->K == 0) return {};
   const Order order = row_major(call->anchor->output()->rank());

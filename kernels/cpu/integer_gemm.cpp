@@ -1,0 +1,113 @@
+// Products of bytes on the register tile, and what makes products of other integers of them:
+//   a = least + sum of digit_i * 256^i,  b = code + offset[column]
+//   sum a b = sum digit_0 code + (sum digit_1 code << 8) + ... + least * sum code + offset * sum a
+#include "kernels/cpu/integer_gemm.h"
+
+#include <algorithm>
+
+#include "kernels/cpu/row_gemm_parallel.h"
+
+namespace tenon::cpu {
+namespace {
+
+long cut(long whole, long pieces) { return (whole + pieces - 1) / pieces; }
+long words(long K) { return cut(K, 4); }
+// Rows of A a power of two apart would meet in few sets of the cache.
+long pitch(long K) { return words(K) + 16; }
+long padded(long N) { return cut(N, row_gemm_tile().cols) * row_gemm_tile().cols; }
+
+struct Range {
+  std::int32_t least;
+  int bytes;  // of the differences from it
+};
+
+Range range_of(const IntegerGemm& g) {
+  std::int32_t least = g.a[0], largest = g.a[0];
+  for (long m = 0; m < g.M; m++) {
+    const std::int32_t* const row = g.a + m * g.a_stride;
+    for (long k = 0; k < g.K; k++) {
+      least = std::min(least, row[k]);
+      largest = std::max(largest, row[k]);
+    }
+  }
+  const std::uint32_t span = static_cast<std::uint32_t>(largest) - static_cast<std::uint32_t>(least);
+  return {least, span < 1U << 8 ? 1 : span < 1U << 16 ? 2 : span < 1U << 24 ? 3 : 4};
+}
+
+}  // namespace
+
+long packed_integers_size(long K, long N) { return padded(N) * (words(K) + 2); }
+
+void pack_integers(long K, long N, const QuantizedB& b, float* packed, ThreadPool& pool) {
+  const long width = row_gemm_tile().cols;
+  const int origin = b.type == DType::u8 ? 128 : 0;
+  auto* const sums = reinterpret_cast<std::uint32_t*>(packed) + padded(N) * words(K);
+  auto* const offsets = sums + padded(N);
+  std::fill_n(sums, 2 * padded(N), 0U);
+  pool.parallel_for(padded(N) / width, [&](long panel, int) {
+    auto* const to = reinterpret_cast<std::uint8_t*>(packed + panel * width * words(K));
+    std::fill_n(to, 4 * width * words(K), std::uint8_t{0});
+    for (long n = panel * width; n < std::min(N, (panel + 1) * width); n++) {
+      std::uint32_t sum = 0;
+      for (long k = 0; k < K; k++) {
+        const std::int64_t place = b.k_offsets[k] + b.n_offsets[n];
+        const int code = (b.type == DType::u8 ? static_cast<const std::uint8_t*>(b.codes)[place]
+                                              : static_cast<const std::int8_t*>(b.codes)[place]) -
+                         origin;
+        to[(k / 4 * width + n % width) * 4 + k % 4] = static_cast<std::uint8_t>(code);
+        sum += static_cast<std::uint32_t>(code);
+      }
+      sums[n] = sum;
+      offsets[n] = static_cast<std::uint32_t>(origin - (b.zeros ? b.zeros[n] : 0));
+    }
+  });
+}
+
+long integer_gemm_scratch_size(const IntegerGemm& g) { return g.M * (pitch(g.K) + padded(g.N) + 1); }
+
+void integer_gemm(const IntegerGemm& g, float* scratch, ThreadPool& pool) {
+  const Range range = range_of(g);
+  const auto least = static_cast<std::uint32_t>(range.least);
+  float* const products = scratch + g.M * pitch(g.K);
+  auto* const a_sums = reinterpret_cast<std::uint32_t*>(products + g.M * padded(g.N));
+  const auto* const b_sums = reinterpret_cast<const std::uint32_t*>(g.packed_b) + padded(g.N) * words(g.K);
+  const auto* const offsets = b_sums + padded(g.N);
+  for (int byte = 0; byte < range.bytes; byte++) {
+    pool.parallel_for(g.M, [&](long m, int) {
+      const std::int32_t* const from = g.a + m * g.a_stride;
+      auto* const to = reinterpret_cast<std::uint8_t*>(scratch + m * pitch(g.K));
+      std::uint32_t sum = 0;
+      for (long k = 0; k < g.K; k++) {
+        const auto number = static_cast<std::uint32_t>(from[k]);
+        to[k] = static_cast<std::uint8_t>((number - least) >> (8 * byte));
+        sum += number;
+      }
+      std::fill_n(to + g.K, 4 * words(g.K) - g.K, std::uint8_t{0});
+      a_sums[m] = sum;
+    });
+    RowGemm r;
+    r.rows = g.M;
+    r.cols = padded(g.N);
+    r.a = scratch;
+    r.a_rows.x_stride = pitch(g.K);
+    r.run_length = words(g.K);
+    r.b = g.packed_b;
+    r.b_type = DType::i8;
+    r.b_row_stride = row_gemm_tile().cols;
+    r.b_panel_stride = r.b_row_stride * words(g.K);
+    r.c = products;
+    r.c_stride = r.cols;
+    r.c_rows.x_stride = 1;
+    run_row_gemm(r, pool);
+    pool.parallel_for(g.M, [&](long m, int) {
+      const auto* const product = reinterpret_cast<const std::uint32_t*>(products + m * padded(g.N));
+      auto* const c = reinterpret_cast<std::uint32_t*>(g.c + m * g.c_stride);
+      if (byte == 0)
+        for (long n = 0; n < g.N; n++) c[n] = product[n] + least * b_sums[n] + offsets[n] * a_sums[m];
+      else
+        for (long n = 0; n < g.N; n++) c[n] += product[n] << (8 * byte);
+    });
+  }
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,102 @@
+// Products of 32-bit integers by a constant matrix of 8-bit ones: what quantised models compute.
+#include "ir/ops/linear.h"
+#include "kernels/cpu/integer_gemm.h"
+#include "runtime/calls/quantized_matrix.h"
+#include "runtime/cpu/pack.h"
+#include "runtime/cpu/step.h"
+
+namespace tenon {
+namespace {
+
+class IntegerGemmStep : public CpuStep {
+ public:
+  explicit IntegerGemmStep(const cpu::IntegerGemm& sizes) : sizes_(sizes) {}
+
+  void compute(const CpuFrame& frame) const override {
+    cpu::IntegerGemm g = sizes_;
+    g.a = frame.at<const std::int32_t>(a);
+    g.packed_b = frame.at<const float>(b);
+    g.c = frame.at<std::int32_t>(c);
+    cpu::integer_gemm(g, reinterpret_cast<float*>(frame.scratch), frame.pool);
+  }
+
+  Address a, b, c;
+
+ private:
+  cpu::IntegerGemm sizes_;
+};
+
+PlannedTensor packed_matrix(Planner& planner, const QuantizedMatrix& matrix) {
+  return packed_floats(
+      planner, matrix.first_weight(), "bytes of " + matrix.text(),
+      cpu::packed_integers_size(matrix.K(), matrix.N()), [&](const Tensor&, float* to, ThreadPool& pool) {
+        const QuantizedNumbers& numbers = *matrix.numbers();
+        const cpu::QuantizedB b{.codes = numbers.codes.bytes(),
+                                .type = numbers.codes.dtype(),
+                                .k_offsets = numbers.places.rows.data(),
+                                .n_offsets = numbers.places.columns.data(),
+                                .zeros = numbers.zeros.empty() ? nullptr : numbers.zeros.data()};
+        cpu::pack_integers(matrix.K(), matrix.N(), b, to, pool);
+      });
+}
+
+// Found once for all plans: are the codes bytes and the zero points whole?
+bool has_numbers(const Planner& planner, const QuantizedMatrix& matrix) {
+  const auto fill = [&](const Tensor&, std::byte* target) {
+    *target = std::byte{matrix.numbers().has_value()};
+  };
+  return *planner.weights().packed(matrix.first_weight(), "fits, " + matrix.text(), 1, fill).bytes() !=
+         std::byte{0};
+}
+
+void emit(Planner& planner, const Node& node, const QuantizedMatrix& matrix, const CandidateInfo& info,
+          cpu::IntegerGemm sizes) {
+  const Value* x = node.input(0);
+  const PlannedTensor right = packed_matrix(planner, matrix);
+  const PlannedTensor a = planner.rows(x, row_major(x->rank()));
+  const PlannedTensor c = planner.assignment().assign_rows(node.output(), info.order);
+  sizes.a_stride = *row_stride(a, row_major(a.rank()));
+  sizes.c_stride = *row_stride(c, info.order);
+  auto step = std::make_unique<IntegerGemmStep>(sizes);
+  step->a = a.address();
+  step->b = right.address();
+  step->c = c.address();
+  step->scratch_bytes = info.scratch_bytes;
+  planner.emit(std::move(step), node, {a, right}, {c});
+}
+
+std::vector<Candidate> lower_integer_matmul(const Planner& planner, const Group& group) {
+  const Node& node = group.node();
+  const bool is_linear = node.is<Linear>();
+  if (node.output()->dtype() != DType::i32 || node.inputs().size() > 2) return {};
+  const auto matrix = QuantizedMatrix::match(node.input(1), is_linear);
+  if (!matrix || matrix->group() != matrix->K() || matrix->K() > cpu::integer_gemm_depth ||
+      !has_numbers(planner, *matrix))
+    return {};
+  const std::int64_t K = matrix->K(), N = matrix->N(), M = numel(node.output()->shape()).value() / N;
+  if (M == 0) return {};
+  const cpu::IntegerGemm sizes{.M = M, .N = N, .K = K};
+  const Work work{
+      .flops = 2.0 * static_cast<double>(M) * static_cast<double>(N) * static_cast<double>(K),
+      .bytes = bytes_of(node.input(0)->type()) + static_cast<double>(K * N) + bytes_of(node.output()->type()),
+      .rows = M,
+      .columns = N,
+      .depth = K};
+  const CandidateInfo info{
+      .kernel = "byte gemm",
+      .work = work,
+      .seconds = planner.estimate(work.flops / 2, work.bytes),
+      .order = row_major(node.output()->rank()),
+      .weights = "bytes",
+      .scratch_bytes = static_cast<std::size_t>(cpu::integer_gemm_scratch_size(sizes)) * sizeof(float)};
+  return {{info, [=](Planner& p, const Group& g) { emit(p, g.node(), *matrix, info, sizes); }}};
+}
+
+}  // namespace
+
+std::vector<OpLowering> integer_matmul_lowerings() {
+  return {{.op = &op_info<Linear>(), .lower = lower_integer_matmul, .alone = true},
+          {.op = &op_info<MatMul>(), .lower = lower_integer_matmul, .alone = true}};
+}
+
+}  // namespace tenon

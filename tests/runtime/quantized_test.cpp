@@ -1,0 +1,189 @@
+// Weights of 8- and 4-bit integers stay in these bits where a kernel of products reads them, however the
+// graph spells what they stand for.
+#include "ir/print.h"
+#include "tests/runtime/reference.h"
+
+namespace tenon::testing {
+namespace {
+
+std::shared_ptr<Graph> graph_of_codes(std::string_view text) {
+  const auto graph = graph_of(text);
+  std::mt19937 generator(3);
+  for (const auto& weight : graph->weights()) {
+    if (size_of(weight->dtype()) != 1) continue;
+    const int low = weight->dtype() == DType::i8 ? -128 : 0;
+    Tensor data = Tensor::empty(weight->dtype(), eval(weight->shape(), {}));
+    for_each_index(data.shape(), [&](auto i) { data.set_int(i, low + static_cast<int>(generator() % 256)); });
+    graph->set_weight_data(weight.get(), data);
+  }
+  return graph;
+}
+
+// What runs it for each number of rows gives the reference's numbers; the kernel of the last step.
+std::string kernel_of(const std::shared_ptr<Graph>& graph) {
+  Session session(graph);
+  std::string kernel;
+  for (const std::int64_t M : {1, 3, 9}) {
+    const auto inputs = inputs_of(*graph, {{"M", M}});
+    const auto expected = evaluate(*graph, inputs);
+    const auto got = session.run(inputs);
+    expect_close(got[0], expected[0]);
+    const auto plan = session.plan_for(inputs);
+    const auto kernels = kernels_of(*plan);
+    EXPECT_EQ(kernels.size(), 1U) << plan->text();
+    kernel = kernels.back();
+  }
+  return kernel;
+}
+
+struct Spelling {
+  const char* text;
+  const char* kernel;
+};
+
+class QuantizedWeight : public ::testing::TestWithParam<Spelling> {};
+
+TEST_P(QuantizedWeight, StaysInItsBits) {
+  EXPECT_EQ(kernel_of(graph_of_codes(GetParam().text)), GetParam().kernel) << GetParam().text;
+}
+
+constexpr Spelling spellings[] = {
+    {R"(graph one_scale(%x: f32[M,160]) {
+  @w : i8[200,160]
+  @b : f32[200]
+  %1 = cast(@w) : f32[200,160]
+  %2 = mul(%1, 0.01) : f32[200,160]
+  %3 = linear(%x, %2, @b) : f32[M,200]
+  return %3
+})",
+     "int8 gemm+bias"},
+    {R"(graph columns(%x: f32[M,160]) {
+  @w : i8[160,200]
+  @s : f32[200]
+  @z : i8[200]
+  %1 = cast(@z) : f32[200]
+  %2 = fused { cast(@w); sub(_, %1); mul(@s, _) } : f32[160,200]
+  %3 = fused matmul(%x, %2) { relu } : f32[M,200]
+  return %3
+})",
+     "int8 gemm+relu"},
+    {R"(graph centred_as_integers(%x: f32[M,160]) {
+  @w : u8[160,200]
+  @s : f32[200]
+  @z : u8[200]
+  %1 = cast(@w, to=i32) : i32[160,200]
+  %2 = cast(@z, to=i32) : i32[200]
+  %3 = sub(%1, %2) : i32[160,200]
+  %4 = cast(%3) : f32[160,200]
+  %5 = mul(%4, @s) : f32[160,200]
+  %6 = matmul(%x, %5) : f32[M,200]
+  return %6
+})",
+     "int8 gemm"},
+    {R"(graph groups(%x: f32[M,160]) {
+  @w : i8[200,5,32]
+  @s : f32[200,5,1]
+  %1 = fused { cast(@w); mul(_, @s) } : f32[200,5,32]
+  %2 = reshape(%1, shape=[200,160]) : f32[200,160]
+  %3 = linear(%x, %2) : f32[M,200]
+  return %3
+})",
+     "int8 gemm"},
+    {R"(graph repeated_scales(%x: f32[M,160]) {
+  @w : i8[160,200]
+  @s : f32[5,200]
+  %1 = reshape(@s, shape=[5,1,200]) : f32[5,1,200]
+  %2 = expand(%1, shape=[5,32,200]) : f32[5,32,200]
+  %3 = reshape(%2, shape=[160,200]) : f32[160,200]
+  %4 = cast(@w) : f32[160,200]
+  %5 = mul(%4, %3) : f32[160,200]
+  %6 = matmul(%x, %5) : f32[M,200]
+  return %6
+})",
+     "int8 gemm"},
+    {R"(graph two_in_a_byte(%x: f32[M,160]) {
+  @w : u8[200,5,16]
+  @s : f32[200,5,1]
+  %1 = bit_and(@w, 15) : u8[200,5,16]
+  %2 = shift_right(@w, 4) : u8[200,5,16]
+  %3 = reshape(%1, shape=[200,5,16,1]) : u8[200,5,16,1]
+  %4 = reshape(%2, shape=[200,5,16,1]) : u8[200,5,16,1]
+  %5 = concat(%3, %4, axis=3) : u8[200,5,16,2]
+  %6 = reshape(%5, shape=[200,5,32]) : u8[200,5,32]
+  %7 = fused { cast(%6); sub(_, 8.0); mul(_, @s) } : f32[200,5,32]
+  %8 = reshape(%7, shape=[200,160]) : f32[200,160]
+  %9 = linear(%x, %8) : f32[M,200]
+  return %9
+})",
+     "int4 gemm"},
+    {R"(graph transposed(%x: f32[M,160]) {
+  @w : i8[200,160]
+  @s : f32[200,1]
+  %1 = fused { cast(@w); mul(_, @s) } : f32[200,160]
+  %2 = permute(%1, axes=[1,0]) : f32[160,200]
+  %3 = matmul(%x, %2) : f32[M,200]
+  return %3
+})",
+     "int8 gemm"},
+    {R"(graph integers(%x: i32[M,160]) {
+  @w : u8[160,200]
+  @z : u8[200]
+  %1 = cast(@w, to=i32) : i32[160,200]
+  %2 = cast(@z, to=i32) : i32[200]
+  %3 = sub(%1, %2) : i32[160,200]
+  %4 = matmul(%x, %3) : i32[M,200]
+  return %4
+})",
+     "byte gemm"},
+    // What is read as floats is made of the integers once, before the runs.
+    {R"(graph a_scale_for_each_k(%x: f32[M,160]) {
+  @w : i8[160,200]
+  @s : f32[160,1]
+  %1 = fused { cast(@w); mul(_, @s) } : f32[160,200]
+  %2 = matmul(%x, %1) : f32[M,200]
+  return %2
+})",
+     "gemm"},
+    {R"(graph another_formula(%x: f32[M,160]) {
+  @w : i8[160,200]
+  %1 = fused { cast(@w); tanh } : f32[160,200]
+  %2 = matmul(%x, %1) : f32[M,200]
+  return %2
+})",
+     "gemm"},
+};
+std::string name_of(const ::testing::TestParamInfo<Spelling>& spelling) {
+  const std::string_view text = spelling.param.text;
+  return std::string(text.substr(6, text.find('(') - 6));
+}
+INSTANTIATE_TEST_SUITE_P(, QuantizedWeight, ::testing::ValuesIn(spellings), name_of);
+
+// Neither the plan nor the store of weights holds a copy of more than the bits, in however many plans.
+TEST(QuantizedWeights, AreInMemoryOnce) {
+  const auto graph = graph_of_codes(spellings[5].text);
+  Session session(graph);
+  for (const std::int64_t M : {1, 2, 3, 40}) session.run(inputs_of(*graph, {{"M", M}}));
+  const double codes = 200 * 160 / 2, scales = 200 * 5 * 4, padding = 1.15;  // whole panels of columns
+  EXPECT_LT(static_cast<double>(session.packed_bytes()), padding * (codes + scales));
+  EXPECT_GT(static_cast<double>(session.packed_bytes()), codes + scales);
+}
+
+// Rounding of weights to 16 bits is left out: the products have more digits, not fewer.
+TEST(QuantizedWeights, OfModelsIn16BitsToo) {
+  const auto graph = graph_of_codes(R"(graph g(%x: bf16[M,160]) {
+  @w : i8[200,160]
+  @s : bf16[200,1]
+  %1 = fused { cast(@w, to=bf16); mul(_, @s) } : bf16[200,160]
+  %2 = linear(%x, %1) : bf16[M,200]
+  return %2
+})");
+  Session session(graph);
+  const auto inputs = inputs_of(*graph, {{"M", 2}});
+  const auto kernels = kernels_of(*session.plan_for(inputs));
+  EXPECT_NE(std::find_if(kernels.begin(), kernels.end(), [](auto& k) { return k.starts_with("int8 gemm"); }),
+            kernels.end());
+  expect_close(session.run(inputs)[0], evaluate(*graph, inputs)[0], 2e-2);
+}
+
+}  // namespace
+}  // namespace tenon::testing
