@@ -2,9 +2,44 @@
 
 #include "ir/build.h"
 #include "ir/ops/control.h"
+#include "ir/ops/shape.h"
 
 namespace tenon {
 namespace {
+
+// Reshapes of a group's operands and results become nodes around it: views, so that what is between them can
+// be one loop. Returns the first node.
+Node* reshapes_outside(Node& group) {
+  Region &body = group.parent(), &inside = group.region();
+  Node* first = &group;
+  for (std::size_t i = 0; i < inside.parameters().size(); ++i) {
+    Value* parameter = inside.parameters()[i].get();
+    const std::vector<Use> uses(parameter->uses().begin(), parameter->uses().end());
+    if (uses.size() != 1 || !uses[0].node || !uses[0].node->is<Reshape>()) continue;
+    Node& reshape = *uses[0].node;
+    const Type type = reshape.output()->type();
+    Node* before = body.insert(reshape.op(), {group.input(i)}, &group, group.source);
+    if (first == &group) first = before;
+    group.set_input(i, before->output());
+    replace_all_uses(reshape.output(), parameter);
+    inside.erase(&reshape);
+    parameter->set_type(type);
+  }
+  for (std::size_t i = 0; i < inside.results().size(); ++i) {
+    Node* reshape = inside.results()[i]->node();
+    if (!reshape || !reshape->is<Reshape>() || reshape->output()->uses().size() != 1 ||
+        !reshape->input()->node())
+      continue;
+    Node* after = body.insert_typed(reshape->op(), {group.output(i)}, {reshape->output()->type()}, 0,
+                                    body.next(&group), group.source);
+    group.output(i)->set_type(reshape->input()->type());
+    inside.set_result(i, reshape->input());
+    inside.erase(reshape);
+    replace_all_uses(group.output(i), after->output());
+    after->set_input(0, group.output(i));
+  }
+  return first;
+}
 
 // A composite operator becomes a fused group of its parts, so that they can still become one loop.
 Node* open_composite(Node& node) {
@@ -22,7 +57,7 @@ Node* open_composite(Node& node) {
   for (std::size_t i = 0; i < node.num_outputs(); ++i)
     if (!node.output(i)->uses().empty()) replace_all_uses(node.output(i), group->output(i));
   body.erase(&node);
-  return group;
+  return reshapes_outside(*group);
 }
 
 }  // namespace

@@ -113,13 +113,16 @@ Results complex_to_complex(Call& call) {
   return scaled(z, scale_of(call, inverse), extent.count());
 }
 
-Ref first_half(const Ref& z, std::int64_t axis) {
-  const Dim n = z.shape()[at(axis)];
-  return slice(z, axis, Dim(0), floor_div(n, Dim(2)) + 1);
-}
 Ref conjugated(const Ref& z) {
   const Parts p = parts_of(z);
   return complex({p.real, -p.imag});
+}
+
+/// The first half of the spectrum along an axis.
+Ref half_spectrum(const Ref& x, std::int64_t axis) {
+  const auto last = static_cast<std::int64_t>(x.rank()) - 1;
+  const Ref y = apply(RealFft{}, {axis == last ? x : transpose(x, axis, last)});
+  return axis == last ? y : transpose(y, axis, last);
 }
 
 /// rfft, and with `inverse` ihfft.
@@ -129,17 +132,19 @@ Results real_to_half(Call& call) {
   const Extent extent(call, x);
   for (std::size_t i = 0; i < extent.axes.size(); ++i) x = resized(x, extent.axes[i], extent.sizes[i]);
   const Scale scale = scale_of(call, inverse);
-  Ref z = first_half(transformed(as_complex(x), extent.axes.back(), inverse), extent.axes.back());
+  Ref z = half_spectrum(x, extent.axes.back());
+  if (inverse) z = conjugated(z);
   z = transformed_all(z, Axes(extent.axes.begin(), extent.axes.end() - 1), inverse);
   return scaled(z, scale, extent.count());
 }
 
 /// The real transform of n numbers of which z holds the first half of the conjugate-symmetric spectrum.
 Ref real_transform(const Ref& half, std::int64_t axis, const Dim& n, bool inverse) {
-  const Ref z = resized(half, axis, floor_div(n, Dim(2)) + 1);
-  const Ref mirrored = conjugated(flip(slice(z, axis, Dim(1), n - floor_div(n, Dim(2))), {axis}));
-  const std::array parts = {z, mirrored};
-  return parts_of(transformed(concat(parts, axis), axis, inverse)).real;
+  const Ref resized_half = resized(half, axis, floor_div(n, Dim(2)) + 1);
+  const Ref z = inverse ? resized_half : conjugated(resized_half);
+  const auto last = static_cast<std::int64_t>(z.rank()) - 1;
+  const Ref y = apply(RealOfFft{.n = n}, {axis == last ? z : transpose(z, axis, last)});
+  return axis == last ? y : transpose(y, axis, last);
 }
 
 /// irfft, and without `inverse` hfft.
@@ -186,8 +191,11 @@ Results fft_c2c(Call& call) {
 Results fft_r2c(Call& call) {
   const Ref x = call.tensor("self");
   const Axes axes = axes_of(call, x);
-  const Ref z = transformed_all(as_complex(x), axes, false);
-  return scaled(call.flag("onesided", true) ? first_half(z, axes.back()) : z, scale_number(call),
+  const Scale scale = scale_number(call);
+  if (!call.flag("onesided", true))
+    return scaled(transformed_all(as_complex(x), axes, false), scale, sizes_product(x, axes));
+  const Ref half = half_spectrum(as_real(x), axes.back());
+  return scaled(transformed_all(half, Axes(axes.begin(), axes.end() - 1), false), scale,
                 sizes_product(x, axes));
 }
 Results fft_c2r(Call& call) {
@@ -276,8 +284,8 @@ Results stft(Call& call) {
       reshape(iota(frames, call.build.insertion_point()) * static_cast<double>(hop), {frames, Dim(1)});
   const Ref places = starts + iota(Dim(n_fft), call.build.insertion_point());
   const Ref windowed = index_select(x, 1, places) * window_of(call, n_fft, x.dtype());
-  Ref z = transformed(as_complex(windowed), 2, false);
-  if (call.flag("onesided", true)) z = first_half(z, 2);
+  Ref z =
+      call.flag("onesided", true) ? half_spectrum(windowed, 2) : transformed(as_complex(windowed), 2, false);
   if (call.flag("normalized", false)) z = scaled(z, Scale::root, Dim(n_fft));
   z = transpose(z, 1, 2);
   if (!batched) z = reshape(z, {z.shape()[1], z.shape()[2]});

@@ -34,6 +34,24 @@ struct Fft : WithReference<1> {
   void reference(InSpan in, OutSpan out) const;
 };
 
-using ComplexNumbers = OpList<Complex, Real, Imag, Fft>;
+/// The first n / 2 + 1 numbers of the transform of n real ones along the last axis; the others are their
+/// conjugates.
+struct RealFft : Composite<1> {
+  static constexpr std::string_view name = "real_fft";
+  Type infer(const Type& x) const;
+  Ref decompose(Ref x) const;
+};
+
+/// The inverse transform (not scaled) of n numbers of which z[..., n / 2 + 1] are the first: n real numbers.
+/// The first of z counts as real, and the middle one.
+struct RealOfFft : Composite<1> {
+  static constexpr std::string_view name = "real_of_fft";
+  Dim n = 0;
+  static constexpr auto fields = std::tuple{field("n", &RealOfFft::n)};
+  Type infer(const Type& z) const;
+  Ref decompose(Ref z) const;
+};
+
+using ComplexNumbers = OpList<Complex, Real, Imag, Fft, RealFft, RealOfFft>;
 
 }  // namespace tenon

@@ -84,14 +84,19 @@ std::vector<Type> GroupNorm::infer(TypeSpan in) const {
 }
 
 std::vector<Ref> GroupNorm::decompose(RefSpan in) const {
-  const Shape& shape = in[0].shape();
-  Dim members = floor_div(shape[1], groups);
-  for (std::size_t i = 2; i < shape.size(); ++i) members = members * shape[i];
-  const Ref grouped = reshape(working(in[0]), {shape[0], groups, members});
-  Ref y = reshape(normalised(grouped, {2}, eps), shape);
-  if (in.size() > 1) y = y * per_channel(working(in[1]), y);
-  if (in.size() > 2) y = y + per_channel(working(in[2]), y);
-  return {cast(in[0].dtype(), y)};
+  // A group's channels stay an axis of their own, along which weight and bias vary: one loop over rows.
+  Shape shape = in[0].shape(), per_channel(shape.size() + 1, Dim(1));
+  const Shape whole = shape;
+  per_channel[1] = Dim(groups);
+  per_channel[2] = floor_div(shape[1], groups);
+  shape[1] = per_channel[2];
+  shape.insert(shape.begin() + 1, per_channel[1]);
+  Axes axes;
+  for (std::size_t i = 2; i < shape.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  Ref y = normalised(working(reshape(in[0], shape)), axes, eps);
+  if (in.size() > 1) y = y * working(reshape(in[1], per_channel));
+  if (in.size() > 2) y = y + working(reshape(in[2], per_channel));
+  return {reshape(cast(in[0].dtype(), y), whole)};
 }
 
 std::vector<Type> RmsNorm::infer(TypeSpan in) const {

@@ -20,11 +20,49 @@ long checked_index(const void* indices, DType dtype, long at, long extent, bool 
   return index >= 0 && index < extent ? index : -1;
 }
 
+/// Rows of one element T: out[o][i] = table[o][indices[i]].
+template <class T, class Index>
+void gather_elements(const GatherRows& g, long outer, FirstBad& bad) {
+  const auto* const indices = static_cast<const Index*>(g.indices);
+  const auto* const table = static_cast<const std::byte*>(g.table) + outer * g.table_outer_stride;
+  auto* const out = static_cast<std::byte*>(g.out) + outer * g.out_outer_stride;
+  const long lowest = g.wrap_negative ? -g.table_rows : 0;
+  for (long i = 0; i < g.count; ++i) {
+    const long index = indices[i];
+    if (index < lowest || index >= g.table_rows) {
+      bad.report(i);
+      continue;
+    }
+    T element;
+    std::memcpy(&element, table + (index < 0 ? index + g.table_rows : index) * g.table_stride, sizeof(T));
+    std::memcpy(out + i * g.out_stride, &element, sizeof(T));
+  }
+}
+
+using GatherElements = void (*)(const GatherRows&, long outer, FirstBad&);
+template <class Index>
+GatherElements gather_elements_for(long row_bytes) {
+  switch (row_bytes) {
+    case 1: return gather_elements<std::uint8_t, Index>;
+    case 2: return gather_elements<std::uint16_t, Index>;
+    case 4: return gather_elements<std::uint32_t, Index>;
+    case 8: return gather_elements<std::uint64_t, Index>;
+    default: return nullptr;
+  }
+}
+
 }  // namespace
 
 long gather_rows(const GatherRows& g, ThreadPool& pool) {
   TENON_CHECK(g.index_dtype == DType::i32 || g.index_dtype == DType::i64);
   FirstBad bad;
+  const GatherElements elements = g.index_dtype == DType::i32
+                                      ? gather_elements_for<std::int32_t>(g.row_bytes)
+                                      : gather_elements_for<std::int64_t>(g.row_bytes);
+  if (elements && g.outer > 1) {
+    pool.parallel_for(g.outer, [&](long outer, int) { elements(g, outer, bad); });
+    return bad.result();
+  }
   const long rows = g.outer * g.count;
   const long per_chunk = std::max(1L, bytes_per_chunk / std::max(16L, g.row_bytes));
   pool.parallel_for((rows + per_chunk - 1) / per_chunk, [&](long chunk, int) {
@@ -75,6 +113,13 @@ long gather_line(const Line& line) {
   if (any_bad)
     for (long c = 0; c < line.count; ++c)
       if (is_bad(c)) return c;
+  if (line.extent_stride == 1 && line.table_step == 0 && line.index_step == 1 && line.out_step == 1) {
+    for (long c = 0; c < line.count; ++c) {
+      const long index = indices[c];
+      out[c] = table[index + (index < 0 ? line.extent : 0)];
+    }
+    return -1;
+  }
   for (long c = 0; c < line.count; ++c) {
     long index = indices[c * line.index_step];
     if (index < 0) index += line.extent;

@@ -24,6 +24,7 @@ TENON_INLINE T value_of(T a) {
     if constexpr (P == Prim::expm1) return double_expm1(a);
     if constexpr (P == Prim::tanh) return double_tanh(a);
     if constexpr (P == Prim::sigmoid) return double_sigmoid(a);
+    if constexpr (P == Prim::log) return double_log(a);
   }
   return apply<T>(P, a);
 }

@@ -35,6 +35,8 @@ struct Joined {
     // As the primitive, but without a branch: which one is larger is not to be foreseen.
     if constexpr (std::is_floating_point_v<T> && R == Reduce::max) return int(a > b) | int(a != a) ? a : b;
     if constexpr (std::is_floating_point_v<T> && R == Reduce::min) return int(a < b) | int(a != a) ? a : b;
+    if constexpr (std::is_floating_point_v<T> && R == Reduce::sum) return a + b;
+    if constexpr (std::is_floating_point_v<T> && R == Reduce::prod) return a * b;
     constexpr Prim prim = R == Reduce::sum    ? Prim::add
                           : R == Reduce::prod ? Prim::mul
                           : R == Reduce::max  ? Prim::max
@@ -60,10 +62,22 @@ void scatter_part(const Scatter& s, const Part& part, FirstBad& bad) {
   const auto* const src = static_cast<const T*>(s.src) + part.outer * s.src_strides[0];
   const auto* const indices = static_cast<const Index*>(s.indices) + part.outer * s.index_strides[0];
   const auto columns = static_cast<std::size_t>(part.last - part.first);
-  for (long r = 0; r < s.extent; ++r)
-    std::memcpy(out + r * s.inner + part.first, x + r * s.inner + part.first, columns * sizeof(T));
+  if (part.last - part.first == s.inner)
+    std::memcpy(out, x, static_cast<std::size_t>(s.extent) * columns * sizeof(T));
+  else
+    for (long r = 0; r < s.extent; ++r)
+      std::memcpy(out + r * s.inner + part.first, x + r * s.inner + part.first, columns * sizeof(T));
   const bool whole_rows = s.index_strides[2] == 0;  // one index for all columns
   const long run = whole_rows ? part.last - part.first : 1;
+  if (s.inner == 1 && s.include_self) {
+    const long step = s.index_strides[1], src_step = s.src_strides[1];
+    for (long e = 0; e < s.count; ++e) {
+      const long row = indices[e * step];
+      if (row < 0 || row >= s.extent) return bad.report(part.outer * s.count + e);
+      out[row] = Join::join(out[row], src[e * src_step]);
+    }
+    return;
+  }
   const auto for_each_run = [&](auto&& visit) {
     for (long e = 0; e < s.count; ++e) {
       for (long i = part.first; i < part.last; i += run) {

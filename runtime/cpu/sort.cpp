@@ -74,7 +74,7 @@ std::vector<Candidate> lower_sort(const Planner& planner, const Group& group) {
   if (!call) return {};
   const double elements = static_cast<double>(call->lines.lines) * static_cast<double>(call->lines.length);
   const bool is_whole = call->lines.k == call->lines.length;
-  const double operations = is_whole ? 1000 : 100;  // of a product, in the time that one element takes
+  const double operations = is_whole ? 600 : 100;  // of a product, in the time that one element takes
   const Work work{.bytes = bytes_of(group.node().input()->type()) + bytes_of(group.node().output(0)->type()) +
                            bytes_of(group.node().output(1)->type()),
                   .rows = call->lines.lines,

@@ -117,7 +117,7 @@ double ulps(double y, long double exact) {
   return static_cast<double>(std::fabs(y - exact) / ulp);
 }
 
-TEST_P(Prims, ExponentialsOfDoublesAreAccurate) {
+TEST_P(Prims, ExponentialsAndLogarithmsOfDoublesAreAccurate) {
   std::mt19937_64 random(5);
   std::vector<double> x = {0,  -0.0, inf,      -inf, std::nan(""), 1e-300, -1e-300, 5e-324,
                            22, 300,  300.0001, -40,  709.78,       709.79, 1e300};
@@ -137,6 +137,7 @@ TEST_P(Prims, ExponentialsOfDoublesAreAccurate) {
        {Function{Prim::exp, std::exp, 1.0, -inf},
         {Prim::expm1, std::expm1, 1.8, -inf},
         {Prim::tanh, std::tanh, 2.5, -inf},
+        {Prim::log, std::log, 1.0, -inf},
         {Prim::sigmoid, [](long double v) { return 1 / (1 + std::exp(-v)); }, 2.0, -708}}) {
     LoopProgram p(std::string(name(f.prim)), {static_cast<std::int64_t>(x.size())});
     p.store({1, DType::f64, {1}}, p.prim(f.prim, p.load({0, DType::f64, {1}})));

@@ -21,6 +21,28 @@ TEST(ComplexNumbers, TransformsOfEveryLength) {
     for (const bool inverse : {false, true}) check_fft(DType::f32, {3, length}, inverse, 2e-6);
 }
 
+// real_fft and back: the parts of the half spectrum, and the numbers that it stands for.
+void check_real_fft(DType dtype, const Index& shape, double tolerance) {
+  const std::string real = type_string(dtype, shape);
+  Index half = shape;
+  half.back() = shape.back() / 2 + 1;
+  const std::string part = type_string(dtype, half);
+  const std::string number = type_string(dtype == DType::f32 ? DType::c64 : DType::c128, half);
+  expect_same_on(
+      fmt::format("graph g(%x: {0}, %y: {1}) {{\n  %1 = real_fft(%x) : {2}\n  %2 = real(%1) : {1}\n"
+                  "  %3 = imag(%1) : {1}\n  %4 = complex(%y, %3) : {2}\n"
+                  "  %5 = real_of_fft(%4, n={3}) : {0}\n  return %2, %3, %5\n}}\n",
+                  real, part, number, shape.back()),
+      {random_tensor(dtype, shape, 1), random_tensor(dtype, half, 2)}, tolerance);
+}
+
+TEST(ComplexNumbers, TransformsOfRealNumbers) {
+  for (const std::int64_t length : {1, 2, 3, 4, 5, 17, 30, 64, 257, 360, 1009})
+    check_real_fft(DType::f32, {3, length}, 5e-6);
+  check_real_fft(DType::f64, {2, 3, 96}, 1e-13);
+  check_real_fft(DType::f64, {19, 35}, 1e-13);
+}
+
 TEST(ComplexNumbers, LongLines) {
   for (const std::int64_t length : {2049, 2053, 4096, 6000, 16384})
     check_fft(DType::f32, {2, length}, false, 3e-6);

@@ -1,9 +1,9 @@
-// Parts of complex numbers and bits as another type, on a GPU: the same memory, looked at differently.
+// Parts of complex numbers and bits as another type: the same memory, looked at differently.
 #include "ir/ops/bits.h"
 #include "ir/ops/complex.h"
-#include "runtime/gpu/launch.h"
+#include "runtime/planner.h"
 
-namespace tenon::gpu {
+namespace tenon {
 namespace {
 
 // An axis of what each element consists of, the last.
@@ -71,15 +71,12 @@ std::vector<Candidate> lower_bitcast(const Planner& planner, const Group& group)
 }
 
 }  // namespace
-}  // namespace tenon::gpu
 
-namespace tenon {
-
-std::vector<OpLowering> gpu_reinterpret_lowerings() {
-  return {{&op_info<Real>(), gpu::lower<gpu::emit_part>},
-          {&op_info<Imag>(), gpu::lower<gpu::emit_part>},
-          {&op_info<Complex>(), gpu::lower_complex},
-          {&op_info<Bitcast>(), gpu::lower_bitcast}};
+std::vector<OpLowering> reinterpret_lowerings() {
+  return {{&op_info<Real>(), lower<emit_part>},
+          {&op_info<Imag>(), lower<emit_part>},
+          {&op_info<Complex>(), lower_complex},
+          {&op_info<Bitcast>(), lower_bitcast}};
 }
 
 }  // namespace tenon

@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+"""Times single operators beside eager PyTorch: python bench/operators [PATTERN].
+
+Each case of cases.py is exported once, converted and compared with PyTorch's result. Then PyTorch (in this process) and
+tenon (`tenon profile`, a process a burst) take turns; the first run of each burst is not counted. A row shows the median
+of the bursts' medians and the least time of all bursts; the ratio is tenon's least time to that of the faster peer.
+"""
+
+import argparse
+import fnmatch
+import hashlib
+import json
+import math
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import geometric_mean, median
+
+import onnx
+import torch
+from cases import ROWS, Row
+from torch import nn
+
+ROOT = Path(__file__).resolve().parents[2]
+DTYPES = {
+    "f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16,
+    "i8": torch.int8, "i32": torch.int32, "i64": torch.int64, "b": torch.bool,
+}  # fmt: skip
+ONNX_TYPES = {"f32": 1, "i8": 3, "i32": 6, "i64": 7, "b": 9, "f16": 10, "f64": 11, "bf16": 16}  # of onnx.TensorProto
+NOISE = 1.05  # a row is slower where its best burst is so many times the worst burst before
+
+
+class Failed(Exception):
+    """Tenon does not run this case as PyTorch does; the text says why."""
+
+
+@dataclass(frozen=True)
+class Case:
+    row: Row
+    dtype: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.row.operator} {self.dtype} {' '.join(self.row.operands)}"
+
+    def operands(self) -> list[torch.Tensor]:
+        generator = torch.Generator().manual_seed(0)
+        return [operand(text, self.dtype, generator) for text in self.row.operands]
+
+
+def operand(text: str, dtype: str, generator: torch.Generator) -> torch.Tensor:
+    kind, _, sizes = text.rpartition(":")
+    shape = [int(size) for size in sizes.split(",")]
+    if kind.startswith("k<"):
+        return torch.randint(int(kind[2:]), shape, generator=generator)
+    if kind == "b" or dtype == "b":
+        return torch.rand(shape, generator=generator) < 0.5
+    if not DTYPES[dtype].is_floating_point and kind != "f":
+        return torch.randint(1 if kind == "+" else -9, 9, shape, generator=generator).to(DTYPES[dtype])
+    if kind == "u":
+        values = 2 * torch.rand(shape, generator=generator) - 1
+    else:
+        values = torch.randn(shape, generator=generator)
+    if kind == "+":
+        values = values.abs() + 0.1
+    if kind == "w" and len(shape) > 1:
+        values /= math.sqrt(values[0].numel())
+    return values.to(torch.float32 if kind == "f" else DTYPES[dtype])
+
+
+class Operator(nn.Module):
+    """The case as a model: its weights are buffers, its other operands inputs."""
+
+    def __init__(self, case: Case):
+        super().__init__()
+        self.function = case.row.function
+        self.places = []
+        for place, (text, value) in enumerate(zip(case.row.operands, case.operands())):
+            if text.startswith("w:"):
+                self.register_buffer(f"weight{place}", value)
+            else:
+                self.places.append(place)
+
+    def forward(self, *inputs):
+        given = dict(zip(self.places, inputs, strict=True))
+        count = len(given) + len(self._buffers)
+        return self.function(*(given[p] if p in given else self._buffers[f"weight{p}"] for p in range(count)))
+
+
+def write_tensor(value: torch.Tensor, file: Path) -> None:
+    """As ONNX's TensorProto, which has every dtype."""
+    value = value.contiguous()
+    name = next(name for name, dtype in DTYPES.items() if dtype == value.dtype)
+    raw = value.reshape(-1).view(torch.uint8).numpy().tobytes()
+    proto = onnx.TensorProto(data_type=ONNX_TYPES[name], dims=value.shape, raw_data=raw)
+    file.write_bytes(proto.SerializeToString())
+
+
+def export(case: Case, folder: Path) -> None:
+    """Writes model.pt2 and test_data_set_0, unless they are there."""
+    if (folder / "done").exists():
+        return
+    data = folder / "test_data_set_0"
+    data.mkdir(parents=True, exist_ok=True)
+    model = Operator(case).eval()
+    values = case.operands()
+    inputs = tuple(values[place] for place in model.places)
+    with torch.no_grad():
+        torch.export.save(torch.export.export(model, inputs), folder / "model.pt2")
+        for place, value in enumerate(inputs):
+            write_tensor(value, data / f"input_{place}.pb")
+        write_tensor(model(*inputs), data / "output_0.pb")
+    (folder / "done").touch()
+
+
+def burst(call: Callable[[], object], seconds: float) -> list[float]:
+    """Milliseconds of the runs after the first."""
+    call()
+    times = []
+    end = time.perf_counter() + seconds
+    while len(times) < 3 or time.perf_counter() < end:
+        start = time.perf_counter()
+        call()
+        times.append(1e3 * (time.perf_counter() - start))
+    return times
+
+
+@dataclass
+class Times:
+    """Milliseconds, a number a burst."""
+
+    minima: list[float] = field(default_factory=list)
+    medians: list[float] = field(default_factory=list)
+
+    def add(self, least: float, middle: float) -> None:
+        self.minima.append(least)
+        self.medians.append(middle)
+
+    def report(self) -> dict:
+        return {"min_ms": min(self.minima), "median_ms": median(self.medians), "bursts_ms": self.minima}
+
+
+class Tenon:
+    """`tenon profile` of one converted case."""
+
+    def __init__(self, binary: Path, folder: Path, threads: int, tolerance: list[str]):
+        artifact = folder / "model.tenon"
+        self.binary = binary
+        self.tenon("convert", folder / "model.pt2", "-o", artifact, "--no-verify")
+        inputs = sorted((folder / "test_data_set_0").glob("input_*.pb"))
+        given = [option for file in inputs for option in ("--input", file)]
+        self.tenon("verify", artifact, "--against", folder, *tolerance)
+        self.command = ["profile", artifact, *given, "--threads", threads, "--no-roofline", "--warmup", 1]
+        self.latency, _, self.kernels = self.profile(3)
+
+    def tenon(self, *arguments) -> None:
+        done = subprocess.run([self.binary, *map(str, arguments)], capture_output=True, text=True, timeout=600)
+        if done.returncode:
+            lines = (done.stderr or done.stdout).strip().splitlines()
+            raise Failed(f"{arguments[0]}: {lines[0] if lines else f'exit code {done.returncode}'}")
+
+    def profile(self, iterations: int) -> tuple[float, float, list[str]]:
+        with tempfile.NamedTemporaryFile(suffix=".json") as report:
+            self.tenon(*self.command, "--iters", iterations, "--json", report.name)
+            found = json.loads(Path(report.name).read_text())
+        latency = found["latency_ms"]
+        return latency["min"], latency["median"], [step["kernel"] for step in found["steps"]]
+
+    def burst(self, seconds: float) -> tuple[float, float]:
+        least, middle, _ = self.profile(max(3, min(2000, int(1e3 * seconds / max(self.latency, 1e-3)))))
+        return least, middle
+
+
+def folder_of(case: Case) -> Path:
+    """Its name has a hash of the table, so that a changed table is exported again."""
+    table = Path(__file__).with_name("cases.py").read_text() + torch.__version__ + case.name
+    digest = hashlib.sha256(table.encode()).hexdigest()[:8]
+    return ROOT / "build/operators" / f"{case.row.operator.replace(' ', '_')}_{case.dtype}_{digest}"
+
+
+def measure(case: Case, arguments: argparse.Namespace) -> dict:
+    folder = folder_of(case)
+    export(case, folder)
+    tolerance = ["--atol", "2e-2", "--rtol", "2e-2"] if case.dtype in ("f16", "bf16") else []
+    model = Operator(case).eval()
+    values = case.operands()
+    inputs = [values[place] for place in model.places]
+    calls = {"eager": lambda: model(*inputs)}
+    if arguments.compile:
+        torch._dynamo.reset()
+        compiled = torch.compile(model)
+        calls["compile"] = lambda: compiled(*inputs)
+    try:
+        tenon = Tenon(arguments.tenon, folder, arguments.threads, tolerance)
+    except Failed as reason:
+        tenon, why = None, str(reason)
+    times = {name: Times() for name in [*calls, *(["tenon"] if tenon else [])]}
+    for _ in range(arguments.rounds):
+        for name, call in calls.items():
+            runs = burst(call, arguments.seconds)
+            times[name].add(min(runs), median(runs))
+        if tenon:
+            times["tenon"].add(*tenon.burst(arguments.seconds))
+    found = {name: time.report() for name, time in times.items()}
+    if tenon:
+        peer = min(found[name]["min_ms"] for name in calls)
+        found |= {"ratio": found["tenon"]["min_ms"] / peer, "kernels": tenon.kernels}
+    else:
+        found["failed"] = why
+    return found
+
+
+def cases(patterns: list[str]) -> list[Case]:
+    every = [Case(row, dtype) for row in ROWS for dtype in row.dtypes.split()]
+    return [case for case in every if not patterns or any(fnmatch.fnmatch(case.name, f"*{p}*") for p in patterns)]
+
+
+def line(name: str, found: dict, peers: list[str]) -> str:
+    times = "".join(f"{found[p]['median_ms']:10.3f}{found[p]['min_ms']:10.3f}" for p in peers)
+    if "failed" in found:
+        return f"{name[:58]:58}{times}  {found['failed'][:90]}"
+    tenon = found["tenon"]
+    reference = "  reference" if any("reference" in kernel for kernel in found["kernels"]) else ""
+    return f"{name[:58]:58}{times}{tenon['median_ms']:10.3f}{tenon['min_ms']:10.3f}{found['ratio']:8.2f}{reference}"
+
+
+def slower(before: dict, now: dict) -> list[str]:
+    """Rows whose best ratio to PyTorch is beyond the worst one before: both are made of single bursts."""
+
+    def ratios(found: dict) -> list[float]:
+        return [tenon / eager for tenon, eager in zip(found["tenon"]["bursts_ms"], found["eager"]["bursts_ms"])]
+
+    lines = []
+    for name in now.keys() & before.keys():
+        if "tenon" not in before[name]:
+            continue
+        if "tenon" not in now[name]:
+            lines.append(f"{name}: {now[name]['failed']}")
+        elif min(ratios(now[name])) > NOISE * max(ratios(before[name])):
+            lines.append(f"{name}: ratio {before[name]['ratio']:.2f} before, {now[name]['ratio']:.2f} now")
+    return sorted(lines)
+
+
+def machine() -> dict:
+    info = Path("/proc/cpuinfo")
+    names = [text for text in info.read_text().splitlines() if "model name" in text] if info.exists() else []
+    cpu = names[0].split(":", 1)[1].strip() if names else platform.processor()
+    return {"cpu": cpu, "torch": torch.__version__, "date": time.strftime("%Y-%m-%d")}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="bench/operators", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="cases that contain one of them; * and ? match anything")
+    parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help="the same, as an option")
+    parser.add_argument("--list", action="store_true", help="list the cases and exit")
+    parser.add_argument("--compile", action="store_true", help="torch.compile as a second peer")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=3, help="bursts of each peer (default 3)")
+    parser.add_argument("--seconds", type=float, default=0.1, help="length of a burst (default 0.1)")
+    parser.add_argument("--tenon", type=Path, default=ROOT / "build/release/tenon", help="default: build/release/tenon")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers here")
+    parser.add_argument("--compare", type=Path, metavar="FILE", help="numbers of an earlier --json: exit code 1 where a row is slower")
+    arguments = parser.parse_args()
+    chosen = cases(arguments.patterns + arguments.only)
+    if arguments.list or not chosen:
+        print("\n".join(case.name for case in chosen or cases([])))
+        return 0 if chosen else 2
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(arguments.threads)
+    peers = ["eager", "compile"] if arguments.compile else ["eager"]
+    print(f"{'median and least ms of':58}" + "".join(f"{peer:>20}" for peer in [*peers, "tenon"]) + "   ratio")
+    rows = {}
+    for case in chosen:
+        with torch.inference_mode():
+            rows[case.name] = measure(case, arguments)
+        print(line(case.name, rows[case.name], peers), flush=True)
+    ratios = [found["ratio"] for found in rows.values() if "ratio" in found]
+    if ratios:
+        print(f"{len(rows)} cases, {len(rows) - len(ratios)} failed; geometric mean {geometric_mean(ratios):.3f}, "
+              f"{sum(ratio > 1 for ratio in ratios)} above 1, worst {max(ratios):.2f}")
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"machine": machine(), "threads": arguments.threads, "cases": rows}, indent=1) + "\n")
+    if arguments.compare:
+        lines = slower(json.loads(arguments.compare.read_text())["cases"], rows)
+        print("\n".join(lines) if lines else "no row is slower")
+        return int(bool(lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,26 @@
+// The Fourier transform of as many lines as a vector has lanes. Internal to fft.cpp.
+#pragma once
+#include "kernels/cpu/fft.h"
+#include "kernels/cpu/isa.h"
+
+namespace tenon::cpu {
+
+template <class T>
+struct FftBlock {
+  const FftTables<T>* tables;
+  long lines;  // at most the lanes of a vector
+  const T* x;
+  T* y;
+  long step;       // from number to number of lines that lie side by side; 0: dense lines
+  T* work;         // three areas, aligned for vectors
+  long work_size;  // of an area, in T
+};
+using FftBlockF32 = void(const FftBlock<float>&);
+TENON_PER_ISA(FftBlockF32, fft_block_f32, fft_block_f32)
+using FftBlockF64 = void(const FftBlock<double>&);
+TENON_PER_ISA(FftBlockF64, fft_block_f64, fft_block_f64)
+/// Floats in a vector.
+using FftLanes = long();
+TENON_PER_ISA(FftLanes, fft_lanes, fft_lanes)
+
+}  // namespace tenon::cpu

@@ -1,0 +1,208 @@
+// Columns of products in float64 and integers. Few rows read B as it lies: dot products along contiguous
+// columns, sums of contiguous rows. More rows take A and B packed, tile by tile in registers. Built once per
+// ISA.
+#include "kernels/cpu/typed_product_panel.h"
+
+#include "kernels/cpu/simd.h"
+
+namespace tenon::cpu::TENON_ISA {
+namespace {
+
+// Vectors of other elements than floats, as wide as theirs.
+template <class T>
+struct Vectors {
+  typedef T V __attribute__((vector_size(VL * 4)));
+  typedef T Unaligned __attribute__((vector_size(VL * 4), aligned(alignof(T)), may_alias));
+  static constexpr long lanes = static_cast<long>(VL * 4 / sizeof(T));
+  static TENON_INLINE V load(const T* p) { return *reinterpret_cast<const Unaligned*>(p); }
+  static TENON_INLINE void store(T* p, V v) { *reinterpret_cast<Unaligned*>(p) = v; }
+  static TENON_INLINE T sum(V v) {
+    T total = v[0];
+    TENON_UNROLL
+    for (int i = 1; i < lanes; i++) total = add(total, v[i]);
+    return total;
+  }
+  /// Integers wrap around.
+  static TENON_INLINE T add(T a, T b) {
+    T result = a;
+    if constexpr (static_cast<T>(0.5) != 0) {
+      result = a + b;
+    } else {
+      __builtin_add_overflow(a, b, &result);
+    }
+    return result;
+  }
+  static TENON_INLINE T product(T a, T b) {
+    T result = a;
+    if constexpr (static_cast<T>(0.5) != 0) {
+      result = a * b;
+    } else {
+      __builtin_mul_overflow(a, b, &result);
+    }
+    return result;
+  }
+};
+
+constexpr int few_rows = 3;
+constexpr int columns_at_once = 4;  // of dot products
+constexpr int typed_tile_rows = vector_registers == 32 ? 12 : 5;
+static_assert(typed_tile_rows <= typed_most_rows);
+
+/// `Columns` dot products of a row of A with columns of B that are contiguous.
+template <class T, int Columns>
+static TENON_INLINE void dots(const TypedProduct<T>& p, long m, long n) {
+  using W = Vectors<T>;
+  typename W::V sum[Columns][2] = {};
+  const T* a = p.a + m * p.a_row;
+  const T* b = p.b + n * p.b_column;
+  long k = 0;
+  for (; k + 2 * W::lanes <= p.K; k += 2 * W::lanes) {
+    const typename W::V x = W::load(a + k), y = W::load(a + k + W::lanes);
+    TENON_UNROLL
+    for (int j = 0; j < Columns; j++) {
+      sum[j][0] += x * W::load(b + j * p.b_column + k);
+      sum[j][1] += y * W::load(b + j * p.b_column + k + W::lanes);
+    }
+  }
+  TENON_UNROLL
+  for (int j = 0; j < Columns; j++) {
+    T total = W::sum(sum[j][0] + sum[j][1]);
+    for (long rest = k; rest < p.K; rest++)
+      total = W::add(total, W::product(a[rest], b[j * p.b_column + rest]));
+    p.c[m * p.c_row + n + j] = p.bias ? W::add(total, p.bias[n + j]) : total;
+  }
+}
+
+/// A tile's rows of A, [depth][Rows].
+template <class T, int Rows>
+static TENON_INLINE void pack_rows(const TypedProduct<T>& p, long m, long k, long depth, T* to) {
+  for (int i = 0; i < Rows; i++) {
+    const T* a = p.a + (m + i) * p.a_row + k * p.a_column;
+    for (long d = 0; d < depth; d++) to[d * Rows + i] = a[d * p.a_column];
+  }
+}
+
+/// Rows of B, and where its panels of columns lie.
+template <class T>
+struct Panels {
+  long first, last;  // columns
+  long k, depth;
+  const T* b;
+  long row, next;  // from row to row, from panel to panel
+  T* a;            // room for a tile's rows of A
+};
+
+/// `Rows` rows of the product, panel by panel of 2 vectors; added to what c holds unless it is the first
+/// block.
+template <class T, int Rows>
+static __attribute__((noinline)) void row_tile(const TypedProduct<T>& p, long m, const Panels<T>& panels) {
+  using W = Vectors<T>;
+  using V = typename W::V;
+  constexpr long wide = 2 * W::lanes;
+  pack_rows<T, Rows>(p, m, panels.k, panels.depth, panels.a);
+  const T* b_panel = panels.b;
+  for (long n = panels.first; n < panels.last; n += wide, b_panel += panels.next) {
+    const long columns = panels.last - n < wide ? panels.last - n : wide;
+    V sum[Rows][2];
+    T edge[Rows][wide];
+    TENON_UNROLL
+    for (int i = 0; i < Rows; i++) {
+      const T* from = panels.k > 0 ? p.c + (m + i) * p.c_row + n : p.bias ? p.bias + n : nullptr;
+      if (from && columns < wide) {
+        for (long j = 0; j < wide; j++) edge[i][j] = j < columns ? from[j] : T{};
+        from = edge[i];
+      }
+      sum[i][0] = from ? W::load(from) : V{};
+      sum[i][1] = from ? W::load(from + W::lanes) : V{};
+    }
+    const T *a = panels.a, *b = b_panel;
+    for (long d = 0; d < panels.depth; d++, a += Rows, b += panels.row) {
+      const V x = W::load(b), y = W::load(b + W::lanes);
+      TENON_UNROLL
+      for (int i = 0; i < Rows; i++) {
+        const V factor = a[i] - V{};
+        sum[i][0] += factor * x;
+        sum[i][1] += factor * y;
+      }
+    }
+    TENON_UNROLL
+    for (int i = 0; i < Rows; i++) {
+      T* c = p.c + (m + i) * p.c_row + n;
+      if (columns == wide) {
+        W::store(c, sum[i][0]);
+        W::store(c + W::lanes, sum[i][1]);
+      } else {
+        W::store(edge[i], sum[i][0]);
+        W::store(edge[i] + W::lanes, sum[i][1]);
+        for (long j = 0; j < columns; j++) c[j] = edge[i][j];
+      }
+    }
+  }
+}
+
+template <class T>
+using RowTile = void (*)(const TypedProduct<T>&, long, const Panels<T>&);
+template <class T, int... I>
+static RowTile<T> row_tile_of(long rows, LaneList<I...>) {
+  static constexpr RowTile<T> tiles[] = {row_tile<T, I + 1>...};
+  return tiles[rows - 1];
+}
+
+/// Panels of B one behind the other, with zeros beyond the last column.
+template <class T>
+static void pack_columns(const TypedProduct<T>& p, const Panels<T>& panels, T* to) {
+  using W = Vectors<T>;
+  constexpr long wide = 2 * W::lanes;
+  for (long n = panels.first; n < panels.last; n += wide) {
+    const long columns = panels.last - n < wide ? panels.last - n : wide;
+    const T* b = p.b + panels.k * p.b_row + n * p.b_column;
+    for (long d = 0; d < panels.depth; d++, b += p.b_row, to += wide) {
+      if (p.b_column == 1 && columns == wide) {
+        W::store(to, W::load(b));
+        W::store(to + W::lanes, W::load(b + W::lanes));
+      } else {
+        for (long j = 0; j < wide; j++) to[j] = j < columns ? b[j * p.b_column] : T{};
+      }
+    }
+  }
+}
+
+template <class T>
+static void product_columns(const TypedColumns<T>& call) {
+  constexpr long wide = 2 * Vectors<T>::lanes;
+  const TypedProduct<T>& p = *call.product;
+  if (p.M <= few_rows && p.b_row == 1 && p.a_column == 1) {
+    long n = call.first;
+    for (; n + columns_at_once <= call.last; n += columns_at_once)
+      for (long m = 0; m < p.M; m++) dots<T, columns_at_once>(p, m, n);
+    for (; n < call.last; n++)
+      for (long m = 0; m < p.M; m++) dots<T, 1>(p, m, n);
+    return;
+  }
+  const auto rows = typename MakeLaneList<typed_tile_rows>::type{};
+  const bool in_place = p.b_column == 1 && p.M <= typed_tile_rows && (call.last - call.first) % wide == 0;
+  Panels<T> panels{call.first, call.last, 0, 0, call.work, wide, 0, call.work + typed_depth * typed_columns};
+  for (; panels.k == 0 || panels.k < p.K; panels.k += typed_depth) {
+    panels.depth = p.K - panels.k < typed_depth ? p.K - panels.k : typed_depth;
+    panels.next = in_place ? wide : panels.depth * wide;
+    if (in_place) {
+      panels.b = p.b + panels.k * p.b_row + call.first;
+      panels.row = p.b_row;
+    } else {
+      pack_columns(p, panels, call.work);
+    }
+    for (long m = 0; m < p.M; m += typed_tile_rows) {
+      const long height = p.M - m < typed_tile_rows ? p.M - m : typed_tile_rows;
+      row_tile_of<T>(height, rows)(p, m, panels);
+    }
+  }
+}
+
+}  // namespace
+
+void product_columns_f32(const TypedColumns<float>& call) { product_columns(call); }
+void product_columns_f64(const TypedColumns<double>& call) { product_columns(call); }
+void product_columns_i32(const TypedColumns<std::int32_t>& call) { product_columns(call); }
+void product_columns_i64(const TypedColumns<std::int64_t>& call) { product_columns(call); }
+
+}  // namespace tenon::cpu::TENON_ISA

@@ -1,0 +1,77 @@
+// Resizing, linear and cubic.
+#include "kernels/cpu/resample.h"
+
+#include "ir/flops.h"
+#include "ir/ops/interpolate_taps.h"
+#include "runtime/cpu/step.h"
+#include "runtime/planner.h"
+
+namespace tenon {
+namespace {
+
+class ResampleStep : public CpuStep {
+ public:
+  ResampleStep(cpu::Resample resample, int threads) : resample_(std::move(resample)) {
+    scratch_bytes = cpu::resample_scratch_size(resample_, threads);
+  }
+
+  void compute(const CpuFrame& frame) const override {
+    cpu::resample(resample_, frame.at<const float>(x), frame.at<float>(y), frame.scratch, frame.pool);
+  }
+
+  Address x, y;
+
+ private:
+  cpu::Resample resample_;
+};
+
+cpu::ResampleAxis axis_of(const Interpolate& op, std::size_t axis, std::int64_t in, std::int64_t out) {
+  const std::vector<Taps> all = taps_along(op, DType::f32, axis, in, out);
+  cpu::ResampleAxis a{.in = in, .out = out, .taps = static_cast<long>(all.at(0).size())};
+  for (std::size_t tap = 0; tap < all[0].size(); ++tap)
+    for (const Taps& taps : all) {
+      a.places.push_back(static_cast<std::int32_t>(taps[tap].place));
+      a.weights.push_back(static_cast<float>(taps[tap].weight));
+    }
+  return a;
+}
+
+void emit_resample(Planner& planner, const Group& group) {
+  const Node& node = group.node();
+  const auto& op = *node.as<Interpolate>();
+  const Strided& at = planner.assignment().layout(node.input());
+  const bool last = is_channels_last(at) || planner.assignment().read_channels_last(node.output());
+  const Order order = last ? channels_last(at.rank()) : row_major(at.rank());
+  const PlannedTensor x = planner.dense(node.input(), order);
+  const PlannedTensor y = planner.assignment().assign(
+      node.output(), order, [&](const PlannedTensor& t) { return t.permute(order).is_contiguous(); });
+  const std::int64_t channels = x.shape()[1];
+  cpu::Resample resample{.images = x.shape()[0] * (last ? 1 : channels), .inner = last ? channels : 1};
+  for (std::size_t axis = 2; axis < x.rank(); ++axis)
+    resample.axes.push_back(axis_of(op, axis - 2, x.shape()[axis], y.shape()[axis]));
+  auto step = std::make_unique<ResampleStep>(std::move(resample), planner.threads());
+  step->x = x.address();
+  step->y = y.address();
+  planner.emit(std::move(step), node, {x}, {y});
+}
+
+std::vector<Candidate> lower_resample(const Planner& planner, const Group& group) {
+  const Node& node = group.node();
+  const auto* op = node.as<Interpolate>();
+  if (!op || node.input()->dtype() != DType::f32 || node.input()->rank() < 3 ||
+      (op->mode != InterpolateMode::linear && op->mode != InterpolateMode::cubic) ||
+      numel(node.output()->shape()) == 0 || numel(node.input()->shape()) == 0)
+    return {};
+  const double bytes = bytes_of(node.input()->type()) + bytes_of(node.output()->type());
+  const Work work{.flops = flops(node), .bytes = bytes};
+  return {{{.kernel = "resample", .work = work, .seconds = planner.estimate(2 * work.flops, bytes)},
+           emit_resample}};
+}
+
+}  // namespace
+
+std::vector<OpLowering> resample_lowerings() {
+  return {{.op = &op_info<Interpolate>(), .lower = lower_resample, .alone = true}};
+}
+
+}  // namespace tenon

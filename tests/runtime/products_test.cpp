@@ -1,0 +1,82 @@
+// Products of every dtype and layout, and convolutions with weights that the graph computes, against the
+// interpreter.
+#include "tests/runtime/on_device.h"
+
+namespace tenon::testing {
+namespace {
+
+std::string graph_of_product(const char* op, const Index& a, const Index& b, const Index& c, DType dtype,
+                             const char* view = "%b", const Index& bias = {}) {
+  const std::string as_bias = bias.empty() ? "" : fmt::format(", %bias: {}", type_string(dtype, bias));
+  std::string text =
+      fmt::format("graph g(%a: {}, %b: {}{}) {{\n", type_string(dtype, a), type_string(dtype, b), as_bias);
+  if (std::string_view(view) != "%b") text += fmt::format("  %v = {}\n", view);
+  return text + fmt::format("  %1 = {}(%a, {}{}) : {}\n  return %1\n}}\n", op,
+                            std::string_view(view) != "%b" ? "%v" : "%b", bias.empty() ? "" : ", %bias",
+                            type_string(dtype, c));
+}
+
+constexpr DType dtypes[] = {DType::f32, DType::f64, DType::i32, DType::i64};
+
+TEST(Products, EveryTypeAndShape) {
+  for (const DType dtype : dtypes) {
+    const auto check = [&](const Index& a, const Index& b, const Index& c) {
+      expect_same_on(graph_of_product("matmul", a, b, c, dtype),
+                     {random_tensor(dtype, a, 1), random_tensor(dtype, b, 2)});
+    };
+    for (const std::int64_t n : {1, 5, 16, 67}) {
+      check({3, 40}, {40, n}, {3, n});
+      check({70, 130}, {130, n}, {70, n});
+      check({1, 33}, {33, n}, {1, n});
+      check({2, 3, 17, 9}, {2, 3, 9, n}, {2, 3, 17, n});
+    }
+    check({2, 1, 4, 9}, {3, 9, 5}, {2, 3, 4, 5});  // broadcast
+  }
+}
+
+TEST(Products, OfViewsAndWithBias) {
+  for (const DType dtype : {DType::f64, DType::i32, DType::i64}) {
+    expect_same_on(
+        graph_of_product("linear", {6, 33}, {19, 33}, {6, 19}, dtype, "%b", {19}),
+        {random_tensor(dtype, {6, 33}, 1), random_tensor(dtype, {19, 33}, 2), random_tensor(dtype, {19}, 3)});
+    expect_same_on(graph_of_product("linear", {1, 33}, {19, 33}, {1, 19}, dtype),
+                   {random_tensor(dtype, {1, 33}, 1), random_tensor(dtype, {19, 33}, 2)});
+    const std::string flipped = fmt::format("flip(%b, axes=[0]) : {}", type_string(dtype, Index{33, 19}));
+    expect_same_on(graph_of_product("matmul", {6, 33}, {33, 19}, {6, 19}, dtype, flipped.c_str()),
+                   {random_tensor(dtype, {6, 33}, 1), random_tensor(dtype, {33, 19}, 2)});
+    const std::string expanded =
+        fmt::format("expand(%b, shape=[33,19]) : {}", type_string(dtype, Index{33, 19}));
+    expect_same_on(graph_of_product("matmul", {6, 33}, {1, 19}, {6, 19}, dtype, expanded.c_str()),
+                   {random_tensor(dtype, {6, 33}, 1), random_tensor(dtype, {1, 19}, 2)});
+  }
+}
+
+TEST(Products, ConvolutionsWithComputedWeights) {
+  const std::pair<const char*, const char*> forms[] = {
+      {"", "7,6"}, {", pad=[1,1,1,1], stride=[2,1]", "5,8"}, {", pad=[2,2,2,2], dilation=[2,2]", "9,8"}};
+  for (const auto& [options, sizes] : forms)
+    for (const int groups : {1, 2, 6})
+      expect_same_on(
+          fmt::format("graph g(%x: f32[2,6,9,8], %w: f32[6,{0},3,3], %b: f32[6]) {{\n"
+                      "  %1 = add(%w, %w) : f32[6,{0},3,3]\n"
+                      "  %2 = fused {{ conv(%x, %1, %b, groups={1}{2}); relu }} : f32[2,6,{3}]\n"
+                      "  return %2\n}}\n",
+                      6 / groups, groups, options, sizes),
+          {random_tensor(DType::f32, {2, 6, 9, 8}, 1), random_tensor(DType::f32, {6, 6 / groups, 3, 3}, 2),
+           random_tensor(DType::f32, {6}, 3)});
+}
+
+// A group's axis and its weights' stay apart in the loop that it becomes.
+TEST(Products, GroupNormIsOneLoop) {
+  const std::string text =
+      "graph g(%x: f32[2,6,5,7], %w: f32[6], %b: f32[6]) {\n"
+      "  %1 = group_norm(%x, %w, %b, groups=3) : f32[2,6,5,7]\n  return %1\n}\n";
+  const std::vector<Tensor> inputs = {random_tensor(DType::f32, {2, 6, 5, 7}, 1),
+                                      random_tensor(DType::f32, {6}, 2), random_tensor(DType::f32, {6}, 3)};
+  expect_same_on(text, inputs);
+  Session session(graph_of(text));
+  EXPECT_EQ(session.plan_for(inputs)->steps.size(), 1U) << session.plan_for(inputs)->text();
+}
+
+}  // namespace
+}  // namespace tenon::testing
