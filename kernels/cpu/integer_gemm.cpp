@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/integer_rows.h"
 #include "kernels/cpu/row_gemm_parallel.h"
 
 namespace tenon::cpu {
@@ -16,22 +17,11 @@ long words(long K) { return cut(K, 4); }
 long pitch(long K) { return words(K) + 16; }
 long padded(long N) { return cut(N, row_gemm_tile().cols) * row_gemm_tile().cols; }
 
-struct Range {
-  std::int32_t least;
-  int bytes;  // of the differences from it
-};
-
-Range range_of(const IntegerGemm& g) {
-  std::int32_t least = g.a[0], largest = g.a[0];
-  for (long m = 0; m < g.M; m++) {
-    const std::int32_t* const row = g.a + m * g.a_stride;
-    for (long k = 0; k < g.K; k++) {
-      least = std::min(least, row[k]);
-      largest = std::max(largest, row[k]);
-    }
-  }
-  const std::uint32_t span = static_cast<std::uint32_t>(largest) - static_cast<std::uint32_t>(least);
-  return {least, span < 1U << 8 ? 1 : span < 1U << 16 ? 2 : span < 1U << 24 ? 3 : 4};
+// Bytes of the differences from the least.
+int bytes_of(const IntegerRange& range) {
+  const std::uint32_t span =
+      static_cast<std::uint32_t>(range.largest) - static_cast<std::uint32_t>(range.least);
+  return span < 1U << 8 ? 1 : span < 1U << 16 ? 2 : span < 1U << 24 ? 3 : 4;
 }
 
 }  // namespace
@@ -66,24 +56,18 @@ void pack_integers(long K, long N, const QuantizedB& b, float* packed, ThreadPoo
 long integer_gemm_scratch_size(const IntegerGemm& g) { return g.M * (pitch(g.K) + padded(g.N) + 1); }
 
 void integer_gemm(const IntegerGemm& g, float* scratch, ThreadPool& pool) {
-  const Range range = range_of(g);
+  IntegerRange range{g.a[0], g.a[0]};
+  for (long m = 0; m < g.M; m++) range = range_of_row(g.a + m * g.a_stride, g.K, range);
   const auto least = static_cast<std::uint32_t>(range.least);
   float* const products = scratch + g.M * pitch(g.K);
   auto* const a_sums = reinterpret_cast<std::uint32_t*>(products + g.M * padded(g.N));
   const auto* const b_sums = reinterpret_cast<const std::uint32_t*>(g.packed_b) + padded(g.N) * words(g.K);
   const auto* const offsets = b_sums + padded(g.N);
-  for (int byte = 0; byte < range.bytes; byte++) {
+  for (int byte = 0; byte < bytes_of(range); byte++) {
     pool.parallel_for(g.M, [&](long m, int) {
-      const std::int32_t* const from = g.a + m * g.a_stride;
       auto* const to = reinterpret_cast<std::uint8_t*>(scratch + m * pitch(g.K));
-      std::uint32_t sum = 0;
-      for (long k = 0; k < g.K; k++) {
-        const auto number = static_cast<std::uint32_t>(from[k]);
-        to[k] = static_cast<std::uint8_t>((number - least) >> (8 * byte));
-        sum += number;
-      }
+      a_sums[m] = bytes_of_row(g.a + m * g.a_stride, g.K, least, 8 * byte, to);
       std::fill_n(to + g.K, 4 * words(g.K) - g.K, std::uint8_t{0});
-      a_sums[m] = sum;
     });
     RowGemm r;
     r.rows = g.M;
@@ -103,7 +87,7 @@ void integer_gemm(const IntegerGemm& g, float* scratch, ThreadPool& pool) {
       const auto* const product = reinterpret_cast<const std::uint32_t*>(products + m * padded(g.N));
       auto* const c = reinterpret_cast<std::uint32_t*>(g.c + m * g.c_stride);
       if (byte == 0)
-        for (long n = 0; n < g.N; n++) c[n] = product[n] + least * b_sums[n] + offsets[n] * a_sums[m];
+        finish_row({product, b_sums, offsets, least, a_sums[m]}, g.N, c);
       else
         for (long n = 0; n < g.N; n++) c[n] += product[n] << (8 * byte);
     });
