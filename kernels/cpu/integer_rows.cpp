@@ -26,11 +26,34 @@ std::uint32_t bytes_of_row(const std::int32_t* __restrict row, long count, std::
   return sum;
 }
 
+std::uint32_t bytes_of_grid(const float* __restrict row, long count, float inverse, int least,
+                            std::uint8_t* __restrict to) {
+  const float up = 0.5F - static_cast<float>(least);
+  std::int32_t sum = 0;
+  for (long k = 0; k < count; k++) {
+    const auto byte = static_cast<std::int32_t>(row[k] * inverse + up);
+    to[k] = static_cast<std::uint8_t>(byte);
+    sum += byte;
+  }
+  return static_cast<std::uint32_t>(sum) +
+         static_cast<std::uint32_t>(least) * static_cast<std::uint32_t>(count);
+}
+
 void finish_row(const FinishedRow& row, long count, std::uint32_t* __restrict c) {
   const std::uint32_t *const products = row.products, *const b_sums = row.b_sums,
                              *const offsets = row.offsets;
   const std::uint32_t least = row.least, a_sum = row.a_sum;
   for (long n = 0; n < count; n++) c[n] = products[n] + least * b_sums[n] + a_sum * offsets[n];
+}
+
+void finish_floats(const FinishedRow& row, long count, float scale, const float* scales, float* c) {
+  const std::uint32_t *const products = row.products, *const b_sums = row.b_sums,
+                             *const offsets = row.offsets;
+  const std::uint32_t least = row.least, a_sum = row.a_sum;
+  for (long n = 0; n < count; n++) {
+    const std::uint32_t sum = products[n] + least * b_sums[n] + a_sum * offsets[n];
+    c[n] = static_cast<float>(static_cast<std::int32_t>(sum)) * (scale * scales[n]);
+  }
 }
 
 }  // namespace tenon::cpu::TENON_ISA
