@@ -1,5 +1,7 @@
 // Weights of 8- and 4-bit integers stay in these bits where a kernel of products reads them, however the
 // graph spells what they stand for.
+#include <fmt/core.h>
+
 #include "ir/print.h"
 #include "tests/runtime/reference.h"
 
@@ -166,6 +168,15 @@ TEST(QuantizedWeights, AreInMemoryOnce) {
   const double codes = 200 * 160 / 2, scales = 200 * 5 * 4, padding = 1.15;  // whole panels of columns
   EXPECT_LT(static_cast<double>(session.packed_bytes()), padding * (codes + scales));
   EXPECT_GT(static_cast<double>(session.packed_bytes()), codes + scales);
+}
+
+// An expression that uses its parts again and again is computed part by part.
+TEST(QuantizedWeights, OfManyOperatorsAreNumbers) {
+  std::string text = "graph g(%x: f32[M,32]) {\n  @w : i8[32,32]\n  %1 = cast(@w) : f32[32,32]\n";
+  for (int i = 2; i < 50; ++i)
+    text += fmt::format("  %{0} = {2}(%{1}, %{1}) : f32[32,32]\n", i, i - 1, i % 2 ? "maximum" : "minimum");
+  text += "  %50 = matmul(%x, %49) : f32[M,32]\n  return %50\n}\n";
+  EXPECT_EQ(kernel_of(graph_of_codes(text)), "gemm");
 }
 
 // Both sides are integers times a constant: integers are multiplied, and rounded once.
