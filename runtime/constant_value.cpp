@@ -24,10 +24,15 @@ ConstantValue::ConstantValue(const Value* value, const Node* group) : value_(val
 }
 
 bool ConstantValue::is_constant() const {
+  int operators_left = 256;
+  return is_constant(operators_left);
+}
+
+bool ConstantValue::is_constant(int& operators_left) const {
   if (value_->is_constant()) return value_->tensor().defined();
-  if (!node() || !node()->regions().empty()) return false;
+  if (!node() || !node()->regions().empty() || operators_left-- == 0) return false;
   for (std::size_t i = 0; i < node()->inputs().size(); ++i)
-    if (!operand(i).is_constant()) return false;
+    if (!operand(i).is_constant(operators_left)) return false;
   return true;
 }
 

@@ -17,7 +17,8 @@ class ConstantValue {
   const Node* node() const { return value_->node(); }
   ConstantValue operand(std::size_t i) const { return ConstantValue(node()->input(i), group_); }
 
-  /// False where it depends on an input of the model, or an operator has regions.
+  /// False where it depends on an input of the model, an operator has regions, or it takes more than 256 of
+  /// them, each counted as often as it is used: what follows computes each use.
   bool is_constant() const;
   /// Computed now, by the operators' references; what depends on each byte of a weight alone, by a table of
   /// 256.
@@ -28,6 +29,7 @@ class ConstantValue {
   Tensor first_weight() const;
 
  private:
+  bool is_constant(int& operators_left) const;
   const Value* byte_weight() const;
   Tensor evaluate(const Value* known, const Tensor& as) const;
 

@@ -9,10 +9,10 @@ namespace tenon::cpu {
 /// The largest K of these products.
 inline constexpr long integer_gemm_depth = 16384;
 
-/// Words of four bytes that pack_integers writes for [K, N] codes: panels of four bytes of consecutive k, the
-/// sum of each column, and what is added to each of its codes to give the number that it stands for.
+/// Words of four bytes that pack_integers writes for [K, N] codes: panels of four bytes of consecutive k; of
+/// each column the sum, what is added to its codes to give the numbers that they stand for, and its scale.
 long packed_integers_size(long K, long N);
-/// Of the integers code - zero; one group, scales are not read.
+/// Of the integers code - zero; one group. Null scales: 1.
 void pack_integers(long K, long N, const QuantizedB& b, float* packed, ThreadPool& pool);
 
 struct IntegerGemm {
@@ -30,5 +30,23 @@ long integer_gemm_scratch_size(const IntegerGemm& g);
 /// C[M, N] = A[M, K] * B[K, N]. A whose numbers lie within 256 of each other costs one product of bytes,
 /// others one for each byte of their range.
 void integer_gemm(const IntegerGemm& g, float* scratch, ThreadPool& pool);
+
+/// A product of floats that stand for integers.
+struct GridGemm {
+  long M = 0;
+  long N = 0;
+  long K = 0;
+  const float* a = nullptr;  // whole multiples of a_scale, from `least` on, 256 at most
+  long a_stride = 0;
+  float a_scale = 1;
+  int least = 0;
+  const float* packed_b = nullptr;
+  float* c = nullptr;
+  long c_stride = 0;
+  Epilogue epilogue = {};
+};
+long grid_gemm_scratch_size(const GridGemm& g);
+/// C[M, N] = epilogue(A[M, K] * B[K, N]); the sums of integers are exact.
+void grid_gemm(const GridGemm& g, float* scratch, ThreadPool& pool);
 
 }  // namespace tenon::cpu

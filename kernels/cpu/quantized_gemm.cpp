@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/row_epilogue.h"
 #include "kernels/cpu/row_gemm.h"
 
 namespace tenon::cpu {
@@ -66,23 +67,6 @@ RowGemm columns_of(const QuantizedGemm& g, long first, long cols, const float* b
 void run_all(const RowGemm& r) {
   const TileShape tile = row_gemm_tile();
   row_gemm(r, {0, cut(r.rows, tile.rows), 0, cut(r.cols, tile.cols)});
-}
-
-// Sums that are there get their epilogue as products by one, row by row.
-void finish_row(const QuantizedGemm& g, long row, long first, long cols, const float* sums) {
-  static constexpr float one = 1;
-  RowGemm r = columns_of(g, first, cols, sums);
-  r.rows = 1;
-  r.a = &one;
-  r.run_length = 1;
-  r.b_panel_stride = row_gemm_tile().cols;
-  r.c += row * g.c_stride;
-  if (r.epilogue.residual_rows)
-    r.epilogue.residual_rows += row;
-  else if (r.epilogue.residual)
-    r.epilogue.residual += row * r.epilogue.residual_stride;
-  r.hook_row = row;
-  run_all(r);
 }
 
 template <class T>
@@ -181,7 +165,8 @@ void quantized_gemm(const QuantizedGemm& g, float* scratch, ThreadPool& pool) {
                     .a_sums = scratch,
                     .c = floats,
                     .c_stride = count * width});
-    for (long m = 0; m < g.M; m++) finish_row(g, m, first, cols, floats + m * count * width);
+    for (long m = 0; m < g.M; m++)
+      finish_sums(g.epilogue, m, first, cols, floats + m * count * width, g.c + m * g.c_stride);
   });
 }
 

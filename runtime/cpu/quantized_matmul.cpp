@@ -6,7 +6,8 @@
 #include <new>
 
 #include "ir/ops/linear.h"
-#include "kernels/cpu/quantized_gemm.h"
+#include "kernels/cpu/integer_gemm.h"
+#include "runtime/calls/number_grid.h"
 #include "runtime/calls/quantized_matrix.h"
 #include "runtime/cpu/epilogue.h"
 #include "runtime/cpu/pack.h"
@@ -16,22 +17,33 @@
 namespace tenon {
 namespace {
 
+std::size_t scratch_bytes(const cpu::QuantizedGemm& g, int threads) {
+  return static_cast<std::size_t>(cpu::quantized_gemm_scratch_size(g, threads)) * sizeof(float);
+}
+std::size_t scratch_bytes(const cpu::GridGemm& g, int) {
+  return static_cast<std::size_t>(cpu::grid_gemm_scratch_size(g)) * sizeof(float);
+}
+void multiply(const cpu::QuantizedGemm& g, float* scratch, ThreadPool& pool) {
+  cpu::quantized_gemm(g, scratch, pool);
+}
+void multiply(const cpu::GridGemm& g, float* scratch, ThreadPool& pool) { cpu::grid_gemm(g, scratch, pool); }
+
+template <class Gemm>
 class QuantizedGemmStep : public CpuStep {
  public:
-  QuantizedGemmStep(const cpu::QuantizedGemm& sizes, CpuEpilogue epilogue)
-      : sizes_(sizes), epilogue_(std::move(epilogue)) {
+  QuantizedGemmStep(const Gemm& sizes, CpuEpilogue epilogue) : sizes_(sizes), epilogue_(std::move(epilogue)) {
     faults = epilogue_.match().residual_rows ? 1 : 0;
   }
 
   void compute(const CpuFrame& frame) const override {
     CpuEpilogue::Running running;
-    cpu::QuantizedGemm g = sizes_;
+    Gemm g = sizes_;
     g.a = frame.at<const float>(a);
-    g.packed_b = frame.at<const std::byte>(b);
+    g.packed_b = frame.at<std::remove_pointer_t<decltype(g.packed_b)>>(b);
     g.c = frame.at<float>(c);
     g.epilogue = epilogue_.bind(frame, running);
     if (epilogue_.find_rows(frame, g.epilogue, g.M, frame.scratch + gemm_bytes))
-      cpu::quantized_gemm(g, reinterpret_cast<float*>(frame.scratch), frame.pool);
+      multiply(g, reinterpret_cast<float*>(frame.scratch), frame.pool);
   }
 
   std::optional<Error> failure(std::span<const Fault> found) const override { return index_error(found[0]); }
@@ -40,7 +52,7 @@ class QuantizedGemmStep : public CpuStep {
   std::size_t gemm_bytes = 0;  // of scratch; the rows of the residual come behind
 
  private:
-  cpu::QuantizedGemm sizes_;
+  Gemm sizes_;
   CpuEpilogue epilogue_;
 };
 
@@ -77,20 +89,31 @@ std::optional<cpu::QuantizedForm> known_form(const Planner& planner, const Quant
   return *reinterpret_cast<const Form*>(stored.bytes());
 }
 
-PlannedTensor packed_matrix(Planner& planner, const QuantizedCall& call) {
+cpu::QuantizedB numbers_of(const QuantizedMatrix& matrix) {
+  const QuantizedNumbers& numbers = *matrix.numbers();
+  return {.codes = numbers.codes.bytes(),
+          .type = numbers.codes.dtype(),
+          .k_offsets = numbers.places.rows.data(),
+          .n_offsets = numbers.places.columns.data(),
+          .scales = numbers.scales.data(),
+          .zeros = numbers.zeros.empty() ? nullptr : numbers.zeros.data()};
+}
+
+PlannedTensor packed_for(Planner& planner, const QuantizedCall& call, const cpu::QuantizedGemm&) {
   const auto fill = [&](const Tensor&, std::byte* target) {
-    const QuantizedNumbers& numbers = *call.matrix.numbers();
-    const cpu::QuantizedB b{.codes = numbers.codes.bytes(),
-                            .type = numbers.codes.dtype(),
-                            .k_offsets = numbers.places.rows.data(),
-                            .n_offsets = numbers.places.columns.data(),
-                            .scales = numbers.scales.data(),
-                            .zeros = numbers.zeros.empty() ? nullptr : numbers.zeros.data()};
-    cpu::pack_quantized(call.form, call.matrix.N(), b, target, cpu_queue(planner.queue()).pool());
+    cpu::pack_quantized(call.form, call.matrix.N(), numbers_of(call.matrix), target,
+                        cpu_queue(planner.queue()).pool());
   };
   const auto bytes = static_cast<std::size_t>(cpu::quantized_bytes(call.form.panels, call.matrix.N()));
   return planner.constant(
       planner.weights().packed(call.matrix.first_weight(), call.matrix.text(), bytes, fill));
+}
+
+PlannedTensor packed_for(Planner& planner, const QuantizedCall& call, const cpu::GridGemm& g) {
+  return packed_floats(planner, call.matrix.first_weight(), "bytes of " + call.matrix.text(),
+                       cpu::packed_integers_size(g.K, g.N), [&](const Tensor&, float* to, ThreadPool& pool) {
+                         cpu::pack_integers(g.K, g.N, numbers_of(call.matrix), to, pool);
+                       });
 }
 
 std::optional<QuantizedCall> match(const Planner& planner, const Group& group) {
@@ -107,25 +130,25 @@ std::optional<QuantizedCall> match(const Planner& planner, const Group& group) {
   return QuantizedCall{anchor, group.outer(anchor->input(0)), std::move(*matrix), *form, M};
 }
 
-void emit(Planner& planner, const Group& group, const QuantizedCall& call, CpuEpilogue epilogue,
-          const CandidateInfo& info, std::size_t gemm_bytes) {
+template <class Gemm>
+void emit(Planner& planner, const Group& group, const QuantizedCall& call, Gemm sizes, CpuEpilogue epilogue,
+          const CandidateInfo& info) {
   const Order& order = info.order;
-  const PlannedTensor right = packed_matrix(planner, call);
+  const PlannedTensor right = packed_for(planner, call, sizes);
   const PlannedTensor a = planner.rows(call.x, row_major(call.x->rank()));
   const PlannedTensor c = epilogue.match().assign_result(
       planner, group, order, [&](const PlannedTensor& t) { return row_stride(t, order).has_value(); });
   epilogue.place(planner);
   std::vector<PlannedTensor> reads = epilogue.reads();
   reads.insert(reads.end(), {a, right});
-  cpu::QuantizedGemm sizes = call.gemm();
   sizes.a_stride = *row_stride(a, row_major(a.rank()));
   sizes.c_stride = *row_stride(c, order);
-  auto step = std::make_unique<QuantizedGemmStep>(sizes, std::move(epilogue));
+  auto step = std::make_unique<QuantizedGemmStep<Gemm>>(sizes, std::move(epilogue));
   step->a = a.address();
   step->b = right.address();
   step->c = c.address();
   step->scratch_bytes = info.scratch_bytes;
-  step->gemm_bytes = gemm_bytes;
+  step->gemm_bytes = scratch_bytes(sizes, planner.threads());
   planner.emit(std::move(step), group.node(), std::move(reads), {c});
 }
 
@@ -145,17 +168,25 @@ std::vector<Candidate> lower_quantized_matmul(const Planner& planner, const Grou
                   .depth = K};
   const double copies = planner.estimate_copy(
       call->x, [](const Strided& t) { return row_stride(t, row_major(t.rank())).has_value(); });
-  const std::size_t gemm_bytes =
-      static_cast<std::size_t>(cpu::quantized_gemm_scratch_size(call->gemm(), planner.threads())) *
-      sizeof(float);
-  const CandidateInfo info{
-      .kernel = fmt::format("int{} gemm{}", call->form.panels.bits, epilogue->match().text()),
-      .work = work,
-      .seconds = copies + planner.estimate(work.flops, work.bytes),
-      .order = order,
-      .weights = fmt::format("int{} panels", call->form.panels.bits),
-      .scratch_bytes = gemm_bytes + epilogue->scratch_bytes(M)};
-  return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, info, gemm_bytes); }}};
+  std::vector<Candidate> candidates;
+  const auto add = [&](const auto& gemm, const std::string& kernel, double cost) {
+    const CandidateInfo info{
+        .kernel = kernel + " gemm" + epilogue->match().text(),
+        .work = work,
+        .seconds = copies + planner.estimate(cost, work.bytes),
+        .order = order,
+        .weights = kernel + " panels",
+        .scratch_bytes = scratch_bytes(gemm, planner.threads()) + epilogue->scratch_bytes(M)};
+    candidates.push_back(
+        {info, [=](Planner& p, const Group& g) { emit(p, g, *call, gemm, *epilogue, info); }});
+  };
+  add(call->gemm(), fmt::format("int{}", call->form.panels.bits), work.flops);
+  // Integers on both sides: their products are four times as fast, what is around them is not.
+  const auto grid = grid_of(call->x);
+  if (grid && call->matrix.group() == K && K <= cpu::integer_gemm_depth)
+    add(cpu::GridGemm{.M = M, .N = N, .K = K, .a_scale = grid->scale, .least = grid->least}, "byte",
+        work.flops / 4 + 16.0 * static_cast<double>(M) * static_cast<double>(N + K));
+  return candidates;
 }
 
 }  // namespace

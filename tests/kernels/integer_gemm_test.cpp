@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 #include "tests/kernels/every_isa.h"
@@ -76,6 +77,59 @@ TEST_P(IntegerGemmTest, IsExact) {
             ASSERT_EQ(c[static_cast<std::size_t>(m * (N + 1) + N)], 7) << "wrote past row " << m;
           }
         }
+}
+
+// Floats that stand for integers, from -100 to 155 times a scale.
+TEST_P(IntegerGemmTest, OfNumbersOnAGrid) {
+  ThreadPool pool(2);
+  std::mt19937 engine(2);
+  const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(engine); };
+  for (const long M : {1, 4, 30})
+    for (const long N : {1, 33, 150})
+      for (const long K : {1, 30, 333}) {
+        const float scale = 0.037F;
+        std::vector<float> a, scales, bias, c(static_cast<std::size_t>(M * N));
+        std::vector<std::uint8_t> codes;
+        std::vector<std::int16_t> zeros;
+        std::vector<std::int64_t> rows, columns;
+        for (long i = 0; i < M * K; i++) a.push_back(static_cast<float>(draw(-100, 155)) * scale);
+        for (long i = 0; i < K * N; i++) codes.push_back(static_cast<std::uint8_t>(draw(0, 255)));
+        for (long n = 0; n < N; n++) {
+          scales.push_back(static_cast<float>(draw(1, 100)) / 4096);
+          zeros.push_back(static_cast<std::int16_t>(draw(0, 255)));
+          bias.push_back(static_cast<float>(draw(-100, 100)));
+          columns.push_back(n);
+        }
+        for (long k = 0; k < K; k++) rows.push_back(k * N);
+        std::vector<float> packed(static_cast<std::size_t>(packed_integers_size(K, N)));
+        pack_integers(K, N,
+                      {codes.data(), DType::u8, rows.data(), columns.data(), scales.data(), zeros.data()},
+                      packed.data(), pool);
+        const GridGemm g{.M = M,
+                         .N = N,
+                         .K = K,
+                         .a = a.data(),
+                         .a_stride = K,
+                         .a_scale = scale,
+                         .least = -100,
+                         .packed_b = packed.data(),
+                         .c = c.data(),
+                         .c_stride = N,
+                         .epilogue = {.bias = bias.data()}};
+        std::vector<float> scratch(static_cast<std::size_t>(grid_gemm_scratch_size(g)));
+        grid_gemm(g, scratch.data(), pool);
+        for (long i = 0; i < M * N; i++) {
+          const auto n = static_cast<std::size_t>(i % N);
+          double expected = 0, size = 1;
+          for (long k = 0; k < K; k++) {
+            const int code = codes[static_cast<std::size_t>(k * N + i % N)] - zeros[n];
+            const double term = double{a[static_cast<std::size_t>(i / N * K + k)]} * code * double{scales[n]};
+            expected += term;
+            size += std::abs(term);
+          }
+          ASSERT_NEAR(c[static_cast<std::size_t>(i)], expected + double{bias[n]}, 1e-6 * size + 1e-4);
+        }
+      }
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Weights of 8- and 4-bit integers stay in these bits where a kernel of products reads them, however the
 // graph spells what they stand for.
+#include <fmt/core.h>
+
 #include "ir/print.h"
 #include "tests/runtime/reference.h"
 
@@ -166,6 +168,39 @@ TEST(QuantizedWeights, AreInMemoryOnce) {
   const double codes = 200 * 160 / 2, scales = 200 * 5 * 4, padding = 1.15;  // whole panels of columns
   EXPECT_LT(static_cast<double>(session.packed_bytes()), padding * (codes + scales));
   EXPECT_GT(static_cast<double>(session.packed_bytes()), codes + scales);
+}
+
+// An expression that uses its parts again and again is computed part by part.
+TEST(QuantizedWeights, OfManyOperatorsAreNumbers) {
+  std::string text = "graph g(%x: f32[M,32]) {\n  @w : i8[32,32]\n  %1 = cast(@w) : f32[32,32]\n";
+  for (int i = 2; i < 50; ++i)
+    text += fmt::format("  %{0} = {2}(%{1}, %{1}) : f32[32,32]\n", i, i - 1, i % 2 ? "maximum" : "minimum");
+  text += "  %50 = matmul(%x, %49) : f32[M,32]\n  return %50\n}\n";
+  EXPECT_EQ(kernel_of(graph_of_codes(text)), "gemm");
+}
+
+// Both sides are integers times a constant: integers are multiplied, and rounded once.
+TEST(QuantizedWeights, ByNumbersOfAGridAreProductsOfIntegers) {
+  const auto graph = graph_of_codes(R"(graph g(%x: f32[M,160], %r: f32[M,200]) {
+  @w : u8[160,200]
+  @s : f32[200]
+  @z : u8[200]
+  @b : f32[200]
+  %1 = fused { mul(%x, 25.0); round; add(_, 100.0); clamp(_, min=0.0, max=255.0); cast(_, to=u8); cast; sub(_, 100.0); mul(_, 0.04) } : f32[M,160]
+  %2 = cast(@z) : f32[200]
+  %3 = fused { cast(@w); sub(_, %2); mul(_, @s) } : f32[160,200]
+  %4 = fused matmul(%1, %3) { add(_, @b); add(_, %r); tanh } : f32[M,200]
+  return %4
+})");
+  Session session(graph);
+  for (const std::int64_t M : {1, 3, 9, 40}) {
+    const auto inputs = inputs_of(*graph, {{"M", M}});
+    const auto kernels = kernels_of(*session.plan_for(inputs));
+    ASSERT_EQ(kernels.size(), 2U);
+    EXPECT_TRUE(kernels[1].starts_with("byte gemm")) << kernels[1];
+    expect_close(session.run(inputs)[0], evaluate(*graph, inputs)[0]);
+    expect_same_with_every_candidate(graph, inputs, evaluate(*graph, inputs));
+  }
 }
 
 // Rounding of weights to 16 bits is left out: the products have more digits, not fewer.

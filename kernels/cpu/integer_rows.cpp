@@ -1,0 +1,59 @@
+// Rows of integers: their range, their bytes, and the ends of their sums. Built once per ISA; the compiler
+// turns these loops into vector code.
+#include "kernels/cpu/integer_rows.h"
+
+#include "kernels/cpu/simd.h"
+
+namespace tenon::cpu::TENON_ISA {
+
+IntegerRange range_of_row(const std::int32_t* row, long count, const IntegerRange& before) {
+  std::int32_t least = before.least, largest = before.largest;
+  for (long k = 0; k < count; k++) {
+    least = row[k] < least ? row[k] : least;
+    largest = row[k] > largest ? row[k] : largest;
+  }
+  return {least, largest};
+}
+
+std::uint32_t bytes_of_row(const std::int32_t* __restrict row, long count, std::uint32_t least, int shift,
+                           std::uint8_t* __restrict to) {
+  std::uint32_t sum = 0;
+  for (long k = 0; k < count; k++) {
+    const auto number = static_cast<std::uint32_t>(row[k]);
+    to[k] = static_cast<std::uint8_t>((number - least) >> shift);
+    sum += number;
+  }
+  return sum;
+}
+
+std::uint32_t bytes_of_grid(const float* __restrict row, long count, float inverse, int least,
+                            std::uint8_t* __restrict to) {
+  const float up = 0.5F - static_cast<float>(least);
+  std::int32_t sum = 0;
+  for (long k = 0; k < count; k++) {
+    const auto byte = static_cast<std::int32_t>(row[k] * inverse + up);
+    to[k] = static_cast<std::uint8_t>(byte);
+    sum += byte;
+  }
+  return static_cast<std::uint32_t>(sum) +
+         static_cast<std::uint32_t>(least) * static_cast<std::uint32_t>(count);
+}
+
+void finish_row(const FinishedRow& row, long count, std::uint32_t* __restrict c) {
+  const std::uint32_t *const products = row.products, *const b_sums = row.b_sums,
+                             *const offsets = row.offsets;
+  const std::uint32_t least = row.least, a_sum = row.a_sum;
+  for (long n = 0; n < count; n++) c[n] = products[n] + least * b_sums[n] + a_sum * offsets[n];
+}
+
+void finish_floats(const FinishedRow& row, long count, float scale, const float* scales, float* c) {
+  const std::uint32_t *const products = row.products, *const b_sums = row.b_sums,
+                             *const offsets = row.offsets;
+  const std::uint32_t least = row.least, a_sum = row.a_sum;
+  for (long n = 0; n < count; n++) {
+    const std::uint32_t sum = products[n] + least * b_sums[n] + a_sum * offsets[n];
+    c[n] = static_cast<float>(static_cast<std::int32_t>(sum)) * (scale * scales[n]);
+  }
+}
+
+}  // namespace tenon::cpu::TENON_ISA

@@ -1,0 +1,32 @@
+#include "kernels/cpu/row_epilogue.h"
+
+#include "kernels/cpu/row_gemm.h"
+
+namespace tenon::cpu {
+
+// As a product by one.
+void finish_sums(const Epilogue& epilogue, long row, long first, long cols, const float* sums, float* c) {
+  static constexpr float one = 1;
+  const TileShape tile = row_gemm_tile();
+  RowGemm r;
+  r.rows = 1;
+  r.cols = cols;
+  r.a = &one;
+  r.run_length = 1;
+  r.b = sums;
+  r.b_row_stride = r.b_panel_stride = tile.cols;
+  r.c = c + first;
+  r.c_rows.x_stride = 1;
+  r.epilogue = epilogue;
+  if (r.epilogue.bias) r.epilogue.bias += first;
+  if (r.epilogue.residual) r.epilogue.residual += first;
+  if (r.epilogue.residual_rows)
+    r.epilogue.residual_rows += row;
+  else if (r.epilogue.residual)
+    r.epilogue.residual += row * r.epilogue.residual_stride;
+  r.hook_row = row;
+  r.hook_col = first;
+  row_gemm(r, {0, 1, 0, (cols + tile.cols - 1) / tile.cols});
+}
+
+}  // namespace tenon::cpu
