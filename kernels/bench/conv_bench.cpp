@@ -1,5 +1,5 @@
-// Convolution layers of ResNet-50 and a U-Net, each with every algorithm: GFLOP/s and percent of the FMA
-// peak. Run one thread on a quiet core: conv_bench --benchmark_filter=resnet/.*chosen
+// Convolution layers of ResNet-50, a U-Net and mobile networks, each with every algorithm: GFLOP/s and
+// percent of the FMA peak. Run one thread on a quiet core: conv_bench --benchmark_filter=resnet/.*chosen
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -31,25 +31,62 @@ struct Layer {
   long kernel;
   long stride;
   bool residual = false;
+  Activation activation = Activation::relu;
+  bool depthwise = false;
 };
 
+constexpr Activation hardswish{Activation::Kind::hardswish}, silu{Activation::Kind::silu};
+
 constexpr Layer layers[] = {
-    {"resnet", 3, 64, 224, 7, 2},        {"resnet", 64, 64, 56, 1, 1},
-    {"resnet", 64, 64, 56, 3, 1},        {"resnet", 64, 256, 56, 1, 1},
-    {"resnet", 64, 256, 56, 1, 1, true}, {"resnet", 256, 64, 56, 1, 1},
-    {"resnet", 256, 128, 56, 1, 1},      {"resnet", 128, 128, 56, 3, 2},
-    {"resnet", 256, 512, 56, 1, 2},      {"resnet", 128, 512, 28, 1, 1, true},
-    {"resnet", 512, 128, 28, 1, 1},      {"resnet", 128, 128, 28, 3, 1},
-    {"resnet", 512, 256, 28, 1, 1},      {"resnet", 256, 256, 28, 3, 2},
-    {"resnet", 512, 1024, 28, 1, 2},     {"resnet", 256, 1024, 14, 1, 1, true},
-    {"resnet", 1024, 256, 14, 1, 1},     {"resnet", 256, 256, 14, 3, 1},
-    {"resnet", 1024, 512, 14, 1, 1},     {"resnet", 512, 512, 14, 3, 2},
-    {"resnet", 1024, 2048, 14, 1, 2},    {"resnet", 512, 2048, 7, 1, 1, true},
-    {"resnet", 2048, 512, 7, 1, 1},      {"resnet", 512, 512, 7, 3, 1},
-    {"unet", 3, 32, 256, 3, 1},          {"unet", 32, 32, 256, 3, 1},
-    {"unet", 64, 64, 128, 3, 1},         {"unet", 128, 128, 64, 3, 1},
-    {"unet", 256, 256, 32, 3, 1},        {"unet", 512, 512, 16, 3, 1},
+    {"resnet", 3, 64, 224, 7, 2},
+    {"resnet", 64, 64, 56, 1, 1},
+    {"resnet", 64, 64, 56, 3, 1},
+    {"resnet", 64, 256, 56, 1, 1},
+    {"resnet", 64, 256, 56, 1, 1, true},
+    {"resnet", 256, 64, 56, 1, 1},
+    {"resnet", 256, 128, 56, 1, 1},
+    {"resnet", 128, 128, 56, 3, 2},
+    {"resnet", 256, 512, 56, 1, 2},
+    {"resnet", 128, 512, 28, 1, 1, true},
+    {"resnet", 512, 128, 28, 1, 1},
+    {"resnet", 128, 128, 28, 3, 1},
+    {"resnet", 512, 256, 28, 1, 1},
+    {"resnet", 256, 256, 28, 3, 2},
+    {"resnet", 512, 1024, 28, 1, 2},
+    {"resnet", 256, 1024, 14, 1, 1, true},
+    {"resnet", 1024, 256, 14, 1, 1},
+    {"resnet", 256, 256, 14, 3, 1},
+    {"resnet", 1024, 512, 14, 1, 1},
+    {"resnet", 512, 512, 14, 3, 2},
+    {"resnet", 1024, 2048, 14, 1, 2},
+    {"resnet", 512, 2048, 7, 1, 1, true},
+    {"resnet", 2048, 512, 7, 1, 1},
+    {"resnet", 512, 512, 7, 3, 1},
+    {"unet", 3, 32, 256, 3, 1},
+    {"unet", 32, 32, 256, 3, 1},
+    {"unet", 64, 64, 128, 3, 1},
+    {"unet", 128, 128, 64, 3, 1},
+    {"unet", 256, 256, 32, 3, 1},
+    {"unet", 512, 512, 16, 3, 1},
     {"unet", 64, 32, 256, 3, 1},
+    {"thin", 16, 16, 112, 1, 1},
+    {"thin", 32, 16, 112, 1, 1, false, Activation::none},
+    {"thin", 16, 96, 112, 1, 1},
+    {"thin", 96, 24, 56, 1, 1, false, Activation::none},
+    {"thin", 24, 144, 56, 1, 1, false, silu},
+    {"thin", 144, 32, 28, 1, 1, false, Activation::none},
+    {"thin", 32, 192, 28, 1, 1, false, hardswish},
+    {"thin", 64, 384, 14, 1, 1, false, hardswish},
+    {"depthwise", 32, 32, 112, 3, 1, false, hardswish, true},
+    {"depthwise", 96, 96, 112, 3, 2, false, Activation::relu, true},
+    {"depthwise", 144, 144, 56, 3, 1, false, silu, true},
+    {"depthwise", 256, 256, 28, 3, 1, false, Activation::relu, true},
+    {"depthwise", 512, 512, 14, 3, 1, false, Activation::relu, true},
+    {"depthwise", 144, 144, 56, 5, 2, false, Activation::relu, true},
+    {"depthwise", 240, 240, 28, 5, 1, false, Activation::relu, true},
+    {"depthwise", 960, 960, 7, 5, 1, false, hardswish, true},
+    {"depthwise", 96, 96, 56, 7, 1, false, Activation::none, true},
+    {"depthwise", 192, 192, 28, 9, 1, false, Activation::none, true},
 };
 
 ConvShape shape_of(const Layer& l) {
@@ -58,7 +95,7 @@ ConvShape shape_of(const Layer& l) {
                       .stride = l.stride,
                       .pad_before = l.kernel / 2,
                       .pad_after = l.kernel / 2};
-  return {.Cin = l.in, .Cout = l.out, .h = axis, .w = axis};
+  return {.Cin = l.in, .Cout = l.out, .h = axis, .w = axis, .groups = l.depthwise ? l.in : 1};
 }
 
 void run_layer(benchmark::State& state, const Layer& layer, ConvAlgorithm algorithm) {
@@ -66,7 +103,7 @@ void run_layer(benchmark::State& state, const Layer& layer, ConvAlgorithm algori
   ThreadPool pool(1);
   const auto floats = [](long n) { return std::vector<float>(static_cast<std::size_t>(n), 0.5f); };
   const std::vector<float> in = floats(s.in_pixels() * s.Cin);
-  const std::vector<float> weights = floats(s.Cin * s.Cout * s.taps());
+  const std::vector<float> weights = floats(s.Cin / s.groups * s.Cout * s.taps());
   const std::vector<float> bias = floats(s.Cout);
   const std::vector<float> residual = floats(s.out_pixels() * s.Cout);
   std::vector<float> packed = floats(conv_packed_size(s, algorithm));
@@ -82,7 +119,7 @@ void run_layer(benchmark::State& state, const Layer& layer, ConvAlgorithm algori
                     .epilogue = {.bias = bias.data(),
                                  .residual = layer.residual ? residual.data() : nullptr,
                                  .residual_stride = s.Cout,
-                                 .activation = Activation::relu},
+                                 .activation = layer.activation},
                     .scratch = scratch.data()};
   double best = 1e9;
   for (auto _ : state) {
@@ -105,7 +142,7 @@ int main(int argc, char** argv) {
   benchmark::AddCustomContext("isa", std::string(name(isa())));
   benchmark::AddCustomContext("FMA peak, GFLOP/s", std::to_string(peak_gflops()));
   for (const Layer& l : layers) {
-    for (const auto a : {ConvAlgorithm::gemm, ConvAlgorithm::winograd4, ConvAlgorithm::winograd6}) {
+    for (const auto a : conv_algorithms) {
       if (!conv_supports(shape_of(l), a)) continue;
       std::string label = std::string(l.net) + "/" + std::to_string(l.in) + "-" + std::to_string(l.out) +
                           "_" + std::to_string(l.size) + "x" + std::to_string(l.size) + "_k" +

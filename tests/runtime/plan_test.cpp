@@ -166,7 +166,7 @@ TEST(Plan, ActivationsAndTheResidualBehindThemAreTheKernels) {
   %2 = fused linear(%x, @w) { add(_, %r); hardswish } : f32[N,24]
   %3 = fused linear(%x, @w) { silu; add(%r, _) } : f32[N,24]
   %4 = fused linear(%x, @w) { relu; add(_, %r) } : f32[N,24]
-  %5 = fused linear(%x, @w) { clamp(min=0.0, max=6.0) } : f32[N,24]
+  %5 = fused linear(%x, @w) { clamp(_, min=0.0, max=6.0) } : f32[N,24]
   %6 = fused linear(%x, @w) { silu; silu } : f32[N,24]
   %7 = fused linear(%x, @w) { relu; tanh } : f32[N,24]
   %8 = fused linear(%x, @w) { tanh; add(_, @b) } : f32[N,24]
