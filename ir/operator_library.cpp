@@ -9,10 +9,14 @@
 namespace tenon {
 namespace {
 
-constexpr const char* entry_point = "tenon_operators";
+constexpr const char *entry_point = "tenon_operators", *kernel_entry_point = "tenon_kernels";
 
 std::vector<LibraryOperator>& operators() {
   static std::vector<LibraryOperator> all;
+  return all;
+}
+std::vector<LibraryKernel>& kernels() {
+  static std::vector<LibraryKernel> all;
   return all;
 }
 std::vector<std::filesystem::path>& libraries() {
@@ -37,7 +41,19 @@ LibraryOperator checked(const tenon_operator& declared, const std::filesystem::p
   }
 }
 
-const tenon_operator_library& opened(const std::filesystem::path& path) {
+void check_version(std::uint32_t abi) {
+  if (abi != TENON_OPERATOR_ABI)
+    throw error("the library is built for version {} of tenon/operator.h, this program has version {}", abi,
+                TENON_OPERATOR_ABI)
+        .hint("build it with the header of this tenon");
+}
+
+struct Opened {
+  const tenon_operator_library& operators;
+  const tenon_kernel_library* kernels = nullptr;  // null: none
+};
+
+Opened opened(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) throw error("there is no such file");
   void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) throw error("the library cannot be loaded: {}", ::dlerror());
@@ -46,12 +62,26 @@ const tenon_operator_library& opened(const std::filesystem::path& path) {
     throw error("the library defines no {}()", entry_point).hint("include tenon/operator.h and define it");
   const tenon_operator_library* const library = list();
   if (!library) throw error("{}() of the library gives nothing", entry_point);
-  if (library->abi != TENON_OPERATOR_ABI)
-    throw error("the library is built for version {} of tenon/operator.h, this program has version {}",
-                library->abi, TENON_OPERATOR_ABI)
-        .hint("build it with the header of this tenon");
+  check_version(library->abi);
   if (library->count > 0 && !library->operators) throw error("the library lists no operators");
-  return *library;
+  const auto of_gpus = reinterpret_cast<decltype(&tenon_kernels)>(::dlsym(handle, kernel_entry_point));
+  const tenon_kernel_library* const kernels = of_gpus ? of_gpus() : nullptr;
+  if (kernels) check_version(kernels->abi);
+  if (kernels && kernels->count > 0 && !kernels->kernels) throw error("the library lists no kernels");
+  return {*library, kernels};
+}
+
+LibraryKernel checked(const tenon_kernel& declared, const std::filesystem::path& library) {
+  if (!declared.name || !declared.source || !declared.function)
+    throw error("a kernel of the library lacks its operator's name, its text or its function");
+  const LibraryOperator* const op = find_library_operator(declared.name);
+  if (!op || op->library != library)
+    throw error("there is a kernel for {}, which is no operator of the library", declared.name);
+  if (declared.result < 0 || static_cast<std::size_t>(declared.result) >= op->signature.results.size())
+    throw error("the kernel of {} counts the elements of result {}, which there is not", declared.name,
+                declared.result);
+  return {declared.name, declared.source, declared.function, static_cast<std::size_t>(declared.result),
+          library};
 }
 
 }  // namespace
@@ -61,9 +91,11 @@ void load_operator_library(const std::filesystem::path& given) {
   const auto path = std::filesystem::absolute(given, failed);
   if (std::find(libraries().begin(), libraries().end(), path) != libraries().end()) return;
   try {
-    const tenon_operator_library& library = opened(path);
-    for (std::uint32_t i = 0; i < library.count; ++i)
-      operators().push_back(checked(library.operators[i], path));
+    const Opened library = opened(path);
+    for (std::uint32_t i = 0; i < library.operators.count; ++i)
+      operators().push_back(checked(library.operators.operators[i], path));
+    for (std::uint32_t i = 0; library.kernels && i < library.kernels->count; ++i)
+      kernels().push_back(checked(library.kernels->kernels[i], path));
     libraries().push_back(path);
   } catch (Error& e) { throw e.at(given.string()); }
 }
@@ -72,6 +104,12 @@ const LibraryOperator* find_library_operator(std::string_view name) {
   const auto found = std::find_if(operators().begin(), operators().end(),
                                   [&](const LibraryOperator& op) { return op.name == name; });
   return found == operators().end() ? nullptr : &*found;
+}
+
+const LibraryKernel* find_library_kernel(std::string_view name) {
+  const auto found = std::find_if(kernels().begin(), kernels().end(),
+                                  [&](const LibraryKernel& kernel) { return kernel.name == name; });
+  return found == kernels().end() ? nullptr : &*found;
 }
 
 const std::vector<LibraryOperator>& library_operators() { return operators(); }

@@ -17,12 +17,21 @@ struct LibraryOperator {
   std::filesystem::path library;
 };
 
+/// How a GPU computes an operator of a library (tenon_kernel).
+struct LibraryKernel {
+  std::string name, source, function;
+  std::size_t result = 0;
+  std::filesystem::path library;
+};
+
 /// Loads a library; once more does nothing. Throws Error: no such file, not a shared library, another version
 /// of the interface, a signature that is wrong, an operator that another library brings.
 void load_operator_library(const std::filesystem::path& path);
 
 /// Null when no library has brought it.
 const LibraryOperator* find_library_operator(std::string_view name);
+/// The same of its kernel for GPUs.
+const LibraryKernel* find_library_kernel(std::string_view name);
 const std::vector<LibraryOperator>& library_operators();
 /// The libraries, in the order in which they were loaded.
 std::vector<std::filesystem::path> operator_libraries();

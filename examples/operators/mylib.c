@@ -49,6 +49,29 @@ static const tenon_operator operators[] = {
     {"mylib::windows", "(x: T[N], size: int) -> T[N-size+1,size], i64[N-size+1]", windows},
 };
 
+/* The same on GPUs, of either vendor: a thread for each element of the first result. */
+static const char gpu_source[] =
+    "__device__ void gated_swish(const float* x, const float* weight, float* y, const tenon_call& call,\n"
+    "                            long long i) {\n"
+    "  y[i] = x[i] / (1 + expf(-float(call.reals[0]) * x[i])) * weight[i % call.sizes[1][0]];\n"
+    "}\n"
+    "template <class T, class Start>\n"
+    "__device__ void windows(const T* x, T* y, Start* starts, const tenon_call& call, long long i) {\n"
+    "  const long long size = call.integers[0];\n"
+    "  y[i] = x[i / size + i % size];\n"
+    "  if (i % size == 0) starts[i / size] = i / size;\n"
+    "}\n";
+
+static const tenon_kernel kernels[] = {
+    {"mylib::gated_swish", gpu_source, "gated_swish", 0},
+    {"mylib::windows", gpu_source, "windows", 0},
+};
+
+const tenon_kernel_library* tenon_kernels(void) {
+  static const tenon_kernel_library library = {TENON_OPERATOR_ABI, 2, kernels};
+  return &library;
+}
+
 const tenon_operator_library* tenon_operators(void) {
   static const tenon_operator_library library = {TENON_OPERATOR_ABI, 2, operators};
   return &library;

@@ -80,8 +80,34 @@ typedef struct tenon_operator_library {
 #define TENON_EXPORT __attribute__((visibility("default")))
 #endif
 
-/* The one symbol that a library defines. */
+/* The symbol that a library defines. */
 TENON_EXPORT const tenon_operator_library* tenon_operators(void);
+
+/* How a GPU computes an operator of the library: a thread for each element of one result. `source` is one
+   text for CUDA and HIP, compiled for the types of each call, which defines
+
+     __device__ void FUNCTION(const T* operand, ..., U* result, ..., const tenon_call& call, long long at)
+
+   or a template where types vary. Operands and results are dense and row-major, in the signature's order;
+   `at` is the thread's element. Types are float, double, long (64 bits), int, ..., half and bfloat16. `call`
+   has sizes[i][axis] of the operands and then the results, and integers[i] and reals[i] of the other
+   arguments (an int or a bool; a float) in the signature's order. No headers are included: functions are
+   those of CUDA's and HIP's device code. Operators with texts or lists among their arguments have none. */
+typedef struct tenon_kernel {
+  const char* name;     /* of an operator of this library */
+  const char* source;   /* may be the same for several */
+  const char* function; /* in the source */
+  int32_t result;       /* whose elements are counted: 0 is the first */
+} tenon_kernel;
+
+typedef struct tenon_kernel_library {
+  uint32_t abi; /* TENON_OPERATOR_ABI */
+  uint32_t count;
+  const tenon_kernel* kernels;
+} tenon_kernel_library;
+
+/* A library without kernels does not define it. */
+TENON_EXPORT const tenon_kernel_library* tenon_kernels(void);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 #include "base/error.h"
 #include "kernels/gpu/product_tiling.h"

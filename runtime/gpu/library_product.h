@@ -1,5 +1,7 @@
 // Products of matrices by the vendor's library (blas.h).
 #pragma once
+#include <optional>
+
 #include "kernels/gpu/product_source.h"
 #include "runtime/gpu/blas.h"
 #include "runtime/step.h"

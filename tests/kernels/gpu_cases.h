@@ -67,6 +67,7 @@ std::vector<GpuCase> loop_gpu_cases();
 std::vector<GpuCase> product_gpu_cases();
 std::vector<GpuCase> attention_gpu_cases();
 std::vector<GpuCase> pool_gpu_cases();
+std::vector<GpuCase> custom_gpu_cases();
 /// What the planner makes of graphs, for a device with waves of this size.
 std::vector<GpuCase> planned_gpu_cases(int wave);
 std::vector<GpuCase> linear_algebra_gpu_cases();
@@ -74,7 +75,7 @@ std::vector<GpuCase> linear_algebra_gpu_cases();
 inline std::vector<GpuCase> all_gpu_cases(int wave) {
   std::vector<GpuCase> cases = loop_gpu_cases();
   for (const auto& family :
-       {product_gpu_cases, attention_gpu_cases, pool_gpu_cases, linear_algebra_gpu_cases})
+       {product_gpu_cases, attention_gpu_cases, pool_gpu_cases, custom_gpu_cases, linear_algebra_gpu_cases})
     for (GpuCase& c : family()) cases.push_back(std::move(c));
   for (GpuCase& c : planned_gpu_cases(wave)) cases.push_back(std::move(c));
   return cases;

@@ -74,6 +74,58 @@ def test_a_model_with_operators_of_a_library(run, mylib, net, tmp_path, name, in
     run("run", "net.tenon", "--operators", mylib, "--check", code=0)
 
 
+@pytest.fixture
+def soft_gpu(tenon, tmp_path, monkeypatch):
+    drivers = tenon.parent / "softgpu"
+    if not drivers.exists():
+        pytest.skip("the emulation of GPUs is built by g++ on x86-64 only")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(drivers))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.mark.parametrize("device", ["cuda", "hip"])
+def test_a_library_has_kernels_for_gpus(run, mylib, net, tmp_path, soft_gpu, device):
+    folder, expected = net
+    on_device = ["--operators", mylib, "--device", device]
+    run("run", folder / "net.pt", *on_device, "--input", folder / "x.npy", "-o", "out.npz", code=0)
+    for got, wanted in zip(numpy.load(tmp_path / "out.npz").values(), expected, strict=True):
+        assert got.dtype == wanted.dtype
+        numpy.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+    plan = run("inspect", folder / "net.pt", *on_device, "--input", "x=f32[9,8]", "--ir", "planned", code=0)
+    assert "[mylib::gated_swish]" in plan and "[mylib::windows]" in plan
+
+
+KERNELS = "static const tenon_kernel of_gpu[] = {{{rows}}};\n" \
+          "static const tenon_kernel_library kernels = {{{abi}, 1, of_gpu}};\n" \
+          "const tenon_kernel_library* tenon_kernels(void) {{ return &kernels; }}\n"
+SIGNATURE = '{"mylib::gated_swish", "(x: f32[...,C], weight: f32[C], beta: float = 1.0) -> f32[...,C]", compute}'
+
+
+@pytest.mark.parametrize("rows, abi, said", [
+    ('"mylib::gated_swish", "", 0, 0', "TENON_OPERATOR_ABI", "lacks its operator's name, its text or its function"),
+    ('"mylib::other", "", "f", 0', "TENON_OPERATOR_ABI", "mylib::other, which is no operator of the library"),
+    ('"mylib::gated_swish", "", "f", 1', "TENON_OPERATOR_ABI", "counts the elements of result 1, which there is not"),
+    ('"mylib::gated_swish", "", "f", 0', "99", "is built for version 99"),
+])  # fmt: skip
+def test_kernels_that_are_wrong(run, net, library, rows, abi, said):
+    given = library(listing(SIGNATURE) + KERNELS.format(rows=f"{{{rows}}}", abi=abi))
+    assert said in run("run", net[0] / "net.pt", "--operators", given, code=2)
+
+
+@pytest.mark.usefixtures("net")
+def test_a_kernel_that_does_not_compile(run, library, tmp_path, soft_gpu):
+    class Gated(torch.nn.Module):
+        def forward(self, x):
+            return torch.ops.mylib.gated_swish(x, torch.ones(5), 1.0)
+
+    torch.jit.trace(Gated(), torch.randn(2, 5)).save(tmp_path / "gated.pt")
+    given = library(listing(SIGNATURE) + KERNELS.format(rows='{"mylib::gated_swish", "nonsense", "f", 0}', abi="TENON_OPERATOR_ABI"))
+    said = run("run", "gated.pt", "--operators", given, "--input", "f32[2,5]", "--device", "cuda", code=2)
+    assert "the kernel of mylib::gated_swish: a kernel does not compile" in said and "nonsense" in said and "libgiven.so" in said
+    without = library(listing(SIGNATURE))
+    assert "no kernel for 1 operator" in run("run", "gated.pt", "--operators", without, "--input", "f32[2,5]", "--device", "cuda", code=3)
+
+
 def test_both_formats_give_one_graph(run, mylib, net):
     folder, _ = net
     said = run("equiv", folder / "net.pt", folder / "net.pt2", "--operators", mylib, "--input", "x=f32[batch,8]",
