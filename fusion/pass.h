@@ -27,14 +27,16 @@ struct Refusal {
   std::string reason;  // "the convolution's result is used twice"
 };
 
-/// What the weights of linears and matmuls become.
+/// What the weights of linears and matmuls (those of 16 bits: of convolutions, too) become.
 enum class WeightPrecision : std::uint8_t {
   kept,
+  bf16,  // bfloat16
+  f16,   // float16
   int8,  // 8 bits, a scale for each column of the product
   int4,  // 4 bits, a scale for each 32 consecutive rows of a column
 };
 
-/// As users name them: "int8w", "int4w"; nullopt and "" for others.
+/// As users name them: "bf16w", "f16w", "int8w", "int4w"; nullopt and "" for others.
 std::optional<WeightPrecision> weight_precision(std::string_view name);
 std::string_view name(WeightPrecision);
 

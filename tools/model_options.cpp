@@ -126,9 +126,10 @@ void DeviceOptions::add(CLI::App& verb, bool opens_sources) {
   std::vector<std::string> known = {"tf32"};
   if (opens_sources) {
     help +=
-        "; int8w, int4w: the weights of linears and matmuls of a source become integers of 8 or 4 bits "
-        "(docs/fusion.md)";
-    known.insert(known.end(), {"int8w", "int4w"});
+        "; bf16w, f16w, int8w, int4w: the weights of linears and matmuls of a source become floats of 16 "
+        "bits "
+        "(those of convolutions, too) or integers of 8 or 4 bits (docs/fusion.md)";
+    known.insert(known.end(), {"bf16w", "f16w", "int8w", "int4w"});
   }
   verb.add_option("--precision", choice.precision, help)->type_name("PRECISION")->check(CLI::IsMember(known));
 }
@@ -246,7 +247,8 @@ std::vector<Tensor> ModelOptions::values(const Model& model, std::int64_t batch,
 double usual_tolerance(const Model& model) {
   const auto named = model.metadata.find("precision");
   const auto precision = named == model.metadata.end() ? std::nullopt : weight_precision(named->second);
-  if (precision == WeightPrecision::int8) return 0.02;
+  if (precision == WeightPrecision::bf16 || precision == WeightPrecision::int8) return 0.02;
+  if (precision == WeightPrecision::f16) return 0.002;
   if (precision == WeightPrecision::int4) return 0.2;
   return 1e-4;
 }

@@ -55,6 +55,45 @@ TEST(NarrowWeights, Of4BitsAreTwoInAByte) {
   EXPECT_NE(text.find("concat"), std::string::npos) << text;
 }
 
+TEST(NarrowWeights, Of16BitsAreCastWhereTheyAreRead) {
+  const auto graph = graph_with_data(R"(graph net(%x: f32[N,16,9,9]) {
+  @w : f32[32,16,3,3]
+  @up : f32[96,64]
+  %1 = conv(%x, @w, pad=0, stride=4) : f32[N,32,2,2]
+  %2 = reshape(%1, shape=[2*N,64]) : f32[2*N,64]
+  %3 = linear(%2, @up) : f32[2*N,96]
+  return %3
+}
+)");
+  const Tensor up = graph->weights()[1]->tensor();
+  fuse(*graph, {.weights = WeightPrecision::bf16});
+  EXPECT_EQ(body_text(*graph), R"(graph net(%x: f32[N,16,9,9]) {
+  %1 = cast(@w.bf16) : f32[32,16,3,3]
+  %2 = conv(%x, %1, stride=4) : f32[N,32,2,2]
+  %3 = reshape(%2, shape=[2*N,64]) : f32[2*N,64]
+  %4 = cast(@up.bf16) : f32[96,64]
+  %5 = linear(%3, %4) : f32[2*N,96]
+  return %5
+}
+)");
+  for (const auto& weight : graph->weights()) EXPECT_EQ(weight->dtype(), DType::bf16);
+}
+
+TEST(NarrowWeights, OfFloat16KeepWhatItCannotHold) {
+  const auto graph = graph_with_data(R"(graph net(%x: f32[N,64]) {
+  @w : f32[96,64]
+  %1 = linear(%x, @w) : f32[N,96]
+  return %1
+}
+)");
+  Tensor large = graph->weights()[0]->tensor().contiguous();
+  large.set_double(std::array<std::int64_t, 2>{3, 5}, 1e5);
+  graph->set_weight_data(graph->weights()[0].get(), large);
+  const FuseReport report = fuse(*graph, {.weights = WeightPrecision::f16});
+  ASSERT_FALSE(report.refusals.empty());
+  EXPECT_EQ(report.refusals.front().reason, "@w has an element that f16 cannot hold");
+}
+
 // No number is off by more than half a step; the one that is farthest from 0 has 8 bits of the largest step,
 // or becomes -8.
 TEST(NarrowWeights, RoundToTheNearestCode) {

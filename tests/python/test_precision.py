@@ -1,4 +1,4 @@
-"""--precision int8w and int4w: asked for, named, measured."""
+"""--precision bf16w, f16w, int8w and int4w: asked for, named, measured."""
 
 import json
 
@@ -17,8 +17,11 @@ def saved(path, weight):
     onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=10), path)
 
 
-@pytest.mark.parametrize("precision, bits, kernel", [("int8w", 8, "int8 gemm"), ("int4w", 4, "int4 gemm")])
-def test_weights_are_narrowed(run, tmp_path, precision, bits, kernel):
+@pytest.mark.parametrize(
+    "precision, bits, kernel, limit",
+    [("bf16w", 16, "gemm", 0.02), ("f16w", 16, "gemm", 0.002), ("int8w", 8, "int8 gemm", 0.02), ("int4w", 4, "int4 gemm", 0.2)],
+)
+def test_weights_are_narrowed(run, tmp_path, precision, bits, kernel, limit):
     rng = np.random.default_rng(1)
     weight, x = rng.standard_normal((256, 128)).astype(np.float32), rng.standard_normal((3, 256)).astype(np.float32)
     saved(tmp_path / "model.onnx", weight)
@@ -28,14 +31,14 @@ def test_weights_are_narrowed(run, tmp_path, precision, bits, kernel):
     facts = json.loads(run("inspect", "model.tenon", "--json", code=0))["facts"]
     assert facts["precision"] == precision
     error = float(facts["verified"].split()[2])
-    assert 1e-4 < error < (0.02 if bits == 8 else 0.2)
+    assert 1e-5 < error < limit
     assert kernel in run("inspect", "model.tenon", "--ir", "planned", code=0)
     run("run", "model.tenon", "--input", "x=x.npy", "--output", "y.npy", code=0)
     expected = x.astype(np.float64) @ weight
     off = np.abs(np.load(tmp_path / "y.npy") - expected).max() / np.abs(expected).max()
-    assert 1e-4 < off < (0.02 if bits == 8 else 0.2)
+    assert 1e-5 < off < limit
     assert "verified" in run("verify", "model.tenon", code=0)
-    assert "DIFFERS" in run("verify", "model.tenon", "--tolerance", "1e-4", code=1)
+    assert "DIFFERS" in run("verify", "model.tenon", "--tolerance", "1e-5", code=1)
     assert (tmp_path / "model.tenon").stat().st_size < weight.size * (bits + 3) / 8 + 20000
 
 
