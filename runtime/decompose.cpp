@@ -17,6 +17,7 @@ Node* reshapes_outside(Node& group) {
     const std::vector<Use> uses(parameter->uses().begin(), parameter->uses().end());
     if (uses.size() != 1 || !uses[0].node || !uses[0].node->is<Reshape>()) continue;
     Node& reshape = *uses[0].node;
+    if (&reshape.parent() != &inside) continue;
     const Type type = reshape.output()->type();
     Node* before = body.insert(reshape.op(), {group.input(i)}, &group, group.source);
     if (first == &group) first = before;

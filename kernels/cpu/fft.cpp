@@ -12,7 +12,6 @@ namespace tenon::cpu {
 
 namespace {
 
-constexpr long largest_radix = 13;
 constexpr std::size_t alignment = 64;
 
 using Number = std::complex<double>;

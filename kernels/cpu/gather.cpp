@@ -113,12 +113,15 @@ long gather_line(const Line& line) {
   if (any_bad)
     for (long c = 0; c < line.count; ++c)
       if (is_bad(c)) return c;
-  if (line.extent_stride == 1 && line.table_step == 0 && line.index_step == 1 && line.out_step == 1) {
-    for (long c = 0; c < line.count; ++c) {
-      const long index = indices[c];
-      out[c] = table[index + (index < 0 ? line.extent : 0)];
+  // Of 8 bytes and more this takes two thirds of the time; smaller elements gain nothing.
+  if constexpr (sizeof(T) >= 8) {
+    if (line.extent_stride == 1 && line.table_step == 0 && line.index_step == 1 && line.out_step == 1) {
+      for (long c = 0; c < line.count; ++c) {
+        const long index = indices[c];
+        out[c] = table[index + (index < 0 ? line.extent : 0)];
+      }
+      return -1;
     }
-    return -1;
   }
   for (long c = 0; c < line.count; ++c) {
     long index = indices[c * line.index_step];

@@ -47,6 +47,8 @@ std::vector<Candidate> lower_fft(const Planner& planner, const Group& group) {
 
 namespace tenon {
 
-std::vector<OpLowering> gpu_fft_lowerings() { return {{&op_info<Fft>(), gpu::lower_fft}}; }
+std::vector<OpLowering> gpu_fft_lowerings() {
+  return {{.op = &op_info<Fft>(), .lower = gpu::lower_fft, .alone = true}};
+}
 
 }  // namespace tenon

@@ -73,10 +73,10 @@ std::vector<Candidate> lower_bitcast(const Planner& planner, const Group& group)
 }  // namespace
 
 std::vector<OpLowering> reinterpret_lowerings() {
-  return {{&op_info<Real>(), lower<emit_part>},
-          {&op_info<Imag>(), lower<emit_part>},
-          {&op_info<Complex>(), lower_complex},
-          {&op_info<Bitcast>(), lower_bitcast}};
+  return {{.op = &op_info<Real>(), .lower = lower<emit_part>, .alone = true},
+          {.op = &op_info<Imag>(), .lower = lower<emit_part>, .alone = true},
+          {.op = &op_info<Complex>(), .lower = lower_complex, .alone = true},
+          {.op = &op_info<Bitcast>(), .lower = lower_bitcast, .alone = true}};
 }
 
 }  // namespace tenon
