@@ -63,15 +63,23 @@ static TENON_INLINE ExpParts exp_parts(vf x) {
   return e;
 }
 
+/// p 2^n for a whole n in [-153, 131]: p is about 1, the result may be subnormal or infinite.
+static TENON_INLINE vf scaled(vf p, vf n) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<vf>(_mm512_scalef_ps(reinterpret_cast<__m512>(p), reinterpret_cast<__m512>(n)));
+#else
+  const vi whole = to_int(n);
+  const vi half = whole >> 1;  // 2^n in two factors
+  return (p * power_of_two(half)) * power_of_two(whole - half);
+#endif
+}
+
 /// e^x 2^power, for power in [-2, 0].
 static TENON_INLINE vf exp_times(vf x, int power) {
   x = clamp(x, -104.5f, 91.0f);
   const ExpParts e = exp_parts(x);
   const vf p = e.tail * (e.r * e.r) + (e.r + 1.0f);
-  // 2^n in two factors: n reaches from -153 (a subnormal or zero result) to 131 (infinity).
-  const vi n = to_int(e.n) + power;
-  const vi half = n >> 1;
-  return (p * power_of_two(half)) * power_of_two(n - half);
+  return scaled(p, e.n + static_cast<float>(power));
 }
 static TENON_INLINE vf vexp(vf x) { return exp_times(x, 0); }
 /// exp for x <= 0 (or NaN) where a result below 1.2e-38 may as well be zero: what softmax needs.
@@ -87,9 +95,7 @@ static TENON_INLINE vf vexp2(vf x) {
   const ExpParts e =
       exp_parts((x - n) * 0.693147181f);  // |.| <= ln(2) / 2: its own n is 0 or rounds off nothing
   const vf p = e.tail * (e.r * e.r) + (e.r + 1.0f);
-  const vi whole = to_int(n + e.n);
-  const vi half = whole >> 1;
-  return (p * power_of_two(half)) * power_of_two(whole - half);
+  return scaled(p, n + e.n);
 }
 static TENON_INLINE vf vexpm1(vf x) {
   const vf y = clamp(x, -20.0f, 89.0f);
