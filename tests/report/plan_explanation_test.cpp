@@ -25,7 +25,7 @@ TEST(PlanExplanation, ListsTheCandidatesOfEachStepWithEstimates) {
       > batched gemm                        0.892 us  4.10 KFLOP  3.00 KiB  4 of 8x8x8  scratch 1.00 KiB  (the least estimate)
         reference                            7.63 us  4.10 KFLOP  3.00 KiB
     1-2 sort -> f32[4,8,8], i64[4,8,8]
-      > sort                                 3.02 us  4.00 KiB  64x4x1  scratch 1.06 KiB  (the least estimate)
+      > sort                                    2 us  4.00 KiB  64x4x1  scratch 1.06 KiB  (the least estimate)
         reference                            4.05 us  4.00 KiB
     3-4 linear -> f32[4,8,8]
         batched gemm                          1.1 us  4.10 KFLOP  2.25 KiB  4 of 8x8x8  scratch 1.00 KiB
