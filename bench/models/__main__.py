@@ -9,11 +9,8 @@ of the peer's: the geometric mean of the rounds' ratios of least times, with an 
 
 import argparse
 import json
-import platform
 import random
 import sys
-from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from statistics import geometric_mean, median
 
@@ -23,21 +20,10 @@ sys.path[0] = str(ROOT)
 from bench.models import peers  # noqa: E402
 from bench.models.peers import Absent  # noqa: E402
 from bench.models.turns import Peer, Tenon  # noqa: E402
+from bench.timing import Times, machine  # noqa: E402
 
 TENON = ROOT / "build/release/tenon"
 DEFAULT_PEERS = ["PyTorch eager", "TorchScript", "ONNX Runtime"]
-
-
-@dataclass
-class Times:
-    """Milliseconds, a number a round."""
-
-    minima: list[float] = field(default_factory=list)
-    medians: list[float] = field(default_factory=list)
-
-    def add(self, least: float, middle: float) -> None:
-        self.minima.append(least)
-        self.medians.append(middle)
 
 
 def start_peers(folder: Path, names: list[str], binary: Path, threads: int) -> dict[str, Peer | Tenon]:
@@ -142,13 +128,6 @@ def slower(models: dict[str, dict[str, list[dict]]], before: dict[str, dict[str,
     return found
 
 
-def machine() -> dict:
-    info = Path("/proc/cpuinfo")
-    names = [line for line in info.read_text().splitlines() if "model name" in line] if info.exists() else []
-    cpu = names[0].split(":", 1)[1].strip() if names else platform.processor()
-    return {"cpu": cpu, "torch": version("torch"), "onnxruntime": version("onnxruntime")}
-
-
 def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR/NAME", help="folders written by models/export.py")
@@ -170,7 +149,7 @@ def main() -> int:
     if "all" in arguments.peers:
         arguments.peers = list(peers.ALL)
     before = json.loads(arguments.compare.read_text())["models"] if arguments.compare else {}
-    report: dict = {"machine": machine(), "rounds": arguments.rounds, "models": {}}
+    report: dict = {"machine": machine("torch", "onnxruntime"), "rounds": arguments.rounds, "models": {}}
     tables = []
     for folder in arguments.folders:
         if not (folder / "meta.json").exists():

@@ -4,13 +4,11 @@ import json
 import multiprocessing
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 
 from bench.models import peers
 from bench.models.peers import Absent, existing
+from bench.timing import burst
 
 
 def serve(pipe, peer: str, folder: Path, threads: int) -> None:
@@ -27,18 +25,7 @@ def serve(pipe, peer: str, folder: Path, threads: int) -> None:
             return
         pipe.send(None)
         while seconds := pipe.recv():
-            pipe.send(measure(call, seconds))
-
-
-def measure(call: Callable[[], object], seconds: float) -> tuple[float, float]:
-    times = []
-    call()
-    end = time.perf_counter() + seconds
-    while len(times) < 3 or time.perf_counter() < end:
-        start = time.perf_counter()
-        call()
-        times.append(1e3 * (time.perf_counter() - start))
-    return min(times), median(times)
+            pipe.send(burst(call, seconds))
 
 
 class Peer:

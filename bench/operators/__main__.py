@@ -11,14 +11,11 @@ import fnmatch
 import hashlib
 import json
 import math
-import platform
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import geometric_mean, median
 
@@ -28,6 +25,10 @@ from cases import ROWS, Row
 from torch import nn
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from bench.timing import Times, burst, machine  # noqa: E402
+
 DTYPES = {
     "f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16,
     "i8": torch.int8, "i32": torch.int32, "i64": torch.int64, "b": torch.bool,
@@ -119,33 +120,6 @@ def export(case: Case, folder: Path) -> None:
     (folder / "done").touch()
 
 
-def burst(call: Callable[[], object], seconds: float) -> list[float]:
-    """Milliseconds of the runs after the first."""
-    call()
-    times = []
-    end = time.perf_counter() + seconds
-    while len(times) < 3 or time.perf_counter() < end:
-        start = time.perf_counter()
-        call()
-        times.append(1e3 * (time.perf_counter() - start))
-    return times
-
-
-@dataclass
-class Times:
-    """Milliseconds, a number a burst."""
-
-    minima: list[float] = field(default_factory=list)
-    medians: list[float] = field(default_factory=list)
-
-    def add(self, least: float, middle: float) -> None:
-        self.minima.append(least)
-        self.medians.append(middle)
-
-    def report(self) -> dict:
-        return {"min_ms": min(self.minima), "median_ms": median(self.medians), "bursts_ms": self.minima}
-
-
 class Tenon:
     """`tenon profile` of one converted case."""
 
@@ -203,11 +177,12 @@ def measure(case: Case, arguments: argparse.Namespace) -> dict:
     times = {name: Times() for name in [*calls, *(["tenon"] if tenon else [])]}
     for _ in range(arguments.rounds):
         for name, call in calls.items():
-            runs = burst(call, arguments.seconds)
-            times[name].add(min(runs), median(runs))
+            times[name].add(*burst(call, arguments.seconds))
         if tenon:
             times["tenon"].add(*tenon.burst(arguments.seconds))
-    found = {name: time.report() for name, time in times.items()}
+    found = {
+        name: {"min_ms": min(t.minima), "median_ms": median(t.medians), "bursts_ms": t.minima} for name, t in times.items()
+    }
     if tenon:
         peer = min(found[name]["min_ms"] for name in calls)
         found |= {"ratio": found["tenon"]["min_ms"] / peer, "kernels": tenon.kernels}
@@ -247,13 +222,6 @@ def slower(before: dict, now: dict) -> list[str]:
     return sorted(lines)
 
 
-def machine() -> dict:
-    info = Path("/proc/cpuinfo")
-    names = [text for text in info.read_text().splitlines() if "model name" in text] if info.exists() else []
-    cpu = names[0].split(":", 1)[1].strip() if names else platform.processor()
-    return {"cpu": cpu, "torch": torch.__version__, "date": time.strftime("%Y-%m-%d")}
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench/operators", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="cases that contain one of them; * and ? match anything")
@@ -285,7 +253,7 @@ def main() -> int:
         print(f"{len(rows)} cases, {len(rows) - len(ratios)} failed; geometric mean {geometric_mean(ratios):.3f}, "
               f"{sum(ratio > 1 for ratio in ratios)} above 1, worst {max(ratios):.2f}")
     if arguments.json:
-        arguments.json.write_text(json.dumps({"machine": machine(), "threads": arguments.threads, "cases": rows}, indent=1) + "\n")
+        arguments.json.write_text(json.dumps({"machine": machine("torch"), "threads": arguments.threads, "cases": rows}, indent=1) + "\n")
     if arguments.compare:
         lines = slower(json.loads(arguments.compare.read_text())["cases"], rows)
         print("\n".join(lines) if lines else "no row is slower")
