@@ -114,10 +114,14 @@ std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
   for (const cpu::ConvAlgorithm a : algorithms) {
     if (!cpu::conv_supports(call->shape, a)) continue;
     const auto scratch = static_cast<std::size_t>(cpu::conv_scratch_size(call->shape, a, planner.threads()));
+    // It reads packed weights: Winograd's are several times as large.
+    const double packed = sizeof(float) * static_cast<double>(cpu::conv_packed_size(call->shape, a));
+    Work moved = work;
+    moved.bytes += packed - bytes_of(call->weights_value->type());
     const CandidateInfo info{
         .kernel = std::string(cpu::name(a)) + epilogue->text(),
-        .work = work,
-        .seconds = copies + planner.estimate(cpu::conv_cost(call->shape, a, in_is_bf16), work.bytes),
+        .work = moved,
+        .seconds = copies + planner.estimate(cpu::conv_cost(call->shape, a, in_is_bf16), moved.bytes),
         .order = order,
         .weights = form_of(cpu::packing_shape(call->shape), a),
         .scratch_bytes = scratch * sizeof(float)};
