@@ -8,7 +8,7 @@ namespace tenon::cpu::TENON_ISA {
 namespace {
 
 // Rows of A that stay in the L2 cache while all panels pass over them; floats.
-constexpr long a_block = 65536;
+constexpr long a_block = 262144;
 // B small enough to stay in L2, or to stream from L3 at a dozen bytes a cycle: then a row tile of A takes all
 // panels in one call of the kernel, and C is written row by row.
 constexpr long small_b = 262144;
@@ -74,6 +74,12 @@ struct BlockRows {
   long added[max_block_rows];
 };
 
+// Words of B that a later tile reads (Tile::later).
+struct Later {
+  const float* begin;
+  long step;
+};
+
 struct Columns {
   long first;
   long count;
@@ -137,8 +143,16 @@ class Block {
     pairs_ = pairs;
   }
 
+  // Of the rows of this depth in a panel, the share of row tile t of t_end - t_begin.
+  Later share_of(long panel, const DepthBlock& k, long t, long t_begin, long t_end) const {
+    const long rows = k.runs * PanelRows(g_.b_type, panel_cols, k.length).per_run;
+    const long step = (g_.b_row_stride + t_end - t_begin - 1) / (t_end - t_begin);
+    return {b_of(panel, k) + (t - t_begin) * rows * step, step};
+  }
+
   // Row tile t x panels [panel, panel_end), written to `out` (null: to C) with row stride out_stride.
-  void run(long t, long panel, long panel_end, const DepthBlock& k, float* out, long out_stride) const {
+  void run(long t, long panel, long panel_end, const DepthBlock& k, float* out, long out_stride,
+           Later later = {nullptr, 0}) const {
     const long row = tiles_.first(t) - first_row_;
     const int rows = static_cast<int>(tiles_.rows_of(t));
     const long col = panel * panel_cols;
@@ -160,9 +174,9 @@ class Block {
       tile.run_length = k.length;
     }
     tile.a_stride = common_stride(tile.a_row, rows);
-    const auto rows_of_b = [&](long length) { return PanelRows(g_.b_type, panel_cols, length).per_run; };
-    tile.b = g_.b + panel * g_.b_panel_stride +
-             (k.run * rows_of_b(g_.run_length) + rows_of_b(k.start)) * g_.b_row_stride;
+    tile.b = b_of(panel, k);
+    tile.later = later.begin;
+    tile.later_step = later.step;
     tile.b_row_stride = g_.b_row_stride;
     tile.b_panel_stride = g_.b_panel_stride;
     tile.c = out ? out : g_.c + col;
@@ -223,6 +237,12 @@ class Block {
     }
   }
 
+  // Where a panel's rows of this depth begin.
+  const float* b_of(long panel, const DepthBlock& k) const {
+    const auto rows = [&](long length) { return PanelRows(g_.b_type, panel_cols, length).per_run; };
+    return g_.b + panel * g_.b_panel_stride + (k.run * rows(g_.run_length) + rows(k.start)) * g_.b_row_stride;
+  }
+
   // The distance of the rows where it is the same for all and the kernels make use of that, else 0.
   static long common_stride(const long* row, int rows) {
     if (tile_rows <= 8 || rows == 1) return 0;
@@ -263,7 +283,9 @@ void run_tiles(const RowGemm& g, const Block& block, const RowTiles& tiles, cons
     const long step = rows_outside ? part.panel_end - part.panel_begin : 1;
     for (long p = part.panel_begin; p < part.panel_end; p += step) {
       for (long t = t_begin; t < t_end; t++) {
-        block.run(t, p, smaller(p + step, part.panel_end), k, nullptr, 0);
+        const bool is_last = p + step >= part.panel_end;
+        const auto later = is_last ? Later{nullptr, 0} : block.share_of(p + step, k, t, t_begin, t_end);
+        block.run(t, p, smaller(p + step, part.panel_end), k, nullptr, 0, later);
       }
     }
     return;

@@ -51,6 +51,9 @@ struct Tile {
   Activation activation;
   const float* added;  // behind the activation; null: nothing
   const long* added_row;
+  // What a later tile reads, brought to the L2 cache meanwhile: so many words further with each row of B.
+  const float* later = nullptr;
+  long later_step = 0;
   int last_lanes = VL;  // of the last vector of columns, what lies inside the result
 };
 

@@ -106,6 +106,7 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
       for (int i = 0; i < Rows; i++) __builtin_prefetch(t.residual + col + t.residual_row[i]);
     }
     const float* b = t.b + panel * t.b_panel_stride;
+    const float* later = t.later ? t.later : b;
     for (long s = 0; s < t.runs; s++) {
       const RowPointers<Rows, Uniform> a(t, t.a + (t.run_offsets ? t.run_offsets[s] : 0));
       long k = 0;
@@ -115,6 +116,8 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
           if constexpr (Vectors * Form::vector_words > 16) {
             __builtin_prefetch(b + prefetch_ahead * t.b_row_stride + 16);
           }
+          __builtin_prefetch(later, 0, 2);
+          later += t.later_step;
         }
         add_step<Form, Form::depth>(sum, a, k, b, t.b_panel_stride);
         b += t.b_row_stride;
