@@ -3,7 +3,9 @@
 #include "kernels/thread_pool.h"
 
 #include <sched.h>
+#include <time.h>
 
+#include <algorithm>
 #include <limits>
 #include <system_error>
 #include <utility>
@@ -29,7 +31,7 @@ void pause() {
 constexpr int caller_spins = 400;
 // Outside of a run a worker spins about 50 us before it parks.
 constexpr int worker_spins = 2000;
-// A worker is late if its caller waits that much longer than it worked itself.
+// A worker that waited so long for the scheduler while it had a chunk delays its loop.
 constexpr std::chrono::microseconds late{300};
 // The rest that follows, in waits of one of several threads: what it costs to run alone grows with them.
 constexpr int waits_of_rest = 8;
@@ -43,6 +45,7 @@ std::int64_t nanoseconds(std::chrono::steady_clock::duration d) {
 ThreadPool::ThreadPool(int threads) {
   TENON_CHECK(threads >= 1);
   record_.resize(static_cast<std::size_t>(threads));
+  clocks_.resize(static_cast<std::size_t>(threads));
   workers_.reserve(static_cast<std::size_t>(threads) - 1);
   try {
     for (int i = 1; i < threads; i++) workers_.emplace_back([this, i] { work(i); });
@@ -63,7 +66,6 @@ void ThreadPool::parallel_for(long chunks, Body body) {
     for (long c = 0; c < chunks; c++) body(c, 0);
     return;
   }
-  const auto began = std::chrono::steady_clock::now();
   body_ = &body;
   chunks_ = chunks;
   finished_.store(0, std::memory_order_relaxed);
@@ -71,25 +73,35 @@ void ThreadPool::parallel_for(long chunks, Body body) {
   state_.store(loop | static_cast<std::uint64_t>(chunks), std::memory_order_seq_cst);
   if (parked_.load(std::memory_order_seq_cst) > 0) wake();
   run_claimed_chunks(0);
-  wait_for_others(chunks, began);
+  for (int spins = 0; finished_.load(std::memory_order_acquire) != chunks; spins++) {
+    if (spins < caller_spins) {
+      pause();
+    } else {
+      sched_yield();
+    }
+  }
   const std::exception_ptr failure = std::exchange(failure_, nullptr);
   owned_.store(false, std::memory_order_release);
   if (failure) std::rethrow_exception(failure);
 }
 
-void ThreadPool::wait_for_others(long chunks, std::chrono::steady_clock::time_point began) {
-  const auto all_done = [&] { return finished_.load(std::memory_order_acquire) == chunks; };
-  for (int spins = 0; spins < caller_spins; spins++) {
-    if (all_done()) return;
-    pause();
-  }
-  const auto ended = std::chrono::steady_clock::now();
-  while (!all_done()) sched_yield();
-  const auto now = std::chrono::steady_clock::now();
-  const auto waited = now - ended;
-  if (waited <= ended - began + late) return;
-  rest_until_.store(nanoseconds(now.time_since_epoch() + waited * waits_of_rest / threads()),
-                    std::memory_order_relaxed);
+ThreadPool::Clocks ThreadPool::Clocks::now() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return {std::chrono::steady_clock::now(),
+          std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec)};
+}
+
+// A worker that took long may have worked, or waited for the scheduler.
+void ThreadPool::notice_delay(int worker, std::chrono::steady_clock::time_point began) {
+  if (std::chrono::steady_clock::now() - began <= late) return;
+  Clocks& then = clocks_[static_cast<std::size_t>(worker)];
+  const Clocks now = Clocks::now();
+  const auto waited = std::min(now.wall - then.wall - (now.processor - then.processor), now.wall - began);
+  then = now;
+  if (waited > late)
+    rest_until_.store(nanoseconds(now.wall.time_since_epoch() + waited * waits_of_rest / threads()),
+                      std::memory_order_relaxed);
 }
 
 bool ThreadPool::workers_rest() const {
@@ -122,13 +134,14 @@ void ThreadPool::run_claimed_chunks(int worker) {
   std::chrono::steady_clock::time_point begin;
   long done = 0;
   for (std::uint64_t state; claim(state); done++) {
-    if (recording && done == 0) begin = std::chrono::steady_clock::now();
+    if (done == 0 && (recording || worker > 0)) begin = std::chrono::steady_clock::now();
     const long unclaimed = static_cast<long>(state & unclaimed_mask);
     run_chunk(chunks_ - unclaimed, worker);
   }
   if (done == 0) return;
   if (recording)
     record_[static_cast<std::size_t>(worker)].push_back({worker, begin, std::chrono::steady_clock::now()});
+  if (worker > 0) notice_delay(worker, begin);
   finished_.fetch_add(done, std::memory_order_release);
 }
 
@@ -147,11 +160,14 @@ bool ThreadPool::has_work() const {
 }
 
 void ThreadPool::work(int worker) {
+  clocks_[static_cast<std::size_t>(worker)] = Clocks::now();
   while (!stop_.load(std::memory_order_relaxed)) {
     for (int spins = 0; !has_work();) {
       pause();
       if (runs_.load(std::memory_order_relaxed) > 0 && !workers_rest()) continue;
-      if (++spins >= worker_spins) park();
+      if (++spins < worker_spins) continue;
+      park();
+      clocks_[static_cast<std::size_t>(worker)] = Clocks::now();
     }
     run_claimed_chunks(worker);
   }

@@ -71,7 +71,7 @@ class ThreadPool {
   void run_chunk(long chunk, int worker);
   bool has_work() const;
   bool claim(std::uint64_t& state);
-  void wait_for_others(long chunks, std::chrono::steady_clock::time_point began);
+  void notice_delay(int worker, std::chrono::steady_clock::time_point began);
   bool workers_rest() const;
   void park();
   void wake();
@@ -85,6 +85,14 @@ class ThreadPool {
   alignas(64) std::atomic<bool> owned_{false};
   std::atomic<int> runs_{0};
   std::atomic<bool> stop_{false};
+  // What a worker's clocks showed when they were read last, to tell work from waiting for the scheduler.
+  struct Clocks {
+    std::chrono::steady_clock::time_point wall;
+    std::chrono::nanoseconds processor;
+
+    static Clocks now();
+  };
+  std::vector<Clocks> clocks_;  // of each thread, its own
   // Until then callers run their loops alone; nanoseconds of the steady clock, 0: they do not.
   std::atomic<std::int64_t> rest_until_{0};
   std::atomic<bool> recording_{false};

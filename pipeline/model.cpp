@@ -160,10 +160,15 @@ Model open_within_limits(const std::filesystem::path& path, const OpenOptions& o
   if (options.fuse.weights == WeightPrecision::kept) return model;
   const auto& rewrites = model.fusion.rewrites;
   if (std::none_of(rewrites.begin(), rewrites.end(),
-                   [](const Rewrite& r) { return r.rule == "narrow_weight"; }))
-    throw unsupported("no weight of the model becomes {}", name(options.fuse.weights))
+                   [](const Rewrite& r) { return r.rule == "narrow_weight"; })) {
+    const auto& refusals = model.fusion.refusals;
+    const auto first = std::find_if(refusals.begin(), refusals.end(),
+                                    [](const Refusal& r) { return r.rule == "narrow_weight"; });
+    throw unsupported("no weight of the model becomes {}{}", name(options.fuse.weights),
+                      first == refusals.end() ? "" : ": " + first->reason)
         .at("--precision")
         .hint("convert --explain-fusion without it shows the model's linears and matmuls");
+  }
   model.metadata["precision"] = name(options.fuse.weights);
   return model;
 }

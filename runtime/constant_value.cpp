@@ -83,7 +83,9 @@ Tensor ConstantValue::evaluate() const {
 
 std::string ConstantValue::text() const {
   if (value_->kind() == Value::Kind::literal)
-    return fmt::format("{}:{}", value_->tensor().get_double({}), name(value_->dtype()));
+    return is_integral(value_->dtype())
+               ? fmt::format("{}:{}", value_->tensor().get_int({}), name(value_->dtype()))
+               : fmt::format("{}:{}", value_->tensor().get_double({}), name(value_->dtype()));
   if (value_->is_constant()) {
     const Tensor& t = value_->tensor();
     return fmt::format("@{}:{}[{}]({})", fmt::ptr(t.bytes()), name(t.dtype()), fmt::join(t.shape(), ","),
@@ -92,7 +94,7 @@ std::string ConstantValue::text() const {
   TENON_CHECK(node());
   std::string text = print(node()->op()) + "(";
   for (std::size_t i = 0; i < node()->inputs().size(); ++i) text += operand(i).text() + ";";
-  return text + ")";
+  return text + fmt::format("):{}", value_->index());
 }
 
 Tensor ConstantValue::first_weight() const {

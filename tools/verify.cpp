@@ -318,9 +318,10 @@ int verify(const VerifyOptions& asked, const CLI::App& verb) {
   o.model.of_source = true;
   o.model.sample_inputs = types_of_samples(o);
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
-  if (!o.share && !o.rtol && !o.atol) o.share = usual_tolerance(model);
-  check_used(o, model, verb);
   const bool needs_source = o.against.empty() || o.against == "torch" || o.against == "onnxruntime";
+  if (!o.share && !o.rtol && !o.atol && !o.properties && o.against != "reference")
+    o.share = usual_tolerance(model);
+  check_used(o, model, verb);
   if (o.source.empty() && needs_source && !o.properties) o.source = recorded_source(model);
   if (asked.source.empty() && !o.source.empty()) {
     remember_model(o.source);

@@ -3,6 +3,7 @@
 //   linear(x, @w) = linear(x, cast(@w.bf16))
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "compose/packed_bits.h"
 #include "fusion/passes.h"
@@ -126,6 +127,7 @@ Ref narrowed(const Value& weight, bool is_linear, WeightPrecision precision, con
 void narrow(Rewriter& rewriter) {
   const WeightPrecision precision = rewriter.weights();
   if (precision == WeightPrecision::kept) return;
+  std::map<std::pair<const Value*, bool>, Value*> done;  // by weight, and whether a linear reads it
   for (const auto& node : rewriter.region().nodes()) {
     if (!is_candidate(*node, precision)) continue;
     const Value& weight = *node->input(1);
@@ -136,7 +138,9 @@ void narrow(Rewriter& rewriter) {
     }
     if (!rewriter.allowed(narrowing, *node)) continue;
     const InsertionPoint point{&rewriter.region(), node.get(), node->source};
-    node->set_input(1, narrowed(weight, is_linear, precision, point).value());
+    Value*& shared = done[{&weight, is_linear && !half_of(precision)}];
+    if (!shared) shared = narrowed(weight, is_linear, precision, point).value();
+    node->set_input(1, shared);
     rewriter.record(narrowing, node->source, node.get());
   }
 }

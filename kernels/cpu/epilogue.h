@@ -44,7 +44,7 @@ struct Epilogue {
   Activation activation = Activation::none;
   TileHook hook = nullptr;
   const void* context = nullptr;
-  /// Of each row of the result, that of the residual; null: the same. Only gemm (gemm.h) looks at it.
+  /// Of each row of the result, that of the residual; null: the same. Products alone look at it.
   const long* residual_rows = nullptr;
   const float* added = nullptr;  // laid out like the result, or null; not the result's memory
   long added_stride = 0;
@@ -53,7 +53,11 @@ struct Epilogue {
   Epilogue from(long row, long col) const {
     Epilogue e = *this;
     if (bias) e.bias += col;
-    if (residual) e.residual += row * residual_stride + col;
+    if (residual) e.residual += col;
+    if (residual_rows)
+      e.residual_rows += row;
+    else if (residual)
+      e.residual += row * residual_stride;
     if (added) e.added += row * added_stride + col;
     return e;
   }

@@ -2,6 +2,8 @@
 #include "kernels/cpu/quantized_gemm.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "kernels/cpu/row_epilogue.h"
 #include "kernels/cpu/row_gemm.h"
@@ -16,11 +18,10 @@ bool has_few_rows(const QuantizedGemm& g) { return g.M <= quantized_rows_at_once
 
 // Panels in a chunk of a loop. Few rows: several chunks a thread, each of whole steps of the kernel. Else:
 // what stays in the L2 cache between the time that it is widened and its use.
-long panels_together(const QuantizedGemm& g, int threads) {
+long panels_together(const QuantizedGemm& g, bool few, int threads) {
   const long width = row_gemm_tile().cols, panels = cut(g.N, width);
   constexpr long step = 4, chunks_per_thread = 4, words = 128 * 1024;
-  if (has_few_rows(g))
-    return threads == 1 ? panels : cut(cut(panels, chunks_per_thread * threads), step) * step;
+  if (few) return threads == 1 ? panels : cut(cut(panels, chunks_per_thread * threads), step) * step;
   return std::clamp(words / std::max(1L, g.form.K * width), 1L, cut(panels, threads));
 }
 
@@ -28,9 +29,15 @@ long sums_size(const QuantizedGemm& g) {
   return has_few_rows(g) && g.form.has_zeros ? g.M * g.form.groups() : 0;
 }
 
-long chunk_size(const QuantizedGemm& g, int threads) {
-  const long cols = panels_together(g, threads) * row_gemm_tile().cols;
-  return (has_few_rows(g) ? g.M : g.form.K) * cols;
+long chunk_size(const QuantizedGemm& g, bool few, int threads) {
+  const long cols = panels_together(g, few, threads) * row_gemm_tile().cols;
+  return (few ? g.M : g.form.K) * cols;
+}
+
+// Zero points are subtracted from sums of codes, which must not become infinite where the result does not.
+bool are_small(const float* sums, long count) {
+  constexpr float largest = std::numeric_limits<float>::max() / 65536;
+  return std::all_of(sums, sums + count, [](float sum) { return std::abs(sum) <= largest; });
 }
 
 void sum_groups(const QuantizedGemm& g, float* sums) {
@@ -57,9 +64,7 @@ RowGemm columns_of(const QuantizedGemm& g, long first, long cols, const float* b
   r.c = g.c + first;
   r.c_stride = g.c_stride;
   r.c_rows.x_stride = 1;
-  r.epilogue = g.epilogue;
-  if (r.epilogue.bias) r.epilogue.bias += first;
-  if (r.epilogue.residual) r.epilogue.residual += first;
+  r.epilogue = g.epilogue.from(0, first);
   r.hook_col = first;
   return r;
 }
@@ -81,7 +86,7 @@ void pack_panel(const QuantizedForm& form, long N, const QuantizedB& b, long fir
     std::copy_n(b.scales + g * N + first, cols, reinterpret_cast<float*>(to));
     if (p.has_zeros)
       for (long n = 0; n < cols; n++)
-        to[4 * width + n] = static_cast<std::byte>(b.zeros[g * N + first + n] - form.origin);
+        to[4 * width + n] = static_cast<std::byte>((b.zeros ? b.zeros[g * N + first + n] : 0) - form.origin);
     to += p.header_bytes(width);
     for (long block = begin; block < end; block += block_depth)
       for (long n = 0; n < cols; n++) {
@@ -138,20 +143,23 @@ void pack_quantized(const QuantizedForm& form, long N, const QuantizedB& b, std:
 }
 
 long quantized_gemm_scratch_size(const QuantizedGemm& g, int threads) {
-  return sums_size(g) + chunk_size(g, threads) * threads;
+  const bool few = has_few_rows(g);
+  const long size = chunk_size(g, few, threads);
+  return sums_size(g) + std::max(size, sums_size(g) > 0 ? chunk_size(g, false, threads) : 0) * threads;
 }
 
 void quantized_gemm(const QuantizedGemm& g, float* scratch, ThreadPool& pool) {
   const long width = row_gemm_tile().cols, panels = cut(g.N, width), panel_bytes = g.form.bytes(width);
-  const long together = panels_together(g, pool.threads()), size = chunk_size(g, pool.threads());
   float* const chunks = scratch + sums_size(g);
   if (sums_size(g) > 0) sum_groups(g, scratch);
+  const bool few = has_few_rows(g) && are_small(scratch, sums_size(g));
+  const long together = panels_together(g, few, pool.threads()), size = chunk_size(g, few, pool.threads());
   pool.parallel_for(cut(panels, together), [&](long chunk, int worker) {
     const long panel = chunk * together, count = std::min(together, panels - panel);
     const long first = panel * width, cols = std::min(count * width, g.N - first);
     float* const floats = chunks + worker * size;
     const std::byte* const b = g.packed_b + panel * panel_bytes;
-    if (!has_few_rows(g)) {
+    if (!few) {
       for (long p = 0; p < count; p++)
         dequantize_panel(g.form, b + p * panel_bytes, floats + p * g.form.K * width);
       return run_all(columns_of(g, first, cols, floats));

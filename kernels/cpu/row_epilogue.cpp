@@ -17,13 +17,7 @@ void finish_sums(const Epilogue& epilogue, long row, long first, long cols, cons
   r.b_row_stride = r.b_panel_stride = tile.cols;
   r.c = c + first;
   r.c_rows.x_stride = 1;
-  r.epilogue = epilogue;
-  if (r.epilogue.bias) r.epilogue.bias += first;
-  if (r.epilogue.residual) r.epilogue.residual += first;
-  if (r.epilogue.residual_rows)
-    r.epilogue.residual_rows += row;
-  else if (r.epilogue.residual)
-    r.epilogue.residual += row * r.epilogue.residual_stride;
+  r.epilogue = epilogue.from(row, first);
   r.hook_row = row;
   r.hook_col = first;
   row_gemm(r, {0, 1, 0, (cols + tile.cols - 1) / tile.cols});

@@ -4,6 +4,7 @@
 
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
+#include "ir/ops/control.h"
 #include "ir/ops/slices_by_index.h"
 #include "runtime/loop_builder.h"
 
@@ -236,7 +237,15 @@ PlannedTensor Epilogue::assign_result(Planner& planner, const Group& group, cons
   const Value* result = group.node().output();
   const auto& inputs = group.node().inputs();
   BufferAssignment& assignment = planner.assignment();
-  const bool over = residual && residual_is_whole && std::count(inputs.begin(), inputs.end(), residual) == 1;
+  const auto input = std::find(inputs.begin(), inputs.end(), residual);
+  // What the group reads elsewhere, too, must not be gone by then.
+  const auto is_read_once = [&] {
+    const Node& node = group.node();
+    if (std::count(inputs.begin(), inputs.end(), residual) != 1) return false;
+    if (!node.is<Fused>()) return true;
+    return node.region().parameters()[static_cast<std::size_t>(input - inputs.begin())]->uses().size() == 1;
+  };
+  const bool over = residual && residual_is_whole && is_read_once();
   if (over && fits(assignment.at(residual)))
     if (const auto place = assignment.assign_over(result, residual, group.node())) return *place;
   return assignment.assign(result, order, fits);

@@ -132,9 +132,17 @@ struct Formula {
   std::optional<View> zero, scale;
 };
 
+bool is_signed(DType t) { return t == DType::i8 || t == DType::i16 || t == DType::i32 || t == DType::i64; }
+
 bool is_widening(DType from, DType to) {
   if (!is_integral(from)) return is_float(from) && from != DType::f64 && is_float(to) && to != DType::f64;
-  return is_float(to) ? to != DType::f64 : is_integral(to) && size_of(to) > size_of(from);
+  if (is_float(to)) return to != DType::f64;
+  return is_integral(to) && size_of(to) > size_of(from) && (is_signed(to) || !is_signed(from));
+}
+
+// Codes and zero points are far from where its numbers wrap around.
+bool subtracts_exactly(DType t) {
+  return t == DType::i32 || t == DType::i64 || (is_float(t) && t != DType::f64);
 }
 
 std::optional<Formula> formula_of(const ConstantValue& v);
@@ -165,7 +173,8 @@ std::optional<Formula> formula_of(const ConstantValue& v) {
   const Node* node = v.node();
   if (node && node->is<Cast>() && is_widening(v.operand(0).value()->dtype(), v.value()->dtype()))
     return formula_of(v.operand(0));
-  if (node && (node->is<Sub>() || (node->is<Mul>() && is_float(v.value()->dtype()))))
+  if (node && ((node->is<Sub>() && subtracts_exactly(v.value()->dtype())) ||
+               (node->is<Mul>() && is_float(v.value()->dtype()))))
     if (auto f = operation(v)) return f;
   if (is_viewing(node)) {
     auto f = formula_of(v.operand(0));

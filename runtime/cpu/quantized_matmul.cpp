@@ -56,37 +56,45 @@ class QuantizedGemmStep : public CpuStep {
   CpuEpilogue epilogue_;
 };
 
+struct KnownForm {
+  std::optional<cpu::QuantizedForm> form;
+  std::int64_t farthest = 0;  // from 0 that a code without its zero point may be
+};
+
 struct QuantizedCall {
   const Node* anchor;
   const Value* x;
   QuantizedMatrix matrix;
-  cpu::QuantizedForm form;
+  KnownForm known;
   std::int64_t M;
 
-  cpu::QuantizedGemm gemm() const { return {.M = M, .N = matrix.N(), .form = form.panels}; }
-  double weight_bytes() const { return static_cast<double>(cpu::quantized_bytes(form.panels, matrix.N())); }
+  const cpu::QuantizedForm& form() const { return *known.form; }
+
+  cpu::QuantizedGemm gemm() const { return {.M = M, .N = matrix.N(), .form = form().panels}; }
+  double weight_bytes() const { return static_cast<double>(cpu::quantized_bytes(form().panels, matrix.N())); }
 };
 
-std::optional<cpu::QuantizedForm> form_of(const QuantizedMatrix& matrix) {
+KnownForm form_of(const QuantizedMatrix& matrix) {
   const auto& numbers = matrix.numbers();
-  if (!numbers) return std::nullopt;
+  if (!numbers) return {};
   cpu::CodeRange range{numbers->least_code, numbers->largest_code, 0, 0};
   if (!numbers->zeros.empty()) {
     const auto [least, largest] = std::minmax_element(numbers->zeros.begin(), numbers->zeros.end());
     range.least_zero = *least;
     range.largest_zero = *largest;
   }
-  return cpu::QuantizedForm::of(matrix.K(), matrix.group(), range);
+  return {cpu::QuantizedForm::of(matrix.K(), matrix.group(), range),
+          std::max(std::abs(range.least_code - range.largest_zero),
+                   std::abs(range.largest_code - range.least_zero))};
 }
 
 // Found once for all plans.
-std::optional<cpu::QuantizedForm> known_form(const Planner& planner, const QuantizedMatrix& matrix) {
-  using Form = std::optional<cpu::QuantizedForm>;
-  static_assert(std::is_trivially_copyable_v<Form>);
-  const Tensor stored =
-      planner.weights().packed(matrix.first_weight(), "form of " + matrix.text(), sizeof(Form),
-                               [&](const Tensor&, std::byte* target) { new (target) Form(form_of(matrix)); });
-  return *reinterpret_cast<const Form*>(stored.bytes());
+KnownForm known_form(const Planner& planner, const QuantizedMatrix& matrix) {
+  static_assert(std::is_trivially_copyable_v<KnownForm>);
+  const Tensor stored = planner.weights().packed(
+      matrix.first_weight(), "form of " + matrix.text(), sizeof(KnownForm),
+      [&](const Tensor&, std::byte* target) { new (target) KnownForm(form_of(matrix)); });
+  return *reinterpret_cast<const KnownForm*>(stored.bytes());
 }
 
 cpu::QuantizedB numbers_of(const QuantizedMatrix& matrix) {
@@ -101,10 +109,10 @@ cpu::QuantizedB numbers_of(const QuantizedMatrix& matrix) {
 
 PlannedTensor packed_for(Planner& planner, const QuantizedCall& call, const cpu::QuantizedGemm&) {
   const auto fill = [&](const Tensor&, std::byte* target) {
-    cpu::pack_quantized(call.form, call.matrix.N(), numbers_of(call.matrix), target,
+    cpu::pack_quantized(call.form(), call.matrix.N(), numbers_of(call.matrix), target,
                         cpu_queue(planner.queue()).pool());
   };
-  const auto bytes = static_cast<std::size_t>(cpu::quantized_bytes(call.form.panels, call.matrix.N()));
+  const auto bytes = static_cast<std::size_t>(cpu::quantized_bytes(call.form().panels, call.matrix.N()));
   return planner.constant(
       planner.weights().packed(call.matrix.first_weight(), call.matrix.text(), bytes, fill));
 }
@@ -123,11 +131,11 @@ std::optional<QuantizedCall> match(const Planner& planner, const Group& group) {
   if (!anchor) return std::nullopt;
   auto matrix = QuantizedMatrix::match(group.outer(anchor->input(1)), is_linear);
   if (!matrix) return std::nullopt;
-  const auto form = known_form(planner, *matrix);
+  const KnownForm known = known_form(planner, *matrix);
   const Shape& result = anchor->output()->shape();
   const std::int64_t M = numel(result).value() / matrix->N();
-  if (!form || M == 0) return std::nullopt;
-  return QuantizedCall{anchor, group.outer(anchor->input(0)), std::move(*matrix), *form, M};
+  if (!known.form || M == 0) return std::nullopt;
+  return QuantizedCall{anchor, group.outer(anchor->input(0)), std::move(*matrix), known, M};
 }
 
 template <class Gemm>
@@ -150,6 +158,14 @@ void emit(Planner& planner, const Group& group, const QuantizedCall& call, Gemm 
   step->scratch_bytes = info.scratch_bytes;
   step->gemm_bytes = scratch_bytes(sizes, planner.threads());
   planner.emit(std::move(step), group.node(), std::move(reads), {c});
+}
+
+// Are sums of K integers on the left times codes without their zero points exact?
+bool fits_32_bits(const NumberGrid& left, const QuantizedCall& call) {
+  const double least = left.least, largest = least + 255;
+  const double sum = static_cast<double>(call.matrix.K()) * std::max(std::abs(least), std::abs(largest)) *
+                     static_cast<double>(call.known.farthest);
+  return sum < 2147483648.0;
 }
 
 std::vector<Candidate> lower_quantized_matmul(const Planner& planner, const Group& group) {
@@ -180,10 +196,10 @@ std::vector<Candidate> lower_quantized_matmul(const Planner& planner, const Grou
     candidates.push_back(
         {info, [=](Planner& p, const Group& g) { emit(p, g, *call, gemm, *epilogue, info); }});
   };
-  add(call->gemm(), fmt::format("int{}", call->form.panels.bits), work.flops);
+  add(call->gemm(), fmt::format("int{}", call->form().panels.bits), work.flops);
   // Integers on both sides: their products are four times as fast, what is around them is not.
   const auto grid = grid_of(call->x);
-  if (grid && call->matrix.group() == K && K <= cpu::integer_gemm_depth)
+  if (grid && call->matrix.group() == K && K <= cpu::integer_gemm_depth && fits_32_bits(*grid, *call))
     add(cpu::GridGemm{.M = M, .N = N, .K = K, .a_scale = grid->scale, .least = grid->least}, "byte",
         work.flops / 4 + 16.0 * static_cast<double>(M) * static_cast<double>(N + K));
   return candidates;

@@ -143,6 +143,53 @@ TEST_P(QuantizedGemmTest, HookSeesEveryElementOnceAndRowsOfTheResidualAreChosen)
   }
 }
 
+// Several chunks of columns, on two threads.
+TEST_P(QuantizedGemmTest, AResidualBehindTheActivationIsThatOfTheElement) {
+  const long N = 900, K = 64;
+  const Quantized q(every_kind[0], K, N, K);
+  for (const long M : {1, 3, 19}) {
+    const Numbers a = random_numbers(M * K, 1), added = random_numbers(M * (N + 5), 4);
+    Numbers c(M * N, untouched);
+    multiply({.M = M,
+              .N = N,
+              .a = a.data(),
+              .a_stride = K,
+              .c = c.data(),
+              .c_stride = N,
+              .epilogue = {.activation = Activation::relu, .added = added.data(), .added_stride = N + 5}},
+             q);
+    const Reference expected{M, N, K, a, q.b, K};
+    for (long i = 0; i < M * N; i++)
+      ASSERT_NEAR(
+          c[i],
+          std::max(0.0, expected.at(i / N, i % N)) + static_cast<double>(added[i / N * (N + 5) + i % N]),
+          1e-3)
+          << i;
+  }
+}
+
+TEST_P(QuantizedGemmTest, CodesBeyondASignedByteNeedNoZeroPoints) {
+  const long M = 3, N = 40, K = 21;
+  Quantized q({"u8", DType::u8, 0, 255, 0, 0, 8, true}, K, N, K);
+  q.view.zeros = nullptr;
+  const Numbers a = random_numbers(M * K, 1);
+  Numbers c(M * N, untouched);
+  multiply({.M = M, .N = N, .a = a.data(), .a_stride = K, .c = c.data(), .c_stride = N}, q);
+  expect_equal({M, N, K, a, q.b, K}, c, N);
+}
+
+// As a product of floats does, however many rows there are.
+TEST_P(QuantizedGemmTest, AnInfinityStaysOneWhereAllWeightsArePositive) {
+  const long N = 40, K = 64;
+  const Quantized q({"i8 above its zero points", DType::i8, 100, 127, -20, 20, 8, true}, K, N, 32);
+  for (const long M : {1, 4, 6}) {
+    Numbers a = random_numbers(M * K, 1), c(M * N, untouched);
+    a[5] = std::numeric_limits<float>::infinity();
+    multiply({.M = M, .N = N, .a = a.data(), .a_stride = K, .c = c.data(), .c_stride = N}, q);
+    for (long n = 0; n < N; n++) ASSERT_EQ(c[n], std::numeric_limits<float>::infinity()) << M << " rows";
+  }
+}
+
 TEST(QuantizedFormTest, ZeroPointsBeyondAByteAreRefused) {
   EXPECT_FALSE(QuantizedForm::of(64, 32, {0, 255, 0, 300}));
   EXPECT_FALSE(QuantizedForm::of(64, 32, {-128, 127, 0, 200}));

@@ -1,4 +1,7 @@
 // What a plan avoids: steps for views, copies for concatenations and layouts, memory for dead values.
+#include <fmt/core.h>
+
+#include "ir/print.h"
 #include "tests/runtime/graphs.h"
 #include "tests/runtime/reference.h"
 
@@ -118,6 +121,27 @@ TEST(Plan, AnotherViewOfTheSameMemoryIsNotOverwritten) {
 }
 )";
   expect_same_as_reference(text, {{{"N", 4}}});
+}
+
+// A residual that the group reads once more, behind the activation or in its loop program.
+TEST(Plan, AResidualThatIsReadTwiceIsNotOverwritten) {
+  for (const char* body :
+       {"add(_, %1); relu; add(_, %1)", "add(_, %1); mul(_, %1)", "relu; add(_, %1); mul(_, %1)"})
+    for (const char* anchor : {"linear(%2, @w)", "linear(%2, @w, @b)"}) {
+      const auto graph = graph_of(fmt::format(R"(graph g(%x: f32[3,4200], %y: f32[3,40]) {{
+  @w : f32[40,4200]
+  @b : f32[40]
+  %1 = sigmoid(%y) : f32[3,40]
+  %2 = tanh(%x) : f32[3,4200]
+  %3 = fused {} {{ {} }} : f32[3,40]
+  %4 = neg(%3) : f32[3,40]
+  return %4
+}})",
+                                              anchor, body));
+      const auto inputs = inputs_of(*graph, {});
+      SCOPED_TRACE(print(*graph));
+      expect_close(Session(graph).run(inputs)[0], evaluate(*graph, inputs)[0], 1e-4);
+    }
 }
 
 TEST(Plan, TensorsWithoutElementsAreConcatenatedAndReduced) {

@@ -204,6 +204,44 @@ TEST(QuantizedWeights, ByNumbersOfAGridAreProductsOfIntegers) {
 }
 
 // Rounding of weights to 16 bits is left out: the products have more digits, not fewer.
+// What is no (code - zero) * scale in exact numbers is computed as it stands.
+TEST(QuantizedWeights, ThatWrapAroundAreWhatTheyWrapTo) {
+  for (const char* weights : {"  %1 = sub(@w, 8) : u8[200,160]\n  %2 = cast(%1) : f32[200,160]",
+                              "  %1 = sub(@w, @z) : u8[200,160]\n  %2 = cast(%1) : f32[200,160]",
+                              "  %1 = cast(@i, to=u16) : u16[200,160]\n  %2 = cast(%1) : f32[200,160]"}) {
+    const auto graph = graph_of_codes(fmt::format(R"(graph g(%x: f32[M,160]) {{
+  @w : u8[200,160]
+  @z : u8[160]
+  @i : i8[200,160]
+{}
+  %3 = mul(%2, 0.001) : f32[200,160]
+  %4 = linear(%x, %3) : f32[M,200]
+  return %4
+}})",
+                                                  weights));
+    SCOPED_TRACE(print(*graph));
+    EXPECT_EQ(kernel_of(graph).find("int"), std::string::npos);
+  }
+}
+
+TEST(QuantizedWeights, OfTwoResultsOfOneOperatorAreTwo) {
+  const auto graph = graph_of_codes(R"(graph g(%x: f32[3,64]) {
+  @w : i8[64,200]
+  %1, %2 = sort(@w, axis=0) : i8[64,200], i64[64,200]
+  %3 = cast(%1) : f32[64,200]
+  %4 = mul(%3, 0.1) : f32[64,200]
+  %5 = cast(%2) : f32[64,200]
+  %6 = mul(%5, 0.1) : f32[64,200]
+  %7 = matmul(%x, %4) : f32[3,200]
+  %8 = matmul(%x, %6) : f32[3,200]
+  return %7, %8
+})");
+  const auto inputs = inputs_of(*graph, {});
+  const auto expected = evaluate(*graph, inputs);
+  const auto got = Session(graph).run(inputs);
+  for (std::size_t i = 0; i < 2; ++i) expect_close(got[i], expected[i]);
+}
+
 TEST(QuantizedWeights, OfModelsIn16BitsToo) {
   const auto graph = graph_of_codes(R"(graph g(%x: bf16[M,160]) {
   @w : i8[200,160]
