@@ -134,9 +134,9 @@ class LibraryStep : public Step {
     if (bias) set(n.bias, bias);
     return description;
   }
+  // In a loop, a value may be a slice of what is stacked: only elements are known to be aligned.
   static std::uint32_t alignment_of(const PlannedTensor& t) {
-    const auto from_aligned = static_cast<std::uint32_t>(t.address().offset);
-    return from_aligned % 256 == 0 ? 256 : from_aligned & -from_aligned;
+    return static_cast<std::uint32_t>(size_of(t.dtype()));
   }
 
   Gpu& gpu_;
