@@ -28,6 +28,7 @@ enum Compute { float32_sums = 2, tf32_sums = 6 };
 enum Operation { as_it_lies = 111, transposed = 112 };
 enum DescriptionAttribute { left_operation = 0, right_operation = 1, epilogue = 2, bias_address = 3 };
 constexpr int kAlignments[] = {-1, -1, -1, -1};
+constexpr uint32_t kUsualAlignment = 1;  // nothing is promised
 #else
 constexpr char kPrefix[] = "cublasLt";
 enum Status {
@@ -41,6 +42,7 @@ enum Compute { float32_sums = 68, tf32_sums = 77 };
 enum Operation { as_it_lies = 0, transposed = 1 };
 enum DescriptionAttribute { left_operation = 3, right_operation = 4, epilogue = 7, bias_address = 8 };
 constexpr int kAlignments[] = {5, 6, 7, 8};
+constexpr uint32_t kUsualAlignment = 256;
 #endif
 enum Preferred { most_workspace = 1 };
 enum Epilogue { plain = 1, with_relu = 2, with_bias = 4 };
@@ -56,7 +58,7 @@ struct Object {
   uint64_t rows = 0, columns = 0;
   int64_t stride = 0;
   uint64_t workspace = 0;  // of a preference
-  uint32_t alignment[4] = {256, 256, 256, 256};
+  uint32_t alignment[4] = {kUsualAlignment, kUsualAlignment, kUsualAlignment, kUsualAlignment};
 };
 
 std::mutex& mutex = *new std::mutex;
