@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "ir/print.h"
+#include "runtime/device.h"
 #include "tests/runtime/reference.h"
 
 namespace tenon::testing {
@@ -168,7 +169,7 @@ TEST(WeightStore, WeightsOf16BitsArePackedIn16Bits) {
           fmt::format("graph g(%x: {0}{1}) {{\n  @w : {0}{2}\n  %1 = {3} : {0}{1}\n  return %1\n}}\n", dtype,
                       x, w, node));
       SCOPED_TRACE(print(*graph));
-      Session session(graph);
+      Session session(graph, {.device = &cpu_device()});
       session.run(inputs_of(*graph, {}));
       EXPECT_EQ(session.packed_bytes(), 64 * 64 * 2);
     }
