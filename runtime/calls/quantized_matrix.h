@@ -27,8 +27,8 @@ struct QuantizedNumbers {
 class QuantizedMatrix {
  public:
   /// The right side of a product: [K, N], or, transposed, [N, K]. nullopt where the value is no such matrix,
-  /// or fewer than 16 consecutive k share their scale. Products are cast to 16-bit floats in no case: that
-  /// rounding of the weights is left out.
+  /// or fewer than 16 consecutive k share their scale. Where the graph
+  /// computes the weights in 16-bit floats, that rounding is left out.
   static std::optional<QuantizedMatrix> match(const Value* value, bool is_transposed);
 
   std::int64_t K() const { return K_; }
