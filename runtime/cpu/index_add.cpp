@@ -1,62 +1,28 @@
 // index_add of any slices: joined one after the other, as scatter does with one index for all of a slice.
 #include "ir/ops/index.h"
-#include "kernels/cpu/scatter.h"
-#include "runtime/cpu/step.h"
-#include "runtime/index_fault.h"
-#include "runtime/planner.h"
+#include "runtime/cpu/scatter_step.h"
 
 namespace tenon {
 namespace {
-
-class IndexAddStep : public CpuStep {
- public:
-  explicit IndexAddStep(const cpu::Scatter& scatter) : scatter_(scatter) { faults = 1; }
-
-  void compute(const CpuFrame& frame) const override {
-    cpu::Scatter scatter = scatter_;
-    scatter.x = frame.at<const void>(x);
-    scatter.indices = frame.at<const void>(indices);
-    scatter.src = frame.at<const void>(src);
-    scatter.out = frame.at<void>(out);
-    const long wrong = cpu::scatter(scatter, frame.pool);
-    if (wrong < 0) return;
-    const long entry = wrong / scatter.inner % scatter.count;
-    report_index(frame.faults[0], index_at(scatter.indices, scatter.index_dtype, entry), scatter.extent,
-                 false);
-  }
-
-  std::optional<Error> failure(std::span<const Fault> found) const override { return index_error(found[0]); }
-
-  Address x, indices, src, out;
-
- private:
-  cpu::Scatter scatter_;
-};
 
 void emit_index_add(Planner& planner, const Group& group) {
   const Node& node = group.node();
   const auto axis = static_cast<std::size_t>(node.as<IndexAdd>()->axis);
   const PlannedTensor x = planner.dense(node.input(0)), indices = planner.dense(node.input(1));
   const PlannedTensor src = planner.dense(node.input(2));
-  const PlannedTensor out =
-      planner.assignment().assign(node.output(), row_major(node.output()->rank()),
-                                  [](const PlannedTensor& t) { return t.is_contiguous(); });
   const std::int64_t outer = numel(std::span(x.shape()).first(axis));
   const std::int64_t inner = numel(std::span(x.shape()).subspan(axis + 1)), count = src.shape()[axis];
-  auto step = std::make_unique<IndexAddStep>(cpu::Scatter{.outer = outer,
-                                                          .count = count,
-                                                          .inner = inner,
-                                                          .extent = x.shape()[axis],
-                                                          .dtype = x.dtype(),
-                                                          .join = Reduce::sum,
-                                                          .src_strides = {count * inner, inner, 1},
-                                                          .index_dtype = indices.dtype(),
-                                                          .index_strides = {0, 1, 0}});
-  step->x = x.address();
-  step->indices = indices.address();
-  step->src = src.address();
-  step->out = out.address();
-  planner.emit(std::move(step), node, {x, indices, src}, {out});
+  emit_scatter_step(planner, node,
+                    {.outer = outer,
+                     .count = count,
+                     .inner = inner,
+                     .extent = x.shape()[axis],
+                     .dtype = x.dtype(),
+                     .join = Reduce::sum,
+                     .src_strides = {count * inner, inner, 1},
+                     .index_dtype = indices.dtype(),
+                     .index_strides = {0, 1, 0}},
+                    {x, indices, src});
 }
 
 std::vector<Candidate> lower_index_add(const Planner& planner, const Group& group) {

@@ -1,41 +1,9 @@
 // scatter: elements written, or joined, along one axis where a tensor of indices says.
-#include "kernels/cpu/scatter.h"
-
 #include "ir/ops/index.h"
-#include "runtime/cpu/step.h"
-#include "runtime/index_fault.h"
-#include "runtime/planner.h"
+#include "runtime/cpu/scatter_step.h"
 
 namespace tenon {
 namespace {
-
-class ScatterStep : public CpuStep {
- public:
-  explicit ScatterStep(const cpu::Scatter& scatter) : scatter_(scatter) { faults = 1; }
-
-  void compute(const CpuFrame& frame) const override {
-    cpu::Scatter scatter = scatter_;
-    scatter.x = frame.at<const void>(x);
-    scatter.indices = frame.at<const void>(indices);
-    scatter.src = frame.at<const void>(src);
-    scatter.out = frame.at<void>(out);
-    const long wrong = cpu::scatter(scatter, frame.pool);
-    if (wrong < 0) return;
-    const long i = wrong % scatter.inner, e = wrong / scatter.inner % scatter.count,
-               o = wrong / scatter.inner / scatter.count;
-    const auto& [of_outer, of_count, of_inner] = scatter.index_strides;
-    report_index(frame.faults[0],
-                 index_at(scatter.indices, scatter.index_dtype, o * of_outer + e * of_count + i * of_inner),
-                 scatter.extent, false);
-  }
-
-  std::optional<Error> failure(std::span<const Fault> found) const override { return index_error(found[0]); }
-
-  Address x, indices, src, out;
-
- private:
-  cpu::Scatter scatter_;
-};
 
 std::optional<Reduce> join_of(ScatterReduce reduce) {
   switch (reduce) {
@@ -70,26 +38,19 @@ void emit_scatter(Planner& planner, const Group& group) {
   };
   const PlannedTensor x = planner.dense(node.input(0));
   const PlannedTensor indices = read(node.input(1)), src = read(node.input(2));
-  const PlannedTensor out =
-      planner.assignment().assign(node.output(), row_major(node.output()->rank()),
-                                  [](const PlannedTensor& t) { return t.is_contiguous(); });
   const Index sizes = around(indices.shape(), op.axis);
-  auto step = std::make_unique<ScatterStep>(
-      cpu::Scatter{.outer = sizes[0],
-                   .count = sizes[1],
-                   .inner = sizes[2],
-                   .extent = out.shape()[static_cast<std::size_t>(op.axis)],
-                   .dtype = out.dtype(),
-                   .join = join_of(op.reduce),
-                   .include_self = op.include_self || op.reduce == ScatterReduce::none,
-                   .src_strides = strides(src),
-                   .index_dtype = indices.dtype(),
-                   .index_strides = strides(indices)});
-  step->x = x.address();
-  step->indices = indices.address();
-  step->src = src.address();
-  step->out = out.address();
-  planner.emit(std::move(step), node, {x, indices, src}, {out});
+  emit_scatter_step(planner, node,
+                    {.outer = sizes[0],
+                     .count = sizes[1],
+                     .inner = sizes[2],
+                     .extent = x.shape()[static_cast<std::size_t>(op.axis)],
+                     .dtype = x.dtype(),
+                     .join = join_of(op.reduce),
+                     .include_self = op.include_self || op.reduce == ScatterReduce::none,
+                     .src_strides = strides(src),
+                     .index_dtype = indices.dtype(),
+                     .index_strides = strides(indices)},
+                    {x, indices, src});
 }
 
 std::vector<Candidate> lower_scatter(const Planner& planner, const Group& group) {
