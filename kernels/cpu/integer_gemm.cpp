@@ -76,7 +76,7 @@ void pack_integers(long K, long N, const QuantizedB& b, float* packed, ThreadPoo
   });
 }
 
-long integer_gemm_scratch_size(const IntegerGemm& g) { return g.M * (pitch(g.K) + padded(g.N) + 1); }
+long integer_scratch_size(long M, long N, long K) { return M * (pitch(K) + padded(N) + 1); }
 
 void integer_gemm(const IntegerGemm& g, float* scratch, ThreadPool& pool) {
   IntegerRange range{g.a[0], g.a[0]};
@@ -103,8 +103,6 @@ void integer_gemm(const IntegerGemm& g, float* scratch, ThreadPool& pool) {
     });
   }
 }
-
-long grid_gemm_scratch_size(const GridGemm& g) { return g.M * (pitch(g.K) + padded(g.N) + 1); }
 
 void grid_gemm(const GridGemm& g, float* scratch, ThreadPool& pool) {
   float* const products = scratch + g.M * pitch(g.K);

@@ -25,8 +25,8 @@ struct IntegerGemm {
   std::int32_t* c = nullptr;
   long c_stride = 0;
 };
-/// Words of scratch.
-long integer_gemm_scratch_size(const IntegerGemm& g);
+/// Words of scratch for a product of this size, by either of these functions.
+long integer_scratch_size(long M, long N, long K);
 /// C[M, N] = A[M, K] * B[K, N]. A whose numbers lie within 256 of each other costs one product of bytes,
 /// others one for each byte of their range.
 void integer_gemm(const IntegerGemm& g, float* scratch, ThreadPool& pool);
@@ -45,7 +45,6 @@ struct GridGemm {
   long c_stride = 0;
   Epilogue epilogue = {};
 };
-long grid_gemm_scratch_size(const GridGemm& g);
 /// C[M, N] = epilogue(A[M, K] * B[K, N]); the sums of integers are exact.
 void grid_gemm(const GridGemm& g, float* scratch, ThreadPool& pool);
 

@@ -1,8 +1,7 @@
 // Products of 32-bit integers by a constant matrix of 8-bit ones: what quantised models compute.
 #include "ir/ops/linear.h"
 #include "kernels/cpu/integer_gemm.h"
-#include "runtime/calls/quantized_matrix.h"
-#include "runtime/cpu/pack.h"
+#include "runtime/cpu/quantized_pack.h"
 #include "runtime/cpu/step.h"
 
 namespace tenon {
@@ -26,20 +25,6 @@ class IntegerGemmStep : public CpuStep {
   cpu::IntegerGemm sizes_;
 };
 
-PlannedTensor packed_matrix(Planner& planner, const QuantizedMatrix& matrix) {
-  return packed_floats(
-      planner, matrix.first_weight(), "bytes of " + matrix.text(),
-      cpu::packed_integers_size(matrix.K(), matrix.N()), [&](const Tensor&, float* to, ThreadPool& pool) {
-        const QuantizedNumbers& numbers = *matrix.numbers();
-        const cpu::QuantizedB b{.codes = numbers.codes.bytes(),
-                                .type = numbers.codes.dtype(),
-                                .k_offsets = numbers.places.rows.data(),
-                                .n_offsets = numbers.places.columns.data(),
-                                .zeros = numbers.zeros.empty() ? nullptr : numbers.zeros.data()};
-        cpu::pack_integers(matrix.K(), matrix.N(), b, to, pool);
-      });
-}
-
 // Found once for all plans: are the codes bytes and the zero points whole?
 bool has_numbers(const Planner& planner, const QuantizedMatrix& matrix) {
   const auto fill = [&](const Tensor&, std::byte* target) {
@@ -52,7 +37,7 @@ bool has_numbers(const Planner& planner, const QuantizedMatrix& matrix) {
 void emit(Planner& planner, const Node& node, const QuantizedMatrix& matrix, const CandidateInfo& info,
           cpu::IntegerGemm sizes) {
   const Value* x = node.input(0);
-  const PlannedTensor right = packed_matrix(planner, matrix);
+  const PlannedTensor right = packed_bytes(planner, matrix);
   const PlannedTensor a = planner.rows(x, row_major(x->rank()));
   const PlannedTensor c = planner.assignment().assign_rows(node.output(), info.order);
   sizes.a_stride = *row_stride(a, row_major(a.rank()));
@@ -88,7 +73,8 @@ std::vector<Candidate> lower_integer_matmul(const Planner& planner, const Group&
       .seconds = planner.estimate(work.flops / 2, work.bytes),
       .order = row_major(node.output()->rank()),
       .weights = "bytes",
-      .scratch_bytes = static_cast<std::size_t>(cpu::integer_gemm_scratch_size(sizes)) * sizeof(float)};
+      .scratch_bytes =
+          static_cast<std::size_t>(cpu::integer_scratch_size(sizes.M, sizes.N, sizes.K)) * sizeof(float)};
   return {{info, [=](Planner& p, const Group& g) { emit(p, g.node(), *matrix, info, sizes); }}};
 }
 

@@ -10,7 +10,7 @@
 #include "runtime/calls/number_grid.h"
 #include "runtime/calls/quantized_matrix.h"
 #include "runtime/cpu/epilogue.h"
-#include "runtime/cpu/pack.h"
+#include "runtime/cpu/quantized_pack.h"
 #include "runtime/cpu/step.h"
 #include "runtime/index_fault.h"
 
@@ -21,7 +21,7 @@ std::size_t scratch_bytes(const cpu::QuantizedGemm& g, int threads) {
   return static_cast<std::size_t>(cpu::quantized_gemm_scratch_size(g, threads)) * sizeof(float);
 }
 std::size_t scratch_bytes(const cpu::GridGemm& g, int) {
-  return static_cast<std::size_t>(cpu::grid_gemm_scratch_size(g)) * sizeof(float);
+  return static_cast<std::size_t>(cpu::integer_scratch_size(g.M, g.N, g.K)) * sizeof(float);
 }
 void multiply(const cpu::QuantizedGemm& g, float* scratch, ThreadPool& pool) {
   cpu::quantized_gemm(g, scratch, pool);
@@ -97,16 +97,6 @@ KnownForm known_form(const Planner& planner, const QuantizedMatrix& matrix) {
   return *reinterpret_cast<const KnownForm*>(stored.bytes());
 }
 
-cpu::QuantizedB numbers_of(const QuantizedMatrix& matrix) {
-  const QuantizedNumbers& numbers = *matrix.numbers();
-  return {.codes = numbers.codes.bytes(),
-          .type = numbers.codes.dtype(),
-          .k_offsets = numbers.places.rows.data(),
-          .n_offsets = numbers.places.columns.data(),
-          .scales = numbers.scales.data(),
-          .zeros = numbers.zeros.empty() ? nullptr : numbers.zeros.data()};
-}
-
 PlannedTensor packed_for(Planner& planner, const QuantizedCall& call, const cpu::QuantizedGemm&) {
   const auto fill = [&](const Tensor&, std::byte* target) {
     cpu::pack_quantized(call.form(), call.matrix.N(), numbers_of(call.matrix), target,
@@ -117,11 +107,8 @@ PlannedTensor packed_for(Planner& planner, const QuantizedCall& call, const cpu:
       planner.weights().packed(call.matrix.first_weight(), call.matrix.text(), bytes, fill));
 }
 
-PlannedTensor packed_for(Planner& planner, const QuantizedCall& call, const cpu::GridGemm& g) {
-  return packed_floats(planner, call.matrix.first_weight(), "bytes of " + call.matrix.text(),
-                       cpu::packed_integers_size(g.K, g.N), [&](const Tensor&, float* to, ThreadPool& pool) {
-                         cpu::pack_integers(g.K, g.N, numbers_of(call.matrix), to, pool);
-                       });
+PlannedTensor packed_for(Planner& planner, const QuantizedCall& call, const cpu::GridGemm&) {
+  return packed_bytes(planner, call.matrix);
 }
 
 std::optional<QuantizedCall> match(const Planner& planner, const Group& group) {

@@ -59,7 +59,7 @@ TEST_P(IntegerGemmTest, IsExact) {
                               .packed_b = packed.data(),
                               .c = c.data(),
                               .c_stride = N + 1};
-          std::vector<float> scratch(static_cast<std::size_t>(integer_gemm_scratch_size(g)));
+          std::vector<float> scratch(static_cast<std::size_t>(integer_scratch_size(g.M, g.N, g.K)));
           integer_gemm(g, scratch.data(), pool);
           for (long m = 0; m < M; m++) {
             for (long n = 0; n < N; n++) {
@@ -116,7 +116,7 @@ TEST_P(IntegerGemmTest, OfNumbersOnAGrid) {
                          .c = c.data(),
                          .c_stride = N,
                          .epilogue = {.bias = bias.data()}};
-        std::vector<float> scratch(static_cast<std::size_t>(grid_gemm_scratch_size(g)));
+        std::vector<float> scratch(static_cast<std::size_t>(integer_scratch_size(g.M, g.N, g.K)));
         grid_gemm(g, scratch.data(), pool);
         for (long i = 0; i < M * N; i++) {
           const auto n = static_cast<std::size_t>(i % N);
