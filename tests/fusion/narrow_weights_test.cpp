@@ -94,6 +94,21 @@ TEST(NarrowWeights, OfFloat16KeepWhatItCannotHold) {
   EXPECT_EQ(report.refusals.front().reason, "@w has an element that f16 cannot hold");
 }
 
+TEST(NarrowWeights, AWeightOfTwoOperatorsIsNarrowedOnce) {
+  for (const auto precision : {WeightPrecision::bf16, WeightPrecision::int8}) {
+    const auto graph = graph_with_data(R"(graph net(%x: f32[N,64]) {
+  @w : f32[64,64]
+  %1 = linear(%x, @w) : f32[N,64]
+  %2 = relu(%1) : f32[N,64]
+  %3 = linear(%2, @w) : f32[N,64]
+  return %3
+}
+)");
+    fuse(*graph, {.weights = precision});
+    EXPECT_EQ(graph->weights().size(), precision == WeightPrecision::bf16 ? 1U : 2U) << body_text(*graph);
+  }
+}
+
 // No number is off by more than half a step; the one that is farthest from 0 has 8 bits of the largest step,
 // or becomes -8.
 TEST(NarrowWeights, RoundToTheNearestCode) {
