@@ -58,17 +58,26 @@ GpuCase product_case(const std::string& name, const Product& p, std::int64_t lef
                  .tolerance = p.tf32 ? 2e-2 : 2e-5,
                  .of_warpgroups = kernel.shared_bytes > 0};
   std::vector<float> values(static_cast<std::size_t>(rows * columns));
-  for (std::int64_t b = 0; b < batches(p); ++b)
-    for (std::int64_t i = 0; i < p.rows; ++i)
-      for (std::int64_t j = 0; j < p.columns; ++j) {
-        double sum = 0;
-        for (std::int64_t k = 0; k < p.depth; ++k)
-          sum += left_of(b, i, k) * read_number(result.buffers[1].data(), p.right_type,
-                                                offsets(p, b).second + k * p.right_row + j * p.right_column)
-                                        .real;
-        const std::int64_t at = by_columns ? i * columns + b * p.columns + j : (b * p.rows + i) * columns + j;
-        values[static_cast<std::size_t>(at)] = static_cast<float>(sum);
+  std::vector<double> right(static_cast<std::size_t>(p.depth * p.columns));
+  for (std::int64_t b = 0; b < batches(p); ++b) {
+    for (std::int64_t k = 0; k < p.depth; ++k)
+      for (std::int64_t j = 0; j < p.columns; ++j)
+        right[static_cast<std::size_t>(k * p.columns + j)] =
+            read_number(result.buffers[1].data(), p.right_type,
+                        offsets(p, b).second + k * p.right_row + j * p.right_column)
+                .real;
+    for (std::int64_t i = 0; i < p.rows; ++i) {
+      std::vector<double> sums(static_cast<std::size_t>(p.columns));
+      for (std::int64_t k = 0; k < p.depth; ++k) {
+        const double left = left_of(b, i, k);
+        const double* const row = right.data() + k * p.columns;
+        for (std::size_t j = 0; j < sums.size(); ++j) sums[j] += left * row[j];
       }
+      const std::int64_t at = by_columns ? i * columns + b * p.columns : (b * p.rows + i) * columns;
+      std::transform(sums.begin(), sums.end(), values.begin() + at,
+                     [](double sum) { return static_cast<float>(sum); });
+    }
+  }
   run_reference(epilogue, after.pointers(), values.data());
   result.expected = result.buffers;
   if (kernel.parts > 0) {

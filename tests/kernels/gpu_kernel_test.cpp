@@ -42,7 +42,7 @@ std::vector<std::tuple<std::size_t, int>> launches() {
   std::vector<std::tuple<std::size_t, int>> all;
   for (std::size_t i = 0; i < cases<32>().size(); ++i)
     for (const int wave : {32, 64})
-      if (wave == 32 || !cases<64>()[i].of_warpgroups) all.emplace_back(i, wave);
+      if (wave == 32 || !cases<32>()[i].of_warpgroups) all.emplace_back(i, wave);
   return all;
 }
 
