@@ -47,6 +47,7 @@ std::span<const Pass> pipeline() {
       canonicalise(),
       fold_constants(),
       // After all that looks for weights.
+      narrow_products(),
       narrow_weights(),
       // The expensive operators take what follows them first; the rest groups around what is left.
       fuse_anchors(),

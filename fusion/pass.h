@@ -1,13 +1,12 @@
 // A pass is a name and a function that changes a graph. It asks the Rewriter before each change and records
 // the change there.
 #pragma once
-#include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "fusion/precision.h"
 #include "ir/graph.h"
 
 namespace tenon {
@@ -27,22 +26,11 @@ struct Refusal {
   std::string reason;  // "the convolution's result is used twice"
 };
 
-/// What the weights of linears and matmuls (those of 16 bits: of convolutions, too) become.
-enum class WeightPrecision : std::uint8_t {
-  kept,
-  bf16,  // bfloat16
-  f16,   // float16
-  int8,  // 8 bits, a scale for each column of the product
-  int4,  // 4 bits, a scale for each 32 consecutive rows of a column
-};
-
-/// As users name them: "bf16w", "f16w", "int8w", "int4w"; nullopt and "" for others.
-std::optional<WeightPrecision> weight_precision(std::string_view name);
-std::string_view name(WeightPrecision);
-
 struct FuseOptions {
   bool fuse = true;  // false: the passes that group are left out
-  WeightPrecision weights = WeightPrecision::kept;
+  Precision precision = Precision::kept;
+  /// Products (in the order in which narrow_products meets them, from 0) that stay float32.
+  std::vector<int> kept_products;
   int stop_after = -1;           // apply only the first n rewrites; -1: all
   std::vector<std::string> off;  // names of passes or rules that stay switched off
   std::function<void(std::string_view pass, const Graph&)> after_pass;  // observer: printing, checking
@@ -58,6 +46,7 @@ struct FuseReport {
   std::vector<Rewrite> rewrites;
   std::vector<Refusal> refusals;
   std::vector<PassTime> passes;
+  int products = 0;  // that narrow_products met
 };
 
 /// Numbers, logs and permits the changes of one pass to one region.
@@ -69,7 +58,11 @@ class Rewriter {
   /// What the pass works on: the body, or a region of an if or loop.
   Region& region() const { return region_; }
   Graph& graph() const { return region_.graph(); }
-  WeightPrecision weights() const { return options_.weights; }
+  Precision precision() const { return options_.precision; }
+  const std::vector<int>& kept_products() const { return options_.kept_products; }
+
+  /// The number of a product, in the order of FuseOptions::kept_products.
+  int next_product() { return report_.products++; }
 
   /// To be asked before a change at `node`. False when the rule is switched off or --stop-after-rewrite is
   /// reached.

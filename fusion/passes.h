@@ -14,6 +14,8 @@ Pass fold_constants();
 Pass fold_affine();
 /// Spelled-out operators become the operator: fusion/rules/*.
 Pass raise();
+/// Products of float32 read and give the 16-bit floats that FuseOptions::precision names.
+Pass narrow_products();
 /// Weights of linears and matmuls in the bits that FuseOptions::weights names.
 Pass narrow_weights();
 /// Convolutions, linears and matmuls take the pointwise operators behind them as epilogue.

@@ -126,8 +126,8 @@ Model open_within_limits(const std::filesystem::path& path, const OpenOptions& o
   const DetectedFormat what = detect_format(MappedFile::open(path)->bytes());
   if (what.kind == FileKind::tenon) {
     const auto begin = Clock::now();
-    if (options.fuse.weights != WeightPrecision::kept)
-      throw error("an artifact keeps its weights: they cannot become {}", name(options.fuse.weights))
+    if (options.fuse.precision != Precision::kept)
+      throw error("an artifact keeps its numbers: they cannot become {}", name(options.fuse.precision))
           .at("--precision")
           .hint("give the source model");
     Artifact artifact = read_artifact(path);
@@ -157,19 +157,19 @@ Model open_within_limits(const std::filesystem::path& path, const OpenOptions& o
   std::shared_ptr<Graph> graph = clone(*model.imported);
   model.fusion = fuse(*graph, options.fuse);
   model.graph = std::move(graph);
-  if (options.fuse.weights == WeightPrecision::kept) return model;
+  if (options.fuse.precision == Precision::kept) return model;
+  const std::string_view rule = is_of_weights(options.fuse.precision) ? "narrow_weight" : "narrow_product";
   const auto& rewrites = model.fusion.rewrites;
-  if (std::none_of(rewrites.begin(), rewrites.end(),
-                   [](const Rewrite& r) { return r.rule == "narrow_weight"; })) {
+  if (std::none_of(rewrites.begin(), rewrites.end(), [&](const Rewrite& r) { return r.rule == rule; })) {
     const auto& refusals = model.fusion.refusals;
-    const auto first = std::find_if(refusals.begin(), refusals.end(),
-                                    [](const Refusal& r) { return r.rule == "narrow_weight"; });
-    throw unsupported("no weight of the model becomes {}{}", name(options.fuse.weights),
-                      first == refusals.end() ? "" : ": " + first->reason)
+    const auto first =
+        std::find_if(refusals.begin(), refusals.end(), [&](const Refusal& r) { return r.rule == rule; });
+    throw unsupported("no {} of the model becomes {}{}", rule == "narrow_weight" ? "weight" : "product",
+                      name(options.fuse.precision), first == refusals.end() ? "" : ": " + first->reason)
         .at("--precision")
         .hint("convert --explain-fusion without it shows the model's linears and matmuls");
   }
-  model.metadata["precision"] = name(options.fuse.weights);
+  model.metadata["precision"] = name(options.fuse.precision);
   return model;
 }
 

@@ -6,6 +6,7 @@
 
 #include "ir/ops/cast.h"
 #include "ir/ops/control.h"
+#include "ir/ops/pool.h"
 #include "runtime/device.h"
 #include "runtime/group.h"
 #include "runtime/shared/general.h"
@@ -23,7 +24,10 @@ class Widening {
     for (Node *node = first(), *next = nullptr; node; node = next) {
       next = body_.next(node);
       const Group group(*node);
-      if (const Node* anchor = widened_member(group)) replace(*node, group, *anchor);
+      if (const Node* anchor = widened_member(group))
+        replace(*node, group, *anchor);
+      else
+        read_wide(*node);
     }
     for (auto cast = rounded_.rbegin(); cast != rounded_.rend(); ++cast)
       if ((*cast)->output()->uses().empty()) body_.erase(*cast);
@@ -66,6 +70,37 @@ class Widening {
     body_.erase(&node);
   }
 
+  /// Casts to float32, single or in a group, of a result that still is float32 are that result.
+  void read_wide(Node& node) {
+    const auto widens = [](const Node* n) {
+      return n && n->is<Cast>() && n->output()->dtype() == DType::f32;
+    };
+    const auto widens_for_a_node = [&](const Use& use) {
+      if (!widens(use.node)) return false;
+      const auto& readers = use.node->output()->uses();
+      return std::all_of(readers.begin(), readers.end(), [](const Use& next) { return next.node; });
+    };
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+      const auto wide = wide_.find(node.input(i));
+      if (wide == wide_.end()) continue;
+      if (widens(&node)) {
+        replace_all_uses(node.output(), wide->second);
+        body_.erase(&node);
+        return;
+      }
+      if (!node.is<Fused>()) continue;
+      Value* const parameter = node.region().parameter(i);
+      const std::vector<Use> uses = parameter->uses();
+      if (!std::all_of(uses.begin(), uses.end(), widens_for_a_node)) continue;
+      node.set_input(i, wide->second);
+      parameter->set_type(wide->second->type());
+      for (const Use& use : uses) {
+        replace_all_uses(use.node->output(), parameter);
+        node.region().erase(use.node);
+      }
+    }
+  }
+
   void fill(Node& made, const Group& group, const Node& anchor) {
     Region& inside = made.region();
     std::unordered_map<const Value*, Value*> copies;     // of values of the group
@@ -90,7 +125,8 @@ class Widening {
       std::vector<Value*> operands;
       for (Value* v : member->inputs()) operands.push_back(read(v, member == &anchor && is_16_bit_float(v)));
       Node* copy = inside.insert(member->op(), std::move(operands), nullptr, member->source);
-      if (member == &anchor)
+      const bool only_chooses = member->is<MaxPool>() && group.members().size() == 1;
+      if (member == &anchor && !only_chooses)
         copy = inside.insert(Cast{.to = anchor.output()->dtype()}, {copy->output()}, nullptr, member->source);
       for (std::size_t i = 0; i < member->num_outputs(); ++i) {
         copies[member->output(i)] = copy->output(i);

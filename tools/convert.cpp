@@ -10,6 +10,7 @@
 #include "base/shell.h"
 #include "base/utf8.h"
 #include "exporter/export_and_verify.h"
+#include "ir/clone.h"
 #include "ir/print.h"
 #include "report/conversion.h"
 #include "report/plan_explanation.h"
@@ -24,6 +25,8 @@
 #include "tools/usage.h"
 #include "tools/verbs.h"
 #include "verify/json.h"
+#include "verify/outputs.h"
+#include "verify/precision_search.h"
 
 namespace tenon::tools {
 namespace {
@@ -32,7 +35,7 @@ struct ConvertVerb {
   ModelOptions model;
   std::string output, print_ir, json;
   bool explain_fusion = false, explain_plan = false, report = false, no_verify = false;
-  std::optional<double> tolerance;
+  std::optional<double> tolerance, max_error;
 };
 
 void print_stage(const Model& model, const std::string& stage, const ModelOptions& options) {
@@ -98,7 +101,43 @@ std::string written_text(const std::filesystem::path& target, std::chrono::stead
   return fmt::format("{} in {:.1f} s", bytes_text(bytes), time.count());
 }
 
+// Products that --max-error does not let become 16 bits stay float32. Says how many.
+std::string keep_error(const ConvertVerb& o, Model& model, Progress& progress) {
+  constexpr double share = 0.8;  // the rest is left to inputs that the search has not seen
+  constexpr int samples = 4;
+  FuseOptions fusion = o.model.open_options().fuse;
+  progress.say("searching what stays float32");
+  std::vector<Inputs> inputs;
+  for (int s = 0; s < samples; ++s) {
+    ModelOptions options = o.model;
+    options.seed += static_cast<std::uint64_t>(s) * 1000;
+    inputs.push_back(options.values(model, 2));
+  }
+  const PrecisionSearch found = search_precision({.imported = *model.imported,
+                                                  .options = fusion,
+                                                  .device = o.model.on.device(),
+                                                  .threads = o.model.threads},
+                                                 inputs, share * *o.max_error);
+  const auto kept = static_cast<int>(found.kept.size());
+  if (kept == found.products)
+    throw error("no product can become {}: the error of each alone is beyond {}", name(fusion.precision),
+                limit_text(*o.max_error))
+        .at("--max-error")
+        .hint("allow more, or leave --precision out");
+  fusion.kept_products = found.kept;
+  std::shared_ptr<Graph> graph = clone(*model.imported);
+  model.fusion = fuse(*graph, fusion);
+  model.graph = std::move(graph);
+  std::string said = fmt::format("{} of {} stay float32", kept, counted(found.products, "product"));
+  model.metadata["float32"] = said;
+  return fmt::format("{}: the error is {:.1e} where the others are {}, and {:.1e} where all are", said,
+                     found.error, name(fusion.precision), found.of_all);
+}
+
 int convert(const ConvertVerb& o, const CLI::App& verb) {
+  const Precision precision = o.model.on.precision();
+  if (o.max_error && (!half_of(precision) || is_of_weights(precision)))
+    refuse_unused(verb, "without --precision bf16 or f16", {"--max-error"});
   if (o.no_verify) refuse_unused(verb, "with --no-verify", {"--tolerance"});
   const auto begin = std::chrono::steady_clock::now();
   const std::string target = output_path(o);
@@ -115,6 +154,7 @@ int convert(const ConvertVerb& o, const CLI::App& verb) {
     throw error("an artifact has its types: --input cannot change them")
         .at(o.model.path)
         .hint("give the source model");
+  const std::string kept = o.max_error ? keep_error(o, model, progress) : "";
   progress.say("");
   if (!o.print_ir.empty()) print_stage(model, o.print_ir, o.model);
   if (o.explain_fusion) explain(model.fusion);
@@ -126,7 +166,7 @@ int convert(const ConvertVerb& o, const CLI::App& verb) {
                in_shell(target));
     return 0;
   }
-  const double tolerance = o.tolerance.value_or(usual_tolerance(model));
+  const double tolerance = o.tolerance.value_or(o.max_error ? *o.max_error : usual_tolerance(model));
   const bool verifies = model.is_source() && form.runs && !o.no_verify;
   if (model.is_source()) model.metadata["verified"] = "no";
   std::vector<Sample> samples;
@@ -139,15 +179,14 @@ int convert(const ConvertVerb& o, const CLI::App& verb) {
   } else if (!o.no_verify && !model.goldens.empty()) {
     samples = {{"golden", model.goldens[0].inputs, model.goldens[0].outputs}};
   }
-  std::string verdict =
-      verifies && unverified.empty()
-          ? fmt::format(", {} {} ({})",
-                        !compared.compared_numbers()           ? "compared with"
-                        : model.metadata.contains("precision") ? "with narrowed weights close to"
-                                                               : "equal to",
-                        runner_of(model), model.metadata["verified"])
-      : form.runs ? ", not verified"
-                  : "";
+  std::string verdict = verifies && unverified.empty()
+                            ? fmt::format(", {} {} ({})",
+                                          !compared.compared_numbers()           ? "compared with"
+                                          : model.metadata.contains("precision") ? "narrowed, close to"
+                                                                                 : "equal to",
+                                          runner_of(model), model.metadata["verified"])
+                        : form.runs ? ", not verified"
+                                    : "";
   progress.say("writing " + target);
   model.metadata["source"] = std::filesystem::path(o.model.path).filename().string();
   for (std::size_t i = 0; i < model.notes.size(); ++i)
@@ -170,6 +209,7 @@ int convert(const ConvertVerb& o, const CLI::App& verb) {
   for (const ConvertNote& n : model.notes)
     if (n.kind != ConvertNote::Kind::training) fmt::print("note: {}\n", n.text);  // that one is a warning
   for (const std::string& sentence : omissions) fmt::print("note: {}\n", sentence);
+  if (!kept.empty()) fmt::print("note: {}\n", kept);
   for (const std::string& note : compared.notes()) fmt::print("note: {}\n", note);
   if (unverified.empty()) {
     fmt::print("{}: {}{}, {}\n", printable(target), done_text(model, form), verdict,
@@ -206,6 +246,10 @@ void add_convert(CLI::App& app, int& exit_code) {
   verb->add_option("--tolerance", o->tolerance,
                    "Largest error allowed, as a share of the largest value (default 1e-4, more where "
                    "--precision narrowed weights)")
+      ->check(number_from(0));
+  verb->add_option("--max-error", o->max_error,
+                   "With --precision bf16 or f16: products stay float32 as far as that keeps the error below "
+                   "this share of an output's largest value")
       ->check(number_from(0));
   verb->footer("Example: tenon convert resnet50.pt -o resnet50.tenon --input x=f32[N,3,224,224]");
   verb->callback([&exit_code, o, verb] { exit_code = convert(*o, *verb); });

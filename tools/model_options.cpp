@@ -126,10 +126,10 @@ void DeviceOptions::add(CLI::App& verb, bool opens_sources) {
   std::vector<std::string> known = {"tf32"};
   if (opens_sources) {
     help +=
-        "; bf16w, f16w, int8w, int4w: the weights of linears and matmuls of a source become floats of 16 "
-        "bits "
-        "(those of convolutions, too) or integers of 8 or 4 bits (docs/fusion.md)";
-    known.insert(known.end(), {"bf16w", "f16w", "int8w", "int4w"});
+        "; of a source, bf16, f16: products and convolutions read and give floats of 16 bits; bf16w, f16w, "
+        "int8w, int4w: weights alone become these, or integers of 8 or 4 bits (docs/fusion.md)";
+    const auto names = precision_names();
+    known.insert(known.end(), names.begin(), names.end());
   }
   verb.add_option("--precision", choice.precision, help)->type_name("PRECISION")->check(CLI::IsMember(known));
 }
@@ -137,7 +137,7 @@ void DeviceOptions::add(CLI::App& verb, bool opens_sources) {
 const Device& DeviceOptions::device() const {
   try {
     DeviceChoice of_device = choice;
-    if (weights() != WeightPrecision::kept) of_device.precision.clear();
+    if (precision() != Precision::kept) of_device.precision.clear();
     return find_device(of_device);
   } catch (Error& e) {
     if (e.where().empty())
@@ -178,7 +178,7 @@ OpenOptions ModelOptions::open_options() const {
   options.seed = seed;
   options.weights = weights;
   options.memory = *parse_bytes(memory);
-  options.fuse = {.fuse = !no_fuse, .weights = on.weights(), .stop_after = stop_after, .off = off};
+  options.fuse = {.fuse = !no_fuse, .precision = on.precision(), .stop_after = stop_after, .off = off};
   return options;
 }
 
@@ -244,12 +244,22 @@ std::vector<Tensor> ModelOptions::values(const Model& model, std::int64_t batch,
   return input_values(*model.graph, std::move(given), seed, bindings, made_up);
 }
 
-double usual_tolerance(const Model& model) {
+Precision precision_of(const Model& model) {
   const auto named = model.metadata.find("precision");
-  const auto precision = named == model.metadata.end() ? std::nullopt : weight_precision(named->second);
-  if (precision == WeightPrecision::bf16 || precision == WeightPrecision::int8) return 0.02;
-  if (precision == WeightPrecision::f16) return 0.002;
-  if (precision == WeightPrecision::int4) return 0.2;
+  if (named == model.metadata.end()) return Precision::kept;
+  return precision_from_name(named->second).value_or(Precision::kept);
+}
+
+double usual_tolerance(const Model& model) {
+  switch (precision_of(model)) {
+    case Precision::kept: return 1e-4;
+    case Precision::f16w: return 0.002;
+    case Precision::f16: return 0.01;
+    case Precision::bf16w:
+    case Precision::int8w: return 0.02;
+    case Precision::bf16: return 0.05;
+    case Precision::int4w: return 0.2;
+  }
   return 1e-4;
 }
 

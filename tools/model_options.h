@@ -12,13 +12,11 @@ namespace tenon::tools {
 struct DeviceOptions {
   DeviceChoice choice = default_choice();
 
-  /// A verb that opens sources also takes what their weights become (FuseOptions::weights) as --precision.
+  /// A verb that opens sources also takes what their numbers become (FuseOptions::precision) as --precision.
   void add(CLI::App& verb, bool opens_sources = false);
   /// Throws Error at --device with what there is.
   const Device& device() const;
-  WeightPrecision weights() const {
-    return weight_precision(choice.precision).value_or(WeightPrecision::kept);
-  }
+  Precision precision() const { return precision_from_name(choice.precision).value_or(Precision::kept); }
 };
 
 struct ModelOptions {
@@ -72,6 +70,8 @@ struct ModelOptions {
              UnsupportedReport* unsupported = nullptr) const;
 };
 
+/// What the numbers of a source became (the model's "precision").
+Precision precision_of(const Model&);
 /// The largest error allowed where the user names none, as a share of the largest value: more where weights
 /// were narrowed (the model's "precision").
 double usual_tolerance(const Model&);

@@ -319,7 +319,8 @@ int verify(const VerifyOptions& asked, const CLI::App& verb) {
   o.model.sample_inputs = types_of_samples(o);
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
   const bool needs_source = o.against.empty() || o.against == "torch" || o.against == "onnxruntime";
-  if (!o.share && !o.rtol && !o.atol && !o.properties && o.against != "reference")
+  const bool rounds_between = half_of(precision_of(model)) && !is_of_weights(precision_of(model));
+  if (!o.share && !o.rtol && !o.atol && !o.properties && (o.against != "reference" || rounds_between))
     o.share = usual_tolerance(model);
   check_used(o, model, verb);
   if (o.source.empty() && needs_source && !o.properties) o.source = recorded_source(model);

@@ -6,6 +6,7 @@
 #include "fusion/passes.h"
 #include "fusion/rule.h"
 #include "ir/ops/conv.h"
+#include "ir/ops/functions.h"
 #include "ir/ops/linear.h"
 #include "ir/ops/norm.h"
 

@@ -5,6 +5,7 @@
 #include "fusion/outline.h"
 #include "fusion/passes.h"
 #include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
 #include "ir/ops/linear.h"
 #include "ir/ops/slices_by_index.h"
 
@@ -16,7 +17,10 @@ constexpr std::size_t max_anchor_group = 32;
 // A growing set of nodes, in graph order.
 class Epilogue {
  public:
-  explicit Epilogue(Node& anchor) : anchor_(anchor) { add(anchor); }
+  explicit Epilogue(Node& anchor) : anchor_(anchor) {
+    add(anchor);
+    complete_ = members_;
+  }
 
   /// Grows while a set with one live result can be reached; keeps the largest such set.
   void grow() {
@@ -28,13 +32,16 @@ class Epilogue {
         break;
       }
       take_gather(*next);
+      take_casts(*next);
       add(*next);
-      if (live_results() == 1) complete_ = members_.size();
+      if (live_results() == 1 && has_size_of_anchor(next->output())) complete_ = members_;
     }
-    members_.resize(complete_);
+    if (reason_.empty() && complete_.size() < members_.size() &&
+        !has_size_of_anchor(members_.back()->output()))
+      reason_ = std::string(members_.back()->op().name()) + " changes the dtype";
   }
 
-  const std::vector<Node*>& members() const { return members_; }
+  const std::vector<Node*>& members() const { return complete_; }
   const std::string& reason() const { return reason_; }
 
  private:
@@ -68,8 +75,23 @@ class Epilogue {
     Node* gather = rows->node();
     if (!gather || rows->uses().size() != 1 || rows->type() != result->type() || !chooses_rows(*gather))
       return;
-    members_.insert(is_before(*gather, anchor_) ? members_.begin() : members_.end(), gather);
-    inside_.insert(gather);
+    take_operand(*gather);
+  }
+
+  // Floats of another size that `next` reads are cast where they are read.
+  void take_casts(const Node& next) {
+    for (const Value* operand : next.inputs()) {
+      Node* cast = operand->node();
+      if (!cast || !cast->is<Cast>() || operand->uses().size() != 1 || inside_.contains(cast)) continue;
+      if (is_float(cast->input()->dtype()) && operand->shape() == anchor_.output()->shape())
+        take_operand(*cast);
+    }
+  }
+
+  // A node that reads no member.
+  void take_operand(Node& n) {
+    members_.insert(is_before(n, anchor_) ? members_.begin() : members_.end(), &n);
+    inside_.insert(&n);
   }
 
   static bool is_before(const Node& a, const Node& b) {
@@ -84,9 +106,11 @@ class Epilogue {
     const std::string what(n.op().name());
     if (!n.op().is_pointwise()) return what + " is not pointwise";
     if (n.output()->shape() != anchor_.output()->shape()) return what + " changes the shape";
-    if (size_of(n.output()->dtype()) != size_of(anchor_.output()->dtype()))
-      return what + " changes the dtype";
     return {};
+  }
+
+  bool has_size_of_anchor(const Value* v) const {
+    return size_of(v->dtype()) == size_of(anchor_.output()->dtype());
   }
 
   std::size_t live_results() const {
@@ -97,9 +121,8 @@ class Epilogue {
   }
 
   Node& anchor_;
-  std::vector<Node*> members_;
+  std::vector<Node*> members_, complete_;
   std::unordered_set<const Node*> inside_;
-  std::size_t complete_ = 1;
   std::string reason_;
 };
 

@@ -1,4 +1,4 @@
-// Weights of linears and matmuls in fewer bits, where the caller asks for it (FuseOptions::weights):
+// Weights of linears and matmuls in fewer bits, where the caller asks for it (FuseOptions::precision):
 //   linear(x, @w) = linear(x, cast(@w.codes) * @w.scales)        up to the rounding of w
 //   linear(x, @w) = linear(x, cast(@w.bf16))
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <map>
 
 #include "compose/packed_bits.h"
+#include "fusion/half_weights.h"
 #include "fusion/passes.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/conv.h"
@@ -78,55 +79,37 @@ Ref in_4_bits(const Rows& rows, const std::string& name, const InsertionPoint& p
   return reshape(numbers, {Dim(rows.count), Dim(rows.depth)});
 }
 
-// The 16-bit type; nullopt for integers.
-std::optional<DType> half_of(WeightPrecision precision) {
-  if (precision == WeightPrecision::bf16) return DType::bf16;
-  if (precision == WeightPrecision::f16) return DType::f16;
-  return std::nullopt;
-}
-
-bool all_finite(const Tensor& t) {
-  const Tensor floats = t.to(DType::f32).contiguous();
-  return std::all_of(floats.data<float>(), floats.data<float>() + t.numel(),
-                     [](float x) { return std::isfinite(x); });
-}
-
-std::string refusal(const Value& weight, bool is_linear, WeightPrecision precision) {
+std::string refusal(const Value& weight, bool is_linear, Precision precision) {
   if (weight.dtype() != DType::f32) return "@" + weight.name() + " is " + std::string(name(weight.dtype()));
   const Tensor& t = weight.tensor();
   if (t.numel() < fewest_numbers) return "@" + weight.name() + " is small";
-  if (!all_finite(t)) return "@" + weight.name() + " has an element that is not finite";
-  if (const auto half = half_of(precision); half && !all_finite(t.to(*half)))
-    return "@" + weight.name() + " has an element that " + std::string(name(*half)) + " cannot hold";
+  if (std::string reason = half_refusal(weight, half_of(precision).value_or(DType::f32)); !reason.empty())
+    return reason;
   const std::int64_t depth = t.shape()[is_linear ? 1 : 0];
-  if (precision == WeightPrecision::int4 && depth % group != 0)
+  if (precision == Precision::int4w && depth % group != 0)
     return "the depth of @" + weight.name() + " is no multiple of 32";
   return {};
 }
 
 // A weight whose precision may change.
-bool is_candidate(const Node& node, WeightPrecision precision) {
+bool is_candidate(const Node& node, Precision precision) {
   const bool is_conv = half_of(precision) && (node.is<Conv>() || node.is<ConvTranspose>());
   if (!node.is<Linear>() && !node.is<MatMul>() && !is_conv) return false;
   const Value& weight = *node.input(1);
   return weight.kind() == Value::Kind::weight && weight.tensor().defined() && (is_conv || weight.rank() == 2);
 }
 
-Ref narrowed(const Value& weight, bool is_linear, WeightPrecision precision, const InsertionPoint& point) {
-  if (const auto half = half_of(precision)) {
-    Graph& graph = point.region->graph();
-    const std::string held = weight.name() + "." + std::string(name(*half));
-    return cast(DType::f32, Ref(graph.add_weight(held, weight.tensor().to(*half)), point));
-  }
+Ref narrowed(const Value& weight, bool is_linear, Precision precision, const InsertionPoint& point) {
+  if (const auto half = half_of(precision)) return cast(DType::f32, half_weight(weight, *half, point));
   const Rows rows = rows_of(weight.tensor(), is_linear);
-  const Ref numbers = precision == WeightPrecision::int4 ? in_4_bits(rows, weight.name(), point)
-                                                         : in_8_bits(rows, weight.name(), point);
+  const Ref numbers = precision == Precision::int4w ? in_4_bits(rows, weight.name(), point)
+                                                    : in_8_bits(rows, weight.name(), point);
   return is_linear ? numbers : transpose(numbers, 0, 1);
 }
 
 void narrow(Rewriter& rewriter) {
-  const WeightPrecision precision = rewriter.weights();
-  if (precision == WeightPrecision::kept) return;
+  const Precision precision = rewriter.precision();
+  if (!is_of_weights(precision)) return;
   std::map<std::pair<const Value*, bool>, Value*> done;  // by weight, and whether a linear reads it
   for (const auto& node : rewriter.region().nodes()) {
     if (!is_candidate(*node, precision)) continue;
@@ -146,24 +129,6 @@ void narrow(Rewriter& rewriter) {
 }
 
 }  // namespace
-
-std::optional<WeightPrecision> weight_precision(std::string_view text) {
-  using enum WeightPrecision;
-  for (const auto precision : {bf16, f16, int8, int4})
-    if (text == name(precision)) return precision;
-  return std::nullopt;
-}
-
-std::string_view name(WeightPrecision precision) {
-  switch (precision) {
-    case WeightPrecision::kept: return "";
-    case WeightPrecision::bf16: return "bf16w";
-    case WeightPrecision::f16: return "f16w";
-    case WeightPrecision::int8: return "int8w";
-    case WeightPrecision::int4: return "int4w";
-  }
-  return "";
-}
 
 Pass narrow_weights() { return {"narrow_weights", {narrowing}, narrow}; }
 

@@ -21,20 +21,20 @@ constexpr const char* two_products = R"(graph mlp(%x: f32[N,64]) {
 }
 )";
 
-std::string narrowed(WeightPrecision precision, FuseReport* report = nullptr) {
+std::string narrowed(Precision precision, FuseReport* report = nullptr) {
   const auto graph = graph_with_data(two_products);
-  const FuseReport found = fuse(*graph, {.weights = precision});
+  const FuseReport found = fuse(*graph, {.precision = precision});
   if (report) *report = found;
   return body_text(*graph);
 }
 
 TEST(NarrowWeights, NeverByThemselves) {
-  EXPECT_EQ(narrowed(WeightPrecision::kept).find("codes"), std::string::npos);
+  EXPECT_EQ(narrowed(Precision::kept).find("codes"), std::string::npos);
 }
 
 TEST(NarrowWeights, Of8BitsHaveAScaleForEachColumn) {
   FuseReport report;
-  EXPECT_EQ(narrowed(WeightPrecision::int8, &report), R"(graph mlp(%x: f32[N,64]) {
+  EXPECT_EQ(narrowed(Precision::int8w, &report), R"(graph mlp(%x: f32[N,64]) {
   %1 = fused { cast(@up.weight.codes); mul(_, @up.weight.scales) } : f32[96,64]
   %2 = fused linear(%x, %1, @up.bias) { relu } : f32[N,96]
   %3 = fused { cast(@down'.codes); mul(_, @down'.scales) } : f32[64,96]
@@ -50,7 +50,7 @@ TEST(NarrowWeights, Of8BitsHaveAScaleForEachColumn) {
 }
 
 TEST(NarrowWeights, Of4BitsAreTwoInAByte) {
-  const std::string text = narrowed(WeightPrecision::int4);
+  const std::string text = narrowed(Precision::int4w);
   EXPECT_NE(text.find("bit_and"), std::string::npos) << text;
   EXPECT_NE(text.find("concat"), std::string::npos) << text;
 }
@@ -66,7 +66,7 @@ TEST(NarrowWeights, Of16BitsAreCastWhereTheyAreRead) {
 }
 )");
   const Tensor up = graph->weights()[1]->tensor();
-  fuse(*graph, {.weights = WeightPrecision::bf16});
+  fuse(*graph, {.precision = Precision::bf16w});
   EXPECT_EQ(body_text(*graph), R"(graph net(%x: f32[N,16,9,9]) {
   %1 = cast(@w.bf16) : f32[32,16,3,3]
   %2 = conv(%x, %1, stride=4) : f32[N,32,2,2]
@@ -89,13 +89,13 @@ TEST(NarrowWeights, OfFloat16KeepWhatItCannotHold) {
   Tensor large = graph->weights()[0]->tensor().contiguous();
   large.set_double(std::array<std::int64_t, 2>{3, 5}, 1e5);
   graph->set_weight_data(graph->weights()[0].get(), large);
-  const FuseReport report = fuse(*graph, {.weights = WeightPrecision::f16});
+  const FuseReport report = fuse(*graph, {.precision = Precision::f16w});
   ASSERT_FALSE(report.refusals.empty());
   EXPECT_EQ(report.refusals.front().reason, "@w has an element that f16 cannot hold");
 }
 
 TEST(NarrowWeights, AWeightOfTwoOperatorsIsNarrowedOnce) {
-  for (const auto precision : {WeightPrecision::bf16, WeightPrecision::int8}) {
+  for (const auto precision : {Precision::bf16w, Precision::int8w}) {
     const auto graph = graph_with_data(R"(graph net(%x: f32[N,64]) {
   @w : f32[64,64]
   %1 = linear(%x, @w) : f32[N,64]
@@ -104,15 +104,15 @@ TEST(NarrowWeights, AWeightOfTwoOperatorsIsNarrowedOnce) {
   return %3
 }
 )");
-    fuse(*graph, {.weights = precision});
-    EXPECT_EQ(graph->weights().size(), precision == WeightPrecision::bf16 ? 1U : 2U) << body_text(*graph);
+    fuse(*graph, {.precision = precision});
+    EXPECT_EQ(graph->weights().size(), precision == Precision::bf16w ? 1U : 2U) << body_text(*graph);
   }
 }
 
 // No number is off by more than half a step; the one that is farthest from 0 has 8 bits of the largest step,
 // or becomes -8.
 TEST(NarrowWeights, RoundToTheNearestCode) {
-  for (const auto precision : {WeightPrecision::int8, WeightPrecision::int4}) {
+  for (const auto precision : {Precision::int8w, Precision::int4w}) {
     const auto graph = graph_with_data(R"(graph g(%x: f32[64,64]) {
   @w : f32[96,64]
   %1 = linear(%x, @w) : f32[64,96]
@@ -120,23 +120,23 @@ TEST(NarrowWeights, RoundToTheNearestCode) {
 }
 )");
     const Tensor weight = graph->weights().front()->tensor();
-    fuse(*graph, {.weights = precision});
+    fuse(*graph, {.precision = precision});
     Tensor unit = Tensor::zeros(DType::f32, {64, 64});
     for (std::int64_t i = 0; i < 64; ++i) unit.set_double(std::array{i, i}, 1);
     const Tensor got = evaluate(*graph, std::array{unit})[0];  // [64, 96]
-    const std::int64_t group = precision == WeightPrecision::int8 ? 64 : 32;
+    const std::int64_t group = precision == Precision::int8w ? 64 : 32;
     double worst = 0;
     for (std::int64_t n = 0; n < 96; ++n)
       for (std::int64_t begin = 0; begin < 64; begin += group) {
         double largest = 0;
         for (std::int64_t k = begin; k < begin + group; ++k)
           largest = std::max(largest, std::abs(weight.get_double(std::array{n, k})));
-        const double step = largest / (precision == WeightPrecision::int8 ? 127 : 8);
+        const double step = largest / (precision == Precision::int8w ? 127 : 8);
         for (std::int64_t k = begin; k < begin + group; ++k) {
           const double error =
               std::abs(got.get_double(std::array{k, n}) - weight.get_double(std::array{n, k})) / step;
           // Of 4 bits, 7 is the largest code: what is near the other end is cut.
-          EXPECT_LE(error, precision == WeightPrecision::int8 ? 0.501 : 1.001);
+          EXPECT_LE(error, precision == Precision::int8w ? 0.501 : 1.001);
           worst = std::max(worst, error);
         }
       }

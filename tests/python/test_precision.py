@@ -1,4 +1,4 @@
-"""--precision bf16w, f16w, int8w and int4w: asked for, named, measured."""
+"""--precision: asked for, named, measured."""
 
 import json
 
@@ -27,7 +27,7 @@ def test_weights_are_narrowed(run, tmp_path, precision, bits, kernel, limit):
     saved(tmp_path / "model.onnx", weight)
     np.save(tmp_path / "x.npy", x)
     said = run("convert", "model.onnx", "--precision", precision, code=0)
-    assert "with narrowed weights close to ONNX Runtime" in said
+    assert "narrowed, close to ONNX Runtime" in said
     facts = json.loads(run("inspect", "model.tenon", "--json", code=0))["facts"]
     assert facts["precision"] == precision
     error = float(facts["verified"].split()[2])
@@ -40,6 +40,56 @@ def test_weights_are_narrowed(run, tmp_path, precision, bits, kernel, limit):
     assert "verified" in run("verify", "model.tenon", code=0)
     assert "DIFFERS" in run("verify", "model.tenon", "--tolerance", "1e-5", code=1)
     assert (tmp_path / "model.tenon").stat().st_size < weight.size * (bits + 3) / 8 + 20000
+
+
+def saved_chain(path, layers, large):
+    """Linears with a tanh between them; the weights of one are large: its rounding is what the outputs show."""
+    rng = np.random.default_rng(2)
+    nodes, weights, name = [], [], "x"
+    for i in range(layers):
+        weight = rng.standard_normal((64, 64)).astype(np.float32) * (2 if i == large else 0.1)
+        weights.append(numpy_helper.from_array(weight, f"w{i}"))
+        nodes += [helper.make_node("MatMul", [name, f"w{i}"], [f"m{i}"]), helper.make_node("Tanh", [f"m{i}"], [f"t{i}"])]
+        name = f"t{i}"
+    nodes[-1].output[0] = "y"
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, ["M", 64]) for n in "xy")
+    graph = helper.make_graph(nodes, "g", [x], [y], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), path)
+
+
+@pytest.mark.parametrize("precision, limit", [("bf16", 0.05), ("f16", 0.01)])
+def test_products_in_16_bits(run, tmp_path, precision, limit):
+    saved_chain(tmp_path / "model.onnx", 4, large=None)
+    assert "narrowed, close to ONNX Runtime" in run("convert", "model.onnx", "--precision", precision, code=0)
+    facts = json.loads(run("inspect", "model.tenon", "--json", code=0))["facts"]
+    assert facts["precision"] == precision
+    assert 1e-5 < float(facts["verified"].split()[2]) < limit
+    assert f": {precision}[M,64]" in run("inspect", "model.tenon", "--ir", "fused", code=0)
+    assert "verified" in run("verify", "model.tenon", code=0)
+    assert "verified" in run("verify", "model.tenon", "--against", "reference", code=0)
+
+
+def test_products_stay_float32_as_far_as_the_error_asks(run, tmp_path):
+    saved_chain(tmp_path / "model.onnx", 6, large=4)
+    all_of_them = run("convert", "model.onnx", "--precision", "bf16", "--tolerance", "1", code=0)
+    error = float(all_of_them.split("relative error ")[1].split()[0].rstrip(")"))
+    said = run("convert", "model.onnx", "--precision", "bf16", "--max-error", str(0.8 * error), code=0)
+    kept = int(said.split("note: ")[1].split(" of 6 products stay float32")[0])
+    assert 0 < kept < 6
+    facts = json.loads(run("inspect", "model.tenon", "--json", code=0))["facts"]
+    assert facts["float32"] == f"{kept} of 6 products stay float32"
+    assert float(facts["verified"].split()[2]) <= 0.8 * error
+    refusals = run("convert", "model.onnx", "--precision", "bf16", "--max-error", str(0.8 * error), "--explain-fusion", code=0)
+    assert refusals.count("its error is beyond --max-error") == kept
+    wide = run("convert", "model.onnx", "--precision", "bf16", "--max-error", "1", code=0)
+    assert "0 of 6 products stay float32" in wide
+
+
+def test_errors_that_no_product_keeps(run, tmp_path):
+    saved_chain(tmp_path / "model.onnx", 2, large=None)
+    assert "no product can become bf16" in run("convert", "model.onnx", "--precision", "bf16", "--max-error", "1e-9", code=2)
+    assert "without --precision bf16 or f16" in run("convert", "model.onnx", "--max-error", "0.1", code=2)
+    assert "without --precision bf16 or f16" in run("convert", "model.onnx", "--precision", "int8w", "--max-error", "0.1", code=2)
 
 
 def test_what_cannot_be_narrowed_is_refused(run, tmp_path):

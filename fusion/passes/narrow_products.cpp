@@ -1,0 +1,167 @@
+// Products, convolutions and attention of float32 read and give 16-bit floats, where the caller asks for it
+// (FuseOptions::precision). What lies between them is computed in float32:
+//   y = linear(x, @w)        y = cast(f32, linear(cast(bf16, x), @w.bf16))
+// A value that a product reads is held in 16 bits for all who read it.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "fusion/half_weights.h"
+#include "fusion/passes.h"
+#include "ir/ops/activation.h"
+#include "ir/ops/attention.h"
+#include "ir/ops/cast.h"
+#include "ir/ops/conv.h"
+#include "ir/ops/functions.h"
+#include "ir/ops/index.h"
+#include "ir/ops/linear.h"
+#include "ir/ops/pool.h"
+#include "ir/ops/shape.h"
+
+namespace tenon {
+namespace {
+
+constexpr std::string_view narrowing = "narrow_product";
+
+bool is_product(const Node& n) {
+  return n.is<Linear>() || n.is<MatMul>() || n.is<Conv>() || n.is<ConvTranspose>() || n.is<Attention>();
+}
+
+// Rounding before it gives what rounding behind it does: it moves numbers, or chooses among them.
+bool commutes_with_rounding(const Node& n) {
+  if (const auto* pad = n.as<Pad>()) return pad->mode != PadMode::constant || pad->value == 0;
+  return n.is<Reshape>() || n.is<Permute>() || n.is<Slice>() || n.is<Expand>() || n.is<Concat>() ||
+         n.is<Flip>() || n.is<IndexSelect>() || n.is<Gather>() || n.is<Relu>() || n.is<MaxPool>();
+}
+
+bool is_f32(const Value* v) { return v->dtype() == DType::f32; }
+
+// Numbers that are unpacked or scaled while the plan is made: quantised weights.
+bool is_of_weights_alone(const Value& v) {
+  const Node* n = v.node();
+  if (!n) return v.is_constant();
+  return n->regions().empty() && std::all_of(n->inputs().begin(), n->inputs().end(),
+                                             [](const Value* input) { return is_of_weights_alone(*input); });
+}
+
+class Narrower {
+ public:
+  explicit Narrower(Rewriter& rewriter) : rewriter_(rewriter), half_(*half_of(rewriter.precision())) {}
+
+  void run() {
+    std::vector<Node*> products;
+    for (const auto& node : rewriter_.region().nodes())
+      if (is_product(*node) && is_f32(node->output())) products.push_back(node.get());
+    for (Node* product : products) narrow(*product);
+  }
+
+ private:
+  void narrow(Node& product) {
+    const auto& kept = rewriter_.kept_products();
+    const bool stays = std::find(kept.begin(), kept.end(), rewriter_.next_product()) != kept.end();
+    if (std::string reason = stays ? "its error is beyond --max-error" : refusal(product); !reason.empty())
+      return rewriter_.refuse(narrowing, product, std::move(reason));
+    if (!rewriter_.allowed(narrowing, product)) return;
+    Region& region = rewriter_.region();
+    std::vector<Value*> operands = product.inputs();
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const bool is_mask = product.is<Attention>() && i == 3;
+      if (is_f32(operands[i]))
+        operands[i] = is_mask ? mask(operands[i], product) : held(*operands[i], product);
+    }
+    Node* narrowed = region.insert(product.op(), operands, &product, product.source);
+    const InsertionPoint behind{&region, &product, product.source};
+    replace_all_uses(product.output(), cast(DType::f32, Ref(narrowed->output(), behind)).value());
+    rewriter_.record(narrowing, product.source, narrowed);
+    region.erase(&product);
+  }
+
+  std::string refusal(const Node& product) const {
+    for (const Value* operand : product.inputs()) {
+      if (operand->kind() == Value::Kind::weight && is_f32(operand)) {
+        if (!operand->tensor().defined()) return "@" + operand->name() + " has no numbers";
+        if (std::string reason = half_refusal(*operand, half_); !reason.empty()) return reason;
+      } else if (operand->node() && is_of_weights_alone(*operand)) {
+        return "its weight is quantised";
+      }
+    }
+    return {};
+  }
+
+  // The value in 16 bits, for a product that reads it.
+  Value* held(Value& v, Node& product) {
+    if (Value* known = find(v)) return known;
+    Region& region = rewriter_.region();
+    if (v.kind() == Value::Kind::weight)
+      return halves_[&v] = half_weight(v, half_, {&region, &product, product.source}).value();
+    Node* def = v.node();
+    if (!def) {  // of the model's input others read what it holds
+      const InsertionPoint first{&region, region.nodes().front().get(), product.source};
+      return halves_[&v] = cast(half_, Ref(&v, first)).value();
+    }
+    Node* const next = region.next(def);
+    const InsertionPoint behind{&region, next, def->source};
+    if (gives_halves(*def)) {
+      std::vector<Value*> operands = def->inputs();
+      for (Value*& operand : operands)
+        if (is_f32(operand)) operand = held(*operand, *def);
+      halves_[&v] = region.insert(def->op(), operands, next, def->source)->output();
+    } else {
+      halves_[&v] = cast(half_, Ref(&v, behind)).value();
+    }
+    Value* const half = halves_[&v];
+    Value* const widened = cast(DType::f32, Ref(half, behind)).value();
+    const std::vector<Use> uses = v.uses();
+    for (const Use& use : uses) {
+      if (use.node == half->node()) continue;
+      if (use.node)
+        use.node->set_input(use.index, widened);
+      else
+        region.set_result(use.index, widened);
+    }
+    halves_[widened] = half;
+    return half;
+  }
+
+  // Masks hold finite numbers that mean minus infinity. They stay finite: a row of minus infinities is NaN.
+  Value* mask(Value* v, Node& product) {
+    Value*& half = masks_[v];
+    if (half) return half;
+    const InsertionPoint point{&rewriter_.region(), &product, product.source};
+    const Ref wide(v, point);
+    const double lowest = half_ == DType::f16 ? -65504.0 : -0x1.fep127;
+    const Ref bounded =
+        where(equal(wide, wide.literal(-INFINITY)), wide, maximum(wide, wide.literal(lowest)));
+    return half = cast(half_, bounded).value();
+  }
+
+  // Of what was narrowed before, or widened.
+  Value* find(const Value& v) const {
+    if (const auto known = halves_.find(&v); known != halves_.end()) return known->second;
+    const Node* def = v.node();
+    return def && def->is<Cast>() && def->input()->dtype() == half_ ? def->input() : nullptr;
+  }
+
+  // Its numbers come from values that are held in 16 bits.
+  bool gives_halves(const Node& n) const {
+    return n.num_outputs() == 1 && commutes_with_rounding(n) &&
+           std::all_of(n.inputs().begin(), n.inputs().end(), [&](const Value* input) {
+             return !is_f32(input) || find(*input) || (input->node() && gives_halves(*input->node()));
+           });
+  }
+
+  Rewriter& rewriter_;
+  DType half_;
+  std::map<const Value*, Value*> halves_, masks_;
+};
+
+void narrow(Rewriter& rewriter) {
+  const Precision precision = rewriter.precision();
+  if (half_of(precision) && !is_of_weights(precision)) Narrower(rewriter).run();
+}
+
+}  // namespace
+
+Pass narrow_products() { return {"narrow_products", {narrowing}, narrow}; }
+
+}  // namespace tenon
