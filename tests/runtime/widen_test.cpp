@@ -55,6 +55,43 @@ TEST(Widen, MembersOfTheGroupKeepTheirType) {
 )");
 }
 
+TEST(Widen, ReadersInFloat32ReadTheResultAsItIs) {
+  expect_widened(R"(graph g(%x: bf16[4,8]) {
+  @a : bf16[8,8]
+  %1 = matmul(%x, @a) : bf16[4,8]
+  %2 = cast(%1) : f32[4,8]
+  %3 = sum(%2, axes=1) : f32[4]
+  %4 = fused { cast(%1); exp } : f32[4,8]
+  return %3, %4
+}
+)",
+                 R"(graph g(%x: bf16[4,8]) {
+  @a : bf16[8,8]
+  %1 = cast(%x) : f32[4,8]
+  %2 = cast(@a) : f32[8,8]
+  %3 = fused matmul(%1, %2) { cast(_, to=bf16); cast } : f32[4,8]
+  %4 = sum(%3, axes=1) : f32[4]
+  %5 = fused { exp(%3) } : f32[4,8]
+  return %4, %5
+}
+)");
+}
+
+TEST(Widen, WhatIsChosenIsNotRoundedAgain) {
+  expect_widened(R"(graph g(%x: bf16[1,8,4,4]) {
+  %1 = max_pool(%x, kernel=[2,2], stride=[2,2]) : bf16[1,8,2,2]
+  return %1
+}
+)",
+                 R"(graph g(%x: bf16[1,8,4,4]) {
+  %1 = cast(%x) : f32[1,8,4,4]
+  %2 = fused { max_pool(%1, kernel=[2,2], stride=[2,2]) } : f32[1,8,2,2]
+  %3 = cast(%2, to=bf16) : bf16[1,8,2,2]
+  return %3
+}
+)");
+}
+
 TEST(Widen, NothingIsCastBetweenTwoOfThem) {
   expect_widened(R"(graph g(%x: bf16[4,8]) {
   @a : bf16[8,8]
