@@ -87,6 +87,25 @@ std::string_view Model::format() const {
   return kind == FileKind::pt2 ? "torch.export" : "TorchScript";
 }
 
+Precision precision_of(const Model& model) {
+  const auto named = model.metadata.find("precision");
+  if (named == model.metadata.end()) return Precision::kept;
+  return precision_from_name(named->second).value_or(Precision::kept);
+}
+
+double usual_tolerance(const Model& model) {
+  switch (precision_of(model)) {
+    case Precision::kept: return 1e-4;
+    case Precision::f16w: return 0.002;
+    case Precision::f16: return 0.01;
+    case Precision::bf16w:
+    case Precision::int8w: return 0.02;
+    case Precision::bf16: return 0.05;
+    case Precision::int4w: return 0.2;
+  }
+  return 1e-4;
+}
+
 namespace {
 
 Artifact read_artifact(const std::filesystem::path& path) {

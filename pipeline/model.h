@@ -45,6 +45,12 @@ struct Model {
   std::string_view format() const;
 };
 
+/// What the numbers of a source became (the model's "precision").
+Precision precision_of(const Model&);
+/// The largest error allowed where the user names none, as a share of the largest value: more where weights
+/// were narrowed (the model's "precision").
+double usual_tolerance(const Model&);
+
 /// Throws Error: no such file, a file of another kind (the hint says what to do), unsupported operators, a
 /// model that takes more memory than it may.
 Model open_model(const std::filesystem::path& path, const OpenOptions& options = {});

@@ -70,12 +70,6 @@ struct ModelOptions {
              UnsupportedReport* unsupported = nullptr) const;
 };
 
-/// What the numbers of a source became (the model's "precision").
-Precision precision_of(const Model&);
-/// The largest error allowed where the user names none, as a share of the largest value: more where weights
-/// were narrowed (the model's "precision").
-double usual_tolerance(const Model&);
-
 /// --weights-from of two models, where one of them takes weights: it has them alone.
 void share_weights(ModelOptions& a, ModelOptions& b);
 

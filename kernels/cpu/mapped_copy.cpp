@@ -9,6 +9,12 @@
 namespace tenon::cpu {
 namespace {
 
+/// A block of that many bytes, which lies anywhere: several elements together keep the alignment of one.
+template <class T>
+struct [[gnu::packed]] Block {
+  T bytes;
+};
+
 /// Elements of an axis that are the source's in order.
 bool is_dense(const std::vector<long>& offsets) {
   for (std::size_t i = 0; i < offsets.size(); ++i)
@@ -164,10 +170,10 @@ void MappedCopy::run(const void* source, void* target, ThreadPool& pool) const {
   pool.parallel_for((rows_ + per_chunk - 1) / per_chunk, [&](long chunk, int) {
     const long first = chunk * per_chunk, last = std::min(rows_, first + per_chunk);
     switch (size_) {
-      case 1: return copy_rows<std::uint8_t>(from, to, first, last);
-      case 2: return copy_rows<std::uint16_t>(from, to, first, last);
-      case 4: return copy_rows<std::uint32_t>(from, to, first, last);
-      case 8: return copy_rows<std::uint64_t>(from, to, first, last);
+      case 1: return copy_rows<Block<std::uint8_t>>(from, to, first, last);
+      case 2: return copy_rows<Block<std::uint16_t>>(from, to, first, last);
+      case 4: return copy_rows<Block<std::uint32_t>>(from, to, first, last);
+      case 8: return copy_rows<Block<std::uint64_t>>(from, to, first, last);
       default: break;
     }
     const auto size = static_cast<long>(size_);

@@ -39,6 +39,9 @@ def test_weights_are_narrowed(run, tmp_path, precision, bits, kernel, limit):
     assert 1e-5 < off < limit
     assert "verified" in run("verify", "model.tenon", code=0)
     assert "DIFFERS" in run("verify", "model.tenon", "--tolerance", "1e-5", code=1)
+    (tmp_path / "cases" / "narrow").mkdir(parents=True)
+    run("convert", "model.onnx", "--precision", precision, "-o", "cases/narrow/model.tenon", code=0)
+    assert "1 passed" in run("check", "cases", code=0)
     assert (tmp_path / "model.tenon").stat().st_size < weight.size * (bits + 3) / 8 + 20000
 
 
