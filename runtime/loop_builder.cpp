@@ -14,9 +14,31 @@ namespace {
 
 bool is_view(const Op& op) { return op.is<Permute>() || op.is<Expand>() || op.is<Reshape>(); }
 
+// Is the register, whatever it reads, one of the numbers of a narrow type of floats?
+bool is_of(const LoopProgram& program, DType dtype, Reg r) {
+  const Instruction& i = program.code.instructions[static_cast<std::size_t>(r)];
+  if (i.op == LoopOp::load) return program.code.operands[static_cast<std::size_t>(i.operand)].dtype == dtype;
+  if (i.op == LoopOp::constant) return cast<float>(dtype, i.value) == i.value;
+  if (i.op != LoopOp::prim) return false;
+  const auto are = [&](std::size_t first, std::size_t last) {
+    return std::all_of(i.args.begin() + first, i.args.begin() + last,
+                       [&](Reg arg) { return is_of(program, dtype, arg); });
+  };
+  switch (i.prim) {
+    case Prim::cast: return i.type == dtype;
+    case Prim::neg:
+    case Prim::abs: return are(0, 1);
+    case Prim::max:
+    case Prim::min: return are(0, 2);
+    case Prim::select: return are(1, 3);
+    default: return false;
+  }
+}
+
 // Results of operators on narrow types are rounded to them, as if they had been stored.
 Reg narrowed(LoopProgram& program, DType dtype, Reg r) {
-  return dtype == compute_type(dtype) ? r : program.cast(dtype, r);
+  if (dtype == compute_type(dtype) || (is_float(dtype) && is_of(program, dtype, r))) return r;
+  return program.cast(dtype, r);
 }
 
 }  // namespace
@@ -84,7 +106,7 @@ Reg LoopBuilder::emit_pointwise(const Node& member) {
     } else if (step.kind == Expr::Kind::constant) {
       r = emit_constant(program_, step.type, step.number);
     } else if (step.prim == Prim::cast) {
-      r = program_.cast(step.type, arg(0));
+      r = program_.type_of(arg(0)) == step.type ? arg(0) : program_.cast(step.type, arg(0));
     } else {
       r = program_.prim(step.prim, arg(0), arg(1), arg(2));
     }

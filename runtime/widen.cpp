@@ -122,6 +122,10 @@ class Widening {
       return parameter;
     };
     for (const Node* member : group.members()) {
+      if (Value* const known = held_wide(*member, group)) {
+        copies[member->output()] = read(known, false);
+        continue;
+      }
       std::vector<Value*> operands;
       for (Value* v : member->inputs()) operands.push_back(read(v, member == &anchor && is_16_bit_float(v)));
       Node* copy = inside.insert(member->op(), std::move(operands), nullptr, member->source);
@@ -138,6 +142,14 @@ class Widening {
       inside.add_result(is_16_bit_float(copy) ? inside.insert(Cast{.to = DType::f32}, {copy})->output()
                                               : copy);
     }
+  }
+
+  /// The float32 value that a cast in a group reads anew; null: none.
+  Value* held_wide(const Node& member, const Group& group) const {
+    if (!member.is<Cast>() || member.output()->dtype() != DType::f32) return nullptr;
+    const auto wide = wide_.find(group.outer(member.input()));
+    const bool is_result = std::count(group.results().begin(), group.results().end(), member.output()) > 0;
+    return wide == wide_.end() || is_result ? nullptr : wide->second;
   }
 
   /// The value as float32, for `user`.

@@ -35,37 +35,101 @@ std::string_view name(cpu::Activation::Kind kind) {
   return "";
 }
 
-// activation(tile), to which a load of floats may be added.
+// activation(tile), to which a load of floats may be added; or, rounded, activation(tile + load).
 struct KnownProgram {
   cpu::Activation activation = cpu::Activation::none;
   std::optional<LoopOperand> added;
+  std::optional<cpu::RoundedRows> rounded = {};
 };
 
-// What the kernels can do themselves of a program over [rows, columns]; nullopt unless that is all of it.
-std::optional<KnownProgram> recognise(const LoopProgram& program) {
-  const cpu::LoopPatterns patterns(program);
-  const auto is_tile = [&](Reg r) { return patterns.at(r).op == LoopOp::tile; };
-  const auto rows_of_floats = [&](Reg r) -> std::optional<LoopOperand> {
-    if (patterns.at(r).op != LoopOp::load) return std::nullopt;
-    LoopOperand from = program.operand(static_cast<std::size_t>(patterns.at(r).operand));
+// What the kernels can do themselves of a program over [rows, columns].
+class Recogniser {
+ public:
+  explicit Recogniser(const LoopProgram& program) : program_(program), patterns_(program) {}
+
+  /// nullopt unless that is all of it.
+  std::optional<KnownProgram> recognise() {
+    const Reg result = program_.code.instructions.back().args[0];
+    return rounds_ ? rounded(result) : exact(result);
+  }
+
+ private:
+  bool is_tile(Reg r) const { return patterns_.at(r).op == LoopOp::tile; }
+
+  std::optional<LoopOperand> rows_of_floats(Reg r) const {
+    if (patterns_.at(r).op != LoopOp::load) return std::nullopt;
+    LoopOperand from = program_.operand(static_cast<std::size_t>(patterns_.at(r).operand));
     const bool fits =
         from.dtype == DType::f32 && from.strides[0] > 0 && from.strides[1] == 1 && from.offset == 0;
     return fits ? std::optional(std::move(from)) : std::nullopt;
-  };
-  KnownProgram known;
-  Reg value = program.code.instructions.back().args[0];
-  if (patterns.is(value, Prim::add)) {
-    const auto& args = patterns.at(value).args;
+  }
+
+  // The other summand of a load of floats.
+  std::optional<Reg> take_added(Reg sum, KnownProgram& known) const {
+    if (!patterns_.is(sum, Prim::add)) return std::nullopt;
+    const auto& args = patterns_.at(sum).args;
     const std::size_t loaded = rows_of_floats(args[1]) ? 1 : 0;
     known.added = rows_of_floats(args[loaded]);
-    if (known.added) value = args[1 - loaded];
+    return known.added ? std::optional(args[1 - loaded]) : std::nullopt;
   }
-  if (is_tile(value)) return known;
-  const auto found = patterns.activation(value);
-  if (!found || !is_tile(found->of)) return std::nullopt;
-  known.activation = found->function;
-  return known;
-}
+
+  std::optional<KnownProgram> exact(Reg value) const {
+    KnownProgram known;
+    value = take_added(value, known).value_or(value);
+    if (is_tile(value)) return known;
+    const auto found = patterns_.activation(value);
+    if (!found || !is_tile(found->of)) return std::nullopt;
+    known.activation = found->function;
+    return known;
+  }
+
+  // The argument of a rounding.
+  std::optional<Reg> take_rounding(Reg r, cpu::RoundedRows& rows) const {
+    const Instruction& i = patterns_.at(r);
+    if (i.op != LoopOp::prim || i.prim != Prim::cast || i.type != *rounds_) return std::nullopt;
+    rows.to = i.type == DType::f16 ? cpu::RoundedRows::To::f16 : cpu::RoundedRows::To::bf16;
+    return i.args[0];
+  }
+
+  std::optional<KnownProgram> rounded(Reg value) const {
+    KnownProgram known;
+    cpu::RoundedRows rows{};
+    const auto of_result = take_rounding(value, rows);
+    if (of_result && is_tile(*of_result)) return with(known, rows);
+    rows.rounds_result = of_result.has_value();
+    value = of_result.value_or(value);
+    if (const auto found = patterns_.activation(value)) {
+      rows.activation = found->function;
+      value = found->of;
+    }
+    const auto of_sum = take_rounding(value, rows);
+    if (of_sum && is_tile(*of_sum)) return with(known, rows);
+    const auto summand = take_added(of_sum.value_or(value), known);
+    if (!summand) return std::nullopt;
+    rows.adds = true;
+    rows.rounds_sum = of_sum.has_value();
+    const auto of_tile = take_rounding(*summand, rows);
+    if (!of_tile || !is_tile(*of_tile)) return std::nullopt;
+    return with(known, rows);
+  }
+
+  static KnownProgram with(KnownProgram known, const cpu::RoundedRows& rows) {
+    known.rounded = rows;
+    return known;
+  }
+
+  // The 16-bit type of its casts.
+  std::optional<DType> first_rounding() const {
+    for (const Instruction& i : program_.code.instructions)
+      if (i.op == LoopOp::prim && i.prim == Prim::cast && (i.type == DType::f16 || i.type == DType::bf16))
+        return i.type;
+    return std::nullopt;
+  }
+
+  const LoopProgram& program_;
+  cpu::LoopPatterns patterns_;
+  std::optional<DType> rounds_ = first_rounding();
+};
 
 }  // namespace
 
@@ -75,9 +139,10 @@ std::optional<CpuEpilogue> CpuEpilogue::compile(Epilogue epilogue) {
   const Epilogue& e = compiled.epilogue_;
   if (e.relu) compiled.activation_ = cpu::Activation::relu;
   if (!e.program) return compiled;
-  if (const auto known = recognise(*e.program);
+  if (const auto known = Recogniser(*e.program).recognise();
       known && (!e.relu || known->activation == cpu::Activation::none)) {
     if (!e.relu) compiled.activation_ = known->activation;
+    compiled.rounded_ = known->rounded;
     if (known->added) {
       compiled.added_ = static_cast<std::size_t>(known->added->buffer);
       compiled.added_row_stride_ = known->added->strides[0];
@@ -97,7 +162,10 @@ std::string CpuEpilogue::text() const {
   Epilogue in_kernel = epilogue_;
   in_kernel.program.reset();
   in_kernel.relu = false;
-  return in_kernel.text() + std::string(name(activation_.kind)) + (added_ ? "+residual" : "");
+  if (!rounded_) return in_kernel.text() + std::string(name(activation_.kind)) + (added_ ? "+residual" : "");
+  const std::string_view type = rounded_->to == cpu::RoundedRows::To::f16 ? "+f16" : "+bf16";
+  return fmt::format("{}{}{}{}", in_kernel.text(), type, added_ ? "+residual" : "",
+                     name(rounded_->activation.kind));
 }
 
 void CpuEpilogue::place(Planner& planner) {
@@ -123,14 +191,19 @@ cpu::Epilogue CpuEpilogue::bind(const CpuFrame& frame, Running& running, long fi
   if (bias_) epilogue.bias = frame.at<const float>(*bias_);
   if (residual_) epilogue.residual = frame.at<const float>(*residual_);
   epilogue.activation = activation_;
-  if (added_) {
+  if (added_ && !rounded_) {
     epilogue.added = frame.at<const float>(buffers_[*added_]);
     epilogue.added_stride = added_row_stride_;
   }
   epilogue = epilogue.from(first_row, 0);
-  if (!kernel_) return epilogue;
   running.self = this;
   running.first_row = first_row;
+  if (rounded_) {
+    if (added_) running.buffers[0] = frame.at<void>(buffers_[*added_]);
+    epilogue.hook = run_rounded;
+    epilogue.context = &running;
+  }
+  if (!kernel_) return epilogue;
   for (std::size_t i = 0; i < buffers_.size(); ++i) running.buffers[i] = frame.at<void>(buffers_[i]);
   epilogue.hook = run_hook;
   epilogue.context = &running;
@@ -159,6 +232,17 @@ bool CpuEpilogue::find_rows(const CpuFrame& frame, cpu::Epilogue& epilogue, long
   }
   epilogue.residual_rows = found;
   return true;
+}
+
+void CpuEpilogue::run_rounded(const void* context, float* tile, long stride, long row0, long rows, long col0,
+                              long cols) {
+  const auto& running = *static_cast<const Running*>(context);
+  const CpuEpilogue& self = *running.self;
+  const long row_stride = self.added_row_stride_;
+  const float* residual = nullptr;
+  if (self.added_)
+    residual = static_cast<const float*>(running.buffers[0]) + (row0 + running.first_row) * row_stride + col0;
+  cpu::finish_rounded(*self.rounded_, tile, stride, residual, row_stride, rows, cols);
 }
 
 void CpuEpilogue::run_hook(const void* context, float* tile, long stride, long row0, long rows, long col0,

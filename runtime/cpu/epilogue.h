@@ -1,11 +1,12 @@
-// An epilogue on the CPU: by the kernels where it is bias, residual, an activation and a second residual,
-// else by a loop program on the hot tile.
+// An epilogue on the CPU: by the kernels where it is bias, residual, an activation and a second residual, or
+// the same rounded to 16 bits, else by a loop program on the hot tile.
 #pragma once
 #include <array>
 #include <optional>
 
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/loop_kernel.h"
+#include "kernels/cpu/rounded_rows.h"
 #include "runtime/calls/epilogue.h"
 #include "runtime/cpu/step.h"
 
@@ -46,11 +47,15 @@ class CpuEpilogue {
  private:
   static void run_hook(const void* context, float* tile, long stride, long row0, long rows, long col0,
                        long cols);
+  static void run_rounded(const void* context, float* tile, long stride, long row0, long rows, long col0,
+                          long cols);
 
   Epilogue epilogue_;
   std::optional<cpu::LoopKernel> kernel_;  // null where the kernels do all of it
   cpu::Activation activation_;
-  std::optional<std::size_t> added_;  // an operand of the program: what is added behind the activation
+  std::optional<cpu::RoundedRows> rounded_;  // what they do on each tile that is done
+  /// An operand of the program: what is added behind the activation; of rounded_, before it.
+  std::optional<std::size_t> added_;
   std::int64_t added_row_stride_ = 0;
   std::optional<Address> bias_, residual_, residual_rows_;
   std::vector<Address> buffers_;  // of the kernel; the result's follows
