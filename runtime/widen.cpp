@@ -29,8 +29,8 @@ class Widening {
       else
         read_wide(*node);
     }
-    for (auto cast = rounded_.rbegin(); cast != rounded_.rend(); ++cast)
-      if ((*cast)->output()->uses().empty()) body_.erase(*cast);
+    for (auto node = replaced_.rbegin(); node != replaced_.rend(); ++node)
+      if ((*node)->output()->uses().empty()) body_.erase(*node);
   }
 
  private:
@@ -60,7 +60,7 @@ class Widening {
       if (is_16_bit_float(old)) {
         Node* rounded = body_.insert(Cast{.to = old->dtype()}, {made->output(i)}, after, node.source);
         wide_[rounded->output()] = made->output(i);
-        rounded_.push_back(rounded);
+        replaced_.push_back(rounded);
         replacement = rounded->output();
       }
       replacement->origin = old->origin;
@@ -105,6 +105,7 @@ class Widening {
     Region& inside = made.region();
     std::unordered_map<const Value*, Value*> copies;     // of values of the group
     std::map<std::pair<const Value*, bool>, Value*> in;  // parameters: of a value, widened or not
+    std::map<const Value*, Value*> halves;               // of what is read in float32
     const auto read = [&](Value* inner, bool widened) -> Value* {
       if (const auto copy = copies.find(inner); copy != copies.end())
         return widened ? inside.insert(Cast{.to = DType::f32}, {copy->second})->output() : copy->second;
@@ -113,13 +114,18 @@ class Widening {
         Value* literal = inside.literal(outer->tensor());
         return widened ? inside.insert(Cast{.to = DType::f32}, {literal})->output() : literal;
       }
-      Value*& parameter = in[{outer, widened}];
+      // What is there in float32 is read so, whatever reads it.
+      const bool reads_wide = widened || wide_.contains(outer);
+      Value*& parameter = in[{outer, reads_wide}];
       if (!parameter) {
-        Value* operand = widened ? wide(outer, made) : outer;
+        Value* operand = reads_wide ? wide(outer, made) : outer;
         made.add_input(operand);
         parameter = inside.add_parameter(operand->type());
       }
-      return parameter;
+      if (reads_wide == widened) return parameter;
+      Value*& half = halves[outer];
+      if (!half) half = inside.insert(Cast{.to = outer->dtype()}, {parameter})->output();
+      return half;
     };
     for (const Node* member : group.members()) {
       if (Value* const known = held_wide(*member, group)) {
@@ -154,15 +160,22 @@ class Widening {
 
   /// The value as float32, for `user`.
   Value* wide(Value* value, Node& user) {
-    Value*& found = wide_[value];
-    if (!found) found = body_.insert(Cast{.to = DType::f32}, {value}, &user, user.source)->output();
-    return found;
+    if (const auto found = wide_.find(value); found != wide_.end()) return found->second;
+    Node* const view = value->node();
+    Value* result = nullptr;
+    if (view && is_view(view->op()) && wide_.contains(view->input())) {
+      result = body_.insert(view->op(), {wide(view->input(), user)}, &user, user.source)->output();
+      replaced_.push_back(view);
+    } else {
+      result = body_.insert(Cast{.to = DType::f32}, {value}, &user, user.source)->output();
+    }
+    return wide_[value] = result;
   }
 
   Region& body_;
   const Device& device_;
   std::unordered_map<const Value*, Value*> wide_;
-  std::vector<Node*> rounded_;  // the casts behind groups
+  std::vector<Node*> replaced_;  // casts behind groups, and views, which may have no reader left
 };
 
 }  // namespace

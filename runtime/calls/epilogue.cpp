@@ -4,9 +4,11 @@
 
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
+#include "ir/ops/cast.h"
 #include "ir/ops/control.h"
 #include "ir/ops/slices_by_index.h"
 #include "runtime/loop_builder.h"
+#include "runtime/widen.h"
 
 namespace tenon {
 namespace {
@@ -156,13 +158,24 @@ class Matcher {
     }
     LoopBuilder builder(program, nullptr, load);
     builder.set(current, sum);
-    for (const Node* member : rest) builder.emit(*member);
+    for (const Node* member : rest) {
+      if (reads_rounded(*member))
+        builder.set(member->output(), builder.reg(member->input()));
+      else
+        builder.emit(*member);
+    }
     if (!fits) return std::nullopt;
     program.store({.buffer = static_cast<int>(tile.operands.size()),
                    .dtype = result->dtype(),
                    .strides = {columns(), 1}},
                   builder.reg(result));
     return tile;
+  }
+
+  // A cast of what is of that type already, but held in float32.
+  bool reads_rounded(const Node& member) const {
+    if (!member.is<Cast>() || member.input()->dtype() != DType::f32) return false;
+    return is_widened_from(group_.outer(member.input()), member.output()->dtype());
   }
 
   static Reg load_from(TileProgram& tile, const Value* outer, DType dtype, const MatrixStrides& at) {

@@ -77,6 +77,31 @@ TEST(Widen, ReadersInFloat32ReadTheResultAsItIs) {
 )");
 }
 
+TEST(Widen, ResidualsAndViewsAreReadWhereTheyAreWide) {
+  expect_widened(R"(graph g(%x: bf16[4,8]) {
+  @a : bf16[8,8]
+  @b : bf16[16,8]
+  %1 = fused matmul(%x, @a) { add(_, %x); relu } : bf16[4,8]
+  %2 = reshape(%1, shape=[2,16]) : bf16[2,16]
+  %3 = matmul(%2, @b) : bf16[2,8]
+  return %3
+}
+)",
+                 R"(graph g(%x: bf16[4,8]) {
+  @a : bf16[8,8]
+  @b : bf16[16,8]
+  %1 = cast(%x) : f32[4,8]
+  %2 = cast(@a) : f32[8,8]
+  %3 = fused matmul(%1, %2) { %3.2 = cast(_, to=bf16); cast(%1, to=bf16); add(%3.2, _); relu; cast } : f32[4,8]
+  %4 = reshape(%3, shape=[2,16]) : f32[2,16]
+  %5 = cast(@b) : f32[16,8]
+  %6 = fused matmul(%4, %5) { cast(_, to=bf16); cast } : f32[2,8]
+  %7 = cast(%6, to=bf16) : bf16[2,8]
+  return %7
+}
+)");
+}
+
 TEST(Widen, WhatIsChosenIsNotRoundedAgain) {
   expect_widened(R"(graph g(%x: bf16[1,8,4,4]) {
   %1 = max_pool(%x, kernel=[2,2], stride=[2,2]) : bf16[1,8,2,2]
