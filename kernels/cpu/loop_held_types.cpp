@@ -222,8 +222,10 @@ class Chooser {
       default: return std::nullopt;
     }
   }
+  /// Not the types without -0: to negate their zero, or to round towards it, gives what they lack.
   static std::optional<DType> rounded_type(DType t) {
-    return t == DType::f16 || t == DType::bf16 ? std::optional(t) : std::nullopt;
+    const bool lacks_zero = t == DType::f8e4m3fnuz || t == DType::f8e5m2fnuz;
+    return is_small_float(t) && !lacks_zero ? std::optional(t) : std::nullopt;
   }
   std::optional<DType> common_rounded(Reg a, Reg b) const {
     if (at(a).op == LoopOp::constant) return rounds_to_itself(a, rounded_[index(b)]);
