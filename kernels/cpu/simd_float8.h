@@ -40,7 +40,8 @@ struct F8 {
     code = code > T::largest ? vu{} + T::beyond : code;
     code = magnitude > 0x7f800000u ? vu{} + T::nan : code;
     if constexpr (has_signed_zero) return __builtin_convertvector(sign | code, vb);
-    return __builtin_convertvector((code == 0u) | (code == T::nan) ? code : sign | code, vb);
+    const vu number = code == T::nan ? code : sign | code;
+    return __builtin_convertvector(code == 0u ? code : number, vb);
   }
 
  private:
