@@ -78,8 +78,9 @@ TEST(Float8, Products) {
 )",
                            0.126);
   expect_same_of_each_type(
-      R"(graph g(%x: T![N,48], %y: f32[N,48], %z: T![48,20], %a: f32[N,1], %b: f32[1,20]) {
+      R"(graph g(%x: T![N,48], %y: f32[N,48], %z: T![48,20], %a: f32[N,1], %b: f32[1,20], %i: f32[N,8,6,6]) {
   @w : T![24,48]
+  @k : T![6,8,3,3]
   %1 = cast(%x) : f32[N,48]
   %2 = cast(@w) : f32[24,48]
   %3 = cast(%z) : f32[48,20]
@@ -89,7 +90,9 @@ TEST(Float8, Products) {
   %7 = mul(%6, %a) : f32[N,20]
   %8 = mul(%7, %b) : f32[N,20]
   %9 = cast(%8, to=bf16) : bf16[N,20]
-  return %4, %5, %9
+  %10 = cast(@k) : f32[6,8,3,3]
+  %11 = conv(%i, %10, pad=1) : f32[N,6,6,6]
+  return %4, %5, %9, %11
 }
 )",
       4e-3);
