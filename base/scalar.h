@@ -57,7 +57,7 @@ constexpr bool divides(Prim p) {
 /// True for those that strings may be operands of.
 constexpr bool takes_strings(Prim p) { return p == Prim::eq || p == Prim::ne || p == Prim::select; }
 
-/// The type arithmetic on a real dtype happens in: f32 (f16, bf16, f32), f64, i64 (all integers), bool.
+/// The type arithmetic on a real dtype happens in: f32 (floats up to 32 bits), f64, i64 (all integers), bool.
 constexpr DType compute_type(DType t) {
   if (is_bool(t) || t == DType::f64) return t;
   return is_float(t) ? DType::f32 : DType::i64;
@@ -70,7 +70,7 @@ template <class To, class From>
 TENON_SCALAR constexpr To convert(From x) {
   if constexpr (std::same_as<To, From>) {
     return x;
-  } else if constexpr (std::same_as<From, Half> || std::same_as<From, BFloat16>) {
+  } else if constexpr (is_small_float_element<From>) {
     return convert<To>(static_cast<float>(x));
   } else if constexpr (std::same_as<To, bool>) {
     return x != From(0);
@@ -80,7 +80,7 @@ TENON_SCALAR constexpr To convert(From x) {
     constexpr From bound = sizeof(Wide) == 8 ? From(0x1p63) : From(0x1p31);
     const bool fits = x >= -bound && x < bound;
     return static_cast<To>(fits ? static_cast<Wide>(x) : std::numeric_limits<Wide>::min());
-  } else if constexpr (std::same_as<To, Half> || std::same_as<To, BFloat16>) {
+  } else if constexpr (is_small_float_element<To>) {
     return To(static_cast<float>(x));
   } else {
     return static_cast<To>(x);

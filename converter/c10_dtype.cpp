@@ -18,6 +18,10 @@ std::optional<DType> dtype_from_c10(std::int64_t code) {
     case 10: return DType::c128;
     case 11: return DType::boolean;
     case 15: return DType::bf16;
+    case 23: return DType::f8e5m2;
+    case 24: return DType::f8e4m3fn;
+    case 25: return DType::f8e5m2fnuz;
+    case 26: return DType::f8e4m3fnuz;
     case 27: return DType::u16;
     case 28: return DType::u32;
     case 29: return DType::u64;

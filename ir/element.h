@@ -18,7 +18,7 @@ inline constexpr bool is_complex_element<std::complex<T>> = true;
 
 template <class T>
 inline constexpr bool is_float_element =
-    std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+    std::is_floating_point_v<T> || is_small_float_element<T>;
 
 /// dispatch_real, and complex as std::complex.
 template <class F>
@@ -87,7 +87,7 @@ To convert_element(From from) {
   } else if constexpr (is_complex_element<From>) {
     return convert_element<To>(from.real());
   } else if constexpr (is_float_element<To>) {
-    if constexpr (sizeof(To) == 2)
+    if constexpr (is_small_float_element<To>)
       return To(static_cast<float>(from));
     else
       return static_cast<To>(from);

@@ -14,9 +14,9 @@ namespace tenon {
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 /// The array of a .npy file. An array in Fortran order comes as a permuted view. bfloat16 is what ml_dtypes
-/// writes for it ('<V2'). Throws Error, naming the file, when it cannot be read, is damaged, big-endian, or
-/// of another dtype; strings ('<U5', '|S5') are read as such; nothing is allocated that the file does not
-/// hold.
+/// writes for it ('<V2'), and so is float8 ('<V1'), which does not say which one: it is read as f8e4m3fn.
+/// Throws Error, naming the file, when it cannot be read, is damaged, big-endian, or of another dtype;
+/// strings ('<U5', '|S5') are read as such; nothing is allocated that the file does not hold.
 Tensor load_npy(const std::filesystem::path& path);
 
 /// Writes an array in C order; for dtypes that NumPy has, the file is the one np.save writes. The file

@@ -21,7 +21,7 @@ struct Descr {
   DType dtype;
   std::string_view text;  // without the byte order
 };
-constexpr std::array<Descr, 15> descrs = {{{DType::boolean, "b1"},
+constexpr std::array<Descr, 19> descrs = {{{DType::boolean, "b1"},
                                            {DType::u8, "u1"},
                                            {DType::i8, "i1"},
                                            {DType::u16, "u2"},
@@ -35,7 +35,11 @@ constexpr std::array<Descr, 15> descrs = {{{DType::boolean, "b1"},
                                            {DType::f32, "f4"},
                                            {DType::f64, "f8"},
                                            {DType::c64, "c8"},
-                                           {DType::c128, "c16"}}};
+                                           {DType::c128, "c16"},
+                                           {DType::f8e4m3fn, "V1"},
+                                           {DType::f8e5m2, "V1"},
+                                           {DType::f8e4m3fnuz, "V1"},
+                                           {DType::f8e5m2fnuz, "V1"}}};
 
 Error big_endian(std::string_view descr, std::string_view same) {
   return unsupported("the array's numbers are big-endian ('{}')", descr)

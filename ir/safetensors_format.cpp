@@ -13,7 +13,7 @@ struct Row {
   DType dtype;
   std::string_view name;
 };
-constexpr std::array<Row, 14> table = {{{DType::boolean, "BOOL"},
+constexpr std::array<Row, 18> table = {{{DType::boolean, "BOOL"},
                                         {DType::u8, "U8"},
                                         {DType::i8, "I8"},
                                         {DType::u16, "U16"},
@@ -26,7 +26,11 @@ constexpr std::array<Row, 14> table = {{{DType::boolean, "BOOL"},
                                         {DType::bf16, "BF16"},
                                         {DType::f32, "F32"},
                                         {DType::f64, "F64"},
-                                        {DType::c64, "C64"}}};
+                                        {DType::c64, "C64"},
+                                        {DType::f8e4m3fn, "F8_E4M3"},
+                                        {DType::f8e5m2, "F8_E5M2"},
+                                        {DType::f8e4m3fnuz, "F8_E4M3FNUZ"},
+                                        {DType::f8e5m2fnuz, "F8_E5M2FNUZ"}}};
 
 }  // namespace
 

@@ -233,7 +233,7 @@ void verify_reduce(const LoopProgram& program, std::size_t at) {
 /// Is the constant one of the dtype's values?
 bool is_value_of(DType dtype, const Instruction& constant) {
   if (is_integral(dtype)) return cast<std::int64_t>(dtype, constant.integer) == constant.integer;
-  if (dtype != DType::f16 && dtype != DType::bf16) return true;
+  if (!is_small_float(dtype)) return true;
   const auto value = static_cast<float>(constant.value);
   return value != value || cast<float>(dtype, value) == value;
 }

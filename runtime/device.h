@@ -61,7 +61,7 @@ struct Device {
   /// What runs the operator: "kernel", the name of a general lowering, or "parts" where it is decomposed.
   std::string_view runs(const Op& op) const;
   bool works_channels_last(const Op& op) const;
-  /// Does it compute some operators of 16-bit floats in float32 (OpLowering::widens)?
+  /// Does it compute some operators of smaller floats in float32 (OpLowering::widens)?
   bool widens() const;
   /// What lowers the group's operators.
   std::vector<const OpLowering*> lowerings_of(const Group& group) const;

@@ -164,6 +164,12 @@ Tensor as_number(const Tensor& number, const Value& input) {
   throw error("input {} is {}, which {} cannot hold", input.name(), number.get_double(), name(input.dtype()));
 }
 
+// A .npy file does not say which float8 its bytes are (ir/npy.h): they are the input's.
+Tensor as_array(const Tensor& array, const Value& input) {
+  if (!is_float8(array.dtype()) || !is_float8(input.dtype())) return array;
+  return Tensor::view_of(array.storage(), input.dtype(), array.shape(), array.strides(), array.offset());
+}
+
 void bind_sizes(const Shape& shape, const Tensor& value, Bindings& bindings) {
   for (std::size_t i = 0; i < shape.size() && i < value.rank(); ++i)
     if (const auto symbols = shape[i].symbols(); symbols.size() == 1 && shape[i] == Dim::symbol(symbols[0]))
@@ -205,7 +211,7 @@ std::vector<Tensor> input_values(const Graph& graph, std::vector<GivenInput> giv
   for (const auto& p : parameters) known += (known.empty() ? "" : ", ") + p->name();
   const auto place = [&](std::size_t i, GivenInput& g) {
     if (values[i].defined()) throw error("input {} is given twice", parameters[i]->name());
-    values[i] = g.is_number ? as_number(g.value, *parameters[i]) : g.value;
+    values[i] = g.is_number ? as_number(g.value, *parameters[i]) : as_array(g.value, *parameters[i]);
     if (g.is_random && random) random->push_back(parameters[i]->name());
   };
   for (GivenInput& g : given) {

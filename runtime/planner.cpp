@@ -36,7 +36,7 @@ std::string group_text(const Group& group) {
 }
 
 std::unique_ptr<Graph> for_device(std::unique_ptr<Graph> graph, const Device& device) {
-  widen_16_bit_floats(*graph, device);
+  widen_small_floats(*graph, device);
   return graph;
 }
 
@@ -155,11 +155,11 @@ void Planner::lay_out_buffers(Plan& plan) {
   }
 }
 
-// A weight of 16-bit floats that is read as float32 is widened once for all plans, if a step reads it so:
-// most kernels pack it as it is.
+// A weight of floats of 16 or 8 bits that is read as float32 is widened once for all plans, if a step reads it so:
+// most kernels pack it as it is. Products of GPUs read float8 so, too.
 bool Planner::fold_widened_weight(const Node& node) {
   const Cast* cast = node.as<Cast>();
-  if (!cast || cast->to != DType::f32 || size_of(node.input()->dtype()) != 2) return false;
+  if (!cast || cast->to != DType::f32 || !is_small_float(node.input()->dtype())) return false;
   const auto weight = assignment_.constant(node.input());
   if (!weight) return false;
   const auto bytes = static_cast<std::size_t>(bytes_of(node.output()->type()));
@@ -171,7 +171,7 @@ bool Planner::fold_widened_weight(const Node& node) {
     return store.packed(weight, "f32", bytes, fill).storage();
   };
   assignment_.bind(node.output(), buffers_.constant(DType::f32, weight->shape(), widen));
-  if (device_.widens()) stored_weights_.emplace(node.output(), *weight);
+  if (device_.widens() || is_float8(weight->dtype())) stored_weights_.emplace(node.output(), *weight);
   return true;
 }
 

@@ -14,7 +14,7 @@
 namespace tenon {
 namespace {
 
-bool is_16_bit_float(const Value* v) { return v->dtype() == DType::f16 || v->dtype() == DType::bf16; }
+bool is_small(const Value* v) { return is_small_float(v->dtype()); }
 
 class Widening {
  public:
@@ -41,7 +41,7 @@ class Widening {
       const bool widens =
           std::any_of(device_.lowerings.begin(), device_.lowerings.end(),
                       [&](const OpLowering& l) { return l.widens && l.op == &member->op().info(); });
-      if (widens && member->num_outputs() == 1 && is_16_bit_float(member->output())) return member;
+      if (widens && member->num_outputs() == 1 && is_small(member->output())) return member;
     }
     return nullptr;
   }
@@ -50,14 +50,14 @@ class Widening {
   void replace(Node& node, const Group& group, const Node& anchor) {
     std::vector<Type> types;
     for (const Value* result : group.results())
-      types.push_back({is_16_bit_float(result) ? DType::f32 : result->dtype(), result->shape()});
+      types.push_back({is_small(result) ? DType::f32 : result->dtype(), result->shape()});
     Node* made = body_.insert_typed(Fused{}, {}, types, 1, &node, node.source);
     fill(*made, group, anchor);
     Node* after = body_.next(&node);
     for (std::size_t i = 0; i < types.size(); ++i) {
       Value* old = node.output(i);
       Value* replacement = made->output(i);
-      if (is_16_bit_float(old)) {
+      if (is_small(old)) {
         Node* rounded = body_.insert(Cast{.to = old->dtype()}, {made->output(i)}, after, node.source);
         wide_[rounded->output()] = made->output(i);
         replaced_.push_back(rounded);
@@ -133,7 +133,7 @@ class Widening {
         continue;
       }
       std::vector<Value*> operands;
-      for (Value* v : member->inputs()) operands.push_back(read(v, member == &anchor && is_16_bit_float(v)));
+      for (Value* v : member->inputs()) operands.push_back(read(v, member == &anchor && is_small(v)));
       Node* copy = inside.insert(member->op(), std::move(operands), nullptr, member->source);
       const bool only_chooses = member->is<MaxPool>() && group.members().size() == 1;
       if (member == &anchor && !only_chooses)
@@ -145,8 +145,7 @@ class Widening {
     }
     for (const Value* result : group.results()) {
       Value* copy = copies.at(result);
-      inside.add_result(is_16_bit_float(copy) ? inside.insert(Cast{.to = DType::f32}, {copy})->output()
-                                              : copy);
+      inside.add_result(is_small(copy) ? inside.insert(Cast{.to = DType::f32}, {copy})->output() : copy);
     }
   }
 
@@ -180,7 +179,7 @@ class Widening {
 
 }  // namespace
 
-void widen_16_bit_floats(Graph& graph, const Device& device) { Widening(graph.body(), device).run(); }
+void widen_small_floats(Graph& graph, const Device& device) { Widening(graph.body(), device).run(); }
 
 bool is_widened_from(const Value* value, DType type) {
   const Node* node = value->node();

@@ -1,4 +1,4 @@
-// Operators of 16-bit floats on kernels of float32.
+// Operators of floats of 16 and 8 bits on kernels of float32.
 #pragma once
 #include "ir/graph.h"
 
@@ -6,13 +6,13 @@ namespace tenon {
 
 struct Device;
 
-/// Operators that a device computes in float32 alone (OpLowering::widens) get float32 operands: 16-bit ones
+/// Operators that a device computes in float32 alone (OpLowering::widens) get float32 operands: smaller ones
 /// are cast before them. Their results are rounded behind them, in their group, and stay float32 until
 /// another operator reads them: from one such operator to the next nothing is cast. Results are those of the
 /// operators' references. (XLA calls this float normalization.)
-void widen_16_bit_floats(Graph& graph, const Device& device);
+void widen_small_floats(Graph& graph, const Device& device);
 
-/// Is this float32 value, as far as the graph shows, one of this 16-bit type in every element?
+/// Is this float32 value, as far as the graph shows, one of this smaller type in every element?
 bool is_widened_from(const Value* value, DType type);
 
 }  // namespace tenon

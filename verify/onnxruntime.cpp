@@ -65,6 +65,10 @@ std::vector<Tensor> onnxruntime_outputs(const fs::path& model, const Graph& grap
     throw error("the ONNX model has {}, the model has {}", counted(outputs.size(), "output"),
                 graph.body().results().size())
         .at(model.string());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {  // float8 is read as f16
+    const DType dtype = graph.body().results()[i]->dtype();
+    if (is_float8(dtype) && outputs[i].dtype() == DType::f16) outputs[i] = outputs[i].to(dtype);
+  }
   return outputs;
 }
 

@@ -20,10 +20,19 @@ struct Tolerance {
       atol;  // where one is given, of each element: |error| <= atol + rtol * |expected|
 
   bool elementwise() const { return rtol || atol; }
-  /// For results of this dtype: the share is that of f32; one rounding of a 16-bit float is larger, so f16 is
-  /// allowed 20 times and bf16 160 times as much (at 1e-4: two units in the last place of the largest value).
+  /// For results of this dtype: the share is that of f32. One rounding of a smaller float is larger, so f16
+  /// is allowed 20 times and bf16 160 times as much (at 1e-4: two units in the last place of the largest
+  /// value), float8 with three bits behind the point 1250 times, with two 2500 times (one unit).
   double share_of(DType dtype) const {
-    return dtype == DType::f16 ? 20 * share : dtype == DType::bf16 ? 160 * share : share;
+    switch (dtype) {
+      case DType::f16: return 20 * share;
+      case DType::bf16: return 160 * share;
+      case DType::f8e4m3fn:
+      case DType::f8e4m3fnuz: return 1250 * share;
+      case DType::f8e5m2:
+      case DType::f8e5m2fnuz: return 2500 * share;
+      default: return share;
+    }
   }
 };
 

@@ -25,6 +25,7 @@ NUMBERS = {"float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32"
            "float64": 11, "uint32": 12, "uint64": 13, "complex64": 14, "complex128": 15}
 IN_NUMPY = {"float": "float32", "double": "float64", "string": "object"}
 BFLOAT16 = 16
+FLOAT8 = {"tensor(float8e4m3fn)": 17, "tensor(float8e4m3fnuz)": 18, "tensor(float8e5m2)": 19, "tensor(float8e5m2fnuz)": 20}
 # How many bits an element of a type has that NumPy lacks: bfloat16, integers and floats of four and two bits; else 8.
 BITS = {BFLOAT16: 16, 21: 4, 22: 4, 23: 4, 25: 2, 26: 2}
 
@@ -65,6 +66,8 @@ def value_of(name, type, arrays):
         return numpy.array(array.tobytes().decode(), object)
     if type == "tensor(bfloat16)":
         return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bfloat16_bits(array), BFLOAT16)
+    if type in FLOAT8 and array.dtype.kind == "V":  # single bytes
+        return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(numpy.uint8), FLOAT8[type])
     is_written_out = array.ndim == 0 and in_numpy(type) not in (None, "object")  # a number: its type is not the model's
     return array.astype(in_numpy(type)) if is_written_out else array
 

@@ -45,6 +45,11 @@ constexpr SelfTestRow rows[] = {
      "(%x: T[N,M]) { %1 = mul(%x, 3.0) %2 = cast(%1, to=i32) %3 = cast(%1, to=f16) %4 = cast(%1, to=bf16) "
      "%5 = cast(%1, to=f64) %6 = cast(%2, to=bool) return %2, %3, %4, %5, %6 }",
      floats, "N=3 M=50"},
+    {"casts",
+     "(%x: T[N,M]) { %1 = mul(%x, 300.0) %2 = cast(%1, to=f8e4m3fn) %3 = cast(%1, to=f8e5m2) %4 = cast(%2, "
+     "to=f32) "
+     "%5 = cast(%3, to=f16) return %2, %3, %4, %5 }",
+     "f32", "N=3 M=50"},
     {"copies", "(%x: T[N,M,K]) { %1 = permute(%x, axes=[2,0,1]) %2 = flip(%1, axes=1) return %1, %2 }",
      "f32 f16 f64 u8 i64", "N=1 M=1 K=1; N=3 M=17 K=5; N=8 M=64 K=33"},
     {"copies",
@@ -90,6 +95,8 @@ constexpr SelfTestRow rows[] = {
      "N=1 M=1; N=3 M=70; N=2 M=3000"},
     {"sorts", "(%x: T[N,M]) { %1, %2 = topk(%x, k=3, axis=1) return %1, %2 }", "f32 f64",
      "N=1 M=3; N=3 M=700"},
+    {"products", "(%x: T[N,64]) { @w : f8e4m3fn[24,64] %1 = cast(@w, to=f32) %2 = linear(%x, %1) return %2 }",
+     "f32", "N=1; N=3; N=70"},
     {"products", "(%x: T[N,K], %y: T[K,M]) { %1 = matmul(%x, %y) return %1 }", floats,
      "N=1 K=1 M=1; N=1 K=300 M=70; N=3 K=5 M=7; N=65 K=33 M=129; N=128 K=64 M=128; N=5 K=2000 M=3"},
     {"products",

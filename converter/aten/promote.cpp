@@ -41,6 +41,9 @@ MaybeType combine(MaybeType higher, MaybeType lower) {
 
 DType promote_types(DType a, DType b) {
   if (a == b) return a;
+  if (is_float8(a) || is_float8(b))
+    throw error("{} and {} have no common dtype in PyTorch", name(a), name(b))
+        .hint("call .to(torch.float32) or .to(torch.bfloat16) first");
   if (is_complex(a) || is_complex(b)) {
     const bool wide = a == DType::c128 || b == DType::c128 || a == DType::f64 || b == DType::f64;
     return wide ? DType::c128 : DType::c64;

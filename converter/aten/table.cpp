@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "converter/aten/complex.h"
+#include "converter/aten/float8.h"
 #include "converter/aten/mapping.h"
 #include "converter/aten/names.h"
 #include "converter/aten/promote.h"
@@ -57,13 +58,12 @@ std::optional<ServedOperator> served_operator(std::string_view name, std::string
   return std::nullopt;
 }
 
-bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
-
-/// The value with 16-bit floats in it as f32; `found` gathers their dtypes and those of other tensors.
+/// The value with floats of 16 and 8 bits in it as f32; `found` gathers their dtypes and those of other
+/// tensors.
 AbstractValue widened(Builder& build, const AbstractValue& d, std::vector<AbstractValue>& found) {
   if (const auto* t = d.get<TensorPtr>()) {
     found.push_back(d);
-    return is_half((*t)->dtype()) ? AbstractValue(build.tensor(cast(DType::f32, build.read(*t)))) : d;
+    return is_small_float((*t)->dtype()) ? AbstractValue(build.tensor(cast(DType::f32, build.read(*t)))) : d;
   }
   const auto* list = d.get<ListPtr>();
   if (!list) return d;
@@ -79,7 +79,7 @@ Results run_in_f32(Handler handler, Call& call) {
   std::vector<Argument> arguments = call.arguments();
   for (Argument& a : arguments) a.value = widened(call.build, a.value, found);
   std::erase_if(found, [](const AbstractValue& d) { return !is_float((*d.get<TensorPtr>())->dtype()); });
-  if (found.empty() || call.has("dtype") || !is_half(result_type(found))) return handler(call);
+  if (found.empty() || call.has("dtype") || !is_small_float(result_type(found))) return handler(call);
   const DType half = result_type(found);
   Call wide(call.build, call.name, call.overload, std::move(arguments));
   Results results = handler(wide);
@@ -119,6 +119,7 @@ std::vector<AbstractValue> run_pure(Call& call) {
   if (const Spelling* item = find_foreach(call.name, call.overload)) return run_foreach(call, *item);
   const AtenEntry* complex = has_complex_operand(call) ? find_complex_entry(call) : nullptr;
   const AtenEntry* entry = complex ? complex : find_entry(call.name, call.overload);
+  check_float8(call, entry);
   if (!entry) {
     const AtenMapping& mapping = *find_mapping(call.name, call.overload);
     return to_values(call, entry, mapping.op->op_kind == OpKind::pointwise, run_mapping(mapping, call));

@@ -9,7 +9,7 @@ namespace tenon::converter {
 
 using Handler = Results (*)(Call&);
 
-/// How 16-bit floats are passed to a handler.
+/// How floats of 16 and 8 bits are passed to a handler.
 enum class HalfPrecision : std::uint8_t {
   as_they_are,
   in_f32,  // operands are read as f32, float results rounded once: what PyTorch does inside one operator

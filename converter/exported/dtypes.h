@@ -8,7 +8,7 @@
 
 namespace tenon::exported {
 
-/// nullopt for what has no form here: 16-bit complex numbers, 8-bit floats.
+/// nullopt for what has no form here: 16-bit complex numbers, powers of two in 8 bits.
 constexpr std::optional<DType> dtype_of(std::int64_t code) {
   switch (code) {
     case 1: return DType::u8;
@@ -24,6 +24,10 @@ constexpr std::optional<DType> dtype_of(std::int64_t code) {
     case 12: return DType::boolean;
     case 13: return DType::bf16;
     case 28: return DType::u16;
+    case 29: return DType::f8e4m3fn;
+    case 30: return DType::f8e5m2;
+    case 31: return DType::f8e4m3fnuz;
+    case 32: return DType::f8e5m2fnuz;
     case 34: return DType::u32;
     case 35: return DType::u64;
     default: return std::nullopt;

@@ -21,6 +21,10 @@ inline std::optional<std::string_view> dtype_name(c10::ScalarType type) {
     case c10::kLong: return "i64";
     case c10::kHalf: return "f16";
     case c10::kBFloat16: return "bf16";
+    case c10::kFloat8_e4m3fn: return "f8e4m3fn";
+    case c10::kFloat8_e5m2: return "f8e5m2";
+    case c10::kFloat8_e4m3fnuz: return "f8e4m3fnuz";
+    case c10::kFloat8_e5m2fnuz: return "f8e5m2fnuz";
     case c10::kFloat: return "f32";
     case c10::kDouble: return "f64";
     case c10::kComplexFloat: return "c64";

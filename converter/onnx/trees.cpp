@@ -167,7 +167,7 @@ Ref with_base(const Call& call, const Ref& scores, const std::vector<double>& ba
   return scores + constant(call, scores.dtype(), {1, count}, base, "base");
 }
 
-Operands regressor(Call& call) {
+Operands tree_regressor(Call& call) {
   const Forest forest = forest_of_lists(call, "target", targets_of(call));
   const Ref scores =
       aggregated(call, forest, features(call), aggregate_of(call.text("aggregate_function", "SUM")));
@@ -188,7 +188,7 @@ Operands ensemble(Call& call) {
   return {cast(x.dtype(), transformed(transforms[static_cast<std::size_t>(after)], y))};
 }
 
-Operands classifier(Call& call) {
+Operands tree_classifier(Call& call) {
   const Labels labels(call, "classlabels_int64s");
   const std::size_t classes = labels.count();
   if (classes < 2) throw unsupported("a classifier of {} classes", classes);
@@ -225,8 +225,8 @@ Operands classifier(Call& call) {
 std::span<const OnnxEntry> tree_entries() {
   static constexpr std::array entries = {
       OnnxEntry{"ai.onnx.ml.TreeEnsemble", ensemble},
-      OnnxEntry{"ai.onnx.ml.TreeEnsembleClassifier", classifier},
-      OnnxEntry{"ai.onnx.ml.TreeEnsembleRegressor", regressor},
+      OnnxEntry{"ai.onnx.ml.TreeEnsembleClassifier", tree_classifier},
+      OnnxEntry{"ai.onnx.ml.TreeEnsembleRegressor", tree_regressor},
   };
   return entries;
 }

@@ -141,7 +141,11 @@ std::initializer_list<DType> wider(DType t) {
     case u32:
     case i32: return word;
     case f16:
-    case bf16: return half;
+    case bf16:
+    case f8e4m3fn:
+    case f8e5m2:
+    case f8e4m3fnuz:
+    case f8e5m2fnuz: return half;
     default: return none;
   }
 }

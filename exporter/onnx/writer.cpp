@@ -149,7 +149,10 @@ OnnxValues OnnxWriter::add_all(std::string_view op_type, const OnnxValues& opera
 
 OnnxValue OnnxWriter::cast(const OnnxValue& x, DType to) {
   if (x.dtype == to) return x;
-  return add_all("Cast", {x}, {{"to", onnx_number(to)}}, {to}).front();
+  Attributes attributes{{"to", onnx_number(to)}};
+  // What is too large becomes the largest number by default. Of the types of float8 that is so in one alone.
+  if (is_float8(to) && to != DType::f8e4m3fn) attributes.push_back({"saturate", std::int64_t{0}});
+  return add_all("Cast", {x}, std::move(attributes), {to}).front();
 }
 
 OnnxValue OnnxWriter::constant(const Tensor& tensor) {

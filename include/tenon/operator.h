@@ -27,7 +27,11 @@ enum {
   TENON_F32,
   TENON_F64,
   TENON_C64, /* two floats: real, imaginary */
-  TENON_C128
+  TENON_C128,
+  TENON_F8E4M3FN = TENON_C128 + 2, /* floats of 8 bits */
+  TENON_F8E5M2,
+  TENON_F8E4M3FNUZ,
+  TENON_F8E5M2FNUZ
 };
 
 /* A dense row-major array. `sizes` has `rank` entries. */

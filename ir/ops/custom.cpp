@@ -12,7 +12,8 @@ namespace {
 using Kind = OperatorSignature::Kind;
 
 static_assert(TENON_BOOL == static_cast<int>(DType::boolean) && TENON_I64 == static_cast<int>(DType::i64) &&
-              TENON_F32 == static_cast<int>(DType::f32) && TENON_C128 == static_cast<int>(DType::c128));
+              TENON_F32 == static_cast<int>(DType::f32) && TENON_C128 == static_cast<int>(DType::c128) &&
+              TENON_F8E5M2FNUZ == static_cast<int>(DType::f8e5m2fnuz));
 
 tenon_tensor plain(const Tensor& t, void* data) {
   return {.data = data,

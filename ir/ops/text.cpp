@@ -23,7 +23,8 @@ void check_numbers(std::string_view what, DType dtype) {
 
 Type ToString::infer(const Type& x) const {
   check_numbers("what becomes a string", x.dtype);
-  if (x.dtype == DType::bf16) throw unsupported("bf16 has no agreed text: cast it to f32 first");
+  if (x.dtype == DType::bf16 || is_float8(x.dtype))
+    throw unsupported("{} has no agreed text: cast it to f32 first", tenon::name(x.dtype));
   return {DType::string, x.shape};
 }
 

@@ -91,7 +91,7 @@ template <class T>
 T number_from(std::string_view text) {
   if constexpr (std::is_same_v<T, bool>)
     throw InternalError("a dtype that texts do not become");
-  else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+  else if constexpr (is_small_float_element<T>)
     return T(parsed<float>(text));
   else
     return parsed<T>(text);

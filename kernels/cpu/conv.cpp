@@ -59,7 +59,7 @@ void depthwise(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
 }  // namespace
 
 std::optional<ConvAlgorithm> conv_algorithm_of(DType weights) {
-  if (weights == DType::f16) return ConvAlgorithm::gemm_f16;
+  if (weights == DType::f16 || is_float8(weights)) return ConvAlgorithm::gemm_f16;
   if (weights == DType::bf16) return ConvAlgorithm::gemm_bf16;
   return std::nullopt;
 }

@@ -2,6 +2,7 @@
 #include "kernels/cpu/gemm.h"
 
 #include <algorithm>
+#include <array>
 
 #include "kernels/cpu/row_gemm_parallel.h"
 #include "kernels/cpu/transpose.h"
@@ -46,6 +47,21 @@ void pack_halves(const Panel& p, const MatrixB& b, std::uint16_t* packed) {
   }
 }
 
+template <class T>
+void pack_float8(const Panel& p, const MatrixB& b, std::uint16_t* packed) {
+  static const auto halves = [] {
+    std::array<std::uint16_t, 256> of{};
+    for (std::size_t code = 0; code < of.size(); ++code)
+      of[code] = Half::from_float(T::to_float(static_cast<std::uint8_t>(code)));
+    return of;
+  }();
+  for (long k = 0; k < p.K; k++) {
+    const std::uint8_t* row = at<std::uint8_t>(b, k);
+    std::uint16_t* out = packed + k * p.width;
+    for (long n = 0; n < p.cols; n++) out[n] = halves[row[n * b.n_stride]];
+  }
+}
+
 // Pairs that lie together in B, too, are moved like floats.
 bool has_pairs(const Panel& p, const MatrixB& b) {
   return b.k_stride == 1 && b.n_stride % 2 == 0 && p.K % 2 == 0 &&
@@ -53,13 +69,18 @@ bool has_pairs(const Panel& p, const MatrixB& b) {
 }
 
 void pack_panel(const Panel& p, const MatrixB& b, float* packed) {
-  if (p.cols < p.width || p.K % 2 != 0) std::fill_n(packed, panel_size(p.K, b.type), 0.0f);
+  if (p.cols < p.width || p.K % 2 != 0) std::fill_n(packed, panel_size(p.K, packed_type(b.type)), 0.0f);
+  auto* const halves = reinterpret_cast<std::uint16_t*>(packed);
   switch (b.type) {
-    case DType::f16: return pack_halves<1>(p, b, reinterpret_cast<std::uint16_t*>(packed));
+    case DType::f16: return pack_halves<1>(p, b, halves);
+    case DType::f8e4m3fn: return pack_float8<Float8E4M3FN>(p, b, halves);
+    case DType::f8e5m2: return pack_float8<Float8E5M2>(p, b, halves);
+    case DType::f8e4m3fnuz: return pack_float8<Float8E4M3FNUZ>(p, b, halves);
+    case DType::f8e5m2fnuz: return pack_float8<Float8E5M2FNUZ>(p, b, halves);
     case DType::bf16:
       if (has_pairs(p, b))
         return pack_floats({p.K / 2, p.cols, p.width}, {b.data, 1, b.n_stride / 2}, packed);
-      return pack_halves<2>(p, b, reinterpret_cast<std::uint16_t*>(packed));
+      return pack_halves<2>(p, b, halves);
     default: return pack_floats(p, b, packed);
   }
 }
@@ -72,7 +93,7 @@ bool reads_b_in_place(const BatchedGemm& g) {
 }
 
 RowGemm row_gemm_of(const Gemm& g) {
-  const PanelRows rows(g.b.type, row_gemm_tile().cols, g.K);
+  const PanelRows rows(packed_type(g.b.type), row_gemm_tile().cols, g.K);
   RowGemm r;
   r.rows = g.M;
   r.cols = g.N;
@@ -81,7 +102,7 @@ RowGemm row_gemm_of(const Gemm& g) {
   r.run_length = g.K;
   r.a_is_bf16 = g.a_is_bf16;
   r.b = g.packed_b;
-  r.b_type = g.b.type;
+  r.b_type = packed_type(g.b.type);
   r.b_row_stride = rows.words;
   r.b_panel_stride = rows.per_run * rows.words;
   r.c = g.c;
@@ -94,7 +115,7 @@ RowGemm row_gemm_of(const Gemm& g) {
 // Panels that are packed and used together: they should stay in the L2 cache between the two.
 long panels_together(const Gemm& g) {
   constexpr long words = 128 * 1024;
-  return std::max(1L, words / panel_size(g.K, g.b.type));
+  return std::max(1L, words / panel_size(g.K, packed_type(g.b.type)));
 }
 
 // Columns [first, first + cols) of the product, with a B that holds just these.
@@ -117,13 +138,14 @@ MatrixB MatrixB::from(long k, long n) const {
   return rest;
 }
 
-long packed_b_size(long K, long N, DType type) { return packed_panels_size(K, N, type); }
+long packed_b_size(long K, long N, DType type) { return packed_panels_size(K, N, packed_type(type)); }
 
 void pack_b(long K, long N, const MatrixB& b, float* packed, ThreadPool& pool) {
   const long width = row_gemm_tile().cols;
   pool.parallel_for((N + width - 1) / width, [&](long p, int) {
     const long n = p * width;
-    pack_panel({K, std::min(width, N - n), width}, b.from(0, n), packed + p * panel_size(K, b.type));
+    pack_panel({K, std::min(width, N - n), width}, b.from(0, n),
+               packed + p * panel_size(K, packed_type(b.type)));
   });
 }
 

@@ -12,13 +12,15 @@ struct MatrixB {
   const void* data = nullptr;
   long k_stride = 0;
   long n_stride = 1;
-  DType type = DType::f32;  // or f16, or bf16
+  DType type = DType::f32;  // or f16, bf16, or a float8
 
   /// The matrix from this element on.
   MatrixB from(long k, long n) const;
 };
 
-/// Words of four bytes that pack_b writes for a [K, N] matrix of this type, which stays packed as it is.
+/// The type that a B of this type has packed: itself, but float8 is float16, which holds it exactly.
+constexpr DType packed_type(DType b) { return is_float8(b) ? DType::f16 : b; }
+/// Words of four bytes that pack_b writes for a [K, N] matrix of this type.
 /// Packed data are for the ISA they were packed under.
 long packed_b_size(long K, long N, DType type = DType::f32);
 void pack_b(long K, long N, const MatrixB& b, float* packed, ThreadPool& pool);

@@ -6,12 +6,11 @@
 
 namespace tenon::cpu {
 
-/// The type in which a value of a real dtype is held: itself, but 16-bit floats as f32, and the unsigned
-/// integers of 16 bits and more as a wider signed one (u64: as the i64 of the same bits).
+/// The type in which a value of a real dtype is held: itself, but floats of 16 and 8 bits as f32, and the
+/// unsigned integers of 16 bits and more as a wider signed one (u64: as the i64 of the same bits).
 constexpr DType held_type(DType t) {
+  if (is_small_float(t)) return DType::f32;
   switch (t) {
-    case DType::f16:
-    case DType::bf16: return DType::f32;
     case DType::u16: return DType::i32;
     case DType::u32:
     case DType::u64: return DType::i64;
@@ -22,15 +21,7 @@ constexpr DType held_type(DType t) {
 namespace held_detail {
 template <class T>
 struct Held {
-  using type = T;
-};
-template <>
-struct Held<Half> {
-  using type = float;
-};
-template <>
-struct Held<BFloat16> {
-  using type = float;
+  using type = std::conditional_t<is_small_float_element<T>, float, T>;
 };
 template <>
 struct Held<std::uint16_t> {

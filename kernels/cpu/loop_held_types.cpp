@@ -1,7 +1,7 @@
 // Which type each register of a loop program is held in. A program computes integers in 64 bits; narrower
-// ones give the same results where the values are known to fit, or where only low bits are used later. 16-bit
-// floats are held as f32; they are not rounded again where they are known to be rounded, or where a store
-// rounds them.
+// ones give the same results where the values are known to fit, or where only low bits are used later. Floats
+// of 16 and 8 bits are held as f32; they are not rounded again where they are known to be rounded, or where a
+// store rounds them.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -193,7 +193,7 @@ class Chooser {
   }
   bool gives_element(Reg r) const { return at(r).reduce == Reduce::min || at(r).reduce == Reduce::max; }
 
-  /// The 16-bit float type that has all values of r, if there is one.
+  /// The small float type that has all values of r, if there is one.
   std::optional<DType> find_rounded(Reg r) const {
     const LoopNode& n = nodes_[index(r)];
     const Instruction& i = n.instruction;
@@ -213,7 +213,7 @@ class Chooser {
       case Prim::floor:
       case Prim::ceil:
       case Prim::trunc:
-      case Prim::round: return rounded_[index(i.args[0])];
+      case Prim::round: return with_minus_zero(rounded_[index(i.args[0])]);
       case Prim::min:
       case Prim::max:
       case Prim::fmin:
@@ -223,7 +223,11 @@ class Chooser {
     }
   }
   static std::optional<DType> rounded_type(DType t) {
-    return t == DType::f16 || t == DType::bf16 ? std::optional(t) : std::nullopt;
+    return is_small_float(t) ? std::optional(t) : std::nullopt;
+  }
+  /// Of a result that may be -0, which two types lack.
+  static std::optional<DType> with_minus_zero(std::optional<DType> t) {
+    return t == DType::f8e4m3fnuz || t == DType::f8e5m2fnuz ? std::nullopt : t;
   }
   std::optional<DType> common_rounded(Reg a, Reg b) const {
     if (at(a).op == LoopOp::constant) return rounds_to_itself(a, rounded_[index(b)]);

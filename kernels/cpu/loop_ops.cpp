@@ -28,8 +28,8 @@ OpFn loop_op(Prim p, DType type) {
 }
 
 OpFn cast_op(DType from, DType to) {
-  if (from == DType::f32 && to == DType::f16) return simd_ops().round_to_f16;
-  if (from == DType::f32 && to == DType::bf16) return simd_ops().round_to_bf16;
+  const SmallFloatOps* small = simd_ops().small_floats(to);
+  if (from == DType::f32 && small) return small->round;
   return cast_of_types(from, to);
 }
 

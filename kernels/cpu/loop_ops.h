@@ -82,11 +82,16 @@ enum class Fused {
 };
 inline constexpr int fused_count = static_cast<int>(Fused::exp_below) + 1;
 
+/// Of a type that is held as f32: floats rounded to it, and moved from and to memory.
+struct SmallFloatOps {
+  OpFn round;
+  TransferFn load;
+  TransferFn store;
+};
+
 /// The loops of floats that are written with vectors; null where there is a plain one only.
 struct SimdOps {
   OpFn prim[prim_count];
-  OpFn round_to_f16;
-  OpFn round_to_bf16;
   OpFn fused[fused_count];
   FoldFn fold_rows_sum;  // sums are held in double
   FoldFn fold_rows_sum_squares;
@@ -96,10 +101,20 @@ struct SimdOps {
   FoldFn fold_columns_sum;
   FoldFn fold_columns_sum_squares;
   TransferFn load_f32;
-  TransferFn load_f16;
-  TransferFn load_bf16;
-  TransferFn store_f16;
-  TransferFn store_bf16;
+  SmallFloatOps f16, bf16, f8e4m3fn, f8e5m2, f8e4m3fnuz, f8e5m2fnuz;
+
+  /// Null for other types.
+  const SmallFloatOps* small_floats(DType t) const {
+    switch (t) {
+      case DType::f16: return &f16;
+      case DType::bf16: return &bf16;
+      case DType::f8e4m3fn: return &f8e4m3fn;
+      case DType::f8e5m2: return &f8e5m2;
+      case DType::f8e4m3fnuz: return &f8e4m3fnuz;
+      case DType::f8e5m2fnuz: return &f8e5m2fnuz;
+      default: return nullptr;
+    }
+  }
 };
 /// The table of the ISA in use.
 const SimdOps& simd_ops();

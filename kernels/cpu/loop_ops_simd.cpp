@@ -251,6 +251,11 @@ void select(const OpArgs& args) {
   }
 }
 
+template <class Format>
+constexpr SmallFloatOps small_floats() {
+  return {unary<Rounded<Format>>, load_small<Format>, store_small<Format>};
+}
+
 constexpr SimdOps make_ops() {
   SimdOps ops{};
   const auto prim = [&](Prim p, OpFn f) { ops.prim[static_cast<int>(p)] = f; };
@@ -322,8 +327,6 @@ constexpr SimdOps make_ops() {
   prim(Prim::isfinite, test<IsFinite>);
   prim(Prim::signbit, test<IsNegative>);
   prim(Prim::select, select);
-  ops.round_to_f16 = unary<Rounded<F16>>;
-  ops.round_to_bf16 = unary<Rounded<BF16>>;
   const auto fused = [&](Fused f, OpFn loop) { ops.fused[static_cast<int>(f)] = loop; };
   fused(Fused::mul_add, ternary<MulAdd>);
   fused(Fused::mul_sub, ternary<MulSub>);
@@ -348,10 +351,12 @@ constexpr SimdOps make_ops() {
   ops.fold_columns_sum = fold_columns_sum;
   ops.fold_columns_sum_squares = fold_columns_sum_squares;
   ops.load_f32 = load_f32;
-  ops.load_f16 = load_16_bit<F16>;
-  ops.load_bf16 = load_16_bit<BF16>;
-  ops.store_f16 = store_16_bit<F16>;
-  ops.store_bf16 = store_16_bit<BF16>;
+  ops.f16 = small_floats<F16>();
+  ops.bf16 = small_floats<BF16>();
+  ops.f8e4m3fn = small_floats<F8<Float8E4M3FN>>();
+  ops.f8e5m2 = small_floats<F8<Float8E5M2>>();
+  ops.f8e4m3fnuz = small_floats<F8<Float8E4M3FNUZ>>();
+  ops.f8e5m2fnuz = small_floats<F8<Float8E5M2FNUZ>>();
   return ops;
 }
 

@@ -56,31 +56,25 @@ void store(const Transfer& transfer) {
   }
 }
 
-template <class T>
-constexpr bool is_16_bit_float = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
-
 }  // namespace
 
 TransferFn loop_load_op(DType dtype) {
   const SimdOps& simd = loop_simd_ops();
   if (dtype == DType::f32) return simd.load_f32;
-  if (dtype == DType::f16) return simd.load_f16;
-  if (dtype == DType::bf16) return simd.load_bf16;
+  if (const SmallFloatOps* small = simd.small_floats(dtype)) return small->load;
   return dispatch_real(dtype, [](auto tag) -> TransferFn {
     using T = typename decltype(tag)::type;
-    if constexpr (is_16_bit_float<T>)
+    if constexpr (is_small_float_element<T>)
       return nullptr;
     else
       return &load<T>;
   });
 }
 TransferFn loop_store_op(DType dtype) {
-  const SimdOps& simd = loop_simd_ops();
-  if (dtype == DType::f16) return simd.store_f16;
-  if (dtype == DType::bf16) return simd.store_bf16;
+  if (const SmallFloatOps* small = loop_simd_ops().small_floats(dtype)) return small->store;
   return dispatch_real(dtype, [](auto tag) -> TransferFn {
     using T = typename decltype(tag)::type;
-    if constexpr (is_16_bit_float<T>)
+    if constexpr (is_small_float_element<T>)
       return nullptr;
     else
       return &store<T>;

@@ -114,7 +114,7 @@ void cast_loop(const OpArgs& args) {
   });
 }
 
-/// The floats of args.out, rounded to a 16-bit format.
+/// The floats of args.out, rounded to a type.
 void round_in_place(const OpArgs& args, OpFn round) {
   OpArgs again = args;
   again.in[0] = args.out;
@@ -122,21 +122,29 @@ void round_in_place(const OpArgs& args, OpFn round) {
   again.splat[0] = false;
   round(again);
 }
-template <class From, class To>
-constexpr OpFn cast_or_rounding() {
-  if constexpr (std::is_same_v<To, Half>) {
-    return [](const OpArgs& args) {
-      cast_loop<From, float>(args);
-      round_in_place(args, loop_simd_ops().round_to_f16);
-    };
-  } else if constexpr (std::is_same_v<To, BFloat16>) {
-    return [](const OpArgs& args) {
-      cast_loop<From, float>(args);
-      round_in_place(args, loop_simd_ops().round_to_bf16);
-    };
-  } else {
-    return &cast_loop<From, To>;
+template <class From, SmallFloatOps SimdOps::*Type>
+void cast_and_round(const OpArgs& args) {
+  cast_loop<From, float>(args);
+  round_in_place(args, (loop_simd_ops().*Type).round);
+}
+template <class From>
+OpFn cast_from(DType to) {
+  switch (to) {
+    case DType::f16: return &cast_and_round<From, &SimdOps::f16>;
+    case DType::bf16: return &cast_and_round<From, &SimdOps::bf16>;
+    case DType::f8e4m3fn: return &cast_and_round<From, &SimdOps::f8e4m3fn>;
+    case DType::f8e5m2: return &cast_and_round<From, &SimdOps::f8e5m2>;
+    case DType::f8e4m3fnuz: return &cast_and_round<From, &SimdOps::f8e4m3fnuz>;
+    case DType::f8e5m2fnuz: return &cast_and_round<From, &SimdOps::f8e5m2fnuz>;
+    default: break;
   }
+  return dispatch_real(to, [](auto tag) -> OpFn {
+    using To = typename decltype(tag)::type;
+    if constexpr (is_small_float_element<To>)
+      return nullptr;
+    else
+      return &cast_loop<From, To>;
+  });
 }
 
 }  // namespace
@@ -147,11 +155,7 @@ OpFn loop_op_of_type(Prim p, DType type) {
 }
 
 OpFn loop_cast_op(DType from, DType to) {
-  return dispatch_held(from, [&](auto source) {
-    return dispatch_real(to, [&](auto target) -> OpFn {
-      return cast_or_rounding<typename decltype(source)::type, typename decltype(target)::type>();
-    });
-  });
+  return dispatch_held(from, [&](auto source) { return cast_from<typename decltype(source)::type>(to); });
 }
 
 }  // namespace tenon::cpu::TENON_ISA

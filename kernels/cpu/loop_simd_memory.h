@@ -1,7 +1,9 @@
-// Loads of strided floats, and of and to the 16-bit formats. Part of loop_ops_simd.cpp, built once per ISA.
+// Loads of strided floats, and of and to the formats of 16 and 8 bits. Part of loop_ops_simd.cpp, built once
+// per ISA.
 #pragma once
 #include "kernels/cpu/loop_ops.h"
 #include "kernels/cpu/math.h"
+#include "kernels/cpu/simd_float8.h"
 #include "kernels/cpu/simd_half.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -33,35 +35,36 @@ void load_f32(const Transfer& t) {
 }
 
 template <class Format>
-void load_16_bit(const Transfer& transfer) {
+void load_small(const Transfer& transfer) {
   const Transfer t = transfer;  // what is written may not lie here
   const long whole = t.col_stride == 1 ? t.cols / VL * VL : 0;
   for (long r = 0; r < t.rows; r++) {
-    const auto* const from = reinterpret_cast<const std::uint16_t*>(t.memory) + r * t.row_stride;
+    const auto* const from = reinterpret_cast<const typename Format::Element*>(t.memory) + r * t.row_stride;
     float* const to = static_cast<float*>(t.values) + r * t.values_pitch;
     for (long c = 0; c < whole; c += VL)
-      store(to + c, Format::widen(*reinterpret_cast<const vh_unaligned*>(from + c)));
+      store(to + c, Format::widen(*reinterpret_cast<const typename Format::Unaligned*>(from + c)));
     for (long c = whole; c < t.cols; c += VL) {
       const int count = static_cast<int>(t.cols - c < VL ? t.cols - c : VL);
-      vh h{};
+      typename Format::Vector h{};
       for (int i = 0; i < count; i++) h[i] = from[(c + i) * t.col_stride];
       store_partial(to + c, Format::widen(h), count);
     }
   }
 }
 template <class Format>
-void store_16_bit(const Transfer& transfer) {
+void store_small(const Transfer& transfer) {
   const Transfer t = transfer;
   const long whole = t.col_stride == 1 ? t.cols / VL * VL : 0;
   for (long r = 0; r < t.rows; r++) {
     const float* const from = static_cast<const float*>(t.values) + r * t.values_pitch;
-    auto* const to = reinterpret_cast<std::uint16_t*>(t.memory) + r * t.row_stride;
-    const vh splat = Format::narrow(broadcast(t.splat && t.cols > 0 ? *from : 0.0f));
+    auto* const to = reinterpret_cast<typename Format::Element*>(t.memory) + r * t.row_stride;
+    const auto splat = Format::narrow(broadcast(t.splat && t.cols > 0 ? *from : 0.0f));
     for (long c = 0; c < whole; c += VL)
-      *reinterpret_cast<vh_unaligned*>(to + c) = t.splat ? splat : Format::narrow(load(from + c));
+      *reinterpret_cast<typename Format::Unaligned*>(to + c) =
+          t.splat ? splat : Format::narrow(load(from + c));
     for (long c = whole; c < t.cols; c += VL) {
       const int count = static_cast<int>(t.cols - c < VL ? t.cols - c : VL);
-      const vh h = t.splat ? splat : Format::narrow(load_partial(from + c, count));
+      const auto h = t.splat ? splat : Format::narrow(load_partial(from + c, count));
       for (int i = 0; i < count; i++) to[(c + i) * t.col_stride] = h[i];
     }
   }

@@ -7,8 +7,12 @@ namespace tenon::cpu::TENON_ISA {
 typedef std::uint16_t vh __attribute__((vector_size(VL * 2)));
 typedef std::uint16_t vh_unaligned __attribute__((vector_size(VL * 2), aligned(2), may_alias));
 
-/// A 16-bit format: widen() gives floats, narrow() rounds to nearest even.
+/// A 16-bit format: its elements in memory and in vectors; widen() gives floats, narrow() rounds to nearest
+/// even.
 struct F16 {
+  using Element = std::uint16_t;
+  using Vector = vh;
+  using Unaligned = vh_unaligned;
 #if defined(__AVX512F__)
   static TENON_INLINE vf widen(vh h) {
     return reinterpret_cast<vf>(_mm512_cvtph_ps(reinterpret_cast<__m256i>(h)));
@@ -44,6 +48,9 @@ struct F16 {
 #endif
 };
 struct BF16 {
+  using Element = std::uint16_t;
+  using Vector = vh;
+  using Unaligned = vh_unaligned;
   static TENON_INLINE vf widen(vh h) { return reinterpret_cast<vf>(__builtin_convertvector(h, vu) << 16); }
   static TENON_INLINE vh narrow(vf f) {
     const vu x = reinterpret_cast<vu>(f);

@@ -25,13 +25,18 @@ TENON_INLINE float float_of(Half h) {
 }
 TENON_INLINE float float_of(BFloat16 h) { return __builtin_bit_cast(float, std::uint32_t{h.bits} << 16); }
 
+template <int Mantissa, int Bias, Float8Specials Specials>
+TENON_INLINE float float_of(Float8<Mantissa, Bias, Specials> x) {
+  return x;
+}
+
 template <class T>
 TENON_INLINE auto key_of(T x) {
   if constexpr (std::is_same_v<T, float>) {
     return key_of_float<std::uint32_t>(x);
   } else if constexpr (std::is_same_v<T, double>) {
     return key_of_float<std::uint64_t>(x);
-  } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+  } else if constexpr (is_small_float_element<T>) {
     return key_of_float<std::uint32_t>(float_of(x));
   } else if constexpr (sizeof(T) == 8) {
     return static_cast<std::uint64_t>(x) ^ (std::is_signed_v<T> ? std::uint64_t{1} << 63 : 0);

@@ -20,6 +20,10 @@ std::string_view storage(DType t) {
     case DType::u64: return "Bits";
     case DType::f16: return "half";
     case DType::bf16: return "bfloat16";
+    case DType::f8e4m3fn: return "float8_e4m3fn";
+    case DType::f8e5m2: return "float8_e5m2";
+    case DType::f8e4m3fnuz: return "float8_e4m3fnuz";
+    case DType::f8e5m2fnuz: return "float8_e5m2fnuz";
     case DType::f32: return "float";
     case DType::f64: return "double";
     default: return "Int";

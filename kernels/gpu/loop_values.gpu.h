@@ -44,6 +44,10 @@ GPU_INLINE From number(From x) {
 }
 GPU_INLINE float number(half x) { return to_float(x); }
 GPU_INLINE float number(bfloat16 x) { return to_float(x); }
+template <int Mantissa, int Bias, unsigned Largest, unsigned Beyond, unsigned Nan>
+GPU_INLINE float number(float8<Mantissa, Bias, Largest, Beyond, Nan> x) {
+  return to_float(x);
+}
 
 template <class To>
 struct Conversion {
@@ -84,6 +88,15 @@ struct Conversion<bfloat16> {
   template <class From>
   static GPU_INLINE bfloat16 of(From x) {
     return to_bfloat16(static_cast<float>(x));
+  }
+};
+
+template <int Mantissa, int Bias, unsigned Largest, unsigned Beyond, unsigned Nan>
+struct Conversion<float8<Mantissa, Bias, Largest, Beyond, Nan>> {
+  using To = float8<Mantissa, Bias, Largest, Beyond, Nan>;
+  template <class From>
+  static GPU_INLINE To of(From x) {
+    return Float8From<To>::of(static_cast<float>(x));
   }
 };
 

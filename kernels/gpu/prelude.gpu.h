@@ -121,7 +121,7 @@ GPU_INLINE void report(Fault* fault, long long value, long long detail) {
   fault->detail = detail;
 }
 
-// Storage types of 16 bits. They convert to and from float, and round to nearest even.
+// Storage types of 16 and 8 bits. They convert to and from float, and round to nearest even.
 
 struct half {
   unsigned short bits;
@@ -155,6 +155,50 @@ GPU_INLINE bfloat16 to_bfloat16(float x) {
   const unsigned rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
   return {static_cast<unsigned short>(is_nan ? (bits >> 16) | 0x40u : rounded >> 16)};
 }
+
+/// As base/float8.h has them: Nan and Beyond are codes, without a sign, of NaN and of what lies beyond the
+/// largest finite number, whose code is Largest. With 0x80 as NaN there is no -0.
+template <int Mantissa, int Bias, unsigned Largest, unsigned Beyond, unsigned Nan>
+struct float8 {
+  unsigned char bits;
+};
+using float8_e4m3fn = float8<3, 7, 0x7e, 0x7e, 0x7f>;
+using float8_e5m2 = float8<2, 15, 0x7b, 0x7c, 0x7f>;
+using float8_e4m3fnuz = float8<3, 8, 0x7f, 0x80, 0x80>;
+using float8_e5m2fnuz = float8<2, 16, 0x7f, 0x80, 0x80>;
+
+template <int Mantissa, int Bias, unsigned Largest, unsigned Beyond, unsigned Nan>
+GPU_INLINE float to_float(float8<Mantissa, Bias, Largest, Beyond, Nan> x) {
+  constexpr int shift = 23 - Mantissa;
+  const unsigned sign = (x.bits & 0x80u) << 24, magnitude = x.bits & 0x7fu;
+  if (Nan == 0x80u ? x.bits == Nan : magnitude > Largest)
+    return bits_as<float>(sign | (magnitude == Beyond ? 0x7f800000u : 0x7fc00000u));
+  // What is below the normal numbers counts units of the smallest one.
+  const float subnormal =
+      static_cast<float>(magnitude) * bits_as<float>(unsigned(128 - Bias - Mantissa) << 23);
+  const unsigned normal = (magnitude << shift) + (unsigned(127 - Bias) << 23);
+  return bits_as<float>(sign | (magnitude >> Mantissa ? normal : bits_as<unsigned>(subnormal)));
+}
+/// T is a float8.
+template <class T>
+struct Float8From;
+template <int Mantissa, int Bias, unsigned Largest, unsigned Beyond, unsigned Nan>
+struct Float8From<float8<Mantissa, Bias, Largest, Beyond, Nan>> {
+  static GPU_INLINE float8<Mantissa, Bias, Largest, Beyond, Nan> of(float x) {
+    constexpr int shift = 23 - Mantissa;
+    constexpr unsigned unit = unsigned(128 - Bias + shift) << 23, least_normal = unsigned(128 - Bias) << 23;
+    const unsigned bits = bits_as<unsigned>(x), magnitude = bits & 0x7fffffffu;
+    // In a float of this size the last bit is the smallest number: the addition rounds.
+    const unsigned subnormal = bits_as<unsigned>(bits_as<float>(magnitude) + bits_as<float>(unit)) - unit;
+    const unsigned half = (1u << (shift - 1)) - 1u + ((magnitude >> shift) & 1u);
+    const unsigned normal = (magnitude + half - (unsigned(127 - Bias) << 23)) >> shift;
+    unsigned code = magnitude < least_normal ? subnormal : normal;
+    if (code > Largest) code = Beyond;
+    if (magnitude > 0x7f800000u) code = Nan;
+    const bool has_sign = Nan != 0x80u || (code != 0 && code != Nan);
+    return {static_cast<unsigned char>(has_sign ? code | ((bits >> 24) & 0x80u) : code)};
+  }
+};
 
 // Memory in pieces of up to 16 bytes.
 

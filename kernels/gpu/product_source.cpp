@@ -211,6 +211,9 @@ std::optional<DType> product_type(DType left, DType right) {
   if (is_complex(left) || is_complex(right)) return std::nullopt;
   if (!is_float(left) && !is_float(right)) return DType::i64;
   if (left == DType::f64 || right == DType::f64) return DType::f64;
+  // Every other float holds float8.
+  if (is_float8(left)) left = is_float(right) && !is_float8(right) ? right : DType::f16;
+  if (is_float8(right)) right = left;
   return left == right ? left : DType::f32;
 }
 

@@ -37,8 +37,8 @@ struct Product {
   bool tf32 = false;
 };
 
-/// What products are computed in: f16 and bf16 are multiplied as they are and summed in f32; f32, f64, and
-/// i64 for all integers. Nothing for complex numbers.
+/// What products are computed in: f16 and bf16 are multiplied as they are, float8 as f16 or as the other
+/// side's type, and summed in f32; f32, f64, and i64 for all integers. Nothing for complex numbers.
 std::optional<DType> product_type(DType left, DType right);
 
 /// The kernel takes the left and the right side, where blocks share tiles memory for their parts and tickets,

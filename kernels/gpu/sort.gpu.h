@@ -28,6 +28,10 @@ GPU_INLINE unsigned short key_of(half x) { return of_float(x.bits, number(x) != 
 GPU_INLINE unsigned short key_of(bfloat16 x) {
   return of_float(x.bits, number(x) != number(x), number(x) == 0);
 }
+template <int Mantissa, int Bias, unsigned Largest, unsigned Beyond, unsigned Nan>
+GPU_INLINE unsigned char key_of(float8<Mantissa, Bias, Largest, Beyond, Nan> x) {
+  return of_float(x.bits, number(x) != number(x), number(x) == 0);
+}
 GPU_INLINE unsigned key_of(float x) { return of_float(bits_as<unsigned>(x), x != x, x == 0); }
 GPU_INLINE Bits key_of(double x) { return of_float(bits_as<Bits>(x), x != x, x == 0); }
 GPU_INLINE unsigned char key_of(bool x) { return x ? 1 : 0; }

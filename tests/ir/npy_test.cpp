@@ -99,6 +99,18 @@ TEST_F(Npy, Bf16IsReadHoweverItIsSpelt) {
   }
 }
 
+// NumPy has no name for them: one byte an element is e4m3fn until an input says otherwise.
+TEST_F(Npy, Float8IsWrittenAsPlainBytes) {
+  for (const DType dtype : {DType::f8e4m3fn, DType::f8e5m2, DType::f8e4m3fnuz, DType::f8e5m2fnuz}) {
+    const Tensor t = Tensor::of(dtype, {2}, {1.0, -2.0});
+    EXPECT_NE(saved(t).find("'descr': '|V1'"), std::string::npos);
+    save_npy(folder / "a.npy", t);
+    const Tensor back = load_npy(folder / "a.npy");
+    EXPECT_EQ(back.type_string(), "f8e4m3fn[2]");
+    EXPECT_TRUE(std::equal(back.bytes(), back.bytes() + 2, t.bytes()));
+  }
+}
+
 TEST_F(Npy, ViewsAreWrittenInCOrder) {
   const Tensor t = Tensor::of(DType::i16, {2, 3}, {1, 2, 3, 4, 5, 6});
   save_npy(folder / "a.npy", t.permute(reversed_axes(t)));

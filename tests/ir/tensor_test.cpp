@@ -15,9 +15,11 @@ namespace tenon {
 namespace {
 
 constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
-constexpr DType every_dtype[] = {DType::boolean, DType::u8,  DType::i8,  DType::u16, DType::i16,
-                                 DType::u32,     DType::i32, DType::u64, DType::i64, DType::f16,
-                                 DType::bf16,    DType::f32, DType::f64, DType::c64, DType::c128};
+constexpr DType every_dtype[] = {DType::boolean, DType::u8,         DType::i8,        DType::u16,
+                                 DType::i16,     DType::u32,        DType::i32,       DType::u64,
+                                 DType::i64,     DType::f16,        DType::bf16,      DType::f32,
+                                 DType::f64,     DType::c64,        DType::c128,      DType::f8e4m3fn,
+                                 DType::f8e5m2,  DType::f8e4m3fnuz, DType::f8e5m2fnuz};
 
 // 0, 1, 2, ... in row-major order.
 Tensor counting(Index shape, DType dtype = DType::f32) {

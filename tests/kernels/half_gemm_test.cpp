@@ -1,4 +1,4 @@
-// Products with a B of 16-bit floats equal a plain double-precision loop over the same values.
+// Products with a B of floats of 16 and 8 bits equal a plain double-precision loop over the same values.
 #include <bit>
 #include <tuple>
 
@@ -93,6 +93,40 @@ TEST_P(HalfGemmTest, VeryLargeDepth) {
           });
     }
   }
+}
+
+// They are packed as float16.
+TEST_P(HalfGemmTest, Float8InAnyStrides) {
+  const auto multiply_codes = [&]<class T>(T, DType type) {
+    SCOPED_TRACE(name(type));
+    const long M = 9, N = 37, K = 50;
+    EXPECT_EQ(packed_b_size(K, N, type), packed_b_size(K, N, DType::f16));
+    const Numbers a = coarse_numbers(M * K, 1);
+    Numbers b = random_numbers(K * N, 2);
+    std::vector<std::uint8_t> rows, columns(static_cast<std::size_t>(K * N));
+    for (long i = 0; i < K * N; i++) {
+      rows.push_back(T(b[i]).bits);
+      columns[static_cast<std::size_t>(i % N * K + i / N)] = rows.back();
+      b[i] = T(b[i]);
+    }
+    Numbers c(M * N);
+    ThreadPool pool(2);
+    for (const MatrixB& view : {MatrixB{rows.data(), N, 1, type}, MatrixB{columns.data(), 1, K, type}}) {
+      Gemm g{.M = M, .N = N, .K = K, .a = a.data(), .a_stride = K, .b = view, .c = c.data(), .c_stride = N};
+      Numbers packed(packed_b_size(K, N, type)), scratch(gemm_scratch_size(g, pool.threads()));
+      pack_b(K, N, view, packed.data(), pool);
+      for (const float* packed_b :
+           {static_cast<const float*>(packed.data()), static_cast<const float*>(nullptr)}) {
+        g.packed_b = packed_b;
+        gemm(g, scratch.data(), pool);
+        expect_equal({M, N, K, a, b, K}, c, N);
+      }
+    }
+  };
+  multiply_codes(Float8E4M3FN(), DType::f8e4m3fn);
+  multiply_codes(Float8E5M2(), DType::f8e5m2);
+  multiply_codes(Float8E4M3FNUZ(), DType::f8e4m3fnuz);
+  multiply_codes(Float8E5M2FNUZ(), DType::f8e5m2fnuz);
 }
 
 // Linear weights, whose pairs lie together, and any others.

@@ -211,6 +211,33 @@ inline LoopProgram padded_nhwc(std::int64_t h, std::int64_t w, std::int64_t c) {
   return p;
 }
 
+/// Every code as f32, and floats of every size as codes, stored and read on; dense, and with gaps.
+inline void add_float8(Cases& cases) {
+  constexpr std::array types = {DType::f8e4m3fn, DType::f8e5m2, DType::f8e4m3fnuz, DType::f8e5m2fnuz};
+  LoopProgram codes("float8_codes", {256}), floats("float8_floats", {20011});
+  const Reg x = floats.load(dense(floats, 0));
+  int buffer = 0, result = 1;
+  for (const DType type : types)
+    for (const std::int64_t stride : {1, 2}) {
+      codes.store({buffer + 8, DType::f32, {1}}, codes.load({buffer, type, {stride}}));
+      ++buffer;
+      floats.store({result++, type, {stride}}, x);
+      floats.store(dense(floats, result++), floats.cast(type, x));
+    }
+  cases.push_back({codes, [](LoopBuffers& buffers) {
+                     for (std::size_t b = 0; b < 8; ++b) {
+                       const auto bytes = buffers.as<std::uint8_t>(b);
+                       for (std::size_t i = 0; i < bytes.size(); ++i)
+                         bytes[i] = static_cast<std::uint8_t>(i * 256 / bytes.size());
+                     }
+                   }});
+  cases.push_back({floats, [](LoopBuffers& buffers) {
+                     const auto bits = buffers.as<std::uint32_t>(0);
+                     for (std::size_t i = 0; i < bits.size(); ++i)
+                       bits[i] = static_cast<std::uint32_t>(i) * 214631u;
+                   }});
+}
+
 inline void add_in_place_rows(Cases& cases) {
   LoopProgram p("in_place_rows", {70, 12}, 1);
   const Reg old = p.load({0, DType::f32, {1, 0}});
@@ -423,6 +450,7 @@ inline std::vector<LoopCase> all_loop_cases() {
   loop_cases::add_normalisations(cases);
   loop_cases::add_pointwise(cases);
   loop_cases::add_conversions(cases);
+  loop_cases::add_float8(cases);
   loop_cases::add_reductions(cases);
   loop_cases::add_special_rows(cases);
   loop_cases::add_gathers(cases);

@@ -6,6 +6,7 @@
 
 #include "tests/kernels/every_isa.h"
 #include "tests/kernels/loop_buffers.h"
+#include "tests/kernels/loop_cases.h"
 #include "tests/kernels/random_loops.h"
 
 namespace tenon::cpu {
@@ -181,6 +182,12 @@ TEST_P(Loop, ConvertsWhereItLoadsAndStores) {
       expect_matches_reference(p);
     }
   }
+}
+
+TEST_P(Loop, ConvertsFloat8BothWays) {
+  std::vector<LoopCase> cases;
+  loop_cases::add_float8(cases);
+  for (const LoopCase& c : cases) expect_matches_reference(c.program, c.prepare);
 }
 
 TEST_P(Loop, ReducesEveryKindAlongRowsAndColumns) {

@@ -99,7 +99,8 @@ TEST_F(ArtifactFile, RunsFromTheMappedFile) {
 
 TEST_F(ArtifactFile, KeepsEveryDtypeAndEmptyTensors) {
   std::vector<NamedTensor> tensors;
-  for (const char* dtype : {"bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"})
+  for (const char* dtype : {"bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "f8e4m3fn",
+                            "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz"})
     tensors.push_back({dtype, random_tensor(*dtype_from_name(dtype), {3, 5}, 4)});
   tensors.push_back({"empty", Tensor::zeros(DType::f32, {0, 3})});
   tensors.push_back({"strided", random_tensor(DType::f32, {4, 6}, 5).permute(Index{1, 0})});

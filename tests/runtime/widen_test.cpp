@@ -11,7 +11,7 @@ namespace {
 
 void expect_widened(std::string_view before, std::string_view after) {
   const auto graph = parse(before);
-  widen_16_bit_floats(*graph, cpu_device());
+  widen_small_floats(*graph, cpu_device());
   EXPECT_EQ(print(*graph), after);
   EXPECT_EQ(print(*parse(print(*graph))), after);
 }

@@ -33,12 +33,16 @@ TEST(Outputs, TheToleranceIsAShareOfTheLargestValue) {
   EXPECT_NEAR(check(of({100, 0.02}), of({100, 0})).needed_tolerance(), 2e-4, 1e-8);
 }
 
-TEST(Outputs, SixteenBitsMayDifferByTheirOwnRounding) {
+TEST(Outputs, SmallFloatsMayDifferByTheirOwnRounding) {
   const auto half = [](DType dtype, double value) { return of({100, value}).to(dtype); };
   EXPECT_TRUE(check(half(DType::f16, 0.19), half(DType::f16, 0)).ok);
   EXPECT_FALSE(check(half(DType::f16, 0.21), half(DType::f16, 0)).ok);
   EXPECT_TRUE(check(half(DType::bf16, 1.5), half(DType::bf16, 0)).ok);
   EXPECT_FALSE(check(half(DType::bf16, 1.7), half(DType::bf16, 0)).ok);
+  EXPECT_TRUE(check(half(DType::f8e4m3fn, 12), half(DType::f8e4m3fn, 0)).ok);
+  EXPECT_FALSE(check(half(DType::f8e4m3fn, 13), half(DType::f8e4m3fn, 0)).ok);
+  EXPECT_TRUE(check(half(DType::f8e5m2, 24), half(DType::f8e5m2, 0)).ok);
+  EXPECT_FALSE(check(half(DType::f8e5m2, 28), half(DType::f8e5m2, 0)).ok);
   EXPECT_NEAR(check(half(DType::f16, 0.25), half(DType::f16, 0)).needed_tolerance(), 1.25e-4, 1e-8);
 }
 
