@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "ir/print.h"
-#include "runtime/device.h"
+#include "runtime/devices.h"
 #include "tests/runtime/on_device.h"
 
 namespace tenon::testing {
@@ -12,8 +12,10 @@ namespace {
 constexpr const char* types[] = {"f8e4m3fn", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz"};
 
 // `text` with each type in place of T!.
+// A GPU's kernels are templates of the type: one is tried here, and each by the cases of loops.
 void expect_same_of_each_type(std::string_view text, double tolerance = 0) {
-  for (const std::string type : types) {
+  const bool is_gpu = default_device().name != "cpu" && default_device().name != "far";
+  for (const std::string type : std::span(types).first(is_gpu ? 1 : std::size(types))) {
     SCOPED_TRACE(type);
     std::string own(text);
     for (std::size_t at = 0; (at = own.find("T!", at)) != std::string::npos; at += type.size())
