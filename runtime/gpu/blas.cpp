@@ -1,6 +1,8 @@
 #include "runtime/gpu/blas.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
 
 #include "base/environment.h"
 #include "runtime/gpu/open_library.h"
@@ -8,32 +10,9 @@
 namespace tenon::gpu {
 namespace {
 
-// cublasComputeType_t, cublasOperation_t, cublasLtMatmulDescAttributes_t,
-// cublasLtMatmulPreferenceAttributes_t, and hipBLASLt's.
-constexpr BlasNumbers of_cuda{.float32_sums = 68,
-                              .tf32_sums = 77,
-                              .as_it_lies = 0,
-                              .transposed = 1,
-                              .left_operation = 3,
-                              .right_operation = 4,
-                              .epilogue = 7,
-                              .bias = 8,
-                              .least_alignment = {5, 6, 7, 8},
-                              .name = "cublaslt"};
-constexpr BlasNumbers of_hip{.float32_sums = 2,
-                             .tf32_sums = 6,
-                             .as_it_lies = 111,
-                             .transposed = 112,
-                             .left_operation = 0,
-                             .right_operation = 1,
-                             .epilogue = 2,
-                             .bias = 3,
-                             .least_alignment = {},
-                             .name = "hipblaslt"};
-
 Blas load(Vendor vendor) {
   const bool is_cuda = vendor == Vendor::cuda;
-  Blas b{.library = {}, .numbers = is_cuda ? of_cuda : of_hip};
+  Blas b{.library = {}, .numbers = is_cuda ? blas_of_cuda : blas_of_hip};
   const std::vector<std::string> names =
       is_cuda ? std::vector<std::string>{"libcublasLt.so.13", "libcublasLt.so.12"}
               : std::vector<std::string>{"libhipblaslt.so.1", "libhipblaslt.so.0"};
@@ -76,12 +55,14 @@ void* blas_handle(Gpu& gpu) {
 
 std::string blas_version(Gpu& gpu) {
   const Blas& b = blas(gpu.driver().vendor);
-  int version = 0;
-  if (b.version)
-    version = b.version();
-  else
-    b.check(b.version_of(blas_handle(gpu), &version), "asking for the library's version");
-  return fmt::format("{} ({})", version, b.library.found);
+  constexpr std::string_view tried = "asking for the library's version";
+  std::array<int, 3> version{};
+  if (!b.property) {
+    b.check(b.version_of(blas_handle(gpu), version.data()), tried);
+    return fmt::format("{} ({})", version[0], b.library.found);
+  }
+  for (int i = 0; i < 3; ++i) b.check(b.property(i, &version[static_cast<std::size_t>(i)]), tried);
+  return fmt::format("{} ({})", fmt::join(version, "."), b.library.found);
 }
 
 }  // namespace tenon::gpu

@@ -12,15 +12,13 @@
 namespace tenon::gpu {
 namespace {
 
-constexpr int most_workspace = 1;                       // attribute of a preference, of both libraries
-constexpr int plain = 1, with_relu = 2, with_bias = 4;  // epilogues, of both
+using namespace blas_numbers;
 
-// cudaDataType_t and hipDataType.
 int number_of(DType dtype) {
   switch (dtype) {
-    case DType::f32: return 0;
-    case DType::f16: return 2;
-    case DType::bf16: return 14;
+    case DType::f32: return float32;
+    case DType::f16: return float16;
+    case DType::bf16: return bfloat16;
     default: TENON_CHECK(false);
   }
 }
@@ -146,8 +144,7 @@ class LibraryStep : public Step {
   const bool a_transposed_, b_transposed_, tf32_;
   int epilogue_;
   const Object a_, b_, d_;
-  alignas(
-      16) std::array<std::byte, 256> algorithm_{};  // what both libraries give for one, which begins with it
+  alignas(16) std::array<std::byte, algorithm_bytes> algorithm_{};
 };
 
 }  // namespace

@@ -3,6 +3,7 @@ unreadable there, streams lag behind, and misuse is an error."""
 
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 
@@ -350,6 +351,21 @@ def test_a_matrix_unit_is_proven_before_it_is_used(
     line, self_test = told[f"units {vendor}:0"], told[f"device {vendor}:0"]
     assert self_test["ok"] and line["ok"] == (not said) and said in line["result"]
     assert bool(said) == ("report it" in line["remedy"])
+
+
+def test_an_older_driver_describes_no_matrices_to_bulk_copies(on_gpu, soft_drivers, product_model, tmp_path):
+    """Without the function products take the next unit."""
+    drivers = tmp_path / "drivers"
+    drivers.mkdir()
+    for entry in pathlib.Path(soft_drivers["LD_LIBRARY_PATH"]).iterdir():
+        if entry.name != "libcuda.so.1":
+            (drivers / entry.name).symlink_to(entry)
+        else:
+            (drivers / entry.name).write_bytes(entry.read_bytes().replace(b"cuTensorMapEncodeTiled\0", b"cuTensorMapEncodeOther\0"))
+    soft_drivers["LD_LIBRARY_PATH"] = str(drivers)
+    model = product_model("float16")
+    assert "verified" in on_gpu("cuda", "verify", model, "--against", "torch", code=0)
+    assert "[product 64x128 wgmma+tile" in on_gpu("cuda", "inspect", model, "--ir", "planned", code=0)
 
 
 @pytest.mark.parametrize("vendor, fault, library", [("cuda", "mma_tf32", "cublaslt"), ("hip", "mfma_f32", "hipblaslt")])
