@@ -1,7 +1,7 @@
 // Numbers of the vendors' enumerations, as their headers have them (tests/softgpu/vendor_headers.h compares).
 #pragma once
 #include <cstddef>
-#include <string_view>
+#include <cstdint>
 
 namespace tenon::gpu {
 
@@ -30,7 +30,6 @@ struct BlasNumbers {
   int left_operation, right_operation;  // attributes of a description
   int epilogue, bias;                   // the same
   int least_alignment[4];               // attributes of a preference: of A, B, C and D; 0: none
-  std::string_view name;                // "cublaslt"
 };
 inline constexpr BlasNumbers blas_of_cuda{.float32_sums = 68,
                                           .tf32_sums = 77,
@@ -40,8 +39,7 @@ inline constexpr BlasNumbers blas_of_cuda{.float32_sums = 68,
                                           .right_operation = 4,
                                           .epilogue = 7,
                                           .bias = 8,
-                                          .least_alignment = {5, 6, 7, 8},
-                                          .name = "cublaslt"};
+                                          .least_alignment = {5, 6, 7, 8}};
 inline constexpr BlasNumbers blas_of_hip{.float32_sums = 2,
                                          .tf32_sums = 6,
                                          .as_it_lies = 111,
@@ -50,8 +48,7 @@ inline constexpr BlasNumbers blas_of_hip{.float32_sums = 2,
                                          .right_operation = 1,
                                          .epilogue = 2,
                                          .bias = 3,
-                                         .least_alignment = {},
-                                         .name = "hipblaslt"};
+                                         .least_alignment = {}};
 
 /// Of both libraries of products.
 namespace blas_numbers {
@@ -61,5 +58,45 @@ inline constexpr int float32 = 0, float16 = 2, bfloat16 = 14;  // types of numbe
 /// Bytes of what they give for an algorithm, at most; it begins with the algorithm.
 inline constexpr std::size_t algorithm_bytes = 256;
 }  // namespace blas_numbers
+
+/// What cuDNN and MIOpen number differently.
+struct DnnNumbers {
+  int float32, float16, bfloat16;  // types of numbers
+  int correlation;                 // mode of a convolution
+  int relu;                        // mode of an activation
+};
+inline constexpr DnnNumbers dnn_of_cuda{
+    .float32 = 0, .float16 = 2, .bfloat16 = 9, .correlation = 1, .relu = 1};
+inline constexpr DnnNumbers dnn_of_hip{
+    .float32 = 1, .float16 = 0, .bfloat16 = 5, .correlation = 0, .relu = 3};
+
+/// cuDNN's algorithms, kinds of arithmetic, and the rest.
+namespace cudnn_numbers {
+inline constexpr int implicit_gemm = 0, implicit_precomputed_gemm = 1, gemm = 2, direct = 3;
+inline constexpr int default_math = 0, tensor_op_math = 1, fma_math = 3;
+inline constexpr int channels_last = 1, identity = 5, propagate_nan = 1, deterministic = 1;
+}  // namespace cudnn_numbers
+
+/// A cudnnConvolutionFwdAlgoPerf_t.
+struct CudnnAlgorithm {
+  int algorithm, status;
+  float milliseconds;
+  std::size_t workspace;
+  int determinism, math, reserved[3];
+};
+
+/// MIOpen's algorithms, and an attribute of a convolution.
+namespace miopen_numbers {
+inline constexpr int gemm = 0, direct = 1, implicit_gemm = 5;
+inline constexpr int deterministic = 1;
+}  // namespace miopen_numbers
+
+/// A miopenConvSolution_t.
+struct MiopenSolution {
+  float milliseconds;
+  std::size_t workspace;
+  std::uint64_t id;
+  int algorithm;
+};
 
 }  // namespace tenon::gpu

@@ -77,3 +77,32 @@ static_assert(offsetof(cublasLtMatmulHeuristicResult_t, algo) == 0 &&
               sizeof(cublasLtMatmulHeuristicResult_t) <= algorithm_bytes);
 }  // namespace vendor_headers::blas
 #endif
+
+#if __has_include(<cudnn.h>)
+#include <cudnn.h>
+namespace vendor_headers::dnn {
+#define GPU_DNN_FUNCTION(name, cuda, hip, arguments) \
+  static_assert(agree<int(*) arguments, decltype(&cuda)>, #cuda);
+#include "runtime/gpu/dnn_functions.def"
+using tenon::gpu::dnn_of_cuda;
+using namespace tenon::gpu::cudnn_numbers;
+static_assert(dnn_of_cuda.float32 == CUDNN_DATA_FLOAT && dnn_of_cuda.float16 == CUDNN_DATA_HALF &&
+              dnn_of_cuda.bfloat16 == CUDNN_DATA_BFLOAT16);
+static_assert(dnn_of_cuda.correlation == CUDNN_CROSS_CORRELATION &&
+              dnn_of_cuda.relu == CUDNN_ACTIVATION_RELU);
+static_assert(implicit_gemm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM &&
+              implicit_precomputed_gemm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM &&
+              gemm == CUDNN_CONVOLUTION_FWD_ALGO_GEMM && direct == CUDNN_CONVOLUTION_FWD_ALGO_DIRECT);
+static_assert(default_math == CUDNN_DEFAULT_MATH && tensor_op_math == CUDNN_TENSOR_OP_MATH &&
+              fma_math == CUDNN_FMA_MATH);
+static_assert(channels_last == CUDNN_TENSOR_NHWC && identity == CUDNN_ACTIVATION_IDENTITY &&
+              propagate_nan == CUDNN_PROPAGATE_NAN && deterministic == CUDNN_DETERMINISTIC);
+using Ours = tenon::gpu::CudnnAlgorithm;
+using Theirs = cudnnConvolutionFwdAlgoPerf_t;
+static_assert(sizeof(Ours) == sizeof(Theirs) && offsetof(Ours, algorithm) == offsetof(Theirs, algo) &&
+              offsetof(Ours, status) == offsetof(Theirs, status) &&
+              offsetof(Ours, workspace) == offsetof(Theirs, memory) &&
+              offsetof(Ours, determinism) == offsetof(Theirs, determinism) &&
+              offsetof(Ours, math) == offsetof(Theirs, mathType));
+}  // namespace vendor_headers::dnn
+#endif

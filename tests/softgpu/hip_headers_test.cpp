@@ -51,3 +51,26 @@ static_assert(offsetof(hipblasLtMatmulHeuristicResult_t, algo) == 0 &&
               sizeof(hipblasLtMatmulHeuristicResult_t) <= algorithm_bytes);
 }  // namespace vendor_headers::blas
 #endif
+
+#if __has_include(<miopen/miopen.h>)
+#include <miopen/miopen.h>
+namespace vendor_headers::dnn {
+#define GPU_DNN_FUNCTION(name, cuda, hip, arguments) \
+  static_assert(agree<int(*) arguments, decltype(&hip)>, #hip);
+#include "runtime/gpu/dnn_functions.def"
+using tenon::gpu::dnn_of_hip;
+using namespace tenon::gpu::miopen_numbers;
+static_assert(dnn_of_hip.float32 == miopenFloat && dnn_of_hip.float16 == miopenHalf &&
+              dnn_of_hip.bfloat16 == miopenBFloat16);
+static_assert(dnn_of_hip.correlation == miopenConvolution && dnn_of_hip.relu == miopenActivationRELU);
+static_assert(gemm == miopenConvolutionAlgoGEMM && direct == miopenConvolutionAlgoDirect &&
+              implicit_gemm == miopenConvolutionAlgoImplicitGEMM);
+static_assert(deterministic == MIOPEN_CONVOLUTION_ATTRIB_DETERMINISTIC);
+using Ours = tenon::gpu::MiopenSolution;
+using Theirs = miopenConvSolution_t;
+static_assert(sizeof(Ours) == sizeof(Theirs) &&
+              offsetof(Ours, workspace) == offsetof(Theirs, workspace_size) &&
+              offsetof(Ours, id) == offsetof(Theirs, solution_id) &&
+              offsetof(Ours, algorithm) == offsetof(Theirs, algorithm));
+}  // namespace vendor_headers::dnn
+#endif
