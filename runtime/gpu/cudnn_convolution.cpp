@@ -58,6 +58,8 @@ class CudnnConvolution : public FoundConvolution {
     return false;
   }
 
+  std::size_t scratch_bytes() const override { return workspace_; }
+
   void run(const ConvolutionData& data, void* stream) const override {
     constexpr float one = 1, zero = 0;
     constexpr std::string_view tried = "a convolution";

@@ -20,13 +20,14 @@ struct DnnConvolution {
 /// In the device's memory. Null: there is none.
 struct ConvolutionData {
   const std::byte *input = nullptr, *weights = nullptr, *bias = nullptr, *residual = nullptr;
-  std::byte *result = nullptr, *scratch = nullptr;  // library_workspace bytes
+  std::byte *result = nullptr, *scratch = nullptr;  // FoundConvolution::scratch_bytes()
 };
 
 /// A convolution for which the library has an algorithm. Safe from several threads.
 class FoundConvolution {
  public:
   virtual ~FoundConvolution() = default;
+  virtual std::size_t scratch_bytes() const = 0;
   virtual void run(const ConvolutionData&, void* stream) const = 0;
 };
 

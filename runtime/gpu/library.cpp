@@ -10,10 +10,13 @@ void KernelLibrary::check(int result, std::string_view tried) const {
 
 LibraryHandle& LibraryHandles::of(Gpu& gpu, const KernelLibrary& library, int (*create)(void**)) {
   const std::lock_guard lock(mutex_);
-  LibraryHandle& h = handles_[&gpu];
-  if (h.handle) return h;
-  gpu.activate();
-  library.check(create(&h.handle), "opening the library");
+  const auto [place, is_new] = handles_.try_emplace(&gpu);
+  LibraryHandle& h = place->second;
+  if (is_new) {
+    gpu.activate();
+    h.status = create(&h.handle);
+  }
+  library.check(h.status, "opening the library");
   return h;
 }
 

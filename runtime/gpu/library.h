@@ -24,13 +24,15 @@ struct KernelLibrary {
 /// A library in use on a GPU.
 struct LibraryHandle {
   void* handle = nullptr;
+  int status = 0;    // of the library when it was opened
   std::mutex mutex;  // of calls that concern the handle's stream
 };
 
 /// What is in use, for as long as the program runs.
 class LibraryHandles {
  public:
-  /// Made with the first call for this GPU, which is activated then. Throws Error.
+  /// Made with the first call for this GPU, which is activated then. Throws Error; then it is not tried
+  /// again.
   LibraryHandle& of(Gpu&, const KernelLibrary&, int (*create)(void**));
 
  private:

@@ -13,7 +13,7 @@ namespace {
 class ConvolutionStep : public Step {
  public:
   explicit ConvolutionStep(std::unique_ptr<FoundConvolution> found) : found_(std::move(found)) {
-    scratch_bytes = library_workspace;
+    scratch_bytes = found_->scratch_bytes();
   }
   void run(const Frame& frame) const override {
     const auto at = [&](const std::optional<Address>& a) { return a ? frame.at(*a) : nullptr; };

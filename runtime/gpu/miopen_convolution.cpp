@@ -55,6 +55,8 @@ class MiopenConvolution : public FoundConvolution {
     return false;
   }
 
+  std::size_t scratch_bytes() const override { return solution_.workspace; }
+
   void run(const ConvolutionData& data, void* stream) const override {
     constexpr float one = 1, zero = 0;
     LibraryHandle& h = dnn_handle(gpu_);

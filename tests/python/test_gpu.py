@@ -351,6 +351,9 @@ def test_a_matrix_unit_is_proven_before_it_is_used(
     line, self_test = told[f"units {vendor}:0"], told[f"device {vendor}:0"]
     assert self_test["ok"] and line["ok"] == (not said) and said in line["result"]
     assert bool(said) == ("report it" in line["remedy"])
+    for computed, library in ("products", {"cuda": "13.0.0 (libcublasLt.so.13)", "hip": "100000 (libhipblaslt.so.1)"}), (
+        "convolutions", {"cuda": "9.28.1 (libcudnn.so.9)", "hip": "3.3.0 (libMIOpen.so.1)"}):
+        assert told[f"{computed} {vendor}:0"]["result"].startswith(f"{library[vendor]}, a candidate for {computed}")
 
 
 def test_an_older_driver_describes_no_matrices_to_bulk_copies(on_gpu, soft_drivers, product_model, tmp_path):
@@ -450,7 +453,8 @@ def test_the_vendors_library_convolves_where_no_unit_of_ours_does(
     if (vendor, dtype) == ("cuda", "float32"):  # and not before it is asked for
         assert "DIFFERS" in on_gpu(vendor, "verify", model, "--against", "torch", "--precision", "tf32", code=1)
         monkeypatch.setenv("SOFTGPU_FAULT", f"{fault},open:cudnn")
-        assert "cudnn" not in on_gpu(vendor, "inspect", model, "--ir", "planned", code=0)
+        plan = on_gpu(vendor, "inspect", model, "--ir", "planned", code=0)
+        assert "[cudnn" not in plan and plan.count("cudnnCreate: SOFTGPU_FAULT") == 1
 
 
 def test_a_proof_is_made_once(on_gpu, product_model, tmp_path, monkeypatch):
