@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include "base/count.h"
@@ -22,6 +23,7 @@
 #include "runtime/devices.h"
 #include "runtime/gpu/blas.h"
 #include "runtime/gpu/devices.h"
+#include "runtime/gpu/dnn.h"
 #include "runtime/inputs.h"
 #include "runtime/session.h"
 #include "verify/python.h"
@@ -161,15 +163,30 @@ Finding units(gpu::Gpu& gpu) {
 }
 
 // A library that is not there is no lack: kernels of ours do all that it does.
-Finding matrix_library(gpu::Gpu& gpu) {
-  const gpu::Vendor vendor = gpu.driver().vendor;
-  const gpu::Library& library = gpu::blas(vendor).library;
-  if (library.ok()) return {gpu::blas_version(gpu) + ", a candidate for products of matrices"};
+Finding kernel_library(const gpu::Library& library, std::string_view computed, std::string_view way_to_it,
+                       const std::function<std::string()>& version) {
+  if (library.ok()) return {fmt::format("{}, a candidate for {}", version(), computed)};
   if (!library.found.empty())
     return {fmt::format("{} lacks {}", library.found, library.lacks), "install a newer one"};
-  return {fmt::format("none of {} is there: products take kernels of our own ({})", library.wanted,
-                      vendor == gpu::Vendor::cuda ? "pip install nvidia-cublas, in an active environment"
-                                                  : "install hipBLASLt, a part of ROCm")};
+  return {fmt::format("none of {} is there: {} take kernels of our own ({})", library.wanted, computed,
+                      way_to_it)};
+}
+
+Finding product_library(gpu::Gpu& gpu) {
+  const gpu::Vendor vendor = gpu.driver().vendor;
+  return kernel_library(gpu::blas(vendor).library, "products of matrices",
+                        vendor == gpu::Vendor::cuda ? "pip install nvidia-cublas, in an active environment"
+                                                    : "install hipBLASLt, a part of ROCm",
+                        [&] { return gpu::blas_version(gpu); });
+}
+
+Finding convolution_library(gpu::Gpu& gpu) {
+  const gpu::Vendor vendor = gpu.driver().vendor;
+  return kernel_library(gpu::dnn(vendor).library, "convolutions",
+                        vendor == gpu::Vendor::cuda
+                            ? "pip install nvidia-cudnn-cu13, in an active environment"
+                            : "install MIOpen, a part of ROCm",
+                        [&] { return gpu::dnn_version(gpu); });
 }
 
 template <class F>
@@ -201,10 +218,12 @@ std::vector<Part> examine() {
       part("hip", [] { return gpus(gpu::Vendor::hip); }),
   };
   for (const Device* device : devices()) {
-    if (gpu::Gpu* const gpu = gpu::gpu_of(*device))
+    if (gpu::Gpu* const gpu = gpu::gpu_of(*device)) {
       parts.push_back(part(fmt::format("units {}", device->name), [&] { return units(*gpu); }));
-    if (gpu::Gpu* const gpu = gpu::gpu_of(*device))
-      parts.push_back(part(fmt::format("library {}", device->name), [&] { return matrix_library(*gpu); }));
+      parts.push_back(part(fmt::format("products {}", device->name), [&] { return product_library(*gpu); }));
+      parts.push_back(
+          part(fmt::format("convolutions {}", device->name), [&] { return convolution_library(*gpu); }));
+    }
     parts.push_back(part(fmt::format("device {}", device->name), [&] { return self_test(*device); }));
   }
   return parts;

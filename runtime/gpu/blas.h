@@ -1,37 +1,23 @@
 // The vendors' libraries of matrix products, cuBLASLt and hipBLASLt, found while the program runs.
 #pragma once
-#include "runtime/gpu/gpu.h"
+#include "runtime/gpu/library.h"
+#include "runtime/gpu/vendor_numbers.h"
 
 namespace tenon::gpu {
 
-/// What the libraries number differently.
-struct BlasNumbers {
-  int float32_sums, tf32_sums;          // what is computed in
-  int as_it_lies, transposed;           // operations
-  int left_operation, right_operation;  // attributes of a description
-  int epilogue, bias;                   // the same
-  int least_alignment[4];               // attributes of a preference: of A, B, C and D; 0: none
-  std::string_view name;                // "cublaslt"
-};
-
-struct Blas {
-  Library library;
+struct Blas : KernelLibrary {
   BlasNumbers numbers;
 
 #define GPU_BLAS_FUNCTION(function, cuda, hip, arguments) int(*function) arguments = nullptr;
 #include "runtime/gpu/blas_functions.def"
 #undef GPU_BLAS_FUNCTION
-
-  bool ok() const { return library.ok(); }
-  /// Throws Error (environment_failed) unless `result` is 0.
-  void check(int result, std::string_view tried) const;
 };
 
 /// Looked for once. Where it is not ok(), nothing of it may be called.
 const Blas& blas(Vendor);
 /// The library in use on this GPU: made once, for as long as the program runs. Throws Error.
 void* blas_handle(Gpu&);
-/// "130002 (libcublasLt.so.13)"
+/// "13.0.2 (libcublasLt.so.13)". Throws Error where the library does not work on this GPU.
 std::string blas_version(Gpu&);
 
 }  // namespace tenon::gpu

@@ -5,17 +5,16 @@
 
 #include "base/error.h"
 #include "runtime/gpu/event.h"
+#include "runtime/gpu/vendor_numbers.h"
 
 namespace tenon::gpu {
 namespace {
-
-constexpr int in_this_thread = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, hipStreamCaptureModeThreadLocal
 
 /// A stream while it captures. The graph is the caller's.
 class Capture {
  public:
   explicit Capture(GpuQueue& queue) : queue_(queue) {
-    check(driver().begin_capture(queue.stream(), in_this_thread), "beginning a capture");
+    check(driver().begin_capture(queue.stream(), driver_numbers::in_this_thread), "beginning a capture");
     open_ = true;
   }
   ~Capture() {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/environment.h"
 #include "runtime/gpu/open_library.h"
+#include "runtime/gpu/vendor_numbers.h"
 
 namespace tenon::gpu {
 namespace {
@@ -44,6 +44,8 @@ Driver load(Vendor vendor) {
   const bool is_cuda = vendor == Vendor::cuda;
 #define GPU_FUNCTION(function, cuda, hip, arguments) \
   find_function(d.function, is_cuda ? #cuda : #hip, handle, d.library);
+#define GPU_OPTIONAL_FUNCTION(function, cuda, hip, arguments) \
+  find_optional_function(d.function, is_cuda ? #cuda : #hip, handle);
 #define GPU_COMPILER_FUNCTION(function, cuda, hip, arguments)
 #include "runtime/gpu/functions.def"
 #undef GPU_FUNCTION
@@ -73,14 +75,13 @@ const Driver& driver(Vendor vendor) {
   return vendor == Vendor::cuda ? loaded<Vendor::cuda>() : loaded<Vendor::hip>();
 }
 
-// Numbers of CUdevice_attribute and of hipDeviceAttribute_t.
 int Driver::attribute(Attribute which, int device) const {
-  static constexpr std::array<std::array<int, 2>, 5> numbers{
-      {{16, 63}, {10, 87}, {13, 5}, {75, 23}, {76, 61}}};
   int value = 0;
-  check(device_attribute(&value, numbers[static_cast<std::size_t>(which)][vendor == Vendor::cuda ? 0 : 1],
-                         device),
-        "asking for an attribute of the device");
+  check(
+      device_attribute(
+          &value, driver_numbers::attributes[static_cast<std::size_t>(which)][vendor == Vendor::cuda ? 0 : 1],
+          device),
+      "asking for an attribute of the device");
   return value;
 }
 

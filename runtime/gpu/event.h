@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "runtime/gpu/gpu.h"
+#include "runtime/gpu/vendor_numbers.h"
 
 namespace tenon::gpu {
 
@@ -12,8 +13,7 @@ class Event {
 
   /// The GPU must outlive it.
   explicit Event(const Gpu& gpu, Kind kind) : gpu_(&gpu) {
-    constexpr unsigned disable_timing = 2;  // CU_EVENT_DISABLE_TIMING, hipEventDisableTiming
-    gpu.check(gpu.driver().create_event(&event_, kind == Kind::timed ? 0 : disable_timing),
+    gpu.check(gpu.driver().create_event(&event_, kind == Kind::timed ? 0 : driver_numbers::disable_timing),
               "making an event");
   }
   ~Event() {

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/error.h"
+#include "runtime/gpu/vendor_numbers.h"
 
 namespace tenon::gpu {
 namespace {
@@ -69,8 +70,7 @@ Memory Gpu::allocate(std::size_t bytes, Space space) const {
   std::byte* data = nullptr;
   const bool pinned = space == Space::pinned;
   const int result = pinned ? driver_.allocate_pinned(&data, bytes, 0) : driver_.allocate(&data, bytes);
-  constexpr int out_of_memory = 2;  // of both vendors
-  if (result == out_of_memory) throw std::bad_alloc();
+  if (result == driver_numbers::out_of_memory) throw std::bad_alloc();
   check(result, "allocating memory");
   // What a driver says that the program has ended already is of no interest any more.
   return {data, bytes, [this, pinned](std::byte* p, std::size_t) {
@@ -122,12 +122,12 @@ Function Gpu::function(const std::string& source, const std::string& kernel, std
 
 // HIP gives a kernel what its launch asks for.
 Function Gpu::function_of(void* module, const std::string& kernel, std::int64_t shared_bytes) const {
-  constexpr int max_dynamic_shared_bytes = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
   constexpr std::int64_t without_asking = 48 << 10;
   Function found = nullptr;
   check(driver_.find_function(&found, module, kernel.c_str()), "looking for the kernel " + kernel);
   if (shared_bytes > without_asking && driver_.set_function_attribute)
-    check(driver_.set_function_attribute(found, max_dynamic_shared_bytes, static_cast<int>(shared_bytes)),
+    check(driver_.set_function_attribute(found, driver_numbers::max_dynamic_shared_bytes,
+                                         static_cast<int>(shared_bytes)),
           fmt::format("asking for {} bytes of shared memory", shared_bytes));
   return found;
 }
@@ -154,11 +154,11 @@ void Gpu::launch(Function function, const LaunchSize& size, std::span<void*> arg
 
 void Gpu::copy(void* to, const void* from, std::size_t bytes, void* stream) const {
   if (bytes == 0) return;
-  constexpr int by_addresses = 4;  // hipMemcpyDefault
   auto* target = static_cast<std::byte*>(to);
   const auto* source = static_cast<const std::byte*>(from);
-  check(driver_.copy_async ? driver_.copy_async(target, source, bytes, stream)
-                           : driver_.copy_async_of_kind(target, source, bytes, by_addresses, stream),
+  check(driver_.copy_async
+            ? driver_.copy_async(target, source, bytes, stream)
+            : driver_.copy_async_of_kind(target, source, bytes, driver_numbers::by_addresses, stream),
         "copying");
 }
 

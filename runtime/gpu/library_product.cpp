@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <utility>
 
 #include "base/error.h"
 #include "kernels/gpu/product_tiling.h"
@@ -12,36 +11,16 @@
 namespace tenon::gpu {
 namespace {
 
-constexpr int most_workspace = 1;                       // attribute of a preference, of both libraries
-constexpr int plain = 1, with_relu = 2, with_bias = 4;  // epilogues, of both
+using namespace blas_numbers;
 
-// cudaDataType_t and hipDataType.
 int number_of(DType dtype) {
   switch (dtype) {
-    case DType::f32: return 0;
-    case DType::f16: return 2;
-    case DType::bf16: return 14;
+    case DType::f32: return float32;
+    case DType::f16: return float16;
+    case DType::bf16: return bfloat16;
     default: TENON_CHECK(false);
   }
 }
-
-// What the library makes and takes back.
-class Object {
- public:
-  using Destroy = int (*)(void*);
-  Object(void* object, Destroy destroy) : object_(object), destroy_(destroy) {}
-  Object(Object&& other) noexcept
-      : object_(std::exchange(other.object_, nullptr)), destroy_(other.destroy_) {}
-  Object& operator=(Object&&) = delete;
-  ~Object() {
-    if (object_) (void)destroy_(object_);
-  }
-  void* get() const { return object_; }
-
- private:
-  void* object_;
-  Destroy destroy_;
-};
 
 // How a matrix [lines, depths] of the product is handed over: as a matrix by columns, or as its transpose.
 struct Operand {
@@ -83,10 +62,10 @@ class LibraryStep : public Step {
 
   /// Whether the library has an algorithm for it.
   bool find_algorithm(const LibraryProduct& p) {
-    const Object description = describe(nullptr);
+    const LibraryObject description = describe(nullptr);
     void* made = nullptr;
     blas_.check(blas_.create_preference(&made), "making a preference");
-    const Object preference(made, blas_.destroy_preference);
+    const LibraryObject preference(made, blas_.destroy_preference);
     const auto prefer = [&](int attribute, const auto& value) {
       blas_.check(blas_.set_preference(made, attribute, &value, sizeof value), "saying what is preferred");
     };
@@ -102,7 +81,7 @@ class LibraryStep : public Step {
 
   void run(const Frame& frame) const override {
     const float one = 1, zero = 0;
-    const Object description = describe(bias_ ? frame.at(*bias_) : nullptr);
+    const LibraryObject description = describe(bias_ ? frame.at(*bias_) : nullptr);
     std::byte* const result = frame.at(result_);
     blas_.check(
         blas_.multiply(blas_handle(gpu_), description.get(), &one, frame.at(right_), a_.get(),
@@ -112,19 +91,19 @@ class LibraryStep : public Step {
   }
 
  private:
-  Object layout(DType dtype, const Operand& o) const {
+  LibraryObject layout(DType dtype, const Operand& o) const {
     void* made = nullptr;
     blas_.check(blas_.create_layout(&made, number_of(dtype), o.rows, o.columns, o.column_stride),
                 "describing a matrix");
     return {made, blas_.destroy_layout};
   }
   // Each run has its own: it holds the bias's address.
-  Object describe(const std::byte* bias) const {
+  LibraryObject describe(const std::byte* bias) const {
     const BlasNumbers& n = blas_.numbers;
     void* made = nullptr;
     blas_.check(blas_.create_description(&made, tf32_ ? n.tf32_sums : n.float32_sums, number_of(DType::f32)),
                 "describing a product");
-    Object description(made, blas_.destroy_description);
+    LibraryObject description(made, blas_.destroy_description);
     const auto set = [&](int attribute, const auto& value) {
       blas_.check(blas_.set_description(made, attribute, &value, sizeof value), "describing a product");
     };
@@ -145,9 +124,8 @@ class LibraryStep : public Step {
   std::optional<Address> bias_;
   const bool a_transposed_, b_transposed_, tf32_;
   int epilogue_;
-  const Object a_, b_, d_;
-  alignas(
-      16) std::array<std::byte, 256> algorithm_{};  // what both libraries give for one, which begins with it
+  const LibraryObject a_, b_, d_;
+  alignas(16) std::array<std::byte, algorithm_bytes> algorithm_{};
 };
 
 }  // namespace
@@ -165,6 +143,9 @@ std::unique_ptr<Step> library_step(Gpu& gpu, LibraryProduct p) {
   const auto a = operand(q.columns, q.depth, q.right_column, q.right_row);
   const auto b = operand(q.rows, q.depth, q.left_row, q.left_column);
   if (!a || !b || p.result_row < q.columns) return nullptr;
+  try {
+    (void)blas_handle(gpu);
+  } catch (const Error&) { return nullptr; }  // doctor says it
   auto step = std::make_unique<LibraryStep>(gpu, p, *a, *b);
   if (!step->find_algorithm(p)) return nullptr;
   return step;

@@ -17,13 +17,10 @@ struct LibraryProduct {
   std::int64_t result_row = 0;  // stride
 };
 
-/// Scratch memory that a step takes: what cuBLAS takes on Hopper.
-inline constexpr std::size_t library_workspace = 32 << 20;
-
 /// Of this dtype the library multiplies matrices, as accurately as kernels of ours do.
 bool library_multiplies(DType);
-/// The step; null where the library says that it does not compute this, or a side does not lie as it reads
-/// them. It asks for scratch memory.
+/// The step; null where the library does not open, says that it does not compute this, or a side does not lie
+/// as it reads them. It asks for scratch memory.
 std::unique_ptr<Step> library_step(Gpu&, LibraryProduct);
 
 }  // namespace tenon::gpu

@@ -13,12 +13,17 @@ namespace tenon::gpu {
 /// where none is; `library` says what was found.
 void* open_first(const std::vector<std::string>& names, Library& library);
 
-/// A function of the library. "none": its vendor has no such function.
+/// A function that the library may have. "none": its vendor has no such function.
+template <class Function>
+void find_optional_function(Function*& function, const std::string& name, void* handle) {
+  if (handle && name != "none") function = reinterpret_cast<Function*>(dlsym(handle, name.c_str()));
+}
+
+/// A function that the library should have.
 template <class Function>
 void find_function(Function*& function, const std::string& name, void* handle, Library& library) {
-  if (!handle || name == "none") return;
-  function = reinterpret_cast<Function*>(dlsym(handle, name.c_str()));
-  if (!function && library.lacks.empty()) library.lacks = name;
+  find_optional_function(function, name, handle);
+  if (handle && !function && name != "none" && library.lacks.empty()) library.lacks = name;
 }
 
 }  // namespace tenon::gpu

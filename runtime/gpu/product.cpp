@@ -1,7 +1,6 @@
 // Products of matrices and convolutions on a GPU, with all that their group does behind them.
 #include <algorithm>
 
-#include "ir/ops/activation.h"
 #include "ir/ops/conv.h"
 #include "ir/ops/linear.h"
 #include "kernels/gpu/product_tiling.h"
@@ -9,6 +8,8 @@
 #include "runtime/calls/conv.h"
 #include "runtime/calls/epilogue.h"
 #include "runtime/calls/matmul.h"
+#include "runtime/gpu/library_candidate.h"
+#include "runtime/gpu/library_convolution.h"
 #include "runtime/gpu/library_product.h"
 #include "runtime/gpu/loop.h"
 #include "runtime/gpu/queue.h"
@@ -26,12 +27,6 @@ bool is_computable(const Value* left, DType right) { return product_type(left->d
 struct Sides {
   PlannedTensor left, right;
   Product product;
-};
-
-// What the vendor's library does behind a product. The bias is of the graph's body.
-struct LibraryEpilogue {
-  const Value* bias = nullptr;
-  bool relu = false;
 };
 
 // What runs a group.
@@ -57,7 +52,7 @@ GpuLimits limits_for(Gpu& gpu, Product& p) {
 
 std::string library_kernel(const Planner& planner, const LibraryEpilogue& e) {
   const Blas& library = blas(gpu_queue(*planner.device().queue).gpu().driver().vendor);
-  return fmt::format("{} product{}{}", library.numbers.name, e.bias ? "+bias" : "", e.relu ? "+relu" : "");
+  return fmt::format("{} product{}", library.name, e.text());
 }
 
 // False: it does not compute this.
@@ -121,24 +116,6 @@ void emit(Planner& planner, const Group& group, Lowered l) {
   planner.emit(std::move(step), group.node(), std::move(reads), std::move(writes));
 }
 
-// Nothing but a bias of the columns, and relu.
-std::optional<LibraryEpilogue> library_epilogue(const Planner& planner, const Group& group,
-                                                const Node& anchor, const Value* bias) {
-  LibraryEpilogue e;
-  if (bias) {
-    e.bias = group.outer(bias);
-    const Strided layout = planner.assignment().layout(e.bias);
-    if (layout.dtype() != anchor.output()->dtype() || !layout.is_contiguous()) return std::nullopt;
-  }
-  if (group.results().size() != 1 || group.members().size() > 2) return std::nullopt;
-  for (const Node* member : group.members()) {
-    if (member == &anchor) continue;
-    if (!member->is<Relu>() || member->input(0) != anchor.output()) return std::nullopt;
-    e.relu = true;
-  }
-  return e;
-}
-
 // A candidate behind the kernel of ours, which is taken where the estimates are equal. They are, unless no
 // matrix unit is proven that ours would take.
 void add_library(const Planner& planner, const Group& group, const Node& anchor, const Value* bias,
@@ -146,12 +123,9 @@ void add_library(const Planner& planner, const Group& group, const Node& anchor,
   Gpu& gpu = gpu_queue(*planner.device().queue).gpu();
   if (!blas(gpu.driver().vendor).ok() || left != anchor.output()->dtype() || !library_multiplies(left))
     return;
-  const auto epilogue = library_epilogue(planner, group, anchor, bias);
-  if (!epilogue) return;
-  constexpr double slower = 8;  // ordinary units, as product_tiling.cpp has it
-  const MatrixUnit unit = *unit_of_waves(left);
-  if (units_of(gpu).has(unit) && !proven(gpu, {unit}).has(unit))
-    candidates[0].info.seconds = planner.estimate(slower * work.flops, work.bytes);
+  const auto epilogue = LibraryEpilogue::match(planner, group, anchor, bias);
+  if (!epilogue || epilogue->residual) return;
+  price_without_unit(planner, left, work, candidates[0].info);
   Lowered by_library = lowered;
   by_library.library = epilogue;
   candidates.push_back({{.kernel = library_kernel(planner, *epilogue),
@@ -336,8 +310,11 @@ std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
   if (!call || !is_computable(call->x, call->weights_value->dtype()) || !has_rows(*call)) return {};
   if (numel(call->weights_value->shape()) == 0) return {};
   if (numel(call->anchor->output()->shape()) == 0) return {};
-  return candidate(planner, group, *call->anchor, call->bias, channels_last(call->x->rank()), call->work(),
-                   "windows product", [call](Planner& p) { return place_conv(p, *call); });
+  auto candidates =
+      candidate(planner, group, *call->anchor, call->bias, channels_last(call->x->rank()), call->work(),
+                "windows product", [call](Planner& p) { return place_conv(p, *call); });
+  add_library_convolution(planner, group, *call, candidates);
+  return candidates;
 }
 
 }  // namespace

@@ -2,11 +2,10 @@
 
 #include "runtime/gpu/capture.h"
 #include "runtime/gpu/event.h"
+#include "runtime/gpu/vendor_numbers.h"
 
 namespace tenon::gpu {
 namespace {
-
-constexpr unsigned apart_from_the_default_stream = 1;  // CU_STREAM_NON_BLOCKING, hipStreamNonBlocking
 
 // The device says how long after the first mark the others were; the first is when the host set it.
 class EventClock : public StepClock {
@@ -46,7 +45,8 @@ class EventClock : public StepClock {
 
 GpuQueue::GpuQueue(Gpu& gpu) : gpu_(gpu) {
   gpu_.activate();
-  gpu_.check(gpu_.driver().create_stream(&stream_, apart_from_the_default_stream), "making a stream");
+  gpu_.check(gpu_.driver().create_stream(&stream_, driver_numbers::apart_from_the_default_stream),
+             "making a stream");
 }
 
 GpuQueue::~GpuQueue() {

@@ -1,16 +1,9 @@
 #include "runtime/gpu/tensor_map.h"
 
 #include "base/error.h"
+#include "runtime/gpu/vendor_numbers.h"
 
 namespace tenon::gpu {
-namespace {
-
-// CUtensorMapDataType, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
-// CUtensorMapFloatOOBfill
-constexpr int float16 = 6, bfloat16 = 9, not_interleaved = 0, swizzled_by_128_bytes = 3, by_128_bytes = 2,
-              zeros = 0;
-
-}  // namespace
 
 EncodedMap encode(const Driver& driver, const TensorMap& map, std::byte* begin) {
   TENON_CHECK(map.dtype == DType::f16 || map.dtype == DType::bf16);
@@ -20,9 +13,10 @@ EncodedMap encode(const Driver& driver, const TensorMap& map, std::byte* begin) 
   const unsigned box[] = {static_cast<unsigned>(map.box[0]), static_cast<unsigned>(map.box[1])};
   const unsigned every_element[] = {1, 1};
   EncodedMap encoded{};
+  using namespace tensor_map_numbers;
   driver.check(driver.encode_tensor_map(encoded.bytes.data(), map.dtype == DType::f16 ? float16 : bfloat16, 2,
                                         begin, extent, stride, box, every_element, not_interleaved,
-                                        swizzled_by_128_bytes, by_128_bytes, zeros),
+                                        swizzled_by_128_bytes, promoted_to_128_bytes, zeros),
                "describing a matrix to bulk copies");
   return encoded;
 }

@@ -9,7 +9,7 @@
 namespace tenon::gpu {
 
 /// A CUtensorMap: a kernel's parameter.
-struct alignas(64) EncodedMap {
+struct alignas(128) EncodedMap {
   std::array<std::byte, 128> bytes;
 };
 /// Of a matrix that begins at this address. The driver is CUDA's. Throws Error (environment_failed).

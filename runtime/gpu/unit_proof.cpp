@@ -205,8 +205,9 @@ MatrixUnits units_of(const Gpu& gpu) {
   if (gpu.driver().vendor == Vendor::hip) return {f16, bf16, f32};  // which some have not
   const int major = gpu.attribute(Attribute::compute_major), minor = gpu.attribute(Attribute::compute_minor);
   if (major < 8) return {};
-  if (major == 9 && minor == 0) return {f16, bf16, f32, tf32, wgmma_f16, wgmma_bf16, tma_f16, tma_bf16};
-  return {f16, bf16, f32, tf32};
+  if (major != 9 || minor != 0) return {f16, bf16, f32, tf32};
+  if (!gpu.driver().encode_tensor_map) return {f16, bf16, f32, tf32, wgmma_f16, wgmma_bf16};
+  return {f16, bf16, f32, tf32, wgmma_f16, wgmma_bf16, tma_f16, tma_bf16};
 }
 
 std::string prove(Gpu& gpu, MatrixUnit unit) {

@@ -3,6 +3,7 @@ unreadable there, streams lag behind, and misuse is an error."""
 
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 
@@ -350,6 +351,24 @@ def test_a_matrix_unit_is_proven_before_it_is_used(
     line, self_test = told[f"units {vendor}:0"], told[f"device {vendor}:0"]
     assert self_test["ok"] and line["ok"] == (not said) and said in line["result"]
     assert bool(said) == ("report it" in line["remedy"])
+    for computed, library in ("products", {"cuda": "13.0.0 (libcublasLt.so.13)", "hip": "100000 (libhipblaslt.so.1)"}), (
+        "convolutions", {"cuda": "9.28.1 (libcudnn.so.9)", "hip": "3.3.0 (libMIOpen.so.1)"}):
+        assert told[f"{computed} {vendor}:0"]["result"].startswith(f"{library[vendor]}, a candidate for {computed}")
+
+
+def test_an_older_driver_describes_no_matrices_to_bulk_copies(on_gpu, soft_drivers, product_model, tmp_path):
+    """Without the function products take the next unit."""
+    drivers = tmp_path / "drivers"
+    drivers.mkdir()
+    for entry in pathlib.Path(soft_drivers["LD_LIBRARY_PATH"]).iterdir():
+        if entry.name != "libcuda.so.1":
+            (drivers / entry.name).symlink_to(entry)
+        else:
+            (drivers / entry.name).write_bytes(entry.read_bytes().replace(b"cuTensorMapEncodeTiled\0", b"cuTensorMapEncodeOther\0"))
+    soft_drivers["LD_LIBRARY_PATH"] = str(drivers)
+    model = product_model("float16")
+    assert "verified" in on_gpu("cuda", "verify", model, "--against", "torch", code=0)
+    assert "[product 64x128 wgmma+tile" in on_gpu("cuda", "inspect", model, "--ir", "planned", code=0)
 
 
 @pytest.mark.parametrize("vendor, fault, library", [("cuda", "mma_tf32", "cublaslt"), ("hip", "mfma_f32", "hipblaslt")])
@@ -376,6 +395,66 @@ def test_the_vendors_library_multiplies_where_no_unit_of_ours_does(on_gpu, soft_
     assert f"[{library} product+bias+relu]" in plan and f"[{library} product+bias]" in plan and "[product" in plan  # before tanh
     assert "verified" in on_gpu(vendor, "verify", model, "--against", "torch", code=0)
     on_gpu(vendor, "profile", model, "--iters", "3", "--no-roofline", code=0)
+
+
+@pytest.fixture
+def convolution_model(tmp_path):
+    """convolution_model("float16"): convolutions with all that a library does behind them; the first reads channels far apart."""
+
+    def export(dtype):
+        import torch
+        from torch.nn import Conv1d, Conv2d, Conv3d
+
+        class Module(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.plain = Conv2d(3, 16, 3), Conv2d(16, 16, 3, padding=1, bias=False)
+                self.second, self.third = Conv2d(16, 16, 3, padding=1), Conv2d(16, 32, 3, stride=2, padding=2, dilation=2, groups=4)
+                self.line, self.space = Conv1d(32, 24, 3, padding=1), Conv3d(24, 8, (2, 1, 3))
+
+            def forward(self, x):
+                x = torch.relu(self.first(x))
+                x = torch.relu(self.second(self.plain(x)) + x)
+                x = self.third(x)
+                line = torch.relu(self.line(x.flatten(2)))
+                return self.space(line.unflatten(2, (4, 1, -1)))
+
+        torch.manual_seed(0)
+        torch.jit.trace(Module().to(getattr(torch, dtype)), torch.randn(2, 3, 18, 14).to(getattr(torch, dtype))).save(str(tmp_path / "convolutions.pt"))
+        return tmp_path / "convolutions.pt"
+
+    return export
+
+
+# What SOFTGPU_FAULT breaks, so that the library's candidate is taken, a dtype, what the plan then calls it, and how many there are.
+LIBRARY_CONVOLUTIONS = {
+    "cuda float32": ("cuda", "mma_tf32", "float32", ["cudnn convolution", "cudnn convolution+bias+residual+relu", "cudnn convolution+bias"], 5),
+    "cuda bfloat16": ("cuda", "mma_bf16,wgmma_bf16", "bfloat16", ["cudnn convolution", "cudnn convolution+bias+residual+relu", "cudnn convolution+bias"], 5),
+    "hip float32": ("hip", "mfma_f32", "float32", ["miopen convolution", "miopen convolution+bias", "miopen convolution+bias+relu"], 4),
+    "hip float16": ("hip", "mfma_f16", "float16", ["miopen convolution"], 1),
+}
+
+
+@pytest.mark.parametrize("vendor, fault, dtype, kernels, count", LIBRARY_CONVOLUTIONS.values(), ids=LIBRARY_CONVOLUTIONS)
+def test_the_vendors_library_convolves_where_no_unit_of_ours_does(
+    on_gpu, soft_drivers, convolution_model, tmp_path, monkeypatch, vendor, fault, dtype, kernels, count
+):
+    """It is a candidate for convolutions with bias, residual and relu; of equal estimates ours is taken. Runs are captured."""
+    model = convolution_model(dtype)
+    explained = on_gpu(vendor, "inspect", model, "--explain-plan", code=0)
+    assert all(f"{k} " in explained for k in kernels) and f"> {kernels[0].split()[0]}" not in explained
+    monkeypatch.setenv("SOFTGPU_FAULT", fault)
+    monkeypatch.setitem(soft_drivers, "XDG_CACHE_HOME", str(tmp_path / "with the fault"))
+    plan = on_gpu(vendor, "inspect", model, "--ir", "planned", code=0)
+    assert all(f"[{k}]" in plan for k in kernels) and plan.count(kernels[0]) == count
+    assert "[windows product" in plan  # the first one's channels lie apart
+    assert "verified" in on_gpu(vendor, "verify", model, "--against", "torch", code=0)
+    on_gpu(vendor, "profile", model, "--iters", "3", "--no-roofline", code=0)
+    if (vendor, dtype) == ("cuda", "float32"):  # and not before it is asked for
+        assert "DIFFERS" in on_gpu(vendor, "verify", model, "--against", "torch", "--precision", "tf32", code=1)
+        monkeypatch.setenv("SOFTGPU_FAULT", f"{fault},open:cudnn")
+        plan = on_gpu(vendor, "inspect", model, "--ir", "planned", code=0)
+        assert "[cudnn" not in plan and plan.count("cudnnCreate: SOFTGPU_FAULT") == 1
 
 
 def test_a_proof_is_made_once(on_gpu, product_model, tmp_path, monkeypatch):

@@ -1,36 +1,31 @@
 // The functions of libcublasLt.so.13 and, with SOFTGPU_HIP, of libhipblaslt.so.1 that Tenon calls: products
 // of two matrices of float16, bfloat16 or float32 by columns, with a bias and relu. What is wrong is said,
 // with the call.
-#include <cstdarg>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <mutex>
-#include <set>
 
-#include "blas/device.h"
+#include "blas/kernel.h"
+#include "library/device.h"
+#include "library/objects.h"
 
-#define EXPORTED extern "C" __attribute__((visibility("default")))
 #ifdef SOFTGPU_HIP
 #define LT(name) hipblasLt##name
+#define NAME "hipblasLt"
 #else
 #define LT(name) cublasLt##name
+#define NAME "cublasLt"
 #endif
 
 namespace softgpu {
 namespace {
 
 #ifdef SOFTGPU_HIP
-constexpr char kPrefix[] = "hipblasLt";
-enum Status { success = 0, not_initialised = 1, invalid_value = 3, execution_failed = 6, not_supported = 7 };
+enum Status { success = 0, not_initialised = 1, invalid_value = 3, execution_failed = 5, not_supported = 7 };
 enum Compute { float32_sums = 2, tf32_sums = 6 };
 enum Operation { as_it_lies = 111, transposed = 112 };
 enum DescriptionAttribute { left_operation = 0, right_operation = 1, epilogue = 2, bias_address = 3 };
 constexpr int kAlignments[] = {-1, -1, -1, -1};
 constexpr uint32_t kUsualAlignment = 1;  // nothing is promised
 #else
-constexpr char kPrefix[] = "cublasLt";
 enum Status {
   success = 0,
   not_initialised = 1,
@@ -61,39 +56,17 @@ struct Object {
   uint32_t alignment[4] = {kUsualAlignment, kUsualAlignment, kUsualAlignment, kUsualAlignment};
 };
 
-std::mutex& mutex = *new std::mutex;
-std::set<const void*>& objects = *new std::set<const void*>;
-
-int refuse(Status status, const char* call, const char* format, ...) {
-  if (getenv("SOFTGPU_QUIET")) return status;
-  char text[256];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  fprintf(stderr, "soft gpu: %s%s: %s\n", kPrefix, call, text);
-  return status;
-}
+Objects<Object>& objects = *new Objects<Object>;
 
 int make(void** to, Object o, const char* call) {
   if (!to) return refuse(invalid_value, call, "no place for the result");
-  const std::lock_guard lock(mutex);
-  *to = new Object(o);
-  objects.insert(*to);
-  return success;
+  return *to = objects.make(o), success;
 }
-Object* find(void* handle, Object::Kind kind) {
-  const std::lock_guard lock(mutex);
-  auto* const o = static_cast<Object*>(handle);
-  return objects.count(handle) && o->kind == kind ? o : nullptr;
-}
+Object* find(void* handle, Object::Kind kind) { return objects.find(handle, kind); }
 int destroy(void* handle, Object::Kind kind, const char* call) {
   Object* const o = find(handle, kind);
   if (!o) return refuse(invalid_value, call, "this is none, or is destroyed already");
-  const std::lock_guard lock(mutex);
-  objects.erase(o);
-  delete o;
-  return success;
+  return objects.destroy(o), success;
 }
 
 template <class T>
@@ -148,24 +121,32 @@ using namespace softgpu;
 
 #ifdef SOFTGPU_HIP
 EXPORTED int LT(GetVersion)(void* handle, int* version) {
-  if (!find(handle, Object::library)) return refuse(not_initialised, "GetVersion", "the handle is none");
+  if (!find(handle, Object::library)) return refuse(not_initialised, NAME "GetVersion", "the handle is none");
   return *version = 100000, success;
 }
 #else
-EXPORTED size_t LT(GetVersion)() { return 130000; }
+EXPORTED int LT(GetProperty)(int which, int* value) {
+  if (which < 0 || which > 2 || !value) return refuse(invalid_value, NAME "GetProperty", "no such number");
+  return *value = which == 0 ? 13 : 0, success;
+}
 #endif
-EXPORTED int LT(Create)(void** handle) { return make(handle, {Object::library}, "Create"); }
-EXPORTED int LT(Destroy)(void* handle) { return destroy(handle, Object::library, "Destroy"); }
+EXPORTED int LT(Create)(void** handle) {
+  if (is_to_fail("open:" NAME)) return refuse(not_initialised, NAME "Create", "SOFTGPU_FAULT");
+  return make(handle, {Object::library}, NAME "Create");
+}
+EXPORTED int LT(Destroy)(void* handle) { return destroy(handle, Object::library, NAME "Destroy"); }
 
 EXPORTED int LT(MatmulDescCreate)(void** description, int compute, int factors) {
-  constexpr char call[] = "MatmulDescCreate";
+  constexpr char call[] = NAME "MatmulDescCreate";
   if ((compute != float32_sums && compute != tf32_sums) || factors != float32)
     return refuse(not_supported, call, "sums and factors of float32 are all that we know");
   return make(description, {.kind = Object::description, .compute = compute}, call);
 }
-EXPORTED int LT(MatmulDescDestroy)(void* d) { return destroy(d, Object::description, "MatmulDescDestroy"); }
+EXPORTED int LT(MatmulDescDestroy)(void* d) {
+  return destroy(d, Object::description, NAME "MatmulDescDestroy");
+}
 EXPORTED int LT(MatmulDescSetAttribute)(void* description, int attribute, const void* value, size_t bytes) {
-  constexpr char call[] = "MatmulDescSetAttribute";
+  constexpr char call[] = NAME "MatmulDescSetAttribute";
   Object* const d = find(description, Object::description);
   if (!d) return refuse(invalid_value, call, "the description is none");
   const auto one_of = [&](int& to, auto fits) {
@@ -187,24 +168,26 @@ EXPORTED int LT(MatmulDescSetAttribute)(void* description, int attribute, const 
 
 EXPORTED int LT(MatrixLayoutCreate)(void** layout, int dtype, uint64_t rows, uint64_t columns,
                                     int64_t stride) {
-  constexpr char call[] = "MatrixLayoutCreate";
+  constexpr char call[] = NAME "MatrixLayoutCreate";
   if (dtype != float32 && dtype != float16 && dtype != bfloat16)
     return refuse(not_supported, call, "data type %d is unknown to us", dtype);
   return make(layout,
               {.kind = Object::layout, .dtype = dtype, .rows = rows, .columns = columns, .stride = stride},
               call);
 }
-EXPORTED int LT(MatrixLayoutDestroy)(void* l) { return destroy(l, Object::layout, "MatrixLayoutDestroy"); }
+EXPORTED int LT(MatrixLayoutDestroy)(void* l) {
+  return destroy(l, Object::layout, NAME "MatrixLayoutDestroy");
+}
 
 EXPORTED int LT(MatmulPreferenceCreate)(void** p) {
-  return make(p, {Object::preference}, "MatmulPreferenceCreate");
+  return make(p, {Object::preference}, NAME "MatmulPreferenceCreate");
 }
 EXPORTED int LT(MatmulPreferenceDestroy)(void* p) {
-  return destroy(p, Object::preference, "MatmulPreferenceDestroy");
+  return destroy(p, Object::preference, NAME "MatmulPreferenceDestroy");
 }
 EXPORTED int LT(MatmulPreferenceSetAttribute)(void* preference, int attribute, const void* value,
                                               size_t bytes) {
-  constexpr char call[] = "MatmulPreferenceSetAttribute";
+  constexpr char call[] = NAME "MatmulPreferenceSetAttribute";
   Object* const p = find(preference, Object::preference);
   if (!p) return refuse(invalid_value, call, "the preference is none");
   if (attribute == most_workspace) return read(p->workspace, value, bytes, call);
@@ -215,7 +198,7 @@ EXPORTED int LT(MatmulPreferenceSetAttribute)(void* preference, int attribute, c
 
 EXPORTED int LT(MatmulAlgoGetHeuristic)(void* handle, void* description, void* a, void* b, void* c, void* d,
                                         void* preference, int wanted, void* results, int* found) {
-  constexpr char call[] = "MatmulAlgoGetHeuristic";
+  constexpr char call[] = NAME "MatmulAlgoGetHeuristic";
   const Object* const p = find(preference, Object::preference);
   if (!find(handle, Object::library)) return refuse(not_initialised, call, "the handle is none");
   if (!p || wanted < 1 || !results || !found) return refuse(invalid_value, call, "an argument is missing");
@@ -235,7 +218,7 @@ EXPORTED int LT(Matmul)(void* handle, void* description, const void* alpha, cons
                         const void* b, void* b_layout, const void* beta, const void* c, void* c_layout,
                         void* d, void* d_layout, const void* algorithm, void* workspace,
                         size_t workspace_bytes, void* stream) {
-  constexpr char call[] = "Matmul";
+  constexpr char call[] = NAME "Matmul";
   if (!find(handle, Object::library)) return refuse(not_initialised, call, "the handle is none");
   const Operands o{find(description, Object::description), find(a_layout, Object::layout),
                    find(b_layout, Object::layout), find(c_layout, Object::layout),
@@ -272,7 +255,9 @@ EXPORTED int LT(Matmul)(void* handle, void* description, const void* alpha, cons
                            o.description->compute == tf32_sums,
                            (o.description->epilogue & with_relu) != 0,
                            has_bias};
-  const int status = run_product(a, b, d, has_bias ? o.description->bias : nullptr, workspace, shape, stream);
+  const void* bias = has_bias ? o.description->bias : nullptr;
+  void* arguments[] = {&a, &b, &d, &bias, &workspace, const_cast<ProductShape*>(&shape), nullptr};
+  const int status = launch(kProductKernel, "product", shape.m * shape.n, arguments, stream);
   return status ? refuse(execution_failed, call, "the kernel does not start (error %d)", status)
                 : int(success);
 }

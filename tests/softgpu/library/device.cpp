@@ -1,4 +1,4 @@
-#include "blas/device.h"
+#include "library/device.h"
 
 #include <dlfcn.h>
 
@@ -37,7 +37,7 @@ F* function(const char* cuda, const char* hip, bool of_compiler = false) {
   return library ? reinterpret_cast<F*>(dlsym(library, is_hip ? hip : cuda)) : nullptr;
 }
 
-int compile(std::string& image) {
+int compile(const char* source, std::string& image) {
   const auto create =
       function<int(void**, const char*, const char*, int, const char* const*, const char* const*)>(
           "nvrtcCreateProgram", "hiprtcCreateProgram", true);
@@ -52,7 +52,7 @@ int compile(std::string& image) {
       std::string(is_hip ? "--offload-arch=" : "--gpu-architecture=") + (named ? named : kArchitecture);
   const char* const options[] = {architecture.c_str()};
   void* program = nullptr;
-  if (const int status = create(&program, kProductKernel, "blas.gpu", 0, nullptr, nullptr)) return status;
+  if (const int status = create(&program, source, "library.gpu", 0, nullptr, nullptr)) return status;
   int status = build(program, 1, options);
   size_t bytes = 0;
   if (!status) status = size(program, &bytes);
@@ -63,9 +63,9 @@ int compile(std::string& image) {
 }
 
 /// Of the device that is current.
-int kernel(void** found) {
+int find_kernel(const char* source, const char* name, void** found) {
   static std::mutex mutex;
-  static auto* const kernels = new std::map<int, void*>;
+  static auto* const modules = new std::map<std::pair<int, const char*>, void*>;
   const auto ordinal = function<int(int*)>("cuCtxGetDevice", "hipGetDevice");
   const auto load = function<int(void**, const void*)>("cuModuleLoadData", "hipModuleLoadData");
   const auto find = function<int(void**, void*, const char*)>("cuModuleGetFunction", "hipModuleGetFunction");
@@ -73,33 +73,26 @@ int kernel(void** found) {
   if (!ordinal || !load || !find) return no_library;
   if (const int status = ordinal(&device)) return status;
   const std::lock_guard lock(mutex);
-  void*& kept = (*kernels)[device];
-  if (!kept) {
+  void*& module = (*modules)[{device, source}];
+  if (!module) {
     std::string image;
-    void* module = nullptr;
-    if (const int status = compile(image)) return status;
+    if (const int status = compile(source, image)) return status;
     if (const int status = load(&module, image.data())) return status;
-    if (const int status = find(&kept, module, "product")) return status;
   }
-  *found = kept;
-  return 0;
+  return find(found, module, name);
 }
 
 }  // namespace
 
-int run_product(const void* a, const void* b, void* d, const void* bias, void* workspace,
-                const ProductShape& shape, void* stream) {
-  const auto launch =
-      function<int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
-                   void**)>("cuLaunchKernel", "hipModuleLaunchKernel");
+int launch(const char* source, const char* kernel, long long threads, void** arguments, void* stream) {
+  const auto start = function<int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                  void*, void**, void**)>("cuLaunchKernel", "hipModuleLaunchKernel");
   void* found = nullptr;
-  if (!launch) return no_library;
-  if (const int status = kernel(&found)) return status;
-  ProductShape s = shape;
-  void* arguments[] = {&a, &b, &d, &bias, &workspace, &s, nullptr};
-  constexpr unsigned threads = 128;
-  const auto blocks = static_cast<unsigned>((s.m * s.n + threads - 1) / threads);
-  return launch(found, blocks, 1, 1, threads, 1, 1, 0, stream, arguments, nullptr);
+  if (!start) return no_library;
+  if (const int status = find_kernel(source, kernel, &found)) return status;
+  constexpr unsigned block = 128;
+  const auto blocks = static_cast<unsigned>((threads + block - 1) / block);
+  return start(found, blocks, 1, 1, block, 1, 1, 0, stream, arguments, nullptr);
 }
 
 }  // namespace softgpu
