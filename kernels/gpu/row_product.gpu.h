@@ -1,8 +1,8 @@
 // Products of a few rows, whose time is that of reading the right side: each wave multiplies the rows by some
-// columns that it reads once, 16 bytes at a time, straight to registers.
+// columns that it reads once, up to 16 bytes at a time, straight to registers.
 #pragma once
+#include "kernels/gpu/coded_side.gpu.h"
 #include "kernels/gpu/loop_walks.gpu.h"
-#include "kernels/gpu/product_sides.gpu.h"
 
 namespace tenon::gpu {
 
@@ -10,8 +10,8 @@ constexpr int row_product_threads = 256;
 
 /// Calls store(row, column, value) for all rows (at most Rows) and the block's columns: 32 that its waves
 /// divide, or 4 for which they share the depth.
-template <int Rows, bool Shared, int Count, class T, class Store>
-GPU_INLINE void multiply_rows(const Matrix<T>& left, const Matrix<T>& right, Store store) {
+template <int Rows, bool Shared, int Count, class T, class Right, class Store>
+GPU_INLINE void multiply_rows(const Matrix<T>& left, const Right& right, Store store) {
   constexpr int waves = row_product_threads / wave_size, Columns = Shared ? 4 : 32 / waves;
   const int wave = int(threadIdx.x) / wave_size, lane = int(threadIdx.x) % wave_size;
   const Int first_column = (Shared ? Int(blockIdx.x) : Int(blockIdx.x) * waves + wave) * Columns;
