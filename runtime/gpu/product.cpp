@@ -236,6 +236,7 @@ std::vector<Candidate> lower_coded(const Planner& planner, const Group& group) {
                    [coded](Planner& p) { return place_coded(p, *coded); });
 }
 
+// What has kernels that read codes has no others: no copy in floats is made.
 std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) {
   if (CodedCall::match(planner, group)) return {};
   const auto call = BatchedMatmulCall::match(group);
@@ -257,8 +258,9 @@ std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) 
 
 // One row times a matrix.
 std::vector<Candidate> lower_row(const Planner& planner, const Group& group) {
+  if (CodedCall::match(planner, group)) return {};
   const auto call = MatmulCall::match(planner, group);
-  if (!call || call->anchor->output()->rank() != 1 || CodedCall::match(planner, group)) return {};
+  if (!call || call->anchor->output()->rank() != 1) return {};
   if (!is_computable(call->x, call->weight.dtype())) return {};
   const auto place = [call](Planner& p) {
     Sides sides{p.assignment().at(call->x), columns_of(p, call->weight), {}};
