@@ -75,13 +75,6 @@ GPU_INLINE Value value_at(const CodedMatrix<Code, HasZeros>& side, Int line, int
   return piece.at(0);
 }
 
-/// `Count` floats of a line from depth k on; those of full pieces may go on behind its end.
-template <int Count, class Code, bool HasZeros>
-GPU_INLINE void read_floats(const CodedMatrix<Code, HasZeros>& side, Int line, int k, float (&to)[Count]) {
-  const auto piece = side.template piece<Count>(line, k);
-  for (int e = 0; e < Count; ++e) to[e] = piece.at(e);
-}
-
 /// Brings pieces of codes to registers, and what they stand for to a tile.
 template <class Code, bool HasZeros, class Tile, int Lines, int Depth, int Count, int Threads, bool Staged>
 class Loader<CodedMatrix<Code, HasZeros>, Tile, Lines, Depth, Count, Threads, Staged> {

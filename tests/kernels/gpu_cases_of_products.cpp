@@ -303,10 +303,9 @@ void add_coded(std::vector<GpuCase>& cases) {
   add("of nibbles f16", 70, 91, 104, DType::f16, nibbles);
   add("of nibbles 128x128 streamed f16", 140, 150, 160, DType::f16, nibbles,
       Tiling{.rows = 128, .columns = 128, .threads = 256, .whole = 1, .sharers = 4});
-  add("of nibbles with zeros f32", 70, 60, 96, DType::f32, {.bits = 4, .group = 48, .has_zeros = true});
   add("of a row of nibbles f16", 1, 100, 616, DType::f16, nibbles);
   add("of few rows of nibbles with zeros f32", 3, 70, 100, DType::f32,
-      {.bits = 4, .group = 16, .has_zeros = true});
+      {.bits = 4, .group = 48, .has_zeros = true});
   add("of few rows of bytes bf16", 4, 70, 72, DType::bf16, of_depth(bytes, 72));
 }
 
