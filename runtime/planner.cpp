@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/count.h"
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/progress.h"

@@ -110,8 +110,8 @@ std::optional<QuantizedForm> QuantizedForm::of(long K, long group, const CodeRan
   const auto fits = [&](std::int64_t least, std::int64_t largest) {
     return least - form.origin >= -128 && largest - form.origin <= 127;
   };
-  const bool is_uniform = range.least_zero == range.largest_zero;
-  if (range.largest_code - range.least_code < 16 && K % 8 == 0 && group % 8 == 0) {
+  const bool is_uniform = range.has_one_zero();
+  if (range.fits_four_bits() && K % 8 == 0 && group % 8 == 0) {
     form.panels.bits = 4;
     form.origin = range.least_code;
     if (is_uniform) form.panels.first = static_cast<float>(range.least_code - range.least_zero);

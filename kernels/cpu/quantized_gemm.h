@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/dtype.h"
+#include "kernels/code_range.h"
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/quantized_panels.h"
 #include "kernels/thread_pool.h"
@@ -20,12 +21,6 @@ struct QuantizedB {
   const std::int64_t* n_offsets = nullptr;
   const float* scales = nullptr;
   const std::int16_t* zeros = nullptr;  // null: 0
-};
-
-/// What zero points and codes lie in.
-struct CodeRange {
-  std::int64_t least_code, largest_code;
-  std::int64_t least_zero, largest_zero;
 };
 
 /// The form of a [K, N] matrix, and what is subtracted from its codes before they are packed.

@@ -2,9 +2,9 @@
 // a part of that with its matrix unit, from two sides that lie in shared memory; while it multiplies a piece
 // of them, the next ones are on their way.
 #pragma once
+#include "kernels/gpu/coded_side.gpu.h"
 #include "kernels/gpu/loop_walks.gpu.h"
 #include "kernels/gpu/matrix_units.gpu.h"
-#include "kernels/gpu/product_sides.gpu.h"
 #include "kernels/gpu/stream_k.gpu.h"
 
 namespace tenon::gpu {
@@ -124,11 +124,7 @@ GPU_INLINE Value element(const Left& left, const Right& right, Int row, Int colu
   const auto line = left.line(row);
   const auto other = right.line(column);
   Value sum = 0;
-  for (int k = begin; k < end; ++k) {
-    const auto* const a = left.at(line, left.depth(k));
-    const auto* const b = right.at(other, right.depth(k));
-    sum += (a ? convert<Value>(*a) : Value(0)) * (b ? convert<Value>(*b) : Value(0));
-  }
+  for (int k = begin; k < end; ++k) sum += value_at<Value>(left, line, k) * value_at<Value>(right, other, k);
   return sum;
 }
 

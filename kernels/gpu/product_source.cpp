@@ -39,6 +39,13 @@ std::vector<LoopArgument> fields(const Product& p, const Tiling& t) {
     list.push_back({fmt::format("batch_left{}", i), p.batch[i].left});
     list.push_back({fmt::format("batch_right{}", i), p.batch[i].right});
   }
+  for (const ProductCodes& c : p.codes)
+    list.insert(list.end(), {{"column_bytes", c.column_bytes(p.depth)},
+                             {"scales_at", c.scales_at(p.columns, p.depth)},
+                             {"zeros_at", c.zeros_at(p.columns, p.depth)},
+                             {"group", c.group},
+                             {"groups", c.groups(p.depth)},
+                             {"zero", c.zero}});
   for (const Product::Windows& w : p.windows) {
     list.insert(list.end(), {{"channels", w.shape.Cin / w.shape.groups},
                              {"image_stride", w.image},
@@ -70,6 +77,12 @@ std::string left_side(const Product& p) {
 }
 
 std::string right_side(const Product& p) {
+  for (const ProductCodes& c : p.codes)
+    return fmt::format(
+        "CodedMatrix<UnsignedCodes<{}>, {}>{{right, reinterpret_cast<const float*>(right + a.scales_at), "
+        "reinterpret_cast<const short*>(right + a.zeros_at), a.columns, int(a.depth), a.column_bytes, "
+        "int(a.group), int(a.groups), int(a.zero)}}",
+        c.bits, c.has_zeros);
   return fmt::format("Matrix<{}>{{right, a.columns, int(a.depth), a.right_column, a.right_row}}",
                      storage(p.right_type));
 }
@@ -110,7 +123,8 @@ class Printer {
         "extern \"C\" __global__ void __launch_bounds__({}) product(const {}* left, const {}* right{}{}, "
         "const product_arguments a, const epilogue_arguments e{}) {{\n"
         "  const epilogue_tile tile{{{}e}};\n",
-        tiling_.threads, storage(p_.left_type), storage(p_.right_type),
+        tiling_.threads, storage(p_.left_type),
+        p_.codes.empty() ? storage(p_.right_type) : storage(DType::u8),
         is_shared() ? fmt::format(", {}* parts, unsigned* tickets", computed(type_)) : "", parameters_,
         tiling_.bulk
             ? ", const __grid_constant__ TensorMap left_map, const __grid_constant__ TensorMap right_map"
@@ -139,8 +153,9 @@ class Printer {
         "  Int rest = batch;\n"
         "{}"
         "  multiply_rows<{}, {}, {}>({}, {},\n      {});\n}}\n",
-        most_batches, to_batch(), tiling_.row_count, tiling_.shares_depth, reading_of_left(p_).count,
-        left_side(p_), right_side(p_), store());
+        most_batches, to_batch(), tiling_.row_count, tiling_.shares_depth,
+        p_.codes.empty() ? reading_of_left(p_).count : coded_row_count, left_side(p_), right_side(p_),
+        store());
   }
 
   std::string tile_product() const {

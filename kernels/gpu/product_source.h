@@ -4,6 +4,7 @@
 
 #include "kernels/conv_shape.h"
 #include "kernels/gpu/loop_form.h"
+#include "kernels/gpu/product_codes.h"
 #include "kernels/gpu/tensor_map.h"
 
 namespace tenon::gpu {
@@ -31,6 +32,10 @@ struct Product {
     std::int64_t spatial[3] = {};
   };
   std::vector<Windows> windows;  // one or none
+
+  /// The right side is kept in codes for numbers of right_type. It has no strides, and is that of all
+  /// batches.
+  std::vector<ProductCodes> codes;  // one or none
 
   /// float32 may be multiplied as TF32 (a sign, 8 bits of exponent, 10 behind the point) where a unit does
   /// that.

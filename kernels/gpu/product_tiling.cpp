@@ -46,9 +46,10 @@ std::optional<MatrixUnit> wave_unit(const Product& p) {
   return is_tf32(p) ? MatrixUnit::tf32 : unit_of_waves(type_of(p));
 }
 
-// Its sides come in whole chunks: a thread has no registers for single elements.
+// Its sides come in whole chunks, as they are multiplied: a thread has no registers for single elements.
 std::optional<MatrixUnit> warpgroup_unit(const Product& p) {
-  if (reading_of_left(p).count == 1 || reading_of_right(p).count == 1) return std::nullopt;
+  if (reading_of_left(p).count == 1 || reading_of_right(p).count == 1 || !p.codes.empty())
+    return std::nullopt;
   switch (type_of(p)) {
     case DType::f16: return MatrixUnit::wgmma_f16;
     case DType::bf16: return MatrixUnit::wgmma_bf16;
@@ -105,6 +106,23 @@ constexpr double bytes_of_clock = 32;      // from the second cache
 constexpr double begin_and_end = 2000;     // of a range of pieces: first reads, last writes
 constexpr double meeting_of_parts = 2000;  // fences, a ticket
 
+// Of an element of the right side.
+double bytes_in_memory(const Product& p) {
+  for (const ProductCodes& c : p.codes)
+    return static_cast<double>(c.bytes(p.columns, p.depth)) / static_cast<double>(p.columns * p.depth);
+  return static_cast<double>(size_of(type_of(p)));
+}
+
+std::string shape_text(const Product& p, const Tiling& t) {
+  if (t.row_count > 0) return fmt::format("of {} row{}", t.row_count, t.row_count > 1 ? "s" : "");
+  const std::string tile = fmt::format(
+      "{}x{}{}{}", t.rows, t.columns, t.unit == TileUnit::of_warpgroup ? " wgmma" : "", t.bulk ? " tma" : "");
+  const std::int64_t shared = t.shared_tiles(p);
+  if (shared == 0) return tile;
+  if (t.whole == 0 && t.sharers % shared == 0) return fmt::format("{} in {} parts", tile, t.sharers / shared);
+  return tile + " streamed";
+}
+
 }  // namespace
 
 std::int64_t batches(const Product& p) {
@@ -148,13 +166,12 @@ std::int64_t Tiling::shared_bytes() const {
 }
 
 std::string Tiling::text(const Product& p) const {
-  if (row_count > 0) return fmt::format("of {} row{}", row_count, row_count > 1 ? "s" : "");
-  const std::string tile = fmt::format("{}x{}{}{}", rows, columns,
-                                       unit == TileUnit::of_warpgroup ? " wgmma" : "", bulk ? " tma" : "");
-  const std::int64_t shared = shared_tiles(p);
-  if (shared == 0) return tile;
-  if (whole == 0 && sharers % shared == 0) return fmt::format("{} in {} parts", tile, sharers / shared);
-  return tile + " streamed";
+  std::string text = shape_text(p, *this);
+  for (const ProductCodes& c : p.codes) {
+    text += fmt::format(" i{}", c.bits);
+    if (c.group != p.depth) text += fmt::format(" groups of {}", c.group);
+  }
+  return text;
 }
 
 std::int64_t Tiling::blocks_of_processor() const {
@@ -181,6 +198,7 @@ Reading reading_of_left(const Product& p) {
 }
 
 Reading reading_of_right(const Product& p) {
+  if (!p.codes.empty()) return {.depth_fast = true, .count = coded_tile_count};
   std::vector<std::int64_t> steps{p.right_offset};
   for (const ProductBatch& b : p.batch) steps.push_back(b.right);
   return choose_reading(p.right_type, type_of(p), p.right_column, p.right_row, std::move(steps));
@@ -211,6 +229,7 @@ std::vector<TensorMap> tensor_maps(const Product& p, const Tiling& t) {
 
 // A block multiplies a piece in the time that its unit or its reading takes, whichever is longer:
 //   piece = max(rows * columns * depth / multiply_adds, (rows + columns) * bytes / bytes_of_clock)
+// where the bytes of a column are those of its codes and their scales, if it is kept in codes.
 //   tile  = begin_and_end + pieces * piece
 // A processor computes its blocks one after the other: whole tiles take ceil(tiles / processors) * tile.
 // Of `sharers` blocks each computes its range of the pieces, and writes a part, or two where ranges do not
@@ -223,8 +242,9 @@ double estimated_clocks(const Product& p, const Tiling& t, const GpuLimits& limi
   const auto size = static_cast<double>(size_of(type_of(p)));
   const double elements = static_cast<double>(t.rows) * t.columns;
   const int bytes = piece_bytes(t);
-  const double piece = std::max(elements * bytes / size / multiply_adds(p, t.unit),
-                                static_cast<double>(t.rows + t.columns) * bytes / bytes_of_clock);
+  const double bytes_read = bytes * (t.rows + t.columns * bytes_in_memory(p) / size);
+  const double piece =
+      std::max(elements * bytes / size / multiply_adds(p, t.unit), bytes_read / bytes_of_clock);
   const auto rounds = [&](std::int64_t blocks) {
     return static_cast<double>(divide_up(blocks, limits.processors));
   };

@@ -31,7 +31,8 @@ struct Tiling {
   std::int64_t shared_bytes() const;
   /// That run on a processor at once, about.
   std::int64_t blocks_of_processor() const;
-  /// "128x64", "64x64 in 9 parts", "128x128 streamed", "128x256 wgmma", "128x256 wgmma tma", "of 2 rows"
+  /// "128x64", "64x64 in 9 parts", "128x128 streamed", "128x256 wgmma", "128x256 wgmma tma", "of 2 rows";
+  /// with the codes of the right side: "64x64 i4 groups of 32"
   std::string text(const Product& p) const;
 };
 

@@ -1,6 +1,7 @@
 // Products of 32-bit integers by a constant matrix of 8-bit ones: what quantised models compute.
 #include "ir/ops/linear.h"
 #include "kernels/cpu/integer_gemm.h"
+#include "runtime/calls/quantized_matmul.h"
 #include "runtime/cpu/quantized_pack.h"
 #include "runtime/cpu/step.h"
 
@@ -25,15 +26,6 @@ class IntegerGemmStep : public CpuStep {
   cpu::IntegerGemm sizes_;
 };
 
-// Found once for all plans: are the codes bytes and the zero points whole?
-bool has_numbers(const Planner& planner, const QuantizedMatrix& matrix) {
-  const auto fill = [&](const Tensor&, std::byte* target) {
-    *target = std::byte{matrix.numbers().has_value()};
-  };
-  return *planner.weights().packed(matrix.first_weight(), "fits, " + matrix.text(), 1, fill).bytes() !=
-         std::byte{0};
-}
-
 void emit(Planner& planner, const Node& node, const QuantizedMatrix& matrix, const CandidateInfo& info,
           cpu::IntegerGemm sizes) {
   const Value* x = node.input(0);
@@ -56,7 +48,7 @@ std::vector<Candidate> lower_integer_matmul(const Planner& planner, const Group&
   if (node.output()->dtype() != DType::i32 || node.inputs().size() > 2) return {};
   const auto matrix = QuantizedMatrix::match(node.input(1), is_linear);
   if (!matrix || matrix->group() != matrix->K() || matrix->K() > cpu::integer_gemm_depth ||
-      !has_numbers(planner, *matrix))
+      !code_range(planner, *matrix))
     return {};
   const std::int64_t K = matrix->K(), N = matrix->N(), M = numel(node.output()->shape()).value() / N;
   if (M == 0) return {};

@@ -3,12 +3,11 @@
 #include "runtime/cpu/quantized_matmul.h"
 
 #include <algorithm>
-#include <new>
 
 #include "ir/ops/linear.h"
 #include "kernels/cpu/integer_gemm.h"
 #include "runtime/calls/number_grid.h"
-#include "runtime/calls/quantized_matrix.h"
+#include "runtime/calls/quantized_matmul.h"
 #include "runtime/cpu/epilogue.h"
 #include "runtime/cpu/quantized_pack.h"
 #include "runtime/cpu/step.h"
@@ -56,55 +55,22 @@ class QuantizedGemmStep : public CpuStep {
   CpuEpilogue epilogue_;
 };
 
-struct KnownForm {
-  std::optional<cpu::QuantizedForm> form;
-  std::int64_t farthest = 0;  // from 0 that a code without its zero point may be
-};
+struct QuantizedCall : QuantizedMatmulCall {
+  cpu::QuantizedForm form;
 
-struct QuantizedCall {
-  const Node* anchor;
-  const Value* x;
-  QuantizedMatrix matrix;
-  KnownForm known;
-  std::int64_t M;
-
-  const cpu::QuantizedForm& form() const { return *known.form; }
-
-  cpu::QuantizedGemm gemm() const { return {.M = M, .N = matrix.N(), .form = form().panels}; }
-  double weight_bytes() const { return static_cast<double>(cpu::quantized_bytes(form().panels, matrix.N())); }
-};
-
-KnownForm form_of(const QuantizedMatrix& matrix) {
-  const auto& numbers = matrix.numbers();
-  if (!numbers) return {};
-  cpu::CodeRange range{numbers->least_code, numbers->largest_code, 0, 0};
-  if (!numbers->zeros.empty()) {
-    const auto [least, largest] = std::minmax_element(numbers->zeros.begin(), numbers->zeros.end());
-    range.least_zero = *least;
-    range.largest_zero = *largest;
+  cpu::QuantizedGemm gemm() const { return {.M = M, .N = matrix.N(), .form = form.panels}; }
+  std::size_t weight_bytes() const {
+    return static_cast<std::size_t>(cpu::quantized_bytes(form.panels, matrix.N()));
   }
-  return {cpu::QuantizedForm::of(matrix.K(), matrix.group(), range),
-          std::max(std::abs(range.least_code - range.largest_zero),
-                   std::abs(range.largest_code - range.least_zero))};
-}
-
-// Found once for all plans.
-KnownForm known_form(const Planner& planner, const QuantizedMatrix& matrix) {
-  static_assert(std::is_trivially_copyable_v<KnownForm>);
-  const Tensor stored = planner.weights().packed(
-      matrix.first_weight(), "form of " + matrix.text(), sizeof(KnownForm),
-      [&](const Tensor&, std::byte* target) { new (target) KnownForm(form_of(matrix)); });
-  return *reinterpret_cast<const KnownForm*>(stored.bytes());
-}
+};
 
 PlannedTensor packed_for(Planner& planner, const QuantizedCall& call, const cpu::QuantizedGemm&) {
   const auto fill = [&](const Tensor&, std::byte* target) {
-    cpu::pack_quantized(call.form(), call.matrix.N(), numbers_of(call.matrix), target,
+    cpu::pack_quantized(call.form, call.matrix.N(), numbers_of(call.matrix), target,
                         cpu_queue(planner.queue()).pool());
   };
-  const auto bytes = static_cast<std::size_t>(cpu::quantized_bytes(call.form().panels, call.matrix.N()));
   return planner.constant(
-      planner.weights().packed(call.matrix.first_weight(), call.matrix.text(), bytes, fill));
+      planner.weights().packed(call.matrix.first_weight(), call.matrix.text(), call.weight_bytes(), fill));
 }
 
 PlannedTensor packed_for(Planner& planner, const QuantizedCall& call, const cpu::GridGemm&) {
@@ -112,17 +78,11 @@ PlannedTensor packed_for(Planner& planner, const QuantizedCall& call, const cpu:
 }
 
 std::optional<QuantizedCall> match(const Planner& planner, const Group& group) {
-  const Node* anchor = find_anchor(group, op_info<Linear>());
-  const bool is_linear = anchor != nullptr;
-  if (!anchor) anchor = find_anchor(group, op_info<MatMul>());
-  if (!anchor) return std::nullopt;
-  auto matrix = QuantizedMatrix::match(group.outer(anchor->input(1)), is_linear);
-  if (!matrix) return std::nullopt;
-  const KnownForm known = known_form(planner, *matrix);
-  const Shape& result = anchor->output()->shape();
-  const std::int64_t M = numel(result).value() / matrix->N();
-  if (!known.form || M == 0) return std::nullopt;
-  return QuantizedCall{anchor, group.outer(anchor->input(0)), std::move(*matrix), known, M};
+  auto call = QuantizedMatmulCall::match(planner, group);
+  if (!call) return std::nullopt;
+  const auto form = cpu::QuantizedForm::of(call->matrix.K(), call->matrix.group(), call->range);
+  if (!form) return std::nullopt;
+  return QuantizedCall{std::move(*call), *form};
 }
 
 template <class Gemm>
@@ -150,8 +110,10 @@ void emit(Planner& planner, const Group& group, const QuantizedCall& call, Gemm 
 // Are sums of K integers on the left times codes without their zero points exact?
 bool fits_32_bits(const NumberGrid& left, const QuantizedCall& call) {
   const double least = left.least, largest = least + 255;
+  const std::int64_t farthest = std::max(std::abs(call.range.least_code - call.range.largest_zero),
+                                         std::abs(call.range.largest_code - call.range.least_zero));
   const double sum = static_cast<double>(call.matrix.K()) * std::max(std::abs(least), std::abs(largest)) *
-                     static_cast<double>(call.known.farthest);
+                     static_cast<double>(farthest);
   return sum < 2147483648.0;
 }
 
@@ -159,16 +121,11 @@ std::vector<Candidate> lower_quantized_matmul(const Planner& planner, const Grou
   const auto call = match(planner, group);
   if (!call || call->x->dtype() != DType::f32) return {};
   const Order order = row_major(call->anchor->output()->rank());
-  const Value* bias = call->anchor->inputs().size() > 2 ? call->anchor->input(2) : nullptr;
-  const auto epilogue = find_epilogue(planner, group, *call->anchor, bias, order, true);
+  const auto epilogue = find_epilogue(planner, group, *call->anchor, call->bias, order, true);
   if (!epilogue) return {};
   const std::int64_t M = call->M, N = call->matrix.N(), K = call->matrix.K();
-  const Work work{.flops = 2.0 * static_cast<double>(M) * static_cast<double>(N) * static_cast<double>(K),
-                  .bytes = bytes_of(call->x->type()) + call->weight_bytes() +
-                           bytes_of(call->anchor->output()->type()) + epilogue->match().bytes(),
-                  .rows = M,
-                  .columns = N,
-                  .depth = K};
+  Work work = call->work(static_cast<double>(call->weight_bytes()));
+  work.bytes += epilogue->match().bytes();
   const double copies = planner.estimate_copy(
       call->x, [](const Strided& t) { return row_stride(t, row_major(t.rank())).has_value(); });
   std::vector<Candidate> candidates;
@@ -183,7 +140,7 @@ std::vector<Candidate> lower_quantized_matmul(const Planner& planner, const Grou
     candidates.push_back(
         {info, [=](Planner& p, const Group& g) { emit(p, g, *call, gemm, *epilogue, info); }});
   };
-  add(call->gemm(), fmt::format("int{}", call->form().panels.bits), work.flops);
+  add(call->gemm(), fmt::format("int{}", call->form.panels.bits), work.flops);
   // Integers on both sides: their products are four times as fast, what is around them is not.
   const auto grid = grid_of(call->x);
   if (grid && call->matrix.group() == K && K <= cpu::integer_gemm_depth && fits_32_bits(*grid, *call))

@@ -8,6 +8,7 @@
 #include "runtime/calls/conv.h"
 #include "runtime/calls/epilogue.h"
 #include "runtime/calls/matmul.h"
+#include "runtime/gpu/coded_weights.h"
 #include "runtime/gpu/library_candidate.h"
 #include "runtime/gpu/library_convolution.h"
 #include "runtime/gpu/library_product.h"
@@ -185,7 +186,33 @@ PlannedTensor columns_of(Planner& planner, const Tensor& weight) {
       .permute(Index{1, 0});
 }
 
+// A weight in codes, whatever the rank of the left side.
+Sides place_coded(Planner& planner, const CodedCall& coded) {
+  const QuantizedMatrix& matrix = coded.call.matrix;
+  const PlannedTensor left = planner.assignment().at(coded.call.x);
+  const auto of_rows = [](const Strided& t) { return t.rank() > 1 ? t : t.expand(Index{1, t.shape()[0]}); };
+  const Strided right(DType::u8, {matrix.K(), matrix.N()}, {1, matrix.K()}, 0);
+  const BatchedLayout layout = BatchedLayout::of(of_rows(left), right, false,
+                                                 of_rows(dense_layout(coded.call.anchor->output()->type())));
+  Sides sides{left, coded.weights(planner), {}};
+  sides.product = product_of(layout, sides.left, sides.right);
+  sides.product.right_type = left.dtype();
+  sides.product.codes = {coded.codes};
+  return sides;
+}
+
+std::vector<Candidate> lower_coded(const Planner& planner, const Group& group) {
+  const auto coded = CodedCall::match(planner, group);
+  if (!coded) return {};
+  const Node& anchor = *coded->call.anchor;
+  return candidate(planner, group, anchor, coded->call.bias, row_major(anchor.output()->rank()),
+                   coded->call.work(static_cast<double>(coded->bytes())), "product",
+                   [coded](Planner& p) { return place_coded(p, *coded); });
+}
+
+// What has kernels that read codes has no others: no copy in floats is made.
 std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) {
+  if (CodedCall::match(planner, group)) return {};
   const auto call = BatchedMatmulCall::match(group);
   if (!call || !is_computable(call->left, call->right->dtype())) return {};
   std::optional<Tensor> weight;
@@ -205,6 +232,7 @@ std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) 
 
 // One row times a matrix.
 std::vector<Candidate> lower_row(const Planner& planner, const Group& group) {
+  if (CodedCall::match(planner, group)) return {};
   const auto call = MatmulCall::match(planner, group);
   if (!call || call->anchor->output()->rank() != 1) return {};
   if (!is_computable(call->x, call->weight.dtype())) return {};
@@ -324,6 +352,7 @@ namespace tenon {
 
 std::vector<OpLowering> product_lowerings() {
   return {{&op_info<Linear>(), gpu::lower_matmul},   {&op_info<MatMul>(), gpu::lower_matmul},
+          {&op_info<Linear>(), gpu::lower_coded},    {&op_info<MatMul>(), gpu::lower_coded},
           {&op_info<Linear>(), gpu::lower_row},      {&op_info<MatMul>(), gpu::lower_row},
           {&op_info<Conv>(), gpu::lower_conv, true}, {&op_info<ConvTranspose>(), gpu::lower_conv, true}};
 }

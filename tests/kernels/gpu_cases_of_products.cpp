@@ -11,8 +11,15 @@
 namespace tenon::gpu {
 namespace {
 
-// What the left side of a product holds at a row and a place of its depth, of a batch.
-using LeftOf = std::function<double(std::int64_t batch, std::int64_t row, std::int64_t k)>;
+// What a side of a product holds at a line and a place of its depth, of a batch.
+using SideOf = std::function<double(std::int64_t batch, std::int64_t line, std::int64_t k)>;
+
+// What memory holds of the right side, and what that is.
+struct RightSide {
+  DType dtype;
+  std::vector<std::byte> bytes;
+  SideOf at;
+};
 
 // How far the operands of one batch lie from the first's.
 std::pair<std::int64_t, std::int64_t> offsets(const Product& p, std::int64_t batch) {
@@ -32,8 +39,42 @@ LoopProgram biased_relu(std::int64_t rows, std::int64_t columns, DType dtype) {
   return p;
 }
 
+RightSide dense_right(const Product& p, std::int64_t elements) {
+  const std::vector<std::byte> bytes = random_buffer(p.right_type, elements, 4);
+  return {p.right_type, bytes, [p, bytes](std::int64_t b, std::int64_t j, std::int64_t k) {
+            const std::int64_t at = offsets(p, b).second + k * p.right_row + j * p.right_column;
+            return read_number(bytes.data(), p.right_type, at).real;
+          }};
+}
+
+// Random codes, of all values; scales and zero points differ from group to group.
+RightSide coded_right(const Product& p) {
+  const ProductCodes& c = p.codes[0];
+  const std::int64_t columns = p.columns, depth = p.depth;
+  std::vector<std::byte> bytes(static_cast<std::size_t>(c.bytes(columns, depth)));
+  std::mt19937 random(4);
+  for (std::byte& b : bytes) b = static_cast<std::byte>(random() & 255U);
+  std::byte* const scales = bytes.data() + c.scales_at(columns, depth);
+  std::byte* const zeros = bytes.data() + c.zeros_at(columns, depth);
+  const std::int64_t groups = c.groups(depth);
+  for (std::int64_t i = 0; i < columns * groups; ++i) {
+    write_number(scales, DType::f32, i, {.real = 0.01 * static_cast<double>(1 + i % 13) / (1 << c.bits)});
+    if (c.has_zeros) write_number(zeros, DType::i16, i, {.whole = i % 11 - 3});
+  }
+  return {DType::u8, bytes, [=](std::int64_t, std::int64_t j, std::int64_t k) {
+            const std::int64_t bit = 8 * j * c.column_bytes(depth) + k * c.bits, i = j * groups + k / c.group;
+            const auto byte = static_cast<unsigned>(bytes[static_cast<std::size_t>(bit / 8)]);
+            const unsigned code = byte >> (bit % 8) & ((1U << c.bits) - 1);
+            std::int64_t zero = c.zero;
+            if (c.has_zeros)
+              zero += read_number(bytes.data() + c.zeros_at(columns, depth), DType::i16, i).whole;
+            return static_cast<double>(static_cast<std::int64_t>(code) - zero) *
+                   read_number(bytes.data() + c.scales_at(columns, depth), DType::f32, i).real;
+          }};
+}
+
 GpuCase product_case(const std::string& name, const Product& p, std::int64_t left_elements,
-                     std::int64_t right_elements, const LeftOf& left_of,
+                     const RightSide& right, const SideOf& left_of,
                      const std::optional<Tiling>& tiling = {}) {
   const bool by_columns = !p.windows.empty();  // the groups of a convolution lie side by side
   const std::int64_t rows = by_columns ? p.rows : p.rows * batches(p);
@@ -52,25 +93,21 @@ GpuCase product_case(const std::string& name, const Product& p, std::int64_t lef
                                .shared_bytes = kernel.shared_bytes,
                                .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, form)},
                                .maps = kernel.maps}},
-                 .buffers = {random_buffer(p.left_type, left_elements, 3),
-                             random_buffer(p.right_type, right_elements, 4)},
-                 .dtypes = {p.left_type, p.right_type, DType::f32, p.left_type},
+                 .buffers = {random_buffer(p.left_type, left_elements, 3), right.bytes},
+                 .dtypes = {p.left_type, right.dtype, DType::f32, p.left_type},
                  .tolerance = p.tf32 ? 2e-2 : 2e-5,
                  .of_warpgroups = kernel.shared_bytes > 0};
   std::vector<float> values(static_cast<std::size_t>(rows * columns));
-  std::vector<double> right(static_cast<std::size_t>(p.depth * p.columns));
+  std::vector<double> rights(static_cast<std::size_t>(p.depth * p.columns));
   for (std::int64_t b = 0; b < batches(p); ++b) {
     for (std::int64_t k = 0; k < p.depth; ++k)
       for (std::int64_t j = 0; j < p.columns; ++j)
-        right[static_cast<std::size_t>(k * p.columns + j)] =
-            read_number(result.buffers[1].data(), p.right_type,
-                        offsets(p, b).second + k * p.right_row + j * p.right_column)
-                .real;
+        rights[static_cast<std::size_t>(k * p.columns + j)] = right.at(b, j, k);
     for (std::int64_t i = 0; i < p.rows; ++i) {
       std::vector<double> sums(static_cast<std::size_t>(p.columns));
       for (std::int64_t k = 0; k < p.depth; ++k) {
         const double left = left_of(b, i, k);
-        const double* const row = right.data() + k * p.columns;
+        const double* const row = rights.data() + k * p.columns;
         for (std::size_t j = 0; j < sums.size(); ++j) sums[j] += left * row[j];
       }
       const std::int64_t at = by_columns ? i * columns + b * p.columns : (b * p.rows + i) * columns;
@@ -97,10 +134,11 @@ GpuCase product_case(const std::string& name, const Product& p, std::int64_t lef
 GpuCase matrix_case(const std::string& name, const Product& p, const std::optional<Tiling>& tiling = {}) {
   const auto [last_left, last_right] = offsets(p, batches(p) - 1);
   const std::int64_t left = last_left + (p.rows - 1) * p.left_row + (p.depth - 1) * p.left_column + 1;
-  const std::int64_t right = last_right + (p.depth - 1) * p.right_row + (p.columns - 1) * p.right_column + 1;
+  const std::int64_t elements =
+      last_right + (p.depth - 1) * p.right_row + (p.columns - 1) * p.right_column + 1;
   const std::vector<std::byte> data = random_buffer(p.left_type, left, 3);
   return product_case(
-      "product " + name, p, left, right,
+      "product " + name, p, left, p.codes.empty() ? dense_right(p, elements) : coded_right(p),
       [&](std::int64_t b, std::int64_t i, std::int64_t k) {
         return read_number(data.data(), p.left_type, offsets(p, b).first + i * p.left_row + k * p.left_column)
             .real;
@@ -149,7 +187,8 @@ GpuCase conv_case(const std::string& name, const ConvShape& s, DType dtype,
                            w * windows.spatial[2] + group * channels + channel)
         .real;
   };
-  return product_case("convolution " + name, p, elements, s.groups * depth * columns, left_of, tiling);
+  return product_case("convolution " + name, p, elements, dense_right(p, s.groups * depth * columns), left_of,
+                      tiling);
 }
 
 constexpr ConvAxis three_taps(long in, long stride) {
@@ -254,6 +293,31 @@ void add_bulk(std::vector<GpuCase>& cases, const std::string& type, DType dtype)
   add("128x256 streamed", across, tile(128, 256), 2, 3);
 }
 
+// Right sides that are kept in 8 or 4 bits: tiles whose depth and columns are not whole, tiles that blocks
+// share, products of few rows.
+void add_coded(std::vector<GpuCase>& cases) {
+  const auto add = [&](const std::string& name, std::int64_t rows, std::int64_t columns, std::int64_t depth,
+                       DType dtype, const ProductCodes& codes, const std::optional<Tiling>& tiling = {}) {
+    Product p = dense_product(rows, columns, depth, dtype, true);
+    p.codes = {codes};
+    cases.push_back(matrix_case(name, p, tiling));
+  };
+  const ProductCodes bytes{.bits = 8, .zero = 128}, nibbles{.bits = 4, .group = 32, .zero = 8};
+  const auto of_depth = [](ProductCodes c, std::int64_t depth) {
+    c.group = depth;
+    return c;
+  };
+  add("of bytes f32", 40, 70, 52, DType::f32, of_depth(bytes, 52));
+  add("of bytes with zeros bf16", 20, 70, 80, DType::bf16, {.bits = 8, .group = 16, .has_zeros = true});
+  add("of nibbles f16", 70, 91, 104, DType::f16, nibbles);
+  add("of nibbles 128x128 streamed f16", 140, 150, 160, DType::f16, nibbles,
+      Tiling{.rows = 128, .columns = 128, .threads = 256, .whole = 1, .sharers = 4});
+  add("of a row of nibbles f16", 1, 100, 616, DType::f16, nibbles);
+  add("of few rows of nibbles with zeros f32", 3, 70, 100, DType::f32,
+      {.bits = 4, .group = 48, .has_zeros = true});
+  add("of few rows of bytes bf16", 4, 70, 72, DType::bf16, of_depth(bytes, 72));
+}
+
 }  // namespace
 
 std::vector<GpuCase> product_gpu_cases() {
@@ -299,6 +363,7 @@ std::vector<GpuCase> product_gpu_cases() {
   Product tf32_across = dense_product(70, 91, 37, DType::f32, false);
   tf32_across.tf32 = true;
   cases.push_back(matrix_case("of odd sizes tf32", tf32_across));
+  add_coded(cases);
   return cases;
 }
 

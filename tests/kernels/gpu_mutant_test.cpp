@@ -196,6 +196,11 @@ const std::vector<Mutant>& mutants() {
        Tool::thread},
       {"batch starts at the wrong place", "product of batches f32", "rest /= a.batch_size1",
        "rest /= a.batch_size0"},
+      // Codes.
+      {"nibbles the other way around", "product of nibbles f16", "i % in_word * Bits",
+       "(in_word - 1 - i % in_word) * Bits"},
+      {"scale of the first group", "product of a row of nibbles f16", "unsigned(k) / unsigned(group)", "0"},
+      {"codes are read past their columns", "product of nibbles f16", "line >= lines || ", "", Tool::address},
       // Sorting.
       {"ranks are counted early", "sort by ranks f32", barrier, "", Tool::thread, 32,
        "keys[threadIdx.x] = mine;"},
