@@ -64,14 +64,18 @@ DnnConvolution description(const ConvCall& call, const LibraryEpilogue& e, bool 
   return c;
 }
 
-// Channels side by side, without gaps. In a loop it may be one of several such: each begins where libraries
-// read.
+// It begins where libraries read, and so do all of its size behind it: in a loop it may be one of several.
 template <class T>
-bool is_readable(const T& t) {
+bool is_aligned(const T& t) {
   constexpr std::int64_t alignment = 16;
   const auto bytes = static_cast<std::int64_t>(size_of(t.dtype()));
-  return t.permute(channels_last(t.rank())).is_contiguous() && t.offset() * bytes % alignment == 0 &&
-         numel(t.shape()) * bytes % alignment == 0;
+  return t.offset() * bytes % alignment == 0 && numel(t.shape()) * bytes % alignment == 0;
+}
+
+// Channels side by side, without gaps.
+template <class T>
+bool is_readable(const T& t) {
+  return t.permute(channels_last(t.rank())).is_contiguous() && is_aligned(t);
 }
 
 constexpr const char* packed_form = "channels last";  // of weights
@@ -94,6 +98,7 @@ bool emit_by_library(Planner& planner, const Group& group, const ConvCall& call,
                      const StepInfo& info) {
   const PlannedTensor x = planner.assignment().at(call.x);
   if (!is_readable(x)) return false;
+  if (e.bias && !is_aligned(planner.assignment().at(e.bias))) return false;
   std::vector<PlannedTensor> reads{x};
   if (e.residual && !is_readable(reads.emplace_back(planner.assignment().at(e.residual)))) return false;
   auto found = find_convolution(gpu_queue(planner.queue()).gpu(),
@@ -117,14 +122,14 @@ bool emit_by_library(Planner& planner, const Group& group, const ConvCall& call,
 
 void add_library_convolution(const Planner& planner, const Group& group, const ConvCall& call,
                              std::vector<Candidate>& candidates) {
-  const Dnn& library = dnn(gpu_queue(*planner.device().queue).gpu().driver().vendor);
+  const Vendor vendor = gpu_queue(*planner.device().queue).gpu().driver().vendor;
+  const Dnn& library = dnn(vendor);
   const DType dtype = call.x->dtype();
   if (candidates.empty() || !library.ok() || call.shape.transposed || !has_size_of_libraries(call)) return;
   if (call.weights_value->dtype() != dtype || call.anchor->output()->dtype() != dtype) return;
   if (call.weights.defined() && call.weights.dtype() != dtype) return;
   if (!is_readable(planner.assignment().layout(call.x))) return;
   const auto e = LibraryEpilogue::match(planner, group, *call.anchor, call.bias);
-  const Vendor vendor = gpu_queue(*planner.device().queue).gpu().driver().vendor;
   if (!e || !library_convolves(vendor, dtype, e->bias, e->residual, e->relu)) return;
   CandidateInfo& ours = candidates[0].info;
   Work work = ours.work;
