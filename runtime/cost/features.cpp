@@ -164,6 +164,16 @@ void put_body(StepFeatures& step, const Group& group) {
   put_folds(step, group);
 }
 
+// Of a table that indices choose from, they read what they choose.
+void leave_out(Features& f, double unread) {
+  if (unread <= 0) return;
+  const double constants = std::min(unread, f.weight_bytes);
+  f.bytes -= unread;
+  f.weight_bytes -= constants;
+  f.in_bytes -= std::min(unread - constants, f.in_bytes);
+  f.intensity = f.flops / f.bytes;
+}
+
 // The nest of the kernel that was taken.
 void put_work(StepFeatures& step, const Plan& plan, std::size_t number) {
   const auto of = std::ranges::find_if(plan.choices, [&](const Choice& c) {
@@ -177,6 +187,7 @@ void put_work(StepFeatures& step, const Plan& plan, std::size_t number) {
   if (taken.kernel != info.kernel) return;
   const Work& work = taken.work;
   step.extents = {work.batch, work.rows, work.columns, work.depth};
+  if (step.numbers.gathers > 0) leave_out(step.numbers, step.numbers.bytes - work.bytes);
 }
 
 void put_plans(Features& f, const Step& step) {
@@ -213,8 +224,8 @@ StepFeatures features_of(const Plan& plan, std::size_t number) {
   step.extents = {1, 1, 1, 1};
   if (const Node* node = plan.nodes[number]; node && s.info.kind != StepKind::copy) {
     const Group group(*node);
-    put_work(step, plan, number);
     put_body(step, group);
+    put_work(step, plan, number);
     text += wiring(group);
   }
   f.batch = static_cast<double>(step.extents[0]);

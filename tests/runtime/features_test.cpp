@@ -87,6 +87,17 @@ TEST(Features, ALoopsBodyIsCountedByPrimitive) {
   EXPECT_EQ(s.reduced_axes, (std::vector<std::int64_t>{1}));
 }
 
+TEST(Features, OfATableIndicesReadWhatTheyChoose) {
+  const auto steps = features(R"(graph g(%i: i64[4]) {
+  @table : f32[10000,64]
+  %1 = index_select(@table, %i) : f32[4,64]
+  return %1
+})");
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_LE(steps[0].numbers.bytes, 4 * 8 + 2 * 4 * 64 * 4);
+  EXPECT_LE(steps[0].numbers.weight_bytes, 4 * 64 * 4);
+}
+
 TEST(Features, TheDistanceIsWhatWasMovedSinceAnOperandWasMade) {
   const auto steps = features(R"(graph g(%x: f32[64,64], %y: f32[8]) {
   %1 = matmul(%x, %x) : f32[64,64]
