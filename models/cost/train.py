@@ -44,7 +44,7 @@ class Data:
         self.rows, self.runs = [], []
         for file in sorted(files):
             lines = [json.loads(line) for line in file.read_text().splitlines()]
-            name = file.stem.split("@")[0]
+            name = re.sub(r"-\d+$", "", file.stem.split("@")[0])  # of any size one model
             for line in lines:
                 if line["kind"] == "run":
                     self.runs.append({"name": name, "family": family_of(name), "ms": line["median_ms"], "tag": file.stem.split("@", 1)[1]})

@@ -93,7 +93,8 @@ def test_a_file_stands_for_a_device(cli, model, tmp_path):
     assert there["latency_ms"]["median"] > 2 * here["latency_ms"]["median"]
 
 
-def test_sizes_are_chosen(cli, model):
+def test_sizes_are_chosen(cli, exported_tiny):
+    model = exported_tiny("resnet9") / "model.pt"
     small, large = (json.loads(cli("predict", model, "--input", f"x=f32[{n},3,32,32]", "--json", "-")) for n in (1, 8))
     assert large["latency_ms"]["median"] > 2 * small["latency_ms"]["median"]
 
