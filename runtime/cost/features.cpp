@@ -176,11 +176,10 @@ void leave_out(Features& f, double unread) {
 
 // The nest of the kernel that was taken.
 void put_work(StepFeatures& step, const Plan& plan, std::size_t number) {
-  const auto of = std::ranges::find_if(plan.choices, [&](const Choice& c) {
-    return number >= c.first_step && number < c.first_step + c.steps;
-  });
+  auto of = std::ranges::upper_bound(plan.choices, number, {}, &Choice::first_step);  // they are in order
+  if (of == plan.choices.begin() || (--of)->first_step + of->steps <= number) return;
   const StepInfo& info = plan.steps[number]->info;
-  if (of == plan.choices.end() || info.kind == StepKind::copy) return;
+  if (info.kind == StepKind::copy) return;
   step.candidates = of->candidates;
   step.taken = of->taken;
   const CandidateInfo& taken = of->candidates[of->taken];
