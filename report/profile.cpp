@@ -101,17 +101,18 @@ SizedRun sized_run(const Profile& p, const Session& session, std::span<const Ten
   return run;
 }
 
-std::vector<StepRow> step_rows(const Profile& p, const std::optional<Peak>& peak) {
+std::vector<StepRow> step_rows(const Plan& plan, std::span<const double> ms,
+                               const std::optional<Peak>& peak) {
   // Shares of parts need some machine; which one matters little.
   const Peak weights = peak.value_or(Peak{.gflops = 50, .gbs = 10});
-  const RunSamples samples = samples_of(p.runs);
-  const std::vector<std::size_t> live = p.plan->live_bytes();
-  const std::vector<std::string> texts = print_nodes(*p.plan->graph, p.plan->nodes);
+  const std::vector<std::size_t> live = plan.live_bytes();
+  const std::vector<std::string> texts = print_nodes(*plan.graph, plan.nodes);
+  const std::vector<StepFeatures> features = features_of(plan);
   std::vector<StepRow> rows;
   double total = 0;
-  for (std::size_t i = 0; i < p.plan->steps.size(); ++i) {
-    const StepInfo& info = p.plan->steps[i]->info;
-    const Node* node = p.plan->nodes[i];
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const StepInfo& info = plan.steps[i]->info;
+    const Node* node = plan.nodes[i];
     StepRow row{.index = i,
                 .name = node                          ? texts[i]
                         : info.kind == StepKind::copy ? "copy of a result"
@@ -121,12 +122,12 @@ std::vector<StepRow> step_rows(const Profile& p, const std::optional<Peak>& peak
                 .kernel = info.kernel,
                 .module = info.source.modules_text(),
                 .modules = info.source.modules,
-                .samples_ms = samples.step_ms[i],
-                .ms = median(samples.step_ms[i]),
-                .flops = info.flops,
-                .bytes = info.bytes,
+                .ms = ms[i],
+                .flops = features[i].numbers.flops,
+                .bytes = features[i].numbers.bytes,
                 .live_bytes = live[i],
-                .parts = parts_of(*p.plan, i, weights)};
+                .parts = parts_of(plan, i, weights),
+                .features = features[i]};
     const double per_ms = row.ms > 0 ? 1e-6 / row.ms : 0;
     row.gflops = row.flops * per_ms;
     row.gbs = row.bytes * per_ms;
@@ -140,6 +141,15 @@ std::vector<StepRow> step_rows(const Profile& p, const std::optional<Peak>& peak
     rows.push_back(std::move(row));
   }
   for (StepRow& row : rows) row.share = total > 0 ? row.ms / total : 0;
+  return rows;
+}
+
+std::vector<StepRow> step_rows(const Profile& p, const std::optional<Peak>& peak) {
+  const RunSamples samples = samples_of(p.runs);
+  std::vector<double> medians;
+  for (const auto& step : samples.step_ms) medians.push_back(median(step));
+  std::vector<StepRow> rows = step_rows(*p.plan, medians, peak);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].samples_ms = samples.step_ms[i];
   return rows;
 }
 

@@ -7,6 +7,7 @@
 #include "pipeline/model.h"
 #include "report/compare.h"
 #include "runtime/attribution.h"
+#include "runtime/cost/features.h"
 #include "runtime/profile.h"
 
 namespace tenon {
@@ -50,6 +51,7 @@ struct StepRow {
   std::vector<int> origins;        // of its outputs: values of the imported graph
   std::size_t live_bytes = 0;      // of the arena while it runs
   std::vector<StepPart> parts;
+  StepFeatures features;
 };
 
 /// A line of a table of times: a module, an operator or a kernel.
@@ -102,6 +104,8 @@ ModelInfo model_info(const Model&);
 /// Of a device with memory of its own: its name in place of the CPU's, without instruction set and cores.
 MachineInfo machine_info(const Device&);
 SizedRun sized_run(const Profile&, const Session&, std::span<const Tensor> inputs);
+/// The steps of a plan that take so many milliseconds each; without samples.
+std::vector<StepRow> step_rows(const Plan&, std::span<const double> ms, const std::optional<Peak>&);
 std::vector<StepRow> step_rows(const Profile&, const std::optional<Peak>&);
 /// Times a model with one set of inputs, by itself: the pipeline, runs, steps.
 ProfileReport profile_report(const Model&, Session&, std::span<const Tensor> inputs, const ProfileOptions&,

@@ -2,6 +2,7 @@
 #include "report/profile_json.h"
 
 #include "base/version.h"
+#include "runtime/cost/record.h"
 
 namespace tenon {
 
@@ -75,6 +76,7 @@ ordered_json to_json(const StepRow& s) {
   for (const StepPart& p : s.parts)
     out["parts"].push_back({{"module", p.module}, {"op", p.op}, {"share", p.share}});
   out["samples_ms"] = s.samples_ms;
+  out.update(to_json(s.features));
   return out;
 }
 

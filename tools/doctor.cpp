@@ -9,11 +9,15 @@
 #include "base/count.h"
 #include "base/environment.h"
 #include "kernels/cpu/isa.h"
+#include "runtime/cost/machine.h"
 #include "runtime/cpu/name.h"
 #include "runtime/roofline.h"
 #include "tools/examine.h"
+#include "tools/isa_option.h"
+#include "tools/output.h"
 #include "tools/selftest.h"
 #include "tools/terminal.h"
+#include "tools/usage.h"
 #include "tools/verbs.h"
 
 namespace tenon::tools {
@@ -49,6 +53,21 @@ int show_roofline(bool json) {
                cache.find(cpu_device(), 1) ? "profiles use it from"
                                            : "profiles measure it again, it cannot be kept in",
                cache.file().string());
+  return 0;
+}
+
+/// At one thread, and at each power of two up to all cores.
+int write_description(const std::string& file, const IsaOption& isa) {
+  const auto forced = isa.force(cpu_device());
+  Progress progress;
+  progress.say("measuring what this machine can do (once)");
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  std::vector<int> threads{1};
+  for (int n = 2; n < 2 * cores; n *= 2) threads.push_back(std::min(n, cores));
+  const MachineDescription machine = describe_machine(cpu_device(), RooflineCache(), threads);
+  progress.say("");
+  write_text(file,
+             to_json(machine).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   return 0;
 }
 
@@ -88,11 +107,22 @@ void add_doctor(CLI::App& app, int& exit_code) {
       ->type_name("DEVICE");
   verb->add_option("--only", *only, "Of --selftest: the families whose names contain this")
       ->type_name("FAMILY");
-  verb->footer("Example: tenon doctor --selftest cuda --json > report.json");
-  verb->callback([&exit_code, json, roofline, device, only] {
-    exit_code = !device->empty() ? show_self_test(*device, *only, *json)
-                : *roofline      ? show_roofline(*json)
-                                 : show_parts(*json);
+  auto description = std::make_shared<std::string>();
+  auto isa = std::make_shared<IsaOption>();
+  verb->add_option("--describe", *description,
+                   "Write what this machine is to a cost model (-: to standard output), for tenon predict "
+                   "--device FILE elsewhere")
+      ->type_name(file_written);
+  isa->add(*verb);
+  verb->footer(
+      "Example: tenon doctor --selftest cuda --json > report.json\n"
+      "         tenon doctor --describe this_machine.json");
+  verb->callback([&exit_code, json, roofline, device, only, description, isa, verb] {
+    if (description->empty()) refuse_unused(*verb, "without --describe", {"--isa"});
+    exit_code = !description->empty() ? write_description(*description, *isa)
+                : !device->empty()    ? show_self_test(*device, *only, *json)
+                : *roofline           ? show_roofline(*json)
+                                      : show_parts(*json);
   });
 }
 

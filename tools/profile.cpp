@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "base/append_file.h"
 #include "base/count.h"
 #include "base/shell.h"
 #include "ir/bind.h"
@@ -17,6 +18,8 @@
 #include "report/summary.h"
 #include "report/trace.h"
 #include "report/unfused.h"
+#include "runtime/cost/record.h"
+#include "tools/isa_option.h"
 #include "tools/model_options.h"
 #include "tools/model_path.h"
 #include "tools/output.h"
@@ -30,7 +33,8 @@ namespace {
 
 struct ProfileVerb {
   ModelOptions model;
-  std::string other, versus, stored, json, trace, html;
+  std::string other, versus, stored, json, trace, html, records;
+  IsaOption isa;
   ProfileOptions runs;
   TextOptions text;
   double max_slowdown = 0;
@@ -221,6 +225,15 @@ std::string page(const ProfileVerb& o, const Model& model, const ProfileReport& 
   return html(to_json(model, summary), to_json(report));
 }
 
+void contribute(const ProfileVerb& o, const ProfileReport& report) {
+  const int threads = report.threads;
+  const MachineDescription machine =
+      describe_machine(o.model.on.device(), RooflineCache(), std::span(&threads, 1));
+  std::vector<MeasuredStep> steps;
+  for (const StepRow& row : report.steps) steps.push_back({row.features, row.samples_ms});
+  append_to_file(o.records, record_lines(steps, report.run.samples_ms, machine, threads));
+}
+
 /// Before minutes of work.
 void check_options(const ProfileVerb& o) {
   if (!o.stored.empty()) load_recording(o.stored);
@@ -235,6 +248,7 @@ void check_options(const ProfileVerb& o) {
 }
 
 int run_profile(const ProfileVerb& o, const CLI::App& verb) {
+  const auto forced = o.isa.force(o.model.on.device());
   if (o.text.by != TimesBy::module) refuse_unused(verb, "without --by module", {"--depth"});
   if (o.compares_sides()) refuse_unused(verb, "where two are compared", {"--by"});
   check_options(o);
@@ -262,6 +276,7 @@ int run_profile(const ProfileVerb& o, const CLI::App& verb) {
   if (o.json != "-" && o.trace != "-" && o.html != "-")
     fmt::print("{}", sides ? to_text(*report.comparison, text) : to_text(report, text));
   if (!o.json.empty()) write_text(o.json, to_json(report).dump(2, ' ', false, replace) + "\n");
+  if (!o.records.empty()) contribute(o, report);
   if (!o.trace.empty()) write_text(o.trace, to_trace(report).dump(-1, ' ', false, replace) + "\n");
   if (!o.html.empty()) write_text(o.html, page(o, model, report));
   const bool regression = o.max_slowdown > 0 && report.comparison && report.comparison->slower();
@@ -322,6 +337,12 @@ void add_profile(CLI::App& app, int& exit_code) {
   verb->add_option("--html", o->html,
                    "Write a page: the graph before and after fusion, steps, roofline, memory over time")
       ->type_name(file_written);
+  verb->add_option(
+          "--contribute", o->records,
+                   "Append what was measured of each step to a file of records, from which cost models are made")
+      ->type_name(file_written)
+      ->check(not_empty());
+  o->isa.add(*verb);
   verb->footer(
       "Example: tenon profile resnet50.pt --by module --depth 1\n"
       "         tenon profile old.tenon new.tenon --max-slowdown 1.05");

@@ -33,7 +33,7 @@ def assert_error(done, *words, code=BAD_INPUT):
         assert trace not in done.stderr
 
 
-@pytest.mark.parametrize("verb", ["convert", "run", "inspect", "verify", "equiv", "check", "profile", "ops", "doctor"])
+@pytest.mark.parametrize("verb", ["convert", "run", "inspect", "verify", "equiv", "check", "profile", "predict", "ops", "doctor"])
 def test_every_help_has_an_example(cli, verb):
     done = cli(verb, "--help")
     assert done.returncode == DONE

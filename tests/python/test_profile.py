@@ -42,7 +42,9 @@ SCHEMA = {
     "stages": [{"name": str, "ms": NUMBER}],
     "steps": [{"index": int, "name": str, "op": str, "kernel": str, "module": str, "modules": list, "ms": NUMBER,
                "share": NUMBER, "flops": NUMBER, "bytes": NUMBER, "gflops": NUMBER, "gbs": NUMBER,
-               "roofline": NUMBER, "bound": str, "origins": list, "live_bytes": int, "parts": list}],
+               "roofline": NUMBER, "bound": str, "origins": list, "live_bytes": int, "parts": list,
+               "key": str, "reads": list, "writes": list, "extents": list, "reduced_axes": list, "features": dict,
+               "candidates": list}],
 }
 
 

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Collects records for the cost model: exports models, converts them, and profiles them on this machine.
+
+    python models/cost/collect.py export  [PATTERN...]      # needs the packages of ./dev zoo
+    python models/cost/collect.py convert [PATTERN...]
+    python models/cost/collect.py profile [PATTERN...] [--isa avx512 avx2 baseline] [--threads 1 2] [--seconds 50]
+
+Each stage skips what is done already: it may be interrupted and started again. `profile` wants a quiet machine, and
+drops what was disturbed: where whole runs and the sum of their steps differ.
+Records come to lie in OUT/records/NAME@ISA@THREADS.jsonl (docs/prediction.md says what they hold).
+"""
+
+import argparse
+import fnmatch
+import functools
+import importlib
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+FAMILIES = ("vision", "hugging_face", "graphs")
+BUSY = 1.1  # a run may take so many times the sum of its steps, which are timed by turns with it
+LARGER = 160  # pixels of convolutional models: beside the zoo's 64, for steps that do not fit caches
+
+
+def larger(vision) -> dict:
+    """The convolutional models of timm once more, one image of a larger size."""
+    from torch import randn
+    names = [name for name, make in vision.ARCHITECTURES.items() if make.__qualname__.startswith("from_timm") and make.__closure__
+             and not name.startswith(("vit", "deit", "mixer", "gmlp", "resmlp", "xcit", "coat", "pit", "levit", "mvit", "swin"))]
+
+    def make(name):
+        model, _ = vision.ARCHITECTURES[name]()
+        return model, (randn(1, 3, LARGER, LARGER),)
+
+    return {f"{name}-{LARGER}": functools.partial(make, name) for name in names}
+
+
+def export(out: Path, wanted) -> None:
+    arguments, sys.argv = sys.argv, [str(ROOT / "models/zoo/run.py")]
+    sys.path.insert(0, "")  # run.py replaces the first path
+    from models.zoo import run
+    sys.argv = arguments
+    for family in FAMILIES:
+        module = importlib.import_module(f"models.zoo.{family}")
+        if family == "vision":
+            module.ARCHITECTURES.update(larger(module))
+        for name in filter(wanted, module.ARCHITECTURES):
+            run.exported(family, name, out / "models" / name, ["pt2"])
+            print(name, "exported" if (out / "models" / name / "model.pt2").exists() else "cannot be exported", flush=True)
+
+
+def convert(out: Path, wanted, tenon: Path) -> None:
+    sources = {file.parent.name: file for file in sorted((out / "models").glob("*/model.pt2"))}
+    sources |= {file.parent.name: file for file in sorted((ROOT / "build/models").glob("*/model.pt2"))}
+    (out / "artifacts").mkdir(parents=True, exist_ok=True)
+    for name in filter(wanted, sources):
+        artifact = out / "artifacts" / f"{name}.tenon"
+        if artifact.exists():
+            continue
+        done = subprocess.run([tenon, "convert", sources[name], "-o", artifact, "--no-verify"], capture_output=True, text=True)
+        print(name, "converted" if done.returncode == 0 else done.stderr.strip().splitlines()[:1], flush=True)
+
+
+def is_disturbed(records: Path) -> bool:
+    run, *steps = [json.loads(line) for line in records.read_text().splitlines()]
+    return not 1 / BUSY <= run["median_ms"] / sum(step["median_ms"] for step in steps) <= BUSY
+
+
+def profile(out: Path, wanted, tenon: Path, isas: list[str], threads: list[int], iterations: int, seconds: float) -> int:
+    begin, records = time.monotonic(), out / "records"
+    records.mkdir(exist_ok=True)
+    for isa in isas:
+        for count in threads:
+            for artifact in filter(lambda file: wanted(file.stem), sorted((out / "artifacts").glob("*.tenon"))):
+                target = records / f"{artifact.stem}@{isa}@{count}.jsonl"
+                if target.exists():
+                    continue
+                if time.monotonic() - begin > seconds:
+                    print("out of time at", target.name)
+                    return 1
+                command = [tenon, "profile", artifact, "--isa", isa, "--threads", str(count), "--iters", str(iterations),
+                           "--warmup", "2", "--contribute", target]
+                try:
+                    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+                    if done.returncode:
+                        print(target.name, done.stderr.strip().splitlines()[:1], flush=True)
+                    elif is_disturbed(target):
+                        print(target.name, "was disturbed: start again for it", flush=True)
+                        target.unlink()
+                except subprocess.TimeoutExpired:
+                    print(target.name, "takes too long", flush=True)
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("stage", choices=["export", "convert", "profile"])
+    parser.add_argument("patterns", nargs="*", default=["*"], help="names of models: 'resnet*'")
+    parser.add_argument("--out", type=Path, default=ROOT / "build/cost")
+    parser.add_argument("--tenon", type=Path, default=ROOT / "build/release/tenon")
+    parser.add_argument("--isa", nargs="+", default=["avx512", "avx2", "baseline"])
+    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
+    parser.add_argument("--iterations", type=int, default=8)
+    parser.add_argument("--seconds", type=float, default=1e9, help="of profiling; start it again for the rest")
+    o = parser.parse_intermixed_args()
+    wanted = lambda name: any(fnmatch.fnmatch(name, p) for p in o.patterns)  # noqa: E731
+    if o.stage == "export":
+        export(o.out, wanted)
+    elif o.stage == "convert":
+        convert(o.out, wanted, o.tenon)
+    else:
+        return profile(o.out, wanted, o.tenon, o.isa, o.threads, o.iterations, o.seconds)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+#include "report/prediction.h"
+
+#include <algorithm>
+
+#include "base/count.h"
+#include "base/version.h"
+#include "report/profile_json.h"
+#include "report/table.h"
+
+namespace tenon {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string milliseconds(double ms) { return fmt::format("{:.3g}", ms); }
+std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
+
+std::string head(const PredictionReport& r) {
+  const Prediction& p = r.prediction;
+  std::string text = fmt::format("{} on {} ({}), {}: {} ms, {:.0f}% interval {} to {}\n", r.model.path,
+                                 r.machine.device, r.machine.hardware, counted(r.threads, "thread"),
+                                 milliseconds(p.ms), 100 * CostModel::shipped().coverage(),
+                                 milliseconds(p.interval.low), milliseconds(p.interval.high));
+  for (const auto& [symbol, size] : r.sizes) text += fmt::format("  {}={}", symbol, size);
+  if (!r.sizes.empty()) text += "\n";
+  if (p.measured > 0) text += fmt::format("  {} of it was measured on this device\n", percent(p.measured));
+  if (p.covered < 1)
+    text += fmt::format("  {} of it is not covered: no records are like these steps, the time is a guess\n",
+                        percent(1 - p.covered));
+  return text + "\n";
+}
+
+std::string left_out(std::size_t all, std::size_t shown, std::string_view what) {
+  return shown < all
+             ? fmt::format("{} in all; the {} slowest are shown (--top 0: all)\n", counted(all, what), shown)
+             : "";
+}
+
+}  // namespace
+
+PredictionReport prediction_report(const Model& model, const Plan& plan, Bindings sizes,
+                                   const MachineDescription& machine, int threads,
+                                   const std::map<std::string, double>& measured) {
+  PredictionReport report{.model = model_info(model),
+                          .sizes = std::move(sizes),
+                          .machine = machine,
+                          .threads = threads,
+                          .prediction = predict(plan, machine, threads, CostModel::shipped(), measured)};
+  std::vector<double> ms;
+  for (const Estimate& e : report.prediction.steps) ms.push_back(e.ms);
+  report.steps = step_rows(plan, ms, machine.of(threads).peak);
+  return report;
+}
+
+ordered_json to_json(const PredictionReport& r) {
+  const Prediction& p = r.prediction;
+  ordered_json out{{"schema", "tenon.prediction/1"},
+                   {"tenon", version()},
+                   {"model", to_json(r.model)},
+                   {"machine", to_json(r.machine)},
+                   {"threads", r.threads},
+                   {"sizes", r.sizes},
+                   {"coverage", CostModel::shipped().coverage()},
+                   {"trained_on", CostModel::shipped().digest()},
+                   {"latency_ms", {{"median", p.ms}, {"low", p.interval.low}, {"high", p.interval.high}}},
+                   {"measured", p.measured},
+                   {"covered", p.covered},
+                   {"steps", ordered_json::array()},
+                   {"modules", ordered_json::array()}};
+  for (std::size_t i = 0; i < r.steps.size(); ++i) {
+    const StepRow& s = r.steps[i];
+    const Estimate& e = p.steps[i];
+    out["steps"].push_back({{"index", i},
+                            {"name", s.name},
+                            {"op", s.op},
+                            {"kernel", s.kernel},
+                            {"module", s.module},
+                            {"key", s.features.key},
+                            {"ms", e.ms},
+                            {"low", e.interval.low},
+                            {"high", e.interval.high},
+                            {"basis", name(e.basis)},
+                            {"share", s.share},
+                            {"flops", s.flops},
+                            {"bytes", s.bytes}});
+  }
+  for (const TimeRow& m : by_module(r.steps))
+    out["modules"].push_back(
+        {{"module", m.name}, {"ms", m.ms}, {"share", m.share}, {"estimated", m.estimated}});
+  return out;
+}
+
+std::string steps_text(const PredictionReport& r, std::size_t top) {
+  constexpr std::size_t width = 36;
+  std::vector<std::size_t> order(r.steps.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return r.steps[i].ms; });
+  if (top > 0 && top < order.size()) order.resize(top);
+  Table table({"#", "ms", "from", "to", "share", "basis", "kernel", "module"});
+  for (const std::size_t i : order) {
+    const Estimate& e = r.prediction.steps[i];
+    const StepRow& s = r.steps[i];
+    table.add({std::to_string(i), milliseconds(e.ms), milliseconds(e.interval.low),
+               milliseconds(e.interval.high), percent(s.share), std::string(name(e.basis)),
+               shorten(s.kernel, width), shorten(s.module, width)});
+  }
+  return head(r) + table.str() + left_out(r.steps.size(), order.size(), "step");
+}
+
+std::string modules_text(const PredictionReport& r, std::size_t top, int depth) {
+  std::vector<TimeRow> rows = by_module(r.steps, depth);
+  const std::size_t all = rows.size();
+  if (top > 0 && top < all) rows.resize(top);
+  Table table({"ms", "share", "steps", "module"});
+  for (const TimeRow& m : rows)
+    table.add({milliseconds(m.ms), percent(m.share), std::to_string(m.steps),
+               m.name.empty() ? "(not attributed)" : m.name});
+  return head(r) + table.str() + left_out(all, rows.size(), "module");
+}
+
+}  // namespace tenon

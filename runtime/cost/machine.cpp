@@ -1,0 +1,143 @@
+// Device descriptions.
+#include "runtime/cost/machine.h"
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/error.h"
+#include "base/statistics.h"
+#include "ir/parse.h"
+#include "kernels/cpu/isa.h"
+#include "runtime/inputs.h"
+#include "runtime/session.h"
+
+namespace tenon {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr const char* schema = "tenon.device/1";
+
+// A chain of steps that compute one element each, by the fastest of many runs.
+double least_step_ms(const Device& device, int threads) {
+  constexpr int steps = 64, runs = 200;
+  std::string text = "graph chain(%x: f32[1]) {\n";
+  for (int i = 0; i < steps; ++i)
+    text += fmt::format("  %{} = neg({}) : f32[1]\n", i + 1, i == 0 ? "%x" : fmt::format("%{}", i));
+  text += fmt::format("  return %{}\n}}\n", steps);
+  const std::shared_ptr<const Graph> graph = parse(text);
+  Session session(graph, {.threads = threads, .device = &device});
+  const std::vector<Tensor> inputs = input_values(*graph, {}, 0, {});
+  std::vector<Tensor> outputs = session.run(inputs);
+  double least = 1e3;
+  for (int run = 0; run < runs; ++run) {
+    const auto begin = std::chrono::steady_clock::now();
+    session.run_into(inputs, outputs);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    least = std::min(least, took.count() / steps);
+  }
+  return least;
+}
+
+double cache_bytes(int name, double otherwise) {
+  const long bytes = ::sysconf(name);
+  return bytes > 0 ? static_cast<double>(bytes) : otherwise;
+}
+
+double lanes_of(const std::string& isa) { return isa == "avx512" ? 16 : isa == "avx2" ? 8 : 4; }
+
+}  // namespace
+
+const Rates& MachineDescription::of(int threads) const {
+  const auto found = std::ranges::find(rates, threads, &Rates::threads);
+  if (found != rates.end()) return *found;
+  std::vector<int> known;
+  for (const Rates& r : rates) known.push_back(r.threads);
+  throw error("the description of {} says nothing of {} threads", hardware, threads)
+      .hint(fmt::format("give --threads {}", fmt::join(known, " or ")));
+}
+
+MachineDescription describe_machine(const Device& device, const RooflineCache& cache,
+                                    std::span<const int> threads) {
+  const bool is_cpu = device.shares_memory;
+  MachineDescription machine{.device = device.name,
+                             .hardware = device.hardware(),
+                             .isa = is_cpu ? std::string(cpu::name(cpu::isa())) : "",
+                             .cores = static_cast<int>(std::thread::hardware_concurrency()),
+                             .l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 1 << 20),
+                             .l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE, 32 << 20)};
+  for (const int count : threads) {
+    const auto kept = cache.find(device, count);
+    machine.rates.push_back(
+        {count, kept ? *kept : cache.measure(device, count), least_step_ms(device, count)});
+  }
+  return machine;
+}
+
+ordered_json to_json(const MachineDescription& m) {
+  ordered_json out{{"schema", schema}, {"device", m.device},     {"hardware", m.hardware}, {"isa", m.isa},
+                   {"cores", m.cores}, {"l2_bytes", m.l2_bytes}, {"l3_bytes", m.l3_bytes}};
+  out["rates"] = ordered_json::array();
+  for (const Rates& r : m.rates)
+    out["rates"].push_back({{"threads", r.threads},
+                            {"gflops", r.peak.gflops},
+                            {"gbs", r.peak.gbs},
+                            {"l3_gbs", r.peak.l3_gbs},
+                            {"l2_gbs", r.peak.l2_gbs},
+                            {"step_ms", r.step_ms}});
+  return out;
+}
+
+MachineDescription load_machine(const std::filesystem::path& file) {
+  const auto wrong = [&](std::string_view why) {
+    return error("{}", why).at(file.string()).hint("write one on that machine: tenon doctor --describe FILE");
+  };
+  std::ifstream in(file);
+  if (!in) throw wrong("there is no such file, and no device of this name");
+  try {
+    const json j = json::parse(in);
+    if (j.at("schema") != schema) throw wrong("this is no description of a device (tenon.device/1)");
+    MachineDescription m{.device = j.at("device"),
+                         .hardware = j.at("hardware"),
+                         .isa = j.at("isa"),
+                         .cores = j.at("cores"),
+                         .l2_bytes = j.at("l2_bytes"),
+                         .l3_bytes = j.at("l3_bytes")};
+    for (const json& r : j.at("rates")) {
+      const Rates rates{
+          r.at("threads"), {r.at("gflops"), r.at("gbs"), r.at("l2_gbs"), r.at("l3_gbs")}, r.at("step_ms")};
+      const Peak& p = rates.peak;
+      if (!(std::min({p.gflops, p.gbs, p.l2_gbs, p.l3_gbs}) > 0) || !(rates.step_ms >= 0))
+        throw wrong("a rate is not above 0");
+      m.rates.push_back(rates);
+    }
+    return m;
+  } catch (const json::exception&) { throw wrong("this is no description of a device (tenon.device/1)"); }
+}
+
+void put_machine(Features& f, const MachineDescription& m, const Rates& r) {
+  f.threads = r.threads;
+  f.lanes = lanes_of(m.isa);
+  f.gflops = r.peak.gflops;
+  f.gbs = r.peak.gbs;
+  f.l2_gbs = r.peak.l2_gbs;
+  f.l3_gbs = r.peak.l3_gbs;
+  f.step_ms = r.step_ms;
+  const auto rate_of = [&](double bytes) {
+    const double l2 = m.l2_bytes * r.threads;
+    return 1e6 * (bytes < l2 ? r.peak.l2_gbs : bytes < m.l3_bytes ? r.peak.l3_gbs : r.peak.gbs);
+  };
+  f.flop_ms = f.flops / (1e6 * r.peak.gflops);
+  f.near_ms = (f.bytes - std::min(f.bytes, f.weight_bytes)) / rate_of(f.distance);
+  f.far_ms = std::min(f.bytes, f.weight_bytes) / rate_of(f.model_bytes);
+  f.roofline_ms = std::max(f.flop_ms, f.near_ms + f.far_ms) + f.step_ms;
+}
+
+}  // namespace tenon

@@ -1,0 +1,42 @@
+// What a device is to a cost model: its rates, measured once, and how it is written down.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+
+#include "runtime/cost/features.h"
+#include "runtime/device.h"
+#include "runtime/roofline.h"
+
+namespace tenon {
+
+/// What so many threads of a device do at most.
+struct Rates {
+  int threads = 1;
+  Peak peak;
+  double step_ms = 0;  // of a step that computes one element
+};
+
+/// A device described, so that models can be planned and predicted for it elsewhere.
+struct MachineDescription {
+  std::string device;    // "cpu"
+  std::string hardware;  // "AMD EPYC 9B14 | avx512"
+  std::string isa;       // "avx512"; empty where the device is no CPU
+  int cores = 0;
+  double l2_bytes = 0, l3_bytes = 0;  // of one core; of all
+  std::vector<Rates> rates;
+
+  /// Throws Error naming the numbers of threads that are described.
+  const Rates& of(int threads) const;
+};
+
+/// Measures what is not kept yet (about a second for each number of threads).
+MachineDescription describe_machine(const Device&, const RooflineCache&, std::span<const int> threads);
+
+/// Schema tenon.device/1, described in docs/prediction.md.
+nlohmann::ordered_json to_json(const MachineDescription&);
+/// Throws Error naming the file where it is not one.
+MachineDescription load_machine(const std::filesystem::path& file);
+
+/// Fills the numbers of the device.
+void put_machine(Features&, const MachineDescription&, const Rates&);
+
+}  // namespace tenon

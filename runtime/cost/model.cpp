@@ -1,0 +1,133 @@
+// Reads and evaluates the table.
+#include "runtime/cost/model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "runtime/cost/shipped.h"
+
+namespace tenon {
+namespace {
+
+using nlohmann::json;
+
+// A tree's children stand behind it: no walk returns.
+void check(const Trees& t, std::size_t inputs) {
+  const auto count = static_cast<int>(t.feature.size()), leaves = static_cast<int>(t.leaf.size());
+  const auto fits = [&](int child, int parent) {
+    return child < 0 ? -child <= leaves : child > parent && child < count;
+  };
+  bool ok = t.left.size() == t.feature.size() && t.right.size() == t.feature.size() &&
+            t.threshold.size() == t.feature.size();
+  for (int i = 0; ok && i < count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    ok = t.feature[at] >= 0 && static_cast<std::size_t>(t.feature[at]) < inputs && fits(t.left[at], i) &&
+         fits(t.right[at], i);
+  }
+  for (const int root : t.roots) ok = ok && fits(root, -1);
+  if (!ok) throw error("its trees are damaged");
+}
+
+double Features::*feature_of(const std::string& name) {
+  const auto found = std::ranges::find(feature_table, name, &FeatureInfo::name);
+  if (found == feature_table.end()) throw error("it wants a feature that there is not: {}", name);
+  return found->value;
+}
+
+double dot_terms(const std::vector<double>& c, const Features& f) {
+  return c[0] * f.step_ms + c[1] * f.flop_ms + c[2] * f.near_ms + c[3] * f.far_ms +
+         c[4] * f.elements / f.gflops * 1e-6;
+}
+
+}  // namespace
+
+std::string_view name(Basis basis) {
+  constexpr std::array names = {"measured", "trees", "additive", "not covered"};
+  return names[static_cast<std::size_t>(basis)];
+}
+
+double Trees::operator()(const std::vector<double>& inputs) const {
+  double sum = 0;
+  for (int node : roots) {
+    while (node >= 0) {
+      const auto at = static_cast<std::size_t>(node);
+      node = inputs[static_cast<std::size_t>(feature[at])] <= threshold[at] ? left[at] : right[at];
+    }
+    sum += leaf[static_cast<std::size_t>(-node - 1)];
+  }
+  return sum;
+}
+
+const CostModel& CostModel::shipped() {
+  static const CostModel model = parse(cost::model_json, "the cost model of this program");
+  return model;
+}
+
+CostModel CostModel::parse(std::string_view text, const std::string& where) {
+  try {
+    const json j = json::parse(text);
+    if (j.at("schema") != "tenon.cost/1") throw error("it is no cost model (tenon.cost/1)");
+    CostModel m;
+    m.digest_ = j.at("training").at("digest");
+    for (const auto& [kernel, of] : j.at("kernels").items()) {
+      Kernel& k =
+          m.kernels_[kernel] = {of.at("count"), of.at("factor"), of.value("additive", std::vector<double>())};
+      if (!k.additive.empty() && k.additive.size() != 5) throw error("an additive form has five numbers");
+    }
+    m.trees_from_ = j.at("trees_from");
+    m.prior_ = j.at("prior");
+    const json& t = j.at("trees");
+    std::vector<std::string> inputs = t.at("inputs");
+    if (inputs.empty() || inputs.back() != "kernel_factor") throw error("its last input is no kernel_factor");
+    inputs.pop_back();
+    for (const std::string& input : inputs) m.inputs_.push_back(feature_of(input));
+    m.trees_ = {t.at("feature"), t.at("left"), t.at("right"), t.at("threshold"), t.at("leaf"), t.at("roots")};
+    check(m.trees_, inputs.size() + 1);
+    const json& i = j.at("intervals");
+    m.coverage_ = i.at("coverage");
+    m.spread_ = i.at("step");
+    m.not_covered_ = i.at("not_covered");
+    m.kernel_spread_ = i.at("kernel").get<std::map<std::string, double>>();
+    m.run_ = i.at("model");
+    m.run_from_1_ms_ = i.at("model_from_1_ms").is_null() ? m.run_ : i.at("model_from_1_ms").get<double>();
+    return m;
+  } catch (const json::exception& e) {
+    throw error("the cost model cannot be read: {}", e.what()).at(where);
+  } catch (Error& e) {
+    if (e.where().empty()) e.at(where);
+    throw;
+  }
+}
+
+double CostModel::boosted(const Features& f, double factor) const {
+  std::vector<double> inputs;
+  for (const auto input : inputs_) inputs.push_back(f.*input);
+  inputs.push_back(factor);
+  return f.roofline_ms * std::exp(factor + trees_(inputs));
+}
+
+Estimate CostModel::step(const std::string& kernel, const Features& f) const {
+  const auto found = kernels_.find(kernel);
+  const Kernel none{.factor = prior_};
+  const Kernel& k = found == kernels_.end() ? none : found->second;
+  const double sum = k.additive.empty() ? 0 : dot_terms(k.additive, f);
+  Estimate e;
+  if (k.count >= trees_from_)
+    e = {.ms = boosted(f, k.factor), .basis = Basis::trees};
+  else if (sum > 0)
+    e = {.ms = sum, .basis = Basis::additive};
+  else
+    e = {.ms = f.roofline_ms * std::exp(k.factor)};
+  const auto own = kernel_spread_.find(kernel);
+  const double spread = e.basis == Basis::roofline    ? not_covered_
+                        : own == kernel_spread_.end() ? spread_
+                                                      : own->second;
+  e.interval = {e.ms / spread, e.ms * spread};
+  return e;
+}
+
+double CostModel::run_factor(double ms) const { return ms >= 1 ? run_from_1_ms_ : run_; }
+
+}  // namespace tenon

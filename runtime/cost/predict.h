@@ -1,0 +1,21 @@
+// What a plan will take, step by step and as a whole, without running it.
+#pragma once
+#include "runtime/cost/machine.h"
+#include "runtime/cost/model.h"
+
+namespace tenon {
+
+struct Prediction {
+  std::vector<Estimate> steps;  // of the plan
+  double ms = 0;                // a whole run, on one queue: the sum of the steps
+  Interval interval;
+  double measured = 0,
+         covered = 0;  // shares of the time: of steps measured before; of all but Basis::roofline
+};
+
+/// `measured` holds times by key in milliseconds (measured_steps): they go before the model. The plan must be
+/// of this device, and of so many threads, which the machine's rates name.
+Prediction predict(const Plan&, const MachineDescription&, int threads, const CostModel&,
+                   const std::map<std::string, double>& measured = {});
+
+}  // namespace tenon

@@ -1,0 +1,117 @@
+"""What is promised of records, of descriptions of devices, and of predictions made from them."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+DONE, BAD_INPUT = 0, 2
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """Peaks are measured once."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def cli(tenon, tmp_path, cache):
+    def run(*arguments, code=DONE):
+        done = subprocess.run([tenon, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, timeout=300,
+                              env=os.environ | {"XDG_CACHE_HOME": str(cache)})
+        assert done.returncode == code, done.stderr
+        return done.stdout if code == DONE else done.stderr
+
+    return run
+
+
+@pytest.fixture
+def model(exported_tiny):
+    return exported_tiny("resnet9") / "model.pt2"
+
+
+def test_records_are_lines_without_names(cli, model, tmp_path):
+    for _ in range(2):
+        cli("profile", model, "--iters", 3, "--contribute", "records.jsonl")
+    text = (tmp_path / "records.jsonl").read_text()
+    lines = [json.loads(line) for line in text.splitlines()]
+    run, *steps = lines[: len(lines) // 2]
+    assert run["kind"] == "run" and run["steps"] == len(steps) > 0
+    assert {line["program"] for line in lines} == {run["program"]}
+    assert [line.get("key") for line in lines[len(lines) // 2 :]] == [None, *(s["key"] for s in steps)]
+    for step in steps:
+        assert step["kind"] == "step" and step["runs"] == 3 and 0 < step["min_ms"] <= step["median_ms"]
+        assert step["features"]["roofline_ms"] > 0 and step["device"]["threads"] == step["features"]["threads"] == 1
+    assert "resnet" not in text and "layer1" not in text
+
+
+def test_a_machine_describes_itself(cli, tmp_path):
+    cli("doctor", "--describe", "machine.json", "--isa", "baseline")
+    machine = json.loads((tmp_path / "machine.json").read_text())
+    assert machine["schema"] == "tenon.device/1" and machine["isa"] == "baseline"
+    assert machine["rates"][0]["threads"] == 1
+    assert all(rates[name] > 0 for rates in machine["rates"] for name in ("gflops", "gbs", "l3_gbs", "l2_gbs", "step_ms"))
+
+
+@pytest.mark.parametrize("verb", [["profile", "{model}"], ["doctor", "--describe", "m.json"]], ids=lambda v: v[0])
+def test_an_instruction_set_that_is_not_there(cli, model, verb):
+    said = cli(*(word.format(model=model) for word in verb), "--isa", "sse9", code=BAD_INPUT)
+    assert "no kernels of 'sse9'" in said and "baseline" in said
+
+
+def test_a_prediction_is_the_sum_of_its_steps(cli, model, tmp_path):
+    said = cli("predict", model, "--json", "p.json")
+    p = json.loads((tmp_path / "p.json").read_text())
+    assert p["schema"] == "tenon.prediction/1" and p["threads"] == 1 and p["coverage"] == 0.9
+    assert 0 < p["latency_ms"]["low"] < p["latency_ms"]["median"] < p["latency_ms"]["high"]
+    assert sum(step["ms"] for step in p["steps"]) == pytest.approx(p["latency_ms"]["median"])
+    assert sum(module["ms"] for module in p["modules"]) == pytest.approx(p["latency_ms"]["median"])
+    assert {step["basis"] for step in p["steps"]} <= {"trees", "additive", "not covered"}
+    assert "layer1" in said and "90% interval" in said
+    assert "layer1" in cli("predict", model, "--by", "module", "--depth", 1)
+
+
+def test_measured_steps_go_before_the_model(cli, model, tmp_path):
+    cli("profile", model, "--iters", 3, "--contribute", "records.jsonl")
+    p = json.loads(cli("predict", model, "--records", "records.jsonl", "--json", "-"))
+    measured = {line["key"]: line["median_ms"] for line in map(json.loads, (tmp_path / "records.jsonl").read_text().splitlines())
+                if line["kind"] == "step"}
+    assert p["measured"] == pytest.approx(1)
+    assert all(step["basis"] == "measured" and step["key"] in measured for step in p["steps"])
+
+
+def test_a_file_stands_for_a_device(cli, model, tmp_path):
+    cli("doctor", "--describe", "machine.json")
+    slow = json.loads((tmp_path / "machine.json").read_text())
+    for rates in slow["rates"]:
+        for name in ("gflops", "gbs", "l3_gbs", "l2_gbs"):
+            rates[name] /= 10
+    (tmp_path / "slow.json").write_text(json.dumps(slow | {"hardware": "a slow one"}))
+    here, there = (json.loads(cli("predict", model, "--device", file, "--json", "-")) for file in ("machine.json", "slow.json"))
+    assert there["machine"]["hardware"] == "a slow one"
+    assert there["latency_ms"]["median"] > 2 * here["latency_ms"]["median"]
+
+
+def test_sizes_are_chosen(cli, exported_tiny):
+    model = exported_tiny("resnet9") / "model.pt"
+    small, large = (json.loads(cli("predict", model, "--input", f"x=f32[{n},3,32,32]", "--json", "-")) for n in (1, 8))
+    assert large["latency_ms"]["median"] > 2 * small["latency_ms"]["median"]
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (["--device", "nope.json"], "no such file"),
+    (["--device", "torn.json"], "no description of a device"),
+    (["--device", "zero.json"], "a rate is not above 0"),
+    (["--device", "one.json", "--threads", "3"], "says nothing of 3 threads"),
+    (["--device", "one.json", "--isa", "avx2"], "--isa"),
+    (["--records", "torn.json"], "torn.json:1"),
+    (["--depth", "1"], "--depth"),
+], ids=lambda a: "-".join(a) if isinstance(a, list) else None)
+def test_wrong_use_is_said(cli, model, tmp_path, arguments, said):
+    rates = {"threads": 1, "gflops": 100, "gbs": 10, "l3_gbs": 30, "l2_gbs": 80, "step_ms": 1e-4}
+    machine = {"schema": "tenon.device/1", "device": "cpu", "hardware": "h", "isa": "baseline", "cores": 1, "l2_bytes": 1, "l3_bytes": 2}
+    (tmp_path / "one.json").write_text(json.dumps(machine | {"rates": [rates]}))
+    (tmp_path / "zero.json").write_text(json.dumps(machine | {"rates": [rates | {"gbs": 0}]}))
+    (tmp_path / "torn.json").write_text("{\n")
+    assert said in cli("predict", model, *arguments, code=BAD_INPUT)

@@ -1,0 +1,128 @@
+// The cost model evaluates its table, says what it rests on, and refuses a damaged one.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "runtime/cost/model.h"
+#include "runtime/cost/predict.h"
+#include "tests/runtime/reference.h"
+
+namespace tenon::testing {
+namespace {
+
+using nlohmann::json;
+
+// Two trees: rows <= 10 ? 0.5 : (kernel_factor <= 0 ? 1 : 2), and a lone leaf of 0.25.
+json table() {
+  return json::parse(R"({
+    "schema": "tenon.cost/1", "training": {"digest": "d"}, "trees_from": 30, "prior": 1,
+    "kernels": {"many": {"count": 30, "factor": 0.5}, "few": {"count": 12, "factor": 0.5, "additive": [1, 2, 3, 4, 0]},
+                "once": {"count": 1, "factor": 0.25}},
+    "trees": {"inputs": ["rows", "kernel_factor"], "roots": [0, -4], "feature": [0, 1], "threshold": [10, 0],
+              "left": [-1, -2], "right": [1, -3], "leaf": [0.5, 1, 2, 0.25]},
+    "intervals": {"coverage": 0.9, "step": 2, "not_covered": 8, "kernel": {"many": 1.5}, "model": 1.4, "model_from_1_ms": 1.2}})");
+}
+
+CostModel model(const json& j) { return CostModel::parse(j.dump(), "here"); }
+
+std::string refusal(const json& j) {
+  try {
+    model(j);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.where(), "here");
+    return e.message();
+  }
+  return "";
+}
+
+constexpr Features small{
+    .rows = 10, .gflops = 1, .step_ms = 1, .flop_ms = 10, .near_ms = 100, .far_ms = 1000, .roofline_ms = 7};
+
+TEST(CostModel, TreesLeadToTheSumOfTheirLeaves) {
+  const CostModel m = model(table());
+  const Estimate e = m.step("many", small);
+  EXPECT_EQ(e.basis, Basis::trees);
+  EXPECT_DOUBLE_EQ(e.ms, 7 * std::exp(0.5 + 0.5 + 0.25));
+  EXPECT_DOUBLE_EQ(e.interval.low, e.ms / 1.5);
+  EXPECT_DOUBLE_EQ(e.interval.high, e.ms * 1.5);
+  Features large = small;
+  large.rows = 11;
+  EXPECT_DOUBLE_EQ(m.step("many", large).ms, 7 * std::exp(0.5 + 2 + 0.25));
+}
+
+TEST(CostModel, KernelsOfFewRecordsTakeTheAdditiveForm) {
+  const Estimate e = model(table()).step("few", small);
+  EXPECT_EQ(e.basis, Basis::additive);
+  EXPECT_DOUBLE_EQ(e.ms, 1 + 2 * 10 + 3 * 100 + 4 * 1000);
+  EXPECT_DOUBLE_EQ(e.interval.high, e.ms * 2);
+}
+
+TEST(CostModel, WhatNobodyMeasuredIsNotCovered) {
+  const CostModel m = model(table());
+  EXPECT_EQ(m.step("never", small).basis, Basis::roofline);
+  EXPECT_DOUBLE_EQ(m.step("never", small).ms, 7 * std::exp(1.0));
+  EXPECT_DOUBLE_EQ(m.step("once", small).ms, 7 * std::exp(0.25));
+  EXPECT_DOUBLE_EQ(m.step("never", small).interval.high, 8 * 7 * std::exp(1.0));
+  EXPECT_EQ(name(m.step("never", small).basis), "not covered");
+}
+
+TEST(CostModel, ADamagedTableIsRefused) {
+  const auto with = [](const char* where, const json& what) {
+    json j = table();
+    j[json::json_pointer(where)] = what;
+    return refusal(j);
+  };
+  EXPECT_EQ(refusal(table()), "");
+  EXPECT_EQ(with("/trees/right/1", 0), "its trees are damaged");  // a circle
+  EXPECT_EQ(with("/trees/right/1", -5), "its trees are damaged");
+  EXPECT_EQ(with("/trees/feature/1", 2), "its trees are damaged");
+  EXPECT_EQ(with("/trees/inputs/0", "color"), "it wants a feature that there is not: color");
+  EXPECT_EQ(with("/schema", "other"), "it is no cost model (tenon.cost/1)");
+  EXPECT_NE(with("/trees/roots", "x").find("cannot be read"), std::string::npos);
+}
+
+const char* const product = R"(graph g(%x: f32[64,64]) {
+  %1 = matmul(%x, %x) : f32[64,64]
+  %2 = matmul(%1, %x) : f32[64,64]
+  return %2
+})";
+
+const MachineDescription machine{
+    .device = "cpu",
+    .hardware = "h",
+    .isa = "avx2",
+    .cores = 2,
+    .l2_bytes = 1 << 20,
+    .l3_bytes = 1 << 25,
+    .rates = {{1, {.gflops = 100, .gbs = 10, .l2_gbs = 80, .l3_gbs = 30}, 1e-4}}};
+
+TEST(Predict, ARunIsTheSumOfItsSteps) {
+  const auto graph = graph_of(product);
+  const auto plan = Session(graph).plan_for(inputs_of(*graph, {}));
+  const Prediction p = predict(*plan, machine, 1, CostModel::shipped());
+  ASSERT_EQ(p.steps.size(), 2u);
+  EXPECT_DOUBLE_EQ(p.ms, p.steps[0].ms + p.steps[1].ms);
+  EXPECT_GT(p.steps[0].ms, 2.0 * 64 * 64 * 64 / 100e6 / 4);  // no four times the peak
+  EXPECT_LT(p.interval.low, p.ms);
+  EXPECT_GT(p.interval.high, p.ms);
+  EXPECT_EQ(p.measured, 0);
+}
+
+TEST(Predict, AMeasuredStepGoesBeforeTheModel) {
+  const auto graph = graph_of(product);
+  const auto plan = Session(graph).plan_for(inputs_of(*graph, {}));
+  const std::string key = features_of(*plan)[1].key;
+  const Prediction p = predict(*plan, machine, 1, CostModel::shipped(), {{key, 5.0}});
+  EXPECT_EQ(p.steps[1].basis, Basis::measured);
+  EXPECT_EQ(p.steps[1].ms, 5);
+  EXPECT_NE(p.steps[0].basis, Basis::measured);
+  EXPECT_NEAR(p.measured, 5 / p.ms, 1e-9);
+}
+
+TEST(Predict, OnlyThreadsThatAreDescribed) {
+  const auto graph = graph_of(product);
+  const auto plan = Session(graph).plan_for(inputs_of(*graph, {}));
+  EXPECT_THROW(predict(*plan, machine, 2, CostModel::shipped()), Error);
+}
+
+}  // namespace
+}  // namespace tenon::testing
