@@ -17,8 +17,7 @@ template <class T>
 inline constexpr bool is_complex_element<std::complex<T>> = true;
 
 template <class T>
-inline constexpr bool is_float_element =
-    std::is_floating_point_v<T> || is_small_float_element<T>;
+inline constexpr bool is_float_element = std::is_floating_point_v<T> || is_small_float_element<T>;
 
 /// dispatch_real, and complex as std::complex.
 template <class F>

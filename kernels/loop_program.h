@@ -76,8 +76,8 @@ Stride class_of(std::int64_t stride);
 /// row. A register that depends on no row dim (constants, loads with zero row strides, reductions, and what
 /// is computed from them) is a row value too. Row values meet element values freely: they are broadcast over
 /// the row. Registers have the compute types f32, f64, i64 and bool; loads and stores convert between them
-/// and the operand's dtype (floats up to 32 bits <-> f32; all integers <-> i64). Integers narrower than 64 bits
-/// therefore wrap when stored, or where a cast to their dtype stands. u64 is held as the i64 of the same
+/// and the operand's dtype (floats up to 32 bits <-> f32; all integers <-> i64). Integers narrower than 64
+/// bits therefore wrap when stored, or where a cast to their dtype stands. u64 is held as the i64 of the same
 /// bits.
 ///
 /// A buffer that is stored to may also be loaded from only with the same strides and offset (an in-place

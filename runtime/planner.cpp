@@ -156,8 +156,8 @@ void Planner::lay_out_buffers(Plan& plan) {
   }
 }
 
-// A weight of floats of 16 or 8 bits that is read as float32 is widened once for all plans, if a step reads it so:
-// most kernels pack it as it is. Products of GPUs read float8 so, too.
+// A weight of floats of 16 or 8 bits that is read as float32 is widened once for all plans, if a step reads
+// it so: most kernels pack it as it is. Products of GPUs read float8 so, too.
 bool Planner::fold_widened_weight(const Node& node) {
   const Cast* cast = node.as<Cast>();
   if (!cast || cast->to != DType::f32 || !is_small_float(node.input()->dtype())) return false;

@@ -1,7 +1,9 @@
 // The 8-bit floating-point formats in vectors.
 #pragma once
+#include <type_traits>
+
 #include "base/float8.h"
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/simd_half.h"
 
 namespace tenon::cpu::TENON_ISA {
 
@@ -18,14 +20,15 @@ struct F8 {
   static constexpr bool has_signed_zero = T::specials != Float8Specials::unsigned_zero;
 
   static TENON_INLINE vf widen(vb stored) {
-    const vu code = __builtin_convertvector(stored, vu);
+    const vh wide = __builtin_convertvector(stored, vh);
+    if constexpr (std::is_same_v<T, Float8E5M2>) return F16::widen(wide << 8);  // a float16's upper byte
+    const vu code = __builtin_convertvector(wide, vu);
     const vu sign = (code & 0x80u) << 24, magnitude = code & 0x7fu;
     const vf subnormal = __builtin_convertvector(reinterpret_cast<vi>(magnitude), vf) * least;
     vu result = magnitude < (1u << T::mantissa) ? reinterpret_cast<vu>(subnormal)
                                                 : (magnitude << T::shift) + T::rebias;
     if constexpr (has_signed_zero) {
       result = magnitude > T::largest ? vu{} + 0x7fc00000u : result;
-      if (T::specials == Float8Specials::ieee) result = magnitude == T::beyond ? vu{} + 0x7f800000u : result;
       return reinterpret_cast<vf>(sign | result);
     }
     return reinterpret_cast<vf>(code == T::nan ? vu{} + 0x7fc00000u : sign | result);
@@ -39,12 +42,16 @@ struct F8 {
     vu code = magnitude < T::least_normal ? subnormal : normal;
     code = code > T::largest ? vu{} + T::beyond : code;
     code = magnitude > 0x7f800000u ? vu{} + T::nan : code;
-    if constexpr (has_signed_zero) return __builtin_convertvector(sign | code, vb);
+    if constexpr (has_signed_zero) return bytes_of(sign | code);
     const vu number = code == T::nan ? code : sign | code;
-    return __builtin_convertvector(code == 0u ? code : number, vb);
+    return bytes_of(code == 0u ? code : number);
   }
 
  private:
+  // In two steps: g++ moves bytes one by one in one.
+  static TENON_INLINE vb bytes_of(vu codes) {
+    return __builtin_convertvector(__builtin_convertvector(codes, vh), vb);
+  }
   static constexpr float unit = __builtin_bit_cast(float, T::subnormal_unit);
   static constexpr float least = __builtin_bit_cast(float, T::subnormal_unit - (23u << 23));
 };

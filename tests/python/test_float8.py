@@ -200,3 +200,16 @@ def test_results_are_compared_with_libtorch_and_onnx_runtime(run, tmp_path):
     saved(InAndOut(), [torch.randn(3, 4).to(E4M3)], tmp_path, "pt2")
     said = run("convert", "model.pt2", "-o", "model.tenon", code=0) + run("convert", "model.pt2", "-o", "model.onnx", code=0)
     assert said.count("equal to LibTorch") == 2 and "not run" not in said
+
+
+def test_safetensors_names_them(tenon, tmp_path):
+    safetensors = pytest.importorskip("safetensors.torch")
+    module = torch.nn.Module()
+    for i, dtype in enumerate(TYPES):
+        module.register_buffer(f"w{i}", torch.randn(300, 300).to(dtype))
+    module.forward = lambda x: [x @ getattr(module, f"w{i}").float() for i in range(4)]
+    path = saved(module, [torch.randn(2, 300)], tmp_path, "pt2")
+    tenon_run(tenon, "convert", path, "-o", tmp_path / "weights.safetensors", "--no-verify")
+    found = safetensors.load_file(tmp_path / "weights.safetensors")
+    for i, dtype in enumerate(TYPES):
+        assert found[f"w{i}"].dtype == dtype and torch.equal(found[f"w{i}"].view(torch.uint8), getattr(module, f"w{i}").view(torch.uint8))
