@@ -3,7 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
-#include "tools/usage.h"
+#include "tools/ranges.h"
 
 namespace tenon::tools {
 
