@@ -84,6 +84,13 @@ TEST(CodedWeights, OfModelsIn16Bits) {
                  {{1, "product of 2 rows i8"}, {9, "product 16x64 i8"}}, 1e-2);
 }
 
+TEST(CodedWeights, TimesInfinity) {
+  const auto graph = graph_of_codes(halves(of_zeros));
+  auto inputs = inputs_of(*graph, {{"M", 9}});
+  inputs[0].set_double(Index{2, 40}, HUGE_VAL);
+  expect_close(Session(graph).run(inputs)[0], evaluate(*graph, inputs)[0]);
+}
+
 // MatMulInteger: exact, and small in memory; the inputs are any 32-bit integers.
 TEST(CodedWeights, TimesIntegers) {
   expect_coded(R"(graph g(%x: i32[M,160]) {
