@@ -42,8 +42,6 @@ struct CodedMatrix {
   int group, groups;  // depths of a group; groups of a line
   int zero;
 
-  using Line = Int;
-  GPU_INLINE Line line(Int i) const { return i; }
   GPU_INLINE Int group_at(Int line, int k) const { return line * groups + unsigned(k) / unsigned(group); }
   GPU_INLINE const unsigned char* code_at(Int line, int k) const {
     return codes + line * line_bytes + k * Code::bits / 8;
@@ -64,16 +62,15 @@ struct CodedMatrix {
     find_scale(group_at(line, k), result);
     return result;
   }
+  /// One number; 0 outside.
+  GPU_INLINE float number_at(Int line, int k) const {
+    CodedPiece<Code, 32 / Code::bits> one = {};
+    if (line >= lines || k >= depths) return 0;
+    one.words[0] = *code_at(line, k) >> (k * Code::bits % 8);
+    find_scale(group_at(line, k), one);
+    return one.at(0);
+  }
 };
-
-template <class Value, class Code, bool HasZeros>
-GPU_INLINE Value value_at(const CodedMatrix<Code, HasZeros>& side, Int line, int k) {
-  CodedPiece<Code, 32 / Code::bits> piece = {};
-  if (line >= side.lines || k >= side.depths) return Value(0);
-  piece.words[0] = *side.code_at(line, k) >> (k * Code::bits % 8);
-  side.find_scale(side.group_at(line, k), piece);
-  return piece.at(0);
-}
 
 /// Brings pieces of codes to registers, and what they stand for to a tile.
 template <class Code, bool HasZeros, class Tile, int Lines, int Depth, int Count, int Threads, bool Staged>

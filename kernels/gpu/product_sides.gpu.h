@@ -110,13 +110,6 @@ GPU_INLINE float log2_weight(float added) {
   return (added < -bound ? -bound : added > bound ? bound : added) * log2_of_e;
 }
 
-/// An element of a line; 0 beyond its ends.
-template <class Value, class Side>
-GPU_INLINE Value value_at(const Side& side, const typename Side::Line& line, int k) {
-  const auto* const at = side.at(line, side.depth(k));
-  return at ? convert<Value>(*at) : Value(0);
-}
-
 /// `Count` floats of a line from depth k on; 0 beyond its ends.
 template <int Count, class T>
 GPU_INLINE void read_floats(const Matrix<T>& side, Int line, int k, float (&to)[Count]) {

@@ -43,7 +43,7 @@ void write(const CodedCall& c, std::byte* target) {
   if (c.codes.has_zeros) write_by_columns(numbers.zeros, columns, target + c.codes.zeros_at(columns, depth));
 }
 
-bool is_multiplied(DType dtype) { return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16; }
+bool is_multiplied(DType dtype) { return is_float(dtype) ? dtype != DType::f64 : dtype == DType::i32; }
 
 }  // namespace
 

@@ -12,8 +12,8 @@ struct CodedCall {
   QuantizedMatmulCall call;
   ProductCodes codes;
 
-  /// nullopt where the group is no such product of f16, bf16 or f32, or groups of depths share a scale that
-  /// are no multiples of coded_row_count.
+  /// nullopt where the group is no such product of f16, bf16, f32 or i32, or groups of depths share a scale
+  /// that are no multiples of coded_row_count.
   static std::optional<CodedCall> match(const Planner&, const Group&);
   std::int64_t bytes() const { return codes.bytes(call.matrix.N(), call.matrix.K()); }
   /// The matrix, as ProductCodes has it.

@@ -200,6 +200,15 @@ void add_others(List& list) {
       2e-4);
   add("product without depth f32",
       "(%x: f32[70,0], %w: f32[90,0], %z: f32[90]) { %1 = linear(%x, %w, %z) return %1 }");
+  add("product of integers by codes", R"((%x: i32[5,160]) {
+  @w : u8[160,70]
+  @z : u8[70]
+  %1 = cast(@w, to=i32) : i32[160,70]
+  %2 = cast(@z, to=i32) : i32[70]
+  %3 = sub(%1, %2) : i32[160,70]
+  %4 = matmul(%x, %3) : i32[5,70]
+  return %4
+})");
   add("product of a layer f32",
       "(%x: f32[7,30]) { @w : f32[9,30] @b : f32[9] %1 = linear(%x, @w, @b) return %1 }", 5e-5);
   add("attention in a plan f32",

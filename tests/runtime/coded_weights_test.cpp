@@ -84,6 +84,27 @@ TEST(CodedWeights, OfModelsIn16Bits) {
                  {{1, "product of 2 rows i8"}, {9, "product 16x64 i8"}}, 1e-2);
 }
 
+TEST(CodedWeights, TimesInfinity) {
+  const auto graph = graph_of_codes(halves(of_zeros));
+  auto inputs = inputs_of(*graph, {{"M", 9}});
+  inputs[0].set_double(Index{2, 40}, HUGE_VAL);
+  expect_close(Session(graph).run(inputs)[0], evaluate(*graph, inputs)[0]);
+}
+
+// MatMulInteger: exact, and small in memory; the inputs are any 32-bit integers.
+TEST(CodedWeights, TimesIntegers) {
+  expect_coded(R"(graph g(%x: i32[M,160]) {
+  @w : u8[160,200]
+  @z : u8[200]
+  %1 = cast(@w, to=i32) : i32[160,200]
+  %2 = cast(@z, to=i32) : i32[200]
+  %3 = sub(%1, %2) : i32[160,200]
+  %4 = matmul(%x, %3) : i32[M,200]
+  return %4
+})",
+               {{1, "product 16x64 in 5 parts i8"}, {9, "product 16x64 in 5 parts i8"}}, 0);
+}
+
 TEST(CodedWeights, TimesAVector) {
   expect_coded(R"(graph g(%x: f32[160]) {
   @w : i8[200,160]
