@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/count.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/memory_limit.h"
@@ -85,6 +86,11 @@ std::string_view Model::format() const {
   if (!is_source()) return "artifact";
   if (kind == FileKind::onnx) return "ONNX";
   return kind == FileKind::pt2 ? "torch.export" : "TorchScript";
+}
+
+std::string fact_text(const std::string& name, const std::string& fact) {
+  if (name != tuning_fact) return fact;
+  return counted(static_cast<std::size_t>(std::count(fact.begin(), fact.end(), '\n')), "group");
 }
 
 Precision precision_of(const Model& model) {

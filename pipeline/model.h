@@ -45,6 +45,10 @@ struct Model {
   std::string_view format() const;
 };
 
+/// The fact "tuning" of an artifact: lines of runtime/tuning/choices.h.
+inline constexpr const char* tuning_fact = "tuning";
+/// A fact as people read it: of a tuning, how many groups it holds.
+std::string fact_text(const std::string& name, const std::string& fact);
 /// What the numbers of a source became (the model's "precision").
 Precision precision_of(const Model&);
 /// The largest error allowed where the user names none, as a share of the largest value: more where weights

@@ -171,7 +171,7 @@ Json to_json(const Model& model, const ModelSummary& s) {
   out["notes"] = s.notes;
   out["facts"] = Json::object();
   for (const auto& [key, text] : model.metadata)
-    if (!is_note(key)) out["facts"][key] = text;
+    if (!is_note(key)) out["facts"][key] = fact_text(key, text);
   out["goldens"] = model.goldens.size();
   out["plan"] = nullptr;
   if (s.plan)

@@ -46,6 +46,7 @@ using Lowering = std::vector<Candidate> (*)(const Planner&, const Group&);
 /// What there was to choose from for a group.
 struct Choice {
   std::string group;  // "conv+relu f32[1,64,56,56]"
+  std::string key;    // choice_key (runtime/tuning/choices.h)
   std::string source;
   std::vector<CandidateInfo> candidates;
   std::size_t taken = 0;

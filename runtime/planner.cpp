@@ -20,6 +20,7 @@
 #include "runtime/decompose.h"
 #include "runtime/shared/general.h"
 #include "runtime/shared/transfer.h"
+#include "runtime/tuning/choices.h"
 #include "runtime/widen.h"
 
 namespace tenon {
@@ -278,7 +279,10 @@ bool Planner::lower(Node& node) {
   for (const GeneralLowering& g : device_.general) add(g.lower);
   if (candidates.empty()) return false;
 
-  Choice choice{.group = group_text(group), .source = node.source.str(), .first_step = steps_.size()};
+  Choice choice{.group = group_text(group),
+                .key = choice_key(group),
+                .source = node.source.str(),
+                .first_step = steps_.size()};
   for (const Candidate& c : candidates) choice.candidates.push_back(c.info);
   Decision decision = open_.choose(group, choice.candidates);
   TENON_CHECK(decision.candidate < candidates.size());

@@ -121,7 +121,7 @@ int equiv(const EquivOptions& o) {
   take_too(a, b, inputs_from);
   const auto outputs_from = match_outputs(*a.graph, *b.graph);
   const auto sizes = o.a.sizes.empty() ? common_sizes(*a.graph, *b.graph, inputs_from) : o.a.sizes;
-  Session session_a(a.graph, o.a.session_options()), session_b(b.graph, o.a.session_options());
+  Session session_a(a.graph, o.a.session_options(a)), session_b(b.graph, o.a.session_options(b));
   Table table({"sample", "output", "max error", "relative", ""});
   json record = {{"a", o.a.path}, {"b", o.b}, {"outputs", json::array()}};
   Verdict verdict;

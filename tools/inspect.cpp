@@ -105,7 +105,7 @@ void print_summary(const Model& model, const ModelSummary& s) {
   print_lines("graph", {graph_line(model, s)});
   print_lines("operators", {operators_line(s)});
   for (const auto& [key, text] : model.metadata)
-    if (!key.starts_with("note.")) print_lines(key, {text});
+    if (!key.starts_with("note.")) print_lines(key, {fact_text(key, text)});
   if (!model.is_source()) print_lines("goldens", {std::to_string(model.goldens.size())});
   print_lines("notes", s.notes);
 }
@@ -215,7 +215,7 @@ int inspect(const InspectOptions& o, const CLI::App& verb) {
     if (o.weights) print_weights(model);
     return 0;
   }
-  Session session(model.graph, o.model.session_options());
+  Session session(model.graph, o.model.session_options(model));
   const ModelSummary summary = summarize(model, session, o.model.values(model));
   if (!o.html.empty()) write_text(o.html, html(to_json(model, summary)));
   if (o.json) {

@@ -15,6 +15,7 @@
 #include "ir/operator_library.h"
 #include "ir/string_tensor.h"
 #include "runtime/devices.h"
+#include "runtime/tuning/choices.h"
 #include "tools/model_path.h"
 #include "tools/ranges.h"
 
@@ -157,6 +158,10 @@ void ModelOptions::add_run(CLI::App& verb) {
   verb.add_option("--shape", sizes, "Sizes of symbols for random inputs: N=8")
       ->type_name("N=SIZE")
       ->allow_extra_args(false);
+  verb.add_option("--tuning", tuning,
+                  "What tenon tune found on this machine (none: not even what the artifact holds)")
+      ->type_name("FILE")
+      ->check(not_empty());
 }
 
 OpenOptions ModelOptions::open_options() const {
@@ -182,7 +187,16 @@ OpenOptions ModelOptions::open_options() const {
   return options;
 }
 
-SessionOptions ModelOptions::session_options() const { return {.threads = threads, .device = &on.device()}; }
+SessionOptions ModelOptions::session_options(const Model& model) const {
+  SessionOptions options{.threads = threads, .device = &on.device()};
+  if (tuning == "none") return options;
+  Tuning tuned(*options.device, threads);
+  if (const auto held = model.metadata.find(tuning_fact); held != model.metadata.end())
+    tuned.read(held->second, model.path.string());
+  if (!tuning.empty()) tuned.read(std::filesystem::path(tuning));
+  options.choose = tuned.chooser();
+  return options;
+}
 
 std::vector<InputSpec> ModelOptions::inputs_of(const Model& model) const {
   std::vector<InputSpec> given = open_options().convert.inputs;
@@ -262,7 +276,7 @@ void ModelOptions::keep_sizes_of(const Graph& graph) {
 
 Model ModelOptions::open(const std::function<void(std::string_view)>& progress,
                          UnsupportedReport* unsupported) const {
-  session_options();  // before minutes of work
+  on.device();  // before minutes of work
   for (const std::string& library : operators) load_operator_library(library);
   OpenOptions options = open_options();
   options.progress = progress;

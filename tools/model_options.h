@@ -34,6 +34,7 @@ struct ModelOptions {
   int stop_after = -1;
   std::string memory = "4GiB";
   int threads = 1;
+  std::string tuning;  // a file; "none": not even the artifact's
   DeviceOptions on;
   std::uint64_t seed = 0;
   /// Beside an artifact lies its source: the weights, and arguments that the artifact lacks, are the
@@ -46,13 +47,14 @@ struct ModelOptions {
 
   /// MODEL, --input, --operators, --weights-from, --method, --no-fuse, --off, --stop-after-rewrite, --memory.
   void add_model(CLI::App& verb);
-  /// --device, --threads, --seed, --shape.
+  /// --device, --threads, --seed, --shape, --tuning.
   void add_run(CLI::App& verb);
 
   /// What --input says of types and fixed arguments, and the rest as open_model wants it.
   OpenOptions open_options() const;
-  /// Where it runs. Throws Error when there is no such device.
-  SessionOptions session_options() const;
+  /// Where it runs and what was tuned for that: by --tuning, or as the artifact holds it. Throws Error when
+  /// there is no such device or file.
+  SessionOptions session_options(const Model&) const;
   /// What is given, under the names of the inputs of the model that take it.
   std::vector<InputSpec> inputs_of(const Model&) const;
   /// Throws Error for an --input that none of the models takes; a number or string may be its source's.

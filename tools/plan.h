@@ -15,7 +15,7 @@ inline constexpr const char* explain_plan_help =
 /// `text` says what to print of the plan.
 inline void print_plan(const Model& model, const ModelOptions& options,
                        const std::function<std::string(const Plan&)>& text) {
-  Session session(model.graph, options.session_options());
+  Session session(model.graph, options.session_options(model));
   fmt::print("{}", text(*session.plan_with_stages(options.values(model))));
 }
 

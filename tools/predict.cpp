@@ -63,7 +63,7 @@ int run_predict(PredictVerb o, const CLI::App& verb) {
   std::map<std::string, double> measured;
   if (!o.records.empty()) measured = measured_steps(o.records, *machine, o.model.threads);
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
-  Session session(model.graph, o.model.session_options());
+  Session session(model.graph, o.model.session_options(model));
   const std::vector<Tensor> inputs = o.model.values(model);
   progress.say("planning");
   const auto plan = session.plan_for(inputs);

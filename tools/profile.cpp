@@ -89,7 +89,7 @@ std::vector<ModelOptions> swept(const ModelOptions& options) {
 
 ProfileReport measure(const ProfileVerb& o, const Model& model, const std::optional<Peak>& peak,
                       Progress& progress) {
-  Session session(model.graph, o.model.session_options());
+  Session session(model.graph, o.model.session_options(model));
   const std::vector<ModelOptions> sweep = swept(o.model);
   const auto profile_at = [&](const ModelOptions& at) {
     progress.say("profiling " + fmt::format("{}", fmt::join(at.sizes, " ")));
@@ -173,7 +173,7 @@ Comparison compare_sides(const ProfileVerb& o, const Model& before, const Side& 
   const Model& after = other.model;
   if (options.sizes == o.model.sizes) options.keep_sizes_of(*after.graph);
   const auto side = [](std::string label, const ModelOptions& m, const Model& model) {
-    return CompareSide{std::move(label), model.graph, m.values(model), m.session_options()};
+    return CompareSide{std::move(label), model.graph, m.values(model), m.session_options(model)};
   };
   const CompareSide first = side(o.model.path, o.model, before),
                     second = side(options.path + (o.versus.empty() ? "" : " " + o.versus), options, after);
@@ -220,7 +220,7 @@ Comparison compare_with_stored(const ProfileVerb& o, const ProfileReport& now) {
 
 /// Of the first sizes, as all that a profile says step by step.
 std::string page(const ProfileVerb& o, const Model& model, const ProfileReport& report) {
-  Session session(model.graph, o.model.session_options());
+  Session session(model.graph, o.model.session_options(model));
   const ModelSummary summary = summarize(model, session, swept(o.model).front().values(model));
   return html(to_json(model, summary), to_json(report));
 }
@@ -339,7 +339,7 @@ void add_profile(CLI::App& app, int& exit_code) {
       ->type_name(file_written);
   verb->add_option(
           "--contribute", o->records,
-                   "Append what was measured of each step to a file of records, from which cost models are made")
+          "Append what was measured of each step to a file of records, from which cost models are made")
       ->type_name(file_written)
       ->check(not_empty());
   o->isa.add(*verb);

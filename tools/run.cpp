@@ -79,7 +79,7 @@ std::string summary(const Tensor& t) {
 int replay(const Model& model, const RunOptions& o) {
   if (model.goldens.empty())
     throw error("the model holds no goldens").at(model.path.string()).hint("convert it without --no-verify");
-  Session session(model.graph, o.model.session_options());
+  Session session(model.graph, o.model.session_options(model));
   const double tolerance = o.tolerance.value_or(usual_tolerance(model));
   Verdict verdict;
   for (std::size_t k = 0; k < model.goldens.size(); ++k) {
@@ -126,7 +126,7 @@ std::vector<std::vector<GivenInput>> calls_of(const RunOptions& o, const Model& 
 }
 
 std::vector<Tensor> run_stream(const RunOptions& o, const Model& model) {
-  Session session(model.graph, o.model.session_options());
+  Session session(model.graph, o.model.session_options(model));
   StatefulSession stateful(session);
   const auto states = states_of(*model.graph);
   const auto calls = calls_of(o, model);
@@ -230,7 +230,7 @@ int run(const RunOptions& o, const CLI::App& verb) {
   progress.say(o.check ? "" : "running");
   if (o.check) return replay(model, o);
   std::vector<std::string> random;
-  SessionOptions once = o.model.session_options();
+  SessionOptions once = o.model.session_options(model);
   once.runs_once = true;
   const std::vector<Tensor> outputs =
       o.stream ? run_stream(o, model) : Session(model.graph, once).run(o.model.values(model, 1, &random));

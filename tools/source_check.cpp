@@ -67,7 +67,7 @@ class SourceCheck {
         model_(model),
         verdict_(verdict),
         source_(source_of(model, options)),
-        session_(model.graph, options.session_options()),
+        session_(model.graph, options.session_options(model)),
         stateful_(session_) {}
 
   std::vector<Sample> run() {

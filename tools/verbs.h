@@ -16,6 +16,7 @@ void add_equiv(CLI::App&, int&);
 void add_check(CLI::App&, int&);
 void add_profile(CLI::App&, int&);
 void add_predict(CLI::App&, int&);
+void add_tune(CLI::App&, int&);
 void add_ops(CLI::App&, int&);
 void add_doctor(CLI::App&, int&);
 void add_help(CLI::App&, int&);
@@ -24,7 +25,7 @@ void add_completion(CLI::App&, int&);
 void add_manual(CLI::App&, int&);
 
 inline constexpr AddVerb verbs[] = {add_convert, add_run,     add_inspect,    add_verify, add_equiv,
-                                    add_check,   add_profile, add_predict,    add_ops,    add_doctor,
+                                    add_check,   add_profile, add_predict,    add_tune,    add_ops,    add_doctor,
                                     add_help,    add_version, add_completion, add_manual};
 
 }  // namespace tenon::tools

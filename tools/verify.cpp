@@ -144,7 +144,7 @@ void add_row(Table& table, const std::string& sample, const OutputCheck& c) {
 
 json compare_samples(const VerifyOptions& o, const Model& model, const Reference& reference, Verdict& verdict,
                      std::vector<Inputs>& failed, std::vector<Inputs>& all, Progress& progress) {
-  Session session(model.graph, o.model.session_options());
+  Session session(model.graph, o.model.session_options(model));
   StatefulSession stateful(session);
   Table table({"sample", "output", "max error", "relative", "mean error", "cosine", "worst at", ""});
   json records = json::array();

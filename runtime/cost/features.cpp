@@ -6,11 +6,9 @@
 
 #include <algorithm>
 
-#include "ir/literal.h"
 #include "ir/ops/conv.h"
-#include "ir/print.h"
 #include "runtime/cost/body.h"
-#include "runtime/group.h"
+#include "runtime/group_key.h"
 
 namespace tenon {
 namespace {
@@ -59,39 +57,9 @@ const TensorUse* largest(const std::vector<TensorUse>& tensors, bool constants) 
   return found;
 }
 
-// FNV-1a.
-std::string hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return fmt::format("{:016x}", hash);
-}
-
 std::string text_of(const TensorUse& t) {
   return fmt::format("{}{}[{}]", t.from == Buffer::Kind::constant ? "const " : "", t.layout.type_string(),
                      fmt::join(t.layout.strides(), ","));
-}
-
-// Operators with attributes; what each reads: a member's result, an operand by number, or a number.
-std::string wiring(const Group& group) {
-  std::string text;
-  const auto operands = group.operands();
-  const auto& members = group.members();
-  for (const Node* member : members) {
-    text += fmt::format("{}(", print(member->op()));
-    for (const Value* v : member->inputs()) {
-      if (group.contains(v)) {
-        const auto at = std::find(members.begin(), members.end(), v->node()) - members.begin();
-        text += fmt::format("m{}.{} ", at, v->index());
-      } else if (v->kind() == Value::Kind::literal) {
-        text += fmt::format("{} ", literal_key(v->tensor()));
-      } else {
-        const auto at = std::find(operands.begin(), operands.end(), v) - operands.begin();
-        text += fmt::format("a{} {} ", at, v->type().str());
-      }
-    }
-    text += ");";
-  }
-  return text;
 }
 
 void put_tensors(StepFeatures& step) {

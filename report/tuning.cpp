@@ -1,0 +1,88 @@
+#include "report/tuning.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/count.h"
+#include "base/version.h"
+#include "report/table.h"
+
+namespace tenon {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json to_json(const Interval& i) { return {i.low, i.high}; }
+
+const TunedGroup::Tried* taken(const TunedGroup& group) {
+  for (const TunedGroup::Tried& t : group.tried)
+    if (t.candidate == group.taken) return &t;
+  return nullptr;
+}
+
+// Without the form of its weights.
+std::string short_name(const std::string& candidate) {
+  return candidate.substr(0, candidate.find(" weights "));
+}
+
+}  // namespace
+
+std::string text_of(const TuneReport& report) {
+  std::string text;
+  Table table({"group", "times", "least estimate", "ms", "measured fastest", "ms"});
+  std::size_t changed = 0, measured = 0;
+  for (const TunedGroup& g : report.groups) {
+    if (!g.tried.empty()) ++measured;
+    if (g.taken == g.least_estimate) continue;
+    ++changed;
+    const TunedGroup::Tried* t = taken(g);
+    table.add({g.group, std::to_string(g.groups), short_name(g.least_estimate),
+               t ? fmt::format("{:.3g}", t->estimated_ms) : "", g.taken,
+               t ? fmt::format("{:.3g}", t->ms) : "known"});
+  }
+  if (changed > 0) text += table.str() + "\n";
+  text += fmt::format("{} with a choice: {} measured, {} known, {} left\n",
+                      counted(report.groups.size(), "kind of group", "kinds of groups"), measured,
+                      report.known, report.left);
+  if (report.left > 0) text += "  try: a larger --budget; what was measured is kept\n";
+  if (!report.reverted.empty()) text += fmt::format("{}: the estimates' choices stay\n", report.reverted);
+  text += fmt::format("a run: {:.3g} ms before, {:.3g} ms after, ratio 95 % from {:.3f} to {:.3f}\n",
+                      report.before_ms, report.after_ms, report.ratio.low, report.ratio.high);
+  const auto& errors = report.largest_differences;
+  if (!errors.empty())
+    text += fmt::format("outputs differ by up to {:.1e} of their largest value\n",
+                        *std::max_element(errors.begin(), errors.end()));
+  return text;
+}
+
+ordered_json to_json(const TuneReport& report) {
+  ordered_json groups = ordered_json::array();
+  for (const TunedGroup& g : report.groups) {
+    ordered_json tried = ordered_json::array();
+    for (const TunedGroup::Tried& t : g.tried)
+      tried.push_back({{"candidate", t.candidate},
+                       {"ms", t.ms},
+                       {"estimated_ms", t.estimated_ms},
+                       {"difference_ci95", to_json(t.difference)}});
+    groups.push_back({{"key", g.key},
+                      {"group", g.group},
+                      {"source", g.source},
+                      {"groups", g.groups},
+                      {"least_estimate", g.least_estimate},
+                      {"taken", g.taken},
+                      {"tried", tried}});
+  }
+  return ordered_json{{"schema", "tenon.tune/1"},
+                      {"tenon", version()},
+                      {"groups", groups},
+                      {"known", report.known},
+                      {"left", report.left},
+                      {"reverted", report.reverted},
+                      {"before_ms", report.before_ms},
+                      {"after_ms", report.after_ms},
+                      {"ratio_ci95", to_json(report.ratio)},
+                      {"largest_differences", report.largest_differences}};
+}
+
+}  // namespace tenon

@@ -1,0 +1,128 @@
+// Measured choices as JSON lines.
+#include "runtime/tuning/choices.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/version.h"
+#include "runtime/group_key.h"
+
+namespace tenon {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr const char* schema = "tenon.tuning/1";
+
+void for_each_line(std::string_view lines, const std::string& where,
+                   const std::function<void(const json&)>& take) {
+  std::istringstream in{std::string(lines)};
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    try {
+      const json j = json::parse(line);
+      if (j.at("schema") != schema) throw error("another schema");
+      take(j);
+    } catch (const std::exception&) {
+      throw error("this line is no tuning ({})", schema)
+          .at(fmt::format("{}:{}", where, number))
+          .hint("tenon tune writes them");
+    }
+  }
+}
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  if (!in || !(text << in.rdbuf())) throw error("the file cannot be read").at(file.string());
+  return text.str();
+}
+
+}  // namespace
+
+std::string choice_key(const Group& group) {
+  std::string text = wiring(group);
+  for (const Value* operand : group.operands()) text += operand->is_constant() ? 'c' : 'v';
+  for (const Value* result : group.results()) text += result->type().str();
+  return hash_of(text);
+}
+
+std::string candidate_name(const CandidateInfo& c) {
+  return fmt::format("{}{}{}", c.kernel,
+                     c.order.empty() ? "" : fmt::format(" order {}", fmt::join(c.order, ",")),
+                     c.weights.empty() ? "" : " weights " + c.weights);
+}
+
+Tuning::Tuning(const Device& device, int threads)
+    : device_(device.name), hardware_(device.hardware()), threads_(threads) {}
+
+const TunedChoice* Tuning::find(const std::string& key) const {
+  const auto found = choices_.find(key);
+  return found == choices_.end() ? nullptr : &found->second;
+}
+
+void Tuning::read(std::string_view lines, const std::string& where) {
+  for_each_line(lines, where, [&](const json& j) {
+    const TunedChoice choice{.group = j.at("group"),
+                             .candidate = j.at("candidate"),
+                             .ms = j.at("ms"),
+                             .estimated_ms = j.at("estimated_ms")};
+    if (j.at("device") == device_ && j.at("hardware") == hardware_ && j.at("threads") == threads_)
+      put(j.at("key"), choice);
+  });
+}
+
+void Tuning::read(const std::filesystem::path& file) { read(text_of(file), file.string()); }
+
+std::string Tuning::lines() const {
+  std::string text;
+  for (const auto& [key, choice] : choices_)
+    text += ordered_json{{"schema", schema},      {"tenon", version()},
+                         {"device", device_},     {"hardware", hardware_},
+                         {"threads", threads_},   {"key", key},
+                         {"group", choice.group}, {"candidate", choice.candidate},
+                         {"ms", choice.ms},       {"estimated_ms", choice.estimated_ms}}
+                .dump() +
+            "\n";
+  return text;
+}
+
+Chooser Tuning::chooser() const {
+  if (choices_.empty()) return least_estimate;
+  return [choices = std::make_shared<const std::map<std::string, TunedChoice>>(choices_)](
+             const Group& group, std::span<const CandidateInfo> candidates) {
+    Decision decision = least_estimate(group, candidates);
+    if (candidates.size() == 1) return decision;
+    const auto tuned = choices->find(choice_key(group));
+    if (tuned == choices->end()) return decision;
+    for (std::size_t i = 0; i < candidates.size(); ++i)
+      if (candidate_name(candidates[i]) == tuned->second.candidate)
+        return Decision{i, fmt::format("measured: {:.3g} ms, that of the least estimate {:.3g} ms",
+                                       tuned->second.ms, tuned->second.estimated_ms)};
+    return decision;
+  };
+}
+
+std::string merged_tunings(std::span<const std::filesystem::path> files) {
+  std::map<std::string, std::string> last;
+  for (const auto& file : files)
+    for_each_line(text_of(file), file.string(), [&](const json& j) {
+      const std::string key =
+          fmt::format("{}|{}|{}|{}", j.at("hardware").get<std::string>(), j.at("device").get<std::string>(),
+                      j.at("threads").get<int>(), j.at("key").get<std::string>());
+      last[key] = ordered_json(j).dump();
+    });
+  std::string text;
+  for (const auto& [key, line] : last) text += line + "\n";
+  return text;
+}
+
+}  // namespace tenon

@@ -1,0 +1,46 @@
+// Measures the candidates of a graph's groups, in turns with those of the least estimate.
+#pragma once
+#include "base/statistics.h"
+#include "runtime/session.h"
+#include "runtime/tuning/choices.h"
+
+namespace tenon {
+
+/// The groups of one key.
+struct TunedGroup {
+  std::string key, group, source;  // source: of the first
+  std::size_t groups = 0;          // of this key in the plan
+  struct Tried {
+    std::string candidate;
+    double ms = 0;        // the median of a group's time
+    double estimated_ms;  // that of the one with the least estimate, in the same turns
+    Interval difference;  // of the medians, 95 %: below 0 where the candidate is faster
+  };
+  std::vector<Tried> tried;
+  std::string least_estimate;  // the candidate
+  std::string taken;
+};
+
+struct TuneOptions {
+  double seconds = 60;  // a search that is cut short says how much is left
+  bool again = false;   // what is known is measured once more
+  std::function<void(const std::string& what)> progress = [](const std::string&) {};
+};
+
+struct TuneReport {
+  std::vector<TunedGroup> groups;  // that have a choice
+  std::size_t known = 0, left = 0;
+  double before_ms = 0, after_ms = 0;       // medians of whole runs, in turns
+  Interval ratio;                           // after / before, 95 %
+  std::string reverted;                     // why what was faster alone was not taken; empty: all was
+  std::vector<double> largest_differences;  // of the outputs, as a share of their largest values
+};
+
+/// What `tuning` holds already is not measured again, unless options say so; what is found is put there. A
+/// candidate is taken where its time lies below that of the least estimate's with its whole interval. In the
+/// end a run with all of them is timed in turns with one without: where it is no faster, those that change
+/// orders in memory are left out, and if that does not help, all.
+TuneReport tune(const std::shared_ptr<const Graph>&, std::span<const Tensor> inputs, const Device&,
+                int threads, Tuning& tuning, const TuneOptions& = {});
+
+}  // namespace tenon

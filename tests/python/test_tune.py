@@ -1,0 +1,79 @@
+"""tenon tune: measured choices are kept, used where they were measured, and never change what is right."""
+
+import json
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+
+@pytest.fixture
+def model(tmp_path):
+    rng = np.random.default_rng(3)
+    weights = [numpy_helper.from_array(rng.standard_normal((32, 32, 3, 3)).astype(np.float32) / 17, f"w{i}") for i in range(2)]
+    nodes = [helper.make_node("Conv", ["x", "w0"], ["a"], pads=[1] * 4), helper.make_node("Conv", ["a", "w1"], ["y"], pads=[1] * 4)]
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 32, 20, 20]) for n in "xy")
+    graph = helper.make_graph(nodes, "g", [x], [y], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), tmp_path / "model.onnx")
+    return "model.onnx"
+
+
+def test_choices_are_kept_and_used(run, tmp_path, model):
+    run("convert", model, code=0)
+    (tmp_path / "kept").mkdir()
+    said = run("tune", "model.tenon", "--budget", "1", "--cache", "kept/cache.jsonl", "-o", "tuned.tenon", "--json", "tune.json", code=0)
+    assert "1 kind of group with a choice: 1 measured, 0 known, 0 left" in said
+    assert "a run: " in said and "kept in tuned.tenon and kept/cache.jsonl" in said
+    record = json.loads((tmp_path / "tune.json").read_text())
+    (group,) = record["groups"]
+    assert record["schema"] == "tenon.tune/1" and group["groups"] == 2 and len(group["tried"]) == 2
+    assert max(record["largest_differences"]) < 1e-4
+
+    (line,) = (tmp_path / "kept" / "cache.jsonl").read_text().splitlines()
+    kept = json.loads(line)
+    assert kept["schema"] == "tenon.tuning/1" and kept["key"] == group["key"] and kept["candidate"] == group["taken"]
+    assert "0 measured, 1 known" in run("tune", "model.tenon", "--budget", "1", "--cache", "kept/cache.jsonl", code=0)
+    assert "1 measured, 0 known" in run("tune", "model.tenon", "--budget", "1", "--cache", "kept/cache.jsonl", "-r", code=0)
+
+    assert "1 group" in run("inspect", "tuned.tenon", code=0)
+    assert "verified" in run("verify", "tuned.tenon", code=0)
+
+
+def test_a_plan_takes_what_the_file_says(run, tmp_path, model):
+    run("tune", model, "--budget", "1", "--cache", "cache.jsonl", code=0)
+    kept = json.loads((tmp_path / "cache.jsonl").read_text())
+    plan = run("inspect", model, "--ir", "planned", code=0)
+    kernels = {"gemm", "winograd4", "winograd6"}
+    (usual,) = {k for k in kernels if f"[{k}]" in plan}
+    candidates = {t["candidate"] for t in json.loads(run("tune", model, "-r", "--budget", "1", "--cache", "x.jsonl", "--json", "-", code=0))["groups"][0]["tried"]}
+    other = sorted(candidates)[0]
+    kept["candidate"] = other
+    (tmp_path / "cache.jsonl").write_text(json.dumps(kept) + "\n")
+    assert f"[{other.split()[0]}]" in run("inspect", model, "--ir", "planned", "--tuning", "cache.jsonl", code=0)
+    assert f"[{usual}]" in run("inspect", model, "--ir", "planned", "--tuning", "none", code=0)
+    assert "verified" in run("verify", model, "--tuning", "cache.jsonl", code=0)
+    kept["threads"] = 7
+    (tmp_path / "cache.jsonl").write_text(json.dumps(kept) + "\n")
+    assert f"[{usual}]" in run("inspect", model, "--ir", "planned", "--tuning", "cache.jsonl", code=0)
+
+
+def test_caches_are_merged(run, tmp_path, model):
+    run("tune", model, "--budget", "1", "--cache", "a.jsonl", code=0)
+    run("tune", model, "--budget", "1", "--cache", "b.jsonl", "--threads", "2", code=0)
+    assert "c.jsonl: 2 groups" in run("tune", "--merge", "a.jsonl", "--merge", "b.jsonl", "--cache", "c.jsonl", code=0)
+    assert "c.jsonl: 2 groups" in run("tune", "--merge", "a.jsonl", "--cache", "c.jsonl", code=0)
+    threads = sorted(json.loads(line)["threads"] for line in (tmp_path / "c.jsonl").read_text().splitlines())
+    assert threads == [1, 2]
+
+
+def test_what_is_wrong_is_said(run, tmp_path, model):
+    assert "convert it first" in run("tune", model, "--cache", "c.jsonl", "-o", "tuned.tenon", code=2)
+    assert not (tmp_path / "tuned.tenon").exists()
+    assert "no model is named" in run("tune", "--cache", "c.jsonl", code=2)
+    (tmp_path / "bad.jsonl").write_text("{}\n")
+    assert "bad.jsonl:1" in run("tune", model, "--cache", "bad.jsonl", code=2)
+    assert "bad.jsonl:1" in run("run", model, "--tuning", "bad.jsonl", code=2)
+    assert "bad.jsonl:1" in run("tune", "--merge", "bad.jsonl", "--cache", "c.jsonl", code=2)
+    assert (tmp_path / "bad.jsonl").read_text() == "{}\n"
+    assert "cannot be read" in run("run", model, "--tuning", "none.jsonl", code=2)
