@@ -25,12 +25,18 @@ struct Descriptor {
 void append_to_file(const std::filesystem::path& file, std::string_view text) {
   const auto failed = [&] { return system_error(errno, "the file cannot be written").at(file.string()); };
   check_writable(file);
-  const Descriptor out{::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666)};
+  const Descriptor out{::open(file.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666)};
   if (out.number < 0) throw failed();
   while (::flock(out.number, LOCK_EX) != 0)
     if (errno != EINTR) throw failed();
   struct stat before = {};
   if (::fstat(out.number, &before) != 0) throw failed();
+  char last = '\n';
+  if (before.st_size > 0 && ::pread(out.number, &last, 1, before.st_size - 1) != 1) throw failed();
+  if (last != '\n')
+    throw error("the last line of the file has no end")
+        .at(file.string())
+        .hint("it is cut: remove that line, or name another file");
   while (!text.empty()) {
     const ssize_t written = ::write(out.number, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;

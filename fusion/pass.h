@@ -29,7 +29,7 @@ struct Refusal {
 struct FuseOptions {
   bool fuse = true;  // false: the passes that group are left out
   Precision precision = Precision::kept;
-  /// Products (in the order in which narrow_products meets them, from 0) that stay float32.
+  /// Of the products that narrow_products may change, in its order, from 0: those that stay float32.
   std::vector<int> kept_products;
   int stop_after = -1;           // apply only the first n rewrites; -1: all
   std::vector<std::string> off;  // names of passes or rules that stay switched off
@@ -46,7 +46,7 @@ struct FuseReport {
   std::vector<Rewrite> rewrites;
   std::vector<Refusal> refusals;
   std::vector<PassTime> passes;
-  int products = 0;  // that narrow_products met
+  int products = 0;  // that narrow_products may change
 };
 
 /// Numbers, logs and permits the changes of one pass to one region.

@@ -192,7 +192,7 @@ Model open_within_limits(const std::filesystem::path& path, const OpenOptions& o
     throw unsupported("no {} of the model becomes {}{}", rule == "narrow_weight" ? "weight" : "product",
                       name(options.fuse.precision), first == refusals.end() ? "" : ": " + first->reason)
         .at("--precision")
-        .hint("convert --explain-fusion without it shows the model's linears and matmuls");
+        .hint("convert --explain-fusion without it shows the model's products");
   }
   model.metadata["precision"] = name(options.fuse.precision);
   return model;

@@ -14,15 +14,18 @@ namespace {
 
 bool is_view(const Op& op) { return op.is<Permute>() || op.is<Expand>() || op.is<Reshape>(); }
 
-// Is the register, whatever it reads, one of the numbers of a narrow type of floats?
-bool is_of(const LoopProgram& program, DType dtype, Reg r) {
+// Is the register, whatever it reads, one of the numbers of a narrow type of floats? Types without -0 are not
+// looked at.
+bool is_of(const LoopProgram& program, DType dtype, Reg r, int steps = 0) {
+  constexpr int most_steps = 4;
+  if (steps > most_steps || dtype == DType::f8e4m3fnuz || dtype == DType::f8e5m2fnuz) return false;
   const Instruction& i = program.code.instructions[static_cast<std::size_t>(r)];
   if (i.op == LoopOp::load) return program.code.operands[static_cast<std::size_t>(i.operand)].dtype == dtype;
   if (i.op == LoopOp::constant) return cast<float>(dtype, i.value) == i.value;
   if (i.op != LoopOp::prim) return false;
   const auto are = [&](std::size_t first, std::size_t last) {
     return std::all_of(i.args.begin() + first, i.args.begin() + last,
-                       [&](Reg arg) { return is_of(program, dtype, arg); });
+                       [&](Reg arg) { return is_of(program, dtype, arg, steps + 1); });
   };
   switch (i.prim) {
     case Prim::cast: return i.type == dtype;

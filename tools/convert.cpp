@@ -128,10 +128,10 @@ std::string keep_error(const ConvertVerb& o, Model& model, Progress& progress) {
   std::shared_ptr<Graph> graph = clone(*model.imported);
   model.fusion = fuse(*graph, fusion);
   model.graph = std::move(graph);
-  std::string said = fmt::format("{} of {} stay float32", kept, counted(found.products, "product"));
+  std::string said = fmt::format("{} of {}", kept, counted(found.products, "product"));
   model.metadata["float32"] = said;
-  return fmt::format("{}: the error is {:.1e} where the others are {}, and {:.1e} where all are", said,
-                     found.error, name(fusion.precision), found.of_all);
+  return fmt::format("float32 for {}: the error is {:.1e} where the others are {}, and {:.1e} where all are",
+                     said, found.error, name(fusion.precision), found.of_all);
 }
 
 int convert(const ConvertVerb& o, const CLI::App& verb) {
@@ -245,7 +245,7 @@ void add_convert(CLI::App& app, int& exit_code) {
   verb->add_flag("--no-verify", o->no_verify, "Do not run the source model; the artifact says so");
   verb->add_option("--tolerance", o->tolerance,
                    "Largest error allowed, as a share of the largest value (default 1e-4, more where "
-                   "--precision narrowed weights)")
+                   "--precision narrowed it)")
       ->check(number_from(0));
   verb->add_option("--max-error", o->max_error,
                    "With --precision bf16 or f16: products stay float32 as far as that keeps the error below "

@@ -112,13 +112,17 @@ void add_doctor(CLI::App& app, int& exit_code) {
   verb->add_option("--describe", *description,
                    "Write what this machine is to a cost model (-: to standard output), for tenon predict "
                    "--device FILE elsewhere")
-      ->type_name(file_written);
+      ->type_name(file_written)
+      ->check(not_empty());
   isa->add(*verb);
   verb->footer(
       "Example: tenon doctor --selftest cuda --json > report.json\n"
       "         tenon doctor --describe this_machine.json");
   verb->callback([&exit_code, json, roofline, device, only, description, isa, verb] {
-    if (description->empty()) refuse_unused(*verb, "without --describe", {"--isa"});
+    if (description->empty())
+      refuse_unused(*verb, "without --describe", {"--isa"});
+    else
+      refuse_unused(*verb, "with --describe", {"--json", "--roofline", "--selftest", "--only"});
     exit_code = !description->empty() ? write_description(*description, *isa)
                 : !device->empty()    ? show_self_test(*device, *only, *json)
                 : *roofline           ? show_roofline(*json)

@@ -319,8 +319,11 @@ int verify(const VerifyOptions& asked, const CLI::App& verb) {
   o.model.sample_inputs = types_of_samples(o);
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
   const bool needs_source = o.against.empty() || o.against == "torch" || o.against == "onnxruntime";
-  const bool rounds_between = half_of(precision_of(model)) && !is_of_weights(precision_of(model));
-  if (!o.share && !o.rtol && !o.atol && !o.properties && (o.against != "reference" || rounds_between))
+  // The reference of an artifact has its weights, that of a source has the source's.
+  const Precision precision = precision_of(model);
+  const bool differs_from_reference =
+      precision != Precision::kept && (model.is_source() || !is_of_weights(precision));
+  if (!o.share && !o.rtol && !o.atol && !o.properties && (o.against != "reference" || differs_from_reference))
     o.share = usual_tolerance(model);
   check_used(o, model, verb);
   if (o.source.empty() && needs_source && !o.properties) o.source = recorded_source(model);
@@ -393,7 +396,7 @@ void add_verify(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1, 10000));
   verb->add_option("--tolerance", o->share,
                    "Largest error allowed, as a share of the largest value (default 1e-4, more where "
-                   "--precision narrowed weights)")
+                   "--precision narrowed it)")
       ->check(number_from(0));
   verb->add_option("--rtol", o->rtol, "Each element: |error| <= atol + rtol * |expected|")
       ->check(number_from(0));

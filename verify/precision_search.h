@@ -6,7 +6,7 @@ namespace tenon {
 
 struct PrecisionSearch {
   std::vector<int> kept;  // FuseOptions::kept_products, ascending
-  int products = 0;       // how many there are
+  int products = 0;       // how many may become 16 bits
   double of_all = 0;      // the error with all of them in 16 bits, as a share of an output's largest value
   double error = 0;       // with those kept
 };

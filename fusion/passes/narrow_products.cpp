@@ -36,12 +36,16 @@ bool commutes_with_rounding(const Node& n) {
 
 bool is_f32(const Value* v) { return v->dtype() == DType::f32; }
 
+// What lies farther from a product is not looked at.
+constexpr int most_steps = 16;
+
 // Numbers that are unpacked or scaled while the plan is made: quantised weights.
-bool is_of_weights_alone(const Value& v) {
+bool is_of_weights_alone(const Value& v, int steps = 0) {
   const Node* n = v.node();
   if (!n) return v.is_constant();
-  return n->regions().empty() && std::all_of(n->inputs().begin(), n->inputs().end(),
-                                             [](const Value* input) { return is_of_weights_alone(*input); });
+  return steps < most_steps && n->regions().empty() && !n->inputs().empty() &&
+         std::all_of(n->inputs().begin(), n->inputs().end(),
+                     [&](const Value* input) { return is_of_weights_alone(*input, steps + 1); });
 }
 
 class Narrower {
@@ -57,10 +61,11 @@ class Narrower {
 
  private:
   void narrow(Node& product) {
-    const auto& kept = rewriter_.kept_products();
-    const bool stays = std::find(kept.begin(), kept.end(), rewriter_.next_product()) != kept.end();
-    if (std::string reason = stays ? "its error is beyond --max-error" : refusal(product); !reason.empty())
+    if (std::string reason = refusal(product); !reason.empty())
       return rewriter_.refuse(narrowing, product, std::move(reason));
+    const auto& kept = rewriter_.kept_products();
+    if (std::find(kept.begin(), kept.end(), rewriter_.next_product()) != kept.end())
+      return rewriter_.refuse(narrowing, product, "its error is beyond --max-error");
     if (!rewriter_.allowed(narrowing, product)) return;
     Region& region = rewriter_.region();
     std::vector<Value*> operands = product.inputs();
@@ -82,7 +87,7 @@ class Narrower {
         if (!operand->tensor().defined()) return "@" + operand->name() + " has no numbers";
         if (std::string reason = half_refusal(*operand, half_); !reason.empty()) return reason;
       } else if (operand->node() && is_of_weights_alone(*operand)) {
-        return "its weight is quantised";
+        return "an operand is computed from constants alone";
       }
     }
     return {};
@@ -101,7 +106,8 @@ class Narrower {
     }
     Node* const next = region.next(def);
     const InsertionPoint behind{&region, next, def->source};
-    if (gives_halves(*def)) {
+    std::map<const Node*, bool> seen;
+    if (gives_halves(*def, seen)) {
       std::vector<Value*> operands = def->inputs();
       for (Value*& operand : operands)
         if (is_f32(operand)) operand = held(*operand, *def);
@@ -123,7 +129,8 @@ class Narrower {
     return half;
   }
 
-  // Masks hold finite numbers that mean minus infinity. They stay finite: a row of minus infinities is NaN.
+  // Masks hold finite numbers that mean minus infinity. They stay finite: a row of minus infinities may be
+  // NaN. The scores of a row that has no other numbers then count, where float32's swallow them.
   Value* mask(Value* v, Node& product) {
     Value*& half = masks_[v];
     if (half) return half;
@@ -143,11 +150,15 @@ class Narrower {
   }
 
   // Its numbers come from values that are held in 16 bits.
-  bool gives_halves(const Node& n) const {
-    return n.num_outputs() == 1 && commutes_with_rounding(n) &&
-           std::all_of(n.inputs().begin(), n.inputs().end(), [&](const Value* input) {
-             return !is_f32(input) || find(*input) || (input->node() && gives_halves(*input->node()));
-           });
+  bool gives_halves(const Node& n, std::map<const Node*, bool>& seen, int steps = 0) const {
+    if (const auto known = seen.find(&n); known != seen.end()) return known->second;
+    const auto is_held = [&](const Value* input) {
+      return !is_f32(input) || find(*input) ||
+             (input->node() && gives_halves(*input->node(), seen, steps + 1));
+    };
+    const bool gives = steps < most_steps && n.num_outputs() == 1 && commutes_with_rounding(n) &&
+                       std::all_of(n.inputs().begin(), n.inputs().end(), is_held);
+    return seen[&n] = gives;
   }
 
   Rewriter& rewriter_;

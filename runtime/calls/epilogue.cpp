@@ -156,6 +156,7 @@ class Matcher {
       sum = program.prim(Prim::add, sum,
                          load_from(tile, group_.outer(bias), layout.dtype(), {0, layout.strides()[0]}));
     }
+    if (is_float(dtype) && dtype != computed && !rest.empty()) sum = program.cast(dtype, sum);
     LoopBuilder builder(program, nullptr, load);
     builder.set(current, sum);
     for (const Node* member : rest) {

@@ -110,12 +110,16 @@ MachineDescription load_machine(const std::filesystem::path& file) {
                          .cores = j.at("cores"),
                          .l2_bytes = j.at("l2_bytes"),
                          .l3_bytes = j.at("l3_bytes")};
+    if (!(std::min({static_cast<double>(m.cores), m.l2_bytes, m.l3_bytes}) > 0))
+      throw wrong("a size is not above 0");
+    if (j.at("rates").empty()) throw wrong("there are no rates");
     for (const json& r : j.at("rates")) {
       const Rates rates{
           r.at("threads"), {r.at("gflops"), r.at("gbs"), r.at("l2_gbs"), r.at("l3_gbs")}, r.at("step_ms")};
       const Peak& p = rates.peak;
-      if (!(std::min({p.gflops, p.gbs, p.l2_gbs, p.l3_gbs}) > 0) || !(rates.step_ms >= 0))
-        throw wrong("a rate is not above 0");
+      constexpr double least_rate = 1e-3;
+      if (!(std::min({p.gflops, p.gbs, p.l2_gbs, p.l3_gbs}) >= least_rate) || !(rates.step_ms >= 0))
+        throw wrong("a rate is below 0.001");
       m.rates.push_back(rates);
     }
     return m;

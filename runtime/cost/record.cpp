@@ -115,7 +115,7 @@ std::string record_lines(std::span<const MeasuredStep> steps, std::span<const do
 std::map<std::string, double> measured_steps(const std::filesystem::path& file,
                                              const MachineDescription& machine, int threads) {
   std::ifstream in(file);
-  if (!in) throw error("the file cannot be read").at(file.string());
+  if (!in || std::filesystem::is_directory(file)) throw error("the file cannot be read").at(file.string());
   std::map<std::string, std::vector<double>> times;
   std::size_t number = 0;
   for (std::string line; std::getline(in, line);) {

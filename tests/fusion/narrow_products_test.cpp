@@ -139,7 +139,8 @@ TEST(NarrowProducts, EpiloguesComputeInFloat32) {
 )");
 }
 
-// Of numbers that float16 cannot hold, those that mean minus infinity stay finite: a row of them is a mean.
+// Of numbers that float16 cannot hold, those that mean minus infinity stay finite. A row without others is
+// another one than float32's, but no NaN.
 TEST(NarrowProducts, MasksStayFinite) {
   const auto graph =
       graph_with_data(R"(graph g(%q: f32[1,2,4,8], %k: f32[1,2,4,8], %v: f32[1,2,4,8], %m: f32[4,4]) {

@@ -77,15 +77,43 @@ def test_products_stay_float32_as_far_as_the_error_asks(run, tmp_path):
     all_of_them = run("convert", "model.onnx", "--precision", "bf16", "--tolerance", "1", code=0)
     error = float(all_of_them.split("relative error ")[1].split()[0].rstrip(")"))
     said = run("convert", "model.onnx", "--precision", "bf16", "--max-error", str(0.8 * error), code=0)
-    kept = int(said.split("note: ")[1].split(" of 6 products stay float32")[0])
+    kept = int(said.split("float32 for ")[1].split(" of 6 products")[0])
     assert 0 < kept < 6
     facts = json.loads(run("inspect", "model.tenon", "--json", code=0))["facts"]
-    assert facts["float32"] == f"{kept} of 6 products stay float32"
+    assert facts["float32"] == f"{kept} of 6 products"
     assert float(facts["verified"].split()[2]) <= 0.8 * error
     refusals = run("convert", "model.onnx", "--precision", "bf16", "--max-error", str(0.8 * error), "--explain-fusion", code=0)
     assert refusals.count("its error is beyond --max-error") == kept
     wide = run("convert", "model.onnx", "--precision", "bf16", "--max-error", "1", code=0)
-    assert "0 of 6 products stay float32" in wide
+    assert "float32 for 0 of 6 products" in wide
+
+
+def test_products_that_cannot_become_16_bits_are_not_counted(run, tmp_path):
+    saved_chain(tmp_path / "model.onnx", 3, large=None)
+    model = onnx.load(tmp_path / "model.onnx")
+    weight = numpy_helper.to_array(model.graph.initializer[1]).copy()
+    weight[0, 0] = 1e6
+    model.graph.initializer[1].CopyFrom(numpy_helper.from_array(weight, "w1"))
+    onnx.save(model, tmp_path / "model.onnx")
+    said = run("convert", "model.onnx", "--precision", "f16", "--max-error", "1", code=0)
+    assert "float32 for 0 of 2 products" in said
+    assert "no product can become f16" in run("convert", "model.onnx", "--precision", "f16", "--max-error", "1e-9", code=2)
+
+
+def test_products_behind_many_views_take_no_time(run, tmp_path):
+    rng = np.random.default_rng(5)
+    weight = numpy_helper.from_array(rng.standard_normal((16, 16)).astype(np.float32), "w")
+    sizes = numpy_helper.from_array(np.array([5, 11], np.int64), "sizes")
+    nodes, name = [helper.make_node("MatMul", ["x", "w"], ["t0"])], "t0"
+    for i in range(60):
+        nodes += [helper.make_node("Split", [name, "sizes"], [f"a{i}", f"b{i}"], axis=1),
+                  helper.make_node("Concat", [f"b{i}", f"a{i}"], [f"t{i + 1}"], axis=1)]
+        name = f"t{i + 1}"
+    nodes.append(helper.make_node("MatMul", [name, "w"], ["y"]))
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [2, 16]) for n in "xy")
+    graph = helper.make_graph(nodes, "g", [x], [y], [weight, sizes])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), tmp_path / "model.onnx")
+    assert "narrowed, close to ONNX Runtime" in run("convert", "model.onnx", "--precision", "bf16", code=0)
 
 
 def test_errors_that_no_product_keeps(run, tmp_path):

@@ -102,7 +102,7 @@ def test_sizes_are_chosen(cli, exported_tiny):
 @pytest.mark.parametrize("arguments, said", [
     (["--device", "nope.json"], "no such file"),
     (["--device", "torn.json"], "no description of a device"),
-    (["--device", "zero.json"], "a rate is not above 0"),
+    (["--device", "zero.json"], "a rate is below 0.001"),
     (["--device", "one.json", "--threads", "3"], "says nothing of 3 threads"),
     (["--device", "one.json", "--isa", "avx2"], "--isa"),
     (["--records", "torn.json"], "torn.json:1"),
