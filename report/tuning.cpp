@@ -31,9 +31,8 @@ std::string short_name(const std::string& candidate) {
 std::string text_of(const TuneReport& report) {
   std::string text;
   Table table({"group", "times", "least estimate", "ms", "measured fastest", "ms"});
-  std::size_t changed = 0, measured = 0;
+  std::size_t changed = 0;
   for (const TunedGroup& g : report.groups) {
-    if (!g.tried.empty()) ++measured;
     if (g.taken == g.least_estimate) continue;
     ++changed;
     const TunedGroup::Tried* t = taken(g);
@@ -43,10 +42,11 @@ std::string text_of(const TuneReport& report) {
   }
   if (changed > 0) text += table.str() + "\n";
   text += fmt::format("{} with a choice: {} measured, {} known, {} left\n",
-                      counted(report.groups.size(), "kind of group", "kinds of groups"), measured,
+                      counted(report.groups.size(), "kind of group", "kinds of groups"), report.measured,
                       report.known, report.left);
-  if (report.left > 0) text += "  try: a larger --budget; what was measured is kept\n";
+  if (report.left > 0) text += "  try: a larger --budget; what is left is measured from its start\n";
   if (!report.reverted.empty()) text += fmt::format("{}: the estimates' choices stay\n", report.reverted);
+  if (report.before_ms == 0) return text + "no kernel changes\n";
   text += fmt::format("a run: {:.3g} ms before, {:.3g} ms after, ratio 95 % from {:.3f} to {:.3f}\n",
                       report.before_ms, report.after_ms, report.ratio.low, report.ratio.high);
   const auto& errors = report.largest_differences;
@@ -76,6 +76,7 @@ ordered_json to_json(const TuneReport& report) {
   return ordered_json{{"schema", "tenon.tune/1"},
                       {"tenon", version()},
                       {"groups", groups},
+                      {"measured", report.measured},
                       {"known", report.known},
                       {"left", report.left},
                       {"reverted", report.reverted},

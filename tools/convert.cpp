@@ -120,8 +120,8 @@ std::string keep_error(const ConvertVerb& o, Model& model, Progress& progress) {
                                                  inputs, share * *o.max_error);
   const auto kept = static_cast<int>(found.kept.size());
   if (kept == found.products)
-    throw error("no product can become {}: the error of each alone is beyond {}", name(fusion.precision),
-                limit_text(*o.max_error))
+    throw error("no product can become {}: the error of each alone is beyond {:.2g}", name(fusion.precision),
+                share * *o.max_error)
         .at("--max-error")
         .hint("allow more, or leave --precision out");
   fusion.kept_products = found.kept;

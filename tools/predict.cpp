@@ -53,7 +53,8 @@ int run_predict(PredictVerb o, const CLI::App& verb) {
         .at("--device")
         .hint("predict for a CPU; records for one come from tenon profile --device " + device.name +
               " --contribute FILE");
-  if (machine) static_cast<void>(machine->of(o.model.threads));
+  const bool is_elsewhere = machine.has_value();
+  if (is_elsewhere) static_cast<void>(machine->of(o.model.threads));
   const auto forced = machine ? isa_of(*machine).force(device) : o.isa.force(device);
   Progress progress;
   if (!machine) {
@@ -63,7 +64,9 @@ int run_predict(PredictVerb o, const CLI::App& verb) {
   std::map<std::string, double> measured;
   if (!o.records.empty()) measured = measured_steps(o.records, *machine, o.model.threads);
   const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
-  Session session(model.graph, o.model.session_options(model));
+  SessionOptions options = o.model.session_options(model);
+  if (is_elsewhere) options.choose = least_estimate;  // what was tuned was tuned here
+  Session session(model.graph, std::move(options));
   const std::vector<Tensor> inputs = o.model.values(model);
   progress.say("planning");
   const auto plan = session.plan_for(inputs);

@@ -6,7 +6,7 @@
 #include "base/atomic_file.h"
 #include "base/cache_folder.h"
 #include "base/count.h"
-#include "base/error.h"
+#include "base/environment.h"
 #include "base/shell.h"
 #include "report/tuning.h"
 #include "runtime/artifact.h"
@@ -21,16 +21,30 @@
 namespace tenon::tools {
 namespace {
 
-std::filesystem::path usual_cache() { return cache_folder() / "tuning.jsonl"; }
-
 struct TuneVerb {
   ModelOptions model;
-  std::string cache = usual_cache().string();
+  std::string cache;  // empty: the usual one
   std::string output, json;
   std::vector<std::string> merged;
   double budget = 60;
   bool again = false;
 };
+
+// The cache that is used where none is named; its folder is made.
+std::string usual_cache() {
+  const std::filesystem::path folder = cache_folder();
+  std::error_code failed;
+  if (!folder.empty()) std::filesystem::create_directories(folder, failed);
+  if (folder.empty())
+    throw environment_error("no folder for a cache is known: HOME and XDG_CACHE_HOME are not set")
+        .at("tenon tune")
+        .hint("name a file: --cache FILE");
+  if (failed)
+    throw environment_error("the folder of the cache cannot be made: {}", failed.message())
+        .at(folder.string())
+        .hint("name a file: --cache FILE");
+  return (folder / "tuning.jsonl").string();
+}
 
 void write(const std::filesystem::path& file, std::string_view text) {
   AtomicFile out(file);
@@ -38,33 +52,43 @@ void write(const std::filesystem::path& file, std::string_view text) {
   out.commit();
 }
 
-// Lines of other devices and machines stay.
-void keep(const std::filesystem::path& cache, const Tuning& tuning) {
-  TemporaryFolder folder(std::filesystem::temp_directory_path());
-  const std::filesystem::path found = folder.file("tuning.jsonl");
-  write(found, tuning.lines());
-  std::vector<std::filesystem::path> files;
-  if (std::filesystem::exists(cache)) files.push_back(cache);
-  files.push_back(found);
-  write(cache, merged_tunings(files));
+// What is found, among lines of other devices and machines.
+std::string added(std::vector<TuningLines> kept, const Tuning& found) {
+  kept.push_back({found.lines(), "what was found"});
+  return merged_tunings(kept);
 }
 
-int merge(const TuneVerb& o, const CLI::App& verb) {
-  refuse_unused(verb, "with --merge", {"--budget", "--again", "--output", "--json"});
-  std::vector<std::filesystem::path> files(o.merged.begin(), o.merged.end());
-  if (std::filesystem::exists(o.cache)) files.insert(files.begin(), o.cache);
-  const std::string lines = merged_tunings(files);
+std::vector<TuningLines> lines_of(const std::string& cache) {
+  if (!std::filesystem::exists(cache)) return {};
+  return {read_tuning(cache)};
+}
+
+int merge(TuneVerb o, const CLI::App& verb) {
+  refuse_unused(verb, "with --merge",
+                {"model", "--budget", "--again", "--output", "--json", "--device", "--threads", "--shape"});
+  if (o.cache.empty()) o.cache = usual_cache();
+  std::vector<TuningLines> all = lines_of(o.cache);
+  for (const std::string& file : o.merged) all.push_back(read_tuning(file));
+  const std::string lines = merged_tunings(all);
   write(o.cache, lines);
   fmt::print("{}: {}\n", o.cache,
              counted(static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n')), "group"));
   return 0;
 }
 
-int tune_model(const TuneVerb& o, const CLI::App& verb) {
-  if (o.cache == usual_cache()) std::filesystem::create_directories(usual_cache().parent_path());
+// Those of the model alone.
+Tuning of_groups(const TuneReport& report, const Tuning& tuning, const Device& device, int threads) {
+  Tuning own(device, threads);
+  for (const TunedGroup& group : report.groups)
+    if (const TunedChoice* choice = tuning.find(group.key)) own.put(group.key, *choice);
+  return own;
+}
+
+int tune_model(TuneVerb o, const CLI::App& verb) {
   if (!o.merged.empty()) return merge(o, verb);
   if (o.json != "-") check_is_file(o.json);
   check_outputs_apart({o.json, o.output, o.cache});
+  if (!o.cache.empty()) check_writable(o.cache);
   if (!o.output.empty()) check_writable(o.output);
   Progress progress;
   Model model = o.model.open([&](std::string_view what) { progress.say(what); });
@@ -72,8 +96,11 @@ int tune_model(const TuneVerb& o, const CLI::App& verb) {
     throw error("a source is no artifact that could hold what is found")
         .at("--output")
         .hint(fmt::format("convert it first: tenon convert {}", path_in_shell(o.model.path)));
+  if (o.cache.empty()) o.cache = usual_cache();
   const Device& device = o.model.on.device();
   Tuning tuning(device, o.model.threads);
+  std::string& held = model.metadata[tuning_fact];
+  tuning.read(held, o.model.path);
   if (std::filesystem::exists(o.cache)) tuning.read(std::filesystem::path(o.cache));
   const std::vector<Tensor> inputs = o.model.values(model);
   const TuneReport report =
@@ -82,9 +109,9 @@ int tune_model(const TuneVerb& o, const CLI::App& verb) {
               progress.say("tuning: " + what);
             }});
   progress.say("");
-  keep(o.cache, tuning);
+  write(o.cache, added(lines_of(o.cache), of_groups(report, tuning, device, o.model.threads)));
   if (!o.output.empty()) {
-    model.metadata[tuning_fact] = tuning.lines();
+    held = added({{held, o.model.path}}, of_groups(report, tuning, device, o.model.threads));
     save_artifact({model.graph, model.goldens, model.metadata}, o.output);
   }
   if (o.json != "-") fmt::print("{}", text_of(report));
@@ -110,7 +137,7 @@ void add_tune(CLI::App& app, int& exit_code) {
       ->capture_default_str()
       ->check(number_from(1));
   verb->add_option("--cache", o->cache, "Where measured choices are kept, of all models and devices")
-      ->capture_default_str()
+      ->default_str("~/.cache/tenon/tuning.jsonl")
       ->type_name(file_written)
       ->check(not_empty());
   verb->add_flag("-r,--again", o->again, "Measure anew what the cache holds");

@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -34,16 +35,22 @@ void for_each_line(std::string_view lines, const std::string& where,
     } catch (const std::exception&) {
       throw error("this line is no tuning ({})", schema)
           .at(fmt::format("{}:{}", where, number))
-          .hint("tenon tune writes them");
+          .hint("tenon tune writes them; --tuning none leaves those of an artifact out");
     }
   }
 }
 
+TunedChoice choice_of(const json& j) {
+  return {.group = j.at("group"),
+          .candidate = j.at("candidate"),
+          .ms = j.at("ms"),
+          .estimated_ms = j.at("estimated_ms")};
+}
+
 std::string text_of(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) throw error("the file cannot be read").at(file.string());
-  return text.str();
+  if (!in || std::filesystem::is_directory(file)) throw error("the file cannot be read").at(file.string());
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 }  // namespace
@@ -71,10 +78,7 @@ const TunedChoice* Tuning::find(const std::string& key) const {
 
 void Tuning::read(std::string_view lines, const std::string& where) {
   for_each_line(lines, where, [&](const json& j) {
-    const TunedChoice choice{.group = j.at("group"),
-                             .candidate = j.at("candidate"),
-                             .ms = j.at("ms"),
-                             .estimated_ms = j.at("estimated_ms")};
+    const TunedChoice choice = choice_of(j);
     if (j.at("device") == device_ && j.at("hardware") == hardware_ && j.at("threads") == threads_)
       put(j.at("key"), choice);
   });
@@ -111,10 +115,13 @@ Chooser Tuning::chooser() const {
   };
 }
 
-std::string merged_tunings(std::span<const std::filesystem::path> files) {
+TuningLines read_tuning(const std::filesystem::path& file) { return {text_of(file), file.string()}; }
+
+std::string merged_tunings(std::span<const TuningLines> tunings) {
   std::map<std::string, std::string> last;
-  for (const auto& file : files)
-    for_each_line(text_of(file), file.string(), [&](const json& j) {
+  for (const auto& [lines, where] : tunings)
+    for_each_line(lines, where, [&](const json& j) {
+      static_cast<void>(choice_of(j));
       const std::string key =
           fmt::format("{}|{}|{}|{}", j.at("hardware").get<std::string>(), j.at("device").get<std::string>(),
                       j.at("threads").get<int>(), j.at("key").get<std::string>());

@@ -46,8 +46,14 @@ class Tuning {
   std::map<std::string, TunedChoice> choices_;
 };
 
-/// Lines of several such files, of every device: of those with one device, number of threads and key the
-/// last. Throws Error as read().
-std::string merged_tunings(std::span<const std::filesystem::path> files);
+/// Lines and where they come from: a file's name, for errors.
+struct TuningLines {
+  std::string lines, where;
+};
+/// Throws Error where the file cannot be read.
+TuningLines read_tuning(const std::filesystem::path& file);
+/// Lines of every device: of those with one device, hardware, number of threads and key the last. Throws
+/// Error as Tuning::read().
+std::string merged_tunings(std::span<const TuningLines>);
 
 }  // namespace tenon

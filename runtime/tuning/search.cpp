@@ -44,8 +44,7 @@ class Search {
       measure(round, seconds_until(end) / static_cast<double>(rounds() - round));
       ++round;
     }
-    for (const Open& open : open_)
-      if (open.candidates.size() > round) ++report_.left;
+    for (const Open& open : open_) ++(open.candidates.size() > round ? report_.left : report_.measured);
     decide(round);
     options_.progress("comparing");
     settle();
@@ -69,9 +68,10 @@ class Search {
     std::map<std::string, std::size_t> known;
     for (const Choice& choice : plan_->choices) {
       const double least = choice.candidates[choice.taken].seconds;
-      std::vector<std::string> others;
+      std::vector<std::string> others, all;
       for (std::size_t i = 0; i < choice.candidates.size(); ++i) {
         const CandidateInfo& c = choice.candidates[i];
+        all.push_back(candidate_name(c));
         if (i != choice.taken && c.kernel != "reference" && c.seconds <= worst_estimate * least)
           others.push_back(candidate_name(c));
       }
@@ -88,7 +88,9 @@ class Search {
                                 .groups = 1,
                                 .least_estimate = taken,
                                 .taken = taken});
-      if (const TunedChoice* tuned = tuning_.find(choice.key); tuned && !options_.again) {
+      const TunedChoice* tuned = tuning_.find(choice.key);
+      const bool is_there = tuned && std::find(all.begin(), all.end(), tuned->candidate) != all.end();
+      if (is_there && !options_.again) {
         report_.groups.back().taken = tuned->candidate;
         ++report_.known;
       } else {
@@ -176,7 +178,7 @@ class Search {
 
   void revert(const std::function<bool(const TunedGroup&)>& which) {
     for (TunedGroup& group : report_.groups) {
-      if (group.taken == group.least_estimate || !which(group)) continue;
+      if (group.tried.empty() || group.taken == group.least_estimate || !which(group)) continue;
       group.taken = group.least_estimate;
       TunedChoice choice = *tuning_.find(group.key);
       choice.candidate = group.least_estimate;
@@ -192,16 +194,20 @@ class Search {
 
   // A whole run with what was found is not to be slower than one without.
   void settle() {
-    const bool finds = changes_anything();
-    if (is_faster() || !finds) return;
-    if (std::any_of(report_.groups.begin(), report_.groups.end(), changes_order)) {
+    if (!changes_anything() || is_faster()) return;
+    const auto found_here = [](const TunedGroup& g) { return !g.tried.empty(); };
+    if (std::none_of(report_.groups.begin(), report_.groups.end(),
+                     [&](const TunedGroup& g) { return found_here(g) && g.taken != g.least_estimate; }))
+      return;  // what was known stays
+    if (std::any_of(report_.groups.begin(), report_.groups.end(),
+                    [&](const TunedGroup& g) { return found_here(g) && changes_order(g); })) {
       report_.reverted = "other orders in memory cost more around them than they bring";
       revert(changes_order);
-      if (is_faster() || !changes_anything()) return;
+      if (!changes_anything() || is_faster()) return;
     }
     report_.reverted = "a whole run is no faster with what was faster alone";
     revert([](const TunedGroup&) { return true; });
-    is_faster();
+    if (changes_anything()) is_faster();
   }
 
   bool is_faster() {

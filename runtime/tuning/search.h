@@ -29,8 +29,8 @@ struct TuneOptions {
 
 struct TuneReport {
   std::vector<TunedGroup> groups;  // that have a choice
-  std::size_t known = 0, left = 0;
-  double before_ms = 0, after_ms = 0;       // medians of whole runs, in turns
+  std::size_t measured = 0, known = 0, left = 0;
+  double before_ms = 0, after_ms = 0;       // medians of whole runs, in turns; 0 where no kernel changes
   Interval ratio;                           // after / before, 95 %
   std::string reverted;                     // why what was faster alone was not taken; empty: all was
   std::vector<double> largest_differences;  // of the outputs, as a share of their largest values
@@ -38,8 +38,9 @@ struct TuneReport {
 
 /// What `tuning` holds already is not measured again, unless options say so; what is found is put there. A
 /// candidate is taken where its time lies below that of the least estimate's with its whole interval. In the
-/// end a run with all of them is timed in turns with one without: where it is no faster, those that change
-/// orders in memory are left out, and if that does not help, all.
+/// end a run with all of them is timed in turns with one without: where it is no faster, those found here
+/// that change orders in memory are left out, and if that does not help, all found here. Groups in regions of
+/// if and loop, and behind sizes that depend on data, are not measured.
 TuneReport tune(const std::shared_ptr<const Graph>&, std::span<const Tensor> inputs, const Device&,
                 int threads, Tuning& tuning, const TuneOptions& = {});
 

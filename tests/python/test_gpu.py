@@ -97,7 +97,7 @@ def test_devices_without_tf32_refuse_it(on_gpu, exported_tiny):
     for device in "hip", "cpu":
         said = on_gpu(device, "run", model, "--precision", "tf32", code=2)
         assert f"{device} has no numbers of TF32" in said and "at: --precision" in said
-    assert "bf16 not in {tf32,bf16w,f16w,int8w,int4w}" in on_gpu("cuda", "run", model, "--precision", "bf16", code=2)
+    assert "f8 not in {tf32,bf16,f16,bf16w,f16w,int8w,int4w}" in on_gpu("cuda", "run", model, "--precision", "f8", code=2)
 
 
 def test_a_machine_without_the_driver_says_so(run, exported_tiny):

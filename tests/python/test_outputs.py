@@ -23,6 +23,7 @@ COMMANDS = {
     "check": ["files"],
     "profile": ["files/net.pt", "files/net.tenon", "--iters", "1", "--no-roofline"],
     "predict": ["files/net.pt"],
+    "tune": ["files/net.pt", "--budget", "1"],
 }
 SUFFIX = {("convert", "--output"): ".tenon", ("run", "--output"): ".npy"}
 
@@ -49,7 +50,7 @@ def writes(kind: str) -> bool:
 
 def test_every_option_that_takes_a_file_says_whether_it_writes(tenon):
     """A new one has a type of its own: this list, or OUTFILE."""
-    known = {"FILE": {"--weights-from", "--source", "--compare", "--records"}, "INPUT": {"--input"}, "LIBRARY": {"--operators"},
+    known = {"FILE": {"--weights-from", "--source", "--compare", "--merge", "--records", "--tuning"}, "INPUT": {"--input"}, "LIBRARY": {"--operators"},
              "TEXT": {"--method", "--device"}}  # TEXT: no file
     for kind, flags in known.items():
         assert {flag for _, flag in options(tenon, lambda t, kind=kind: t == kind)} <= flags

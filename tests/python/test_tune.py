@@ -22,31 +22,31 @@ def model(tmp_path):
 def test_choices_are_kept_and_used(run, tmp_path, model):
     run("convert", model, code=0)
     (tmp_path / "kept").mkdir()
-    said = run("tune", "model.tenon", "--budget", "1", "--cache", "kept/cache.jsonl", "-o", "tuned.tenon", "--json", "tune.json", code=0)
+    said = run("tune", "model.tenon", "--budget", "10", "--cache", "kept/cache.jsonl", "-o", "tuned.tenon", "--json", "tune.json", code=0)
     assert "1 kind of group with a choice: 1 measured, 0 known, 0 left" in said
-    assert "a run: " in said and "kept in tuned.tenon and kept/cache.jsonl" in said
+    assert ("a run: " in said or "no kernel changes" in said) and "kept in tuned.tenon and kept/cache.jsonl" in said
     record = json.loads((tmp_path / "tune.json").read_text())
     (group,) = record["groups"]
     assert record["schema"] == "tenon.tune/1" and group["groups"] == 2 and len(group["tried"]) == 2
-    assert max(record["largest_differences"]) < 1e-4
+    assert all(error < 1e-4 for error in record["largest_differences"])
 
     (line,) = (tmp_path / "kept" / "cache.jsonl").read_text().splitlines()
     kept = json.loads(line)
     assert kept["schema"] == "tenon.tuning/1" and kept["key"] == group["key"] and kept["candidate"] == group["taken"]
-    assert "0 measured, 1 known" in run("tune", "model.tenon", "--budget", "1", "--cache", "kept/cache.jsonl", code=0)
-    assert "1 measured, 0 known" in run("tune", "model.tenon", "--budget", "1", "--cache", "kept/cache.jsonl", "-r", code=0)
+    assert "0 measured, 1 known" in run("tune", "model.tenon", "--budget", "10", "--cache", "kept/cache.jsonl", code=0)
+    assert "1 measured, 0 known" in run("tune", "model.tenon", "--budget", "10", "--cache", "kept/cache.jsonl", "-r", code=0)
 
     assert "1 group" in run("inspect", "tuned.tenon", code=0)
     assert "verified" in run("verify", "tuned.tenon", code=0)
 
 
 def test_a_plan_takes_what_the_file_says(run, tmp_path, model):
-    run("tune", model, "--budget", "1", "--cache", "cache.jsonl", code=0)
+    run("tune", model, "--budget", "10", "--cache", "cache.jsonl", code=0)
     kept = json.loads((tmp_path / "cache.jsonl").read_text())
     plan = run("inspect", model, "--ir", "planned", code=0)
     kernels = {"gemm", "winograd4", "winograd6"}
     (usual,) = {k for k in kernels if f"[{k}]" in plan}
-    candidates = {t["candidate"] for t in json.loads(run("tune", model, "-r", "--budget", "1", "--cache", "x.jsonl", "--json", "-", code=0))["groups"][0]["tried"]}
+    candidates = {t["candidate"] for t in json.loads(run("tune", model, "-r", "--budget", "10", "--cache", "x.jsonl", "--json", "-", code=0))["groups"][0]["tried"]}
     other = sorted(candidates)[0]
     kept["candidate"] = other
     (tmp_path / "cache.jsonl").write_text(json.dumps(kept) + "\n")
@@ -59,8 +59,8 @@ def test_a_plan_takes_what_the_file_says(run, tmp_path, model):
 
 
 def test_caches_are_merged(run, tmp_path, model):
-    run("tune", model, "--budget", "1", "--cache", "a.jsonl", code=0)
-    run("tune", model, "--budget", "1", "--cache", "b.jsonl", "--threads", "2", code=0)
+    run("tune", model, "--budget", "10", "--cache", "a.jsonl", code=0)
+    run("tune", model, "--budget", "10", "--cache", "b.jsonl", "--threads", "2", code=0)
     assert "c.jsonl: 2 groups" in run("tune", "--merge", "a.jsonl", "--merge", "b.jsonl", "--cache", "c.jsonl", code=0)
     assert "c.jsonl: 2 groups" in run("tune", "--merge", "a.jsonl", "--cache", "c.jsonl", code=0)
     threads = sorted(json.loads(line)["threads"] for line in (tmp_path / "c.jsonl").read_text().splitlines())
@@ -77,3 +77,24 @@ def test_what_is_wrong_is_said(run, tmp_path, model):
     assert "bad.jsonl:1" in run("tune", "--merge", "bad.jsonl", "--cache", "c.jsonl", code=2)
     assert (tmp_path / "bad.jsonl").read_text() == "{}\n"
     assert "cannot be read" in run("run", model, "--tuning", "none.jsonl", code=2)
+
+
+def test_models_without_a_choice_have_nothing_to_gain(run, tmp_path):
+    node = helper.make_node("Relu", ["x"], ["y"])
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [4]) for n in "xy")
+    graph = helper.make_graph([node], "g", [x], [y])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), tmp_path / "relu.onnx")
+    said = run("tune", "relu.onnx", "--cache", "c.jsonl", code=0)
+    assert "0 kinds of groups with a choice" in said and "no kernel changes" in said
+    assert (tmp_path / "c.jsonl").read_text() == ""
+    run("run", "relu.onnx", "--tuning", "c.jsonl", code=0)
+
+
+def test_an_artifact_keeps_what_other_devices_found_and_takes_its_own_alone(run, tmp_path, model):
+    run("convert", model, code=0)
+    run("tune", "model.tenon", "--budget", "10", "--cache", "a.jsonl", "-o", "one.tenon", code=0)
+    other = json.loads((tmp_path / "a.jsonl").read_text()) | {"key": "0" * 16}
+    with open(tmp_path / "a.jsonl", "a") as file:
+        file.write(json.dumps(other) + "\n")
+    run("tune", "one.tenon", "--budget", "10", "--threads", "2", "--cache", "a.jsonl", "-o", "both.tenon", code=0)
+    assert "2 groups" in run("inspect", "both.tenon", code=0)

@@ -88,13 +88,13 @@ TEST(Tuning, ALineThatIsNoneIsNamed) {
 
 TEST(Tuning, OfSeveralFilesTheLastCounts) {
   TemporaryFolder folder(std::filesystem::temp_directory_path());
-  std::vector<std::filesystem::path> files;
+  std::vector<TuningLines> files;
   for (const char* kernel : {"first", "second"}) {
     Tuning tuning(cpu_device(), 1);
     tuning.put("0123456789abcdef", {.candidate = kernel});
     if (files.empty()) tuning.put("fedcba9876543210", {.candidate = "only here"});
-    files.push_back(folder.file(kernel));
-    std::ofstream(files.back()) << tuning.lines();
+    std::ofstream(folder.file(kernel)) << tuning.lines();
+    files.push_back(read_tuning(folder.file(kernel)));
   }
   Tuning merged(cpu_device(), 1);
   merged.read(merged_tunings(files), "merged");
@@ -113,7 +113,7 @@ TEST(Tuning, EveryCandidateIsMeasuredOnceAndKept) {
 )");
   const std::vector<Tensor> inputs = inputs_of(*graph, {});
   Tuning tuning(cpu_device(), 1);
-  const TuneReport report = tune(graph, inputs, cpu_device(), 1, tuning, {.seconds = 1});
+  const TuneReport report = tune(graph, inputs, cpu_device(), 1, tuning, {.seconds = 10});
   ASSERT_EQ(report.groups.size(), 1U);
   const TunedGroup& group = report.groups[0];
   EXPECT_EQ(group.groups, 2U);
@@ -121,13 +121,12 @@ TEST(Tuning, EveryCandidateIsMeasuredOnceAndKept) {
   EXPECT_EQ(report.left, 0U);
   ASSERT_NE(tuning.find(group.key), nullptr);
   EXPECT_EQ(tuning.find(group.key)->candidate, group.taken);
-  ASSERT_EQ(report.largest_differences.size(), 1U);
-  EXPECT_LT(report.largest_differences[0], 1e-4);
+  for (const double difference : report.largest_differences) EXPECT_LT(difference, 1e-4);
 
-  const TuneReport known = tune(graph, inputs, cpu_device(), 1, tuning, {.seconds = 1});
+  const TuneReport known = tune(graph, inputs, cpu_device(), 1, tuning, {.seconds = 10});
   EXPECT_EQ(known.known, 1U);
   EXPECT_TRUE(known.groups[0].tried.empty());
-  const TuneReport again = tune(graph, inputs, cpu_device(), 1, tuning, {.seconds = 1, .again = true});
+  const TuneReport again = tune(graph, inputs, cpu_device(), 1, tuning, {.seconds = 10, .again = true});
   EXPECT_EQ(again.groups[0].tried.size(), 2U);
 }
 
