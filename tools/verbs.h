@@ -24,8 +24,8 @@ void add_version(CLI::App&, int&);
 void add_completion(CLI::App&, int&);
 void add_manual(CLI::App&, int&);
 
-inline constexpr AddVerb verbs[] = {add_convert, add_run,     add_inspect,    add_verify, add_equiv,
-                                    add_check,   add_profile, add_predict,    add_tune,    add_ops,    add_doctor,
-                                    add_help,    add_version, add_completion, add_manual};
+inline constexpr AddVerb verbs[] = {add_convert, add_run,     add_inspect, add_verify,     add_equiv,
+                                    add_check,   add_profile, add_predict, add_tune,       add_ops,
+                                    add_doctor,  add_help,    add_version, add_completion, add_manual};
 
 }  // namespace tenon::tools
