@@ -37,7 +37,7 @@ std::string text_of(const TuneReport& report) {
     ++changed;
     const TunedGroup::Tried* t = taken(g);
     table.add({g.group, std::to_string(g.groups), short_name(g.least_estimate),
-               t ? fmt::format("{:.3g}", t->estimated_ms) : "", g.taken,
+               t ? fmt::format("{:.3g}", t->estimated_ms) : "", short_name(g.taken),
                t ? fmt::format("{:.3g}", t->ms) : "known"});
   }
   if (changed > 0) text += table.str() + "\n";
