@@ -17,23 +17,31 @@ namespace {
 /// Closed, and with it unlocked, in the end.
 struct Descriptor {
   int number;
-  ~Descriptor() { ::close(number); }
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
 };
+
+// A file that may not be read is taken as it is.
+bool ends_a_line(const std::filesystem::path& file, const struct stat& status) {
+  if (!S_ISREG(status.st_mode) || status.st_size == 0) return true;
+  const Descriptor in{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
+  char last = '\n';
+  return in.number < 0 || ::pread(in.number, &last, 1, status.st_size - 1) != 1 || last == '\n';
+}
 
 }  // namespace
 
 void append_to_file(const std::filesystem::path& file, std::string_view text) {
   const auto failed = [&] { return system_error(errno, "the file cannot be written").at(file.string()); };
   check_writable(file);
-  const Descriptor out{::open(file.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666)};
+  const Descriptor out{::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666)};
   if (out.number < 0) throw failed();
   while (::flock(out.number, LOCK_EX) != 0)
     if (errno != EINTR) throw failed();
   struct stat before = {};
   if (::fstat(out.number, &before) != 0) throw failed();
-  char last = '\n';
-  if (before.st_size > 0 && ::pread(out.number, &last, 1, before.st_size - 1) != 1) throw failed();
-  if (last != '\n')
+  if (!ends_a_line(file, before))
     throw error("the last line of the file has no end")
         .at(file.string())
         .hint("it is cut: remove that line, or name another file");

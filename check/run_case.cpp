@@ -156,7 +156,7 @@ class CaseRun {
   }
 
   void open() {
-    session_options(settings_);  // before minutes of work
+    device_of(settings_);  // before minutes of work
     events_.stage("reading the samples");
     samples_ = read_samples(case_.folder, sequence_levels(case_.model));
     if (options_.convert.inputs.empty() && !samples_.empty())
@@ -192,7 +192,8 @@ class CaseRun {
           .at(case_.folder.string())
           .hint("record what there is: tenon check " + path_in_shell(case_.folder.string()) + " --update");
     check_output_names();
-    session_ = std::make_unique<Session>(model_.graph, session_options(settings_));
+    session_ = std::make_unique<Session>(model_.graph,
+                                         session_options(model_, device_of(settings_), settings_.threads));
   }
 
   void check_output_names() const {
@@ -397,7 +398,7 @@ class CaseRun {
     }
     BisectOptions options{.tolerance = wrong.tolerance,
                           .method = settings_.method,
-                          .device = *session_options(settings_).device,
+                          .device = device_of(settings_),
                           .threads = settings_.threads,
                           .progress = events_.stage};
     options.tolerance.share = std::min(options.tolerance.share, Tolerance().share);

@@ -298,9 +298,7 @@ Tolerance CaseSettings::tolerance_for(const std::string& output, const Tolerance
   return tolerance.given() ? tolerance.resolved() : otherwise;
 }
 
-SessionOptions session_options(const CaseSettings& settings) {
-  return {.threads = settings.threads, .device = &find_device(settings.device)};
-}
+const Device& device_of(const CaseSettings& settings) { return find_device(settings.device); }
 
 CaseSettings read_settings(const std::filesystem::path& file) {
   CaseSettings settings;

@@ -68,7 +68,7 @@ struct CaseSettings {
 };
 
 /// Where the case runs. Throws Error when there is no such device.
-SessionOptions session_options(const CaseSettings&);
+const Device& device_of(const CaseSettings&);
 
 /// Throws Error naming file, line and key: no TOML, an unknown key (with the nearest known one), a value of
 /// another kind.

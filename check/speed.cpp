@@ -25,20 +25,22 @@ std::string record_anew(const Case& c) {
 }
 
 ProfileReport profile_of(const Case& c, const Model& model, std::span<const Tensor> inputs) {
-  Session session(model.graph, session_options(c.settings));
+  Session session(model.graph, session_options(model, device_of(c.settings), c.settings.threads));
   return profile_report(model, session, inputs, {}, std::nullopt);
 }
 
 Comparison by_turns(const Case& c, const Model& model, const OpenOptions& options,
                     std::span<const Tensor> inputs, const CompareOptions& limits) {
-  const SessionOptions session = session_options(c.settings);
+  const auto session_of = [&](const Model& m) {
+    return session_options(m, device_of(c.settings), c.settings.threads);
+  };
   const std::vector<Tensor> same(inputs.begin(), inputs.end());
   const fs::path path = c.file(c.settings.speed.baseline);
   OpenOptions of_baseline = options;
   of_baseline.convert.others_take = true;  // the case gives them to its model
   const Model baseline = open_model(path, of_baseline);
-  return compare_running({c.settings.speed.baseline, baseline.graph, same, session},
-                         {c.model.filename().string(), model.graph, same, session}, {}, limits);
+  return compare_running({c.settings.speed.baseline, baseline.graph, same, session_of(baseline)},
+                         {c.model.filename().string(), model.graph, same, session_of(model)}, {}, limits);
 }
 
 Failure slower(const Case& c, const Comparison& comparison) {
@@ -61,7 +63,7 @@ Failure slower(const Case& c, const Comparison& comparison) {
 std::optional<Failure> fusion_gain(const Model& model, std::span<const Tensor> inputs,
                                    const CaseSettings& settings) {
   const double least = *settings.speed.over_unfused;
-  Session session(model.graph, session_options(settings));
+  Session session(model.graph, session_options(model, device_of(settings), settings.threads));
   const Unfused unfused = measure_unfused(model, session, inputs);
   if (unfused.ratio_ci95.high >= least) return std::nullopt;
   return Failure{
@@ -94,7 +96,7 @@ SpeedVerdict check_speed(const Case& c, const Model& model, const OpenOptions& o
     if (is_stored_profile(speed.baseline)) {
       const Recording before = load_recording(c.file(speed.baseline));
       const MeasuredInputs now = measured(*model.graph, inputs);
-      const Device& device = *session_options(c.settings).device;
+      const Device& device = device_of(c.settings);
       const MachineInfo here = machine_info(device);
       const std::string machine = machine_name(here.cpu, here.isa);
       if (before.device != device.name)

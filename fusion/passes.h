@@ -16,7 +16,7 @@ Pass fold_affine();
 Pass raise();
 /// Products of float32 read and give the 16-bit floats that FuseOptions::precision names.
 Pass narrow_products();
-/// Weights of linears and matmuls in the bits that FuseOptions::weights names.
+/// Weights of linears and matmuls in the bits that FuseOptions::precision names.
 Pass narrow_weights();
 /// Convolutions, linears and matmuls take the pointwise operators behind them as epilogue.
 Pass fuse_anchors();

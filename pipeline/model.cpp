@@ -17,6 +17,7 @@
 #include "converter/torchscript/load.h"
 #include "ir/clone.h"
 #include "ir/random.h"
+#include "runtime/tuning/choices.h"
 
 namespace tenon {
 namespace {
@@ -86,6 +87,16 @@ std::string_view Model::format() const {
   if (!is_source()) return "artifact";
   if (kind == FileKind::onnx) return "ONNX";
   return kind == FileKind::pt2 ? "torch.export" : "TorchScript";
+}
+
+SessionOptions session_options(const Model& model, const Device& device, int threads) {
+  SessionOptions options{.threads = threads, .device = &device};
+  const auto held = model.metadata.find(tuning_fact);
+  if (held == model.metadata.end()) return options;
+  Tuning tuning(device, threads);
+  tuning.read(held->second, model.path.string());
+  options.choose = tuning.chooser();
+  return options;
 }
 
 std::string fact_text(const std::string& name, const std::string& fact) {

@@ -8,6 +8,7 @@
 #include "converter/convert.h"
 #include "fusion/fuse.h"
 #include "runtime/artifact.h"
+#include "runtime/session.h"
 
 namespace tenon {
 
@@ -44,6 +45,10 @@ struct Model {
   /// "TorchScript", "torch.export", "ONNX" or "artifact".
   std::string_view format() const;
 };
+
+/// How sessions of the model run: with the choices that its artifact holds for this device and so many
+/// threads.
+SessionOptions session_options(const Model&, const Device&, int threads);
 
 /// The fact "tuning" of an artifact: lines of runtime/tuning/choices.h.
 inline constexpr const char* tuning_fact = "tuning";

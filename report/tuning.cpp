@@ -33,11 +33,11 @@ std::string text_of(const TuneReport& report) {
   Table table({"group", "times", "least estimate", "ms", "measured fastest", "ms"});
   std::size_t changed = 0;
   for (const TunedGroup& g : report.groups) {
-    if (g.taken == g.least_estimate) continue;
+    if (g.taken == g.incumbent) continue;
     ++changed;
     const TunedGroup::Tried* t = taken(g);
-    table.add({g.group, std::to_string(g.groups), short_name(g.least_estimate),
-               t ? fmt::format("{:.3g}", t->estimated_ms) : "", short_name(g.taken),
+    table.add({g.group, std::to_string(g.groups), short_name(g.incumbent),
+               t ? fmt::format("{:.3g}", t->incumbent_ms) : "", short_name(g.taken),
                t ? fmt::format("{:.3g}", t->ms) : "known"});
   }
   if (changed > 0) text += table.str() + "\n";
@@ -49,10 +49,7 @@ std::string text_of(const TuneReport& report) {
   if (report.before_ms == 0) return text + "no kernel changes\n";
   text += fmt::format("a run: {:.3g} ms before, {:.3g} ms after, ratio 95 % from {:.3f} to {:.3f}\n",
                       report.before_ms, report.after_ms, report.ratio.low, report.ratio.high);
-  const auto& errors = report.largest_differences;
-  if (!errors.empty())
-    text += fmt::format("outputs differ by up to {:.1e} of their largest value\n",
-                        *std::max_element(errors.begin(), errors.end()));
+  text += fmt::format("outputs differ by up to {:.1e} of their largest value\n", report.difference);
   return text;
 }
 
@@ -63,13 +60,13 @@ ordered_json to_json(const TuneReport& report) {
     for (const TunedGroup::Tried& t : g.tried)
       tried.push_back({{"candidate", t.candidate},
                        {"ms", t.ms},
-                       {"estimated_ms", t.estimated_ms},
+                       {"incumbent_ms", t.incumbent_ms},
                        {"difference_ci95", to_json(t.difference)}});
     groups.push_back({{"key", g.key},
                       {"group", g.group},
                       {"source", g.source},
                       {"groups", g.groups},
-                      {"least_estimate", g.least_estimate},
+                      {"incumbent", g.incumbent},
                       {"taken", g.taken},
                       {"tried", tried}});
   }
@@ -83,7 +80,7 @@ ordered_json to_json(const TuneReport& report) {
                       {"before_ms", report.before_ms},
                       {"after_ms", report.after_ms},
                       {"ratio_ci95", to_json(report.ratio)},
-                      {"largest_differences", report.largest_differences}};
+                      {"difference", report.difference}};
 }
 
 }  // namespace tenon

@@ -24,7 +24,7 @@ struct OpLowering {
   Lowering lower;
   bool channels_last = false;  // its kernels read and write N, spatial axes, C
   bool alone = false;          // lowers single nodes; a group may hold the operator for other kernels
-  bool widens = false;         // of floats only f32: 16-bit ones are cast around it (runtime/widen.h)
+  bool widens = false;  // of floats only f32: those of 16 and 8 bits are cast around it (runtime/widen.h)
 };
 
 /// How any group is lowered: what runs it is called, and the operators that it lowers on their own.

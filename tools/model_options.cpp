@@ -188,14 +188,11 @@ OpenOptions ModelOptions::open_options() const {
 }
 
 SessionOptions ModelOptions::session_options(const Model& model) const {
-  SessionOptions options{.threads = threads, .device = &on.device()};
-  if (tuning == "none") return options;
-  Tuning tuned(*options.device, threads);
-  if (const auto held = model.metadata.find(tuning_fact); held != model.metadata.end())
-    tuned.read(held->second, model.path.string());
-  if (!tuning.empty()) tuned.read(std::filesystem::path(tuning));
-  options.choose = tuned.chooser();
-  return options;
+  const Device& device = on.device();
+  if (tuning.empty()) return tenon::session_options(model, device, threads);
+  Tuning tuned(device, threads);
+  if (tuning != "none") tuned.read(std::filesystem::path(tuning));
+  return {.threads = threads, .device = &device, .choose = tuned.chooser()};
 }
 
 std::vector<InputSpec> ModelOptions::inputs_of(const Model& model) const {

@@ -52,8 +52,8 @@ struct ModelOptions {
 
   /// What --input says of types and fixed arguments, and the rest as open_model wants it.
   OpenOptions open_options() const;
-  /// Where it runs and what was tuned for that: by --tuning, or as the artifact holds it. Throws Error when
-  /// there is no such device or file.
+  /// Where it runs, and what was tuned for that: by --tuning, else as the artifact holds it. Throws Error
+  /// when there is no such device or file.
   SessionOptions session_options(const Model&) const;
   /// What is given, under the names of the inputs of the model that take it.
   std::vector<InputSpec> inputs_of(const Model&) const;

@@ -17,6 +17,7 @@
 #include "tools/terminal.h"
 #include "tools/usage.h"
 #include "tools/verbs.h"
+#include "verify/outputs.h"
 
 namespace tenon::tools {
 namespace {
@@ -103,11 +104,16 @@ int tune_model(TuneVerb o, const CLI::App& verb) {
   tuning.read(held, o.model.path);
   if (std::filesystem::exists(o.cache)) tuning.read(std::filesystem::path(o.cache));
   const std::vector<Tensor> inputs = o.model.values(model);
+  const auto agrees = [&](const std::vector<Tensor>& outputs, const std::vector<Tensor>& expected) {
+    const auto checks = check_outputs(*model.graph, outputs, expected, usual_tolerance(model));
+    return std::all_of(checks.begin(), checks.end(), [](const OutputCheck& c) { return c.ok; });
+  };
   const TuneReport report =
       tune(model.graph, inputs, device, o.model.threads, tuning,
-           {.seconds = o.budget, .again = o.again, .progress = [&](const std::string& what) {
-              progress.say("tuning: " + what);
-            }});
+           {.seconds = o.budget,
+            .again = o.again,
+            .progress = [&](const std::string& what) { progress.say("tuning: " + what); },
+            .agrees = agrees});
   progress.say("");
   write(o.cache, added(lines_of(o.cache), of_groups(report, tuning, device, o.model.threads)));
   if (!o.output.empty()) {

@@ -117,9 +117,10 @@ MachineDescription load_machine(const std::filesystem::path& file) {
       const Rates rates{
           r.at("threads"), {r.at("gflops"), r.at("gbs"), r.at("l2_gbs"), r.at("l3_gbs")}, r.at("step_ms")};
       const Peak& p = rates.peak;
-      constexpr double least_rate = 1e-3;
-      if (!(std::min({p.gflops, p.gbs, p.l2_gbs, p.l3_gbs}) >= least_rate) || !(rates.step_ms >= 0))
+      constexpr double least_rate = 1e-3, most_ms = 1e6;
+      if (!(std::min({p.gflops, p.gbs, p.l2_gbs, p.l3_gbs}) >= least_rate))
         throw wrong("a rate is below 0.001");
+      if (!(rates.step_ms >= 0 && rates.step_ms <= most_ms)) throw wrong("step_ms is not between 0 and 1e6");
       m.rates.push_back(rates);
     }
     return m;

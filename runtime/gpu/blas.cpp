@@ -23,17 +23,9 @@ Blas load(Vendor vendor) {
   return b;
 }
 
-template <Vendor vendor>
-const Blas& loaded() {
-  static const Blas b = load(vendor);
-  return b;
-}
-
 }  // namespace
 
-const Blas& blas(Vendor vendor) {
-  return vendor == Vendor::cuda ? loaded<Vendor::cuda>() : loaded<Vendor::hip>();
-}
+const Blas& blas(Vendor vendor) { return loaded_once<load>(vendor); }
 
 void* blas_handle(Gpu& gpu) {
   static auto* const handles = new LibraryHandles;

@@ -21,12 +21,6 @@ Dnn load(Vendor vendor) {
   return d;
 }
 
-template <Vendor vendor>
-const Dnn& loaded() {
-  static const Dnn d = load(vendor);
-  return d;
-}
-
 }  // namespace
 
 int Dnn::number_of(DType dtype) const {
@@ -38,9 +32,7 @@ int Dnn::number_of(DType dtype) const {
   }
 }
 
-const Dnn& dnn(Vendor vendor) {
-  return vendor == Vendor::cuda ? loaded<Vendor::cuda>() : loaded<Vendor::hip>();
-}
+const Dnn& dnn(Vendor vendor) { return loaded_once<load>(vendor); }
 
 LibraryHandle& dnn_handle(Gpu& gpu) {
   static auto* const handles = new LibraryHandles;

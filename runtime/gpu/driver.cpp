@@ -61,19 +61,11 @@ Driver load(Vendor vendor) {
   return d;
 }
 
-template <Vendor vendor>
-const Driver& loaded() {
-  static const Driver d = load(vendor);
-  return d;
-}
-
 }  // namespace
 
 std::string_view name_of(Vendor vendor) { return names_of(vendor).name; }
 
-const Driver& driver(Vendor vendor) {
-  return vendor == Vendor::cuda ? loaded<Vendor::cuda>() : loaded<Vendor::hip>();
-}
+const Driver& driver(Vendor vendor) { return loaded_once<load>(vendor); }
 
 int Driver::attribute(Attribute which, int device) const {
   int value = 0;

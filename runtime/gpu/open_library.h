@@ -26,4 +26,15 @@ void find_function(Function*& function, const std::string& name, void* handle, L
   if (handle && !function && name != "none" && library.lacks.empty()) library.lacks = name;
 }
 
+/// What load(vendor) gives: called once for each vendor, for as long as the program runs.
+template <auto load>
+const auto& loaded_once(Vendor vendor) {
+  if (vendor == Vendor::cuda) {
+    static const auto of_cuda = load(Vendor::cuda);
+    return of_cuda;
+  }
+  static const auto of_hip = load(Vendor::hip);
+  return of_hip;
+}
+
 }  // namespace tenon::gpu

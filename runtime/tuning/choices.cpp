@@ -44,7 +44,7 @@ TunedChoice choice_of(const json& j) {
   return {.group = j.at("group"),
           .candidate = j.at("candidate"),
           .ms = j.at("ms"),
-          .estimated_ms = j.at("estimated_ms")};
+          .incumbent_ms = j.at("incumbent_ms")};
 }
 
 std::string text_of(const std::filesystem::path& file) {
@@ -93,7 +93,7 @@ std::string Tuning::lines() const {
                          {"device", device_},     {"hardware", hardware_},
                          {"threads", threads_},   {"key", key},
                          {"group", choice.group}, {"candidate", choice.candidate},
-                         {"ms", choice.ms},       {"estimated_ms", choice.estimated_ms}}
+                         {"ms", choice.ms},       {"incumbent_ms", choice.incumbent_ms}}
                 .dump() +
             "\n";
   return text;
@@ -110,7 +110,7 @@ Chooser Tuning::chooser() const {
     for (std::size_t i = 0; i < candidates.size(); ++i)
       if (candidate_name(candidates[i]) == tuned->second.candidate)
         return Decision{i, fmt::format("measured: {:.3g} ms, that of the least estimate {:.3g} ms",
-                                       tuned->second.ms, tuned->second.estimated_ms)};
+                                       tuned->second.ms, tuned->second.incumbent_ms)};
     return decision;
   };
 }

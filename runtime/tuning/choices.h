@@ -13,7 +13,7 @@ struct TunedChoice {
   std::string group;        // "conv+relu -> f32[1,64,56,56]", for readers
   std::string candidate;    // candidate_name of the fastest
   double ms = 0;            // its median
-  double estimated_ms = 0;  // the median of the one with the least estimate, in the same turns
+  double incumbent_ms = 0;  // that of the candidate with the least estimate, in the same turns
 };
 
 /// Groups of one key have the same candidates: operators, wiring, types and what is constant.

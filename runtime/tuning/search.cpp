@@ -39,9 +39,10 @@ class Search {
     const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                         std::chrono::duration<double>(options_.seconds * 0.8));
     std::size_t round = 0;
-    while (most_candidates(round) > 0 && (round == 0 || Clock::now() < end)) {
-      options_.progress(fmt::format("round {} of {}", round + 1, rounds()));
-      measure(round, seconds_until(end) / static_cast<double>(rounds() - round));
+    const std::size_t rounds = most_candidates();
+    while (round < rounds && (round == 0 || Clock::now() < end)) {
+      options_.progress(fmt::format("round {} of {}", round + 1, rounds));
+      measure(round, seconds_until(end) / static_cast<double>(rounds - round));
       ++round;
     }
     for (const Open& open : open_) ++(open.candidates.size() > round ? report_.left : report_.measured);
@@ -56,12 +57,11 @@ class Search {
     return std::max(0.0, std::chrono::duration<double>(end - Clock::now()).count());
   }
 
-  std::size_t rounds() const {
+  std::size_t most_candidates() const {
     std::size_t most = 0;
     for (const Open& open : open_) most = std::max(most, open.candidates.size());
     return most;
   }
-  std::size_t most_candidates(std::size_t round) const { return rounds() > round ? rounds() - round : 0; }
 
   void find_choices() {
     plan_ = untuned_.plan_for(inputs_);
@@ -86,7 +86,7 @@ class Search {
                                 .group = choice.group,
                                 .source = choice.source,
                                 .groups = 1,
-                                .least_estimate = taken,
+                                .incumbent = taken,
                                 .taken = taken});
       const TunedChoice* tuned = tuning_.find(choice.key);
       const bool is_there = tuned && std::find(all.begin(), all.end(), tuned->candidate) != all.end();
@@ -118,7 +118,7 @@ class Search {
         difference.push_back(after[i] - before[i]);
       group.tried.push_back({.candidate = open.candidates[round],
                              .ms = median(after),
-                             .estimated_ms = median(before),
+                             .incumbent_ms = median(before),
                              .difference = median_interval(difference)});
     }
   }
@@ -154,14 +154,14 @@ class Search {
       TunedGroup& group = report_.groups[open.group];
       if (group.tried.empty() || open.candidates.size() > round) continue;
       TunedChoice choice{.group = group.group,
-                         .candidate = group.least_estimate,
-                         .ms = group.tried.front().estimated_ms,
-                         .estimated_ms = group.tried.front().estimated_ms};
+                         .candidate = group.incumbent,
+                         .ms = group.tried.front().incumbent_ms,
+                         .incumbent_ms = group.tried.front().incumbent_ms};
       for (const TunedGroup::Tried& t : group.tried)
-        if (t.difference.high < 0 && t.ms - t.estimated_ms < choice.ms - choice.estimated_ms) {
+        if (t.difference.high < 0 && t.ms - t.incumbent_ms < choice.ms - choice.incumbent_ms) {
           choice.candidate = t.candidate;
           choice.ms = t.ms;
-          choice.estimated_ms = t.estimated_ms;
+          choice.incumbent_ms = t.incumbent_ms;
         }
       group.taken = choice.candidate;
       tuning_.put(group.key, choice);
@@ -173,49 +173,50 @@ class Search {
       const auto at = candidate.find(" order ");
       return at == std::string::npos ? std::string() : candidate.substr(at, candidate.find(" weights ") - at);
     };
-    return order(group.taken) != order(group.least_estimate);
+    return order(group.taken) != order(group.incumbent);
   }
 
   void revert(const std::function<bool(const TunedGroup&)>& which) {
     for (TunedGroup& group : report_.groups) {
-      if (group.tried.empty() || group.taken == group.least_estimate || !which(group)) continue;
-      group.taken = group.least_estimate;
+      if (!is_new(group) || !which(group)) continue;
+      group.taken = group.incumbent;
       TunedChoice choice = *tuning_.find(group.key);
-      choice.candidate = group.least_estimate;
-      choice.ms = choice.estimated_ms;
+      choice.candidate = group.incumbent;
+      choice.ms = choice.incumbent_ms;
       tuning_.put(group.key, choice);
     }
   }
 
   bool changes_anything() const {
     return std::any_of(report_.groups.begin(), report_.groups.end(),
-                       [](const TunedGroup& g) { return g.taken != g.least_estimate; });
+                       [](const TunedGroup& g) { return g.taken != g.incumbent; });
   }
 
-  // A whole run with what was found is not to be slower than one without.
+  // A whole run with what was found is to be right, and not slower than one without.
   void settle() {
-    if (!changes_anything() || is_faster()) return;
-    const auto found_here = [](const TunedGroup& g) { return !g.tried.empty(); };
-    if (std::none_of(report_.groups.begin(), report_.groups.end(),
-                     [&](const TunedGroup& g) { return found_here(g) && g.taken != g.least_estimate; }))
-      return;  // what was known stays
+    if (!changes_anything() || holds()) return;
+    if (std::none_of(report_.groups.begin(), report_.groups.end(), is_new)) return;  // what was known stays
     if (std::any_of(report_.groups.begin(), report_.groups.end(),
-                    [&](const TunedGroup& g) { return found_here(g) && changes_order(g); })) {
+                    [](const TunedGroup& g) { return is_new(g) && changes_order(g); })) {
       report_.reverted = "other orders in memory cost more around them than they bring";
       revert(changes_order);
-      if (!changes_anything() || is_faster()) return;
+      if (!changes_anything() || holds()) return;
     }
-    report_.reverted = "a whole run is no faster with what was faster alone";
+    report_.reverted = agrees_ ? "a whole run is no faster with what was faster alone"
+                               : "the outputs of faster kernels differ";
     revert([](const TunedGroup&) { return true; });
-    if (changes_anything()) is_faster();
+    if (changes_anything()) holds();
   }
 
-  bool is_faster() {
+  static bool is_new(const TunedGroup& g) { return !g.tried.empty() && g.taken != g.incumbent; }
+
+  bool holds() {
     Session tuned(graph_, {.threads = threads_, .device = &device_, .choose = tuning_.chooser()});
     const std::vector<Tensor> expected = untuned_.run(inputs_), outputs = tuned.run(inputs_);
-    report_.largest_differences.clear();
+    agrees_ = options_.agrees(outputs, expected);
+    report_.difference = 0;
     for (std::size_t i = 0; i < outputs.size(); ++i)
-      report_.largest_differences.push_back(compare(outputs[i], expected[i]).relative());
+      report_.difference = std::max(report_.difference, compare(outputs[i], expected[i]).relative());
     const auto [before, after] =
         interleave({untuned_, inputs_}, {tuned, inputs_}, blocks_of(0.1 * options_.seconds));
     std::vector<double> ratios;
@@ -224,7 +225,7 @@ class Search {
     report_.before_ms = median(before.total_ms);
     report_.after_ms = median(after.total_ms);
     report_.ratio = median_interval(ratios);
-    return median(ratios) < 1;
+    return agrees_ && median(ratios) < 1;
   }
 
   std::shared_ptr<const Graph> graph_;
@@ -237,6 +238,7 @@ class Search {
   std::shared_ptr<const Plan> plan_;
   std::vector<Open> open_;
   double last_run_ms_ = 0;
+  bool agrees_ = true;  // the last comparison
   TuneReport report_;
 };
 

@@ -29,6 +29,13 @@ TEST(AppendFile, MakesTheFileAndAddsToIt) {
   EXPECT_EQ(content(folder.path() / "f"), "one\ntwo\n");
 }
 
+TEST(AppendFile, ALineThatWasCutIsNotGoneOn) {
+  const TemporaryFolder folder(std::filesystem::temp_directory_path());
+  std::ofstream(folder.path() / "f") << "one\ntw";
+  EXPECT_THROW(append_to_file(folder.path() / "f", "three\n"), Error);
+  EXPECT_EQ(content(folder.path() / "f"), "one\ntw");
+}
+
 TEST(AppendFile, SeveralProcessesDoNotMixTheirLines) {
   const TemporaryFolder folder(std::filesystem::temp_directory_path());
   const std::filesystem::path file = folder.path() / "f";

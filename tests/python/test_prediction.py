@@ -103,6 +103,10 @@ def test_sizes_are_chosen(cli, exported_tiny):
     (["--device", "nope.json"], "no such file"),
     (["--device", "torn.json"], "no description of a device"),
     (["--device", "zero.json"], "a rate is below 0.001"),
+    (["--device", "endless.json"], "step_ms is not between 0 and 1e6"),
+    (["--device", "rateless.json"], "there are no rates"),
+    (["--device", "cacheless.json"], "a size is not above 0"),
+    (["--records", "."], "cannot be read"),
     (["--device", "one.json", "--threads", "3"], "says nothing of 3 threads"),
     (["--device", "one.json", "--isa", "avx2"], "--isa"),
     (["--records", "torn.json"], "torn.json:1"),
@@ -113,5 +117,8 @@ def test_wrong_use_is_said(cli, model, tmp_path, arguments, said):
     machine = {"schema": "tenon.device/1", "device": "cpu", "hardware": "h", "isa": "baseline", "cores": 1, "l2_bytes": 1, "l3_bytes": 2}
     (tmp_path / "one.json").write_text(json.dumps(machine | {"rates": [rates]}))
     (tmp_path / "zero.json").write_text(json.dumps(machine | {"rates": [rates | {"gbs": 0}]}))
+    (tmp_path / "endless.json").write_text(json.dumps(machine | {"rates": [rates | {"step_ms": 1e308}]}))
+    (tmp_path / "rateless.json").write_text(json.dumps(machine | {"rates": []}))
+    (tmp_path / "cacheless.json").write_text(json.dumps(machine | {"rates": [rates], "l3_bytes": -5}))
     (tmp_path / "torn.json").write_text("{\n")
     assert said in cli("predict", model, *arguments, code=BAD_INPUT)

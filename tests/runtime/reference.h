@@ -111,4 +111,12 @@ inline std::vector<std::string> kernels_of(const Plan& plan) {
   return kernels;
 }
 
+/// The run throws an Error that says this.
+inline void expect_refused(Session& session, std::span<const Tensor> inputs, std::string_view message) {
+  try {
+    session.run(inputs);
+    FAIL() << "was not refused";
+  } catch (const Error& e) { EXPECT_NE(e.message().find(message), std::string::npos) << e.message(); }
+}
+
 }  // namespace tenon::testing

@@ -1,27 +1,14 @@
 // Our libraries of matrix products: what they refuse, with the call that did it.
-#include "test_child.h"
+#include "test_library.h"
 
 namespace softgpu {
 namespace {
 
-struct Library {
-  explicit Library(const Gpu& g) : hip(g.is_hip()) {
-    handle = dlopen(hip ? SOFTGPU_FOLDER "/libhipblaslt.so.1" : SOFTGPU_FOLDER "/libcublasLt.so.13",
-                    RTLD_NOW | RTLD_LOCAL);
-  }
-  template <class... Arguments>
-  int call(const char* name, Arguments... arguments) const {
-    const std::string symbol = std::string(hip ? "hipblasLt" : "cublasLt") + name;
-    const auto function = reinterpret_cast<int (*)(Arguments...)>(dlsym(handle, symbol.c_str()));
-    return function ? function(arguments...) : -1;
-  }
-  bool hip;
-  void* handle;
-};
-
 // A product [4, 8] x [8, 4] of float32.
 struct Call {
-  explicit Call(Session& g) : library(g) {
+  explicit Call(Session& g)
+      : library(g, {SOFTGPU_FOLDER "/libcublasLt.so.13", "cublasLt"},
+                {SOFTGPU_FOLDER "/libhipblaslt.so.1", "hipblasLt"}) {
     library.call("Create", &handle);
     library.call("MatmulDescCreate", &description, library.hip ? 2 : 68, 0);
     library.call("MatmulPreferenceCreate", &preference);
@@ -50,7 +37,7 @@ struct Call {
                         static_cast<void*>(nullptr));
   }
   static constexpr uint64_t workspace_bytes = 8192;
-  Library library;
+  TestedLibrary library;
   void *handle = nullptr, *description = nullptr, *preference = nullptr, *a, *b, *d, *data, *result,
        *workspace;
   alignas(16) char algorithm[256] = {};
@@ -58,19 +45,11 @@ struct Call {
 };
 
 class BlasMisuse : public testing::TestWithParam<Setting> {};
-INSTANTIATE_TEST_SUITE_P(Vendors, BlasMisuse,
-                         testing::Values(Setting{"cuda", Vendor::cuda, "lazy"},
-                                         Setting{"hip", Vendor::hip, "lazy"}),
-                         setting_name);
+SOFTGPU_EACH_VENDOR(BlasMisuse);
 
 TEST_P(BlasMisuse, NamesTheCall) {
   const auto refused = [&](auto misuse, const char* message) {
-    const auto body = [&](Session& g) {
-      Call c(g);
-      g.expect(c.find() == 0, "an algorithm");
-      g.expect(misuse(c) != 0, "a misuse is refused");
-    };
-    EXPECT_SAYS(GetParam(), body, message);
+    expect_refused(GetParam(), &Call::find, misuse, message);
   };
   refused([](Call& c) { return c.b = c.layout(7, 4), c.find(); }, "MatmulAlgoGetHeuristic: the sizes");
   refused([](Call& c) { return c.d = c.layout(4, 5), c.multiply(); }, "Matmul: the sizes");

@@ -1,27 +1,13 @@
 // Our libraries of convolutions: what they refuse, with the call that did it.
-#include "test_child.h"
+#include "test_library.h"
 
 namespace softgpu {
 namespace {
 
-struct Library {
-  explicit Library(const Gpu& g) : hip(g.is_hip()) {
-    handle = dlopen(hip ? SOFTGPU_FOLDER "/libMIOpen.so.1" : SOFTGPU_FOLDER "/libcudnn.so.9",
-                    RTLD_NOW | RTLD_LOCAL);
-  }
-  template <class... Arguments>
-  int call(const std::string& name, Arguments... arguments) const {
-    const auto function =
-        reinterpret_cast<int (*)(Arguments...)>(dlsym(handle, ((hip ? "miopen" : "cudnn") + name).c_str()));
-    return function ? function(arguments...) : -1;
-  }
-  bool hip;
-  void* handle;
-};
-
 // A convolution [1, 4, 5, 5] with [4, 4, 3, 3] of float32, padded by 1.
 struct Call {
-  explicit Call(Session& g) : library(g) {
+  explicit Call(Session& g)
+      : library(g, {SOFTGPU_FOLDER "/libcudnn.so.9", "cudnn"}, {SOFTGPU_FOLDER "/libMIOpen.so.1", "miopen"}) {
     library.call("Create", &handle);
     x = tensor(4), y = tensor(4);
     library.call("CreateConvolutionDescriptor", &convolution);
@@ -66,25 +52,17 @@ struct Call {
                         static_cast<const float*>(&zero), y, static_cast<void*>(result));
   }
   static constexpr uint64_t workspace_bytes = 8192;
-  Library library;
+  TestedLibrary library;
   void *handle = nullptr, *x, *w = nullptr, *y, *convolution = nullptr, *input, *weights, *result, *workspace;
   float one = 1, zero = 0;
 };
 
 class DnnMisuse : public testing::TestWithParam<Setting> {};
-INSTANTIATE_TEST_SUITE_P(Vendors, DnnMisuse,
-                         testing::Values(Setting{"cuda", Vendor::cuda, "lazy"},
-                                         Setting{"hip", Vendor::hip, "lazy"}),
-                         setting_name);
+SOFTGPU_EACH_VENDOR(DnnMisuse);
 
 TEST_P(DnnMisuse, NamesTheCall) {
   const auto refused = [&](auto misuse, const char* message) {
-    const auto body = [&](Session& g) {
-      Call c(g);
-      g.expect(c.compile() == 0, "a solution");
-      g.expect(misuse(c) != 0, "a misuse is refused");
-    };
-    EXPECT_SAYS(GetParam(), body, message);
+    expect_refused(GetParam(), &Call::compile, misuse, message);
   };
   refused([](Call& c) { return c.x = c.tensor(5), c.convolve(); }, "ConvolutionForward.*: the sizes");
   refused([](Call& c) { return c.workspace = nullptr, c.convolve(); }, "ConvolutionForward.*: the workspace");
