@@ -4,7 +4,7 @@ from importlib import import_module
 
 import torch
 
-from models.common import Example
+from models.common import Example, batch_axes  # noqa: F401
 
 NAMES = [
     "mlp",
@@ -13,6 +13,7 @@ NAMES = [
     "unet",
     "minilm",
     "transformer",
+    "decoder",
     "lstm",
     "vit_b16",
     "bert_large",

@@ -16,7 +16,13 @@ class Example:
     inputs: dict[str, torch.Tensor | int]  # by name, in the order of forward's arguments
     free: dict[str, dict[int, str]] = field(default_factory=dict)  # input → {axis: symbol}, axes that may vary
     source: Path | None = None  # a TorchScript file to copy instead of exporting `model`
+    others: dict[str, dict[str, torch.Tensor]] = field(default_factory=dict)  # by name: other inputs that it is measured with
     notes: dict[str, object] = field(default_factory=dict)  # copied into meta.json
+
+
+def batch_axes(example: Example) -> dict[str, int]:
+    """Of each input with a batch: its axis."""
+    return {name: axis for name, axes in example.free.items() for axis, symbol in axes.items() if symbol in ("N", "B")}
 
 
 def package_file(package: str, path: str) -> Path:

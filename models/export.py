@@ -99,11 +99,11 @@ def save_onnx(example: models.Example, inputs: tuple, file: Path) -> None:
 
 
 def with_batch(example: models.Example, batch: int) -> None:
-    """Repeats the inputs along the axis that varies first, where it is a batch (N, B)."""
-    for name, value in example.inputs.items():
-        if example.free.get(name, {}).get(0) in ("N", "B"):
-            copies = -(-batch // len(value))
-            example.inputs[name] = torch.cat([value] * copies)[:batch].clone()
+    """Repeats the inputs along the axes that are a batch."""
+    for name, axis in models.batch_axes(example).items():
+        value = example.inputs[name]
+        rows = torch.arange(batch) % value.shape[axis]
+        example.inputs[name] = value.index_select(axis, rows)
 
 
 def export(name: str, out: Path, tiny: bool, forms: list[str], batch: int | None = None) -> None:

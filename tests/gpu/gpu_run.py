@@ -2,11 +2,14 @@
 """What a GPU says of Tenon, in one call without a network: python gpu_run.py --out FOLDER, in the folder that `./dev gpu` packs.
 
 It asks the machine, runs `tenon doctor --selftest` and the device tests, exports the models here from their architectures (their weights
-are seeded), verifies each on the GPU against PyTorch on the CPU, and times it by turns with eager PyTorch and torch.compile. Everything
-is in FOLDER/report.json, which is written anew after each part: what is there when the time is over is whole. Float32, without TF32.
+are seeded), verifies each on the GPU against PyTorch on the CPU, and times it by turns with eager PyTorch, torch.compile (with CUDA
+graphs, and autotuned) and ONNX Runtime's providers, if it is there: in float32, float16, bfloat16 and TF32, batch 1 first. Each model has
+an equal share of the time; --models, --skip and several calls give one more. Everything is in FOLDER/report.json, which is written anew
+after each part: what is there when the time is over is whole.
 """
 
 import argparse
+import copy
 import importlib.util
 import json
 import os
@@ -16,21 +19,30 @@ import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 
 PACK = Path(__file__).resolve().parent
+sys.path.insert(0, str(PACK))
+
+import numpy  # noqa: E402
+import torch  # noqa: E402
+
+import models  # noqa: E402
+
 BATCHES = [1, 8, 64]
 ROUNDS, SECONDS = 3, 0.4  # of a turn, of which each peer has one a round
 TEST_SECONDS = 240  # of the self-test, and of the device tests
-COMPILE_SECONDS = 15  # left of a model's time, or torch.compile is left out
+COMPILE_SECONDS, AUTOTUNE_SECONDS = 15, 60  # left of a model's time, or torch.compile is left out
 
 
 def environment() -> dict[str, str]:
-    """The pack's libraries before the machine's, and NVRTC where pip installed it with PyTorch."""
+    """The caller's libraries (the soft GPU's), the pack's, and NVRTC where pip installed it with PyTorch."""
     nvidia = importlib.util.find_spec("nvidia")
     folders = [f for place in (nvidia.submodule_search_locations or [] if nvidia else []) for f in Path(place).glob("*/lib")]
-    libraries = [str(PACK / "lib"), *(str(f) for f in folders if any(f.glob("libnvrtc.so*"))), os.environ.get("LD_LIBRARY_PATH", "")]
+    libraries = [os.environ.get("LD_LIBRARY_PATH", ""), str(PACK / "lib"), *(str(f) for f in folders if any(f.glob("libnvrtc.so*")))]
     return {"VIRTUAL_ENV": sys.prefix} | os.environ | {"LD_LIBRARY_PATH": ":".join(filter(None, libraries))}
 
 
@@ -112,62 +124,81 @@ def device_tests(report: Report, device: str) -> None:
 
 # ---- one model, in a process of its own
 
+# What a model is converted to, what it is multiplied in, and PyTorch's dtype. The first ones are measured first, of each model.
+PRECISIONS = {"f32": ([], [], "float32"), "f16": (["--precision", "f16"], [], "float16"), "bf16": (["--precision", "bf16"], [], "bfloat16"),
+              "tf32": ([], ["--precision", "tf32"], "float32")}
+TOLERANCES = {"f32": 1e-3, "f16": 1e-2, "bf16": 5e-2, "tf32": 5e-3}
 
-def batch_axes(example) -> dict[str, int]:
-    """Of each input that has rows: their axis."""
-    return {name: axis for name, axes in example.free.items() for axis, symbol in axes.items() if symbol in ("N", "B")}
+
+@dataclass
+class Workload:
+    """One precision of a model, for one set of inputs."""
+
+    name: str  # "f16, batch 8", "f32, prompt"
+    precision: str
+    inputs: dict
 
 
-def at_batch(example, batch: int) -> dict:
+def workloads(example, device: str) -> list[Workload]:
+    axes = models.batch_axes(example)
+    sets = {f"batch {batch}": at_batch(example, axes, batch) for batch in (BATCHES if axes else BATCHES[:1])}
+    first, *later = sets
+    sets = {first: sets[first]} | example.others | {name: sets[name] for name in later}
+    precisions = [p for p in PRECISIONS if p != "tf32" or device.startswith("cuda")]
+    return [Workload(f"{precision}, {name}", precision, inputs) for name, inputs in sets.items() for precision in precisions]
+
+
+def at_batch(example, axes: dict[str, int], batch: int) -> dict:
     """The inputs with so many rows: the example's, again and again."""
-    import torch
-
     inputs = dict(example.inputs)
-    for name, axis in batch_axes(example).items():
+    for name, axis in axes.items():
         rows = torch.arange(batch) % inputs[name].shape[axis]
         inputs[name] = inputs[name].index_select(axis, rows)
     return inputs
 
 
-def export(example, batch: int, folder: Path) -> Path:
-    """An artifact for this number of rows, with in_K.npy and out_K.npy of eager PyTorch on the CPU."""
-    import numpy
-    import torch
-
-    inputs = at_batch(example, batch)
-    torch.export.save(torch.export.export(example.model, tuple(inputs.values())), folder / "model.pt2")
-    outputs = example.model(*inputs.values())
+def export(example, work: Workload, folder: Path) -> Path:
+    """An artifact for these inputs, with in_K.npy and out_K.npy of eager PyTorch on the CPU in float32."""
+    torch.export.save(torch.export.export(example.model, tuple(work.inputs.values())), folder / "model.pt2")
+    outputs = example.model(*work.inputs.values())
     outputs = [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
-    for kind, values in ("in", inputs.values()), ("out", outputs):
+    for kind, values in ("in", work.inputs.values()), ("out", outputs):
         for index, value in enumerate(values):
             numpy.save(folder / f"{kind}_{index}.npy", value.numpy())
     artifact = folder / "model.tenon"
-    done = call(PACK / "tenon", "convert", folder / "model.pt2", "-o", artifact, "--no-verify", seconds=120)
-    if done.returncode:
-        raise SystemExit(tail(done))
+    for file in [artifact, *([folder / "model.onnx"] if onnx_providers() else [])]:
+        done = call(PACK / "tenon", "convert", folder / "model.pt2", "-o", file, "--no-verify", *PRECISIONS[work.precision][0], seconds=120)
+        if done.returncode:
+            raise RuntimeError(tail(done))
     return artifact
 
 
-def tenon_times(artifact: Path, device: str) -> dict:
-    found = as_json(call(PACK / "tenon", "profile", artifact, "--device", device, "--fallback", "cpu", "--seconds", 2 * SECONDS,
-                         "--no-roofline", "--json", "-", seconds=120))
+def on_device(work: Workload | None, device: str) -> list[str]:
+    return ["--device", device, "--fallback", "cpu", *(PRECISIONS[work.precision][1] if work else [])]
+
+
+def verified(artifact: Path, against, work: Workload | None, device: str) -> dict:
+    tolerance = ["--tolerance", TOLERANCES[work.precision]] if work else []
+    done = call(PACK / "tenon", "verify", artifact, "--against", against, *on_device(work, device), *tolerance, seconds=120)
+    return {"exit": done.returncode, "says": done.stdout.splitlines()[-4:], "error": done.stderr[-2000:]}
+
+
+def tenon_times(artifact: Path, work: Workload | None, device: str) -> dict:
+    """steps_ms: the kernels of a run; what is left of device_ms are the gaps between them. roofline: their share of what the device could do."""
+    found = as_json(call(PACK / "tenon", "profile", artifact, *on_device(work, device), "--seconds", 2 * SECONDS, "--json", "-", seconds=120))
     if "error" in found:
         return found
-    return {"ms": found["latency_ms"]["median"], "steps_ms": sum(step["ms"] for step in found["steps"]), "steps": len(found["steps"]),
-            "host_steps": sum(step["kernel"] == "reference" for step in found["steps"])}
+    steps = found["steps"]
+    times = {"ms": found["latency_ms"]["median"], "steps_ms": sum(step["ms"] for step in steps), "steps": len(steps),
+             "host_steps": sum(step["kernel"] == "reference" for step in steps)}
+    known = [step for step in steps if step.get("roofline")]
+    if known:
+        times["roofline"] = sum(step["ms"] * step["roofline"] for step in known) / sum(step["ms"] for step in known)
+    return times
 
 
 def torch_times(model, inputs: list) -> dict:
     """ms: with copies from and to the host, as tenon's. device_ms: of the GPU alone, inputs and outputs there."""
-    try:
-        return timed(model, inputs)
-    except Exception as reason:  # torch.compile raises what it likes
-        return {"error": f"{type(reason).__name__}: {str(reason)[:2000]}"}
-
-
-def timed(model, inputs: list) -> dict:
-    import torch
-
     there = [value.cuda() for value in inputs]
     for _ in range(3):
         model(*there)
@@ -187,65 +218,149 @@ def timed(model, inputs: list) -> dict:
     return {"ms": median(whole), "device_ms": median(device)}
 
 
+def onnx_providers() -> dict[str, list]:
+    """ONNX Runtime's ways to this GPU, if the machine has them. They run what `tenon convert` writes as ONNX."""
+    try:
+        import onnxruntime
+    except ImportError:
+        return {}
+    here = set(onnxruntime.get_available_providers())
+    ways = {"ONNX Runtime CUDA": "CUDAExecutionProvider", "TensorRT": "TensorrtExecutionProvider", "MIGraphX": "MIGraphXExecutionProvider"}
+    return {name: [provider] for name, provider in ways.items() if provider in here}
+
+
+class OnnxSession:
+    def __init__(self, file: Path, providers: list, tf32: bool):
+        import onnxruntime
+
+        options = [{"use_tf32": int(tf32)} if p == "CUDAExecutionProvider" else {} for p in providers]
+        self.session = onnxruntime.InferenceSession(str(file), providers=list(zip(providers, options)))
+        if self.session.get_providers()[0] != providers[0]:
+            raise RuntimeError(f"{providers[0]} does not take the model")
+
+    def times(self, inputs: list) -> dict:
+        feed = {i.name: value.numpy() for i, value in zip(self.session.get_inputs(), inputs)}
+        for _ in range(3):
+            self.session.run(None, feed)
+        whole, end = [], time.perf_counter() + SECONDS
+        while len(whole) < 5 or time.perf_counter() < end:
+            start = time.perf_counter()
+            self.session.run(None, feed)
+            whole.append(1e3 * (time.perf_counter() - start))
+        return {"ms": median(whole)}
+
+
+def in_words(reason: Exception) -> str:
+    return f"{type(reason).__name__}: {str(reason)[-2000:]}"
+
+
 def by_turns(peers: dict) -> dict:
-    """Of each peer the median of its rounds."""
+    """Of each peer the median of its rounds, or why it has none."""
     rounds = {name: [] for name in peers}
     for turn in range(ROUNDS):
         for name in list(peers)[:: 1 if turn % 2 == 0 else -1]:
-            rounds[name].append(peers[name]())
+            try:
+                rounds[name].append(peers[name]())
+            except Exception as reason:  # torch.compile raises what it likes
+                rounds[name].append({"error": in_words(reason)})
     good = {name: [r for r in list_ if "error" not in r] for name, list_ in rounds.items()}
     return {name: {key: median(r[key] for r in list_) for key in list_[0]} if list_ else rounds[name][0] for name, list_ in good.items()}
 
 
+def peers_of(example, work: Workload, folder: Path) -> dict:
+    """In the order of the time that they take to begin: name -> a function that makes what is called for times."""
+    dtype = getattr(torch, PRECISIONS[work.precision][2])
+    model = copy.deepcopy(example.model).to("cuda", dtype)
+    inputs = [value.to(dtype) if value.is_floating_point() else value for value in work.inputs.values()]
+    floats = list(work.inputs.values())
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = work.precision == "tf32"
+
+    def compiled(mode: str):
+        module = torch.compile(model, dynamic=False, mode=mode)
+        return lambda: torch_times(module, inputs)
+
+    def of_onnx(providers: list):
+        session = OnnxSession(folder / "model.onnx", providers, work.precision == "tf32")
+        return lambda: session.times(floats)
+
+    return ({"eager": lambda: lambda: torch_times(model, inputs)} |
+            {name: lambda providers=providers: of_onnx(providers) for name, providers in onnx_providers().items()} |
+            {f"torch.compile, {mode}": lambda mode=mode: compiled(mode) for mode in ("reduce-overhead", "max-autotune")})
+
+
+def time_peers(row: dict, example, work: Workload, folder: Path, tenon, end: float) -> None:
+    """Each beside tenon, while there is time: what takes long to begin has it alone."""
+    least = {"torch.compile, reduce-overhead": COMPILE_SECONDS, "torch.compile, max-autotune": AUTOTUNE_SECONDS}
+    for name, make in peers_of(example, work, folder).items():
+        if end - time.monotonic() < least.get(name, 0):
+            continue
+        try:
+            times = by_turns({"tenon": tenon, name: make()})
+        except Exception as reason:
+            times = {name: {"error": in_words(reason)}}
+        row.setdefault("tenon", times.get("tenon", {}))
+        row.setdefault("peers", {})[name] = times
+        torch.compiler.reset()
+
+
 def measure(name: str, device: str, tiny: bool, seconds: float, result: Path) -> None:
-    """Writes what it knows after each step."""
-    import torch
-
-    sys.path.insert(0, str(PACK))
-    import models
-
+    """Writes what it knows after each workload."""
     end = time.monotonic() + seconds
-    example = models.load(name, tiny)
     torch.set_num_threads(os.cpu_count() or 1)
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    found = {"torch": torch.__version__, "batches": {}}
+    found = {"torch": torch.__version__, "workloads": {}}
+    example = models.load(name, tiny)
     with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
-        for batch in BATCHES if batch_axes(example) else [1]:
-            row = found["batches"][batch] = {}
-            artifact = export(example, batch, Path(folder))
-            verified = call(PACK / "tenon", "verify", artifact, "--against", folder, "--device", device, "--fallback", "cpu", seconds=120)
-            row["verify"] = {"exit": verified.returncode, "says": verified.stdout.splitlines()[-4:], "error": verified.stderr[-2000:]}
-            peers = {"tenon": lambda: tenon_times(artifact, device)}
-            if torch.cuda.is_available():
-                inputs = list(at_batch(example, batch).values())
-                on_gpu = example.model.cuda()
-                row |= by_turns(peers | {"eager": lambda: torch_times(on_gpu, inputs)})
-                result.write_text(json.dumps(found))
-                if end - time.monotonic() > COMPILE_SECONDS:
-                    compiled = torch.compile(on_gpu, dynamic=False)
-                    row["compiled"] = by_turns(peers | {"compiled": lambda: torch_times(compiled, inputs)})
-                    torch.compiler.reset()
-                example.model.cpu()
-            else:
-                row |= by_turns(peers)
+        for work in workloads(example, device):
+            if found["workloads"] and time.monotonic() > end:
+                break
+            row = found["workloads"][work.name] = {}
+            try:
+                artifact = export(example, work, Path(folder))
+                row["verify"] = verified(artifact, folder, work, device)
+                tenon = partial(tenon_times, artifact, work, device)
+                if torch.cuda.is_available():
+                    time_peers(row, example, work, Path(folder), tenon, end)
+                else:
+                    row |= by_turns({"tenon": tenon})
+            except Exception as reason:  # the next one may still be measured
+                row["error"] = in_words(reason)
             result.write_text(json.dumps(found))
 
 
 def packed_artifact(file: Path, device: str) -> dict:
-    verified = call(PACK / "tenon", "verify", file, "--against", "reference", "--device", device, "--fallback", "cpu", seconds=120)
-    return {"verify": {"exit": verified.returncode, "says": verified.stdout.splitlines()[-4:], "error": verified.stderr[-2000:]}} | by_turns(
-        {"tenon": lambda: tenon_times(file, device)})
+    return {"workloads": {"as it is": {"verify": verified(file, "reference", None, device)} |
+                          by_turns({"tenon": partial(tenon_times, file, None, device)})}}
+
+
+def best_peer(row: dict) -> tuple[str, float] | None:
+    """Which was fastest, and tenon's time over its, measured by turns."""
+    ratios = {name: times["tenon"]["ms"] / times[name]["ms"] for name, times in row.get("peers", {}).items()
+              if "ms" in times.get(name, {}) and "ms" in times.get("tenon", {})}
+    return max(ratios.items(), key=lambda item: item[1]) if ratios else None
 
 
 def in_short(found: dict) -> str:
-    """A row for each batch: "8: verified, tenon 1.2 ms, eager 3.4 ms"."""
+    """A row for each workload: "f32, batch 8: verified, tenon 1.2 ms, 0.71 of torch.compile, max-autotune"."""
     lines = []
-    for batch, row in found.get("batches", {"as it is": found}).items():
-        verified = "not verified" if row.get("verify", {}).get("exit", 1) else "verified"
-        times = {name: row[name] for name in ("tenon", "eager") if name in row} | row.get("compiled", {})
-        peers = [f"{name} {value['ms']:.3f} ms" if "ms" in value else f"{name} failed" for name, value in times.items()]
-        lines.append(f"\n  {batch}: {', '.join([verified, *peers])}")
+    for name, row in found.get("workloads", {}).items():
+        parts = [row["error"]] if "error" in row else ["not verified" if row.get("verify", {}).get("exit", 1) else "verified"]
+        if "ms" in row.get("tenon", {}):
+            parts.append(f"tenon {row['tenon']['ms']:.3f} ms")
+        if best := best_peer(row):
+            parts.append(f"{best[1]:.2f} of {best[0]}")
+        lines.append(f"\n  {name}: {', '.join(parts)}")
     return "".join(lines)
+
+
+def summary(results: dict) -> dict:
+    """Of each precision the geometric mean and the worst of the ratios to the best peer."""
+    ratios = {}
+    for model, found in results.items():
+        for name, row in found.get("workloads", {}).items():
+            if best := best_peer(row):
+                ratios.setdefault(name.split(",")[0], []).append((best[1], f"{model}, {name}"))
+    return {precision: {"workloads": len(list_), "geometric_mean": geometric_mean(ratio for ratio, _ in list_), "worst": max(list_)}
+            for precision, list_ in ratios.items()}
 
 
 def all_models(report: Report, names: list[str], device: str, tiny: bool) -> None:
@@ -263,6 +378,9 @@ def all_models(report: Report, names: list[str], device: str, tiny: bool) -> Non
         if done.returncode:
             results[name]["error"] = tail(done, 8)
         report.add("models", results, "\n".join([f"{name}: {in_short(results[name])}", results[name].get("error", "")]).strip())
+    for precision, of in summary(results).items():
+        report.add(f"summary {precision}", of, f"{of['geometric_mean']:.2f} of the best peer, {of['workloads']} workloads; worst: "
+                   f"{of['worst'][0]:.2f} ({of['worst'][1]})")
 
 
 def main() -> int:
@@ -297,7 +415,7 @@ def main() -> int:
 
 
 def not_verified(found: dict) -> bool:
-    return any(row.get("verify", {}).get("exit", 1) for row in found.get("batches", {"": found}).values())
+    return any(row.get("verify", {}).get("exit", 1) for row in found.get("workloads", {}).values())
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from torch.nn.functional import interpolate
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "onnx"))
 
 DONE, DIFFERS, BAD_INPUT, UNSUPPORTED = 0, 1, 2, 3
-TINY = ("bert_large", "gcn", "lstm", "minilm", "mlp", "resnet50", "resnet9", "transformer", "unet", "vit_b16", "xml_cnn")
+TINY = ("bert_large", "decoder", "gcn", "lstm", "minilm", "mlp", "resnet50", "resnet9", "transformer", "unet", "vit_b16", "xml_cnn")
 FULL = ("mlp", "resnet9", "resnet50", "unet", "minilm")
 
 # Sizes that vary, as --input gives them; and others than those of the trace.
@@ -26,6 +26,10 @@ VARYING = {
     "resnet9": (["x=f32[N,3,32,32]"], {"x": (3, 3, 32, 32)}),
     "vit_b16": (["x=f32[N,3,32,32]"], {"x": (3, 3, 32, 32)}),
     "transformer": (["tokens=i64[N,S]"], {"tokens": (3, 7)}),
+    "decoder": (
+        ["tokens=i64[N,S]", "keys=f32[2,N,2,P,8]", "values=f32[2,N,2,P,8]"],
+        {"tokens": (3, 4), "keys": (2, 3, 2, 7, 8), "values": (2, 3, 2, 7, 8)},
+    ),
     "bert_large": (["input_ids=i64[N,S]", "attention_mask=i64[N,S]"], {"input_ids": (3, 7), "attention_mask": (3, 7)}),
 }
 
@@ -76,7 +80,7 @@ def test_sizes_vary(run, tmp_path, exported_tiny, name):
     source = exported_tiny(name) / "model.pt"
     options = [o for t in types for o in ("--input", t)]
     session = session_of(converted(run, tmp_path, source, *options))
-    assert [i.shape[0] for i in session.get_inputs()] == ["N"] * len(types)
+    assert all("N" in i.shape for i in session.get_inputs())
     random = np.random.default_rng(0)
     inputs = {}
     for i in session.get_inputs():

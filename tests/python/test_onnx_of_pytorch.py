@@ -27,6 +27,7 @@ EXPECTED = {
     "xml_cnn": FROM_THE_END,
     "gcn": SUMS_FROM_THE_END,
     "transformer": FROM_THE_END,
+    "decoder": FROM_THE_END,
     "lstm": AXES,
 }
 
