@@ -9,6 +9,7 @@
 #include "runtime/attribution.h"
 #include "runtime/cost/features.h"
 #include "runtime/profile.h"
+#include "runtime/throughput.h"
 
 namespace tenon {
 
@@ -96,6 +97,7 @@ struct ProfileReport {
   std::vector<StepRow> steps;
   std::optional<Unfused> unfused;
   std::vector<SizedRun> sweep;
+  std::vector<Throughput> streams;
   std::optional<Comparison> comparison;
   std::vector<RunTimes> timeline;  // of the runs with timers
 };

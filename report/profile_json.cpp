@@ -111,6 +111,14 @@ ordered_json to_json(const ProfileReport& p) {
     u["fused_bytes"] = p.unfused->fused_bytes;
   }
   for (const SizedRun& r : p.sweep) put(out["sweep"].emplace_back(), r);
+  for (const Throughput& t : p.streams) {
+    const Interval ci = median_interval(t.runs_per_s);
+    out["streams"].push_back({{"streams", t.streams},
+                              {"runs_per_s", median(t.runs_per_s)},
+                              {"ci95", {ci.low, ci.high}},
+                              {"median_ms", median(t.latency_ms)},
+                              {"p99_ms", quantile(t.latency_ms, 0.99)}});
+  }
   if (p.comparison) out["comparison"] = to_json(*p.comparison);
   return out;
 }

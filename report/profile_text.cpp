@@ -204,6 +204,19 @@ std::string unfused(const ProfileReport& p) {
                      table.str(), u.ratio, u.ratio_ci95.low, u.ratio_ci95.high);
 }
 
+std::string streams(const ProfileReport& p) {
+  Table table({"streams", "runs/s", "95% CI", "ratio", "median ms", "p99"});
+  const double first = median(p.streams.front().runs_per_s);
+  for (const Throughput& t : p.streams) {
+    const Interval ci = median_interval(t.runs_per_s);
+    const double rate = median(t.runs_per_s);
+    table.add({std::to_string(t.streams), fmt::format("{:.1f}", rate),
+               fmt::format("{:.1f} to {:.1f}", ci.low, ci.high), fmt::format("{:.2f}", rate / first),
+               ms_text(median(t.latency_ms)), ms_text(quantile(t.latency_ms, 0.99))});
+  }
+  return "\n" + table.str();
+}
+
 std::string sweep(const ProfileReport& p) {
   Table table({"sizes", "median ms", "95% CI", "p99", "runs/s", "items/s", "arena MiB", "plan ms"});
   for (const SizedRun& r : p.sweep) {
@@ -223,6 +236,7 @@ std::string sweep(const ProfileReport& p) {
 std::string to_text(const ProfileReport& p, const TextOptions& o) {
   std::string text = header(p) + pipeline(p) + times(p, o) + summary(p);
   if (p.unfused) text += unfused(p);
+  if (!p.streams.empty()) text += streams(p);
   if (p.sweep.size() > 1) text += sweep(p);
   const std::vector<std::string> advice = advice_for(p);
   if (!advice.empty()) text += "\n";

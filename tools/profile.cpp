@@ -19,6 +19,7 @@
 #include "report/trace.h"
 #include "report/unfused.h"
 #include "runtime/cost/record.h"
+#include "runtime/throughput.h"
 #include "tools/isa_option.h"
 #include "tools/model_options.h"
 #include "tools/model_path.h"
@@ -39,6 +40,7 @@ struct ProfileVerb {
   TextOptions text;
   double max_slowdown = 0;
   bool unfused = false, no_roofline = false;
+  std::vector<int> streams;
 
   bool compares_sides() const { return !other.empty() || !versus.empty(); }
 };
@@ -100,6 +102,10 @@ ProfileReport measure(const ProfileVerb& o, const Model& model, const std::optio
   if (o.unfused) {
     progress.say("running it unfused and fused by turns");
     report.unfused = measure_unfused(model, session, sweep.front().values(model));
+  }
+  if (!o.streams.empty()) {
+    progress.say("running it several times at once");
+    report.streams = throughput(session, sweep.front().values(model), o.streams);
   }
   if (sweep.size() > 1) report.sweep.push_back(report.run);
   for (std::size_t i = 1; i < sweep.size(); ++i) report.sweep.push_back(profile_at(sweep[i]).run);
@@ -234,6 +240,19 @@ void contribute(const ProfileVerb& o, const ProfileReport& report) {
   append_to_file(o.records, record_lines(steps, report.run.samples_ms, machine, threads));
 }
 
+std::vector<int> stream_counts(const std::string& list) {
+  constexpr int most = 1024;
+  std::vector<int> counts;
+  for (const std::string& word : CLI::detail::split(list, ',')) {
+    int count = 0;
+    const bool is_number = CLI::detail::lexical_cast(word, count) && count >= 1 && count <= most;
+    if (!is_number)
+      throw error("'{}' is no number of streams from 1 to {}", word, most).at("--streams " + in_shell(list));
+    counts.push_back(count);
+  }
+  return counts;
+}
+
 /// Before minutes of work.
 void check_options(const ProfileVerb& o) {
   if (!o.stored.empty()) load_recording(o.stored);
@@ -243,6 +262,8 @@ void check_options(const ProfileVerb& o) {
         .hint("name a second model, or give --vs=\"OPTIONS\" or --compare old.json");
   if (o.compares_sides() && swept(o.model).size() > 1)
     throw error("two models are compared at one size").at("--shape").hint("give each symbol one size");
+  if (!o.streams.empty() && o.model.threads > 1)
+    throw error("each of several runs at once has one thread").at("--streams").hint("leave --threads out");
   if (o.unfused && o.model.no_fuse)
     throw error("--unfused shows the fused model beside the unfused one: --no-fuse leaves nothing to show");
 }
@@ -329,6 +350,10 @@ void add_profile(CLI::App& app, int& exit_code) {
       ->capture_default_str()
       ->check(integer_from(0));
   verb->add_flag("--unfused", o->unfused, "Beside the same model without fused groups, by turns");
+  verb->add_option_function<std::string>(
+          "--streams", [o](const std::string& list) { o->streams = stream_counts(list); },
+          "Run it at once from so many threads (1,2,4), by turns: runs a second")
+      ->type_name("N,...");
   verb->add_flag("--no-roofline", o->no_roofline, "Do not measure, or use, what this machine can do at most");
   verb->add_option("--json", o->json, "Write the profile as JSON (-: to standard output, without the text)")
       ->type_name(file_written);
@@ -345,6 +370,7 @@ void add_profile(CLI::App& app, int& exit_code) {
   o->isa.add(*verb);
   verb->footer(
       "Example: tenon profile resnet50.pt --by module --depth 1\n"
+      "         tenon profile resnet50.tenon --streams 1,2,4\n"
       "         tenon profile old.tenon new.tenon --max-slowdown 1.05");
   verb->callback([&exit_code, o, verb] { exit_code = run_profile(*o, *verb); });
 }
