@@ -95,8 +95,10 @@ std::vector<Candidate> lower_typed_product(const Planner& planner, const Group& 
   const Emit emit = emit_for(dtype);
   if (!emit || (call->bias && group.outer(call->bias)->rank() != 1)) return {};
   const Work work = call->work();
-  // Float32 has a tile of its own, which packs the right side: that pays for more than a vector.
-  if (dtype == DType::f32 && (std::min(work.rows, work.columns) > 1 || call->bias)) return {};
+  // Float32 has a tile of its own, which packs the right side: that pays for more than a vector, and for a weight. A
+  // file's pages are small; packed weights lie in large ones, and are read twice as fast.
+  const bool is_packed = !planner.runs_once() && planner.assignment().constant(call->right).has_value();
+  if (dtype == DType::f32 && (std::min(work.rows, work.columns) > 1 || call->bias || is_packed)) return {};
   // A vector reads each element of the matrix once; more rows take wider elements through the same units.
   const bool is_vector = std::min(work.rows, work.columns) == 1;
   const double factor =
