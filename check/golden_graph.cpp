@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/count.h"
-#include "fusion/outline.h"
+#include "ir/outline.h"
 
 namespace tenon {
 namespace {

@@ -6,8 +6,8 @@
 #include "base/atomic_file.h"
 #include "base/count.h"
 #include "base/input_file.h"
-#include "fusion/outline.h"
 #include "ir/npy.h"
+#include "ir/outline.h"
 #include "ir/print.h"
 #include "runtime/compare.h"
 

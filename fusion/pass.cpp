@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "fusion/outline.h"
 #include "ir/ops/control.h"
+#include "ir/outline.h"
 #include "ir/print.h"
 
 namespace tenon {

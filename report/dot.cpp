@@ -5,9 +5,9 @@
 #include <map>
 
 #include "base/utf8.h"
-#include "fusion/outline.h"
 #include "fusion/replaced.h"
 #include "ir/ops/control.h"
+#include "ir/outline.h"
 #include "ir/print.h"
 
 namespace tenon {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "fusion/outline.h"
 #include "fusion/replaced.h"
 #include "ir/clone.h"
 #include "ir/flops.h"
+#include "ir/outline.h"
 #include "ir/print.h"
 
 namespace tenon {

@@ -5,12 +5,12 @@
 
 #include "base/utf8.h"
 #include "base/version.h"
-#include "fusion/outline.h"
 #include "ir/clone.h"
 #include "ir/data_size.h"
 #include "ir/evaluate.h"
 #include "ir/flops.h"
 #include "ir/hint.h"
+#include "ir/outline.h"
 #include "report/graph.h"
 #include "report/profile_json.h"
 

@@ -16,6 +16,12 @@ Group::Group(const Node& node) : node_(&node) {
   for (const Value* result : node.region().results()) results_.push_back(result);
 }
 
+Group Group::of(std::vector<const Node*> members) const {
+  Group part = *this;
+  part.members_ = std::move(members);
+  return part;
+}
+
 bool Group::contains(const Value* value) const {
   return value->node() && std::find(members_.begin(), members_.end(), value->node()) != members_.end();
 }

@@ -13,6 +13,9 @@ class Group {
  public:
   explicit Group(const Node& node);
 
+  /// Some of its members, in their order, with the results of the whole.
+  Group of(std::vector<const Node*> members) const;
+
   const Node& node() const { return *node_; }
   const std::vector<const Node*>& members() const { return members_; }
   bool contains(const Value* value) const;

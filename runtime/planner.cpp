@@ -16,6 +16,7 @@
 #include "ir/ops/shape.h"
 #include "runtime/arena.h"
 #include "runtime/buffer_uses.h"
+#include "runtime/calls/prologue.h"
 #include "runtime/constant_value.h"
 #include "runtime/decompose.h"
 #include "runtime/shared/general.h"
@@ -39,6 +40,7 @@ std::string group_text(const Group& group) {
 
 std::unique_ptr<Graph> for_device(std::unique_ptr<Graph> graph, const Device& device) {
   widen_small_floats(*graph, device);
+  take_prologues(*graph, device);
   return graph;
 }
 
@@ -80,6 +82,10 @@ std::unique_ptr<Plan> Planner::plan() {
       continue;
     }
     if (!computes_nothing(*node) && !fold(*node) && !lower(*node)) {
+      if (Node* const prologue = split_prologue(*node)) {
+        node = prologue;
+        continue;
+      }
       if (has_parts(*node)) {
         node = decompose(*node);
         continue;

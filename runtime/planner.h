@@ -50,6 +50,8 @@ class Planner {
   /// Data that is there before a run.
   PlannedTensor constant(const Tensor& tensor) { return buffers_.constant(tensor); }
   const Buffer& buffer(const PlannedTensor& tensor) const { return buffers_.of(tensor); }
+  /// The value as it lies if that fits, else a copy of it in this order, which does.
+  PlannedTensor copied(const Value* value, const Order& order, FunctionRef<bool(const PlannedTensor&)> fits);
   /// The value as it lies if its rows in this order are evenly spaced, else a copy of it that has such rows.
   PlannedTensor rows(const Value* value, const Order& order);
   /// The value in dense row-major memory, copied there if need be.
@@ -94,7 +96,6 @@ class Planner {
   void copy_inputs();
   void copy_results();
   void lay_out_buffers(Plan& plan);
-  PlannedTensor copied(const Value* value, const Order& order, FunctionRef<bool(const PlannedTensor&)> fits);
 
   std::unique_ptr<Graph> graph_;
   OpenDevice& open_;

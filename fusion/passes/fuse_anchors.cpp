@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "fusion/outline.h"
 #include "fusion/passes.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/linear.h"
 #include "ir/ops/slices_by_index.h"
+#include "ir/outline.h"
 
 namespace tenon {
 namespace {

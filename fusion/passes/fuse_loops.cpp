@@ -3,11 +3,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "fusion/outline.h"
 #include "fusion/passes.h"
 #include "ir/ops/axis_maps.h"
 #include "ir/ops/rules.h"
 #include "ir/ops/slices_by_index.h"
+#include "ir/outline.h"
 
 namespace tenon {
 namespace {

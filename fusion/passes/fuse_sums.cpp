@@ -1,9 +1,9 @@
 // Sums of rows by index take the gather and the weighting before them: one product of a sparse matrix, whose
 // entries are the edges of a graph, and a dense one.
-#include "fusion/outline.h"
 #include "fusion/passes.h"
 #include "ir/ops/index.h"
 #include "ir/ops/row_sum.h"
+#include "ir/outline.h"
 
 namespace tenon {
 namespace {

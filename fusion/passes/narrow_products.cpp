@@ -21,7 +21,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::string_view narrowing = "narrow_product";
+constexpr std::string_view narrowing_of_products = "narrow_product";
 
 bool is_product(const Node& n) {
   return n.is<Linear>() || n.is<MatMul>() || n.is<Conv>() || n.is<ConvTranspose>() || n.is<Attention>();
@@ -62,11 +62,11 @@ class Narrower {
  private:
   void narrow(Node& product) {
     if (std::string reason = refusal(product); !reason.empty())
-      return rewriter_.refuse(narrowing, product, std::move(reason));
+      return rewriter_.refuse(narrowing_of_products, product, std::move(reason));
     const auto& kept = rewriter_.kept_products();
     if (std::find(kept.begin(), kept.end(), rewriter_.next_product()) != kept.end())
-      return rewriter_.refuse(narrowing, product, "its error is beyond --max-error");
-    if (!rewriter_.allowed(narrowing, product)) return;
+      return rewriter_.refuse(narrowing_of_products, product, "its error is beyond --max-error");
+    if (!rewriter_.allowed(narrowing_of_products, product)) return;
     Region& region = rewriter_.region();
     std::vector<Value*> operands = product.inputs();
     for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -77,7 +77,7 @@ class Narrower {
     Node* narrowed = region.insert(product.op(), operands, &product, product.source);
     const InsertionPoint behind{&region, &product, product.source};
     replace_all_uses(product.output(), cast(DType::f32, Ref(narrowed->output(), behind)).value());
-    rewriter_.record(narrowing, product.source, narrowed);
+    rewriter_.record(narrowing_of_products, product.source, narrowed);
     region.erase(&product);
   }
 
@@ -166,13 +166,13 @@ class Narrower {
   std::map<const Value*, Value*> halves_, masks_;
 };
 
-void narrow(Rewriter& rewriter) {
+void narrow_all_products(Rewriter& rewriter) {
   const Precision precision = rewriter.precision();
   if (half_of(precision) && !is_of_weights(precision)) Narrower(rewriter).run();
 }
 
 }  // namespace
 
-Pass narrow_products() { return {"narrow_products", {narrowing}, narrow}; }
+Pass narrow_products() { return {"narrow_products", {narrowing_of_products}, narrow_all_products}; }
 
 }  // namespace tenon

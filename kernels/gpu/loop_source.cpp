@@ -34,21 +34,34 @@ class Printer : LoopText {
     line("__device__ inline void {}(const {}_tile& tile, {} i0, {} i1, {} value) {{", name_, name_,
          index_type(), index_type(), computed(tile_type()));
     indent_ = 1;
-    line("using Index = {};", index_type());
-    line("constexpr int chunk = 0, v = 0, valid = 1;");
     line("const {}_arguments& a = tile.a;", name_);
     if (has_faults()) line("BadIndex bad;");
     pointer_prefix_ = "tile.";
-    print_pointers(0, 0);
-    const std::vector<bool> wanted = computed_in(0);
-    declare_reads(wanted);
-    print_reads(wanted);
-    declare_written(wanted);
-    print_elements(0, wanted);
+    const std::vector<bool> wanted = print_point();
     print_writes(wanted);
     if (has_faults()) line("report(tile.fault, bad);");
     indent_ = 0;
     line("}}\n");
+    return std::move(out_);
+  }
+
+  std::string element() {
+    TENON_CHECK(!has_faults());
+    print_arguments();
+    line("struct {} {{", name_);
+    ++indent_;
+    line("{}{}_arguments a;", ended(parameters(), "; "), name_);
+    const std::size_t result = code_.instructions.size() - 1;
+    TENON_CHECK(at(result).op == LoopOp::store);
+    line("__device__ inline {} operator()({} i0, {} i1) const {{", storage(operand(at(result)).dtype),
+         index_type(), index_type());
+    ++indent_;
+    (void)print_point();
+    line("return w{}[v];", result);
+    --indent_;
+    line("}}");
+    indent_ = 0;
+    line("}};\n");
     return std::move(out_);
   }
 
@@ -91,6 +104,7 @@ class Printer : LoopText {
   void print_pointers(std::size_t from, std::size_t to) {
     for (std::size_t k = 0; k < code_.operands.size(); ++k) {
       const LoopCode::OperandCode& operand = code_.operands[k];
+      if (operand.buffer < 0) continue;
       const std::string type =
           fmt::format("{}{}", is_stored(operand.buffer) ? "" : "const ", storage(operand.dtype));
       line("{}* const p{} = reinterpret_cast<{}*>({}b{}) + Index(a.offset_{}){};", type, k, type,
@@ -113,6 +127,18 @@ class Printer : LoopText {
 
   // Walks.
 
+  /// The values at i0, i1.
+  std::vector<bool> print_point() {
+    line("using Index = {};", index_type());
+    line("constexpr int chunk = 0, v = 0, valid = 1;");
+    print_pointers(0, 0);
+    std::vector<bool> wanted = computed_in(0);
+    declare_reads(wanted);
+    print_reads(wanted);
+    declare_written(wanted);
+    print_elements(0, wanted);
+    return wanted;
+  }
   void print_points() {
     print_pointers(0, 0);
     const int block = form_.threads * form_.vector * form_.chunks;
@@ -422,6 +448,9 @@ std::string loop_source(const LoopCode& code, const LoopForm& form, std::string_
 }
 std::string tile_source(const LoopCode& code, const LoopForm& form, std::string_view name) {
   return Printer(code, form, name).tile();
+}
+std::string value_source(const LoopCode& code, const LoopForm& form, std::string_view name) {
+  return Printer(code, form, name).element();
 }
 
 }  // namespace tenon::gpu

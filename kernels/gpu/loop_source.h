@@ -24,4 +24,10 @@ std::string loop_source(const LoopCode& code, const LoopForm& form, std::string_
 /// forms, else int. The program is not arranged; its form has group none and vector 1.
 std::string tile_source(const LoopCode& code, const LoopForm& form, std::string_view name);
 
+/// A program over [rows, cols] as the type of what computes one element, which is what its store, the last
+/// instruction, is given. It writes nothing: the store's buffer is no_buffer.
+///   struct NAME { pointers as above; NAME_arguments a; __device__ T operator()(Index i0, Index i1) const; };
+std::string value_source(const LoopCode& code, const LoopForm& form, std::string_view name);
+inline constexpr int no_buffer = -1;
+
 }  // namespace tenon::gpu

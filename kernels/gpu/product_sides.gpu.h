@@ -10,7 +10,7 @@ namespace tenon::gpu {
 template <class T>
 struct Matrix {
   using Element = T;
-  static constexpr bool has_costly_lines = false;
+  static constexpr bool has_costly_lines = false, is_computed = false;
   const T* data;
   Int lines;
   int depths;
@@ -30,9 +30,15 @@ struct Matrix {
   }
   GPU_INLINE Depth depth(int k) const { return {k * depth_stride, depths - k}; }
   static GPU_INLINE int lines_from(const Line& line) { return line.left; }
+  GPU_INLINE bool find(const Line& line, const Depth& depth, Int& row, Int& column) const {
+    row = line.offset;
+    column = depth.offset;
+    return line.left > 0 && depth.left > 0;
+  }
   /// Null outside.
   GPU_INLINE const T* at(const Line& line, const Depth& depth) const {
-    return line.left > 0 && depth.left > 0 ? data + line.offset + depth.offset : nullptr;
+    Int row, column;
+    return find(line, depth, row, column) ? data + row + column : nullptr;
   }
 };
 
@@ -46,7 +52,7 @@ struct ConvAxis {
 template <class T, bool Transposed>
 struct Windows {
   using Element = T;
-  static constexpr bool has_costly_lines = true;
+  static constexpr bool has_costly_lines = true, is_computed = false;
   const T* data;
   Int lines;
   int channels;
@@ -93,14 +99,57 @@ struct Windows {
     }
     return at < int(axis.in) ? at : -1;
   }
-  GPU_INLINE const T* at(const Line& line, const Depth& depth) const {
-    if (depth.left <= 0) return nullptr;
+  /// Where the pixel lies, and its channel from there; false where the window reaches out of the image.
+  GPU_INLINE bool find(const Line& line, const Depth& depth, Int& pixel, Int& channel) const {
+    if (depth.left <= 0) return false;
     const int at_d = place(d, line.d, depth.d), at_h = place(h, line.h, depth.h),
               at_w = place(w, line.w, depth.w);
-    if (at_d < 0 || at_h < 0 || at_w < 0) return nullptr;
-    return data + line.image + depth.channel + at_d * d.x_stride + at_h * h.x_stride + at_w * w.x_stride;
+    pixel = line.image + at_d * d.x_stride + at_h * h.x_stride + at_w * w.x_stride;
+    channel = depth.channel;
+    return at_d >= 0 && at_h >= 0 && at_w >= 0;
+  }
+  GPU_INLINE const T* at(const Line& line, const Depth& depth) const {
+    Int pixel, channel;
+    return find(line, depth, pixel, channel) ? data + pixel + channel : nullptr;
   }
 };
+
+/// A side of which nothing lies in memory: `compute(row, column)` is the element at the place that `Places`
+/// (one of the above, whose strides count rows and columns) finds.
+template <class Places, class Compute>
+struct Computed {
+  using Element = typename Places::Element;
+  static constexpr bool has_costly_lines = Places::has_costly_lines, is_computed = true;
+  using Line = typename Places::Line;
+  using Depth = typename Places::Depth;
+  Places places;
+  Compute compute;
+
+  GPU_INLINE Line line(Int i) const { return places.line(i); }
+  GPU_INLINE Depth depth(int k) const { return places.depth(k); }
+  static GPU_INLINE int lines_from(const Line&) { return 1; }
+  /// 0 outside.
+  GPU_INLINE Element value(const Line& line, const Depth& depth) const {
+    Int row, column;
+    return places.find(line, depth, row, column) ? compute(row, column) : convert<Element>(0.0f);
+  }
+};
+
+template <class Places, class Compute>
+GPU_INLINE Computed<Places, Compute> computed_at(const Places& places, const Compute& compute) {
+  return {places, compute};
+}
+
+/// An element of a side; 0 outside.
+template <class T, class Side>
+GPU_INLINE T number_at(const Side& side, const typename Side::Line& line, const typename Side::Depth& depth) {
+  if constexpr (Side::is_computed) {
+    return convert<T>(side.value(line, depth));
+  } else {
+    const auto* const from = side.at(line, depth);
+    return from ? convert<T>(*from) : convert<T>(0.0f);
+  }
+}
 
 /// What a mask adds to a score, as a base-2 logarithm. The lowest numbers stay numbers: a row of them is no
 /// row without keys.
@@ -181,19 +230,19 @@ class Loader {
       if (!is_mine(i)) return;
       if (i > 0 && !(is_regular && DepthFast)) depth = side_.depth(k + place(i).depth);
       const typename Side::Line line = line_of(i);
-      const From* const from = side_.at(line, depth);
-      const int left = DepthFast ? depth.left : Side::lines_from(line), valid = left < Count ? left : Count;
 #if GPU_MMA
       if constexpr (is_async) {
-        copy_async(target(tile, i), from ? from : side_.data, from ? valid * int(sizeof(From)) : 0);
+        const From* const from = side_.at(line, depth);
+        copy_async(target(tile, i), from ? from : side_.data,
+                   from ? valid(line, depth) * int(sizeof(From)) : 0);
         continue;
       }
 #endif
       if constexpr (is_staged) {
-        read(from, valid, staged_[i]);
+        read(line, depth, staged_[i]);
       } else {
         To elements[Count];
-        read(from, valid, elements);
+        read(line, depth, elements);
         write_pieces(target(tile, i), elements);
       }
     }
@@ -223,12 +272,20 @@ class Loader {
       return side_.line(first_line_ + place(i).line);
   }
   static GPU_INLINE To* target(const Tile& tile, int i) { return tile.at(place(i).line, place(i).depth); }
-  static GPU_INLINE void read(const From* from, int valid, To (&to)[Count]) {
-    if constexpr (Count > 1) {
-      if (from && valid == Count) return read_pieces(from, to);
-      for (int e = 0; e < Count; ++e) to[e] = from && e < valid ? from[e] : convert<To>(0.0f);
+  /// Elements of a chunk that the side has.
+  static GPU_INLINE int valid(const typename Side::Line& line, const typename Side::Depth& depth) {
+    const int left = DepthFast ? depth.left : Side::lines_from(line);
+    return left < Count ? left : Count;
+  }
+  GPU_INLINE void read(const typename Side::Line& line, const typename Side::Depth& depth,
+                       To (&to)[Count]) const {
+    if constexpr (Count == 1) {
+      to[0] = number_at<To>(side_, line, depth);
     } else {
-      to[0] = from ? convert<To>(*from) : convert<To>(0.0f);
+      const From* const from = side_.at(line, depth);
+      const int there = from ? valid(line, depth) : 0;
+      if (there == Count) return read_pieces(from, to);
+      for (int e = 0; e < Count; ++e) to[e] = e < there ? from[e] : convert<To>(0.0f);
     }
   }
 

@@ -62,18 +62,24 @@ std::vector<LoopArgument> fields(const Product& p, const Tiling& t) {
   return list;
 }
 
-std::string left_side(const Product& p) {
+// Of elements at `data`.
+std::string places_of_left(const Product& p, std::string_view data) {
   if (p.windows.empty())
-    return fmt::format("Matrix<{}>{{left, a.rows, int(a.depth), a.left_row, a.left_column}}",
-                       storage(p.left_type));
+    return fmt::format("Matrix<{}>{{{}, a.rows, int(a.depth), a.left_row, a.left_column}}",
+                       storage(p.left_type), data);
   std::string axes;
   for (const char axis : {'d', 'h', 'w'}) {
     axes += ", {";
     for (int k = 0; k < 7; ++k) axes += fmt::format("{}a.{}{}", k ? ", " : "", axis, k);
     axes += "}";
   }
-  return fmt::format("Windows<{}, {}>{{left, a.rows, int(a.channels), a.image_stride, a.channel_stride{}}}",
-                     storage(p.left_type), p.windows[0].shape.transposed, axes);
+  return fmt::format("Windows<{}, {}>{{{}, a.rows, int(a.channels), a.image_stride, a.channel_stride{}}}",
+                     storage(p.left_type), p.windows[0].shape.transposed, data, axes);
+}
+
+std::string left_side(const Product& p) {
+  if (p.prologue.empty()) return places_of_left(p, "left");
+  return fmt::format("computed_at({}, left)", places_of_left(p, "nullptr"));
 }
 
 std::string right_side(const Product& p) {
@@ -99,15 +105,25 @@ class Printer {
       parameters_ += ", " + parameter;
       values_ += parameter.substr(parameter.rfind(' ') + 1) + ", ";
     }
+    for (const LoopProgram& prologue : p.prologue) {
+      prologue_ = value_source(prologue.code, form, "prologue");
+      for (const std::string& parameter : LoopText(prologue.code, form).parameters()) {
+        const std::size_t name = parameter.rfind(' ') + 1;
+        const std::string from = "from_" + parameter.substr(name);
+        left_parameters_ += parameter.substr(0, name) + from + ", ";
+        left_values_ += from + ", ";
+      }
+    }
   }
 
   std::string text() const {
     const bool of_rows = tiling_.row_count > 0;
-    return translation_unit(of_rows          ? row_header
-                            : tiling_.bulk   ? bulk_header
-                            : of_warpgroup() ? warpgroup_header
-                                             : header,
-                            epilogue_ + arguments() + head() + (of_rows ? row_product() : tile_product()));
+    return translation_unit(
+        of_rows          ? row_header
+        : tiling_.bulk   ? bulk_header
+        : of_warpgroup() ? warpgroup_header
+                         : header,
+        prologue_ + epilogue_ + arguments() + head() + (of_rows ? row_product() : tile_product()));
   }
 
  private:
@@ -118,18 +134,21 @@ class Printer {
     for (const LoopArgument& f : fields(p_, tiling_)) text += fmt::format("  Int {};\n", f.name);
     return text + "};\n";
   }
+  bool has_prologue() const { return !p_.prologue.empty(); }
   std::string head() const {
     return fmt::format(
-        "extern \"C\" __global__ void __launch_bounds__({}) product(const {}* left, const {}* right{}{}, "
-        "const product_arguments a, const epilogue_arguments e{}) {{\n"
-        "  const epilogue_tile tile{{{}e}};\n",
-        tiling_.threads, storage(p_.left_type),
+        "extern \"C\" __global__ void __launch_bounds__({}) product({}const {}* right{}{}, "
+        "const product_arguments a, const epilogue_arguments e{}{}) {{\n"
+        "  const epilogue_tile tile{{{}e}};\n{}",
+        tiling_.threads,
+        has_prologue() ? left_parameters_ : fmt::format("const {}* left, ", storage(p_.left_type)),
         p_.codes.empty() ? storage(p_.right_type) : storage(DType::u8),
         is_shared() ? fmt::format(", {}* parts, unsigned* tickets", computed(type_)) : "", parameters_,
+        has_prologue() ? ", const prologue_arguments l" : "",
         tiling_.bulk
             ? ", const __grid_constant__ TensorMap left_map, const __grid_constant__ TensorMap right_map"
             : "",
-        values_);
+        values_, has_prologue() ? fmt::format("  const prologue left{{{}l}};\n", left_values_) : "");
   }
   // Moves the sides to a batch, whose number is `rest`.
   std::string to_batch() const {
@@ -163,7 +182,7 @@ class Printer {
         "  using Tile = {};\n"
         "  const auto tile_at = [{}, sides_left = left, sides_right = right](Int number) {{\n"
         "    const Int batch = number / a.tiles, place = number % a.tiles;\n"
-        "    auto* left = sides_left;\n    auto* right = sides_right;\n"
+        "    auto left = sides_left;\n    auto right = sides_right;\n"
         "    Int rest = batch;\n"
         "{}"
         "    return place_of_tile(batch, place % a.row_tiles * Tile::rows, place / a.row_tiles * "
@@ -218,6 +237,7 @@ class Printer {
   const DType type_;
   const std::string epilogue_;
   std::string parameters_, values_;
+  std::string prologue_, left_parameters_, left_values_;
 };
 
 }  // namespace
@@ -234,6 +254,7 @@ std::optional<DType> product_type(DType left, DType right) {
 
 ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, const LoopForm& form,
                              const Tiling& t) {
+  TENON_CHECK(p.prologue.empty() || (p.batch.empty() && t.row_count == 0));
   ProductKernel kernel{.source = Printer(p, t, epilogue, form).text(),
                        .name = "product",
                        .tiling = t.text(p),

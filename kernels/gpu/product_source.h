@@ -33,6 +33,11 @@ struct Product {
   };
   std::vector<Windows> windows;  // one or none
 
+  /// The left side is computed from other values, element by element: what the program's store is given
+  /// (value_source). left_row and left_column, or the windows' strides, count its rows and columns, and
+  /// there is no batch.
+  std::vector<LoopProgram> prologue;  // one or none
+
   /// The right side is kept in codes for numbers of right_type. It has no strides, and is that of all
   /// batches.
   std::vector<ProductCodes> codes;  // one or none
@@ -46,9 +51,10 @@ struct Product {
 /// side's type, and summed in f32; f32, f64, and i64 for all integers. Nothing for complex numbers.
 std::optional<DType> product_type(DType left, DType right);
 
-/// The kernel takes the left and the right side, where blocks share tiles memory for their parts and tickets,
-/// the epilogue's buffers in order, the struct, the epilogue's arguments (loop_arguments), and its tensor
-/// maps in order. Its source depends on no size but through the few choices that are made by it.
+/// The kernel takes the left side (the prologue's buffers in order, where there is one) and the right side,
+/// where blocks share tiles memory for their parts and tickets, the epilogue's buffers in order, the struct,
+/// the epilogue's arguments (loop_arguments), the prologue's, and its tensor maps in order. Its source
+/// depends on no size but through the few choices that are made by it.
 struct ProductKernel {
   std::string source, name, tiling;  // Tiling::text
   std::vector<std::byte> arguments;  // the struct

@@ -186,6 +186,7 @@ std::int64_t resident_blocks(const Tiling& t, const GpuLimits& limits) {
 }
 
 Reading reading_of_left(const Product& p) {
+  if (!p.prologue.empty()) return {};
   std::vector<std::int64_t> steps{p.left_offset};
   for (const ProductBatch& b : p.batch) steps.push_back(b.left);
   if (p.windows.empty())

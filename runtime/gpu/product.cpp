@@ -8,6 +8,7 @@
 #include "runtime/calls/conv.h"
 #include "runtime/calls/epilogue.h"
 #include "runtime/calls/matmul.h"
+#include "runtime/calls/prologue.h"
 #include "runtime/gpu/coded_weights.h"
 #include "runtime/gpu/library_candidate.h"
 #include "runtime/gpu/library_convolution.h"
@@ -24,9 +25,10 @@ constexpr std::size_t max_buffers = 64;
 
 bool is_computable(const Value* left, DType right) { return product_type(left->dtype(), right).has_value(); }
 
-// The two sides of a product, and how they lie.
+// The two sides of a product, and how they lie. Of a computed left side: what it is computed from.
 struct Sides {
-  PlannedTensor left, right;
+  std::vector<PlannedTensor> left;
+  PlannedTensor right;
   Product product;
 };
 
@@ -34,7 +36,7 @@ struct Sides {
 struct Lowered {
   std::string kernel;  // "product"
   TileProgram tile;
-  bool has_tile = false;  // it does more than to write the product down
+  std::string parts;  // "+prologue+tile": what it does besides
   double flops = 0;
   Order order;  // of the result
   std::function<Sides(Planner&)> place;
@@ -59,8 +61,8 @@ std::string library_kernel(const Planner& planner, const LibraryEpilogue& e) {
 // False: it does not compute this.
 bool emit_by_library(Planner& planner, const Group& group, const Lowered& l, const Sides& sides,
                      const PlannedTensor& result, std::int64_t result_row) {
-  std::vector<PlannedTensor> reads{sides.left, sides.right};
-  LibraryProduct p{.left = sides.left,
+  std::vector<PlannedTensor> reads{sides.left[0], sides.right};
+  LibraryProduct p{.left = sides.left[0],
                    .right = sides.right,
                    .result = result,
                    .relu = l.library->relu,
@@ -93,12 +95,16 @@ void emit(Planner& planner, const Group& group, Lowered l) {
   const LoopForm form{.wide = true};
   const GpuLimits limits = limits_for(gpu, sides.product);
   ProductKernel kernel = product_kernel(sides.product, epilogue, form, limits);
-  std::vector<PlannedTensor> reads{sides.left, sides.right}, writes{result};
+  std::vector<PlannedTensor> reads = sides.left, writes{result};
+  reads.push_back(sides.right);
   if (kernel.parts > 0) {
     writes.push_back(planner.bytes(static_cast<std::size_t>(kernel.parts) * size_of(kernel.part_type)));
     writes.push_back(planner.zeros(kernel.tickets));
     reads.insert(reads.end(), writes.begin() + 1, writes.end());
   }
+  std::vector<std::vector<std::byte>> arguments{std::move(kernel.arguments), loop_arguments(epilogue, form)};
+  for (const LoopProgram& prologue : sides.product.prologue)
+    arguments.push_back(loop_arguments(prologue, form));
   for (const Value* operand : l.tile.operands) reads.push_back(planner.assignment().at(operand));
   std::vector<PlannedTensor> buffers = reads;
   buffers.push_back(result);
@@ -110,10 +116,9 @@ void emit(Planner& planner, const Group& group, Lowered l) {
                                        .block = kernel.block,
                                        .shared_bytes = kernel.shared_bytes},
                               .buffers = std::move(buffers),
-                              .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, form)},
+                              .arguments = std::move(arguments),
                               .maps = std::move(kernel.maps)});
-  step->info = {.kernel = fmt::format("{} {}{}", l.kernel, kernel.tiling, l.has_tile ? "+tile" : ""),
-                .flops = l.flops};
+  step->info = {.kernel = fmt::format("{} {}{}", l.kernel, kernel.tiling, l.parts), .flops = l.flops};
   planner.emit(std::move(step), group.node(), std::move(reads), std::move(writes));
 }
 
@@ -137,26 +142,61 @@ void add_library(const Planner& planner, const Group& group, const Node& anchor,
                         [=](Planner& p, const Group& g) { emit(p, g, by_library); }});
 }
 
+// The left side of a product: where it lies, or what it is computed from and how.
+struct LeftSide {
+  std::vector<PlannedTensor> buffers;
+  Strided layout;  // dense if it is computed
+  std::vector<LoopProgram> prologue;
+};
+
+// The members of a group that compute the product's left side, and the others.
+struct Parts {
+  explicit Parts(const Group& whole)
+      : prologue(Prologue::match(whole)), group(prologue ? prologue->rest() : whole) {}
+
+  // order: in which it is a matrix.
+  LeftSide left(Planner& planner, const Value* value, const Order& order) const {
+    if (!prologue) return {{planner.assignment().at(value)}, planner.assignment().at(value), {}};
+    LeftSide side{{}, dense_layout(value->type()), {}};
+    side.prologue = {prologue->program(planner, order, side.buffers)};
+    return side;
+  }
+
+  std::optional<Prologue> prologue;
+  Group group;
+};
+
 // left: the dtype of a side that the vendor's library may multiply.
-std::vector<Candidate> candidate(const Planner& planner, const Group& group, const Node& anchor,
+std::vector<Candidate> candidate(const Planner& planner, const Parts& of, const Node& anchor,
                                  const Value* bias, const Order& order, Work work, const std::string& name,
                                  std::function<Sides(Planner&)> place, std::optional<DType> left = {}) {
+  const Group& group = of.group;
   const auto tile = TileProgram::match(planner, group, anchor, bias, order);
-  if (!tile || may_divide_by_zero(group) || tile->operands.size() + 5 > max_buffers) return {};
+  if (!tile || may_divide_by_zero(group)) return {};
+  std::size_t buffers = tile->operands.size() + 5;
   work.bytes += tile->bytes();
-  const bool has_tile = group.members().size() > 1 || bias;
-  const CandidateInfo info{.kernel = name + (has_tile ? "+tile" : ""),
+  std::string parts = group.members().size() > 1 || bias ? "+tile" : "";
+  if (of.prologue) {
+    const Work before = of.prologue->work();
+    work.bytes += before.bytes;
+    work.flops += before.flops;
+    buffers += of.prologue->operands();
+    parts = "+prologue" + parts;
+    left = {};
+  }
+  if (buffers > max_buffers) return {};
+  const CandidateInfo info{.kernel = name + parts,
                            .work = work,
                            .seconds = planner.estimate(work.flops, work.bytes),
                            .order = order};
-  const Lowered lowered{name, *tile, has_tile, work.flops, order, std::move(place)};
+  const Lowered lowered{name, *tile, parts, work.flops, order, std::move(place)};
   std::vector<Candidate> candidates{{info, [=](Planner& p, const Group& g) { emit(p, g, lowered); }}};
   if (left) add_library(planner, group, anchor, bias, *left, work, candidates, lowered);
   return candidates;
 }
 
-Product product_of(const BatchedLayout& layout, const PlannedTensor& left, const PlannedTensor& right) {
-  Product product{.left_type = left.dtype(),
+Product product_of(const BatchedLayout& layout, const LeftSide& left, const PlannedTensor& right) {
+  Product product{.left_type = left.layout.dtype(),
                   .right_type = right.dtype(),
                   .rows = layout.M,
                   .columns = layout.N,
@@ -165,8 +205,10 @@ Product product_of(const BatchedLayout& layout, const PlannedTensor& left, const
                   .left_column = layout.a_column,
                   .right_row = layout.b_row,
                   .right_column = layout.b_column,
-                  .left_offset = left.offset(),
-                  .right_offset = right.offset()};
+                  .left_offset = left.layout.offset(),
+                  .right_offset = right.offset(),
+                  .prologue = left.prologue};
+  if (!left.prologue.empty()) product.left_row = product.left_column = 1;
   for (const BatchAxis& axis : layout.batch) product.batch.push_back({axis.size, axis.a, axis.b});
   return product;
 }
@@ -187,46 +229,47 @@ PlannedTensor columns_of(Planner& planner, const Tensor& weight) {
 }
 
 // A weight in codes, whatever the rank of the left side.
-Sides place_coded(Planner& planner, const CodedCall& coded) {
+Sides place_coded(Planner& planner, const Parts& parts, const CodedCall& coded) {
   const QuantizedMatrix& matrix = coded.call.matrix;
-  const PlannedTensor left = planner.assignment().at(coded.call.x);
+  LeftSide left = parts.left(planner, coded.call.x, row_major(coded.call.x->rank()));
   const auto of_rows = [](const Strided& t) { return t.rank() > 1 ? t : t.expand(Index{1, t.shape()[0]}); };
   const Strided right(DType::u8, {matrix.K(), matrix.N()}, {1, matrix.K()}, 0);
-  const BatchedLayout layout = BatchedLayout::of(of_rows(left), right, false,
+  const BatchedLayout layout = BatchedLayout::of(of_rows(left.layout), right, false,
                                                  of_rows(dense_layout(coded.call.anchor->output()->type())));
-  Sides sides{left, coded.weights(planner), {}};
-  sides.product = product_of(layout, sides.left, sides.right);
-  sides.product.right_type = left.dtype();
-  sides.product.codes = {coded.codes};
-  return sides;
+  const PlannedTensor weights = coded.weights(planner);
+  Product product = product_of(layout, left, weights);
+  product.right_type = product.left_type;
+  product.codes = {coded.codes};
+  return {std::move(left.buffers), weights, std::move(product)};
 }
 
 std::vector<Candidate> lower_coded(const Planner& planner, const Group& group) {
-  const auto coded = CodedCall::match(planner, group);
+  const Parts parts(group);
+  const auto coded = CodedCall::match(planner, parts.group);
   if (!coded) return {};
   const Node& anchor = *coded->call.anchor;
-  return candidate(planner, group, anchor, coded->call.bias, row_major(anchor.output()->rank()),
+  return candidate(planner, parts, anchor, coded->call.bias, row_major(anchor.output()->rank()),
                    coded->call.work(static_cast<double>(coded->bytes())), "product",
-                   [coded](Planner& p) { return place_coded(p, *coded); });
+                   [parts, coded](Planner& p) { return place_coded(p, parts, *coded); });
 }
 
 // What has kernels that read codes has no others: no copy in floats is made.
 std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) {
-  if (CodedCall::match(planner, group)) return {};
-  const auto call = BatchedMatmulCall::match(group);
+  const Parts parts(group);
+  if (CodedCall::match(planner, parts.group)) return {};
+  const auto call = BatchedMatmulCall::match(parts.group);
   if (!call || !is_computable(call->left, call->right->dtype())) return {};
   std::optional<Tensor> weight;
-  if (const auto constant = MatmulCall::match(planner, group)) weight = constant->weight;
-  const auto place = [call, weight](Planner& p) {
-    Sides sides{
-        p.assignment().at(call->left), weight ? columns_of(p, *weight) : p.assignment().at(call->right), {}};
-    const BatchedLayout layout =
-        BatchedLayout::of(sides.left, sides.right, call->right_is_transposed && !weight,
-                          dense_layout(call->anchor->output()->type()));
-    sides.product = product_of(layout, sides.left, sides.right);
-    return sides;
+  if (const auto constant = MatmulCall::match(planner, parts.group)) weight = constant->weight;
+  const auto place = [parts, call, weight](Planner& p) {
+    LeftSide left = parts.left(p, call->left, row_major(call->left->rank()));
+    const PlannedTensor right = weight ? columns_of(p, *weight) : p.assignment().at(call->right);
+    const BatchedLayout layout = BatchedLayout::of(left.layout, right, call->right_is_transposed && !weight,
+                                                   dense_layout(call->anchor->output()->type()));
+    Product product = product_of(layout, left, right);
+    return Sides{std::move(left.buffers), right, std::move(product)};
   };
-  return candidate(planner, group, *call->anchor, call->bias, row_major(call->anchor->output()->rank()),
+  return candidate(planner, parts, *call->anchor, call->bias, row_major(call->anchor->output()->rank()),
                    call->work(), "product", place, call->left->dtype());
 }
 
@@ -237,20 +280,22 @@ std::vector<Candidate> lower_row(const Planner& planner, const Group& group) {
   if (!call || call->anchor->output()->rank() != 1) return {};
   if (!is_computable(call->x, call->weight.dtype())) return {};
   const auto place = [call](Planner& p) {
-    Sides sides{p.assignment().at(call->x), columns_of(p, call->weight), {}};
-    sides.product = {.left_type = sides.left.dtype(),
-                     .right_type = sides.right.dtype(),
-                     .rows = 1,
-                     .columns = call->N,
-                     .depth = call->K,
-                     .left_column = sides.left.strides()[0],
-                     .right_row = sides.right.strides()[0],
-                     .right_column = sides.right.strides()[1],
-                     .left_offset = sides.left.offset(),
-                     .right_offset = sides.right.offset()};
-    return sides;
+    const PlannedTensor left = p.assignment().at(call->x), right = columns_of(p, call->weight);
+    return Sides{{left},
+                 right,
+                 {.left_type = left.dtype(),
+                  .right_type = right.dtype(),
+                  .rows = 1,
+                  .columns = call->N,
+                  .depth = call->K,
+                  .left_column = left.strides()[0],
+                  .right_row = right.strides()[0],
+                  .right_column = right.strides()[1],
+                  .left_offset = left.offset(),
+                  .right_offset = right.offset()}};
   };
-  return candidate(planner, group, *call->anchor, call->bias, row_major(1), call->work(), "product", place);
+  return candidate(planner, Parts(group), *call->anchor, call->bias, row_major(1), call->work(), "product",
+                   place);
 }
 
 // Rows of the packed weights begin at multiples of 16 bytes, whatever the type.
@@ -308,40 +353,52 @@ bool has_rows(const ConvCall& call) {
   return call.weights.defined() || !call.shape.transposed || call.shape.groups == 1;
 }
 
-Sides place_conv(Planner& planner, const ConvCall& call) {
+// Strides of pixels as rows of the input's matrix, and of channels as its columns.
+void number_pixels(Product::Windows& w) {
+  w.channel = w.spatial[2] = 1;
+  w.spatial[1] = w.shape.w.in;
+  w.spatial[0] = w.shape.h.in * w.spatial[1];
+  w.image = w.shape.d.in * w.spatial[0];
+}
+
+Sides place_conv(Planner& planner, const Parts& parts, const ConvCall& call) {
   const ConvShape& s = call.shape;
-  const PlannedTensor x = planner.assignment().at(call.x);
+  LeftSide left = parts.left(planner, call.x, channels_last(call.x->rank()));
+  const Strided& x = left.layout;
   const std::int64_t depth = s.Cin / s.groups * s.taps(), columns = s.Cout / s.groups;
   Product::Windows windows{.shape = s, .image = x.strides()[0], .channel = x.strides()[1]};
   const std::size_t axes = x.rank() - 2;
   for (std::size_t i = 0; i < axes; ++i) windows.spatial[3 - axes + i] = x.strides()[2 + i];
+  if (!left.prologue.empty()) number_pixels(windows);
   const PlannedTensor right =
       call.weights.defined() ? rows_of_weights(planner, call) : rows_of_computed(planner, call);
   const std::int64_t row = right.strides()[0];
-  return {x,
-          right,
-          {.left_type = x.dtype(),
-           .right_type = right.dtype(),
-           .rows = s.N * s.out_pixels(),
-           .columns = columns,
-           .depth = depth,
-           .right_row = 1,
-           .right_column = row,
-           .left_offset = x.offset(),
-           .right_offset = right.offset(),
-           .batch = {{s.groups, s.Cin / s.groups * x.strides()[1], columns * row}},
-           .windows = {windows}}};
+  Product product{.left_type = x.dtype(),
+                  .right_type = right.dtype(),
+                  .rows = s.N * s.out_pixels(),
+                  .columns = columns,
+                  .depth = depth,
+                  .right_row = 1,
+                  .right_column = row,
+                  .left_offset = x.offset(),
+                  .right_offset = right.offset(),
+                  .windows = {windows},
+                  .prologue = left.prologue};
+  if (left.prologue.empty()) product.batch = {{s.groups, s.Cin / s.groups * x.strides()[1], columns * row}};
+  return {std::move(left.buffers), right, std::move(product)};
 }
 
 std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
-  const auto call = ConvCall::match_any_weights(planner, group);
+  const Parts parts(group);
+  const auto call = ConvCall::match_any_weights(planner, parts.group);
   if (!call || !is_computable(call->x, call->weights_value->dtype()) || !has_rows(*call)) return {};
   if (numel(call->weights_value->shape()) == 0) return {};
   if (numel(call->anchor->output()->shape()) == 0) return {};
+  if (parts.prologue && call->shape.groups != 1) return {};
   auto candidates =
-      candidate(planner, group, *call->anchor, call->bias, channels_last(call->x->rank()), call->work(),
-                "windows product", [call](Planner& p) { return place_conv(p, *call); });
-  add_library_convolution(planner, group, *call, candidates);
+      candidate(planner, parts, *call->anchor, call->bias, channels_last(call->x->rank()), call->work(),
+                "windows product", [parts, call](Planner& p) { return place_conv(p, parts, *call); });
+  if (!parts.prologue) add_library_convolution(planner, group, *call, candidates);
   return candidates;
 }
 

@@ -1,5 +1,5 @@
 // Convolutions, linears and matmuls take what follows them.
-#include "fusion/outline.h"
+#include "ir/outline.h"
 #include "tests/fusion/rewriting.h"
 
 namespace tenon::testing {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fusion/outline.h"
+#include "ir/outline.h"
 #include "tests/fusion/rewriting.h"
 
 namespace tenon {

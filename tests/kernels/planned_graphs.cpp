@@ -11,6 +11,25 @@ std::string sorts(std::string_view type, std::string_view call, std::string_view
   return fmt::format("(%x: {0}) {{ %1, %2 = {1}(%x, {2}) return %1, %2 }}", type, call, after);
 }
 
+// Products that compute their left side.
+void add_prologues(List& list) {
+  for (const auto& [type, tolerance] : {std::pair{"f32", 2e-5}, {"f16", 2e-2}}) {
+    list.push_back(
+        {fmt::format("prologue of a matrix {}", type),
+         fmt::format("(%x: {0}[2,35,70], %y: {0}[70]) {{ @w : {0}[90,70] %1 = fused {{ add(%x, %y); "
+                     "relu }} : {0}[2,35,70] %2 = linear(%1, @w) return %2 }}",
+                     type),
+         Values::plain, tolerance});
+    list.push_back(
+        {fmt::format("prologue of windows {}", type),
+         fmt::format("(%x: {0}[2,20,9,7], %y: {0}[1,20,1,1]) {{ @w : {0}[30,20,3,3] %1 = fused {{ "
+                     "add(%x, %y); sigmoid }} : {0}[2,20,9,7] %2 = conv(%1, @w, stride=[2,1], pad=1) "
+                     "return %2 }}",
+                     type),
+         Values::plain, tolerance});
+  }
+}
+
 void add_sorts(List& list) {
   const auto add = [&](std::string_view name, std::string_view type, std::string_view call,
                        std::string_view after) {
@@ -231,8 +250,8 @@ void add_others(List& list) {
 const std::vector<PlannedGraph>& planned_graphs() {
   static const List all = [] {
     List list;
-    for (const auto add : {add_sorts, add_scans, add_scatters, add_sums_by_index, add_functions,
-                           add_transforms, add_images, add_others})
+    for (const auto add : {add_prologues, add_sorts, add_scans, add_scatters, add_sums_by_index,
+                           add_functions, add_transforms, add_images, add_others})
       add(list);
     return list;
   }();

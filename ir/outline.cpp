@@ -1,4 +1,4 @@
-#include "fusion/outline.h"
+#include "ir/outline.h"
 
 #include <algorithm>
 #include <unordered_map>
