@@ -1,6 +1,7 @@
 """What the benchmarks share: a burst of calls, the times of several bursts, and the machine they ran on."""
 
 import platform
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -31,6 +32,31 @@ def burst(call: Callable[[], object], seconds: float) -> tuple[float, float]:
         call()
         times.append(1e3 * (time.perf_counter() - start))
     return min(times), median(times)
+
+
+def crowd(calls: list[Callable[[], object]], seconds: float) -> tuple[float, float]:
+    """Milliseconds from the end of one call to that of the next, whoever's, of callers in threads of their own, which call for so long:
+    the least of eight spans of time, and the median of them."""
+    spans = []
+    for _ in range(8):
+        ready, counts, ends = threading.Barrier(len(calls) + 1), [0] * len(calls), [0.0] * len(calls)
+
+        def run(index: int) -> None:
+            ready.wait()
+            while counts[index] == 0 or ends[index] < begin + seconds / 8:
+                calls[index]()
+                counts[index] += 1
+                ends[index] = time.perf_counter()
+
+        threads = [threading.Thread(target=run, args=(index,)) for index in range(len(calls))]
+        for thread in threads:
+            thread.start()
+        begin = time.perf_counter()
+        ready.wait()
+        for thread in threads:
+            thread.join()
+        spans.append(1e3 / sum(count / (end - begin) for count, end in zip(counts, ends)))
+    return min(spans), median(spans)
 
 
 def machine(*packages: str) -> dict[str, str]:

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[0] = str(ROOT)
 
 from bench.models import peers  # noqa: E402
-from bench.models.peers import Absent  # noqa: E402
+from bench.models.peers import Absent, Settings  # noqa: E402
 from bench.models.turns import Peer, Tenon  # noqa: E402
 from bench.timing import Times, machine  # noqa: E402
 
@@ -26,11 +26,11 @@ TENON = ROOT / "build/release/tenon"
 DEFAULT_PEERS = ["PyTorch eager", "TorchScript", "ONNX Runtime"]
 
 
-def start_peers(folder: Path, names: list[str], binary: Path, threads: int) -> dict[str, Peer | Tenon]:
+def start_peers(folder: Path, names: list[str], binary: Path, settings: Settings) -> dict[str, Peer | Tenon]:
     started: dict[str, Peer | Tenon] = {}
-    starts = {"tenon": lambda: Tenon(binary, folder, threads)}
+    starts = {"tenon": lambda: Tenon(binary, folder, settings)}
     for name in names:
-        starts[name] = lambda name=name: Peer(name, folder, threads)
+        starts[name] = lambda name=name: Peer(name, folder, settings)
     for name, start in starts.items():
         try:
             started[name] = start()
@@ -40,7 +40,7 @@ def start_peers(folder: Path, names: list[str], binary: Path, threads: int) -> d
 
 
 def compare(folder: Path, threads: int, arguments: argparse.Namespace) -> dict[str, Times]:
-    started = start_peers(folder, arguments.peers, arguments.tenon, threads)
+    started = start_peers(folder, arguments.peers, arguments.tenon, Settings(threads, arguments.precision, arguments.streams))
     times = {name: Times() for name in started}
     for _ in range(arguments.rounds):
         for name, peer in started.items():
@@ -132,6 +132,9 @@ def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR/NAME", help="folders written by models/export.py")
     parser.add_argument("--threads", type=int, nargs="+", default=[1], help="one run for each number (default 1)")
+    parser.add_argument("--precision", choices=peers.TOLERANCES, default="f32",
+                        help="products of 16 bits: model.bf16.tenon, and the peers' own ways (default f32)")  # fmt: skip
+    parser.add_argument("--streams", type=int, default=1, help="so many callers at once, with --threads each: a row shows milliseconds a call of any")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each peer (default 5)")
     parser.add_argument("--seconds", type=float, default=1.0, help="length of a turn (default 1)")
     parser.add_argument("--peers", nargs="+", default=DEFAULT_PEERS, choices=[*peers.ALL, "all"], metavar="PEER",

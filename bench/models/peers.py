@@ -4,11 +4,21 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "build/peers"  # OpenVINO, ncnn and pnnx, where `./dev bench models` installed them
-TOLERANCE = 1e-3  # of the largest value; a peer that is further off is not timed
+TOLERANCES = {"f32": 1e-3, "bf16": 5e-2, "f16": 1e-2}  # of the largest value; a peer that is further off is not timed
+TORCH_NAMES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    threads: int = 1
+    precision: str = "f32"  # in which products are multiplied; inputs and outputs stay float32
+    streams: int = 1  # callers at once
 
 
 class Absent(Exception):
@@ -28,18 +38,23 @@ def torch_sample(folder: Path) -> list:
     return [torch.from_numpy(value) if value.ndim else value.item() for value in sample(folder)]
 
 
-def check(result, folder: Path) -> None:
+def in_float32(settings: Settings) -> None:
+    if settings.precision != "f32":
+        raise Absent("it runs float32")
+
+
+def check(result, folder: Path, tolerance: float = TOLERANCES["f32"]) -> None:
     """Refuses a peer that computes something else than the export did."""
     import numpy
 
     values = result if isinstance(result, (tuple, list)) else [result]
     for index, value in enumerate(values):
         want = numpy.load(folder / f"out_{index}.npy")
-        got = numpy.asarray(value)
+        got = numpy.asarray(value.float() if hasattr(value, "float") else value)
         if got.size != want.size:
             raise Absent(f"output {index} has {got.size} elements instead of {want.size}")
         error = abs(got.reshape(want.shape) - want).max() / abs(want).max()
-        if not error <= TOLERANCE:
+        if not error <= tolerance:
             raise Absent(f"output {index} is wrong by {error:.2g} of its largest value")
 
 
@@ -59,29 +74,36 @@ def installed(package: str):
         raise Absent(f"{package} is not installed: ./dev bench models installs it") from None
 
 
-def module(folder: Path, threads: int):
+def module(folder: Path, settings: Settings):
+    """The model and its inputs, of this precision."""
     import torch
 
     import models
 
-    torch.set_num_threads(threads)
     meta = json.loads((folder / "meta.json").read_text())
     example = models.load(meta["name"], meta["tiny"])
     if example.source is not None:
         raise Absent("published as TorchScript only")
-    torch.set_num_threads(threads)  # loading sets one
-    return example.model
+    torch.set_num_threads(settings.threads)  # loading sets one
+    dtype = getattr(torch, TORCH_NAMES[settings.precision])
+    inputs = [v.to(dtype) if isinstance(v, torch.Tensor) and v.is_floating_point() else v for v in torch_sample(folder)]
+    return example.model.to(dtype), inputs
 
 
-def eager(folder: Path, threads: int) -> Callable[[], object]:
-    model, inputs = module(folder, threads), torch_sample(folder)
+def eager(folder: Path, settings: Settings) -> Callable[[], object]:
+    model, inputs = module(folder, settings)
+    try:
+        model(*inputs)
+    except RuntimeError as error:
+        raise Absent(f"eager: {str(error).splitlines()[0]}") from None
     return lambda: model(*inputs)
 
 
-def compiled(folder: Path, threads: int) -> Callable[[], object]:
+def compiled(folder: Path, settings: Settings) -> Callable[[], object]:
     import torch
 
-    model, inputs = torch.compile(module(folder, threads)), torch_sample(folder)
+    model, inputs = module(folder, settings)
+    model = torch.compile(model)
     try:
         model(*inputs)
     except Exception as error:
@@ -89,45 +111,54 @@ def compiled(folder: Path, threads: int) -> Callable[[], object]:
     return lambda: model(*inputs)
 
 
-def torchscript(folder: Path, threads: int) -> Callable[[], object]:
+def torchscript(folder: Path, settings: Settings) -> Callable[[], object]:
     import torch
 
-    torch.set_num_threads(threads)
+    in_float32(settings)
+    torch.set_num_threads(settings.threads)
     script = torch.jit.load(str(existing(folder / "model.pt"))).eval()
     script = torch.jit.optimize_for_inference(torch.jit.freeze(script))
     inputs = torch_sample(folder)
     return lambda: script(*inputs)
 
 
-def onnx_runtime(folder: Path, threads: int) -> Callable[[], object]:
+def onnx_runtime(folder: Path, settings: Settings) -> Callable[[], object]:
+    """Of 16 bits: the file that `tenon convert --precision` writes."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = settings.threads
     options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(
-        str(existing(folder / "model.onnx")), options, providers=["CPUExecutionProvider"]
-    )
+    options.log_severity_level = 3
+    name = "model.onnx" if settings.precision == "f32" else f"model.{settings.precision}.onnx"
+    try:
+        session = onnxruntime.InferenceSession(str(existing(folder / name)), options, providers=["CPUExecutionProvider"])
+    except RuntimeError as error:
+        raise Absent(str(error).splitlines()[0]) from None
     feeds = {argument.name: value for argument, value in zip(session.get_inputs(), sample(folder))}
     return lambda: session.run(None, feeds)
 
 
-def openvino(folder: Path, threads: int) -> Callable[[], object]:
-    """In float32: its own default would be bfloat16 on some CPUs."""
-    package = installed("openvino")
+@cache
+def openvino_model(folder: Path, settings: Settings):
+    """In the precision that is asked for: its own default would be bfloat16 on some CPUs."""
     config = {
-        "INFERENCE_PRECISION_HINT": "f32",
-        "INFERENCE_NUM_THREADS": threads,
-        "NUM_STREAMS": 1,
-        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": settings.precision,
+        "INFERENCE_NUM_THREADS": settings.threads * settings.streams,
+        "NUM_STREAMS": settings.streams,
+        "PERFORMANCE_HINT": "LATENCY" if settings.streams == 1 else "THROUGHPUT",
     }
-    model = package.Core().compile_model(str(existing(folder / "model.onnx")), "CPU", config)
-    request, inputs = model.create_infer_request(), sample(folder)
+    return installed("openvino").Core().compile_model(str(existing(folder / "model.onnx")), "CPU", config)
+
+
+def openvino(folder: Path, settings: Settings) -> Callable[[], object]:
+    request, inputs = openvino_model(folder, settings).create_infer_request(), sample(folder)
     return lambda: list(request.infer(inputs, share_inputs=True, share_outputs=True).values())
 
 
-def ncnn(folder: Path, threads: int) -> Callable[[], object]:
+def ncnn(folder: Path, settings: Settings) -> Callable[[], object]:
     """Through pnnx, in float32; models of one image and one result."""
+    in_float32(settings)
     package = installed("ncnn")
     inputs = sample(folder)
     if len(inputs) != 1 or inputs[0].ndim != 4 or inputs[0].shape[0] != 1:
@@ -141,7 +172,7 @@ def ncnn(folder: Path, threads: int) -> Callable[[], object]:
         command = [str(existing(PACKAGES / "pnnx/pnnx")), "model.pt", f"inputshape=[{shape}]f32", "fp16=0"]
         subprocess.run(command, cwd=work, capture_output=True)
     net = package.Net()
-    net.opt.num_threads = threads
+    net.opt.num_threads = settings.threads
     for precision in ("fp16_packed", "fp16_storage", "fp16_arithmetic", "bf16_storage"):
         setattr(net.opt, f"use_{precision}", False)
     net.load_param(str(existing(work / "model.ncnn.param")))

@@ -7,34 +7,47 @@ import tempfile
 from pathlib import Path
 
 from bench.models import peers
-from bench.models.peers import Absent, existing
-from bench.timing import burst
+from bench.models.peers import Absent, Settings, existing
+from bench.timing import burst, crowd
 
 
-def serve(pipe, peer: str, folder: Path, threads: int) -> None:
-    """A peer's process: answers each turn of so many seconds with the (least, median) milliseconds of a call."""
+def serve(pipe, peer: str, folder: Path, settings: Settings) -> None:
+    """A peer's process: answers each turn of so many seconds with the (least, median) milliseconds of a call; of several callers
+    at once, with those from one end of a call to the next, whoever's."""
     import torch
 
-    with torch.inference_mode():
-        try:
-            call = peers.ALL[peer](folder, threads)
-            for _ in range(3):
-                peers.check(call(), folder)
-        except Absent as reason:
-            pipe.send(str(reason))
-            return
-        pipe.send(None)
-        while seconds := pipe.recv():
-            pipe.send(burst(call, seconds))
+    torch.set_grad_enabled(False)  # of this thread
+    try:
+        calls = [without_gradients(peers.ALL[peer](folder, settings)) for _ in range(settings.streams)]
+        for _ in range(3):
+            for call in calls:
+                peers.check(call(), folder, peers.TOLERANCES[settings.precision])
+    except Absent as reason:
+        pipe.send(str(reason))
+        return
+    pipe.send(None)
+    while seconds := pipe.recv():
+        pipe.send(burst(calls[0], seconds) if len(calls) == 1 else crowd(calls, seconds))
+
+
+def without_gradients(call):
+    """The same in any thread."""
+    import torch
+
+    def called():
+        with torch.inference_mode():
+            return call()
+
+    return called
 
 
 class Peer:
     """A Python peer in its own process."""
 
-    def __init__(self, name: str, folder: Path, threads: int):
+    def __init__(self, name: str, folder: Path, settings: Settings):
         context = multiprocessing.get_context("spawn")
         self.pipe, child = context.Pipe()
-        self.process = context.Process(target=serve, args=(child, name, folder, threads), daemon=True)
+        self.process = context.Process(target=serve, args=(child, name, folder, settings), daemon=True)
         self.process.start()
         child.close()
         try:
@@ -56,9 +69,10 @@ class Peer:
 class Tenon:
     """`tenon profile` on the artifact with the inputs that the others get, one process a turn."""
 
-    def __init__(self, binary: Path, folder: Path, threads: int):
-        artifact = existing(folder / "model.tenon")
-        self.command = [str(existing(binary)), "profile", str(artifact), "--threads", str(threads)]
+    def __init__(self, binary: Path, folder: Path, settings: Settings):
+        artifact = existing(folder / ("model.tenon" if settings.precision == "f32" else f"model.{settings.precision}.tenon"))
+        self.settings = settings
+        self.command = [str(existing(binary)), "profile", str(artifact), "--threads", str(settings.threads)]
         for index, entry in enumerate(json.loads((folder / "meta.json").read_text())["inputs"]):
             self.command += ["--input", f"{entry['name']}={folder / f'in_{index}.npy'}"]
         self.latency = self.profile(3)[1]
@@ -66,11 +80,18 @@ class Tenon:
     def profile(self, iterations: int) -> tuple[float, float]:
         with tempfile.NamedTemporaryFile(suffix=".json") as report:
             options = ["--warmup", "3", "--iters", str(iterations), "--json", report.name]
+            if self.settings.streams > 1:
+                options += ["--streams", str(self.settings.streams)]
             subprocess.run(self.command + options, check=True, stdout=subprocess.DEVNULL)
-            latency = json.loads(Path(report.name).read_text())["latency_ms"]
-        return latency["min"], latency["median"]
+            found = json.loads(Path(report.name).read_text())
+        if self.settings.streams > 1:
+            rate = found["streams"][0]
+            return 1e3 / rate["ci95"][1], 1e3 / rate["runs_per_s"]
+        return found["latency_ms"]["min"], found["latency_ms"]["median"]
 
     def turn(self, seconds: float) -> tuple[float, float]:
+        if self.settings.streams > 1:
+            return self.profile(3)
         return self.profile(max(3, int(1e3 * seconds / self.latency)))
 
     def close(self) -> None:

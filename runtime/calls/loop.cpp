@@ -30,8 +30,8 @@ Order order_like(Planner& planner, const Group& group, const Value* result) {
   }
   // A loop along few channels of an image whose rows lie elsewhere is slower than to transpose its result.
   constexpr std::int64_t few_channels = 8;
-  const bool follows = model && !is_channels_last(*model) && result->rank() > 2 &&
-                       result->shape()[1].value() < few_channels;
+  const bool follows =
+      model && !is_channels_last(*model) && result->rank() > 2 && result->shape()[1].value() < few_channels;
   if (!follows && planner.assignment().read_channels_last(result)) return channels_last(result->rank());
   return model ? order_of(*model) : row_major(result->rank());
 }

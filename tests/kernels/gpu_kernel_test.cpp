@@ -1,6 +1,6 @@
 // Each kernel of gpu_cases.h gives what its plain reading gives, with waves of 32 and of 64 lanes; in the
-// builds with sanitizers, or with TENON_KERNEL_TOOL=address or thread, under the sanitizer, in three orders of
-// threads and blocks.
+// builds with sanitizers, or with TENON_KERNEL_TOOL=address or thread, under the sanitizer, in three orders
+// of threads and blocks.
 #include <gtest/gtest.h>
 
 #include "tests/kernels/emulated_launch.h"
