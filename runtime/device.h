@@ -41,6 +41,7 @@ struct Device {
   std::span<const GeneralLowering> general;  // for groups of any operators
   std::string_view advice = {};              // to those whose operators it does not lower
   bool takes_tf32 = false;                   // products of float32 may round their factors to TF32
+  bool multiplies_bytes = false;             // products read bytes and their zero points (read_bytes)
   MemoryRules memory;
   /// The host reads and writes the device's memory, at the same addresses. Where it does not, values that the
   /// host needs (conditions, operands of the interpreter) are copied to pinned memory by steps of the plan.

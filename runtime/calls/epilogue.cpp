@@ -52,7 +52,7 @@ class Matcher {
     if (group_.results().size() != 1 || eval(group_.results()[0]->shape(), {}) != shape_) return std::nullopt;
     std::vector<const Node*> rest;
     for (const Node* member : group_.members()) {
-      if (member == &anchor_) continue;
+      if (member == &anchor_ || feeds(*member, anchor_)) continue;
       if (!member->op().is_pointwise()) return std::nullopt;
       rest.push_back(member);
     }
@@ -60,6 +60,14 @@ class Matcher {
   }
 
  private:
+  // Nothing but what the anchor reads is computed from the member.
+  static bool feeds(const Node& member, const Node& anchor) {
+    const auto& uses = member.output()->uses();
+    return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+      return use.node && (use.node == &anchor || feeds(*use.node, anchor));
+    });
+  }
+
   std::int64_t columns() const { return shape_[static_cast<std::size_t>(order_.back())]; }
 
   std::optional<MatrixStrides> as_matrix(const Strided& layout) const {

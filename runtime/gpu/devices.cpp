@@ -127,6 +127,7 @@ Device make_device(const Driver& driver, int ordinal, std::function<Gpu&()> open
       .lowerings = lowerings(),
       .general = kernels_only,
       .advice = "--fallback cpu runs these operators on the host",
+      .multiplies_bytes = true,
       .memory = {.alignment = 256},
       .shares_memory = false,
       .allocate = [open](std::size_t bytes, Space space) { return open().allocate(bytes, space); },

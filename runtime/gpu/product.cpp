@@ -8,6 +8,7 @@
 #include "runtime/calls/conv.h"
 #include "runtime/calls/epilogue.h"
 #include "runtime/calls/matmul.h"
+#include "runtime/gpu/byte_product.h"
 #include "runtime/gpu/coded_weights.h"
 #include "runtime/gpu/library_candidate.h"
 #include "runtime/gpu/library_convolution.h"
@@ -28,6 +29,8 @@ bool is_computable(const Value* left, DType right) { return product_type(left->d
 struct Sides {
   PlannedTensor left, right;
   Product product;
+  std::vector<PlannedTensor> zeros =
+      {};  // zero points of the left one and of the right one, where it has them
 };
 
 // What runs a group.
@@ -36,7 +39,8 @@ struct Lowered {
   TileProgram tile;
   bool has_tile = false;  // it does more than to write the product down
   double flops = 0;
-  Order order;  // of the result
+  bool reads_32_bits = false;  // Product::reads_32_bits
+  Order order;                 // of the result
   std::function<Sides(Planner&)> place;
   std::optional<LibraryEpilogue> library = {};  // the vendor's library is to compute it
 };
@@ -85,6 +89,7 @@ void emit(Planner& planner, const Group& group, Lowered l) {
                                   [&](const PlannedTensor& t) { return row_stride(t, l.order).has_value(); });
   const std::int64_t stride = *row_stride(result, l.order);
   sides.product.tf32 = planner.device().device.takes_tf32;
+  sides.product.reads_32_bits = l.reads_32_bits;
   if (l.library && emit_by_library(planner, group, l, sides, result, stride)) return;
   LoopProgram& epilogue = l.tile.program;
   epilogue.shape.operands.back().strides = {stride, 1};
@@ -94,6 +99,7 @@ void emit(Planner& planner, const Group& group, Lowered l) {
   const GpuLimits limits = limits_for(gpu, sides.product);
   ProductKernel kernel = product_kernel(sides.product, epilogue, form, limits);
   std::vector<PlannedTensor> reads{sides.left, sides.right}, writes{result};
+  reads.insert(reads.end(), sides.zeros.begin(), sides.zeros.end());
   if (kernel.parts > 0) {
     writes.push_back(planner.bytes(static_cast<std::size_t>(kernel.parts) * size_of(kernel.part_type)));
     writes.push_back(planner.zeros(kernel.tickets));
@@ -142,14 +148,21 @@ std::vector<Candidate> candidate(const Planner& planner, const Group& group, con
                                  const Value* bias, const Order& order, Work work, const std::string& name,
                                  std::function<Sides(Planner&)> place, std::optional<DType> left = {}) {
   const auto tile = TileProgram::match(planner, group, anchor, bias, order);
-  if (!tile || may_divide_by_zero(group) || tile->operands.size() + 5 > max_buffers) return {};
+  if (!tile || may_divide_by_zero(group) || tile->operands.size() + 7 > max_buffers) return {};
   work.bytes += tile->bytes();
-  const bool has_tile = group.members().size() > 1 || bias;
+  const bool has_tile = group.results()[0] != anchor.output() || bias;
   const CandidateInfo info{.kernel = name + (has_tile ? "+tile" : ""),
                            .work = work,
                            .seconds = planner.estimate(work.flops, work.bytes),
                            .order = order};
-  const Lowered lowered{name, *tile, has_tile, work.flops, order, std::move(place)};
+  const DType dtype = anchor.output()->dtype();
+  const Lowered lowered{.kernel = name,
+                        .tile = *tile,
+                        .has_tile = has_tile,
+                        .flops = work.flops,
+                        .reads_32_bits = is_integral(dtype) && size_of(dtype) <= 4,
+                        .order = order,
+                        .place = std::move(place)};
   std::vector<Candidate> candidates{{info, [=](Planner& p, const Group& g) { emit(p, g, lowered); }}};
   if (left) add_library(planner, group, anchor, bias, *left, work, candidates, lowered);
   return candidates;
@@ -210,6 +223,40 @@ std::vector<Candidate> lower_coded(const Planner& planner, const Group& group) {
                    [coded](Planner& p) { return place_coded(p, *coded); });
 }
 
+PlannedTensor zero_point(Planner& planner, const Value* zero) {
+  const auto constant = planner.assignment().constant(zero);
+  return constant ? planner.constant(*constant) : planner.assignment().at(zero);
+}
+
+Sides place_bytes(Planner& planner, const ByteCall& call) {
+  Sides sides{planner.assignment().at(call.left.bytes),
+              call.weights ? call.weights->place(planner) : planner.assignment().at(call.right.bytes),
+              {}};
+  const BatchedLayout layout =
+      BatchedLayout::of(sides.left, sides.right, call.anchor->is<Linear>() && !call.weights,
+                        dense_layout(call.anchor->output()->type()));
+  sides.product = product_of(layout, sides.left, sides.right);
+  if (call.left.zero) {
+    sides.zeros.push_back(zero_point(planner, call.left.zero));
+    sides.product.left_zeros = 0;
+  }
+  if (call.weights && call.weights->has_zeros()) {
+    sides.zeros.push_back(call.weights->place_zeros(planner));
+    sides.product.right_zeros = 1;
+  } else if (call.right.zero) {
+    sides.zeros.push_back(zero_point(planner, call.right.zero));
+    sides.product.right_zeros = 0;
+  }
+  return sides;
+}
+
+std::vector<Candidate> lower_bytes(const Planner& planner, const Group& group) {
+  const auto call = ByteCall::match(planner, group);
+  if (!call) return {};
+  return candidate(planner, group, *call->anchor, call->bias, row_major(call->anchor->output()->rank()),
+                   call->work(), "product", [call](Planner& p) { return place_bytes(p, *call); });
+}
+
 // What has kernels that read codes has no others: no copy in floats is made.
 std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) {
   if (CodedCall::match(planner, group)) return {};
@@ -254,14 +301,17 @@ std::vector<Candidate> lower_row(const Planner& planner, const Group& group) {
 }
 
 // Rows of the packed weights begin at multiples of 16 bytes, whatever the type.
-std::int64_t packed_row(std::int64_t depth) { return (depth + 7) / 8 * 8; }
+std::int64_t packed_row(std::int64_t depth, DType dtype) {
+  const std::int64_t elements = size_of(dtype) == 1 ? 16 : 8;
+  return (depth + elements - 1) / elements * elements;
+}
 
 // Of group g, [columns, taps * channels]: the channel moves fastest, and rows are filled up with zeros.
 void write_rows(const ConvShape& s, const Tensor& weights, std::byte* target) {
   const Tensor dense = weights.contiguous();
   const std::size_t bytes = size_of(dense.dtype());
   const std::int64_t taps = s.taps(), channels = s.Cin / s.groups, columns = s.Cout / s.groups;
-  const std::int64_t row = packed_row(taps * channels);
+  const std::int64_t row = packed_row(taps * channels, dense.dtype());
   std::fill_n(target, static_cast<std::size_t>(s.Cout * row) * bytes, std::byte{0});
   for (std::int64_t g = 0; g < s.groups; ++g)
     for (std::int64_t j = 0; j < columns; ++j) {
@@ -279,7 +329,7 @@ PlannedTensor rows_of_weights(Planner& planner, const ConvCall& call) {
   const ConvShape& s = call.shape;
   const std::string form =
       fmt::format("rows {} {} {} {} {}", s.transposed, s.Cin, s.Cout, s.groups, s.taps());
-  const Index shape{s.Cout, packed_row(s.Cin / s.groups * s.taps())};
+  const Index shape{s.Cout, packed_row(s.Cin / s.groups * s.taps(), call.weights.dtype())};
   const Tensor packed = planner.weights().packed(
       call.weights, form, static_cast<std::size_t>(numel(shape)) * size_of(call.weights.dtype()),
       [&](const Tensor& w, std::byte* to) { write_rows(s, w, to); });
@@ -353,6 +403,7 @@ namespace tenon {
 std::vector<OpLowering> product_lowerings() {
   return {{&op_info<Linear>(), gpu::lower_matmul},   {&op_info<MatMul>(), gpu::lower_matmul},
           {&op_info<Linear>(), gpu::lower_coded},    {&op_info<MatMul>(), gpu::lower_coded},
+          {&op_info<Linear>(), gpu::lower_bytes},    {&op_info<MatMul>(), gpu::lower_bytes},
           {&op_info<Linear>(), gpu::lower_row},      {&op_info<MatMul>(), gpu::lower_row},
           {&op_info<Conv>(), gpu::lower_conv, true}, {&op_info<ConvTranspose>(), gpu::lower_conv, true}};
 }
