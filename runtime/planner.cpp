@@ -17,6 +17,7 @@
 #include "runtime/arena.h"
 #include "runtime/buffer_uses.h"
 #include "runtime/calls/prologue.h"
+#include "runtime/centred_bytes.h"
 #include "runtime/constant_value.h"
 #include "runtime/decompose.h"
 #include "runtime/shared/general.h"
@@ -40,6 +41,7 @@ std::string group_text(const Group& group) {
 
 std::unique_ptr<Graph> for_device(std::unique_ptr<Graph> graph, const Device& device) {
   widen_small_floats(*graph, device);
+  read_bytes(*graph, device);
   take_prologues(*graph, device);
   return graph;
 }

@@ -23,6 +23,10 @@ Ref without_axis(const Ref& x, std::size_t axis) {
 Results matmul(Call& call) {
   return product(call.tensor("self"), call.tensor(call.find("mat2") ? "mat2" : "other"));
 }
+/// Of bytes, in 32 bits.
+Results int_mm(Call& call) {
+  return product(cast(DType::i32, call.tensor("self")), cast(DType::i32, call.tensor("mat2")));
+}
 Results mv(Call& call) { return product(call.tensor("self"), call.tensor("vec")); }
 Results dot(Call& call) {
   const Ref a = call.tensor("self");
@@ -123,6 +127,7 @@ Results grouped_mm(Call& call) {
 
 constexpr AtenEntry matrix_table[] = {
     {"_grouped_mm", grouped_mm},
+    {"_int_mm", int_mm},
     {"matmul", matmul},
     {"mm", matmul},
     {"bmm", matmul},

@@ -4,7 +4,7 @@
 #include "kernels/gpu/prelude.gpu.h"
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-#define GPU_MMA 1  // Ampere and later: mma.sync of f16, bf16 and tf32, and cp.async
+#define GPU_MMA 1  // Ampere and later: mma.sync of f16, bf16, tf32 and bytes, and cp.async
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define GPU_WGMMA 1  // Hopper
 #endif
@@ -18,25 +18,27 @@ namespace tenon::gpu {
 
 #if GPU_MMA
 
-// mma.m16n8k16 (16 bits) and m16n8k8 (tf32). Lane l = 4 g + t holds of the left side rows g and g + 8, of the
-// right one column g, of the sum rows g and g + 8, columns 2 t and 2 t + 1.
+// mma.m16n8k32 (bytes), m16n8k16 (16 bits) and m16n8k8 (tf32). Lane l = 4 g + t holds of the left side rows g
+// and g + 8, of the right one column g, of the sum rows g and g + 8, columns 2 t and 2 t + 1.
 #if GPU_SOFT
-#define MMA(name, shape, left, right)                                                         \
-  GPU_INLINE void name(float(&sum)[4], const unsigned(&a)[left], const unsigned(&b)[right]) { \
-    gpu_##name(sum, a, b);                                                                    \
-  }
+#define MMA(name, shape, Sum, held) \
+  GPU_INLINE void name(Sum(&sum)[4], const unsigned(&a)[4], const unsigned(&b)[2]) { gpu_##name(sum, a, b); }
 #else
-#define MMA(name, shape, left, right)                                                         \
-  GPU_INLINE void name(float(&sum)[4], const unsigned(&a)[left], const unsigned(&b)[right]) { \
-    asm volatile("mma.sync.aligned." shape                                                    \
-                 " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"           \
-                 : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])                     \
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));         \
+#define MMA(name, shape, Sum, held)                                                   \
+  GPU_INLINE void name(Sum(&sum)[4], const unsigned(&a)[4], const unsigned(&b)[2]) {  \
+    asm volatile("mma.sync.aligned." shape                                            \
+                 " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"   \
+                 : held(sum[0]), held(sum[1]), held(sum[2]), held(sum[3])             \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1])); \
   }
 #endif
-MMA(mma_f16, "m16n8k16.row.col.f32.f16.f16.f32", 4, 2)
-MMA(mma_bf16, "m16n8k16.row.col.f32.bf16.bf16.f32", 4, 2)
-MMA(mma_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32", 4, 2)
+MMA(mma_f16, "m16n8k16.row.col.f32.f16.f16.f32", float, "+f")
+MMA(mma_bf16, "m16n8k16.row.col.f32.bf16.bf16.f32", float, "+f")
+MMA(mma_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32", float, "+f")
+MMA(mma_s8_s8, "m16n8k32.row.col.s32.s8.s8.s32", unsigned, "+r")
+MMA(mma_s8_u8, "m16n8k32.row.col.s32.s8.u8.s32", unsigned, "+r")
+MMA(mma_u8_s8, "m16n8k32.row.col.s32.u8.s8.s32", unsigned, "+r")
+MMA(mma_u8_u8, "m16n8k32.row.col.s32.u8.u8.s32", unsigned, "+r")
 #undef MMA
 
 /// ldmatrix: 2 or 4 matrices of 8 rows of 16 bytes in shared memory. Lane 8 i + r gives the address of row r
@@ -120,30 +122,39 @@ GPU_INLINE void wait_for_copies() {
 
 #elif GPU_MFMA
 
-// 16x16x16 (16 bits) and 16x16x4 (f32). Lane l = 16 q + t holds row (column) t of the left (right) side, and
-// of the sum rows 4 q to 4 q + 3 of column t.
+// 16x16x32 (bytes; 16x16x16 on CDNA 2), 16x16x16 (16 bits) and 16x16x4 (f32). Lane l = 16 q + t holds row
+// (column) t of the left (right) side, and of the sum rows 4 q to 4 q + 3 of column t. Bytes have a sign.
 #if GPU_SOFT
-#define MFMA(name, type, instruction, words)                                                   \
-  GPU_INLINE void name(float(&sum)[4], const unsigned(&a)[words], const unsigned(&b)[words]) { \
-    gpu_##name(sum, a, b);                                                                     \
+#define MFMA(name, Sum, Sums, type, instruction, words)                                      \
+  GPU_INLINE void name(Sum(&sum)[4], const unsigned(&a)[words], const unsigned(&b)[words]) { \
+    gpu_##name(sum, a, b);                                                                   \
   }
 #else
+using Int4 = __attribute__((__vector_size__(4 * sizeof(int)))) int;
 using Float4 = __attribute__((__vector_size__(4 * sizeof(float)))) float;
 using Half4 = __attribute__((__vector_size__(4 * sizeof(_Float16)))) _Float16;
 using Short4 = __attribute__((__vector_size__(4 * sizeof(short)))) short;
-#define MFMA(name, type, instruction, count)                                                   \
-  GPU_INLINE void name(float(&sum)[4], const unsigned(&a)[count], const unsigned(&b)[count]) { \
-    type left, right;                                                                          \
-    GPU_COPY(&left, a, sizeof a);                                                              \
-    GPU_COPY(&right, b, sizeof b);                                                             \
-    Float4 total = {sum[0], sum[1], sum[2], sum[3]};                                           \
-    total = __builtin_amdgcn_mfma_f32_##instruction(left, right, total, 0, 0, 0);              \
-    for (int i = 0; i < 4; ++i) sum[i] = total[i];                                             \
+#define MFMA(name, Sum, Sums, type, instruction, words)                                      \
+  GPU_INLINE void name(Sum(&sum)[4], const unsigned(&a)[words], const unsigned(&b)[words]) { \
+    type left, right;                                                                        \
+    Sums total;                                                                              \
+    GPU_COPY(&left, a, sizeof a);                                                            \
+    GPU_COPY(&right, b, sizeof b);                                                           \
+    GPU_COPY(&total, sum, sizeof sum);                                                       \
+    total = __builtin_amdgcn_mfma_##instruction(left, right, total, 0, 0, 0);                \
+    GPU_COPY(sum, &total, sizeof sum);                                                       \
   }
 #endif
-MFMA(mfma_f16, Half4, 16x16x16f16, 2)
-MFMA(mfma_bf16, Short4, 16x16x16bf16_1k, 2)
-MFMA(mfma_f32, float, 16x16x4f32, 1)
+MFMA(mfma_f16, float, Float4, Half4, f32_16x16x16f16, 2)
+MFMA(mfma_bf16, float, Float4, Short4, f32_16x16x16bf16_1k, 2)
+MFMA(mfma_f32, float, Float4, float, f32_16x16x4f32, 1)
+#if defined(__gfx90a__)
+constexpr int mfma_bytes = 4;  // of a lane
+MFMA(mfma_i8, unsigned, Int4, int, i32_16x16x16i8, 1)
+#else
+constexpr int mfma_bytes = 8;
+MFMA(mfma_i8, unsigned, Int4, long, i32_16x16x32_i8, 2)
+#endif
 #undef MFMA
 
 #elif GPU_WMMA
@@ -151,27 +162,34 @@ MFMA(mfma_f32, float, 16x16x4f32, 1)
 // 16x16x16. Lane l = 16 q + t holds row (column) t of the left (right) side, and of the sum rows q, q + 2,
 // ... of column t.
 #if GPU_SOFT
-#define WMMA(name, type, instruction)                                                  \
-  GPU_INLINE void name(float(&sum)[8], const unsigned(&a)[8], const unsigned(&b)[8]) { \
-    gpu_##name(sum, a, b);                                                             \
+#define WMMA(name, Sum, Sums, type, words, ...)                                              \
+  GPU_INLINE void name(Sum(&sum)[8], const unsigned(&a)[words], const unsigned(&b)[words]) { \
+    gpu_##name(sum, a, b);                                                                   \
   }
 #else
+using Int4 = __attribute__((__vector_size__(4 * sizeof(int)))) int;
+using Int8 = __attribute__((__vector_size__(8 * sizeof(int)))) int;
 using Float8 = __attribute__((__vector_size__(8 * sizeof(float)))) float;
 using Half16 = __attribute__((__vector_size__(16 * sizeof(_Float16)))) _Float16;
 using Short16 = __attribute__((__vector_size__(16 * sizeof(short)))) short;
-#define WMMA(name, type, instruction)                                                   \
-  GPU_INLINE void name(float(&sum)[8], const unsigned(&a)[8], const unsigned(&b)[8]) {  \
-    type left, right;                                                                   \
-    Float8 total;                                                                       \
-    GPU_COPY(&left, a, sizeof a);                                                       \
-    GPU_COPY(&right, b, sizeof b);                                                      \
-    GPU_COPY(&total, sum, sizeof sum);                                                  \
-    total = __builtin_amdgcn_wmma_f32_16x16x16_##instruction##_w32(left, right, total); \
-    GPU_COPY(sum, &total, sizeof sum);                                                  \
+#define WMMA(name, Sum, Sums, type, words, instruction, ...)                                 \
+  GPU_INLINE void name(Sum(&sum)[8], const unsigned(&a)[words], const unsigned(&b)[words]) { \
+    type left, right;                                                                        \
+    Sums total;                                                                              \
+    GPU_COPY(&left, a, sizeof a);                                                            \
+    GPU_COPY(&right, b, sizeof b);                                                           \
+    GPU_COPY(&total, sum, sizeof sum);                                                       \
+    total = __builtin_amdgcn_wmma_##instruction##_w32(__VA_ARGS__);                          \
+    GPU_COPY(sum, &total, sizeof sum);                                                       \
   }
 #endif
-WMMA(wmma_f16, Half16, f16)
-WMMA(wmma_bf16, Short16, bf16)
+WMMA(wmma_f16, float, Float8, Half16, 8, f32_16x16x16_f16, left, right, total)
+WMMA(wmma_bf16, float, Float8, Short16, 8, f32_16x16x16_bf16, left, right, total)
+// Which side's bytes have a sign; sums are not saturated.
+WMMA(wmma_s8_s8, unsigned, Int8, Int4, 4, i32_16x16x16_iu8, true, left, true, right, total, false)
+WMMA(wmma_s8_u8, unsigned, Int8, Int4, 4, i32_16x16x16_iu8, true, left, false, right, total, false)
+WMMA(wmma_u8_s8, unsigned, Int8, Int4, 4, i32_16x16x16_iu8, false, left, true, right, total, false)
+WMMA(wmma_u8_u8, unsigned, Int8, Int4, 4, i32_16x16x16_iu8, false, left, false, right, total, false)
 #undef WMMA
 
 #endif

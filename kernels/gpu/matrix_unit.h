@@ -19,10 +19,11 @@ enum class MatrixUnit : std::uint8_t {
   wgmma_bf16,
   tma_f16,  // the same, whose operands the Tensor Memory Accelerator brings there
   tma_bf16,
+  i8,  // bytes of either sign, summed in 32 bits
 };
 inline constexpr std::array matrix_units{MatrixUnit::f16,     MatrixUnit::bf16,      MatrixUnit::f32,
                                          MatrixUnit::tf32,    MatrixUnit::wgmma_f16, MatrixUnit::wgmma_bf16,
-                                         MatrixUnit::tma_f16, MatrixUnit::tma_bf16};
+                                         MatrixUnit::tma_f16, MatrixUnit::tma_bf16,  MatrixUnit::i8};
 
 /// Some of them.
 class MatrixUnits {
@@ -50,6 +51,7 @@ constexpr std::optional<MatrixUnit> unit_of_waves(DType dtype) {
     case DType::f16: return MatrixUnit::f16;
     case DType::bf16: return MatrixUnit::bf16;
     case DType::f32: return MatrixUnit::f32;
+    case DType::i8: return MatrixUnit::i8;
     default: return std::nullopt;
   }
 }

@@ -12,7 +12,7 @@ template <class T, int Lines, int Depth, bool DepthFast>
 struct SharedTile {
   using Element = T;
   static constexpr bool depth_fast = DepthFast;
-  static constexpr int pad = DepthFast ? 16 / int(sizeof(T)) : 8;
+  static constexpr int piece = 16 / int(sizeof(T)), pad = DepthFast || piece > 8 ? piece : 8;
   static constexpr int stride = (DepthFast ? Depth : Lines) + pad;
   static constexpr int bytes = (DepthFast ? Lines : Depth) * stride * int(sizeof(T));
   T* data;
@@ -42,29 +42,48 @@ struct SharedTile {
 ///   slots, slot(i)    how many different rows that are, and which of them; `lanes_of_row` neighbours
 ///                     share them
 ///   in_parts          long sums must be made of parts, which ordinary additions add up
+/// Of a unit of bytes the sides exceed what it multiplies by `left_shift` and `right_shift`, and set_to_one()
+/// makes sides of which it multiplies ones.
 
-/// On the ordinary units: a lane computes two values in each of some rows.
+/// What products are summed in: those of bytes modulo 2^32.
 template <class T>
+struct SumOf {
+  using type = decltype(number(T()));
+};
+template <>
+struct SumOf<unsigned char> {
+  using type = unsigned;
+};
+
+/// On the ordinary units: a lane computes two values in each of some rows. Bytes are numbers of the types
+/// that are given.
+template <class T, class LeftNumber = decltype(number(T())), class RightNumber = LeftNumber>
 struct OrdinaryUnit {
   using Element = T;
-  using Value = decltype(number(T()));
+  using Value = typename SumOf<T>::type;
   static constexpr int lanes_across = 8, lanes_down = wave_size / lanes_across;
   static constexpr int m = 16, n = 2 * lanes_across, k = 1;
   static constexpr int slots = m / lanes_down, lanes_of_row = lanes_across, values = 2 * slots;
   static constexpr bool in_parts = false;
+  static constexpr unsigned left_shift = 0, right_shift = 0;
 
   struct Left {
     Value of[slots];
+    GPU_INLINE void set_to_one() {
+      for (Value& x : of) x = 1;
+    }
     template <class Tile>
     GPU_INLINE void read(const Tile& tile, int line, int depth) {
-      for (int i = 0; i < slots; ++i) of[i] = number(*tile.at(line + row(2 * i), depth));
+      for (int i = 0; i < slots; ++i)
+        of[i] = static_cast<LeftNumber>(number(*tile.at(line + row(2 * i), depth)));
     }
   };
   struct Right {
     Value of[2];
+    GPU_INLINE void set_to_one() { of[0] = of[1] = 1; }
     template <class Tile>
     GPU_INLINE void read(const Tile& tile, int line, int depth) {
-      for (int j = 0; j < 2; ++j) of[j] = number(*tile.at(line + column(j), depth));
+      for (int j = 0; j < 2; ++j) of[j] = static_cast<RightNumber>(number(*tile.at(line + column(j), depth)));
     }
   };
   static GPU_INLINE constexpr int slot(int i) { return i / 2; }
@@ -77,12 +96,27 @@ struct OrdinaryUnit {
   }
 };
 
+/// Bytes in the registers of a lane.
+template <int Words>
+struct ByteWords {
+  unsigned of[Words];
+  GPU_INLINE void set_to_one() {
+    for (unsigned& word : of) word = 0x01010101u;
+  }
+  /// Each minus 128, as a byte with a sign, where bytes without one become such.
+  GPU_INLINE void shift() {
+    for (unsigned& word : of) word ^= 0x80808080u;
+  }
+};
+
 #if GPU_MMA
 
+template <class Sum>
 struct MmaSum {
-  using Value = float;
+  using Value = Sum;
   static constexpr int m = 16, n = 8, values = 4;
   static constexpr int slots = 2, lanes_of_row = 4;
+  static constexpr unsigned left_shift = 0, right_shift = 0;
   static GPU_INLINE int group() { return int(threadIdx.x) % wave_size / 4; }
   static GPU_INLINE int turn() { return int(threadIdx.x) % 4; }
   static GPU_INLINE constexpr int slot(int i) { return i / 2; }
@@ -100,9 +134,22 @@ GPU_INLINE void read_side(const Tile& tile, int line, int depth, unsigned (&to)[
       to, Tile::depth_fast ? tile.at(first_line + row, first_depth) : tile.at(first_line, first_depth + row));
 }
 
+/// The same of bytes and of words; elements of a line may lie apart.
+template <class Tile, int Words>
+GPU_INLINE void read_words(const Tile& tile, int line, int depth, unsigned (&to)[Words]) {
+  if constexpr (Tile::depth_fast) {
+    read_side(tile, line, depth, to);
+  } else {
+    constexpr int across = Words / 2, each = 4 / int(sizeof(typename Tile::Element));
+    const int group = int(threadIdx.x) % wave_size / 4, turn = int(threadIdx.x) % 4;
+    for (int i = 0; i < Words; ++i)
+      tile.template read<each>(to, i, line + i % across * 8 + group, depth + (i / across * 4 + turn) * each);
+  }
+}
+
 /// f16 or bf16.
 template <class T>
-struct HalfUnit : MmaSum {
+struct HalfUnit : MmaSum<float> {
   using Element = T;
   static constexpr int k = 16;
   static constexpr bool in_parts = false;
@@ -126,22 +173,15 @@ struct HalfUnit : MmaSum {
 };
 
 /// float32, whose instructions multiply numbers of tf32.
-struct MmaOfFloats : MmaSum {
+struct MmaOfFloats : MmaSum<float> {
   using Element = float;
   static constexpr int k = 8;
 
-  /// What read_side does; elements of a line may lie apart.
   template <class Tile, int Words>
   static GPU_INLINE void read_floats_of(const Tile& tile, int line, int depth, float (&to)[Words]) {
     unsigned words[Words];
-    if constexpr (Tile::depth_fast) {
-      read_side(tile, line, depth, words);
-      GPU_COPY(to, words, sizeof words);
-    } else {
-      constexpr int across = Words / 2;
-      for (int i = 0; i < Words; ++i)
-        to[i] = *tile.at(line + i % across * 8 + group(), depth + i / across * 4 + turn());
-    }
+    read_words(tile, line, depth, words);
+    GPU_COPY(to, words, sizeof words);
   }
 };
 
@@ -194,31 +234,72 @@ struct Tf32Unit : MmaOfFloats {
   }
 };
 
+/// Bytes of either sign on each side.
+template <class LeftByte, class RightByte>
+struct MmaOfBytes : MmaSum<unsigned> {
+  using Element = unsigned char;
+  static constexpr int k = 32;
+  static constexpr bool in_parts = false;
+
+  template <int Words>
+  struct Side : ByteWords<Words> {
+    template <class Tile>
+    GPU_INLINE void read(const Tile& tile, int line, int depth) {
+      read_words(tile, line, depth, this->of);
+    }
+  };
+  using Left = Side<4>;
+  using Right = Side<2>;
+  static GPU_INLINE void multiply(unsigned (&sum)[4], const Left& a, const Right& b) {
+    constexpr bool left_signed = same<LeftByte, signed char>, right_signed = same<RightByte, signed char>;
+    if (left_signed && right_signed)
+      mma_s8_s8(sum, a.of, b.of);
+    else if (left_signed)
+      mma_s8_u8(sum, a.of, b.of);
+    else if (right_signed)
+      mma_u8_s8(sum, a.of, b.of);
+    else
+      mma_u8_u8(sum, a.of, b.of);
+  }
+};
+
 #elif GPU_MFMA
 
-/// f16, bf16 or f32, whose matrix unit rounds as the ordinary ones do.
-template <class T>
-struct MfmaUnit {
+/// A lane holds `each` elements of a side. The matrix unit rounds as the ordinary ones do.
+template <class T, class Sum, int Each>
+struct MfmaLanes {
   using Element = T;
-  using Value = float;
-  static constexpr int each = sizeof(T) == 2 ? 4 : 1;
+  using Value = Sum;
+  static constexpr int each = Each;
   static constexpr int m = 16, n = 16, k = 4 * each, values = 4;
   static constexpr int slots = 4, lanes_of_row = 16;
   static constexpr bool in_parts = false;
+  static constexpr unsigned left_shift = 0, right_shift = 0;
+
+  static GPU_INLINE constexpr int slot(int i) { return i; }
+  static GPU_INLINE int row(int i) { return int(threadIdx.x) % wave_size / 16 * 4 + i; }
+  static GPU_INLINE int column(int) { return int(threadIdx.x) % 16; }
+  template <class Tile, int Words>
+  static GPU_INLINE void read_side(const Tile& tile, int line, int depth, unsigned (&to)[Words]) {
+    const int lane = int(threadIdx.x) % wave_size;
+    tile.template read<each>(to, 0, line + lane % 16, depth + lane / 16 * each);
+  }
+};
+
+/// f16, bf16 or f32.
+template <class T>
+struct MfmaUnit : MfmaLanes<T, float, sizeof(T) == 2 ? 4 : 1> {
+  using Lanes = MfmaLanes<T, float, sizeof(T) == 2 ? 4 : 1>;
 
   struct Side {
-    unsigned of[each * sizeof(T) / 4];
+    unsigned of[Lanes::each * sizeof(T) / 4];
     template <class Tile>
     GPU_INLINE void read(const Tile& tile, int line, int depth) {
-      const int lane = int(threadIdx.x) % wave_size;
-      tile.template read<each>(of, 0, line + lane % 16, depth + lane / 16 * each);
+      Lanes::read_side(tile, line, depth, of);
     }
   };
   using Left = Side;
   using Right = Side;
-  static GPU_INLINE constexpr int slot(int i) { return i; }
-  static GPU_INLINE int row(int i) { return int(threadIdx.x) % wave_size / 16 * 4 + i; }
-  static GPU_INLINE int column(int) { return int(threadIdx.x) % 16; }
   static GPU_INLINE void multiply(float (&sum)[4], const Side& a, const Side& b) {
     run(sum, a.of, b.of, T());
   }
@@ -235,34 +316,88 @@ struct MfmaUnit {
   }
 };
 
+/// Bytes with a sign; those without one are shifted.
+template <class LeftByte, class RightByte>
+struct MfmaOfBytes : MfmaLanes<unsigned char, unsigned, mfma_bytes> {
+  static constexpr unsigned left_shift = same<LeftByte, signed char> ? 0 : 128,
+                            right_shift = same<RightByte, signed char> ? 0 : 128;
+
+  template <unsigned Shift>
+  struct Side : ByteWords<mfma_bytes / 4> {
+    template <class Tile>
+    GPU_INLINE void read(const Tile& tile, int line, int depth) {
+      read_side(tile, line, depth, this->of);
+      if (Shift != 0) this->shift();
+    }
+  };
+  using Left = Side<left_shift>;
+  using Right = Side<right_shift>;
+  static GPU_INLINE void multiply(unsigned (&sum)[4], const Left& a, const Right& b) {
+    mfma_i8(sum, a.of, b.of);
+  }
+};
+
 #elif GPU_WMMA
 
-/// f16 or bf16.
-template <class T>
-struct WmmaUnit {
+template <class T, class Sum>
+struct WmmaLanes {
   using Element = T;
-  using Value = float;
+  using Value = Sum;
   static constexpr int m = 16, n = 16, k = 16, values = 8;
   static constexpr int slots = 8, lanes_of_row = 16;
   static constexpr bool in_parts = false;
+  static constexpr unsigned left_shift = 0, right_shift = 0;
 
+  static GPU_INLINE constexpr int slot(int i) { return i; }
+  static GPU_INLINE int row(int i) { return 2 * i + int(threadIdx.x) % wave_size / 16; }
+  static GPU_INLINE int column(int) { return int(threadIdx.x) % 16; }
+  template <class Tile, int Words>
+  static GPU_INLINE void read_side(const Tile& tile, int line, int depth, unsigned (&to)[Words]) {
+    tile.template read<16>(to, 0, line + int(threadIdx.x) % 16, depth);
+  }
+};
+
+/// f16 or bf16.
+template <class T>
+struct WmmaUnit : WmmaLanes<T, float> {
   struct Side {
     unsigned of[8];
     template <class Tile>
     GPU_INLINE void read(const Tile& tile, int line, int depth) {
-      tile.template read<16>(of, 0, line + int(threadIdx.x) % 16, depth);
+      WmmaUnit::read_side(tile, line, depth, of);
     }
   };
   using Left = Side;
   using Right = Side;
-  static GPU_INLINE constexpr int slot(int i) { return i; }
-  static GPU_INLINE int row(int i) { return 2 * i + int(threadIdx.x) % wave_size / 16; }
-  static GPU_INLINE int column(int) { return int(threadIdx.x) % 16; }
   static GPU_INLINE void multiply(float (&sum)[8], const Side& a, const Side& b) {
     if (same<T, half>)
       wmma_f16(sum, a.of, b.of);
     else
       wmma_bf16(sum, a.of, b.of);
+  }
+};
+
+/// Bytes of either sign on each side.
+template <class LeftByte, class RightByte>
+struct WmmaOfBytes : WmmaLanes<unsigned char, unsigned> {
+  struct Side : ByteWords<4> {
+    template <class Tile>
+    GPU_INLINE void read(const Tile& tile, int line, int depth) {
+      read_side(tile, line, depth, this->of);
+    }
+  };
+  using Left = Side;
+  using Right = Side;
+  static GPU_INLINE void multiply(unsigned (&sum)[8], const Side& a, const Side& b) {
+    constexpr bool left_signed = same<LeftByte, signed char>, right_signed = same<RightByte, signed char>;
+    if (left_signed && right_signed)
+      wmma_s8_s8(sum, a.of, b.of);
+    else if (left_signed)
+      wmma_s8_u8(sum, a.of, b.of);
+    else if (right_signed)
+      wmma_u8_s8(sum, a.of, b.of);
+    else
+      wmma_u8_u8(sum, a.of, b.of);
   }
 };
 
@@ -309,6 +444,20 @@ struct UnitOf<bfloat16> {
   using type = WmmaUnit<bfloat16>;
 };
 #endif
+
+/// For products of bytes, signed char or unsigned char, which memory holds as unsigned char.
+template <class LeftByte, class RightByte>
+struct UnitOfBytes {
+#if GPU_MMA
+  using type = MmaOfBytes<LeftByte, RightByte>;
+#elif GPU_MFMA
+  using type = MfmaOfBytes<LeftByte, RightByte>;
+#elif GPU_WMMA
+  using type = WmmaOfBytes<LeftByte, RightByte>;
+#else
+  using type = OrdinaryUnit<unsigned char, LeftByte, RightByte>;
+#endif
+};
 
 /// For products of float32 that may be less accurate.
 #if GPU_MMA

@@ -50,8 +50,32 @@ struct BlockTile {
 template <class Tile>
 using Sums = typename Tile::Value[Tile::down][Tile::across][Tile::Unit::values];
 
-template <class Tile, class LeftTile, class RightTile>
-GPU_INLINE void multiply_piece(const LeftTile& left, const RightTile& right, Sums<Tile>& sum) {
+/// The sums of rows and of columns of the sides, where a value of a tile lies: products with sides of ones.
+template <class Tile, bool OfRows, bool OfColumns>
+struct LineSums {
+  using Unit = typename Tile::Unit;
+  using Values = typename Tile::Value[Unit::values];
+  Values rows[OfRows ? Tile::down : 1] = {}, columns[OfColumns ? Tile::across : 1] = {};
+
+  GPU_INLINE void add(const typename Unit::Left (&a)[Tile::down],
+                      const typename Unit::Right (&b)[Tile::across]) {
+    if constexpr (OfRows) {
+      typename Unit::Right ones;
+      ones.set_to_one();
+#pragma unroll
+      for (int i = 0; i < Tile::down; ++i) Unit::multiply(rows[i], a[i], ones);
+    }
+    if constexpr (OfColumns) {
+      typename Unit::Left ones;
+      ones.set_to_one();
+#pragma unroll
+      for (int j = 0; j < Tile::across; ++j) Unit::multiply(columns[j], ones, b[j]);
+    }
+  }
+};
+
+template <class Tile, class LeftTile, class RightTile, class Lines>
+GPU_INLINE void multiply_piece(const LeftTile& left, const RightTile& right, Sums<Tile>& sum, Lines& lines) {
   using Unit = typename Tile::Unit;
 #pragma unroll 4
   for (int k = 0; k < Tile::depth; k += Unit::k) {
@@ -65,14 +89,15 @@ GPU_INLINE void multiply_piece(const LeftTile& left, const RightTile& right, Sum
     for (int i = 0; i < Tile::down; ++i)
 #pragma unroll
       for (int j = 0; j < Tile::across; ++j) Unit::multiply(sum[i][j], a[i], b[j]);
+    lines.add(a, b);
   }
 }
 
-template <class Tile, class LeftTile, class RightTile>
-GPU_INLINE void add_piece(const LeftTile& left, const RightTile& right, Sums<Tile>& sum) {
+template <class Tile, class LeftTile, class RightTile, class Lines>
+GPU_INLINE void add_piece(const LeftTile& left, const RightTile& right, Sums<Tile>& sum, Lines& lines) {
   if constexpr (Tile::Unit::in_parts) {
     Sums<Tile> part = {};
-    multiply_piece<Tile>(left, right, part);
+    multiply_piece<Tile>(left, right, part, lines);
 #pragma unroll
     for (int i = 0; i < Tile::down; ++i)
 #pragma unroll
@@ -80,7 +105,7 @@ GPU_INLINE void add_piece(const LeftTile& left, const RightTile& right, Sums<Til
 #pragma unroll
         for (int v = 0; v < Tile::Unit::values; ++v) sum[i][j][v] += part[i][j][v];
   } else {
-    multiply_piece<Tile>(left, right, sum);
+    multiply_piece<Tile>(left, right, sum, lines);
   }
 }
 
@@ -165,6 +190,13 @@ struct TileProduct {
   using Lefts = Loader<Left, LeftTile, Tile::rows, Tile::depth, LeftCount, Tile::threads, true>;
   using Rights = Loader<Right, RightTile, Tile::columns, Tile::depth, RightCount, Tile::threads, true>;
 
+  /// The numbers of a side of bytes may be what the unit multiplies plus an offset: the unit's shift, minus a
+  /// zero point.
+  using Unit = typename Tile::Unit;
+  static constexpr bool left_is_offset = Unit::left_shift != 0 || ZeroPoint<Left>::is_there,
+                        right_is_offset = Unit::right_shift != 0 || ZeroPoint<Right>::is_there;
+  using Lines = LineSums<Tile, right_is_offset, left_is_offset>;
+
   static constexpr int stage_bytes = LeftTile::bytes + RightTile::bytes;
   /// Pieces in shared memory, of which one is multiplied while the others are on their way. What goes through
   /// registers has two.
@@ -203,17 +235,42 @@ struct TileProduct {
 #pragma unroll
     for (int ahead = 0; ahead < stages - 1; ++ahead) read(begin + ahead * Tile::depth);
     int stage = 0;
+    Lines lines;
     for (int k = begin; k < end; k += Tile::depth) {
       lefts.finish(left_tile(stage));
       rights.finish(right_tile(stage));
       wait_for_copies<stages - 2>();
       __syncthreads();
       read(k + (stages - 1) * Tile::depth);
-      add_piece<Tile>(left_tile(stage), right_tile(stage), sum);
+      add_piece<Tile>(left_tile(stage), right_tile(stage), sum, lines);
       stage = next(stage);
     }
+    if constexpr (left_is_offset || right_is_offset)
+      add_offsets(left, right, row, column, unsigned(end - begin), lines, sum);
     wait_for_copies<0>();
     __syncthreads();
+  }
+
+  /// What the unit multiplied, plus offsets: (l + a) (r + b) = l r + a r + b l + a b at each depth. Beyond
+  /// the `depth` the sides hold bytes of 0, of which no zero point is subtracted.
+  static GPU_INLINE void add_offsets(const Left& left, const Right& right, Int row, Int column,
+                                     unsigned depth, const Lines& lines, Sums<Tile>& sum) {
+    const unsigned filled = (depth + Tile::depth - 1) / Tile::depth * Tile::depth;
+#pragma unroll
+    for (int i = 0; i < Tile::down; ++i)
+#pragma unroll
+      for (int j = 0; j < Tile::across; ++j)
+#pragma unroll
+        for (int v = 0; v < Unit::values; ++v) {
+          const unsigned left_zero =
+                             ZeroPoint<Left>::of(left, row + Tile::first_row() + i * Unit::m + Unit::row(v)),
+                         right_zero = ZeroPoint<Right>::of(
+                             right, column + Tile::first_column() + j * Unit::n + Unit::column(v));
+          const unsigned a = Unit::left_shift - left_zero, b = Unit::right_shift - right_zero;
+          sum[i][j][v] += filled * a * b - (filled - depth) * left_zero * right_zero;
+          if constexpr (left_is_offset) sum[i][j][v] += a * lines.columns[j][v];
+          if constexpr (right_is_offset) sum[i][j][v] += b * lines.rows[i][v];
+        }
   }
 
   /// Calls store(row, column, value) for each element of a tile of a result [rows, columns]. A product that

@@ -151,6 +151,27 @@ GPU_INLINE T number_at(const Side& side, const typename Side::Line& line, const 
   }
 }
 
+/// A side of bytes that stand for their number minus a zero point: one for all lines, or one for each.
+template <class Side>
+struct Centred : Side {
+  const int* zeros;
+  Int stride;  // 0: one for all
+};
+
+/// The zero point of a line, which may lie beyond the last.
+template <class Side>
+struct ZeroPoint {
+  static constexpr bool is_there = false;
+  static GPU_INLINE unsigned of(const Side&, Int) { return 0; }
+};
+template <class Side>
+struct ZeroPoint<Centred<Side>> {
+  static constexpr bool is_there = true;
+  static GPU_INLINE unsigned of(const Centred<Side>& side, Int line) {
+    return unsigned(side.zeros[line < side.lines ? line * side.stride : 0]);
+  }
+};
+
 /// What a mask adds to a score, as a base-2 logarithm. The lowest numbers stay numbers: a row of them is no
 /// row without keys.
 GPU_INLINE float log2_weight(float added) {

@@ -34,6 +34,8 @@ std::vector<LoopArgument> fields(const Product& p, const Tiling& t) {
                                  {"whole", t.whole},
                                  {"sharers", t.sharers},
                                  {"pieces", t.pieces(p)}};
+  if (p.left_zeros) list.push_back({"left_zeros", *p.left_zeros});
+  if (p.right_zeros) list.push_back({"right_zeros", *p.right_zeros});
   for (std::size_t i = 0; i < p.batch.size(); ++i) {
     list.push_back({fmt::format("batch_size{}", i), p.batch[i].size});
     list.push_back({fmt::format("batch_left{}", i), p.batch[i].left});
@@ -62,11 +64,23 @@ std::vector<LoopArgument> fields(const Product& p, const Tiling& t) {
   return list;
 }
 
+// What memory holds of a side: bytes of either sign are the same there.
+std::string_view element(const Product& p, DType side) { return storage(of_bytes(p) ? DType::u8 : side); }
+
+// "left, a.rows, ..." as a matrix, which may have zero points.
+std::string matrix(std::string_view element, const std::string& values, bool has_zeros,
+                   std::string_view side) {
+  const std::string text = fmt::format("Matrix<{}>{{{}}}", element, values);
+  return has_zeros ? fmt::format("Centred<Matrix<{}>>{{{}, {}_zeros, a.{}_zeros}}", element, text, side, side)
+                   : text;
+}
+
 // Of elements at `data`.
 std::string places_of_left(const Product& p, std::string_view data) {
   if (p.windows.empty())
-    return fmt::format("Matrix<{}>{{{}, a.rows, int(a.depth), a.left_row, a.left_column}}",
-                       storage(p.left_type), data);
+    return matrix(element(p, p.left_type),
+                  fmt::format("{}, a.rows, int(a.depth), a.left_row, a.left_column", data),
+                  p.left_zeros.has_value(), "left");
   std::string axes;
   for (const char axis : {'d', 'h', 'w'}) {
     axes += ", {";
@@ -74,7 +88,7 @@ std::string places_of_left(const Product& p, std::string_view data) {
     axes += "}";
   }
   return fmt::format("Windows<{}, {}>{{{}, a.rows, int(a.channels), a.image_stride, a.channel_stride{}}}",
-                     storage(p.left_type), p.windows[0].shape.transposed, data, axes);
+                     element(p, p.left_type), p.windows[0].shape.transposed, data, axes);
 }
 
 std::string left_side(const Product& p) {
@@ -89,18 +103,15 @@ std::string right_side(const Product& p) {
         "reinterpret_cast<const short*>(right + a.zeros_at), a.columns, int(a.depth), a.column_bytes, "
         "int(a.group), int(a.groups), int(a.zero)}}",
         c.bits, c.has_zeros);
-  return fmt::format("Matrix<{}>{{right, a.columns, int(a.depth), a.right_column, a.right_row}}",
-                     storage(p.right_type));
+  return matrix(element(p, p.right_type), "right, a.columns, int(a.depth), a.right_column, a.right_row",
+                p.right_zeros.has_value(), "right");
 }
 
 // The text of one product's kernel.
 class Printer {
  public:
   Printer(const Product& p, const Tiling& t, const LoopProgram& epilogue, const LoopForm& form)
-      : p_(p),
-        tiling_(t),
-        type_(product_type(p.left_type, p.right_type).value()),
-        epilogue_(tile_source(epilogue.code, form, "epilogue")) {
+      : p_(p), tiling_(t), type_(type_of(p)), epilogue_(tile_source(epilogue.code, form, "epilogue")) {
     for (const std::string& parameter : LoopText(epilogue.code, form).parameters()) {
       parameters_ += ", " + parameter;
       values_ += parameter.substr(parameter.rfind(' ') + 1) + ", ";
@@ -137,19 +148,24 @@ class Printer {
   bool has_prologue() const { return !p_.prologue.empty(); }
   std::string head() const {
     return fmt::format(
-        "extern \"C\" __global__ void __launch_bounds__({}) product({}const {}* right{}{}, "
+        "extern \"C\" __global__ void __launch_bounds__({}) product({}const {}* right{}{}{}, "
         "const product_arguments a, const epilogue_arguments e{}{}) {{\n"
         "  const epilogue_tile tile{{{}e}};\n{}",
         tiling_.threads,
-        has_prologue() ? left_parameters_ : fmt::format("const {}* left, ", storage(p_.left_type)),
-        p_.codes.empty() ? storage(p_.right_type) : storage(DType::u8),
-        is_shared() ? fmt::format(", {}* parts, unsigned* tickets", computed(type_)) : "", parameters_,
+        has_prologue() ? left_parameters_ : fmt::format("const {}* left, ", element(p_, p_.left_type)),
+        p_.codes.empty() ? element(p_, p_.right_type) : storage(DType::u8), zeros(),
+        is_shared() ? fmt::format(", {}* parts, unsigned* tickets", sum()) : "", parameters_,
         has_prologue() ? ", const prologue_arguments l" : "",
         tiling_.bulk
             ? ", const __grid_constant__ TensorMap left_map, const __grid_constant__ TensorMap right_map"
             : "",
         values_, has_prologue() ? fmt::format("  const prologue left{{{}l}};\n", left_values_) : "");
   }
+  std::string zeros() const {
+    return std::string(p_.left_zeros ? ", const int* left_zeros" : "") +
+           (p_.right_zeros ? ", const int* right_zeros" : "");
+  }
+  std::string_view sum() const { return of_bytes(p_) ? "unsigned" : computed(type_); }
   // Moves the sides to a batch, whose number is `rest`.
   std::string to_batch() const {
     std::string text;
@@ -161,7 +177,8 @@ class Printer {
     return text;
   }
   std::string store() const {
-    return fmt::format("[&](Int i, Int j, {} value) {{ epilogue(tile, {}, value); }}", computed(type_),
+    return fmt::format("[&](Int i, Int j, {} value) {{ epilogue(tile, {}, value); }}",
+                       of_bytes(p_) ? "int" : computed(type_),
                        p_.windows.empty() ? "batch * a.rows + i, j" : "i, batch * a.columns + j");
   }
 
@@ -207,11 +224,14 @@ class Printer {
         "int(a.depth), sum,\n"
         "            {});\n"
         "      }});\n}}\n",
-        tile(), tiling_.bulk ? "&a, &left_map, &right_map" : "&a", to_batch(),
-        tiling_.bulk ? "MappedSide{&left_map}" : left_side(p_),
+        tile(), captured(), to_batch(), tiling_.bulk ? "MappedSide{&left_map}" : left_side(p_),
         tiling_.bulk ? "MappedSide{&right_map}" : right_side(p_), product(), is_shared(),
-        is_shared() ? "parts, tickets" : fmt::format("static_cast<{}*>(nullptr), nullptr", computed(type_)),
-        store());
+        is_shared() ? "parts, tickets" : fmt::format("static_cast<{}*>(nullptr), nullptr", sum()), store());
+  }
+  // What tile_at takes beside the sides.
+  std::string captured() const {
+    return std::string("&a") + (tiling_.bulk ? ", &left_map, &right_map" : "") +
+           (p_.left_zeros ? ", left_zeros" : "") + (p_.right_zeros ? ", right_zeros" : "");
   }
   std::string product() const {
     const Reading left = reading_of_left(p_), right = reading_of_right(p_);
@@ -228,6 +248,11 @@ class Printer {
   }
   std::string unit() const {
     const std::string_view element = type_ == DType::i64 ? computed(type_) : storage(type_);
+    if (of_bytes(p_)) {
+      const std::string sides = fmt::format("{}, {}", storage(p_.left_type), storage(p_.right_type));
+      return tiling_.unit == TileUnit::ordinary ? "OrdinaryUnit<unsigned char, " + sides + ">"
+                                                : "UnitOfBytes<" + sides + ">::type";
+    }
     if (tiling_.unit == TileUnit::ordinary) return fmt::format("OrdinaryUnit<{}>", element);
     return is_tf32(p_) ? "Tf32OrFloat" : fmt::format("UnitOf<{}>::type", element);
   }
@@ -250,6 +275,11 @@ std::optional<DType> product_type(DType left, DType right) {
   if (is_float8(left)) left = is_float(right) && !is_float8(right) ? right : DType::f16;
   if (is_float8(right)) right = left;
   return left == right ? left : DType::f32;
+}
+
+bool of_bytes(const Product& p) {
+  const auto is_byte = [](DType t) { return t == DType::i8 || t == DType::u8; };
+  return p.reads_32_bits && is_byte(p.left_type) && is_byte(p.right_type);
 }
 
 ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, const LoopForm& form,
@@ -278,7 +308,7 @@ ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, cons
   if (shared == 0) return kernel;
   kernel.parts = (t.sharers + shared - 1) * t.rows * t.columns;
   kernel.tickets = shared;
-  kernel.part_type = compute_type(product_type(p.left_type, p.right_type).value());
+  kernel.part_type = sum_type(p);
   return kernel;
 }
 

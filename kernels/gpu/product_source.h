@@ -42,6 +42,13 @@ struct Product {
   /// batches.
   std::vector<ProductCodes> codes;  // one or none
 
+  /// The numbers of a side of bytes (of_bytes) are these minus zero points, i32 in a buffer of their own: how
+  /// far apart they lie for its lines (0: one for all). Windows have none.
+  std::optional<std::int64_t> left_zeros, right_zeros;
+
+  /// Of a sum of whole numbers no more than its last 32 bits are read.
+  bool reads_32_bits = false;
+
   /// float32 may be multiplied as TF32 (a sign, 8 bits of exponent, 10 behind the point) where a unit does
   /// that.
   bool tf32 = false;
@@ -51,9 +58,13 @@ struct Product {
 /// side's type, and summed in f32; f32, f64, and i64 for all integers. Nothing for complex numbers.
 std::optional<DType> product_type(DType left, DType right);
 
+/// Both sides are i8 or u8, and their sums have 32 bits.
+bool of_bytes(const Product&);
+
 /// The kernel takes the left side (the prologue's buffers in order, where there is one) and the right side,
-/// where blocks share tiles memory for their parts and tickets, the epilogue's buffers in order, the struct,
-/// the epilogue's arguments (loop_arguments), the prologue's, and its tensor maps in order. Its source
+/// the zero points of the left one and of the right one, where there are any, where blocks share tiles memory
+/// for their parts and tickets, the epilogue's buffers in order, the struct, the epilogue's arguments
+/// (loop_arguments), the prologue's, and its tensor maps in order. Its source
 /// depends on no size but through the few choices that are made by it.
 struct ProductKernel {
   std::string source, name, tiling;  // Tiling::text

@@ -16,14 +16,12 @@ std::int64_t divide_up(std::int64_t count, std::int64_t size) { return (count + 
 // Of a line of a side, in a piece.
 int piece_bytes(const Tiling& t) { return t.unit == TileUnit::of_warpgroup ? 128 : 64; }
 
-DType type_of(const Product& p) { return product_type(p.left_type, p.right_type).value(); }
-
-Reading choose_reading(DType type, DType computed, std::int64_t line, std::int64_t depth,
+Reading choose_reading(DType type, const Product& p, std::int64_t line, std::int64_t depth,
                        std::vector<std::int64_t> others) {
   Reading reading{.depth_fast = depth == 1 || line != 1};
   others.push_back(reading.depth_fast ? line : depth);
   const bool side_by_side = (reading.depth_fast ? depth : line) == 1;
-  if (type == computed && side_by_side) reading.count = chunk_elements(type, others);
+  if ((type == type_of(p) || of_bytes(p)) && side_by_side) reading.count = chunk_elements(type, others);
   return reading;
 }
 
@@ -81,7 +79,7 @@ std::vector<Tiling> tiles_of(const Product& p, const MatrixUnits& units) {
   }
   const auto of_wave = wave_unit(p);
   const TileUnit unit = of_wave && units.has(*of_wave) ? TileUnit::of_wave : TileUnit::ordinary;
-  if (size == 2 || is_tf32(p)) add(128, 128, 256, unit);
+  if (size <= 2 || is_tf32(p)) add(128, 128, 256, unit);
   if (size <= 4) {
     add(128, 64, 256, unit);
     add(64, 128, 256, unit);
@@ -98,6 +96,7 @@ double multiply_adds(const Product& p, TileUnit unit) {
     case DType::f16:
     case DType::bf16: return 1024;
     case DType::f32: return is_tf32(p) ? 512 : 128;
+    case DType::i8: return unit == TileUnit::ordinary ? 64 : 2048;
     case DType::f64: return 64;
     default: return 16;
   }
@@ -130,6 +129,12 @@ std::int64_t batches(const Product& p) {
   for (const ProductBatch& b : p.batch) count *= b.size;
   return count;
 }
+
+DType type_of(const Product& p) {
+  return of_bytes(p) ? DType::i8 : product_type(p.left_type, p.right_type).value();
+}
+
+DType sum_type(const Product& p) { return of_bytes(p) ? DType::u32 : compute_type(type_of(p)); }
 
 bool is_tf32(const Product& p) { return p.tf32 && type_of(p) == DType::f32; }
 
@@ -167,6 +172,7 @@ std::int64_t Tiling::shared_bytes() const {
 
 std::string Tiling::text(const Product& p) const {
   std::string text = shape_text(p, *this);
+  if (of_bytes(p)) text += " bytes";
   for (const ProductCodes& c : p.codes) {
     text += fmt::format(" i{}", c.bits);
     if (c.group != p.depth) text += fmt::format(" groups of {}", c.group);
@@ -189,20 +195,19 @@ Reading reading_of_left(const Product& p) {
   if (!p.prologue.empty()) return {};
   std::vector<std::int64_t> steps{p.left_offset};
   for (const ProductBatch& b : p.batch) steps.push_back(b.left);
-  if (p.windows.empty())
-    return choose_reading(p.left_type, type_of(p), p.left_row, p.left_column, std::move(steps));
+  if (p.windows.empty()) return choose_reading(p.left_type, p, p.left_row, p.left_column, std::move(steps));
   const Product::Windows& w = p.windows[0];
   steps.insert(steps.end(), {w.shape.Cin / w.shape.groups, w.image});
   steps.insert(steps.end(), std::begin(w.spatial), std::end(w.spatial));
   const std::int64_t whole_chunks = 0;
-  return choose_reading(p.left_type, type_of(p), whole_chunks, w.channel, std::move(steps));
+  return choose_reading(p.left_type, p, whole_chunks, w.channel, std::move(steps));
 }
 
 Reading reading_of_right(const Product& p) {
   if (!p.codes.empty()) return {.depth_fast = true, .count = coded_tile_count};
   std::vector<std::int64_t> steps{p.right_offset};
   for (const ProductBatch& b : p.batch) steps.push_back(b.right);
-  return choose_reading(p.right_type, type_of(p), p.right_column, p.right_row, std::move(steps));
+  return choose_reading(p.right_type, p, p.right_column, p.right_row, std::move(steps));
 }
 
 std::vector<TensorMap> tensor_maps(const Product& p, const Tiling& t) {
@@ -253,7 +258,7 @@ double estimated_clocks(const Product& p, const Tiling& t, const GpuLimits& limi
   const std::int64_t shared = t.shared_tiles(p), whole = t.tiles(p) * batches(p) - shared;
   double clocks = rounds(whole) * range(static_cast<double>(t.pieces(p)));
   if (shared == 0) return clocks;
-  const double part = elements * static_cast<double>(size_of(compute_type(type_of(p)))) / bytes_of_clock;
+  const double part = elements * static_cast<double>(size_of(sum_type(p))) / bytes_of_clock;
   const double written = t.sharers % shared == 0 ? 1 : 2;
   clocks += rounds(t.sharers) *
             (range(static_cast<double>(divide_up(shared * t.pieces(p), t.sharers))) + written * part);

@@ -42,7 +42,7 @@ struct SwizzledTile {
 /// ring, which takes DynamicBytes.
 template <class T, int Rows, int Columns, int Stages, int DynamicBytes>
 struct WarpgroupTile {
-  struct Unit : MmaSum {
+  struct Unit : MmaSum<float> {
     using Element = T;
     static constexpr int k = 16;
     static constexpr bool in_parts = false;

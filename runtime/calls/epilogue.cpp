@@ -1,6 +1,7 @@
 #include "runtime/calls/epilogue.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "ir/ops/activation.h"
 #include "ir/ops/arithmetic.h"
@@ -51,8 +52,9 @@ class Matcher {
   std::optional<TileProgram> match_all(const Value* bias) const {
     if (group_.results().size() != 1 || eval(group_.results()[0]->shape(), {}) != shape_) return std::nullopt;
     std::vector<const Node*> rest;
+    const auto fed = feeding();
     for (const Node* member : group_.members()) {
-      if (member == &anchor_) continue;
+      if (fed.contains(member)) continue;
       if (!member->op().is_pointwise()) return std::nullopt;
       rest.push_back(member);
     }
@@ -60,6 +62,17 @@ class Matcher {
   }
 
  private:
+  // The anchor, and the members from which nothing is computed but what it reads.
+  std::unordered_set<const Node*> feeding() const {
+    std::unordered_set<const Node*> found{&anchor_};
+    for (auto member = group_.members().rbegin(); member != group_.members().rend(); ++member) {
+      const auto& uses = (*member)->output()->uses();
+      if (std::ranges::all_of(uses, [&](const Use& use) { return use.node && found.contains(use.node); }))
+        found.insert(*member);
+    }
+    return found;
+  }
+
   std::int64_t columns() const { return shape_[static_cast<std::size_t>(order_.back())]; }
 
   std::optional<MatrixStrides> as_matrix(const Strided& layout) const {

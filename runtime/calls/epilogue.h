@@ -17,7 +17,7 @@ struct TileProgram {
   LoopProgram program;                 // its last operand is the group's result
   std::vector<const Value*> operands;  // of the program but the last: values of the graph's body
 
-  /// As Epilogue::match.
+  /// As Epilogue::match, but members may compute what the anchor reads, which is no part of the program.
   static std::optional<TileProgram> match(const Planner&, const Group&, const Node& anchor, const Value* bias,
                                           const Order&);
   /// Bytes of what it reads.

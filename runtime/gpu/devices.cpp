@@ -128,6 +128,7 @@ Device make_device(const Driver& driver, int ordinal, std::function<Gpu&()> open
       .general = kernels_only,
       .advice = "--fallback cpu runs these operators on the host",
       .computes_prologues = true,
+      .multiplies_bytes = true,
       .memory = {.alignment = 256},
       .shares_memory = false,
       .allocate = [open](std::size_t bytes, Space space) { return open().allocate(bytes, space); },

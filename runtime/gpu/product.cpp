@@ -9,6 +9,7 @@
 #include "runtime/calls/epilogue.h"
 #include "runtime/calls/matmul.h"
 #include "runtime/calls/prologue.h"
+#include "runtime/gpu/byte_product.h"
 #include "runtime/gpu/coded_weights.h"
 #include "runtime/gpu/library_candidate.h"
 #include "runtime/gpu/library_convolution.h"
@@ -30,6 +31,8 @@ struct Sides {
   std::vector<PlannedTensor> left;
   PlannedTensor right;
   Product product;
+  std::vector<PlannedTensor> zeros =
+      {};  // zero points of the left one and of the right one, where it has them
 };
 
 // What runs a group.
@@ -38,7 +41,8 @@ struct Lowered {
   TileProgram tile;
   std::string parts;  // "+prologue+tile": what it does besides
   double flops = 0;
-  Order order;  // of the result
+  bool reads_32_bits = false;  // Product::reads_32_bits
+  Order order;                 // of the result
   std::function<Sides(Planner&)> place;
   std::optional<LibraryEpilogue> library = {};  // the vendor's library is to compute it
 };
@@ -87,6 +91,7 @@ void emit(Planner& planner, const Group& group, Lowered l) {
                                   [&](const PlannedTensor& t) { return row_stride(t, l.order).has_value(); });
   const std::int64_t stride = *row_stride(result, l.order);
   sides.product.tf32 = planner.device().device.takes_tf32;
+  sides.product.reads_32_bits = l.reads_32_bits;
   if (l.library && emit_by_library(planner, group, l, sides, result, stride)) return;
   LoopProgram& epilogue = l.tile.program;
   epilogue.shape.operands.back().strides = {stride, 1};
@@ -97,6 +102,7 @@ void emit(Planner& planner, const Group& group, Lowered l) {
   ProductKernel kernel = product_kernel(sides.product, epilogue, form, limits);
   std::vector<PlannedTensor> reads = sides.left, writes{result};
   reads.push_back(sides.right);
+  reads.insert(reads.end(), sides.zeros.begin(), sides.zeros.end());
   if (kernel.parts > 0) {
     writes.push_back(planner.bytes(static_cast<std::size_t>(kernel.parts) * size_of(kernel.part_type)));
     writes.push_back(planner.zeros(kernel.tickets));
@@ -149,14 +155,20 @@ struct LeftSide {
   std::vector<LoopProgram> prologue;
 };
 
+LeftSide as_it_lies(Planner& planner, const Value* value) {
+  const PlannedTensor at = planner.assignment().at(value);
+  return {{at}, at, {}};
+}
+
 // The members of a group that compute the product's left side, and the others.
 struct Parts {
-  explicit Parts(const Group& whole)
-      : prologue(Prologue::match(whole)), group(prologue ? prologue->rest() : whole) {}
+  explicit Parts(const Group& whole, std::optional<Prologue> of = {})
+      : prologue(std::move(of)), group(prologue ? prologue->rest() : whole) {}
+  static Parts of(const Group& whole) { return Parts(whole, Prologue::match(whole)); }
 
   // order: in which it is a matrix.
   LeftSide left(Planner& planner, const Value* value, const Order& order) const {
-    if (!prologue) return {{planner.assignment().at(value)}, planner.assignment().at(value), {}};
+    if (!prologue) return as_it_lies(planner, value);
     LeftSide side{{}, dense_layout(value->type()), {}};
     side.prologue = {prologue->program(planner, order, side.buffers)};
     return side;
@@ -173,9 +185,9 @@ std::vector<Candidate> candidate(const Planner& planner, const Parts& of, const 
   const Group& group = of.group;
   const auto tile = TileProgram::match(planner, group, anchor, bias, order);
   if (!tile || may_divide_by_zero(group)) return {};
-  std::size_t buffers = tile->operands.size() + 5;
+  std::size_t buffers = tile->operands.size() + 7;
   work.bytes += tile->bytes();
-  std::string parts = group.members().size() > 1 || bias ? "+tile" : "";
+  std::string parts = group.results()[0] != anchor.output() || bias ? "+tile" : "";
   if (of.prologue) {
     const Work before = of.prologue->work();
     work.bytes += before.bytes;
@@ -189,7 +201,14 @@ std::vector<Candidate> candidate(const Planner& planner, const Parts& of, const 
                            .work = work,
                            .seconds = planner.estimate(work.flops, work.bytes),
                            .order = order};
-  const Lowered lowered{name, *tile, parts, work.flops, order, std::move(place)};
+  const DType dtype = anchor.output()->dtype();
+  const Lowered lowered{.kernel = name,
+                        .tile = *tile,
+                        .parts = parts,
+                        .flops = work.flops,
+                        .reads_32_bits = is_integral(dtype) && size_of(dtype) <= 4,
+                        .order = order,
+                        .place = std::move(place)};
   std::vector<Candidate> candidates{{info, [=](Planner& p, const Group& g) { emit(p, g, lowered); }}};
   if (left) add_library(planner, group, anchor, bias, *left, work, candidates, lowered);
   return candidates;
@@ -244,7 +263,7 @@ Sides place_coded(Planner& planner, const Parts& parts, const CodedCall& coded) 
 }
 
 std::vector<Candidate> lower_coded(const Planner& planner, const Group& group) {
-  const Parts parts(group);
+  const Parts parts = Parts::of(group);
   const auto coded = CodedCall::match(planner, parts.group);
   if (!coded) return {};
   const Node& anchor = *coded->call.anchor;
@@ -253,10 +272,45 @@ std::vector<Candidate> lower_coded(const Planner& planner, const Group& group) {
                    [parts, coded](Planner& p) { return place_coded(p, parts, *coded); });
 }
 
+PlannedTensor zero_point(Planner& planner, const Value* zero) {
+  const auto constant = planner.assignment().constant(zero);
+  return constant ? planner.constant(*constant) : planner.assignment().at(zero);
+}
+
+Sides place_bytes(Planner& planner, const ByteCall& call) {
+  const LeftSide left = as_it_lies(planner, call.left.bytes);
+  const PlannedTensor right =
+      call.weights ? call.weights->place(planner) : planner.assignment().at(call.right.bytes);
+  const BatchedLayout layout =
+      BatchedLayout::of(left.layout, right, call.anchor->is<Linear>() && !call.weights,
+                        dense_layout(call.anchor->output()->type()));
+  Sides sides{left.buffers, right, product_of(layout, left, right)};
+  if (call.left.zero) {
+    sides.zeros.push_back(zero_point(planner, call.left.zero));
+    sides.product.left_zeros = 0;
+  }
+  if (call.weights && call.weights->has_zeros()) {
+    sides.zeros.push_back(call.weights->place_zeros(planner));
+    sides.product.right_zeros = 1;
+  } else if (call.right.zero) {
+    sides.zeros.push_back(zero_point(planner, call.right.zero));
+    sides.product.right_zeros = 0;
+  }
+  return sides;
+}
+
+std::vector<Candidate> lower_bytes(const Planner& planner, const Group& group) {
+  const auto call = ByteCall::match(planner, group);
+  if (!call) return {};
+  return candidate(planner, Parts(group), *call->anchor, call->bias,
+                   row_major(call->anchor->output()->rank()), call->work(), "product",
+                   [call](Planner& p) { return place_bytes(p, *call); });
+}
+
 // What has kernels that read codes has no others: no copy in floats is made.
 std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) {
-  const Parts parts(group);
-  if (CodedCall::match(planner, parts.group)) return {};
+  const Parts parts = Parts::of(group);
+  if (CodedCall::match(planner, parts.group) || ByteCall::match(planner, group)) return {};
   const auto call = BatchedMatmulCall::match(parts.group);
   if (!call || !is_computable(call->left, call->right->dtype())) return {};
   std::optional<Tensor> weight;
@@ -299,14 +353,17 @@ std::vector<Candidate> lower_row(const Planner& planner, const Group& group) {
 }
 
 // Rows of the packed weights begin at multiples of 16 bytes, whatever the type.
-std::int64_t packed_row(std::int64_t depth) { return (depth + 7) / 8 * 8; }
+std::int64_t packed_row(std::int64_t depth, DType dtype) {
+  const std::int64_t elements = size_of(dtype) == 1 ? 16 : 8;
+  return (depth + elements - 1) / elements * elements;
+}
 
 // Of group g, [columns, taps * channels]: the channel moves fastest, and rows are filled up with zeros.
 void write_rows(const ConvShape& s, const Tensor& weights, std::byte* target) {
   const Tensor dense = weights.contiguous();
   const std::size_t bytes = size_of(dense.dtype());
   const std::int64_t taps = s.taps(), channels = s.Cin / s.groups, columns = s.Cout / s.groups;
-  const std::int64_t row = packed_row(taps * channels);
+  const std::int64_t row = packed_row(taps * channels, dense.dtype());
   std::fill_n(target, static_cast<std::size_t>(s.Cout * row) * bytes, std::byte{0});
   for (std::int64_t g = 0; g < s.groups; ++g)
     for (std::int64_t j = 0; j < columns; ++j) {
@@ -324,7 +381,7 @@ PlannedTensor rows_of_weights(Planner& planner, const ConvCall& call) {
   const ConvShape& s = call.shape;
   const std::string form =
       fmt::format("rows {} {} {} {} {}", s.transposed, s.Cin, s.Cout, s.groups, s.taps());
-  const Index shape{s.Cout, packed_row(s.Cin / s.groups * s.taps())};
+  const Index shape{s.Cout, packed_row(s.Cin / s.groups * s.taps(), call.weights.dtype())};
   const Tensor packed = planner.weights().packed(
       call.weights, form, static_cast<std::size_t>(numel(shape)) * size_of(call.weights.dtype()),
       [&](const Tensor& w, std::byte* to) { write_rows(s, w, to); });
@@ -389,7 +446,7 @@ Sides place_conv(Planner& planner, const Parts& parts, const ConvCall& call) {
 }
 
 std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
-  const Parts parts(group);
+  const Parts parts = Parts::of(group);
   const auto call = ConvCall::match_any_weights(planner, parts.group);
   if (!call || !is_computable(call->x, call->weights_value->dtype()) || !has_rows(*call)) return {};
   if (numel(call->weights_value->shape()) == 0) return {};
@@ -410,6 +467,7 @@ namespace tenon {
 std::vector<OpLowering> product_lowerings() {
   return {{&op_info<Linear>(), gpu::lower_matmul},   {&op_info<MatMul>(), gpu::lower_matmul},
           {&op_info<Linear>(), gpu::lower_coded},    {&op_info<MatMul>(), gpu::lower_coded},
+          {&op_info<Linear>(), gpu::lower_bytes},    {&op_info<MatMul>(), gpu::lower_bytes},
           {&op_info<Linear>(), gpu::lower_row},      {&op_info<MatMul>(), gpu::lower_row},
           {&op_info<Conv>(), gpu::lower_conv, true}, {&op_info<ConvTranspose>(), gpu::lower_conv, true}};
 }

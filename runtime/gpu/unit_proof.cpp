@@ -34,13 +34,15 @@ DType dtype_of(MatrixUnit unit) {
     case MatrixUnit::tma_bf16: return DType::bf16;
     case MatrixUnit::f32:
     case MatrixUnit::tf32: return DType::f32;
+    case MatrixUnit::i8: return DType::i8;
   }
   TENON_CHECK(false);
 }
 
 // Sides whose last tiles and pieces are not full, in chunks of 16 bytes.
 Product product_of(MatrixUnit unit, Side left, Side right, std::int64_t depth) {
-  const std::int64_t rows = 72, columns = 136;
+  const bool of_bytes = unit == MatrixUnit::i8;
+  const std::int64_t rows = of_bytes ? 80 : 72, columns = of_bytes ? 144 : 136;
   const bool l = left == Side::along, r = right == Side::along;
   return {.left_type = dtype_of(unit),
           .right_type = dtype_of(unit),
@@ -51,7 +53,16 @@ Product product_of(MatrixUnit unit, Side left, Side right, std::int64_t depth) {
           .left_column = l ? 1 : rows,
           .right_row = r ? 1 : columns,
           .right_column = r ? depth : 1,
+          .reads_32_bits = of_bytes,
           .tf32 = unit == MatrixUnit::tf32};
+}
+
+// The same of bytes, whose signs choose the instruction.
+Product product_of_bytes(DType left, DType right, Side left_side, Side right_side) {
+  Product p = product_of(MatrixUnit::i8, left_side, right_side, 208);
+  p.left_type = left;
+  p.right_type = right;
+  return p;
 }
 
 // Between them they take each instruction of the unit, and read each side both ways. Depths go round the ring
@@ -71,6 +82,11 @@ std::vector<Trial> trials_of(MatrixUnit unit) {
             {product_of(unit, across, across, depth), tiles(128, 128)},
             {product_of(unit, along, across, depth), tiles(64, 64)}};
   }
+  if (unit == MatrixUnit::i8)
+    return {{product_of_bytes(DType::i8, DType::i8, along, along), {}},
+            {product_of_bytes(DType::i8, DType::u8, across, along), {}},
+            {product_of_bytes(DType::u8, DType::i8, along, across), {}},
+            {product_of_bytes(DType::u8, DType::u8, across, across), {}}};
   // Of a float32 that is no number of TF32 the rest counts, too.
   const bool has_rests = unit == MatrixUnit::f32;
   constexpr std::int64_t depth = 200;
@@ -78,8 +94,10 @@ std::vector<Trial> trials_of(MatrixUnit unit) {
           {product_of(unit, across, across, depth), {}, false, has_rests}};
 }
 
-// Sums of products of these are whole numbers below 2^24.
-int number_at(std::int64_t line, std::int64_t depth, bool is_long) {
+// Sums of products of these are whole numbers below 2^24. Bytes are all that there are.
+int number_at(DType dtype, std::int64_t line, std::int64_t depth, bool is_long) {
+  if (size_of(dtype) == 1)
+    return static_cast<int>((line * 37 + depth * 89) % 256) - (dtype == DType::i8 ? 128 : 0);
   return static_cast<int>(is_long ? (line * 1009 + depth * 917) % 8191 - 4095
                                   : (line * 5 + depth * 3) % 7 - 3);
 }
@@ -89,7 +107,7 @@ Tensor side_of(DType dtype, std::int64_t lines, std::int64_t depths, std::int64_
   Tensor side = Tensor::zeros(dtype, {lines * depths});
   for (std::int64_t i = 0; i < lines; ++i)
     for (std::int64_t k = 0; k < depths; ++k)
-      side.set_double(Index{i * line_stride + k * depth_stride}, number_at(i, k, is_long));
+      side.set_double(Index{i * line_stride + k * depth_stride}, number_at(dtype, i, k, is_long));
   return side;
 }
 
@@ -100,7 +118,8 @@ ProductKernel kernel_of(const Trial& t, const LoopProgram& epilogue) {
 // The product as it is.
 LoopProgram epilogue_of(const Product& p) {
   LoopProgram epilogue("epilogue", {p.rows, p.columns});
-  epilogue.store({0, DType::f32, {p.columns, 1}}, epilogue.tile());
+  const Reg sum = epilogue.tile(compute_type(type_of(p)));
+  epilogue.store({0, DType::f32, {p.columns, 1}}, epilogue.cast(DType::f32, sum));
   return epilogue;
 }
 
@@ -170,7 +189,8 @@ std::string fault_of(Gpu& gpu, const Trial& t) {
     for (std::int64_t j = 0; j < p.columns; ++j) {
       std::int64_t exact = 0;
       for (std::int64_t k = 0; k < p.depth; ++k)
-        exact += number_at(i, k, t.left_is_long) * number_at(j, k, t.right_is_long);
+        exact +=
+            number_at(p.left_type, i, k, t.left_is_long) * number_at(p.right_type, j, k, t.right_is_long);
       const float given = found[static_cast<std::size_t>(i * p.columns + j)];
       if (given != static_cast<float>(exact)) return fmt::format("gives {} where {} is right", given, exact);
     }
@@ -202,12 +222,12 @@ std::string name_of(Vendor vendor, MatrixUnit unit) {
 
 MatrixUnits units_of(const Gpu& gpu) {
   using enum MatrixUnit;
-  if (gpu.driver().vendor == Vendor::hip) return {f16, bf16, f32};  // which some have not
+  if (gpu.driver().vendor == Vendor::hip) return {f16, bf16, f32, i8};  // which some have not
   const int major = gpu.attribute(Attribute::compute_major), minor = gpu.attribute(Attribute::compute_minor);
   if (major < 8) return {};
-  if (major != 9 || minor != 0) return {f16, bf16, f32, tf32};
-  if (!gpu.driver().encode_tensor_map) return {f16, bf16, f32, tf32, wgmma_f16, wgmma_bf16};
-  return {f16, bf16, f32, tf32, wgmma_f16, wgmma_bf16, tma_f16, tma_bf16};
+  if (major != 9 || minor != 0) return {f16, bf16, f32, tf32, i8};
+  if (!gpu.driver().encode_tensor_map) return {f16, bf16, f32, tf32, i8, wgmma_f16, wgmma_bf16};
+  return {f16, bf16, f32, tf32, i8, wgmma_f16, wgmma_bf16, tma_f16, tma_bf16};
 }
 
 std::string prove(Gpu& gpu, MatrixUnit unit) {

@@ -31,19 +31,44 @@ std::pair<std::int64_t, std::int64_t> offsets(const Product& p, std::int64_t bat
   return {left, right};
 }
 
-// max(product + bias, 0) of the columns, as the left side's dtype.
-LoopProgram biased_relu(std::int64_t rows, std::int64_t columns, DType dtype) {
+// A side of bytes takes all values of them.
+std::vector<std::byte> side_buffer(DType dtype, std::int64_t elements, unsigned seed) {
+  if (size_of(dtype) != 1) return random_buffer(dtype, elements, seed);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(elements));
+  std::mt19937 random(seed);
+  for (std::byte& b : bytes) b = static_cast<std::byte>(random() & 255U);
+  return bytes;
+}
+double number_at(const std::vector<std::byte>& data, DType dtype, std::int64_t at) {
+  const Number number = read_number(data.data(), dtype, at);
+  return is_float(dtype) ? number.real : static_cast<double>(number.whole);
+}
+
+// Zero points that differ from line to line.
+std::vector<std::byte> zero_points(std::int64_t lines, std::int64_t stride, int first) {
+  std::vector<std::int32_t> zeros(static_cast<std::size_t>((lines - 1) * stride + 1));
+  for (std::size_t i = 0; i < zeros.size(); ++i) zeros[i] = first + static_cast<std::int32_t>(i * 7 % 90);
+  return bytes_of(zeros);
+}
+
+// What the epilogue writes.
+DType result_type(const Product& p) { return of_bytes(p) ? DType::f32 : p.left_type; }
+
+// max(product + bias, 0) of the columns. tile: what the product is handed over in.
+LoopProgram biased_relu(std::int64_t rows, std::int64_t columns, DType dtype, DType tile) {
   LoopProgram p("epilogue", {rows, columns});
-  const Reg sum = p.prim(Prim::add, p.tile(), p.load({0, DType::f32, {0, 1}}));
+  const Reg product = p.tile(tile);
+  const Reg sum = p.prim(Prim::add, tile == DType::f32 ? product : p.cast(DType::f32, product),
+                         p.load({0, DType::f32, {0, 1}}));
   p.store({1, dtype, {columns, 1}}, p.prim(Prim::max, sum, p.constant(0)));
   return p;
 }
 
 RightSide dense_right(const Product& p, std::int64_t elements) {
-  const std::vector<std::byte> bytes = random_buffer(p.right_type, elements, 4);
+  const std::vector<std::byte> bytes = side_buffer(p.right_type, elements, 4);
   return {p.right_type, bytes, [p, bytes](std::int64_t b, std::int64_t j, std::int64_t k) {
             const std::int64_t at = offsets(p, b).second + k * p.right_row + j * p.right_column;
-            return read_number(bytes.data(), p.right_type, at).real;
+            return number_at(bytes, p.right_type, at);
           }};
 }
 
@@ -79,7 +104,8 @@ GpuCase product_case(const std::string& name, const Product& p, std::int64_t lef
   const bool by_columns = !p.windows.empty();  // the groups of a convolution lie side by side
   const std::int64_t rows = by_columns ? p.rows : p.rows * batches(p);
   const std::int64_t columns = by_columns ? p.columns * batches(p) : p.columns;
-  const LoopProgram epilogue = biased_relu(rows, columns, p.left_type);
+  const LoopProgram epilogue =
+      biased_relu(rows, columns, result_type(p), of_bytes(p) ? DType::i64 : DType::f32);
   const LoopForm form{.wide = true};
   const GpuLimits few{.processors = 1};
   ProductKernel kernel =
@@ -93,20 +119,29 @@ GpuCase product_case(const std::string& name, const Product& p, std::int64_t lef
                                .shared_bytes = kernel.shared_bytes,
                                .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, form)},
                                .maps = kernel.maps}},
-                 .buffers = {random_buffer(p.left_type, left_elements, 3), right.bytes},
-                 .dtypes = {p.left_type, right.dtype, DType::f32, p.left_type},
+                 .buffers = {side_buffer(p.left_type, left_elements, 3), right.bytes},
+                 .dtypes = {p.left_type, right.dtype},
                  .tolerance = p.tf32 ? 2e-2 : 2e-5,
                  .of_warpgroups = kernel.shared_bytes > 0};
+  std::vector<std::byte> left_zeros, right_zeros;
+  if (p.left_zeros) result.buffers.push_back(left_zeros = zero_points(p.rows, *p.left_zeros, -40));
+  if (p.right_zeros) result.buffers.push_back(right_zeros = zero_points(p.columns, *p.right_zeros, -45));
+  result.dtypes.resize(result.buffers.size(), DType::i32);
+  const auto zero_at = [](const std::vector<std::byte>& zeros, std::optional<std::int64_t> stride,
+                          std::int64_t line) {
+    return stride ? number_at(zeros, DType::i32, line * *stride) : 0.0;
+  };
   std::vector<float> values(static_cast<std::size_t>(rows * columns));
   std::vector<double> rights(static_cast<std::size_t>(p.depth * p.columns));
   for (std::int64_t b = 0; b < batches(p); ++b) {
     for (std::int64_t k = 0; k < p.depth; ++k)
       for (std::int64_t j = 0; j < p.columns; ++j)
-        rights[static_cast<std::size_t>(k * p.columns + j)] = right.at(b, j, k);
+        rights[static_cast<std::size_t>(k * p.columns + j)] =
+            right.at(b, j, k) - zero_at(right_zeros, p.right_zeros, j);
     for (std::int64_t i = 0; i < p.rows; ++i) {
       std::vector<double> sums(static_cast<std::size_t>(p.columns));
       for (std::int64_t k = 0; k < p.depth; ++k) {
-        const double left = left_of(b, i, k);
+        const double left = left_of(b, i, k) - zero_at(left_zeros, p.left_zeros, i);
         const double* const row = rights.data() + k * p.columns;
         for (std::size_t j = 0; j < sums.size(); ++j) sums[j] += left * row[j];
       }
@@ -115,14 +150,15 @@ GpuCase product_case(const std::string& name, const Product& p, std::int64_t lef
                      [](double sum) { return static_cast<float>(sum); });
     }
   }
-  run_reference(epilogue, after.pointers(), values.data());
+  run_reference(biased_relu(rows, columns, result_type(p), DType::f32), after.pointers(), values.data());
   result.expected = result.buffers;
   if (kernel.parts > 0) {
     const std::vector<std::byte> tickets(static_cast<std::size_t>(kernel.tickets) * sizeof(unsigned));
     result.buffers.insert(result.buffers.end(), {random_buffer(kernel.part_type, kernel.parts, 5), tickets});
     result.expected.insert(result.expected.end(), {{}, tickets});
-    result.dtypes.insert(result.dtypes.begin() + 2, {kernel.part_type, DType::u32});
+    result.dtypes.insert(result.dtypes.end(), {kernel.part_type, DType::u32});
   }
+  result.dtypes.insert(result.dtypes.end(), {DType::f32, result_type(p)});
   for (std::size_t i = 0; i < before.count(); ++i) {
     const auto in = before.as<std::byte>(i), out = after.as<std::byte>(i);
     result.buffers.emplace_back(in.begin(), in.end());
@@ -136,12 +172,11 @@ GpuCase matrix_case(const std::string& name, const Product& p, const std::option
   const std::int64_t left = last_left + (p.rows - 1) * p.left_row + (p.depth - 1) * p.left_column + 1;
   const std::int64_t elements =
       last_right + (p.depth - 1) * p.right_row + (p.columns - 1) * p.right_column + 1;
-  const std::vector<std::byte> data = random_buffer(p.left_type, left, 3);
+  const std::vector<std::byte> data = side_buffer(p.left_type, left, 3);
   return product_case(
       "product " + name, p, left, p.codes.empty() ? dense_right(p, elements) : coded_right(p),
       [&](std::int64_t b, std::int64_t i, std::int64_t k) {
-        return read_number(data.data(), p.left_type, offsets(p, b).first + i * p.left_row + k * p.left_column)
-            .real;
+        return number_at(data, p.left_type, offsets(p, b).first + i * p.left_row + k * p.left_column);
       },
       tiling);
 }
@@ -171,9 +206,10 @@ GpuCase conv_case(const std::string& name, const ConvShape& s, DType dtype,
                   .right_row = columns,
                   .right_column = 1,
                   .batch = {{s.groups, channels, depth * columns}},
-                  .windows = {windows}};
+                  .windows = {windows},
+                  .reads_32_bits = true};
   const std::int64_t elements = s.N * s.in_pixels() * s.Cin;
-  const std::vector<std::byte> data = random_buffer(dtype, elements, 3);
+  const std::vector<std::byte> data = side_buffer(dtype, elements, 3);
   const auto left_of = [&](std::int64_t group, std::int64_t pixel, std::int64_t k) {
     const std::int64_t channel = k % channels, tap = k / channels;
     const std::int64_t w = place(s, s.w, pixel % s.out(s.w), tap % s.w.kernel);
@@ -182,10 +218,9 @@ GpuCase conv_case(const std::string& name, const ConvShape& s, DType dtype,
         place(s, s.d, pixel / (s.out(s.w) * s.out(s.h)) % s.out(s.d), tap / (s.w.kernel * s.h.kernel));
     if (w < 0 || h < 0 || d < 0) return 0.0;
     const std::int64_t image = pixel / s.out_pixels();
-    return read_number(data.data(), dtype,
-                       image * windows.image + d * windows.spatial[0] + h * windows.spatial[1] +
-                           w * windows.spatial[2] + group * channels + channel)
-        .real;
+    return number_at(data, dtype,
+                     image * windows.image + d * windows.spatial[0] + h * windows.spatial[1] +
+                         w * windows.spatial[2] + group * channels + channel);
   };
   return product_case("convolution " + name, p, elements, dense_right(p, s.groups * depth * columns), left_of,
                       tiling);
@@ -318,6 +353,57 @@ void add_coded(std::vector<GpuCase>& cases) {
   add("of few rows of bytes bf16", 4, 70, 72, DType::bf16, of_depth(bytes, 72));
 }
 
+// Bytes of each sign: sides that lie along the depth and across it, in chunks and one by one; zero points of
+// one side and of both; tiles of every size, tiles that blocks share, batches, a convolution.
+void add_bytes(std::vector<GpuCase>& cases) {
+  constexpr DType s8 = DType::i8, u8 = DType::u8;
+  const auto product = [](DType left, DType right, std::int64_t rows, std::int64_t columns,
+                          std::int64_t depth, bool right_is_transposed) {
+    Product p = dense_product(rows, columns, depth, left, right_is_transposed);
+    p.right_type = right;
+    p.reads_32_bits = true;
+    return p;
+  };
+  const auto centred = [](Product p, std::optional<std::int64_t> left, std::optional<std::int64_t> right) {
+    p.left_zeros = left;
+    p.right_zeros = right;
+    return p;
+  };
+  const auto add = [&](const std::string& name, const Product& p, const std::optional<Tiling>& tiling = {}) {
+    cases.push_back(matrix_case("of bytes " + name, p, tiling));
+  };
+  for (const auto& [name, left, right] :
+       {std::tuple{"i8 i8", s8, s8}, {"i8 u8", s8, u8}, {"u8 i8", u8, s8}, {"u8 u8", u8, u8}}) {
+    add(std::string("in chunks ") + name, product(left, right, 70, 91, 208, true));
+    add(std::string("of odd sizes ") + name, product(left, right, 70, 91, 37, false));
+    Product across = product(left, right, 80, 96, 100, false);
+    across.left_row = 1;
+    across.left_column = across.rows;
+    add(std::string("across ") + name, across);
+    add(std::string("with zero points ") + name, centred(product(left, right, 33, 70, 80, true), 0, 1));
+  }
+  add("with a left zero point", centred(product(u8, s8, 33, 70, 80, true), 0, {}));
+  add("with right zero points", centred(product(s8, u8, 33, 70, 80, true), {}, 1));
+  add("with zero points of rows", centred(product(s8, s8, 33, 70, 80, true), 1, 0));
+  for (const auto& [rows, columns, threads] : {std::tuple{128, 128, 256},
+                                               {128, 64, 256},
+                                               {64, 128, 256},
+                                               {64, 64, 128},
+                                               {32, 64, 128},
+                                               {16, 64, 128}})
+    add(fmt::format("{}x{}", rows, columns), centred(product(u8, s8, 140, 130, 208, true), 0, 1),
+        Tiling{.rows = rows, .columns = columns, .threads = threads});
+  add("in parts", centred(product(u8, u8, 50, 60, 240, true), 0, 1), Tiling{.sharers = 3});
+  add("streamed", centred(product(u8, s8, 100, 160, 240, false), 0, 1), Tiling{.whole = 2, .sharers = 3});
+  add("on ordinary units", centred(product(u8, s8, 70, 91, 37, false), 0, 1),
+      Tiling{.unit = TileUnit::ordinary});
+  Product batched = product(s8, u8, 20, 24, 48, false);
+  batched.batch = {{2, 20 * 48, 48 * 24}, {3, 2 * 20 * 48, 0}};
+  add("of batches", batched);
+  cases.push_back(conv_case(
+      "3x3 of bytes", {.N = 2, .Cin = 16, .Cout = 24, .h = three_taps(9, 1), .w = three_taps(8, 2)}, s8));
+}
+
 }  // namespace
 
 std::vector<GpuCase> product_gpu_cases() {
@@ -364,6 +450,7 @@ std::vector<GpuCase> product_gpu_cases() {
   tf32_across.tf32 = true;
   cases.push_back(matrix_case("of odd sizes tf32", tf32_across));
   add_coded(cases);
+  add_bytes(cases);
   return cases;
 }
 

@@ -43,6 +43,19 @@ TEST(ProductTiling, TakesTheUnitsThatAreProven) {
   EXPECT_EQ(choose_tiling(dense(4096, 4096, 4096), {.units = hopper}).unit, TileUnit::of_wave);
 }
 
+TEST(ProductTiling, OfBytesWhereNoMoreThan32BitsAreRead) {
+  Product p = dense(4096, 4096, 4096, DType::i8);
+  EXPECT_FALSE(of_bytes(p));
+  p.reads_32_bits = true;
+  EXPECT_EQ(chosen(p, {.units = {MatrixUnit::i8}}), "128x128 bytes streamed");
+  EXPECT_EQ(choose_tiling(p, {.units = {MatrixUnit::i8}}).unit, TileUnit::of_wave);
+  EXPECT_EQ(choose_tiling(p, {.units = {MatrixUnit::f16}}).unit, TileUnit::ordinary);
+  p.right_type = DType::u8;
+  EXPECT_TRUE(of_bytes(p));
+  p.right_type = DType::i16;
+  EXPECT_FALSE(of_bytes(p));
+}
+
 TEST(ProductTiling, TakesBulkCopiesOfWholeMatrices) {
   const MatrixUnits with_tma{MatrixUnit::f16, MatrixUnit::wgmma_f16, MatrixUnit::tma_f16};
   const auto on = [&](const Product& p) { return chosen(p, {.units = with_tma}); };

@@ -306,12 +306,17 @@ FAULTS = {
     "float32": ("mma_tf32", "sm_80", "mma.sync f32 gives", "float32", "cublaslt product+relu"),
     "mfma": ("mfma_f16", "gfx90a", "f16 gives", "float16", "hipblaslt product+relu"),
     "wmma": ("wmma_bf16", "gfx1100", "bf16 gives", "bfloat16", "hipblaslt product+relu"),
+    "bytes": ("", "sm_80", "", "int8", "product 128x128 bytes+tile"),
+    "bytes lie": ("mma_u8_s8", "sm_80", "mma.sync i8 gives", "int8", "product 64x64 bytes+tile"),
+    "mfma of bytes": ("mfma_i8", "gfx90a", "i8 gives", "int8", "product 64x64 bytes+tile"),
+    "wmma of bytes": ("wmma_s8_u8", "gfx1100", "i8 gives", "int8", "product 64x64 bytes+tile"),
 }
 
 
 @pytest.fixture
 def product_model(tmp_path):
-    """product_model("float16"): a product large enough for the units of warpgroups, and attention, whose numbers LibTorch computes."""
+    """product_model("float16"): a product large enough for the units of warpgroups, and attention, whose numbers LibTorch computes. Of
+    bytes attention is float32."""
 
     def export(dtype):
         import torch
@@ -319,7 +324,11 @@ def product_model(tmp_path):
         class Module(torch.nn.Module):
             def forward(self, x, w, q):
                 t = getattr(torch, dtype)
-                return torch.nn.functional.linear(x.to(t), w.to(t)).relu(), torch.nn.functional.scaled_dot_product_attention(*3 * [q.to(t)])
+                if dtype == "int8":
+                    product, t = torch._int_mm((40 * x).to(t), (40 * w).to(t).t()), torch.float32
+                else:
+                    product = torch.nn.functional.linear(x.to(t), w.to(t))
+                return product.relu(), torch.nn.functional.scaled_dot_product_attention(*3 * [q.to(t)])
 
         torch.manual_seed(0)
         inputs = torch.randn(640, 64), torch.randn(1536, 64), torch.randn(1, 2, 40, 16)

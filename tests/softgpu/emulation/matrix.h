@@ -25,6 +25,8 @@ inline float of_word(unsigned bits) {
 }
 inline float of_bfloat16(unsigned short bits) { return of_word(unsigned(bits) << 16); }
 inline float of_tf32(unsigned bits) { return of_word(bits & 0xffffe000u); }
+inline float of_signed_byte(unsigned char bits) { return float(static_cast<signed char>(bits)); }
+inline float of_byte(unsigned char bits) { return float(bits); }
 
 /// NVIDIA's matrix units cut what does not fit the sum, AMD's round it.
 inline float cut(double x) {
@@ -33,9 +35,10 @@ inline float cut(double x) {
 }
 inline float rounded(double x) { return float(x); }
 
-/// m16n8k16 of 16 bits; m16n8k8 of tf32 has one element where that has a pair.
+/// m16n8k16 of 16 bits; m16n8k8 of tf32 has one element where that has a pair, m16n8k32 of bytes four.
 template <int Pair>
 struct Mma {
+  using Sum = float;
   static constexpr int m = 16, n = 8, k = 8 * Pair, left_count = 4 * Pair, right_count = 2 * Pair,
                        sum_count = 4;
   static Place left(int lane, int i) {
@@ -45,17 +48,19 @@ struct Mma {
   static Place sum(int lane, int i) { return {lane / 4 + i / 2 * 8, lane % 4 * 2 + i % 2}; }
   static float stored(double x) { return cut(x); }
 };
-/// v_mfma_f32_16x16x16_f16, and with one element a lane 16x16x4_f32.
+/// v_mfma_f32_16x16x16_f16; with one element a lane 16x16x4_f32, with eight i32_16x16x32_i8.
 template <int Each>
 struct Mfma {
+  using Sum = float;
   static constexpr int m = 16, n = 16, k = 4 * Each, left_count = Each, right_count = Each, sum_count = 4;
   static Place left(int lane, int i) { return {lane % 16, lane / 16 * Each + i}; }
   static Place right(int lane, int i) { return left(lane, i); }
   static Place sum(int lane, int i) { return {lane / 16 * 4 + i, lane % 16}; }
   static float stored(double x) { return rounded(x); }
 };
-/// v_wmma_f32_16x16x16_f16 of gfx11: both halves of the wave hold the operands.
+/// v_wmma_f32_16x16x16_f16 and i32_16x16x16_iu8 of gfx11: both halves of the wave hold the operands.
 struct Wmma {
+  using Sum = float;
   static constexpr int m = 16, n = 16, k = 16, left_count = 16, right_count = 16, sum_count = 8;
   static Place left(int lane, int i) { return {lane % 16, i}; }
   static Place right(int lane, int i) { return left(lane, i); }
@@ -63,15 +68,26 @@ struct Wmma {
   static float stored(double x) { return rounded(x); }
 };
 
+/// Of whole numbers, summed modulo 2^32: products of bytes are exact in float32.
+template <class Layout>
+struct OfBytes : Layout {
+  using Sum = unsigned;
+  static unsigned stored(double x) {
+    return std::isnan(x) ? 0xdeadbeefu : unsigned(static_cast<long long>(x));
+  }
+};
+
+template <class Sum>
 struct MatrixOperands {
   const float *left, *right;
-  float* sum;
+  Sum* sum;
 };
 
 /// Adds the product to the sums of all lanes. What a lane that has ended should hold is NaN.
 template <class Layout>
-void multiply(float* sum, const float* left, const float* right, Site site) {
-  MatrixOperands mine{left, right, sum};
+void multiply(typename Layout::Sum* sum, const float* left, const float* right, Site site) {
+  using Operands = MatrixOperands<typename Layout::Sum>;
+  Operands mine{left, right, sum};
   collective(
       ~0ull, &mine,
       [](void** operands, uint64_t lanes) GPU_NOSAN {
@@ -81,10 +97,10 @@ void multiply(float* sum, const float* left, const float* right, Site site) {
         const auto each = [&](auto use) GPU_NOSAN {
           for (uint64_t rest = lanes; rest; rest &= rest - 1) {
             const int lane = __builtin_ctzll(rest);
-            use(lane, *static_cast<MatrixOperands*>(operands[lane]));
+            use(lane, *static_cast<Operands*>(operands[lane]));
           }
         };
-        each([&](int lane, MatrixOperands& o) GPU_NOSAN {
+        each([&](int lane, Operands& o) GPU_NOSAN {
           for (int i = 0; i < Layout::left_count; i++) {
             const Place p = Layout::left(lane, i);
             a[p.line][p.depth] = o.left[i];
@@ -94,7 +110,7 @@ void multiply(float* sum, const float* left, const float* right, Site site) {
             b[p.line][p.depth] = o.right[i];
           }
         });
-        each([&](int lane, MatrixOperands& o) GPU_NOSAN {
+        each([&](int lane, Operands& o) GPU_NOSAN {
           for (int i = 0; i < Layout::sum_count; i++) {
             const Place p = Layout::sum(lane, i);
             double total = o.sum[i];
@@ -106,16 +122,18 @@ void multiply(float* sum, const float* left, const float* right, Site site) {
       "a product of matrices", site);
 }
 
-/// Of registers that hold `Count` elements each.
-template <class Layout, class Register, class Element, float (*number)(Element), size_t Left, size_t Right>
-void multiply_registers(float* sum, const Register (&left)[Left], const Register (&right)[Right], Site site) {
+/// Of registers that hold elements, each side those of numbers of its own.
+template <class Layout, class Element, float (*left_number)(Element), float (*right_number)(Element),
+          size_t Left, size_t Right>
+void multiply_registers(typename Layout::Sum* sum, const unsigned (&left)[Left],
+                        const unsigned (&right)[Right], Site site) {
   float a[Layout::left_count], b[Layout::right_count];
   Element elements[Layout::left_count + Layout::right_count];
   static_assert(sizeof left + sizeof right == sizeof elements);
   __builtin_memcpy(elements, left, sizeof left);
   __builtin_memcpy(elements + Layout::left_count, right, sizeof right);
-  for (int i = 0; i < Layout::left_count; i++) a[i] = number(elements[i]);
-  for (int i = 0; i < Layout::right_count; i++) b[i] = number(elements[Layout::left_count + i]);
+  for (int i = 0; i < Layout::left_count; i++) a[i] = left_number(elements[i]);
+  for (int i = 0; i < Layout::right_count; i++) b[i] = right_number(elements[Layout::left_count + i]);
   multiply<Layout>(sum, a, b, site);
 }
 
@@ -155,22 +173,35 @@ void load_matrices(unsigned* to, const void* row, Site site) {
 }  // namespace gpusim
 
 #define GPU_MATRIX_SITE const char *file_ = __builtin_FILE(), int line_ = __builtin_LINE()
-#define GPU_MATRIX_INSTRUCTION(name, layout, registers, element, number, sums)                       \
-  template <size_t Left, size_t Right>                                                               \
-  void gpu_##name(float(&sum)[sums], const registers(&left)[Left], const registers(&right)[Right],   \
-                  GPU_MATRIX_SITE) {                                                                 \
-    gpusim::multiply_registers<gpusim::layout, registers, element, gpusim::number>(sum, left, right, \
-                                                                                   {file_, line_});  \
-    if (gpusim::lies(#name)) sum[0] += 1;                                                            \
+#define GPU_MATRIX_INSTRUCTION(name, layout, element, left_number, right_number, sums)              \
+  template <size_t Left, size_t Right>                                                              \
+  void gpu_##name(gpusim::layout::Sum(&sum)[sums], const unsigned(&left)[Left],                     \
+                  const unsigned(&right)[Right], GPU_MATRIX_SITE) {                                 \
+    gpusim::multiply_registers<gpusim::layout, element, gpusim::left_number, gpusim::right_number>( \
+        sum, left, right, {file_, line_});                                                          \
+    if (gpusim::lies(#name)) sum[0] += 1;                                                           \
   }
-GPU_MATRIX_INSTRUCTION(mma_f16, Mma<2>, unsigned, unsigned short, of_half, 4)
-GPU_MATRIX_INSTRUCTION(mma_bf16, Mma<2>, unsigned, unsigned short, of_bfloat16, 4)
-GPU_MATRIX_INSTRUCTION(mma_tf32, Mma<1>, unsigned, unsigned, of_tf32, 4)
-GPU_MATRIX_INSTRUCTION(mfma_f16, Mfma<4>, unsigned, unsigned short, of_half, 4)
-GPU_MATRIX_INSTRUCTION(mfma_bf16, Mfma<4>, unsigned, unsigned short, of_bfloat16, 4)
-GPU_MATRIX_INSTRUCTION(mfma_f32, Mfma<1>, unsigned, unsigned, of_word, 4)
-GPU_MATRIX_INSTRUCTION(wmma_f16, Wmma, unsigned, unsigned short, of_half, 8)
-GPU_MATRIX_INSTRUCTION(wmma_bf16, Wmma, unsigned, unsigned short, of_bfloat16, 8)
+GPU_MATRIX_INSTRUCTION(mma_f16, Mma<2>, unsigned short, of_half, of_half, 4)
+GPU_MATRIX_INSTRUCTION(mma_bf16, Mma<2>, unsigned short, of_bfloat16, of_bfloat16, 4)
+GPU_MATRIX_INSTRUCTION(mma_tf32, Mma<1>, unsigned, of_tf32, of_tf32, 4)
+GPU_MATRIX_INSTRUCTION(mma_s8_s8, OfBytes<gpusim::Mma<4>>, unsigned char, of_signed_byte, of_signed_byte, 4)
+GPU_MATRIX_INSTRUCTION(mma_s8_u8, OfBytes<gpusim::Mma<4>>, unsigned char, of_signed_byte, of_byte, 4)
+GPU_MATRIX_INSTRUCTION(mma_u8_s8, OfBytes<gpusim::Mma<4>>, unsigned char, of_byte, of_signed_byte, 4)
+GPU_MATRIX_INSTRUCTION(mma_u8_u8, OfBytes<gpusim::Mma<4>>, unsigned char, of_byte, of_byte, 4)
+GPU_MATRIX_INSTRUCTION(mfma_f16, Mfma<4>, unsigned short, of_half, of_half, 4)
+GPU_MATRIX_INSTRUCTION(mfma_bf16, Mfma<4>, unsigned short, of_bfloat16, of_bfloat16, 4)
+GPU_MATRIX_INSTRUCTION(mfma_f32, Mfma<1>, unsigned, of_word, of_word, 4)
+#if defined(__gfx90a__)
+GPU_MATRIX_INSTRUCTION(mfma_i8, OfBytes<gpusim::Mfma<4>>, unsigned char, of_signed_byte, of_signed_byte, 4)
+#else
+GPU_MATRIX_INSTRUCTION(mfma_i8, OfBytes<gpusim::Mfma<8>>, unsigned char, of_signed_byte, of_signed_byte, 4)
+#endif
+GPU_MATRIX_INSTRUCTION(wmma_f16, Wmma, unsigned short, of_half, of_half, 8)
+GPU_MATRIX_INSTRUCTION(wmma_bf16, Wmma, unsigned short, of_bfloat16, of_bfloat16, 8)
+GPU_MATRIX_INSTRUCTION(wmma_s8_s8, OfBytes<gpusim::Wmma>, unsigned char, of_signed_byte, of_signed_byte, 8)
+GPU_MATRIX_INSTRUCTION(wmma_s8_u8, OfBytes<gpusim::Wmma>, unsigned char, of_signed_byte, of_byte, 8)
+GPU_MATRIX_INSTRUCTION(wmma_u8_s8, OfBytes<gpusim::Wmma>, unsigned char, of_byte, of_signed_byte, 8)
+GPU_MATRIX_INSTRUCTION(wmma_u8_u8, OfBytes<gpusim::Wmma>, unsigned char, of_byte, of_byte, 8)
 template <bool Transposed, size_t Count>
 void gpu_load_matrices(unsigned (&to)[Count], const void* row, GPU_MATRIX_SITE) {
   gpusim::load_matrices<Count, Transposed>(to, row, {file_, line_});
