@@ -306,8 +306,8 @@ FAULTS = {
     "float32": ("mma_tf32", "sm_80", "mma.sync f32 gives", "float32", "cublaslt product+relu"),
     "mfma": ("mfma_f16", "gfx90a", "f16 gives", "float16", "hipblaslt product+relu"),
     "wmma": ("wmma_bf16", "gfx1100", "bf16 gives", "bfloat16", "hipblaslt product+relu"),
-    "bytes": ("", "sm_80", "", "int8", "product 128x128 bytes+tile"),
-    "bytes lie": ("mma_u8_s8", "sm_80", "mma.sync i8 gives", "int8", "product 64x64 bytes+tile"),
+    "bytes": ("", "sm_80", "", "int8", "product 128x64 bytes+tile"),
+    "bytes lie": ("mma_u8_s8", "sm_80", "mma.sync i8 gives", "int8", "product 128x64 bytes+tile"),
     "mfma of bytes": ("mfma_i8", "gfx90a", "i8 gives", "int8", "product 64x64 bytes+tile"),
     "wmma of bytes": ("wmma_s8_u8", "gfx1100", "i8 gives", "int8", "product 64x64 bytes+tile"),
 }
