@@ -77,7 +77,9 @@ struct LineSums {
 template <class Tile, class LeftTile, class RightTile, class Lines>
 GPU_INLINE void multiply_piece(const LeftTile& left, const RightTile& right, Sums<Tile>& sum, Lines& lines) {
   using Unit = typename Tile::Unit;
-#pragma unroll 4
+  // Among steps of ordinary units clang looks for dot products of bytes, over four for minutes.
+  constexpr int unrolled = Unit::k == 1 && sizeof(typename Unit::Element) == 1 ? 1 : 4;
+#pragma unroll unrolled
   for (int k = 0; k < Tile::depth; k += Unit::k) {
     typename Unit::Left a[Tile::down];
     typename Unit::Right b[Tile::across];

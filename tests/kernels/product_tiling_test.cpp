@@ -47,7 +47,7 @@ TEST(ProductTiling, OfBytesWhereNoMoreThan32BitsAreRead) {
   Product p = dense(4096, 4096, 4096, DType::i8);
   EXPECT_FALSE(of_bytes(p));
   p.reads_32_bits = true;
-  EXPECT_EQ(chosen(p, {.units = {MatrixUnit::i8}}), "128x128 bytes streamed");
+  EXPECT_EQ(chosen(p, {.units = {MatrixUnit::i8}}), "128x128 bytes");
   EXPECT_EQ(choose_tiling(p, {.units = {MatrixUnit::i8}}).unit, TileUnit::of_wave);
   EXPECT_EQ(choose_tiling(p, {.units = {MatrixUnit::f16}}).unit, TileUnit::ordinary);
   p.right_type = DType::u8;
