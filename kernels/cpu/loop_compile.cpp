@@ -177,7 +177,7 @@ class Compiler {
   // ---- steps ----
 
   bool is_dense(const Access& access, const LoopValue& v) const {
-    if (v.has_q) return space().q.size() == 1 && access.q[0] == 1;
+    if (v.has_q) return space().has_one_stride() && access.q.back() == 1;
     return !v.has_p || access.p == 1;
   }
   bool is_direct_load(Reg r) {
