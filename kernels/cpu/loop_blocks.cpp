@@ -15,18 +15,19 @@ class Registers {
     values_ = describe_values(nodes_, space);
   }
 
-  /// Bytes of a value of the widest register that holds a block; 0: none does.
-  std::size_t widest() const {
+  /// Bytes of a value of each register that holds a block.
+  std::size_t bytes() const {
     std::size_t bytes = 0;
     for (Reg r = 0; r < static_cast<Reg>(nodes_.size()); ++r) {
       const LoopValue& v = value(r);
       if (!v.needed || at(r).op == LoopOp::constant) continue;
-      const bool computes = at(r).op == LoopOp::prim || at(r).op == LoopOp::reduce;
-      for (int a = 0; computes && a < node(r).arg_count; ++a)
-        if (is_block(arg(r, a)) && size_of(node(r).operands) > size_of(node(arg(r, a)).held))
-          bytes = std::max(bytes, size_of(node(r).operands));  // converted
+      const bool converts = at(r).op == LoopOp::prim || at(r).op == LoopOp::reduce ||
+                            (at(r).op == LoopOp::store && !is_dense(r, node(r).held));
+      for (int a = 0; converts && a < node(r).arg_count; ++a)
+        if (is_block(arg(r, a)) && size_of(node(r).operands) != size_of(node(arg(r, a)).held))
+          bytes += size_of(node(r).operands);
       if (at(r).op == LoopOp::store || at(r).op == LoopOp::reduce || !is_block(r)) continue;
-      if (!is_read_in_place(r) && !is_written_in_place(r)) bytes = std::max(bytes, size_of(node(r).held));
+      if (!is_read_in_place(r) && !is_written_in_place(r)) bytes += size_of(node(r).held);
     }
     return bytes;
   }
@@ -66,9 +67,9 @@ class Registers {
 }  // namespace
 
 long block_times(const LoopProgram& program, const LoopSpace& space) {
-  constexpr long without_registers = 8;  // a block costs its calls
-  const std::size_t widest = Registers(program, space).widest();
-  return widest == 0 ? without_registers : std::max(1L, static_cast<long>(sizeof(float) / widest));
+  constexpr std::size_t two_floats = 8, without_registers = 8;  // a block costs its calls
+  const std::size_t bytes = Registers(program, space).bytes();
+  return static_cast<long>(bytes == 0 ? without_registers : std::max<std::size_t>(1, two_floats / bytes));
 }
 
 }  // namespace tenon::cpu

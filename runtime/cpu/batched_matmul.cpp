@@ -117,14 +117,13 @@ std::vector<Candidate> lower_batched_matmul(const Planner& planner, const Group&
                                 dense_layout(call->anchor->output()->type())),
               of_bf16);
   const auto scratch = static_cast<std::size_t>(cpu::batched_gemm_scratch_size(gemm, planner.threads()));
-  const CandidateInfo info{
-      .kernel = "batched gemm" + epilogue->text(),
-      .work = work,
-      .seconds = planner.estimate_copy(call->left, fits) +
-                 planner.estimate(of_bf16 ? work.flops / 2 : work.flops, work.bytes + packing) +
-                 packing_call * static_cast<double>(work.batch),
-      .order = order,
-      .scratch_bytes = scratch * sizeof(float)};
+  const CandidateInfo info{.kernel = "batched gemm" + epilogue->text(),
+                           .work = work,
+                           .seconds = planner.estimate_copy(call->left, fits) +
+                                      planner.estimate(work.flops, work.bytes + packing) +
+                                      packing_call * static_cast<double>(work.batch),
+                           .order = order,
+                           .scratch_bytes = scratch * sizeof(float)};
   return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, info); }}};
 }
 
