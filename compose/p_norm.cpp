@@ -25,4 +25,17 @@ Ref distances(const Ref& a, const Ref& b, double p) {
   return cast(a.dtype(), p_norm(d, p, {static_cast<std::int64_t>(d.rank()) - 1}, false));
 }
 
+Ref distances_by_products(const Ref& a, const Ref& b) {
+  const auto turned = [](const Ref& x) {
+    const auto rank = static_cast<std::int64_t>(x.rank());
+    return transpose(x, rank - 2, rank - 1);
+  };
+  const auto squares = [](const Ref& x) {
+    return sum(x * x, {static_cast<std::int64_t>(x.rank()) - 1}, true);
+  };
+  const Ref x = working(a), y = working(b);
+  const Ref square = matmul(x * -2.0, turned(y)) + squares(x) + turned(squares(y));
+  return cast(a.dtype(), sqrt(maximum(square, square.literal(0))));
+}
+
 }  // namespace tenon

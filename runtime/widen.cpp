@@ -4,9 +4,11 @@
 #include <map>
 #include <unordered_map>
 
+#include "ir/ops/axis_maps.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/control.h"
 #include "ir/ops/pool.h"
+#include "runtime/calls/half_product.h"
 #include "runtime/device.h"
 #include "runtime/group.h"
 #include "runtime/shared/general.h"
@@ -37,13 +39,14 @@ class Widening {
   Node* first() const { return body_.nodes().empty() ? nullptr : body_.nodes().front().get(); }
 
   const Node* widened_member(const Group& group) const {
-    for (const Node* member : group.members()) {
-      const bool widens =
-          std::any_of(device_.lowerings.begin(), device_.lowerings.end(),
-                      [&](const OpLowering& l) { return l.widens && l.op == &member->op().info(); });
-      if (widens && member->num_outputs() == 1 && is_small(member->output())) return member;
-    }
+    for (const Node* member : group.members())
+      if (member->num_outputs() == 1 && is_small(member->output()) && widens(*member)) return member;
     return nullptr;
+  }
+  bool widens(const Node& node) const {
+    if (mapped_axes(node) || multiplies_halves_by_vector(node)) return false;
+    return std::any_of(device_.lowerings.begin(), device_.lowerings.end(),
+                       [&](const OpLowering& l) { return l.widens && l.op == &node.op().info(); });
   }
 
   /// In place of the node a group whose anchor is float32, and casts of its results to their types behind it.

@@ -8,8 +8,9 @@ struct Device;
 
 /// Operators that a device computes in float32 alone (OpLowering::widens) get float32 operands: smaller ones
 /// are cast before them. Their results are rounded behind them, in their group, and stay float32 until
-/// another operator reads them: from one such operator to the next nothing is cast. Results are those of the
-/// operators' references. (XLA calls this float normalization.)
+/// another operator reads them: from one such operator to the next nothing is cast. What only moves elements
+/// keeps its type, and so do products with a vector. Results are those of the operators' references. (XLA
+/// calls this float normalization.)
 void widen_small_floats(Graph& graph, const Device& device);
 
 /// Is this float32 value, as far as the graph shows, one of this smaller type in every element?

@@ -11,9 +11,19 @@ namespace {
 
 std::int64_t last_axis(const Ref& x) { return static_cast<std::int64_t>(x.rank()) - 1; }
 
+/// By products where PyTorch does so.
 Results cdist(Call& call) {
-  call.ignore({"compute_mode"});
-  return distances(call.tensor("x1"), call.tensor("x2"), call.number("p", 2));
+  enum Mode { if_there_are_many, always, never };
+  constexpr std::int64_t many = 25;
+  const Ref a = call.tensor("x1"), b = call.tensor("x2");
+  const double p = call.number("p", 2);
+  const std::int64_t mode = call.integer("compute_mode", if_there_are_many);
+  const auto has_many = [&](const Ref& x) {
+    const Dim& rows = x.shape()[x.rank() - 2];
+    return rows.is_known() && rows.value() > many;
+  };
+  const bool multiplies = mode == always || (mode == if_there_are_many && (has_many(a) || has_many(b)));
+  return p == 2 && multiplies ? distances_by_products(a, b) : distances(a, b, p);
 }
 
 /// Of each row of a matrix to those behind it.

@@ -10,9 +10,13 @@
 
 namespace tenon::cpu {
 
-using TransposeBlock = void(long rows, long cols, const float* source, long source_stride, float* target,
+template <class T>
+using TransposeBlock = void(long rows, long cols, const T* source, long source_stride, T* target,
                             long target_stride);
-TENON_PER_ISA(TransposeBlock, transpose_block, copy_transpose_block)
+TENON_PER_ISA(TransposeBlock<float>, transpose_block, copy_transpose_block)
+TENON_PER_ISA(TransposeBlock<std::uint8_t>, transpose_block_u8, copy_transpose_block_u8)
+TENON_PER_ISA(TransposeBlock<std::uint16_t>, transpose_block_u16, copy_transpose_block_u16)
+TENON_PER_ISA(TransposeBlock<std::uint64_t>, transpose_block_u64, copy_transpose_block_u64)
 
 namespace {
 
@@ -41,6 +45,8 @@ void copy_row(const std::byte* source, long source_step, std::byte* target, long
   auto* const to = reinterpret_cast<T*>(target);
   if (source_step == 0 && target_step == 1) {
     std::fill_n(to, count, *from);
+  } else if (target_step == 1 && source_step == -1) {
+    for (long i = 0; i < count; ++i) to[i] = from[-i];
   } else if (target_step == 1) {
     for (long i = 0; i < count; ++i) to[i] = from[i * source_step];
   } else {
@@ -49,11 +55,22 @@ void copy_row(const std::byte* source, long source_step, std::byte* target, long
 }
 
 /// target[c][r] = source[r][c]: rows of the source are contiguous, so are columns of the target.
-template <class T>
-void transpose_any(long rows, long cols, const std::byte* source, long source_stride, std::byte* target,
-                   long target_stride) {
-  const auto* const from = reinterpret_cast<const T*>(source);
-  auto* const to = reinterpret_cast<T*>(target);
+void transpose(long rows, long cols, const float* from, long source_stride, float* to, long target_stride) {
+  copy_transpose_block(rows, cols, from, source_stride, to, target_stride);
+}
+void transpose(long rows, long cols, const std::uint8_t* from, long source_stride, std::uint8_t* to,
+               long target_stride) {
+  copy_transpose_block_u8(rows, cols, from, source_stride, to, target_stride);
+}
+void transpose(long rows, long cols, const std::uint16_t* from, long source_stride, std::uint16_t* to,
+               long target_stride) {
+  copy_transpose_block_u16(rows, cols, from, source_stride, to, target_stride);
+}
+void transpose(long rows, long cols, const std::uint64_t* from, long source_stride, std::uint64_t* to,
+               long target_stride) {
+  copy_transpose_block_u64(rows, cols, from, source_stride, to, target_stride);
+}
+void transpose(long rows, long cols, const Wide* from, long source_stride, Wide* to, long target_stride) {
   for (long c = 0; c < cols; ++c)
     for (long r = 0; r < rows; ++r) to[c * target_stride + r] = from[r * source_stride + c];
 }
@@ -124,23 +141,31 @@ void StridedCopy::run(const void* source, void* target, ThreadPool& pool) const 
 }
 
 void StridedCopy::run_rows(const std::byte* source, std::byte* target, long first, long last) const {
-  for (long row = first; row < last; ++row) {
-    long from = 0;
-    long to = 0;
-    long rest = row;
-    for (std::size_t d = outer_.size(); d-- > 0; rest /= outer_[d].extent) {
+  dispatch_size(element_size_,
+                [&](auto element) { run_rows_of<decltype(element)>(source, target, first, last); });
+}
+
+template <class T>
+void StridedCopy::run_rows_of(const std::byte* source, std::byte* target, long first, long last) const {
+  // Rows along the last outer dim are a step apart: only its first row is looked for.
+  const Dim steps = outer_.empty() ? Dim{1, 0, 0} : outer_.back();
+  const auto size = static_cast<long>(sizeof(T));
+  for (long row = first; row < last;) {
+    const long at = row % steps.extent, count = std::min(steps.extent - at, last - row);
+    long from = at * steps.source, to = at * steps.target, rest = row / steps.extent;
+    for (std::size_t d = outer_.empty() ? 0 : outer_.size() - 1; d-- > 0; rest /= outer_[d].extent) {
       from += rest % outer_[d].extent * outer_[d].source;
       to += rest % outer_[d].extent * outer_[d].target;
     }
-    const std::byte* const s = source + from * element_size_;
-    std::byte* const t = target + to * element_size_;
-    if (inner_.source == 1 && inner_.target == 1) {
-      std::memcpy(t, s, static_cast<std::size_t>(inner_.extent * element_size_));
-      continue;
+    const std::byte* s = source + from * size;
+    std::byte* t = target + to * size;
+    for (long i = 0; i < count; ++i, s += steps.source * size, t += steps.target * size) {
+      if (inner_.source == 1 && inner_.target == 1)
+        std::memcpy(t, s, static_cast<std::size_t>(inner_.extent * size));
+      else
+        copy_row<T>(s, inner_.source, t, inner_.target, inner_.extent);
     }
-    dispatch_size(element_size_, [&](auto element) {
-      copy_row<decltype(element)>(s, inner_.source, t, inner_.target, inner_.extent);
-    });
+    row += count;
   }
 }
 
@@ -161,13 +186,10 @@ void StridedCopy::run_blocks(const std::byte* source, std::byte* target, long fi
     const long cols = std::min(block, swapped_.extent - c);
     const std::byte* const s = source + from * element_size_;
     std::byte* const t = target + to * element_size_;
-    if (element_size_ == 4) {
-      copy_transpose_block(rows, cols, reinterpret_cast<const float*>(s), inner_.source,
-                           reinterpret_cast<float*>(t), swapped_.target);
-      continue;
-    }
     dispatch_size(element_size_, [&](auto element) {
-      transpose_any<decltype(element)>(rows, cols, s, inner_.source, t, swapped_.target);
+      using T = std::conditional_t<sizeof(element) == 4, float, decltype(element)>;
+      transpose(rows, cols, reinterpret_cast<const T*>(s), inner_.source, reinterpret_cast<T*>(t),
+                swapped_.target);
     });
   }
 }

@@ -13,7 +13,7 @@ namespace tenon::cpu {
 /// target[i0 * target_strides[0] + ...] = source[i0 * source_strides[0] + ...], planned once.
 ///
 /// Strides count elements; source strides may be 0 (broadcast) or negative, target strides may be negative.
-/// Transpositions go through registers (4-byte elements) or cache-sized blocks (the others).
+/// Transpositions go through registers.
 class StridedCopy {
  public:
   /// element_size: 1, 2, 4, 8 or 16.
@@ -30,6 +30,8 @@ class StridedCopy {
     long target;
   };
   void run_rows(const std::byte* source, std::byte* target, long first, long last) const;
+  template <class T>
+  void run_rows_of(const std::byte* source, std::byte* target, long first, long last) const;
   void run_blocks(const std::byte* source, std::byte* target, long first, long last) const;
 
   long element_size_;

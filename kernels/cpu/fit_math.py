@@ -1,9 +1,12 @@
-"""Fits the coefficients in math.h: prints them. Own fits: least squares on Chebyshev points, reweighted until the
-largest relative error is (almost) minimal, then rounded to float from the highest degree down."""
+"""Fits the coefficients in math.h and its kin: prints them. Own fits: least squares on Chebyshev points, reweighted until
+the largest relative error is (almost) minimal, then rounded to float from the highest degree down. Those of doubles
+(math_double*.h) come from sums of Chebyshev polynomials in 50 digits, whose largest absolute error is almost minimal."""
 
 import math
 
+import mpmath
 import numpy as np
+from mpmath import mpf
 
 
 def points(low, high, count=6000):
@@ -158,3 +161,47 @@ print("// pi / 2 =", " + ".join(f"{np.float32(x)!s}f" for x in [*pieces, rest + 
 for name, constant in (("ln 2", math.log(2)), ("log10 2", math.log10(2))):
     piece = math.floor(constant * 2**15) / 2.0**15  # exact times any exponent of a float
     print(f"// {name} =", f"{np.float32(piece)!s}f + {np.float32(constant - piece)!s}f")
+
+
+mpmath.mp.dps = 50
+
+
+def show_doubles(name, f, low, high, count):
+    c, error = mpmath.chebyfit(f, [low, high], count, error=True)
+    print(f"// {name}: error of the fit {mpmath.nstr(error, 2)}")
+    print("  {" + ", ".join(float(x).hex() for x in c) + "}")
+
+
+def power_series(coefficient, terms):
+    return lambda x: sum(coefficient(k) * x**k for k in range(terms))
+
+
+half_ln2 = mpmath.log(2) / 2 + mpf("1e-4")
+show_doubles("exp: (e^r - 1 - r) / r^2 on |r| <= ln(2) / 2",
+             power_series(lambda k: 1 / mpmath.factorial(k + 2), 28), -half_ln2, half_ln2, 11)
+farthest = (mpmath.sqrt(2) - 1) / (mpmath.sqrt(2) + 1)
+show_doubles("log: (2 artanh(s) - 2 s) / s^3 in s^2, s = (m - 1) / (m + 1) for m in [sqrt(1/2), sqrt(2)]",
+             power_series(lambda k: mpf(2) / (2 * k + 3), 60), 0, farthest**2 + mpf("1e-6"), 7)
+quarter = (mpmath.pi / 4 + mpf("1e-3")) ** 2
+show_doubles("sin: (sin r - r) / r^3 in r^2, |r| <= pi / 4",
+             power_series(lambda k: (-1) ** (k + 1) / mpmath.factorial(2 * k + 3), 20), 0, quarter, 6)
+show_doubles("cos: (cos r - 1 + r^2 / 2) / r^4 in r^2, |r| <= pi / 4",
+             power_series(lambda k: (-1) ** k / mpmath.factorial(2 * k + 4), 20), 0, quarter, 6)
+show_doubles("erf: erf(x) / x in x^2, |x| <= 1",
+             power_series(lambda k: 2 / mpmath.sqrt(mpmath.pi) * (-1) ** k / (mpmath.factorial(k) * (2 * k + 1)), 60),
+             0, 1, 12)
+
+
+def far_erfc(t):
+    x = 3 * (1 + t) / (1 - t)
+    return mpmath.erfc(x) * mpmath.exp(x * x)
+
+
+show_doubles("erf: erfc(x) exp(x^2) in (x - 3) / (x + 3), 1 <= x <= 6", far_erfc, mpf(-1) / 2, mpf(1) / 3, 16)
+rest = mpmath.pi / 2
+pieces = []
+for _ in range(3):
+    exponent = int(mpmath.frexp(rest)[1])
+    pieces.append(mpmath.floor(mpmath.ldexp(rest, 33 - exponent)) * mpf(2) ** (exponent - 33))
+    rest -= pieces[-1]
+print("// pi / 2 =", " + ".join(float(x).hex() for x in [*pieces, rest]))

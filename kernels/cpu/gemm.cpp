@@ -47,6 +47,22 @@ void pack_halves(const Panel& p, const MatrixB& b, std::uint16_t* packed) {
   }
 }
 
+/// Pairs of consecutive k, of the upper halves of floats.
+void pack_upper_halves(const Panel& p, const MatrixB& b, std::uint32_t* packed) {
+  constexpr std::uint32_t upper = 0xffff0000u;
+  for (long k = 0; k < p.K; k += 2, packed += p.width) {
+    const std::uint32_t *even = at<std::uint32_t>(b, k), *odd = at<std::uint32_t>(b, k + 1);
+    if (k + 1 == p.K) {
+      for (long n = 0; n < p.cols; n++) packed[n] = even[n * b.n_stride] >> 16;
+    } else if (b.n_stride == 1) {
+      for (long n = 0; n < p.cols; n++) packed[n] = even[n] >> 16 | (odd[n] & upper);
+    } else {
+      for (long n = 0; n < p.cols; n++)
+        packed[n] = even[n * b.n_stride] >> 16 | (odd[n * b.n_stride] & upper);
+    }
+  }
+}
+
 template <class T>
 void pack_float8(const Panel& p, const MatrixB& b, std::uint16_t* packed) {
   static const auto halves = [] {
@@ -78,6 +94,7 @@ void pack_panel(const Panel& p, const MatrixB& b, float* packed) {
     case DType::f8e4m3fnuz: return pack_float8<Float8E4M3FNUZ>(p, b, halves);
     case DType::f8e5m2fnuz: return pack_float8<Float8E5M2FNUZ>(p, b, halves);
     case DType::bf16:
+      if (b.is_widened) return pack_upper_halves(p, b, reinterpret_cast<std::uint32_t*>(packed));
       if (has_pairs(p, b))
         return pack_floats({p.K / 2, p.cols, p.width}, {b.data, 1, b.n_stride / 2}, packed);
       return pack_halves<2>(p, b, halves);
@@ -89,7 +106,8 @@ void pack_panel(const Panel& p, const MatrixB& b, float* packed) {
 // pay.
 bool reads_b_in_place(const BatchedGemm& g) {
   constexpr long few_rows = 96;
-  return g.one.b.n_stride == 1 && g.one.N % row_gemm_tile().cols == 0 && g.one.M <= few_rows;
+  return g.one.b.type == DType::f32 && g.one.b.n_stride == 1 && g.one.N % row_gemm_tile().cols == 0 &&
+         g.one.M <= few_rows;
 }
 
 RowGemm row_gemm_of(const Gemm& g) {
@@ -133,8 +151,9 @@ RowGemm columns_of(const Gemm& g, long first, long cols, const float* packed_b) 
 
 MatrixB MatrixB::from(long k, long n) const {
   MatrixB rest = *this;
-  rest.data = static_cast<const std::byte*>(data) +
-              (k * k_stride + n * n_stride) * static_cast<std::ptrdiff_t>(size_of(type));
+  rest.data =
+      static_cast<const std::byte*>(data) +
+      (k * k_stride + n * n_stride) * static_cast<std::ptrdiff_t>(is_widened ? sizeof(float) : size_of(type));
   return rest;
 }
 
@@ -169,7 +188,7 @@ void gemm(const Gemm& g, float* scratch, ThreadPool& pool) {
 
 long batched_gemm_scratch_size(const BatchedGemm& g, int threads) {
   if (reads_b_in_place(g)) return 0;
-  return packed_b_size(g.one.K, g.one.N) * std::min<long>(threads, g.batch);
+  return packed_b_size(g.one.K, g.one.N, g.one.b.type) * std::min<long>(threads, g.batch);
 }
 
 void batched_gemm(const BatchedGemm& g, float* scratch, ThreadPool& pool) {
@@ -196,7 +215,7 @@ void batched_gemm(const BatchedGemm& g, float* scratch, ThreadPool& pool) {
     for (long i = 0; i < g.batch; i++) run(i, scratch);
     return;
   }
-  const long packed_size = in_place ? 0 : packed_b_size(g.one.K, g.one.N);
+  const long packed_size = in_place ? 0 : packed_b_size(g.one.K, g.one.N, g.one.b.type);
   pool.parallel_for(g.batch, [&](long i, int worker) { run(i, scratch + worker * packed_size); });
 }
 

@@ -13,6 +13,7 @@ struct MatrixB {
   long k_stride = 0;
   long n_stride = 1;
   DType type = DType::f32;  // or f16, bf16, or a float8
+  bool is_widened = false;  // the data are float32 numbers, each of which is one of `type`: bf16
 
   /// The matrix from this element on.
   MatrixB from(long k, long n) const;
@@ -44,7 +45,8 @@ long gemm_scratch_size(const Gemm& g, int threads);
 /// overlap A or B.
 void gemm(const Gemm& g, float* scratch, ThreadPool& pool);
 
-/// `batch` products with a float32 B that is only known at run time; packed_b and c_stride etc. as in `one`.
+/// `batch` products with a B of float32 numbers that is only known at run time; packed_b and c_stride etc. as
+/// in `one`.
 struct BatchedGemm {
   long batch = 1;
   Gemm one = {};  // pointers of the first product; packed_b is not used

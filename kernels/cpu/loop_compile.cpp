@@ -177,7 +177,7 @@ class Compiler {
   // ---- steps ----
 
   bool is_dense(const Access& access, const LoopValue& v) const {
-    if (v.has_q) return space().q.size() == 1 && access.q[0] == 1;
+    if (v.has_q) return space().has_one_stride() && access.q.back() == 1;
     return !v.has_p || access.p == 1;
   }
   bool is_direct_load(Reg r) {
@@ -285,10 +285,14 @@ class Compiler {
   void set_out(Reg r, const std::vector<Reg>& order, std::size_t n) {
     const Reg target = is_kept(r) ? -1 : direct_store(r, order, n);
     if (target < 0) return set_out(r);
-    location(r) = {
-        .where = ValueLocation::Where::memory, .offset = at(target).operand, .size = stored_size(held(r))};
-    location(r).has_p = value(r).has_p;
-    location(r).has_q = value(r).has_q;
+    location(r) = in_memory(r, at(target).operand, held(r));
+  }
+  ValueLocation new_scratch(DType type, bool has_p, bool has_q) {
+    const long size = stored_size(type), offset = allocate(values_in(has_p, has_q) * size);
+    return {ValueLocation::Where::scratch, offset, size, has_p, has_q};
+  }
+  ValueLocation in_memory(Reg r, int operand, DType type) {
+    return {ValueLocation::Where::memory, operand, stored_size(type), value(r).has_p, value(r).has_q};
   }
 
   ValueLocation constant_location(const Instruction& i) {
@@ -307,10 +311,7 @@ class Compiler {
 
   void emit_load(Reg r, const std::vector<Reg>& order, std::size_t n, TileSteps& steps) {
     if (is_direct_load(r)) {
-      location(r) = {
-          .where = ValueLocation::Where::memory, .offset = at(r).operand, .size = stored_size(held(r))};
-      location(r).has_p = value(r).has_p;
-      location(r).has_q = value(r).has_q;
+      location(r) = in_memory(r, at(r).operand, held(r));
       return;
     }
     TileStep step = step_for(r, TileStep::Kind::load);
@@ -349,18 +350,17 @@ class Compiler {
 
   /// Where the values of r lie in the type `type`: they are converted if they are held in another one.
   /// Integers of the same size have the same bits, and the first bytes of a constant are those of narrower
-  /// ones.
-  ValueLocation held_as(Reg r, DType type, TileSteps& steps) {
+  /// ones. Where a store reads nothing else, they may be converted to its memory.
+  ValueLocation held_as(Reg r, DType type, TileSteps& steps, Reg store = -1) {
     const bool same_bits = is_integral(type) && size_of(held(r)) == size_of(type);
     if (held(r) == type || same_bits || at(r).op == LoopOp::constant) return location(r);
     TileStep convert = step_for(r, TileStep::Kind::op);
     convert.op = cast_op(held(r), type);
     convert.in_count = 1;
     convert.in[0] = location(r);
-    convert.out = {.where = ValueLocation::Where::scratch, .size = stored_size(type)};
-    convert.out.has_p = convert.has_p;
-    convert.out.has_q = convert.has_q;
-    convert.out.offset = allocate(values_in(convert.has_p, convert.has_q) * convert.out.size);
+    const bool directly = store >= 0 && can_write_directly(store, r, type);
+    convert.out =
+        directly ? in_memory(r, at(store).operand, type) : new_scratch(type, convert.has_p, convert.has_q);
     steps.push_back(convert);
     return convert.out;
   }
@@ -386,7 +386,8 @@ class Compiler {
       if (at(user).op == LoopOp::load) return -1;
       if (at(user).op != LoopOp::store && reads_memory(user)) return -1;
       if (at(user).op == LoopOp::store && arg(user, 0) != r && reads_memory(user)) return -1;
-      if (at(user).op == LoopOp::store && arg(user, 0) == r && target < 0 && can_write_directly(user, r))
+      if (at(user).op == LoopOp::store && arg(user, 0) == r && target < 0 &&
+          can_write_directly(user, r, held(r)))
         target = user;
     }
     return target;
@@ -398,10 +399,10 @@ class Compiler {
     }
     return false;
   }
-  bool can_write_directly(Reg store, Reg r) {
+  bool can_write_directly(Reg store, Reg r, DType type) {
     const LoopValue& s = value(store);
     if (s.has_p != value(r).has_p || s.has_q != value(r).has_q) return false;
-    return held(r) == program_.code.operands[operand(store)].dtype &&
+    return type == program_.code.operands[operand(store)].dtype &&
            is_dense(space().operands[operand(store)], s);
   }
 
@@ -442,10 +443,7 @@ class Compiler {
     copy.has_q = true;
     copy.in_count = 1;
     copy.in[0] = location(r);
-    copy.out = {.where = ValueLocation::Where::scratch, .size = stored_size(type)};
-    copy.out.has_p = copy.has_p;
-    copy.out.has_q = true;
-    copy.out.offset = allocate(values_in(copy.has_p, true) * copy.out.size);
+    copy.out = new_scratch(type, copy.has_p, true);
     steps.push_back(copy);
     return copy.out;
   }
@@ -455,7 +453,10 @@ class Compiler {
     if (computed.where == ValueLocation::Where::memory && computed.offset == at(r).operand &&
         !is_direct_load(arg(r, 0)))
       return;
-    const ValueLocation from = held_as(arg(r, 0), held(r), steps);
+    const ValueLocation from = held_as(arg(r, 0), held(r), steps, r);
+    if (from.where == ValueLocation::Where::memory && from.offset == at(r).operand &&
+        held(arg(r, 0)) != held(r))
+      return;
     TileStep step = step_for(r, TileStep::Kind::store);
     step.access = at(r).operand;
     step.transfer = store_op(program_.code.operands[operand(r)].dtype);

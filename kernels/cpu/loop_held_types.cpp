@@ -283,7 +283,8 @@ class Chooser {
     n.operands = program_.type_of(from);
     if (!is_integer(from)) return;
     // An extreme of no elements is the lowest or highest i64.
-    n.operands = program_.row_length() > 0 ? wider(DType::i32, narrowest(range(from))) : DType::i64;
+    n.operands = program_.row_length() > 0 ? narrowest(range(from)) : DType::i64;
+    if (!gives_element(r)) n.operands = wider(DType::i32, n.operands);
     n.held = gives_element(r) ? n.operands : DType::i64;
     demand(from, DType::i64);
   }

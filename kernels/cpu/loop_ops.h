@@ -40,7 +40,8 @@ struct ReduceOps {
   FoldFn fold_columns = nullptr;
   void (*finish)(void* out, const void* accumulators, long n) = nullptr;
 };
-/// Of values held as f32, f64, i32, i64 or bool. Sums and products of integers are i64.
+/// Of values held as f32, f64, i32, i64 or bool, and the extremes of narrower integers. Sums and products of
+/// integers are i64.
 ReduceOps reduce_ops(Reduce kind, DType type);
 /// The sum of the squares of floats, or of the squared differences between two (rows only).
 ReduceOps reduce_squares_ops();

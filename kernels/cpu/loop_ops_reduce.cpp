@@ -16,20 +16,22 @@ void init(void* accumulators, long n) {
 
 /// How many parts of a row are folded beside each other: vectors, whose latency does not count. The same for
 /// all ISAs, and so are the results.
-constexpr long chains = 32;
+template <class T>
+constexpr long chains = sizeof(T) < 4 ? 128 / sizeof(T) : 32;
 
 /// Folds as many elements of a row as fill the chains, and says how many those were.
 template <Reduce R, class T>
 TENON_INLINE long fold_chains(typename Fold<R, T>::Acc& acc, const T* row, long cols) {
   using K = Fold<R, T>;
   using Acc = typename K::Acc;
-  if (cols < chains) return 0;
-  Acc parts[chains];
-  for (long i = 0; i < chains; ++i) parts[i] = K::identity();
+  constexpr long n = chains<T>;
+  if (cols < n) return 0;
+  Acc parts[n];
+  for (long i = 0; i < n; ++i) parts[i] = K::identity();
   long c = 0;
-  for (; c + chains <= cols; c += chains)
-    for (long i = 0; i < chains; ++i) K::fold(parts[i], row[c + i], 0);
-  for (long half = chains / 2; half > 0; half /= 2)
+  for (; c + n <= cols; c += n)
+    for (long i = 0; i < n; ++i) K::fold(parts[i], row[c + i], 0);
+  for (long half = n / 2; half > 0; half /= 2)
     for (long i = 0; i < half; ++i) Fold<R, Acc>::fold(parts[i], parts[i + half], 0);
   Fold<R, Acc>::fold(acc, parts[0], 0);
   return c;
@@ -38,20 +40,21 @@ TENON_INLINE long fold_chains(typename Fold<R, T>::Acc& acc, const T* row, long 
 template <class K, class T>
 TENON_INLINE long find_in_chains(typename K::Acc& acc, const T* row, long cols, long index) {
   using Place = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
-  if (cols < chains) return 0;
-  T best[chains];
-  Place at[chains];
-  for (long i = 0; i < chains; ++i) best[i] = K::identity().best;
-  for (long i = 0; i < chains; ++i) at[i] = -1;
+  constexpr long n = chains<T>;
+  if (cols < n) return 0;
+  T best[n];
+  Place at[n];
+  for (long i = 0; i < n; ++i) best[i] = K::identity().best;
+  for (long i = 0; i < n; ++i) at[i] = -1;
   long c = 0;
-  for (; c + chains <= cols; c += chains)
-    for (long i = 0; i < chains; ++i) {
+  for (; c + n <= cols; c += n)
+    for (long i = 0; i < n; ++i) {
       const bool kept = K::keeps(best[i], row[c + i]);
       best[i] = kept ? best[i] : row[c + i];
       at[i] = kept ? at[i] : static_cast<Place>(c + i);
     }
   long first = -1;  // the chain with the best element, the first of equal ones
-  for (long i = 0; i < chains; ++i) {
+  for (long i = 0; i < n; ++i) {
     if (at[i] < 0) continue;
     const bool loses = first >= 0 && K::keeps(best[first], best[i]);
     const bool ties = loses && K::keeps(best[i], best[first]);
@@ -104,12 +107,22 @@ ReduceOps ops_of(Reduce kind) {
   dispatch_fold<T>(kind, [&]<Reduce R>(Fold<R, T>) { found = ops<R, T>(); });
   return found;
 }
+/// Integers that are held in fewer than 32 bits have extremes alone.
+template <class T>
+ReduceOps extremes_of(Reduce kind) {
+  if (kind == Reduce::min) return ops<Reduce::min, T>();
+  if (kind == Reduce::max) return ops<Reduce::max, T>();
+  return {};
+}
 
 }  // namespace
 
 ReduceOps loop_fold_ops(Reduce kind, DType type) {
   switch (type) {
     case DType::boolean: return ops_of<std::uint8_t>(kind);
+    case DType::u8: return extremes_of<std::uint8_t>(kind);
+    case DType::i8: return extremes_of<std::int8_t>(kind);
+    case DType::i16: return extremes_of<std::int16_t>(kind);
     case DType::f64: return ops_of<double>(kind);
     case DType::i32: return ops_of<std::int32_t>(kind);
     case DType::i64: return ops_of<std::int64_t>(kind);

@@ -2,7 +2,8 @@
 // meanings in base/scalar.h: plain loops, which the compiler turns into vector code. Built once per ISA.
 #include "base/zero_division.h"
 #include "kernels/cpu/loop_pieces.h"
-#include "kernels/cpu/math_double.h"
+#include "kernels/cpu/math_double_angles.h"
+#include "kernels/cpu/math_double_error.h"
 
 namespace tenon::cpu::TENON_ISA {
 
@@ -25,8 +26,28 @@ TENON_INLINE T value_of(T a) {
     if constexpr (P == Prim::tanh) return double_tanh(a);
     if constexpr (P == Prim::sigmoid) return double_sigmoid(a);
     if constexpr (P == Prim::log) return double_log(a);
+    if constexpr (P == Prim::sin) return double_sin(a);
+    if constexpr (P == Prim::cos) return double_cos(a);
+    if constexpr (P == Prim::erf) return double_erf(a);
   }
   return apply<T>(P, a);
+}
+
+/// Functions whose vector code holds for some operands alone: the others, and their neighbours, take the C
+/// library.
+template <Prim P, class T>
+constexpr bool has_domain = ((P == Prim::sin || P == Prim::cos) && std::is_same_v<T, double>) ||
+                            (P == Prim::lgamma && std::is_same_v<T, float>);
+template <Prim P, class T>
+TENON_INLINE bool is_in_domain(T a) {
+  if constexpr (P == Prim::lgamma) return (a > 0) & (a < __builtin_inff());
+  return __builtin_fabs(a) <= largest_double_angle;
+}
+template <Prim P, class T>
+TENON_INLINE bool are_in_domain(const T* a, long n) {
+  long outside = 0;
+  for (long i = 0; i < n; ++i) outside += is_in_domain<P>(a[i]) ? 0 : 1;
+  return outside == 0;
 }
 
 /// The quotient of integers of up to 32 bits, towards zero: one of doubles is exact, and is vector code. b is
@@ -76,6 +97,14 @@ void loop(const OpArgs& args) {
     });
   } else {
     for_each_piece<Out, T>(args, [](Stored<Out>* out, const Stored<T>* a, long n) {
+      if constexpr (has_domain<P, T>) {
+        if (!are_in_domain<P>(a, n)) {
+          for (long i = 0; i < n; ++i) out[i] = apply<T>(P, a[i]);
+          return;
+        }
+      }
+      if constexpr (P == Prim::lgamma && std::is_same_v<T, float>)
+        return lgamma_of_positive<piece_columns>(out, a, n);
       TENON_NO_OVERLAP
       for (long i = 0; i < n; ++i) out[i] = static_cast<Stored<Out>>(value_of<P>(static_cast<T>(a[i])));
     });

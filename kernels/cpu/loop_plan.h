@@ -71,6 +71,10 @@ struct LoopPlan {
 /// Compiles a verified program for the space.
 LoopPlan make_plan(const LoopProgram& program, LoopSpace space);
 
+/// How many times the usual elements a block may have: more where its registers hold less than two floats a
+/// column, or where there are none.
+long block_times(const LoopProgram& program, const LoopSpace& space);
+
 /// Single float operations, or the fused loops that stand for several instructions: what is left of a program
 /// after its chains were recognised. The indices are those of the instructions.
 struct LoopNode {

@@ -30,7 +30,7 @@ class LoopWorker {
     const long p_blocks = s.mode == LoopMode::columns ? 1 : blocks_of(s.p, s.p_block);
     q0_ = item % q_blocks * s.q_block;
     p0_ = item / q_blocks % p_blocks * s.p_block;
-    cols_ = std::min(s.q_block, s.q_count - q0_);
+    cols_ = s.columns_from(q0_);
     rows_ = std::min(s.p_block, s.p - p0_);
     locate_item(item / q_blocks / p_blocks);
     locate_block(0);
@@ -61,8 +61,8 @@ class LoopWorker {
     switch (s.mode) {
       case LoopMode::map: run(steps); return;
       case LoopMode::rows:
-        for (q0_ = 0; q0_ < s.q_count; q0_ += s.q_block) {
-          cols_ = std::min(s.q_block, s.q_count - q0_);
+        for (q0_ = 0; q0_ < s.q_count; q0_ += cols_) {
+          cols_ = s.columns_from(q0_);
           row_position_ = q0_;
           locate_block(0);
           run(steps);
@@ -110,10 +110,11 @@ class LoopWorker {
           item_address_[i] + block_offset(plan_.space.operands[i], reduced_outer) * element_size(i);
     reduced_outer_ = reduced_outer;
   }
-  /// Where the block begins; several column dims are walked from their first point on instead.
+  /// Where the block begins; several column dims in one block are walked from their first point on instead.
   long block_offset(const Access& access, long reduced_outer) const {
     long offset = p0_ * access.p;
     if (access.q.size() == 1) offset += q0_ * access.q[0];
+    if (plan_.space.in_stretches) offset += dot(q0_, plan_.space.q, access.q);
     if (!plan_.space.reduced_outer.empty())
       offset += dot(reduced_outer, plan_.space.reduced_outer, access.reduced_outer);
     return offset;
@@ -217,7 +218,7 @@ class LoopWorker {
 
   Columns columns_of(const TileStep& step, const Access& access) const {
     if (!step.has_q) return {cols_of(step), access.p};
-    if (access.q.size() == 1) return {cols_, access.q[0]};
+    if (plan_.space.has_one_stride()) return {cols_, access.q.back()};
     return {plan_.space.q, access.q, q0_, cols_};
   }
 
@@ -340,7 +341,9 @@ long item_count(const LoopSpace& s) {
 
 LoopKernel LoopKernel::compile(const LoopProgram& program) {
   verify(program);
-  return LoopKernel(std::make_shared<const LoopPlan>(make_plan(program, plan_space(program, false))));
+  LoopSpace space = plan_space(program, false);
+  choose_blocks(space, block_times(program, space));
+  return LoopKernel(std::make_shared<const LoopPlan>(make_plan(program, std::move(space))));
 }
 
 LoopKernel LoopKernel::compile_epilogue(const LoopProgram& program, long max_rows, long max_cols) {

@@ -94,23 +94,33 @@ void fold_rows_min(void* acc, const OpArgs& tile, long) {
 typedef double vd __attribute__((vector_size(VL * 8)));
 typedef double vd_unaligned __attribute__((vector_size(VL * 8), aligned(8), may_alias));
 
+/// Adds `Vectors` vectors of columns: even rows and odd ones.
+template <int Vectors, class Map>
+TENON_INLINE void add_columns(double* acc, const float* data, long pitch, long rows, Map map) {
+  vf sum[Vectors][2] = {};
+  long r = 0;
+  for (; r + 2 <= rows; r += 2) {
+    TENON_UNROLL
+    for (int i = 0; i < Vectors; i++) {
+      sum[i][0] += map(load(data + r * pitch + i * VL));
+      sum[i][1] += map(load(data + (r + 1) * pitch + i * VL));
+    }
+  }
+  TENON_UNROLL
+  for (int i = 0; i < Vectors; i++) {
+    if (r < rows) sum[i][0] += map(load(data + r * pitch + i * VL));
+    auto* const to = reinterpret_cast<vd_unaligned*>(acc + i * VL);
+    *to = *to + __builtin_convertvector(sum[i][0] + sum[i][1], vd);
+  }
+}
 template <class Map>
 TENON_INLINE void fold_columns(void* accumulators, const OpArgs& tile, Map map) {
   auto* const acc = static_cast<double*>(accumulators);
   const float* const data = static_cast<const float*>(tile.in[0]);
   const long pitch = tile.in_pitch[0];
   long c = 0;
-  for (; c + VL <= tile.cols; c += VL) {
-    vf sum[2] = {};
-    long r = 0;
-    for (; r + 2 <= tile.rows; r += 2) {
-      sum[0] += map(load(data + r * pitch + c));
-      sum[1] += map(load(data + (r + 1) * pitch + c));
-    }
-    if (r < tile.rows) sum[0] += map(load(data + r * pitch + c));
-    auto* const to = reinterpret_cast<vd_unaligned*>(acc + c);
-    *to = *to + __builtin_convertvector(sum[0] + sum[1], vd);
-  }
+  for (; c + 4 * VL <= tile.cols; c += 4 * VL) add_columns<4>(acc + c, data + c, pitch, tile.rows, map);
+  for (; c + VL <= tile.cols; c += VL) add_columns<1>(acc + c, data + c, pitch, tile.rows, map);
   const int rest = static_cast<int>(tile.cols - c);
   if (rest == 0) return;
   vf sum{};

@@ -15,6 +15,7 @@ constexpr long whole_row_limit =
     2048;  // rows up to here are held whole in registers, several if they are short
 constexpr long transposed_block = 32;  // side of the tile where an operand is read across its rows
 constexpr long tiny_inner = 32;        // inner extents below this are joined with the next dims
+constexpr long long_stretch = 128;     // of columns along one dim: worth a block of its own
 
 /// A dim with the strides of all accesses along it.
 struct Dim {
@@ -200,22 +201,39 @@ bool reads_transposed(const LoopSpace& space) {
 
 long clamp_block(long wanted, long extent) { return std::max(1L, std::min(wanted, extent)); }
 
+/// Of an extent that is cut into as few even parts as have at most `most` points.
+long even_part(long extent, long most) {
+  if (extent <= most) return extent;
+  const long parts = (extent + most - 1) / most;
+  return (extent + parts - 1) / parts;
+}
+
+/// Of columns, so that a block begins where a cache line of its operands does.
+long whole_lines(long columns) { return (columns + 63) / 64 * 64; }
+
 long outer_points(const LoopSpace& space) {
   return std::accumulate(space.outer.begin(), space.outer.end(), 1L, std::multiplies<>());
 }
 
-void choose_blocks(LoopSpace& space) {
+}  // namespace
+
+void choose_blocks(LoopSpace& space, long times) {
   switch (space.mode) {
     case LoopMode::map:
-      space.q_block = clamp_block(reads_transposed(space) ? transposed_block : block_elements, space.q_count);
-      space.p_block = clamp_block(block_elements / space.q_block, space.p);
+      space.q_block =
+          clamp_block(reads_transposed(space) ? transposed_block
+                                              : whole_lines(even_part(space.q_count, times * block_elements)),
+                      space.q_count);
+      space.p_block = clamp_block(times * block_elements / space.q_block, space.p);
       return;
     case LoopMode::rows:
       if (space.q_count <= whole_row_limit) {
         space.q_block = std::max(1L, space.q_count);
-        space.p_block = clamp_block(whole_row_limit / space.q_block, space.p);
+        space.p_block = clamp_block(times * whole_row_limit / space.q_block, space.p);
       } else {
-        space.q_block = block_elements;
+        space.in_stretches = space.q.size() > 1 && space.q.back() >= long_stretch;
+        space.q_block =
+            space.in_stretches ? even_part(space.q.back(), times * block_elements) : times * block_elements;
         space.p_block = 1;
       }
       return;
@@ -225,12 +243,10 @@ void choose_blocks(LoopSpace& space) {
       if (space.p * space.q_block <= whole_row_limit && space.reduced_outer.empty()) {
         space.p_block = std::max(1L, space.p);
       } else {
-        space.p_block = clamp_block(block_elements / space.q_block, space.p);
+        space.p_block = clamp_block(times * block_elements / space.q_block, space.p);
       }
   }
 }
-
-}  // namespace
 
 LoopSpace plan_space(const LoopProgram& program, bool on_tile) {
   std::vector<Dim> kept = dims_of(program);
@@ -258,7 +274,7 @@ LoopSpace plan_space(const LoopProgram& program, bool on_tile) {
     space.mode = LoopMode::rows;
     fill(space, split_rows(kept, row), program);
   }
-  choose_blocks(space);
+  choose_blocks(space, 1);
   return space;
 }
 

@@ -32,13 +32,24 @@ struct LoopSpace {
   long p = 1;                       // the dim the rows of tiles run over
   std::vector<long> q;              // the dims the columns of tiles run over; more than one cannot be merged
   long q_count = 1;                 // their product
+  bool in_stretches = false;        // rows: blocks of columns do not go beyond the last dim's extent
   long p_block = 1;                 // largest tile
   long q_block = 1;
   std::vector<Access> operands;  // as in the program
   std::vector<Access> iotas;     // one per instruction; empty where the instruction is no iota
+
+  /// Do the columns of a tile lie along one dim?
+  bool has_one_stride() const { return in_stretches || q.size() == 1; }
+  /// The most columns of a block that begins at q0.
+  long columns_from(long q0) const {
+    const long here = in_stretches ? q.back() - q0 % q.back() : q_count - q0;
+    return here < q_block ? here : q_block;
+  }
 };
 
 /// `on_tile`: keep (rows, cols) as they are, for programs that run on a tile an anchor hands in.
 LoopSpace plan_space(const LoopProgram& program, bool on_tile);
+/// Blocks of `times` as many elements as those of plan_space, whose registers of floats fill a part of L1.
+void choose_blocks(LoopSpace& space, long times);
 
 }  // namespace tenon::cpu

@@ -15,8 +15,9 @@ bool varies(const std::vector<long>& strides, const std::vector<long>& extents) 
 LoopValue shape_of(const Access& access, const LoopSpace& space) {
   LoopValue v;
   v.has_p = access.p != 0 && space.p != 1;
-  v.has_q = varies(access.q, space.q);
-  if (space.mode == LoopMode::rows) v.in_block = v.has_q;
+  const bool along_row = varies(access.q, space.q);
+  v.has_q = space.in_stretches ? access.q.back() != 0 : along_row;
+  if (space.mode == LoopMode::rows) v.in_block = along_row;
   if (space.mode == LoopMode::columns)
     v.in_block = v.has_p || varies(access.reduced_outer, space.reduced_outer);
   return v;

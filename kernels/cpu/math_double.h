@@ -1,5 +1,5 @@
 // Exponentials and the logarithm of doubles without branches: in plain loops the compiler turns them into
-// vector code.
+// vector code. The coefficients come from fit_math.py.
 //
 // Largest errors over the whole range, in units of the last place, against long double
 // (tests/kernels/prims_test.cpp):
@@ -11,6 +11,14 @@
 
 namespace tenon::cpu::TENON_ISA {
 
+/// Coefficients of the highest power first.
+template <class... C>
+static TENON_INLINE double double_polynomial(double x, double highest, C... others) {
+  double sum = highest;
+  ((sum = sum * x + others), ...);
+  return sum;
+}
+
 /// x = n ln 2 + r with |r| <= ln(2) / 2, where n is an integer; also e^r - 1.
 struct DoubleExpParts {
   std::int64_t n;
@@ -21,18 +29,10 @@ static TENON_INLINE DoubleExpParts double_exp_parts(double x) {
   const double sum = x * 0x1.71547652b82fep0 + magic;
   const double n = sum - magic;
   const double r = (x - n * 0x1.62e42feep-1) - n * 0x1.a39ef35793c76p-33;  // the first product is exact
-  double tail = 1.0 / 6227020800;  // (e^r - 1 - r) / r^2, by Taylor: |r^14 / 14!| < 5e-18
-  tail = tail * r + 1.0 / 479001600;
-  tail = tail * r + 1.0 / 39916800;
-  tail = tail * r + 1.0 / 3628800;
-  tail = tail * r + 1.0 / 362880;
-  tail = tail * r + 1.0 / 40320;
-  tail = tail * r + 1.0 / 5040;
-  tail = tail * r + 1.0 / 720;
-  tail = tail * r + 1.0 / 120;
-  tail = tail * r + 1.0 / 24;
-  tail = tail * r + 1.0 / 6;
-  tail = tail * r + 0.5;
+  const double tail = double_polynomial(
+      r, 0x1.1f73102e57f8bp-29, 0x1.af4e000e84be8p-26, 0x1.27e4db5e389d2p-22, 0x1.71de0226bd07ap-19,
+      0x1.a01a01a6da7e2p-16, 0x1.a01a01abeb69fp-13, 0x1.6c16c16c162d1p-10, 0x1.11111111100d5p-7,
+      0x1.5555555555556p-5, 0x1.5555555555557p-3, 0.5);  // (e^r - 1 - r) / r^2
   return {__builtin_bit_cast(std::int64_t, sum) - __builtin_bit_cast(std::int64_t, magic),
           tail * (r * r) + r};
 }
@@ -46,11 +46,18 @@ static TENON_INLINE double double_clamp(double x, double low, double high) {
   return x > high ? high : x;
 }
 
+/// e^x where it and e^-x are normal numbers.
+static TENON_INLINE double double_exp_of_normal(double x) {
+  const DoubleExpParts e = double_exp_parts(x);
+  return (e.expm1_r + 1) * double_power_of_two(e.n);
+}
 static TENON_INLINE double double_exp(double x) {
   const DoubleExpParts e = double_exp_parts(double_clamp(x, -746, 710));
-  // 2^n in two factors: n reaches from -1076 (a subnormal or zero result) to 1024 (infinity).
-  const std::int64_t half = (e.n + 2048) / 2 - 1024;
-  return ((e.expm1_r + 1) * double_power_of_two(half)) * double_power_of_two(e.n - half);
+  const bool is_small = x < -708;  // the result may be subnormal
+  const std::int64_t n = is_small ? e.n + 64 : e.n;
+  const auto bits = __builtin_bit_cast(std::uint64_t, e.expm1_r + 1) + (static_cast<std::uint64_t>(n) << 52);
+  const double result = __builtin_bit_cast(double, bits) * (is_small ? 0x1p-64 : 1);
+  return x > 0x1.62e42fefa39efp9 ? __builtin_inf() : result;  // ln of the largest number
 }
 /// For x <= 300: 2^n (e^r - 1) + (2^n - 1).
 static TENON_INLINE double double_expm1_below(double x) {
@@ -58,7 +65,10 @@ static TENON_INLINE double double_expm1_below(double x) {
   const double scale = double_power_of_two(e.n);
   return e.expm1_r * scale + (scale - 1);
 }
-static TENON_INLINE double double_expm1(double x) { return x > 300 ? double_exp(x) : double_expm1_below(x); }
+static TENON_INLINE double double_expm1(double x) {
+  const double result = x > 300 ? double_exp(x) : double_expm1_below(x);
+  return x == 0 ? x : result;  // keeps -0
+}
 static TENON_INLINE double double_tanh(double x) {
   const double twice = double_expm1_below(2 * __builtin_fabs(x));
   return __builtin_copysign(twice / (twice + 2), x);
@@ -79,16 +89,9 @@ static TENON_INLINE double double_log(double x) {
   const double power =
       __builtin_bit_cast(double, 0x4338000000000000 + n) - 0x1.8p52 - (is_subnormal ? 54 : 0);
   const double s = f / (2 + f), z = s * s, half_square = 0.5 * f * f;
-  double series = 2.0 / 21;
-  series = series * z + 2.0 / 19;
-  series = series * z + 2.0 / 17;
-  series = series * z + 2.0 / 15;
-  series = series * z + 2.0 / 13;
-  series = series * z + 2.0 / 11;
-  series = series * z + 2.0 / 9;
-  series = series * z + 2.0 / 7;
-  series = series * z + 2.0 / 5;
-  series = series * z + 2.0 / 3;
+  const double series = double_polynomial(z, 0x1.2b5888923b9b5p-3, 0x1.39fe5b636d6b3p-3, 0x1.7462b4d1bf4b4p-3,
+                                          0x1.c71c62e4f889ap-3, 0x1.2492492df1b31p-2, 0x1.99999999952dep-2,
+                                          0x1.5555555555558p-1);
   const double low = power * 0x1.a39ef35793c76p-33;  // of n ln 2
   const double result =
       power * 0x1.62e42feep-1 - ((half_square - (s * (half_square + series * z) + low)) - f);

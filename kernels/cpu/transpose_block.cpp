@@ -1,4 +1,4 @@
-// One small block of a transposing copy, VL x VL in registers. Built once per ISA.
+// One small block of a transposing copy, tile by tile in registers. Built once per ISA.
 #include "kernels/cpu/simd.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -39,6 +39,81 @@ void transpose_block(long rows, long cols, const float* source, long source_stri
       }
     }
   }
+}
+
+namespace {
+
+/// Tiles whose elements lie in vectors of 32 bits: how many rows and columns they have, and their
+/// transposition. Of small elements, those of several rows are one lane.
+template <class T>
+struct SmallTile {
+  typedef T Row __attribute__((vector_size(VL * sizeof(T)), aligned(sizeof(T)), may_alias));
+  static constexpr int rows_of_lane = 4 / sizeof(T);
+  static constexpr int rows = VL * rows_of_lane, cols = VL;
+  static TENON_INLINE void run(const T* source, long source_stride, T* target, long target_stride) {
+    vf r[VL];
+    TENON_UNROLL
+    for (int i = 0; i < VL; i++) {
+      vu lanes{};
+      TENON_UNROLL
+      for (int part = 0; part < rows_of_lane; part++) {
+        const T* const row = source + (i * rows_of_lane + part) * source_stride;
+        lanes |= __builtin_convertvector(*reinterpret_cast<const Row*>(row), vu) << (8 * sizeof(T) * part);
+      }
+      r[i] = reinterpret_cast<vf>(lanes);
+    }
+    transpose(r);
+    TENON_UNROLL
+    for (int i = 0; i < VL; i++) store(reinterpret_cast<float*>(target + i * target_stride), r[i]);
+  }
+};
+/// Elements of two lanes.
+struct DoubleTile {
+  static constexpr int rows = VL / 2, cols = VL / 2;
+  template <int S>
+  static TENON_INLINE void step(vf* r) {
+    TENON_UNROLL
+    for (int i = 0; i < rows; i++)
+      if (!(i & S)) swap_blocks<2 * S>(r[i], r[i + S], typename MakeLaneList<VL>::type{});
+  }
+  static TENON_INLINE void run(const std::uint64_t* source, long source_stride, std::uint64_t* target,
+                               long target_stride) {
+    vf r[rows];
+    TENON_UNROLL
+    for (int i = 0; i < rows; i++) r[i] = load(reinterpret_cast<const float*>(source + i * source_stride));
+    if constexpr (rows >= 8) step<4>(r);
+    if constexpr (rows >= 4) step<2>(r);
+    step<1>(r);
+    TENON_UNROLL
+    for (int i = 0; i < rows; i++) store(reinterpret_cast<float*>(target + i * target_stride), r[i]);
+  }
+};
+
+template <class Tile, class T>
+static void transpose_tiles(long rows, long cols, const T* source, long source_stride, T* target,
+                            long target_stride) {
+  const long whole_rows = rows / Tile::rows * Tile::rows, whole_cols = cols / Tile::cols * Tile::cols;
+  for (long c = 0; c < whole_cols; c += Tile::cols)
+    for (long r = 0; r < whole_rows; r += Tile::rows)
+      Tile::run(source + r * source_stride + c, source_stride, target + c * target_stride + r, target_stride);
+  for (long c = 0; c < cols; c++)
+    for (long r = c < whole_cols ? whole_rows : 0; r < rows; r++)
+      target[c * target_stride + r] = source[r * source_stride + c];
+}
+
+}  // namespace
+
+void transpose_block_u8(long rows, long cols, const std::uint8_t* source, long source_stride,
+                        std::uint8_t* target, long target_stride) {
+  transpose_tiles<SmallTile<std::uint8_t>>(rows, cols, source, source_stride, target, target_stride);
+}
+void transpose_block_u16(long rows, long cols, const std::uint16_t* source, long source_stride,
+                         std::uint16_t* target, long target_stride) {
+  transpose_tiles<SmallTile<std::uint16_t>>(rows, cols, source, source_stride, target, target_stride);
+}
+void transpose_block_u64(long rows, long cols, const std::uint64_t* source, long source_stride,
+                         std::uint64_t* target, long target_stride) {
+  transpose_tiles<DoubleTile>(rows, cols, source, source_stride, target, target_stride);
 }
 
 }  // namespace tenon::cpu::TENON_ISA

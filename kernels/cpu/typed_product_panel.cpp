@@ -43,6 +43,11 @@ struct Vectors {
   }
 };
 
+template <long N>
+struct Count {
+  static constexpr long value = N;
+};
+
 constexpr int few_rows = 3;
 constexpr int columns_at_once = 4;  // of dot products
 constexpr int typed_tile_rows = vector_registers == 32 ? 12 : 5;
@@ -71,6 +76,31 @@ static TENON_INLINE void dots(const TypedProduct<T>& p, long m, long n) {
       total = W::add(total, W::product(a[rest], b[j * p.b_column + rest]));
     p.c[m * p.c_row + n + j] = p.bias ? W::add(total, p.bias[n + j]) : total;
   }
+}
+
+/// Columns [first, last) of a row of C: rows of B that are contiguous, several at once, times elements of A.
+template <class T>
+static void sum_of_rows(const TypedProduct<T>& p, long m, long first, long last) {
+  using W = Vectors<T>;
+  constexpr long at_once = 8;
+  T* const c = p.c + m * p.c_row;
+  for (long n = first; n < last; n++) c[n] = p.bias ? p.bias[n] : T{};
+  const auto add_rows = [&](auto count, long k) __attribute__((always_inline)) {
+    const T *a = p.a + m * p.a_row + k * p.a_column, *b = p.b + k * p.b_row;
+    long n = first;
+    for (; n + W::lanes <= last; n += W::lanes) {
+      typename W::V sum = W::load(c + n);
+      TENON_UNROLL
+      for (long i = 0; i < count.value; i++) sum += a[i * p.a_column] * W::load(b + i * p.b_row + n);
+      W::store(c + n, sum);
+    }
+    for (; n < last; n++)
+      for (long i = 0; i < count.value; i++)
+        c[n] = W::add(c[n], W::product(a[i * p.a_column], b[i * p.b_row + n]));
+  };
+  long k = 0;
+  for (; k + at_once <= p.K; k += at_once) add_rows(Count<at_once>{}, k);
+  for (; k < p.K; k++) add_rows(Count<1>{}, k);
 }
 
 /// A tile's rows of A, [depth][Rows].
@@ -179,6 +209,7 @@ static void product_columns(const TypedColumns<T>& call) {
       for (long m = 0; m < p.M; m++) dots<T, 1>(p, m, n);
     return;
   }
+  if (p.M == 1 && p.b_column == 1) return sum_of_rows(p, 0, call.first, call.last);
   const auto rows = typename MakeLaneList<typed_tile_rows>::type{};
   const bool in_place = p.b_column == 1 && p.M <= typed_tile_rows && (call.last - call.first) % wide == 0;
   Panels<T> panels{call.first, call.last, 0, 0, call.work, wide, 0, call.work + typed_depth * typed_columns};

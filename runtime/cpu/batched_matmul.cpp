@@ -3,9 +3,11 @@
 
 #include "ir/ops/linear.h"
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/row_gemm.h"
 #include "runtime/cpu/epilogue.h"
 #include "runtime/cpu/quantized_matmul.h"
 #include "runtime/cpu/step.h"
+#include "runtime/widen.h"
 
 namespace tenon {
 namespace {
@@ -45,9 +47,19 @@ class BatchedStep : public CpuStep {
   CpuEpilogue epilogue_;
 };
 
-cpu::BatchedGemm gemm_of(const BatchedLayout& layout) {
+/// Are both sides bfloat16 that was widened, and does the CPU multiply such numbers?
+bool multiplies_bf16(const BatchedMatmulCall& call) {
+  return cpu::runs_dot_of_bf16() && is_widened_from(call.left, DType::bf16) &&
+         is_widened_from(call.right, DType::bf16);
+}
+
+cpu::BatchedGemm gemm_of(const BatchedLayout& layout, bool of_bf16) {
   cpu::BatchedGemm g{
       .one = {.M = layout.M, .N = layout.N, .K = layout.K, .b = {nullptr, layout.b_row, layout.b_column}}};
+  if (of_bf16) {
+    g.one.a_is_bf16 = g.one.b.is_widened = true;
+    g.one.b.type = DType::bf16;
+  }
   g.one.a_stride = layout.a_row;
   g.one.c_stride = layout.c_row;
   if (layout.batch.empty()) return g;
@@ -73,7 +85,7 @@ void emit(Planner& planner, const Group& group, const BatchedMatmulCall& call, C
   std::vector<PlannedTensor> reads = epilogue.reads();
   reads.insert(reads.end(), {a, b});
   BatchedLayout layout = BatchedLayout::of(a, b, call.right_is_transposed, c);
-  const cpu::BatchedGemm gemm = gemm_of(layout);
+  const cpu::BatchedGemm gemm = gemm_of(layout, multiplies_bf16(call));
   if (!layout.batch.empty()) layout.batch.pop_back();
   auto step = std::make_unique<BatchedStep>(gemm, std::move(layout.batch), std::move(epilogue));
   step->a = a.address();
@@ -98,9 +110,12 @@ std::vector<Candidate> lower_batched_matmul(const Planner& planner, const Group&
   constexpr double packing_call = 0.15e-6;
   const auto fits = [](const Strided& t) { return last_axis_is_contiguous(t); };
   const Strided left = planner.assignment().layout(call->left);
-  const cpu::BatchedGemm gemm = gemm_of(BatchedLayout::of(
-      fits(left) ? left : dense_layout(call->left->type()), planner.assignment().layout(call->right),
-      call->right_is_transposed, dense_layout(call->anchor->output()->type())));
+  const bool of_bf16 = multiplies_bf16(*call);
+  const cpu::BatchedGemm gemm =
+      gemm_of(BatchedLayout::of(fits(left) ? left : dense_layout(call->left->type()),
+                                planner.assignment().layout(call->right), call->right_is_transposed,
+                                dense_layout(call->anchor->output()->type())),
+              of_bf16);
   const auto scratch = static_cast<std::size_t>(cpu::batched_gemm_scratch_size(gemm, planner.threads()));
   const CandidateInfo info{.kernel = "batched gemm" + epilogue->text(),
                            .work = work,

@@ -71,7 +71,7 @@ std::vector<Candidate> lower_resample(const Planner& planner, const Group& group
 }  // namespace
 
 std::vector<OpLowering> resample_lowerings() {
-  return {{.op = &op_info<Interpolate>(), .lower = lower_resample, .alone = true}};
+  return {{.op = &op_info<Interpolate>(), .lower = lower_resample, .alone = true, .widens = true}};
 }
 
 }  // namespace tenon

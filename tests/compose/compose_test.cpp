@@ -76,6 +76,10 @@ TEST(Compose, DistancesAndNorms) {
   const Tensor a = numbers({1, 2}, {0, 0}), b = numbers({2, 2}, {3, 4, -6, 8});
   EXPECT_EQ(of({a, b}, [](auto x) { return distances(x[0], x[1], 2); }), (Result{{1, 2}, {5, 10}}));
   EXPECT_EQ(of({a, b}, [](auto x) { return distances(x[0], x[1], 1); }), (Result{{1, 2}, {7, 14}}));
+  EXPECT_EQ(of({a, b}, [](auto x) { return distances_by_products(x[0], x[1]); }), (Result{{1, 2}, {5, 10}}));
+  const Tensor c = numbers({2, 2}, {3, 4, 6, 8});
+  EXPECT_EQ(of({c, c}, [](auto x) { return distances_by_products(x[0], x[1]); }),
+            (Result{{2, 2}, {0, 5, 5, 0}}));
   EXPECT_EQ(of({b}, [](auto x) { return p_norm(x[0], 0, {1}, false); }), (Result{{2}, {2, 2}}));
 }
 

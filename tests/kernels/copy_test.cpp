@@ -61,6 +61,9 @@ TEST_P(Copy, OfEveryElementSizeAndLayout) {
     expect_copy(size, {6, 50}, {1, 0}, {50, 1});                                      // and of a column
     expect_copy(size, {6, 50}, {-50, -1}, {50, 1}, 299);                              // flip
     expect_copy(size, {6, 50}, {50, 1}, {-100, 2}, 0, 500);
+    expect_copy(size, {37, 41, 50}, {41 * 60 + 7, 60, 1}, {41 * 50, 50, 1});  // several chunks of rows
+    expect_copy(size, {37, 41, 51}, {41 * 60 + 7, 60, -1}, {41 * 51, 51, 1}, 50);
+    expect_copy(size, {70, 133}, {1, 75}, {133 + 3, 1});
     expect_copy(size, {4, 0, 3}, {3, 3, 1}, {3, 3, 1});
     expect_copy(size, {1, 1, 9}, {77, 5, 2}, {1, 1, 1});
   }

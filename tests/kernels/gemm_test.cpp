@@ -245,6 +245,40 @@ TEST_P(GemmTest, BatchedWithRunTimeB) {
   }
 }
 
+TEST_P(GemmTest, BatchedOfFloatsThatAreBfloat16) {
+  for (const long batch : {1, 5})
+    for (const long N : {31, 64})
+      for (const long K : {1, 33, 64})
+        for (const bool transposed : {false, true}) {
+          const long M = 17;
+          const Numbers a = coarse_numbers(batch * M * K, 1), b = coarse_numbers(batch * K * N, 2);
+          Numbers c(batch * M * N, untouched);
+          const BatchedGemm g{
+              .batch = batch,
+              .one = {.M = M,
+                      .N = N,
+                      .K = K,
+                      .a = a.data(),
+                      .a_stride = K,
+                      .a_is_bf16 = true,
+                      .b = {b.data(), transposed ? 1 : N, transposed ? K : 1, DType::bf16, true},
+                      .c = c.data(),
+                      .c_stride = N},
+              .a_batch_stride = M * K,
+              .b_batch_stride = K * N,
+              .c_batch_stride = M * N};
+          Numbers scratch(batched_gemm_scratch_size(g, pool_.threads()));
+          batched_gemm(g, scratch.data(), pool_);
+          for (long i = 0; i < batch; i++) {
+            Numbers right(K * N);
+            for (long k = 0; k < K; k++)
+              for (long n = 0; n < N; n++)
+                right[k * N + n] = b[i * K * N + k * g.one.b.k_stride + n * g.one.b.n_stride];
+            expect_equal({M, N, K, a.from(i * M * K), right, K}, c.from(i * M * N), N);
+          }
+        }
+}
+
 TEST_P(GemmTest, SameNumbersForAnyNumberOfThreads) {
   const long M = 75, N = 200, K = 129;
   const Numbers a = random_numbers(M * K, 1);

@@ -13,6 +13,7 @@ namespace {
 struct Form {
   DType type;
   bool a_is_bf16;
+  bool b_is_widened = false;
 };
 
 class HalfGemmTest : public OnEveryIsa {
@@ -21,12 +22,15 @@ class HalfGemmTest : public OnEveryIsa {
   template <class Check>
   void multiply(Gemm g, const Numbers& b, MatrixB view, const Check& check) {
     const Numbers before(std::vector<float>(g.c, g.c + (g.M - 1) * g.c_stride + g.N));
-    for (const Form form : {Form{DType::f16, false}, Form{DType::bf16, false}, Form{DType::bf16, true}}) {
-      SCOPED_TRACE(std::string(name(form.type)) + (form.a_is_bf16 ? ", A of bf16 values" : ""));
+    for (const Form form : {Form{DType::f16, false}, Form{DType::bf16, false}, Form{DType::bf16, true},
+                            Form{DType::bf16, true, true}}) {
+      SCOPED_TRACE(std::string(name(form.type)) + (form.a_is_bf16 ? ", A of bf16 values" : "") +
+                   (form.b_is_widened ? ", B of floats" : ""));
       std::vector<std::uint16_t> halves;
       for (long i = 0; i < b.size(); i++)
         halves.push_back(form.type == DType::f16 ? Half(b[i]).bits : BFloat16(b[i]).bits);
-      g.b = {halves.data(), view.k_stride, view.n_stride, form.type};
+      g.b = {form.b_is_widened ? static_cast<const void*>(b.data()) : halves.data(), view.k_stride,
+             view.n_stride, form.type, form.b_is_widened};
       g.a_is_bf16 = form.a_is_bf16;
       Numbers packed(packed_b_size(g.K, g.N, form.type));
       pack_b(g.K, g.N, g.b, packed.data(), pool_);

@@ -190,6 +190,16 @@ TEST_P(Loop, ConvertsFloat8BothWays) {
   for (const LoopCase& c : cases) expect_matches_reference(c.program, c.prepare);
 }
 
+/// Every integer of the type is as likely, and some are its extremes.
+void fill_with_any_integers(LoopBuffers& buffers) {
+  std::mt19937_64 random(11);
+  for (std::size_t b = 0; b < buffers.count(); ++b)
+    for (std::byte& byte : buffers.as<std::byte>(b)) {
+      const auto bits = random();
+      byte = bits % 8 < 3 ? std::byte{0xff} : bits % 8 < 6 ? std::byte{0} : std::byte(bits >> 8);
+    }
+}
+
 TEST_P(Loop, ReducesEveryKindAlongRowsAndColumns) {
   for (const auto& [rows, columns] : {std::pair{5, 9}, {40, 130}, {3, 2500}, {2500, 6}, {130, 300}}) {
     for (const DType type : {DType::f32, DType::f64, DType::i64, DType::i32, DType::f16}) {
@@ -215,6 +225,45 @@ TEST_P(Loop, ReducesEveryKindAlongRowsAndColumns) {
       }
     }
   }
+}
+
+TEST_P(Loop, ExtremesOfNarrowIntegersAlongRowsAndColumns) {
+  for (const auto& [rows, columns] :
+       {std::pair{1, 1}, {5, 127}, {7, 129}, {1031, 64}, {40, 1024}, {3, 9001}, {300, 31}})
+    for (const DType type : {DType::i8, DType::u8, DType::i16})
+      for (const bool along_columns : {false, true}) {
+        LoopProgram p = along_columns ? program_over({columns, rows}, 1) : program_over({rows, columns}, 1);
+        const Reg x = p.load({0, type, along_columns ? Dims{1, columns} : Dims{columns, 1}});
+        p.store({1, type, {1, 0}}, p.reduce(Reduce::max, x));
+        p.store({2, DType::i32, {1, 0}}, p.reduce(Reduce::min, x));
+        p.store({3, type, {1, 0}}, p.reduce(Reduce::min, p.prim(Prim::neg, x)));
+        expect_matches_reference(p, fill_with_any_integers);
+      }
+}
+
+TEST_P(Loop, RowsOfTwoDimsWithOperandsAlongEither) {
+  for (const std::int64_t inner : {127, 128, 129, 1021, 1024, 2500})
+    for (const std::int64_t outer : {2, 3, 17}) {
+      LoopProgram p = program_over({3, outer, inner}, 2);
+      const Reg scale = p.constant(1.0 / static_cast<double>(outer * inner));
+      const Reg x = p.load(dense(p, 0));
+      const Reg mean = p.prim(Prim::mul, p.reduce(Reduce::sum, x), scale);
+      const Reg d = p.prim(Prim::sub, x, mean);
+      const Reg variance = p.prim(Prim::mul, p.reduce(Reduce::sum, p.prim(Prim::mul, d, d)), scale);
+      const Reg y = p.prim(Prim::mul, d, p.prim(Prim::rsqrt, p.prim(Prim::add, variance, p.constant(1e-5))));
+      const Reg along_outer = p.load({1, DType::f32, {outer, 1, 0}});
+      const Reg along_inner = p.load({2, DType::f16, {0, 0, 1}});
+      const Reg weighted = p.prim(Prim::add, p.prim(Prim::mul, y, along_outer), along_inner);
+      p.store(dense(p, 3), weighted);
+      // Values that vary along one of the two dims alone are folded as often as they are repeated.
+      p.store({4, DType::f32, {1, 0, 0}}, p.reduce(Reduce::max, along_outer));
+      p.store({5, DType::f32, {1, 0, 0}}, p.prim(Prim::mul, p.reduce(Reduce::sum, along_outer), scale));
+      const Reg place = p.prim(Prim::add, p.prim(Prim::mul, p.iota(1), p.constant_int(inner)), p.iota(2));
+      p.store(dense(p, 6, DType::i64), place);
+      p.store({7, DType::i64, {1, 0, 0}}, p.reduce(Reduce::sum, p.iota(1)));
+      p.store({8, DType::i64, {1, 0, 0}}, p.reduce(Reduce::argmax, x));
+      expect_matches_reference(p);
+    }
 }
 
 TEST_P(Loop, MeanOverHeightAndWidthOfPaddedNhwc) {
@@ -327,16 +376,6 @@ TEST_P(Loop, IotaCountsAlongItsDim) {
   const Reg e = causal.prim(Prim::exp, causal.prim(Prim::sub, x, causal.reduce(Reduce::max, x)));
   causal.store(dense(causal, 1), causal.prim(Prim::div, e, causal.reduce(Reduce::sum, e)));
   expect_matches_reference(causal);
-}
-
-/// Every integer of the type is as likely, and some are its extremes.
-void fill_with_any_integers(LoopBuffers& buffers) {
-  std::mt19937_64 random(11);
-  for (std::size_t b = 0; b < buffers.count(); ++b)
-    for (std::byte& byte : buffers.as<std::byte>(b)) {
-      const auto bits = random();
-      byte = bits % 8 < 3 ? std::byte{0xff} : bits % 8 < 6 ? std::byte{0} : std::byte(bits >> 8);
-    }
 }
 
 /// They are held in narrower types than the 64 bits that the reference computes in.

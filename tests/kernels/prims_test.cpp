@@ -117,42 +117,93 @@ double ulps(double y, long double exact) {
   return static_cast<double>(std::fabs(y - exact) / ulp);
 }
 
-TEST_P(Prims, ExponentialsAndLogarithmsOfDoublesAreAccurate) {
+std::vector<double> run_unary(Prim prim, const std::vector<double>& x) {
+  LoopProgram p(std::string(name(prim)), {static_cast<std::int64_t>(x.size())});
+  p.store({1, DType::f64, {1}}, p.prim(prim, p.load({0, DType::f64, {1}})));
+  LoopBuffers buffers(p);
+  std::copy(x.begin(), x.end(), buffers.as<double>(0).begin());
+  ThreadPool pool(1);
+  buffers.run(pool);
+  return {buffers.as<double>(1).begin(), buffers.as<double>(1).end()};
+}
+
+TEST_P(Prims, FunctionsOfDoublesAreAccurate) {
   std::mt19937_64 random(5);
   std::vector<double> x = {0,  -0.0, inf,      -inf, std::nan(""), 1e-300, -1e-300, 5e-324,
-                           22, 300,  300.0001, -40,  709.78,       709.79, 1e300};
+                           22, 300,  300.0001, -40,  709.78,       709.79, 1e300,   -708.5};
   std::uniform_real_distribution<double> exponent(-40, 10), far(-745, 710);
   for (int i = 0; i < 100'000; ++i) {
     x.push_back(std::exp2(exponent(random)) * (i % 2 ? 1 : -1));
     x.push_back(far(random));
   }
+  // Zeros of sine and cosine, and what is next to them.
+  std::vector<double> angles = {0, -0.0, 1e-300, -5e-324};
+  std::uniform_real_distribution<double> angle(-1e6, 1e6);
+  for (int i = 0; i < 100'000; ++i) {
+    angles.push_back(std::exp2(exponent(random)));
+    angles.push_back(angle(random));
+    const double zero = static_cast<double>(i * 1.57079632679489661923132169163975144L);
+    for (const double near : {zero, std::nextafter(zero, 1e7), -std::nextafter(zero, 0.0)})
+      angles.push_back(near);
+  }
   struct Function {
     Prim prim;
     long double (*exact)(long double);
     double max_ulps;
-    double low;
+    const std::vector<double>& at;
+    double low = -inf;
   };
   // sigmoid: below -709 exp(-x) overflows, as it does in torch, and the subnormal result is lost.
   for (const Function& f :
-       {Function{Prim::exp, std::exp, 1.0, -inf},
-        {Prim::expm1, std::expm1, 1.8, -inf},
-        {Prim::tanh, std::tanh, 2.5, -inf},
-        {Prim::log, std::log, 1.0, -inf},
-        {Prim::sigmoid, [](long double v) { return 1 / (1 + std::exp(-v)); }, 2.0, -708}}) {
-    LoopProgram p(std::string(name(f.prim)), {static_cast<std::int64_t>(x.size())});
-    p.store({1, DType::f64, {1}}, p.prim(f.prim, p.load({0, DType::f64, {1}})));
-    LoopBuffers buffers(p);
-    std::copy(x.begin(), x.end(), buffers.as<double>(0).begin());
-    ThreadPool pool(1);
-    buffers.run(pool);
+       {Function{Prim::exp, std::exp, 1.0, x},
+        {Prim::expm1, std::expm1, 2.0, x},
+        {Prim::tanh, std::tanh, 2.5, x},
+        {Prim::log, std::log, 1.0, x},
+        {Prim::sigmoid, [](long double v) { return 1 / (1 + std::exp(-v)); }, 2.0, x, -708},
+        {Prim::erf, std::erf, 2.0, x},
+        {Prim::sin, std::sin, 1.0, angles},
+        {Prim::cos, std::cos, 1.0, angles}}) {
+    const std::vector<double> y = run_unary(f.prim, f.at);
     double worst = 0, where = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      if (x[i] < f.low) continue;
-      const double error = ulps(buffers.as<double>(1)[i], f.exact(x[i]));
-      if (error > worst) worst = error, where = x[i];
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      if (f.at[i] < f.low) continue;
+      const double error = ulps(y[i], f.exact(f.at[i]));
+      if (error > worst) worst = error, where = f.at[i];
+      if (f.at[i] == 0) { EXPECT_EQ(std::signbit(y[i]), std::signbit(f.exact(f.at[i]))) << name(f.prim); }
     }
     EXPECT_LE(worst, f.max_ulps) << name(f.prim) << " at " << where;
-    RecordProperty(std::string(name(f.prim)), std::to_string(worst));
+    RecordProperty(std::string(name(f.prim)) + "_f64", std::to_string(worst));
+  }
+}
+
+TEST_P(Prims, SineAndCosineOfHugeDoublesAndOfInfinity) {
+  const std::vector<double> x = {1e7, -3e15, 1e300, inf, -inf, 1000000.5, 0.5, std::nan(""), 2};
+  for (const Prim p : {Prim::sin, Prim::cos}) {
+    const std::vector<double> y = run_unary(p, x);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      EXPECT_LE(ulps(y[i], p == Prim::sin ? std::sin(static_cast<long double>(x[i]))
+                                          : std::cos(static_cast<long double>(x[i]))),
+                1)
+          << name(p) << x[i];
+  }
+}
+
+TEST_P(Prims, LogarithmsOfTheGammaFunctionAreAccurate) {
+  std::vector<float> positive = {1,      2,      std::nextafter(1.0f, 0.0f), std::nextafter(2.0f, 3.0f),
+                                 1e-45f, 3.4e38f};
+  for (const float v : samples(0, inf))
+    if (v > 0 && v < inf) positive.push_back(v);
+  for (const std::vector<float>& x : {positive, samples(-20, 20)}) {
+    const std::vector<float> y = run_unary(Prim::lgamma, x);
+    double worst = 0;
+    float where = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double error = ulps(y[i], std::lgamma(static_cast<double>(x[i])));
+      if (x[i] > 0 && error > worst) worst = error, where = x[i];
+      if (!(x[i] > 0)) { EXPECT_TRUE(y[i] == std::lgamma(x[i]) || std::isnan(y[i])) << x[i]; }
+    }
+    EXPECT_LE(worst, 5) << where;
+    RecordProperty("lgamma", std::to_string(worst));
   }
 }
 

@@ -51,6 +51,52 @@ TEST(Products, OfViewsAndWithBias) {
   }
 }
 
+TEST(Products, OfHalvesWithAVector) {
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    const double tolerance = dtype == DType::f16 ? 2e-3 : 2e-2;
+    const auto check = [&](const Index& a, const Index& b, const Index& c, const char* view = "%b") {
+      expect_same_on(graph_of_product("matmul", a, b, c, dtype, view),
+                     {random_tensor(dtype, a, 1), random_tensor(dtype, b, 2)}, tolerance);
+    };
+    check({3, 40}, {40, 1}, {3, 1});
+    check({70, 131}, {131, 1}, {70, 1});
+    check({2, 3, 17, 9}, {2, 3, 9, 1}, {2, 3, 17, 1});
+    check({2, 1, 4, 9}, {3, 9, 1}, {2, 3, 4, 1});
+    check({2, 3, 5, 9}, {9, 1}, {2, 3, 5, 1});
+    check({6, 33}, {33, 1}, {6, 1},
+          fmt::format("flip(%b, axes=[0]) : {}", type_string(dtype, Index{33, 1})).c_str());
+  }
+}
+
+// They are computed as they lie: nothing is cast.
+TEST(Products, OfHalvesWithAVectorAreOneStep) {
+  const std::string text = graph_of_product("matmul", {64, 64}, {64, 1}, {64, 1}, DType::bf16);
+  Session session(graph_of(text));
+  const auto plan =
+      session.plan_for({{random_tensor(DType::bf16, {64, 64}, 1), random_tensor(DType::bf16, {64, 1}, 2)}});
+  EXPECT_EQ(plan->steps.size(), 1U) << plan->text();
+}
+
+TEST(Products, ConvolutionsOfEveryType) {
+  const std::tuple<Index, Index, const char*, Index> forms[] = {
+      {{2, 6, 9, 8}, {4, 6, 3, 3}, "pad=1", {2, 4, 9, 8}},
+      {{1, 6, 9, 8}, {4, 3, 3, 2}, "groups=2, stride=[2,3], pad=[1,0,2,1]", {1, 4, 5, 3}},
+      {{1, 6, 19, 18}, {6, 1, 3, 3}, "groups=6, dilation=[2,3]", {1, 6, 15, 12}},
+      {{3, 5, 31}, {7, 5, 4}, "stride=3", {3, 7, 10}},
+      {{1, 300, 7, 7}, {5, 300, 1, 1}, "stride=1", {1, 5, 7, 7}},
+      {{1, 3, 4, 5, 6}, {4, 3, 2, 3, 2}, "pad=1", {1, 4, 5, 5, 7}}};
+  for (const DType dtype : {DType::f64, DType::i32, DType::i64})
+    for (const auto& [x, w, options, y] : forms) {
+      const Index b = {w[0]};
+      const auto type = [&](const Index& shape) { return type_string(dtype, shape); };
+      expect_same_on(fmt::format("graph g(%x: {}, %w: {}, %b: {}) {{\n  %1 = conv(%x, %w, %b, {}) : {}\n"
+                                 "  return %1\n}}\n",
+                                 type(x), type(w), type(b), options, type(y)),
+                     {random_tensor(dtype, x, 1), random_tensor(dtype, w, 2), random_tensor(dtype, b, 3)},
+                     dtype == DType::f64 ? 1e-12 : 0);
+    }
+}
+
 TEST(Products, ConvolutionsWithComputedWeights) {
   const std::pair<const char*, const char*> forms[] = {
       {"", "7,6"}, {", pad=[1,1,1,1], stride=[2,1]", "5,8"}, {", pad=[2,2,2,2], dilation=[2,2]", "9,8"}};

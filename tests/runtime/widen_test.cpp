@@ -117,6 +117,16 @@ TEST(Widen, WhatIsChosenIsNotRoundedAgain) {
 )");
 }
 
+TEST(Widen, WhatAKernelComputesInItsOwnTypeStays) {
+  constexpr std::string_view text = R"(graph g(%x: bf16[1,2,4,4], %a: bf16[8,8], %v: bf16[8,1]) {
+  %1 = interpolate(%x, output=[8,8]) : bf16[1,2,8,8]
+  %2 = matmul(%a, %v) : bf16[8,1]
+  return %1, %2
+}
+)";
+  expect_widened(text, text);
+}
+
 TEST(Widen, NothingIsCastBetweenTwoOfThem) {
   expect_widened(R"(graph g(%x: bf16[4,8]) {
   @a : bf16[8,8]
