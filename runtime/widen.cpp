@@ -27,7 +27,7 @@ class Widening {
       next = body_.next(node);
       const Group group(*node);
       if (const Node* anchor = widened_member(group))
-        replace(*node, group, *anchor);
+        stands_alone(*node) ? replace_alone(*node) : replace(*node, group, *anchor);
       else
         read_wide(*node);
     }
@@ -47,6 +47,27 @@ class Widening {
     if (mapped_axes(node) || multiplies_halves_by_vector(node)) return false;
     return std::any_of(device_.lowerings.begin(), device_.lowerings.end(),
                        [&](const OpLowering& l) { return l.widens && l.op == &node.op().info(); });
+  }
+
+  /// Its kernels take no operators behind them.
+  bool stands_alone(const Node& node) const {
+    return std::all_of(
+               device_.lowerings.begin(), device_.lowerings.end(),
+               [&](const OpLowering& l) { return l.op != &node.op().info() || (l.widens && l.alone); }) &&
+           !node.is<Fused>();
+  }
+
+  /// In place of the node the same in float32, and a cast of its result behind it.
+  void replace_alone(Node& node) {
+    std::vector<Value*> operands;
+    for (Value* v : node.inputs()) operands.push_back(is_small(v) ? wide(v, node) : v);
+    const Node* made = body_.insert(node.op(), std::move(operands), &node, node.source);
+    Value* rounded =
+        body_.insert(Cast{.to = node.output()->dtype()}, {made->output()}, &node, node.source)->output();
+    rounded->origin = node.output()->origin;
+    rounded->set_name(node.output()->name());
+    replace_all_uses(node.output(), rounded);
+    body_.erase(&node);
   }
 
   /// In place of the node a group whose anchor is float32, and casts of its results to their types behind it.
@@ -160,9 +181,24 @@ class Widening {
     return wide == wide_.end() || is_result ? nullptr : wide->second;
   }
 
+  /// Another result of the group that computes the value: the same in float32; null: there is none.
+  static Value* widened_beside(const Value& value) {
+    const Node* node = value.node();
+    if (!node || !node->is<Fused>()) return nullptr;
+    const auto& results = node->region().results();
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const Node* cast = results[i]->node();
+      if (cast && cast->is<Cast>() && results[i]->dtype() == DType::f32 &&
+          cast->input() == results[value.index()])
+        return node->output(i);
+    }
+    return nullptr;
+  }
+
   /// The value as float32, for `user`.
   Value* wide(Value* value, Node& user) {
     if (const auto found = wide_.find(value); found != wide_.end()) return found->second;
+    if (Value* const beside = widened_beside(*value)) return wide_[value] = beside;
     Node* const view = value->node();
     Value* result = nullptr;
     if (view && is_view(view->op()) && wide_.contains(view->input())) {

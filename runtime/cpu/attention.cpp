@@ -68,6 +68,8 @@ std::vector<Candidate> lower_attention(const Planner& planner, const Group& grou
 
 }  // namespace
 
-std::vector<OpLowering> attention_lowerings() { return {{&op_info<Attention>(), lower_attention}}; }
+std::vector<OpLowering> attention_lowerings() {
+  return {{.op = &op_info<Attention>(), .lower = lower_attention, .alone = true, .widens = true}};
+}
 
 }  // namespace tenon
