@@ -18,10 +18,12 @@ namespace {
 
 constexpr std::size_t sides = 2;
 
+// A matrix that kernels read in a form of their own.
 bool is_constant(const Value* value) { return value->rank() == 2 && ConstantValue(value).is_constant(); }
 
 // Of a value of the graph's body, in terms of the region that computes it.
 std::optional<CentredBytes> centred(const Value* value) {
+  if (is_constant(value)) return std::nullopt;
   const Node* node = value->node();
   if (!node || !node->is<Fused>()) return CentredBytes::of(value);
   const auto found = CentredBytes::of(node->region().results()[value->index()]);
