@@ -151,8 +151,16 @@ GPU_INLINE Value element(const Left& left, const Right& right, Int row, Int colu
   const auto line = left.line(row);
   const auto other = right.line(column);
   Value sum = 0;
-  for (int k = begin; k < end; ++k)
-    sum += number_at<Value>(left, line, left.depth(k)) * number_at<Value>(right, other, right.depth(k));
+  for (int k = begin; k < end; ++k) {
+    if constexpr (Left::is_computed) {
+      const auto* const b = right.at(other, right.depth(k));
+      sum += convert<Value>(left.value(line, left.depth(k))) * (b ? convert<Value>(*b) : Value(0));
+    } else {
+      const auto* const a = left.at(line, left.depth(k));
+      const auto* const b = right.at(other, right.depth(k));
+      sum += (a ? convert<Value>(*a) : Value(0)) * (b ? convert<Value>(*b) : Value(0));
+    }
+  }
   return sum;
 }
 
@@ -161,8 +169,15 @@ GPU_INLINE Value element(const Left& left, const CodedMatrix<Code, HasZeros>& ri
                          int begin, int end) {
   const auto line = left.line(row);
   Value sum = 0;
-  for (int k = begin; k < end; ++k)
-    sum += number_at<Value>(left, line, left.depth(k)) * convert<Value>(right.number_at(column, k));
+  for (int k = begin; k < end; ++k) {
+    const Value b = convert<Value>(right.number_at(column, k));
+    if constexpr (Left::is_computed) {
+      sum += convert<Value>(left.value(line, left.depth(k))) * b;
+    } else {
+      const auto* const a = left.at(line, left.depth(k));
+      sum += (a ? convert<Value>(*a) : Value(0)) * b;
+    }
+  }
   return sum;
 }
 

@@ -30,15 +30,15 @@ struct Matrix {
   }
   GPU_INLINE Depth depth(int k) const { return {k * depth_stride, depths - k}; }
   static GPU_INLINE int lines_from(const Line& line) { return line.left; }
+  /// Null outside.
+  GPU_INLINE const T* at(const Line& line, const Depth& depth) const {
+    return line.left > 0 && depth.left > 0 ? data + line.offset + depth.offset : nullptr;
+  }
+  /// at(), in numbers; false outside.
   GPU_INLINE bool find(const Line& line, const Depth& depth, Int& row, Int& column) const {
     row = line.offset;
     column = depth.offset;
     return line.left > 0 && depth.left > 0;
-  }
-  /// Null outside.
-  GPU_INLINE const T* at(const Line& line, const Depth& depth) const {
-    Int row, column;
-    return find(line, depth, row, column) ? data + row + column : nullptr;
   }
 };
 
@@ -99,18 +99,26 @@ struct Windows {
     }
     return at < int(axis.in) ? at : -1;
   }
-  /// Where the pixel lies, and its channel from there; false where the window reaches out of the image.
-  GPU_INLINE bool find(const Line& line, const Depth& depth, Int& pixel, Int& channel) const {
-    if (depth.left <= 0) return false;
+  /// use(where the pixel lies), or `outside`.
+  template <class Result, class Use>
+  GPU_INLINE Result at_pixel(const Line& line, const Depth& depth, Result outside, Use use) const {
+    if (depth.left <= 0) return outside;
     const int at_d = place(d, line.d, depth.d), at_h = place(h, line.h, depth.h),
               at_w = place(w, line.w, depth.w);
-    pixel = line.image + at_d * d.x_stride + at_h * h.x_stride + at_w * w.x_stride;
-    channel = depth.channel;
-    return at_d >= 0 && at_h >= 0 && at_w >= 0;
+    if (at_d < 0 || at_h < 0 || at_w < 0) return outside;
+    return use(line.image + at_d * d.x_stride + at_h * h.x_stride + at_w * w.x_stride);
   }
   GPU_INLINE const T* at(const Line& line, const Depth& depth) const {
-    Int pixel, channel;
-    return find(line, depth, pixel, channel) ? data + pixel + channel : nullptr;
+    return at_pixel(line, depth, static_cast<const T*>(nullptr),
+                    [&](Int pixel) { return data + depth.channel + pixel; });
+  }
+  /// at(), in numbers: the pixel and the channel; false outside.
+  GPU_INLINE bool find(const Line& line, const Depth& depth, Int& row, Int& column) const {
+    column = depth.channel;
+    return at_pixel(line, depth, false, [&](Int pixel) {
+      row = pixel;
+      return true;
+    });
   }
 };
 
@@ -138,17 +146,6 @@ struct Computed {
 template <class Places, class Compute>
 GPU_INLINE Computed<Places, Compute> computed_at(const Places& places, const Compute& compute) {
   return {places, compute};
-}
-
-/// An element of a side; 0 outside.
-template <class T, class Side>
-GPU_INLINE T number_at(const Side& side, const typename Side::Line& line, const typename Side::Depth& depth) {
-  if constexpr (Side::is_computed) {
-    return convert<T>(side.value(line, depth));
-  } else {
-    const auto* const from = side.at(line, depth);
-    return from ? convert<T>(*from) : convert<T>(0.0f);
-  }
 }
 
 /// A side of bytes that stand for their number minus a zero point: one for all lines, or one for each.
@@ -251,20 +248,28 @@ class Loader {
       if (!is_mine(i)) return;
       if (i > 0 && !(is_regular && DepthFast)) depth = side_.depth(k + place(i).depth);
       const typename Side::Line line = line_of(i);
-#if GPU_MMA
-      if constexpr (is_async) {
-        const From* const from = side_.at(line, depth);
-        copy_async(target(tile, i), from ? from : side_.data,
-                   from ? valid(line, depth) * int(sizeof(From)) : 0);
-        continue;
-      }
-#endif
-      if constexpr (is_staged) {
-        read(line, depth, staged_[i]);
+      if constexpr (Side::is_computed) {
+        To element[1] = {convert<To>(side_.value(line, depth))};
+        if constexpr (is_staged)
+          staged_[i][0] = element[0];
+        else
+          write_pieces(target(tile, i), element);
       } else {
-        To elements[Count];
-        read(line, depth, elements);
-        write_pieces(target(tile, i), elements);
+        const From* const from = side_.at(line, depth);
+        const int left = DepthFast ? depth.left : Side::lines_from(line), valid = left < Count ? left : Count;
+#if GPU_MMA
+        if constexpr (is_async) {
+          copy_async(target(tile, i), from ? from : side_.data, from ? valid * int(sizeof(From)) : 0);
+          continue;
+        }
+#endif
+        if constexpr (is_staged) {
+          read(from, valid, staged_[i]);
+        } else {
+          To elements[Count];
+          read(from, valid, elements);
+          write_pieces(target(tile, i), elements);
+        }
       }
     }
   }
@@ -293,20 +298,12 @@ class Loader {
       return side_.line(first_line_ + place(i).line);
   }
   static GPU_INLINE To* target(const Tile& tile, int i) { return tile.at(place(i).line, place(i).depth); }
-  /// Elements of a chunk that the side has.
-  static GPU_INLINE int valid(const typename Side::Line& line, const typename Side::Depth& depth) {
-    const int left = DepthFast ? depth.left : Side::lines_from(line);
-    return left < Count ? left : Count;
-  }
-  GPU_INLINE void read(const typename Side::Line& line, const typename Side::Depth& depth,
-                       To (&to)[Count]) const {
-    if constexpr (Count == 1) {
-      to[0] = number_at<To>(side_, line, depth);
+  static GPU_INLINE void read(const From* from, int valid, To (&to)[Count]) {
+    if constexpr (Count > 1) {
+      if (from && valid == Count) return read_pieces(from, to);
+      for (int e = 0; e < Count; ++e) to[e] = from && e < valid ? from[e] : convert<To>(0.0f);
     } else {
-      const From* const from = side_.at(line, depth);
-      const int there = from ? valid(line, depth) : 0;
-      if (there == Count) return read_pieces(from, to);
-      for (int e = 0; e < Count; ++e) to[e] = e < there ? from[e] : convert<To>(0.0f);
+      to[0] = from ? convert<To>(*from) : convert<To>(0.0f);
     }
   }
 

@@ -198,14 +198,17 @@ class Search {
     if (std::none_of(report_.groups.begin(), report_.groups.end(), is_new)) return;  // what was known stays
     if (std::any_of(report_.groups.begin(), report_.groups.end(),
                     [](const TunedGroup& g) { return is_new(g) && changes_order(g); })) {
-      report_.reverted = "other orders in memory cost more around them than they bring";
+      report_.reverted = reason("other orders in memory cost more around them than they bring");
       revert(changes_order);
       if (!changes_anything() || holds()) return;
     }
-    report_.reverted = agrees_ ? "a whole run is no faster with what was faster alone"
-                               : "the outputs of faster kernels differ";
+    report_.reverted = reason("a whole run is no faster with what was faster alone");
     revert([](const TunedGroup&) { return true; });
     if (changes_anything()) holds();
+  }
+
+  std::string reason(std::string of_times) const {
+    return agrees_ ? std::move(of_times) : "the outputs of faster kernels differ";
   }
 
   static bool is_new(const TunedGroup& g) { return !g.tried.empty() && g.taken != g.incumbent; }
