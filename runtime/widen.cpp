@@ -195,13 +195,20 @@ class Widening {
     return nullptr;
   }
 
+  /// It is there in float32, or is a view of what is.
+  bool is_held_wide(const Value* value) const {
+    for (; !wide_.contains(value) && !widened_beside(*value); value = value->node()->input())
+      if (!value->node() || !is_view(value->node()->op())) return false;
+    return true;
+  }
+
   /// The value as float32, for `user`.
   Value* wide(Value* value, Node& user) {
     if (const auto found = wide_.find(value); found != wide_.end()) return found->second;
     if (Value* const beside = widened_beside(*value)) return wide_[value] = beside;
     Node* const view = value->node();
     Value* result = nullptr;
-    if (view && is_view(view->op()) && wide_.contains(view->input())) {
+    if (view && is_view(view->op()) && is_held_wide(view->input())) {
       result = body_.insert(view->op(), {wide(view->input(), user)}, &user, user.source)->output();
       replaced_.push_back(view);
     } else {

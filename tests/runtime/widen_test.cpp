@@ -102,6 +102,31 @@ TEST(Widen, ResidualsAndViewsAreReadWhereTheyAreWide) {
 )");
 }
 
+// Attention's kernel takes no operators behind it.
+TEST(Widen, AttentionReadsViewsOfWhatIsWideAndIsRoundedBehind) {
+  expect_widened(R"(graph g(%x: bf16[5,8]) {
+  @a : bf16[8,8]
+  %1 = matmul(%x, @a) : bf16[5,8]
+  %2 = reshape(%1, shape=[5,2,4]) : bf16[5,2,4]
+  %3 = permute(%2, axes=[1,0,2]) : bf16[2,5,4]
+  %4 = attention(%3, %3, %3) : bf16[2,5,4]
+  return %4
+}
+)",
+                 R"(graph g(%x: bf16[5,8]) {
+  @a : bf16[8,8]
+  %1 = cast(%x) : f32[5,8]
+  %2 = cast(@a) : f32[8,8]
+  %3 = fused matmul(%1, %2) { cast(_, to=bf16); cast } : f32[5,8]
+  %4 = reshape(%3, shape=[5,2,4]) : f32[5,2,4]
+  %5 = permute(%4, axes=[1,0,2]) : f32[2,5,4]
+  %6 = attention(%5, %5, %5) : f32[2,5,4]
+  %7 = cast(%6, to=bf16) : bf16[2,5,4]
+  return %7
+}
+)");
+}
+
 TEST(Widen, WhatIsChosenIsNotRoundedAgain) {
   expect_widened(R"(graph g(%x: bf16[1,8,4,4]) {
   %1 = max_pool(%x, kernel=[2,2], stride=[2,2]) : bf16[1,8,2,2]
