@@ -59,7 +59,7 @@ Advice copies(const ProfileReport& p) {
 }
 
 Advice threads(const ProfileReport& p) {
-  if (p.machine.cores <= p.threads) return {};
+  if (p.machine.cores <= p.threads || !p.streams.empty()) return {};
   return fmt::format("{} of {} cores used: --threads {}", p.threads, p.machine.cores, p.machine.cores);
 }
 

@@ -1,10 +1,12 @@
 #include "runtime/throughput.h"
 
 #include <algorithm>
-#include <barrier>
 #include <chrono>
 #include <exception>
+#include <future>
 #include <thread>
+
+#include "base/environment.h"
 
 namespace tenon {
 namespace {
@@ -16,18 +18,21 @@ double ms_between(Clock::time_point begin, Clock::time_point end) {
 }
 
 struct Caller {
-  std::vector<Tensor> inputs, outputs;
+  std::vector<Tensor> inputs, outputs;  // no outputs: their sizes depend on data
   std::vector<double> latency_ms;
   Clock::time_point end;
   std::exception_ptr failed;
 
-  void run_until(Session& session, Clock::time_point deadline) {
+  void run_from(Session& session, Clock::time_point begin, Clock::duration time) {
     latency_ms.clear();
     try {
-      for (Clock::time_point begin = Clock::now(); latency_ms.empty() || begin < deadline; begin = end) {
-        session.run_into(inputs, outputs);
+      for (Clock::time_point start = begin; latency_ms.empty() || start < begin + time; start = end) {
+        if (outputs.empty())
+          session.run(inputs);
+        else
+          session.run_into(inputs, outputs);
         end = Clock::now();
-        latency_ms.push_back(ms_between(begin, end));
+        latency_ms.push_back(ms_between(start, end));
       }
     } catch (...) { failed = std::current_exception(); }
   }
@@ -35,18 +40,27 @@ struct Caller {
 
 // The callers run from one moment on, each until the time is over.
 void turn(Session& session, std::span<Caller> callers, double seconds, Throughput& sum) {
+  const auto time = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   Clock::time_point begin;
-  const auto begins = [&]() noexcept { begin = Clock::now(); };
-  std::barrier together(static_cast<std::ptrdiff_t>(callers.size()), begins);
+  std::vector<std::jthread> threads;
   {
-    std::vector<std::jthread> threads;
-    for (Caller& caller : callers)
-      threads.emplace_back([&] {
-        together.arrive_and_wait();
-        caller.run_until(session, begin + std::chrono::duration_cast<Clock::duration>(
-                                              std::chrono::duration<double>(seconds)));
-      });
+    std::promise<Clock::time_point> start;  // broken where a thread cannot be had: the others end
+    const std::shared_future<Clock::time_point> started = start.get_future().share();
+    for (Caller& caller : callers) {
+      try {
+        threads.emplace_back([&session, &caller, started, time] {
+          try {
+            caller.run_from(session, started.get(), time);
+          } catch (const std::future_error&) { return; }
+        });
+      } catch (const std::system_error& e) {
+        throw environment_error("no thread could be started after {}: {}", threads.size(), e.what());
+      }
+    }
+    begin = Clock::now();
+    start.set_value(begin);
   }
+  threads.clear();
   // Each caller's rate over its own time: the last runs of some end when others have stopped.
   double rate = 0;
   for (const Caller& caller : callers) {
@@ -65,7 +79,7 @@ std::vector<Throughput> throughput(Session& session, std::span<const Tensor> inp
   for (int i = 0; i < *std::ranges::max_element(streams); ++i) {
     Caller& caller = callers.emplace_back();
     for (const Tensor& t : inputs) caller.inputs.push_back(t.clone());
-    caller.outputs = session.run(caller.inputs);
+    if (!session.plan_with_stages(caller.inputs)->takes_values()) caller.outputs = session.run(caller.inputs);
   }
   std::vector<Throughput> all;
   for (const int count : streams) all.push_back({.streams = count, .runs_per_s = {}, .latency_ms = {}});

@@ -4,6 +4,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <fstream>
 
 #include "base/append_file.h"
@@ -240,16 +242,23 @@ void contribute(const ProfileVerb& o, const ProfileReport& report) {
   append_to_file(o.records, record_lines(steps, report.run.samples_ms, machine, threads));
 }
 
-std::vector<int> stream_counts(const std::string& list) {
+/// "1,2,4"
+std::vector<int> stream_counts(std::string_view list) {
   constexpr int most = 1024;
   std::vector<int> counts;
-  for (const std::string& word : CLI::detail::split(list, ',')) {
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    const std::string_view word = list.substr(begin, end - begin);
     int count = 0;
-    const bool is_number = CLI::detail::lexical_cast(word, count) && count >= 1 && count <= most;
-    if (!is_number)
-      throw error("'{}' is no number of streams from 1 to {}", word, most).at("--streams " + in_shell(list));
+    const auto [after, error_code] = std::from_chars(word.data(), word.data() + word.size(), count);
+    if (error_code != std::errc() || after != word.data() + word.size() || count < 1 || count > most)
+      throw error("'{}' is no number of streams from 1 to {}", word, most)
+          .at("--streams " + in_shell(std::string(list)));
     counts.push_back(count);
+    begin = end + 1;
   }
+  std::ranges::sort(counts);
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
   return counts;
 }
 
@@ -264,6 +273,10 @@ void check_options(const ProfileVerb& o) {
     throw error("two models are compared at one size").at("--shape").hint("give each symbol one size");
   if (!o.streams.empty() && o.model.threads > 1)
     throw error("each of several runs at once has one thread").at("--streams").hint("leave --threads out");
+  if (!o.streams.empty() && o.compares_sides())
+    throw error("several runs at once are of one model").at("--streams").hint("profile each model alone");
+  if (!o.streams.empty() && swept(o.model).size() > 1)
+    throw error("several runs at once are of one size").at("--shape").hint("give each symbol one size");
   if (o.unfused && o.model.no_fuse)
     throw error("--unfused shows the fused model beside the unfused one: --no-fuse leaves nothing to show");
 }

@@ -105,6 +105,8 @@ struct Product {
   double times = 1;                // that each element is read by a kernel
 };
 
+// As the tiles of GPUs have it (kernels/gpu/product_tiling.cpp): products of so few rows are computed without
+// them.
 constexpr std::int64_t few_rows = 4, tile_columns = 128;
 
 std::optional<Product> product_of(Node& node) {

@@ -31,15 +31,15 @@ struct Sides {
   std::vector<PlannedTensor> left;
   PlannedTensor right;
   Product product;
-  std::vector<PlannedTensor> zeros =
-      {};  // zero points of the left one and of the right one, where it has them
+  // Zero points of the left one and of the right one, where it has them.
+  std::vector<PlannedTensor> zeros = {};
 };
 
 // What runs a group.
 struct Lowered {
   std::string kernel;  // "product"
   TileProgram tile;
-  std::string parts;  // "+prologue+tile": what it does besides
+  std::string suffix;  // "+prologue+tile": what it does besides
   double flops = 0;
   bool reads_32_bits = false;  // Product::reads_32_bits
   Order order;                 // of the result
@@ -124,7 +124,7 @@ void emit(Planner& planner, const Group& group, Lowered l) {
                               .buffers = std::move(buffers),
                               .arguments = std::move(arguments),
                               .maps = std::move(kernel.maps)});
-  step->info = {.kernel = fmt::format("{} {}{}", l.kernel, kernel.tiling, l.parts), .flops = l.flops};
+  step->info = {.kernel = fmt::format("{} {}{}", l.kernel, kernel.tiling, l.suffix), .flops = l.flops};
   planner.emit(std::move(step), group.node(), std::move(reads), std::move(writes));
 }
 
@@ -162,8 +162,8 @@ LeftSide as_it_lies(Planner& planner, const Value* value) {
 
 // The members of a group that compute the product's left side, and the others.
 struct Parts {
-  explicit Parts(const Group& whole, std::optional<Prologue> of = {})
-      : prologue(std::move(of)), group(prologue ? prologue->rest() : whole) {}
+  explicit Parts(const Group& whole_, std::optional<Prologue> of = {})
+      : whole(whole_), prologue(std::move(of)), rest(prologue ? prologue->rest() : whole) {}
   static Parts of(const Group& whole) { return Parts(whole, Prologue::match(whole)); }
 
   // order: in which it is a matrix.
@@ -174,43 +174,45 @@ struct Parts {
     return side;
   }
 
+  Group whole;
   std::optional<Prologue> prologue;
-  Group group;
+  Group rest;
 };
 
 // left: the dtype of a side that the vendor's library may multiply.
 std::vector<Candidate> candidate(const Planner& planner, const Parts& of, const Node& anchor,
                                  const Value* bias, const Order& order, Work work, const std::string& name,
                                  std::function<Sides(Planner&)> place, std::optional<DType> left = {}) {
-  const Group& group = of.group;
-  const auto tile = TileProgram::match(planner, group, anchor, bias, order);
-  if (!tile || may_divide_by_zero(group)) return {};
-  std::size_t buffers = tile->operands.size() + 7;
+  const auto tile = TileProgram::match(planner, of.rest, anchor, bias, order);
+  if (!tile || may_divide_by_zero(of.whole)) return {};
+  constexpr std::size_t others =
+      7;  // two sides, their zero points, parts and tickets of shared tiles, the result
+  std::size_t buffers = tile->operands.size() + others;
   work.bytes += tile->bytes();
-  std::string parts = group.results()[0] != anchor.output() || bias ? "+tile" : "";
+  std::string suffix = of.rest.results()[0] != anchor.output() || bias ? "+tile" : "";
   if (of.prologue) {
     const Work before = of.prologue->work();
     work.bytes += before.bytes;
     work.flops += before.flops;
     buffers += of.prologue->operands();
-    parts = "+prologue" + parts;
+    suffix = "+prologue" + suffix;
     left = {};
   }
   if (buffers > max_buffers) return {};
-  const CandidateInfo info{.kernel = name + parts,
+  const CandidateInfo info{.kernel = name + suffix,
                            .work = work,
                            .seconds = planner.estimate(work.flops, work.bytes),
                            .order = order};
   const DType dtype = anchor.output()->dtype();
   const Lowered lowered{.kernel = name,
                         .tile = *tile,
-                        .parts = parts,
+                        .suffix = suffix,
                         .flops = work.flops,
                         .reads_32_bits = is_integral(dtype) && size_of(dtype) <= 4,
                         .order = order,
                         .place = std::move(place)};
   std::vector<Candidate> candidates{{info, [=](Planner& p, const Group& g) { emit(p, g, lowered); }}};
-  if (left) add_library(planner, group, anchor, bias, *left, work, candidates, lowered);
+  if (left) add_library(planner, of.whole, anchor, bias, *left, work, candidates, lowered);
   return candidates;
 }
 
@@ -227,7 +229,7 @@ Product product_of(const BatchedLayout& layout, const LeftSide& left, const Plan
                   .left_offset = left.layout.offset(),
                   .right_offset = right.offset(),
                   .prologue = left.prologue};
-  if (!left.prologue.empty()) product.left_row = product.left_column = 1;
+  if (!left.prologue.empty()) product.left_row = product.left_column = 1;  // they count rows and columns
   for (const BatchAxis& axis : layout.batch) product.batch.push_back({axis.size, axis.a, axis.b});
   return product;
 }
@@ -264,7 +266,7 @@ Sides place_coded(Planner& planner, const Parts& parts, const CodedCall& coded) 
 
 std::vector<Candidate> lower_coded(const Planner& planner, const Group& group) {
   const Parts parts = Parts::of(group);
-  const auto coded = CodedCall::match(planner, parts.group);
+  const auto coded = CodedCall::match(planner, parts.rest);
   if (!coded) return {};
   const Node& anchor = *coded->call.anchor;
   return candidate(planner, parts, anchor, coded->call.bias, row_major(anchor.output()->rank()),
@@ -310,11 +312,11 @@ std::vector<Candidate> lower_bytes(const Planner& planner, const Group& group) {
 // What has kernels that read codes has no others: no copy in floats is made.
 std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) {
   const Parts parts = Parts::of(group);
-  if (CodedCall::match(planner, parts.group) || ByteCall::match(planner, group)) return {};
-  const auto call = BatchedMatmulCall::match(parts.group);
+  if (CodedCall::match(planner, parts.rest) || ByteCall::match(planner, group)) return {};
+  const auto call = BatchedMatmulCall::match(parts.rest);
   if (!call || !is_computable(call->left, call->right->dtype())) return {};
   std::optional<Tensor> weight;
-  if (const auto constant = MatmulCall::match(planner, parts.group)) weight = constant->weight;
+  if (const auto constant = MatmulCall::match(planner, parts.rest)) weight = constant->weight;
   const auto place = [parts, call, weight](Planner& p) {
     LeftSide left = parts.left(p, call->left, row_major(call->left->rank()));
     const PlannedTensor right = weight ? columns_of(p, *weight) : p.assignment().at(call->right);
@@ -447,7 +449,7 @@ Sides place_conv(Planner& planner, const Parts& parts, const ConvCall& call) {
 
 std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
   const Parts parts = Parts::of(group);
-  const auto call = ConvCall::match_any_weights(planner, parts.group);
+  const auto call = ConvCall::match_any_weights(planner, parts.rest);
   if (!call || !is_computable(call->x, call->weights_value->dtype()) || !has_rows(*call)) return {};
   if (numel(call->weights_value->shape()) == 0) return {};
   if (numel(call->anchor->output()->shape()) == 0) return {};

@@ -204,6 +204,24 @@ TEST(PrologueOn, OfAGroupThatNoKernelTakes) {
             (std::vector<std::string>{"loop", "windows product 16x64", "loop"}));
 }
 
+// A GPU has no kernel for a division that may fail, in a product neither: the host says what is wrong.
+TEST(PrologueOn, AnIntegerDivisionByZeroIsFound) {
+  for (const char* division : {"floor_div", "remainder", "fmod"}) {
+    const std::string text = fmt::format(R"(graph g(%a: i64[6,4], %b: i64[6,4]) {{
+  @w : f32[8,4]
+  %1 = fused {{ {}(%a, %b); cast }} : f32[6,4]
+  %2 = linear(%1, @w) : f32[6,8]
+  return %2
+}})",
+                                         division);
+    Tensor by = random_integers(DType::i64, {6, 4}, 1, 9, 2);
+    const Tensor x = random_integers(DType::i64, {6, 4}, -9, 9, 1);
+    expect_same_on(text, {x, by}, 2e-5, false);
+    by.set_int(Index{3, 2}, 0);
+    expect_fault(text, {x, by}, "ZeroDivisionError");
+  }
+}
+
 TEST(PrologueOn, CastsOfFloat8) {
   constexpr std::string_view text = R"(graph g(%x: f8e4m3fn[40,32]) {
   @w : f32[24,32]
