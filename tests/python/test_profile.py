@@ -141,6 +141,25 @@ def test_sweep_has_a_line_for_each_size(profile, exported_tiny, tmp_path):
     assert "N=4" in done.stdout
 
 
+def test_several_runs_at_once_have_a_line_for_each_number(profile, model, tmp_path):
+    done = profile(model, "--iters", 1, "--streams", "2,1", "--no-roofline", "--json", "p.json")
+    assert done.returncode == DONE, done.stderr
+    table = done.stdout[done.stdout.index("streams  runs/s"):].splitlines()
+    assert [line.split()[0] for line in table[:3]] == ["streams", "1", "2"]
+    assert "--threads" not in done.stdout  # which would not go with it
+    rows = json.loads((tmp_path / "p.json").read_text())["streams"]
+    assert [row["streams"] for row in rows] == [1, 2]
+    for row in rows:
+        assert 0 < row["ci95"][0] <= row["runs_per_s"] <= row["ci95"][1] and 0 < row["median_ms"] <= row["p99_ms"]
+
+
+@pytest.mark.parametrize("arguments", [("--streams", "1,"), ("--streams", "0"), ("--streams", "2x"), ("--streams", "2", "--threads", 2),
+                                       ("--streams", "2", "--vs=--no-fuse")])  # fmt: skip
+def test_streams_that_cannot_be(profile, model, arguments):
+    done = profile(model, *arguments)
+    assert done.returncode == BAD_INPUT and "--streams" in done.stderr
+
+
 def test_an_unwritable_cache_is_no_error(profile, model):
     assert profile(model, "--iters", 2, XDG_CACHE_HOME="/proc/none").returncode == DONE
 
