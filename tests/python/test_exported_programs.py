@@ -338,7 +338,7 @@ def test_a_decomposed_block_gives_the_same_graph(call, tmp_path, block):
 
 
 @pytest.mark.parametrize(
-    "name", ["mlp", "resnet9", "resnet50", "unet", "transformer", "decoder", "minilm", "bert_large", "vit_b16", "xml_cnn", "gcn"]
+    "name", ["mlp", "resnet9", "resnet50", "unet", "transformer", "minilm", "bert_large", "vit_b16", "xml_cnn", "gcn"]
 )
 def test_a_decomposed_model_gives_the_same_graph(call, exported_tiny, tmp_path, name):
     program = torch.export.load(exported_tiny(name) / "model.pt2")
