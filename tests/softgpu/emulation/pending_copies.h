@@ -11,7 +11,8 @@ GPU_RUNTIME void copy_async(void* to, const void* from, unsigned bytes, unsigned
   memset(to, 0xff, total);
   Thread& t = *current;
   if (t.copy_count == t.copy_capacity) {
-    // As many as a ring has, and more: ThreadSanitizer takes memory that grows into what another fiber freed for a race.
+    // As many as a ring has, and more: ThreadSanitizer takes memory that grows into what another fiber freed
+    // for a race.
     t.copy_capacity = t.copy_capacity ? 2 * t.copy_capacity : 256;
     t.copies = static_cast<PendingCopy*>(realloc(t.copies, t.copy_capacity * sizeof *t.copies));
   }
