@@ -44,6 +44,9 @@ class ZipReader {
   /// touched as bytes arrive, whatever the member claims to hold.
   std::span<const std::byte> read_into(std::unique_ptr<std::byte[]>& buffer, const ZipMember& member,
                                        std::uint64_t limit = UINT64_MAX) const;
+  /// Throws Error naming the first stored member whose bytes are not those of its checksum. One without a
+  /// checksum (0, as PyTorch may leave it) passes.
+  void check_stored() const;
   std::string read_text(const ZipMember& member, std::uint64_t limit) const;
 
  private:

@@ -207,6 +207,12 @@ std::span<const std::byte> ZipReader::read_into(std::unique_ptr<std::byte[]>& bu
   return content;
 }
 
+void ZipReader::check_stored() const {
+  for (const ZipMember& member : members_)
+    if (member.method == ZipMember::stored && member.crc != 0 && crc32(stored(member)) != member.crc)
+      throw damaged(fmt::format("'{}' has a wrong checksum", member.name));
+}
+
 std::vector<std::byte> ZipReader::read(const ZipMember& member, std::uint64_t limit) const {
   std::unique_ptr<std::byte[]> buffer;
   const auto content = read_into(buffer, member, limit);

@@ -90,6 +90,8 @@ int tune_model(TuneVerb o, const CLI::App& verb) {
   if (o.json != "-") check_is_file(o.json);
   check_outputs_apart({o.json, o.output, o.cache});
   if (!o.cache.empty()) check_writable(o.cache);
+  if (!o.output.empty() && !o.output.ends_with(".tenon"))
+    throw error("'{}' is no name for an artifact", o.output).at("--output").hint("end it in .tenon");
   if (!o.output.empty()) check_writable(o.output);
   Progress progress;
   Model model = o.model.open([&](std::string_view what) { progress.say(what); });

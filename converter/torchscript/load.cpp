@@ -87,6 +87,7 @@ Program load(const std::filesystem::path& path, const LoadOptions& options) {
     const auto mapping = open_checked(path);
     const ZipReader zip(mapping->bytes());
     Program program = decode(run_reader(path, mapping->bytes().size(), options), mapping->bytes());
+    zip.check_stored();  // LibTorch reads damaged weights as they are
     program.path = path.string();
     program.file = mapping;
     program.format_version = format_version(zip);

@@ -139,7 +139,7 @@ const std::vector<Mutant>& mutants() {
        Tool::address},
       {"tile is too small", "product of odd sizes f32", "[(bytes + 15) / 16]", "[bytes / 32]", Tool::address},
       {"convolution reads before the image", "convolution 3x3 f32",
-       "if (at_d < 0 || at_h < 0 || at_w < 0) return nullptr;", "", Tool::address},
+       "if (at_d < 0 || at_h < 0 || at_w < 0) return outside;", "", Tool::address},
       {"convolution reads past the image", "convolution 3x3 f32", "return at < int(axis.in) ? at : -1",
        "return at"},
       {"convolution has more pixels", "convolution 3x3 f16", "pixel < lines ? first_tap(d, out_d) : outside",

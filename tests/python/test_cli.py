@@ -5,6 +5,7 @@ import resource
 import signal
 import subprocess
 import time
+import zipfile
 
 import numpy
 import pytest
@@ -183,6 +184,19 @@ def test_interrupt_leaves_nothing(tenon, exported, tmp_path):
             subprocess.run([tenon, "inspect", tmp_path / "r.tenon"], check=True, stdout=subprocess.DEVNULL)
             (tmp_path / "r.tenon").unlink()
         assert os.listdir(tmp_path) == []
+
+
+def test_a_damaged_weight_of_a_source(cli, exported_tiny, tmp_path):
+    """LibTorch reads it as it is, so that the comparison with LibTorch cannot find it."""
+    source = exported_tiny("mlp") / "model.pt"
+    with zipfile.ZipFile(source) as archive:
+        largest = max((m for m in archive.infolist() if "/data/" in m.filename), key=lambda m: m.file_size)
+        content = archive.read(largest)
+    whole = source.read_bytes()
+    at = whole.index(content) + len(content) // 2
+    (tmp_path / "flipped.pt").write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    assert_error(cli("convert", "flipped.pt"), "flipped.pt", largest.filename, "wrong checksum")
+    assert os.listdir(tmp_path) == ["flipped.pt"]
 
 
 def test_a_damaged_artifact(cli, mlp, tmp_path):

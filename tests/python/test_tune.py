@@ -70,6 +70,7 @@ def test_caches_are_merged(run, tmp_path, model):
 def test_what_is_wrong_is_said(run, tmp_path, model):
     assert "convert it first" in run("tune", model, "--cache", "c.jsonl", "-o", "tuned.tenon", code=2)
     assert not (tmp_path / "tuned.tenon").exists()
+    assert "end it in .tenon" in run("tune", model, "--cache", "c.jsonl", "-o", "tuned.onnx", code=2)
     assert "no model is named" in run("tune", "--cache", "c.jsonl", code=2)
     (tmp_path / "bad.jsonl").write_text("{}\n")
     assert "bad.jsonl:1" in run("tune", model, "--cache", "bad.jsonl", code=2)
