@@ -4,7 +4,7 @@ from importlib import import_module
 
 import torch
 
-from models.common import Example, batch_axes  # noqa: F401
+from models.common import Example, at_batch, batch_axes  # noqa: F401
 
 NAMES = [
     "mlp",

@@ -25,6 +25,15 @@ def batch_axes(example: Example) -> dict[str, int]:
     return {name: axis for name, axes in example.free.items() for axis, symbol in axes.items() if symbol in ("N", "B")}
 
 
+def at_batch(example: Example, batch: int) -> dict[str, torch.Tensor | int]:
+    """Its inputs with so many rows: the example's, again and again."""
+    inputs = dict(example.inputs)
+    for name, axis in batch_axes(example).items():
+        rows = torch.arange(batch) % inputs[name].shape[axis]
+        inputs[name] = inputs[name].index_select(axis, rows)
+    return inputs
+
+
 def package_file(package: str, path: str) -> Path:
     """A data file of an installed package, without importing the package."""
     return Path(str(distribution(package).locate_file(path)))

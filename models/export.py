@@ -98,14 +98,6 @@ def save_onnx(example: models.Example, inputs: tuple, file: Path) -> None:
         )
 
 
-def with_batch(example: models.Example, batch: int) -> None:
-    """Repeats the inputs along the axes that are a batch."""
-    for name, axis in models.batch_axes(example).items():
-        value = example.inputs[name]
-        rows = torch.arange(batch) % value.shape[axis]
-        example.inputs[name] = value.index_select(axis, rows)
-
-
 def export(name: str, out: Path, tiny: bool, forms: list[str], batch: int | None = None) -> None:
     """Writes one model; `forms` names what: trace, script, onnx, pt2."""
     start = time.perf_counter()
@@ -113,7 +105,7 @@ def export(name: str, out: Path, tiny: bool, forms: list[str], batch: int | None
     logging.disable(logging.WARNING)
     example = models.load(name, tiny)
     if batch:
-        with_batch(example, batch)
+        example.inputs = models.at_batch(example, batch)
     inputs = tuple(example.inputs.values())
     folder = out / name
     folder.mkdir(parents=True, exist_ok=True)

@@ -64,8 +64,8 @@ bool of_bytes(const Product&);
 /// The kernel takes the left side (the prologue's buffers in order, where there is one) and the right side,
 /// the zero points of the left one and of the right one, where there are any, where blocks share tiles memory
 /// for their parts and tickets, the epilogue's buffers in order, the struct, the epilogue's arguments
-/// (loop_arguments), the prologue's, and its tensor maps in order. Its source
-/// depends on no size but through the few choices that are made by it.
+/// (loop_arguments), the prologue's, and its tensor maps in order. Its source depends on no size but through
+/// the few choices that are made by it.
 struct ProductKernel {
   std::string source, name, tiling;  // Tiling::text
   std::vector<std::byte> arguments;  // the struct

@@ -151,8 +151,8 @@ std::vector<Candidate> product_candidates(const Planner& planner, const Parts& o
                                           std::optional<DType> by_library) {
   const auto tile = TileProgram::match(planner, of.rest, anchor, bias, order);
   if (!tile || may_divide_by_zero(of.whole)) return {};
-  constexpr std::size_t others =
-      7;  // two sides, their zero points, parts and tickets of shared tiles, the result
+  // Two sides, their zero points, parts and tickets of shared tiles, the result.
+  constexpr std::size_t others = 7;
   std::size_t buffers = tile->operands.size() + others;
   work.bytes += tile->bytes();
   std::string suffix = of.rest.results()[0] != anchor.output() || bias ? "+tile" : "";

@@ -140,21 +140,12 @@ class Workload:
 
 
 def workloads(example, device: str) -> list[Workload]:
-    axes = models.batch_axes(example)
-    sets = {f"batch {batch}": at_batch(example, axes, batch) for batch in (BATCHES if axes else BATCHES[:1])}
+    batches = BATCHES if models.batch_axes(example) else BATCHES[:1]
+    sets = {f"batch {batch}": models.at_batch(example, batch) for batch in batches}
     first, *later = sets
     sets = {first: sets[first]} | example.others | {name: sets[name] for name in later}
     precisions = [p for p in PRECISIONS if p != "tf32" or device.startswith("cuda")]
     return [Workload(f"{precision}, {name}", precision, inputs) for name, inputs in sets.items() for precision in precisions]
-
-
-def at_batch(example, axes: dict[str, int], batch: int) -> dict:
-    """The inputs with so many rows: the example's, again and again."""
-    inputs = dict(example.inputs)
-    for name, axis in axes.items():
-        rows = torch.arange(batch) % inputs[name].shape[axis]
-        inputs[name] = inputs[name].index_select(axis, rows)
-    return inputs
 
 
 def export(example, work: Workload, folder: Path) -> Path:
