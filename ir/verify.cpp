@@ -91,13 +91,10 @@ class Verifier {
   }
 
   void loop(const Node& n) const {
-    const auto is_true = [](const Value* v) {
-      return v->kind() == Value::Kind::literal && v->tensor().get_int() != 0;
-    };
     bool stacks = false;  // as many as its limit says
     for (auto i = static_cast<std::size_t>(n.as<Loop>()->carried); i < n.num_outputs(); ++i)
       stacks = stacks || !n.as<Loop>()->given().find(i, 0);
-    if (stacks && !(is_true(n.input()) && is_true(n.region().results()[0])))
+    if (stacks && !runs_to_its_limit(n))
       fail(&n, "slices are stacked, but the loop may stop early");
   }
 

@@ -21,20 +21,18 @@ Axes inverse(const Axes& axes) {
 }  // namespace
 
 BufferAssignment::BufferAssignment(const Graph& graph, Buffers& buffers,
-                                   std::span<const std::size_t> pinned_inputs,
                                    std::span<const std::size_t> pinned_outputs)
     : graph_(graph), buffers_(buffers) {
-  const auto space = [](std::span<const std::size_t> pinned, std::size_t i) {
-    return std::count(pinned.begin(), pinned.end(), i) > 0 ? Space::pinned : Space::device;
-  };
   const auto& parameters = graph.body().parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i)
     bind(parameters[i].get(), buffers.external(Buffer::Kind::input, i, parameters[i]->dtype(),
-                                               sizes_of(parameters[i].get()), space(pinned_inputs, i)));
+                                               sizes_of(parameters[i].get()), Space::device));
   const auto& results = graph.body().results();
-  for (std::size_t i = 0; i < results.size(); ++i)
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const bool is_pinned = std::count(pinned_outputs.begin(), pinned_outputs.end(), i) > 0;
     outputs_.push_back(buffers.external(Buffer::Kind::output, i, results[i]->dtype(), sizes_of(results[i]),
-                                        space(pinned_outputs, i)));
+                                        is_pinned ? Space::pinned : Space::device));
+  }
 }
 
 bool BufferAssignment::known(const Value* value) const {

@@ -12,9 +12,8 @@ namespace tenon {
 
 class BufferAssignment {
  public:
-  /// The inputs and outputs of these numbers lie in pinned memory: a value is never put there, but copied.
-  BufferAssignment(const Graph& graph, Buffers& buffers, std::span<const std::size_t> pinned_inputs = {},
-                   std::span<const std::size_t> pinned_outputs = {});
+  /// The outputs of these numbers lie in pinned memory: a value is never put there, but copied.
+  BufferAssignment(const Graph& graph, Buffers& buffers, std::span<const std::size_t> pinned_outputs = {});
 
   bool known(const Value* value) const;
   /// Where a planned value lies. Weights and literals lie in their own bytes.

@@ -6,7 +6,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t max_entries = 32;
+constexpr std::size_t max_entries = 64;
 
 std::array<const void*, 3> others_of(const Frame& frame) {
   return {frame.scratch, frame.host_scratch, frame.faults.data()};
@@ -49,13 +49,15 @@ void CommandLists::run(const std::shared_ptr<const Plan>& plan, const Frame& fra
     entries_.push_front({plan, {frame.buffers.begin(), frame.buffers.end()}, others_of(frame)});
     return plan->run(all, frame);
   }
-  if (!std::exchange(entry->is_recorded, true)) entry->parts = record(*plan, frame);
+  if (!std::exchange(entry->is_recorded, true))
+    entry->parts = std::make_shared<const Parts>(record(*plan, frame));
+  const auto parts = entry->parts;  // plans inside of steps may push the entry out
   std::size_t next = 0;
-  for (std::size_t i = 0; i < entry->parts.size(); ++i) {
+  for (std::size_t i = 0; i < parts->size(); ++i) {
     const StepRange& range = plan->recorded[i];
     plan->run({next, range.begin}, frame);
-    if (entry->parts[i])
-      entry->parts[i]->replay();
+    if (const auto& part = (*parts)[i])
+      part->replay();
     else
       plan->run(range, frame);
     next = range.end;

@@ -9,6 +9,8 @@
 
 namespace tenon {
 
+class CommandLists;
+
 /// A place in one of a plan's buffers.
 struct Address {
   std::size_t buffer = 0;
@@ -40,6 +42,7 @@ struct Frame {
   Queue& queue;
   std::span<Fault> faults = {};   // of the plan's steps
   std::span<Tensor> values = {};  // of plans whose sizes are given while they run
+  CommandLists* lists = nullptr;  // of the memory that this run takes, for plans inside of steps
 
   std::byte* at(const Address& address) const { return buffers[address.buffer] + address.offset; }
 };

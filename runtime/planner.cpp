@@ -65,14 +65,13 @@ Planner::Planner(std::unique_ptr<Graph> graph, OpenDevice& device, PlanOptions o
                                            : std::move(options)),
       may_fold_(max_folded_bytes),
       buffers_(device_.memory),
-      assignment_(*graph_, buffers_, options_.pinned_inputs, options_.pinned_outputs) {
+      assignment_(*graph_, buffers_, options_.pinned_outputs) {
   for (const auto& weight : graph_->weights())
     may_fold_ += static_cast<std::size_t>(bytes_of(weight->type()));
   assignment_.works_channels_last = [this](const Op& op) { return device_.works_channels_last(op); };
 }
 
 std::unique_ptr<Plan> Planner::plan() {
-  copy_inputs();
   const auto& nodes = graph_->body().nodes();
   Node* node = nodes.empty() ? nullptr : nodes.front().get();
   Count count("nodes", nodes.size());
@@ -431,17 +430,6 @@ void Planner::copy(const PlannedTensor& from, const PlannedTensor& to, const Nod
   }();
   if (same || from.numel() == 0) return;
   add(device_.make_copy(from, to), node, {from}, {to});
-}
-
-void Planner::copy_inputs() {
-  for (const std::size_t i : options_.pinned_inputs) {
-    const Value* input = graph_->body().parameters()[i].get();
-    if (input->uses().empty()) continue;
-    const PlannedTensor from = assignment_.at(input);
-    const PlannedTensor to = buffers_.arena(from.dtype(), from.shape(), row_major(from.rank()));
-    upload(from, to, nullptr);
-    assignment_.bind(input, to);
-  }
 }
 
 void Planner::copy_results() {

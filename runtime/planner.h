@@ -14,8 +14,8 @@ struct PlanOptions {
   bool runs_once = false;
   /// Its steps start together where the device records.
   bool is_recorded = false;
-  /// Inputs and outputs, by number, that the host writes and reads between steps: they lie in pinned memory.
-  std::vector<std::size_t> pinned_inputs = {}, pinned_outputs = {};
+  /// Outputs, by number, that the host reads between steps: they lie in pinned memory.
+  std::vector<std::size_t> pinned_outputs = {};
 };
 
 /// Walks the graph once in order. The device names candidates for each node (Device::lowerings,
@@ -93,7 +93,6 @@ class Planner {
   bool lower(Node& node);
   void refuse(const Node& node);
   Error refusal() const;
-  void copy_inputs();
   void copy_results();
   void lay_out_buffers(Plan& plan);
 

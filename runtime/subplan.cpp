@@ -1,11 +1,13 @@
 #include "runtime/subplan.h"
 
-#include "ir/clone.h"
+#include "runtime/command_lists.h"
 
 namespace tenon {
 
-Subplan::Subplan(Planner& planner, const Region& region, const PlanOptions& options)
-    : plan_(Planner(region_graph(region), planner.device(), options).plan()) {}
+Subplan::Subplan(Planner& planner, std::unique_ptr<Graph> region, PlanOptions options) {
+  options.is_recorded = true;
+  plan_ = Planner(std::move(region), planner.device(), std::move(options)).plan();
+}
 
 // The table of the buffers' places stands before the pinned arena.
 std::size_t Subplan::table_bytes() const { return in_lines(plan_->buffers.size() * sizeof(std::byte*)); }
@@ -24,8 +26,9 @@ void Subplan::run(const RegionMemory& region, const Frame& frame) const {
                   .scratch = frame.scratch + plan_->arena_bytes,
                   .host_scratch = pinned_arena + plan_->pinned_arena_bytes,
                   .queue = frame.queue,
-                  .faults = frame.faults};
-  for (const auto& step : plan_->steps) step->run(own);
+                  .faults = frame.faults,
+                  .lists = frame.lists};
+  frame.lists->run(plan_, own);
 }
 
 }  // namespace tenon

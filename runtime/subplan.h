@@ -1,5 +1,6 @@
 // A region as a plan of its own, run in memory of the step that owns it.
 #pragma once
+#include "ir/clone.h"
 #include "kernels/function_ref.h"
 #include "runtime/planner.h"
 
@@ -13,15 +14,16 @@ struct RegionMemory {
 
 class Subplan {
  public:
-  /// Plans the region for the device of the planner around it.
-  Subplan(Planner& planner, const Region& region, const PlanOptions& options);
+  /// Plans the graph of a region (region_graph) for the device of the planner around it.
+  Subplan(Planner& planner, std::unique_ptr<Graph> region, PlanOptions options = {});
 
   const Plan& plan() const { return *plan_; }
   std::shared_ptr<const Plan> shared_plan() const { return plan_; }
   /// That run() needs of the frame, whole lines of 64 bytes.
   std::size_t scratch_bytes() const;
   std::size_t host_scratch_bytes() const;
-  /// The frame's buffers are those of the step around it; its faults are the plan's.
+  /// The frame's buffers are those of the step around it; its faults are the plan's. Where the device records,
+  /// what runs at the same addresses again starts at once.
   void run(const RegionMemory& region, const Frame& frame) const;
 
  private:

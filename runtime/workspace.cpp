@@ -68,7 +68,8 @@ Frame Workspace::frame(const Plan& plan, Queue& queue) {
           .host_scratch = pinned_arena_ + plan.pinned_arena_bytes,
           .queue = queue,
           .faults = faults_,
-          .values = values};
+          .values = values,
+          .lists = &command_lists};
 }
 
 }  // namespace tenon

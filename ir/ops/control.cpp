@@ -164,6 +164,13 @@ void Check::reference(InSpan in, OutSpan) const {
   if (!holds(in[0])) throw error("{}", message);
 }
 
+bool runs_to_its_limit(const Node& loop) {
+  const auto is_true = [](const Value* v) {
+    return v->kind() == Value::Kind::literal && v->tensor().get_int() != 0;
+  };
+  return loop.as<Loop>()->limit && is_true(loop.input()) && is_true(loop.region().results()[0]);
+}
+
 bool may_stop(const Node& node) {
   if (node.is<Check>()) return true;
   return std::any_of(node.regions().begin(), node.regions().end(), [](const auto& region) {

@@ -85,6 +85,9 @@ struct Check : WithReference<1> {
 
 using Control = OpList<Fused, If, Loop, Check>;
 
+/// True for a loop with a limit whose number of steps it is: nothing ends the loop before.
+bool runs_to_its_limit(const Node& loop);
+
 /// True for a check, and an if or loop with one inside.
 bool may_stop(const Node& node);
 

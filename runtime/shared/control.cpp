@@ -18,7 +18,8 @@ Frame inside(const Frame& frame, std::size_t scratch, std::size_t host_scratch, 
   return {.scratch = frame.scratch + scratch,
           .host_scratch = frame.host_scratch + host_scratch,
           .queue = frame.queue,
-          .faults = faults};
+          .faults = faults,
+          .lists = frame.lists};
 }
 
 // A step made of plans.
@@ -39,15 +40,14 @@ class ProgramStep : public Step {
   }
 
  protected:
-  ProgramStep(Planner& planner, const Node& node, std::span<const PlannedTensor> in,
-              std::span<const PlannedTensor> out, const PlanOptions& options = {}) {
+  ProgramStep(std::span<const PlannedTensor> in, std::span<const PlannedTensor> out) {
     info.kind = StepKind::program;
-    for (const auto& region : node.regions()) {
-      plans_.emplace_back(planner, *region, options);
-      faults += plans_.back().plan().faults;
-    }
     for (const PlannedTensor& t : in) in_.push_back(t.address());
     for (const PlannedTensor& t : out) out_.push_back(t.address());
+  }
+  void add_plan(Subplan plan) {
+    faults += plan.plan().faults;
+    plans_.push_back(std::move(plan));
   }
 
   std::vector<Subplan> plans_;
@@ -58,7 +58,8 @@ class IfStep : public ProgramStep {
  public:
   IfStep(Planner& planner, const Node& node, std::span<const PlannedTensor> in,
          std::span<const PlannedTensor> out)
-      : ProgramStep(planner, node, in, out) {
+      : ProgramStep(in, out) {
+    for (const auto& region : node.regions()) add_plan({planner, region_graph(*region)});
     info.kernel = "branch";
     scratch_bytes = std::max(plans_[0].scratch_bytes(), plans_[1].scratch_bytes());
     host_scratch_bytes = std::max(plans_[0].host_scratch_bytes(), plans_[1].host_scratch_bytes());
@@ -76,79 +77,114 @@ class IfStep : public ProgramStep {
   }
 };
 
-// Carried values go to and fro between two sets of buffers: the outputs and scratch memory. The number of the
-// step and whether there is another one are the host's.
+// What a loop goes on with is not known before a step is done, unless the loop runs to its limit.
+std::unique_ptr<Graph> step_graph(const Node& loop) {
+  auto graph = region_graph(loop.region());
+  if (!runs_to_its_limit(loop)) return graph;
+  std::vector<Value*> results = graph->body().results();
+  graph->body().clear_results();
+  for (Value* result : std::span(results).subspan(1)) graph->body().add_result(result);
+  return graph;
+}
+
+// Carried values go to and fro between two sets of buffers: the outputs and scratch memory. The host gives the
+// number of a step, and reads whether there is another one. Where the device records, all other memory of a
+// step is that of the step before: slices are copied to their places.
 class IterationStep : public ProgramStep {
  public:
   IterationStep(Planner& planner, const Node& node, std::span<const PlannedTensor> in,
                 std::span<const PlannedTensor> out)
-      : ProgramStep(planner, node, in, out, {.pinned_inputs = {0}, .pinned_outputs = {0}}),
-        carried_(static_cast<std::size_t>(node.as<Loop>()->carried)) {
+      : ProgramStep(in, out),
+        carried_(static_cast<std::size_t>(node.as<Loop>()->carried)),
+        is_counted_(runs_to_its_limit(node)),
+        is_numbered_(!node.region().parameter(0)->uses().empty()) {
+    add_plan({planner, step_graph(node), is_counted_ ? PlanOptions{} : PlanOptions{.pinned_outputs = {0}}});
     const auto& limit = node.as<Loop>()->limit;
     if (limit) limit_ = limit->value();
     info.kernel = limit ? fmt::format("steps {}", limit_) : "steps";
-    for (std::size_t i = 0; i < carried_; ++i) {
-      spare_.push_back(scratch_bytes);
-      bytes_.push_back(dense_bytes(node.output(i)->type()));
-      scratch_bytes += in_lines(bytes_.back());
+    numbers_ = is_counted_ && is_numbered_ ? std::clamp<std::int64_t>(limit_, 1, max_numbers) : 1;
+    number_ = take(sizeof(std::int64_t));
+    const auto& results = plans_[0].plan().outputs;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      bytes_.push_back(dense_bytes(results[is_counted_ ? i : i + 1]));
+      if (i < carried_ || !plans_[0].plan().recorded.empty()) spare_.push_back(take(bytes_.back()));
     }
-    for (std::size_t i = carried_; i < out.size(); ++i)
-      bytes_.push_back(dense_bytes(plans_[0].plan().outputs[i + 1]));
     memory_ = scratch_bytes;
     scratch_bytes += plans_[0].scratch_bytes();
-    host_scratch_bytes = sizeof(Head) + plans_[0].host_scratch_bytes();
+    host_scratch_bytes = head_bytes() + plans_[0].host_scratch_bytes();
   }
 
   void run(const Frame& frame) const override {
-    Head& head = head_of(frame);
     frame.queue.wait();
     bool go_on = holds(frame.at(in_[0])) && !any_found(frame.faults);
     std::int64_t step = 0;
     for (; go_on && (limit_ < 0 || step < limit_); ++step) {
-      head.step = step;
+      give_number(step, frame);
       plans_[0].run({[&](std::size_t i) { return parameter(i, step, frame); },
                      [&](std::size_t i) { return result(i, step, frame); }},
-                    inside(frame, memory_, sizeof(Head), faults_in(frame.faults)));
+                    inside(frame, memory_, head_bytes(), faults_in(frame.faults)));
+      for (std::size_t i = carried_; i < spare_.size(); ++i)
+        copy(slice(i, step, frame), frame.scratch + spare_[i], i, frame);
+      if (is_counted_) continue;
       frame.queue.wait();
-      go_on = holds(&head.go_on) && !any_found(frame.faults);
+      go_on = holds(frame.host_scratch) && !any_found(frame.faults);
     }
-    for (std::size_t i = 0; i < carried_; ++i) {
-      const std::byte* last = carried(i, step, frame);
-      std::byte* out = frame.at(out_[i]);
-      if (last != out && bytes_[i] > 0) frame.queue.copy(out, last, bytes_[i]);
-    }
+    for (std::size_t i = 0; i < carried_; ++i)
+      if (const std::byte* last = carried(i, step, frame); last != frame.at(out_[i]))
+        copy(frame.at(out_[i]), last, i, frame);
   }
 
  private:
-  struct alignas(64) Head {
-    std::int64_t step;
-    std::byte go_on;
-  };
+  static constexpr std::int64_t max_numbers = 1024;
 
-  static Head& head_of(const Frame& frame) { return *reinterpret_cast<Head*>(frame.host_scratch); }
+  std::size_t take(std::size_t bytes) {
+    const std::size_t at = scratch_bytes;
+    scratch_bytes += in_lines(bytes);
+    return at;
+  }
+  // Whether to go on, then numbers of steps: of as many as may run before the host waits for them.
+  std::size_t head_bytes() const {
+    return in_lines(1) + in_lines(static_cast<std::size_t>(numbers_) * sizeof(std::int64_t));
+  }
+
+  void copy(std::byte* to, const std::byte* from, std::size_t output, const Frame& frame) const {
+    if (bytes_[output] > 0) frame.queue.copy(to, from, bytes_[output]);
+  }
+
+  void give_number(std::int64_t step, const Frame& frame) const {
+    if (!is_numbered_) return;
+    if (is_counted_ && step > 0 && step % numbers_ == 0) frame.queue.wait();
+    auto& number = reinterpret_cast<std::int64_t*>(frame.host_scratch + in_lines(1))[step % numbers_];
+    number = step;
+    frame.queue.copy(frame.scratch + number_, &number, sizeof number);
+  }
 
   // Where carried value i lies before a step.
   std::byte* carried(std::size_t i, std::int64_t step, const Frame& frame) const {
     if (step == 0) return frame.at(in_[i + 1]);
     return step % 2 == 0 ? frame.scratch + spare_[i] : frame.at(out_[i]);
   }
+  std::byte* slice(std::size_t i, std::int64_t step, const Frame& frame) const {
+    return frame.at(out_[i]) + static_cast<std::size_t>(step) * bytes_[i];
+  }
 
   const std::byte* parameter(std::size_t i, std::int64_t step, const Frame& frame) const {
-    if (i == 0) return reinterpret_cast<const std::byte*>(&head_of(frame).step);
+    if (i == 0) return frame.scratch + number_;
     return i <= carried_ ? carried(i - 1, step, frame) : frame.at(in_[i]);
   }
 
   std::byte* result(std::size_t i, std::int64_t step, const Frame& frame) const {
-    if (i == 0) return &head_of(frame).go_on;
-    if (i <= carried_) return carried(i - 1, step + 1, frame);
-    return frame.at(out_[i - 1]) + static_cast<std::size_t>(step) * bytes_[i - 1];
+    if (!is_counted_ && i-- == 0) return frame.host_scratch;
+    if (i < carried_) return carried(i, step + 1, frame);
+    return i < spare_.size() ? frame.scratch + spare_[i] : slice(i, step, frame);
   }
 
   std::size_t carried_;
-  std::int64_t limit_ = -1;
-  std::vector<std::size_t> spare_;  // offsets of the second set in scratch memory
-  std::vector<std::size_t> bytes_;  // of each carried value, then of each slice
-  std::size_t memory_ = 0;          // offset of the region's memory
+  bool is_counted_, is_numbered_;
+  std::int64_t limit_ = -1, numbers_ = 1;
+  std::vector<std::size_t> bytes_;       // of each output: the carried values, then one step's slices
+  std::vector<std::size_t> spare_;       // offsets of memory for them in scratch, of slices where it is needed
+  std::size_t number_ = 0, memory_ = 0;  // offsets of the number of a step, and of the region's memory
 };
 
 template <class S>

@@ -212,6 +212,78 @@ TEST_F(CommandLists, AreNotMadeOfWhatTheHostDrives) {
   EXPECT_TRUE(session.plan_for(inputs_of(*graph, {{"N", 9}}))->recorded.empty());
 }
 
+constexpr const char* recurrent = R"(graph recurrent(%x: f32[T,2,4], %h: f32[2,4]) {
+  @w : f32[4,4]
+  %1, %2 = loop(true:bool, %h, %x, carried=1, limit=T) (%i: i64[], %a: f32[2,4], %rows: f32[T,2,4]) {
+    %3 = index_select(%rows, %i) : f32[2,4]
+    %4 = linear(%a, @w) : f32[2,4]
+    %5 = add(%3, %4) : f32[2,4]
+    %6 = softmax(%5, axis=1) : f32[2,4]
+    return true:bool, %6, %6
+  } : f32[2,4], f32[T,2,4]
+  return %1, %2
+}
+)";
+
+// Carried values go to and fro: from a loop's fourth step on, a step has run at its addresses before.
+TEST_F(CommandLists, StartTheStepsOfALoopAtOnce) {
+  const auto graph = graph_of(recurrent);
+  Session session(graph);
+  for (unsigned run = 0; run < 3; ++run) {
+    const Starts starts;
+    expect_run(session, inputs_of(*graph, {{"T", 7}}, run));
+    if (!counts_calls()) continue;
+    EXPECT_EQ(starts.graphs(), run == 0 ? 4 : 7);
+    EXPECT_EQ(starts.kernels() > 0, run < 2);
+  }
+}
+
+// The limit may be beyond the numbers of steps that the host gives at once.
+TEST_F(CommandLists, NeedNoWaitInALoopThatRunsToItsLimit) {
+  const auto graph = graph_of(recurrent);
+  Session session(graph);
+  const auto waits = [&](std::int64_t steps) {
+    const auto inputs = inputs_of(*graph, {{"T", steps}});
+    session.run(inputs);
+    const auto before = calls("cuStreamSynchronize", "hipStreamSynchronize");
+    expect_run(session, inputs);
+    return calls("cuStreamSynchronize", "hipStreamSynchronize") - before;
+  };
+  const auto of_few = waits(5), of_more = waits(50);
+  EXPECT_EQ(of_few, of_more);
+  EXPECT_EQ(waits(1030), of_few + (counts_calls() ? 1 : 0));
+}
+
+TEST_F(CommandLists, StartBranchesAtOnce) {
+  const auto graph = graph_of(R"(graph g(%x: f32[5,4], %y: f32[4], %go: bool[]) {
+  %1 = if(%go, %x, %y) (%a: f32[5,4], %b: f32[4]) {
+    %2 = softmax(%a, axis=1) : f32[5,4]
+    %3 = mul(%2, %b) : f32[5,4]
+    return %3
+  } (%a: f32[5,4], %b: f32[4]) {
+    %4 = loop(true:bool, %a, carried=1, limit=3) (%i: i64[], %c: f32[5,4]) {
+      %5 = softmax(%c, axis=0) : f32[5,4]
+      %6 = softmax(%5, axis=1) : f32[5,4]
+      return true:bool, %6
+    } : f32[5,4]
+    return %4
+  } : f32[5,4]
+  return %1
+}
+)");
+  Session session(graph);
+  auto inputs = inputs_of(*graph, {});
+  for (unsigned run = 0; run < 8; ++run) {
+    const bool go = run % 2 == 0;
+    inputs[2] = Tensor::scalar(DType::boolean, std::int64_t{go});
+    const Starts starts;
+    expect_run(session, inputs);
+    if (!counts_calls() || run < 4) continue;
+    EXPECT_EQ(starts.graphs(), go ? 1 : 3);
+    EXPECT_EQ(starts.kernels(), 0);
+  }
+}
+
 TEST_F(CommandLists, TellTheSameFaults) {
   const auto graph = graph_of(R"(graph g(%x: f32[5,4], %i: i64[3]) {
   %1 = index_select(%x, %i) : f32[3,4]
