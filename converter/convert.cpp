@@ -349,8 +349,7 @@ class Outputs {
   }
 
   void result(Ref value, const std::string& path) {
-    graph_.body().add_result(value.value());
-    graph_.output_names.push_back(path);
+    add_output(graph_, value.value(), path);
   }
 
   Graph& graph_;

@@ -1,5 +1,7 @@
 #include "ir/graph.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -207,6 +209,13 @@ void Graph::erase_unused_weights() {
     weight_by_name_.erase(w->name_);
     return true;
   });
+}
+
+void add_output(Graph& graph, Value* value, const std::string& name) {
+  std::string own = name;
+  for (int n = 2; std::ranges::count(graph.output_names, own) > 0; ++n) own = fmt::format("{}_{}", name, n);
+  graph.body().add_result(value);
+  graph.output_names.push_back(own);
 }
 
 std::string output_name(const Graph& graph, std::size_t i) {

@@ -210,6 +210,9 @@ class Graph {
   Region body_;
 };
 
+/// Adds a result of the body, whose name gets a number where another result has it: "y", "y_2".
+void add_output(Graph&, Value*, const std::string& name);
+
 /// Name of the i-th output.
 std::string output_name(const Graph&, std::size_t i);
 

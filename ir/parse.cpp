@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <unordered_map>
@@ -118,9 +119,17 @@ class Parser {
     while (lex_.peek() != '}') {
       if (!scope.region->results().empty()) lex_.expect(',');
       scope.region->add_result(literal_or_value(scope));
-      if (lex_.try_word("as")) graph_->output_names.push_back(lex_.string());
+      if (lex_.try_word("as")) name_result();
     }
     lex_.expect('}');
+  }
+
+  void name_result() {
+    const Lexer::Mark mark = lex_.mark();
+    std::string name = lex_.string();
+    auto& names = graph_->output_names;
+    if (std::ranges::count(names, name) > 0) lex_.fail_at(mark, "two results are named \"{}\"", name);
+    names.push_back(std::move(name));
   }
 
   Value* value(Scope& scope) {

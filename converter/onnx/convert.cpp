@@ -29,8 +29,7 @@ void add_items(const std::string& name, const Operand& output, Values& values, U
     add_items(name + ".values", (*dictionary)->values, values, report);
     return;
   }
-  values.build.graph().body().add_result(values.read(output).value());
-  values.build.graph().output_names.push_back(name);
+  add_output(values.build.graph(), values.read(output).value(), name);
 }
 
 void add_outputs(const Model& model, const Operands& outputs, Values& values, UnsupportedReport& report) {
@@ -50,8 +49,7 @@ void add_outputs(const Model& model, const Operands& outputs, Values& values, Un
           "", {});
       continue;
     }
-    graph.body().add_result(value.value());
-    graph.output_names.push_back(declared.name());
+    add_output(graph, value.value(), declared.name());
   }
 }
 

@@ -107,6 +107,8 @@ TEST(Text, SaysWhatIsWrongAndWhere) {
   const Wrong cases[] = {
       {"", "line 1, column 1", "'graph' is expected here"},
       {"graph g(%x: f32[2]) {\n  return %y\n}", "line 2", "%y is not defined above"},
+      {"graph g(%x: f32[2]) {\n  return %x as \"y\", %x as \"y\"\n}", "line 2, column 27",
+       "two results are named \"y\""},
       {"graph g(%x: f32[2]) {\n  %1 = frob(%x) : f32[2]\n  return %1\n}", "line 2, column 8",
        "there is no operator 'frob'"},
       {"graph g(%x: f32[2]) {\n  %1 = relu(%x) : f32[3]\n  return %1\n}", "line 2",

@@ -1,7 +1,10 @@
-// Each kernel of gpu_cases.h gives what its plain reading gives, with waves of 32 and of 64 lanes; in the
-// builds with sanitizers, or with TENON_KERNEL_TOOL=address or thread, under the sanitizer, in three orders
-// of threads and blocks.
+// Each kernel of gpu_cases.h gives what its plain reading gives, with waves of 32 and of 64 lanes. Under
+// ThreadSanitizer and under AddressSanitizer with UndefinedBehaviorSanitizer, in three orders of threads and
+// blocks: of cases that differ in dtypes alone, the first; in the builds with sanitizers, or with
+// TENON_KERNEL_TOOL=address or thread, all of them.
 #include <gtest/gtest.h>
+
+#include <sstream>
 
 #include "tests/kernels/emulated_launch.h"
 
@@ -14,44 +17,60 @@ Tool tool() {
   return name == "address" ? Tool::address : name == "thread" ? Tool::thread : Tool::plain;
 }
 
-// Without a sanitizer, gpu_loop_test.cpp runs the loops.
-std::vector<GpuCase> chosen_cases(int wave) {
-  std::vector<GpuCase> chosen = all_gpu_cases(wave);
-  if (tool() == Tool::plain)
-    std::erase_if(chosen, [](const GpuCase& c) { return c.name.starts_with("loop "); });
-  return chosen;
+const std::vector<GpuCase>& cases(int wave) {
+  static const std::vector<GpuCase> of_32 = all_gpu_cases(32), of_64 = all_gpu_cases(64);
+  return wave == 32 ? of_32 : of_64;
 }
 
-class GpuKernel : public ::testing::TestWithParam<std::tuple<std::size_t, int>> {};
+struct Run {
+  std::size_t index;  // of the case
+  int wave;
+  Tool tool;
+};
 
-template <int wave>
-const std::vector<GpuCase>& cases() {
-  static const std::vector<GpuCase> chosen = chosen_cases(wave);
-  return chosen;
-}
+class GpuKernel : public ::testing::TestWithParam<Run> {};
 
 TEST_P(GpuKernel, GivesWhatItsPlainReadingGives) {
-  const auto [index, wave] = GetParam();
-  const GpuCase& c = (wave == 32 ? cases<32>() : cases<64>())[index];
-  EmulatedLaunch launch(c, tool(), wave);
-  const int orders = tool() == Tool::plain ? 1 : 3;
+  const auto [index, wave, tool] = GetParam();
+  EmulatedLaunch launch(cases(wave)[index], tool, wave);
+  const int orders = tool == Tool::plain ? 1 : 3;
   for (int order = 0; order < orders; ++order) EXPECT_EQ(launch.run(order), "") << "in order " << order;
 }
 
-std::vector<std::tuple<std::size_t, int>> launches() {
-  std::vector<std::tuple<std::size_t, int>> all;
-  for (std::size_t i = 0; i < cases<32>().size(); ++i)
-    for (const int wave : {32, 64})
-      if (wave == 32 || !cases<32>()[i].of_warpgroups) all.emplace_back(i, wave);
+std::string without_dtypes(const std::string& name) {
+  std::istringstream words(name);
+  std::string rest;
+  for (std::string word; words >> word;)
+    if (!dtype_from_name(word)) rest += word + ' ';
+  return rest;
+}
+
+std::vector<Run> runs() {
+  std::vector<Run> all;
+  std::set<std::string> families;
+  for (std::size_t i = 0; i < cases(32).size(); ++i) {
+    const GpuCase& c = cases(32)[i];
+    const int wide = c.of_warpgroups ? 32 : 64;
+    // Without a sanitizer, gpu_loop_test.cpp runs the loops.
+    if (tool() != Tool::plain || !c.name.starts_with("loop "))
+      for (int wave = 32; wave <= wide; wave *= 2) all.push_back({i, wave, tool()});
+    if (tool() == Tool::plain && families.insert(without_dtypes(c.name)).second) {
+      all.push_back({i, 32, Tool::thread});
+      all.push_back({i, wide, Tool::address});
+    }
+  }
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GpuKernel, ::testing::ValuesIn(launches()), [](const auto& test) {
-  std::string name =
-      cases<32>()[std::get<0>(test.param)].name + " wave " + std::to_string(std::get<1>(test.param));
+std::string name_of(const ::testing::TestParamInfo<Run>& test) {
+  const Run& run = test.param;
+  std::string name = cases(run.wave)[run.index].name + " wave " + std::to_string(run.wave);
+  if (run.tool != Tool::plain) name += run.tool == Tool::address ? " address" : " thread";
   std::replace(name.begin(), name.end(), ' ', '_');
   return name;
-});
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GpuKernel, ::testing::ValuesIn(runs()), name_of);
 
 }  // namespace
 }  // namespace tenon::gpu

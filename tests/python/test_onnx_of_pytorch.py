@@ -4,6 +4,7 @@ docs/raising.md explains."""
 import re
 import warnings
 
+import numpy
 import pytest
 import torch
 
@@ -45,3 +46,21 @@ def test_the_graph_of_the_traced_model(run, tmp_path, exported_tiny, name, flavo
     said = run("equiv", exported_tiny(name) / "model.pt", "model.onnx", code=0)
     assert "same numbers" in said
     assert re.search(EXPECTED[name], said.strip()), said
+
+
+def test_results_of_one_name(run, tmp_path):
+    """The older exporter names a value that is returned twice so: each gets a name of its own."""
+
+    class Twice(torch.nn.Module):
+        def forward(self, x):
+            y = torch.relu(x)
+            return y, y
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(Twice(), (torch.randn(2, 3),), str(tmp_path / "twice.onnx"), output_names=["y", "y"], dynamo=False)
+    assert "equal to ONNX Runtime" in run("convert", "twice.onnx", "-o", "twice.tenon", code=0)
+    run("run", "twice.tenon", "--output", "out.npz", code=0)
+    out = numpy.load(tmp_path / "out.npz")
+    assert sorted(out) == ["y", "y_2"]
+    numpy.testing.assert_array_equal(out["y"], out["y_2"])
