@@ -43,7 +43,7 @@ Index strides_in(const Order& order, const Index& sizes, DType dtype, const Memo
     stride *= std::max<std::int64_t>(sizes[axis], 1);
     const bool row_ends = rules.row_period > 0 && i + 1 == order.size() && order != row_major(order.size());
     if (row_ends && stride * static_cast<std::int64_t>(size_of(dtype)) % rules.row_period == 0)
-      stride += rules.row_gap;
+      stride += rules.row_gap / static_cast<std::int64_t>(size_of(dtype));
   }
   return strides;
 }

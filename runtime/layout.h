@@ -9,7 +9,7 @@ namespace tenon {
 /// How a device wants its memory laid out. The CPU's rules keep streams out of each other's cache sets.
 struct MemoryRules {
   std::size_t alignment = 64;  // of buffers, in bytes; a power of two
-  /// Rows of a multiple of this many bytes, in an order that is not row-major, are kept `row_gap` elements
+  /// Rows of a multiple of this many bytes, in an order that is not row-major, are kept `row_gap` bytes
   /// apart. 0: never.
   std::int64_t row_period = 0, row_gap = 0;
   /// Each new buffer of a page or more begins this much further from a page boundary than the one before. A

@@ -8,6 +8,7 @@
 #include "ir/ops/cast.h"
 #include "ir/ops/control.h"
 #include "ir/ops/pool.h"
+#include "runtime/calls/half_conv.h"
 #include "runtime/calls/half_product.h"
 #include "runtime/device.h"
 #include "runtime/group.h"
@@ -26,10 +27,13 @@ class Widening {
     for (Node *node = first(), *next = nullptr; node; node = next) {
       next = body_.next(node);
       const Group group(*node);
-      if (const Node* anchor = widened_member(group))
-        stands_alone(*node) ? replace_alone(*node) : replace(*node, group, *anchor);
-      else
+      const Node* const anchor = widened_member(group);
+      if (!anchor)
         read_wide(*node);
+      else if (stands_alone(*node))
+        replace_alone(*node);
+      else if (!stays_narrow(*node))
+        replace(*node, group, *anchor);
     }
     for (auto node = replaced_.rbegin(); node != replaced_.rend(); ++node)
       if ((*node)->output()->uses().empty()) body_.erase(*node);
@@ -47,6 +51,34 @@ class Widening {
     if (mapped_axes(node) || multiplies_halves_by_vector(node)) return false;
     return std::any_of(device_.lowerings.begin(), device_.lowerings.end(),
                        [&](const OpLowering& l) { return l.widens && l.op == &node.op().info(); });
+  }
+
+  /// A maximum of bfloat16 that is not there in float32, for readers that take it so.
+  bool stays_narrow(const Node& node) const {
+    return is_narrow_pool(node) && !is_held_wide(node.input()) && are_narrow_readers(*node.output());
+  }
+  static bool is_narrow_pool(const Node& node) {
+    return node.is<MaxPool>() && node.output()->dtype() == DType::bf16;
+  }
+
+  /// Do all that read the value take it in bfloat16, at no cost?
+  bool are_narrow_readers(const Value& value) const {
+    const auto& uses = value.uses();
+    return std::all_of(uses.begin(), uses.end(), [&](const Use& use) { return reads_narrow(use); });
+  }
+  bool reads_narrow(const Use& use) const {
+    const Node* const node = use.node;
+    if (!node) return true;
+    if (node->is<Cast>()) return false;
+    if (is_view(node->op()) || is_narrow_pool(*node)) return are_narrow_readers(*node->output());
+    const Group group(*node);
+    const Node* const anchor = widened_member(group);
+    return !anchor || reads_halves(*anchor, group);
+  }
+  /// The result of a group stays bfloat16.
+  bool is_narrow_result(const Group& group, const Node& anchor) const {
+    return group.results().size() == 1 && group.results()[0]->dtype() == DType::bf16 &&
+           writes_halves(anchor, group) && are_narrow_readers(*group.node().output());
   }
 
   /// Its kernels take no operators behind them.
@@ -72,16 +104,17 @@ class Widening {
 
   /// In place of the node a group whose anchor is float32, and casts of its results to their types behind it.
   void replace(Node& node, const Group& group, const Node& anchor) {
+    const bool narrow = is_narrow_result(group, anchor);
     std::vector<Type> types;
     for (const Value* result : group.results())
-      types.push_back({is_small(result) ? DType::f32 : result->dtype(), result->shape()});
+      types.push_back({is_small(result) && !narrow ? DType::f32 : result->dtype(), result->shape()});
     Node* made = body_.insert_typed(Fused{}, {}, types, 1, &node, node.source);
-    fill(*made, group, anchor);
+    fill(*made, group, anchor, narrow);
     Node* after = body_.next(&node);
     for (std::size_t i = 0; i < types.size(); ++i) {
       Value* old = node.output(i);
       Value* replacement = made->output(i);
-      if (is_small(old)) {
+      if (is_small(old) && !narrow) {
         Node* rounded = body_.insert(Cast{.to = old->dtype()}, {made->output(i)}, after, node.source);
         wide_[rounded->output()] = made->output(i);
         replaced_.push_back(rounded);
@@ -125,7 +158,7 @@ class Widening {
     }
   }
 
-  void fill(Node& made, const Group& group, const Node& anchor) {
+  void fill(Node& made, const Group& group, const Node& anchor, bool narrow) {
     Region& inside = made.region();
     std::unordered_map<const Value*, Value*> copies;     // of values of the group
     std::map<std::pair<const Value*, bool>, Value*> in;  // parameters: of a value, widened or not
@@ -157,7 +190,13 @@ class Widening {
         continue;
       }
       std::vector<Value*> operands;
-      for (Value* v : member->inputs()) operands.push_back(read(v, member == &anchor && is_small(v)));
+      for (Value* v : member->inputs()) {
+        const bool widened = member == &anchor && is_small(v);
+        const bool as_it_lies =
+            widened && operands.empty() && reads_halves(anchor, group) && !is_held_wide(group.outer(v));
+        Value* const operand = read(v, widened && !as_it_lies);
+        operands.push_back(as_it_lies ? inside.insert(Cast{.to = DType::f32}, {operand})->output() : operand);
+      }
       Node* copy = inside.insert(member->op(), std::move(operands), nullptr, member->source);
       const bool only_chooses = member->is<MaxPool>() && group.members().size() == 1;
       if (member == &anchor && !only_chooses)
@@ -169,7 +208,8 @@ class Widening {
     }
     for (const Value* result : group.results()) {
       Value* copy = copies.at(result);
-      inside.add_result(is_small(copy) ? inside.insert(Cast{.to = DType::f32}, {copy})->output() : copy);
+      inside.add_result(is_small(copy) && !narrow ? inside.insert(Cast{.to = DType::f32}, {copy})->output()
+                                                  : copy);
     }
   }
 

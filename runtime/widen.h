@@ -11,6 +11,8 @@ struct Device;
 /// another operator reads them: from one such operator to the next nothing is cast. What only moves elements
 /// keeps its type, and so do products with a vector. Results are those of the operators' references. (XLA
 /// calls this float normalization.)
+/// A result of bfloat16 stays so in memory where convolutions that write it (calls/half_conv.h) compute it,
+/// and convolutions, maxima, loops and the graph's results read it: their groups then hold the casts.
 void widen_small_floats(Graph& graph, const Device& device);
 
 /// Is this float32 value, as far as the graph shows, one of this smaller type in every element?

@@ -81,7 +81,7 @@ bool conv_supports(const ConvShape& s, ConvAlgorithm algorithm) {
       return !s.transposed && s.d.trivial() && s.groups == s.Cin && s.Cout == s.Cin && s.groups > 1;
     case ConvAlgorithm::transposed: return s.transposed;
     case ConvAlgorithm::gemm_f16: return !s.transposed && s.groups == 1;
-    case ConvAlgorithm::gemm_bf16: return !s.transposed && s.groups == 1 && s.Cin % 2 == 0;
+    case ConvAlgorithm::gemm_bf16: return !s.transposed && s.groups == 1 && conv_gemm_pairs(s);
   }
   return false;
 }
@@ -102,6 +102,18 @@ double conv_cost(const ConvShape& s, ConvAlgorithm algorithm, bool in_is_bf16) {
       return product * winograd_transforms / winograd_gain(s, winograd_tile(algorithm));
   }
   return product;
+}
+
+bool conv_reads_halves(const ConvShape& s, ConvAlgorithm algorithm) {
+  const bool is_winograd = algorithm == ConvAlgorithm::winograd4 || algorithm == ConvAlgorithm::winograd6;
+  // A tile of pairs holds a tap.
+  return is_winograd || (algorithm == ConvAlgorithm::gemm_bf16 && s.Cin <= RowGemm::max_depth);
+}
+
+bool conv_writes_halves(const ConvShape& s, ConvAlgorithm algorithm) {
+  const bool is_winograd = algorithm == ConvAlgorithm::winograd4 || algorithm == ConvAlgorithm::winograd6;
+  // Where the depth is cut, partial sums wait in the result.
+  return (is_winograd || algorithm == ConvAlgorithm::gemm_bf16) && s.Cin * s.taps() <= RowGemm::max_depth;
 }
 
 ConvAlgorithm choose_conv(const ConvShape& s) {
@@ -173,7 +185,7 @@ long conv_scratch_size(const ConvShape& s, ConvAlgorithm algorithm, int threads)
   switch (algorithm) {
     case ConvAlgorithm::gemm:
     case ConvAlgorithm::gemm_f16:
-    case ConvAlgorithm::gemm_bf16: return conv_gemm_scratch_size(s);
+    case ConvAlgorithm::gemm_bf16: return conv_gemm_scratch_size(s, weights_of(algorithm));
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd6: return winograd_scratch_size(s, winograd_tile(algorithm), threads);
     case ConvAlgorithm::depthwise: return 0;

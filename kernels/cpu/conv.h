@@ -54,11 +54,15 @@ long conv_scratch_size(const ConvShape& shape, ConvAlgorithm algorithm, int thre
 
 struct ConvRun {
   const float* in = nullptr;
+  // In place of in and out: bfloat16, where conv_reads_halves and conv_writes_halves say so. Strides then
+  // count its elements.
+  const std::uint16_t* in_halves = nullptr;
   long in_stride = 0;       // floats between pixels: Cin, or more if the input is a slice of a wider buffer
   bool in_is_bf16 = false;  // RowGemm::a_is_bf16
   const float* packed = nullptr;
   const float* weights = nullptr;  // as pack_conv took them; read where conv_reads_weights says so
   float* out = nullptr;
+  std::uint16_t* out_halves = nullptr;
   long out_stride = 0;
   Epilogue epilogue = {};  // columns are output channels, rows are output pixels
   long first_row = 0;      // what the epilogue's hook is told for the first pixel
@@ -67,6 +71,9 @@ struct ConvRun {
 /// Whether a run may need ConvRun::weights: where the packed form would spread a NaN or an infinity of the
 /// input over outputs that do not read it, those outputs are computed from the weights themselves.
 bool conv_reads_weights(const ConvShape& shape, ConvAlgorithm algorithm);
+/// Can it read bfloat16 (ConvRun::in_halves), and can it write it (ConvRun::out_halves)?
+bool conv_reads_halves(const ConvShape& shape, ConvAlgorithm algorithm);
+bool conv_writes_halves(const ConvShape& shape, ConvAlgorithm algorithm);
 /// `out` may overlap neither `in` nor `packed`; it may be the residual.
 void conv(const ConvShape& shape, ConvAlgorithm algorithm, const ConvRun& run, ThreadPool& pool);
 

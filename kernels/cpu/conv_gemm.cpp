@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <type_traits>
 #include <vector>
 
 #include "base/error.h"
@@ -33,7 +34,19 @@ struct Groups {
   }
 };
 
-Halo halo_of(const ConvShape& s, long images) {
+// Does a row of taps end within a pair of bfloat16? Then it is one run, whose pixels lie one behind the
+// other.
+bool pads_rows(const ConvShape& s, DType type) { return type == DType::bf16 && s.Cin % 2 != 0; }
+
+// Elements of a packed column.
+long packed_depth(const ConvShape& s, long channels, DType type) {
+  const long depth = s.taps() * channels;
+  if (!pads_rows(s, type)) return depth;
+  const long run = s.w.kernel * channels;
+  return depth / run * (run + run % 2);
+}
+
+Halo halo_of(const ConvShape& s, long images, DType type) {
   const bool flat = s.d.trivial();
   return {.planes = flat ? images : s.d.in,
           .height = s.h.in,
@@ -41,17 +54,20 @@ Halo halo_of(const ConvShape& s, long images) {
           .channels = s.Cin,
           .d = {s.d.pad_before, s.d.pad_after},
           .h = {s.h.pad_before, s.h.pad_after},
-          .w = {s.w.pad_before, s.w.pad_after}};
+          .w = {s.w.pad_before, s.w.pad_after},
+          .is_dense = pads_rows(s, type) && s.w.kernel > 1};
 }
 
-// The runs of contiguous floats that one output pixel reads, in the order of the packed weights.
+// The runs of contiguous elements that one output pixel reads, in the order of the packed weights.
 struct Runs {
   long count = 0;
   long length = 0;
   long offsets[max_conv_taps];
 
-  Runs(const ConvShape& s, const Groups& groups, const ImageView& view) {
-    const bool row_is_one_run = s.w.dilation == 1 && view.pixel_stride == groups.in;
+  template <class T>
+  Runs(const ConvShape& s, const Groups& groups, const ImageView<T>& view) {
+    const bool fits = std::is_same_v<T, float> || s.w.kernel * groups.in <= RowGemm::max_depth;
+    const bool row_is_one_run = s.w.dilation == 1 && view.pixel_stride == groups.in && fits;
     const long steps_w = row_is_one_run ? 1 : s.w.kernel;
     length = row_is_one_run ? s.w.kernel * groups.in : groups.in;
     for (long z = 0; z < s.d.kernel; z++) {
@@ -70,22 +86,30 @@ bool reads_pixels_in_order(const ConvShape& s, const Halo& halo) {
 }
 
 long packed_group_size(const ConvShape& s, const Groups& g, DType type) {
-  return packed_panels_size(s.taps() * g.in, g.out, type);
+  return packed_panels_size(packed_depth(s, g.in, type), g.out, type);
 }
 
-// A panel of floats in a 16-bit type.
-void narrow_panel(const float* panel, long K, long width, DType type, float* packed) {
+// A panel of floats in a 16-bit type. In bfloat16 each run of an odd length ends with a zero.
+void narrow_panel(const float* panel, long K, long run_length, long width, DType type, float* packed) {
   auto* const out = reinterpret_cast<std::uint16_t*>(packed);
+  if (type == DType::bf16 && run_length % 2 != 0)
+    std::fill_n(packed, K / run_length * (run_length + 1) / 2 * width, 0.0f);
   for (long k = 0; k < K; k++) {
+    const long pair = k / run_length * ((run_length + 1) / 2) + k % run_length / 2;
     for (long n = 0; n < width; n++) {
       const float x = panel[k * width + n];
       if (type == DType::f16) out[k * width + n] = Half(x).bits;
-      if (type == DType::bf16) out[(k / 2 * width + n) * 2 + k % 2] = BFloat16(x).bits;
+      if (type == DType::bf16) out[(pair * width + n) * 2 + k % run_length % 2] = BFloat16(x).bits;
     }
   }
 }
 
 }  // namespace
+
+bool conv_gemm_pairs(const ConvShape& s) {
+  if (!pads_rows(s, DType::bf16)) return true;
+  return s.w.dilation == 1 && packed_depth(s, s.Cin, DType::bf16) <= RowGemm::max_depth;
+}
 
 bool conv_gemm_merges_groups(const ConvShape& s) { return Groups(s, Merge::yes).merged > 1; }
 
@@ -107,7 +131,7 @@ void pack_conv_gemm(const ConvShape& s, const float* weights, float* packed, Thr
     const long first = i % panels * width;  // column of the product
     const long cols = std::min(width, groups.out - first);
     std::vector<float> floats(type == DType::f32 ? 0 : static_cast<std::size_t>(depth * width));
-    float* const target = packed + i * panel_size(depth, type);
+    float* const target = packed + i * panel_size(packed_depth(s, groups.in, type), type);
     float* const panel = type == DType::f32 ? target : floats.data();
     if (cols < width || groups.merged > 1) std::fill_n(panel, depth * width, 0.0f);
     // Columns of one original group: all there are, unless groups are merged (then there is only one panel).
@@ -120,26 +144,27 @@ void pack_conv_gemm(const ConvShape& s, const float* weights, float* packed, Thr
                                  panel + (first_in + k) * width + c, groups.in * width);
       }
     }
-    if (type != DType::f32) narrow_panel(panel, depth, width, type, target);
+    if (type != DType::f32) narrow_panel(panel, depth, s.w.kernel * groups.in, width, type, target);
   });
 }
 
-long conv_gemm_scratch_size(const ConvShape& s) {
-  return halo_of(s, std::min(s.N, images_per_pass(s))).size();
+long conv_gemm_scratch_size(const ConvShape& s, DType type) {
+  return halo_of(s, std::min(s.N, images_per_pass(s)), type).size();
 }
 
 namespace {
 
 // `images` images from image n on, whose padded copy is `view`.
+template <class T>
 void run_images(const ConvShape& s, const ConvRun& run, const Groups& groups, DType type,
-                const ImageView& view, long n, long images, ThreadPool& pool) {
+                const ImageView<T>& view, long n, long images, ThreadPool& pool) {
   const bool flat = s.d.trivial();
   const Runs runs(s, groups, view);
   const long first_pixel = n * s.out_pixels();
   RowGemm g;
   g.rows = images * s.out_pixels();
   g.cols = groups.out;
-  if (reads_pixels_in_order(s, halo_of(s, 1))) {
+  if (reads_pixels_in_order(s, halo_of(s, 1, type))) {
     g.a_rows.x_stride = view.pixel_stride;
   } else {
     g.a_rows = {.width = s.out(s.w),
@@ -153,7 +178,7 @@ void run_images(const ConvShape& s, const ConvRun& run, const Groups& groups, DT
   g.run_length = runs.length;
   g.b_type = type;
   g.b_row_stride = PanelRows(type, row_gemm_tile().cols, runs.length).words;
-  g.b_panel_stride = panel_size(g.depth(), type);
+  g.b_panel_stride = panel_size(packed_depth(s, groups.in, type), type);
   g.a_is_bf16 = run.in_is_bf16;
   g.c_stride = run.out_stride;
   g.c_rows.x_stride = 1;
@@ -161,9 +186,16 @@ void run_images(const ConvShape& s, const ConvRun& run, const Groups& groups, DT
   const auto run_group = [&](long i) {
     RowGemm one = g;
     const long channel = i * groups.out;
-    one.a = view.data + i * groups.in;
+    if constexpr (std::is_same_v<T, float>)
+      one.a = view.data + i * groups.in;
+    else
+      one.a_halves = view.data + i * groups.in;
     one.b = run.packed + i * packed_group_size(s, groups, type);
-    one.c = run.out + first_pixel * run.out_stride + channel;
+    const long out = first_pixel * run.out_stride + channel;
+    if (run.out_halves)
+      one.c_halves = run.out_halves + out;
+    else
+      one.c = run.out + out;
     one.epilogue = run.epilogue.from(first_pixel, channel);
     one.hook_col = channel;
     run_row_gemm(one, pool);
@@ -175,19 +207,20 @@ void run_images(const ConvShape& s, const ConvRun& run, const Groups& groups, DT
   }
 }
 
-}  // namespace
-
-void conv_gemm(const ConvShape& s, const ConvRun& run, ThreadPool& pool, DType type, Merge merge) {
+template <class T>
+void run_passes(const ConvShape& s, const ConvRun& run, const T* in, ThreadPool& pool, DType type,
+                Merge merge) {
   TENON_CHECK(s.taps() <= max_conv_taps);
   const Groups groups(s, merge), alone(s, Merge::no);
-  const bool in_order = reads_pixels_in_order(s, halo_of(s, 1));
+  const bool in_order = reads_pixels_in_order(s, halo_of(s, 1, type));
   const long step = in_order ? s.N : std::min(s.N, images_per_pass(s));
   std::vector<float> packed_alone;
   for (long n = 0; n < s.N; n += step) {
     const long images = std::min(step, s.N - n);
     std::atomic<bool> finite = true;
-    const ImageView view = with_halo(halo_of(s, images), run.in + n * s.in_pixels() * run.in_stride,
-                                     run.in_stride, run.scratch, pool, groups.merged > 1 ? &finite : nullptr);
+    const ImageView<T> view =
+        with_halo(halo_of(s, images, type), in + n * s.in_pixels() * run.in_stride, run.in_stride,
+                  reinterpret_cast<T*>(run.scratch), pool, groups.merged > 1 ? &finite : nullptr);
     if (finite) {
       run_images(s, run, groups, type, view, n, images, pool);
       continue;
@@ -200,6 +233,15 @@ void conv_gemm(const ConvShape& s, const ConvRun& run, ThreadPool& pool, DType t
     group_by_group.packed = packed_alone.data();
     run_images(s, group_by_group, alone, type, view, n, images, pool);
   }
+}
+
+}  // namespace
+
+void conv_gemm(const ConvShape& s, const ConvRun& run, ThreadPool& pool, DType type, Merge merge) {
+  if (run.in_halves)
+    run_passes(s, run, run.in_halves, pool, type, merge);
+  else
+    run_passes(s, run, run.in, pool, type, merge);
 }
 
 }  // namespace tenon::cpu

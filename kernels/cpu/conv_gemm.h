@@ -12,11 +12,14 @@ enum class Merge { no, yes };
 long conv_gemm_packed_size(const ConvShape& s, DType type = DType::f32, Merge merge = Merge::yes);
 void pack_conv_gemm(const ConvShape& s, const float* weights, float* packed, ThreadPool& pool,
                     DType type = DType::f32, Merge merge = Merge::yes);
-long conv_gemm_scratch_size(const ConvShape& s);
+long conv_gemm_scratch_size(const ConvShape& s, DType type = DType::f32);
 /// With merged groups, images that hold a NaN or an infinity are computed group by group: 0 times it is NaN.
 void conv_gemm(const ConvShape& s, const ConvRun& run, ThreadPool& pool, DType type = DType::f32,
                Merge merge = Merge::yes);
 bool conv_gemm_merges_groups(const ConvShape& s);
+/// Can its weights be packed in pairs of bfloat16? Those of an odd number of channels have a zero behind each
+/// row of taps.
+bool conv_gemm_pairs(const ConvShape& s);
 
 long conv_transposed_packed_size(const ConvShape& s);
 void pack_conv_transposed(const ConvShape& s, const float* weights, float* packed, ThreadPool& pool);

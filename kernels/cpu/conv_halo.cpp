@@ -27,12 +27,14 @@ void each_chunk(long rows, long floats_per_row, ThreadPool& pool, Body body) {
 
 }  // namespace
 
-ImageView with_halo(const Halo& halo, const float* in, long in_stride, float* scratch, ThreadPool& pool,
-                    std::atomic<bool>* finite) {
-  const auto test = [&](const float* values, long count) {
-    if (!all_finite(values, count)) finite->store(false, std::memory_order_relaxed);
+template <class T>
+ImageView<T> with_halo(const Halo& halo, const T* in, long in_stride, T* scratch, ThreadPool& pool,
+                       std::atomic<bool>* finite) {
+  const auto test = [&](const T* values, long count) {
+    if constexpr (std::is_same_v<T, float>)
+      if (!all_finite(values, count)) finite->store(false, std::memory_order_relaxed);
   };
-  if (halo.empty()) {
+  if (halo.empty() && !(halo.is_dense && in_stride != halo.channels)) {
     if (finite) {
       const bool dense = in_stride == halo.channels;
       const long pixels = halo.planes * halo.height * halo.width;
@@ -49,13 +51,13 @@ ImageView with_halo(const Halo& halo, const float* in, long in_stride, float* sc
   const auto copy_row = [&](long i) {
     const long z = i / rows - halo.d.before;
     const long y = i % rows - halo.h.before;
-    float* row = scratch + i * row_stride;
+    T* row = scratch + i * row_stride;
     if (z < 0 || z >= halo.planes || y < 0 || y >= halo.height) {
-      std::fill_n(row, row_stride, 0.0f);
+      std::fill_n(row, row_stride, T{});
       return;
     }
-    float* inner = std::fill_n(row, halo.w.before * halo.channels, 0.0f);
-    const float* source = in + (z * halo.height + y) * halo.width * in_stride;
+    T* inner = std::fill_n(row, halo.w.before * halo.channels, T{});
+    const T* source = in + (z * halo.height + y) * halo.width * in_stride;
     if (in_stride == halo.channels) {
       inner = std::copy_n(source, halo.width * halo.channels, inner);
     } else {
@@ -64,12 +66,16 @@ ImageView with_halo(const Halo& halo, const float* in, long in_stride, float* sc
       }
     }
     if (finite) test(inner - halo.width * halo.channels, halo.width * halo.channels);
-    std::fill_n(inner, halo.w.after * halo.channels, 0.0f);
+    std::fill_n(inner, halo.w.after * halo.channels, T{});
   };
   each_chunk(planes * rows, row_stride, pool, [&](long begin, long end) {
     for (long i = begin; i < end; i++) copy_row(i);
   });
   return {scratch, halo.channels, row_stride, halo.plane_stride()};
 }
+
+template ImageView<float> with_halo(const Halo&, const float*, long, float*, ThreadPool&, std::atomic<bool>*);
+template ImageView<std::uint16_t> with_halo(const Halo&, const std::uint16_t*, long, std::uint16_t*,
+                                            ThreadPool&, std::atomic<bool>*);
 
 }  // namespace tenon::cpu

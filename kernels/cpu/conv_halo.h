@@ -6,10 +6,11 @@
 
 namespace tenon::cpu {
 
-/// How an image, or its padded copy, lies in memory; strides count floats. `plane` is depth, or the batch in
-/// 2-d.
+/// How an image, or its padded copy, lies in memory; strides count elements: floats, or of 16 bits. `plane`
+/// is depth, or the batch in 2-d.
+template <class T>
 struct ImageView {
-  const float* data = nullptr;  // the pixel at the padded origin
+  const T* data = nullptr;  // the pixel at the padded origin
   long pixel_stride = 0;
   long row_stride = 0;
   long plane_stride = 0;
@@ -20,7 +21,7 @@ struct Padding {
   long after = 0;
 };
 
-/// `planes` planes of height x width pixels of `channels` floats, padded by zeros.
+/// `planes` planes of height x width pixels of `channels` elements, padded by zeros.
 struct Halo {
   long planes;
   long height;
@@ -29,17 +30,23 @@ struct Halo {
   Padding d;
   Padding h;
   Padding w;
+  bool is_dense = false;  // pixels lie one behind the other
 
   bool empty() const { return d.before + d.after + h.before + h.after + w.before + w.after == 0; }
   long row_stride() const;
   long plane_stride() const { return (h.before + height + h.after) * row_stride(); }
-  /// Floats of the copy; 0 where no padding is needed.
-  long size() const { return empty() ? 0 : (d.before + planes + d.after) * plane_stride(); }
+  /// Elements of the copy; 0 where none is needed.
+  long size() const { return empty() && !is_dense ? 0 : (d.before + planes + d.after) * plane_stride(); }
 };
 
 /// The padded image: `in` itself where there is nothing to pad, else a copy in `scratch`. `finite` becomes
-/// false where the image holds a NaN or an infinity; null: not asked.
-ImageView with_halo(const Halo& halo, const float* in, long in_stride, float* scratch, ThreadPool& pool,
-                    std::atomic<bool>* finite = nullptr);
+/// false where the image, of floats, holds a NaN or an infinity; null: not asked.
+template <class T>
+ImageView<T> with_halo(const Halo& halo, const T* in, long in_stride, T* scratch, ThreadPool& pool,
+                       std::atomic<bool>* finite = nullptr);
+extern template ImageView<float> with_halo(const Halo&, const float*, long, float*, ThreadPool&,
+                                           std::atomic<bool>*);
+extern template ImageView<std::uint16_t> with_halo(const Halo&, const std::uint16_t*, long, std::uint16_t*,
+                                                   ThreadPool&, std::atomic<bool>*);
 
 }  // namespace tenon::cpu

@@ -162,7 +162,7 @@ void conv_transposed(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
   const long step = std::min(s.N, images_per_pass(s));
   for (long n = 0; n < s.N; n += step) {
     const Halo halo = halo_of(s, std::min(step, s.N - n));
-    const ImageView view =
+    const ImageView<float> view =
         with_halo(halo, run.in + n * s.in_pixels() * run.in_stride, run.in_stride, run.scratch, pool);
     const float* origin = view.data + halo.d.before * view.plane_stride + halo.h.before * view.row_stride +
                           halo.w.before * view.pixel_stride;
@@ -193,6 +193,7 @@ void conv_transposed(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
         g.c = run.out + first_pixel * run.out_stride + channel;
         g.epilogue = run.epilogue.from(first_pixel, channel);
         g.epilogue.hook = nullptr;
+        g.epilogue.rounded = nullptr;
         run_row_gemm(g, pool);
       }
     });

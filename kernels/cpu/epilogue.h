@@ -1,5 +1,6 @@
 // What happens to a result while it is still in registers or in the L1 cache.
 #pragma once
+#include <cstdint>
 #include <limits>
 
 namespace tenon::cpu {
@@ -35,6 +36,22 @@ inline constexpr Activation Activation::relu{Kind::relu, 0};
 using TileHook = void (*)(const void* context, float* tile, long tile_stride, long row0, long rows, long col0,
                           long cols);
 
+/// The epilogue of results in 16-bit floats, on sums of float32:
+/// x = round(x); x = x + residual, perhaps rounded; x = activation(x), perhaps rounded.
+struct RoundedRows {
+  enum class To { f16, bf16 } to;
+  Activation activation = Activation::none;
+  bool adds = false;  // a residual
+  bool rounds_sum = false, rounds_result = false;
+  bool residual_is_half = false;  // in memory: of type `to`, else float32
+
+  /// The residual so many elements further on.
+  const void* further(const void* residual, long elements) const {
+    const long size = residual_is_half ? sizeof(std::uint16_t) : sizeof(float);
+    return static_cast<const char*>(residual) + elements * size;
+  }
+};
+
 /// result = hook(activation(sum + bias[col] + residual[row, col]) + added[row, col]). The hook is called once
 /// for every element, from several threads at the same time.
 struct Epilogue {
@@ -48,6 +65,11 @@ struct Epilogue {
   const long* residual_rows = nullptr;
   const float* added = nullptr;  // laid out like the result, or null; not the result's memory
   long added_stride = 0;
+  /// What the hook does, where it rounds and no more: products do it themselves. Its residual is laid out
+  /// like the result.
+  const RoundedRows* rounded = nullptr;
+  const void* rounded_residual = nullptr;
+  long rounded_residual_stride = 0;  // elements
 
   /// That of a result that begins at this row and column.
   Epilogue from(long row, long col) const {
@@ -59,6 +81,8 @@ struct Epilogue {
     else if (residual)
       e.residual += row * residual_stride;
     if (added) e.added += row * added_stride + col;
+    if (rounded_residual)
+      e.rounded_residual = rounded->further(rounded_residual, row * rounded_residual_stride + col);
     return e;
   }
 };

@@ -2,6 +2,8 @@
 #include "kernels/cpu/pool.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 
 namespace tenon::cpu {
 namespace {
@@ -28,6 +30,9 @@ void each_pixel(const PoolShape& s, const long (&out)[3], const PoolRun& run, Bo
   constexpr long floats_per_chunk = 16384;
   const long row_floats = std::max(1L, s.w.in * std::max(1L, s.h.in / std::max(1L, out[1])) * s.C);
   const long step = std::max(1L, floats_per_chunk / row_floats);
+  const long size = run.is_bf16 ? sizeof(std::uint16_t) : sizeof(float);
+  const auto* const in = static_cast<const std::byte*>(run.in);
+  auto* const result = static_cast<std::byte*>(run.out);
   pool.parallel_for((rows + step - 1) / step, [&](long chunk, int) {
     for (long r = chunk * step; r < std::min(rows, (chunk + 1) * step); r++) {
       const long y = r % out[1];
@@ -36,12 +41,13 @@ void each_pixel(const PoolShape& s, const long (&out)[3], const PoolRun& run, Bo
       for (long x = 0; x < out[2]; x++) {
         const Box b = box_of(z, y, x);
         const long first = (b.d.first * s.h.in + b.h.first) * s.w.in + b.w.first;
-        const PoolWindow window{.in = run.in + (n * s.in_pixels() + first) * run.in_stride,
+        const PoolWindow window{.in = in + (n * s.in_pixels() + first) * run.in_stride * size,
                                 .counts = {b.d.count, b.h.count, b.w.count},
                                 .strides = {b.d.step * s.h.in * s.w.in * run.in_stride,
                                             b.h.step * s.w.in * run.in_stride, b.w.step * run.in_stride},
-                                .out = run.out + (r * out[2] + x) * run.out_stride,
-                                .scale = 1};
+                                .out = result + (r * out[2] + x) * run.out_stride * size,
+                                .scale = 1,
+                                .is_bf16 = run.is_bf16};
         pixel(window, z, y, x);
       }
     }

@@ -7,10 +7,11 @@
 namespace tenon::cpu {
 
 struct PoolRun {
-  const float* in = nullptr;
-  long in_stride = 0;  // floats between pixels
-  float* out = nullptr;
+  const void* in = nullptr;  // floats; max_pool also reads and writes bfloat16
+  long in_stride = 0;        // elements between pixels
+  void* out = nullptr;
   long out_stride = 0;
+  bool is_bf16 = false;
 };
 
 /// Maximum of each window; padding never wins; NaN does.
@@ -31,13 +32,14 @@ void adaptive_avg_pool(const PoolShape& shape, long out_d, long out_h, long out_
 void adaptive_max_pool(const PoolShape& shape, long out_d, long out_h, long out_w, const PoolRun& run,
                        ThreadPool& pool);
 
-/// One output pixel: a box of input pixels. Strides count floats.
+/// One output pixel: a box of input pixels. Strides count elements.
 struct PoolWindow {
-  const float* in;
+  const void* in;
   long counts[3];
   long strides[3];
-  float* out;
+  void* out;
   float scale;  // of the sum, for means
+  bool is_bf16;
 };
 using PoolPixel = void(const PoolWindow& window, long channels);
 TENON_PER_ISA(PoolPixel, max_of_window, max_of_window)

@@ -1,7 +1,7 @@
 // One pooling window: vectors over channels, several of them at once so that sums overlap. Built once per
 // ISA.
 #include "kernels/cpu/pool.h"
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/simd_half.h"
 
 namespace tenon::cpu::TENON_ISA {
 namespace {
@@ -17,44 +17,56 @@ struct Mean {
   static TENON_INLINE vf last(vf v, float scale) { return v * scale; }
 };
 
-template <class Op, int Vectors, bool Whole>
+struct Floats {
+  using Element = float;
+  static TENON_INLINE vf load(const float* p, int lanes) { return load_lanes(p, lanes); }
+  static TENON_INLINE void store(float* p, vf v, int lanes) { store_lanes(p, v, lanes); }
+};
+struct Bfloats {
+  using Element = std::uint16_t;
+  static TENON_INLINE vf load(const std::uint16_t* p, int lanes) { return BF16::widen(load_lanes(p, lanes)); }
+  static TENON_INLINE void store(std::uint16_t* p, vf v, int lanes) {
+    store_lanes(p, BF16::narrow(v), lanes);
+  }
+};
+
+template <class Op, class Memory, int Vectors, bool Whole>
 TENON_INLINE void channels_of_window(const PoolWindow& w, long c, int lanes) {
   vf v[Vectors];
   TENON_UNROLL
   for (int i = 0; i < Vectors; i++) v[i] = Op::first();
   for (long z = 0; z < w.counts[0]; z++) {
     for (long y = 0; y < w.counts[1]; y++) {
-      const float* p = w.in + z * w.strides[0] + y * w.strides[1] + c;
+      const auto* p =
+          static_cast<const typename Memory::Element*>(w.in) + z * w.strides[0] + y * w.strides[1] + c;
       for (long x = 0; x < w.counts[2]; x++, p += w.strides[2]) {
         TENON_UNROLL
         for (int i = 0; i < Vectors; i++) {
-          v[i] = Op::step(v[i], Whole ? load(p + i * VL) : load_partial(p + i * VL, lanes));
+          v[i] = Op::step(v[i], Memory::load(p + i * VL, Whole ? VL : lanes));
         }
       }
     }
   }
   TENON_UNROLL
   for (int i = 0; i < Vectors; i++) {
-    const vf result = Op::last(v[i], w.scale);
-    if constexpr (Whole) {
-      store(w.out + c + i * VL, result);
-    } else {
-      store_partial(w.out + c + i * VL, result, lanes);
-    }
+    auto* const out = static_cast<typename Memory::Element*>(w.out) + c + i * VL;
+    Memory::store(out, Op::last(v[i], w.scale), Whole ? VL : lanes);
   }
 }
 
-template <class Op>
+template <class Op, class Memory>
 void window(const PoolWindow& w, long channels) {
   long c = 0;
-  for (; c + 4 * VL <= channels; c += 4 * VL) channels_of_window<Op, 4, true>(w, c, VL);
-  for (; c + VL <= channels; c += VL) channels_of_window<Op, 1, true>(w, c, VL);
-  if (c < channels) channels_of_window<Op, 1, false>(w, c, static_cast<int>(channels - c));
+  for (; c + 4 * VL <= channels; c += 4 * VL) channels_of_window<Op, Memory, 4, true>(w, c, VL);
+  for (; c + VL <= channels; c += VL) channels_of_window<Op, Memory, 1, true>(w, c, VL);
+  if (c < channels) channels_of_window<Op, Memory, 1, false>(w, c, static_cast<int>(channels - c));
 }
 
 }  // namespace
 
-void max_of_window(const PoolWindow& w, long channels) { window<Max>(w, channels); }
-void mean_of_window(const PoolWindow& w, long channels) { window<Mean>(w, channels); }
+void max_of_window(const PoolWindow& w, long channels) {
+  w.is_bf16 ? window<Max, Bfloats>(w, channels) : window<Max, Floats>(w, channels);
+}
+void mean_of_window(const PoolWindow& w, long channels) { window<Mean, Floats>(w, channels); }
 
 }  // namespace tenon::cpu::TENON_ISA

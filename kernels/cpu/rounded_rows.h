@@ -1,21 +1,24 @@
-// The epilogue of results in 16-bit floats, on sums of float32.
+// Rounds rows of sums that are still in the L1 cache to 16 bits.
 #pragma once
+#include <cstdint>
+
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/isa.h"
 
 namespace tenon::cpu {
 
-/// x = round(x); x = x + residual, perhaps rounded; x = activation(x), perhaps rounded. Numbers stay float32.
-struct RoundedRows {
-  enum class To { f16, bf16 } to;
-  Activation activation = Activation::none;
-  bool adds = false;  // a residual
-  bool rounds_sum = false, rounds_result = false;
+/// Rows of sums, the residual's and the result's: each row begins so many elements behind the pointer.
+struct RoundedTile {
+  float* sums = nullptr;
+  const long* sums_rows = nullptr;
+  const void* residual = nullptr;  // of RoundedRows::adds
+  const long* residual_rows = nullptr;
+  std::uint16_t* halves = nullptr;  // the result in 16 bits; null: as float32 in place of the sums
+  const long* halves_rows = nullptr;
+  long rows = 0;
+  long cols = 0;
 };
-
-/// Of rows x cols numbers, in place. The residual is null where there is none. Strides count floats.
-using FinishRounded = void(const RoundedRows& how, float* x, long stride, const float* residual,
-                           long residual_stride, long rows, long cols);
+using FinishRounded = void(const RoundedRows& how, const RoundedTile& tile);
 TENON_PER_ISA(FinishRounded, finish_rounded, finish_rounded)
 
 }  // namespace tenon::cpu

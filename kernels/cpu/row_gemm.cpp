@@ -12,13 +12,13 @@ constexpr long a_block = 262144;
 // B small enough to stay in L2, or to stream from L3 at a dozen bytes a cycle: then a row tile of A takes all
 // panels in one call of the kernel, and C is written row by row.
 constexpr long small_b = 262144;
-// Depths above this are cut into blocks of k, so that A stays in the cache and long sums keep their digits;
-// the partial sums wait in C.
-constexpr long max_depth = 4096;
+constexpr long max_depth = RowGemm::max_depth;
 constexpr long block_depth = 2048;
 constexpr long max_block_rows = 240;
-// Words of A as pairs of bfloat16, on the stack: a block of rows.
-constexpr long max_pairs = 65536;
+// Words of A as the tile reads it, on the stack: a block of rows.
+constexpr long max_packed = 65536;
+// Runs of A in bfloat16 that a tile may read as they lie.
+constexpr long max_runs_in_place = 64;
 // The hot tile that a hook sees: this many panels by about this many rows.
 constexpr long hook_panels = 4;
 constexpr long hook_rows = tile_rows > 8 ? tile_rows : 4 * tile_rows;
@@ -90,13 +90,33 @@ TileForm form_of(const RowGemm& g) {
   if (g.b_type == DType::i8) return TileForm::bytes;
   if (g.b_type != DType::bf16) return TileForm::f32;
   const bool pairs_fit = g.runs == 1 || g.run_length <= max_depth;
-  return g.a_is_bf16 && pairs_fit && runs_tile(TileForm::bf16_dot) ? TileForm::bf16_dot : TileForm::bf16;
+  const bool a_is_bf16 = g.a_is_bf16 || g.a_halves;
+  return a_is_bf16 && pairs_fit && runs_tile(TileForm::bf16_dot) ? TileForm::bf16_dot : TileForm::bf16;
 }
 
-// Words between two rows of pairs: rows a power of two apart would meet in few sets of the cache.
-long pair_pitch(const RowGemm& g, const DepthBlock& k) {
-  return k.runs * PanelRows(g.b_type, panel_cols, k.length).per_run + VL;
+// Is A bfloat16 in memory, pair by pair as the tile of pairs reads it?
+bool lies_in_pairs(const RowGemm& g) {
+  if (!g.a_halves || form_of(g) != TileForm::bf16_dot || g.runs > max_runs_in_place) return false;
+  if (reinterpret_cast<std::uintptr_t>(g.a_halves) % alignof(float) != 0) return false;
+  long odd = g.run_length | g.a_rows.x_stride | g.a_rows.y_stride | g.a_rows.n_stride;
+  for (long s = 0; g.run_offsets && s < g.runs; s++) odd |= g.run_offsets[s];
+  return odd % 2 == 0;
 }
+
+// Must rows of A be written as the tile reads them?
+bool packs_rows(const RowGemm& g) {
+  if (g.a_halves) return !lies_in_pairs(g);
+  return form_of(g) == TileForm::bf16_dot;
+}
+
+// Words of a run of packed rows: pairs, or floats, of which a last one may be zero.
+long packed_run(const RowGemm& g, const DepthBlock& k) {
+  const long pairs = PanelRows(g.b_type, panel_cols, k.length).per_run;
+  return form_of(g) == TileForm::bf16_dot ? pairs : 2 * pairs;
+}
+
+// Words between two packed rows: rows a power of two apart would meet in few sets of the cache.
+long packed_pitch(const RowGemm& g, const DepthBlock& k) { return k.runs * packed_run(g, k) + VL; }
 
 // The upper halves of `length` floats, two in a word; the last one may be alone.
 void pack_pairs(const float* from, long length, float* to) {
@@ -112,14 +132,50 @@ void pack_pairs(const float* from, long length, float* to) {
   }
 }
 
+// move(i) for the vectors of a run, which may overlap; one(i) for each element where it is shorter than one.
+template <class Move, class One>
+TENON_INLINE void each_vector_of_run(long length, Move move, One one) {
+  if (length < VL) {
+    for (long i = 0; i < length; i++) one(i);
+    return;
+  }
+  for (long i = 0; i + VL <= length; i += VL) move(i);
+  if (length % VL != 0) move(length - VL);
+}
+
+// `length` elements of bfloat16, two in a word; the last one may be alone.
+void copy_pairs(const std::uint16_t* from, long length, float* to) {
+  auto* const halves = reinterpret_cast<unsigned char*>(to);
+  each_vector_of_run(
+      length, [&](long i) { *reinterpret_cast<vh_unaligned*>(halves + 2 * i) = load(from + i); },
+      [&](long i) { __builtin_memcpy(halves + 2 * i, from + i, sizeof *from); });
+  if (length % 2 != 0) __builtin_memset(halves + 2 * length, 0, sizeof *from);
+}
+
+// The same as floats, an even number of them.
+void widen_run(const std::uint16_t* from, long length, float* to) {
+  each_vector_of_run(
+      length, [&](long i) { store(to + i, BF16::widen(load(from + i))); },
+      [&](long i) { store_partial(to + i, BF16::widen(load_partial(from + i, 1)), 1); });
+  if (length % 2 != 0) to[length] = 0;
+}
+
 class Block {
  public:
   Block(const RowGemm& g, const RowTiles& tiles, long tile_begin, long tile_end)
       : g_(g), tiles_(tiles), form_(form_of(g)), first_row_(tiles.first(tile_begin)) {
     const long rows = tiles.first(tile_end) - first_row_;
-    each_row(g.a_rows, rows, [&](long i, long offset) { offsets_.a[i] = offset; });
+    const bool in_pairs = lies_in_pairs(g);
+    each_row(g.a_rows, rows, [&](long i, long offset) { offsets_.a[i] = in_pairs ? offset / 2 : offset; });
+    if (in_pairs) {
+      pairs_in_place_ = reinterpret_cast<const float*>(g.a_halves);
+      for (long s = 0; s < g.runs; s++) pair_offsets_[s] = g.run_offsets ? g.run_offsets[s] / 2 : 0;
+    }
     each_row(g.c_rows, rows, [&](long i, long row) { offsets_.c[i] = row * g.c_stride; });
     const Epilogue& e = g.epilogue;
+    if (e.rounded)
+      each_row(g.c_rows, rows,
+               [&](long i, long row) { offsets_.added[i] = row * e.rounded_residual_stride; });
     if (e.residual) {
       each_row(g.c_rows, rows, [&](long i, long row) {
         offsets_.residual[i] = (e.residual_rows ? e.residual_rows[row] : row) * e.residual_stride;
@@ -129,18 +185,24 @@ class Block {
       each_row(g.c_rows, rows, [&](long i, long row) { offsets_.added[i] = row * e.added_stride; });
   }
 
-  // Writes the rows' part of this depth to `pairs`, as the tile of pairs reads it.
-  void pack_rows(const DepthBlock& k, long rows, float* pairs) {
-    const long pitch = pair_pitch(g_, k);
-    const long words = PanelRows(g_.b_type, panel_cols, k.length).per_run;
+  // Writes the rows' part of this depth to `packed`, as the tile reads it.
+  void pack_rows(const DepthBlock& k, long rows, float* packed) {
+    const long pitch = packed_pitch(g_, k);
+    const long words = packed_run(g_, k);
     for (long i = 0; i < rows; i++) {
       for (long s = 0; s < k.runs; s++) {
-        const long offset = g_.run_offsets ? g_.run_offsets[k.run + s] : 0;
-        pack_pairs(g_.a + offsets_.a[i] + offset + k.start, k.length, pairs + i * pitch + s * words);
+        const long from = offsets_.a[i] + (g_.run_offsets ? g_.run_offsets[k.run + s] : 0) + k.start;
+        float* const to = packed + i * pitch + s * words;
+        if (!g_.a_halves)
+          pack_pairs(g_.a + from, k.length, to);
+        else if (form_ == TileForm::bf16_dot)
+          copy_pairs(g_.a_halves + from, k.length, to);
+        else
+          widen_run(g_.a_halves + from, k.length, to);
       }
       offsets_.a[i] = i * pitch;
     }
-    pairs_ = pairs;
+    packed_ = packed;
   }
 
   // Of the rows of this depth in a panel, the share of row tile t of t_end - t_begin.
@@ -157,16 +219,39 @@ class Block {
     const int rows = static_cast<int>(tiles_.rows_of(t));
     const long col = panel * panel_cols;
     const Epilogue& e = g_.epilogue;
+    const bool rounds = e.rounded && k.last;
+    alignas(64) float sums[tile_rows * panel_cols];  // of a tile that is written in 16 bits
+    if (rounds && g_.c_halves) {
+      out = sums;
+      out_stride = panels_at_once(rows) * panel_cols;
+    }
     long out_row[tile_rows];
     if (out) {
       for (int i = 0; i < rows; i++) out_row[i] = i * out_stride;
     }
+    RoundedTile rounded{};
     Tile tile{};
+    if (rounds) {
+      rounded.residual = e.rounded_residual ? e.rounded->further(e.rounded_residual, col) : nullptr;
+      rounded.residual_rows = offsets_.added + row;
+      if (g_.c_halves) {
+        rounded.halves = g_.c_halves + col;
+        rounded.halves_rows = offsets_.c + row;
+        tile.c_panel_stride = 0;
+      }
+      tile.rounding = e.rounded;
+      tile.rounded = &rounded;
+    }
     tile.a_row = offsets_.a + row;
-    if (pairs_) {
-      tile.a = pairs_;
+    if (packed_) {
+      tile.a = packed_;
       tile.runs = 1;
-      tile.run_length = pair_pitch(g_, k) - VL;
+      tile.run_length = packed_pitch(g_, k) - VL;
+    } else if (pairs_in_place_) {
+      tile.a = pairs_in_place_ + k.start / 2;
+      tile.runs = k.runs;
+      tile.run_offsets = pair_offsets_ + k.run;
+      tile.run_length = k.length / 2;
     } else {
       tile.a = g_.a + k.start;
       tile.runs = k.runs;
@@ -198,8 +283,8 @@ class Block {
     // Whole panels, as many at once as the kernel takes; then those one by one; then a last narrow one.
     const long whole = smaller(panel_end, g_.cols / panel_cols) - panel;
     const long together = whole - whole % panels_at_once(rows);
-    run_whole(tile, rows, together);
-    if (together < whole) run_whole(tile, rows, whole - together);
+    run_whole(tile, rounded, rows, together);
+    if (together < whole) run_whole(tile, rounded, rows, whole - together);
     if (whole < panel_end - panel) {
       const int cols = static_cast<int>(g_.cols % panel_cols);
       const int vectors = (cols + VL - 1) / VL;
@@ -213,12 +298,19 @@ class Block {
   void finish_hot_tile(float* hot, long t_begin, long t_end, Columns cols) const {
     const long row = tiles_.first(t_begin);
     const long rows = tiles_.first(t_end) - row;
-    g_.epilogue.hook(g_.epilogue.context, hot, hook_cols, g_.hook_row + row, rows, g_.hook_col + cols.first,
-                     cols.count);
+    if (g_.epilogue.hook) {
+      g_.epilogue.hook(g_.epilogue.context, hot, hook_cols, g_.hook_row + row, rows, g_.hook_col + cols.first,
+                       cols.count);
+    }
     for (long i = 0; i < rows; i++) {
-      float* c = g_.c + offsets_.c[row - first_row_ + i] + cols.first;
+      const long at = offsets_.c[row - first_row_ + i] + cols.first;
       const float* h = hot + i * hook_cols;
       long j = 0;
+      if (g_.c_halves) {
+        narrow_row(h, cols.count, g_.c_halves + at);
+        continue;
+      }
+      float* c = g_.c + at;
       for (; j + VL <= cols.count; j += VL) store(c + j, load(h + j));
       const int tail = static_cast<int>(cols.count - j);
       if (tail > 0) store_partial(c + j, load_partial(h + j, tail), tail);
@@ -254,31 +346,40 @@ class Block {
   }
 
   // Runs `panels` whole panels and moves the tile on past them.
-  void run_whole(Tile& tile, int rows, long panels) const {
+  void run_whole(Tile& tile, RoundedTile& rounded, int rows, long panels) const {
     if (panels == 0) return;
     tile.panels = panels;
     const int at_once = panels % panels_at_once(rows) == 0 ? panels_at_once(rows) : 1;
     tile_kernel(form_, {rows, at_once * panel_vectors, tile.a_stride != 0})(tile);
     const long cols = panels * panel_cols;
     tile.b += panels * tile.b_panel_stride;
-    tile.c += cols;
+    tile.c += panels * tile.c_panel_stride;
     if (tile.partial) tile.partial += cols;
     if (tile.bias) tile.bias += cols;
     if (tile.residual) tile.residual += cols;
     if (tile.added) tile.added += cols;
+    if (rounded.residual) rounded.residual = tile.rounding->further(rounded.residual, cols);
+    if (rounded.halves) rounded.halves += cols;
   }
 
   const RowGemm& g_;
   const RowTiles& tiles_;
   TileForm form_;
   long first_row_;
-  const float* pairs_ = nullptr;  // A in pairs of bfloat16; null where the tile reads floats
+  const float* packed_ = nullptr;          // rows of A that pack_rows wrote
+  const float* pairs_in_place_ = nullptr;  // A where lies_in_pairs
+  long pair_offsets_[max_runs_in_place];   // of its runs, in words
   BlockRows offsets_;
 };
 
+// Tiles round themselves; a hook and what is only stored in 16 bits take the hot tile.
+bool through_hot_tile(const RowGemm& g, const DepthBlock& k) {
+  return !g.epilogue.rounded && (g.c_halves || (g.epilogue.hook && k.last));
+}
+
 void run_tiles(const RowGemm& g, const Block& block, const RowTiles& tiles, const RowGemmPart& part,
                long t_begin, long t_end, const DepthBlock& k) {
-  if (!g.epilogue.hook || !k.last) {
+  if (!through_hot_tile(g, k)) {
     const bool rows_outside = t_end == t_begin + 1 || k.runs * k.length * g.cols <= small_b;
     const long step = rows_outside ? part.panel_end - part.panel_begin : 1;
     for (long p = part.panel_begin; p < part.panel_end; p += step) {
@@ -307,19 +408,19 @@ void run_tiles(const RowGemm& g, const Block& block, const RowTiles& tiles, cons
 }
 
 // Apart, since it needs much of the stack.
-__attribute__((noinline)) void run_block_of_pairs(const RowGemm& g, const RowTiles& tiles,
-                                                  const RowGemmPart& part, long t_begin, long t_end,
-                                                  const DepthBlock& k) {
+__attribute__((noinline)) void run_packed_block(const RowGemm& g, const RowTiles& tiles,
+                                                const RowGemmPart& part, long t_begin, long t_end,
+                                                const DepthBlock& k) {
   Block block(g, tiles, t_begin, t_end);
-  alignas(64) float pairs[max_pairs];
-  block.pack_rows(k, tiles.first(t_end) - tiles.first(t_begin), pairs);
+  alignas(64) float packed[max_packed];
+  block.pack_rows(k, tiles.first(t_end) - tiles.first(t_begin), packed);
   run_tiles(g, block, tiles, part, t_begin, t_end, k);
 }
 
 void run_block(const RowGemm& g, const RowTiles& tiles, const RowGemmPart& part, long t_begin, long t_end,
                const DepthBlock& k) {
-  if (form_of(g) == TileForm::bf16_dot) {
-    run_block_of_pairs(g, tiles, part, t_begin, t_end, k);
+  if (packs_rows(g)) {
+    run_packed_block(g, tiles, part, t_begin, t_end, k);
   } else {
     run_tiles(g, Block(g, tiles, t_begin, t_end), tiles, part, t_begin, t_end, k);
   }
@@ -330,7 +431,7 @@ long tiles_in_block(const RowGemm& g, const RowTiles& tiles, const DepthBlock& k
   const long tile_height = tiles.rows_of(0);
   const long depth = larger(1, k.runs * k.length);
   long rows = depth * g.cols <= small_b ? max_block_rows : smaller(a_block / depth, max_block_rows);
-  if (form_of(g) == TileForm::bf16_dot) rows = smaller(max_pairs / pair_pitch(g, k), max_block_rows);
+  if (packs_rows(g)) rows = smaller(max_packed / packed_pitch(g, k), max_block_rows);
   return larger(1, rows / tile_height);
 }
 

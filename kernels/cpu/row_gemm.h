@@ -37,6 +37,9 @@ struct RowGemm {
   // Row m of A starts at a + a_rows(m) and consists of `runs` runs of run_length contiguous floats each;
   // run s lies run_offsets[s] floats after the start of the row.
   const float* a = nullptr;
+  // In place of a: bfloat16, for a B of bfloat16. Strides, offsets and lengths then count its elements. Runs
+  // of more than one are no longer than max_depth.
+  const std::uint16_t* a_halves = nullptr;
   RowMap a_rows;
   long runs = 1;
   const long* run_offsets = nullptr;  // null: one run at 0
@@ -55,6 +58,8 @@ struct RowGemm {
   // Row m of C, and of the residual, is row c_rows(m) of the buffer (strides of c_rows count rows of the
   // buffer).
   float* c = nullptr;
+  // In place of c: bfloat16, rounded to nearest even once the epilogue is done. No depth above max_depth.
+  std::uint16_t* c_halves = nullptr;
   long c_stride = 0;
   RowMap c_rows;
   Epilogue epilogue = {};
@@ -62,6 +67,9 @@ struct RowGemm {
   long hook_row = 0;
   long hook_col = 0;
 
+  /// Depths above this are cut into blocks of k, so that A stays in the cache and long sums keep their
+  /// digits; the partial sums wait in C.
+  static constexpr long max_depth = 4096;
   long depth() const { return runs * run_length; }
 };
 

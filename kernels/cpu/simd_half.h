@@ -55,8 +55,44 @@ struct BF16 {
   static TENON_INLINE vh narrow(vf f) {
     const vu x = reinterpret_cast<vu>(f);
     const vu rounded = (x + 0x7fffu + ((x >> 16) & 1u)) >> 16;
-    return __builtin_convertvector((x & 0x7fffffffu) > 0x7f800000u ? (x >> 16) | 0x40u : rounded, vh);
+    return __builtin_convertvector(f == f ? rounded : (x >> 16) | 0x40u, vh);
   }
 };
+
+static TENON_INLINE vh load(const std::uint16_t* p) { return *reinterpret_cast<const vh_unaligned*>(p); }
+static TENON_INLINE void store(std::uint16_t* p, vh v) { *reinterpret_cast<vh_unaligned*>(p) = v; }
+/// The first n elements of a 16-bit format (0 <= n <= VL), zero in the other lanes, and the same stored. They
+/// touch nothing else.
+static TENON_PARTIAL vh load_partial(const std::uint16_t* p, int n) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<vh>(_mm256_maskz_loadu_epi16(static_cast<__mmask16>((1u << n) - 1u), p));
+#else
+  vh v{};
+  for (int i = 0; i < n; i++) v[i] = p[i];
+  return v;
+#endif
+}
+static TENON_PARTIAL void store_partial(std::uint16_t* p, vh v, int n) {
+#if defined(__AVX512F__)
+  _mm256_mask_storeu_epi16(p, static_cast<__mmask16>((1u << n) - 1u), reinterpret_cast<__m256i>(v));
+#else
+  for (int i = 0; i < n; i++) p[i] = v[i];
+#endif
+}
+/// The same for 1 <= n <= VL, where n is VL most of the time.
+static TENON_INLINE vh load_lanes(const std::uint16_t* p, int n) {
+  return n == VL ? load(p) : load_partial(p, n);
+}
+static TENON_INLINE void store_lanes(std::uint16_t* p, vh v, int n) {
+  n == VL ? store(p, v) : store_partial(p, v, n);
+}
+
+/// A row of floats, rounded to bfloat16.
+static inline void narrow_row(const float* from, long cols, std::uint16_t* to) {
+  for (long j = 0; j < cols; j += VL) {
+    const int lanes = static_cast<int>(cols - j < VL ? cols - j : VL);
+    store_lanes(to + j, BF16::narrow(load_lanes(from + j, lanes)), lanes);
+  }
+}
 
 }  // namespace tenon::cpu::TENON_ISA

@@ -76,6 +76,25 @@ static bool runs_bf16_dot() { return false; }
 static TileKernel bf16_dot_tile(const TileCall&) { return nullptr; }
 #endif
 
+void prefetch_rounded(const Tile& t, long col, long rows) {
+  const RoundedTile& to = *t.rounded;
+  for (long i = 0; i < rows; i++) {
+    if (to.residual) __builtin_prefetch(t.rounding->further(to.residual, col + to.residual_rows[i]));
+    if (to.halves) __builtin_prefetch(to.halves + col + to.halves_rows[i], 1);
+  }
+}
+
+void round_tile(const Tile& t, long col, float* c, long rows, long cols) {
+  RoundedTile tile = *t.rounded;
+  tile.sums = c;
+  tile.sums_rows = t.c_row;
+  if (tile.residual) tile.residual = t.rounding->further(tile.residual, col);
+  if (tile.halves) tile.halves += col;
+  tile.rows = rows;
+  tile.cols = cols;
+  finish_rounded(*t.rounding, tile);
+}
+
 bool runs_tile(TileForm form) { return form != TileForm::bf16_dot || runs_bf16_dot(); }
 
 TileKernel tile_kernel(TileForm form, const TileCall& call) {

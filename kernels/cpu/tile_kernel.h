@@ -1,6 +1,6 @@
 // The register tile: up to tile_rows x tile_cols sums kept in registers over the whole depth. Per-ISA code.
 #pragma once
-#include "kernels/cpu/epilogue.h"
+#include "kernels/cpu/rounded_rows.h"
 #include "kernels/cpu/simd.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -27,8 +27,8 @@ enum class TileForm {
 bool runs_tile(TileForm form);
 
 /// The operands of one row tile and some consecutive column panels. Offsets and strides count words of four
-/// bytes: an element in float32, a pair of 16-bit ones. c, partial, residual, added and bias move on by
-/// panel_cols with each panel.
+/// bytes: an element in float32, a pair of 16-bit ones. partial, residual, added, rounded and bias move
+/// on by panel_cols with each panel, c by c_panel_stride.
 struct Tile {
   const float* a;
   const long* a_row;
@@ -42,6 +42,7 @@ struct Tile {
   long panels;
   float* c;
   const long* c_row;
+  long c_panel_stride = panel_cols;  // 0: a panel is written over the one before, once `rounded` took that
   // Added to the sums: partial sums of earlier blocks of k, and the residual. Null: nothing.
   const float* partial;
   const long* partial_row;
@@ -51,11 +52,19 @@ struct Tile {
   Activation activation;
   const float* added;  // behind the activation; null: nothing
   const long* added_row;
+  // Rounds what was written: pointers are those of the first column. Null: nothing.
+  const RoundedRows* rounding;
+  const RoundedTile* rounded;
   // What a later tile reads, brought to the L2 cache meanwhile: so many words further with each row of B.
   const float* later = nullptr;
   long later_step = 0;
   int last_lanes = VL;  // of the last vector of columns, what lies inside the result
 };
+
+/// Brings to the cache what round_tile reads and writes.
+void prefetch_rounded(const Tile& t, long col, long rows);
+/// Rounds the rows at c, which are those of the tile from this column on.
+void round_tile(const Tile& t, long col, float* c, long rows, long cols);
 
 /// Panels that the kernel for `rows` rows takes at once: few rows need more columns to hide the latency of
 /// the FMA.

@@ -15,6 +15,7 @@ struct RowPointers {
     for (int i = 0; i < Rows; i++) row[i] = a + t.a_row[i];
   }
   TENON_INLINE float at(int i, long k) const { return row[i][k]; }
+  TENON_INLINE const float* row_at(int i) const { return row[i]; }
 };
 template <int Rows>
 struct RowPointers<Rows, true> {
@@ -25,6 +26,7 @@ struct RowPointers<Rows, true> {
     for (int i = 0; i < (Rows + 2) / 3; i++) third[i] = a + t.a_row[0] + 3 * i * stride;
   }
   TENON_INLINE float at(int i, long k) const { return third[i / 3][i % 3 * stride + k]; }
+  TENON_INLINE const float* row_at(int i) const { return third[i / 3] + i % 3 * stride; }
 };
 
 // f(row, vector, lanes) for all vectors of a tile, of which the last one of each row has `last_lanes`.
@@ -91,9 +93,10 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
   // Several panels are whole.
   const int last_lanes = panels == 1 ? t.last_lanes : VL;
   constexpr int prefetch_ahead = 24;  // rows of B
+  constexpr int line_words = 16;      // of a line of the cache
   for (long panel = 0; panel < t.panels; panel += panels) {
     const long col = panel * panel_cols;
-    float* c = t.c + col;
+    float* c = t.c + panel * t.c_panel_stride;
     vf sum[Rows][Vectors];
     TENON_UNROLL
     for (int i = 0; i < Rows; i++) {
@@ -105,6 +108,7 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
       TENON_UNROLL
       for (int i = 0; i < Rows; i++) __builtin_prefetch(t.residual + col + t.residual_row[i]);
     }
+    if (t.rounded) prefetch_rounded(t, col, Rows);
     const float* b = t.b + panel * t.b_panel_stride;
     const float* later = t.later ? t.later : b;
     for (long s = 0; s < t.runs; s++) {
@@ -115,6 +119,12 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
           __builtin_prefetch(b + prefetch_ahead * t.b_row_stride);
           if constexpr (Vectors * Form::vector_words > 16) {
             __builtin_prefetch(b + prefetch_ahead * t.b_row_stride + 16);
+          }
+          if constexpr (Rows > 3 && Form::depth == 1) {
+            if (k % line_words == 0) {
+              TENON_UNROLL
+              for (int i = 0; i < Rows; i++) __builtin_prefetch(a.row_at(i) + k + 3 * line_words);
+            }
           }
           __builtin_prefetch(later, 0, 2);
           later += t.later_step;
@@ -152,6 +162,7 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
                                  .rows = Rows,
                                  .cols = (Vectors - 1) * VL + last_lanes});
     }
+    if (t.rounded) round_tile(t, col, c, Rows, (Vectors - 1) * VL + last_lanes);
   }
 }
 

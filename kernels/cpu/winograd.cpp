@@ -2,7 +2,9 @@
 #include "kernels/cpu/winograd.h"
 
 #include "kernels/cpu/activation.h"
+#include "kernels/cpu/rounded_rows.h"
 #include "kernels/cpu/row_gemm.h"
+#include "kernels/cpu/simd_half.h"
 #include "kernels/cpu/tile_kernel.h"
 #include "kernels/cpu/winograd_transform.h"
 
@@ -17,6 +19,12 @@ TENON_INLINE vf get(const float* p, int lanes) {
   if constexpr (Whole) return load(p);
   return load_partial(p, lanes);
 }
+/// Of bfloat16.
+template <bool Whole>
+TENON_INLINE vf get(const std::uint16_t* p, int lanes) {
+  if constexpr (Whole) return BF16::widen(load(p));
+  return BF16::widen(load_partial(p, lanes));
+}
 template <bool Whole>
 TENON_INLINE void put(float* p, vf v, int lanes) {
   if constexpr (Whole) {
@@ -27,8 +35,9 @@ TENON_INLINE void put(float* p, vf v, int lanes) {
 }
 
 // Reads (tile + 2)^2 pixels: rows [y_begin, y_end) and columns [x_begin, x_end) of them lie inside the image.
+template <class T>
 struct Patch {
-  const float* origin;  // may lie outside the image
+  const T* origin;  // may lie outside the image
   long row_stride;
   long pixel_stride;
   int y_begin;
@@ -39,8 +48,8 @@ struct Patch {
 
 // Returns 0 in each lane, and NaN where the patch holds a NaN or an infinity, or the transform overflows:
 // rows 0 and n - 1 of B^T together read every pixel.
-template <int Tile, bool Inside, bool Whole>
-TENON_INLINE vf transform_patch(const Patch& p, long c, int lanes, float* out, long point_stride) {
+template <int Tile, bool Inside, bool Whole, class T>
+TENON_INLINE vf transform_patch(const Patch<T>& p, long c, int lanes, float* out, long point_stride) {
   using Transform = WinogradTransform<Tile>;
   constexpr int n = Transform::points;
   vf columns[n][n];
@@ -51,7 +60,7 @@ TENON_INLINE vf transform_patch(const Patch& p, long c, int lanes, float* out, l
       for (int y = 0; y < n; y++) columns[y][x] = vf{};
       continue;
     }
-    const float* in = p.origin + x * p.pixel_stride + c;
+    const T* in = p.origin + x * p.pixel_stride + c;
     TENON_UNROLL
     for (int y = 0; y < n; y++) {
       d[y] = Inside || (y >= p.y_begin && y < p.y_end) ? get<Whole>(in + y * p.row_stride, lanes) : vf{};
@@ -74,8 +83,8 @@ TENON_INLINE vf transform_patch(const Patch& p, long c, int lanes, float* out, l
 }
 
 // Whether a value of the patch is not finite.
-template <int Tile, bool Inside>
-bool transform_channels(const Patch& p, long channels, float* out, long point_stride) {
+template <int Tile, bool Inside, class T>
+bool transform_channels(const Patch<T>& p, long channels, float* out, long point_stride) {
   vf spoiled{};
   long c = 0;
   for (; c + VL <= channels; c += VL)
@@ -86,8 +95,8 @@ bool transform_channels(const Patch& p, long channels, float* out, long point_st
   return hsum(spoiled) != 0.0f;
 }
 
-template <int Tile>
-void input(const WinogradBlock& b, WinogradRange tiles) {
+template <int Tile, class T>
+void input(const WinogradBlock& b, const T* image, WinogradRange tiles) {
   constexpr long n = Tile + 2;
   const ConvShape& s = *b.shape;
   for (long t = tiles.begin; t < tiles.end; t++) {
@@ -95,13 +104,13 @@ void input(const WinogradBlock& b, WinogradRange tiles) {
     const long y = place.y - s.h.pad_before;
     const long x = place.x - s.w.pad_before;
     const long pixel = (place.image * s.h.in + y) * s.w.in + x;
-    const Patch patch{.origin = b.run->in + pixel * b.run->in_stride,
-                      .row_stride = s.w.in * b.run->in_stride,
-                      .pixel_stride = b.run->in_stride,
-                      .y_begin = static_cast<int>(larger(0, -y)),
-                      .y_end = static_cast<int>(smaller(n, s.h.in - y)),
-                      .x_begin = static_cast<int>(larger(0, -x)),
-                      .x_end = static_cast<int>(smaller(n, s.w.in - x))};
+    const Patch<T> patch{.origin = image + pixel * b.run->in_stride,
+                         .row_stride = s.w.in * b.run->in_stride,
+                         .pixel_stride = b.run->in_stride,
+                         .y_begin = static_cast<int>(larger(0, -y)),
+                         .y_end = static_cast<int>(smaller(n, s.h.in - y)),
+                         .x_begin = static_cast<int>(larger(0, -x)),
+                         .x_end = static_cast<int>(smaller(n, s.w.in - x))};
     float* out = b.transformed_in + t * b.in_tile_stride;
     const bool inside = patch.y_begin == 0 && patch.x_begin == 0 && patch.y_end == n && patch.x_end == n;
     b.spoiled[t] = inside ? transform_channels<Tile, true>(patch, s.Cin, out, b.in_point_stride)
@@ -112,6 +121,7 @@ void input(const WinogradBlock& b, WinogradRange tiles) {
 // Where the results of one tile go: the image, or a hot tile for the hook.
 struct Target {
   float* out;
+  std::uint16_t* halves;  // in place of out: bfloat16, by way of a hot tile
   long row_stride;
   long pixel_stride;
   const float* residual;
@@ -173,9 +183,28 @@ void output_channels(const WinogradBlock& b, const float* products, Target targe
   if (c < end) transform_back<Tile, false>(b, products, target, c, static_cast<int>(end - c));
 }
 
+// Rounds and stores a row of the tile.
+void store_rounded(const Epilogue& e, const Target& target, float* sums, const long* sums_pixels, long at,
+                   long pixel, long c, long channels) {
+  long pixels[6], residual[6];
+  for (int x = 0; x < target.cols; x++) {
+    pixels[x] = at + x * target.pixel_stride;
+    residual[x] = (pixel + x) * e.rounded_residual_stride + c;
+  }
+  finish_rounded(*e.rounded, {.sums = sums,
+                              .sums_rows = sums_pixels,
+                              .residual = e.rounded_residual,
+                              .residual_rows = residual,
+                              .halves = target.halves,
+                              .halves_rows = pixels,
+                              .rows = target.cols,
+                              .cols = channels});
+}
+
 // The hook sees a row of the tile at a time: cols pixels x a chunk of channels.
 template <int Tile>
-void output_with_hook(const WinogradBlock& b, const float* products, const Target& target, long first_pixel) {
+void output_by_hot_tile(const WinogradBlock& b, const float* products, const Target& target,
+                        long first_pixel) {
   constexpr long chunk = Tile == 4 ? 128 : 64;
   alignas(64) float hot[Tile * Tile * chunk];
   const ConvShape& s = *b.shape;
@@ -184,14 +213,26 @@ void output_with_hook(const WinogradBlock& b, const float* products, const Targe
   to_hot.out = hot;
   to_hot.row_stride = Tile * chunk;
   to_hot.pixel_stride = chunk;
+  long hot_pixels[Tile];
+  for (int x = 0; x < Tile; x++) hot_pixels[x] = x * chunk;
   for (long c = 0; c < s.Cout; c += chunk) {
     const long channels = smaller(chunk, s.Cout - c);
     output_channels<Tile>(b, products, to_hot, c, channels);
     for (int y = 0; y < target.rows; y++) {
       float* row = hot + y * Tile * chunk;
-      e.hook(e.context, row, chunk, first_pixel + y * s.out(s.w), target.cols, c, channels);
+      const long pixel = first_pixel + y * s.out(s.w);
+      if (target.halves && e.rounded) {
+        store_rounded(e, target, row, hot_pixels, y * target.row_stride + c, pixel, c, channels);
+        continue;
+      }
+      if (e.hook) e.hook(e.context, row, chunk, pixel, target.cols, c, channels);
       for (int x = 0; x < target.cols; x++) {
-        float* out = target.out + y * target.row_stride + x * target.pixel_stride + c;
+        const long at = y * target.row_stride + x * target.pixel_stride + c;
+        if (target.halves) {
+          narrow_row(row + x * chunk, channels, target.halves + at);
+          continue;
+        }
+        float* out = target.out + at;
         long i = 0;
         for (; i + VL <= channels; i += VL) store(out + i, load(row + x * chunk + i));
         const int tail = static_cast<int>(channels - i);
@@ -211,7 +252,9 @@ void output(const WinogradBlock& b, WinogradRange tiles) {
     if (b.spoiled[t]) continue;
     const TilePlace place(s, Tile, b.first_tile + t);
     const long pixel = (place.image * height + place.y) * width + place.x;
-    const Target target{.out = b.run->out + pixel * b.run->out_stride,
+    std::uint16_t* const halves = b.run->out_halves;
+    const Target target{.out = halves ? nullptr : b.run->out + pixel * b.run->out_stride,
+                        .halves = halves ? halves + pixel * b.run->out_stride : nullptr,
                         .row_stride = width * b.run->out_stride,
                         .pixel_stride = b.run->out_stride,
                         .residual = e.residual ? e.residual + pixel * e.residual_stride : nullptr,
@@ -221,8 +264,8 @@ void output(const WinogradBlock& b, WinogradRange tiles) {
                         .rows = static_cast<int>(smaller(Tile, height - place.y)),
                         .cols = static_cast<int>(smaller(Tile, width - place.x))};
     const float* products = b.products + t * b.out_tile_stride;
-    if (e.hook) {
-      output_with_hook<Tile>(b, products, target, pixel);
+    if (e.hook || halves) {
+      output_by_hot_tile<Tile>(b, products, target, pixel);
     } else {
       output_channels<Tile>(b, products, target, 0, s.Cout);
     }
@@ -271,7 +314,10 @@ long winograd_block_tiles(const ConvShape& s, long tile) {
 }
 
 void winograd_input(const WinogradBlock& b, WinogradRange tiles) {
-  b.tile == 4 ? input<4>(b, tiles) : input<6>(b, tiles);
+  if (b.run->in_halves)
+    b.tile == 4 ? input<4>(b, b.run->in_halves, tiles) : input<6>(b, b.run->in_halves, tiles);
+  else
+    b.tile == 4 ? input<4>(b, b.run->in, tiles) : input<6>(b, b.run->in, tiles);
 }
 
 void winograd_output(const WinogradBlock& b, WinogradRange tiles) {

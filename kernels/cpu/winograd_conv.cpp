@@ -1,9 +1,11 @@
 // Winograd convolution on the threads of a pool: whole blocks of tiles side by side, or the steps of one
 // block.
 #include <algorithm>
+#include <bit>
 #include <mutex>
 #include <vector>
 
+#include "base/half.h"
 #include "kernels/cpu/conv_gemm.h"
 #include "kernels/cpu/row_gemm.h"
 #include "kernels/cpu/winograd.h"
@@ -69,9 +71,13 @@ class SpoiledTiles {
       copy_pixels(place.image, y - s_.h.pad_before, place.x - s_.w.pad_before, row.w.in, patch.data());
       ConvRun run = run_;
       run.in = patch.data();
+      run.in_halves = nullptr;
       run.in_stride = s_.Cin;
       run.packed = packed_.data();
-      run.out += pixel * run.out_stride;
+      if (run.out_halves)
+        run.out_halves += pixel * run.out_stride;
+      else
+        run.out += pixel * run.out_stride;
       run.epilogue = run.epilogue.from(pixel, 0);
       run.first_row += pixel;
       conv_gemm(row, run, pool_);
@@ -87,9 +93,17 @@ class SpoiledTiles {
         std::fill_n(to, s_.Cin, 0.0f);
       } else {
         const long pixel = (image * s_.h.in + y) * s_.w.in + x;
-        std::copy_n(run_.in + pixel * run_.in_stride, s_.Cin, to);
+        copy_pixel(pixel * run_.in_stride, to);
       }
     }
+  }
+
+  void copy_pixel(long from, float* to) const {
+    if (!run_.in_halves) {
+      std::copy_n(run_.in + from, s_.Cin, to);
+      return;
+    }
+    for (long c = 0; c < s_.Cin; c++) to[c] = std::bit_cast<BFloat16>(run_.in_halves[from + c]);
   }
 
   const ConvShape& s_;

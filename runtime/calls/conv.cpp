@@ -2,6 +2,7 @@
 
 #include "ir/ops/conv.h"
 #include "runtime/calls/epilogue.h"
+#include "runtime/calls/half_conv.h"
 
 namespace tenon {
 namespace {
@@ -50,17 +51,32 @@ std::optional<ConvCall> ConvCall::match_any_weights(const Planner& planner, cons
   const Node* anchor = find_anchor(group, op_info<Conv>());
   if (!anchor) anchor = find_anchor(group, op_info<ConvTranspose>());
   if (!anchor) return std::nullopt;
-  ConvCall call{.anchor = anchor, .x = group.outer(anchor->input(0))};
-  call.weights_value = group.outer(anchor->input(1));
+  return call_of(planner, group, *anchor, group.outer(anchor->input(0)));
+}
+
+std::optional<ConvCall> ConvCall::match_halves(const Planner& planner, const Group& group) {
+  for (const Node* member : group.members()) {
+    if (!member->is<Conv>()) continue;
+    const Value* const half = widened_for(*member);
+    if (!half || group.contains(half)) return std::nullopt;
+    auto call = call_of(planner, group, *member, group.outer(half));
+    return call && call->weights.defined() ? call : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<ConvCall> ConvCall::call_of(const Planner& planner, const Group& group, const Node& anchor,
+                                          const Value* x) {
+  ConvCall call{.anchor = &anchor, .x = x};
+  call.weights_value = group.outer(anchor.input(1));
   const std::size_t rank = call.x->rank();
   if (rank < 3 || rank > 5) return std::nullopt;
   if (const auto weights = planner.stored_weight(call.weights_value)) call.weights = *weights;
-  if (anchor->inputs().size() > 2) call.bias = anchor->input(2);
+  if (anchor.inputs().size() > 2) call.bias = anchor.input(2);
   const Index sizes = eval(call.x->shape(), {});
   const Index weights = eval(call.weights_value->shape(), {});
-  const auto* conv = anchor->as<Conv>();
-  call.shape =
-      conv ? shape_of(*conv, sizes, weights) : shape_of(*anchor->as<ConvTranspose>(), sizes, weights);
+  const auto* conv = anchor.as<Conv>();
+  call.shape = conv ? shape_of(*conv, sizes, weights) : shape_of(*anchor.as<ConvTranspose>(), sizes, weights);
   return call;
 }
 

@@ -21,8 +21,14 @@ struct ConvCall {
   static std::optional<ConvCall> match(const Planner&, const Group&);
   /// The same with weights that may be computed.
   static std::optional<ConvCall> match_any_weights(const Planner&, const Group&);
+  /// As match, where the group begins with a cast of its image from bfloat16 (runtime/widen.h): `x` is that
+  /// image.
+  static std::optional<ConvCall> match_halves(const Planner&, const Group&);
   /// Of operands of one dtype.
   Work work() const;
+
+ private:
+  static std::optional<ConvCall> call_of(const Planner&, const Group&, const Node& anchor, const Value* x);
 };
 
 }  // namespace tenon

@@ -8,6 +8,7 @@
 #include "ir/ops/cast.h"
 #include "ir/ops/control.h"
 #include "ir/ops/slices_by_index.h"
+#include "runtime/calls/half_conv.h"
 #include "runtime/loop_builder.h"
 #include "runtime/widen.h"
 
@@ -24,7 +25,9 @@ class Matcher {
         may_gather_(may_gather),
         shape_(eval(anchor.output()->shape(), {})) {}
 
-  std::optional<Epilogue> match(const Value* bias) {
+  std::optional<Epilogue> match(const Value* bias, bool may_narrow) {
+    may_narrow_ = may_narrow;
+    const Value* const read = may_narrow && widened_for(anchor_) ? anchor_.input(0) : nullptr;
     if (group_.results().size() != 1 || eval(group_.results()[0]->shape(), {}) != shape_) return std::nullopt;
     if (bias) {
       epilogue_.bias = group_.outer(bias);
@@ -35,7 +38,7 @@ class Matcher {
     std::vector<const Node*> rest;
     int gathers = 0;
     for (const Node* member : group_.members()) {
-      if (member == &anchor_) continue;
+      if (member == &anchor_ || member->output() == read) continue;
       if (may_gather_ && slices_by_index(*member)) {  // the addition behind it takes it
         ++gathers;
         continue;
@@ -135,7 +138,8 @@ class Matcher {
   }
 
   bool lower_f32(const std::vector<const Node*>& rest, const Value* current) {
-    if (group_.results()[0]->dtype() != DType::f32) return false;
+    const DType type = group_.results()[0]->dtype();
+    if (type != DType::f32 && !(may_narrow_ && type == DType::bf16)) return false;
     auto lowered = lower(rest, current, nullptr);
     if (!lowered) return false;
     epilogue_.program = std::move(lowered->program);
@@ -203,7 +207,7 @@ class Matcher {
   const Group& group_;
   const Node& anchor_;
   const Order& order_;
-  bool may_gather_;
+  bool may_gather_, may_narrow_ = false;
   Index shape_;  // of the anchor's result
   Epilogue epilogue_;
 };
@@ -225,8 +229,9 @@ const Node* find_anchor(const Group& group, const OpInfo& op) {
 }
 
 std::optional<Epilogue> Epilogue::match(const Planner& planner, const Group& group, const Node& anchor,
-                                        const Value* bias, const Order& order, bool may_gather) {
-  return Matcher(planner, group, anchor, order, may_gather).match(bias);
+                                        const Value* bias, const Order& order, bool may_gather,
+                                        bool may_narrow) {
+  return Matcher(planner, group, anchor, order, may_gather).match(bias, may_narrow);
 }
 
 std::optional<TileProgram> TileProgram::match(const Planner& planner, const Group& group, const Node& anchor,

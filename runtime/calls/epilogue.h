@@ -46,9 +46,10 @@ struct Epilogue {
 
   /// nullopt when the group is not its anchor followed by pointwise operators that see the anchor's result as
   /// the matrix of this axis order, or has more than one result. `bias` is the anchor's own bias, or null.
-  /// With `may_gather`, the first of them may add rows that indices choose.
+  /// With `may_gather`, the first of them may add rows that indices choose. With `may_narrow`, the anchor may
+  /// read a cast of bfloat16, and the result be of bfloat16.
   static std::optional<Epilogue> match(const Planner&, const Group&, const Node& anchor, const Value* bias,
-                                       const Order&, bool may_gather = false);
+                                       const Order&, bool may_gather = false, bool may_narrow = false);
 
   /// "+bias+residual+relu", "+gather", "+tile"
   std::string text() const;

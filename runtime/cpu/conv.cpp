@@ -20,12 +20,14 @@ class ConvStep : public CpuStep {
 
   void compute(const CpuFrame& frame) const override {
     CpuEpilogue::Running running;
-    const cpu::ConvRun run{.in = frame.at<const float>(in),
+    const cpu::ConvRun run{.in = in_halves ? nullptr : frame.at<const float>(in),
+                           .in_halves = in_halves ? frame.at<const std::uint16_t>(in) : nullptr,
                            .in_stride = in_stride,
                            .in_is_bf16 = in_is_bf16,
                            .packed = frame.at<const float>(packed),
                            .weights = weights ? frame.at<const float>(*weights) : nullptr,
-                           .out = frame.at<float>(out),
+                           .out = out_halves ? nullptr : frame.at<float>(out),
+                           .out_halves = out_halves ? frame.at<std::uint16_t>(out) : nullptr,
                            .out_stride = out_stride,
                            .epilogue = epilogue_.bind(frame, running),
                            .scratch = reinterpret_cast<float*>(frame.scratch)};
@@ -35,7 +37,8 @@ class ConvStep : public CpuStep {
   Address in, packed, out;
   std::optional<Address> weights;
   long in_stride = 0, out_stride = 0;
-  bool in_is_bf16 = false;
+  bool in_is_bf16 = false;                     // float32 numbers of bfloat16
+  bool in_halves = false, out_halves = false;  // in memory: bfloat16
 
  private:
   ConvShape shape_;
@@ -85,6 +88,8 @@ void emit(Planner& planner, const Group& group, const ConvCall& call, CpuEpilogu
   step->in = in.address();
   step->in_stride = *row_stride(in, order);
   step->in_is_bf16 = is_widened_from(call.x, DType::bf16);
+  step->in_halves = in.dtype() == DType::bf16;
+  step->out_halves = out.dtype() == DType::bf16;
   step->packed = packed.address();
   step->out = out.address();
   step->out_stride = *row_stride(out, order);
@@ -97,22 +102,28 @@ void emit(Planner& planner, const Group& group, const ConvCall& call, CpuEpilogu
 }
 
 std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
-  const auto call = ConvCall::match(planner, group);
-  if (!call || call->x->dtype() != DType::f32) return {};
+  auto call = ConvCall::match(planner, group);
+  if (!call) call = ConvCall::match_halves(planner, group);
+  if (!call || call->anchor->input(0)->dtype() != DType::f32) return {};
   const Order order = channels_last(call->x->rank());
-  const auto epilogue = find_epilogue(planner, group, *call->anchor, call->bias, order);
+  const auto epilogue = find_epilogue(planner, group, *call->anchor, call->bias, order, false, true);
   if (!epilogue) return {};
   Work work = call->work();
-  work.bytes += epilogue->match().bytes();
+  const Type& result = group.results()[0]->type();
+  work.bytes += epilogue->match().bytes() + bytes_of(result) - bytes_of(call->anchor->output()->type());
   const double copies =
       planner.estimate_copy(call->x, [&](const Strided& t) { return row_stride(t, order).has_value(); });
   std::vector<Candidate> candidates;
   std::vector<cpu::ConvAlgorithm> algorithms(cpu::conv_algorithms.begin(), cpu::conv_algorithms.end());
   if (const auto narrow = cpu::conv_algorithm_of(call->weights.dtype()))
     algorithms.insert(algorithms.begin(), *narrow);
-  const bool in_is_bf16 = is_widened_from(call->x, DType::bf16);
+  const bool in_halves = call->x->dtype() == DType::bf16;
+  const bool out_halves = result.dtype == DType::bf16;
+  const bool in_is_bf16 = in_halves || is_widened_from(call->x, DType::bf16);
   for (const cpu::ConvAlgorithm a : algorithms) {
     if (!cpu::conv_supports(call->shape, a)) continue;
+    if (in_halves && !cpu::conv_reads_halves(call->shape, a)) continue;
+    if (out_halves && !cpu::conv_writes_halves(call->shape, a)) continue;
     const auto scratch = static_cast<std::size_t>(cpu::conv_scratch_size(call->shape, a, planner.threads()));
     // It reads packed weights: Winograd's are several times as large.
     const double packed = sizeof(float) * static_cast<double>(cpu::conv_packed_size(call->shape, a));

@@ -51,7 +51,7 @@ const Device& cpu_device() {
       .name = "cpu",
       .lowerings = lowerings,
       .general = general,
-      .memory = {.row_period = 2048, .row_gap = 16, .page_skew = 192},
+      .memory = {.row_period = 2048, .row_gap = 64, .page_skew = 192},
       .allocate = [](std::size_t bytes, Space) { return touched_host_memory(bytes); },
       .make_copy = make_copy,
       .hardware = [] { return fmt::format("{} | {}", cpu_name(), cpu::name(cpu::isa())); },

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "kernels/cpu/loop_patterns.h"
+#include "kernels/cpu/rounded_rows.h"
 #include "runtime/index_fault.h"
 
 namespace tenon {
@@ -35,7 +36,8 @@ std::string_view name(cpu::Activation::Kind kind) {
   return "";
 }
 
-// activation(tile), to which a load of floats may be added; or, rounded, activation(tile + load).
+// activation(tile), to which a load of floats may be added; or, rounded, activation(tile + load), where the
+// load may be of 16 bits.
 struct KnownProgram {
   cpu::Activation activation = cpu::Activation::none;
   std::optional<LoopOperand> added;
@@ -56,20 +58,20 @@ class Recogniser {
  private:
   bool is_tile(Reg r) const { return patterns_.at(r).op == LoopOp::tile; }
 
-  std::optional<LoopOperand> rows_of_floats(Reg r) const {
+  std::optional<LoopOperand> rows_of(Reg r) const {
     if (patterns_.at(r).op != LoopOp::load) return std::nullopt;
     LoopOperand from = program_.operand(static_cast<std::size_t>(patterns_.at(r).operand));
-    const bool fits =
-        from.dtype == DType::f32 && from.strides[0] > 0 && from.strides[1] == 1 && from.offset == 0;
+    const bool fits = (from.dtype == DType::f32 || from.dtype == rounds_) && from.strides[0] > 0 &&
+                      from.strides[1] == 1 && from.offset == 0;
     return fits ? std::optional(std::move(from)) : std::nullopt;
   }
 
-  // The other summand of a load of floats.
+  // The other summand of a load.
   std::optional<Reg> take_added(Reg sum, KnownProgram& known) const {
     if (!patterns_.is(sum, Prim::add)) return std::nullopt;
     const auto& args = patterns_.at(sum).args;
-    const std::size_t loaded = rows_of_floats(args[1]) ? 1 : 0;
-    known.added = rows_of_floats(args[loaded]);
+    const std::size_t loaded = rows_of(args[1]) ? 1 : 0;
+    known.added = rows_of(args[loaded]);
     return known.added ? std::optional(args[1 - loaded]) : std::nullopt;
   }
 
@@ -107,6 +109,7 @@ class Recogniser {
     const auto summand = take_added(of_sum.value_or(value), known);
     if (!summand) return std::nullopt;
     rows.adds = true;
+    rows.residual_is_half = known.added->dtype != DType::f32;
     rows.rounds_sum = of_sum.has_value();
     const auto of_tile = take_rounding(*summand, rows);
     if (!of_tile || !is_tile(*of_tile)) return std::nullopt;
@@ -151,6 +154,8 @@ std::optional<CpuEpilogue> CpuEpilogue::compile(Epilogue epilogue) {
   }
   if (e.program->shape.dims[1] < fewest_columns || e.operands.size() + 1 > max_buffers) return std::nullopt;
   LoopProgram program = *e.program;
+  // Kernels store what it leaves in float32, rounded as it is already.
+  program.code.operands.back().dtype = DType::f32;
   program.shape.operands.back().strides = {piece_cols, 1};  // the result is one piece, too
   compiled.kernel_ = cpu::LoopKernel::compile_epilogue(program, piece_rows, piece_cols);
   if (compiled.kernel_->scratch_bytes(1) > stack_bytes) return std::nullopt;
@@ -199,7 +204,12 @@ cpu::Epilogue CpuEpilogue::bind(const CpuFrame& frame, Running& running, long fi
   running.self = this;
   running.first_row = first_row;
   if (rounded_) {
-    if (added_) running.buffers[0] = frame.at<void>(buffers_[*added_]);
+    epilogue.rounded = &*rounded_;
+    if (added_) {
+      running.buffers[0] = frame.at<void>(buffers_[*added_]);
+      epilogue.rounded_residual = rounded_->further(running.buffers[0], first_row * added_row_stride_);
+      epilogue.rounded_residual_stride = added_row_stride_;
+    }
     epilogue.hook = run_rounded;
     epilogue.context = &running;
   }
@@ -211,8 +221,9 @@ cpu::Epilogue CpuEpilogue::bind(const CpuFrame& frame, Running& running, long fi
 }
 
 std::optional<CpuEpilogue> find_epilogue(const Planner& planner, const Group& group, const Node& anchor,
-                                         const Value* bias, const Order& order, bool may_gather) {
-  auto match = Epilogue::match(planner, group, anchor, bias, order, may_gather);
+                                         const Value* bias, const Order& order, bool may_gather,
+                                         bool may_narrow) {
+  auto match = Epilogue::match(planner, group, anchor, bias, order, may_gather, may_narrow);
   return match ? CpuEpilogue::compile(*std::move(match)) : std::nullopt;
 }
 
@@ -238,11 +249,22 @@ void CpuEpilogue::run_rounded(const void* context, float* tile, long stride, lon
                               long cols) {
   const auto& running = *static_cast<const Running*>(context);
   const CpuEpilogue& self = *running.self;
-  const long row_stride = self.added_row_stride_;
-  const float* residual = nullptr;
-  if (self.added_)
-    residual = static_cast<const float*>(running.buffers[0]) + (row0 + running.first_row) * row_stride + col0;
-  cpu::finish_rounded(*self.rounded_, tile, stride, residual, row_stride, rows, cols);
+  constexpr long together = 64;
+  std::array<long, together> sums, residual;
+  for (long first = 0; first < rows; first += together) {
+    const long count = std::min(together, rows - first);
+    for (long r = 0; r < count; ++r) {
+      sums[static_cast<std::size_t>(r)] = (first + r) * stride;
+      residual[static_cast<std::size_t>(r)] =
+          (row0 + running.first_row + first + r) * self.added_row_stride_ + col0;
+    }
+    cpu::finish_rounded(*self.rounded_, {.sums = tile,
+                                         .sums_rows = sums.data(),
+                                         .residual = self.added_ ? running.buffers[0] : nullptr,
+                                         .residual_rows = residual.data(),
+                                         .rows = count,
+                                         .cols = cols});
+  }
 }
 
 void CpuEpilogue::run_hook(const void* context, float* tile, long stride, long row0, long rows, long col0,

@@ -6,7 +6,6 @@
 
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/loop_kernel.h"
-#include "kernels/cpu/rounded_rows.h"
 #include "runtime/calls/epilogue.h"
 #include "runtime/cpu/step.h"
 
@@ -54,7 +53,8 @@ class CpuEpilogue {
   std::optional<cpu::LoopKernel> kernel_;  // null where the kernels do all of it
   cpu::Activation activation_;
   std::optional<cpu::RoundedRows> rounded_;  // what they do on each tile that is done
-  /// An operand of the program: what is added behind the activation; of rounded_, before it.
+  /// An operand of the program: what is added behind the activation; of rounded_, before it, maybe in 16
+  /// bits.
   std::optional<std::size_t> added_;
   std::int64_t added_row_stride_ = 0;
   std::optional<Address> bias_, residual_, residual_rows_;
@@ -63,8 +63,9 @@ class CpuEpilogue {
 };
 
 /// The epilogue of a group's anchor, compiled; nullopt where it does not match or the CPU cannot run it. With
-/// `may_gather`, the caller finds the rows of its residual and reports wrong ones.
+/// `may_gather`, the caller finds the rows of its residual and reports wrong ones. With `may_narrow`, it
+/// reads and writes bfloat16, too.
 std::optional<CpuEpilogue> find_epilogue(const Planner&, const Group&, const Node& anchor, const Value* bias,
-                                         const Order&, bool may_gather = false);
+                                         const Order&, bool may_gather = false, bool may_narrow = false);
 
 }  // namespace tenon

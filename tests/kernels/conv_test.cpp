@@ -2,10 +2,12 @@
 #include "kernels/cpu/conv.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <ostream>
 #include <vector>
 
+#include "base/half.h"
 #include "tests/kernels/every_isa.h"
 #include "tests/kernels/numbers.h"
 
@@ -77,6 +79,8 @@ void add_place(const void*, float* tile, long stride, long row0, long rows, long
   }
 }
 
+void expect_right_in_halves(const ConvShape& s);
+
 // Runs every algorithm that supports the shape, with dense and strided pixels, plain and with each epilogue.
 void expect_right(const ConvShape& s) {
   SCOPED_TRACE(testing::PrintToString(s));
@@ -131,6 +135,94 @@ void expect_right(const ConvShape& s) {
                 << "pixel " << i << " channel " << o;
           }
           for (long o = s.Cout; o < out_stride; o++) ASSERT_EQ(out[i * out_stride + o], untouched);
+        }
+      }
+    }
+  }
+  expect_right_in_halves(s);
+}
+
+// The image and the result in bfloat16, with strided pixels: plain, with a hook, and rounded to a residual of
+// bfloat16.
+void expect_right_in_halves(const ConvShape& s) {
+  SCOPED_TRACE(testing::PrintToString(s) + " in halves");
+  const long out_pixels = s.N * s.out_pixels();
+  const Numbers in = coarse_numbers(s.N * s.in_pixels() * s.Cin, 1);
+  const Numbers weights = coarse_numbers(s.Cin * s.Cout / s.groups * s.taps(), 2);
+  const Numbers bias = random_numbers(s.Cout, 3);
+  const Numbers residual = coarse_numbers(out_pixels * s.Cout, 4);
+  const std::vector<double> sums = reference(s, in, weights);
+  std::vector<std::uint16_t> residual_halves;
+  for (long i = 0; i < residual.size(); i++) residual_halves.push_back(BFloat16(residual[i]).bits);
+  enum class Form { plain, hook, rounded };
+  for (const auto algorithm :
+       {ConvAlgorithm::winograd4, ConvAlgorithm::winograd6, ConvAlgorithm::gemm_bf16}) {
+    if (!conv_supports(s, algorithm)) continue;
+    for (const Form form : {Form::plain, Form::hook, Form::rounded}) {
+      for (const bool out_halves : {false, true}) {
+        if (out_halves ? !conv_writes_halves(s, algorithm) : form == Form::rounded) continue;
+        ASSERT_TRUE(conv_reads_halves(s, algorithm));
+        SCOPED_TRACE(std::string(name(algorithm)) + " form " + std::to_string(static_cast<int>(form)) +
+                     (out_halves ? ", result in halves" : ""));
+        ThreadPool pool(form == Form::plain ? 1 : 3);
+        const long in_stride = s.Cin + (form == Form::plain ? 0 : form == Form::hook ? 5 : 2);
+        const long out_stride = s.Cout + 3;
+        constexpr std::uint16_t untouched_half = 7;
+        std::vector<std::uint16_t> image(static_cast<std::size_t>(s.N * s.in_pixels() * in_stride), 0x7fc0);
+        for (long i = 0; i < s.N * s.in_pixels(); i++)
+          for (long c = 0; c < s.Cin; c++)
+            image[static_cast<std::size_t>(i * in_stride + c)] = BFloat16(in[i * s.Cin + c]).bits;
+        Numbers packed(conv_packed_size(s, algorithm));
+        pack_conv(s, algorithm, weights.data(), packed.data(), pool);
+        Numbers scratch(conv_scratch_size(s, algorithm, pool.threads()), untouched);
+        Numbers floats(out_halves ? 0 : out_pixels * out_stride, untouched);
+        std::vector<std::uint16_t> halves(out_halves ? static_cast<std::size_t>(out_pixels * out_stride) : 0,
+                                          untouched_half);
+        ConvRun run{.in_halves = image.data(),
+                    .in_stride = in_stride,
+                    .packed = packed.data(),
+                    .weights = weights.data(),
+                    .out = out_halves ? nullptr : floats.data(),
+                    .out_halves = out_halves ? halves.data() : nullptr,
+                    .out_stride = out_stride,
+                    .scratch = scratch.data()};
+        const RoundedRows rounding{.to = RoundedRows::To::bf16,
+                                   .activation = Activation::relu,
+                                   .adds = true,
+                                   .rounds_result = true,
+                                   .residual_is_half = true};
+        if (form != Form::plain) run.epilogue.bias = bias.data();
+        if (form == Form::hook) run.epilogue.hook = add_place;
+        if (form == Form::rounded) {
+          run.epilogue.rounded = &rounding;
+          run.epilogue.rounded_residual = residual_halves.data();
+          run.epilogue.rounded_residual_stride = s.Cout;
+        }
+        conv(s, algorithm, run, pool);
+        const double depth = static_cast<double>(s.Cin / s.groups * s.taps());
+        const double loss = (algorithm == ConvAlgorithm::winograd6 ? 2e-5 : 5e-6) * std::sqrt(depth);
+        for (long i = 0; i < out_pixels; i++) {
+          for (long o = 0; o < out_stride; o++) {
+            const auto at = static_cast<std::size_t>(i * out_stride + o);
+            if (o >= s.Cout) {
+              ASSERT_TRUE(out_halves ? halves[at] == untouched_half
+                                     : floats[static_cast<long>(at)] == untouched);
+              continue;
+            }
+            double expected = sums[static_cast<std::size_t>(i * s.Cout + o)];
+            double roundings = 0;  // what is rounded
+            if (form != Form::plain) expected += double{bias[o]};
+            if (form == Form::hook) expected += static_cast<double>(i % 97 * 100 + o);
+            if (form == Form::rounded) {
+              roundings = std::abs(expected);
+              expected = std::max(0.0, expected + double{residual[i * s.Cout + o]});
+            }
+            roundings += std::abs(expected);
+            const double found = out_halves ? double{float(std::bit_cast<BFloat16>(halves[at]))}
+                                            : double{floats[static_cast<long>(at)]};
+            const double rounded = out_halves ? roundings / 256 : 1e-6 * std::abs(expected);
+            ASSERT_NEAR(found, expected, loss + rounded) << "pixel " << i << " channel " << o;
+          }
         }
       }
     }
@@ -193,6 +285,18 @@ TEST_P(ConvTest, OtherKernelsStridesAndDilations) {
   expect_right({.Cin = 4, .Cout = 7, .h = axis(9, 1), .w = axis(9, 5, 1, 2)});
   expect_right({.Cin = 4, .Cout = 7, .h = axis(9, 4, 4), .w = axis(9, 4, 4)});
   expect_right({.Cin = 600, .Cout = 18, .h = axis(8, 3, 2, 1), .w = axis(8, 3, 2, 1)});
+}
+
+// Rows of taps of an odd length end within a pair of bfloat16.
+TEST_P(ConvTest, OddChannels) {
+  for (const long channels : {1, 3, 5, 17}) {
+    expect_right({.Cin = channels, .Cout = 40, .h = axis(9, 3, 2, 1), .w = axis(8, 3, 2, 1)});
+    expect_right({.N = 2, .Cin = channels, .Cout = 5, .h = axis(6, 2), .w = axis(7, 5, 3, 2)});
+    expect_right({.Cin = channels, .Cout = 33, .h = axis(9, 3, 1, 2, 2), .w = axis(9, 3)});
+    expect_right({.Cin = channels, .Cout = 33, .h = axis(9, 3), .w = axis(9, 3, 1, 2, 2)});
+  }
+  EXPECT_TRUE(conv_supports({.Cin = 3, .Cout = 64, .h = axis(9, 7, 2, 3), .w = axis(9, 7, 2, 3)},
+                            ConvAlgorithm::gemm_bf16));
 }
 
 TEST_P(ConvTest, Groups) {

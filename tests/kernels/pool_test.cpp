@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/half.h"
 #include "tests/kernels/every_isa.h"
 #include "tests/kernels/numbers.h"
 
@@ -76,6 +77,26 @@ std::vector<PoolShape> shapes() {
                    .d = {.in = 6, .kernel = 2, .stride = 2}});
   }
   return all;
+}
+
+// In bfloat16 a maximum is what it is in floats.
+TEST_P(Pool, MaxOfHalves) {
+  for (const PoolShape& s : shapes()) {
+    ThreadPool pool(2);
+    const long in_stride = s.C + 2, out_stride = s.C + 3;
+    const long pixels = s.N * s.d.out() * s.h.out() * s.w.out();
+    const Numbers in = coarse_numbers(s.N * s.in_pixels() * in_stride, 1);
+    std::vector<std::uint16_t> halves;
+    for (long i = 0; i < in.size(); i++) halves.push_back(BFloat16(in[i]).bits);
+    Numbers expected(pixels * out_stride, untouched);
+    constexpr std::uint16_t untouched_half = 7;
+    std::vector<std::uint16_t> out(static_cast<std::size_t>(pixels * out_stride), untouched_half);
+    max_pool(s, PoolRun{in.data(), in_stride, expected.data(), out_stride}, pool);
+    max_pool(s, PoolRun{halves.data(), in_stride, out.data(), out_stride, true}, pool);
+    for (long i = 0; i < pixels * out_stride; i++)
+      ASSERT_EQ(out[static_cast<std::size_t>(i)],
+                i % out_stride < s.C ? BFloat16(expected[i]).bits : untouched_half);
+  }
 }
 
 TEST_P(Pool, MaxTakesTheLargestInsideTheImage) {

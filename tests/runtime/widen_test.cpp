@@ -128,16 +128,64 @@ TEST(Widen, AttentionReadsViewsOfWhatIsWideAndIsRoundedBehind) {
 }
 
 TEST(Widen, WhatIsChosenIsNotRoundedAgain) {
-  expect_widened(R"(graph g(%x: bf16[1,8,4,4]) {
-  %1 = max_pool(%x, kernel=[2,2], stride=[2,2]) : bf16[1,8,2,2]
+  expect_widened(R"(graph g(%x: f16[1,8,4,4]) {
+  %1 = max_pool(%x, kernel=[2,2], stride=[2,2]) : f16[1,8,2,2]
   return %1
 }
 )",
-                 R"(graph g(%x: bf16[1,8,4,4]) {
+                 R"(graph g(%x: f16[1,8,4,4]) {
   %1 = cast(%x) : f32[1,8,4,4]
   %2 = fused { max_pool(%1, kernel=[2,2], stride=[2,2]) } : f32[1,8,2,2]
-  %3 = cast(%2, to=bf16) : bf16[1,8,2,2]
+  %3 = cast(%2, to=f16) : f16[1,8,2,2]
   return %3
+}
+)");
+}
+
+// The groups hold the casts of what convolutions of bfloat16 read and give.
+TEST(Widen, ImagesBetweenConvolutionsStayBfloat16) {
+  expect_widened(R"(graph g(%x: bf16[1,3,8,8]) {
+  @a : bf16[4,3,1,1]
+  @b : bf16[4,4,3,3]
+  %1 = fused conv(%x, @a) { relu } : bf16[1,4,8,8]
+  %2 = max_pool(%1, kernel=[2,2], stride=[2,2]) : bf16[1,4,4,4]
+  %3 = fused conv(%2, @b, pad=1) { %3.2 = cast; cast(%2); add(%3.2, _); cast(_, to=bf16) } : bf16[1,4,4,4]
+  return %3
+}
+)",
+                 R"(graph g(%x: bf16[1,3,8,8]) {
+  @a : bf16[4,3,1,1]
+  @b : bf16[4,4,3,3]
+  %1 = cast(@a) : f32[4,3,1,1]
+  %2 = fused { cast(%x); conv(_, %1); cast(_, to=bf16); relu } : bf16[1,4,8,8]
+  %3 = max_pool(%2, kernel=[2,2], stride=[2,2]) : bf16[1,4,4,4]
+  %4 = cast(@b) : f32[4,4,3,3]
+  %5 = fused { cast(%3); conv(_, %4, pad=1); cast(_, to=bf16); %5.4 = cast; cast(%3); add(%5.4, _); cast(_, to=bf16) } : bf16[1,4,4,4]
+  return %5
+}
+)");
+}
+
+// What others read, too, is float32 for all, and convolutions of these read it so.
+TEST(Widen, WhatOtherKernelsReadIsFloat32) {
+  expect_widened(R"(graph g(%x: bf16[1,4,8,8]) {
+  @a : bf16[4,4,1,1]
+  @b : bf16[4,1,3,3]
+  %1 = fused conv(%x, @a) { relu } : bf16[1,4,8,8]
+  %2 = conv(%1, @b, pad=1, groups=4) : bf16[1,4,8,8]
+  %3 = conv(%2, @a) : bf16[1,4,8,8]
+  return %3
+}
+)",
+                 R"(graph g(%x: bf16[1,4,8,8]) {
+  @a : bf16[4,4,1,1]
+  @b : bf16[4,1,3,3]
+  %1 = cast(@a) : f32[4,4,1,1]
+  %2 = fused { cast(%x); conv(_, %1); cast(_, to=bf16); relu; cast } : f32[1,4,8,8]
+  %3 = cast(@b) : f32[4,1,3,3]
+  %4 = fused conv(%2, %3, pad=1, groups=4) { cast(_, to=bf16); cast } : f32[1,4,8,8]
+  %5 = fused conv(%4, %1) { cast(_, to=bf16) } : bf16[1,4,8,8]
+  return %5
 }
 )");
 }
@@ -200,6 +248,38 @@ TEST(Widen, NetworksOf16BitFloatsGiveWhatTheReferenceGives) {
       const auto graph = graph_of(text);
       expect_same_on(text, inputs_of(*graph, {{"N", 2}, {"seq", 5}}), tolerance);
     }
+}
+
+// A stem of an odd number of channels, a maximum, Winograd or products, a residual, a stride.
+TEST(Widen, ConvolutionsOfBfloat16ReadAndWriteItByEveryKernel) {
+  const auto graph = graph_of(R"(graph g(%x: bf16[2,3,19,17]) {
+  @stem : bf16[16,3,7,7]
+  @stem_b : bf16[16]
+  @a : bf16[16,16,3,3]
+  @b : bf16[16,16,1,1]
+  @down : bf16[20,16,3,3]
+  %1 = fused conv(%x, @stem, @stem_b, stride=2, pad=3) { relu } : bf16[2,16,10,9]
+  %2 = max_pool(%1, kernel=[3,3], stride=[2,2], pad=[1,1]) : bf16[2,16,5,5]
+  %3 = fused conv(%2, @a, pad=1) { relu } : bf16[2,16,5,5]
+  %4 = fused conv(%3, @b) { %4.2 = cast; cast(%2); add(%4.2, _); relu; cast(_, to=bf16) } : bf16[2,16,5,5]
+  %5 = fused conv(%4, @down, stride=2, pad=1) { gelu } : bf16[2,20,3,3]
+  return %5
+}
+)");
+  const auto inputs = inputs_of(*graph, {});
+  const auto expected = evaluate(*graph, inputs);
+  std::size_t most = 1;
+  for (std::size_t turn = 0; turn < most; ++turn) {
+    Session session(graph, {.threads = 2, .choose = [&](const Group&, std::span<const CandidateInfo> all) {
+                              most = std::max(most, all.size());
+                              return Decision{turn % all.size(), "its turn in a test"};
+                            }});
+    const auto plan = session.plan_for(inputs);
+    // One step each, and copies to and from the order in which they lie.
+    if (turn == 0 && session.device().name == "cpu") { EXPECT_EQ(plan->steps.size(), 7u) << plan->text(); }
+    expect_close(session.run(inputs)[0], expected[0], 3e-2);
+    if (HasFailure()) FAIL() << plan->text();
+  }
 }
 
 TEST(Widen, KernelsOfTheCpuRunAllProductsAndPools) {
