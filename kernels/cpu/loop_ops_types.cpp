@@ -147,14 +147,26 @@ constexpr OpFn loop_or_null() {
 }
 
 template <class T>
+TENON_INLINE Stored<T> clamped(Stored<T> x, Stored<T> low, Stored<T> high) {
+  const T raised = apply<T>(Prim::max, static_cast<T>(x), static_cast<T>(low));
+  return static_cast<Stored<T>>(apply<T>(Prim::min, raised, static_cast<T>(high)));
+}
+/// Bounds are constants most of the time.
+template <class T>
 void clamp_loop(const OpArgs& args) {
+  const bool has_constant_bounds = args.splat[1] && args.splat[2] && args.rows == 1;
+  if (has_constant_bounds) {
+    const Stored<T> low = *static_cast<const Stored<T>*>(args.in[1]),
+                    high = *static_cast<const Stored<T>*>(args.in[2]);
+    return for_each_piece<T, T>(args, [=](Stored<T>* out, const Stored<T>* a, long n) {
+      TENON_NO_OVERLAP
+      for (long i = 0; i < n; ++i) out[i] = clamped<T>(a[i], low, high);
+    });
+  }
   for_each_piece<T, T, T, T>(
       args, [](Stored<T>* out, const Stored<T>* a, const Stored<T>* low, const Stored<T>* high, long n) {
         TENON_NO_OVERLAP
-        for (long i = 0; i < n; ++i) {
-          const T raised = apply<T>(Prim::max, static_cast<T>(a[i]), static_cast<T>(low[i]));
-          out[i] = static_cast<Stored<T>>(apply<T>(Prim::min, raised, static_cast<T>(high[i])));
-        }
+        for (long i = 0; i < n; ++i) out[i] = clamped<T>(a[i], low[i], high[i]);
       });
 }
 
