@@ -14,15 +14,15 @@ namespace {
 using namespace safetensors;
 using nlohmann::json;
 
-constexpr int max_depth = 4;
+constexpr int max_header_depth = 4;
 
 // The header: an object of objects. Refuses deeper nesting and names that stand twice in one object.
 json parse_header(std::string_view text) {
-  std::vector<std::set<std::string>> names(max_depth + 1);
+  std::vector<std::set<std::string>> names(max_header_depth + 1);
   const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (depth > max_depth) throw error("its header is nested too deeply");
+    if (depth > max_header_depth) throw error("its header is nested too deeply");
     auto& here = names[static_cast<std::size_t>(depth)];
-    if (event == json::parse_event_t::object_start && depth < max_depth)
+    if (event == json::parse_event_t::object_start && depth < max_header_depth)
       names[static_cast<std::size_t>(depth) + 1].clear();
     if (event == json::parse_event_t::key && !here.insert(parsed.get<std::string>()).second)
       throw error("its header names {} twice", parsed.get<std::string>());

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ir/ops/complex.h"
 #include "ir/ops/control.h"
 #include "ir/ops/shape.h"
+#include "runtime/complex_parts.h"
 
 namespace tenon {
 namespace {
@@ -81,17 +83,28 @@ std::optional<PlannedTensor> BufferAssignment::own_destination(const Value* valu
 
 namespace {
 
-bool is_view(const Node* node) { return node && (node->is<Permute>() || node->is<Reshape>()); }
+bool is_view(const Node* node) {
+  return node && (node->is<Permute>() || node->is<Reshape>() || node->is<Real>());
+}
 
-// The operand's axes in the memory of its view, where they can be found again.
-std::optional<PlannedTensor> behind(const Node& view, const Value* operand, const PlannedTensor& target) {
+}  // namespace
+
+// The operand's axes in the memory of its view, where they can be found again: behind a real part where the
+// imaginary ones are to lie beside.
+std::optional<PlannedTensor> BufferAssignment::behind(const Node& view, const Value* operand,
+                                                      const PlannedTensor& target) {
   if (const auto* permute = view.as<Permute>()) return target.permute(inverse(permute->axes));
+  if (view.is<Real>()) {
+    const auto imag = std::find_if(operand->uses().begin(), operand->uses().end(),
+                                   [](const Use& use) { return use.node && use.node->is<Imag>(); });
+    if (imag == operand->uses().end()) return std::nullopt;
+    const auto beside = destination(imag->node->output());
+    return beside ? whole_of(target, *beside) : std::nullopt;
+  }
   const Index sizes = sizes_of(operand);
   if (!target.can_view_as(sizes)) return std::nullopt;
   return target.view_as(sizes);
 }
-
-}  // namespace
 
 // Where a value should be written so that nobody has to move it: its own destination or, through views, that
 // of what is seen of it.

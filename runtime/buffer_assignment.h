@@ -59,6 +59,7 @@ class BufferAssignment {
  private:
   std::optional<PlannedTensor> destination(const Value* value);
   std::optional<PlannedTensor> own_destination(const Value* value);
+  std::optional<PlannedTensor> behind(const Node& view, const Value* operand, const PlannedTensor& target);
   std::vector<const Node*> longer_concats(const Node& concat) const;
   std::optional<PlannedTensor> begin_of_longer(const Node& concat, bool channels_last);
   /// What is known without a look at the value's operands.

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "base/error.h"
 #include "converter/aten/complex.h"
@@ -266,6 +267,18 @@ Ref padded_ends(const Ref& x, std::int64_t by, const std::string& mode) {
   return apply(op, {x});
 }
 
+/// [N, frames, n_fft] of x[N, length]: windows `hop` apart, weighed. They are read in pieces as long as both
+/// allow, each of which lies together.
+Ref windows(const Ref& x, const Dim& frames, const Ref& weights, std::int64_t hop) {
+  const std::int64_t n_fft = weights.shape()[0].value(), piece = std::gcd(n_fft, hop), count = n_fft / piece;
+  const Dim pieces = floor_div(x.shape()[1], Dim(piece));
+  const Ref cut = reshape(slice(x, 1, Dim(0), pieces * Dim(piece)), {x.shape()[0], pieces, Dim(piece)});
+  const InsertionPoint& point = x.insertion_point();
+  const Ref starts = reshape(iota(frames, point) * static_cast<double>(hop / piece), {frames, Dim(1)});
+  const Ref read = index_select(cut, 1, starts + iota(Dim(count), point));
+  return reshape(read * reshape(weights, {Dim(count), Dim(piece)}), {x.shape()[0], frames, Dim(n_fft)});
+}
+
 /// The spectrum of windows of n_fft numbers, hop_length apart: [..., frequency, frame].
 Results stft(Call& call) {
   Ref x = call.tensor("self");
@@ -280,10 +293,7 @@ Results stft(Call& call) {
   const std::string pad_mode = call.word("pad_mode", "reflect");
   if (call.overload == "center" && call.flag("center", true)) x = padded_ends(x, n_fft / 2, pad_mode);
   const Dim frames = floor_div(x.shape()[1] - n_fft, Dim(hop)) + 1;
-  const Ref starts =
-      reshape(iota(frames, call.build.insertion_point()) * static_cast<double>(hop), {frames, Dim(1)});
-  const Ref places = starts + iota(Dim(n_fft), call.build.insertion_point());
-  const Ref windowed = index_select(x, 1, places) * window_of(call, n_fft, x.dtype());
+  const Ref windowed = windows(x, frames, window_of(call, n_fft, x.dtype()), hop);
   Ref z =
       call.flag("onesided", true) ? half_spectrum(windowed, 2) : transformed(as_complex(windowed), 2, false);
   if (call.flag("normalized", false)) z = scaled(z, Scale::root, Dim(n_fft));

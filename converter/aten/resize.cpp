@@ -1,10 +1,8 @@
 // Resizing of images.
 #include <cmath>
-#include <numbers>
 
 #include "base/error.h"
 #include "converter/aten/table.h"
-#include "ir/ops/functions.h"
 #include "ir/ops/interpolate.h"
 
 namespace tenon::converter {
@@ -58,61 +56,17 @@ Results nearest_exact(Call& call) { return resized(call, InterpolateMode::neares
 Results linear(Call& call) { return resized(call, InterpolateMode::linear, true); }
 Results cubic(Call& call) { return resized(call, InterpolateMode::cubic, true); }
 
-/// What a place weighs at a distance from the centre, in pixels of the smaller image.
-struct Filter {
-  Ref (*weight)(const Ref& distance);
-  double width;
-};
-
-Ref triangle(const Ref& d) { return maximum(1.0 - d, d.literal(0)); }
-/// Keys' cubic with a = -0.5.
-Ref keys(const Ref& d) {
-  constexpr double a = -0.5;
-  const Ref near = ((d * (a + 2) - (a + 3)) * d * d) + 1.0;
-  const Ref far = ((d * a - 5 * a) * d + 8 * a) * d - 4 * a;
-  return where(d < d.literal(1), near, where(d < d.literal(2), far, 0));
-}
-Ref lanczos(const Ref& d) {
-  const auto sinc = [](const Ref& x) { return where(equal(x, x.literal(0)), x.literal(1), sin(x) / x); };
-  const Ref x = d * std::numbers::pi;
-  return where(d < d.literal(3), sinc(x) * sinc(x / 3.0), 0);
-}
-
-/// The matrix [out, in] that resizes one axis: where it shrinks, each pixel is an average over all it covers.
-Ref antialiased(const Filter& filter, const Dim& in, const Dim& out, double scale, bool align_corners,
-                const Ref& like) {
-  const InsertionPoint& point = like.insertion_point();
-  const Ref i = reshape(iota(out, point, DType::f64), {out, Dim(1)}), j = iota(in, point, DType::f64);
-  const Ref sizes = dim_value(in, i), wanted = dim_value(out, i);
-  const Ref step = align_corners ? where(wanted > wanted.literal(1),
-                                         (sizes - 1.0) / maximum(wanted - 1.0, i.literal(1)), 0)
-                   : scale > 0   ? i.literal(1 / scale)
-                                 : sizes / wanted;
-  const Ref spread = maximum(step, step.literal(1));
-  const Ref centre = (i + 0.5) * step, support = spread * (filter.width / 2);
-  const Ref first = maximum(trunc(centre - support + 0.5), i.literal(0));
-  const Ref end = minimum(trunc(centre + support + 0.5), sizes);
-  const Ref weight = filter.weight(abs((j - centre + 0.5) / spread));
-  const Ref counted = where(logical_and(j >= first, j < end), weight, 0);
-  const Ref total = sum(counted, {1}, true);
-  return cast(like.dtype(), where(equal(total, total.literal(0)), counted, counted / total));
-}
-
-Results resized_antialiased(Call& call, const Filter& filter) {
+Results resized_antialiased(Call& call, AntialiasFilter filter) {
   const Ref x = call.tensor(call.find("input") ? "input" : "self");
   if (!is_float(x.dtype())) throw unsupported("antialiased resizing of {}", x.type().str());
-  std::vector<double> scales;
-  const Shape size = target_size(call, x, scales);
-  const bool corners = call.flag("align_corners", false);
-  const auto matrix = [&](std::size_t axis) {
-    return antialiased(filter, x.shape()[axis + 2], size[axis], axis < scales.size() ? scales[axis] : 0,
-                       corners, x);
-  };
-  return matmul(matrix(0), matmul(x, transpose(matrix(1), 0, 1)));
+  InterpolateAntialiased op{.filter = filter};
+  op.output = target_size(call, x, op.scales);
+  op.align_corners = call.flag("align_corners", false);
+  return apply(op, {x});
 }
-Results linear_antialiased(Call& call) { return resized_antialiased(call, {triangle, 2}); }
-Results cubic_antialiased(Call& call) { return resized_antialiased(call, {keys, 4}); }
-Results lanczos_antialiased(Call& call) { return resized_antialiased(call, {lanczos, 6}); }
+Results linear_antialiased(Call& call) { return resized_antialiased(call, AntialiasFilter::linear); }
+Results cubic_antialiased(Call& call) { return resized_antialiased(call, AntialiasFilter::cubic); }
+Results lanczos_antialiased(Call& call) { return resized_antialiased(call, AntialiasFilter::lanczos); }
 
 constexpr AtenEntry resize_table[] = {
     {"upsample_nearest1d", nearest},

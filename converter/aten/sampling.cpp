@@ -3,11 +3,11 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "compose/grid_sample.h"
 #include "converter/aten/fold.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
 #include "ir/ops/functions.h"
+#include "ir/ops/grid_sample.h"
 #include "ir/ops/index.h"
 #include "ir/ops/sort.h"
 
@@ -17,9 +17,13 @@ namespace {
 
 /// Its numbers for modes are those of the enums.
 Results grid_sampler(Call& call) {
-  return grid_sample(call.tensor("input"), call.tensor("grid"),
-                     static_cast<Interpolation>(call.integer("interpolation_mode")),
-                     static_cast<Outside>(call.integer("padding_mode")), call.flag("align_corners", false));
+  const std::int64_t mode = call.integer("interpolation_mode"), outside = call.integer("padding_mode");
+  if (mode < 0 || mode > 2 || outside < 0 || outside > 2)
+    throw unsupported("grid_sampler in mode {} with padding {}", mode, outside);
+  return apply(GridSample{.mode = static_cast<SampleMode>(mode),
+                          .outside = static_cast<Outside>(outside),
+                          .align_corners = call.flag("align_corners", false)},
+               {call.tensor("input"), call.tensor("grid")});
 }
 
 /// Values put back to the places that a max pooling took them from.

@@ -3,10 +3,10 @@
 
 #include "base/count.h"
 #include "base/error.h"
-#include "compose/grid_sample.h"
 #include "converter/aten/vision.h"
 #include "converter/onnx/table.h"
 #include "ir/ops/functions.h"
+#include "ir/ops/grid_sample.h"
 #include "ir/ops/working_dtype.h"
 
 namespace tenon::converter::onnx {
@@ -26,10 +26,10 @@ Operands grid_sample_of(Call& call) {
   };
   const std::string name = mode == "bilinear" ? "linear" : mode == "bicubic" ? "cubic" : mode;
   const Ref x = call.tensor(0);
-  const auto interpolation = static_cast<Interpolation>(choice(name, {"linear", "nearest", "cubic"}));
-  const auto outside = static_cast<Outside>(choice(padding, {"zeros", "border", "reflection"}));
-  return {cast(x.dtype(), grid_sample(working(x), working(call.tensor(1)), interpolation, outside,
-                                      call.integer("align_corners", 0) != 0))};
+  const GridSample op{.mode = static_cast<SampleMode>(choice(name, {"linear", "nearest", "cubic"})),
+                      .outside = static_cast<Outside>(choice(padding, {"zeros", "border", "reflection"})),
+                      .align_corners = call.integer("align_corners", 0) != 0};
+  return {cast(x.dtype(), apply(op, {working(x), working(call.tensor(1))}))};
 }
 
 /// Where each place of an image of the given size lies in another one, by an affine map.

@@ -29,6 +29,28 @@ struct Interpolate : WithReference<1> {
   std::vector<Ref> gradient(RefSpan in, RefSpan out, RefSpan grads) const;
 };
 
-using Interpolations = OpList<Interpolate>;
+enum class AntialiasFilter : std::uint8_t { linear, cubic, lanczos };
+template <>
+struct EnumNames<AntialiasFilter> {
+  static constexpr std::array names = {"linear", "cubic", "lanczos"};
+};
+
+/// Resizes the two spatial dims of x[N, C, H, W] to `output`: along a dim that shrinks, each pixel is an
+/// average over all that it covers, weighed by a filter as wide. `scales` as in Interpolate.
+struct InterpolateAntialiased : Composite<1> {
+  static constexpr std::string_view name = "interpolate_antialiased";
+  AntialiasFilter filter = AntialiasFilter::linear;
+  Shape output;
+  bool align_corners = false;
+  std::vector<double> scales;
+  static constexpr auto fields = std::tuple{field("filter", &InterpolateAntialiased::filter),
+                                            field("output", &InterpolateAntialiased::output),
+                                            field("align_corners", &InterpolateAntialiased::align_corners),
+                                            field("scales", &InterpolateAntialiased::scales)};
+  Type infer(const Type& x) const;
+  Ref decompose(Ref x) const;
+};
+
+using Interpolations = OpList<Interpolate, InterpolateAntialiased>;
 
 }  // namespace tenon

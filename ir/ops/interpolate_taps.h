@@ -17,5 +17,7 @@ using Taps = std::vector<Tap>;
 /// many. Data of f64 have weights computed in f64, others in f32, as PyTorch has it.
 std::vector<Taps> taps_along(const Interpolate&, DType data, std::size_t axis, std::int64_t in,
                              std::int64_t out);
+std::vector<Taps> taps_along(const InterpolateAntialiased&, std::size_t axis, std::int64_t in,
+                             std::int64_t out);
 
 }  // namespace tenon

@@ -18,6 +18,14 @@ TENON_PER_ISA(TransposeBlock<std::uint8_t>, transpose_block_u8, copy_transpose_b
 TENON_PER_ISA(TransposeBlock<std::uint16_t>, transpose_block_u16, copy_transpose_block_u16)
 TENON_PER_ISA(TransposeBlock<std::uint64_t>, transpose_block_u64, copy_transpose_block_u64)
 
+/// `rows` rows of `cols` elements, each read from its last one back.
+template <class T>
+using ReverseRows = void(const T* last, long source_stride, T* to, long target_stride, long rows, long cols);
+TENON_PER_ISA(ReverseRows<std::uint8_t>, reverse_rows_u8, copy_reverse_rows_u8)
+TENON_PER_ISA(ReverseRows<std::uint16_t>, reverse_rows_u16, copy_reverse_rows_u16)
+TENON_PER_ISA(ReverseRows<std::uint32_t>, reverse_rows_u32, copy_reverse_rows_u32)
+TENON_PER_ISA(ReverseRows<std::uint64_t>, reverse_rows_u64, copy_reverse_rows_u64)
+
 namespace {
 
 constexpr long block = 64;  // side of a transposed block
@@ -40,13 +48,24 @@ void dispatch_size(long size, F&& f) {
 }
 
 template <class T>
+void reverse_rows(const T* last, long source_stride, T* to, long target_stride, long rows, long cols) {
+  const auto with = [&](const auto& kernel) { kernel(last, source_stride, to, target_stride, rows, cols); };
+  if constexpr (sizeof(T) == 1) return with(copy_reverse_rows_u8);
+  if constexpr (sizeof(T) == 2) return with(copy_reverse_rows_u16);
+  if constexpr (sizeof(T) == 4) return with(copy_reverse_rows_u32);
+  if constexpr (sizeof(T) == 8) return with(copy_reverse_rows_u64);
+  for (long r = 0; r < rows; ++r)
+    for (long i = 0; i < cols; ++i) to[r * target_stride + i] = last[r * source_stride - i];
+}
+
+template <class T>
 void copy_row(const std::byte* source, long source_step, std::byte* target, long target_step, long count) {
   const auto* const from = reinterpret_cast<const T*>(source);
   auto* const to = reinterpret_cast<T*>(target);
   if (source_step == 0 && target_step == 1) {
     std::fill_n(to, count, *from);
   } else if (target_step == 1 && source_step == -1) {
-    for (long i = 0; i < count; ++i) to[i] = from[-i];
+    reverse_rows(from, 0, to, 0, 1, count);
   } else if (target_step == 1) {
     for (long i = 0; i < count; ++i) to[i] = from[i * source_step];
   } else {
@@ -159,13 +178,18 @@ void StridedCopy::run_rows_of(const std::byte* source, std::byte* target, long f
     }
     const std::byte* s = source + from * size;
     std::byte* t = target + to * size;
+    row += count;
+    if (inner_.source == -1 && inner_.target == 1) {
+      reverse_rows(reinterpret_cast<const T*>(s), steps.source, reinterpret_cast<T*>(t), steps.target, count,
+                   inner_.extent);
+      continue;
+    }
     for (long i = 0; i < count; ++i, s += steps.source * size, t += steps.target * size) {
       if (inner_.source == 1 && inner_.target == 1)
         std::memcpy(t, s, static_cast<std::size_t>(inner_.extent * size));
       else
         copy_row<T>(s, inner_.source, t, inner_.target, inner_.extent);
     }
-    row += count;
   }
 }
 

@@ -17,6 +17,7 @@ class Registers {
 
   /// Bytes of a value of each register that holds a block.
   std::size_t bytes() const {
+    if (operator_in_memory(program_, nodes_, values_, space_)) return 0;
     std::size_t bytes = 0;
     for (Reg r = 0; r < static_cast<Reg>(nodes_.size()); ++r) {
       const LoopValue& v = value(r);
@@ -43,10 +44,12 @@ class Registers {
     const auto operand = static_cast<std::size_t>(at(r).operand);
     const Access& access = space_.operands[operand];
     const long step = value(r).has_q ? access.q.back() : access.p;
-    return program_.code.operands[operand].dtype == held && !is_bool(held) && space_.has_one_stride() &&
-           step == 1;
+    return program_.code.operands[operand].dtype == held && space_.has_one_stride() && step == 1;
   }
-  bool is_read_in_place(Reg r) const { return at(r).op == LoopOp::load && is_dense(r, node(r).held); }
+  bool is_read_in_place(Reg r) const {
+    return at(r).op == LoopOp::load && is_dense(r, node(r).held) &&
+           (!is_bool(node(r).held) || only_primitives_read(nodes_, r));
+  }
   bool is_written_in_place(Reg r) const {
     bool written = false;
     for (Reg user = r + 1; user < static_cast<Reg>(nodes_.size()); ++user)

@@ -1,4 +1,4 @@
-// Recognises chains of float primitives that have a loop of their own.
+// Recognises chains of primitives that have a loop of their own.
 #include <optional>
 
 #include "kernels/cpu/loop_patterns.h"
@@ -21,9 +21,11 @@ class Chains : LoopPatterns {
   std::optional<LoopNode> match(Reg r) const {
     const Instruction& root = at(r);
     if (root.op == LoopOp::reduce) return sum_squares(r);
-    if (root.op != LoopOp::prim || root.type != DType::f32 || root.prim == Prim::cast) return std::nullopt;
-    for (const auto rule : {&Chains::silu_mul, &Chains::activation_loop, &Chains::exp_sub,
-                            &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::constant_power}) {
+    if (root.op != LoopOp::prim || root.prim == Prim::cast) return std::nullopt;
+    if (root.type != DType::f32) return clamp(r);
+    for (const auto rule :
+         {&Chains::silu_mul, &Chains::activation_loop, &Chains::exp_sub, &Chains::mul_add_or_sub,
+          &Chains::sub_mul, &Chains::constant_power, &Chains::clamp}) {
       if (auto found = (this->*rule)(r)) return found;
     }
     return std::nullopt;
@@ -100,6 +102,18 @@ class Chains : LoopPatterns {
     const Reg right = at(r).args[1];
     if (owns(left, Prim::sub)) return fused(Fused::sub_mul, at(left).args[0], at(left).args[1], right);
     if (owns(right, Prim::sub)) return fused(Fused::sub_mul, at(right).args[0], at(right).args[1], left);
+    return std::nullopt;
+  }
+
+  Match clamp(Reg r) const {  // min(max(a, b), c)
+    if (at(r).prim != Prim::min) return std::nullopt;
+    for (const std::size_t i : {0, 1}) {
+      const Reg raised = at(r).args[i];
+      if (at(raised).op != LoopOp::prim || at(raised).prim != Prim::max || uses(raised) != 1) continue;
+      Match node = fused(Fused::clamp, at(raised).args[0], at(raised).args[1], at(r).args[1 - i]);
+      node->instruction.type = at(r).type;
+      return node;
+    }
     return std::nullopt;
   }
 

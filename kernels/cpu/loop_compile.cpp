@@ -47,6 +47,7 @@ class Compiler {
   LoopPlan compile() {
     values_ = describe_values(nodes_, plan_.space);
     last_walk_ = last_walk(nodes_, values_);
+    in_memory_ = operator_in_memory(program_, nodes_, values_, plan_.space);
     locations_.assign(nodes_.size(), ValueLocation{});
     plan_.walks.resize(static_cast<std::size_t>(last_walk_) + 1);
     if (single_pass()) {
@@ -182,9 +183,10 @@ class Compiler {
   }
   bool is_direct_load(Reg r) {
     if (at(r).op != LoopOp::load) return false;
+    if (in_memory_) return true;
     const DType dtype = program_.code.operands[operand(r)].dtype;
-    return held_type(dtype) == dtype && !is_bool(dtype) && is_dense(space().operands[operand(r)], value(r)) &&
-           !is_read_after_stores(r);
+    return held_type(dtype) == dtype && (!is_bool(dtype) || only_primitives_read(nodes_, r)) &&
+           is_dense(space().operands[operand(r)], value(r)) && !is_read_after_stores(r);
   }
   /// A load whose memory another store may have written when a store reads it.
   bool is_read_after_stores(Reg load) const {
@@ -311,7 +313,7 @@ class Compiler {
 
   void emit_load(Reg r, const std::vector<Reg>& order, std::size_t n, TileSteps& steps) {
     if (is_direct_load(r)) {
-      location(r) = in_memory(r, at(r).operand, held(r));
+      location(r) = in_memory(r, at(r).operand, in_memory_ ? in_memory_->dtype : held(r));
       return;
     }
     TileStep step = step_for(r, TileStep::Kind::load);
@@ -342,7 +344,7 @@ class Compiler {
 
   OpFn op_of(Reg r) {
     const LoopNode& n = node(r);
-    if (n.fused >= 0) return simd_ops().fused[n.fused];
+    if (n.fused >= 0) return fused_op(static_cast<Fused>(n.fused), n.operands);
     const Instruction& i = n.instruction;
     if (i.prim != Prim::cast) return loop_op(i.prim, n.operands);
     return cast_op(n.operands, n.held == held_type(i.type) ? i.type : n.held);
@@ -367,6 +369,14 @@ class Compiler {
 
   void emit_prim(Reg r, const std::vector<Reg>& order, std::size_t n, TileSteps& steps) {
     TileStep step = step_for(r, TileStep::Kind::op);
+    if (in_memory_) {
+      step.op = in_memory_->loop;
+      step.in_count = arg_count(r);
+      for (int a = 0; a < step.in_count; ++a) step.in[a] = location(arg(r, a));
+      step.out = location(r) = in_memory(r, at(in_memory_->store).operand, in_memory_->dtype);
+      steps.push_back(step);
+      return;
+    }
     step.op = op_of(r);
     step.in_count = arg_count(r);
     const bool selects = node(r).fused < 0 && at(r).prim == Prim::select;
@@ -483,6 +493,7 @@ class Compiler {
   std::vector<ValueLocation> locations_;
   std::vector<Reg> live_;
   std::map<std::pair<long, long>, std::vector<long>> free_;  // scratch offsets by value size and count
+  std::optional<OperatorInMemory> in_memory_;
   int last_walk_ = 0;
   long kept_bytes_ = 0;
 };

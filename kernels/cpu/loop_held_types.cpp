@@ -164,9 +164,11 @@ class Chooser {
   bool is_cast(Reg r) const {
     return at(r).op == LoopOp::prim && at(r).prim == Prim::cast && nodes_[index(r)].fused < 0;
   }
+  bool is_select(Reg r) const { return at(r).prim == Prim::select && nodes_[index(r)].fused < 0; }
+  bool is_clamp(Reg r) const { return nodes_[index(r)].fused == static_cast<int>(Fused::clamp); }
   Range range(Reg r) const { return ranges_[index(r)]; }
   Range range_of_operands(Reg r) const {
-    const int first = at(r).prim == Prim::select ? 1 : 0;
+    const int first = is_select(r) ? 1 : 0;
     Range all = range(arg(r, first));
     for (int a = first + 1; a < nodes_[index(r)].arg_count; ++a) all = hull(all, range(arg(r, a)));
     return all;
@@ -184,7 +186,9 @@ class Chooser {
       case LoopOp::prim: break;
       default: return {};
     }
-    if (i.prim == Prim::select) return range_of_operands(r);
+    if (is_clamp(r))
+      return range_of(Prim::min, range_of(Prim::max, range(i.args[0]), range(i.args[1])), range(i.args[2]));
+    if (is_select(r)) return range_of_operands(r);
     if (i.prim != Prim::cast)
       return range_of(i.prim, range(i.args[0]), i.args[1] < 0 ? Range{0, 0} : range(i.args[1]));
     const Range target = range_of(i.type);
@@ -203,6 +207,10 @@ class Chooser {
       case LoopOp::reduce: return gives_element(r) ? rounded_[index(i.args[0])] : std::nullopt;
       case LoopOp::prim: break;
       default: return std::nullopt;
+    }
+    if (is_clamp(r)) {
+      const auto raised = common_rounded(i.args[0], i.args[1]);
+      return raised && raised == common_rounded(i.args[0], i.args[2]) ? raised : std::nullopt;
     }
     if (n.fused >= 0)
       return n.fused == static_cast<int>(Fused::relu) ? rounded_[index(i.args[0])] : std::nullopt;
@@ -291,8 +299,8 @@ class Chooser {
 
   void choose_prim(Reg r) {
     LoopNode& n = node(r);
-    const Prim p = at(r).prim;
-    if (n.fused >= 0) return;
+    const Prim p = is_clamp(r) ? Prim::min : at(r).prim;
+    if (n.fused >= 0 && !is_clamp(r)) return;
     if (p == Prim::cast) return choose_cast(r);
     const Reg operand = arg(r, p == Prim::select ? 1 : 0);
     n.operands = program_.type_of(operand);

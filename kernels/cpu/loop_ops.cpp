@@ -10,6 +10,8 @@ using SimdOpsOfIsa = const SimdOps&();
 TENON_PER_ISA(SimdOpsOfIsa, loop_simd_ops, simd_ops_of_isa)
 using OpOfType = OpFn(Prim, DType);
 TENON_PER_ISA(OpOfType, loop_op_of_type, op_of_type)
+using ClampOp = OpFn(DType);
+TENON_PER_ISA(ClampOp, loop_clamp_op, clamp_of_type)
 using CastOp = OpFn(DType, DType);
 TENON_PER_ISA(CastOp, loop_cast_op, cast_of_types)
 using FoldOps = ReduceOps(Reduce, DType);
@@ -25,6 +27,12 @@ OpFn loop_op(Prim p, DType type) {
   const OpFn op = simd != nullptr ? simd : op_of_type(p, type);
   TENON_CHECK(op != nullptr);
   return op;
+}
+
+OpFn fused_op(Fused f, DType type) {
+  if (type == DType::f32) return simd_ops().fused[static_cast<int>(f)];
+  TENON_CHECK(f == Fused::clamp);
+  return clamp_of_type(type);
 }
 
 OpFn cast_op(DType from, DType to) {

@@ -10,7 +10,7 @@ namespace tenon::cpu {
 
 /// One call: out[r][c] = op(in0[r][c], in1[r][c], in2[r][c]) for r < rows, c < cols. Pitches count elements
 /// from row to row (0: the same row each time). A splat input has one value per row, at in[r * pitch]. Bools
-/// are bytes of 0 or 1. out may be one of the inputs.
+/// are bytes: 0, or any other for true; results are 0 or 1. out may be one of the inputs.
 struct OpArgs {
   void* out = nullptr;
   const void* in[3] = {};
@@ -63,12 +63,13 @@ using TransferFn = void (*)(const Transfer&);
 TransferFn load_op(DType dtype);
 TransferFn store_op(DType dtype);
 
-/// Loops over chains of float primitives that are worth one pass.
+/// Loops over chains of primitives that are worth one pass: of floats, but for clamp.
 enum class Fused {
   mul_add,      // a * b + c
   mul_sub,      // a * b - c
   sub_mul,      // (a - b) * c
   cube,         // a * a * a
+  clamp,        // min(max(a, b), c), of values of any type
   relu,         // max(a, 0)
   add_relu,     // max(a + b, 0)
   gelu,         // a / 2 * (1 + erf(a / sqrt 2))
@@ -83,11 +84,18 @@ enum class Fused {
 };
 inline constexpr int fused_count = static_cast<int>(Fused::exp_below) + 1;
 
-/// Of a type that is held as f32: floats rounded to it, and moved from and to memory.
+/// The loop of a chain on operands held as `type`.
+OpFn fused_op(Fused f, DType type);
+
+/// Of a type that is held as f32: floats rounded to it, and moved from and to memory. Loops whose operands
+/// and results are elements of that type, which are widened and rounded on their way; null where there is
+/// none.
 struct SmallFloatOps {
   OpFn round;
   TransferFn load;
   TransferFn store;
+  OpFn prim[prim_count];
+  OpFn fused[fused_count];
 };
 
 /// The loops of floats that are written with vectors; null where there is a plain one only.

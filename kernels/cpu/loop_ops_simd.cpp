@@ -48,6 +48,9 @@ struct MulSub {
 struct SubMul {
   static TENON_INLINE vf run(vf a, vf b, vf c) { return (a - b) * c; }
 };
+struct Clamped {
+  static TENON_INLINE vf run(vf x, vf low, vf high) { return Min::run(Max::run(x, low), high); }
+};
 struct Recip {
   static TENON_INLINE vf run(vf x) { return 1.0f / x; }
 };
@@ -84,60 +87,98 @@ struct Of {
 
 // ---- loops ----
 
-/// One row of an input: its values, or one value for all columns.
-template <bool Splat>
-struct Row {
-  Row(const OpArgs& args, int i, long r)
-      : data(static_cast<const float*>(args.in[i]) + r * args.in_pitch[i]),
-        value(broadcast(Splat ? *data : 0.0f)) {}
-  TENON_INLINE vf at(long c) const { return Splat ? value : load(data + c); }
-  TENON_INLINE vf part(long c, int n) const { return Splat ? value : load_partial(data + c, n); }
+/// How numbers lie in a row: as floats, or in a format of 16 bits.
+struct Floats {
+  using Element = float;
+  static TENON_INLINE vf get(const float* p) { return load(p); }
+  static TENON_INLINE vf get(const float* p, int n) { return load_partial(p, n); }
+  static TENON_INLINE void put(float* p, vf v) { store(p, v); }
+  static TENON_INLINE void put(float* p, vf v, int n) { store_partial(p, v, n); }
+};
+template <class Format>
+struct Halves {
+  using Element = typename Format::Element;
+  using Unaligned = typename Format::Unaligned;
+  static TENON_INLINE vf get(const Element* p) {
+    return Format::widen(*reinterpret_cast<const Unaligned*>(p));
+  }
+  static TENON_INLINE vf get(const Element* p, int n) {
+    typename Format::Vector h{};
+    for (int i = 0; i < n; i++) h[i] = p[i];
+    return Format::widen(h);
+  }
+  static TENON_INLINE void put(Element* p, vf v) { *reinterpret_cast<Unaligned*>(p) = Format::narrow(v); }
+  static TENON_INLINE void put(Element* p, vf v, int n) {
+    const auto h = Format::narrow(v);
+    for (int i = 0; i < n; i++) p[i] = h[i];
+  }
+};
 
-  const float* data;
+/// Bools, of the lanes of a test.
+struct Truths {
+  using Element = std::uint8_t;
+  typedef Element Bytes __attribute__((vector_size(VL)));
+  typedef Element Unaligned __attribute__((vector_size(VL), aligned(1), may_alias));
+  static TENON_INLINE void put(Element* p, vi lanes) {
+    *reinterpret_cast<Unaligned*>(p) = __builtin_convertvector(lanes & 1, Bytes);
+  }
+  static TENON_INLINE void put(Element* p, vi lanes, int n) {
+    for (int i = 0; i < n; i++) p[i] = static_cast<Element>(lanes[i] & 1);
+  }
+};
+
+/// One row of an input: its values, or one value for all columns.
+template <class Numbers, bool Splat>
+struct Row {
+  using Element = typename Numbers::Element;
+  Row(const OpArgs& args, int i, long r)
+      : data(static_cast<const Element*>(args.in[i]) + r * args.in_pitch[i]),
+        value(broadcast(Splat ? Numbers::get(data, 1)[0] : 0.0f)) {}
+  TENON_INLINE vf at(long c) const { return Splat ? value : Numbers::get(data + c); }
+  TENON_INLINE vf part(long c, int n) const { return Splat ? value : Numbers::get(data + c, n); }
+
+  const Element* data;
   vf value;
 };
 
-template <class F, bool... Splat>
-TENON_INLINE void row_loop(float* out, long cols, Row<Splat>... in) {
+template <class F, class Out, class... Rows>
+TENON_INLINE void row_loop(const OpArgs& args, long r, Rows... in) {
+  auto* const out = static_cast<typename Out::Element*>(args.out) + r * args.out_pitch;
+  const long cols = args.cols;
   long c = 0;
-  for (; c + VL <= cols; c += VL) store(out + c, F::run(in.at(c)...));
+  for (; c + VL <= cols; c += VL) Out::put(out + c, F::run(in.at(c)...));
   const int rest = static_cast<int>(cols - c);
-  if (rest > 0) store_partial(out + c, F::run(in.part(c, rest)...), rest);
+  if (rest > 0) Out::put(out + c, F::run(in.part(c, rest)...), rest);
 }
 
-template <class F, bool A>
+template <class F, class Numbers, class Out, bool A>
 void unary_rows(const OpArgs& args) {
-  for (long r = 0; r < args.rows; r++) {
-    row_loop<F>(static_cast<float*>(args.out) + r * args.out_pitch, args.cols, Row<A>(args, 0, r));
-  }
+  for (long r = 0; r < args.rows; r++) row_loop<F, Out>(args, r, Row<Numbers, A>(args, 0, r));
 }
-template <class F>
+template <class F, class Numbers = Floats, class Out = Numbers>
 void unary(const OpArgs& args) {
-  args.splat[0] ? unary_rows<F, true>(args) : unary_rows<F, false>(args);
+  args.splat[0] ? unary_rows<F, Numbers, Out, true>(args) : unary_rows<F, Numbers, Out, false>(args);
 }
 
-template <class F, bool A, bool B>
+template <class F, class Numbers, class Out, bool A, bool B>
 void binary_rows(const OpArgs& args) {
-  for (long r = 0; r < args.rows; r++) {
-    row_loop<F>(static_cast<float*>(args.out) + r * args.out_pitch, args.cols, Row<A>(args, 0, r),
-                Row<B>(args, 1, r));
-  }
+  for (long r = 0; r < args.rows; r++)
+    row_loop<F, Out>(args, r, Row<Numbers, A>(args, 0, r), Row<Numbers, B>(args, 1, r));
 }
-template <class F>
+template <class F, class Numbers, class Out, bool A>
+void binary_second(const OpArgs& args) {
+  args.splat[1] ? binary_rows<F, Numbers, Out, A, true>(args) : binary_rows<F, Numbers, Out, A, false>(args);
+}
+template <class F, class Numbers = Floats, class Out = Numbers>
 void binary(const OpArgs& args) {
-  if (args.splat[0]) {
-    args.splat[1] ? binary_rows<F, true, true>(args) : binary_rows<F, true, false>(args);
-  } else {
-    args.splat[1] ? binary_rows<F, false, true>(args) : binary_rows<F, false, false>(args);
-  }
+  args.splat[0] ? binary_second<F, Numbers, Out, true>(args) : binary_second<F, Numbers, Out, false>(args);
 }
 
 template <class F, bool A, bool B, bool C>
 void ternary_rows(const OpArgs& args) {
-  for (long r = 0; r < args.rows; r++) {
-    row_loop<F>(static_cast<float*>(args.out) + r * args.out_pitch, args.cols, Row<A>(args, 0, r),
-                Row<B>(args, 1, r), Row<C>(args, 2, r));
-  }
+  for (long r = 0; r < args.rows; r++)
+    row_loop<F, Floats>(args, r, Row<Floats, A>(args, 0, r), Row<Floats, B>(args, 1, r),
+                        Row<Floats, C>(args, 2, r));
 }
 template <class F, bool A, bool B>
 void ternary_third(const OpArgs& args) {
@@ -152,83 +193,61 @@ void ternary(const OpArgs& args) {
   }
 }
 
-// Plain loops, which the compiler turns into vector code of this ISA.
+// Tests of lanes: 0 or -1.
 struct Lt {
-  static TENON_INLINE bool run(float a, float b) { return a < b; }
+  static TENON_INLINE vi run(vf a, vf b) { return a < b; }
 };
 struct Le {
-  static TENON_INLINE bool run(float a, float b) { return a <= b; }
+  static TENON_INLINE vi run(vf a, vf b) { return a <= b; }
 };
 struct Gt {
-  static TENON_INLINE bool run(float a, float b) { return a > b; }
+  static TENON_INLINE vi run(vf a, vf b) { return a > b; }
 };
 struct Ge {
-  static TENON_INLINE bool run(float a, float b) { return a >= b; }
+  static TENON_INLINE vi run(vf a, vf b) { return a >= b; }
 };
 struct Eq {
-  static TENON_INLINE bool run(float a, float b) { return a == b; }
+  static TENON_INLINE vi run(vf a, vf b) { return a == b; }
 };
 struct Ne {
-  static TENON_INLINE bool run(float a, float b) { return a != b; }
+  static TENON_INLINE vi run(vf a, vf b) { return a != b; }
 };
 
 struct And {
-  static TENON_INLINE bool run(float a, float b) { return (a != 0) & (b != 0); }
+  static TENON_INLINE vi run(vf a, vf b) { return (a != 0.0f) & (b != 0.0f); }
 };
 struct Or {
-  static TENON_INLINE bool run(float a, float b) { return (a != 0) | (b != 0); }
+  static TENON_INLINE vi run(vf a, vf b) { return (a != 0.0f) | (b != 0.0f); }
 };
 struct Xor {
-  static TENON_INLINE bool run(float a, float b) { return (a != 0) != (b != 0); }
+  static TENON_INLINE vi run(vf a, vf b) { return (a != 0.0f) ^ (b != 0.0f); }
 };
 struct IsZero {
-  static TENON_INLINE bool run(float x) { return x == 0; }
+  static TENON_INLINE vi run(vf x) { return x == 0.0f; }
 };
 struct IsNan {
-  static TENON_INLINE bool run(float x) { return x != x; }
+  static TENON_INLINE vi run(vf x) { return x != x; }
 };
 struct IsInf {
-  static TENON_INLINE bool run(float x) { return __builtin_fabsf(x) == infinity; }
+  static TENON_INLINE vi run(vf x) { return vabs(x) == infinity; }
 };
 struct IsFinite {
-  static TENON_INLINE bool run(float x) { return __builtin_fabsf(x) < infinity; }
+  static TENON_INLINE vi run(vf x) { return vabs(x) < infinity; }
 };
 struct IsNegative {
-  static TENON_INLINE bool run(float x) { return __builtin_bit_cast(std::int32_t, x) < 0; }
+  static TENON_INLINE vi run(vf x) { return bits(x) < 0; }
 };
 
 template <class F>
 void test(const OpArgs& args) {
-  for (long r = 0; r < args.rows; r++) {
-    auto* const out = static_cast<std::uint8_t*>(args.out) + r * args.out_pitch;
-    const float* const a = static_cast<const float*>(args.in[0]) + r * args.in_pitch[0];
-    if (args.splat[0]) {
-      const bool value = F::run(*a);
-      for (long c = 0; c < args.cols; c++) out[c] = value;
-    } else {
-      for (long c = 0; c < args.cols; c++) out[c] = F::run(a[c]);
-    }
-  }
+  unary<F, Floats, Truths>(args);
 }
 template <class F>
 void compare(const OpArgs& args) {
-  for (long r = 0; r < args.rows; r++) {
-    auto* const out = static_cast<std::uint8_t*>(args.out) + r * args.out_pitch;
-    const float* const a = static_cast<const float*>(args.in[0]) + r * args.in_pitch[0];
-    const float* const b = static_cast<const float*>(args.in[1]) + r * args.in_pitch[1];
-    if (!args.splat[0] && !args.splat[1]) {
-      for (long c = 0; c < args.cols; c++) out[c] = F::run(a[c], b[c]);
-    } else if (!args.splat[0]) {
-      const float value = *b;
-      for (long c = 0; c < args.cols; c++) out[c] = F::run(a[c], value);
-    } else {
-      const long step = args.splat[1] ? 0 : 1;
-      const float value = *a;
-      for (long c = 0; c < args.cols; c++) out[c] = F::run(value, b[c * step]);
-    }
-  }
+  binary<F, Floats, Truths>(args);
 }
 
+// A plain loop, which the compiler turns into vector code of this ISA.
 void select(const OpArgs& args) {
   for (long r = 0; r < args.rows; r++) {
     float* const out = static_cast<float*>(args.out) + r * args.out_pitch;
@@ -253,7 +272,30 @@ void select(const OpArgs& args) {
 
 template <class Format>
 constexpr SmallFloatOps small_floats() {
-  return {unary<Rounded<Format>>, load_small<Format>, store_small<Format>};
+  return {unary<Rounded<Format>>, load_small<Format>, store_small<Format>, {}, {}};
+}
+
+/// Of what takes little longer than the way to memory.
+template <class Format>
+constexpr SmallFloatOps half_floats() {
+  using Numbers = Halves<Format>;
+  SmallFloatOps ops = small_floats<Format>();
+  const auto prim = [&](Prim p, OpFn f) { ops.prim[static_cast<int>(p)] = f; };
+  prim(Prim::add, binary<Add, Numbers>);
+  prim(Prim::sub, binary<Sub, Numbers>);
+  prim(Prim::mul, binary<Mul, Numbers>);
+  prim(Prim::div, binary<Div, Numbers>);
+  prim(Prim::min, binary<Min, Numbers>);
+  prim(Prim::max, binary<Max, Numbers>);
+  prim(Prim::neg, unary<Neg, Numbers>);
+  prim(Prim::abs, unary<Of<vabs>, Numbers>);
+  prim(Prim::floor, unary<Of<vfloor>, Numbers>);
+  prim(Prim::ceil, unary<Of<vceil>, Numbers>);
+  prim(Prim::trunc, unary<Of<vtrunc>, Numbers>);
+  prim(Prim::round, unary<Of<vround>, Numbers>);
+  prim(Prim::sqrt, unary<Of<vsqrt>, Numbers>);
+  ops.fused[static_cast<int>(Fused::relu)] = unary<Relu, Numbers>;
+  return ops;
 }
 
 constexpr SimdOps make_ops() {
@@ -331,6 +373,7 @@ constexpr SimdOps make_ops() {
   fused(Fused::mul_add, ternary<MulAdd>);
   fused(Fused::mul_sub, ternary<MulSub>);
   fused(Fused::sub_mul, ternary<SubMul>);
+  fused(Fused::clamp, ternary<Clamped>);
   fused(Fused::cube, unary<Cube>);
   fused(Fused::relu, unary<Relu>);
   fused(Fused::add_relu, binary<AddRelu>);
@@ -351,8 +394,8 @@ constexpr SimdOps make_ops() {
   ops.fold_columns_sum = fold_columns_sum;
   ops.fold_columns_sum_squares = fold_columns_sum_squares;
   ops.load_f32 = load_f32;
-  ops.f16 = small_floats<F16>();
-  ops.bf16 = small_floats<BF16>();
+  ops.f16 = half_floats<F16>();
+  ops.bf16 = half_floats<BF16>();
   ops.f8e4m3fn = small_floats<F8<Float8E4M3FN>>();
   ops.f8e5m2 = small_floats<F8<Float8E5M2>>();
   ops.f8e4m3fnuz = small_floats<F8<Float8E4M3FNUZ>>();

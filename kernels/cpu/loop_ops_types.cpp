@@ -50,27 +50,42 @@ TENON_INLINE bool are_in_domain(const T* a, long n) {
   return outside == 0;
 }
 
-/// The quotient of integers of up to 32 bits, towards zero: one of doubles is exact, and is vector code. b is
-/// not 0.
-TENON_INLINE int quotient_by_doubles(int a, int b) {
+/// The quotient of integers of up to 32 bits, or of magnitudes up to largest_double_dividend, towards zero:
+/// one of doubles, cut, is exact, and is vector code. b is not 0.
+template <class Int>
+TENON_INLINE Int quotient_by_doubles(Int a, Int b) {
   using namespace scalar_detail;
-  const int divisor = b == -1 ? 1 : b;  // INT_MIN / -1 does not fit
-  const int quotient = static_cast<int>(static_cast<double>(a) / static_cast<double>(divisor));
+  const Int divisor = b == -1 ? 1 : b;  // INT_MIN / -1 does not fit
+  const Int quotient = static_cast<Int>(static_cast<double>(a) / static_cast<double>(divisor));
   return b == -1 ? wrap(0 - raw(quotient)) : quotient;
+}
+/// A quotient that is no whole number is farther from the next one than its rounding moves it.
+constexpr std::int64_t largest_double_dividend = std::int64_t{1} << 52;
+TENON_INLINE bool are_divided_by_doubles(const std::int64_t* a, const std::int64_t* b, long n) {
+  const auto is_large = [](std::int64_t x) {
+    return (x > largest_double_dividend) | (x < -largest_double_dividend);
+  };
+  std::int64_t large = 0;
+  for (long i = 0; i < n; ++i) large |= is_large(a[i]) | is_large(b[i]);
+  return large == 0;
+}
+/// What P gives for two operands that quotient_by_doubles takes.
+template <Prim P, class Int>
+TENON_INLINE Int divided_by_doubles(Int a, Int b) {
+  using namespace scalar_detail;
+  const Int quotient = quotient_by_doubles(a, b);
+  const Int rest = wrap(raw(a) - raw(quotient) * raw(b));
+  const bool is_below = (rest != 0) & ((rest < 0) != (b < 0));
+  if constexpr (P == Prim::fmod) return rest;
+  if constexpr (P == Prim::remainder) return rest + (is_below ? b : 0);
+  if constexpr (P == Prim::floor_div) return quotient - is_below;
+  return quotient;
 }
 /// What P gives for two operands.
 template <Prim P, class T>
 TENON_INLINE T value_of(T a, T b) {
-  if constexpr (divides(P) && std::is_integral_v<T> && sizeof(T) <= 4 && !std::is_same_v<T, bool>) {
-    using namespace scalar_detail;
-    const int quotient = quotient_by_doubles(a, b);
-    const int rest = wrap(raw(int{a}) - raw(quotient) * raw(int{b}));
-    const bool is_below = (rest != 0) & ((rest < 0) != (b < 0));
-    if constexpr (P == Prim::fmod) return static_cast<T>(rest);
-    if constexpr (P == Prim::remainder) return static_cast<T>(rest + (is_below ? int{b} : 0));
-    if constexpr (P == Prim::floor_div) return static_cast<T>(quotient - is_below);
-    return static_cast<T>(quotient);
-  }
+  if constexpr (divides(P) && std::is_integral_v<T> && sizeof(T) <= 4 && !std::is_same_v<T, bool>)
+    return static_cast<T>(divided_by_doubles<P, int>(a, b));
   return apply<T>(P, a, b);
 }
 
@@ -82,7 +97,8 @@ void loop(const OpArgs& args) {
     for_each_piece<Out, First, T, T>(
         args, [](Stored<Out>* out, const Stored<First>* a, const Stored<T>* b, const Stored<T>* c, long n) {
           TENON_NO_OVERLAP
-          for (long i = 0; i < n; ++i) out[i] = a[i] != 0 ? b[i] : c[i];
+          for (long i = 0; i < n; ++i)
+            out[i] = static_cast<Stored<T>>(static_cast<T>(a[i] != 0 ? b[i] : c[i]));
         });
   } else if constexpr (arity(P) == 2) {
     for_each_piece<Out, T, T>(args, [](Stored<Out>* out, const Stored<T>* a, const Stored<T>* b, long n) {
@@ -90,6 +106,13 @@ void loop(const OpArgs& args) {
         bool divided_by_zero = false;
         for (long i = 0; i < n; ++i) divided_by_zero |= b[i] == 0;
         if (divided_by_zero) refuse_zero_divisor();
+      }
+      if constexpr (std::is_same_v<T, std::int64_t> && divides(P)) {
+        if (are_divided_by_doubles(a, b, n)) {
+          TENON_NO_OVERLAP
+          for (long i = 0; i < n; ++i) out[i] = divided_by_doubles<P>(a[i], b[i]);
+          return;
+        }
       }
       TENON_NO_OVERLAP
       for (long i = 0; i < n; ++i)
@@ -123,6 +146,30 @@ constexpr OpFn loop_or_null() {
   }
 }
 
+template <class T>
+TENON_INLINE Stored<T> clamped(Stored<T> x, Stored<T> low, Stored<T> high) {
+  const T raised = apply<T>(Prim::max, static_cast<T>(x), static_cast<T>(low));
+  return static_cast<Stored<T>>(apply<T>(Prim::min, raised, static_cast<T>(high)));
+}
+/// Bounds are constants most of the time.
+template <class T>
+void clamp_loop(const OpArgs& args) {
+  const bool has_constant_bounds = args.splat[1] && args.splat[2] && args.rows == 1;
+  if (has_constant_bounds) {
+    const Stored<T> low = *static_cast<const Stored<T>*>(args.in[1]),
+                    high = *static_cast<const Stored<T>*>(args.in[2]);
+    return for_each_piece<T, T>(args, [=](Stored<T>* out, const Stored<T>* a, long n) {
+      TENON_NO_OVERLAP
+      for (long i = 0; i < n; ++i) out[i] = clamped<T>(a[i], low, high);
+    });
+  }
+  for_each_piece<T, T, T, T>(
+      args, [](Stored<T>* out, const Stored<T>* a, const Stored<T>* low, const Stored<T>* high, long n) {
+        TENON_NO_OVERLAP
+        for (long i = 0; i < n; ++i) out[i] = clamped<T>(a[i], low[i], high[i]);
+      });
+}
+
 struct LoopsOfType {
   OpFn prim[prim_count];
 };
@@ -137,9 +184,12 @@ template <class From, class To>
 void cast_loop(const OpArgs& args) {
   using Out = HeldOf<To>;
   for_each_piece<Out, From>(args, [](Stored<Out>* out, const Stored<From>* a, long n) {
+    // Of bools the compiler makes no vector code, of integers it does.
+    using Number = std::conditional_t<std::is_same_v<From, bool>, int, From>;
     TENON_NO_OVERLAP
     for (long i = 0; i < n; ++i)
-      out[i] = static_cast<Stored<Out>>(convert<Out>(convert<To>(static_cast<From>(a[i]))));
+      out[i] =
+          static_cast<Stored<Out>>(convert<Out>(convert<To>(static_cast<Number>(static_cast<From>(a[i])))));
   });
 }
 
@@ -181,6 +231,10 @@ OpFn cast_from(DType to) {
 OpFn loop_op_of_type(Prim p, DType type) {
   return dispatch_held(
       type, [&](auto tag) { return loops<typename decltype(tag)::type>.prim[static_cast<std::size_t>(p)]; });
+}
+
+OpFn loop_clamp_op(DType type) {
+  return dispatch_held(type, [](auto tag) -> OpFn { return &clamp_loop<typename decltype(tag)::type>; });
 }
 
 OpFn loop_cast_op(DType from, DType to) {

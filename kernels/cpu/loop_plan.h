@@ -1,6 +1,7 @@
 // A loop program compiled to steps over tiles. Internal to the loop kernels.
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "kernels/cpu/loop_ops.h"
@@ -99,6 +100,19 @@ struct LoopValue {
   bool needed = false;    // does a store depend on it?
 };
 std::vector<LoopValue> describe_values(const std::vector<LoopNode>& nodes, const LoopSpace& space);
+/// Such a bool may be any byte but 0 where it is true: it is read where it lies.
+bool only_primitives_read(const std::vector<LoopNode>& nodes, Reg r);
+/// An operator that works on elements of f16 or bf16 where they lie.
+struct OperatorInMemory {
+  Reg reg, store;
+  DType dtype;
+  OpFn loop;
+};
+/// The one of a program that has no other, where all that it reads and writes lies dense in one such type.
+std::optional<OperatorInMemory> operator_in_memory(const LoopProgram& program,
+                                                   const std::vector<LoopNode>& nodes,
+                                                   const std::vector<LoopValue>& values,
+                                                   const LoopSpace& space);
 /// The number of the last walk over the row that is needed, counted from 0.
 int last_walk(const std::vector<LoopNode>& nodes, const std::vector<LoopValue>& values);
 

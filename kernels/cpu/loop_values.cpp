@@ -62,6 +62,50 @@ std::vector<LoopValue> describe_values(const std::vector<LoopNode>& nodes, const
   return values;
 }
 
+bool only_primitives_read(const std::vector<LoopNode>& nodes, Reg r) {
+  return std::all_of(nodes.begin(), nodes.end(), [&](const LoopNode& user) {
+    const auto end = user.instruction.args.begin() + user.arg_count;
+    return user.instruction.op == LoopOp::prim || std::find(user.instruction.args.begin(), end, r) == end;
+  });
+}
+
+std::optional<OperatorInMemory> operator_in_memory(const LoopProgram& program,
+                                                   const std::vector<LoopNode>& nodes,
+                                                   const std::vector<LoopValue>& values,
+                                                   const LoopSpace& space) {
+  if (space.mode != LoopMode::map || !space.has_one_stride()) return std::nullopt;
+  std::optional<DType> dtype;
+  OperatorInMemory found{.reg = -1, .store = -1, .dtype = DType::f16, .loop = nullptr};
+  for (std::size_t r = 0; r < nodes.size(); ++r) {
+    if (!values[r].needed) continue;
+    const Instruction& i = nodes[r].instruction;
+    Reg* const place = i.op == LoopOp::prim ? &found.reg : i.op == LoopOp::store ? &found.store : nullptr;
+    if (place) {
+      if (*place >= 0) return std::nullopt;
+      *place = static_cast<Reg>(r);
+    }
+    if (i.op == LoopOp::prim) continue;
+    if (i.op != LoopOp::load && i.op != LoopOp::store) return std::nullopt;
+    const auto operand = static_cast<std::size_t>(i.operand);
+    const Access& access = space.operands[operand];
+    const bool is_dense = values[r].has_q ? access.q.back() == 1 : !values[r].has_p || access.p == 1;
+    if (!is_dense ||
+        dtype.value_or(program.code.operands[operand].dtype) != program.code.operands[operand].dtype)
+      return std::nullopt;
+    dtype = program.code.operands[operand].dtype;
+  }
+  if (found.reg < 0 || found.store < 0) return std::nullopt;
+  const LoopValue &result = values[static_cast<std::size_t>(found.reg)],
+                  &stored = values[static_cast<std::size_t>(found.store)];
+  const SmallFloatOps* const ops = simd_ops().small_floats(*dtype);
+  if (!ops || result.has_p != stored.has_p || result.has_q != stored.has_q) return std::nullopt;
+  const LoopNode& node = nodes[static_cast<std::size_t>(found.reg)];
+  const auto prim = static_cast<std::size_t>(node.instruction.prim);
+  found.dtype = *dtype;
+  found.loop = node.fused >= 0 ? ops->fused[node.fused] : ops->prim[prim];
+  return found.loop ? std::optional(found) : std::nullopt;
+}
+
 int last_walk(const std::vector<LoopNode>& nodes, const std::vector<LoopValue>& values) {
   int last = 0;
   for (std::size_t at = 0; at < nodes.size(); ++at) {

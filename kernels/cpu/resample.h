@@ -1,4 +1,4 @@
-// Resizing images by weighted sums of a few elements along each axis: linear, cubic.
+// Resizing images by weighted sums of a few elements along each axis: linear, cubic, antialiased.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -25,11 +25,41 @@ static void sum_some(const float* const* rows, const float* weights, float* to, 
 }
 
 template <int Taps>
-static void along_pixels(const AlongRow& a, const float* __restrict row, float* __restrict to) {
+static void along_few(const AlongRow& a, const float* __restrict row, float* __restrict to) {
   for (long x = 0; x < a.out; x++) {
     float sum = 0;
     TENON_UNROLL
     for (int t = 0; t < Taps; t++) sum += a.weights[t * a.out + x] * row[a.places[t * a.out + x]];
+    to[x] = sum;
+  }
+}
+
+/// The numbers of a row at VL places.
+static TENON_INLINE vf at_places(const float* row, vi places) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<vf>(_mm512_i32gather_ps(reinterpret_cast<__m512i>(places), row, sizeof(float)));
+#elif defined(__AVX2__) && TENON_VL == 8
+  return reinterpret_cast<vf>(_mm256_i32gather_ps(row, reinterpret_cast<__m256i>(places), sizeof(float)));
+#else
+  vf v{};
+  TENON_UNROLL
+  for (int i = 0; i < VL; i++) v[i] = row[places[i]];
+  return v;
+#endif
+}
+
+/// Pixels of one number each, of any number of taps.
+static void along_pixels(const AlongRow& a, const float* row, float* to) {
+  long x = 0;
+  for (; x + VL <= a.out; x += VL) {
+    vf sum{};
+    for (long t = 0; t < a.taps; t++)
+      sum += load(a.weights + t * a.out + x) * at_places(row, load(a.places + t * a.out + x));
+    store(to + x, sum);
+  }
+  for (; x < a.out; x++) {
+    float sum = 0;
+    for (long t = 0; t < a.taps; t++) sum += a.weights[t * a.out + x] * row[a.places[t * a.out + x]];
     to[x] = sum;
   }
 }
@@ -44,8 +74,9 @@ void sum_rows(const float* const* rows, const float* weights, long sums, float* 
 }
 
 void resample_row(const AlongRow& a, const float* row, float* to) {
-  if (a.inner == 1 && a.taps == 2) return along_pixels<2>(a, row, to);
-  if (a.inner == 1 && a.taps == 4) return along_pixels<4>(a, row, to);
+  if (a.inner == 1 && a.taps == 2) return along_few<2>(a, row, to);
+  if (a.inner == 1 && a.taps == 4) return along_few<4>(a, row, to);
+  if (a.inner == 1) return along_pixels(a, row, to);
   for (long x = 0; x < a.out; x++) {
     const float* rows[8];
     float weights[8];

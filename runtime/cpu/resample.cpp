@@ -1,4 +1,4 @@
-// Resizing, linear and cubic.
+// Resizing, linear, cubic and antialiased.
 #include "kernels/cpu/resample.h"
 
 #include "ir/flops.h"
@@ -25,8 +25,14 @@ class ResampleStep : public CpuStep {
   cpu::Resample resample_;
 };
 
-cpu::ResampleAxis axis_of(const Interpolate& op, std::size_t axis, std::int64_t in, std::int64_t out) {
-  const std::vector<Taps> all = taps_along(op, DType::f32, axis, in, out);
+/// Of a node that is one of the two.
+std::vector<Taps> taps_of(const Node& node, std::size_t axis, std::int64_t in, std::int64_t out) {
+  if (const auto* op = node.as<Interpolate>()) return taps_along(*op, DType::f32, axis, in, out);
+  return taps_along(*node.as<InterpolateAntialiased>(), axis, in, out);
+}
+
+cpu::ResampleAxis axis_of(const Node& node, std::size_t axis, std::int64_t in, std::int64_t out) {
+  const std::vector<Taps> all = taps_of(node, axis, in, out);
   cpu::ResampleAxis a{.in = in, .out = out, .taps = static_cast<long>(all.at(0).size())};
   for (std::size_t tap = 0; tap < all[0].size(); ++tap)
     for (const Taps& taps : all) {
@@ -38,7 +44,6 @@ cpu::ResampleAxis axis_of(const Interpolate& op, std::size_t axis, std::int64_t 
 
 void emit_resample(Planner& planner, const Group& group) {
   const Node& node = group.node();
-  const auto& op = *node.as<Interpolate>();
   const Strided& at = planner.assignment().layout(node.input());
   const bool last = is_channels_last(at) || planner.assignment().read_channels_last(node.output());
   const Order order = last ? channels_last(at.rank()) : row_major(at.rank());
@@ -48,7 +53,7 @@ void emit_resample(Planner& planner, const Group& group) {
   const std::int64_t channels = x.shape()[1];
   cpu::Resample resample{.images = x.shape()[0] * (last ? 1 : channels), .inner = last ? channels : 1};
   for (std::size_t axis = 2; axis < x.rank(); ++axis)
-    resample.axes.push_back(axis_of(op, axis - 2, x.shape()[axis], y.shape()[axis]));
+    resample.axes.push_back(axis_of(node, axis - 2, x.shape()[axis], y.shape()[axis]));
   auto step = std::make_unique<ResampleStep>(std::move(resample), planner.threads());
   step->x = x.address();
   step->y = y.address();
@@ -58,8 +63,8 @@ void emit_resample(Planner& planner, const Group& group) {
 std::vector<Candidate> lower_resample(const Planner& planner, const Group& group) {
   const Node& node = group.node();
   const auto* op = node.as<Interpolate>();
-  if (!op || node.input()->dtype() != DType::f32 || node.input()->rank() < 3 ||
-      (op->mode != InterpolateMode::linear && op->mode != InterpolateMode::cubic) ||
+  if (node.input()->dtype() != DType::f32 || node.input()->rank() < 3 ||
+      (op && op->mode != InterpolateMode::linear && op->mode != InterpolateMode::cubic) ||
       numel(node.output()->shape()) == 0 || numel(node.input()->shape()) == 0)
     return {};
   const double bytes = bytes_of(node.input()->type()) + bytes_of(node.output()->type());
@@ -71,7 +76,8 @@ std::vector<Candidate> lower_resample(const Planner& planner, const Group& group
 }  // namespace
 
 std::vector<OpLowering> resample_lowerings() {
-  return {{.op = &op_info<Interpolate>(), .lower = lower_resample, .alone = true, .widens = true}};
+  return {{.op = &op_info<Interpolate>(), .lower = lower_resample, .alone = true, .widens = true},
+          {.op = &op_info<InterpolateAntialiased>(), .lower = lower_resample, .alone = true}};
 }
 
 }  // namespace tenon

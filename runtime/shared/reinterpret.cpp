@@ -1,31 +1,17 @@
 // Parts of complex numbers and bits as another type: the same memory, looked at differently.
 #include "ir/ops/bits.h"
 #include "ir/ops/complex.h"
+#include "runtime/complex_parts.h"
 #include "runtime/planner.h"
 
 namespace tenon {
 namespace {
 
-// An axis of what each element consists of, the last.
-PlannedTensor in_parts(const PlannedTensor& t, DType part) {
-  const auto parts = static_cast<std::int64_t>(size_of(t.dtype()) / size_of(part));
-  Index sizes = t.shape(), strides = t.strides();
-  for (std::int64_t& stride : strides) stride *= parts;
-  sizes.push_back(parts);
-  strides.push_back(1);
-  return {t.buffer(), Strided(part, std::move(sizes), std::move(strides), parts * t.offset())};
-}
-
-PlannedTensor part_of(const PlannedTensor& z, std::int64_t which) {
-  const DType part = z.dtype() == DType::c64 ? DType::f32 : DType::f64;
-  const PlannedTensor parts = in_parts(z, part);
-  Index sizes = z.shape(), strides = parts.strides();
-  strides.pop_back();
-  return {z.buffer(), Strided(part, std::move(sizes), std::move(strides), parts.offset() + which)};
-}
-
 void emit_complex(Planner& planner, const Group& group) {
   const Node& node = group.node();
+  if (const auto whole =
+          whole_of(planner.assignment().at(node.input(0)), planner.assignment().at(node.input(1))))
+    return planner.assignment().bind(node.output(), *whole);
   const PlannedTensor z = planner.assignment().assign(node.output(), row_major(node.output()->rank()));
   for (const std::int64_t which : {0, 1})
     planner.copy(planner.assignment().at(node.input(static_cast<std::size_t>(which))), part_of(z, which),

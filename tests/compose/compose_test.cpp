@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "compose/einsum.h"
-#include "compose/grid_sample.h"
 #include "compose/matrix.h"
 #include "compose/p_norm.h"
 #include "compose/repeat.h"
@@ -81,17 +80,6 @@ TEST(Compose, DistancesAndNorms) {
   EXPECT_EQ(of({c, c}, [](auto x) { return distances_by_products(x[0], x[1]); }),
             (Result{{2, 2}, {0, 5, 5, 0}}));
   EXPECT_EQ(of({b}, [](auto x) { return p_norm(x[0], 0, {1}, false); }), (Result{{2}, {2, 2}}));
-}
-
-TEST(Compose, GridsReadBetweenPixelsAndBeyondThem) {
-  const Tensor image = numbers({1, 1, 1, 2}, {0, 8}), grid = numbers({1, 1, 3, 2}, {-1, 0, 0, 0, 3, 0});
-  const auto run = [&](Outside outside) {
-    return of({image, grid},
-              [&](auto x) { return grid_sample(x[0], x[1], Interpolation::linear, outside, true); });
-  };
-  EXPECT_EQ(run(Outside::zeros), (Result{{1, 1, 1, 3}, {0, 4, 0}}));
-  EXPECT_EQ(run(Outside::border), (Result{{1, 1, 1, 3}, {0, 4, 8}}));
-  EXPECT_EQ(run(Outside::reflection), (Result{{1, 1, 1, 3}, {0, 4, 0}}));
 }
 
 }  // namespace

@@ -64,6 +64,29 @@ TEST(ComplexNumbers, NotFinite) {
   }
 }
 
+// As torch.view_as_complex and view_as_real have it: pairs are numbers where they lie, and are made of them.
+void check_pairs(std::string_view shape, std::string_view turned, std::string_view view,
+                 std::size_t more_steps) {
+  const std::string text = fmt::format(
+      "graph g(%x: f32[{0},2]) {{\n"
+      "  %1 = slice(%x, axis=2, start=0, end=1) : f32[{0},1]\n  %2 = reshape(%1, shape=[{0}]) : f32[{0}]\n"
+      "  %3 = slice(%x, axis=2, start=1, end=2) : f32[{0},1]\n  %4 = reshape(%3, shape=[{0}]) : f32[{0}]\n"
+      "  %5 = complex(%2, %4) : c64[{0}]\n  %6 = fft(%5, inverse=false) : c64[{0}]\n  %7 = {2} : c64[{1}]\n"
+      "  %8 = real(%7) : f32[{1}]\n  %9 = reshape(%8, shape=[{1},1]) : f32[{1},1]\n"
+      "  %10 = imag(%7) : f32[{1}]\n  %11 = reshape(%10, shape=[{1},1]) : f32[{1},1]\n"
+      "  %12 = concat(%9, %11, axis=2) : f32[{1},2]\n  return %12\n}}\n",
+      shape, turned, view);
+  const std::vector<Tensor> inputs = {random_tensor(DType::f32, {3, 8, 2}, 1)};
+  expect_same_on(text, inputs);
+  Session session(graph_of(text));
+  if (session.device().name == "cpu") { EXPECT_EQ(session.plan_for(inputs)->steps.size(), 1 + more_steps); }
+}
+
+TEST(ComplexNumbers, PairsOfPartsAreReadAndWrittenAsNumbers) {
+  check_pairs("3,8", "3,8", "fft(%6, inverse=true)", 1);
+  check_pairs("3,8", "8,3", "permute(%6, axes=[1,0])", 1);  // both parts in one copy
+}
+
 TEST(ComplexNumbers, PartsOfViews) {
   expect_same_on(
       "graph g(%x: f32[4,6], %y: f32[4,6]) {\n  %1 = complex(%x, %y) : c64[4,6]\n"

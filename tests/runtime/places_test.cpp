@@ -201,10 +201,23 @@ TEST(Places, WritesInPlace) {
       {x, rows, y});
 }
 
+TEST(Places, OneHotRowsOfAnyWidth) {
+  for (const std::int64_t count : {1, 3, 1000})
+    for (const std::int64_t classes : {1, 7, 20000})
+      if (count * classes <= 100000)
+        expect_same_on(
+            fmt::format("graph g(%i: i64[{0},2]) {{\n  %1 = one_hot(%i, classes={1}) : i64[{0},2,{1}]\n"
+                        "  return %1\n}}\n",
+                        count, classes),
+            {random_integers(DType::i64, {count, 2}, 0, classes, 1)}, 0, false);
+}
+
 TEST(Places, WrongIndicesAreNamed) {
   const auto x = random_tensor(DType::f32, {4, 6}, 1), y = random_tensor(DType::f32, {5, 6}, 2);
   Tensor rows = Tensor::of<int>(DType::i64, {5}, {0, 3, 4, 1, 2});
   expect_fault(index_add("f32", "i64", 4, 6, 5), {x, rows, y}, "index 4 is outside of [0, 4)");
+  expect_fault("graph g(%i: i64[5]) {\n  %1 = one_hot(%i, classes=4) : i64[5,4]\n  return %1\n}\n", {rows},
+               "index 4 is out");
   rows.set_int(Index{2}, -1);
   expect_fault(index_add("f32", "i64", 4, 6, 5), {x, rows, y}, "index -1 is outside of [0, 4)");
   Tensor all = random_integers(DType::i64, {5, 6}, 0, 4, 3);

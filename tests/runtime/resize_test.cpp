@@ -39,6 +39,74 @@ TEST(Resize, ScalesAndTypes) {
   check_resize("mode=\"cubic\"", DType::bf16, {1, 2, 5, 5}, {10, 8}, 2e-2);
 }
 
+TEST(Resize, AntialiasedByEveryFilter) {
+  for (const char* filter : {"linear", "cubic", "lanczos"})
+    for (const char* options : {"", ", align_corners=true", ", scales=[0.4,1.7]"})
+      for (const auto& [in, out] : {std::pair<Index, Index>{{37, 50}, {15, 17}},
+                                    {{7, 5}, {13, 11}},
+                                    {{1, 100}, {1, 3}},
+                                    {{20, 1}, {1, 1}}})
+        for (const DType dtype : {DType::f32, DType::f64}) {
+          const Index shape{2, 3, in[0], in[1]}, result{2, 3, out[0], out[1]};
+          expect_same_on(
+              fmt::format("graph g(%x: {}) {{\n"
+                          "  %1 = interpolate_antialiased(%x, filter=\"{}\", output=[{},{}]{}) : {}\n"
+                          "  return %1\n}}\n",
+                          type_string(dtype, shape), filter, out[0], out[1], options,
+                          type_string(dtype, result)),
+              {random_tensor(dtype, shape, 1)});
+        }
+}
+
+std::string sampling(std::string_view options, const Index& x, const Index& grid, const Index& y) {
+  return fmt::format("graph g(%x: {}, %grid: {}) {{\n  %1 = grid_sample(%x, %grid{}) : {}\n  return %1\n}}\n",
+                     type_string(DType::f32, x), type_string(DType::f32, grid), options,
+                     type_string(DType::f32, y));
+}
+
+TEST(GridSample, EveryModeInsideAndOutside) {
+  for (const char* mode : {"linear", "nearest", "cubic"})
+    for (const char* outside : {"zeros", "border", "reflection"})
+      for (const bool corners : {false, true})
+        for (const auto& [channels, height, width] :
+             {std::array<std::int64_t, 3>{1, 1, 1}, {3, 7, 5}, {16, 4, 1}, {17, 3, 33}, {40, 9, 2}}) {
+          const Index x{2, channels, height, width}, grid{2, 9, 11, 2}, y{2, channels, 9, 11};
+          // Three times as far as the image reaches, and not next to where the nearest pixel changes.
+          Tensor places = random_tensor(DType::f32, grid, 2);
+          for_each_index(grid, [&](std::span<const std::int64_t> i) {
+            places.set_double(i, std::round(places.get_double(i) * 48) / 16 + 0.01);
+          });
+          expect_same_on(
+              sampling(fmt::format(", mode=\"{}\", outside=\"{}\", align_corners={}", mode, outside, corners),
+                       x, grid, y),
+              {random_tensor(DType::f32, x, 1), places}, 1e-4, false);
+        }
+}
+
+TEST(GridSample, ReadsBetweenPixelsAndBeyondThem) {
+  const Tensor image = Tensor::of<double>(DType::f32, {1, 1, 1, 2}, {0, 8});
+  const Tensor grid = Tensor::of<double>(DType::f32, {1, 1, 3, 2}, {-1, 0, 0, 0, 3, 0});
+  const auto expect = [&](const char* outside, double last) {
+    Session session(graph_of(sampling(fmt::format(", outside=\"{}\", align_corners=true", outside),
+                                      {1, 1, 1, 2}, {1, 1, 3, 2}, {1, 1, 1, 3})));
+    expect_close(session.run(std::vector{image, grid})[0],
+                 Tensor::of<double>(DType::f32, {1, 1, 1, 3}, {0, 4, last}), 1e-6);
+  };
+  expect("zeros", 0);
+  expect("border", 8);
+  expect("reflection", 0);
+}
+
+TEST(GridSample, NumbersThatAreNotFiniteReachTheirReadersOnly) {
+  Tensor x = random_tensor(DType::f32, {1, 5, 4, 4}, 1), grid = random_tensor(DType::f32, {1, 3, 6, 2}, 2);
+  x.set_double(Index{0, 2, 1, 1}, HUGE_VAL);
+  grid.set_double(Index{0, 1, 2, 0}, std::nan(""));
+  grid.set_double(Index{0, 2, 2, 1}, HUGE_VAL);
+  for (const char* mode : {"linear", "nearest"})
+    expect_same_on(sampling(fmt::format(", mode=\"{}\"", mode), {1, 5, 4, 4}, {1, 3, 6, 2}, {1, 5, 3, 6}),
+                   {x, grid}, 1e-5, false);
+}
+
 TEST(Resize, ViewsAreReadWhereTheyLie) {
   expect_same_on(
       "graph g(%x: f32[2,7,5,3]) {\n  %1 = permute(%x, axes=[0,3,1,2]) : f32[2,3,7,5]\n"

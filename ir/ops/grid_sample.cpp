@@ -1,11 +1,12 @@
-#include "compose/grid_sample.h"
+// The type rule and the parts of reading images at computed places: a gather for each corner.
+#include "ir/ops/grid_sample.h"
 
 #include <array>
 #include <vector>
 
-#include "base/error.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/functions.h"
+#include "ir/read_definition.h"
 
 namespace tenon {
 namespace {
@@ -111,13 +112,22 @@ Ref sample_cubic(const Ref& x, const std::vector<Ref>& places, const std::vector
 
 }  // namespace
 
-Ref grid_sample(const Ref& x, const Ref& grid, Interpolation mode, Outside outside, bool align_corners) {
-  const std::size_t dims = x.rank() - 2;
-  if (grid.rank() != x.rank() || grid.shape().back() != Dim(dims) || mode > Interpolation::cubic ||
-      outside > Outside::reflection)
-    throw unsupported("grid_sampler of {} at {}", x.type().str(), grid.type().str());
-  if (mode == Interpolation::cubic && dims != 2)
+Type GridSample::infer(const Type& x, const Type& grid) const {
+  check_float("the image", x);
+  check_same_dtype("the image", x, "the grid", grid);
+  const std::size_t dims = x.rank() < 2 ? 0 : x.rank() - 2;
+  if (dims == 0 || grid.rank() != x.rank() || grid.shape.back() != Dim(dims))
+    throw error("the image {} and the grid {} do not fit", x.str(), grid.str());
+  if (mode == SampleMode::cubic && dims != 2)
     throw error("bicubic sampling takes 2 spatial axes, not {}", dims);
+  check_same_size("the images", x.shape[0], "the grids", grid.shape[0]);
+  Type out = x;
+  std::copy(grid.shape.begin() + 1, grid.shape.end() - 1, out.shape.begin() + 2);
+  return out;
+}
+
+Ref GridSample::decompose(Ref x, Ref grid) const {
+  const std::size_t dims = x.rank() - 2;
   std::vector<Along> axes;
   std::vector<Ref> places;
   const Shape points(grid.shape().begin(), grid.shape().end() - 1);
@@ -131,12 +141,14 @@ Ref grid_sample(const Ref& x, const Ref& grid, Interpolation mode, Outside outsi
         axes[d].place(reshape(slice(grid, static_cast<std::int64_t>(dims) + 1, k, k + 1), points)));
   }
   const Ref image = reshape(x, {x.shape()[0], x.shape()[1], pixels});
-  const Ref y = mode == Interpolation::linear    ? sample_linear(image, places, axes)
-                : mode == Interpolation::nearest ? sample_nearest(image, places, axes)
-                                                 : sample_cubic(image, places, axes);
+  const Ref y = mode == SampleMode::linear    ? sample_linear(image, places, axes)
+                : mode == SampleMode::nearest ? sample_nearest(image, places, axes)
+                                              : sample_cubic(image, places, axes);
   Shape shape = points;
   shape.insert(shape.begin() + 1, x.shape()[1]);
   return reshape(y, shape);
 }
+
+std::vector<const OpInfo*> grid_sample_ops() { return family(GridSamples{}); }
 
 }  // namespace tenon
