@@ -61,7 +61,7 @@ TEST(ProductTiling, OfFloat8OfFormsThatOneUnitMultiplies) {
   EXPECT_FALSE(of_float8(p));
   EXPECT_EQ(chosen(p), chosen(dense(4096, 4096, 4096, DType::f16)));
   p.float8 = true;
-  EXPECT_EQ(chosen(p, {.units = {MatrixUnit::f8}}), "128x128 float8");
+  EXPECT_EQ(chosen(p, {.units = {MatrixUnit::f8}}), "128x128 streamed float8");
   EXPECT_TRUE(units_for(p, {}).has(MatrixUnit::f8));
   p.right_type = DType::f8e5m2;
   EXPECT_TRUE(of_float8(p));
