@@ -21,6 +21,11 @@ constexpr std::size_t sides = 2;
 // A matrix that kernels read in a form of their own.
 bool is_constant(const Value* value) { return value->rank() == 2 && ConstantValue(value).is_constant(); }
 
+// Such a matrix that may be made of bytes: of float32 one that was float8.
+bool may_be_bytes(const Value* value) {
+  return is_constant(value) && (value->dtype() != DType::f32 || CentredBytes::of(value));
+}
+
 // Of a value of the graph's body, in terms of the region that computes it.
 std::optional<CentredBytes> centred(const Value* value) {
   if (is_constant(value)) return std::nullopt;
@@ -49,7 +54,7 @@ class Reading {
   static const Value* side(const Node& node, const Node& product, std::size_t i) {
     return Group(node).outer(product.input(i));
   }
-  // All that it multiplies is made of bytes, one side from another value of 32-bit integers.
+  // All that it multiplies is made of bytes, one side from another value of 32 bits.
   static bool reads_centred(const Node& node, const Node& product) {
     bool any = false;
     for (std::size_t i = 0; i < sides; ++i) {
@@ -57,7 +62,7 @@ class Reading {
       const Value* v = side(node, product, i);
       if (centred(v))
         any = true;
-      else if (!is_byte(v->dtype()) && (i == 0 || !is_constant(v)))
+      else if (!is_byte(v->dtype()) && (i == 0 || !may_be_bytes(v)))
         return false;
     }
     return any;
@@ -182,14 +187,16 @@ class Reading {
 std::optional<CentredBytes> CentredBytes::of(const Value* value) {
   const Node* node = value->node();
   CentredBytes found{};
-  if (node && node->is<Sub>()) {
+  if (node && node->is<Sub>() && value->dtype() == DType::i32) {
     found.zero = node->input(1);
     if (!(numel(found.zero->shape()) == Dim(1))) return std::nullopt;
     node = node->input(0)->node();
   }
-  if (!node || !node->is<Cast>() || value->dtype() != DType::i32) return std::nullopt;
+  if (!node || !node->is<Cast>()) return std::nullopt;
   found.bytes = node->input();
-  if (!is_byte(found.bytes->dtype()) || found.bytes->shape() != value->shape()) return std::nullopt;
+  const DType from = found.bytes->dtype(), to = value->dtype();
+  const bool is_known = (is_byte(from) && to == DType::i32) || (is_float8(from) && to == DType::f32);
+  if (!is_known || found.bytes->shape() != value->shape()) return std::nullopt;
   return found;
 }
 
@@ -204,7 +211,7 @@ const Node* find_short_product(const Group& group) {
   }
   if (!found || found->output()->rank() < 2) return nullptr;
   const DType dtype = found->output()->dtype();
-  return is_integral(dtype) && size_of(dtype) <= 4 ? found : nullptr;
+  return dtype == DType::f32 || (is_integral(dtype) && size_of(dtype) <= 4) ? found : nullptr;
 }
 
 void read_bytes(Graph& graph, const Device& device) {

@@ -1,4 +1,5 @@
-// Products whose sides are bytes from which a zero point is subtracted, on kernels that read the bytes.
+// Products whose sides are bytes from which a zero point is subtracted, or float8, on kernels that read
+// these.
 #pragma once
 #include <optional>
 
@@ -9,9 +10,9 @@ namespace tenon {
 struct Device;
 class Group;
 
-/// A value of 32-bit integers that is cast(bytes) - zero.
+/// A value of 32-bit integers that is cast(bytes) - zero, or of float32 that is cast(float8).
 struct CentredBytes {
-  Value* bytes;  // i8 or u8
+  Value* bytes;  // i8, u8 or a float8
   Value* zero;   // one number; null: 0
   /// Of a value that a region computes: in terms of that region. nullopt where it is not computed so.
   static std::optional<CentredBytes> of(const Value* value);
@@ -19,13 +20,13 @@ struct CentredBytes {
 
 /// Is it i8 or u8?
 bool is_byte(DType);
-/// The product of whole numbers among the members of a group, of which no more than 32 bits are kept; null:
-/// there is none, or there are others.
+/// The product among the members of a group, of float32 or of whole numbers of which no more than 32 bits are
+/// kept; null: there is none, or there are others.
 const Node* find_short_product(const Group&);
 
 /// Where the device multiplies bytes (Device::multiplies_bytes): products read the bytes, and their group
-/// holds what makes 32-bit integers of them. So these are not written to memory. A value that others read,
-/// too, stays as it is.
+/// holds what makes 32-bit integers, or float32, of them. So these are not written to memory. A value that
+/// others read, too, stays as it is, and so does float8 beside a side that is none.
 void read_bytes(Graph& graph, const Device& device);
 
 }  // namespace tenon

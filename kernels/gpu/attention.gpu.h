@@ -209,7 +209,7 @@ GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& 
         add_product<Unit>(scores[j], a, b);
       }
     }
-    if constexpr (Unit::in_parts)
+    if constexpr (Unit::takes_apart)
       if (has_infinities<Tile>(scores)) multiply_again<Tile>(q, k, first_query, first_key, weights, scores);
 #pragma unroll
     for (int j = 0; j < Tile::key_units; ++j)

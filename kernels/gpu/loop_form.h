@@ -16,7 +16,8 @@ struct GpuLimits {
   int threads_per_processor = 2048;  // that are resident at once
   int wave = 32;                     // lanes
   /// On which products may be computed: those that the device has, and that compute what they should.
-  MatrixUnits units{MatrixUnit::f16, MatrixUnit::bf16, MatrixUnit::f32, MatrixUnit::tf32, MatrixUnit::i8};
+  MatrixUnits units{MatrixUnit::f16, MatrixUnit::bf16, MatrixUnit::f32,   MatrixUnit::tf32,
+                    MatrixUnit::i8,  MatrixUnit::f8,   MatrixUnit::f8fnuz};
 };
 
 /// The threads that compute a row together.

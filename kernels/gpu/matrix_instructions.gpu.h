@@ -5,11 +5,17 @@
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define GPU_MMA 1  // Ampere and later: mma.sync of f16, bf16, tf32 and bytes, and cp.async
+#if __CUDA_ARCH__ >= 890
+#define GPU_MMA_OF_FLOAT8 1  // Ada and later: e4m3fn and e5m2
+#endif
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define GPU_WGMMA 1  // Hopper
 #endif
 #elif defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
 #define GPU_MFMA 1  // CDNA 2 and later
+#if defined(__gfx942__)
+#define GPU_MFMA_OF_FLOAT8 1  // CDNA 3: e4m3fnuz and e5m2fnuz
+#endif
 #elif defined(__GFX11__)
 #define GPU_WMMA 1  // RDNA 3
 #endif
@@ -18,8 +24,8 @@ namespace tenon::gpu {
 
 #if GPU_MMA
 
-// mma.m16n8k32 (bytes), m16n8k16 (16 bits) and m16n8k8 (tf32). Lane l = 4 g + t holds of the left side rows g
-// and g + 8, of the right one column g, of the sum rows g and g + 8, columns 2 t and 2 t + 1.
+// mma.m16n8k32 (bytes, float8), m16n8k16 (16 bits) and m16n8k8 (tf32). Lane l = 4 g + t holds of the left
+// side rows g and g + 8, of the right one column g, of the sum rows g and g + 8, columns 2 t and 2 t + 1.
 #if GPU_SOFT
 #define MMA(name, shape, Sum, held) \
   GPU_INLINE void name(Sum(&sum)[4], const unsigned(&a)[4], const unsigned(&b)[2]) { gpu_##name(sum, a, b); }
@@ -39,6 +45,12 @@ MMA(mma_s8_s8, "m16n8k32.row.col.s32.s8.s8.s32", unsigned, "+r")
 MMA(mma_s8_u8, "m16n8k32.row.col.s32.s8.u8.s32", unsigned, "+r")
 MMA(mma_u8_s8, "m16n8k32.row.col.s32.u8.s8.s32", unsigned, "+r")
 MMA(mma_u8_u8, "m16n8k32.row.col.s32.u8.u8.s32", unsigned, "+r")
+#if GPU_MMA_OF_FLOAT8
+MMA(mma_e4m3_e4m3, "m16n8k32.row.col.f32.e4m3.e4m3.f32", float, "+f")
+MMA(mma_e4m3_e5m2, "m16n8k32.row.col.f32.e4m3.e5m2.f32", float, "+f")
+MMA(mma_e5m2_e4m3, "m16n8k32.row.col.f32.e5m2.e4m3.f32", float, "+f")
+MMA(mma_e5m2_e5m2, "m16n8k32.row.col.f32.e5m2.e5m2.f32", float, "+f")
+#endif
 #undef MMA
 
 /// ldmatrix: 2 or 4 matrices of 8 rows of 16 bytes in shared memory. Lane 8 i + r gives the address of row r
@@ -122,8 +134,9 @@ GPU_INLINE void wait_for_copies() {
 
 #elif GPU_MFMA
 
-// 16x16x32 (bytes; 16x16x16 on CDNA 2), 16x16x16 (16 bits) and 16x16x4 (f32). Lane l = 16 q + t holds row
-// (column) t of the left (right) side, and of the sum rows 4 q to 4 q + 3 of column t. Bytes have a sign.
+// 16x16x32 (float8, bytes; these 16x16x16 on CDNA 2), 16x16x16 (16 bits) and 16x16x4 (f32). Lane l = 16 q + t
+// holds row (column) t of the left (right) side, and of the sum rows 4 q to 4 q + 3 of column t. Bytes have a
+// sign.
 #if GPU_SOFT
 #define MFMA(name, Sum, Sums, type, instruction, words)                                      \
   GPU_INLINE void name(Sum(&sum)[4], const unsigned(&a)[words], const unsigned(&b)[words]) { \
@@ -154,6 +167,12 @@ MFMA(mfma_i8, unsigned, Int4, int, i32_16x16x16i8, 1)
 #else
 constexpr int mfma_bytes = 8;
 MFMA(mfma_i8, unsigned, Int4, long, i32_16x16x32_i8, 2)
+#endif
+#if GPU_MFMA_OF_FLOAT8
+MFMA(mfma_fp8_fp8, float, Float4, long, f32_16x16x32_fp8_fp8, 2)
+MFMA(mfma_fp8_bf8, float, Float4, long, f32_16x16x32_fp8_bf8, 2)
+MFMA(mfma_bf8_fp8, float, Float4, long, f32_16x16x32_bf8_fp8, 2)
+MFMA(mfma_bf8_bf8, float, Float4, long, f32_16x16x32_bf8_bf8, 2)
 #endif
 #undef MFMA
 

@@ -19,11 +19,14 @@ enum class MatrixUnit : std::uint8_t {
   wgmma_bf16,
   tma_f16,  // the same, whose operands the Tensor Memory Accelerator brings there
   tma_bf16,
-  i8,  // bytes of either sign, summed in 32 bits
+  i8,      // bytes of either sign, summed in 32 bits
+  f8,      // float8, e4m3fn or e5m2 on each side
+  f8fnuz,  // e4m3fnuz or e5m2fnuz
 };
 inline constexpr std::array matrix_units{MatrixUnit::f16,     MatrixUnit::bf16,      MatrixUnit::f32,
                                          MatrixUnit::tf32,    MatrixUnit::wgmma_f16, MatrixUnit::wgmma_bf16,
-                                         MatrixUnit::tma_f16, MatrixUnit::tma_bf16,  MatrixUnit::i8};
+                                         MatrixUnit::tma_f16, MatrixUnit::tma_bf16,  MatrixUnit::i8,
+                                         MatrixUnit::f8,      MatrixUnit::f8fnuz};
 
 /// Some of them.
 class MatrixUnits {
@@ -52,6 +55,10 @@ constexpr std::optional<MatrixUnit> unit_of_waves(DType dtype) {
     case DType::bf16: return MatrixUnit::bf16;
     case DType::f32: return MatrixUnit::f32;
     case DType::i8: return MatrixUnit::i8;
+    case DType::f8e4m3fn:
+    case DType::f8e5m2: return MatrixUnit::f8;
+    case DType::f8e4m3fnuz:
+    case DType::f8e5m2fnuz: return MatrixUnit::f8fnuz;
     default: return std::nullopt;
   }
 }

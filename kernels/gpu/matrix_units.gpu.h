@@ -42,6 +42,7 @@ struct SharedTile {
 ///   slots, slot(i)    how many different rows that are, and which of them; `lanes_of_row` neighbours
 ///                     share them
 ///   in_parts          long sums must be made of parts, which ordinary additions add up
+///   takes_apart       it takes numbers apart: infinities have no parts
 /// Of a unit of bytes the sides exceed what it multiplies by `left_shift` and `right_shift`, and set_to_one()
 /// makes sides of which it multiplies ones.
 
@@ -51,20 +52,24 @@ struct SumOf {
   using type = decltype(number(T()));
 };
 template <>
+struct SumOf<signed char> {
+  using type = unsigned;
+};
+template <>
 struct SumOf<unsigned char> {
   using type = unsigned;
 };
 
-/// On the ordinary units: a lane computes two values in each of some rows. Bytes are numbers of the types
-/// that are given.
-template <class T, class LeftNumber = decltype(number(T())), class RightNumber = LeftNumber>
+/// On the ordinary units: a lane computes two values in each of some rows. The elements of the sides are the
+/// bits of the types that are given.
+template <class T, class LeftNumber = T, class RightNumber = LeftNumber>
 struct OrdinaryUnit {
   using Element = T;
-  using Value = typename SumOf<T>::type;
+  using Value = typename SumOf<LeftNumber>::type;
   static constexpr int lanes_across = 8, lanes_down = wave_size / lanes_across;
   static constexpr int m = 16, n = 2 * lanes_across, k = 1;
   static constexpr int slots = m / lanes_down, lanes_of_row = lanes_across, values = 2 * slots;
-  static constexpr bool in_parts = false;
+  static constexpr bool in_parts = false, takes_apart = false;
   static constexpr unsigned left_shift = 0, right_shift = 0;
 
   struct Left {
@@ -74,8 +79,7 @@ struct OrdinaryUnit {
     }
     template <class Tile>
     GPU_INLINE void read(const Tile& tile, int line, int depth) {
-      for (int i = 0; i < slots; ++i)
-        of[i] = static_cast<LeftNumber>(number(*tile.at(line + row(2 * i), depth)));
+      for (int i = 0; i < slots; ++i) of[i] = number(bits_as<LeftNumber>(*tile.at(line + row(2 * i), depth)));
     }
   };
   struct Right {
@@ -83,7 +87,7 @@ struct OrdinaryUnit {
     GPU_INLINE void set_to_one() { of[0] = of[1] = 1; }
     template <class Tile>
     GPU_INLINE void read(const Tile& tile, int line, int depth) {
-      for (int j = 0; j < 2; ++j) of[j] = static_cast<RightNumber>(number(*tile.at(line + column(j), depth)));
+      for (int j = 0; j < 2; ++j) of[j] = number(bits_as<RightNumber>(*tile.at(line + column(j), depth)));
     }
   };
   static GPU_INLINE constexpr int slot(int i) { return i / 2; }
@@ -116,6 +120,7 @@ struct MmaSum {
   using Value = Sum;
   static constexpr int m = 16, n = 8, values = 4;
   static constexpr int slots = 2, lanes_of_row = 4;
+  static constexpr bool takes_apart = false;
   static constexpr unsigned left_shift = 0, right_shift = 0;
   static GPU_INLINE int group() { return int(threadIdx.x) % wave_size / 4; }
   static GPU_INLINE int turn() { return int(threadIdx.x) % 4; }
@@ -188,7 +193,7 @@ struct MmaOfFloats : MmaSum<float> {
 /// float32 as three products of tf32: x = big + small, and small x small is left out. The matrix unit cuts
 /// its sums instead of rounding them, so they stay short.
 struct Tf32Triple : MmaOfFloats {
-  static constexpr bool in_parts = true;
+  static constexpr bool in_parts = true, takes_apart = true;
 
   template <int Words>
   struct Side {
@@ -234,12 +239,11 @@ struct Tf32Unit : MmaOfFloats {
   }
 };
 
-/// Bytes of either sign on each side.
-template <class LeftByte, class RightByte>
-struct MmaOfBytes : MmaSum<unsigned> {
+/// Elements of a byte, whatever they stand for.
+template <class Sum>
+struct ByteMma : MmaSum<Sum> {
   using Element = unsigned char;
   static constexpr int k = 32;
-  static constexpr bool in_parts = false;
 
   template <int Words>
   struct Side : ByteWords<Words> {
@@ -250,6 +254,13 @@ struct MmaOfBytes : MmaSum<unsigned> {
   };
   using Left = Side<4>;
   using Right = Side<2>;
+};
+
+/// Bytes of either sign on each side.
+template <class LeftByte, class RightByte>
+struct MmaOfBytes : ByteMma<unsigned> {
+  static constexpr bool in_parts = false;
+
   static GPU_INLINE void multiply(unsigned (&sum)[4], const Left& a, const Right& b) {
     constexpr bool left_signed = same<LeftByte, signed char>, right_signed = same<RightByte, signed char>;
     if (left_signed && right_signed)
@@ -263,6 +274,26 @@ struct MmaOfBytes : MmaSum<unsigned> {
   }
 };
 
+#if GPU_MMA_OF_FLOAT8
+/// e4m3fn or e5m2 on each side. Units of Ada keep some 14 bits of a sum, so sums stay short.
+template <class LeftFloat, class RightFloat>
+struct MmaOfFloat8 : ByteMma<float> {
+  static constexpr bool in_parts = true;
+
+  static GPU_INLINE void multiply(float (&sum)[4], const Left& a, const Right& b) {
+    constexpr bool left_e4m3 = same<LeftFloat, float8_e4m3fn>, right_e4m3 = same<RightFloat, float8_e4m3fn>;
+    if (left_e4m3 && right_e4m3)
+      mma_e4m3_e4m3(sum, a.of, b.of);
+    else if (left_e4m3)
+      mma_e4m3_e5m2(sum, a.of, b.of);
+    else if (right_e4m3)
+      mma_e5m2_e4m3(sum, a.of, b.of);
+    else
+      mma_e5m2_e5m2(sum, a.of, b.of);
+  }
+};
+#endif
+
 #elif GPU_MFMA
 
 /// A lane holds `each` elements of a side. The matrix unit rounds as the ordinary ones do.
@@ -273,7 +304,7 @@ struct MfmaLanes {
   static constexpr int each = Each;
   static constexpr int m = 16, n = 16, k = 4 * each, values = 4;
   static constexpr int slots = 4, lanes_of_row = 16;
-  static constexpr bool in_parts = false;
+  static constexpr bool in_parts = false, takes_apart = false;
   static constexpr unsigned left_shift = 0, right_shift = 0;
 
   static GPU_INLINE constexpr int slot(int i) { return i; }
@@ -337,6 +368,33 @@ struct MfmaOfBytes : MfmaLanes<unsigned char, unsigned, mfma_bytes> {
   }
 };
 
+#if GPU_MFMA_OF_FLOAT8
+/// e4m3fnuz ("fp8") or e5m2fnuz ("bf8") on each side.
+template <class LeftFloat, class RightFloat>
+struct MfmaOfFloat8 : MfmaLanes<unsigned char, float, 8> {
+  struct Side {
+    unsigned of[2];
+    template <class Tile>
+    GPU_INLINE void read(const Tile& tile, int line, int depth) {
+      read_side(tile, line, depth, of);
+    }
+  };
+  using Left = Side;
+  using Right = Side;
+  static GPU_INLINE void multiply(float (&sum)[4], const Side& a, const Side& b) {
+    constexpr bool left_fp8 = same<LeftFloat, float8_e4m3fnuz>, right_fp8 = same<RightFloat, float8_e4m3fnuz>;
+    if (left_fp8 && right_fp8)
+      mfma_fp8_fp8(sum, a.of, b.of);
+    else if (left_fp8)
+      mfma_fp8_bf8(sum, a.of, b.of);
+    else if (right_fp8)
+      mfma_bf8_fp8(sum, a.of, b.of);
+    else
+      mfma_bf8_bf8(sum, a.of, b.of);
+  }
+};
+#endif
+
 #elif GPU_WMMA
 
 template <class T, class Sum>
@@ -345,7 +403,7 @@ struct WmmaLanes {
   using Value = Sum;
   static constexpr int m = 16, n = 16, k = 16, values = 8;
   static constexpr int slots = 8, lanes_of_row = 16;
-  static constexpr bool in_parts = false;
+  static constexpr bool in_parts = false, takes_apart = false;
   static constexpr unsigned left_shift = 0, right_shift = 0;
 
   static GPU_INLINE constexpr int slot(int i) { return i; }
@@ -458,6 +516,35 @@ struct UnitOfBytes {
   using type = OrdinaryUnit<unsigned char, LeftByte, RightByte>;
 #endif
 };
+
+/// Forms of float8 that the device's matrix units multiply.
+template <class T>
+struct IsMultiplied {
+#if GPU_MMA_OF_FLOAT8
+  static constexpr bool value = same<T, float8_e4m3fn> || same<T, float8_e5m2>;
+#elif GPU_MFMA_OF_FLOAT8
+  static constexpr bool value = same<T, float8_e4m3fnuz> || same<T, float8_e5m2fnuz>;
+#else
+  static constexpr bool value = false;
+#endif
+};
+
+/// For products of float8, which memory holds as unsigned char.
+template <class LeftFloat, class RightFloat, bool = IsMultiplied<LeftFloat>::value>
+struct UnitOfFloat8 {
+  using type = OrdinaryUnit<unsigned char, LeftFloat, RightFloat>;
+};
+#if GPU_MMA_OF_FLOAT8
+template <class LeftFloat, class RightFloat>
+struct UnitOfFloat8<LeftFloat, RightFloat, true> {
+  using type = MmaOfFloat8<LeftFloat, RightFloat>;
+};
+#elif GPU_MFMA_OF_FLOAT8
+template <class LeftFloat, class RightFloat>
+struct UnitOfFloat8<LeftFloat, RightFloat, true> {
+  using type = MfmaOfFloat8<LeftFloat, RightFloat>;
+};
+#endif
 
 /// For products of float32 that may be less accurate.
 #if GPU_MMA

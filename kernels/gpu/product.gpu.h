@@ -295,7 +295,7 @@ struct TileProduct {
   template <class Store>
   static GPU_INLINE void finish(const Left& left, const Right& right, Int row, Int column, Int rows,
                                 Int columns, int depth, const Sums<Tile>& sum, Store store) {
-    for_each_value<Tile, Tile::Unit::in_parts>(
+    for_each_value<Tile, Tile::Unit::takes_apart>(
         sum, memory(),
         [&](int i, int j, Value) { return element<Value>(left, right, row + i, column + j, 0, depth); },
         [&](int i, int j, Value value) {

@@ -64,8 +64,10 @@ std::vector<LoopArgument> fields(const Product& p, const Tiling& t) {
   return list;
 }
 
-// What memory holds of a side: bytes of either sign are the same there.
-std::string_view element(const Product& p, DType side) { return storage(of_bytes(p) ? DType::u8 : side); }
+// What tiles hold of a side in memory: bytes, whatever they stand for.
+std::string_view element(const Product& p, const Tiling& t, DType side) {
+  return storage(of_bytes(p) || (of_float8(p) && t.row_count == 0) ? DType::u8 : side);
+}
 
 // "left, a.rows, ..." as a matrix, which may have zero points.
 std::string matrix(std::string_view element, const std::string& values, bool has_zeros,
@@ -76,9 +78,9 @@ std::string matrix(std::string_view element, const std::string& values, bool has
 }
 
 // Of elements at `data`.
-std::string places_of_left(const Product& p, std::string_view data) {
+std::string places_of_left(const Product& p, const Tiling& t, std::string_view data) {
   if (p.windows.empty())
-    return matrix(element(p, p.left_type),
+    return matrix(element(p, t, p.left_type),
                   fmt::format("{}, a.rows, int(a.depth), a.left_row, a.left_column", data),
                   p.left_zeros.has_value(), "left");
   std::string axes;
@@ -88,22 +90,22 @@ std::string places_of_left(const Product& p, std::string_view data) {
     axes += "}";
   }
   return fmt::format("Windows<{}, {}>{{{}, a.rows, int(a.channels), a.image_stride, a.channel_stride{}}}",
-                     element(p, p.left_type), p.windows[0].shape.transposed, data, axes);
+                     element(p, t, p.left_type), p.windows[0].shape.transposed, data, axes);
 }
 
-std::string left_side(const Product& p) {
-  if (p.prologue.empty()) return places_of_left(p, "left");
-  return fmt::format("computed_at({}, left)", places_of_left(p, "nullptr"));
+std::string left_side(const Product& p, const Tiling& t) {
+  if (p.prologue.empty()) return places_of_left(p, t, "left");
+  return fmt::format("computed_at({}, left)", places_of_left(p, t, "nullptr"));
 }
 
-std::string right_side(const Product& p) {
+std::string right_side(const Product& p, const Tiling& t) {
   for (const ProductCodes& c : p.codes)
     return fmt::format(
         "CodedMatrix<UnsignedCodes<{}>, {}>{{right, reinterpret_cast<const float*>(right + a.scales_at), "
         "reinterpret_cast<const short*>(right + a.zeros_at), a.columns, int(a.depth), a.column_bytes, "
         "int(a.group), int(a.groups), int(a.zero)}}",
         c.bits, c.has_zeros);
-  return matrix(element(p, p.right_type), "right, a.columns, int(a.depth), a.right_column, a.right_row",
+  return matrix(element(p, t, p.right_type), "right, a.columns, int(a.depth), a.right_column, a.right_row",
                 p.right_zeros.has_value(), "right");
 }
 
@@ -152,8 +154,9 @@ class Printer {
         "const product_arguments a, const epilogue_arguments e{}{}) {{\n"
         "  const epilogue_tile tile{{{}e}};\n{}",
         tiling_.threads,
-        has_prologue() ? left_parameters_ : fmt::format("const {}* left, ", element(p_, p_.left_type)),
-        p_.codes.empty() ? element(p_, p_.right_type) : storage(DType::u8), zeros(),
+        has_prologue() ? left_parameters_
+                       : fmt::format("const {}* left, ", element(p_, tiling_, p_.left_type)),
+        p_.codes.empty() ? element(p_, tiling_, p_.right_type) : storage(DType::u8), zeros(),
         is_shared() ? fmt::format(", {}* parts, unsigned* tickets", sum()) : "", parameters_,
         has_prologue() ? ", const prologue_arguments l" : "",
         tiling_.bulk
@@ -190,8 +193,8 @@ class Printer {
         "{}"
         "  multiply_rows<{}, {}, {}>({}, {},\n      {});\n}}\n",
         most_batches, to_batch(), tiling_.row_count, tiling_.shares_depth,
-        p_.codes.empty() ? reading_of_left(p_).count : coded_row_count, left_side(p_), right_side(p_),
-        store());
+        p_.codes.empty() ? reading_of_left(p_).count : coded_row_count, left_side(p_, tiling_),
+        right_side(p_, tiling_), store());
   }
 
   std::string tile_product() const {
@@ -224,8 +227,8 @@ class Printer {
         "int(a.depth), sum,\n"
         "            {});\n"
         "      }});\n}}\n",
-        tile(), captured(), to_batch(), tiling_.bulk ? "MappedSide{&left_map}" : left_side(p_),
-        tiling_.bulk ? "MappedSide{&right_map}" : right_side(p_), product(), is_shared(),
+        tile(), captured(), to_batch(), tiling_.bulk ? "MappedSide{&left_map}" : left_side(p_, tiling_),
+        tiling_.bulk ? "MappedSide{&right_map}" : right_side(p_, tiling_), product(), is_shared(),
         is_shared() ? "parts, tickets" : fmt::format("static_cast<{}*>(nullptr), nullptr", sum()), store());
   }
   // What tile_at takes beside the sides.
@@ -248,10 +251,10 @@ class Printer {
   }
   std::string unit() const {
     const std::string_view element = type_ == DType::i64 ? computed(type_) : storage(type_);
-    if (of_bytes(p_)) {
+    if (of_bytes(p_) || of_float8(p_)) {
       const std::string sides = fmt::format("{}, {}", storage(p_.left_type), storage(p_.right_type));
-      return tiling_.unit == TileUnit::ordinary ? "OrdinaryUnit<unsigned char, " + sides + ">"
-                                                : "UnitOfBytes<" + sides + ">::type";
+      if (tiling_.unit == TileUnit::ordinary) return "OrdinaryUnit<unsigned char, " + sides + ">";
+      return fmt::format("UnitOf{}<{}>::type", of_bytes(p_) ? "Bytes" : "Float8", sides);
     }
     if (tiling_.unit == TileUnit::ordinary) return fmt::format("OrdinaryUnit<{}>", element);
     return is_tf32(p_) ? "Tf32OrFloat" : fmt::format("UnitOf<{}>::type", element);
@@ -280,6 +283,11 @@ std::optional<DType> product_type(DType left, DType right) {
 bool of_bytes(const Product& p) {
   const auto is_byte = [](DType t) { return t == DType::i8 || t == DType::u8; };
   return p.reads_32_bits && is_byte(p.left_type) && is_byte(p.right_type);
+}
+
+bool of_float8(const Product& p) {
+  return p.float8 && is_float8(p.left_type) && is_float8(p.right_type) &&
+         unit_of_waves(p.left_type) == unit_of_waves(p.right_type) && p.prologue.empty() && p.codes.empty();
 }
 
 ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, const LoopForm& form,

@@ -52,14 +52,20 @@ struct Product {
   /// float32 may be multiplied as TF32 (a sign, 8 bits of exponent, 10 behind the point) where a unit does
   /// that.
   bool tf32 = false;
+
+  /// Two sides of float8 may be multiplied as they are, where a unit does that.
+  bool float8 = false;
 };
 
-/// What products are computed in: f16 and bf16 are multiplied as they are, float8 as f16 or as the other
-/// side's type, and summed in f32; f32, f64, and i64 for all integers. Nothing for complex numbers.
+/// What products are computed in: f16 and bf16 are multiplied as they are, float8 (but that of of_float8) as
+/// f16 or as the other side's type, and summed in f32; f32, f64, and i64 for all integers. Nothing for
+/// complex numbers.
 std::optional<DType> product_type(DType left, DType right);
 
 /// Both sides are i8 or u8, and their sums have 32 bits.
 bool of_bytes(const Product&);
+/// Both sides are float8 of forms that one unit multiplies, and are multiplied so.
+bool of_float8(const Product&);
 
 /// The kernel takes the left side (the prologue's buffers in order, where there is one) and the right side,
 /// the zero points of the left one and of the right one, where there are any, where blocks share tiles memory

@@ -21,7 +21,8 @@ Reading choose_reading(DType type, const Product& p, std::int64_t line, std::int
   Reading reading{.depth_fast = depth == 1 || line != 1};
   others.push_back(reading.depth_fast ? line : depth);
   const bool side_by_side = (reading.depth_fast ? depth : line) == 1;
-  if ((type == type_of(p) || of_bytes(p)) && side_by_side) reading.count = chunk_elements(type, others);
+  if ((type == type_of(p) || of_bytes(p) || of_float8(p)) && side_by_side)
+    reading.count = chunk_elements(type, others);
   return reading;
 }
 
@@ -94,9 +95,13 @@ double multiply_adds(const Product& p, TileUnit unit) {
   if (unit == TileUnit::ordinary && size_of(type_of(p)) == 2) return 128;
   switch (type_of(p)) {
     case DType::f16:
-    case DType::bf16: return 1024;
+    case DType::bf16:
+    case DType::f8e4m3fn:  // mma.sync's, which ptxas makes products of float16 of
+    case DType::f8e5m2: return 1024;
     case DType::f32: return is_tf32(p) ? 512 : 128;
     case DType::i8: return unit == TileUnit::ordinary ? 64 : 2048;
+    case DType::f8e4m3fnuz:
+    case DType::f8e5m2fnuz: return 2048;
     case DType::f64: return 64;
     default: return 16;
   }
@@ -131,6 +136,7 @@ std::int64_t batches(const Product& p) {
 }
 
 DType type_of(const Product& p) {
+  if (of_float8(p)) return p.left_type;
   return of_bytes(p) ? DType::i8 : product_type(p.left_type, p.right_type).value();
 }
 
@@ -173,6 +179,7 @@ std::int64_t Tiling::shared_bytes() const {
 std::string Tiling::text(const Product& p) const {
   std::string text = shape_text(p, *this);
   if (of_bytes(p)) text += " bytes";
+  if (of_float8(p)) text += " float8";
   for (const ProductCodes& c : p.codes) {
     text += fmt::format(" i{}", c.bits);
     if (c.group != p.depth) text += fmt::format(" groups of {}", c.group);

@@ -32,12 +32,13 @@ struct Tiling {
   /// That run on a processor at once, about.
   std::int64_t blocks_of_processor() const;
   /// "128x64", "64x64 in 9 parts", "128x128 streamed", "128x256 wgmma", "128x256 wgmma tma", "of 2 rows";
-  /// of bytes, "64x64 bytes"; with the codes of the right side: "64x64 i4 groups of 32"
+  /// of bytes, "64x64 bytes"; of float8, "64x64 float8"; with the codes of the right side: "64x64 i4 groups
+  /// of 32"
   std::string text(const Product& p) const;
 };
 
 std::int64_t batches(const Product& p);
-/// What it is computed in: product_type, or i8 of bytes.
+/// What it is computed in: product_type, i8 of bytes, or the left side's float8 (of_float8).
 DType type_of(const Product& p);
 /// Of parts of its sums.
 DType sum_type(const Product& p);

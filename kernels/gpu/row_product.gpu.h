@@ -9,8 +9,8 @@ namespace tenon::gpu {
 constexpr int row_product_threads = 256;
 
 /// Adds what `Count` depths from k on give.
-template <int Count, int Rows, int Columns, class T>
-GPU_INLINE void add_depths(const Matrix<T>& left, const Matrix<T>& right, Int first_column, int k,
+template <int Count, int Rows, int Columns, class T, class U>
+GPU_INLINE void add_depths(const Matrix<T>& left, const Matrix<U>& right, Int first_column, int k,
                            float (&sum)[Rows][Columns]) {
   float x[Rows][Count];
 #pragma unroll

@@ -42,6 +42,13 @@ std::optional<CentredBytes> side_of(const Group& group, const Value* value) {
   return CentredBytes{outer(found->bytes), found->zero ? outer(found->zero) : nullptr};
 }
 
+// A constant right side that is float8 in memory, as [depth, columns].
+std::optional<Tensor> float8_matrix(const Planner& planner, const Value* value, bool is_transposed) {
+  const auto matrix = planner.stored_weight(value);
+  if (!matrix || matrix->rank() != 2 || !is_float8(matrix->dtype())) return std::nullopt;
+  return is_transposed ? matrix->permute(Index{1, 0}) : *matrix;
+}
+
 }  // namespace
 
 ByteWeights::ByteWeights(ConstantValue matrix, bool is_transposed)
@@ -116,14 +123,16 @@ std::optional<ByteCall> ByteCall::match(const Planner& planner, const Group& gro
   if (!group.contains(anchor->input(0)) && !group.contains(anchor->input(1))) return std::nullopt;
   const auto left = side_of(group, anchor->input(0));
   if (!left) return std::nullopt;
-  ByteCall call{.anchor = anchor, .bias = nullptr, .left = *left, .right = {}, .weights = {}};
+  ByteCall call{.anchor = anchor, .bias = nullptr, .left = *left, .right = {}, .weights = {}, .matrix = {}};
   if (anchor->inputs().size() > 2) call.bias = anchor->input(2);
   if (call.bias && group.contains(call.bias)) return std::nullopt;
   if (const auto right = side_of(group, anchor->input(1)))
     call.right = *right;
+  else if (is_float8(left->bytes->dtype()))
+    call.matrix = float8_matrix(planner, group.outer(anchor->input(1)), anchor->is<Linear>());
   else
     call.weights = ByteWeights::match(planner, group.outer(anchor->input(1)), anchor->is<Linear>());
-  return call.right.bytes || call.weights ? std::optional(call) : std::nullopt;
+  return call.right.bytes || call.weights || call.matrix ? std::optional(call) : std::nullopt;
 }
 
 Work ByteCall::work() const {
@@ -132,7 +141,9 @@ Work ByteCall::work() const {
   const std::int64_t K = left.bytes->shape().back().value(), count = numel(result);
   return {.flops = 2.0 * static_cast<double>(count) * static_cast<double>(K),
           .bytes = bytes_of(left.bytes->type()) +
-                   (weights ? weights->bytes() : bytes_of(right.bytes->type())) +
+                   (weights  ? weights->bytes()
+                    : matrix ? static_cast<double>(bytes_of(*matrix))
+                             : bytes_of(right.bytes->type())) +
                    bytes_of(anchor->output()->type()),
           .batch = count / (M * N),
           .rows = M,

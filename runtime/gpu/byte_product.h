@@ -1,4 +1,5 @@
 // Products of bytes from which zero points are subtracted: the kernels read the bytes, and correct the sums.
+// Products of float8 that float32 stands for are read so, too.
 #pragma once
 #include <optional>
 
@@ -46,8 +47,9 @@ struct ByteCall {
   const Node* anchor;
   const Value* bias;   // of the anchor; null: none
   CentredBytes left;   // no zero: none is subtracted
-  CentredBytes right;  // no bytes: weights
+  CentredBytes right;  // no bytes: weights, or a matrix
   std::optional<ByteWeights> weights;
+  std::optional<Tensor> matrix;  // of float8, [depth, columns]
 
   static std::optional<ByteCall> match(const Planner&, const Group&);
   Work work() const;

@@ -76,10 +76,11 @@ PlannedTensor zero_point(Planner& planner, const Value* zero) {
 
 Sides place_bytes(Planner& planner, const ByteCall& call) {
   const LeftSide left = as_it_lies(planner, call.left.bytes);
-  const PlannedTensor right =
-      call.weights ? call.weights->place(planner) : planner.assignment().at(call.right.bytes);
+  const PlannedTensor right = call.weights  ? call.weights->place(planner)
+                              : call.matrix ? columns_of(planner, *call.matrix)
+                                            : planner.assignment().at(call.right.bytes);
   const BatchedLayout layout =
-      BatchedLayout::of(left.layout, right, call.anchor->is<Linear>() && !call.weights,
+      BatchedLayout::of(left.layout, right, call.anchor->is<Linear>() && call.right.bytes,
                         dense_layout(call.anchor->output()->type()));
   Sides sides{left.buffers, right, product_of(layout, left, right)};
   if (call.left.zero) {

@@ -28,12 +28,15 @@ struct Lowered {
   std::optional<LibraryEpilogue> library = {};  // the vendor's library is to compute it
 };
 
-// The device, with the units on which the product may be computed. It is none of TF32 where that unit fails.
+// The device, with the units on which the product may be computed. It is none of TF32 or float8 where that
+// unit is not there or fails.
 GpuLimits limits_for(Gpu& gpu, Product& p) {
   GpuLimits limits = limits_of(gpu);
-  limits.units = proven(gpu, units_for(p, limits));
-  if (!p.tf32 || limits.units.has(MatrixUnit::tf32)) return limits;
-  p.tf32 = false;
+  const MatrixUnits wanted = units_for(p, limits);
+  limits.units = proven(gpu, wanted);
+  const auto lacks = [&](MatrixUnit unit) { return wanted.has(unit) && !limits.units.has(unit); };
+  if (!lacks(MatrixUnit::tf32) && !lacks(MatrixUnit::f8) && !lacks(MatrixUnit::f8fnuz)) return limits;
+  p.tf32 = p.float8 = false;
   limits.units = proven(gpu, units_for(p, limits));
   return limits;
 }
@@ -72,6 +75,7 @@ void emit(Planner& planner, const Group& group, Lowered l) {
                                   [&](const PlannedTensor& t) { return row_stride(t, l.order).has_value(); });
   const std::int64_t stride = *row_stride(result, l.order);
   sides.product.tf32 = planner.device().device.takes_tf32;
+  sides.product.float8 = true;
   sides.product.reads_32_bits = l.reads_32_bits;
   if (l.library && emit_by_library(planner, group, l, sides, result, stride)) return;
   LoopProgram& epilogue = l.tile.program;

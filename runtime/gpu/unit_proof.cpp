@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -35,14 +36,16 @@ DType dtype_of(MatrixUnit unit) {
     case MatrixUnit::f32:
     case MatrixUnit::tf32: return DType::f32;
     case MatrixUnit::i8: return DType::i8;
+    case MatrixUnit::f8: return DType::f8e4m3fn;
+    case MatrixUnit::f8fnuz: return DType::f8e4m3fnuz;
   }
   TENON_CHECK(false);
 }
 
 // Sides whose last tiles and pieces are not full, in chunks of 16 bytes.
 Product product_of(MatrixUnit unit, Side left, Side right, std::int64_t depth) {
-  const bool of_bytes = unit == MatrixUnit::i8;
-  const std::int64_t rows = of_bytes ? 80 : 72, columns = of_bytes ? 144 : 136;
+  const std::int64_t chunk = 16 / static_cast<std::int64_t>(size_of(dtype_of(unit)));
+  const std::int64_t rows = 64 + std::max<std::int64_t>(chunk, 8), columns = 64 + rows;
   const bool l = left == Side::along, r = right == Side::along;
   return {.left_type = dtype_of(unit),
           .right_type = dtype_of(unit),
@@ -53,16 +56,22 @@ Product product_of(MatrixUnit unit, Side left, Side right, std::int64_t depth) {
           .left_column = l ? 1 : rows,
           .right_row = r ? 1 : columns,
           .right_column = r ? depth : 1,
-          .reads_32_bits = of_bytes,
-          .tf32 = unit == MatrixUnit::tf32};
+          .reads_32_bits = unit == MatrixUnit::i8,
+          .tf32 = unit == MatrixUnit::tf32,
+          .float8 = true};
 }
 
-// The same of bytes, whose signs choose the instruction.
-Product product_of_bytes(DType left, DType right, Side left_side, Side right_side) {
-  Product p = product_of(MatrixUnit::i8, left_side, right_side, 208);
-  p.left_type = left;
-  p.right_type = right;
-  return p;
+// Each side of either dtype: they choose the instruction.
+std::vector<Trial> trials_of_pairs(MatrixUnit unit, DType first, DType second, std::int64_t depth) {
+  using enum Side;
+  const auto trial = [&](DType left, DType right, Side left_side, Side right_side) {
+    Product p = product_of(unit, left_side, right_side, depth);
+    p.left_type = left;
+    p.right_type = right;
+    return Trial{std::move(p), {}};
+  };
+  return {trial(first, first, along, along), trial(first, second, across, along),
+          trial(second, first, along, across), trial(second, second, across, across)};
 }
 
 // Between them they take each instruction of the unit, and read each side both ways. Depths go round the ring
@@ -82,11 +91,11 @@ std::vector<Trial> trials_of(MatrixUnit unit) {
             {product_of(unit, across, across, depth), tiles(128, 128)},
             {product_of(unit, along, across, depth), tiles(64, 64)}};
   }
-  if (unit == MatrixUnit::i8)
-    return {{product_of_bytes(DType::i8, DType::i8, along, along), {}},
-            {product_of_bytes(DType::i8, DType::u8, across, along), {}},
-            {product_of_bytes(DType::u8, DType::i8, along, across), {}},
-            {product_of_bytes(DType::u8, DType::u8, across, across), {}}};
+  if (unit == MatrixUnit::i8) return trials_of_pairs(unit, DType::i8, DType::u8, 208);
+  constexpr std::int64_t long_depth = 464;  // sums need more bits than such a unit keeps
+  if (unit == MatrixUnit::f8) return trials_of_pairs(unit, DType::f8e4m3fn, DType::f8e5m2, long_depth);
+  if (unit == MatrixUnit::f8fnuz)
+    return trials_of_pairs(unit, DType::f8e4m3fnuz, DType::f8e5m2fnuz, long_depth);
   // Of a float32 that is no number of TF32 the rest counts, too.
   const bool has_rests = unit == MatrixUnit::f32;
   constexpr std::int64_t depth = 200;
@@ -94,8 +103,18 @@ std::vector<Trial> trials_of(MatrixUnit unit) {
           {product_of(unit, across, across, depth), {}, false, has_rests}};
 }
 
-// Sums of products of these are whole numbers below 2^24. Bytes are all that there are.
+// Exponents differ from line to line, and all products of two lines have one sign: sums of 64 take up to 13
+// bits, those of a trial's depth up to 16.
+int float8_at(DType dtype, std::int64_t line, std::int64_t depth) {
+  const bool is_e4m3 = dtype == DType::f8e4m3fn || dtype == DType::f8e4m3fnuz;
+  const auto size = static_cast<int>((is_e4m3 ? 8 : 4) + (line * 5 + depth * 3) % 4) << line % 5;
+  return line % 2 == 0 ? size : -size;
+}
+
+// Sums of products of these are whole numbers below 2^24, or such times a power of two. Bytes are all that
+// there are.
 int number_at(DType dtype, std::int64_t line, std::int64_t depth, bool is_long) {
+  if (is_float8(dtype)) return float8_at(dtype, line, depth);
   if (size_of(dtype) == 1)
     return static_cast<int>((line * 37 + depth * 89) % 256) - (dtype == DType::i8 ? 128 : 0);
   return static_cast<int>(is_long ? (line * 1009 + depth * 917) % 8191 - 4095
@@ -214,7 +233,10 @@ std::string first_line(std::string text) { return text.substr(0, text.find('\n')
 }  // namespace
 
 std::string name_of(Vendor vendor, MatrixUnit unit) {
-  const std::string_view dtype = unit == MatrixUnit::tf32 ? "tf32" : name(dtype_of(unit));
+  const std::string_view dtype = unit == MatrixUnit::tf32     ? "tf32"
+                                 : unit == MatrixUnit::f8     ? "f8"
+                                 : unit == MatrixUnit::f8fnuz ? "f8fnuz"
+                                                              : name(dtype_of(unit));
   if (vendor == Vendor::hip) return std::string(dtype);
   return fmt::format("{} {}{}", is_of_warpgroup(unit) ? "wgmma" : "mma.sync", dtype,
                      takes_bulk_copies(unit) ? " by tma" : "");
@@ -222,12 +244,17 @@ std::string name_of(Vendor vendor, MatrixUnit unit) {
 
 MatrixUnits units_of(const Gpu& gpu) {
   using enum MatrixUnit;
-  if (gpu.driver().vendor == Vendor::hip) return {f16, bf16, f32, i8};  // which some have not
   const int major = gpu.attribute(Attribute::compute_major), minor = gpu.attribute(Attribute::compute_minor);
+  if (gpu.driver().vendor == Vendor::hip) {
+    MatrixUnits units{f16, bf16, f32, i8};            // which some have not
+    if (major == 9 && minor == 4) units.add(f8fnuz);  // gfx942
+    return units;
+  }
   if (major < 8) return {};
-  if (major != 9 || minor != 0) return {f16, bf16, f32, tf32, i8};
-  if (!gpu.driver().encode_tensor_map) return {f16, bf16, f32, tf32, i8, wgmma_f16, wgmma_bf16};
-  return {f16, bf16, f32, tf32, i8, wgmma_f16, wgmma_bf16, tma_f16, tma_bf16};
+  if (major == 8 && minor < 9) return {f16, bf16, f32, tf32, i8};
+  if (major != 9 || minor != 0) return {f16, bf16, f32, tf32, i8, f8};
+  if (!gpu.driver().encode_tensor_map) return {f16, bf16, f32, tf32, i8, f8, wgmma_f16, wgmma_bf16};
+  return {f16, bf16, f32, tf32, i8, f8, wgmma_f16, wgmma_bf16, tma_f16, tma_bf16};
 }
 
 std::string prove(Gpu& gpu, MatrixUnit unit) {

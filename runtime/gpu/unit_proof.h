@@ -14,7 +14,8 @@ class Gpu;
 /// "wgmma f16", "mma.sync f32", and of AMD's devices "f16".
 std::string name_of(Vendor vendor, MatrixUnit unit);
 /// The units that kernels take on this GPU. Of AMD's some have MFMA, some WMMA, and some none: the kernels
-/// know, and where there is none, it is the ordinary units that are proven.
+/// know, and where there is none, it is the ordinary units that are proven; float8 is one only where it is
+/// there, since float16's would be next.
 MatrixUnits units_of(const Gpu& gpu);
 
 /// Computes small products of whole numbers on the unit, by the kernels that models take, and compares each

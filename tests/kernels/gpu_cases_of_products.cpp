@@ -31,12 +31,20 @@ std::pair<std::int64_t, std::int64_t> offsets(const Product& p, std::int64_t bat
   return {left, right};
 }
 
-// A side of bytes takes all values of them.
+// A side of bytes takes all values of them. One of float8 takes whole numbers, most of them positive: sums of
+// 64 products are exact in 14 bits, long sums are not.
 std::vector<std::byte> side_buffer(DType dtype, std::int64_t elements, unsigned seed) {
   if (size_of(dtype) != 1) return random_buffer(dtype, elements, seed);
   std::vector<std::byte> bytes(static_cast<std::size_t>(elements));
   std::mt19937 random(seed);
-  for (std::byte& b : bytes) b = static_cast<std::byte>(random() & 255U);
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const unsigned bits = random();
+    const double sign = bits >> 8 & 7U ? 1 : -1;
+    if (is_float8(dtype))
+      write_number(bytes.data(), dtype, i, {.real = sign * (bits & 7U)});
+    else
+      bytes[static_cast<std::size_t>(i)] = static_cast<std::byte>(bits & 255U);
+  }
   return bytes;
 }
 double number_at(const std::vector<std::byte>& data, DType dtype, std::int64_t at) {
@@ -52,7 +60,7 @@ std::vector<std::byte> zero_points(std::int64_t lines, std::int64_t stride, int 
 }
 
 // What the epilogue writes.
-DType result_type(const Product& p) { return of_bytes(p) ? DType::f32 : p.left_type; }
+DType result_type(const Product& p) { return of_bytes(p) || of_float8(p) ? DType::f32 : p.left_type; }
 
 // max(product + bias, 0) of the columns. tile: what the product is handed over in.
 LoopProgram biased_relu(std::int64_t rows, std::int64_t columns, DType dtype, DType tile) {
@@ -207,7 +215,8 @@ GpuCase conv_case(const std::string& name, const ConvShape& s, DType dtype,
                   .right_column = 1,
                   .batch = {{s.groups, channels, depth * columns}},
                   .windows = {windows},
-                  .reads_32_bits = true};
+                  .reads_32_bits = true,
+                  .float8 = true};
   const std::int64_t elements = s.N * s.in_pixels() * s.Cin;
   const std::vector<std::byte> data = side_buffer(dtype, elements, 3);
   const auto left_of = [&](std::int64_t group, std::int64_t pixel, std::int64_t k) {
@@ -404,6 +413,54 @@ void add_bytes(std::vector<GpuCase>& cases) {
       "3x3 of bytes", {.N = 2, .Cin = 16, .Cout = 24, .h = three_taps(9, 1), .w = three_taps(8, 2)}, s8));
 }
 
+// float8 of each form: pairs of them, sides that lie along the depth and across it, in chunks and one by one;
+// sums of many parts, tiles of every size, tiles that blocks share, batches, few rows, a convolution.
+void add_float8(std::vector<GpuCase>& cases) {
+  const auto product = [](DType left, DType right, std::int64_t rows, std::int64_t columns,
+                          std::int64_t depth, bool right_is_transposed) {
+    Product p = dense_product(rows, columns, depth, left, right_is_transposed);
+    p.right_type = right;
+    p.float8 = true;
+    return p;
+  };
+  const auto add = [&](const std::string& name, const Product& p, const std::optional<Tiling>& tiling = {}) {
+    cases.push_back(matrix_case("of float8 " + name, p, tiling));
+  };
+  for (const auto& [suffix, e4m3, e5m2] :
+       {std::tuple{"", DType::f8e4m3fn, DType::f8e5m2}, {" fnuz", DType::f8e4m3fnuz, DType::f8e5m2fnuz}}) {
+    for (const auto& [name, left, right] : {std::tuple{"e4m3 e4m3", e4m3, e4m3},
+                                            {"e4m3 e5m2", e4m3, e5m2},
+                                            {"e5m2 e4m3", e5m2, e4m3},
+                                            {"e5m2 e5m2", e5m2, e5m2}})
+      add(fmt::format("in chunks {}{}", name, suffix), product(left, right, 70, 91, 208, true));
+    Product across = product(e4m3, e5m2, 80, 96, 100, false);
+    across.left_row = 1;
+    across.left_column = across.rows;
+    add(std::string("across") + suffix, across);
+    add(std::string("of odd sizes") + suffix, product(e4m3, e5m2, 70, 91, 37, false));
+    add(std::string("of a long depth") + suffix, product(e4m3, e4m3, 14, 60, 6400, true));
+    add(std::string("streamed") + suffix, product(e5m2, e4m3, 100, 160, 240, false),
+        Tiling{.whole = 2, .sharers = 3});
+  }
+  const DType dtype = DType::f8e4m3fn;
+  for (const auto& [rows, columns, threads] : {std::tuple{128, 128, 256},
+                                               {128, 64, 256},
+                                               {64, 128, 256},
+                                               {64, 64, 128},
+                                               {32, 64, 128},
+                                               {16, 64, 128}})
+    add(fmt::format("{}x{}", rows, columns), product(dtype, dtype, 140, 130, 208, true),
+        Tiling{.rows = rows, .columns = columns, .threads = threads});
+  add("in parts", product(dtype, dtype, 50, 60, 240, true), Tiling{.sharers = 3});
+  add("of a row", product(dtype, dtype, 1, 100, 608, true));
+  add("of few rows", product(dtype, DType::f8e5m2, 3, 100, 80, true));
+  Product batched = product(dtype, dtype, 20, 24, 48, false);
+  batched.batch = {{2, 20 * 48, 48 * 24}, {3, 2 * 20 * 48, 0}};
+  add("of batches", batched);
+  cases.push_back(conv_case(
+      "3x3 of float8", {.N = 2, .Cin = 16, .Cout = 24, .h = three_taps(9, 1), .w = three_taps(8, 2)}, dtype));
+}
+
 }  // namespace
 
 std::vector<GpuCase> product_gpu_cases() {
@@ -451,6 +508,7 @@ std::vector<GpuCase> product_gpu_cases() {
   cases.push_back(matrix_case("of odd sizes tf32", tf32_across));
   add_coded(cases);
   add_bytes(cases);
+  add_float8(cases);
   return cases;
 }
 

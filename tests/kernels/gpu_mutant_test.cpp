@@ -224,6 +224,18 @@ const std::vector<Mutant>& mutants() {
        "j * Unit::n + Unit::column(v))", "j * Unit::n)"},
       {"sums of rows for columns", "product of bytes with a left zero point",
        "Unit::multiply(columns[j], ones, b[j]);", "Unit::multiply(columns[j], ones, b[0]);"},
+      // float8.
+      {"float8 of another depth", "product of float8 across", "turn) * each", "group) * each"},
+      {"a side's form of a unit", "product of float8 in chunks e5m2 e4m3", "mma_e5m2_e4m3(sum, a.of, b.of);",
+       "mma_e4m3_e4m3(sum, a.of, b.of);"},
+      {"the other side's form of a unit", "product of float8 in chunks e4m3 e5m2",
+       "mma_e4m3_e5m2(sum, a.of, b.of);", "mma_e4m3_e4m3(sum, a.of, b.of);"},
+      {"long sums stay in the unit", "product of float8 of a long depth", "in_parts = true",
+       "in_parts = false", Tool::plain, 32, "struct MmaOfFloat8"},
+      {"a side's form of an AMD unit", "product of float8 in chunks e4m3 e5m2 fnuz",
+       "mfma_fp8_bf8(sum, a.of, b.of);", "mfma_bf8_fp8(sum, a.of, b.of);", Tool::plain, 64},
+      {"lanes hold float8 of another depth", "product of float8 in chunks e4m3 e5m2 fnuz", "lane / 16 * each",
+       "lane % 4 * each", Tool::plain, 64, "struct MfmaLanes"},
       // Sorting.
       {"ranks are counted early", "sort by ranks f32", barrier, "", Tool::thread, 32,
        "keys[threadIdx.x] = mine;"},

@@ -56,6 +56,25 @@ TEST(ProductTiling, OfBytesWhereNoMoreThan32BitsAreRead) {
   EXPECT_FALSE(of_bytes(p));
 }
 
+TEST(ProductTiling, OfFloat8OfFormsThatOneUnitMultiplies) {
+  Product p = dense(4096, 4096, 4096, DType::f8e4m3fn);
+  EXPECT_FALSE(of_float8(p));
+  EXPECT_EQ(chosen(p), chosen(dense(4096, 4096, 4096, DType::f16)));
+  p.float8 = true;
+  EXPECT_EQ(chosen(p, {.units = {MatrixUnit::f8}}), "128x128 streamed float8");
+  EXPECT_TRUE(units_for(p, {}).has(MatrixUnit::f8));
+  p.right_type = DType::f8e5m2;
+  EXPECT_TRUE(of_float8(p));
+  for (const DType other : {DType::f8e4m3fnuz, DType::f16, DType::f32}) {
+    p.right_type = other;
+    EXPECT_FALSE(of_float8(p));
+  }
+  p.left_type = p.right_type = DType::f8e5m2fnuz;
+  EXPECT_TRUE(units_for(p, {}).has(MatrixUnit::f8fnuz));
+  p.rows = 3;
+  EXPECT_EQ(chosen(p), "of 4 rows float8");
+}
+
 TEST(ProductTiling, TakesBulkCopiesOfWholeMatrices) {
   const MatrixUnits with_tma{MatrixUnit::f16, MatrixUnit::wgmma_f16, MatrixUnit::tma_f16};
   const auto on = [&](const Product& p) { return chosen(p, {.units = with_tma}); };

@@ -336,13 +336,19 @@ FAULTS = {
     "bytes lie": ("mma_u8_s8", "sm_80", "mma.sync i8 gives", "int8", "product 128x64 bytes+tile"),
     "mfma of bytes": ("mfma_i8", "gfx90a", "i8 gives", "int8", "product 64x64 bytes+tile"),
     "wmma of bytes": ("wmma_s8_u8", "gfx1100", "i8 gives", "int8", "product 64x64 bytes+tile"),
+    "float8": ("", "sm_90", "", "float8_e4m3fn", "product 128x64 float8+tile"),
+    "float8 lies": ("mma_e5m2_e4m3", "sm_90", "mma.sync f8 gives", "float8_e4m3fn", "product 128x64+tile"),
+    "float8 does not compile": ("compile:UnitOfFloat8<float8", "sm_90", "mma.sync f8 a kernel does not compile", "float8_e4m3fn", "product 128x64+tile"),
+    "float8 before Ada": ("", "sm_80", "", "float8_e4m3fn", "product 128x64+tile"),
+    "mfma of float8": ("mfma_bf8_bf8", "gfx942", "f8fnuz gives", "float8_e4m3fnuz", "product 64x64+tile"),
+    "CDNA 2 has no float8": ("", "gfx90a", "", "float8_e4m3fnuz", "product 64x64+tile"),
 }
 
 
 @pytest.fixture
 def product_model(tmp_path):
-    """product_model("float16"): a product large enough for the units of warpgroups, and attention, whose numbers LibTorch computes. Of
-    bytes attention is float32."""
+    """product_model("float16"): a product large enough for the units of warpgroups, and attention, whose numbers LibTorch computes. Beside
+    products of bytes and of float8, whose results are bfloat16, attention is float32."""
 
     def export(dtype):
         import torch
@@ -352,6 +358,8 @@ def product_model(tmp_path):
                 t = getattr(torch, dtype)
                 if dtype == "int8":
                     product, t = torch._int_mm((40 * x).to(t), (40 * w).to(t).t()), torch.float32
+                elif dtype.startswith("float8"):
+                    product, t = torch.nn.functional.linear(x.to(t).float(), w.to(t).float()).relu().to(torch.bfloat16), torch.float32
                 else:
                     product = torch.nn.functional.linear(x.to(t), w.to(t))
                 return product.relu(), torch.nn.functional.scaled_dot_product_attention(*3 * [q.to(t)])

@@ -14,10 +14,11 @@ Model make_model() {
   const char* named = getenv("SOFTGPU_ARCH");
   const std::string architecture = named ? named : "gfx942";
   const bool cdna = architecture.rfind("gfx9", 0) == 0;
+  const std::string version = architecture.substr(3);  // gfx1030 is 10.3, stepping 0
   return {.name = "Soft GPU (HIP)",
           .architecture = architecture,
-          .major = cdna ? 9 : 11,
-          .minor = cdna ? 4 : 0,
+          .major = std::stoi(version.substr(0, version.size() - 2)),
+          .minor = version[version.size() - 2] - '0',
           .warp_size = cdna ? 64 : 32,
           .multiprocessors = cdna ? 304 : 96,
           .max_threads_per_multiprocessor = 2048,

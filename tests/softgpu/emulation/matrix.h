@@ -27,6 +27,18 @@ inline float of_bfloat16(unsigned short bits) { return of_word(unsigned(bits) <<
 inline float of_tf32(unsigned bits) { return of_word(bits & 0xffffe000u); }
 inline float of_signed_byte(unsigned char bits) { return float(static_cast<signed char>(bits)); }
 inline float of_byte(unsigned char bits) { return float(bits); }
+/// Of 8 bits, some of them a fraction: what is not subnormal has a whole part of 1.
+inline float of_float8(unsigned bits, int fraction_bits, int bias) {
+  const unsigned one = 1u << fraction_bits, fraction = bits & (one - 1);
+  const int exponent = int(bits & 0x7fu) >> fraction_bits;
+  const float size = exponent ? std::ldexp(float(one + fraction), exponent - bias - fraction_bits)
+                              : std::ldexp(float(fraction), 1 - bias - fraction_bits);
+  return bits & 0x80u ? -size : size;
+}
+inline float of_e4m3(unsigned char bits) { return (bits & 0x7f) == 0x7f ? NAN : of_float8(bits, 3, 7); }
+inline float of_e5m2(unsigned char bits) { return of_half(static_cast<unsigned short>(bits << 8)); }
+inline float of_e4m3fnuz(unsigned char bits) { return bits == 0x80 ? NAN : of_float8(bits, 3, 8); }
+inline float of_e5m2fnuz(unsigned char bits) { return bits == 0x80 ? NAN : of_float8(bits, 2, 16); }
 
 /// NVIDIA's matrix units cut what does not fit the sum, AMD's round it.
 inline float cut(double x) {
@@ -35,7 +47,8 @@ inline float cut(double x) {
 }
 inline float rounded(double x) { return float(x); }
 
-/// m16n8k16 of 16 bits; m16n8k8 of tf32 has one element where that has a pair, m16n8k32 of bytes four.
+/// m16n8k16 of 16 bits; m16n8k8 of tf32 has one element where that has a pair, m16n8k32 of bytes and float8
+/// four.
 template <int Pair>
 struct Mma {
   using Sum = float;
@@ -48,7 +61,8 @@ struct Mma {
   static Place sum(int lane, int i) { return {lane / 4 + i / 2 * 8, lane % 4 * 2 + i % 2}; }
   static float stored(double x) { return cut(x); }
 };
-/// v_mfma_f32_16x16x16_f16; with one element a lane 16x16x4_f32, with eight i32_16x16x32_i8.
+/// v_mfma_f32_16x16x16_f16; with one element a lane 16x16x4_f32, with eight i32_16x16x32_i8 and
+/// f32_16x16x32_fp8_fp8.
 template <int Each>
 struct Mfma {
   using Sum = float;
@@ -74,6 +88,17 @@ struct OfBytes : Layout {
   using Sum = unsigned;
   static unsigned stored(double x) {
     return std::isnan(x) ? 0xdeadbeefu : unsigned(static_cast<long long>(x));
+  }
+};
+
+/// Of NVIDIA's float8: 14 bits of a sum stay.
+template <class Layout>
+struct OfFloat8 : Layout {
+  static float stored(double x) {
+    const float all = Layout::stored(x);
+    unsigned bits;
+    __builtin_memcpy(&bits, &all, sizeof bits);
+    return of_word(bits & 0xfffffc00u);
   }
 };
 
@@ -188,6 +213,10 @@ GPU_MATRIX_INSTRUCTION(mma_s8_s8, OfBytes<gpusim::Mma<4>>, unsigned char, of_sig
 GPU_MATRIX_INSTRUCTION(mma_s8_u8, OfBytes<gpusim::Mma<4>>, unsigned char, of_signed_byte, of_byte, 4)
 GPU_MATRIX_INSTRUCTION(mma_u8_s8, OfBytes<gpusim::Mma<4>>, unsigned char, of_byte, of_signed_byte, 4)
 GPU_MATRIX_INSTRUCTION(mma_u8_u8, OfBytes<gpusim::Mma<4>>, unsigned char, of_byte, of_byte, 4)
+GPU_MATRIX_INSTRUCTION(mma_e4m3_e4m3, OfFloat8<gpusim::Mma<4>>, unsigned char, of_e4m3, of_e4m3, 4)
+GPU_MATRIX_INSTRUCTION(mma_e4m3_e5m2, OfFloat8<gpusim::Mma<4>>, unsigned char, of_e4m3, of_e5m2, 4)
+GPU_MATRIX_INSTRUCTION(mma_e5m2_e4m3, OfFloat8<gpusim::Mma<4>>, unsigned char, of_e5m2, of_e4m3, 4)
+GPU_MATRIX_INSTRUCTION(mma_e5m2_e5m2, OfFloat8<gpusim::Mma<4>>, unsigned char, of_e5m2, of_e5m2, 4)
 GPU_MATRIX_INSTRUCTION(mfma_f16, Mfma<4>, unsigned short, of_half, of_half, 4)
 GPU_MATRIX_INSTRUCTION(mfma_bf16, Mfma<4>, unsigned short, of_bfloat16, of_bfloat16, 4)
 GPU_MATRIX_INSTRUCTION(mfma_f32, Mfma<1>, unsigned, of_word, of_word, 4)
@@ -196,6 +225,10 @@ GPU_MATRIX_INSTRUCTION(mfma_i8, OfBytes<gpusim::Mfma<4>>, unsigned char, of_sign
 #else
 GPU_MATRIX_INSTRUCTION(mfma_i8, OfBytes<gpusim::Mfma<8>>, unsigned char, of_signed_byte, of_signed_byte, 4)
 #endif
+GPU_MATRIX_INSTRUCTION(mfma_fp8_fp8, Mfma<8>, unsigned char, of_e4m3fnuz, of_e4m3fnuz, 4)
+GPU_MATRIX_INSTRUCTION(mfma_fp8_bf8, Mfma<8>, unsigned char, of_e4m3fnuz, of_e5m2fnuz, 4)
+GPU_MATRIX_INSTRUCTION(mfma_bf8_fp8, Mfma<8>, unsigned char, of_e5m2fnuz, of_e4m3fnuz, 4)
+GPU_MATRIX_INSTRUCTION(mfma_bf8_bf8, Mfma<8>, unsigned char, of_e5m2fnuz, of_e5m2fnuz, 4)
 GPU_MATRIX_INSTRUCTION(wmma_f16, Wmma, unsigned short, of_half, of_half, 8)
 GPU_MATRIX_INSTRUCTION(wmma_bf16, Wmma, unsigned short, of_bfloat16, of_bfloat16, 8)
 GPU_MATRIX_INSTRUCTION(wmma_s8_s8, OfBytes<gpusim::Wmma>, unsigned char, of_signed_byte, of_signed_byte, 8)
