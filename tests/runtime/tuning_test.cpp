@@ -115,7 +115,7 @@ TEST(Tuning, EveryCandidateIsMeasuredOnceAndKept) {
 )");
   const std::vector<Tensor> inputs = inputs_of(*graph, {});
   Tuning tuning(cpu_device(), 1);
-  const TuneReport report = tune(graph, inputs, cpu_device(), 1, tuning, {.seconds = 10});
+  const TuneReport report = tune(graph, inputs, cpu_device(), 1, tuning, {.seconds = 40});
   ASSERT_EQ(report.groups.size(), 1U);
   const TunedGroup& group = report.groups[0];
   EXPECT_EQ(group.groups, 2U);
@@ -125,10 +125,10 @@ TEST(Tuning, EveryCandidateIsMeasuredOnceAndKept) {
   EXPECT_EQ(tuning.find(group.key)->candidate, group.taken);
   EXPECT_LT(report.difference, 1e-4);
 
-  const TuneReport known = tune(graph, inputs, cpu_device(), 1, tuning, {.seconds = 10});
+  const TuneReport known = tune(graph, inputs, cpu_device(), 1, tuning, {.seconds = 40});
   EXPECT_EQ(known.known, 1U);
   EXPECT_TRUE(known.groups[0].tried.empty());
-  const TuneReport again = tune(graph, inputs, cpu_device(), 1, tuning, {.seconds = 10, .again = true});
+  const TuneReport again = tune(graph, inputs, cpu_device(), 1, tuning, {.seconds = 40, .again = true});
   EXPECT_EQ(again.groups[0].tried.size(), 2U);
 }
 
@@ -168,7 +168,7 @@ TEST(Tuning, AWrongEstimateIsFound) {
   const std::shared_ptr<const Graph> graph = graph_of(large_product);
   const std::vector<Tensor> inputs = inputs_of(*graph, {});
   Tuning tuning(cpu_that_misjudges(), 1);
-  const TuneReport report = tune(graph, inputs, cpu_that_misjudges(), 1, tuning, {.seconds = 4});
+  const TuneReport report = tune(graph, inputs, cpu_that_misjudges(), 1, tuning, {.seconds = 40});
   ASSERT_EQ(report.groups.size(), 1U);
   EXPECT_EQ(report.groups[0].incumbent, "reference");
   EXPECT_NE(report.groups[0].taken, "reference");
@@ -181,7 +181,7 @@ TEST(Tuning, KernelsWhoseOutputsDifferAreNotTaken) {
   const std::vector<Tensor> inputs = inputs_of(*graph, {});
   Tuning tuning(cpu_that_misjudges(), 1);
   const TuneReport report = tune(graph, inputs, cpu_that_misjudges(), 1, tuning,
-                                 {.seconds = 4, .agrees = [](const auto&, const auto&) { return false; }});
+                                 {.seconds = 40, .agrees = [](const auto&, const auto&) { return false; }});
   EXPECT_EQ(report.reverted, "the outputs of faster kernels differ");
   EXPECT_EQ(report.groups[0].taken, "reference");
   ASSERT_NE(tuning.find(report.groups[0].key), nullptr);
