@@ -348,9 +348,7 @@ class Outputs {
     }
   }
 
-  void result(Ref value, const std::string& path) {
-    add_output(graph_, value.value(), path);
-  }
+  void result(Ref value, const std::string& path) { add_output(graph_, value.value(), path); }
 
   Graph& graph_;
   Builder& build_;

@@ -94,8 +94,7 @@ class Verifier {
     bool stacks = false;  // as many as its limit says
     for (auto i = static_cast<std::size_t>(n.as<Loop>()->carried); i < n.num_outputs(); ++i)
       stacks = stacks || !n.as<Loop>()->given().find(i, 0);
-    if (stacks && !runs_to_its_limit(n))
-      fail(&n, "slices are stacked, but the loop may stop early");
+    if (stacks && !runs_to_its_limit(n)) fail(&n, "slices are stacked, but the loop may stop early");
   }
 
   void types(const Node& n) const {

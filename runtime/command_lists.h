@@ -19,9 +19,9 @@ class CommandLists {
   using Parts = std::vector<std::unique_ptr<CommandList>>;  // of each range; null: it could not be recorded
   struct Entry {
     std::weak_ptr<const Plan> plan;
-    std::vector<std::byte*> buffers;                  // where they lay
-    std::array<const void*, 3> others;                // and what else the frame says
-    bool is_recorded = false;                         // or that was tried
+    std::vector<std::byte*> buffers;    // where they lay
+    std::array<const void*, 3> others;  // and what else the frame says
+    bool is_recorded = false;           // or that was tried
     std::shared_ptr<const Parts> parts;
   };
   Entry* find(const Plan& plan, const Frame& frame);

@@ -22,8 +22,8 @@ class Subplan {
   /// That run() needs of the frame, whole lines of 64 bytes.
   std::size_t scratch_bytes() const;
   std::size_t host_scratch_bytes() const;
-  /// The frame's buffers are those of the step around it; its faults are the plan's. Where the device records,
-  /// what runs at the same addresses again starts at once.
+  /// The frame's buffers are those of the step around it; its faults are the plan's. Where the device
+  /// records, what runs at the same addresses again starts at once.
   void run(const RegionMemory& region, const Frame& frame) const;
 
  private:

@@ -87,9 +87,9 @@ std::unique_ptr<Graph> step_graph(const Node& loop) {
   return graph;
 }
 
-// Carried values go to and fro between two sets of buffers: the outputs and scratch memory. The host gives the
-// number of a step, and reads whether there is another one. Where the device records, all other memory of a
-// step is that of the step before: slices are copied to their places.
+// Carried values go to and fro between two sets of buffers: the outputs and scratch memory. The host gives
+// the number of a step, and reads whether there is another one. Where the device records, all other memory of
+// a step is that of the step before: slices are copied to their places.
 class IterationStep : public ProgramStep {
  public:
   IterationStep(Planner& planner, const Node& node, std::span<const PlannedTensor> in,
@@ -182,8 +182,8 @@ class IterationStep : public ProgramStep {
   std::size_t carried_;
   bool is_counted_, is_numbered_;
   std::int64_t limit_ = -1, numbers_ = 1;
-  std::vector<std::size_t> bytes_;       // of each output: the carried values, then one step's slices
-  std::vector<std::size_t> spare_;       // offsets of memory for them in scratch, of slices where it is needed
+  std::vector<std::size_t> bytes_;  // of each output: the carried values, then one step's slices
+  std::vector<std::size_t> spare_;  // offsets of memory for them in scratch, of slices where it is needed
   std::size_t number_ = 0, memory_ = 0;  // offsets of the number of a step, and of the region's memory
 };
 
