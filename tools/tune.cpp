@@ -7,6 +7,7 @@
 #include "base/cache_folder.h"
 #include "base/count.h"
 #include "base/environment.h"
+#include "base/folder_lock.h"
 #include "base/shell.h"
 #include "report/tuning.h"
 #include "runtime/artifact.h"
@@ -47,10 +48,20 @@ std::string usual_cache() {
   return (folder / "tuning.jsonl").string();
 }
 
-void write(const std::filesystem::path& file, std::string_view text) {
-  AtomicFile out(file);
-  out.write(text);
+std::vector<TuningLines> lines_of(const std::string& cache) {
+  if (!std::filesystem::exists(cache)) return {};
+  return {read_tuning(cache)};
+}
+
+// Puts what the function makes of the cache's lines in their place. No other process does so meanwhile.
+template <class F>
+std::string replace_lines(const std::string& cache, F&& made_of) {
+  const FolderLock lock(cache);
+  const std::string lines = made_of(lines_of(cache));
+  AtomicFile out(cache);
+  out.write(lines);
   out.commit();
+  return lines;
 }
 
 // What is found, among lines of other devices and machines.
@@ -59,19 +70,14 @@ std::string added(std::vector<TuningLines> kept, const Tuning& found) {
   return merged_tunings(kept);
 }
 
-std::vector<TuningLines> lines_of(const std::string& cache) {
-  if (!std::filesystem::exists(cache)) return {};
-  return {read_tuning(cache)};
-}
-
 int merge(TuneVerb o, const CLI::App& verb) {
   refuse_unused(verb, "with --merge",
                 {"model", "--budget", "--again", "--output", "--json", "--device", "--threads", "--shape"});
   if (o.cache.empty()) o.cache = usual_cache();
-  std::vector<TuningLines> all = lines_of(o.cache);
-  for (const std::string& file : o.merged) all.push_back(read_tuning(file));
-  const std::string lines = merged_tunings(all);
-  write(o.cache, lines);
+  const std::string lines = replace_lines(o.cache, [&](std::vector<TuningLines> all) {
+    for (const std::string& file : o.merged) all.push_back(read_tuning(file));
+    return merged_tunings(all);
+  });
   fmt::print("{}: {}\n", o.cache,
              counted(static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n')), "group"));
   return 0;
@@ -117,9 +123,10 @@ int tune_model(TuneVerb o, const CLI::App& verb) {
             .progress = [&](const std::string& what) { progress.say("tuning: " + what); },
             .agrees = agrees});
   progress.say("");
-  write(o.cache, added(lines_of(o.cache), of_groups(report, tuning, device, o.model.threads)));
+  const Tuning found = of_groups(report, tuning, device, o.model.threads);
+  replace_lines(o.cache, [&](std::vector<TuningLines> kept) { return added(std::move(kept), found); });
   if (!o.output.empty()) {
-    held = added({{held, o.model.path}}, of_groups(report, tuning, device, o.model.threads));
+    held = added({{held, o.model.path}}, found);
     save_artifact({model.graph, model.goldens, model.metadata}, o.output);
   }
   if (o.json != "-") fmt::print("{}", text_of(report));

@@ -14,12 +14,12 @@ namespace tenon::image {
 namespace {
 
 /// The bytes as libtiff reads them.
-struct File {
+struct TiffFile {
   Bytes bytes;
   std::uint64_t at = 0;
 
   static std::ptrdiff_t read(void* self, void* to, std::ptrdiff_t size) {
-    auto& file = *static_cast<File*>(self);
+    auto& file = *static_cast<TiffFile*>(self);
     if (size < 0 || file.at >= file.bytes.size()) return 0;
     const std::size_t count =
         std::min<std::size_t>(static_cast<std::size_t>(size), file.bytes.size() - file.at);
@@ -29,12 +29,12 @@ struct File {
   }
   static std::ptrdiff_t write(void*, void*, std::ptrdiff_t) { return 0; }
   static std::uint64_t seek(void* self, std::uint64_t to, int whence) {
-    auto& file = *static_cast<File*>(self);
+    auto& file = *static_cast<TiffFile*>(self);
     file.at = to + (whence == SEEK_CUR ? file.at : whence == SEEK_END ? file.bytes.size() : 0);
     return file.at;
   }
   static int close(void*) { return 0; }
-  static std::uint64_t size(void* self) { return static_cast<File*>(self)->bytes.size(); }
+  static std::uint64_t size(void* self) { return static_cast<TiffFile*>(self)->bytes.size(); }
 };
 
 using Handler = void (*)(const char*, const char*, std::va_list);
@@ -62,9 +62,9 @@ void read_tiff(Bytes bytes, const Begin& begin, Image& image) {
   static const LibTiff tiff;
   constexpr std::uint32_t width_tag = 256, height_tag = 257;
   constexpr int top_left = 1;
-  File file{bytes};
+  TiffFile file{bytes};
   const std::unique_ptr<void, void (*)(void*)> opened(
-      tiff.open("image", "rm", &file, File::read, File::write, File::seek, File::close, File::size, nullptr,
+      tiff.open("image", "rm", &file, TiffFile::read, TiffFile::write, TiffFile::seek, TiffFile::close, TiffFile::size, nullptr,
                 nullptr),
       tiff.close);
   if (!opened) throw error("the TIFF image is damaged, or cut");

@@ -1,6 +1,7 @@
 """tenon tune: measured choices are kept, used where they were measured, and never change what is right."""
 
 import json
+import subprocess
 
 import numpy as np
 import onnx
@@ -65,6 +66,18 @@ def test_caches_are_merged(run, tmp_path, model):
     assert "c.jsonl: 2 groups" in run("tune", "--merge", "a.jsonl", "--cache", "c.jsonl", code=0)
     threads = sorted(json.loads(line)["threads"] for line in (tmp_path / "c.jsonl").read_text().splitlines())
     assert threads == [1, 2]
+
+
+def test_searches_that_end_at_once_lose_no_line(run, tenon, tmp_path, model):
+    run("tune", model, "--budget", "10", "--cache", "a.jsonl", code=0)
+    line = json.loads((tmp_path / "a.jsonl").read_text())
+    many = range(1, 17)
+    for threads in many:
+        (tmp_path / f"{threads}.jsonl").write_text(json.dumps({**line, "threads": threads}) + "\n")
+    merging = [subprocess.Popen([tenon, "tune", "--merge", f"{threads}.jsonl", "--cache", "all.jsonl"], cwd=tmp_path) for threads in many]
+    assert [process.wait() for process in merging] == [0] * len(many)
+    kept = sorted(json.loads(line)["threads"] for line in (tmp_path / "all.jsonl").read_text().splitlines())
+    assert kept == list(many)
 
 
 def test_what_is_wrong_is_said(run, tmp_path, model):
