@@ -66,15 +66,25 @@ function(tenon_precompile target hot name)
   endif()
 endfunction()
 
-# tenon_test(NAME [HOT] SOURCES... DEPENDS...): one test program; each TEST becomes a CTest case.
+# tenon_test(NAME [HOT] [SHARDS N] SOURCES... DEPENDS...): one test program; each TEST becomes a CTest case, or, where the
+# program takes long to start, each of N parts of them.
 function(tenon_test name)
-  cmake_parse_arguments(ARG "HOT" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "HOT" "SHARDS" "SOURCES;DEPENDS" ${ARGN})
   add_executable(test_${name} ${ARG_SOURCES})
   target_link_libraries(test_${name} PRIVATE ${ARG_DEPENDS} GTest::gtest_main)
   target_compile_definitions(test_${name} PRIVATE TENON_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   tenon_precompile(test_${name} "${ARG_HOT}" test_precompiled ${PROJECT_SOURCE_DIR}/base/precompiled.h <gtest/gtest.h>)
-  include(GoogleTest)
-  gtest_discover_tests(test_${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60)
+  if(ARG_SHARDS)
+    math(EXPR last "${ARG_SHARDS} - 1")
+    foreach(shard RANGE ${last})
+      add_test(NAME ${name}.${shard} COMMAND test_${name} --gtest_brief=1)
+      set_tests_properties(${name}.${shard} PROPERTIES
+        ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
+    endforeach()
+  else()
+    include(GoogleTest)
+    gtest_discover_tests(test_${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60)
+  endif()
 endfunction()
 
 # tenon_embed(OUT NAMESPACE HEADER FILES...): OUT, a source file with the text of each file as a string.

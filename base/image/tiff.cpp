@@ -64,8 +64,8 @@ void read_tiff(Bytes bytes, const Begin& begin, Image& image) {
   constexpr int top_left = 1;
   TiffFile file{bytes};
   const std::unique_ptr<void, void (*)(void*)> opened(
-      tiff.open("image", "rm", &file, TiffFile::read, TiffFile::write, TiffFile::seek, TiffFile::close, TiffFile::size, nullptr,
-                nullptr),
+      tiff.open("image", "rm", &file, TiffFile::read, TiffFile::write, TiffFile::seek, TiffFile::close,
+                TiffFile::size, nullptr, nullptr),
       tiff.close);
   if (!opened) throw error("the TIFF image is damaged, or cut");
   std::uint32_t width = 0, height = 0;

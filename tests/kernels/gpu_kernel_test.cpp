@@ -17,23 +17,28 @@ Tool tool() {
   return name == "address" ? Tool::address : name == "thread" ? Tool::thread : Tool::plain;
 }
 
-const std::vector<GpuCase>& cases(int wave) {
-  static const std::vector<GpuCase> of_32 = all_gpu_cases(32), of_64 = all_gpu_cases(64);
-  return wave == 32 ? of_32 : of_64;
+template <int wave>
+const std::vector<GpuCase>& cases() {
+  static const std::vector<GpuCase> all = all_gpu_cases(wave);
+  return all;
 }
 
 struct Run {
   std::size_t index;  // of the case
   int wave;
   Tool tool;
+
+  const GpuCase& of() const { return (wave == 32 ? cases<32>() : cases<64>())[index]; }
 };
+
+std::ostream& operator<<(std::ostream& out, const Run& run) { return out << run.index; }
 
 class GpuKernel : public ::testing::TestWithParam<Run> {};
 
 TEST_P(GpuKernel, GivesWhatItsPlainReadingGives) {
-  const auto [index, wave, tool] = GetParam();
-  EmulatedLaunch launch(cases(wave)[index], tool, wave);
-  const int orders = tool == Tool::plain ? 1 : 3;
+  const Run& run = GetParam();
+  EmulatedLaunch launch(run.of(), run.tool, run.wave);
+  const int orders = run.tool == Tool::plain ? 1 : 3;
   for (int order = 0; order < orders; ++order) EXPECT_EQ(launch.run(order), "") << "in order " << order;
 }
 
@@ -48,8 +53,8 @@ std::string without_dtypes(const std::string& name) {
 std::vector<Run> runs() {
   std::vector<Run> all;
   std::set<std::string> families;
-  for (std::size_t i = 0; i < cases(32).size(); ++i) {
-    const GpuCase& c = cases(32)[i];
+  for (std::size_t i = 0; i < cases<32>().size(); ++i) {
+    const GpuCase& c = cases<32>()[i];
     const int wide = c.of_warpgroups ? 32 : 64;
     // Without a sanitizer, gpu_loop_test.cpp runs the loops.
     if (tool() != Tool::plain || !c.name.starts_with("loop "))
@@ -64,7 +69,7 @@ std::vector<Run> runs() {
 
 std::string name_of(const ::testing::TestParamInfo<Run>& test) {
   const Run& run = test.param;
-  std::string name = cases(run.wave)[run.index].name + " wave " + std::to_string(run.wave);
+  std::string name = cases<32>()[run.index].name + " wave " + std::to_string(run.wave);
   if (run.tool != Tool::plain) name += run.tool == Tool::address ? " address" : " thread";
   std::replace(name.begin(), name.end(), ' ', '_');
   return name;
