@@ -23,7 +23,7 @@ const std::vector<GpuCase>& cases() {
   return all;
 }
 
-struct Run {
+struct CaseRun {
   std::size_t index;  // of the case
   int wave;
   Tool tool;
@@ -31,12 +31,12 @@ struct Run {
   const GpuCase& of() const { return (wave == 32 ? cases<32>() : cases<64>())[index]; }
 };
 
-std::ostream& operator<<(std::ostream& out, const Run& run) { return out << run.index; }
+std::ostream& operator<<(std::ostream& out, const CaseRun& run) { return out << run.index; }
 
-class GpuKernel : public ::testing::TestWithParam<Run> {};
+class GpuKernel : public ::testing::TestWithParam<CaseRun> {};
 
 TEST_P(GpuKernel, GivesWhatItsPlainReadingGives) {
-  const Run& run = GetParam();
+  const CaseRun& run = GetParam();
   EmulatedLaunch launch(run.of(), run.tool, run.wave);
   const int orders = run.tool == Tool::plain ? 1 : 3;
   for (int order = 0; order < orders; ++order) EXPECT_EQ(launch.run(order), "") << "in order " << order;
@@ -50,8 +50,8 @@ std::string without_dtypes(const std::string& name) {
   return rest;
 }
 
-std::vector<Run> runs() {
-  std::vector<Run> all;
+std::vector<CaseRun> runs() {
+  std::vector<CaseRun> all;
   std::set<std::string> families;
   for (std::size_t i = 0; i < cases<32>().size(); ++i) {
     const GpuCase& c = cases<32>()[i];
@@ -67,8 +67,8 @@ std::vector<Run> runs() {
   return all;
 }
 
-std::string name_of(const ::testing::TestParamInfo<Run>& test) {
-  const Run& run = test.param;
+std::string name_of(const ::testing::TestParamInfo<CaseRun>& test) {
+  const CaseRun& run = test.param;
   std::string name = cases<32>()[run.index].name + " wave " + std::to_string(run.wave);
   if (run.tool != Tool::plain) name += run.tool == Tool::address ? " address" : " thread";
   std::replace(name.begin(), name.end(), ' ', '_');
