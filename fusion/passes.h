@@ -4,8 +4,8 @@
 
 namespace tenon {
 
-/// Views and copies that do nothing disappear, adjacent ones merge, division by a number is multiplication,
-/// a matmul with a transposed weight is a linear.
+/// Views and copies that do nothing disappear, adjacent ones merge, division by a number is multiplication
+/// where no last bit decides, a matmul with a transposed weight is a linear.
 Pass canonicalise();
 /// Nodes whose operands are all constant become weights.
 Pass fold_constants();

@@ -1,6 +1,8 @@
 // One spelling for one meaning.
+#include <cmath>
 #include <numeric>
 
+#include "fusion/last_bits.h"
 #include "fusion/passes.h"
 #include "fusion/rule.h"
 #include "fusion/rules/rules.h"
@@ -61,11 +63,20 @@ Rule permute_permute() {
           }};
 }
 
-// x / c == x * (1/c), up to one rounding.
+bool is_power_of_two(double c) {
+  int exponent = 0;
+  return std::abs(std::frexp(c, &exponent)) == 0.5 && std::abs(exponent) < 100;
+}
+
+// x / c == x * (1/c), up to one rounding, which a power of two does not have.
 Rule divide_by_number() {
   return {.name = "divide_by_number",
           .patterns = {x / number("c")},
           .when = [](const Match& m) { return m.number("c") != 0; },
+          .refuse = [](const Match& m) -> std::string {
+            if (is_power_of_two(m.number("c")) || !last_bits_decide(m.root()->output())) return {};
+            return "the last bits of the quotient decide what is computed of it";
+          },
           .build = [](const Match& m,
                       const InsertionPoint& point) { return Ref(m["x"], point) * (1 / m.number("c")); }};
 }
@@ -89,7 +100,7 @@ Rule plus_zero() {
 Rule reciprocal_of_root() {
   return {.name = "reciprocal_of_root",
           .patterns = {1.0 / op<Sqrt>(x), op<Reciprocal>(op<Sqrt>(x))},
-          .when = same_type,
+          .when = [](const Match& m) { return same_type(m) && !last_bits_decide(m.root()->output()); },
           .build = [](const Match& m, const InsertionPoint& point) { return rsqrt(Ref(m["x"], point)); }};
 }
 
