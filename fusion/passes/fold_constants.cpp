@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "fusion/passes.h"
 #include "ir/evaluate.h"
+#include "ir/ops/cast.h"
 #include "ir/ops/logic.h"
 #include "ir/random.h"
 
@@ -33,8 +34,14 @@ bool takes_bits(const Node& node) {
          node.is<ShiftRight>();
 }
 
+// Products read it as it is.
+bool is_matrix_of_float8(const Node& node) {
+  return node.is<Cast>() && is_float8(node.input()->dtype()) && node.output()->rank() >= 2;
+}
+
 bool foldable(const Node& node) {
   if (!node.regions().empty() || node.num_outputs() != 1 || draws_random(node)) return false;
+  if (is_matrix_of_float8(node)) return false;
   for (const auto& [name, value] : node.op().attributes())
     if (is_symbolic(value)) return false;
   std::size_t in = 0;

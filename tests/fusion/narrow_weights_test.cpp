@@ -161,5 +161,18 @@ TEST(FoldConstants, TwoNumbersInAByteStaySo) {
   EXPECT_EQ(graph->weights().front()->name(), "w");
 }
 
+TEST(FoldConstants, AMatrixOfFloat8StaysSoHoweverSmall) {
+  const auto graph = parse(R"(graph g(%x: f32[N,4], %s: f32[]) {
+  @w : f8e4m3fn[4,4]
+  %1 = cast(@w, to=f32) : f32[4,4]
+  %2 = matmul(%x, %1) : f32[N,4]
+  return %2
+}
+)");
+  graph->set_weight_data(graph->weights().front().get(), Tensor::zeros(DType::f8e4m3fn, {4, 4}));
+  fuse(*graph);
+  EXPECT_EQ(graph->weights().front()->dtype(), DType::f8e4m3fn);
+}
+
 }  // namespace
 }  // namespace tenon::testing
