@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "ir/free_name.h"
 
 namespace tenon {
 namespace {
@@ -211,11 +212,15 @@ void Graph::erase_unused_weights() {
   });
 }
 
-void add_output(Graph& graph, Value* value, const std::string& name) {
+std::string free_name(std::span<const std::string> taken, const std::string& name) {
   std::string own = name;
-  for (int n = 2; std::ranges::count(graph.output_names, own) > 0; ++n) own = fmt::format("{}_{}", name, n);
+  for (int n = 2; std::ranges::count(taken, own) > 0; ++n) own = fmt::format("{}_{}", name, n);
+  return own;
+}
+
+void add_output(Graph& graph, Value* value, const std::string& name) {
   graph.body().add_result(value);
-  graph.output_names.push_back(own);
+  graph.output_names.push_back(free_name(graph.output_names, name));
 }
 
 std::string output_name(const Graph& graph, std::size_t i) {

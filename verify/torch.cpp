@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "ir/free_name.h"
 #include "runtime/stateful_session.h"
 
 namespace tenon {
@@ -57,6 +58,8 @@ std::vector<Tensor> torch_outputs(TorchRunner& torch, const Graph& graph, std::s
   const std::vector<State> states = states_of(graph);
   const std::vector<NamedRawTensor> outputs =
       torch.run(named_inputs(graph, inputs), {.method = method, .stateful = !states.empty()});
+  std::vector<std::string> names;  // as add_output makes them
+  for (const NamedRawTensor& output : outputs) names.push_back(free_name(names, output.name));
   std::vector<Tensor> ordered;
   for (std::size_t i = 0; i < graph.body().results().size(); ++i) {
     const std::string name = output_name(graph, i);
@@ -64,10 +67,9 @@ std::vector<Tensor> torch_outputs(TorchRunner& torch, const Graph& graph, std::s
       ordered.emplace_back();
       continue;
     }
-    const auto it =
-        std::find_if(outputs.begin(), outputs.end(), [&](const NamedRawTensor& o) { return o.name == name; });
-    if (it == outputs.end()) throw error("LibTorch's result has no output '{}'", name);
-    ordered.push_back(to_tensor(it->tensor));
+    const auto at = std::ranges::find(names, name);
+    if (at == names.end()) throw error("LibTorch's result has no output '{}'", name);
+    ordered.push_back(to_tensor(outputs[static_cast<std::size_t>(at - names.begin())].tensor));
   }
   return ordered;
 }

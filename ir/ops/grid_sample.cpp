@@ -27,7 +27,7 @@ struct Along {
   Ref inside(const Ref& place) const {
     if (outside == Outside::zeros) return place;
     const Ref p = outside == Outside::reflection ? reflected(place) : place;
-    return minimum(maximum(p, p.literal(0)), last());
+    return minimum(where(p > p.literal(0), p, 0), last());  // of no number the first pixel, as in PyTorch
   }
 
   /// Mirrored at the centres of the border's pixels or at their outer edges.

@@ -109,7 +109,12 @@ std::vector<Taps> taps_along(const InterpolateAntialiased& op, std::size_t axis,
   const Coverage<double> along{op, axis, static_cast<double>(in), static_cast<double>(out)};
   std::vector<Taps> all;
   std::size_t most = 1;
+  const bool is_same = in == out && along.step() == 1;  // neighbours weigh nothing
   for (std::int64_t i = 0; i < out; ++i) {
+    if (is_same) {
+      all.push_back({{i, 1}});
+      continue;
+    }
     const auto at = static_cast<double>(i);
     const auto first = static_cast<std::int64_t>(along.first(at));
     Taps taps;
@@ -124,7 +129,12 @@ std::vector<Taps> taps_along(const InterpolateAntialiased& op, std::size_t axis,
     most = std::max(most, taps.size());
     all.push_back(std::move(taps));
   }
-  for (Taps& taps : all) taps.resize(most, {taps.front().place, 0});
+  // A tap that is missing takes half of another's weight: infinity times a weight of 0 would be no number.
+  for (Taps& taps : all)
+    while (taps.size() < most) {
+      taps.back().weight /= 2;
+      taps.push_back(taps.back());
+    }
   return all;
 }
 

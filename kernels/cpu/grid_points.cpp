@@ -25,7 +25,7 @@ static TENON_INLINE vf mirrored(const GridSample& s, vf place, float size) {
 static TENON_INLINE vf inside(const GridSample& s, vf place, float size) {
   if (s.outside == GridOutside::zeros) return place;
   const vf p = s.outside == GridOutside::reflection ? mirrored(s, place, size) : place;
-  return min(max(p, vf{}), broadcast(size - 1.0f));
+  return min(p > 0.0f ? p : vf{}, broadcast(size - 1.0f));  // of no number the first pixel, as in PyTorch
 }
 
 /// Of VL points the pixels that they are made of, and their weights; a pixel outside is -1.

@@ -49,7 +49,8 @@ struct SubMul {
   static TENON_INLINE vf run(vf a, vf b, vf c) { return (a - b) * c; }
 };
 struct Clamped {
-  static TENON_INLINE vf run(vf x, vf low, vf high) { return Min::run(Max::run(x, low), high); }
+  // Of equal numbers the second one counts: -0 stays -0.
+  static TENON_INLINE vf run(vf x, vf low, vf high) { return Min::run(high, Max::run(low, x)); }
 };
 struct Recip {
   static TENON_INLINE vf run(vf x) { return 1.0f / x; }

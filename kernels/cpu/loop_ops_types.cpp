@@ -148,8 +148,8 @@ constexpr OpFn loop_or_null() {
 
 template <class T>
 TENON_INLINE Stored<T> clamped(Stored<T> x, Stored<T> low, Stored<T> high) {
-  const T raised = apply<T>(Prim::max, static_cast<T>(x), static_cast<T>(low));
-  return static_cast<Stored<T>>(apply<T>(Prim::min, raised, static_cast<T>(high)));
+  const T raised = apply<T>(Prim::max, static_cast<T>(low), static_cast<T>(x));
+  return static_cast<Stored<T>>(apply<T>(Prim::min, static_cast<T>(high), raised));
 }
 /// Bounds are constants most of the time.
 template <class T>

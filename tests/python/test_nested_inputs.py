@@ -93,3 +93,16 @@ def test_other_sizes_and_symbols_of_an_item(tenon, tmp_path):
     torch.jit.trace(Listed(), ([A, B],)).save(str(tmp_path / "m.pt"))
     tenon_run(tenon, "convert", tmp_path / "m.pt", "-o", tmp_path / "m.tenon", "--input", "xs.0=f32[N,7]", "--input", "xs.1=f32[N,4]")
     tenon_run(tenon, "convert", tmp_path / "m.pt", "-o", tmp_path / "n.tenon", "--input", "xs.1=f32[2,9]")
+
+
+def test_results_whose_paths_meet(tenon, tmp_path):
+    """a.b is the item b of a, and a key of its own: the second one gets a number, and is compared with the right one."""
+
+    class Meeting(torch.nn.Module):
+        def forward(self, x):
+            return {"a": {"b": x + 1}, "a.b": x * 2}
+
+    torch.export.save(torch.export.export(Meeting(), (torch.randn(3),)), tmp_path / "m.pt2")
+    assert "equal to LibTorch" in tenon_run(tenon, "convert", tmp_path / "m.pt2", "-o", tmp_path / "m.tenon")
+    tenon_run(tenon, "run", tmp_path / "m.tenon", "--output", tmp_path / "out.npz")
+    assert sorted(numpy.load(tmp_path / "out.npz")) == ["out.a.b", "out.a.b_2"]

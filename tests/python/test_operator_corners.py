@@ -78,6 +78,21 @@ def resized(x, factor):
 TRACED |= {f"nearest, {factor}": (lambda x, factor=factor: resized(x, factor), x) for factor in (1.1, 1.3, 1.7, 2.01, 2.2, 0.9)}
 
 
+INFINITE = x.reshape(1, 1, 3, 8).clone()
+INFINITE[0, 0, 1, 0] = float("inf")
+NO_NUMBERS = T([[float("nan"), 0.0], [0.5, float("nan")], [0.0, 0.25], [float("nan")] * 2]).reshape(1, 1, 4, 2)
+TRACED |= {
+    f"antialiased {mode} to {size} of infinity": (lambda x, mode=mode, size=size: F.interpolate(x, size, mode=mode, antialias=True), INFINITE)
+    for mode in ("bilinear", "bicubic") for size in ((3, 3), (3, 16), (2, 5), (5, 8))
+} | {
+    f"grid_sample at no number, {mode}, {outside}": (lambda x, at, mode=mode, outside=outside: F.grid_sample(x, at, mode, outside, align_corners=False),
+                                                     x.reshape(1, 2, 3, 4), NO_NUMBERS)
+    for mode in ("bilinear", "nearest") for outside in ("border", "reflection")
+} | {
+    f"sign of a clamped zero of {dtype}": (lambda x: 1 / x.clamp(0, 6), T([-0.0, 0.0, -1.0, 7.0, -0.0], dtype=dtype)) for dtype in (torch.float16, torch.float32, torch.float64)
+}  # fmt: skip
+
+
 class Module(torch.nn.Module):
     def __init__(self, function):
         super().__init__()
