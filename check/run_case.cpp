@@ -299,7 +299,7 @@ class CaseRun {
     }
     const Tolerance tolerance = settings_.tolerance_for(
         name, is_onnx_data(file) ? onnx_tolerance(expected.dtype(), compare(value, expected).scale)
-                                 : Tolerance(usual_tolerance(model_)));
+                                 : Tolerance(usual_tolerance(model_, device_of(settings_))));
     double& largest = result_.measures.relative_error;
     const bool is_drawn = i < drawn_.size() && drawn_[i];
     const OutputCheck check = is_drawn ? check_type(*model_.graph, i, value, expected)

@@ -166,8 +166,9 @@ int convert(const ConvertVerb& o, const CLI::App& verb) {
                in_shell(target));
     return 0;
   }
-  const double tolerance = o.tolerance.value_or(o.max_error ? *o.max_error : usual_tolerance(model));
   const bool verifies = model.is_source() && form.runs && !o.no_verify;
+  const double usual = usual_tolerance(model, verifies ? o.model.on.device() : cpu_device());
+  const double tolerance = o.tolerance.value_or(o.max_error.value_or(usual));
   if (model.is_source()) model.metadata["verified"] = "no";
   std::vector<Sample> samples;
   Verdict compared;

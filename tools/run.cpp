@@ -80,7 +80,7 @@ int replay(const Model& model, const RunOptions& o) {
   if (model.goldens.empty())
     throw error("the model holds no goldens").at(model.path.string()).hint("convert it without --no-verify");
   Session session(model.graph, o.model.session_options(model));
-  const double tolerance = o.tolerance.value_or(usual_tolerance(model));
+  const double tolerance = o.tolerance.value_or(usual_tolerance(model, o.model.on.device()));
   Verdict verdict;
   for (std::size_t k = 0; k < model.goldens.size(); ++k) {
     const Golden& golden = model.goldens[k];

@@ -113,7 +113,7 @@ int tune_model(TuneVerb o, const CLI::App& verb) {
   if (std::filesystem::exists(o.cache)) tuning.read(std::filesystem::path(o.cache));
   const std::vector<Tensor> inputs = o.model.values(model);
   const auto agrees = [&](const std::vector<Tensor>& outputs, const std::vector<Tensor>& expected) {
-    const auto checks = check_outputs(*model.graph, outputs, expected, usual_tolerance(model));
+    const auto checks = check_outputs(*model.graph, outputs, expected, usual_tolerance(model, device));
     return std::all_of(checks.begin(), checks.end(), [](const OutputCheck& c) { return c.ok; });
   };
   const TuneReport report =

@@ -323,8 +323,10 @@ int verify(const VerifyOptions& asked, const CLI::App& verb) {
   const Precision precision = precision_of(model);
   const bool differs_from_reference =
       precision != Precision::kept && (model.is_source() || !is_of_weights(precision));
-  if (!o.share && !o.rtol && !o.atol && !o.properties && (o.against != "reference" || differs_from_reference))
-    o.share = usual_tolerance(model);
+  const Device& device = o.model.on.device();
+  if (!o.share && !o.rtol && !o.atol && !o.properties &&
+      (o.against != "reference" || differs_from_reference || device.takes_tf32))
+    o.share = usual_tolerance(model, device);
   check_used(o, model, verb);
   if (o.source.empty() && needs_source && !o.properties) o.source = recorded_source(model);
   if (asked.source.empty() && !o.source.empty()) {

@@ -4,9 +4,12 @@ Codes may be one off where a sum of floats lies between two of them: ONNX Runtim
 """
 
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
 from compared import Refused
 from one_node import Case, assert_codes, assert_equal, run_onnxruntime, run_tenon, weight
+from onnx import TensorProto, helper
 
 R = np.random.default_rng(11)
 
@@ -158,3 +161,21 @@ REFUSED = [
 def test_refused(tenon, tmp_path, case, reason):
     with pytest.raises(Refused, match=reason):
         run_tenon(tenon, case.model(), case.feeds(), tmp_path)
+
+
+def test_scales_of_dynamic_quantisation_are_those_of_onnx_runtime(run, tmp_path):
+    """To the last bit, which decides codes."""
+    names = {"y": TensorProto.UINT8, "scale": TensorProto.FLOAT, "zero": TensorProto.UINT8}
+    node = helper.make_node("DynamicQuantizeLinear", ["x"], list(names))
+    outputs = [helper.make_tensor_value_info(name, dtype, None) for name, dtype in names.items()]
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N"])], outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    for seed in range(8):
+        x = np.random.default_rng(seed).normal(0, 1 + seed, 500).astype(np.float32)
+        np.save(tmp_path / "x.npy", x)
+        run("run", "model.onnx", "--input", "x=x.npy", "--output", "out.npz", code=0)
+        given = np.load(tmp_path / "out.npz")
+        for name, wanted in zip(names, session.run(None, {"x": x})):
+            np.testing.assert_array_equal(given[name], wanted)
