@@ -9,8 +9,11 @@
 namespace tenon {
 namespace {
 
+// Of the file that a link leads to.
 std::filesystem::path folder_of(const std::filesystem::path& file) {
-  return file.has_parent_path() ? file.parent_path() : ".";
+  std::error_code failed;
+  const auto real = std::filesystem::weakly_canonical(std::filesystem::absolute(file, failed), failed);
+  return failed ? file.parent_path() : real.parent_path();
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 
 namespace tenon {
 
-/// Waits while another process has a lock of the folder of `file` ("x.json": of the folder that it runs in).
-/// It keeps nobody else from the files, and leaves nothing behind. Where the file system has no locks, it
-/// does not wait.
+/// Waits while another process has a lock of the folder in which `file`, or what it links to, lies. It keeps
+/// nobody else from the files, and leaves nothing behind. Where the file system has no locks, it does not
+/// wait.
 class FolderLock {
  public:
   explicit FolderLock(const std::filesystem::path& file);

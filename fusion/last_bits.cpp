@@ -4,30 +4,37 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "fusion/moved_elements.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/math.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/pool.h"
+#include "ir/ops/reduce.h"
 
 namespace tenon {
 namespace {
-
-bool moves_elements(const Node& n) {
-  return n.is<Reshape>() || n.is<Permute>() || n.is<Slice>() || n.is<Expand>() || n.is<Concat>();
-}
 
 bool is_infinite(const Value* v) {
   return v->kind() == Value::Kind::literal && is_float(v->dtype()) && std::isinf(v->tensor().get_double());
 }
 
-// A number next to another one may give something else.
+bool has_whole_results(const Node& n) {
+  for (std::size_t i = 0; i < n.num_outputs(); ++i)
+    if (const DType t = n.output(i)->dtype(); !is_float(t) || is_float8(t)) return true;
+  return false;
+}
+
+// A number next to another one may give something else. What a region does with it is not looked at.
 bool has_steps(const Node& n) {
-  if (n.is<Floor>() || n.is<Ceil>() || n.is<Trunc>() || n.is<Round>() || n.is<FloorDiv>() ||
-      n.is<TruncDiv>() || n.is<Remainder>() || n.is<Fmod>())
+  if (!n.regions().empty() || n.is<Floor>() || n.is<Ceil>() || n.is<Trunc>() || n.is<Round>() ||
+      n.is<FloorDiv>() || n.is<TruncDiv>() || n.is<Remainder>() || n.is<Fmod>())
     return true;
   if (n.is<IsNan>() || n.is<IsInf>() || n.is<IsFinite>()) return false;
-  const DType to = n.output()->dtype();
-  return (!is_float(to) || is_float8(to)) && !std::any_of(n.inputs().begin(), n.inputs().end(), is_infinite);
+  return has_whole_results(n) && !std::any_of(n.inputs().begin(), n.inputs().end(), is_infinite);
+}
+
+bool passes_on(const Node& n) {
+  return n.op().is_pointwise() || moves_elements(n) || n.is<Amax>() || n.is<Amin>() || n.is<MaxPool>();
 }
 
 }  // namespace
@@ -39,14 +46,10 @@ bool last_bits_decide(const Value* value) {
     const Value* const v = open.back();
     open.pop_back();
     for (const Use& use : v->uses()) {
-      const Node* const reader = use.node;
-      if (!reader || !seen.insert(reader).second) continue;
-      if (reader->op().is_pointwise()) {
-        if (has_steps(*reader)) return true;
-      } else if (!moves_elements(*reader)) {
-        continue;
-      }
-      open.push_back(reader->output());
+      if (!use.node && use.region->owner()) return true;  // a loop's condition, perhaps
+      if (!use.node || !seen.insert(use.node).second) continue;
+      if (has_steps(*use.node)) return true;
+      if (passes_on(*use.node)) open.push_back(use.node->output());
     }
   }
   return false;

@@ -212,12 +212,6 @@ void Graph::erase_unused_weights() {
   });
 }
 
-std::string free_name(std::span<const std::string> taken, const std::string& name) {
-  std::string own = name;
-  for (int n = 2; std::ranges::count(taken, own) > 0; ++n) own = fmt::format("{}_{}", name, n);
-  return own;
-}
-
 void add_output(Graph& graph, Value* value, const std::string& name) {
   graph.body().add_result(value);
   graph.output_names.push_back(free_name(graph.output_names, name));

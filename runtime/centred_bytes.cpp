@@ -42,7 +42,7 @@ class Reading {
 
   void run() {
     for (const auto& node : body_.nodes())
-      if (const Node* product = find_short_product(Group(*node)); product && reads_centred(*node, *product))
+      if (const Node* product = find_32_bit_product(Group(*node)); product && reads_centred(*node, *product))
         products_.push_back({node.get(), product});
     while (std::erase_if(products_, [&](const auto& p) { return !reads_alone(*p.first, *p.second); }) > 0) {}
     for (const auto& [node, product] : products_) replace(*node, *product);
@@ -202,7 +202,7 @@ std::optional<CentredBytes> CentredBytes::of(const Value* value) {
 
 bool is_byte(DType t) { return t == DType::i8 || t == DType::u8; }
 
-const Node* find_short_product(const Group& group) {
+const Node* find_32_bit_product(const Group& group) {
   const Node* found = nullptr;
   for (const Node* member : group.members()) {
     if (!member->is<Linear>() && !member->is<MatMul>()) continue;

@@ -20,9 +20,9 @@ struct CentredBytes {
 
 /// Is it i8 or u8?
 bool is_byte(DType);
-/// The product among the members of a group, of float32 or of whole numbers of which no more than 32 bits are
-/// kept; null: there is none, or there are others.
-const Node* find_short_product(const Group&);
+/// The product among the members of a group whose result is float32 or whole numbers of 32 bits at most;
+/// null: there is none, or there are others.
+const Node* find_32_bit_product(const Group&);
 
 /// Where the device multiplies bytes (Device::multiplies_bytes): products read the bytes, and their group
 /// holds what makes 32-bit integers, or float32, of them. So these are not written to memory. A value that

@@ -25,6 +25,9 @@ struct OpLowering {
   bool channels_last = false;  // its kernels read and write N, spatial axes, C
   bool alone = false;          // lowers single nodes; a group may hold the operator for other kernels
   bool widens = false;  // of floats only f32: those of 16 and 8 bits are cast around it (runtime/widen.h)
+  /// Of one that widens: members of groups that read and write bfloat16 as it lies in memory. Null: none do.
+  bool (*reads_halves)(const Node& member, const Group&) = nullptr;
+  bool (*writes_halves)(const Node& member, const Group&) = nullptr;
 };
 
 /// How any group is lowered: what runs it is called, and the operators that it lowers on their own.

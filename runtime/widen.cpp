@@ -8,7 +8,6 @@
 #include "ir/ops/cast.h"
 #include "ir/ops/control.h"
 #include "ir/ops/pool.h"
-#include "runtime/calls/half_conv.h"
 #include "runtime/calls/half_product.h"
 #include "runtime/device.h"
 #include "runtime/group.h"
@@ -53,6 +52,14 @@ class Widening {
                        [&](const OpLowering& l) { return l.widens && l.op == &node.op().info(); });
   }
 
+  /// Does a lowering of the member say so?
+  bool any_says(bool (*OpLowering::*fact)(const Node&, const Group&), const Node& member,
+                const Group& group) const {
+    return std::any_of(device_.lowerings.begin(), device_.lowerings.end(), [&](const OpLowering& l) {
+      return l.op == &member.op().info() && l.*fact && (l.*fact)(member, group);
+    });
+  }
+
   /// A maximum of bfloat16 that is not there in float32, for readers that take it so.
   bool stays_narrow(const Node& node) const {
     return is_narrow_pool(node) && !is_held_wide(node.input()) && are_narrow_readers(*node.output());
@@ -73,12 +80,12 @@ class Widening {
     if (is_view(node->op()) || is_narrow_pool(*node)) return are_narrow_readers(*node->output());
     const Group group(*node);
     const Node* const anchor = widened_member(group);
-    return !anchor || reads_halves(*anchor, group);
+    return !anchor || any_says(&OpLowering::reads_halves, *anchor, group);
   }
   /// The result of a group stays bfloat16.
   bool is_narrow_result(const Group& group, const Node& anchor) const {
     return group.results().size() == 1 && group.results()[0]->dtype() == DType::bf16 &&
-           writes_halves(anchor, group) && are_narrow_readers(*group.node().output());
+           any_says(&OpLowering::writes_halves, anchor, group) && are_narrow_readers(*group.node().output());
   }
 
   /// Its kernels take no operators behind them.
@@ -192,8 +199,9 @@ class Widening {
       std::vector<Value*> operands;
       for (Value* v : member->inputs()) {
         const bool widened = member == &anchor && is_small(v);
-        const bool as_it_lies =
-            widened && operands.empty() && reads_halves(anchor, group) && !is_held_wide(group.outer(v));
+        const bool as_it_lies = widened && operands.empty() &&
+                                any_says(&OpLowering::reads_halves, anchor, group) &&
+                                !is_held_wide(group.outer(v));
         Value* const operand = read(v, widened && !as_it_lies);
         operands.push_back(as_it_lies ? inside.insert(Cast{.to = DType::f32}, {operand})->output() : operand);
       }
@@ -273,6 +281,13 @@ bool is_widened_from(const Value* value, DType type) {
   if (node->is<Fused>()) return is_widened_from(node->region().results()[value->index()], type);
   if (is_view(node->op())) return is_widened_from(node->input(0), type);
   return node->is<Cast>() && node->input()->dtype() == type;
+}
+
+const Value* widened_for(const Node& node) {
+  const Node* const cast = node.input(0)->node();
+  const bool widens = cast && cast->is<Cast>() && cast->output()->dtype() == DType::f32 &&
+                      cast->input()->dtype() == DType::bf16 && cast->output()->uses().size() == 1;
+  return widens ? cast->input() : nullptr;
 }
 
 }  // namespace tenon

@@ -11,9 +11,13 @@ struct Device;
 /// another operator reads them: from one such operator to the next nothing is cast. What only moves elements
 /// keeps its type, and so do products with a vector. Results are those of the operators' references. (XLA
 /// calls this float normalization.)
-/// A result of bfloat16 stays so in memory where convolutions that write it (calls/half_conv.h) compute it,
-/// and convolutions, maxima, loops and the graph's results read it: their groups then hold the casts.
+/// A result of bfloat16 stays so in memory where an operator that writes it so (OpLowering::writes_halves)
+/// computes it, and operators that read it so, maxima, loops and the graph's results read it: their groups
+/// then hold the casts.
 void widen_small_floats(Graph& graph, const Device& device);
+
+/// The value of bfloat16 that a float32 operator reads by a cast of its own; null: it reads another.
+const Value* widened_for(const Node& node);
 
 /// Is this float32 value, as far as the graph shows, one of this smaller type in every element?
 bool is_widened_from(const Value* value, DType type);

@@ -18,7 +18,10 @@ namespace {
 /// Its numbers for modes are those of the enums.
 Results grid_sampler(Call& call) {
   const std::int64_t mode = call.integer("interpolation_mode"), outside = call.integer("padding_mode");
-  if (mode < 0 || mode > 2 || outside < 0 || outside > 2)
+  const auto is_one = [](std::int64_t number, const auto& names) {
+    return number >= 0 && number < static_cast<std::int64_t>(names.size());
+  };
+  if (!is_one(mode, EnumNames<SampleMode>::names) || !is_one(outside, EnumNames<Outside>::names))
     throw unsupported("grid_sampler in mode {} with padding {}", mode, outside);
   return apply(GridSample{.mode = static_cast<SampleMode>(mode),
                           .outside = static_cast<Outside>(outside),

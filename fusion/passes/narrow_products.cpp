@@ -7,6 +7,7 @@
 #include <map>
 
 #include "fusion/half_weights.h"
+#include "fusion/moved_elements.h"
 #include "fusion/passes.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/attention.h"
@@ -30,8 +31,7 @@ bool is_product(const Node& n) {
 // Rounding before it gives what rounding behind it does: it moves numbers, or chooses among them.
 bool commutes_with_rounding(const Node& n) {
   if (const auto* pad = n.as<Pad>()) return pad->mode != PadMode::constant || pad->value == 0;
-  return n.is<Reshape>() || n.is<Permute>() || n.is<Slice>() || n.is<Expand>() || n.is<Concat>() ||
-         n.is<Flip>() || n.is<IndexSelect>() || n.is<Gather>() || n.is<Relu>() || n.is<MaxPool>();
+  return moves_elements(n) || n.is<Relu>() || n.is<MaxPool>();
 }
 
 bool is_f32(const Value* v) { return v->dtype() == DType::f32; }

@@ -1,8 +1,7 @@
 #include "runtime/calls/conv.h"
 
-#include "ir/ops/conv.h"
 #include "runtime/calls/epilogue.h"
-#include "runtime/calls/half_conv.h"
+#include "runtime/widen.h"
 
 namespace tenon {
 namespace {
@@ -41,6 +40,10 @@ ConvShape shape_of(const T& op, const Index& x, const Index& weight) {
 
 }  // namespace
 
+ConvShape conv_shape(const Conv& op, const Index& x, const Index& weights) {
+  return shape_of(op, x, weights);
+}
+
 std::optional<ConvCall> ConvCall::match(const Planner& planner, const Group& group) {
   auto call = match_any_weights(planner, group);
   if (call && !call->weights.defined()) return std::nullopt;
@@ -76,7 +79,8 @@ std::optional<ConvCall> ConvCall::call_of(const Planner& planner, const Group& g
   const Index sizes = eval(call.x->shape(), {});
   const Index weights = eval(call.weights_value->shape(), {});
   const auto* conv = anchor.as<Conv>();
-  call.shape = conv ? shape_of(*conv, sizes, weights) : shape_of(*anchor.as<ConvTranspose>(), sizes, weights);
+  call.shape =
+      conv ? conv_shape(*conv, sizes, weights) : shape_of(*anchor.as<ConvTranspose>(), sizes, weights);
   return call;
 }
 

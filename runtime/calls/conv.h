@@ -2,10 +2,14 @@
 #pragma once
 #include <optional>
 
+#include "ir/ops/conv.h"
 #include "kernels/conv_shape.h"
 #include "runtime/planner.h"
 
 namespace tenon {
+
+/// Of a convolution with one to three spatial axes, whose operands have these sizes.
+ConvShape conv_shape(const Conv&, const Index& x, const Index& weights);
 
 /// A group around a convolution or a transposed one. Values are those of the graph's body.
 struct ConvCall {

@@ -8,7 +8,6 @@
 #include "ir/ops/cast.h"
 #include "ir/ops/control.h"
 #include "ir/ops/slices_by_index.h"
-#include "runtime/calls/half_conv.h"
 #include "runtime/loop_builder.h"
 #include "runtime/widen.h"
 
@@ -17,17 +16,17 @@ namespace {
 
 class Matcher {
  public:
-  Matcher(const Planner& planner, const Group& group, const Node& anchor, const Order& order, bool may_gather)
+  Matcher(const Planner& planner, const Group& group, const Node& anchor, const Order& order,
+          EpilogueOptions options = {})
       : planner_(planner),
         group_(group),
         anchor_(anchor),
         order_(order),
-        may_gather_(may_gather),
+        options_(options),
         shape_(eval(anchor.output()->shape(), {})) {}
 
-  std::optional<Epilogue> match(const Value* bias, bool may_narrow) {
-    may_narrow_ = may_narrow;
-    const Value* const read = may_narrow && widened_for(anchor_) ? anchor_.input(0) : nullptr;
+  std::optional<Epilogue> match(const Value* bias) {
+    const Value* const read = options_.halves && widened_for(anchor_) ? anchor_.input(0) : nullptr;
     if (group_.results().size() != 1 || eval(group_.results()[0]->shape(), {}) != shape_) return std::nullopt;
     if (bias) {
       epilogue_.bias = group_.outer(bias);
@@ -39,7 +38,7 @@ class Matcher {
     int gathers = 0;
     for (const Node* member : group_.members()) {
       if (member == &anchor_ || member->output() == read) continue;
-      if (may_gather_ && slices_by_index(*member)) {  // the addition behind it takes it
+      if (options_.gathers && slices_by_index(*member)) {  // the addition behind it takes it
         ++gathers;
         continue;
       }
@@ -125,7 +124,7 @@ class Matcher {
 
   // Rows of a matrix that the group adds to those of the result.
   bool take_gather(const Value& chosen) {
-    if (!may_gather_ || !group_.contains(&chosen) || epilogue_.residual || chosen.uses().size() != 1)
+    if (!options_.gathers || !group_.contains(&chosen) || epilogue_.residual || chosen.uses().size() != 1)
       return false;
     const bool fits = chosen.dtype() == DType::f32 && eval(chosen.shape(), {}) == shape_ &&
                       order_ == row_major(shape_.size()) && chooses_rows(*chosen.node());
@@ -139,7 +138,7 @@ class Matcher {
 
   bool lower_f32(const std::vector<const Node*>& rest, const Value* current) {
     const DType type = group_.results()[0]->dtype();
-    if (type != DType::f32 && !(may_narrow_ && type == DType::bf16)) return false;
+    if (type != DType::f32 && !(options_.halves && type == DType::bf16)) return false;
     auto lowered = lower(rest, current, nullptr);
     if (!lowered) return false;
     epilogue_.program = std::move(lowered->program);
@@ -207,7 +206,7 @@ class Matcher {
   const Group& group_;
   const Node& anchor_;
   const Order& order_;
-  bool may_gather_, may_narrow_ = false;
+  EpilogueOptions options_;
   Index shape_;  // of the anchor's result
   Epilogue epilogue_;
 };
@@ -229,14 +228,13 @@ const Node* find_anchor(const Group& group, const OpInfo& op) {
 }
 
 std::optional<Epilogue> Epilogue::match(const Planner& planner, const Group& group, const Node& anchor,
-                                        const Value* bias, const Order& order, bool may_gather,
-                                        bool may_narrow) {
-  return Matcher(planner, group, anchor, order, may_gather).match(bias, may_narrow);
+                                        const Value* bias, const Order& order, EpilogueOptions options) {
+  return Matcher(planner, group, anchor, order, options).match(bias);
 }
 
 std::optional<TileProgram> TileProgram::match(const Planner& planner, const Group& group, const Node& anchor,
                                               const Value* bias, const Order& order) {
-  return Matcher(planner, group, anchor, order, false).match_all(bias);
+  return Matcher(planner, group, anchor, order).match_all(bias);
 }
 
 double TileProgram::bytes() const {

@@ -29,6 +29,12 @@ struct MatrixStrides {
   std::int64_t row = 0, column = 0;
 };
 
+/// What the kernels of an anchor take beside pointwise operators of float32.
+struct EpilogueOptions {
+  bool gathers = false;  // the first operator may add rows that indices choose
+  bool halves = false;   // the anchor may read a cast of bfloat16, and the result be of bfloat16
+};
+
 /// bias, residual, relu, then a loop program for all that follows. Values are those of the graph's body.
 struct Epilogue {
   const Value* bias = nullptr;      // of the columns, contiguous
@@ -46,10 +52,8 @@ struct Epilogue {
 
   /// nullopt when the group is not its anchor followed by pointwise operators that see the anchor's result as
   /// the matrix of this axis order, or has more than one result. `bias` is the anchor's own bias, or null.
-  /// With `may_gather`, the first of them may add rows that indices choose. With `may_narrow`, the anchor may
-  /// read a cast of bfloat16, and the result be of bfloat16.
   static std::optional<Epilogue> match(const Planner&, const Group&, const Node& anchor, const Value* bias,
-                                       const Order&, bool may_gather = false, bool may_narrow = false);
+                                       const Order&, EpilogueOptions = {});
 
   /// "+bias+residual+relu", "+gather", "+tile"
   std::string text() const;

@@ -106,7 +106,7 @@ std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
   if (!call) call = ConvCall::match_halves(planner, group);
   if (!call || call->anchor->input(0)->dtype() != DType::f32) return {};
   const Order order = channels_last(call->x->rank());
-  const auto epilogue = find_epilogue(planner, group, *call->anchor, call->bias, order, false, true);
+  const auto epilogue = find_epilogue(planner, group, *call->anchor, call->bias, order, {.halves = true});
   if (!epilogue) return {};
   Work work = call->work();
   const Type& result = group.results()[0]->type();
@@ -141,10 +141,36 @@ std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
   return candidates;
 }
 
+// Of a convolution of bfloat16 by weights that are known.
+std::optional<ConvShape> shape_of_halves(const Node& member, const Group& group) {
+  const auto* conv = member.as<Conv>();
+  const Value* const weights = conv ? group.outer(member.input(1)) : nullptr;
+  if (!conv || member.output()->dtype() != DType::bf16 || weights->kind() != Value::Kind::weight ||
+      weights->rank() > 5)
+    return std::nullopt;
+  return conv_shape(*conv, eval(member.input(0)->shape(), {}), eval(weights->shape(), {}));
+}
+
+bool reads_halves(const Node& member, const Group& group) {
+  constexpr auto algorithm = cpu::ConvAlgorithm::gemm_bf16;
+  const auto shape = shape_of_halves(member, group);
+  return shape && cpu::conv_supports(*shape, algorithm) && cpu::conv_reads_halves(*shape, algorithm);
+}
+
+bool writes_halves(const Node& member, const Group& group) {
+  return reads_halves(member, group) &&
+         cpu::conv_writes_halves(*shape_of_halves(member, group), cpu::ConvAlgorithm::gemm_bf16);
+}
+
 }  // namespace
 
 std::vector<OpLowering> conv_lowerings() {
-  return {{.op = &op_info<Conv>(), .lower = lower_conv, .channels_last = true, .widens = true},
+  return {{.op = &op_info<Conv>(),
+           .lower = lower_conv,
+           .channels_last = true,
+           .widens = true,
+           .reads_halves = reads_halves,
+           .writes_halves = writes_halves},
           {.op = &op_info<ConvTranspose>(), .lower = lower_conv, .channels_last = true, .widens = true}};
 }
 

@@ -221,9 +221,8 @@ cpu::Epilogue CpuEpilogue::bind(const CpuFrame& frame, Running& running, long fi
 }
 
 std::optional<CpuEpilogue> find_epilogue(const Planner& planner, const Group& group, const Node& anchor,
-                                         const Value* bias, const Order& order, bool may_gather,
-                                         bool may_narrow) {
-  auto match = Epilogue::match(planner, group, anchor, bias, order, may_gather, may_narrow);
+                                         const Value* bias, const Order& order, EpilogueOptions options) {
+  auto match = Epilogue::match(planner, group, anchor, bias, order, options);
   return match ? CpuEpilogue::compile(*std::move(match)) : std::nullopt;
 }
 

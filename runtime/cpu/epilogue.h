@@ -62,10 +62,10 @@ class CpuEpilogue {
   std::vector<PlannedTensor> reads_;
 };
 
-/// The epilogue of a group's anchor, compiled; nullopt where it does not match or the CPU cannot run it. With
-/// `may_gather`, the caller finds the rows of its residual and reports wrong ones. With `may_narrow`, it
-/// reads and writes bfloat16, too.
+/// The epilogue of a group's anchor, compiled; nullopt where it does not match or the CPU cannot run it.
+/// Where it gathers, the caller finds the rows of its residual and reports wrong ones; where it takes halves,
+/// the caller reads and writes bfloat16, too.
 std::optional<CpuEpilogue> find_epilogue(const Planner&, const Group&, const Node& anchor, const Value* bias,
-                                         const Order&, bool may_gather = false, bool may_narrow = false);
+                                         const Order&, EpilogueOptions = {});
 
 }  // namespace tenon

@@ -94,7 +94,7 @@ std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) 
   const auto call = MatmulCall::match(planner, group);
   if (!call || call->x->dtype() != DType::f32 || call->K == 0) return {};
   const Order order = row_major(call->anchor->output()->rank());
-  const auto epilogue = find_epilogue(planner, group, *call->anchor, call->bias, order, true);
+  const auto epilogue = find_epilogue(planner, group, *call->anchor, call->bias, order, {.gathers = true});
   if (!epilogue) return {};
   Work work = call->work();
   work.bytes += epilogue->match().bytes();

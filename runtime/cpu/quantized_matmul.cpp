@@ -121,7 +121,7 @@ std::vector<Candidate> lower_quantized_matmul(const Planner& planner, const Grou
   const auto call = match(planner, group);
   if (!call || call->x->dtype() != DType::f32) return {};
   const Order order = row_major(call->anchor->output()->rank());
-  const auto epilogue = find_epilogue(planner, group, *call->anchor, call->bias, order, true);
+  const auto epilogue = find_epilogue(planner, group, *call->anchor, call->bias, order, {.gathers = true});
   if (!epilogue) return {};
   const std::int64_t M = call->M, N = call->matrix.N(), K = call->matrix.K();
   Work work = call->work(static_cast<double>(call->weight_bytes()));

@@ -118,7 +118,7 @@ PlannedTensor ByteWeights::place_zeros(Planner& planner) const {
 }
 
 std::optional<ByteCall> ByteCall::match(const Planner& planner, const Group& group) {
-  const Node* anchor = find_short_product(group);
+  const Node* anchor = find_32_bit_product(group);
   if (!anchor || numel(anchor->output()->shape()) == 0) return std::nullopt;
   if (!group.contains(anchor->input(0)) && !group.contains(anchor->input(1))) return std::nullopt;
   const auto left = side_of(group, anchor->input(0));

@@ -42,27 +42,47 @@ TEST(Canonicalise, AQuotientWhoseLastBitsDecideStays) {
   }
 }
 
-// The scale of a dynamic quantisation: the number decides the codes behind another quotient.
 TEST(Canonicalise, LastBitsAreFollowedToWhereTheyDecide) {
   const auto decide = [](const std::string& rest) {
-    const auto graph =
-        parse("graph g(%x: f32[N,4], %y: f32[N,4]) {\n  %1 = div(%x, 448.0) : f32[N,4]\n" + rest + "}\n");
+    const auto graph = parse(
+        "graph g(%x: f32[4,4], %y: f32[4,4], %i: i64[2]) {\n"
+        "  %1 = div(%x, 448.0) : f32[4,4]\n" +
+        rest + "}\n");
     return last_bits_decide(graph->body().nodes().front()->output());
   };
-  EXPECT_TRUE(decide(R"(  %2 = permute(%1, axes=[1,0]) : f32[4,N]
-  %3 = permute(%2, axes=[1,0]) : f32[N,4]
-  %4 = div(%y, %3) : f32[N,4]
-  %5 = cast(%4, to=f8e4m3fn) : f8e4m3fn[N,4]
-  return %5
-)"));
-  EXPECT_FALSE(decide(R"(  %2 = softmax(%1, axis=1) : f32[N,4]
-  %3 = floor(%2) : f32[N,4]
+  const char* const deciding[] = {
+      // the scale of a dynamic quantisation: codes behind another quotient
+      R"(  %2 = amax(%1, axes=[0], keepdim=true) : f32[1,4]
+  %3 = div(%y, %2) : f32[4,4]
+  %4 = cast(%3, to=f8e4m3fn) : f8e4m3fn[4,4]
+  return %4
+)",
+      R"(  %2 = index_select(%1, %i) : f32[2,4]
+  %3 = permute(%2, axes=[1,0]) : f32[4,2]
+  %4 = floor(%3) : f32[4,2]
+  return %4
+)",
+      R"(  %2 = argmax(%1, axis=1) : i64[4]
+  return %2
+)",
+      R"(  %2, %3 = sort(%1, axis=1) : f32[4,4], i64[4,4]
+  return %2
+)",
+      R"(  %2 = loop(true:bool, %1, carried=1, limit=2) (%k: i64[], %a: f32[4,4]) {
+    %3 = floor(%a) : f32[4,4]
+    return true:bool, %3
+  } : f32[4,4]
+  return %2
+)"};
+  for (const char* const rest : deciding) EXPECT_TRUE(decide(rest)) << rest;
+  EXPECT_FALSE(decide(R"(  %2 = softmax(%1, axis=1) : f32[4,4]
+  %3 = floor(%2) : f32[4,4]
   return %3
 )"));
 }
 
 TEST(Canonicalise, QuotientsThatAreRoundedAreThoseOfPyTorch) {
-  std::string text =
+  const std::string text =
       "graph g(%x: f32[4096]) {\n  %1 = div(%x, 41.0) : f32[4096]\n"
       "  %2 = cast(%1, to=i64) : i64[4096]\n  return %2\n}\n";
   const auto graph = parse(text);

@@ -65,6 +65,7 @@ inline bool is_close(const GpuCase& c, std::size_t buffer, Number actual, Number
 
 std::vector<GpuCase> loop_gpu_cases();
 std::vector<GpuCase> product_gpu_cases();
+std::vector<GpuCase> byte_product_gpu_cases();
 std::vector<GpuCase> attention_gpu_cases();
 std::vector<GpuCase> pool_gpu_cases();
 std::vector<GpuCase> custom_gpu_cases();
@@ -74,8 +75,8 @@ std::vector<GpuCase> linear_algebra_gpu_cases();
 
 inline std::vector<GpuCase> all_gpu_cases(int wave) {
   std::vector<GpuCase> cases = loop_gpu_cases();
-  for (const auto& family :
-       {product_gpu_cases, attention_gpu_cases, pool_gpu_cases, custom_gpu_cases, linear_algebra_gpu_cases})
+  for (const auto& family : {product_gpu_cases, byte_product_gpu_cases, attention_gpu_cases, pool_gpu_cases,
+                             custom_gpu_cases, linear_algebra_gpu_cases})
     for (GpuCase& c : family()) cases.push_back(std::move(c));
   for (GpuCase& c : planned_gpu_cases(wave)) cases.push_back(std::move(c));
   return cases;
