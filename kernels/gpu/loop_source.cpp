@@ -31,13 +31,21 @@ class Printer : LoopText {
   std::string tile() {
     print_arguments();
     line("struct {}_tile {{ {}{}_arguments a; }};", name_, ended(parameters(), "; "), name_);
-    line("__device__ inline void {}(const {}_tile& tile, {} i0, {} i1, {} value) {{", name_, name_,
-         index_type(), index_type(), computed(tile_type()));
+    line("__device__ inline void {}(const {}_tile& tile, {} i0, {} i1, int valid, const {} (&values)[{}]) {{",
+         name_, name_, index_type(), index_type(), computed(tile_type()), form_.vector);
     indent_ = 1;
     line("const {}_arguments& a = tile.a;", name_);
     if (has_faults()) line("BadIndex bad;");
     pointer_prefix_ = "tile.";
-    const std::vector<bool> wanted = print_point();
+    line("using Index = {};", index_type());
+    line("constexpr int chunk = 0;");
+    const std::vector<bool> wanted = print_begin();
+    line("#pragma unroll");
+    line("for (int v = 0; v < {}; ++v) {{", form_.vector);
+    ++indent_;
+    print_elements(0, wanted);
+    --indent_;
+    line("}}");
     print_writes(wanted);
     if (has_faults()) line("report(tile.fault, bad);");
     indent_ = 0;
@@ -56,7 +64,9 @@ class Printer : LoopText {
     line("__device__ inline {} operator()({} i0, {} i1) const {{", storage(operand(at(result)).dtype),
          index_type(), index_type());
     ++indent_;
-    (void)print_point();
+    line("using Index = {};", index_type());
+    line("constexpr int chunk = 0, v = 0, valid = 1;");
+    print_elements(0, print_begin());
     line("return w{}[v];", result);
     --indent_;
     line("}}");
@@ -127,16 +137,13 @@ class Printer : LoopText {
 
   // Walks.
 
-  /// The values at i0, i1.
-  std::vector<bool> print_point() {
-    line("using Index = {};", index_type());
-    line("constexpr int chunk = 0, v = 0, valid = 1;");
+  /// What comes before the elements at i0, i1, of which it gives those that are wanted.
+  std::vector<bool> print_begin() {
     print_pointers(0, 0);
     std::vector<bool> wanted = computed_in(0);
     declare_reads(wanted);
     print_reads(wanted);
     declare_written(wanted);
-    print_elements(0, wanted);
     return wanted;
   }
   void print_points() {

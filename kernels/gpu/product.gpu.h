@@ -111,13 +111,15 @@ GPU_INLINE void add_piece(const LeftTile& left, const RightTile& right, Sums<Til
   }
 }
 
-/// Calls use(row of the tile, column, value) for each element: neighbours of a wave for neighbours of a row.
-/// The values go there through shared memory, which no thread reads any more. Mends: a value that is not
-/// finite becomes mend(row, column, value) before.
-template <class Tile, bool Mends, class Mend, class Use>
-GPU_INLINE void for_each_value(const Sums<Tile>& sum, void* memory, Mend mend, Use use) {
+/// Calls use(row of the tile, column, values) for each chunk of Count elements of a row: neighbours of a wave
+/// for neighbours of a row. The values go there through shared memory, which no thread reads any more. Mends:
+/// a value that is not finite becomes mend(row, column, value) before.
+template <class Tile, int Count, bool Mends, class Mend, class Use>
+GPU_INLINE void for_each_chunk(const Sums<Tile>& sum, void* memory, Mend mend, Use use) {
   using Unit = typename Tile::Unit;
   using Value = typename Tile::Value;
+  constexpr int chunks = Tile::width / Count, in_flight = Count > 4 ? 2 : 4;
+  static_assert(chunks * Count == Tile::width);
   auto* const slab = reinterpret_cast<Value*>(static_cast<char*>(memory) + Tile::wave() * Tile::slab_bytes);
 #pragma unroll
   for (int i = 0; i < Tile::down; ++i) {
@@ -136,13 +138,27 @@ GPU_INLINE void for_each_value(const Sums<Tile>& sum, void* memory, Mend mend, U
         if (!isfinite(value)) value = mend(first_row + row, first_column + column, value);
       }
     }
-#pragma unroll 4
-    for (int e = int(threadIdx.x) % wave_size; e < Unit::m * Tile::width; e += wave_size) {
-      const int row = e / Tile::width, column = e % Tile::width;
-      use(first_row + row, first_column + column, slab[row * Tile::slab_stride + column]);
+#pragma unroll in_flight
+    for (int e = int(threadIdx.x) % wave_size; e < Unit::m * chunks; e += wave_size) {
+      const int row = e / chunks, column = e % chunks * Count;
+      Value values[Count];
+      read_pieces(slab + row * Tile::slab_stride + column, values);
+      use(first_row + row, first_column + column, values);
     }
     wave_barrier();
   }
+}
+template <class Tile, bool Mends, class Mend, class Use>
+GPU_INLINE void for_each_value(const Sums<Tile>& sum, void* memory, Mend mend, Use use) {
+  for_each_chunk<Tile, 1, Mends>(
+      sum, memory, mend,
+      [&](int row, int column, const typename Tile::Value(&values)[1]) { use(row, column, values[0]); });
+}
+
+/// Of a chunk of Count elements those that exist, where so many are left of the row.
+template <int Count>
+GPU_INLINE int existing(Int left) {
+  return left < Count ? int(left) : Count;
 }
 
 /// One element of the product, on the ordinary units.
@@ -290,16 +306,18 @@ struct TileProduct {
         }
   }
 
-  /// Calls store(row, column, value) for each element of a tile of a result [rows, columns]. A product that
-  /// is not finite is computed once more where the unit takes numbers apart: infinities have no parts.
-  template <class Store>
+  /// Calls store(row, column, how many exist, values) for each chunk of Count elements of a tile of a result
+  /// [rows, columns]. A product that is not finite is computed once more where the unit takes numbers apart:
+  /// infinities have no parts.
+  template <int Count, class Store>
   static GPU_INLINE void finish(const Left& left, const Right& right, Int row, Int column, Int rows,
                                 Int columns, int depth, const Sums<Tile>& sum, Store store) {
-    for_each_value<Tile, Tile::Unit::takes_apart>(
+    for_each_chunk<Tile, Count, Tile::Unit::takes_apart>(
         sum, memory(),
         [&](int i, int j, Value) { return element<Value>(left, right, row + i, column + j, 0, depth); },
-        [&](int i, int j, Value value) {
-          if (row + i < rows && column + j < columns) store(row + i, column + j, value);
+        [&](int i, int j, const Value(&values)[Count]) {
+          if (row + i < rows && column + j < columns)
+            store(row + i, column + j, existing<Count>(columns - column - j), values);
         });
   }
 };

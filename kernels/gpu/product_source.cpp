@@ -109,18 +109,30 @@ std::string right_side(const Product& p, const Tiling& t) {
                 p.right_zeros.has_value(), "right");
 }
 
+// Its chunks may not reach into the next group's columns.
+LoopForm epilogue_form(const Product& p, const Tiling& t, const LoopProgram& epilogue) {
+  LoopForm form{.vector = t.row_count > 0 ? 1 : vector_of(epilogue), .wide = true};
+  while (p.columns % form.vector != 0) form.vector /= 2;
+  return form;
+}
+constexpr LoopForm prologue_form{.wide = true};
+
 // The text of one product's kernel.
 class Printer {
  public:
   Printer(const Product& p, const Tiling& t, const LoopProgram& epilogue, const LoopForm& form)
-      : p_(p), tiling_(t), type_(type_of(p)), epilogue_(tile_source(epilogue.code, form, "epilogue")) {
+      : p_(p),
+        tiling_(t),
+        type_(type_of(p)),
+        chunk_(form.vector),
+        epilogue_(tile_source(epilogue.code, form, "epilogue")) {
     for (const std::string& parameter : LoopText(epilogue.code, form).parameters()) {
       parameters_ += ", " + parameter;
       values_ += parameter.substr(parameter.rfind(' ') + 1) + ", ";
     }
     for (const LoopProgram& prologue : p.prologue) {
-      prologue_ = value_source(prologue.code, form, "prologue");
-      for (const std::string& parameter : LoopText(prologue.code, form).parameters()) {
+      prologue_ = value_source(prologue.code, prologue_form, "prologue");
+      for (const std::string& parameter : LoopText(prologue.code, prologue_form).parameters()) {
         const std::size_t name = parameter.rfind(' ') + 1;
         const std::string from = "from_" + parameter.substr(name);
         left_parameters_ += parameter.substr(0, name) + from + ", ";
@@ -180,9 +192,10 @@ class Printer {
     return text;
   }
   std::string store() const {
-    return fmt::format("[&](Int i, Int j, {} value) {{ epilogue(tile, {}, value); }}",
-                       of_bytes(p_) ? "int" : computed(type_),
-                       p_.windows.empty() ? "batch * a.rows + i, j" : "i, batch * a.columns + j");
+    return fmt::format(
+        "[&](Int i, Int j, int valid, const {} (&values)[{}]) {{ epilogue(tile, {}, valid, values); }}",
+        of_bytes(p_) ? "int" : computed(type_), chunk_,
+        p_.windows.empty() ? "batch * a.rows + i, j" : "i, batch * a.columns + j");
   }
 
   std::string row_product() const {
@@ -223,13 +236,15 @@ class Printer {
         "      [&](Int number, const Sums<Tile>& sum) {{\n"
         "        const Place place = tile_at(number);\n"
         "        const Int batch = place.batch;\n"
-        "        Product::finish(place.left, place.right, place.row, place.column, a.rows, a.columns, "
+        "        Product::template finish<{}>(place.left, place.right, place.row, place.column, a.rows, "
+        "a.columns, "
         "int(a.depth), sum,\n"
         "            {});\n"
         "      }});\n}}\n",
         tile(), captured(), to_batch(), tiling_.bulk ? "MappedSide{&left_map}" : left_side(p_, tiling_),
         tiling_.bulk ? "MappedSide{&right_map}" : right_side(p_, tiling_), product(), is_shared(),
-        is_shared() ? "parts, tickets" : fmt::format("static_cast<{}*>(nullptr), nullptr", sum()), store());
+        is_shared() ? "parts, tickets" : fmt::format("static_cast<{}*>(nullptr), nullptr", sum()), chunk_,
+        store());
   }
   // What tile_at takes beside the sides.
   std::string captured() const {
@@ -263,6 +278,7 @@ class Printer {
   const Product& p_;
   const Tiling& tiling_;
   const DType type_;
+  const int chunk_;  // elements that the epilogue computes at once
   const std::string epilogue_;
   std::string parameters_, values_;
   std::string prologue_, left_parameters_, left_values_;
@@ -290,14 +306,17 @@ bool of_float8(const Product& p) {
          unit_of_waves(p.left_type) == unit_of_waves(p.right_type) && p.prologue.empty() && p.codes.empty();
 }
 
-ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, const LoopForm& form,
-                             const Tiling& t) {
+ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, const Tiling& t) {
   TENON_CHECK(p.prologue.empty() || (p.batch.empty() && t.row_count == 0));
+  const LoopForm form = epilogue_form(p, t, epilogue);
   ProductKernel kernel{.source = Printer(p, t, epilogue, form).text(),
                        .name = "product",
                        .tiling = t.text(p),
+                       .epilogue_arguments = loop_arguments(epilogue, form),
                        .block = t.threads,
                        .shared_bytes = t.shared_bytes()};
+  for (const LoopProgram& prologue : p.prologue)
+    kernel.prologue_arguments = loop_arguments(prologue, prologue_form);
   if (t.bulk) kernel.maps = tensor_maps(p, t);
   TENON_CHECK(kernel.maps.empty() == !t.bulk);
   for (const LoopArgument& f : fields(p, t)) {
@@ -320,9 +339,8 @@ ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, cons
   return kernel;
 }
 
-ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, const LoopForm& form,
-                             const GpuLimits& limits) {
-  return product_kernel(p, epilogue, form, choose_tiling(p, limits));
+ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, const GpuLimits& limits) {
+  return product_kernel(p, epilogue, choose_tiling(p, limits));
 }
 
 }  // namespace tenon::gpu

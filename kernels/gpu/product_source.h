@@ -69,12 +69,13 @@ bool of_float8(const Product&);
 
 /// The kernel takes the left side (the prologue's buffers in order, where there is one) and the right side,
 /// the zero points of the left one and of the right one, where there are any, where blocks share tiles memory
-/// for their parts and tickets, the epilogue's buffers in order, the struct, the epilogue's arguments
-/// (loop_arguments), the prologue's, and its tensor maps in order. Its source depends on no size but through
+/// for their parts and tickets, the epilogue's buffers in order, the struct, the epilogue's arguments, the
+/// prologue's, and its tensor maps in order. Its source depends on no size but through
 /// the few choices that are made by it.
 struct ProductKernel {
-  std::string source, name, tiling;  // Tiling::text
-  std::vector<std::byte> arguments;  // the struct
+  std::string source, name, tiling;                               // Tiling::text
+  std::vector<std::byte> arguments;                               // the struct
+  std::vector<std::byte> epilogue_arguments, prologue_arguments;  // one set or, of a prologue, none
   std::int64_t grid[3] = {1, 1, 1};
   int block = 0;
   std::int64_t shared_bytes = 0;  // dynamic
@@ -84,10 +85,10 @@ struct ProductKernel {
   std::int64_t parts = 0, tickets = 0;
   DType part_type = DType::f32;
 };
-ProductKernel product_kernel(const Product&, const LoopProgram& epilogue, const LoopForm&, const GpuLimits&);
+ProductKernel product_kernel(const Product&, const LoopProgram& epilogue, const GpuLimits&);
 
 struct Tiling;
 /// With tiles that were chosen otherwise.
-ProductKernel product_kernel(const Product&, const LoopProgram& epilogue, const LoopForm&, const Tiling&);
+ProductKernel product_kernel(const Product&, const LoopProgram& epilogue, const Tiling&);
 
 }  // namespace tenon::gpu

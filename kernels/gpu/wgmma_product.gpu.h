@@ -103,14 +103,16 @@ struct WarpgroupRing {
     commit_products();
   }
 
-  /// Calls store(row, column, value) for each element of a tile of a result [rows, columns].
-  template <class Left, class Right, class Store>
+  /// Calls store(row, column, how many exist, values) for each chunk of Count elements of a tile of a result
+  /// [rows, columns].
+  template <int Count, class Left, class Right, class Store>
   static GPU_INLINE void finish(const Left&, const Right&, Int row, Int column, Int rows, Int columns, int,
                                 const Sums<Tile>& sum, Store store) {
-    for_each_value<Tile, false>(
+    for_each_chunk<Tile, Count, false>(
         sum, ring(), [](int, int, float value) { return value; },
-        [&](int i, int j, float value) {
-          if (row + i < rows && column + j < columns) store(row + i, column + j, value);
+        [&](int i, int j, const float(&values)[Count]) {
+          if (row + i < rows && column + j < columns)
+            store(row + i, column + j, existing<Count>(columns - column - j), values);
         });
   }
 };

@@ -131,7 +131,7 @@ Tensor side_of(DType dtype, std::int64_t lines, std::int64_t depths, std::int64_
 }
 
 ProductKernel kernel_of(const Trial& t, const LoopProgram& epilogue) {
-  return product_kernel(t.product, epilogue, LoopForm{.wide = true}, t.tiling);
+  return product_kernel(t.product, epilogue, t.tiling);
 }
 
 // The product as it is.
@@ -168,7 +168,6 @@ class LoadedKernel {
 std::vector<float> run(Gpu& gpu, const Trial& t, const Tensor& left, const Tensor& right) {
   const LoopProgram epilogue = epilogue_of(t.product);
   ProductKernel kernel = kernel_of(t, epilogue);
-  std::vector<std::byte> loop = loop_arguments(epilogue, LoopForm{.wide = true});
   const LoadedKernel loaded(gpu, kernel);
   std::vector<float> result(static_cast<std::size_t>(t.product.rows * t.product.columns), std::nanf(""));
   const std::size_t bytes = result.size() * sizeof(float);
@@ -184,7 +183,7 @@ std::vector<float> run(Gpu& gpu, const Trial& t, const Tensor& left, const Tenso
   queue.copy(memory[2].data(), result.data(), bytes);
   std::byte* addresses[] = {memory[0].data(), memory[1].data(), memory[2].data()};
   std::vector<void*> parameters{&addresses[0], &addresses[1], &addresses[2], kernel.arguments.data(),
-                                loop.data()};
+                                kernel.epilogue_arguments.data()};
   std::vector<EncodedMap> maps;
   for (const TensorMap& map : kernel.maps) maps.push_back(encode(gpu.driver(), map, addresses[map.buffer]));
   for (EncodedMap& map : maps) parameters.push_back(&map);
