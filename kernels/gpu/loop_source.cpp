@@ -31,8 +31,11 @@ class Printer : LoopText {
   std::string tile() {
     print_arguments();
     line("struct {}_tile {{ {}{}_arguments a; }};", name_, ended(parameters(), "; "), name_);
-    line("__device__ inline void {}(const {}_tile& tile, {} i0, {} i1, int valid, const {} (&values)[{}]) {{",
-         name_, name_, index_type(), index_type(), computed(tile_type()), form_.vector);
+    line("template <class Value>");
+    line(
+        "__device__ inline void {}(const {}_tile& tile, {} i0, {} i1, int valid, const Value (&values)[{}]) "
+        "{{",
+        name_, name_, index_type(), index_type(), form_.vector);
     indent_ = 1;
     line("const {}_arguments& a = tile.a;", name_);
     if (has_faults()) line("BadIndex bad;");
@@ -76,13 +79,6 @@ class Printer : LoopText {
   }
 
  private:
-  DType tile_type() const {
-    const auto& all = code_.instructions;
-    const auto tile =
-        std::find_if(all.begin(), all.end(), [](const Instruction& i) { return i.op == LoopOp::tile; });
-    return tile == all.end() ? DType::f32 : tile->type;
-  }
-
   // Text.
 
   template <class... Args>

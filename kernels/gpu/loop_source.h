@@ -19,11 +19,11 @@ std::string loop_source(const LoopCode& code, const LoopForm& form, std::string_
 
 /// The epilogue of a program over [rows, cols] that runs on a tile (LoopOp::tile):
 ///   struct NAME_tile { pointers as above; [Fault* fault;] NAME_arguments a; };
-///   __device__ void NAME(const NAME_tile& tile, Index i0, Index i1, int valid, const float
+///   __device__ void NAME(const NAME_tile& tile, Index i0, Index i1, int valid, const Value
 ///   (&values)[vector])
-/// which a product calls for each chunk of its result's rows, of which the first `valid` elements exist
-/// (values: of the tile's type). A chunk begins at a multiple of the form's vector. Index is long in wide
-/// forms, else int. The program is not arranged; its form has group none and one chunk.
+/// which a product calls for each chunk of its result's rows, of which the first `valid` elements exist. A
+/// chunk begins at a multiple of the form's vector. Index is long in wide forms, else int. The program is not
+/// arranged; its form has group none and one chunk.
 std::string tile_source(const LoopCode& code, const LoopForm& form, std::string_view name);
 
 /// A program over [rows, cols] as the type of what computes one element, which is what its store, the last

@@ -62,7 +62,9 @@ std::vector<TensorMap> tensor_maps(const Product& p, const Tiling& t);
 
 /// The units that it may be computed on; none where ordinary ones do it.
 MatrixUnits units_for(const Product& p, const GpuLimits& limits);
-/// The tiling that takes least time, by an estimate.
+/// All that it may be computed by, each shared among blocks as the estimate has it.
+std::vector<Tiling> possible_tilings(const Product& p, const GpuLimits& limits);
+/// The one of them that takes least time, by the estimate.
 Tiling choose_tiling(const Product& p, const GpuLimits& limits);
 /// Tiles of this size, of which blocks share what they should by the estimate.
 Tiling shared_among_blocks(const Product& p, Tiling tiles, const GpuLimits& limits);

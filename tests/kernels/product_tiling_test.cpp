@@ -22,10 +22,10 @@ std::string chosen(const Product& p, const GpuLimits& limits = {}) {
 }
 
 TEST(ProductTiling, IsWhatSizesAskFor) {
-  EXPECT_EQ(chosen(dense(4096, 4096, 4096, DType::f16)), "128x128 streamed");  // 3 waves and most of a 4th
+  EXPECT_EQ(chosen(dense(4096, 4096, 4096, DType::f16)), "128x128");
   EXPECT_EQ(chosen(dense(2048, 2048, 4096, DType::f16), {.processors = 128}), "128x128");  // one wave
   EXPECT_EQ(chosen(dense(1024, 1024, 1024, DType::f16)), "128x64");
-  EXPECT_EQ(chosen(dense(49, 512, 4608)), "32x64 in 8 parts");
+  EXPECT_EQ(chosen(dense(49, 512, 4608)), "32x64 in 16 parts");
   EXPECT_EQ(chosen(dense(13, 4096, 64)), "16x64");
   EXPECT_EQ(chosen(dense(1, 4096, 512)), "of 1 row");
 }
@@ -34,7 +34,7 @@ TEST(ProductTiling, TakesTheUnitsThatAreProven) {
   const auto on = [](const Product& p, const MatrixUnits& units) { return chosen(p, {.units = units}); };
   const Product large = dense(4096, 4096, 4096, DType::f16);
   EXPECT_EQ(on(large, hopper), "128x256 wgmma");
-  EXPECT_EQ(on(large, {MatrixUnit::f16}), "128x128 streamed");
+  EXPECT_EQ(on(large, {MatrixUnit::f16}), "128x128");
   EXPECT_EQ(on(large, {MatrixUnit::wgmma_bf16}), on(large, {}));
   EXPECT_EQ(choose_tiling(large, {.units = {}}).unit, TileUnit::ordinary);
   EXPECT_EQ(choose_tiling(large, {.units = {MatrixUnit::f16}}).unit, TileUnit::of_wave);
@@ -61,7 +61,7 @@ TEST(ProductTiling, OfFloat8OfFormsThatOneUnitMultiplies) {
   EXPECT_FALSE(of_float8(p));
   EXPECT_EQ(chosen(p), chosen(dense(4096, 4096, 4096, DType::f16)));
   p.float8 = true;
-  EXPECT_EQ(chosen(p, {.units = {MatrixUnit::f8}}), "128x128 streamed float8");
+  EXPECT_EQ(chosen(p, {.units = {MatrixUnit::f8}}), "128x128 float8");
   EXPECT_TRUE(units_for(p, {}).has(MatrixUnit::f8));
   p.right_type = DType::f8e5m2;
   EXPECT_TRUE(of_float8(p));
@@ -88,7 +88,7 @@ TEST(ProductTiling, TakesBulkCopiesOfWholeMatrices) {
   apart.left_offset = 4;  // no aligned address
   EXPECT_EQ(choose_tiling(apart, {.units = with_tma}).unit, TileUnit::of_wave);
   batched.batch = {{2, 0, 0}};
-  EXPECT_EQ(on(batched), "128x256 wgmma streamed");
+  EXPECT_EQ(on(batched), "128x256 wgmma");
   over_each_other.left_row = 8;
   EXPECT_EQ(on(over_each_other), "128x256 wgmma");
   far.left_row = std::int64_t{1} << 31;
