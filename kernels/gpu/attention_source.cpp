@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
@@ -21,29 +22,42 @@ std::int64_t filled_up(std::int64_t size) { return (size + 15) / 16 * 16; }
 // AttentionTile's parameters.
 struct Tiling {
   std::int64_t queries = 0, keys = 0;
+  std::int64_t down = 1;  // units of rows of a wave
 };
 
-// AttentionTile::bytes.
-std::int64_t tile_bytes(const AttentionShape& shape, DType dtype, const Tiling& t) {
+// Of AttentionTile::bytes, the most that any unit needs.
+std::int64_t tile_bytes(const AttentionShape& shape, DType dtype, const Tiling& t, bool on_unit) {
   const auto element = static_cast<std::int64_t>(size_of(dtype));
   const std::int64_t size = filled_up(shape.size), value_size = filled_up(shape.value_size),
                      pad = 16 / element;
-  const std::int64_t tiles =
-      (t.queries + t.keys) * (size + pad) + t.keys * (value_size + 8) + t.queries * (t.keys + pad);
-  return std::max(tiles * element, t.queries * (value_size + 4) * 4);
+  const std::int64_t queries = t.queries * (size + pad), values = t.keys * (value_size + 8);
+  const std::int64_t weights = t.queries * (t.keys + pad), slabs = t.queries * (value_size + pad);
+  const bool keeps_queries = on_unit && element == 2 && t.down * size <= 128;
+  const std::int64_t sides = keeps_queries ? std::max(queries, values) : queries + values;
+  return std::max(t.keys * (size + pad) + sides + weights, slabs) * element;
 }
 
 // The largest tile of keys for each tile of queries, where any fits.
-std::vector<Tiling> tilings(const AttentionShape& shape, DType dtype) {
+std::vector<Tiling> tilings(const AttentionShape& shape, DType dtype, bool on_unit) {
   std::vector<Tiling> all;
-  if (std::max(shape.size, shape.value_size) > 256) return all;  // its sums would leave the registers
-  for (const std::int64_t queries : {64, 32, 16})
-    for (const std::int64_t keys : {64, 32, 16})
-      if (tile_bytes(shape, dtype, {queries, keys}) + 4 * queries <= most_shared_bytes) {
-        all.push_back({queries, keys});
-        break;
-      }
+  const std::int64_t longest = filled_up(std::max(shape.size, shape.value_size));
+  if (longest > 256) return all;  // its sums would leave the registers
+  // Two units of rows read keys and values half as often, where registers have room.
+  const bool takes_two = on_unit && size_of(dtype) == 2 && longest <= 64;
+  for (const auto& [queries, down] : {std::pair{128, 2}, {64, 1}, {32, 1}, {16, 1}})
+    for (const std::int64_t keys : {64, 32, 16}) {
+      const Tiling t{queries, keys, down};
+      if (down == 2 && !takes_two) break;
+      if (tile_bytes(shape, dtype, t, on_unit) + 4 * queries > most_shared_bytes) continue;
+      all.push_back(t);
+      break;
+    }
   return all;
+}
+
+bool is_on_unit(DType dtype, const MatrixUnits& units) {
+  const auto unit = unit_of_waves(dtype);
+  return unit && units.has(*unit);
 }
 
 std::int64_t blocks(const AttentionShape& shape, const Tiling& t) {
@@ -52,10 +66,11 @@ std::int64_t blocks(const AttentionShape& shape, const Tiling& t) {
 
 // Large tiles read keys less often, small ones keep more processors busy.
 Tiling choose_tiling(const AttentionShape& shape, DType dtype, const GpuLimits& limits) {
-  const std::vector<Tiling> all = tilings(shape, dtype);
+  const std::vector<Tiling> all = tilings(shape, dtype, is_on_unit(dtype, limits.units));
   TENON_CHECK(!all.empty());
   const auto busy = std::find_if(all.begin(), all.end(), [&](const Tiling& t) {
-    return blocks(shape, t) >= limits.processors && t.queries - shape.queries < rows_of_wave;
+    return blocks(shape, t) >= (t.down == 2 ? 4 : 1) * limits.processors &&
+           t.queries - shape.queries < rows_of_wave;
   });
   return busy == all.end() ? all.back() : *busy;
 }
@@ -110,12 +125,20 @@ std::int64_t parts_of(const AttentionShape& shape, const GpuLimits& limits) {
 // Scores that are -inf without a mask are NaN after a softmax.
 bool nan_rows(const AttentionProgram& p) { return p.shape.nan_rows || !p.mask; }
 
+// Is a score times `scale` the logarithm of its weight? Then the exponential's multiplication scales it.
+bool scales_late(const AttentionProgram& p) {
+  return p.shape.scale > 0 && std::isfinite(p.shape.scale) && (!p.mask || is_bool(*p.mask));
+}
+
 // The body's `score` from a query, a key and their product.
-std::string score_text(const AttentionProgram& p) {
-  std::string text = "        float score = float(product * scale);\n";
+std::string score_text(const AttentionProgram& p, bool is_scaled) {
+  std::string text =
+      fmt::format("        float score = {};\n", is_scaled ? "float(product * scale)" : "product");
   if (p.mask) {
-    text +=
-        "        const auto kept = mask[(query < a.queries ? query : 0) * a.mask_row + key * a.mask_key];\n";
+    text += fmt::format(
+        "        const auto kept = mask[{}{}];\n",
+        p.mask_strides.row == 0 ? "" : "(query < a.queries ? query : 0) * a.mask_row + ",
+        p.mask_key == 1 ? "key" : "key * a.mask_key");
     text += is_bool(*p.mask) ? "        if (!kept) score = float(-TENON_INFINITY);\n"
                              : "        score += log2_weight(convert<float>(kept));\n";
   }
@@ -161,34 +184,37 @@ std::string place_text(const AttentionProgram& p, std::string_view number) {
 }
 
 std::string unit_text(const AttentionProgram& p, const MatrixUnits& units) {
-  const auto unit = unit_of_waves(p.dtype);
-  return fmt::format("{}<{}>{}", unit && units.has(*unit) ? "UnitOf" : "OrdinaryUnit", storage(p.dtype),
-                     unit && units.has(*unit) ? "::type" : "");
+  const bool on_unit = is_on_unit(p.dtype, units);
+  return fmt::format("{}<{}>{}", on_unit ? "UnitOf" : "OrdinaryUnit", storage(p.dtype),
+                     on_unit ? "::type" : "");
 }
 
 std::string text_of(const AttentionProgram& p, const Tiling& t, const MatrixUnits& units) {
   // The last queries see the most keys.
   const std::string_view tile = p.shape.causal ? "a.query_tiles - 1 - tile" : "tile";
-  return fmt::format("using Tile = AttentionTile<{}, {}, {}, {}, {}>;\nstatic_assert(Tile::bytes == {});\n",
-                     unit_text(p, units), t.queries, t.keys, filled_up(p.shape.size),
-                     filled_up(p.shape.value_size), tile_bytes(p.shape, p.dtype, t)) +
+  const std::string_view asked = p.mask ? "0" : p.shape.causal ? "query + 1" : "int(a.keys)";
+  const auto count = [&](const HeadStrides& at, std::int64_t offset) { return chunk(p, at, offset); };
+  const int out_count = p.shape.value_size % 8 == 0 ? count(p.out, p.out_offset) : 1;
+  return fmt::format(
+             "using Tile = AttentionTile<{}, {}, {}, {}, {}, {}>;\nstatic_assert(Tile::bytes <= {});\n",
+             unit_text(p, units), t.queries, t.down, t.keys, filled_up(p.shape.size),
+             filled_up(p.shape.value_size),
+             tile_bytes(p.shape, p.dtype, t, is_on_unit(p.dtype, units))) +
          signature(p, "Tile::threads", fmt::format("{}* out", storage(p.dtype))) +
          place_text(p, "blockIdx.x") + head_text("out") +
          fmt::format(
              "  const int first = int({1}) * Tile::queries;\n"
              "  const int key_end = {2};\n"
              "  const Matrix<{0}> values{{v, a.value_size, int(a.keys), 1, a.v_row}};\n"
-             "  attend<Tile, {3}, {4}, {5}>(\n"
-             "      rows, columns, values, first, key_end, {6},\n"
-             "      [&](int query, int key, float product) {{\n{7}        return score;\n      }},\n"
-             "      [&](int query, int column, float value) {{ out[query * a.out_row + column] = "
-             "convert<{0}>(value); "
-             "}});\n}}\n",
+             "  attend<Tile, RowChunks<{3}, {4}, {5}, {6}>>(\n"
+             "      rows, columns, values, out, a.out_row, first, key_end, {7},\n"
+             "      score_of({8}, [&](int query) {{ return {9}; }},\n"
+             "      [&](int query, int key, float product) {{\n{10}        return score;\n      }}));\n}}\n",
              storage(p.dtype), tile,
              p.shape.causal ? "first + Tile::queries < a.keys ? first + Tile::queries : int(a.keys)"
                             : "int(a.keys)",
-             chunk(p, p.q, p.q_offset), chunk(p, p.k, p.k_offset), chunk(p, p.v, p.v_offset), nan_rows(p),
-             score_text(p));
+             count(p.q, p.q_offset), count(p.k, p.k_offset), count(p.v, p.v_offset), out_count, nan_rows(p),
+             scales_late(p) ? "scale" : "1.0f", asked, score_text(p, !scales_late(p)));
 }
 
 // What puts a number into the result's row.
@@ -218,7 +244,7 @@ std::string row_text_of(const AttentionProgram& p, std::int64_t team, bool in_pa
              "      [&](int key, float product) {{\n{4}        return score;\n      }},\n"
              "      [&](int column, const WeightedSum<{3}>& sum) {{ {5} }});\n}}\n",
              type, p.shape.causal ? "query + 1 < a.keys ? query + 1 : a.keys" : "a.keys", team,
-             chunk(p, p.q, p.q_offset), score_text(p), finish, keys);
+             chunk(p, p.q, p.q_offset), score_text(p, true), finish, keys);
 }
 
 // The kernel that joins what the blocks of a row found.
@@ -237,7 +263,7 @@ std::string join_text_of(const AttentionProgram& p) {
 
 bool fits_attention(const AttentionShape& shape, DType dtype) {
   constexpr std::int64_t most = std::int64_t{1} << 31;
-  return !tilings(shape, dtype).empty() && shape.queries < most && shape.keys < most;
+  return !tilings(shape, dtype, false).empty() && shape.queries < most && shape.keys < most;
 }
 
 AttentionKernel attention_kernel(const AttentionProgram& p, const GpuLimits& limits) {
@@ -253,7 +279,7 @@ AttentionKernel attention_kernel(const AttentionProgram& p, const GpuLimits& lim
                 : parts > 1 ? fmt::format("of rows in {} parts", parts)
                             : "of rows",
       .grid = blocks(p.shape, t) * parts,
-      .block = team ? row_threads : static_cast<int>(t.queries / rows_of_wave) * limits.wave};
+      .block = team ? row_threads : static_cast<int>(t.queries / (t.down * rows_of_wave)) * limits.wave};
   if (parts > 1) {
     kernel.join_grid = blocks(p.shape, t);
     kernel.part_floats = kernel.grid * (p.shape.value_size + 2);

@@ -13,7 +13,7 @@ struct AttentionProgram {
   AttentionShape shape;
   DType dtype = DType::f32;
   HeadStrides q, k, v, out;
-  std::int64_t q_offset = 0, k_offset = 0, v_offset = 0;
+  std::int64_t q_offset = 0, k_offset = 0, v_offset = 0, out_offset = 0;
   std::optional<DType> mask;  // bool: keeps where true; a float is added
   HeadStrides mask_strides;
   std::int64_t mask_key = 0;

@@ -20,7 +20,8 @@ void emit(Planner& planner, const Group& group, const AttentionCall& call) {
                            .out = head_strides(placed.out),
                            .q_offset = placed.q.offset(),
                            .k_offset = placed.k.offset(),
-                           .v_offset = placed.v.offset()};
+                           .v_offset = placed.v.offset(),
+                           .out_offset = placed.out.offset()};
   if (placed.mask) {
     program.mask = placed.mask->dtype();
     program.mask_strides = head_strides(*placed.mask);
