@@ -8,6 +8,9 @@
 
 namespace tenon::gpu {
 
+template <class Tile>
+class WaveProducts;
+
 /// What a block computes with: a unit; Queries rows, Down units of them for each wave; Keys columns at a
 /// time; rows of q and k and of v, filled up to multiples of 16.
 template <class UnitOfTile, int Queries, int Down, int Keys, int Size, int ValueSize>
@@ -30,7 +33,7 @@ struct AttentionTile {
   using WeightTile = SharedTile<Element, rows_of_wave, Keys, true>;  // of a wave
 
   // Queries that stay in registers leave their memory to values.
-  static constexpr bool keeps_queries = sizeof(Element) == 2 && Unit::k > 1 && Down * Size <= 128;
+  static constexpr bool keeps_queries = sizeof(Element) == 2 && Unit::k > 1 && Down* Size <= 128;
   // Weights go from registers to registers, or through memory.
   static constexpr bool keeps_weights = Unit::chains && !Unit::takes_apart;
   static constexpr int value_begin = KeyTile::bytes;
@@ -43,8 +46,18 @@ struct AttentionTile {
   static constexpr int slab_stride = width + 16 / int(sizeof(Element));
   static constexpr int slab_bytes = Unit::m * slab_stride * int(sizeof(Element));
   static constexpr int all_bytes = weight_begin + waves * weight_bytes;
-  static constexpr int bytes = all_bytes > waves * slab_bytes ? all_bytes : waves * slab_bytes;
+  static constexpr int bytes = all_bytes > waves* slab_bytes ? all_bytes : waves* slab_bytes;
 
+  using Products = WaveProducts<AttentionTile>;
+  static GPU_INLINE char* memory() {
+    GPU_SHARED(uint4, memory, [(bytes + 15) / 16]);
+    return reinterpret_cast<char*>(memory);
+  }
+  /// Until what was copied has arrived for the whole block.
+  static GPU_INLINE void wait() {
+    wait_for_copies<0>();
+    __syncthreads();
+  }
   static GPU_INLINE int wave() { return int(threadIdx.x) / wave_size; }
   static GPU_INLINE int first_row() { return wave() * rows_of_wave; }
 };
@@ -106,33 +119,24 @@ GPU_INLINE void add_step(float (&sum)[Tile::down][Units][Tile::Unit::values],
   }
 }
 
-/// The wave's queries.
+/// The products of a wave, whose queries may stay in registers.
 template <class Tile>
-struct Queries {
-  using Left = typename Tile::Unit::Left;
+class WaveProducts {
+  using Unit = typename Tile::Unit;
+  using Left = typename Unit::Left;
   static constexpr int steps = Tile::size / Tile::step;
-  typename Tile::QueryTile tile;
-  Left kept[Tile::keeps_queries ? steps : 1][Tile::down][Tile::pieces];
 
-  GPU_INLINE void read(int step, Left (&to)[Tile::down][Tile::pieces]) const {
-#pragma unroll
-    for (int i = 0; i < Tile::down; ++i)
-#pragma unroll
-      for (int p = 0; p < Tile::pieces; ++p)
-        to[i][p].read(tile, Tile::first_row() + i * Tile::Unit::m, step * Tile::step + p * Tile::Unit::k);
-  }
-  GPU_INLINE void keep() {
+ public:
+  GPU_INLINE explicit WaveProducts(const typename Tile::QueryTile& queries) : queries_(queries) {
     if constexpr (Tile::keeps_queries) {
-      wait_for_copies<0>();
-      __syncthreads();
+      Tile::wait();
 #pragma unroll
-      for (int step = 0; step < steps; ++step) read(step, kept[step]);
+      for (int step = 0; step < steps; ++step) read(step, kept_[step]);
     }
   }
 
-  /// The products with a tile of keys.
+  /// Adds the products of queries and a tile of keys.
   GPU_INLINE void multiply(const typename Tile::KeyTile& keys, Scores<Tile>& scores) const {
-    using Unit = typename Tile::Unit;
     constexpr int unrolled = Tile::keeps_queries ? steps : 2;
 #pragma unroll unrolled
     for (int step = 0; step < steps; ++step) {
@@ -144,7 +148,7 @@ struct Queries {
           to[0].read(keys, j * Unit::n, depth);
       };
       if constexpr (Tile::keeps_queries) {
-        add_step<Tile>(scores, kept[step], read_keys);
+        add_step<Tile>(scores, kept_[step], read_keys);
       } else {
         Left a[Tile::down][Tile::pieces];
         read(step, a);
@@ -152,51 +156,55 @@ struct Queries {
       }
     }
   }
-};
 
-/// Adds the products of a tile's weights and values. `memory` is the wave's, for weights on their way.
-template <class Tile>
-GPU_INLINE void add_values(const Scores<Tile>& weights, const typename Tile::ValueTile& values,
-                           const typename Tile::WeightTile& memory, Attended<Tile>& sum) {
-  using Unit = typename Tile::Unit;
-  if constexpr (Unit::chains) {
-    constexpr int units = Unit::k / Unit::n;  // of scores that make a left side
+  /// Adds the products of a tile's weights and values. `memory` is the wave's, for weights on their way.
+  GPU_INLINE void add(const Scores<Tile>& weights, const typename Tile::ValueTile& values,
+                      const typename Tile::WeightTile& memory, Attended<Tile>& sum) const {
+    if constexpr (!Unit::chains) put(weights, memory);
 #pragma unroll
     for (int depth = 0; depth < Tile::keys; depth += Tile::step) {
-      typename Unit::Left a[Tile::down][Tile::pieces];
+      Left a[Tile::down][Tile::pieces];
 #pragma unroll
       for (int i = 0; i < Tile::down; ++i)
 #pragma unroll
         for (int p = 0; p < Tile::pieces; ++p)
-          a[i][p] = Unit::left_of(&weights[i][depth / Unit::n + p * units]);
+          if constexpr (Unit::chains)
+            a[i][p] = Unit::left_of(&weights[i][(depth + p * Unit::k) / Unit::n]);
+          else
+            a[i][p].read(memory, i * Unit::m, depth + p * Unit::k);
       add_step<Tile>(sum, a, [&](int j, int p, Rights<Tile>& to) {
-        Unit::read_two_behind(values, j * Unit::n, depth + p * Unit::k, to);
+        if constexpr (Unit::chains)
+          Unit::read_two_behind(values, j * Unit::n, depth + p * Unit::k, to);
+        else
+          to[0].read(values, j * Unit::n, depth + p * Unit::k);
       });
     }
-  } else {
+    if constexpr (!Unit::chains) wave_barrier();
+  }
+
+ private:
+  GPU_INLINE void read(int step, Left (&to)[Tile::down][Tile::pieces]) const {
 #pragma unroll
     for (int i = 0; i < Tile::down; ++i)
 #pragma unroll
-    for (int j = 0; j < Tile::key_units; ++j)
+      for (int p = 0; p < Tile::pieces; ++p)
+        to[i][p].read(queries_, Tile::first_row() + i * Unit::m, step * Tile::step + p * Unit::k);
+  }
+  static GPU_INLINE void put(const Scores<Tile>& weights, const typename Tile::WeightTile& memory) {
 #pragma unroll
-      for (int v = 0; v < Unit::values; ++v)
-        *memory.at(i * Unit::m + Unit::row(v), j * Unit::n + Unit::column(v)) =
-            convert<typename Tile::Element>(weights[i][j][v]);
-    wave_barrier();
-#pragma unroll 4
-    for (int depth = 0; depth < Tile::keys; depth += Tile::step) {
-      typename Unit::Left a[Tile::down][Tile::pieces];
+    for (int i = 0; i < Tile::down; ++i)
 #pragma unroll
-      for (int i = 0; i < Tile::down; ++i)
+      for (int j = 0; j < Tile::key_units; ++j)
 #pragma unroll
-        for (int p = 0; p < Tile::pieces; ++p) a[i][p].read(memory, i * Unit::m, depth + p * Unit::k);
-      add_step<Tile>(sum, a, [&](int j, int p, Rights<Tile>& to) {
-        to[0].read(values, j * Unit::n, depth + p * Unit::k);
-      });
-    }
+        for (int v = 0; v < Unit::values; ++v)
+          *memory.at(i * Unit::m + Unit::row(v), j * Unit::n + Unit::column(v)) =
+              convert<typename Tile::Element>(weights[i][j][v]);
     wave_barrier();
   }
-}
+
+  typename Tile::QueryTile queries_;
+  Left kept_[Tile::keeps_queries ? steps : 1][Tile::down][Tile::pieces];
+};
 
 /// Combines a value of each of the lanes that share rows.
 template <class Unit, class Combine>
@@ -360,7 +368,8 @@ GPU_INLINE void put_rows(const Attended<Tile>& sum, char* memory, T* out, Int st
       for (int e = lane_of_thread(); e < Unit::m * Tile::width; e += wave_size) {
         const int row = first + e / Tile::width, column = e % Tile::width;
         T& element = slab[e / Tile::width * Tile::slab_stride + column];
-        if (row < rows && column < columns && !isfinite(number(element))) element = mend(row, column, element);
+        if (row < rows && column < columns && !isfinite(number(element)))
+          element = mend(row, column, element);
       }
       wave_barrier();
     }
@@ -370,7 +379,8 @@ GPU_INLINE void put_rows(const Attended<Tile>& sum, char* memory, T* out, Int st
       const int row = c / chunks, column = c % chunks * OutCount;
       T elements[OutCount];
       read_pieces(slab + row * Tile::slab_stride + column, elements);
-      if (first + row < rows && column < columns) write_pieces(out + (first + row) * stride + column, elements);
+      if (first + row < rows && column < columns)
+        write_pieces(out + (first + row) * stride + column, elements);
     }
     wave_barrier();
   }
@@ -389,6 +399,11 @@ GPU_INLINE Score<AskedFrom, Ask> score_of(float factor, const AskedFrom& asked_f
   return {factor, asked_from, ask};
 }
 
+template <class SideTile>
+GPU_INLINE SideTile tile_at(char* memory) {
+  return {reinterpret_cast<decltype(SideTile::data)>(memory)};
+}
+
 /// Of elements in chunks of how many rows are read and written.
 template <int Query, int Key, int Value, int Out>
 struct RowChunks {
@@ -404,39 +419,36 @@ template <class Tile, class Chunks, class T, class Score>
 GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, T* out, Int out_stride,
                        int first_query, int key_end, bool nan_rows, const Score& score) {
   using Unit = typename Tile::Unit;
-  using Element = typename Tile::Element;
-  GPU_SHARED(uint4, memory, [(Tile::bytes + 15) / 16]);
+  char* const at = Tile::memory();
   GPU_SHARED(float, totals, [Tile::queries]);
-  char* const at = reinterpret_cast<char*>(memory);
-  const typename Tile::KeyTile keys{reinterpret_cast<Element*>(at)};
-  const typename Tile::ValueTile values{reinterpret_cast<Element*>(at + Tile::value_begin)};
-  const typename Tile::WeightTile weights{
-      reinterpret_cast<Element*>(at + Tile::weight_begin + Tile::wave() * Tile::weight_bytes)};
-  Queries<Tile> queries{{reinterpret_cast<Element*>(at + Tile::query_begin)}};
+  const auto keys = tile_at<typename Tile::KeyTile>(at);
+  const auto values = tile_at<typename Tile::ValueTile>(at + Tile::value_begin);
+  const auto weights =
+      tile_at<typename Tile::WeightTile>(at + Tile::weight_begin + Tile::wave() * Tile::weight_bytes);
+  const auto queries = tile_at<typename Tile::QueryTile>(at + Tile::query_begin);
 
-  RowCopies<T, Tile::queries, Tile::size, Tile::QueryTile::stride, Chunks::query, Tile::threads> q_rows(
+  RowCopies<typename Tile::QueryTile, Tile::queries, Tile::size, Chunks::query, Tile::threads> q_rows(
       q.data + first_query * q.line_stride, int(q.lines) - first_query, q.depths, q.line_stride);
-  RowCopies<T, Tile::keys, Tile::size, Tile::KeyTile::stride, Chunks::key, Tile::threads> k_rows(
+  RowCopies<typename Tile::KeyTile, Tile::keys, Tile::size, Chunks::key, Tile::threads> k_rows(
       k.data, int(k.lines), k.depths, k.line_stride);
-  RowCopies<T, Tile::keys, Tile::width, Tile::ValueTile::stride, Chunks::value, Tile::threads> v_rows(
+  RowCopies<typename Tile::ValueTile, Tile::keys, Tile::width, Chunks::value, Tile::threads> v_rows(
       v.data, v.depths, int(v.lines), v.depth_stride);
-  q_rows.begin(queries.tile.data);
-  k_rows.begin(keys.data);
+  q_rows.begin(queries);
+  k_rows.begin(keys);
   commit_copies();
-  queries.keep();
+  typename Tile::Products products(queries);
 
   const int first_row = first_query + Tile::first_row();
   const int asked_from = score.asked_from(first_row) < key_end ? score.asked_from(first_row) : key_end;
   RowStates<Tile> rows;
   Attended<Tile> sum = {};
   for (int first_key = 0; first_key < key_end; first_key += Tile::keys) {
-    wait_for_copies<0>();
-    __syncthreads();
-    v_rows.begin(values.data);
+    Tile::wait();
+    v_rows.begin(values);
     commit_copies();
 
     Scores<Tile> scores = {};
-    queries.multiply(keys, scores);
+    products.multiply(keys, scores);
     if constexpr (Unit::takes_apart)
       if (has_infinities(scores)) multiply_again<Tile>(q, k, first_query, first_key, weights, scores);
     if (first_key + Tile::keys > asked_from) {
@@ -448,17 +460,15 @@ GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& 
           for (int e = 0; e < Unit::values; ++e) {
             const int query = first_row + i * Unit::m + Unit::row(e);
             const int key = first_key + j * Unit::n + Unit::column(e);
-            scores[i][j][e] =
-                key < key_end ? score(query, key, scores[i][j][e]) : float(-TENON_INFINITY);
+            scores[i][j][e] = key < key_end ? score(query, key, scores[i][j][e]) : float(-TENON_INFINITY);
           }
     }
     rows.soften(scores, score.factor, sum);
 
-    wait_for_copies<0>();
-    __syncthreads();
-    if (first_key + Tile::keys < key_end) k_rows.begin(keys.data);
+    Tile::wait();
+    if (first_key + Tile::keys < key_end) k_rows.begin(keys);
     commit_copies();
-    add_values<Tile>(scores, values, weights, sum);
+    products.add(scores, values, weights, sum);
   }
 #pragma unroll
   for (int i = 0; i < Tile::down; ++i) {
@@ -480,14 +490,14 @@ GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& 
         sum[i][j][e] = total[s] == 0 && !nan_rows ? 0.0f : sum[i][j][e] * share[s];
       }
   }
-  wait_for_copies<0>();
-  __syncthreads();
+  Tile::wait();
   // Where v is not finite, a weight may have become zero in the element's type, or been taken apart.
-  put_rows<Tile, Chunks::out>(sum, at, out + first_query * out_stride, out_stride, int(q.lines) - first_query,
-                              int(v.lines), [&](int row, int column, T element) {
-                                if (!isfinite(totals[row]) || totals[row] == 0) return element;
-                                return convert<T>(attended_element(q, k, v, first_query + row, column, key_end, score));
-                              });
+  put_rows<Tile, Chunks::out>(
+      sum, at, out + first_query * out_stride, out_stride, int(q.lines) - first_query, int(v.lines),
+      [&](int row, int column, T element) {
+        if (!isfinite(totals[row]) || totals[row] == 0) return element;
+        return convert<T>(attended_element(q, k, v, first_query + row, column, key_end, score));
+      });
 }
 
 }  // namespace tenon::gpu

@@ -19,10 +19,11 @@ constexpr std::int64_t rows_of_wave = 16, most_shared_bytes = 48 << 10;  // a bl
 
 std::int64_t filled_up(std::int64_t size) { return (size + 15) / 16 * 16; }
 
-// AttentionTile's parameters.
+// AttentionTile's parameters, or WarpgroupAttention's.
 struct Tiling {
   std::int64_t queries = 0, keys = 0;
   std::int64_t down = 1;  // units of rows of a wave
+  bool of_warpgroups = false;
 };
 
 // Of AttentionTile::bytes, the most that any unit needs.
@@ -64,14 +65,25 @@ std::int64_t blocks(const AttentionShape& shape, const Tiling& t) {
   return shape.batch * shape.heads * ((shape.queries + t.queries - 1) / t.queries);
 }
 
+std::optional<MatrixUnit> unit_of_warpgroups(const AttentionShape& shape, DType dtype) {
+  if (filled_up(shape.size) != 64 || filled_up(shape.value_size) != 64) return std::nullopt;
+  if (dtype == DType::f16) return MatrixUnit::wgmma_f16;
+  return dtype == DType::bf16 ? std::optional(MatrixUnit::wgmma_bf16) : std::nullopt;
+}
+
 // Large tiles read keys less often, small ones keep more processors busy.
 Tiling choose_tiling(const AttentionShape& shape, DType dtype, const GpuLimits& limits) {
+  const auto is_busy = [&](const Tiling& t, std::int64_t blocks_a_processor) {
+    return blocks(shape, t) >= blocks_a_processor * limits.processors &&
+           t.queries - shape.queries < rows_of_wave;
+  };
+  if (const auto unit = unit_of_warpgroups(shape, dtype); unit && limits.units.has(*unit))
+    for (const std::int64_t queries : {128, 64})
+      if (const Tiling t{queries, 64, 1, true}; is_busy(t, queries / 32)) return t;
   const std::vector<Tiling> all = tilings(shape, dtype, is_on_unit(dtype, limits.units));
   TENON_CHECK(!all.empty());
-  const auto busy = std::find_if(all.begin(), all.end(), [&](const Tiling& t) {
-    return blocks(shape, t) >= (t.down == 2 ? 4 : 1) * limits.processors &&
-           t.queries - shape.queries < rows_of_wave;
-  });
+  const auto busy =
+      std::find_if(all.begin(), all.end(), [&](const Tiling& t) { return is_busy(t, t.down == 2 ? 4 : 1); });
   return busy == all.end() ? all.back() : *busy;
 }
 
@@ -135,10 +147,9 @@ std::string score_text(const AttentionProgram& p, bool is_scaled) {
   std::string text =
       fmt::format("        float score = {};\n", is_scaled ? "float(product * scale)" : "product");
   if (p.mask) {
-    text += fmt::format(
-        "        const auto kept = mask[{}{}];\n",
-        p.mask_strides.row == 0 ? "" : "(query < a.queries ? query : 0) * a.mask_row + ",
-        p.mask_key == 1 ? "key" : "key * a.mask_key");
+    text += fmt::format("        const auto kept = mask[{}{}];\n",
+                        p.mask_strides.row == 0 ? "" : "(query < a.queries ? query : 0) * a.mask_row + ",
+                        p.mask_key == 1 ? "key" : "key * a.mask_key");
     text += is_bool(*p.mask) ? "        if (!kept) score = float(-TENON_INFINITY);\n"
                              : "        score += log2_weight(convert<float>(kept));\n";
   }
@@ -189,18 +200,22 @@ std::string unit_text(const AttentionProgram& p, const MatrixUnits& units) {
                      on_unit ? "::type" : "");
 }
 
+std::string tile_type(const AttentionProgram& p, const Tiling& t, const MatrixUnits& units) {
+  if (t.of_warpgroups)
+    return fmt::format("using Tile = WarpgroupAttention<{}, {}>;\n", storage(p.dtype), t.queries);
+  return fmt::format(
+      "using Tile = AttentionTile<{}, {}, {}, {}, {}, {}>;\nstatic_assert(Tile::bytes <= {});\n",
+      unit_text(p, units), t.queries, t.down, t.keys, filled_up(p.shape.size), filled_up(p.shape.value_size),
+      tile_bytes(p.shape, p.dtype, t, is_on_unit(p.dtype, units)));
+}
+
 std::string text_of(const AttentionProgram& p, const Tiling& t, const MatrixUnits& units) {
   // The last queries see the most keys.
   const std::string_view tile = p.shape.causal ? "a.query_tiles - 1 - tile" : "tile";
   const std::string_view asked = p.mask ? "0" : p.shape.causal ? "query + 1" : "int(a.keys)";
   const auto count = [&](const HeadStrides& at, std::int64_t offset) { return chunk(p, at, offset); };
   const int out_count = p.shape.value_size % 8 == 0 ? count(p.out, p.out_offset) : 1;
-  return fmt::format(
-             "using Tile = AttentionTile<{}, {}, {}, {}, {}, {}>;\nstatic_assert(Tile::bytes <= {});\n",
-             unit_text(p, units), t.queries, t.down, t.keys, filled_up(p.shape.size),
-             filled_up(p.shape.value_size),
-             tile_bytes(p.shape, p.dtype, t, is_on_unit(p.dtype, units))) +
-         signature(p, "Tile::threads", fmt::format("{}* out", storage(p.dtype))) +
+  return tile_type(p, t, units) + signature(p, "Tile::threads", fmt::format("{}* out", storage(p.dtype))) +
          place_text(p, "blockIdx.x") + head_text("out") +
          fmt::format(
              "  const int first = int({1}) * Tile::queries;\n"
@@ -266,6 +281,13 @@ bool fits_attention(const AttentionShape& shape, DType dtype) {
   return !tilings(shape, dtype, false).empty() && shape.queries < most && shape.keys < most;
 }
 
+MatrixUnits attention_units(const AttentionShape& shape, DType dtype) {
+  MatrixUnits units;
+  for (const auto& unit : {unit_of_waves(dtype), unit_of_warpgroups(shape, dtype)})
+    if (unit) units.add(*unit);
+  return units;
+}
+
 AttentionKernel attention_kernel(const AttentionProgram& p, const GpuLimits& limits) {
   const auto team = team_of(p, limits);
   const Tiling t = team ? Tiling{1, 0} : choose_tiling(p.shape, p.dtype, limits);
@@ -274,8 +296,10 @@ AttentionKernel attention_kernel(const AttentionProgram& p, const GpuLimits& lim
   AttentionKernel kernel{
       .source = team ? translation_unit("kernels/gpu/row_attention.gpu.h",
                                         row_text_of(p, *team, parts > 1) + (parts > 1 ? join_text_of(p) : ""))
-                     : translation_unit("kernels/gpu/attention.gpu.h", text_of(p, t, limits.units)),
-      .tiling = !team       ? fmt::format("{}x{}", t.queries, t.keys)
+                     : translation_unit(t.of_warpgroups ? "kernels/gpu/wgmma_attention.gpu.h"
+                                                        : "kernels/gpu/attention.gpu.h",
+                                        text_of(p, t, limits.units)),
+      .tiling = !team       ? fmt::format("{}x{}{}", t.queries, t.keys, t.of_warpgroups ? " wgmma" : "")
                 : parts > 1 ? fmt::format("of rows in {} parts", parts)
                             : "of rows",
       .grid = blocks(p.shape, t) * parts,

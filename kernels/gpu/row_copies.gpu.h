@@ -4,11 +4,12 @@
 
 namespace tenon::gpu {
 
-/// Brings `Rows` rows at a time, filled up with zeros to `Width` elements, to a tile in which each row lies
-/// side by side and `Stride` elements behind the one before. A thread takes chunks of `Count` elements: more
-/// than one are 16 bytes at an aligned address, which are copied beside the computing where the device can.
-template <class T, int Rows, int Width, int Stride, int Count, int Threads>
+/// Brings `Rows` rows at a time, filled up with zeros to `Width` elements, to a tile in which the elements of
+/// each lie side by side. A thread takes chunks of `Count` elements: more than one are 16 bytes at an aligned
+/// address, which are copied beside the computing where the device can.
+template <class Tile, int Rows, int Width, int Count, int Threads>
 class RowCopies {
+  using T = typename Tile::Element;
   static constexpr int across = Width / Count, chunks = Rows * across;
   static constexpr int reads = (chunks + Threads - 1) / Threads, unrolled = reads <= 8 ? reads : 4;
   // All chunks of a thread lie below each other.
@@ -23,7 +24,7 @@ class RowCopies {
   }
 
   /// Begins to bring the next rows.
-  GPU_INLINE void begin(T* tile) {
+  GPU_INLINE void begin(const Tile& tile) {
     const bool is_whole = left_ >= Rows && (is_regular ? column_of(0) + Count : Width) <= length_;
     if (is_whole)
       for_chunks(tile, [&](T* to, const T* from, int, int) { copy(to, from); });
@@ -38,14 +39,15 @@ class RowCopies {
 
  private:
   template <class Use>
-  GPU_INLINE void for_chunks(T* tile, Use use) const {
+  GPU_INLINE void for_chunks(const Tile& tile, Use use) const {
     const T* from = first_;
     const Int step = apart * stride_;
 #pragma unroll unrolled
     for (int i = 0; i < reads; ++i) {
       const int row = row_of(i), column = column_of(i);
       if (chunks % Threads == 0 || row < Rows)
-        use(tile + row * Stride + column, is_regular ? from : first_ + row * stride_ + column, row, column);
+        use(Tile::depth_fast ? tile.at(row, column) : tile.at(column, row),
+            is_regular ? from : first_ + row * stride_ + column, row, column);
       from += step;
     }
   }
