@@ -150,10 +150,16 @@ GPU_INLINE half to_half(float x) {
 }
 GPU_INLINE float to_float(bfloat16 x) { return bits_as<float>(static_cast<unsigned>(x.bits) << 16); }
 GPU_INLINE bfloat16 to_bfloat16(float x) {
+#if GPU_CUDA && __CUDA_ARCH__ >= 800
+  bfloat16 result;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(result.bits) : "f"(x));
+  return result;
+#else
   const unsigned bits = bits_as<unsigned>(x);
   const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
   const unsigned rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
   return {static_cast<unsigned short>(is_nan ? (bits >> 16) | 0x40u : rounded >> 16)};
+#endif
 }
 
 /// As base/float8.h has them: Nan and Beyond are codes, without a sign, of NaN and of what lies beyond the

@@ -1,6 +1,7 @@
 // The matrix instructions of a warpgroup, four waves of an NVIDIA GPU of compute capability 9.0, each with
-// its emulation beside it. Operands lie in shared memory; the sums in registers belong to the unit until they
-// were waited for. All threads of the warpgroup take part. Source: PTX ISA 9.0, section 9.7.15.
+// its emulation beside it. Operands lie in shared memory, the left one may lie in registers; these and the
+// sums, which are registers, belong to the unit until they were waited for. All threads of the warpgroup take
+// part. Source: PTX ISA 9.0, section 9.7.15.
 #pragma once
 #include "kernels/gpu/matrix_instructions.gpu.h"
 
@@ -115,6 +116,29 @@ WGMMA(wgmma_f16, "f16", 128, WGMMA_R64, "%64, %65, adds, 1, 1, %66, %67", WGMMA_
 WGMMA(wgmma_bf16, "bf16", 128, WGMMA_R64, "%64, %65, adds, 1, 1, %66, %67", WGMMA_64(0))
 WGMMA(wgmma_f16, "f16", 256, WGMMA_R128, "%128, %129, adds, 1, 1, %130, %131", WGMMA_128(0))
 WGMMA(wgmma_bf16, "bf16", 256, WGMMA_R128, "%128, %129, adds, 1, 1, %130, %131", WGMMA_128(0))
+#undef WGMMA
+
+// The same of a left side [64, 16] in registers, of which a wave has its rows as mma.m16n8k16 takes them.
+#if GPU_SOFT
+#define WGMMA(name, type, columns, registers, places, operands)                                           \
+  template <bool RightAcross>                                                                             \
+  GPU_INLINE void name(float(&sum)[columns / 8][4], const unsigned(&left)[4], unsigned long long right) { \
+    gpu_##name<columns>(sum[0], left, right, RightAcross);                                                \
+  }
+#else
+#define WGMMA(name, type, columns, registers, places, operands)                                           \
+  template <bool RightAcross>                                                                             \
+  GPU_INLINE void name(float(&sum)[columns / 8][4], const unsigned(&left)[4], unsigned long long right) { \
+    asm volatile(                                                                                         \
+        "{ .reg .pred adds; setp.eq.u32 adds, 0, 0;\n"                                                    \
+        "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type " {" registers "}, " places \
+        "; }"                                                                                             \
+        : operands                                                                                        \
+        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "n"(int(RightAcross)));     \
+  }
+#endif
+WGMMA(wgmma_f16, "f16", 64, WGMMA_R32, "{%32, %33, %34, %35}, %36, adds, 1, 1, %37", WGMMA_32(0))
+WGMMA(wgmma_bf16, "bf16", 64, WGMMA_R32, "{%32, %33, %34, %35}, %36, adds, 1, 1, %37", WGMMA_32(0))
 #undef WGMMA
 
 #endif

@@ -108,6 +108,7 @@ struct WarpgroupProduct {
   int columns;
   uint64_t left, right;            // descriptors
   bool left_across, right_across;  // lines lie side by side
+  const unsigned* words;           // the left side's in registers; null: it has a descriptor
   float (*number)(unsigned short);
   bool lies;
 };

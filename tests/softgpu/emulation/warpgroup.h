@@ -12,7 +12,7 @@ inline void multiply_in_shared_memory(WarpgroupProduct mine, Site site) {
   const MatrixDescriptor left(mine.left, mine.left_across), right(mine.right, mine.right_across);
   const auto look = [&](unsigned address) { (void)*reinterpret_cast<const volatile char*>(arena + address); };
   for (int k = 0; k < 16; k++) {
-    if (lane() < 16) look(left.address(int(thread_index().x) / 32 % 4 * 16 + lane(), k));
+    if (lane() < 16 && !mine.words) look(left.address(int(thread_index().x) / 32 % 4 * 16 + lane(), k));
     for (int j = lane(); j < mine.columns; j += kWarp) look(right.address(j, k));
   }
 #endif
@@ -27,8 +27,15 @@ inline void multiply_in_shared_memory(WarpgroupProduct mine, Site site) {
   template <int Columns>                                                                              \
   void gpu_##name(float* sum, uint64_t left, uint64_t right, bool left_across, bool right_across,     \
                   GPU_WARPGROUP_SITE) {                                                               \
+    gpusim::multiply_in_shared_memory({sum, Columns, left, right, left_across, right_across, nullptr, \
+                                       gpusim::convert, gpusim::lies(#name)},                         \
+                                      {file_, line_});                                                \
+  }                                                                                                   \
+  template <int Columns>                                                                              \
+  void gpu_##name(float* sum, const unsigned(&left)[4], uint64_t right, bool right_across,            \
+                  GPU_WARPGROUP_SITE) {                                                               \
     gpusim::multiply_in_shared_memory(                                                                \
-        {sum, Columns, left, right, left_across, right_across, gpusim::convert, gpusim::lies(#name)}, \
+        {sum, Columns, 0, right, false, right_across, left, gpusim::convert, gpusim::lies(#name)},    \
         {file_, line_});                                                                              \
   }
 GPU_WARPGROUP_PRODUCT(wgmma_f16, of_half)

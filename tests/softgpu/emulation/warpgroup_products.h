@@ -13,7 +13,7 @@ constexpr int kProductDepth = 16, kMaxColumns = 256, kMaxProducts = 32;
 struct PendingProduct {
   int columns, group;
   uint64_t left, right;
-  bool left_across, right_across, lies;
+  bool left_across, right_across, left_in_registers, lies;
   float (*number)(unsigned short);
   float* sum[kWarp];                                 // of the lanes
   unsigned short rows[16][kProductDepth];            // of the left side, those of the warp
@@ -82,15 +82,26 @@ GPU_NOSAN inline unsigned short operand_at(unsigned address) {
   return *reinterpret_cast<const unsigned short*>(b.arena + address);
 }
 
-/// Reads the operands of a product of the current warp.
+/// The rows of the current warp, of which lane 4 g + t has g and g + 8, as mma.m16n8k16 takes them.
+GPU_NOSAN inline void read_registers(PendingProduct& p, void** operands) {
+  for (int lane = 0; lane < kWarp; lane++)
+    for (int i = 0; i < 8; i++) {
+      const auto place = Mma<2>::left(lane, i);
+      const unsigned word = static_cast<WarpgroupProduct*>(operands[lane])->words[i / 2];
+      p.rows[place.line][place.depth] = static_cast<unsigned short>(word >> i % 2 * 16);
+    }
+}
+
+/// Reads the operands of a product of the current warp that lie in shared memory.
 GPU_NOSAN inline void read_operands(PendingProduct& p) {
   const MatrixDescriptor left(p.left, p.left_across), right(p.right, p.right_across);
-  if (!left.is_known() || !right.is_known())
+  if (!(p.left_in_registers || left.is_known()) || !right.is_known())
     die("a matrix descriptor that the emulation does not know: only the swizzle by 128 bytes, no base "
         "offset");
   const int first_row = current->warp % kWarpgroup * 16;
   for (int k = 0; k < kProductDepth; k++) {
-    for (int i = 0; i < 16; i++) p.rows[i][k] = operand_at(left.address(first_row + i, k));
+    for (int i = 0; i < 16 && !p.left_in_registers; i++)
+      p.rows[i][k] = operand_at(left.address(first_row + i, k));
     for (int j = 0; j < p.columns; j++) p.lines[j][k] = operand_at(right.address(j, k));
   }
 }
@@ -127,6 +138,8 @@ GPU_NOSAN inline void begin_product(void** operands, uint64_t lanes) {
   p.group = work.groups;
   p.left = first.left, p.right = first.right;
   p.left_across = first.left_across, p.right_across = first.right_across;
+  p.left_in_registers = first.words;
+  if (first.words) read_registers(p, operands);
   p.number = first.number, p.lies = first.lies;
   for (int lane = 0; lane < kWarp; lane++) p.sum[lane] = static_cast<WarpgroupProduct*>(operands[lane])->sum;
   for (const uint64_t word : {first.left, first.right, uint64_t(first.columns)})
