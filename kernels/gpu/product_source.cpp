@@ -165,7 +165,7 @@ class Printer {
         "extern \"C\" __global__ void __launch_bounds__({}) product({}const {}* right{}{}{}, "
         "const product_arguments a, const epilogue_arguments e{}{}) {{\n"
         "  const epilogue_tile tile{{{}e}};\n{}",
-        tiling_.threads,
+        launch_bounds(),
         has_prologue() ? left_parameters_
                        : fmt::format("const {}* left, ", element(p_, tiling_, p_.left_type)),
         p_.codes.empty() ? element(p_, tiling_, p_.right_type) : storage(DType::u8), zeros(),
@@ -175,6 +175,11 @@ class Printer {
             ? ", const __grid_constant__ TensorMap left_map, const __grid_constant__ TensorMap right_map"
             : "",
         values_, has_prologue() ? fmt::format("  const prologue left{{{}l}};\n", left_values_) : "");
+  }
+  // Products of few rows name blocks of a processor, for which there are registers: else ptxas would save
+  // some, and read late.
+  std::string launch_bounds() const {
+    return fmt::format("{}{}", tiling_.threads, tiling_.row_count > 0 ? ", 4" : "");
   }
   std::string zeros() const {
     return std::string(p_.left_zeros ? ", const int* left_zeros" : "") +
@@ -204,10 +209,10 @@ class Printer {
         "  if (batch >= a.batches) return;\n"
         "  Int rest = batch;\n"
         "{}"
-        "  multiply_rows<{}, {}, {}>({}, {},\n      {});\n}}\n",
-        most_batches, to_batch(), tiling_.row_count, tiling_.shares_depth,
-        p_.codes.empty() ? reading_of_left(p_).count : coded_row_count, left_side(p_, tiling_),
-        right_side(p_, tiling_), store());
+        "  multiply_rows<{}, {}, {}, {}, {}>({}, {},\n      {});\n}}\n",
+        most_batches, to_batch(), tiling_.row_count, tiling_.columns_of_team(), tiling_.teams_sharing,
+        tiling_.team_steps, p_.codes.empty() ? reading_of_left(p_).count : coded_row_count,
+        left_side(p_, tiling_), right_side(p_, tiling_), store());
   }
 
   std::string tile_product() const {

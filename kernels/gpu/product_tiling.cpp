@@ -26,18 +26,36 @@ Reading choose_reading(DType type, const Product& p, std::int64_t line, std::int
   return reading;
 }
 
+// How teams of a product of few rows divide its columns and their depth: as many columns at once and as few
+// teams for a depth as give each processor some teams, so that all of them read.
+void divide_among_teams(Tiling& t, const Product& p, int count, const GpuLimits& limits) {
+  constexpr int lanes = 32, teams = 4;  // row_product_lanes; of a block
+  constexpr int teams_of_processor = 6, pieces_at_once = 12;
+  const std::int64_t pieces = divide_up(p.depth, std::int64_t{lanes} * count);
+  const auto fills = [&](int columns, int sharing) {
+    return divide_up(p.columns, columns) * batches(p) * sharing >= teams_of_processor * limits.processors;
+  };
+  int most_sharing = 1;
+  while (2 * most_sharing <= std::min<std::int64_t>(teams, pieces)) most_sharing *= 2;
+  int columns = t.row_count > 4 ? 2 : 4;
+  while (columns > 1 && !fills(columns, most_sharing)) columns /= 2;
+  while (t.teams_sharing < most_sharing && !fills(columns, t.teams_sharing)) t.teams_sharing *= 2;
+  t.columns = columns * teams / t.teams_sharing;
+  const std::int64_t of_thread = divide_up(pieces, t.teams_sharing);
+  t.team_steps = pieces_at_once / columns;
+  while (of_thread % t.team_steps != 0) --t.team_steps;
+}
+
 // A few rows are multiplied by columns that lie along their depth.
 std::optional<Tiling> row_tiling(const Product& p, const GpuLimits& limits) {
-  constexpr std::int64_t most_rows = 4;
   const DType type = type_of(p);
-  if (p.rows > most_rows || !p.windows.empty() || size_of(type) > 4 || !is_float(type)) return std::nullopt;
+  if (p.rows > most_rows_at_once || !p.windows.empty() || size_of(type) > 4 || !is_float(type)) return std::nullopt;
   for (const Reading& r : {reading_of_left(p), reading_of_right(p)})
     if (!r.depth_fast || r.count == 1) return std::nullopt;
-  Tiling t{.rows = static_cast<int>(p.rows), .columns = 4, .threads = 256};
-  t.row_count = t.rows == 3 ? 4 : t.rows;
-  constexpr int columns_of_block = 32;  // multiply_rows
-  t.shares_depth = divide_up(p.columns, columns_of_block) * batches(p) < 2 * limits.processors;
-  if (!t.shares_depth) t.columns = columns_of_block;
+  Tiling t{.rows = static_cast<int>(p.rows), .threads = 128};
+  t.row_count = 1;
+  while (t.row_count < t.rows) t.row_count *= 2;
+  divide_among_teams(t, p, p.codes.empty() ? reading_of_left(p).count : coded_row_count, limits);
   return t;
 }
 

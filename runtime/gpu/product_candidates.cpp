@@ -115,9 +115,8 @@ void emit(Planner& planner, const Group& group, Lowered l) {
 // The time of cuBLASLt's kernel as a share of ours, as 18 products of 16 bits took it on an H100 (bench/gpu):
 // 0.57 to 0.94 there. Nothing is known of other devices, and of float32 ours is the faster one as often.
 double share_of_library(const Gpu& gpu, DType dtype, std::int64_t rows) {
-  constexpr std::int64_t most_of_row_products = 8;
   const bool is_hopper = gpu.driver().vendor == Vendor::cuda && gpu.attribute(Attribute::compute_major) == 9;
-  return is_hopper && size_of(dtype) == 2 && rows > most_of_row_products ? 0.75 : 1;
+  return is_hopper && size_of(dtype) == 2 && rows > most_rows_at_once ? 0.75 : 1;
 }
 
 // A candidate behind the kernel of ours, which is taken where the estimates are equal.

@@ -131,6 +131,23 @@ void add_coded(std::vector<GpuCase>& cases) {
   add("of few rows of bytes bf16", 4, 70, 72, DType::bf16, of_depth(bytes, 72));
 }
 
+// Products of few rows: each number of rows, teams that share the depth or do not, pieces that are not all
+// there, depths and columns that fill nothing.
+void add_few_rows(std::vector<GpuCase>& cases, const std::string& type, DType dtype) {
+  const auto add = [&](int rows, int row_count, std::int64_t columns, std::int64_t depth, Tiling tiling) {
+    tiling.rows = rows;
+    tiling.row_count = row_count;
+    tiling.threads = 128;
+    const std::string name = fmt::format("of {} rows {} teams {} columns {}", rows, tiling.teams_sharing,
+                                         tiling.columns_of_team(), type);
+    cases.push_back(matrix_case(name, dense_product(rows, columns, depth, dtype, true), tiling));
+  };
+  add(1, 1, 37, 1000, {.columns = 16, .teams_sharing = 1, .team_steps = 3});
+  add(2, 2, 37, 1000, {.columns = 2, .teams_sharing = 2, .team_steps = 2});
+  add(3, 4, 37, 1000, {.columns = 4, .teams_sharing = 4, .team_steps = 1});
+  add(7, 8, 37, 1000, {.columns = 2, .teams_sharing = 4, .team_steps = 2});
+}
+
 }  // namespace
 
 std::vector<GpuCase> product_gpu_cases() {
@@ -142,6 +159,7 @@ std::vector<GpuCase> product_gpu_cases() {
     cases.push_back(matrix_case("of odd sizes" + suffix, dense_product(70, 91, 37, dtype, false)));
     cases.push_back(matrix_case("of few rows" + suffix, dense_product(3, 100, 72, dtype, true)));
     cases.push_back(matrix_case("of a row" + suffix, dense_product(1, 100, 600, dtype, true)));
+    add_few_rows(cases, type, dtype);
     cases.push_back(matrix_case("of 16 rows" + suffix, dense_product(13, 100, 72, dtype, true)));
     Product batched = dense_product(20, 24, 40, dtype, false);
     batched.batch = {{2, 20 * 40, 40 * 24}, {3, 2 * 20 * 40, 0}};
