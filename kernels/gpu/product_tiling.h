@@ -17,6 +17,7 @@ struct Tiling {
   int row_count = 0;          // not 0: a product of so many rows (row_product.gpu.h)
   bool shares_depth = false;  // its waves do
   bool bulk = false;          // of warpgroups: bulk copies bring the sides (bulk_product.gpu.h)
+  bool splits = false;        // of warpgroups: float32 in two parts (split_product.gpu.h)
   std::int64_t whole = 0, sharers = 0;
 
   std::int64_t row_tiles(const Product& p) const;

@@ -62,7 +62,7 @@ def test_blocks_of_warpgroups_fit_a_processor(tenon, tmp_path):
     except vendors_compilers.Missing as missing:
         pytest.skip(str(missing))
     subprocess.run([tenon.parent / "write_gpu_kernels", tmp_path], check=True)
-    kernels = {name: text for name, text in compile_gate.sources(tmp_path).items() if re.search("(Warpgroup|Bulk)Product<Tile", text)}
+    kernels = {name: text for name, text in compile_gate.sources(tmp_path).items() if re.search("(Warpgroup|Bulk|Split)Product<Tile", text)}
     made, errors = compile_gate.compile_all(nvrtc, kernels)
     assert not errors, "\n".join(errors)
     assert len(made) == len(kernels) > 15 and {target for _, target in made} == {"sm_90a"}
