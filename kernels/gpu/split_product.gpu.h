@@ -42,7 +42,8 @@ struct SplitRing : WarpgroupRing<Tile, LeftFast, RightFast> {
     static_assert(Tile::threads % across == 0 && Tile::columns * chunks % Tile::threads == 0);
     const auto from = Ring::right_tile(stage);
     const int along = int(threadIdx.x) % across, down = int(threadIdx.x) / across;
-#pragma unroll
+    constexpr int unrolled = RightFast ? reads : 1;  // registers are few
+#pragma unroll unrolled
     for (int i = 0; i < reads; ++i) {
       float x[4];
       if constexpr (RightFast) {
@@ -168,7 +169,7 @@ struct SplitProduct : SplitRing<Tile, LeftFast, RightFast> {
       filled = Ring::next(filled);
     }
     GPU_INLINE void start(int begin) {
-#pragma unroll
+#pragma unroll 1
       for (int i = 0; i < stages; ++i) fill(begin + i * Tile::depth);
       wait_for_copies<stages - 1>();
       __syncthreads();
