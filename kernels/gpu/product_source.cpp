@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view header = "kernels/gpu/product.gpu.h", row_header = "kernels/gpu/row_product.gpu.h",
                            warpgroup_header = "kernels/gpu/wgmma_product.gpu.h",
-                           bulk_header = "kernels/gpu/bulk_product.gpu.h";
+                           bulk_header = "kernels/gpu/bulk_product.gpu.h",
+                           split_header = "kernels/gpu/split_product.gpu.h";
 constexpr std::int64_t most_batches = 65535;  // a grid's second and third dimension are no larger
 constexpr std::int64_t most_in_a_row = std::int64_t{1} << 30;
 
@@ -145,6 +146,7 @@ class Printer {
     const bool of_rows = tiling_.row_count > 0;
     return translation_unit(
         of_rows          ? row_header
+        : tiling_.splits ? split_header
         : tiling_.bulk   ? bulk_header
         : of_warpgroup() ? warpgroup_header
                          : header,
@@ -246,10 +248,16 @@ class Printer {
         "int(a.depth), sum,\n"
         "            {});\n"
         "      }});\n}}\n",
-        tile(), captured(), to_batch(), tiling_.bulk ? "MappedSide{&left_map}" : left_side(p_, tiling_),
-        tiling_.bulk ? "MappedSide{&right_map}" : right_side(p_, tiling_), product(), is_shared(),
+        tile(), captured(), to_batch(), mapped(left_side(p_, tiling_), "left"),
+        mapped(right_side(p_, tiling_), "right"), product(), is_shared(),
         is_shared() ? "parts, tickets" : fmt::format("static_cast<{}*>(nullptr), nullptr", sum()), chunk_,
         store());
+  }
+  // A side as bulk copies read it; where it is split, threads do, too.
+  std::string mapped(std::string side, std::string_view which) const {
+    if (!tiling_.bulk) return side;
+    return tiling_.splits ? fmt::format("Mapped<Matrix<{}>>{{{}, &{}_map}}", storage(type_), side, which)
+                          : fmt::format("MappedSide{{&{}_map}}", which);
   }
   // What tile_at takes beside the sides.
   std::string captured() const {
@@ -258,10 +266,14 @@ class Printer {
   }
   std::string product() const {
     const Reading left = reading_of_left(p_), right = reading_of_right(p_);
-    if (tiling_.bulk) return fmt::format("BulkProduct<Tile, {}, {}>", left.depth_fast, right.depth_fast);
+    if (tiling_.bulk)
+      return fmt::format("{}BulkProduct<Tile, {}, {}>", tiling_.splits ? "Split" : "", left.depth_fast,
+                         right.depth_fast);
     return fmt::format("{}<Tile, typename Place::Left, {}, {}, typename Place::Right, {}, {}>",
-                       of_warpgroup() ? "WarpgroupProduct" : "TileProduct", left.depth_fast, left.count,
-                       right.depth_fast, right.count);
+                       tiling_.splits   ? "SplitProduct"
+                       : of_warpgroup() ? "WarpgroupProduct"
+                                        : "TileProduct",
+                       left.depth_fast, left.count, right.depth_fast, right.count);
   }
   std::string tile() const {
     if (of_warpgroup())

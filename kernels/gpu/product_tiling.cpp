@@ -16,6 +16,12 @@ std::int64_t divide_up(std::int64_t count, std::int64_t size) { return (count + 
 // Of a line of a side, in a piece.
 int piece_bytes(const Tiling& t) { return t.unit == TileUnit::of_warpgroup ? 128 : 64; }
 
+// Of the two parts of the right side's pieces (WarpgroupTile).
+int split_bytes(const Tiling& t) {
+  constexpr int pieces = 3, parts = 2;
+  return t.splits ? pieces * parts * t.columns * piece_bytes(t) : 0;
+}
+
 Reading choose_reading(DType type, const Product& p, std::int64_t line, std::int64_t depth,
                        std::vector<std::int64_t> others) {
   Reading reading{.depth_fast = depth == 1 || line != 1};
@@ -70,6 +76,7 @@ std::optional<MatrixUnit> warpgroup_unit(const Product& p) {
   switch (type_of(p)) {
     case DType::f16: return MatrixUnit::wgmma_f16;
     case DType::bf16: return MatrixUnit::wgmma_bf16;
+    case DType::f32: return p.tf32 ? std::nullopt : std::optional(MatrixUnit::wgmma_f32);
     default: return std::nullopt;
   }
 }
@@ -78,7 +85,11 @@ std::optional<MatrixUnit> warpgroup_unit(const Product& p) {
 std::optional<MatrixUnit> bulk_unit(const Product& p) {
   const auto unit = warpgroup_unit(p);
   if (!unit || tensor_maps(p, {}).empty()) return std::nullopt;
-  return *unit == MatrixUnit::wgmma_f16 ? MatrixUnit::tma_f16 : MatrixUnit::tma_bf16;
+  switch (*unit) {
+    case MatrixUnit::wgmma_f16: return MatrixUnit::tma_f16;
+    case MatrixUnit::wgmma_bf16: return MatrixUnit::tma_bf16;
+    default: return MatrixUnit::tma_f32;
+  }
 }
 
 // Tiles whose sums fit the registers: bulk copies first, which leave all else to the units, then the largest
@@ -91,10 +102,16 @@ std::vector<Tiling> tiles_of(const Product& p, const MatrixUnits& units) {
   };
   for (const auto of_warpgroup : {bulk_unit(p), warpgroup_unit(p)}) {
     if (!of_warpgroup || !units.has(*of_warpgroup)) continue;
-    add(128, 256, 256, TileUnit::of_warpgroup);
+    const bool splits = size == 4;
+    if (!splits) add(128, 256, 256, TileUnit::of_warpgroup);
     add(128, 128, 256, TileUnit::of_warpgroup);
-    for (const int columns : {128, 64}) add(64, columns, 128, TileUnit::of_warpgroup);
-    for (Tiling& t : list) t.bulk = t.bulk || takes_bulk_copies(*of_warpgroup);
+    if (splits) add(128, 64, 256, TileUnit::of_warpgroup);
+    if (!splits) add(64, 128, 128, TileUnit::of_warpgroup);
+    add(64, 64, 128, TileUnit::of_warpgroup);
+    for (Tiling& t : list) {
+      t.bulk = t.bulk || takes_bulk_copies(*of_warpgroup);
+      t.splits = splits;
+    }
   }
   const auto of_wave = wave_unit(p);
   const TileUnit unit = of_wave && units.has(*of_wave) ? TileUnit::of_wave : TileUnit::ordinary;
@@ -124,6 +141,7 @@ bool takes_parts(const Product& p, const Tiling& t) {
 
 double multiply_adds(const Product& p, TileUnit unit) {
   const bool is_ordinary = unit == TileUnit::ordinary;
+  if (unit == TileUnit::of_warpgroup) return size_of(type_of(p)) == 4 ? 350 : 2048;  // 4: three products
   switch (type_of(p)) {
     case DType::f16:
     case DType::bf16: return is_ordinary ? 128 : 2000;
@@ -206,14 +224,14 @@ std::int64_t Tiling::pieces(const Product& p) const {
 // The registers of a processor have room for 256 threads of these, about.
 int Tiling::stages() const {
   constexpr int most = 6, of_processor = 220 << 10, most_threads = 256;
-  const int share = of_processor * threads / most_threads;
+  const int share = of_processor * threads / most_threads - split_bytes(*this);
   return std::min(most, share / ((rows + columns) * piece_bytes(*this)));
 }
 
 std::int64_t Tiling::shared_bytes() const {
   constexpr std::int64_t alignment = 1024;  // ring_alignment
   if (unit != TileUnit::of_warpgroup) return 0;
-  return std::int64_t{stages()} * (rows + columns) * piece_bytes(*this) + alignment;
+  return std::int64_t{stages()} * (rows + columns) * piece_bytes(*this) + split_bytes(*this) + alignment;
 }
 
 std::string Tiling::text(const Product& p) const {

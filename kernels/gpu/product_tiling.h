@@ -21,6 +21,7 @@ struct Tiling {
   int teams_sharing = 1;  // of such a product: its depth
   int team_steps = 1;     // pieces of a column that a thread reads at once
   bool bulk = false;      // of warpgroups: bulk copies bring the sides (bulk_product.gpu.h)
+  bool splits = false;    // of warpgroups: float32 in two parts (split_product.gpu.h)
   std::int64_t whole = 0, sharers = 0;
 
   std::int64_t row_tiles(const Product& p) const;

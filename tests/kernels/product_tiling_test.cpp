@@ -43,6 +43,20 @@ TEST(ProductTiling, TakesTheUnitsThatAreProven) {
   EXPECT_EQ(choose_tiling(dense(4096, 4096, 4096), {.units = hopper}).unit, TileUnit::of_wave);
 }
 
+TEST(ProductTiling, TakesWarpgroupsForFloat32) {
+  const MatrixUnits with_tma{MatrixUnit::f32, MatrixUnit::tf32, MatrixUnit::wgmma_f32, MatrixUnit::tma_f32};
+  const MatrixUnits without{MatrixUnit::f32, MatrixUnit::wgmma_f32};
+  Product large = dense(4096, 4096, 4096);
+  EXPECT_EQ(chosen(large, {.processors = 128, .units = with_tma}), "128x128 wgmma tma");
+  EXPECT_EQ(chosen(large, {.processors = 128, .units = without}), "128x128 wgmma");
+  EXPECT_EQ(choose_tiling(dense(4096, 4096, 4095), {.units = without}).unit, TileUnit::of_wave);
+  for (const Tiling& t :
+       {choose_tiling(large, {.units = with_tma}), choose_tiling(dense(64, 64, 64), {.units = without})})
+    EXPECT_LE(t.blocks_of_processor() * t.shared_bytes(), 227 << 10);
+  large.tf32 = true;
+  EXPECT_EQ(choose_tiling(large, {.units = with_tma}).unit, TileUnit::of_wave);
+}
+
 TEST(ProductTiling, OfBytesWhereNoMoreThan32BitsAreRead) {
   Product p = dense(4096, 4096, 4096, DType::i8);
   EXPECT_FALSE(of_bytes(p));
