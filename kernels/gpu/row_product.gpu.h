@@ -48,7 +48,7 @@ GPU_INLINE void add_depths(const Matrix<T>& left, const CodedMatrix<Code, HasZer
   }
 }
 
-/// Calls store(row, column, value) for all rows (at most Rows) and the block's columns: 32 that its waves
+/// Calls store(pieces) for all rows (at most Rows) and the block's columns: 32 that its waves
 /// divide, or 4 for which they share the depth.
 template <int Rows, bool Shared, int Count, class T, class Right, class Store>
 GPU_INLINE void multiply_rows(const Matrix<T>& left, const Right& right, Store store) {
@@ -79,7 +79,7 @@ GPU_INLINE void multiply_rows(const Matrix<T>& left, const Right& right, Store s
   if (Shared)
     for (int other = 1; other < waves; ++other) value += part[other][at];
   const Int row = at / Columns, column = first_column + at % Columns;
-  if (row < left.lines && column < right.lines) store(row, column, value);
+  if (row < left.lines && column < right.lines) store(Pieces<float, 1>::of(row, column, value));
 }
 
 }  // namespace tenon::gpu

@@ -54,6 +54,7 @@ struct WarpgroupTile {
   static constexpr int waves = threads / wave_size, down = 1, width = Columns, across = width / Unit::n;
   static constexpr int slab_stride = width + 4;
   static constexpr int slab_bytes = Unit::m * slab_stride * int(sizeof(Value));
+  static constexpr int pieces = 4;  // for the epilogue at once: no sum is in a register any more
 
   static GPU_INLINE int wave() { return int(threadIdx.x) / wave_size; }
   static GPU_INLINE int first_row() { return wave() * Unit::m; }
@@ -103,14 +104,14 @@ struct WarpgroupRing {
     commit_products();
   }
 
-  /// Calls store(row, column, value) for each element of a tile of a result [rows, columns].
+  /// Calls store(pieces) for all elements of a tile of a result [rows, columns].
   template <class Left, class Right, class Store>
   static GPU_INLINE void finish(const Left&, const Right&, Int row, Int column, Int rows, Int columns, int,
                                 const Sums<Tile>& sum, Store store) {
-    for_each_value<Tile, false>(
+    for_each_piece<Tile::pieces, Tile, false>(
         sum, ring(), [](int, int, float value) { return value; },
-        [&](int i, int j, float value) {
-          if (row + i < rows && column + j < columns) store(row + i, column + j, value);
+        [&](const Pieces<float, Tile::pieces>& pieces) {
+          store(pieces_in(pieces, row, column, rows, columns));
         });
   }
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/gpu/loop_source.h"
 #include "kernels/gpu/product_tiling.h"
 #include "runtime/calls/epilogue.h"
 #include "runtime/gpu/library_candidate.h"
@@ -82,9 +83,8 @@ void emit(Planner& planner, const Group& group, Lowered l) {
   epilogue.shape.operands.back().strides = {stride, 1};
   epilogue.code.operands.back().strides = {class_of(stride), Stride::one};
 
-  const LoopForm form{.wide = true};
   const GpuLimits limits = limits_for(gpu, sides.product);
-  ProductKernel kernel = product_kernel(sides.product, epilogue, form, limits);
+  ProductKernel kernel = product_kernel(sides.product, epilogue, limits);
   std::vector<PlannedTensor> reads = sides.left, writes{result};
   reads.push_back(sides.right);
   reads.insert(reads.end(), sides.zeros.begin(), sides.zeros.end());
@@ -93,9 +93,10 @@ void emit(Planner& planner, const Group& group, Lowered l) {
     writes.push_back(planner.zeros(kernel.tickets));
     reads.insert(reads.end(), writes.begin() + 1, writes.end());
   }
-  std::vector<std::vector<std::byte>> arguments{std::move(kernel.arguments), loop_arguments(epilogue, form)};
+  std::vector<std::vector<std::byte>> arguments{std::move(kernel.arguments),
+                                                loop_arguments(epilogue, tile_form)};
   for (const LoopProgram& prologue : sides.product.prologue)
-    arguments.push_back(loop_arguments(prologue, form));
+    arguments.push_back(loop_arguments(prologue, prologue_form));
   for (const Value* operand : l.tile.operands) reads.push_back(planner.assignment().at(operand));
   std::vector<PlannedTensor> buffers = reads;
   buffers.push_back(result);

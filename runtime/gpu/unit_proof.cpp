@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "ir/tensor.h"
+#include "kernels/gpu/loop_source.h"
 #include "kernels/gpu/product_tiling.h"
 #include "runtime/gpu/gpu.h"
 #include "runtime/gpu/queue.h"
@@ -131,7 +132,7 @@ Tensor side_of(DType dtype, std::int64_t lines, std::int64_t depths, std::int64_
 }
 
 ProductKernel kernel_of(const Trial& t, const LoopProgram& epilogue) {
-  return product_kernel(t.product, epilogue, LoopForm{.wide = true}, t.tiling);
+  return product_kernel(t.product, epilogue, t.tiling);
 }
 
 // The product as it is.
@@ -168,7 +169,7 @@ class LoadedKernel {
 std::vector<float> run(Gpu& gpu, const Trial& t, const Tensor& left, const Tensor& right) {
   const LoopProgram epilogue = epilogue_of(t.product);
   ProductKernel kernel = kernel_of(t, epilogue);
-  std::vector<std::byte> loop = loop_arguments(epilogue, LoopForm{.wide = true});
+  std::vector<std::byte> loop = loop_arguments(epilogue, tile_form);
   const LoadedKernel loaded(gpu, kernel);
   std::vector<float> result(static_cast<std::size_t>(t.product.rows * t.product.columns), std::nanf(""));
   const std::size_t bytes = result.size() * sizeof(float);
