@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "kernels/gpu/loop_source.h"
 #include "kernels/gpu/product_tiling.h"
 #include "runtime/devices.h"
 #include "runtime/gpu/event.h"
@@ -102,7 +103,7 @@ class Bench {
     const std::size_t rights = std::max<std::size_t>(1, pool_bytes / right_bytes);
     const std::vector<StreamPlace> one_after_the_other(launches);
     const auto graph = queue_.record(one_after_the_other, [&](std::size_t i, Queue& queue) {
-      launch(function, size, kernel, i % rights * right_bytes, gpu_queue(queue).stream());
+      launch(p, function, size, kernel, i % rights * right_bytes, gpu_queue(queue).stream());
     });
     graph->replay();
     std::vector<double> times;
@@ -131,14 +132,14 @@ class Bench {
     queue_.wait();
   }
 
-  void launch(Function function, const LaunchSize& size, ProductKernel& kernel, std::size_t right_at,
-              void* stream) {
+  void launch(const Product& p, Function function, const LaunchSize& size, ProductKernel& kernel,
+              std::size_t right_at, void* stream) {
     std::byte* addresses[] = {left_.data(), right_.data() + right_at, result_.data()};
     std::byte *parts = parts_.data(), *tickets = tickets_.data();
+    std::vector<std::byte> epilogue = loop_arguments(plain_epilogue(p), tile_form);
     std::vector<void*> parameters{&addresses[0], &addresses[1]};
     if (kernel.parts > 0) parameters.insert(parameters.end(), {&parts, &tickets});
-    parameters.insert(parameters.end(),
-                      {&addresses[2], kernel.arguments.data(), kernel.epilogue_arguments.data()});
+    parameters.insert(parameters.end(), {&addresses[2], kernel.arguments.data(), epilogue.data()});
     std::vector<EncodedMap> maps;
     for (const TensorMap& map : kernel.maps)
       maps.push_back(encode(gpu_.driver(), map, addresses[map.buffer]));

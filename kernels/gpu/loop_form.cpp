@@ -51,6 +51,20 @@ bool needs_wide_indices(const LoopProgram& p, const GpuLimits& limits) {
   return reach + most_threads * most_vector > std::numeric_limits<std::int32_t>::max();
 }
 
+/// Elements that a thread reads at once: as many as fill 16 bytes of the smallest type that lies contiguous.
+int vector_of(const LoopProgram& p) {
+  if (p.shape.dims.empty()) return 1;
+  int vector = 1;
+  for (const LoopCode::OperandCode& operand : p.code.operands)
+    if (operand.strides.back() == Stride::one)
+      vector =
+          std::max(vector, std::min(most_vector, piece_bytes / static_cast<int>(size_of(operand.dtype))));
+  const std::int64_t extent = p.shape.dims.back();
+  const bool one_dim = p.code.reduced == 1 || p.shape.dims.size() == 1;
+  while (vector > 1 && (one_dim ? extent < vector : extent % vector != 0)) vector /= 2;
+  return vector;
+}
+
 /// Do the rows lie side by side, rather than one after the other?
 bool lie_side_by_side(const LoopProgram& p) {
   const std::size_t kept = kept_dims(p);
@@ -108,19 +122,6 @@ LoopForm form_of_rows(const LoopProgram& p, const GpuLimits& limits) {
 }
 
 }  // namespace
-
-int vector_of(const LoopProgram& p) {
-  if (p.shape.dims.empty()) return 1;
-  int vector = 1;
-  for (const LoopCode::OperandCode& operand : p.code.operands)
-    if (operand.strides.back() == Stride::one)
-      vector =
-          std::max(vector, std::min(most_vector, piece_bytes / static_cast<int>(size_of(operand.dtype))));
-  const std::int64_t extent = p.shape.dims.back();
-  const bool one_dim = p.code.reduced == 1 || p.shape.dims.size() == 1;
-  while (vector > 1 && (one_dim ? extent < vector : extent % vector != 0)) vector /= 2;
-  return vector;
-}
 
 LoopForm loop_form(const LoopProgram& program, const GpuLimits& limits) {
   LoopForm form;

@@ -49,10 +49,6 @@ struct LoopForm {
 /// walked in squares, where sizes allow.
 LoopProgram arranged(const LoopProgram& program);
 
-/// Elements that a thread reads and writes at once, whose chunks rows of the last dim divide into: as many as
-/// fill 16 bytes of the smallest type that lies contiguous.
-int vector_of(const LoopProgram& program);
-
 /// Of an arranged program.
 LoopForm loop_form(const LoopProgram& program, const GpuLimits& limits);
 

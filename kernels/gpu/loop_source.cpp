@@ -31,26 +31,18 @@ class Printer : LoopText {
   std::string tile() {
     print_arguments();
     line("struct {}_tile {{ {}{}_arguments a; }};", name_, ended(parameters(), "; "), name_);
-    line("template <class Value>");
-    line(
-        "__device__ inline void {}(const {}_tile& tile, {} i0, {} i1, int valid, const Value (&values)[{}]) "
-        "{{",
-        name_, name_, index_type(), index_type(), form_.vector);
+    line("template <class T>");
+    line("__device__ inline void {}(const {}_tile& tile, const TilePieces<T, {}, {}>& pieces) {{", name_,
+         name_, form_.chunks, form_.vector);
     indent_ = 1;
+    line("using Index = {};", index_type());
     line("const {}_arguments& a = tile.a;", name_);
     if (has_faults()) line("BadIndex bad;");
-    pointer_prefix_ = "tile.";
-    line("using Index = {};", index_type());
-    line("constexpr int chunk = 0;");
     line("constexpr bool Whole = false;");
-    const std::vector<bool> wanted = print_begin();
-    line("#pragma unroll");
-    line("for (int v = 0; v < {}; ++v) {{", form_.vector);
-    ++indent_;
-    print_elements(0, wanted);
-    --indent_;
-    line("}}");
-    print_writes(wanted);
+    pointer_prefix_ = "tile.";
+    where_in_pieces_ = " && begins";
+    print_pointers(0, 0);
+    print_tile_pieces();
     if (has_faults()) line("report(tile.fault, bad);");
     indent_ = 0;
     line("}}\n");
@@ -180,6 +172,30 @@ class Printer : LoopText {
     print_reads(wanted);
     declare_written(wanted);
     return wanted;
+  }
+  /// All pieces are read before one is written: what is written might be what others read.
+  void print_tile_pieces() {
+    const std::vector<bool> wanted = computed_in(0);
+    if (reads(wanted)) {
+      declare_reads(wanted);
+      begin_tile_piece();
+      print_reads(wanted);
+      --indent_;
+      line("}}");
+    }
+    begin_tile_piece();
+    print_values(0, wanted);
+    --indent_;
+    line("}}");
+  }
+  void begin_tile_piece() {
+    line("#pragma unroll");
+    line("for (int chunk = 0; chunk < {}; ++chunk) {{", form_.chunks);
+    ++indent_;
+    line("const int valid = pieces.valid[chunk];");
+    line("if (valid <= 0) continue;");
+    line("const Index i0 = Index(pieces.row[chunk]), i1 = Index(pieces.column[chunk]);");
+    line("[[maybe_unused]] const bool begins = i1 % {} == 0;  // not of each group of columns", form_.vector);
   }
   void print_points() {
     print_pointers(0, 0);
@@ -355,6 +371,12 @@ class Printer : LoopText {
       line("}}");
     }
     begin_chunk(base);
+    print_values(stage, wanted);
+    --indent_;
+    line("}}");
+  }
+  /// The elements of a chunk, and what is written of them.
+  void print_values(int stage, const std::vector<bool>& wanted) {
     declare_written(wanted);
     line("#pragma unroll");
     line("for (int v = 0; v < {}; ++v) {{", form_.vector);
@@ -363,8 +385,6 @@ class Printer : LoopText {
     --indent_;
     line("}}");
     print_writes(wanted);
-    --indent_;
-    line("}}");
   }
   void begin_chunk(std::string_view base) {
     line("#pragma unroll");

@@ -49,6 +49,13 @@ std::vector<LoopArgument> fields(const Product& p, const Tiling& t) {
                              {"group", c.group},
                              {"groups", c.groups(p.depth)},
                              {"zero", c.zero}});
+  for (const Product::Taps& of_taps : p.taps) {
+    list.push_back({"tap_channels", of_taps.channels});
+    for (int i = 0; i < 3; ++i) {
+      list.push_back({fmt::format("in_{}", "dhw"[i]), of_taps.in[i]});
+      list.push_back({fmt::format("kernel_{}", "dhw"[i]), of_taps.kernel[i]});
+    }
+  }
   for (const Product::Windows& w : p.windows) {
     list.insert(list.end(), {{"channels", w.shape.Cin / w.shape.groups},
                              {"image_stride", w.image},
@@ -110,23 +117,15 @@ std::string right_side(const Product& p, const Tiling& t) {
                 p.right_zeros.has_value(), "right");
 }
 
-// Its chunks may not reach into the next group's columns.
-LoopForm epilogue_form(const Product& p, const Tiling& t, const LoopProgram& epilogue) {
-  LoopForm form{.vector = t.row_count > 0 ? 1 : vector_of(epilogue), .wide = true};
-  while (p.columns % form.vector != 0) form.vector /= 2;
-  return form;
-}
-constexpr LoopForm prologue_form{.wide = true};
-
 // The text of one product's kernel.
 class Printer {
  public:
-  Printer(const Product& p, const Tiling& t, const LoopProgram& epilogue, const LoopForm& form)
+  Printer(const Product& p, const Tiling& t, const LoopProgram& epilogue)
       : p_(p),
         tiling_(t),
         type_(type_of(p)),
-        chunk_(form.vector),
-        epilogue_(tile_source(epilogue.code, form, "epilogue")) {
+        epilogue_(tile_source(epilogue.code, epilogue_form(), "epilogue")) {
+    const LoopForm form = epilogue_form();
     for (const std::string& parameter : LoopText(epilogue.code, form).parameters()) {
       parameters_ += ", " + parameter;
       values_ += parameter.substr(parameter.rfind(' ') + 1) + ", ";
@@ -155,6 +154,8 @@ class Printer {
 
  private:
   bool is_shared() const { return tiling_.sharers > 0; }
+  // As the tiles have it.
+  LoopForm epilogue_form() const { return tile_form_of(tiling_.row_count > 0 ? 1 : of_warpgroup() ? 4 : 2); }
   bool of_warpgroup() const { return tiling_.unit == TileUnit::of_warpgroup; }
   std::string arguments() const {
     std::string text = "struct product_arguments {\n";
@@ -199,10 +200,17 @@ class Printer {
     return text;
   }
   std::string store() const {
-    return fmt::format(
-        "[&](Int i, Int j, int valid, const {} (&values)[{}]) {{ epilogue(tile, {}, valid, values); }}",
-        of_bytes(p_) ? "int" : computed(type_), chunk_,
-        p_.windows.empty() ? "batch * a.rows + i, j" : "i, batch * a.columns + j");
+    if (!p_.taps.empty())
+      return fmt::format(
+          "[&](const Pieces<{}, {}>& pieces) {{\n"
+          "        const Taps taps{{a.tap_channels, {{a.in_d, a.in_h, a.in_w}}, {{a.kernel_d, a.kernel_h, "
+          "a.kernel_w}}}};\n"
+          "        epilogue(tile, taps.of_pixels(pieces.moved(batch * a.rows, 0)));\n      }}",
+          sum(), epilogue_form().chunks);
+    return fmt::format("[&](const Pieces<{}, {}>& pieces) {{ epilogue(tile, pieces.moved({}){}); }}", sum(),
+                       epilogue_form().chunks,
+                       p_.windows.empty() ? "batch * a.rows, 0" : "0, batch * a.columns",
+                       of_bytes(p_) ? ".as<int>()" : "");
   }
 
   std::string row_product() const {
@@ -250,8 +258,7 @@ class Printer {
         "      }});\n}}\n",
         tile(), captured(), to_batch(), mapped(left_side(p_, tiling_), "left"),
         mapped(right_side(p_, tiling_), "right"), product(), is_shared(),
-        is_shared() ? "parts, tickets" : fmt::format("static_cast<{}*>(nullptr), nullptr", sum()), chunk_,
-        store());
+        is_shared() ? "parts, tickets" : fmt::format("static_cast<{}*>(nullptr), nullptr", sum()), store());
   }
   // A side as bulk copies read it; where it is split, threads do, too.
   std::string mapped(std::string side, std::string_view which) const {
@@ -295,7 +302,6 @@ class Printer {
   const Product& p_;
   const Tiling& tiling_;
   const DType type_;
-  const int chunk_;  // elements that the epilogue computes at once
   const std::string epilogue_;
   std::string parameters_, values_;
   std::string prologue_, left_parameters_, left_values_;
@@ -325,15 +331,11 @@ bool of_float8(const Product& p) {
 
 ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, const Tiling& t) {
   TENON_CHECK(p.prologue.empty() || (p.batch.empty() && t.row_count == 0));
-  const LoopForm form = epilogue_form(p, t, epilogue);
-  ProductKernel kernel{.source = Printer(p, t, epilogue, form).text(),
+  ProductKernel kernel{.source = Printer(p, t, epilogue).text(),
                        .name = "product",
                        .tiling = t.text(p),
-                       .epilogue_arguments = loop_arguments(epilogue, form),
                        .block = t.threads,
                        .shared_bytes = t.shared_bytes()};
-  for (const LoopProgram& prologue : p.prologue)
-    kernel.prologue_arguments = loop_arguments(prologue, prologue_form);
   if (t.bulk) kernel.maps = tensor_maps(p, t);
   TENON_CHECK(kernel.maps.empty() == !t.bulk);
   for (const LoopArgument& f : fields(p, t)) {

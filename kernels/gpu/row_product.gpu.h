@@ -67,7 +67,7 @@ GPU_INLINE float sum_over_team(float (&value)[Count], int lane) {
   return value[0];
 }
 
-/// Calls store(row, column, 1, {value}) for all rows (at most Rows) and the block's columns: `Columns` for
+/// Calls store(piece) for all rows (at most Rows) and the block's columns: `Columns` for
 /// each `Sharing` teams, which divide the depth.
 template <int Rows, int Columns, int Sharing, int Steps, int Count, class T, class Right, class Store>
 GPU_INLINE void multiply_rows(const Matrix<T>& left, const Right& right, Store store) {
@@ -104,8 +104,8 @@ GPU_INLINE void multiply_rows(const Matrix<T>& left, const Right& right, Store s
     for (int other = 1; other < Sharing; ++other) value += part[team + other][lane];
   }
   const Int row = lane / Columns, column = first_column + lane % Columns;
-  const float one[] = {value};
-  if (lane < values && row < left.lines && column < right.lines) store(row, column, 1, one);
+  if (lane < values && row < left.lines && column < right.lines)
+    store(Pieces<float, 1>::of(row, column, value));
 }
 
 }  // namespace tenon::gpu

@@ -59,6 +59,7 @@ struct WarpgroupTile {
   static constexpr int waves = threads / wave_size, down = 1, width = Columns, across = width / Unit::n;
   static constexpr int slab_stride = width + 4;
   static constexpr int slab_bytes = Unit::m * slab_stride * int(sizeof(Value));
+  static constexpr int pieces = 4;  // for the epilogue at once: no sum is in a register any more
 
   static GPU_INLINE int wave() { return int(threadIdx.x) / wave_size; }
   static GPU_INLINE int first_row() { return wave() * Unit::m; }
@@ -110,10 +111,10 @@ struct WarpgroupRing {
   }
 
   /// TileProduct's.
-  template <int Count, class Left, class Right, class Store>
+  template <class Left, class Right, class Store>
   static GPU_INLINE void finish(const Left& left, const Right& right, Int row, Int column, Int rows,
                                 Int columns, int depth, const Sums<Tile>& sum, Store store) {
-    for_each_chunk<Tile, Count, Tile::Unit::takes_apart>(
+    for_each_piece<Tile::pieces, Tile, Tile::Unit::takes_apart>(
         sum, ring(),
         [&](int i, int j, float value) {
           if constexpr (Tile::Unit::takes_apart)
@@ -121,9 +122,8 @@ struct WarpgroupRing {
           else
             return value;
         },
-        [&](int i, int j, const float(&values)[Count]) {
-          if (row + i < rows && column + j < columns)
-            store(row + i, column + j, existing<Count>(columns - column - j), values);
+        [&](const Pieces<float, Tile::pieces>& pieces) {
+          store(pieces_in(pieces, row, column, rows, columns));
         });
   }
 };

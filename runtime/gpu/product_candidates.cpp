@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/gpu/loop_source.h"
 #include "kernels/gpu/product_tiling.h"
 #include "runtime/calls/epilogue.h"
 #include "runtime/gpu/library_candidate.h"
@@ -93,8 +94,9 @@ void emit(Planner& planner, const Group& group, Lowered l) {
     reads.insert(reads.end(), writes.begin() + 1, writes.end());
   }
   std::vector<std::vector<std::byte>> arguments{std::move(kernel.arguments),
-                                                std::move(kernel.epilogue_arguments)};
-  if (!sides.product.prologue.empty()) arguments.push_back(std::move(kernel.prologue_arguments));
+                                                loop_arguments(epilogue, tile_form)};
+  for (const LoopProgram& prologue : sides.product.prologue)
+    arguments.push_back(loop_arguments(prologue, prologue_form));
   for (const Value* operand : l.tile.operands) reads.push_back(planner.assignment().at(operand));
   std::vector<PlannedTensor> buffers = reads;
   buffers.push_back(result);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "ir/tensor.h"
+#include "kernels/gpu/loop_source.h"
 #include "kernels/gpu/product_tiling.h"
 #include "runtime/gpu/gpu.h"
 #include "runtime/gpu/queue.h"
@@ -174,6 +175,7 @@ class LoadedKernel {
 std::vector<float> run(Gpu& gpu, const Trial& t, const Tensor& left, const Tensor& right) {
   const LoopProgram epilogue = epilogue_of(t.product);
   ProductKernel kernel = kernel_of(t, epilogue);
+  std::vector<std::byte> loop = loop_arguments(epilogue, tile_form);
   const LoadedKernel loaded(gpu, kernel);
   std::vector<float> result(static_cast<std::size_t>(t.product.rows * t.product.columns), std::nanf(""));
   const std::size_t bytes = result.size() * sizeof(float);
@@ -189,7 +191,7 @@ std::vector<float> run(Gpu& gpu, const Trial& t, const Tensor& left, const Tenso
   queue.copy(memory[2].data(), result.data(), bytes);
   std::byte* addresses[] = {memory[0].data(), memory[1].data(), memory[2].data()};
   std::vector<void*> parameters{&addresses[0], &addresses[1], &addresses[2], kernel.arguments.data(),
-                                kernel.epilogue_arguments.data()};
+                                loop.data()};
   std::vector<EncodedMap> maps;
   for (const TensorMap& map : kernel.maps) maps.push_back(encode(gpu.driver(), map, addresses[map.buffer]));
   for (EncodedMap& map : maps) parameters.push_back(&map);

@@ -265,38 +265,31 @@ TEST_P(GpuLoop, EpilogueTakesTheElementsOfAProduct) {
   p.store({3, DType::f32, {N, 1}}, sum);
   p.store({4, DType::f16, {N, 1}}, p.prim(Prim::max, sum, p.constant(0)));
   verify(p);
+  const std::string caller = R"(
+extern "C" __global__ void product(epilogue_tile tile) {
+  const int i = blockIdx.x, j = threadIdx.x;
+  epilogue(tile, Pieces<float, 4>::of(i, j, float(i * int(blockDim.x) + j - 1000)));
+}
+)";
+  const std::string source =
+      translation_unit(loop_header, tile_source(p.code, tile_form, "epilogue") + caller);
+  const EmulatedKernels kernels(source, {"product"}, GetParam());
+  ASSERT_TRUE(kernels.ok());
   LoopBuffers expected(p);
   std::vector<float> values(static_cast<std::size_t>(M * N));
   std::iota(values.begin(), values.end(), -1000.0f);
   run_reference(p, expected.pointers(), values.data());
-  for (const int count : {1, 2, 4, 8}) {  // of a chunk; the last one of a row may be less
-    const std::string caller = fmt::format(R"(
-extern "C" __global__ void product(epilogue_tile tile) {{
-  constexpr int count = {};
-  const int i = blockIdx.x, j = threadIdx.x * count, columns = {}, left = columns - j;
-  float values[count];
-  for (int v = 0; v < count; ++v) values[v] = float(i * columns + j + v - 1000);
-  epilogue(tile, i, j, left < count ? left : count, values);
-}}
-)",
-                                           count, N);
-    const LoopForm form{.vector = count};
-    const std::string source = translation_unit(loop_header, tile_source(p.code, form, "epilogue") + caller);
-    const EmulatedKernels kernels(source, {"product"}, GetParam());
-    ASSERT_TRUE(kernels.ok());
-    LoopBuffers actual(p);
-    std::vector<std::byte> tile;  // the struct: pointers, then arguments
-    const auto append = [&](const void* from, std::size_t bytes) {
-      const auto* const begin = static_cast<const std::byte*>(from);
-      tile.insert(tile.end(), begin, begin + bytes);
-    };
-    for (void* const pointer : actual.pointers()) append(&pointer, sizeof pointer);
-    const std::vector<std::byte> arguments = loop_arguments(p, form);
-    append(arguments.data(), arguments.size());
-    void* parameters[] = {tile.data(), nullptr};
-    kernels.launch("product", M, (N + count - 1) / count, 0, parameters);
-    expect_close(actual, expected, p);
-  }
+  std::vector<std::byte> tile;  // the struct: pointers, then arguments
+  const auto append = [&](const void* from, std::size_t bytes) {
+    const auto* const begin = static_cast<const std::byte*>(from);
+    tile.insert(tile.end(), begin, begin + bytes);
+  };
+  for (void* const pointer : actual.pointers()) append(&pointer, sizeof pointer);
+  const std::vector<std::byte> arguments = loop_arguments(p, tile_form);
+  append(arguments.data(), arguments.size());
+  void* parameters[] = {tile.data(), nullptr};
+  kernels.launch("product", M, N, 0, parameters);
+  expect_close(actual, expected, p);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "kernels/gpu/loop_source.h"
+
 namespace tenon::gpu {
 namespace {
 
@@ -117,7 +119,7 @@ GpuCase product_case(const std::string& name, const Product& p, std::int64_t lef
                     .grid = {kernel.grid[0], kernel.grid[1], kernel.grid[2]},
                     .block = kernel.block,
                     .shared_bytes = kernel.shared_bytes,
-                    .arguments = {std::move(kernel.arguments), std::move(kernel.epilogue_arguments)},
+                    .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, tile_form)},
                     .maps = kernel.maps}},
       .buffers = {side_buffer(p.left_type, left_elements, 3), right.bytes},
       .dtypes = {p.left_type, right.dtype},
