@@ -40,7 +40,7 @@ class Printer : LoopText {
     if (has_faults()) line("BadIndex bad;");
     line("constexpr bool Whole = false;");
     pointer_prefix_ = "tile.";
-    where_in_pieces_ = " && begins";
+    where_in_pieces_ = " && i1 % pieces.vector == 0";  // groups of columns begin anywhere
     print_pointers(0, 0);
     print_tile_pieces();
     if (has_faults()) line("report(tile.fault, bad);");
@@ -173,29 +173,50 @@ class Printer : LoopText {
     declare_written(wanted);
     return wanted;
   }
-  /// All pieces are read before one is written: what is written might be what others read.
+  /// All pieces are read before one is written: what is written might be what others read. Where all of them
+  /// are whole and aligned no branch stands between the reads, so that they are on their way together.
   void print_tile_pieces() {
+    std::string whole;
+    for (std::size_t k = 0; k < code_.operands.size(); ++k)
+      if (LoopText::has_pieces(k)) whole += fmt::format("{}pieces{}", whole.empty() ? "" : " && ", k);
+    if (whole.empty()) return print_tile_chunks(false);
+    line("bool whole = {};", whole);
+    line("#pragma unroll");
+    line("for (int chunk = 0; chunk < {}; ++chunk)", form_.chunks);
+    line("  whole = whole && pieces.valid[chunk] == {0} && pieces.column[chunk] % {0} == 0;", form_.vector);
+    line("if (whole) {{");
+    ++indent_;
+    print_tile_chunks(true);
+    --indent_;
+    line("}} else {{");
+    ++indent_;
+    print_tile_chunks(false);
+    --indent_;
+    line("}}");
+  }
+  void print_tile_chunks(bool whole) {
     const std::vector<bool> wanted = computed_in(0);
     if (reads(wanted)) {
       declare_reads(wanted);
-      begin_tile_piece();
+      begin_tile_piece(whole);
       print_reads(wanted);
       --indent_;
       line("}}");
     }
-    begin_tile_piece();
+    begin_tile_piece(whole);
     print_values(0, wanted);
     --indent_;
     line("}}");
   }
-  void begin_tile_piece() {
+  void begin_tile_piece(bool whole) {
     line("#pragma unroll");
     line("for (int chunk = 0; chunk < {}; ++chunk) {{", form_.chunks);
     ++indent_;
+    line("const Index i0 = Index(pieces.row[chunk]), i1 = Index(pieces.column[chunk]);");
+    are_whole_ = whole;
+    if (whole) return line("constexpr int valid = {};", form_.vector);
     line("const int valid = pieces.valid[chunk];");
     line("if (valid <= 0) continue;");
-    line("const Index i0 = Index(pieces.row[chunk]), i1 = Index(pieces.column[chunk]);");
-    line("[[maybe_unused]] const bool begins = i1 % {} == 0;  // not of each group of columns", form_.vector);
   }
   void print_points() {
     print_pointers(0, 0);

@@ -11,21 +11,24 @@ struct PoolAxis {
 
 /// The places of a window that lie inside the image: first, first + step, ...
 struct Span {
-  Int first, count, step;
+  int first, count, step;
 };
 
 template <bool Adaptive>
 GPU_INLINE Span window_of(const PoolAxis& a, Int out) {
   if (Adaptive) {
-    const Int first = out * a.in / a.out;
-    return {first, ((out + 1) * a.in + a.out - 1) / a.out - first, 1};
+    const int first = int(out * a.in / a.out);
+    return {first, int(((out + 1) * a.in + a.out - 1) / a.out) - first, 1};
   }
-  Int first = out * a.stride - a.pad;
-  const Int skipped = first < 0 ? (-first + a.dilation - 1) / a.dilation : 0;
-  first += skipped * a.dilation;
-  const Int inside = first < a.in ? (a.in - first + a.dilation - 1) / a.dilation : 0;
-  const Int left = a.kernel - skipped;
-  return {first, left < inside ? (left > 0 ? left : 0) : inside, a.dilation};
+  const int step = int(a.dilation);
+  int first = int(out * a.stride - a.pad);
+  // How many steps reach so far, in 32 bits: divisions of more are most of a thread's time.
+  const auto steps = [&](int reach) { return step == 1 ? reach : (reach + step - 1) / step; };
+  const int skipped = first < 0 ? steps(-first) : 0;
+  first += skipped * step;
+  const int inside = first < int(a.in) ? steps(int(a.in) - first) : 0;
+  const int left = int(a.kernel) - skipped;
+  return {first, left < inside ? (left > 0 ? left : 0) : inside, step};
 }
 
 /// Places that count for the divisor where padding counts: PyTorch cuts them at the padded image.
@@ -75,20 +78,22 @@ GPU_INLINE void each_in_window(const T* x, const PoolShape& s, const Place& at, 
   const Span in_d = window_of<Adaptive>(s.d, at.d), in_h = window_of<Adaptive>(s.h, at.h),
              in_w = window_of<Adaptive>(s.w, at.w);
   const T* from = x + at.of_x(s);
-  const bool pieces = s.x_pieces != 0 && is_aligned<Place::channels>(x);
-  for (int i = 0; i < int(in_d.count); ++i)
-    for (int j = 0; j < int(in_h.count); ++j) {
-      const Int d = in_d.first + i * in_d.step, h = in_h.first + j * in_h.step;
-      const T* const row = from + d * s.d.x_stride + h * s.h.x_stride;
+  const bool whole = at.valid == Place::channels && s.x_pieces != 0 && is_aligned<Place::channels>(x);
+  for (int i = 0; i < in_d.count; ++i)
+    for (int j = 0; j < in_h.count; ++j) {
+      const int d = in_d.first + i * in_d.step, h = in_h.first + j * in_h.step;
+      const T* pixel = from + d * s.d.x_stride + h * s.h.x_stride + in_w.first * s.w.x_stride;
+      Int place = (Int(d) * s.h.in + h) * s.w.in + in_w.first;
 #pragma unroll 4
-      for (int k = 0; k < int(in_w.count); ++k) {
-        const Int w = in_w.first + k * in_w.step;
+      for (int k = 0; k < in_w.count; ++k) {
         T elements[Place::channels];
-        read(row + w * s.w.x_stride, pieces, at.valid, elements);
+        read(pixel, whole, at.valid, elements);
         C values[Place::channels];
 #pragma unroll
         for (int v = 0; v < Place::channels; ++v) values[v] = convert<C>(elements[v]);
-        f(values, (d * s.h.in + h) * s.w.in + w);
+        f(values, place);
+        pixel += in_w.step * s.w.x_stride;
+        place += in_w.step;
       }
     }
 }
@@ -111,7 +116,7 @@ GPU_INLINE void pool_elements(const T* x, T* y, const PoolShape& s, Index index)
     if (!Adaptive && s.counts_padding)
       count = padded_count(s.d, at.d) * padded_count(s.h, at.h) * padded_count(s.w, at.w);
     else
-      count = window_of<Adaptive>(s.d, at.d).count * window_of<Adaptive>(s.h, at.h).count *
+      count = Int(window_of<Adaptive>(s.d, at.d).count) * window_of<Adaptive>(s.h, at.h).count *
               window_of<Adaptive>(s.w, at.w).count;
     if (s.divisor != 0) count = s.divisor;
     for (C& r : result) r = r / static_cast<C>(count);
