@@ -251,7 +251,7 @@ class Printer {
         "      [&](Int number, const Sums<Tile>& sum) {{\n"
         "        const Place place = tile_at(number);\n"
         "        const Int batch = place.batch;\n"
-        "        Product::template finish<{}>(place.left, place.right, place.row, place.column, a.rows, "
+        "        Product::finish(place.left, place.right, place.row, place.column, a.rows, "
         "a.columns, "
         "int(a.depth), sum,\n"
         "            {});\n"
