@@ -212,24 +212,21 @@ std::string tile_type(const AttentionProgram& p, const Tiling& t, const MatrixUn
 std::string text_of(const AttentionProgram& p, const Tiling& t, const MatrixUnits& units) {
   // The last queries see the most keys.
   const std::string_view tile = p.shape.causal ? "a.query_tiles - 1 - tile" : "tile";
-  const std::string_view asked = p.mask ? "0" : p.shape.causal ? "query + 1" : "int(a.keys)";
+  const std::string_view end = p.shape.causal ? "query + 1" : "int(a.keys)", asked = p.mask ? "0" : end;
   const auto count = [&](const HeadStrides& at, std::int64_t offset) { return chunk(p, at, offset); };
   const int out_count = p.shape.value_size % 8 == 0 ? count(p.out, p.out_offset) : 1;
   return tile_type(p, t, units) + signature(p, "Tile::threads", fmt::format("{}* out", storage(p.dtype))) +
          place_text(p, "blockIdx.x") + head_text("out") +
          fmt::format(
              "  const int first = int({1}) * Tile::queries;\n"
-             "  const int key_end = {2};\n"
              "  const Matrix<{0}> values{{v, a.value_size, int(a.keys), 1, a.v_row}};\n"
-             "  attend<Tile, RowChunks<{3}, {4}, {5}, {6}>>(\n"
-             "      rows, columns, values, out, a.out_row, first, key_end, {7},\n"
-             "      score_of({8}, [&](int query) {{ return {9}; }},\n"
+             "  attend<Tile, RowChunks<{2}, {3}, {4}, {5}>>(\n"
+             "      rows, columns, values, out, a.out_row, first, {6},\n"
+             "      score_of({7}, [&](int query) {{ return {8}; }}, [&](int query) {{ return {9}; }},\n"
              "      [&](int query, int key, float product) {{\n{10}        return score;\n      }}));\n}}\n",
-             storage(p.dtype), tile,
-             p.shape.causal ? "first + Tile::queries < a.keys ? first + Tile::queries : int(a.keys)"
-                            : "int(a.keys)",
-             count(p.q, p.q_offset), count(p.k, p.k_offset), count(p.v, p.v_offset), out_count, nan_rows(p),
-             scales_late(p) ? "scale" : "1.0f", asked, score_text(p, !scales_late(p)));
+             storage(p.dtype), tile, count(p.q, p.q_offset), count(p.k, p.k_offset), count(p.v, p.v_offset),
+             out_count, nan_rows(p), scales_late(p) ? "scale" : "1.0f", asked, end,
+             score_text(p, !scales_late(p)));
 }
 
 // What puts a number into the result's row.

@@ -27,6 +27,7 @@ struct WarpgroupAttention : AttentionTile<HalfUnit<T>, Queries, 1, 64, 64, 64> {
   using QueryTile = SwizzledTile<T, Queries, true>;
   using KeyTile = SwizzledTile<T, 64, true>;
   using ValueTile = SwizzledTile<T, 64, false>;
+  static constexpr int rows_together = 64;
 
   // Queries stay in registers, and leave their memory to values.
   static constexpr int value_begin = KeyTile::bytes, query_begin = value_begin;
@@ -57,6 +58,7 @@ class WarpgroupProducts {
     for (int step = 0; step < steps; ++step) kept_[step].read(queries, Tile::first_row(), step * Unit::k);
   }
   GPU_INLINE void multiply(const typename Tile::KeyTile& keys, Scores<Tile>& scores) const {
+    set_to_zero(scores);
     begin(scores[0]);
 #pragma unroll
     for (int step = 0; step < steps; ++step)
