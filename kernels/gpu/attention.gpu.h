@@ -34,7 +34,7 @@ struct AttentionTile {
   using WeightTile = SharedTile<Element, rows_of_wave, Keys, true>;  // of a wave
 
   // Queries that stay in registers leave their memory to values.
-  static constexpr bool keeps_queries = sizeof(Element) == 2 && Unit::k > 1 && Down* Size <= 128;
+  static constexpr bool keeps_queries = Unit::chains && sizeof(Element) == 2 && Down * Size <= 128;
   // Weights go from registers to registers, or through memory.
   static constexpr bool keeps_weights = Unit::chains && !Unit::takes_apart;
   static constexpr int value_begin = KeyTile::bytes;
@@ -173,7 +173,8 @@ class WaveProducts {
   GPU_INLINE void add(const Scores<Tile>& weights, const typename Tile::ValueTile& values,
                       const typename Tile::WeightTile& memory, Attended<Tile>& sum) const {
     if constexpr (!Unit::chains) put(weights, memory);
-#pragma unroll
+    constexpr int unrolled = Unit::chains ? Tile::keys / Tile::step : 4;
+#pragma unroll unrolled
     for (int depth = 0; depth < Tile::keys; depth += Tile::step) {
       Left a[Tile::down][Tile::pieces];
 #pragma unroll
@@ -485,7 +486,7 @@ GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& 
     commit_copies();
 
     Scores<Tile> scores;
-    const bool sees_keys = first_key < end;
+    const bool sees_keys = Tile::rows_together == Tile::queries || first_key < end;
     if (sees_keys) {
       products.multiply(keys, scores);
       if constexpr (Unit::takes_apart)

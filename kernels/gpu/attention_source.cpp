@@ -71,20 +71,18 @@ std::optional<MatrixUnit> unit_of_warpgroups(const AttentionShape& shape, DType 
   return dtype == DType::bf16 ? std::optional(MatrixUnit::wgmma_bf16) : std::nullopt;
 }
 
-// Large tiles read keys less often, small ones keep more processors busy.
+// Waves take whole units of rows: small tiles are for few queries alone. Where there are few blocks, those of
+// small ones would run no sooner.
 Tiling choose_tiling(const AttentionShape& shape, DType dtype, const GpuLimits& limits) {
-  const auto is_busy = [&](const Tiling& t, std::int64_t blocks_a_processor) {
-    return blocks(shape, t) >= blocks_a_processor * limits.processors &&
-           t.queries - shape.queries < rows_of_wave;
-  };
-  if (const auto unit = unit_of_warpgroups(shape, dtype); unit && limits.units.has(*unit))
-    for (const std::int64_t queries : {128, 64})
-      if (const Tiling t{queries, 64, 1, true}; is_busy(t, queries / 32)) return t;
+  const auto fits = [&](const Tiling& t) { return t.queries - shape.queries < rows_of_wave; };
+  const auto unit = unit_of_warpgroups(shape, dtype);
+  if (constexpr Tiling t{64, 64, 1, true}; unit && limits.units.has(*unit) && fits(t)) return t;
   const std::vector<Tiling> all = tilings(shape, dtype, is_on_unit(dtype, limits.units));
   TENON_CHECK(!all.empty());
-  const auto busy =
-      std::find_if(all.begin(), all.end(), [&](const Tiling& t) { return is_busy(t, t.down == 2 ? 4 : 1); });
-  return busy == all.end() ? all.back() : *busy;
+  const auto best = std::find_if(all.begin(), all.end(), [&](const Tiling& t) {
+    return fits(t) && (t.down == 1 || blocks(shape, t) >= 4 * limits.processors);
+  });
+  return best == all.end() ? all.back() : *best;
 }
 
 std::vector<LoopArgument> fields(const AttentionProgram& p, const Tiling& t, std::int64_t parts) {
@@ -201,10 +199,10 @@ std::string unit_text(const AttentionProgram& p, const MatrixUnits& units) {
 }
 
 std::string tile_type(const AttentionProgram& p, const Tiling& t, const MatrixUnits& units) {
-  if (t.of_warpgroups)
-    return fmt::format("using Tile = WarpgroupAttention<{}, {}>;\n", storage(p.dtype), t.queries);
+  if (t.of_warpgroups) return fmt::format("using Tile = WarpgroupAttention<{}>;\n", storage(p.dtype));
   return fmt::format(
-      "using Tile = AttentionTile<{}, {}, {}, {}, {}, {}>;\nstatic_assert(Tile::bytes <= {});\n",
+      "using Tile = AttentionTile<{}, {}, {}, {}, {}, {}>;\nstatic_assert(!Tile::Unit::chains || Tile::bytes "
+      "<= {});\n",
       unit_text(p, units), t.queries, t.down, t.keys, filled_up(p.shape.size), filled_up(p.shape.value_size),
       tile_bytes(p.shape, p.dtype, t, is_on_unit(p.dtype, units)));
 }
