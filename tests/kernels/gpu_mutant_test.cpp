@@ -124,7 +124,7 @@ const std::vector<Mutant>& mutants() {
        "left.low[step], low.descriptor"},
       {"every step takes the first depths", split_parts, "step * Tile::Unit::k, left", "0, left"},
       {"pieces of float32 are waited for too late", split_parts, "wait_for_copies<stages - 2>();",
-       "wait_for_copies<stages - 1>();", Tool::plain, 32, "that is split behind the next barrier"},
+       "wait_for_copies<stages - 1>();", Tool::thread, 32, "that is split behind the next barrier"},
       {"lines are taken for depths where they are split", "product of warpgroups 128x128 across f32",
        "*from.at(along, depth + k)", "*from.at(depth + k, along)"},
       {"bulk copies of float32 are not waited for", split_bulk, "wait_for_phase(full() + stage, phase);", "",
@@ -132,7 +132,7 @@ const std::vector<Mutant>& mutants() {
       {"phases of float32 are not counted", split_bulk, "phase ^= stage == 0;", "", Tool::plain, 32,
        of_split_bulk},
       {"barriers of float32 are made twice", "product by bulk copies 128x128 streamed f32",
-       "end_barrier(full() + i);", "", Tool::plain, 32, of_split_bulk},
+       "end_barrier(full() + i);", ";", Tool::plain, 32, of_split_bulk},
       // Attention.
       {"weights of other keys", two_units, "pair_of(sums[1][0], sums[1][1], T())",
        "pair_of(sums[0][0], sums[0][1], T())"},
