@@ -52,15 +52,19 @@ struct CodedMatrix {
     piece.scale = scales[at];
     piece.zero = Code::zero + float(zero + (HasZeros ? zeros[at] : 0));
   }
-  /// `Count` codes of a line from depth k on, a multiple of Count; beyond the ends, what stands for 0.
+  /// `Count` codes of a line from depth k on, a multiple of Count. Both exist.
   template <int Count>
-  GPU_INLINE CodedPiece<Code, Count> piece(Int line, int k) const {
-    using Piece = CodedPiece<Code, Count>;
-    Piece result = {};
-    if (line >= lines || k >= depths) return result;
+  GPU_INLINE CodedPiece<Code, Count> piece_inside(Int line, int k) const {
+    CodedPiece<Code, Count> result;
     read_pieces(reinterpret_cast<const unsigned*>(code_at(line, k)), result.words);
     find_scale(group_at(line, k), result);
     return result;
+  }
+  /// The same; beyond the ends, what stands for 0.
+  template <int Count>
+  GPU_INLINE CodedPiece<Code, Count> piece(Int line, int k) const {
+    if (line >= lines || k >= depths) return {};
+    return piece_inside<Count>(line, k);
   }
   /// One number; 0 outside.
   GPU_INLINE float number_at(Int line, int k) const {
@@ -70,6 +74,18 @@ struct CodedMatrix {
     find_scale(group_at(line, k), one);
     return one.at(0);
   }
+  /// A line that exists.
+  struct OneLine {
+    const CodedMatrix* side;
+    Int line;
+
+    template <int Count>
+    GPU_INLINE CodedPiece<Code, Count> piece(int k) const {
+      return side->template piece_inside<Count>(line, k);
+    }
+    GPU_INLINE float number_at(int k) const { return side->number_at(line, k); }
+  };
+  GPU_INLINE OneLine one_line(Int i) const { return {this, i}; }
 };
 
 /// Brings pieces of codes to registers, and what they stand for to a tile.

@@ -12,9 +12,10 @@ namespace tenon::gpu {
 namespace {
 
 constexpr int most_threads = 1024;
-constexpr int most_lanes = 32;      // a row's lanes fit a wave of every device
-constexpr int kept_registers = 32;  // 32-bit registers of a thread that hold elements of its row
-constexpr int least_columns = 8;    // rows of a block whose elements lie side by side: a sector of memory
+constexpr int most_lanes = 32;         // a row's lanes fit a wave of every device
+constexpr int kept_registers = 32;     // 32-bit registers of a thread that hold elements of its row
+constexpr int least_columns = 8;       // rows of a block whose elements lie side by side: a sector of memory
+constexpr int rows_of_processor = 16;  // of a wave each, which keep it busy
 constexpr int most_vector = 8;
 constexpr int elements_in_flight = 4;  // elements that a thread reads before it computes
 constexpr int piece_bytes = 16;
@@ -100,12 +101,16 @@ LoopForm form_of_columns(const LoopProgram& p, const GpuLimits& limits) {
   return form;
 }
 
-LoopForm form_of_rows(const LoopProgram& p) {
+LoopForm form_of_rows(const LoopProgram& p, const GpuLimits& limits) {
   LoopForm form{.group = RowGroup::lanes, .vector = vector_of(p)};
   form.width = power_of_two_above(blocks_of(p.row_length(), form.vector), most_lanes);
   keep_rows(form, p, form.width);
   const auto has_few = [&] { return form.keeps && form.chunks * form.vector <= kept_registers / 2; };
+  // Lanes need no barrier. Many rows keep the device busy with what a wave has under way; few take blocks.
+  const bool are_many = row_count(p) >= std::int64_t{rows_of_processor} * limits.processors;
   if (has_few()) return form;
+  if (are_many) keep_rows(form, p, form.width, 2 * kept_registers);
+  if (are_many && form.keeps) return form;
   form.group = RowGroup::block;
   for (form.threads = 128; form.threads <= most_threads; form.threads *= 2) {
     form.width = form.threads;
@@ -123,8 +128,12 @@ LoopForm loop_form(const LoopProgram& program, const GpuLimits& limits) {
   if (program.code.reduced == 0) {
     form.vector = vector_of(program);
     form.chunks = chunks_in_flight(form.vector);
+    // Few points take their time for latency: a thread each, if there are blocks for it.
+    const std::int64_t at_once = std::int64_t{limits.processors} * form.threads;
+    while (form.vector * form.chunks > 1 && row_count(program) < at_once * form.vector * form.chunks)
+      form.chunks > 1 ? form.chunks /= 2 : form.vector /= 2;
   } else {
-    form = lie_side_by_side(program) ? form_of_columns(program, limits) : form_of_rows(program);
+    form = lie_side_by_side(program) ? form_of_columns(program, limits) : form_of_rows(program, limits);
   }
   form.wide = needs_wide_indices(program, limits);
   return form;

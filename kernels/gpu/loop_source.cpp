@@ -16,15 +16,15 @@ class Printer : LoopText {
 
   std::string kernel() {
     print_arguments();
-    line("extern \"C\" __global__ void __launch_bounds__({}) {}({}const {}_arguments a) {{", form_.threads,
-         name_, ended(parameters(), ", "), name_);
-    indent_ = 1;
-    line("using Index = {};", index_type());
-    if (has_faults()) line("BadIndex bad;");
-    form_.group == RowGroup::none ? print_points() : print_rows();
-    if (has_faults()) line("report(fault, bad);");
-    indent_ = 0;
-    line("}}\n");
+    const std::string bounds =
+        fmt::format("extern \"C\" __global__ void __launch_bounds__({})", form_.threads);
+    if (has_pieces()) {
+      line("template <bool Whole>");
+      print_walk("GPU_INLINE void", name_ + "_walk");
+      print_kernel_of_walks(bounds);
+    } else {
+      print_walk(bounds, name_);
+    }
     return std::move(out_);
   }
 
@@ -38,6 +38,7 @@ class Printer : LoopText {
     line("using Index = {};", index_type());
     line("const {}_arguments& a = tile.a;", name_);
     if (has_faults()) line("BadIndex bad;");
+    line("constexpr bool Whole = false;");
     pointer_prefix_ = "tile.";
     where_in_pieces_ = " && i1 % pieces.vector == 0";  // groups of columns begin anywhere
     print_pointers(0, 0);
@@ -59,7 +60,9 @@ class Printer : LoopText {
     line("__device__ inline {} operator()({} i0, {} i1) const {{", storage(operand(at(result)).dtype),
          index_type(), index_type());
     ++indent_;
-    (void)print_point();
+    line("using Index = {};", index_type());
+    line("constexpr int chunk = 0, v = 0, valid = 1;");
+    print_elements(0, print_begin());
     line("return w{}[v];", result);
     --indent_;
     line("}}");
@@ -69,6 +72,43 @@ class Printer : LoopText {
   }
 
  private:
+  // A walk over all of the loop. That of whole chunks has no elements that do not exist and no single ones:
+  // what it reads stands side by side, without a branch between.
+
+  bool has_pieces() const {
+    for (std::size_t k = 0; k < code_.operands.size(); ++k)
+      if (LoopText::has_pieces(k)) return true;
+    return false;
+  }
+  void print_walk(std::string_view kind, std::string_view name) {
+    line("{} {}({}const {}_arguments{} a) {{", kind, name, ended(parameters(), ", "), name_,
+         has_pieces() ? "&" : "");
+    indent_ = 1;
+    line("using Index = {};", index_type());
+    if (has_faults()) line("BadIndex bad;");
+    form_.group == RowGroup::none ? print_points() : print_rows();
+    if (has_faults()) line("report(fault, bad);");
+    indent_ = 0;
+    line("}}\n");
+  }
+  void print_kernel_of_walks(std::string_view kind) {
+    line("{} {}({}const {}_arguments a) {{", kind, name_, ended(parameters(), ", "), name_);
+    indent_ = 1;
+    line("bool whole = a.{} % {} == 0;", form_.group == RowGroup::none ? "rows" : "length", form_.vector);
+    for (std::size_t k = 0; k < code_.operands.size(); ++k)
+      if (LoopText::has_pieces(k) && code_.operands[k].buffer >= 0)
+        line(
+            "whole = whole && a.pieces_{} != 0 && is_aligned<{}>(reinterpret_cast<const {}*>(b{}) + "
+            "a.offset_{});",
+            k, form_.vector, storage(code_.operands[k].dtype), code_.operands[k].buffer, k);
+    std::string values;
+    for (const std::string& parameter : parameters())
+      values += parameter.substr(parameter.rfind(' ') + 1) + ", ";
+    line("whole ? {0}_walk<true>({1}a) : {0}_walk<false>({1}a);", name_, values);
+    indent_ = 0;
+    line("}}\n");
+  }
+
   // Text.
 
   template <class... Args>
@@ -105,8 +145,9 @@ class Printer : LoopText {
           fmt::format("{}{}", is_stored(operand.buffer) ? "" : "const ", storage(operand.dtype));
       line("{}* const p{} = reinterpret_cast<{}*>({}b{}) + Index(a.offset_{}){};", type, k, type,
            pointer_prefix_, operand.buffer, k, distance(k, from, to));
-      if (has_pieces(k))
-        line("const bool pieces{} = a.pieces_{} != 0 && is_aligned<{}>(p{});", k, k, form_.vector, k);
+      if (LoopText::has_pieces(k))
+        line("const bool pieces{} = Whole || (a.pieces_{} != 0 && is_aligned<{}>(p{}));", k, k, form_.vector,
+             k);
     }
   }
   /// i0, i1, ... of the dims [from, to), of the position `linear`.
@@ -123,16 +164,13 @@ class Printer : LoopText {
 
   // Walks.
 
-  /// The values at i0, i1.
-  std::vector<bool> print_point() {
-    line("using Index = {};", index_type());
-    line("constexpr int chunk = 0, v = 0, valid = 1;");
+  /// What comes before the elements at i0, i1, of which it gives those that are wanted.
+  std::vector<bool> print_begin() {
     print_pointers(0, 0);
     std::vector<bool> wanted = computed_in(0);
     declare_reads(wanted);
     print_reads(wanted);
     declare_written(wanted);
-    print_elements(0, wanted);
     return wanted;
   }
   /// All pieces are read before one is written: what is written might be what others read. Where all of them
@@ -375,7 +413,8 @@ class Printer : LoopText {
     ++indent_;
     line("const Index x = {}Index(chunk * {} + lane) * {};", base, sharing_threads(), form_.vector);
     line("if (x >= end) continue;");
-    line("const int valid = int(end - x < {} ? end - x : {});", form_.vector, form_.vector);
+    line("const int valid = {}end - x < {} ? int(end - x) : {};", has_pieces() ? "!Whole && " : "",
+         form_.vector, form_.vector);
     print_indices("x", first_inner_dim(), rank_);
   }
 
@@ -404,7 +443,28 @@ class Printer : LoopText {
   void declare_written(const std::vector<bool>& wanted) {
     for (std::size_t i = 0; i < size(); ++i)
       if (wanted[i] && at(i).op == LoopOp::store)
-        line("{} w{}[{}];", storage(operand(at(i)).dtype), i, form_.vector);
+        line("{} w{}[{}];", narrows(i) ? "float" : storage(operand(at(i)).dtype), i, form_.vector);
+  }
+  /// What is stored: of a number that was rounded to 16 bits just before, the unrounded one, which the store
+  /// rounds.
+  Reg stored(std::size_t i) const {
+    const Reg r = at(i).args[0];
+    const Instruction& last = at(static_cast<std::size_t>(r));
+    const bool is_rounded = narrows(i) && last.op == LoopOp::prim && last.prim == Prim::cast &&
+                            last.type == operand(at(i)).dtype && type_of(last.args[0]) == DType::f32;
+    return is_rounded && is_element(static_cast<std::size_t>(r)) && !is_kept(static_cast<std::size_t>(r))
+               ? last.args[0]
+               : r;
+  }
+  /// Are several floats rounded to 16 bits at once?
+  bool narrows(std::size_t i) const {
+    const DType stored = operand(at(i)).dtype;
+    return form_.vector > 1 && (stored == DType::f16 || stored == DType::bf16) &&
+           type_of(at(i).args[0]) == DType::f32;
+  }
+  std::string written(std::size_t i) const {
+    return narrows(i) ? fmt::format("narrowed<{}>(w{}).elements", storage(operand(at(i)).dtype), i)
+                      : fmt::format("w{}", i);
   }
   void print_writes(const std::vector<bool>& wanted) {
     for (std::size_t i = 0; i < size(); ++i)
@@ -418,7 +478,8 @@ class Printer : LoopText {
         line("if (v < valid) Fold{}::fold(acc{}, {}, Int(x + v));", i, i, text(instruction.args[0]));
       if (!wanted[i]) continue;
       if (instruction.op == LoopOp::store)
-        line("w{}[v] = convert<{}>({});", i, storage(operand(instruction).dtype), text(instruction.args[0]));
+        line("w{}[v] = convert<{}>({});", i, narrows(i) ? "float" : storage(operand(instruction).dtype),
+             text(stored(i)));
       else if (is_vector_read(i))
         define(i, read_value(i));
       else if (!values_[i].of_chunk)
@@ -469,9 +530,9 @@ class Printer : LoopText {
     const auto k = static_cast<std::size_t>(at(i).operand);
     const std::string to = fmt::format("p{}{}", k, distance(k, first_inner_dim(), rank_));
     if (code_.operands[k].strides.back() == Stride::any)
-      line("write_strided({}, Index(a.stride_{}_{}), valid, w{});", to, k, rank_ - 1, i);
+      line("write_strided({}, Index(a.stride_{}_{}), valid, {});", to, k, rank_ - 1, written(i));
     else
-      line("write({}, {}, valid, w{});", to, pieces(k), i);
+      line("write({}, {}, valid, {});", to, pieces(k), written(i));
   }
 
   /// A value of one row, chunk or element.

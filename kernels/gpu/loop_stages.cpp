@@ -132,8 +132,12 @@ bool is_kept(const LoopCode& code, const std::vector<LoopValue>& values, Reg r) 
 
 int kept_values(const LoopCode& code) {
   const std::vector<LoopValue> values = describe(code, true);
-  const auto words = [&](std::size_t i) {
-    return code.instructions[i].type == DType::f64 || code.instructions[i].type == DType::i64 ? 2 : 1;
+  const auto bytes = [&](std::size_t i) {
+    return code.instructions[i].type == DType::f64 || code.instructions[i].type == DType::i64 ? 8 : 4;
+  };
+  const auto bytes_read = [&](std::size_t i) {
+    const auto operand = static_cast<std::size_t>(code.instructions[i].operand);
+    return static_cast<int>(size_of(code.operands[operand].dtype));
   };
   int most = 0;
   for (int stage = 0; stage < stage_count(code, values); ++stage) {
@@ -144,11 +148,15 @@ int kept_values(const LoopCode& code) {
                            (op == LoopOp::load || op == LoopOp::gather);
       const bool comes_before = is_kept(code, values, static_cast<Reg>(i)) && values[i].stage < stage &&
                                 values[i].last_use >= stage;
-      if (is_read || comes_before) held += words(i);
+      if (comes_before)
+        held += bytes(i);
+      else if (is_read)
+        held += bytes_read(i);
     }
     most = std::max(most, held);
   }
-  return most;
+  constexpr int of_register = 4;
+  return (most + of_register - 1) / of_register;
 }
 
 }  // namespace tenon::gpu

@@ -160,14 +160,18 @@ struct FoldSum : OfValues<T> {
   static GPU_INLINE void fold(T& acc, T x, Int) { acc = add_of(acc, x); }
   static GPU_INLINE T combine(T a, T b) { return add_of(a, b); }
 };
-/// A sum of many floats: with the part that rounding lost (Knuth's two-sum).
+/// A sum of many floats: with the part that rounding lost (Knuth's two-sum; a thread's elements take half of
+/// its operations, which find what is lost of an element that is smaller than the sum).
 template <>
 struct FoldSum<float> {
   struct Acc {
     float sum, lost;
   };
   static GPU_INLINE Acc identity() { return {0, 0}; }
-  static GPU_INLINE void fold(Acc& acc, float x, Int) { acc = combine(acc, {x, 0}); }
+  static GPU_INLINE void fold(Acc& acc, float x, Int) {
+    const float sum = acc.sum + x;
+    acc = {sum, acc.lost + (x - (sum - acc.sum))};
+  }
   static GPU_INLINE Acc combine(Acc a, Acc b) {
     const float sum = a.sum + b.sum;
     const float other = sum - a.sum;

@@ -45,6 +45,19 @@ GPU_INLINE typename Fold::Acc over_columns(typename Fold::Acc acc, void* shared)
   return acc;
 }
 
+/// Numbers of 16 bits.
+template <class T, int Count>
+struct Narrowed {
+  T elements[Count];
+};
+template <class T, int Count>
+GPU_INLINE Narrowed<T, Count> narrowed(const float (&from)[Count]) {
+  Narrowed<T, Count> to;
+#pragma unroll
+  for (int v = 0; v < Count; v += 2) to_pair(from[v], from[v + 1], to.elements + v);
+  return to;
+}
+
 // `Count` elements of which the first `valid` exist: in pieces where `pieces` says that they are aligned.
 
 template <int Count, class T>
@@ -60,7 +73,7 @@ GPU_INLINE void read_strided(const T* from, Index stride, int valid, T (&to)[Cou
 }
 template <int Count, class T>
 GPU_INLINE void write(T* to, bool pieces, int valid, const T (&from)[Count]) {
-  if (pieces && valid == Count) return write_pieces(to, from);
+  if (pieces && valid == Count) return write_whole_pieces(to, from);
 #pragma unroll
   for (int v = 0; v < Count; ++v)
     if (v < valid) to[v] = from[v];

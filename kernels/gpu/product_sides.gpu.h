@@ -6,6 +6,20 @@
 
 namespace tenon::gpu {
 
+/// Elements of a line that lie side by side, as memory has them: what is unpacked at once has to be there.
+template <class T, int Count>
+struct RawPiece {
+  unsigned words[Count * sizeof(T) / sizeof(unsigned)];
+
+  GPU_INLINE float at(int i) const {
+    constexpr int in_word = int(sizeof(unsigned) / sizeof(T));
+    const unsigned bits = words[i / in_word] >> (i % in_word * 8 * int(sizeof(T)));
+    T element;
+    GPU_COPY(&element, &bits, sizeof element);
+    return number(element);
+  }
+};
+
 /// A matrix in memory.
 template <class T>
 struct Matrix {
@@ -40,6 +54,20 @@ struct Matrix {
     column = depth.offset;
     return line.left > 0 && depth.left > 0;
   }
+  /// A line that exists, along whose depth elements lie side by side.
+  struct OneLine {
+    const T* elements;
+
+    /// `Count` elements from depth k on, which exist and begin at an aligned address.
+    template <int Count>
+    GPU_INLINE RawPiece<T, Count> piece(int k) const {
+      RawPiece<T, Count> result;
+      read_pieces(reinterpret_cast<const unsigned*>(elements + k), result.words);
+      return result;
+    }
+    GPU_INLINE float number_at(int k) const { return number(elements[k]); }
+  };
+  GPU_INLINE OneLine one_line(Int i) const { return {data + i * line_stride}; }
 };
 
 /// One spatial axis of a convolution.

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view header = "kernels/gpu/product.gpu.h", row_header = "kernels/gpu/row_product.gpu.h",
                            warpgroup_header = "kernels/gpu/wgmma_product.gpu.h",
-                           bulk_header = "kernels/gpu/bulk_product.gpu.h";
+                           bulk_header = "kernels/gpu/bulk_product.gpu.h",
+                           split_header = "kernels/gpu/split_product.gpu.h";
 constexpr std::int64_t most_batches = 65535;  // a grid's second and third dimension are no larger
 constexpr std::int64_t most_in_a_row = std::int64_t{1} << 30;
 
@@ -144,6 +145,7 @@ class Printer {
     const bool of_rows = tiling_.row_count > 0;
     return translation_unit(
         of_rows          ? row_header
+        : tiling_.splits ? split_header
         : tiling_.bulk   ? bulk_header
         : of_warpgroup() ? warpgroup_header
                          : header,
@@ -166,7 +168,7 @@ class Printer {
         "extern \"C\" __global__ void __launch_bounds__({}) product({}const {}* right{}{}{}, "
         "const product_arguments a, const epilogue_arguments e{}{}) {{\n"
         "  const epilogue_tile tile{{{}e}};\n{}",
-        tiling_.threads,
+        launch_bounds(),
         has_prologue() ? left_parameters_
                        : fmt::format("const {}* left, ", element(p_, tiling_, p_.left_type)),
         p_.codes.empty() ? element(p_, tiling_, p_.right_type) : storage(DType::u8), zeros(),
@@ -176,6 +178,11 @@ class Printer {
             ? ", const __grid_constant__ TensorMap left_map, const __grid_constant__ TensorMap right_map"
             : "",
         values_, has_prologue() ? fmt::format("  const prologue left{{{}l}};\n", left_values_) : "");
+  }
+  // Products of few rows name blocks of a processor, for which there are registers: else ptxas would save
+  // some, and read late.
+  std::string launch_bounds() const {
+    return fmt::format("{}{}", tiling_.threads, tiling_.row_count > 0 ? ", 4" : "");
   }
   std::string zeros() const {
     return std::string(p_.left_zeros ? ", const int* left_zeros" : "") +
@@ -212,10 +219,10 @@ class Printer {
         "  if (batch >= a.batches) return;\n"
         "  Int rest = batch;\n"
         "{}"
-        "  multiply_rows<{}, {}, {}>({}, {},\n      {});\n}}\n",
-        most_batches, to_batch(), tiling_.row_count, tiling_.shares_depth,
-        p_.codes.empty() ? reading_of_left(p_).count : coded_row_count, left_side(p_, tiling_),
-        right_side(p_, tiling_), store());
+        "  multiply_rows<{}, {}, {}, {}, {}>({}, {},\n      {});\n}}\n",
+        most_batches, to_batch(), tiling_.row_count, tiling_.columns_of_team(), tiling_.teams_sharing,
+        tiling_.team_steps, p_.codes.empty() ? reading_of_left(p_).count : coded_row_count,
+        left_side(p_, tiling_), right_side(p_, tiling_), store());
   }
 
   std::string tile_product() const {
@@ -244,13 +251,20 @@ class Printer {
         "      [&](Int number, const Sums<Tile>& sum) {{\n"
         "        const Place place = tile_at(number);\n"
         "        const Int batch = place.batch;\n"
-        "        Product::finish(place.left, place.right, place.row, place.column, a.rows, a.columns, "
+        "        Product::template finish<{}>(place.left, place.right, place.row, place.column, a.rows, "
+        "a.columns, "
         "int(a.depth), sum,\n"
         "            {});\n"
         "      }});\n}}\n",
-        tile(), captured(), to_batch(), tiling_.bulk ? "MappedSide{&left_map}" : left_side(p_, tiling_),
-        tiling_.bulk ? "MappedSide{&right_map}" : right_side(p_, tiling_), product(), is_shared(),
+        tile(), captured(), to_batch(), mapped(left_side(p_, tiling_), "left"),
+        mapped(right_side(p_, tiling_), "right"), product(), is_shared(),
         is_shared() ? "parts, tickets" : fmt::format("static_cast<{}*>(nullptr), nullptr", sum()), store());
+  }
+  // A side as bulk copies read it; where it is split, threads do, too.
+  std::string mapped(std::string side, std::string_view which) const {
+    if (!tiling_.bulk) return side;
+    return tiling_.splits ? fmt::format("Mapped<Matrix<{}>>{{{}, &{}_map}}", storage(type_), side, which)
+                          : fmt::format("MappedSide{{&{}_map}}", which);
   }
   // What tile_at takes beside the sides.
   std::string captured() const {
@@ -259,10 +273,14 @@ class Printer {
   }
   std::string product() const {
     const Reading left = reading_of_left(p_), right = reading_of_right(p_);
-    if (tiling_.bulk) return fmt::format("BulkProduct<Tile, {}, {}>", left.depth_fast, right.depth_fast);
+    if (tiling_.bulk)
+      return fmt::format("{}BulkProduct<Tile, {}, {}>", tiling_.splits ? "Split" : "", left.depth_fast,
+                         right.depth_fast);
     return fmt::format("{}<Tile, typename Place::Left, {}, {}, typename Place::Right, {}, {}>",
-                       of_warpgroup() ? "WarpgroupProduct" : "TileProduct", left.depth_fast, left.count,
-                       right.depth_fast, right.count);
+                       tiling_.splits   ? "SplitProduct"
+                       : of_warpgroup() ? "WarpgroupProduct"
+                                        : "TileProduct",
+                       left.depth_fast, left.count, right.depth_fast, right.count);
   }
   std::string tile() const {
     if (of_warpgroup())

@@ -6,6 +6,9 @@
 
 namespace tenon::gpu {
 
+/// Rows of a product that row_product.gpu.h computes at once; more are tiles.
+inline constexpr std::int64_t most_rows_at_once = 8;
+
 /// What multiplies the pieces of a tile.
 enum class TileUnit : std::uint8_t { ordinary, of_wave, of_warpgroup };
 
@@ -14,15 +17,19 @@ enum class TileUnit : std::uint8_t { ordinary, of_wave, of_warpgroup };
 struct Tiling {
   int rows = 64, columns = 64, threads = 128;
   TileUnit unit = TileUnit::of_wave;
-  int row_count = 0;          // not 0: a product of so many rows (row_product.gpu.h)
-  bool shares_depth = false;  // its waves do
-  bool bulk = false;          // of warpgroups: bulk copies bring the sides (bulk_product.gpu.h)
+  int row_count = 0;      // not 0: a product of so many rows (row_product.gpu.h)
+  int teams_sharing = 1;  // of such a product: its depth
+  int team_steps = 1;     // pieces of a column that a thread reads at once
+  bool bulk = false;      // of warpgroups: bulk copies bring the sides (bulk_product.gpu.h)
+  bool splits = false;    // of warpgroups: float32 in two parts (split_product.gpu.h)
   std::int64_t whole = 0, sharers = 0;
 
   std::int64_t row_tiles(const Product& p) const;
   /// Of one product of a batch.
   std::int64_t tiles(const Product& p) const;
   std::int64_t shared_tiles(const Product& p) const;
+  /// Of a product of few rows.
+  int columns_of_team() const { return columns * teams_sharing / (threads / 32); }
   /// Pieces in which the depth of a tile is brought to shared memory.
   std::int64_t pieces(const Product& p) const;
   /// Of a warpgroup's product: how many pieces there are in shared memory, and the bytes that this takes
@@ -62,7 +69,9 @@ std::vector<TensorMap> tensor_maps(const Product& p, const Tiling& t);
 
 /// The units that it may be computed on; none where ordinary ones do it.
 MatrixUnits units_for(const Product& p, const GpuLimits& limits);
-/// The tiling that takes least time, by an estimate.
+/// All that it may be computed by, each shared among blocks as the estimate has it.
+std::vector<Tiling> possible_tilings(const Product& p, const GpuLimits& limits);
+/// The one of them that takes least time, by the estimate.
 Tiling choose_tiling(const Product& p, const GpuLimits& limits);
 /// Tiles of this size, of which blocks share what they should by the estimate.
 Tiling shared_among_blocks(const Product& p, Tiling tiles, const GpuLimits& limits);

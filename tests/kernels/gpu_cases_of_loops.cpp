@@ -1,4 +1,5 @@
 // Loops: each way of sharing points, and rows of every kind.
+#include "kernels/gpu/hold_source.h"
 #include "kernels/gpu/loop_source.h"
 #include "tests/kernels/gpu_cases.h"
 
@@ -44,10 +45,20 @@ std::vector<GpuCase> loop_gpu_cases() {
   const LoopForm wave_rows{.group = RowGroup::lanes, .width = 32, .vector = 4, .chunks = 2, .wide = true};
   const LoopForm block_rows{
       .group = RowGroup::block, .threads = 128, .width = 128, .vector = 8, .chunks = 1, .keeps = true};
+  const LoopForm kept_by_a_wave{
+      .group = RowGroup::lanes, .width = 32, .vector = 8, .chunks = 4, .keeps = true};
   const LoopForm long_rows{.group = RowGroup::block, .width = 256, .vector = 4, .chunks = 2};
   const LoopForm columns{.group = RowGroup::columns, .threads = 128, .width = 16, .chunks = 4};
   using namespace loop_cases;
+  const std::int64_t nanoseconds = 5000;
+  const auto* const time = reinterpret_cast<const std::byte*>(&nanoseconds);
   return {
+      {.name = "hold",
+       .launches = {{.source = hold_source(),
+                     .kernel = hold_name,
+                     .grid = {1, 1, 1},
+                     .block = 1,
+                     .arguments = {{time, time + sizeof nanoseconds}}}}},
       loop_case("add relu f32", {add_relu(5000)}),
       loop_case("add relu f16", {add_relu(5000, DType::f16)}),
       loop_case("broadcasts", {broadcasts({7, 9, 40})}),
@@ -56,11 +67,14 @@ std::vector<GpuCase> loop_gpu_cases() {
       loop_case("padded", {padded_nhwc(20, 16, 8)}),
       loop_case("softmax short rows", {softmax(9, 32)}, &short_rows),
       loop_case("softmax rows of a wave", {softmax(9, 200, DType::f16)}, &wave_rows),
+      loop_case("softmax rows kept by a wave f16", {softmax(70, 1000, DType::f16)}, &kept_by_a_wave),
+      loop_case("softmax rows kept by a wave bf16", {softmax(70, 1001, DType::bf16)}, &kept_by_a_wave),
       loop_case("softmax long rows", {softmax(3, 9001)}, &long_rows),
       loop_case("softmax of columns", {softmax_of_columns(2, 17, 40)}, &columns),
       loop_case("layer norm short rows", {layer_norm(7, 70)}, &short_rows),
       loop_case("layer norm rows of a wave", {layer_norm(7, 70)}, &wave_rows),
       loop_case("layer norm rows of a block", {layer_norm(9, 1000)}, &block_rows),
+      loop_case("layer norm rows kept by a wave", {layer_norm(9, 1000)}, &kept_by_a_wave),
       loop_case("layer norm long rows", {layer_norm(2, 9001)}, &long_rows),
       loop_case("every reduction f32", {every_reduction(5, 70, DType::f32, false)}),
       loop_case("every reduction of columns", {every_reduction(5, 70, DType::f32, false)}, &columns),
