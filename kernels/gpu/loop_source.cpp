@@ -178,7 +178,7 @@ class Printer : LoopText {
   void print_tile_pieces() {
     std::string whole;
     for (std::size_t k = 0; k < code_.operands.size(); ++k)
-      if (has_pieces(k)) whole += fmt::format("{}pieces{}", whole.empty() ? "" : " && ", k);
+      if (LoopText::has_pieces(k)) whole += fmt::format("{}pieces{}", whole.empty() ? "" : " && ", k);
     if (whole.empty()) return print_tile_chunks(false);
     line("bool whole = {};", whole);
     line("#pragma unroll");
