@@ -20,6 +20,11 @@
 #endif
 #define GPU_INLINE __device__ __forceinline__
 #if GPU_CUDA
+#define GPU_BLOCK(threads, of_processor) __launch_bounds__(threads, of_processor)
+#else
+#define GPU_BLOCK(threads, of_processor) __launch_bounds__(threads)
+#endif
+#if GPU_CUDA
 #define GPU_COPY(to, from, bytes) memcpy(to, from, bytes)
 #else
 #define GPU_COPY(to, from, bytes) __builtin_memcpy(to, from, bytes)
