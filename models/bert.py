@@ -136,8 +136,13 @@ class Bert(nn.Module):
         self.pooler = Pooler(c)
         self.hidden_score = torch.finfo(torch.float32).min
 
+    def _apply(self, fn, recurse=True):
+        super()._apply(fn, recurse)
+        self.hidden_score = torch.finfo(self.pooler.dense.weight.dtype).min
+        return self
+
     def forward(self, input_ids, attention_mask):
-        visible = attention_mask[:, None, None, :].to(torch.float32)
+        visible = attention_mask[:, None, None, :].to(self.pooler.dense.weight.dtype)
         mask = (1.0 - visible) * self.hidden_score
         states = self.encoder(self.embeddings(input_ids), mask)
         return states, self.pooler(states)

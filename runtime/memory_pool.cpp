@@ -57,16 +57,17 @@ class MemoryPool::Blocks {
   std::size_t kept_bytes_ = 0, used_ = 0, most_used_ = 0;
 };
 
-MemoryPool::MemoryPool(const Device& device) : device_(device), blocks_(std::make_shared<Blocks>()) {}
+MemoryPool::MemoryPool(const Device& device, Space space)
+    : device_(device), space_(space), blocks_(std::make_shared<Blocks>()) {}
 
 std::shared_ptr<const Memory> MemoryPool::take(std::size_t bytes) {
   const std::size_t size = rounded(bytes);
   std::optional<Memory> memory = blocks_->find(size);
   try {
-    if (!memory) memory = device_.allocate(size, Space::device);
+    if (!memory) memory = device_.allocate(size, space_);
   } catch (const std::bad_alloc&) {
     blocks_->forget();
-    memory = device_.allocate(size, Space::device);
+    memory = device_.allocate(size, space_);
   }
   blocks_->give(size);
   const auto give_back = [blocks = std::weak_ptr(blocks_)](const Memory* given) {

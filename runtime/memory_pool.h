@@ -1,5 +1,5 @@
-// Memory of a device that comes and goes while runs do: drivers take their time to allocate, and wait to
-// free.
+// Memory of a device, or pinned for it, that comes and goes while runs do: drivers take their time to
+// allocate, and wait to free.
 #pragma once
 #include <memory>
 
@@ -12,13 +12,14 @@ namespace tenon {
 class MemoryPool {
  public:
   /// The device must outlive what the pool gives.
-  explicit MemoryPool(const Device& device);
-  /// At least so many bytes of the device's memory, for which the pool need not live. Throws std::bad_alloc.
+  MemoryPool(const Device& device, Space space);
+  /// At least so many bytes of that memory, for which the pool need not live. Throws std::bad_alloc.
   std::shared_ptr<const Memory> take(std::size_t bytes);
 
  private:
   class Blocks;
   const Device& device_;
+  const Space space_;
   std::shared_ptr<Blocks> blocks_;
 };
 

@@ -1,13 +1,31 @@
 #include "runtime/open_device.h"
 
+#include <new>
+
 namespace tenon {
+namespace {
+
+Tensor taken_from(MemoryPool& pool, DType dtype, const Index& shape, Space space) {
+  const std::size_t bytes = static_cast<std::size_t>(numel(shape)) * size_of(dtype);
+  auto memory = pool.take(bytes);
+  auto storage = std::make_shared<const Storage>(Storage{memory, memory->data(), bytes, true, space});
+  return Tensor::view_of(std::move(storage), dtype, shape, contiguous_strides(shape), 0);
+}
+
+}  // namespace
 
 Tensor OpenDevice::empty(DType dtype, const Index& shape) {
   if (device.shares_memory) return Tensor::empty(dtype, shape);
-  const std::size_t bytes = static_cast<std::size_t>(numel(shape)) * size_of(dtype);
-  auto memory = pool.take(bytes);
-  auto storage = std::make_shared<const Storage>(Storage{memory, memory->data(), bytes, true, Space::device});
-  return Tensor::view_of(std::move(storage), dtype, shape, contiguous_strides(shape), 0);
+  return taken_from(pool, dtype, shape, Space::device);
+}
+
+Tensor OpenDevice::empty_result(DType dtype, const Index& shape) {
+  if (device.shares_memory || numel(shape) == 0) return Tensor::empty(dtype, shape);
+  try {
+    return taken_from(pinned_pool, dtype, shape, Space::host);
+  } catch (const std::bad_alloc&) {  // a system allows less of it than there is memory
+    return Tensor::empty(dtype, shape);
+  }
 }
 
 Tensor OpenDevice::upload(const Tensor& tensor) {

@@ -12,10 +12,13 @@ struct OpenDevice {
         choose(std::move(chooser)),
         queue(opened.open_queue(threads)),
         weights(opened, *queue),
-        pool(opened) {}
+        pool(opened, Space::device),
+        pinned_pool(opened, Space::pinned) {}
 
   /// Dense memory of the device.
   Tensor empty(DType dtype, const Index& shape);
+  /// Dense memory of the host for a result: pinned where the device copies there, if there is any left.
+  Tensor empty_result(DType dtype, const Index& shape);
   /// A dense copy in the device's memory, and one in the host's; the tensor itself where it is there.
   Tensor upload(const Tensor& tensor);
   Tensor download(const Tensor& tensor);
@@ -24,7 +27,8 @@ struct OpenDevice {
   Chooser choose;
   std::unique_ptr<Queue> queue;
   WeightStore weights;
-  MemoryPool pool;  // of what empty() and upload() give
+  MemoryPool pool;         // of what empty() and upload() give
+  MemoryPool pinned_pool;  // of results
 };
 
 }  // namespace tenon

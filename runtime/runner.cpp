@@ -246,7 +246,8 @@ std::vector<Tensor> Runner::run(std::span<const Tensor> inputs) {
   const auto plan = plan_for(inputs);
   std::vector<Tensor> outputs;
   for (const Type& type : plan->outputs)
-    outputs.push_back(plan->takes_values() ? Tensor() : Tensor::empty(type.dtype, eval(type.shape, {})));
+    outputs.push_back(plan->takes_values() ? Tensor()
+                                           : device_.empty_result(type.dtype, eval(type.shape, {})));
   run_into(inputs, outputs);
   return outputs;
 }

@@ -31,7 +31,7 @@ class Subplan {
   std::shared_ptr<const Plan> plan_;
 };
 
-/// Bytes of whole cache lines.
-inline std::size_t in_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+/// Bytes of whole lines of scratch memory. cuBLASLt asks of its workspace that it begin at a multiple of 256.
+inline std::size_t in_lines(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
 }  // namespace tenon

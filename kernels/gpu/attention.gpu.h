@@ -1,70 +1,209 @@
 // Attention in one kernel (FlashAttention-2: Dao, arXiv 2307.08691): a block takes some queries of one head
-// and walks over the keys, a tile at a time; scores never leave the chip. Softmax goes along: each row has
-// its maximum and its sum so far, and what was summed is scaled when the maximum grows.
+// and walks over the keys, a tile at a time; scores never leave the chip. Softmax goes along: weights are
+// relative to a reference of their row, and what was summed is scaled when that grows.
 #pragma once
 #include "kernels/gpu/product.gpu.h"
+#include "kernels/gpu/row_copies.gpu.h"
+#include "kernels/gpu/wave.gpu.h"
 
 namespace tenon::gpu {
 
-/// What a block computes with: a unit; Queries rows, of 16 for each wave; Keys columns at a time; rows of
-/// q and k and of v, filled up to multiples of 16.
-template <class UnitOfTile, int Queries, int Keys, int Size, int ValueSize>
+template <class Tile>
+class WaveProducts;
+
+/// What a block computes with: a unit; Queries rows, Down units of them for each wave; Keys columns at a
+/// time; rows of q and k and of v, filled up to multiples of 16.
+template <class UnitOfTile, int Queries, int Down, int Keys, int Size, int ValueSize>
 struct AttentionTile {
   using Unit = UnitOfTile;
   using Element = typename Unit::Element;
-  using Value = float;
-  static constexpr int queries = Queries, keys = Keys, size = Size;
-  static constexpr int waves = Queries / Unit::m, threads = waves * wave_size;
-  static constexpr int key_units = Keys / Unit::n;
-  static_assert(Unit::m == 16 && Keys % Unit::n == 0 && ValueSize % Unit::n == 0 && Keys % Unit::k == 0);
+  static constexpr int queries = Queries, keys = Keys, size = Size, width = ValueSize, down = Down;
+  static constexpr int rows_of_wave = Down * Unit::m, waves = Queries / rows_of_wave;
+  static constexpr int threads = waves * wave_size;
+  static constexpr int key_units = Keys / Unit::n, across = ValueSize / Unit::n;
+  static constexpr int together = Unit::chains ? 2 : 1;  // right sides that are read at once
+  // Sums of a unit that takes numbers apart stay short.
+  static constexpr int step = Unit::in_parts ? 16 : Unit::k, pieces = step / Unit::k;
+  static_assert(Unit::m == 16 && Keys % 16 == 0 && Size % 16 == 0 && ValueSize % 16 == 0);
+  static_assert(waves * rows_of_wave == Queries);
 
   using QueryTile = SharedTile<Element, Queries, Size, true>;
   using KeyTile = SharedTile<Element, Keys, Size, true>;
   using ValueTile = SharedTile<Element, ValueSize, Keys, false>;
-  using WeightTile = SharedTile<Element, Unit::m, Keys, true>;  // of a wave
+  using WeightTile = SharedTile<Element, rows_of_wave, Keys, true>;  // of a wave
 
-  // The result, for for_each_value.
-  static constexpr int down = 1, across = ValueSize / Unit::n, width = ValueSize;
-  static constexpr int slab_stride = width + 4, slab_bytes = Unit::m * slab_stride * int(sizeof(float));
-  static GPU_INLINE int wave() { return int(threadIdx.x) / wave_size; }
-  static GPU_INLINE int first_row() { return wave() * Unit::m; }
-  static GPU_INLINE int first_column() { return 0; }
+  // Queries that stay in registers leave their memory to values.
+  static constexpr bool keeps_queries = sizeof(Element) == 2 && Unit::k > 1 && Down* Size <= 128;
+  // Weights go from registers to registers, or through memory.
+  static constexpr bool keeps_weights = Unit::chains && !Unit::takes_apart;
+  static constexpr int value_begin = KeyTile::bytes;
+  static constexpr int query_begin = value_begin + (keeps_queries ? 0 : ValueTile::bytes);
+  static constexpr int query_end = query_begin + QueryTile::bytes, value_end = value_begin + ValueTile::bytes;
+  static constexpr int weight_begin = query_end > value_end ? query_end : value_end;
+  static constexpr int weight_bytes = keeps_weights ? 0 : WeightTile::bytes;
 
-  static constexpr int key_begin = QueryTile::bytes, value_begin = key_begin + KeyTile::bytes;
-  static constexpr int weight_begin = value_begin + ValueTile::bytes;
-  static constexpr int all_bytes = weight_begin + waves * WeightTile::bytes;
+  // A unit of rows of the result on its way to memory, of a wave.
+  static constexpr int slab_stride = width + 16 / int(sizeof(Element));
+  static constexpr int slab_bytes = Unit::m * slab_stride * int(sizeof(Element));
+  static constexpr int all_bytes = weight_begin + waves * weight_bytes;
   static constexpr int bytes = all_bytes > waves* slab_bytes ? all_bytes : waves* slab_bytes;
+
+  using Products = WaveProducts<AttentionTile>;
+  static GPU_INLINE char* memory() {
+    GPU_SHARED(uint4, memory, [(bytes + 15) / 16]);
+    return reinterpret_cast<char*>(memory);
+  }
+  /// Until what was copied has arrived for the whole block.
+  static GPU_INLINE void wait() {
+    wait_for_copies<0>();
+    __syncthreads();
+  }
+  static GPU_INLINE int wave() { return int(threadIdx.x) / wave_size; }
+  static GPU_INLINE int first_row() { return wave() * rows_of_wave; }
 };
 
-/// Adds a product of one step, rounded.
-template <class Unit>
-GPU_INLINE void add_product(float (&sum)[Unit::values], const typename Unit::Left& a,
-                            const typename Unit::Right& b) {
-  if constexpr (Unit::in_parts) {
-    float part[Unit::values] = {};
-    Unit::multiply(part, a, b);
+template <class Tile>
+using Scores = float[Tile::down][Tile::key_units][Tile::Unit::values];
+template <class Tile>
+using Rights = typename Tile::Unit::Right[Tile::together];
+template <class Tile>
+using Attended = float[Tile::down][Tile::across][Tile::Unit::values];
+
+/// The greater of two numbers; b if a is NaN: a maximum so far stays a number.
+GPU_INLINE float larger(float a, float b) {
+#if GPU_CUDA
+  return fmaxf(a, b);
+#else
+  return a > b ? a : b;
+#endif
+}
+
+/// 2^x for weights: what is below the normal numbers may be 0.
+GPU_INLINE float weight_of(float x) {
+#if GPU_CUDA
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+#elif GPU_HIP
+  return __builtin_amdgcn_exp2f(x);
+#else
+  return exp2_of(x);
+#endif
+}
+
+/// Adds a step: of left sides, and of right ones that read(columns' unit, piece, to) brings.
+template <class Tile, int Units, class Read>
+GPU_INLINE void add_step(float (&sum)[Tile::down][Units][Tile::Unit::values],
+                         const typename Tile::Unit::Left (&a)[Tile::down][Tile::pieces], Read read) {
+  using Unit = typename Tile::Unit;
 #pragma unroll
-    for (int i = 0; i < Unit::values; ++i) sum[i] += part[i];
-  } else {
-    Unit::multiply(sum, a, b);
+  for (int j = 0; j < Units; j += Tile::together) {
+    Rights<Tile> b[Tile::pieces];
+#pragma unroll
+    for (int p = 0; p < Tile::pieces; ++p) read(j, p, b[p]);
+#pragma unroll
+    for (int t = 0; t < Tile::together; ++t)
+#pragma unroll
+      for (int i = 0; i < Tile::down; ++i) {
+        if constexpr (Unit::in_parts) {
+          float part[Unit::values] = {};
+#pragma unroll
+          for (int p = 0; p < Tile::pieces; ++p) Unit::multiply(part, a[i][p], b[p][t]);
+#pragma unroll
+          for (int v = 0; v < Unit::values; ++v) sum[i][j + t][v] += part[v];
+        } else {
+#pragma unroll
+          for (int p = 0; p < Tile::pieces; ++p) Unit::multiply(sum[i][j + t], a[i][p], b[p][t]);
+        }
+      }
   }
 }
 
-/// b if one of them is NaN: a maximum so far stays a number.
-GPU_INLINE float larger(float a, float b) { return a > b ? a : b; }
+/// The products of a wave, whose queries may stay in registers.
+template <class Tile>
+class WaveProducts {
+  using Unit = typename Tile::Unit;
+  using Left = typename Unit::Left;
+  static constexpr int steps = Tile::size / Tile::step;
 
-/// The maximum and the sum of the exponentials of a row's scores so far, for the rows of a lane.
-template <class Unit>
-struct RowStates {
-  float highest[Unit::slots], sum[Unit::slots];
-
-  GPU_INLINE RowStates() {
+ public:
+  GPU_INLINE explicit WaveProducts(const typename Tile::QueryTile& queries) : queries_(queries) {
+    if constexpr (Tile::keeps_queries) {
+      Tile::wait();
 #pragma unroll
-    for (int s = 0; s < Unit::slots; ++s) {
-      highest[s] = -TENON_INFINITY;
-      sum[s] = 0;
+      for (int step = 0; step < steps; ++step) read(step, kept_[step]);
     }
   }
+
+  /// Adds the products of queries and a tile of keys.
+  GPU_INLINE void multiply(const typename Tile::KeyTile& keys, Scores<Tile>& scores) const {
+    constexpr int unrolled = Tile::keeps_queries ? steps : 2;
+#pragma unroll unrolled
+    for (int step = 0; step < steps; ++step) {
+      const auto read_keys = [&](int j, int p, Rights<Tile>& to) {
+        const int depth = step * Tile::step + p * Unit::k;
+        if constexpr (Unit::chains)
+          Unit::read_two(keys, j * Unit::n, depth, to);
+        else
+          to[0].read(keys, j * Unit::n, depth);
+      };
+      if constexpr (Tile::keeps_queries) {
+        add_step<Tile>(scores, kept_[step], read_keys);
+      } else {
+        Left a[Tile::down][Tile::pieces];
+        read(step, a);
+        add_step<Tile>(scores, a, read_keys);
+      }
+    }
+  }
+
+  /// Adds the products of a tile's weights and values. `memory` is the wave's, for weights on their way.
+  GPU_INLINE void add(const Scores<Tile>& weights, const typename Tile::ValueTile& values,
+                      const typename Tile::WeightTile& memory, Attended<Tile>& sum) const {
+    if constexpr (!Unit::chains) put(weights, memory);
+#pragma unroll
+    for (int depth = 0; depth < Tile::keys; depth += Tile::step) {
+      Left a[Tile::down][Tile::pieces];
+#pragma unroll
+      for (int i = 0; i < Tile::down; ++i)
+#pragma unroll
+        for (int p = 0; p < Tile::pieces; ++p)
+          if constexpr (Unit::chains)
+            a[i][p] = Unit::left_of(&weights[i][(depth + p * Unit::k) / Unit::n]);
+          else
+            a[i][p].read(memory, i * Unit::m, depth + p * Unit::k);
+      add_step<Tile>(sum, a, [&](int j, int p, Rights<Tile>& to) {
+        if constexpr (Unit::chains)
+          Unit::read_two_behind(values, j * Unit::n, depth + p * Unit::k, to);
+        else
+          to[0].read(values, j * Unit::n, depth + p * Unit::k);
+      });
+    }
+    if constexpr (!Unit::chains) wave_barrier();
+  }
+
+ private:
+  GPU_INLINE void read(int step, Left (&to)[Tile::down][Tile::pieces]) const {
+#pragma unroll
+    for (int i = 0; i < Tile::down; ++i)
+#pragma unroll
+      for (int p = 0; p < Tile::pieces; ++p)
+        to[i][p].read(queries_, Tile::first_row() + i * Unit::m, step * Tile::step + p * Unit::k);
+  }
+  static GPU_INLINE void put(const Scores<Tile>& weights, const typename Tile::WeightTile& memory) {
+#pragma unroll
+    for (int i = 0; i < Tile::down; ++i)
+#pragma unroll
+      for (int j = 0; j < Tile::key_units; ++j)
+#pragma unroll
+        for (int v = 0; v < Unit::values; ++v)
+          *memory.at(i * Unit::m + Unit::row(v), j * Unit::n + Unit::column(v)) =
+              convert<typename Tile::Element>(weights[i][j][v]);
+    wave_barrier();
+  }
+
+  typename Tile::QueryTile queries_;
+  Left kept_[Tile::keeps_queries ? steps : 1][Tile::down][Tile::pieces];
 };
 
 /// Combines a value of each of the lanes that share rows.
@@ -76,56 +215,93 @@ GPU_INLINE float over_row(float value, Combine combine) {
   return value;
 }
 
+/// The softmax of a lane's rows so far: base-2 logarithms that weights are relative to, and the sums of the
+/// lane's own weights.
 template <class Tile>
-using Scores = float[Tile::key_units][Tile::Unit::values];
-
-/// Makes scores, which are base-2 logarithms, to weights, and gives for each slot what earlier sums shrink
-/// by.
-template <class Tile>
-GPU_INLINE void soften(float (&scores)[Tile::key_units][Tile::Unit::values],
-                       RowStates<typename Tile::Unit>& rows, float (&shrink)[Tile::Unit::slots]) {
+struct RowStates {
   using Unit = typename Tile::Unit;
-  float highest[Unit::slots], sum[Unit::slots];
-#pragma unroll
-  for (int s = 0; s < Unit::slots; ++s) {
-    highest[s] = rows.highest[s];
-    sum[s] = 0;
-  }
-#pragma unroll
-  for (int j = 0; j < Tile::key_units; ++j)
-#pragma unroll
-    for (int v = 0; v < Unit::values; ++v)
-      highest[Unit::slot(v)] = larger(scores[j][v], highest[Unit::slot(v)]);
-#pragma unroll
-  for (int s = 0; s < Unit::slots; ++s) {
-    highest[s] = over_row<Unit>(highest[s], larger);
-    shrink[s] = rows.highest[s] == highest[s] ? 1.0f : exp2_of(rows.highest[s] - highest[s]);
-    rows.highest[s] = highest[s];
-  }
-#pragma unroll
-  for (int j = 0; j < Tile::key_units; ++j)
-#pragma unroll
-    for (int v = 0; v < Unit::values; ++v) {
-      const float top = highest[Unit::slot(v)];
-      scores[j][v] = exp2_of(scores[j][v] - (top == float(-TENON_INFINITY) ? 0.0f : top));
-      sum[Unit::slot(v)] += scores[j][v];
-    }
-#pragma unroll
-  for (int s = 0; s < Unit::slots; ++s)
-    rows.sum[s] = rows.sum[s] * shrink[s] + over_row<Unit>(sum[s], [](float a, float b) { return a + b; });
-}
+  float reference[Tile::down][Unit::slots], sum[Tile::down][Unit::slots];
 
-/// Is a product of the wave not finite?
-template <class Tile>
-GPU_INLINE bool has_infinities(const Scores<Tile>& scores) {
-  int found = 0;
+  GPU_INLINE RowStates() {
 #pragma unroll
-  for (int j = 0; j < Tile::key_units; ++j)
+    for (int i = 0; i < Tile::down; ++i)
 #pragma unroll
-    for (int i = 0; i < Tile::Unit::values; ++i) found |= !isfinite(scores[j][i]);
+      for (int s = 0; s < Unit::slots; ++s) {
+        reference[i][s] = float(-TENON_INFINITY);
+        sum[i][s] = 0;
+      }
+  }
+
+  /// Makes scores, `factor` times which are base-2 logarithms, to weights. The reference follows the highest
+  /// score where that is so far ahead that weights might become too large; `attended` then shrinks.
+  GPU_INLINE void soften(Scores<Tile>& scores, float factor, Attended<Tile>& attended) {
+    constexpr float most_ahead = 8;
+    float highest[Tile::down][Unit::slots];
+    bool is_ahead = false;
 #pragma unroll
-  for (int mask = wave_size / 2; mask > 0; mask /= 2) found |= shuffle_xor(found, mask);
-  return found != 0;
+    for (int i = 0; i < Tile::down; ++i) {
+#pragma unroll
+      for (int s = 0; s < Unit::slots; ++s) highest[i][s] = float(-TENON_INFINITY);
+#pragma unroll
+      for (int j = 0; j < Tile::key_units; ++j)
+#pragma unroll
+        for (int v = 0; v < Unit::values; ++v)
+          highest[i][Unit::slot(v)] = larger(scores[i][j][v], highest[i][Unit::slot(v)]);
+#pragma unroll
+      for (int s = 0; s < Unit::slots; ++s) {
+        highest[i][s] *= factor;
+        is_ahead = is_ahead || highest[i][s] > reference[i][s] + most_ahead;
+      }
+    }
+    if (vote(is_ahead)) raise(highest, attended);
+#pragma unroll
+    for (int i = 0; i < Tile::down; ++i) {
+      float top[Unit::slots];
+#pragma unroll
+      for (int s = 0; s < Unit::slots; ++s)
+        top[s] = reference[i][s] == float(-TENON_INFINITY) ? 0.0f : reference[i][s];
+#pragma unroll
+      for (int j = 0; j < Tile::key_units; ++j)
+#pragma unroll
+        for (int v = 0; v < Unit::values; ++v) {
+          const int s = Unit::slot(v);
+          scores[i][j][v] = weight_of(scores[i][j][v] * factor - top[s]);
+          sum[i][s] += scores[i][j][v];
+        }
+    }
+  }
+
+ private:
+  GPU_INLINE void raise(const float (&highest)[Tile::down][Unit::slots], Attended<Tile>& attended) {
+#pragma unroll
+    for (int i = 0; i < Tile::down; ++i) {
+      float shrink[Unit::slots];
+#pragma unroll
+      for (int s = 0; s < Unit::slots; ++s) {
+        const float top = larger(over_row<Unit>(highest[i][s], larger), reference[i][s]);
+        shrink[s] = reference[i][s] == top ? 1.0f : weight_of(reference[i][s] - top);
+        reference[i][s] = top;
+        sum[i][s] *= shrink[s];
+      }
+#pragma unroll
+      for (int j = 0; j < Tile::across; ++j)
+#pragma unroll
+        for (int v = 0; v < Unit::values; ++v) attended[i][j][v] *= shrink[Unit::slot(v)];
+    }
+  }
+};
+
+/// Is a number of the wave's not finite?
+template <int Down, int Units, int Values>
+GPU_INLINE bool has_infinities(const float (&numbers)[Down][Units][Values]) {
+  float zero = 0;
+#pragma unroll
+  for (int i = 0; i < Down; ++i)
+#pragma unroll
+    for (int j = 0; j < Units; ++j)
+#pragma unroll
+      for (int v = 0; v < Values; ++v) zero += numbers[i][j][v] * 0.0f;  // else NaN
+  return vote(!(zero == 0)) != 0;
 }
 
 /// The wave's products of queries and keys, on the ordinary units: infinities have no parts.
@@ -134,146 +310,193 @@ GPU_INLINE void multiply_again(const Matrix<T>& q, const Matrix<T>& k, int first
                                const typename Tile::WeightTile& memory, Scores<Tile>& scores) {
   using Unit = typename Tile::Unit;
 #pragma unroll 1
-  for (int e = int(threadIdx.x) % wave_size; e < Unit::m * Tile::keys; e += wave_size) {
+  for (int e = lane_of_thread(); e < Tile::rows_of_wave * Tile::keys; e += wave_size) {
     const int row = e / Tile::keys, column = e % Tile::keys;
     *memory.at(row, column) =
         element<float>(q, k, first_query + Tile::first_row() + row, first_key + column, 0, q.depths);
   }
   wave_barrier();
 #pragma unroll
-  for (int j = 0; j < Tile::key_units; ++j)
+  for (int i = 0; i < Tile::down; ++i)
 #pragma unroll
-    for (int i = 0; i < Unit::values; ++i)
-      scores[j][i] = *memory.at(Unit::row(i), j * Unit::n + Unit::column(i));
+    for (int j = 0; j < Tile::key_units; ++j)
+#pragma unroll
+      for (int v = 0; v < Unit::values; ++v)
+        scores[i][j][v] = *memory.at(i * Unit::m + Unit::row(v), j * Unit::n + Unit::column(v));
   wave_barrier();
 }
 
 /// One element of the result, on the ordinary units.
 template <class T, class Score>
-GPU_INLINE float attended(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, int query, int column,
-                          int key_end, Score score) {
+GPU_INLINE float attended_element(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, int query,
+                                  int column, int key_end, const Score& score) {
+  const auto logarithm = [&](int key) {
+    return score(query, key, element<float>(q, k, query, key, 0, q.depths)) * score.factor;
+  };
   float highest = float(-TENON_INFINITY), weights = 0, sum = 0;
-  for (int key = 0; key < key_end; ++key)
-    highest = larger(score(query, key, element<float>(q, k, query, key, 0, q.depths)), highest);
+  for (int key = 0; key < key_end; ++key) highest = larger(logarithm(key), highest);
   for (int key = 0; key < key_end; ++key) {
-    const float weight = exp2_of(score(query, key, element<float>(q, k, query, key, 0, q.depths)) - highest);
+    const float weight = exp2_of(logarithm(key) - highest);
     weights += weight;
     sum += weight * convert<float>(*v.at(v.line(column), v.depth(key)));
   }
   return sum / weights;
 }
 
-/// Queries [first_query, first_query + Tile::queries) of one head. `score(query, key, product)` is the base-2
-/// logarithm of a weight before it is normalised, -inf where there is none; keys from `key_end` on have none.
-/// Calls store(query, column, value). Rows without any weight are NaN or, without nan_rows, zero.
-template <class Tile, int QueryCount, int KeyCount, int ValueCount, class T, class Score, class Store>
-GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, int first_query,
-                       int key_end, bool nan_rows, Score score, Store store) {
+/// Writes a wave's rows, in chunks of OutCount elements. An element that is not finite becomes
+/// mend(row of the tile, column, element) before.
+template <class Tile, int OutCount, class T, class Mend>
+GPU_INLINE void put_rows(const Attended<Tile>& sum, char* memory, T* out, Int stride, int rows, int columns,
+                         Mend mend) {
   using Unit = typename Tile::Unit;
-  using Element = typename Tile::Element;
-  GPU_SHARED(uint4, memory, [(Tile::bytes + 15) / 16]);
-  char* const at = reinterpret_cast<char*>(memory);
-  const typename Tile::QueryTile queries{reinterpret_cast<Element*>(at)};
-  const typename Tile::KeyTile keys{reinterpret_cast<Element*>(at + Tile::key_begin)};
-  const typename Tile::ValueTile values{reinterpret_cast<Element*>(at + Tile::value_begin)};
-  const typename Tile::WeightTile weights{
-      reinterpret_cast<Element*>(at + Tile::weight_begin + Tile::wave() * Tile::WeightTile::bytes)};
-
-  Loader<Matrix<T>, typename Tile::QueryTile, Tile::queries, Tile::size, QueryCount, Tile::threads, false>
-      q_loader(q, first_query);
-  Loader<Matrix<T>, typename Tile::ValueTile, Tile::width, Tile::keys, ValueCount, Tile::threads, false>
-      v_loader(v, 0);
-  Loader<Matrix<T>, typename Tile::KeyTile, Tile::keys, Tile::size, KeyCount, Tile::threads, false> k_loader(
-      k, 0);
-  q_loader.begin(0, queries);
-  k_loader.begin(0, keys);
-  commit_copies();
-
-  RowStates<Unit> rows;
-  Sums<Tile> sum = {};
-  for (int first_key = 0; first_key < key_end; first_key += Tile::keys) {
-    wait_for_copies<0>();
-    __syncthreads();
-    v_loader.begin(first_key, values);
-    commit_copies();
-
-    Scores<Tile> scores = {};
-#pragma unroll 4
-    for (int d = 0; d < Tile::size; d += Unit::k) {
-      typename Unit::Left a;
-      a.read(queries, Tile::first_row(), d);
+  T* const slab = reinterpret_cast<T*>(memory + Tile::wave() * Tile::slab_bytes);
+  const bool mends = has_infinities(sum);
 #pragma unroll
-      for (int j = 0; j < Tile::key_units; ++j) {
-        typename Unit::Right b;
-        b.read(keys, j * Unit::n, d);
-        add_product<Unit>(scores[j], a, b);
-      }
-    }
-    if constexpr (Unit::takes_apart)
-      if (has_infinities<Tile>(scores)) multiply_again<Tile>(q, k, first_query, first_key, weights, scores);
-#pragma unroll
-    for (int j = 0; j < Tile::key_units; ++j)
-#pragma unroll
-      for (int i = 0; i < Unit::values; ++i) {
-        const int query = first_query + Tile::first_row() + Unit::row(i);
-        const int key = first_key + j * Unit::n + Unit::column(i);
-        scores[j][i] = key < key_end ? score(query, key, scores[j][i]) : float(-TENON_INFINITY);
-      }
-    float shrink[Unit::slots];
-    soften<Tile>(scores, rows, shrink);
-#pragma unroll
-    for (int j = 0; j < Tile::key_units; ++j)
-#pragma unroll
-      for (int i = 0; i < Unit::values; ++i)
-        *weights.at(Unit::row(i), j * Unit::n + Unit::column(i)) = convert<Element>(scores[j][i]);
-
-    wait_for_copies<0>();
-    __syncthreads();
-    if (first_key + Tile::keys < key_end) {
-      k_loader.move_to(first_key + Tile::keys);
-      k_loader.begin(0, keys);
-    }
-    commit_copies();
+  for (int i = 0; i < Tile::down; ++i) {
+    const int first = Tile::first_row() + i * Unit::m;
 #pragma unroll
     for (int j = 0; j < Tile::across; ++j)
 #pragma unroll
-      for (int i = 0; i < Unit::values; ++i) sum[0][j][i] *= shrink[Unit::slot(i)];
-#pragma unroll 4
-    for (int d = 0; d < Tile::keys; d += Unit::k) {
-      typename Unit::Left a;
-      a.read(weights, 0, d);
-#pragma unroll
-      for (int j = 0; j < Tile::across; ++j) {
-        typename Unit::Right b;
-        b.read(values, j * Unit::n, d);
-        add_product<Unit>(sum[0][j], a, b);
+      for (int v = 0; v < Unit::values; v += Unit::side_by_side) {
+        T elements[Unit::side_by_side];
+        for (int e = 0; e < Unit::side_by_side; ++e) elements[e] = convert<T>(sum[i][j][v + e]);
+        write_pieces(slab + Unit::row(v) * Tile::slab_stride + j * Unit::n + Unit::column(v), elements);
       }
+    wave_barrier();
+    if (mends) {
+#pragma unroll 1
+      for (int e = lane_of_thread(); e < Unit::m * Tile::width; e += wave_size) {
+        const int row = first + e / Tile::width, column = e % Tile::width;
+        T& element = slab[e / Tile::width * Tile::slab_stride + column];
+        if (row < rows && column < columns && !isfinite(number(element)))
+          element = mend(row, column, element);
+      }
+      wave_barrier();
     }
+    constexpr int chunks = Tile::width / OutCount;
+#pragma unroll 4
+    for (int c = lane_of_thread(); c < Unit::m * chunks; c += wave_size) {
+      const int row = c / chunks, column = c % chunks * OutCount;
+      T elements[OutCount];
+      read_pieces(slab + row * Tile::slab_stride + column, elements);
+      if (first + row < rows && column < columns)
+        write_pieces(out + (first + row) * stride + column, elements);
+    }
+    wave_barrier();
   }
+}
+
+/// What a weight is made of (attend).
+template <class AskedFrom, class Ask>
+struct Score {
+  float factor;
+  AskedFrom asked_from;
+  Ask ask;
+  GPU_INLINE float operator()(int query, int key, float product) const { return ask(query, key, product); }
+};
+template <class AskedFrom, class Ask>
+GPU_INLINE Score<AskedFrom, Ask> score_of(float factor, const AskedFrom& asked_from, const Ask& ask) {
+  return {factor, asked_from, ask};
+}
+
+template <class SideTile>
+GPU_INLINE SideTile tile_at(char* memory) {
+  return {reinterpret_cast<decltype(SideTile::data)>(memory)};
+}
+
+/// Of elements in chunks of how many rows are read and written.
+template <int Query, int Key, int Value, int Out>
+struct RowChunks {
+  static constexpr int query = Query, key = Key, value = Value, out = Out;
+};
+
+/// Queries [first_query, first_query + Tile::queries) of one head, whose result begins at `out`.
+/// score(query, key, product), times score.factor, is the base-2 logarithm of a weight before it is
+/// normalised, -inf where there is none; keys from `key_end` on have none. It is asked of keys from
+/// score.asked_from(query) on, a number that grows with the query; before these it is the product. Rows
+/// without any weight are NaN or, without nan_rows, zero.
+template <class Tile, class Chunks, class T, class Score>
+GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, T* out, Int out_stride,
+                       int first_query, int key_end, bool nan_rows, const Score& score) {
+  using Unit = typename Tile::Unit;
+  char* const at = Tile::memory();
   GPU_SHARED(float, totals, [Tile::queries]);
+  const auto keys = tile_at<typename Tile::KeyTile>(at);
+  const auto values = tile_at<typename Tile::ValueTile>(at + Tile::value_begin);
+  const auto weights =
+      tile_at<typename Tile::WeightTile>(at + Tile::weight_begin + Tile::wave() * Tile::weight_bytes);
+  const auto queries = tile_at<typename Tile::QueryTile>(at + Tile::query_begin);
+
+  RowCopies<typename Tile::QueryTile, Tile::queries, Tile::size, Chunks::query, Tile::threads> q_rows(
+      q.data + first_query * q.line_stride, int(q.lines) - first_query, q.depths, q.line_stride);
+  RowCopies<typename Tile::KeyTile, Tile::keys, Tile::size, Chunks::key, Tile::threads> k_rows(
+      k.data, int(k.lines), k.depths, k.line_stride);
+  RowCopies<typename Tile::ValueTile, Tile::keys, Tile::width, Chunks::value, Tile::threads> v_rows(
+      v.data, v.depths, int(v.lines), v.depth_stride);
+  q_rows.begin(queries);
+  k_rows.begin(keys);
+  commit_copies();
+  typename Tile::Products products(queries);
+
+  const int first_row = first_query + Tile::first_row();
+  const int asked_from = score.asked_from(first_row) < key_end ? score.asked_from(first_row) : key_end;
+  RowStates<Tile> rows;
+  Attended<Tile> sum = {};
+  for (int first_key = 0; first_key < key_end; first_key += Tile::keys) {
+    Tile::wait();
+    v_rows.begin(values);
+    commit_copies();
+
+    Scores<Tile> scores = {};
+    products.multiply(keys, scores);
+    if constexpr (Unit::takes_apart)
+      if (has_infinities(scores)) multiply_again<Tile>(q, k, first_query, first_key, weights, scores);
+    if (first_key + Tile::keys > asked_from) {
 #pragma unroll
-  for (int i = 0; i < Unit::values; ++i)
-    if (int(threadIdx.x) % Unit::lanes_of_row == 0)  // one of those that share the row
-      totals[Tile::first_row() + Unit::row(i)] = rows.sum[Unit::slot(i)];
+      for (int i = 0; i < Tile::down; ++i)
 #pragma unroll
-  for (int j = 0; j < Tile::across; ++j)
+        for (int j = 0; j < Tile::key_units; ++j)
 #pragma unroll
-    for (int i = 0; i < Unit::values; ++i) {
-      const float total = rows.sum[Unit::slot(i)];
-      sum[0][j][i] = total == 0 && !nan_rows ? 0.0f : sum[0][j][i] / total;
+          for (int e = 0; e < Unit::values; ++e) {
+            const int query = first_row + i * Unit::m + Unit::row(e);
+            const int key = first_key + j * Unit::n + Unit::column(e);
+            scores[i][j][e] = key < key_end ? score(query, key, scores[i][j][e]) : float(-TENON_INFINITY);
+          }
     }
-  wait_for_copies<0>();
-  __syncthreads();
+    rows.soften(scores, score.factor, sum);
+
+    Tile::wait();
+    if (first_key + Tile::keys < key_end) k_rows.begin(keys);
+    commit_copies();
+    products.add(scores, values, weights, sum);
+  }
+#pragma unroll
+  for (int i = 0; i < Tile::down; ++i) {
+    float total[Unit::slots], share[Unit::slots];
+#pragma unroll
+    for (int s = 0; s < Unit::slots; ++s) {
+      total[s] = over_row<Unit>(rows.sum[i][s], [](float a, float b) { return a + b; });
+      share[s] = 1 / total[s];
+    }
+#pragma unroll
+    for (int e = 0; e < Unit::values; ++e)
+      if (int(threadIdx.x) % Unit::lanes_of_row == 0)  // one of those that share the row
+        totals[Tile::first_row() + i * Unit::m + Unit::row(e)] = total[Unit::slot(e)];
+#pragma unroll
+    for (int j = 0; j < Tile::across; ++j)
+#pragma unroll
+      for (int e = 0; e < Unit::values; ++e) {
+        const int s = Unit::slot(e);
+        sum[i][j][e] = total[s] == 0 && !nan_rows ? 0.0f : sum[i][j][e] * share[s];
+      }
+  }
+  Tile::wait();
   // Where v is not finite, a weight may have become zero in the element's type, or been taken apart.
-  for_each_value<Tile, true>(
-      sum, memory,
-      [&](int i, int j, float value) {
-        const bool exists = first_query + i < q.lines && j < v.lines;
-        if (!exists || !isfinite(totals[i]) || totals[i] == 0) return value;
-        return attended(q, k, v, first_query + i, j, key_end, score);
-      },
-      [&](int i, int j, float value) {
-        if (first_query + i < q.lines && j < v.lines) store(first_query + i, j, value);
+  put_rows<Tile, Chunks::out>(
+      sum, at, out + first_query * out_stride, out_stride, int(q.lines) - first_query, int(v.lines),
+      [&](int row, int column, T element) {
+        if (!isfinite(totals[row]) || totals[row] == 0) return element;
+        return convert<T>(attended_element(q, k, v, first_query + row, column, key_end, score));
       });
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
@@ -18,45 +19,71 @@ constexpr std::int64_t rows_of_wave = 16, most_shared_bytes = 48 << 10;  // a bl
 
 std::int64_t filled_up(std::int64_t size) { return (size + 15) / 16 * 16; }
 
-// AttentionTile's parameters.
+// AttentionTile's parameters, or WarpgroupAttention's.
 struct Tiling {
   std::int64_t queries = 0, keys = 0;
+  std::int64_t down = 1;  // units of rows of a wave
+  bool of_warpgroups = false;
 };
 
-// AttentionTile::bytes.
-std::int64_t tile_bytes(const AttentionShape& shape, DType dtype, const Tiling& t) {
+// Of AttentionTile::bytes, the most that any unit needs.
+std::int64_t tile_bytes(const AttentionShape& shape, DType dtype, const Tiling& t, bool on_unit) {
   const auto element = static_cast<std::int64_t>(size_of(dtype));
   const std::int64_t size = filled_up(shape.size), value_size = filled_up(shape.value_size),
                      pad = 16 / element;
-  const std::int64_t tiles =
-      (t.queries + t.keys) * (size + pad) + t.keys * (value_size + 8) + t.queries * (t.keys + pad);
-  return std::max(tiles * element, t.queries * (value_size + 4) * 4);
+  const std::int64_t queries = t.queries * (size + pad), values = t.keys * (value_size + 8);
+  const std::int64_t weights = t.queries * (t.keys + pad), slabs = t.queries * (value_size + pad);
+  const bool keeps_queries = on_unit && element == 2 && t.down * size <= 128;
+  const std::int64_t sides = keeps_queries ? std::max(queries, values) : queries + values;
+  return std::max(t.keys * (size + pad) + sides + weights, slabs) * element;
 }
 
 // The largest tile of keys for each tile of queries, where any fits.
-std::vector<Tiling> tilings(const AttentionShape& shape, DType dtype) {
+std::vector<Tiling> tilings(const AttentionShape& shape, DType dtype, bool on_unit) {
   std::vector<Tiling> all;
-  if (std::max(shape.size, shape.value_size) > 256) return all;  // its sums would leave the registers
-  for (const std::int64_t queries : {64, 32, 16})
-    for (const std::int64_t keys : {64, 32, 16})
-      if (tile_bytes(shape, dtype, {queries, keys}) + 4 * queries <= most_shared_bytes) {
-        all.push_back({queries, keys});
-        break;
-      }
+  const std::int64_t longest = filled_up(std::max(shape.size, shape.value_size));
+  if (longest > 256) return all;  // its sums would leave the registers
+  // Two units of rows read keys and values half as often, where registers have room.
+  const bool takes_two = on_unit && size_of(dtype) == 2 && longest <= 64;
+  for (const auto& [queries, down] : {std::pair{128, 2}, {64, 1}, {32, 1}, {16, 1}})
+    for (const std::int64_t keys : {64, 32, 16}) {
+      const Tiling t{queries, keys, down};
+      if (down == 2 && !takes_two) break;
+      if (tile_bytes(shape, dtype, t, on_unit) + 4 * queries > most_shared_bytes) continue;
+      all.push_back(t);
+      break;
+    }
   return all;
+}
+
+bool is_on_unit(DType dtype, const MatrixUnits& units) {
+  const auto unit = unit_of_waves(dtype);
+  return unit && units.has(*unit);
 }
 
 std::int64_t blocks(const AttentionShape& shape, const Tiling& t) {
   return shape.batch * shape.heads * ((shape.queries + t.queries - 1) / t.queries);
 }
 
+std::optional<MatrixUnit> unit_of_warpgroups(const AttentionShape& shape, DType dtype) {
+  if (filled_up(shape.size) != 64 || filled_up(shape.value_size) != 64) return std::nullopt;
+  if (dtype == DType::f16) return MatrixUnit::wgmma_f16;
+  return dtype == DType::bf16 ? std::optional(MatrixUnit::wgmma_bf16) : std::nullopt;
+}
+
 // Large tiles read keys less often, small ones keep more processors busy.
 Tiling choose_tiling(const AttentionShape& shape, DType dtype, const GpuLimits& limits) {
-  const std::vector<Tiling> all = tilings(shape, dtype);
+  const auto is_busy = [&](const Tiling& t, std::int64_t blocks_a_processor) {
+    return blocks(shape, t) >= blocks_a_processor * limits.processors &&
+           t.queries - shape.queries < rows_of_wave;
+  };
+  if (const auto unit = unit_of_warpgroups(shape, dtype); unit && limits.units.has(*unit))
+    for (const std::int64_t queries : {128, 64})
+      if (const Tiling t{queries, 64, 1, true}; is_busy(t, queries / 32)) return t;
+  const std::vector<Tiling> all = tilings(shape, dtype, is_on_unit(dtype, limits.units));
   TENON_CHECK(!all.empty());
-  const auto busy = std::find_if(all.begin(), all.end(), [&](const Tiling& t) {
-    return blocks(shape, t) >= limits.processors && t.queries - shape.queries < rows_of_wave;
-  });
+  const auto busy =
+      std::find_if(all.begin(), all.end(), [&](const Tiling& t) { return is_busy(t, t.down == 2 ? 4 : 1); });
   return busy == all.end() ? all.back() : *busy;
 }
 
@@ -110,12 +137,19 @@ std::int64_t parts_of(const AttentionShape& shape, const GpuLimits& limits) {
 // Scores that are -inf without a mask are NaN after a softmax.
 bool nan_rows(const AttentionProgram& p) { return p.shape.nan_rows || !p.mask; }
 
+// Is a score times `scale` the logarithm of its weight? Then the exponential's multiplication scales it.
+bool scales_late(const AttentionProgram& p) {
+  return p.shape.scale > 0 && std::isfinite(p.shape.scale) && (!p.mask || is_bool(*p.mask));
+}
+
 // The body's `score` from a query, a key and their product.
-std::string score_text(const AttentionProgram& p) {
-  std::string text = "        float score = float(product * scale);\n";
+std::string score_text(const AttentionProgram& p, bool is_scaled) {
+  std::string text =
+      fmt::format("        float score = {};\n", is_scaled ? "float(product * scale)" : "product");
   if (p.mask) {
-    text +=
-        "        const auto kept = mask[(query < a.queries ? query : 0) * a.mask_row + key * a.mask_key];\n";
+    text += fmt::format("        const auto kept = mask[{}{}];\n",
+                        p.mask_strides.row == 0 ? "" : "(query < a.queries ? query : 0) * a.mask_row + ",
+                        p.mask_key == 1 ? "key" : "key * a.mask_key");
     text += is_bool(*p.mask) ? "        if (!kept) score = float(-TENON_INFINITY);\n"
                              : "        score += log2_weight(convert<float>(kept));\n";
   }
@@ -161,34 +195,41 @@ std::string place_text(const AttentionProgram& p, std::string_view number) {
 }
 
 std::string unit_text(const AttentionProgram& p, const MatrixUnits& units) {
-  const auto unit = unit_of_waves(p.dtype);
-  return fmt::format("{}<{}>{}", unit && units.has(*unit) ? "UnitOf" : "OrdinaryUnit", storage(p.dtype),
-                     unit && units.has(*unit) ? "::type" : "");
+  const bool on_unit = is_on_unit(p.dtype, units);
+  return fmt::format("{}<{}>{}", on_unit ? "UnitOf" : "OrdinaryUnit", storage(p.dtype),
+                     on_unit ? "::type" : "");
+}
+
+std::string tile_type(const AttentionProgram& p, const Tiling& t, const MatrixUnits& units) {
+  if (t.of_warpgroups)
+    return fmt::format("using Tile = WarpgroupAttention<{}, {}>;\n", storage(p.dtype), t.queries);
+  return fmt::format(
+      "using Tile = AttentionTile<{}, {}, {}, {}, {}, {}>;\nstatic_assert(Tile::bytes <= {});\n",
+      unit_text(p, units), t.queries, t.down, t.keys, filled_up(p.shape.size), filled_up(p.shape.value_size),
+      tile_bytes(p.shape, p.dtype, t, is_on_unit(p.dtype, units)));
 }
 
 std::string text_of(const AttentionProgram& p, const Tiling& t, const MatrixUnits& units) {
   // The last queries see the most keys.
   const std::string_view tile = p.shape.causal ? "a.query_tiles - 1 - tile" : "tile";
-  return fmt::format("using Tile = AttentionTile<{}, {}, {}, {}, {}>;\nstatic_assert(Tile::bytes == {});\n",
-                     unit_text(p, units), t.queries, t.keys, filled_up(p.shape.size),
-                     filled_up(p.shape.value_size), tile_bytes(p.shape, p.dtype, t)) +
-         signature(p, "Tile::threads", fmt::format("{}* out", storage(p.dtype))) +
+  const std::string_view asked = p.mask ? "0" : p.shape.causal ? "query + 1" : "int(a.keys)";
+  const auto count = [&](const HeadStrides& at, std::int64_t offset) { return chunk(p, at, offset); };
+  const int out_count = p.shape.value_size % 8 == 0 ? count(p.out, p.out_offset) : 1;
+  return tile_type(p, t, units) + signature(p, "Tile::threads", fmt::format("{}* out", storage(p.dtype))) +
          place_text(p, "blockIdx.x") + head_text("out") +
          fmt::format(
              "  const int first = int({1}) * Tile::queries;\n"
              "  const int key_end = {2};\n"
              "  const Matrix<{0}> values{{v, a.value_size, int(a.keys), 1, a.v_row}};\n"
-             "  attend<Tile, {3}, {4}, {5}>(\n"
-             "      rows, columns, values, first, key_end, {6},\n"
-             "      [&](int query, int key, float product) {{\n{7}        return score;\n      }},\n"
-             "      [&](int query, int column, float value) {{ out[query * a.out_row + column] = "
-             "convert<{0}>(value); "
-             "}});\n}}\n",
+             "  attend<Tile, RowChunks<{3}, {4}, {5}, {6}>>(\n"
+             "      rows, columns, values, out, a.out_row, first, key_end, {7},\n"
+             "      score_of({8}, [&](int query) {{ return {9}; }},\n"
+             "      [&](int query, int key, float product) {{\n{10}        return score;\n      }}));\n}}\n",
              storage(p.dtype), tile,
              p.shape.causal ? "first + Tile::queries < a.keys ? first + Tile::queries : int(a.keys)"
                             : "int(a.keys)",
-             chunk(p, p.q, p.q_offset), chunk(p, p.k, p.k_offset), chunk(p, p.v, p.v_offset), nan_rows(p),
-             score_text(p));
+             count(p.q, p.q_offset), count(p.k, p.k_offset), count(p.v, p.v_offset), out_count, nan_rows(p),
+             scales_late(p) ? "scale" : "1.0f", asked, score_text(p, !scales_late(p)));
 }
 
 // What puts a number into the result's row.
@@ -218,7 +259,7 @@ std::string row_text_of(const AttentionProgram& p, std::int64_t team, bool in_pa
              "      [&](int key, float product) {{\n{4}        return score;\n      }},\n"
              "      [&](int column, const WeightedSum<{3}>& sum) {{ {5} }});\n}}\n",
              type, p.shape.causal ? "query + 1 < a.keys ? query + 1 : a.keys" : "a.keys", team,
-             chunk(p, p.q, p.q_offset), score_text(p), finish, keys);
+             chunk(p, p.q, p.q_offset), score_text(p, true), finish, keys);
 }
 
 // The kernel that joins what the blocks of a row found.
@@ -237,7 +278,14 @@ std::string join_text_of(const AttentionProgram& p) {
 
 bool fits_attention(const AttentionShape& shape, DType dtype) {
   constexpr std::int64_t most = std::int64_t{1} << 31;
-  return !tilings(shape, dtype).empty() && shape.queries < most && shape.keys < most;
+  return !tilings(shape, dtype, false).empty() && shape.queries < most && shape.keys < most;
+}
+
+MatrixUnits attention_units(const AttentionShape& shape, DType dtype) {
+  MatrixUnits units;
+  for (const auto& unit : {unit_of_waves(dtype), unit_of_warpgroups(shape, dtype)})
+    if (unit) units.add(*unit);
+  return units;
 }
 
 AttentionKernel attention_kernel(const AttentionProgram& p, const GpuLimits& limits) {
@@ -248,12 +296,14 @@ AttentionKernel attention_kernel(const AttentionProgram& p, const GpuLimits& lim
   AttentionKernel kernel{
       .source = team ? translation_unit("kernels/gpu/row_attention.gpu.h",
                                         row_text_of(p, *team, parts > 1) + (parts > 1 ? join_text_of(p) : ""))
-                     : translation_unit("kernels/gpu/attention.gpu.h", text_of(p, t, limits.units)),
-      .tiling = !team       ? fmt::format("{}x{}", t.queries, t.keys)
+                     : translation_unit(t.of_warpgroups ? "kernels/gpu/wgmma_attention.gpu.h"
+                                                        : "kernels/gpu/attention.gpu.h",
+                                        text_of(p, t, limits.units)),
+      .tiling = !team       ? fmt::format("{}x{}{}", t.queries, t.keys, t.of_warpgroups ? " wgmma" : "")
                 : parts > 1 ? fmt::format("of rows in {} parts", parts)
                             : "of rows",
       .grid = blocks(p.shape, t) * parts,
-      .block = team ? row_threads : static_cast<int>(t.queries / rows_of_wave) * limits.wave};
+      .block = team ? row_threads : static_cast<int>(t.queries / (t.down * rows_of_wave)) * limits.wave};
   if (parts > 1) {
     kernel.join_grid = blocks(p.shape, t);
     kernel.part_floats = kernel.grid * (p.shape.value_size + 2);

@@ -13,7 +13,7 @@ struct AttentionProgram {
   AttentionShape shape;
   DType dtype = DType::f32;
   HeadStrides q, k, v, out;
-  std::int64_t q_offset = 0, k_offset = 0, v_offset = 0;
+  std::int64_t q_offset = 0, k_offset = 0, v_offset = 0, out_offset = 0;
   std::optional<DType> mask;  // bool: keeps where true; a float is added
   HeadStrides mask_strides;
   std::int64_t mask_key = 0;
@@ -22,9 +22,12 @@ struct AttentionProgram {
 /// Are a head's rows so short that a block's part of them fits its memory?
 bool fits_attention(const AttentionShape&, DType);
 
+/// The matrix units that its products may be computed on.
+MatrixUnits attention_units(const AttentionShape&, DType);
+
 struct AttentionKernel {
   std::string source;  // of a kernel "attention"
-  std::string tiling;  // "64x32": queries and keys; "of rows"; "of rows in 4 parts"
+  std::string tiling;  // "64x32", "128x64 wgmma": queries and keys; "of rows"; "of rows in 4 parts"
   std::vector<std::byte> arguments;
   std::int64_t grid = 0;
   int block = 0;

@@ -31,14 +31,18 @@ class Printer : LoopText {
   std::string tile() {
     print_arguments();
     line("struct {}_tile {{ {}{}_arguments a; }};", name_, ended(parameters(), "; "), name_);
-    line("__device__ inline void {}(const {}_tile& tile, {} i0, {} i1, {} value) {{", name_, name_,
-         index_type(), index_type(), computed(tile_type()));
+    line("template <class T>");
+    line("__device__ inline void {}(const {}_tile& tile, const TilePieces<T, {}, {}>& pieces) {{", name_,
+         name_, form_.chunks, form_.vector);
     indent_ = 1;
+    line("using Index = {};", index_type());
     line("const {}_arguments& a = tile.a;", name_);
     if (has_faults()) line("BadIndex bad;");
+    line("constexpr bool Whole = false;");
     pointer_prefix_ = "tile.";
-    const std::vector<bool> wanted = print_point();
-    print_writes(wanted);
+    where_in_pieces_ = " && i1 % pieces.vector == 0";  // groups of columns begin anywhere
+    print_pointers(0, 0);
+    print_tile_pieces();
     if (has_faults()) line("report(tile.fault, bad);");
     indent_ = 0;
     line("}}\n");
@@ -56,7 +60,9 @@ class Printer : LoopText {
     line("__device__ inline {} operator()({} i0, {} i1) const {{", storage(operand(at(result)).dtype),
          index_type(), index_type());
     ++indent_;
-    (void)print_point();
+    line("using Index = {};", index_type());
+    line("constexpr int chunk = 0, v = 0, valid = 1;");
+    print_elements(0, print_begin());
     line("return w{}[v];", result);
     --indent_;
     line("}}");
@@ -101,13 +107,6 @@ class Printer : LoopText {
     line("whole ? {0}_walk<true>({1}a) : {0}_walk<false>({1}a);", name_, values);
     indent_ = 0;
     line("}}\n");
-  }
-
-  DType tile_type() const {
-    const auto& all = code_.instructions;
-    const auto tile =
-        std::find_if(all.begin(), all.end(), [](const Instruction& i) { return i.op == LoopOp::tile; });
-    return tile == all.end() ? DType::f32 : tile->type;
   }
 
   // Text.
@@ -165,17 +164,59 @@ class Printer : LoopText {
 
   // Walks.
 
-  /// The values at i0, i1.
-  std::vector<bool> print_point() {
-    line("using Index = {};", index_type());
-    line("constexpr int chunk = 0, v = 0, valid = 1;");
+  /// What comes before the elements at i0, i1, of which it gives those that are wanted.
+  std::vector<bool> print_begin() {
     print_pointers(0, 0);
     std::vector<bool> wanted = computed_in(0);
     declare_reads(wanted);
     print_reads(wanted);
     declare_written(wanted);
-    print_elements(0, wanted);
     return wanted;
+  }
+  /// All pieces are read before one is written: what is written might be what others read. Where all of them
+  /// are whole and aligned no branch stands between the reads, so that they are on their way together.
+  void print_tile_pieces() {
+    std::string whole;
+    for (std::size_t k = 0; k < code_.operands.size(); ++k)
+      if (LoopText::has_pieces(k)) whole += fmt::format("{}pieces{}", whole.empty() ? "" : " && ", k);
+    if (whole.empty()) return print_tile_chunks(false);
+    line("bool whole = {};", whole);
+    line("#pragma unroll");
+    line("for (int chunk = 0; chunk < {}; ++chunk)", form_.chunks);
+    line("  whole = whole && pieces.valid[chunk] == {0} && pieces.column[chunk] % {0} == 0;", form_.vector);
+    line("if (whole) {{");
+    ++indent_;
+    print_tile_chunks(true);
+    --indent_;
+    line("}} else {{");
+    ++indent_;
+    print_tile_chunks(false);
+    --indent_;
+    line("}}");
+  }
+  void print_tile_chunks(bool whole) {
+    const std::vector<bool> wanted = computed_in(0);
+    if (reads(wanted)) {
+      declare_reads(wanted);
+      begin_tile_piece(whole);
+      print_reads(wanted);
+      --indent_;
+      line("}}");
+    }
+    begin_tile_piece(whole);
+    print_values(0, wanted);
+    --indent_;
+    line("}}");
+  }
+  void begin_tile_piece(bool whole) {
+    line("#pragma unroll");
+    line("for (int chunk = 0; chunk < {}; ++chunk) {{", form_.chunks);
+    ++indent_;
+    line("const Index i0 = Index(pieces.row[chunk]), i1 = Index(pieces.column[chunk]);");
+    are_whole_ = whole;
+    if (whole) return line("constexpr int valid = {};", form_.vector);
+    line("const int valid = pieces.valid[chunk];");
+    line("if (valid <= 0) continue;");
   }
   void print_points() {
     print_pointers(0, 0);
@@ -351,6 +392,12 @@ class Printer : LoopText {
       line("}}");
     }
     begin_chunk(base);
+    print_values(stage, wanted);
+    --indent_;
+    line("}}");
+  }
+  /// The elements of a chunk, and what is written of them.
+  void print_values(int stage, const std::vector<bool>& wanted) {
     declare_written(wanted);
     line("#pragma unroll");
     line("for (int v = 0; v < {}; ++v) {{", form_.vector);
@@ -359,8 +406,6 @@ class Printer : LoopText {
     --indent_;
     line("}}");
     print_writes(wanted);
-    --indent_;
-    line("}}");
   }
   void begin_chunk(std::string_view base) {
     line("#pragma unroll");

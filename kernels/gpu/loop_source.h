@@ -19,10 +19,14 @@ std::string loop_source(const LoopCode& code, const LoopForm& form, std::string_
 
 /// The epilogue of a program over [rows, cols] that runs on a tile (LoopOp::tile):
 ///   struct NAME_tile { pointers as above; [Fault* fault;] NAME_arguments a; };
-///   __device__ void NAME(const NAME_tile& tile, Index i0, Index i1, float value)
-/// which a product calls for each element of its result (value: of the tile's type). Index is long in wide
-/// forms, else int. The program is not arranged; its form has group none and vector 1.
+///   __device__ void NAME(const NAME_tile& tile, const TilePieces<T, chunks, vector>& pieces)
+/// which an anchor calls for all elements of its result: those of a piece lie side by side in a row, and
+/// what all of the pieces read is read at once. The program is not arranged; its form has group none.
 std::string tile_source(const LoopCode& code, const LoopForm& form, std::string_view name);
+
+/// The form of epilogues: pieces of four elements. How many pieces changes no argument.
+inline constexpr LoopForm tile_form_of(int pieces) { return {.vector = 4, .chunks = pieces, .wide = true}; }
+inline constexpr LoopForm tile_form = tile_form_of(4);
 
 /// A program over [rows, cols] as the type of what computes one element, which is what its store, the last
 /// instruction, is given. It writes nothing: the store's buffer is no_buffer.

@@ -180,7 +180,7 @@ std::string LoopText::expression(std::size_t i) const {
   switch (instruction.op) {
     case LoopOp::load: return fmt::format("convert<{}>(p{}{})", type, instruction.operand, element_at(i));
     case LoopOp::gather: return or_outside(i, fmt::format("convert<{}>(g{}{})", type, i, element_at(i)));
-    case LoopOp::tile: return "value";
+    case LoopOp::tile: return "pieces.value[chunk][v]";
     case LoopOp::constant: return constant_text(instruction);
     case LoopOp::count: return fmt::format("convert<{}>(Int(a.length))", type);
     case LoopOp::iota:

@@ -59,7 +59,10 @@ class LoopText {
   std::string index_stride(std::size_t k) const;
   /// [distance] of a single read; nothing is read past the last element of a chunk.
   std::string element_at(std::size_t i) const;
-  std::string pieces(std::size_t k) const { return has_pieces(k) ? fmt::format("pieces{}", k) : "false"; }
+  std::string pieces(std::size_t k) const {
+    if (!has_pieces(k)) return "false";
+    return are_whole_ ? "true" : fmt::format("pieces{}{}", k, where_in_pieces_);
+  }
 
   // Values.
 
@@ -81,6 +84,8 @@ class LoopText {
   const std::vector<LoopValue> values_;
   std::size_t rank_ = 0;
   std::size_t kept_dims_ = 0;
+  std::string_view where_in_pieces_ = "";  // " && ...": what must hold of a chunk, too
+  bool are_whole_ = false;                 // all chunks are in pieces
 };
 
 }  // namespace tenon::gpu

@@ -85,4 +85,78 @@ GPU_INLINE void write_strided(T* to, Index stride, int valid, const T (&from)[Co
     if (v < valid) to[v * stride] = from[v];
 }
 
+/// What an anchor hands to its epilogue at once: pieces of rows of its result, and how many elements of each
+/// exist.
+template <class T, int Chunks, int Vector>
+struct TilePieces {
+  static constexpr int vector = Vector;
+  Int row[Chunks], column[Chunks];
+  int valid[Chunks];
+  T value[Chunks][Vector];
+
+  GPU_INLINE TilePieces moved(Int rows, Int columns) const {
+    TilePieces to = *this;
+#pragma unroll
+    for (int i = 0; i < Chunks; ++i) {
+      to.row[i] += rows;
+      to.column[i] += columns;
+    }
+    return to;
+  }
+  template <class To>
+  GPU_INLINE TilePieces<To, Chunks, Vector> as() const {
+    TilePieces<To, Chunks, Vector> to;
+#pragma unroll
+    for (int i = 0; i < Chunks; ++i) {
+      to.row[i] = row[i];
+      to.column[i] = column[i];
+      to.valid[i] = valid[i];
+#pragma unroll
+      for (int v = 0; v < Vector; ++v) to.value[i][v] = static_cast<To>(value[i][v]);
+    }
+    return to;
+  }
+  /// One element.
+  static GPU_INLINE TilePieces of(Int row, Int column, T value) {
+    TilePieces only = {};
+    only.row[0] = row;
+    only.column[0] = column;
+    only.valid[0] = 1;
+    only.value[0][0] = value;
+    return only;
+  }
+};
+
+/// With pieces as tile_form (loop_source.h) has them.
+template <class T, int Chunks>
+using Pieces = TilePieces<T, Chunks, 4>;
+
+/// The result of a transposed convolution whose windows lie side by side (Product::Taps).
+struct Taps {
+  Int channels, in[3], kernel[3];
+
+  /// Pieces of [pixels of the input, taps and channels] as those of [pixels, channels].
+  template <class T, int Chunks>
+  GPU_INLINE Pieces<T, Chunks> of_pixels(const Pieces<T, Chunks>& of) const {
+    Pieces<T, Chunks> to = of;
+#pragma unroll
+    for (int i = 0; i < Chunks; ++i) {
+      unsigned pixel = unsigned(of.row[i]), tap = unsigned(of.column[i]) / unsigned(channels);
+      to.column[i] = of.column[i] - Int(tap) * channels;
+      Int place[3];
+#pragma unroll
+      for (int axis = 2; axis >= 0; --axis) {
+        const unsigned size = unsigned(in[axis]), taps = unsigned(kernel[axis]);
+        place[axis] = Int(pixel % size * taps + tap % taps);
+        pixel /= size;
+        tap /= taps;
+      }
+      to.row[i] =
+          ((Int(pixel) * in[0] * kernel[0] + place[0]) * in[1] * kernel[1] + place[1]) * in[2] * kernel[2] +
+          place[2];
+    }
+    return to;
+  }
+};
+
 }  // namespace tenon::gpu

@@ -92,6 +92,26 @@ GPU_INLINE void load_matrices(unsigned (&to)[2], const void* row) {
 #endif
 }
 
+/// Two numbers, rounded, in a register.
+GPU_INLINE unsigned pair_of(float low, float high, half) {
+#if GPU_SOFT
+  return to_half(low).bits | unsigned(to_half(high).bits) << 16;
+#else
+  unsigned result;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
+  return result;
+#endif
+}
+GPU_INLINE unsigned pair_of(float low, float high, bfloat16) {
+#if GPU_SOFT
+  return to_bfloat16(low).bits | unsigned(to_bfloat16(high).bits) << 16;
+#else
+  unsigned result;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
+  return result;
+#endif
+}
+
 /// The nearest number of tf32: 10 bits behind the point.
 GPU_INLINE unsigned to_tf32(float x) {
 #if GPU_SOFT
@@ -104,9 +124,17 @@ GPU_INLINE unsigned to_tf32(float x) {
 #endif
 }
 
-// Copies of 16 bytes from global to shared memory that go on while the thread computes. Of these the first
-// `bytes` are read, the others are zero.
+// Copies of 16 bytes from global to shared memory that go on while the thread computes.
 
+GPU_INLINE void copy_async(void* shared, const void* global) {
+#if GPU_SOFT
+  gpu_copy_async16(shared, global);
+#else
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+#endif
+}
+/// The first `bytes` are read, the others are zero. This takes ten instructions more.
 GPU_INLINE void copy_async(void* shared, const void* global, int bytes) {
 #if GPU_SOFT
   gpu_copy_async16(shared, global, bytes);

@@ -17,16 +17,19 @@ enum class MatrixUnit : std::uint8_t {
   tf32,       // one product of TF32
   wgmma_f16,  // of a warpgroup: four waves of 32, whose operands lie in shared memory
   wgmma_bf16,
-  tma_f16,  // the same, whose operands the Tensor Memory Accelerator brings there
+  wgmma_f32,  // three products of TF32
+  tma_f16,    // the same, whose operands the Tensor Memory Accelerator brings there
   tma_bf16,
+  tma_f32,
   i8,      // bytes of either sign, summed in 32 bits
   f8,      // float8, e4m3fn or e5m2 on each side
   f8fnuz,  // e4m3fnuz or e5m2fnuz
 };
-inline constexpr std::array matrix_units{MatrixUnit::f16,     MatrixUnit::bf16,      MatrixUnit::f32,
-                                         MatrixUnit::tf32,    MatrixUnit::wgmma_f16, MatrixUnit::wgmma_bf16,
-                                         MatrixUnit::tma_f16, MatrixUnit::tma_bf16,  MatrixUnit::i8,
-                                         MatrixUnit::f8,      MatrixUnit::f8fnuz};
+inline constexpr std::array matrix_units{MatrixUnit::f16,       MatrixUnit::bf16,      MatrixUnit::f32,
+                                         MatrixUnit::tf32,      MatrixUnit::wgmma_f16, MatrixUnit::wgmma_bf16,
+                                         MatrixUnit::wgmma_f32, MatrixUnit::tma_f16,   MatrixUnit::tma_bf16,
+                                         MatrixUnit::tma_f32,   MatrixUnit::i8,        MatrixUnit::f8,
+                                         MatrixUnit::f8fnuz};
 
 /// Some of them.
 class MatrixUnits {
@@ -42,10 +45,11 @@ class MatrixUnits {
 };
 
 constexpr bool takes_bulk_copies(MatrixUnit u) {
-  return u == MatrixUnit::tma_f16 || u == MatrixUnit::tma_bf16;
+  return u == MatrixUnit::tma_f16 || u == MatrixUnit::tma_bf16 || u == MatrixUnit::tma_f32;
 }
 constexpr bool is_of_warpgroup(MatrixUnit u) {
-  return u == MatrixUnit::wgmma_f16 || u == MatrixUnit::wgmma_bf16 || takes_bulk_copies(u);
+  return u == MatrixUnit::wgmma_f16 || u == MatrixUnit::wgmma_bf16 || u == MatrixUnit::wgmma_f32 ||
+         takes_bulk_copies(u);
 }
 
 /// The unit of a wave for numbers of this dtype, with all of their accuracy; none: ordinary ones.

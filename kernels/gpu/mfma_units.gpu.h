@@ -14,7 +14,8 @@ struct MfmaLanes {
   static constexpr int each = Each;
   static constexpr int m = 16, n = 16, k = 4 * each, values = 4;
   static constexpr int slots = 4, lanes_of_row = 16;
-  static constexpr bool in_parts = false, takes_apart = false;
+  static constexpr bool in_parts = false, takes_apart = false, chains = false;
+  static constexpr int side_by_side = 1;
   static constexpr unsigned left_shift = 0, right_shift = 0;
 
   static GPU_INLINE constexpr int slot(int i) { return i; }

@@ -11,7 +11,8 @@ struct MmaSum {
   using Value = Sum;
   static constexpr int m = 16, n = 8, values = 4;
   static constexpr int slots = 2, lanes_of_row = 4;
-  static constexpr bool takes_apart = false;
+  static constexpr bool takes_apart = false, chains = false;
+  static constexpr int side_by_side = 2;
   static constexpr unsigned left_shift = 0, right_shift = 0;
   static GPU_INLINE int group() { return int(threadIdx.x) % wave_size / 4; }
   static GPU_INLINE int turn() { return int(threadIdx.x) % 4; }
@@ -26,6 +27,16 @@ GPU_INLINE void read_side(const Tile& tile, int line, int depth, unsigned (&to)[
   constexpr int each = 16 / int(sizeof(typename Tile::Element)), across = Words / 2;
   const int matrix = int(threadIdx.x) / 8 % Words, row = int(threadIdx.x) % 8;
   const int first_line = line + matrix % across * 8, first_depth = depth + matrix / across * each;
+  load_matrices<!Tile::depth_fast>(
+      to, Tile::depth_fast ? tile.at(first_line + row, first_depth) : tile.at(first_line, first_depth + row));
+}
+
+/// What a lane holds of 8 lines and of the 8 that follow, two pieces of 16 bytes deep.
+template <class Tile>
+GPU_INLINE void read_two_sides(const Tile& tile, int line, int depth, unsigned (&to)[4]) {
+  constexpr int each = 16 / int(sizeof(typename Tile::Element));
+  const int matrix = int(threadIdx.x) / 8 % 4, row = int(threadIdx.x) % 8;
+  const int first_line = line + matrix / 2 * 8, first_depth = depth + matrix % 2 * each;
   load_matrices<!Tile::depth_fast>(
       to, Tile::depth_fast ? tile.at(first_line + row, first_depth) : tile.at(first_line, first_depth + row));
 }
@@ -48,7 +59,7 @@ template <class T>
 struct HalfUnit : MmaSum<float> {
   using Element = T;
   static constexpr int k = 16;
-  static constexpr bool in_parts = false;
+  static constexpr bool in_parts = false, chains = true;
 
   template <int Words>
   struct Side {
@@ -60,6 +71,21 @@ struct HalfUnit : MmaSum<float> {
   };
   using Left = Side<4>;
   using Right = Side<2>;
+  static GPU_INLINE Left left_of(const float (*sums)[4]) {
+    return {{pair_of(sums[0][0], sums[0][1], T()), pair_of(sums[0][2], sums[0][3], T()),
+             pair_of(sums[1][0], sums[1][1], T()), pair_of(sums[1][2], sums[1][3], T())}};
+  }
+  template <class Tile>
+  static GPU_INLINE void read_two(const Tile& tile, int line, int depth, Right (&to)[2]) {
+    unsigned words[4];
+    read_two_sides(tile, line, depth, words);
+    to[0] = {{words[0], words[1]}};
+    to[1] = {{words[2], words[3]}};
+  }
+  template <class Tile>
+  static GPU_INLINE void read_two_behind(const Tile& tile, int line, int depth, Right (&to)[2]) {
+    read_two(tile, line, depth, to);
+  }
   static GPU_INLINE void multiply(float (&sum)[4], const Left& a, const Right& b) {
     if (same<T, half>)
       mma_f16(sum, a.of, b.of);
@@ -84,7 +110,7 @@ struct MmaOfFloats : MmaSum<float> {
 /// float32 as three products of tf32: x = big + small, and small x small is left out. The matrix unit cuts
 /// its sums instead of rounding them, so they stay short.
 struct Tf32Triple : MmaOfFloats {
-  static constexpr bool in_parts = true, takes_apart = true;
+  static constexpr bool in_parts = true, takes_apart = true, chains = true;
 
   template <int Words>
   struct Side {
@@ -93,15 +119,34 @@ struct Tf32Triple : MmaOfFloats {
     GPU_INLINE void read(const Tile& tile, int line, int depth) {
       float x[Words];
       read_floats_of(tile, line, depth, x);
-      for (int i = 0; i < Words; ++i) {
-        big[i] = to_tf32(x[i]);
-        const float rest = x[i] - bits_as<float>(big[i]);
-        small[i] = isfinite(x[i]) ? to_tf32(rest) : 0;
-      }
+      for (int i = 0; i < Words; ++i) put(i, x[i]);
+    }
+    GPU_INLINE void put(int i, float x) {
+      // Rounded to the 11 bits that x and 2^13 x have in common; the unit cuts the rest, of 12 bits, by one.
+      const float rounded = x * -8192 + x * 8193;
+      big[i] = bits_as<unsigned>(rounded);
+      small[i] = bits_as<unsigned>(x - rounded);
     }
   };
   using Left = Side<4>;
   using Right = Side<2>;
+  /// Its depths t and t + 4 are columns 2 t and 2 t + 1 of the sum.
+  static GPU_INLINE Left left_of(const float (*sum)[4]) {
+    Left left;
+    for (int i = 0; i < 4; ++i) left.put(i, sum[0][i % 2 * 2 + i / 2]);
+    return left;
+  }
+  template <class Tile>
+  static GPU_INLINE void read_two(const Tile& tile, int line, int depth, Right (&to)[2]) {
+    unsigned words[4];
+    read_two_sides(tile, line, depth, words);
+    for (int i = 0; i < 4; ++i) to[i / 2].put(i % 2, bits_as<float>(words[i]));
+  }
+  template <class Tile>
+  static GPU_INLINE void read_two_behind(const Tile& tile, int line, int depth, Right (&to)[2]) {
+    for (int i = 0; i < 4; ++i)
+      to[i / 2].put(i % 2, *tile.at(line + i / 2 * 8 + group(), depth + 2 * turn() + i % 2));
+  }
   static GPU_INLINE void multiply(float (&sum)[4], const Left& a, const Right& b) {
     mma_tf32(sum, a.small, b.big);
     mma_tf32(sum, a.big, b.small);

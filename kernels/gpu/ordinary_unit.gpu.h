@@ -42,6 +42,10 @@ struct SharedTile {
 ///                     share them
 ///   in_parts          long sums must be made of parts, which ordinary additions add up
 ///   takes_apart       it takes numbers apart: infinities have no parts
+///   side_by_side      values of the sum that lie side by side, from each multiple of that on
+///   chains            sums become left sides in registers: left_of(sums that lie side by side), for right
+///                     sides of the next product that read_two_behind() brings; read_two() brings those of
+///                     two units that lie side by side
 /// Of a unit of bytes the sides exceed what it multiplies by `left_shift` and `right_shift`, and set_to_one()
 /// makes sides of which it multiplies ones.
 
@@ -68,7 +72,8 @@ struct OrdinaryUnit {
   static constexpr int lanes_across = 8, lanes_down = wave_size / lanes_across;
   static constexpr int m = 16, n = 2 * lanes_across, k = 1;
   static constexpr int slots = m / lanes_down, lanes_of_row = lanes_across, values = 2 * slots;
-  static constexpr bool in_parts = false, takes_apart = false;
+  static constexpr bool in_parts = false, takes_apart = false, chains = false;
+  static constexpr int side_by_side = 1;
   static constexpr unsigned left_shift = 0, right_shift = 0;
 
   struct Left {

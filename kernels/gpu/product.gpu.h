@@ -41,6 +41,7 @@ struct BlockTile {
   static constexpr int down = height / Unit::m, across = width / Unit::n;  // units in that
   static constexpr int slab_stride = width + 4;
   static constexpr int slab_bytes = Unit::m * slab_stride * int(sizeof(Value));
+  static constexpr int pieces = 2;  // for the epilogue at once, while sums lie in registers
 
   static GPU_INLINE int wave() { return int(threadIdx.x) / wave_size; }
   static GPU_INLINE int first_row() { return wave() % waves_down * height; }
@@ -111,13 +112,16 @@ GPU_INLINE void add_piece(const LeftTile& left, const RightTile& right, Sums<Til
   }
 }
 
-/// Calls use(row of the tile, column, value) for each element: neighbours of a wave for neighbours of a row.
-/// The values go there through shared memory, which no thread reads any more. Mends: a value that is not
-/// finite becomes mend(row, column, value) before.
-template <class Tile, bool Mends, class Mend, class Use>
-GPU_INLINE void for_each_value(const Sums<Tile>& sum, void* memory, Mend mend, Use use) {
+/// Calls use(pieces) for all elements, at their rows and columns of the tile: neighbours of a wave have
+/// neighbours of a row. The values go there through shared memory, which no thread reads any more. Mends: a
+/// value that is not finite becomes mend(row, column, value) before. Count: pieces at once.
+template <int Count, class Tile, bool Mends, class Mend, class Use>
+GPU_INLINE void for_each_piece(const Sums<Tile>& sum, void* memory, Mend mend, Use use) {
   using Unit = typename Tile::Unit;
   using Value = typename Tile::Value;
+  constexpr int elements = Unit::m * Tile::width, vector = Pieces<Value, 1>::vector,
+                step = vector * wave_size;
+  static_assert(Tile::width % vector == 0);
   auto* const slab = reinterpret_cast<Value*>(static_cast<char*>(memory) + Tile::wave() * Tile::slab_bytes);
 #pragma unroll
   for (int i = 0; i < Tile::down; ++i) {
@@ -130,19 +134,53 @@ GPU_INLINE void for_each_value(const Sums<Tile>& sum, void* memory, Mend mend, U
     const int first_row = Tile::first_row() + i * Unit::m, first_column = Tile::first_column();
     if constexpr (Mends) {
 #pragma unroll 1
-      for (int e = int(threadIdx.x) % wave_size; e < Unit::m * Tile::width; e += wave_size) {
+      for (int e = int(threadIdx.x) % wave_size; e < elements; e += wave_size) {
         const int row = e / Tile::width, column = e % Tile::width;
         Value& value = slab[row * Tile::slab_stride + column];
         if (!isfinite(value)) value = mend(first_row + row, first_column + column, value);
       }
+      wave_barrier();
     }
-#pragma unroll 4
-    for (int e = int(threadIdx.x) % wave_size; e < Unit::m * Tile::width; e += wave_size) {
-      const int row = e / Tile::width, column = e % Tile::width;
-      use(first_row + row, first_column + column, slab[row * Tile::slab_stride + column]);
+#pragma unroll 1
+    for (int base = 0; base < elements; base += Count * step) {
+      Pieces<Value, Count> pieces;
+#pragma unroll
+      for (int c = 0; c < Count; ++c) {
+        const int e = base + c * step + int(threadIdx.x) % wave_size * vector;
+        const bool exists = elements % (Count * step) == 0 || e < elements;
+        const int row = exists ? e / Tile::width : 0, column = exists ? e % Tile::width : 0;
+        pieces.row[c] = first_row + row;
+        pieces.column[c] = first_column + column;
+        pieces.valid[c] = exists ? vector : 0;
+        read_pieces(slab + row * Tile::slab_stride + column, pieces.value[c]);
+      }
+      use(pieces);
     }
     wave_barrier();
   }
+}
+
+/// The same, element by element: use(row of the tile, column, value).
+template <class Tile, bool Mends, class Mend, class Use>
+GPU_INLINE void for_each_value(const Sums<Tile>& sum, void* memory, Mend mend, Use use) {
+  for_each_piece<1, Tile, Mends>(sum, memory, mend, [&](const Pieces<typename Tile::Value, 1>& pieces) {
+#pragma unroll
+    for (int v = 0; v < pieces.valid[0]; ++v)
+      use(int(pieces.row[0]), int(pieces.column[0]) + v, pieces.value[0][v]);
+  });
+}
+
+/// Pieces of a tile whose first row and column are given, as those of a result [rows, columns].
+template <class Value, int Count>
+GPU_INLINE Pieces<Value, Count> pieces_in(const Pieces<Value, Count>& of_tile, Int row, Int column, Int rows,
+                                          Int columns) {
+  auto pieces = of_tile.moved(row, column);
+#pragma unroll
+  for (int c = 0; c < Count; ++c) {
+    const Int left = pieces.row[c] < rows ? columns - pieces.column[c] : 0;
+    if (left < pieces.valid[c]) pieces.valid[c] = int(left);
+  }
+  return pieces;
 }
 
 /// One element of the product, on the ordinary units.
@@ -290,16 +328,16 @@ struct TileProduct {
         }
   }
 
-  /// Calls store(row, column, value) for each element of a tile of a result [rows, columns]. A product that
-  /// is not finite is computed once more where the unit takes numbers apart: infinities have no parts.
+  /// Calls store(pieces) for all elements of a tile of a result [rows, columns]. A product that is not finite
+  /// is computed once more where the unit takes numbers apart: infinities have no parts.
   template <class Store>
   static GPU_INLINE void finish(const Left& left, const Right& right, Int row, Int column, Int rows,
                                 Int columns, int depth, const Sums<Tile>& sum, Store store) {
-    for_each_value<Tile, Tile::Unit::takes_apart>(
+    for_each_piece<Tile::pieces, Tile, Tile::Unit::takes_apart>(
         sum, memory(),
         [&](int i, int j, Value) { return element<Value>(left, right, row + i, column + j, 0, depth); },
-        [&](int i, int j, Value value) {
-          if (row + i < rows && column + j < columns) store(row + i, column + j, value);
+        [&](const Pieces<Value, Tile::pieces>& pieces) {
+          store(pieces_in(pieces, row, column, rows, columns));
         });
   }
 };

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view header = "kernels/gpu/product.gpu.h", row_header = "kernels/gpu/row_product.gpu.h",
                            warpgroup_header = "kernels/gpu/wgmma_product.gpu.h",
-                           bulk_header = "kernels/gpu/bulk_product.gpu.h";
+                           bulk_header = "kernels/gpu/bulk_product.gpu.h",
+                           split_header = "kernels/gpu/split_product.gpu.h";
 constexpr std::int64_t most_batches = 65535;  // a grid's second and third dimension are no larger
 constexpr std::int64_t most_in_a_row = std::int64_t{1} << 30;
 
@@ -48,6 +49,13 @@ std::vector<LoopArgument> fields(const Product& p, const Tiling& t) {
                              {"group", c.group},
                              {"groups", c.groups(p.depth)},
                              {"zero", c.zero}});
+  for (const Product::Taps& of_taps : p.taps) {
+    list.push_back({"tap_channels", of_taps.channels});
+    for (int i = 0; i < 3; ++i) {
+      list.push_back({fmt::format("in_{}", "dhw"[i]), of_taps.in[i]});
+      list.push_back({fmt::format("kernel_{}", "dhw"[i]), of_taps.kernel[i]});
+    }
+  }
   for (const Product::Windows& w : p.windows) {
     list.insert(list.end(), {{"channels", w.shape.Cin / w.shape.groups},
                              {"image_stride", w.image},
@@ -112,15 +120,19 @@ std::string right_side(const Product& p, const Tiling& t) {
 // The text of one product's kernel.
 class Printer {
  public:
-  Printer(const Product& p, const Tiling& t, const LoopProgram& epilogue, const LoopForm& form)
-      : p_(p), tiling_(t), type_(type_of(p)), epilogue_(tile_source(epilogue.code, form, "epilogue")) {
+  Printer(const Product& p, const Tiling& t, const LoopProgram& epilogue)
+      : p_(p),
+        tiling_(t),
+        type_(type_of(p)),
+        epilogue_(tile_source(epilogue.code, epilogue_form(), "epilogue")) {
+    const LoopForm form = epilogue_form();
     for (const std::string& parameter : LoopText(epilogue.code, form).parameters()) {
       parameters_ += ", " + parameter;
       values_ += parameter.substr(parameter.rfind(' ') + 1) + ", ";
     }
     for (const LoopProgram& prologue : p.prologue) {
-      prologue_ = value_source(prologue.code, form, "prologue");
-      for (const std::string& parameter : LoopText(prologue.code, form).parameters()) {
+      prologue_ = value_source(prologue.code, prologue_form, "prologue");
+      for (const std::string& parameter : LoopText(prologue.code, prologue_form).parameters()) {
         const std::size_t name = parameter.rfind(' ') + 1;
         const std::string from = "from_" + parameter.substr(name);
         left_parameters_ += parameter.substr(0, name) + from + ", ";
@@ -133,6 +145,7 @@ class Printer {
     const bool of_rows = tiling_.row_count > 0;
     return translation_unit(
         of_rows          ? row_header
+        : tiling_.splits ? split_header
         : tiling_.bulk   ? bulk_header
         : of_warpgroup() ? warpgroup_header
                          : header,
@@ -141,6 +154,8 @@ class Printer {
 
  private:
   bool is_shared() const { return tiling_.sharers > 0; }
+  // As the tiles have it.
+  LoopForm epilogue_form() const { return tile_form_of(tiling_.row_count > 0 ? 1 : of_warpgroup() ? 4 : 2); }
   bool of_warpgroup() const { return tiling_.unit == TileUnit::of_warpgroup; }
   std::string arguments() const {
     std::string text = "struct product_arguments {\n";
@@ -188,9 +203,17 @@ class Printer {
     return text;
   }
   std::string store() const {
-    return fmt::format("[&](Int i, Int j, {} value) {{ epilogue(tile, {}, value); }}",
-                       of_bytes(p_) ? "int" : computed(type_),
-                       p_.windows.empty() ? "batch * a.rows + i, j" : "i, batch * a.columns + j");
+    if (!p_.taps.empty())
+      return fmt::format(
+          "[&](const Pieces<{}, {}>& pieces) {{\n"
+          "        const Taps taps{{a.tap_channels, {{a.in_d, a.in_h, a.in_w}}, {{a.kernel_d, a.kernel_h, "
+          "a.kernel_w}}}};\n"
+          "        epilogue(tile, taps.of_pixels(pieces.moved(batch * a.rows, 0)));\n      }}",
+          sum(), epilogue_form().chunks);
+    return fmt::format("[&](const Pieces<{}, {}>& pieces) {{ epilogue(tile, pieces.moved({}){}); }}", sum(),
+                       epilogue_form().chunks,
+                       p_.windows.empty() ? "batch * a.rows, 0" : "0, batch * a.columns",
+                       of_bytes(p_) ? ".as<int>()" : "");
   }
 
   std::string row_product() const {
@@ -236,13 +259,20 @@ class Printer {
         "      [&](Int number, const Sums<Tile>& sum) {{\n"
         "        const Place place = tile_at(number);\n"
         "        const Int batch = place.batch;\n"
-        "        Product::finish(place.left, place.right, place.row, place.column, a.rows, a.columns, "
+        "        Product::template finish<{}>(place.left, place.right, place.row, place.column, a.rows, "
+        "a.columns, "
         "int(a.depth), sum,\n"
         "            {});\n"
         "      }});\n}}\n",
-        tile(), captured(), to_batch(), tiling_.bulk ? "MappedSide{&left_map}" : left_side(p_, tiling_),
-        tiling_.bulk ? "MappedSide{&right_map}" : right_side(p_, tiling_), product(), is_shared(),
+        tile(), captured(), to_batch(), mapped(left_side(p_, tiling_), "left"),
+        mapped(right_side(p_, tiling_), "right"), product(), is_shared(),
         is_shared() ? "parts, tickets" : fmt::format("static_cast<{}*>(nullptr), nullptr", sum()), store());
+  }
+  // A side as bulk copies read it; where it is split, threads do, too.
+  std::string mapped(std::string side, std::string_view which) const {
+    if (!tiling_.bulk) return side;
+    return tiling_.splits ? fmt::format("Mapped<Matrix<{}>>{{{}, &{}_map}}", storage(type_), side, which)
+                          : fmt::format("MappedSide{{&{}_map}}", which);
   }
   // What tile_at takes beside the sides.
   std::string captured() const {
@@ -251,10 +281,14 @@ class Printer {
   }
   std::string product() const {
     const Reading left = reading_of_left(p_), right = reading_of_right(p_);
-    if (tiling_.bulk) return fmt::format("BulkProduct<Tile, {}, {}>", left.depth_fast, right.depth_fast);
+    if (tiling_.bulk)
+      return fmt::format("{}BulkProduct<Tile, {}, {}>", tiling_.splits ? "Split" : "", left.depth_fast,
+                         right.depth_fast);
     return fmt::format("{}<Tile, typename Place::Left, {}, {}, typename Place::Right, {}, {}>",
-                       of_warpgroup() ? "WarpgroupProduct" : "TileProduct", left.depth_fast, left.count,
-                       right.depth_fast, right.count);
+                       tiling_.splits   ? "SplitProduct"
+                       : of_warpgroup() ? "WarpgroupProduct"
+                                        : "TileProduct",
+                       left.depth_fast, left.count, right.depth_fast, right.count);
   }
   std::string tile() const {
     if (of_warpgroup())
@@ -303,10 +337,9 @@ bool of_float8(const Product& p) {
          unit_of_waves(p.left_type) == unit_of_waves(p.right_type) && p.prologue.empty() && p.codes.empty();
 }
 
-ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, const LoopForm& form,
-                             const Tiling& t) {
+ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, const Tiling& t) {
   TENON_CHECK(p.prologue.empty() || (p.batch.empty() && t.row_count == 0));
-  ProductKernel kernel{.source = Printer(p, t, epilogue, form).text(),
+  ProductKernel kernel{.source = Printer(p, t, epilogue).text(),
                        .name = "product",
                        .tiling = t.text(p),
                        .block = t.threads,
@@ -333,9 +366,8 @@ ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, cons
   return kernel;
 }
 
-ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, const LoopForm& form,
-                             const GpuLimits& limits) {
-  return product_kernel(p, epilogue, form, choose_tiling(p, limits));
+ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, const GpuLimits& limits) {
+  return product_kernel(p, epilogue, choose_tiling(p, limits));
 }
 
 }  // namespace tenon::gpu

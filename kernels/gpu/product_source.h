@@ -33,6 +33,15 @@ struct Product {
   };
   std::vector<Windows> windows;  // one or none
 
+  /// A transposed convolution whose windows lie side by side: row i is pixel i of its input, column j the
+  /// channel j % channels of the tap j / channels. Channels are a multiple of a piece (tile_form); d, h and
+  /// w.
+  struct Taps {
+    std::int64_t channels = 0;
+    std::int64_t in[3] = {}, kernel[3] = {};
+  };
+  std::vector<Taps> taps;  // one or none
+
   /// The left side is computed from other values, element by element: what the program's store is given
   /// (value_source). left_row and left_column, or the windows' strides, count its rows and columns, and
   /// there is no batch.
@@ -70,8 +79,8 @@ bool of_float8(const Product&);
 /// The kernel takes the left side (the prologue's buffers in order, where there is one) and the right side,
 /// the zero points of the left one and of the right one, where there are any, where blocks share tiles memory
 /// for their parts and tickets, the epilogue's buffers in order, the struct, the epilogue's arguments
-/// (loop_arguments), the prologue's, and its tensor maps in order. Its source depends on no size but through
-/// the few choices that are made by it.
+/// (loop_arguments with tile_form), the prologue's (with prologue_form), and its tensor maps in order. Its
+/// source depends on no size but through the few choices that are made by it.
 struct ProductKernel {
   std::string source, name, tiling;  // Tiling::text
   std::vector<std::byte> arguments;  // the struct
@@ -84,10 +93,12 @@ struct ProductKernel {
   std::int64_t parts = 0, tickets = 0;
   DType part_type = DType::f32;
 };
-ProductKernel product_kernel(const Product&, const LoopProgram& epilogue, const LoopForm&, const GpuLimits&);
+ProductKernel product_kernel(const Product&, const LoopProgram& epilogue, const GpuLimits&);
+
+inline constexpr LoopForm prologue_form{.wide = true};
 
 struct Tiling;
 /// With tiles that were chosen otherwise.
-ProductKernel product_kernel(const Product&, const LoopProgram& epilogue, const LoopForm&, const Tiling&);
+ProductKernel product_kernel(const Product&, const LoopProgram& epilogue, const Tiling&);
 
 }  // namespace tenon::gpu

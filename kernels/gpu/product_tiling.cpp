@@ -16,6 +16,12 @@ std::int64_t divide_up(std::int64_t count, std::int64_t size) { return (count + 
 // Of a line of a side, in a piece.
 int piece_bytes(const Tiling& t) { return t.unit == TileUnit::of_warpgroup ? 128 : 64; }
 
+// Of the two parts of the right side's pieces (WarpgroupTile).
+int split_bytes(const Tiling& t) {
+  constexpr int pieces = 3, parts = 2;
+  return t.splits ? pieces * parts * t.columns * piece_bytes(t) : 0;
+}
+
 Reading choose_reading(DType type, const Product& p, std::int64_t line, std::int64_t depth,
                        std::vector<std::int64_t> others) {
   Reading reading{.depth_fast = depth == 1 || line != 1};
@@ -60,10 +66,10 @@ int threads_across(const Product& p, int threads, int sums, int count, const Gpu
 
 // A few rows are multiplied by columns that go straight to registers, along their depth or side by side.
 std::optional<Tiling> row_tiling(const Product& p, const GpuLimits& limits) {
-  constexpr std::int64_t most_rows = 8;
   constexpr int most_sums = 32;  // of a thread
   const DType type = type_of(p);
-  if (p.rows > most_rows || !p.windows.empty() || !p.prologue.empty() || size_of(type) > 4 || !is_float(type))
+  if (p.rows > most_rows_at_once || !p.windows.empty() || !p.prologue.empty() || size_of(type) > 4 ||
+      !is_float(type))
     return std::nullopt;
   Tiling t{.rows = static_cast<int>(p.rows), .threads = 128};
   t.row_count = 1;
@@ -94,6 +100,7 @@ std::optional<MatrixUnit> warpgroup_unit(const Product& p) {
   switch (type_of(p)) {
     case DType::f16: return MatrixUnit::wgmma_f16;
     case DType::bf16: return MatrixUnit::wgmma_bf16;
+    case DType::f32: return p.tf32 ? std::nullopt : std::optional(MatrixUnit::wgmma_f32);
     default: return std::nullopt;
   }
 }
@@ -102,7 +109,11 @@ std::optional<MatrixUnit> warpgroup_unit(const Product& p) {
 std::optional<MatrixUnit> bulk_unit(const Product& p) {
   const auto unit = warpgroup_unit(p);
   if (!unit || tensor_maps(p, {}).empty()) return std::nullopt;
-  return *unit == MatrixUnit::wgmma_f16 ? MatrixUnit::tma_f16 : MatrixUnit::tma_bf16;
+  switch (*unit) {
+    case MatrixUnit::wgmma_f16: return MatrixUnit::tma_f16;
+    case MatrixUnit::wgmma_bf16: return MatrixUnit::tma_bf16;
+    default: return MatrixUnit::tma_f32;
+  }
 }
 
 // Tiles whose sums fit the registers: bulk copies first, which leave all else to the units, then the largest
@@ -115,10 +126,16 @@ std::vector<Tiling> tiles_of(const Product& p, const MatrixUnits& units) {
   };
   for (const auto of_warpgroup : {bulk_unit(p), warpgroup_unit(p)}) {
     if (!of_warpgroup || !units.has(*of_warpgroup)) continue;
-    add(128, 256, 256, TileUnit::of_warpgroup);
+    const bool splits = size == 4;
+    if (!splits) add(128, 256, 256, TileUnit::of_warpgroup);
     add(128, 128, 256, TileUnit::of_warpgroup);
-    for (const int columns : {128, 64}) add(64, columns, 128, TileUnit::of_warpgroup);
-    for (Tiling& t : list) t.bulk = t.bulk || takes_bulk_copies(*of_warpgroup);
+    if (splits) add(128, 64, 256, TileUnit::of_warpgroup);
+    if (!splits) add(64, 128, 128, TileUnit::of_warpgroup);
+    add(64, 64, 128, TileUnit::of_warpgroup);
+    for (Tiling& t : list) {
+      t.bulk = t.bulk || takes_bulk_copies(*of_warpgroup);
+      t.splits = splits;
+    }
   }
   const auto of_wave = wave_unit(p);
   const TileUnit unit = of_wave && units.has(*of_wave) ? TileUnit::of_wave : TileUnit::ordinary;
@@ -131,26 +148,8 @@ std::vector<Tiling> tiles_of(const Product& p, const MatrixUnits& units) {
   return list;
 }
 
-// What the estimate takes for granted of a processor, in clocks.
-double multiply_adds(const Product& p, TileUnit unit) {
-  if (unit == TileUnit::of_warpgroup) return 2048;
-  if (unit == TileUnit::ordinary && size_of(type_of(p)) == 2) return 128;
-  switch (type_of(p)) {
-    case DType::f16:
-    case DType::bf16:
-    case DType::f8e4m3fn:  // mma.sync's, which ptxas makes products of float16 of
-    case DType::f8e5m2: return 1024;
-    case DType::f32: return is_tf32(p) ? 512 : 128;
-    case DType::i8: return unit == TileUnit::ordinary ? 64 : 2048;
-    case DType::f8e4m3fnuz:
-    case DType::f8e5m2fnuz: return 2048;
-    case DType::f64: return 64;
-    default: return 16;
-  }
-}
-constexpr double bytes_of_clock = 32;      // from the second cache
-constexpr double begin_and_end = 2000;     // of a range of pieces: first reads, last writes
-constexpr double meeting_of_parts = 2000;  // fences, a ticket
+// What the estimate takes for granted of a processor, in clocks: fitted to an H100's times of 37 products and
+// all their tilings, float32 and bfloat16 (bench/gpu). Units that it did not time have their share of these.
 
 // Of an element of the right side.
 double bytes_in_memory(const Product& p) {
@@ -158,6 +157,47 @@ double bytes_in_memory(const Product& p) {
     return static_cast<double>(c.bytes(p.columns, p.depth)) / static_cast<double>(p.columns * p.depth);
   return static_cast<double>(size_of(type_of(p)));
 }
+
+// float32, as three products.
+bool takes_parts(const Product& p, const Tiling& t) {
+  return type_of(p) == DType::f32 && !is_tf32(p) && t.unit == TileUnit::of_wave;
+}
+
+double multiply_adds(const Product& p, TileUnit unit) {
+  const bool is_ordinary = unit == TileUnit::ordinary;
+  if (unit == TileUnit::of_warpgroup) return size_of(type_of(p)) == 4 ? 350 : 2048;  // 4: three products
+  switch (type_of(p)) {
+    case DType::f16:
+    case DType::bf16: return is_ordinary ? 128 : 2000;
+    case DType::f8e4m3fn:  // mma.sync's, which ptxas makes products of float16 of
+    case DType::f8e5m2: return 2000;
+    case DType::f32: return is_ordinary ? 128 : is_tf32(p) ? 1000 : 118;
+    case DType::i8: return is_ordinary ? 64 : 4000;
+    case DType::f8e4m3fnuz:
+    case DType::f8e5m2fnuz: return 4000;
+    case DType::f64: return 64;
+    default: return 16;
+  }
+}
+// A warpgroup's unit reads shared memory while others copy; waves copy, read and multiply in turn.
+double clocks_of_piece(const Product& p, const Tiling& t) {
+  const auto size = static_cast<double>(size_of(type_of(p)));
+  const double bytes = piece_bytes(t) * (t.rows + t.columns * bytes_in_memory(p) / size);
+  const double products =
+      static_cast<double>(t.rows) * t.columns * piece_bytes(t) / size / multiply_adds(p, t.unit);
+  if (t.unit == TileUnit::of_warpgroup) return std::max(products, bytes / 42);
+  return products + bytes / (takes_parts(p, t) ? 15.5 : 23);
+}
+// From its wait to its last product, while the block is alone.
+double latency_of_piece(const Product& p, const Tiling& t) {
+  if (t.unit == TileUnit::of_warpgroup) return t.bulk ? 500 : 1000;
+  return takes_parts(p, t) ? 1400 : 500;
+}
+double begin_and_end(const Tiling& t) { return t.unit == TileUnit::of_warpgroup ? 1800 : 1500; }
+constexpr double clocks_of_element = 0.18;  // of the result, behind the product
+constexpr double meeting_of_parts = 4000;   // fences, a ticket
+constexpr double part_bytes_of_clock = 16;
+constexpr double registers_of_sharing = 1.15;  // a kernel that computes whole tiles, too, holds more
 
 std::string shape_text(const Product& p, const Tiling& t) {
   if (t.row_count > 0) return fmt::format("of {} row{}", t.row_count, t.row_count > 1 ? "s" : "");
@@ -208,14 +248,14 @@ std::int64_t Tiling::pieces(const Product& p) const {
 // The registers of a processor have room for 256 threads of these, about.
 int Tiling::stages() const {
   constexpr int most = 6, of_processor = 220 << 10, most_threads = 256;
-  const int share = of_processor * threads / most_threads;
+  const int share = of_processor * threads / most_threads - split_bytes(*this);
   return std::min(most, share / ((rows + columns) * piece_bytes(*this)));
 }
 
 std::int64_t Tiling::shared_bytes() const {
   constexpr std::int64_t alignment = 1024;  // ring_alignment
   if (unit != TileUnit::of_warpgroup) return 0;
-  return std::int64_t{stages()} * (rows + columns) * piece_bytes(*this) + alignment;
+  return std::int64_t{stages()} * (rows + columns) * piece_bytes(*this) + split_bytes(*this) + alignment;
 }
 
 std::string Tiling::text(const Product& p) const {
@@ -282,36 +322,36 @@ std::vector<TensorMap> tensor_maps(const Product& p, const Tiling& t) {
   return all ? maps : std::vector<TensorMap>();
 }
 
-// A block multiplies a piece in the time that its unit or its reading takes, whichever is longer:
-//   piece = max(rows * columns * depth / multiply_adds, (rows + columns) * bytes / bytes_of_clock)
-// where the bytes of a column are those of its codes and their scales, if it is kept in codes.
-//   tile  = begin_and_end + pieces * piece
-// A processor computes its blocks one after the other: whole tiles take ceil(tiles / processors) * tile.
+// r blocks that a processor runs at once hide each other's latency, and take
+//   begin_and_end + pieces * max(latency_of_piece, r * clocks_of_piece) + r * rows * columns *
+//   clocks_of_element
+// It runs its blocks in rounds of blocks_of_processor, the rest in one of less.
 // Of `sharers` blocks each computes its range of the pieces, and writes a part, or two where ranges do not
-// end with tiles; the last one of a tile reads all of its parts:
-//   ceil(sharers / processors) * (begin_and_end + range * piece + written * part)
-//     + meeting_of_parts + ceil(sharers / tiles) * part,  part = rows * columns * bytes / bytes_of_clock
-// The numbers are those of an H100, from its data sheet; they were not measured. What is
-// compared are tiles of one product, and there it is their relations that count.
+// end with tiles, instead of its elements; the last one of a tile reads all of its parts:
+//   meeting_of_parts + ceil(sharers / tiles) * part + rows * columns * clocks_of_element,
+//   part = rows * columns * bytes / part_bytes_of_clock
+// What is compared are tiles of one product, and there it is their relations that count.
 double estimated_clocks(const Product& p, const Tiling& t, const GpuLimits& limits) {
-  const auto size = static_cast<double>(size_of(type_of(p)));
-  const double elements = static_cast<double>(t.rows) * t.columns;
-  const int bytes = piece_bytes(t);
-  const double bytes_read = bytes * (t.rows + t.columns * bytes_in_memory(p) / size);
-  const double piece =
-      std::max(elements * bytes / size / multiply_adds(p, t.unit), bytes_read / bytes_of_clock);
-  const auto rounds = [&](std::int64_t blocks) {
-    return static_cast<double>(divide_up(blocks, limits.processors));
+  const double elements = static_cast<double>(t.rows) * t.columns, stores = elements * clocks_of_element;
+  const double piece = clocks_of_piece(p, t), latency = latency_of_piece(p, t);
+  // Of blocks with so many pieces each, and what they do behind them.
+  const auto clocks_of = [&](std::int64_t blocks, double pieces, double behind) {
+    const std::int64_t at_once = t.blocks_of_processor(), all = divide_up(blocks, limits.processors);
+    const auto round = [&](std::int64_t together) {
+      const auto r = static_cast<double>(together);
+      return together == 0 ? 0 : begin_and_end(t) + pieces * std::max(latency, r * piece) + r * behind;
+    };
+    return static_cast<double>(all / at_once) * round(at_once) + round(all % at_once);
   };
-  const auto range = [&](double count) { return begin_and_end + count * piece; };
   const std::int64_t shared = t.shared_tiles(p), whole = t.tiles(p) * batches(p) - shared;
-  double clocks = rounds(whole) * range(static_cast<double>(t.pieces(p)));
-  if (shared == 0) return clocks;
-  const double part = elements * static_cast<double>(size_of(sum_type(p))) / bytes_of_clock;
+  const double alone = clocks_of(whole, static_cast<double>(t.pieces(p)), stores);
+  if (shared == 0) return alone;
+  const double part = elements * static_cast<double>(size_of(sum_type(p))) / part_bytes_of_clock;
   const double written = t.sharers % shared == 0 ? 1 : 2;
-  clocks += rounds(t.sharers) *
-            (range(static_cast<double>(divide_up(shared * t.pieces(p), t.sharers))) + written * part);
-  return clocks + meeting_of_parts + static_cast<double>(divide_up(t.sharers, shared)) * part;
+  return registers_of_sharing * alone +
+         clocks_of(t.sharers, static_cast<double>(divide_up(shared * t.pieces(p), t.sharers)),
+                   written * part) +
+         meeting_of_parts + static_cast<double>(divide_up(t.sharers, shared)) * part + stores;
 }
 
 Tiling shared_among_blocks(const Product& p, Tiling tiles, const GpuLimits& limits) {
@@ -336,10 +376,15 @@ Tiling shared_among_blocks(const Product& p, Tiling tiles, const GpuLimits& limi
   return best;
 }
 
-Tiling choose_tiling(const Product& p, const GpuLimits& limits) {
-  if (const auto rows = row_tiling(p, limits)) return *rows;
+std::vector<Tiling> possible_tilings(const Product& p, const GpuLimits& limits) {
+  if (const auto rows = row_tiling(p, limits)) return {*rows};
   std::vector<Tiling> tilings = tiles_of(p, limits.units);
   for (Tiling& t : tilings) t = shared_among_blocks(p, t, limits);
+  return tilings;
+}
+
+Tiling choose_tiling(const Product& p, const GpuLimits& limits) {
+  const std::vector<Tiling> tilings = possible_tilings(p, limits);
   return *std::min_element(tilings.begin(), tilings.end(), [&](const Tiling& a, const Tiling& b) {
     return estimated_clocks(p, a, limits) < estimated_clocks(p, b, limits);
   });

@@ -6,6 +6,9 @@
 
 namespace tenon::gpu {
 
+/// Rows of a product that row_product.gpu.h computes at once; more are tiles.
+inline constexpr std::int64_t most_rows_at_once = 8;
+
 /// What multiplies the pieces of a tile.
 enum class TileUnit : std::uint8_t { ordinary, of_wave, of_warpgroup };
 
@@ -19,6 +22,7 @@ struct Tiling {
   int team_steps = 1;     // pieces of a column that a thread reads at once
   int across = 0;         // not 0: of such a product whose columns lie side by side, threads for a piece each
   bool bulk = false;      // of warpgroups: bulk copies bring the sides (bulk_product.gpu.h)
+  bool splits = false;    // of warpgroups: float32 in two parts (split_product.gpu.h)
   std::int64_t whole = 0, sharers = 0;
 
   std::int64_t row_tiles(const Product& p) const;
@@ -66,7 +70,9 @@ std::vector<TensorMap> tensor_maps(const Product& p, const Tiling& t);
 
 /// The units that it may be computed on; none where ordinary ones do it.
 MatrixUnits units_for(const Product& p, const GpuLimits& limits);
-/// The tiling that takes least time, by an estimate.
+/// All that it may be computed by, each shared among blocks as the estimate has it.
+std::vector<Tiling> possible_tilings(const Product& p, const GpuLimits& limits);
+/// The one of them that takes least time, by the estimate.
 Tiling choose_tiling(const Product& p, const GpuLimits& limits);
 /// Tiles of this size, of which blocks share what they should by the estimate.
 Tiling shared_among_blocks(const Product& p, Tiling tiles, const GpuLimits& limits);

@@ -5,6 +5,7 @@
 #pragma once
 #include "kernels/gpu/loop_walks.gpu.h"
 #include "kernels/gpu/product_sides.gpu.h"
+#include "kernels/gpu/wave.gpu.h"
 
 namespace tenon::gpu {
 
@@ -32,13 +33,20 @@ struct WeightedSum {
   }
 };
 
+/// Joins what the teams of a wave have.
+template <int Team, int Count>
+GPU_INLINE void join_teams(WeightedSum<Count>& sum) {
+#pragma unroll
+  for (int mask = Team; mask < wave_size; mask *= 2) sum.join(shuffle_xor(sum, mask));
+}
+
 /// Calls finish(column, sum) in the lanes of one team, with what the keys [key_begin, key_end) add to the
 /// columns from there on. `score` as attend() has it, of (key, product). Team: lanes, a power of two, that
 /// hold a row of q, k and v, `Count` elements each.
 template <int Team, int Count, class T, class Score, class Finish>
 GPU_INLINE void attend_row(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, int query,
                            int key_begin, int key_end, Score score, Finish finish) {
-  constexpr int teams = row_attention_threads / Team, at_once = 4;
+  constexpr int teams = row_attention_threads / Team, at_once = 8;
   const int member = int(threadIdx.x) % Team, team = int(threadIdx.x) / Team, first = member * Count;
   float x[Count];
   read_floats(q, query, first, x);
@@ -71,22 +79,21 @@ GPU_INLINE void attend_row(const Matrix<T>& q, const Matrix<T>& k, const Matrix<
     }
   }
 
-  GPU_SHARED(float, parts, [teams][Team * (Count + 2)]);
-  float* const mine = parts[team] + member * (Count + 2);
-  mine[0] = sum.highest;
-  mine[1] = sum.weights;
-  for (int e = 0; e < Count; ++e) mine[2 + e] = sum.values[e];
+  // The teams of each wave, then the waves, of which each team of the first one takes some.
+  constexpr int waves = row_attention_threads / wave_size, teams_of_wave = wave_size / Team;
+  GPU_SHARED(float, parts, [waves][Team][Count + 2]);
+  join_teams<Team>(sum);
+  if (team % teams_of_wave == 0) GPU_COPY(parts[wave_of_thread()][member], &sum, sizeof sum);
   __syncthreads();
-  if (team != 0) return;
-  for (int other = 1; other < teams; ++other) {
-    const float* const from = parts[other] + member * (Count + 2);
-    WeightedSum<Count> theirs;
-    theirs.highest = from[0];
-    theirs.weights = from[1];
-    for (int e = 0; e < Count; ++e) theirs.values[e] = from[2 + e];
-    sum.join(theirs);
+  if (wave_of_thread() != 0) return;
+  sum = WeightedSum<Count>();
+  for (int wave = team; wave < waves; wave += teams_of_wave) {
+    WeightedSum<Count> part;
+    GPU_COPY(&part, parts[wave][member], sizeof part);
+    sum.join(part);
   }
-  finish(first, sum);
+  join_teams<Team>(sum);
+  if (team == 0) finish(first, sum);
 }
 
 GPU_INLINE float quotient_of(float value, float weights, bool nan_rows) {

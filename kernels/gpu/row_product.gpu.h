@@ -82,8 +82,8 @@ class SharedSums {
   }
 };
 
-/// Calls store(row, column, value) for all rows (at most Rows) and the block's columns: `Columns` for each
-/// `Sharing` teams, which divide the depth.
+/// Calls store(piece) for all rows (at most Rows) and the block's columns: `Columns` for
+/// each `Sharing` teams, which divide the depth.
 template <int Rows, int Columns, int Sharing, int Steps, int Count, class T, class Right, class Store>
 GPU_INLINE void multiply_rows(const Matrix<T>& left, const Right& right, Store store) {
   constexpr int teams = row_product_threads / row_product_lanes, values = Rows * Columns;
@@ -120,7 +120,8 @@ GPU_INLINE void multiply_rows(const Matrix<T>& left, const Right& right, Store s
     for (int other = 1; other < Sharing; ++other) value += part[team + other][mine.first];
   }
   const Int row = mine.first / Columns, column = first_column + mine.first % Columns;
-  if (!mine.is_spare && row < left.lines && column < right.lines) store(row, column, value);
+  if (!mine.is_spare && row < left.lines && column < right.lines)
+    store(Pieces<float, 1>::of(row, column, value));
 }
 
 constexpr int across_product_threads = 512;
@@ -181,7 +182,7 @@ GPU_INLINE void multiply_rows_across(const Matrix<T>& left, const Matrix<T>& rig
     float value = part[0][at];
     for (int team = 1; team < teams; ++team) value += part[team][at];
     const Int row = at / width, column = first_column + at % width;
-    if (row < left.lines && column < right.lines) store(row, column, value);
+    if (row < left.lines && column < right.lines) store(Pieces<float, 1>::of(row, column, value));
   }
 }
 

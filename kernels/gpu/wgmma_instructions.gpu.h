@@ -1,6 +1,7 @@
 // The matrix instructions of a warpgroup, four waves of an NVIDIA GPU of compute capability 9.0, each with
-// its emulation beside it. Operands lie in shared memory; the sums in registers belong to the unit until they
-// were waited for. All threads of the warpgroup take part. Source: PTX ISA 9.0, section 9.7.15.
+// its emulation beside it. Operands lie in shared memory, the left one may lie in registers; these and the
+// sums, which are registers, belong to the unit until they were waited for. All threads of the warpgroup take
+// part. Source: PTX ISA 9.0, section 9.7.15.
 #pragma once
 #include "kernels/gpu/matrix_instructions.gpu.h"
 
@@ -17,6 +18,15 @@ GPU_INLINE void fence_for_units() {
   gpu_fence_proxy_async();
 #else
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+/// Writes 16 bytes to shared memory that the matrix unit reads: behind a fence_for_units() of this thread,
+/// and a barrier.
+GPU_INLINE void write_for_units(void* to, const float (&from)[4]) {
+#if GPU_SOFT
+  gpu_write_for_units(to, from);
+#else
+  write_pieces(static_cast<float*>(to), from);
 #endif
 }
 /// What was done with the sums is done before the products that follow.
@@ -94,6 +104,28 @@ GPU_INLINE unsigned long long matrix_descriptor(const void* begin, int leading, 
 #define WGMMA_64(j) WGMMA_32(j), WGMMA_32(j + 8)
 #define WGMMA_128(j) WGMMA_64(j), WGMMA_64(j + 16)
 #endif
+
+// wgmma.mma_async m64nNk8 of tf32: left [64, 8] x right [8, N], which lies along its depth. The left side is
+// in registers: a wave's 16 rows, as mma.m16n8k8 takes them. Adds: to the sums, which else begin anew. Of
+// float32 the unit cuts what tf32 has no room for.
+#if GPU_SOFT
+#define WGMMA_TF32(columns, registers, left, places, operands)                                               \
+  template <bool Adds>                                                                                       \
+  GPU_INLINE void wgmma_tf32(float(&sum)[columns / 8][4], const unsigned(&a)[4], unsigned long long right) { \
+    gpu_wgmma_tf32<columns>(sum[0], a, right, Adds);                                                         \
+  }
+#else
+#define WGMMA_TF32(columns, registers, left, places, operands)                                               \
+  template <bool Adds>                                                                                       \
+  GPU_INLINE void wgmma_tf32(float(&sum)[columns / 8][4], const unsigned(&a)[4], unsigned long long right) { \
+    asm volatile("{ .reg .pred adds; setp.ne.b32 adds, " places                                              \
+                 ", 0;\n"                                                                                    \
+                 "wgmma.mma_async.sync.aligned.m64n" #columns "k8.f32.tf32.tf32 {" registers "}, " left      \
+                 ", adds, 1, 1; }"                                                                           \
+                 : operands                                                                                  \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(right), "n"(int(Adds)));                  \
+  }
+#endif
 #define WGMMA_R32                                                                              \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, " \
   "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
@@ -115,6 +147,32 @@ WGMMA(wgmma_f16, "f16", 128, WGMMA_R64, "%64, %65, adds, 1, 1, %66, %67", WGMMA_
 WGMMA(wgmma_bf16, "bf16", 128, WGMMA_R64, "%64, %65, adds, 1, 1, %66, %67", WGMMA_64(0))
 WGMMA(wgmma_f16, "f16", 256, WGMMA_R128, "%128, %129, adds, 1, 1, %130, %131", WGMMA_128(0))
 WGMMA(wgmma_bf16, "bf16", 256, WGMMA_R128, "%128, %129, adds, 1, 1, %130, %131", WGMMA_128(0))
+#undef WGMMA
+WGMMA_TF32(64, WGMMA_R32, "{%32, %33, %34, %35}, %36", "%37", WGMMA_32(0))
+WGMMA_TF32(128, WGMMA_R64, "{%64, %65, %66, %67}, %68", "%69", WGMMA_64(0))
+#undef WGMMA_TF32
+
+// The same of a left side [64, 16] in registers, of which a wave has its rows as mma.m16n8k16 takes them.
+#if GPU_SOFT
+#define WGMMA(name, type, columns, registers, places, operands)                                           \
+  template <bool RightAcross>                                                                             \
+  GPU_INLINE void name(float(&sum)[columns / 8][4], const unsigned(&left)[4], unsigned long long right) { \
+    gpu_##name<columns>(sum[0], left, right, RightAcross);                                                \
+  }
+#else
+#define WGMMA(name, type, columns, registers, places, operands)                                           \
+  template <bool RightAcross>                                                                             \
+  GPU_INLINE void name(float(&sum)[columns / 8][4], const unsigned(&left)[4], unsigned long long right) { \
+    asm volatile(                                                                                         \
+        "{ .reg .pred adds; setp.eq.u32 adds, 0, 0;\n"                                                    \
+        "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type " {" registers "}, " places \
+        "; }"                                                                                             \
+        : operands                                                                                        \
+        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "n"(int(RightAcross)));     \
+  }
+#endif
+WGMMA(wgmma_f16, "f16", 64, WGMMA_R32, "{%32, %33, %34, %35}, %36, adds, 1, 1, %37", WGMMA_32(0))
+WGMMA(wgmma_bf16, "bf16", 64, WGMMA_R32, "{%32, %33, %34, %35}, %36, adds, 1, 1, %37", WGMMA_32(0))
 #undef WGMMA
 
 #endif

@@ -12,23 +12,29 @@ namespace tenon::gpu {
 /// The swizzle goes by addresses: patterns begin at multiples of their size.
 constexpr int pattern_bytes = 1024, ring_alignment = pattern_bytes;
 
-/// A side of 64 elements of 16 bits deep, as the units read it: rows of 128 bytes, of which eight are a
-/// pattern. In row r of a pattern, chunk c of 16 bytes lies at chunk c ^ r. A row is a line (DepthFast), or
-/// 64 lines at one depth.
+/// A side of 128 bytes deep, as the units read it: rows of 128 bytes, of which eight are a pattern. In row r
+/// of a pattern, chunk c of 16 bytes lies at chunk c ^ r. A row is a line (DepthFast), or as many lines at
+/// one depth as a line has depths.
 template <class T, int Lines, bool DepthFast>
 struct SwizzledTile {
   using Element = T;
   static constexpr bool depth_fast = DepthFast;
   static constexpr int row_bytes = 128, row = row_bytes / int(sizeof(T)), rows_of_pattern = 8;
-  static constexpr int block_bytes = row * row_bytes;  // of 64 lines
+  static constexpr int block_bytes = row * row_bytes;  // of the lines of a row
   static constexpr int bytes = Lines * row_bytes;
   char* data;
 
   GPU_INLINE T* at(int line, int depth) const {
-    const int down = DepthFast ? line : depth, along = (DepthFast ? depth : line % row) * int(sizeof(T));
-    const int swizzled = along ^ down % rows_of_pattern * 16;
-    return reinterpret_cast<T*>(data + (DepthFast ? 0 : line / row * block_bytes) + down * row_bytes +
-                                swizzled);
+    const unsigned down = unsigned(DepthFast ? line : depth), block = DepthFast ? 0 : unsigned(line) / row;
+    const unsigned along = (DepthFast ? unsigned(depth) : unsigned(line) % row) * sizeof(T);
+    const unsigned swizzled = along ^ down % rows_of_pattern * 16;
+    return reinterpret_cast<T*>(data + (block * block_bytes + down * row_bytes + swizzled));
+  }
+  /// An element as a register holds it.
+  template <int Count, int Registers>
+  GPU_INLINE void read(unsigned (&to)[Registers], int first, int line, int depth) const {
+    static_assert(Count == 1 && sizeof(T) == sizeof(unsigned));
+    to[first] = bits_as<unsigned>(*at(line, depth));
   }
   /// From a line on that is a multiple of 64, and a depth that is a multiple of 16.
   GPU_INLINE unsigned long long descriptor(int line, int depth) const {
@@ -42,18 +48,18 @@ struct SwizzledTile {
 /// ring, which takes DynamicBytes.
 template <class T, int Rows, int Columns, int Stages, int DynamicBytes>
 struct WarpgroupTile {
-  struct Unit : MmaSum<float> {
-    using Element = T;
-    static constexpr int k = 16;
-    static constexpr bool in_parts = false;
-  };
+  using Unit = typename UnitOf<T>::type;  // whose layouts a wave's part has
   using Value = float;
   static constexpr int rows = Rows, columns = Columns, threads = Rows / 64 * warpgroup_size;
   static constexpr int stages = Stages, dynamic_bytes = DynamicBytes;
   static constexpr int depth = 128 / int(sizeof(T));
+  /// Of float32, the bytes that pieces of the right side take once more, in two parts (split_product.gpu.h).
+  static constexpr int split_pieces = 3,
+                       split_bytes = Unit::takes_apart ? split_pieces * 2 * Columns * 128 : 0;
   static constexpr int waves = threads / wave_size, down = 1, width = Columns, across = width / Unit::n;
   static constexpr int slab_stride = width + 4;
   static constexpr int slab_bytes = Unit::m * slab_stride * int(sizeof(Value));
+  static constexpr int pieces = 4;  // for the epilogue at once: no sum is in a register any more
 
   static GPU_INLINE int wave() { return int(threadIdx.x) / wave_size; }
   static GPU_INLINE int first_row() { return wave() * Unit::m; }
@@ -77,7 +83,8 @@ struct WarpgroupRing {
   using RightTile = SwizzledTile<Element, Tile::columns, RightFast>;
 
   static constexpr int stages = Tile::stages, stage_bytes = LeftTile::bytes + RightTile::bytes;
-  static_assert(stages >= 3 && stages * stage_bytes + ring_alignment == Tile::dynamic_bytes);
+  static_assert(stages >= 3 &&
+                stages * stage_bytes + Tile::split_bytes + ring_alignment == Tile::dynamic_bytes);
   static_assert(Tile::waves * Tile::slab_bytes <= stages * stage_bytes);
 
   static GPU_INLINE char* ring() {
@@ -103,14 +110,20 @@ struct WarpgroupRing {
     commit_products();
   }
 
-  /// Calls store(row, column, value) for each element of a tile of a result [rows, columns].
+  /// TileProduct's.
   template <class Left, class Right, class Store>
-  static GPU_INLINE void finish(const Left&, const Right&, Int row, Int column, Int rows, Int columns, int,
-                                const Sums<Tile>& sum, Store store) {
-    for_each_value<Tile, false>(
-        sum, ring(), [](int, int, float value) { return value; },
+  static GPU_INLINE void finish(const Left& left, const Right& right, Int row, Int column, Int rows,
+                                Int columns, int depth, const Sums<Tile>& sum, Store store) {
+    for_each_piece<Tile::pieces, Tile, Tile::Unit::takes_apart>(
+        sum, ring(),
         [&](int i, int j, float value) {
-          if (row + i < rows && column + j < columns) store(row + i, column + j, value);
+          if constexpr (Tile::Unit::takes_apart)
+            return element<float>(left, right, row + i, column + j, 0, depth);
+          else
+            return value;
+        },
+        [&](const Pieces<float, Tile::pieces>& pieces) {
+          store(pieces_in(pieces, row, column, rows, columns));
         });
   }
 };

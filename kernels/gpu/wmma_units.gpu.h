@@ -12,7 +12,8 @@ struct WmmaLanes {
   using Value = Sum;
   static constexpr int m = 16, n = 16, k = 16, values = 8;
   static constexpr int slots = 8, lanes_of_row = 16;
-  static constexpr bool in_parts = false, takes_apart = false;
+  static constexpr bool in_parts = false, takes_apart = false, chains = false;
+  static constexpr int side_by_side = 1;
   static constexpr unsigned left_shift = 0, right_shift = 0;
 
   static GPU_INLINE constexpr int slot(int i) { return i; }

@@ -20,7 +20,8 @@ void emit(Planner& planner, const Group& group, const AttentionCall& call) {
                            .out = head_strides(placed.out),
                            .q_offset = placed.q.offset(),
                            .k_offset = placed.k.offset(),
-                           .v_offset = placed.v.offset()};
+                           .v_offset = placed.v.offset(),
+                           .out_offset = placed.out.offset()};
   if (placed.mask) {
     program.mask = placed.mask->dtype();
     program.mask_strides = head_strides(*placed.mask);
@@ -28,7 +29,7 @@ void emit(Planner& planner, const Group& group, const AttentionCall& call) {
   }
   Gpu& gpu = gpu_of(planner);
   GpuLimits limits = limits_of(gpu);
-  limits.units = proven(gpu, {*unit_of_waves(program.dtype)});
+  limits.units = proven(gpu, attention_units(program.shape, program.dtype));
   AttentionKernel kernel = attention_kernel(program, limits);
   const bool in_parts = kernel.part_floats > 0;
   const PlannedTensor written =

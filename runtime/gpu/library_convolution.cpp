@@ -64,18 +64,10 @@ DnnConvolution description(const ConvCall& call, const LibraryEpilogue& e, bool 
   return c;
 }
 
-// It begins where libraries read, and so do all of its size behind it: in a loop it may be one of several.
-template <class T>
-bool is_aligned(const T& t) {
-  constexpr std::int64_t alignment = 16;
-  const auto bytes = static_cast<std::int64_t>(size_of(t.dtype()));
-  return t.offset() * bytes % alignment == 0 && numel(t.shape()) * bytes % alignment == 0;
-}
-
 // Channels side by side, without gaps.
 template <class T>
 bool is_readable(const T& t) {
-  return t.permute(channels_last(t.rank())).is_contiguous() && is_aligned(t);
+  return t.permute(channels_last(t.rank())).is_contiguous() && is_aligned_for_library(t);
 }
 
 constexpr const char* packed_form = "channels last";  // of weights
@@ -98,7 +90,7 @@ bool emit_by_library(Planner& planner, const Group& group, const ConvCall& call,
                      const StepInfo& info) {
   const PlannedTensor x = planner.assignment().at(call.x);
   if (!is_readable(x)) return false;
-  if (e.bias && !is_aligned(planner.assignment().at(e.bias))) return false;
+  if (e.bias && !is_aligned_for_library(planner.assignment().at(e.bias))) return false;
   std::vector<PlannedTensor> reads{x};
   if (e.residual && !is_readable(reads.emplace_back(planner.assignment().at(e.residual)))) return false;
   auto found = find_convolution(gpu_queue(planner.queue()).gpu(),

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "kernels/gpu/product_tiling.h"
+#include "runtime/gpu/library_candidate.h"
 #include "runtime/gpu/queue.h"
 
 namespace tenon::gpu {
@@ -113,9 +114,8 @@ class LibraryStep : public Step {
     if (bias) set(n.bias, bias);
     return description;
   }
-  // In a loop, a value may be a slice of what is stacked: only elements are known to be aligned.
   static std::uint32_t alignment_of(const PlannedTensor& t) {
-    return static_cast<std::uint32_t>(size_of(t.dtype()));
+    return is_aligned_for_library(t) ? library_alignment : static_cast<std::uint32_t>(size_of(t.dtype()));
   }
 
   Gpu& gpu_;

@@ -1,9 +1,12 @@
 // Pooling on a GPU.
 #include "runtime/calls/pool.h"
 
+#include <algorithm>
+
 #include "ir/ops/pool.h"
 #include "kernels/gpu/pool_source.h"
 #include "runtime/gpu/launch.h"
+#include "runtime/gpu/loop.h"
 
 namespace tenon::gpu {
 namespace {
@@ -17,8 +20,30 @@ bool is_mean(const PoolCall& call) {
   return call.kind == Kind::average || call.kind == Kind::adaptive_average;
 }
 
+bool is_in_pieces(const Strided& t, int channels) {
+  return std::ranges::all_of(t.strides(), [&](std::int64_t s) { return s == 1 || s % channels == 0; });
+}
+
+std::int64_t threads_of(const PoolCall& call, const PlannedTensor& y, const PoolForm& form) {
+  const std::int64_t channels = std::max(1, form.channels);
+  return y.numel() / call.shape.C * ((call.shape.C + channels - 1) / channels);
+}
+
+// Neighbours go along what lies side by side in the input; chunks where enough threads are left.
+PoolForm form_of(const PoolCall& call, const PlannedTensor& x, const PlannedTensor& y,
+                 const GpuLimits& limits, bool with_places) {
+  constexpr std::int64_t least_threads = 256;  // of a processor
+  const PoolForm one{.channels = x.strides()[1] == 1 ? 1 : 0, .wide = y.numel() >= std::int64_t{1} << 31};
+  PoolForm chunks = one;
+  chunks.channels = static_cast<int>(16 / size_of(x.dtype()));
+  const bool fits =
+      one.channels == 1 && y.strides()[1] == 1 && !with_places && call.shape.C >= chunks.channels;
+  return fits && threads_of(call, y, chunks) >= least_threads * limits.processors ? chunks : one;
+}
+
 // PoolShape of pool.gpu.h, whose fields are all 64-bit integers.
-std::vector<std::int64_t> fields(const PoolCall& call, const PlannedTensor& x, const PlannedTensor& y) {
+std::vector<std::int64_t> fields(const PoolCall& call, const PlannedTensor& x, const PlannedTensor& y,
+                                 const PoolForm& form) {
   const PoolShape& s = call.shape;
   std::vector<std::int64_t> list{s.N,
                                  s.C,
@@ -27,7 +52,9 @@ std::vector<std::int64_t> fields(const PoolCall& call, const PlannedTensor& x, c
                                  y.strides()[0],
                                  y.strides()[1],
                                  call.count_include_pad,
-                                 call.divisor};
+                                 call.divisor,
+                                 is_in_pieces(x, std::max(1, form.channels)),
+                                 is_in_pieces(y, std::max(1, form.channels))};
   const PoolAxis axes[] = {s.d, s.h, s.w};
   const std::size_t given = x.rank() - 2;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -51,15 +78,16 @@ void emit_pool(Planner& planner, const Group& group, const PoolCall& call, const
     writes.push_back(with_places ? planner.assignment().assign(node.output(i), order, is_dense)
                                  : planner.assignment().assign(node.output(i), order));
   const PlannedTensor& y = writes[0];
-  const auto bytes = struct_of(fields(call, x, y));
+  const PoolForm form = form_of(call, x, y, limits_of(gpu_of(planner)), with_places);
+  const auto bytes = struct_of(fields(call, x, y, form));
   std::vector<PlannedTensor> buffers{x};
   buffers.insert(buffers.end(), writes.begin(), writes.end());
   emit(planner, node,
        {.name = {},
-        .kernel = {.source = with_places ? pool_with_places_source(x.dtype(), is_adaptive(call))
-                                         : pool_source(x.dtype(), is_mean(call), is_adaptive(call)),
+        .kernel = {.source = with_places ? pool_with_places_source(x.dtype(), is_adaptive(call), form)
+                                         : pool_source(x.dtype(), is_mean(call), is_adaptive(call), form),
                    .name = "pool",
-                   .size = threads_for(y.numel(), pool_threads),
+                   .size = threads_for(threads_of(call, y, form), pool_threads),
                    .buffers = std::move(buffers),
                    .arguments = {bytes}},
         .reads = {x},
@@ -74,7 +102,9 @@ std::vector<Candidate> lower_pool(const Planner& planner, const Group& group) {
   if (!is_float(dtype) && (is_mean(*call) || !has_order)) return {};
   if (numel(group.node().output()->shape()) == 0) return {};
   const Work work = call->work();
-  const Order order = channels_last(call->x->rank());
+  const std::size_t rank = call->x->rank();
+  const bool by_pixels = planner.assignment().layout(call->x).is_contiguous() && rank > 2;
+  const Order order = by_pixels ? row_major(rank) : channels_last(rank);
   const CandidateInfo info{
       .kernel = "pool", .work = work, .seconds = planner.estimate(work.flops, work.bytes), .order = order};
   return {{info, [=](Planner& p, const Group& g) { emit_pool(p, g, *call, order); }}};

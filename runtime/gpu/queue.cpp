@@ -1,5 +1,8 @@
 #include "runtime/gpu/queue.h"
 
+#include <algorithm>
+
+#include "kernels/gpu/hold_source.h"
 #include "runtime/gpu/capture.h"
 #include "runtime/gpu/event.h"
 #include "runtime/gpu/vendor_numbers.h"
@@ -15,8 +18,12 @@ class EventClock : public StepClock {
     for (std::size_t i = 0; i < marks; ++i) events_.emplace_back(queue.gpu(), Event::Kind::timed);
   }
 
+  // What comes between marks waits for no host: the stream is held until the host has enqueued it, about.
   void mark() override {
-    if (marked_ == 0) begin_ = std::chrono::steady_clock::now();
+    if (marked_ == 0) {
+      begin_ = std::chrono::steady_clock::now();
+      hold(std::min<std::chrono::nanoseconds>(enqueuing * events_.size(), longest_hold));
+    }
     if (marked_ == events_.size()) events_.emplace_back(queue_.gpu(), Event::Kind::timed);
     events_[marked_++].record(queue_.stream());
   }
@@ -35,6 +42,17 @@ class EventClock : public StepClock {
   std::vector<WorkSpan> threads() override { return {}; }
 
  private:
+  static constexpr std::chrono::nanoseconds enqueuing = std::chrono::microseconds(8),  // a step and its event
+      longest_hold = std::chrono::milliseconds(8);
+
+  void hold(std::chrono::nanoseconds time) {
+    Gpu& gpu = queue_.gpu();
+    std::int64_t nanoseconds = time.count();
+    void* arguments[] = {&nanoseconds, nullptr};
+    gpu.launch(gpu.function(hold_source(), hold_name, 0), {.grid = {1, 1, 1}, .block = 1}, arguments,
+               queue_.stream());
+  }
+
   GpuQueue& queue_;
   std::vector<Event> events_;
   std::size_t marked_ = 0;

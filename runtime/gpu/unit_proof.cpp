@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "ir/tensor.h"
+#include "kernels/gpu/loop_source.h"
 #include "kernels/gpu/product_tiling.h"
 #include "runtime/gpu/gpu.h"
 #include "runtime/gpu/queue.h"
@@ -34,6 +35,8 @@ DType dtype_of(MatrixUnit unit) {
     case MatrixUnit::wgmma_bf16:
     case MatrixUnit::tma_bf16: return DType::bf16;
     case MatrixUnit::f32:
+    case MatrixUnit::wgmma_f32:
+    case MatrixUnit::tma_f32:
     case MatrixUnit::tf32: return DType::f32;
     case MatrixUnit::i8: return DType::i8;
     case MatrixUnit::f8: return DType::f8e4m3fn;
@@ -78,15 +81,21 @@ std::vector<Trial> trials_of_pairs(MatrixUnit unit, DType first, DType second, s
 // of pieces.
 std::vector<Trial> trials_of(MatrixUnit unit) {
   using enum Side;
+  // Of a float32 that is no number of TF32 the rest counts, too.
+  const bool has_rests = unit != MatrixUnit::tf32 && dtype_of(unit) == DType::f32;
   if (is_of_warpgroup(unit)) {
-    const auto tiles = [unit](int rows, int columns) {
+    const auto tiles = [unit, has_rests](int rows, int columns) {
       return Tiling{.rows = rows,
                     .columns = columns,
                     .threads = 2 * rows,
                     .unit = TileUnit::of_warpgroup,
-                    .bulk = takes_bulk_copies(unit)};
+                    .bulk = takes_bulk_copies(unit),
+                    .splits = has_rests};
     };
     constexpr std::int64_t depth = 456;
+    if (has_rests)
+      return {{product_of(unit, along, across, depth), tiles(128, 128), true, false},
+              {product_of(unit, across, along, depth), tiles(64, 64), false, true}};
     return {{product_of(unit, along, along, depth), tiles(128, 256)},
             {product_of(unit, across, across, depth), tiles(128, 128)},
             {product_of(unit, along, across, depth), tiles(64, 64)}};
@@ -96,8 +105,6 @@ std::vector<Trial> trials_of(MatrixUnit unit) {
   if (unit == MatrixUnit::f8) return trials_of_pairs(unit, DType::f8e4m3fn, DType::f8e5m2, long_depth);
   if (unit == MatrixUnit::f8fnuz)
     return trials_of_pairs(unit, DType::f8e4m3fnuz, DType::f8e5m2fnuz, long_depth);
-  // Of a float32 that is no number of TF32 the rest counts, too.
-  const bool has_rests = unit == MatrixUnit::f32;
   constexpr std::int64_t depth = 200;
   return {{product_of(unit, along, along, depth), {}, has_rests, false},
           {product_of(unit, across, across, depth), {}, false, has_rests}};
@@ -131,7 +138,7 @@ Tensor side_of(DType dtype, std::int64_t lines, std::int64_t depths, std::int64_
 }
 
 ProductKernel kernel_of(const Trial& t, const LoopProgram& epilogue) {
-  return product_kernel(t.product, epilogue, LoopForm{.wide = true}, t.tiling);
+  return product_kernel(t.product, epilogue, t.tiling);
 }
 
 // The product as it is.
@@ -168,7 +175,7 @@ class LoadedKernel {
 std::vector<float> run(Gpu& gpu, const Trial& t, const Tensor& left, const Tensor& right) {
   const LoopProgram epilogue = epilogue_of(t.product);
   ProductKernel kernel = kernel_of(t, epilogue);
-  std::vector<std::byte> loop = loop_arguments(epilogue, LoopForm{.wide = true});
+  std::vector<std::byte> loop = loop_arguments(epilogue, tile_form);
   const LoadedKernel loaded(gpu, kernel);
   std::vector<float> result(static_cast<std::size_t>(t.product.rows * t.product.columns), std::nanf(""));
   const std::size_t bytes = result.size() * sizeof(float);
@@ -253,8 +260,9 @@ MatrixUnits units_of(const Gpu& gpu) {
   if (major < 8) return {};
   if (major == 8 && minor < 9) return {f16, bf16, f32, tf32, i8};
   if (major != 9 || minor != 0) return {f16, bf16, f32, tf32, i8, f8};
-  if (!gpu.driver().encode_tensor_map) return {f16, bf16, f32, tf32, i8, f8, wgmma_f16, wgmma_bf16};
-  return {f16, bf16, f32, tf32, i8, f8, wgmma_f16, wgmma_bf16, tma_f16, tma_bf16};
+  if (!gpu.driver().encode_tensor_map)
+    return {f16, bf16, f32, tf32, i8, f8, wgmma_f16, wgmma_bf16, wgmma_f32};
+  return {f16, bf16, f32, tf32, i8, f8, wgmma_f16, wgmma_bf16, wgmma_f32, tma_f16, tma_bf16, tma_f32};
 }
 
 std::string prove(Gpu& gpu, MatrixUnit unit) {

@@ -19,7 +19,7 @@ inline constexpr int attributes[][2] = {{16, 63}, {10, 87}, {13, 5}, {75, 23}, {
 
 /// Of CUDA's driver.
 namespace tensor_map_numbers {
-inline constexpr int float16 = 6, bfloat16 = 9, not_interleaved = 0, swizzled_by_128_bytes = 3,
+inline constexpr int float16 = 6, float32 = 7, bfloat16 = 9, not_interleaved = 0, swizzled_by_128_bytes = 3,
                      promoted_to_128_bytes = 2, zeros = 0;
 }
 

@@ -2,10 +2,11 @@
 """What a GPU says of Tenon, in one call without a network: python gpu_run.py --out FOLDER, in the folder that `./dev gpu` packs.
 
 It asks the machine, runs `tenon doctor --selftest` and the device tests, exports the models here from their architectures (their weights
-are seeded), verifies each on the GPU against PyTorch on the CPU, and times it by turns with eager PyTorch, torch.compile (with CUDA
-graphs, and autotuned) and ONNX Runtime's providers, if it is there: in float32, float16, bfloat16 and TF32, batch 1 first. Each model has
-an equal share of the time; --models, --skip and several calls give one more. Everything is in FOLDER/report.json, which is written anew
-after each part: what is there when the time is over is whole.
+are seeded), several at once, verifies each on the GPU against PyTorch on the CPU, and times it by turns with eager PyTorch, eager PyTorch
+in a CUDA graph, torch.compile (with CUDA graphs, and autotuned) and ONNX Runtime's providers, if it is there: in float32, bfloat16,
+float16 and TF32, batch 1 first. Each model has an equal share of the time; --models, --skip, --batches, --precisions, --peers and several
+calls give one more. Everything is in FOLDER/report.json, which is written anew after each part: what is there when the time is over is
+whole.
 """
 
 import argparse
@@ -18,8 +19,8 @@ import sys
 import tempfile
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from statistics import geometric_mean, median
@@ -33,9 +34,9 @@ import torch  # noqa: E402
 import models  # noqa: E402
 
 BATCHES = [1, 8, 64]
-ROUNDS, SECONDS = 3, 0.4  # of a turn, of which each peer has one a round
+ROUNDS, SECONDS = 2, 0.4  # of a turn, of which each peer has one a round
 TEST_SECONDS = 240  # of the self-test, and of the device tests
-COMPILE_SECONDS, AUTOTUNE_SECONDS = 15, 60  # left of a model's time, or torch.compile is left out
+PREPARING = 8  # models at once
 
 
 def environment() -> dict[str, str]:
@@ -105,7 +106,7 @@ def selftest(report: Report, device: str) -> None:
 
 def device_tests(report: Report, device: str) -> None:
     """In several processes: most of the time is the compiler's."""
-    shards = min(8, os.cpu_count() or 1)
+    shards = min(12, os.cpu_count() or 1)
     tests = (PACK / "device_tests.txt").read_text().strip()
 
     def shard(index: int) -> subprocess.CompletedProcess:
@@ -125,8 +126,8 @@ def device_tests(report: Report, device: str) -> None:
 # ---- one model, in a process of its own
 
 # What a model is converted to, what it is multiplied in, and PyTorch's dtype. The first ones are measured first, of each model.
-PRECISIONS = {"f32": ([], [], "float32"), "f16": (["--precision", "f16"], [], "float16"), "bf16": (["--precision", "bf16"], [], "bfloat16"),
-              "tf32": ([], ["--precision", "tf32"], "float32")}
+PRECISIONS = {"f32": ([], [], "float32"), "bf16": (["--precision", "bf16"], [], "bfloat16"),
+              "f16": (["--precision", "f16"], [], "float16"), "tf32": ([], ["--precision", "tf32"], "float32")}
 TOLERANCES = {"f32": 1e-3, "f16": 1e-2, "bf16": 5e-2, "tf32": 5e-3}
 
 
@@ -134,34 +135,53 @@ TOLERANCES = {"f32": 1e-3, "f16": 1e-2, "bf16": 5e-2, "tf32": 5e-3}
 class Workload:
     """One precision of a model, for one set of inputs."""
 
-    name: str  # "f16, batch 8", "f32, prompt"
+    set: str  # "batch 8", "prompt"
     precision: str
     inputs: dict
 
+    @property
+    def name(self) -> str:
+        return f"{self.precision}, {self.set}"
 
-def workloads(example, device: str) -> list[Workload]:
-    batches = BATCHES if models.batch_axes(example) else BATCHES[:1]
-    sets = {f"batch {batch}": models.at_batch(example, batch) for batch in batches}
+
+def input_sets(example, batches: list[int]) -> dict[str, dict]:
+    sets = {f"batch {batch}": models.at_batch(example, batch) for batch in (batches if models.batch_axes(example) else batches[:1])}
     first, *later = sets
-    sets = {first: sets[first]} | example.others | {name: sets[name] for name in later}
-    precisions = [p for p in PRECISIONS if p != "tf32" or device.startswith("cuda")]
-    return [Workload(f"{precision}, {name}", precision, inputs) for name, inputs in sets.items() for precision in precisions]
+    return {first: sets[first]} | example.others | {name: sets[name] for name in later}
 
 
-def export(example, work: Workload, folder: Path) -> Path:
-    """An artifact for these inputs, with in_K.npy and out_K.npy of eager PyTorch on the CPU in float32."""
-    torch.export.save(torch.export.export(example.model, tuple(work.inputs.values())), folder / "model.pt2")
-    outputs = example.model(*work.inputs.values())
-    outputs = [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
-    for kind, values in ("in", work.inputs.values()), ("out", outputs):
-        for index, value in enumerate(values):
-            numpy.save(folder / f"{kind}_{index}.npy", value.numpy())
-    artifact = folder / "model.tenon"
-    for file in [artifact, *([folder / "model.onnx"] if onnx_providers() else [])]:
-        done = call(PACK / "tenon", "convert", folder / "model.pt2", "-o", file, "--no-verify", *PRECISIONS[work.precision][0], seconds=120)
-        if done.returncode:
-            raise RuntimeError(tail(done))
-    return artifact
+def workloads(example, batches: list[int], precisions: list[str]) -> list[Workload]:
+    return [Workload(name, precision, inputs) for name, inputs in input_sets(example, batches).items() for precision in precisions]
+
+
+def artifact_of(folder: Path, precision: str) -> Path:
+    return folder / f"{'_'.join(PRECISIONS[precision][0]).strip('-') or 'model'}.tenon"
+
+
+def prepare(name: str, batches: list[int], precisions: list[str], tiny: bool, root: str) -> str:
+    """Of each set of inputs a folder with an artifact for each precision, and in_K.npy and out_K.npy of eager PyTorch on the CPU in
+    float32. What went wrong, else nothing."""
+    torch.set_num_threads(max(1, (os.cpu_count() or 1) // PREPARING))
+    try:
+        example = models.load(name, tiny)
+        for set_name, inputs in input_sets(example, batches).items():
+            folder = Path(root) / name / set_name
+            folder.mkdir(parents=True)
+            with torch.no_grad():
+                torch.export.save(torch.export.export(example.model, tuple(inputs.values())), folder / "model.pt2")
+                outputs = example.model(*inputs.values())
+            outputs = [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
+            for kind, values in ("in", inputs.values()), ("out", outputs):
+                for index, value in enumerate(values):
+                    numpy.save(folder / f"{kind}_{index}.npy", value.numpy())
+            files = {artifact_of(folder, precision): PRECISIONS[precision][0] for precision in precisions}
+            for file, options in (files | ({folder / "model.onnx": []} if onnx_providers() else {})).items():
+                done = call(PACK / "tenon", "convert", folder / "model.pt2", "-o", file, "--no-verify", *options, seconds=120)
+                if done.returncode:
+                    return tail(done)
+    except Exception as reason:
+        return in_words(reason)
+    return ""
 
 
 def on_device(work: Workload | None, device: str) -> list[str]:
@@ -258,63 +278,93 @@ def by_turns(peers: dict) -> dict:
     return {name: {key: median(r[key] for r in list_) for key in list_[0]} if list_ else rounds[name][0] for name, list_ in good.items()}
 
 
-def peers_of(example, work: Workload, folder: Path) -> dict:
-    """In the order of the time that they take to begin: name -> a function that makes what is called for times."""
+def in_a_graph(model, inputs: list):
+    """Eager PyTorch's kernels as one CUDA graph, which copies its inputs to where it was captured."""
+    there = [value.cuda() for value in inputs]
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            model(*there)
+    stream.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        result = model(*there)
+
+    def run(*values):
+        for to, value in zip(there, values):
+            to.copy_(value)
+        graph.replay()
+        return result
+
+    return run
+
+
+PEERS = {"eager": lambda model, inputs: model, "eager, CUDA graph": in_a_graph} | {
+    f"torch.compile, {mode}": lambda model, inputs, mode=mode: torch.compile(model, dynamic=False, mode=mode)
+    for mode in ("reduce-overhead", "max-autotune")}
+
+
+def peers_of(example, work: Workload, folder: Path, wanted: list[str]) -> dict:
+    """A function for each that can begin, which gives its times; else why it cannot."""
     dtype = getattr(torch, PRECISIONS[work.precision][2])
     model = copy.deepcopy(example.model).to("cuda", dtype)
     inputs = [value.to(dtype) if value.is_floating_point() else value for value in work.inputs.values()]
-    floats = list(work.inputs.values())
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = work.precision == "tf32"
 
-    def compiled(mode: str):
-        module = torch.compile(model, dynamic=False, mode=mode)
+    def failed(reason):
+        raise reason
+
+    def begin(make):
+        try:
+            return make()
+        except Exception as reason:
+            return partial(failed, reason)
+
+    def of_torch(name: str):
+        module = PEERS[name](model, inputs)
+        torch_times(module, inputs)  # compiles
         return lambda: torch_times(module, inputs)
 
     def of_onnx(providers: list):
         session = OnnxSession(folder / "model.onnx", providers, work.precision == "tf32")
-        return lambda: session.times(floats)
+        return lambda: session.times(list(work.inputs.values()))
 
-    return ({"eager": lambda: lambda: torch_times(model, inputs)} |
-            {name: lambda providers=providers: of_onnx(providers) for name, providers in onnx_providers().items()} |
-            {f"torch.compile, {mode}": lambda mode=mode: compiled(mode) for mode in ("reduce-overhead", "max-autotune")})
-
-
-def time_peers(row: dict, example, work: Workload, folder: Path, tenon, end: float) -> None:
-    """Each beside tenon, while there is time: what takes long to begin has it alone."""
-    least = {"torch.compile, reduce-overhead": COMPILE_SECONDS, "torch.compile, max-autotune": AUTOTUNE_SECONDS}
-    for name, make in peers_of(example, work, folder).items():
-        if end - time.monotonic() < least.get(name, 0):
-            continue
-        try:
-            times = by_turns({"tenon": tenon, name: make()})
-        except Exception as reason:
-            times = {name: {"error": in_words(reason)}}
-        row.setdefault("tenon", times.get("tenon", {}))
-        row.setdefault("peers", {})[name] = times
-        torch.compiler.reset()
+    return ({name: begin(partial(of_torch, name)) for name in PEERS if name in wanted} |
+            {name: begin(partial(of_onnx, providers)) for name, providers in onnx_providers().items()})
 
 
-def measure(name: str, device: str, tiny: bool, seconds: float, result: Path) -> None:
+@dataclass
+class Plan:
+    """What is measured of each model."""
+
+    device: str
+    batches: list[int]
+    precisions: list[str]
+    peers: list[str]
+    tiny: bool
+    prepared: str  # the folder
+
+
+def measure(name: str, plan: Plan, seconds: float, result: Path) -> None:
     """Writes what it knows after each workload."""
     end = time.monotonic() + seconds
-    torch.set_num_threads(os.cpu_count() or 1)
     found = {"torch": torch.__version__, "workloads": {}}
-    example = models.load(name, tiny)
-    with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
-        for work in workloads(example, device):
+    example = models.load(name, plan.tiny)
+    with torch.no_grad():
+        for work in workloads(example, plan.batches, plan.precisions):
             if found["workloads"] and time.monotonic() > end:
                 break
             row = found["workloads"][work.name] = {}
+            folder = Path(plan.prepared) / name / work.set
+            artifact = artifact_of(folder, work.precision)
             try:
-                artifact = export(example, work, Path(folder))
-                row["verify"] = verified(artifact, folder, work, device)
-                tenon = partial(tenon_times, artifact, work, device)
-                if torch.cuda.is_available():
-                    time_peers(row, example, work, Path(folder), tenon, end)
-                else:
-                    row |= by_turns({"tenon": tenon})
+                row["verify"] = verified(artifact, folder, work, plan.device)
+                of_torch = peers_of(example, work, folder, plan.peers) if torch.cuda.is_available() else {}
+                times = by_turns({"tenon": partial(tenon_times, artifact, work, plan.device)} | of_torch)
+                row |= {"tenon": times.pop("tenon"), "peers": times}
             except Exception as reason:  # the next one may still be measured
                 row["error"] = in_words(reason)
+            torch.compiler.reset()
             result.write_text(json.dumps(found))
 
 
@@ -325,8 +375,8 @@ def packed_artifact(file: Path, device: str) -> dict:
 
 def best_peer(row: dict) -> tuple[str, float] | None:
     """Which was fastest, and tenon's time over its, measured by turns."""
-    ratios = {name: times["tenon"]["ms"] / times[name]["ms"] for name, times in row.get("peers", {}).items()
-              if "ms" in times.get(name, {}) and "ms" in times.get("tenon", {})}
+    tenon = row.get("tenon", {}).get("ms")
+    ratios = {name: tenon / times["ms"] for name, times in row.get("peers", {}).items() if tenon and "ms" in times}
     return max(ratios.items(), key=lambda item: item[1]) if ratios else None
 
 
@@ -354,20 +404,25 @@ def summary(results: dict) -> dict:
             for precision, list_ in ratios.items()}
 
 
-def all_models(report: Report, names: list[str], device: str, tiny: bool) -> None:
+def all_models(report: Report, names: list[str], plan: Plan) -> None:
     results = {}
     for file in sorted(PACK.glob("artifacts/*.tenon")):
-        results[file.stem] = packed_artifact(file, device)
+        results[file.stem] = packed_artifact(file, plan.device)
         report.add("models", results, f"{file.stem}: {in_short(results[file.stem])}")
+    with ProcessPoolExecutor(PREPARING) as pool:
+        preparing = {name: pool.submit(prepare, name, plan.batches, plan.precisions, plan.tiny, plan.prepared) for name in names}
+        failures = {name: done.result() for name, done in preparing.items()}
     for count, name in enumerate(names):
         seconds = report.left() / (len(names) - count)
-        with tempfile.TemporaryDirectory() as folder:
-            result = Path(folder) / "result.json"
-            command = [sys.executable, __file__, "--one", name, "--device", device, "--seconds", seconds, "--result", result]
-            done = call(*command, *(["--tiny"] if tiny else []), seconds=min(2 * seconds, report.left()))
+        result = Path(plan.prepared) / f"{name}.json"
+        if failures[name]:
+            results[name] = {"error": failures[name]}
+        else:
+            command = [sys.executable, __file__, "--one", name, "--seconds", seconds, "--result", result, "--plan", json.dumps(asdict(plan))]
+            done = call(*command, seconds=min(2 * seconds, report.left()))
             results[name] = json.loads(result.read_text()) if result.exists() else {}
-        if done.returncode:
-            results[name]["error"] = tail(done, 8)
+            if done.returncode:
+                results[name]["error"] = tail(done, 8)
         report.add("models", results, "\n".join([f"{name}: {in_short(results[name])}", results[name].get("error", "")]).strip())
     for precision, of in summary(results).items():
         report.add(f"summary {precision}", of, f"{of['geometric_mean']:.2f} of the best peer, {of['workloads']} workloads; worst: "
@@ -381,12 +436,15 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=540, help="after which nothing is begun")
     parser.add_argument("--tiny", action="store_true", help="the models with tiny widths")
     parser.add_argument("--models", nargs="*", help="default: those of the pack's models.txt")
+    parser.add_argument("--batches", nargs="*", type=int, default=BATCHES, help="default: 1 8 64")
+    parser.add_argument("--precisions", nargs="*", default=list(PRECISIONS), choices=PRECISIONS)
+    parser.add_argument("--peers", nargs="*", default=list(PEERS), choices=PEERS, help="of PyTorch")
     parser.add_argument("--skip", nargs="*", default=[], choices=["selftest", "tests", "models"])
-    parser.add_argument("--one", help=argparse.SUPPRESS)
-    parser.add_argument("--result", type=Path, help=argparse.SUPPRESS)
+    for name, kind in ("--one", str), ("--result", Path), ("--plan", json.loads):
+        parser.add_argument(name, type=kind, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        measure(options.one, options.device, options.tiny, options.seconds, options.result)
+        measure(options.one, Plan(**options.plan), options.seconds, options.result)
         return 0
     report = Report(options.out.resolve(), options.seconds)
     ask_machine(report)
@@ -397,7 +455,9 @@ def main() -> int:
             part.result()
     if "models" not in options.skip:
         names = (PACK / "models.txt").read_text().split() if options.models is None else options.models
-        all_models(report, names, options.device, options.tiny)
+        precisions = [p for p in options.precisions if p != "tf32" or options.device.startswith("cuda")]
+        with tempfile.TemporaryDirectory() as folder:
+            all_models(report, names, Plan(options.device, options.batches, precisions, options.peers, options.tiny, folder))
     parts = report.parts
     wrong = [part for part in ("selftest", "device_tests") if parts.get(part, {}).get("exit", 0)]
     wrong += [name for name, found in parts.get("models", {}).items() if "error" in found or not_verified(found)]

@@ -55,7 +55,7 @@ void compute(GpuCase& c, const AttentionProgram& p) {
 
 GpuCase attention_case(const std::string& name, DType dtype, long queries, long keys, long size,
                        long value_size, std::optional<DType> mask = {}, bool causal = false,
-                       int processors = 1) {
+                       int processors = 1, const MatrixUnits& units = GpuLimits().units) {
   AttentionProgram p{.shape = {.batch = batch,
                                .heads = heads,
                                .kv_heads = heads,
@@ -73,7 +73,7 @@ GpuCase attention_case(const std::string& name, DType dtype, long queries, long 
   p.v = dense(keys, value_size);
   p.out = dense(queries, value_size);
   if (mask) p.mask_strides = {0, 0, keys}, p.mask_key = 1;
-  const GpuLimits few{.processors = processors};  // one: large tiles keep it busy
+  const GpuLimits few{.processors = processors, .units = units};  // one: large tiles keep it busy
   AttentionKernel kernel = attention_kernel(p, few);
   GpuCase result{.name = "attention " + name,
                  .launches = {{.source = std::move(kernel.source),
@@ -88,7 +88,8 @@ GpuCase attention_case(const std::string& name, DType dtype, long queries, long 
                  .dtypes = {dtype, dtype, dtype},
                  .tolerance = dtype == DType::f32   ? 2e-5
                               : dtype == DType::f16 ? 4e-3
-                                                    : 3e-2};
+                                                    : 3e-2,
+                 .of_warpgroups = kernel.tiling.ends_with(" wgmma")};
   if (mask) {
     result.buffers.push_back(random_buffer(*mask, queries * keys, 6));
     if (!is_bool(*mask))  // the first query sees no key, by the lowest number
@@ -152,10 +153,16 @@ std::vector<GpuCase> attention_gpu_cases() {
     cases.push_back(attention_case("of whole tiles" + suffix, dtype, 64, 64, 64, 64));
     cases.push_back(attention_case("of odd sizes" + suffix, dtype, 35, 50, 21, 37, DType::boolean));
     cases.push_back(attention_case("of long rows" + suffix, dtype, 20, 40, 128, 128, dtype, true));
+    cases.push_back(attention_case("of two units of rows" + suffix, dtype, 150, 130, 64, 50, {}, true));
     cases.push_back(attention_case("of one query" + suffix, dtype, 1, 77, 64, 64, DType::f32));
     cases.push_back(attention_case("of three queries" + suffix, dtype, 3, 20, 24, 40, {}, true));
     cases.push_back(attention_case("of one query in parts" + suffix, dtype, 1, 1030, 64, 64, {}, false, 8));
     cases.push_back(join_case("that joins parts" + suffix, dtype));
+    if (dtype == DType::f32) continue;
+    const MatrixUnits hopper{dtype == DType::f16 ? MatrixUnit::wgmma_f16 : MatrixUnit::wgmma_bf16};
+    cases.push_back(attention_case("of warpgroups" + suffix, dtype, 256, 192, 64, 64, {}, false, 1, hopper));
+    cases.push_back(attention_case("of warpgroups with a mask" + suffix, dtype, 150, 130, 64, 50, dtype, true,
+                                   1, hopper));
   }
   return cases;
 }

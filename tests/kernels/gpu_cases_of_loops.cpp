@@ -1,4 +1,5 @@
 // Loops: each way of sharing points, and rows of every kind.
+#include "kernels/gpu/hold_source.h"
 #include "kernels/gpu/loop_source.h"
 #include "tests/kernels/gpu_cases.h"
 
@@ -49,7 +50,15 @@ std::vector<GpuCase> loop_gpu_cases() {
   const LoopForm long_rows{.group = RowGroup::block, .width = 256, .vector = 4, .chunks = 2};
   const LoopForm columns{.group = RowGroup::columns, .threads = 128, .width = 16, .chunks = 4};
   using namespace loop_cases;
+  const std::int64_t nanoseconds = 5000;
+  const auto* const time = reinterpret_cast<const std::byte*>(&nanoseconds);
   return {
+      {.name = "hold",
+       .launches = {{.source = hold_source(),
+                     .kernel = hold_name,
+                     .grid = {1, 1, 1},
+                     .block = 1,
+                     .arguments = {{time, time + sizeof nanoseconds}}}}},
       loop_case("add relu f32", {add_relu(5000)}),
       loop_case("add relu f16", {add_relu(5000, DType::f16)}),
       loop_case("broadcasts", {broadcasts({7, 9, 40})}),

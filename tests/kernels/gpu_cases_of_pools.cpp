@@ -24,10 +24,11 @@ Window window_of(const PoolAxis& a, std::int64_t out, std::int64_t outs, bool ad
 
 // Of images [2, 11, h, w] whose channels lie side by side.
 GpuCase pool_case(const std::string& name, DType dtype, bool mean, bool adaptive, const PoolAxis& h,
-                  const PoolAxis& w, bool counts_padding = false) {
+                  const PoolAxis& w, bool counts_padding = false, const PoolForm& form = {}) {
   const std::int64_t out_h = adaptive ? h.kernel : h.out(), out_w = adaptive ? w.kernel : w.out();
   std::vector<std::int64_t> fields{
-      images, channels, h.in * w.in * channels, 1, out_h * out_w * channels, 1, counts_padding, 0};
+      images, channels,           h.in * w.in * channels, 1, out_h * out_w * channels, 1, counts_padding,
+      0,      form.channels == 1, form.channels == 1};
   const auto add = [&](const PoolAxis& a, std::int64_t out, std::int64_t x, std::int64_t y) {
     fields.insert(fields.end(), {a.in, out, a.kernel, a.stride, a.pad, a.pad_more, a.dilation, x, y});
   };
@@ -36,7 +37,7 @@ GpuCase pool_case(const std::string& name, DType dtype, bool mean, bool adaptive
   add(w, out_w, channels, channels);
   const std::int64_t elements = images * out_h * out_w * channels;
   GpuCase result{.name = "pool " + name,
-                 .launches = {{.source = pool_source(dtype, mean, adaptive),
+                 .launches = {{.source = pool_source(dtype, mean, adaptive, form),
                                .kernel = "pool",
                                .grid = {(elements + pool_threads - 1) / pool_threads, 1, 1},
                                .block = pool_threads,
@@ -81,6 +82,10 @@ std::vector<GpuCase> pool_gpu_cases() {
     cases.push_back(pool_case("mean" + suffix, dtype, true, false, padded, padded, dtype == DType::f32));
     cases.push_back(pool_case("adaptive mean" + suffix, dtype, true, true, to_three, to_four));
   }
+  cases.push_back(pool_case("max of chunks f32", DType::f32, false, false, padded, dilated, false,
+                            {.channels = 4, .wide = true}));
+  cases.push_back(
+      pool_case("mean of pixels f16", DType::f16, true, false, padded, padded, true, {.channels = 0}));
   cases.push_back(pool_case("adaptive max f32", DType::f32, false, true, to_four, to_three));
   return cases;
 }

@@ -106,6 +106,43 @@ void add_bulk(std::vector<GpuCase>& cases, const std::string& type, DType dtype)
   add("128x256 streamed", across, tile(128, 256), 2, 3);
 }
 
+// float32 on these units: each tile, each side along its depth and across it, edges, tiles that blocks share,
+// batches and convolutions.
+void add_split(std::vector<GpuCase>& cases, bool bulk) {
+  const auto tile = [bulk](int rows, int columns, std::int64_t whole = 0, std::int64_t sharers = 0) {
+    return Tiling{.rows = rows,
+                  .columns = columns,
+                  .threads = 2 * rows,
+                  .unit = TileUnit::of_warpgroup,
+                  .bulk = bulk,
+                  .splits = true,
+                  .whole = whole,
+                  .sharers = sharers};
+  };
+  const auto add = [&](const std::string& name, const Product& p, const Tiling& tiling) {
+    cases.push_back(matrix_case((bulk ? "by bulk copies " : "of warpgroups ") + name + " f32", p, tiling));
+  };
+  add("128x128", dense_product(130, 136, 264, DType::f32, true), tile(128, 128));
+  add("128x64", dense_product(130, 68, 136, DType::f32, true), tile(128, 64));
+  add("64x64", dense_product(64, 64, 64, DType::f32, true), tile(64, 64));
+  Product across = dense_product(136, 132, 100, DType::f32, false);
+  across.left_row = 1;
+  across.left_column = across.rows;
+  add("128x128 across", across, tile(128, 128));
+  add("64x64 across", across, tile(64, 64));
+  add("of a short depth", dense_product(20, 40, 4, DType::f32, true), tile(64, 64));
+  add("streamed", dense_product(100, 152, 304, DType::f32, false), tile(64, 64, 2, 3));
+  add("128x128 streamed", dense_product(300, 136, 304, DType::f32, false), tile(128, 128, 3, 4));
+  if (bulk) return;
+  Product batched = dense_product(24, 72, 136, DType::f32, false);
+  batched.batch = {{2, 24 * 136, 136 * 72}, {3, 2 * 24 * 136, 0}};
+  add("of batches", batched, tile(64, 64, 3, 5));
+  const ConvShape conv{
+      .N = 2, .Cin = 32, .Cout = 48, .h = three_taps(9, 1), .w = three_taps(8, 2), .groups = 2};
+  cases.push_back(conv_case("of warpgroups 3x3 f32", conv, DType::f32, tile(64, 64)));
+  cases.push_back(conv_case("of warpgroups 3x3 128x128 f32", conv, DType::f32, tile(128, 128, 1, 2)));
+}
+
 // Right sides that are kept in 8 or 4 bits: tiles whose depth and columns are not whole, tiles that blocks
 // share, products of few rows.
 void add_coded(std::vector<GpuCase>& cases) {
@@ -200,6 +237,8 @@ std::vector<GpuCase> product_gpu_cases() {
   add_warpgroups(cases, "bf16", DType::bf16);
   add_bulk(cases, "f16", DType::f16);
   add_bulk(cases, "bf16", DType::bf16);
+  add_split(cases, false);
+  add_split(cases, true);
   add_tiles(cases, "f16", dense_product(140, 130, 200, DType::f16, true));
   add_tiles(cases, "f32", dense_product(140, 130, 100, DType::f32, true));
   add_tiles(cases, "f64", dense_product(70, 60, 40, DType::f64, true));

@@ -268,14 +268,14 @@ TEST_P(GpuLoop, EpilogueTakesTheElementsOfAProduct) {
   const std::string caller = R"(
 extern "C" __global__ void product(epilogue_tile tile) {
   const int i = blockIdx.x, j = threadIdx.x;
-  epilogue(tile, i, j, float(i * int(blockDim.x) + j - 1000));
+  epilogue(tile, Pieces<float, 4>::of(i, j, float(i * int(blockDim.x) + j - 1000)));
 }
 )";
-  const std::string source = translation_unit(loop_header, tile_source(p.code, {}, "epilogue") + caller);
+  const std::string source =
+      translation_unit(loop_header, tile_source(p.code, tile_form, "epilogue") + caller);
   const EmulatedKernels kernels(source, {"product"}, GetParam());
   ASSERT_TRUE(kernels.ok());
   LoopBuffers expected(p);
-  LoopBuffers actual(p);
   std::vector<float> values(static_cast<std::size_t>(M * N));
   std::iota(values.begin(), values.end(), -1000.0f);
   run_reference(p, expected.pointers(), values.data());
@@ -285,7 +285,7 @@ extern "C" __global__ void product(epilogue_tile tile) {
     tile.insert(tile.end(), begin, begin + bytes);
   };
   for (void* const pointer : actual.pointers()) append(&pointer, sizeof pointer);
-  const std::vector<std::byte> arguments = loop_arguments(p, {});
+  const std::vector<std::byte> arguments = loop_arguments(p, tile_form);
   append(arguments.data(), arguments.size());
   void* parameters[] = {tile.data(), nullptr};
   kernels.launch("product", M, N, 0, parameters);

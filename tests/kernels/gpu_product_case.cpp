@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "kernels/gpu/loop_source.h"
+
 namespace tenon::gpu {
 namespace {
 
@@ -107,23 +109,22 @@ GpuCase product_case(const std::string& name, const Product& p, std::int64_t lef
   const std::int64_t columns = by_columns ? p.columns * batches(p) : p.columns;
   const LoopProgram epilogue =
       biased_relu(rows, columns, result_type(p), of_bytes(p) ? DType::i64 : DType::f32);
-  const LoopForm form{.wide = true};
   const GpuLimits few{.processors = 1};
-  ProductKernel kernel =
-      tiling ? product_kernel(p, epilogue, form, *tiling) : product_kernel(p, epilogue, form, few);
+  ProductKernel kernel = tiling ? product_kernel(p, epilogue, *tiling) : product_kernel(p, epilogue, few);
   LoopBuffers before(epilogue), after(epilogue);
-  GpuCase result{.name = name,
-                 .launches = {{.source = std::move(kernel.source),
-                               .kernel = std::move(kernel.name),
-                               .grid = {kernel.grid[0], kernel.grid[1], kernel.grid[2]},
-                               .block = kernel.block,
-                               .shared_bytes = kernel.shared_bytes,
-                               .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, form)},
-                               .maps = kernel.maps}},
-                 .buffers = {side_buffer(p.left_type, left_elements, 3), right.bytes},
-                 .dtypes = {p.left_type, right.dtype},
-                 .tolerance = p.tf32 ? 2e-2 : 2e-5,
-                 .of_warpgroups = kernel.shared_bytes > 0};
+  GpuCase result{
+      .name = name,
+      .launches = {{.source = std::move(kernel.source),
+                    .kernel = std::move(kernel.name),
+                    .grid = {kernel.grid[0], kernel.grid[1], kernel.grid[2]},
+                    .block = kernel.block,
+                    .shared_bytes = kernel.shared_bytes,
+                    .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, tile_form)},
+                    .maps = kernel.maps}},
+      .buffers = {side_buffer(p.left_type, left_elements, 3), right.bytes},
+      .dtypes = {p.left_type, right.dtype},
+      .tolerance = p.tf32 ? 2e-2 : 2e-5,
+      .of_warpgroups = kernel.shared_bytes > 0};
   std::vector<std::byte> left_zeros, right_zeros;
   if (p.left_zeros) result.buffers.push_back(left_zeros = zero_points(p.rows, *p.left_zeros, -40));
   if (p.right_zeros) result.buffers.push_back(right_zeros = zero_points(p.columns, *p.right_zeros, -45));

@@ -198,6 +198,12 @@ void add_images(List& list) {
   add("pool adaptive places f32",
       "(%x: f32[2,5,9,8]) { %1 = adaptive_max_pool(%x, output=[4,3]) %2, %3 = adaptive_max_pool_indices(%x, "
       "output=[4,3]) return %1, %2, %3 }");
+  for (const std::string_view dtype : {"f32", "bf16"})
+    add(fmt::format("pool of whole chunks {}", dtype),
+        fmt::format(
+            "(%x: {0}[2,16,70,70]) {{ %1 = permute(%x, axes=[0,2,3,1]) %2 = relu(%1) %3 = permute(%2, "
+            "axes=[0,3,1,2]) %4 = max_pool(%3, kernel=3, stride=2, pad=1) return %4 }}",
+            dtype));
   add("pool means f32",
       "(%x: f32[2,5,9,8]) { %1 = avg_pool(%x, kernel=2, stride=2) %2 = adaptive_avg_pool(%x, output=[3,1]) "
       "return %1, %2 }");
@@ -209,6 +215,66 @@ void add_images(List& list) {
         dtype == "f16" ? 5e-3 : 5e-5);
   add("convolution transposed in a plan f32",
       "(%x: f32[2,8,5,4]) { @w : f32[8,6,2,2] %1 = conv_transpose(%x, @w, stride=2) return %1 }", 5e-5);
+}
+
+// Convolutions whose groups have few channels.
+void add_thin_convolutions(List& list) {
+  const auto add = [&](std::string_view name, std::string_view x, std::string_view weight,
+                       std::string_view call, double tolerance = 2e-5) {
+    list.push_back({fmt::format("convolution {}", name),
+                    fmt::format("(%x: {}) {{ @w : {} %1 = {} return %1 }}", x, weight, call), Values::plain,
+                    tolerance});
+  };
+  for (const auto& [type, tolerance] : {std::pair{"f32", 2e-5}, {"f16", 1e-2}, {"bf16", 5e-2}}) {
+    list.push_back(
+        {fmt::format("convolution depthwise {}", type),
+         fmt::format("(%x: {0}[2,40,9,7], %y: {0}[2,40,9,7]) {{ @w : {0}[40,1,3,3] @b : {0}[40] %1 "
+                     "= fused {{ conv(%x, @w, @b, pad=1, groups=40); add(_, %y); relu }} : "
+                     "{0}[2,40,9,7] return %1 }}",
+                     type),
+         Values::plain, tolerance});
+    add(fmt::format("of thin groups {}", type), fmt::format("{}[2,16,6,7]", type),
+        fmt::format("{}[32,4,3,3]", type), "conv(%x, @w, pad=1, stride=2, groups=4)", tolerance);
+  }
+  add("depthwise of odd channels f32", "f32[3,7,5,6]", "f32[7,1,5,5]", "conv(%x, @w, pad=2, groups=7)");
+  add("depthwise dilated f32", "f32[1,8,11,12]", "f32[8,1,3,3]",
+      "conv(%x, @w, pad=2, stride=[1,3], dilation=2, groups=8)");
+  add("depthwise in one dimension f32", "f32[2,12,50]", "f32[24,1,4]", "conv(%x, @w, pad=1, groups=12)");
+  add("depthwise in three dimensions f32", "f32[1,6,4,5,6]", "f32[6,1,2,3,9]",
+      "conv(%x, @w, pad=[1,1,4], groups=6)");
+  add("depthwise transposed f32", "f32[2,6,5,4]", "f32[6,2,3,3]",
+      "conv_transpose(%x, @w, stride=2, pad=1, groups=6)");
+  add("of thin transposed groups f64", "f64[1,6,5,4]", "f64[6,2,2,3]",
+      "conv_transpose(%x, @w, stride=[1,2], groups=3)", 0);
+  list.push_back({"convolution depthwise of computed weights f32",
+                  "(%x: f32[2,6,5,4], %w: f32[12,1,3,3]) { %1 = conv(%x, %w, pad=1, groups=6) return %1 }",
+                  Values::plain, 2e-5});
+}
+
+// Convolutions whose input does not lie as its products read it.
+void add_copied_convolutions(List& list) {
+  const auto add = [&](std::string_view name, std::string_view x, std::string_view weight,
+                       std::string_view call) {
+    for (const auto& [type, tolerance] : {std::pair{"f32", 5e-5}, {"f16", 1e-2}})
+      list.push_back(
+          {fmt::format("convolution {} {}", name, type),
+           fmt::format("(%x: {0}[{1}]) {{ @w : {0}[{2}] %1 = {3} return %1 }}", type, x, weight, call),
+           Values::plain, tolerance});
+  };
+  add("of pixels of one image", "1,24,6,8", "20,24,1,1", "conv(%x, @w)");
+  add("transposed of taps", "2,24,5,3", "24,12,2,3", "conv_transpose(%x, @w, stride=[2,3])");
+  add("transposed of taps in three dimensions", "1,8,2,3,4", "8,8,2,1,2",
+      "conv_transpose(%x, @w, stride=[2,1,2])");
+  list.push_back({"convolution transposed of computed taps f32",
+                  "(%x: f32[1,6,4,4], %w: f32[6,8,2,2]) { %1 = conv_transpose(%x, %w, stride=2) return %1 }",
+                  Values::plain, 5e-5});
+  add("of pixels of images", "3,24,6,8", "20,24,1,1", "conv(%x, @w)");
+  add("of pixels of odd images", "3,5,7,3", "20,5,1,1", "conv(%x, @w)");
+  add("of patches", "2,3,32,35", "24,3,8,8", "conv(%x, @w, stride=8)");
+  add("of overlapping patches", "1,3,20,16", "24,3,8,8", "conv(%x, @w, stride=[4,8], pad=[2,0])");
+  add("of patches in one dimension", "2,5,64", "24,5,16", "conv(%x, @w, stride=16)");
+  add("of few channels", "1,3,64,64", "8,3,7,7", "conv(%x, @w, pad=3)");
+  add("of many channels", "2,32,32,32", "8,32,3,3", "conv(%x, @w, pad=1)");
 }
 
 void add_others(List& list) {
@@ -250,8 +316,9 @@ void add_others(List& list) {
 const std::vector<PlannedGraph>& planned_graphs() {
   static const List all = [] {
     List list;
-    for (const auto add : {add_prologues, add_sorts, add_scans, add_scatters, add_sums_by_index,
-                           add_functions, add_transforms, add_images, add_others})
+    for (const auto add :
+         {add_prologues, add_sorts, add_scans, add_scatters, add_sums_by_index, add_functions, add_transforms,
+          add_images, add_thin_convolutions, add_copied_convolutions, add_others})
       add(list);
     return list;
   }();

@@ -22,10 +22,10 @@ std::string chosen(const Product& p, const GpuLimits& limits = {}) {
 }
 
 TEST(ProductTiling, IsWhatSizesAskFor) {
-  EXPECT_EQ(chosen(dense(4096, 4096, 4096, DType::f16)), "128x128 streamed");  // 3 waves and most of a 4th
+  EXPECT_EQ(chosen(dense(4096, 4096, 4096, DType::f16)), "128x128");
   EXPECT_EQ(chosen(dense(2048, 2048, 4096, DType::f16), {.processors = 128}), "128x128");  // one wave
   EXPECT_EQ(chosen(dense(1024, 1024, 1024, DType::f16)), "128x64");
-  EXPECT_EQ(chosen(dense(49, 512, 4608)), "32x64 in 8 parts");
+  EXPECT_EQ(chosen(dense(49, 512, 4608)), "32x64 in 16 parts");
   EXPECT_EQ(chosen(dense(13, 4096, 64)), "16x64");
   EXPECT_EQ(chosen(dense(1, 4096, 512)), "of 1 row");
 }
@@ -61,13 +61,27 @@ TEST(ProductTiling, TakesTheUnitsThatAreProven) {
   const auto on = [](const Product& p, const MatrixUnits& units) { return chosen(p, {.units = units}); };
   const Product large = dense(4096, 4096, 4096, DType::f16);
   EXPECT_EQ(on(large, hopper), "128x256 wgmma");
-  EXPECT_EQ(on(large, {MatrixUnit::f16}), "128x128 streamed");
+  EXPECT_EQ(on(large, {MatrixUnit::f16}), "128x128");
   EXPECT_EQ(on(large, {MatrixUnit::wgmma_bf16}), on(large, {}));
   EXPECT_EQ(choose_tiling(large, {.units = {}}).unit, TileUnit::ordinary);
   EXPECT_EQ(choose_tiling(large, {.units = {MatrixUnit::f16}}).unit, TileUnit::of_wave);
   // Elements that come one by one would not stay in registers.
   EXPECT_EQ(choose_tiling(dense(4096, 4096, 4095, DType::f16), {.units = hopper}).unit, TileUnit::of_wave);
   EXPECT_EQ(choose_tiling(dense(4096, 4096, 4096), {.units = hopper}).unit, TileUnit::of_wave);
+}
+
+TEST(ProductTiling, TakesWarpgroupsForFloat32) {
+  const MatrixUnits with_tma{MatrixUnit::f32, MatrixUnit::tf32, MatrixUnit::wgmma_f32, MatrixUnit::tma_f32};
+  const MatrixUnits without{MatrixUnit::f32, MatrixUnit::wgmma_f32};
+  Product large = dense(4096, 4096, 4096);
+  EXPECT_EQ(chosen(large, {.processors = 128, .units = with_tma}), "128x128 wgmma tma");
+  EXPECT_EQ(chosen(large, {.processors = 128, .units = without}), "128x128 wgmma");
+  EXPECT_EQ(choose_tiling(dense(4096, 4096, 4095), {.units = without}).unit, TileUnit::of_wave);
+  for (const Tiling& t :
+       {choose_tiling(large, {.units = with_tma}), choose_tiling(dense(64, 64, 64), {.units = without})})
+    EXPECT_LE(t.blocks_of_processor() * t.shared_bytes(), 227 << 10);
+  large.tf32 = true;
+  EXPECT_EQ(choose_tiling(large, {.units = with_tma}).unit, TileUnit::of_wave);
 }
 
 TEST(ProductTiling, OfBytesWhereNoMoreThan32BitsAreRead) {
@@ -88,7 +102,7 @@ TEST(ProductTiling, OfFloat8OfFormsThatOneUnitMultiplies) {
   EXPECT_FALSE(of_float8(p));
   EXPECT_EQ(chosen(p), chosen(dense(4096, 4096, 4096, DType::f16)));
   p.float8 = true;
-  EXPECT_EQ(chosen(p, {.units = {MatrixUnit::f8}}), "128x128 streamed float8");
+  EXPECT_EQ(chosen(p, {.units = {MatrixUnit::f8}}), "128x128 float8");
   EXPECT_TRUE(units_for(p, {}).has(MatrixUnit::f8));
   p.right_type = DType::f8e5m2;
   EXPECT_TRUE(of_float8(p));
@@ -115,7 +129,7 @@ TEST(ProductTiling, TakesBulkCopiesOfWholeMatrices) {
   apart.left_offset = 4;  // no aligned address
   EXPECT_EQ(choose_tiling(apart, {.units = with_tma}).unit, TileUnit::of_wave);
   batched.batch = {{2, 0, 0}};
-  EXPECT_EQ(on(batched), "128x256 wgmma streamed");
+  EXPECT_EQ(on(batched), "128x256 wgmma");
   over_each_other.left_row = 8;
   EXPECT_EQ(on(over_each_other), "128x256 wgmma");
   far.left_row = std::int64_t{1} << 31;

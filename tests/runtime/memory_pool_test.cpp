@@ -28,7 +28,7 @@ struct Counted {
 
 TEST(MemoryPool, GivesAgainWhatCameBack) {
   Counted counted;
-  MemoryPool pool(counted.device);
+  MemoryPool pool(counted.device, Space::device);
   const std::byte* place = pool.take(1000)->data();
   const auto again = pool.take(900);
   EXPECT_EQ(again->data(), place);
@@ -39,7 +39,7 @@ TEST(MemoryPool, GivesAgainWhatCameBack) {
 
 TEST(MemoryPool, KeepsNoMoreThanWasInUseAtOnce) {
   Counted counted;
-  MemoryPool pool(counted.device);
+  MemoryPool pool(counted.device, Space::device);
   for (std::size_t bytes = 1000; bytes < 100'000; bytes += 1000) (void)pool.take(bytes);
   EXPECT_GT(counted.asked, 20);
   EXPECT_GT(counted.given_back, 0);
@@ -47,7 +47,7 @@ TEST(MemoryPool, KeepsNoMoreThanWasInUseAtOnce) {
 
 TEST(MemoryPool, MayEndBeforeWhatItGave) {
   Counted counted;
-  auto pool = std::make_unique<MemoryPool>(counted.device);
+  auto pool = std::make_unique<MemoryPool>(counted.device, Space::device);
   auto kept = pool->take(1);
   (void)pool->take(1);
   pool.reset();
@@ -58,7 +58,7 @@ TEST(MemoryPool, MayEndBeforeWhatItGave) {
 
 TEST(MemoryPool, GivesUpWhatItKeepsWhenThereIsNoMore) {
   Counted counted;
-  MemoryPool pool(counted.device);
+  MemoryPool pool(counted.device, Space::device);
   (void)pool.take(1000);
   counted.fails_at = 2;
   EXPECT_NE(pool.take(5000)->data(), nullptr);

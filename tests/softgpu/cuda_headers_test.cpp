@@ -29,7 +29,8 @@ static_assert(attributes[0][0] == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT &&
 
 namespace tensor_map {
 using namespace tenon::gpu::tensor_map_numbers;
-static_assert(float16 == CU_TENSOR_MAP_DATA_TYPE_FLOAT16 && bfloat16 == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
+static_assert(float16 == CU_TENSOR_MAP_DATA_TYPE_FLOAT16 && bfloat16 == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 &&
+              float32 == CU_TENSOR_MAP_DATA_TYPE_FLOAT32);
 static_assert(not_interleaved == CU_TENSOR_MAP_INTERLEAVE_NONE &&
               swizzled_by_128_bytes == CU_TENSOR_MAP_SWIZZLE_128B &&
               promoted_to_128_bytes == CU_TENSOR_MAP_L2_PROMOTION_L2_128B &&

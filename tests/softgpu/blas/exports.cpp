@@ -241,6 +241,8 @@ EXPORTED int LT(Matmul)(void* handle, void* description, const void* alpha, cons
                     chosen.alignment[i]);
   if (!workspace || workspace_bytes < kWorkspace)
     return refuse(invalid_value, call, "the workspace is too small");
+  if (reinterpret_cast<uintptr_t>(workspace) % 256)
+    return refuse(invalid_value, call, "the workspace lies at no multiple of 256 bytes");
   const bool has_bias = o.description->epilogue & with_bias;
   if (has_bias && !o.description->bias) return refuse(invalid_value, call, "the bias has no address");
   const ProductShape shape{int64_t(o.d->rows),

@@ -96,19 +96,24 @@ GPU_RUNTIME void copy_async_commit();
 /// Copies what was committed before the last `pending` groups.
 GPU_RUNTIME void copy_async_wait(unsigned pending);
 
-/// What arrived in shared memory by the calling thread's copies is seen by the units of warpgroups.
+/// What arrived in shared memory by the calling thread's copies, or was written there for the units of
+/// warpgroups, is seen by these.
 GPU_RUNTIME void fence_proxy_async();
+/// The calling thread writes 16 bytes there for them.
+GPU_RUNTIME void note_write_for_units(const void* to);
 
 /// Of an address in the block's shared memory: where it lies there.
 GPU_RUNTIME unsigned shared_address(const void* p);
 
-/// wgmma.mma_async m64nNk16 of a lane (warpgroup.h).
+/// wgmma.mma_async of a lane (warpgroup.h): m64nNk16 of 16 bits, m64nNk8 of 32.
 struct WarpgroupProduct {
   float* sum;  // columns / 2 numbers
-  int columns;
+  int columns, depth;
+  const unsigned* left_words;      // the lane's registers of the left side; null: that lies in shared memory
   uint64_t left, right;            // descriptors
   bool left_across, right_across;  // lines lie side by side
-  float (*number)(unsigned short);
+  bool adds;                       // to the sums, which else begin anew
+  float (*number)(unsigned);
   bool lies;
 };
 GPU_RUNTIME void wgmma(WarpgroupProduct& mine, Site site);

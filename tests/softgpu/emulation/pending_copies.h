@@ -29,6 +29,8 @@ GPU_NOSAN inline void note_write(const void* to, const Thread& t) {
   b.writes[offset / 16] = {b.number, t.proxy_fences, uint16_t(&t - b.threads)};
 }
 
+GPU_RUNTIME void note_write_for_units(const void* to) { note_write(to, *current); }
+
 GPU_RUNTIME void fence_proxy_async() {
   current->proxy_fences++;
   current->fenced_landings = block->bulk ? block->bulk->landings : 0;

@@ -11,13 +11,14 @@ constexpr int kProductDepth = 16, kMaxColumns = 256, kMaxProducts = 32;
 
 /// A product under way: its operands, as they were when it began.
 struct PendingProduct {
-  int columns, group;
+  int columns, depth, group;
   uint64_t left, right;
-  bool left_across, right_across, lies;
-  float (*number)(unsigned short);
-  float* sum[kWarp];                                 // of the lanes
-  unsigned short rows[16][kProductDepth];            // of the left side, those of the warp
-  unsigned short lines[kMaxColumns][kProductDepth];  // of the right side
+  bool left_across, right_across, adds, lies;
+  float (*number)(unsigned);
+  float* sum[kWarp];                           // of the lanes
+  const unsigned* left_words[kWarp];           // of the lanes; null: the left side lies in shared memory
+  unsigned rows[16][kProductDepth];            // of the left side, those of the warp
+  unsigned lines[kMaxColumns][kProductDepth];  // of the right side
 };
 
 /// Sums that a unit holds while products are added to them: the lanes' registers are NaN.
@@ -70,28 +71,41 @@ GPU_NOSAN inline void check_warpgroups(Block& b) {
   }
 }
 
-/// An element of 16 bits in shared memory. What a copy brought there must have been fenced by its thread.
-GPU_NOSAN inline unsigned short operand_at(unsigned address) {
+/// An element of 2 or 4 bytes in shared memory. What a copy brought there, or a thread wrote for the units,
+/// must have been fenced by its thread.
+GPU_NOSAN inline unsigned operand_at(unsigned address, int bytes) {
   const Block& b = *block;
-  if (address + 2 > kArenaBytes) die("wgmma reads past the end of shared memory");
+  if (address + unsigned(bytes) > kArenaBytes) die("wgmma reads past the end of shared memory");
   if (b.writes) {
     const SharedWrite& w = b.writes[address / 16];
     if (w.block == b.number && w.fences == b.threads[w.thread].proxy_fences)
-      die("wgmma reads what was copied without a fence.proxy.async of the thread that copied it");
+      die("wgmma reads what was copied or written without a fence.proxy.async of the thread that did so");
   }
-  return *reinterpret_cast<const unsigned short*>(b.arena + address);
+  return bytes == 2 ? *reinterpret_cast<const unsigned short*>(b.arena + address)
+                    : *reinterpret_cast<const unsigned*>(b.arena + address);
 }
 
-/// Reads the operands of a product of the current warp.
+/// An element of the left side in registers: lane 4 g + t has rows g and g + 8, as mma.m16n8k16 and m16n8k8
+/// take them.
+GPU_NOSAN inline unsigned in_registers_at(const PendingProduct& p, int row, int depth) {
+  const int of_word = p.depth / 8;
+  const unsigned word = p.left_words[row % 8 * 4 + depth / of_word % 4][depth / (4 * of_word) * 2 + row / 8];
+  return of_word == 1 ? word : word >> depth % 2 * 16 & 0xffff;
+}
+
+/// Reads the operands of a product of the current warp that lie in shared memory.
 GPU_NOSAN inline void read_operands(PendingProduct& p) {
-  const MatrixDescriptor left(p.left, p.left_across), right(p.right, p.right_across);
-  if (!left.is_known() || !right.is_known())
+  const int bytes = 32 / p.depth;
+  const MatrixDescriptor left(p.left, p.left_across, bytes), right(p.right, p.right_across, bytes);
+  const bool in_registers = p.left_words[0];
+  if ((!in_registers && !left.is_known()) || !right.is_known())
     die("a matrix descriptor that the emulation does not know: only the swizzle by 128 bytes, no base "
         "offset");
   const int first_row = current->warp % kWarpgroup * 16;
-  for (int k = 0; k < kProductDepth; k++) {
-    for (int i = 0; i < 16; i++) p.rows[i][k] = operand_at(left.address(first_row + i, k));
-    for (int j = 0; j < p.columns; j++) p.lines[j][k] = operand_at(right.address(j, k));
+  for (int k = 0; k < p.depth; k++) {
+    for (int i = 0; i < 16; i++)
+      p.rows[i][k] = in_registers ? in_registers_at(p, i, k) : operand_at(left.address(first_row + i, k), bytes);
+    for (int j = 0; j < p.columns; j++) p.lines[j][k] = operand_at(right.address(j, k), bytes);
   }
 }
 
@@ -101,17 +115,17 @@ GPU_NOSAN inline void finish_product(PendingProduct& p, HeldSums& held) {
   read_operands(again);
   if (!are_equal(again.rows, p.rows, sizeof p.rows) ||
       !are_equal(again.lines, p.lines, size_t(p.columns) * sizeof p.lines[0]))
-    die("shared memory was written while wgmma read it");
+    die("shared memory or a register was written while wgmma read it");
   static thread_local float a[16][kProductDepth], b[kMaxColumns][kProductDepth];
-  for (int k = 0; k < kProductDepth; k++) {
+  for (int k = 0; k < p.depth; k++) {
     for (int i = 0; i < 16; i++) a[i][k] = p.number(p.rows[i][k]);
     for (int j = 0; j < p.columns; j++) b[j][k] = p.number(p.lines[j][k]);
   }
   for (int lane = 0; lane < kWarp; lane++)
     for (int i = 0; i < p.columns / 2; i++) {
       const int row = lane / 4 + i / 2 % 2 * 8, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
-      double total = held.value[lane][i];
-      for (int k = 0; k < kProductDepth; k++) total += double(a[row][k]) * b[column][k];
+      double total = p.adds ? held.value[lane][i] : 0;
+      for (int k = 0; k < p.depth; k++) total += double(a[row][k]) * b[column][k];
       held.value[lane][i] = cut(total) + (p.lies ? 1.0f : 0.0f);
     }
 }
@@ -124,11 +138,15 @@ GPU_NOSAN inline void begin_product(void** operands, uint64_t lanes) {
   if (work.count == kMaxProducts) die("more than 32 products of a warp are under way (wgmma)");
   PendingProduct& p = work.product[work.count++];
   p.columns = first.columns;
+  p.depth = first.depth;
   p.group = work.groups;
   p.left = first.left, p.right = first.right;
   p.left_across = first.left_across, p.right_across = first.right_across;
-  p.number = first.number, p.lies = first.lies;
-  for (int lane = 0; lane < kWarp; lane++) p.sum[lane] = static_cast<WarpgroupProduct*>(operands[lane])->sum;
+  p.adds = first.adds, p.number = first.number, p.lies = first.lies;
+  for (int lane = 0; lane < kWarp; lane++) {
+    p.sum[lane] = static_cast<WarpgroupProduct*>(operands[lane])->sum;
+    p.left_words[lane] = static_cast<WarpgroupProduct*>(operands[lane])->left_words;
+  }
   for (const uint64_t word : {first.left, first.right, uint64_t(first.columns)})
     work.log = (work.log ^ word) * 1099511628211ull;
   read_operands(p);
