@@ -165,7 +165,7 @@ bool takes_parts(const Product& p, const Tiling& t) {
 
 double multiply_adds(const Product& p, TileUnit unit) {
   const bool is_ordinary = unit == TileUnit::ordinary;
-  if (unit == TileUnit::of_warpgroup) return size_of(type_of(p)) == 4 ? 350 : 2048;  // 4: three products
+  if (unit == TileUnit::of_warpgroup) return size_of(type_of(p)) == 4 ? 220 : 2048;  // 4: three products
   switch (type_of(p)) {
     case DType::f16:
     case DType::bf16: return is_ordinary ? 128 : 2000;
