@@ -20,6 +20,7 @@ struct AttentionTile {
   static constexpr int queries = Queries, keys = Keys, size = Size, width = ValueSize, down = Down;
   static constexpr int rows_of_wave = Down * Unit::m, waves = Queries / rows_of_wave;
   static constexpr int threads = waves * wave_size;
+  static constexpr int rows_together = rows_of_wave;  // whose products begin and end together
   static constexpr int key_units = Keys / Unit::n, across = ValueSize / Unit::n;
   static constexpr int together = Unit::chains ? 2 : 1;  // right sides that are read at once
   // Sums of a unit that takes numbers apart stay short.
@@ -33,7 +34,7 @@ struct AttentionTile {
   using WeightTile = SharedTile<Element, rows_of_wave, Keys, true>;  // of a wave
 
   // Queries that stay in registers leave their memory to values.
-  static constexpr bool keeps_queries = sizeof(Element) == 2 && Unit::k > 1 && Down* Size <= 128;
+  static constexpr bool keeps_queries = Unit::chains && sizeof(Element) == 2 && Down * Size <= 128;
   // Weights go from registers to registers, or through memory.
   static constexpr bool keeps_weights = Unit::chains && !Unit::takes_apart;
   static constexpr int value_begin = KeyTile::bytes;
@@ -119,6 +120,16 @@ GPU_INLINE void add_step(float (&sum)[Tile::down][Units][Tile::Unit::values],
   }
 }
 
+template <int Down, int Units, int Values>
+GPU_INLINE void set_to_zero(float (&sum)[Down][Units][Values]) {
+#pragma unroll
+  for (int i = 0; i < Down; ++i)
+#pragma unroll
+    for (int j = 0; j < Units; ++j)
+#pragma unroll
+      for (int v = 0; v < Values; ++v) sum[i][j][v] = 0;
+}
+
 /// The products of a wave, whose queries may stay in registers.
 template <class Tile>
 class WaveProducts {
@@ -135,8 +146,9 @@ class WaveProducts {
     }
   }
 
-  /// Adds the products of queries and a tile of keys.
+  /// The products of queries and a tile of keys.
   GPU_INLINE void multiply(const typename Tile::KeyTile& keys, Scores<Tile>& scores) const {
+    set_to_zero(scores);
     constexpr int unrolled = Tile::keeps_queries ? steps : 2;
 #pragma unroll unrolled
     for (int step = 0; step < steps; ++step) {
@@ -161,7 +173,8 @@ class WaveProducts {
   GPU_INLINE void add(const Scores<Tile>& weights, const typename Tile::ValueTile& values,
                       const typename Tile::WeightTile& memory, Attended<Tile>& sum) const {
     if constexpr (!Unit::chains) put(weights, memory);
-#pragma unroll
+    constexpr int unrolled = Unit::chains ? Tile::keys / Tile::step : 4;
+#pragma unroll unrolled
     for (int depth = 0; depth < Tile::keys; depth += Tile::step) {
       Left a[Tile::down][Tile::pieces];
 #pragma unroll
@@ -386,17 +399,35 @@ GPU_INLINE void put_rows(const Attended<Tile>& sum, char* memory, T* out, Int st
   }
 }
 
-/// What a weight is made of (attend).
-template <class AskedFrom, class Ask>
+/// What weights are made of (attend).
+template <class AskedFrom, class Ends, class Ask>
 struct Score {
   float factor;
   AskedFrom asked_from;
+  Ends end;
   Ask ask;
   GPU_INLINE float operator()(int query, int key, float product) const { return ask(query, key, product); }
 };
-template <class AskedFrom, class Ask>
-GPU_INLINE Score<AskedFrom, Ask> score_of(float factor, const AskedFrom& asked_from, const Ask& ask) {
-  return {factor, asked_from, ask};
+template <class AskedFrom, class Ends, class Ask>
+GPU_INLINE Score<AskedFrom, Ends, Ask> score_of(float factor, const AskedFrom& asked_from, const Ends& end,
+                                                const Ask& ask) {
+  return {factor, asked_from, end, ask};
+}
+
+/// Makes products to scores, of the keys that there are.
+template <class Tile, class Ask>
+GPU_INLINE void ask(int first_query, int first_key, int keys, const Ask& score, Scores<Tile>& scores) {
+  using Unit = typename Tile::Unit;
+#pragma unroll
+  for (int i = 0; i < Tile::down; ++i)
+#pragma unroll
+    for (int j = 0; j < Tile::key_units; ++j)
+#pragma unroll
+      for (int v = 0; v < Unit::values; ++v) {
+        const int query = first_query + i * Unit::m + Unit::row(v);
+        const int key = first_key + j * Unit::n + Unit::column(v);
+        scores[i][j][v] = key < keys ? score(query, key, scores[i][j][v]) : float(-TENON_INFINITY);
+      }
 }
 
 template <class SideTile>
@@ -412,12 +443,12 @@ struct RowChunks {
 
 /// Queries [first_query, first_query + Tile::queries) of one head, whose result begins at `out`.
 /// score(query, key, product), times score.factor, is the base-2 logarithm of a weight before it is
-/// normalised, -inf where there is none; keys from `key_end` on have none. It is asked of keys from
-/// score.asked_from(query) on, a number that grows with the query; before these it is the product. Rows
-/// without any weight are NaN or, without nan_rows, zero.
+/// normalised, -inf where there is none. It is asked of keys from score.asked_from(query) on, before which it
+/// is the product; from score.end(query) on there are none. Both grow with the query. Rows without any weight
+/// are NaN or, without nan_rows, zero.
 template <class Tile, class Chunks, class T, class Score>
 GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, T* out, Int out_stride,
-                       int first_query, int key_end, bool nan_rows, const Score& score) {
+                       int first_query, bool nan_rows, const Score& score) {
   using Unit = typename Tile::Unit;
   char* const at = Tile::memory();
   GPU_SHARED(float, totals, [Tile::queries]);
@@ -439,7 +470,14 @@ GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& 
   typename Tile::Products products(queries);
 
   const int first_row = first_query + Tile::first_row();
-  const int asked_from = score.asked_from(first_row) < key_end ? score.asked_from(first_row) : key_end;
+  const auto end_for = [&](int query) {
+    return score.end(query) < k.lines ? score.end(query) : int(k.lines);
+  };
+  const int key_end = end_for(first_query + Tile::queries - 1);
+  const int asked_from = score.asked_from(first_row) < k.lines ? score.asked_from(first_row) : int(k.lines);
+  // Of the rows that are multiplied together.
+  const int first_together = first_row - Tile::first_row() % Tile::rows_together;
+  const int end = first_together < q.lines ? end_for(first_together + Tile::rows_together - 1) : 0;
   RowStates<Tile> rows;
   Attended<Tile> sum = {};
   for (int first_key = 0; first_key < key_end; first_key += Tile::keys) {
@@ -447,28 +485,20 @@ GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& 
     v_rows.begin(values);
     commit_copies();
 
-    Scores<Tile> scores = {};
-    products.multiply(keys, scores);
-    if constexpr (Unit::takes_apart)
-      if (has_infinities(scores)) multiply_again<Tile>(q, k, first_query, first_key, weights, scores);
-    if (first_key + Tile::keys > asked_from) {
-#pragma unroll
-      for (int i = 0; i < Tile::down; ++i)
-#pragma unroll
-        for (int j = 0; j < Tile::key_units; ++j)
-#pragma unroll
-          for (int e = 0; e < Unit::values; ++e) {
-            const int query = first_row + i * Unit::m + Unit::row(e);
-            const int key = first_key + j * Unit::n + Unit::column(e);
-            scores[i][j][e] = key < key_end ? score(query, key, scores[i][j][e]) : float(-TENON_INFINITY);
-          }
+    Scores<Tile> scores;
+    const bool sees_keys = Tile::rows_together == Tile::queries || first_key < end;
+    if (sees_keys) {
+      products.multiply(keys, scores);
+      if constexpr (Unit::takes_apart)
+        if (has_infinities(scores)) multiply_again<Tile>(q, k, first_query, first_key, weights, scores);
+      if (first_key + Tile::keys > asked_from) ask<Tile>(first_row, first_key, int(k.lines), score, scores);
+      rows.soften(scores, score.factor, sum);
     }
-    rows.soften(scores, score.factor, sum);
 
     Tile::wait();
     if (first_key + Tile::keys < key_end) k_rows.begin(keys);
     commit_copies();
-    products.add(scores, values, weights, sum);
+    if (sees_keys) products.add(scores, values, weights, sum);
   }
 #pragma unroll
   for (int i = 0; i < Tile::down; ++i) {

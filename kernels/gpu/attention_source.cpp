@@ -71,20 +71,18 @@ std::optional<MatrixUnit> unit_of_warpgroups(const AttentionShape& shape, DType 
   return dtype == DType::bf16 ? std::optional(MatrixUnit::wgmma_bf16) : std::nullopt;
 }
 
-// Large tiles read keys less often, small ones keep more processors busy.
+// Waves take whole units of rows: small tiles are for few queries alone. Where there are few blocks, those of
+// small ones would run no sooner.
 Tiling choose_tiling(const AttentionShape& shape, DType dtype, const GpuLimits& limits) {
-  const auto is_busy = [&](const Tiling& t, std::int64_t blocks_a_processor) {
-    return blocks(shape, t) >= blocks_a_processor * limits.processors &&
-           t.queries - shape.queries < rows_of_wave;
-  };
-  if (const auto unit = unit_of_warpgroups(shape, dtype); unit && limits.units.has(*unit))
-    for (const std::int64_t queries : {128, 64})
-      if (const Tiling t{queries, 64, 1, true}; is_busy(t, queries / 32)) return t;
+  const auto fits = [&](const Tiling& t) { return t.queries - shape.queries < rows_of_wave; };
+  const auto unit = unit_of_warpgroups(shape, dtype);
+  if (constexpr Tiling t{64, 64, 1, true}; unit && limits.units.has(*unit) && fits(t)) return t;
   const std::vector<Tiling> all = tilings(shape, dtype, is_on_unit(dtype, limits.units));
   TENON_CHECK(!all.empty());
-  const auto busy =
-      std::find_if(all.begin(), all.end(), [&](const Tiling& t) { return is_busy(t, t.down == 2 ? 4 : 1); });
-  return busy == all.end() ? all.back() : *busy;
+  const auto best = std::find_if(all.begin(), all.end(), [&](const Tiling& t) {
+    return fits(t) && (t.down == 1 || blocks(shape, t) >= 4 * limits.processors);
+  });
+  return best == all.end() ? all.back() : *best;
 }
 
 std::vector<LoopArgument> fields(const AttentionProgram& p, const Tiling& t, std::int64_t parts) {
@@ -201,10 +199,10 @@ std::string unit_text(const AttentionProgram& p, const MatrixUnits& units) {
 }
 
 std::string tile_type(const AttentionProgram& p, const Tiling& t, const MatrixUnits& units) {
-  if (t.of_warpgroups)
-    return fmt::format("using Tile = WarpgroupAttention<{}, {}>;\n", storage(p.dtype), t.queries);
+  if (t.of_warpgroups) return fmt::format("using Tile = WarpgroupAttention<{}>;\n", storage(p.dtype));
   return fmt::format(
-      "using Tile = AttentionTile<{}, {}, {}, {}, {}, {}>;\nstatic_assert(Tile::bytes <= {});\n",
+      "using Tile = AttentionTile<{}, {}, {}, {}, {}, {}>;\nstatic_assert(!Tile::Unit::chains || Tile::bytes "
+      "<= {});\n",
       unit_text(p, units), t.queries, t.down, t.keys, filled_up(p.shape.size), filled_up(p.shape.value_size),
       tile_bytes(p.shape, p.dtype, t, is_on_unit(p.dtype, units)));
 }
@@ -212,24 +210,21 @@ std::string tile_type(const AttentionProgram& p, const Tiling& t, const MatrixUn
 std::string text_of(const AttentionProgram& p, const Tiling& t, const MatrixUnits& units) {
   // The last queries see the most keys.
   const std::string_view tile = p.shape.causal ? "a.query_tiles - 1 - tile" : "tile";
-  const std::string_view asked = p.mask ? "0" : p.shape.causal ? "query + 1" : "int(a.keys)";
+  const std::string_view end = p.shape.causal ? "query + 1" : "int(a.keys)", asked = p.mask ? "0" : end;
   const auto count = [&](const HeadStrides& at, std::int64_t offset) { return chunk(p, at, offset); };
   const int out_count = p.shape.value_size % 8 == 0 ? count(p.out, p.out_offset) : 1;
   return tile_type(p, t, units) + signature(p, "Tile::threads", fmt::format("{}* out", storage(p.dtype))) +
          place_text(p, "blockIdx.x") + head_text("out") +
          fmt::format(
              "  const int first = int({1}) * Tile::queries;\n"
-             "  const int key_end = {2};\n"
              "  const Matrix<{0}> values{{v, a.value_size, int(a.keys), 1, a.v_row}};\n"
-             "  attend<Tile, RowChunks<{3}, {4}, {5}, {6}>>(\n"
-             "      rows, columns, values, out, a.out_row, first, key_end, {7},\n"
-             "      score_of({8}, [&](int query) {{ return {9}; }},\n"
+             "  attend<Tile, RowChunks<{2}, {3}, {4}, {5}>>(\n"
+             "      rows, columns, values, out, a.out_row, first, {6},\n"
+             "      score_of({7}, [&](int query) {{ return {8}; }}, [&](int query) {{ return {9}; }},\n"
              "      [&](int query, int key, float product) {{\n{10}        return score;\n      }}));\n}}\n",
-             storage(p.dtype), tile,
-             p.shape.causal ? "first + Tile::queries < a.keys ? first + Tile::queries : int(a.keys)"
-                            : "int(a.keys)",
-             count(p.q, p.q_offset), count(p.k, p.k_offset), count(p.v, p.v_offset), out_count, nan_rows(p),
-             scales_late(p) ? "scale" : "1.0f", asked, score_text(p, !scales_late(p)));
+             storage(p.dtype), tile, count(p.q, p.q_offset), count(p.k, p.k_offset), count(p.v, p.v_offset),
+             out_count, nan_rows(p), scales_late(p) ? "scale" : "1.0f", asked, end,
+             score_text(p, !scales_late(p)));
 }
 
 // What puts a number into the result's row.

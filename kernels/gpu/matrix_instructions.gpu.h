@@ -112,6 +112,17 @@ GPU_INLINE unsigned pair_of(float low, float high, bfloat16) {
 #endif
 }
 
+/// a * b + c, rounded once, whatever becomes of c.
+GPU_INLINE float multiply_add(float a, float b, float c) {
+#if GPU_SOFT
+  return __builtin_fmaf(a, b, c);
+#else
+  float result;
+  asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(result) : "f"(a), "f"(b), "f"(c));
+  return result;
+#endif
+}
+
 /// The nearest number of tf32: 10 bits behind the point.
 GPU_INLINE unsigned to_tf32(float x) {
 #if GPU_SOFT

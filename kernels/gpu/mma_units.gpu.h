@@ -123,7 +123,7 @@ struct Tf32Triple : MmaOfFloats {
     }
     GPU_INLINE void put(int i, float x) {
       // Rounded to the 11 bits that x and 2^13 x have in common; the unit cuts the rest, of 12 bits, by one.
-      const float rounded = x * -8192 + x * 8193;
+      const float rounded = multiply_add(x, -8192, x * 8193);
       big[i] = bits_as<unsigned>(rounded);
       small[i] = bits_as<unsigned>(x - rounded);
     }

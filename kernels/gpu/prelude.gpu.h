@@ -19,6 +19,12 @@
   T* const name = reinterpret_cast<T*>(dynamic_shared_)
 #endif
 #define GPU_INLINE __device__ __forceinline__
+// Threads of a block, and how many blocks of a processor there are registers for.
+#if GPU_CUDA
+#define GPU_BLOCK(threads, of_processor) __launch_bounds__(threads, of_processor)
+#else
+#define GPU_BLOCK(threads, of_processor) __launch_bounds__(threads)
+#endif
 #if GPU_CUDA
 #define GPU_COPY(to, from, bytes) memcpy(to, from, bytes)
 #else

@@ -167,7 +167,7 @@ class Printer {
   bool has_prologue() const { return !p_.prologue.empty(); }
   std::string head() const {
     return fmt::format(
-        "extern \"C\" __global__ void __launch_bounds__({}) product({}const {}* right{}{}{}, "
+        "extern \"C\" __global__ void {} product({}const {}* right{}{}{}, "
         "const product_arguments a, const epilogue_arguments e{}{}) {{\n"
         "  const epilogue_tile tile{{{}e}};\n{}",
         launch_bounds(),
@@ -184,7 +184,10 @@ class Printer {
   // Products of few rows name blocks of a processor, for which there are registers: else ptxas would save
   // some, and read late.
   std::string launch_bounds() const {
-    return fmt::format("{}{}", tiling_.threads, tiling_.row_count > 0 ? ", 4" : "");
+    if (tiling_.row_count == 0) return fmt::format("__launch_bounds__({})", tiling_.threads);
+    const bool unpacks_many = !p_.codes.empty() || is_float8(type_);
+    const int blocks = tiling_.across > 0 ? 1 : unpacks_many ? 2 : 4;
+    return fmt::format("GPU_BLOCK({}, {})", tiling_.threads, blocks);
   }
   std::string zeros() const {
     return std::string(p_.left_zeros ? ", const int* left_zeros" : "") +
@@ -216,15 +219,20 @@ class Printer {
   }
 
   std::string row_product() const {
+    const Reading right = reading_of_right(p_);
+    const std::string multiply =
+        tiling_.across > 0
+            ? fmt::format("multiply_rows_across<{}, {}, {}>", tiling_.row_count, tiling_.across, right.count)
+            : fmt::format("multiply_rows<{}, {}, {}, {}, {}>", tiling_.row_count, tiling_.columns_of_team(),
+                          tiling_.teams_sharing, tiling_.team_steps,
+                          p_.codes.empty() ? reading_of_left(p_).count : coded_row_count);
     return fmt::format(
         "  const Int batch = Int(blockIdx.y) * {} + blockIdx.z;\n"
         "  if (batch >= a.batches) return;\n"
         "  Int rest = batch;\n"
         "{}"
-        "  multiply_rows<{}, {}, {}, {}, {}>({}, {},\n      {});\n}}\n",
-        most_batches, to_batch(), tiling_.row_count, tiling_.columns_of_team(), tiling_.teams_sharing,
-        tiling_.team_steps, p_.codes.empty() ? reading_of_left(p_).count : coded_row_count,
-        left_side(p_, tiling_), right_side(p_, tiling_), store());
+        "  {}({}, {},\n      {});\n}}\n",
+        most_batches, to_batch(), multiply, left_side(p_, tiling_), right_side(p_, tiling_), store());
   }
 
   std::string tile_product() const {

@@ -52,16 +52,40 @@ void divide_among_teams(Tiling& t, const Product& p, int count, const GpuLimits&
   while (of_thread % t.team_steps != 0) --t.team_steps;
 }
 
-// A few rows are multiplied by columns that lie along their depth.
+// How many threads of a block of a product of few rows take columns that lie side by side: as few as give
+// each processor a block, if the others have depths to read.
+int threads_across(const Product& p, int threads, int sums, int count, const GpuLimits& limits) {
+  constexpr int least = 4, least_depths = 4;  // a sector of memory and its neighbour; of a thread
+  constexpr int most_sums = 512;              // of a wave, in shared memory
+  int across = std::min(32, most_sums / sums);
+  const auto blocks = [&] { return divide_up(p.columns, std::int64_t{across} * count) * batches(p); };
+  while (across > least && blocks() < limits.processors && p.depth * across / threads >= 2 * least_depths)
+    across /= 2;
+  return across;
+}
+
+// A few rows are multiplied by columns that go straight to registers, along their depth or side by side.
 std::optional<Tiling> row_tiling(const Product& p, const GpuLimits& limits) {
+  constexpr int most_sums = 32;  // of a thread
   const DType type = type_of(p);
-  if (p.rows > most_rows_at_once || !p.windows.empty() || size_of(type) > 4 || !is_float(type)) return std::nullopt;
-  for (const Reading& r : {reading_of_left(p), reading_of_right(p)})
-    if (!r.depth_fast || r.count == 1) return std::nullopt;
+  if (p.rows > most_rows_at_once || !p.windows.empty() || !p.prologue.empty() || size_of(type) > 4 ||
+      !is_float(type))
+    return std::nullopt;
   Tiling t{.rows = static_cast<int>(p.rows), .threads = 128};
   t.row_count = 1;
   while (t.row_count < t.rows) t.row_count *= 2;
-  divide_among_teams(t, p, p.codes.empty() ? reading_of_left(p).count : coded_row_count, limits);
+  const Reading left = reading_of_left(p), right = reading_of_right(p);
+  if (right.count == 1) return std::nullopt;
+  if (left.depth_fast && left.count > 1 && right.depth_fast) {
+    divide_among_teams(t, p, p.codes.empty() ? left.count : coded_row_count, limits);
+    return t;
+  }
+  if (right.depth_fast || p.left_type != p.right_type || is_float8(type) || p.columns % right.count != 0 ||
+      t.row_count * right.count > most_sums)
+    return std::nullopt;
+  t.threads = 512;  // across_product_threads
+  t.across = threads_across(p, t.threads, t.row_count * right.count, right.count, limits);
+  t.columns = t.across * right.count;
   return t;
 }
 

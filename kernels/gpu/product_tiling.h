@@ -20,6 +20,7 @@ struct Tiling {
   int row_count = 0;      // not 0: a product of so many rows (row_product.gpu.h)
   int teams_sharing = 1;  // of such a product: its depth
   int team_steps = 1;     // pieces of a column that a thread reads at once
+  int across = 0;         // not 0: of such a product whose columns lie side by side, threads for a piece each
   bool bulk = false;      // of warpgroups: bulk copies bring the sides (bulk_product.gpu.h)
   bool splits = false;    // of warpgroups: float32 in two parts (split_product.gpu.h)
   std::int64_t whole = 0, sharers = 0;

@@ -49,23 +49,38 @@ GPU_INLINE void add_depths(const Left (&left)[Rows], const Right (&right)[Column
     }
 }
 
-/// The sum of what all lanes of the team have of value (lane % Count). Each step leaves half of the values to
-/// the other lane.
-template <int Count>
-GPU_INLINE float sum_over_team(float (&value)[Count], int lane) {
-  static_assert(Count <= row_product_lanes);
+/// Of values that lanes of a team have each: sums over the lanes whose numbers are equal modulo `Apart`, of
+/// which each lane keeps some. Each step leaves half of them to the other lane.
+template <int Apart, int Count>
+class SharedSums {
+  static constexpr int lanes = row_product_lanes / Apart;
+
+ public:
+  static constexpr int count = Count > lanes ? Count / lanes : 1;
+  int first = 0;          // the lane keeps value[0], value[1], ..., which are the sums from `first` on
+  bool is_spare = false;  // another lane keeps them, too
+
+  GPU_INLINE SharedSums(float (&value)[Count], int lane) {
+    int left = Count;
 #pragma unroll
-  for (int half = Count / 2; half > 0; half /= 2) {
-    const bool is_upper = lane & half;
+    for (int mask = row_product_lanes / 2; mask >= Apart; mask /= 2) {
+      const bool is_upper = lane & mask;
+      if (left == 1) {
+        value[0] += shuffle_xor(value[0], mask);
+        is_spare = is_spare || is_upper;
+        continue;
+      }
+      left /= 2;
+      if (is_upper) first += left;
 #pragma unroll
-    for (int i = 0; i < half; ++i)
-      value[i] =
-          (is_upper ? value[i + half] : value[i]) + shuffle_xor(is_upper ? value[i] : value[i + half], half);
+      for (int i = 0; i < Count / 2; ++i) {
+        if (i >= left) continue;
+        const float low = value[i], high = value[i + left];
+        value[i] = (is_upper ? high : low) + shuffle_xor(is_upper ? low : high, mask);
+      }
+    }
   }
-#pragma unroll
-  for (int mask = Count; mask < row_product_lanes; mask *= 2) value[0] += shuffle_xor(value[0], mask);
-  return value[0];
-}
+};
 
 /// Calls store(piece) for all rows (at most Rows) and the block's columns: `Columns` for
 /// each `Sharing` teams, which divide the depth.
@@ -94,18 +109,81 @@ GPU_INLINE void multiply_rows(const Matrix<T>& left, const Right& right, Store s
 #pragma unroll
       for (int j = 0; j < Columns; ++j)
         sum[i * Columns + j] += rows[i].number_at(rest) * columns[j].number_at(rest);
-  float value = sum_over_team(sum, lane);
+  const SharedSums<1, values> mine(sum, lane);
+  float value = sum[0];
   if constexpr (Sharing > 1) {
     GPU_SHARED(float, part, [teams][values]);
-    if (lane < values) part[team][lane] = value;
+    if (!mine.is_spare) part[team][mine.first] = value;
     __syncthreads();
-    if (team % Sharing > 0 || lane >= values) return;
+    if (team % Sharing > 0 || mine.is_spare) return;
 #pragma unroll
-    for (int other = 1; other < Sharing; ++other) value += part[team + other][lane];
+    for (int other = 1; other < Sharing; ++other) value += part[team + other][mine.first];
   }
-  const Int row = lane / Columns, column = first_column + lane % Columns;
-  if (lane < values && row < left.lines && column < right.lines)
+  const Int row = mine.first / Columns, column = first_column + mine.first % Columns;
+  if (!mine.is_spare && row < left.lines && column < right.lines)
     store(Pieces<float, 1>::of(row, column, value));
+}
+
+constexpr int across_product_threads = 512;
+
+/// Adds what `Steps` depths give to the columns of a piece: x is where the left side's element of the first
+/// row lies, w where the right side's piece does; `apart` depths from one to the next.
+template <int Steps, int Rows, int Count, class T>
+GPU_INLINE void add_across(const Matrix<T>& left, const T* x, const T* w, Int x_apart, Int w_apart,
+                           float (&sum)[Rows * Count]) {
+  RawPiece<T, Count> pieces[Steps];
+#pragma unroll
+  for (int s = 0; s < Steps; ++s)
+    read_pieces(reinterpret_cast<const unsigned*>(w + s * w_apart), pieces[s].words);
+#pragma unroll
+  for (int s = 0; s < Steps; ++s)
+#pragma unroll
+    for (int i = 0; i < Rows; ++i) {
+      const float factor = number(x[(i < left.lines ? i : 0) * left.line_stride + s * x_apart]);
+#pragma unroll
+      for (int e = 0; e < Count; ++e) sum[i * Count + e] += factor * pieces[s].at(e);
+    }
+}
+
+/// The same of a right side whose columns lie side by side, in whole pieces of `Count`: `Across` threads take
+/// a piece each of a row of it, and the others of the block other depths.
+template <int Rows, int Across, int Count, class T, class Store>
+GPU_INLINE void multiply_rows_across(const Matrix<T>& left, const Matrix<T>& right, Store store) {
+  constexpr int sharers = across_product_threads / Across, teams = across_product_threads / row_product_lanes;
+  constexpr int width = Across * Count, values = Rows * Count, steps = values > 16 ? 4 : 8;
+  const int lane = int(threadIdx.x) % row_product_lanes, place = int(threadIdx.x) % Across * Count;
+  const Int first_column = Int(blockIdx.x) * width;
+  float sum[values] = {};
+  int k = int(threadIdx.x) / Across;
+  const T* x = left.data + k * left.depth_stride;
+  const T* w =
+      right.data + (first_column + place < right.lines ? first_column + place : 0) + k * right.depth_stride;
+  const Int x_apart = sharers * left.depth_stride, w_apart = sharers * right.depth_stride;
+  for (; k + (steps - 1) * sharers < left.depths; k += steps * sharers) {
+    add_across<steps, Rows, Count>(left, x, w, x_apart, w_apart, sum);
+    x += steps * x_apart;
+    w += steps * w_apart;
+  }
+  for (; k < left.depths; k += sharers) {
+    add_across<1, Rows, Count>(left, x, w, x_apart, w_apart, sum);
+    x += x_apart;
+    w += w_apart;
+  }
+  const SharedSums<Across, values> mine(sum, lane);
+  GPU_SHARED(float, part, [teams][Rows * width]);
+#pragma unroll
+  for (int i = 0; i < mine.count; ++i) {
+    const int number = mine.first + i;
+    if (!mine.is_spare)
+      part[int(threadIdx.x) / row_product_lanes][number / Count * width + place + number % Count] = sum[i];
+  }
+  __syncthreads();
+  for (int at = int(threadIdx.x); at < Rows * width; at += across_product_threads) {
+    float value = part[0][at];
+    for (int team = 1; team < teams; ++team) value += part[team][at];
+    const Int row = at / width, column = first_column + at % width;
+    if (row < left.lines && column < right.lines) store(Pieces<float, 1>::of(row, column, value));
+  }
 }
 
 }  // namespace tenon::gpu

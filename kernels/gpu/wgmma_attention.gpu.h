@@ -1,5 +1,5 @@
-// Attention whose products are those of warpgroups: queries and weights go to the unit from registers, keys
-// and values from shared memory.
+// Attention whose products are those of warpgroups: weights go to the unit from registers, all else from
+// shared memory. (Queries in registers, which live for long, were overwritten by NVRTC 13.0.)
 //
 // Compiled for: sm_90a
 #pragma once
@@ -20,16 +20,16 @@ GPU_INLINE void wgmma(float (&sum)[Units][4], const unsigned (&left)[4], unsigne
 template <class Tile>
 class WarpgroupProducts;
 
-/// What a block computes with: a warpgroup for 64 queries, 64 keys at a time; rows of 64 elements.
-template <class T, int Queries>
-struct WarpgroupAttention : AttentionTile<HalfUnit<T>, Queries, 1, 64, 64, 64> {
+/// What a block, one warpgroup, computes with: 64 queries, 64 keys at a time; rows of 64 elements.
+template <class T>
+struct WarpgroupAttention : AttentionTile<HalfUnit<T>, 64, 1, 64, 64, 64> {
   using Products = WarpgroupProducts<WarpgroupAttention>;
-  using QueryTile = SwizzledTile<T, Queries, true>;
+  using QueryTile = SwizzledTile<T, 64, true>;
   using KeyTile = SwizzledTile<T, 64, true>;
   using ValueTile = SwizzledTile<T, 64, false>;
+  static constexpr int rows_together = 64;
 
-  // Queries stay in registers, and leave their memory to values.
-  static constexpr int value_begin = KeyTile::bytes, query_begin = value_begin;
+  static constexpr int value_begin = KeyTile::bytes, query_begin = value_begin + ValueTile::bytes;
   static constexpr int bytes = query_begin + QueryTile::bytes + pattern_bytes;
 
   static GPU_INLINE char* memory() {
@@ -47,20 +47,19 @@ struct WarpgroupAttention : AttentionTile<HalfUnit<T>, Queries, 1, 64, 64, 64> {
 template <class Tile>
 class WarpgroupProducts {
   using Unit = typename Tile::Unit;
-  using Element = typename Tile::Element;
-  static constexpr int steps = Tile::size / Unit::k;
+  static constexpr int steps = 64 / Unit::k;
 
  public:
-  GPU_INLINE explicit WarpgroupProducts(const typename Tile::QueryTile& queries) {
-    Tile::wait();
-#pragma unroll
-    for (int step = 0; step < steps; ++step) kept_[step].read(queries, Tile::first_row(), step * Unit::k);
-  }
+  GPU_INLINE explicit WarpgroupProducts(const typename Tile::QueryTile& queries) : queries_(queries) {}
+
   GPU_INLINE void multiply(const typename Tile::KeyTile& keys, Scores<Tile>& scores) const {
-    begin(scores[0]);
+    set_to_zero(scores);
+    const Steps left(queries_), right(keys);
+    keep_sums_apart(scores[0]);
+    fence_sums();
 #pragma unroll
     for (int step = 0; step < steps; ++step)
-      wgmma<false>(scores[0], kept_[step].of, keys.descriptor(0, step * Unit::k), Element());
+      wgmma<false, false>(scores[0], left.at(step), right.at(step), typename Tile::Element());
     finish(scores[0]);
   }
   GPU_INLINE void add(const Scores<Tile>& weights, const typename Tile::ValueTile& values,
@@ -68,27 +67,37 @@ class WarpgroupProducts {
     typename Unit::Left left[steps];
 #pragma unroll
     for (int step = 0; step < steps; ++step) left[step] = Unit::left_of(&weights[0][step * 2]);
-    begin(sum[0]);
+    const Steps right(values);
+    keep_apart(left);
+    keep_sums_apart(sum[0]);
+    fence_sums();
 #pragma unroll
     for (int step = 0; step < steps; ++step)
-      wgmma<true>(sum[0], left[step].of, values.descriptor(0, step * Unit::k), Element());
+      wgmma<true>(sum[0], left[step].of, right.at(step), typename Tile::Element());
     finish(sum[0]);
+    keep_apart(left);
   }
 
  private:
-  template <int Units>
-  static GPU_INLINE void begin(float (&sum)[Units][4]) {
-    keep_sums_apart(sum);
-    fence_sums();
-  }
-  template <int Units>
-  static GPU_INLINE void finish(float (&sum)[Units][4]) {
+  /// The descriptors of a tile's steps: all are as far apart.
+  struct Steps {
+    unsigned long long first, apart;
+    template <class SideTile>
+    GPU_INLINE explicit Steps(const SideTile& tile)
+        : first(tile.descriptor(0, 0)), apart(tile.descriptor(0, Unit::k) - first) {}
+    GPU_INLINE unsigned long long at(int step) const { return first + step * apart; }
+  };
+  static GPU_INLINE void finish(float (&sum)[8][4]) {
     commit_products();
     wait_for_products<0>();
     keep_sums_apart(sum);
   }
+  static GPU_INLINE void keep_apart(typename Unit::Left (&left)[steps]) {
+#pragma unroll
+    for (int step = 0; step < steps; ++step) keep_left_apart(left[step].of);
+  }
 
-  typename Unit::Left kept_[steps];
+  typename Tile::QueryTile queries_;
 };
 
 }  // namespace tenon::gpu

@@ -65,6 +65,14 @@ GPU_INLINE void keep_sums_apart([[maybe_unused]] float (&sum)[Units][4]) {
 #endif
 }
 
+/// The same of a left side: it is the unit's, too, from before fence_sums() until it was waited for.
+GPU_INLINE void keep_left_apart([[maybe_unused]] unsigned (&left)[4]) {
+#if !GPU_SOFT
+#pragma unroll
+  for (int i = 0; i < 4; ++i) asm volatile("" : "+r"(left[i])::"memory");
+#endif
+}
+
 /// A matrix in shared memory, in patterns of 1024 bytes whose rows of 128 bytes are swizzled. leading: bytes
 /// from 64 lines to the next 64 where lines lie side by side; stride: bytes from a pattern to the next.
 GPU_INLINE unsigned long long matrix_descriptor(const void* begin, int leading, int stride) {

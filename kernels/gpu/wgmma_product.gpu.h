@@ -25,10 +25,11 @@ struct SwizzledTile {
   char* data;
 
   GPU_INLINE T* at(int line, int depth) const {
-    const unsigned down = unsigned(DepthFast ? line : depth), block = DepthFast ? 0 : unsigned(line) / row;
-    const unsigned along = (DepthFast ? unsigned(depth) : unsigned(line) % row) * sizeof(T);
-    const unsigned swizzled = along ^ down % rows_of_pattern * 16;
-    return reinterpret_cast<T*>(data + (block * block_bytes + down * row_bytes + swizzled));
+    const unsigned down = unsigned(DepthFast ? line : depth);
+    const unsigned along = (DepthFast ? unsigned(depth) : unsigned(line) % row) * unsigned(sizeof(T));
+    const int swizzled = int(along ^ down % rows_of_pattern * 16);
+    return reinterpret_cast<T*>(data + (DepthFast ? 0 : line / row * block_bytes) + int(down) * row_bytes +
+                                swizzled);
   }
   /// An element as a register holds it.
   template <int Count, int Registers>

@@ -183,6 +183,21 @@ void add_few_rows(std::vector<GpuCase>& cases, const std::string& type, DType dt
   add(2, 2, 37, 1000, {.columns = 2, .teams_sharing = 2, .team_steps = 2});
   add(3, 4, 37, 1000, {.columns = 4, .teams_sharing = 4, .team_steps = 1});
   add(7, 8, 37, 1000, {.columns = 2, .teams_sharing = 4, .team_steps = 2});
+  const auto across = [&](int rows, std::int64_t columns, std::int64_t depth, int threads) {
+    Product p = dense_product(rows, columns, depth, dtype, false);
+    const int count = dtype == DType::f32 ? 4 : 8;
+    int row_count = 1;
+    while (row_count < rows) row_count *= 2;
+    cases.push_back(matrix_case(fmt::format("of {} rows across by {} {}", rows, threads, type), p,
+                                Tiling{.rows = rows,
+                                       .columns = threads * count,
+                                       .threads = 512,
+                                       .row_count = row_count,
+                                       .across = threads}));
+  };
+  across(1, 72, 1100, 4);
+  across(2, 200, 150, 32);
+  across(4, 520, 70, 16);
 }
 
 }  // namespace

@@ -39,9 +39,9 @@ TEST(GpuCoverage, EveryKernelIsLaunched) {
   std::set<std::string> written, started;
   for (const auto& [source, kernels] : launched()) {
     started.insert(kernels.begin(), kernels.end());
-    const std::regex kernel(R"(__global__ void (__launch_bounds__\([^)]*\) )?(\w+)\()");
+    const std::regex kernel(R"(__global__ void ((__launch_bounds__|GPU_BLOCK)\([^)]*\) )?(\w+)\()");
     for (std::sregex_iterator it(source.begin(), source.end(), kernel), end; it != end; ++it)
-      written.insert((*it)[2]);
+      written.insert((*it)[3]);
   }
   EXPECT_EQ(written, started);
 }

@@ -281,7 +281,7 @@ void add_others(List& list) {
   const auto add = [&](std::string_view name, std::string_view text, double tolerance = 0) {
     list.push_back({std::string(name), std::string(text), Values::plain, tolerance});
   };
-  add("product split in parts f32", "(%x: f32[5,2000], %y: f32[2000,40]) { %1 = matmul(%x, %y) return %1 }",
+  add("product split in parts f32", "(%x: f32[9,2000], %y: f32[2000,40]) { %1 = matmul(%x, %y) return %1 }",
       2e-4);
   add("product without depth f32",
       "(%x: f32[70,0], %w: f32[90,0], %z: f32[90]) { %1 = linear(%x, %w, %z) return %1 }");

@@ -30,6 +30,33 @@ TEST(ProductTiling, IsWhatSizesAskFor) {
   EXPECT_EQ(chosen(dense(1, 4096, 512)), "of 1 row");
 }
 
+TEST(ProductTiling, OfFewRowsGivesEachProcessorTeams) {
+  const GpuLimits limits;
+  struct Case {
+    std::int64_t columns, depth;
+    int columns_of_team, teams_sharing;
+  };
+  for (const Case& c : {Case{50257, 768, 4, 1},    // more columns than the device has room for
+                        Case{2304, 768, 4, 2},     // of three pieces of depth, two teams
+                        Case{768, 3072, 2, 4}}) {  // few columns, a long depth
+    const Tiling t = choose_tiling(dense(1, c.columns, c.depth, DType::bf16), limits);
+    EXPECT_EQ(t.columns_of_team(), c.columns_of_team) << c.columns;
+    EXPECT_EQ(t.teams_sharing, c.teams_sharing) << c.columns;
+  }
+}
+
+TEST(ProductTiling, OfFewRowsAcrossGivesEachProcessorABlock) {
+  const auto of = [](std::int64_t rows, std::int64_t columns, std::int64_t depth) {
+    return choose_tiling(dense_product(rows, columns, depth, DType::bf16, false), {});
+  };
+  EXPECT_EQ(of(1, 4096, 4096).across, 4);
+  EXPECT_EQ(of(1, 65536, 4096).across, 32);
+  EXPECT_EQ(of(1, 4096, 64).across, 32);   // there is no depth for more threads
+  EXPECT_EQ(of(5, 4096, 4096).across, 0);  // nor are there registers for the sums of eight rows
+  EXPECT_EQ(of(5, 4096, 4096).row_count, 0);
+  EXPECT_EQ(of(1, 4100, 4096).row_count, 0);  // columns that fill no pieces
+}
+
 TEST(ProductTiling, TakesTheUnitsThatAreProven) {
   const auto on = [](const Product& p, const MatrixUnits& units) { return chosen(p, {.units = units}); };
   const Product large = dense(4096, 4096, 4096, DType::f16);

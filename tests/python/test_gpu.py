@@ -329,6 +329,9 @@ FAULTS = {
     "it does not compile": ("compile:WarpgroupProduct", "sm_90", "wgmma f16 a kernel does not compile", "float16", "product 128x64+tile"),
     "two lie": ("wgmma_bf16,mma_bf16", "sm_90", "wgmma bf16 gives", "bfloat16", "cublaslt product+relu"),
     "another lies": ("wgmma_bf16", "sm_90", "wgmma bf16 gives", "float16", "product 64x128 wgmma tma+tile"),
+    "float32 by bulk copies": ("", "sm_90", "", "float32", "product 128x64 wgmma tma+tile"),
+    "float32's copies lie": ("tma", "sm_90", "wgmma f32 by tma gives", "float32", "product 128x64 wgmma+tile"),
+    "float32 of warpgroups lies": ("wgmma_tf32", "sm_90", "wgmma f32 gives", "float32", "product 128x64+tile"),
     "float32": ("mma_tf32", "sm_80", "mma.sync f32 gives", "float32", "cublaslt product+relu"),
     "mfma": ("mfma_f16", "gfx90a", "f16 gives", "float16", "hipblaslt product+relu"),
     "wmma": ("wmma_bf16", "gfx1100", "bf16 gives", "bfloat16", "hipblaslt product+relu"),
@@ -471,7 +474,7 @@ def convolution_model(tmp_path):
 
 # What SOFTGPU_FAULT breaks, so that the library's candidate is taken, a dtype, what the plan then calls it, and how many there are.
 LIBRARY_CONVOLUTIONS = {
-    "cuda float32": ("cuda", "mma_tf32", "float32", ["cudnn convolution", "cudnn convolution+bias+residual+relu", "cudnn convolution+bias"], 5),
+    "cuda float32": ("cuda", "mma_tf32,wgmma_tf32", "float32", ["cudnn convolution", "cudnn convolution+bias+residual+relu", "cudnn convolution+bias"], 5),
     "cuda bfloat16": ("cuda", "mma_bf16,wgmma_bf16", "bfloat16", ["cudnn convolution", "cudnn convolution+bias+residual+relu", "cudnn convolution+bias"], 5),
     "hip float32": ("hip", "mfma_f32", "float32", ["miopen convolution", "miopen convolution+bias", "miopen convolution+bias+relu"], 4),
     "hip float16": ("hip", "mfma_f16", "float16", ["miopen convolution"], 1),
