@@ -166,7 +166,8 @@ GPU_INLINE void convolve_at(Convolution of, const ThinPlace& at, Store store) {
 
 /// Calls store(pieces) for all elements of a result [pixels, channels]. A block computes its rows and runs of
 /// pixels for some channels.
-template <class T, class W, class Sum, ThinGroups Groups, bool Transposed, int Kernel, int Stride, class Store>
+template <class T, class W, class Sum, ThinGroups Groups, bool Transposed, int Kernel, int Stride,
+          class Store>
 GPU_INLINE void convolve_thin(const T* x, const W* weights, const ThinShape& s, Store store) {
   const ThinPlace at(s);
   if (!at.exists(s)) return;
@@ -177,9 +178,10 @@ GPU_INLINE void convolve_thin(const T* x, const W* weights, const ThinShape& s, 
                                                                                      thin_channels},
                 at, store);
   else
-    convolve_at(ThinConvolution<T, W, Sum, Groups, Transposed, 0, 1, false>{
-                    x, weights, s, channel, left < thin_channels ? left : thin_channels},
-                at, store);
+    convolve_at(
+        ThinConvolution<T, W, Sum, Groups, Transposed, 0, 1, false>{
+            x, weights, s, channel, left < thin_channels ? left : thin_channels},
+        at, store);
 }
 
 }  // namespace tenon::gpu
