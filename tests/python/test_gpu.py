@@ -417,7 +417,7 @@ def test_an_older_driver_describes_no_matrices_to_bulk_copies(on_gpu, soft_drive
     assert "[product 64x128 wgmma+tile" in on_gpu("cuda", "inspect", model, "--ir", "planned", code=0)
 
 
-@pytest.mark.parametrize("vendor, fault, library", [("cuda", "mma_tf32", "cublaslt"), ("hip", "mfma_f32", "hipblaslt")])
+@pytest.mark.parametrize("vendor, fault, library", [("cuda", "mma_tf32,wgmma_tf32", "cublaslt"), ("hip", "mfma_f32", "hipblaslt")])
 def test_the_vendors_library_multiplies_where_no_unit_of_ours_does(on_gpu, soft_drivers, tmp_path, monkeypatch, vendor, fault, library):
     """It is a candidate for products with a bias and relu; of equal estimates ours is taken. Runs are captured."""
     import torch
