@@ -173,7 +173,7 @@ class WaveProducts {
   GPU_INLINE void add(const Scores<Tile>& weights, const typename Tile::ValueTile& values,
                       const typename Tile::WeightTile& memory, Attended<Tile>& sum) const {
     if constexpr (!Unit::chains) put(weights, memory);
-    constexpr int unrolled = Unit::chains ? Tile::keys / Tile::step : 4;
+    constexpr int unrolled = Unit::chains ? Tile::keys / Tile::step : 1;
 #pragma unroll unrolled
     for (int depth = 0; depth < Tile::keys; depth += Tile::step) {
       Left a[Tile::down][Tile::pieces];
@@ -478,6 +478,8 @@ GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& 
   // Of the rows that are multiplied together.
   const int first_together = first_row - Tile::first_row() % Tile::rows_together;
   const int end = first_together < q.lines ? end_for(first_together + Tile::rows_together - 1) : 0;
+  // On WMMA the branch would take more registers than there are.
+  constexpr bool may_skip = Unit::chains && Tile::rows_together < Tile::queries;
   RowStates<Tile> rows;
   Attended<Tile> sum = {};
   for (int first_key = 0; first_key < key_end; first_key += Tile::keys) {
@@ -486,7 +488,7 @@ GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& 
     commit_copies();
 
     Scores<Tile> scores;
-    const bool sees_keys = Tile::rows_together == Tile::queries || first_key < end;
+    const bool sees_keys = !may_skip || first_key < end;
     if (sees_keys) {
       products.multiply(keys, scores);
       if constexpr (Unit::takes_apart)

@@ -39,12 +39,12 @@ std::int64_t tile_bytes(const AttentionShape& shape, DType dtype, const Tiling& 
 }
 
 // The largest tile of keys for each tile of queries, where any fits.
-std::vector<Tiling> tilings(const AttentionShape& shape, DType dtype, bool on_unit) {
+std::vector<Tiling> tilings(const AttentionShape& shape, DType dtype, bool on_unit, bool chains = false) {
   std::vector<Tiling> all;
   const std::int64_t longest = filled_up(std::max(shape.size, shape.value_size));
   if (longest > 256) return all;  // its sums would leave the registers
   // Two units of rows read keys and values half as often, where registers have room.
-  const bool takes_two = on_unit && size_of(dtype) == 2 && longest <= 64;
+  const bool takes_two = on_unit && chains && size_of(dtype) == 2 && longest <= 64;
   for (const auto& [queries, down] : {std::pair{128, 2}, {64, 1}, {32, 1}, {16, 1}})
     for (const std::int64_t keys : {64, 32, 16}) {
       const Tiling t{queries, keys, down};
@@ -73,11 +73,13 @@ std::optional<MatrixUnit> unit_of_warpgroups(const AttentionShape& shape, DType 
 
 // Waves take whole units of rows: small tiles are for few queries alone. Where there are few blocks, those of
 // small ones would run no sooner.
-Tiling choose_tiling(const AttentionShape& shape, DType dtype, const GpuLimits& limits) {
+Tiling choose_tiling(const AttentionProgram& p, const GpuLimits& limits) {
+  const AttentionShape& shape = p.shape;
+  const DType dtype = p.dtype;
   const auto fits = [&](const Tiling& t) { return t.queries - shape.queries < rows_of_wave; };
   const auto unit = unit_of_warpgroups(shape, dtype);
   if (constexpr Tiling t{64, 64, 1, true}; unit && limits.units.has(*unit) && fits(t)) return t;
-  const std::vector<Tiling> all = tilings(shape, dtype, is_on_unit(dtype, limits.units));
+  const std::vector<Tiling> all = tilings(shape, dtype, is_on_unit(dtype, limits.units), p.chains);
   TENON_CHECK(!all.empty());
   const auto best = std::find_if(all.begin(), all.end(), [&](const Tiling& t) {
     return fits(t) && (t.down == 1 || blocks(shape, t) >= 4 * limits.processors);
@@ -201,9 +203,10 @@ std::string unit_text(const AttentionProgram& p, const MatrixUnits& units) {
 std::string tile_type(const AttentionProgram& p, const Tiling& t, const MatrixUnits& units) {
   if (t.of_warpgroups) return fmt::format("using Tile = WarpgroupAttention<{}>;\n", storage(p.dtype));
   return fmt::format(
-      "using Tile = AttentionTile<{}, {}, {}, {}, {}, {}>;\nstatic_assert(!Tile::Unit::chains || Tile::bytes "
-      "<= {});\n",
-      unit_text(p, units), t.queries, t.down, t.keys, filled_up(p.shape.size), filled_up(p.shape.value_size),
+      "{}using Tile = AttentionTile<{}, {}, {}, {}, {}, {}>;\n"
+      "static_assert(!Tile::Unit::chains || Tile::bytes <= {});\n",
+      t.down == 1 ? "" : "// Compiled for: sm_80 sm_90a sm_100a\n", unit_text(p, units), t.queries, t.down,
+      t.keys, filled_up(p.shape.size), filled_up(p.shape.value_size),
       tile_bytes(p.shape, p.dtype, t, is_on_unit(p.dtype, units)));
 }
 
@@ -285,7 +288,7 @@ MatrixUnits attention_units(const AttentionShape& shape, DType dtype) {
 
 AttentionKernel attention_kernel(const AttentionProgram& p, const GpuLimits& limits) {
   const auto team = team_of(p, limits);
-  const Tiling t = team ? Tiling{1, 0} : choose_tiling(p.shape, p.dtype, limits);
+  const Tiling t = team ? Tiling{1, 0} : choose_tiling(p, limits);
   const std::int64_t parts = team ? parts_of(p.shape, limits) : 1;
   constexpr int row_threads = 256;  // row_attention_threads
   AttentionKernel kernel{

@@ -14,6 +14,7 @@ struct AttentionProgram {
   DType dtype = DType::f32;
   HeadStrides q, k, v, out;
   std::int64_t q_offset = 0, k_offset = 0, v_offset = 0, out_offset = 0;
+  bool chains = true;         // on the device's matrix unit sums become left sides in registers
   std::optional<DType> mask;  // bool: keeps where true; a float is added
   HeadStrides mask_strides;
   std::int64_t mask_key = 0;

@@ -22,6 +22,7 @@ void emit(Planner& planner, const Group& group, const AttentionCall& call) {
                            .k_offset = placed.k.offset(),
                            .v_offset = placed.v.offset(),
                            .out_offset = placed.out.offset()};
+  program.chains = gpu_of(planner).driver().vendor == Vendor::cuda;
   if (placed.mask) {
     program.mask = placed.mask->dtype();
     program.mask_strides = head_strides(*placed.mask);
