@@ -276,6 +276,7 @@ extern "C" __global__ void product(epilogue_tile tile) {
   const EmulatedKernels kernels(source, {"product"}, GetParam());
   ASSERT_TRUE(kernels.ok());
   LoopBuffers expected(p);
+  LoopBuffers actual(p);
   std::vector<float> values(static_cast<std::size_t>(M * N));
   std::iota(values.begin(), values.end(), -1000.0f);
   run_reference(p, expected.pointers(), values.data());
