@@ -20,7 +20,7 @@ Tensor OpenDevice::empty(DType dtype, const Index& shape) {
 }
 
 Tensor OpenDevice::empty_result(DType dtype, const Index& shape) {
-  if (device.shares_memory || numel(shape) == 0) return Tensor::empty(dtype, shape);
+  if (device.shares_memory || dtype == DType::string || numel(shape) == 0) return Tensor::empty(dtype, shape);
   try {
     return taken_from(pinned_pool, dtype, shape, Space::host);
   } catch (const std::bad_alloc&) {  // a system allows less of it than there is memory

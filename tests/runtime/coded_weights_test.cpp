@@ -43,18 +43,18 @@ void expect_coded(const std::string& text, const std::vector<std::pair<std::int6
     expect_own_kernels(session, inputs);
     expect_close(session.run(inputs)[0], evaluate(*graph, inputs)[0], tolerance);
     if (!is_gpu) continue;
-    EXPECT_EQ(kernels_of(*session.plan_for(inputs)), std::vector{kernel}) << text;
+    EXPECT_EQ(kinds_of(*session.plan_for(inputs)), std::vector{kernel}) << text;
   }
 }
 
 TEST(CodedWeights, OfFourBitsInGroups) {
   expect_coded(halves(of_one_zero),
-               {{1, "product of 1 row i4 groups of 32"}, {9, "product 16x64 i4 groups of 32"}});
+               {{1, "product of 1 row i4 groups of 32"}, {9, "product of tiles i4 groups of 32"}});
 }
 
 TEST(CodedWeights, OfFourBitsWithZeroPoints) {
   expect_coded(halves(of_zeros),
-               {{3, "product of 4 rows i4 groups of 32"}, {9, "product 16x64 i4 groups of 32"}});
+               {{3, "product of 4 rows i4 groups of 32"}, {9, "product of tiles i4 groups of 32"}});
 }
 
 TEST(CodedWeights, OfBytesAndWhatFollows) {
@@ -68,7 +68,7 @@ TEST(CodedWeights, OfBytesAndWhatFollows) {
   %3 = fused matmul(%x, %2) { add(_, @b); relu } : f32[M,200]
   return %3
 })",
-               {{2, "product of 2 rows i8+tile"}, {40, "product 16x64 i8+tile"}});
+               {{2, "product of 2 rows i8+tile"}, {40, "product of tiles i8+tile"}});
 }
 
 TEST(CodedWeights, OfModelsIn16Bits) {
@@ -81,7 +81,7 @@ TEST(CodedWeights, OfModelsIn16Bits) {
   return %2
 }})",
                              type),
-                 {{1, "product of 2 rows i8"}, {9, "product 16x64 i8"}}, 1e-2);
+                 {{1, "product of 2 rows i8"}, {9, "product of tiles i8"}}, 1e-2);
 }
 
 TEST(CodedWeights, TimesInfinity) {
@@ -102,7 +102,7 @@ TEST(CodedWeights, TimesIntegers) {
   %4 = matmul(%x, %3) : i32[M,200]
   return %4
 })",
-               {{1, "product 16x64 in 5 parts i8"}, {9, "product 16x64 in 5 parts i8"}}, 0);
+               {{1, "product of tiles i8"}, {9, "product of tiles i8"}}, 0);
 }
 
 TEST(CodedWeights, TimesAVector) {

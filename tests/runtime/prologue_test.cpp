@@ -132,7 +132,7 @@ void expect_one_step(std::string_view text, const std::vector<Tensor>& inputs, s
   expect_same_on(text, inputs, tolerance);
   Session session(graph_of(text));
   if (session.device().name == "cpu" || session.device().name == "far") return;
-  const auto kernels = kernels_of(*session.plan_for(inputs));
+  const auto kernels = kinds_of(*session.plan_for(inputs));
   EXPECT_NE(std::find(kernels.begin(), kernels.end(), kernel), kernels.end())
       << text << session.plan_for(inputs)->text();
 }
@@ -149,7 +149,7 @@ TEST(PrologueOn, MatricesOfAnyLayout) {
   return %3
 }})",
                                          type);
-    expect_one_step(text, inputs_for(text), "product 16x64+prologue+tile", 3e-2);
+    expect_one_step(text, inputs_for(text), "product of tiles+prologue+tile", 3e-2);
   }
 }
 
@@ -161,7 +161,7 @@ TEST(PrologueOn, RowsOfSeveralAxes) {
   %2 = linear(%1, @w, @b) : f32[3,11,24]
   return %2
 })";
-  expect_one_step(text, inputs_for(text), "product 16x64+prologue+tile");
+  expect_one_step(text, inputs_for(text), "product of tiles+prologue+tile");
 }
 
 // What lies around the image is 0, not the sigmoid of it.
@@ -172,7 +172,7 @@ TEST(PrologueOn, WindowsThatReachOut) {
   %2 = fused conv(%1, @w, stride=2, pad=2, dilation=2) { relu } : f32[2,12,5,4]
   return %2
 })";
-  expect_one_step(text, inputs_for(text), "windows product 16x64+prologue+tile");
+  expect_one_step(text, inputs_for(text), "windows product of tiles+prologue+tile");
 }
 
 TEST(PrologueOn, TheResidualThatTheLeftSideIsComputedFrom) {
@@ -184,7 +184,7 @@ TEST(PrologueOn, TheResidualThatTheLeftSideIsComputedFrom) {
   %3 = fused conv(%2, @w) { add(_, %1) } : f32[2,8,6,6]
   return %3
 })";
-  expect_one_step(text, inputs_for(text), "windows product 16x64+prologue+tile");
+  expect_one_step(text, inputs_for(text), "product of tiles+prologue+tile");
 }
 
 // The residual lies in another order than the convolution's rows: no kernel takes the group. Its prologue is
@@ -200,8 +200,8 @@ TEST(PrologueOn, OfAGroupThatNoKernelTakes) {
   expect_same_on(text, inputs);
   Session session(graph_of(text));
   if (session.device().name == "cpu" || session.device().name == "far") return;
-  EXPECT_EQ(kernels_of(*session.plan_for(inputs)),
-            (std::vector<std::string>{"loop", "windows product 16x64", "loop"}));
+  EXPECT_EQ(kinds_of(*session.plan_for(inputs)),
+            (std::vector<std::string>{"loop", "product of tiles", "loop"}));
 }
 
 // A GPU has no kernel for a division that may fail, in a product neither: the host says what is wrong.
@@ -229,7 +229,7 @@ TEST(PrologueOn, CastsOfFloat8) {
   %2 = linear(%1, @w) : f32[40,24]
   return %2
 })";
-  expect_one_step(text, inputs_for(text), "product 16x64+prologue");
+  expect_one_step(text, inputs_for(text), "product of tiles+prologue");
 }
 
 }  // namespace

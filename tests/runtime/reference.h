@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <random>
+#include <regex>
 
 #include "ir/evaluate.h"
 #include "ir/parse.h"
@@ -109,6 +110,14 @@ inline std::vector<std::string> kernels_of(const Plan& plan) {
   std::vector<std::string> kernels;
   for (const auto& step : plan.steps) kernels.push_back(step->info.kernel);
   return kernels;
+}
+
+/// The same, whatever tiles a device's products take: "product of tiles i8".
+inline std::vector<std::string> kinds_of(const Plan& plan) {
+  static const std::regex tiles(R"(\d+x\d+( wgmma)?( tma)?( streamed| in \d+ parts)?)");
+  std::vector<std::string> kinds = kernels_of(plan);
+  for (std::string& kernel : kinds) kernel = std::regex_replace(kernel, tiles, "of tiles");
+  return kinds;
 }
 
 /// The run throws an Error that says this.
