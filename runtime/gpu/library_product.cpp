@@ -136,6 +136,7 @@ bool library_multiplies(DType dtype) {
 
 std::unique_ptr<Step> library_step(Gpu& gpu, LibraryProduct p) {
   const Product& q = p.product;
+  if (q.rows == 0 || q.columns == 0 || q.depth == 0) return nullptr;
   if (batches(q) != 1 || !q.windows.empty() || q.left_type != q.right_type ||
       q.left_type != p.result.dtype() || !library_multiplies(q.left_type) ||
       (p.bias && p.bias->dtype() != q.left_type))

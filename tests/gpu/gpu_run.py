@@ -421,9 +421,12 @@ def all_models(report: Report, names: list[str], plan: Plan) -> None:
             command = [sys.executable, __file__, "--one", name, "--seconds", seconds, "--result", result, "--plan", json.dumps(asdict(plan))]
             done = call(*command, seconds=min(2 * seconds, report.left()))
             results[name] = json.loads(result.read_text()) if result.exists() else {}
-            if done.returncode:
+            if done.returncode == 124:
+                results[name]["stopped"] = tail(done, 8)  # its time was over
+            elif done.returncode:
                 results[name]["error"] = tail(done, 8)
-        report.add("models", results, "\n".join([f"{name}: {in_short(results[name])}", results[name].get("error", "")]).strip())
+        why = results[name].get("error") or results[name].get("stopped", "")
+        report.add("models", results, "\n".join([f"{name}: {in_short(results[name])}", why]).strip())
     for precision, of in summary(results).items():
         report.add(f"summary {precision}", of, f"{of['geometric_mean']:.2f} of the best peer, {of['workloads']} workloads; worst: "
                    f"{of['worst'][0]:.2f} ({of['worst'][1]})")
