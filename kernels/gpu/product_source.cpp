@@ -156,7 +156,9 @@ class Printer {
   bool is_shared() const { return tiling_.sharers > 0; }
   // As the tiles have it.
   LoopForm epilogue_form() const {
-    return tile_form_of(tiling_.row_count > 0 ? 1 : of_warpgroup() && size_of(type_) == 2 ? 4 : 2);
+    return tile_form_of(tiling_.row_count > 0                                             ? 1
+                        : of_warpgroup() && size_of(type_) == 2 && tiling_.columns <= 128 ? 4
+                                                                                          : 2);
   }
   bool of_warpgroup() const { return tiling_.unit == TileUnit::of_warpgroup; }
   std::string arguments() const {

@@ -61,7 +61,7 @@ struct WarpgroupTile {
   static constexpr int slab_stride = width + 4;
   static constexpr int slab_bytes = Unit::m * slab_stride * int(sizeof(Value));
   // For the epilogue at once: no sum is in a register any more, but those of float32 leave fewer.
-  static constexpr int pieces = sizeof(T) > 2 ? 2 : 4;
+  static constexpr int pieces = sizeof(T) > 2 || Columns > 128 ? 2 : 4;
 
   static GPU_INLINE int wave() { return int(threadIdx.x) / wave_size; }
   static GPU_INLINE int first_row() { return wave() * Unit::m; }
