@@ -26,30 +26,30 @@ struct Tiling {
   bool of_warpgroups = false;
 };
 
-// Of AttentionTile::bytes, the most that any unit needs.
-std::int64_t tile_bytes(const AttentionShape& shape, DType dtype, const Tiling& t, bool on_unit) {
+// AttentionTile::bytes, or more. Chains: of a unit whose sums become left sides in registers.
+std::int64_t tile_bytes(const AttentionShape& shape, DType dtype, const Tiling& t, bool chains) {
   const auto element = static_cast<std::int64_t>(size_of(dtype));
   const std::int64_t size = filled_up(shape.size), value_size = filled_up(shape.value_size),
                      pad = 16 / element;
   const std::int64_t queries = t.queries * (size + pad), values = t.keys * (value_size + 8);
   const std::int64_t weights = t.queries * (t.keys + pad), slabs = t.queries * (value_size + pad);
-  const bool keeps_queries = on_unit && element == 2 && t.down * size <= 128;
+  const bool keeps_queries = chains && element == 2 && t.down * size <= 128;
   const std::int64_t sides = keeps_queries ? std::max(queries, values) : queries + values;
   return std::max(t.keys * (size + pad) + sides + weights, slabs) * element;
 }
 
 // The largest tile of keys for each tile of queries, where any fits.
-std::vector<Tiling> tilings(const AttentionShape& shape, DType dtype, bool on_unit, bool chains = false) {
+std::vector<Tiling> tilings(const AttentionShape& shape, DType dtype, bool chains) {
   std::vector<Tiling> all;
   const std::int64_t longest = filled_up(std::max(shape.size, shape.value_size));
   if (longest > 256) return all;  // its sums would leave the registers
   // Two units of rows read keys and values half as often, where registers have room.
-  const bool takes_two = on_unit && chains && size_of(dtype) == 2 && longest <= 64;
+  const bool takes_two = chains && size_of(dtype) == 2 && longest <= 64;
   for (const auto& [queries, down] : {std::pair{128, 2}, {64, 1}, {32, 1}, {16, 1}})
     for (const std::int64_t keys : {64, 32, 16}) {
       const Tiling t{queries, keys, down};
       if (down == 2 && !takes_two) break;
-      if (tile_bytes(shape, dtype, t, on_unit) + 4 * queries > most_shared_bytes) continue;
+      if (tile_bytes(shape, dtype, t, chains) + 4 * queries > most_shared_bytes) continue;
       all.push_back(t);
       break;
     }
@@ -59,6 +59,10 @@ std::vector<Tiling> tilings(const AttentionShape& shape, DType dtype, bool on_un
 bool is_on_unit(DType dtype, const MatrixUnits& units) {
   const auto unit = unit_of_waves(dtype);
   return unit && units.has(*unit);
+}
+
+bool chains_on(const AttentionProgram& p, const MatrixUnits& units) {
+  return p.chains && is_on_unit(p.dtype, units);
 }
 
 std::int64_t blocks(const AttentionShape& shape, const Tiling& t) {
@@ -79,7 +83,7 @@ Tiling choose_tiling(const AttentionProgram& p, const GpuLimits& limits) {
   const auto fits = [&](const Tiling& t) { return t.queries - shape.queries < rows_of_wave; };
   const auto unit = unit_of_warpgroups(shape, dtype);
   if (constexpr Tiling t{64, 64, 1, true}; unit && limits.units.has(*unit) && fits(t)) return t;
-  const std::vector<Tiling> all = tilings(shape, dtype, is_on_unit(dtype, limits.units), p.chains);
+  const std::vector<Tiling> all = tilings(shape, dtype, chains_on(p, limits.units));
   TENON_CHECK(!all.empty());
   const auto best = std::find_if(all.begin(), all.end(), [&](const Tiling& t) {
     return fits(t) && (t.down == 1 || blocks(shape, t) >= 4 * limits.processors);
@@ -204,16 +208,17 @@ std::string tile_type(const AttentionProgram& p, const Tiling& t, const MatrixUn
   if (t.of_warpgroups) return fmt::format("using Tile = WarpgroupAttention<{}>;\n", storage(p.dtype));
   return fmt::format(
       "{}using Tile = AttentionTile<{}, {}, {}, {}, {}, {}>;\n"
-      "static_assert(!Tile::Unit::chains || Tile::bytes <= {});\n",
+      "static_assert({}Tile::bytes <= {});\n",
       t.down == 1 ? "" : "// Compiled for: sm_80 sm_90a sm_100a\n", unit_text(p, units), t.queries, t.down,
       t.keys, filled_up(p.shape.size), filled_up(p.shape.value_size),
-      tile_bytes(p.shape, p.dtype, t, is_on_unit(p.dtype, units)));
+      p.chains ? "!Tile::Unit::chains || " : "", tile_bytes(p.shape, p.dtype, t, chains_on(p, units)));
 }
 
 std::string text_of(const AttentionProgram& p, const Tiling& t, const MatrixUnits& units) {
   // The last queries see the most keys.
   const std::string_view tile = p.shape.causal ? "a.query_tiles - 1 - tile" : "tile";
-  const std::string_view end = p.shape.causal ? "query + 1" : "int(a.keys)", asked = p.mask ? "0" : end;
+  const std::string_view end = p.shape.causal ? "query + 1" : "int(a.keys)",
+                         asked = p.mask || !scales_late(p) ? "0" : end;
   const auto count = [&](const HeadStrides& at, std::int64_t offset) { return chunk(p, at, offset); };
   const int out_count = p.shape.value_size % 8 == 0 ? count(p.out, p.out_offset) : 1;
   return tile_type(p, t, units) + signature(p, "Tile::threads", fmt::format("{}* out", storage(p.dtype))) +

@@ -12,10 +12,14 @@ GPU_INLINE unsigned long long nanoseconds() {
   return now;
 #elif GPU_HIP
   constexpr unsigned long long of_tick = 10;  // 100 MHz on every device of AMD
+#if __has_builtin(__builtin_readsteadycounter)
   return of_tick * __builtin_readsteadycounter();
+#else  // clang before 19
+  return of_tick * wall_clock64();
+#endif
 #else
   static unsigned long long now = 0;
-  return now += 1000;
+  return __atomic_add_fetch(&now, 1000, __ATOMIC_RELAXED);
 #endif
 }
 

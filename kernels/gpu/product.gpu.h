@@ -160,16 +160,6 @@ GPU_INLINE void for_each_piece(const Sums<Tile>& sum, void* memory, Mend mend, U
   }
 }
 
-/// The same, element by element: use(row of the tile, column, value).
-template <class Tile, bool Mends, class Mend, class Use>
-GPU_INLINE void for_each_value(const Sums<Tile>& sum, void* memory, Mend mend, Use use) {
-  for_each_piece<1, Tile, Mends>(sum, memory, mend, [&](const Pieces<typename Tile::Value, 1>& pieces) {
-#pragma unroll
-    for (int v = 0; v < pieces.valid[0]; ++v)
-      use(int(pieces.row[0]), int(pieces.column[0]) + v, pieces.value[0][v]);
-  });
-}
-
 /// Pieces of a tile whose first row and column are given, as those of a result [rows, columns].
 template <class Value, int Count>
 GPU_INLINE Pieces<Value, Count> pieces_in(const Pieces<Value, Count>& of_tile, Int row, Int column, Int rows,

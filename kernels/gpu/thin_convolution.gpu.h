@@ -6,7 +6,7 @@
 
 namespace tenon::gpu {
 
-constexpr int thin_threads = 256, thin_channels = 4, thin_pixels = 4;
+constexpr int thin_channels = 4, thin_pixels = 4;
 
 struct ThinShape {
   Int images, channels;        // of the result

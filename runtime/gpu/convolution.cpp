@@ -289,16 +289,18 @@ double seconds_of_groups(const Planner& planner, const ConvCall& call, const Wor
 std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
   const Parts parts = Parts::of(group);
   const auto call = ConvCall::match_any_weights(planner, parts.rest);
-  if (!call || !multiplies(call->x->dtype(), call->weights_value->dtype()) || !has_rows(*call)) return {};
+  if (!call || !multiplies(call->x->dtype(), call->weights_value->dtype())) return {};
   if (numel(call->weights_value->shape()) == 0) return {};
   if (numel(call->anchor->output()->shape()) == 0) return {};
   if (parts.prologue && call->shape.groups != 1) return {};
-  const bool is_plain = is_of_pixels(call->shape) || is_of_taps(call->shape);
-  auto candidates =
-      product_candidates(planner, parts, *call->anchor, call->bias, channels_last(call->x->rank()),
-                         call->work(), is_plain ? "product" : "windows product",
-                         [parts, call](Planner& p) { return place_conv(p, parts, *call); });
-  if (!parts.prologue) add_library_convolution(planner, group, *call, candidates);
+  std::vector<Candidate> candidates;
+  if (has_rows(*call)) {
+    const bool is_plain = is_of_pixels(call->shape) || is_of_taps(call->shape);
+    candidates = product_candidates(planner, parts, *call->anchor, call->bias, channels_last(call->x->rank()),
+                                    call->work(), is_plain ? "product" : "windows product",
+                                    [parts, call](Planner& p) { return place_conv(p, parts, *call); });
+    if (!parts.prologue) add_library_convolution(planner, group, *call, candidates);
+  }
   if (auto thin = thin_convolution(planner, group, *call)) {
     for (Candidate& c : candidates) c.info.seconds = seconds_of_groups(planner, *call, c.info.work);
     candidates.insert(candidates.begin(), std::move(*thin));

@@ -115,10 +115,11 @@ void emit(Planner& planner, const Group& group, Lowered l) {
 }
 
 // The time of cuBLASLt's kernel as a share of ours, as 18 products of 16 bits took it on an H100 (bench/gpu):
-// 0.57 to 0.94 there. Nothing is known of other devices, and of float32 ours is the faster one as often.
-double share_of_library(const Gpu& gpu, DType dtype, std::int64_t rows) {
+// 0.57 to 0.94 there. Nothing is known of other devices, and of float32 ours is the faster one as often. What
+// its relu makes of NaN is its own.
+double share_of_library(const Gpu& gpu, DType dtype, std::int64_t rows, const LibraryEpilogue& e) {
   const bool is_hopper = gpu.driver().vendor == Vendor::cuda && gpu.attribute(Attribute::compute_major) == 9;
-  return is_hopper && size_of(dtype) == 2 && rows > most_rows_at_once ? 0.75 : 1;
+  return is_hopper && size_of(dtype) == 2 && rows > most_rows_at_once && !e.relu ? 0.75 : 1;
 }
 
 // A candidate behind the kernel of ours, which is taken where the estimates are equal.
@@ -137,7 +138,7 @@ void add_library(const Planner& planner, const Group& group, const Node& anchor,
   candidates.push_back(
       {{.kernel = library_kernel(planner, *epilogue),
         .work = work,
-        .seconds = share_of_library(gpu, left, rows) * planner.estimate(work.flops, work.bytes),
+        .seconds = share_of_library(gpu, left, rows, *epilogue) * planner.estimate(work.flops, work.bytes),
         .order = lowered.order,
         .scratch_bytes = library_workspace},
        [=](Planner& p, const Group& g) { emit(p, g, by_library); }});

@@ -10,10 +10,12 @@
 namespace tenon::gpu {
 namespace {
 
-// The device says how long after the first mark the others were; the first is when the host set it.
+// The device says how long after the first mark the others were; the first is when the host set it, behind
+// what holds the stream.
 class EventClock : public StepClock {
  public:
-  EventClock(GpuQueue& queue, std::size_t marks) : queue_(queue) {
+  EventClock(GpuQueue& queue, std::size_t marks)
+      : queue_(queue), hold_(queue.gpu().function(hold_source(), hold_name, 0)) {
     events_.reserve(marks);
     for (std::size_t i = 0; i < marks; ++i) events_.emplace_back(queue.gpu(), Event::Kind::timed);
   }
@@ -21,8 +23,9 @@ class EventClock : public StepClock {
   // What comes between marks waits for no host: the stream is held until the host has enqueued it, about.
   void mark() override {
     if (marked_ == 0) {
-      begin_ = std::chrono::steady_clock::now();
-      hold(std::min<std::chrono::nanoseconds>(enqueuing * events_.size(), longest_hold));
+      const auto held = std::min<std::chrono::nanoseconds>(enqueuing * events_.size(), longest_hold);
+      begin_ = std::chrono::steady_clock::now() + held;
+      hold(held);
     }
     if (marked_ == events_.size()) events_.emplace_back(queue_.gpu(), Event::Kind::timed);
     events_[marked_++].record(queue_.stream());
@@ -46,14 +49,13 @@ class EventClock : public StepClock {
       longest_hold = std::chrono::milliseconds(8);
 
   void hold(std::chrono::nanoseconds time) {
-    Gpu& gpu = queue_.gpu();
     std::int64_t nanoseconds = time.count();
     void* arguments[] = {&nanoseconds, nullptr};
-    gpu.launch(gpu.function(hold_source(), hold_name, 0), {.grid = {1, 1, 1}, .block = 1}, arguments,
-               queue_.stream());
+    queue_.gpu().launch(hold_, {.grid = {1, 1, 1}, .block = 1}, arguments, queue_.stream());
   }
 
   GpuQueue& queue_;
+  const Function hold_;
   std::vector<Event> events_;
   std::size_t marked_ = 0;
   TimePoint begin_;

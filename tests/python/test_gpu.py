@@ -384,7 +384,7 @@ def test_a_matrix_unit_is_proven_before_it_is_used(
     monkeypatch.setenv("SOFTGPU_ARCH", architecture)
     vendor = "hip" if architecture.startswith("gfx") else "cuda"
     ours = not kernel.startswith(("cublaslt", "hipblaslt"))  # the library is faster on Hopper, or is all that there is
-    monkeypatch.setenv("SOFTGPU_FAULT", ",".join(filter(None, [fault, "open:cublasLt" if ours else ""])))
+    monkeypatch.setenv("SOFTGPU_FAULT", ",".join(filter(None, ["open:cublasLt" if ours else "", fault])))
     model = product_model(dtype)
     assert "verified" in on_gpu(vendor, "verify", model, "--against", "torch", code=0)
     plan = on_gpu(vendor, "inspect", model, "--ir", "planned", code=0)

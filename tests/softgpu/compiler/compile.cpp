@@ -193,10 +193,13 @@ void show(const Source& s) {
   write_file(fs::path(folder) / name, s.text);
 }
 
-/// SOFTGPU_FAULT=compile:TEXT: programs with this text do not compile.
+/// SOFTGPU_FAULT has compile:TEXT among its parts: programs with this text do not compile.
 bool is_refused(const Source& s) {
-  const std::string fault = variable("SOFTGPU_FAULT", ""), refuses = "compile:";
-  return fault.rfind(refuses, 0) == 0 && s.text.find(fault.substr(refuses.size())) != s.text.npos;
+  constexpr std::string_view refuses = "compile:";
+  std::istringstream parts(variable("SOFTGPU_FAULT", ""));
+  for (std::string part; std::getline(parts, part, ',');)
+    if (part.starts_with(refuses) && s.text.find(part.substr(refuses.size())) != s.text.npos) return true;
+  return false;
 }
 
 }  // namespace
