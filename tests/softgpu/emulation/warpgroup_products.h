@@ -104,7 +104,8 @@ GPU_NOSAN inline void read_operands(PendingProduct& p) {
   const int first_row = current->warp % kWarpgroup * 16;
   for (int k = 0; k < p.depth; k++) {
     for (int i = 0; i < 16; i++)
-      p.rows[i][k] = in_registers ? in_registers_at(p, i, k) : operand_at(left.address(first_row + i, k), bytes);
+      p.rows[i][k] =
+          in_registers ? in_registers_at(p, i, k) : operand_at(left.address(first_row + i, k), bytes);
     for (int j = 0; j < p.columns; j++) p.lines[j][k] = operand_at(right.address(j, k), bytes);
   }
 }
