@@ -16,7 +16,7 @@ import compile_gate
 import vendors_compilers
 
 # Of models' kernels, the bytes that may be spilled.
-MOST_SPILLED = {"sm_90a": 8, "gfx942": 128}
+MOST_SPILLED = {"sm_90a": 8, "gfx942": 384}
 
 
 @pytest.fixture(params=[vendors_compilers.Nvrtc, vendors_compilers.Clang], ids=["nvidia", "amd"])
