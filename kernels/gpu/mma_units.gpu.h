@@ -122,10 +122,11 @@ struct Tf32Triple : MmaOfFloats {
       for (int i = 0; i < Words; ++i) put(i, x[i]);
     }
     GPU_INLINE void put(int i, float x) {
-      // Rounded to the 11 bits that x and 2^13 x have in common; the unit cuts the rest, of 12 bits, by one.
+      // Rounded to the 11 bits that x and 2^13 x have in common. The rest has 12 bits, of which the unit
+      // would cut one: it is rounded, too. Where x is not finite, its big part is NaN.
       const float rounded = multiply_add(x, -8192, x * 8193);
       big[i] = bits_as<unsigned>(rounded);
-      small[i] = bits_as<unsigned>(x - rounded);
+      small[i] = (bits_as<unsigned>(x - rounded) + 0x1000u) & 0xffffe000u;
     }
   };
   using Left = Side<4>;
