@@ -41,7 +41,6 @@ struct BlockTile {
   static constexpr int down = height / Unit::m, across = width / Unit::n;  // units in that
   static constexpr int slab_stride = width + 4;
   static constexpr int slab_bytes = Unit::m * slab_stride * int(sizeof(Value));
-  static constexpr int pieces = 2;  // for the epilogue at once, while sums lie in registers
 
   static GPU_INLINE int wave() { return int(threadIdx.x) / wave_size; }
   static GPU_INLINE int first_row() { return wave() % waves_down * height; }
@@ -320,13 +319,13 @@ struct TileProduct {
 
   /// Calls store(pieces) for all elements of a tile of a result [rows, columns]. A product that is not finite
   /// is computed once more where the unit takes numbers apart: infinities have no parts.
-  template <class Store>
+  template <int Count, class Store>
   static GPU_INLINE void finish(const Left& left, const Right& right, Int row, Int column, Int rows,
                                 Int columns, int depth, const Sums<Tile>& sum, Store store) {
-    for_each_piece<Tile::pieces, Tile, Tile::Unit::takes_apart>(
+    for_each_piece<Count, Tile, Tile::Unit::takes_apart>(
         sum, memory(),
         [&](int i, int j, Value) { return element<Value>(left, right, row + i, column + j, 0, depth); },
-        [&](const Pieces<Value, Tile::pieces>& pieces) {
+        [&](const Pieces<Value, Count>& pieces) {
           store(pieces_in(pieces, row, column, rows, columns));
         });
   }

@@ -154,7 +154,7 @@ class Printer {
 
  private:
   bool is_shared() const { return tiling_.sharers > 0; }
-  // As the tiles have it.
+  // How many pieces are computed at once: registers have room for more where no sum lies in one any more.
   LoopForm epilogue_form() const {
     return tile_form_of(tiling_.row_count > 0                                             ? 1
                         : of_warpgroup() && size_of(type_) == 2 && tiling_.columns <= 128 ? 4
@@ -263,14 +263,15 @@ class Printer {
         "      [&](Int number, const Sums<Tile>& sum) {{\n"
         "        const Place place = tile_at(number);\n"
         "        const Int batch = place.batch;\n"
-        "        Product::finish(place.left, place.right, place.row, place.column, a.rows, "
+        "        Product::template finish<{}>(place.left, place.right, place.row, place.column, a.rows, "
         "a.columns, "
         "int(a.depth), sum,\n"
         "            {});\n"
         "      }});\n}}\n",
         tile(), captured(), to_batch(), mapped(left_side(p_, tiling_), "left"),
         mapped(right_side(p_, tiling_), "right"), product(), is_shared(),
-        is_shared() ? "parts, tickets" : fmt::format("static_cast<{}*>(nullptr), nullptr", sum()), store());
+        is_shared() ? "parts, tickets" : fmt::format("static_cast<{}*>(nullptr), nullptr", sum()),
+        epilogue_form().chunks, store());
   }
   // A side as bulk copies read it; where it is split, threads do, too.
   std::string mapped(std::string side, std::string_view which) const {

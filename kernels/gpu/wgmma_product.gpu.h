@@ -60,8 +60,6 @@ struct WarpgroupTile {
   static constexpr int waves = threads / wave_size, down = 1, width = Columns, across = width / Unit::n;
   static constexpr int slab_stride = width + 4;
   static constexpr int slab_bytes = Unit::m * slab_stride * int(sizeof(Value));
-  // For the epilogue at once: no sum is in a register any more, but those of float32 leave fewer.
-  static constexpr int pieces = sizeof(T) > 2 || Columns > 128 ? 2 : 4;
 
   static GPU_INLINE int wave() { return int(threadIdx.x) / wave_size; }
   static GPU_INLINE int first_row() { return wave() * Unit::m; }
@@ -113,10 +111,10 @@ struct WarpgroupRing {
   }
 
   /// TileProduct's.
-  template <class Left, class Right, class Store>
+  template <int Count, class Left, class Right, class Store>
   static GPU_INLINE void finish(const Left& left, const Right& right, Int row, Int column, Int rows,
                                 Int columns, int depth, const Sums<Tile>& sum, Store store) {
-    for_each_piece<Tile::pieces, Tile, Tile::Unit::takes_apart>(
+    for_each_piece<Count, Tile, Tile::Unit::takes_apart>(
         sum, ring(),
         [&](int i, int j, float value) {
           if constexpr (Tile::Unit::takes_apart)
@@ -124,7 +122,7 @@ struct WarpgroupRing {
           else
             return value;
         },
-        [&](const Pieces<float, Tile::pieces>& pieces) {
+        [&](const Pieces<float, Count>& pieces) {
           store(pieces_in(pieces, row, column, rows, columns));
         });
   }

@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "softgpu"))
 import compile_gate
 import vendors_compilers
 
-# Of models' kernels, the bytes that may be spilled.
-MOST_SPILLED = {"sm_90a": 8, "gfx942": 384}
+# Of models' kernels, the bytes that may be spilled to memory. AMD's scalar registers go to lanes of vector registers, which is no stack.
+MOST_SPILLED = {"sm_90a": 8, "gfx942": 0}
 
 
 @pytest.fixture(params=[vendors_compilers.Nvrtc, vendors_compilers.Clang], ids=["nvidia", "amd"])
@@ -91,5 +91,5 @@ def test_models_kernels_compile_and_spill_little(compiler, tenon, exported_tiny,
     targets = [t for t in compiler.targets if t in MOST_SPILLED]
     made, errors = compile_gate.compile_all(compiler, kernels, targets)
     assert not errors, "\n".join(errors)
-    spilling = [compile_gate.line(key, r) for key, r in made.items() if r.spilled > MOST_SPILLED[key[1]]]
+    spilling = [compile_gate.line(key, r) for key, r in made.items() if min(r.spilled, r.stack) > MOST_SPILLED[key[1]]]
     assert not spilling, "\n".join(spilling)
